@@ -1,0 +1,188 @@
+/* The CUDA back end's table, its devices, its errors and its memory. */
+#include "common.cuh"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const pc_backend backend = {
+    "cuda",
+    pc_cuda_sample,
+    pc_cuda_voxelize,
+    pc_cuda_icp_target,
+    pc_cuda_icp_source,
+    pc_cuda_icp_step,
+    pc_cuda_icp_end,
+};
+
+extern "C" const pc_backend *pc_backend_cuda(void) {
+    return &backend;
+}
+
+extern "C" const char *pc_cuda_architectures(void) {
+    return PC_CUDA_ARCHITECTURES;
+}
+
+pcgpu_status pc_cuda_fail(pcgpu_context *context, cudaError_t error, const char *call, const char *file, int line) {
+    cudaGetLastError(); /* a failed launch or allocation must not be reported again by the next call */
+    const char *base = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+    if (error == cudaErrorMemoryAllocation) {
+        return pc_fail(context, PCGPU_ERROR_MEMORY, "the GPU's memory is exhausted (%s, %s:%d); use a smaller input or --cpu",
+                       call, base, line);
+    }
+    return pc_fail(context, PCGPU_ERROR_DEVICE, "CUDA failed: %s (%s, %s:%d); try --cpu", cudaGetErrorString(error), call,
+                   base, line);
+}
+
+/* ---- devices ------------------------------------------------------------------------------------------------- */
+
+static void explain(cudaError_t error, int count, char *why, size_t size) {
+    if (!why || size == 0) {
+        return;
+    }
+    if (error == cudaErrorInsufficientDriver) {
+        snprintf(why, size, "no NVIDIA driver, or one too old (CUDA %d needs driver 580 or later); install it or use --cpu",
+                 CUDART_VERSION / 1000);
+    } else if (error == cudaErrorNoDevice || (error == cudaSuccess && count == 0)) {
+        snprintf(why, size, "no CUDA device; use --cpu");
+    } else if (error != cudaSuccess) {
+        snprintf(why, size, "%s; use --cpu", cudaGetErrorString(error));
+    } else {
+        why[0] = '\0';
+    }
+}
+
+extern "C" int pc_cuda_devices(pcgpu_device_info *devices, int capacity, char *why, size_t why_size, int *driver) {
+    int count = 0;
+    cudaError_t error = cudaGetDeviceCount(&count);
+    if (error != cudaSuccess) {
+        cudaGetLastError();
+        count = 0;
+    }
+    explain(error, count, why, why_size);
+    if (driver) {
+        *driver = 0;
+        cudaDriverGetVersion(driver);
+    }
+    for (int i = 0; i < count && i < capacity; i++) {
+        struct cudaDeviceProp p;
+        if (cudaGetDeviceProperties(&p, i) != cudaSuccess) {
+            memset(&p, 0, sizeof p);
+        }
+        snprintf(devices[i].name, sizeof devices[i].name, "%.63s", p.name);
+        devices[i].major = p.major;
+        devices[i].minor = p.minor;
+        devices[i].multiprocessors = p.multiProcessorCount;
+        devices[i].memory = p.totalGlobalMem;
+    }
+    return count;
+}
+
+static pcgpu_status start_device(pcgpu_context *context, pc_cuda *cuda) {
+    CUDA_TRY(context, cudaSetDevice(cuda->index));
+    CUDA_TRY(context, cudaGetDeviceProperties(&cuda->properties, cuda->index));
+    CUDA_TRY(context, cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking));
+    return PCGPU_OK;
+}
+
+extern "C" pcgpu_status pc_cuda_start(pcgpu_context *context) {
+    int count = 0;
+    int index = context->settings.cuda_index;
+    cudaError_t error = cudaGetDeviceCount(&count);
+    if (error != cudaSuccess || count == 0) {
+        char why[192];
+        cudaGetLastError();
+        explain(error, count, why, sizeof why);
+        return pc_fail(context, PCGPU_ERROR_UNAVAILABLE, "CUDA is not usable: %s", why);
+    }
+    if (index < 0 || index >= count) {
+        return pc_fail(context, PCGPU_ERROR_UNAVAILABLE, "CUDA device %d does not exist; this machine has 0 to %d", index,
+                       count - 1);
+    }
+    pc_cuda *cuda = (pc_cuda *)calloc(1, sizeof *cuda);
+    if (!cuda) {
+        return pc_fail_memory(context, sizeof *cuda, "the CUDA back end");
+    }
+    cuda->index = index;
+    pcgpu_status status = start_device(context, cuda);
+    if (status != PCGPU_OK) {
+        free(cuda);
+        return PCGPU_ERROR_UNAVAILABLE;
+    }
+    context->cuda = cuda;
+    snprintf(context->cuda_name, sizeof context->cuda_name, "%.63s", cuda->properties.name);
+    return PCGPU_OK;
+}
+
+extern "C" void pc_cuda_stop(pcgpu_context *context) {
+    pc_cuda *cuda = pc_cuda_of(context);
+    if (cuda) {
+        pc_cuda_icp_end(context);
+        pc_arena_free(&cuda->arena);
+        pc_arena_free(&cuda->icp_arena);
+        cudaStreamDestroy(cuda->stream);
+        free(cuda);
+        context->cuda = NULL;
+    }
+}
+
+/* ---- memory -------------------------------------------------------------------------------------------------- */
+
+static const size_t alignment = 256, smallest_block = 1 << 20;
+
+void pc_arena_free(pc_arena *arena) {
+    for (int i = 0; i < arena->blocks; i++) {
+        cudaFree(arena->block[i]);
+    }
+    memset(arena, 0, sizeof *arena);
+}
+
+static pcgpu_status add_block(pcgpu_context *context, pc_arena *arena, size_t bytes) {
+    if (arena->blocks == PC_ARENA_BLOCKS) {
+        return pc_fail(context, PCGPU_ERROR_MEMORY, "the device arena has no block left");
+    }
+    void *block = NULL;
+    CUDA_TRY(context, cudaMalloc(&block, bytes));
+    arena->block[arena->blocks] = (char *)block;
+    arena->size[arena->blocks++] = bytes;
+    arena->used = 0;
+    return PCGPU_OK;
+}
+
+pcgpu_status pc_arena_reset(pcgpu_context *context, pc_arena *arena) {
+    CUDA_TRY(context, cudaSetDevice(pc_cuda_of(context)->index));
+    if (arena->blocks > 1) {
+        size_t total = 0;
+        for (int i = 0; i < arena->blocks; i++) {
+            total += arena->size[i];
+        }
+        pc_arena_free(arena);
+        PC_TRY(add_block(context, arena, total));
+    }
+    arena->used = 0;
+    return PCGPU_OK;
+}
+
+pcgpu_status pc_arena_take(pcgpu_context *context, pc_arena *arena, size_t bytes, void **pointer) {
+    size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+    rounded = rounded ? rounded : alignment;
+    int last = arena->blocks - 1;
+    if (last < 0 || rounded > arena->size[last] - arena->used) {
+        PC_TRY(add_block(context, arena, rounded > smallest_block ? rounded : smallest_block));
+        last = arena->blocks - 1;
+    }
+    *pointer = arena->block[last] + arena->used;
+    arena->used += rounded;
+    return PCGPU_OK;
+}
+
+pcgpu_status pc_cuda_up(pcgpu_context *context, void *device, const void *host, size_t bytes) {
+    CUDA_TRY(context, cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, pc_cuda_of(context)->stream));
+    return PCGPU_OK;
+}
+
+pcgpu_status pc_cuda_down(pcgpu_context *context, void *host, const void *device, size_t bytes) {
+    CUDA_TRY(context, cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, pc_cuda_of(context)->stream));
+    CUDA_TRY(context, cudaStreamSynchronize(pc_cuda_of(context)->stream));
+    return PCGPU_OK;
+}

@@ -1,0 +1,79 @@
+/* What every .cu file shares: error checks, the device arena, the state of the back end. */
+#ifndef PC_COMMON_CUH
+#define PC_COMMON_CUH
+
+#include "backend.h"
+
+#include <cuda_runtime.h>
+
+/* Runs one CUDA call; on failure records call, place and text in `context` and leaves with its status. */
+#define CUDA_TRY(context, call)                                                                                        \
+    do {                                                                                                               \
+        cudaError_t cuda_try_error_ = (call);                                                                          \
+        if (cuda_try_error_ != cudaSuccess) {                                                                          \
+            return pc_cuda_fail(context, cuda_try_error_, #call, __FILE__, __LINE__);                                  \
+        }                                                                                                              \
+    } while (0)
+
+/* The same for a call that returns a pcgpu_status. */
+#define PC_TRY(call)                                                                                                   \
+    do {                                                                                                               \
+        pcgpu_status pc_try_status_ = (call);                                                                          \
+        if (pc_try_status_ != PCGPU_OK) {                                                                              \
+            return pc_try_status_;                                                                                     \
+        }                                                                                                              \
+    } while (0)
+
+/* cudaErrorMemoryAllocation becomes PCGPU_ERROR_MEMORY, everything else PCGPU_ERROR_DEVICE. */
+pcgpu_status pc_cuda_fail(pcgpu_context *context, cudaError_t error, const char *call, const char *file, int line);
+
+/* Device memory that is reused between calls. An operation resets the arena, then takes what it needs; blocks that were
+ * needed beyond the largest one are merged into a single larger block at the next reset, so that repeated calls of one
+ * size allocate nothing. Everything taken is valid until the next reset. */
+enum { PC_ARENA_BLOCKS = 32 };
+
+typedef struct pc_arena {
+    char *block[PC_ARENA_BLOCKS];
+    size_t size[PC_ARENA_BLOCKS];
+    int blocks;
+    size_t used; /* of the last block */
+} pc_arena;
+
+typedef struct pc_cuda {
+    int index;
+    cudaStream_t stream;
+    struct cudaDeviceProp properties;
+    pc_arena arena; /* one operation */
+    pc_arena icp_arena; /* a registration, from icp_target to icp_end */
+    void *icp; /* state of a registration in progress, else NULL */
+} pc_cuda;
+
+static inline pc_cuda *pc_cuda_of(pcgpu_context *context) {
+    return (pc_cuda *)context->cuda;
+}
+
+pcgpu_status pc_arena_reset(pcgpu_context *context, pc_arena *arena);
+/* *pointer = `bytes` of device memory, aligned to 256, not initialized. */
+pcgpu_status pc_arena_take(pcgpu_context *context, pc_arena *arena, size_t bytes, void **pointer);
+void pc_arena_free(pc_arena *arena);
+
+/* Copies to or from the device on the context's stream; _down waits for it. */
+pcgpu_status pc_cuda_up(pcgpu_context *context, void *device, const void *host, size_t bytes);
+pcgpu_status pc_cuda_down(pcgpu_context *context, void *host, const void *device, size_t bytes);
+
+/* Blocks of `threads` that cover n items, one a thread, at most 2^31-1 blocks. */
+static inline unsigned pc_blocks(int64_t n, int threads) {
+    return (unsigned)((n + threads - 1) / threads);
+}
+
+/* ---- the operations, one file each ---- */
+extern "C" {
+pcgpu_status pc_cuda_sample(pcgpu_context *context, pc_sample_job *jobs, int count);
+pcgpu_status pc_cuda_voxelize(pcgpu_context *context, const pc_voxelize_job *job, pcgpu_voxels *out);
+pcgpu_status pc_cuda_icp_target(pcgpu_context *context, const struct pc_icp_target *target);
+pcgpu_status pc_cuda_icp_source(pcgpu_context *context, int64_t n, const float *x, const float *y, const float *z);
+pcgpu_status pc_cuda_icp_step(pcgpu_context *context, const struct pc_icp_step *step, double *sums);
+void pc_cuda_icp_end(pcgpu_context *context);
+}
+
+#endif

@@ -1,0 +1,68 @@
+/* The choice of a back end, and what this machine offers. */
+#include "backend.h"
+#include "cpu.h"
+
+#include <string.h>
+
+/* Seconds to create a CUDA context, measured on an H200 (0.19 to 0.29); part of AUTO's decision only. */
+#define CUDA_START_SECONDS 0.25
+
+const pc_backend pc_backend_cpu = {
+    .name = "cpu",
+    .sample = pc_cpu_sample,
+    .voxelize = pc_cpu_voxelize,
+    .icp_target = pc_cpu_icp_target,
+    .icp_source = pc_cpu_icp_source,
+    .icp_step = pc_cpu_icp_step,
+    .icp_end = pc_cpu_icp_end,
+};
+
+const char *pcgpu_cuda_architectures(void) {
+    return pc_cuda_architectures();
+}
+
+int pcgpu_devices(pcgpu_device_info *devices, int capacity, char *why, size_t why_size, int *driver) {
+    return pc_cuda_devices(devices, capacity, why, why_size, driver);
+}
+
+/* AUTO's question: would CUDA be done sooner? Starts the device when the answer is yes. */
+static bool auto_takes_cuda(pcgpu_context *context, double cpu_seconds, double cuda_seconds, pcgpu_run *run) {
+    double start = context->cuda ? 0.0 : CUDA_START_SECONDS;
+    double cpu = cpu_seconds / context->threads;
+    if (cuda_seconds + start >= cpu) {
+        snprintf(run->reason, sizeof run->reason, "about %.2g s here; CUDA would need %.2g s with its start-up", cpu,
+                 cuda_seconds + start);
+        return false;
+    }
+    if (!context->cuda && !context->cuda_failed && pc_cuda_start(context) != PCGPU_OK) {
+        context->cuda_failed = true;
+        snprintf(context->cuda_why_not, sizeof context->cuda_why_not, "%.255s", context->error);
+        pc_clear_error(context);
+    }
+    if (!context->cuda) {
+        snprintf(run->reason, sizeof run->reason, "%.95s", context->cuda_why_not);
+        return false;
+    }
+    snprintf(run->reason, sizeof run->reason, "the work repays it: about %.2g s instead of %.2g s", cuda_seconds + start,
+             cpu);
+    return true;
+}
+
+pcgpu_status pc_choose_backend(pcgpu_context *context, double cpu_seconds, double cuda_seconds, pcgpu_run *run,
+                               const pc_backend **backend) {
+    bool cuda = false;
+    if (context->settings.device == PCGPU_DEVICE_AUTO) {
+        cuda = auto_takes_cuda(context, cpu_seconds, cuda_seconds, run);
+    } else {
+        cuda = context->settings.device == PCGPU_DEVICE_CUDA;
+        snprintf(run->reason, sizeof run->reason, "it was asked for");
+    }
+    if (cuda && !context->cuda) {
+        return pc_fail(context, PCGPU_ERROR_UNAVAILABLE, "CUDA is not usable; use --cpu");
+    }
+    *backend = cuda ? pc_backend_cuda() : &pc_backend_cpu;
+    run->threads = context->threads;
+    snprintf(run->backend, sizeof run->backend, "%s", (*backend)->name);
+    snprintf(run->device, sizeof run->device, "%s", cuda ? context->cuda_name : context->cpu_name);
+    return PCGPU_OK;
+}

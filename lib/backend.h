@@ -1,0 +1,123 @@
+/* What a back end is: a table of operations on plain arrays. The files lib/sample.c, voxelize.c and register.c check
+ * parameters, drop unusable points and share all logic that needs no parallel hardware; a back end only computes. */
+#ifndef PC_BACKEND_H
+#define PC_BACKEND_H
+
+#include "geometry.h"
+#include "pcgpu.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- operations: host pointers in, host pointers out --------------------------------------------------------- */
+
+/* Farthest point sampling of one cloud of n >= 1 finite points. Picks start (0 <= start < n), then farthest points, until
+ * `count` (1..n) are picked or the next one's squared distance is below `min_squared` (compared after sqrtf with
+ * `min_distance`). Writes `picked` entries of indices and squared distances (+inf for the first). */
+typedef struct pc_sample_job {
+    int64_t n;
+    const float *x, *y, *z;
+    int64_t start, count;
+    float min_distance; /* 0 = none */
+    int32_t *indices;   /* count, caller's */
+    float *squared;     /* count, caller's */
+    int64_t picked;     /* out */
+} pc_sample_job;
+
+/* Voxelization of `rows` row-major records. skip_origin drops records at exactly (0,0,0). Non-finite coordinates are out
+ * of every range. The outputs below are malloc'd by the back end; on failure it frees what it had and leaves NULL. */
+typedef struct pc_voxelize_job {
+    int64_t rows;
+    int columns;
+    const float *data;
+    pc_grid grid;
+    int64_t max_points, max_voxels; /* 0 = none */
+    pcgpu_features features;
+    bool skip_origin;
+    float skip[3]; /* the record that counts as the origin: -offset, normally 0 0 0 */
+} pc_voxelize_job;
+
+/* One registration at a time per context; the calls come in the order begin, (level, step...)..., end. All points are
+ * finite float32 in a frame whose origin lib/register.c chooses. */
+struct pc_icp_target; /* lib/icp.h */
+struct pc_icp_step;
+
+typedef struct pc_backend {
+    const char *name; /* "cpu", "cuda" */
+    /* Runs all jobs, on CUDA concurrently. */
+    pcgpu_status (*sample)(pcgpu_context *context, pc_sample_job *jobs, int count);
+    /* Fills count, capacity, columns, features, coords, counts, point_voxel, selected, in_range, kept, over_points,
+     * over_voxels, voxels_found and largest; leaves the rest of `out` alone. */
+    pcgpu_status (*voxelize)(pcgpu_context *context, const pc_voxelize_job *job, pcgpu_voxels *out);
+    /* Takes the target of a level: uploads its grid, estimates one normal a point. See lib/icp.h. */
+    pcgpu_status (*icp_target)(pcgpu_context *context, const struct pc_icp_target *target);
+    /* Takes the source of a level: n points as x, y, z arrays. */
+    pcgpu_status (*icp_source)(pcgpu_context *context, int64_t n, const float *x, const float *y, const float *z);
+    /* One iteration: transforms, matches and sums; `sums` has PC_ICP_SUMS values. */
+    pcgpu_status (*icp_step)(pcgpu_context *context, const struct pc_icp_step *step, double *sums);
+    /* Releases what the registration holds. */
+    void (*icp_end)(pcgpu_context *context);
+} pc_backend;
+
+extern const pc_backend pc_backend_cpu;
+
+/* ---- the CUDA side: cuda/backend.cu, or cuda/stub.c in a CPU-only build -------------------------------------- */
+
+const pc_backend *pc_backend_cuda(void); /* NULL in a CPU-only build */
+const char *pc_cuda_architectures(void);
+int pc_cuda_devices(pcgpu_device_info *devices, int capacity, char *why, size_t why_size, int *driver);
+/* Starts the device context->settings.cuda_index and fills context->cuda and context->cuda_name. */
+pcgpu_status pc_cuda_start(pcgpu_context *context);
+void pc_cuda_stop(pcgpu_context *context);
+
+/* ---- context --------------------------------------------------------------------------------------------------- */
+
+struct pcgpu_context {
+    pcgpu_settings settings;
+    char error[1024];
+    int threads; /* resolved, >= 1 */
+    char cpu_name[64];
+    char cuda_name[64];
+    char cuda_why_not[256]; /* why CUDA cannot be used, once that is known */
+    bool cuda_failed;
+    void *cuda;    /* state of the CUDA back end once started, else NULL */
+    void *cpu_icp; /* state of a CPU registration in progress, else NULL */
+};
+
+/* Records the sentence for pcgpu_last_error and returns `status`. */
+pcgpu_status pc_fail(pcgpu_context *context, pcgpu_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* "out of memory; N bytes were needed for WHAT". */
+pcgpu_status pc_fail_memory(pcgpu_context *context, uint64_t bytes, const char *what);
+void pc_log(pcgpu_context *context, pcgpu_log_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void pc_clear_error(pcgpu_context *context);
+
+/* Chooses the back end for one operation. cpu_seconds and cuda_seconds estimate the operation alone, on one CPU thread
+ * and on a started device; AUTO takes CUDA when that plus the start-up that is still to be paid is less than the CPU's
+ * time. Fills backend, device, reason and threads of `run`. */
+pcgpu_status pc_choose_backend(pcgpu_context *context, double cpu_seconds, double cuda_seconds, pcgpu_run *run,
+                               const pc_backend **backend);
+
+/* Monotonic seconds; pc_stage appends a stage that began at `begin` and returns the time now. */
+double pc_now(void);
+double pc_stage(pcgpu_run *run, const char *name, double begin);
+
+/* The usable points of a cloud as separate arrays: finite, and not at the origin of the file when drop_origin. */
+typedef struct pc_points {
+    int64_t n;
+    float *x, *y, *z; /* n each */
+    int32_t *rows;    /* n: the record of each point, or NULL when every record is usable */
+    float *memory;
+} pc_points;
+
+/* Fills `points` and counts points_in, non_finite and at_origin in `run` (added to what is there). */
+pcgpu_status pc_points_select(pcgpu_context *context, const pcgpu_cloud *cloud, bool drop_origin, pc_points *points,
+                              pcgpu_run *run);
+void pc_points_free(pc_points *points);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,169 @@
+/* Clouds: memory, columns, gathering, transforming, and the usable points of one. */
+#include "backend.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+pcgpu_status pcgpu_cloud_create(pcgpu_context *context, int64_t rows, int columns, pcgpu_cloud *cloud) {
+    static const char *const first[] = {"x", "y", "z", "intensity"};
+    memset(cloud, 0, sizeof *cloud);
+    if (rows < 0 || columns < 3 || columns > PCGPU_MAX_COLUMNS) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a cloud of %lld rows and %d columns; 3 to %d columns are possible",
+                       (long long)rows, columns, PCGPU_MAX_COLUMNS);
+    }
+    uint64_t bytes = (uint64_t)rows * (uint64_t)columns * sizeof(float);
+    cloud->data = malloc(bytes ? bytes : 1);
+    if (!cloud->data) {
+        return pc_fail_memory(context, bytes, "a cloud");
+    }
+    cloud->rows = rows;
+    cloud->columns = columns;
+    for (int k = 0; k < columns; k++) {
+        if (k < 4) {
+            snprintf(cloud->names[k], PCGPU_NAME_SIZE, "%s", first[k]);
+        } else {
+            snprintf(cloud->names[k], PCGPU_NAME_SIZE, "c%d", k);
+        }
+    }
+    return PCGPU_OK;
+}
+
+void pcgpu_cloud_free(pcgpu_cloud *cloud) {
+    free(cloud->data);
+    memset(cloud, 0, sizeof *cloud);
+}
+
+int pcgpu_cloud_column(const pcgpu_cloud *cloud, const char *name) {
+    for (int k = 0; k < cloud->columns; k++) {
+        if (strcmp(cloud->names[k], name) == 0) {
+            return k;
+        }
+    }
+    return -1;
+}
+
+/* A new cloud with the columns of another. */
+static pcgpu_status create_like(pcgpu_context *context, const pcgpu_cloud *model, int64_t rows, pcgpu_cloud *out) {
+    pcgpu_status status = pcgpu_cloud_create(context, rows, model->columns, out);
+    if (status == PCGPU_OK) {
+        memcpy(out->offset, model->offset, sizeof out->offset);
+        memcpy(out->names, model->names, sizeof out->names);
+        memcpy(out->types, model->types, sizeof out->types);
+    }
+    return status;
+}
+
+pcgpu_status pcgpu_cloud_gather(pcgpu_context *context, const pcgpu_cloud *cloud, const int32_t *indices, int64_t count,
+                                pcgpu_cloud *out) {
+    pcgpu_status status = create_like(context, cloud, count, out);
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    size_t columns = (size_t)cloud->columns;
+    for (int64_t i = 0; i < count; i++) {
+        int32_t row = indices[i];
+        if (row < 0 || row >= cloud->rows) {
+            pcgpu_cloud_free(out);
+            return pc_fail(context, PCGPU_ERROR_ARGUMENT, "index %d at place %lld is not a record of a cloud of %lld",
+                           (int)row, (long long)i, (long long)cloud->rows);
+        }
+        memcpy(out->data + (size_t)i * columns, cloud->data + (size_t)row * columns, columns * sizeof(float));
+    }
+    return PCGPU_OK;
+}
+
+/* First of the three adjacent normal columns, under either of the usual names, or -1. */
+static int normal_column(const pcgpu_cloud *cloud) {
+    static const char *const names[][3] = {{"nx", "ny", "nz"}, {"normal_x", "normal_y", "normal_z"}};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        int k = pcgpu_cloud_column(cloud, names[i][0]);
+        if (k >= 0 && pcgpu_cloud_column(cloud, names[i][1]) == k + 1 &&
+            pcgpu_cloud_column(cloud, names[i][2]) == k + 2) {
+            return k;
+        }
+    }
+    return -1;
+}
+
+pcgpu_status pcgpu_cloud_transform(pcgpu_context *context, const pcgpu_cloud *cloud, const double T[16],
+                                   const double *offset, pcgpu_cloud *out) {
+    pcgpu_status status = create_like(context, cloud, cloud->rows, out);
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    if (offset) {
+        memcpy(out->offset, offset, sizeof out->offset);
+    }
+    int normal = normal_column(cloud);
+    size_t columns = (size_t)cloud->columns;
+    memcpy(out->data, cloud->data, (size_t)cloud->rows * columns * sizeof(float));
+    for (int64_t i = 0; i < cloud->rows; i++) {
+        const float *from = cloud->data + (size_t)i * columns;
+        float *to = out->data + (size_t)i * columns;
+        double p[3];
+        for (int k = 0; k < 3; k++) {
+            p[k] = cloud->offset[k] + (double)from[k];
+        }
+        for (int k = 0; k < 3; k++) {
+            const double *row = T + 4 * k;
+            to[k] = (float)(((row[0] * p[0] + row[1] * p[1]) + row[2] * p[2]) + (row[3] - out->offset[k]));
+            if (normal >= 0) {
+                const float *n = from + normal;
+                to[normal + k] = (float)((row[0] * (double)n[0] + row[1] * (double)n[1]) + row[2] * (double)n[2]);
+            }
+        }
+    }
+    return PCGPU_OK;
+}
+
+/* A record at exactly (0,0,0) of the file's coordinates. */
+static bool at_origin(const pcgpu_cloud *cloud, const float *p) {
+    return cloud->offset[0] + (double)p[0] == 0.0 && cloud->offset[1] + (double)p[1] == 0.0 &&
+           cloud->offset[2] + (double)p[2] == 0.0;
+}
+
+pcgpu_status pc_points_select(pcgpu_context *context, const pcgpu_cloud *cloud, bool drop_origin, pc_points *points,
+                              pcgpu_run *run) {
+    memset(points, 0, sizeof *points);
+    if (cloud->rows > INT32_MAX) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld points; indices are 32 bits wide, so split the cloud below 2^31",
+                       (long long)cloud->rows);
+    }
+    size_t rows = (size_t)cloud->rows;
+    points->memory = malloc((rows ? rows : 1) * 3 * sizeof(float));
+    points->rows = malloc((rows ? rows : 1) * sizeof(int32_t));
+    if (!points->memory || !points->rows) {
+        pc_points_free(points);
+        return pc_fail_memory(context, rows * 16, "the points");
+    }
+    points->x = points->memory;
+    points->y = points->memory + rows;
+    points->z = points->memory + 2 * rows;
+    int64_t n = 0;
+    for (size_t i = 0; i < rows; i++) {
+        const float *p = cloud->data + i * (size_t)cloud->columns;
+        if (!pc_is_finite3(p[0], p[1], p[2])) {
+            run->non_finite++;
+        } else if (drop_origin && at_origin(cloud, p)) {
+            run->at_origin++;
+        } else {
+            points->x[n] = p[0];
+            points->y[n] = p[1];
+            points->z[n] = p[2];
+            points->rows[n++] = (int32_t)i;
+        }
+    }
+    run->points_in += cloud->rows;
+    points->n = n;
+    if (n == cloud->rows) {
+        free(points->rows);
+        points->rows = NULL;
+    }
+    return PCGPU_OK;
+}
+
+void pc_points_free(pc_points *points) {
+    free(points->memory);
+    free(points->rows);
+    memset(points, 0, sizeof *points);
+}

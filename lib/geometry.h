@@ -1,0 +1,68 @@
+/* Arithmetic shared by the CPU and the CUDA back end: written once, compiled by both, so that both return the same bits.
+ *
+ * Rules for everything here: float32 (or float64 where said) with + - * / sqrt floor and comparisons only, in a fixed
+ * order, never contracted (the build passes -ffp-contract=off and -fmad=false). */
+#ifndef PC_GEOMETRY_H
+#define PC_GEOMETRY_H
+
+#include <math.h>
+#include <stdint.h>
+
+#ifdef __CUDACC__
+#define PC_HD __host__ __device__ __forceinline__ static
+#else
+#define PC_HD static inline
+#endif
+
+/* Squared distance in the order every back end and every test uses. Never NaN for finite coordinates: an overflowing
+ * difference gives +inf, and +inf is larger than every finite value, which is all that farthest points need. */
+PC_HD float pc_squared_distance(float ax, float ay, float az, float bx, float by, float bz) {
+    float dx = ax - bx;
+    float dy = ay - by;
+    float dz = az - bz;
+    return (dx * dx + dy * dy) + dz * dz;
+}
+
+/* x - x is 0 for a finite x, NaN for NaN and infinities. */
+PC_HD int pc_is_finite3(float x, float y, float z) {
+    return x - x == 0.0f && y - y == 0.0f && z - z == 0.0f;
+}
+
+/* A regular grid: cell c of a point on one axis is floor((p - min) / size), accepted while 0 <= c < cells. cells is a
+ * whole number, at most 2^24, so that a float32 holds every cell index exactly. */
+typedef struct pc_grid {
+    float min[3], max[3], size[3];
+    float cells[3];
+} pc_grid;
+
+/* The cell of p on axis k, or -1. NaN fails the first comparison; rounding at the upper edge fails the last, before any
+ * conversion to an integer. */
+PC_HD int32_t pc_axis_cell(const pc_grid *grid, int k, float p) {
+    if (!(p >= grid->min[k] && p < grid->max[k])) {
+        return -1;
+    }
+    float c = floorf((p - grid->min[k]) / grid->size[k]);
+    return c >= 0.0f && c < grid->cells[k] ? (int32_t)c : -1;
+}
+
+/* Key of a cell: z slowest, x fastest; fits since the product of the three cell counts is at most 2^62. */
+PC_HD int64_t pc_cell_key(const pc_grid *grid, int32_t cx, int32_t cy, int32_t cz) {
+    return ((int64_t)cz * (int64_t)grid->cells[1] + cy) * (int64_t)grid->cells[0] + cx;
+}
+
+/* Key of the cell that holds a point, or -1 when the point is out of range. */
+PC_HD int64_t pc_point_key(const pc_grid *grid, float x, float y, float z) {
+    int32_t cx = pc_axis_cell(grid, 0, x);
+    int32_t cy = pc_axis_cell(grid, 1, y);
+    int32_t cz = pc_axis_cell(grid, 2, z);
+    return cx < 0 || cy < 0 || cz < 0 ? -1 : pc_cell_key(grid, cx, cy, cz);
+}
+
+/* Mixes the bits of a key for hash tables (the finalizer of splitmix64, Steele et al. 2014). */
+PC_HD uint64_t pc_hash64(uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+    return z ^ (z >> 31);
+}
+
+#endif

@@ -1,0 +1,3 @@
+/* placeholder */
+#include "io.h"
+const pc_format pc_format_npz = {.info = {.name = "npz"}};

@@ -1,0 +1,349 @@
+/* pcgpu: sampling, voxelization and registration of point clouds, with the same bytes from the CPU and from CUDA.
+ *
+ * The header goes from simple to advanced:
+ *   1. status and context      pcgpu_open, pcgpu_close, pcgpu_last_error
+ *   2. clouds                  pcgpu_cloud, pcgpu_cloud_gather, pcgpu_cloud_transform
+ *   3. files                   pcgpu_read, pcgpu_write, pcgpu_write_arrays
+ *   4. operations              pcgpu_sample, pcgpu_voxelize, pcgpu_register
+ *   5. what this build can do  pcgpu_version, pcgpu_devices, pcgpu_format_at
+ *
+ * Conventions
+ *   - A function that can fail returns a pcgpu_status; the sentence for a person is pcgpu_last_error(context).
+ *   - An output struct is overwritten, never read; on failure it is left zeroed and owns nothing. What it owns after
+ *     success is released by the _free function that takes it; those accept zeroed structs.
+ *   - Lengths are metres, angles radians, times seconds. Matrices are row-major; T_target_source maps source
+ *     coordinates into the target's frame: p_target = T_target_source * p_source.
+ *   - A context is used by one thread at a time; contexts are independent of each other.
+ *   - The library never prints, exits or reads the environment; messages go to the callback of the settings. */
+#ifndef PCGPU_H
+#define PCGPU_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- 1. status and context ---------------------------------------------------------------------------------- */
+
+typedef enum pcgpu_status {
+    PCGPU_OK = 0,
+    PCGPU_ERROR_ARGUMENT,    /* a parameter is out of its documented range */
+    PCGPU_ERROR_MEMORY,      /* host or device memory is exhausted */
+    PCGPU_ERROR_IO,          /* the system refused to read or write */
+    PCGPU_ERROR_FORMAT,      /* a file's content is not what its format says */
+    PCGPU_ERROR_UNAVAILABLE, /* the back end asked for cannot be used on this machine or in this build */
+    PCGPU_ERROR_DEVICE       /* a CUDA call failed while an operation ran */
+} pcgpu_status;
+
+/* Returns a short constant name such as "out of memory"; never NULL. */
+const char *pcgpu_status_name(pcgpu_status status);
+
+typedef enum pcgpu_device {
+    PCGPU_DEVICE_AUTO, /* CUDA when a device is there and the work repays its start-up, else the CPU */
+    PCGPU_DEVICE_CPU,
+    PCGPU_DEVICE_CUDA /* fail with PCGPU_ERROR_UNAVAILABLE rather than run elsewhere */
+} pcgpu_device;
+
+typedef enum pcgpu_log_level { PCGPU_LOG_WARNING, PCGPU_LOG_INFO } pcgpu_log_level;
+
+/* Called on the caller's thread with one line without a newline; `message` is valid during the call only. */
+typedef void (*pcgpu_log_fn)(void *user, pcgpu_log_level level, const char *message);
+
+typedef struct pcgpu_settings {
+    pcgpu_device device; /* default AUTO */
+    int cuda_index;      /* CUDA ordinal, default 0 */
+    int threads;         /* CPU threads, 0 (default) = all that the process may use; results never depend on it */
+    pcgpu_log_fn log;    /* default NULL: silent */
+    void *log_user;
+} pcgpu_settings;
+
+typedef struct pcgpu_context pcgpu_context;
+
+void pcgpu_settings_init(pcgpu_settings *settings);
+
+/* Opens a context. `settings` may be NULL (defaults). With PCGPU_DEVICE_CUDA the device is started here; with AUTO on
+ * the first operation that repays it. *context is set whenever memory allowed, also on failure, so that the error can
+ * be read; close it in either case.
+ * Errors: ARGUMENT, MEMORY, UNAVAILABLE. */
+pcgpu_status pcgpu_open(const pcgpu_settings *settings, pcgpu_context **context);
+void pcgpu_close(pcgpu_context *context); /* accepts NULL */
+
+/* The sentence that explains the last failure of a call with this context ("" when there was none). Owned by the
+ * context, valid until its next call. `context` may be NULL: "out of memory". */
+const char *pcgpu_last_error(const pcgpu_context *context);
+
+/* ---- 2. clouds ---------------------------------------------------------------------------------------------- */
+
+enum {
+    PCGPU_MAX_COLUMNS = 64,
+    PCGPU_NAME_SIZE = 32, /* bytes of a column's name with its terminating NUL */
+    PCGPU_MAX_STAGES = 8
+};
+
+/* The type a column had in its file: values are float32 in memory, writers that keep types (.ply) restore it. */
+typedef enum pcgpu_type {
+    PCGPU_FLOAT32, PCGPU_FLOAT64,
+    PCGPU_INT8, PCGPU_UINT8, PCGPU_INT16, PCGPU_UINT16, PCGPU_INT32, PCGPU_UINT32,
+    PCGPU_FLOAT16 /* arrays only */
+} pcgpu_type;
+
+/* N points of F float32 columns, row-major; columns 0, 1, 2 are x, y, z in metres, relative to `offset`: a point's
+ * coordinates are offset[k] + data[row * columns + k]. Readers set a non-zero offset (whole metres) only where float32
+ * would lose precision, e.g. UTM. A caller may fill the struct with memory of its own; pcgpu_cloud_free is then not
+ * called on it. */
+typedef struct pcgpu_cloud {
+    int64_t rows;
+    int columns; /* 3 to PCGPU_MAX_COLUMNS */
+    float *data; /* rows x columns */
+    double offset[3];
+    char names[PCGPU_MAX_COLUMNS][PCGPU_NAME_SIZE]; /* "x", "y", "z", "intensity", ...; unique, not empty */
+    uint8_t types[PCGPU_MAX_COLUMNS];               /* pcgpu_type */
+} pcgpu_cloud;
+
+/* Allocates rows x columns uninitialized values; names x y z intensity, then c4, c5, ...; offset 0.
+ * Errors: ARGUMENT (rows < 0 or columns out of range), MEMORY. */
+pcgpu_status pcgpu_cloud_create(pcgpu_context *context, int64_t rows, int columns, pcgpu_cloud *cloud);
+void pcgpu_cloud_free(pcgpu_cloud *cloud);
+
+/* Index of the column with this name, or -1. */
+int pcgpu_cloud_column(const pcgpu_cloud *cloud, const char *name);
+
+/* out = the `count` rows named by `indices` (each in 0..rows-1, repeats allowed), all columns, names and types kept.
+ * Errors: ARGUMENT, MEMORY. */
+pcgpu_status pcgpu_cloud_gather(pcgpu_context *context, const pcgpu_cloud *cloud, const int32_t *indices, int64_t count,
+                                pcgpu_cloud *out);
+
+/* out = the cloud with its points mapped by the 4x4 matrix T, in float64 rounded once; its offset is `offset` (NULL: the
+ * cloud's own). Columns nx ny nz (or normal_x ...) are rotated; all others are copied. Errors: MEMORY. */
+pcgpu_status pcgpu_cloud_transform(pcgpu_context *context, const pcgpu_cloud *cloud, const double T[16],
+                                   const double *offset, pcgpu_cloud *out);
+
+/* ---- 3. files ----------------------------------------------------------------------------------------------- */
+
+/* Formats: "bin" (KITTI, nuScenes: records of float32, no header), "ply", "ply-ascii" (write only), "pcd", "npy", and
+ * for arrays "npz". Names are matched by file name when `format` is NULL: the extension, ".pcd.bin" being bin; "-" and
+ * unknown extensions are an error unless a format is given ("-" defaults to bin). */
+typedef struct pcgpu_format_info {
+    const char *name;
+    const char *extension;   /* ".ply" */
+    const char *description; /* one line */
+    bool reads, writes, writes_arrays;
+} pcgpu_format_info;
+
+/* The i-th format, or NULL past the last. Constant storage. */
+const pcgpu_format_info *pcgpu_format_at(int i);
+/* The format that a file name stands for, or NULL. "-" stands for bin. */
+const pcgpu_format_info *pcgpu_format_of_path(const char *path);
+const pcgpu_format_info *pcgpu_format_by_name(const char *name);
+
+typedef struct pcgpu_read_options {
+    const char *format; /* NULL: from the name */
+    int fields;         /* float32 columns of a .bin record, 3 to 16; 0 = 4 (KITTI) */
+} pcgpu_read_options;
+
+/* Reads one cloud from `stream`, which need not seek, up to its end; `name` is used for messages and for the format.
+ * `options` may be NULL. Errors: IO, FORMAT, MEMORY, ARGUMENT; the sentence names the file, the place and the remedy. */
+pcgpu_status pcgpu_read(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_read_options *options,
+                        pcgpu_cloud *cloud);
+/* The same from a path. */
+pcgpu_status pcgpu_read_file(pcgpu_context *context, const char *path, const pcgpu_read_options *options,
+                             pcgpu_cloud *cloud);
+
+/* Writes a cloud in `format` (a name; NULL: from `name`) to a stream that need not seek. The stream is not closed;
+ * flushing errors are the caller's to check. A cloud with an offset: .ply, .pcd and .npy write float64 coordinates,
+ * .bin warns with the size of the rounding. Errors: IO, ARGUMENT, MEMORY. */
+pcgpu_status pcgpu_write(pcgpu_context *context, FILE *stream, const char *name, const char *format,
+                         const pcgpu_cloud *cloud);
+
+/* A dense array for .npy, .npz and raw .bin files, row-major, little-endian. `data` is borrowed. */
+typedef struct pcgpu_array {
+    const char *name; /* the member's name in a .npz */
+    pcgpu_type type;
+    int dimensions; /* 1 to 4 */
+    int64_t shape[4];
+    const void *data;
+} pcgpu_array;
+
+/* Writes arrays to a stream that need not seek: "npz" any number of them; "npy" and "bin" exactly one.
+ * Errors: IO, ARGUMENT, MEMORY. */
+pcgpu_status pcgpu_write_arrays(pcgpu_context *context, FILE *stream, const char *name, const char *format,
+                                const pcgpu_array *arrays, int count);
+
+/* ---- 4. operations ------------------------------------------------------------------------------------------ */
+
+/* How an operation was carried out; filled in every result. */
+typedef struct pcgpu_run {
+    char backend[8];    /* "cpu" or "cuda" */
+    char device[64];    /* the processor's or the GPU's name */
+    char reason[96];    /* why this back end was chosen */
+    int threads;        /* CPU threads used */
+    int64_t points_in;  /* records of the input(s) */
+    int64_t non_finite; /* dropped: a coordinate is NaN or infinite */
+    int64_t at_origin;  /* dropped: x = y = z = 0 in the file and drop_origin was asked for */
+    int stages;
+    struct {
+        char name[16];
+        double seconds;
+    } stage[PCGPU_MAX_STAGES];
+} pcgpu_run;
+
+/* Farthest point sampling (Gonzalez 1985; Eldar et al. 1997): the first pick is given, every further pick is the point
+ * with the largest distance to the picks so far, the lowest index on ties; a picked point is never picked again.
+ * Squared distances are (dx*dx + dy*dy) + dz*dz in float32. */
+typedef enum pcgpu_sample_method {
+    PCGPU_SAMPLE_FPS,
+    PCGPU_SAMPLE_RANDOM /* uniform without replacement, in the order drawn; the same on every platform */
+} pcgpu_sample_method;
+
+typedef enum pcgpu_sample_start {
+    PCGPU_START_INDEX,  /* the record `start_index` */
+    PCGPU_START_CENTER, /* the point farthest from the centroid (float64 mean in index order, rounded to float32) */
+    PCGPU_START_RANDOM  /* drawn with `seed` */
+} pcgpu_sample_start;
+
+typedef struct pcgpu_sample_params {
+    pcgpu_sample_method method;
+    int64_t count;      /* picks wanted, >= 1; 0 = not given */
+    double ratio;       /* picks = max(1, floor(ratio * usable points)), in (0, 1]; 0 = not given */
+    float min_distance; /* metres: stop when the next farthest point is nearer; 0 = not given. FPS only */
+    pcgpu_sample_start start;
+    int64_t start_index; /* a record of the input that is usable */
+    uint64_t seed;
+    bool drop_origin;
+} pcgpu_sample_params;
+
+typedef struct pcgpu_sampled {
+    int64_t count;
+    int32_t *indices;  /* count: records of the input, in pick order */
+    float *distances;  /* count: distance in metres of each pick to the picks before it, +inf for the first; FPS only */
+    pcgpu_run run;
+} pcgpu_sampled;
+
+void pcgpu_sample_params_init(pcgpu_sample_params *params);
+
+/* Samples one cloud. Exactly one of count and ratio, or min_distance alone or with one of them as the upper bound.
+ * Errors: ARGUMENT (count over the usable points, start not usable, more than 2^31-1 rows), MEMORY, DEVICE. */
+pcgpu_status pcgpu_sample(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_sample_params *params,
+                          pcgpu_sampled *result);
+
+/* Samples several clouds with one call, on CUDA at the same time. results: `clouds` structs, all or none are filled;
+ * each equals what pcgpu_sample gives for its cloud. */
+pcgpu_status pcgpu_sample_batch(pcgpu_context *context, const pcgpu_cloud *const *clouds, int count,
+                                const pcgpu_sample_params *params, pcgpu_sampled *results);
+void pcgpu_sampled_free(pcgpu_sampled *result);
+
+typedef enum pcgpu_features {
+    PCGPU_FEATURES_MEAN,   /* V x F: mean of the kept points. With max_points: float32 sum in index order / count; without:
+                              float64 sum in index order / count, rounded once */
+    PCGPU_FEATURES_POINTS, /* V x P x F: the kept points in index order, padded with zeros */
+    PCGPU_FEATURES_PILLAR, /* V x P x 10: x y z r, x y z minus the mean of the kept points, x y z minus the pillar's centre,
+                              padded with zeros (PointPillars, Lang et al. 2019); r = column 3, 0 without one */
+    PCGPU_FEATURES_FIRST,  /* V x F: the voxel's first point */
+    PCGPU_FEATURES_NEAREST /* V x F: the kept point nearest to the mean of the kept points, lowest index on ties */
+} pcgpu_features;
+
+/* Voxelization, first come first served, in float32: a point is in range when min <= p < max on each axis and its cell
+ * c = floor((p - min) / size) satisfies 0 <= c < cells, cells = round((max - min) / size). Voxels are numbered by their
+ * first point; the first max_points points of a voxel are kept; voxels beyond max_voxels are dropped with their points. */
+typedef struct pcgpu_voxelize_params {
+    bool range_auto;    /* range = the cloud's own bounds, its lower corner at a multiple of the size */
+    double range[6];    /* x0 y0 z0 x1 y1 z1, metres, in the coordinates of the file */
+    double size[3];     /* metres, > 0 */
+    int64_t max_points; /* P >= 1; 0 = no limit (for points and pillar P is then the largest count) */
+    int64_t max_voxels; /* 0 = no limit */
+    pcgpu_features features;
+    bool drop_origin;
+} pcgpu_voxelize_params;
+
+typedef struct pcgpu_voxels {
+    int64_t count;    /* V */
+    int64_t capacity; /* P of points and pillar, else 1 */
+    int columns;      /* values a feature row: F, or 10 for pillar */
+    float *features;  /* V x columns, or V x P x columns; x y z relative to the cloud's offset */
+    int32_t *coords;  /* V x 4: batch (0), z, y, x */
+    int32_t *counts;  /* V: kept points */
+    int32_t *point_voxel; /* input rows: the voxel that keeps the point, -1 = dropped */
+    int32_t *selected;    /* V: the record chosen by first and nearest, else NULL */
+    double range[6];      /* the range in effect */
+    int32_t cells[3];     /* x, y, z */
+    int64_t in_range, kept, out_of_range, over_points, over_voxels; /* in_range = kept + over_points + over_voxels */
+    int64_t voxels_found; /* before max_voxels */
+    int64_t largest;      /* most points in one voxel, before max_points */
+    pcgpu_run run;
+} pcgpu_voxels;
+
+void pcgpu_voxelize_params_init(pcgpu_voxelize_params *params);
+
+/* Errors: ARGUMENT (size or range not usable, more than 2^24 cells an axis or 2^62 in all), MEMORY, DEVICE. */
+pcgpu_status pcgpu_voxelize(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_voxelize_params *params,
+                            pcgpu_voxels *result);
+void pcgpu_voxels_free(pcgpu_voxels *result);
+
+/* Iterative closest point, coarse to fine: each level halves the voxel and the gate of the one before; the last uses
+ * `voxel`, the first `max_distance`. Point-to-plane: Chen and Medioni 1992; point-to-point: Besl and McKay 1992. */
+typedef enum pcgpu_register_method { PCGPU_REGISTER_PLANE, PCGPU_REGISTER_POINT } pcgpu_register_method;
+
+typedef struct pcgpu_register_params {
+    pcgpu_register_method method;
+    double init[16];             /* T_target_source to start from, row-major; default identity */
+    double voxel;                /* downsampling of both clouds at the finest level, metres; 0 = none */
+    int levels;                  /* 1 to 8 */
+    double max_distance;         /* largest correspondence distance, at the coarsest level, metres */
+    int max_iterations;          /* a level */
+    double translation_epsilon;  /* metres: a level ends when an update is smaller in both */
+    double rotation_epsilon;     /* radians */
+    double min_fitness;          /* a smaller share of matched source points is not a success */
+    bool drop_origin;            /* default true */
+} pcgpu_register_params;
+
+typedef struct pcgpu_registration {
+    double T_target_source[16]; /* row-major */
+    bool converged;
+    char reason[160];       /* why it stopped, a sentence */
+    int iterations;         /* over all levels */
+    int64_t source_points;  /* used at the finest level */
+    int64_t target_points;
+    int64_t inliers;        /* source points with a correspondence at the last iteration */
+    double fitness;         /* inliers / source_points */
+    double inlier_rmse;     /* metres, distances of corresponding points */
+    double plane_rmse;      /* metres, distances along the normals; plane only, else 0 */
+    double information[36]; /* 6x6 sum of J^T J at the result (rotation, translation), about the target's centroid */
+    double eigenvalues[6];  /* of the information, normalized to one point and metres, ascending */
+    bool degenerate;        /* a direction is unconstrained */
+    char unconstrained[96]; /* that direction in words, or "" */
+    pcgpu_run run;
+} pcgpu_registration;
+
+void pcgpu_register_params_init(pcgpu_register_params *params);
+
+/* Registers source onto target. A registration that fails to converge is PCGPU_OK with converged = false and the reason;
+ * T_target_source is then the last estimate. The transform maps file coordinates to file coordinates, offsets included.
+ * Errors: ARGUMENT, MEMORY, DEVICE. */
+pcgpu_status pcgpu_register(pcgpu_context *context, const pcgpu_cloud *source, const pcgpu_cloud *target,
+                            const pcgpu_register_params *params, pcgpu_registration *result);
+
+/* ---- 5. what this build and machine can do ------------------------------------------------------------------ */
+
+const char *pcgpu_version(void); /* "0.1.0" */
+/* GPU architectures compiled in, e.g. "sm_75 sm_80 sm_90, PTX 90"; "" in a CPU-only build. */
+const char *pcgpu_cuda_architectures(void);
+
+typedef struct pcgpu_device_info {
+    char name[64];
+    int major, minor; /* compute capability */
+    int multiprocessors;
+    uint64_t memory; /* bytes */
+} pcgpu_device_info;
+
+/* Fills up to `capacity` entries and returns the number of CUDA devices. When it is 0, `why` (may be NULL) says why in a
+ * sentence. `driver` (may be NULL) receives the driver's CUDA version, e.g. 13000, or 0. */
+int pcgpu_devices(pcgpu_device_info *devices, int capacity, char *why, size_t why_size, int *driver);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

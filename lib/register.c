@@ -1,0 +1,3 @@
+/* placeholder */
+#include "backend.h"
+void pcgpu_register_params_init(pcgpu_register_params *p){(void)p;}
