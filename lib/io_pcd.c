@@ -290,10 +290,11 @@ static pcgpu_status ascii_point(pcd_input *in, pc_span line, unsigned char *out)
     return PCGPU_OK;
 }
 
-/* Text into packed records. Every value takes two characters, which bounds what a header can make us allocate. */
+/* Text into packed records. Every value takes two characters, which bounds what a header can make us allocate; the row
+ * after the last possible one is there to be refused with its line number. */
 static pcgpu_status read_ascii(pcd_input *in, int values, pc_bytes *packed) {
     size_t record = point_size(in);
-    uint64_t possible = ((uint64_t)(in->text.end - in->text.p) + 1) / (2 * (uint64_t)values);
+    uint64_t possible = (uint64_t)(in->text.end - in->text.p) / (2 * (uint64_t)values) + 2;
     uint64_t rows = (uint64_t)in->points < possible ? (uint64_t)in->points : possible;
     packed->size = (size_t)rows * record;
     packed->data = malloc(packed->size + 1);

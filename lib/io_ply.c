@@ -163,12 +163,13 @@ static pcgpu_status skip_element(pc_ply_input *in, const pc_ply_element *element
 }
 
 /* Rows of text, or rows with lists: their scalars are packed into memory of their own. A row takes at least `least`
- * bytes of a binary file and two characters a value of a text, which bounds what is allocated by the size of the file.
- */
+ * bytes of a binary file and two characters a value of a text, which bounds what is allocated by the size of the file;
+ * the row after the last possible one is there to be refused with its line number. */
 static pcgpu_status pack_vertices(pc_ply_input *in, const pc_ply_element *vertex, size_t scalars, size_t least,
                                   pc_bytes *packed) {
-    uint64_t possible = in->ply.ascii ? (remaining(in) + 1) / (2 * vertex->properties) : remaining(in) / least;
-    uint64_t rows = (uint64_t)vertex->count < possible ? (uint64_t)vertex->count : possible;
+    uint64_t count = (uint64_t)vertex->count;
+    uint64_t possible = remaining(in) / (in->ply.ascii ? 2 * vertex->properties : least) + 2;
+    uint64_t rows = count < possible ? count : possible;
     packed->size = (size_t)rows * scalars;
     packed->data = malloc(packed->size + 1);
     if (!packed->data) {
@@ -179,7 +180,7 @@ static pcgpu_status pack_vertices(pc_ply_input *in, const pc_ply_element *vertex
         pcgpu_status status = PCGPU_OK;
         pc_span line;
         if (in->ply.ascii ? !pc_text_filled_line(&in->text, &line) : !binary_row(in, vertex, out)) {
-            return pc_fail_short(in->context, in->name, i, (uint64_t)vertex->count);
+            return pc_fail_short(in->context, in->name, i, count);
         }
         if (in->ply.ascii) {
             status = ascii_row(in, vertex, line, out);
@@ -188,8 +189,7 @@ static pcgpu_status pack_vertices(pc_ply_input *in, const pc_ply_element *vertex
             return status;
         }
     }
-    return rows < (uint64_t)vertex->count ? pc_fail_short(in->context, in->name, rows, (uint64_t)vertex->count)
-                                          : PCGPU_OK;
+    return rows < count ? pc_fail_short(in->context, in->name, rows, count) : PCGPU_OK;
 }
 
 static pcgpu_status vertex_table(pc_ply_input *in, const pc_ply_element *vertex, pc_table *table, size_t stride) {
