@@ -366,6 +366,9 @@ static pcgpu_status write_pcd(pcgpu_context *context, FILE *stream, const char *
     for (int k = 0; k < cloud->columns; k++) {
         char label[PCGPU_NAME_SIZE];
         pc_output_name(cloud, k, label);
+        if (strcmp(label, "_") == 0) {
+            snprintf(label, sizeof label, "c%d", k); /* "_" would be padding, which readers skip */
+        }
         fprintf(stream, " %s", label);
     }
     fprintf(stream, "\nSIZE");
