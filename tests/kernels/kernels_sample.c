@@ -1,71 +1,6 @@
 /* Farthest point sampling and random sampling against the plain loop. */
 #include "cpu.h"
-#include "kernels.h"
-
-/* ---- the reference: records, no preparation, O(points x picks) ------------------------------------------------ */
-
-typedef struct picks {
-    int64_t count;
-    int32_t *indices;
-    float *distances;
-} picks;
-
-static bool usable(const pcgpu_cloud *cloud, int64_t i, bool drop_origin) {
-    const float *p = cloud->data + i * cloud->columns;
-    bool finite = isfinite(p[0]) && isfinite(p[1]) && isfinite(p[2]);
-    return finite && !(drop_origin && p[0] == 0.0f && p[1] == 0.0f && p[2] == 0.0f);
-}
-
-static int64_t count_usable(const pcgpu_cloud *cloud, bool drop_origin, int64_t *first) {
-    int64_t n = 0;
-    *first = -1;
-    for (int64_t i = 0; i < cloud->rows; i++) {
-        if (usable(cloud, i, drop_origin)) {
-            *first = n++ ? *first : i;
-        }
-    }
-    return n;
-}
-
-static float squared(const float *a, const float *b) {
-    float dx = a[0] - b[0], dy = a[1] - b[1], dz = a[2] - b[2];
-    return dx * dx + dy * dy + dz * dz;
-}
-
-static picks reference(const pcgpu_cloud *cloud, int64_t start, int64_t count, float min_distance, bool drop_origin) {
-    picks p = {0, calloc((size_t)count, 4), calloc((size_t)count, 4)};
-    float *nearest = malloc((size_t)cloud->rows * sizeof *nearest);
-    for (int64_t i = 0; i < cloud->rows; i++) {
-        nearest[i] = usable(cloud, i, drop_origin) ? INFINITY : -1.0f;
-    }
-    int64_t pick = start;
-    while (p.count < count) {
-        float distance = sqrtf(nearest[pick]);
-        if (p.count && distance < min_distance) {
-            break;
-        }
-        p.indices[p.count] = (int32_t)pick;
-        p.distances[p.count++] = distance;
-        nearest[pick] = -1.0f;
-        const float *at = cloud->data + pick * cloud->columns;
-        int64_t best = -1;
-        for (int64_t i = 0; i < cloud->rows; i++) {
-            if (nearest[i] >= 0.0f) {
-                float d = squared(cloud->data + i * cloud->columns, at);
-                nearest[i] = d < nearest[i] ? d : nearest[i];
-                best = best < 0 || nearest[i] > nearest[best] ? i : best;
-            }
-        }
-        pick = best;
-    }
-    free(nearest);
-    return p;
-}
-
-static void free_picks(picks *p) {
-    free(p->indices);
-    free(p->distances);
-}
+#include "reference.h"
 
 /* ---- comparing ------------------------------------------------------------------------------------------------ */
 
@@ -147,14 +82,14 @@ static void check_cloud(test_bed *bed, const char *name, const pcgpu_cloud *clou
         if (variant >= 2) {
             test_random r = {.state = bed->seed + (uint64_t)variant};
             int64_t record = (int64_t)(test_next(&r) % (uint64_t)cloud->rows);
-            params.start_index = usable(cloud, record, params.drop_origin) ? record : first;
+            params.start_index = is_usable(cloud, record, params.drop_origin) ? record : first;
         }
-        picks want = reference(cloud, params.start_index, params.count, 0.0f, params.drop_origin);
+        picks want = plain_sample(cloud, params.start_index, params.count, 0.0f, params.drop_origin);
         if (variant == 3) { /* a distance that occurs: equal is not nearer */
             params.min_distance = want.distances[want.count / 2];
             params.min_distance = isinf(params.min_distance) ? 1e20f : params.min_distance;
             free_picks(&want);
-            want = reference(cloud, params.start_index, params.count, params.min_distance, params.drop_origin);
+            want = plain_sample(cloud, params.start_index, params.count, params.min_distance, params.drop_origin);
         }
         check_contexts(bed, name, cloud, &params, &want);
         check_forms(bed, name, cloud, &params, &want);
@@ -175,8 +110,8 @@ static void check_center(test_bed *bed, const pcgpu_cloud *cloud) {
         center[k] = (float)(sum[k] / (double)cloud->rows);
     }
     for (int64_t i = 1; i < cloud->rows; i++) {
-        if (squared(cloud->data + i * cloud->columns, center) >
-            squared(cloud->data + farthest * cloud->columns, center)) {
+        if (plain_squared(cloud->data + i * cloud->columns, center) >
+            plain_squared(cloud->data + farthest * cloud->columns, center)) {
             farthest = i;
         }
     }
@@ -184,7 +119,7 @@ static void check_center(test_bed *bed, const pcgpu_cloud *cloud) {
     pcgpu_sample_params_init(&params);
     params.ratio = 0.01;
     params.start = PCGPU_START_CENTER;
-    picks want = reference(cloud, farthest, (int64_t)floor(0.01 * (double)cloud->rows), 0.0f, false);
+    picks want = plain_sample(cloud, farthest, (int64_t)floor(0.01 * (double)cloud->rows), 0.0f, false);
     check_contexts(bed, "start at the center", cloud, &params, &want);
     free_picks(&want);
 }
@@ -283,7 +218,8 @@ static void check_random(test_bed *bed) {
                    (long long)seen[i][k], i);
         }
     }
-    /* Pinned, since the draws are the same on every platform; computed by a separate implementation of the generator. */
+    /* Pinned, since the draws are the same on every platform; computed by a separate implementation of the generator.
+     */
     params.seed = 42;
     params.count = RECORDS;
     static const int32_t pinned[RECORDS] = {0, 4, 7, 9, 3, 8, 5, 1, 2, 6};
@@ -374,7 +310,7 @@ typedef struct bench_state {
 
 static void run_reference(void *state) {
     bench_state *s = state;
-    picks p = reference(s->cloud, 0, s->params.count, 0.0f, false);
+    picks p = plain_sample(s->cloud, 0, s->params.count, 0.0f, false);
     free_picks(&p);
 }
 
