@@ -76,7 +76,7 @@ def run(*args, code=0, stdin=None, cwd=None):
     command = [PROGRAM, *map(str, args)]
     if DEVICE and args[0] in ('sample', 'voxelize', 'register'):
         command[2:2] = ['--device', DEVICE]
-    result = subprocess.run(command, input=b'' if stdin is None else stdin, capture_output=True, cwd=cwd, timeout=300)
+    result = subprocess.run(command, input=stdin or b'', capture_output=True, cwd=cwd, timeout=300)
     if code is not None and result.returncode != code:
         fail(' '.join(command), f'exit code {result.returncode}, expected {code}; stderr:\n{result.stderr.decode()}')
     return result

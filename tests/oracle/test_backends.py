@@ -2,23 +2,26 @@
 
 One reference run a case, on the CPU with one thread; then everything that must equal it. CUDA takes part when the
 program can use a device. PCGPU_REPEATS: runs of each variant, default 3."""
-import json
 import os
 import subprocess
 import sys
 
 import numpy as np
 
-from common import (PROGRAM, SKIP, SOURCE, check, data, fail, finish, part_skipped, passed, scratch, testdata, write_bin)
+from common import (PROGRAM, SKIP, SOURCE, check, data, fail, finish, part_skipped, passed, scratch, testdata,
+                    write_bin)
 
 REPEATS = int(os.environ.get('PCGPU_REPEATS', '3'))
 THREADS = (1, 2, 16)
 
 
-def cuda_is_usable():
-    info = subprocess.run([PROGRAM, 'info', '--json', '-'], capture_output=True, text=True, check=True).stdout
-    devices = json.loads(info)['cuda']['devices']
-    return len(devices) > 0
+def cuda_is_usable(folder):
+    """--cuda never falls back: 0 says that the GPU did it, 3 that there is none to use."""
+    write_bin(folder / 'one.bin', np.ones((1, 4)))
+    words = [PROGRAM, 'sample', '--cuda', '-m', '1', 'one.bin', '-o', 'cuda.bin', '-f']
+    result = subprocess.run(words, capture_output=True, cwd=folder, timeout=60)
+    check(result.returncode in (0, 3), 'sample --cuda', f'exit code {result.returncode}: {result.stderr.decode()}')
+    return result.returncode == 0
 
 
 def command(name, inputs, *options, outputs=()):
@@ -113,20 +116,25 @@ def compare(label, words, outputs, folder, variants):
     passed(f'{label}: {runs} runs equal')
 
 
-def main():
-    part = sys.argv[1] if len(sys.argv) > 1 else 'all'  # threads: the CPU alone; cuda: CUDA alone; all
+def choose_variants(part, folder):
+    """threads: the CPU alone; cuda: CUDA alone; all."""
     variants = []
     if part in ('all', 'threads'):
         variants += [('--cpu', '--threads', str(n)) for n in THREADS]
     if part in ('all', 'cuda'):
-        if cuda_is_usable():
+        if cuda_is_usable(folder):
             variants += [('--cuda', '--threads', str(n)) for n in THREADS]
         elif part == 'cuda':
             print('no CUDA device can be used')
             sys.exit(SKIP)
         else:
             part_skipped('CUDA', 'no CUDA device can be used')
+    return variants
+
+
+def main():
     with scratch() as folder:
+        variants = choose_variants(sys.argv[1] if len(sys.argv) > 1 else 'all', folder)
         for label, (words, outputs) in cases(folder):
             compare(label, words, outputs, folder, variants)
     finish()

@@ -21,7 +21,8 @@ def compare(path, folder):
     program = shlex.quote(PROGRAM)
     device = f'--device {DEVICE}' if DEVICE else ''
     config = shlex.quote(str(SOURCE / 'configs' / 'pillar.yaml'))
-    front = f'cat {shlex.quote(str(path))} | {program} sample {device} -m 4096 - | {program} voxelize {device} --config {config} -'
+    front = (f'cat {shlex.quote(str(path))} | {program} sample {device} -m 4096 - | '
+             f'{program} voxelize {device} --config {config} -')
     shell(f'{front} -o out.npz', folder)
     points = read_bin(path)
     picked = points[oracle.farthest(points, 4096)[0]]
@@ -29,8 +30,9 @@ def compare(path, folder):
         features = 'pillar' if out['voxels'].ndim == 3 and out['voxels'].shape[2] == 10 else 'points'
         expected = oracle.voxelize(picked, LOW, HIGH, SIZE, 32, 0, features)
         check(expected.voxels_found > 100, 'the sample fills voxels', expected.voxels_found)
-        for name, wanted in (('voxels', expected.features), ('coords', expected.coords), ('num_points', expected.counts)):
-            equal(f'{path.name}: {name}', out[name], wanted)
+        equal(f'{path.name}: voxels', out['voxels'], expected.features)
+        equal(f'{path.name}: coords', out['coords'], expected.coords)
+        equal(f'{path.name}: num_points', out['num_points'], expected.counts)
         stdout = shell(f'{front} -o -', folder)
         check(stdout == out['voxels'].tobytes(), f'{path.name}: -o - writes the same features, raw')
         shell(f'{front} --output-format npz -o - > stdout.npz', folder)

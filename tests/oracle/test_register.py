@@ -1,8 +1,8 @@
 """pcgpu register against transforms that are known: of the generated scene, of KITTI's poses, of a surveyed pair."""
 import numpy as np
 
-from common import (check, data, equal, find, finish, part_skipped, passed, read_bin, read_json, run, scratch, testdata,
-                    write_bin)
+from common import (check, data, equal, find, finish, part_skipped, passed, read_bin, read_json, run, scratch,
+                    testdata, write_bin)
 
 
 def load_matrix(path):

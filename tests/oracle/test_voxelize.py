@@ -2,8 +2,8 @@
 import numpy as np
 
 import oracle
-from common import (SOURCE, check, data, equal, find, finish, part_skipped, passed, read_bin, read_json, read_ply, run,
-                    scratch, testdata, write_bin)
+from common import (SOURCE, check, data, equal, find, finish, part_skipped, passed, read_bin, read_json, read_ply,
+                    run, scratch, testdata, write_bin)
 
 f32 = np.float32
 FEATURES = ('mean', 'points', 'pillar', 'first', 'nearest')
@@ -97,8 +97,8 @@ def test_features_and_limits(folder):
             for features in FEATURES:
                 options = grid_options(low, high, size, max_points, max_voxels, features) + ['--fields', columns]
                 expected = oracle.voxelize(points, low, high, size, max_points, max_voxels, features)
-                compare(folder, f'{features}, {columns} columns, {max_points} points, {max_voxels} voxels', path, options,
-                        expected)
+                label = f'{features}, {columns} columns, {max_points} points, {max_voxels} voxels'
+                compare(folder, label, path, options, expected)
     options = grid_options(low, high, size, 5, 0, 'mean') + ['--fields', columns, '--drop-origin']
     compare(folder, 'without the origin', path, options,
             oracle.voxelize(points, low, high, size, 5, 0, 'mean', drop_origin=True))
@@ -109,7 +109,8 @@ def test_fine_grid(folder):
     points = street_like(np.random.default_rng(8), 4000, 4)
     write_bin(folder / 'fine.bin', points)
     grid = (-50, -50, -50), (50, 50, 50), (.01, .01, .01)
-    compare(folder, '10^12 cells', folder / 'fine.bin', grid_options(*grid, 0, 0, 'mean'), oracle.voxelize(points, *grid))
+    compare(folder, '10^12 cells', folder / 'fine.bin', grid_options(*grid, 0, 0, 'mean'),
+            oracle.voxelize(points, *grid))
 
 
 def test_scan(folder):
@@ -138,7 +139,8 @@ def test_range_auto(folder):
     expected = oracle.voxelize(points, low, high, size, 0, 0, 'mean')
     check(expected.in_range == len(finite), 'range auto: every finite point is in range')
     compare(folder, 'range auto', folder / 'auto.bin',
-            ['--range', 'auto', '--size', '.5,.25,2', '--max-points', 0, '--max-voxels', 0, '--features', 'mean'], expected)
+            ['--range', 'auto', '--size', '.5,.25,2', '--max-points', 0, '--max-voxels', 0, '--features', 'mean'],
+            expected)
 
 
 def test_utm(folder):
