@@ -48,7 +48,8 @@ export NO_COLOR=1
 expect 0 on 2 "$PCGPU" sample --cpu --threads 1 -m 4000 big.bin -f -o x.bin
 stderr_lacks "$ESCAPE"
 unset NO_COLOR
-TERM=dumb expect 0 on 2 "$PCGPU" sample --cpu --threads 1 -m 4000 big.bin -f -o x.bin
+export TERM=dumb
+expect 0 on 2 "$PCGPU" sample --cpu --threads 1 -m 4000 big.bin -f -o x.bin
 stderr_lacks "$ESCAPE"
 # Not a terminal: no progress.
 expect 0 "$PCGPU" sample --cpu --threads 1 -m 4000 big.bin -f -o x.bin

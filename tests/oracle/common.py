@@ -72,7 +72,7 @@ def testdata(name):
 
 
 def run(*args, code=0, stdin=None, cwd=None):
-    """Runs pcgpu; fails unless it exits with `code` (None: whatever it is). Returns the completed process, stdout as bytes."""
+    """Runs pcgpu; fails unless it exits with `code` (None: whatever it is). stdout is bytes."""
     command = [PROGRAM, *map(str, args)]
     if DEVICE and args[0] in ('sample', 'voxelize', 'register'):
         command[2:2] = ['--device', DEVICE]

@@ -2,16 +2,18 @@
 
 One reference run a case, on the CPU with one thread; then everything that must equal it. CUDA takes part when the
 program can use a device. PCGPU_REPEATS: runs of each variant, default 3."""
+import concurrent.futures
 import os
 import subprocess
 import sys
 
 import numpy as np
 
-from common import (PROGRAM, SKIP, SOURCE, check, data, fail, finish, part_skipped, passed, scratch, testdata,
+from common import (PROGRAM, SKIP, SOURCE, check, data, finish, part_skipped, passed, scratch, testdata,
                     write_bin)
 
 REPEATS = int(os.environ.get('PCGPU_REPEATS', '3'))
+JOBS = int(os.environ.get('PCGPU_JOBS', '1'))  # programs at a time
 THREADS = (1, 2, 16)
 
 
@@ -89,31 +91,31 @@ def cases(folder):
     yield 'register pair', register_case(data('pair/source.ply'), data('pair/target.ply'))
 
 
-def outcome(words, outputs, folder, *device):
-    """Everything a run leaves behind: exit code, stdout, files. Reads and removes the files."""
-    (folder / 'batch').mkdir(exist_ok=True)
-    result = subprocess.run([PROGRAM, words[0], *device, *words[1:]], capture_output=True, cwd=folder, timeout=300)
-    if result.returncode not in (0, 4):
-        fail(' '.join(words), f'exit code {result.returncode} with {device}; stderr:\n{result.stderr.decode()}')
-    left = {'exit code': result.returncode, 'stdout': result.stdout}
-    for name in outputs:
-        left[name] = (folder / name).read_bytes()
-        (folder / name).unlink()
-    return left
+def outcome(words, outputs, device):
+    """Everything a run leaves behind: exit code, stdout, files."""
+    with scratch() as folder:
+        (folder / 'batch').mkdir()
+        result = subprocess.run([PROGRAM, words[0], *device, *words[1:]], capture_output=True, cwd=folder, timeout=300)
+        left = {'exit code': result.returncode, 'stdout': result.stdout}
+        if result.returncode not in (0, 4):
+            left['stderr'] = result.stderr.decode()
+            return left
+        for name in outputs:
+            left[name] = (folder / name).read_bytes()
+        return left
 
 
-def compare(label, words, outputs, folder, variants):
-    reference = outcome(words, outputs, folder, '--cpu', '--threads', '1')
-    check(all(len(reference[name]) > 0 for name in outputs), f'{label}: the outputs are not empty')
-    runs = 0
-    for device in variants:
-        for repeat in range(REPEATS):
-            got = outcome(words, outputs, folder, *device)
-            for name, expected in reference.items():
-                check(got[name] == expected, f'{label}: {name} with {" ".join(device)}',
-                      f'run {repeat + 1} differs from --cpu --threads 1')
-            runs += 1
-    passed(f'{label}: {runs} runs equal')
+def compare(label, words, outputs, variants, pool):
+    reference = outcome(words, outputs, ('--cpu', '--threads', '1'))
+    check('stderr' not in reference, label, reference.get('stderr'))
+    check(all(reference[name] for name in outputs), f'{label}: the outputs are not empty')
+    runs = [device for device in variants for _ in range(REPEATS)]
+    for device, got in zip(runs, pool.map(lambda device: outcome(words, outputs, device), runs)):
+        device = ' '.join(device)
+        check('stderr' not in got, f'{label} with {device}', got.get('stderr'))
+        for name, expected in reference.items():
+            check(got[name] == expected, f'{label}: {name} with {device}', 'differs from --cpu --threads 1')
+    passed(f'{label}: {len(runs)} runs equal')
 
 
 def choose_variants(part, folder):
@@ -135,8 +137,9 @@ def choose_variants(part, folder):
 def main():
     with scratch() as folder:
         variants = choose_variants(sys.argv[1] if len(sys.argv) > 1 else 'all', folder)
-        for label, (words, outputs) in cases(folder):
-            compare(label, words, outputs, folder, variants)
+        with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+            for label, (words, outputs) in cases(folder):
+                compare(label, words, outputs, variants, pool)
     finish()
 
 

@@ -44,7 +44,8 @@ def grid_options(low, high, size, max_points, max_voxels, features):
             max_voxels, '--features', features]
 
 
-# Configuration, scan, columns, range, size, max_points; then in range, voxels, kept as ../shared/data/README.md has them.
+# Configuration, scan, columns, range, size, max_points; then points in range, voxels and points kept, as published
+# with the data.
 PUBLISHED = [
     ('pillar.yaml', 'kitti/000000.bin', 4, (0, -39.68, -3), (69.12, 39.68, 1), (.16, .16, 4), 32, 62853, 8235, 52305),
     ('second.yaml', 'kitti/000000.bin', 4, (0, -40, -3), (70.4, 40, 1), (.05, .05, .1), 5, 62853, 41281, 61603),
