@@ -1,0 +1,114 @@
+# Configuration files: keys, types and ranges are checked with their place; the command line wins; --dry-run.
+. "${0%/*}/lib.sh"
+cloud 300 > a.bin
+expect 0 pcgpu sample -m 10 a.bin -o ten.bin
+expect 0 pcgpu sample -m 20 --start 7 a.bin -o twenty.bin
+
+# works YAML WANTED OPTION...: a configuration gives the same bytes as a file.
+works() {
+    printf '%b\n' "$1" > c.yaml
+    WANTED_FILE=$2
+    shift 2
+    expect 0 pcgpu sample --config c.yaml a.bin -f -o got.bin "$@"
+    stderr_is ''
+    same got.bin "$WANTED_FILE"
+}
+works 'count: 10' ten.bin
+works '# a comment\ncount: 20\nstart: 7' twenty.bin
+works 'sample:\n  count: 20\n  start: 7' twenty.bin
+works 'sample: {count: 20, start: 7}' twenty.bin
+works 'voxelize:\n  size: 0.5\nregister:\n  levels: 2\nsample:\n  count: 10' ten.bin
+works 'count: 20\nsample:\n  count: 10' ten.bin # the section is nearer than the flat key
+works 'sample:\n  count: 10\ncount: 20' ten.bin # wherever it stands
+works 'count: 30' ten.bin --count 10            # the command line wins
+works 'count: 30\nstart: 7' twenty.bin -m 20
+works 'ratio: 0.5' ten.bin -m 10
+works 'count: 10\nthreads: 2\nfields: 4\ndevice: auto' ten.bin
+works '{"count": 10}' ten.bin # JSON is YAML
+works '' ten.bin -m 10
+
+# fails PLACE PATTERN YAML: exit 2, a message that begins with file:line:column.
+fails() {
+    printf '%b\n' "$3" > c.yaml
+    expect 2 pcgpu sample --config c.yaml -m 10 a.bin -o x.bin
+    stdout_is ''
+    stderr_has "^pcgpu: c\.yaml:$1: .*$2"
+    absent x.bin
+}
+fails 1:1 nonsense 'nonsense: 3'
+fails 2:1 'cuont' 'method: fps\ncuont: 10'
+fails 2:3 size 'sample:\n  size: 3'
+fails 2:3 'nonsense' 'voxelize:\n  nonsense: 3'
+fails 1:8 count 'count: [1, 2]'
+fails 1:8 count 'count: ten'
+fails 1:8 count 'count: 0'
+fails 1:8 count 'count: -3'
+fails 1:8 count 'count: 1.5'
+fails 1:8 count 'count: "10"'
+fails 2:10 ratio 'sample:\n  ratio: 1.5'
+fails 1:9 method 'method: nonsense'
+fails 1:14 drop_origin 'drop_origin: maybe'
+fails 3:9 size 'count: 3\nvoxelize:\n  size: -1'
+fails '[0-9]+:[0-9]+' '' 'count: [1, 2'
+fails '[0-9]+:[0-9]+' '' '- count\n- 10'
+fails 2:1 twice 'count: 10\ncount: 20'
+fails '[0-9]+:[0-9]+' '' 'a: &x [*x]\ncount: 10'
+head -c 500 /dev/urandom > c.yaml
+expect 2 pcgpu sample --config c.yaml -m 10 a.bin -o x.bin
+stderr_has '^pcgpu: c\.yaml:[0-9]+:[0-9]+: '
+expect 2 pcgpu sample --config . -m 10 a.bin -o x.bin
+expect 2 pcgpu sample --config missing.yaml -m 10 a.bin -o x.bin
+stderr_has '^pcgpu: missing\.yaml: '
+rm -f c.yaml got.bin
+only a.bin ten.bin twenty.bin
+
+# --dry-run: the configuration in effect as YAML, which gives the same again; nothing is written, data not even made.
+again() { # again COMMAND OPTION...
+    COMMAND=$1
+    shift
+    expect 0 pcgpu "$COMMAND" --dry-run "$@"
+    stderr_is ''
+    cp "$OUT" ../effect.yaml
+    stdout_has "^$COMMAND:"
+    expect 0 "$PCGPU" "$COMMAND" --config ../effect.yaml --dry-run $INPUTS
+    same "$OUT" ../effect.yaml
+    only a.bin ten.bin twenty.bin
+}
+INPUTS=a.bin
+again sample -m 20 --start 7 a.bin -o x.bin
+grep -Eq '^ +count: 20$' ../effect.yaml || die 'count is not in the configuration in effect'
+grep -Eq '^ +start: 7$' ../effect.yaml || die 'start is not in the configuration in effect'
+again sample --ratio 0.125 --method random --seed 18446744073709551615 a.bin
+grep -Eq '^ +seed: "?18446744073709551615"?$' ../effect.yaml || die 'the seed lost digits'
+again sample --min-distance 0.1 --start center --drop-origin a.bin
+again voxelize --range=-1.5,0,0,10,20.25,30 --size 0.1,0.2,0.3 --max-points 5 --features pillar a.bin
+again voxelize --range auto --size 0.25 --dtype float16 a.bin
+INPUTS='a.bin a.bin'
+again register --method point --voxel 0.3 --levels 2 --max-distance 1.25 a.bin a.bin
+expect 0 pcgpu sample --config "$WORK/effect.yaml" --dry-run -m 10 a.bin # sections of other commands are read past
+# What the real run would refuse, the dry run refuses.
+expect 1 pcgpu sample --dry-run -m 10 missing.bin -o x.bin
+stderr_has '^pcgpu: missing\.bin: '
+expect 1 pcgpu sample --dry-run -m 10 a.bin -o ten.bin
+stderr_has '^pcgpu: ten\.bin: '
+expect 2 pcgpu sample --dry-run -m ten a.bin
+
+# Every configuration of the project.
+for CONFIG in "$PCGPU_SOURCE"/configs/*.yaml; do
+    [ -e "$CONFIG" ] || die 'configs/ is empty'
+    case $CONFIG in
+        */register*) COMMAND=register INPUTS='a.bin a.bin' ;;
+        *sample.yaml) COMMAND=voxelize INPUTS=a.bin
+            grep -Eq '^(sample:|count:|ratio:)' "$CONFIG" && COMMAND=sample ;;
+        *) COMMAND=voxelize INPUTS=a.bin ;;
+    esac
+    expect 0 pcgpu "$COMMAND" --config "$CONFIG" --dry-run $INPUTS
+    stderr_is ''
+    stdout_has "^$COMMAND:"
+    if [ "$COMMAND" = voxelize ]; then
+        expect 0 pcgpu "$COMMAND" --config "$CONFIG" $INPUTS -f -o x.npz
+        present x.npz
+        rm x.npz
+    fi
+done
+finish

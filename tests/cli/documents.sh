@@ -1,0 +1,57 @@
+# Completions parse; man pages are clean and name every option.
+. "${0%/*}/lib.sh"
+for SHELL_NAME in bash zsh fish; do
+    expect 0 "$PCGPU" completion "$SHELL_NAME"
+    stderr_is ''
+    stdout_has 'max-points'
+    cp "$OUT" "completion.$SHELL_NAME"
+    if command -v "$SHELL_NAME" > /dev/null; then
+        expect 0 "$SHELL_NAME" -n "completion.$SHELL_NAME"
+    else
+        skip_part "$SHELL_NAME" 'the shell is not here'
+    fi
+done
+expect 2 "$PCGPU" completion nonsense
+expect 2 "$PCGPU" completion
+
+if command -v bash > /dev/null; then
+    # offer.bash WORD... shows what bash would offer for the last word.
+    cat > offer.bash << 'BASH'
+. ./completion.bash
+COMP_WORDS=(pcgpu "$@") COMP_CWORD=$#
+handler=$(complete -p pcgpu | sed 's/.*-F \([^ ]*\).*/\1/')
+"$handler" pcgpu "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
+printf '%s\n' "${COMPREPLY[@]}"
+BASH
+    expect 0 bash offer.bash sam
+    stdout_has '^sample ?$'
+    expect 0 bash offer.bash sample --min
+    stdout_has '^--min-distance ?$'
+    expect 0 bash offer.bash sample --method r
+    stdout_has '^random ?$'
+    expect 0 bash offer.bash voxelize --features pi
+    stdout_has '^pillar ?$'
+fi
+
+MAN=$PCGPU_SOURCE/man
+PAGES=$(ls "$MAN"/*.1 2> /dev/null)
+[ -n "$PAGES" ] || skip_part 'man pages' 'they are made by the build'
+for PAGE in $PAGES; do
+    if command -v mandoc > /dev/null; then
+        expect 0 mandoc -T lint -W warning "$PAGE"
+    elif command -v man > /dev/null; then
+        expect 0 man --warnings -l "$PAGE"
+        stderr_is ''
+    fi
+    COMMAND=$(basename "$PAGE" .1)
+    COMMAND=${COMMAND#pcgpu}
+    COMMAND=${COMMAND#-}
+    [ -n "$COMMAND" ] || continue
+    "$PCGPU" "$COMMAND" --help | grep -Eo -e '^ +(-., )?--[a-z-]+' | grep -Eo -e '--[a-z-]+' > options
+    [ -s options ] || die "no options in the help of $COMMAND"
+    while IFS= read -r OPTION; do
+        sed 's/\\-/-/g' "$PAGE" | grep -Fq -e "$OPTION" || die "$PAGE does not have $OPTION"
+        checked
+    done < options
+done
+finish

@@ -1,0 +1,56 @@
+# Ctrl-C and a polite kill: the program dies of the signal and leaves no partial file.
+. "${0%/*}/lib.sh"
+cloud 1000 > a.bin
+for i in 1 2 3 4 5 6 7 8; do cat a.bin a.bin > twice.bin && mv twice.bin a.bin; done # 256,000 points
+cp a.bin ../a.bin
+
+# stop SIGNAL NUMBER WORD...: starts a run that would take minutes and signals it.
+stop() {
+    SIGNAL=$1 NUMBER=$2
+    shift 2
+    LAST="$SIGNAL while: $*"
+    # A shell starts background jobs with SIGINT ignored, and ignored stays ignored: python or env puts it back.
+    $RESTORE "$PCGPU" "$@" > "$OUT" 2> "$ERR" < /dev/null &
+    CHILD=$!
+    sleep 0.6
+    kill -0 "$CHILD" 2> /dev/null || { wait "$CHILD"; die "it ended by itself with exit code $?"; }
+    kill -s "$SIGNAL" "$CHILD"
+    wait "$CHILD"
+    expected $((128 + NUMBER)) $?
+}
+
+if env --default-signal=INT true 2> /dev/null; then
+    RESTORE='env --default-signal=INT'
+else
+    RESTORE=''
+    skip_part SIGINT 'env cannot restore the signal'
+fi
+LONG='--cpu --threads 1 -m 250000'
+for PAIR in 'INT 2' 'TERM 15' 'HUP 1'; do
+    [ "$PAIR" != 'INT 2' ] || [ -n "$RESTORE" ] || continue
+    stop $PAIR sample $LONG a.bin -o out.bin --indices i --json j
+    only a.bin
+    stop $PAIR sample $LONG a.bin
+    size_is "$OUT" 0
+    # What was there stays as it was.
+    echo old > out.bin
+    stop $PAIR sample $LONG a.bin -f -o out.bin
+    [ "$(cat out.bin)" = old ] || die 'the old output is gone'
+    only a.bin out.bin
+    rm out.bin
+done
+same a.bin ../a.bin
+
+# Interrupted while it waits for stdin.
+mkfifo pipe
+$RESTORE "$PCGPU" sample -m 10 - -o out.bin < pipe > "$OUT" 2> "$ERR" &
+CHILD=$!
+exec 3> pipe
+head -c 100 a.bin >&3
+sleep 0.3
+kill -s TERM "$CHILD"
+wait "$CHILD"
+expected 143 $?
+exec 3>&-
+only a.bin pipe
+finish

@@ -1,0 +1,91 @@
+# --json: one object an input, one a line, and what must be in it.
+. "${0%/*}/lib.sh"
+command -v python3 > /dev/null || skip_all 'python3 reads the JSON'
+cloud 300 > a.bin
+cloud 400 > b.bin
+{ cloud 50; echo 'nan 0 0 1' | floats; echo '0 0 0 1' | floats; } > holes.bin
+
+# ask FILE LINE EXPRESSION: an expression on the object `o` of that line must be true. `get` finds a key at any depth.
+ask() {
+    python3 - "$@" << 'PYTHON' > "$WORK/asked" 2>&1 || { cat "$WORK/asked" >&2; die "$1, line $2: $3"; }
+import json, sys
+def refuse(text): raise ValueError(text + ' is not JSON')
+lines = open(sys.argv[1], encoding='utf-8').read().split('\n')
+assert lines.pop() == '', 'the last line has no end'
+objects = [json.loads(line, parse_constant=refuse) for line in lines]
+o = objects[int(sys.argv[2])]
+def get(key, tree=None):
+    tree = o if tree is None else tree
+    if isinstance(tree, dict):
+        if key in tree and not isinstance(tree[key], dict):
+            return tree[key]
+        for value in tree.values():
+            if isinstance(value, dict):
+                found = get(key, value)
+                if found is not None:
+                    return found
+assert eval(sys.argv[3]), o
+PYTHON
+    checked
+}
+
+expect 0 pcgpu sample -m 10 a.bin -o out.bin --json j --start 3 --threads 2
+stdout_is ''
+stderr_is ''
+ask j 0 'len(objects) == 1 and type(o) is dict'
+ask j 0 '"a.bin" in json.dumps(o) and "out.bin" in json.dumps(o)'
+ask j 0 'get("points_in") == 300 and get("points_out") == 10'
+ask j 0 'get("backend") in ("cpu", "cuda") and get("device")'
+ask j 0 'get("count") == 10 and get("start") == 3 and get("method") == "fps" and get("threads") >= 1'
+ask j 0 '"seconds" in json.dumps(o)'
+ask j 0 'get("non_finite") == 0'
+expect 1 pcgpu sample -m 10 a.bin -o other.bin --json j # guarded like every output
+expect 0 pcgpu sample -m 10 a.bin -o other.bin --json j -f
+
+# To stdout, when the data goes elsewhere.
+expect 0 pcgpu sample -m 10 a.bin -f -o out.bin --json -
+cp "$OUT" j
+ask j 0 'len(objects) == 1 and get("points_out") == 10'
+expect 2 pcgpu sample -m 10 a.bin --json -
+stdout_is ''
+
+# One line an input, in order; a bad one has its line, too, or none, but never spoils the others.
+mkdir d
+expect 0 pcgpu sample -m 10 a.bin b.bin -o d/ -f --json j
+ask j 0 'len(objects) == 2 and get("points_in") == 300'
+ask j 1 'get("points_in") == 400'
+
+# Dropped records are counted.
+expect 0 pcgpu sample -m 10 holes.bin -f -o out.bin --json j --drop-origin
+ask j 0 'get("non_finite") == 1 and get("at_origin") == 1 and get("points_in") == 52'
+
+# Names that need quoting.
+NAME=$(printf 'odd "name"\\ \t.bin')
+cp a.bin "$NAME"
+expect 0 pcgpu sample -m 10 "$NAME" -f -o out.bin --json j
+ask j 0 'any("odd \"name\"\\ \t.bin" in str(v) for v in [o.get("input"), o.get("inputs"), o.get("file")])
+    or "odd \\\"name\\\"" in json.dumps(o)'
+NAME=$(printf 'not-utf8-\377.bin')
+if cp a.bin "$NAME" 2> /dev/null; then
+    expect 0 pcgpu sample -m 10 "$NAME" -f -o out.bin --json j
+    ask j 0 'get("points_out") == 10'
+fi
+
+expect 0 pcgpu voxelize --range=-9,-9,-2,9,9,3 --size 1 --max-points 3 a.bin -f -o v.npz --json j
+ask j 0 'get("in_range") == get("kept") + get("over_points") + get("over_voxels")'
+ask j 0 'get("voxels_found") > 10 and get("max_points") == 3 and get("features") == "mean"'
+ask j 0 'get("in_range") + get("out_of_range") == 300 and get("largest") >= 3'
+
+expect 0 pcgpu register a.bin a.bin -f --transform T --json j --max-distance 1 --voxel 0.1
+ask j 0 'get("converged") is True and get("iterations") >= 1 and 0 < get("fitness") <= 1'
+ask j 0 'get("inliers") > 0 and get("inlier_rmse") is not None and get("degenerate") in (True, False)'
+ask j 0 'len(sum(get("T_target_source"), []) if type(get("T_target_source")[0]) is list else get("T_target_source")) == 16'
+
+expect 0 "$PCGPU" info --json -
+cp "$OUT" j
+ask j 0 'len(objects) == 1 and get("version")'
+expect 0 "$PCGPU" info a.bin holes.bin --json -
+cp "$OUT" j
+ask j 0 'len(objects) == 2 and 300 in [get("points"), get("points_in"), get("rows")]'
+ask j 1 'get("non_finite") == 1 and get("at_origin") == 1'
+finish

@@ -1,0 +1,118 @@
+# Output files: never half written, never over an input, never replaced unasked.
+. "${0%/*}/lib.sh"
+cloud 300 > a.bin
+cloud 500 > b.bin
+cp a.bin ../a.bin
+
+expect 0 pcgpu sample -m 10 a.bin -o out.bin
+cp out.bin ../ten.bin
+expect 1 pcgpu sample -m 20 a.bin -o out.bin
+stderr_has '^pcgpu: out\.bin: .*(-f|--force)'
+same out.bin ../ten.bin
+expect 0 pcgpu sample -m 20 a.bin -o out.bin -f
+size_is out.bin 320
+only a.bin b.bin out.bin
+# The other outputs are guarded alike, and before anything is written.
+echo keep > i
+expect 1 pcgpu sample -m 10 a.bin -o new.bin --indices i
+stderr_has '^pcgpu: i: '
+[ "$(cat i)" = keep ] || die 'i was replaced'
+rm i
+only a.bin b.bin out.bin
+
+# A file mode as any program leaves it.
+case $(ls -l out.bin) in -rw-r--r--*) checked ;; *) die "mode of out.bin: $(ls -l out.bin)" ;; esac
+
+# An input is never overwritten, by whatever name.
+ln -s a.bin link.bin
+ln a.bin hard.bin
+mkdir d
+for NAME in a.bin ./a.bin d/../a.bin link.bin hard.bin; do
+    expect 1 pcgpu sample -m 10 a.bin -f -o "$NAME"
+    stderr_has '^pcgpu: .*input'
+    same a.bin ../a.bin
+    expect 1 pcgpu sample -m 10 a.bin -f -o x.bin --indices "$NAME"
+    same a.bin ../a.bin
+    absent x.bin
+done
+expect 1 pcgpu sample -m 10 a.bin b.bin -f -o ./
+same a.bin ../a.bin
+expect 1 pcgpu register b.bin a.bin -f -o a.bin
+same a.bin ../a.bin
+rm -r link.bin hard.bin d
+
+# Two outputs with one name.
+expect 2 pcgpu sample -m 10 a.bin -o x.bin --indices x.bin
+only a.bin b.bin out.bin
+
+# Where nothing can be written.
+expect 1 pcgpu sample -m 10 a.bin -o nowhere/x.bin
+stderr_has '^pcgpu: nowhere/x\.bin: '
+expect 1 pcgpu sample -m 10 a.bin -o nowhere/
+absent nowhere
+expect 1 pcgpu sample -m 10 a.bin -o a.bin/x.bin
+if [ "$(id -u)" -ne 0 ]; then
+    mkdir locked && chmod 555 locked
+    expect 1 pcgpu sample -m 10 a.bin -o locked/x.bin
+    stderr_has 'locked/x\.bin: .*[Pp]ermission'
+    rmdir locked
+else
+    skip_part 'a folder without permission' 'root may write everywhere'
+fi
+# A second output that fails takes the first one with it.
+expect 1 pcgpu sample -m 10 a.bin -o x.bin --indices nowhere/i
+only a.bin b.bin out.bin
+
+# Several inputs: one file each, named after the input; formats by name.
+mkdir d
+expect 0 pcgpu sample -m 10 a.bin b.bin -o d/
+size_is d/a.bin 160
+size_is d/b.bin 160
+same d/a.bin ../ten.bin
+expect 0 pcgpu sample -m 10 a.bin -o d --output-format ply # a folder needs no slash
+present d/a.ply
+[ "$(ls -A d | wc -l)" -eq 3 ] || die "d holds $(ls -A d)"
+expect 1 pcgpu sample -m 10 a.bin b.bin -o d/
+stderr_has 'd/a\.bin: .*(-f|--force)'
+expect 0 pcgpu sample -m 20 a.bin b.bin -f -o d/
+size_is d/a.bin 320
+rm -r d
+# Two inputs with one name would write one file.
+mkdir d e
+cp a.bin e/a.bin
+expect 2 pcgpu sample -m 10 a.bin e/a.bin -o d/
+[ -z "$(ls -A d)" ] || die "d holds $(ls -A d)"
+rm -r e
+# nuScenes' double extension: the stem goes without it.
+cp a.bin scan.pcd.bin
+expect 0 pcgpu sample -m 10 scan.pcd.bin -o d/ --output-format ply
+present d/scan.ply
+rm scan.pcd.bin d/scan.ply
+
+# Several inputs need a folder.
+expect 2 pcgpu sample -m 10 a.bin b.bin -o x.bin
+expect 2 pcgpu sample -m 10 a.bin b.bin
+stdout_is ''
+only a.bin b.bin d out.bin
+
+# A bad input among good ones: it is named, the others are written, the exit code is 1.
+printf 'x%.0s' 1 2 3 4 5 > bad.bin
+expect 1 pcgpu sample -m 10 a.bin bad.bin missing.bin b.bin -o d/
+stderr_has '^pcgpu: bad\.bin: '
+stderr_has '^pcgpu: missing\.bin: '
+[ "$(grep -c '^pcgpu: [ab]\.bin: ' "$ERR")" -eq 0 ] || die 'a good input is complained about'
+same d/a.bin ../ten.bin
+size_is d/b.bin 160
+absent d/bad.bin d/missing.bin
+# One with too few points is a bad input, too.
+expect 1 pcgpu sample -m 400 a.bin b.bin -f -o d/
+stderr_has '^pcgpu: a\.bin: .*400.*300'
+size_is d/b.bin 6400
+same d/a.bin ../ten.bin
+
+# Unknown extensions ask for a format.
+expect 2 pcgpu sample -m 10 a.bin -o out.xyz123
+stderr_has 'out\.xyz123.*(format|--output-format)'
+expect 0 pcgpu sample -m 10 a.bin -o out.xyz123 --output-format bin
+same out.xyz123 ../ten.bin
+finish

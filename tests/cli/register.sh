@@ -1,0 +1,64 @@
+# What register promises beyond the accuracy, which tests/oracle checks.
+. "${0%/*}/lib.sh"
+# Three walls, seen from two places 0.1 m apart.
+walls() { # walls DX
+    awk -v dx="$1" 'BEGIN { for (i = 0; i < 60; i++) for (j = 0; j < 60; j++) {
+        u = i * 0.1 + 0.013 * j % 0.1; v = j * 0.1 + 0.017 * i % 0.1
+        print u + dx, v, 0.05 * sin(u), 1; print u + dx, 0.05 * sin(v), v + 0.5, 2; print dx, u, v + 0.5, 3 } }' | floats
+}
+walls 0 > target.bin
+walls 0.1 > source.bin
+TUNE='--voxel 0.1 --max-distance 0.5'
+
+# numbers FILE: all numbers in one line, rounded to centimetres.
+numbers() { tr ',' ' ' < "$1" | awk '{ for (i = 1; i <= NF; i++) printf "%.2f ", $i + 0 }' | sed 's/-0\.00/0.00/g'; }
+
+expect 0 pcgpu register $TUNE source.bin target.bin
+cp "$OUT" ../matrix
+[ "$(numbers ../matrix)" = '1.00 0.00 0.00 -0.10 0.00 1.00 0.00 0.00 0.00 0.00 1.00 0.00 0.00 0.00 0.00 1.00 ' ] ||
+    die "the matrix is $(cat ../matrix)"
+[ "$(awk 'NF == 4' ../matrix | wc -l)" -eq 4 ] || die 'not four rows of four numbers'
+stderr_is ''
+
+expect 0 pcgpu register $TUNE source.bin target.bin --transform T
+same T ../matrix
+expect 0 pcgpu register $TUNE source.bin target.bin --transform-format kitti -f --transform K
+[ "$(awk 'NF == 12' K | wc -l)" -eq 1 ] || die 'kitti is not one line of 12 numbers'
+expect 0 pcgpu register $TUNE source.bin target.bin --transform-format tum -f --transform Q
+[ "$(grep -v '^#' Q | awk 'NF == 8' | wc -l)" -eq 1 ] || die 'tum is not one line of 8 numbers'
+[ "$(numbers Q)" = '0.00 -0.10 0.00 0.00 0.00 0.00 0.00 1.00 ' ] || die "tum is $(cat Q)"
+
+# --init takes every format that is written; without iterations to go the result stays there.
+for INIT in T K Q; do
+    expect 0 pcgpu register $TUNE source.bin target.bin --init $INIT
+    [ "$(numbers "$OUT")" = "$(numbers ../matrix)" ] || die "--init $INIT leads elsewhere"
+done
+printf '1 0 0\n' > short
+expect 1 pcgpu register $TUNE source.bin target.bin --init short
+stderr_has '^pcgpu: short: '
+printf '2 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n' > scaled
+expect 1 pcgpu register $TUNE source.bin target.bin --init scaled
+stderr_has '^pcgpu: scaled: .*rotation'
+printf '1 0 0 x\n0 1 0 0\n0 0 1 0\n0 0 0 1\n' > word
+expect 1 pcgpu register $TUNE source.bin target.bin --init word
+expect 1 pcgpu register $TUNE source.bin target.bin --init missing
+
+# Both methods, every thread count, the same again.
+for METHOD in plane point; do
+    expect 0 pcgpu register $TUNE --cpu --threads 1 --method $METHOD source.bin target.bin
+    cp "$OUT" ../one
+    expect 0 pcgpu register $TUNE --cpu --threads 3 --method $METHOD source.bin target.bin
+    same "$OUT" ../one
+done
+
+# The aligned source keeps its records, names and format.
+expect 0 pcgpu register $TUNE source.bin target.bin -o moved.ply
+expect 0 "$PCGPU" info moved.ply
+stdout_has 10800
+stdout_has intensity
+expect 0 pcgpu register $TUNE source.bin target.bin -o - # then the cloud is on stdout, not the matrix
+size_is "$OUT" 172800
+
+expect 2 pcgpu register source.bin target.bin source.bin
+expect 2 pcgpu register - -
+finish

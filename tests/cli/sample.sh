@@ -1,0 +1,81 @@
+# What sample promises beyond the numbers, which tests/oracle checks.
+. "${0%/*}/lib.sh"
+cloud 1000 > a.bin
+
+# Exactly N, never fewer: both numbers are in the message.
+expect 1 pcgpu sample -m 1001 a.bin -o x.bin
+stderr_has '^pcgpu: a\.bin: .*1001.*1000'
+absent x.bin
+expect 0 pcgpu sample -m 1000 a.bin -o x.bin
+size_is x.bin 16000
+expect 1 pcgpu sample --method random -m 1001 a.bin -o y.bin
+stderr_has '1001.*1000'
+
+# A whole cloud is a permutation; picks are the records of the input.
+records a.bin | sort > wanted
+records x.bin | sort > got
+same got wanted
+
+expect 0 pcgpu sample --ratio 0.0001 a.bin -f -o x.bin # never less than one
+size_is x.bin 16
+head -c 16 a.bin > first.bin
+same x.bin first.bin # and the first pick is record 0
+expect 0 pcgpu sample --ratio 1 a.bin -f -o x.bin
+size_is x.bin 16000
+expect 0 pcgpu sample --ratio 0.0159 a.bin -f -o x.bin
+size_is x.bin 240
+
+# --min-distance: points on a line one metre apart.
+awk 'BEGIN { for (i = 0; i < 65; i++) print i, 0, 0, 0 }' | floats > line.bin
+expect 0 pcgpu sample --min-distance 4 line.bin -f -o x.bin --distances d # picks halve the gaps: 64, 32, 16, 8, 4
+size_is x.bin 272
+[ "$(od -An -v -t f4 -w4 d | awk 'NR > 1 && $1 < 4' | wc -l)" -eq 0 ] || die 'a pick is nearer than 4 m'
+expect 0 pcgpu sample --min-distance 4.001 line.bin -f -o x.bin
+size_is x.bin 144
+expect 0 pcgpu sample --min-distance 4 -m 5 line.bin -f -o x.bin
+size_is x.bin 80
+expect 0 pcgpu sample --min-distance 4 -m 50 line.bin -f -o x.bin
+size_is x.bin 272
+
+# --start, --indices, --distances.
+expect 0 pcgpu sample -m 3 --start 10 line.bin -f -o x.bin --indices i --distances d
+[ "$(integers i | tr '\n' ' ')" = '10 64 37 ' ] || die "indices are $(integers i | tr '\n' ' ')"
+[ "$(od -An -v -t f4 -w4 d | tr -d ' ' | tr '\n' ' ')" = 'inf 54 27 ' ] || die "distances are $(od -An -t f4 d)"
+expect 0 pcgpu sample -m 2 --start center line.bin -f -o x.bin --indices i -f # both ends are as far: the lower index
+[ "$(integers i | tr '\n' ' ')" = '0 64 ' ] || die "indices are $(integers i | tr '\n' ' ')"
+expect 1 pcgpu sample -m 2 --start 65 line.bin -f -o x.bin
+
+# --method random: the seed decides, threads do not; no record comes twice.
+expect 0 pcgpu sample --method random -m 400 --seed 5 --threads 1 a.bin -o r1.bin --indices r1
+expect 0 pcgpu sample --method random -m 400 --seed 5 --threads 2 a.bin -o r2.bin
+expect 0 pcgpu sample --method random -m 400 --seed 6 a.bin -o r3.bin
+same r1.bin r2.bin
+differ r1.bin r3.bin
+[ "$(integers r1 | sort -n | uniq | wc -l)" -eq 400 ] || die 'random: a record came twice'
+[ "$(integers r1 | awk '$1 < 0 || $1 > 999' | wc -l)" -eq 0 ] || die 'random: not a record'
+expect 0 pcgpu sample --method random -m 400 a.bin -o r4.bin # without a seed: a fixed one
+expect 0 pcgpu sample --method random -m 400 a.bin -o r5.bin
+same r4.bin r5.bin
+
+# Thread counts never matter.
+expect 0 pcgpu sample --cpu -m 300 --threads 1 a.bin -o t1.bin
+for N in 2 3 16; do
+    expect 0 pcgpu sample --cpu -m 300 --threads $N a.bin -f -o tn.bin
+    same t1.bin tn.bin
+done
+
+# Records at the origin: kept unless asked.
+{ echo '0 0 0 9'; echo '1 0 0 1'; echo '0 0 0 8'; echo '0 2 0 2'; } | floats > zeros.bin
+expect 0 pcgpu sample -m 4 zeros.bin -f -o x.bin --indices i
+[ "$(integers i | sort -n | tr '\n' ' ')" = '0 1 2 3 ' ] || die 'records at the origin are missing'
+expect 0 pcgpu sample -m 2 --start 1 --drop-origin zeros.bin -f -o x.bin --indices i
+[ "$(integers i | tr '\n' ' ')" = '1 3 ' ] || die "indices are $(integers i | tr '\n' ' ')"
+expect 1 pcgpu sample -m 3 --start 1 --drop-origin zeros.bin -f -o x.bin
+stderr_has '3.*2'
+
+# -v says what was done and why there; -q nothing.
+expect 0 pcgpu sample -v -m 10 a.bin -f -o x.bin
+stderr_has 'cpu|CPU|cuda|CUDA'
+expect 0 pcgpu sample -q -m 10 a.bin -f -o x.bin
+stderr_is ''
+finish

@@ -1,0 +1,78 @@
+# stdin and stdout: data, pipes, errors of writing.
+. "${0%/*}/lib.sh"
+cloud 1000 > a.bin
+expect 0 pcgpu sample -m 50 a.bin -o ref.bin
+
+# A single input and no -o: data on stdout, nothing else anywhere.
+expect 0 pcgpu sample -m 50 a.bin
+same "$OUT" ref.bin
+stderr_is ''
+expect 0 pcgpu sample -m 50 a.bin -o -
+same "$OUT" ref.bin
+
+# stdin: named, and implied when it is not a terminal; as a file and as a pipe.
+for INPUT in - ''; do
+    pcgpu sample -m 50 $INPUT < a.bin > "$OUT" 2> "$ERR"
+    expected 0 $?
+    same "$OUT" ref.bin
+    cat a.bin | pcgpu sample -m 50 $INPUT > "$OUT" 2> "$ERR"
+    expected 0 $?
+    same "$OUT" ref.bin
+    stderr_is ''
+done
+# Slowly and in odd pieces.
+{ head -c 7 a.bin; sleep 0.2; tail -c +8 a.bin; } | pcgpu sample -m 50 - > "$OUT" 2> "$ERR"
+expected 0 $?
+same "$OUT" ref.bin
+# Other formats through pipes.
+for FORMAT in ply ply-ascii pcd npy; do
+    pcgpu sample --method random --ratio 1 a.bin --output-format "$FORMAT" -o - > whole."$FORMAT" 2> "$ERR"
+    expected 0 $?
+    READ=${FORMAT%-ascii}
+    cat whole."$FORMAT" | pcgpu sample -m 1000 --method random -F "$READ" - --output-format bin > "$OUT" 2> "$ERR"
+    expected 0 $?
+    size_is "$OUT" 16000
+    records "$OUT" | sort > got.txt
+    records a.bin | sort > wanted.txt
+    same got.txt wanted.txt
+done
+
+# An empty stdin is an error, not a crash and not a silent success.
+expect 1 pcgpu sample -m 50 -
+stdout_is ''
+stderr_has '^pcgpu: .+'
+
+# Two streams cannot share stdout or stdin.
+expect 2 pcgpu sample -m 50 a.bin -o - --indices -
+expect 2 pcgpu sample -m 50 a.bin -o - --json -
+expect 2 pcgpu sample -m 5 - - -o "$WORK"/
+only a.bin ref.bin got.txt wanted.txt whole.ply whole.ply-ascii whole.pcd whole.npy
+
+# A full disk.
+if [ -c /dev/full ]; then
+    pcgpu sample -m 50 a.bin > /dev/full 2> "$ERR" < /dev/null
+    expected 1 $?
+    stderr_has '^pcgpu: .*[Nn]o space left'
+    expect 1 pcgpu sample -m 50 a.bin -o /dev/full
+    stderr_has "^pcgpu: /dev/full: "
+    [ -c /dev/full ] || die '/dev/full was replaced by a file'
+    "$PCGPU" info a.bin > /dev/full 2> "$ERR" < /dev/null
+    expected 1 $?
+    "$PCGPU" --help > /dev/full 2> "$ERR" < /dev/null
+    expected 1 $?
+else
+    skip_part /dev/full 'it is not there'
+fi
+# A closed stdout.
+LAST='sample with stdout closed'
+pcgpu sample -m 50 a.bin 2> "$ERR" < /dev/null >&-
+expected 1 $?
+
+# A reader that stops early is not an error worth a message.
+for i in 1 2 3 4 5 6 7 8 9 10; do cat a.bin a.bin a.bin a.bin a.bin a.bin a.bin a.bin a.bin a.bin; done > big.bin
+pcgpu sample --method random --ratio 1 big.bin 2> "$ERR" < /dev/null | head -c 100 > head.bin
+size_is head.bin 100
+stderr_is ''
+pcgpu info big.bin 2> "$ERR" < /dev/null | true
+stderr_is ''
+finish

@@ -1,0 +1,57 @@
+# What changes when a stream is a terminal: binary data is refused, progress is drawn, stdin is not read unasked.
+. "${0%/*}/lib.sh"
+command -v python3 > /dev/null || skip_all 'python3 makes the terminal'
+python3 -c 'import pty' 2> /dev/null || skip_all 'python3 has no pty'
+TERMINAL="${0%/*}/on_terminal.py"
+case $TERMINAL in /*) ;; *) TERMINAL=$OLDPWD/$TERMINAL ;; esac
+export TERM=xterm
+cloud 300 > a.bin
+
+on() { STREAMS=$1; shift; python3 "$TERMINAL" "$STREAMS" "$@"; }
+
+# A terminal as stdout: nothing binary without -f, text always.
+expect 2 on 12 "$PCGPU" sample -m 10 a.bin
+stderr_has 'terminal'
+stderr_has '(-o|--output|-f|--force)'
+[ "$(wc -c < "$ERR")" -lt 400 ] || die 'data went to the terminal'
+for FORMAT in ply npy pcd; do
+    expect 2 on 12 "$PCGPU" sample -m 10 a.bin --output-format "$FORMAT"
+    stderr_has 'terminal'
+done
+expect 2 on 12 "$PCGPU" sample -m 10 a.bin -o -
+stderr_has 'terminal'
+expect 2 on 12 "$PCGPU" voxelize --range auto --size 1 a.bin
+stderr_has 'terminal'
+expect 0 on 12 "$PCGPU" sample -m 10 a.bin --force
+[ "$(wc -c < "$ERR")" -ge 160 ] || die '-f did not write to the terminal'
+expect 0 on 12 "$PCGPU" sample -m 10 a.bin --output-format ply-ascii
+stderr_has 'element vertex 10'
+expect 0 on 12 "$PCGPU" --help
+stderr_has 'Usage'
+
+# stdin is a terminal and no input is named: usage, not a program that waits.
+expect 2 on 0 "$PCGPU" sample -m 10 -o x.bin
+stderr_has 'input|INPUT'
+absent x.bin
+
+# Data in a file and messages on a terminal: no data there, no escape sequences with NO_COLOR or a dumb terminal.
+expect 0 on 2 "$PCGPU" sample -m 10 a.bin -o b.bin
+size_is b.bin 160
+ESCAPE=$(printf '\033')
+for i in 1 2 3 4 5 6 7 8 9 10; do cat a.bin; done > big.bin
+for i in 1 2 3 4 5 6; do cat big.bin big.bin > twice.bin && mv twice.bin big.bin; done # 192,000 points
+expect 0 on 2 "$PCGPU" sample --cpu --threads 1 -m 4000 big.bin -o x.bin
+stderr_has "$ESCAPE" # over half a second: a progress line was drawn and erased
+expect 0 on 2 "$PCGPU" sample --cpu --threads 1 -q -m 4000 big.bin -f -o x.bin
+stderr_is ''
+export NO_COLOR=1
+expect 0 on 2 "$PCGPU" sample --cpu --threads 1 -m 4000 big.bin -f -o x.bin
+stderr_lacks "$ESCAPE"
+unset NO_COLOR
+export TERM=dumb
+expect 0 on 2 "$PCGPU" sample --cpu --threads 1 -m 4000 big.bin -f -o x.bin
+stderr_lacks "$ESCAPE"
+# Not a terminal: no progress.
+expect 0 "$PCGPU" sample --cpu --threads 1 -m 4000 big.bin -f -o x.bin
+stderr_is ''
+finish

@@ -1,0 +1,111 @@
+# Help, version, and what the command line refuses.
+. "${0%/*}/lib.sh"
+
+expect 0 "$PCGPU" --help
+stdout_has '^Usage: pcgpu'
+for COMMAND in sample voxelize register info; do
+    stdout_has "^ +$COMMAND "
+done
+stderr_is ''
+cp "$OUT" ../help
+expect 0 "$PCGPU" -h
+same "$OUT" ../help
+expect 0 "$PCGPU" help
+same "$OUT" ../help
+
+for COMMAND in sample voxelize register info; do
+    expect 0 "$PCGPU" help "$COMMAND"
+    stdout_has "^Usage: pcgpu $COMMAND"
+    stdout_has '--threads'
+    cp "$OUT" ../help
+    expect 0 "$PCGPU" "$COMMAND" --help
+    same "$OUT" ../help
+    stderr_is ''
+    expect 0 "$PCGPU" "$COMMAND" -h
+    same "$OUT" ../help
+    [ "$(awk 'length > 100' ../help | wc -l)" -eq 0 ] || die "a line of the help of $COMMAND is too long for a terminal"
+done
+expect 2 "$PCGPU" help nonsense
+stdout_is ''
+stderr_has nonsense
+
+expect 0 "$PCGPU" --version
+stdout_has '^pcgpu [0-9]+\.[0-9]+\.[0-9]+'
+cp "$OUT" ../version
+expect 0 "$PCGPU" -V
+same "$OUT" ../version
+expect 0 "$PCGPU" --version -v
+stdout_has cpu
+for FORMAT in bin ply pcd npy npz; do
+    stdout_has "(^|[^a-z])$FORMAT([^a-z]|\$)"
+done
+
+# No command, an unknown one, one almost right.
+expect 2 "$PCGPU"
+stdout_is ''
+stderr_has 'help|COMMAND|command'
+expect 2 "$PCGPU" nonsense
+stdout_is ''
+stderr_has '^pcgpu: .*nonsense'
+expect 2 "$PCGPU" sampel x.bin
+stderr_has 'did you mean sample'
+
+cloud 20 > a.bin
+refuse() { # refuse PATTERN WORD...: exit 2, a message with PATTERN, nothing on stdout, nothing written
+    PATTERN=$1
+    shift
+    expect 2 "$PCGPU" "$@"
+    stdout_is ''
+    stderr_has "^pcgpu: .*$PATTERN"
+    only a.bin
+}
+refuse '--nonsense' sample --nonsense a.bin
+refuse 'did you mean --ratio' sample --ratoi 0.5 a.bin
+refuse '-Z' sample -Z a.bin
+refuse '--count' sample --count
+refuse 'm' sample a.bin -m
+refuse 'value' sample -m 3 --force=yes a.bin
+refuse '--size' sample -m 3 --size 1 a.bin
+for BAD in 0 -1 1.5 x '' 3x 99999999999999999999; do
+    refuse count sample -m "$BAD" a.bin
+done
+for BAD in 0 -0.5 1.01 nan inf x; do
+    refuse ratio sample --ratio "$BAD" a.bin
+done
+for BAD in -1 0 nan x; do
+    refuse min-distance sample --min-distance "$BAD" a.bin
+done
+refuse 'how many|count' sample a.bin
+refuse 'ratio' sample -m 3 --ratio 0.5 a.bin
+refuse method sample -m 3 --method nonsense a.bin
+refuse 'fps' sample -m 3 --method random --min-distance 1 a.bin
+refuse start sample -m 3 --start nonsense a.bin
+refuse start sample -m 3 --start -1 a.bin
+refuse fields sample -m 3 --fields 2 a.bin
+refuse fields sample -m 3 --fields 17 a.bin
+refuse threads sample -m 3 --threads -1 a.bin
+refuse device sample -m 3 --device gpu a.bin
+refuse format sample -m 3 -F nonsense a.bin
+refuse output-format sample -m 3 --output-format nonsense a.bin -o b.x
+refuse range voxelize --range 0,0,0,1,1 --size 1 a.bin
+refuse size voxelize --range auto --size 1,1 a.bin
+refuse size voxelize --range auto --size 0 a.bin
+refuse size voxelize --range auto --size -1,1,1 a.bin
+refuse features voxelize --range auto --size 1 --features nonsense a.bin
+refuse dtype voxelize --range auto --size 1 --dtype float8 a.bin
+refuse max-points voxelize --range auto --size 1 --max-points -1 a.bin
+refuse levels register --levels 0 a.bin a.bin
+refuse method register --method nonsense a.bin a.bin
+refuse 'transform-format' register --transform-format nonsense a.bin a.bin
+refuse 'SOURCE|TARGET|two' register a.bin
+refuse 'config|nowhere' sample -m 3 --config nowhere.yaml a.bin
+
+# A word behind -- is an input, whatever it looks like; options may stand behind inputs.
+cp a.bin ./-m
+expect 0 "$PCGPU" sample -m 2 -o b.bin -- -m
+size_is b.bin 32
+expect 0 "$PCGPU" sample a.bin -o c.bin -m2
+same b.bin c.bin
+expect 0 "$PCGPU" sample a.bin --output=d.bin --count=2
+same b.bin d.bin
+finish

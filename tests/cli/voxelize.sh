@@ -1,0 +1,56 @@
+# What voxelize promises beyond the numbers, which tests/oracle checks.
+. "${0%/*}/lib.sh"
+{ echo '0.5 0.5 0.5 1'; echo '0.6 0.5 0.5 3'; echo '2.5 0.5 0.5 5'; echo '0.5 1.5 2.5 7'; echo '9 9 9 9'; } |
+    floats > a.bin
+GRID='--range 0,0,0,4,4,4 --size 1'
+
+expect 0 pcgpu voxelize $GRID a.bin -o v.bin --coords c --counts n --point-voxel p
+stdout_is ''
+[ "$(records v.bin)" = '0.55 0.5 0.5 2
+2.5 0.5 0.5 5
+0.5 1.5 2.5 7' ] || die "means are: $(records v.bin)"
+[ "$(integers c | tr '\n' ' ')" = '0 0 0 0 0 0 0 2 0 2 1 0 ' ] || die "coords are $(integers c | tr '\n' ' ')"
+[ "$(integers n | tr '\n' ' ')" = '2 1 1 ' ] || die "counts are $(integers n | tr '\n' ' ')"
+[ "$(integers p | tr '\n' ' ')" = '0 0 1 2 -1 ' ] || die "point-voxel is $(integers p | tr '\n' ' ')"
+
+# stdout is the feature array; shapes of the other features; float16 halves them.
+expect 0 pcgpu voxelize $GRID a.bin
+same "$OUT" v.bin
+expect 0 pcgpu voxelize $GRID --features points --max-points 5 a.bin
+size_is "$OUT" $((3 * 5 * 4 * 4))
+expect 0 pcgpu voxelize $GRID --features pillar --max-points 5 a.bin
+size_is "$OUT" $((3 * 5 * 10 * 4))
+expect 0 pcgpu voxelize $GRID --features pillar a.bin # no limit: as many as the fullest voxel has
+size_is "$OUT" $((3 * 2 * 10 * 4))
+expect 0 pcgpu voxelize $GRID --dtype float16 a.bin
+size_is "$OUT" $((3 * 4 * 2))
+expect 0 pcgpu voxelize $GRID --max-voxels 1 --max-points 1 a.bin
+size_is "$OUT" 16
+expect 0 pcgpu voxelize $GRID --features first a.bin --output-format ply-ascii
+stdout_has '^element vertex 3$'
+stdout_has '^0.5 1.5 2.5 7$'
+
+# A cloud of means is not made of padded points.
+expect 2 pcgpu voxelize $GRID --features points --max-points 5 a.bin -o x.ply
+stderr_has 'ply'
+absent x.ply
+
+# Nothing in range: a warning, empty arrays, no error.
+expect 0 pcgpu voxelize --range 100,100,100,104,104,104 --size 1 a.bin -o none.bin --counts none
+size_is none.bin 0
+size_is none 0
+expect 0 pcgpu voxelize --range 100,100,100,104,104,104 --size 1 a.bin -o none.npz
+present none.npz
+
+# Grids that do not fit say so, with what is allowed.
+expect 1 pcgpu voxelize --range 0,0,0,1000000,1,1 --size 0.001 a.bin -o x.bin
+stderr_has '^pcgpu: .*(16777216|2\^24)'
+expect 2 pcgpu voxelize --range 1,0,0,0,1,1 --size 1 a.bin -o x.bin
+stderr_has '^pcgpu: .*range'
+expect 2 pcgpu voxelize --range 0,0,0,1,1,nan --size 1 a.bin -o x.bin
+expect 2 pcgpu voxelize --size 1 a.bin -o x.bin # a range is needed
+stderr_has 'range'
+expect 2 pcgpu voxelize --range auto a.bin -o x.bin
+stderr_has 'size'
+absent x.bin
+finish

@@ -1,0 +1,128 @@
+"""What the tests share: running pcgpu, reading its files, and checks that print what they checked."""
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+SKIP = 77
+DATA = pathlib.Path(os.environ.get('PCGPU_DATA', '/nonexistent'))
+SOURCE = pathlib.Path(os.environ.get('PCGPU_SOURCE', pathlib.Path(__file__).resolve().parents[2]))
+PROGRAM = os.environ.get('PCGPU', 'pcgpu')
+# Set by tests/gpu/run to send every operation to the GPU; empty: the program's own choice.
+DEVICE = os.environ.get('PCGPU_DEVICE', '')
+
+checks = 0
+skips = []
+
+
+def fail(what, detail=''):
+    sys.exit(f'FAIL: {what}' + (f': {detail}' if detail else ''))
+
+
+def check(condition, what, detail=''):
+    global checks
+    if not condition:
+        fail(what, detail)
+    checks += 1
+
+
+def equal(what, got, expected):
+    """Same shape, type and values; on a difference says where the first one is."""
+    got, expected = np.asarray(got), np.asarray(expected)
+    check(got.dtype == expected.dtype, what, f'type {got.dtype}, expected {expected.dtype}')
+    check(got.shape == expected.shape, what, f'shape {got.shape}, expected {expected.shape}')
+    both_nan = (got != got) & (expected != expected)
+    wrong = np.argwhere((got != expected) & ~both_nan)
+    if len(wrong):
+        at = tuple(int(i) for i in wrong[0])
+        fail(what, f'{len(wrong)} of {got.size} values differ, first at {at}: {got[at]!r}, expected {expected[at]!r}')
+
+
+def passed(what):
+    print(f'ok: {what}', flush=True)
+
+
+def part_skipped(what, why):
+    skips.append(what)
+    print(f'skipped: {what}: {why}', flush=True)
+
+
+def finish():
+    """Ends a test: 77 when every part of it was skipped."""
+    if checks == 0:
+        print('nothing was checked: ' + (', '.join(skips) or 'no test ran'))
+        sys.exit(SKIP if skips else 1)
+    print(f'{checks} checks passed' + (f', skipped: {", ".join(skips)}' if skips else ''))
+
+
+def data(name):
+    """A file of the real data, or None when it is absent on this machine."""
+    path = DATA / name
+    return path if path.exists() else None
+
+
+def testdata(name):
+    path = SOURCE / 'testdata' / name
+    return path if path.exists() else None
+
+
+def run(*args, code=0, stdin=None, cwd=None):
+    """Runs pcgpu; fails unless it exits with `code` (None: whatever it is). stdout is bytes."""
+    command = [PROGRAM, *map(str, args)]
+    if DEVICE and args[0] in ('sample', 'voxelize', 'register'):
+        command[2:2] = ['--device', DEVICE]
+    result = subprocess.run(command, input=stdin or b'', capture_output=True, cwd=cwd, timeout=300)
+    if code is not None and result.returncode != code:
+        fail(' '.join(command), f'exit code {result.returncode}, expected {code}; stderr:\n{result.stderr.decode()}')
+    return result
+
+
+def read_json(path):
+    lines = pathlib.Path(path).read_text().splitlines()
+    check(len(lines) == 1, f'{path} holds one JSON object', f'{len(lines)} lines')
+    return json.loads(lines[0])
+
+
+def find(tree, key):
+    """The value of `key` wherever it is in a JSON object, or None."""
+    if isinstance(tree, dict):
+        if key in tree and not isinstance(tree[key], dict):
+            return tree[key]
+        for value in tree.values():
+            found = find(value, key)
+            if found is not None:
+                return found
+    return None
+
+
+def read_bin(path, fields=4):
+    return np.fromfile(path, '<f4').reshape(-1, fields)
+
+
+def write_bin(path, points):
+    np.ascontiguousarray(points, '<f4').tofile(path)
+
+
+def read_ply(path):
+    """The vertices of a binary little-endian .ply as a structured array."""
+    kinds = {'float': '<f4', 'double': '<f8', 'uchar': 'u1', 'char': 'i1', 'ushort': '<u2', 'short': '<i2',
+             'uint': '<u4', 'int': '<i4', 'float32': '<f4', 'float64': '<f8'}
+    content = pathlib.Path(path).read_bytes()
+    end = content.index(b'end_header\n') + len(b'end_header\n')
+    header = content[:end].decode().splitlines()
+    check(header[1] == 'format binary_little_endian 1.0', f'{path} is binary little endian', header[1])
+    count = int(next(line for line in header if line.startswith('element vertex')).split()[2])
+    columns = [line.split()[1:] for line in header if line.startswith('property')]
+    return np.frombuffer(content[end:], np.dtype([(name, kinds[kind]) for kind, name in columns]), count)
+
+
+@contextlib.contextmanager
+def scratch():
+    """A folder of its own, removed at the end."""
+    with tempfile.TemporaryDirectory(prefix='pcgpu-test-') as name:
+        yield pathlib.Path(name)

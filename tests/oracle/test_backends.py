@@ -1,0 +1,146 @@
+"""The same bytes from every back end, at every thread count, in every run.
+
+One reference run a case, on the CPU with one thread; then everything that must equal it. CUDA takes part when the
+program can use a device. PCGPU_REPEATS: runs of each variant, default 3."""
+import concurrent.futures
+import os
+import subprocess
+import sys
+
+import numpy as np
+
+from common import (PROGRAM, SKIP, SOURCE, check, data, finish, part_skipped, passed, scratch, testdata,
+                    write_bin)
+
+REPEATS = int(os.environ.get('PCGPU_REPEATS', '3'))
+JOBS = int(os.environ.get('PCGPU_JOBS', '1'))  # programs at a time
+THREADS = (1, 2, 16)
+
+
+def cuda_is_usable(folder):
+    """--cuda never falls back: 0 says that the GPU did it, 3 that there is none to use."""
+    write_bin(folder / 'one.bin', np.ones((1, 4)))
+    words = [PROGRAM, 'sample', '--cuda', '-m', '1', 'one.bin', '-o', 'cuda.bin', '-f']
+    result = subprocess.run(words, capture_output=True, cwd=folder, timeout=60)
+    check(result.returncode in (0, 3), 'sample --cuda', f'exit code {result.returncode}: {result.stderr.decode()}')
+    return result.returncode == 0
+
+
+def command(name, inputs, *options, outputs=()):
+    """A case: the words after the program, and the files that it writes into its folder."""
+    return [name, *map(str, inputs), *map(str, options)], outputs
+
+
+def clouds(folder):
+    """Generated inputs, so that the test says something without any data: ties, duplicates, NaN, a large spread."""
+    rng = np.random.default_rng(12)
+    points = rng.normal(size=(20000, 4)).astype(np.float32) * np.float32([20, 20, 2, 1])
+    points[::3] = np.round(points[::3])
+    points[rng.integers(1, 20000, 100), 1] = np.nan
+    write_bin(folder / 'mixed.bin', points)
+    write_bin(folder / 'small.bin', points[:777])
+    write_bin(folder / 'ties.bin', rng.integers(-4, 4, (9000, 4)))
+    return [folder / name for name in ('mixed.bin', 'small.bin', 'ties.bin')]
+
+
+def sample_case(inputs, *options):
+    return command('sample', inputs, *options, '-o', 'out.bin', '--indices', 'i', '--distances', 'd',
+                   outputs=('out.bin', 'i', 'd'))
+
+
+def voxelize_case(inputs, *options):
+    return command('voxelize', inputs, *options, '-o', 'v.npz', '--point-voxel', 'p', outputs=('v.npz', 'p'))
+
+
+def register_case(source, target, *options):
+    return command('register', [source, target], *options, '-o', 'aligned.bin', '--transform', 'T',
+                   outputs=('aligned.bin', 'T'))
+
+
+def cases(folder):
+    mixed, small, ties = clouds(folder)
+    yield 'sample mixed', sample_case([mixed], '-m', 1000)
+    yield 'sample ties', sample_case([ties], '-m', 2000)
+    yield 'sample center, min-distance', sample_case([mixed], '--min-distance', 3, '--start', 'center')
+    batch = [f'batch/{path.name}' for path in (mixed, small, ties)]
+    yield 'sample a batch', command('sample', (mixed, small, ties), '-m', 500, '-o', 'batch/', outputs=batch)
+    for features in ('mean', 'points', 'pillar', 'first', 'nearest'):
+        for limits in ((0, 0), (5, 900)):
+            yield f'voxelize {features} {limits}', voxelize_case(
+                [mixed], '--range=-40,-40,-4,40,40,4', '--size=.8,.8,1', '--features', features, '--max-points',
+                limits[0], '--max-voxels', limits[1])
+    street, moved = testdata('street.bin'), testdata('street_moved.bin')
+    if street and moved:
+        for method in ('plane', 'point'):
+            yield f'register street, {method}', register_case(street, moved, '--method', method)
+    else:
+        part_skipped('street', 'testdata/ is not here')
+    if not data('kitti/000001.bin'):
+        part_skipped('real scans', 'the data is not here')
+        return
+    kitti, nuscenes = data('kitti/000001.bin'), data('nuscenes/n015.pcd.bin')
+    yield 'sample KITTI', sample_case([kitti], '-m', 4096)
+    yield 'sample nuScenes', sample_case([nuscenes], '-m', 4096, '--fields', 5)
+    yield 'voxelize pillar.yaml', voxelize_case([data('kitti/000000.bin')], '--config', SOURCE / 'configs/pillar.yaml')
+    yield 'voxelize second.yaml', voxelize_case([data('kitti/000000.bin')], '--config', SOURCE / 'configs/second.yaml')
+    yield 'voxelize centerpoint.yaml', voxelize_case([nuscenes], '--fields', 5, '--config',
+                                                     SOURCE / 'configs/centerpoint.yaml')
+    scans = [data(f'kitti00/velodyne/{i:06d}.bin') for i in (14, 15, 94, 95)]
+    yield 'register KITTI 15 onto 14', register_case(scans[1], scans[0])
+    yield 'register KITTI 95 onto 94', register_case(scans[3], scans[2])
+    yield 'register pair', register_case(data('pair/source.ply'), data('pair/target.ply'))
+
+
+def outcome(words, outputs, device):
+    """Everything a run leaves behind: exit code, stdout, files."""
+    with scratch() as folder:
+        (folder / 'batch').mkdir()
+        result = subprocess.run([PROGRAM, words[0], *device, *words[1:]], capture_output=True, cwd=folder, timeout=300)
+        left = {'exit code': result.returncode, 'stdout': result.stdout}
+        if result.returncode not in (0, 4):
+            left['stderr'] = result.stderr.decode()
+            return left
+        for name in outputs:
+            left[name] = (folder / name).read_bytes()
+        return left
+
+
+def compare(label, words, outputs, variants, pool):
+    reference = outcome(words, outputs, ('--cpu', '--threads', '1'))
+    check('stderr' not in reference, label, reference.get('stderr'))
+    check(all(reference[name] for name in outputs), f'{label}: the outputs are not empty')
+    runs = [device for device in variants for _ in range(REPEATS)]
+    for device, got in zip(runs, pool.map(lambda device: outcome(words, outputs, device), runs)):
+        device = ' '.join(device)
+        check('stderr' not in got, f'{label} with {device}', got.get('stderr'))
+        for name, expected in reference.items():
+            check(got[name] == expected, f'{label}: {name} with {device}', 'differs from --cpu --threads 1')
+    passed(f'{label}: {len(runs)} runs equal')
+
+
+def choose_variants(part, folder):
+    """threads: the CPU alone; cuda: CUDA alone; all."""
+    variants = []
+    if part in ('all', 'threads'):
+        variants += [('--cpu', '--threads', str(n)) for n in THREADS]
+    if part in ('all', 'cuda'):
+        if cuda_is_usable(folder):
+            variants += [('--cuda', '--threads', str(n)) for n in THREADS]
+        elif part == 'cuda':
+            print('no CUDA device can be used')
+            sys.exit(SKIP)
+        else:
+            part_skipped('CUDA', 'no CUDA device can be used')
+    return variants
+
+
+def main():
+    with scratch() as folder:
+        variants = choose_variants(sys.argv[1] if len(sys.argv) > 1 else 'all', folder)
+        with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+            for label, (words, outputs) in cases(folder):
+                compare(label, words, outputs, variants, pool)
+    finish()
+
+
+main()

@@ -1,0 +1,173 @@
+"""pcgpu register against transforms that are known: of the generated scene, of KITTI's poses, of a surveyed pair."""
+import numpy as np
+
+from common import (check, data, equal, find, finish, part_skipped, passed, read_bin, read_json, run, scratch,
+                    testdata, write_bin)
+
+
+def load_matrix(path):
+    matrix = np.loadtxt(path)
+    check(matrix.shape == (4, 4), f'{path} holds a 4x4 matrix', matrix.shape)
+    return matrix
+
+
+def error(got, truth):
+    """Metres and degrees between two rigid transforms."""
+    difference = np.linalg.inv(truth) @ got
+    # of the skew part, which is exact for small angles, where arccos of the trace is not
+    r = difference[:3, :3]
+    sine = np.linalg.norm([r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]]) / 2
+    return np.linalg.norm(got[:3, 3] - truth[:3, 3]), np.degrees(np.arctan2(sine, (np.trace(r) - 1) / 2))
+
+
+def register(folder, source, target, *options, code=0):
+    """Returns the transform of one run, after checking that every way of writing it agrees."""
+    transform, log = folder / 'T.txt', folder / 'r.json'
+    result = run('register', source, target, '-f', '--transform', transform, '--json', log, *options, code=code)
+    matrix, summary = load_matrix(transform), read_json(log)
+    rotation = matrix[:3, :3]
+    check(np.allclose(rotation @ rotation.T, np.eye(3), atol=1e-12) and np.linalg.det(rotation) > 0, 'a rotation')
+    check(matrix[3].tolist() == [0, 0, 0, 1], 'the last row of a rigid transform', matrix[3])
+    if result.stdout:
+        equal('stdout and --transform', np.loadtxt(result.stdout.decode().splitlines()), matrix)
+    return matrix, summary
+
+
+def compare(folder, label, source, target, truth, metres, degrees, *options):
+    matrix, summary = register(folder, source, target, *options)
+    off = error(matrix, truth)
+    check(off[0] <= metres and off[1] <= degrees, label,
+          f'off by {off[0]:.4f} m, {off[1]:.4f} degree; at most {metres} m, {degrees} degree')
+    check(find(summary, 'converged') is True, f'{label}: converged', find(summary, 'converged'))
+    inliers, fitness = find(summary, 'inliers'), find(summary, 'fitness')
+    check(inliers > 1000 and 0 < fitness <= 1, f'{label}: inliers and fitness', (inliers, fitness))
+    check(0 < find(summary, 'inlier_rmse') < 1, f'{label}: inlier RMSE', find(summary, 'inlier_rmse'))
+    passed(f'{label}: {1000 * off[0]:.2f} mm, {off[1]:.4f} degree off the truth')
+    return matrix
+
+
+def test_street(folder):
+    paths = [testdata(name) for name in ('street.bin', 'street_moved.bin', 'street_T.txt')]
+    if not all(paths):
+        part_skipped('street', 'testdata/ is not here')
+        return
+    scan, moved, truth = *paths[:2], load_matrix(paths[2])
+    matrix = compare(folder, 'street', scan, moved, truth, 0.005, 0.05)
+    compare(folder, 'street, the other way', moved, scan, np.linalg.inv(truth), 0.005, 0.05)
+    compare(folder, 'street, point', scan, moved, truth, 0.03, 0.1, '--method', 'point')
+    # Started at the result it stays there.
+    np.savetxt(folder / 'init.txt', matrix, fmt='%.17g')
+    again = register(folder, scan, moved, '--init', folder / 'init.txt')[0]
+    off = error(again, matrix)
+    check(off[0] < 0.002 and off[1] < 0.02, 'street from --init', off)
+    test_aligned(folder, scan, moved)
+
+
+def test_aligned(folder, source, target):
+    """-o is the source moved by the transform in float64, rounded once."""
+    matrix, _ = register(folder, source, target, '-o', folder / 'aligned.bin')
+    points, aligned = read_bin(source), read_bin(folder / 'aligned.bin')
+    check(aligned.shape == points.shape, 'aligned: every record of the source', aligned.shape)
+    exact = points[:, :3].astype(np.float64) @ matrix[:3, :3].T + matrix[:3, 3]
+    half_step = np.spacing(np.abs(exact).astype(np.float32)).astype(np.float64) / 2
+    worst = (np.abs(aligned[:, :3] - exact) / half_step).max()
+    check(worst < 1.01, 'aligned: rounded once', f'{worst / 2:.3f} steps of float32 off')
+    equal('aligned: other columns', aligned[:, 3], points[:, 3])
+    passed('the aligned source')
+
+
+def kitti_truth(i, j):
+    """T(i<-j) = inv(Tr) inv(P_i) P_j Tr: points of scan j into scan i."""
+    def matrix(numbers):
+        return np.vstack([np.array(numbers, float).reshape(3, 4), [0, 0, 0, 1]])
+    poses = (data('kitti00/poses.txt')).read_text().splitlines()
+    calibration = (data('kitti00/calib.txt')).read_text().splitlines()
+    tr = matrix(next(line for line in calibration if line.startswith('Tr')).split()[1:])
+    return np.linalg.inv(tr) @ np.linalg.inv(matrix(poses[i].split())) @ matrix(poses[j].split()) @ tr
+
+
+def test_kitti(folder):
+    if not data('kitti00/velodyne'):
+        part_skipped('KITTI odometry', 'the data is not here')
+        return
+    for i, j, metres, degrees in ((14, 15, 0.856, 0.137), (94, 95, 0.474, 1.239)):
+        truth = kitti_truth(i, j)
+        size = error(truth, np.eye(4))
+        check(abs(size[0] - metres) < 0.002 and abs(size[1] - degrees) < 0.002, 'the sizes of the true motion', size)
+        source, target = (data(f'kitti00/velodyne/{k:06d}.bin') for k in (j, i))
+        compare(folder, f'KITTI {j} onto {i}', source, target, truth, 0.03, 0.1)
+
+
+def test_pair(folder):
+    if not data('pair/source.ply'):
+        part_skipped('pair', 'the data is not here')
+        return
+    truth = np.array(data('pair/T_target_source.txt').read_text().split(), float).reshape(4, 4)
+    compare(folder, 'pair', data('pair/source.ply'), data('pair/target.ply'), truth, 0.02, 0.3)
+    origin = find(read_json(folder / 'r.json'), 'at_origin')
+    check(origin is not None and origin > 9000, 'pair: records at the origin are dropped and counted', origin)
+
+
+def test_no_success(folder):
+    """What cannot be registered: exit 4, the reason, and the outputs nevertheless."""
+    rng = np.random.default_rng(1)
+    cloud = rng.uniform(-10, 10, (4000, 4))
+    write_bin(folder / 'here.bin', cloud)
+    write_bin(folder / 'far.bin', cloud + [500, 0, 0, 0])
+    write_bin(folder / 'few.bin', cloud[:3])
+    plane = cloud.copy()
+    plane[:, 2] = 0
+    write_bin(folder / 'plane.bin', plane)
+    for source, target in (('here', 'far'), ('few', 'here'), ('here', 'few')):
+        (folder / 'T.txt').unlink(missing_ok=True)
+        summary = register(folder, folder / f'{source}.bin', folder / f'{target}.bin', code=4)[1]
+        check(find(summary, 'converged') is False, f'{source} onto {target}: not converged')
+        check(len(find(summary, 'reason') or '') > 10, f'{source} onto {target}: the reason', find(summary, 'reason'))
+        passed(f'{source} onto {target}: exit 4, {find(summary, "reason")}')
+    # A plane onto itself slides freely: whatever the exit code, it is never reported as a full success.
+    result = run('register', folder / 'plane.bin', folder / 'plane.bin', '-f', '--json', folder / 'r.json', code=None)
+    degenerate = find(read_json(folder / 'r.json'), 'degenerate')
+    check(result.returncode in (0, 4) and degenerate is True, 'a plane leaves directions free',
+          f'exit {result.returncode}, degenerate {degenerate}')
+    passed('a plane alone is degenerate')
+
+
+def test_exact(folder):
+    """A cloud without noise and the same cloud moved: the transform comes back to a fraction of a millimetre."""
+    rng = np.random.default_rng(2)
+    u = rng.uniform(-12, 12, (30000, 2))
+    faces = [np.column_stack([u[:, 0], u[:, 1], 0.02 * u[:, 0] * u[:, 1]]),
+             np.column_stack([np.full(len(u), 12.0), u[:, 0], u[:, 1]]),
+             np.column_stack([u[:, 0], np.full(len(u), -12.0), u[:, 1] + 3])]
+    cloud = np.vstack(faces)
+    angle = np.radians(1.5)
+    truth = np.eye(4)
+    truth[:2, :2] = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
+    truth[:3, 3] = 0.25, -0.15, 0.05
+    moved = cloud @ truth[:3, :3].T + truth[:3, 3]
+    write_bin(folder / 'source.bin', np.column_stack([cloud, np.ones(len(cloud))]))
+    write_bin(folder / 'target.bin', np.column_stack([moved, np.ones(len(moved))]))
+    compare(folder, 'exact', folder / 'source.bin', folder / 'target.bin', truth, 0.005, 0.02)
+    # The same with UTM-sized coordinates: T then maps file coordinates to file coordinates.
+    corner = np.array([333_000, 4_770_000, 120.0])
+    np.save(folder / 'source.npy', cloud + corner)
+    np.save(folder / 'target.npy', moved + corner)
+    result = register(folder, folder / 'source.npy', folder / 'target.npy')[0]
+    center = np.append(corner, 1)
+    # At 4.8 million metres a rotation error acts on a long lever: compare where the points are.
+    off = np.linalg.norm((result @ center)[:3] - (truth[:3, 3] + corner))
+    check(off < 0.01, 'exact, float64 coordinates', f'{off} m off at the corner of the cloud')
+    passed('float64 coordinates')
+
+
+def main():
+    with scratch() as folder:
+        test_exact(folder)
+        test_no_success(folder)
+        test_street(folder)
+        test_kitti(folder)
+        test_pair(folder)
+    finish()
+
+
+main()
