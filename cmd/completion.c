@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static void print_choices(const option *o, const char *separator, FILE *out) {
+static void print_choices(const option_row *o, const char *separator, FILE *out) {
     for (int i = 0; o->choices[i]; i++) {
         fprintf(out, "%s%s", i ? separator : "", o->choices[i]);
     }
@@ -20,11 +20,11 @@ static void print_formats(bool reading, const char *separator, FILE *out) {
     }
 }
 
-static bool is_format(const option *o) {
+static bool is_format(const option_row *o) {
     return o->type == &type_reader || o->type == &type_writer;
 }
 
-static void print_values(const option *o, const char *separator, FILE *out) {
+static void print_values(const option_row *o, const char *separator, FILE *out) {
     if (is_format(o)) {
         print_formats(o->type == &type_reader, separator, out);
     } else {
@@ -32,14 +32,14 @@ static void print_values(const option *o, const char *separator, FILE *out) {
     }
 }
 
-static bool knows(const command *command, const option *o) {
+static bool knows(const command_info *command, const option_row *o) {
     return (o->commands & command->bit) != 0;
 }
 
-static void print_bash_command(const command *command, FILE *out) {
+static void print_bash_command(const command_info *command, FILE *out) {
     fprintf(out, "    %s)\n        case $previous in\n", command->name);
     for (int i = 0; option_at(i); i++) {
-        const option *o = option_at(i);
+        const option_row *o = option_at(i);
         if (!knows(command, o) || !o->argument || (o->flags & OPTION_MAYBE_VALUE)) {
             continue;
         }
@@ -111,7 +111,7 @@ static void print_quoted(FILE *out, const char *text, const char *escape) {
     }
 }
 
-static void print_zsh_option(const option *o, FILE *out) {
+static void print_zsh_option(const option_row *o, FILE *out) {
     fputs("            ", out);
     if (o->letter) {
         fprintf(out, "'(-%c --%s)'{-%c%s,--%s%s}'", o->letter, o->name, o->letter, o->argument ? "+" : "", o->name,
@@ -177,7 +177,7 @@ static void print_fish(FILE *out) {
     }
     for (int i = 0; command_at(i); i++) {
         for (int k = 0; option_at(k); k++) {
-            const option *o = option_at(k);
+            const option_row *o = option_at(k);
             if (!knows(command_at(i), o)) {
                 continue;
             }

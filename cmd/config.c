@@ -2,14 +2,15 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <string.h>
 #include <yaml.h>
 
 typedef struct reader {
     const char *path;
     yaml_document_t *document;
-    const command *command; /* whose keys are being read */
-    options *options;       /* where values go: the caller's, or scratch for other commands */
+    const command_info *command; /* whose keys are being read */
+    option_values *options;       /* where values go: the caller's, or scratch for other commands */
     char *why;
     size_t why_size;
 } reader;
@@ -52,19 +53,19 @@ static const char *replaced(const char *text, char from, char to, char *copy, si
     return copy;
 }
 
-static const option *option_of_key(const char *key, unsigned commands) {
+static const option_row *option_of_key(const char *key, unsigned commands) {
     char name[64];
     if (strlen(key) >= sizeof name || strchr(key, '-')) {
         return NULL;
     }
-    const option *o = option_by_name(replaced(key, '_', '-', name, sizeof name), commands);
+    const option_row *o = option_by_name(replaced(key, '_', '-', name, sizeof name), commands);
     return o && !(o->flags & OPTION_LINE_ONLY) ? o : NULL;
 }
 
 static bool unknown_key(reader *r, const yaml_node_t *node, const char *key) {
     char name[64], suggestion[64];
     replaced(key, '_', '-', name, sizeof name);
-    const option *elsewhere = option_by_name(name, FOR_ALL);
+    const option_row *elsewhere = option_by_name(name, FOR_ALL);
     if (elsewhere && (elsewhere->flags & OPTION_LINE_ONLY)) {
         return wrong(r, node, "%s is for the command line only; leave it out", key);
     }
@@ -101,7 +102,7 @@ static bool join_list(reader *r, const yaml_node_t *node, char *text, size_t siz
 }
 
 /* The text to hand to the setter, after a check of the value's type. */
-static const char *value_text(reader *r, const option *o, const char *key, const yaml_node_t *node, char *list,
+static const char *value_text(reader *r, const option_row *o, const char *key, const yaml_node_t *node, char *list,
                               size_t list_size) {
     const char *text = scalar(node);
     if (node->type == YAML_SEQUENCE_NODE && o->type->list) {
@@ -128,7 +129,7 @@ static const char *value_text(reader *r, const option *o, const char *key, const
     return text;
 }
 
-static bool read_value(reader *r, const option *o, const char *key, const yaml_node_t *node) {
+static bool read_value(reader *r, const option_row *o, const char *key, const yaml_node_t *node) {
     char list[512], reason[400];
     const char *text = value_text(r, o, key, node, list, sizeof list);
     if (!text) {
@@ -153,7 +154,7 @@ static bool is_duplicate(const reader *r, const yaml_node_t *mapping, const yaml
     return false;
 }
 
-static bool read_section(reader *r, const command *command, const yaml_node_t *node);
+static bool read_section(reader *r, const command_info *command, const yaml_node_t *node);
 
 /* Reads the keys of a mapping. At the top level (`top`), `sections` chooses between sections and flat keys. */
 static bool read_mapping(reader *r, const yaml_node_t *mapping, bool top, bool sections) {
@@ -166,11 +167,11 @@ static bool read_mapping(reader *r, const yaml_node_t *mapping, bool top, bool s
         if (is_duplicate(r, mapping, p, key)) {
             return wrong(r, key_node, "the key %s stands here twice; leave one out", key);
         }
-        const command *section = top ? command_by_name(key) : NULL;
+        const command_info *section = top ? command_by_name(key) : NULL;
         if (top && (section != NULL) != sections) {
             continue;
         }
-        const option *o = section ? NULL : option_of_key(key, r->command->bit);
+        const option_row *o = section ? NULL : option_of_key(key, r->command->bit);
         if (section ? !read_section(r, section, value)
                     : o ? !read_value(r, o, key, value) : !unknown_key(r, key_node, key)) {
             return false;
@@ -179,7 +180,7 @@ static bool read_mapping(reader *r, const yaml_node_t *mapping, bool top, bool s
     return true;
 }
 
-static bool read_section(reader *r, const command *command, const yaml_node_t *node) {
+static bool read_section(reader *r, const command_info *command, const yaml_node_t *node) {
     if (node->type == YAML_SCALAR_NODE && node->data.scalar.length == 0) {
         return true; /* a section whose keys are all commented out */
     }
@@ -189,7 +190,7 @@ static bool read_section(reader *r, const command *command, const yaml_node_t *n
     if (command == r->command) {
         return read_mapping(r, node, false, false);
     }
-    options scratch;
+    option_values scratch;
     options_init(&scratch, command);
     reader other = *r;
     other.command = command;
@@ -239,7 +240,7 @@ static bool read_stream(reader *r, yaml_parser_t *parser) {
     return !more;
 }
 
-bool config_load(const char *path, const command *command, options *options, char *why, size_t why_size) {
+bool config_load(const char *path, const command_info *command, option_values *options, char *why, size_t why_size) {
     FILE *file = fopen(path, "rb");
     yaml_parser_t parser;
     if (!file) {

@@ -1,4 +1,5 @@
 /* Inputs and outputs. */
+#define _XOPEN_SOURCE 700 /* realpath */
 #include "files.h"
 #include "report.h"
 

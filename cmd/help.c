@@ -5,11 +5,11 @@
 #include <string.h>
 
 /* The default as text, without the quotes of JSON; "" when there is none worth saying. */
-static void default_text(const option *o, const command *command, char *text, size_t size) {
+static void default_text(const option_row *o, const command_info *command, char *text, size_t size) {
     text[0] = '\0';
     char *shown = NULL;
     size_t length = 0;
-    options defaults;
+    option_values defaults;
     FILE *memory = open_memstream(&shown, &length);
     if (!memory) {
         return;
@@ -28,7 +28,7 @@ static void default_text(const option *o, const command *command, char *text, si
 }
 
 /* The help sentence with its default, which depends on the command. */
-static void full_help(const option *o, const command *command, char *text, size_t size) {
+static void full_help(const option_row *o, const command_info *command, char *text, size_t size) {
     char value[128];
     default_text(o, command, value, sizeof value);
     if (strcmp(o->name, "drop-origin") == 0 && command->bit == FOR_REGISTER) {
@@ -66,18 +66,18 @@ static void print_wrapped(FILE *out, const char *text, int column) {
     fputc('\n', out);
 }
 
-static void print_option(const option *o, const command *command, FILE *out) {
+static void print_option(const option_row *o, const command_info *command, FILE *out) {
     char head[64], text[512];
     const char *separator = o->flags & OPTION_MAYBE_VALUE ? "[=" : " ";
-    snprintf(head, sizeof head, o->letter ? "  -%c, --%s%s%s%s" : "  %.0c    --%s%s%s%s", o->letter ? o->letter : ' ',
-             o->name, o->argument ? separator : "", o->argument ? o->argument : "",
-             o->flags & OPTION_MAYBE_VALUE ? "]" : "");
+    const char letter[] = {'-', o->letter, ',', '\0'};
+    snprintf(head, sizeof head, "  %3s --%s%s%s%s", o->letter ? letter : "", o->name, o->argument ? separator : "",
+             o->argument ? o->argument : "", o->flags & OPTION_MAYBE_VALUE ? "]" : "");
     full_help(o, command, text, sizeof text);
     fputs(head, out);
     print_wrapped(out, text, (int)strlen(head));
 }
 
-void help_command(const command *command, FILE *out) {
+void help_command(const command_info *command, FILE *out) {
     fprintf(out, "Usage: pcgpu %s %s\n%c%s.\n", command->name, command->arguments,
             command->summary[0] - 'a' + 'A', command->summary + 1);
     if (command->bit != FOR_INFO) {
@@ -137,7 +137,7 @@ static void print_roff(FILE *out, const char *text) {
     }
 }
 
-static void print_man_option(const option *o, const command *command, FILE *out) {
+static void print_man_option(const option_row *o, const command_info *command, FILE *out) {
     char text[512];
     fputs(".TP\n", out);
     if (o->letter) {
@@ -156,7 +156,7 @@ static void print_man_option(const option *o, const command *command, FILE *out)
     fputc('\n', out);
 }
 
-void help_man_options(const command *command, FILE *out) {
+void help_man_options(const command_info *command, FILE *out) {
     if (command->bit != FOR_INFO) {
         for (int i = 0; option_at(i); i++) {
             if (option_at(i)->commands == command->bit) {
@@ -172,16 +172,16 @@ void help_man_options(const command *command, FILE *out) {
     }
 }
 
-static void print_key(const option *o, FILE *out) {
+static void print_key(const option_row *o, FILE *out) {
     for (const char *p = o->name; *p; p++) {
         fputc(*p == '-' ? '_' : *p, out);
     }
 }
 
-void options_print_yaml(const options *options, const command *command, FILE *out) {
+void options_print_yaml(const option_values *options, const command_info *command, FILE *out) {
     fprintf(out, "# pcgpu %s: the configuration in effect\n%s:\n", command->name, command->name);
     for (int i = 0; option_at(i); i++) {
-        const option *o = option_at(i);
+        const option_row *o = option_at(i);
         if (!(o->commands & command->bit) || (o->flags & (OPTION_ALIAS | OPTION_LINE_ONLY))) {
             continue;
         }

@@ -24,7 +24,7 @@ static const pcgpu_format_info *output_format(const job *j, const char *path) {
 }
 
 /* Opens one output; in a folder its name is made from the input's. */
-static bool open_output(job *j, const option *option, const char *path) {
+static bool open_output(job *j, const option_row *option, const char *path) {
     bool main_output = strcmp(option->name, "output") == 0;
     bool text = (option->flags & OPTION_TEXT) || (main_output && strcmp(j->format->name, "ply-ascii") == 0);
     char extension[64], *made = NULL;
@@ -49,7 +49,7 @@ static bool open_output(job *j, const option *option, const char *path) {
 
 static bool open_outputs(job *j) {
     for (int i = 0; option_at(i); i++) {
-        const option *o = option_at(i);
+        const option_row *o = option_at(i);
         bool here = (o->commands & j->session->command->bit) && (o->flags & OPTION_OUTPUT);
         const char *path = here ? output_path(j->session, o) : NULL;
         if (path && strcmp(o->name, "output") == 0) {
@@ -63,7 +63,7 @@ static bool open_outputs(job *j) {
 }
 
 static int read_cloud(job *j, int i, FILE *stream) {
-    const options *o = j->session->options;
+    const option_values *o = j->session->options;
     const pcgpu_read_options how = {.format = j->input_format[i] ? j->input_format[i]->name : o->format,
                                     .fields = o->fields};
     progress_begin(j->names[0], "reading");
@@ -160,7 +160,7 @@ static void print_parameters(const job *j, json *out) {
     const session *s = j->session;
     json_open(out, "parameters");
     for (int i = 0; option_at(i); i++) {
-        const option *o = option_at(i);
+        const option_row *o = option_at(i);
         char key[64];
         if (!(o->commands & s->command->bit) || (o->flags & (OPTION_ALIAS | OPTION_LINE_ONLY))) {
             continue;

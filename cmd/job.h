@@ -11,8 +11,8 @@
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_NO_CUDA = 3, EXIT_NOT_CONVERGED = 4 };
 
 typedef struct session {
-    const command *command;
-    options *options;
+    const command_info *command;
+    option_values *options;
     const char **inputs;
     int input_count;
     pcgpu_context *context;
@@ -23,7 +23,7 @@ typedef struct session {
 enum { JOB_CLOUDS = 2, JOB_OUTPUTS = 8 };
 
 typedef struct job_output {
-    const option *option;
+    const option_row *option;
     output file;
 } job_output;
 
@@ -61,7 +61,7 @@ int session_run_together(session *session, job_function process);
 int session_run_each(session *session, job_function process);
 
 /* Where an output goes: NULL = not wanted. */
-const char *output_path(const session *session, const option *option);
+const char *output_path(const session *session, const option_row *option);
 
 /* The open stream of an output by its option's name, or NULL when it is not wanted. */
 FILE *job_stream(job *job, const char *name);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static int usage_error(const command *command, const char *why) {
+static int usage_error(const command_info *command, const char *why) {
     report_error(NULL, "%s", why);
     if (!command) {
         fputs("Try 'pcgpu --help'.\n", stderr);
@@ -39,7 +39,7 @@ static int finish(int code) {
 static int help(int count, char **words) {
     bool man = count > 0 && strcmp(words[0], "--man") == 0;
     const char *name = count > man ? words[man] : NULL;
-    const command *command = name ? command_by_name(name) : NULL;
+    const command_info *command = name ? command_by_name(name) : NULL;
     if (!name) {
         help_program(stdout);
     } else if (!command) {
@@ -88,7 +88,7 @@ static int program_options(int count, char **words) {
 }
 
 /* Defaults, then the configuration files, then the command line. */
-static bool settle_options(const command *command, const command_line *line, options *o, char *why, size_t why_size) {
+static bool settle_options(const command_info *command, const command_line *line, option_values *o, char *why, size_t why_size) {
     options_init(o, command);
     for (int i = 0; i < line->assignment_count; i++) {
         const assignment *a = &line->assignments[i];
@@ -117,7 +117,7 @@ static int run_command(session *s) {
     }
 }
 
-static int run(const command *command, const command_line *line, options *o) {
+static int run(const command_info *command, const command_line *line, option_values *o) {
     session s = {.command = command, .options = o, .inputs = line->inputs, .input_count = line->input_count};
     char why[1024];
     report_setup(o->verbose, o->quiet);
@@ -138,9 +138,9 @@ static int run(const command *command, const command_line *line, options *o) {
     return session_close(&s, code);
 }
 
-static int command_main(const command *command, int count, char **words) {
+static int command_main(const command_info *command, int count, char **words) {
     command_line line;
-    options o = {0};
+    option_values o = {0};
     char why[1024];
     int code;
     if (!command_line_parse(command, count, words, &line, why, sizeof why)) {
@@ -167,7 +167,7 @@ int main(int argc, char **argv) {
         help_program(stderr);
         return EXIT_USAGE;
     }
-    const command *command = command_by_name(argv[1]);
+    const command_info *command = command_by_name(argv[1]);
     int count = argc - 2;
     char **words = argv + 2;
     if (command) {

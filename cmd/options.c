@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const command commands[] = {
+static const command_info commands[] = {
     {"sample", FOR_SAMPLE, "[OPTION]... [INPUT]...", "pick points of a cloud: farthest point sampling or at random"},
     {"voxelize", FOR_VOXELIZE, "[OPTION]... [INPUT]...", "group points by voxel and compute one feature row a voxel"},
     {"register", FOR_REGISTER, "[OPTION]... SOURCE TARGET", "find the rigid transform that maps SOURCE onto TARGET"},
@@ -12,11 +12,11 @@ static const command commands[] = {
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
-const command *command_at(int i) {
+const command_info *command_at(int i) {
     return i >= 0 && i < COMMANDS ? &commands[i] : NULL;
 }
 
-const command *command_by_name(const char *name) {
+const command_info *command_by_name(const char *name) {
     for (int i = 0; i < COMMANDS; i++) {
         if (strcmp(commands[i].name, name) == 0) {
             return &commands[i];
@@ -36,14 +36,15 @@ static const char *const starts[] = {"center", "random", NULL};
 static const char *const automatic[] = {"auto", NULL};
 
 _Static_assert(sizeof(pcgpu_sample_method) == sizeof(int) && sizeof(pcgpu_register_method) == sizeof(int) &&
-                   sizeof(pcgpu_features) == sizeof(int) && sizeof(dtype) == sizeof(int),
+                   sizeof(pcgpu_features) == sizeof(int) && sizeof(dtype) == sizeof(int) &&
+                   sizeof(transform_format) == sizeof(int),
                "type_choice stores an int");
 
-#define AT(member) offsetof(options, member)
+#define AT(member) offsetof(option_values, member)
 #define METRES     1e9 /* no bound that matters, and no overflow in float32 squares */
 
 /* name, letter, commands, flags, type, argument, field, min, max, choices, help */
-static const option table[] = {
+static const option_row table[] = {
     /* sample */
     {"count", 'm', FOR_SAMPLE, OPTION_ZERO_IS_NONE, &type_int64, "N", AT(sample.count), 1, 2147483647, NULL,
      "Pick exactly N points. More than the cloud has is an error."},
@@ -148,17 +149,17 @@ static const option table[] = {
      "Show the version; with -v also back ends, GPU architectures, formats and devices."},
 };
 enum { ROWS = sizeof table / sizeof table[0] };
-_Static_assert(ROWS <= OPTIONS_MAX, "options.source has a place for every row");
+_Static_assert((int)ROWS <= (int)OPTIONS_MAX, "options.source has a place for every row");
 
-const option *option_at(int i) {
+const option_row *option_at(int i) {
     return i >= 0 && i < ROWS ? &table[i] : NULL;
 }
 
-int option_index(const option *option) {
+int option_index(const option_row *option) {
     return (int)(option - table);
 }
 
-const option *option_by_name(const char *name, unsigned commands_mask) {
+const option_row *option_by_name(const char *name, unsigned commands_mask) {
     for (int i = 0; i < ROWS; i++) {
         if ((table[i].commands & commands_mask) && strcmp(table[i].name, name) == 0) {
             return &table[i];
@@ -167,7 +168,7 @@ const option *option_by_name(const char *name, unsigned commands_mask) {
     return NULL;
 }
 
-const option *option_by_letter(char letter, unsigned commands_mask) {
+const option_row *option_by_letter(char letter, unsigned commands_mask) {
     for (int i = 0; i < ROWS; i++) {
         if ((table[i].commands & commands_mask) && table[i].letter && table[i].letter == letter) {
             return &table[i];
@@ -176,7 +177,7 @@ const option *option_by_letter(char letter, unsigned commands_mask) {
     return NULL;
 }
 
-const command *command_of_option(const option *option) {
+const command_info *command_of_option(const option_row *option) {
     int i = 0;
     while (!(commands[i].bit & option->commands)) {
         i++;
@@ -184,7 +185,7 @@ const command *command_of_option(const option *option) {
     return &commands[i];
 }
 
-void options_init(options *options, const command *command) {
+void options_init(option_values *options, const command_info *command) {
     memset(options, 0, sizeof *options);
     options->fields = 4;
     pcgpu_settings_init(&options->settings);
@@ -195,7 +196,7 @@ void options_init(options *options, const command *command) {
                                                         : options->sample.drop_origin;
 }
 
-void options_free(options *options) {
+void options_free(option_values *options) {
     for (size_t i = 0; i < options->kept_count; i++) {
         free(options->kept[i]);
     }
@@ -203,7 +204,7 @@ void options_free(options *options) {
     memset(options, 0, sizeof *options);
 }
 
-const char *options_keep(options *options, const char *text) {
+const char *options_keep(option_values *options, const char *text) {
     char **kept = realloc(options->kept, (options->kept_count + 1) * sizeof *kept);
     if (!kept) {
         return NULL;
@@ -216,23 +217,23 @@ const char *options_keep(options *options, const char *text) {
     return copy;
 }
 
-bool option_set(options *options, const option *option, const char *text, value_source source, char *why,
+bool option_set(option_values *options, const option_row *option, const char *text, value_source source, char *why,
                 size_t why_size) {
     options->source[option_index(option)] = (unsigned char)source;
     return option->type->parse(option, text, (char *)options + option->field, why, why_size);
 }
 
-bool option_print(const options *options, const option *option, FILE *out) {
+bool option_print(const option_values *options, const option_row *option, FILE *out) {
     return option->type->print(option, (const char *)options + option->field, out);
 }
 
-bool option_given(const options *options, const char *name, const command *command) {
-    const option *option = option_by_name(name, command->bit);
+bool option_given(const option_values *options, const char *name, const command_info *command) {
+    const option_row *option = option_by_name(name, command->bit);
     return option && options->source[option_index(option)] != FROM_DEFAULT;
 }
 
 /* count and ratio exclude each other: the one from the later source wins, two from the same source are an error. */
-static bool settle_count_and_ratio(options *options, char *why, size_t why_size) {
+static bool settle_count_and_ratio(option_values *options, char *why, size_t why_size) {
     pcgpu_sample_params *p = &options->sample;
     if (p->count == 0 || p->ratio == 0) {
         return true;
@@ -251,7 +252,7 @@ static bool settle_count_and_ratio(options *options, char *why, size_t why_size)
     return true;
 }
 
-static bool check_sample(options *options, char *why, size_t why_size) {
+static bool check_sample(option_values *options, char *why, size_t why_size) {
     const pcgpu_sample_params *p = &options->sample;
     if (!settle_count_and_ratio(options, why, why_size)) {
         return false;
@@ -270,7 +271,7 @@ static bool check_sample(options *options, char *why, size_t why_size) {
     return !wrong;
 }
 
-static bool check_voxelize(const options *options, char *why, size_t why_size) {
+static bool check_voxelize(const option_values *options, char *why, size_t why_size) {
     const pcgpu_voxelize_params *p = &options->voxelize;
     if (!(p->size[0] > 0 && p->size[1] > 0 && p->size[2] > 0)) {
         snprintf(why, why_size, "no voxel size; give --size SX,SY,SZ in metres or a --config with one");
@@ -286,7 +287,7 @@ static bool check_voxelize(const options *options, char *why, size_t why_size) {
     return true;
 }
 
-bool options_check(options *options, const command *command, char *why, size_t why_size) {
+bool options_check(option_values *options, const command_info *command, char *why, size_t why_size) {
     if (options->verbose && options->quiet) {
         snprintf(why, why_size, "verbose and quiet exclude each other; give one of them");
         return false;

@@ -63,8 +63,8 @@ const char *closest_name(const char *wrong, const char *(*next)(int i, unsigned 
     return tie ? NULL : found;
 }
 
-static bool unknown_option(const command *command, const char *name, char *why, size_t why_size) {
-    const option *elsewhere = option_by_name(name, FOR_ALL);
+static bool unknown_option(const command_info *command, const char *name, char *why, size_t why_size) {
+    const option_row *elsewhere = option_by_name(name, FOR_ALL);
     const char *close = closest_name(name, next_option_name, command->bit);
     if (elsewhere) {
         snprintf(why, why_size, "--%s is not an option of %s but of %s; see pcgpu %s --help", name, command->name,
@@ -77,18 +77,18 @@ static bool unknown_option(const command *command, const char *name, char *why, 
     return false;
 }
 
-static void assign(command_line *line, const option *option, const char *value) {
+static void assign(command_line *line, const option_row *option, const char *value) {
     line->assignments[line->assignment_count++] = (assignment){option, value};
 }
 
 /* --name, --name=VALUE, --name VALUE. `word` is without the dashes; `next` is the word behind it or NULL. */
-static bool parse_long(const command *command, const char *word, const char *next, bool *used_next,
+static bool parse_long(const command_info *command, const char *word, const char *next, bool *used_next,
                        command_line *line, char *why, size_t why_size) {
     char name[64];
     const char *equals = strchr(word, '=');
     size_t length = equals ? (size_t)(equals - word) : strlen(word);
     snprintf(name, sizeof name, "%.*s", length < sizeof name ? (int)length : (int)sizeof name - 1, word);
-    const option *o = option_by_name(name, command->bit);
+    const option_row *o = option_by_name(name, command->bit);
     if (!o) {
         return unknown_option(command, name, why, why_size);
     }
@@ -110,10 +110,10 @@ static bool parse_long(const command *command, const char *word, const char *nex
 }
 
 /* -v, -fv, -m4096, -m 4096. `letters` is without the dash. */
-static bool parse_short(const command *command, const char *letters, const char *next, bool *used_next,
+static bool parse_short(const command_info *command, const char *letters, const char *next, bool *used_next,
                         command_line *line, char *why, size_t why_size) {
     for (const char *p = letters; *p; p++) {
-        const option *o = option_by_letter(*p, command->bit);
+        const option_row *o = option_by_letter(*p, command->bit);
         if (!o) {
             snprintf(why, why_size, "unknown option -%c; see pcgpu %s --help", *p, command->name);
             return false;
@@ -133,7 +133,7 @@ static bool parse_short(const command *command, const char *letters, const char 
     return true;
 }
 
-bool command_line_parse(const command *command, int count, char **words, command_line *line, char *why,
+bool command_line_parse(const command_info *command, int count, char **words, command_line *line, char *why,
                         size_t why_size) {
     /* A word makes at most as many assignments as it has letters. */
     size_t most = 1;
@@ -169,7 +169,7 @@ void command_line_free(command_line *line) {
     *line = (command_line){0};
 }
 
-bool command_line_apply(const command_line *line, options *options, char *why, size_t why_size) {
+bool command_line_apply(const command_line *line, option_values *options, char *why, size_t why_size) {
     for (int i = 0; i < line->assignment_count; i++) {
         const assignment *a = &line->assignments[i];
         char reason[400];

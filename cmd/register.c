@@ -53,7 +53,7 @@ static void summarize(const job *j, const pcgpu_registration *r) {
 
 /* On standard output in any case, as long as nothing else goes there. */
 static void write_transforms(job *j, const double T[16]) {
-    const options *o = j->session->options;
+    const option_values *o = j->session->options;
     FILE *asked = job_stream(j, "transform");
     bool taken = asked == stdout || job_stream(j, "output") == stdout || j->session->json.stream == stdout;
     if (asked) {

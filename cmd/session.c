@@ -8,8 +8,8 @@ static bool is_dash(const char *path) {
     return path && strcmp(path, "-") == 0;
 }
 
-const char *output_path(const session *s, const option *option) {
-    const options *o = s->options;
+const char *output_path(const session *s, const option_row *option) {
+    const option_values *o = s->options;
     const char *path = *(const char *const *)((const char *)o + option->field);
     if (path || is_dash(o->json)) {
         return path;
@@ -26,7 +26,7 @@ const char *output_path(const session *s, const option *option) {
     return taken ? NULL : "-";
 }
 
-static bool is_output(const session *s, const option *o) {
+static bool is_output(const session *s, const option_row *o) {
     return (o->commands & s->command->bit) && (o->flags & OPTION_OUTPUT);
 }
 
@@ -64,7 +64,7 @@ static bool check_outputs(const session *s, char *why, size_t why_size) {
         paths[n++] = s->options->json;
     }
     for (int i = 0; option_at(i); i++) {
-        const option *o = option_at(i);
+        const option_row *o = option_at(i);
         const char *path = is_output(s, o) ? output_path(s, o) : NULL;
         if (!path) {
             continue;
@@ -89,7 +89,7 @@ static bool check_outputs(const session *s, char *why, size_t why_size) {
 
 /* The name of --output must say a format that the command can write. */
 static bool check_format(const session *s, char *why, size_t why_size) {
-    const option *o = option_by_name("output", s->command->bit);
+    const option_row *o = option_by_name("output", s->command->bit);
     const char *path = o ? output_path(s, o) : NULL;
     const char *name = s->options->output_format;
     if (!path) {
@@ -145,7 +145,7 @@ static int open_context(session *s) {
 }
 
 int session_dry_run(session *s) {
-    const options *o = s->options;
+    const option_values *o = s->options;
     protect_inputs(s);
     int code = open_context(s);
     bool good = !o->init || try_input(o->init);
@@ -153,7 +153,7 @@ int session_dry_run(session *s) {
         good = try_input(s->inputs[i]) && good;
     }
     for (int i = 0; option_at(i); i++) {
-        const option *row = option_at(i);
+        const option_row *row = option_at(i);
         const char *path = is_output(s, row) ? output_path(s, row) : NULL;
         /* Nothing is written, so standard output may well be a terminal. */
         if (path && !path_is_folder(path) && !is_dash(path)) {

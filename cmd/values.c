@@ -58,7 +58,7 @@ const char *number_text(double value, bool single, char buffer[NUMBER_SIZE]) {
 }
 
 /* "1 to 8", "above 0 to 1", "0 or more" */
-static const char *bounds_text(const option *o, char buffer[80]) {
+static const char *bounds_text(const option_row *o, char buffer[80]) {
     char lowest[NUMBER_SIZE], highest[NUMBER_SIZE];
     const char *above = o->flags & OPTION_ABOVE_MIN ? "above " : "";
     number_text(o->min, false, lowest);
@@ -71,17 +71,17 @@ static const char *bounds_text(const option *o, char buffer[80]) {
     return buffer;
 }
 
-static bool in_bounds(const option *o, double value) {
+static bool in_bounds(const option_row *o, double value) {
     return value <= o->max && (o->flags & OPTION_ABOVE_MIN ? value > o->min : value >= o->min);
 }
 
-static bool number_wrong(const option *o, const char *text, const char *what, char *why, size_t why_size) {
+static bool number_wrong(const option_row *o, const char *text, const char *what, char *why, size_t why_size) {
     char bounds[80];
     snprintf(why, why_size, "\"%s\" is not %s in range; give %s", text, what, bounds_text(o, bounds));
     return false;
 }
 
-static bool parse_true(const option *o, const char *text, void *field, char *why, size_t why_size) {
+static bool parse_true(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
     if (text && strcmp(text, "true") != 0 && strcmp(text, "false") != 0) {
         snprintf(why, why_size, "\"%s\" is neither true nor false", text);
         return false;
@@ -91,13 +91,13 @@ static bool parse_true(const option *o, const char *text, void *field, char *why
     return true;
 }
 
-static bool print_flag(const option *o, const void *field, FILE *out) {
+static bool print_flag(const option_row *o, const void *field, FILE *out) {
     (void)o;
     fputs(*(const bool *)field ? "true" : "false", out);
     return true;
 }
 
-static bool parse_whole(const option *o, const char *text, int64_t *value, char *why, size_t why_size) {
+static bool parse_whole(const option_row *o, const char *text, int64_t *value, char *why, size_t why_size) {
     char *end;
     errno = 0;
     *value = strtoll(text, &end, 10);
@@ -106,7 +106,7 @@ static bool parse_whole(const option *o, const char *text, int64_t *value, char 
            number_wrong(o, text, "a whole number", why, why_size);
 }
 
-static bool parse_int(const option *o, const char *text, void *field, char *why, size_t why_size) {
+static bool parse_int(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
     int64_t value;
     if (!parse_whole(o, text, &value, why, why_size)) {
         return false;
@@ -115,17 +115,17 @@ static bool parse_int(const option *o, const char *text, void *field, char *why,
     return true;
 }
 
-static bool print_int(const option *o, const void *field, FILE *out) {
+static bool print_int(const option_row *o, const void *field, FILE *out) {
     (void)o;
     fprintf(out, "%d", *(const int *)field);
     return true;
 }
 
-static bool parse_int64(const option *o, const char *text, void *field, char *why, size_t why_size) {
+static bool parse_int64(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
     return parse_whole(o, text, field, why, why_size);
 }
 
-static bool print_int64(const option *o, const void *field, FILE *out) {
+static bool print_int64(const option_row *o, const void *field, FILE *out) {
     int64_t value = *(const int64_t *)field;
     if (value == 0 && (o->flags & OPTION_ZERO_IS_NONE)) {
         return false;
@@ -134,7 +134,7 @@ static bool print_int64(const option *o, const void *field, FILE *out) {
     return true;
 }
 
-static bool parse_seed(const option *o, const char *text, void *field, char *why, size_t why_size) {
+static bool parse_seed(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
     (void)o;
     char *end;
     errno = 0;
@@ -147,21 +147,21 @@ static bool parse_seed(const option *o, const char *text, void *field, char *why
     return true;
 }
 
-static bool print_seed(const option *o, const void *field, FILE *out) {
+static bool print_seed(const option_row *o, const void *field, FILE *out) {
     (void)o;
     fprintf(out, "%" PRIu64, *(const uint64_t *)field);
     return true;
 }
 
-static bool parse_bounded(const option *o, const char *text, double *value, char *why, size_t why_size) {
+static bool parse_bounded(const option_row *o, const char *text, double *value, char *why, size_t why_size) {
     return (number_parse(text, value) && in_bounds(o, *value)) || number_wrong(o, text, "a number", why, why_size);
 }
 
-static bool parse_real(const option *o, const char *text, void *field, char *why, size_t why_size) {
+static bool parse_real(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
     return parse_bounded(o, text, field, why, why_size);
 }
 
-static bool print_number(const option *o, double value, bool single, FILE *out) {
+static bool print_number(const option_row *o, double value, bool single, FILE *out) {
     char buffer[NUMBER_SIZE];
     if (value == 0 && (o->flags & OPTION_ZERO_IS_NONE)) {
         return false;
@@ -170,11 +170,11 @@ static bool print_number(const option *o, double value, bool single, FILE *out) 
     return true;
 }
 
-static bool print_real(const option *o, const void *field, FILE *out) {
+static bool print_real(const option_row *o, const void *field, FILE *out) {
     return print_number(o, *(const double *)field, false, out);
 }
 
-static bool parse_float(const option *o, const char *text, void *field, char *why, size_t why_size) {
+static bool parse_float(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
     double value;
     if (!parse_bounded(o, text, &value, why, why_size)) {
         return false;
@@ -187,11 +187,11 @@ static bool parse_float(const option *o, const char *text, void *field, char *wh
     return true;
 }
 
-static bool print_float(const option *o, const void *field, FILE *out) {
+static bool print_float(const option_row *o, const void *field, FILE *out) {
     return print_number(o, (double)*(const float *)field, true, out);
 }
 
-static bool parse_path(const option *o, const char *text, void *field, char *why, size_t why_size) {
+static bool parse_path(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
     (void)o;
     if (text[0] == '\0') {
         snprintf(why, why_size, "the name is empty; give a path");
@@ -201,7 +201,7 @@ static bool parse_path(const option *o, const char *text, void *field, char *why
     return true;
 }
 
-static bool print_path(const option *o, const void *field, FILE *out) {
+static bool print_path(const option_row *o, const void *field, FILE *out) {
     (void)o;
     const char *text = *(const char *const *)field;
     if (text) {
@@ -211,7 +211,7 @@ static bool print_path(const option *o, const void *field, FILE *out) {
 }
 
 /* Names of formats that can be read, or written. */
-static bool parse_format(const option *o, const char *text, void *field, char *why, size_t why_size) {
+static bool parse_format(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
     bool reading = o->type == &type_reader;
     const pcgpu_format_info *info = pcgpu_format_by_name(text);
     if (info && (reading ? info->reads : info->writes || info->writes_arrays)) {
@@ -228,7 +228,7 @@ static bool parse_format(const option *o, const char *text, void *field, char *w
     return false;
 }
 
-static bool choice_wrong(const option *o, const char *text, const char *more, char *why, size_t why_size) {
+static bool choice_wrong(const option_row *o, const char *text, const char *more, char *why, size_t why_size) {
     int n = snprintf(why, why_size, "\"%s\" is not possible; give", text);
     for (int i = 0; o->choices[i] && n > 0 && (size_t)n < why_size; i++) {
         n += snprintf(why + n, why_size - (size_t)n, "%s %s", i ? "," : "", o->choices[i]);
@@ -239,7 +239,7 @@ static bool choice_wrong(const option *o, const char *text, const char *more, ch
     return false;
 }
 
-static bool parse_choice(const option *o, const char *text, void *field, char *why, size_t why_size) {
+static bool parse_choice(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
     for (int i = 0; o->choices[i]; i++) {
         if (strcmp(o->choices[i], text) == 0) {
             *(int *)field = i;
@@ -249,7 +249,7 @@ static bool parse_choice(const option *o, const char *text, void *field, char *w
     return choice_wrong(o, text, "", why, why_size);
 }
 
-static bool print_choice(const option *o, const void *field, FILE *out) {
+static bool print_choice(const option_row *o, const void *field, FILE *out) {
     json_print_string(out, o->choices[*(const int *)field]);
     return true;
 }
@@ -262,7 +262,7 @@ static void print_numbers(const double *values, int n, FILE *out) {
     fputc(']', out);
 }
 
-static bool parse_range(const option *o, const char *text, void *field, char *why, size_t why_size) {
+static bool parse_range(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
     pcgpu_voxelize_params *p = field;
     p->range_auto = strcmp(text, "auto") == 0;
     if (p->range_auto) {
@@ -278,7 +278,7 @@ static bool parse_range(const option *o, const char *text, void *field, char *wh
     return good;
 }
 
-static bool print_range(const option *o, const void *field, FILE *out) {
+static bool print_range(const option_row *o, const void *field, FILE *out) {
     (void)o;
     const pcgpu_voxelize_params *p = field;
     if (p->range_auto) {
@@ -289,7 +289,7 @@ static bool print_range(const option *o, const void *field, FILE *out) {
     return true;
 }
 
-static bool parse_size(const option *o, const char *text, void *field, char *why, size_t why_size) {
+static bool parse_size(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
     double *size = field, values[3];
     int n = numbers_parse(text, values, 3);
     bool good = n == 1 || n == 3;
@@ -306,7 +306,7 @@ static bool parse_size(const option *o, const char *text, void *field, char *why
     return true;
 }
 
-static bool print_size(const option *o, const void *field, FILE *out) {
+static bool print_size(const option_row *o, const void *field, FILE *out) {
     (void)o;
     const double *size = field;
     if (size[0] > 0) {
@@ -315,7 +315,7 @@ static bool print_size(const option *o, const void *field, FILE *out) {
     return size[0] > 0;
 }
 
-static bool parse_device(const option *o, const char *text, void *field, char *why, size_t why_size) {
+static bool parse_device(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
     pcgpu_settings *settings = field;
     int64_t index = 0;
     if (strncmp(text, "cuda:", 5) == 0) {
@@ -336,7 +336,7 @@ static bool parse_device(const option *o, const char *text, void *field, char *w
     return true;
 }
 
-static bool print_device(const option *o, const void *field, FILE *out) {
+static bool print_device(const option_row *o, const void *field, FILE *out) {
     const pcgpu_settings *settings = field;
     if (settings->device == PCGPU_DEVICE_CUDA && settings->cuda_index > 0) {
         fprintf(out, "\"cuda:%d\"", settings->cuda_index);
@@ -346,7 +346,7 @@ static bool print_device(const option *o, const void *field, FILE *out) {
     return true;
 }
 
-static bool parse_cpu(const option *o, const char *text, void *field, char *why, size_t why_size) {
+static bool parse_cpu(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
     bool on;
     if (!parse_true(o, text, &on, why, why_size)) {
         return false;
@@ -355,7 +355,7 @@ static bool parse_cpu(const option *o, const char *text, void *field, char *why,
 }
 
 /* --cuda, --cuda=N; in a configuration file also true and false. */
-static bool parse_cuda(const option *o, const char *text, void *field, char *why, size_t why_size) {
+static bool parse_cuda(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
     int64_t index = 0;
     if (text && strcmp(text, "false") == 0) {
         return true;
@@ -369,7 +369,7 @@ static bool parse_cuda(const option *o, const char *text, void *field, char *why
     return true;
 }
 
-static bool parse_start(const option *o, const char *text, void *field, char *why, size_t why_size) {
+static bool parse_start(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
     pcgpu_sample_params *p = field;
     int64_t index = 0;
     if (strcmp(text, "center") == 0) {
@@ -385,7 +385,7 @@ static bool parse_start(const option *o, const char *text, void *field, char *wh
     return true;
 }
 
-static bool print_start(const option *o, const void *field, FILE *out) {
+static bool print_start(const option_row *o, const void *field, FILE *out) {
     (void)o;
     const pcgpu_sample_params *p = field;
     if (p->start == PCGPU_START_INDEX) {
@@ -396,7 +396,7 @@ static bool print_start(const option *o, const void *field, FILE *out) {
     return true;
 }
 
-static bool print_nothing(const option *o, const void *field, FILE *out) {
+static bool print_nothing(const option_row *o, const void *field, FILE *out) {
     (void)o, (void)field, (void)out;
     return false;
 }
