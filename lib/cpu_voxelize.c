@@ -83,6 +83,7 @@ static bool number_voxels(voxelizer *v, pcgpu_voxels *out) {
     }
     int64_t last_key = -1;
     int32_t last = -1;
+    out->in_range = 0;
     for (int64_t i = 0; i < job->rows; i++) {
         int64_t key = v->keys[i];
         if (key < 0) {
@@ -107,6 +108,7 @@ static bool number_voxels(voxelizer *v, pcgpu_voxels *out) {
 static int64_t count_points(const voxelizer *v, pcgpu_voxels *out) {
     const pc_voxelize_job *job = v->job;
     int64_t largest_kept = 0;
+    out->kept = out->over_points = out->over_voxels = out->largest = 0;
     out->voxels_found = v->table.found;
     out->count = job->max_voxels && job->max_voxels < out->voxels_found ? job->max_voxels : out->voxels_found;
     for (int64_t i = 0; i < out->voxels_found; i++) {
