@@ -24,7 +24,7 @@ def get(key, tree=None):
                 found = get(key, value)
                 if found is not None:
                     return found
-assert eval(sys.argv[3]), o
+assert eval('(' + sys.argv[3] + ')'), o
 PYTHON
     checked
 }
