@@ -58,7 +58,7 @@ static pcgpu_status parse_values(pcd_input *in, pc_span line, char key) {
         pcd_field *f = &in->fields[i];
         pc_text_token(&line, &token);
         if (key == 'T') {
-            if (token.n != 1 || !strchr("FIU", *token.p)) {
+            if (token.n != 1 || (*token.p != 'F' && *token.p != 'I' && *token.p != 'U')) {
                 return fail_header(in, token, "one of F, I, U for every field");
             }
             f->kind = *token.p;
@@ -122,7 +122,6 @@ static pcgpu_status parse_line(pcd_input *in, pc_span key, pc_span line) {
 
 /* Settles the types of the fields and the number of points once the whole header is known. */
 static pcgpu_status finish_header(pcd_input *in) {
-    static const char letters[] = "FIU";
     static const int types[3][9] = {
         {[4] = PCGPU_FLOAT32 + 1, [8] = PCGPU_FLOAT64 + 1}, /* + 1: 0 is no type */
         {[1] = PCGPU_INT8 + 1, [2] = PCGPU_INT16 + 1, [4] = PCGPU_INT32 + 1, [8] = PC_INT64 + 1},
@@ -130,7 +129,7 @@ static pcgpu_status finish_header(pcd_input *in) {
     };
     for (int i = 0; i < in->field_count; i++) {
         pcd_field *f = &in->fields[i];
-        f->type = types[strchr(letters, f->kind) - letters][f->size] - 1;
+        f->type = types[f->kind == 'F' ? 0 : f->kind == 'I' ? 1 : 2][f->size] - 1;
         if (f->type < 0 && !is_padding(f)) {
             pc_shown shown = pc_span_show(f->name);
             return pc_fail(in->context, PCGPU_ERROR_FORMAT,

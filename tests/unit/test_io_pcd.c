@@ -147,6 +147,8 @@ void test_pcd_bad(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         io_read_bad(s, "pcd", cases[i][0], strlen(cases[i][0]), cases[i][1]);
     }
+    static const char zero[] = "FIELDS x y z\nTYPE F F \0\nPOINTS 0\nDATA ascii\n"; /* found by the fuzzer */
+    io_read_bad(s, "pcd", zero, sizeof zero - 1, "line 2: '?' where one of F, I, U");
 }
 
 void test_pcd_files(void **state) {
