@@ -254,29 +254,31 @@ static pcgpu_status expand(pcd_input *in, pc_bytes *packed) {
                           "%s: the compressed data is damaged; copy or export it again", in->name);
 }
 
+/* Describes the line read last, which has a bad value, or none where `value` is empty. */
+static pcgpu_status fail_point(const pcd_input *in, pc_span value, const pcd_field *field) {
+    pc_shown v = pc_span_show(value);
+    pc_shown f = pc_span_show(field->name);
+    if (value.n == 0) {
+        return pc_fail(in->context, PCGPU_ERROR_FORMAT,
+                       "%s: line %lld: ends before field '%s'; every point is one line", in->name,
+                       (long long)in->text.line, f.text);
+    }
+    return pc_fail(in->context, PCGPU_ERROR_FORMAT,
+                   "%s: line %lld: '%s' is not a value that the field can have: '%s'; "
+                   "correct the line",
+                   in->name, (long long)in->text.line, v.text, f.text);
+}
+
 static pcgpu_status ascii_point(pcd_input *in, pc_span line, unsigned char *out) {
     pc_span token;
     for (int i = 0; i < in->field_count; i++) {
         const pcd_field *f = &in->fields[i];
+        bool padding = is_padding(f);
         for (int64_t j = 0; j < f->count; j++) {
-            pc_shown shown = pc_span_show(f->name);
-            if (!pc_text_token(&line, &token)) {
-                return pc_fail(in->context, PCGPU_ERROR_FORMAT,
-                               "%s: line %lld: ends before field '%s'; every point is one line "
-                               "with all fields",
-                               in->name, (long long)in->text.line, shown.text);
+            if (!pc_text_token(&line, &token) || (!padding && !pc_span_number(token, f->type, out))) {
+                return fail_point(in, token, f);
             }
-            if (is_padding(f)) {
-                continue;
-            }
-            if (!pc_span_number(token, f->type, out)) {
-                pc_shown value = pc_span_show(token);
-                return pc_fail(in->context, PCGPU_ERROR_FORMAT,
-                               "%s: line %lld: '%s' is not a value that field '%s' can have; "
-                               "correct it",
-                               in->name, (long long)in->text.line, value.text, shown.text);
-            }
-            out += f->size;
+            out += padding ? 0 : f->size;
         }
     }
     if (pc_text_token(&line, &token)) {
