@@ -164,10 +164,12 @@ void pc_ply_free(pc_ply *ply);
 pcgpu_status pc_ply_write(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud);
 pcgpu_status pc_ply_write_ascii(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud);
 
-/* ---- .pcd compression: io_lzf.c ------------------------------------------------------------------------------- */
+/* ---- .pcd: io_lzf.c and io_pcd_write.c, used by io_pcd.c --------------------------------------------------------- */
 
 /* Expands `in` to exactly out_size bytes. False when the data is damaged. */
 bool pc_lzf_expand(const unsigned char *in, size_t in_size, unsigned char *out, size_t out_size);
+
+pcgpu_status pc_pcd_write(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud);
 
 /* ---- .npy header: io_npy.c, also used by io_npz.c ------------------------------------------------------------- */
 
