@@ -69,6 +69,11 @@ typedef struct pc_table {
 pcgpu_status pc_table_add(pcgpu_context *context, const char *name, pc_table *table, const char *field, size_t length,
                           int type, size_t offset);
 
+/* Appends columns of a file without names, `step` bytes from one to the next, called as pcgpu_cloud_create calls them.
+ */
+pcgpu_status pc_table_add_unnamed(pcgpu_context *context, const char *name, pc_table *table, int columns, int type,
+                                  size_t step, size_t stride);
+
 /* Fills the cloud: x y z first, then the other columns in the order of the file. All values of the table must lie
  * within `bytes`; its memory moves into the cloud when no conversion is needed.
  *
