@@ -1,4 +1,4 @@
-/* .pcd of the Point Cloud Library, version 0.5 to 0.7: ascii, binary and binary_compressed read, binary written.
+/* .pcd of the Point Cloud Library, version 0.5 to 0.7: ascii, binary and binary_compressed.
  * Format: pointclouds.org, "The PCD (Point Cloud Data) file format". */
 #include "io.h"
 
@@ -357,39 +357,6 @@ static pcgpu_status read_pcd(pcgpu_context *context, FILE *stream, const char *n
     return status;
 }
 
-/* ---- writing -------------------------------------------------------------------------------------------------- */
-
-static pcgpu_status write_pcd(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud) {
-    static const char letters[] = "FFIUIUIU"; /* by pcgpu_type */
-    uint8_t types[PCGPU_MAX_COLUMNS];
-    pc_output_types(cloud, types);
-    fprintf(stream, "# .PCD v0.7 - Point Cloud Data file format\nVERSION 0.7\nFIELDS");
-    for (int k = 0; k < cloud->columns; k++) {
-        char label[PCGPU_NAME_SIZE];
-        pc_output_name(cloud, k, label);
-        if (strcmp(label, "_") == 0) {
-            snprintf(label, sizeof label, "c%d", k); /* "_" would be padding, which readers skip */
-        }
-        fprintf(stream, " %s", label);
-    }
-    fprintf(stream, "\nSIZE");
-    for (int k = 0; k < cloud->columns; k++) {
-        fprintf(stream, " %zu", pc_type_size(types[k]));
-    }
-    fprintf(stream, "\nTYPE");
-    for (int k = 0; k < cloud->columns; k++) {
-        fprintf(stream, " %c", letters[types[k]]);
-    }
-    fprintf(stream, "\nCOUNT");
-    for (int k = 0; k < cloud->columns; k++) {
-        fprintf(stream, " 1");
-    }
-    fprintf(stream, "\nWIDTH %lld\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS %lld\nDATA binary\n",
-            (long long)cloud->rows, (long long)cloud->rows);
-    pcgpu_status status = pc_write_check(context, stream, name);
-    return status == PCGPU_OK ? pc_output_rows(context, stream, name, cloud, types) : status;
-}
-
 const pc_format pc_format_pcd = {
     .info = {.name = "pcd",
              .extension = ".pcd",
@@ -397,5 +364,5 @@ const pc_format pc_format_pcd = {
              .writes = true,
              .description = "PCL point cloud: ascii, binary, binary_compressed; written as binary"},
     .read = read_pcd,
-    .write = write_pcd,
+    .write = pc_pcd_write,
 };
