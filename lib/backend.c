@@ -29,6 +29,10 @@ int pcgpu_devices(pcgpu_device_info *devices, int capacity, char *why, size_t wh
 static bool auto_takes_cuda(pcgpu_context *context, double cpu_seconds, double cuda_seconds, pcgpu_run *run) {
     double start = context->cuda ? 0.0 : CUDA_START_SECONDS;
     double cpu = cpu_seconds / context->threads;
+    if (!pc_backend_cuda()) {
+        snprintf(run->reason, sizeof run->reason, "this build has no CUDA");
+        return false;
+    }
     if (cuda_seconds + start >= cpu) {
         snprintf(run->reason, sizeof run->reason, "about %.2g s here; CUDA would need %.2g s with its start-up", cpu,
                  cuda_seconds + start);

@@ -69,6 +69,11 @@ typedef struct pc_table {
 pcgpu_status pc_table_add(pcgpu_context *context, const char *name, pc_table *table, const char *field, size_t length,
                           int type, size_t offset);
 
+/* Appends columns of a file without names, `step` bytes from one to the next, called as pcgpu_cloud_create calls them.
+ */
+pcgpu_status pc_table_add_unnamed(pcgpu_context *context, const char *name, pc_table *table, int columns, int type,
+                                  size_t step, size_t stride);
+
 /* Fills the cloud: x y z first, then the other columns in the order of the file. All values of the table must lie
  * within `bytes`; its memory moves into the cloud when no conversion is needed.
  *
@@ -164,10 +169,12 @@ void pc_ply_free(pc_ply *ply);
 pcgpu_status pc_ply_write(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud);
 pcgpu_status pc_ply_write_ascii(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud);
 
-/* ---- .pcd compression: io_lzf.c ------------------------------------------------------------------------------- */
+/* ---- .pcd: io_lzf.c and io_pcd_write.c, used by io_pcd.c --------------------------------------------------------- */
 
 /* Expands `in` to exactly out_size bytes. False when the data is damaged. */
 bool pc_lzf_expand(const unsigned char *in, size_t in_size, unsigned char *out, size_t out_size);
+
+pcgpu_status pc_pcd_write(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud);
 
 /* ---- .npy header: io_npy.c, also used by io_npz.c ------------------------------------------------------------- */
 

@@ -47,17 +47,8 @@ static pcgpu_status read_bin(pcgpu_context *context, FILE *stream, const char *n
         status = fail_size(context, name, bytes.size, fields);
         goto done;
     }
-    status = pcgpu_cloud_create(context, 0, fields, cloud); /* for the names */
-    if (status != PCGPU_OK) {
-        goto done;
-    }
     pc_table table = {.rows = (int64_t)(bytes.size / record)};
-    for (int k = 0; k < fields && status == PCGPU_OK; k++) {
-        status = pc_table_add(context, name, &table, cloud->names[k], strlen(cloud->names[k]), PCGPU_FLOAT32,
-                              (size_t)k * sizeof(float));
-        table.fields[k].stride = record;
-    }
-    pcgpu_cloud_free(cloud);
+    status = pc_table_add_unnamed(context, name, &table, fields, PCGPU_FLOAT32, sizeof(float), record);
     if (status == PCGPU_OK) {
         status = pc_table_to_cloud(context, name, &table, &bytes, cloud);
     }

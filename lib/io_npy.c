@@ -114,22 +114,15 @@ static pcgpu_status parse_header(pcgpu_context *context, const char *name, const
     return status == PCGPU_OK ? parse_shape(context, name, find_key(header, "shape"), h) : status;
 }
 
-/* Columns of an array in C or Fortran order, named as in every file without names. */
+/* In C order the values of a point are neighbours, in Fortran order those of a column. */
 static pcgpu_status build_table(pcgpu_context *context, const char *name, const npy_header *h, pc_table *table) {
-    pcgpu_cloud names;
     size_t size = h->wide ? 8 : 4;
     size_t rows = (size_t)h->shape[0];
-    int columns = (int)h->shape[1];
-    pcgpu_status status = pcgpu_cloud_create(context, 0, columns, &names);
+    size_t columns = (size_t)h->shape[1];
     table->rows = h->shape[0];
     table->swap = h->swap;
-    for (int k = 0; k < columns && status == PCGPU_OK; k++) {
-        status = pc_table_add(context, name, table, names.names[k], strlen(names.names[k]),
-                              h->wide ? PCGPU_FLOAT64 : PCGPU_FLOAT32, (h->fortran ? rows : 1) * (size_t)k * size);
-        table->fields[k].stride = h->fortran ? size : size * (size_t)columns;
-    }
-    pcgpu_cloud_free(&names);
-    return status;
+    return pc_table_add_unnamed(context, name, table, (int)columns, h->wide ? PCGPU_FLOAT64 : PCGPU_FLOAT32,
+                                h->fortran ? rows * size : size, h->fortran ? size : columns * size);
 }
 
 static pcgpu_status read_npy(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_read_options *options,

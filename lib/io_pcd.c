@@ -1,4 +1,4 @@
-/* .pcd of the Point Cloud Library, version 0.5 to 0.7: ascii, binary and binary_compressed read, binary written.
+/* .pcd of the Point Cloud Library, version 0.5 to 0.7: ascii, binary and binary_compressed.
  * Format: pointclouds.org, "The PCD (Point Cloud Data) file format". */
 #include "io.h"
 
@@ -58,7 +58,7 @@ static pcgpu_status parse_values(pcd_input *in, pc_span line, char key) {
         pcd_field *f = &in->fields[i];
         pc_text_token(&line, &token);
         if (key == 'T') {
-            if (token.n != 1 || !strchr("FIU", *token.p)) {
+            if (token.n != 1 || (*token.p != 'F' && *token.p != 'I' && *token.p != 'U')) {
                 return fail_header(in, token, "one of F, I, U for every field");
             }
             f->kind = *token.p;
@@ -122,7 +122,6 @@ static pcgpu_status parse_line(pcd_input *in, pc_span key, pc_span line) {
 
 /* Settles the types of the fields and the number of points once the whole header is known. */
 static pcgpu_status finish_header(pcd_input *in) {
-    static const char letters[] = "FIU";
     static const int types[3][9] = {
         {[4] = PCGPU_FLOAT32 + 1, [8] = PCGPU_FLOAT64 + 1}, /* + 1: 0 is no type */
         {[1] = PCGPU_INT8 + 1, [2] = PCGPU_INT16 + 1, [4] = PCGPU_INT32 + 1, [8] = PC_INT64 + 1},
@@ -130,7 +129,7 @@ static pcgpu_status finish_header(pcd_input *in) {
     };
     for (int i = 0; i < in->field_count; i++) {
         pcd_field *f = &in->fields[i];
-        f->type = types[strchr(letters, f->kind) - letters][f->size] - 1;
+        f->type = types[f->kind == 'F' ? 0 : f->kind == 'I' ? 1 : 2][f->size] - 1;
         if (f->type < 0 && !is_padding(f)) {
             pc_shown shown = pc_span_show(f->name);
             return pc_fail(in->context, PCGPU_ERROR_FORMAT,
@@ -255,29 +254,31 @@ static pcgpu_status expand(pcd_input *in, pc_bytes *packed) {
                           "%s: the compressed data is damaged; copy or export it again", in->name);
 }
 
+/* Describes the line read last, which has a bad value, or none where `value` is empty. */
+static pcgpu_status fail_point(const pcd_input *in, pc_span value, const pcd_field *field) {
+    pc_shown v = pc_span_show(value);
+    pc_shown f = pc_span_show(field->name);
+    if (value.n == 0) {
+        return pc_fail(in->context, PCGPU_ERROR_FORMAT,
+                       "%s: line %lld: ends before field '%s'; every point is one line", in->name,
+                       (long long)in->text.line, f.text);
+    }
+    return pc_fail(in->context, PCGPU_ERROR_FORMAT,
+                   "%s: line %lld: '%s' is not a value that the field can have: '%s'; "
+                   "correct the line",
+                   in->name, (long long)in->text.line, v.text, f.text);
+}
+
 static pcgpu_status ascii_point(pcd_input *in, pc_span line, unsigned char *out) {
     pc_span token;
     for (int i = 0; i < in->field_count; i++) {
         const pcd_field *f = &in->fields[i];
+        bool padding = is_padding(f);
         for (int64_t j = 0; j < f->count; j++) {
-            pc_shown shown = pc_span_show(f->name);
-            if (!pc_text_token(&line, &token)) {
-                return pc_fail(in->context, PCGPU_ERROR_FORMAT,
-                               "%s: line %lld: ends before field '%s'; every point is one line "
-                               "with all fields",
-                               in->name, (long long)in->text.line, shown.text);
+            if (!pc_text_token(&line, &token) || (!padding && !pc_span_number(token, f->type, out))) {
+                return fail_point(in, token, f);
             }
-            if (is_padding(f)) {
-                continue;
-            }
-            if (!pc_span_number(token, f->type, out)) {
-                pc_shown value = pc_span_show(token);
-                return pc_fail(in->context, PCGPU_ERROR_FORMAT,
-                               "%s: line %lld: '%s' is not a value that field '%s' can have; "
-                               "correct it",
-                               in->name, (long long)in->text.line, value.text, shown.text);
-            }
-            out += f->size;
+            out += padding ? 0 : f->size;
         }
     }
     if (pc_text_token(&line, &token)) {
@@ -356,39 +357,6 @@ static pcgpu_status read_pcd(pcgpu_context *context, FILE *stream, const char *n
     return status;
 }
 
-/* ---- writing -------------------------------------------------------------------------------------------------- */
-
-static pcgpu_status write_pcd(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud) {
-    static const char letters[] = "FFIUIUIU"; /* by pcgpu_type */
-    uint8_t types[PCGPU_MAX_COLUMNS];
-    pc_output_types(cloud, types);
-    fprintf(stream, "# .PCD v0.7 - Point Cloud Data file format\nVERSION 0.7\nFIELDS");
-    for (int k = 0; k < cloud->columns; k++) {
-        char label[PCGPU_NAME_SIZE];
-        pc_output_name(cloud, k, label);
-        if (strcmp(label, "_") == 0) {
-            snprintf(label, sizeof label, "c%d", k); /* "_" would be padding, which readers skip */
-        }
-        fprintf(stream, " %s", label);
-    }
-    fprintf(stream, "\nSIZE");
-    for (int k = 0; k < cloud->columns; k++) {
-        fprintf(stream, " %zu", pc_type_size(types[k]));
-    }
-    fprintf(stream, "\nTYPE");
-    for (int k = 0; k < cloud->columns; k++) {
-        fprintf(stream, " %c", letters[types[k]]);
-    }
-    fprintf(stream, "\nCOUNT");
-    for (int k = 0; k < cloud->columns; k++) {
-        fprintf(stream, " 1");
-    }
-    fprintf(stream, "\nWIDTH %lld\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS %lld\nDATA binary\n",
-            (long long)cloud->rows, (long long)cloud->rows);
-    pcgpu_status status = pc_write_check(context, stream, name);
-    return status == PCGPU_OK ? pc_output_rows(context, stream, name, cloud, types) : status;
-}
-
 const pc_format pc_format_pcd = {
     .info = {.name = "pcd",
              .extension = ".pcd",
@@ -396,5 +364,5 @@ const pc_format pc_format_pcd = {
              .writes = true,
              .description = "PCL point cloud: ascii, binary, binary_compressed; written as binary"},
     .read = read_pcd,
-    .write = write_pcd,
+    .write = pc_pcd_write,
 };

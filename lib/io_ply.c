@@ -87,47 +87,52 @@ static bool binary_row(pc_ply_input *in, const pc_ply_element *element, unsigned
     return true;
 }
 
+/* Describes the line read last: `what` with the name of a property and, unless it is empty, a value before it. */
+static pcgpu_status fail_line(const pc_ply_input *in, pc_span value, const char *what, pc_span property) {
+    pc_shown v = pc_span_show(value);
+    pc_shown p = pc_span_show(property);
+    const char *quote = value.n ? "'" : "";
+    return pc_fail(in->context, PCGPU_ERROR_FORMAT, "%s: line %lld: %s%s%s%s '%s'; correct the line or the header",
+                   in->name, (long long)in->text.line, quote, v.text, value.n ? "' " : "", what, p.text);
+}
+
+/* Steps over a list of a line; its length is the token before. */
+static bool skip_list(pc_span *line, pc_span length) {
+    unsigned char bytes[4];
+    uint32_t left;
+    pc_span token;
+    if (!pc_span_number(length, PCGPU_UINT32, bytes)) {
+        return false;
+    }
+    memcpy(&left, bytes, sizeof left);
+    while (left > 0 && pc_text_token(line, &token)) {
+        left--;
+    }
+    return left == 0;
+}
+
 /* Reads one ASCII row into native scalars. Every row is a line. */
 static pcgpu_status ascii_row(pc_ply_input *in, const pc_ply_element *element, pc_span line, unsigned char *out) {
+    const pc_span none = {"", 0};
+    const pc_ply_property *property = NULL;
     pc_span token;
     for (size_t i = 0; i < element->properties; i++) {
-        const pc_ply_property *property = &in->ply.properties[element->first + i];
-        pc_shown shown = pc_span_show(property->name);
-        unsigned char count[8] = {0};
+        property = &in->ply.properties[element->first + i];
         if (!pc_text_token(&line, &token)) {
-            return pc_fail(in->context, PCGPU_ERROR_FORMAT,
-                           "%s: line %lld: ends before property '%s'; every vertex is one "
-                           "line of %zu values",
-                           in->name, (long long)in->text.line, shown.text, element->properties);
+            return fail_line(in, none, "ends before property", property->name);
         }
-        if (!pc_span_number(token, property->list ? PCGPU_UINT32 : property->type, property->list ? count : out)) {
-            pc_shown value = pc_span_show(token);
-            return pc_fail(in->context, PCGPU_ERROR_FORMAT,
-                           "%s: line %lld: '%s' is not a value that property '%s' can have; "
-                           "correct it",
-                           in->name, (long long)in->text.line, value.text, shown.text);
-        }
-        if (!property->list) {
+        if (property->list) {
+            if (!skip_list(&line, token)) {
+                return fail_line(in, token, "is not the length of list", property->name);
+            }
+        } else if (pc_span_number(token, property->type, out)) {
             out += pc_type_size(property->type);
-            continue;
-        }
-        uint32_t length;
-        memcpy(&length, count, sizeof length);
-        for (; length > 0 && pc_text_token(&line, &token); length--) {
-        }
-        if (length > 0) {
-            return pc_fail(in->context, PCGPU_ERROR_FORMAT,
-                           "%s: line %lld: list '%s' is shorter than its length says; "
-                           "correct it",
-                           in->name, (long long)in->text.line, shown.text);
+        } else {
+            return fail_line(in, token, "is not a value that the property can have:", property->name);
         }
     }
-    if (pc_text_token(&line, &token)) {
-        pc_shown value = pc_span_show(token);
-        return pc_fail(in->context, PCGPU_ERROR_FORMAT,
-                       "%s: line %lld: '%s' follows the last of %zu properties; correct the "
-                       "line or the header",
-                       in->name, (long long)in->text.line, value.text, element->properties);
+    if (property && pc_text_token(&line, &token)) {
+        return fail_line(in, token, "follows the last property,", property->name);
     }
     return PCGPU_OK;
 }

@@ -65,6 +65,18 @@ pcgpu_status pc_table_add(pcgpu_context *context, const char *name, pc_table *ta
     return PCGPU_OK;
 }
 
+pcgpu_status pc_table_add_unnamed(pcgpu_context *context, const char *name, pc_table *table, int columns, int type,
+                                  size_t step, size_t stride) {
+    pcgpu_cloud model;
+    pcgpu_status status = pcgpu_cloud_create(context, 0, columns, &model);
+    for (int k = 0; k < columns && status == PCGPU_OK; k++) {
+        status = pc_table_add(context, name, table, model.names[k], strlen(model.names[k]), type, (size_t)k * step);
+        table->fields[k].stride = stride;
+    }
+    pcgpu_cloud_free(&model);
+    return status;
+}
+
 /* Moves x y z to the front; the others keep their order. */
 static pcgpu_status order_columns(pcgpu_context *context, const char *name, pc_table *table) {
     for (int axis = 0; axis < 3; axis++) {

@@ -9,7 +9,7 @@
 #include <strings.h>
 
 static bool is_blank(char c) {
-    return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
+    return c == ' ' || (c >= '\t' && c <= '\r'); /* \t \n \v \f \r */
 }
 
 bool pc_text_line(pc_text *text, pc_span *line) {

@@ -166,6 +166,25 @@ static void check_offset(test_bed *bed) {
     pcgpu_cloud_free(&cloud);
 }
 
+/* Records at the origin of the file: of a large offset float32 holds only some, and a rounded one is no origin. */
+static void check_far_origin(test_bed *bed) {
+    pcgpu_cloud cloud;
+    make_cloud_named("uniform", bed->seed, 10, &cloud);
+    cloud.data[0] = -500000000.0f;
+    cloud.data[1] = cloud.data[2] = 0.0f;
+    pcgpu_voxelize_params p = {.range_auto = true, .size = {1e6, 1e6, 1e6}, .drop_origin = true};
+    for (int c = 0; c < 2 * bed->contexts; c++) {
+        cloud.offset[0] = c % 2 ? 500000001.0 : 500000000.0;
+        pcgpu_voxels got;
+        pcgpu_status status = pcgpu_voxelize(bed->context[c / 2], &cloud, &p, &got);
+        expect(bed, status == PCGPU_OK && got.run.at_origin == 1 - c % 2 && got.in_range == 9 + c % 2,
+               "origin of an offset of %.0f, %s: %lld dropped", cloud.offset[0], bed->label[c / 2],
+               (long long)got.run.at_origin);
+        pcgpu_voxels_free(&got);
+    }
+    pcgpu_cloud_free(&cloud);
+}
+
 static void refused(test_bed *bed, const pcgpu_cloud *cloud, pcgpu_voxelize_params p, const char *words) {
     pcgpu_context *context = bed->context[0];
     pcgpu_voxels got;
@@ -227,6 +246,7 @@ static void check(test_bed *bed) {
     check_cloud(bed, "many in clusters", &cloud);
     pcgpu_cloud_free(&cloud);
     check_offset(bed);
+    check_far_origin(bed);
     check_refusals(bed);
 }
 

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Usage: test_header.sh LANGUAGE STANDARD HEADER COMPILER...: the header compiles alone, twice included, with no warning.
+# Usage: test_header.sh LANGUAGE STANDARD HEADER COMPILER...
+# The header compiles alone, included twice, without a warning.
 set -eu
 language=$1 standard=$2 header=$3
 shift 3

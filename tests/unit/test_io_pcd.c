@@ -142,11 +142,13 @@ void test_pcd_bad(void **state) {
         {FIELDS "POINTS 1\nDATA binary_compressed\n12", "cut short"},
         {FIELDS "POINTS 1\nDATA ascii\n1 2\n", "line 6: ends before field 'z'"},
         {FIELDS "POINTS 1\nDATA ascii\n1 2 3 4\n", "line 6: '4' follows the last field"},
-        {FIELDS "POINTS 1\nDATA ascii\n1 b 3\n", "line 6: 'b' is not a value that field 'y' can have"},
+        {FIELDS "POINTS 1\nDATA ascii\n1 b 3\n", "line 6: 'b' is not a value that the field can have: 'y'"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         io_read_bad(s, "pcd", cases[i][0], strlen(cases[i][0]), cases[i][1]);
     }
+    static const char zero[] = "FIELDS x y z\nTYPE F F \0\nPOINTS 0\nDATA ascii\n"; /* found by the fuzzer */
+    io_read_bad(s, "pcd", zero, sizeof zero - 1, "line 2: '?' where one of F, I, U");
 }
 
 void test_pcd_files(void **state) {
