@@ -53,7 +53,8 @@ static void print_bash_command(const command_info *command, FILE *out) {
             print_values(o, " ", out);
             fputs("' ;;\n", out);
         } else {
-            fputs(o->type == &type_path ? "COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n" : "return ;;\n", out);
+            fputs(o->type == &type_path ? "COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n" : "return ;;\n",
+                  out);
         }
     }
     fputs("        *) words='", out);

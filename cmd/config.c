@@ -10,7 +10,7 @@ typedef struct reader {
     const char *path;
     yaml_document_t *document;
     const command_info *command; /* whose keys are being read */
-    option_values *options;       /* where values go: the caller's, or scratch for other commands */
+    option_values *options;      /* where values go: the caller's, or scratch for other commands */
     char *why;
     size_t why_size;
 } reader;
@@ -109,8 +109,9 @@ static const char *value_text(reader *r, const option_row *o, const char *key, c
         return join_list(r, node, list, list_size) ? list : NULL;
     }
     if (!text) {
-        const char *found = node->type == YAML_SEQUENCE_NODE ? "a list" : node->type == YAML_MAPPING_NODE ? "a mapping"
-                                                                                                         : "no text";
+        const char *found = node->type == YAML_SEQUENCE_NODE  ? "a list"
+                            : node->type == YAML_MAPPING_NODE ? "a mapping"
+                                                              : "no text";
         wrong(r, node, "%s: %s is not possible here; give %s", key, found,
               o->type->kind == VALUE_BOOLEAN  ? "true or false"
               : o->type->kind == VALUE_NUMBER ? "a number"
@@ -139,8 +140,7 @@ static bool read_value(reader *r, const option_row *o, const char *key, const ya
     if (!kept) {
         return wrong(r, node, "out of memory");
     }
-    return option_set(r->options, o, kept, FROM_FILE, reason, sizeof reason) ||
-           wrong(r, node, "%s: %s", key, reason);
+    return option_set(r->options, o, kept, FROM_FILE, reason, sizeof reason) || wrong(r, node, "%s: %s", key, reason);
 }
 
 /* True when an earlier pair of the mapping has the same key. */
@@ -173,7 +173,8 @@ static bool read_mapping(reader *r, const yaml_node_t *mapping, bool top, bool s
         }
         const option_row *o = section ? NULL : option_of_key(key, r->command->bit);
         if (section ? !read_section(r, section, value)
-                    : o ? !read_value(r, o, key, value) : !unknown_key(r, key_node, key)) {
+            : o     ? !read_value(r, o, key, value)
+                    : !unknown_key(r, key_node, key)) {
             return false;
         }
     }

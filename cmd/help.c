@@ -78,8 +78,8 @@ static void print_option(const option_row *o, const command_info *command, FILE 
 }
 
 void help_command(const command_info *command, FILE *out) {
-    fprintf(out, "Usage: pcgpu %s %s\n%c%s.\n", command->name, command->arguments,
-            command->summary[0] - 'a' + 'A', command->summary + 1);
+    fprintf(out, "Usage: pcgpu %s %s\n%c%s.\n", command->name, command->arguments, command->summary[0] - 'a' + 'A',
+            command->summary + 1);
     if (command->bit != FOR_INFO) {
         fprintf(out, "\nOptions of %s:\n", command->name);
         for (int i = 0; option_at(i); i++) {
@@ -97,8 +97,9 @@ void help_command(const command_info *command, FILE *out) {
     if (command->bit == FOR_SAMPLE || command->bit == FOR_VOXELIZE) {
         fputs("\nWithout an INPUT, or when it is -, standard input is read.\n", out);
     }
-    fprintf(out, "\nExit status: 0 done; 1 an input or output failed; 2 usage; 3 CUDA not usable%s.\n"
-                 "See man pcgpu-%s for the whole story.\n",
+    fprintf(out,
+            "\nExit status: 0 done; 1 an input or output failed; 2 usage; 3 CUDA not usable%s.\n"
+            "See man pcgpu-%s for the whole story.\n",
             command->bit == FOR_REGISTER ? "; 4 did not converge" : "", command->name);
 }
 

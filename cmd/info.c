@@ -82,7 +82,7 @@ static int64_t count_duplicates(const pcgpu_cloud *cloud) {
 }
 
 static const char *type_name(int type) {
-    static const char *const names[] = {"float32", "float64", "int8",  "uint8",  "int16",
+    static const char *const names[] = {"float32", "float64", "int8",   "uint8",  "int16",
                                         "uint16",  "int32",   "uint32", "float16"};
     return type >= 0 && type < (int)(sizeof names / sizeof names[0]) ? names[type] : "unknown";
 }

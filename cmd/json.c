@@ -8,9 +8,11 @@
 
 /* Bytes of the well-formed UTF-8 sequence at p (RFC 3629), or 0. */
 static int utf8_length(const unsigned char *p) {
-    int n = p[0] < 0x80 ? 1 : p[0] >= 0xC2 && p[0] < 0xE0 ? 2 : p[0] >= 0xE0 && p[0] < 0xF0 ? 3
-          : p[0] >= 0xF0 && p[0] < 0xF5                    ? 4
-                                                           : 0;
+    int n = p[0] < 0x80                   ? 1
+            : p[0] >= 0xC2 && p[0] < 0xE0 ? 2
+            : p[0] >= 0xE0 && p[0] < 0xF0 ? 3
+            : p[0] >= 0xF0 && p[0] < 0xF5 ? 4
+                                          : 0;
     for (int i = 1; i < n; i++) {
         if ((p[i] & 0xC0) != 0x80) {
             return 0;

@@ -88,7 +88,8 @@ static int program_options(int count, char **words) {
 }
 
 /* Defaults, then the configuration files, then the command line. */
-static bool settle_options(const command_info *command, const command_line *line, option_values *o, char *why, size_t why_size) {
+static bool settle_options(const command_info *command, const command_line *line, option_values *o, char *why,
+                           size_t why_size) {
     options_init(o, command);
     for (int i = 0; i < line->assignment_count; i++) {
         const assignment *a = &line->assignments[i];

@@ -76,7 +76,8 @@ static const option_row table[] = {
     {"max-voxels", 0, FOR_VOXELIZE, 0, &type_int64, "V", AT(voxelize.max_voxels), 0, 2147483647, NULL,
      "Keep the first V voxels; 0 = all."},
     {"features", 0, FOR_VOXELIZE, 0, &type_choice, "NAME", AT(voxelize.features), 0, 0, features,
-     "mean: the mean of a voxel's kept points; points: the points themselves, padded with zeros; pillar: the ten values "
+     "mean: the mean of a voxel's kept points; points: the points themselves, padded with zeros; pillar: the ten "
+     "values "
      "a point of PointPillars; first: the first point; nearest: the kept point nearest to the mean."},
     {"coords", 0, FOR_VOXELIZE, OPTION_OUTPUT, &type_path, "FILE", AT(coords), 0, 0, NULL,
      "Write the voxel coordinates, int32 V x 4: 0, z, y, x (.npy by name)."},
@@ -101,7 +102,8 @@ static const option_row table[] = {
     {"max-iterations", 0, FOR_REGISTER, 0, &type_int, "N", AT(registration.max_iterations), 1, 100000, NULL,
      "Most iterations of one level."},
     {"translation-epsilon", 0, FOR_REGISTER, OPTION_ABOVE_MIN, &type_real, "T", AT(registration.translation_epsilon), 0,
-     METRES, NULL, "A level has converged when an update moves less than T metres and turns less than the other epsilon."},
+     METRES, NULL,
+     "A level has converged when an update moves less than T metres and turns less than the other epsilon."},
     {"rotation-epsilon", 0, FOR_REGISTER, OPTION_ABOVE_MIN, &type_real, "A", AT(registration.rotation_epsilon), 0, 3.2,
      NULL, "The same for the rotation, in radians."},
     {"min-fitness", 0, FOR_REGISTER, 0, &type_real, "F", AT(registration.min_fitness), 0, 1, NULL,
@@ -109,7 +111,8 @@ static const option_row table[] = {
     {"transform", 0, FOR_REGISTER, OPTION_OUTPUT | OPTION_TEXT, &type_path, "FILE", AT(transform), 0, 0, NULL,
      "Write T_target_source, which maps source coordinates into the target's frame."},
     {"transform-format", 0, FOR_REGISTER, 0, &type_choice, "NAME", AT(transform_format), 0, 0, transform_formats,
-     "matrix: four rows of four numbers; kitti: the upper three rows in one line; tum: time 0, translation and quaternion "
+     "matrix: four rows of four numbers; kitti: the upper three rows in one line; tum: time 0, translation and "
+     "quaternion "
      "x y z w in one line."},
 
     /* common */
@@ -135,7 +138,8 @@ static const option_row table[] = {
     {"threads", 0, FOR_ALL, 0, &type_int, "N", AT(settings.threads), 0, 4096, NULL,
      "CPU threads, 0 = all; results never depend on it."},
     {"config", 0, FOR_ALL, OPTION_LINE_ONLY, &type_path, "FILE", AT(config), 0, 0, NULL,
-     "Read options from a YAML file: long option names with _ for -, flat or under the command's name. The command line "
+     "Read options from a YAML file: long option names with _ for -, flat or under the command's name. The command "
+     "line "
      "wins."},
     {"json", 0, FOR_ALL, 0, &type_path, "FILE", AT(json), 0, 0, NULL,
      "Write one JSON object an input, one a line; - is standard output when no data goes there."},
@@ -191,10 +195,11 @@ void options_init(option_values *options, const command_info *command) {
     pcgpu_settings_init(&options->settings);
     pcgpu_sample_params_init(&options->sample);
     pcgpu_voxelize_params_init(&options->voxelize);
-    options->voxelize.range_auto = true; /* the library knows no default range; the cloud's own bounds fit every input */
+    options->voxelize.range_auto =
+        true; /* the library knows no default range; the cloud's own bounds fit every input */
     pcgpu_register_params_init(&options->registration);
-    options->drop_origin = command->bit == FOR_REGISTER ? options->registration.drop_origin
-                                                        : options->sample.drop_origin;
+    options->drop_origin =
+        command->bit == FOR_REGISTER ? options->registration.drop_origin : options->sample.drop_origin;
 }
 
 void options_free(option_values *options) {
@@ -281,7 +286,7 @@ static bool check_voxelize(const option_values *options, char *why, size_t why_s
     for (int k = 0; k < 3 && !p->range_auto; k++) {
         if (!(p->range[k] < p->range[k + 3])) {
             snprintf(why, why_size, "range: %c goes from %g to %g; the first three numbers are the lower corner",
-                     "xyz"[k], p->range[k], p->range[k + 3]);
+                     "xyz"[k], p -> range[k], p -> range[k + 3]);
             return false;
         }
     }

@@ -62,7 +62,7 @@ struct option_row;
 /* How a value is read and shown. */
 typedef struct option_type {
     enum { VALUE_BOOLEAN, VALUE_NUMBER, VALUE_TEXT } kind; /* what a configuration file must hold for it */
-    bool list;                                              /* a list of numbers fits too */
+    bool list;                                             /* a list of numbers fits too */
     /* Reads `text` into *field. On failure `why` says what is wrong and what to give. */
     bool (*parse)(const struct option_row *option, const char *text, void *field, char *why, size_t why_size);
     /* Writes the value as JSON, which is YAML too. Returns false, writing nothing, when there is no value. */

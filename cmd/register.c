@@ -40,12 +40,12 @@ static void summarize(const job *j, const pcgpu_registration *r) {
     if (!r->converged) {
         report_error(j->names[0], "did not converge: %s", r->reason);
     }
-    report_summary(j->names[0],
-                   "%s after %d iterations: %lld of %lld points matched (fitness %.3f), inlier RMSE %.4f m; %lld records "
-                   "at the origin dropped; %s",
-                   r->converged ? "converged" : "stopped", r->iterations, (long long)r->inliers,
-                   (long long)r->source_points, r->fitness, r->inlier_rmse, (long long)r->run.at_origin,
-                   r->run.backend);
+    report_summary(
+        j->names[0],
+        "%s after %d iterations: %lld of %lld points matched (fitness %.3f), inlier RMSE %.4f m; %lld records "
+        "at the origin dropped; %s",
+        r->converged ? "converged" : "stopped", r->iterations, (long long)r->inliers, (long long)r->source_points,
+        r->fitness, r->inlier_rmse, (long long)r->run.at_origin, r->run.backend);
     if (r->degenerate) {
         report_warning(j->names[0], "a direction is unconstrained: %s", r->unconstrained);
     }

@@ -3,12 +3,15 @@
 
 static int write_sampled(job *j, const pcgpu_sampled *sampled) {
     pcgpu_cloud picked;
-    const pcgpu_array indices = {.name = "indices", .type = PCGPU_INT32, .dimensions = 1, .shape = {sampled->count},
-                                 .data = sampled->indices};
-    const pcgpu_array distances = {.name = "distances", .type = PCGPU_FLOAT32, .dimensions = 1,
-                                   .shape = {sampled->count}, .data = sampled->distances};
-    pcgpu_status status = pcgpu_cloud_gather(j->session->context, &j->clouds[0], sampled->indices, sampled->count,
-                                             &picked);
+    const pcgpu_array indices = {
+        .name = "indices", .type = PCGPU_INT32, .dimensions = 1, .shape = {sampled->count}, .data = sampled->indices};
+    const pcgpu_array distances = {.name = "distances",
+                                   .type = PCGPU_FLOAT32,
+                                   .dimensions = 1,
+                                   .shape = {sampled->count},
+                                   .data = sampled->distances};
+    pcgpu_status status =
+        pcgpu_cloud_gather(j->session->context, &j->clouds[0], sampled->indices, sampled->count, &picked);
     if (status != PCGPU_OK) {
         return job_failed(j, status);
     }

@@ -19,8 +19,8 @@ const char *output_path(const session *s, const option_row *option) {
 
 const pcgpu_format_info *input_format(const session *s, const char *path) {
     const pcgpu_format_info *named = pcgpu_format_of_path(path);
-    return s->options->format ? pcgpu_format_by_name(s->options->format)
-           : named            ? named
+    return s->options->format     ? pcgpu_format_by_name(s->options->format)
+           : named                ? named
            : path_is_stream(path) ? pcgpu_format_by_name("bin")
                                   : NULL;
 }
@@ -133,8 +133,7 @@ static bool check_output(const session *s, const option_row *o, const char *path
                  is_dash(path) ? " (standard output)" : "", o->name);
         return false;
     }
-    if (is_dash(path) && !output_is_text(s, o) && !s->options->force && !s->options->dry_run &&
-        isatty(STDOUT_FILENO)) {
+    if (is_dash(path) && !output_is_text(s, o) && !s->options->force && !s->options->dry_run && isatty(STDOUT_FILENO)) {
         snprintf(why, why_size, "binary data would go to the terminal; give -o FILE, or -f to write it anyway");
         return false;
     }

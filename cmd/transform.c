@@ -37,10 +37,22 @@ static bool from_quaternion(const double v[7], double T[16], char *why, size_t w
         return false;
     }
     x /= norm, y /= norm, z /= norm, w /= norm;
-    const double R[16] = {1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w), v[0],
-                          2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w), v[1],
-                          2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y), v[2],
-                          0, 0, 0, 1};
+    const double R[16] = {1 - 2 * (y * y + z * z),
+                          2 * (x * y - z * w),
+                          2 * (x * z + y * w),
+                          v[0],
+                          2 * (x * y + z * w),
+                          1 - 2 * (x * x + z * z),
+                          2 * (y * z - x * w),
+                          v[1],
+                          2 * (x * z - y * w),
+                          2 * (y * z + x * w),
+                          1 - 2 * (x * x + y * y),
+                          v[2],
+                          0,
+                          0,
+                          0,
+                          1};
     memcpy(T, R, sizeof R);
     return true;
 }
@@ -57,11 +69,13 @@ static bool is_rigid(const double T[16], char *why, size_t why_size) {
             worst = fmax(worst, fabs(dot - (i == j)));
         }
     }
-    double determinant = T[0] * (T[5] * T[10] - T[6] * T[9]) - T[1] * (T[4] * T[10] - T[6] * T[8]) +
-                         T[2] * (T[4] * T[9] - T[5] * T[8]);
+    double determinant =
+        T[0] * (T[5] * T[10] - T[6] * T[9]) - T[1] * (T[4] * T[10] - T[6] * T[8]) + T[2] * (T[4] * T[9] - T[5] * T[8]);
     if (!(worst < TOLERANCE && determinant > 0)) {
-        snprintf(why, why_size, "not a rigid transform: the rotation has determinant %g and is off by %g; rows and "
-                 "columns must be orthonormal", determinant, worst);
+        snprintf(why, why_size,
+                 "not a rigid transform: the rotation has determinant %g and is off by %g; rows and "
+                 "columns must be orthonormal",
+                 determinant, worst);
         return false;
     }
     return true;

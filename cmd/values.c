@@ -73,7 +73,12 @@ static bool print_int(const option_row *o, const void *field, FILE *out) {
 }
 
 static bool parse_int64(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
-    return parse_whole(o, text, field, why, why_size);
+    int64_t value;
+    if (!parse_whole(o, text, &value, why, why_size)) {
+        return false;
+    }
+    *(int64_t *)field = value;
+    return true;
 }
 
 static bool print_int64(const option_row *o, const void *field, FILE *out) {
@@ -109,7 +114,12 @@ static bool parse_bounded(const option_row *o, const char *text, double *value, 
 }
 
 static bool parse_real(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
-    return parse_bounded(o, text, field, why, why_size);
+    double value;
+    if (!parse_bounded(o, text, &value, why, why_size)) {
+        return false;
+    }
+    *(double *)field = value;
+    return true;
 }
 
 static bool print_number(const option_row *o, double value, bool single, FILE *out) {

@@ -25,8 +25,10 @@ static void add_offset(job *j, pcgpu_voxels *v) {
             }
         }
     }
-    report_warning(j->names[0], "coordinates near (%.0f, %.0f, %.0f) are rounded to float32 in the array; write .ply to "
-                   "keep their precision", offset[0], offset[1], offset[2]);
+    report_warning(j->names[0],
+                   "coordinates near (%.0f, %.0f, %.0f) are rounded to float32 in the array; write .ply to "
+                   "keep their precision",
+                   offset[0], offset[1], offset[2]);
 }
 
 /* The features as float16; NULL when memory is exhausted. */
@@ -40,7 +42,8 @@ static uint16_t *to_half(const pcgpu_voxels *v) {
 }
 
 static pcgpu_array feature_array(const job *j, const pcgpu_voxels *v, const uint16_t *half) {
-    pcgpu_array a = {.name = "voxels", .type = half ? PCGPU_FLOAT16 : PCGPU_FLOAT32,
+    pcgpu_array a = {.name = "voxels",
+                     .type = half ? PCGPU_FLOAT16 : PCGPU_FLOAT32,
                      .data = half ? (const void *)half : (const void *)v->features};
     a.shape[a.dimensions++] = v->count;
     if (is_padded(j->session->options->voxelize.features)) {
@@ -51,13 +54,13 @@ static pcgpu_array feature_array(const job *j, const pcgpu_voxels *v, const uint
 }
 
 static pcgpu_array coords_array(const pcgpu_voxels *v) {
-    return (pcgpu_array){.name = "coords", .type = PCGPU_INT32, .dimensions = 2, .shape = {v->count, 4},
-                         .data = v->coords};
+    return (pcgpu_array){
+        .name = "coords", .type = PCGPU_INT32, .dimensions = 2, .shape = {v->count, 4}, .data = v->coords};
 }
 
 static pcgpu_array counts_array(const pcgpu_voxels *v) {
-    return (pcgpu_array){.name = "num_points", .type = PCGPU_INT32, .dimensions = 1, .shape = {v->count},
-                         .data = v->counts};
+    return (pcgpu_array){
+        .name = "num_points", .type = PCGPU_INT32, .dimensions = 1, .shape = {v->count}, .data = v->counts};
 }
 
 /* -o x.npz has everything; .npy and .bin the features alone. */
@@ -124,8 +127,11 @@ static int write_voxel_cloud(job *j, const pcgpu_voxelize_params *params, const 
 
 static int write_side_arrays(job *j, const pcgpu_voxels *v) {
     const pcgpu_array coords = coords_array(v), counts = counts_array(v);
-    const pcgpu_array point_voxel = {.name = "point_voxel", .type = PCGPU_INT32, .dimensions = 1,
-                                     .shape = {j->clouds[0].rows}, .data = v->point_voxel};
+    const pcgpu_array point_voxel = {.name = "point_voxel",
+                                     .type = PCGPU_INT32,
+                                     .dimensions = 1,
+                                     .shape = {j->clouds[0].rows},
+                                     .data = v->point_voxel};
     int code = job_write_array(j, "coords", &coords);
     code = code == EXIT_DONE ? job_write_array(j, "counts", &counts) : code;
     return code == EXIT_DONE ? job_write_array(j, "point-voxel", &point_voxel) : code;
@@ -148,11 +154,12 @@ static void add_result(json *out, const pcgpu_voxels *v) {
 }
 
 static void summarize(const job *j, const pcgpu_voxels *v) {
-    report_summary(j->names[0],
-                   "%lld voxels, %lld points kept; dropped: %lld out of range, %lld not finite, %lld at the origin, %lld "
-                   "over max-points, %lld over max-voxels",
-                   (long long)v->count, (long long)v->kept, (long long)v->out_of_range, (long long)v->run.non_finite,
-                   (long long)v->run.at_origin, (long long)v->over_points, (long long)v->over_voxels);
+    report_summary(
+        j->names[0],
+        "%lld voxels, %lld points kept; dropped: %lld out of range, %lld not finite, %lld at the origin, %lld "
+        "over max-points, %lld over max-voxels",
+        (long long)v->count, (long long)v->kept, (long long)v->out_of_range, (long long)v->run.non_finite,
+        (long long)v->run.at_origin, (long long)v->over_points, (long long)v->over_voxels);
     if (v->over_voxels > 0) {
         report_warning(j->names[0], "%lld of %lld voxels are over max-voxels; %lld points were dropped with them",
                        (long long)(v->voxels_found - v->count), (long long)v->voxels_found, (long long)v->over_voxels);

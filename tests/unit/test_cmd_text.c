@@ -1,0 +1,163 @@
+/* Text and bits: numbers, JSON, float16, transforms. */
+#include "test_cmd.h"
+
+#include <math.h>
+
+#include "half.h"
+#include "numbers.h"
+#include "report.h"
+#include "transform.h"
+
+static void test_number_text(void **state) {
+    (void)state;
+    char buffer[NUMBER_SIZE];
+    static const double values[] = {0, -0.0, 0.1, 1.0 / 3, 1e300, 5e-324, 123456789.123456789, -1, 0.30000000000000004};
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        assert_true(strtod(number_text(values[i], false, buffer), NULL) == values[i]);
+    }
+    assert_string_equal(number_text(0.1, false, buffer), "0.1");
+    assert_string_equal(number_text((double)0.1f, true, buffer), "0.1");
+}
+
+static char *json_of(const char *text) {
+    char *made = NULL;
+    size_t size;
+    FILE *memory = open_memstream(&made, &size);
+    json_print_string(memory, text);
+    fclose(memory);
+    return made;
+}
+
+static void test_json_strings(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *json;
+    } cases[] = {{"a\"b\\c", "\"a\\\"b\\\\c\""},
+                 {"\t\n\x01", "\"\\u0009\\u000a\\u0001\""},
+                 {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\""},
+                 {"\xff\xc3", "\"\\ufffd\\ufffd\""},
+                 {"\xc0\xaf", "\"\\ufffd\\ufffd\""},            /* overlong */
+                 {"\xed\xa0\x80", "\"\\ufffd\\ufffd\\ufffd\""}, /* a surrogate */
+                 {"\xe2\x82", "\"\\ufffd\\ufffd\""}};           /* cut short */
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *made = json_of(cases[i].text);
+        assert_string_equal(made, cases[i].json);
+        free(made);
+    }
+}
+
+static void test_json_objects(void **state) {
+    (void)state;
+    char *made = NULL;
+    size_t size;
+    json j = {.out = open_memstream(&made, &size), .first = true};
+    const double values[] = {1, INFINITY, -0.5};
+    json_open(&j, NULL);
+    json_open(&j, "empty");
+    json_close(&j);
+    json_number(&j, "nan", NAN);
+    json_numbers(&j, "list", values, 3);
+    json_integer(&j, "n", INT64_MIN);
+    json_boolean(&j, "yes", true);
+    json_text(&j, "none", NULL);
+    json_close(&j);
+    fclose(j.out);
+    assert_string_equal(made, "{\"empty\": {}, \"nan\": null, \"list\": [1, null, -0.5], \"n\": -9223372036854775808, "
+                              "\"yes\": true, \"none\": null}");
+    free(made);
+}
+
+/* The value of a finite binary16 by the definition. */
+static double half_value(uint16_t h) {
+    int exponent = h >> 10 & 31, mantissa = h & 1023;
+    double magnitude = exponent ? ldexp(1024 + mantissa, exponent - 25) : ldexp(mantissa, -24);
+    return h & 0x8000 ? -magnitude : magnitude;
+}
+
+/* Every binary16 is its own image; halfway between neighbours the even one is taken, and just beside it the nearer. */
+static void test_half(void **state) {
+    (void)state;
+    for (unsigned h = 0; h < 0x7C00; h++) {
+        float value = (float)half_value((uint16_t)h);
+        assert_int_equal(half_from_float(value), h);
+        assert_int_equal(half_from_float(-value), h | 0x8000);
+        double next = h == 0x7BFF ? 65536 : half_value((uint16_t)(h + 1));
+        float middle = (float)((half_value((uint16_t)h) + next) / 2);
+        assert_int_equal(half_from_float(middle), h + (h & 1));
+        assert_int_equal(half_from_float(nextafterf(middle, 0)), h);
+        assert_int_equal(half_from_float(nextafterf(middle, INFINITY)), h + 1);
+    }
+    assert_int_equal(half_from_float(INFINITY), 0x7C00);
+    assert_int_equal(half_from_float(-1e30f), 0xFC00);
+    assert_true((half_from_float(NAN) & 0x7FFF) > 0x7C00);
+    assert_int_equal(half_from_float(1e-40f), 0);
+}
+
+static bool read_text(const char *text, double T[16], char why[256]) {
+    FILE *stream = fmemopen((void *)(uintptr_t)text, strlen(text), "rb");
+    assert_non_null(stream);
+    bool good = transform_read(stream, T, why, 256);
+    fclose(stream);
+    return good;
+}
+
+static void test_transform_read(void **state) {
+    (void)state;
+    double T[16];
+    char why[256];
+    assert_true(read_text("0 -1 0 5\n1,0,0,6\n# a comment\n0 0 1 7 # another\n0 0 0 1\n", T, why));
+    assert_true(T[3] == 5 && T[7] == 6 && T[11] == 7 && T[1] == -1);
+    assert_true(read_text("1 0 0 1 0 1 0 2 0 0 1 3", T, why));
+    assert_true(T[3] == 1 && T[11] == 3 && T[15] == 1);
+    assert_true(read_text("1305031102.17 1 2 3 0 0 0.70710678 0.70710678", T, why));
+    assert_true(T[3] == 1 && fabs(T[0]) < 1e-7 && fabs(T[4] - 1) < 1e-7);
+    static const struct {
+        const char *text, *says;
+    } wrong[] = {{"1 2 3", "3 numbers"},
+                 {" ", "0 numbers"},
+                 {"1 0 0 0 0 1 0 0 0 0 1 0 0 0 0 2", "last row"},
+                 {"1 0 0 0 0 1 0 0 0 0 -1 0", "rigid"}, /* a mirror */
+                 {"2 0 0 0 0 2 0 0 0 0 2 0", "rigid"},
+                 {"1 0 0 nan 0 1 0 0 0 0 1 0", "nan"},
+                 {"1 0 0 1e999 0 1 0 0 0 0 1 0", "1e999"},
+                 {"1 2 3 0 0 0 2", "quaternion"},
+                 {"1 0 0 0 0 1 0 0 0 0 1 0 0 0 0 1 0", "more than 16"},
+                 {"one", "one"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        assert_false(read_text(wrong[i].text, T, why));
+        assert_non_null(strstr(why, wrong[i].says));
+    }
+}
+
+/* Every format reads back: the matrix formats exactly, quaternions to rounding, for turns about every axis. */
+static void test_transform_round_trip(void **state) {
+    (void)state;
+    for (int i = 0; i < 200; i++) {
+        double q[4] = {sin(i * 1.1), cos(i * 2.3), sin(i * 3.7 + 1), i % 4 ? cos(i * 0.7) : 0};
+        double norm = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
+        char text[512], why[256];
+        double T[16], back[16];
+        snprintf(text, sizeof text, "%.17g %.17g %.17g %.17g %.17g %.17g %.17g", i * 0.1, -i / 3.0, 1e6, q[0] / norm,
+                 q[1] / norm, q[2] / norm, q[3] / norm);
+        assert_true(read_text(text, T, why));
+        for (int format = TRANSFORM_MATRIX; format <= TRANSFORM_TUM; format++) {
+            FILE *stream = fmemopen(text, sizeof text, "wb");
+            transform_write(stream, T, (transform_format)format);
+            fclose(stream);
+            assert_true(read_text(text, back, why));
+            for (int k = 0; k < 16; k++) {
+                assert_true(format == TRANSFORM_TUM ? fabs(T[k] - back[k]) < 1e-14 * 1e6 : T[k] == back[k]);
+                assert_true(k % 4 == 3 || fabs(T[k] - back[k]) < 1e-14);
+            }
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_number_text),    cmocka_unit_test(test_json_strings),
+        cmocka_unit_test(test_json_objects),   cmocka_unit_test(test_half),
+        cmocka_unit_test(test_transform_read), cmocka_unit_test(test_transform_round_trip),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
