@@ -121,11 +121,10 @@ static int run_command(session *s) {
 static int run(const command_info *command, const command_line *line, option_values *o) {
     session s = {.command = command, .options = o, .inputs = line->inputs, .input_count = line->input_count};
     char why[1024];
-    report_setup(o->verbose, o->quiet);
-    /* The machine has no input, format or voxel size to check. */
     if (!options_check(o, command, why, sizeof why) || !session_check(&s, why, sizeof why)) {
         return usage_error(command, why);
     }
+    report_setup(o->verbose, o->quiet);
     if (o->dry_run) {
         int code = session_dry_run(&s);
         pcgpu_close(s.context);

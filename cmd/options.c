@@ -293,9 +293,24 @@ static bool check_voxelize(const option_values *options, char *why, size_t why_s
     return true;
 }
 
-bool options_check(option_values *options, const command_info *command, char *why, size_t why_size) {
-    if (options->verbose && options->quiet) {
+/* The same for verbose and quiet. */
+static bool settle_verbose_and_quiet(option_values *options, char *why, size_t why_size) {
+    int verbose_from = options->source[option_index(option_by_name("verbose", FOR_ALL))];
+    int quiet_from = options->source[option_index(option_by_name("quiet", FOR_ALL))];
+    if (!options->verbose || !options->quiet) {
+        return true;
+    }
+    if (verbose_from == quiet_from) {
         snprintf(why, why_size, "verbose and quiet exclude each other; give one of them");
+        return false;
+    }
+    options->verbose = verbose_from > quiet_from;
+    options->quiet = !options->verbose;
+    return true;
+}
+
+bool options_check(option_values *options, const command_info *command, char *why, size_t why_size) {
+    if (!settle_verbose_and_quiet(options, why, why_size)) {
         return false;
     }
     switch (command->bit) {
