@@ -30,10 +30,10 @@ expect 0 pcgpu voxelize $GRID --features first a.bin --output-format ply-ascii
 stdout_has '^element vertex 3$'
 stdout_has '^0.5 1.5 2.5 7$'
 
-# A cloud of means is not made of padded points.
-expect 2 pcgpu voxelize $GRID --features points --max-points 5 a.bin -o x.ply
-stderr_has 'ply'
-absent x.ply
+# A .ply is a cloud of the means, whatever the features; their choice for those that choose a point.
+expect 0 pcgpu voxelize $GRID --max-points 5 a.bin -o mean.ply
+expect 0 pcgpu voxelize $GRID --features points --max-points 5 a.bin -o points.ply
+same mean.ply points.ply
 
 # Nothing in range: a warning, empty arrays, no error.
 expect 0 pcgpu voxelize --range 100,100,100,104,104,104 --size 1 a.bin -o none.bin --counts none
@@ -43,7 +43,7 @@ expect 0 pcgpu voxelize --range 100,100,100,104,104,104 --size 1 a.bin -o none.n
 present none.npz
 
 # Grids that do not fit say so, with what is allowed.
-expect 1 pcgpu voxelize --range 0,0,0,1000000,1,1 --size 0.001 a.bin -o x.bin
+expect 2 pcgpu voxelize --range 0,0,0,1000000,1,1 --size 0.001 a.bin -o x.bin
 stderr_has '^pcgpu: .*(16777216|2\^24)'
 expect 2 pcgpu voxelize --range 1,0,0,0,1,1 --size 1 a.bin -o x.bin
 stderr_has '^pcgpu: .*range'
