@@ -1,3 +1,183 @@
-/* placeholder */
-#include "pcgpu.h"
-int main(void){ pcgpu_context *c; pcgpu_open(0,&c); puts(pcgpu_version()); pcgpu_close(c); return 0;}
+/* pcgpu: the program. Words -> options -> session -> the command. */
+#include "config.h"
+#include "job.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+static int usage_error(const command_info *command, const char *why) {
+    report_error(NULL, "%s", why);
+    if (!command) {
+        fputs("Try 'pcgpu --help'.\n", stderr);
+    }
+    return EXIT_USAGE;
+}
+
+static int unknown_command(const char *word) {
+    char why[256];
+    const char *close = closest_name(word, next_command_name, FOR_ALL);
+    if (close) {
+        snprintf(why, sizeof why, "unknown command %.80s; did you mean %s?", word, close);
+    } else {
+        snprintf(why, sizeof why, "unknown command %.80s", word);
+    }
+    return usage_error(NULL, why);
+}
+
+/* Standard output may be a full disk. */
+static int finish(int code) {
+    errno = 0;
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        report_error("standard output", "cannot write: %s", errno ? strerror(errno) : "the device refused the data");
+        code = code == EXIT_DONE ? EXIT_FAILED : code;
+    }
+    return code;
+}
+
+/* "pcgpu help [COMMAND]"; with --man the OPTIONS section of its manual page. */
+static int help(int count, char **words) {
+    bool man = count > 0 && strcmp(words[0], "--man") == 0;
+    const char *name = count > man ? words[man] : NULL;
+    const command_info *command = name ? command_by_name(name) : NULL;
+    if (!name) {
+        help_program(stdout);
+    } else if (!command) {
+        return unknown_command(name);
+    } else if (man) {
+        help_man_options(command, stdout);
+    } else {
+        help_command(command, stdout);
+    }
+    return EXIT_DONE;
+}
+
+static int completion(int count, char **words) {
+    return count == 1 && completion_print(words[0], stdout)
+               ? EXIT_DONE
+               : usage_error(NULL, "completions are for bash, zsh and fish; give one of them");
+}
+
+/* Options before a command: only those that ask about the program. */
+static int program_options(int count, char **words) {
+    bool version = false, verbose = false, wants_help = false;
+    for (int i = 0; i < count; i++) {
+        const char *w = words[i];
+        if (strcmp(w, "--version") == 0 || strcmp(w, "-V") == 0) {
+            version = true;
+        } else if (strcmp(w, "--verbose") == 0 || strcmp(w, "-v") == 0) {
+            verbose = true;
+        } else if (strcmp(w, "-Vv") == 0 || strcmp(w, "-vV") == 0) {
+            version = verbose = true;
+        } else if (strcmp(w, "--help") == 0 || strcmp(w, "-h") == 0) {
+            wants_help = true;
+        } else {
+            char why[256];
+            snprintf(why, sizeof why, "%.80s stands before the command; give the command first", w);
+            return usage_error(NULL, why);
+        }
+    }
+    if (wants_help) {
+        help_program(stdout);
+    } else if (version) {
+        version_print(verbose);
+    } else {
+        return usage_error(NULL, "no command");
+    }
+    return EXIT_DONE;
+}
+
+/* Defaults, then the configuration files, then the command line. */
+static bool settle_options(const command_info *command, const command_line *line, option_values *o, char *why, size_t why_size) {
+    options_init(o, command);
+    for (int i = 0; i < line->assignment_count; i++) {
+        const assignment *a = &line->assignments[i];
+        if (strcmp(a->option->name, "config") == 0 && !config_load(a->value, command, o, why, why_size)) {
+            return false;
+        }
+    }
+    return command_line_apply(line, o, why, why_size);
+}
+
+static bool line_has(const command_line *line, const char *name) {
+    for (int i = 0; i < line->assignment_count; i++) {
+        if (strcmp(line->assignments[i].option->name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int run_command(session *s) {
+    switch (s->command->bit) {
+    case FOR_SAMPLE: return session_run_each(s, sample_process);
+    case FOR_VOXELIZE: return session_run_each(s, voxelize_process);
+    case FOR_REGISTER: return session_run_together(s, register_process);
+    default: return s->input_count > 0 ? session_run_each(s, info_process) : info_machine(s);
+    }
+}
+
+static int run(const command_info *command, const command_line *line, option_values *o) {
+    session s = {.command = command, .options = o, .inputs = line->inputs, .input_count = line->input_count};
+    char why[1024];
+    report_setup(o->verbose, o->quiet);
+    /* The machine has no input, format or voxel size to check. */
+    if (!options_check(o, command, why, sizeof why) || !session_check(&s, why, sizeof why)) {
+        return usage_error(command, why);
+    }
+    if (o->dry_run) {
+        int code = session_dry_run(&s);
+        pcgpu_close(s.context);
+        return code;
+    }
+    files_catch_signals();
+    int code = session_open(&s);
+    if (code == EXIT_DONE) {
+        code = run_command(&s);
+    }
+    return session_close(&s, code);
+}
+
+static int command_main(const command_info *command, int count, char **words) {
+    command_line line;
+    option_values o = {0};
+    char why[1024];
+    int code;
+    if (!command_line_parse(command, count, words, &line, why, sizeof why)) {
+        code = usage_error(command, why);
+    } else if (line_has(&line, "help")) {
+        help_command(command, stdout);
+        code = EXIT_DONE;
+    } else if (line_has(&line, "version")) {
+        version_print(line_has(&line, "verbose"));
+        code = EXIT_DONE;
+    } else if (!settle_options(command, &line, &o, why, sizeof why)) {
+        code = usage_error(command, why);
+    } else {
+        code = run(command, &line, &o);
+    }
+    options_free(&o);
+    command_line_free(&line);
+    return code;
+}
+
+int main(int argc, char **argv) {
+    report_setup(false, false);
+    if (argc < 2) {
+        help_program(stderr);
+        return EXIT_USAGE;
+    }
+    const command_info *command = command_by_name(argv[1]);
+    int count = argc - 2;
+    char **words = argv + 2;
+    if (command) {
+        return finish(command_main(command, count, words));
+    }
+    if (strcmp(argv[1], "help") == 0) {
+        return finish(help(count, words));
+    }
+    if (strcmp(argv[1], "completion") == 0) {
+        return finish(completion(count, words));
+    }
+    return finish(argv[1][0] == '-' ? program_options(argc - 1, argv + 1) : unknown_command(argv[1]));
+}

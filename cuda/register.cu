@@ -1,8 +1,180 @@
-/* placeholder */
+/* One level of a registration on CUDA.
+ *
+ * Idea: the target (points grouped by cell, table of cells, normals) and the source stay in the device arena for the
+ * whole level; an iteration sends a pose as kernel arguments and brings 256 bytes back. One thread a source point does
+ * what icp.h says and keeps its 32 sums in registers; a warp is a chunk of the reduction tree, and one small launch a
+ * level of the tree adds groups of 32 chunks. The tree is that of the CPU, addition for addition, so the bits are the
+ * same.
+ *
+ * Memory: 16 bytes a target point, 32 to 64 a cell, 12 for its normal; 12 bytes a source point and 8 for its share of
+ * the sums. */
 #include "common.cuh"
-extern "C" {
-pcgpu_status pc_cuda_icp_target(pcgpu_context *c, const struct pc_icp_target *){return pc_fail(c,PCGPU_ERROR_UNAVAILABLE,"placeholder");}
-pcgpu_status pc_cuda_icp_source(pcgpu_context *c, int64_t, const float *, const float *, const float *){return pc_fail(c,PCGPU_ERROR_UNAVAILABLE,"placeholder");}
-pcgpu_status pc_cuda_icp_step(pcgpu_context *c, const struct pc_icp_step *, double *){return pc_fail(c,PCGPU_ERROR_UNAVAILABLE,"placeholder");}
-void pc_cuda_icp_end(pcgpu_context *){}
+#include "icp.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { THREADS = 128, WARP = 32 };
+static_assert((int)PC_ICP_GROUP == (int)WARP && (int)PC_ICP_SUMS == (int)WARP, "a warp is a chunk, a lane is a sum");
+
+typedef struct level {
+    pc_icp_grid grid; /* its arrays are on the device */
+    float *normals;   /* 3 a target point, or NULL */
+    int64_t n;
+    float *x, *y, *z;
+    double *sums[2]; /* the chunks, and the groups of chunks; then in turns */
+} level;
+
+/* ---- kernels --------------------------------------------------------------------------------------------------- */
+
+static __global__ void __launch_bounds__(THREADS) normals_kernel(const pc_icp_grid grid, float radius, float *normals) {
+    int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+    if (i < grid.n) {
+        pc_icp_point p = grid.points[i];
+        float normal[3];
+        pc_icp_normal(&grid, p.x, p.y, p.z, radius, normal);
+        normals[3 * i] = normal[0];
+        normals[3 * i + 1] = normal[1];
+        normals[3 * i + 2] = normal[2];
+    }
+}
+
+/* Sums of one chunk a warp. Both lanes of an exchange add the same two numbers, so that after five of them every lane
+ * holds the sum that halving leaves in the first one; lane k then stores sum k. */
+static __global__ void __launch_bounds__(THREADS) chunks_kernel(const level v, const pc_icp_step step, double *chunks) {
+    int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+    int lane = threadIdx.x % WARP;
+    double sums[PC_ICP_SUMS];
+#pragma unroll
+    for (int k = 0; k < PC_ICP_SUMS; k++) {
+        sums[k] = 0.0;
+    }
+    if (i < v.n) {
+        pc_icp_add_point(&v.grid, v.normals, &step, v.x[i], v.y[i], v.z[i], sums);
+    }
+    double mine = 0.0;
+#pragma unroll
+    for (int k = 0; k < PC_ICP_SUMS; k++) {
+#pragma unroll
+        for (int s = WARP / 2; s >= 1; s /= 2) {
+            sums[k] += __shfl_xor_sync(0xffffffffu, sums[k], s);
+        }
+        mine = lane == k ? sums[k] : mine;
+    }
+    if (i - lane < v.n) { /* the warp's first point exists, so the chunk does */
+        chunks[i] = mine; /* chunk i / 32, sum lane */
+    }
+}
+
+/* Adds groups of 32 rows of PC_ICP_SUMS sums: one warp a group, one lane a sum. */
+static __global__ void __launch_bounds__(THREADS) groups_kernel(const double *rows, int64_t count, double *groups) {
+    int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+    int64_t first = i / WARP * PC_ICP_GROUP;
+    int lane = threadIdx.x % WARP;
+    if (first >= count) {
+        return;
+    }
+    double v[PC_ICP_GROUP];
+#pragma unroll
+    for (int j = 0; j < PC_ICP_GROUP; j++) {
+        v[j] = first + j < count ? rows[(first + j) * PC_ICP_SUMS + lane] : 0.0;
+    }
+#pragma unroll
+    for (int h = PC_ICP_GROUP / 2; h >= 1; h /= 2) {
+#pragma unroll
+        for (int j = 0; j < PC_ICP_GROUP / 2; j++) { /* a constant bound, so that v stays in registers */
+            if (j < h) {
+                v[j] += v[j + h];
+            }
+        }
+    }
+    groups[i] = v[0];
+}
+
+/* ---- the operations -------------------------------------------------------------------------------------------- */
+
+/* *device = a copy of `bytes` of host memory in the registration's arena. */
+static pcgpu_status upload(pcgpu_context *context, const void *host, size_t bytes, void **device) {
+    PC_TRY(pc_arena_take(context, &pc_cuda_of(context)->icp_arena, bytes, device));
+    return pc_cuda_up(context, *device, host, bytes);
+}
+
+extern "C" void pc_cuda_icp_end(pcgpu_context *context) {
+    pc_cuda *cuda = pc_cuda_of(context);
+    if (cuda) {
+        free(cuda->icp);
+        cuda->icp = NULL;
+    }
+}
+
+extern "C" pcgpu_status pc_cuda_icp_target(pcgpu_context *context, const struct pc_icp_target *target) {
+    pc_cuda *cuda = pc_cuda_of(context);
+    pc_cuda_icp_end(context);
+    PC_TRY(pc_arena_reset(context, &cuda->icp_arena));
+    level *v = (level *)calloc(1, sizeof *v);
+    cuda->icp = v;
+    if (!v) {
+        return pc_fail_memory(context, sizeof *v, "the registration");
+    }
+    v->grid = target->grid;
+    size_t n = (size_t)v->grid.n;
+    void *points, *slots, *normals;
+    PC_TRY(upload(context, target->grid.points, n * sizeof(pc_icp_point), &points));
+    PC_TRY(upload(context, target->grid.slots, (size_t)(v->grid.mask + 1) * sizeof(pc_icp_slot), &slots));
+    v->grid.points = (const pc_icp_point *)points;
+    v->grid.slots = (const pc_icp_slot *)slots;
+    if (n > 0 && target->normal_radius > 0.0f) {
+        PC_TRY(pc_arena_take(context, &cuda->icp_arena, 3 * n * sizeof(float), &normals));
+        v->normals = (float *)normals;
+        normals_kernel<<<pc_blocks((int64_t)n, THREADS), THREADS, 0, cuda->stream>>>(v->grid, target->normal_radius,
+                                                                                     v->normals);
+        CUDA_TRY(context, cudaGetLastError());
+    }
+    return PCGPU_OK;
+}
+
+static int64_t groups_of(int64_t count) {
+    return (count + PC_ICP_GROUP - 1) / PC_ICP_GROUP;
+}
+
+extern "C" pcgpu_status pc_cuda_icp_source(pcgpu_context *context, int64_t n, const float *x, const float *y,
+                                           const float *z) {
+    level *v = (level *)pc_cuda_of(context)->icp;
+    pc_arena *arena = &pc_cuda_of(context)->icp_arena;
+    const float *host[3] = {x, y, z};
+    void *device[3], *sums[2];
+    for (int k = 0; k < 3; k++) {
+        PC_TRY(upload(context, host[k], (size_t)n * sizeof(float), &device[k]));
+    }
+    size_t chunks = (size_t)groups_of(n);
+    size_t row = PC_ICP_SUMS * sizeof(double);
+    PC_TRY(pc_arena_take(context, arena, chunks * row, &sums[0]));
+    PC_TRY(pc_arena_take(context, arena, (size_t)groups_of((int64_t)chunks) * row, &sums[1]));
+    v->n = n;
+    v->x = (float *)device[0];
+    v->y = (float *)device[1];
+    v->z = (float *)device[2];
+    v->sums[0] = (double *)sums[0];
+    v->sums[1] = (double *)sums[1];
+    return PCGPU_OK;
+}
+
+extern "C" pcgpu_status pc_cuda_icp_step(pcgpu_context *context, const struct pc_icp_step *step, double *sums) {
+    pc_cuda *cuda = pc_cuda_of(context);
+    const level *v = (const level *)cuda->icp;
+    double *from = v->sums[0], *to = v->sums[1];
+    if (v->n == 0) {
+        memset(sums, 0, PC_ICP_SUMS * sizeof *sums);
+        return PCGPU_OK;
+    }
+    chunks_kernel<<<pc_blocks(v->n, THREADS), THREADS, 0, cuda->stream>>>(*v, *step, from);
+    CUDA_TRY(context, cudaGetLastError());
+    for (int64_t left = groups_of(v->n); left > 1; left = groups_of(left)) {
+        groups_kernel<<<pc_blocks(groups_of(left) * WARP, THREADS), THREADS, 0, cuda->stream>>>(from, left, to);
+        CUDA_TRY(context, cudaGetLastError());
+        double *other = from;
+        from = to;
+        to = other;
+    }
+    return pc_cuda_down(context, sums, from, PC_ICP_SUMS * sizeof *sums);
 }

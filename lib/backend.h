@@ -38,8 +38,9 @@ typedef struct pc_voxelize_job {
     float skip[3]; /* the record that counts as the origin: -offset, normally 0 0 0 */
 } pc_voxelize_job;
 
-/* One registration at a time per context; the calls come in the order begin, (level, step...)..., end. All points are
- * finite float32 in a frame whose origin lib/register.c chooses. */
+/* One registration at a time per context: for each level icp_target, then icp_source, then icp_step as often as wanted;
+ * icp_end at last, also after a failure. The arrays given stay the caller's and valid until the next icp_target or
+ * icp_end. All points are finite float32 in a frame that lib/register.c chooses. */
 struct pc_icp_target; /* lib/icp.h */
 struct pc_icp_step;
 

@@ -11,4 +11,13 @@ pcgpu_status pc_cpu_icp_source(pcgpu_context *context, int64_t n, const float *x
 pcgpu_status pc_cpu_icp_step(pcgpu_context *context, const struct pc_icp_step *step, double *sums);
 void pc_cpu_icp_end(pcgpu_context *context);
 
+/* Farthest point sampling in a chosen form; pc_cpu_sample takes the widest vectors of the machine. Every form gives the
+ * same bits, which is what the tests use this for. */
+typedef enum pc_simd { PC_SIMD_BASE, PC_SIMD_AVX2, PC_SIMD_AVX512, PC_SIMD_FORMS } pc_simd;
+
+bool pc_cpu_has(pc_simd simd);
+/* points_a_thread: fewest points that are worth one more thread, >= 1. */
+pcgpu_status pc_cpu_sample_as(pcgpu_context *context, pc_sample_job *jobs, int count, pc_simd simd,
+                              int64_t points_a_thread);
+
 #endif

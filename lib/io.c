@@ -2,7 +2,9 @@
 #include "io.h"
 
 #include <errno.h>
+#include <locale.h>
 #include <string.h>
+#include <strings.h>
 
 static const pc_format *const formats[] = {&pc_format_bin, &pc_format_ply, &pc_format_ply_ascii,
                                            &pc_format_pcd, &pc_format_npy, &pc_format_npz};
@@ -10,4 +12,164 @@ enum { FORMATS = sizeof formats / sizeof formats[0] };
 
 const pcgpu_format_info *pcgpu_format_at(int i) {
     return i >= 0 && i < FORMATS ? &formats[i]->info : NULL;
+}
+
+/* Of formats with the same extension the first is meant: .ply is binary. "x.pcd.bin" ends in .bin. */
+const pcgpu_format_info *pcgpu_format_of_path(const char *path) {
+    if (strcmp(path, "-") == 0) {
+        return &pc_format_bin.info;
+    }
+    size_t n = strlen(path);
+    for (int i = 0; i < FORMATS; i++) {
+        const char *extension = formats[i]->info.extension;
+        size_t e = strlen(extension);
+        if (n > e && strcasecmp(path + n - e, extension) == 0) {
+            return &formats[i]->info;
+        }
+    }
+    return NULL;
+}
+
+const pcgpu_format_info *pcgpu_format_by_name(const char *name) {
+    for (int i = 0; i < FORMATS; i++) {
+        if (strcmp(name, formats[i]->info.name) == 0) {
+            return &formats[i]->info;
+        }
+    }
+    return NULL;
+}
+
+/* ---- choosing a format ---------------------------------------------------------------------------------------- */
+
+typedef enum use { USE_READ, USE_WRITE, USE_WRITE_ARRAYS } use;
+
+static bool can(const pc_format *format, use what) {
+    return what == USE_READ ? format->info.reads : what == USE_WRITE ? format->info.writes : format->info.writes_arrays;
+}
+
+/* The names of the formats that can do something: "bin, ply or pcd". */
+static void list_formats(char *out, size_t size, use what) {
+    int left = 0;
+    for (int i = 0; i < FORMATS; i++) {
+        left += can(formats[i], what);
+    }
+    size_t used = 0;
+    out[0] = '\0';
+    for (int i = 0; i < FORMATS; i++) {
+        if (can(formats[i], what) && used < size) {
+            left--;
+            const char *between = left == 0 ? "" : left == 1 ? " or " : ", ";
+            used += (size_t)snprintf(out + used, size - used, "%s%s", formats[i]->info.name, between);
+        }
+    }
+}
+
+static pcgpu_status choose_format(pcgpu_context *context, const char *path, const char *shown, const char *format,
+                                  use what, const pc_format **chosen) {
+    const pcgpu_format_info *info = format ? pcgpu_format_by_name(format) : pcgpu_format_of_path(path);
+    const char *option = what == USE_READ ? "--format" : "--output-format";
+    const char *verb = what == USE_READ ? "be read" : what == USE_WRITE ? "hold a cloud" : "hold these arrays";
+    char list[128];
+    list_formats(list, sizeof list, what);
+    if (!info) {
+        return format ? pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: '%s' is not a format; %s takes %s", shown, format,
+                                option, list)
+                      : pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: the name does not tell the format; give %s %s",
+                                shown, option, list);
+    }
+    for (int i = 0; i < FORMATS; i++) {
+        if (&formats[i]->info == info) {
+            *chosen = formats[i];
+        }
+    }
+    if (!can(*chosen, what)) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: %s cannot %s; use %s", shown, info->name, verb, list);
+    }
+    return PCGPU_OK;
+}
+
+/* ---- entry points --------------------------------------------------------------------------------------------- */
+
+/* Numbers in text have a decimal point whatever locale the program has set for itself. */
+typedef struct c_locale {
+    locale_t own, before;
+} c_locale;
+
+static bool enter_c_locale(c_locale *l) {
+    l->own = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    l->before = l->own ? uselocale(l->own) : (locale_t)0;
+    return l->own != (locale_t)0;
+}
+
+static void leave_c_locale(c_locale *l) {
+    uselocale(l->before);
+    freelocale(l->own);
+}
+
+pcgpu_status pcgpu_read(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_read_options *options,
+                        pcgpu_cloud *cloud) {
+    const pcgpu_read_options defaults = {NULL, 0};
+    const char *shown = strcmp(name, "-") == 0 ? "standard input" : name;
+    const pc_format *format = NULL;
+    c_locale locale;
+    memset(cloud, 0, sizeof *cloud);
+    options = options ? options : &defaults;
+    pcgpu_status status = choose_format(context, name, shown, options->format, USE_READ, &format);
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    if (!enter_c_locale(&locale)) {
+        return pc_fail_memory(context, 1, shown);
+    }
+    status = format->read(context, stream, shown, options, cloud);
+    leave_c_locale(&locale);
+    if (status != PCGPU_OK) {
+        memset(cloud, 0, sizeof *cloud);
+    }
+    return status;
+}
+
+pcgpu_status pcgpu_read_file(pcgpu_context *context, const char *path, const pcgpu_read_options *options,
+                             pcgpu_cloud *cloud) {
+    memset(cloud, 0, sizeof *cloud);
+    FILE *stream = fopen(path, "rb");
+    if (!stream) {
+        return pc_fail(context, PCGPU_ERROR_IO, "%s: cannot be opened: %s; check the name", path, strerror(errno));
+    }
+    pcgpu_status status = pcgpu_read(context, stream, path, options, cloud);
+    fclose(stream);
+    return status;
+}
+
+static const char *shown_output(const char *name) {
+    return strcmp(name, "-") == 0 ? "standard output" : name;
+}
+
+pcgpu_status pcgpu_write(pcgpu_context *context, FILE *stream, const char *name, const char *format,
+                         const pcgpu_cloud *cloud) {
+    const pc_format *chosen = NULL;
+    c_locale locale;
+    pcgpu_status status = choose_format(context, name, shown_output(name), format, USE_WRITE, &chosen);
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    if (cloud->rows < 0 || cloud->columns < 3 || cloud->columns > PCGPU_MAX_COLUMNS) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "%s: a cloud of %lld rows and %d columns cannot be written; 3 to %d "
+                       "columns are possible",
+                       shown_output(name), (long long)cloud->rows, cloud->columns, PCGPU_MAX_COLUMNS);
+    }
+    if (!enter_c_locale(&locale)) {
+        return pc_fail_memory(context, 1, shown_output(name));
+    }
+    status = chosen->write(context, stream, shown_output(name), cloud);
+    leave_c_locale(&locale);
+    return status;
+}
+
+pcgpu_status pcgpu_write_arrays(pcgpu_context *context, FILE *stream, const char *name, const char *format,
+                                const pcgpu_array *arrays, int count) {
+    const pc_format *chosen = NULL;
+    pcgpu_status status = choose_format(context, name, shown_output(name), format, USE_WRITE_ARRAYS, &chosen);
+    return status == PCGPU_OK ? chosen->write_arrays(context, stream, shown_output(name), arrays, count) : status;
 }

@@ -1,11 +1,20 @@
-/* The table of formats, and what readers and writers share. A format is one file io_NAME.c with one entry in io.c. */
+/* The table of formats, and what readers and writers share. A format is one file io_NAME.c with one entry in io.c.
+ *
+ * A reader takes the whole stream into memory (it need not seek, and a count in a header can then be checked against
+ * the bytes that are there before anything is allocated), describes where its columns lie in a pc_table, and lets
+ * pc_table_to_cloud convert them. A writer asks pc_output_types for the types and pc_output_rows for the bytes. */
 #ifndef PC_IO_H
 #define PC_IO_H
 
 #include "backend.h" /* pc_fail, pc_log */
 
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the file formats are written for little-endian machines"
+#endif
+
 typedef struct pc_format {
     pcgpu_format_info info;
+    /* `name` is what messages call the file. On failure the caller zeroes the cloud; a reader frees what it holds. */
     pcgpu_status (*read)(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_read_options *options,
                          pcgpu_cloud *cloud);
     pcgpu_status (*write)(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud);
@@ -14,5 +23,160 @@ typedef struct pc_format {
 } pc_format;
 
 extern const pc_format pc_format_bin, pc_format_ply, pc_format_ply_ascii, pc_format_pcd, pc_format_npy, pc_format_npz;
+
+/* ---- bytes: io_bytes.c --------------------------------------------------------------------------------------- */
+
+/* The content of a file. data[size] is a NUL that is not part of it. */
+typedef struct pc_bytes {
+    unsigned char *data;
+    size_t size;
+} pc_bytes;
+
+/* Reads a stream up to its end. Memory grows with what arrives. Errors: IO, MEMORY. */
+pcgpu_status pc_bytes_read(pcgpu_context *context, FILE *stream, const char *name, pc_bytes *bytes);
+void pc_bytes_free(pc_bytes *bytes);
+
+pcgpu_status pc_write_bytes(pcgpu_context *context, FILE *stream, const char *name, const void *data, size_t size);
+/* Fails when an earlier write to the stream, e.g. by fprintf, failed. */
+pcgpu_status pc_write_check(pcgpu_context *context, FILE *stream, const char *name);
+
+/* "file ends after N of M points": the sentence of every reader for a body that is too short. */
+pcgpu_status pc_fail_short(pcgpu_context *context, const char *name, uint64_t present, uint64_t wanted);
+
+/* ---- columns of a file: io_table.c --------------------------------------------------------------------------- */
+
+/* Types that a file can have and a cloud cannot: they become float32 columns with the type PCGPU_FLOAT64. */
+enum { PC_INT64 = PCGPU_FLOAT16 + 1, PC_UINT64 };
+
+size_t pc_type_size(int type); /* 1, 2, 4 or 8 */
+
+/* Value i of a column lies at bytes->data + start + offset + i * stride. */
+typedef struct pc_field {
+    char name[PCGPU_NAME_SIZE];
+    uint8_t type; /* pcgpu_type, PC_INT64, PC_UINT64 */
+    size_t offset, stride;
+} pc_field;
+
+typedef struct pc_table {
+    int64_t rows;
+    int columns;
+    size_t start;
+    bool swap; /* big endian */
+    pc_field fields[PCGPU_MAX_COLUMNS];
+} pc_table;
+
+/* Appends a column; its name is cut to fit and made unique with _2, _3, ... Errors: FORMAT (too many columns). */
+pcgpu_status pc_table_add(pcgpu_context *context, const char *name, pc_table *table, const char *field, size_t length,
+                          int type, size_t offset);
+
+/* Fills the cloud: x y z first, then the other columns in the order of the file. All values of the table must lie
+ * within `bytes`; its memory moves into the cloud when no conversion is needed.
+ *
+ * Offset of an axis: 0 when every finite coordinate is a float32, or all are within 1024 m of 0 (a float32 then
+ * resolves 0.06 mm); else the whole number of metres nearest to the middle of the finite bounds, subtracted in float64
+ * before the one rounding to float32. Other columns are rounded, with a warning. Errors: FORMAT (no x y z), MEMORY. */
+pcgpu_status pc_table_to_cloud(pcgpu_context *context, const char *name, pc_table *table, pc_bytes *bytes,
+                               pcgpu_cloud *cloud);
+
+bool pc_has_offset(const pcgpu_cloud *cloud);
+
+/* The types a cloud is written with. Coordinates: float64 with an offset, else float32 even if the file had float64,
+ * since the values are float32. Other columns: the integer type they had if every value still is such an integer, else
+ * float32. */
+void pc_output_types(const pcgpu_cloud *cloud, uint8_t types[PCGPU_MAX_COLUMNS]);
+
+/* Writes all rows as packed little-endian records of these types. */
+pcgpu_status pc_output_rows(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud,
+                            const uint8_t types[PCGPU_MAX_COLUMNS]);
+
+/* The value that a writer stores: with the offset for x y z. */
+static inline double pc_output_value(const pcgpu_cloud *cloud, int64_t row, int column) {
+    double v = (double)cloud->data[(size_t)row * (size_t)cloud->columns + (size_t)column];
+    return column < 3 ? cloud->offset[column] + v : v;
+}
+
+/* A column's name as headers that separate names by blanks can hold it. */
+void pc_output_name(const pcgpu_cloud *cloud, int column, char out[PCGPU_NAME_SIZE]);
+
+/* ---- text: io_text.c ----------------------------------------------------------------------------------------- */
+
+typedef struct pc_span {
+    const char *p;
+    size_t n;
+} pc_span;
+
+typedef struct pc_text {
+    const char *p, *end;
+    int64_t line; /* number of the line read last, from 1 */
+} pc_text;
+
+/* Takes the next line without its end (\n or \r\n). False at the end of the text. */
+bool pc_text_line(pc_text *text, pc_span *line);
+/* The same, over lines of blanks. */
+bool pc_text_filled_line(pc_text *text, pc_span *line);
+/* Takes the next token from a line. */
+bool pc_text_token(pc_span *line, pc_span *token);
+
+bool pc_span_is(pc_span span, const char *text);
+/* A whole number from 0 to 10^18. */
+bool pc_span_count(pc_span span, int64_t *value);
+/* A span that may come from a hostile file, made fit for a message: short and printable. */
+typedef struct pc_shown {
+    char text[48];
+} pc_shown;
+pc_shown pc_span_show(pc_span span);
+
+/* Stores the value of a token as `type` in the machine's byte order, rounded once. False when it is not a number, or
+ * not one that an integer type holds. The text must be followed by a NUL somewhere. Needs the C locale. */
+bool pc_span_number(pc_span span, int type, unsigned char *out);
+
+/* Writes the shortest text of at most 9 (17) digits that reads back as the same value; returns its length. */
+enum { PC_NUMBER_SIZE = 32 };
+int pc_format_float32(char out[PC_NUMBER_SIZE], float value);
+int pc_format_float64(char out[PC_NUMBER_SIZE], double value);
+
+/* ---- .ply header: io_ply_header.c, used by io_ply.c ------------------------------------------------------------ */
+
+typedef struct pc_ply_property {
+    pc_span name;
+    uint8_t type;
+    bool list;
+    uint8_t count_type; /* of a list */
+} pc_ply_property;
+
+typedef struct pc_ply_element {
+    pc_span name;
+    int64_t count;
+    size_t first, properties; /* in pc_ply.properties */
+} pc_ply_element;
+
+typedef struct pc_ply {
+    bool ascii, swap;
+    size_t element_count, property_count;
+    pc_ply_element *elements;
+    pc_ply_property *properties;
+} pc_ply;
+
+/* Reads the header up to and including the line end_header; spans point into the text. Errors: FORMAT, MEMORY. */
+pcgpu_status pc_ply_header(pcgpu_context *context, const char *name, pc_text *text, pc_ply *ply);
+void pc_ply_free(pc_ply *ply);
+
+pcgpu_status pc_ply_write(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud);
+pcgpu_status pc_ply_write_ascii(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud);
+
+/* ---- .pcd compression: io_lzf.c ------------------------------------------------------------------------------- */
+
+/* Expands `in` to exactly out_size bytes. False when the data is damaged. */
+bool pc_lzf_expand(const unsigned char *in, size_t in_size, unsigned char *out, size_t out_size);
+
+/* ---- .npy header: io_npy.c, also used by io_npz.c ------------------------------------------------------------- */
+
+enum { PC_NPY_HEADER_SIZE = 256 };
+
+/* Writes a version 1 header, padded to a multiple of 64 bytes; returns its size. */
+size_t pc_npy_header(char out[PC_NPY_HEADER_SIZE], int type, int dimensions, const int64_t *shape);
+
+/* Bytes of an array's data; checks its type, dimensions and overflow. Errors: ARGUMENT. */
+pcgpu_status pc_array_size(pcgpu_context *context, const char *name, const pcgpu_array *array, size_t *size);
 
 #endif

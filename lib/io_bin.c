@@ -1,3 +1,131 @@
-/* placeholder */
+/* .bin: records of float32 without a header, as KITTI (4 a point) and nuScenes (5 a point) store scans. */
 #include "io.h"
-const pc_format pc_format_bin = {.info = {.name = "bin"}};
+
+#include <math.h>
+#include <string.h>
+
+enum { MIN_FIELDS = 3, MAX_FIELDS = 16, DEFAULT_FIELDS = 4 };
+
+/* Says which numbers of fields would divide a size that `fields` does not. */
+static pcgpu_status fail_size(pcgpu_context *context, const char *name, size_t size, int fields) {
+    char choices[128] = "";
+    size_t used = 0;
+    for (int f = MIN_FIELDS; f <= MAX_FIELDS; f++) {
+        if (size % ((size_t)f * 4) == 0) {
+            used += (size_t)snprintf(choices + used, sizeof choices - used, "%s%d", used ? ", " : "", f);
+        }
+    }
+    size_t record = (size_t)fields * 4;
+    if (used) {
+        return pc_fail(context, PCGPU_ERROR_FORMAT,
+                       "%s: %zu bytes are not whole records of %d float32 (%zu bytes): %zu "
+                       "bytes are left over; give --fields, the size allows %s",
+                       name, size, fields, record, size % record, choices);
+    }
+    return pc_fail(context, PCGPU_ERROR_FORMAT,
+                   "%s: %zu bytes are not whole records of %d float32 (%zu bytes): %zu bytes "
+                   "are left over, and no --fields from %d to %d divides the size; it is cut short or not a .bin, so "
+                   "copy it again or give --format",
+                   name, size, fields, record, size % record, MIN_FIELDS, MAX_FIELDS);
+}
+
+static pcgpu_status read_bin(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_read_options *options,
+                             pcgpu_cloud *cloud) {
+    int fields = options->fields ? options->fields : DEFAULT_FIELDS;
+    if (fields < MIN_FIELDS || fields > MAX_FIELDS) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "%s: a record of %d fields is not possible; --fields takes %d to %d", name, fields, MIN_FIELDS,
+                       MAX_FIELDS);
+    }
+    pc_bytes bytes;
+    pcgpu_status status = pc_bytes_read(context, stream, name, &bytes);
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    size_t record = (size_t)fields * sizeof(float);
+    if (bytes.size % record) {
+        status = fail_size(context, name, bytes.size, fields);
+        goto done;
+    }
+    status = pcgpu_cloud_create(context, 0, fields, cloud); /* for the names */
+    if (status != PCGPU_OK) {
+        goto done;
+    }
+    pc_table table = {.rows = (int64_t)(bytes.size / record)};
+    for (int k = 0; k < fields && status == PCGPU_OK; k++) {
+        status = pc_table_add(context, name, &table, cloud->names[k], strlen(cloud->names[k]), PCGPU_FLOAT32,
+                              (size_t)k * sizeof(float));
+        table.fields[k].stride = record;
+    }
+    pcgpu_cloud_free(cloud);
+    if (status == PCGPU_OK) {
+        status = pc_table_to_cloud(context, name, &table, &bytes, cloud);
+    }
+done:
+    pc_bytes_free(&bytes);
+    return status;
+}
+
+/* float32 coordinates of the file's frame; what the rounding loses is warned about. */
+static pcgpu_status write_rounded(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud) {
+    double largest = 0;
+    for (int64_t i = 0; i < cloud->rows; i++) {
+        float record[MAX_FIELDS];
+        memcpy(record, cloud->data + (size_t)i * (size_t)cloud->columns, (size_t)cloud->columns * sizeof(float));
+        for (int k = 0; k < 3; k++) {
+            double v = pc_output_value(cloud, i, k);
+            record[k] = (float)v;
+            double error = fabs((double)record[k] - v);
+            largest = error > largest ? error : largest; /* false for NaN */
+        }
+        pcgpu_status status = pc_write_bytes(context, stream, name, record, (size_t)cloud->columns * sizeof(float));
+        if (status != PCGPU_OK) {
+            return status;
+        }
+    }
+    if (largest > 0) {
+        pc_log(context, PCGPU_LOG_WARNING,
+               "%s: coordinates were rounded to float32 by up to %.3g m; write .ply, .pcd or "
+               ".npy to keep them",
+               name, largest);
+    }
+    return PCGPU_OK;
+}
+
+static pcgpu_status write_bin(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud) {
+    if (cloud->columns > MAX_FIELDS) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "%s: a record of .bin holds at most %d columns and the cloud has %d; "
+                       "write .ply or .npy",
+                       name, MAX_FIELDS, cloud->columns);
+    }
+    if (pc_has_offset(cloud)) {
+        return write_rounded(context, stream, name, cloud);
+    }
+    return pc_write_bytes(context, stream, name, cloud->data,
+                          (size_t)cloud->rows * (size_t)cloud->columns * sizeof(float));
+}
+
+/* The raw data of one array. */
+static pcgpu_status write_arrays(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_array *arrays,
+                                 int count) {
+    size_t size;
+    if (count != 1) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: .bin holds one array and %d are given; write .npz", name,
+                       count);
+    }
+    pcgpu_status status = pc_array_size(context, name, arrays, &size);
+    return status == PCGPU_OK ? pc_write_bytes(context, stream, name, arrays->data, size) : status;
+}
+
+const pc_format pc_format_bin = {
+    .info = {.name = "bin",
+             .extension = ".bin",
+             .reads = true,
+             .writes = true,
+             .writes_arrays = true,
+             .description = "records of float32 without a header (KITTI, nuScenes)"},
+    .read = read_bin,
+    .write = write_bin,
+    .write_arrays = write_arrays,
+};

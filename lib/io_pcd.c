@@ -1,3 +1,400 @@
-/* placeholder */
+/* .pcd of the Point Cloud Library, version 0.5 to 0.7: ascii, binary and binary_compressed read, binary written.
+ * Format: pointclouds.org, "The PCD (Point Cloud Data) file format". */
 #include "io.h"
-const pc_format pc_format_pcd = {.info = {.name = "pcd"}};
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_FIELDS = 256, MAX_COUNT = 65536 };
+
+typedef struct pcd_field {
+    pc_span name;
+    int size, type; /* of one value: bytes, pcgpu_type */
+    char kind;      /* F, I or U */
+    int64_t count;  /* values a point */
+} pcd_field;
+
+typedef enum pcd_data { PCD_ASCII, PCD_BINARY, PCD_COMPRESSED } pcd_data;
+
+typedef struct pcd_input {
+    pcgpu_context *context;
+    const char *name;
+    pc_text text;
+    pcd_field fields[MAX_FIELDS];
+    int field_count;
+    int64_t width, height, points; /* -1: not given */
+    pcd_data data;
+} pcd_input;
+
+static pcgpu_status fail_header(const pcd_input *in, pc_span what, const char *expected) {
+    pc_shown shown = pc_span_show(what);
+    return pc_fail(in->context, PCGPU_ERROR_FORMAT, "%s: line %lld: '%s' where %s is expected; correct the header",
+                   in->name, (long long)in->text.line, shown.text, expected);
+}
+
+static bool is_padding(const pcd_field *field) {
+    return pc_span_is(field->name, "_");
+}
+
+/* ---- header --------------------------------------------------------------------------------------------------- */
+
+static pcgpu_status parse_names(pcd_input *in, pc_span line) {
+    pc_span token;
+    in->field_count = 0;
+    while (pc_text_token(&line, &token)) {
+        if (in->field_count == MAX_FIELDS) {
+            return fail_header(in, token, "the end of a line of at most 256 fields");
+        }
+        in->fields[in->field_count++] = (pcd_field){.name = token, .size = 4, .kind = 'F', .count = 1};
+    }
+    return PCGPU_OK;
+}
+
+/* One value a field, after the line FIELDS: SIZE, TYPE or COUNT, told apart by the first letter. */
+static pcgpu_status parse_values(pcd_input *in, pc_span line, char key) {
+    pc_span token;
+    int64_t value = 0;
+    for (int i = 0; i < in->field_count; i++) {
+        pcd_field *f = &in->fields[i];
+        pc_text_token(&line, &token);
+        if (key == 'T') {
+            if (token.n != 1 || !strchr("FIU", *token.p)) {
+                return fail_header(in, token, "one of F, I, U for every field");
+            }
+            f->kind = *token.p;
+        } else if (!pc_span_count(token, &value) || value > (key == 'S' ? 8 : MAX_COUNT)) {
+            return fail_header(in, token,
+                               key == 'S' ? "a size of 1, 2, 4 or 8" : "a count up to 65536 for every field");
+        } else if (key == 'S') {
+            f->size = (int)value;
+        } else {
+            f->count = value;
+        }
+    }
+    if (in->field_count == 0 || pc_text_token(&line, &token)) {
+        return fail_header(in, line, "one value for every name of an earlier line FIELDS");
+    }
+    return PCGPU_OK;
+}
+
+static pcgpu_status parse_number(pcd_input *in, pc_span line, int64_t *value) {
+    pc_span token;
+    pc_text_token(&line, &token);
+    return pc_span_count(token, value) ? PCGPU_OK : fail_header(in, token, "a number, 0 or more,");
+}
+
+static pcgpu_status parse_data(pcd_input *in, pc_span line) {
+    pc_span token;
+    pc_text_token(&line, &token);
+    if (pc_span_is(token, "ascii")) {
+        in->data = PCD_ASCII;
+    } else if (pc_span_is(token, "binary")) {
+        in->data = PCD_BINARY;
+    } else if (pc_span_is(token, "binary_compressed")) {
+        in->data = PCD_COMPRESSED;
+    } else {
+        return fail_header(in, token, "ascii, binary or binary_compressed");
+    }
+    return PCGPU_OK;
+}
+
+static pcgpu_status parse_line(pcd_input *in, pc_span key, pc_span line) {
+    if (pc_span_is(key, "FIELDS") || pc_span_is(key, "COLUMNS")) {
+        return parse_names(in, line);
+    }
+    if (pc_span_is(key, "SIZE") || pc_span_is(key, "TYPE") || pc_span_is(key, "COUNT")) {
+        return parse_values(in, line, *key.p);
+    }
+    if (pc_span_is(key, "WIDTH")) {
+        return parse_number(in, line, &in->width);
+    }
+    if (pc_span_is(key, "HEIGHT")) {
+        return parse_number(in, line, &in->height);
+    }
+    if (pc_span_is(key, "POINTS")) {
+        return parse_number(in, line, &in->points);
+    }
+    if (pc_span_is(key, "VERSION") || pc_span_is(key, "VIEWPOINT") || *key.p == '#') {
+        return PCGPU_OK;
+    }
+    return fail_header(in, key, "a PCD keyword (FIELDS SIZE TYPE COUNT WIDTH HEIGHT POINTS DATA)");
+}
+
+/* Settles the types of the fields and the number of points once the whole header is known. */
+static pcgpu_status finish_header(pcd_input *in) {
+    static const char letters[] = "FIU";
+    static const int types[3][9] = {
+        {[4] = PCGPU_FLOAT32 + 1, [8] = PCGPU_FLOAT64 + 1}, /* + 1: 0 is no type */
+        {[1] = PCGPU_INT8 + 1, [2] = PCGPU_INT16 + 1, [4] = PCGPU_INT32 + 1, [8] = PC_INT64 + 1},
+        {[1] = PCGPU_UINT8 + 1, [2] = PCGPU_UINT16 + 1, [4] = PCGPU_UINT32 + 1, [8] = PC_UINT64 + 1},
+    };
+    for (int i = 0; i < in->field_count; i++) {
+        pcd_field *f = &in->fields[i];
+        f->type = types[strchr(letters, f->kind) - letters][f->size] - 1;
+        if (f->type < 0 && !is_padding(f)) {
+            pc_shown shown = pc_span_show(f->name);
+            return pc_fail(in->context, PCGPU_ERROR_FORMAT,
+                           "%s: field '%s' has TYPE %c and SIZE %d, which is no type; correct "
+                           "the header",
+                           in->name, shown.text, f->kind, f->size);
+        }
+    }
+    if (in->points < 0 && in->width >= 0) {
+        if (in->height < 0) {
+            in->height = 1;
+        }
+        if (__builtin_mul_overflow(in->width, in->height, &in->points)) {
+            in->points = -1;
+        }
+    }
+    return in->points >= 0 ? PCGPU_OK
+                           : pc_fail(in->context, PCGPU_ERROR_FORMAT,
+                                     "%s: the header does not say how many points there "
+                                     "are; add a line POINTS",
+                                     in->name);
+}
+
+static pcgpu_status read_header(pcd_input *in) {
+    pc_span line, key;
+    while (pc_text_filled_line(&in->text, &line)) {
+        pc_text_token(&line, &key);
+        bool last = pc_span_is(key, "DATA");
+        pcgpu_status status = last ? parse_data(in, line) : parse_line(in, key, line);
+        if (status != PCGPU_OK) {
+            return status;
+        }
+        if (last) {
+            return finish_header(in);
+        }
+    }
+    return pc_fail(in->context, PCGPU_ERROR_FORMAT,
+                   "%s: the header has no line DATA; it is cut short or not a .pcd, so copy "
+                   "it again or give --format",
+                   in->name);
+}
+
+/* ---- data ----------------------------------------------------------------------------------------------------- */
+
+/* Bytes of a point. Padding is part of a binary record, but neither of packed text nor of compressed data. */
+static size_t point_size(const pcd_input *in) {
+    size_t size = 0;
+    for (int i = 0; i < in->field_count; i++) {
+        const pcd_field *f = &in->fields[i];
+        size += in->data == PCD_BINARY || !is_padding(f) ? (size_t)f->size * (size_t)f->count : 0;
+    }
+    return size;
+}
+
+/* Describes the columns. Compressed data stores field after field, each with all points; the others point after point.
+ */
+static pcgpu_status build_table(const pcd_input *in, pc_table *table) {
+    size_t offset = 0;
+    size_t record = point_size(in);
+    table->rows = in->points;
+    for (int i = 0; i < in->field_count; i++) {
+        const pcd_field *f = &in->fields[i];
+        size_t bytes = (size_t)f->size * (size_t)f->count;
+        bool padding = is_padding(f);
+        for (int64_t j = 0; j < f->count && !padding; j++) {
+            char label[PCGPU_NAME_SIZE];
+            int length = f->count == 1
+                             ? snprintf(label, sizeof label, "%.*s", (int)(f->name.n < 31 ? f->name.n : 31), f->name.p)
+                             : snprintf(label, sizeof label, "%.*s_%d", (int)(f->name.n < 24 ? f->name.n : 24),
+                                        f->name.p, (int)j);
+            pcgpu_status status = pc_table_add(in->context, in->name, table, label, (size_t)length, f->type,
+                                               offset + (size_t)j * (size_t)f->size);
+            if (status != PCGPU_OK) {
+                return status;
+            }
+            table->fields[table->columns - 1].stride = in->data == PCD_COMPRESSED ? bytes : record;
+        }
+        if (in->data == PCD_COMPRESSED && !padding) {
+            offset += bytes * (size_t)in->points;
+        } else if (in->data == PCD_BINARY || !padding) {
+            offset += bytes;
+        }
+    }
+    return PCGPU_OK;
+}
+
+static pcgpu_status expand(pcd_input *in, pc_bytes *packed) {
+    size_t left = (size_t)(in->text.end - in->text.p);
+    uint32_t sizes[2] = {0, 0}; /* compressed, expanded */
+    if (left >= sizeof sizes) {
+        memcpy(sizes, in->text.p, sizeof sizes);
+        left -= sizeof sizes;
+    } else {
+        left = 0;
+    }
+    if (left < sizes[0] || (sizes[0] == 0 && in->points > 0)) {
+        return pc_fail(in->context, PCGPU_ERROR_FORMAT,
+                       "%s: file ends after %zu of %lu bytes of compressed data; it is cut "
+                       "short, so copy or export it again",
+                       in->name, left, (unsigned long)sizes[0]);
+    }
+    size_t record = point_size(in);
+    if (sizes[1] % record || sizes[1] / record != (uint64_t)in->points) {
+        return pc_fail(in->context, PCGPU_ERROR_FORMAT,
+                       "%s: %lu bytes of compressed data cannot be %lld points of %zu bytes; "
+                       "correct the header or export it again",
+                       in->name, (unsigned long)sizes[1], (long long)in->points, record);
+    }
+    /* No three bytes of LZF expand to more than 264, so a larger claim is refused before it is believed. */
+    bool good = sizes[1] / 88 <= sizes[0];
+    if (good) {
+        packed->size = sizes[1];
+        packed->data = malloc(packed->size + 1);
+        if (!packed->data) {
+            return pc_fail_memory(in->context, packed->size, in->name);
+        }
+        const unsigned char *data = (const unsigned char *)in->text.p + sizeof sizes;
+        good = pc_lzf_expand(data, sizes[0], packed->data, packed->size);
+    }
+    return good ? PCGPU_OK
+                : pc_fail(in->context, PCGPU_ERROR_FORMAT,
+                          "%s: the compressed data is damaged; copy or export it again", in->name);
+}
+
+static pcgpu_status ascii_point(pcd_input *in, pc_span line, unsigned char *out) {
+    pc_span token;
+    for (int i = 0; i < in->field_count; i++) {
+        const pcd_field *f = &in->fields[i];
+        for (int64_t j = 0; j < f->count; j++) {
+            pc_shown shown = pc_span_show(f->name);
+            if (!pc_text_token(&line, &token)) {
+                return pc_fail(in->context, PCGPU_ERROR_FORMAT,
+                               "%s: line %lld: ends before field '%s'; every point is one line "
+                               "with all fields",
+                               in->name, (long long)in->text.line, shown.text);
+            }
+            if (is_padding(f)) {
+                continue;
+            }
+            if (!pc_span_number(token, f->type, out)) {
+                pc_shown value = pc_span_show(token);
+                return pc_fail(in->context, PCGPU_ERROR_FORMAT,
+                               "%s: line %lld: '%s' is not a value that field '%s' can have; "
+                               "correct it",
+                               in->name, (long long)in->text.line, value.text, shown.text);
+            }
+            out += f->size;
+        }
+    }
+    if (pc_text_token(&line, &token)) {
+        pc_shown value = pc_span_show(token);
+        return pc_fail(in->context, PCGPU_ERROR_FORMAT,
+                       "%s: line %lld: '%s' follows the last field; correct the line or the "
+                       "header",
+                       in->name, (long long)in->text.line, value.text);
+    }
+    return PCGPU_OK;
+}
+
+/* Text into packed records. Every value takes two characters, which bounds what a header can make us allocate; the row
+ * after the last possible one is there to be refused with its line number. */
+static pcgpu_status read_ascii(pcd_input *in, int values, pc_bytes *packed) {
+    size_t record = point_size(in);
+    uint64_t possible = (uint64_t)(in->text.end - in->text.p) / (2 * (uint64_t)values) + 2;
+    uint64_t rows = (uint64_t)in->points < possible ? (uint64_t)in->points : possible;
+    packed->size = (size_t)rows * record;
+    packed->data = malloc(packed->size + 1);
+    if (!packed->data) {
+        return pc_fail_memory(in->context, packed->size, in->name);
+    }
+    for (uint64_t i = 0; i < (uint64_t)in->points; i++) {
+        pc_span line;
+        if (i == rows || !pc_text_filled_line(&in->text, &line)) {
+            return pc_fail_short(in->context, in->name, i, (uint64_t)in->points);
+        }
+        pcgpu_status status = ascii_point(in, line, packed->data + i * record);
+        if (status != PCGPU_OK) {
+            return status;
+        }
+    }
+    return PCGPU_OK;
+}
+
+static pcgpu_status read_points(pcd_input *in, pc_bytes *bytes, pcgpu_cloud *cloud) {
+    pc_bytes packed = {NULL, 0};
+    pc_table table = {.rows = 0};
+    /* The columns first: x y z among them make sure that a point has a size. */
+    pcgpu_status status = build_table(in, &table);
+    if (status != PCGPU_OK || table.columns < 3) {
+        return status != PCGPU_OK ? status : pc_table_to_cloud(in->context, in->name, &table, bytes, cloud);
+    }
+    if (in->data == PCD_BINARY) {
+        uint64_t present = (uint64_t)(in->text.end - in->text.p) / point_size(in);
+        if (present < (uint64_t)in->points) {
+            return pc_fail_short(in->context, in->name, present, (uint64_t)in->points);
+        }
+        table.start = (size_t)((const unsigned char *)in->text.p - bytes->data);
+        return pc_table_to_cloud(in->context, in->name, &table, bytes, cloud);
+    }
+    status = in->data == PCD_ASCII ? read_ascii(in, table.columns, &packed) : expand(in, &packed);
+    if (status == PCGPU_OK) {
+        status = pc_table_to_cloud(in->context, in->name, &table, &packed, cloud);
+    }
+    pc_bytes_free(&packed);
+    return status;
+}
+
+static pcgpu_status read_pcd(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_read_options *options,
+                             pcgpu_cloud *cloud) {
+    (void)options;
+    pc_bytes bytes;
+    pcgpu_status status = pc_bytes_read(context, stream, name, &bytes);
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    pcd_input in = {.context = context, .name = name, .width = -1, .height = -1, .points = -1};
+    in.text = (pc_text){.p = (const char *)bytes.data, .end = (const char *)bytes.data + bytes.size};
+    status = read_header(&in);
+    if (status == PCGPU_OK) {
+        status = read_points(&in, &bytes, cloud);
+    }
+    pc_bytes_free(&bytes);
+    return status;
+}
+
+/* ---- writing -------------------------------------------------------------------------------------------------- */
+
+static pcgpu_status write_pcd(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud) {
+    static const char letters[] = "FFIUIUIU"; /* by pcgpu_type */
+    uint8_t types[PCGPU_MAX_COLUMNS];
+    pc_output_types(cloud, types);
+    fprintf(stream, "# .PCD v0.7 - Point Cloud Data file format\nVERSION 0.7\nFIELDS");
+    for (int k = 0; k < cloud->columns; k++) {
+        char label[PCGPU_NAME_SIZE];
+        pc_output_name(cloud, k, label);
+        if (strcmp(label, "_") == 0) {
+            snprintf(label, sizeof label, "c%d", k); /* "_" would be padding, which readers skip */
+        }
+        fprintf(stream, " %s", label);
+    }
+    fprintf(stream, "\nSIZE");
+    for (int k = 0; k < cloud->columns; k++) {
+        fprintf(stream, " %zu", pc_type_size(types[k]));
+    }
+    fprintf(stream, "\nTYPE");
+    for (int k = 0; k < cloud->columns; k++) {
+        fprintf(stream, " %c", letters[types[k]]);
+    }
+    fprintf(stream, "\nCOUNT");
+    for (int k = 0; k < cloud->columns; k++) {
+        fprintf(stream, " 1");
+    }
+    fprintf(stream, "\nWIDTH %lld\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS %lld\nDATA binary\n",
+            (long long)cloud->rows, (long long)cloud->rows);
+    pcgpu_status status = pc_write_check(context, stream, name);
+    return status == PCGPU_OK ? pc_output_rows(context, stream, name, cloud, types) : status;
+}
+
+const pc_format pc_format_pcd = {
+    .info = {.name = "pcd",
+             .extension = ".pcd",
+             .reads = true,
+             .writes = true,
+             .description = "PCL point cloud: ascii, binary, binary_compressed; written as binary"},
+    .read = read_pcd,
+    .write = write_pcd,
+};

@@ -1,4 +1,296 @@
-/* placeholder */
+/* .ply, reading: ascii and binary of both byte orders; the element `vertex` becomes the cloud, its lists and all other
+ * elements are skipped. Format: Turk 1994, "The PLY polygon file format". */
 #include "io.h"
-const pc_format pc_format_ply = {.info = {.name = "ply"}};
-const pc_format pc_format_ply_ascii = {.info = {.name = "ply-ascii"}};
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct pc_ply_input {
+    pcgpu_context *context;
+    const char *name;
+    pc_ply ply;
+    pc_text text; /* p is where the next element begins */
+} pc_ply_input;
+
+/* The first element called vertex, or NULL. */
+static const pc_ply_element *find_vertex(const pc_ply *ply) {
+    for (size_t i = 0; i < ply->element_count; i++) {
+        if (pc_span_is(ply->elements[i].name, "vertex")) {
+            return &ply->elements[i];
+        }
+    }
+    return NULL;
+}
+
+static size_t remaining(const pc_ply_input *in) {
+    return (size_t)(in->text.end - in->text.p);
+}
+
+/* Bytes of the scalars of a row, and whether it has lists, whose length counts are then added to `least`. */
+static bool row_size(const pc_ply *ply, const pc_ply_element *element, size_t *scalars, size_t *least) {
+    bool lists = false;
+    *scalars = *least = 0;
+    for (size_t i = 0; i < element->properties; i++) {
+        const pc_ply_property *p = &ply->properties[element->first + i];
+        if (p->list) {
+            lists = true;
+            *least += pc_type_size(p->count_type);
+        } else {
+            *scalars += pc_type_size(p->type);
+        }
+    }
+    *least += *scalars;
+    return lists;
+}
+
+/* The length of a list; a negative one becomes huge and is then longer than the file. */
+static uint64_t list_length(const char *p, const pc_ply_property *property, bool swap) {
+    size_t size = pc_type_size(property->count_type);
+    unsigned char bytes[8] = {0};
+    for (size_t i = 0; i < size; i++) {
+        bytes[swap ? size - 1 - i : i] = (unsigned char)p[i];
+    }
+    uint64_t length;
+    memcpy(&length, bytes, sizeof length);
+    return length;
+}
+
+/* Steps over one binary row, copying its scalars to `out` unless that is NULL. False at the end of the file. */
+static bool binary_row(pc_ply_input *in, const pc_ply_element *element, unsigned char *out) {
+    const char *p = in->text.p;
+    for (size_t i = 0; i < element->properties; i++) {
+        const pc_ply_property *property = &in->ply.properties[element->first + i];
+        size_t left = (size_t)(in->text.end - p);
+        size_t size = pc_type_size(property->type);
+        if (property->list) {
+            size_t prefix = pc_type_size(property->count_type);
+            if (left < prefix) {
+                return false;
+            }
+            uint64_t length = list_length(p, property, in->ply.swap);
+            if (length > (left - prefix) / size) {
+                return false;
+            }
+            p += prefix + (size_t)length * size;
+            continue;
+        }
+        if (left < size) {
+            return false;
+        }
+        if (out) {
+            memcpy(out, p, size);
+            out += size;
+        }
+        p += size;
+    }
+    in->text.p = p;
+    return true;
+}
+
+/* Reads one ASCII row into native scalars. Every row is a line. */
+static pcgpu_status ascii_row(pc_ply_input *in, const pc_ply_element *element, pc_span line, unsigned char *out) {
+    pc_span token;
+    for (size_t i = 0; i < element->properties; i++) {
+        const pc_ply_property *property = &in->ply.properties[element->first + i];
+        pc_shown shown = pc_span_show(property->name);
+        unsigned char count[8] = {0};
+        if (!pc_text_token(&line, &token)) {
+            return pc_fail(in->context, PCGPU_ERROR_FORMAT,
+                           "%s: line %lld: ends before property '%s'; every vertex is one "
+                           "line of %zu values",
+                           in->name, (long long)in->text.line, shown.text, element->properties);
+        }
+        if (!pc_span_number(token, property->list ? PCGPU_UINT32 : property->type, property->list ? count : out)) {
+            pc_shown value = pc_span_show(token);
+            return pc_fail(in->context, PCGPU_ERROR_FORMAT,
+                           "%s: line %lld: '%s' is not a value that property '%s' can have; "
+                           "correct it",
+                           in->name, (long long)in->text.line, value.text, shown.text);
+        }
+        if (!property->list) {
+            out += pc_type_size(property->type);
+            continue;
+        }
+        uint32_t length;
+        memcpy(&length, count, sizeof length);
+        for (; length > 0 && pc_text_token(&line, &token); length--) {
+        }
+        if (length > 0) {
+            return pc_fail(in->context, PCGPU_ERROR_FORMAT,
+                           "%s: line %lld: list '%s' is shorter than its length says; "
+                           "correct it",
+                           in->name, (long long)in->text.line, shown.text);
+        }
+    }
+    if (pc_text_token(&line, &token)) {
+        pc_shown value = pc_span_show(token);
+        return pc_fail(in->context, PCGPU_ERROR_FORMAT,
+                       "%s: line %lld: '%s' follows the last of %zu properties; correct the "
+                       "line or the header",
+                       in->name, (long long)in->text.line, value.text, element->properties);
+    }
+    return PCGPU_OK;
+}
+
+static pcgpu_status skip_element(pc_ply_input *in, const pc_ply_element *element) {
+    size_t scalars, least;
+    bool lists = row_size(&in->ply, element, &scalars, &least);
+    bool good = true;
+    if (element->properties == 0) {
+        return PCGPU_OK;
+    }
+    if (in->ply.ascii) {
+        pc_span line;
+        for (int64_t i = 0; i < element->count && good; i++) {
+            good = pc_text_filled_line(&in->text, &line);
+        }
+    } else if (lists) {
+        for (int64_t i = 0; i < element->count && good; i++) {
+            good = binary_row(in, element, NULL);
+        }
+    } else {
+        good = (uint64_t)element->count <= remaining(in) / scalars;
+        in->text.p += good ? (size_t)element->count * scalars : 0;
+    }
+    if (!good) {
+        pc_shown shown = pc_span_show(element->name);
+        return pc_fail(in->context, PCGPU_ERROR_FORMAT,
+                       "%s: file ends within element '%s'; it is cut short, so copy or export "
+                       "it again",
+                       in->name, shown.text);
+    }
+    return PCGPU_OK;
+}
+
+/* Rows of text, or rows with lists: their scalars are packed into memory of their own. A row takes at least `least`
+ * bytes of a binary file and two characters a value of a text, which bounds what is allocated by the size of the file;
+ * the row after the last possible one is there to be refused with its line number. */
+static pcgpu_status pack_vertices(pc_ply_input *in, const pc_ply_element *vertex, size_t scalars, size_t least,
+                                  pc_bytes *packed) {
+    uint64_t count = (uint64_t)vertex->count;
+    uint64_t possible = remaining(in) / (in->ply.ascii ? 2 * vertex->properties : least) + 2;
+    uint64_t rows = count < possible ? count : possible;
+    packed->size = (size_t)rows * scalars;
+    packed->data = malloc(packed->size + 1);
+    if (!packed->data) {
+        return pc_fail_memory(in->context, packed->size, in->name);
+    }
+    for (uint64_t i = 0; i < rows; i++) {
+        unsigned char *out = packed->data + i * scalars;
+        pcgpu_status status = PCGPU_OK;
+        pc_span line;
+        if (in->ply.ascii ? !pc_text_filled_line(&in->text, &line) : !binary_row(in, vertex, out)) {
+            return pc_fail_short(in->context, in->name, i, count);
+        }
+        if (in->ply.ascii) {
+            status = ascii_row(in, vertex, line, out);
+        }
+        if (status != PCGPU_OK) {
+            return status;
+        }
+    }
+    return rows < count ? pc_fail_short(in->context, in->name, rows, count) : PCGPU_OK;
+}
+
+static pcgpu_status vertex_table(pc_ply_input *in, const pc_ply_element *vertex, pc_table *table, size_t stride) {
+    size_t offset = 0;
+    table->rows = vertex->count;
+    for (size_t i = 0; i < vertex->properties; i++) {
+        const pc_ply_property *p = &in->ply.properties[vertex->first + i];
+        if (p->list) {
+            continue;
+        }
+        pcgpu_status status = pc_table_add(in->context, in->name, table, p->name.p, p->name.n, p->type, offset);
+        if (status != PCGPU_OK) {
+            return status;
+        }
+        table->fields[table->columns - 1].stride = stride;
+        offset += pc_type_size(p->type);
+    }
+    return PCGPU_OK;
+}
+
+static pcgpu_status read_vertices(pc_ply_input *in, const pc_ply_element *vertex, pc_bytes *bytes, pcgpu_cloud *cloud) {
+    size_t scalars, least;
+    bool lists = row_size(&in->ply, vertex, &scalars, &least);
+    pc_table table = {.swap = in->ply.swap};
+    pcgpu_status status = vertex_table(in, vertex, &table, scalars);
+    if (status != PCGPU_OK || table.columns < 3) {
+        return status != PCGPU_OK ? status : pc_table_to_cloud(in->context, in->name, &table, bytes, cloud);
+    }
+    if (!in->ply.ascii && !lists) {
+        uint64_t present = remaining(in) / scalars;
+        if ((uint64_t)vertex->count > present) {
+            return pc_fail_short(in->context, in->name, present, (uint64_t)vertex->count);
+        }
+        table.start = (size_t)((const unsigned char *)in->text.p - bytes->data);
+        return pc_table_to_cloud(in->context, in->name, &table, bytes, cloud);
+    }
+    pc_bytes packed = {NULL, 0};
+    status = pack_vertices(in, vertex, scalars, least, &packed);
+    if (status == PCGPU_OK) {
+        status = pc_table_to_cloud(in->context, in->name, &table, &packed, cloud);
+    }
+    pc_bytes_free(&packed);
+    return status;
+}
+
+static pcgpu_status fail_no_vertex(pc_ply_input *in) {
+    char list[256] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < in->ply.element_count && used < sizeof list - sizeof(pc_shown) - 2; i++) {
+        pc_shown shown = pc_span_show(in->ply.elements[i].name);
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? " " : "", shown.text);
+    }
+    return pc_fail(in->context, PCGPU_ERROR_FORMAT, "%s: has no element 'vertex', only: %s; export it with points",
+                   in->name, used ? list : "nothing");
+}
+
+static pcgpu_status read_ply(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_read_options *options,
+                             pcgpu_cloud *cloud) {
+    (void)options;
+    pc_bytes bytes;
+    pcgpu_status status = pc_bytes_read(context, stream, name, &bytes);
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    const char *text = (const char *)bytes.data;
+    pc_ply_input in = {.context = context, .name = name, .text = {.p = text, .end = text + bytes.size}};
+    status = pc_ply_header(context, name, &in.text, &in.ply);
+    if (status != PCGPU_OK) {
+        goto done;
+    }
+    const pc_ply_element *vertex = find_vertex(&in.ply);
+    if (!vertex) {
+        status = fail_no_vertex(&in);
+        goto done;
+    }
+    for (const pc_ply_element *e = in.ply.elements; e < vertex && status == PCGPU_OK; e++) {
+        status = skip_element(&in, e);
+    }
+    if (status == PCGPU_OK) {
+        status = read_vertices(&in, vertex, &bytes, cloud);
+    }
+done:
+    pc_ply_free(&in.ply);
+    pc_bytes_free(&bytes);
+    return status;
+}
+
+const pc_format pc_format_ply = {
+    .info = {.name = "ply",
+             .extension = ".ply",
+             .reads = true,
+             .writes = true,
+             .description = "PLY, read in every variant, written as binary little endian"},
+    .read = read_ply,
+    .write = pc_ply_write,
+};
+
+const pc_format pc_format_ply_ascii = {
+    .info = {.name = "ply-ascii",
+             .extension = ".ply",
+             .writes = true,
+             .description = "PLY as text whose numbers read back exactly"},
+    .write = pc_ply_write_ascii,
+};

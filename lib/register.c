@@ -1,3 +1,291 @@
-/* placeholder */
-#include "backend.h"
-void pcgpu_register_params_init(pcgpu_register_params *p){(void)p;}
+/* Registration: checks, usable points, the way from coarse to fine, and the verdict. */
+#include "icp_grid.h"
+#include "register.h"
+#include "solve.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void pcgpu_register_params_init(pcgpu_register_params *params) {
+    *params = (pcgpu_register_params){
+        .method = PCGPU_REGISTER_PLANE,
+        .init = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1},
+        .voxel = 0.25,
+        .levels = 3,
+        .max_distance = 2.0,
+        .max_iterations = 50,
+        .translation_epsilon = 1e-4,
+        .rotation_epsilon = 1e-5,
+        .min_fitness = 0.3,
+        .drop_origin = true,
+    };
+}
+
+/* ---- parameters ------------------------------------------------------------------------------------------------ */
+
+static bool is_rigid(const double T[16]) {
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++) {
+            double dot = T[i] * T[j] + T[4 + i] * T[4 + j] + T[8 + i] * T[8 + j];
+            if (!(fabs(dot - (i == j)) < 1e-3)) {
+                return false;
+            }
+        }
+        if (!(fabs(T[4 * i + 3]) < 1e12)) {
+            return false;
+        }
+    }
+    double det =
+        T[0] * (T[5] * T[10] - T[6] * T[9]) - T[1] * (T[4] * T[10] - T[6] * T[8]) + T[2] * (T[4] * T[9] - T[5] * T[8]);
+    return det > 0.0 && T[12] == 0.0 && T[13] == 0.0 && T[14] == 0.0 && T[15] == 1.0;
+}
+
+static bool in_range(double value, double low, double high) {
+    return value >= low && value <= high;
+}
+
+static pcgpu_status check(pcgpu_context *context, const pcgpu_register_params *p) {
+    if (p->method != PCGPU_REGISTER_PLANE && p->method != PCGPU_REGISTER_POINT) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "method %d is not known; give plane or point", (int)p->method);
+    }
+    if (p->voxel != 0.0 && !in_range(p->voxel, 1e-6, 1e6)) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a voxel of %g m; give 0 (none) or 1e-6 to 1e6", p->voxel);
+    }
+    if (p->levels < 1 || p->levels > 8) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%d levels; give 1 to 8", p->levels);
+    }
+    if (!in_range(p->max_distance, 1e-6, 1e6)) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a largest distance of %g m; give 1e-6 to 1e6", p->max_distance);
+    }
+    if (p->max_iterations < 1 || p->max_iterations > 100000) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%d iterations; give 1 to 100000", p->max_iterations);
+    }
+    if (!in_range(p->translation_epsilon, 0.0, 1e6) || !in_range(p->rotation_epsilon, 0.0, 10.0)) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "steps of %g m and %g rad to stop at; give numbers from 0 up",
+                       p->translation_epsilon, p->rotation_epsilon);
+    }
+    if (!in_range(p->min_fitness, 0.0, 1.0)) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a least fitness of %g; give 0 to 1", p->min_fitness);
+    }
+    if (!is_rigid(p->init)) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "the initial transform is not a rotation and a translation with a last row of 0 0 0 1");
+    }
+    return PCGPU_OK;
+}
+
+/* ---- points ---------------------------------------------------------------------------------------------------- */
+
+/* The usable points of a cloud, by rows. */
+static pcgpu_status select_points(pc_register_work *w, const pcgpu_cloud *cloud, pc_rows *out) {
+    pc_points points;
+    pcgpu_status status = pc_points_select(w->context, cloud, w->params->drop_origin, &points, &w->result->run);
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    size_t n = (size_t)points.n;
+    out->n = points.n;
+    out->xyz = malloc((n ? n : 1) * 3 * sizeof *out->xyz);
+    if (!out->xyz) {
+        status = pc_fail_memory(w->context, n * 12, "the points");
+    }
+    for (size_t i = 0; i < n && status == PCGPU_OK; i++) {
+        out->xyz[3 * i] = points.x[i];
+        out->xyz[3 * i + 1] = points.y[i];
+        out->xyz[3 * i + 2] = points.z[i];
+    }
+    pc_points_free(&points);
+    return status;
+}
+
+/* Centroid of the target, and the rms distance of its points from it. */
+static void measure_target(pc_register_work *w) {
+    const pc_rows *t = &w->target;
+    double spread = 0.0;
+    for (int64_t i = 0; i < 3 * t->n; i++) {
+        w->center[i % 3] += (double)t->xyz[i];
+    }
+    for (int k = 0; k < 3; k++) {
+        w->center[k] /= (double)t->n;
+    }
+    for (int64_t i = 0; i < 3 * t->n; i++) {
+        double d = (double)t->xyz[i] - w->center[i % 3];
+        spread += d * d;
+    }
+    w->lever = sqrt(spread / (double)t->n);
+    w->lever = w->lever > 0.0 ? w->lever : 1.0;
+}
+
+/* Seconds on one CPU thread and on a started device, for AUTO. */
+static void estimate(const pcgpu_register_params *p, double points, double *cpu, double *cuda) {
+    (void)p;
+    *cpu = 1e-6 * points;
+    *cuda = 0.01 + 3e-7 * points;
+}
+
+/* ---- the verdict ------------------------------------------------------------------------------------------------- */
+
+/* T of the result from the pose: target - offset = R (source - offset) + t. */
+static void export_pose(pc_register_work *w) {
+    double R[9], *T = w->result->T_target_source;
+    pc_quaternion_matrix(w->pose.q, R);
+    for (int k = 0; k < 3; k++) {
+        const double *s = w->offset_source;
+        double turned = (R[3 * k] * s[0] + R[3 * k + 1] * s[1]) + R[3 * k + 2] * s[2];
+        memcpy(T + 4 * k, R + 3 * k, 3 * sizeof *T);
+        T[4 * k + 3] = w->pose.t[k] + (w->offset_target[k] - turned);
+    }
+    T[12] = T[13] = T[14] = 0.0;
+    T[15] = 1.0;
+}
+
+static void import_pose(pc_register_work *w) {
+    const double *T = w->params->init;
+    double R[9];
+    for (int i = 0; i < 9; i++) {
+        R[i] = T[4 * (i / 3) + i % 3];
+    }
+    pc_matrix_quaternion(R, w->pose.q);
+    pc_quaternion_matrix(w->pose.q, R);
+    for (int k = 0; k < 3; k++) {
+        const double *s = w->offset_source;
+        double turned = (R[3 * k] * s[0] + R[3 * k + 1] * s[1]) + R[3 * k + 2] * s[2];
+        w->pose.t[k] = T[4 * k + 3] - (w->offset_target[k] - turned);
+    }
+}
+
+/* Fills what the last pose is worth, measured once more at that pose with all weights 1. */
+static pcgpu_status evaluate(pc_register_work *w) {
+    pcgpu_registration *r = w->result;
+    bool plane = w->params->method == PCGPU_REGISTER_PLANE;
+    double sums[PC_ICP_SUMS];
+    pc_icp_rows kind = plane ? PC_ICP_ROWS_PLANE : w->normals ? PC_ICP_ROWS_MIXED : PC_ICP_ROWS_POINT;
+    pcgpu_status status = pc_register_step(w, kind, false, sums);
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    r->inliers = (int64_t)sums[PC_ICP_MATCHES];
+    r->fitness = sums[PC_ICP_MATCHES] / (double)r->source_points;
+    if (r->inliers > 0) {
+        r->inlier_rmse = sqrt(sums[PC_ICP_D2] / sums[PC_ICP_MATCHES]);
+    }
+    if (sums[PC_ICP_EQUATIONS] > 0.0) {
+        pc_conditioning c;
+        pc_conditioning_of(sums, w->lever, &c);
+        pc_information(sums, r->information);
+        memcpy(r->eigenvalues, c.values, sizeof r->eigenvalues);
+        r->plane_rmse = plane ? sqrt(sums[PC_ICP_R2] / sums[PC_ICP_EQUATIONS]) : 0.0;
+        r->degenerate = c.unconstrained > 0;
+        if (r->degenerate) {
+            pc_describe_unconstrained(&c, r->unconstrained, sizeof r->unconstrained);
+        }
+    }
+    return PCGPU_OK;
+}
+
+static void judge(pc_register_work *w) {
+    pcgpu_registration *r = w->result;
+    const pcgpu_register_params *p = w->params;
+    char *why = r->reason;
+    size_t size = sizeof r->reason;
+    if (w->stopped) {
+        return;
+    }
+    if (r->fitness < p->min_fitness) {
+        snprintf(why, size, "%s: %.1f %% of the source points have a target point within %g m; %.1f %% are wanted",
+                 r->fitness < 0.1 ? "no overlap" : "too little overlap", 100.0 * r->fitness, w->gate,
+                 100.0 * p->min_fitness);
+    } else if (r->degenerate) {
+        snprintf(why, size, "the scene leaves a direction open: %s", r->unconstrained);
+    } else if (!w->converged) {
+        snprintf(why, size, "%d iterations were not enough at the finest level; allow more or start closer",
+                 p->max_iterations);
+    } else {
+        r->converged = true;
+        snprintf(why, size, "converged after %d iterations", r->iterations);
+    }
+}
+
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
+
+static pcgpu_status run_levels(pc_register_work *w) {
+    for (int l = 0; l < w->params->levels && !w->stopped; l++) {
+        pcgpu_status status = pc_register_level(w, l);
+        if (status != PCGPU_OK) {
+            return status;
+        }
+    }
+    w->result->source_points = w->level_source.n;
+    w->result->target_points = w->level_target.n;
+    double begin = pc_now();
+    pcgpu_status status = evaluate(w);
+    pc_register_stage_end(w, PC_STAGE_ITERATE, begin);
+    return status;
+}
+
+static pcgpu_status run(pc_register_work *w, const pcgpu_cloud *source, const pcgpu_cloud *target) {
+    pcgpu_registration *r = w->result;
+    double begin = pc_now();
+    pcgpu_status status = select_points(w, source, &w->source);
+    if (status == PCGPU_OK) {
+        status = select_points(w, target, &w->target);
+    }
+    pc_register_stage_end(w, PC_STAGE_SELECT, begin);
+    if (status == PCGPU_OK) {
+        double points = (double)(w->source.n + w->target.n), cpu, cuda;
+        estimate(w->params, points, &cpu, &cuda);
+        status = pc_choose_backend(w->context, cpu, cuda, &r->run, &w->backend);
+    }
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    import_pose(w);
+    if (w->source.n < PC_REGISTER_MIN_POINTS || w->target.n < PC_REGISTER_MIN_POINTS) {
+        bool which = w->source.n < PC_REGISTER_MIN_POINTS;
+        r->source_points = w->source.n;
+        r->target_points = w->target.n;
+        memcpy(r->T_target_source, w->params->init, sizeof r->T_target_source);
+        snprintf(r->reason, sizeof r->reason, "the %s has %lld usable points; at least %d are needed",
+                 which ? "source" : "target", (long long)(which ? w->source.n : w->target.n), PC_REGISTER_MIN_POINTS);
+        return PCGPU_OK;
+    }
+    measure_target(w);
+    status = run_levels(w);
+    if (status == PCGPU_OK) {
+        export_pose(w);
+        judge(w);
+    }
+    return status;
+}
+
+pcgpu_status pcgpu_register(pcgpu_context *context, const pcgpu_cloud *source, const pcgpu_cloud *target,
+                            const pcgpu_register_params *params, pcgpu_registration *result) {
+    static const char *const names[PC_REGISTER_STAGES] = {"select", "downsample", "index", "normals", "iterate"};
+    memset(result, 0, sizeof *result);
+    pc_clear_error(context);
+    pcgpu_status status = check(context, params);
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    pc_register_work w = {.context = context, .params = params, .result = result};
+    memcpy(w.offset_source, source->offset, sizeof w.offset_source);
+    memcpy(w.offset_target, target->offset, sizeof w.offset_target);
+    status = run(&w, source, target);
+    for (int i = 0; i < PC_REGISTER_STAGES && status == PCGPU_OK; i++) {
+        pc_stage(&result->run, names[i], pc_now() - w.seconds[i]);
+    }
+    if (w.backend) {
+        w.backend->icp_end(context);
+    }
+    free(w.source.xyz);
+    free(w.target.xyz);
+    free(w.level_source.xyz);
+    free(w.level_target.xyz);
+    free(w.split);
+    pc_icp_grid_free(&w.grid);
+    if (status != PCGPU_OK) {
+        memset(result, 0, sizeof *result);
+    }
+    return status;
+}

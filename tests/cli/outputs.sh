@@ -80,10 +80,11 @@ rm -r d
 # Two inputs with one name would write one file.
 mkdir d e
 cp a.bin e/a.bin
-expect 1 pcgpu sample -m 10 a.bin e/a.bin -o d/
-stderr_has '^pcgpu: d/a\.bin: '
-expect 1 pcgpu sample -m 10 a.bin e/a.bin -f -o d/ # -f is not meant for this run's own files
-rm -r e d/a.bin
+expect 2 pcgpu sample -m 10 a.bin e/a.bin -o d/
+stderr_has 'e/a\.bin'
+expect 2 pcgpu sample -m 10 a.bin e/a.bin -f -o d/ # -f is not meant for this run's own files
+[ -z "$(ls -A d)" ] || die "d holds $(ls -A d)"
+rm -r e
 # nuScenes' double extension: the stem goes without it.
 cp a.bin scan.pcd.bin
 expect 0 pcgpu sample -m 10 scan.pcd.bin -o d/ --output-format ply

@@ -10,17 +10,17 @@ cloud 300 > a.bin
 on() { STREAMS=$1; shift; python3 "$TERMINAL" "$STREAMS" "$@"; }
 
 # A terminal as stdout: nothing binary without -f, text always.
-expect 1 on 12 "$PCGPU" sample -m 10 a.bin
+expect 2 on 12 "$PCGPU" sample -m 10 a.bin
 stderr_has 'terminal'
 stderr_has '(-o|--output|-f|--force)'
 [ "$(wc -c < "$ERR")" -lt 400 ] || die 'data went to the terminal'
 for FORMAT in ply npy pcd; do
-    expect 1 on 12 "$PCGPU" sample -m 10 a.bin --output-format "$FORMAT"
+    expect 2 on 12 "$PCGPU" sample -m 10 a.bin --output-format "$FORMAT"
     stderr_has 'terminal'
 done
-expect 1 on 12 "$PCGPU" sample -m 10 a.bin -o -
+expect 2 on 12 "$PCGPU" sample -m 10 a.bin -o -
 stderr_has 'terminal'
-expect 1 on 12 "$PCGPU" voxelize --range auto --size 1 a.bin
+expect 2 on 12 "$PCGPU" voxelize --range auto --size 1 a.bin
 stderr_has 'terminal'
 expect 0 on 12 "$PCGPU" sample -m 10 a.bin --force
 [ "$(wc -c < "$ERR")" -ge 160 ] || die '-f did not write to the terminal'

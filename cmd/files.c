@@ -1,0 +1,373 @@
+/* Inputs and outputs. */
+#define _XOPEN_SOURCE 700 /* realpath */
+#include "files.h"
+#include "report.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- unfinished outputs, which a signal handler removes ---- */
+
+enum { PENDING_MAX = 16 };
+static const output *volatile pending[PENDING_MAX];
+
+static void end_by_signal(int number) {
+    for (int i = 0; i < PENDING_MAX; i++) {
+        const output *o = pending[i];
+        if (o && o->temporary) {
+            unlink(o->temporary);
+        }
+    }
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+void files_catch_signals(void) {
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        struct sigaction action = {.sa_handler = end_by_signal}, before;
+        sigemptyset(&action.sa_mask);
+        sigaction(numbers[i], NULL, &before);
+        /* nohup and background jobs of a shell ignore signals on purpose. A broken pipe is quiet in any case. */
+        if (before.sa_handler != SIG_IGN || numbers[i] == SIGPIPE) {
+            sigaction(numbers[i], &action, NULL);
+        }
+    }
+}
+
+static void hold_signals(sigset_t *before) {
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, before);
+}
+
+static void release_signals(const sigset_t *before) {
+    sigprocmask(SIG_SETMASK, before, NULL);
+}
+
+static bool pending_add(const output *o) {
+    for (int i = 0; i < PENDING_MAX; i++) {
+        if (!pending[i]) {
+            pending[i] = o;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void pending_remove(const output *o) {
+    for (int i = 0; i < PENDING_MAX; i++) {
+        if (pending[i] == o) {
+            pending[i] = NULL;
+        }
+    }
+}
+
+/* ---- files of this run, by identity ---- */
+
+typedef struct identity {
+    dev_t device;
+    ino_t inode;
+} identity;
+
+typedef struct identity_list {
+    identity *items;
+    size_t count;
+} identity_list;
+
+static identity_list inputs, written;
+
+static bool list_has(const identity_list *list, const struct stat *st) {
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->items[i].device == st->st_dev && list->items[i].inode == st->st_ino) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void list_add(identity_list *list, const struct stat *st) {
+    if (!S_ISREG(st->st_mode) || list_has(list, st)) {
+        return;
+    }
+    identity *items = realloc(list->items, (list->count + 1) * sizeof *items);
+    if (!items) {
+        report_error(NULL, "out of memory");
+        exit(1);
+    }
+    list->items = items;
+    items[list->count++] = (identity){st->st_dev, st->st_ino};
+}
+
+/* ---- inputs ---- */
+
+static bool is_dash(const char *path) {
+    return strcmp(path, "-") == 0;
+}
+
+const char *input_name(const char *path) {
+    return is_dash(path) ? "standard input" : path;
+}
+
+void input_protect(const char *path) {
+    struct stat st;
+    if ((is_dash(path) ? fstat(STDIN_FILENO, &st) : stat(path, &st)) == 0) {
+        list_add(&inputs, &st);
+    }
+}
+
+FILE *input_open(const char *path) {
+    struct stat st;
+    if (is_dash(path)) {
+        return stdin;
+    }
+    FILE *stream = fopen(path, "rb");
+    if (!stream) {
+        report_error(path, "%s; give a file that can be read", strerror(errno));
+    } else if (fstat(fileno(stream), &st) == 0 && S_ISDIR(st.st_mode)) {
+        report_error(path, "is a folder; give the files in it, such as %s/*.bin", path);
+        fclose(stream);
+        stream = NULL;
+    }
+    return stream;
+}
+
+void input_close(FILE *stream) {
+    if (stream && stream != stdin) {
+        fclose(stream);
+    }
+}
+
+/* ---- outputs ---- */
+
+bool path_is_folder(const char *path) {
+    struct stat st;
+    size_t length = strlen(path);
+    return (length > 0 && path[length - 1] == '/') || (stat(path, &st) == 0 && S_ISDIR(st.st_mode));
+}
+
+bool path_is_stream(const char *path) {
+    struct stat st;
+    return is_dash(path) || (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
+}
+
+char *path_in_folder(const char *folder, const char *input, const char *extension) {
+    static const char double_extension[] = ".pcd.bin"; /* nuScenes */
+    const char *slash = strrchr(input, '/');
+    const char *base = is_dash(input) ? "stdin" : slash ? slash + 1 : input;
+    size_t stem = strlen(base), two = strlen(double_extension), size;
+    const char *dot = strrchr(base, '.');
+    if (stem > two && strcmp(base + stem - two, double_extension) == 0) {
+        stem -= two;
+    } else if (dot && dot > base) {
+        stem = (size_t)(dot - base);
+    }
+    size = strlen(folder) + stem + strlen(extension) + 2;
+    char *path = malloc(size);
+    if (path) {
+        bool slashed = folder[0] && folder[strlen(folder) - 1] == '/';
+        snprintf(path, size, "%s%s%.*s%s", folder, slashed ? "" : "/", (int)stem, base, extension);
+    }
+    return path;
+}
+
+static bool terminal_refused(const char *path, int fd, bool force, bool text) {
+    if (force || text || !isatty(fd)) {
+        return false;
+    }
+    report_error(is_dash(path) ? "standard output" : path,
+                 "binary data would go to the terminal; give -o FILE, or -f to write it anyway");
+    return true;
+}
+
+/* Rules for what exists already. *direct: not a regular file, to be written in place. */
+static bool check_existing(const char *path, bool force, const struct stat *st, bool *direct) {
+    *direct = !S_ISREG(st->st_mode);
+    if (S_ISDIR(st->st_mode)) {
+        report_error(path, "is a folder; give a file name");
+    } else if (list_has(&inputs, st)) {
+        report_error(path, "is an input of this run; give another name for the output");
+    } else if (list_has(&written, st)) {
+        report_error(path, "was already written in this run; give each output its own name");
+    } else if (!*direct && !force) {
+        report_error(path, "exists already; give -f to replace it");
+    } else {
+        return true;
+    }
+    return false;
+}
+
+bool output_check(const char *path, bool force, bool text) {
+    struct stat st;
+    bool direct;
+    if (is_dash(path)) {
+        return !terminal_refused(path, STDOUT_FILENO, force, text);
+    }
+    if (stat(path, &st) == 0) {
+        return check_existing(path, force, &st, &direct);
+    }
+    if (errno != ENOENT) {
+        report_error(path, "%s", strerror(errno));
+        return false;
+    }
+    char *folder = strdup(path);
+    char *slash = folder ? strrchr(folder, '/') : NULL;
+    if (slash && slash != folder) {
+        *slash = '\0';
+    }
+    bool good = folder && access(slash ? folder : ".", W_OK | X_OK) == 0;
+    if (!good) {
+        report_error(path, "%s; give an output in a folder that can be written", strerror(errno));
+    }
+    free(folder);
+    return good;
+}
+
+static bool open_directly(output *o, bool force, bool text) {
+    o->stream = fopen(o->path, "wb");
+    if (!o->stream) {
+        report_error(o->path, "%s; give another output", strerror(errno));
+        return false;
+    }
+    return !terminal_refused(o->path, fileno(o->stream), force, text);
+}
+
+/* The permissions of a new file, or of the one it replaces. */
+static void set_mode(int fd, const struct stat *replaced) {
+    mode_t mask = umask(0);
+    umask(mask);
+    /* A file system without permissions may refuse; the data is there all the same. */
+    if (fchmod(fd, replaced ? replaced->st_mode & 07777 : 0666 & ~mask) != 0) {
+        errno = 0;
+    }
+}
+
+/* Creates final's temporary neighbour ".NAME.pcgpu-XXXXXX". */
+static bool open_temporary(output *o, const struct stat *replaced) {
+    const char *slash = strrchr(o->final, '/');
+    int folder = slash ? (int)(slash - o->final) + 1 : 0;
+    size_t size = strlen(o->final) + 24;
+    sigset_t before;
+    o->temporary = malloc(size);
+    if (!o->temporary) {
+        report_error(o->path, "out of memory");
+        return false;
+    }
+    snprintf(o->temporary, size, "%.*s.%.200s.pcgpu-XXXXXX", folder, o->final, o->final + folder);
+    hold_signals(&before);
+    int fd = mkstemp(o->temporary);
+    int error = errno;
+    if (fd < 0) {
+        free(o->temporary);
+        o->temporary = NULL;
+    }
+    bool noted = fd >= 0 && pending_add(o);
+    release_signals(&before);
+    if (fd < 0) {
+        report_error(o->path, "%s; give an output in a folder that can be written", strerror(error));
+        return false;
+    }
+    set_mode(fd, replaced);
+    o->stream = noted ? fdopen(fd, "wb") : NULL;
+    if (!o->stream) {
+        report_error(o->path, "too many open files");
+        close(fd);
+    }
+    return o->stream != NULL;
+}
+
+/* Another output of this run that will get the same name. */
+static bool is_pending(const char *final) {
+    for (int i = 0; i < PENDING_MAX; i++) {
+        if (pending[i] && strcmp(pending[i]->final, final) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool output_open(output *o, const char *path, bool force, bool text) {
+    struct stat st;
+    bool direct = false, exists = false, good = false;
+    *o = (output){.path = strdup(path)};
+    if (!o->path) {
+        report_error(path, "out of memory");
+    } else if (is_dash(path)) {
+        o->stream = stdout;
+        good = !terminal_refused(path, STDOUT_FILENO, force, text);
+    } else {
+        exists = stat(path, &st) == 0;
+        good = !exists || check_existing(path, force, &st, &direct);
+        o->final = good && !direct ? (exists ? realpath(path, NULL) : strdup(path)) : NULL;
+        if (good && direct) {
+            good = open_directly(o, force, text);
+        } else if (good && (!o->final || is_pending(o->final))) {
+            report_error(path, o->final ? "is given for two outputs; give each its own name" : "out of memory");
+            good = false;
+        } else if (good) {
+            good = open_temporary(o, exists ? &st : NULL);
+        }
+    }
+    if (!good) {
+        output_discard(o);
+    }
+    return good;
+}
+
+static void output_forget(output *o) {
+    sigset_t before;
+    hold_signals(&before);
+    pending_remove(o);
+    release_signals(&before);
+    free(o->path);
+    free(o->final);
+    free(o->temporary);
+    *o = (output){0};
+}
+
+void output_discard(output *o) {
+    if (o->stream && o->stream != stdout) {
+        fclose(o->stream);
+    }
+    if (o->temporary) {
+        unlink(o->temporary);
+    }
+    output_forget(o);
+}
+
+bool output_commit(output *o) {
+    struct stat st;
+    errno = 0;
+    bool good = fflush(o->stream) == 0 && !ferror(o->stream);
+    int error = errno;
+    if (o->temporary && good && fstat(fileno(o->stream), &st) == 0) {
+        list_add(&written, &st);
+    }
+    if (o->stream != stdout && fclose(o->stream) != 0 && good) {
+        good = false;
+        error = errno;
+    }
+    o->stream = NULL;
+    if (good && o->temporary) {
+        sigset_t before;
+        hold_signals(&before);
+        good = rename(o->temporary, o->final) == 0;
+        error = errno;
+        if (good) {
+            pending_remove(o);
+        }
+        release_signals(&before);
+    }
+    if (!good) {
+        report_error(is_dash(o->path) ? "standard output" : o->path, "cannot write: %s",
+                     error ? strerror(error) : "the device refused the data");
+        output_discard(o);
+        return false;
+    }
+    output_forget(o);
+    return true;
+}

@@ -1,0 +1,44 @@
+/* Inputs and outputs: "-", folders, whole files or none, and the rules about terminals and overwriting. Every function
+ * that returns false or NULL has said why. */
+#ifndef FILES_H
+#define FILES_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* Removes unfinished outputs when a signal ends the program. Call once, before outputs are opened. */
+void files_catch_signals(void);
+
+/* The name to show: "standard input" for "-". */
+const char *input_name(const char *path);
+/* Opens a file, or standard input for "-". */
+FILE *input_open(const char *path);
+void input_close(FILE *stream);
+/* Remembers a file that is read in this run, so that no output replaces it. Missing files are ignored. */
+void input_protect(const char *path);
+
+/* An output file being written. Regular files get a temporary name in their folder until they are committed; standard
+ * output, devices and pipes are written directly. */
+typedef struct output {
+    char *path;      /* as asked for, "-" = standard output */
+    char *final;     /* the file to replace, links followed; NULL when written directly */
+    char *temporary; /* NULL when written directly */
+    FILE *stream;
+} output;
+
+/* The rules without opening: nothing that exists is replaced without `force`, an input never; data that is not `text`
+ * goes to a terminal only with `force`. */
+bool output_check(const char *path, bool force, bool text);
+bool output_open(output *output, const char *path, bool force, bool text);
+/* Flushes, closes and renames. On failure the output is discarded. */
+bool output_commit(output *output);
+void output_discard(output *output); /* accepts a zeroed struct */
+
+/* True for "DIR/" and for a folder that exists. */
+bool path_is_folder(const char *path);
+/* True when the path exists and is neither a regular file nor a folder, or is "-". */
+bool path_is_stream(const char *path);
+/* "DIR/STEM.EXT" for a folder and an input; malloc'd, NULL when memory is exhausted. `extension` has its dot. */
+char *path_in_folder(const char *folder, const char *input, const char *extension);
+
+#endif

@@ -1,0 +1,203 @@
+/* Help, the OPTIONS sections of the man pages and the configuration in effect, from the table of options. */
+#include "options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The default as text, without the quotes of JSON; "" when there is none worth saying. */
+static void default_text(const option_row *o, const command_info *command, char *text, size_t size) {
+    text[0] = '\0';
+    char *shown = NULL;
+    size_t length = 0;
+    option_values defaults;
+    FILE *memory = open_memstream(&shown, &length);
+    if (!memory) {
+        return;
+    }
+    options_init(&defaults, command);
+    bool any = option_print(&defaults, o, memory);
+    options_free(&defaults);
+    fclose(memory);
+    bool silent = !any || o->type->kind == VALUE_BOOLEAN || (o->flags & OPTION_ALIAS);
+    if (!silent && shown[0] == '"') {
+        snprintf(text, size, "%.*s", (int)length - 2, shown + 1);
+    } else if (!silent) {
+        snprintf(text, size, "%s", shown);
+    }
+    free(shown);
+}
+
+/* The help sentence with its default, which depends on the command. */
+static void full_help(const option_row *o, const command_info *command, char *text, size_t size) {
+    char value[128];
+    default_text(o, command, value, sizeof value);
+    if (strcmp(o->name, "drop-origin") == 0 && command->bit == FOR_REGISTER) {
+        snprintf(text, size, "%s This is the default.", o->help);
+    } else if (value[0]) {
+        snprintf(text, size, "%s Default: %s.", o->help, value);
+    } else {
+        snprintf(text, size, "%s", o->help);
+    }
+}
+
+/* Prints `text` in lines of at most 80 columns, indented; the first line starts at column `column`. */
+static void print_wrapped(FILE *out, const char *text, int column) {
+    enum { INDENT = 26, WIDTH = 80 };
+    if (column > INDENT - 2) {
+        fputc('\n', out);
+        column = 0;
+    }
+    fprintf(out, "%*s", INDENT - column, "");
+    column = INDENT;
+    while (*text) {
+        int length = (int)strcspn(text, " ");
+        if (column > INDENT && column + 1 + length > WIDTH) {
+            fprintf(out, "\n%*s", INDENT, "");
+            column = INDENT;
+        } else if (column > INDENT) {
+            fputc(' ', out);
+            column++;
+        }
+        fprintf(out, "%.*s", length, text);
+        column += length;
+        text += length;
+        text += strspn(text, " ");
+    }
+    fputc('\n', out);
+}
+
+static void print_option(const option_row *o, const command_info *command, FILE *out) {
+    char head[64], text[512];
+    const char *separator = o->flags & OPTION_MAYBE_VALUE ? "[=" : " ";
+    const char letter[] = {'-', o->letter, ',', '\0'};
+    snprintf(head, sizeof head, "  %3s --%s%s%s%s", o->letter ? letter : "", o->name, o->argument ? separator : "",
+             o->argument ? o->argument : "", o->flags & OPTION_MAYBE_VALUE ? "]" : "");
+    full_help(o, command, text, sizeof text);
+    fputs(head, out);
+    print_wrapped(out, text, (int)strlen(head));
+}
+
+void help_command(const command_info *command, FILE *out) {
+    fprintf(out, "Usage: pcgpu %s %s\n%c%s.\n", command->name, command->arguments,
+            command->summary[0] - 'a' + 'A', command->summary + 1);
+    if (command->bit != FOR_INFO) {
+        fprintf(out, "\nOptions of %s:\n", command->name);
+        for (int i = 0; option_at(i); i++) {
+            if (option_at(i)->commands == command->bit) {
+                print_option(option_at(i), command, out);
+            }
+        }
+    }
+    fputs("\nCommon options:\n", out);
+    for (int i = 0; option_at(i); i++) {
+        if (option_at(i)->commands != command->bit && (option_at(i)->commands & command->bit)) {
+            print_option(option_at(i), command, out);
+        }
+    }
+    if (command->bit == FOR_SAMPLE || command->bit == FOR_VOXELIZE) {
+        fputs("\nWithout an INPUT, or when it is -, standard input is read.\n", out);
+    }
+    fprintf(out, "\nExit status: 0 done; 1 an input or output failed; 2 usage; 3 CUDA not usable%s.\n"
+                 "See man pcgpu-%s for the whole story.\n",
+            command->bit == FOR_REGISTER ? "; 4 did not converge" : "", command->name);
+}
+
+void help_program(FILE *out) {
+    fputs("Usage: pcgpu COMMAND [OPTION]... [INPUT]...\n"
+          "Sampling, voxelization and registration of point clouds, the same bytes on the CPU and on CUDA.\n\n"
+          "Commands:\n",
+          out);
+    for (int i = 0; command_at(i); i++) {
+        fprintf(out, "  %-10s %s\n", command_at(i)->name, command_at(i)->summary);
+    }
+    fputs("  completion print completions for bash, zsh or fish\n"
+          "  help       show the help of a command\n\n"
+          "Examples:\n"
+          "  pcgpu sample -m 4096 scan.bin -o sample.ply\n"
+          "  pcgpu voxelize --config configs/pillar.yaml scan.bin -o voxels.npz\n"
+          "  pcgpu register scan1.bin scan2.bin\n"
+          "  pcgpu info scan.bin\n\n"
+          "pcgpu COMMAND --help lists the options of a command; pcgpu --version -v shows what this build can do.\n",
+          out);
+}
+
+/* Text for roff: every dash is a minus sign to be copied, backslashes and leading dots are protected. */
+static void print_roff(FILE *out, const char *text) {
+    if (text[0] == '.' || text[0] == '\'') {
+        fputs("\\&", out);
+    }
+    for (; *text; text++) {
+        if (*text == '-') {
+            fputs("\\-", out);
+        } else if (*text == '\\') {
+            fputs("\\e", out);
+        } else {
+            fputc(*text, out);
+        }
+    }
+}
+
+static void print_man_option(const option_row *o, const command_info *command, FILE *out) {
+    char text[512];
+    fputs(".TP\n", out);
+    if (o->letter) {
+        fprintf(out, "\\fB\\-%c\\fR, ", o->letter);
+    }
+    fputs("\\fB\\-\\-", out);
+    print_roff(out, o->name);
+    fputs("\\fR", out);
+    if (o->argument) {
+        fputs(o->flags & OPTION_MAYBE_VALUE ? "[=" : " ", out);
+        fprintf(out, "\\fI%s\\fR%s", o->argument, o->flags & OPTION_MAYBE_VALUE ? "]" : "");
+    }
+    fputc('\n', out);
+    full_help(o, command, text, sizeof text);
+    print_roff(out, text);
+    fputc('\n', out);
+}
+
+void help_man_options(const command_info *command, FILE *out) {
+    if (command->bit != FOR_INFO) {
+        for (int i = 0; option_at(i); i++) {
+            if (option_at(i)->commands == command->bit) {
+                print_man_option(option_at(i), command, out);
+            }
+        }
+        fputs(".SS Common options\n", out);
+    }
+    for (int i = 0; option_at(i); i++) {
+        if (option_at(i)->commands != command->bit && (option_at(i)->commands & command->bit)) {
+            print_man_option(option_at(i), command, out);
+        }
+    }
+}
+
+static void print_key(const option_row *o, FILE *out) {
+    for (const char *p = o->name; *p; p++) {
+        fputc(*p == '-' ? '_' : *p, out);
+    }
+}
+
+void options_print_yaml(const option_values *options, const command_info *command, FILE *out) {
+    fprintf(out, "# pcgpu %s: the configuration in effect\n%s:\n", command->name, command->name);
+    for (int i = 0; option_at(i); i++) {
+        const option_row *o = option_at(i);
+        if (!(o->commands & command->bit) || (o->flags & (OPTION_ALIAS | OPTION_LINE_ONLY))) {
+            continue;
+        }
+        char *value = NULL;
+        size_t length = 0;
+        FILE *memory = open_memstream(&value, &length);
+        if (!memory) {
+            continue;
+        }
+        bool any = option_print(options, o, memory);
+        fclose(memory);
+        if (any) {
+            fputs("  ", out);
+            print_key(o, out);
+            fprintf(out, ": %s\n", value);
+        }
+        free(value);
+    }
+}

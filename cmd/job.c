@@ -1,0 +1,313 @@
+/* A job: one input, or two, from opening to the report. */
+#include "job.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Opens one output; in a folder its name is made from the input's. */
+static bool open_output(job *j, const option_row *option, const char *path) {
+    const session *s = j->session;
+    job_output *slot = &j->outputs[j->output_count];
+    char *name = output_name(s, option, path, j->inputs[0]);
+    if (!name) {
+        report_error(path, "out of memory");
+        return false;
+    }
+    bool good = output_open(&slot->file, name, s->options->force, output_is_text(s, option));
+    free(name);
+    if (good) {
+        slot->option = option;
+        j->output_count++;
+    }
+    return good;
+}
+
+static bool open_outputs(job *j) {
+    for (int i = 0; option_at(i); i++) {
+        const option_row *o = option_at(i);
+        bool here = (o->commands & j->session->command->bit) && (o->flags & OPTION_OUTPUT);
+        const char *path = here ? output_path(j->session, o) : NULL;
+        if (path && strcmp(o->name, "output") == 0) {
+            j->format = output_format(j->session, path, j->inputs[0]);
+        }
+        if (path && !open_output(j, o, path)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int read_cloud(job *j, int i, FILE *stream) {
+    const option_values *o = j->session->options;
+    const pcgpu_read_options how = {.format = j->input_format[i] ? j->input_format[i]->name : NULL,
+                                    .fields = o->fields};
+    progress_begin(j->names[0], "reading");
+    pcgpu_status status = pcgpu_read(j->session->context, stream, j->names[i], &how, &j->clouds[i]);
+    if (status != PCGPU_OK) {
+        report_failure(j->names[i], j->session->context);
+    }
+    return status == PCGPU_OK ? EXIT_DONE : EXIT_FAILED;
+}
+
+/* Opens everything first, so that what cannot be opened costs no time. */
+static int read_job(job *j) {
+    FILE *streams[JOB_CLOUDS] = {0};
+    int code = EXIT_DONE;
+    for (int i = 0; i < j->count && code == EXIT_DONE; i++) {
+        j->input_format[i] = input_format(j->session, j->inputs[i]);
+        streams[i] = input_open(j->inputs[i]);
+        code = streams[i] ? EXIT_DONE : EXIT_FAILED;
+    }
+    if (code == EXIT_DONE && !open_outputs(j)) {
+        code = EXIT_FAILED;
+    }
+    for (int i = 0; i < j->count && code == EXIT_DONE; i++) {
+        j->session->name = j->names[i];
+        code = read_cloud(j, i, streams[i]);
+    }
+    for (int i = 0; i < j->count; i++) {
+        input_close(streams[i]);
+    }
+    j->session->name = j->names[0];
+    j->read_seconds = seconds_now() - j->begin;
+    return code;
+}
+
+FILE *job_stream(job *j, const char *name) {
+    for (int i = 0; i < j->output_count; i++) {
+        if (strcmp(j->outputs[i].option->name, name) == 0) {
+            return j->outputs[i].file.stream;
+        }
+    }
+    return NULL;
+}
+
+static const char *stream_name(const job *j, const FILE *stream) {
+    for (int i = 0; i < j->output_count; i++) {
+        if (j->outputs[i].file.stream == stream) {
+            return stream == stdout ? "standard output" : j->outputs[i].file.path;
+        }
+    }
+    return "output";
+}
+
+int job_failed(job *j, pcgpu_status status) {
+    report_failure(j->names[0], j->session->context);
+    return status == PCGPU_ERROR_UNAVAILABLE ? EXIT_NO_CUDA : EXIT_FAILED;
+}
+
+int job_write_cloud(job *j, const pcgpu_cloud *cloud) {
+    FILE *stream = job_stream(j, "output");
+    if (!stream) {
+        return EXIT_DONE;
+    }
+    progress_begin(j->names[0], "writing");
+    double begin = seconds_now();
+    const char *name = stream_name(j, stream);
+    pcgpu_status status = pcgpu_write(j->session->context, stream, name, j->format->name, cloud);
+    j->write_seconds += seconds_now() - begin;
+    if (status != PCGPU_OK) {
+        report_failure(name, j->session->context);
+    }
+    return status == PCGPU_OK ? EXIT_DONE : EXIT_FAILED;
+}
+
+int job_write_array(job *j, const char *option_name, const pcgpu_array *array) {
+    FILE *stream = job_stream(j, option_name);
+    if (!stream) {
+        return EXIT_DONE;
+    }
+    double begin = seconds_now();
+    const char *name = stream_name(j, stream);
+    const pcgpu_format_info *named = pcgpu_format_of_path(name);
+    const char *format = named && strcmp(named->name, "npy") == 0 ? "npy" : "bin";
+    pcgpu_status status = pcgpu_write_arrays(j->session->context, stream, name, format, array, 1);
+    j->write_seconds += seconds_now() - begin;
+    if (status != PCGPU_OK) {
+        report_failure(name, j->session->context);
+    }
+    return status == PCGPU_OK ? EXIT_DONE : EXIT_FAILED;
+}
+
+/* ---- the report ---- */
+
+static void print_parameters(const job *j, json *out) {
+    const session *s = j->session;
+    json_open(out, "parameters");
+    for (int i = 0; option_at(i); i++) {
+        const option_row *o = option_at(i);
+        char key[64];
+        if (!(o->commands & s->command->bit) || (o->flags & (OPTION_ALIAS | OPTION_LINE_ONLY))) {
+            continue;
+        }
+        snprintf(key, sizeof key, "%s", o->name);
+        for (char *p = key; *p; p++) {
+            *p = *p == '-' ? '_' : *p;
+        }
+        json_key(out, key);
+        if (!option_print(s->options, o, out->out)) {
+            fputs("null", out->out);
+        }
+    }
+    json_close(out);
+}
+
+static void print_seconds(const job *j, json *out) {
+    json_open(out, "seconds");
+    json_number(out, "read", j->read_seconds);
+    for (int i = 0; i < j->run.stages; i++) {
+        json_number(out, j->run.stage[i].name, j->run.stage[i].seconds);
+    }
+    json_number(out, "write", j->write_seconds);
+    json_number(out, "total", seconds_now() - j->begin);
+    json_close(out);
+}
+
+static void print_run(const job *j, json *out) {
+    const pcgpu_run *run = &j->run;
+    json_integer(out, "points_in", run->points_in);
+    if (j->points_out >= 0) {
+        json_integer(out, "points_out", j->points_out);
+    }
+    if (run->backend[0]) {
+        json_open(out, "dropped");
+        json_integer(out, "non_finite", run->non_finite);
+        json_integer(out, "at_origin", run->at_origin);
+        json_close(out);
+        json_text(out, "backend", run->backend);
+        json_text(out, "device", run->device);
+        json_text(out, "reason", run->reason);
+        json_integer(out, "threads", run->threads);
+    }
+}
+
+static void print_json(job *j, int code, const char *outputs) {
+    json out = {.out = j->session->json.stream, .first = true};
+    if (!out.out) {
+        return;
+    }
+    json_open(&out, NULL);
+    json_text(&out, "command", j->session->command->name);
+    json_text(&out, "version", pcgpu_version());
+    json_key(&out, "inputs");
+    for (int i = 0; i < j->count; i++) {
+        fputs(i ? ", " : "[", out.out);
+        json_print_string(out.out, j->inputs[i]);
+    }
+    fputc(']', out.out);
+    json_integer(&out, "exit_code", code);
+    if (code != EXIT_DONE && code != EXIT_NOT_CONVERGED) {
+        json_boolean(&out, "failed", true);
+    } else {
+        json_key(&out, "outputs");
+        fprintf(out.out, "{%s}", outputs);
+        print_run(j, &out);
+        print_parameters(j, &out);
+        print_seconds(j, &out);
+        json_key(&out, "result");
+        fprintf(out.out, "{%s}", j->result_text ? j->result_text : "");
+    }
+    json_close(&out);
+    fputc('\n', out.out);
+}
+
+static void report_run(const job *j) {
+    const pcgpu_run *run = &j->run;
+    if (run->non_finite > 0) {
+        report_warning(j->names[0], "%lld of %lld points are not finite and were dropped", (long long)run->non_finite,
+                       (long long)run->points_in);
+    }
+    if (run->backend[0]) {
+        report_detail(j->names[0], "%s (%s, %d threads): %s", run->backend, run->device, run->threads, run->reason);
+    }
+    report_detail(j->names[0], "read %.4f s", j->read_seconds);
+    for (int i = 0; i < run->stages; i++) {
+        report_detail(j->names[0], "%s %.4f s", run->stage[i].name, run->stage[i].seconds);
+    }
+    report_detail(j->names[0], "write %.4f s", j->write_seconds);
+    if (j->points_out >= 0) {
+        report_summary(j->names[0], "%lld -> %lld points in %.3f s on %s%s", (long long)run->points_in,
+                       (long long)j->points_out, seconds_now() - j->begin, run->backend,
+                       run->at_origin ? " (records at the origin dropped)" : "");
+    }
+}
+
+/* Puts the outputs in place, or removes them all. `names` receives them as JSON members. */
+static int commit_outputs(job *j, int code, json *names) {
+    double begin = seconds_now();
+    bool good = code == EXIT_DONE || code == EXIT_NOT_CONVERGED;
+    for (int i = 0; i < j->output_count; i++) {
+        output *file = &j->outputs[i].file;
+        if (!good) {
+            output_discard(file);
+            continue;
+        }
+        json_text(names, j->outputs[i].option->name, file->path);
+        if (!output_commit(file)) {
+            good = false;
+            code = EXIT_FAILED;
+        }
+    }
+    j->write_seconds += seconds_now() - begin;
+    return code;
+}
+
+static int job_run(job *j, job_function process) {
+    char *outputs = NULL;
+    size_t outputs_size = 0;
+    json names = {.out = open_memstream(&outputs, &outputs_size), .first = true};
+    j->result = (json){.out = open_memstream(&j->result_text, &j->result_size), .first = true};
+    int code = EXIT_FAILED;
+    if (!names.out || !j->result.out) {
+        report_error(NULL, "out of memory");
+    } else {
+        j->begin = seconds_now();
+        code = read_job(j);
+        code = code == EXIT_DONE ? process(j) : code;
+        code = commit_outputs(j, code, &names);
+        progress_end();
+        fflush(names.out);
+        fflush(j->result.out);
+        if (code == EXIT_DONE || code == EXIT_NOT_CONVERGED) {
+            report_run(j);
+        }
+        print_json(j, code, outputs);
+    }
+    if (names.out) {
+        fclose(names.out);
+    }
+    if (j->result.out) {
+        fclose(j->result.out);
+    }
+    free(outputs);
+    free(j->result_text);
+    for (int i = 0; i < j->count; i++) {
+        pcgpu_cloud_free(&j->clouds[i]);
+    }
+    return code;
+}
+
+int session_run_together(session *s, job_function process) {
+    job j = {.session = s, .count = s->input_count, .points_out = -1};
+    for (int i = 0; i < s->input_count && i < JOB_CLOUDS; i++) {
+        j.inputs[i] = s->inputs[i];
+        j.names[i] = input_name(s->inputs[i]);
+    }
+    return job_run(&j, process);
+}
+
+int session_run_each(session *s, job_function process) {
+    int worst = EXIT_DONE;
+    for (int i = 0; i < s->input_count; i++) {
+        job j = {.session = s, .count = 1, .points_out = -1};
+        j.inputs[0] = s->inputs[i];
+        j.names[0] = input_name(s->inputs[i]);
+        int code = job_run(&j, process);
+        if (code == EXIT_USAGE || code == EXIT_NO_CUDA) {
+            return code;
+        }
+        worst = code > worst ? code : worst;
+    }
+    return worst;
+}

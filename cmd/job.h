@@ -1,0 +1,89 @@
+/* What the commands share: a session is one run of the program, a job is one input (two for register) with its outputs:
+ * open, read, process, write, commit, report. */
+#ifndef JOB_H
+#define JOB_H
+
+#include "files.h"
+#include "options.h"
+#include "report.h"
+
+/* The exit codes scripts rely on. */
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_NO_CUDA = 3, EXIT_NOT_CONVERGED = 4 };
+
+typedef struct session {
+    const command_info *command;
+    option_values *options;
+    const char **inputs;
+    int input_count;
+    pcgpu_context *context;
+    const char *name; /* of the current input, for messages of the library */
+    output json;      /* stream NULL without --json */
+} session;
+
+enum { JOB_CLOUDS = 2, JOB_OUTPUTS = 8 };
+
+typedef struct job_output {
+    const option_row *option;
+    output file;
+} job_output;
+
+typedef struct job {
+    session *session;
+    int count; /* inputs */
+    const char *inputs[JOB_CLOUDS], *names[JOB_CLOUDS];
+    const pcgpu_format_info *input_format[JOB_CLOUDS];
+    pcgpu_cloud clouds[JOB_CLOUDS];
+    const pcgpu_format_info *format; /* of --output; NULL without one */
+    job_output outputs[JOB_OUTPUTS];
+    int output_count;
+    double begin, read_seconds, write_seconds;
+    /* Set by the command: */
+    pcgpu_run run;
+    int64_t points_out; /* -1 = not a cloud */
+    json result;        /* members of "result", into result_text */
+    char *result_text;
+    size_t result_size;
+} job;
+
+/* Processes a job whose clouds are read and whose outputs are open; returns an exit code and has said why. */
+typedef int (*job_function)(job *job);
+
+/* Usage checks of inputs and outputs against each other. On failure `why` is a sentence. */
+bool session_check(session *session, char *why, size_t why_size);
+/* --dry-run: looks at every input and output and prints the configuration. */
+int session_dry_run(session *session);
+/* Opens the library's context and the --json file; returns an exit code. */
+int session_open(session *session);
+int session_close(session *session, int code);
+
+/* Runs one job over all inputs (register), or one job an input. */
+int session_run_together(session *session, job_function process);
+int session_run_each(session *session, job_function process);
+
+/* Where an output goes: NULL = not wanted. */
+const char *output_path(const session *session, const option_row *option);
+/* The file of one input: `path`, or in a folder a name made from the input's. malloc'd; NULL without memory. */
+char *output_name(const session *session, const option_row *option, const char *path, const char *input);
+bool output_is_text(const session *session, const option_row *option);
+/* As given, from the name, bin for streams; NULL when the name says nothing. */
+const pcgpu_format_info *input_format(const session *session, const char *path);
+/* Format of --output going to `path`; never NULL after session_check. */
+const pcgpu_format_info *output_format(const session *session, const char *path, const char *input);
+
+/* The open stream of an output by its option's name, or NULL when it is not wanted. */
+FILE *job_stream(job *job, const char *name);
+/* The exit code of a library call that failed, after its sentence was printed with the input's name. */
+int job_failed(job *job, pcgpu_status status);
+/* Write to an output if it is wanted. Return an exit code. */
+int job_write_cloud(job *job, const pcgpu_cloud *cloud);
+int job_write_array(job *job, const char *name, const pcgpu_array *array);
+
+/* The commands. */
+int sample_process(job *job);
+int voxelize_process(job *job);
+int register_process(job *job);
+int info_process(job *job);
+int info_machine(session *session); /* info without an input */
+void version_print(bool verbose);
+
+#endif

@@ -1,0 +1,301 @@
+/* The table of options, the table of commands, defaults and cross checks. */
+#include "options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const command_info commands[] = {
+    {"sample", FOR_SAMPLE, "[OPTION]... [INPUT]...", "pick points of a cloud: farthest point sampling or at random"},
+    {"voxelize", FOR_VOXELIZE, "[OPTION]... [INPUT]...", "group points by voxel and compute one feature row a voxel"},
+    {"register", FOR_REGISTER, "[OPTION]... SOURCE TARGET", "find the rigid transform that maps SOURCE onto TARGET"},
+    {"info", FOR_INFO, "[OPTION]... [INPUT]...", "show what is in a cloud, or what this build and machine can do"},
+};
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+const command_info *command_at(int i) {
+    return i >= 0 && i < COMMANDS ? &commands[i] : NULL;
+}
+
+const command_info *command_by_name(const char *name) {
+    for (int i = 0; i < COMMANDS; i++) {
+        if (strcmp(commands[i].name, name) == 0) {
+            return &commands[i];
+        }
+    }
+    return NULL;
+}
+
+/* In the order of the library's enums. */
+static const char *const sample_methods[] = {"fps", "random", NULL};
+static const char *const register_methods[] = {"plane", "point", NULL};
+static const char *const features[] = {"mean", "points", "pillar", "first", "nearest", NULL};
+static const char *const dtypes[] = {"float32", "float16", NULL};
+static const char *const transform_formats[] = {"matrix", "kitti", "tum", NULL};
+static const char *const devices[] = {"auto", "cpu", "cuda", NULL};
+static const char *const starts[] = {"center", "random", NULL};
+static const char *const automatic[] = {"auto", NULL};
+
+_Static_assert(sizeof(pcgpu_sample_method) == sizeof(int) && sizeof(pcgpu_register_method) == sizeof(int) &&
+                   sizeof(pcgpu_features) == sizeof(int) && sizeof(dtype) == sizeof(int) &&
+                   sizeof(transform_format) == sizeof(int),
+               "type_choice stores an int");
+
+#define AT(member) offsetof(option_values, member)
+#define METRES     1e9 /* no bound that matters, and no overflow in float32 squares */
+
+/* name, letter, commands, flags, type, argument, field, min, max, choices, help */
+static const option_row table[] = {
+    /* sample */
+    {"count", 'm', FOR_SAMPLE, OPTION_ZERO_IS_NONE, &type_int64, "N", AT(sample.count), 1, 2147483647, NULL,
+     "Pick exactly N points. More than the cloud has is an error."},
+    {"ratio", 0, FOR_SAMPLE, OPTION_ZERO_IS_NONE | OPTION_ABOVE_MIN, &type_real, "R", AT(sample.ratio), 0, 1, NULL,
+     "Pick this share of the usable points, in (0, 1]."},
+    {"min-distance", 0, FOR_SAMPLE, OPTION_ZERO_IS_NONE | OPTION_ABOVE_MIN, &type_float, "D", AT(sample.min_distance),
+     0, METRES, NULL,
+     "Stop when the next farthest point is nearer than D metres to the picked ones; alone, or with --count or --ratio "
+     "as the upper bound."},
+    {"method", 0, FOR_SAMPLE, 0, &type_choice, "NAME", AT(sample.method), 0, 0, sample_methods,
+     "fps: farthest point sampling; random: uniform without replacement."},
+    {"seed", 0, FOR_SAMPLE, 0, &type_seed, "S", AT(sample.seed), 0, 0, NULL,
+     "Seed of everything random; the same seed gives the same bytes on every platform."},
+    {"start", 0, FOR_SAMPLE, 0, &type_start, "WHERE", AT(sample), 0, 2147483647, starts,
+     "First pick: a record index, center (the point farthest from the centroid) or random (drawn with --seed)."},
+    {"indices", 0, FOR_SAMPLE, OPTION_OUTPUT, &type_path, "FILE", AT(indices), 0, 0, NULL,
+     "Write the record index of each pick, int32 little-endian in pick order (.npy by name)."},
+    {"distances", 0, FOR_SAMPLE, OPTION_OUTPUT, &type_path, "FILE", AT(distances), 0, 0, NULL,
+     "Write each pick's distance in metres to the picks before it, float32 little-endian, infinite for the first (.npy "
+     "by name)."},
+
+    /* voxelize */
+    {"range", 0, FOR_VOXELIZE, 0, &type_range, "X0,Y0,Z0,X1,Y1,Z1", AT(voxelize), -METRES, METRES, automatic,
+     "Keep points with X0 <= x < X1 and so on, metres; auto: the cloud's own bounds, from a multiple of the size."},
+    {"size", 0, FOR_VOXELIZE, OPTION_ABOVE_MIN, &type_size, "SX,SY,SZ", AT(voxelize.size), 0, METRES, NULL,
+     "Size of a voxel in metres; one number makes a cube."},
+    {"max-points", 0, FOR_VOXELIZE, 0, &type_int64, "P", AT(voxelize.max_points), 0, 2147483647, NULL,
+     "Keep the first P points of a voxel; 0 = all."},
+    {"max-voxels", 0, FOR_VOXELIZE, 0, &type_int64, "V", AT(voxelize.max_voxels), 0, 2147483647, NULL,
+     "Keep the first V voxels; 0 = all."},
+    {"features", 0, FOR_VOXELIZE, 0, &type_choice, "NAME", AT(voxelize.features), 0, 0, features,
+     "mean: the mean of a voxel's kept points; points: the points themselves, padded with zeros; pillar: the ten values "
+     "a point of PointPillars; first: the first point; nearest: the kept point nearest to the mean."},
+    {"coords", 0, FOR_VOXELIZE, OPTION_OUTPUT, &type_path, "FILE", AT(coords), 0, 0, NULL,
+     "Write the voxel coordinates, int32 V x 4: 0, z, y, x (.npy by name)."},
+    {"counts", 0, FOR_VOXELIZE, OPTION_OUTPUT, &type_path, "FILE", AT(counts), 0, 0, NULL,
+     "Write the number of kept points of each voxel, int32 (.npy by name)."},
+    {"point-voxel", 0, FOR_VOXELIZE, OPTION_OUTPUT, &type_path, "FILE", AT(point_voxel), 0, 0, NULL,
+     "Write the voxel that keeps each record of the input, int32, -1 = dropped (.npy by name)."},
+    {"dtype", 0, FOR_VOXELIZE, 0, &type_choice, "NAME", AT(dtype), 0, 0, dtypes,
+     "Type of the feature array; float16 rounds to nearest even."},
+
+    /* register */
+    {"method", 0, FOR_REGISTER, 0, &type_choice, "NAME", AT(registration.method), 0, 0, register_methods,
+     "plane: point-to-plane ICP with estimated normals; point: point-to-point ICP."},
+    {"init", 0, FOR_REGISTER, 0, &type_path, "FILE", AT(init), 0, 0, NULL,
+     "Start from this T_target_source: a 4x4 matrix, a KITTI line (12 numbers) or a TUM line (7, or 8 with a time)."},
+    {"voxel", 0, FOR_REGISTER, 0, &type_real, "S", AT(registration.voxel), 0, METRES, NULL,
+     "Downsample both clouds by voxels of S metres at the finest level; 0 = do not."},
+    {"levels", 0, FOR_REGISTER, 0, &type_int, "N", AT(registration.levels), 1, 8, NULL,
+     "Levels from coarse to fine; each halves the voxel and the correspondence distance of the one before."},
+    {"max-distance", 0, FOR_REGISTER, OPTION_ABOVE_MIN, &type_real, "D", AT(registration.max_distance), 0, METRES, NULL,
+     "Largest distance of corresponding points in metres, at the coarsest level."},
+    {"max-iterations", 0, FOR_REGISTER, 0, &type_int, "N", AT(registration.max_iterations), 1, 100000, NULL,
+     "Most iterations of one level."},
+    {"translation-epsilon", 0, FOR_REGISTER, OPTION_ABOVE_MIN, &type_real, "T", AT(registration.translation_epsilon), 0,
+     METRES, NULL, "A level has converged when an update moves less than T metres and turns less than the other epsilon."},
+    {"rotation-epsilon", 0, FOR_REGISTER, OPTION_ABOVE_MIN, &type_real, "A", AT(registration.rotation_epsilon), 0, 3.2,
+     NULL, "The same for the rotation, in radians."},
+    {"min-fitness", 0, FOR_REGISTER, 0, &type_real, "F", AT(registration.min_fitness), 0, 1, NULL,
+     "A smaller share of matched source points is not a success."},
+    {"transform", 0, FOR_REGISTER, OPTION_OUTPUT | OPTION_TEXT, &type_path, "FILE", AT(transform), 0, 0, NULL,
+     "Write T_target_source, which maps source coordinates into the target's frame."},
+    {"transform-format", 0, FOR_REGISTER, 0, &type_choice, "NAME", AT(transform_format), 0, 0, transform_formats,
+     "matrix: four rows of four numbers; kitti: the upper three rows in one line; tum: time 0, translation and quaternion "
+     "x y z w in one line."},
+
+    /* common */
+    {"output", 'o', FOR_CLOUDS, OPTION_OUTPUT, &type_path, "PATH", AT(output), 0, 0, NULL,
+     "Output file; - is standard output; a folder (DIR/) gets one file an input, named after it."},
+    {"force", 'f', FOR_ALL, 0, &type_flag, NULL, AT(force), 0, 0, NULL,
+     "Replace existing output files; write binary data to a terminal."},
+    {"format", 'F', FOR_ALL, 0, &type_reader, "NAME", AT(format), 0, 0, NULL,
+     "Format of the inputs; default: from the file name, bin for standard input."},
+    {"output-format", 0, FOR_CLOUDS, 0, &type_writer, "NAME", AT(output_format), 0, 0, NULL,
+     "Format of the output; default: from the file name, bin for standard output, the input's own in a folder."},
+    {"fields", 0, FOR_ALL, 0, &type_int, "N", AT(fields), 3, 16, NULL,
+     "float32 values in a record of a .bin input: 4 for KITTI, 5 for nuScenes."},
+    {"drop-origin", 0, FOR_CLOUDS, 0, &type_flag, NULL, AT(drop_origin), 0, 0, NULL,
+     "Drop records at exactly (0,0,0), which some sensors write for no return."},
+    {"keep-origin", 0, FOR_CLOUDS, OPTION_ALIAS, &type_no_flag, NULL, AT(drop_origin), 0, 0, NULL,
+     "Keep records at exactly (0,0,0)."},
+    {"cpu", 0, FOR_ALL, OPTION_ALIAS, &type_cpu, NULL, AT(settings), 0, 0, NULL, "The same as --device cpu."},
+    {"cuda", 0, FOR_ALL, OPTION_ALIAS | OPTION_MAYBE_VALUE, &type_cuda, "N", AT(settings), 0, 1023, NULL,
+     "Use CUDA device N (0 when not given); without a usable device fail with exit code 3 rather than run on the CPU."},
+    {"device", 0, FOR_ALL, 0, &type_device, "NAME", AT(settings), 0, 1023, devices,
+     "auto, cpu, cuda or cuda:N. auto takes CUDA when a device is there and the work repays its start-up."},
+    {"threads", 0, FOR_ALL, 0, &type_int, "N", AT(settings.threads), 0, 4096, NULL,
+     "CPU threads, 0 = all; results never depend on it."},
+    {"config", 0, FOR_ALL, OPTION_LINE_ONLY, &type_path, "FILE", AT(config), 0, 0, NULL,
+     "Read options from a YAML file: long option names with _ for -, flat or under the command's name. The command line "
+     "wins."},
+    {"json", 0, FOR_ALL, 0, &type_path, "FILE", AT(json), 0, 0, NULL,
+     "Write one JSON object an input, one a line; - is standard output when no data goes there."},
+    {"verbose", 'v', FOR_ALL, 0, &type_flag, NULL, AT(verbose), 0, 0, NULL,
+     "Show a summary, the time of each stage, and which back end was chosen and why."},
+    {"quiet", 'q', FOR_ALL, 0, &type_flag, NULL, AT(quiet), 0, 0, NULL, "Show errors only."},
+    {"dry-run", 0, FOR_ALL, OPTION_LINE_ONLY, &type_flag, NULL, AT(dry_run), 0, 0, NULL,
+     "Check everything, print the configuration in effect as YAML and write nothing."},
+    {"help", 'h', FOR_ALL, OPTION_LINE_ONLY, &type_flag, NULL, AT(help), 0, 0, NULL, "Show this help."},
+    {"version", 'V', FOR_ALL, OPTION_LINE_ONLY, &type_flag, NULL, AT(version), 0, 0, NULL,
+     "Show the version; with -v also back ends, GPU architectures, formats and devices."},
+};
+enum { ROWS = sizeof table / sizeof table[0] };
+_Static_assert((int)ROWS <= (int)OPTIONS_MAX, "options.source has a place for every row");
+
+const option_row *option_at(int i) {
+    return i >= 0 && i < ROWS ? &table[i] : NULL;
+}
+
+int option_index(const option_row *option) {
+    return (int)(option - table);
+}
+
+const option_row *option_by_name(const char *name, unsigned commands_mask) {
+    for (int i = 0; i < ROWS; i++) {
+        if ((table[i].commands & commands_mask) && strcmp(table[i].name, name) == 0) {
+            return &table[i];
+        }
+    }
+    return NULL;
+}
+
+const option_row *option_by_letter(char letter, unsigned commands_mask) {
+    for (int i = 0; i < ROWS; i++) {
+        if ((table[i].commands & commands_mask) && table[i].letter && table[i].letter == letter) {
+            return &table[i];
+        }
+    }
+    return NULL;
+}
+
+const command_info *command_of_option(const option_row *option) {
+    int i = 0;
+    while (!(commands[i].bit & option->commands)) {
+        i++;
+    }
+    return &commands[i];
+}
+
+void options_init(option_values *options, const command_info *command) {
+    memset(options, 0, sizeof *options);
+    options->fields = 4;
+    pcgpu_settings_init(&options->settings);
+    pcgpu_sample_params_init(&options->sample);
+    pcgpu_voxelize_params_init(&options->voxelize);
+    options->voxelize.range_auto = true; /* the library knows no default range; the cloud's own bounds fit every input */
+    pcgpu_register_params_init(&options->registration);
+    options->drop_origin = command->bit == FOR_REGISTER ? options->registration.drop_origin
+                                                        : options->sample.drop_origin;
+}
+
+void options_free(option_values *options) {
+    for (size_t i = 0; i < options->kept_count; i++) {
+        free(options->kept[i]);
+    }
+    free(options->kept);
+    memset(options, 0, sizeof *options);
+}
+
+const char *options_keep(option_values *options, const char *text) {
+    char **kept = realloc(options->kept, (options->kept_count + 1) * sizeof *kept);
+    if (!kept) {
+        return NULL;
+    }
+    options->kept = kept;
+    char *copy = strdup(text);
+    if (copy) {
+        kept[options->kept_count++] = copy;
+    }
+    return copy;
+}
+
+bool option_set(option_values *options, const option_row *option, const char *text, value_source source, char *why,
+                size_t why_size) {
+    options->source[option_index(option)] = (unsigned char)source;
+    return option->type->parse(option, text, (char *)options + option->field, why, why_size);
+}
+
+bool option_print(const option_values *options, const option_row *option, FILE *out) {
+    return option->type->print(option, (const char *)options + option->field, out);
+}
+
+bool option_given(const option_values *options, const char *name, const command_info *command) {
+    const option_row *option = option_by_name(name, command->bit);
+    return option && options->source[option_index(option)] != FROM_DEFAULT;
+}
+
+/* count and ratio exclude each other: the one from the later source wins, two from the same source are an error. */
+static bool settle_count_and_ratio(option_values *options, char *why, size_t why_size) {
+    pcgpu_sample_params *p = &options->sample;
+    if (p->count == 0 || p->ratio == 0) {
+        return true;
+    }
+    int count_from = options->source[option_index(option_by_name("count", FOR_SAMPLE))];
+    int ratio_from = options->source[option_index(option_by_name("ratio", FOR_SAMPLE))];
+    if (count_from == ratio_from) {
+        snprintf(why, why_size, "count and ratio exclude each other; give one of them");
+        return false;
+    }
+    if (count_from > ratio_from) {
+        p->ratio = 0;
+    } else {
+        p->count = 0;
+    }
+    return true;
+}
+
+static bool check_sample(option_values *options, char *why, size_t why_size) {
+    const pcgpu_sample_params *p = &options->sample;
+    if (!settle_count_and_ratio(options, why, why_size)) {
+        return false;
+    }
+    const char *wrong = NULL;
+    if (p->count == 0 && p->ratio == 0 && p->min_distance == 0) {
+        wrong = "how many points? give --count N, --ratio R or --min-distance D";
+    } else if (p->method == PCGPU_SAMPLE_RANDOM && p->min_distance != 0) {
+        wrong = "min-distance is for farthest point sampling; leave it out or give --method fps";
+    } else if (p->method == PCGPU_SAMPLE_RANDOM && options->distances) {
+        wrong = "random sampling has no distances; leave --distances out or give --method fps";
+    }
+    if (wrong) {
+        snprintf(why, why_size, "%s", wrong);
+    }
+    return !wrong;
+}
+
+static bool check_voxelize(const option_values *options, char *why, size_t why_size) {
+    const pcgpu_voxelize_params *p = &options->voxelize;
+    if (!(p->size[0] > 0 && p->size[1] > 0 && p->size[2] > 0)) {
+        snprintf(why, why_size, "no voxel size; give --size SX,SY,SZ in metres or a --config with one");
+        return false;
+    }
+    for (int k = 0; k < 3 && !p->range_auto; k++) {
+        if (!(p->range[k] < p->range[k + 3])) {
+            snprintf(why, why_size, "range: %c goes from %g to %g; the first three numbers are the lower corner",
+                     "xyz"[k], p->range[k], p->range[k + 3]);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool options_check(option_values *options, const command_info *command, char *why, size_t why_size) {
+    if (options->verbose && options->quiet) {
+        snprintf(why, why_size, "verbose and quiet exclude each other; give one of them");
+        return false;
+    }
+    switch (command->bit) {
+    case FOR_SAMPLE: return check_sample(options, why, why_size);
+    case FOR_VOXELIZE: return check_voxelize(options, why, why_size);
+    default: return true;
+    }
+}

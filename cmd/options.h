@@ -1,0 +1,158 @@
+/* The options of every command. One table makes the command-line parser, --help, the OPTIONS sections of the man pages,
+ * the shell completions, the keys of configuration files, --dry-run and the parameters in --json. */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include "pcgpu.h"
+
+/* The commands that know an option. */
+enum {
+    FOR_SAMPLE = 1,
+    FOR_VOXELIZE = 2,
+    FOR_REGISTER = 4,
+    FOR_INFO = 8,
+    FOR_CLOUDS = FOR_SAMPLE | FOR_VOXELIZE | FOR_REGISTER, /* those that write clouds */
+    FOR_ALL = FOR_CLOUDS | FOR_INFO
+};
+
+typedef struct command_info {
+    const char *name;
+    unsigned bit;          /* FOR_... */
+    const char *arguments; /* of the usage line */
+    const char *summary;   /* one line */
+} command_info;
+
+/* The i-th command, or NULL past the last. */
+const command_info *command_at(int i);
+const command_info *command_by_name(const char *name);
+
+typedef enum dtype { DTYPE_FLOAT32, DTYPE_FLOAT16 } dtype;
+typedef enum transform_format { TRANSFORM_MATRIX, TRANSFORM_KITTI, TRANSFORM_TUM } transform_format;
+
+enum { OPTIONS_MAX = 64 };
+
+/* Where a value comes from; a later one wins. */
+typedef enum value_source { FROM_DEFAULT, FROM_FILE, FROM_COMMAND_LINE } value_source;
+
+/* The values in effect. Strings are borrowed from argv or kept in `kept`. */
+typedef struct option_values {
+    const char *output, *format, *output_format, *config, *json;
+    bool force, drop_origin, verbose, quiet, dry_run, help, version;
+    int fields;
+    pcgpu_settings settings; /* device, cuda_index, threads */
+
+    pcgpu_sample_params sample;
+    const char *indices, *distances;
+
+    pcgpu_voxelize_params voxelize;
+    const char *coords, *counts, *point_voxel;
+    dtype dtype;
+
+    pcgpu_register_params registration;
+    const char *init, *transform;
+    transform_format transform_format;
+
+    unsigned char source[OPTIONS_MAX]; /* value_source of each row of the table */
+    char **kept;
+    size_t kept_count;
+} option_values;
+
+struct option_row;
+
+/* How a value is read and shown. */
+typedef struct option_type {
+    enum { VALUE_BOOLEAN, VALUE_NUMBER, VALUE_TEXT } kind; /* what a configuration file must hold for it */
+    bool list;                                              /* a list of numbers fits too */
+    /* Reads `text` into *field. On failure `why` says what is wrong and what to give. */
+    bool (*parse)(const struct option_row *option, const char *text, void *field, char *why, size_t why_size);
+    /* Writes the value as JSON, which is YAML too. Returns false, writing nothing, when there is no value. */
+    bool (*print)(const struct option_row *option, const void *field, FILE *out);
+} option_type;
+
+extern const option_type type_flag, type_no_flag, type_int, type_int64, type_seed, type_real, type_float, type_path,
+    type_reader, type_writer, type_choice, type_range, type_size, type_device, type_cpu, type_cuda, type_start;
+
+enum {
+    OPTION_ALIAS = 1,        /* another spelling of an option: accepted everywhere, never printed as a value */
+    OPTION_LINE_ONLY = 2,    /* not a configuration key */
+    OPTION_ZERO_IS_NONE = 4, /* 0 means "not given" */
+    OPTION_ABOVE_MIN = 8,    /* `min` itself is out of range */
+    OPTION_MAYBE_VALUE = 16, /* --name or --name=VALUE, never --name VALUE */
+    OPTION_OUTPUT = 32,      /* a file that is written for each input */
+    OPTION_TEXT = 64         /* ... and is readable text */
+};
+
+typedef struct option_row {
+    const char *name; /* long, without the dashes */
+    char letter;      /* short, or 0 */
+    unsigned commands, flags;
+    const option_type *type;
+    const char *argument; /* its placeholder, or NULL for a flag */
+    size_t field;         /* offset in options */
+    double min, max;      /* of numbers */
+    const char *const *choices;
+    const char *help; /* sentences; the default is added to them */
+} option_row;
+
+/* The i-th option, or NULL past the last. */
+const option_row *option_at(int i);
+int option_index(const option_row *option);
+/* A command that knows the option. */
+const command_info *command_of_option(const option_row *option);
+/* The option with this long name that one of `commands` knows, or NULL. */
+const option_row *option_by_name(const char *name, unsigned commands);
+const option_row *option_by_letter(char letter, unsigned commands);
+
+/* Defaults of a command, those of operations from the library. */
+void options_init(option_values *options, const command_info *command);
+void options_free(option_values *options);
+/* A copy of `text` that lives as long as `options`; NULL when memory is exhausted. */
+const char *options_keep(option_values *options, const char *text);
+
+/* Sets one value; on failure `why` is a sentence without the option's name. */
+bool option_set(option_values *options, const option_row *option, const char *text, value_source source, char *why,
+                size_t why_size);
+bool option_print(const option_values *options, const option_row *option, FILE *out);
+bool option_given(const option_values *options, const char *name, const command_info *command);
+
+/* Checks options against each other. On failure `why` is a sentence. */
+bool options_check(option_values *options, const command_info *command, char *why, size_t why_size);
+
+/* ---- parse.c: the command line ---- */
+
+typedef struct assignment {
+    const option_row *option;
+    const char *value; /* NULL for a flag */
+} assignment;
+
+typedef struct command_line {
+    assignment *assignments;
+    int assignment_count;
+    const char **inputs;
+    int input_count;
+} command_line;
+
+/* Splits the words after the command's name. Borrows them. On failure `why` is a sentence. */
+bool command_line_parse(const command_info *command, int count, char **words, command_line *line, char *why,
+                        size_t why_size);
+void command_line_free(command_line *line);
+/* Sets the values given on the line. */
+bool command_line_apply(const command_line *line, option_values *options, char *why, size_t why_size);
+
+/* The closest of the names that `next` yields (NULL ends), or NULL when none is close or two are equally so. */
+const char *closest_name(const char *wrong, const char *(*next)(int i, unsigned commands), unsigned commands);
+/* Iterators for closest_name; `commands` limits options. */
+const char *next_option_name(int i, unsigned commands);
+const char *next_command_name(int i, unsigned commands);
+
+/* ---- help.c, completion.c: texts made from the table ---- */
+
+void help_program(FILE *out);
+void help_command(const command_info *command, FILE *out);
+void help_man_options(const command_info *command, FILE *out); /* roff */
+/* Prints the completions for a shell; false for an unknown shell. */
+bool completion_print(const char *shell, FILE *out);
+/* The configuration in effect as YAML, which --config reads back. */
+void options_print_yaml(const option_values *options, const command_info *command, FILE *out);
+
+#endif

@@ -1,0 +1,103 @@
+/* pcgpu register: ICP of a source onto a target. */
+#include "job.h"
+#include "transform.h"
+
+#include <string.h>
+
+static bool read_init(job *j, double T[16]) {
+    const char *path = j->session->options->init;
+    char why[256];
+    FILE *stream = path ? input_open(path) : NULL;
+    if (!stream) {
+        return !path;
+    }
+    bool good = transform_read(stream, T, why, sizeof why);
+    input_close(stream);
+    if (!good) {
+        report_error(path, "%s", why);
+    }
+    return good;
+}
+
+static void add_result(json *out, const pcgpu_registration *r) {
+    json_numbers(out, "T_target_source", r->T_target_source, 16);
+    json_boolean(out, "converged", r->converged);
+    json_text(out, "reason", r->reason);
+    json_integer(out, "iterations", r->iterations);
+    json_integer(out, "source_points", r->source_points);
+    json_integer(out, "target_points", r->target_points);
+    json_integer(out, "inliers", r->inliers);
+    json_number(out, "fitness", r->fitness);
+    json_number(out, "inlier_rmse", r->inlier_rmse);
+    json_number(out, "plane_rmse", r->plane_rmse);
+    json_boolean(out, "degenerate", r->degenerate);
+    json_text(out, "unconstrained", r->unconstrained[0] ? r->unconstrained : NULL);
+    json_numbers(out, "eigenvalues", r->eigenvalues, 6);
+    json_numbers(out, "information", r->information, 36);
+}
+
+static void summarize(const job *j, const pcgpu_registration *r) {
+    if (!r->converged) {
+        report_error(j->names[0], "did not converge: %s", r->reason);
+    }
+    report_summary(j->names[0],
+                   "%s after %d iterations: %lld of %lld points matched (fitness %.3f), inlier RMSE %.4f m; %lld records "
+                   "at the origin dropped; %s",
+                   r->converged ? "converged" : "stopped", r->iterations, (long long)r->inliers,
+                   (long long)r->source_points, r->fitness, r->inlier_rmse, (long long)r->run.at_origin,
+                   r->run.backend);
+    if (r->degenerate) {
+        report_warning(j->names[0], "a direction is unconstrained: %s", r->unconstrained);
+    }
+}
+
+/* On standard output in any case, as long as nothing else goes there. */
+static void write_transforms(job *j, const double T[16]) {
+    const option_values *o = j->session->options;
+    FILE *asked = job_stream(j, "transform");
+    bool taken = asked == stdout || job_stream(j, "output") == stdout || j->session->json.stream == stdout;
+    if (asked) {
+        transform_write(asked, T, o->transform_format);
+    }
+    if (!taken) {
+        transform_write(stdout, T, asked ? TRANSFORM_MATRIX : o->transform_format);
+    }
+}
+
+static int write_aligned(job *j, const double T[16]) {
+    pcgpu_cloud aligned;
+    if (!job_stream(j, "output")) {
+        return EXIT_DONE;
+    }
+    pcgpu_status status = pcgpu_cloud_transform(j->session->context, &j->clouds[0], T, j->clouds[1].offset, &aligned);
+    if (status != PCGPU_OK) {
+        return job_failed(j, status);
+    }
+    int code = job_write_cloud(j, &aligned);
+    pcgpu_cloud_free(&aligned);
+    return code;
+}
+
+int register_process(job *j) {
+    pcgpu_register_params params = j->session->options->registration;
+    params.drop_origin = j->session->options->drop_origin;
+    pcgpu_registration r;
+    if (!read_init(j, params.init)) {
+        return EXIT_FAILED;
+    }
+    progress_begin(j->names[0], "registering");
+    pcgpu_status status = pcgpu_register(j->session->context, &j->clouds[0], &j->clouds[1], &params, &r);
+    if (status != PCGPU_OK) {
+        return job_failed(j, status);
+    }
+    j->run = r.run;
+    add_result(&j->result, &r);
+    int code = write_aligned(j, r.T_target_source);
+    if (code == EXIT_DONE) {
+        progress_end();
+        write_transforms(j, r.T_target_source);
+        summarize(j, &r);
+        code = r.converged ? EXIT_DONE : EXIT_NOT_CONVERGED;
+    }
+    return code;
+}

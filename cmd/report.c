@@ -1,0 +1,162 @@
+/* Messages and the progress line. */
+#include "report.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static bool verbose, quiet, terminal, can_erase;
+
+static struct {
+    pthread_mutex_t lock; /* guards stderr and what follows */
+    pthread_cond_t change;
+    pthread_t thread;
+    bool running, stop, drawn;
+    const char *name, *what;
+    double begin;
+} progress = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+double seconds_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void report_setup(bool be_verbose, bool be_quiet) {
+    const char *term = getenv("TERM");
+    const char *no_color = getenv("NO_COLOR");
+    verbose = be_verbose;
+    quiet = be_quiet;
+    terminal = isatty(STDERR_FILENO);
+    can_erase = terminal && term && *term && strcmp(term, "dumb") != 0 && !(no_color && *no_color);
+}
+
+/* Called with the lock held. */
+static void erase(void) {
+    if (progress.drawn) {
+        fputs("\r\033[K", stderr);
+        progress.drawn = false;
+    }
+}
+
+static void say(const char *name, const char *kind, const char *format, va_list args) {
+    pthread_mutex_lock(&progress.lock);
+    erase();
+    fprintf(stderr, "pcgpu: %s%s%s", name ? name : "", name ? ": " : "", kind);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    fflush(stderr);
+    pthread_mutex_unlock(&progress.lock);
+}
+
+void report_error(const char *name, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    say(name, "", format, args);
+    va_end(args);
+}
+
+void report_warning(const char *name, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    if (!quiet) {
+        say(name, "warning: ", format, args);
+    }
+    va_end(args);
+}
+
+void report_detail(const char *name, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    if (verbose) {
+        say(name, "", format, args);
+    }
+    va_end(args);
+}
+
+void report_summary(const char *name, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    if (!quiet && (verbose || terminal)) {
+        say(name, "", format, args);
+    }
+    va_end(args);
+}
+
+void report_failure(const char *name, const pcgpu_context *context) {
+    const char *sentence = pcgpu_last_error(context);
+    bool named = name && strncmp(sentence, name, strlen(name)) == 0;
+    report_error(named ? NULL : name, "%s", sentence);
+}
+
+void report_log(void *user, pcgpu_log_level level, const char *message) {
+    const char *name = *(const char **)user;
+    if (name && strncmp(message, name, strlen(name)) == 0 && strncmp(message + strlen(name), ": ", 2) == 0) {
+        message += strlen(name) + 2;
+    }
+    if (level == PCGPU_LOG_WARNING) {
+        report_warning(name, "%s", message);
+    } else {
+        report_detail(name, "%s", message);
+    }
+}
+
+static void *draw(void *unused) {
+    (void)unused;
+    pthread_mutex_lock(&progress.lock);
+    while (!progress.stop) {
+        struct timespec wake;
+        clock_gettime(CLOCK_REALTIME, &wake);
+        wake.tv_nsec += 500000000;
+        wake.tv_sec += wake.tv_nsec / 1000000000;
+        wake.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&progress.change, &progress.lock, &wake);
+        double seconds = seconds_now() - progress.begin;
+        if (!progress.stop && seconds > 0.5) {
+            fprintf(stderr, "\r\033[Kpcgpu: %s: %s, %.0f s", progress.name, progress.what, seconds);
+            fflush(stderr);
+            progress.drawn = true;
+        }
+    }
+    erase();
+    fflush(stderr);
+    pthread_mutex_unlock(&progress.lock);
+    return NULL;
+}
+
+void progress_begin(const char *name, const char *what) {
+    pthread_mutex_lock(&progress.lock);
+    progress.name = name;
+    progress.what = what;
+    bool start = can_erase && !quiet && !progress.running;
+    pthread_mutex_unlock(&progress.lock);
+    if (!start) {
+        return;
+    }
+    progress.stop = false;
+    progress.begin = seconds_now();
+    pthread_cond_init(&progress.change, NULL);
+    /* Signals stay with the threads that work. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    progress.running = pthread_create(&progress.thread, NULL, draw, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void progress_end(void) {
+    if (!progress.running) {
+        return;
+    }
+    pthread_mutex_lock(&progress.lock);
+    progress.stop = true;
+    pthread_cond_signal(&progress.change);
+    pthread_mutex_unlock(&progress.lock);
+    pthread_join(progress.thread, NULL);
+    pthread_cond_destroy(&progress.change);
+    progress.running = false;
+}

@@ -1,0 +1,251 @@
+/* A run of the program: checks before anything is read, the context, the --json file. */
+#include "job.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool is_dash(const char *path) {
+    return path && strcmp(path, "-") == 0;
+}
+
+const char *output_path(const session *s, const option_row *option) {
+    const option_values *o = s->options;
+    const char *path = *(const char *const *)((const char *)o + option->field);
+    /* Without -o data goes to standard output; register has something better to print. */
+    bool implied = strcmp(option->name, "output") == 0 && s->command->bit != FOR_REGISTER;
+    return path || !implied ? path : "-";
+}
+
+const pcgpu_format_info *input_format(const session *s, const char *path) {
+    const pcgpu_format_info *named = pcgpu_format_of_path(path);
+    return s->options->format ? pcgpu_format_by_name(s->options->format)
+           : named            ? named
+           : path_is_stream(path) ? pcgpu_format_by_name("bin")
+                                  : NULL;
+}
+
+const pcgpu_format_info *output_format(const session *s, const char *path, const char *input) {
+    if (s->options->output_format) {
+        return pcgpu_format_by_name(s->options->output_format);
+    }
+    if (path_is_folder(path)) {
+        const pcgpu_format_info *same = input_format(s, input);
+        return same && same->writes ? same : pcgpu_format_by_name("bin");
+    }
+    const pcgpu_format_info *named = pcgpu_format_of_path(path);
+    return !named && path_is_stream(path) ? pcgpu_format_by_name("bin") : named;
+}
+
+static bool is_main(const option_row *option) {
+    return strcmp(option->name, "output") == 0;
+}
+
+bool output_is_text(const session *s, const option_row *option) {
+    const char *format = s->options->output_format;
+    return (option->flags & OPTION_TEXT) || (is_main(option) && format && strcmp(format, "ply-ascii") == 0);
+}
+
+char *output_name(const session *s, const option_row *option, const char *path, const char *input) {
+    char extension[64];
+    if (!path_is_folder(path)) {
+        return strdup(path);
+    }
+    if (is_main(option)) {
+        snprintf(extension, sizeof extension, "%s", output_format(s, path, input)->extension);
+    } else {
+        snprintf(extension, sizeof extension, ".%s.%s", option->name, option->flags & OPTION_TEXT ? "txt" : "bin");
+    }
+    return path_in_folder(path, input, extension);
+}
+
+static bool is_output(const session *s, const option_row *o) {
+    return (o->commands & s->command->bit) && (o->flags & OPTION_OUTPUT);
+}
+
+static bool check_inputs(session *s, char *why, size_t why_size) {
+    static const char *standard_input[] = {"-"};
+    int dashes = 0;
+    if (s->command->bit == FOR_REGISTER) {
+        if (s->input_count != 2) {
+            snprintf(why, why_size, "%d inputs; give two: SOURCE TARGET", s->input_count);
+            return false;
+        }
+    } else if (s->input_count == 0 && s->command->bit != FOR_INFO) {
+        if (isatty(STDIN_FILENO)) {
+            snprintf(why, why_size, "no input; give a file, or - for standard input");
+            return false;
+        }
+        s->inputs = standard_input;
+        s->input_count = 1;
+    }
+    for (int i = 0; i < s->input_count; i++) {
+        dashes += is_dash(s->inputs[i]);
+        if (!input_format(s, s->inputs[i]) && !path_is_folder(s->inputs[i])) {
+            snprintf(why, why_size, "%s: the name says no format; give -F bin, ply, pcd or npy", s->inputs[i]);
+            return false;
+        }
+    }
+    if (dashes > 1) {
+        snprintf(why, why_size, "standard input is given %d times; it can be read once", dashes);
+        return false;
+    }
+    return true;
+}
+
+/* Inputs of one name from several folders would give one output. */
+static bool check_names(const session *s, const option_row *o, const char *folder, char *why, size_t why_size) {
+    bool good = true;
+    for (int i = 1; i < s->input_count && good; i++) {
+        char *name = output_name(s, o, folder, s->inputs[i]);
+        for (int k = 0; k < i && good && name; k++) {
+            char *other = output_name(s, o, folder, s->inputs[k]);
+            good = !other || strcmp(name, other) != 0;
+            if (!good) {
+                snprintf(why, why_size, "%s and %s would both become %s; give them one by one", s->inputs[k],
+                         s->inputs[i], name);
+            }
+            free(other);
+        }
+        free(name);
+    }
+    return good;
+}
+
+/* The name of --output must say a format that the command can write. */
+static bool check_format(const session *s, const char *path, char *why, size_t why_size) {
+    const pcgpu_format_info *format = output_format(s, path, s->inputs[0]);
+    if (!format) {
+        snprintf(why, why_size, "%s: the name says no format; give --output-format, or a name such as out.ply", path);
+    } else if (!format->writes && !(format->writes_arrays && s->command->bit == FOR_VOXELIZE)) {
+        snprintf(why, why_size, "%s cannot hold a cloud; give another --output-format, such as ply", format->name);
+    } else {
+        return true;
+    }
+    return false;
+}
+
+/* One output against its input, its terminal and its name. */
+static bool check_output(const session *s, const option_row *o, const char *path, char *why, size_t why_size) {
+    bool many = s->input_count > 1 && s->command->bit != FOR_REGISTER, folder = path_is_folder(path);
+    if (many && !folder && (is_dash(path) || !path_is_stream(path))) {
+        snprintf(why, why_size, "%d inputs and one --%s%s; give --%s DIR/", s->input_count, o->name,
+                 is_dash(path) ? " (standard output)" : "", o->name);
+        return false;
+    }
+    if (is_dash(path) && !output_is_text(s, o) && !s->options->force && !s->options->dry_run &&
+        isatty(STDOUT_FILENO)) {
+        snprintf(why, why_size, "binary data would go to the terminal; give -o FILE, or -f to write it anyway");
+        return false;
+    }
+    return (!is_main(o) || check_format(s, path, why, why_size)) &&
+           (!many || !folder || check_names(s, o, path, why, why_size));
+}
+
+/* Each output its own place. */
+static bool check_outputs(const session *s, char *why, size_t why_size) {
+    const char *paths[JOB_OUTPUTS + 1];
+    int n = 0;
+    if (s->options->json) {
+        paths[n++] = s->options->json;
+    }
+    for (int i = 0; option_at(i); i++) {
+        const option_row *o = option_at(i);
+        const char *path = is_output(s, o) ? output_path(s, o) : NULL;
+        if (!path) {
+            continue;
+        }
+        for (int k = 0; k < n; k++) {
+            if (strcmp(paths[k], path) == 0 && !path_is_folder(path) && (is_dash(path) || !path_is_stream(path))) {
+                snprintf(why, why_size, "two outputs go to %s; give each its own",
+                         is_dash(path) ? "standard output" : path);
+                return false;
+            }
+        }
+        if (!check_output(s, o, path, why, why_size)) {
+            return false;
+        }
+        paths[n++] = path;
+    }
+    return true;
+}
+
+bool session_check(session *s, char *why, size_t why_size) {
+    return check_inputs(s, why, why_size) && check_outputs(s, why, why_size);
+}
+
+static void protect_inputs(session *s) {
+    for (int i = 0; i < s->input_count; i++) {
+        input_protect(s->inputs[i]);
+    }
+    const char *const also[] = {s->options->config, s->options->init};
+    for (int i = 0; i < 2; i++) {
+        if (also[i]) {
+            input_protect(also[i]);
+        }
+    }
+}
+
+static bool try_input(const char *path) {
+    FILE *stream = input_open(path);
+    input_close(stream);
+    return stream != NULL;
+}
+
+static int open_context(session *s) {
+    pcgpu_settings *settings = &s->options->settings;
+    settings->log = report_log;
+    settings->log_user = &s->name;
+    pcgpu_status status = pcgpu_open(settings, &s->context);
+    if (status == PCGPU_OK) {
+        return EXIT_DONE;
+    }
+    report_failure(NULL, s->context);
+    return status == PCGPU_ERROR_UNAVAILABLE ? EXIT_NO_CUDA : status == PCGPU_ERROR_ARGUMENT ? EXIT_USAGE : EXIT_FAILED;
+}
+
+int session_dry_run(session *s) {
+    const option_values *o = s->options;
+    protect_inputs(s);
+    int code = open_context(s);
+    bool good = !o->init || try_input(o->init);
+    for (int i = 0; i < s->input_count; i++) {
+        good = try_input(s->inputs[i]) && good;
+    }
+    for (int i = 0; option_at(i); i++) {
+        const option_row *row = option_at(i);
+        const char *path = is_output(s, row) ? output_path(s, row) : NULL;
+        /* Nothing is written, so standard output may well be a terminal. */
+        if (path && !path_is_folder(path) && !is_dash(path)) {
+            good = output_check(path, o->force, row->flags & OPTION_TEXT) && good;
+        }
+    }
+    if (o->json && !is_dash(o->json)) {
+        good = output_check(o->json, o->force, true) && good;
+    }
+    if (good && code == EXIT_DONE) {
+        options_print_yaml(o, s->command, stdout);
+    }
+    return code ? code : good ? EXIT_DONE : EXIT_FAILED;
+}
+
+int session_open(session *s) {
+    protect_inputs(s);
+    int code = open_context(s);
+    if (code == EXIT_DONE && s->options->json && !output_open(&s->json, s->options->json, s->options->force, true)) {
+        code = EXIT_FAILED;
+    }
+    return code;
+}
+
+int session_close(session *s, int code) {
+    /* A usage error stops the run before its results are complete. */
+    if (s->json.stream && code == EXIT_USAGE) {
+        output_discard(&s->json);
+    } else if (s->json.stream && !output_commit(&s->json)) {
+        code = EXIT_FAILED;
+    }
+    pcgpu_close(s->context);
+    s->context = NULL;
+    return code;
+}

@@ -1,0 +1,141 @@
+/* Rigid transforms in files: matrices, KITTI poses, TUM poses. */
+#include "transform.h"
+#include "numbers.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+static const double TOLERANCE = 1e-3; /* of rotations and quaternions, which files hold with few digits */
+
+/* The next word, NULL at the end. Too long a word comes out cut and is then no number. */
+static const char *next_word(FILE *stream, char *word, size_t size) {
+    size_t n = 0;
+    int c;
+    while ((c = getc(stream)) != EOF && (isspace(c) || c == ',' || c == '#')) {
+        while (c == '#' && (c = getc(stream)) != EOF && c != '\n') {
+            c = '#';
+        }
+    }
+    for (; c != EOF && !isspace(c) && c != ',' && c != '#'; c = getc(stream)) {
+        if (n + 1 < size) {
+            word[n++] = (char)c;
+        }
+    }
+    if (c == '#') {
+        ungetc(c, stream);
+    }
+    word[n] = '\0';
+    return n ? word : NULL;
+}
+
+static bool from_quaternion(const double v[7], double T[16], char *why, size_t why_size) {
+    double x = v[3], y = v[4], z = v[5], w = v[6];
+    double norm = sqrt(x * x + y * y + z * z + w * w);
+    if (!(fabs(norm - 1) < TOLERANCE)) {
+        snprintf(why, why_size, "the quaternion has length %g; give a unit quaternion", norm);
+        return false;
+    }
+    x /= norm, y /= norm, z /= norm, w /= norm;
+    const double R[16] = {1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w), v[0],
+                          2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w), v[1],
+                          2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y), v[2],
+                          0, 0, 0, 1};
+    memcpy(T, R, sizeof R);
+    return true;
+}
+
+static bool is_rigid(const double T[16], char *why, size_t why_size) {
+    if (!(T[12] == 0 && T[13] == 0 && T[14] == 0 && T[15] == 1)) {
+        snprintf(why, why_size, "the last row is %g %g %g %g; it must be 0 0 0 1", T[12], T[13], T[14], T[15]);
+        return false;
+    }
+    double worst = 0;
+    for (int i = 0; i < 3; i++) {
+        for (int j = i; j < 3; j++) {
+            double dot = T[4 * i] * T[4 * j] + T[4 * i + 1] * T[4 * j + 1] + T[4 * i + 2] * T[4 * j + 2];
+            worst = fmax(worst, fabs(dot - (i == j)));
+        }
+    }
+    double determinant = T[0] * (T[5] * T[10] - T[6] * T[9]) - T[1] * (T[4] * T[10] - T[6] * T[8]) +
+                         T[2] * (T[4] * T[9] - T[5] * T[8]);
+    if (!(worst < TOLERANCE && determinant > 0)) {
+        snprintf(why, why_size, "not a rigid transform: the rotation has determinant %g and is off by %g; rows and "
+                 "columns must be orthonormal", determinant, worst);
+        return false;
+    }
+    return true;
+}
+
+bool transform_read(FILE *stream, double T[16], char *why, size_t why_size) {
+    double v[17];
+    char word[64];
+    int n = 0;
+    while (n < 17 && next_word(stream, word, sizeof word)) {
+        if (!number_parse(word, &v[n])) {
+            snprintf(why, why_size, "\"%s\" is not a finite number", word);
+            return false;
+        }
+        n++;
+    }
+    if (ferror(stream)) {
+        snprintf(why, why_size, "cannot be read");
+        return false;
+    }
+    static const double identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
+    memcpy(T, identity, sizeof identity);
+    switch (n) {
+    case 7:
+    case 8: return from_quaternion(v + (n - 7), T, why, why_size);
+    case 12:
+    case 16: memcpy(T, v, (size_t)n * sizeof v[0]); return is_rigid(T, why, why_size);
+    default:
+        snprintf(why, why_size, "%s numbers; give a 4x4 matrix (16), a KITTI line (12) or a TUM line (7 or 8)",
+                 n == 17 ? "more than 16" : number_text(n, false, word));
+        return false;
+    }
+}
+
+/* Quaternion x y z w of a rotation, w >= 0, from the largest of its four squares (Shepperd 1978). */
+static void to_quaternion(const double T[16], double q[4]) {
+    double trace = T[0] + T[5] + T[10];
+    if (trace > 0) {
+        double s = 2 * sqrt(trace + 1);
+        q[0] = (T[9] - T[6]) / s, q[1] = (T[2] - T[8]) / s, q[2] = (T[4] - T[1]) / s, q[3] = s / 4;
+    } else {
+        int i = T[5] > T[0] ? 1 : 0;
+        i = T[10] > T[5 * i] ? 2 : i;
+        int j = (i + 1) % 3, k = (i + 2) % 3;
+        double s = 2 * sqrt(1 + T[5 * i] - T[5 * j] - T[5 * k]);
+        q[i] = s / 4;
+        q[j] = (T[4 * i + j] + T[4 * j + i]) / s;
+        q[k] = (T[4 * i + k] + T[4 * k + i]) / s;
+        q[3] = (T[4 * k + j] - T[4 * j + k]) / s;
+    }
+    double norm = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
+    for (int i = 0; i < 4; i++) {
+        q[i] /= q[3] < 0 ? -norm : norm;
+    }
+}
+
+static void write_row(FILE *stream, const double *values, int n, const char *end) {
+    char buffer[NUMBER_SIZE];
+    for (int i = 0; i < n; i++) {
+        fprintf(stream, "%s%s", number_text(values[i], false, buffer), i + 1 < n ? " " : end);
+    }
+}
+
+void transform_write(FILE *stream, const double T[16], transform_format format) {
+    if (format == TRANSFORM_TUM) {
+        double v[8] = {0, T[3], T[7], T[11]}, q[4];
+        to_quaternion(T, q);
+        memcpy(v + 4, q, sizeof q);
+        write_row(stream, v, 8, "\n");
+    } else if (format == TRANSFORM_KITTI) {
+        write_row(stream, T, 12, "\n");
+    } else {
+        for (int i = 0; i < 4; i++) {
+            write_row(stream, T + 4 * i, 4, "\n");
+        }
+    }
+}

@@ -1,0 +1,15 @@
+/* Rigid transforms in files. */
+#ifndef TRANSFORM_H
+#define TRANSFORM_H
+
+#include "options.h"
+
+/* Reads a 4x4 matrix (16 numbers), a KITTI line (12), a TUM line (7, or 8 with a time first: x y z qx qy qz qw). Numbers
+ * are separated by blanks or commas; "#" begins a comment. The result is row-major and rigid. On failure `why` is a
+ * sentence without the file's name. */
+bool transform_read(FILE *stream, double T[16], char *why, size_t why_size);
+
+/* Numbers that read back exactly. TUM's time is 0. */
+void transform_write(FILE *stream, const double T[16], transform_format format);
+
+#endif

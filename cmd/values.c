@@ -1,0 +1,371 @@
+/* The types of options: how each reads its text and shows its value. */
+#include "numbers.h"
+#include "options.h"
+#include "report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "1 to 8", "above 0 to 1", "0 or more" */
+static const char *bounds_text(const option_row *o, char buffer[80]) {
+    char lowest[NUMBER_SIZE], highest[NUMBER_SIZE];
+    const char *above = o->flags & OPTION_ABOVE_MIN ? "above " : "";
+    number_text(o->min, false, lowest);
+    number_text(o->max, false, highest);
+    if (o->max >= 1e9) {
+        snprintf(buffer, 80, *above ? "more than %s" : "%s or more", lowest);
+    } else {
+        snprintf(buffer, 80, "%s%s to %s", above, lowest, highest);
+    }
+    return buffer;
+}
+
+static bool in_bounds(const option_row *o, double value) {
+    return value <= o->max && (o->flags & OPTION_ABOVE_MIN ? value > o->min : value >= o->min);
+}
+
+static bool number_wrong(const option_row *o, const char *text, const char *what, char *why, size_t why_size) {
+    char bounds[80];
+    snprintf(why, why_size, "\"%s\" is not %s in range; give %s", text, what, bounds_text(o, bounds));
+    return false;
+}
+
+static bool parse_true(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
+    if (text && strcmp(text, "true") != 0 && strcmp(text, "false") != 0) {
+        snprintf(why, why_size, "\"%s\" is neither true nor false", text);
+        return false;
+    }
+    bool on = !text || text[0] == 't';
+    *(bool *)field = o->type == &type_no_flag ? !on : on;
+    return true;
+}
+
+static bool print_flag(const option_row *o, const void *field, FILE *out) {
+    (void)o;
+    fputs(*(const bool *)field ? "true" : "false", out);
+    return true;
+}
+
+static bool parse_whole(const option_row *o, const char *text, int64_t *value, char *why, size_t why_size) {
+    char *end;
+    errno = 0;
+    *value = strtoll(text, &end, 10);
+    bool digits = text[0] != '\0' && strspn(text, "+-0123456789") == strlen(text) && *end == '\0';
+    return (digits && errno == 0 && in_bounds(o, (double)*value)) ||
+           number_wrong(o, text, "a whole number", why, why_size);
+}
+
+static bool parse_int(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
+    int64_t value;
+    if (!parse_whole(o, text, &value, why, why_size)) {
+        return false;
+    }
+    *(int *)field = (int)value;
+    return true;
+}
+
+static bool print_int(const option_row *o, const void *field, FILE *out) {
+    (void)o;
+    fprintf(out, "%d", *(const int *)field);
+    return true;
+}
+
+static bool parse_int64(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
+    return parse_whole(o, text, field, why, why_size);
+}
+
+static bool print_int64(const option_row *o, const void *field, FILE *out) {
+    int64_t value = *(const int64_t *)field;
+    if (value == 0 && (o->flags & OPTION_ZERO_IS_NONE)) {
+        return false;
+    }
+    fprintf(out, "%" PRId64, value);
+    return true;
+}
+
+static bool parse_seed(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
+    (void)o;
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (text[0] == '\0' || strspn(text, "0123456789") != strlen(text) || errno != 0 || *end != '\0') {
+        snprintf(why, why_size, "\"%s\" is not a seed; give a whole number from 0 to 18446744073709551615", text);
+        return false;
+    }
+    *(uint64_t *)field = value;
+    return true;
+}
+
+static bool print_seed(const option_row *o, const void *field, FILE *out) {
+    (void)o;
+    fprintf(out, "%" PRIu64, *(const uint64_t *)field);
+    return true;
+}
+
+static bool parse_bounded(const option_row *o, const char *text, double *value, char *why, size_t why_size) {
+    return (number_parse(text, value) && in_bounds(o, *value)) || number_wrong(o, text, "a number", why, why_size);
+}
+
+static bool parse_real(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
+    return parse_bounded(o, text, field, why, why_size);
+}
+
+static bool print_number(const option_row *o, double value, bool single, FILE *out) {
+    char buffer[NUMBER_SIZE];
+    if (value == 0 && (o->flags & OPTION_ZERO_IS_NONE)) {
+        return false;
+    }
+    fputs(number_text(value, single, buffer), out);
+    return true;
+}
+
+static bool print_real(const option_row *o, const void *field, FILE *out) {
+    return print_number(o, *(const double *)field, false, out);
+}
+
+static bool parse_float(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
+    double value;
+    if (!parse_bounded(o, text, &value, why, why_size)) {
+        return false;
+    }
+    /* A tiny positive number must not become 0, which would mean "not given". */
+    if (value != 0 && (float)value == 0.0f) {
+        return number_wrong(o, text, "a float32 number", why, why_size);
+    }
+    *(float *)field = (float)value;
+    return true;
+}
+
+static bool print_float(const option_row *o, const void *field, FILE *out) {
+    return print_number(o, (double)*(const float *)field, true, out);
+}
+
+static bool parse_path(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
+    (void)o;
+    if (text[0] == '\0') {
+        snprintf(why, why_size, "the name is empty; give a path");
+        return false;
+    }
+    *(const char **)field = text;
+    return true;
+}
+
+static bool print_path(const option_row *o, const void *field, FILE *out) {
+    (void)o;
+    const char *text = *(const char *const *)field;
+    if (text) {
+        json_print_string(out, text);
+    }
+    return text != NULL;
+}
+
+/* Names of formats that can be read, or written. */
+static bool parse_format(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
+    bool reading = o->type == &type_reader;
+    const pcgpu_format_info *info = pcgpu_format_by_name(text);
+    if (info && (reading ? info->reads : info->writes || info->writes_arrays)) {
+        *(const char **)field = info->name;
+        return true;
+    }
+    int n = snprintf(why, why_size, "\"%s\" is not a format that can be %s; give one of", text,
+                     reading ? "read" : "written");
+    for (int i = 0; (info = pcgpu_format_at(i)) && n > 0 && (size_t)n < why_size; i++) {
+        if (reading ? info->reads : info->writes || info->writes_arrays) {
+            n += snprintf(why + n, why_size - (size_t)n, " %s", info->name);
+        }
+    }
+    return false;
+}
+
+static bool choice_wrong(const option_row *o, const char *text, const char *more, char *why, size_t why_size) {
+    int n = snprintf(why, why_size, "\"%s\" is not possible; give", text);
+    for (int i = 0; o->choices[i] && n > 0 && (size_t)n < why_size; i++) {
+        n += snprintf(why + n, why_size - (size_t)n, "%s %s", i ? "," : "", o->choices[i]);
+    }
+    if (n > 0 && (size_t)n < why_size) {
+        snprintf(why + n, why_size - (size_t)n, "%s", more);
+    }
+    return false;
+}
+
+static bool parse_choice(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
+    for (int i = 0; o->choices[i]; i++) {
+        if (strcmp(o->choices[i], text) == 0) {
+            *(int *)field = i;
+            return true;
+        }
+    }
+    return choice_wrong(o, text, "", why, why_size);
+}
+
+static bool print_choice(const option_row *o, const void *field, FILE *out) {
+    json_print_string(out, o->choices[*(const int *)field]);
+    return true;
+}
+
+static void print_numbers(const double *values, int n, FILE *out) {
+    char buffer[NUMBER_SIZE];
+    for (int i = 0; i < n; i++) {
+        fprintf(out, "%s%s", i ? ", " : "[", number_text(values[i], false, buffer));
+    }
+    fputc(']', out);
+}
+
+static bool parse_range(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
+    pcgpu_voxelize_params *p = field;
+    p->range_auto = strcmp(text, "auto") == 0;
+    if (p->range_auto) {
+        return true;
+    }
+    bool good = numbers_parse(text, p->range, 6) == 6;
+    for (int i = 0; i < 6 && good; i++) {
+        good = in_bounds(o, p->range[i]);
+    }
+    if (!good) {
+        snprintf(why, why_size, "\"%s\" is not a range; give six numbers x0,y0,z0,x1,y1,z1 in metres, or auto", text);
+    }
+    return good;
+}
+
+static bool print_range(const option_row *o, const void *field, FILE *out) {
+    (void)o;
+    const pcgpu_voxelize_params *p = field;
+    if (p->range_auto) {
+        json_print_string(out, "auto");
+    } else {
+        print_numbers(p->range, 6, out);
+    }
+    return true;
+}
+
+static bool parse_size(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
+    double *size = field, values[3];
+    int n = numbers_parse(text, values, 3);
+    bool good = n == 1 || n == 3;
+    for (int i = 0; i < n && good; i++) {
+        good = in_bounds(o, values[i]);
+    }
+    if (!good) {
+        snprintf(why, why_size, "\"%s\" is not a voxel size; give one or three numbers above 0, in metres", text);
+        return false;
+    }
+    for (int k = 0; k < 3; k++) {
+        size[k] = values[n == 1 ? 0 : k];
+    }
+    return true;
+}
+
+static bool print_size(const option_row *o, const void *field, FILE *out) {
+    (void)o;
+    const double *size = field;
+    if (size[0] > 0) {
+        print_numbers(size, 3, out);
+    }
+    return size[0] > 0;
+}
+
+static bool parse_device(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
+    pcgpu_settings *settings = field;
+    int64_t index = 0;
+    if (strncmp(text, "cuda:", 5) == 0) {
+        if (!parse_whole(o, text + 5, &index, why, why_size)) {
+            return false;
+        }
+        settings->device = PCGPU_DEVICE_CUDA;
+    } else if (strcmp(text, "auto") == 0) {
+        settings->device = PCGPU_DEVICE_AUTO;
+    } else if (strcmp(text, "cpu") == 0) {
+        settings->device = PCGPU_DEVICE_CPU;
+    } else if (strcmp(text, "cuda") == 0) {
+        settings->device = PCGPU_DEVICE_CUDA;
+    } else {
+        return choice_wrong(o, text, " or cuda:N", why, why_size);
+    }
+    settings->cuda_index = (int)index;
+    return true;
+}
+
+static bool print_device(const option_row *o, const void *field, FILE *out) {
+    const pcgpu_settings *settings = field;
+    if (settings->device == PCGPU_DEVICE_CUDA && settings->cuda_index > 0) {
+        fprintf(out, "\"cuda:%d\"", settings->cuda_index);
+    } else {
+        json_print_string(out, o->choices[settings->device]);
+    }
+    return true;
+}
+
+static bool parse_cpu(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
+    bool on;
+    if (!parse_true(o, text, &on, why, why_size)) {
+        return false;
+    }
+    return !on || parse_device(o, "cpu", field, why, why_size);
+}
+
+/* --cuda, --cuda=N; in a configuration file also true and false. */
+static bool parse_cuda(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
+    int64_t index = 0;
+    if (text && strcmp(text, "false") == 0) {
+        return true;
+    }
+    if (text && strcmp(text, "true") != 0 && !parse_whole(o, text, &index, why, why_size)) {
+        return false;
+    }
+    pcgpu_settings *settings = field;
+    settings->device = PCGPU_DEVICE_CUDA;
+    settings->cuda_index = (int)index;
+    return true;
+}
+
+static bool parse_start(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
+    pcgpu_sample_params *p = field;
+    int64_t index = 0;
+    if (strcmp(text, "center") == 0) {
+        p->start = PCGPU_START_CENTER;
+    } else if (strcmp(text, "random") == 0) {
+        p->start = PCGPU_START_RANDOM;
+    } else if (text[0] >= '0' && text[0] <= '9' && parse_whole(o, text, &index, why, why_size)) {
+        p->start = PCGPU_START_INDEX;
+    } else {
+        return choice_wrong(o, text, " or a record index", why, why_size);
+    }
+    p->start_index = index;
+    return true;
+}
+
+static bool print_start(const option_row *o, const void *field, FILE *out) {
+    (void)o;
+    const pcgpu_sample_params *p = field;
+    if (p->start == PCGPU_START_INDEX) {
+        fprintf(out, "%" PRId64, p->start_index);
+    } else {
+        json_print_string(out, p->start == PCGPU_START_CENTER ? "center" : "random");
+    }
+    return true;
+}
+
+static bool print_nothing(const option_row *o, const void *field, FILE *out) {
+    (void)o, (void)field, (void)out;
+    return false;
+}
+
+const option_type type_flag = {VALUE_BOOLEAN, false, parse_true, print_flag};
+const option_type type_no_flag = {VALUE_BOOLEAN, false, parse_true, print_nothing};
+const option_type type_int = {VALUE_NUMBER, false, parse_int, print_int};
+const option_type type_int64 = {VALUE_NUMBER, false, parse_int64, print_int64};
+const option_type type_seed = {VALUE_NUMBER, false, parse_seed, print_seed};
+const option_type type_real = {VALUE_NUMBER, false, parse_real, print_real};
+const option_type type_float = {VALUE_NUMBER, false, parse_float, print_float};
+const option_type type_path = {VALUE_TEXT, false, parse_path, print_path};
+const option_type type_reader = {VALUE_TEXT, false, parse_format, print_path};
+const option_type type_writer = {VALUE_TEXT, false, parse_format, print_path};
+const option_type type_choice = {VALUE_TEXT, false, parse_choice, print_choice};
+const option_type type_range = {VALUE_TEXT, true, parse_range, print_range};
+const option_type type_size = {VALUE_TEXT, true, parse_size, print_size};
+const option_type type_device = {VALUE_TEXT, false, parse_device, print_device};
+const option_type type_cpu = {VALUE_BOOLEAN, false, parse_cpu, print_nothing};
+const option_type type_cuda = {VALUE_TEXT, false, parse_cuda, print_nothing};
+const option_type type_start = {VALUE_TEXT, false, parse_start, print_start};

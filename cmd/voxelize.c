@@ -1,0 +1,181 @@
+/* pcgpu voxelize: voxels, their features and coordinates, or a downsampled cloud. */
+#include "half.h"
+#include "job.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_padded(pcgpu_features features) {
+    return features == PCGPU_FEATURES_POINTS || features == PCGPU_FEATURES_PILLAR;
+}
+
+/* Features are relative to the cloud's offset; arrays hold file coordinates. Padding stays 0. */
+static void add_offset(job *j, pcgpu_voxels *v) {
+    const double *offset = j->clouds[0].offset;
+    bool padded = is_padded(j->session->options->voxelize.features);
+    if (offset[0] == 0 && offset[1] == 0 && offset[2] == 0) {
+        return;
+    }
+    for (int64_t i = 0; i < v->count; i++) {
+        int32_t rows = padded ? v->counts[i] : 1;
+        for (int32_t k = 0; k < rows; k++) {
+            float *row = v->features + (size_t)(i * v->capacity + k) * (size_t)v->columns;
+            for (int axis = 0; axis < 3; axis++) {
+                row[axis] = (float)(offset[axis] + (double)row[axis]);
+            }
+        }
+    }
+    report_warning(j->names[0], "coordinates near (%.0f, %.0f, %.0f) are rounded to float32 in the array; write .ply to "
+                   "keep their precision", offset[0], offset[1], offset[2]);
+}
+
+/* The features as float16; NULL when memory is exhausted. */
+static uint16_t *to_half(const pcgpu_voxels *v) {
+    size_t n = (size_t)v->count * (size_t)v->capacity * (size_t)v->columns;
+    uint16_t *half = malloc(n ? n * sizeof *half : 1);
+    for (size_t i = 0; half && i < n; i++) {
+        half[i] = half_from_float(v->features[i]);
+    }
+    return half;
+}
+
+static pcgpu_array feature_array(const job *j, const pcgpu_voxels *v, const uint16_t *half) {
+    pcgpu_array a = {.name = "voxels", .type = half ? PCGPU_FLOAT16 : PCGPU_FLOAT32,
+                     .data = half ? (const void *)half : (const void *)v->features};
+    a.shape[a.dimensions++] = v->count;
+    if (is_padded(j->session->options->voxelize.features)) {
+        a.shape[a.dimensions++] = v->capacity;
+    }
+    a.shape[a.dimensions++] = v->columns;
+    return a;
+}
+
+static pcgpu_array coords_array(const pcgpu_voxels *v) {
+    return (pcgpu_array){.name = "coords", .type = PCGPU_INT32, .dimensions = 2, .shape = {v->count, 4},
+                         .data = v->coords};
+}
+
+static pcgpu_array counts_array(const pcgpu_voxels *v) {
+    return (pcgpu_array){.name = "num_points", .type = PCGPU_INT32, .dimensions = 1, .shape = {v->count},
+                         .data = v->counts};
+}
+
+/* -o x.npz has everything; .npy and .bin the features alone. */
+static int write_features(job *j, pcgpu_voxels *v) {
+    FILE *stream = job_stream(j, "output");
+    if (!stream) {
+        return EXIT_DONE;
+    }
+    add_offset(j, v);
+    uint16_t *half = j->session->options->dtype == DTYPE_FLOAT16 ? to_half(v) : NULL;
+    if (!half && j->session->options->dtype == DTYPE_FLOAT16) {
+        report_error(j->names[0], "out of memory");
+        return EXIT_FAILED;
+    }
+    const pcgpu_array arrays[] = {feature_array(j, v, half), coords_array(v), counts_array(v)};
+    int count = strcmp(j->format->name, "npz") == 0 ? 3 : 1;
+    progress_begin(j->names[0], "writing");
+    double begin = seconds_now();
+    pcgpu_status status = pcgpu_write_arrays(j->session->context, stream, "output", j->format->name, arrays, count);
+    j->write_seconds += seconds_now() - begin;
+    free(half);
+    if (status != PCGPU_OK) {
+        return job_failed(j, status);
+    }
+    return EXIT_DONE;
+}
+
+/* One point a voxel, with the input's columns: what first and nearest chose, or the mean. */
+static int write_voxel_cloud(job *j, const pcgpu_voxelize_params *params, const pcgpu_voxels *v) {
+    pcgpu_context *context = j->session->context;
+    const pcgpu_cloud *input = &j->clouds[0];
+    pcgpu_voxels means = {0};
+    pcgpu_cloud out = {0};
+    pcgpu_status status = PCGPU_OK;
+    int code = EXIT_FAILED;
+    if (v->selected) {
+        status = pcgpu_cloud_gather(context, input, v->selected, v->count, &out);
+    } else {
+        const float *rows = v->features;
+        if (is_padded(params->features)) {
+            pcgpu_voxelize_params mean = *params;
+            mean.features = PCGPU_FEATURES_MEAN;
+            status = pcgpu_voxelize(context, input, &mean, &means);
+            rows = means.features;
+        }
+        if (status == PCGPU_OK) {
+            status = pcgpu_cloud_create(context, v->count, input->columns, &out);
+        }
+        if (status == PCGPU_OK) {
+            memcpy(out.data, rows, (size_t)v->count * (size_t)input->columns * sizeof *rows);
+            memcpy(out.offset, input->offset, sizeof out.offset);
+            memcpy(out.names, input->names, sizeof out.names);
+            /* A mean of whole numbers is no whole number. */
+            for (int k = 0; k < input->columns; k++) {
+                out.types[k] = input->types[k] == PCGPU_FLOAT64 ? PCGPU_FLOAT64 : PCGPU_FLOAT32;
+            }
+        }
+    }
+    code = status == PCGPU_OK ? job_write_cloud(j, &out) : job_failed(j, status);
+    pcgpu_cloud_free(&out);
+    pcgpu_voxels_free(&means);
+    return code;
+}
+
+static int write_side_arrays(job *j, const pcgpu_voxels *v) {
+    const pcgpu_array coords = coords_array(v), counts = counts_array(v);
+    const pcgpu_array point_voxel = {.name = "point_voxel", .type = PCGPU_INT32, .dimensions = 1,
+                                     .shape = {j->clouds[0].rows}, .data = v->point_voxel};
+    int code = job_write_array(j, "coords", &coords);
+    code = code == EXIT_DONE ? job_write_array(j, "counts", &counts) : code;
+    return code == EXIT_DONE ? job_write_array(j, "point-voxel", &point_voxel) : code;
+}
+
+static void add_result(json *out, const pcgpu_voxels *v) {
+    json_integer(out, "voxels", v->count);
+    json_integer(out, "voxels_found", v->voxels_found);
+    json_integer(out, "capacity", v->capacity);
+    json_integer(out, "columns", v->columns);
+    json_integer(out, "in_range", v->in_range);
+    json_integer(out, "kept", v->kept);
+    json_integer(out, "out_of_range", v->out_of_range);
+    json_integer(out, "over_points", v->over_points);
+    json_integer(out, "over_voxels", v->over_voxels);
+    json_integer(out, "largest", v->largest);
+    json_numbers(out, "range", v->range, 6);
+    const double cells[3] = {v->cells[0], v->cells[1], v->cells[2]};
+    json_numbers(out, "cells", cells, 3);
+}
+
+static void summarize(const job *j, const pcgpu_voxels *v) {
+    report_summary(j->names[0],
+                   "%lld voxels, %lld points kept; dropped: %lld out of range, %lld not finite, %lld at the origin, %lld "
+                   "over max-points, %lld over max-voxels",
+                   (long long)v->count, (long long)v->kept, (long long)v->out_of_range, (long long)v->run.non_finite,
+                   (long long)v->run.at_origin, (long long)v->over_points, (long long)v->over_voxels);
+    if (v->over_voxels > 0) {
+        report_warning(j->names[0], "%lld of %lld voxels are over max-voxels; %lld points were dropped with them",
+                       (long long)(v->voxels_found - v->count), (long long)v->voxels_found, (long long)v->over_voxels);
+    }
+}
+
+int voxelize_process(job *j) {
+    pcgpu_voxelize_params params = j->session->options->voxelize;
+    params.drop_origin = j->session->options->drop_origin;
+    pcgpu_voxels v;
+    progress_begin(j->names[0], "voxelizing");
+    pcgpu_status status = pcgpu_voxelize(j->session->context, &j->clouds[0], &params, &v);
+    if (status != PCGPU_OK) {
+        return job_failed(j, status);
+    }
+    j->run = v.run;
+    j->points_out = v.count;
+    add_result(&j->result, &v);
+    summarize(j, &v);
+    int code = write_side_arrays(j, &v);
+    if (code == EXIT_DONE && j->format && job_stream(j, "output")) {
+        code = j->format->writes_arrays ? write_features(j, &v) : write_voxel_cloud(j, &params, &v);
+    }
+    pcgpu_voxels_free(&v);
+    return code;
+}

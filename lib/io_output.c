@@ -1,0 +1,113 @@
+/* From a cloud to the columns of a file: types and packed records. */
+#include "io.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool pc_has_offset(const pcgpu_cloud *cloud) {
+    return cloud->offset[0] != 0 || cloud->offset[1] != 0 || cloud->offset[2] != 0;
+}
+
+/* Least and largest value of an integer type; false for the others. */
+static bool integer_range(int type, double *low, double *high) {
+    static const double ranges[][2] = {
+        [PCGPU_INT8] = {-128, 127},
+        [PCGPU_UINT8] = {0, 255},
+        [PCGPU_INT16] = {-32768, 32767},
+        [PCGPU_UINT16] = {0, 65535},
+        [PCGPU_INT32] = {-2147483648.0, 2147483647.0},
+        [PCGPU_UINT32] = {0, 4294967295.0},
+    };
+    if (type < PCGPU_INT8 || type > PCGPU_UINT32) {
+        return false;
+    }
+    *low = ranges[type][0];
+    *high = ranges[type][1];
+    return true;
+}
+
+static bool column_fits(const pcgpu_cloud *cloud, int column, double low, double high) {
+    const float *p = cloud->data + column;
+    for (int64_t i = 0; i < cloud->rows; i++, p += cloud->columns) {
+        double v = (double)*p;
+        if (!(v >= low && v <= high) || v != trunc(v)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void pc_output_types(const pcgpu_cloud *cloud, uint8_t types[PCGPU_MAX_COLUMNS]) {
+    bool wide = pc_has_offset(cloud);
+    for (int k = 0; k < cloud->columns; k++) {
+        double low, high;
+        if (k < 3) {
+            types[k] = wide ? PCGPU_FLOAT64 : PCGPU_FLOAT32;
+        } else if (integer_range(cloud->types[k], &low, &high) && column_fits(cloud, k, low, high)) {
+            types[k] = cloud->types[k];
+        } else {
+            types[k] = PCGPU_FLOAT32;
+        }
+    }
+}
+
+void pc_output_name(const pcgpu_cloud *cloud, int column, char out[PCGPU_NAME_SIZE]) {
+    size_t i = 0;
+    for (; i < PCGPU_NAME_SIZE - 1 && cloud->names[column][i]; i++) {
+        unsigned char c = (unsigned char)cloud->names[column][i];
+        out[i] = c > 0x20 && c != 0x7f ? (char)c : '_';
+    }
+    out[i] = '\0';
+    if (i == 0) {
+        snprintf(out, PCGPU_NAME_SIZE, "c%d", column);
+    }
+}
+
+/* Stores one value; integers are known to fit. */
+static unsigned char *store(unsigned char *out, int type, double v) {
+    size_t size = pc_type_size(type);
+    if (type == PCGPU_FLOAT64) {
+        memcpy(out, &v, size);
+    } else {
+        int64_t whole = (int64_t)v; /* two's complement: the low bytes are those of the narrower type */
+        memcpy(out, &whole, size);
+    }
+    return out + size;
+}
+
+static unsigned char *store_row(unsigned char *out, const pcgpu_cloud *cloud, int64_t row, const uint8_t *types) {
+    const float *values = cloud->data + (size_t)row * (size_t)cloud->columns;
+    for (int k = 0; k < cloud->columns; k++) {
+        if (types[k] == PCGPU_FLOAT32) {
+            memcpy(out, values + k, sizeof(float)); /* bits, not a value: see copy_column */
+            out += sizeof(float);
+        } else {
+            out = store(out, types[k], pc_output_value(cloud, row, k));
+        }
+    }
+    return out;
+}
+
+pcgpu_status pc_output_rows(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud,
+                            const uint8_t types[PCGPU_MAX_COLUMNS]) {
+    bool same = true;
+    for (int k = 0; k < cloud->columns; k++) {
+        same = same && types[k] == PCGPU_FLOAT32;
+    }
+    if (same) {
+        return pc_write_bytes(context, stream, name, cloud->data,
+                              (size_t)cloud->rows * (size_t)cloud->columns * sizeof(float));
+    }
+    unsigned char block[1 << 15];
+    unsigned char *end = block;
+    pcgpu_status status = PCGPU_OK;
+    for (int64_t i = 0; i < cloud->rows && status == PCGPU_OK; i++) {
+        end = store_row(end, cloud, i, types);
+        if (block + sizeof block - end < PCGPU_MAX_COLUMNS * 8 || i + 1 == cloud->rows) {
+            status = pc_write_bytes(context, stream, name, block, (size_t)(end - block));
+            end = block;
+        }
+    }
+    return status;
+}

@@ -1,0 +1,153 @@
+/* The header of .ply: its elements and their properties, in any order. Counts are only parsed here; the reader compares
+ * them with the bytes that follow. */
+#include "io.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void pc_ply_free(pc_ply *ply) {
+    free(ply->elements);
+    free(ply->properties);
+    memset(ply, 0, sizeof *ply);
+}
+
+static pcgpu_status fail_line(pcgpu_context *context, const char *name, const pc_text *text, pc_span what,
+                              const char *expected) {
+    pc_shown shown = pc_span_show(what);
+    return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: line %lld: '%s' where %s is expected; correct the header", name,
+                   (long long)text->line, shown.text, expected);
+}
+
+static bool parse_type(pc_span span, uint8_t *type) {
+    static const struct {
+        const char *name;
+        uint8_t type;
+    } types[] = {
+        {"char", PCGPU_INT8},     {"int8", PCGPU_INT8},       {"uchar", PCGPU_UINT8},    {"uint8", PCGPU_UINT8},
+        {"short", PCGPU_INT16},   {"int16", PCGPU_INT16},     {"ushort", PCGPU_UINT16},  {"uint16", PCGPU_UINT16},
+        {"int", PCGPU_INT32},     {"int32", PCGPU_INT32},     {"uint", PCGPU_UINT32},    {"uint32", PCGPU_UINT32},
+        {"float", PCGPU_FLOAT32}, {"float32", PCGPU_FLOAT32}, {"double", PCGPU_FLOAT64}, {"float64", PCGPU_FLOAT64},
+        {"int64", PC_INT64},      {"uint64", PC_UINT64},
+    };
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+        if (pc_span_is(span, types[i].name)) {
+            *type = types[i].type;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Makes room for one more entry; capacities are powers of two. */
+static void *grow(void *array, size_t count, size_t size) {
+    if (count & (count - 1) || (count && count < 8)) {
+        return array; /* between two capacities */
+    }
+    return realloc(array, (count ? count * 2 : 8) * size);
+}
+
+static pcgpu_status parse_format(pcgpu_context *context, const char *name, const pc_text *text, pc_span line,
+                                 pc_ply *ply) {
+    pc_span kind;
+    pc_text_token(&line, &kind);
+    ply->ascii = pc_span_is(kind, "ascii");
+    ply->swap = pc_span_is(kind, "binary_big_endian");
+    if (!ply->ascii && !ply->swap && !pc_span_is(kind, "binary_little_endian")) {
+        return fail_line(context, name, text, kind, "ascii, binary_little_endian or binary_big_endian");
+    }
+    return PCGPU_OK;
+}
+
+static pcgpu_status parse_element(pcgpu_context *context, const char *name, const pc_text *text, pc_span line,
+                                  pc_ply *ply) {
+    pc_ply_element element = {.first = ply->property_count};
+    pc_span count;
+    if (!pc_text_token(&line, &element.name)) {
+        return fail_line(context, name, text, element.name, "the name of an element");
+    }
+    pc_text_token(&line, &count);
+    if (!pc_span_count(count, &element.count)) {
+        return fail_line(context, name, text, count, "a number of elements, 0 or more,");
+    }
+    pc_ply_element *elements = grow(ply->elements, ply->element_count, sizeof *elements);
+    if (!elements) {
+        return pc_fail_memory(context, (ply->element_count + 1) * sizeof *elements, name);
+    }
+    ply->elements = elements;
+    ply->elements[ply->element_count++] = element;
+    return PCGPU_OK;
+}
+
+static pcgpu_status parse_property(pcgpu_context *context, const char *name, const pc_text *text, pc_span line,
+                                   pc_ply *ply) {
+    static const char types[] = "a type (char uchar short ushort int uint float double)";
+    pc_ply_property property = {.list = false};
+    pc_span token;
+    pc_text_token(&line, &token);
+    if (ply->element_count == 0) {
+        return fail_line(context, name, text, token, "an element before the first property");
+    }
+    property.list = pc_span_is(token, "list");
+    if (property.list) {
+        pc_text_token(&line, &token);
+        if (!parse_type(token, &property.count_type) || property.count_type == PCGPU_FLOAT32 ||
+            property.count_type == PCGPU_FLOAT64) {
+            return fail_line(context, name, text, token, "an integer type for the length of a list");
+        }
+        pc_text_token(&line, &token);
+    }
+    if (!parse_type(token, &property.type)) {
+        return fail_line(context, name, text, token, types);
+    }
+    if (!pc_text_token(&line, &property.name)) {
+        return fail_line(context, name, text, property.name, "the name of a property");
+    }
+    pc_ply_property *properties = grow(ply->properties, ply->property_count, sizeof *properties);
+    if (!properties) {
+        return pc_fail_memory(context, (ply->property_count + 1) * sizeof *properties, name);
+    }
+    ply->properties = properties;
+    ply->properties[ply->property_count++] = property;
+    ply->elements[ply->element_count - 1].properties++;
+    return PCGPU_OK;
+}
+
+pcgpu_status pc_ply_header(pcgpu_context *context, const char *name, pc_text *text, pc_ply *ply) {
+    pc_span line, key;
+    bool format = false;
+    pcgpu_status status = PCGPU_OK;
+    memset(ply, 0, sizeof *ply);
+    if (!pc_text_line(text, &line) || !pc_text_token(&line, &key) || !pc_span_is(key, "ply")) {
+        return pc_fail(context, PCGPU_ERROR_FORMAT,
+                       "%s: does not begin with a line 'ply'; give --format if it is not a "
+                       ".ply file",
+                       name);
+    }
+    while (status == PCGPU_OK && pc_text_line(text, &line)) {
+        if (!pc_text_token(&line, &key) || pc_span_is(key, "comment") || pc_span_is(key, "obj_info")) {
+            continue;
+        }
+        if (pc_span_is(key, "end_header")) {
+            return format ? PCGPU_OK
+                          : pc_fail(context, PCGPU_ERROR_FORMAT,
+                                    "%s: the header has no format line; add 'format ascii "
+                                    "1.0' or what the data is",
+                                    name);
+        }
+        if (pc_span_is(key, "format")) {
+            status = parse_format(context, name, text, line, ply);
+            format = true;
+        } else if (pc_span_is(key, "element")) {
+            status = parse_element(context, name, text, line, ply);
+        } else if (pc_span_is(key, "property")) {
+            status = parse_property(context, name, text, line, ply);
+        } else {
+            status = fail_line(context, name, text, key, "format, element, property, comment or end_header");
+        }
+    }
+    return status != PCGPU_OK ? status
+                              : pc_fail(context, PCGPU_ERROR_FORMAT,
+                                        "%s: the header has no line end_header; the file is "
+                                        "cut short, so copy or export it again",
+                                        name);
+}

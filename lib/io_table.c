@@ -1,0 +1,256 @@
+/* From the columns of a file to a cloud: order, types, offset, rounding. */
+#include "io.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK = 1024 }; /* rows converted at a time, so that a block of the cloud stays in the cache */
+
+size_t pc_type_size(int type) {
+    switch (type) {
+    case PCGPU_INT8:
+    case PCGPU_UINT8: return 1;
+    case PCGPU_INT16:
+    case PCGPU_UINT16:
+    case PCGPU_FLOAT16: return 2;
+    case PCGPU_FLOAT64:
+    case PC_INT64:
+    case PC_UINT64: return 8;
+    default: return 4;
+    }
+}
+
+static bool has_name(const pc_table *table, const char *name) {
+    for (int k = 0; k < table->columns; k++) {
+        if (strcmp(table->fields[k].name, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Copies a name, cut to fit, with control characters and blanks replaced. */
+static void copy_name(char out[PCGPU_NAME_SIZE], const char *field, size_t length) {
+    size_t n = length < PCGPU_NAME_SIZE - 1 ? length : PCGPU_NAME_SIZE - 1;
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)field[i];
+        out[i] = c > 0x20 && c != 0x7f ? field[i] : '_';
+    }
+    out[n] = '\0';
+}
+
+pcgpu_status pc_table_add(pcgpu_context *context, const char *name, pc_table *table, const char *field, size_t length,
+                          int type, size_t offset) {
+    if (table->columns == PCGPU_MAX_COLUMNS) {
+        return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: more than %d values a point; remove the ones not needed", name,
+                       PCGPU_MAX_COLUMNS);
+    }
+    pc_field *f = &table->fields[table->columns];
+    char base[PCGPU_NAME_SIZE];
+    copy_name(base, field, length);
+    if (base[0] == '\0') {
+        snprintf(base, sizeof base, "c%d", table->columns);
+    }
+    memcpy(f->name, base, sizeof base);
+    for (int i = 2; has_name(table, f->name); i++) {
+        char suffix[16];
+        int n = snprintf(suffix, sizeof suffix, "_%d", i);
+        snprintf(f->name, sizeof f->name, "%.*s%s", PCGPU_NAME_SIZE - 1 - n, base, suffix);
+    }
+    f->type = (uint8_t)type;
+    f->offset = offset;
+    table->columns++;
+    return PCGPU_OK;
+}
+
+/* Moves x y z to the front; the others keep their order. */
+static pcgpu_status order_columns(pcgpu_context *context, const char *name, pc_table *table) {
+    for (int axis = 0; axis < 3; axis++) {
+        const char wanted[2] = {(char)('x' + axis), '\0'};
+        int k = axis;
+        while (k < table->columns && strcmp(table->fields[k].name, wanted) != 0) {
+            k++;
+        }
+        if (k >= table->columns) {
+            char list[512] = "";
+            size_t used = 0;
+            for (int i = 0; i < table->columns && used < sizeof list - PCGPU_NAME_SIZE - 2; i++) {
+                used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? " " : "", table->fields[i].name);
+            }
+            return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: points have no '%s', only: %s; name the coordinates x y z",
+                           name, wanted, used ? list : "nothing");
+        }
+        pc_field field = table->fields[k];
+        memmove(&table->fields[axis + 1], &table->fields[axis], (size_t)(k - axis) * sizeof field);
+        table->fields[axis] = field;
+    }
+    return PCGPU_OK;
+}
+
+static uint64_t load_bits(const unsigned char *p, size_t size, bool swap) {
+    uint64_t bits = 0;
+    if (swap) {
+        for (size_t i = 0; i < size; i++) {
+            bits = bits << 8 | p[i];
+        }
+    } else {
+        memcpy(&bits, p, size);
+    }
+    return bits;
+}
+
+static double load_value(const unsigned char *p, int type, bool swap) {
+    uint64_t bits = load_bits(p, pc_type_size(type), swap);
+    uint32_t low = (uint32_t)bits;
+    float f;
+    double d;
+    switch (type) {
+    case PCGPU_FLOAT32: memcpy(&f, &low, sizeof f); return (double)f;
+    case PCGPU_FLOAT64: memcpy(&d, &bits, sizeof d); return d;
+    case PCGPU_INT8: return (double)(int8_t)bits;
+    case PCGPU_INT16: return (double)(int16_t)bits;
+    case PCGPU_INT32: return (double)(int32_t)bits;
+    case PC_INT64: return (double)(int64_t)bits;
+    default: return (double)bits; /* unsigned */
+    }
+}
+
+/* float32 bits are copied and never pass through arithmetic: packed colours may look like signalling NaN. */
+static void copy_column(const pc_table *table, const pc_field *field, const unsigned char *data, int64_t row, int rows,
+                        float *out, size_t columns) {
+    const unsigned char *p = data + table->start + field->offset + (size_t)row * field->stride;
+    for (int i = 0; i < rows; i++, p += field->stride, out += columns) {
+        uint32_t bits;
+        memcpy(&bits, p, sizeof bits);
+        if (table->swap) {
+            bits = __builtin_bswap32(bits);
+        }
+        memcpy(out, &bits, sizeof bits);
+    }
+}
+
+/* Converts a block of a column that is not float32; returns how many finite values the offset and float32 changed. */
+static int64_t round_column(const pc_table *table, const pc_field *field, const unsigned char *data, int64_t row,
+                            int rows, double offset, float *out, size_t columns) {
+    const unsigned char *p = data + table->start + field->offset + (size_t)row * field->stride;
+    int64_t changed = 0;
+    for (int i = 0; i < rows; i++, p += field->stride, out += columns) {
+        double v = load_value(p, field->type, table->swap) - offset;
+        float f = (float)v;
+        changed += (double)f != v && v == v;
+        *out = f;
+    }
+    return changed;
+}
+
+static double axis_offset(const pc_table *table, const pc_field *field, const unsigned char *data) {
+    if (field->type == PCGPU_FLOAT32) {
+        return 0;
+    }
+    const unsigned char *p = data + table->start + field->offset;
+    double low = INFINITY;
+    double high = -INFINITY;
+    bool exact = true;
+    for (int64_t i = 0; i < table->rows; i++, p += field->stride) {
+        double v = load_value(p, field->type, table->swap);
+        if (v - v == 0.0) {
+            low = v < low ? v : low;
+            high = v > high ? v : high;
+            exact = exact && fabs(v) <= (double)FLT_MAX && (double)(float)v == v;
+        }
+    }
+    bool small = low > -1024.0 && high < 1024.0;
+    /* Halves, so that the sum of two huge bounds stays finite; round() of a finite value is a whole number. */
+    return exact || small ? 0 : round(low / 2 + high / 2);
+}
+
+/* True when the records are what a cloud holds, so that their memory can become the cloud's. */
+static bool is_cloud_memory(const pc_table *table) {
+    for (int k = 0; k < table->columns; k++) {
+        const pc_field *f = &table->fields[k];
+        if (f->type != PCGPU_FLOAT32 || f->offset != (size_t)k * 4 || f->stride != (size_t)table->columns * 4) {
+            return false;
+        }
+    }
+    return !table->swap;
+}
+
+static void take_memory(const pc_table *table, pc_bytes *bytes, pcgpu_cloud *cloud) {
+    size_t size = (size_t)table->rows * (size_t)table->columns * sizeof(float);
+    if (table->start > 0) {
+        memmove(bytes->data, bytes->data + table->start, size);
+    }
+    void *smaller = bytes->size > size + size / 8 + 4096 ? realloc(bytes->data, size ? size : 1) : NULL;
+    cloud->data = smaller ? smaller : (void *)bytes->data;
+    *bytes = (pc_bytes){NULL, 0};
+}
+
+static void warn_rounded(pcgpu_context *context, const char *name, const pc_table *table, const int64_t *changed) {
+    static const char *const types[] = {"float32", "float64", "int8",    "uint8", "int16", "uint16",
+                                        "int32",   "uint32",  "float16", "int64", "uint64"};
+    for (int k = 3; k < table->columns; k++) {
+        if (changed[k] > 0) {
+            pc_log(context, PCGPU_LOG_WARNING, "%s: column '%s' is %s; %lld of %lld values were rounded to float32",
+                   name, table->fields[k].name, types[table->fields[k].type], (long long)changed[k],
+                   (long long)table->rows);
+        }
+    }
+}
+
+static pcgpu_status convert(pcgpu_context *context, const char *name, const pc_table *table, const unsigned char *data,
+                            pcgpu_cloud *cloud) {
+    size_t columns = (size_t)table->columns;
+    int64_t changed[PCGPU_MAX_COLUMNS] = {0};
+    for (int k = 0; k < 3; k++) {
+        cloud->offset[k] = axis_offset(table, &table->fields[k], data);
+    }
+    size_t size = (size_t)table->rows * columns * sizeof(float);
+    cloud->data = malloc(size ? size : 1);
+    if (!cloud->data) {
+        return pc_fail_memory(context, size, name);
+    }
+    for (int64_t row = 0; row < table->rows; row += BLOCK) {
+        int rows = table->rows - row < BLOCK ? (int)(table->rows - row) : BLOCK;
+        for (int k = 0; k < table->columns; k++) {
+            const pc_field *f = &table->fields[k];
+            float *out = cloud->data + (size_t)row * columns + k;
+            if (f->type == PCGPU_FLOAT32) {
+                copy_column(table, f, data, row, rows, out, columns);
+            } else {
+                changed[k] += round_column(table, f, data, row, rows, k < 3 ? cloud->offset[k] : 0.0, out, columns);
+            }
+        }
+    }
+    warn_rounded(context, name, table, changed);
+    return PCGPU_OK;
+}
+
+pcgpu_status pc_table_to_cloud(pcgpu_context *context, const char *name, pc_table *table, pc_bytes *bytes,
+                               pcgpu_cloud *cloud) {
+    memset(cloud, 0, sizeof *cloud);
+    pcgpu_status status = order_columns(context, name, table);
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    if ((uint64_t)table->rows > SIZE_MAX / sizeof(float) / (size_t)table->columns) {
+        return pc_fail_memory(context, UINT64_MAX, name);
+    }
+    if (is_cloud_memory(table)) {
+        take_memory(table, bytes, cloud);
+    } else {
+        status = convert(context, name, table, bytes->data, cloud);
+        if (status != PCGPU_OK) {
+            return status;
+        }
+    }
+    cloud->rows = table->rows;
+    cloud->columns = table->columns;
+    for (int k = 0; k < table->columns; k++) {
+        const pc_field *f = &table->fields[k];
+        memcpy(cloud->names[k], f->name, sizeof f->name);
+        cloud->types[k] = f->type >= PC_INT64 ? PCGPU_FLOAT64 : f->type;
+    }
+    return PCGPU_OK;
+}

@@ -1,0 +1,238 @@
+/* Text of ASCII files: lines, tokens, and numbers that are rounded once in both directions.
+ *
+ * strtod and printf follow the thread's locale; pcgpu_read and pcgpu_write set it to C. */
+#include "io.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static bool is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
+}
+
+bool pc_text_line(pc_text *text, pc_span *line) {
+    if (text->p == text->end) {
+        return false;
+    }
+    const char *end = memchr(text->p, '\n', (size_t)(text->end - text->p));
+    const char *stop = end ? end : text->end;
+    *line = (pc_span){text->p, (size_t)(stop - text->p)};
+    if (line->n && stop[-1] == '\r') {
+        line->n--;
+    }
+    text->p = end ? end + 1 : text->end;
+    text->line++;
+    return true;
+}
+
+bool pc_text_filled_line(pc_text *text, pc_span *line) {
+    while (pc_text_line(text, line)) {
+        for (size_t i = 0; i < line->n; i++) {
+            if (!is_blank(line->p[i])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool pc_text_token(pc_span *line, pc_span *token) {
+    const char *p = line->p;
+    const char *end = p + line->n;
+    while (p < end && is_blank(*p)) {
+        p++;
+    }
+    token->p = p;
+    while (p < end && !is_blank(*p)) {
+        p++;
+    }
+    token->n = (size_t)(p - token->p);
+    *line = (pc_span){p, (size_t)(end - p)};
+    return token->n > 0;
+}
+
+bool pc_span_is(pc_span span, const char *text) {
+    return strlen(text) == span.n && memcmp(span.p, text, span.n) == 0;
+}
+
+bool pc_span_count(pc_span span, int64_t *value) {
+    int64_t v = 0;
+    for (size_t i = 0; i < span.n; i++) {
+        if (span.p[i] < '0' || span.p[i] > '9' || v >= INT64_C(100000000000000000)) {
+            return false;
+        }
+        v = v * 10 + (span.p[i] - '0');
+    }
+    *value = v;
+    return span.n > 0;
+}
+
+pc_shown pc_span_show(pc_span span) {
+    pc_shown shown;
+    size_t room = sizeof shown.text - 4;
+    size_t n = span.n < room ? span.n : room;
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)span.p[i];
+        shown.text[i] = c >= 0x20 && c < 0x7f ? (char)c : '?';
+    }
+    strcpy(shown.text + n, n < span.n ? "..." : "");
+    return shown;
+}
+
+/* Most numbers in files: digits up to 2^53 and a power of ten up to 22 are both exact in float64, so one multiplication
+ * or division rounds correctly (Clinger 1990). False for every other token. */
+static bool parse_short(pc_span span, double *value) {
+    static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                  1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    const char *p = span.p;
+    const char *end = p + span.n;
+    bool negative = p < end && *p == '-';
+    p += negative || (p < end && *p == '+');
+    uint64_t digits = 0;
+    int scale = 0;
+    bool any = false;
+    bool fraction = false;
+    for (; p < end; p++) {
+        if (*p >= '0' && *p <= '9') {
+            if (digits > (UINT64_C(1) << 53) / 10 - 1 || scale < -40) {
+                return false;
+            }
+            digits = digits * 10 + (uint64_t)(*p - '0');
+            scale -= fraction;
+            any = true;
+        } else if (*p == '.' && !fraction) {
+            fraction = true;
+        } else {
+            break;
+        }
+    }
+    if (any && end - p >= 2 && end - p <= 4 && (*p == 'e' || *p == 'E')) {
+        p++;
+        bool minus = *p == '-';
+        p += minus || *p == '+';
+        int exponent = 0;
+        any = p < end;
+        for (; p < end && *p >= '0' && *p <= '9'; p++) {
+            exponent = exponent * 10 + (*p - '0');
+        }
+        scale += minus ? -exponent : exponent;
+    }
+    if (!any || p != end || scale < -22 || scale > 22) {
+        return false;
+    }
+    double v = scale < 0 ? (double)digits / tens[-scale] : (double)digits * tens[scale];
+    *value = negative ? -v : v;
+    return true;
+}
+
+/* "1.#QNAN", "-1.#IND", "1.#INF": how old Microsoft libraries print them. */
+static bool parse_microsoft(pc_span span, double *value) {
+    bool negative = span.n && *span.p == '-';
+    const char *p = span.p + negative;
+    size_t n = span.n - negative;
+    if (n < 6 || strncmp(p, "1.#", 3) != 0) {
+        return false;
+    }
+    *value = strncasecmp(p + 3, "INF", 3) == 0 ? (double)INFINITY : (double)NAN;
+    *value = negative ? -*value : *value;
+    return strncasecmp(p + 3, "INF", 3) == 0 || strncasecmp(p + 3, "IND", 3) == 0 ||
+           (n >= 7 && strncasecmp(p + 3, "QNAN", 4) == 0);
+}
+
+static bool parse_float64(pc_span span, double *value) {
+    if (parse_short(span, value)) {
+        return true;
+    }
+    char *end;
+    *value = strtod(span.p, &end);
+    return end == span.p + span.n || parse_microsoft(span, value);
+}
+
+/* Rounding to float64 and again to float32 differs from rounding once only when the float64 is the middle of two
+ * float32, whose last 29 bits are 1 and zeros. Short numbers lie between 1e-22 and 1e38, so none is subnormal. */
+static bool parse_float32(pc_span span, float *value) {
+    double v;
+    if (parse_short(span, &v)) {
+        uint64_t bits;
+        memcpy(&bits, &v, sizeof bits);
+        if ((bits & 0x1fffffff) != 0x10000000) {
+            *value = (float)v;
+            return true;
+        }
+    }
+    char *end;
+    *value = strtof(span.p, &end);
+    if (end == span.p + span.n) {
+        return true;
+    }
+    bool known = parse_microsoft(span, &v);
+    *value = (float)v;
+    return known;
+}
+
+#define STORE_INTEGER(T, LOW, HIGH)                                                                                    \
+    do {                                                                                                               \
+        if (!(v >= (LOW) && v <= (HIGH)) || v != trunc(v)) {                                                           \
+            return false;                                                                                              \
+        }                                                                                                              \
+        T stored = (T)v;                                                                                               \
+        memcpy(out, &stored, sizeof stored);                                                                           \
+        return true;                                                                                                   \
+    } while (0)
+
+bool pc_span_number(pc_span span, int type, unsigned char *out) {
+    if (span.n == 0) {
+        return false;
+    }
+    if (type == PCGPU_FLOAT32) {
+        float f = 0;
+        bool good = parse_float32(span, &f);
+        memcpy(out, &f, sizeof f);
+        return good;
+    }
+    double v = 0;
+    if (!parse_float64(span, &v)) {
+        return false;
+    }
+    switch (type) {
+    case PCGPU_INT8: STORE_INTEGER(int8_t, -128.0, 127.0);
+    case PCGPU_UINT8: STORE_INTEGER(uint8_t, 0.0, 255.0);
+    case PCGPU_INT16: STORE_INTEGER(int16_t, -32768.0, 32767.0);
+    case PCGPU_UINT16: STORE_INTEGER(uint16_t, 0.0, 65535.0);
+    case PCGPU_INT32: STORE_INTEGER(int32_t, -2147483648.0, 2147483647.0);
+    case PCGPU_UINT32: STORE_INTEGER(uint32_t, 0.0, 4294967295.0);
+    case PC_INT64: STORE_INTEGER(int64_t, -9223372036854775808.0, 9223372036854774784.0);
+    case PC_UINT64: STORE_INTEGER(uint64_t, 0.0, 18446744073709549568.0);
+    default: memcpy(out, &v, sizeof v); return true;
+    }
+}
+
+int pc_format_float32(char out[PC_NUMBER_SIZE], float value) {
+    if (isnan(value)) {
+        return snprintf(out, PC_NUMBER_SIZE, "nan");
+    }
+    int n = 0;
+    for (int digits = 6; digits <= 9; digits++) {
+        n = snprintf(out, PC_NUMBER_SIZE, "%.*g", digits, (double)value);
+        if (strtof(out, NULL) == value) {
+            break;
+        }
+    }
+    return n;
+}
+
+int pc_format_float64(char out[PC_NUMBER_SIZE], double value) {
+    if (isnan(value)) {
+        return snprintf(out, PC_NUMBER_SIZE, "nan");
+    }
+    int n = 0;
+    for (int digits = 15; digits <= 17; digits++) {
+        n = snprintf(out, PC_NUMBER_SIZE, "%.*g", digits, value);
+        if (strtod(out, NULL) == value) {
+            break;
+        }
+    }
+    return n;
+}

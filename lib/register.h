@@ -1,0 +1,87 @@
+/* What the files of a registration share: register.c (checks, verdict), register_level.c (downsampling, iterations of a
+ * level) and register_solve.c (what the sums of a step mean). */
+#ifndef PC_REGISTER_H
+#define PC_REGISTER_H
+
+#include "backend.h"
+#include "icp.h"
+
+/* ---- a registration in progress -------------------------------------------------------------------------------- */
+
+enum { PC_REGISTER_MIN_POINTS = 10 };
+
+typedef enum pc_register_stage {
+    PC_STAGE_SELECT,
+    PC_STAGE_DOWNSAMPLE,
+    PC_STAGE_INDEX,
+    PC_STAGE_NORMALS,
+    PC_STAGE_ITERATE,
+    PC_REGISTER_STAGES
+} pc_register_stage;
+
+/* A rotation as a unit quaternion and a translation: target = R(q) source + t. */
+typedef struct pc_pose {
+    double q[4], t[3];
+} pc_pose;
+
+/* Points as rows of x, y, z. */
+typedef struct pc_rows {
+    int64_t n;
+    float *xyz;
+} pc_rows;
+
+typedef struct pc_register_work {
+    pcgpu_context *context;
+    const pcgpu_register_params *params;
+    const pc_backend *backend;
+    pcgpu_registration *result;
+    pc_rows source, target;             /* all usable points, offsets not counted */
+    pc_rows level_source, level_target; /* the same, downsampled for the level */
+    float *split;                       /* level_source as x[], y[], z[] */
+    pc_icp_grid grid;                   /* of level_target */
+    double offset_source[3], offset_target[3];
+    double center[3];     /* the target's centroid */
+    double lever;         /* rms distance of the target's points from it */
+    double spacing, gate; /* of the level, metres */
+    pc_pose pose;         /* the estimate, offsets not counted */
+    bool normals;         /* the level's target has normals */
+    bool converged;       /* the level's iterations */
+    bool stopped;         /* result->reason says why; no further level can help */
+    double seconds[PC_REGISTER_STAGES];
+} pc_register_work;
+
+/* Adds the time since `begin` to a stage and returns the time now. */
+double pc_register_stage_end(pc_register_work *w, pc_register_stage which, double begin);
+
+/* Prepares and iterates level `l` of params->levels; sets pose, converged and, when nothing can be done, stopped. */
+pcgpu_status pc_register_level(pc_register_work *w, int l);
+
+/* One pass over the level's source at the present pose; all weights are 1 unless `robust`. */
+pcgpu_status pc_register_step(pc_register_work *w, pc_icp_rows kind, bool robust, double *sums);
+
+/* ---- the sums of a step ------------------------------------------------------------------------------------------ */
+
+/* Directions with a smaller eigenvalue are not constrained by the scene. The eigenvalues are of the information divided
+ * by the number of equations, with rotations in metres at the rms distance of the points: 1 would be every normal along
+ * that direction. Planes, corridors and spheres with 2 cm of noise stay below 0.0005; streets, rooms and the KITTI and
+ * nuScenes scans are above 0.04. */
+#define PC_DEGENERATE 4e-3
+
+typedef struct pc_conditioning {
+    double values[6];   /* ascending */
+    double vectors[36]; /* by rows: rotation (times lever), translation */
+    int unconstrained;  /* how many values are below PC_DEGENERATE */
+} pc_conditioning;
+
+/* The 6x6 sum of j j^T. */
+void pc_information(const double *sums, double matrix[36]);
+void pc_conditioning_of(const double *sums, double lever, pc_conditioning *c);
+
+/* The update (rotation about the step's centre, then translation) that solves the normal equations in the constrained
+ * directions and is zero in the others. False when there is none. */
+bool pc_solve_step(const double *sums, double lever, double update[6]);
+
+/* The unconstrained directions in words: "translation along x, rotation about z". */
+void pc_describe_unconstrained(const pc_conditioning *c, char *text, size_t size);
+
+#endif

@@ -1,0 +1,96 @@
+/* What the features of a voxel are made of: arithmetic shared by both back ends (see geometry.h for its rules), and the
+ * memory of the result.
+ *
+ * A voxel's kept points are a run of row numbers in index order; `wide` selects the sums: float64 when max_points is
+ * not given, so that a voxel of a million points has a good mean, else float32, as the networks were trained with. */
+#ifndef PC_VOXEL_H
+#define PC_VOXEL_H
+
+#include "backend.h"
+
+#include <string.h>
+
+enum { PC_PILLAR_COLUMNS = 10 };
+
+/* NaN with one fixed pattern of bits: what arithmetic makes of a NaN differs between processors. */
+PC_HD float pc_one_nan(float value) {
+    if (value != value) {
+        const uint32_t bits = 0x7fc00000u;
+        memcpy(&value, &bits, sizeof value);
+    }
+    return value;
+}
+
+/* The key of a record's cell, or -1 when it is out of range, not finite or the origin that is to be skipped. */
+PC_HD int64_t pc_record_key(const pc_grid *grid, bool skip_origin, const float skip[3], const float *p) {
+    if (skip_origin && p[0] == skip[0] && p[1] == skip[1] && p[2] == skip[2]) {
+        return -1;
+    }
+    return pc_point_key(grid, p[0], p[1], p[2]);
+}
+
+/* The mean of column k over the `count` >= 1 rows. */
+PC_HD float pc_voxel_mean(const float *data, int columns, const int32_t *rows, int64_t count, int k, bool wide) {
+    if (wide) {
+        double sum = 0.0;
+        for (int64_t i = 0; i < count; i++) {
+            sum += (double)data[(int64_t)rows[i] * columns + k];
+        }
+        return pc_one_nan((float)(sum / (double)count));
+    }
+    float sum = 0.0f;
+    for (int64_t i = 0; i < count; i++) {
+        sum += data[(int64_t)rows[i] * columns + k];
+    }
+    return pc_one_nan(sum / (float)count);
+}
+
+/* The row nearest to `mean`, the first one on ties. */
+PC_HD int32_t pc_voxel_nearest(const float *data, int columns, const int32_t *rows, int64_t count,
+                               const float mean[3]) {
+    int32_t best = rows[0];
+    float least = HUGE_VALF;
+    for (int64_t i = 0; i < count; i++) {
+        const float *p = data + (int64_t)rows[i] * columns;
+        float d = pc_squared_distance(p[0], p[1], p[2], mean[0], mean[1], mean[2]);
+        if (d < least) {
+            least = d;
+            best = rows[i];
+        }
+    }
+    return best;
+}
+
+/* The cell of a point that is in range, and (batch, z, y, x) of its voxel. */
+PC_HD void pc_voxel_coords(const pc_grid *grid, const float *p, int32_t coords[4]) {
+    coords[0] = 0;
+    for (int k = 0; k < 3; k++) {
+        coords[3 - k] = pc_axis_cell(grid, k, p[k]);
+    }
+}
+
+/* The ten values of a point in a pillar: x y z r, minus the mean, minus the centre of the cell. */
+PC_HD void pc_pillar_row(const pc_grid *grid, const float *p, int columns, const float mean[3], const int32_t coords[4],
+                         float out[PC_PILLAR_COLUMNS]) {
+    out[3] = columns > 3 ? p[3] : 0.0f;
+    for (int k = 0; k < 3; k++) {
+        float centre = grid->min[k] + ((float)coords[3 - k] + 0.5f) * grid->size[k];
+        out[k] = p[k];
+        out[4 + k] = p[k] - mean[k];
+        out[7 + k] = p[k] - centre;
+    }
+}
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Sets capacity and columns and allocates the arrays of `out`, uninitialized, for out->count voxels; `largest` is the
+ * largest number of kept points in one of them. Fails, leaving the arrays NULL, when a padded array would not fit into
+ * this machine's memory. */
+pcgpu_status pc_voxels_allocate(pcgpu_context *context, const pc_voxelize_job *job, int64_t largest, pcgpu_voxels *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

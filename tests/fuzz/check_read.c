@@ -1,0 +1,94 @@
+/* What must hold for any input: an error with a sentence and an empty cloud, or a cloud that keeps the rules and that
+ * can be written and read again. */
+#define _GNU_SOURCE /* fmemopen */
+#include "fuzz.h"
+
+#include "pcgpu.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MUST(CONDITION)                                                                                                \
+    do {                                                                                                               \
+        if (!(CONDITION)) {                                                                                            \
+            fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #CONDITION);                                  \
+            abort();                                                                                                   \
+        }                                                                                                              \
+    } while (0)
+
+static void check_error(pcgpu_context *context, pcgpu_status status, const pcgpu_cloud *cloud) {
+    const char *error = pcgpu_last_error(context);
+    MUST(status == PCGPU_ERROR_FORMAT);
+    MUST(strncmp(error, "input: ", 7) == 0 && strlen(error) > 20);
+    for (const char *p = error; *p; p++) {
+        MUST((unsigned char)*p >= 0x20 && *p != 0x7f);
+    }
+    MUST(!cloud->data && cloud->rows == 0 && cloud->columns == 0);
+}
+
+static void check_cloud(const pcgpu_cloud *cloud) {
+    MUST(cloud->rows >= 0 && cloud->columns >= 3 && cloud->columns <= PCGPU_MAX_COLUMNS && cloud->data);
+    for (int k = 0; k < cloud->columns; k++) {
+        size_t n = strnlen(cloud->names[k], PCGPU_NAME_SIZE);
+        MUST(n > 0 && n < PCGPU_NAME_SIZE && pcgpu_cloud_column(cloud, cloud->names[k]) == k);
+        MUST(cloud->types[k] <= PCGPU_UINT32);
+    }
+    MUST(strcmp(cloud->names[0], "x") == 0 && strcmp(cloud->names[1], "y") == 0 && strcmp(cloud->names[2], "z") == 0);
+    unsigned sum = 0;
+    for (size_t i = 0; i < (size_t)cloud->rows * (size_t)cloud->columns * sizeof(float); i++) {
+        sum += ((const unsigned char *)cloud->data)[i]; /* every byte is readable and was set */
+    }
+    MUST(sum < (unsigned)-1);
+    for (int k = 0; k < 3; k++) {
+        MUST(isfinite(cloud->offset[k]) && cloud->offset[k] == round(cloud->offset[k]));
+    }
+}
+
+static void check_again(pcgpu_context *context, const pcgpu_cloud *cloud, const char *format) {
+    pcgpu_cloud again;
+    char *data = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&data, &size);
+    MUST(pcgpu_write(context, f, "output", format, cloud) == PCGPU_OK && fclose(f) == 0);
+    f = fmemopen(data, size, "rb");
+    const pcgpu_read_options options = {.format = strcmp(format, "ply-ascii") == 0 ? "ply" : format};
+    MUST(f && pcgpu_read(context, f, "output", &options, &again) == PCGPU_OK);
+    MUST(again.rows == cloud->rows && again.columns == cloud->columns);
+    for (int64_t i = 0; i < cloud->rows && cloud->offset[0] == 0 && again.offset[0] == 0; i++) {
+        float a = cloud->data[i * cloud->columns];
+        float b = again.data[i * cloud->columns];
+        MUST(a == b || (isnan(a) && isnan(b)));
+    }
+    fclose(f);
+    free(data);
+    pcgpu_cloud_free(&again);
+}
+
+int fuzz_check_read(const char *format, const uint8_t *data, size_t size) {
+    const pcgpu_read_options options = {.format = format};
+    static const char *const outputs[] = {"ply", "ply-ascii", "pcd", "npy"};
+    pcgpu_context *context;
+    pcgpu_cloud cloud;
+    uint8_t empty = 0;
+    MUST(pcgpu_open(&(pcgpu_settings){.device = PCGPU_DEVICE_CPU, .threads = 1}, &context) == PCGPU_OK);
+    FILE *f = size ? fmemopen((void *)(uintptr_t)data, size, "rb") : fmemopen(&empty, 1, "rb");
+    MUST(f);
+    if (size == 0) {
+        fgetc(f);
+    }
+    pcgpu_status status = pcgpu_read(context, f, "input", &options, &cloud);
+    fclose(f);
+    if (status != PCGPU_OK) {
+        check_error(context, status, &cloud);
+    } else {
+        check_cloud(&cloud);
+        for (size_t i = 0; i < sizeof outputs / sizeof outputs[0]; i++) {
+            check_again(context, &cloud, outputs[i]);
+        }
+    }
+    pcgpu_cloud_free(&cloud);
+    pcgpu_close(context);
+    return status == PCGPU_OK;
+}

@@ -1,0 +1,124 @@
+/* Hostile input without a fuzzing engine: every seed, every truncation of it, and seeded random mutations.
+ *   mutate FORMAT COUNT      runs COUNT mutations of each seed of a format
+ *   mutate --write FOLDER    writes the seeds as FOLDER/FORMAT/NAME, a corpus for libFuzzer */
+#include "fuzz.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static uint64_t next(uint64_t *state) {
+    uint64_t z = (*state += UINT64_C(0x9E3779B97F4A7C15));
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return z ^ (z >> 31);
+}
+
+/* Changes, removes, repeats or inserts; words that matter to headers are among the insertions. */
+static size_t mutate(uint8_t *data, size_t size, size_t capacity, uint64_t *state) {
+    static const char *const words[] = {"99999999999999999",
+                                        "-1",
+                                        "0",
+                                        " ",
+                                        "\n",
+                                        "\r\n",
+                                        "nan",
+                                        "1e999",
+                                        "element",
+                                        "property list uchar int a\n",
+                                        "65536",
+                                        "x",
+                                        "\xff\xff\xff\xff",
+                                        "4294967295"};
+    size_t at = size ? next(state) % size : 0;
+    size_t n = 1 + next(state) % 16;
+    switch (next(state) % 6) {
+    case 0:
+        if (size) {
+            data[at] ^= (uint8_t)(1u << next(state) % 8);
+        }
+        return size;
+    case 1:
+        if (size) {
+            data[at] = (uint8_t)next(state);
+        }
+        return size;
+    case 2:
+        n = n < size - at ? n : size - at;
+        memmove(data + at, data + at + n, size - at - n);
+        return size - n;
+    case 3: return at;
+    case 4:
+        n = n < size - at ? n : size - at;
+        n = n < capacity - size ? n : capacity - size;
+        memmove(data + at + n, data + at, size - at);
+        return size + n;
+    default: {
+        const char *word = words[next(state) % (sizeof words / sizeof words[0])];
+        n = strlen(word) < capacity - size ? strlen(word) : capacity - size;
+        memmove(data + at + n, data + at, size - at);
+        memcpy(data + at, word, n);
+        return size + n;
+    }
+    }
+}
+
+static void run_seed(const fuzz_seed *seed, long count, long *valid, long *runs) {
+    uint64_t state = 1;
+    if (!fuzz_check_read(seed->format, seed->data, seed->size)) {
+        fprintf(stderr, "seed %s/%s is not a valid file\n", seed->format, seed->name);
+        abort();
+    }
+    for (size_t n = 0; n < seed->size; n++) {
+        *valid += fuzz_check_read(seed->format, seed->data, n);
+    }
+    for (long i = 0; i < count; i++) {
+        uint8_t data[2 * sizeof seed->data];
+        size_t size = seed->size;
+        memcpy(data, seed->data, size);
+        for (uint64_t k = next(&state) % 4 + 1; k > 0; k--) {
+            size = mutate(data, size, sizeof data, &state);
+        }
+        *valid += fuzz_check_read(seed->format, data, size);
+    }
+    *runs += count + (long)seed->size + 1;
+    *valid += 1;
+}
+
+static int write_seeds(const char *folder) {
+    fuzz_seed seed;
+    char path[4096];
+    mkdir(folder, 0777);
+    for (int i = 0; fuzz_make_seed(i, &seed); i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, seed.format);
+        mkdir(path, 0777);
+        snprintf(path, sizeof path, "%s/%s/%s", folder, seed.format, seed.name);
+        FILE *f = fopen(path, "wb");
+        if (!f || fwrite(seed.data, 1, seed.size, f) != seed.size || fclose(f) != 0) {
+            perror(path);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    long valid = 0;
+    long runs = 0;
+    fuzz_seed seed;
+    if (argc != 3) {
+        fprintf(stderr, "usage: mutate FORMAT COUNT | mutate --write FOLDER\n");
+        return 2;
+    }
+    if (strcmp(argv[1], "--write") == 0) {
+        return write_seeds(argv[2]);
+    }
+    for (int i = 0; fuzz_make_seed(i, &seed); i++) {
+        if (strcmp(seed.format, argv[1]) == 0) {
+            run_seed(&seed, strtol(argv[2], NULL, 10), &valid, &runs);
+        }
+    }
+    printf("%s: %ld inputs, %ld of them valid\n", argv[1], runs, valid);
+    return runs > 0 && valid > 0 && valid < runs ? 0 : 1;
+}

@@ -1,0 +1,76 @@
+/* Small valid files of every variant a reader knows: where mutations begin. */
+#include "fuzz.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define XYZ   "property float x\nproperty float y\nproperty double z\n"
+#define EXTRA "property uchar red\nproperty short s\nproperty uint u\nproperty int64 t\n"
+#define FACE  "element face 2\nproperty list uchar int vertex_indices\nproperty char flag\n"
+
+/* The header as text; body: characters, or NULL for `raw` bytes of a repeating pattern. */
+static const struct {
+    const char *format, *name, *header, *body;
+    size_t raw;
+} plans[] = {
+    {"bin", "empty", "", "", 0},
+    {"bin", "three", "", NULL, 48},
+    {"ply", "ascii", "ply\nformat ascii 1.0\ncomment c\nelement vertex 3\n" XYZ EXTRA "end_header\n",
+     "1 2 3 255 -32768 4294967295 -9\n1e3 -2.5 nan 0 1 2 3\n0.1 .5 1e-40 1 1 1 1\n", 0},
+    {"ply", "ascii_lists",
+     "ply\r\nformat ascii 1.0\r\n" FACE "element vertex 2\n" XYZ "property list uchar float l\nend_header\r\n",
+     "3 0 1 2 7\r\n0 1\r\n1 2 3 2 9 9\r\n4 5 6 0\r\n", 0},
+    {"ply", "little", "ply\nformat binary_little_endian 1.0\nelement vertex 3\n" XYZ EXTRA "end_header\n", NULL, 93},
+    {"ply", "big", "ply\nformat binary_big_endian 1.0\nelement vertex 3\n" XYZ EXTRA "end_header\n", NULL, 93},
+    {"ply", "faces_first", "ply\nformat binary_little_endian 1.0\n" FACE "element vertex 1\n" XYZ "end_header\n", NULL,
+     36},
+    {"ply", "lists",
+     "ply\nformat binary_big_endian 1.0\nelement vertex 2\n" XYZ "property list uchar short l\nend_header\n", NULL, 60},
+    {"ply", "utm",
+     "ply\nformat ascii 1.0\nelement vertex 2\nproperty double x\nproperty double y\nproperty double z\n"
+     "end_header\n",
+     "513149.1 5403150.2 290.3\n513150.6 5404078.7 343.9\n", 0},
+    {"pcd", "ascii",
+     "# c\nVERSION .7\nFIELDS x y z _ h\nSIZE 4 4 8 1 2\nTYPE F F F U I\nCOUNT 1 1 1 2 2\nWIDTH 2\nHEIGHT 1\n"
+     "VIEWPOINT 0 0 0 1 0 0 0\nPOINTS 2\nDATA ascii\n",
+     "1 2 3 0 0 4 5\nnan nan nan 0 0 -6 7\n", 0},
+    {"pcd", "binary", "FIELDS y _ x z rgb\nSIZE 4 1 8 4 4\nTYPE F U F F U\nCOUNT 1 3 1 1 1\nPOINTS 2\nDATA binary\n",
+     NULL, 46},
+    {"pcd", "compressed",
+     "FIELDS x y z i\nSIZE 4 4 4 2\nTYPE F F F U\nCOUNT 1 1 1 1\nPOINTS 4\nDATA binary_compressed\n",
+     "\x0e\0\0\0\x38\0\0\0\x03\x01\x02\x3f\x40\xe0\x1e\x03\xe0\x02\x07\x01\x05\x06", 0},
+    {"npy", "f4", "\x93NUMPY\x01\1", "\x46\1{'descr': '<f4', 'fortran_order': False, 'shape': (2, 4), }          \n",
+     0},
+    {"npy", "f8", "\x93NUMPY\x02\1",
+     "\x46\1\1\1{'descr': '>f8', 'fortran_order': True, 'shape': (3, 3), }           \n", 0},
+};
+
+int fuzz_make_seed(int i, fuzz_seed *seed) {
+    if (i < 0 || i >= (int)(sizeof plans / sizeof plans[0])) {
+        return 0;
+    }
+    memset(seed, 0, sizeof *seed);
+    snprintf(seed->format, sizeof seed->format, "%s", plans[i].format);
+    snprintf(seed->name, sizeof seed->name, "%s", plans[i].name);
+    seed->size = strlen(plans[i].header);
+    memcpy(seed->data, plans[i].header, seed->size);
+    if (strcmp(plans[i].name, "compressed") == 0) {
+        memcpy(seed->data + seed->size, plans[i].body, 22); /* holds zero bytes */
+        seed->size += 22;
+    } else if (plans[i].body) {
+        memcpy(seed->data + seed->size, plans[i].body, strlen(plans[i].body));
+        seed->size += strlen(plans[i].body);
+    }
+    if (strcmp(seed->format, "npy") == 0) {
+        int wide = seed->data[6] == 2;
+        size_t values = wide ? 9 * 8 : 8 * 4;
+        seed->data[7] = 0; /* \1 stands for a zero byte in the text above */
+        memset(seed->data + 9, 0, wide ? 3 : 1);
+        seed->data[8] = (uint8_t)(seed->size - (wide ? 12 : 10));
+        seed->size += values;
+    }
+    for (size_t k = 0; k < plans[i].raw; k++) {
+        seed->data[seed->size++] = (uint8_t)(k % 4 == 0 ? 2 : k % 4 == 3 ? 0x40 : 0);
+    }
+    return 1;
+}

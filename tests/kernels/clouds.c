@@ -1,0 +1,216 @@
+/* Seeded clouds: likely ones, and those that break kernels. */
+#include "kernels.h"
+
+uint64_t test_next(test_random *r) {
+    uint64_t z = r->state += 0x9E3779B97F4A7C15ull;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+    return z ^ (z >> 31);
+}
+
+float test_uniform(test_random *r, float low, float high) {
+    return low + (high - low) * ((float)(test_next(r) >> 40) / 16777216.0f);
+}
+
+static void set(float *p, float x, float y, float z) {
+    p[0] = x;
+    p[1] = y;
+    p[2] = z;
+}
+
+static float from_bits(uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+typedef void fill_fn(test_random *r, float *p, int64_t i, int64_t n);
+
+static void uniform(test_random *r, float *p, int64_t i, int64_t n) {
+    (void)i, (void)n;
+    set(p, test_uniform(r, -50.0f, 50.0f), test_uniform(r, -50.0f, 50.0f), test_uniform(r, -5.0f, 5.0f));
+}
+
+/* Rings on the ground around a sensor, dense nearby, with a wall. */
+static void rings(test_random *r, float *p, int64_t i, int64_t n) {
+    float angle = 6.2831853f * (float)i / (float)n * 16.0f;
+    float radius = 3.0f + (float)(i * 16 / n) * (float)(i * 16 / n) * 0.2f + test_uniform(r, -0.02f, 0.02f);
+    set(p, radius * cosf(angle), radius * sinf(angle), -1.7f);
+    if (p[0] > 20.0f) {
+        set(p, 20.0f, p[1] * 20.0f / p[0], test_uniform(r, -1.7f, 3.0f));
+    }
+}
+
+static void lattice(test_random *r, float *p, int64_t i, int64_t n) {
+    (void)r, (void)n;
+    set(p, (float)(i % 12) - 6.0f, (float)(i / 12 % 12) - 6.0f, (float)(i / 144 % 12) - 6.0f);
+}
+
+static void duplicates(test_random *r, float *p, int64_t i, int64_t n) {
+    (void)n;
+    test_random own = {.state = (uint64_t)(i % 97) + 5};
+    (void)r;
+    uniform(&own, p, i, n);
+}
+
+static void clusters(test_random *r, float *p, int64_t i, int64_t n) {
+    test_random own = {.state = (uint64_t)(i * 7 / n)};
+    uniform(&own, p, i, n);
+    set(p, p[0] + test_uniform(r, -0.1f, 0.1f), p[1] + test_uniform(r, -0.1f, 0.1f),
+        p[2] + test_uniform(r, -0.1f, 0.1f));
+}
+
+static void equal(test_random *r, float *p, int64_t i, int64_t n) {
+    (void)r, (void)i, (void)n;
+    set(p, 1.25f, -2.5f, 0.75f);
+}
+
+static void collinear(test_random *r, float *p, int64_t i, int64_t n) {
+    (void)r, (void)n;
+    set(p, 0.01f * (float)i, 0.02f * (float)i, 0.0f);
+}
+
+static void not_finite(test_random *r, float *p, int64_t i, int64_t n) {
+    uniform(r, p, i, n);
+    uint64_t kind = test_next(r) % 12;
+    if (kind < 3) {
+        p[kind] = test_next(r) % 2 ? from_bits(0x7fc12345u) : from_bits(0xffa00001u);
+    } else if (kind < 6) {
+        p[kind - 3] = test_next(r) % 2 ? INFINITY : -INFINITY;
+    }
+}
+
+static void none_finite(test_random *r, float *p, int64_t i, int64_t n) {
+    uniform(r, p, i, n);
+    p[i % 3] = i % 2 ? NAN : INFINITY;
+}
+
+static void huge30(test_random *r, float *p, int64_t i, int64_t n) {
+    uniform(r, p, i, n);
+    set(p, p[0] * 1e28f, p[1] * 1e28f, p[2] * 1e28f);
+}
+
+/* Differences, squares and sums overflow. */
+static void huge38(test_random *r, float *p, int64_t i, int64_t n) {
+    (void)n, (void)i;
+    for (int k = 0; k < 3; k++) {
+        p[k] = (test_next(r) % 2 ? 3e38f : -3e38f) * test_uniform(r, 0.9f, 1.0f);
+    }
+}
+
+static void denormal(test_random *r, float *p, int64_t i, int64_t n) {
+    (void)i, (void)n;
+    for (int k = 0; k < 3; k++) {
+        p[k] = from_bits((uint32_t)(test_next(r) % 0x00800000u) | (test_next(r) % 2 ? 0x80000000u : 0u));
+    }
+}
+
+/* Squared distances are denormal. */
+static void tiny(test_random *r, float *p, int64_t i, int64_t n) {
+    uniform(r, p, i, n);
+    set(p, p[0] * 1e-21f, p[1] * 1e-21f, p[2] * 1e-21f);
+}
+
+static void outlier(test_random *r, float *p, int64_t i, int64_t n) {
+    uniform(r, p, i, n);
+    if (i == n / 2) {
+        set(p, 1e7f, -1e7f, 1e6f);
+    }
+}
+
+/* On the faces of voxels of 0.5 and 1, one step beside them, and around the upper edge of +-50, +-5. */
+static void faces(test_random *r, float *p, int64_t i, int64_t n) {
+    (void)i, (void)n;
+    for (int k = 0; k < 3; k++) {
+        float edge = k < 2 ? 50.0f : 5.0f;
+        float v = (float)((int)(test_next(r) % 203) - 101) * 0.5f * (k < 2 ? 1.0f : 0.1f);
+        v = test_next(r) % 8 == 0 ? (test_next(r) % 2 ? edge : -edge) : v;
+        uint64_t side = test_next(r) % 3;
+        p[k] = side == 0 ? v : nextafterf(v, side == 1 ? INFINITY : -INFINITY);
+    }
+}
+
+static void one_voxel(test_random *r, float *p, int64_t i, int64_t n) {
+    (void)i, (void)n;
+    set(p, test_uniform(r, 0.01f, 0.4f), test_uniform(r, 0.01f, 0.4f), test_uniform(r, 0.01f, 0.4f));
+}
+
+static void origins(test_random *r, float *p, int64_t i, int64_t n) {
+    uniform(r, p, i, n);
+    if (test_next(r) % 3 == 0) {
+        set(p, test_next(r) % 2 ? 0.0f : -0.0f, 0.0f, -0.0f);
+    }
+}
+
+static const struct kind {
+    const char *name;
+    fill_fn *fill;
+    int64_t rows;
+    int columns;
+} kinds[] = {
+    {"empty", uniform, 0, 4},
+    {"one point", uniform, 1, 4},
+    {"two points", uniform, 2, 3},
+    {"uniform", uniform, 2500, 4},
+    {"rings", rings, 5003, 5},
+    {"lattice", lattice, 1728, 4},
+    {"duplicates", duplicates, 1301, 4},
+    {"clusters", clusters, 2999, 6},
+    {"all equal", equal, 777, 4},
+    {"collinear", collinear, 1025, 3},
+    {"not finite", not_finite, 2049, 4},
+    {"none finite", none_finite, 65, 4},
+    {"1e30", huge30, 513, 4},
+    {"3e38", huge38, 641, 4},
+    {"denormal", denormal, 511, 4},
+    {"tiny", tiny, 1000, 4},
+    {"outlier", outlier, 1999, 4},
+    {"faces", faces, 6001, 4},
+    {"one voxel", one_voxel, 3001, 5},
+    {"origins", origins, 900, 4},
+    {"sixteen columns", uniform, 1111, 16},
+    {"many", uniform, 30011, 4},
+};
+
+/* Other columns: reflectance, and now and then a NaN with a payload or an infinity. */
+static void fill_rest(test_random *r, float *p, int columns) {
+    for (int k = 3; k < columns; k++) {
+        p[k] = test_uniform(r, 0.0f, 1.0f);
+        if (k > 3 && test_next(r) % 64 == 0) {
+            p[k] = test_next(r) % 2 ? from_bits(0xffc0beefu) : -INFINITY;
+        }
+    }
+}
+
+bool make_cloud(int kind, uint64_t seed, int64_t rows, pcgpu_cloud *cloud, const char **name) {
+    if (kind < 0 || kind >= (int)(sizeof kinds / sizeof kinds[0])) {
+        return false;
+    }
+    const struct kind *k = &kinds[kind];
+    int64_t n = rows ? rows : k->rows;
+    pcgpu_context scratch = {0};
+    if (pcgpu_cloud_create(&scratch, n, k->columns, cloud) != PCGPU_OK) {
+        fprintf(stderr, "kernels: %s\n", scratch.error);
+        exit(1);
+    }
+    test_random r = {.state = seed + 1000003u * (uint64_t)kind};
+    for (int64_t i = 0; i < n; i++) {
+        float *p = cloud->data + i * k->columns;
+        k->fill(&r, p, i, n);
+        fill_rest(&r, p, k->columns);
+    }
+    *name = k->name;
+    return true;
+}
+
+void make_cloud_named(const char *name, uint64_t seed, int64_t rows, pcgpu_cloud *cloud) {
+    const char *found;
+    for (int i = 0; i < (int)(sizeof kinds / sizeof kinds[0]); i++) {
+        if (strcmp(kinds[i].name, name) == 0) {
+            make_cloud(i, seed, rows, cloud, &found);
+            return;
+        }
+    }
+    fprintf(stderr, "kernels: there is no cloud '%s'\n", name);
+    exit(1);
+}

@@ -1,0 +1,121 @@
+/* Runs every back end against the reference on seeded clouds: kernels [--seed N] [--op NAME] [--backend cpu|cuda]
+ * [--repeat N] [--quick] [--bench]. Exit code 0 passed, 1 failed, 77 no CUDA device. */
+#include "kernels.h"
+
+#include <stdarg.h>
+
+static const operation *const operations[] = {&operation_sample, &operation_voxelize};
+enum { OPERATIONS = sizeof operations / sizeof operations[0], MANY_FAILURES = 20, SKIPPED = 77 };
+
+void expect(test_bed *bed, bool ok, const char *format, ...) {
+    bed->checks++;
+    if (ok || ++bed->failures > MANY_FAILURES) {
+        return;
+    }
+    va_list args;
+    va_start(args, format);
+    fputs("FAILED: ", stdout);
+    vprintf(format, args);
+    putchar('\n');
+    va_end(args);
+}
+
+static int compare_doubles(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double median_seconds(const test_bed *bed, bench_fn *function, void *state) {
+    double seconds[5];
+    int runs = bed->quick ? 3 : 5;
+    for (int i = 0; i < runs; i++) {
+        double begin = pc_now();
+        function(state);
+        seconds[i] = pc_now() - begin;
+    }
+    qsort(seconds, (size_t)runs, sizeof seconds[0], compare_doubles);
+    return seconds[runs / 2];
+}
+
+void print_rate(const char *what, double seconds, double reference_seconds, double items, const char *unit) {
+    printf("  %-28s %10.3f ms %10.3f ns/%-12s %8.2f x\n", what, seconds * 1e3, seconds * 1e9 / items, unit,
+           reference_seconds / seconds);
+}
+
+static void open_context(test_bed *bed, pcgpu_device device, int threads, const char *label) {
+    pcgpu_settings settings;
+    pcgpu_settings_init(&settings);
+    settings.device = device;
+    settings.threads = threads;
+    int i = bed->contexts++;
+    snprintf(bed->label[i], sizeof bed->label[i], "%s", label);
+    pcgpu_status status = pcgpu_open(&settings, &bed->context[i]);
+    if (status != PCGPU_OK) {
+        bool absent = device == PCGPU_DEVICE_CUDA && status == PCGPU_ERROR_UNAVAILABLE;
+        printf("%s: %s\n", absent ? "skipped" : "FAILED", pcgpu_last_error(bed->context[i]));
+        exit(absent ? SKIPPED : 1);
+    }
+}
+
+static void usage(const char *wrong) {
+    fprintf(stderr,
+            "kernels: %s\nusage: kernels [--seed N] [--op sample|voxelize] [--backend cpu|cuda] [--repeat N] [--quick] "
+            "[--bench]\n",
+            wrong);
+    exit(2);
+}
+
+int main(int argc, char **argv) {
+    test_bed bed = {.seed = 1, .repeat = 1};
+    const char *only = NULL;
+    bool bench = false;
+    for (int i = 1; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+        if (strcmp(argv[i], "--bench") == 0) {
+            bench = true;
+        } else if (strcmp(argv[i], "--quick") == 0) {
+            bed.quick = true;
+        } else if (!value) {
+            usage(argv[i]);
+        } else if (strcmp(argv[i], "--seed") == 0) {
+            bed.seed = strtoull(argv[++i], NULL, 10);
+        } else if (strcmp(argv[i], "--repeat") == 0) {
+            bed.repeat = atoi(argv[++i]);
+        } else if (strcmp(argv[i], "--op") == 0) {
+            only = argv[++i];
+        } else if (strcmp(argv[i], "--backend") == 0 && (strcmp(value, "cpu") == 0 || strcmp(value, "cuda") == 0)) {
+            bed.cuda = strcmp(argv[++i], "cuda") == 0;
+        } else {
+            usage(argv[i]);
+        }
+    }
+    if (bed.cuda) {
+        open_context(&bed, PCGPU_DEVICE_CUDA, 0, "cuda");
+    } else {
+        open_context(&bed, PCGPU_DEVICE_CPU, 1, "cpu, 1 thread");
+        open_context(&bed, PCGPU_DEVICE_CPU, 2, "cpu, 2 threads");
+        open_context(&bed, PCGPU_DEVICE_CPU, 16, "cpu, 16 threads");
+    }
+    int run = 0;
+    for (int i = 0; i < OPERATIONS; i++) {
+        if (!only || strcmp(only, operations[i]->name) == 0) {
+            int before = bed.checks;
+            double begin = pc_now();
+            (bench ? operations[i]->bench : operations[i]->check)(&bed);
+            if (!bench) {
+                printf("%s: %d checks, %.1f s\n", operations[i]->name, bed.checks - before, pc_now() - begin);
+            }
+            run++;
+        }
+    }
+    for (int i = 0; i < bed.contexts; i++) {
+        pcgpu_close(bed.context[i]);
+    }
+    if (run == 0) {
+        usage(only);
+    }
+    if (!bench) {
+        printf("seed %llu: %d of %d checks failed\n", (unsigned long long)bed.seed, bed.failures, bed.checks);
+    }
+    return bed.failures ? 1 : 0;
+}

@@ -1,0 +1,57 @@
+/* kernels: every back end against the plain reference, byte for byte. An operation is one file with one entry in the
+ * table of kernels.c; clouds.c makes the inputs. */
+#ifndef KERNELS_H
+#define KERNELS_H
+
+#include "backend.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- inputs -------------------------------------------------------------------------------------------------- */
+
+/* splitmix64: small, portable, and not the generator of the library. */
+typedef struct test_random {
+    uint64_t state;
+} test_random;
+
+uint64_t test_next(test_random *r);
+float test_uniform(test_random *r, float low, float high);
+
+/* The i-th kind of cloud, filled from the seed; false past the last. `rows` 0 = the kind's own size. */
+bool make_cloud(int kind, uint64_t seed, int64_t rows, pcgpu_cloud *cloud, const char **name);
+/* The kind with this name; exits when there is none. */
+void make_cloud_named(const char *name, uint64_t seed, int64_t rows, pcgpu_cloud *cloud);
+
+/* ---- what is under test -------------------------------------------------------------------------------------- */
+
+enum { MAX_CONTEXTS = 4 };
+
+typedef struct test_bed {
+    pcgpu_context *context[MAX_CONTEXTS]; /* cpu with 1, 2 and 16 threads, or cuda */
+    char label[MAX_CONTEXTS][24];
+    int contexts;
+    bool cuda, quick;
+    uint64_t seed;
+    int repeat; /* runs of each case on each context */
+    int checks, failures;
+} test_bed;
+
+/* Counts a check; a false one is printed with the place it is about, a sentence. */
+void expect(test_bed *bed, bool ok, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Median seconds of five calls (three with --quick). */
+typedef void bench_fn(void *state);
+double median_seconds(const test_bed *bed, bench_fn *function, void *state);
+void print_rate(const char *what, double seconds, double reference_seconds, double items, const char *unit);
+
+typedef struct operation {
+    const char *name;
+    void (*check)(test_bed *bed);
+    void (*bench)(test_bed *bed);
+} operation;
+
+extern const operation operation_sample, operation_voxelize;
+
+#endif

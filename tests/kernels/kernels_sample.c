@@ -1,0 +1,373 @@
+/* Farthest point sampling and random sampling against the plain loop. */
+#include "cpu.h"
+#include "reference.h"
+
+/* ---- comparing ------------------------------------------------------------------------------------------------ */
+
+static bool same(const picks *want, int64_t count, const int32_t *indices, const float *distances) {
+    return want->count == count && memcmp(want->indices, indices, (size_t)count * 4) == 0 &&
+           memcmp(want->distances, distances, (size_t)count * 4) == 0;
+}
+
+/* The public call on every context. */
+static void check_contexts(test_bed *bed, const char *name, const pcgpu_cloud *cloud, const pcgpu_sample_params *params,
+                           const picks *want) {
+    for (int c = 0; c < bed->contexts * bed->repeat; c++) {
+        int i = c % bed->contexts;
+        pcgpu_sampled got;
+        pcgpu_status status = pcgpu_sample(bed->context[i], cloud, params, &got);
+        expect(bed, status == PCGPU_OK, "sample, %s, %s: %s", name, bed->label[i], pcgpu_last_error(bed->context[i]));
+        if (status == PCGPU_OK) {
+            expect(bed, same(want, got.count, got.indices, got.distances), "sample, %s, %s: differs from the reference",
+                   name, bed->label[i]);
+        }
+        pcgpu_sampled_free(&got);
+    }
+}
+
+/* Every form of the CPU's loop, with more threads than the cloud repays. */
+static void check_forms(test_bed *bed, const char *name, const pcgpu_cloud *cloud, const pcgpu_sample_params *params,
+                        const picks *want) {
+    pcgpu_run run = {0};
+    pc_points points;
+    for (int c = 0; c < bed->contexts && !bed->cuda; c++) {
+        if (pc_points_select(bed->context[c], cloud, params->drop_origin, &points, &run) != PCGPU_OK) {
+            expect(bed, false, "sample, %s: %s", name, bed->context[c]->error);
+            return;
+        }
+        for (int form = 0; form < PC_SIMD_FORMS; form++) {
+            if (!pc_cpu_has((pc_simd)form)) {
+                continue;
+            }
+            int64_t start = 0;
+            while (points.rows && points.rows[start] != params->start_index) {
+                start++;
+            }
+            picks got = {0, calloc((size_t)params->count, 4), calloc((size_t)params->count, 4)};
+            pc_sample_job job = {points.n,
+                                 points.x,
+                                 points.y,
+                                 points.z,
+                                 points.rows ? start : params->start_index,
+                                 params->count,
+                                 params->min_distance,
+                                 got.indices,
+                                 got.distances,
+                                 0};
+            pcgpu_status status = pc_cpu_sample_as(bed->context[c], &job, 1, (pc_simd)form, 100);
+            for (int64_t i = 0; i < job.picked; i++) {
+                got.indices[i] = points.rows ? points.rows[got.indices[i]] : got.indices[i];
+                got.distances[i] = sqrtf(got.distances[i]);
+            }
+            expect(bed, status == PCGPU_OK && same(want, job.picked, got.indices, got.distances),
+                   "sample, %s, %s, vector form %d: differs from the reference", name, bed->label[c], form);
+            free_picks(&got);
+        }
+        pc_points_free(&points);
+    }
+}
+
+/* One cloud: all or many of its points, from two starts, with and without a least distance. */
+static void check_cloud(test_bed *bed, const char *name, const pcgpu_cloud *cloud, int64_t most) {
+    for (int variant = 0; variant < 4; variant++) {
+        pcgpu_sample_params params;
+        pcgpu_sample_params_init(&params);
+        params.drop_origin = variant % 2 == 1;
+        int64_t first, n = count_usable(cloud, params.drop_origin, &first);
+        if (n == 0) {
+            return;
+        }
+        params.start_index = first;
+        params.count = n < most ? n : most;
+        if (variant >= 2) {
+            test_random r = {.state = bed->seed + (uint64_t)variant};
+            int64_t record = (int64_t)(test_next(&r) % (uint64_t)cloud->rows);
+            params.start_index = is_usable(cloud, record, params.drop_origin) ? record : first;
+        }
+        picks want = plain_sample(cloud, params.start_index, params.count, 0.0f, params.drop_origin);
+        if (variant == 3) { /* a distance that occurs: equal is not nearer */
+            params.min_distance = want.distances[want.count / 2];
+            params.min_distance = isinf(params.min_distance) ? 1e20f : params.min_distance;
+            free_picks(&want);
+            want = plain_sample(cloud, params.start_index, params.count, params.min_distance, params.drop_origin);
+        }
+        check_contexts(bed, name, cloud, &params, &want);
+        check_forms(bed, name, cloud, &params, &want);
+        free_picks(&want);
+    }
+}
+
+static void check_center(test_bed *bed, const pcgpu_cloud *cloud) {
+    double sum[3] = {0.0, 0.0, 0.0};
+    for (int64_t i = 0; i < cloud->rows; i++) {
+        for (int k = 0; k < 3; k++) {
+            sum[k] += (double)cloud->data[i * cloud->columns + k];
+        }
+    }
+    float center[3];
+    int64_t farthest = 0;
+    for (int k = 0; k < 3; k++) {
+        center[k] = (float)(sum[k] / (double)cloud->rows);
+    }
+    for (int64_t i = 1; i < cloud->rows; i++) {
+        if (plain_squared(cloud->data + i * cloud->columns, center) >
+            plain_squared(cloud->data + farthest * cloud->columns, center)) {
+            farthest = i;
+        }
+    }
+    pcgpu_sample_params params;
+    pcgpu_sample_params_init(&params);
+    params.ratio = 0.01;
+    params.start = PCGPU_START_CENTER;
+    picks want = plain_sample(cloud, farthest, (int64_t)floor(0.01 * (double)cloud->rows), 0.0f, false);
+    check_contexts(bed, "start at the center", cloud, &params, &want);
+    free_picks(&want);
+}
+
+/* ---- batches -------------------------------------------------------------------------------------------------- */
+
+static void compare_batch(test_bed *bed, const pcgpu_cloud *const *clouds, int count, double ratio) {
+    pcgpu_sample_params params;
+    pcgpu_sample_params_init(&params);
+    params.start = PCGPU_START_RANDOM;
+    params.seed = bed->seed;
+    params.ratio = ratio;
+    pcgpu_sampled *got = calloc((size_t)count, sizeof *got);
+    for (int c = 0; c < bed->contexts; c++) {
+        pcgpu_status status = pcgpu_sample_batch(bed->context[c], clouds, count, &params, got);
+        expect(bed, status == PCGPU_OK, "batch, %s: %s", bed->label[c], pcgpu_last_error(bed->context[c]));
+        for (int i = 0; i < count && status == PCGPU_OK; i++) {
+            pcgpu_sampled one;
+            status = pcgpu_sample(bed->context[c], clouds[i], &params, &one);
+            picks want = {one.count, one.indices, one.distances};
+            expect(bed, status == PCGPU_OK && same(&want, got[i].count, got[i].indices, got[i].distances),
+                   "batch, cloud %d, %s: differs from the cloud alone", i, bed->label[c]);
+            pcgpu_sampled_free(&one);
+        }
+        for (int i = 0; i < count; i++) {
+            pcgpu_sampled_free(&got[i]);
+        }
+    }
+    free(got);
+}
+
+static void check_batches(test_bed *bed) {
+    enum { CLOUDS = 40 };
+    pcgpu_cloud clouds[CLOUDS];
+    const pcgpu_cloud *list[CLOUDS];
+    const char *name;
+    int64_t first;
+    int n = 0;
+    for (int kind = 0; n < CLOUDS && make_cloud(kind, bed->seed, 0, &clouds[n], &name); kind++) {
+        list[n] = &clouds[n];
+        if (count_usable(list[n], false, &first) > 0) {
+            n++;
+        } else {
+            pcgpu_cloud_free(&clouds[n]);
+        }
+    }
+    compare_batch(bed, list, n, 0.02);
+    compare_batch(bed, list, 1, 0.05);
+    for (int i = 0; i < n; i++) {
+        pcgpu_cloud_free(&clouds[i]);
+    }
+    if (bed->cuda && !bed->quick) { /* more blocks than any device holds at once: several launches */
+        for (int i = 0; i < CLOUDS; i++) {
+            make_cloud_named("uniform", bed->seed + (uint64_t)i, 60000 + 1000 * i, &clouds[i]);
+            list[i] = &clouds[i];
+        }
+        compare_batch(bed, list, CLOUDS, 0.0005);
+        for (int i = 0; i < CLOUDS; i++) {
+            pcgpu_cloud_free(&clouds[i]);
+        }
+    }
+}
+
+/* ---- random draws --------------------------------------------------------------------------------------------- */
+
+/* Every record equally often in each place: 20000 seeds, 10 records, 3 draws; six standard deviations of slack. */
+static void check_random(test_bed *bed) {
+    enum { SEEDS = 20000, RECORDS = 10, DRAWS = 3 };
+    int64_t seen[DRAWS][RECORDS] = {{0}};
+    pcgpu_cloud cloud;
+    make_cloud_named("uniform", bed->seed, RECORDS, &cloud);
+    pcgpu_sample_params params;
+    pcgpu_sample_params_init(&params);
+    params.method = PCGPU_SAMPLE_RANDOM;
+    params.count = DRAWS;
+    bool distinct = true;
+    for (int s = 0; s < SEEDS; s++) {
+        pcgpu_sampled got;
+        params.seed = (uint64_t)s;
+        if (pcgpu_sample(bed->context[0], &cloud, &params, &got) != PCGPU_OK) {
+            expect(bed, false, "random: %s", pcgpu_last_error(bed->context[0]));
+            break;
+        }
+        for (int i = 0; i < DRAWS; i++) {
+            seen[i][got.indices[i]]++;
+        }
+        distinct = distinct && got.indices[0] != got.indices[1] && got.indices[0] != got.indices[2] &&
+                   got.indices[1] != got.indices[2] && got.count == DRAWS && !got.distances;
+        pcgpu_sampled_free(&got);
+    }
+    expect(bed, distinct, "random: a record was drawn twice");
+    for (int i = 0; i < DRAWS; i++) {
+        for (int k = 0; k < RECORDS; k++) {
+            double off = fabs((double)seen[i][k] - (double)SEEDS / RECORDS);
+            expect(bed, off < 6.0 * sqrt(SEEDS * 0.09), "random: record %d came %lld times in place %d", k,
+                   (long long)seen[i][k], i);
+        }
+    }
+    /* Pinned, since the draws are the same on every platform; computed by a separate implementation of the generator.
+     */
+    params.seed = 42;
+    params.count = RECORDS;
+    static const int32_t pinned[RECORDS] = {0, 4, 7, 9, 3, 8, 5, 1, 2, 6};
+    pcgpu_sampled got;
+    pcgpu_status status = pcgpu_sample(bed->context[0], &cloud, &params, &got);
+    expect(bed, status == PCGPU_OK && memcmp(got.indices, pinned, sizeof pinned) == 0,
+           "random: seed 42 no longer gives the documented draws");
+    pcgpu_sampled_free(&got);
+    pcgpu_cloud_free(&cloud);
+}
+
+/* ---- refusals ------------------------------------------------------------------------------------------------- */
+
+static void refused(test_bed *bed, const pcgpu_cloud *cloud, pcgpu_sample_params params, const char *words) {
+    pcgpu_context *context = bed->context[0];
+    pcgpu_sampled got;
+    pcgpu_status status = pcgpu_sample(context, cloud, &params, &got);
+    expect(bed, status == PCGPU_ERROR_ARGUMENT && strstr(context->error, words), "refusal '%s': got %d '%s'", words,
+           (int)status, context->error);
+    expect(bed, !got.indices && !got.distances && got.count == 0, "refusal '%s': the result is not empty", words);
+    pcgpu_sampled_free(&got);
+}
+
+static void check_refusals(test_bed *bed) {
+    pcgpu_cloud cloud, empty;
+    make_cloud_named("uniform", bed->seed, 100, &cloud);
+    make_cloud_named("empty", bed->seed, 0, &empty);
+    cloud.data[4 * 7] = NAN;
+    refused(bed, &cloud, (pcgpu_sample_params){.count = 5000}, "5000 samples asked of 99 usable points");
+    refused(bed, &cloud, (pcgpu_sample_params){.count = 5, .start_index = 100}, "records 0 to 99");
+    refused(bed, &cloud, (pcgpu_sample_params){.count = 5, .start_index = 7}, "record 7 was dropped");
+    refused(bed, &cloud, (pcgpu_sample_params){.count = 5, .start_index = -1}, "-1");
+    refused(bed, &cloud, (pcgpu_sample_params){0}, "not given");
+    refused(bed, &cloud, (pcgpu_sample_params){.count = -3}, "-3 samples");
+    refused(bed, &cloud, (pcgpu_sample_params){.ratio = 1.5}, "ratio of 1.5");
+    refused(bed, &cloud, (pcgpu_sample_params){.ratio = (double)NAN}, "ratio");
+    refused(bed, &cloud, (pcgpu_sample_params){.count = 2, .ratio = 0.5}, "both");
+    refused(bed, &cloud, (pcgpu_sample_params){.min_distance = -1.0f}, "least distance");
+    refused(bed, &cloud, (pcgpu_sample_params){.method = PCGPU_SAMPLE_RANDOM, .count = 2, .min_distance = 1.0f},
+            "no least distance");
+    refused(bed, &empty, (pcgpu_sample_params){.count = 1}, "0 usable points");
+    refused(bed, &empty, (pcgpu_sample_params){.ratio = 0.5}, "0 usable points");
+    const pcgpu_cloud *both[2] = {&cloud, &empty};
+    pcgpu_sampled results[2];
+    pcgpu_sample_params params = {.count = 2};
+    pcgpu_status status = pcgpu_sample_batch(bed->context[0], both, 2, &params, results);
+    expect(bed, status == PCGPU_ERROR_ARGUMENT && strstr(bed->context[0]->error, "cloud 1") && !results[0].indices,
+           "a batch with an empty cloud: %s", bed->context[0]->error);
+    pcgpu_cloud_free(&cloud);
+    pcgpu_cloud_free(&empty);
+}
+
+static void check(test_bed *bed) {
+    pcgpu_cloud cloud;
+    const char *name;
+    for (int kind = 0; make_cloud(kind, bed->seed, 0, &cloud, &name); kind++) {
+        check_cloud(bed, name, &cloud, cloud.rows > 1000 ? 300 : 1000);
+        pcgpu_cloud_free(&cloud);
+    }
+    /* Where the share of a block or a vector ends: one point more and less. */
+    static const int64_t sizes[] = {31, 511, 512, 513, 1024, 1025, 2047, 2048, 4097, 8191, 8192, 8193, 16385};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        make_cloud_named(i % 2 ? "duplicates" : "uniform", bed->seed, sizes[i], &cloud);
+        check_cloud(bed, "a size at an edge", &cloud, 120);
+        pcgpu_cloud_free(&cloud);
+    }
+    if (bed->cuda && !bed->quick) { /* more points than the registers of an H200 hold */
+        make_cloud_named("uniform", bed->seed, 2200001, &cloud);
+        check_cloud(bed, "2.2 million points", &cloud, 12);
+        pcgpu_cloud_free(&cloud);
+    }
+    make_cloud_named("uniform", bed->seed, 3000, &cloud);
+    check_center(bed, &cloud);
+    pcgpu_cloud_free(&cloud);
+    check_batches(bed);
+    check_random(bed);
+    check_refusals(bed);
+}
+
+/* ---- speed ---------------------------------------------------------------------------------------------------- */
+
+typedef struct bench_state {
+    const pcgpu_cloud *cloud;
+    pcgpu_context *context;
+    pcgpu_sample_params params;
+    pc_simd simd;
+} bench_state;
+
+static void run_reference(void *state) {
+    bench_state *s = state;
+    picks p = plain_sample(s->cloud, 0, s->params.count, 0.0f, false);
+    free_picks(&p);
+}
+
+static void run_public(void *state) {
+    bench_state *s = state;
+    pcgpu_sampled got;
+    if (pcgpu_sample(s->context, s->cloud, &s->params, &got) != PCGPU_OK) {
+        printf("%s\n", s->context->error);
+    }
+    pcgpu_sampled_free(&got);
+}
+
+static void run_form(void *state) {
+    bench_state *s = state;
+    pcgpu_run run = {0};
+    pc_points points;
+    picks got = {0, calloc((size_t)s->params.count, 4), calloc((size_t)s->params.count, 4)};
+    if (pc_points_select(s->context, s->cloud, false, &points, &run) == PCGPU_OK) {
+        pc_sample_job job = {points.n,        points.x, points.y,    points.z,      0,
+                             s->params.count, 0.0f,     got.indices, got.distances, 0};
+        if (pc_cpu_sample_as(s->context, &job, 1, s->simd, 8192) != PCGPU_OK) {
+            printf("%s\n", s->context->error);
+        }
+        pc_points_free(&points);
+    }
+    free_picks(&got);
+}
+
+static void bench(test_bed *bed) {
+    static const struct {
+        int64_t rows, picks;
+    } sizes[] = {{4096, 1024}, {16384, 1024}, {120000, 1024}, {120000, 4096}};
+    static const char *const forms[PC_SIMD_FORMS] = {"base", "avx2", "avx512"};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] - (bed->quick ? 1 : 0); i++) {
+        pcgpu_cloud cloud;
+        make_cloud_named("rings", bed->seed, sizes[i].rows, &cloud);
+        bench_state s = {.cloud = &cloud};
+        s.params.count = sizes[i].picks;
+        double items = (double)sizes[i].rows * (double)sizes[i].picks;
+        double plain = median_seconds(bed, run_reference, &s);
+        printf("sample %lld of %lld points\n", (long long)sizes[i].picks, (long long)sizes[i].rows);
+        print_rate("reference", plain, plain, items, "point, pick");
+        for (int form = 0; form < PC_SIMD_FORMS && !bed->cuda; form++) {
+            if (pc_cpu_has((pc_simd)form)) {
+                char label[64];
+                snprintf(label, sizeof label, "cpu, 1 thread, %s", forms[form]);
+                s.context = bed->context[0];
+                s.simd = (pc_simd)form;
+                print_rate(label, median_seconds(bed, run_form, &s), plain, items, "point, pick");
+            }
+        }
+        for (int c = 0; c < bed->contexts; c++) {
+            s.context = bed->context[c];
+            print_rate(bed->label[c], median_seconds(bed, run_public, &s), plain, items, "point, pick");
+        }
+        pcgpu_cloud_free(&cloud);
+    }
+}
+
+const operation operation_sample = {"sample", check, bench};

@@ -1,0 +1,294 @@
+/* Voxelization against a plain loop over the records. */
+#include "reference.h"
+
+/* ---- comparing ------------------------------------------------------------------------------------------------ */
+
+/* The first thing in which two results differ, or NULL. */
+static const char *difference(const pcgpu_voxels *a, const pcgpu_voxels *b, int64_t rows, bool selects) {
+    size_t v = (size_t)a->count;
+#define DIFFERS(member)                                                                                                \
+    if (a->member != b->member) {                                                                                      \
+        return #member;                                                                                                \
+    }
+    DIFFERS(voxels_found)
+    DIFFERS(count)
+    DIFFERS(capacity)
+    DIFFERS(columns)
+    DIFFERS(in_range)
+    DIFFERS(kept)
+    DIFFERS(out_of_range)
+    DIFFERS(over_points)
+    DIFFERS(over_voxels)
+    DIFFERS(largest)
+    DIFFERS(run.non_finite)
+    DIFFERS(run.at_origin)
+#undef DIFFERS
+    if (memcmp(a->point_voxel, b->point_voxel, (size_t)rows * 4)) {
+        return "point_voxel";
+    }
+    if (memcmp(a->counts, b->counts, v * 4) || memcmp(a->coords, b->coords, v * 16)) {
+        return "counts or coords";
+    }
+    if (selects ? memcmp(a->selected, b->selected, v * 4) != 0 : b->selected != NULL) {
+        return "selected";
+    }
+    return memcmp(a->features, b->features, v * (size_t)a->capacity * (size_t)a->columns * 4) ? "features" : NULL;
+}
+
+/* Runs one case on every context; returns the reference's result (zeroed when all of them refused the parameters). */
+static pcgpu_voxels check_case(test_bed *bed, const char *name, const pcgpu_cloud *cloud,
+                               const pcgpu_voxelize_params *p) {
+    pcgpu_voxels want = {0};
+    bool selects = p->features == PCGPU_FEATURES_FIRST || p->features == PCGPU_FEATURES_NEAREST, refused = false;
+    for (int c = 0; c < bed->contexts * bed->repeat; c++) {
+        int i = c % bed->contexts;
+        pcgpu_voxels got;
+        pcgpu_status status = pcgpu_voxelize(bed->context[i], cloud, p, &got);
+        if (p->range_auto && (c == 0 || refused) && status == PCGPU_ERROR_ARGUMENT) {
+            refused = true; /* a span of too many cells; every context must say so */
+            expect(bed, !got.features && got.count == 0, "voxelize, %s: a refused result is not empty", name);
+            continue;
+        }
+        expect(bed, status == PCGPU_OK && !refused, "voxelize, %s, %s: %s", name, bed->label[i],
+               bed->context[i]->error);
+        if (status == PCGPU_OK && !want.counts) {
+            want = plain_voxelize(cloud, p->range_auto ? got.range : p->range, p);
+        }
+        if (status == PCGPU_OK) {
+            const char *what = difference(&want, &got, cloud->rows, selects);
+            expect(bed, !what, "voxelize, %s, %s, features %d, P %lld, V %lld: %s differs", name, bed->label[i],
+                   (int)p->features, (long long)p->max_points, (long long)p->max_voxels, what);
+            expect(bed, !p->range_auto || got.out_of_range == 0, "voxelize, %s: automatic range, %lld outside", name,
+                   (long long)got.out_of_range);
+            expect(bed, strcmp(got.run.backend, bed->cuda ? "cuda" : "cpu") == 0, "ran on %s", got.run.backend);
+        }
+        pcgpu_voxels_free(&got);
+    }
+    return want;
+}
+
+static const struct setting {
+    pcgpu_voxelize_params p;
+} settings[] = {
+    {{.range = {-50, -50, -5, 50, 50, 5}, .size = {0.5, 0.5, 0.5}, .max_points = 5, .features = PCGPU_FEATURES_MEAN}},
+    {{.range = {-50, -50, -5, 50, 50, 5},
+      .size = {1, 1, 10},
+      .max_points = 4,
+      .max_voxels = 100,
+      .features = PCGPU_FEATURES_PILLAR}},
+    {{.range = {-49.5, -39.68, -3, 69.12, 39.68, 1},
+      .size = {0.16, 0.16, 4},
+      .max_points = 32,
+      .max_voxels = 900,
+      .features = PCGPU_FEATURES_PILLAR,
+      .drop_origin = true}},
+    {{.range = {-50, -50, -5, 50, 50, 5},
+      .size = {0.01, 0.01, 0.01},
+      .max_points = 2,
+      .features = PCGPU_FEATURES_POINTS}},
+    {{.range = {-50, -50, -5, 50, 50, 5}, .size = {12, 13, 4}, .features = PCGPU_FEATURES_MEAN}},
+    {{.range = {-50, -50, -5, 50, 50, 5}, .size = {3, 3, 3}, .features = PCGPU_FEATURES_POINTS}},
+    {{.range = {-50, -50, -5, 50, 50, 5}, .size = {3, 3, 3}, .features = PCGPU_FEATURES_PILLAR, .drop_origin = true}},
+    {{.range = {-50, -50, -5, 50, 50, 5}, .size = {2, 2, 2}, .features = PCGPU_FEATURES_FIRST, .max_points = 1}},
+    {{.range = {-50, -50, -5, 50, 50, 5}, .size = {5, 5, 5}, .features = PCGPU_FEATURES_NEAREST}},
+    {{.range = {-50, -50, -5, 50, 50, 5}, .size = {5, 5, 5}, .features = PCGPU_FEATURES_NEAREST, .max_points = 6}},
+    {{.range_auto = true, .size = {0.7, 0.7, 0.3}, .max_points = 10, .features = PCGPU_FEATURES_MEAN}},
+    {{.range_auto = true, .size = {1e33, 2e32, 1e36}, .features = PCGPU_FEATURES_NEAREST}},
+    {{.range = {-1e30, -1e30, -1e30, 1e30, 1e30, 1e30}, .size = {1e29, 1e29, 1e29}, .features = PCGPU_FEATURES_MEAN}},
+    {{.range = {-1.7e38, -1.7e38, -1.7e38, 1.7e38, 1.7e38, 1.7e38},
+      .size = {1.7e38, 1.7e38, 1.7e38},
+      .max_points = 50,
+      .features = PCGPU_FEATURES_MEAN}},
+    {{.range = {-3.3e38, -3.3e38, -3.3e38, 0, 0, 0},
+      .size = {3e38, 3e38, 3e38},
+      .max_points = 50,
+      .features = PCGPU_FEATURES_NEAREST}},
+    {{.range = {-1e-38, -1e-38, -1e-38, 1e-38, 1e-38, 1e-38},
+      .size = {1e-39, 1e-39, 1e-39},
+      .max_points = 3,
+      .features = PCGPU_FEATURES_PILLAR}},
+};
+
+static void check_cloud(test_bed *bed, const char *name, const pcgpu_cloud *cloud) {
+    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++) {
+        pcgpu_voxelize_params p = settings[i].p;
+        pcgpu_voxels want = check_case(bed, name, cloud, &p);
+        int64_t found = want.voxels_found, largest = want.largest;
+        pcgpu_voxels_free(&want);
+        if (i != 0 || found < 2) {
+            continue;
+        }
+        for (int more = -1; more <= 1; more++) { /* both limits met exactly, missed by one, exceeded by one */
+            p.max_voxels = found + more;
+            p.max_points = largest + more > 0 ? largest + more : 1;
+            want = check_case(bed, name, cloud, &p);
+            pcgpu_voxels_free(&want);
+        }
+    }
+}
+
+/* ---- clouds with an offset, refusals -------------------------------------------------------------------------- */
+
+/* The offset is subtracted from the range in float64, so that a moved cloud gives the features of the same records. */
+static void check_offset(test_bed *bed) {
+    pcgpu_cloud cloud;
+    make_cloud_named("origins", bed->seed, 5000, &cloud);
+    pcgpu_voxelize_params p = settings[0].p;
+    p.drop_origin = true;
+    pcgpu_voxels want = plain_voxelize(&cloud, p.range, &p);
+    want.out_of_range += want.run.at_origin; /* with an offset no record is the file's origin ... */
+    want.run.at_origin = 0;
+    const double offset[3] = {500000.0, 5400123.0, -1000.0};
+    memcpy(cloud.offset, offset, sizeof offset);
+    for (int k = 0; k < 6; k++) {
+        p.range[k] += offset[k % 3];
+    }
+    for (int64_t i = 0; i < cloud.rows; i++) { /* ... so those records are moved out of range */
+        float *q = cloud.data + i * cloud.columns;
+        q[0] = q[0] == 0.0f && q[1] == 0.0f && q[2] == 0.0f ? 1000.0f : q[0];
+    }
+    for (int c = 0; c < bed->contexts; c++) {
+        pcgpu_voxels got;
+        pcgpu_status status = pcgpu_voxelize(bed->context[c], &cloud, &p, &got);
+        const char *what = status == PCGPU_OK ? difference(&want, &got, cloud.rows, false) : "the status";
+        expect(bed, !what, "voxelize with an offset, %s: %s differs", bed->label[c], what);
+        pcgpu_voxels_free(&got);
+    }
+    pcgpu_voxels_free(&want);
+    p = (pcgpu_voxelize_params){.range_auto = true, .size = {0.3, 0.3, 0.3}};
+    for (int c = 0; c < bed->contexts; c++) {
+        pcgpu_voxels got;
+        pcgpu_status status = pcgpu_voxelize(bed->context[c], &cloud, &p, &got);
+        expect(bed, status == PCGPU_OK && got.in_range == cloud.rows && fabs(got.range[1] - 5400073.0) < 1.0,
+               "automatic range with an offset, %s: %s", bed->label[c], bed->context[c]->error);
+        pcgpu_voxels_free(&got);
+    }
+    pcgpu_cloud_free(&cloud);
+}
+
+static void refused(test_bed *bed, const pcgpu_cloud *cloud, pcgpu_voxelize_params p, const char *words) {
+    pcgpu_context *context = bed->context[0];
+    pcgpu_voxels got;
+    pcgpu_status status = pcgpu_voxelize(context, cloud, &p, &got);
+    expect(bed, status != PCGPU_OK && strstr(context->error, words), "refusal '%s': got %d '%s'", words, (int)status,
+           context->error);
+    expect(bed, !got.features && !got.point_voxel && got.count == 0, "refusal '%s': the result is not empty", words);
+    pcgpu_voxels_free(&got);
+}
+
+static void check_refusals(test_bed *bed) {
+    pcgpu_cloud cloud;
+    make_cloud_named("uniform", bed->seed, 1000, &cloud);
+    const pcgpu_voxelize_params good = settings[0].p;
+    pcgpu_voxelize_params p = good;
+    p.size[1] = 0.0;
+    refused(bed, &cloud, p, "size of 0 m in y");
+    p.size[1] = (double)NAN;
+    refused(bed, &cloud, p, "in y");
+    p = good;
+    p.range[3] = p.range[0];
+    refused(bed, &cloud, p, "a range from -50 to -50 m in x");
+    p.range[3] = (double)INFINITY;
+    refused(bed, &cloud, p, "in x");
+    p = good;
+    p.size[2] = 1e-7;
+    refused(bed, &cloud, p, "at most 16777216 an axis");
+    p = (pcgpu_voxelize_params){.range = {0, 0, 0, 16777216, 16777216, 16777216}, .size = {1, 1, 1}};
+    refused(bed, &cloud, p, "16777216 x 16777216 x 16777216 cells");
+    p = good;
+    p.size[0] = 300.0;
+    refused(bed, &cloud, p, "holds no cell of 300 m");
+    p = good;
+    p.max_points = -1;
+    refused(bed, &cloud, p, "-1 points");
+    p = good;
+    p.features = PCGPU_FEATURES_POINTS;
+    p.max_points = INT32_MAX;
+    refused(bed, &cloud, p, "more than this machine has");
+    p = (pcgpu_voxelize_params){.range_auto = true, .size = {1e-7, 1, 1}};
+    refused(bed, &cloud, p, "enlarge the size");
+    cloud.data[0] = 3e7f;
+    cloud.data[4] = cloud.data[8] = 3e7f;
+    p = (pcgpu_voxelize_params){.range_auto = true, .size = {1e5, 1e5, 1e5}, .max_points = 1};
+    pcgpu_voxels want = check_case(bed, "a far corner", &cloud, &p);
+    expect(bed, want.voxels_found >= 2, "a far corner: %lld voxels", (long long)want.voxels_found);
+    pcgpu_voxels_free(&want);
+    pcgpu_cloud_free(&cloud);
+}
+
+static void check(test_bed *bed) {
+    pcgpu_cloud cloud;
+    const char *name;
+    for (int kind = 0; make_cloud(kind, bed->seed, 0, &cloud, &name); kind++) {
+        check_cloud(bed, name, &cloud);
+        pcgpu_cloud_free(&cloud);
+    }
+    make_cloud_named("clusters", bed->seed, 100003, &cloud);
+    check_cloud(bed, "many in clusters", &cloud);
+    pcgpu_cloud_free(&cloud);
+    check_offset(bed);
+    check_refusals(bed);
+}
+
+/* ---- speed ---------------------------------------------------------------------------------------------------- */
+
+typedef struct bench_state {
+    const pcgpu_cloud *cloud;
+    pcgpu_context *context;
+    const pcgpu_voxelize_params *params;
+} bench_state;
+
+static void run_reference(void *state) {
+    bench_state *s = state;
+    pcgpu_voxels out = plain_voxelize(s->cloud, s->params->range, s->params);
+    pcgpu_voxels_free(&out);
+}
+
+static void run_public(void *state) {
+    bench_state *s = state;
+    pcgpu_voxels got;
+    if (pcgpu_voxelize(s->context, s->cloud, s->params, &got) != PCGPU_OK) {
+        printf("%s\n", s->context->error);
+    }
+    pcgpu_voxels_free(&got);
+}
+
+static void bench(test_bed *bed) {
+    static const struct {
+        const char *name;
+        int64_t rows;
+        pcgpu_voxelize_params p;
+    } cases[] = {
+        {"pillar 0.16 m",
+         120000,
+         {.range = {-50, -50, -5, 50, 50, 5},
+          .size = {0.16, 0.16, 10},
+          .max_points = 32,
+          .max_voxels = 16000,
+          .features = PCGPU_FEATURES_PILLAR}},
+        {"mean 0.05 m",
+         120000,
+         {.range = {-50, -50, -5, 50, 50, 5},
+          .size = {0.05, 0.05, 0.1},
+          .max_points = 5,
+          .features = PCGPU_FEATURES_MEAN}},
+        {"mean 0.1 m",
+         1000000,
+         {.range = {-50, -50, -5, 50, 50, 5}, .size = {0.1, 0.1, 0.1}, .features = PCGPU_FEATURES_MEAN}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0] - (bed->quick ? 1 : 0); i++) {
+        pcgpu_cloud cloud;
+        make_cloud_named("rings", bed->seed, cases[i].rows, &cloud);
+        bench_state s = {.cloud = &cloud, .params = &cases[i].p};
+        double plain = median_seconds(bed, run_reference, &s), items = (double)cases[i].rows;
+        printf("voxelize %lld points, %s\n", (long long)cases[i].rows, cases[i].name);
+        print_rate("reference", plain, plain, items, "point");
+        for (int c = 0; c < bed->contexts; c++) {
+            s.context = bed->context[c];
+            print_rate(bed->label[c], median_seconds(bed, run_public, &s), plain, items, "point");
+        }
+        pcgpu_cloud_free(&cloud);
+    }
+}
+
+const operation operation_voxelize = {"voxelize", check, bench};

@@ -1,0 +1,284 @@
+/* The sensor: pseudo-random numbers, directions, ray casting, and what a return looks like. */
+#include "scene.h"
+
+#include <math.h>
+
+/* ---- numbers ------------------------------------------------------------------------------------------------ */
+
+double scene_uniform(scene_random *random) {
+    random->state += 0x9E3779B97F4A7C15u;
+    uint64_t z = random->state;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    z ^= z >> 31;
+    return (double)(z >> 11) * (1.0 / 9007199254740992.0);
+}
+
+double scene_between(scene_random *random, double low, double high) {
+    return low + (high - low) * scene_uniform(random);
+}
+
+/* The sum of twelve uniform numbers: near enough to a Gaussian, and free of log and cos. */
+double scene_gauss(scene_random *random) {
+    double sum = -6.0;
+    for (int i = 0; i < 12; i++) {
+        sum += scene_uniform(random);
+    }
+    return sum;
+}
+
+/* Taylor series on -45..45 degrees, then quarter turns. */
+void scene_direction(double degrees, double *cosine, double *sine) {
+    double quarters = floor(degrees / 90.0 + 0.5);
+    double a = (degrees - 90.0 * quarters) * (3.14159265358979323846 / 180.0);
+    double c = 1.0, s = a, term = a;
+    for (int i = 2; i <= 19; i++) {
+        term = term * a / i;
+        double signed_term = i & 2 ? -term : term;
+        if (i & 1) {
+            s += signed_term;
+        } else {
+            c += signed_term;
+        }
+    }
+    int turn = (int)(quarters - 4.0 * floor(quarters / 4.0));
+    *cosine = turn == 0 ? c : turn == 1 ? -s : turn == 2 ? -c : s;
+    *sine = turn == 0 ? s : turn == 1 ? c : turn == 2 ? -s : -c;
+}
+
+bool scene_pose_from(const double values[7], scene_pose *pose) {
+    const double *q = values + 3;
+    double length = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
+    if (!(length > 0.0)) {
+        return false;
+    }
+    double w = q[0] / length, x = q[1] / length, y = q[2] / length, z = q[3] / length;
+    const double rotation[9] = {1 - 2 * (y * y + z * z), 2 * (x * y - w * z),     2 * (x * z + w * y),
+                                2 * (x * y + w * z),     1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
+                                2 * (x * z - w * y),     2 * (y * z + w * x),     1 - 2 * (x * x + y * y)};
+    for (int i = 0; i < 9; i++) {
+        pose->rotation[i] = rotation[i];
+    }
+    for (int i = 0; i < 3; i++) {
+        pose->position[i] = values[i];
+    }
+    return true;
+}
+
+/* ---- ray casting -------------------------------------------------------------------------------------------- */
+
+typedef struct ray {
+    double origin[3], direction[3]; /* direction of length 1 */
+} ray;
+
+typedef struct hit {
+    double distance, leave; /* along the ray: into the shape, out of it */
+    double incidence;       /* cosine of the angle to the normal, 0..1 */
+    scene_material material;
+    double along, height; /* place on a box's side: metres from its edge, metres from its foot */
+    bool side;            /* a vertical face of a box */
+} hit;
+
+/* The slab method in the box's own frame. */
+static bool hit_box(const scene_shape *shape, const ray *r, hit *out) {
+    double ox = r->origin[0] - shape->center[0], oy = r->origin[1] - shape->center[1];
+    double o[3] = {shape->cosine * ox + shape->sine * oy, shape->cosine * oy - shape->sine * ox,
+                   r->origin[2] - shape->center[2]};
+    double d[3] = {shape->cosine * r->direction[0] + shape->sine * r->direction[1],
+                   shape->cosine * r->direction[1] - shape->sine * r->direction[0], r->direction[2]};
+    double near = -1e30, far = 1e30;
+    int axis = 0;
+    for (int k = 0; k < 3; k++) {
+        if (fabs(d[k]) < 1e-12) {
+            if (fabs(o[k]) > shape->size[k]) {
+                return false;
+            }
+            continue;
+        }
+        double t0 = (-shape->size[k] - o[k]) / d[k], t1 = (shape->size[k] - o[k]) / d[k];
+        double enter = t0 < t1 ? t0 : t1, leave = t0 < t1 ? t1 : t0;
+        if (enter > near) {
+            near = enter;
+            axis = k;
+        }
+        far = leave < far ? leave : far;
+    }
+    if (near >= far) {
+        return false;
+    }
+    int other = axis == 0 ? 1 : 0;
+    out->distance = near;
+    out->leave = far;
+    out->incidence = fabs(d[axis]);
+    out->side = axis != 2;
+    out->along = o[other] + near * d[other] + shape->size[other];
+    out->height = o[2] + near * d[2] + shape->size[2];
+    return true;
+}
+
+/* A sphere, or a vertical cylinder when `flat`: the same quadratic with z left out. */
+static bool hit_round(const scene_shape *shape, const ray *r, bool flat, hit *out) {
+    double o[3], a = 0.0, b = 0.0, c = -shape->size[0] * shape->size[0];
+    int axes = flat ? 2 : 3;
+    for (int k = 0; k < 3; k++) {
+        o[k] = r->origin[k] - shape->center[k];
+    }
+    for (int k = 0; k < axes; k++) {
+        a += r->direction[k] * r->direction[k];
+        b += r->direction[k] * o[k];
+        c += o[k] * o[k];
+    }
+    double root = b * b - a * c;
+    if (root <= 0.0 || a < 1e-12) {
+        return false;
+    }
+    root = sqrt(root);
+    out->distance = (-b - root) / a;
+    out->leave = (-b + root) / a;
+    out->incidence = root / shape->size[0];
+    out->side = false;
+    return !flat || fabs(o[2] + out->distance * r->direction[2]) <= shape->size[2];
+}
+
+/* True when the ray cannot meet the shape: it passes the middle at more than the circumscribed radius. Saves time. */
+static bool misses(const scene_shape *shape, const ray *r) {
+    double o[3], along = 0.0, square = 0.0, radius = 0.0;
+    for (int k = 0; k < 3; k++) {
+        o[k] = shape->center[k] - r->origin[k];
+        along += o[k] * r->direction[k];
+        square += o[k] * o[k];
+        radius += shape->size[k] * shape->size[k];
+    }
+    return square - along * along > 1.001 * radius || (along < 0.0 && square > 1.001 * radius);
+}
+
+/* The first thing beyond `after` metres; false when there is nothing within range. */
+static bool cast(const scene *street, const ray *r, double after, hit *nearest) {
+    nearest->distance = SCENE_MAX_RANGE;
+    bool found = false;
+    double ground = r->direction[2] < 0.0 ? (-SCENE_SENSOR_HEIGHT - r->origin[2]) / r->direction[2] : 1e30;
+    if (ground > after && ground < nearest->distance) {
+        *nearest = (hit){.distance = ground, .incidence = -r->direction[2], .material = SCENE_ASPHALT};
+        found = true;
+    }
+    for (int i = 0; i < street->count; i++) {
+        const scene_shape *shape = &street->shapes[i];
+        if (misses(shape, r)) {
+            continue;
+        }
+        hit h = {0};
+        bool meets =
+            shape->kind == SCENE_BOX ? hit_box(shape, r, &h) : hit_round(shape, r, shape->kind == SCENE_CYLINDER, &h);
+        if (meets && h.distance > after && h.distance < nearest->distance) {
+            *nearest = h;
+            nearest->material = shape->material;
+            found = true;
+        }
+    }
+    return found;
+}
+
+/* ---- returns ------------------------------------------------------------------------------------------------ */
+
+static const struct {
+    double reflectivity, lost; /* lost: share of firings without a return */
+} materials[] = {
+    [SCENE_ASPHALT] = {0.22, 0.01}, [SCENE_PAVING] = {0.34, 0.01},  [SCENE_PLASTER] = {0.46, 0.01},
+    [SCENE_BRICK] = {0.36, 0.01},   [SCENE_GLASS] = {0.08, 0.55},   [SCENE_PAINT] = {0.30, 0.08},
+    [SCENE_METAL] = {0.55, 0.03},   [SCENE_BARK] = {0.30, 0.02},    [SCENE_LEAVES] = {0.42, 0.04},
+    [SCENE_CLOTH] = {0.38, 0.02},   [SCENE_MARKING] = {0.75, 0.01}, [SCENE_REFLECTOR] = {1.30, 0.0},
+};
+
+/* Windows of a facade: 1.2 m wide every 2.6 m, 1.5 m high every 3.1 m, set back by 0.12 m. False when the glass mirrors
+ * the beam away. */
+static bool look_at_facade(hit *h) {
+    double u = h->along / 2.6, v = h->height / 3.1;
+    u -= floor(u);
+    v -= floor(v);
+    if (!h->side || u < 0.27 || u > 0.73 || v < 0.30 || v > 0.78) {
+        return true;
+    }
+    if (h->incidence < 0.2) {
+        return false;
+    }
+    h->material = SCENE_GLASS;
+    h->distance += 0.12 / h->incidence;
+    return true;
+}
+
+/* What becomes of one firing: its measured range and intensity, or false for no return. */
+static bool measure(const scene *street, const ray *r, scene_random *random, double *range, double *intensity) {
+    hit h;
+    double after = 0.5;
+    for (;;) {
+        if (!cast(street, r, after, &h)) {
+            return false;
+        }
+        if (h.material != SCENE_LEAVES) {
+            break;
+        }
+        if (scene_uniform(random) < 0.8) {
+            double depth = scene_uniform(random);
+            depth *= scene_uniform(random);
+            h.distance += 0.5 * depth * (h.leave - h.distance);
+            break;
+        }
+        after = h.leave;
+    }
+    if (h.material == SCENE_PLASTER && !look_at_facade(&h)) {
+        return false;
+    }
+    /* Far and flat returns are weak; the weakest are lost. */
+    double strength = h.incidence * (1.0 - h.distance / (1.25 * SCENE_MAX_RANGE));
+    double lost = materials[h.material].lost + (strength < 0.05 ? 0.5 * (1.0 - strength / 0.05) : 0.0);
+    if (scene_uniform(random) < lost) {
+        return false;
+    }
+    *range = h.distance + 0.015 * scene_gauss(random);
+    *intensity =
+        materials[h.material].reflectivity * (0.35 + 0.65 * h.incidence) * (1.0 - 0.4 * h.distance / SCENE_MAX_RANGE) +
+        0.02 * scene_gauss(random);
+    return true;
+}
+
+/* Elevations of an HDL-64: a third of a degree down from +2, then half a degree down to -24.8. */
+static double elevation(int beam) {
+    return beam < 32 ? 2.0 - beam / 3.0 : -8.83 - (beam - 32) * (24.8 - 8.83) / 31.0;
+}
+
+static double rounded(double value, double unit) {
+    return floor(value * unit + 0.5) / unit;
+}
+
+int64_t scene_sweep(const scene *street, const scene_pose *pose, int steps, double phase, uint64_t seed,
+                    float *points) {
+    scene_random random = {seed};
+    int64_t count = 0;
+    for (int beam = 0; beam < SCENE_BEAMS; beam++) {
+        double level, rise;
+        scene_direction(elevation(beam), &level, &rise);
+        double skew = phase + 0.618 * beam; /* the lasers are not in one column */
+        skew -= floor(skew);
+        for (int step = 0; step < steps; step++) {
+            double c, s;
+            scene_direction(360.0 * (step + skew) / steps, &c, &s);
+            const double d[3] = {level * c, level * s, rise};
+            ray r;
+            for (int k = 0; k < 3; k++) {
+                const double *row = pose->rotation + 3 * k;
+                r.origin[k] = pose->position[k];
+                r.direction[k] = (row[0] * d[0] + row[1] * d[1]) + row[2] * d[2];
+            }
+            double range, intensity;
+            if (!measure(street, &r, &random, &range, &intensity)) {
+                continue;
+            }
+            float *p = points + 4 * count++;
+            for (int k = 0; k < 3; k++) {
+                p[k] = (float)rounded(range * d[k], 1000.0);
+            }
+            p[3] = (float)rounded(intensity < 0.0 ? 0.0 : intensity > 0.99 ? 0.99 : intensity, 100.0);
+        }
+    }
+    return count;
+}

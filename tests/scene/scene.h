@@ -1,0 +1,76 @@
+/* An analytic street and the spinning LiDAR that looks at it: the source of testdata/.
+ *
+ * Every byte is the same on every platform: float64 with + - * / sqrt and floor only, no libm function that may differ,
+ * and no contraction (the build passes -ffp-contract=off). Lengths are metres. World frame: the sensor of the identity
+ * pose at the origin, x forward, y left, z up, the road at z = -SCENE_SENSOR_HEIGHT. */
+#ifndef SCENE_H
+#define SCENE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SCENE_SENSOR_HEIGHT 1.73
+#define SCENE_MAX_RANGE     90.0
+
+enum { SCENE_MAX_SHAPES = 1024, SCENE_BEAMS = 64 };
+
+typedef enum scene_material {
+    SCENE_ASPHALT,
+    SCENE_PAVING,
+    SCENE_PLASTER, /* facades with windows: see scene.c */
+    SCENE_BRICK,
+    SCENE_GLASS,
+    SCENE_PAINT,
+    SCENE_METAL,
+    SCENE_BARK,
+    SCENE_LEAVES, /* a beam enters some way before a leaf returns it, or passes */
+    SCENE_CLOTH,
+    SCENE_MARKING, /* paint on the road */
+    SCENE_REFLECTOR
+} scene_material;
+
+typedef enum scene_kind {
+    SCENE_BOX,      /* half extents size[0..2], turned about z */
+    SCENE_CYLINDER, /* vertical: radius size[0], half height size[2]; open at both ends */
+    SCENE_SPHERE    /* radius size[0] */
+} scene_kind;
+
+typedef struct scene_shape {
+    scene_kind kind;
+    scene_material material;
+    double center[3], size[3];
+    double cosine, sine; /* of the angle about z */
+} scene_shape;
+
+typedef struct scene {
+    int count;
+    scene_shape shapes[SCENE_MAX_SHAPES];
+} scene;
+
+/* splitmix64 (Steele et al. 2014). */
+typedef struct scene_random {
+    uint64_t state;
+} scene_random;
+
+double scene_uniform(scene_random *random);                          /* [0, 1) */
+double scene_between(scene_random *random, double low, double high); /* [low, high) */
+double scene_gauss(scene_random *random);                            /* mean 0, deviation 1, within +-6 */
+void scene_direction(double degrees, double *cosine, double *sine);  /* any angle, to about 1e-16 */
+
+/* Fills the scene with a street drawn with `seed`; the buildings, cars and trees differ from seed to seed. */
+void scene_street(scene *street, uint64_t seed);
+
+typedef struct scene_pose {
+    double rotation[9]; /* world from sensor, row-major */
+    double position[3]; /* of the sensor in the world */
+} scene_pose;
+
+/* From x y z qw qx qy qz, the quaternion of any length but 0: returns false for that. */
+bool scene_pose_from(const double values[7], scene_pose *pose);
+
+/* One sweep with `steps` firings of the 64 beams, beam by beam from the top, counter-clockwise from straight ahead plus
+ * `phase` steps. points: room for SCENE_BEAMS * steps records of x y z intensity in the sensor's frame, x y z in whole
+ * millimetres, intensity 0 to 1 in hundredths. Returns the number of records. */
+int64_t scene_sweep(const scene *street, const scene_pose *pose, int steps, double phase, uint64_t seed, float *points);
+
+#endif

@@ -1,0 +1,167 @@
+/* street: writes a synthetic LiDAR scan (KITTI .bin) and, on request, the transform of its pose. See
+ * testdata/README.md. */
+#include "scene.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct arguments {
+    int64_t points;
+    uint64_t seed, layout;
+    double phase;
+    scene_pose pose;
+    const char *output, *transform;
+} arguments;
+
+static const char usage[] = "usage: street [options] OUTPUT.bin\n"
+                            "  --points N                exact number of points (default 60000, at most 4000000)\n"
+                            "  --seed N                  of the noise and the dropouts (default 1)\n"
+                            "  --layout N                seed of the street itself (default 1)\n"
+                            "  --phase P                 first firing, in steps of the sweep, 0 to 1 (default 0)\n"
+                            "  --pose x,y,z,qw,qx,qy,qz  of the sensor in the world (default 0,0,0,1,0,0,0)\n"
+                            "  --transform FILE          write the pose as a 4x4 matrix, world from sensor\n";
+
+static bool parse_number(const char *text, double low, double high, double *value) {
+    char *end;
+    *value = strtod(text, &end);
+    return end != text && *end == '\0' && *value >= low && *value <= high;
+}
+
+static bool parse_pose(const char *text, scene_pose *pose) {
+    double values[7];
+    for (int i = 0; i < 7; i++) {
+        char *end;
+        values[i] = strtod(text, &end);
+        if (end == text || *end != (i < 6 ? ',' : '\0') || !(values[i] >= -1000.0 && values[i] <= 1000.0)) {
+            return false;
+        }
+        text = end + 1;
+    }
+    return scene_pose_from(values, pose);
+}
+
+static bool parse_option(arguments *a, const char *name, const char *value) {
+    double number;
+    if (strcmp(name, "--pose") == 0) {
+        return parse_pose(value, &a->pose);
+    }
+    if (strcmp(name, "--transform") == 0) {
+        a->transform = value;
+        return true;
+    }
+    if (strcmp(name, "--phase") == 0) {
+        return parse_number(value, 0.0, 1.0, &a->phase);
+    }
+    if (!parse_number(value, 0.0, 9007199254740992.0, &number)) {
+        return false;
+    }
+    if (strcmp(name, "--points") == 0 && number >= 1.0 && number <= 4e6) {
+        a->points = (int64_t)number;
+    } else if (strcmp(name, "--seed") == 0) {
+        a->seed = (uint64_t)number;
+    } else if (strcmp(name, "--layout") == 0) {
+        a->layout = (uint64_t)number;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static bool parse(int argc, char **argv, arguments *a) {
+    const double origin[7] = {0, 0, 0, 1, 0, 0, 0};
+    *a = (arguments){.points = 60000, .seed = 1, .layout = 1};
+    scene_pose_from(origin, &a->pose);
+    int i = 1;
+    for (; i + 1 < argc && strncmp(argv[i], "--", 2) == 0; i += 2) {
+        if (!parse_option(a, argv[i], argv[i + 1])) {
+            fprintf(stderr, "street: %s %s: not understood or out of range\n", argv[i], argv[i + 1]);
+            return false;
+        }
+    }
+    a->output = i + 1 == argc ? argv[i] : NULL;
+    return a->output != NULL;
+}
+
+/* Keeps exactly `keep` of `count` records, each with the same chance (selection sampling, Knuth's algorithm S). */
+static void thin(float *points, int64_t count, int64_t keep, uint64_t seed) {
+    scene_random random = {~seed};
+    int64_t kept = 0;
+    for (int64_t i = 0; i < count && kept < keep; i++) {
+        if ((double)(count - i) * scene_uniform(&random) < (double)(keep - kept)) {
+            memmove(points + 4 * kept++, points + 4 * i, 4 * sizeof *points);
+        }
+    }
+}
+
+/* Sweeps with just enough steps to have `points` returns. Returns malloc'd records; NULL when memory ends or when the
+ * sensor sees too little to ever have that many. */
+static float *sweep(const scene *street, const arguments *a) {
+    double steps = 1.09 * (double)a->points / SCENE_BEAMS + 8.0;
+    for (int attempt = 0; attempt < 6; attempt++) {
+        float *points = malloc((size_t)steps * SCENE_BEAMS * 4 * sizeof *points);
+        if (!points) {
+            return NULL;
+        }
+        int64_t count = scene_sweep(street, &a->pose, (int)steps, a->phase, a->seed, points);
+        if (count >= a->points) {
+            thin(points, count, a->points, a->seed);
+            return points;
+        }
+        free(points);
+        double missing = (double)a->points / (double)(count + 1);
+        if (missing > 8.0) {
+            break;
+        }
+        steps *= 1.01 * missing;
+    }
+    return NULL;
+}
+
+/* KITTI's order of bytes is little-endian, whatever this machine's is. */
+static bool write_points(const char *path, const float *points, int64_t count) {
+    FILE *file = fopen(path, "wb");
+    bool good = file != NULL;
+    for (int64_t i = 0; good && i < 4 * count; i++) {
+        uint32_t bits;
+        memcpy(&bits, points + i, sizeof bits);
+        unsigned char bytes[4] = {bits & 255, bits >> 8 & 255, bits >> 16 & 255, bits >> 24};
+        good = fwrite(bytes, 1, sizeof bytes, file) == sizeof bytes;
+    }
+    return file && fclose(file) == 0 && good;
+}
+
+static bool write_transform(const char *path, const scene_pose *pose) {
+    FILE *file = fopen(path, "w");
+    bool good = file != NULL;
+    for (int i = 0; good && i < 3; i++) {
+        const double *row = pose->rotation + 3 * i;
+        good = fprintf(file, "%.17g %.17g %.17g %.17g\n", row[0], row[1], row[2], pose->position[i]) > 0;
+    }
+    good = good && fputs("0 0 0 1\n", file) >= 0;
+    return file && fclose(file) == 0 && good;
+}
+
+int main(int argc, char **argv) {
+    static scene street;
+    arguments a;
+    if (!parse(argc, argv, &a)) {
+        fputs(usage, stderr);
+        return 2;
+    }
+    scene_street(&street, a.layout);
+    float *points = sweep(&street, &a);
+    if (!points) {
+        fputs("street: out of memory, or the pose sees too little of the street\n", stderr);
+        return 1;
+    }
+    bool good = write_points(a.output, points, a.points);
+    free(points);
+    if (!good || (a.transform && !write_transform(a.transform, &a.pose))) {
+        fprintf(stderr, "street: %s: ", good ? a.transform : a.output);
+        perror("cannot write");
+        return 1;
+    }
+    return 0;
+}

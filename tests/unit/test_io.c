@@ -1,0 +1,407 @@
+/* The table of formats, .bin, streams, offsets, and round trips of every format. */
+#define _GNU_SOURCE /* pipe sizes and fmemopen */
+#include "test_io.h"
+
+#include <locale.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void keep_log(void *user, pcgpu_log_level level, const char *message) {
+    io_state *s = user;
+    (void)level;
+    size_t used = strlen(s->log);
+    snprintf(s->log + used, sizeof s->log - used, "%s\n", message);
+}
+
+pcgpu_status io_read(io_state *s, const char *format, const void *data, size_t size, pcgpu_cloud *cloud) {
+    const pcgpu_read_options options = {.format = format};
+    FILE *f = tmpfile();
+    assert_non_null(f);
+    assert_int_equal(fwrite(data, 1, size, f), size);
+    rewind(f);
+    s->log[0] = '\0';
+    pcgpu_status status = pcgpu_read(s->context, f, "file", &options, cloud);
+    fclose(f);
+    return status;
+}
+
+void io_read_good(io_state *s, const char *format, const void *data, size_t size, pcgpu_cloud *cloud) {
+    if (io_read(s, format, data, size, cloud) != PCGPU_OK) {
+        fail_msg("%s", pcgpu_last_error(s->context));
+    }
+}
+
+void io_read_bad(io_state *s, const char *format, const void *data, size_t size, const char *sentence) {
+    pcgpu_cloud cloud;
+    pcgpu_status status = io_read(s, format, data, size, &cloud);
+    const char *error = pcgpu_last_error(s->context);
+    if (status != PCGPU_ERROR_FORMAT || strncmp(error, "file: ", 6) != 0 || !strstr(error, sentence)) {
+        fail_msg("status %d, '%s' where '%s' is expected", status, error, sentence);
+    }
+    assert_null(cloud.data);
+    assert_int_equal(cloud.rows, 0);
+}
+
+void io_write(io_state *s, const char *format, const pcgpu_cloud *cloud, char **data, size_t *size) {
+    FILE *f = open_memstream(data, size);
+    assert_non_null(f);
+    s->log[0] = '\0';
+    if (pcgpu_write(s->context, f, "out", format, cloud) != PCGPU_OK) {
+        fail_msg("%s", pcgpu_last_error(s->context));
+    }
+    assert_int_equal(fclose(f), 0);
+}
+
+void io_assert_same(const pcgpu_cloud *a, const pcgpu_cloud *b) {
+    assert_int_equal(a->rows, b->rows);
+    assert_int_equal(a->columns, b->columns);
+    for (int k = 0; k < a->columns; k++) {
+        assert_string_equal(a->names[k], b->names[k]);
+    }
+    assert_memory_equal(a->offset, b->offset, sizeof a->offset);
+    if (a->rows > 0) {
+        assert_memory_equal(a->data, b->data, (size_t)a->rows * (size_t)a->columns * sizeof(float));
+    }
+}
+
+void io_make_cloud(io_state *s, int64_t rows, int columns, pcgpu_cloud *cloud) {
+    uint64_t state = 12345;
+    assert_int_equal(pcgpu_cloud_create(s->context, rows, columns, cloud), PCGPU_OK);
+    for (int64_t i = 0; i < rows * columns; i++) {
+        state = state * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        uint32_t bits = (uint32_t)(state >> 32);
+        float any;
+        memcpy(&any, &bits, sizeof any);
+        /* NaN have one bit pattern, since text cannot keep the others. */
+        cloud->data[i] = i % columns < 3 ? (float)(int32_t)bits * 1e-7f : any - any == 0.0f ? any : NAN;
+    }
+}
+
+const char *io_data(const char *file) {
+    static char path[4096];
+    const char *folder = getenv("PCGPU_DATA");
+    snprintf(path, sizeof path, "%s/%s", folder ? folder : "/nonexistent", file);
+    return path;
+}
+
+void io_skip_without(const char *path) {
+    if (access(path, R_OK) != 0) {
+        skip();
+    }
+}
+
+/* ---- formats ---------------------------------------------------------------------------------------------------- */
+
+static void test_formats(void **state) {
+    (void)state;
+    static const char *const pairs[][2] = {
+        {"-", "bin"},         {"a.bin", "bin"}, {"n015.pcd.bin", "bin"}, {"A.PLY", "ply"},   {"dir.ply/a.pcd", "pcd"},
+        {"a.b/c.NpY", "npy"}, {"x.npz", "npz"}, {"noext", NULL},         {"a.ply.gz", NULL}, {".ply", NULL},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        const pcgpu_format_info *info = pcgpu_format_of_path(pairs[i][0]);
+        if (pairs[i][1]) {
+            assert_non_null(info);
+            assert_string_equal(info->name, pairs[i][1]);
+        } else {
+            assert_null(info);
+        }
+    }
+    int count = 0;
+    for (; pcgpu_format_at(count); count++) {
+        assert_ptr_equal(pcgpu_format_by_name(pcgpu_format_at(count)->name), pcgpu_format_at(count));
+        assert_non_null(pcgpu_format_at(count)->description);
+    }
+    assert_int_equal(count, 6);
+    assert_null(pcgpu_format_at(-1));
+    assert_null(pcgpu_format_by_name("las"));
+}
+
+static void test_format_errors(void **state) {
+    io_state *s = *state;
+    pcgpu_cloud cloud;
+    FILE *f = tmpfile();
+    assert_int_equal(pcgpu_read(s->context, f, "scan.xyz", NULL, &cloud), PCGPU_ERROR_ARGUMENT);
+    assert_string_equal(pcgpu_last_error(s->context),
+                        "scan.xyz: the name does not tell the format; give --format bin, ply, pcd or npy");
+    assert_int_equal(pcgpu_read(s->context, f, "-", &(pcgpu_read_options){.format = "las"}, &cloud),
+                     PCGPU_ERROR_ARGUMENT);
+    assert_string_equal(pcgpu_last_error(s->context),
+                        "standard input: 'las' is not a format; --format takes bin, ply, pcd or npy");
+    assert_int_equal(pcgpu_read(s->context, f, "a.npz", NULL, &cloud), PCGPU_ERROR_ARGUMENT);
+    io_make_cloud(s, 2, 3, &cloud);
+    assert_int_equal(pcgpu_write(s->context, f, "-", "npz", &cloud), PCGPU_ERROR_ARGUMENT);
+    assert_string_equal(pcgpu_last_error(s->context),
+                        "standard output: npz cannot hold a cloud; use bin, ply, ply-ascii, pcd or npy");
+    assert_int_equal(pcgpu_write(s->context, f, "a", NULL, &cloud), PCGPU_ERROR_ARGUMENT);
+    const pcgpu_array array = {"a", PCGPU_FLOAT32, 2, {2, 3}, cloud.data};
+    assert_int_equal(pcgpu_write_arrays(s->context, f, "a.ply", NULL, &array, 1), PCGPU_ERROR_ARGUMENT);
+    assert_int_equal(pcgpu_write_arrays(s->context, f, "a.npy", NULL, &array, 2), PCGPU_ERROR_ARGUMENT);
+    const pcgpu_array huge = {"a", PCGPU_FLOAT32, 2, {INT64_MAX, INT64_MAX}, cloud.data};
+    assert_int_equal(pcgpu_write_arrays(s->context, f, "a.npz", NULL, &huge, 1), PCGPU_ERROR_ARGUMENT);
+    assert_int_equal(pcgpu_write_arrays(s->context, f, "a.bin", NULL, &huge, 1), PCGPU_ERROR_ARGUMENT);
+    assert_int_equal(ftell(f), 0);
+    pcgpu_cloud_free(&cloud);
+    fclose(f);
+}
+
+/* ---- .bin -------------------------------------------------------------------------------------------------------- */
+
+static void test_bin(void **state) {
+    io_state *s = *state;
+    for (int fields = 3; fields <= 16; fields++) {
+        const pcgpu_read_options options = {.fields = fields};
+        pcgpu_cloud cloud, again;
+        char *data;
+        size_t size;
+        io_make_cloud(s, 11, fields, &cloud);
+        io_write(s, "bin", &cloud, &data, &size);
+        assert_int_equal(size, 11 * fields * 4);
+        FILE *f = fmemopen(data, size, "rb");
+        assert_int_equal(pcgpu_read(s->context, f, "a.pcd.bin", &options, &again), PCGPU_OK);
+        io_assert_same(&cloud, &again);
+        fclose(f);
+        free(data);
+        pcgpu_cloud_free(&cloud);
+        pcgpu_cloud_free(&again);
+    }
+}
+
+static void test_bin_sizes(void **state) {
+    io_state *s = *state;
+    static const char zeros[200];
+    pcgpu_cloud cloud;
+    io_read_bad(s, "bin", zeros, 100,
+                "100 bytes are not whole records of 4 float32 (16 bytes): 4 bytes are left over; give "
+                "--fields, the size allows 5");
+    io_read_bad(s, "bin", zeros, 120, "--fields, the size allows 3, 5, 6, 10, 15");
+    io_read_bad(s, "bin", zeros, 33, "no --fields from 3 to 16 divides the size");
+    io_read_good(s, "bin", zeros, 0, &cloud);
+    assert_int_equal(cloud.rows, 0);
+    assert_int_equal(cloud.columns, 4);
+    pcgpu_cloud_free(&cloud);
+    FILE *f = tmpfile();
+    assert_int_equal(pcgpu_read(s->context, f, "-", &(pcgpu_read_options){.fields = 17}, &cloud), PCGPU_ERROR_ARGUMENT);
+    assert_int_equal(pcgpu_read(s->context, f, "-", &(pcgpu_read_options){.fields = -1}, &cloud), PCGPU_ERROR_ARGUMENT);
+    io_make_cloud(s, 1, 17, &cloud);
+    assert_int_equal(pcgpu_write(s->context, f, "-", NULL, &cloud), PCGPU_ERROR_ARGUMENT);
+    pcgpu_cloud_free(&cloud);
+    fclose(f);
+}
+
+/* ---- streams ------------------------------------------------------------------------------------------------------
+ */
+
+/* A pipe cannot seek and gives its content in pieces. */
+static void test_pipe(void **state) {
+    io_state *s = *state;
+    static const char *const formats[] = {"bin", "ply", "ply-ascii", "pcd", "npy"};
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        pcgpu_cloud cloud, again;
+        int ends[2];
+        io_make_cloud(s, 30000, 4, &cloud);
+        assert_int_equal(pipe(ends), 0);
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            close(ends[0]);
+            FILE *out = fdopen(ends[1], "wb");
+            pcgpu_status status = pcgpu_write(s->context, out, "-", formats[i], &cloud);
+            _exit(status == PCGPU_OK && fclose(out) == 0 ? 0 : 1);
+        }
+        close(ends[1]);
+        FILE *in = fdopen(ends[0], "rb");
+        const char *format = strcmp(formats[i], "ply-ascii") == 0 ? "ply" : formats[i];
+        assert_int_equal(pcgpu_read(s->context, in, "-", &(pcgpu_read_options){.format = format}, &again), PCGPU_OK);
+        fclose(in);
+        int result = 1;
+        assert_int_equal(waitpid(child, &result, 0), child);
+        assert_int_equal(result, 0);
+        io_assert_same(&cloud, &again);
+        pcgpu_cloud_free(&cloud);
+        pcgpu_cloud_free(&again);
+    }
+}
+
+static void test_stream_errors(void **state) {
+    io_state *s = *state;
+    pcgpu_cloud cloud;
+    assert_int_equal(pcgpu_read_file(s->context, "/nonexistent/a.ply", NULL, &cloud), PCGPU_ERROR_IO);
+    assert_string_equal(pcgpu_last_error(s->context),
+                        "/nonexistent/a.ply: cannot be opened: No such file or directory; check the name");
+    assert_int_equal(pcgpu_read_file(s->context, "/", &(pcgpu_read_options){.format = "ply"}, &cloud), PCGPU_ERROR_IO);
+    assert_non_null(strstr(pcgpu_last_error(s->context), "/: cannot be read: Is a directory"));
+    io_make_cloud(s, 100000, 4, &cloud);
+    for (int i = 0; i < 5; i++) {
+        FILE *full = fopen("/dev/full", "wb");
+        if (full) {
+            assert_int_equal(pcgpu_write(s->context, full, "full", pcgpu_format_at(i)->name, &cloud), PCGPU_ERROR_IO);
+            assert_non_null(strstr(pcgpu_last_error(s->context), "full: cannot be written"));
+            fclose(full);
+        }
+    }
+    pcgpu_cloud_free(&cloud);
+}
+
+/* ---- clouds through files ------------------------------------------------------------------------------------------
+ */
+
+static void test_round_trips(void **state) {
+    io_state *s = *state;
+    static const char *const formats[] = {"bin", "ply", "ply-ascii", "pcd", "npy"};
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        for (int64_t rows = 0; rows < 3000; rows = rows * 7 + 1) {
+            pcgpu_cloud cloud, again;
+            char *data;
+            size_t size;
+            io_make_cloud(s, rows, 4, &cloud);
+            io_write(s, formats[i], &cloud, &data, &size);
+            assert_string_equal(s->log, "");
+            io_read_good(s, strcmp(formats[i], "ply-ascii") == 0 ? "ply" : formats[i], data, size, &again);
+            assert_string_equal(s->log, "");
+            io_assert_same(&cloud, &again);
+            free(data);
+            pcgpu_cloud_free(&cloud);
+            pcgpu_cloud_free(&again);
+        }
+    }
+}
+
+/* Formats with float64 keep what a cloud with an offset holds, to half a step of the float32 residual. */
+static void test_offsets(void **state) {
+    io_state *s = *state;
+    static const char *const formats[] = {"ply", "ply-ascii", "pcd", "npy"};
+    pcgpu_cloud cloud;
+    io_make_cloud(s, 500, 4, &cloud);
+    for (int64_t i = 0; i < cloud.rows; i++) {
+        cloud.data[i * 4 + 3] = (float)i;
+    }
+    cloud.offset[0] = 513000;
+    cloud.offset[1] = -5403000;
+    for (size_t i = 0; i < 4; i++) {
+        pcgpu_cloud again;
+        char *data;
+        size_t size;
+        io_write(s, formats[i], &cloud, &data, &size);
+        assert_string_equal(s->log, "");
+        io_read_good(s, strcmp(formats[i], "ply-ascii") == 0 ? "ply" : formats[i], data, size, &again);
+        assert_string_equal(s->log, "");
+        assert_true(fabs(again.offset[0] - 513000) < 300 && again.offset[0] == round(again.offset[0]));
+        assert_true(fabs(again.offset[1] + 5403000) < 300 && again.offset[1] == round(again.offset[1]));
+        assert_true(again.offset[2] == 0);
+        for (int64_t j = 0; j < cloud.rows * 4; j++) {
+            int k = (int)(j % 4);
+            double was = (k < 3 ? cloud.offset[k] : 0) + (double)cloud.data[j];
+            double is = (k < 3 ? again.offset[k] : 0) + (double)again.data[j];
+            assert_true(fabs(was - is) <= 1.6e-5);
+        }
+        free(data);
+        pcgpu_cloud_free(&again);
+    }
+    char *data;
+    size_t size;
+    io_write(s, "bin", &cloud, &data, &size);
+    assert_non_null(strstr(s->log, "out: coordinates were rounded to float32 by up to 0.2"));
+    free(data);
+    pcgpu_cloud_free(&cloud);
+}
+
+static void one_axis(io_state *s, double a, double b, double offset) {
+    char text[512];
+    pcgpu_cloud cloud;
+    int n = snprintf(text, sizeof text,
+                     "ply\nformat ascii 1.0\nelement vertex 3\nproperty double x\nproperty double y\n"
+                     "property double z\nend_header\n%.17g 0 0\n%.17g 0 0\nnan 0 0\n",
+                     a, b);
+    io_read_good(s, "ply", text, (size_t)n, &cloud);
+    assert_true(cloud.offset[0] == offset && cloud.offset[1] == 0 && cloud.offset[2] == 0);
+    assert_true(cloud.data[0] == (float)(a - offset) && cloud.data[3] == (float)(b - offset));
+    assert_true(isnan(cloud.data[6]));
+    assert_int_equal(cloud.types[0], PCGPU_FLOAT64);
+    pcgpu_cloud_free(&cloud);
+}
+
+static void test_offset_rule(void **state) {
+    io_state *s = *state;
+    one_axis(s, 0.1, 1023.9, 0); /* small: a float32 is good enough */
+    one_axis(s, -1023.9, 0.3, 0);
+    one_axis(s, 0.1, 1024.0, 512);       /* one value is not */
+    one_axis(s, 16777216, 5403000.5, 0); /* float32 in disguise, however large */
+    one_axis(s, 5403000.1, 5403001.5, 5403001);
+    one_axis(s, -5403000.1, -5403001.7, -5403001);
+    one_axis(s, 1e300, 1.1e300, 1e300 / 2 + 1.1e300 / 2);
+    one_axis(s, -1.7e308, 1.7e308, 0);
+}
+
+/* A program may have set a locale whose decimal point is a comma. */
+static void test_locale(void **state) {
+    io_state *s = *state;
+    static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE"};
+    bool set = false;
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && !set; i++) {
+        set = setlocale(LC_ALL, names[i]) != NULL;
+    }
+    if (!set) {
+        skip();
+    }
+    pcgpu_cloud cloud, again;
+    char *data;
+    size_t size;
+    io_make_cloud(s, 100, 4, &cloud);
+    io_write(s, "ply-ascii", &cloud, &data, &size);
+    io_read_good(s, "ply", data, size, &again);
+    setlocale(LC_ALL, "C");
+    io_assert_same(&cloud, &again);
+    free(data);
+    pcgpu_cloud_free(&cloud);
+    pcgpu_cloud_free(&again);
+}
+
+static void test_bin_files(void **state) {
+    io_state *s = *state;
+    pcgpu_cloud cloud;
+    io_skip_without(io_data("nuscenes/n015.pcd.bin"));
+    const pcgpu_read_options five = {.fields = 5};
+    assert_int_equal(pcgpu_read_file(s->context, io_data("nuscenes/n015.pcd.bin"), &five, &cloud), PCGPU_OK);
+    assert_int_equal(cloud.rows, 34688);
+    pcgpu_cloud_free(&cloud);
+    assert_int_equal(pcgpu_read_file(s->context, io_data("kitti/000001.bin"), NULL, &cloud), PCGPU_OK);
+    assert_int_equal(cloud.rows, 120268);
+    assert_true(cloud.data[0] == 49.52f);
+    pcgpu_cloud_free(&cloud);
+}
+
+static int set_up(void **state) {
+    static io_state s;
+    pcgpu_settings settings;
+    pcgpu_settings_init(&settings);
+    settings.log = keep_log;
+    settings.log_user = &s;
+    *state = &s;
+    return pcgpu_open(&settings, &s.context) == PCGPU_OK ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+    pcgpu_close(((io_state *)*state)->context);
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_formats),     cmocka_unit_test(test_format_errors),
+        cmocka_unit_test(test_bin),         cmocka_unit_test(test_bin_sizes),
+        cmocka_unit_test(test_pipe),        cmocka_unit_test(test_stream_errors),
+        cmocka_unit_test(test_round_trips), cmocka_unit_test(test_offsets),
+        cmocka_unit_test(test_offset_rule), cmocka_unit_test(test_locale),
+        cmocka_unit_test(test_bin_files),   cmocka_unit_test(test_ply_variants),
+        cmocka_unit_test(test_ply_types),   cmocka_unit_test(test_ply_ascii_exact),
+        cmocka_unit_test(test_ply_names),   cmocka_unit_test(test_ply_bad),
+        cmocka_unit_test(test_ply_files),   cmocka_unit_test(test_pcd_ascii),
+        cmocka_unit_test(test_pcd_binary),  cmocka_unit_test(test_pcd_compressed),
+        cmocka_unit_test(test_pcd_bad),     cmocka_unit_test(test_pcd_files),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

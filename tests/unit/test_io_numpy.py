@@ -1,0 +1,127 @@
+"""NumPy writes .npy that the library reads, and loads the .npy and .npz that it writes. Usage: test_io_numpy.py IO_TOOL"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+import numpy as np
+
+TOOL = os.path.abspath(sys.argv[1])
+
+
+def tool(*args, code=0):
+    done = subprocess.run([TOOL, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == code, (args, done.returncode, done.stderr)
+    return done.stderr
+
+
+def test_arrays():
+    tool("arrays", "a.npz")
+    with zipfile.ZipFile("a.npz") as z:
+        assert z.testzip() is None
+        methods = {i.filename: i.compress_type for i in z.infolist()}
+    assert methods["voxels.npy"] == zipfile.ZIP_DEFLATED and methods["noise.npy"] == zipfile.ZIP_STORED, methods
+    if shutil.which("unzip"):
+        subprocess.run(["unzip", "-tq", "a.npz"], check=True, stdout=subprocess.DEVNULL)
+    a = np.load("a.npz")
+    assert sorted(a.files) == ["coords", "empty", "half", "noise", "one", "voxels"]
+    want = np.zeros((100, 32, 4), np.float32)
+    for i in range(100):
+        want[i, i % 32, i % 4] = i
+    assert a["voxels"].dtype == np.float32 and np.array_equal(a["voxels"], want)
+    assert a["coords"].dtype == np.int32 and np.array_equal(a["coords"], np.arange(-100, 100).reshape(50, 4))
+    assert a["half"].dtype == np.float16 and list(a["half"][:4]) == [0, 1, -2, np.inf]
+    assert a["empty"].shape == (0, 7) and a["empty"].dtype == np.uint8
+    assert a["one"].dtype == np.float64 and a["one"][0] == 0.1
+    assert a["noise"].shape == (4096, 3) and 1 <= a["noise"].min() < a["noise"].max() < 2
+    # No seek: the bytes through a pipe are the same.
+    with open("piped.npz", "wb") as f:
+        os.symlink("/dev/stdout", "pipe.npz")
+        subprocess.run([TOOL, "arrays", "pipe.npz"], check=True, stdout=subprocess.PIPE).stdout
+        f.write(subprocess.run([TOOL, "arrays", "pipe.npz"], check=True, stdout=subprocess.PIPE).stdout)
+    assert open("piped.npz", "rb").read() == open("a.npz", "rb").read()
+    tool("one", "one.npy")
+    one = np.load("one.npy")
+    assert one.dtype == np.int32 and list(one) == [7, -8, 9]
+
+
+def test_read():
+    rng = np.random.default_rng(1)
+    points = (rng.standard_normal((1000, 5)) * 40).astype(np.float32)
+    points[3, 1] = np.nan
+    points[4, 2] = -np.inf
+    variants = {
+        "f4": points, "f4be": points.astype(">f4"), "f8": points.astype("<f8"), "f8be": points.astype(">f8"),
+        "fortran": np.asfortranarray(points), "fortran8be": np.asfortranarray(points.astype(">f8")),
+    }
+    for name, array in variants.items():
+        for version in (1, 0), (2, 0), (3, 0):
+            with open("in.npy", "wb") as f:
+                np.lib.format.write_array(f, array, version=version)
+            log = tool("convert", "in.npy", "out.npy")
+            got = np.load("out.npy")
+            assert got.dtype == np.float32 and not log, (name, version, log)
+            assert got.tobytes() == points.tobytes(), (name, version)
+    np.save("in.npy", points[:0])
+    tool("convert", "in.npy", "out.npy")
+    assert np.load("out.npy").shape == (0, 5)
+
+
+def test_offset():
+    rng = np.random.default_rng(2)
+    utm = np.column_stack([rng.random(500) * 300 + 513000, rng.random(500) * 900 + 5403000, rng.random(500) * 50])
+    np.save("in.npy", utm)
+    for middle in "m.ply", "m.pcd", "m.npy":
+        tool("convert", "in.npy", middle)
+        tool("convert", middle, "out.npy")
+        got = np.load("out.npy")
+        assert got.dtype == np.float64
+        assert np.abs(got - utm).max() < 4e-5, middle  # half a float32 step at 512 m is 3e-5 m
+    log = tool("convert", "in.npy", "out.bin")
+    assert "rounded to float32 by up to 0.25 m" in log or "rounded to float32 by up to 0.249" in log, log
+    got = np.fromfile("out.bin", np.float32).reshape(-1, 3)
+    assert np.abs(got - utm).max() <= 0.2501
+    # Exactly float32, however large: no offset.
+    np.save("in.npy", utm.astype(np.float32).astype(np.float64))
+    tool("convert", "in.npy", "out.npy")
+    got = np.load("out.npy")
+    assert got.dtype == np.float32 and np.array_equal(got, utm.astype(np.float32))
+
+
+def test_errors():
+    cases = [
+        (np.zeros((5, 2), np.float32), "its shape is (5, 2)"), (np.zeros(12, np.float32), "its shape is (12,)"),
+        (np.zeros((2, 3, 4), np.float32), "its shape is (2, 3, 4)"), (np.zeros((5, 4), np.int32), "type '<i4'"),
+        (np.zeros(5, [("x", "f4"), ("y", "f4")]), "array of records"),
+        (np.zeros((5, 65), np.float32), "3 to 64 columns"),
+    ]
+    for array, sentence in cases:
+        np.save("in.npy", array)
+        log = tool("convert", "in.npy", "out.npy", code=1)
+        assert log.startswith("in.npy: ") and sentence in log, log
+    np.save("in.npy", np.zeros((10, 4), np.float32))
+    data = open("in.npy", "rb").read()
+    open("in.npy", "wb").write(data[:-20])
+    assert "file ends after 8 of 10 points" in tool("convert", "in.npy", "out.npy", code=1)
+
+
+def test_large():
+    """Members and offsets over 4 GiB; needs 9 GB of memory and 5 GB of disk, so only when PCGPU_TEST_LARGE is set."""
+    if not os.environ.get("PCGPU_TEST_LARGE"):
+        return
+    tool("large", "large.npz")
+    with zipfile.ZipFile("large.npz") as z:
+        for info in z.infolist():
+            assert info.file_size == 4300000000 + 128, info
+        assert z.testzip() is None
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    for name, function in list(globals().items()):
+        if name.startswith("test_"):
+            function()
+            print("ok", name)
+    os.chdir("/")

@@ -1,0 +1,179 @@
+/* .pcd */
+#include "test_io.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void test_pcd_ascii(void **state) {
+    io_state *s = *state;
+    static const char text[] = "# comment\nVERSION .7\nFIELDS label z _ x hist y\nSIZE 2 8 1 4 4 4\nTYPE U F U F I F\n"
+                               "COUNT 1 1 3 1 2 1\nWIDTH 2\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS 2\nDATA ascii\n"
+                               "65535 3 0 0 0 1 -7 8 2\n0 nan 0 0 0 nan 1 2 -inf\n";
+    static const char *const names[] = {"x", "y", "z", "label", "hist_0", "hist_1"};
+    static const float row[] = {1, 2, 3, 65535, -7, 8};
+    pcgpu_cloud cloud;
+    io_read_good(s, "pcd", text, sizeof text - 1, &cloud);
+    assert_int_equal(cloud.rows, 2);
+    assert_int_equal(cloud.columns, 6);
+    for (int k = 0; k < 6; k++) {
+        assert_string_equal(cloud.names[k], names[k]);
+        assert_true(cloud.data[k] == row[k]);
+    }
+    assert_true(isnan(cloud.data[6]) && isinf(cloud.data[7]) && isnan(cloud.data[8]));
+    assert_int_equal(cloud.types[3], PCGPU_UINT16);
+    pcgpu_cloud_free(&cloud);
+    /* Version 0.5: COLUMNS, no COUNT, no POINTS. */
+    static const char old[] =
+        "COLUMNS x y z\r\nSIZE 4 4 4\r\nTYPE F F F\r\nWIDTH 1\r\nHEIGHT 2\r\nDATA ascii\r\n1 2 3\r\n4 5 6";
+    io_read_good(s, "pcd", old, sizeof old - 1, &cloud);
+    assert_int_equal(cloud.rows, 2);
+    assert_true(cloud.data[5] == 6);
+    pcgpu_cloud_free(&cloud);
+}
+
+/* A packed colour with the bits of a signalling NaN: no arithmetic may touch it. */
+static const unsigned char color[4] = {0x01, 0x02, 0xa0, 0xff};
+
+void test_pcd_binary(void **state) {
+    io_state *s = *state;
+    static const char head[] =
+        "VERSION 0.7\nFIELDS x y z _ rgb id\nSIZE 4 4 4 1 4 8\nTYPE F F F U F U\nCOUNT 1 1 1 4 1 1\n"
+        "WIDTH 2\nHEIGHT 1\nPOINTS 2\nDATA binary\n";
+    const float p[3] = {1, 2, 3};
+    const uint64_t id = 16777217;
+    char data[sizeof head + 2 * 28];
+    size_t at = sizeof head - 1;
+    memcpy(data, head, at);
+    for (int i = 0; i < 2; i++) {
+        memcpy(data + at, p, 12);
+        memset(data + at + 12, 0x55, 4);
+        memcpy(data + at + 16, color, 4);
+        memcpy(data + at + 20, &id, 8);
+        at += 28;
+    }
+    pcgpu_cloud cloud, again;
+    char *written;
+    size_t size;
+    io_read_good(s, "pcd", data, at, &cloud);
+    assert_non_null(strstr(s->log, "column 'id' is uint64; 2 of 2 values were rounded"));
+    assert_int_equal(cloud.columns, 5);
+    assert_true(cloud.data[5] == 1 && cloud.data[7] == 3 && cloud.data[9] == 16777216);
+    assert_memory_equal(&cloud.data[8], color, 4);
+    io_write(s, "pcd", &cloud, &written, &size);
+    io_read_good(s, "pcd", written, size, &again);
+    io_assert_same(&cloud, &again);
+    free(written);
+    cloud.types[4] = PCGPU_UINT32; /* an integer column beside it: the rows are then packed one by one */
+    io_write(s, "pcd", &cloud, &written, &size);
+    assert_non_null(strstr(written, "\nSIZE 4 4 4 4 4\nTYPE F F F F U\n"));
+    pcgpu_cloud_free(&again);
+    io_read_good(s, "pcd", written, size, &again);
+    io_assert_same(&cloud, &again);
+    free(written);
+    pcgpu_cloud_free(&cloud);
+    pcgpu_cloud_free(&again);
+}
+
+/* Field after field; the zeros of x are one literal and one overlapping copy. */
+static size_t make_compressed(char *out, const char *points, uint32_t packed, uint32_t expanded) {
+    static const unsigned char runs[] = {
+        0,    0,         /* a literal zero */
+        0xe0, 38 - 9, 0, /* 38 more, from 1 back: 39 bytes */
+        0,    0x3f,      /* the last byte of x: 10 floats, the last is 0.5 */
+        31,   1,      2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4,
+        5,    6,      7, 8, 1, 2, 3, 4, 5, 6, 7, 8, 7, 1, 2, 3, 4, 5, 6, 7, 8, /* y: 40 bytes */
+        0xe0, 31,     39};                                                     /* z: 40 bytes from 40 back */
+    const uint32_t sizes[2] = {packed ? packed : sizeof runs, expanded ? expanded : 120};
+    int n =
+        sprintf(out, "FIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nCOUNT 1 1 1\nPOINTS %s\nDATA binary_compressed\n", points);
+    memcpy(out + n, sizes, 8);
+    memcpy(out + n + 8, runs, sizeof runs);
+    return (size_t)n + 8 + sizeof runs;
+}
+
+void test_pcd_compressed(void **state) {
+    io_state *s = *state;
+    static const unsigned char pattern[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    char data[512];
+    pcgpu_cloud cloud;
+    io_read_good(s, "pcd", data, make_compressed(data, "10", 0, 0), &cloud);
+    assert_int_equal(cloud.rows, 10);
+    for (int i = 0; i < 10; i++) {
+        assert_true(cloud.data[i * 3] == (i == 9 ? 0.5f : 0.0f));
+        assert_memory_equal(&cloud.data[i * 3 + 1], pattern + i % 2 * 4, 4);
+        assert_memory_equal(&cloud.data[i * 3 + 2], pattern + i % 2 * 4, 4);
+    }
+    pcgpu_cloud_free(&cloud);
+    io_read_bad(s, "pcd", data, make_compressed(data, "11", 0, 0), "120 bytes of compressed data cannot be 11 points");
+    io_read_bad(s, "pcd", data, make_compressed(data, "10", 1000, 0), "of 1000 bytes of compressed data");
+    io_read_bad(s, "pcd", data, make_compressed(data, "10", 20, 0), "compressed data is damaged");
+    io_read_bad(s, "pcd", data, make_compressed(data, "100000000", 0, 1200000000), "compressed data is damaged");
+    size_t size = make_compressed(data, "10", 0, 0);
+    data[size - 1] = (char)255; /* further back than the data begins */
+    data[size - 3] |= 31;
+    io_read_bad(s, "pcd", data, size, "compressed data is damaged");
+    io_read_bad(s, "pcd", data, size - 60, "bytes of compressed data; it is cut short");
+}
+
+#define FIELDS "FIELDS x y z\nSIZE 4 4 4\nTYPE F F F\n"
+
+void test_pcd_bad(void **state) {
+    io_state *s = *state;
+    static const char *const cases[][2] = {
+        {"", "no line DATA"},
+        {"ply\n", "line 1: 'ply' where a PCD keyword"},
+        {FIELDS "DATA ascii\n", "does not say how many points"},
+        {FIELDS "WIDTH 999999999999\nHEIGHT 999999999999\nDATA ascii\n", "does not say how many points"},
+        {FIELDS "POINTS -4\n", "line 4: '-4' where a number"},
+        {FIELDS "POINTS 1\nDATA zip\n", "line 5: 'zip' where ascii, binary"},
+        {"SIZE 4 4 4\n", "where one value for every name"},
+        {"FIELDS x y z\nSIZE 4 4\n", "line 2: '' where a size"},
+        {"FIELDS x y z\nSIZE 4 4 4 4\n", "line 2: "},
+        {"FIELDS x y z\nTYPE F F X\n", "line 2: 'X' where one of F, I, U"},
+        {"FIELDS x y z\nCOUNT 1 1 99999999\n", "line 2: '99999999' where a count"},
+        {"FIELDS x y z\nSIZE 4 4 2\nTYPE F F F\nPOINTS 1\nDATA ascii\n1 2 3\n", "field 'z' has TYPE F and SIZE 2"},
+        {"FIELDS x y q\nPOINTS 1\nDATA ascii\n1 2 3\n", "points have no 'z', only: x y q"},
+        {"FIELDS x y z h\nCOUNT 1 1 1 62\nPOINTS 0\nDATA ascii\n", "more than 64 values"},
+        {FIELDS "POINTS 3\nDATA ascii\n1 2 3\n4 5 6\n", "file ends after 2 of 3 points"},
+        {FIELDS "POINTS 100000000000000000\nDATA ascii\n1 2 3\n", "file ends after 1 of 100000000000000000 points"},
+        {FIELDS "POINTS 100000000000000000\nDATA binary\n1234567890123456",
+         "file ends after 1 of 100000000000000000 points"},
+        {FIELDS "POINTS 1\nDATA binary_compressed\n12", "cut short"},
+        {FIELDS "POINTS 1\nDATA ascii\n1 2\n", "line 6: ends before field 'z'"},
+        {FIELDS "POINTS 1\nDATA ascii\n1 2 3 4\n", "line 6: '4' follows the last field"},
+        {FIELDS "POINTS 1\nDATA ascii\n1 b 3\n", "line 6: 'b' is not a value that field 'y' can have"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        io_read_bad(s, "pcd", cases[i][0], strlen(cases[i][0]), cases[i][1]);
+    }
+}
+
+void test_pcd_files(void **state) {
+    io_state *s = *state;
+    pcgpu_cloud cloud;
+    io_skip_without(io_data("clouds/pcl_bun0.pcd"));
+    assert_int_equal(pcgpu_read_file(s->context, io_data("clouds/pcl_bun0.pcd"), NULL, &cloud), PCGPU_OK);
+    assert_int_equal(cloud.rows, 397);
+    assert_string_equal(cloud.names[6], "curvature");
+    assert_true(cloud.data[0] == 0.0054215998f);
+    pcgpu_cloud_free(&cloud);
+    assert_int_equal(pcgpu_read_file(s->context, io_data("clouds/pcl_office1.pcd"), NULL, &cloud), PCGPU_OK);
+    assert_int_equal(cloud.rows, 640 * 480);
+    int64_t finite = 0;
+    for (int64_t i = 0; i < cloud.rows; i++) {
+        const float *p = cloud.data + i * cloud.columns;
+        finite += isfinite(p[0]) != 0;
+        assert_true(isnan(p[0]) || (p[2] > 0.3f && p[2] < 20)); /* a depth camera's reach */
+    }
+    assert_true(finite > 100000 && finite < cloud.rows);
+    pcgpu_cloud_free(&cloud);
+    assert_int_equal(pcgpu_read_file(s->context, io_data("clouds/pcldata_CSite1_red1-utm.pcd"), NULL, &cloud),
+                     PCGPU_OK);
+    assert_int_equal(cloud.rows, 522674);
+    assert_true(cloud.offset[0] == 0 && cloud.data[0] == 513149.625f);
+    for (int64_t i = 0; i < cloud.rows; i++) {
+        assert_true(fabsf(cloud.data[i * 3] - 513000) < 1000 && fabsf(cloud.data[i * 3 + 1] - 5403500) < 2000);
+    }
+    pcgpu_cloud_free(&cloud);
+}

@@ -1,0 +1,358 @@
+/* .ply: every variant of the format is generated here and must give the same cloud. */
+#define _GNU_SOURCE /* open_memstream */
+#include "test_io.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum encoding { ASCII, LITTLE, BIG } encoding;
+
+typedef struct variant {
+    encoding how;
+    bool crlf, new_names, list_in_vertex;
+    int faces; /* 0 none, 1 before the vertices, 2 after */
+} variant;
+
+enum { ROWS = 5 };
+
+/* Writes one value of a type given by its old PLY name. */
+static void put(FILE *f, const variant *v, const char *type, double value) {
+    unsigned char bytes[8];
+    size_t size;
+    float narrow = (float)value;
+    int64_t whole = fabs(value) < 1e18 ? (int64_t)value : 0;
+    if (v->how == ASCII) {
+        fprintf(f, "%.17g ", value);
+        return;
+    }
+    if (strcmp(type, "double") == 0) {
+        size = 8;
+        memcpy(bytes, &value, size);
+    } else if (strcmp(type, "float") == 0) {
+        size = 4;
+        memcpy(bytes, &narrow, size);
+    } else {
+        size = strstr(type, "char") ? 1 : strstr(type, "short") ? 2 : 4;
+        memcpy(bytes, &whole, size);
+    }
+    for (size_t i = 0; i < size; i++) {
+        fputc(bytes[v->how == BIG ? size - 1 - i : i], f);
+    }
+}
+
+static void end_row(FILE *f, const variant *v) {
+    if (v->how == ASCII) {
+        fputs(v->crlf ? "\r\n" : "\n", f);
+    }
+}
+
+static void put_faces(FILE *f, const variant *v) {
+    for (int i = 0; i < 3; i++) {
+        put(f, v, "uchar", 3 + i);
+        for (int j = 0; j < 3 + i; j++) {
+            put(f, v, "int", j);
+        }
+        put(f, v, "uchar", 7);
+        end_row(f, v);
+    }
+}
+
+static const char *const types[][2] = {{"float", "float32"}, {"double", "float64"}, {"char", "int8"},
+                                       {"uchar", "uint8"},   {"short", "int16"},    {"ushort", "uint16"},
+                                       {"int", "int32"},     {"uint", "uint32"}};
+static const double extremes[8] = {0.1, 1e-3, -128, 255, -32768, 65535, -16777216, 4294967040.0};
+
+/* The value of column k of a row: z x y, then one column of every type. */
+static double value_of(int row, int k) {
+    return k < 3 ? row * 10 + k + 0.25 : row == 0 ? extremes[k - 3] : row == 1 ? 0 : row + k;
+}
+
+static void make_ply(const variant *v, char **data, size_t *size) {
+    static const char *const formats[] = {"ascii", "binary_little_endian", "binary_big_endian"};
+    const char *n = v->crlf ? "\r\n" : "\n";
+    FILE *f = open_memstream(data, size);
+    fprintf(f, "ply%sformat %s 1.0%scomment made by a test%sobj_info num_cols 512%s", n, formats[v->how], n, n, n);
+    for (int part = 0; part < 3; part++) {
+        if (part == 1) {
+            fprintf(f, "element vertex %d%s", ROWS, n);
+            fprintf(f, "property float z%sproperty double x%sproperty float y%s", n, n, n);
+            if (v->list_in_vertex) {
+                fprintf(f, "property list ushort short neighbours%s", n);
+            }
+            for (int k = 0; k < 8; k++) {
+                fprintf(f, "property %s c_%s%s", types[k][v->new_names], types[k][0], n);
+            }
+            fprintf(f, "comment in between%s", n);
+        } else if (v->faces == part / 2 + 1) {
+            fprintf(f, "element face 3%sproperty list uchar int vertex_indices%sproperty uchar flags%s", n, n, n);
+        }
+    }
+    fprintf(f, "end_header%s", n);
+    if (v->faces == 1) {
+        put_faces(f, v);
+    }
+    for (int row = 0; row < ROWS; row++) {
+        put(f, v, "float", value_of(row, 0));
+        put(f, v, "double", value_of(row, 1));
+        put(f, v, "float", value_of(row, 2));
+        for (int j = 0; v->list_in_vertex && j < row + 1; j++) {
+            put(f, v, j ? "short" : "ushort", j ? 99 : row);
+        }
+        for (int k = 0; k < 8; k++) {
+            put(f, v, types[k][0], value_of(row, k + 3));
+        }
+        end_row(f, v);
+    }
+    if (v->faces == 2) {
+        put_faces(f, v);
+    }
+    fclose(f);
+}
+
+static void check_cloud(const pcgpu_cloud *cloud) {
+    static const int place[3] = {1, 2, 0}; /* of x y z in the file */
+    assert_int_equal(cloud->rows, ROWS);
+    assert_int_equal(cloud->columns, 11);
+    for (int k = 0; k < 11; k++) {
+        char name[32];
+        snprintf(name, sizeof name, k < 3 ? "%.1s" : "c_%s", k < 3 ? &"xyz"[k] : types[k - 3][0]);
+        assert_string_equal(cloud->names[k], name);
+        assert_int_equal(cloud->types[k], k == 0 ? PCGPU_FLOAT64 : k < 3 ? PCGPU_FLOAT32 : PCGPU_FLOAT32 + k - 3);
+        for (int row = 0; row < ROWS; row++) {
+            assert_true(cloud->data[row * 11 + k] == (float)value_of(row, k < 3 ? place[k] : k));
+        }
+    }
+}
+
+void test_ply_variants(void **state) {
+    io_state *s = *state;
+    for (int i = 0; i < 3 * 2 * 2 * 2 * 3; i++) {
+        const variant v = {(encoding)(i % 3), i / 3 % 2, i / 6 % 2, i / 12 % 2, i / 24};
+        char *data;
+        size_t size;
+        pcgpu_cloud cloud, again;
+        make_ply(&v, &data, &size);
+        io_read_good(s, "ply", data, size, &cloud);
+        check_cloud(&cloud);
+        free(data);
+        io_write(s, i % 2 ? "ply" : "ply-ascii", &cloud, &data, &size);
+        io_read_good(s, "ply", data, size, &again);
+        io_assert_same(&cloud, &again);
+        /* Integers stay, float64 values in float32 memory are float32. */
+        for (int k = 0; k < 11; k++) {
+            assert_int_equal(again.types[k], k < 5 ? PCGPU_FLOAT32 : cloud.types[k]);
+        }
+        free(data);
+        pcgpu_cloud_free(&cloud);
+        pcgpu_cloud_free(&again);
+    }
+}
+
+/* An integer column is written as such while its values are integers that fit. */
+void test_ply_types(void **state) {
+    io_state *s = *state;
+    static const char text[] =
+        "ply\nformat ascii 1.0\nelement vertex 2\nproperty float x\nproperty float y\nproperty float z\n"
+        "property uchar red\nproperty int id\nproperty double gps\nend_header\n"
+        "1 2 3 4 16777217 0.1\n1 2 3 255 5 0.5\n";
+    pcgpu_cloud cloud;
+    char *data;
+    size_t size;
+    io_read_good(s, "ply", text, sizeof text - 1, &cloud);
+    assert_non_null(strstr(s->log, "file: column 'id' is int32; 1 of 2 values were rounded to float32"));
+    assert_non_null(strstr(s->log, "file: column 'gps' is float64; 1 of 2 values were rounded to float32"));
+    assert_null(strstr(s->log, "red"));
+    io_write(s, "ply", &cloud, &data, &size);
+    assert_non_null(strstr(data, "property uchar red\nproperty int id\nproperty float gps\n"));
+    free(data);
+    cloud.data[3] = 4.5f;
+    cloud.data[4] = 3e9f;
+    io_write(s, "ply", &cloud, &data, &size);
+    assert_non_null(strstr(data, "property float red\nproperty float id\nproperty float gps\n"));
+    free(data);
+    cloud.data[3] = 256;
+    cloud.data[4] = NAN;
+    io_write(s, "ply", &cloud, &data, &size);
+    assert_non_null(strstr(data, "property float red\nproperty float id\n"));
+    free(data);
+    pcgpu_cloud_free(&cloud);
+}
+
+/* Text reads as the float32 nearest to it, compared with strtof, also where rounding twice would differ. */
+void test_ply_ascii_exact(void **state) {
+    io_state *s = *state;
+    static const char *const numbers[] = {
+        "0",
+        "-0",
+        "1e-45",
+        "1.401298464324817e-45",
+        "3.4028234663852886e38",
+        "16777217",
+        "16777217.0000001",
+        "16777219",
+        "0.1",
+        "-.5",
+        "5.",
+        "+7",
+        "1e22",
+        "1e23",
+        "9007199254740993",
+        "1.00000005960464477539062500000000001",
+        "1.000000059604644775390625",
+        "8.589973e9",
+        "0.000000000000000000000000000001",
+        "123456789012345678901234567890",
+        "1e5",
+        "1E+05",
+        "1e-05",
+        "1.17549435e-38",
+        "2.5e-46",
+        "1e0000000005",
+        "4.35",
+        "0.3e1",
+        "00012",
+    };
+    char text[256];
+    pcgpu_cloud cloud;
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        int n = snprintf(text, sizeof text,
+                         "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\n"
+                         "property float z\nend_header\n%s\t0\v1",
+                         numbers[i]);
+        io_read_good(s, "ply", text, (size_t)n, &cloud);
+        float want = strtof(numbers[i], NULL);
+        assert_memory_equal(&want, &cloud.data[0], sizeof want);
+        pcgpu_cloud_free(&cloud);
+    }
+    static const char *const odd[] = {"nan", "NaN",       "-nan",   "1.#QNAN",  "-1.#IND",
+                                      "inf", "-Infinity", "1.#INF", "-1.#INF00"};
+    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
+        int n = snprintf(text, sizeof text,
+                         "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty double y\n"
+                         "property float z\nend_header\n%s %s 1\n",
+                         odd[i], odd[i]);
+        io_read_good(s, "ply", text, (size_t)n, &cloud);
+        for (int k = 0; k < 2; k++) {
+            assert_true(i < 5 ? isnan(cloud.data[k])
+                              : isinf(cloud.data[k]) && (signbit(cloud.data[k]) != 0) == (odd[i][0] == '-'));
+        }
+        pcgpu_cloud_free(&cloud);
+    }
+}
+
+void test_ply_names(void **state) {
+    io_state *s = *state;
+    static const char text[] =
+        "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float a\nproperty float y\nproperty float "
+        "a\n"
+        "property float a_2\nproperty float z\nproperty float x\n"
+        "property float a_name_of_more_than_thirty_one_characters_1\n"
+        "property float a_name_of_more_than_thirty_one_characters_2\nend_header\n1 2 3 4 5 6 7 8 9\n";
+    static const char *const names[] = {"x",
+                                        "y",
+                                        "z",
+                                        "a",
+                                        "a_2",
+                                        "a_2_2",
+                                        "x_2",
+                                        "a_name_of_more_than_thirty_one_",
+                                        "a_name_of_more_than_thirty_on_2"};
+    static const float values[] = {1, 3, 6, 2, 4, 5, 7, 8, 9};
+    pcgpu_cloud cloud, again;
+    char *data;
+    size_t size;
+    io_read_good(s, "ply", text, sizeof text - 1, &cloud);
+    assert_int_equal(cloud.columns, 9);
+    for (int k = 0; k < 9; k++) {
+        assert_string_equal(cloud.names[k], names[k]);
+        assert_true(cloud.data[k] == values[k]);
+    }
+    strcpy(cloud.names[3], "two words"); /* set by a caller: PLY has no quotes */
+    io_write(s, "ply", &cloud, &data, &size);
+    io_read_good(s, "ply", data, size, &again);
+    assert_string_equal(again.names[3], "two_words");
+    free(data);
+    pcgpu_cloud_free(&cloud);
+    pcgpu_cloud_free(&again);
+}
+
+#define HEAD(COUNT)   "ply\nformat ascii 1.0\nelement vertex " COUNT "\n"
+#define XYZ           "property float x\nproperty float y\nproperty float z\n"
+#define BINARY(COUNT) "ply\nformat binary_little_endian 1.0\nelement vertex " COUNT "\n"
+
+void test_ply_bad(void **state) {
+    io_state *s = *state;
+    static const char *const cases[][2] = {
+        {"", "does not begin with a line 'ply'"},
+        {"plyx\n", "does not begin with a line 'ply'"},
+        {"ply\nformat ascii 1.0\n", "no line end_header"},
+        {"ply\nelement vertex 0\n" XYZ "end_header\n", "no format line"},
+        {"ply\nformat xml 1.0\n", "line 2: 'xml' where ascii"},
+        {"ply\nformat ascii 1.0\nproperty float x\n", "line 3: 'float' where an element"},
+        {"ply\nformat ascii 1.0\nfoo\n", "line 3: 'foo' where format"},
+        {HEAD("-1") XYZ "end_header\n", "line 3: '-1' where a number"},
+        {HEAD("99999999999999999999") XYZ "end_header\n", "line 3: '99999999999999999999' where a number"},
+        {HEAD("1") "property quad x\n", "line 4: 'quad' where a type"},
+        {HEAD("1") "property float\n", "line 4: '' where the name of a property"},
+        {HEAD("1") "property list float int x\n", "line 4: 'float' where an integer type"},
+        {HEAD("1") "property float x\nproperty float u\nend_header\n1 2\n", "points have no 'y', only: x u"},
+        {"ply\nformat ascii 1.0\nelement face 0\nelement edge 1\nend_header\n", "no element 'vertex', only: face edge"},
+        {HEAD("2") XYZ "end_header\n1 2 3\n", "file ends after 1 of 2 points"},
+        {HEAD("2") XYZ "end_header\n1 2 3\n4 5\n", "line 9: ends before property 'z'"},
+        {HEAD("1") XYZ "end_header\n1 2 3 4\n", "line 8: '4' follows the last of 3 properties"},
+        {HEAD("1") XYZ "end_header\n1 2 3,5\n", "line 8: '3,5' is not a value that property 'z' can have"},
+        {HEAD("1") XYZ "end_header\n1 2 3x\n", "line 8: '3x' is not a value"},
+        {HEAD("1") XYZ "end_header\n1 2 -\n", "line 8: '-' is not a value"},
+        {HEAD("1") XYZ "property uchar r\nend_header\n1 2 3 256\n", "line 9: '256' is not a value that property 'r'"},
+        {HEAD("1") XYZ "property uchar r\nend_header\n1 2 3 1.5\n", "line 9: '1.5' is not a value"},
+        {HEAD("1") XYZ "property list uchar int l\nend_header\n1 2 3 2 9\n", "line 9: list 'l' is shorter"},
+        {HEAD("1000000000000000") XYZ "end_header\n1 2 3\n", "file ends after 1 of 1000000000000000 points"},
+        {BINARY("1000000000000000") XYZ "end_header\n1234567890123", "file ends after 1 of 1000000000000000 points"},
+        {BINARY("1000000000000000") XYZ "property list uchar int l\nend_header\n",
+         "file ends after 0 of 1000000000000000"},
+        {BINARY("1") XYZ "property list int int l\nend_header\n123456789012\377\377\377\377",
+         "file ends after 0 of 1 points"},
+        {"ply\nformat binary_big_endian 1.0\nelement face 1000000000000000000\n",
+         "'1000000000000000000' where a number"},
+        {"ply\nformat binary_big_endian 1.0\nelement face 900000000000000000\nproperty double a\nelement vertex 1\n" XYZ
+         "end_header\n",
+         "file ends within element 'face'"},
+        {"ply\nformat ascii 1.0\nelement f\033[31m 3\nproperty int a\nelement vertex 1\n" XYZ "end_header\n1\n2\n",
+         "file ends within element 'f?[31m'"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        io_read_bad(s, "ply", cases[i][0], strlen(cases[i][0]), cases[i][1]);
+    }
+    char many[4096] = "ply\nformat ascii 1.0\nelement vertex 0\n";
+    for (int i = 0; i < 65; i++) {
+        snprintf(many + strlen(many), sizeof many - strlen(many), "property float c%d\n", i);
+    }
+    strcat(many, "end_header\n");
+    io_read_bad(s, "ply", many, strlen(many), "more than 64 values a point");
+}
+
+void test_ply_files(void **state) {
+    io_state *s = *state;
+    static const struct {
+        const char *file;
+        int64_t rows;
+        int columns;
+        const char *last;
+        float x;
+    } files[] = {{"clouds/bun_zipper_res3.ply", 1889, 5, "intensity", -0.0369122f},
+                 {"clouds/open3d_test_sample_ascii.ply", 7, 3, "z", 0},
+                 {"clouds/open3d_test_sample_custom.ply", 7, 4, "intensity", 0},
+                 {"clouds/pcu_bunny_duplicates.ply", 2895, 3, "z", -0.309374988f},
+                 {"pair/source.ply", 69792, 4, "scalar_intensity", 0.00404510926f}};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        pcgpu_cloud cloud;
+        io_skip_without(io_data(files[i].file));
+        assert_int_equal(pcgpu_read_file(s->context, io_data(files[i].file), NULL, &cloud), PCGPU_OK);
+        assert_int_equal(cloud.rows, files[i].rows);
+        assert_int_equal(cloud.columns, files[i].columns);
+        assert_string_equal(cloud.names[files[i].columns - 1], files[i].last);
+        assert_true(cloud.data[0] == files[i].x);
+        pcgpu_cloud_free(&cloud);
+    }
+}
