@@ -210,24 +210,18 @@ bool output_check(const char *path, bool force, bool text) {
     if (stat(path, &st) == 0) {
         return check_existing(path, force, &st, &direct);
     }
-    if (errno != ENOENT && errno != ENOTDIR) {
+    if (errno != ENOENT) {
         report_error(path, "%s", strerror(errno));
         return false;
     }
-    /* The folder itself may be made by output_open, the one above it may not. */
     char *folder = strdup(path);
     char *slash = folder ? strrchr(folder, '/') : NULL;
-    bool good = true;
     if (slash && slash != folder) {
         *slash = '\0';
-        char *above = strrchr(folder, '/');
-        if (stat(folder, &st) != 0 && above && above != folder) {
-            *above = '\0';
-        }
-        good = !strchr(folder, '/') || access(folder, W_OK | X_OK) == 0;
-        if (!good) {
-            report_error(path, "folder %s: %s", folder, strerror(errno));
-        }
+    }
+    bool good = folder && access(slash ? folder : ".", W_OK | X_OK) == 0;
+    if (!good) {
+        report_error(path, "%s; give an output in a folder that can be written", strerror(errno));
     }
     free(folder);
     return good;
@@ -306,12 +300,6 @@ bool output_open(output *o, const char *path, bool force, bool text) {
         o->stream = stdout;
         good = !terminal_refused(path, STDOUT_FILENO, force, text);
     } else {
-        char *slash = strrchr(o->path, '/');
-        if (slash && slash != o->path) {
-            *slash = '\0';
-            mkdir(o->path, 0777); /* fails when it is there, which is fine; other failures show below */
-            *slash = '/';
-        }
         exists = stat(path, &st) == 0;
         good = !exists || check_existing(path, force, &st, &direct);
         o->final = good && !direct ? (exists ? realpath(path, NULL) : strdup(path)) : NULL;

@@ -5,41 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The input's format: as given, from the name, bin for standard input. NULL: let the reader complain. */
-static const pcgpu_format_info *input_format(const session *s, const char *path) {
-    return s->options->format ? pcgpu_format_by_name(s->options->format) : pcgpu_format_of_path(path);
-}
-
-static const pcgpu_format_info *output_format(const job *j, const char *path) {
-    const char *name = j->session->options->output_format;
-    const pcgpu_format_info *input = j->input_format[0];
-    if (name) {
-        return pcgpu_format_by_name(name);
-    }
-    if (path_is_folder(path)) {
-        return input && input->writes ? input : pcgpu_format_by_name("bin");
-    }
-    const pcgpu_format_info *named = pcgpu_format_of_path(path);
-    return path_is_stream(path) || !named ? pcgpu_format_by_name("bin") : named;
-}
-
 /* Opens one output; in a folder its name is made from the input's. */
 static bool open_output(job *j, const option_row *option, const char *path) {
-    bool main_output = strcmp(option->name, "output") == 0;
-    bool text = (option->flags & OPTION_TEXT) || (main_output && strcmp(j->format->name, "ply-ascii") == 0);
-    char extension[64], *made = NULL;
-    if (path_is_folder(path)) {
-        snprintf(extension, sizeof extension, main_output ? "%s%s%s" : ".%s%s%s", main_output ? "" : option->name,
-                 main_output ? j->format->extension : ".", main_output ? "" : text ? "txt" : "bin");
-        made = path_in_folder(path, j->inputs[0], extension);
-        if (!made) {
-            report_error(path, "out of memory");
-            return false;
-        }
-    }
+    const session *s = j->session;
     job_output *slot = &j->outputs[j->output_count];
-    bool good = output_open(&slot->file, made ? made : path, j->session->options->force, text);
-    free(made);
+    char *name = output_name(s, option, path, j->inputs[0]);
+    if (!name) {
+        report_error(path, "out of memory");
+        return false;
+    }
+    bool good = output_open(&slot->file, name, s->options->force, output_is_text(s, option));
+    free(name);
     if (good) {
         slot->option = option;
         j->output_count++;
@@ -53,7 +29,7 @@ static bool open_outputs(job *j) {
         bool here = (o->commands & j->session->command->bit) && (o->flags & OPTION_OUTPUT);
         const char *path = here ? output_path(j->session, o) : NULL;
         if (path && strcmp(o->name, "output") == 0) {
-            j->format = output_format(j, path);
+            j->format = output_format(j->session, path, j->inputs[0]);
         }
         if (path && !open_output(j, o, path)) {
             return false;
@@ -64,7 +40,7 @@ static bool open_outputs(job *j) {
 
 static int read_cloud(job *j, int i, FILE *stream) {
     const option_values *o = j->session->options;
-    const pcgpu_read_options how = {.format = j->input_format[i] ? j->input_format[i]->name : o->format,
+    const pcgpu_read_options how = {.format = j->input_format[i] ? j->input_format[i]->name : NULL,
                                     .fields = o->fields};
     progress_begin(j->names[0], "reading");
     pcgpu_status status = pcgpu_read(j->session->context, stream, j->names[i], &how, &j->clouds[i]);

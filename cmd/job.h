@@ -62,6 +62,13 @@ int session_run_each(session *session, job_function process);
 
 /* Where an output goes: NULL = not wanted. */
 const char *output_path(const session *session, const option_row *option);
+/* The file of one input: `path`, or in a folder a name made from the input's. malloc'd; NULL without memory. */
+char *output_name(const session *session, const option_row *option, const char *path, const char *input);
+bool output_is_text(const session *session, const option_row *option);
+/* As given, from the name, bin for streams; NULL when the name says nothing. */
+const pcgpu_format_info *input_format(const session *session, const char *path);
+/* Format of --output going to `path`; never NULL after session_check. */
+const pcgpu_format_info *output_format(const session *session, const char *path, const char *input);
 
 /* The open stream of an output by its option's name, or NULL when it is not wanted. */
 FILE *job_stream(job *job, const char *name);

@@ -1,6 +1,6 @@
 /* JSON on one line. */
 #include "report.h"
-#include "values.h"
+#include "numbers.h"
 
 #include <inttypes.h>
 #include <math.h>

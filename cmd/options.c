@@ -191,6 +191,7 @@ void options_init(option_values *options, const command_info *command) {
     pcgpu_settings_init(&options->settings);
     pcgpu_sample_params_init(&options->sample);
     pcgpu_voxelize_params_init(&options->voxelize);
+    options->voxelize.range_auto = true; /* the library knows no default range; the cloud's own bounds fit every input */
     pcgpu_register_params_init(&options->registration);
     options->drop_origin = command->bit == FOR_REGISTER ? options->registration.drop_origin
                                                         : options->sample.drop_origin;

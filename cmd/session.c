@@ -1,6 +1,7 @@
 /* A run of the program: checks before anything is read, the context, the --json file. */
 #include "job.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,19 +12,51 @@ static bool is_dash(const char *path) {
 const char *output_path(const session *s, const option_row *option) {
     const option_values *o = s->options;
     const char *path = *(const char *const *)((const char *)o + option->field);
-    if (path || is_dash(o->json)) {
-        return path;
+    /* Without -o data goes to standard output; register has something better to print. */
+    bool implied = strcmp(option->name, "output") == 0 && s->command->bit != FOR_REGISTER;
+    return path || !implied ? path : "-";
+}
+
+const pcgpu_format_info *input_format(const session *s, const char *path) {
+    const pcgpu_format_info *named = pcgpu_format_of_path(path);
+    return s->options->format ? pcgpu_format_by_name(s->options->format)
+           : named            ? named
+           : path_is_stream(path) ? pcgpu_format_by_name("bin")
+                                  : NULL;
+}
+
+const pcgpu_format_info *output_format(const session *s, const char *path, const char *input) {
+    if (s->options->output_format) {
+        return pcgpu_format_by_name(s->options->output_format);
     }
-    if (strcmp(option->name, "transform") == 0) {
-        return NULL; /* register prints it in any case */
+    if (path_is_folder(path)) {
+        const pcgpu_format_info *same = input_format(s, input);
+        return same && same->writes ? same : pcgpu_format_by_name("bin");
     }
-    if (strcmp(option->name, "output") != 0 || s->command->bit == FOR_REGISTER) {
-        return NULL;
+    const pcgpu_format_info *named = pcgpu_format_of_path(path);
+    return !named && path_is_stream(path) ? pcgpu_format_by_name("bin") : named;
+}
+
+static bool is_main(const option_row *option) {
+    return strcmp(option->name, "output") == 0;
+}
+
+bool output_is_text(const session *s, const option_row *option) {
+    const char *format = s->options->output_format;
+    return (option->flags & OPTION_TEXT) || (is_main(option) && format && strcmp(format, "ply-ascii") == 0);
+}
+
+char *output_name(const session *s, const option_row *option, const char *path, const char *input) {
+    char extension[64];
+    if (!path_is_folder(path)) {
+        return strdup(path);
     }
-    /* Without -o data goes to standard output, unless another output was sent there. */
-    bool taken = is_dash(o->indices) || is_dash(o->distances) || is_dash(o->coords) || is_dash(o->counts) ||
-                 is_dash(o->point_voxel);
-    return taken ? NULL : "-";
+    if (is_main(option)) {
+        snprintf(extension, sizeof extension, "%s", output_format(s, path, input)->extension);
+    } else {
+        snprintf(extension, sizeof extension, ".%s.%s", option->name, option->flags & OPTION_TEXT ? "txt" : "bin");
+    }
+    return path_in_folder(path, input, extension);
 }
 
 static bool is_output(const session *s, const option_row *o) {
@@ -48,6 +81,10 @@ static bool check_inputs(session *s, char *why, size_t why_size) {
     }
     for (int i = 0; i < s->input_count; i++) {
         dashes += is_dash(s->inputs[i]);
+        if (!input_format(s, s->inputs[i]) && !path_is_folder(s->inputs[i])) {
+            snprintf(why, why_size, "%s: the name says no format; give -F bin, ply, pcd or npy", s->inputs[i]);
+            return false;
+        }
     }
     if (dashes > 1) {
         snprintf(why, why_size, "standard input is given %d times; it can be read once", dashes);
@@ -56,7 +93,56 @@ static bool check_inputs(session *s, char *why, size_t why_size) {
     return true;
 }
 
-/* Each output its own place, folders where there are many inputs. */
+/* Inputs of one name from several folders would give one output. */
+static bool check_names(const session *s, const option_row *o, const char *folder, char *why, size_t why_size) {
+    bool good = true;
+    for (int i = 1; i < s->input_count && good; i++) {
+        char *name = output_name(s, o, folder, s->inputs[i]);
+        for (int k = 0; k < i && good && name; k++) {
+            char *other = output_name(s, o, folder, s->inputs[k]);
+            good = !other || strcmp(name, other) != 0;
+            if (!good) {
+                snprintf(why, why_size, "%s and %s would both become %s; give them one by one", s->inputs[k],
+                         s->inputs[i], name);
+            }
+            free(other);
+        }
+        free(name);
+    }
+    return good;
+}
+
+/* The name of --output must say a format that the command can write. */
+static bool check_format(const session *s, const char *path, char *why, size_t why_size) {
+    const pcgpu_format_info *format = output_format(s, path, s->inputs[0]);
+    if (!format) {
+        snprintf(why, why_size, "%s: the name says no format; give --output-format, or a name such as out.ply", path);
+    } else if (!format->writes && !(format->writes_arrays && s->command->bit == FOR_VOXELIZE)) {
+        snprintf(why, why_size, "%s cannot hold a cloud; give another --output-format, such as ply", format->name);
+    } else {
+        return true;
+    }
+    return false;
+}
+
+/* One output against its input, its terminal and its name. */
+static bool check_output(const session *s, const option_row *o, const char *path, char *why, size_t why_size) {
+    bool many = s->input_count > 1 && s->command->bit != FOR_REGISTER, folder = path_is_folder(path);
+    if (many && !folder && (is_dash(path) || !path_is_stream(path))) {
+        snprintf(why, why_size, "%d inputs and one --%s%s; give --%s DIR/", s->input_count, o->name,
+                 is_dash(path) ? " (standard output)" : "", o->name);
+        return false;
+    }
+    if (is_dash(path) && !output_is_text(s, o) && !s->options->force && !s->options->dry_run &&
+        isatty(STDOUT_FILENO)) {
+        snprintf(why, why_size, "binary data would go to the terminal; give -o FILE, or -f to write it anyway");
+        return false;
+    }
+    return (!is_main(o) || check_format(s, path, why, why_size)) &&
+           (!many || !folder || check_names(s, o, path, why, why_size));
+}
+
+/* Each output its own place. */
 static bool check_outputs(const session *s, char *why, size_t why_size) {
     const char *paths[JOB_OUTPUTS + 1];
     int n = 0;
@@ -69,12 +155,6 @@ static bool check_outputs(const session *s, char *why, size_t why_size) {
         if (!path) {
             continue;
         }
-        bool many = s->input_count > 1 && s->command->bit != FOR_REGISTER;
-        if (many && !path_is_folder(path) && (is_dash(path) || !path_is_stream(path))) {
-            snprintf(why, why_size, "%d inputs and one --%s%s; give --%s DIR/", s->input_count, o->name,
-                     is_dash(path) ? " (standard output)" : "", o->name);
-            return false;
-        }
         for (int k = 0; k < n; k++) {
             if (strcmp(paths[k], path) == 0 && !path_is_folder(path) && (is_dash(path) || !path_is_stream(path))) {
                 snprintf(why, why_size, "two outputs go to %s; give each its own",
@@ -82,36 +162,16 @@ static bool check_outputs(const session *s, char *why, size_t why_size) {
                 return false;
             }
         }
+        if (!check_output(s, o, path, why, why_size)) {
+            return false;
+        }
         paths[n++] = path;
     }
     return true;
 }
 
-/* The name of --output must say a format that the command can write. */
-static bool check_format(const session *s, char *why, size_t why_size) {
-    const option_row *o = option_by_name("output", s->command->bit);
-    const char *path = o ? output_path(s, o) : NULL;
-    const char *name = s->options->output_format;
-    if (!path) {
-        return true;
-    }
-    const pcgpu_format_info *format = name ? pcgpu_format_by_name(name) : pcgpu_format_of_path(path);
-    if (!name && (path_is_stream(path) || path_is_folder(path))) {
-        return true;
-    }
-    if (!format) {
-        snprintf(why, why_size, "the name %s says no format; give --output-format, or a name such as out.ply", path);
-        return false;
-    }
-    if (!format->writes && !(format->writes_arrays && s->command->bit == FOR_VOXELIZE)) {
-        snprintf(why, why_size, "%s cannot hold a cloud; give another --output-format, such as ply", format->name);
-        return false;
-    }
-    return true;
-}
-
 bool session_check(session *s, char *why, size_t why_size) {
-    return check_inputs(s, why, why_size) && check_outputs(s, why, why_size) && check_format(s, why, why_size);
+    return check_inputs(s, why, why_size) && check_outputs(s, why, why_size);
 }
 
 static void protect_inputs(session *s) {

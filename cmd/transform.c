@@ -1,6 +1,6 @@
 /* Rigid transforms in files: matrices, KITTI poses, TUM poses. */
 #include "transform.h"
-#include "values.h"
+#include "numbers.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -166,9 +166,7 @@ int voxelize_process(job *j) {
     progress_begin(j->names[0], "voxelizing");
     pcgpu_status status = pcgpu_voxelize(j->session->context, &j->clouds[0], &params, &v);
     if (status != PCGPU_OK) {
-        int code = job_failed(j, status);
-        /* With a given range the grid is wrong whatever the input. */
-        return status == PCGPU_ERROR_ARGUMENT && !params.range_auto ? EXIT_USAGE : code;
+        return job_failed(j, status);
     }
     j->run = v.run;
     j->points_out = v.count;

@@ -19,8 +19,10 @@ head -c 1590 a.bin > cut.bin
 bad cut.bin '1590.*--fields'
 { cat a.bin; head -c 4 a.bin; } > five.bin # 1604 bytes: no whole number of records of 16 bytes
 bad five.bin '--fields'
-: > empty.bin
-bad empty.bin 'empty|no points|0 bytes'
+: > empty.bin # a cloud of no points: nothing to sample, but no broken file
+expect 1 pcgpu sample -m 1 empty.bin -o out.bin
+stderr_has '^pcgpu: empty\.bin: .*0 usable points'
+absent out.bin
 # 5 columns are kept through the program.
 head -c 1000 a.bin > c5.bin
 expect 0 pcgpu sample --fields 5 -m 50 --method random c5.bin -o out.bin

@@ -102,7 +102,7 @@ refuse 'config|nowhere' sample -m 3 --config nowhere.yaml a.bin
 
 # A word behind -- is an input, whatever it looks like; options may stand behind inputs.
 cp a.bin ./-m
-expect 0 "$PCGPU" sample -m 2 -o b.bin -- -m
+expect 0 "$PCGPU" sample -m 2 -F bin -o b.bin -- -m
 size_is b.bin 32
 expect 0 "$PCGPU" sample a.bin -o c.bin -m2
 same b.bin c.bin

@@ -30,10 +30,10 @@ expect 0 pcgpu voxelize $GRID --features first a.bin --output-format ply-ascii
 stdout_has '^element vertex 3$'
 stdout_has '^0.5 1.5 2.5 7$'
 
-# A cloud of means is not made of padded points.
-expect 2 pcgpu voxelize $GRID --features points --max-points 5 a.bin -o x.ply
-stderr_has 'ply'
-absent x.ply
+# A cloud holds the means whatever the features.
+expect 0 pcgpu voxelize $GRID --features points --max-points 5 a.bin -o x.ply
+expect 0 pcgpu voxelize $GRID --max-points 5 a.bin -o means.ply
+same x.ply means.ply
 
 # Nothing in range: a warning, empty arrays, no error.
 expect 0 pcgpu voxelize --range 100,100,100,104,104,104 --size 1 a.bin -o none.bin --counts none
@@ -48,8 +48,10 @@ stderr_has '^pcgpu: .*(16777216|2\^24)'
 expect 2 pcgpu voxelize --range 1,0,0,0,1,1 --size 1 a.bin -o x.bin
 stderr_has '^pcgpu: .*range'
 expect 2 pcgpu voxelize --range 0,0,0,1,1,nan --size 1 a.bin -o x.bin
-expect 2 pcgpu voxelize --size 1 a.bin -o x.bin # a range is needed
-stderr_has 'range'
+expect 0 pcgpu voxelize --size 1 a.bin # the range is auto then
+cp "$OUT" default.bin
+expect 0 pcgpu voxelize --size 1 --range auto a.bin
+same "$OUT" default.bin
 expect 2 pcgpu voxelize --range auto a.bin -o x.bin
 stderr_has 'size'
 absent x.bin

@@ -1,6 +1,6 @@
 /* Text of numbers. */
-#ifndef VALUES_H
-#define VALUES_H
+#ifndef NUMBERS_H
+#define NUMBERS_H
 
 #include <stdbool.h>
 #include <stddef.h>
