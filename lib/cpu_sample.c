@@ -69,8 +69,8 @@ __attribute__((target("avx2"))) static int32_t update_avx2(const float *x, const
     return update(x, y, z, nearest, n, pick);
 }
 
-__attribute__((target("avx512f,prefer-vector-width=512"))) static int32_t
-update_avx512(const float *x, const float *y, const float *z, int32_t *nearest, int64_t n, const float *pick) {
+__attribute__((target("avx512f"))) static int32_t update_avx512(const float *x, const float *y, const float *z,
+                                                                int32_t *nearest, int64_t n, const float *pick) {
     return update(x, y, z, nearest, n, pick);
 }
 

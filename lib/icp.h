@@ -73,30 +73,41 @@ PC_HD pc_icp_slot pc_icp_find(const pc_icp_grid *grid, int32_t cx, int32_t cy, i
 
 /* ---- nearest neighbour ----------------------------------------------------------------------------------------- */
 
-/* One axis of a search: cells are visited outwards, k = 0 the query's own, then alternately the nearer and the farther
- * side, so that the gap to the k-th cell never shrinks. */
+/* One axis of a search: cells are visited outwards, k = 0 the query's own or the outermost one on its side, then
+ * alternately the nearer and the farther side, so that the gap to the k-th cell never shrinks. */
 typedef struct pc_icp_axis {
     int32_t cell, side, cells;
-    float gap_odd, gap_even; /* cell edges from the query to cell 1 and cell 2 of the visit */
+    int32_t visits;               /* after so many every cell has had its turn */
+    float gap, gap_odd, gap_even; /* cell edges from the query to the visits 0, 1 and 2 */
 } pc_icp_axis;
 
-/* False when the query is too far out for a cell number (or NaN): nothing can be near it. */
+/* False for NaN, which nothing is near to. */
 PC_HD bool pc_icp_axis_init(pc_icp_axis *axis, const pc_icp_grid *grid, int k, float p) {
     double u = ((double)p - grid->origin[k]) * grid->inverse_edge;
-    if (!(u > -PC_ICP_MAX_CELLS && u < 2 * PC_ICP_MAX_CELLS)) {
-        return false;
-    }
-    double whole = floor(u);
-    float fraction = (float)(u - whole);
-    bool low = fraction < 0.5f;
-    axis->cell = (int32_t)whole;
-    axis->side = low ? -1 : 1;
+    int32_t last = grid->cells[k] - 1;
     axis->cells = grid->cells[k];
-    axis->gap_odd = low ? fraction : 1.0f - fraction;
-    axis->gap_even = low ? 1.0f - fraction : fraction;
-    return true;
+    if (u >= 0.0 && u < (double)axis->cells) {
+        double whole = floor(u);
+        float fraction = (float)(u - whole);
+        bool low = fraction < 0.5f;
+        axis->cell = (int32_t)whole;
+        axis->side = low ? -1 : 1;
+        axis->gap = 0.0f;
+        axis->gap_odd = low ? fraction : 1.0f - fraction;
+        axis->gap_even = low ? 1.0f - fraction : fraction;
+    } else {
+        bool below = u < 0.0;
+        axis->cell = below ? 0 : last;
+        axis->side = below ? 1 : -1;
+        axis->gap = (float)(below ? -u : u - (double)axis->cells);
+        axis->gap_odd = axis->gap_even = axis->gap + 1.0f;
+    }
+    int32_t above = last - axis->cell;
+    axis->visits = 2 * (axis->cell > above ? axis->cell : above) + 1;
+    return u == u;
 }
 
+/* May be out of the extent, where nothing is to be visited. */
 PC_HD int32_t pc_icp_axis_cell(const pc_icp_axis *axis, int32_t k) {
     int32_t away = (k + 1) / 2;
     return k & 1 ? axis->cell + axis->side * away : axis->cell - axis->side * away;
@@ -105,10 +116,7 @@ PC_HD int32_t pc_icp_axis_cell(const pc_icp_axis *axis, int32_t k) {
 /* A lower bound of the squared distance, along one axis, to every point of the k-th cell. The two margins of 1e-5 are
  * far above the rounding of the cell numbers, of this bound and of pc_squared_distance together. */
 PC_HD float pc_icp_axis_bound(const pc_icp_axis *axis, int32_t k, float edge) {
-    if (k == 0) {
-        return 0.0f;
-    }
-    float gap = (k & 1 ? axis->gap_odd : axis->gap_even) + (float)((k - 1) / 2);
+    float gap = k == 0 ? axis->gap : (k & 1 ? axis->gap_odd : axis->gap_even) + (float)((k - 1) / 2);
     float distance = gap * edge * (1.0f - 1e-5f) - edge * 1e-5f;
     return distance > 0.0f ? distance * distance : 0.0f;
 }
@@ -139,19 +147,19 @@ PC_HD pc_icp_match pc_icp_nearest(const pc_icp_grid *grid, float x, float y, flo
         !pc_icp_axis_init(&az, grid, 2, z)) {
         return best;
     }
-    for (int32_t kz = 0;; kz++) {
+    for (int32_t kz = 0; kz < az.visits; kz++) {
         float bz = pc_icp_axis_bound(&az, kz, grid->edge);
         int32_t cz = pc_icp_axis_cell(&az, kz);
         if (bz > best.squared) {
-            return best;
+            break;
         }
-        for (int32_t ky = 0; cz >= 0 && cz < az.cells; ky++) {
+        for (int32_t ky = 0; ky < ay.visits && cz >= 0 && cz < az.cells; ky++) {
             float by = bz + pc_icp_axis_bound(&ay, ky, grid->edge);
             int32_t cy = pc_icp_axis_cell(&ay, ky);
             if (by > best.squared) {
                 break;
             }
-            for (int32_t kx = 0; cy >= 0 && cy < ay.cells; kx++) {
+            for (int32_t kx = 0; kx < ax.visits && cy >= 0 && cy < ay.cells; kx++) {
                 float bx = by + pc_icp_axis_bound(&ax, kx, grid->edge);
                 int32_t cx = pc_icp_axis_cell(&ax, kx);
                 if (bx > best.squared) {
@@ -163,6 +171,7 @@ PC_HD pc_icp_match pc_icp_nearest(const pc_icp_grid *grid, float x, float y, flo
             }
         }
     }
+    return best;
 }
 
 /* ---- normals --------------------------------------------------------------------------------------------------- */
@@ -263,9 +272,9 @@ PC_HD pc_icp_moments pc_icp_neighbours(const pc_icp_grid *grid, float x, float y
  * (single laser rings), edges and foliage. A ratio of variances. */
 #define PC_ICP_MAX_THICKNESS 0.1
 
-/* The unit normal of the points around (x, y, z), or (0, 0, 0) when they are too few or not a plane. */
-PC_HD void pc_icp_normal(const pc_icp_grid *grid, float x, float y, float z, float radius, float normal[3]) {
-    pc_icp_moments m = pc_icp_neighbours(grid, x, y, z, radius);
+/* The unit normal of the plane through points with these moments, or (0, 0, 0) when they are too few or not a plane. */
+PC_HD void pc_icp_plane(const pc_icp_moments *moments, float normal[3]) {
+    const pc_icp_moments m = *moments;
     normal[0] = normal[1] = normal[2] = 0.0f;
     if (m.n < (double)PC_ICP_MIN_NEIGHBOURS) {
         return;
@@ -289,6 +298,12 @@ PC_HD void pc_icp_normal(const pc_icp_grid *grid, float x, float y, float z, flo
         normal[1] = (float)(ny / length);
         normal[2] = (float)(nz / length);
     }
+}
+
+/* The normal of the points around (x, y, z), as pc_icp_plane gives it. */
+PC_HD void pc_icp_normal(const pc_icp_grid *grid, float x, float y, float z, float radius, float normal[3]) {
+    pc_icp_moments m = pc_icp_neighbours(grid, x, y, z, radius);
+    pc_icp_plane(&m, normal);
 }
 
 /* ---- one step -------------------------------------------------------------------------------------------------- */

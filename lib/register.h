@@ -41,7 +41,7 @@ typedef struct pc_register_work {
     pc_icp_grid grid;                   /* of level_target */
     double offset_source[3], offset_target[3];
     double center[3];     /* the target's centroid */
-    double lever;         /* rms distance of the target's points from it */
+    double lever[3];      /* rms distance of the target's points from axes through it */
     double spacing, gate; /* of the level, metres */
     pc_pose pose;         /* the estimate, offsets not counted */
     bool normals;         /* the level's target has normals */
@@ -62,24 +62,26 @@ pcgpu_status pc_register_step(pc_register_work *w, pc_icp_rows kind, bool robust
 /* ---- the sums of a step ------------------------------------------------------------------------------------------ */
 
 /* Directions with a smaller eigenvalue are not constrained by the scene. The eigenvalues are of the information divided
- * by the number of equations, with rotations in metres at the rms distance of the points: 1 would be every normal along
- * that direction. Planes, corridors and spheres with 2 cm of noise stay below 0.0005; streets, rooms and the KITTI and
- * nuScenes scans are above 0.04. */
-#define PC_DEGENERATE 4e-3
+ * by the number of equations, with a rotation about an axis in metres at the rms distance of the points from it: 1
+ * would be every normal along that direction. Planes, corridors and spheres with 2 cm of noise stay below 0.0002,
+ * streets and the KITTI scans are above 0.04. Scenes with few planes are judged with the points that have no normal
+ * counting in all directions (PC_ICP_ROWS_MIXED), which is more lenient. */
+#define PC_DEGENERATE_PLANE 1e-2
+#define PC_DEGENERATE_MIXED 3e-2
 
 typedef struct pc_conditioning {
     double values[6];   /* ascending */
     double vectors[36]; /* by rows: rotation (times lever), translation */
-    int unconstrained;  /* how many values are below PC_DEGENERATE */
+    int unconstrained;  /* how many values are below the limit */
 } pc_conditioning;
 
 /* The 6x6 sum of j j^T. */
 void pc_information(const double *sums, double matrix[36]);
-void pc_conditioning_of(const double *sums, double lever, pc_conditioning *c);
+void pc_conditioning_of(const double *sums, const double lever[3], double limit, pc_conditioning *c);
 
 /* The update (rotation about the step's centre, then translation) that solves the normal equations in the constrained
  * directions and is zero in the others. False when there is none. */
-bool pc_solve_step(const double *sums, double lever, double update[6]);
+bool pc_solve_step(const double *sums, const double lever[3], double update[6]);
 
 /* The unconstrained directions in words: "translation along x, rotation about z". */
 void pc_describe_unconstrained(const pc_conditioning *c, char *text, size_t size);

@@ -14,25 +14,25 @@ void pc_information(const double *sums, double matrix[36]) {
     }
 }
 
-void pc_conditioning_of(const double *sums, double lever, pc_conditioning *c) {
+void pc_conditioning_of(const double *sums, const double lever[3], double limit, pc_conditioning *c) {
     double a[36];
     pc_information(sums, a);
     for (int i = 0; i < 36; i++) {
-        double scale = (i / 6 < 3 ? lever : 1.0) * (i % 6 < 3 ? lever : 1.0);
+        double scale = (i / 6 < 3 ? lever[i / 6] : 1.0) * (i % 6 < 3 ? lever[i % 6] : 1.0);
         a[i] /= scale * sums[PC_ICP_EQUATIONS];
     }
     pc_eigen6(a, c->values, c->vectors);
     c->unconstrained = 0;
-    while (c->unconstrained < 6 && !(c->values[c->unconstrained] >= PC_DEGENERATE)) {
+    while (c->unconstrained < 6 && !(c->values[c->unconstrained] >= limit)) {
         c->unconstrained++;
     }
 }
 
-bool pc_solve_step(const double *sums, double lever, double update[6]) {
+bool pc_solve_step(const double *sums, const double lever[3], double update[6]) {
     double a[36], b[6];
     pc_conditioning c;
     pc_information(sums, a);
-    pc_conditioning_of(sums, lever, &c);
+    pc_conditioning_of(sums, lever, PC_DEGENERATE_PLANE, &c);
     for (int i = 0; i < 6; i++) {
         b[i] = -sums[PC_ICP_JR + i];
     }
@@ -45,11 +45,11 @@ bool pc_solve_step(const double *sums, double lever, double update[6]) {
         const double *e = c.vectors + 6 * v;
         double along = 0.0;
         for (int i = 0; i < 6; i++) {
-            along += e[i] * (i < 3 ? b[i] / lever : b[i]);
+            along += e[i] * (i < 3 ? b[i] / lever[i] : b[i]);
         }
         along /= c.values[v] * sums[PC_ICP_EQUATIONS];
         for (int i = 0; i < 6; i++) {
-            update[i] += along * (i < 3 ? e[i] / lever : e[i]);
+            update[i] += along * (i < 3 ? e[i] / lever[i] : e[i]);
         }
     }
     return c.unconstrained < 6;

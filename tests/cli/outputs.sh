@@ -46,9 +46,9 @@ expect 2 pcgpu sample -m 10 a.bin -o x.bin --indices x.bin
 only a.bin b.bin out.bin
 
 # Where nothing can be written.
-expect 1 pcgpu sample -m 10 a.bin -o nowhere/x.bin
-stderr_has '^pcgpu: nowhere/x\.bin: '
-expect 1 pcgpu sample -m 10 a.bin -o nowhere/
+expect 1 pcgpu sample -m 10 a.bin -o nowhere/deeper/x.bin
+stderr_has '^pcgpu: nowhere/deeper/x\.bin: '
+expect 1 pcgpu sample -m 10 a.bin -o nowhere/deeper/
 absent nowhere
 expect 1 pcgpu sample -m 10 a.bin -o a.bin/x.bin
 if [ "$(id -u)" -ne 0 ]; then
@@ -60,7 +60,7 @@ else
     skip_part 'a folder without permission' 'root may write everywhere'
 fi
 # A second output that fails takes the first one with it.
-expect 1 pcgpu sample -m 10 a.bin -o x.bin --indices nowhere/i
+expect 1 pcgpu sample -m 10 a.bin -o x.bin --indices nowhere/deeper/i
 only a.bin b.bin out.bin
 
 # Several inputs: one file each, named after the input; formats by name.
@@ -81,6 +81,8 @@ rm -r d
 mkdir d e
 cp a.bin e/a.bin
 expect 2 pcgpu sample -m 10 a.bin e/a.bin -o d/
+stderr_has 'e/a\.bin'
+expect 2 pcgpu sample -m 10 a.bin e/a.bin -f -o d/ # -f is not meant for this run's own files
 [ -z "$(ls -A d)" ] || die "d holds $(ls -A d)"
 rm -r e
 # nuScenes' double extension: the stem goes without it.

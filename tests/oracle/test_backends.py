@@ -3,6 +3,7 @@
 One reference run a case, on the CPU with one thread; then everything that must equal it. CUDA takes part when the
 program can use a device. PCGPU_REPEATS: runs of each variant, default 3."""
 import concurrent.futures
+import json
 import os
 import subprocess
 import sys
@@ -92,14 +93,19 @@ def cases(folder):
 
 
 def outcome(words, outputs, device):
-    """Everything a run leaves behind: exit code, stdout, files."""
+    """Everything a run leaves behind: exit code, stdout, files. Fails when another back end did the work."""
     with scratch() as folder:
         (folder / 'batch').mkdir()
-        result = subprocess.run([PROGRAM, words[0], *device, *words[1:]], capture_output=True, cwd=folder, timeout=300)
+        command = [PROGRAM, words[0], *device, *words[1:], '--json', 'log']
+        result = subprocess.run(command, capture_output=True, cwd=folder, timeout=300)
         left = {'exit code': result.returncode, 'stdout': result.stdout}
         if result.returncode not in (0, 4):
-            left['stderr'] = result.stderr.decode()
+            left['error'] = result.stderr.decode()
             return left
+        for line in (folder / 'log').read_text().splitlines():
+            backend = json.loads(line)['backend']
+            if f'--{backend}' not in device:
+                left['error'] = f'it ran on {backend}'
         for name in outputs:
             left[name] = (folder / name).read_bytes()
         return left
@@ -107,12 +113,12 @@ def outcome(words, outputs, device):
 
 def compare(label, words, outputs, variants, pool):
     reference = outcome(words, outputs, ('--cpu', '--threads', '1'))
-    check('stderr' not in reference, label, reference.get('stderr'))
+    check('error' not in reference, label, reference.get('error'))
     check(all(reference[name] for name in outputs), f'{label}: the outputs are not empty')
     runs = [device for device in variants for _ in range(REPEATS)]
     for device, got in zip(runs, pool.map(lambda device: outcome(words, outputs, device), runs)):
         device = ' '.join(device)
-        check('stderr' not in got, f'{label} with {device}', got.get('stderr'))
+        check('error' not in got, f'{label} with {device}', got.get('error'))
         for name, expected in reference.items():
             check(got[name] == expected, f'{label}: {name} with {device}', 'differs from --cpu --threads 1')
     passed(f'{label}: {len(runs)} runs equal')

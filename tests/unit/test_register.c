@@ -1,0 +1,374 @@
+/* Registration of made-up scenes whose answer is known, and of those that have none. */
+#include "pcgpu.h"
+#include "solve.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+
+static uint64_t state;
+
+/* In [-1, 1). */
+static double noise(void) {
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    return (double)(int64_t)state * 0x1p-63;
+}
+
+typedef void place_fn(double p[3]); /* a random point of a scene */
+
+/* A street corner: ground, two walls, boxes. */
+static void place_corner(double p[3]) {
+    double which = noise();
+    for (int k = 0; k < 3; k++) {
+        p[k] = 10.0 * noise();
+    }
+    if (which < 0.0) {
+        p[2] = 0.0;
+    } else if (which < 0.3) {
+        p[0] = 10.0;
+        p[2] = 2.0 + 0.2 * p[2];
+    } else if (which < 0.6) {
+        p[1] = -10.0;
+        p[2] = 2.0 + 0.2 * p[2];
+    } else {
+        p[which < 0.8 ? 0 : 1] = 3.0 * floor(0.2 * p[2]);
+        p[2] = 1.0 + 0.1 * p[2];
+    }
+}
+
+static void place_plane(double p[3]) {
+    p[0] = 10.0 * noise();
+    p[1] = 10.0 * noise();
+    p[2] = -1.7;
+}
+
+static void place_corridor(double p[3]) {
+    double which = noise();
+    p[0] = 15.0 * noise();
+    p[1] = fabs(which) < 0.5 ? 2.0 * noise() : which < 0.0 ? -2.0 : 2.0;
+    p[2] = fabs(which) < 0.5 ? 0.0 : 1.5 + 1.5 * noise();
+}
+
+static void place_sphere(double p[3]) {
+    double length = 0.0;
+    while (!(length > 0.1 && length < 1.0)) {
+        for (int k = 0; k < 3; k++) {
+            p[k] = noise();
+        }
+        length = sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]);
+    }
+    for (int k = 0; k < 3; k++) {
+        p[k] *= 5.0 / length;
+    }
+}
+
+/* Points of a scene with some noise, seen from a frame that T maps into the scene's (NULL: the scene's own). */
+static pcgpu_cloud make(pcgpu_context *context, place_fn *place, int64_t rows, uint64_t seed, double jitter,
+                        const double *T) {
+    pcgpu_cloud cloud;
+    assert_int_equal(pcgpu_cloud_create(context, rows, 4, &cloud), PCGPU_OK);
+    state = seed;
+    for (int64_t i = 0; i < rows; i++) {
+        double p[3];
+        place(p);
+        for (int k = 0; k < 3; k++) {
+            p[k] += jitter * noise() - (T ? T[4 * k + 3] : 0.0);
+        }
+        for (int k = 0; k < 3; k++) {
+            cloud.data[4 * i + k] = (float)(T ? T[k] * p[0] + T[4 + k] * p[1] + T[8 + k] * p[2] : p[k]);
+        }
+        cloud.data[4 * i + 3] = 0.0f;
+    }
+    return cloud;
+}
+
+/* About z by 3 degrees, and half a metre. */
+static const double moved[16] = {0.99862953475457,
+                                 -0.05233595624294,
+                                 0,
+                                 0.4,
+                                 0.05233595624294,
+                                 0.99862953475457,
+                                 0,
+                                 -0.3,
+                                 0,
+                                 0,
+                                 1,
+                                 0.05,
+                                 0,
+                                 0,
+                                 0,
+                                 1};
+
+static pcgpu_context *open_context(int threads) {
+    pcgpu_settings settings;
+    pcgpu_context *context;
+    pcgpu_settings_init(&settings);
+    settings.device = PCGPU_DEVICE_CPU;
+    settings.threads = threads;
+    assert_int_equal(pcgpu_open(&settings, &context), PCGPU_OK);
+    return context;
+}
+
+static double largest_difference(const double *a, const double *b) {
+    double most = 0.0;
+    for (int i = 0; i < 16; i++) {
+        most = fmax(most, fabs(a[i] - b[i]));
+    }
+    return most;
+}
+
+static pcgpu_registration run(pcgpu_context *context, const pcgpu_cloud *source, const pcgpu_cloud *target,
+                              pcgpu_register_method method) {
+    pcgpu_register_params params;
+    pcgpu_registration result;
+    pcgpu_register_params_init(&params);
+    params.method = method;
+    assert_int_equal(pcgpu_register(context, source, target, &params, &result), PCGPU_OK);
+    return result;
+}
+
+static void test_known_motion(void **unused) {
+    (void)unused;
+    pcgpu_context *context = open_context(2);
+    pcgpu_cloud target = make(context, place_corner, 40000, 1, 0.02, NULL);
+    pcgpu_cloud source = make(context, place_corner, 40000, 2, 0.02, moved);
+    pcgpu_registration plane = run(context, &source, &target, PCGPU_REGISTER_PLANE);
+    assert_true(plane.converged);
+    assert_false(plane.degenerate);
+    assert_true(largest_difference(plane.T_target_source, moved) < 2e-3);
+    assert_true(plane.fitness > 0.9 && plane.plane_rmse < 0.05 && plane.inlier_rmse < 0.3);
+    assert_int_equal(plane.run.points_in, 80000);
+    assert_string_equal(plane.run.backend, "cpu");
+    pcgpu_registration point = run(context, &source, &target, PCGPU_REGISTER_POINT);
+    assert_true(point.converged);
+    assert_true(largest_difference(point.T_target_source, moved) < 2e-2);
+    pcgpu_cloud_free(&source);
+    pcgpu_cloud_free(&target);
+    pcgpu_close(context);
+}
+
+static void test_threads_do_not_matter(void **unused) {
+    (void)unused;
+    pcgpu_registration first = {0};
+    for (int threads = 1; threads <= 16; threads *= 4) {
+        pcgpu_context *context = open_context(threads);
+        pcgpu_cloud target = make(context, place_corner, 20000, 3, 0.02, NULL);
+        pcgpu_cloud source = make(context, place_corner, 20000, 4, 0.02, moved);
+        pcgpu_registration result = run(context, &source, &target, PCGPU_REGISTER_PLANE);
+        if (threads == 1) {
+            first = result;
+        }
+        assert_memory_equal(first.T_target_source, result.T_target_source, sizeof first.T_target_source);
+        assert_memory_equal(first.information, result.information, sizeof first.information);
+        assert_memory_equal(&first.inlier_rmse, &result.inlier_rmse, sizeof first.inlier_rmse);
+        assert_int_equal(first.iterations, result.iterations);
+        pcgpu_cloud_free(&source);
+        pcgpu_cloud_free(&target);
+        pcgpu_close(context);
+    }
+}
+
+static void test_identical_clouds(void **unused) {
+    (void)unused;
+    pcgpu_register_params params;
+    pcgpu_register_params_init(&params);
+    pcgpu_context *context = open_context(1);
+    pcgpu_cloud cloud = make(context, place_corner, 20000, 5, 0.02, NULL);
+    pcgpu_registration result = run(context, &cloud, &cloud, PCGPU_REGISTER_PLANE);
+    assert_true(result.converged);
+    assert_memory_equal(result.T_target_source, params.init, sizeof params.init);
+    assert_true(result.fitness == 1.0 && result.inlier_rmse == 0.0);
+    pcgpu_cloud_free(&cloud);
+    pcgpu_close(context);
+}
+
+static void test_degenerate(void **unused) {
+    (void)unused;
+    static const struct {
+        place_fn *place;
+        const char *direction; /* named, at least */
+    } scenes[] = {{place_plane, "translation along x, translation along y, rotation about z"},
+                  {place_corridor, "translation along x"},
+                  {place_sphere, "rotation about x"}};
+    pcgpu_context *context = open_context(2);
+    for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) {
+        for (int method = 0; method < 2; method++) {
+            for (int noisy = 0; noisy < 2; noisy++) {
+                pcgpu_cloud target = make(context, scenes[i].place, 30000, 6, 0.02 * noisy, NULL);
+                pcgpu_cloud source = make(context, scenes[i].place, 30000, 7, 0.02 * noisy, NULL);
+                pcgpu_registration result = run(context, &source, &target, (pcgpu_register_method)method);
+                assert_true(result.degenerate);
+                assert_false(result.converged);
+                assert_non_null(strstr(result.unconstrained, scenes[i].direction));
+                assert_non_null(strstr(result.reason, scenes[i].direction));
+                pcgpu_cloud_free(&source);
+                pcgpu_cloud_free(&target);
+            }
+        }
+    }
+    pcgpu_close(context);
+}
+
+static void test_no_overlap(void **unused) {
+    (void)unused;
+    double away[16] = {1, 0, 0, 500, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
+    pcgpu_context *context = open_context(2);
+    pcgpu_cloud target = make(context, place_corner, 5000, 8, 0.02, NULL);
+    pcgpu_cloud source = make(context, place_corner, 5000, 9, 0.02, away);
+    pcgpu_registration result = run(context, &source, &target, PCGPU_REGISTER_PLANE);
+    assert_false(result.converged);
+    assert_non_null(strstr(result.reason, "no overlap"));
+    assert_int_equal(result.inliers, 0);
+    pcgpu_cloud_free(&source);
+    pcgpu_cloud_free(&target);
+    pcgpu_close(context);
+}
+
+static void test_hostile_points(void **unused) {
+    (void)unused;
+    pcgpu_context *context = open_context(2);
+    pcgpu_cloud target = make(context, place_corner, 20000, 10, 0.02, NULL);
+    pcgpu_cloud source = make(context, place_corner, 20000, 11, 0.02, moved);
+    for (int i = 0; i < 100; i++) {
+        float bad[4] = {NAN, INFINITY, -INFINITY, 0.0f};
+        memset(source.data + 4 * i, 0, 3 * sizeof(float));
+        target.data[4 * i + i % 3] = bad[i % 3];
+    }
+    pcgpu_registration result = run(context, &source, &target, PCGPU_REGISTER_PLANE);
+    assert_true(result.converged);
+    assert_true(largest_difference(result.T_target_source, moved) < 5e-3);
+    assert_int_equal(result.run.at_origin, 100);
+    assert_int_equal(result.run.non_finite, 100);
+    source.data[0] = 1e30f;
+    pcgpu_register_params params;
+    pcgpu_register_params_init(&params);
+    assert_int_equal(pcgpu_register(context, &source, &target, &params, &result), PCGPU_ERROR_ARGUMENT);
+    assert_non_null(strstr(pcgpu_last_error(context), "remove far outliers"));
+    pcgpu_cloud_free(&source);
+    pcgpu_cloud_free(&target);
+    for (int64_t rows = 0; rows < 20; rows += 4) {
+        target = make(context, place_corner, rows, 1, 0.0, NULL);
+        result = run(context, &target, &target, PCGPU_REGISTER_PLANE);
+        assert_false(result.converged);
+        assert_true(result.reason[0] != '\0');
+        pcgpu_cloud_free(&target);
+    }
+    pcgpu_close(context);
+}
+
+static void test_offsets(void **unused) {
+    (void)unused;
+    const double offset_source[3] = {4500000.0, 600000.0, 100.0}, offset_target[3] = {4500100.0, 600050.0, 90.0};
+    pcgpu_context *context = open_context(2);
+    pcgpu_cloud target = make(context, place_corner, 20000, 12, 0.02, NULL);
+    pcgpu_cloud source = make(context, place_corner, 20000, 13, 0.02, moved);
+    pcgpu_registration plain = run(context, &source, &target, PCGPU_REGISTER_PLANE);
+    memcpy(source.offset, offset_source, sizeof source.offset);
+    memcpy(target.offset, offset_target, sizeof target.offset);
+    pcgpu_register_params params;
+    pcgpu_register_params_init(&params);
+    for (int k = 0; k < 3; k++) {
+        params.init[4 * k + 3] = offset_target[k] - offset_source[k];
+    }
+    pcgpu_registration result;
+    assert_int_equal(pcgpu_register(context, &source, &target, &params, &result), PCGPU_OK);
+    assert_true(result.converged);
+    for (int k = 0; k < 3; k++) { /* where does the source's local origin go? */
+        const double *row = result.T_target_source + 4 * k;
+        double to = row[0] * offset_source[0] + row[1] * offset_source[1] + row[2] * offset_source[2] + row[3];
+        assert_true(fabs(to - offset_target[k] - plain.T_target_source[4 * k + 3]) < 1e-6);
+    }
+    pcgpu_cloud_free(&source);
+    pcgpu_cloud_free(&target);
+    pcgpu_close(context);
+}
+
+static void test_parameters(void **unused) {
+    (void)unused;
+    pcgpu_context *context = open_context(1);
+    pcgpu_cloud cloud = make(context, place_corner, 1000, 14, 0.02, NULL);
+    for (int i = 0; i < 9; i++) {
+        pcgpu_register_params p;
+        pcgpu_registration result;
+        pcgpu_register_params_init(&p);
+        p.voxel = i == 0 ? -1.0 : i == 1 ? NAN : p.voxel;
+        p.levels = i == 2 ? 0 : i == 3 ? 9 : p.levels;
+        p.max_distance = i == 4 ? 0.0 : p.max_distance;
+        p.max_iterations = i == 5 ? 0 : p.max_iterations;
+        p.init[0] = i == 6 ? 2.0 : p.init[0];
+        p.init[15] = i == 7 ? 0.0 : p.init[15];
+        p.min_fitness = i == 8 ? 1.5 : p.min_fitness;
+        assert_int_equal(pcgpu_register(context, &cloud, &cloud, &p, &result), PCGPU_ERROR_ARGUMENT);
+        assert_true(pcgpu_last_error(context)[0] != '\0');
+    }
+    pcgpu_register_params p;
+    pcgpu_registration result;
+    pcgpu_register_params_init(&p);
+    p.voxel = 0.0;
+    assert_int_equal(pcgpu_register(context, &cloud, &cloud, &p, &result), PCGPU_OK);
+    assert_int_equal(result.source_points, 1000);
+    pcgpu_cloud_free(&cloud);
+    pcgpu_close(context);
+}
+
+static void test_algebra(void **unused) {
+    (void)unused;
+    double B[36], A[36] = {0}, b[6], x[6], values[6], vectors[36];
+    state = 15;
+    for (int i = 0; i < 36; i++) {
+        B[i] = noise();
+    }
+    for (int i = 0; i < 36; i++) {
+        for (int k = 0; k < 6; k++) {
+            A[i] += B[6 * (i / 6) + k] * B[6 * (i % 6) + k];
+        }
+        b[i / 6] = 1.0 + i / 6;
+    }
+    assert_true(pc_solve6(A, b, x));
+    pc_eigen6(A, values, vectors);
+    for (int i = 0; i < 6; i++) {
+        double left = 0.0;
+        for (int k = 0; k < 6; k++) {
+            double product = 0.0; /* row i of the vectors times A */
+            left += A[6 * i + k] * x[k];
+            for (int j = 0; j < 6; j++) {
+                product += A[6 * k + j] * vectors[6 * i + j];
+            }
+            assert_true(fabs(product - values[i] * vectors[6 * i + k]) < 1e-12);
+        }
+        assert_true(fabs(left - b[i]) < 1e-9);
+        assert_true(i == 0 || values[i - 1] <= values[i]);
+    }
+    A[0] = -1.0;
+    assert_false(pc_solve6(A, b, x));
+    for (int i = 0; i < 50; i++) { /* quaternion -> matrix -> the same quaternion or its negative, half turns too */
+        double q[4] = {i % 5 ? noise() : 0.0, noise(), noise(), noise()}, R[9], r[4];
+        double length = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]), dot = 0.0;
+        for (int k = 0; k < 4; k++) {
+            q[k] /= length;
+        }
+        pc_quaternion_matrix(q, R);
+        pc_matrix_quaternion(R, r);
+        for (int k = 0; k < 4; k++) {
+            dot += q[k] * r[k];
+        }
+        assert_true(fabs(fabs(dot) - 1.0) < 1e-12);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_known_motion),     cmocka_unit_test(test_threads_do_not_matter),
+        cmocka_unit_test(test_identical_clouds), cmocka_unit_test(test_degenerate),
+        cmocka_unit_test(test_no_overlap),       cmocka_unit_test(test_hostile_points),
+        cmocka_unit_test(test_offsets),          cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_algebra),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
