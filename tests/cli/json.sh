@@ -77,12 +77,8 @@ ask j 0 'get("in_range") == get("kept") + get("over_points") + get("over_voxels"
 ask j 0 'get("voxels_found") > 10 and get("max_points") == 3 and get("features") == "mean"'
 ask j 0 'get("in_range") + get("out_of_range") == 300 and get("largest") >= 3'
 
-<<<<<<< HEAD
 DATA=$PCGPU_SOURCE/testdata
 expect 0 pcgpu register "$DATA/street_moved.bin" "$DATA/street.bin" -f --transform T --json j
-=======
-expect 0 pcgpu register --method point a.bin a.bin -f --transform T --json j --max-distance 1 --voxel 0.1
->>>>>>> main
 ask j 0 'get("converged") is True and get("iterations") >= 1 and 0 < get("fitness") <= 1'
 ask j 0 'get("inliers") > 0 and get("inlier_rmse") is not None and get("degenerate") in (True, False)'
 ask j 0 'len(sum(get("T_target_source"), []) if type(get("T_target_source")[0]) is list else get("T_target_source")) == 16'
