@@ -10,6 +10,8 @@
 #include "backend.h"
 #include "cpu.h"
 
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +23,8 @@ enum {
     CHUNK = 1024, /* points between two looks at the best value; its three coordinates and distances stay in L1 */
     PICKED = -1,
     INFINITE = 0x7f800000, /* the bits of +inf */
-    /* A round with a barrier costs about as much as this many points do on one thread: 2 us against 0.25 ns a point. */
+    SPINS = 2000,          /* a few microseconds */
+    /* Waiting for each other costs the threads about as much as this many points: 2 us against 0.4 ns a point. */
     POINTS_A_THREAD = 8192
 };
 
@@ -66,8 +69,8 @@ __attribute__((target("avx2"))) static int32_t update_avx2(const float *x, const
     return update(x, y, z, nearest, n, pick);
 }
 
-__attribute__((target("avx512f,prefer-vector-width=512"))) static int32_t
-update_avx512(const float *x, const float *y, const float *z, int32_t *nearest, int64_t n, const float *pick) {
+__attribute__((target("avx512f"))) static int32_t update_avx512(const float *x, const float *y, const float *z,
+                                                                int32_t *nearest, int64_t n, const float *pick) {
     return update(x, y, z, nearest, n, pick);
 }
 
@@ -91,24 +94,30 @@ static update_fn *update_for(pc_simd simd) {
 }
 #endif
 
-/* What a thread found in its range in a round; two a thread, used in turn, each on a cache line of its own. */
+/* What a thread found in its range; two a thread, used in turn, each on a cache line of its own. `round` is stored last
+ * and tells the others that the rest is there. */
 typedef struct candidate {
     int32_t bits;
     int32_t index;
-    char padding[56];
+    _Atomic int64_t round;
+    char padding[48];
 } candidate;
+
+typedef struct found_point {
+    int32_t bits, index;
+} found_point;
 
 typedef struct sampler {
     pc_sample_job *job;
     update_fn *update;
     int32_t *nearest;      /* n */
-    candidate *candidates; /* 2 x team */
+    candidate *candidates; /* 2 x team, zero at the start */
 } sampler;
 
 /* The farthest point of [begin, end) after `pick`, the lowest index on ties; index -1 when all have been picked. */
-static candidate search_range(const sampler *s, int64_t begin, int64_t end, const float *pick) {
+static found_point search_range(const sampler *s, int64_t begin, int64_t end, const float *pick) {
     const pc_sample_job *job = s->job;
-    candidate best = {.bits = PICKED, .index = -1};
+    found_point best = {.bits = PICKED, .index = -1};
     int64_t where = begin;
     for (int64_t i = begin; i < end; i += CHUNK) {
         int64_t n = end - i < CHUNK ? end - i : CHUNK;
@@ -127,17 +136,29 @@ static candidate search_range(const sampler *s, int64_t begin, int64_t end, cons
     return best;
 }
 
+/* Waits until *round is `wanted`: briefly in a loop, since a round lasts microseconds, then leaving the core to others,
+ * since on a busy machine the thread waited for may not be running. */
+static void wait_for(_Atomic int64_t *round, int64_t wanted) {
+    for (int tries = 0; atomic_load_explicit(round, memory_order_acquire) != wanted; tries++) {
+        if (tries >= SPINS) {
+            sched_yield();
+        }
+    }
+}
+
 /* Shares what the threads found in this round. Ranges ascend with the thread, so a strict comparison keeps the lowest
- * index. A candidate is overwritten two rounds later, when all have passed the barrier between. */
-static candidate agree(const sampler *s, candidate mine, int64_t round, int thread, int team) {
+ * index. A candidate is overwritten two rounds later: its owner has by then seen everyone's next one, which they stored
+ * after they had read this one. */
+static found_point agree(const sampler *s, found_point mine, int64_t round, int thread, int team) {
     candidate *all = s->candidates + (round & 1) * team;
     all[thread].bits = mine.bits;
     all[thread].index = mine.index;
-#pragma omp barrier
-    candidate best = all[0];
-    for (int t = 1; t < team; t++) {
+    atomic_store_explicit(&all[thread].round, round, memory_order_release);
+    found_point best = {.bits = PICKED, .index = -1};
+    for (int t = 0; t < team; t++) {
+        wait_for(&all[t].round, round);
         if (all[t].bits > best.bits) {
-            best = all[t];
+            best = (found_point){.bits = all[t].bits, .index = all[t].index};
         }
     }
     return best;
@@ -153,7 +174,7 @@ static void sample_part(const sampler *s, int thread, int team) {
     for (int64_t i = begin; i < end; i++) {
         s->nearest[i] = INFINITE;
     }
-    candidate pick = {.bits = INFINITE, .index = (int32_t)job->start};
+    found_point pick = {.bits = INFINITE, .index = (int32_t)job->start};
     int64_t round = 0;
     while (true) {
         if (thread == 0) {
@@ -184,7 +205,7 @@ static void sample_part(const sampler *s, int thread, int team) {
 static bool sample_cloud(pc_sample_job *job, update_fn *form, int team) {
     sampler s = {.job = job, .update = form};
     s.nearest = malloc((size_t)job->n * sizeof *s.nearest);
-    s.candidates = malloc(2 * (size_t)team * sizeof *s.candidates);
+    s.candidates = calloc(2 * (size_t)team, sizeof *s.candidates);
     bool ok = s.nearest && s.candidates;
     if (ok && team == 1) {
         sample_part(&s, 0, 1);

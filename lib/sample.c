@@ -252,15 +252,16 @@ static void finish(const pc_points *points, const pc_sample_job *job, pcgpu_samp
     }
 }
 
-/* Seconds on one CPU thread and on a started device, for AUTO: 0.3 ns a point and pick with AVX2 (tests/kernels
- * --bench, 2.5 GHz Xeon); on the device a round of about 2 us until it has more points than an H200 updates meanwhile.
- */
+/* Seconds on one CPU thread and on a started device, for AUTO. 0.5 ns a point and pick: between the 0.4 of 16,384
+ * points and the 0.8 of 120,000, measured by tests/kernels --bench with AVX2 and AVX-512 on a 2.5 GHz Xeon. On the
+ * device a round takes about 2 us, the time of a message between multiprocessors, until a cloud no longer fits the
+ * registers. */
 static void estimate(const pc_sample_job *jobs, int count, double *cpu, double *cuda) {
     *cpu = 0.0;
     *cuda = 1e-3;
     for (int i = 0; i < count; i++) {
         double n = (double)jobs[i].n, picks = (double)jobs[i].count;
-        *cpu += 0.3e-9 * n * picks;
+        *cpu += 0.5e-9 * n * picks;
         *cuda += 2e-9 * n + picks * (2e-6 + 2e-12 * n);
     }
 }

@@ -221,11 +221,12 @@ pcgpu_status pc_voxels_allocate(pcgpu_context *context, const pc_voxelize_job *j
     return PCGPU_OK;
 }
 
-/* Seconds on one CPU thread and on a started device, for AUTO: 120 ns a record on a 2.5 GHz Xeon (tests/kernels
- * --bench); on the device the transfers of the records over PCIe at 10 GB/s and launches of 1 ms outweigh the kernels.
- */
-static void estimate(const pc_voxelize_job *job, double *cpu, double *cuda) {
-    *cpu = 120e-9 * (double)job->rows;
+/* Seconds on one CPU thread and on a started device, for AUTO. 60 ns a record on one thread of a 2.5 GHz Xeon
+ * (tests/kernels --bench), two thirds of them in the hash table and the counting sort, which use one thread: that share
+ * is multiplied by the threads that the caller divides by. On the device the transfers over PCIe, at 10 GB/s, and 1 ms
+ * of launches outweigh the kernels. */
+static void estimate(const pc_voxelize_job *job, int threads, double *cpu, double *cuda) {
+    *cpu = (double)job->rows * (20e-9 + 40e-9 * threads);
     *cuda = 1e-3 + (double)job->rows * (double)(job->columns + 2) * 4e-10;
 }
 
@@ -253,7 +254,7 @@ pcgpu_status pcgpu_voxelize(pcgpu_context *context, const pcgpu_cloud *cloud, co
     pc_stage(&result->run, "select", begin);
     double cpu, cuda;
     const pc_backend *backend;
-    estimate(&job, &cpu, &cuda);
+    estimate(&job, context->threads, &cpu, &cuda);
     status = pc_choose_backend(context, cpu, cuda, &result->run, &backend);
     begin = pc_now(); /* starting a device is not voxelizing */
     if (status == PCGPU_OK) {

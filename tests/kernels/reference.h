@@ -1,0 +1,25 @@
+/* The references: each operation as the shortest plain program, sharing no code with the library. */
+#ifndef REFERENCE_H
+#define REFERENCE_H
+
+#include "kernels.h"
+
+typedef struct picks {
+    int64_t count;
+    int32_t *indices;
+    float *distances;
+} picks;
+
+/* Finite, and not at the origin when that is to be dropped. */
+bool is_usable(const pcgpu_cloud *cloud, int64_t record, bool drop_origin);
+/* The number of usable records and the first of them, -1 without one. */
+int64_t count_usable(const pcgpu_cloud *cloud, bool drop_origin, int64_t *first);
+float plain_squared(const float *a, const float *b);
+/* count: 1 to the usable records; start: a usable record. */
+picks plain_sample(const pcgpu_cloud *cloud, int64_t start, int64_t count, float min_distance, bool drop_origin);
+void free_picks(picks *p);
+
+/* A cloud without an offset; `range` instead of the one of the parameters. Free with pcgpu_voxels_free. */
+pcgpu_voxels plain_voxelize(const pcgpu_cloud *cloud, const double range[6], const pcgpu_voxelize_params *p);
+
+#endif
