@@ -296,7 +296,8 @@ typedef struct pcgpu_register_params {
     int max_iterations;          /* a level */
     double translation_epsilon;  /* metres: a level ends when an update is smaller in both */
     double rotation_epsilon;     /* radians */
-    double min_fitness;          /* a smaller share of matched source points is not a success */
+    double min_fitness;          /* a smaller share of matched source points, each counted by how close it lies to the
+                                    target's surface, is not a success */
     bool drop_origin;            /* default true */
 } pcgpu_register_params;
 

@@ -17,7 +17,7 @@ void pcgpu_register_params_init(pcgpu_register_params *params) {
         .max_iterations = 50,
         .translation_epsilon = 1e-4,
         .rotation_epsilon = 1e-5,
-        .min_fitness = 0.3,
+        .min_fitness = 0.35,
         .drop_origin = true,
     };
 }
@@ -188,6 +188,19 @@ static pcgpu_status condition(pc_register_work *w, double *sums) {
     return PCGPU_OK;
 }
 
+/* The mean robust weight of the matches, 0 to 1: how well the surfaces lie on each other, whatever the gate. Grounds
+ * match anywhere, so that fitness alone would accept two places of one city. */
+static pcgpu_status measure_agreement(pc_register_work *w, double *agreement) {
+    double sums[PC_ICP_SUMS], information[36];
+    pcgpu_status status = pc_register_step(w, PC_ICP_ROWS_PLANE, true, sums);
+    if (status == PCGPU_OK && sums[PC_ICP_EQUATIONS] > 0.0) {
+        pc_information(sums, information);
+        /* normals have length 1: the trace of the translation's block is the sum of the weights */
+        *agreement = (information[21] + information[28] + information[35]) / sums[PC_ICP_EQUATIONS];
+    }
+    return status;
+}
+
 /* Fills what the last pose is worth, measured once more at that pose with all weights 1. */
 static pcgpu_status evaluate(pc_register_work *w) {
     pcgpu_registration *r = w->result;
@@ -204,7 +217,8 @@ static pcgpu_status evaluate(pc_register_work *w) {
     if (w->params->method == PCGPU_REGISTER_PLANE && sums[PC_ICP_EQUATIONS] > 0.0) {
         r->plane_rmse = sqrt(sums[PC_ICP_R2] / sums[PC_ICP_EQUATIONS]);
     }
-    return condition(w, sums);
+    status = condition(w, sums);
+    return status == PCGPU_OK && w->normals ? measure_agreement(w, &w->agreement) : status;
 }
 
 static void judge(pc_register_work *w) {
@@ -219,6 +233,11 @@ static void judge(pc_register_work *w) {
         snprintf(why, size, "%s: %.1f %% of the source points have a target point within %g m; %.1f %% are wanted",
                  r->fitness < 0.1 ? "no overlap" : "too little overlap", 100.0 * r->fitness, w->gate,
                  100.0 * p->min_fitness);
+    } else if (r->fitness * w->agreement < p->min_fitness) {
+        snprintf(why, size,
+                 "the surfaces do not agree: %.1f %% of the source points match, but weighted by their distances only "
+                 "%.1f %%; %.1f %% are wanted",
+                 100.0 * r->fitness, 100.0 * r->fitness * w->agreement, 100.0 * p->min_fitness);
     } else if (r->degenerate) {
         snprintf(why, size, "the scene leaves a direction open: %s", r->unconstrained);
     } else if (!w->converged) {
@@ -291,7 +310,7 @@ pcgpu_status pcgpu_register(pcgpu_context *context, const pcgpu_cloud *source, c
     if (status != PCGPU_OK) {
         return status;
     }
-    pc_register_work w = {.context = context, .params = params, .result = result};
+    pc_register_work w = {.context = context, .params = params, .result = result, .agreement = 1.0};
     memcpy(w.offset_source, source->offset, sizeof w.offset_source);
     memcpy(w.offset_target, target->offset, sizeof w.offset_target);
     status = run(&w, source, target);

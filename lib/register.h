@@ -45,6 +45,7 @@ typedef struct pc_register_work {
     double spacing, gate; /* of the level, metres */
     pc_pose pose;         /* the estimate, offsets not counted */
     bool normals;         /* the level's target has normals */
+    double agreement;     /* mean robust weight of the matches at the last pose */
     bool converged;       /* the level's iterations */
     bool stopped;         /* result->reason says why; no further level can help */
     double seconds[PC_REGISTER_STAGES];
@@ -63,8 +64,8 @@ pcgpu_status pc_register_step(pc_register_work *w, pc_icp_rows kind, bool robust
 
 /* Directions with a smaller eigenvalue are not constrained by the scene. The eigenvalues are of the information divided
  * by the number of equations, with a rotation about an axis in metres at the rms distance of the points from it: 1
- * would be every normal along that direction. Planes, corridors and spheres with 2 cm of noise stay below 0.0002,
- * streets and the KITTI scans are above 0.04. Scenes with few planes are judged with the points that have no normal
+ * would be every normal along that direction. Planes, corridors and spheres with 2 cm of noise stay below 0.0003,
+ * streets and the KITTI scans are above 0.1. Scenes with few planes are judged with the points that have no normal
  * counting in all directions (PC_ICP_ROWS_MIXED), which is more lenient. */
 #define PC_DEGENERATE_PLANE 1e-2
 #define PC_DEGENERATE_MIXED 3e-2

@@ -230,6 +230,21 @@ static void test_no_overlap(void **unused) {
     pcgpu_close(context);
 }
 
+/* Nearly every point has a neighbour, but the source's surfaces are a metre thick. */
+static void test_surfaces_disagree(void **unused) {
+    (void)unused;
+    pcgpu_context *context = open_context(2);
+    pcgpu_cloud target = make(context, place_corner, 20000, 16, 0.02, NULL);
+    pcgpu_cloud source = make(context, place_corner, 20000, 17, 0.5, NULL);
+    pcgpu_registration result = run(context, &source, &target, PCGPU_REGISTER_PLANE);
+    assert_true(result.fitness > 0.5);
+    assert_false(result.converged);
+    assert_non_null(strstr(result.reason, "do not agree"));
+    pcgpu_cloud_free(&source);
+    pcgpu_cloud_free(&target);
+    pcgpu_close(context);
+}
+
 static void test_hostile_points(void **unused) {
     (void)unused;
     pcgpu_context *context = open_context(2);
@@ -364,11 +379,11 @@ static void test_algebra(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_motion),     cmocka_unit_test(test_threads_do_not_matter),
-        cmocka_unit_test(test_identical_clouds), cmocka_unit_test(test_degenerate),
-        cmocka_unit_test(test_no_overlap),       cmocka_unit_test(test_hostile_points),
-        cmocka_unit_test(test_offsets),          cmocka_unit_test(test_parameters),
-        cmocka_unit_test(test_algebra),
+        cmocka_unit_test(test_known_motion),      cmocka_unit_test(test_threads_do_not_matter),
+        cmocka_unit_test(test_identical_clouds),  cmocka_unit_test(test_degenerate),
+        cmocka_unit_test(test_no_overlap),        cmocka_unit_test(test_hostile_points),
+        cmocka_unit_test(test_surfaces_disagree), cmocka_unit_test(test_offsets),
+        cmocka_unit_test(test_parameters),        cmocka_unit_test(test_algebra),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
