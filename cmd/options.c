@@ -106,8 +106,10 @@ static const option_row table[] = {
      "A level has converged when an update moves less than T metres and turns less than the other epsilon."},
     {"rotation-epsilon", 0, FOR_REGISTER, OPTION_ABOVE_MIN, &type_real, "A", AT(registration.rotation_epsilon), 0, 3.2,
      NULL, "The same for the rotation, in radians."},
-    {"min-fitness", 0, FOR_REGISTER, 0, &type_real, "F", AT(registration.min_fitness), 0, 1, NULL,
-     "A smaller share of matched source points is not a success."},
+    {"min-score", 0, FOR_REGISTER, 0, &type_real, "S", AT(registration.min_score), 0, 1, NULL,
+     "A result with a lower score is not a success. The score is the share of matched source points, each counting "
+     "less "
+     "the farther it lies from the target's surface."},
     {"transform", 0, FOR_REGISTER, OPTION_OUTPUT | OPTION_TEXT, &type_path, "FILE", AT(transform), 0, 0, NULL,
      "Write T_target_source, which maps source coordinates into the target's frame."},
     {"transform-format", 0, FOR_REGISTER, 0, &type_choice, "NAME", AT(transform_format), 0, 0, transform_formats,

@@ -28,6 +28,7 @@ static void add_result(json *out, const pcgpu_registration *r) {
     json_integer(out, "target_points", r->target_points);
     json_integer(out, "inliers", r->inliers);
     json_number(out, "fitness", r->fitness);
+    json_number(out, "score", r->score);
     json_number(out, "inlier_rmse", r->inlier_rmse);
     json_number(out, "plane_rmse", r->plane_rmse);
     json_boolean(out, "degenerate", r->degenerate);
@@ -42,10 +43,10 @@ static void summarize(const job *j, const pcgpu_registration *r) {
     }
     report_summary(
         j->names[0],
-        "%s after %d iterations: %lld of %lld points matched (fitness %.3f), inlier RMSE %.4f m; %lld records "
+        "%s after %d iterations: %lld of %lld points matched (fitness %.3f, score %.3f), inlier RMSE %.4f m; %lld records "
         "at the origin dropped; %s",
         r->converged ? "converged" : "stopped", r->iterations, (long long)r->inliers, (long long)r->source_points,
-        r->fitness, r->inlier_rmse, (long long)r->run.at_origin, r->run.backend);
+        r->fitness, r->score, r->inlier_rmse, (long long)r->run.at_origin, r->run.backend);
     if (r->degenerate) {
         report_warning(j->names[0], "a direction is unconstrained: %s", r->unconstrained);
     }

@@ -296,8 +296,7 @@ typedef struct pcgpu_register_params {
     int max_iterations;          /* a level */
     double translation_epsilon;  /* metres: a level ends when an update is smaller in both */
     double rotation_epsilon;     /* radians */
-    double min_fitness;          /* a smaller share of matched source points, each counted by how close it lies to the
-                                    target's surface, is not a success */
+    double min_score;            /* 0 to 1: a result with a lower score is not a success */
     bool drop_origin;            /* default true */
 } pcgpu_register_params;
 
@@ -310,6 +309,8 @@ typedef struct pcgpu_registration {
     int64_t target_points;
     int64_t inliers;        /* source points with a correspondence at the last iteration */
     double fitness;         /* inliers / source_points */
+    double score;           /* fitness x mean weight of the matches, a weight falling from 1 to 1/4 at 0.4 voxel from the
+                               target's surface: grounds match anywhere, whole scenes do not. Without normals: fitness */
     double inlier_rmse;     /* metres, distances of corresponding points */
     double plane_rmse;      /* metres, distances along the normals; plane only, else 0 */
     double information[36]; /* 6x6 sum of J^T J at the result (rotation, translation), about the target's centroid */

@@ -17,7 +17,7 @@ void pcgpu_register_params_init(pcgpu_register_params *params) {
         .max_iterations = 50,
         .translation_epsilon = 1e-4,
         .rotation_epsilon = 1e-5,
-        .min_fitness = 0.35,
+        .min_score = 0.35,
         .drop_origin = true,
     };
 }
@@ -65,8 +65,8 @@ static pcgpu_status check(pcgpu_context *context, const pcgpu_register_params *p
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "steps of %g m and %g rad to stop at; give numbers from 0 up",
                        p->translation_epsilon, p->rotation_epsilon);
     }
-    if (!in_range(p->min_fitness, 0.0, 1.0)) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a least fitness of %g; give 0 to 1", p->min_fitness);
+    if (!in_range(p->min_score, 0.0, 1.0)) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a least score of %g; give 0 to 1", p->min_score);
     }
     if (!is_rigid(p->init)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
@@ -188,15 +188,20 @@ static pcgpu_status condition(pc_register_work *w, double *sums) {
     return PCGPU_OK;
 }
 
-/* The mean robust weight of the matches, 0 to 1: how well the surfaces lie on each other, whatever the gate. Grounds
- * match anywhere, so that fitness alone would accept two places of one city. */
-static pcgpu_status measure_agreement(pc_register_work *w, double *agreement) {
+/* The score: fitness times the mean robust weight of the matches, which tells how well the surfaces lie on each other,
+ * whatever the gate. Grounds match anywhere, so that fitness alone would accept two places of one city. */
+static pcgpu_status measure_score(pc_register_work *w) {
+    pcgpu_registration *r = w->result;
     double sums[PC_ICP_SUMS], information[36];
+    r->score = r->fitness;
+    if (!w->normals) {
+        return PCGPU_OK;
+    }
     pcgpu_status status = pc_register_step(w, PC_ICP_ROWS_PLANE, true, sums);
     if (status == PCGPU_OK && sums[PC_ICP_EQUATIONS] > 0.0) {
         pc_information(sums, information);
         /* normals have length 1: the trace of the translation's block is the sum of the weights */
-        *agreement = (information[21] + information[28] + information[35]) / sums[PC_ICP_EQUATIONS];
+        r->score *= (information[21] + information[28] + information[35]) / sums[PC_ICP_EQUATIONS];
     }
     return status;
 }
@@ -218,7 +223,7 @@ static pcgpu_status evaluate(pc_register_work *w) {
         r->plane_rmse = sqrt(sums[PC_ICP_R2] / sums[PC_ICP_EQUATIONS]);
     }
     status = condition(w, sums);
-    return status == PCGPU_OK && w->normals ? measure_agreement(w, &w->agreement) : status;
+    return status == PCGPU_OK ? measure_score(w) : status;
 }
 
 static void judge(pc_register_work *w) {
@@ -229,15 +234,15 @@ static void judge(pc_register_work *w) {
     if (w->stopped) {
         return;
     }
-    if (r->fitness < p->min_fitness) {
+    if (r->fitness < p->min_score) {
         snprintf(why, size, "%s: %.1f %% of the source points have a target point within %g m; %.1f %% are wanted",
                  r->fitness < 0.1 ? "no overlap" : "too little overlap", 100.0 * r->fitness, w->gate,
-                 100.0 * p->min_fitness);
-    } else if (r->fitness * w->agreement < p->min_fitness) {
+                 100.0 * p->min_score);
+    } else if (r->score < p->min_score) {
         snprintf(why, size,
                  "the surfaces do not agree: %.1f %% of the source points match, but weighted by their distances only "
                  "%.1f %%; %.1f %% are wanted",
-                 100.0 * r->fitness, 100.0 * r->fitness * w->agreement, 100.0 * p->min_fitness);
+                 100.0 * r->fitness, 100.0 * r->score, 100.0 * p->min_score);
     } else if (r->degenerate) {
         snprintf(why, size, "the scene leaves a direction open: %s", r->unconstrained);
     } else if (!w->converged) {
@@ -310,7 +315,7 @@ pcgpu_status pcgpu_register(pcgpu_context *context, const pcgpu_cloud *source, c
     if (status != PCGPU_OK) {
         return status;
     }
-    pc_register_work w = {.context = context, .params = params, .result = result, .agreement = 1.0};
+    pc_register_work w = {.context = context, .params = params, .result = result};
     memcpy(w.offset_source, source->offset, sizeof w.offset_source);
     memcpy(w.offset_target, target->offset, sizeof w.offset_target);
     status = run(&w, source, target);

@@ -45,7 +45,6 @@ typedef struct pc_register_work {
     double spacing, gate; /* of the level, metres */
     pc_pose pose;         /* the estimate, offsets not counted */
     bool normals;         /* the level's target has normals */
-    double agreement;     /* mean robust weight of the matches at the last pose */
     bool converged;       /* the level's iterations */
     bool stopped;         /* result->reason says why; no further level can help */
     double seconds[PC_REGISTER_STAGES];

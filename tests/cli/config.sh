@@ -93,6 +93,12 @@ expect 1 pcgpu sample --dry-run -m 10 a.bin -o ten.bin
 stderr_has '^pcgpu: ten\.bin: '
 expect 2 pcgpu sample --dry-run -m ten a.bin
 
+# register.yaml names every key with its default: it changes nothing.
+expect 0 pcgpu register --dry-run a.bin a.bin
+cp "$OUT" defaults.yaml
+expect 0 pcgpu register --config "$PCGPU_SOURCE/configs/register.yaml" --dry-run a.bin a.bin
+cmp -s defaults.yaml "$OUT" || die "configs/register.yaml differs from the defaults: $(diff defaults.yaml "$OUT")"
+
 # Every configuration of the project.
 for CONFIG in "$PCGPU_SOURCE"/configs/*.yaml; do
     [ -e "$CONFIG" ] || die 'configs/ is empty'

@@ -318,7 +318,7 @@ static void test_parameters(void **unused) {
         p.max_iterations = i == 5 ? 0 : p.max_iterations;
         p.init[0] = i == 6 ? 2.0 : p.init[0];
         p.init[15] = i == 7 ? 0.0 : p.init[15];
-        p.min_fitness = i == 8 ? 1.5 : p.min_fitness;
+        p.min_score = i == 8 ? 1.5 : p.min_score;
         assert_int_equal(pcgpu_register(context, &cloud, &cloud, &p, &result), PCGPU_ERROR_ARGUMENT);
         assert_true(pcgpu_last_error(context)[0] != '\0');
     }
