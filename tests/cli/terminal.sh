@@ -38,20 +38,26 @@ absent x.bin
 expect 0 on 2 "$PCGPU" sample -m 10 a.bin -o b.bin
 size_is b.bin 160
 ESCAPE=$(printf '\033')
-for i in 1 2 3 4 5 6 7 8 9 10; do cat a.bin; done > big.bin
-for i in 1 2 3 4 5 6; do cat big.bin big.bin > twice.bin && mv twice.bin big.bin; done # 192,000 points
-expect 0 on 2 "$PCGPU" sample --cpu --threads 1 -m 20000 big.bin -o x.bin
+mkfifo slow.bin
+# An input that takes over a second to arrive, whatever the machine's speed.
+late() { (sleep 1.2 && cat a.bin) > slow.bin & }
+late
+expect 0 on 2 "$PCGPU" sample --cpu -m 10 slow.bin -o x.bin
 stderr_has "$ESCAPE" # over half a second: a progress line was drawn and erased
-expect 0 on 2 "$PCGPU" sample --cpu --threads 1 -q -m 20000 big.bin -f -o x.bin
+late
+expect 0 on 2 "$PCGPU" sample --cpu -q -m 10 slow.bin -f -o x.bin
 stderr_is ''
 export NO_COLOR=1
-expect 0 on 2 "$PCGPU" sample --cpu --threads 1 -m 20000 big.bin -f -o x.bin
+late
+expect 0 on 2 "$PCGPU" sample --cpu -m 10 slow.bin -f -o x.bin
 stderr_lacks "$ESCAPE"
 unset NO_COLOR
 export TERM=dumb
-expect 0 on 2 "$PCGPU" sample --cpu --threads 1 -m 20000 big.bin -f -o x.bin
+late
+expect 0 on 2 "$PCGPU" sample --cpu -m 10 slow.bin -f -o x.bin
 stderr_lacks "$ESCAPE"
 # Not a terminal: no progress.
-expect 0 "$PCGPU" sample --cpu --threads 1 -m 20000 big.bin -f -o x.bin
+late
+expect 0 "$PCGPU" sample --cpu -m 10 slow.bin -f -o x.bin
 stderr_is ''
 finish
