@@ -68,6 +68,25 @@ LAST='sample with stdout closed'
 pcgpu sample -m 50 a.bin 2> "$ERR" < /dev/null >&-
 expected 1 $?
 
+# A closed stream: what belongs there must not end up in a file that takes over its number.
+{ cloud 50; echo 'nan 0 0 1' | floats; } > holes.bin
+LAST='sample with stderr closed'
+pcgpu sample -m 5 holes.bin -o five.bin --json j < /dev/null 2>&- > "$OUT"
+expected 0 $?
+size_is five.bin 80
+case $(cat j) in '{"command"'*) checked ;; *) die "j holds: $(cat j)" ;; esac
+LAST='sample of 1000 points with stdout closed'
+pcgpu sample --method random --ratio 1 a.bin --json j -f < /dev/null 2> "$ERR" >&-
+expected 1 $?
+size_is a.bin 16000
+case $(cat j) in '{"command"'*'"failed": true}') checked ;; *) die "j holds: $(cat j)" ;; esac
+LAST='sample with stdin closed'
+pcgpu sample -m 1 - -o one.bin --json j -f <&- 2> "$ERR" > "$OUT"
+expected 1 $?
+stderr_has '^pcgpu: standard input: '
+absent one.bin
+rm holes.bin five.bin j
+
 # A reader that stops early is not an error worth a message.
 for i in 1 2 3 4 5 6 7 8 9 10; do cat a.bin a.bin a.bin a.bin a.bin a.bin a.bin a.bin a.bin a.bin; done > big.bin
 pcgpu sample --method random --ratio 1 big.bin 2> "$ERR" < /dev/null | head -c 100 > head.bin
