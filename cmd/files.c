@@ -290,6 +290,31 @@ static bool is_pending(const char *final) {
     return false;
 }
 
+/* The file that a path means: links followed, and for a new file its folder's own name, so that x and ./x are one.
+ * malloc'd; NULL when memory is exhausted. */
+static char *resolved(const char *path, bool exists) {
+    char *whole = exists ? realpath(path, NULL) : NULL, *folder = NULL;
+    const char *slash = strrchr(path, '/');
+    const char *base = slash ? slash + 1 : path;
+    if (whole) {
+        return whole;
+    }
+    char *head = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    folder = head ? realpath(head, NULL) : NULL;
+    if (!folder) {
+        free(head);
+        return strdup(path); /* to be refused when it is opened */
+    }
+    size_t size = strlen(folder) + strlen(base) + 2;
+    whole = malloc(size);
+    if (whole) {
+        snprintf(whole, size, "%s%s%s", folder, folder[1] ? "/" : "", base);
+    }
+    free(head);
+    free(folder);
+    return whole;
+}
+
 bool output_open(output *o, const char *path, bool force, bool text) {
     struct stat st;
     bool direct = false, exists = false, good = false;
@@ -302,7 +327,7 @@ bool output_open(output *o, const char *path, bool force, bool text) {
     } else {
         exists = stat(path, &st) == 0;
         good = !exists || check_existing(path, force, &st, &direct);
-        o->final = good && !direct ? (exists ? realpath(path, NULL) : strdup(path)) : NULL;
+        o->final = good && !direct ? resolved(path, exists) : NULL;
         if (good && direct) {
             good = open_directly(o, force, text);
         } else if (good && (!o->final || is_pending(o->final))) {
