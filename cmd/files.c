@@ -4,6 +4,7 @@
 #include "report.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -318,7 +319,7 @@ static char *resolved(const char *path, bool exists) {
 bool output_open(output *o, const char *path, bool force, bool text) {
     struct stat st;
     bool direct = false, exists = false, good = false;
-    *o = (output){.path = strdup(path)};
+    *o = (output){.path = strdup(path), .replaces = force};
     if (!o->path) {
         report_error(path, "out of memory");
     } else if (is_dash(path)) {
@@ -354,8 +355,20 @@ static void output_forget(output *o) {
     *o = (output){0};
 }
 
+/* What standard output still holds back goes nowhere, and its error has been reported. */
+static void drop_standard_output(void) {
+    int nowhere = open("/dev/null", O_WRONLY);
+    if (nowhere >= 0 && dup2(nowhere, STDOUT_FILENO) >= 0 && nowhere != STDOUT_FILENO) {
+        close(nowhere);
+    }
+    fflush(stdout);
+    clearerr(stdout);
+}
+
 void output_discard(output *o) {
-    if (o->stream && o->stream != stdout) {
+    if (o->stream == stdout) {
+        drop_standard_output();
+    } else if (o->stream) {
         fclose(o->stream);
     }
     if (o->temporary) {
@@ -364,34 +377,64 @@ void output_discard(output *o) {
     output_forget(o);
 }
 
-bool output_commit(output *o) {
-    struct stat st;
+static bool commit_failed(output *o, int error) {
+    report_error(is_dash(o->path) ? "standard output" : o->path, "cannot write: %s",
+                 error ? strerror(error) : "the device refused the data");
+    output_discard(o);
+    return false;
+}
+
+bool output_finish(output *o) {
     errno = 0;
     bool good = fflush(o->stream) == 0 && !ferror(o->stream);
     int error = errno;
-    if (o->temporary && good && fstat(fileno(o->stream), &st) == 0) {
-        list_add(&written, &st);
+    if (!good) {
+        return commit_failed(o, error);
     }
-    if (o->stream != stdout && fclose(o->stream) != 0 && good) {
-        good = false;
-        error = errno;
-    }
+    FILE *stream = o->stream;
     o->stream = NULL;
-    if (good && o->temporary) {
-        sigset_t before;
+    return stream == stdout || fclose(stream) == 0 || commit_failed(o, errno);
+}
+
+/* Gives the temporary file its name. Unless a file was to be replaced, one that has appeared meanwhile is not. */
+static bool put_in_place(const output *o) {
+    if (!o->replaces) {
+        if (link(o->temporary, o->final) == 0) {
+            return unlink(o->temporary) == 0;
+        }
+        if (errno == EEXIST) {
+            return false;
+        } /* else a file system without links */
+    }
+    return rename(o->temporary, o->final) == 0;
+}
+
+bool output_commit(output *o) {
+    struct stat st;
+    sigset_t before;
+    if (o->stream && !output_finish(o)) {
+        return false;
+    }
+    if (o->temporary) {
+        if (stat(o->temporary, &st) == 0) {
+            list_add(&written, &st);
+        }
         hold_signals(&before);
-        good = rename(o->temporary, o->final) == 0;
-        error = errno;
+        errno = 0;
+        bool good = put_in_place(o);
+        int error = errno;
         if (good) {
             pending_remove(o);
         }
         release_signals(&before);
-    }
-    if (!good) {
-        report_error(is_dash(o->path) ? "standard output" : o->path, "cannot write: %s",
-                     error ? strerror(error) : "the device refused the data");
-        output_discard(o);
-        return false;
+        if (!good && error == EEXIST) {
+            report_error(o->path, "has appeared while its data was made; give -f to replace it");
+            output_discard(o);
+            return false;
+        }
+        if (!good) {
+            return commit_failed(o, error);
+        }
     }
     output_forget(o);
     return true;

@@ -237,13 +237,18 @@ static void report_run(const job *j) {
 static int commit_outputs(job *j, int code, json *names) {
     double begin = seconds_now();
     bool good = code == EXIT_DONE || code == EXIT_NOT_CONVERGED;
+    /* None gets its name before the data of all is written. */
+    for (int i = 0; i < j->output_count && good; i++) {
+        json_text(names, j->outputs[i].option->name, j->outputs[i].file.path);
+        good = output_finish(&j->outputs[i].file);
+        code = good ? code : EXIT_FAILED;
+    }
     for (int i = 0; i < j->output_count; i++) {
         output *file = &j->outputs[i].file;
         if (!good) {
             output_discard(file);
             continue;
         }
-        json_text(names, j->outputs[i].option->name, file->path);
         if (!output_commit(file)) {
             good = false;
             code = EXIT_FAILED;

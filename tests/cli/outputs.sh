@@ -72,6 +72,25 @@ fi
 expect 1 pcgpu sample -m 10 a.bin -o x.bin --indices nowhere/deeper/i
 only a.bin b.bin out.bin
 
+# A file that appears while its data is made is not replaced either. The input is a pipe, so that there is time.
+mkfifo pipe.bin
+LAST='sample while x.bin appears'
+pcgpu sample -m 10 pipe.bin -o x.bin > "$OUT" 2> "$ERR" &
+exec 3> pipe.bin
+for i in 1 2 3 4 5 6 7 8 9 10; do
+    ls .x.bin.pcgpu-* > /dev/null 2>&1 && break
+    sleep 0.1
+done
+echo keep > x.bin
+cat a.bin >&3
+exec 3>&-
+wait $!
+expected 1 $?
+stderr_has '^pcgpu: x\.bin: .*-f'
+[ "$(cat x.bin)" = keep ] || die 'x.bin was replaced'
+rm x.bin pipe.bin
+only a.bin b.bin out.bin
+
 # Several inputs: one file each, named after the input; formats by name.
 mkdir d
 expect 0 pcgpu sample -m 10 a.bin b.bin -o d/

@@ -53,6 +53,9 @@ if [ -c /dev/full ]; then
     pcgpu sample -m 50 a.bin > /dev/full 2> "$ERR" < /dev/null
     expected 1 $?
     stderr_has '^pcgpu: .*[Nn]o space left'
+    [ "$(wc -l < "$ERR")" -eq 1 ] || die 'it is said more than once'
+    expect 1 pcgpu sample -m 50 a.bin -o /dev/full --indices i # all outputs or none
+    absent i
     expect 1 pcgpu sample -m 50 a.bin -o /dev/full
     stderr_has "^pcgpu: /dev/full: "
     [ -c /dev/full ] || die '/dev/full was replaced by a file'
