@@ -65,10 +65,6 @@ static pcgpu_array counts_array(const pcgpu_voxels *v) {
 
 /* -o x.npz has everything; .npy and .bin the features alone. */
 static int write_features(job *j, pcgpu_voxels *v) {
-    FILE *stream = job_stream(j, "output");
-    if (!stream) {
-        return EXIT_DONE;
-    }
     add_offset(j, v);
     uint16_t *half = j->session->options->dtype == DTYPE_FLOAT16 ? to_half(v) : NULL;
     if (!half && j->session->options->dtype == DTYPE_FLOAT16) {
@@ -78,14 +74,9 @@ static int write_features(job *j, pcgpu_voxels *v) {
     const pcgpu_array arrays[] = {feature_array(j, v, half), coords_array(v), counts_array(v)};
     int count = strcmp(j->format->name, "npz") == 0 ? 3 : 1;
     progress_begin(j->names[0], "writing");
-    double begin = seconds_now();
-    pcgpu_status status = pcgpu_write_arrays(j->session->context, stream, "output", j->format->name, arrays, count);
-    j->write_seconds += seconds_now() - begin;
+    int code = job_write_arrays(j, "output", j->format->name, arrays, count);
     free(half);
-    if (status != PCGPU_OK) {
-        return job_failed(j, status);
-    }
-    return EXIT_DONE;
+    return code;
 }
 
 /* One point a voxel, with the input's columns: what first and nearest chose, or the mean. */
