@@ -215,12 +215,9 @@ bool output_check(const char *path, bool force, bool text) {
         report_error(path, "%s", strerror(errno));
         return false;
     }
-    char *folder = strdup(path);
-    char *slash = folder ? strrchr(folder, '/') : NULL;
-    if (slash && slash != folder) {
-        *slash = '\0';
-    }
-    bool good = folder && access(slash ? folder : ".", W_OK | X_OK) == 0;
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    bool good = folder && access(folder, W_OK | X_OK) == 0;
     if (!good) {
         report_error(path, "%s; give an output in a folder that can be written", strerror(errno));
     }
