@@ -80,6 +80,7 @@ static bool check_inputs(session *s, char *why, size_t why_size) {
         s->input_count = 1;
     }
     for (int i = 0; i < s->input_count; i++) {
+        s->inputs[i] = strcmp(s->inputs[i], "/dev/stdin") == 0 ? "-" : s->inputs[i];
         dashes += is_dash(s->inputs[i]);
         if (!input_format(s, s->inputs[i]) && !path_is_folder(s->inputs[i])) {
             snprintf(why, why_size, "%s: the name says no format; give -F bin, ply, pcd or npy", s->inputs[i]);

@@ -153,12 +153,13 @@ static bool print_float(const option_row *o, const void *field, FILE *out) {
 }
 
 static bool parse_path(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
-    (void)o;
     if (text[0] == '\0') {
         snprintf(why, why_size, "the name is empty; give a path");
         return false;
     }
-    *(const char **)field = text;
+    /* One name for standard output, so that it is not written twice, replaced or asked for its format. */
+    bool standard = (o->flags & OPTION_OUTPUT || strcmp(o->name, "json") == 0) && strcmp(text, "/dev/stdout") == 0;
+    *(const char **)field = standard ? "-" : text;
     return true;
 }
 

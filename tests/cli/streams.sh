@@ -20,6 +20,14 @@ for INPUT in - ''; do
     same "$OUT" ref.bin
     stderr_is ''
 done
+# By their names of the file system: the same streams, whatever they are.
+pcgpu sample -m 50 /dev/stdin -o /dev/stdout < a.bin > "$OUT" 2> "$ERR"
+expected 0 $?
+same "$OUT" ref.bin
+cat a.bin | pcgpu sample -m 50 /dev/stdin -o /dev/stdout 2> "$ERR" | cat > "$OUT"
+same "$OUT" ref.bin
+expect 2 pcgpu sample -m 50 a.bin -o - --indices /dev/stdout
+expect 2 pcgpu sample -m 5 - /dev/stdin -o "$WORK"/
 # Slowly and in odd pieces.
 { head -c 7 a.bin; sleep 0.2; tail -c +8 a.bin; } | pcgpu sample -m 50 - > "$OUT" 2> "$ERR"
 expected 0 $?
