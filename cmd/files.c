@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,13 @@
 enum { PENDING_MAX = 16 };
 static const output *volatile pending[PENDING_MAX];
 
+static pthread_t main_thread; /* which holds signals while it changes `pending` */
+
 static void end_by_signal(int number) {
+    if (!pthread_equal(pthread_self(), main_thread)) {
+        pthread_kill(main_thread, number);
+        return;
+    }
     for (int i = 0; i < PENDING_MAX; i++) {
         const output *o = pending[i];
         if (o && o->temporary) {
@@ -28,6 +35,7 @@ static void end_by_signal(int number) {
 }
 
 void files_catch_signals(void) {
+    main_thread = pthread_self();
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         struct sigaction action = {.sa_handler = end_by_signal}, before;
