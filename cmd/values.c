@@ -28,7 +28,13 @@ static bool in_bounds(const option_row *o, double value) {
 
 static bool number_wrong(const option_row *o, const char *text, const char *what, char *why, size_t why_size) {
     char bounds[80];
-    snprintf(why, why_size, "\"%s\" is not %s in range; give %s", text, what, bounds_text(o, bounds));
+    double value;
+    if (o->max >= 1e9 && number_parse(text, &value) && value > o->max) {
+        snprintf(bounds, sizeof bounds, "%.0f or less", o->max);
+    } else {
+        bounds_text(o, bounds);
+    }
+    snprintf(why, why_size, "\"%s\" is not %s in range; give %s", text, what, bounds);
     return false;
 }
 
