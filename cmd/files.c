@@ -210,6 +210,16 @@ static bool check_existing(const char *path, bool force, const struct stat *st, 
     return false;
 }
 
+/* A link to nothing is there and is no file; replacing it is for those who say so. */
+static bool refuse_dead_link(const char *path) {
+    struct stat st;
+    bool dead = lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+    if (dead) {
+        report_error(path, "is a link to a file that is not there; give -f to replace the link");
+    }
+    return dead;
+}
+
 bool output_check(const char *path, bool force, bool text) {
     struct stat st;
     bool direct;
@@ -221,6 +231,9 @@ bool output_check(const char *path, bool force, bool text) {
     }
     if (errno != ENOENT) {
         report_error(path, "%s", strerror(errno));
+        return false;
+    }
+    if (!force && refuse_dead_link(path)) {
         return false;
     }
     const char *slash = strrchr(path, '/');
@@ -332,7 +345,7 @@ bool output_open(output *o, const char *path, bool force, bool text) {
         good = !terminal_refused(path, STDOUT_FILENO, force, text);
     } else {
         exists = stat(path, &st) == 0;
-        good = !exists || check_existing(path, force, &st, &direct);
+        good = exists ? check_existing(path, force, &st, &direct) : force || !refuse_dead_link(path);
         o->final = good && !direct ? resolved(path, exists) : NULL;
         if (good && direct) {
             good = open_directly(o, force, text);

@@ -40,6 +40,16 @@ same a.bin ../a.bin
 expect 1 pcgpu register b.bin a.bin -f -o a.bin
 same a.bin ../a.bin
 rm -r link.bin hard.bin d
+# A link to nothing is not replaced unasked.
+ln -s nowhere dead.bin
+expect 1 pcgpu sample -m 10 a.bin -o dead.bin
+stderr_has '^pcgpu: dead\.bin: .*link.*-f'
+expect 1 pcgpu sample --dry-run -m 10 a.bin -o dead.bin
+[ -h dead.bin ] || die 'the link is gone'
+expect 0 pcgpu sample -m 10 a.bin -f -o dead.bin
+size_is dead.bin 160
+absent nowhere
+rm dead.bin
 
 # Two outputs with one name.
 expect 2 pcgpu sample -m 10 a.bin -o x.bin --indices x.bin
