@@ -2,79 +2,14 @@
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "files.h"
 #include "report.h"
+#include "unfinished.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* ---- unfinished outputs, which a signal handler removes ---- */
-
-enum { PENDING_MAX = 16 };
-static const output *volatile pending[PENDING_MAX];
-
-static pthread_t main_thread; /* which holds signals while it changes `pending` */
-
-static void end_by_signal(int number) {
-    if (!pthread_equal(pthread_self(), main_thread)) {
-        pthread_kill(main_thread, number);
-        return;
-    }
-    for (int i = 0; i < PENDING_MAX; i++) {
-        const output *o = pending[i];
-        if (o && o->temporary) {
-            unlink(o->temporary);
-        }
-    }
-    signal(number, SIG_DFL);
-    raise(number);
-}
-
-void files_catch_signals(void) {
-    main_thread = pthread_self();
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        struct sigaction action = {.sa_handler = end_by_signal}, before;
-        sigemptyset(&action.sa_mask);
-        sigaction(numbers[i], NULL, &before);
-        /* nohup and background jobs of a shell ignore signals on purpose. A broken pipe is quiet in any case. */
-        if (before.sa_handler != SIG_IGN || numbers[i] == SIGPIPE) {
-            sigaction(numbers[i], &action, NULL);
-        }
-    }
-}
-
-static void hold_signals(sigset_t *before) {
-    sigset_t all;
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, before);
-}
-
-static void release_signals(const sigset_t *before) {
-    sigprocmask(SIG_SETMASK, before, NULL);
-}
-
-static bool pending_add(const output *o) {
-    for (int i = 0; i < PENDING_MAX; i++) {
-        if (!pending[i]) {
-            pending[i] = o;
-            return true;
-        }
-    }
-    return false;
-}
-
-static void pending_remove(const output *o) {
-    for (int i = 0; i < PENDING_MAX; i++) {
-        if (pending[i] == o) {
-            pending[i] = NULL;
-        }
-    }
-}
 
 /* ---- files of this run, by identity ---- */
 
@@ -284,7 +219,7 @@ static bool open_temporary(output *o, const struct stat *replaced) {
         free(o->temporary);
         o->temporary = NULL;
     }
-    bool noted = fd >= 0 && pending_add(o);
+    bool noted = fd >= 0 && unfinished_add(o);
     release_signals(&before);
     if (fd < 0) {
         report_error(o->path, "%s; give an output in a folder that can be written", strerror(error));
@@ -297,16 +232,6 @@ static bool open_temporary(output *o, const struct stat *replaced) {
         close(fd);
     }
     return o->stream != NULL;
-}
-
-/* Another output of this run that will get the same name. */
-static bool is_pending(const char *final) {
-    for (int i = 0; i < PENDING_MAX; i++) {
-        if (pending[i] && strcmp(pending[i]->final, final) == 0) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* The file that a path means: links followed, and for a new file its folder's own name, so that x and ./x are one.
@@ -349,7 +274,7 @@ bool output_open(output *o, const char *path, bool force, bool text) {
         o->final = good && !direct ? resolved(path, exists) : NULL;
         if (good && direct) {
             good = open_directly(o, force, text);
-        } else if (good && (!o->final || is_pending(o->final))) {
+        } else if (good && (!o->final || unfinished_has(o->final))) {
             report_error(path, o->final ? "is given for two outputs; give each its own name" : "out of memory");
             good = false;
         } else if (good) {
@@ -365,7 +290,7 @@ bool output_open(output *o, const char *path, bool force, bool text) {
 static void output_forget(output *o) {
     sigset_t before;
     hold_signals(&before);
-    pending_remove(o);
+    unfinished_remove(o);
     release_signals(&before);
     free(o->path);
     free(o->final);
@@ -442,7 +367,7 @@ bool output_commit(output *o) {
         bool good = put_in_place(o);
         int error = errno;
         if (good) {
-            pending_remove(o);
+            unfinished_remove(o);
         }
         release_signals(&before);
         if (!good && error == EEXIST) {
