@@ -8,6 +8,7 @@
 
 typedef struct reader {
     const char *path;
+    FILE *file;
     yaml_document_t *document;
     const command_info *command; /* whose keys are being read */
     option_values *options;      /* where values go: the caller's, or scratch for other commands */
@@ -213,6 +214,10 @@ static bool read_document(reader *r) {
 }
 
 static bool syntax_error(const reader *r, const yaml_parser_t *parser) {
+    if (ferror(r->file)) {
+        snprintf(r->why, r->why_size, "%s: cannot be read: %s; give a YAML file", r->path, strerror(errno));
+        return false;
+    }
     snprintf(r->why, r->why_size, "%s:%zu:%zu: not valid YAML: %s", r->path, parser->problem_mark.line + 1,
              parser->problem_mark.column + 1, parser->problem ? parser->problem : "out of memory");
     return false;
@@ -245,12 +250,13 @@ bool config_load(const char *path, const command_info *command, option_values *o
     FILE *file = fopen(path, "rb");
     yaml_parser_t parser;
     if (!file) {
-        snprintf(why, why_size, "%s: %s", path, strerror(errno));
+        snprintf(why, why_size, "%s: %s; give a file that can be read", path, strerror(errno));
         return false;
     }
     bool good = yaml_parser_initialize(&parser);
     if (good) {
-        reader r = {.path = path, .command = command, .options = options, .why = why, .why_size = why_size};
+        reader r = {
+            .path = path, .file = file, .command = command, .options = options, .why = why, .why_size = why_size};
         yaml_parser_set_input_file(&parser, file);
         yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
         good = read_stream(&r, &parser);

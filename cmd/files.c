@@ -2,70 +2,14 @@
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "files.h"
 #include "report.h"
+#include "unfinished.h"
 
 #include <errno.h>
-#include <signal.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* ---- unfinished outputs, which a signal handler removes ---- */
-
-enum { PENDING_MAX = 16 };
-static const output *volatile pending[PENDING_MAX];
-
-static void end_by_signal(int number) {
-    for (int i = 0; i < PENDING_MAX; i++) {
-        const output *o = pending[i];
-        if (o && o->temporary) {
-            unlink(o->temporary);
-        }
-    }
-    signal(number, SIG_DFL);
-    raise(number);
-}
-
-void files_catch_signals(void) {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        struct sigaction action = {.sa_handler = end_by_signal}, before;
-        sigemptyset(&action.sa_mask);
-        sigaction(numbers[i], NULL, &before);
-        /* nohup and background jobs of a shell ignore signals on purpose. A broken pipe is quiet in any case. */
-        if (before.sa_handler != SIG_IGN || numbers[i] == SIGPIPE) {
-            sigaction(numbers[i], &action, NULL);
-        }
-    }
-}
-
-static void hold_signals(sigset_t *before) {
-    sigset_t all;
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, before);
-}
-
-static void release_signals(const sigset_t *before) {
-    sigprocmask(SIG_SETMASK, before, NULL);
-}
-
-static bool pending_add(const output *o) {
-    for (int i = 0; i < PENDING_MAX; i++) {
-        if (!pending[i]) {
-            pending[i] = o;
-            return true;
-        }
-    }
-    return false;
-}
-
-static void pending_remove(const output *o) {
-    for (int i = 0; i < PENDING_MAX; i++) {
-        if (pending[i] == o) {
-            pending[i] = NULL;
-        }
-    }
-}
 
 /* ---- files of this run, by identity ---- */
 
@@ -201,6 +145,16 @@ static bool check_existing(const char *path, bool force, const struct stat *st, 
     return false;
 }
 
+/* A link to nothing is there and is no file; replacing it is for those who say so. */
+static bool refuse_dead_link(const char *path) {
+    struct stat st;
+    bool dead = lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+    if (dead) {
+        report_error(path, "is a link to a file that is not there; give -f to replace the link");
+    }
+    return dead;
+}
+
 bool output_check(const char *path, bool force, bool text) {
     struct stat st;
     bool direct;
@@ -214,12 +168,12 @@ bool output_check(const char *path, bool force, bool text) {
         report_error(path, "%s", strerror(errno));
         return false;
     }
-    char *folder = strdup(path);
-    char *slash = folder ? strrchr(folder, '/') : NULL;
-    if (slash && slash != folder) {
-        *slash = '\0';
+    if (!force && refuse_dead_link(path)) {
+        return false;
     }
-    bool good = folder && access(slash ? folder : ".", W_OK | X_OK) == 0;
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    bool good = folder && access(folder, W_OK | X_OK) == 0;
     if (!good) {
         report_error(path, "%s; give an output in a folder that can be written", strerror(errno));
     }
@@ -265,7 +219,7 @@ static bool open_temporary(output *o, const struct stat *replaced) {
         free(o->temporary);
         o->temporary = NULL;
     }
-    bool noted = fd >= 0 && pending_add(o);
+    bool noted = fd >= 0 && unfinished_add(o);
     release_signals(&before);
     if (fd < 0) {
         report_error(o->path, "%s; give an output in a folder that can be written", strerror(error));
@@ -280,20 +234,35 @@ static bool open_temporary(output *o, const struct stat *replaced) {
     return o->stream != NULL;
 }
 
-/* Another output of this run that will get the same name. */
-static bool is_pending(const char *final) {
-    for (int i = 0; i < PENDING_MAX; i++) {
-        if (pending[i] && strcmp(pending[i]->final, final) == 0) {
-            return true;
-        }
+/* The file that a path means: links followed, and for a new file its folder's own name, so that x and ./x are one.
+ * malloc'd; NULL when memory is exhausted. */
+static char *resolved(const char *path, bool exists) {
+    char *whole = exists ? realpath(path, NULL) : NULL, *folder = NULL;
+    const char *slash = strrchr(path, '/');
+    const char *base = slash ? slash + 1 : path;
+    if (whole) {
+        return whole;
     }
-    return false;
+    char *head = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    folder = head ? realpath(head, NULL) : NULL;
+    if (!folder) {
+        free(head);
+        return strdup(path); /* to be refused when it is opened */
+    }
+    size_t size = strlen(folder) + strlen(base) + 2;
+    whole = malloc(size);
+    if (whole) {
+        snprintf(whole, size, "%s%s%s", folder, folder[1] ? "/" : "", base);
+    }
+    free(head);
+    free(folder);
+    return whole;
 }
 
 bool output_open(output *o, const char *path, bool force, bool text) {
     struct stat st;
     bool direct = false, exists = false, good = false;
-    *o = (output){.path = strdup(path)};
+    *o = (output){.path = strdup(path), .replaces = force};
     if (!o->path) {
         report_error(path, "out of memory");
     } else if (is_dash(path)) {
@@ -301,11 +270,11 @@ bool output_open(output *o, const char *path, bool force, bool text) {
         good = !terminal_refused(path, STDOUT_FILENO, force, text);
     } else {
         exists = stat(path, &st) == 0;
-        good = !exists || check_existing(path, force, &st, &direct);
-        o->final = good && !direct ? (exists ? realpath(path, NULL) : strdup(path)) : NULL;
+        good = exists ? check_existing(path, force, &st, &direct) : force || !refuse_dead_link(path);
+        o->final = good && !direct ? resolved(path, exists) : NULL;
         if (good && direct) {
             good = open_directly(o, force, text);
-        } else if (good && (!o->final || is_pending(o->final))) {
+        } else if (good && (!o->final || unfinished_has(o->final))) {
             report_error(path, o->final ? "is given for two outputs; give each its own name" : "out of memory");
             good = false;
         } else if (good) {
@@ -321,7 +290,7 @@ bool output_open(output *o, const char *path, bool force, bool text) {
 static void output_forget(output *o) {
     sigset_t before;
     hold_signals(&before);
-    pending_remove(o);
+    unfinished_remove(o);
     release_signals(&before);
     free(o->path);
     free(o->final);
@@ -329,8 +298,20 @@ static void output_forget(output *o) {
     *o = (output){0};
 }
 
+/* What standard output still holds back goes nowhere, and its error has been reported. */
+static void drop_standard_output(void) {
+    int nowhere = open("/dev/null", O_WRONLY);
+    if (nowhere >= 0 && dup2(nowhere, STDOUT_FILENO) >= 0 && nowhere != STDOUT_FILENO) {
+        close(nowhere);
+    }
+    fflush(stdout);
+    clearerr(stdout);
+}
+
 void output_discard(output *o) {
-    if (o->stream && o->stream != stdout) {
+    if (o->stream == stdout) {
+        drop_standard_output();
+    } else if (o->stream) {
         fclose(o->stream);
     }
     if (o->temporary) {
@@ -339,34 +320,64 @@ void output_discard(output *o) {
     output_forget(o);
 }
 
-bool output_commit(output *o) {
-    struct stat st;
+static bool commit_failed(output *o, int error) {
+    report_error(is_dash(o->path) ? "standard output" : o->path, "cannot write: %s",
+                 error ? strerror(error) : "the device refused the data");
+    output_discard(o);
+    return false;
+}
+
+bool output_finish(output *o) {
     errno = 0;
     bool good = fflush(o->stream) == 0 && !ferror(o->stream);
     int error = errno;
-    if (o->temporary && good && fstat(fileno(o->stream), &st) == 0) {
-        list_add(&written, &st);
+    if (!good) {
+        return commit_failed(o, error);
     }
-    if (o->stream != stdout && fclose(o->stream) != 0 && good) {
-        good = false;
-        error = errno;
-    }
+    FILE *stream = o->stream;
     o->stream = NULL;
-    if (good && o->temporary) {
-        sigset_t before;
+    return stream == stdout || fclose(stream) == 0 || commit_failed(o, errno);
+}
+
+/* Gives the temporary file its name. Unless a file was to be replaced, one that has appeared meanwhile is not. */
+static bool put_in_place(const output *o) {
+    if (!o->replaces) {
+        if (link(o->temporary, o->final) == 0) {
+            return unlink(o->temporary) == 0;
+        }
+        if (errno == EEXIST) {
+            return false;
+        } /* else a file system without links */
+    }
+    return rename(o->temporary, o->final) == 0;
+}
+
+bool output_commit(output *o) {
+    struct stat st;
+    sigset_t before;
+    if (o->stream && !output_finish(o)) {
+        return false;
+    }
+    if (o->temporary) {
+        if (stat(o->temporary, &st) == 0) {
+            list_add(&written, &st);
+        }
         hold_signals(&before);
-        good = rename(o->temporary, o->final) == 0;
-        error = errno;
+        errno = 0;
+        bool good = put_in_place(o);
+        int error = errno;
         if (good) {
-            pending_remove(o);
+            unfinished_remove(o);
         }
         release_signals(&before);
-    }
-    if (!good) {
-        report_error(is_dash(o->path) ? "standard output" : o->path, "cannot write: %s",
-                     error ? strerror(error) : "the device refused the data");
-        output_discard(o);
-        return false;
+        if (!good && error == EEXIST) {
+            report_error(o->path, "has appeared while its data was made; give -f to replace it");
+            output_discard(o);
+            return false;
+        }
+        if (!good) {
+            return commit_failed(o, error);
+        }
     }
     output_forget(o);
     return true;

@@ -24,13 +24,16 @@ typedef struct output {
     char *final;     /* the file to replace, links followed; NULL when written directly */
     char *temporary; /* NULL when written directly */
     FILE *stream;
+    bool replaces; /* whatever has the name by then */
 } output;
 
 /* The rules without opening: nothing that exists is replaced without `force`, an input never; data that is not `text`
  * goes to a terminal only with `force`. */
 bool output_check(const char *path, bool force, bool text);
 bool output_open(output *output, const char *path, bool force, bool text);
-/* Flushes, closes and renames. On failure the output is discarded. */
+/* Flushes and closes: all its data is written, but it has not got its name. On failure the output is discarded. */
+bool output_finish(output *output);
+/* Finishes it if need be and renames. On failure the output is discarded. */
 bool output_commit(output *output);
 void output_discard(output *output); /* accepts a zeroed struct */
 

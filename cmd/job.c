@@ -105,7 +105,26 @@ int job_write_cloud(job *j, const pcgpu_cloud *cloud) {
     progress_begin(j->names[0], "writing");
     double begin = seconds_now();
     const char *name = stream_name(j, stream);
+    j->session->name = name; /* what the library says meanwhile is about the output */
     pcgpu_status status = pcgpu_write(j->session->context, stream, name, j->format->name, cloud);
+    j->session->name = j->names[0];
+    j->write_seconds += seconds_now() - begin;
+    if (status != PCGPU_OK) {
+        report_failure(name, j->session->context);
+    }
+    return status == PCGPU_OK ? EXIT_DONE : EXIT_FAILED;
+}
+
+int job_write_arrays(job *j, const char *option_name, const char *format, const pcgpu_array *arrays, int count) {
+    FILE *stream = job_stream(j, option_name);
+    if (!stream) {
+        return EXIT_DONE;
+    }
+    double begin = seconds_now();
+    const char *name = stream_name(j, stream);
+    const pcgpu_format_info *named = format ? pcgpu_format_by_name(format) : pcgpu_format_of_path(name);
+    format = named && named->writes_arrays ? named->name : "bin";
+    pcgpu_status status = pcgpu_write_arrays(j->session->context, stream, name, format, arrays, count);
     j->write_seconds += seconds_now() - begin;
     if (status != PCGPU_OK) {
         report_failure(name, j->session->context);
@@ -114,20 +133,7 @@ int job_write_cloud(job *j, const pcgpu_cloud *cloud) {
 }
 
 int job_write_array(job *j, const char *option_name, const pcgpu_array *array) {
-    FILE *stream = job_stream(j, option_name);
-    if (!stream) {
-        return EXIT_DONE;
-    }
-    double begin = seconds_now();
-    const char *name = stream_name(j, stream);
-    const pcgpu_format_info *named = pcgpu_format_of_path(name);
-    const char *format = named && strcmp(named->name, "npy") == 0 ? "npy" : "bin";
-    pcgpu_status status = pcgpu_write_arrays(j->session->context, stream, name, format, array, 1);
-    j->write_seconds += seconds_now() - begin;
-    if (status != PCGPU_OK) {
-        report_failure(name, j->session->context);
-    }
-    return status == PCGPU_OK ? EXIT_DONE : EXIT_FAILED;
+    return job_write_arrays(j, option_name, NULL, array, 1);
 }
 
 /* ---- the report ---- */
@@ -237,13 +243,18 @@ static void report_run(const job *j) {
 static int commit_outputs(job *j, int code, json *names) {
     double begin = seconds_now();
     bool good = code == EXIT_DONE || code == EXIT_NOT_CONVERGED;
+    /* None gets its name before the data of all is written. */
+    for (int i = 0; i < j->output_count && good; i++) {
+        json_text(names, j->outputs[i].option->name, j->outputs[i].file.path);
+        good = output_finish(&j->outputs[i].file);
+        code = good ? code : EXIT_FAILED;
+    }
     for (int i = 0; i < j->output_count; i++) {
         output *file = &j->outputs[i].file;
         if (!good) {
             output_discard(file);
             continue;
         }
-        json_text(names, j->outputs[i].option->name, file->path);
         if (!output_commit(file)) {
             good = false;
             code = EXIT_FAILED;

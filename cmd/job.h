@@ -77,6 +77,8 @@ int job_failed(job *job, pcgpu_status status);
 /* Write to an output if it is wanted. Return an exit code. */
 int job_write_cloud(job *job, const pcgpu_cloud *cloud);
 int job_write_array(job *job, const char *name, const pcgpu_array *array);
+/* `format` NULL: from the output's name, bin when that says nothing. */
+int job_write_arrays(job *job, const char *name, const char *format, const pcgpu_array *arrays, int count);
 
 /* The commands. */
 int sample_process(job *job);

@@ -3,6 +3,7 @@
 #include "job.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -161,7 +162,18 @@ static int command_main(const command_info *command, int count, char **words) {
     return code;
 }
 
+/* The number of a closed standard stream would go to the next file opened, and messages or data would end up in it. Its
+ * place is held by a file that refuses them as a closed one does. */
+static void hold_standard_streams(void) {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd) {
+            _exit(EXIT_FAILED);
+        }
+    }
+}
+
 int main(int argc, char **argv) {
+    hold_standard_streams();
     report_setup(false, false);
     if (argc < 2) {
         help_program(stderr);

@@ -42,6 +42,7 @@ _Static_assert(sizeof(pcgpu_sample_method) == sizeof(int) && sizeof(pcgpu_regist
 
 #define AT(member) offsetof(option_values, member)
 #define METRES     1e9 /* no bound that matters, and no overflow in float32 squares */
+#define FAR        1e6 /* what registration takes */
 
 /* name, letter, commands, flags, type, argument, field, min, max, choices, help */
 static const option_row table[] = {
@@ -93,16 +94,16 @@ static const option_row table[] = {
      "plane: point-to-plane ICP with estimated normals; point: point-to-point ICP."},
     {"init", 0, FOR_REGISTER, 0, &type_path, "FILE", AT(init), 0, 0, NULL,
      "Start from this T_target_source: a 4x4 matrix, a KITTI line (12 numbers) or a TUM line (7, or 8 with a time)."},
-    {"voxel", 0, FOR_REGISTER, 0, &type_real, "S", AT(registration.voxel), 0, METRES, NULL,
+    {"voxel", 0, FOR_REGISTER, 0, &type_real, "S", AT(registration.voxel), 0, FAR, NULL,
      "Downsample both clouds by voxels of S metres at the finest level; 0 = do not."},
     {"levels", 0, FOR_REGISTER, 0, &type_int, "N", AT(registration.levels), 1, 8, NULL,
      "Levels from coarse to fine; each halves the voxel and the correspondence distance of the one before."},
-    {"max-distance", 0, FOR_REGISTER, OPTION_ABOVE_MIN, &type_real, "D", AT(registration.max_distance), 0, METRES, NULL,
+    {"max-distance", 0, FOR_REGISTER, OPTION_ABOVE_MIN, &type_real, "D", AT(registration.max_distance), 0, FAR, NULL,
      "Largest distance of corresponding points in metres, at the coarsest level."},
     {"max-iterations", 0, FOR_REGISTER, 0, &type_int, "N", AT(registration.max_iterations), 1, 100000, NULL,
      "Most iterations of one level."},
     {"translation-epsilon", 0, FOR_REGISTER, OPTION_ABOVE_MIN, &type_real, "T", AT(registration.translation_epsilon), 0,
-     METRES, NULL,
+     FAR, NULL,
      "A level has converged when an update moves less than T metres and turns less than the other epsilon."},
     {"rotation-epsilon", 0, FOR_REGISTER, OPTION_ABOVE_MIN, &type_real, "A", AT(registration.rotation_epsilon), 0, 3.2,
      NULL, "The same for the rotation, in radians."},

@@ -87,15 +87,20 @@ void report_summary(const char *name, const char *format, ...) {
     va_end(args);
 }
 
+/* The library puts the names of files into its sentences where it knows them. */
+static bool begins_with_name(const char *sentence, const char *name) {
+    return name && strncmp(sentence, name, strlen(name)) == 0 && strncmp(sentence + strlen(name), ": ", 2) == 0;
+}
+
 void report_failure(const char *name, const pcgpu_context *context) {
     const char *sentence = pcgpu_last_error(context);
-    bool named = name && strncmp(sentence, name, strlen(name)) == 0;
+    bool named = begins_with_name(sentence, name);
     report_error(named ? NULL : name, "%s", sentence);
 }
 
 void report_log(void *user, pcgpu_log_level level, const char *message) {
     const char *name = *(const char **)user;
-    if (name && strncmp(message, name, strlen(name)) == 0 && strncmp(message + strlen(name), ": ", 2) == 0) {
+    if (begins_with_name(message, name)) {
         message += strlen(name) + 2;
     }
     if (level == PCGPU_LOG_WARNING) {

@@ -80,6 +80,7 @@ static bool check_inputs(session *s, char *why, size_t why_size) {
         s->input_count = 1;
     }
     for (int i = 0; i < s->input_count; i++) {
+        s->inputs[i] = strcmp(s->inputs[i], "/dev/stdin") == 0 ? "-" : s->inputs[i];
         dashes += is_dash(s->inputs[i]);
         if (!input_format(s, s->inputs[i]) && !path_is_folder(s->inputs[i])) {
             snprintf(why, why_size, "%s: the name says no format; give -F bin, ply, pcd or npy", s->inputs[i]);
@@ -203,6 +204,18 @@ static int open_context(session *s) {
     return status == PCGPU_ERROR_UNAVAILABLE ? EXIT_NO_CUDA : status == PCGPU_ERROR_ARGUMENT ? EXIT_USAGE : EXIT_FAILED;
 }
 
+/* Each file that an output would become. */
+static bool try_output(const session *s, const option_row *row, const char *path) {
+    int files = path_is_folder(path) && s->command->bit != FOR_REGISTER ? s->input_count : 1;
+    bool good = true;
+    for (int i = 0; i < files; i++) {
+        char *name = output_name(s, row, path, s->inputs[i]);
+        good = name && output_check(name, s->options->force, output_is_text(s, row)) && good;
+        free(name);
+    }
+    return good;
+}
+
 int session_dry_run(session *s) {
     const option_values *o = s->options;
     protect_inputs(s);
@@ -215,8 +228,8 @@ int session_dry_run(session *s) {
         const option_row *row = option_at(i);
         const char *path = is_output(s, row) ? output_path(s, row) : NULL;
         /* Nothing is written, so standard output may well be a terminal. */
-        if (path && !path_is_folder(path) && !is_dash(path)) {
-            good = output_check(path, o->force, row->flags & OPTION_TEXT) && good;
+        if (path && !is_dash(path)) {
+            good = try_output(s, row, path) && good;
         }
     }
     if (o->json && !is_dash(o->json)) {

@@ -28,7 +28,13 @@ static bool in_bounds(const option_row *o, double value) {
 
 static bool number_wrong(const option_row *o, const char *text, const char *what, char *why, size_t why_size) {
     char bounds[80];
-    snprintf(why, why_size, "\"%s\" is not %s in range; give %s", text, what, bounds_text(o, bounds));
+    double value;
+    if (o->max >= 1e9 && number_parse(text, &value) && value > o->max) {
+        snprintf(bounds, sizeof bounds, "%.0f or less", o->max);
+    } else {
+        bounds_text(o, bounds);
+    }
+    snprintf(why, why_size, "\"%s\" is not %s in range; give %s", text, what, bounds);
     return false;
 }
 
@@ -153,12 +159,13 @@ static bool print_float(const option_row *o, const void *field, FILE *out) {
 }
 
 static bool parse_path(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
-    (void)o;
     if (text[0] == '\0') {
         snprintf(why, why_size, "the name is empty; give a path");
         return false;
     }
-    *(const char **)field = text;
+    /* One name for standard output, so that it is not written twice, replaced or asked for its format. */
+    bool standard = (o->flags & OPTION_OUTPUT || strcmp(o->name, "json") == 0) && strcmp(text, "/dev/stdout") == 0;
+    *(const char **)field = standard ? "-" : text;
     return true;
 }
 

@@ -2,6 +2,7 @@
 #include "half.h"
 #include "job.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,7 @@ static bool is_padded(pcgpu_features features) {
 static void add_offset(job *j, pcgpu_voxels *v) {
     const double *offset = j->clouds[0].offset;
     bool padded = is_padded(j->session->options->voxelize.features);
+    double largest = 0;
     if (offset[0] == 0 && offset[1] == 0 && offset[2] == 0) {
         return;
     }
@@ -21,22 +23,33 @@ static void add_offset(job *j, pcgpu_voxels *v) {
         for (int32_t k = 0; k < rows; k++) {
             float *row = v->features + (size_t)(i * v->capacity + k) * (size_t)v->columns;
             for (int axis = 0; axis < 3; axis++) {
-                row[axis] = (float)(offset[axis] + (double)row[axis]);
+                double exact = offset[axis] + (double)row[axis];
+                row[axis] = (float)exact;
+                largest = fmax(largest, fabs((double)row[axis] - exact));
             }
         }
     }
-    report_warning(j->names[0],
-                   "coordinates near (%.0f, %.0f, %.0f) are rounded to float32 in the array; write .ply to "
-                   "keep their precision",
-                   offset[0], offset[1], offset[2]);
+    if (largest > 0) {
+        report_warning(
+            j->names[0],
+            "coordinates near (%.0f, %.0f, %.0f) are rounded to float32 in the array, by up to %.3g m; write "
+            ".ply to keep their precision",
+            offset[0], offset[1], offset[2], largest);
+    }
 }
 
 /* The features as float16; NULL when memory is exhausted. */
-static uint16_t *to_half(const pcgpu_voxels *v) {
+static uint16_t *to_half(const job *j, const pcgpu_voxels *v) {
+    size_t beyond = 0;
     size_t n = (size_t)v->count * (size_t)v->capacity * (size_t)v->columns;
     uint16_t *half = malloc(n ? n * sizeof *half : 1);
     for (size_t i = 0; half && i < n; i++) {
         half[i] = half_from_float(v->features[i]);
+        beyond += (half[i] & 0x7FFF) == 0x7C00 && isfinite(v->features[i]);
+    }
+    if (beyond > 0) {
+        report_warning(j->names[0], "%zu values are beyond 65504 and infinite in float16; give --dtype float32",
+                       beyond);
     }
     return half;
 }
@@ -65,12 +78,8 @@ static pcgpu_array counts_array(const pcgpu_voxels *v) {
 
 /* -o x.npz has everything; .npy and .bin the features alone. */
 static int write_features(job *j, pcgpu_voxels *v) {
-    FILE *stream = job_stream(j, "output");
-    if (!stream) {
-        return EXIT_DONE;
-    }
     add_offset(j, v);
-    uint16_t *half = j->session->options->dtype == DTYPE_FLOAT16 ? to_half(v) : NULL;
+    uint16_t *half = j->session->options->dtype == DTYPE_FLOAT16 ? to_half(j, v) : NULL;
     if (!half && j->session->options->dtype == DTYPE_FLOAT16) {
         report_error(j->names[0], "out of memory");
         return EXIT_FAILED;
@@ -78,14 +87,9 @@ static int write_features(job *j, pcgpu_voxels *v) {
     const pcgpu_array arrays[] = {feature_array(j, v, half), coords_array(v), counts_array(v)};
     int count = strcmp(j->format->name, "npz") == 0 ? 3 : 1;
     progress_begin(j->names[0], "writing");
-    double begin = seconds_now();
-    pcgpu_status status = pcgpu_write_arrays(j->session->context, stream, "output", j->format->name, arrays, count);
-    j->write_seconds += seconds_now() - begin;
+    int code = job_write_arrays(j, "output", j->format->name, arrays, count);
     free(half);
-    if (status != PCGPU_OK) {
-        return job_failed(j, status);
-    }
-    return EXIT_DONE;
+    return code;
 }
 
 /* One point a voxel, with the input's columns: what first and nearest chose, or the mean. */

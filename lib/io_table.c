@@ -143,20 +143,28 @@ static void copy_column(const pc_table *table, const pc_field *field, const unsi
     }
 }
 
-/* Converts a block of a column that is not float32; returns how many finite values the offset and float32 changed. */
-static int64_t round_column(const pc_table *table, const pc_field *field, const unsigned char *data, int64_t row,
-                            int rows, double offset, float *out, size_t columns) {
+/* What float32 made of a column. */
+typedef struct rounding {
+    int64_t changed; /* finite values */
+    double largest;  /* the largest change of a value that is still finite */
+} rounding;
+
+/* Converts a block of a column that is not float32. */
+static void round_column(const pc_table *table, const pc_field *field, const unsigned char *data, int64_t row, int rows,
+                         double offset, float *out, size_t columns, rounding *r) {
     const unsigned char *p = data + table->start + field->offset + (size_t)row * field->stride;
-    int64_t changed = 0;
     for (int i = 0; i < rows; i++, p += field->stride, out += columns) {
         double v = load_value(p, field->type, table->swap) - offset;
         float f = (float)v;
-        changed += (double)f != v && v == v;
+        double change = fabs((double)f - v);
+        r->changed += (double)f != v && v == v;
+        r->largest = change > r->largest && isfinite(f) ? change : r->largest;
         *out = f;
     }
-    return changed;
 }
 
+/* A whole number amid the values that float32 can hold, so that the file's 0 stays exact. Zeros do not count: a few
+ * records without a return would move the offset of a map half way to the origin, where float32 is coarse. */
 static double axis_offset(const pc_table *table, const pc_field *field, const unsigned char *data) {
     if (field->type == PCGPU_FLOAT32) {
         return 0;
@@ -167,7 +175,7 @@ static double axis_offset(const pc_table *table, const pc_field *field, const un
     bool exact = true;
     for (int64_t i = 0; i < table->rows; i++, p += field->stride) {
         double v = load_value(p, field->type, table->swap);
-        if (v - v == 0.0) {
+        if (v - v == 0.0 && v != 0.0) {
             low = v < low ? v : low;
             high = v > high ? v : high;
             exact = exact && fabs(v) <= (double)FLT_MAX && (double)(float)v == v;
@@ -175,7 +183,8 @@ static double axis_offset(const pc_table *table, const pc_field *field, const un
     }
     bool small = low > -1024.0 && high < 1024.0;
     /* Halves, so that the sum of two huge bounds stays finite; round() of a finite value is a whole number. */
-    return exact || small ? 0 : round(low / 2 + high / 2);
+    double middle = round(low / 2 + high / 2);
+    return exact || small ? 0 : fabs(middle) <= (double)FLT_MAX ? (double)(float)middle : middle;
 }
 
 /* True when the records are what a cloud holds, so that their memory can become the cloud's. */
@@ -199,13 +208,19 @@ static void take_memory(const pc_table *table, pc_bytes *bytes, pcgpu_cloud *clo
     *bytes = (pc_bytes){NULL, 0};
 }
 
-static void warn_rounded(pcgpu_context *context, const char *name, const pc_table *table, const int64_t *changed) {
+static void warn_rounded(pcgpu_context *context, const char *name, const pc_table *table, const rounding *rounded) {
     static const char *const types[] = {"float32", "float64", "int8",    "uint8", "int16", "uint16",
                                         "int32",   "uint32",  "float16", "int64", "uint64"};
+    double largest = fmax(rounded[0].largest, fmax(rounded[1].largest, rounded[2].largest));
+    if (largest > 1e-3) {
+        pc_log(context, PCGPU_LOG_WARNING,
+               "%s: the coordinates span too much for float32 and were rounded by up to %.3g m; remove far outliers",
+               name, largest);
+    }
     for (int k = 3; k < table->columns; k++) {
-        if (changed[k] > 0) {
+        if (rounded[k].changed > 0) {
             pc_log(context, PCGPU_LOG_WARNING, "%s: column '%s' is %s; %lld of %lld values were rounded to float32",
-                   name, table->fields[k].name, types[table->fields[k].type], (long long)changed[k],
+                   name, table->fields[k].name, types[table->fields[k].type], (long long)rounded[k].changed,
                    (long long)table->rows);
         }
     }
@@ -214,7 +229,7 @@ static void warn_rounded(pcgpu_context *context, const char *name, const pc_tabl
 static pcgpu_status convert(pcgpu_context *context, const char *name, const pc_table *table, const unsigned char *data,
                             pcgpu_cloud *cloud) {
     size_t columns = (size_t)table->columns;
-    int64_t changed[PCGPU_MAX_COLUMNS] = {0};
+    rounding rounded[PCGPU_MAX_COLUMNS] = {{0}};
     for (int k = 0; k < 3; k++) {
         cloud->offset[k] = axis_offset(table, &table->fields[k], data);
     }
@@ -231,11 +246,11 @@ static pcgpu_status convert(pcgpu_context *context, const char *name, const pc_t
             if (f->type == PCGPU_FLOAT32) {
                 copy_column(table, f, data, row, rows, out, columns);
             } else {
-                changed[k] += round_column(table, f, data, row, rows, k < 3 ? cloud->offset[k] : 0.0, out, columns);
+                round_column(table, f, data, row, rows, k < 3 ? cloud->offset[k] : 0.0, out, columns, &rounded[k]);
             }
         }
     }
-    warn_rounded(context, name, table, changed);
+    warn_rounded(context, name, table, rounded);
     return PCGPU_OK;
 }
 

@@ -57,6 +57,7 @@ head -c 500 /dev/urandom > c.yaml
 expect 2 pcgpu sample --config c.yaml -m 10 a.bin -o x.bin
 stderr_has '^pcgpu: c\.yaml:[0-9]+:[0-9]+: '
 expect 2 pcgpu sample --config . -m 10 a.bin -o x.bin
+stderr_has '^pcgpu: \.: .*directory; '
 expect 2 pcgpu sample --config missing.yaml -m 10 a.bin -o x.bin
 stderr_has '^pcgpu: missing\.yaml: '
 rm -f c.yaml got.bin
@@ -92,6 +93,18 @@ stderr_has '^pcgpu: missing\.bin: '
 expect 1 pcgpu sample --dry-run -m 10 a.bin -o ten.bin
 stderr_has '^pcgpu: ten\.bin: '
 expect 2 pcgpu sample --dry-run -m ten a.bin
+mkdir d
+cp a.bin d/a.bin
+expect 1 pcgpu sample --dry-run -m 10 a.bin ten.bin -o d/
+stderr_has '^pcgpu: d/a\.bin: '
+expect 0 pcgpu sample --dry-run -m 10 a.bin ten.bin -f -o d/
+expect 1 pcgpu sample --dry-run -m 10 a.bin -o missing/
+stderr_has '^pcgpu: missing/a\.bin: '
+rm -r d
+if [ -w / ]; then # the folder of /x is /
+    expect 0 pcgpu sample --dry-run -m 10 a.bin -o "/pcgpu-$$.bin"
+    absent "/pcgpu-$$.bin"
+fi
 
 # register.yaml names every key with its default: it changes nothing.
 expect 0 pcgpu register --dry-run a.bin a.bin

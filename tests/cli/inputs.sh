@@ -110,4 +110,8 @@ absent out.bin
 expect 0 pcgpu voxelize --range=-9,-9,-9,9,9,9 --size 1 holes.bin -o v.bin --point-voxel pv
 stderr_has 'warning: .*3'
 [ "$(integers pv | tr '\n' ' ')" = '-1 0 -1 1 -1 2 ' ] || die "point-voxel is $(integers pv | tr '\n' ' ')"
+# A name that the sentence happens to begin with is said all the same.
+cp a.bin 4
+expect 1 pcgpu sample -F bin -m 400 4 -o out.bin
+stderr_has '^pcgpu: 4: 400 '
 finish

@@ -40,9 +40,28 @@ same a.bin ../a.bin
 expect 1 pcgpu register b.bin a.bin -f -o a.bin
 same a.bin ../a.bin
 rm -r link.bin hard.bin d
+# A link to nothing is not replaced unasked.
+ln -s nowhere dead.bin
+expect 1 pcgpu sample -m 10 a.bin -o dead.bin
+stderr_has '^pcgpu: dead\.bin: .*link.*-f'
+expect 1 pcgpu sample --dry-run -m 10 a.bin -o dead.bin
+[ -h dead.bin ] || die 'the link is gone'
+expect 0 pcgpu sample -m 10 a.bin -f -o dead.bin
+size_is dead.bin 160
+absent nowhere
+rm dead.bin
 
 # Two outputs with one name.
 expect 2 pcgpu sample -m 10 a.bin -o x.bin --indices x.bin
+# ... or with two names for one place.
+for NAME in ./x.bin "$PWD/x.bin" "../here/x.bin"; do
+    expect 1 pcgpu sample -m 10 a.bin -o x.bin --indices "$NAME"
+    stderr_has 'two outputs'
+done
+expect 1 pcgpu sample -m 10 a.bin -o x.bin --json ./x.bin
+stderr_has 'two outputs'
+grep -q '"failed": true' x.bin || die 'x.bin does not hold the JSON'
+rm x.bin
 only a.bin b.bin out.bin
 
 # Where nothing can be written.
@@ -61,6 +80,25 @@ else
 fi
 # A second output that fails takes the first one with it.
 expect 1 pcgpu sample -m 10 a.bin -o x.bin --indices nowhere/deeper/i
+only a.bin b.bin out.bin
+
+# A file that appears while its data is made is not replaced either. The input is a pipe, so that there is time.
+mkfifo pipe.bin
+LAST='sample while x.bin appears'
+pcgpu sample -m 10 pipe.bin -o x.bin > "$OUT" 2> "$ERR" &
+exec 3> pipe.bin
+for i in 1 2 3 4 5 6 7 8 9 10; do
+    ls .x.bin.pcgpu-* > /dev/null 2>&1 && break
+    sleep 0.1
+done
+echo keep > x.bin
+cat a.bin >&3
+exec 3>&-
+wait $!
+expected 1 $?
+stderr_has '^pcgpu: x\.bin: .*-f'
+[ "$(cat x.bin)" = keep ] || die 'x.bin was replaced'
+rm x.bin pipe.bin
 only a.bin b.bin out.bin
 
 # Several inputs: one file each, named after the input; formats by name.

@@ -61,4 +61,13 @@ size_is "$OUT" 172800
 
 expect 2 pcgpu register source.bin target.bin source.bin
 expect 2 pcgpu register - -
+# A binary file is no transform, and does not get at the terminal.
+cp "$PCGPU_SOURCE/testdata/street.bin" s.bin
+printf '\033[31mred\n' > red
+expect 1 pcgpu register s.bin s.bin --init red
+stderr_has '^pcgpu: red: "\?\[31mred" is not a finite number; '
+# Options out of range are errors of usage.
+expect 2 pcgpu register s.bin s.bin --max-distance 1e9
+stderr_has '^pcgpu: --max-distance: .*1000000'
+expect 2 pcgpu register s.bin s.bin --voxel 1e9
 finish

@@ -20,6 +20,14 @@ for INPUT in - ''; do
     same "$OUT" ref.bin
     stderr_is ''
 done
+# By their names of the file system: the same streams, whatever they are.
+pcgpu sample -m 50 /dev/stdin -o /dev/stdout < a.bin > "$OUT" 2> "$ERR"
+expected 0 $?
+same "$OUT" ref.bin
+cat a.bin | pcgpu sample -m 50 /dev/stdin -o /dev/stdout 2> "$ERR" | cat > "$OUT"
+same "$OUT" ref.bin
+expect 2 pcgpu sample -m 50 a.bin -o - --indices /dev/stdout
+expect 2 pcgpu sample -m 5 - /dev/stdin -o "$WORK"/
 # Slowly and in odd pieces.
 { head -c 7 a.bin; sleep 0.2; tail -c +8 a.bin; } | pcgpu sample -m 50 - > "$OUT" 2> "$ERR"
 expected 0 $?
@@ -53,6 +61,11 @@ if [ -c /dev/full ]; then
     pcgpu sample -m 50 a.bin > /dev/full 2> "$ERR" < /dev/null
     expected 1 $?
     stderr_has '^pcgpu: .*[Nn]o space left'
+    [ "$(wc -l < "$ERR")" -eq 1 ] || die 'it is said more than once'
+    expect 1 pcgpu sample -m 50 a.bin -o /dev/full --indices i # all outputs or none
+    absent i
+    expect 1 pcgpu voxelize --size 0.1 a.bin -o /dev/full --output-format npz
+    stderr_has '^pcgpu: /dev/full: '
     expect 1 pcgpu sample -m 50 a.bin -o /dev/full
     stderr_has "^pcgpu: /dev/full: "
     [ -c /dev/full ] || die '/dev/full was replaced by a file'
@@ -67,6 +80,25 @@ fi
 LAST='sample with stdout closed'
 pcgpu sample -m 50 a.bin 2> "$ERR" < /dev/null >&-
 expected 1 $?
+
+# A closed stream: what belongs there must not end up in a file that takes over its number.
+{ cloud 50; echo 'nan 0 0 1' | floats; } > holes.bin
+LAST='sample with stderr closed'
+pcgpu sample -m 5 holes.bin -o five.bin --json j < /dev/null 2>&- > "$OUT"
+expected 0 $?
+size_is five.bin 80
+case $(cat j) in '{"command"'*) checked ;; *) die "j holds: $(cat j)" ;; esac
+LAST='sample of 1000 points with stdout closed'
+pcgpu sample --method random --ratio 1 a.bin --json j -f < /dev/null 2> "$ERR" >&-
+expected 1 $?
+size_is a.bin 16000
+case $(cat j) in '{"command"'*'"failed": true}') checked ;; *) die "j holds: $(cat j)" ;; esac
+LAST='sample with stdin closed'
+pcgpu sample -m 1 - -o one.bin --json j -f <&- 2> "$ERR" > "$OUT"
+expected 1 $?
+stderr_has '^pcgpu: standard input: '
+absent one.bin
+rm holes.bin five.bin j
 
 # A reader that stops early is not an error worth a message.
 for i in 1 2 3 4 5 6 7 8 9 10; do cat a.bin a.bin a.bin a.bin a.bin a.bin a.bin a.bin a.bin a.bin; done > big.bin

@@ -108,4 +108,11 @@ expect 0 "$PCGPU" sample a.bin -o c.bin -m2
 same b.bin c.bin
 expect 0 "$PCGPU" sample a.bin --output=d.bin --count=2
 same b.bin d.bin
+# The bound that was crossed is the one that is told.
+expect 2 pcgpu sample -m 2147483648 a.bin
+stderr_has 'give 2147483647 or less'
+expect 2 pcgpu sample -m 99999999999999999999 a.bin
+stderr_has 'give 2147483647 or less'
+expect 2 pcgpu sample -m 0 a.bin
+stderr_has 'give 1 or more'
 finish

@@ -55,4 +55,12 @@ same "$OUT" default.bin
 expect 2 pcgpu voxelize --range auto a.bin -o x.bin
 stderr_has 'size'
 absent x.bin
+# What float32 and float16 cannot hold is told.
+printf 'ply\nformat ascii 1.0\nelement vertex 2\nproperty double x\nproperty double y\nproperty double z\nend_header\n414000.123 5412345.678 1\n414001.123 5412346.678 2\n' > utm.ply
+expect 0 pcgpu voxelize --size 1 utm.ply -o utm.npy
+stderr_has '^pcgpu: utm\.ply: warning: .*rounded to float32.* by up to 0\.1'
+expect 0 pcgpu voxelize --size 1 --dtype float16 utm.ply -f -o utm.npy
+stderr_has '^pcgpu: utm\.ply: warning: 4 values are beyond 65504'
+expect 0 pcgpu voxelize --size 1 -q --dtype float16 utm.ply -f -o utm.npy
+stderr_is ''
 finish
