@@ -205,6 +205,7 @@ static void print_json(job *j, int code, const char *outputs) {
     json_integer(&out, "exit_code", code);
     if (code != EXIT_DONE && code != EXIT_NOT_CONVERGED) {
         json_boolean(&out, "failed", true);
+        json_text(&out, "error", report_last_error());
     } else {
         json_key(&out, "outputs");
         fprintf(out.out, "{%s}", outputs);
@@ -233,8 +234,8 @@ static void report_run(const job *j) {
     }
     report_detail(j->names[0], "write %.4f s", j->write_seconds);
     if (j->points_out >= 0) {
-        report_summary(j->names[0], "%lld -> %lld points in %.3f s on %s%s", (long long)run->points_in,
-                       (long long)j->points_out, seconds_now() - j->begin, run->backend,
+        report_summary(j->names[0], "%lld points -> %lld %s in %.3f s on %s%s", (long long)run->points_in,
+                       (long long)j->points_out, j->unit ? j->unit : "points", seconds_now() - j->begin, run->backend,
                        run->at_origin ? " (records at the origin dropped)" : "");
     }
 }
@@ -274,6 +275,7 @@ static int job_run(job *j, job_function process) {
         report_error(NULL, "out of memory");
     } else {
         j->begin = seconds_now();
+        report_forget_error();
         code = read_job(j);
         code = code == EXIT_DONE ? process(j) : code;
         code = commit_outputs(j, code, &names);

@@ -40,6 +40,7 @@ typedef struct job {
     /* Set by the command: */
     pcgpu_run run;
     int64_t points_out; /* -1 = not a cloud */
+    const char *unit;   /* what comes out, NULL = points */
     json result;        /* members of "result", into result_text */
     char *result_text;
     size_t result_size;

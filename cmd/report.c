@@ -53,8 +53,21 @@ static void say(const char *name, const char *kind, const char *format, va_list 
     pthread_mutex_unlock(&progress.lock);
 }
 
+static char last_error[1024];
+
+const char *report_last_error(void) {
+    return last_error[0] ? last_error : NULL;
+}
+
+void report_forget_error(void) {
+    last_error[0] = '\0';
+}
+
 void report_error(const char *name, const char *format, ...) {
     va_list args;
+    va_start(args, format);
+    vsnprintf(last_error, sizeof last_error, format, args);
+    va_end(args);
     va_start(args, format);
     say(name, "", format, args);
     va_end(args);

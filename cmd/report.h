@@ -9,6 +9,9 @@ void report_setup(bool verbose, bool quiet);
 void report_error(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void report_warning(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3))); /* not with -q */
 void report_detail(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));  /* with -v */
+/* The text of the last report_error since report_forget_error, or NULL: what --json says of a failed input. */
+const char *report_last_error(void);
+void report_forget_error(void);
 /* For a person who watches: when stderr is a terminal or with -v. */
 void report_summary(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The library's sentence, which may begin with the name itself. */

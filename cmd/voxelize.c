@@ -181,6 +181,7 @@ int voxelize_process(job *j) {
     }
     j->run = v.run;
     j->points_out = v.count;
+    j->unit = "voxels";
     add_result(&j->result, &v);
     summarize(j, &v);
     int code = write_side_arrays(j, &v);

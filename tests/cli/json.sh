@@ -56,6 +56,9 @@ mkdir d
 expect 0 pcgpu sample -m 10 a.bin b.bin -o d/ -f --json j
 ask j 0 'len(objects) == 2 and get("points_in") == 300'
 ask j 1 'get("points_in") == 400'
+expect 1 pcgpu sample -m 350 a.bin b.bin -o d/ -f --json j
+ask j 0 'get("failed") is True and "350" in get("error") and "300" in get("error")'
+ask j 1 'get("exit_code") == 0 and get("points_out") == 350 and get("error") is None'
 
 # Dropped records are counted.
 expect 0 pcgpu sample -m 10 holes.bin -f -o out.bin --json j --drop-origin
