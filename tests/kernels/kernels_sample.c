@@ -25,46 +25,60 @@ static void check_contexts(test_bed *bed, const char *name, const pcgpu_cloud *c
     }
 }
 
-/* Every form of the CPU's loop, with up to `threads` threads, more than the cloud repays. */
+/* One form on one context. `want` names records, the job usable points. */
+static void check_form(test_bed *bed, int c, const char *name, const pc_points *points,
+                       const pcgpu_sample_params *params, const picks *want, const pc_sample_form *form) {
+    int64_t start = 0;
+    while (points->rows && points->rows[start] != params->start_index) {
+        start++;
+    }
+    picks got = {0, calloc((size_t)params->count, 4), calloc((size_t)params->count, 4)};
+    pc_sample_job job = {.n = points->n,
+                         .x = points->x,
+                         .y = points->y,
+                         .z = points->z,
+                         .start = points->rows ? start : params->start_index,
+                         .count = params->count,
+                         .min_distance = params->min_distance,
+                         .indices = got.indices,
+                         .squared = got.distances};
+    pcgpu_status status = pc_cpu_sample_as(bed->context[c], &job, 1, form);
+    for (int64_t i = 0; i < job.picked; i++) {
+        got.indices[i] = points->rows ? points->rows[got.indices[i]] : got.indices[i];
+        got.distances[i] = sqrtf(got.distances[i]);
+    }
+    expect(bed, status == PCGPU_OK && same(want, job.picked, got.indices, got.distances),
+           "sample, %s, %s, vector form %d, %s of %d: differs from the reference", name, bed->label[c], (int)form->simd,
+           form->algorithm == PC_SAMPLE_PLAIN ? "plain loop" : "buckets", form->bucket_points);
+    free_picks(&got);
+}
+
+/* Every form of the CPU's plain loop, with up to `threads` threads, more than the cloud repays, and of its buckets, of
+ * a usual size, of fewer points than a vector holds, of one, and one bucket for all. */
 static void check_forms(test_bed *bed, int threads, const char *name, const pcgpu_cloud *cloud,
                         const pcgpu_sample_params *params, const picks *want) {
-    pcgpu_run run = {0};
-    pc_points points;
+    static const int32_t bucket_points[] = {128, 16, 7, 1, 1 << 15};
     for (int c = 0; c < bed->contexts && !bed->cuda; c++) {
         if (bed->context[c]->threads > threads) {
             continue;
         }
+        pcgpu_run run = {0};
+        pc_points points;
         if (pc_points_select(bed->context[c], cloud, params->drop_origin, &points, &run) != PCGPU_OK) {
             expect(bed, false, "sample, %s: %s", name, bed->context[c]->error);
             return;
         }
-        for (int form = 0; form < PC_SIMD_FORMS; form++) {
-            if (!pc_cpu_has((pc_simd)form)) {
+        for (int simd = PC_SIMD_BASE; simd < PC_SIMD_FORMS; simd++) {
+            if (!pc_cpu_has((pc_simd)simd)) {
                 continue;
             }
-            int64_t start = 0;
-            while (points.rows && points.rows[start] != params->start_index) {
-                start++;
+            pc_sample_form form = {.simd = (pc_simd)simd, .algorithm = PC_SAMPLE_PLAIN, .points_a_thread = 100};
+            check_form(bed, c, name, &points, params, want, &form);
+            form.algorithm = PC_SAMPLE_BUCKETS;
+            for (size_t i = 0; i < sizeof bucket_points / sizeof bucket_points[0] && c == 0; i++) {
+                form.bucket_points = bucket_points[i];
+                check_form(bed, c, name, &points, params, want, &form);
             }
-            picks got = {0, calloc((size_t)params->count, 4), calloc((size_t)params->count, 4)};
-            pc_sample_job job = {points.n,
-                                 points.x,
-                                 points.y,
-                                 points.z,
-                                 points.rows ? start : params->start_index,
-                                 params->count,
-                                 params->min_distance,
-                                 got.indices,
-                                 got.distances,
-                                 0};
-            pcgpu_status status = pc_cpu_sample_as(bed->context[c], &job, 1, (pc_simd)form, 100);
-            for (int64_t i = 0; i < job.picked; i++) {
-                got.indices[i] = points.rows ? points.rows[got.indices[i]] : got.indices[i];
-                got.distances[i] = sqrtf(got.distances[i]);
-            }
-            expect(bed, status == PCGPU_OK && same(want, job.picked, got.indices, got.distances),
-                   "sample, %s, %s, vector form %d: differs from the reference", name, bed->label[c], form);
-            free_picks(&got);
         }
         pc_points_free(&points);
     }
@@ -324,7 +338,7 @@ typedef struct bench_state {
     const pcgpu_cloud *cloud;
     pcgpu_context *context;
     pcgpu_sample_params params;
-    pc_simd simd;
+    pc_sample_form form;
 } bench_state;
 
 static void run_reference(void *state) {
@@ -350,7 +364,7 @@ static void run_form(void *state) {
     if (pc_points_select(s->context, s->cloud, false, &points, &run) == PCGPU_OK) {
         pc_sample_job job = {points.n,        points.x, points.y,    points.z,      0,
                              s->params.count, 0.0f,     got.indices, got.distances, 0};
-        if (pc_cpu_sample_as(s->context, &job, 1, s->simd, 8192) != PCGPU_OK) {
+        if (pc_cpu_sample_as(s->context, &job, 1, &s->form) != PCGPU_OK) {
             printf("%s\n", s->context->error);
         }
         pc_points_free(&points);
@@ -373,11 +387,12 @@ static void bench(test_bed *bed) {
         printf("sample %lld of %lld points\n", (long long)sizes[i].picks, (long long)sizes[i].rows);
         print_rate("reference", plain, plain, items, "point, pick");
         for (int form = 0; form < PC_SIMD_FORMS && !bed->cuda; form++) {
-            if (pc_cpu_has((pc_simd)form)) {
+            for (int way = PC_SAMPLE_PLAIN; way <= PC_SAMPLE_BUCKETS && pc_cpu_has((pc_simd)form); way++) {
                 char label[64];
-                snprintf(label, sizeof label, "cpu, 1 thread, %s", forms[form]);
+                snprintf(label, sizeof label, "cpu, %s, %s", way == PC_SAMPLE_PLAIN ? "plain loop" : "buckets",
+                         forms[form]);
                 s.context = bed->context[0];
-                s.simd = (pc_simd)form;
+                s.form = (pc_sample_form){(pc_simd)form, (pc_sample_algorithm)way, 8192, 128};
                 print_rate(label, median_seconds(bed, run_form, &s), plain, items, "point, pick");
             }
         }
