@@ -18,6 +18,7 @@
 enum {
     PC_PICKED = -1,
     PC_INFINITE = 0x7f800000, /* the bits of +inf */
+    PC_BUCKET_BYTES = 28,     /* the most that sampling by buckets holds for a point */
 };
 
 /* A point and the bits of its squared distance to the picks so far. */

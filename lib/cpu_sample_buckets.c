@@ -20,6 +20,9 @@
 
 #include <stdlib.h>
 
+/* Before a loop over the children of a node: GCC would write it out sixteen times before it looks for vectors. */
+#define KEEP_LOOP _Pragma("GCC unroll 1")
+
 enum {
     FANOUT = 16,
     LEVELS = 8, /* 16^8 buckets: more than there are int32 indices */
@@ -68,15 +71,18 @@ PC_INLINE bucket bucket_at(const tree *t, int64_t b) {
 /* The lowest index of those with the largest distance, which is `bits`. */
 PC_INLINE int32_t lowest_index(const int32_t *bits_of, const int32_t *index, int64_t n, int32_t bits) {
     int32_t lowest = NO_INDEX;
+    KEEP_LOOP
     for (int64_t i = 0; i < n; i++) {
-        int32_t candidate = bits_of[i] == bits ? index[i] : NO_INDEX;
-        lowest = candidate < lowest ? candidate : lowest;
+        int32_t other = -(int32_t)(bits_of[i] != bits); /* a mask: a choice would become a branch, and no vectors */
+        int32_t own = index[i] | (other & NO_INDEX);
+        lowest = own < lowest ? own : lowest;
     }
     return lowest;
 }
 
 PC_INLINE pc_far_point farthest_child(const node *v) {
     int32_t bits = PC_PICKED;
+    KEEP_LOOP
     for (int c = 0; c < FANOUT; c++) {
         bits = v->bits[c] > bits ? v->bits[c] : bits;
     }
@@ -98,6 +104,7 @@ PC_INLINE float clamped(float value, float low, float high) {
 PC_INLINE uint32_t near_children(const node *v, const float *pick) {
     const float px = pick[0], py = pick[1], pz = pick[2];
     uint32_t mask = 0;
+    KEEP_LOOP
     for (int c = 0; c < FANOUT; c++) {
         float x = clamped(px, v->low[0][c], v->high[0][c]);
         float y = clamped(py, v->low[1][c], v->high[1][c]);
@@ -147,6 +154,7 @@ PC_INLINE pc_far_point lower_tree(tree *t, const float *pick) {
 /* The place of `index`, which occurs once among n. */
 PC_INLINE int64_t place_of(const int32_t *index, int64_t n, int32_t wanted) {
     int32_t place = 0;
+    KEEP_LOOP
     for (int32_t i = 0; i < n; i++) {
         place |= index[i] == wanted ? i : 0;
     }

@@ -1,13 +1,7 @@
 /* Farthest point sampling and random sampling against the plain loop. */
-#include "cpu.h"
-#include "reference.h"
+#include "kernels_sample.h"
 
 /* ---- comparing ------------------------------------------------------------------------------------------------ */
-
-static bool same(const picks *want, int64_t count, const int32_t *indices, const float *distances) {
-    return want->count == count && memcmp(want->indices, indices, (size_t)count * 4) == 0 &&
-           memcmp(want->distances, distances, (size_t)count * 4) == 0;
-}
 
 /* The public call on every context. */
 static void check_contexts(test_bed *bed, const char *name, const pcgpu_cloud *cloud, const pcgpu_sample_params *params,
@@ -22,65 +16,6 @@ static void check_contexts(test_bed *bed, const char *name, const pcgpu_cloud *c
                    name, bed->label[i]);
         }
         pcgpu_sampled_free(&got);
-    }
-}
-
-/* One form on one context. `want` names records, the job usable points. */
-static void check_form(test_bed *bed, int c, const char *name, const pc_points *points,
-                       const pcgpu_sample_params *params, const picks *want, const pc_sample_form *form) {
-    int64_t start = 0;
-    while (points->rows && points->rows[start] != params->start_index) {
-        start++;
-    }
-    picks got = {0, calloc((size_t)params->count, 4), calloc((size_t)params->count, 4)};
-    pc_sample_job job = {.n = points->n,
-                         .x = points->x,
-                         .y = points->y,
-                         .z = points->z,
-                         .start = points->rows ? start : params->start_index,
-                         .count = params->count,
-                         .min_distance = params->min_distance,
-                         .indices = got.indices,
-                         .squared = got.distances};
-    pcgpu_status status = pc_cpu_sample_as(bed->context[c], &job, 1, form);
-    for (int64_t i = 0; i < job.picked; i++) {
-        got.indices[i] = points->rows ? points->rows[got.indices[i]] : got.indices[i];
-        got.distances[i] = sqrtf(got.distances[i]);
-    }
-    expect(bed, status == PCGPU_OK && same(want, job.picked, got.indices, got.distances),
-           "sample, %s, %s, vector form %d, %s of %d: differs from the reference", name, bed->label[c], (int)form->simd,
-           form->algorithm == PC_SAMPLE_PLAIN ? "plain loop" : "buckets", form->bucket_points);
-    free_picks(&got);
-}
-
-/* Every form of the CPU's plain loop, with up to `threads` threads, more than the cloud repays, and of its buckets, of
- * a usual size, of fewer points than a vector holds, of one, and one bucket for all. */
-static void check_forms(test_bed *bed, int threads, const char *name, const pcgpu_cloud *cloud,
-                        const pcgpu_sample_params *params, const picks *want) {
-    static const int32_t bucket_points[] = {128, 16, 7, 1, 1 << 15};
-    for (int c = 0; c < bed->contexts && !bed->cuda; c++) {
-        if (bed->context[c]->threads > threads) {
-            continue;
-        }
-        pcgpu_run run = {0};
-        pc_points points;
-        if (pc_points_select(bed->context[c], cloud, params->drop_origin, &points, &run) != PCGPU_OK) {
-            expect(bed, false, "sample, %s: %s", name, bed->context[c]->error);
-            return;
-        }
-        for (int simd = PC_SIMD_BASE; simd < PC_SIMD_FORMS; simd++) {
-            if (!pc_cpu_has((pc_simd)simd)) {
-                continue;
-            }
-            pc_sample_form form = {.simd = (pc_simd)simd, .algorithm = PC_SAMPLE_PLAIN, .points_a_thread = 100};
-            check_form(bed, c, name, &points, params, want, &form);
-            form.algorithm = PC_SAMPLE_BUCKETS;
-            for (size_t i = 0; i < sizeof bucket_points / sizeof bucket_points[0] && c == 0; i++) {
-                form.bucket_points = bucket_points[i];
-                check_form(bed, c, name, &points, params, want, &form);
-            }
-        }
-        pc_points_free(&points);
     }
 }
 
@@ -327,6 +262,7 @@ static void check(test_bed *bed) {
     make_cloud_named("uniform", bed->seed, 3000, &cloud);
     check_center(bed, &cloud);
     pcgpu_cloud_free(&cloud);
+    check_all_picks(bed);
     check_batches(bed);
     check_random(bed);
     check_refusals(bed);
