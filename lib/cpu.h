@@ -11,13 +11,23 @@ pcgpu_status pc_cpu_icp_source(pcgpu_context *context, int64_t n, const float *x
 pcgpu_status pc_cpu_icp_step(pcgpu_context *context, const struct pc_icp_step *step, double *sums);
 void pc_cpu_icp_end(pcgpu_context *context);
 
-/* Farthest point sampling in a chosen form; pc_cpu_sample takes the widest vectors of the machine. Every form gives the
- * same bits, which is what the tests use this for. */
+/* Farthest point sampling in a chosen form; pc_cpu_sample takes the widest vectors of the machine and what is fastest
+ * for the size. Every form gives the same bits, which is what the tests use this for. */
 typedef enum pc_simd { PC_SIMD_BASE, PC_SIMD_AVX2, PC_SIMD_AVX512, PC_SIMD_FORMS } pc_simd;
+typedef enum pc_sample_algorithm { PC_SAMPLE_CHOOSE, PC_SAMPLE_PLAIN, PC_SAMPLE_BUCKETS } pc_sample_algorithm;
+
+typedef struct pc_sample_form {
+    pc_simd simd;
+    pc_sample_algorithm algorithm;
+    int64_t points_a_thread; /* for the plain loop: fewest points that are worth one more thread, >= 1 */
+    int32_t bucket_points;   /* for buckets: points in one, >= 1 */
+} pc_sample_form;
 
 bool pc_cpu_has(pc_simd simd);
-/* points_a_thread: fewest points that are worth one more thread, >= 1. */
-pcgpu_status pc_cpu_sample_as(pcgpu_context *context, pc_sample_job *jobs, int count, pc_simd simd,
-                              int64_t points_a_thread);
+pcgpu_status pc_cpu_sample_as(pcgpu_context *context, pc_sample_job *jobs, int count, const pc_sample_form *form);
+
+/* Expected seconds on one thread for `count` picks of n points: by the plain loop, and by buckets. */
+double pc_sample_seconds_plain(int64_t n, int64_t count);
+double pc_sample_seconds_buckets(int64_t n, int64_t count);
 
 #endif

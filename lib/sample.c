@@ -1,5 +1,6 @@
 /* Sampling: checks of the parameters, the first pick, random draws, and the way from usable points back to records. */
 #include "backend.h"
+#include "cpu.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -252,16 +253,17 @@ static void finish(const pc_points *points, const pc_sample_job *job, pcgpu_samp
     }
 }
 
-/* Seconds on one CPU thread and on a started device, for AUTO. 0.5 ns a point and pick: between the 0.4 of 16,384
- * points and the 0.8 of 120,000, measured by tests/kernels --bench with AVX2 and AVX-512 on a 2.5 GHz Xeon. On the
- * device a round takes about 2 us, the time of a message between multiprocessors, until a cloud no longer fits the
- * registers. */
-static void estimate(const pc_sample_job *jobs, int count, double *cpu, double *cuda) {
+/* Seconds on one CPU thread and on a started device, for AUTO, which divides the former by the threads. Buckets keep
+ * one thread a cloud busy, so where the clouds are fewer than the threads that is made good here. On the device a round
+ * takes about 2 us, the time of a message between multiprocessors, until a cloud no longer fits the registers. */
+static void estimate(const pc_sample_job *jobs, int count, int threads, double *cpu, double *cuda) {
+    double idle = count < threads ? (double)threads / count : 1.0;
     *cpu = 0.0;
     *cuda = 1e-3;
     for (int i = 0; i < count; i++) {
         double n = (double)jobs[i].n, picks = (double)jobs[i].count;
-        *cpu += 0.5e-9 * n * picks;
+        *cpu += fmin(pc_sample_seconds_plain(jobs[i].n, jobs[i].count),
+                     pc_sample_seconds_buckets(jobs[i].n, jobs[i].count) * idle);
         *cuda += 2e-9 * n + picks * (2e-6 + 2e-12 * n);
     }
 }
@@ -279,7 +281,7 @@ static pcgpu_status run_jobs(pcgpu_context *context, const pcgpu_sample_params *
     } else {
         const pc_backend *backend;
         double cpu, cuda;
-        estimate(jobs, count, &cpu, &cuda);
+        estimate(jobs, count, context->threads, &cpu, &cuda);
         status = pc_choose_backend(context, cpu, cuda, &run, &backend);
         begin = pc_now(); /* starting a device is not sampling */
         status = status == PCGPU_OK ? backend->sample(context, jobs, count) : status;

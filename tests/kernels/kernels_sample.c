@@ -1,13 +1,7 @@
 /* Farthest point sampling and random sampling against the plain loop. */
-#include "cpu.h"
-#include "reference.h"
+#include "kernels_sample.h"
 
 /* ---- comparing ------------------------------------------------------------------------------------------------ */
-
-static bool same(const picks *want, int64_t count, const int32_t *indices, const float *distances) {
-    return want->count == count && memcmp(want->indices, indices, (size_t)count * 4) == 0 &&
-           memcmp(want->distances, distances, (size_t)count * 4) == 0;
-}
 
 /* The public call on every context. */
 static void check_contexts(test_bed *bed, const char *name, const pcgpu_cloud *cloud, const pcgpu_sample_params *params,
@@ -22,51 +16,6 @@ static void check_contexts(test_bed *bed, const char *name, const pcgpu_cloud *c
                    name, bed->label[i]);
         }
         pcgpu_sampled_free(&got);
-    }
-}
-
-/* Every form of the CPU's loop, with up to `threads` threads, more than the cloud repays. */
-static void check_forms(test_bed *bed, int threads, const char *name, const pcgpu_cloud *cloud,
-                        const pcgpu_sample_params *params, const picks *want) {
-    pcgpu_run run = {0};
-    pc_points points;
-    for (int c = 0; c < bed->contexts && !bed->cuda; c++) {
-        if (bed->context[c]->threads > threads) {
-            continue;
-        }
-        if (pc_points_select(bed->context[c], cloud, params->drop_origin, &points, &run) != PCGPU_OK) {
-            expect(bed, false, "sample, %s: %s", name, bed->context[c]->error);
-            return;
-        }
-        for (int form = 0; form < PC_SIMD_FORMS; form++) {
-            if (!pc_cpu_has((pc_simd)form)) {
-                continue;
-            }
-            int64_t start = 0;
-            while (points.rows && points.rows[start] != params->start_index) {
-                start++;
-            }
-            picks got = {0, calloc((size_t)params->count, 4), calloc((size_t)params->count, 4)};
-            pc_sample_job job = {points.n,
-                                 points.x,
-                                 points.y,
-                                 points.z,
-                                 points.rows ? start : params->start_index,
-                                 params->count,
-                                 params->min_distance,
-                                 got.indices,
-                                 got.distances,
-                                 0};
-            pcgpu_status status = pc_cpu_sample_as(bed->context[c], &job, 1, (pc_simd)form, 100);
-            for (int64_t i = 0; i < job.picked; i++) {
-                got.indices[i] = points.rows ? points.rows[got.indices[i]] : got.indices[i];
-                got.distances[i] = sqrtf(got.distances[i]);
-            }
-            expect(bed, status == PCGPU_OK && same(want, job.picked, got.indices, got.distances),
-                   "sample, %s, %s, vector form %d: differs from the reference", name, bed->label[c], form);
-            free_picks(&got);
-        }
-        pc_points_free(&points);
     }
 }
 
@@ -313,6 +262,7 @@ static void check(test_bed *bed) {
     make_cloud_named("uniform", bed->seed, 3000, &cloud);
     check_center(bed, &cloud);
     pcgpu_cloud_free(&cloud);
+    check_all_picks(bed);
     check_batches(bed);
     check_random(bed);
     check_refusals(bed);
@@ -324,7 +274,7 @@ typedef struct bench_state {
     const pcgpu_cloud *cloud;
     pcgpu_context *context;
     pcgpu_sample_params params;
-    pc_simd simd;
+    pc_sample_form form;
 } bench_state;
 
 static void run_reference(void *state) {
@@ -350,7 +300,7 @@ static void run_form(void *state) {
     if (pc_points_select(s->context, s->cloud, false, &points, &run) == PCGPU_OK) {
         pc_sample_job job = {points.n,        points.x, points.y,    points.z,      0,
                              s->params.count, 0.0f,     got.indices, got.distances, 0};
-        if (pc_cpu_sample_as(s->context, &job, 1, s->simd, 8192) != PCGPU_OK) {
+        if (pc_cpu_sample_as(s->context, &job, 1, &s->form) != PCGPU_OK) {
             printf("%s\n", s->context->error);
         }
         pc_points_free(&points);
@@ -373,11 +323,12 @@ static void bench(test_bed *bed) {
         printf("sample %lld of %lld points\n", (long long)sizes[i].picks, (long long)sizes[i].rows);
         print_rate("reference", plain, plain, items, "point, pick");
         for (int form = 0; form < PC_SIMD_FORMS && !bed->cuda; form++) {
-            if (pc_cpu_has((pc_simd)form)) {
+            for (int way = PC_SAMPLE_PLAIN; way <= PC_SAMPLE_BUCKETS && pc_cpu_has((pc_simd)form); way++) {
                 char label[64];
-                snprintf(label, sizeof label, "cpu, 1 thread, %s", forms[form]);
+                snprintf(label, sizeof label, "cpu, %s, %s", way == PC_SAMPLE_PLAIN ? "plain loop" : "buckets",
+                         forms[form]);
                 s.context = bed->context[0];
-                s.simd = (pc_simd)form;
+                s.form = (pc_sample_form){(pc_simd)form, (pc_sample_algorithm)way, 8192, 128};
                 print_rate(label, median_seconds(bed, run_form, &s), plain, items, "point, pick");
             }
         }
