@@ -221,8 +221,8 @@ static int choose_team(const pc_sample_job *job, const pc_sample_form *form, int
         return form->algorithm == PC_SAMPLE_BUCKETS ? 0 : team;
     }
     double plain = pc_sample_seconds_plain(job->n, job->count) / team;
-    if (team > 1) {
-        plain += WAIT_SECONDS * (double)job->count;
+    if (team > 1) { /* must win twice over: it takes all cores, and is far slower when others use them */
+        plain = 2.0 * (plain + WAIT_SECONDS * (double)job->count);
     }
     return pc_sample_seconds_buckets(job->n, job->count) < plain ? 0 : team;
 }
