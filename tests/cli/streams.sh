@@ -92,7 +92,8 @@ LAST='sample of 1000 points with stdout closed'
 pcgpu sample --method random --ratio 1 a.bin --json j -f < /dev/null 2> "$ERR" >&-
 expected 1 $?
 size_is a.bin 16000
-case $(cat j) in '{"command"'*'"failed": true}') checked ;; *) die "j holds: $(cat j)" ;; esac
+case $(cat j) in '{"command"'*'"failed": true, "error": '*'}') checked ;; *) die "j holds: $(cat j)" ;; esac
+[ "$(wc -l < j)" -eq 1 ] || die "j is not one line: $(cat j)"
 LAST='sample with stdin closed'
 pcgpu sample -m 1 - -o one.bin --json j -f <&- 2> "$ERR" > "$OUT"
 expected 1 $?
