@@ -63,6 +63,10 @@ typedef struct pc_backend {
 
 extern const pc_backend pc_backend_cpu;
 
+/* What the CPU back end expects to take for these clouds on one thread, in seconds, for AUTO. Work that only one of the
+ * `threads` can do counts as often, since AUTO divides by them. */
+double pc_cpu_sample_seconds(const pc_sample_job *jobs, int count, int threads);
+
 /* ---- the CUDA side: cuda/backend.cu, or cuda/stub.c in a CPU-only build -------------------------------------- */
 
 const pc_backend *pc_backend_cuda(void); /* NULL in a CPU-only build */

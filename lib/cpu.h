@@ -26,8 +26,4 @@ typedef struct pc_sample_form {
 bool pc_cpu_has(pc_simd simd);
 pcgpu_status pc_cpu_sample_as(pcgpu_context *context, pc_sample_job *jobs, int count, const pc_sample_form *form);
 
-/* Expected seconds on one thread for `count` picks of n points: by the plain loop, and by buckets. */
-double pc_sample_seconds_plain(int64_t n, int64_t count);
-double pc_sample_seconds_buckets(int64_t n, int64_t count);
-
 #endif

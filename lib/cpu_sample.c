@@ -204,14 +204,23 @@ static int team_size(int threads, int64_t n, int64_t points_a_thread) {
  */
 
 /* 0.2 to 0.4 ns a point and pick in the caches, 0.7 and more beyond. */
-double pc_sample_seconds_plain(int64_t n, int64_t count) {
+static double seconds_plain(int64_t n, int64_t count) {
     return 0.5e-9 * (double)n * (double)count;
 }
 
 /* 40 to 90 ns a point to sort and for the first picks, which reach everything. A later pick looks at a few buckets: 0.2
  * us with 1,024 points, 1 us with 120,000. */
-double pc_sample_seconds_buckets(int64_t n, int64_t count) {
+static double seconds_buckets(int64_t n, int64_t count) {
     return 50e-9 * (double)n + 0.1e-6 * fmax(1.0, log2((double)n) - 8.0) * (double)count;
+}
+
+double pc_cpu_sample_seconds(const pc_sample_job *jobs, int count, int threads) {
+    double idle = count < threads ? (double)threads / count : 1.0; /* buckets use one thread a cloud */
+    double seconds = 0.0;
+    for (int i = 0; i < count; i++) {
+        seconds += fmin(seconds_plain(jobs[i].n, jobs[i].count), seconds_buckets(jobs[i].n, jobs[i].count) * idle);
+    }
+    return seconds;
 }
 
 /* Threads for the plain loop on a cloud, or 0 for buckets, which take one. */
@@ -220,11 +229,11 @@ static int choose_team(const pc_sample_job *job, const pc_sample_form *form, int
     if (form->algorithm != PC_SAMPLE_CHOOSE) {
         return form->algorithm == PC_SAMPLE_BUCKETS ? 0 : team;
     }
-    double plain = pc_sample_seconds_plain(job->n, job->count) / team;
+    double plain = seconds_plain(job->n, job->count) / team;
     if (team > 1) { /* must win twice over: it takes all cores, and is far slower when others use them */
         plain = 2.0 * (plain + WAIT_SECONDS * (double)job->count);
     }
-    return pc_sample_seconds_buckets(job->n, job->count) < plain ? 0 : team;
+    return seconds_buckets(job->n, job->count) < plain ? 0 : team;
 }
 
 static bool sample_cloud(pc_sample_job *job, const pc_sample_form *form, int threads) {

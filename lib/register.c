@@ -125,7 +125,7 @@ static void measure_target(pc_register_work *w) {
 
 /* Seconds on one CPU thread and on a started device, for AUTO. CPU: KITTI pairs take 130 ms (plane) and 270 ms (point)
  * on a 2.5 GHz Xeon. Device: the host's share (selecting, packing, grids) is 60 ns a point there, and some hundred
- * launches and copies of 20 us outweigh the kernels. */
+ * launches and copies of 20 us outweigh the kernels; an H200 took 11 ms for a pair of 122,000 points each. */
 static void estimate(const pcgpu_register_params *p, double points, double *cpu, double *cuda) {
     *cpu = (p->method == PCGPU_REGISTER_PLANE ? 5.5e-7 : 1.1e-6) * points;
     *cuda = 5e-3 + 8e-8 * points;
