@@ -1,6 +1,7 @@
 /* Farthest point sampling on CUDA: which clouds run at once, on how many blocks, and the way there and back. The idea
  * and the kernels are in sample.cuh. */
 #include "sample.cuh"
+#include "sample.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -231,4 +232,18 @@ extern "C" pcgpu_status pc_cuda_sample(pcgpu_context *context, pc_sample_job *jo
         first += w.count;
     }
     return PCGPU_OK;
+}
+
+extern "C" bool pc_cuda_sample_can(pcgpu_context *context, const pc_cuda_sample_form *form, int64_t n) {
+    (void)context;
+    (void)n;
+    return form->kind == PC_CUDA_SAMPLE_CHOOSE;
+}
+
+extern "C" pcgpu_status pc_cuda_sample_as(pcgpu_context *context, pc_sample_job *jobs, int count,
+                                          const pc_cuda_sample_form *form, int repeats, float *milliseconds) {
+    (void)form;
+    (void)repeats;
+    (void)milliseconds;
+    return pc_cuda_sample(context, jobs, count);
 }

@@ -1,5 +1,6 @@
 /* Takes the place of the CUDA back end in a build without nvcc, so that no call site needs to know. */
 #include "backend.h"
+#include "sample.h"
 
 static const char why_not[] = "this pcgpu was built without CUDA; rebuild with -Dcuda=enabled, or use --cpu";
 
@@ -29,4 +30,21 @@ pcgpu_status pc_cuda_start(pcgpu_context *context) {
 
 void pc_cuda_stop(pcgpu_context *context) {
     (void)context;
+}
+
+bool pc_cuda_sample_can(pcgpu_context *context, const pc_cuda_sample_form *form, int64_t n) {
+    (void)context;
+    (void)form;
+    (void)n;
+    return false;
+}
+
+pcgpu_status pc_cuda_sample_as(pcgpu_context *context, pc_sample_job *jobs, int count, const pc_cuda_sample_form *form,
+                               int repeats, float *milliseconds) {
+    (void)jobs;
+    (void)count;
+    (void)form;
+    (void)repeats;
+    (void)milliseconds;
+    return pc_fail(context, PCGPU_ERROR_UNAVAILABLE, "%s", why_not);
 }

@@ -12,17 +12,21 @@ extern "C" {
 
 /* ---- operations: host pointers in, host pointers out --------------------------------------------------------- */
 
-/* Farthest point sampling of one cloud of n >= 1 finite points. Picks start (0 <= start < n), then farthest points, until
- * `count` (1..n) are picked or the next one's squared distance is below `min_squared` (compared after sqrtf with
- * `min_distance`). Writes `picked` entries of indices and squared distances (+inf for the first). */
+/* Farthest point sampling of one cloud of n >= 1 finite points. Without seeds it picks `start` (0 <= start < n) first, at
+ * distance +inf. Seeds are distinct points that count as picked already; they are not written, and `start` is not used.
+ * Then farthest points, the lowest place on ties, until `count` are picked (1..n, with seeds 0..n - seed_count) or the
+ * next one's squared distance is below the least distance (compared after sqrtf with `min_distance`). */
 typedef struct pc_sample_job {
     int64_t n;
     const float *x, *y, *z;
     int64_t start, count;
-    float min_distance; /* 0 = none */
-    int32_t *indices;   /* count, caller's */
-    float *squared;     /* count, caller's */
-    int64_t picked;     /* out */
+    int64_t seed_count;   /* 0 = none */
+    const int32_t *seeds; /* seed_count */
+    float min_distance;   /* 0 = none */
+    int32_t *indices;     /* count, caller's */
+    float *squared;       /* count, caller's */
+    int64_t picked;       /* out */
+    float rest;           /* out: squared distance of the pick that would have come next, 0 when every point is picked */
 } pc_sample_job;
 
 /* Voxelization of `rows` row-major records. skip_origin drops records at exactly (0,0,0). Non-finite coordinates are out

@@ -298,8 +298,13 @@ static void run_form(void *state) {
     pc_points points;
     picks got = {0, calloc((size_t)s->params.count, 4), calloc((size_t)s->params.count, 4)};
     if (pc_points_select(s->context, s->cloud, false, &points, &run) == PCGPU_OK) {
-        pc_sample_job job = {points.n,        points.x, points.y,    points.z,      0,
-                             s->params.count, 0.0f,     got.indices, got.distances, 0};
+        pc_sample_job job = {.n = points.n,
+                             .x = points.x,
+                             .y = points.y,
+                             .z = points.z,
+                             .count = s->params.count,
+                             .indices = got.indices,
+                             .squared = got.distances};
         if (pc_cpu_sample_as(s->context, &job, 1, &s->form) != PCGPU_OK) {
             printf("%s\n", s->context->error);
         }
