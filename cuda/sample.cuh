@@ -1,252 +1,171 @@
-/* Farthest point sampling on many multiprocessors.
+/* What the parts of farthest point sampling on CUDA share. sample_order.cu puts the points of a cloud into buckets of
+ * neighbours, sample_rounds.cu picks, sample_rank.cu brings the picks into order, and sample.cu plans and calls them.
  *
- * Idea: one persistent kernel makes all picks. The points of a cloud are shared out in contiguous ranges among a group
- * of blocks; every thread keeps its points and their distances to the picks in registers (clouds that do not fit: in
- * global memory). A round updates the distances with the newest pick, finds the block's farthest point, and exchanges
- * it with the other blocks of the group; all of them come to the same pick, so nothing returns to the host between
- * picks.
+ * The idea: several exact picks a round. Every bucket knows its farthest point, its value v (the squared distance to
+ * the picks so far) and the second largest value v2 among its points. "Higher" orders points by value, then by the
+ * lower index, as farthest point sampling does. A round accepts the farthest point p of a bucket when every bucket q
+ * whose farthest point is higher than p has
  *
- * The exchange is the whole cost for real scans, so it is one message one way: a candidate is a single 64-bit word
+ *     |p - q's farthest point|^2 >= v_q, and, where v2_q >= v_p, (distance of p to q's box)^2 >= v2_q.
  *
- *     bit 63     phase, tells this round's word from the one two rounds before
- *     bits 32-62 the squared distance, whose bits order as integers do (it is >= 0, so its sign bit is free)
- *     bits 0-31  ~index, so that the largest word is the farthest point with the lowest index
+ * A point x higher than p is either the farthest one of its bucket or has at most the value v2 there, so the two tests
+ * say that p is at least sqrt(value of x) away from every higher x. Thus picking p changes no value of a higher point,
+ * and picking higher points, whose values only fall, does not change the value of p: it is at least as far from them as
+ * its own value demands. So p is picked with just the value it has now, whenever its turn comes. The accepted points of
+ * all rounds, sorted from high to low, are the order of farthest point sampling; those above the largest value that is
+ * still open are final. The highest point of all is always accepted, so every round makes progress. (Distances to boxes
+ * are rounded no higher than those to the points inside: see lib/cpu_sample_buckets.c.)
  *
- * that each block stores into its own slot and that every block of the group polls. A word carries its own phase, so it
- * needs no flag and no fence beside it. Slots are used in turn by even and odd rounds: a block stores the word of round
- * r+2 only after it has read all words of round r+1, which the others store only after they have read round r; no word
- * is overwritten before everyone has read it. Blocks that wait for each other must all be resident, hence the
- * cooperative launch whenever a cloud has more than one block. */
+ * To keep messages short a round looks only at buckets at or above a threshold, a share of the largest value that
+ * follows the number of them. */
 #ifndef PC_SAMPLE_CUH
 #define PC_SAMPLE_CUH
 
 #include "common.cuh"
 
-#include <cuda/atomic>
-
-#define THREADS      512
-#define WARPS        (THREADS / 32)
-#define LARGEST_HELD 16 /* points a thread holds in registers: 16 x 4 of the 128 there are */
-#define PICKED       -1.0f
-#define NOTHING      0ull /* a candidate below every point: ~index is never 0 */
-#define PHASE        (1ull << 63)
-
 typedef unsigned long long word;
 
-/* A cloud and its group of blocks, on the device. */
-typedef struct device_job {
-    int64_t n, count, start;
-    float min_distance;
-    int first_block, blocks;
+enum {
+    PC_RUN = 32,         /* points in a bucket, one a lane; more of them in clouds that stay in global memory */
+    PC_FAMILY = 8,       /* neighbouring buckets with a box around them all */
+    PC_TILE = 128,       /* accepted picks that are ranked together */
+    PC_MOST_BLOCKS = 16, /* of a cluster */
+    PC_GRID_THREADS = 1024,
+    PC_CLUSTER_THREADS = 512
+};
+
+/* A bucket; while a round lasts also the message about it. 48 bytes, copied as three float4. */
+typedef struct __align__(16) pc_bucket {
+    float low[3], high[3];
+    uint32_t largest, second; /* bits of the squared distances to the picks; these order as integers do */
+    float at[3];              /* the farthest point */
+    uint32_t inverted;        /* ~index of it: larger for lower indices */
+}
+pc_bucket;
+
+/* Where the points of a bucket are in the sorted cloud, and their box. */
+typedef struct __align__(16) pc_range {
+    float low[3];
+    uint32_t begin;
+    float high[3];
+    uint32_t count;
+}
+pc_range;
+
+/* Bounds of a cloud as integers that order as the floats do; the lower ones inverted, so that all are maxima from 0. */
+typedef struct pc_bounds {
+    uint32_t high[3], inverted_low[3];
+} pc_bounds;
+
+/* What a cloud's rounds leave. */
+typedef struct pc_rounds_end {
+    int64_t accepted;     /* picks of all rounds, more than asked for */
+    uint32_t open;        /* bits of the largest value still open */
+    uint32_t stuck;       /* nonzero: a round accepted nothing */
+    int64_t rounds;       /* for those who measure */
+    int64_t final, valid; /* of the ranked picks: above `open`; of these, not below the least distance */
+} pc_rounds_end;
+
+/* Sixteen bytes that are written and read at once; the last word says of which round they are. */
+typedef uint4 pc_note;
+
+/* What a block of a grid tells the others in a round: two notes a bucket, two a new pick. The first PC_SURE buckets
+ * and PC_SURE_FRESH picks are written in every round, with the number of them all; the others when there are so many.
+ * The second note of a pick is for the manager, the last block, which has no points: it keeps the picks and says when
+ * they are enough. */
+enum { PC_SURE = 4, PC_SURE_FRESH = 4, PC_GRID_MESSAGES = 32, PC_GRID_ACCEPTS = 16, PC_GRID_BLOCKS = 128 };
+
+typedef struct __align__(16) pc_mailbox {
+    pc_note buckets[PC_GRID_MESSAGES][2];
+    pc_note fresh[PC_GRID_ACCEPTS][2];
+}
+pc_mailbox;
+
+/* A cloud on the device. */
+typedef struct pc_cloud {
+    int64_t n, first; /* points, and the place of the first in the arrays of all clouds together */
     const float *x, *y, *z;
-    float *nearest;   /* n: squared distances, where registers do not hold them, else NULL */
-    word *slots;      /* 2 x blocks, zero at the start */
-    int32_t *indices; /* count */
-    float *squared;   /* count */
-    int64_t *picked;
-} device_job;
+    const int32_t *seeds; /* the picks before the first round: the start, or what the caller has picked */
+    int64_t seed_count;
+    int64_t wanted; /* picks after these */
+    int64_t lead;   /* 1 when the start is the first entry of the output, else 0 */
+    float min_distance;
+    float4 *sorted; /* n: position and the bits of the index */
+    float *nearest; /* n: values, for a cloud that stays in global memory */
+    uint32_t runs;  /* of consecutive sorted points, a bucket each; long ones lose parts to spare buckets */
+    uint32_t spare;
+    pc_range *ranges; /* runs + spare */
+    float *side;      /* the longest one of the bounding box */
+    uint32_t *spared; /* how many of the spare ones are wanted; may be more than there are */
+    pc_bounds *bounds;
+    word *accepted; /* n: value bits, inverted index */
+    word *tiles;    /* 2 a tile: least and largest of its accepted picks */
+    pc_rounds_end *end;
+    pc_mailbox *mailboxes; /* of a grid: one a block; zero before the first round */
+    int32_t *indices;      /* lead + wanted + 1 */
+    float *squared;
+} pc_cloud;
 
-/* What all threads of a block know about the pick that was made last. */
-typedef struct block_state {
-    word candidates[WARPS];
-    word best;
-    float pick[3];
-} block_state;
+/* How a launch of the rounds is laid out. Bucket b of block `rank` is range (b / kin * workers + rank) * kin + b % kin
+ * of the cloud: neighbours, whose work comes in the same rounds, go to different blocks. */
+typedef struct pc_rounds_shape {
+    int threads;       /* of a block */
+    int blocks;        /* a cloud; of a grid the last one is the manager */
+    int workers;       /* those with points */
+    int kin;           /* buckets of a block that follow each other: PC_FAMILY, or 1 where a block has few */
+    int buckets;       /* most in a block, a multiple of kin */
+    int bucket_points; /* PC_RUN unless the points stay in global memory */
+    int messages;      /* most buckets that a block tells the others of in a round, <= 64 */
+    int fresh;         /* new picks that a block looks at together */
+    int list;    /* of a grid: buckets of all blocks that a block looks at in a round, the others are left for later */
+    bool stored; /* points in global memory */
+    bool single; /* one pick a round */
+    float crowd; /* buckets above the threshold that a round aims at */
+} pc_rounds_shape;
 
-__device__ static word pack(float squared, int64_t index) {
-    return squared < 0.0f ? NOTHING : (word)__float_as_uint(squared) << 32 | (uint32_t) ~(uint32_t)index;
-}
+#define PC_ALL_LANES 0xffffffffu
 
-__device__ static int64_t index_of(word candidate) {
-    return (int64_t)(uint32_t) ~(uint32_t)candidate;
-}
-
-__device__ static float squared_of(word candidate) {
-    return __uint_as_float((uint32_t)(candidate >> 32));
-}
-
-__device__ static word larger(word a, word b) {
-    return a > b ? a : b;
-}
-
-__device__ static word warp_largest(word mine) {
+__device__ static inline uint32_t pc_warp_max(uint32_t value) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_max_sync(PC_ALL_LANES, value);
+#else
     for (int step = 16; step > 0; step /= 2) {
-        mine = larger(mine, __shfl_xor_sync(0xffffffffu, mine, step));
+        uint32_t other = __shfl_xor_sync(PC_ALL_LANES, value, step);
+        value = other > value ? other : value;
     }
-    return mine;
+    return value;
+#endif
 }
 
-/* ---- a thread's points ---------------------------------------------------------------------------------------- */
-
-/* Points begin + tid, begin + tid + THREADS, ... of the block's range, HELD of them in registers; all indices are far
- * below 2^31, since the registers of one device hold the cloud. */
-template <int HELD> struct held_points {
-    float x[HELD], y[HELD], z[HELD], nearest[HELD];
-    int first;
-
-    __device__ void load(const device_job &job, int64_t begin, int64_t end) {
-        first = (int)begin + (int)threadIdx.x;
-#pragma unroll
-        for (int k = 0; k < HELD; k++) {
-            int i = first + k * THREADS;
-            bool mine = i < end;
-            x[k] = mine ? job.x[i] : 0.0f;
-            y[k] = mine ? job.y[i] : 0.0f;
-            z[k] = mine ? job.z[i] : 0.0f;
-            nearest[k] = mine ? HUGE_VALF : PICKED;
-        }
+__device__ static inline uint32_t pc_warp_add(uint32_t value) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(PC_ALL_LANES, value);
+#else
+    for (int step = 16; step > 0; step /= 2) {
+        value += __shfl_xor_sync(PC_ALL_LANES, value, step);
     }
-
-    __device__ void mark(const device_job &, int64_t index) {
-        int offset = (int)index - first;
-#pragma unroll
-        for (int k = 0; k < HELD; k++) {
-            nearest[k] = offset == k * THREADS ? PICKED : nearest[k];
-        }
-    }
-
-    __device__ word update(const device_job &, const float pick[3]) {
-        float best = PICKED;
-        int at = 0;
-#pragma unroll
-        for (int k = 0; k < HELD; k++) {
-            nearest[k] = fminf(nearest[k], pc_squared_distance(x[k], y[k], z[k], pick[0], pick[1], pick[2]));
-            bool farther = nearest[k] > best;
-            best = farther ? nearest[k] : best;
-            at = farther ? k : at;
-        }
-        return pack(best, first + at * THREADS);
-    }
-};
-
-/* The same for any number of points, in global memory: a thread reads and writes only its own distances. */
-struct stored_points {
-    int64_t first, end;
-
-    __device__ void load(const device_job &job, int64_t from, int64_t to) {
-        first = from + threadIdx.x;
-        end = to;
-        for (int64_t i = first; i < end; i += THREADS) {
-            job.nearest[i] = HUGE_VALF;
-        }
-    }
-
-    __device__ void mark(const device_job &job, int64_t index) {
-        if (index >= first && index < end && (index - first) % THREADS == 0) {
-            job.nearest[index] = PICKED;
-        }
-    }
-
-    __device__ word update(const device_job &job, const float pick[3]) {
-        float best = PICKED;
-        int64_t at = 0;
-#pragma unroll 4
-        for (int64_t i = first; i < end; i += THREADS) {
-            float d =
-                fminf(job.nearest[i], pc_squared_distance(job.x[i], job.y[i], job.z[i], pick[0], pick[1], pick[2]));
-            job.nearest[i] = d;
-            bool farther = d > best;
-            best = farther ? d : best;
-            at = farther ? i : at;
-        }
-        return pack(best, at);
-    }
-};
-
-/* ---- a round --------------------------------------------------------------------------------------------------- */
-
-typedef cuda::atomic_ref<word, cuda::thread_scope_device> shared_word;
-
-/* Run by one warp: gives the block's candidate to the group and returns the group's largest. */
-__device__ static word exchange(const device_job &job, word mine, int64_t round) {
-    word phase = ((round - 1) >> 1 & 1) ? 0 : PHASE; /* rounds 1 and 2 differ from the zeros at the start */
-    word *slots = job.slots + (round & 1) * job.blocks;
-    int lane = threadIdx.x % 32;
-    if (lane == 0) {
-        shared_word(slots[blockIdx.x - job.first_block]).store(mine | phase, cuda::memory_order_relaxed);
-    }
-    for (int b = lane; b < job.blocks; b += 32) {
-        word other;
-        do {
-            other = shared_word(slots[b]).load(cuda::memory_order_relaxed);
-        } while ((other & PHASE) != phase);
-        mine = larger(mine, other & ~PHASE);
-    }
-    return warp_largest(mine);
+    return value;
+#endif
 }
 
-/* From every thread's candidate to the pick of the group, known to all threads of the block. */
-__device__ static word agree(const device_job &job, block_state *shared, word mine, int64_t round) {
-    mine = warp_largest(mine);
-    if (threadIdx.x % 32 == 0) {
-        shared->candidates[threadIdx.x / 32] = mine;
-    }
-    __syncthreads();
-    if (threadIdx.x < 32) {
-        mine = warp_largest(threadIdx.x < WARPS ? shared->candidates[threadIdx.x] : NOTHING);
-        if (job.blocks > 1) {
-            mine = exchange(job, mine, round);
-        }
-        if (threadIdx.x < 3) {
-            const float *axis = threadIdx.x == 0 ? job.x : threadIdx.x == 1 ? job.y : job.z;
-            shared->pick[threadIdx.x] = axis[index_of(mine)];
-        }
-        if (threadIdx.x == 0) {
-            shared->best = mine;
-        }
-    }
-    __syncthreads();
-    return shared->best;
-}
+/* ---- the parts, on the context's stream ------------------------------------------------------------------------- */
 
-template <typename POINTS> __device__ static void sample(const device_job &job, block_state *shared) {
-    int rank = (int)blockIdx.x - job.first_block;
-    int64_t block = (job.n + job.blocks - 1) / job.blocks;
-    int64_t begin = block * rank < job.n ? block * rank : job.n;
-    int64_t end = begin + block < job.n ? begin + block : job.n;
-    bool writes = rank == 0 && threadIdx.x == 0;
-    POINTS points;
-    points.load(job, begin, end);
-    word best = pack(HUGE_VALF, job.start);
-    float pick[3] = {job.x[job.start], job.y[job.start], job.z[job.start]};
-    int64_t round = 0;
-    while (true) {
-        if (writes) {
-            job.indices[round] = (int32_t)index_of(best);
-            job.squared[round] = squared_of(best);
-        }
-        if (++round == job.count) {
-            break;
-        }
-        points.mark(job, index_of(best));
-        /* The next write to `shared` that matters here follows the barrier in agree(), which all threads reach later.
-         */
-        best = agree(job, shared, points.update(job, pick), round);
-        for (int k = 0; k < 3; k++) {
-            pick[k] = shared->pick[k];
-        }
-        if (sqrtf(squared_of(best)) < job.min_distance) {
-            break;
-        }
-    }
-    if (writes) {
-        *job.picked = round;
-    }
-}
+/* Bytes of scratch that pc_sample_order needs for n points in all. */
+pcgpu_status pc_sample_order_scratch(pcgpu_context *context, int64_t n, size_t *bytes);
+/* Sorts the points of `count` clouds along a curve and cuts them into buckets. host and device hold the same clouds. */
+pcgpu_status pc_sample_order(pcgpu_context *context, const pc_cloud *host, const pc_cloud *device, int count,
+                             int bucket_points, void *scratch, size_t scratch_bytes);
+/* Bits of a key for a cloud of n points; a launch holds as many clouds as the other bits of 32 can count. */
+int pc_sample_key_bits(int64_t n);
 
-/* block_job: the job of each block. HELD points a thread in registers; 0: in global memory. */
-template <int HELD>
-__global__ void __launch_bounds__(THREADS, 1) sample_kernel(const device_job *jobs, const int32_t *block_job) {
-    __shared__ block_state shared;
-    const device_job job = jobs[block_job[blockIdx.x]];
-    sample<held_points<HELD>>(job, &shared);
-}
+/* Shared memory of a block, in bytes. */
+size_t pc_sample_rounds_bytes(const pc_rounds_shape *shape, bool cluster);
+/* Clusters or blocks of this shape that run at the same time; 0 when the device cannot run it. */
+pcgpu_status pc_sample_rounds_resident(pcgpu_context *context, const pc_rounds_shape *shape, bool cluster,
+                                       int *resident);
+pcgpu_status pc_sample_rounds(pcgpu_context *context, const pc_cloud *device, int count, const pc_rounds_shape *shape,
+                              bool cluster);
 
-template <>
-__global__ void __launch_bounds__(THREADS, 1) sample_kernel<0>(const device_job *jobs, const int32_t *block_job) {
-    __shared__ block_state shared;
-    const device_job job = jobs[block_job[blockIdx.x]];
-    sample<stored_points>(job, &shared);
-}
+pcgpu_status pc_sample_rank(pcgpu_context *context, const pc_cloud *device, int count, int64_t most_wanted);
 
 #endif

@@ -1,0 +1,374 @@
+/* A block's points and buckets in the rounds of farthest point sampling, and how new picks change them. */
+#ifndef PC_SAMPLE_BUCKETS_CUH
+#define PC_SAMPLE_BUCKETS_CUH
+
+#include "sample_group.cuh"
+
+enum {
+    HITS = 32,   /* new picks that a family notes before it looks at them: a bit each */
+    PARTED = 24, /* families more than the shape's, for parts of long ones */
+};
+
+/* A family may be this many times as long as the edge of a cube that holds the same share of the bounding cube. */
+#define LONGEST_FAMILY 2.0f
+
+#define INFINITE 0x7f800000u /* bits of +inf */
+
+/* Neighbouring buckets of a block. */
+typedef struct family {
+    float low[3], high[3]; /* a box around them all */
+    int32_t first, count;
+} family;
+
+/* Arrays for refreshing, in shared memory. */
+typedef struct refreshing {
+    pc_bucket *buckets;
+    family *families;
+    uint32_t *family_count;
+    float4 *fresh;    /* the new picks */
+    uint16_t *hits;   /* HITS a family: places in `fresh` of picks that may reach it */
+    uint32_t *near;   /* of a bucket in the queue: a bit for each of its family's hits that may reach it */
+    uint32_t *queue;  /* buckets to look at, and their families in the upper half */
+    uint32_t *queued; /* how many */
+} refreshing;
+
+/* ---- a block's points ------------------------------------------------------------------------------------------- */
+
+/* Points in shared memory, or in global memory with STORED. */
+template <bool STORED> struct block_points {
+    float4 *points;
+    float *nearest;
+    const pc_range *ranges;          /* of the cloud */
+    int buckets, kin, rank, workers; /* see pc_rounds_shape */
+
+    /* The place among the cloud's ranges of this block's bucket b. */
+    __device__ int64_t slot(int b) const {
+        return ((int64_t)(b / kin) * workers + rank) * kin + b % kin;
+    }
+    __device__ int64_t begin(int b) const {
+        return STORED ? (int64_t)ranges[slot(b)].begin : (int64_t)b * PC_RUN;
+    }
+    /* Points of a bucket; those in shared memory are filled up to a run with points that have been picked. */
+    __device__ int count(int b) const {
+        return STORED ? (int)ranges[slot(b)].count : PC_RUN;
+    }
+};
+
+/* The farthest of the points that the lanes of a warp have found, and the second largest value, to the bucket; returns
+ * the largest value. */
+__device__ static uint32_t note_farthest(pc_bucket *bucket, uint32_t largest, uint32_t second, uint32_t inverted,
+                                         const float4 &at) {
+    uint32_t of_all = pc_warp_max(largest);
+    uint32_t lowest = pc_warp_max(largest == of_all ? inverted : 0);
+    bool own = largest == of_all && inverted == lowest;
+    second = pc_warp_max(own ? second : largest);
+    if (own) {
+        bucket->largest = of_all;
+        bucket->second = second;
+        bucket->at[0] = at.x;
+        bucket->at[1] = at.y;
+        bucket->at[2] = at.z;
+        bucket->inverted = inverted;
+    }
+    return of_all;
+}
+
+__device__ static float lowered(float value, const float4 &p, const float4 &pick) {
+    return fminf(value, pc_squared_distance(p.x, p.y, p.z, pick.x, pick.y, pick.z));
+}
+
+/* A warp lowers the values of bucket b by the distances to the picks that `near` names among `hits`, and finds its
+ * farthest point and second largest value. */
+template <bool STORED>
+__device__ static void update_bucket(const block_points<STORED> &points, int b, pc_bucket *bucket, uint32_t near,
+                                     const uint16_t *hits, const float4 *fresh) {
+    const int64_t begin = points.begin(b);
+    const int count = points.count(b);
+    uint32_t largest = 0, second = 0, inverted = 0;
+    float4 at = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    for (int i = (int)threadIdx.x % 32; i < count; i += 32) {
+        const float4 p = points.points[begin + i];
+        float d = points.nearest[begin + i];
+        for (uint32_t rest = near; rest; rest &= rest - 1) {
+            d = lowered(d, p, fresh[hits[__ffs((int)rest) - 1]]);
+        }
+        points.nearest[begin + i] = d;
+        uint32_t value = __float_as_uint(d), mine = ~__float_as_uint(p.w);
+        if (value > largest || (value == largest && mine > inverted)) {
+            second = largest;
+            largest = value;
+            inverted = mine;
+            at = p;
+        } else {
+            second = max(second, value);
+        }
+    }
+    note_farthest(bucket, largest, second, inverted, at);
+}
+
+/* Fills the buckets, and the points in shared memory, of this block. */
+template <bool STORED>
+__device__ static void load_buckets(const pc_cloud &c, const block_points<STORED> &points, pc_bucket *buckets) {
+    const int lane = (int)threadIdx.x % 32;
+    const int64_t slots = c.runs + min(*c.spared, c.spare);
+    for (int b = (int)threadIdx.x / 32; b < points.buckets; b += PC_ROUND_WARPS) {
+        int64_t slot = points.slot(b);
+        const float inf = HUGE_VALF;
+        pc_range r = {{inf, inf, inf}, 0, {-inf, -inf, -inf}, 0};
+        if (slot < slots) {
+            r = c.ranges[slot];
+        }
+        if (!STORED) {
+            bool there = lane < (int)r.count;
+            points.points[b * PC_RUN + lane] = there ? c.sorted[r.begin + lane] : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+            points.nearest[b * PC_RUN + lane] = there ? inf : 0.0f;
+        }
+        if (lane == 0) {
+            buckets[b] = pc_bucket{
+                {r.low[0], r.low[1], r.low[2]}, {r.high[0], r.high[1], r.high[2]}, 0, 0, {0.0f, 0.0f, 0.0f}, 0};
+        }
+        __syncwarp();
+        if (r.count) {
+            update_bucket(points, b, &buckets[b], 0, NULL, NULL); /* no seed may be near enough to do it */
+        }
+    }
+}
+
+/* Makes families of the block's buckets: PC_FAMILY that follow each other, in parts where they are too far apart, as on
+ * both sides of a gap. A thread PC_FAMILY buckets. */
+__device__ static void find_families(const refreshing &r, int whole, float longest) {
+    for (int f = (int)threadIdx.x; f < whole; f += PC_ROUND_THREADS) {
+        const float inf = HUGE_VALF;
+        family part = {{inf, inf, inf}, {-inf, -inf, -inf}, f * PC_FAMILY, 0};
+        uint32_t place = (uint32_t)f;
+        for (int m = 0; m < PC_FAMILY; m++) {
+            const pc_bucket *b = &r.buckets[f * PC_FAMILY + m];
+            family larger = part;
+            float side = 0.0f;
+            for (int k = 0; k < 3; k++) {
+                larger.low[k] = fminf(part.low[k], b->low[k]);
+                larger.high[k] = fmaxf(part.high[k], b->high[k]);
+                side = fmaxf(side, larger.high[k] - larger.low[k]);
+            }
+            larger.count++;
+            uint32_t next = 0;
+            if (side > longest && part.count > 0 &&
+                (next = atomicAdd(r.family_count, 1u)) < (uint32_t)(whole + PARTED)) {
+                r.families[place] = part;
+                place = next;
+                larger = family{
+                    {b->low[0], b->low[1], b->low[2]}, {b->high[0], b->high[1], b->high[2]}, f * PC_FAMILY + m, 1};
+            }
+            part = larger;
+        }
+        r.families[place] = part;
+    }
+}
+
+/* ---- refreshing ------------------------------------------------------------------------------------------------- */
+
+/* Which of a family's noted hits may reach which of its buckets: lane m < PC_FAMILY returns bits of the hits for bucket
+ * m. Lane 8 g + m looks at every fourth hit, from the g-th on, and bucket m. */
+__device__ static uint32_t match_hits(const refreshing &r, const family &own, float reach, const uint16_t *hits,
+                                      int found) {
+    const int lane = (int)threadIdx.x % 32;
+    uint32_t mine = 0;
+    for (int first = 0; first < found; first += 32 / PC_FAMILY) {
+        int hit = first + lane / PC_FAMILY;
+        float4 pick = r.fresh[hits[min(hit, found - 1)]];
+        bool near = (hit < found) & (pc_box_distance(own.low, own.high, pick.x, pick.y, pick.z) < reach);
+        uint32_t pairs = __ballot_sync(PC_ALL_LANES, near) >> (lane % PC_FAMILY);
+        uint32_t four = (pairs & 1u) | (pairs >> 7 & 2u) | (pairs >> 14 & 4u) | (pairs >> 21 & 8u);
+        mine |= four << first;
+    }
+    return mine;
+}
+
+/* A warp finds the buckets of family f that new picks may reach, and puts them into the queue. */
+template <bool STORED>
+__device__ static void spread_family(const refreshing &r, const block_points<STORED> &points, int f, int count) {
+    const family all = r.families[f];
+    const int lane = (int)threadIdx.x % 32, first = all.first, member = first + min(lane % PC_FAMILY, all.count - 1);
+    const pc_bucket *bucket = &r.buckets[member];
+    const float most = __uint_as_float(pc_warp_max(bucket->largest));
+    const float reach = lane % PC_FAMILY < all.count ? __uint_as_float(bucket->largest) : -1.0f;
+    const family own = {
+        {bucket->low[0], bucket->low[1], bucket->low[2]}, {bucket->high[0], bucket->high[1], bucket->high[2]}, 0, 0};
+    uint16_t *hits = r.hits + f * HITS;
+    int found = 0;
+    for (int base = 0; base < count; base += 32) {
+        float4 pick = r.fresh[min(base + lane, count - 1)];
+        bool hit = (base + lane < count) & (pc_box_distance(all.low, all.high, pick.x, pick.y, pick.z) < most);
+        uint32_t hitting = __ballot_sync(PC_ALL_LANES, hit);
+        if (found + __popc(hitting) > HITS) { /* too many to note: the buckets are looked at once more later */
+            __syncwarp();
+            uint32_t near = match_hits(r, own, reach, hits, found);
+#pragma unroll 1
+            for (int m = 0; m < all.count; m++) {
+                uint32_t of_member = __shfl_sync(PC_ALL_LANES, near, m);
+                if (of_member) {
+                    update_bucket(points, first + m, &r.buckets[first + m], of_member, hits, r.fresh);
+                }
+            }
+            __syncwarp();
+            found = 0;
+        }
+        if (hit) {
+            hits[found + __popc(hitting & ((1u << lane) - 1))] = (uint16_t)(base + lane);
+        }
+        found += __popc(hitting);
+    }
+    __syncwarp();
+    if (found == 0) {
+        return;
+    }
+    uint32_t near = match_hits(r, own, reach, hits, found);
+    bool queues = lane < PC_FAMILY && near;
+    uint32_t queueing = __ballot_sync(PC_ALL_LANES, queues);
+    if (queueing == 0) {
+        return;
+    }
+    uint32_t place = lane == 0 ? atomicAdd(r.queued, (uint32_t)__popc(queueing)) : 0;
+    place = __shfl_sync(PC_ALL_LANES, place, 0) + (uint32_t)__popc(queueing & ((1u << lane) - 1));
+    if (queues) {
+        r.near[member] = near;
+        r.queue[place] = (uint32_t)member | (uint32_t)f << 16;
+    }
+}
+
+/* Brings the block's buckets up to date with `count` new picks: a warp a family, then a warp a bucket. All threads have
+ * seen the picks before and see the buckets after. */
+template <bool STORED>
+__device__ static void refresh(const refreshing &r, const block_points<STORED> &points, int count) {
+    const int warp = (int)threadIdx.x / 32;
+    const int families = (int)min(*r.family_count, (uint32_t)(points.buckets / PC_FAMILY + PARTED));
+    for (int f = warp; f < families; f += PC_ROUND_WARPS) {
+        spread_family(r, points, f, count);
+    }
+    __syncthreads();
+    const int queued = (int)*r.queued;
+    for (int i = warp; i < queued; i += PC_ROUND_WARPS) {
+        int b = (int)(r.queue[i] & 0xffffu), f = (int)(r.queue[i] >> 16);
+        update_bucket(points, b, &r.buckets[b], r.near[b], r.hits + f * HITS, r.fresh);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        *r.queued = 0;
+    }
+}
+
+/* What a warp does with a bucket of a block that has few: lowers its values by the new picks that may reach it, finds
+ * its farthest point, and lists it when that is at or above the threshold. */
+__device__ static void refresh_bucket(const refreshing &r, const block_points<false> &points, const pc_block &block,
+                                      int b, int count, uint32_t threshold) {
+    const int lane = (int)threadIdx.x % 32;
+    pc_bucket *bucket = &r.buckets[b];
+    const float4 p = points.points[b * PC_RUN + lane];
+    float d = points.nearest[b * PC_RUN + lane];
+    const family own = {
+        {bucket->low[0], bucket->low[1], bucket->low[2]}, {bucket->high[0], bucket->high[1], bucket->high[2]}, 0, 0};
+    uint32_t value = bucket->largest;
+    const float reach = __uint_as_float(value);
+    bool touched = false;
+    for (int base = 0; base < count; base += 32) {
+        const float4 pick = r.fresh[min(base + lane, count - 1)];
+        bool near = (base + lane < count) & (pc_box_distance(own.low, own.high, pick.x, pick.y, pick.z) < reach);
+        uint32_t hits = __ballot_sync(PC_ALL_LANES, near);
+        touched = touched || hits;
+        for (; hits; hits &= hits - 1) {
+            d = lowered(d, p, r.fresh[base + __ffs((int)hits) - 1]);
+        }
+    }
+    if (touched) {
+        points.nearest[b * PC_RUN + lane] = d;
+        value = note_farthest(bucket, __float_as_uint(d), 0, ~__float_as_uint(p.w), p);
+    }
+    if (lane == 0) {
+        atomicMax(&block.round->own_top, value);
+        if (value >= threshold) {
+            block.own[atomicAdd(&block.round->own_count, 1u)] = (uint16_t)b;
+        }
+    }
+}
+
+/* ---- listing ---------------------------------------------------------------------------------------------------- */
+
+/* Lists the block's buckets at or above the threshold in block.own and finds its highest point. */
+__device__ static void select(const pc_block &block, int buckets, uint32_t threshold) {
+    const int lane = (int)threadIdx.x % 32;
+    for (int first = (int)threadIdx.x - lane; first < buckets; first += PC_ROUND_THREADS) {
+        int b = first + lane;
+        uint32_t value = b < buckets ? block.buckets[b].largest : 0;
+        uint32_t most = pc_warp_max(value);
+        uint32_t above = __ballot_sync(PC_ALL_LANES, value >= threshold);
+        int place = 0;
+        if (lane == 0) {
+            atomicMax(&block.round->own_top, most);
+            place = above ? (int)atomicAdd(&block.round->own_count, (uint32_t)__popc(above)) : 0;
+        }
+        place = __shfl_sync(PC_ALL_LANES, place, 0);
+        if (value >= threshold) {
+            block.own[place + __popc(above & ((1u << lane) - 1))] = (uint16_t)b;
+        }
+    }
+    __syncthreads();
+}
+
+/* Keeps the `most` highest of more buckets than a block may publish, in their order. */
+__device__ static void keep_highest(const pc_block &block, uint16_t *chosen, int most) {
+    const int count = (int)block.round->own_count;
+    for (int i = (int)threadIdx.x; i < count; i += PC_ROUND_THREADS) {
+        word mine = pc_key(block.buckets[block.own[i]]);
+        int rank = 0;
+        for (int k = 0; k < count && rank < most; k++) {
+            rank += pc_key(block.buckets[block.own[k]]) > mine;
+        }
+        if (rank < most) {
+            chosen[rank] = block.own[i];
+        }
+    }
+    __syncthreads();
+    for (int i = (int)threadIdx.x; i < most; i += PC_ROUND_THREADS) {
+        block.own[i] = chosen[i];
+    }
+    if (threadIdx.x == 0) {
+        block.round->more = true;
+    }
+    __syncthreads();
+}
+
+/* Of one pick a round: only the highest bucket. Returns how many. */
+__device__ static int keep_top(const pc_block &block, int buckets) {
+    const uint32_t top = block.round->own_top;
+    for (int turn = 0; turn < 2; turn++) {
+        for (int b = (int)threadIdx.x; b < buckets; b += PC_ROUND_THREADS) {
+            if (block.buckets[b].largest == top && turn == 0) {
+                atomicMax(&block.round->counted, block.buckets[b].inverted);
+            } else if (block.buckets[b].largest == top && block.buckets[b].inverted == block.round->counted) {
+                block.own[0] = (uint16_t)b;
+            }
+        }
+        __syncthreads();
+    }
+    return top ? 1 : 0;
+}
+
+/* Brings a block's buckets up to date with `count` new picks and lists those at or above the threshold in block.own.
+ * All threads have seen the picks before and see the list after. */
+template <bool STORED>
+__device__ static void renew(const refreshing &r, const block_points<STORED> &points, const pc_block &block, int count,
+                             uint32_t threshold) {
+    if constexpr (!STORED) {
+        if (points.kin == 1) {
+            for (int b = (int)threadIdx.x / 32; b < points.buckets; b += PC_ROUND_WARPS) {
+                refresh_bucket(r, points, block, b, count, threshold);
+            }
+            __syncthreads();
+            return;
+        }
+    }
+    refresh(r, points, count);
+    select(block, points.buckets, threshold);
+}
+
+#endif

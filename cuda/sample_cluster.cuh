@@ -1,0 +1,162 @@
+/* The exchange of a cluster (sample_group.cuh): every block has all messages in its own shared memory, where the others
+ * write them. */
+#ifndef PC_SAMPLE_CLUSTER_CUH
+#define PC_SAMPLE_CLUSTER_CUH
+
+#include "sample_group.cuh"
+
+#include <cooperative_groups.h>
+
+#if __CUDA_ARCH__ >= 900
+typedef struct pc_header {
+    uint32_t listed, top, more;
+} pc_header;
+
+struct pc_cluster_group {
+    pc_bucket *list; /* messages of block 0, of block 1, ... */
+    pc_header *headers;
+    word *masks; /* of accepted messages */
+    int blocks, blocks_log, messages;
+
+    __device__ static size_t bytes(const pc_rounds_shape &shape) {
+        return (size_t)shape.blocks * (shape.messages * sizeof(pc_bucket) + sizeof(pc_header) + sizeof(word));
+    }
+
+    __device__ void start(const pc_cloud &, const pc_rounds_shape &shape, char *memory) {
+        blocks = shape.blocks;
+        blocks_log = 31 - __clz(blocks);
+        messages = shape.messages;
+        list = (pc_bucket *)memory;
+        masks = (word *)(list + blocks * messages);
+        headers = (pc_header *)(masks + blocks);
+        arrive(); /* the first publish waits until the memory of all blocks is there */
+    }
+
+    __device__ bool decides(int) const {
+        return true;
+    }
+
+    /* No block goes while another may still reach for its memory. */
+    __device__ void end() {
+        arrive();
+        wait();
+    }
+
+    __device__ void arrive() {
+        asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+    }
+
+    __device__ void wait() {
+        asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+    }
+
+    template <typename T> __device__ static T *in_block(T *mine, int rank) {
+        return cooperative_groups::this_cluster().map_shared_rank(mine, (unsigned)rank);
+    }
+
+    __device__ void publish(const pc_block &block, int count, int) {
+        wait(); /* for all to have read the messages of the last round */
+        pc_note_own(block, count);
+        for (int i = (int)threadIdx.x; i < count << blocks_log; i += PC_ROUND_THREADS) {
+            int message = i >> blocks_log, to = i & (blocks - 1);
+            const float4 *from = (const float4 *)&block.buckets[block.own[message]];
+            float4 *at = (float4 *)in_block(&list[block.rank * messages + message], to);
+            float4 a = from[0], b = from[1], c = from[2];
+            at[0] = a;
+            at[1] = b;
+            at[2] = c;
+        }
+        if ((int)threadIdx.x < blocks) {
+            const pc_round *r = block.round;
+            *in_block(&headers[block.rank], (int)threadIdx.x) = pc_header{(uint32_t)count, r->own_top, r->more};
+        }
+        arrive();
+    }
+
+    /* By one warp. */
+    __device__ void sum_up(pc_round *round) {
+        const int lane = (int)threadIdx.x % 32;
+        pc_header h = {0, 0, 0};
+        if (lane < blocks) {
+            h = headers[lane];
+        }
+        uint32_t listed = pc_warp_add(h.listed), open = pc_warp_max(h.top);
+        if (h.more) {
+            atomicMax(&round->cut, pc_key(list[lane * messages + (int)h.listed - 1]));
+        }
+        if (lane == 0) {
+            round->listed = listed;
+            round->open = open;
+        }
+    }
+
+    /* A lane a message, with the messages of all blocks counted through; warps left over share the own buckets. */
+    __device__ void test(const pc_block &block, const pc_cloud &, int count, int) {
+        const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
+        wait();
+        if (warp == 0) {
+            sum_up(block.round);
+        }
+        int end = lane < blocks ? (int)headers[lane].listed : 0; /* of the messages up to this block */
+        for (int step = 1; step < blocks; step *= 2) {
+            int before = __shfl_up_sync(PC_ALL_LANES, end, step);
+            end += lane >= step ? before : 0;
+        }
+        const int listed = __shfl_sync(PC_ALL_LANES, end, blocks - 1);
+        const int chunks = (listed + 31) / 32, log = 32 - __clz(max(chunks - 1, 0)); /* chunks <= 1 << log */
+        const int parts = max(PC_ROUND_WARPS >> log, 1), part = warp >> log;
+        for (int chunk = warp & ((1 << log) - 1); part < parts && chunk < chunks; chunk += PC_ROUND_WARPS) {
+            const int i = chunk * 32 + lane;
+            int from = 0; /* the blocks whose messages all come before this one */
+            for (int step = blocks / 2; step > 0; step /= 2) {
+                from += __shfl_sync(PC_ALL_LANES, end, from + step - 1) <= i ? step : 0;
+            }
+            const int before = __shfl_sync(PC_ALL_LANES, end, max(from - 1, 0));
+            pc_bucket q = {};
+            if (i < listed) {
+                q = list[from * messages + i - (from ? before : 0)];
+            }
+            pc_test(block, q, part, parts, count);
+        }
+        __syncthreads();
+    }
+
+    /* `mask`, of the first warp, has a bit for each of the block's messages. */
+    __device__ void accept(const pc_block &block, word mask, bool stop, int) {
+        if (stop) {
+            return;
+        }
+        if ((int)threadIdx.x < blocks) {
+            *in_block(&masks[block.rank], (int)threadIdx.x) = mask;
+        }
+        arrive();
+    }
+
+    /* A warp the messages of a block. */
+    __device__ int gather(const pc_block &block, const pc_cloud &cloud, int64_t accepted, int, float4 *fresh) {
+        const int lane = (int)threadIdx.x % 32;
+        wait();
+        const uint32_t count = lane < blocks ? (uint32_t)__popcll(masks[lane]) : 0;
+        const int all = (int)pc_warp_add(count);
+        for (int from = (int)threadIdx.x / 32; from < blocks; from += PC_ROUND_WARPS) {
+            const uint32_t first = pc_warp_add(lane < from ? count : 0);
+            const word mask = masks[from];
+            for (int message = lane; message < PC_MOST_MESSAGES && mask >> message; message += 32) {
+                if (mask >> message & 1) {
+                    const pc_bucket &b = list[from * messages + message];
+                    uint32_t place = first + pc_bits_below(mask, message);
+                    fresh[place] = make_float4(b.at[0], b.at[1], b.at[2], 0.0f);
+                    if (from == block.rank) {
+                        cloud.accepted[accepted + place] = pc_key(b);
+                    }
+                }
+            }
+        }
+        __syncthreads();
+        arrive(); /* this block has read the messages; the work up to the next publish hides the waiting */
+        return all;
+    }
+};
+#endif
+
+#endif

@@ -1,0 +1,220 @@
+/* The exchange of a grid (sample_group.cuh): mailboxes in global memory.
+ *
+ * Nothing waits for a barrier of all blocks: a reader polls the notes themselves until they are of this round. No note
+ * is overwritten before all have read it: a block writes its buckets of a round when it has the new picks of the last
+ * from all blocks, which they tell after reading its buckets of that round; and the other way round. */
+#ifndef PC_SAMPLE_GRID_CUH
+#define PC_SAMPLE_GRID_CUH
+
+#include "sample_group.cuh"
+
+struct pc_grid_group {
+    pc_mailbox *mailboxes;
+    pc_bucket *list; /* of the round, in shared memory */
+    int workers, kin_log, room;
+
+    __device__ static size_t bytes(const pc_rounds_shape &shape) {
+        return (size_t)shape.list * sizeof(pc_bucket);
+    }
+
+    __device__ void start(const pc_cloud &cloud, const pc_rounds_shape &shape, char *memory) {
+        list = (pc_bucket *)memory;
+        room = shape.list;
+        mailboxes = cloud.mailboxes;
+        workers = shape.workers;
+        kin_log = shape.kin == 1 ? 0 : 31 - __clz(PC_FAMILY);
+    }
+
+    __device__ bool decides(int rank) const {
+        return rank == workers;
+    }
+
+    __device__ void end() {
+    }
+
+    __device__ static pc_note load(const pc_note *from) {
+        unsigned __int128 v;
+        asm volatile("ld.relaxed.gpu.global.b128 %0, [%1];" : "=q"(v) : "l"(from) : "memory");
+        return make_uint4((uint32_t)v, (uint32_t)(v >> 32), (uint32_t)(v >> 64), (uint32_t)(v >> 96));
+    }
+
+    __device__ static void store(pc_note *to, uint32_t x, uint32_t y, uint32_t z, uint32_t w) {
+        unsigned __int128 v = (unsigned __int128)((uint64_t)w << 32 | z) << 64 | ((uint64_t)y << 32 | x);
+        asm volatile("st.relaxed.gpu.global.b128 [%0], %1;" ::"l"(to), "q"(v) : "memory");
+    }
+
+    /* The last word of a note: 12 bits of the round, 1 for "more", 7 for the number of notes, 12 for a bucket. */
+    __device__ static uint32_t tag(int round) {
+        return (uint32_t)(round + 1) & 0xfffu;
+    }
+
+    __device__ void publish(const pc_block &block, int count, int round) {
+        pc_note_own(block, count);
+        const int i = (int)threadIdx.x;
+        if (i >= max(count, (int)PC_SURE) || block.rank == workers) {
+            return;
+        }
+        const pc_round *r = block.round;
+        const uint32_t last = tag(round) << 20 | (uint32_t)r->more << 19 | (uint32_t)count << 12;
+        pc_note *to = mailboxes[block.rank].buckets[i];
+        if (i < count) {
+            const pc_bucket &b = block.buckets[block.own[i]];
+            store(to, b.largest, b.second, b.inverted, last | block.own[i]);
+            store(to + 1, __float_as_uint(b.at[0]), __float_as_uint(b.at[1]), __float_as_uint(b.at[2]),
+                  (uint32_t)round + 1);
+        } else {
+            store(to, i == 0 ? r->own_top : 0, 0, 0, last);
+        }
+    }
+
+    /* Waits for note j of a block's buckets, and for its second half when there are so many. */
+    __device__ static void receive(const pc_note to[2], int j, int round, pc_note *first, pc_note *second) {
+        bool there;
+        do {
+            *first = load(to);
+            *second = load(to + 1);
+            bool listed = j < (int)(first->w >> 12 & 0x7fu);
+            there = first->w >> 20 == tag(round) && (!listed || second->w == (uint32_t)round + 1);
+        } while (!there);
+    }
+
+    __device__ void complete(const pc_cloud &cloud, int from, const pc_note &first, const pc_note &second,
+                             pc_bucket *q) const {
+        const int b = (int)(first.w & 0xfffu);
+        const int64_t family = (int64_t)(b >> kin_log) * workers + from;
+        const pc_range *range = &cloud.ranges[(family << kin_log) + (b & ((1 << kin_log) - 1))];
+        const float4 low = __ldg((const float4 *)range), high = __ldg((const float4 *)range + 1);
+        *q = pc_bucket{{low.x, low.y, low.z},
+                       {high.x, high.y, high.z},
+                       first.x,
+                       first.y,
+                       {__uint_as_float(second.x), __uint_as_float(second.y), __uint_as_float(second.z)},
+                       first.z};
+    }
+
+    /* A lane a note: collects the buckets of all blocks in the list. Those that find no room are left for later. */
+    __device__ void collect(pc_round *r, const pc_cloud &cloud, int round) {
+        const int lane = (int)threadIdx.x % 32;
+#pragma unroll 1
+        for (int unit = (int)threadIdx.x; (unit & ~31) < workers * PC_SURE; unit += PC_ROUND_THREADS) {
+            const int from = unit / PC_SURE;
+            int left = from < workers; /* notes to read from this one on */
+#pragma unroll 1
+            for (int j = unit % PC_SURE; __any_sync(PC_ALL_LANES, left > 0); j += PC_SURE) {
+                pc_note first = {}, second;
+                pc_bucket q;
+                bool good = false;
+                if (left > 0) {
+                    receive(mailboxes[from].buckets[j], j, round, &first, &second);
+                    const int listed = (int)(first.w >> 12 & 0x7fu);
+                    good = j < listed;
+                    left = listed - j - PC_SURE;
+                    if (good) {
+                        complete(cloud, from, first, second, &q);
+                    }
+                }
+                __syncwarp();
+                const uint32_t all = __ballot_sync(PC_ALL_LANES, good), open = pc_warp_max(first.x);
+                uint32_t place = 0;
+                if (lane == 0) {
+                    place = all ? atomicAdd(&r->listed, (uint32_t)__popc(all)) : 0;
+                    atomicMax(&r->open, open);
+                }
+                place = __shfl_sync(PC_ALL_LANES, place, 0) + (uint32_t)__popc(all & ((1u << lane) - 1));
+                const bool fits = place < (uint32_t)room;
+                if (good && fits) {
+                    list[place] = q;
+                }
+                if (good && (!fits || ((first.w >> 19 & 1u) && j == (int)(first.w >> 12 & 0x7fu) - 1))) {
+                    atomicMax(&r->cut, pc_key(q));
+                }
+            }
+        }
+        __syncthreads();
+    }
+
+    /* A warp an own bucket and 32 of the list. */
+    __device__ void test(const pc_block &block, const pc_cloud &cloud, int count, int round) {
+        collect(block.round, cloud, round);
+        const int known = min((int)block.round->listed, room), lane = (int)threadIdx.x % 32,
+                  pairs = (known + 31) / 32 * count;
+        for (int pair = (int)threadIdx.x / 32; pair < pairs; pair += PC_ROUND_WARPS) {
+            const int chunk = pair / count, own = pair - chunk * count, i = chunk * 32 + lane;
+            const bool blocks = i < known && pc_blocks(block, list[i], own);
+            if (__any_sync(PC_ALL_LANES, blocks) && lane == 0) {
+                atomicOr(&block.round->blocked, 1ull << own);
+            }
+        }
+        __syncthreads();
+    }
+
+    __device__ static uint32_t pick_tag(int round) {
+        return (uint32_t)(round + 1) & 0x3ffffffu;
+    }
+
+    /* By the first warp. More than fit are left for the next round. The last word of a note: the round, 1 bit for
+     * "stop", 5 for the number of picks. */
+    __device__ void accept(const pc_block &block, word mask, bool stop, int round) {
+        const int lane = (int)threadIdx.x;
+        if (lane >= 32) {
+            return;
+        }
+        const int count = min(__popcll(mask), (int)PC_GRID_ACCEPTS), place = (int)pc_bits_below(mask, lane);
+        const uint32_t last = pick_tag(round) << 6 | (uint32_t)stop << 5 | (uint32_t)count;
+        pc_note(*to)[2] = mailboxes[block.rank].fresh;
+        if ((mask >> lane & 1) && place < count) {
+            const float4 p = block.round->at[lane];
+            store(&to[place][0], __float_as_uint(p.x), __float_as_uint(p.y), __float_as_uint(p.z), last);
+            store(&to[place][1], __float_as_uint(p.w), block.round->inverted[lane], 0, last);
+        }
+        if (lane >= count && lane < PC_SURE_FRESH) {
+            store(&to[lane][0], 0, 0, 0, last);
+        }
+    }
+
+    /* A lane a note; the one after the workers' is the manager's. */
+    __device__ int gather(const pc_block &block, const pc_cloud &cloud, int64_t accepted, int round, float4 *fresh) {
+        pc_round *r = block.round;
+        const int lane = (int)threadIdx.x % 32;
+#pragma unroll 1
+        for (int unit = (int)threadIdx.x; (unit & ~31) <= workers * PC_SURE_FRESH; unit += PC_ROUND_THREADS) {
+            const int from = unit / PC_SURE_FRESH;
+            int left = unit <= workers * PC_SURE_FRESH;
+#pragma unroll 1
+            for (int j = unit % PC_SURE_FRESH; __any_sync(PC_ALL_LANES, left > 0); j += PC_SURE_FRESH) {
+                pc_note pick = {}, key = {};
+                bool good = false;
+                if (left > 0) {
+                    const pc_note *note = mailboxes[from].fresh[j];
+                    do {
+                        pick = load(note);
+                    } while (pick.w >> 6 != pick_tag(round));
+                    const int told = (int)(pick.w & 0x1fu);
+                    good = j < told;
+                    left = told - j - PC_SURE_FRESH;
+                    while (good && block.rank == workers && key.w != pick.w) {
+                        key = load(note + 1);
+                    }
+                    if (pick.w >> 5 & 1u) {
+                        r->fresh = PC_STOP - PC_GRID_BLOCKS * PC_GRID_ACCEPTS; /* whatever is added to it is below 0 */
+                    }
+                }
+                __syncwarp();
+                const uint32_t all = __ballot_sync(PC_ALL_LANES, good);
+                int place = lane == 0 && all ? atomicAdd(&r->fresh, __popc(all)) : 0;
+                place = __shfl_sync(PC_ALL_LANES, place, 0) + __popc(all & ((1u << lane) - 1));
+                if (good && place >= 0) {
+                    fresh[place] =
+                        make_float4(__uint_as_float(pick.x), __uint_as_float(pick.y), __uint_as_float(pick.z), 0.0f);
+                    if (block.rank == workers) {
+                        cloud.accepted[accepted + place] = (word)key.x << 32 | key.y;
+                    }
+                }
+            }
+        }
+        __syncthreads();
+        return r->fresh;
+    }
+};
+
+#endif

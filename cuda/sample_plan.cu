@@ -1,0 +1,144 @@
+/* Farthest point sampling on CUDA: which clouds run at once, in which form and on how many blocks. */
+#include "sample_plan.cuh"
+
+enum {
+    CLUSTER_MESSAGES = 64, /* at most; fewer when the points leave no room */
+    LEAST_MESSAGES = 16,
+    LEAST_LIST = 256, /* of a grid; more as far as there is room */
+    LIST_STEP = 128,
+    FEW_BUCKETS = 64,      /* of a block, so few that each is looked at in every round */
+    FAMILIES_A_BLOCK = 8,  /* of a cloud that could do with fewer blocks: more cost more to bring together */
+    STORED_BUCKETS = 2048, /* of a block whose points are in global memory */
+    MOST_CLOUDS = 65535,   /* the second dimension of a launch */
+    WAVE_POINTS = 1 << 26, /* of several clouds at once; a larger one runs alone */
+};
+
+/* Buckets a round for one block; comparing them costs about as much as meeting. All are compared with all, so twice as
+ * many take four times as many blocks. */
+#define CLUSTER_CROWD 60.0f
+#define GRID_CROWD    30.0f
+
+static int64_t families_of(int64_t n, int bucket_points) {
+    return (pc_runs_of(n, bucket_points) + PC_FAMILY - 1) / PC_FAMILY;
+}
+
+/* The shape for clouds of at most n points on `blocks` blocks each. Every block has one more family, or a tenth more
+ * buckets, than its share, for parts of long buckets. */
+static pc_rounds_shape make_shape(int64_t n, int blocks, bool cluster, bool stored, int bucket_points) {
+    pc_rounds_shape s = {};
+    s.threads = cluster ? (int)PC_CLUSTER_THREADS : (int)PC_GRID_THREADS;
+    s.blocks = blocks;
+    s.workers = cluster ? blocks : blocks - 1;
+    s.bucket_points = stored ? bucket_points : PC_RUN;
+    int64_t few = (pc_runs_of(n, s.bucket_points) + s.workers - 1) / s.workers;
+    few += few / 10 + 1;
+    s.kin = few <= FEW_BUCKETS && !stored ? 1 : PC_FAMILY;
+    s.buckets =
+        s.kin == 1 ? (int)few : (int)((families_of(n, s.bucket_points) + s.workers - 1) / s.workers + 1) * PC_FAMILY;
+    s.messages = cluster ? (int)CLUSTER_MESSAGES : (int)PC_GRID_MESSAGES;
+    s.fresh = blocks * (cluster ? s.messages : (int)PC_GRID_ACCEPTS);
+    s.list = cluster ? 0 : LEAST_LIST;
+    s.stored = stored;
+    s.crowd = (cluster ? CLUSTER_CROWD : GRID_CROWD) * sqrtf((float)s.workers);
+    return s;
+}
+
+/* A cluster of this size for the wave, when the device can run it. */
+static pcgpu_status try_cluster(pcgpu_context *context, pc_wave *w, int blocks, bool *fits) {
+    int resident = 0;
+    *fits = false;
+    pc_rounds_shape s = make_shape(w->largest, blocks, true, false, PC_RUN);
+    size_t most = pc_cuda_of(context)->properties.sharedMemPerBlockOptin;
+    while (s.messages > LEAST_MESSAGES && pc_sample_rounds_bytes(&s, true) > most) {
+        s.messages -= 8;
+        s.fresh = blocks * s.messages;
+    }
+    PC_TRY(pc_sample_rounds_resident(context, &s, true, &resident));
+    if (resident > 0) {
+        *fits = true;
+        w->cluster = true;
+        w->shape = s;
+    }
+    return PCGPU_OK;
+}
+
+/* The cluster for the wave: as many blocks as the largest cloud repays, as long as all clouds run at once; more only
+ * where it does not fit otherwise. */
+static pcgpu_status plan_cluster(pcgpu_context *context, pc_wave *w, int wanted, bool *fits) {
+    const int multiprocessors = pc_cuda_of(context)->properties.multiProcessorCount;
+    *fits = false;
+    for (int blocks = 1; blocks <= PC_MOST_BLOCKS; blocks *= 2) {
+        bool larger = (int64_t)blocks * w->count <= multiprocessors &&
+                      families_of(w->largest, PC_RUN) >= (int64_t)blocks * FAMILIES_A_BLOCK;
+        if (wanted ? blocks == wanted : !*fits || larger) {
+            bool this_fits;
+            PC_TRY(try_cluster(context, w, blocks, &this_fits));
+            *fits = *fits || this_fits;
+        }
+    }
+    return PCGPU_OK;
+}
+
+/* A grid: all blocks that are resident at once, shared out among the clouds. */
+static pcgpu_status plan_grid(pcgpu_context *context, pc_wave *w, const pc_cuda_sample_form *form, bool *fits) {
+    const int multiprocessors = pc_cuda_of(context)->properties.multiProcessorCount;
+    const size_t most = pc_cuda_of(context)->properties.sharedMemPerBlockOptin;
+    *fits = false;
+    w->cluster = false;
+    w->count = w->count < multiprocessors / 2 ? w->count : multiprocessors / 2;
+    int64_t useful = pc_runs_of(w->largest, PC_RUN) / 16 + 2, blocks = multiprocessors / w->count;
+    blocks = form->blocks ? form->blocks : useful < blocks ? useful : blocks;
+    blocks = blocks < PC_GRID_BLOCKS ? blocks : (int64_t)PC_GRID_BLOCKS;
+    blocks = blocks > 2 ? blocks : 2; /* a worker and the manager */
+    w->shape =
+        make_shape(w->largest, (int)blocks, false, form->stored, form->bucket_points ? form->bucket_points : PC_RUN);
+    if (!form->stored && pc_sample_rounds_bytes(&w->shape, false) > most) {
+        w->shape = make_shape(w->largest, (int)blocks, false, true, PC_RUN);
+    }
+    for (int points = PC_RUN; w->shape.stored && !form->bucket_points; points *= 2) {
+        w->shape = make_shape(w->largest, (int)blocks, false, true, points);
+        if (w->shape.buckets <= STORED_BUCKETS && pc_sample_rounds_bytes(&w->shape, false) <= most) {
+            break;
+        }
+    }
+    pc_rounds_shape larger = w->shape;
+    while (larger.list < larger.workers * larger.messages && pc_sample_rounds_bytes(&larger, false) <= most) {
+        w->shape = larger;
+        larger.list += LIST_STEP;
+    }
+    int resident = 0;
+    PC_TRY(pc_sample_rounds_resident(context, &w->shape, false, &resident));
+    *fits = resident >= w->count * w->shape.blocks;
+    return PCGPU_OK;
+}
+
+/* The jobs from `first` on that one launch takes. */
+pc_wave pc_gather_wave(const pc_sample_job *jobs, int first, int count) {
+    pc_wave w = {};
+    w.first = first;
+    for (int i = first; i < count; i++) {
+        int64_t largest = jobs[i].n > w.largest ? jobs[i].n : w.largest;
+        bool countable = w.count < MOST_CLOUDS && w.count < 1ll << (32 - pc_sample_key_bits(largest));
+        if (w.count && (w.points + jobs[i].n > WAVE_POINTS || !countable)) {
+            break;
+        }
+        int64_t wanted = jobs[i].count;
+        w.largest = largest;
+        w.most_wanted = wanted > w.most_wanted ? wanted : w.most_wanted;
+        w.points += jobs[i].n;
+        w.count++;
+    }
+    return w;
+}
+
+pcgpu_status pc_plan_wave(pcgpu_context *context, pc_wave *w, const pc_cuda_sample_form *form, bool *fits) {
+    *fits = false;
+    if (form->kind != PC_CUDA_SAMPLE_GRID && !form->stored) {
+        PC_TRY(plan_cluster(context, w, form->blocks, fits));
+    }
+    if (!*fits && form->kind != PC_CUDA_SAMPLE_CLUSTER) {
+        PC_TRY(plan_grid(context, w, form, fits));
+    }
+    w->shape.single = form->single;
+    return PCGPU_OK;
+}

@@ -1,0 +1,324 @@
+/* The rounds of farthest point sampling: one persistent kernel from the first pick to the last, see sample.cuh. */
+#include "sample_buckets.cuh"
+#include "sample_cluster.cuh"
+#include "sample_grid.cuh"
+
+/* ---- shared memory ---------------------------------------------------------------------------------------------- */
+
+/* Parts of a block's shared memory, as offsets. Buckets of a family lie one after the other, and so do their points:
+ * point i of bucket b is at b * PC_RUN + i. */
+typedef struct layout {
+    size_t points, nearest, buckets, families, fresh, group, hits, near, queue, own, chosen, round, bytes;
+} layout;
+
+__host__ __device__ static size_t after(size_t *used, size_t bytes) {
+    size_t at = *used;
+    *used += (bytes + 15) / 16 * 16;
+    return at;
+}
+
+__host__ __device__ static layout lay_out(const pc_rounds_shape &shape, size_t group_bytes) {
+    size_t buckets = (size_t)shape.buckets, families = shape.kin > 1 ? buckets / PC_FAMILY + PARTED : 0, used = 0;
+    size_t held = shape.stored ? 0 : buckets * PC_RUN;
+    layout l;
+    l.points = after(&used, held * sizeof(float4));
+    l.nearest = after(&used, held * sizeof(float));
+    l.buckets = after(&used, buckets * sizeof(pc_bucket));
+    l.families = after(&used, families * sizeof(family));
+    l.fresh = after(&used, (size_t)shape.fresh * sizeof(float4));
+    l.group = after(&used, group_bytes);
+    l.hits = after(&used, families * HITS * sizeof(uint16_t));
+    l.near = after(&used, families ? buckets * sizeof(uint32_t) : 0);
+    l.queue = after(&used, families ? buckets * sizeof(uint32_t) : 0);
+    l.own = after(&used, buckets * sizeof(uint16_t));
+    l.chosen = after(&used, (size_t)shape.messages * sizeof(uint16_t));
+    l.round = after(&used, sizeof(pc_round));
+    l.bytes = used;
+    return l;
+}
+
+/* As the groups' bytes(), which only the device has. */
+static size_t group_bytes(const pc_rounds_shape *shape, bool cluster) {
+    size_t a_block = (size_t)shape->messages * sizeof(pc_bucket) + 12 + sizeof(word);
+    return cluster ? (size_t)shape->blocks * a_block : (size_t)shape->list * sizeof(pc_bucket);
+}
+
+/* ---- a round ---------------------------------------------------------------------------------------------------- */
+
+/* What renew fills, when all threads are past their last look at it. */
+__device__ static void clear_own(pc_round *round) {
+    round->own_count = 0;
+    round->own_top = 0;
+    round->more = false;
+    round->counted = 0;
+}
+
+/* The same for test. */
+__device__ static void clear_others(pc_round *round) {
+    round->blocked = 0;
+    round->listed = 0;
+    round->open = 0;
+    round->cut = 0;
+}
+
+/* Whether `target` of the accepted picks are above every value still open. All before `passed` are, which follows;
+ * values fall from round to round, so few others have to be looked at. All threads come to the same answer. */
+__device__ static bool enough(const pc_cloud &c, int64_t accepted, uint32_t open, int64_t *passed) {
+    enum { AT_ONCE = 4 };
+    if (accepted < c.wanted) {
+        return false;
+    }
+    int64_t above = *passed;
+    bool all = true;
+    __syncthreads();
+    for (int64_t first = above; first < accepted; first += AT_ONCE * PC_ROUND_THREADS) {
+        bool mine[AT_ONCE];
+        for (int k = 0; k < AT_ONCE; k++) {
+            int64_t i = first + k * PC_ROUND_THREADS + threadIdx.x;
+            mine[k] = i < accepted && (uint32_t)(__ldcg(&c.accepted[i]) >> 32) > open;
+        }
+        for (int k = 0; k < AT_ONCE; k++) {
+            int many = __syncthreads_count(mine[k]);
+            all = all && many == PC_ROUND_THREADS;
+            above += many;
+            *passed += all ? PC_ROUND_THREADS : 0;
+        }
+    }
+    return above >= c.wanted;
+}
+
+/* The threshold of the next round: a share of the largest value, so low that about `crowd` buckets are above it. Where
+ * so many are equal that this does not help, and the list has no room for them, a block may publish its share of the
+ * list: its highest buckets are then known to all, and what is left for later is below them. */
+__device__ static void aim(pc_round *round, const pc_rounds_shape &shape) {
+    if (shape.list && round->listed > (uint32_t)shape.list) {
+        round->limit = max(shape.list / shape.workers, 1);
+    } else if (round->cut == 0) {
+        round->limit = shape.messages;
+    }
+    float by = sqrtf(shape.crowd / fmaxf((float)round->listed, 1.0f));
+    float depth = fminf(fmaxf(round->depth * fminf(fmaxf(by, 0.6f), 1.25f), 0.02f), 0.5f);
+    round->depth = depth;
+    round->threshold = max(__float_as_uint((1.0f - depth) * __uint_as_float(round->open)), 1u);
+}
+
+/* The next of the first picks, which the caller has made, to `fresh`; returns how many. */
+__device__ static int take_seeds(const pc_cloud &c, int64_t first, float4 *fresh, int room) {
+    int count = (int)min((int64_t)room, c.seed_count - first);
+    for (int i = (int)threadIdx.x; i < count; i += PC_ROUND_THREADS) {
+        int32_t seed = c.seeds[first + i];
+        fresh[i] = make_float4(c.x[seed], c.y[seed], c.z[seed], 0.0f);
+    }
+    __syncthreads();
+    return count;
+}
+
+/* The accepted ones of a block's published buckets, a bit each; by one warp. */
+__device__ static word accepted_mask(const pc_block &block, int count) {
+    const pc_round *round = block.round;
+    word mask = 0;
+    for (int first = 0; first < count; first += 32) {
+        int i = first + (int)threadIdx.x % 32;
+        bool good = i < count && !(round->blocked >> i & 1);
+        if (good && round->cut) {
+            good = ((word)__float_as_uint(round->at[i].w) << 32 | round->inverted[i]) >= round->cut;
+        }
+        mask |= (word)__ballot_sync(PC_ALL_LANES, good) << first;
+    }
+    return mask;
+}
+
+template <typename GROUP, bool STORED>
+__device__ static void sample_cloud(const pc_cloud &c, const pc_rounds_shape &shape, char *memory) {
+    const layout l = lay_out(shape, GROUP::bytes(shape));
+    const int rank = (int)(blockIdx.x % (unsigned)shape.blocks), buckets = rank < shape.workers ? shape.buckets : 0;
+    __shared__ uint32_t queued, family_count;
+    pc_round *const mine = (pc_round *)(memory + l.round);
+    const refreshing r = {(pc_bucket *)(memory + l.buckets),
+                          (family *)(memory + l.families),
+                          &family_count,
+                          (float4 *)(memory + l.fresh),
+                          (uint16_t *)(memory + l.hits),
+                          (uint32_t *)(memory + l.near),
+                          (uint32_t *)(memory + l.queue),
+                          &queued};
+    const pc_block block = {r.buckets, (uint16_t *)(memory + l.own), mine, rank, shape.single};
+    const block_points<STORED> points = {STORED ? c.sorted : (float4 *)(memory + l.points),
+                                         STORED ? c.nearest : (float *)(memory + l.nearest),
+                                         c.ranges,
+                                         buckets,
+                                         shape.kin,
+                                         rank,
+                                         shape.workers};
+    GROUP group;
+    group.start(c, shape, memory + l.group);
+    if (threadIdx.x == 0) {
+        queued = 0;
+        family_count = (uint32_t)(buckets / PC_FAMILY);
+        mine->fresh = 0;
+        mine->depth = 0.35f;
+        mine->threshold = INFINITE;
+        mine->limit = shape.messages;
+        clear_own(mine);
+        clear_others(mine);
+    }
+    load_buckets(c, points, r.buckets);
+    __syncthreads();
+    if (shape.kin > 1) {
+        find_families(r, buckets / PC_FAMILY, *c.side * LONGEST_FAMILY / cbrtf((float)c.runs / PC_FAMILY));
+        __syncthreads();
+    }
+    int64_t seeds = take_seeds(c, 0, r.fresh, shape.fresh), accepted = 0, passed = 0;
+    int round = 0, idle = 0, added = (int)seeds;
+    bool stop = false;
+    while (true) {
+        renew(r, points, block, added, mine->threshold);
+        if (seeds < c.seed_count) {
+            added = take_seeds(c, seeds, r.fresh, shape.fresh);
+            seeds += added;
+            if (threadIdx.x == 0) {
+                clear_own(mine);
+            }
+            __syncthreads();
+            continue;
+        }
+        int count = (int)mine->own_count;
+        if (shape.single) {
+            count = keep_top(block, buckets);
+        } else if (count > mine->limit) {
+            count = mine->limit;
+            keep_highest(block, (uint16_t *)(memory + l.chosen), count);
+        }
+        if (threadIdx.x == 0) {
+            mine->fresh = 0;
+        }
+        group.publish(block, count, round);
+        group.test(block, c, count, round);
+        if (group.decides(rank)) {
+            stop = mine->open == 0 || sqrtf(__uint_as_float(mine->open)) < c.min_distance || idle > 1 ||
+                   enough(c, accepted, mine->open, &passed);
+        }
+        group.accept(block, threadIdx.x < 32 ? accepted_mask(block, count) : 0, stop, round);
+        if (stop) {
+            break;
+        }
+        if (threadIdx.x == 0) {
+            clear_own(mine);
+            aim(mine, shape);
+        }
+        added = group.gather(block, c, accepted, round, r.fresh);
+        if (added < 0) {
+            break;
+        }
+        if (threadIdx.x == 0) {
+            clear_others(mine);
+        }
+        /* Two rounds that accept nothing cannot follow each other: the threshold of the second is below the top. */
+        idle = added == 0 ? idle + 1 : 0;
+        accepted += added;
+        round++;
+    }
+    if (group.decides(rank) && rank == shape.workers % shape.blocks && threadIdx.x == 0) {
+        c.end->accepted = accepted;
+        c.end->open = mine->open;
+        c.end->stuck = idle > 1;
+        c.end->rounds = round;
+    }
+    group.end();
+}
+
+template <bool STORED>
+__global__ void __launch_bounds__(PC_GRID_THREADS, 1) grid_kernel(const pc_cloud *clouds, const pc_rounds_shape shape) {
+    extern __shared__ __align__(16) char memory[];
+    const pc_cloud c = clouds[blockIdx.x / (unsigned)shape.blocks];
+    sample_cloud<pc_grid_group, STORED>(c, shape, memory);
+}
+
+__global__ void __launch_bounds__(PC_CLUSTER_THREADS, 1)
+    cluster_kernel(const pc_cloud *clouds, const pc_rounds_shape shape) {
+#if __CUDA_ARCH__ >= 900
+    extern __shared__ __align__(16) char memory[];
+    const pc_cloud c = clouds[blockIdx.x / (unsigned)shape.blocks];
+    sample_cloud<pc_cluster_group, false>(c, shape, memory);
+#else
+    (void)clouds;
+    (void)shape;
+    __trap(); /* pc_sample_rounds_resident says that there are no clusters */
+#endif
+}
+
+/* ---- launching -------------------------------------------------------------------------------------------------- */
+
+typedef void rounds_kernel(const pc_cloud *, const pc_rounds_shape);
+
+static rounds_kernel *kernel_of(const pc_rounds_shape *shape, bool cluster) {
+    return cluster ? cluster_kernel : shape->stored ? grid_kernel<true> : grid_kernel<false>;
+}
+
+size_t pc_sample_rounds_bytes(const pc_rounds_shape *shape, bool cluster) {
+    return lay_out(*shape, group_bytes(shape, cluster)).bytes;
+}
+
+static cudaLaunchConfig_t configuration(const pc_rounds_shape *shape, int clouds, bool cluster,
+                                        cudaLaunchAttribute *attribute, cudaStream_t stream) {
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3((unsigned)(clouds * shape->blocks));
+    config.blockDim = dim3((unsigned)shape->threads);
+    config.dynamicSmemBytes = pc_sample_rounds_bytes(shape, cluster);
+    config.stream = stream;
+    config.attrs = attribute;
+    config.numAttrs = 1;
+    if (cluster) {
+        attribute->id = cudaLaunchAttributeClusterDimension;
+        attribute->val.clusterDim = {(unsigned)shape->blocks, 1, 1};
+    } else {
+        attribute->id = cudaLaunchAttributeCooperative;
+        attribute->val.cooperative = 1;
+    }
+    return config;
+}
+
+/* Lets the kernel use the shared memory and the cluster size of the shape. */
+static pcgpu_status permit(pcgpu_context *context, const pc_rounds_shape *shape, bool cluster) {
+    const void *kernel = (const void *)kernel_of(shape, cluster);
+    CUDA_TRY(context, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                           (int)pc_sample_rounds_bytes(shape, cluster)));
+    if (cluster && shape->blocks > 8) {
+        CUDA_TRY(context, cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+    }
+    return PCGPU_OK;
+}
+
+pcgpu_status pc_sample_rounds_resident(pcgpu_context *context, const pc_rounds_shape *shape, bool cluster,
+                                       int *resident) {
+    const struct cudaDeviceProp *p = &pc_cuda_of(context)->properties;
+    *resident = 0;
+    if (pc_sample_rounds_bytes(shape, cluster) > p->sharedMemPerBlockOptin || (cluster && p->major < 9)) {
+        return PCGPU_OK;
+    }
+    PC_TRY(permit(context, shape, cluster));
+    if (cluster) {
+        cudaLaunchAttribute attribute;
+        cudaLaunchConfig_t config = configuration(shape, 1, true, &attribute, NULL);
+        if (cudaOccupancyMaxActiveClusters(resident, cluster_kernel, &config) != cudaSuccess) {
+            cudaGetLastError(); /* a size that the device does not offer */
+            *resident = 0;
+        }
+        return PCGPU_OK;
+    }
+    int a_multiprocessor = 0;
+    CUDA_TRY(context,
+             cudaOccupancyMaxActiveBlocksPerMultiprocessor(&a_multiprocessor, kernel_of(shape, false), shape->threads,
+                                                           pc_sample_rounds_bytes(shape, false)));
+    *resident = a_multiprocessor * p->multiProcessorCount;
+    return PCGPU_OK;
+}
+
+pcgpu_status pc_sample_rounds(pcgpu_context *context, const pc_cloud *device, int count, const pc_rounds_shape *shape,
+                              bool cluster) {
+    PC_TRY(permit(context, shape, cluster));
+    cudaLaunchAttribute attribute;
+    cudaLaunchConfig_t config = configuration(shape, count, cluster, &attribute, pc_cuda_of(context)->stream);
+    CUDA_TRY(context, cudaLaunchKernelEx(&config, kernel_of(shape, cluster), device, *shape));
+    return PCGPU_OK;
+}
