@@ -18,7 +18,8 @@ extern "C" {
  * next one's squared distance is below the least distance (compared after sqrtf with `min_distance`). */
 typedef struct pc_sample_job {
     int64_t n;
-    const float *x, *y, *z;
+    float *x, *y, *z;
+    bool disposable; /* nobody needs x, y and z afterwards: the back end may overwrite them */
     int64_t start, count;
     int64_t seed_count;   /* 0 = none */
     const int32_t *seeds; /* seed_count */

@@ -25,44 +25,28 @@ enum {
 /* Waiting for each other in a round. */
 #define WAIT_SECONDS 2e-6
 
-typedef int32_t update_fn(const float *x, const float *y, const float *z, int32_t *nearest, int64_t n,
-                          const float *pick);
+typedef void update_fn(const float *x, const float *y, const float *z, int32_t *nearest, int64_t n, const float *pick,
+                       int32_t *farthest);
 
-static int32_t update_base(const float *x, const float *y, const float *z, int32_t *nearest, int64_t n,
-                           const float *pick) {
-    return pc_lower_distances(x, y, z, nearest, n, pick);
+PC_INLINE void update(const float *x, const float *y, const float *z, int32_t *nearest, int64_t n, const float *pick,
+                      int32_t *farthest) {
+    *farthest = pc_lower_distances(x, y, z, nearest, n, pick);
 }
 
-#if defined(__x86_64__)
-__attribute__((target("avx2"))) static int32_t update_avx2(const float *x, const float *y, const float *z,
-                                                           int32_t *nearest, int64_t n, const float *pick) {
-    return pc_lower_distances(x, y, z, nearest, n, pick);
-}
-
-__attribute__((target("avx512f"))) static int32_t update_avx512(const float *x, const float *y, const float *z,
-                                                                int32_t *nearest, int64_t n, const float *pick) {
-    return pc_lower_distances(x, y, z, nearest, n, pick);
-}
+PC_SIMD_FORMS_OF(update,
+                 (const float *x, const float *y, const float *z, int32_t *nearest, int64_t n, const float *pick,
+                  int32_t *farthest),
+                 (x, y, z, nearest, n, pick, farthest))
 
 bool pc_cpu_has(pc_simd simd) {
+#if defined(__x86_64__)
     __builtin_cpu_init();
     return simd == PC_SIMD_BASE || (simd == PC_SIMD_AVX2 && __builtin_cpu_supports("avx2")) ||
            (simd == PC_SIMD_AVX512 && __builtin_cpu_supports("avx512f"));
-}
-
-static update_fn *update_for(pc_simd simd) {
-    return simd == PC_SIMD_AVX512 ? update_avx512 : simd == PC_SIMD_AVX2 ? update_avx2 : update_base;
-}
 #else
-bool pc_cpu_has(pc_simd simd) {
     return simd == PC_SIMD_BASE;
-}
-
-static update_fn *update_for(pc_simd simd) {
-    (void)simd;
-    return update_base;
-}
 #endif
+}
 
 /* What a thread found in its range; two a thread, used in turn, each on a cache line of its own. `round` is stored last
  * and tells the others that the rest is there. */
@@ -96,7 +80,7 @@ static pc_far_point search_range(const sampler *s, int64_t begin, int64_t end, c
         int32_t bits = PC_PICKED;
         for (int64_t k = 0; k < count; k++) {
             const float position[3] = {job->x[picks[k]], job->y[picks[k]], job->z[picks[k]]};
-            bits = s->update(job->x + i, job->y + i, job->z + i, s->nearest + i, n, position);
+            s->update(job->x + i, job->y + i, job->z + i, s->nearest + i, n, position, &bits);
         }
         if (bits > best.bits) {
             best.bits = bits;
@@ -247,7 +231,7 @@ static int choose_team(const pc_sample_job *job, const pc_sample_form *form, int
 
 static bool sample_cloud(pc_sample_job *job, const pc_sample_form *form, int threads) {
     int team = choose_team(job, form, threads);
-    return team == 0 ? pc_sample_by_buckets(job, form->simd, form->bucket_points)
+    return team == 0 ? pc_sample_by_buckets(job, form->simd, threads, form->bucket_points)
                      : sample_plainly(job, update_for(form->simd), team);
 }
 

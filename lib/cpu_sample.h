@@ -15,6 +15,28 @@
 /* For bodies that are compiled once for each vector form. */
 #define PC_INLINE static inline __attribute__((always_inline))
 
+/* Defines f_for(simd), which gives the PC_INLINE function f compiled for that form. */
+#define PC_SIMD_FORM_OF(f, form, target, parameters, arguments)                                                        \
+    target static void f##_##form parameters {                                                                         \
+        f arguments;                                                                                                   \
+    }
+#if defined(__x86_64__)
+#define PC_SIMD_FORMS_OF(f, parameters, arguments)                                                                     \
+    PC_SIMD_FORM_OF(f, base, , parameters, arguments)                                                                  \
+    PC_SIMD_FORM_OF(f, avx2, __attribute__((target("avx2"))), parameters, arguments)                                   \
+    PC_SIMD_FORM_OF(f, avx512, __attribute__((target("avx512f"))), parameters, arguments)                              \
+    static void(*f##_for(pc_simd simd)) parameters {                                                                   \
+        return simd == PC_SIMD_AVX512 ? f##_avx512 : simd == PC_SIMD_AVX2 ? f##_avx2 : f##_base;                       \
+    }
+#else
+#define PC_SIMD_FORMS_OF(f, parameters, arguments)                                                                     \
+    PC_SIMD_FORM_OF(f, base, , parameters, arguments)                                                                  \
+    static void(*f##_for(pc_simd simd)) parameters {                                                                   \
+        (void)simd;                                                                                                    \
+        return f##_base;                                                                                               \
+    }
+#endif
+
 enum {
     PC_PICKED = -1,
     PC_INFINITE = 0x7f800000, /* the bits of +inf */
@@ -62,11 +84,25 @@ PC_INLINE int32_t pc_lower_distances(const float *restrict x, const float *restr
     return best;
 }
 
-/* Samples one cloud on one thread, bucket_points >= 1 of neighbouring points at a time; false when memory is short. */
-bool pc_sample_by_buckets(pc_sample_job *job, pc_simd simd, int32_t bucket_points);
+/* The smallest and the largest of n >= 1 values, compared as integers that order like floats. */
+PC_INLINE void pc_find_bounds(const float *values, int64_t n, float *low, float *high) {
+    int32_t least = INT32_MAX, most = INT32_MIN;
+    for (int64_t i = 0; i < n; i++) {
+        int32_t bits = pc_float_bits(values[i]);
+        int32_t key = bits ^ (bits >> 31 & INT32_MAX);
+        least = key < least ? key : least;
+        most = key > most ? key : most;
+    }
+    *low = pc_bits_float(least ^ (least >> 31 & INT32_MAX));
+    *high = pc_bits_float(most ^ (most >> 31 & INT32_MAX));
+}
 
-/* Writes the points 0..n-1 of the job to the low halves of `items` so that points near each other in space come near
- * each other in the list; the high halves are of no use. n items and n of scratch. The same for the same cloud. */
-void pc_sample_order(const pc_sample_job *job, uint64_t *items, uint64_t *scratch);
+/* Samples one cloud, bucket_points >= 1 of neighbouring points at a time; false when memory is short. More than one
+ * thread only prepare. */
+bool pc_sample_by_buckets(pc_sample_job *job, pc_simd simd, int threads, int32_t bucket_points);
+
+/* Writes the points 0..n-1 of the job so that points near each other in space come near each other; false when memory
+ * is short. The same for the same cloud. */
+bool pc_sample_order(const pc_sample_job *job, pc_simd simd, int threads, int32_t *order);
 
 #endif
