@@ -48,6 +48,11 @@ bool pc_cpu_has(pc_simd simd) {
 #endif
 }
 
+/* A point and the bits of its squared distance to the picks so far. */
+typedef struct far_point {
+    int32_t bits, index;
+} far_point;
+
 /* What a thread found in its range; two a thread, used in turn, each on a cache line of its own. `round` is stored last
  * and tells the others that the rest is there. */
 typedef struct candidate {
@@ -66,9 +71,9 @@ typedef struct sampler {
 
 /* The farthest point of [begin, end) after the points `picks`, the lowest index on ties; index -1 when all have been
  * picked. */
-static pc_far_point search_range(const sampler *s, int64_t begin, int64_t end, const int32_t *picks, int64_t count) {
+static far_point search_range(const sampler *s, int64_t begin, int64_t end, const int32_t *picks, int64_t count) {
     const pc_sample_job *job = s->job;
-    pc_far_point best = {.bits = PC_PICKED, .index = -1};
+    far_point best = {.bits = PC_PICKED, .index = -1};
     int64_t where = begin;
     for (int64_t k = 0; k < count; k++) {
         if (picks[k] >= begin && picks[k] < end) {
@@ -109,16 +114,16 @@ static void wait_for(_Atomic int64_t *round, int64_t wanted) {
 /* Shares what the threads found in this round. Ranges ascend with the thread, so a strict comparison keeps the lowest
  * index. A candidate is overwritten two rounds later: its owner has by then seen everyone's next one, which they stored
  * after they had read this one. */
-static pc_far_point agree(const sampler *s, pc_far_point mine, int64_t round, int thread, int team) {
+static far_point agree(const sampler *s, far_point mine, int64_t round, int thread, int team) {
     candidate *all = s->candidates + (round & 1) * team;
     all[thread].bits = mine.bits;
     all[thread].index = mine.index;
     atomic_store_explicit(&all[thread].round, round, memory_order_release);
-    pc_far_point best = {.bits = PC_PICKED, .index = -1};
+    far_point best = {.bits = PC_PICKED, .index = -1};
     for (int t = 0; t < team; t++) {
         wait_for(&all[t].round, round);
         if (all[t].bits > best.bits) {
-            best = (pc_far_point){.bits = all[t].bits, .index = all[t].index};
+            best = (far_point){.bits = all[t].bits, .index = all[t].index};
         }
     }
     return best;
@@ -134,13 +139,13 @@ static void sample_part(const sampler *s, int thread, int team) {
     for (int64_t i = begin; i < end; i++) {
         s->nearest[i] = PC_INFINITE;
     }
-    pc_far_point pick = {.bits = PC_INFINITE, .index = (int32_t)job->start};
+    far_point pick = {.bits = PC_INFINITE, .index = (int32_t)job->start};
     int64_t picked = 0, round = 0;
     if (job->seed_count) {
         pick = search_range(s, begin, end, job->seeds, job->seed_count);
         pick = team > 1 ? agree(s, pick, ++round, thread, team) : pick;
     }
-    while (!pc_sampling_ends(job, picked, pick)) {
+    while (!pc_sampling_ends(job, picked, pick.bits)) {
         if (thread == 0) {
             job->indices[picked] = pick.index;
             job->squared[picked] = pc_bits_float(pick.bits);
@@ -150,7 +155,7 @@ static void sample_part(const sampler *s, int thread, int team) {
         pick = team > 1 ? agree(s, pick, ++round, thread, team) : pick;
     }
     if (thread == 0) {
-        pc_end_sampling(job, picked, pick);
+        pc_end_sampling(job, picked, pick.bits);
     }
 }
 

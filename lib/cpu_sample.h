@@ -43,11 +43,6 @@ enum {
     PC_BUCKET_BYTES = 28,     /* the most that sampling by buckets holds for a point */
 };
 
-/* A point and the bits of its squared distance to the picks so far. */
-typedef struct pc_far_point {
-    int32_t bits, index;
-} pc_far_point;
-
 PC_INLINE int32_t pc_float_bits(float value) {
     int32_t bits;
     memcpy(&bits, &value, sizeof bits);
@@ -60,14 +55,14 @@ PC_INLINE float pc_bits_float(int32_t bits) {
     return value;
 }
 
-/* Whether `far`, the next farthest point after `picked` picks, stays unpicked. There is a next one before the last. */
-PC_INLINE bool pc_sampling_ends(const pc_sample_job *job, int64_t picked, pc_far_point far) {
-    return picked == job->count || sqrtf(pc_bits_float(far.bits)) < job->min_distance;
+/* Whether the next farthest point, whose distance has these bits, stays unpicked. There is one before the last pick. */
+PC_INLINE bool pc_sampling_ends(const pc_sample_job *job, int64_t picked, int32_t bits) {
+    return picked == job->count || sqrtf(pc_bits_float(bits)) < job->min_distance;
 }
 
-PC_INLINE void pc_end_sampling(pc_sample_job *job, int64_t picked, pc_far_point far) {
+PC_INLINE void pc_end_sampling(pc_sample_job *job, int64_t picked, int32_t bits) {
     job->picked = picked;
-    job->rest = far.bits == PC_PICKED ? 0.0f : pc_bits_float(far.bits);
+    job->rest = bits == PC_PICKED ? 0.0f : pc_bits_float(bits);
 }
 
 /* Lowers the n distances by those to `pick` and returns the largest. */

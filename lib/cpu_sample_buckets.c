@@ -19,8 +19,9 @@
  * point of it. When it is not below the largest distance of the bucket, no distance of the bucket can change.
  *
  * Why ties are exact: farthest points are compared by distance, then by the lowest index in the cloud, among the
- * points of a bucket as among the children of a node; the order of the points in buckets has no part in it. Among points
- * at the same largest distance the lowest index is noted before picks wait, and these can only take away others. */
+ * points of a bucket as among the children of a node; the order of the points in buckets has no part in it. Among
+ * points at the same largest distance the lowest index is noted before picks wait, and these can only take away others.
+ */
 #include "cpu_sample_tree.h"
 
 PC_INLINE void lower_bucket(const pc_tree *t, int64_t b, const float *pick) {
@@ -85,8 +86,8 @@ PC_INLINE bool lower_leaf(const pc_tree *t, int32_t v, const float *pick) {
 }
 
 /* Lowers the distances by those to `pick`, from the root down to the buckets it may change, then brings the farthest
- * points of the nodes above up to date, and returns the farthest of all. */
-PC_INLINE pc_far_point lower_tree(pc_tree *t, const float *pick) {
+ * points of the nodes above up to date, and returns the root's child with the farthest of all. */
+PC_INLINE int32_t lower_tree(pc_tree *t, const float *pick) {
     const int root = t->levels - 1;
     t->level[root].visits = 1; /* the list of the root is always its one pc_node */
     for (int l = root; l > 0; l--) {
@@ -111,9 +112,7 @@ PC_INLINE pc_far_point lower_tree(pc_tree *t, const float *pick) {
         int64_t parents = 0;
         for (int64_t i = 0; i < changed; i++) {
             int32_t v = here->visited[i];
-            pc_far_point far = pc_farthest_child(&here->nodes[v]);
-            above->nodes[v / PC_FANOUT].bits[v % PC_FANOUT] = far.bits;
-            above->nodes[v / PC_FANOUT].index[v % PC_FANOUT] = far.index;
+            pc_note_child(&here->nodes[v], &above->nodes[v / PC_FANOUT], v % PC_FANOUT);
             if (parents == 0 || above->visited[parents - 1] != v / PC_FANOUT) {
                 above->visited[parents++] = v / PC_FANOUT;
             }
@@ -123,43 +122,40 @@ PC_INLINE pc_far_point lower_tree(pc_tree *t, const float *pick) {
     return pc_farthest_child(t->level[root].nodes);
 }
 
-/* Marks the farthest point of the tree as picked and writes its position. The nodes on the way to it are given an
- * infinite distance, so that the round of this pick comes to its bucket even when the pick was at distance 0. */
-PC_INLINE void take_farthest(pc_tree *t, int32_t index, float *position) {
-    int64_t v = 0;
-    for (int l = t->levels - 1; l >= 0; l--) {
-        pc_node *here = &t->level[l].nodes[v];
-        int64_t c = pc_place_of(here->index, PC_FANOUT, index);
-        here->bits[c] = PC_INFINITE;
-        v = v * PC_FANOUT + c;
+/* Marks the farthest point of bucket b as picked and writes its position. The bucket and the nodes above are given an
+ * infinite distance, so that the round of this pick comes to it even when the pick was at distance 0. */
+PC_INLINE void take_farthest(pc_tree *t, int32_t b, float *position) {
+    const pc_leaf *f = &t->leaves[b / PC_FANOUT];
+    for (int k = 0; k < 3; k++) {
+        position[k] = f->far[k][b % PC_FANOUT];
     }
-    const int32_t place = t->leaves[v / PC_FANOUT].place[v % PC_FANOUT];
-    t->nearest[place] = PC_PICKED;
-    position[0] = t->x[place];
-    position[1] = t->y[place];
-    position[2] = t->z[place];
+    t->nearest[f->place[b % PC_FANOUT]] = PC_PICKED;
+    for (int l = 0; l < t->levels; l++, b /= PC_FANOUT) {
+        t->level[l].nodes[b / PC_FANOUT].bits[b % PC_FANOUT] = PC_INFINITE;
+    }
 }
 
 /* All picks. */
 PC_INLINE void pick_points(pc_tree *t, pc_sample_job *job) {
-    pc_far_point far = {.bits = PC_PICKED, .index = PC_NO_INDEX};
+    const pc_node *root = t->level[t->levels - 1].nodes;
     int64_t picked = 0;
+    int32_t c = 0;
     if (job->seed_count == 0) {
         job->indices[0] = (int32_t)job->start;
         job->squared[0] = INFINITY;
         picked = 1;
     }
     for (int64_t i = 0; i < t->first_count; i++) {
-        far = lower_tree(t, t->first[i]);
+        c = lower_tree(t, t->first[i]);
     }
-    while (!pc_sampling_ends(job, picked, far)) {
+    while (!pc_sampling_ends(job, picked, root->bits[c])) {
         float position[3];
-        job->indices[picked] = far.index;
-        job->squared[picked++] = pc_bits_float(far.bits);
-        take_farthest(t, far.index, position);
-        far = lower_tree(t, position);
+        job->indices[picked] = root->index[c];
+        job->squared[picked++] = pc_bits_float(root->bits[c]);
+        take_farthest(t, root->bucket[c], position);
+        c = lower_tree(t, position);
     }
-    pc_end_sampling(job, picked, far);
+    pc_end_sampling(job, picked, root->bits[c]);
 }
 
 PC_SIMD_FORMS_OF(pick_points, (pc_tree * t, pc_sample_job *job), (t, job))

@@ -96,9 +96,7 @@ static void fill_parent(const pc_level *here, const pc_level *above, int64_t v, 
         pc_find_bounds(from->low[a], children, &parent->low[a][c], &high);
         pc_find_bounds(from->high[a], children, &low, &parent->high[a][c]);
     }
-    pc_far_point far = pc_farthest_child(from);
-    parent->bits[c] = far.bits;
-    parent->index[c] = far.index;
+    pc_note_child(from, parent, c);
 }
 
 /* Lays out the levels and marks all places as empty. */
@@ -128,6 +126,7 @@ static bool allocate_nodes(pc_tree *t) {
         for (int64_t i = 0; i < here->count * PC_FANOUT; i++) {
             here->nodes[i / PC_FANOUT].bits[i % PC_FANOUT] = PC_PICKED;
             here->nodes[i / PC_FANOUT].index[i % PC_FANOUT] = PC_NO_INDEX;
+            here->nodes[i / PC_FANOUT].bucket[i % PC_FANOUT] = (int32_t)i; /* for good in the lowest level */
         }
     }
     return true;

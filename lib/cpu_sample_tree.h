@@ -14,10 +14,11 @@ enum {
     PC_NO_INDEX = INT32_MAX /* of an empty place; above every point's */
 };
 
-/* Boxes and farthest points of sixteen children; a place without a child has bits PC_PICKED and is never near. */
+/* The boxes of sixteen children and their farthest points; a place without a child has bits PC_PICKED and is never
+ * near. */
 typedef struct pc_node {
     float low[3][PC_FANOUT], high[3][PC_FANOUT];
-    int32_t bits[PC_FANOUT], index[PC_FANOUT];
+    int32_t bits[PC_FANOUT], index[PC_FANOUT], bucket[PC_FANOUT]; /* of the farthest point below */
 } pc_node;
 
 /* What else is known of the buckets below a node of the lowest level: where the farthest point is, and the picks that
@@ -70,18 +71,6 @@ PC_INLINE pc_bucket pc_bucket_at(const pc_tree *t, int64_t b) {
     return (pc_bucket){t->x + at, t->y + at, t->z + at, t->nearest + at, t->index + at, at, n};
 }
 
-/* The lowest index of those with the largest distance, which is `bits`. */
-PC_INLINE int32_t pc_lowest_index(const int32_t *bits_of, const int32_t *index, int64_t n, int32_t bits) {
-    int32_t lowest = PC_NO_INDEX;
-    PC_KEEP_LOOP
-    for (int64_t i = 0; i < n; i++) {
-        int32_t other = -(int32_t)(bits_of[i] != bits); /* a mask: a choice would become a branch, and no vectors */
-        int32_t own = index[i] | (other & PC_NO_INDEX);
-        lowest = own < lowest ? own : lowest;
-    }
-    return lowest;
-}
-
 /* The place of `index`, which occurs once among n. */
 PC_INLINE int32_t pc_place_of(const int32_t *index, int64_t n, int32_t wanted) {
     int32_t place = 0;
@@ -92,28 +81,48 @@ PC_INLINE int32_t pc_place_of(const int32_t *index, int64_t n, int32_t wanted) {
     return place;
 }
 
-PC_INLINE pc_far_point pc_farthest_child(const pc_node *v) {
+/* The place of the largest distance, which is `bits`, with the lowest index. Mostly it occurs once. */
+PC_INLINE int32_t pc_place_of_farthest(const int32_t *bits_of, const int32_t *index, int64_t n, int32_t bits) {
+    int32_t place = 0, others = 1, lowest = PC_NO_INDEX;
+    PC_KEEP_LOOP
+    for (int32_t i = 0; i < (int32_t)n; i++) {
+        int32_t same = -(int32_t)(bits_of[i] == bits); /* masks: a choice would become a branch, and no vectors */
+        place |= same & i;
+        others += same;
+    }
+    if (others == 0) {
+        return place;
+    }
+    PC_KEEP_LOOP
+    for (int64_t i = 0; i < n; i++) {
+        int32_t own = index[i] | (-(int32_t)(bits_of[i] != bits) & PC_NO_INDEX);
+        lowest = own < lowest ? own : lowest;
+    }
+    return pc_place_of(index, n, lowest);
+}
+
+/* The child with the farthest point. */
+PC_INLINE int32_t pc_farthest_child(const pc_node *v) {
     int32_t bits = PC_PICKED;
     PC_KEEP_LOOP
     for (int c = 0; c < PC_FANOUT; c++) {
         bits = v->bits[c] > bits ? v->bits[c] : bits;
     }
-    return (pc_far_point){bits, pc_lowest_index(v->bits, v->index, PC_FANOUT, bits)};
+    return pc_place_of_farthest(v->bits, v->index, PC_FANOUT, bits);
 }
 
-/* Notes the farthest point of bucket b, at distance `bits`: mostly it is the only one at that distance. */
+/* Notes the farthest point below node `from` at its place c in the node above. */
+PC_INLINE void pc_note_child(const pc_node *from, pc_node *above, int c) {
+    const int32_t far = pc_farthest_child(from);
+    above->bits[c] = from->bits[far];
+    above->index[c] = from->index[far];
+    above->bucket[c] = from->bucket[far];
+}
+
+/* Notes the farthest point of bucket b, at distance `bits`. */
 PC_INLINE void pc_note_farthest(const pc_tree *t, int64_t b, int32_t bits) {
     const pc_bucket k = pc_bucket_at(t, b);
-    int32_t place = 0, matches = 0;
-    PC_KEEP_LOOP
-    for (int32_t i = 0; i < (int32_t)k.n; i++) {
-        int32_t same = -(int32_t)(k.nearest[i] == bits);
-        place |= same & i;
-        matches -= same;
-    }
-    if (matches > 1) {
-        place = pc_place_of(k.index, k.n, pc_lowest_index(k.nearest, k.index, k.n, bits));
-    }
+    const int32_t place = pc_place_of_farthest(k.nearest, k.index, k.n, bits);
     pc_node *v = &t->level[0].nodes[b / PC_FANOUT];
     pc_leaf *f = &t->leaves[b / PC_FANOUT];
     const int c = (int)(b % PC_FANOUT);
