@@ -3,8 +3,8 @@
  *
  * The points, in an order that keeps neighbours together, are cut into buckets. A bucket knows its bounding box and its
  * farthest point. A pick changes no distance of a bucket whose box is at least as far from it as the bucket's farthest
- * point is from the picks, and such a bucket is skipped. A tree of nodes with sixteen children each, buckets at the
- * bottom, skips whole branches in the same way and tells the farthest point of all. (Han et al., "QuickFPS", IEEE TCAD
+ * point is from the picks, and such a bucket is skipped. A tree of nodes with 32 children each, buckets at the bottom,
+ * skips whole branches in the same way and tells the farthest point of all. (Han et al., "QuickFPS", IEEE TCAD
  * 2023, skip in this way in a k-d tree.)
  *
  * A pick that reaches a bucket, but is no nearer to its farthest point than the picks before, leaves that point the
@@ -24,6 +24,12 @@
  */
 #include "cpu_sample_tree.h"
 
+enum {
+    GROUP =
+        64 / PC_FANOUT, /* nodes whose masks make a word: one loop over its bits has one end that is hard to predict */
+    LINE = 16,          /* values in a line of the cache */
+};
+
 PC_INLINE void lower_bucket(const pc_tree *t, int64_t b, const float *pick) {
     const pc_bucket k = pc_bucket_at(t, b);
     pc_leaf *f = &t->leaves[b / PC_FANOUT];
@@ -33,6 +39,28 @@ PC_INLINE void lower_bucket(const pc_tree *t, int64_t b, const float *pick) {
     }
     f->waiting[c] = 0;
     pc_note_farthest(t, b, pc_lower_distances(k.x, k.y, k.z, k.nearest, k.n, pick));
+}
+
+/* False when too many picks wait already. */
+PC_INLINE bool let_wait(const pc_tree *t, int64_t b, const float *pick) {
+    pc_leaf *f = &t->leaves[b / PC_FANOUT];
+    int32_t *waiting = &f->waiting[b % PC_FANOUT];
+    if (*waiting == PC_WAITING) {
+        return false;
+    }
+    memcpy(f->picks[b % PC_FANOUT][(*waiting)++], pick, sizeof f->picks[0][0]);
+    return true;
+}
+
+/* Asks for the memory of a bucket that will be lowered. */
+PC_INLINE void fetch_bucket(const pc_tree *t, int64_t b) {
+    const pc_bucket k = pc_bucket_at(t, b);
+    for (int64_t i = 0; i < k.n; i += LINE) {
+        __builtin_prefetch(k.x + i);
+        __builtin_prefetch(k.y + i);
+        __builtin_prefetch(k.z + i);
+        __builtin_prefetch(k.nearest + i);
+    }
 }
 
 PC_INLINE float clamped(float value, float low, float high) {
@@ -66,47 +94,67 @@ PC_INLINE uint32_t lowered_children(const pc_node *v, const pc_leaf *f, const fl
     return mask;
 }
 
-/* Brings the pick to the buckets below node v of the lowest level; true when the farthest point of one changed. */
-PC_INLINE bool lower_leaf(const pc_tree *t, int32_t v, const float *pick) {
-    pc_leaf *f = &t->leaves[v];
-    uint32_t near = near_children(&t->level[0].nodes[v], pick);
-    uint32_t now = near ? near & lowered_children(&t->level[0].nodes[v], f, pick) : 0;
-    for (uint32_t later = near & ~now; later; later &= later - 1) {
-        int c = __builtin_ctz(later);
-        if (f->waiting[c] == PC_WAITING) {
-            now |= 1u << c;
-        } else {
-            memcpy(f->picks[c][f->waiting[c]++], pick, sizeof f->picks[c][0]);
+/* The first of the children in a word of the masks of GROUP nodes. */
+PC_INLINE int32_t first_child(const int32_t *nodes, uint64_t word) {
+    const int bit = __builtin_ctzll(word);
+    return nodes[bit / PC_FANOUT] * PC_FANOUT + bit % PC_FANOUT;
+}
+
+/* Lists the children of the visited nodes that the pick may change. */
+PC_INLINE void visit_children(const pc_level *here, pc_level *below, const float *pick) {
+    below->visits = 0;
+    for (int64_t i = 0; i < here->visits; i += GROUP) {
+        const int32_t *nodes = here->visited + i;
+        uint64_t near = 0;
+        for (int k = 0; k < GROUP && i + k < here->visits; k++) {
+            near |= (uint64_t)near_children(&here->nodes[nodes[k]], pick) << k * PC_FANOUT;
+        }
+        for (; near; near &= near - 1) {
+            below->visited[below->visits++] = first_child(nodes, near);
         }
     }
-    for (uint32_t left = now; left; left &= left - 1) {
-        lower_bucket(t, (int64_t)v * PC_FANOUT + __builtin_ctz(left), pick);
+}
+
+/* Brings the pick to the buckets below the visited nodes of the lowest level. Leaves in the list, and counts, the nodes
+ * that have another farthest point now. */
+PC_INLINE int64_t lower_leaves(const pc_tree *t, const pc_level *leaves, const float *pick) {
+    const uint64_t one_node = UINT64_MAX >> (64 - PC_FANOUT);
+    int64_t changed = 0;
+    for (int64_t i = 0; i < leaves->visits; i += GROUP) {
+        int32_t nodes[GROUP];
+        uint64_t near = 0, lowered = 0;
+        for (int k = 0; k < GROUP && i + k < leaves->visits; k++) {
+            const pc_node *v = &leaves->nodes[nodes[k] = leaves->visited[i + k]];
+            near |= (uint64_t)near_children(v, pick) << k * PC_FANOUT;
+            lowered |= (uint64_t)lowered_children(v, &t->leaves[nodes[k]], pick) << k * PC_FANOUT;
+        }
+        for (uint64_t wait = near & ~lowered; wait; wait &= wait - 1) {
+            lowered |= let_wait(t, first_child(nodes, wait), pick) ? 0 : wait & -wait;
+        }
+        lowered &= near;
+        for (uint64_t now = lowered; now; now &= now - 1) {
+            fetch_bucket(t, first_child(nodes, now));
+        }
+        for (uint64_t now = lowered; now; now &= now - 1) {
+            lower_bucket(t, first_child(nodes, now), pick);
+        }
+        for (int k = 0; k < GROUP && i + k < leaves->visits; k++) {
+            leaves->visited[changed] = nodes[k];
+            changed += (lowered >> k * PC_FANOUT & one_node) != 0;
+        }
     }
-    return now != 0;
+    return changed;
 }
 
 /* Lowers the distances by those to `pick`, from the root down to the buckets it may change, then brings the farthest
  * points of the nodes above up to date, and returns the root's child with the farthest of all. */
 PC_INLINE int32_t lower_tree(pc_tree *t, const float *pick) {
     const int root = t->levels - 1;
-    t->level[root].visits = 1; /* the list of the root is always its one pc_node */
+    t->level[root].visits = 1; /* the list of the root is always its one node */
     for (int l = root; l > 0; l--) {
-        pc_level *here = &t->level[l], *below = here - 1;
-        below->visits = 0;
-        for (int64_t i = 0; i < here->visits; i++) {
-            int32_t v = here->visited[i];
-            for (uint32_t mask = near_children(&here->nodes[v], pick); mask; mask &= mask - 1) {
-                below->visited[below->visits++] = v * PC_FANOUT + __builtin_ctz(mask);
-            }
-        }
+        visit_children(&t->level[l], &t->level[l - 1], pick);
     }
-    int64_t changed = 0;
-    for (int64_t i = 0; i < t->level[0].visits; i++) {
-        int32_t v = t->level[0].visited[i];
-        if (lower_leaf(t, v, pick)) {
-            t->level[0].visited[changed++] = v;
-        }
-    }
+    int64_t changed = lower_leaves(t, &t->level[0], pick);
     for (int l = 0; l < root; l++) {
         const pc_level *here = &t->level[l], *above = here + 1;
         int64_t parents = 0;

@@ -4,17 +4,17 @@
 
 #include "cpu_sample.h"
 
-/* Before a loop over the children of a node: GCC would write it out sixteen times before it looks for vectors. */
+/* Before a loop over the children of a node: GCC would write it out child by child before it looks for vectors. */
 #define PC_KEEP_LOOP _Pragma("GCC unroll 1")
 
 enum {
-    PC_FANOUT = 16,
-    PC_LEVELS = 8,          /* 16^8 buckets: more than there are int32 indices */
-    PC_WAITING = 8,         /* picks that a bucket lets wait */
+    PC_FANOUT = 32,
+    PC_LEVELS = 7,          /* 32^7 buckets: more than there are int32 indices */
+    PC_WAITING = 12,        /* picks that a bucket lets wait */
     PC_NO_INDEX = INT32_MAX /* of an empty place; above every point's */
 };
 
-/* The boxes of sixteen children and their farthest points; a place without a child has bits PC_PICKED and is never
+/* The boxes of the children and their farthest points; a place without a child has bits PC_PICKED and is never
  * near. */
 typedef struct pc_node {
     float low[3][PC_FANOUT], high[3][PC_FANOUT];
