@@ -87,6 +87,7 @@ struct pcgpu_context {
     pcgpu_settings settings;
     char error[1024];
     int threads; /* resolved, >= 1 */
+    int worked;  /* threads that the operation under way puts to work, where the CPU back end knows better */
     char cpu_name[64];
     char cuda_name[64];
     char cuda_why_not[256]; /* why CUDA cannot be used, once that is known */

@@ -17,8 +17,9 @@
 enum {
     CHUNK = 1024, /* points between two looks at the best value; its three coordinates and distances stay in L1 */
     SPINS = 2000, /* a few microseconds */
-    /* Waiting for each other costs the threads about as much as this many points: 2 us against 0.4 ns a point. */
-    POINTS_A_THREAD = 8192,
+    /* Waiting for each other costs the threads about as much as this many points: 2 us against 0.12 ns a point. */
+    POINTS_A_THREAD = 16384,
+    PREPARED_A_THREAD = 16, /* times as many repay a thread that prepares buckets */
     BUCKET_POINTS = 128,
 };
 
@@ -27,12 +28,25 @@ enum {
 
 typedef void update_fn(const float *x, const float *y, const float *z, int32_t *nearest, int64_t n, const float *pick,
                        int32_t *farthest);
+typedef void find_fn(const int32_t *nearest, int64_t n, int32_t bits, int32_t *first);
 
 PC_INLINE void update(const float *x, const float *y, const float *z, int32_t *nearest, int64_t n, const float *pick,
                       int32_t *farthest) {
     *farthest = pc_lower_distances(x, y, z, nearest, n, pick);
 }
 
+/* The first place of `bits`, which occurs among n. */
+PC_INLINE void find_first(const int32_t *nearest, int64_t n, int32_t bits, int32_t *first) {
+    int32_t place = INT32_MAX;
+    for (int32_t i = 0; i < (int32_t)n; i++) {
+        int32_t own = i | (-(int32_t)(nearest[i] != bits) & INT32_MAX);
+        place = own < place ? own : place;
+    }
+    *first = place;
+}
+
+PC_SIMD_FORMS_OF(find_first, (const int32_t *nearest, int64_t n, int32_t bits, int32_t *first),
+                 (nearest, n, bits, first))
 PC_SIMD_FORMS_OF(update,
                  (const float *x, const float *y, const float *z, int32_t *nearest, int64_t n, const float *pick,
                   int32_t *farthest),
@@ -65,6 +79,7 @@ typedef struct candidate {
 typedef struct sampler {
     pc_sample_job *job;
     update_fn *update;
+    find_fn *find;
     int32_t *nearest;      /* n */
     candidate *candidates; /* 2 x team, zero at the start */
 } sampler;
@@ -93,10 +108,9 @@ static far_point search_range(const sampler *s, int64_t begin, int64_t end, cons
         }
     }
     if (best.bits != PC_PICKED) {
-        while (s->nearest[where] != best.bits) {
-            where++;
-        }
-        best.index = (int32_t)where;
+        int32_t first;
+        s->find(s->nearest + where, end - where < CHUNK ? end - where : CHUNK, best.bits, &first);
+        best.index = (int32_t)where + first;
     }
     return best;
 }
@@ -160,8 +174,8 @@ static void sample_part(const sampler *s, int thread, int team) {
 }
 
 /* Samples one cloud by the plain loop with a team of threads; false when memory is short. */
-static bool sample_plainly(pc_sample_job *job, update_fn *form, int team) {
-    sampler s = {.job = job, .update = form};
+static bool sample_plainly(pc_sample_job *job, pc_simd simd, int team) {
+    sampler s = {.job = job, .update = update_for(simd), .find = find_first_for(simd)};
     s.nearest = malloc((size_t)job->n * sizeof *s.nearest);
     s.candidates = calloc(2 * (size_t)team, sizeof *s.candidates);
     bool ok = s.nearest && s.candidates;
@@ -190,20 +204,22 @@ static int team_size(int threads, int64_t n, int64_t points_a_thread) {
 
 /* ---- the choice ------------------------------------------------------------------------------------------------ */
 
-/* The figures below are least times of three runs of either way with AVX-512 on a 2.5 GHz Xeon that others used as
- * well, on a LiDAR scan and a random cube, 64 to 1,000,000 points and 8 to 16,384 picks. They are meant for choosing:
- * within a factor of two or so of most times, with the way chosen the faster one except where both take about as long.
- */
+/* The figures below are fitted to least times of either way with AVX-512 on one core of a Zen 5 server, on a LiDAR scan
+ * and a random cube, 64 to 1,000,000 points and 8 to 16,384 picks. They are meant for choosing: within a factor of 1.6
+ * or so of most times, and the way chosen is the faster one except where both take about as long. */
 
-/* 0.2 to 0.4 ns a point and pick in the caches, 0.7 and more beyond. */
+/* 0.11 ns a point and pick in the caches, 0.15 beyond. */
 static double seconds_plain(int64_t n, int64_t rounds) {
-    return 0.5e-9 * (double)n * (double)rounds;
+    return (20e-9 + 0.13e-9 * (double)n) * (double)rounds;
 }
 
-/* 40 to 90 ns a point to sort and for the first picks, which reach everything. A later pick looks at a few buckets: 0.2
- * us with 1,024 points, 1 us with 120,000. */
+/* 4 to 50 ns a point to bring them in order, the more the less they fit the caches. The first picks reach all buckets,
+ * the k-th about one in k. A later pick looks at a few: 0.1 us with 1,024 points, 0.3 us with 120,000. */
 static double seconds_buckets(int64_t n, int64_t rounds) {
-    return 50e-9 * (double)n + 0.1e-6 * fmax(1.0, log2((double)n) - 8.0) * (double)rounds;
+    const double points = (double)n, picks = (double)rounds;
+    const double order = 4e-9 + fmin(8e-15 * points, 45e-9), reach = 0.35e-9 * log2(picks + 1.0);
+    const double pick = 60e-9 + 22e-9 * fmax(0.0, log2(points) - 8.0) + 1e-12 * fmin(points, 4e6);
+    return 2e-6 + points * (order + reach) + picks * pick;
 }
 
 /* How often distances are lowered: by every seed and every pick. */
@@ -221,39 +237,46 @@ double pc_cpu_sample_seconds(const pc_sample_job *jobs, int count, int threads) 
     return seconds;
 }
 
-/* Threads for the plain loop on a cloud, or 0 for buckets, which take one. */
-static int choose_team(const pc_sample_job *job, const pc_sample_form *form, int threads) {
-    int team = team_size(threads, job->n, form->points_a_thread);
+typedef struct way {
+    bool buckets;
+    int threads;
+} way;
+
+static way choose_way(const pc_sample_job *job, const pc_sample_form *form, int threads) {
+    const way plain = {false, team_size(threads, job->n, form->points_a_thread)};
+    const way buckets = {true, team_size(threads, job->n, PREPARED_A_THREAD * form->points_a_thread)};
     if (form->algorithm != PC_SAMPLE_CHOOSE) {
-        return form->algorithm == PC_SAMPLE_BUCKETS ? 0 : team;
+        return form->algorithm == PC_SAMPLE_BUCKETS ? buckets : plain;
     }
-    double plain = seconds_plain(job->n, rounds_of(job)) / team;
-    if (team > 1) { /* must win twice over: it takes all cores, and is far slower when others use them */
-        plain = 2.0 * (plain + WAIT_SECONDS * (double)job->count);
+    double seconds = seconds_plain(job->n, rounds_of(job)) / plain.threads;
+    if (plain.threads > 1) { /* must win twice over: it takes all cores, and is far slower when others use them */
+        seconds = 2.0 * (seconds + WAIT_SECONDS * (double)job->count);
     }
-    return seconds_buckets(job->n, rounds_of(job)) < plain ? 0 : team;
+    return seconds_buckets(job->n, rounds_of(job)) < seconds ? buckets : plain;
 }
 
 static bool sample_cloud(pc_sample_job *job, const pc_sample_form *form, int threads) {
-    int team = choose_team(job, form, threads);
-    return team == 0 ? pc_sample_by_buckets(job, form->simd, threads, form->bucket_points)
-                     : sample_plainly(job, update_for(form->simd), team);
+    const way w = choose_way(job, form, threads);
+    return w.buckets ? pc_sample_by_buckets(job, form->simd, w.threads, form->bucket_points)
+                     : sample_plainly(job, form->simd, w.threads);
 }
 
 pcgpu_status pc_cpu_sample_as(pcgpu_context *context, pc_sample_job *jobs, int count, const pc_sample_form *form) {
     int64_t largest = 0;
     int failed = 0, widest = 1;
     for (int i = 0; i < count; i++) {
-        int team = choose_team(&jobs[i], form, context->threads);
-        widest = team > widest ? team : widest;
+        const way w = choose_way(&jobs[i], form, context->threads);
+        widest = w.threads > widest ? w.threads : widest;
         largest = jobs[i].n > largest ? jobs[i].n : largest;
     }
-    if (count > 1 && (count >= context->threads || widest == 1)) {
-#pragma omp parallel for num_threads(context->threads) schedule(dynamic, 1) reduction(+ : failed)
+    if (count > 1 && (count >= context->threads || widest == 1)) { /* a thread a cloud */
+        context->worked = widest = count < context->threads ? count : context->threads;
+#pragma omp parallel for num_threads(widest) schedule(dynamic, 1) reduction(+ : failed)
         for (int i = 0; i < count; i++) {
             failed += !sample_cloud(&jobs[i], form, 1);
         }
     } else {
+        context->worked = widest;
         for (int i = 0; i < count; i++) {
             failed += !sample_cloud(&jobs[i], form, context->threads);
         }
