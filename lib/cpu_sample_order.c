@@ -193,8 +193,9 @@ static int fine_bits(int64_t n) {
 }
 
 /* A step on the points of `order`, which is 0..n-1 and not yet written when `whole`; false when memory is short. Leaves
- * the runs to be ordered next to the caller, who frees them. */
-static bool order_step(step *s, int32_t *order, int64_t n, bool whole) {
+ * the runs to be ordered next to the caller, who frees them. Never inlined: the counters of the sorts would stay on the
+ * stack of every step that is under way. */
+__attribute__((noinline)) static bool order_step(step *s, int32_t *order, int64_t n, bool whole) {
     const int bits = n > AT_ONCE ? COARSE_BITS : fine_bits(n);
     const pc_sample_job *job = s->job;
     float *gathered = whole ? NULL : malloc((size_t)n * 3 * sizeof *gathered);
