@@ -1,6 +1,6 @@
 /* What the two ways of farthest point sampling on the CPU share: cpu_sample.c holds the plain loop over all points and
- * the choice between the two, cpu_sample_buckets.c the one that skips points which a pick cannot reach, and
- * cpu_sample_order.c the order of the points that makes skipping pay.
+ * the choice between the two, cpu_sample_buckets.c the one that skips points which a pick cannot reach,
+ * cpu_sample_tree.c what this needs to know of the points, and cpu_sample_order.c the order that makes skipping pay.
  *
  * Distances are kept as the bits of the float: for values >= 0 these order as integers do, integer minimum and maximum
  * vectorize without any relaxation of floating-point rules, and every negative integer is below all of them, which
