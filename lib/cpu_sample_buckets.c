@@ -187,13 +187,13 @@ PC_INLINE void take_farthest(pc_tree *t, int32_t b, float *position) {
 PC_INLINE void pick_points(pc_tree *t, pc_sample_job *job) {
     const pc_node *root = t->level[t->levels - 1].nodes;
     int64_t picked = 0;
-    int32_t c = 0;
+    int32_t c = pc_farthest_child(root);
     if (job->seed_count == 0) {
         job->indices[0] = (int32_t)job->start;
         job->squared[0] = INFINITY;
         picked = 1;
     }
-    for (int64_t i = 0; i < t->first_count; i++) {
+    for (int64_t i = 1; i < t->first_count; i++) {
         c = lower_tree(t, t->first[i]);
     }
     while (!pc_sampling_ends(job, picked, root->bits[c])) {

@@ -22,18 +22,14 @@ PC_INLINE void fill_axis(const pc_tree *t, int64_t b, int axis, const float *fro
     pc_find_bounds(to + begin, n, &v->low[axis][b % PC_FANOUT], &v->high[axis][b % PC_FANOUT]);
 }
 
-PC_INLINE void note_first(const pc_tree *t, int64_t b) {
+PC_INLINE void reach_first(const pc_tree *t, int64_t b) {
     const pc_bucket k = pc_bucket_at(t, b);
-    int32_t bits = PC_PICKED;
-    for (int64_t i = 0; i < k.n; i++) {
-        bits = k.nearest[i] > bits ? k.nearest[i] : bits;
-    }
-    pc_note_farthest(t, b, bits);
+    pc_note_farthest(t, b, pc_lower_distances(k.x, k.y, k.z, k.nearest, k.n, t->first[0]));
 }
 
 PC_SIMD_FORMS_OF(fill_axis, (const pc_tree *t, int64_t b, int axis, const float *from, float *to),
                  (t, b, axis, from, to))
-PC_SIMD_FORMS_OF(note_first, (const pc_tree *t, int64_t b), (t, b))
+PC_SIMD_FORMS_OF(reach_first, (const pc_tree *t, int64_t b), (t, b))
 
 static uint32_t reversed_bits(uint32_t v) {
     v = (v & 0x55555555u) << 1 | (v >> 1 & 0x55555555u);
@@ -161,7 +157,7 @@ bool pc_tree_build(pc_tree *t, pc_sample_job *job, pc_simd simd, int threads, in
         return false;
     }
     for (int64_t b = 0; b < t->buckets; b++) {
-        note_first_for(simd)(t, b);
+        reach_first_for(simd)(t, b);
     }
     for (int l = 0; l + 1 < t->levels; l++) {
         for (int64_t v = 0; v < t->level[l].count; v++) {

@@ -48,7 +48,7 @@ typedef struct pc_tree {
     pc_leaf *leaves;           /* one for each node of the lowest level */
     pc_level level[PC_LEVELS]; /* from the parents of the buckets to the root */
     int levels;
-    float (*first)[3]; /* positions of what is picked from the first, in an order that keeps their rounds short */
+    float (*first)[3]; /* positions of seeds or start, in an order that keeps their rounds short */
     int64_t first_count;
     void *memory[5]; /* to be freed */
 } pc_tree;
@@ -60,8 +60,8 @@ typedef struct pc_bucket {
     int64_t begin, n;
 } pc_bucket;
 
-/* A tree of the job's points with all distances infinite and the seeds or the start marked as picked; false when memory
- * is short. Takes over the coordinates of the job if it may. */
+/* A tree of the job's points with the seeds or the start marked as picked, and the distances to first[0]; false when
+ * memory is short. Takes over the coordinates of the job if it may. */
 bool pc_tree_build(pc_tree *t, pc_sample_job *job, pc_simd simd, int threads, int64_t bucket_points);
 void pc_tree_free(pc_tree *t);
 
