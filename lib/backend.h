@@ -18,7 +18,8 @@ extern "C" {
  * next one's squared distance is below the least distance (compared after sqrtf with `min_distance`). */
 typedef struct pc_sample_job {
     int64_t n;
-    const float *x, *y, *z;
+    float *x, *y, *z;
+    bool disposable; /* nobody needs x, y and z afterwards: the back end may overwrite them */
     int64_t start, count;
     int64_t seed_count;   /* 0 = none */
     const int32_t *seeds; /* seed_count */
@@ -86,6 +87,7 @@ struct pcgpu_context {
     pcgpu_settings settings;
     char error[1024];
     int threads; /* resolved, >= 1 */
+    int worked;  /* threads that the operation under way puts to work, where the CPU back end knows better */
     char cpu_name[64];
     char cuda_name[64];
     char cuda_why_not[256]; /* why CUDA cannot be used, once that is known */

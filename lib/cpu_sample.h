@@ -1,6 +1,6 @@
 /* What the two ways of farthest point sampling on the CPU share: cpu_sample.c holds the plain loop over all points and
- * the choice between the two, cpu_sample_buckets.c the one that skips points which a pick cannot reach, and
- * cpu_sample_order.c the order of the points that makes skipping pay.
+ * the choice between the two, cpu_sample_buckets.c the one that skips points which a pick cannot reach,
+ * cpu_sample_tree.c what this needs to know of the points, and cpu_sample_order.c the order that makes skipping pay.
  *
  * Distances are kept as the bits of the float: for values >= 0 these order as integers do, integer minimum and maximum
  * vectorize without any relaxation of floating-point rules, and every negative integer is below all of them, which
@@ -15,16 +15,33 @@
 /* For bodies that are compiled once for each vector form. */
 #define PC_INLINE static inline __attribute__((always_inline))
 
+/* Defines f_for(simd), which gives the PC_INLINE function f compiled for that form. */
+#define PC_SIMD_FORM_OF(f, form, target, parameters, arguments)                                                        \
+    target static void f##_##form parameters {                                                                         \
+        f arguments;                                                                                                   \
+    }
+#if defined(__x86_64__)
+#define PC_SIMD_FORMS_OF(f, parameters, arguments)                                                                     \
+    PC_SIMD_FORM_OF(f, base, , parameters, arguments)                                                                  \
+    PC_SIMD_FORM_OF(f, avx2, __attribute__((target("avx2"))), parameters, arguments)                                   \
+    PC_SIMD_FORM_OF(f, avx512, __attribute__((target("avx512f"))), parameters, arguments)                              \
+    static void(*f##_for(pc_simd simd)) parameters {                                                                   \
+        return simd == PC_SIMD_AVX512 ? f##_avx512 : simd == PC_SIMD_AVX2 ? f##_avx2 : f##_base;                       \
+    }
+#else
+#define PC_SIMD_FORMS_OF(f, parameters, arguments)                                                                     \
+    PC_SIMD_FORM_OF(f, base, , parameters, arguments)                                                                  \
+    static void(*f##_for(pc_simd simd)) parameters {                                                                   \
+        (void)simd;                                                                                                    \
+        return f##_base;                                                                                               \
+    }
+#endif
+
 enum {
     PC_PICKED = -1,
     PC_INFINITE = 0x7f800000, /* the bits of +inf */
     PC_BUCKET_BYTES = 28,     /* the most that sampling by buckets holds for a point */
 };
-
-/* A point and the bits of its squared distance to the picks so far. */
-typedef struct pc_far_point {
-    int32_t bits, index;
-} pc_far_point;
 
 PC_INLINE int32_t pc_float_bits(float value) {
     int32_t bits;
@@ -36,6 +53,16 @@ PC_INLINE float pc_bits_float(int32_t bits) {
     float value;
     memcpy(&value, &bits, sizeof value);
     return value;
+}
+
+/* Whether the next farthest point, whose distance has these bits, stays unpicked. There is one before the last pick. */
+PC_INLINE bool pc_sampling_ends(const pc_sample_job *job, int64_t picked, int32_t bits) {
+    return picked == job->count || sqrtf(pc_bits_float(bits)) < job->min_distance;
+}
+
+PC_INLINE void pc_end_sampling(pc_sample_job *job, int64_t picked, int32_t bits) {
+    job->picked = picked;
+    job->rest = bits == PC_PICKED ? 0.0f : pc_bits_float(bits);
 }
 
 /* Lowers the n distances by those to `pick` and returns the largest. */
@@ -52,11 +79,25 @@ PC_INLINE int32_t pc_lower_distances(const float *restrict x, const float *restr
     return best;
 }
 
-/* Samples one cloud on one thread, bucket_points >= 1 of neighbouring points at a time; false when memory is short. */
-bool pc_sample_by_buckets(pc_sample_job *job, pc_simd simd, int32_t bucket_points);
+/* The smallest and the largest of n >= 1 values, compared as integers that order like floats. */
+PC_INLINE void pc_find_bounds(const float *values, int64_t n, float *low, float *high) {
+    int32_t least = INT32_MAX, most = INT32_MIN;
+    for (int64_t i = 0; i < n; i++) {
+        int32_t bits = pc_float_bits(values[i]);
+        int32_t key = bits ^ (bits >> 31 & INT32_MAX);
+        least = key < least ? key : least;
+        most = key > most ? key : most;
+    }
+    *low = pc_bits_float(least ^ (least >> 31 & INT32_MAX));
+    *high = pc_bits_float(most ^ (most >> 31 & INT32_MAX));
+}
 
-/* Writes the points 0..n-1 of the job to the low halves of `items` so that points near each other in space come near
- * each other in the list; the high halves are of no use. n items and n of scratch. The same for the same cloud. */
-void pc_sample_order(const pc_sample_job *job, uint64_t *items, uint64_t *scratch);
+/* Samples one cloud, bucket_points >= 1 of neighbouring points at a time; false when memory is short. More than one
+ * thread only prepare. */
+bool pc_sample_by_buckets(pc_sample_job *job, pc_simd simd, int threads, int32_t bucket_points);
+
+/* Writes the points 0..n-1 of the job so that points near each other in space come near each other; false when memory
+ * is short. The same for the same cloud. */
+bool pc_sample_order(const pc_sample_job *job, pc_simd simd, int threads, int32_t *order);
 
 #endif

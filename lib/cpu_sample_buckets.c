@@ -3,9 +3,13 @@
  *
  * The points, in an order that keeps neighbours together, are cut into buckets. A bucket knows its bounding box and its
  * farthest point. A pick changes no distance of a bucket whose box is at least as far from it as the bucket's farthest
- * point is from the picks, and such a bucket is skipped. A tree of nodes with sixteen children each, buckets at the
- * bottom, skips whole branches in the same way and tells the farthest point of all. (Han et al., "QuickFPS", IEEE TCAD
+ * point is from the picks, and such a bucket is skipped. A tree of nodes with 32 children each, buckets at the bottom,
+ * skips whole branches in the same way and tells the farthest point of all. (Han et al., "QuickFPS", IEEE TCAD
  * 2023, skip in this way in a k-d tree.)
+ *
+ * A pick that reaches a bucket, but is no nearer to its farthest point than the picks before, leaves that point the
+ * farthest, and at the same distance: others only come nearer. So it waits, and the distances of the bucket are lowered
+ * by all waiting picks at once when one comes that is nearer to the farthest point. (QuickFPS delays picks likewise.)
  *
  * Why skipping is exact in float32: the distance to a box is computed as pc_squared_distance to the pick moved into the
  * box, coordinate by coordinate. For any point of the box this moved coordinate lies between the pick's and the
@@ -15,84 +19,48 @@
  * point of it. When it is not below the largest distance of the bucket, no distance of the bucket can change.
  *
  * Why ties are exact: farthest points are compared by distance, then by the lowest index in the cloud, among the
- * points of a bucket as among the children of a node; the order of the points in buckets has no part in it. */
-#include "cpu_sample.h"
-
-#include <stdlib.h>
-
-/* Before a loop over the children of a node: GCC would write it out sixteen times before it looks for vectors. */
-#define KEEP_LOOP _Pragma("GCC unroll 1")
+ * points of a bucket as among the children of a node; the order of the points in buckets has no part in it. Among
+ * points at the same largest distance the lowest index is noted before picks wait, and these can only take away others.
+ */
+#include "cpu_sample_tree.h"
 
 enum {
-    FANOUT = 16,
-    LEVELS = 8, /* 16^8 buckets: more than there are int32 indices */
-    CACHE_LINE = 64,
-    NO_INDEX = INT32_MAX, /* of an empty place; above every point's */
+    GROUP =
+        64 / PC_FANOUT, /* nodes whose masks make a word: one loop over its bits has one end that is hard to predict */
+    LINE = 16,          /* values in a line of the cache */
 };
 
-/* Boxes and farthest points of sixteen children; a place without a child has bits PC_PICKED and is never near. */
-typedef struct node {
-    float low[3][FANOUT], high[3][FANOUT];
-    int32_t bits[FANOUT], index[FANOUT];
-} node;
-
-/* Nodes of one level, one after the other: child c of node v is node or bucket v * FANOUT + c of the level below. */
-typedef struct level {
-    node *nodes;
-    int64_t count;
-    int32_t *visited; /* count: the nodes that the newest pick may change */
-    int64_t visits;
-} level;
-
-/* The coordinates, squared distances to the picks and indices of the points of a bucket. */
-typedef struct bucket {
-    float *x, *y, *z;
-    int32_t *nearest, *index;
-} bucket;
-
-typedef struct tree {
-    int64_t points;  /* in a bucket; the last one is filled up with picked points */
-    int64_t buckets; /* >= 1 */
-    void *memory;    /* of the buckets, 20 bytes a point */
-    node *nodes;
-    int32_t *visited;
-    level level[LEVELS]; /* from the parents of the buckets to the root */
-    int levels;
-} tree;
-
-PC_INLINE bucket bucket_at(const tree *t, int64_t b) {
-    int32_t *whole = (int32_t *)t->memory + 5 * t->points * b;
-    float *x = (float *)whole;
-    return (bucket){x, x + t->points, x + 2 * t->points, whole + 3 * t->points, whole + 4 * t->points};
-}
-
-/* ---- a round ---------------------------------------------------------------------------------------------------- */
-
-/* The lowest index of those with the largest distance, which is `bits`. */
-PC_INLINE int32_t lowest_index(const int32_t *bits_of, const int32_t *index, int64_t n, int32_t bits) {
-    int32_t lowest = NO_INDEX;
-    KEEP_LOOP
-    for (int64_t i = 0; i < n; i++) {
-        int32_t other = -(int32_t)(bits_of[i] != bits); /* a mask: a choice would become a branch, and no vectors */
-        int32_t own = index[i] | (other & NO_INDEX);
-        lowest = own < lowest ? own : lowest;
+PC_INLINE void lower_bucket(const pc_tree *t, int64_t b, const float *pick) {
+    const pc_bucket k = pc_bucket_at(t, b);
+    pc_leaf *f = &t->leaves[b / PC_FANOUT];
+    const int c = (int)(b % PC_FANOUT);
+    for (int32_t i = 0; i < f->waiting[c]; i++) {
+        pc_lower_distances(k.x, k.y, k.z, k.nearest, k.n, f->picks[c][i]);
     }
-    return lowest;
+    f->waiting[c] = 0;
+    pc_note_farthest(t, b, pc_lower_distances(k.x, k.y, k.z, k.nearest, k.n, pick));
 }
 
-PC_INLINE pc_far_point farthest_child(const node *v) {
-    int32_t bits = PC_PICKED;
-    KEEP_LOOP
-    for (int c = 0; c < FANOUT; c++) {
-        bits = v->bits[c] > bits ? v->bits[c] : bits;
+/* False when too many picks wait already. */
+PC_INLINE bool let_wait(const pc_tree *t, int64_t b, const float *pick) {
+    pc_leaf *f = &t->leaves[b / PC_FANOUT];
+    int32_t *waiting = &f->waiting[b % PC_FANOUT];
+    if (*waiting == PC_WAITING) {
+        return false;
     }
-    return (pc_far_point){bits, lowest_index(v->bits, v->index, FANOUT, bits)};
+    memcpy(f->picks[b % PC_FANOUT][(*waiting)++], pick, sizeof f->picks[0][0]);
+    return true;
 }
 
-PC_INLINE pc_far_point lower_bucket(const tree *t, int64_t b, const float *pick) {
-    bucket k = bucket_at(t, b);
-    int32_t bits = pc_lower_distances(k.x, k.y, k.z, k.nearest, t->points, pick);
-    return (pc_far_point){bits, lowest_index(k.nearest, k.index, t->points, bits)};
+/* Asks for the memory of a bucket that will be lowered. */
+PC_INLINE void fetch_bucket(const pc_tree *t, int64_t b) {
+    const pc_bucket k = pc_bucket_at(t, b);
+    for (int64_t i = 0; i < k.n; i += LINE) {
+        __builtin_prefetch(k.x + i);
+        __builtin_prefetch(k.y + i);
+        __builtin_prefetch(k.z + i);
+        __builtin_prefetch(k.nearest + i);
+    }
 }
 
 PC_INLINE float clamped(float value, float low, float high) {
@@ -101,11 +69,11 @@ PC_INLINE float clamped(float value, float low, float high) {
 }
 
 /* A bit for each child whose box is nearer to the pick than the child's farthest point is to the picks so far. */
-PC_INLINE uint32_t near_children(const node *v, const float *pick) {
+PC_INLINE uint32_t near_children(const pc_node *v, const float *pick) {
     const float px = pick[0], py = pick[1], pz = pick[2];
     uint32_t mask = 0;
-    KEEP_LOOP
-    for (int c = 0; c < FANOUT; c++) {
+    PC_KEEP_LOOP
+    for (int c = 0; c < PC_FANOUT; c++) {
         float x = clamped(px, v->low[0][c], v->high[0][c]);
         float y = clamped(py, v->low[1][c], v->high[1][c]);
         float z = clamped(pz, v->low[2][c], v->high[2][c]);
@@ -114,227 +82,138 @@ PC_INLINE uint32_t near_children(const node *v, const float *pick) {
     return mask;
 }
 
+/* A bit for each child whose farthest point is nearer to the pick than to the picks so far. */
+PC_INLINE uint32_t lowered_children(const pc_node *v, const pc_leaf *f, const float *pick) {
+    const float px = pick[0], py = pick[1], pz = pick[2];
+    uint32_t mask = 0;
+    PC_KEEP_LOOP
+    for (int c = 0; c < PC_FANOUT; c++) {
+        float d = pc_squared_distance(f->far[0][c], f->far[1][c], f->far[2][c], px, py, pz);
+        mask |= pc_float_bits(d) < v->bits[c] ? 1u << c : 0u;
+    }
+    return mask;
+}
+
+/* The first of the children in a word of the masks of GROUP nodes. */
+PC_INLINE int32_t first_child(const int32_t *nodes, uint64_t word) {
+    const int bit = __builtin_ctzll(word);
+    return nodes[bit / PC_FANOUT] * PC_FANOUT + bit % PC_FANOUT;
+}
+
+/* Lists the children of the visited nodes that the pick may change. */
+PC_INLINE void visit_children(const pc_level *here, pc_level *below, const float *pick) {
+    below->visits = 0;
+    for (int64_t i = 0; i < here->visits; i += GROUP) {
+        const int32_t *nodes = here->visited + i;
+        uint64_t near = 0;
+        for (int k = 0; k < GROUP && i + k < here->visits; k++) {
+            near |= (uint64_t)near_children(&here->nodes[nodes[k]], pick) << k * PC_FANOUT;
+        }
+        for (; near; near &= near - 1) {
+            below->visited[below->visits++] = first_child(nodes, near);
+        }
+    }
+}
+
+/* Brings the pick to the buckets below the visited nodes of the lowest level. Leaves in the list, and counts, the nodes
+ * that have another farthest point now. */
+PC_INLINE int64_t lower_leaves(const pc_tree *t, const pc_level *leaves, const float *pick) {
+    const uint64_t one_node = UINT64_MAX >> (64 - PC_FANOUT);
+    int64_t changed = 0;
+    for (int64_t i = 0; i < leaves->visits; i += GROUP) {
+        int32_t nodes[GROUP];
+        uint64_t near = 0, lowered = 0;
+        for (int k = 0; k < GROUP && i + k < leaves->visits; k++) {
+            const pc_node *v = &leaves->nodes[nodes[k] = leaves->visited[i + k]];
+            near |= (uint64_t)near_children(v, pick) << k * PC_FANOUT;
+            lowered |= (uint64_t)lowered_children(v, &t->leaves[nodes[k]], pick) << k * PC_FANOUT;
+        }
+        for (uint64_t wait = near & ~lowered; wait; wait &= wait - 1) {
+            lowered |= let_wait(t, first_child(nodes, wait), pick) ? 0 : wait & -wait;
+        }
+        lowered &= near;
+        for (uint64_t now = lowered; now; now &= now - 1) {
+            fetch_bucket(t, first_child(nodes, now));
+        }
+        for (uint64_t now = lowered; now; now &= now - 1) {
+            lower_bucket(t, first_child(nodes, now), pick);
+        }
+        for (int k = 0; k < GROUP && i + k < leaves->visits; k++) {
+            leaves->visited[changed] = nodes[k];
+            changed += (lowered >> k * PC_FANOUT & one_node) != 0;
+        }
+    }
+    return changed;
+}
+
 /* Lowers the distances by those to `pick`, from the root down to the buckets it may change, then brings the farthest
- * points of the visited nodes up to date, and returns the farthest of all. */
-PC_INLINE pc_far_point lower_tree(tree *t, const float *pick) {
+ * points of the nodes above up to date, and returns the root's child with the farthest of all. */
+PC_INLINE int32_t lower_tree(pc_tree *t, const float *pick) {
     const int root = t->levels - 1;
     t->level[root].visits = 1; /* the list of the root is always its one node */
-    for (int l = root; l >= 0; l--) {
-        level *here = &t->level[l], *below = l > 0 ? here - 1 : NULL;
-        if (below) {
-            below->visits = 0;
-        }
-        for (int64_t i = 0; i < here->visits; i++) {
-            node *v = &here->nodes[here->visited[i]];
-            for (uint32_t mask = near_children(v, pick); mask; mask &= mask - 1) {
-                int c = __builtin_ctz(mask);
-                int64_t child = (int64_t)here->visited[i] * FANOUT + c;
-                if (below) {
-                    below->visited[below->visits++] = (int32_t)child;
-                } else {
-                    pc_far_point far = lower_bucket(t, child, pick);
-                    v->bits[c] = far.bits;
-                    v->index[c] = far.index;
-                }
-            }
-        }
+    for (int l = root; l > 0; l--) {
+        visit_children(&t->level[l], &t->level[l - 1], pick);
     }
+    int64_t changed = lower_leaves(t, &t->level[0], pick);
     for (int l = 0; l < root; l++) {
-        const level *here = &t->level[l], *above = here + 1;
-        for (int64_t i = 0; i < here->visits; i++) {
-            pc_far_point far = farthest_child(&here->nodes[here->visited[i]]);
-            node *parent = &above->nodes[here->visited[i] / FANOUT];
-            parent->bits[here->visited[i] % FANOUT] = far.bits;
-            parent->index[here->visited[i] % FANOUT] = far.index;
-        }
-    }
-    return farthest_child(t->level[root].nodes);
-}
-
-/* The place of `index`, which occurs once among n. */
-PC_INLINE int64_t place_of(const int32_t *index, int64_t n, int32_t wanted) {
-    int32_t place = 0;
-    KEEP_LOOP
-    for (int32_t i = 0; i < n; i++) {
-        place |= index[i] == wanted ? i : 0;
-    }
-    return place;
-}
-
-/* Marks the farthest point of the tree as picked and writes its position. The nodes on the way to it are given an
- * infinite distance, so that the round of this pick comes to its bucket even when the pick was at distance 0. */
-PC_INLINE void take_farthest(tree *t, int32_t index, float *position) {
-    int64_t v = 0;
-    for (int l = t->levels - 1; l >= 0; l--) {
-        node *here = &t->level[l].nodes[v];
-        int64_t c = place_of(here->index, FANOUT, index);
-        here->bits[c] = PC_INFINITE;
-        v = v * FANOUT + c;
-    }
-    bucket k = bucket_at(t, v);
-    int64_t place = place_of(k.index, t->points, index);
-    k.nearest[place] = PC_PICKED;
-    position[0] = k.x[place];
-    position[1] = k.y[place];
-    position[2] = k.z[place];
-}
-
-/* All picks. The start is already marked as picked, and every distance is infinite. */
-PC_INLINE void pick_points(tree *t, pc_sample_job *job) {
-    float position[3] = {job->x[job->start], job->y[job->start], job->z[job->start]};
-    job->indices[0] = (int32_t)job->start;
-    job->squared[0] = INFINITY;
-    int64_t picked = 1;
-    while (picked < job->count) {
-        pc_far_point far = lower_tree(t, position);
-        if (sqrtf(pc_bits_float(far.bits)) < job->min_distance) {
-            break;
-        }
-        job->indices[picked] = far.index;
-        job->squared[picked++] = pc_bits_float(far.bits);
-        take_farthest(t, far.index, position);
-    }
-    job->picked = picked;
-}
-
-static void pick_points_base(tree *t, pc_sample_job *job) {
-    pick_points(t, job);
-}
-
-#if defined(__x86_64__)
-__attribute__((target("avx2"))) static void pick_points_avx2(tree *t, pc_sample_job *job) {
-    pick_points(t, job);
-}
-
-__attribute__((target("avx512f"))) static void pick_points_avx512(tree *t, pc_sample_job *job) {
-    pick_points(t, job);
-}
-#endif
-
-/* ---- building the tree ------------------------------------------------------------------------------------------ */
-
-/* Fills bucket b from the order of the points, and place c of its parent. */
-static void fill_bucket(const tree *t, int64_t b, const pc_sample_job *job, const uint64_t *order) {
-    bucket k = bucket_at(t, b);
-    node *parent = &t->level[0].nodes[b / FANOUT];
-    int c = (int)(b % FANOUT);
-    int64_t first = b * t->points;
-    int64_t n = job->n - first < t->points ? job->n - first : t->points;
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t p = (uint32_t)order[first + i];
-        k.x[i] = job->x[p];
-        k.y[i] = job->y[p];
-        k.z[i] = job->z[p];
-        k.nearest[i] = p == job->start ? PC_PICKED : PC_INFINITE;
-        k.index[i] = (int32_t)p;
-    }
-    for (int64_t i = n; i < t->points; i++) {
-        k.x[i] = k.y[i] = k.z[i] = 0.0f;
-        k.nearest[i] = PC_PICKED;
-        k.index[i] = NO_INDEX;
-    }
-    const float *axes[3] = {k.x, k.y, k.z};
-    for (int a = 0; a < 3; a++) {
-        float low = axes[a][0], high = low;
-        for (int64_t i = 1; i < n; i++) {
-            low = axes[a][i] < low ? axes[a][i] : low;
-            high = axes[a][i] > high ? axes[a][i] : high;
-        }
-        parent->low[a][c] = low;
-        parent->high[a][c] = high;
-    }
-    parent->bits[c] = PC_INFINITE; /* of the start's bucket too: the first round comes to it */
-    parent->index[c] = lowest_index(k.nearest, k.index, n, PC_INFINITE);
-}
-
-/* Fills the place of node v in its parent. */
-static void fill_parent(const level *here, const level *above, int64_t v) {
-    const node *from = &here->nodes[v];
-    node *parent = &above->nodes[v / FANOUT];
-    int c = (int)(v % FANOUT);
-    for (int a = 0; a < 3; a++) {
-        float low = from->low[a][0], high = from->high[a][0];
-        for (int i = 1; i < FANOUT && from->bits[i] != PC_PICKED; i++) {
-            low = from->low[a][i] < low ? from->low[a][i] : low;
-            high = from->high[a][i] > high ? from->high[a][i] : high;
-        }
-        parent->low[a][c] = low;
-        parent->high[a][c] = high;
-    }
-    pc_far_point far = farthest_child(from);
-    parent->bits[c] = far.bits;
-    parent->index[c] = far.index;
-}
-
-static void *allocate_lines(uint64_t bytes) {
-    uint64_t lines = (bytes + CACHE_LINE - 1) / CACHE_LINE;
-    return lines > SIZE_MAX / CACHE_LINE ? NULL : aligned_alloc(CACHE_LINE, (size_t)lines * CACHE_LINE);
-}
-
-/* Lays out the levels in memory and marks all places as empty; false when memory is short. */
-static bool allocate_tree(tree *t, int64_t n) {
-    int64_t nodes = 0;
-    t->buckets = (n + t->points - 1) / t->points;
-    for (int64_t below = t->buckets; t->levels == 0 || below > 1; t->levels++) {
-        below = (below + FANOUT - 1) / FANOUT;
-        t->level[t->levels].count = below;
-        nodes += below;
-    }
-    t->memory = allocate_lines((uint64_t)t->buckets * (uint64_t)t->points * 5 * sizeof(int32_t));
-    t->nodes = allocate_lines((uint64_t)nodes * sizeof *t->nodes);
-    t->visited = calloc((size_t)nodes, sizeof *t->visited);
-    if (!t->memory || !t->nodes || !t->visited) {
-        return false;
-    }
-    memset(t->nodes, 0, (size_t)nodes * sizeof *t->nodes);
-    for (int64_t v = 0, l = 0, end = 0; v < nodes; v++) {
-        if (v == end) {
-            t->level[l].nodes = t->nodes + v;
-            t->level[l].visited = t->visited + v;
-            end += t->level[l++].count;
-        }
-        for (int c = 0; c < FANOUT; c++) {
-            t->nodes[v].bits[c] = PC_PICKED;
-            t->nodes[v].index[c] = NO_INDEX;
-        }
-    }
-    return true;
-}
-
-/* The memory of the buckets serves the sort first, so that at most 28 bytes a point are held at a time. */
-static bool build_tree(tree *t, const pc_sample_job *job) {
-    uint64_t *order = malloc((size_t)job->n * sizeof *order);
-    bool ok = order && allocate_tree(t, job->n);
-    if (ok) {
-        pc_sample_order(job, order, t->memory);
-        for (int64_t b = 0; b < t->buckets; b++) {
-            fill_bucket(t, b, job, order);
-        }
-        for (int l = 0; l + 1 < t->levels; l++) {
-            for (int64_t v = 0; v < t->level[l].count; v++) {
-                fill_parent(&t->level[l], &t->level[l + 1], v);
+        const pc_level *here = &t->level[l], *above = here + 1;
+        int64_t parents = 0;
+        for (int64_t i = 0; i < changed; i++) {
+            int32_t v = here->visited[i];
+            pc_note_child(&here->nodes[v], &above->nodes[v / PC_FANOUT], v % PC_FANOUT);
+            if (parents == 0 || above->visited[parents - 1] != v / PC_FANOUT) {
+                above->visited[parents++] = v / PC_FANOUT;
             }
         }
+        changed = parents;
     }
-    free(order);
-    return ok;
+    return pc_farthest_child(t->level[root].nodes);
 }
 
-bool pc_sample_by_buckets(pc_sample_job *job, pc_simd simd, int32_t bucket_points) {
-    tree t = {.points = bucket_points};
-    bool ok = build_tree(&t, job);
-    if (ok) {
-#if defined(__x86_64__)
-        (simd == PC_SIMD_AVX512 ? pick_points_avx512
-         : simd == PC_SIMD_AVX2 ? pick_points_avx2
-                                : pick_points_base)(&t, job);
-#else
-        (void)simd;
-        pick_points_base(&t, job);
-#endif
+/* Marks the farthest point of bucket b as picked and writes its position. The bucket and the nodes above are given an
+ * infinite distance, so that the round of this pick comes to it even when the pick was at distance 0. */
+PC_INLINE void take_farthest(pc_tree *t, int32_t b, float *position) {
+    const pc_leaf *f = &t->leaves[b / PC_FANOUT];
+    for (int k = 0; k < 3; k++) {
+        position[k] = f->far[k][b % PC_FANOUT];
     }
-    free(t.memory);
-    free(t.nodes);
-    free(t.visited);
+    t->nearest[f->place[b % PC_FANOUT]] = PC_PICKED;
+    for (int l = 0; l < t->levels; l++, b /= PC_FANOUT) {
+        t->level[l].nodes[b / PC_FANOUT].bits[b % PC_FANOUT] = PC_INFINITE;
+    }
+}
+
+/* All picks. */
+PC_INLINE void pick_points(pc_tree *t, pc_sample_job *job) {
+    const pc_node *root = t->level[t->levels - 1].nodes;
+    int64_t picked = 0;
+    int32_t c = pc_farthest_child(root);
+    if (job->seed_count == 0) {
+        job->indices[0] = (int32_t)job->start;
+        job->squared[0] = INFINITY;
+        picked = 1;
+    }
+    for (int64_t i = 1; i < t->first_count; i++) {
+        c = lower_tree(t, t->first[i]);
+    }
+    while (!pc_sampling_ends(job, picked, root->bits[c])) {
+        float position[3];
+        job->indices[picked] = root->index[c];
+        job->squared[picked++] = pc_bits_float(root->bits[c]);
+        take_farthest(t, root->bucket[c], position);
+        c = lower_tree(t, position);
+    }
+    pc_end_sampling(job, picked, root->bits[c]);
+}
+
+PC_SIMD_FORMS_OF(pick_points, (pc_tree * t, pc_sample_job *job), (t, job))
+
+bool pc_sample_by_buckets(pc_sample_job *job, pc_simd simd, int threads, int32_t bucket_points) {
+    pc_tree t;
+    bool ok = pc_tree_build(&t, job, simd, threads, bucket_points);
+    if (ok) {
+        pick_points_for(simd)(&t, job);
+    }
+    pc_tree_free(&t);
     return ok;
 }

@@ -1,104 +1,249 @@
-/* An order of points along a Morton curve (Morton 1966): 1,024 cells along the longest side of the bounding box, the
- * bits of the three cell numbers interleaved, a radix sort of these keys. Where many points share a cell, because one
- * stray point stretches the box, say, the cell is ordered again within a box of its own. */
+/* An order of points along a Morton curve (Morton 1966): the bounding box is cut into at most 2^7 cells along its
+ * longest side, the bits of the three cell numbers of a point are interleaved, and these keys are sorted by counting in
+ * two passes. The first pass hands on no more than the upper half of a key and the place of the point, in 32 bits.
+ * Where many points share a cell, because one stray point stretches the box, say, the cell is ordered again within a
+ * box of its own.
+ *
+ * A cloud too large for this is first cut into 2^4 cells a side, by one pass that holds two bytes a point, and then
+ * ordered in runs of neighbouring cells. What one step holds is given back before the next begins. */
 #include "cpu_sample.h"
 
+#include <float.h>
+#include <stdlib.h>
+
 enum {
-    AXIS_BITS = 10,
-    DIGIT_BITS = 10,
-    DIGITS = 1 << DIGIT_BITS,
-    PASSES = 3 * AXIS_BITS / DIGIT_BITS,
-    CROWD = 1024, /* points in a cell that repay another sort: more than the digits its counters have */
+    COARSE_BITS = 4, /* of a cell number */
+    FINE_BITS = 7,
+    MAX_DIGIT_BITS = (3 * FINE_BITS + 1) / 2,
+    CELLS = 1 << 3 * COARSE_BITS,
+    PLACE_BITS = 32 - MAX_DIGIT_BITS,
+    AT_ONCE = 1 << 20, /* points that are sorted by fine cells: less than PLACE_BITS hold */
+    CROWD = 1024,      /* points in a cell that repay another sort */
+    BLOCK = 512,       /* keys that are made before they are counted, in L1 */
 };
 
-static const double last_cell = (1 << AXIS_BITS) - 1;
+/* Points whose coordinates are at hand, to be sorted. */
+typedef struct range {
+    int64_t n;
+    const float *x, *y, *z;
+} range;
 
-typedef struct bounds {
-    float low[3], high[3];
-} bounds;
+/* How coordinates become cell numbers; halves, since a difference may overflow. */
+typedef struct grid {
+    float half_low[3], scale, last;
+} grid;
 
-static bounds find_bounds(const pc_sample_job *job, const uint64_t *items, int64_t n) {
-    const float *axes[3] = {job->x, job->y, job->z};
-    bounds b;
-    for (int k = 0; k < 3; k++) {
-        const float *v = axes[k];
-        float low = v[(uint32_t)items[0]], high = low;
-        for (int64_t i = 1; i < n; i++) {
-            float p = v[(uint32_t)items[i]];
-            low = p < low ? p : low;
-            high = p > high ? p : high;
-        }
-        b.low[k] = low;
-        b.high[k] = high;
-    }
-    return b;
-}
+/* Consecutive points that want ordering among themselves. */
+typedef struct run {
+    int64_t begin, end;
+} run;
+
+/* The work of one step. */
+typedef struct step {
+    const pc_sample_job *job;
+    pc_simd simd;
+    range range;
+    grid grid;
+    int32_t *places; /* n, out: places in the range, in order */
+    run *runs;       /* out */
+    int64_t run_count;
+} step;
+
+/* ---- keys ------------------------------------------------------------------------------------------------------ */
 
 /* Moves bit i of a cell number to bit 3 i. */
-static inline uint32_t spread(uint32_t v) {
-    v = (v | v << 16) & 0x030000ffu;
-    v = (v | v << 8) & 0x0300f00fu;
-    v = (v | v << 4) & 0x030c30c3u;
-    return (v | v << 2) & 0x09249249u;
+PC_INLINE uint32_t spread(uint32_t v) {
+    v = (v | v << 8) & 0x0000f00fu;
+    v = (v | v << 4) & 0x000c30c3u;
+    return (v | v << 2) & 0x00249249u;
 }
 
-/* One pass of the radix sort, by the digit of the key that begins at bit `shift` of an item; stable. */
-static void sort_pass(const uint64_t *from, uint64_t *to, int64_t n, int shift, uint32_t *starts) {
+PC_INLINE uint32_t spread_cell(float v, float half_low, float scale, float last) {
+    float c = (0.5f * v - half_low) * scale;
+    return spread((uint32_t)(int32_t)(c < last ? c : last));
+}
+
+PC_INLINE void make_keys(const range *r, const grid *g, int64_t begin, int64_t n, uint32_t *restrict keys) {
+    const float *x = r->x + begin, *y = r->y + begin, *z = r->z + begin;
+    const float low_x = g->half_low[0], low_y = g->half_low[1], low_z = g->half_low[2];
+    const float scale = g->scale, last = g->last;
+    for (int64_t i = 0; i < n; i++) {
+        keys[i] = spread_cell(x[i], low_x, scale, last) | spread_cell(y[i], low_y, scale, last) << 1 |
+                  spread_cell(z[i], low_z, scale, last) << 2;
+    }
+}
+
+PC_INLINE void find_bounds(const range *r, float low[3], float high[3]) {
+    pc_find_bounds(r->x, r->n, &low[0], &high[0]);
+    pc_find_bounds(r->y, r->n, &low[1], &high[1]);
+    pc_find_bounds(r->z, r->n, &low[2], &high[2]);
+}
+
+PC_SIMD_FORMS_OF(make_keys, (const range *r, const grid *g, int64_t begin, int64_t n, uint32_t *keys),
+                 (r, g, begin, n, keys))
+PC_SIMD_FORMS_OF(find_bounds, (const range *r, float low[3], float high[3]), (r, low, high))
+
+static void find_grid(step *s, int bits) {
+    float low[3], high[3], side = 0.0f;
+    find_bounds_for(s->simd)(&s->range, low, high);
+    for (int k = 0; k < 3; k++) {
+        s->grid.half_low[k] = 0.5f * low[k];
+        side = fmaxf(side, 0.5f * high[k] - 0.5f * low[k]);
+    }
+    s->grid.last = (float)((1 << bits) - 1);
+    s->grid.scale = side > 0.0f ? fminf(s->grid.last / side, FLT_MAX) : 0.0f;
+}
+
+/* ---- sorting --------------------------------------------------------------------------------------------------- */
+
+static void counts_to_starts(uint32_t *counts, int64_t n) {
     uint32_t sum = 0;
-    for (int d = 0; d < DIGITS; d++) {
-        uint32_t count = starts[d];
-        starts[d] = sum;
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t count = counts[i];
+        counts[i] = sum;
         sum += count;
     }
-    for (int64_t i = 0; i < n; i++) {
-        to[starts[from[i] >> shift & (DIGITS - 1)]++] = from[i];
+}
+
+/* Cells with far more than CROWD points, of the sorted range: a look at every CROWD-th point finds them. */
+static void list_crowds(step *s, const uint32_t *keys) {
+    const int64_t n = s->range.n;
+    for (int64_t i = 0; i + CROWD < n;) {
+        uint32_t key = keys[s->places[i]];
+        if (keys[s->places[i + CROWD]] != key) {
+            i += CROWD;
+            continue;
+        }
+        run r = {i, i + CROWD};
+        while (r.begin > 0 && keys[s->places[r.begin - 1]] == key) {
+            r.begin--;
+        }
+        while (r.end < n && keys[s->places[r.end]] == key) {
+            r.end++;
+        }
+        s->runs[s->run_count++] = r;
+        i = r.end;
     }
 }
 
-/* Orders n items. A recursion has fewer points, since the ends of the longest side lie in different cells, and a box
- * a thousandth as long, so its depth is at most the 277 binary orders of magnitude of a float32 by ten. */
-static void order_items(const pc_sample_job *job, uint64_t *items, uint64_t *scratch, int64_t n) {
-    bounds b = find_bounds(job, items, n);
-    double side = 0.0;
-    for (int k = 0; k < 3; k++) {
-        side = fmax(side, (double)b.high[k] - (double)b.low[k]);
+/* Orders at most AT_ONCE points; `memory` has 2 n. */
+static void sort_fine(step *s, int bits, uint32_t *memory) {
+    const int64_t n = s->range.n;
+    const int digit_bits = (3 * bits + 1) / 2;
+    const uint32_t digit = (1u << digit_bits) - 1, place = (1u << PLACE_BITS) - 1;
+    uint32_t *keys = memory, *items = memory + n;
+    uint32_t lower[1 << MAX_DIGIT_BITS], upper[1 << MAX_DIGIT_BITS];
+    memset(lower, 0, sizeof *lower << digit_bits);
+    memset(upper, 0, sizeof *upper << digit_bits);
+    for (int64_t i = 0; i < n;) {
+        int64_t end = n - i < BLOCK ? n : i + BLOCK;
+        make_keys_for(s->simd)(&s->range, &s->grid, i, end - i, keys + i);
+        for (; i < end; i++) {
+            lower[keys[i] & digit]++;
+            upper[keys[i] >> digit_bits]++;
+        }
     }
-    if (side == 0.0) {
-        return;
-    }
-    const double scale = last_cell / side; /* in float64 neither this nor a product overflows */
-    uint32_t counts[PASSES][DIGITS] = {{0}};
+    counts_to_starts(lower, (int64_t)digit + 1);
+    counts_to_starts(upper, (int64_t)digit + 1);
     for (int64_t i = 0; i < n; i++) {
-        uint32_t p = (uint32_t)items[i];
-        uint32_t cx = (uint32_t)(((double)job->x[p] - (double)b.low[0]) * scale);
-        uint32_t cy = (uint32_t)(((double)job->y[p] - (double)b.low[1]) * scale);
-        uint32_t cz = (uint32_t)(((double)job->z[p] - (double)b.low[2]) * scale);
-        uint32_t key = spread(cx) | spread(cy) << 1 | spread(cz) << 2;
-        scratch[i] = (uint64_t)key << 32 | p;
-        for (int pass = 0; pass < PASSES; pass++) {
-            counts[pass][key >> (pass * DIGIT_BITS) & (DIGITS - 1)]++;
+        items[lower[keys[i] & digit]++] = keys[i] >> digit_bits << PLACE_BITS | (uint32_t)i;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        s->places[upper[items[i] >> PLACE_BITS]++] = (int32_t)(items[i] & place);
+    }
+    list_crowds(s, keys);
+}
+
+/* Orders any number of points by coarse cells; `memory` has n. */
+static void sort_coarse(step *s, uint16_t *memory) {
+    const int64_t n = s->range.n;
+    uint32_t starts[CELLS] = {0}, keys[BLOCK];
+    for (int64_t i = 0; i < n;) {
+        int64_t count = n - i < BLOCK ? n - i : BLOCK;
+        make_keys_for(s->simd)(&s->range, &s->grid, i, count, keys);
+        for (int64_t k = 0; k < count; k++, i++) {
+            memory[i] = (uint16_t)keys[k];
+            starts[keys[k]]++;
         }
     }
-    uint64_t *from = scratch, *to = items;
-    for (int pass = 0; pass < PASSES; pass++) { /* an odd number of them: the last writes to `items` */
-        sort_pass(from, to, n, 32 + pass * DIGIT_BITS, counts[pass]);
-        uint64_t *other = from;
-        from = to;
-        to = other;
+    run r = {0, 0};
+    for (int c = 0; c < CELLS; c++) { /* runs of as many cells as are sorted at once, or of one that is larger */
+        if (r.end > r.begin && r.end - r.begin + starts[c] > AT_ONCE) {
+            s->runs[s->run_count++] = r;
+            r.begin = r.end;
+        }
+        r.end += starts[c];
     }
-    for (int64_t begin = 0, end; begin < n; begin = end) {
-        for (end = begin + 1; end < n && items[end] >> 32 == items[begin] >> 32;) {
-            end++;
-        }
-        if (end - begin > CROWD) {
-            order_items(job, items + begin, scratch + begin, end - begin);
-        }
+    s->runs[s->run_count++] = r;
+    counts_to_starts(starts, CELLS);
+    for (int64_t i = 0; i < n; i++) {
+        s->places[starts[memory[i]]++] = (int32_t)i;
     }
 }
 
-void pc_sample_order(const pc_sample_job *job, uint64_t *items, uint64_t *scratch) {
-    for (int64_t i = 0; i < job->n; i++) {
-        items[i] = (uint64_t)i;
+/* ---- steps ----------------------------------------------------------------------------------------------------- */
+
+/* Enough cells for the points to be few in most, when they lie on surfaces, but no more than the points repay. */
+static int fine_bits(int64_t n) {
+    int bits = 2;
+    while (bits < FINE_BITS && INT64_C(1) << 3 * (bits - 1) < n) {
+        bits++;
     }
-    order_items(job, items, scratch, job->n);
+    return bits;
+}
+
+/* A step on the points of `order`, which is 0..n-1 and not yet written when `whole`; false when memory is short. Leaves
+ * the runs to be ordered next to the caller, who frees them. Never inlined: the counters of the sorts would stay on the
+ * stack of every step that is under way. */
+__attribute__((noinline)) static bool order_step(step *s, int32_t *order, int64_t n, bool whole) {
+    const int bits = n > AT_ONCE ? COARSE_BITS : fine_bits(n);
+    const pc_sample_job *job = s->job;
+    float *gathered = whole ? NULL : malloc((size_t)n * 3 * sizeof *gathered);
+    int32_t *places = whole ? order : malloc((size_t)n * sizeof *places);
+    void *memory = malloc((size_t)n * (n > AT_ONCE ? sizeof(uint16_t) : 2 * sizeof(uint32_t)));
+    s->runs = malloc(((size_t)n / CROWD + 2) * sizeof *s->runs);
+    bool ok = (gathered || whole) && places && memory && s->runs;
+    if (ok) {
+        s->range = whole ? (range){n, job->x, job->y, job->z} : (range){n, gathered, gathered + n, gathered + 2 * n};
+        s->places = places;
+        for (int64_t i = 0; i < n && !whole; i++) {
+            gathered[i] = job->x[order[i]];
+            gathered[i + n] = job->y[order[i]];
+            gathered[i + 2 * n] = job->z[order[i]];
+        }
+        find_grid(s, bits);
+        if (n > AT_ONCE) {
+            sort_coarse(s, memory);
+        } else {
+            sort_fine(s, bits, memory);
+        }
+        for (int64_t i = 0; i < n && !whole; i++) {
+            places[i] = order[places[i]];
+        }
+        if (!whole) {
+            memcpy(order, places, (size_t)n * sizeof *order);
+        }
+    }
+    free(gathered);
+    free(whole ? NULL : places);
+    free(memory);
+    return ok;
+}
+
+/* A run of cells has fewer points than the range, or its points are no longer told apart and stay as they are. */
+static bool order_range(const pc_sample_job *job, pc_simd simd, int32_t *order, int64_t n, bool whole, int threads) {
+    step s = {.job = job, .simd = simd};
+    int failed = !order_step(&s, order, n, whole);
+    (void)threads;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(+ : failed) if (threads > 1)
+    for (int64_t k = 0; k < s.run_count; k++) {
+        const int64_t begin = s.runs[k].begin, count = s.runs[k].end - begin;
+        failed += count < n && !order_range(job, simd, order + begin, count, false, 1);
+    }
+    free(s.runs);
+    return failed == 0;
+}
+
+bool pc_sample_order(const pc_sample_job *job, pc_simd simd, int threads, int32_t *order) {
+    return order_range(job, simd, order, job->n, true, threads);
 }

@@ -226,6 +226,7 @@ static pcgpu_status prepare(pcgpu_context *context, const pcgpu_cloud *cloud, co
     job->x = points->x;
     job->y = points->y;
     job->z = points->z;
+    job->disposable = true; /* picks are places; the records stay */
     job->min_distance = p->min_distance;
     job->indices = result->indices;
     job->squared = result->distances;
@@ -279,7 +280,9 @@ static pcgpu_status run_jobs(pcgpu_context *context, const pcgpu_sample_params *
         estimate(jobs, count, context->threads, &cpu, &cuda);
         status = pc_choose_backend(context, cpu, cuda, &run, &backend);
         begin = pc_now(); /* starting a device is not sampling */
+        context->worked = run.threads;
         status = status == PCGPU_OK ? backend->sample(context, jobs, count) : status;
+        run.threads = context->worked;
     }
     for (int i = 0; i < count; i++) {
         pcgpu_run *to = &results[i].run;

@@ -263,6 +263,7 @@ static void check(test_bed *bed) {
     check_center(bed, &cloud);
     pcgpu_cloud_free(&cloud);
     check_all_picks(bed);
+    check_large(bed);
     check_batches(bed);
     check_random(bed);
     check_refusals(bed);

@@ -12,5 +12,7 @@ void check_forms(test_bed *bed, int threads, const char *name, const pcgpu_cloud
                  const pcgpu_sample_params *params, const picks *want);
 /* Every point picked, of clouds of all small sizes and of larger ones with many equal distances, by buckets. */
 void check_all_picks(test_bed *bed);
+/* Clouds that the CPU prepares in parts, and the number of threads it reports. */
+void check_large(test_bed *bed);
 
 #endif
