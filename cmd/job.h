@@ -48,8 +48,7 @@ typedef struct job {
 } job;
 
 /* A job by hand: begin it, process it when that was EXIT_DONE, and end it in any case. Several may have begun at a
- * time; job_resume comes before the work on another one goes on. Begin and end return an exit code and have said why.
- */
+ * time; job_resume then comes first when one is taken up again. Begin and end return an exit code and have said why. */
 int job_begin(job *job, session *session, const char **inputs, int count);
 void job_resume(job *job);
 int job_end(job *job, int code);

@@ -270,9 +270,10 @@ static bool settle_count_and_ratio(option_values *options, char *why, size_t why
     return out;
 }
 
-/* Seeds come first, so there is nothing to start with. */
-static bool settle_seeds_and_start(option_values *options, const command_info *command, char *why, size_t why_size) {
-    if (!options->seeds || !option_given(options, "start", command)) {
+/* Seeds come first, so there is nothing to start with. The default says nothing: --dry-run prints it. */
+static bool settle_seeds_and_start(option_values *options, char *why, size_t why_size) {
+    const pcgpu_sample_params *p = &options->sample;
+    if (!options->seeds || (p->start == PCGPU_START_INDEX && p->start_index == 0)) {
         return true;
     }
     const char *out = later_wins(options, "seeds", "start", why, why_size);
@@ -285,10 +286,10 @@ static bool settle_seeds_and_start(option_values *options, const command_info *c
     return out;
 }
 
-static bool check_sample(option_values *options, const command_info *command, char *why, size_t why_size) {
+static bool check_sample(option_values *options, char *why, size_t why_size) {
     const pcgpu_sample_params *p = &options->sample;
     if (!settle_count_and_ratio(options, why, why_size) ||
-        !settle_seeds_and_start(options, command, why, why_size)) {
+        !settle_seeds_and_start(options, why, why_size)) {
         return false;
     }
     const char *wrong = NULL;
@@ -342,7 +343,7 @@ bool options_check(option_values *options, const command_info *command, char *wh
         return false;
     }
     switch (command->bit) {
-    case FOR_SAMPLE: return check_sample(options, command, why, why_size);
+    case FOR_SAMPLE: return check_sample(options, why, why_size);
     case FOR_VOXELIZE: return check_voxelize(options, why, why_size);
     default: return true;
     }

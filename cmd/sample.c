@@ -151,8 +151,8 @@ static int end_jobs(batch *b) {
     for (int i = 0; i < b->count; i++) {
         job *j = &b->jobs[i];
         int code = b->codes[i];
+        job_resume(j);
         if (code == EXIT_DONE) {
-            job_resume(j);
             code = b->sampled[i] ? finish(j, &b->results[i]) : sample_alone(j);
         }
         code = job_end(j, code);
