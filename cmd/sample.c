@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static int write_sampled(job *j, const pcgpu_sampled *sampled) {
     pcgpu_cloud picked;
@@ -104,14 +105,15 @@ typedef struct batch {
     pcgpu_sampled results[BATCH_JOBS];
 } batch;
 
-/* Pipes take turns: who feeds one may wait for the output of the one before. */
-static bool takes_turns(const session *s) {
-    const option_row *option = option_by_name("output", s->command->bit);
-    bool streams = path_is_stream(output_path(s, option));
+/* How many jobs may have begun at a time. Pipes take turns: who feeds one may wait for the output of the one before.
+ * And each job holds its outputs open. */
+static int jobs_at_once(const session *s) {
+    bool streams = path_is_stream(output_path(s, option_by_name("output", s->command->bit)));
     for (int i = 0; i < s->input_count && !streams; i++) {
         streams = path_is_stream(s->inputs[i]);
     }
-    return streams;
+    long files = sysconf(_SC_OPEN_MAX), jobs = files < 0 ? BATCH_JOBS : files / (2 * JOB_OUTPUTS);
+    return streams || jobs < 1 ? 1 : jobs < BATCH_JOBS ? (int)jobs : BATCH_JOBS;
 }
 
 static void begin_jobs(batch *b, session *s, const char **inputs, int count) {
@@ -163,7 +165,7 @@ static int end_jobs(batch *b) {
 
 int sample_run(session *s) {
     batch *b = malloc(sizeof *b);
-    int worst = EXIT_DONE, at_once = takes_turns(s) ? 1 : BATCH_JOBS;
+    int worst = EXIT_DONE, at_once = jobs_at_once(s);
     if (!b) {
         report_error(NULL, "out of memory");
         return EXIT_FAILED;
