@@ -137,7 +137,11 @@ static void sample_together(batch *b, const session *s) {
         }
     }
     const pcgpu_sample_params params = parameters(s);
-    if (n < 2 || pcgpu_sample_batch(s->context, clouds, n, &params, results) != PCGPU_OK) {
+    if (n < 2) {
+        return;
+    }
+    progress_begin(b->jobs[0].names[0], "sampling it and the inputs after it");
+    if (pcgpu_sample_batch(s->context, clouds, n, &params, results) != PCGPU_OK) {
         return;
     }
     for (int i = 0, k = 0; i < b->count; i++) {
