@@ -122,20 +122,41 @@ void help_program(FILE *out) {
           out);
 }
 
-/* Text for roff: every dash is a minus sign to be copied, backslashes and leading dots are protected. */
-static void print_roff(FILE *out, const char *text) {
-    if (text[0] == '.' || text[0] == '\'') {
-        fputs("\\&", out);
-    }
-    for (; *text; text++) {
-        if (*text == '-') {
-            fputs("\\-", out);
-        } else if (*text == '\\') {
-            fputs("\\e", out);
-        } else {
-            fputc(*text, out);
+/* Text for roff: every dash is a minus sign to be copied, and backslashes are protected. Returns the bytes written. */
+static int print_roff(FILE *out, const char *text, int length) {
+    int bytes = 0;
+    for (int i = 0; i < length; i++) {
+        bool escaped = text[i] == '-' || text[i] == '\\';
+        if (escaped) {
+            fputc('\\', out);
         }
+        fputc(text[i] == '\\' ? 'e' : text[i], out);
+        bytes += 1 + escaped;
     }
+    return bytes;
+}
+
+/* The same in lines of about 80 bytes. A dot or an apostrophe at the beginning of one would be a request. */
+static void print_roff_lines(FILE *out, const char *text) {
+    enum { WIDTH = 80, ESCAPES = 8 }; /* room for those of one word */
+    int column = 0;
+    while (*text) {
+        int length = (int)strcspn(text, " ");
+        if (column > 0 && column + 1 + length + ESCAPES > WIDTH) {
+            fputc('\n', out);
+            column = 0;
+        } else if (column > 0) {
+            fputc(' ', out);
+            column++;
+        }
+        if (column == 0 && (*text == '.' || *text == '\'')) {
+            column += fprintf(out, "\\&");
+        }
+        column += print_roff(out, text, length);
+        text += length;
+        text += strspn(text, " ");
+    }
+    fputc('\n', out);
 }
 
 static void print_man_option(const option_row *o, const command_info *command, FILE *out) {
@@ -145,7 +166,7 @@ static void print_man_option(const option_row *o, const command_info *command, F
         fprintf(out, "\\fB\\-%c\\fR, ", o->letter);
     }
     fputs("\\fB\\-\\-", out);
-    print_roff(out, o->name);
+    print_roff(out, o->name, (int)strlen(o->name));
     fputs("\\fR", out);
     if (o->argument) {
         fputs(o->flags & OPTION_MAYBE_VALUE ? "[=" : " ", out);
@@ -153,8 +174,7 @@ static void print_man_option(const option_row *o, const command_info *command, F
     }
     fputc('\n', out);
     full_help(o, command, text, sizeof text);
-    print_roff(out, text);
-    fputc('\n', out);
+    print_roff_lines(out, text);
 }
 
 void help_man_options(const command_info *command, FILE *out) {

@@ -1,5 +1,6 @@
 /* A job: one input, or two, from opening to the report. */
 #include "job.h"
+#include "arrays.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -122,6 +123,11 @@ int job_write_arrays(job *j, const char *option_name, const char *format, const 
     }
     double begin = seconds_now();
     const char *name = stream_name(j, stream);
+    if (!format && count == 1 && array_is_text(name)) {
+        array_write_text(stream, arrays); /* an error shows when the output is finished */
+        j->write_seconds += seconds_now() - begin;
+        return EXIT_DONE;
+    }
     const pcgpu_format_info *named = format ? pcgpu_format_by_name(format) : pcgpu_format_of_path(name);
     format = named && named->writes_arrays ? named->name : "bin";
     pcgpu_status status = pcgpu_write_arrays(j->session->context, stream, name, format, arrays, count);
@@ -205,7 +211,7 @@ static void print_json(job *j, int code, const char *outputs) {
     json_integer(&out, "exit_code", code);
     if (code != EXIT_DONE && code != EXIT_NOT_CONVERGED) {
         json_boolean(&out, "failed", true);
-        json_text(&out, "error", report_last_error());
+        json_text(&out, "error", j->error[0] ? j->error : NULL);
     } else {
         json_key(&out, "outputs");
         fprintf(out.out, "{%s}", outputs);
@@ -265,58 +271,87 @@ static int commit_outputs(job *j, int code, json *names) {
     return code;
 }
 
-static int job_run(job *j, job_function process) {
-    char *outputs = NULL;
-    size_t outputs_size = 0;
-    json names = {.out = open_memstream(&outputs, &outputs_size), .first = true};
+/* ---- from begin to end ---- */
+
+/* Messages that were about this job since it began or was resumed. */
+static void note_error(job *j) {
+    if (report_last_error()) {
+        snprintf(j->error, sizeof j->error, "%s", report_last_error());
+    }
+}
+
+int job_begin(job *j, session *s, const char **inputs, int count) {
+    *j = (job){.session = s, .count = count, .points_out = -1};
+    for (int i = 0; i < count && i < JOB_CLOUDS; i++) {
+        j->inputs[i] = inputs[i];
+        j->names[i] = input_name(inputs[i]);
+    }
+    j->begin = seconds_now();
+    report_forget_error();
     j->result = (json){.out = open_memstream(&j->result_text, &j->result_size), .first = true};
-    int code = EXIT_FAILED;
-    if (!names.out || !j->result.out) {
+    if (!j->result.out) {
         report_error(NULL, "out of memory");
-    } else {
-        j->begin = seconds_now();
-        report_forget_error();
-        code = read_job(j);
-        code = code == EXIT_DONE ? process(j) : code;
-        code = commit_outputs(j, code, &names);
-        progress_end();
-        fflush(names.out);
-        fflush(j->result.out);
-        if (code == EXIT_DONE || code == EXIT_NOT_CONVERGED) {
-            report_run(j);
-        }
-        print_json(j, code, outputs);
     }
-    if (names.out) {
-        fclose(names.out);
-    }
+    int code = j->result.out ? read_job(j) : EXIT_FAILED;
+    note_error(j);
+    return code;
+}
+
+void job_resume(job *j) {
+    report_forget_error();
+    j->session->name = j->names[0];
+}
+
+static void job_free(job *j) {
     if (j->result.out) {
         fclose(j->result.out);
     }
-    free(outputs);
     free(j->result_text);
     for (int i = 0; i < j->count; i++) {
         pcgpu_cloud_free(&j->clouds[i]);
     }
+}
+
+int job_end(job *j, int code) {
+    char *outputs = NULL;
+    size_t outputs_size = 0;
+    json names = {.out = open_memstream(&outputs, &outputs_size), .first = true};
+    if (!names.out) {
+        report_error(NULL, "out of memory");
+        code = EXIT_FAILED;
+    }
+    code = commit_outputs(j, code, &names);
+    note_error(j);
+    progress_end();
+    if (names.out) {
+        fclose(names.out);
+    }
+    if (j->result.out) {
+        fflush(j->result.out);
+    }
+    if (code == EXIT_DONE || code == EXIT_NOT_CONVERGED) {
+        report_run(j);
+    }
+    print_json(j, code, outputs);
+    free(outputs);
+    job_free(j);
     return code;
 }
 
+static int job_run(session *s, const char **inputs, int count, job_function process) {
+    job j;
+    int code = job_begin(&j, s, inputs, count);
+    return job_end(&j, code == EXIT_DONE ? process(&j) : code);
+}
+
 int session_run_together(session *s, job_function process) {
-    job j = {.session = s, .count = s->input_count, .points_out = -1};
-    for (int i = 0; i < s->input_count && i < JOB_CLOUDS; i++) {
-        j.inputs[i] = s->inputs[i];
-        j.names[i] = input_name(s->inputs[i]);
-    }
-    return job_run(&j, process);
+    return job_run(s, s->inputs, s->input_count, process);
 }
 
 int session_run_each(session *s, job_function process) {
     int worst = EXIT_DONE;
     for (int i = 0; i < s->input_count; i++) {
-        job j = {.session = s, .count = 1, .points_out = -1};
-        j.inputs[0] = s->inputs[i];
-        j.names[0] = input_name(s->inputs[i]);
-        int code = job_run(&j, process);
+        int code = job_run(s, &s->inputs[i], 1, process);
         if (code == EXIT_USAGE || code == EXIT_NO_CUDA) {
             return code;
         }

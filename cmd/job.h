@@ -44,7 +44,14 @@ typedef struct job {
     json result;        /* members of "result", into result_text */
     char *result_text;
     size_t result_size;
+    char error[1024]; /* what is said of it in --json when it failed */
 } job;
+
+/* A job by hand: begin it, process it when that was EXIT_DONE, and end it in any case. Several may have begun at a
+ * time; job_resume then comes first when one is taken up again. Begin and end return an exit code and have said why. */
+int job_begin(job *job, session *session, const char **inputs, int count);
+void job_resume(job *job);
+int job_end(job *job, int code);
 
 /* Processes a job whose clouds are read and whose outputs are open; returns an exit code and has said why. */
 typedef int (*job_function)(job *job);
@@ -82,7 +89,7 @@ int job_write_array(job *job, const char *name, const pcgpu_array *array);
 int job_write_arrays(job *job, const char *name, const char *format, const pcgpu_array *arrays, int count);
 
 /* The commands. */
-int sample_process(job *job);
+int sample_run(session *session); /* all inputs, several at a time */
 int voxelize_process(job *job);
 int register_process(job *job);
 int info_process(job *job);

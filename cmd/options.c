@@ -61,11 +61,14 @@ static const option_row table[] = {
      "Seed of everything random; the same seed gives the same bytes on every platform."},
     {"start", 0, FOR_SAMPLE, 0, &type_start, "WHERE", AT(sample), 0, 2147483647, starts,
      "First pick: a record index, center (the point farthest from the centroid) or random (drawn with --seed)."},
+    {"seeds", 0, FOR_SAMPLE, 0, &type_path, "FILE", AT(seeds), 0, 0, NULL,
+     "Record indices that count as picked already, as --indices writes them; sampling goes on after them and writes the "
+     "new picks only. For one input, in place of --start."},
     {"indices", 0, FOR_SAMPLE, OPTION_OUTPUT, &type_path, "FILE", AT(indices), 0, 0, NULL,
-     "Write the record index of each pick, int32 little-endian in pick order (.npy by name)."},
+     "Write the record index of each pick in pick order, int32 little-endian (.npy, .npz or .txt by name)."},
     {"distances", 0, FOR_SAMPLE, OPTION_OUTPUT, &type_path, "FILE", AT(distances), 0, 0, NULL,
-     "Write each pick's distance in metres to the picks before it, float32 little-endian, infinite for the first (.npy "
-     "by name)."},
+     "Write each pick's distance in metres to the picks before it, infinite for a first one, float32 little-endian (.npy, "
+     ".npz or .txt by name)."},
 
     /* voxelize */
     {"range", 0, FOR_VOXELIZE, 0, &type_range, "X0,Y0,Z0,X1,Y1,Z1", AT(voxelize), -METRES, METRES, automatic,
@@ -81,11 +84,11 @@ static const option_row table[] = {
      "values "
      "a point of PointPillars; first: the first point; nearest: the kept point nearest to the mean."},
     {"coords", 0, FOR_VOXELIZE, OPTION_OUTPUT, &type_path, "FILE", AT(coords), 0, 0, NULL,
-     "Write the voxel coordinates, int32 V x 4: 0, z, y, x (.npy by name)."},
+     "Write the voxel coordinates, int32 V x 4: 0, z, y, x (.npy, .npz or .txt by name)."},
     {"counts", 0, FOR_VOXELIZE, OPTION_OUTPUT, &type_path, "FILE", AT(counts), 0, 0, NULL,
-     "Write the number of kept points of each voxel, int32 (.npy by name)."},
+     "Write the number of kept points of each voxel, int32 (.npy, .npz or .txt by name)."},
     {"point-voxel", 0, FOR_VOXELIZE, OPTION_OUTPUT, &type_path, "FILE", AT(point_voxel), 0, 0, NULL,
-     "Write the voxel that keeps each record of the input, int32, -1 = dropped (.npy by name)."},
+     "Write the voxel that keeps each record of the input, int32, -1 = dropped (.npy, .npz or .txt by name)."},
     {"dtype", 0, FOR_VOXELIZE, 0, &type_choice, "NAME", AT(dtype), 0, 0, dtypes,
      "Type of the feature array; float16 rounds to nearest even."},
 
@@ -241,29 +244,52 @@ bool option_given(const option_values *options, const char *name, const command_
     return option && options->source[option_index(option)] != FROM_DEFAULT;
 }
 
-/* count and ratio exclude each other: the one from the later source wins, two from the same source are an error. */
+/* Two options that exclude each other and are both given: the one from the later source stays, two from the same source
+ * are an error. Returns the one to leave out, or NULL. */
+static const char *later_wins(const option_values *options, const char *a, const char *b, char *why, size_t why_size) {
+    int a_from = options->source[option_index(option_by_name(a, FOR_SAMPLE))];
+    int b_from = options->source[option_index(option_by_name(b, FOR_SAMPLE))];
+    if (a_from == b_from) {
+        snprintf(why, why_size, "%s and %s exclude each other; give one of them", a, b);
+        return NULL;
+    }
+    return a_from > b_from ? b : a;
+}
+
 static bool settle_count_and_ratio(option_values *options, char *why, size_t why_size) {
     pcgpu_sample_params *p = &options->sample;
     if (p->count == 0 || p->ratio == 0) {
         return true;
     }
-    int count_from = options->source[option_index(option_by_name("count", FOR_SAMPLE))];
-    int ratio_from = options->source[option_index(option_by_name("ratio", FOR_SAMPLE))];
-    if (count_from == ratio_from) {
-        snprintf(why, why_size, "count and ratio exclude each other; give one of them");
-        return false;
-    }
-    if (count_from > ratio_from) {
+    const char *out = later_wins(options, "count", "ratio", why, why_size);
+    if (out && strcmp(out, "ratio") == 0) {
         p->ratio = 0;
-    } else {
+    } else if (out) {
         p->count = 0;
     }
-    return true;
+    return out;
+}
+
+/* Seeds come first, so there is nothing to start with. The default says nothing: --dry-run prints it. */
+static bool settle_seeds_and_start(option_values *options, char *why, size_t why_size) {
+    const pcgpu_sample_params *p = &options->sample;
+    if (!options->seeds || (p->start == PCGPU_START_INDEX && p->start_index == 0)) {
+        return true;
+    }
+    const char *out = later_wins(options, "seeds", "start", why, why_size);
+    if (out && strcmp(out, "seeds") == 0) {
+        options->seeds = NULL;
+    } else if (out) {
+        options->sample.start = PCGPU_START_INDEX;
+        options->sample.start_index = 0;
+    }
+    return out;
 }
 
 static bool check_sample(option_values *options, char *why, size_t why_size) {
     const pcgpu_sample_params *p = &options->sample;
-    if (!settle_count_and_ratio(options, why, why_size)) {
+    if (!settle_count_and_ratio(options, why, why_size) ||
+        !settle_seeds_and_start(options, why, why_size)) {
         return false;
     }
     const char *wrong = NULL;
@@ -296,7 +322,7 @@ static bool check_voxelize(const option_values *options, char *why, size_t why_s
     return true;
 }
 
-/* The same for verbose and quiet. */
+/* The one from the later source wins here, too. */
 static bool settle_verbose_and_quiet(option_values *options, char *why, size_t why_size) {
     int verbose_from = options->source[option_index(option_by_name("verbose", FOR_ALL))];
     int quiet_from = options->source[option_index(option_by_name("quiet", FOR_ALL))];

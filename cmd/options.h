@@ -42,7 +42,7 @@ typedef struct option_values {
     pcgpu_settings settings; /* device, cuda_index, threads */
 
     pcgpu_sample_params sample;
-    const char *indices, *distances;
+    const char *indices, *distances, *seeds;
 
     pcgpu_voxelize_params voxelize;
     const char *coords, *counts, *point_voxel;

@@ -1,5 +1,10 @@
 /* pcgpu sample: farthest point sampling and random sampling. */
+#include "arrays.h"
 #include "job.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 static int write_sampled(job *j, const pcgpu_sampled *sampled) {
     pcgpu_cloud picked;
@@ -26,22 +31,156 @@ static int write_sampled(job *j, const pcgpu_sampled *sampled) {
     return code;
 }
 
-int sample_process(job *j) {
-    pcgpu_sample_params params = j->session->options->sample;
-    params.drop_origin = j->session->options->drop_origin;
+static void add_result(job *j, const pcgpu_sampled *sampled) {
+    json_integer(&j->result, "count", sampled->count);
+    if (sampled->distances && sampled->count > 0) {
+        json_number(&j->result, "last_distance", (double)sampled->distances[sampled->count - 1]);
+    }
+    json_number(&j->result, "coverage", (double)sampled->coverage);
+    if (!isnan(sampled->coverage)) {
+        report_detail(j->names[0], "coverage %.4g m: no usable point is farther from the sample",
+                      (double)sampled->coverage);
+    }
+}
+
+/* Writes what the library made of a job, and frees it. */
+static int finish(job *j, pcgpu_sampled *sampled) {
+    j->run = sampled->run;
+    j->points_out = sampled->count;
+    add_result(j, sampled);
+    int code = write_sampled(j, sampled);
+    pcgpu_sampled_free(sampled);
+    return code;
+}
+
+static pcgpu_sample_params parameters(const session *s) {
+    pcgpu_sample_params params = s->options->sample;
+    params.drop_origin = s->options->drop_origin;
+    params.coverage = s->options->json || s->options->verbose; /* where it is shown */
+    return params;
+}
+
+/* Puts the records of --seeds into the parameters; *records is malloc'd. */
+static bool read_seeds(const session *s, pcgpu_sample_params *params, int32_t **records) {
+    const char *path = s->options->seeds;
+    char why[256];
+    FILE *stream = path ? input_open(path) : NULL;
+    *records = NULL;
+    if (!stream) {
+        return !path;
+    }
+    bool good = records_read(stream, path, records, &params->seed_count, why, sizeof why);
+    input_close(stream);
+    if (!good) {
+        report_error(input_name(path), "%s", why);
+    }
+    params->seeds = *records;
+    return good;
+}
+
+static int sample_alone(job *j) {
+    pcgpu_sample_params params = parameters(j->session);
     pcgpu_sampled sampled;
+    int32_t *seeds;
+    if (!read_seeds(j->session, &params, &seeds)) {
+        return EXIT_FAILED;
+    }
     progress_begin(j->names[0], "sampling");
     pcgpu_status status = pcgpu_sample(j->session->context, &j->clouds[0], &params, &sampled);
-    if (status != PCGPU_OK) {
-        return job_failed(j, status);
+    free(seeds);
+    return status == PCGPU_OK ? finish(j, &sampled) : job_failed(j, status);
+}
+
+/* ---- several inputs ---- */
+
+/* Inputs that are sampled by one call of the library: CUDA runs them at the same time, the CPU one a thread. Their
+ * clouds and unfinished outputs are held together, hence the bounds. */
+enum { BATCH_JOBS = 32, BATCH_BYTES = 256 << 20 };
+
+typedef struct batch {
+    int count;
+    job jobs[BATCH_JOBS];
+    int codes[BATCH_JOBS];
+    bool sampled[BATCH_JOBS]; /* by the call for all; `results` then holds it */
+    pcgpu_sampled results[BATCH_JOBS];
+} batch;
+
+/* How many jobs may have begun at a time. Pipes take turns: who feeds one may wait for the output of the one before.
+ * And each job holds its outputs open. */
+static int jobs_at_once(const session *s) {
+    bool streams = path_is_stream(output_path(s, option_by_name("output", s->command->bit)));
+    for (int i = 0; i < s->input_count && !streams; i++) {
+        streams = path_is_stream(s->inputs[i]);
     }
-    j->run = sampled.run;
-    j->points_out = sampled.count;
-    json_integer(&j->result, "count", sampled.count);
-    if (sampled.distances && sampled.count > 0) {
-        json_number(&j->result, "last_distance", (double)sampled.distances[sampled.count - 1]);
+    long files = sysconf(_SC_OPEN_MAX), jobs = files < 0 ? BATCH_JOBS : files / (2 * JOB_OUTPUTS);
+    return streams || jobs < 1 ? 1 : jobs < BATCH_JOBS ? (int)jobs : BATCH_JOBS;
+}
+
+static void begin_jobs(batch *b, session *s, const char **inputs, int count) {
+    size_t bytes = 0;
+    for (b->count = 0; b->count < count && b->count < BATCH_JOBS && bytes < BATCH_BYTES; b->count++) {
+        job *j = &b->jobs[b->count];
+        b->codes[b->count] = job_begin(j, s, &inputs[b->count], 1);
+        b->sampled[b->count] = false;
+        bytes += (size_t)j->clouds[0].rows * (size_t)j->clouds[0].columns * sizeof(float);
     }
-    int code = write_sampled(j, &sampled);
-    pcgpu_sampled_free(&sampled);
-    return code;
+}
+
+/* One call for all that were read. When it fails for one of them or for their number, each is then tried alone. */
+static void sample_together(batch *b, const session *s) {
+    const pcgpu_cloud *clouds[BATCH_JOBS];
+    pcgpu_sampled results[BATCH_JOBS];
+    int n = 0;
+    for (int i = 0; i < b->count; i++) {
+        if (b->codes[i] == EXIT_DONE) {
+            clouds[n++] = &b->jobs[i].clouds[0];
+        }
+    }
+    const pcgpu_sample_params params = parameters(s);
+    if (n < 2) {
+        return;
+    }
+    progress_begin(b->jobs[0].names[0], "sampling it and the inputs after it");
+    if (pcgpu_sample_batch(s->context, clouds, n, &params, results) != PCGPU_OK) {
+        return;
+    }
+    for (int i = 0, k = 0; i < b->count; i++) {
+        b->sampled[i] = b->codes[i] == EXIT_DONE;
+        if (b->sampled[i]) {
+            b->results[i] = results[k++];
+        }
+    }
+}
+
+static int end_jobs(batch *b) {
+    int worst = EXIT_DONE;
+    for (int i = 0; i < b->count; i++) {
+        job *j = &b->jobs[i];
+        int code = b->codes[i];
+        job_resume(j);
+        if (code == EXIT_DONE) {
+            code = b->sampled[i] ? finish(j, &b->results[i]) : sample_alone(j);
+        }
+        code = job_end(j, code);
+        worst = code > worst ? code : worst;
+    }
+    return worst;
+}
+
+int sample_run(session *s) {
+    batch *b = malloc(sizeof *b);
+    int worst = EXIT_DONE, at_once = jobs_at_once(s);
+    if (!b) {
+        report_error(NULL, "out of memory");
+        return EXIT_FAILED;
+    }
+    for (int i = 0; i < s->input_count && worst != EXIT_NO_CUDA; i += b->count) {
+        int left = s->input_count - i;
+        begin_jobs(b, s, &s->inputs[i], left < at_once ? left : at_once);
+        sample_together(b, s);
+        int code = end_jobs(b);
+        worst = code > worst ? code : worst;
+    }
+    free(b);
+    return worst;
 }

@@ -63,6 +63,11 @@ static bool is_output(const session *s, const option_row *o) {
     return (o->commands & s->command->bit) && (o->flags & OPTION_OUTPUT);
 }
 
+/* One name for standard input, so that it is not read twice. */
+static const char *standard_input_named(const char *path) {
+    return path && strcmp(path, "/dev/stdin") == 0 ? "-" : path;
+}
+
 static bool check_inputs(session *s, char *why, size_t why_size) {
     static const char *standard_input[] = {"-"};
     int dashes = 0;
@@ -79,8 +84,15 @@ static bool check_inputs(session *s, char *why, size_t why_size) {
         s->inputs = standard_input;
         s->input_count = 1;
     }
+    s->options->seeds = standard_input_named(s->options->seeds);
+    s->options->init = standard_input_named(s->options->init);
+    dashes += is_dash(s->options->seeds) + is_dash(s->options->init);
+    if (s->options->seeds && s->input_count > 1) {
+        snprintf(why, why_size, "%d inputs and --seeds, which are records of one; give one input", s->input_count);
+        return false;
+    }
     for (int i = 0; i < s->input_count; i++) {
-        s->inputs[i] = strcmp(s->inputs[i], "/dev/stdin") == 0 ? "-" : s->inputs[i];
+        s->inputs[i] = standard_input_named(s->inputs[i]);
         dashes += is_dash(s->inputs[i]);
         if (!input_format(s, s->inputs[i]) && !path_is_folder(s->inputs[i])) {
             snprintf(why, why_size, "%s: the name says no format; give -F bin, ply, pcd or npy", s->inputs[i]);
@@ -178,8 +190,8 @@ static void protect_inputs(session *s) {
     for (int i = 0; i < s->input_count; i++) {
         input_protect(s->inputs[i]);
     }
-    const char *const also[] = {s->options->config, s->options->init};
-    for (int i = 0; i < 2; i++) {
+    const char *const also[] = {s->options->config, s->options->init, s->options->seeds};
+    for (int i = 0; i < 3; i++) {
         if (also[i]) {
             input_protect(also[i]);
         }
@@ -220,7 +232,7 @@ int session_dry_run(session *s) {
     const option_values *o = s->options;
     protect_inputs(s);
     int code = open_context(s);
-    bool good = !o->init || try_input(o->init);
+    bool good = (!o->init || try_input(o->init)) && (!o->seeds || try_input(o->seeds));
     for (int i = 0; i < s->input_count; i++) {
         good = try_input(s->inputs[i]) && good;
     }

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PENDING_MAX = 16 };
+enum { PENDING_MAX = 256 }; /* a batch of inputs with a few outputs each */
 static const output *volatile pending[PENDING_MAX];
 
 static pthread_t main_thread; /* which holds signals while it changes `pending` */

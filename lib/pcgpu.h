@@ -196,7 +196,9 @@ typedef struct pcgpu_run {
  * Squared distances are (dx*dx + dy*dy) + dz*dz in float32. */
 typedef enum pcgpu_sample_method {
     PCGPU_SAMPLE_FPS,
-    PCGPU_SAMPLE_RANDOM /* uniform without replacement, in the order drawn; the same on every platform */
+    PCGPU_SAMPLE_RANDOM /* uniform without replacement, in the order drawn; the same on every platform. Draws among the
+                           points that are no seeds; with the picks of a call with the same `seed` as seeds they go on
+                           where that call ended */
 } pcgpu_sample_method;
 
 typedef enum pcgpu_sample_start {
@@ -207,31 +209,40 @@ typedef enum pcgpu_sample_start {
 
 typedef struct pcgpu_sample_params {
     pcgpu_sample_method method;
-    int64_t count;      /* picks wanted, >= 1; 0 = not given */
+    int64_t count;      /* picks wanted, >= 1, the seeds not among them; 0 = not given */
     double ratio;       /* picks = max(1, floor(ratio * usable points)), in (0, 1]; 0 = not given */
     float min_distance; /* metres: stop when the next farthest point is nearer; 0 = not given. FPS only */
     pcgpu_sample_start start;
     int64_t start_index; /* a record of the input that is usable */
     uint64_t seed;
     bool drop_origin;
+    const int32_t *seeds; /* seed_count records of the input, each once and usable, that count as picked and are not
+                             picked again; farthest point sampling goes on from them and `start` stays as it was
+                             initialized. For one cloud */
+    int64_t seed_count;   /* 0 = none */
+    bool coverage;        /* measure it for RANDOM too, which costs a pass of farthest point sampling */
 } pcgpu_sample_params;
 
 typedef struct pcgpu_sampled {
-    int64_t count;
+    int64_t count;     /* 0 only with seeds and a least distance */
     int32_t *indices;  /* count: records of the input, in pick order */
-    float *distances;  /* count: distance in metres of each pick to the picks before it, +inf for the first; FPS only */
+    float *distances;  /* count: distance in metres of each pick to seeds and picks before it, +inf for the first when
+                          there are no seeds; FPS only */
+    float coverage;    /* metres: no usable point is farther from all seeds and picks, and one is as far; NaN when it was
+                          not measured */
     pcgpu_run run;
 } pcgpu_sampled;
 
 void pcgpu_sample_params_init(pcgpu_sample_params *params);
 
 /* Samples one cloud. Exactly one of count and ratio, or min_distance alone or with one of them as the upper bound.
- * Errors: ARGUMENT (count over the usable points, start not usable, more than 2^31-1 rows), MEMORY, DEVICE. */
+ * Errors: ARGUMENT (count over the usable points that are no seeds, start or a seed not usable, a seed twice, more than
+ * 2^31-1 rows), MEMORY, DEVICE. */
 pcgpu_status pcgpu_sample(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_sample_params *params,
                           pcgpu_sampled *result);
 
 /* Samples several clouds with one call, on CUDA at the same time. results: `clouds` structs, all or none are filled;
- * each equals what pcgpu_sample gives for its cloud. */
+ * each equals what pcgpu_sample gives for its cloud, but for the times. */
 pcgpu_status pcgpu_sample_batch(pcgpu_context *context, const pcgpu_cloud *const *clouds, int count,
                                 const pcgpu_sample_params *params, pcgpu_sampled *results);
 void pcgpu_sampled_free(pcgpu_sampled *result);

@@ -81,6 +81,9 @@ grep -Eq '^ +count: 20$' ../effect.yaml || die 'count is not in the configuratio
 grep -Eq '^ +start: 7$' ../effect.yaml || die 'start is not in the configuration in effect'
 again sample --ratio 0.125 --method random --seed 18446744073709551615 a.bin
 grep -Eq '^ +seed: "?18446744073709551615"?$' ../effect.yaml || die 'the seed lost digits'
+: > ../none.txt
+again sample -m 20 --seeds ../none.txt a.bin
+grep -Eq '^ +seeds: "\.\./none\.txt"$' ../effect.yaml || die 'seeds are not in the configuration in effect'
 again sample --min-distance 0.1 --start center --drop-origin a.bin
 again voxelize --range=-1.5,0,0,10,20.25,30 --size 0.1,0.2,0.3 --max-points 5 --features pillar a.bin
 again voxelize --range auto --size 0.25 --dtype float16 a.bin

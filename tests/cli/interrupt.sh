@@ -30,6 +30,11 @@ for PAIR in 'INT 2' 'TERM 15' 'HUP 1'; do
     [ "$PAIR" != 'INT 2' ] || [ -n "$RESTORE" ] || continue
     stop $PAIR sample $LONG a.bin -o out.bin --indices i --json j
     only a.bin
+    # Several at once, with all their outputs begun.
+    mkdir d
+    cp a.bin ../b.bin
+    stop $PAIR sample $LONG a.bin ../b.bin -o d/ --indices d/ --distances d/
+    rmdir d || die "the folder holds $(ls -A d)"
     stop $PAIR sample $LONG a.bin
     size_is "$OUT" 0
     # What was there stays as it was.

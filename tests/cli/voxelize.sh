@@ -63,4 +63,13 @@ expect 0 pcgpu voxelize --size 1 --dtype float16 utm.ply -f -o utm.npy
 stderr_has '^pcgpu: utm\.ply: warning: 4 values are beyond 65504'
 expect 0 pcgpu voxelize --size 1 -q --dtype float16 utm.ply -f -o utm.npy
 stderr_is ''
+# A side array whose name ends in .txt is text: a line for each voxel, or record.
+expect 0 pcgpu voxelize --size 1 a.bin -f -o v.npy --coords c --counts n --point-voxel p
+expect 0 pcgpu voxelize --size 1 a.bin -f -o v.npy --coords c.txt --counts n.txt --point-voxel p.txt
+od -An -v -t d4 -w16 c | awk '{ $1 = $1; print }' > wanted
+same c.txt wanted
+integers n > wanted
+same n.txt wanted
+integers p > wanted
+same p.txt wanted
 finish

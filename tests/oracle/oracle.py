@@ -23,14 +23,21 @@ def squared_distance(x, y, z, px, py, pz):
         return (dx * dx + dy * dy) + dz * dz
 
 
-def farthest(points, count, start=0, min_distance=0, drop_origin=False):
-    """Farthest point sampling: int32 record indices in pick order, float32 distances of each pick to those before."""
+def farthest(points, count, start=0, min_distance=0, drop_origin=False, seeds=()):
+    """Farthest point sampling: int32 record indices in pick order, float32 distances of each pick to those before.
+    Seeds are records that count as picked before."""
     rows = usable(points, drop_origin)
     x, y, z = np.ascontiguousarray(points[rows, :3].T)
     nearest = np.full(len(rows), np.inf, f32)
     pick, squared = np.searchsorted(rows, start), f32(np.inf)
+    for pick in np.searchsorted(rows, seeds):
+        nearest = np.minimum(nearest, squared_distance(x, y, z, x[pick], y[pick], z[pick]))
+        nearest[pick] = -1
+    if len(seeds):
+        pick = np.argmax(nearest)
+        squared = nearest[pick]
     picks, found = [], []
-    for _ in range(min(count, len(rows))):
+    for _ in range(min(count, len(rows) - len(seeds))):
         if np.sqrt(squared) < f32(min_distance):
             break
         picks.append(pick)
@@ -40,6 +47,15 @@ def farthest(points, count, start=0, min_distance=0, drop_origin=False):
         pick = np.argmax(nearest)  # the lowest index on ties
         squared = nearest[pick]
     return rows[picks].astype(np.int32), np.sqrt(np.array(found, f32))
+
+
+def coverage(points, sample, drop_origin=False):
+    """The largest distance of a usable point to a sample, given as records: float32."""
+    x, y, z = points[usable(points, drop_origin), :3].T
+    nearest = np.full(len(x), np.inf, f32)
+    for record in sample:
+        nearest = np.minimum(nearest, squared_distance(x, y, z, *points[record, :3]))
+    return np.sqrt(nearest.max())
 
 
 def center_start(points, drop_origin=False):

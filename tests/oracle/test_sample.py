@@ -2,26 +2,34 @@
 import numpy as np
 
 import oracle
-from common import (check, data, equal, finish, part_skipped, passed, read_bin, run, scratch, testdata, write_bin)
+from common import (check, data, equal, finish, part_skipped, passed, read_bin, read_json, run, scratch, testdata,
+                    write_bin)
 
 f32 = np.float32
 
 
 def sample(folder, path, *options, fields=4, stdin=None):
-    """Returns records, indices and distances of one run."""
-    out, indices, distances = (folder / name for name in ('out.bin', 'out.i32', 'out.f32'))
-    for old in (out, indices, distances):
+    """Returns records, indices and distances of one run; its report is in out.json."""
+    out, indices, distances, report = (folder / name for name in ('out.bin', 'out.i32', 'out.f32', 'out.json'))
+    for old in (out, indices, distances, report):
         old.unlink(missing_ok=True)
-    run('sample', path, '--fields', fields, '-o', out, '--indices', indices, '--distances', distances, *options,
-        stdin=stdin)
+    run('sample', path, '--fields', fields, '-o', out, '--indices', indices, '--distances', distances, '--json', report,
+        *options, stdin=stdin)
     return read_bin(out, fields), np.fromfile(indices, '<i4'), np.fromfile(distances, '<f4')
 
 
-def compare(folder, label, path, points, options, expected):
+def check_coverage(folder, label, points, picked, drop_origin=False):
+    reported = read_json(folder / 'out.json')['result']['coverage']
+    wanted = oracle.coverage(points, picked, drop_origin)
+    equal(f'{label}: coverage', f32(np.inf if reported is None else reported), wanted)  # JSON knows no infinity
+
+
+def compare(folder, label, path, points, options, expected, seeds=(), drop_origin=False):
     records, indices, distances = sample(folder, path, *options, fields=points.shape[1])
     equal(f'{label}: indices', indices, expected[0])
     equal(f'{label}: distances', distances, expected[1])
     check(records.tobytes() == points[expected[0]].tobytes(), f'{label}: records are those of the input')
+    check_coverage(folder, label, points, np.concatenate([np.array(seeds, int), expected[0]]), drop_origin)
     passed(f'{label}: {len(indices)} indices, distances and records')
 
 
@@ -90,7 +98,37 @@ def test_hostile(folder):
         compare(folder, label, path, points, ['-m', count], oracle.farthest(points, count))
         if 'origin' in label:
             compare(folder, f'{label} dropped', path, points, ['-m', count, '--drop-origin'],
-                    oracle.farthest(points, count, drop_origin=True))
+                    oracle.farthest(points, count, drop_origin=True), drop_origin=True)
+
+
+def compare_seeded(folder, label, path, points, seeds, count, *options, kind=np.int64, **how):
+    np.save(folder / 'seeds.npy', np.array(seeds, kind))
+    compare(folder, label, path, points, ['-m', count, '--seeds', folder / 'seeds.npy', *options],
+            oracle.farthest(points, count, seeds=seeds, **how), seeds=seeds, drop_origin=how.get('drop_origin', False))
+
+
+def test_seeds(folder, path, points):
+    """Picks go on after those of another run, or after any records; two steps are one."""
+    at_once = oracle.farthest(points, 900)
+    then = oracle.farthest(points, 500, seeds=at_once[0][:400])
+    for whole, part in zip(at_once, then):
+        equal('two steps are one', part, whole[400:])
+    for kind in (np.int64, np.uint64, np.int32, np.uint32):
+        compare_seeded(folder, f'after 400 picks, {kind.__name__}', path, points, at_once[0][:400], 500, kind=kind)
+    rng = np.random.default_rng(7)
+    compare_seeded(folder, 'after 50 records', path, points, rng.permutation(len(points))[:50], 300)
+    compare_seeded(folder, 'after 50 records, 2 m', path, points, rng.permutation(len(points))[:50], 8000 - 50,
+                   '--min-distance', 2, min_distance=2.0)
+    compare_seeded(folder, 'after all records but one', path, points, rng.permutation(len(points))[1:], 1)
+    for label, points, count in hostile_clouds():
+        points = points.astype(f32)
+        write_bin(folder / 'hostile.bin', points)
+        for drop in (False, True):
+            seeds = rng.permutation(oracle.usable(points, drop))[:count // 3]
+            count = min(count, len(oracle.usable(points, drop)) - len(seeds))
+            if count > 0 and len(seeds) > 0:
+                compare_seeded(folder, f'{label}, seeds', folder / 'hostile.bin', points, seeds, count,
+                               *(['--drop-origin'] if drop else []), drop_origin=drop)
 
 
 def test_batch(folder):
@@ -126,9 +164,26 @@ def test_random(folder, path, points):
     passed('method random')
 
 
-def sample_random(folder, path, count, seed):
+def test_random_seeds(folder, path, points):
+    """Drawing goes on where it ended, keeps to what is left after any records, and says how far the rest is."""
+    at_once = sample_random(folder, path, 900, 5)[1]
+    check_coverage(folder, 'random', points, at_once)
+    np.savetxt(folder / 'seeds.txt', at_once[:400], '%d')
+    then = sample_random(folder, path, 500, 5, '--seeds', folder / 'seeds.txt')[1]
+    equal('random: two steps are one', then, at_once[400:])
+    check_coverage(folder, 'random with seeds', points, at_once)
+    seeds = np.random.default_rng(8).permutation(len(points))[:7000]
+    np.savetxt(folder / 'seeds.txt', seeds, '%d')
+    rest = sample_random(folder, path, 1000, 5, '--seeds', folder / 'seeds.txt')[1]
+    equal('random: the rest, each once', np.sort(rest), np.setdiff1d(np.arange(len(points)), seeds).astype(np.int32))
+    check_coverage(folder, 'random, all points', points, np.arange(len(points)))
+    passed('method random with seeds')
+
+
+def sample_random(folder, path, count, seed, *options):
     out, indices = folder / 'out.bin', folder / 'out.i32'
-    run('sample', path, '-m', count, '--method', 'random', '--seed', seed, '-f', '-o', out, '--indices', indices)
+    run('sample', path, '-m', count, '--method', 'random', '--seed', seed, '-f', '-o', out, '--indices', indices,
+        '--json', folder / 'out.json', *options)
     return read_bin(out), np.fromfile(indices, '<i4'), None
 
 
@@ -154,6 +209,8 @@ def main():
         test_hostile(folder)
         test_batch(folder)
         test_random(folder, folder / 'cloud.bin', points)
+        test_seeds(folder, folder / 'cloud.bin', points)
+        test_random_seeds(folder, folder / 'cloud.bin', points)
         test_utm(folder)
         test_scans(folder)
     finish()

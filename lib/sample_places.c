@@ -1,0 +1,112 @@
+/* Where sampling begins: the first pick, or the records that count as picked. */
+#include "sample.h"
+
+#include <stdlib.h>
+
+/* The place of a record among the usable points, which keep the order of the records, or -1. */
+static int64_t place_of_record(const pc_points *points, int64_t record) {
+    if (!points->rows) {
+        return record;
+    }
+    int64_t low = 0, high = points->n;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (points->rows[middle] < record) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < points->n && points->rows[low] == record ? low : -1;
+}
+
+static int64_t farthest_from_centroid(const pc_points *points) {
+    double sum[3] = {0.0, 0.0, 0.0};
+    for (int64_t i = 0; i < points->n; i++) {
+        sum[0] += (double)points->x[i];
+        sum[1] += (double)points->y[i];
+        sum[2] += (double)points->z[i];
+    }
+    float cx = (float)(sum[0] / (double)points->n);
+    float cy = (float)(sum[1] / (double)points->n);
+    float cz = (float)(sum[2] / (double)points->n);
+    int64_t best = 0;
+    float farthest = -1.0f;
+    for (int64_t i = 0; i < points->n; i++) {
+        float d = pc_squared_distance(points->x[i], points->y[i], points->z[i], cx, cy, cz);
+        if (d > farthest) {
+            farthest = d;
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* Why a record is not among the usable points. */
+static const char *dropped_why(const pcgpu_sample_params *p) {
+    return p->drop_origin ? "not finite, or at the origin" : "a coordinate is not finite";
+}
+
+pcgpu_status pc_sample_start(pcgpu_context *context, const pcgpu_sample_params *p, const pc_points *points,
+                             int64_t rows, int64_t *start) {
+    if (p->start == PCGPU_START_CENTER) {
+        *start = farthest_from_centroid(points);
+    } else if (p->start == PCGPU_START_RANDOM) {
+        *start = pc_random_place(p->seed, points->n);
+    } else if (p->start_index < 0 || p->start_index >= rows) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "start record %lld of a cloud with records 0 to %lld; give one of these",
+                       (long long)p->start_index, (long long)rows - 1);
+    } else {
+        *start = place_of_record(points, p->start_index);
+        if (*start < 0) {
+            return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                           "start record %lld was dropped (%s); give another start, or center or random",
+                           (long long)p->start_index, dropped_why(p));
+        }
+    }
+    return PCGPU_OK;
+}
+
+/* The place of seed i, which `taken` then marks. */
+static pcgpu_status place_seed(pcgpu_context *context, const pcgpu_sample_params *p, const pc_points *points,
+                               int64_t rows, int64_t i, unsigned char *taken, int32_t *place) {
+    int64_t record = p->seeds[i];
+    if (record < 0 || record >= rows) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "seed %lld is record %lld of a cloud with records 0 to %lld; give the picks of this cloud",
+                       (long long)i + 1, (long long)record, (long long)rows - 1);
+    }
+    int64_t found = place_of_record(points, record);
+    if (found < 0) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "seed %lld is record %lld, which was dropped (%s); leave it out",
+                       (long long)i + 1, (long long)record, dropped_why(p));
+    }
+    if (taken[found]) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "seed %lld is record %lld, which an earlier seed is, too; give each record once",
+                       (long long)i + 1, (long long)record);
+    }
+    taken[found] = 1;
+    *place = (int32_t)found;
+    return PCGPU_OK;
+}
+
+pcgpu_status pc_sample_seeds(pcgpu_context *context, const pcgpu_sample_params *p, const pc_points *points,
+                             int64_t rows, int32_t **seeds) {
+    pcgpu_status status = PCGPU_OK;
+    unsigned char *taken = calloc((size_t)points->n, 1);
+    *seeds = malloc((size_t)p->seed_count * sizeof **seeds);
+    if (!taken || !*seeds) {
+        status = pc_fail_memory(context, (uint64_t)points->n + 4 * (uint64_t)p->seed_count, "the seeds");
+    }
+    for (int64_t i = 0; i < p->seed_count && status == PCGPU_OK; i++) {
+        status = place_seed(context, p, points, rows, i, taken, &(*seeds)[i]);
+    }
+    free(taken);
+    if (status != PCGPU_OK) {
+        free(*seeds);
+        *seeds = NULL;
+    }
+    return status;
+}

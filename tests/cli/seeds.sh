@@ -1,0 +1,160 @@
+# --seeds: sampling goes on after picks that are given, and the report says how far the rest is.
+. "${0%/*}/lib.sh"
+cloud 1000 > a.bin
+
+# In two steps as in one: whatever --indices writes, --seeds reads.
+for METHOD in fps random; do
+    for NAME in i.txt i.npy i i.bin; do
+        expect 0 pcgpu sample --method $METHOD -m 400 a.bin -f -o all.bin --indices "all-$NAME"
+        expect 0 pcgpu sample --method $METHOD -m 100 a.bin -f -o first.bin --indices "$NAME"
+        expect 0 pcgpu sample --method $METHOD -m 300 --seeds "$NAME" a.bin -f -o then.bin --indices "then-$NAME"
+        stderr_is ''
+        cat first.bin then.bin > both.bin
+        same both.bin all.bin
+    done
+    cat i.txt then-i.txt > both.txt
+    same both.txt all-i.txt
+    cat i then-i > both
+    same both all-i
+    integers all-i > wanted
+    same all-i.txt wanted
+done
+expect 0 pcgpu sample -m 400 a.bin -f -o all.bin --distances all.txt
+expect 0 pcgpu sample -m 100 a.bin -f -o first.bin --indices i.txt --distances first.txt
+expect 0 pcgpu sample -m 300 --seeds i.txt a.bin -f -o then.bin --distances then.txt
+cat first.txt then.txt > both.txt
+same both.txt all.txt
+[ "$(head -n 1 all.txt)" = inf ] || die "the first distance is $(head -n 1 all.txt)"
+
+# Lists made by hand: text on standard input, other line ends, no last one, the order does not matter; nothing at all.
+expect 0 pcgpu sample -m 300 --seeds i.txt a.bin -f -o then.bin
+sort -rn i.txt | pcgpu sample -m 300 --seeds - a.bin -f -o other.bin || die 'seeds on standard input'
+same other.bin then.bin
+sed "s/\$/ $(printf '\r')/" i.txt > dos.txt
+expect 0 pcgpu sample -m 300 --seeds dos.txt a.bin -f -o other.bin
+same other.bin then.bin
+printf '%s' "$(cat i.txt)" > cut.csv
+expect 0 pcgpu sample -m 300 --seeds cut.csv a.bin -f -o other.bin
+same other.bin then.bin
+: > nothing.txt
+expect 0 pcgpu sample -m 400 --seeds nothing.txt a.bin -f -o other.bin
+same other.bin all.bin
+expect 0 pcgpu sample -m 900 --seeds i.txt a.bin -f -o rest.bin # all that are left, each once
+records a.bin | sort > wanted
+{ records first.bin; records rest.bin; } | sort > got
+same got wanted
+expect 0 pcgpu sample --method random -m 900 --seeds i.txt a.bin -f -o rest.bin
+{ records first.bin; records rest.bin; } | sort > got
+same got wanted
+
+# A spacing that the seeds have already: an output without points is an answer.
+awk 'BEGIN { for (i = 0; i < 65; i++) print i, 0, 0, 0 }' | floats > line.bin
+printf '0\n64\n32\n' > ends.txt
+expect 0 pcgpu sample --min-distance 4 --seeds ends.txt line.bin -f -o x.bin
+size_is x.bin 224 # 16 and 48, then 8, 24, 40, 56; then those of 4 m: 8 more
+expect 0 pcgpu sample --min-distance 17 --seeds ends.txt line.bin -f -o x.bin --indices none.txt --distances none.npy
+size_is x.bin 0
+size_is none.txt 0
+expect 0 pcgpu sample --min-distance 0.5 -m 3 --seeds ends.txt line.bin -f -o x.bin --indices x.txt
+[ "$(tr '\n' ' ' < x.txt)" = '16 48 8 ' ] || die "indices are $(tr '\n' ' ' < x.txt)"
+
+# What is wrong with a list, where, and nothing is written.
+rm -f x.bin
+refused() { # refused NAME PATTERN: the file NAME is no list for line.bin
+    expect 1 pcgpu sample -m 3 --seeds "$1" line.bin -o x.bin
+    stderr_has "^pcgpu: $2"
+    absent x.bin
+}
+printf '1\n2x\n3\n' > bad.txt
+refused bad.txt 'bad\.txt: line 2: "2x" is not a record index; .*line'
+printf '1\n2\n\n' > bad.txt
+refused bad.txt 'bad\.txt: line 3: "" is not a record index; '
+printf '1 2 3\n' > bad.txt
+refused bad.txt 'bad\.txt: line 1: "1 2 3" is not a record index; .*one whole number a line'
+printf '1\n-2\n' > bad.txt
+refused bad.txt 'bad\.txt: line 2: '
+printf '2147483648\n' > bad.txt
+refused bad.txt 'bad\.txt: line 1: '
+printf '99999999999999999999999999999\n' > bad.txt
+refused bad.txt 'bad\.txt: line 1: '
+printf '1\n\033[2J\n' > bad.txt
+refused bad.txt 'bad\.txt: line 2: "\?\[2J" is not'
+printf '1\n65\n' > bad.txt
+refused bad.txt 'line\.bin: seed 2 is record 65 of a cloud with records 0 to 64; '
+printf '7\n8\n7\n' > bad.txt
+refused bad.txt 'line\.bin: seed 3 is record 7, .*; give each record once'
+printf '\001\000\000' > bad.bin
+refused bad.bin 'bad\.bin: 3 bytes are not whole int32 values; '
+printf '\001\000\000\000\377\377\377\377' > bad.bin
+refused bad.bin 'bad\.bin: value 2 is -1, not a record index; '
+printf '1\n' > bad.npy
+refused bad.npy 'bad\.npy: .*numpy\.save'
+expect 0 pcgpu sample -m 3 line.bin -f -o y.npy --indices good.npy --distances floats.npy
+head -c 120 good.npy > bad.npy
+refused bad.npy 'bad\.npy: '
+head -c 136 good.npy > bad.npy
+refused bad.npy 'bad\.npy: holds 2 of 3 values; '
+refused floats.npy 'floats\.npy: is not an array of one dimension of record indices; '
+refused y.npy 'y\.npy: is not an array of one dimension'
+expect 0 pcgpu sample -m 3 line.bin -f -o y.npy --indices good.npz
+refused good.npz 'good\.npz: an archive is not read; '
+refused missing.txt 'missing\.txt: '
+refused . '\.: is a folder'
+expect 1 pcgpu sample -m 63 --seeds ends.txt line.bin -o x.bin
+stderr_has '^pcgpu: line\.bin: 63 samples asked of 62 usable points that are no seeds; '
+expect 1 pcgpu sample --method random -m 63 --seeds ends.txt line.bin -o x.bin
+stderr_has '63.*62'
+{ cat line.bin; echo 'nan 0 0 0' | floats; } > hole.bin
+printf '65\n' > bad.txt
+expect 1 pcgpu sample -m 3 --seeds bad.txt hole.bin -o x.bin
+stderr_has '^pcgpu: hole\.bin: seed 1 is record 65, which was dropped'
+printf '0\n' > bad.txt
+expect 1 pcgpu sample -m 3 --drop-origin --seeds bad.txt line.bin -o x.bin
+stderr_has 'seed 1 is record 0, which was dropped .*origin'
+absent x.bin
+
+# Usage: of one input, in place of a start; never overwritten; standard input once.
+expect 2 pcgpu sample -m 3 --seeds ends.txt line.bin a.bin -o .
+stderr_has '2 inputs and --seeds'
+expect 2 pcgpu sample -m 3 --seeds ends.txt --start 5 line.bin -o x.bin
+stderr_has 'seeds and start exclude each other'
+expect 2 pcgpu sample -m 3 --seeds - - -o x.bin
+stderr_has 'standard input is given 2 times'
+expect 2 pcgpu sample -m 3 --seeds /dev/stdin -o x.bin
+expect 1 pcgpu sample -m 3 --seeds ends.txt line.bin -f -o x.bin --indices ends.txt
+stderr_has 'ends\.txt: is an input of this run'
+expect 1 pcgpu sample --dry-run -m 3 --seeds missing.txt line.bin -o x.bin
+printf 'seeds: ends.txt\nstart: center\n' > both.yaml
+expect 2 pcgpu sample --config both.yaml -m 3 line.bin -o x.bin
+printf 'start: center\n' > start.yaml
+expect 0 pcgpu sample --config start.yaml -m 3 --seeds ends.txt line.bin -f -o y.bin --indices y.txt
+[ "$(tr '\n' ' ' < y.txt)" = '16 48 8 ' ] || die "the command line does not win: $(tr '\n' ' ' < y.txt)"
+printf 'seeds: ends.txt\n' > seeds.yaml
+expect 0 pcgpu sample --config seeds.yaml -m 3 --start 1 line.bin -f -o y.bin --indices y.txt
+[ "$(tr '\n' ' ' < y.txt)" = '1 64 32 ' ] || die "the command line does not win: $(tr '\n' ' ' < y.txt)"
+
+# Coverage: the largest distance of a point to seeds and picks. On the line it is known.
+coverage() { # coverage WANTED OPTION...
+    WANTED_COVERAGE=$1
+    shift
+    expect 0 pcgpu sample "$@" line.bin -f -o x.bin --json -
+    stdout_has "\"coverage\": $WANTED_COVERAGE[,}]"
+    expect 0 pcgpu sample "$@" line.bin -f -o x.bin -v
+    stderr_has "^pcgpu: line\\.bin: coverage $WANTED_COVERAGE m"
+}
+coverage 64 -m 1
+coverage 32 -m 2
+coverage 16 -m 3
+coverage 0 -m 65
+coverage 16 --min-distance 17
+coverage 8 -m 2 --seeds ends.txt
+coverage 16 --min-distance 17 --seeds ends.txt
+coverage 0 --method random -m 65
+coverage 0 --method random -m 62 --seeds ends.txt
+expect 0 pcgpu sample --method random -m 5 line.bin -f -o x.bin --indices x.txt
+FARTHEST=$(sort -n x.txt | awk '{ if (NR == 1) far = $1; else { gap = int(($1 - last) / 2); if (gap > far) far = gap }; last = $1 }
+    END { if (64 - last > far) far = 64 - last; print far }')
+coverage "$FARTHEST" --method random -m 5
+expect 0 pcgpu sample --method random -m 5 line.bin -f -o y.bin # the same sample, looked at or not
+same y.bin x.bin
+finish

@@ -1,0 +1,142 @@
+/* What only a caller of the library can ask of sampling; tests/cli and tests/oracle ask the rest through the program.
+ */
+#include "pcgpu.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+
+enum { POINTS = 65 };
+
+static pcgpu_context *context;
+
+/* Points on a line, one metre apart. */
+static pcgpu_cloud line(void) {
+    pcgpu_cloud cloud;
+    assert_int_equal(pcgpu_cloud_create(context, POINTS, 3, &cloud), PCGPU_OK);
+    memset(cloud.data, 0, POINTS * 3 * sizeof(float));
+    for (int i = 0; i < POINTS; i++) {
+        cloud.data[3 * i] = (float)i;
+    }
+    return cloud;
+}
+
+static void refused(const pcgpu_sample_params *params, int clouds, const char *words) {
+    pcgpu_cloud cloud = line();
+    const pcgpu_cloud *const same[] = {&cloud, &cloud};
+    pcgpu_sampled results[2];
+    assert_int_equal(pcgpu_sample_batch(context, same, clouds, params, results), PCGPU_ERROR_ARGUMENT);
+    assert_non_null(strstr(pcgpu_last_error(context), words));
+    assert_null(results[0].indices);
+    assert_null(results[0].distances);
+    pcgpu_cloud_free(&cloud);
+}
+
+static void test_refused(void **state) {
+    (void)state;
+    static const int32_t seeds[] = {3, 5, 3};
+    pcgpu_sample_params params, wrong;
+    pcgpu_sample_params_init(&params);
+    params.count = 4;
+    params.seeds = seeds;
+    params.seed_count = 3;
+    refused(&params, 1, "seed 3 is record 3, which an earlier seed is, too");
+    params.seed_count = 2;
+    refused(&params, 2, "seeds for 2 clouds");
+    wrong = params;
+    wrong.seed_count = -1;
+    refused(&wrong, 1, "-1 seeds");
+    wrong = params;
+    wrong.seeds = NULL;
+    refused(&wrong, 1, "2 seeds; give 0 or more, and where they are");
+    wrong = params;
+    wrong.start_index = 1;
+    refused(&wrong, 1, "both a start and seeds");
+    wrong = params;
+    wrong.start = PCGPU_START_RANDOM;
+    refused(&wrong, 1, "both a start and seeds");
+    wrong = params;
+    wrong.count = POINTS - 1;
+    refused(&wrong, 1, "64 samples asked of 63 usable points that are no seeds");
+    wrong.count = 0;
+    wrong.ratio = 1;
+    refused(&wrong, 1, "65 samples asked of 63 usable points that are no seeds");
+}
+
+/* Random sampling measures the coverage when asked, of a batch as of one cloud; the draws are the same. */
+static void test_coverage(void **state) {
+    (void)state;
+    pcgpu_cloud cloud = line();
+    const pcgpu_cloud *const same[] = {&cloud, &cloud};
+    pcgpu_sample_params params;
+    pcgpu_sampled one, two[2];
+    pcgpu_sample_params_init(&params);
+    params.method = PCGPU_SAMPLE_RANDOM;
+    params.count = 5;
+    assert_int_equal(pcgpu_sample(context, &cloud, &params, &one), PCGPU_OK);
+    assert_true(isnan(one.coverage));
+    params.coverage = true;
+    assert_int_equal(pcgpu_sample_batch(context, same, 2, &params, two), PCGPU_OK);
+    float farthest = 0;
+    for (int i = 0; i < POINTS; i++) {
+        float nearest = INFINITY;
+        for (int k = 0; k < 5; k++) {
+            nearest = fminf(nearest, fabsf((float)(i - one.indices[k])));
+        }
+        farthest = fmaxf(farthest, nearest);
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_true(two[i].coverage == farthest);
+        assert_memory_equal(two[i].indices, one.indices, 5 * sizeof one.indices[0]);
+        pcgpu_sampled_free(&two[i]);
+    }
+    pcgpu_sampled_free(&one);
+    pcgpu_cloud_free(&cloud);
+}
+
+/* All points as seeds: nothing is left for a count, and a least distance finds nothing. */
+static void test_nothing_left(void **state) {
+    (void)state;
+    pcgpu_cloud cloud = line();
+    int32_t seeds[POINTS];
+    pcgpu_sample_params params;
+    pcgpu_sampled got;
+    for (int i = 0; i < POINTS; i++) {
+        seeds[i] = POINTS - 1 - i;
+    }
+    pcgpu_sample_params_init(&params);
+    params.seeds = seeds;
+    params.seed_count = POINTS;
+    params.min_distance = 0.5f;
+    assert_int_equal(pcgpu_sample(context, &cloud, &params, &got), PCGPU_OK);
+    assert_int_equal(got.count, 0);
+    assert_true(got.coverage == 0);
+    pcgpu_sampled_free(&got);
+    params.count = 1;
+    assert_int_equal(pcgpu_sample(context, &cloud, &params, &got), PCGPU_OK); /* an upper bound here */
+    assert_int_equal(got.count, 0);
+    pcgpu_sampled_free(&got);
+    params.min_distance = 0;
+    refused(&params, 1, "1 samples asked of 0 usable points that are no seeds");
+    pcgpu_cloud_free(&cloud);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_coverage),
+        cmocka_unit_test(test_nothing_left),
+    };
+    const pcgpu_settings settings = {.device = PCGPU_DEVICE_CPU};
+    if (pcgpu_open(&settings, &context) != PCGPU_OK) {
+        return 1;
+    }
+    int failures = cmocka_run_group_tests(tests, NULL, NULL);
+    pcgpu_close(context);
+    return failures;
+}
