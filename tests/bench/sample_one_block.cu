@@ -1,6 +1,6 @@
-/* The kernel of PointNet2 (furthest_point_sampling) that OpenPCDet, MMCV and others took over, with its costs: one block
- * of up to 1,024 threads a cloud, points as x y z records and distances in global memory; a pick passes over all points,
- * threads take them in turn, and a tree in shared memory finds the farthest.
+/* The kernel of PointNet2 (furthest_point_sampling) that OpenPCDet, MMCV and others took over, with its costs: one
+ * block of up to 1,024 threads a cloud, points as x y z records and distances in global memory; a pick passes over all
+ * points, threads take them in turn, and a tree in shared memory finds the farthest.
  *
  * It differs where the original does not define an answer: ties go to the lowest index, a point that has been picked is
  * not picked again, and two buffers in turn keep a fast thread from overwriting what a slow one has not read. */
