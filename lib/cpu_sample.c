@@ -2,8 +2,8 @@
  * plain O(points x picks) loop, vectorized and shared out among threads.
  *
  * Each thread owns a fixed range of points and keeps, for each of them, the squared distance to the picks so far. A
- * round updates these with the newest pick and finds the range's farthest point; after one barrier every thread reads
- * all the candidates and comes to the same pick, so a round needs no second barrier. */
+ * round updates these with the newest pick, the first one with all seeds, and finds the range's farthest point; after
+ * one barrier every thread reads all the candidates and comes to the same pick, so a round needs no second barrier. */
 #include "cpu_sample.h"
 
 #include <sched.h>
@@ -80,14 +80,24 @@ typedef struct sampler {
     candidate *candidates; /* 2 x team, zero at the start */
 } sampler;
 
-/* The farthest point of [begin, end) after `pick`, the lowest index on ties; index -1 when all have been picked. */
-static pc_far_point search_range(const sampler *s, int64_t begin, int64_t end, const float *pick) {
+/* The farthest point of [begin, end) after the points `picks`, the lowest index on ties; index -1 when all have been
+ * picked. */
+static pc_far_point search_range(const sampler *s, int64_t begin, int64_t end, const int32_t *picks, int64_t count) {
     const pc_sample_job *job = s->job;
     pc_far_point best = {.bits = PC_PICKED, .index = -1};
     int64_t where = begin;
+    for (int64_t k = 0; k < count; k++) {
+        if (picks[k] >= begin && picks[k] < end) {
+            s->nearest[picks[k]] = PC_PICKED;
+        }
+    }
     for (int64_t i = begin; i < end; i += CHUNK) {
         int64_t n = end - i < CHUNK ? end - i : CHUNK;
-        int32_t bits = s->update(job->x + i, job->y + i, job->z + i, s->nearest + i, n, pick);
+        int32_t bits = PC_PICKED;
+        for (int64_t k = 0; k < count; k++) {
+            const float position[3] = {job->x[picks[k]], job->y[picks[k]], job->z[picks[k]]};
+            bits = s->update(job->x + i, job->y + i, job->z + i, s->nearest + i, n, position);
+        }
         if (bits > best.bits) {
             best.bits = bits;
             where = i;
@@ -141,29 +151,22 @@ static void sample_part(const sampler *s, int thread, int team) {
         s->nearest[i] = PC_INFINITE;
     }
     pc_far_point pick = {.bits = PC_INFINITE, .index = (int32_t)job->start};
-    int64_t round = 0;
-    while (true) {
+    int64_t picked = 0, round = 0;
+    if (job->seed_count) {
+        pick = search_range(s, begin, end, job->seeds, job->seed_count);
+        pick = team > 1 ? agree(s, pick, ++round, thread, team) : pick;
+    }
+    while (!pc_sampling_ends(job, picked, pick)) {
         if (thread == 0) {
-            job->indices[round] = pick.index;
-            job->squared[round] = pc_bits_float(pick.bits);
+            job->indices[picked] = pick.index;
+            job->squared[picked] = pc_bits_float(pick.bits);
         }
-        if (++round == job->count) {
-            break;
-        }
-        if (pick.index >= begin && pick.index < end) {
-            s->nearest[pick.index] = PC_PICKED;
-        }
-        const float position[3] = {job->x[pick.index], job->y[pick.index], job->z[pick.index]};
-        pick = search_range(s, begin, end, position);
-        if (team > 1) {
-            pick = agree(s, pick, round, thread, team);
-        }
-        if (sqrtf(pc_bits_float(pick.bits)) < job->min_distance) {
-            break;
-        }
+        picked++;
+        pick = search_range(s, begin, end, &pick.index, 1);
+        pick = team > 1 ? agree(s, pick, ++round, thread, team) : pick;
     }
     if (thread == 0) {
-        job->picked = round;
+        pc_end_sampling(job, picked, pick);
     }
 }
 
@@ -204,21 +207,27 @@ static int team_size(int threads, int64_t n, int64_t points_a_thread) {
  */
 
 /* 0.2 to 0.4 ns a point and pick in the caches, 0.7 and more beyond. */
-static double seconds_plain(int64_t n, int64_t count) {
-    return 0.5e-9 * (double)n * (double)count;
+static double seconds_plain(int64_t n, int64_t rounds) {
+    return 0.5e-9 * (double)n * (double)rounds;
 }
 
 /* 40 to 90 ns a point to sort and for the first picks, which reach everything. A later pick looks at a few buckets: 0.2
  * us with 1,024 points, 1 us with 120,000. */
-static double seconds_buckets(int64_t n, int64_t count) {
-    return 50e-9 * (double)n + 0.1e-6 * fmax(1.0, log2((double)n) - 8.0) * (double)count;
+static double seconds_buckets(int64_t n, int64_t rounds) {
+    return 50e-9 * (double)n + 0.1e-6 * fmax(1.0, log2((double)n) - 8.0) * (double)rounds;
+}
+
+/* How often distances are lowered: by every seed and every pick. */
+static int64_t rounds_of(const pc_sample_job *job) {
+    return job->seed_count + job->count;
 }
 
 double pc_cpu_sample_seconds(const pc_sample_job *jobs, int count, int threads) {
     double idle = count < threads ? (double)threads / count : 1.0; /* buckets use one thread a cloud */
     double seconds = 0.0;
     for (int i = 0; i < count; i++) {
-        seconds += fmin(seconds_plain(jobs[i].n, jobs[i].count), seconds_buckets(jobs[i].n, jobs[i].count) * idle);
+        int64_t n = jobs[i].n, rounds = rounds_of(&jobs[i]);
+        seconds += fmin(seconds_plain(n, rounds), seconds_buckets(n, rounds) * idle);
     }
     return seconds;
 }
@@ -229,11 +238,11 @@ static int choose_team(const pc_sample_job *job, const pc_sample_form *form, int
     if (form->algorithm != PC_SAMPLE_CHOOSE) {
         return form->algorithm == PC_SAMPLE_BUCKETS ? 0 : team;
     }
-    double plain = seconds_plain(job->n, job->count) / team;
+    double plain = seconds_plain(job->n, rounds_of(job)) / team;
     if (team > 1) { /* must win twice over: it takes all cores, and is far slower when others use them */
         plain = 2.0 * (plain + WAIT_SECONDS * (double)job->count);
     }
-    return seconds_buckets(job->n, job->count) < plain ? 0 : team;
+    return seconds_buckets(job->n, rounds_of(job)) < plain ? 0 : team;
 }
 
 static bool sample_cloud(pc_sample_job *job, const pc_sample_form *form, int threads) {

@@ -38,6 +38,16 @@ PC_INLINE float pc_bits_float(int32_t bits) {
     return value;
 }
 
+/* Whether `far`, the next farthest point after `picked` picks, stays unpicked. There is a next one before the last. */
+PC_INLINE bool pc_sampling_ends(const pc_sample_job *job, int64_t picked, pc_far_point far) {
+    return picked == job->count || sqrtf(pc_bits_float(far.bits)) < job->min_distance;
+}
+
+PC_INLINE void pc_end_sampling(pc_sample_job *job, int64_t picked, pc_far_point far) {
+    job->picked = picked;
+    job->rest = far.bits == PC_PICKED ? 0.0f : pc_bits_float(far.bits);
+}
+
 /* Lowers the n distances by those to `pick` and returns the largest. */
 PC_INLINE int32_t pc_lower_distances(const float *restrict x, const float *restrict y, const float *restrict z,
                                      int32_t *restrict nearest, int64_t n, const float *pick) {

@@ -56,6 +56,7 @@ typedef struct tree {
     void *memory;    /* of the buckets, 20 bytes a point */
     node *nodes;
     int32_t *visited;
+    uint8_t *taken;      /* a bit for each point, by index: picked from the first */
     level level[LEVELS]; /* from the parents of the buckets to the root */
     int levels;
 } tree;
@@ -179,22 +180,51 @@ PC_INLINE void take_farthest(tree *t, int32_t index, float *position) {
     position[2] = k.z[place];
 }
 
-/* All picks. The start is already marked as picked, and every distance is infinite. */
-PC_INLINE void pick_points(tree *t, pc_sample_job *job) {
-    float position[3] = {job->x[job->start], job->y[job->start], job->z[job->start]};
-    job->indices[0] = (int32_t)job->start;
-    job->squared[0] = INFINITY;
-    int64_t picked = 1;
-    while (picked < job->count) {
-        pc_far_point far = lower_tree(t, position);
-        if (sqrtf(pc_bits_float(far.bits)) < job->min_distance) {
-            break;
+static uint32_t reversed_bits(uint32_t v) {
+    v = (v & 0x55555555u) << 1 | (v >> 1 & 0x55555555u);
+    v = (v & 0x33333333u) << 2 | (v >> 2 & 0x33333333u);
+    v = (v & 0x0f0f0f0fu) << 4 | (v >> 4 & 0x0f0f0f0fu);
+    return __builtin_bswap32(v);
+}
+
+/* Lowers the distances by those to the points `picks`, in the order of the reversed bits of their places: whatever
+ * order they came in, a scan's or a curve's, the first ones are then spread over the whole cloud, and the others have
+ * only the neighbourhood to change. One after the other along a scan, each would change all that lies ahead. */
+PC_INLINE pc_far_point lower_by(tree *t, const pc_sample_job *job, const int32_t *picks, int64_t count) {
+    pc_far_point far = {.bits = PC_PICKED, .index = NO_INDEX};
+    int bits = 0;
+    while (count > INT64_C(1) << bits) {
+        bits++;
+    }
+    for (int64_t i = 0; i < INT64_C(1) << bits; i++) {
+        int64_t place = (int64_t)((uint64_t)reversed_bits((uint32_t)i) << bits >> 32);
+        if (place < count) {
+            int32_t p = picks[place];
+            const float position[3] = {job->x[p], job->y[p], job->z[p]};
+            far = lower_tree(t, position);
         }
+    }
+    return far;
+}
+
+/* All picks. The seeds or the start are marked as picked, and every distance is infinite. */
+PC_INLINE void pick_points(tree *t, pc_sample_job *job) {
+    const int32_t start = (int32_t)job->start;
+    int64_t picked = 0;
+    if (job->seed_count == 0) {
+        job->indices[0] = start;
+        job->squared[0] = INFINITY;
+        picked = 1;
+    }
+    pc_far_point far = job->seed_count ? lower_by(t, job, job->seeds, job->seed_count) : lower_by(t, job, &start, 1);
+    while (!pc_sampling_ends(job, picked, far)) {
+        float position[3];
         job->indices[picked] = far.index;
         job->squared[picked++] = pc_bits_float(far.bits);
         take_farthest(t, far.index, position);
+        far = lower_tree(t, position);
     }
-    job->picked = picked;
+    pc_end_sampling(job, picked, far);
 }
 
 static void pick_points_base(tree *t, pc_sample_job *job) {
@@ -213,7 +243,7 @@ __attribute__((target("avx512f"))) static void pick_points_avx512(tree *t, pc_sa
 
 /* ---- building the tree ------------------------------------------------------------------------------------------ */
 
-/* Fills bucket b from the order of the points, and place c of its parent. */
+/* Fills bucket b from the order of the points, and its place in its parent. */
 static void fill_bucket(const tree *t, int64_t b, const pc_sample_job *job, const uint64_t *order) {
     bucket k = bucket_at(t, b);
     node *parent = &t->level[0].nodes[b / FANOUT];
@@ -225,7 +255,7 @@ static void fill_bucket(const tree *t, int64_t b, const pc_sample_job *job, cons
         k.x[i] = job->x[p];
         k.y[i] = job->y[p];
         k.z[i] = job->z[p];
-        k.nearest[i] = p == job->start ? PC_PICKED : PC_INFINITE;
+        k.nearest[i] = t->taken[p / 8] >> p % 8 & 1 ? PC_PICKED : PC_INFINITE;
         k.index[i] = (int32_t)p;
     }
     for (int64_t i = n; i < t->points; i++) {
@@ -243,7 +273,7 @@ static void fill_bucket(const tree *t, int64_t b, const pc_sample_job *job, cons
         parent->low[a][c] = low;
         parent->high[a][c] = high;
     }
-    parent->bits[c] = PC_INFINITE; /* of the start's bucket too: the first round comes to it */
+    parent->bits[c] = PC_INFINITE; /* of points picked from the first too: the first round comes to every bucket */
     parent->index[c] = lowest_index(k.nearest, k.index, n, PC_INFINITE);
 }
 
@@ -283,7 +313,8 @@ static bool allocate_tree(tree *t, int64_t n) {
     t->memory = allocate_lines((uint64_t)t->buckets * (uint64_t)t->points * 5 * sizeof(int32_t));
     t->nodes = allocate_lines((uint64_t)nodes * sizeof *t->nodes);
     t->visited = calloc((size_t)nodes, sizeof *t->visited);
-    if (!t->memory || !t->nodes || !t->visited) {
+    t->taken = calloc((size_t)n / 8 + 1, 1);
+    if (!t->memory || !t->nodes || !t->visited || !t->taken) {
         return false;
     }
     memset(t->nodes, 0, (size_t)nodes * sizeof *t->nodes);
@@ -301,11 +332,21 @@ static bool allocate_tree(tree *t, int64_t n) {
     return true;
 }
 
+static void mark_taken(const tree *t, const pc_sample_job *job) {
+    for (int64_t k = 0; k < job->seed_count; k++) {
+        t->taken[job->seeds[k] / 8] |= (uint8_t)(1u << job->seeds[k] % 8);
+    }
+    if (job->seed_count == 0) {
+        t->taken[job->start / 8] |= (uint8_t)(1u << job->start % 8);
+    }
+}
+
 /* The memory of the buckets serves the sort first, so that at most 28 bytes a point are held at a time. */
 static bool build_tree(tree *t, const pc_sample_job *job) {
     uint64_t *order = malloc((size_t)job->n * sizeof *order);
     bool ok = order && allocate_tree(t, job->n);
     if (ok) {
+        mark_taken(t, job);
         pc_sample_order(job, order, t->memory);
         for (int64_t b = 0; b < t->buckets; b++) {
             fill_bucket(t, b, job, order);
@@ -336,5 +377,6 @@ bool pc_sample_by_buckets(pc_sample_job *job, pc_simd simd, int32_t bucket_point
     free(t.memory);
     free(t.nodes);
     free(t.visited);
+    free(t.taken);
     return ok;
 }
