@@ -46,6 +46,12 @@ static void lattice(test_random *r, float *p, int64_t i, int64_t n) {
     set(p, (float)(i % 12) - 6.0f, (float)(i / 12 % 12) - 6.0f, (float)(i / 144 % 12) - 6.0f);
 }
 
+/* Few places for many points: most distances are equal to others, many are 0. */
+static void coarse_grid(test_random *r, float *p, int64_t i, int64_t n) {
+    (void)i, (void)n;
+    set(p, (float)(test_next(r) % 7) - 3.0f, (float)(test_next(r) % 7) - 3.0f, (float)(test_next(r) % 3));
+}
+
 static void duplicates(test_random *r, float *p, int64_t i, int64_t n) {
     (void)n;
     test_random own = {.state = (uint64_t)(i % 97) + 5};
@@ -264,6 +270,7 @@ static const struct kind {
     {"room", room, 3100, 3},
     {"eightfold", eightfold, 1700, 4},
     {"wide lattice", wide_lattice, 2197, 3},
+    {"coarse grid", coarse_grid, 900, 4},
 };
 
 /* Other columns: reflectance, and now and then a NaN with a payload or an infinity. */
