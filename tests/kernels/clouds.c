@@ -117,6 +117,12 @@ static void tiny(test_random *r, float *p, int64_t i, int64_t n) {
     set(p, p[0] * 1e-21f, p[1] * 1e-21f, p[2] * 1e-21f);
 }
 
+/* Squared distances are a few hundred steps of the smallest number: nearly all are equal or one step apart. */
+static void few_bits(test_random *r, float *p, int64_t i, int64_t n) {
+    uniform(r, p, i, n);
+    set(p, p[0] * 4e-24f, p[1] * 4e-24f, p[2] * 4e-24f);
+}
+
 static void outlier(test_random *r, float *p, int64_t i, int64_t n) {
     uniform(r, p, i, n);
     if (i == n / 2) {
@@ -271,6 +277,7 @@ static const struct kind {
     {"eightfold", eightfold, 1700, 4},
     {"wide lattice", wide_lattice, 2197, 3},
     {"coarse grid", coarse_grid, 900, 4},
+    {"few bits", few_bits, 1500, 4},
 };
 
 /* Other columns: reflectance, and now and then a NaN with a payload or an infinity. */

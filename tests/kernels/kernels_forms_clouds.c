@@ -4,9 +4,9 @@
 
 /* All points are usable: the jobs are made without lib/sample.c. */
 static const char *const kinds[] = {
-    "uniform",     "rings",    "lattice",   "duplicates",   "clusters",    "all equal",  "collinear", "1e30",
-    "3e38",        "denormal", "tiny",      "outlier",      "faces",       "one voxel",  "origins",   "cube",
-    "street scan", "room",     "eightfold", "wide lattice", "coarse grid", "coarse grid"};
+    "uniform",     "rings",    "lattice",   "duplicates",   "clusters",    "all equal", "collinear", "1e30",
+    "3e38",        "denormal", "tiny",      "outlier",      "faces",       "one voxel", "origins",   "cube",
+    "street scan", "room",     "eightfold", "wide lattice", "coarse grid", "few bits"};
 
 static int64_t below(test_random *r, int64_t n) {
     return (int64_t)(test_next(r) % (uint64_t)n);
