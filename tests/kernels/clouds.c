@@ -46,6 +46,12 @@ static void lattice(test_random *r, float *p, int64_t i, int64_t n) {
     set(p, (float)(i % 12) - 6.0f, (float)(i / 12 % 12) - 6.0f, (float)(i / 144 % 12) - 6.0f);
 }
 
+/* Few places for many points: most distances are equal to others, many are 0. */
+static void coarse_grid(test_random *r, float *p, int64_t i, int64_t n) {
+    (void)i, (void)n;
+    set(p, (float)(test_next(r) % 7) - 3.0f, (float)(test_next(r) % 7) - 3.0f, (float)(test_next(r) % 3));
+}
+
 static void duplicates(test_random *r, float *p, int64_t i, int64_t n) {
     (void)n;
     test_random own = {.state = (uint64_t)(i % 97) + 5};
@@ -111,6 +117,12 @@ static void tiny(test_random *r, float *p, int64_t i, int64_t n) {
     set(p, p[0] * 1e-21f, p[1] * 1e-21f, p[2] * 1e-21f);
 }
 
+/* Squared distances are a few hundred steps of the smallest number: nearly all are equal or one step apart. */
+static void few_bits(test_random *r, float *p, int64_t i, int64_t n) {
+    uniform(r, p, i, n);
+    set(p, p[0] * 4e-24f, p[1] * 4e-24f, p[2] * 4e-24f);
+}
+
 static void outlier(test_random *r, float *p, int64_t i, int64_t n) {
     uniform(r, p, i, n);
     if (i == n / 2) {
@@ -142,6 +154,95 @@ static void origins(test_random *r, float *p, int64_t i, int64_t n) {
     }
 }
 
+/* ---- what sensors see: clouds of any size, for benchmarks too ---------------------------------------------------- */
+
+static void cube(test_random *r, float *p, int64_t i, int64_t n) {
+    (void)i, (void)n;
+    set(p, test_uniform(r, -50.0f, 50.0f), test_uniform(r, -50.0f, 50.0f), test_uniform(r, -50.0f, 50.0f));
+}
+
+/* Least and largest corner of a box. */
+typedef float box[6];
+
+/* How far a ray from the origin goes until it enters one of the boxes, INFINITY when it meets none. */
+static float cast_ray(const box *boxes, int count, const float *direction) {
+    float nearest = INFINITY;
+    for (int b = 0; b < count; b++) {
+        float enter = 0.0f, leave = INFINITY;
+        for (int k = 0; k < 3; k++) {
+            float low = boxes[b][k] / direction[k], high = boxes[b][k + 3] / direction[k];
+            enter = fmaxf(enter, fminf(low, high));
+            leave = fminf(leave, fmaxf(low, high));
+        }
+        nearest = enter <= leave && enter < nearest ? enter : nearest;
+    }
+    return nearest;
+}
+
+/* A street around a LiDAR of 64 rings: ground, house fronts with gaps, parked cars, poles. A ray that comes back from
+ * nowhere is replaced by one in a random direction. */
+static void street_scan(test_random *r, float *p, int64_t i, int64_t n) {
+    static const box street[] = {{-90, -90, -3, 90, 90, -1.73f}, {-80, 9, -2, -30, 22, 9},
+                                 {-24, 10, -2, 12, 22, 12},      {17, 9, -2, 70, 22, 8},
+                                 {-70, -24, -2, -8, -11, 10},    {-3, -24, -2, 75, -12, 7},
+                                 {6, 4, -1.7f, 10.3f, 5.8f, 0},  {13, 4.1f, -1.7f, 17.5f, 6, -0.2f},
+                                 {-12, 4, -1.7f, -7.6f, 6, 0},   {-9, -6.5f, -1.7f, -4.7f, -4.6f, -0.1f},
+                                 {20, -6.4f, -1.7f, 26, -4, 1},  {5, 7.5f, -2, 5.2f, 7.7f, 5},
+                                 {30, 7.5f, -2, 30.2f, 7.7f, 5}, {-18, -8, -2, -17.7f, -7.7f, 6}};
+    int64_t columns = (n + 63) / 64;
+    float ring = (float)(i / columns), turn = (float)(i % columns) / (float)columns, distance = INFINITY;
+    for (int tries = 0; tries < 1000; tries++) {
+        float up = 0.035f - 0.47f * ring / 63.0f, around = 6.2831853f * turn;
+        float direction[3] = {cosf(up) * cosf(around), cosf(up) * sinf(around), sinf(up)};
+        distance = cast_ray(street, (int)(sizeof street / sizeof street[0]), direction);
+        if (distance < 90.0f) {
+            distance += test_uniform(r, -0.02f, 0.02f);
+            set(p, distance * direction[0], distance * direction[1], distance * direction[2]);
+            return;
+        }
+        ring = (float)(test_next(r) % 64);
+        turn = test_uniform(r, 0.0f, 1.0f);
+    }
+    set(p, 0.0f, 0.0f, -1.73f);
+}
+
+/* A furnished room as a depth camera sees it: rows of pixels, depth in whole millimetres, noise that grows with it. */
+static void room(test_random *r, float *p, int64_t i, int64_t n) {
+    /* x right, y down, z ahead */
+    static const box scene[] = {{-4, 1.2f, -1, 4, 1.3f, 6},
+                                {-4, -1.6f, -1, 4, -1.4f, 6},
+                                {-2.6f, -2, -1, -2.4f, 2, 6},
+                                {2.2f, -2, -1, 2.4f, 2, 6},
+                                {-4, -2, 4.6f, 4, 2, 4.8f},
+                                {-0.7f, 0.45f, 1.9f, 0.8f, 0.5f, 2.8f},
+                                {-0.65f, 0.5f, 2, -0.6f, 1.2f, 2.1f},
+                                {0.7f, 0.5f, 2.6f, 0.75f, 1.2f, 2.7f},
+                                {-2.4f, 0.3f, 2.4f, -1.5f, 1.2f, 4.4f},
+                                {1.6f, -0.9f, 3.4f, 2.2f, 1.2f, 4.5f},
+                                {0.1f, 0.2f, 2.2f, 0.3f, 0.45f, 2.4f},
+                                {-1, -0.7f, 4.5f, 0.6f, 0.2f, 4.6f}};
+    int64_t width = (int64_t)ceil(sqrt((double)n * 4.0 / 3.0)), height = (n + width - 1) / width;
+    float direction[3] = {1.08f * ((float)(i % width) / (float)width - 0.5f),
+                          0.81f * ((float)(i / width) / (float)height - 0.5f), 1.0f};
+    float depth = cast_ray(scene, (int)(sizeof scene / sizeof scene[0]), direction);
+    depth += depth * depth * test_uniform(r, -0.003f, 0.003f);
+    depth = roundf(depth * 1000.0f) * 0.001f;
+    set(p, depth * direction[0], depth * direction[1], depth);
+}
+
+/* Every point eight times, n / 8 points apart. */
+static void eightfold(test_random *r, float *p, int64_t i, int64_t n) {
+    test_random own = {.state = (uint64_t)(i % (n / 8 + 1)) * 0x2545F4914F6CDD1Dull};
+    (void)r;
+    cube(&own, p, i, n);
+}
+
+static void wide_lattice(test_random *r, float *p, int64_t i, int64_t n) {
+    int64_t side = (int64_t)ceil(cbrt((double)n));
+    (void)r;
+    set(p, (float)(i % side), (float)(i / side % side), (float)(i / (side * side)));
+}
+
 static const struct kind {
     const char *name;
     fill_fn *fill;
@@ -170,6 +271,13 @@ static const struct kind {
     {"origins", origins, 900, 4},
     {"sixteen columns", uniform, 1111, 16},
     {"many", uniform, 30011, 4},
+    {"cube", cube, 2000, 3},
+    {"street scan", street_scan, 4001, 4},
+    {"room", room, 3100, 3},
+    {"eightfold", eightfold, 1700, 4},
+    {"wide lattice", wide_lattice, 2197, 3},
+    {"coarse grid", coarse_grid, 900, 4},
+    {"few bits", few_bits, 1500, 4},
 };
 
 /* Other columns: reflectance, and now and then a NaN with a payload or an infinity. */

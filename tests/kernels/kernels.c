@@ -4,7 +4,7 @@
 
 #include <stdarg.h>
 
-static const operation *const operations[] = {&operation_sample, &operation_voxelize};
+static const operation *const operations[] = {&operation_sample, &operation_forms, &operation_voxelize};
 enum { OPERATIONS = sizeof operations / sizeof operations[0], MANY_FAILURES = 20, SKIPPED = 77 };
 
 void expect(test_bed *bed, bool ok, const char *format, ...) {
@@ -59,7 +59,8 @@ static void open_context(test_bed *bed, pcgpu_device device, int threads, const 
 
 static void usage(const char *wrong) {
     fprintf(stderr,
-            "kernels: %s\nusage: kernels [--seed N] [--op sample|voxelize] [--backend cpu|cuda] [--repeat N] [--quick] "
+            "kernels: %s\nusage: kernels [--seed N] [--op sample|forms|voxelize] [--backend cpu|cuda] [--repeat N] "
+            "[--quick] "
             "[--bench]\n",
             wrong);
     exit(2);
@@ -98,7 +99,7 @@ int main(int argc, char **argv) {
     }
     int run = 0;
     for (int i = 0; i < OPERATIONS; i++) {
-        if (!only || strcmp(only, operations[i]->name) == 0) {
+        if ((!only || strcmp(only, operations[i]->name) == 0) && (!bench || operations[i]->bench)) {
             int before = bed.checks;
             double begin = pc_now();
             (bench ? operations[i]->bench : operations[i]->check)(&bed);

@@ -49,9 +49,9 @@ void print_rate(const char *what, double seconds, double reference_seconds, doub
 typedef struct operation {
     const char *name;
     void (*check)(test_bed *bed);
-    void (*bench)(test_bed *bed);
+    void (*bench)(test_bed *bed); /* or NULL */
 } operation;
 
-extern const operation operation_sample, operation_voxelize;
+extern const operation operation_sample, operation_forms, operation_voxelize;
 
 #endif

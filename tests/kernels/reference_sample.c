@@ -1,4 +1,4 @@
-/* Farthest point sampling as the plain loop over records: no preparation, O(points x picks). */
+/* Farthest point sampling as the plain loop over points: no preparation, O(points x picks). */
 #include "reference.h"
 
 bool is_usable(const pcgpu_cloud *cloud, int64_t i, bool drop_origin) {
@@ -23,33 +23,75 @@ float plain_squared(const float *a, const float *b) {
     return dx * dx + dy * dy + dz * dz;
 }
 
-picks plain_sample(const pcgpu_cloud *cloud, int64_t start, int64_t count, float min_distance, bool drop_origin) {
-    picks p = {0, calloc((size_t)count, 4), calloc((size_t)count, 4)};
-    float *nearest = malloc((size_t)cloud->rows * sizeof *nearest);
-    for (int64_t i = 0; i < cloud->rows; i++) {
-        nearest[i] = is_usable(cloud, i, drop_origin) ? INFINITY : -1.0f;
+/* Lowers all distances by those to `pick`, which is out from now on, and gives the farthest of the others, the lowest
+ * on ties, -1 when none is left. */
+static int64_t add_pick(const pc_sample_job *job, float *nearest, int64_t pick) {
+    const float at[3] = {job->x[pick], job->y[pick], job->z[pick]};
+    int64_t best = -1;
+    nearest[pick] = -1.0f;
+    for (int64_t i = 0; i < job->n; i++) {
+        if (nearest[i] >= 0.0f) {
+            const float point[3] = {job->x[i], job->y[i], job->z[i]};
+            float d = plain_squared(point, at);
+            nearest[i] = d < nearest[i] ? d : nearest[i];
+            best = best < 0 || nearest[i] > nearest[best] ? i : best;
+        }
     }
-    int64_t pick = start;
-    while (p.count < count) {
-        float distance = sqrtf(nearest[pick]);
-        if (p.count && distance < min_distance) {
+    return best;
+}
+
+void plain_sample_job(pc_sample_job *job) {
+    float *nearest = malloc((size_t)job->n * sizeof *nearest);
+    int64_t next = job->start;
+    for (int64_t i = 0; i < job->n; i++) {
+        nearest[i] = INFINITY;
+    }
+    for (int64_t i = 0; i < job->seed_count; i++) {
+        next = add_pick(job, nearest, job->seeds[i]);
+    }
+    job->picked = 0;
+    while (next >= 0 && job->picked < job->count) {
+        bool given = job->picked == 0 && job->seed_count == 0;
+        if (!given && sqrtf(nearest[next]) < job->min_distance) {
             break;
         }
-        p.indices[p.count] = (int32_t)pick;
-        p.distances[p.count++] = distance;
-        nearest[pick] = -1.0f;
-        const float *at = cloud->data + pick * cloud->columns;
-        int64_t best = -1;
-        for (int64_t i = 0; i < cloud->rows; i++) {
-            if (nearest[i] >= 0.0f) {
-                float d = plain_squared(cloud->data + i * cloud->columns, at);
-                nearest[i] = d < nearest[i] ? d : nearest[i];
-                best = best < 0 || nearest[i] > nearest[best] ? i : best;
-            }
-        }
-        pick = best;
+        job->indices[job->picked] = (int32_t)next;
+        job->squared[job->picked++] = nearest[next];
+        next = add_pick(job, nearest, next);
     }
+    job->rest = next < 0 ? 0.0f : nearest[next];
     free(nearest);
+}
+
+picks plain_sample(const pcgpu_cloud *cloud, int64_t start, int64_t count, float min_distance, bool drop_origin) {
+    picks p = {0, calloc((size_t)count, 4), calloc((size_t)count, 4)};
+    size_t rows = (size_t)cloud->rows;
+    float *points = malloc(rows * 3 * sizeof *points);
+    int32_t *records = malloc(rows * sizeof *records);
+    pc_sample_job job = {.x = points,
+                         .y = points + rows,
+                         .z = points + 2 * rows,
+                         .count = count,
+                         .min_distance = min_distance,
+                         .indices = p.indices,
+                         .squared = p.distances};
+    for (int64_t i = 0; i < cloud->rows; i++) {
+        if (is_usable(cloud, i, drop_origin)) {
+            for (size_t k = 0; k < 3; k++) {
+                points[k * rows + (size_t)job.n] = cloud->data[i * cloud->columns + (int64_t)k];
+            }
+            job.start = i == start ? job.n : job.start;
+            records[job.n++] = (int32_t)i;
+        }
+    }
+    plain_sample_job(&job);
+    p.count = job.picked;
+    for (int64_t i = 0; i < p.count; i++) {
+        p.indices[i] = records[p.indices[i]];
+        p.distances[i] = sqrtf(p.distances[i]);
+    }
+    free(records);
+    free(points);
     return p;
 }
 

@@ -1,0 +1,260 @@
+/* Every form of farthest point sampling, on the CPU and on CUDA, against the plain loop: thousands of seeded clouds,
+ * alone and in batches; what is picked, at which distances, and what is left must be the same bits. */
+#include "kernels_forms.h"
+
+#include "cpu.h"
+#include "sample.h"
+
+enum { MOST_WAYS = 24, MOST_LINES = 40 };
+
+/* A form on a context. */
+typedef struct way {
+    char name[48]; /* its line of the summary */
+    pcgpu_context *context;
+    bool chosen; /* by the back end itself */
+    pc_sample_form cpu;
+    pc_cuda_sample_form cuda;
+} way;
+
+/* Clouds compared, by the name of the form. */
+typedef struct tally {
+    char name[MOST_LINES][48];
+    int64_t clouds[MOST_LINES];
+    int lines;
+} tally;
+
+static void count_clouds(tally *t, const char *name, int64_t clouds) {
+    int i = 0;
+    while (i < t->lines && strcmp(t->name[i], name) != 0) {
+        i++;
+    }
+    if (i == t->lines && i < MOST_LINES) {
+        snprintf(t->name[t->lines++], sizeof t->name[0], "%s", name);
+    }
+    if (i < t->lines) {
+        t->clouds[i] += clouds;
+    }
+}
+
+/* ---- ways ----------------------------------------------------------------------------------------------------- */
+
+static int list_cpu_ways(const test_bed *bed, test_random *r, way *ways) {
+    static const char *const simd_names[PC_SIMD_FORMS] = {"base", "avx2", "avx512"};
+    static const int32_t bucket_points[] = {128, 64, 256, 16, 7, 1, 300, 1 << 15};
+    int count = 0;
+    for (int simd = PC_SIMD_BASE; simd < PC_SIMD_FORMS; simd++) {
+        if (!pc_cpu_has((pc_simd)simd)) {
+            continue;
+        }
+        int32_t points = bucket_points[test_next(r) % (sizeof bucket_points / sizeof bucket_points[0])];
+        for (int a = PC_SAMPLE_PLAIN; a <= PC_SAMPLE_BUCKETS; a++) {
+            way *w = &ways[count++];
+            *w = (way){.context = bed->context[0],
+                       .cpu = {.simd = (pc_simd)simd,
+                               .algorithm = (pc_sample_algorithm)a,
+                               .points_a_thread = 100,
+                               .bucket_points = points}};
+            snprintf(w->name, sizeof w->name, "cpu %s, %s", a == PC_SAMPLE_PLAIN ? "plain loop" : "buckets",
+                     simd_names[simd]);
+        }
+    }
+    for (int c = 0; c < bed->contexts; c++) {
+        way *w = &ways[count++];
+        *w = (way){.context = bed->context[c], .chosen = true};
+        snprintf(w->name, sizeof w->name, "%s, chosen", bed->label[c]);
+    }
+    if (test_next(r) % 8 == 0) { /* waiting for a thread that another program keeps from running takes long */
+        way *w = &ways[count];
+        *w = ways[0];
+        w->context = bed->context[1];
+        snprintf(w->name, sizeof w->name, "cpu plain loop, 2 threads");
+        count++;
+    }
+    return count;
+}
+
+static void name_cuda_way(way *w) {
+    static const char *const kinds[] = {"as chosen", "cluster", "grid"};
+    snprintf(w->name, sizeof w->name, "cuda %s%s%s%s", kinds[w->cuda.kind], w->cuda.stored ? ", stored" : "",
+             w->cuda.single ? ", single" : "", w->cuda.blocks || w->cuda.bucket_points ? ", odd sizes" : "");
+}
+
+static int list_cuda_ways(const test_bed *bed, test_random *r, int64_t largest, way *ways) {
+    static const struct {
+        pc_cuda_sample_kind kind;
+        bool stored;
+    } kinds[] = {{PC_CUDA_SAMPLE_CHOOSE, false},
+                 {PC_CUDA_SAMPLE_CLUSTER, false},
+                 {PC_CUDA_SAMPLE_GRID, false},
+                 {PC_CUDA_SAMPLE_GRID, true}};
+    static const int blocks[] = {0, 1, 2, 3, 4, 8, 16, 100}, bucket_points[] = {32, 64, 96, 128, 256, 1024, 0};
+    int count = 0;
+    for (size_t i = 0; i < 3 * sizeof kinds / sizeof kinds[0]; i++) {
+        way *w = &ways[count];
+        *w = (way){.context = bed->context[0], .cuda = {.kind = kinds[i / 3].kind, .stored = kinds[i / 3].stored}};
+        w->cuda.single = i % 3 == 1;
+        if (i % 3 == 2) {
+            w->cuda.single = test_next(r) % 4 == 0;
+            w->cuda.blocks = blocks[test_next(r) % (sizeof blocks / sizeof blocks[0])];
+            bool other = w->cuda.blocks == 0; /* no way twice */
+            w->cuda.bucket_points =
+                bucket_points[test_next(r) % (sizeof bucket_points / sizeof bucket_points[0] - other)];
+        }
+        name_cuda_way(w);
+        count += pc_cuda_sample_can(w->context, &w->cuda, largest) ? 1 : 0;
+    }
+    ways[count] = (way){.name = "cuda, chosen", .context = bed->context[0], .chosen = true};
+    return count + 1;
+}
+
+static pcgpu_status sample_by(const test_bed *bed, const way *w, pc_sample_job *jobs, int count) {
+    if (w->chosen) {
+        return (bed->cuda ? pc_backend_cuda() : &pc_backend_cpu)->sample(w->context, jobs, count);
+    }
+    return bed->cuda ? pc_cuda_sample_as(w->context, jobs, count, &w->cuda, 1, NULL)
+                     : pc_cpu_sample_as(w->context, jobs, count, &w->cpu);
+}
+
+/* ---- comparing ------------------------------------------------------------------------------------------------ */
+
+static const float unwritten = -12345.0f;
+
+/* What is wrong with an answer, in `text`; false when nothing is. */
+static bool differs(const pc_sample_job *want, const pc_sample_job *got, char *text, size_t size) {
+    for (int64_t i = 0; i < want->picked && i < got->picked; i++) {
+        if (want->indices[i] != got->indices[i] || memcmp(&want->squared[i], &got->squared[i], sizeof(float)) != 0) {
+            snprintf(text, size, "pick %lld is %d at %.9g, not %d at %.9g", (long long)i, got->indices[i],
+                     (double)got->squared[i], want->indices[i], (double)want->squared[i]);
+            return true;
+        }
+    }
+    if (want->picked != got->picked) {
+        snprintf(text, size, "%lld picks, not %lld", (long long)got->picked, (long long)want->picked);
+        return true;
+    }
+    if (memcmp(&want->rest, &got->rest, sizeof(float)) != 0) {
+        snprintf(text, size, "%.9g is left, not %.9g", (double)got->rest, (double)want->rest);
+        return true;
+    }
+    if (memcmp(&got->squared[want->count], &unwritten, sizeof(float)) != 0) {
+        snprintf(text, size, "it wrote past its picks");
+        return true;
+    }
+    return false;
+}
+
+static void check_way(test_bed *bed, const pack *p, const way *w, tally *t) {
+    pc_sample_job jobs[MOST_IN_PACK];
+    for (int i = 0; i < p->count; i++) {
+        jobs[i] = p->cases[i].want;
+        size_t room = (size_t)jobs[i].count + 1;
+        jobs[i].indices = calloc(room, 4);
+        jobs[i].squared = calloc(room, 4);
+        jobs[i].squared[room - 1] = unwritten;
+        jobs[i].picked = -1;
+        jobs[i].rest = unwritten;
+    }
+    pcgpu_status status = sample_by(bed, w, jobs, p->count);
+    expect(bed, status == PCGPU_OK, "%s, %d clouds: %s", w->name, p->count, w->context->error);
+    for (int i = 0; i < p->count; i++) {
+        const pc_sample_job *want = &p->cases[i].want;
+        char text[160] = "";
+        bool wrong = status == PCGPU_OK && differs(want, &jobs[i], text, sizeof text);
+        expect(bed, !wrong,
+               "%s (buckets of %d, %d blocks), cloud %d of %d, %s, %lld points, %lld seeds, %lld picks, least distance "
+               "%.9g: %s",
+               w->name, bed->cuda ? w->cuda.bucket_points : (int)w->cpu.bucket_points, w->cuda.blocks, i, p->count,
+               p->cases[i].kind, (long long)want->n, (long long)want->seed_count, (long long)want->count,
+               (double)want->min_distance, text);
+        free(jobs[i].indices);
+        free(jobs[i].squared);
+    }
+    count_clouds(t, w->name, p->count);
+}
+
+static void check_pack(test_bed *bed, test_random *r, const pack *p, tally *t) {
+    way ways[MOST_WAYS];
+    int64_t largest = 0;
+    for (int i = 0; i < p->count; i++) {
+        largest = p->cases[i].want.n > largest ? p->cases[i].want.n : largest;
+    }
+    int count = bed->cuda ? list_cuda_ways(bed, r, largest, ways) : list_cpu_ways(bed, r, ways);
+    for (int i = 0; i < count * bed->repeat; i++) {
+        check_way(bed, p, &ways[i % count], t);
+    }
+}
+
+/* ---- how many of which size ----------------------------------------------------------------------------------- */
+
+/* Packs of clouds: how many, of how many points, and the most points x picks of one. */
+typedef struct plan {
+    int clouds;
+    int64_t least, most;
+    double work;
+} plan;
+
+static int64_t check_plan(test_bed *bed, test_random *r, const plan *of, tally *t) {
+    enum { AT_ONCE = 32 };
+    static const int sizes[] = {1, 1, 1, 1, 1, 2, 1, 5, 1, 9};
+    pack *packs = malloc(AT_ONCE * sizeof *packs);
+    int made = 0;
+    int64_t clouds = 0;
+    while (clouds < of->clouds) {
+        int held = 0;
+        for (; held < AT_ONCE && clouds < of->clouds; held++, made++) {
+            int count = made % 50 == 49 ? MOST_IN_PACK : sizes[made % 10];
+            make_pack(bed, r, count, of->least, of->most, of->work, &packs[held]);
+            clouds += count;
+        }
+        answer_packs(r, packs, held);
+        for (int i = 0; i < held; i++) {
+            check_pack(bed, r, &packs[i], t);
+            free_pack(&packs[i]);
+        }
+    }
+    free(packs);
+    return clouds;
+}
+
+/* Stopping is what goes wrong late: many rounds, and hardly any point left that would still be picked. */
+static void check_whole_clouds(test_bed *bed, test_random *r, tally *t) {
+    static const struct {
+        const char *kind;
+        int64_t n;
+    } clouds[] = {{"cube", 1000000}, {"street scan", 300000}, {"eightfold", 200000}, {"coarse grid", 150000}};
+    for (size_t i = 0; i < sizeof clouds / sizeof clouds[0]; i++) {
+        way ways[MOST_WAYS];
+        pack *p = malloc(sizeof *p);
+        make_whole(bed, clouds[i].kind, clouds[i].n, p);
+        int count = list_cuda_ways(bed, r, clouds[i].n, ways);
+        for (int k = 0; k < count; k++) {
+            if (!ways[k].cuda.single && ways[k].cuda.blocks == 0) { /* those take seconds */
+                check_way(bed, p, &ways[k], t);
+            }
+        }
+        free_pack(p);
+        free(p);
+    }
+}
+
+static void check(test_bed *bed) {
+    static const plan quick[] = {{60, 1, 2900, 2e5}},
+                      cpu[] = {{2100, 1, 4096, 2e7}, {40, 4000, 30000, 4e7}, {12, 50000, 200000, 6e7}},
+                      cuda[] = {{2100, 1, 4096, 2e7}, {150, 4000, 30000, 4e8}, {24, 50000, 200000, 1.5e9}};
+    const plan *plans = bed->quick ? quick : bed->cuda ? cuda : cpu;
+    test_random r = {.state = bed->seed * 0x632BE59BD9B4E019ull};
+    tally t = {0};
+    int64_t clouds = 0;
+    for (int i = 0; i < (bed->quick ? 1 : 3); i++) {
+        clouds += check_plan(bed, &r, &plans[i], &t);
+    }
+    if (bed->cuda && !bed->quick) {
+        check_whole_clouds(bed, &r, &t);
+    }
+    printf("%lld clouds by the plain loop, compared in every form:\n", (long long)clouds);
+    for (int i = 0; i < t.lines; i++) {
+        printf("  %-32s %8lld\n", t.name[i], (long long)t.clouds[i]);
+    }
+}
+
+const operation operation_forms = {"forms", check, NULL};
