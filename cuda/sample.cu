@@ -98,22 +98,22 @@ static pcgpu_status upload(pcgpu_context *context, const pc_wave *w, const pc_sa
 }
 
 /* Everything from clouds in device memory to picks in device memory. */
-static pcgpu_status compute(pcgpu_context *context, const pc_wave *w, const pc_cloud *clouds, const device_wave *d) {
+static pcgpu_status compute(pcgpu_context *context, const pc_wave *w, const device_wave *d) {
     CUDA_TRY(context, cudaMemsetAsync(d->zeroed, 0, d->zeroed_bytes, pc_cuda_of(context)->stream));
-    PC_TRY(pc_sample_order(context, clouds, d->clouds, w->count, w->shape.bucket_points, d->scratch, d->scratch_bytes));
+    PC_TRY(pc_sample_order(context, d->clouds, w->points, w->largest, w->count, w->shape.bucket_points, d->scratch,
+                           d->scratch_bytes));
     PC_TRY(pc_sample_rounds(context, d->clouds, w->count, &w->shape, w->cluster));
     return pc_sample_rank(context, d->clouds, w->count, w->most_wanted);
 }
 
-static pcgpu_status compute_timed(pcgpu_context *context, const pc_wave *w, const pc_cloud *clouds,
-                                  const device_wave *d, float *milliseconds) {
+static pcgpu_status compute_timed(pcgpu_context *context, const pc_wave *w, const device_wave *d, float *milliseconds) {
     cudaStream_t stream = pc_cuda_of(context)->stream;
     cudaEvent_t begin = NULL, end = NULL;
     float took = 0.0f;
     CUDA_TRY(context, cudaEventCreate(&begin));
     CUDA_TRY(context, cudaEventCreate(&end));
     CUDA_TRY(context, cudaEventRecord(begin, stream));
-    PC_TRY(compute(context, w, clouds, d));
+    PC_TRY(compute(context, w, d));
     CUDA_TRY(context, cudaEventRecord(end, stream));
     CUDA_TRY(context, cudaEventSynchronize(end));
     CUDA_TRY(context, cudaEventElapsedTime(&took, begin, end));
@@ -191,8 +191,7 @@ static pcgpu_status run_wave(pcgpu_context *context, const pc_wave *w, pc_sample
     device_wave d = place(&l, w, jobs, scratch_bytes, clouds);
     PC_TRY(upload(context, w, jobs, clouds, &d));
     for (int r = 0; r < repeats; r++) {
-        PC_TRY(milliseconds ? compute_timed(context, w, clouds, &d, &milliseconds[r])
-                            : compute(context, w, clouds, &d));
+        PC_TRY(milliseconds ? compute_timed(context, w, &d, &milliseconds[r]) : compute(context, w, &d));
     }
     return download(context, w, jobs, clouds, d.ends, ends);
 }
@@ -218,6 +217,10 @@ extern "C" pcgpu_status pc_cuda_sample_as(pcgpu_context *context, pc_sample_job 
         pc_wave w = pc_gather_wave(jobs, first, count);
         bool fits;
         PC_TRY(pc_plan_wave(context, &w, form, &fits));
+        w.points = 0; /* it may have fewer clouds now */
+        for (int i = 0; i < w.count; i++) {
+            w.points += jobs[first + i].n;
+        }
         if (!fits) {
             return pc_fail(context, PCGPU_ERROR_DEVICE, "this GPU has no room for sampling %lld points; use --cpu",
                            (long long)w.largest);

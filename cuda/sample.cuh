@@ -152,8 +152,9 @@ __device__ static inline uint32_t pc_warp_add(uint32_t value) {
 
 /* Bytes of scratch that pc_sample_order needs for n points in all. */
 pcgpu_status pc_sample_order_scratch(pcgpu_context *context, int64_t n, size_t *bytes);
-/* Sorts the points of `count` clouds along a curve and cuts them into buckets. host and device hold the same clouds. */
-pcgpu_status pc_sample_order(pcgpu_context *context, const pc_cloud *host, const pc_cloud *device, int count,
+/* Sorts the points of `count` clouds along a curve and cuts them into buckets; n points in all, at most `largest` in
+ * one. */
+pcgpu_status pc_sample_order(pcgpu_context *context, const pc_cloud *device, int64_t n, int64_t largest, int count,
                              int bucket_points, void *scratch, size_t scratch_bytes);
 /* Bits of a key for a cloud of n points; a launch holds as many clouds as the other bits of 32 can count. */
 int pc_sample_key_bits(int64_t n);

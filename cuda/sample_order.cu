@@ -221,14 +221,11 @@ pcgpu_status pc_sample_order_scratch(pcgpu_context *context, int64_t n, size_t *
     return PCGPU_OK;
 }
 
-pcgpu_status pc_sample_order(pcgpu_context *context, const pc_cloud *host, const pc_cloud *device, int count,
+/* Counting the points of every cell instead takes 25 us less for 120,000 points, but mixes the points of a cell, which
+ * scanners give in the order of neighbours: the rounds then take longer by more than that. */
+pcgpu_status pc_sample_order(pcgpu_context *context, const pc_cloud *device, int64_t n, int64_t largest, int count,
                              int bucket_points, void *scratch, size_t scratch_bytes) {
     cudaStream_t stream = pc_cuda_of(context)->stream;
-    int64_t n = 0, largest = 0;
-    for (int i = 0; i < count; i++) {
-        n += host[i].n;
-        largest = host[i].n > largest ? host[i].n : largest;
-    }
     char *at = (char *)scratch;
     uint32_t *keys[2] = {(uint32_t *)at, (uint32_t *)(at + array_bytes(n))};
     int32_t *indices[2] = {(int32_t *)(at + 2 * array_bytes(n)), (int32_t *)(at + 3 * array_bytes(n))};

@@ -4,11 +4,13 @@
 enum {
     CLUSTER_MESSAGES = 64, /* at most; fewer when the points leave no room */
     LEAST_MESSAGES = 16,
-    LEAST_LIST = 256, /* of a grid; more as far as there is room */
+    LEAST_LIST = 768, /* of a grid; more as far as there is room, which clouds with many equal distances need */
+    MOST_LIST = 1536,
     LIST_STEP = 128,
     FEW_BUCKETS = 64,      /* of a block, so few that each is looked at in every round */
-    FAMILIES_A_BLOCK = 8,  /* of a cloud that could do with fewer blocks: more cost more to bring together */
+    FAMILIES_A_BLOCK = 2,  /* of a cloud that could do with fewer blocks: more cost more to bring together */
     STORED_BUCKETS = 2048, /* of a block whose points are in global memory */
+    GRID_POINTS = 8192,    /* of one cloud that repays the whole device */
     MOST_CLOUDS = 65535,   /* the second dimension of a launch */
     WAVE_POINTS = 1 << 26, /* of several clouds at once; a larger one runs alone */
 };
@@ -16,7 +18,7 @@ enum {
 /* Buckets a round for one block; comparing them costs about as much as meeting. All are compared with all, so twice as
  * many take four times as many blocks. */
 #define CLUSTER_CROWD 60.0f
-#define GRID_CROWD    30.0f
+#define GRID_CROWD    22.0f
 
 static int64_t families_of(int64_t n, int bucket_points) {
     return (pc_runs_of(n, bucket_points) + PC_FAMILY - 1) / PC_FAMILY;
@@ -85,11 +87,12 @@ static pcgpu_status plan_grid(pcgpu_context *context, pc_wave *w, const pc_cuda_
     const size_t most = pc_cuda_of(context)->properties.sharedMemPerBlockOptin;
     *fits = false;
     w->cluster = false;
-    w->count = w->count < multiprocessors / 2 ? w->count : multiprocessors / 2;
+    int clouds = multiprocessors / (form->blocks > 2 ? form->blocks : 2); /* a worker and the manager at least */
+    w->count = w->count < clouds ? w->count : clouds;
     int64_t useful = pc_runs_of(w->largest, PC_RUN) / 16 + 2, blocks = multiprocessors / w->count;
     blocks = form->blocks ? form->blocks : useful < blocks ? useful : blocks;
     blocks = blocks < PC_GRID_BLOCKS ? blocks : (int64_t)PC_GRID_BLOCKS;
-    blocks = blocks > 2 ? blocks : 2; /* a worker and the manager */
+    blocks = blocks > 2 ? blocks : 2;
     w->shape =
         make_shape(w->largest, (int)blocks, false, form->stored, form->bucket_points ? form->bucket_points : PC_RUN);
     if (!form->stored && pc_sample_rounds_bytes(&w->shape, false) > most) {
@@ -102,7 +105,7 @@ static pcgpu_status plan_grid(pcgpu_context *context, pc_wave *w, const pc_cuda_
         }
     }
     pc_rounds_shape larger = w->shape;
-    while (larger.list < larger.workers * larger.messages && pc_sample_rounds_bytes(&larger, false) <= most) {
+    while (larger.list <= MOST_LIST && pc_sample_rounds_bytes(&larger, false) <= most) {
         w->shape = larger;
         larger.list += LIST_STEP;
     }
@@ -132,8 +135,12 @@ pc_wave pc_gather_wave(const pc_sample_job *jobs, int first, int count) {
 }
 
 pcgpu_status pc_plan_wave(pcgpu_context *context, pc_wave *w, const pc_cuda_sample_form *form, bool *fits) {
+    bool choose = form->kind == PC_CUDA_SAMPLE_CHOOSE && !form->stored;
     *fits = false;
-    if (form->kind != PC_CUDA_SAMPLE_GRID && !form->stored) {
+    if (choose && w->count == 1 && w->largest >= GRID_POINTS) {
+        PC_TRY(plan_grid(context, w, form, fits));
+    }
+    if (!*fits && form->kind != PC_CUDA_SAMPLE_GRID && !form->stored) {
         PC_TRY(plan_cluster(context, w, form->blocks, fits));
     }
     if (!*fits && form->kind != PC_CUDA_SAMPLE_CLUSTER) {

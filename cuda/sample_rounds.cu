@@ -97,7 +97,7 @@ __device__ static void aim(pc_round *round, const pc_rounds_shape &shape) {
         round->limit = shape.messages;
     }
     float by = sqrtf(shape.crowd / fmaxf((float)round->listed, 1.0f));
-    float depth = fminf(fmaxf(round->depth * fminf(fmaxf(by, 0.6f), 1.25f), 0.02f), 0.5f);
+    float depth = fminf(fmaxf(round->depth * fminf(fmaxf(by, 0.6f), 1.25f), 0.02f), 0.65f);
     round->depth = depth;
     round->threshold = max(__float_as_uint((1.0f - depth) * __uint_as_float(round->open)), 1u);
 }

@@ -1,6 +1,6 @@
 /* Takes the place of the CUDA back end in a build without nvcc, so that no call site needs to know. */
 #include "backend.h"
-#include "sample.h"
+#include "cuda_sample.h"
 
 static const char why_not[] = "this pcgpu was built without CUDA; rebuild with -Dcuda=enabled, or use --cpu";
 

@@ -3,7 +3,7 @@
 #include "kernels_forms.h"
 
 #include "cpu.h"
-#include "sample.h"
+#include "cuda_sample.h"
 
 enum { MOST_WAYS = 24, MOST_LINES = 40 };
 
