@@ -73,7 +73,14 @@ typedef uint4 pc_note;
  * and PC_SURE_FRESH picks are written in every round, with the number of them all; the others when there are so many.
  * The second note of a pick is for the manager, the last block, which has no points: it keeps the picks and says when
  * they are enough. */
-enum { PC_SURE = 4, PC_SURE_FRESH = 4, PC_GRID_MESSAGES = 32, PC_GRID_ACCEPTS = 16, PC_GRID_BLOCKS = 128 };
+enum {
+    PC_SURE = 4,
+    PC_SURE_FRESH = 4,
+    PC_GRID_MESSAGES = 32,
+    PC_GRID_ACCEPTS = 16,
+    PC_GRID_BLOCKS = 128,
+    PC_GRID_BUCKETS = 4096, /* of a block: as many as a note can name */
+};
 
 typedef struct __align__(16) pc_mailbox {
     pc_note buckets[PC_GRID_MESSAGES][2];

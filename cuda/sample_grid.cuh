@@ -43,7 +43,8 @@ struct pc_grid_group {
         asm volatile("st.relaxed.gpu.global.b128 [%0], %1;" ::"l"(to), "q"(v) : "memory");
     }
 
-    /* The last word of a note: 12 bits of the round, 1 for "more", 7 for the number of notes, 12 for a bucket. */
+    /* The last word of a note: 12 bits of the round, 1 for "more", 7 for the number of notes, 12 for a bucket (of
+     * PC_GRID_BUCKETS). */
     __device__ static uint32_t tag(int round) {
         return (uint32_t)(round + 1) & 0xfffu;
     }
@@ -67,15 +68,24 @@ struct pc_grid_group {
         }
     }
 
+    /* Between two looks at a note that has not come. A block that stopped telling ends the kernel, and with it the
+     * call, after some twenty seconds rather than never. */
+    __device__ static void keep_waiting(uint32_t *looks) {
+        if (++*looks == 1u << 26) {
+            __trap();
+        }
+    }
+
     /* Waits for note j of a block's buckets, and for its second half when there are so many. */
     __device__ static void receive(const pc_note to[2], int j, int round, pc_note *first, pc_note *second) {
-        bool there;
-        do {
+        for (uint32_t looks = 0;; keep_waiting(&looks)) {
             *first = load(to);
             *second = load(to + 1);
             bool listed = j < (int)(first->w >> 12 & 0x7fu);
-            there = first->w >> 20 == tag(round) && (!listed || second->w == (uint32_t)round + 1);
-        } while (!there);
+            if (first->w >> 20 == tag(round) && (!listed || second->w == (uint32_t)round + 1)) {
+                return;
+            }
+        }
     }
 
     __device__ void complete(const pc_cloud &cloud, int from, const pc_note &first, const pc_note &second,
@@ -186,14 +196,15 @@ struct pc_grid_group {
                 bool good = false;
                 if (left > 0) {
                     const pc_note *note = mailboxes[from].fresh[j];
-                    do {
-                        pick = load(note);
-                    } while (pick.w >> 6 != pick_tag(round));
+                    uint32_t looks = 0;
+                    while (pick = load(note), pick.w >> 6 != pick_tag(round)) {
+                        keep_waiting(&looks);
+                    }
                     const int told = (int)(pick.w & 0x1fu);
                     good = j < told;
                     left = told - j - PC_SURE_FRESH;
-                    while (good && block.rank == workers && key.w != pick.w) {
-                        key = load(note + 1);
+                    while (good && block.rank == workers && (key = load(note + 1), key.w != pick.w)) {
+                        keep_waiting(&looks);
                     }
                     if (pick.w >> 5 & 1u) {
                         r->fresh = PC_STOP - PC_GRID_BLOCKS * PC_GRID_ACCEPTS; /* whatever is added to it is below 0 */
