@@ -76,12 +76,14 @@ struct pc_grid_group {
         }
     }
 
-    /* Waits for note j of a block's buckets, and for its second half when there are so many. */
+    /* Waits for note j of a block's buckets, and for its second half when there are so many. One beyond the first PC_SURE
+     * is only read when the block has told of it; what is there may be older than the rounds that its tag can tell, so
+     * that the second half decides. */
     __device__ static void receive(const pc_note to[2], int j, int round, pc_note *first, pc_note *second) {
         for (uint32_t looks = 0;; keep_waiting(&looks)) {
             *first = load(to);
             *second = load(to + 1);
-            bool listed = j < (int)(first->w >> 12 & 0x7fu);
+            bool listed = j >= PC_SURE || j < (int)(first->w >> 12 & 0x7fu);
             if (first->w >> 20 == tag(round) && (!listed || second->w == (uint32_t)round + 1)) {
                 return;
             }
