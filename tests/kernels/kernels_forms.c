@@ -5,6 +5,9 @@
 #include "cpu.h"
 #include "cuda_sample.h"
 
+#include <signal.h>
+#include <unistd.h>
+
 enum { MOST_WAYS = 24, MOST_LINES = 40 };
 
 /* A form on a context. */
@@ -143,8 +146,27 @@ static bool differs(const pc_sample_job *want, const pc_sample_job *got, char *t
     return false;
 }
 
+/* What is being run, for when a time limit ends the program with SIGTERM. */
+static char at_work[256];
+
+static void tell_what(int number) {
+    (void)number;
+    ssize_t written = write(STDERR_FILENO, at_work, strlen(at_work));
+    _exit(written < 0 ? 2 : 1);
+}
+
+static void note_what(const pack *p, const way *w) {
+    const pc_sample_job *first = &p->cases[0].want;
+    snprintf(at_work, sizeof at_work,
+             "ended in %s (buckets of %d, %d blocks), %d clouds, the first %s of %lld points, "
+             "%lld picks\n",
+             w->name, w->cuda.bucket_points, w->cuda.blocks, p->count, p->cases[0].kind, (long long)first->n,
+             (long long)first->count);
+}
+
 static void check_way(test_bed *bed, const pack *p, const way *w, tally *t) {
     pc_sample_job jobs[MOST_IN_PACK];
+    note_what(p, w);
     for (int i = 0; i < p->count; i++) {
         jobs[i] = p->cases[i].want;
         size_t room = (size_t)jobs[i].count + 1;
@@ -245,6 +267,7 @@ static void check(test_bed *bed) {
     test_random r = {.state = bed->seed * 0x632BE59BD9B4E019ull};
     tally t = {0};
     int64_t clouds = 0;
+    signal(SIGTERM, tell_what);
     for (int i = 0; i < (bed->quick ? 1 : 3); i++) {
         clouds += check_plan(bed, &r, &plans[i], &t);
     }
