@@ -43,10 +43,12 @@ struct pc_cluster_group {
     }
 
     __device__ void arrive() {
+        __syncwarp(); /* lanes that wrote to others and lanes that did not arrive together */
         asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
     }
 
     __device__ void wait() {
+        __syncwarp();
         asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
     }
 

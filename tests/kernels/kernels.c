@@ -70,6 +70,7 @@ int main(int argc, char **argv) {
     test_bed bed = {.seed = 1, .repeat = 1};
     const char *only = NULL;
     bool bench = false;
+    setvbuf(stdout, NULL, _IOLBF, 0); /* what was found before a time limit ended the program is to be seen */
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (strcmp(argv[i], "--bench") == 0) {
