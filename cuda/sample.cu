@@ -217,8 +217,7 @@ extern "C" pcgpu_status pc_cuda_sample_as(pcgpu_context *context, pc_sample_job 
         pc_wave w = pc_gather_wave(jobs, first, count);
         bool fits;
         PC_TRY(pc_plan_wave(context, &w, form, &fits));
-        w.points = 0; /* it may have fewer clouds now */
-        for (int i = 0; i < w.count; i++) {
+        for (int i = 0; i < w.count; i++) { /* the plan may have left out some */
             w.points += jobs[first + i].n;
         }
         if (!fits) {

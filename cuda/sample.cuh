@@ -62,7 +62,6 @@ typedef struct pc_rounds_end {
     int64_t accepted;     /* picks of all rounds, more than asked for */
     uint32_t open;        /* bits of the largest value still open */
     uint32_t stuck;       /* nonzero: a round accepted nothing */
-    int64_t rounds;       /* for those who measure */
     int64_t final, valid; /* of the ranked picks: above `open`; of these, not below the least distance */
 } pc_rounds_end;
 

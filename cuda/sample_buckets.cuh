@@ -224,12 +224,7 @@ __device__ static void spread_family(const refreshing &r, const block_points<STO
     }
     uint32_t near = match_hits(r, own, reach, hits, found);
     bool queues = lane < PC_FAMILY && near;
-    uint32_t queueing = __ballot_sync(PC_ALL_LANES, queues);
-    if (queueing == 0) {
-        return;
-    }
-    uint32_t place = lane == 0 ? atomicAdd(r.queued, (uint32_t)__popc(queueing)) : 0;
-    place = __shfl_sync(PC_ALL_LANES, place, 0) + (uint32_t)__popc(queueing & ((1u << lane) - 1));
+    uint32_t place = pc_append(r.queued, queues);
     if (queues) {
         r.near[member] = near;
         r.queue[place] = (uint32_t)member | (uint32_t)f << 16;
@@ -300,15 +295,12 @@ __device__ static void select(const pc_block &block, int buckets, uint32_t thres
         int b = first + lane;
         uint32_t value = b < buckets ? block.buckets[b].largest : 0;
         uint32_t most = pc_warp_max(value);
-        uint32_t above = __ballot_sync(PC_ALL_LANES, value >= threshold);
-        int place = 0;
+        uint32_t place = pc_append(&block.round->own_count, value >= threshold);
         if (lane == 0) {
             atomicMax(&block.round->own_top, most);
-            place = above ? (int)atomicAdd(&block.round->own_count, (uint32_t)__popc(above)) : 0;
         }
-        place = __shfl_sync(PC_ALL_LANES, place, 0);
         if (value >= threshold) {
-            block.own[place + __popc(above & ((1u << lane) - 1))] = (uint16_t)b;
+            block.own[place] = (uint16_t)b;
         }
     }
     __syncthreads();

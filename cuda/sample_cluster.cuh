@@ -8,19 +8,12 @@
 #include <cooperative_groups.h>
 
 #if __CUDA_ARCH__ >= 900
-typedef struct pc_header {
-    uint32_t listed, top, more;
-} pc_header;
-
 struct pc_cluster_group {
+    static constexpr bool CLUSTER = true;
     pc_bucket *list; /* messages of block 0, of block 1, ... */
     pc_header *headers;
     word *masks; /* of accepted messages */
     int blocks, blocks_log, messages;
-
-    __device__ static size_t bytes(const pc_rounds_shape &shape) {
-        return (size_t)shape.blocks * (shape.messages * sizeof(pc_bucket) + sizeof(pc_header) + sizeof(word));
-    }
 
     __device__ void start(const pc_cloud &, const pc_rounds_shape &shape, char *memory) {
         blocks = shape.blocks;

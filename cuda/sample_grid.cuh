@@ -9,13 +9,10 @@
 #include "sample_group.cuh"
 
 struct pc_grid_group {
+    static constexpr bool CLUSTER = false;
     pc_mailbox *mailboxes;
     pc_bucket *list; /* of the round, in shared memory */
     int workers, kin_log, room;
-
-    __device__ static size_t bytes(const pc_rounds_shape &shape) {
-        return (size_t)shape.list * sizeof(pc_bucket);
-    }
 
     __device__ void start(const pc_cloud &cloud, const pc_rounds_shape &shape, char *memory) {
         list = (pc_bucket *)memory;
@@ -76,9 +73,9 @@ struct pc_grid_group {
         }
     }
 
-    /* Waits for note j of a block's buckets, and for its second half when there are so many. One beyond the first PC_SURE
-     * is only read when the block has told of it; what is there may be older than the rounds that its tag can tell, so
-     * that the second half decides. */
+    /* Waits for note j of a block's buckets, and for its second half when there are so many. One beyond the first
+     * PC_SURE is only read when the block has told of it; what is there may be older than the rounds that its tag can
+     * tell, so that the second half decides. */
     __device__ static void receive(const pc_note to[2], int j, int round, pc_note *first, pc_note *second) {
         for (uint32_t looks = 0;; keep_waiting(&looks)) {
             *first = load(to);
@@ -126,13 +123,10 @@ struct pc_grid_group {
                     }
                 }
                 __syncwarp();
-                const uint32_t all = __ballot_sync(PC_ALL_LANES, good), open = pc_warp_max(first.x);
-                uint32_t place = 0;
+                const uint32_t open = pc_warp_max(first.x), place = pc_append(&r->listed, good);
                 if (lane == 0) {
-                    place = all ? atomicAdd(&r->listed, (uint32_t)__popc(all)) : 0;
                     atomicMax(&r->open, open);
                 }
-                place = __shfl_sync(PC_ALL_LANES, place, 0) + (uint32_t)__popc(all & ((1u << lane) - 1));
                 const bool fits = place < (uint32_t)room;
                 if (good && fits) {
                     list[place] = q;
@@ -187,7 +181,6 @@ struct pc_grid_group {
     /* A lane a note; the one after the workers' is the manager's. */
     __device__ int gather(const pc_block &block, const pc_cloud &cloud, int64_t accepted, int round, float4 *fresh) {
         pc_round *r = block.round;
-        const int lane = (int)threadIdx.x % 32;
 #pragma unroll 1
         for (int unit = (int)threadIdx.x; (unit & ~31) <= workers * PC_SURE_FRESH; unit += PC_ROUND_THREADS) {
             const int from = unit / PC_SURE_FRESH;
@@ -213,9 +206,7 @@ struct pc_grid_group {
                     }
                 }
                 __syncwarp();
-                const uint32_t all = __ballot_sync(PC_ALL_LANES, good);
-                int place = lane == 0 && all ? atomicAdd(&r->fresh, __popc(all)) : 0;
-                place = __shfl_sync(PC_ALL_LANES, place, 0) + __popc(all & ((1u << lane) - 1));
+                const int place = (int)pc_append((uint32_t *)&r->fresh, good);
                 if (good && place >= 0) {
                     fresh[place] =
                         make_float4(__uint_as_float(pick.x), __uint_as_float(pick.y), __uint_as_float(pick.z), 0.0f);

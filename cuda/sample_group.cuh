@@ -42,6 +42,17 @@ typedef struct pc_round {
     uint32_t inverted[PC_MOST_MESSAGES];
 } pc_round;
 
+/* What a block of a cluster tells the others in a round beside its buckets. */
+typedef struct pc_header {
+    uint32_t listed, top, more;
+} pc_header;
+
+/* Shared memory of the exchange: of a cluster all buckets of a round, headers and masks, of a grid the list. */
+__host__ __device__ static inline size_t pc_exchange_bytes(const pc_rounds_shape &shape, bool cluster) {
+    size_t a_block = (size_t)shape.messages * sizeof(pc_bucket) + sizeof(pc_header) + sizeof(word);
+    return cluster ? (size_t)shape.blocks * a_block : (size_t)shape.list * sizeof(pc_bucket);
+}
+
 /* What a block works on: arrays in its shared memory. */
 typedef struct pc_block {
     pc_bucket *buckets;
@@ -94,6 +105,14 @@ __device__ static inline void pc_note_own(const pc_block &block, int count) {
         block.round->at[i] = make_float4(b.at[0], b.at[1], b.at[2], __uint_as_float(b.largest));
         block.round->inverted[i] = b.inverted;
     }
+}
+
+/* A place of its own for each lane that asks, from a counter in shared memory; by a whole warp. */
+__device__ static inline uint32_t pc_append(uint32_t *counter, bool asks) {
+    const int lane = (int)threadIdx.x % 32;
+    const uint32_t all = __ballot_sync(PC_ALL_LANES, asks);
+    uint32_t first = lane == 0 && all ? atomicAdd(counter, (uint32_t)__popc(all)) : 0;
+    return __shfl_sync(PC_ALL_LANES, first, 0) + (uint32_t)__popc(all & ((1u << lane) - 1));
 }
 
 __device__ static inline uint32_t pc_bits_below(word mask, int bit) {

@@ -118,17 +118,18 @@ static pcgpu_status plan_grid(pcgpu_context *context, pc_wave *w, const pc_cuda_
 /* The jobs from `first` on that one launch takes. */
 pc_wave pc_gather_wave(const pc_sample_job *jobs, int first, int count) {
     pc_wave w = {};
+    int64_t points = 0;
     w.first = first;
     for (int i = first; i < count; i++) {
         int64_t largest = jobs[i].n > w.largest ? jobs[i].n : w.largest;
         bool countable = w.count < MOST_CLOUDS && w.count < 1ll << (32 - pc_sample_key_bits(largest));
-        if (w.count && (w.points + jobs[i].n > WAVE_POINTS || !countable)) {
+        if (w.count && (points + jobs[i].n > WAVE_POINTS || !countable)) {
             break;
         }
         int64_t wanted = jobs[i].count;
         w.largest = largest;
         w.most_wanted = wanted > w.most_wanted ? wanted : w.most_wanted;
-        w.points += jobs[i].n;
+        points += jobs[i].n;
         w.count++;
     }
     return w;

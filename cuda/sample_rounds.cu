@@ -17,7 +17,7 @@ __host__ __device__ static size_t after(size_t *used, size_t bytes) {
     return at;
 }
 
-__host__ __device__ static layout lay_out(const pc_rounds_shape &shape, size_t group_bytes) {
+__host__ __device__ static layout lay_out(const pc_rounds_shape &shape, bool cluster) {
     size_t buckets = (size_t)shape.buckets, families = shape.kin > 1 ? buckets / PC_FAMILY + PARTED : 0, used = 0;
     size_t held = shape.stored ? 0 : buckets * PC_RUN;
     layout l;
@@ -26,7 +26,7 @@ __host__ __device__ static layout lay_out(const pc_rounds_shape &shape, size_t g
     l.buckets = after(&used, buckets * sizeof(pc_bucket));
     l.families = after(&used, families * sizeof(family));
     l.fresh = after(&used, (size_t)shape.fresh * sizeof(float4));
-    l.group = after(&used, group_bytes);
+    l.group = after(&used, pc_exchange_bytes(shape, cluster));
     l.hits = after(&used, families * HITS * sizeof(uint16_t));
     l.near = after(&used, families ? buckets * sizeof(uint32_t) : 0);
     l.queue = after(&used, families ? buckets * sizeof(uint32_t) : 0);
@@ -35,12 +35,6 @@ __host__ __device__ static layout lay_out(const pc_rounds_shape &shape, size_t g
     l.round = after(&used, sizeof(pc_round));
     l.bytes = used;
     return l;
-}
-
-/* As the groups' bytes(), which only the device has. */
-static size_t group_bytes(const pc_rounds_shape *shape, bool cluster) {
-    size_t a_block = (size_t)shape->messages * sizeof(pc_bucket) + 12 + sizeof(word);
-    return cluster ? (size_t)shape->blocks * a_block : (size_t)shape->list * sizeof(pc_bucket);
 }
 
 /* ---- a round ---------------------------------------------------------------------------------------------------- */
@@ -130,7 +124,7 @@ __device__ static word accepted_mask(const pc_block &block, int count) {
 
 template <typename GROUP, bool STORED>
 __device__ static void sample_cloud(const pc_cloud &c, const pc_rounds_shape &shape, char *memory) {
-    const layout l = lay_out(shape, GROUP::bytes(shape));
+    const layout l = lay_out(shape, GROUP::CLUSTER);
     const int rank = (int)(blockIdx.x % (unsigned)shape.blocks), buckets = rank < shape.workers ? shape.buckets : 0;
     __shared__ uint32_t queued, family_count;
     pc_round *const mine = (pc_round *)(memory + l.round);
@@ -222,7 +216,6 @@ __device__ static void sample_cloud(const pc_cloud &c, const pc_rounds_shape &sh
         c.end->accepted = accepted;
         c.end->open = mine->open;
         c.end->stuck = idle > 1;
-        c.end->rounds = round;
     }
     group.end();
 }
@@ -256,7 +249,7 @@ static rounds_kernel *kernel_of(const pc_rounds_shape *shape, bool cluster) {
 }
 
 size_t pc_sample_rounds_bytes(const pc_rounds_shape *shape, bool cluster) {
-    return lay_out(*shape, group_bytes(shape, cluster)).bytes;
+    return lay_out(*shape, cluster).bytes;
 }
 
 static cudaLaunchConfig_t configuration(const pc_rounds_shape *shape, int clouds, bool cluster,
