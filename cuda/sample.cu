@@ -158,7 +158,8 @@ static pcgpu_status download(pcgpu_context *context, const pc_wave *w, pc_sample
                            "sampling stopped on the GPU because a round made no progress; use --cpu");
         }
         job->picked = c->lead + end->valid;
-        memcpy(&job->rest, &end->open, sizeof job->rest);
+        const uint32_t open = (uint32_t)(end->open >> 32);
+        memcpy(&job->rest, &open, sizeof job->rest);
         size_t bytes = (size_t)job->picked * 4;
         CUDA_TRY(context, cudaMemcpyAsync(job->indices, c->indices, bytes, cudaMemcpyDeviceToHost, stream));
         CUDA_TRY(context, cudaMemcpyAsync(job->squared, c->squared, bytes, cudaMemcpyDeviceToHost, stream));

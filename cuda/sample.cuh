@@ -12,7 +12,7 @@
  * say that p is at least sqrt(value of x) away from every higher x. Thus picking p changes no value of a higher point,
  * and picking higher points, whose values only fall, does not change the value of p: it is at least as far from them as
  * its own value demands. So p is picked with just the value it has now, whenever its turn comes. The accepted points of
- * all rounds, sorted from high to low, are the order of farthest point sampling; those above the largest value that is
+ * all rounds, sorted from high to low, are the order of farthest point sampling; those above the highest point that is
  * still open are final. The highest point of all is always accepted, so every round makes progress. (Distances to boxes
  * are rounded no higher than those to the points inside: see lib/cpu_sample_buckets.c.)
  *
@@ -60,9 +60,9 @@ typedef struct pc_bounds {
 /* What a cloud's rounds leave. */
 typedef struct pc_rounds_end {
     int64_t accepted;     /* picks of all rounds, more than asked for */
-    uint32_t open;        /* bits of the largest value still open */
-    uint32_t stuck;       /* nonzero: a round accepted nothing */
+    word open;            /* value bits, inverted index: no point that is left is higher */
     int64_t final, valid; /* of the ranked picks: above `open`; of these, not below the least distance */
+    uint32_t stuck;       /* nonzero: a round accepted nothing */
 } pc_rounds_end;
 
 /* Sixteen bytes that are written and read at once; the last word says of which round they are. */

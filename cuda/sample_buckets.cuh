@@ -48,7 +48,7 @@ template <bool STORED> struct block_points {
     __device__ int64_t begin(int b) const {
         return STORED ? (int64_t)ranges[slot(b)].begin : (int64_t)b * PC_RUN;
     }
-    /* Points of a bucket; those in shared memory are filled up to a run with points that have been picked. */
+    /* Points of a bucket; those in shared memory are filled up to a run with picked ones of the highest index. */
     __device__ int count(int b) const {
         return STORED ? (int)ranges[slot(b)].count : PC_RUN;
     }
@@ -114,13 +114,14 @@ __device__ static void load_buckets(const pc_cloud &c, const block_points<STORED
     for (int b = (int)threadIdx.x / 32; b < points.buckets; b += PC_ROUND_WARPS) {
         int64_t slot = points.slot(b);
         const float inf = HUGE_VALF;
+        const float4 none = make_float4(0.0f, 0.0f, 0.0f, __uint_as_float(~0u));
         pc_range r = {{inf, inf, inf}, 0, {-inf, -inf, -inf}, 0};
         if (slot < slots) {
             r = c.ranges[slot];
         }
         if (!STORED) {
             bool there = lane < (int)r.count;
-            points.points[b * PC_RUN + lane] = there ? c.sorted[r.begin + lane] : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+            points.points[b * PC_RUN + lane] = there ? c.sorted[r.begin + lane] : none;
             points.nearest[b * PC_RUN + lane] = there ? inf : 0.0f;
         }
         if (lane == 0) {
@@ -332,6 +333,9 @@ __device__ static void keep_highest(const pc_block &block, uint16_t *chosen, int
 /* Of one pick a round: only the highest bucket. Returns how many. */
 __device__ static int keep_top(const pc_block &block, int buckets) {
     const uint32_t top = block.round->own_top;
+    if (top == 0) {
+        return 0;
+    }
     for (int turn = 0; turn < 2; turn++) {
         for (int b = (int)threadIdx.x; b < buckets; b += PC_ROUND_THREADS) {
             if (block.buckets[b].largest == top && turn == 0) {
@@ -342,7 +346,7 @@ __device__ static int keep_top(const pc_block &block, int buckets) {
         }
         __syncthreads();
     }
-    return top ? 1 : 0;
+    return 1;
 }
 
 /* Brings a block's buckets up to date with `count` new picks and lists those at or above the threshold in block.own.

@@ -116,6 +116,14 @@ struct pc_cluster_group {
         __syncthreads();
     }
 
+    __device__ void find_open(pc_round *round) const {
+        for (int i = (int)threadIdx.x; i < blocks * messages; i += PC_ROUND_THREADS) {
+            if (i % messages < (int)headers[i / messages].listed) {
+                pc_note_open(round, list[i]);
+            }
+        }
+    }
+
     /* `mask`, of the first warp, has a bit for each of the block's messages. */
     __device__ void accept(const pc_block &block, word mask, bool stop, int) {
         if (stop) {

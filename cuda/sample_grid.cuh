@@ -154,6 +154,13 @@ struct pc_grid_group {
         __syncthreads();
     }
 
+    __device__ void find_open(pc_round *round) const {
+        const int known = min((int)round->listed, room);
+        for (int i = (int)threadIdx.x; i < known; i += PC_ROUND_THREADS) {
+            pc_note_open(round, list[i]);
+        }
+    }
+
     __device__ static uint32_t pick_tag(int round) {
         return (uint32_t)(round + 1) & 0x3ffffffu;
     }

@@ -3,6 +3,7 @@
  *
  *     publish    tells all blocks of this block's buckets above the threshold
  *     test       waits for those of all blocks, runs this block's buckets against them, and sums them up in the round
+ *     find_open  finds the open point that would be picked next, when that must be known
  *     accept     tells all blocks which of this block's buckets are picked, or that there are enough
  *     gather     waits for those of all blocks and returns how many they are, their positions in `fresh`, or STOP;
  *                picks go to the cloud's list, from `accepted` on
@@ -32,6 +33,7 @@ typedef struct pc_round {
     uint32_t listed; /* published buckets */
     uint32_t open;   /* bits of the largest value */
     word cut;        /* key: only buckets from it on may be accepted, since some below are not known */
+    uint32_t next;   /* of find_open: inverted index of the first listed point with the value `open`, or 0 */
     int32_t fresh;   /* new picks, or less than 0: stop */
     /* Of the next round, by the first warp: */
     float depth;        /* the threshold's share of `open` is 1 - depth */
@@ -94,6 +96,13 @@ __device__ static inline void pc_test(const pc_block &block, const pc_bucket &q,
     }
     if (blocked && threadIdx.x % 32 == 0) {
         atomicOr(&block.round->blocked, blocked);
+    }
+}
+
+/* What find_open does with each listed bucket. */
+__device__ static inline void pc_note_open(pc_round *round, const pc_bucket &b) {
+    if (b.largest == round->open) {
+        atomicMax(&round->next, b.inverted);
     }
 }
 

@@ -24,7 +24,7 @@ static int64_t families_of(int64_t n, int bucket_points) {
     return (pc_runs_of(n, bucket_points) + PC_FAMILY - 1) / PC_FAMILY;
 }
 
-/* The shape for clouds of at most n points on `blocks` blocks each. Every block has one more family, or a tenth more
+/* The shape for clouds of at most n points on `blocks` blocks each. Every block has one more family, or up to a tenth more
  * buckets, than its share, for parts of long buckets. */
 static pc_rounds_shape make_shape(int64_t n, int blocks, bool cluster, bool stored, int bucket_points) {
     pc_rounds_shape s = {};
@@ -32,8 +32,10 @@ static pc_rounds_shape make_shape(int64_t n, int blocks, bool cluster, bool stor
     s.blocks = blocks;
     s.workers = cluster ? blocks : blocks - 1;
     s.bucket_points = stored ? bucket_points : PC_RUN;
-    int64_t few = (pc_runs_of(n, s.bucket_points) + s.workers - 1) / s.workers;
-    few += few / 10 + 1;
+    const int warps = s.threads / 32;
+    int64_t share = (pc_runs_of(n, s.bucket_points) + s.workers - 1) / s.workers, few = share + share / 10 + 1;
+    int64_t turns = (share + warps - 1) / warps; /* of a warp a bucket; one more for spare ones costs more than it gains */
+    few = few < turns * warps ? few : turns * warps;
     s.kin = few <= FEW_BUCKETS && !stored ? 1 : PC_FAMILY;
     s.buckets =
         s.kin == 1 ? (int)few : (int)((families_of(n, s.bucket_points) + s.workers - 1) / s.workers + 1) * PC_FAMILY;

@@ -46,7 +46,7 @@ __global__ static void tile_kernel(const pc_cloud *clouds) {
 /* Writes a pick of this rank, if it was asked for or is the one after, and notes how many are final and valid. */
 __device__ static void place(const pc_cloud &c, word pick, int64_t rank) {
     uint32_t bits = (uint32_t)(pick >> 32);
-    if (bits <= c.end->open || rank > c.wanted) {
+    if (pick <= c.end->open || rank > c.wanted) {
         return;
     }
     c.indices[c.lead + rank] = (int32_t) ~(uint32_t)pick;

@@ -53,23 +53,36 @@ __device__ static void clear_others(pc_round *round) {
     round->listed = 0;
     round->open = 0;
     round->cut = 0;
+    round->next = 0;
 }
 
-/* Whether `target` of the accepted picks are above every value still open. All before `passed` are, which follows;
- * values fall from round to round, so few others have to be looked at. All threads come to the same answer. */
-__device__ static bool enough(const pc_cloud &c, int64_t accepted, uint32_t open, int64_t *passed) {
+/* The key of the point that would be picked next, or a higher one when it is not listed. A listed one that found no
+ * room is in `cut`. The same for all threads. */
+template <typename GROUP> __device__ static word highest_open(const GROUP &group, pc_round *round) {
+    group.find_open(round);
+    __syncthreads();
+    word listed = (word)round->open << 32 | (round->next ? round->next : ~0u);
+    return max(listed, round->cut);
+}
+
+/* Whether as many of the accepted picks as are wanted are above every open point; those before `passed` are, which
+ * follows. `open` is the highest open point of the last round, which only falls: so few picks have to be looked at. All
+ * threads come to the same answer. */
+template <typename GROUP>
+__device__ static bool enough(const GROUP &group, pc_round *round, const pc_cloud &c, int64_t accepted, word *open,
+                              int64_t *passed) {
     enum { AT_ONCE = 4 };
     if (accepted < c.wanted) {
         return false;
     }
+    *open = min(*open, highest_open(group, round));
     int64_t above = *passed;
     bool all = true;
-    __syncthreads();
     for (int64_t first = above; first < accepted; first += AT_ONCE * PC_ROUND_THREADS) {
         bool mine[AT_ONCE];
         for (int k = 0; k < AT_ONCE; k++) {
             int64_t i = first + k * PC_ROUND_THREADS + threadIdx.x;
-            mine[k] = i < accepted && (uint32_t)(__ldcg(&c.accepted[i]) >> 32) > open;
+            mine[k] = i < accepted && __ldcg(&c.accepted[i]) > *open;
         }
         for (int k = 0; k < AT_ONCE; k++) {
             int many = __syncthreads_count(mine[k]);
@@ -163,6 +176,7 @@ __device__ static void sample_cloud(const pc_cloud &c, const pc_rounds_shape &sh
         __syncthreads();
     }
     int64_t seeds = take_seeds(c, 0, r.fresh, shape.fresh), accepted = 0, passed = 0;
+    word open = ~0ull; /* no open point is higher */
     int round = 0, idle = 0, added = (int)seeds;
     bool stop = false;
     while (true) {
@@ -190,7 +204,7 @@ __device__ static void sample_cloud(const pc_cloud &c, const pc_rounds_shape &sh
         group.test(block, c, count, round);
         if (group.decides(rank)) {
             stop = mine->open == 0 || sqrtf(__uint_as_float(mine->open)) < c.min_distance || idle > 1 ||
-                   enough(c, accepted, mine->open, &passed);
+                   enough(group, mine, c, accepted, &open, &passed);
         }
         group.accept(block, threadIdx.x < 32 ? accepted_mask(block, count) : 0, stop, round);
         if (stop) {
@@ -214,7 +228,7 @@ __device__ static void sample_cloud(const pc_cloud &c, const pc_rounds_shape &sh
     }
     if (group.decides(rank) && rank == shape.workers % shape.blocks && threadIdx.x == 0) {
         c.end->accepted = accepted;
-        c.end->open = mine->open;
+        c.end->open = min(open, (word)mine->open << 32 | ~0u);
         c.end->stuck = idle > 1;
     }
     group.end();

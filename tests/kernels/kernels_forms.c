@@ -146,19 +146,21 @@ static bool differs(const pc_sample_job *want, const pc_sample_job *got, char *t
     return false;
 }
 
-/* What is being run, for when a time limit ends the program with SIGTERM. */
-static char at_work[256];
+/* What is being run, for when a time limit ends the program with SIGTERM, and what took longest. */
+static char at_work[256], longest[256];
+static double longest_seconds;
 
 static void tell_what(int number) {
     (void)number;
-    ssize_t written = write(STDERR_FILENO, at_work, strlen(at_work));
+    ssize_t written = write(STDERR_FILENO, "ended in ", 9) + write(STDERR_FILENO, at_work, strlen(at_work)) +
+                      write(STDERR_FILENO, "longest: ", 9) + write(STDERR_FILENO, longest, strlen(longest));
     _exit(written < 0 ? 2 : 1);
 }
 
 static void note_what(const pack *p, const way *w) {
     const pc_sample_job *first = &p->cases[0].want;
     snprintf(at_work, sizeof at_work,
-             "ended in %s (buckets of %d, %d blocks), %d clouds, the first %s of %lld points, "
+             "%s (buckets of %d, %d blocks), %d clouds, the first %s of %lld points, "
              "%lld picks\n",
              w->name, w->cuda.bucket_points, w->cuda.blocks, p->count, p->cases[0].kind, (long long)first->n,
              (long long)first->count);
@@ -176,7 +178,13 @@ static void check_way(test_bed *bed, const pack *p, const way *w, tally *t) {
         jobs[i].picked = -1;
         jobs[i].rest = unwritten;
     }
+    double seconds = pc_now();
     pcgpu_status status = sample_by(bed, w, jobs, p->count);
+    seconds = pc_now() - seconds;
+    if (seconds > longest_seconds) {
+        longest_seconds = seconds;
+        memcpy(longest, at_work, sizeof longest);
+    }
     expect(bed, status == PCGPU_OK, "%s, %d clouds: %s", w->name, p->count, w->context->error);
     for (int i = 0; i < p->count; i++) {
         const pc_sample_job *want = &p->cases[i].want;
@@ -228,6 +236,7 @@ static int64_t check_plan(test_bed *bed, test_random *r, const plan *of, tally *
             make_pack(bed, r, count, of->least, of->most, of->work, &packs[held]);
             clouds += count;
         }
+        snprintf(at_work, sizeof at_work, "the plain loop on the CPU\n");
         answer_packs(r, packs, held);
         for (int i = 0; i < held; i++) {
             check_pack(bed, r, &packs[i], t);
@@ -278,6 +287,7 @@ static void check(test_bed *bed) {
     for (int i = 0; i < t.lines; i++) {
         printf("  %-32s %8lld\n", t.name[i], (long long)t.clouds[i]);
     }
+    printf("longest: %.2f s, %s", longest_seconds, longest);
 }
 
 const operation operation_forms = {"forms", check, NULL};
