@@ -1,5 +1,4 @@
 /* pcgpu sample: farthest point sampling and random sampling. */
-#include "arrays.h"
 #include "job.h"
 
 #include <math.h>
@@ -60,34 +59,34 @@ static pcgpu_sample_params parameters(const session *s) {
     return params;
 }
 
-/* Puts the records of --seeds into the parameters; *records is malloc'd. */
-static bool read_seeds(const session *s, pcgpu_sample_params *params, int32_t **records) {
+/* The records of --seeds, none without it. */
+static bool read_seeds(const session *s, pcgpu_indices *seeds) {
     const char *path = s->options->seeds;
-    char why[256];
     FILE *stream = path ? input_open(path) : NULL;
-    *records = NULL;
+    *seeds = (pcgpu_indices){0};
     if (!stream) {
         return !path;
     }
-    bool good = records_read(stream, path, records, &params->seed_count, why, sizeof why);
+    pcgpu_status status = pcgpu_read_indices(s->context, stream, path, seeds);
     input_close(stream);
-    if (!good) {
-        report_error(input_name(path), "%s", why);
+    if (status != PCGPU_OK) {
+        report_failure(input_name(path), s->context);
     }
-    params->seeds = *records;
-    return good;
+    return status == PCGPU_OK;
 }
 
 static int sample_alone(job *j) {
     pcgpu_sample_params params = parameters(j->session);
     pcgpu_sampled sampled;
-    int32_t *seeds;
-    if (!read_seeds(j->session, &params, &seeds)) {
+    pcgpu_indices seeds;
+    if (!read_seeds(j->session, &seeds)) {
         return EXIT_FAILED;
     }
+    params.seeds = seeds.values;
+    params.seed_count = seeds.count;
     progress_begin(j->names[0], "sampling");
     pcgpu_status status = pcgpu_sample(j->session->context, &j->clouds[0], &params, &sampled);
-    free(seeds);
+    pcgpu_indices_free(&seeds);
     return status == PCGPU_OK ? finish(j, &sampled) : job_failed(j, status);
 }
 

@@ -14,16 +14,18 @@ const pcgpu_format_info *pcgpu_format_at(int i) {
     return i >= 0 && i < FORMATS ? &formats[i]->info : NULL;
 }
 
+bool pc_has_extension(const char *path, const char *extension) {
+    size_t n = strlen(path), e = strlen(extension);
+    return n > e && strcasecmp(path + n - e, extension) == 0;
+}
+
 /* Of formats with the same extension the first is meant: .ply is binary. "x.pcd.bin" ends in .bin. */
 const pcgpu_format_info *pcgpu_format_of_path(const char *path) {
     if (strcmp(path, "-") == 0) {
         return &pc_format_bin.info;
     }
-    size_t n = strlen(path);
     for (int i = 0; i < FORMATS; i++) {
-        const char *extension = formats[i]->info.extension;
-        size_t e = strlen(extension);
-        if (n > e && strcasecmp(path + n - e, extension) == 0) {
+        if (pc_has_extension(path, formats[i]->info.extension)) {
             return &formats[i]->info;
         }
     }
@@ -106,10 +108,14 @@ static void leave_c_locale(c_locale *l) {
     freelocale(l->own);
 }
 
+const char *pc_input_name(const char *name) {
+    return strcmp(name, "-") == 0 ? "standard input" : name;
+}
+
 pcgpu_status pcgpu_read(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_read_options *options,
                         pcgpu_cloud *cloud) {
     const pcgpu_read_options defaults = {NULL, 0};
-    const char *shown = strcmp(name, "-") == 0 ? "standard input" : name;
+    const char *shown = pc_input_name(name);
     const pc_format *format = NULL;
     c_locale locale;
     memset(cloud, 0, sizeof *cloud);

@@ -24,6 +24,13 @@ typedef struct pc_format {
 
 extern const pc_format pc_format_bin, pc_format_ply, pc_format_ply_ascii, pc_format_pcd, pc_format_npy, pc_format_npz;
 
+/* ---- names: io.c ---------------------------------------------------------------------------------------------- */
+
+/* Whether a path ends in an extension such as ".npy", in either case, with something before it. */
+bool pc_has_extension(const char *path, const char *extension);
+/* What messages call an input: "standard input" for "-". */
+const char *pc_input_name(const char *name);
+
 /* ---- bytes: io_bytes.c --------------------------------------------------------------------------------------- */
 
 /* The content of a file. data[size] is a NUL that is not part of it. */
@@ -40,8 +47,10 @@ pcgpu_status pc_write_bytes(pcgpu_context *context, FILE *stream, const char *na
 /* Fails when an earlier write to the stream, e.g. by fprintf, failed. */
 pcgpu_status pc_write_check(pcgpu_context *context, FILE *stream, const char *name);
 
-/* "file ends after N of M points": the sentence of every reader for a body that is too short. */
-pcgpu_status pc_fail_short(pcgpu_context *context, const char *name, uint64_t present, uint64_t wanted);
+/* "file ends after N of M points": the sentence of every reader for a body that is too short. `what` is "points" or
+ * "values". */
+pcgpu_status pc_fail_short(pcgpu_context *context, const char *name, uint64_t present, uint64_t wanted,
+                           const char *what);
 
 /* ---- columns of a file: io_table.c --------------------------------------------------------------------------- */
 
@@ -49,6 +58,9 @@ pcgpu_status pc_fail_short(pcgpu_context *context, const char *name, uint64_t pr
 enum { PC_INT64 = PCGPU_FLOAT16 + 1, PC_UINT64 };
 
 size_t pc_type_size(int type); /* 1, 2, 4 or 8 */
+
+/* One value of any type but PCGPU_FLOAT16; `swap` = big endian. 64-bit integers are rounded to float64. */
+double pc_load_value(const unsigned char *p, int type, bool swap);
 
 /* Value i of a column lies at bytes->data + start + offset + i * stride. */
 typedef struct pc_field {
@@ -176,9 +188,24 @@ bool pc_lzf_expand(const unsigned char *in, size_t in_size, unsigned char *out, 
 
 pcgpu_status pc_pcd_write(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud);
 
-/* ---- .npy header: io_npy.c, also used by io_npz.c ------------------------------------------------------------- */
+/* ---- .npy header: io_npy.c, also used by io_npz.c and io_indices.c ---------------------------------------------- */
 
-enum { PC_NPY_HEADER_SIZE = 256 };
+enum { PC_NPY_HEADER_SIZE = 256, PC_NPY_DIMENSIONS = 64 /* as many as NumPy has */ };
+
+typedef struct pc_npy {
+    int type;                         /* pcgpu_type, PC_INT64 or PC_UINT64; -1 = another, such as complex numbers */
+    bool swap, fortran;               /* big endian; the first index varies fastest */
+    int dimensions;                   /* 0 = one value */
+    int64_t shape[PC_NPY_DIMENSIONS]; /* each 0 to 10^18: not checked against the bytes that are there */
+    pc_shown type_text, shape_text;   /* as the header says them, for messages */
+    size_t start;                     /* of the values within the bytes */
+} pc_npy;
+
+/* Whether the bytes begin as a .npy file. */
+bool pc_npy_begins(const pc_bytes *bytes);
+/* Reads the header of bytes that begin as a .npy file, versions 1 to 3. Arrays of records are refused. Errors: FORMAT.
+ */
+pcgpu_status pc_npy_parse(pcgpu_context *context, const char *name, const pc_bytes *bytes, pc_npy *npy);
 
 /* Writes a version 1 header, padded to a multiple of 64 bytes; returns its size. */
 size_t pc_npy_header(char out[PC_NPY_HEADER_SIZE], int type, int dimensions, const int64_t *shape);

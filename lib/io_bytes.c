@@ -68,9 +68,10 @@ pcgpu_status pc_write_check(pcgpu_context *context, FILE *stream, const char *na
     return ferror(stream) ? fail_write(context, name, errno) : PCGPU_OK;
 }
 
-pcgpu_status pc_fail_short(pcgpu_context *context, const char *name, uint64_t present, uint64_t wanted) {
+pcgpu_status pc_fail_short(pcgpu_context *context, const char *name, uint64_t present, uint64_t wanted,
+                           const char *what) {
     return pc_fail(context, PCGPU_ERROR_FORMAT,
-                   "%s: file ends after %llu of %llu points; it is cut short, so copy or "
+                   "%s: file ends after %llu of %llu %s; it is cut short, so copy or "
                    "export it again",
-                   name, (unsigned long long)present, (unsigned long long)wanted);
+                   name, (unsigned long long)present, (unsigned long long)wanted, what);
 }

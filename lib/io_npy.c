@@ -4,11 +4,11 @@
 
 #include <string.h>
 
-typedef struct npy_header {
-    bool swap, fortran, wide; /* wide: float64 */
-    int dimensions;
-    int64_t shape[4];
-} npy_header;
+/* By pcgpu_type, then PC_INT64 and PC_UINT64. */
+static const char *const descriptions[] = {"<f4", "<f8", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<f2", "<i8", "<u8"};
+enum { TYPES = sizeof descriptions / sizeof descriptions[0] };
+
+/* ---- reading -------------------------------------------------------------------------------------------------- */
 
 static pcgpu_status fail_header(pcgpu_context *context, const char *name, const char *what) {
     return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: %s; save it again with numpy.save", name, what);
@@ -29,31 +29,39 @@ static pc_span find_key(pc_span header, const char *key) {
     return (pc_span){header.p, 0};
 }
 
-static pcgpu_status parse_descr(pcgpu_context *context, const char *name, pc_span value, npy_header *h) {
+/* "<i4": the byte order, which a type of one byte need not have, and the type. */
+static int type_of(pc_span text) {
+    for (int i = 0; i < TYPES && text.n == 3; i++) {
+        bool ordered = *text.p == '<' || *text.p == '>' || (*text.p == '|' && pc_type_size(i) == 1);
+        if (ordered && memcmp(text.p + 1, descriptions[i] + 1, 2) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static pcgpu_status parse_descr(pcgpu_context *context, const char *name, pc_span value, pc_npy *npy) {
     size_t n = 1;
-    if (value.n == 0 || (*value.p != '\'' && *value.p != '"')) {
-        return fail_header(context, name, "is an array of records, not of float32 or float64");
+    if (value.n == 0) {
+        return fail_header(context, name, "its header has no descr");
+    }
+    if (*value.p != '\'' && *value.p != '"') {
+        return fail_header(context, name, "is an array of records, not of numbers");
     }
     while (n < value.n && value.p[n] != *value.p) {
         n++;
     }
-    pc_span type = {value.p + 1, n - 1};
-    h->swap = type.n && *type.p == '>';
-    h->wide = pc_span_is(type, "<f8") || pc_span_is(type, ">f8");
-    if (!h->wide && !pc_span_is(type, "<f4") && !pc_span_is(type, ">f4")) {
-        pc_shown shown = pc_span_show(type);
-        return pc_fail(context, PCGPU_ERROR_FORMAT,
-                       "%s: holds values of type '%s'; save it as float32 or float64 "
-                       "(array.astype('float32'))",
-                       name, shown.text);
-    }
+    pc_span text = {value.p + 1, n - 1};
+    npy->swap = text.n && *text.p == '>';
+    npy->type = type_of(text);
+    npy->type_text = pc_span_show(text);
     return PCGPU_OK;
 }
 
-static pcgpu_status parse_shape(pcgpu_context *context, const char *name, pc_span value, npy_header *h) {
+static pcgpu_status parse_shape(pcgpu_context *context, const char *name, pc_span value, pc_npy *npy) {
     const char *p = value.p + 1;
     const char *end = value.p + value.n;
-    h->dimensions = 0;
+    npy->dimensions = 0;
     if (value.n == 0 || *value.p != '(') {
         return fail_header(context, name, "its header has no shape");
     }
@@ -69,29 +77,21 @@ static pcgpu_status parse_shape(pcgpu_context *context, const char *name, pc_spa
         if (p < end && *p == ')' && digits.n == 0) {
             break;
         }
-        if (h->dimensions == 4 || !pc_span_count(digits, &h->shape[h->dimensions])) {
+        if (npy->dimensions == PC_NPY_DIMENSIONS || !pc_span_count(digits, &npy->shape[npy->dimensions])) {
             return fail_header(context, name, "its header has a shape that cannot be read");
         }
-        h->dimensions++;
+        npy->dimensions++;
     }
-    if (h->dimensions != 2 || h->shape[1] < 3 || h->shape[1] > PCGPU_MAX_COLUMNS) {
-        size_t length = (size_t)(p + 1 - value.p);
-        pc_shown shown = pc_span_show((pc_span){value.p, length});
-        return pc_fail(context, PCGPU_ERROR_FORMAT,
-                       "%s: its shape is %s; a cloud is points x columns with 3 to %d columns", name, shown.text,
-                       PCGPU_MAX_COLUMNS);
-    }
+    npy->shape_text = pc_span_show((pc_span){value.p, (size_t)(p + 1 - value.p)});
     return PCGPU_OK;
 }
 
-/* Reads the header; *start is where the data begins. */
-static pcgpu_status parse_header(pcgpu_context *context, const char *name, const pc_bytes *bytes, npy_header *h,
-                                 size_t *start) {
+bool pc_npy_begins(const pc_bytes *bytes) {
+    return bytes->size >= 10 && memcmp(bytes->data, "\x93NUMPY", 6) == 0;
+}
+
+pcgpu_status pc_npy_parse(pcgpu_context *context, const char *name, const pc_bytes *bytes, pc_npy *npy) {
     const unsigned char *d = bytes->data;
-    if (bytes->size < 10 || memcmp(d, "\x93NUMPY", 6) != 0) {
-        return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: does not begin as a .npy file; give --format if it is another",
-                       name);
-    }
     if (d[6] < 1 || d[6] > 3) {
         return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: is .npy version %d; save it as version 1, 2 or 3", name, d[6]);
     }
@@ -104,41 +104,64 @@ static pcgpu_status parse_header(pcgpu_context *context, const char *name, const
         return fail_header(context, name, "file ends within its header");
     }
     pc_span header = {(const char *)d + prefix, length};
-    *start = prefix + length;
+    npy->start = prefix + length;
     pc_span order = find_key(header, "fortran_order");
-    h->fortran = order.n >= 4 && memcmp(order.p, "True", 4) == 0;
-    if (!h->fortran && !(order.n >= 5 && memcmp(order.p, "False", 5) == 0)) {
+    npy->fortran = order.n >= 4 && memcmp(order.p, "True", 4) == 0;
+    if (!npy->fortran && !(order.n >= 5 && memcmp(order.p, "False", 5) == 0)) {
         return fail_header(context, name, "its header has no fortran_order");
     }
-    pcgpu_status status = parse_descr(context, name, find_key(header, "descr"), h);
-    return status == PCGPU_OK ? parse_shape(context, name, find_key(header, "shape"), h) : status;
+    pcgpu_status status = parse_descr(context, name, find_key(header, "descr"), npy);
+    return status == PCGPU_OK ? parse_shape(context, name, find_key(header, "shape"), npy) : status;
+}
+
+/* ---- clouds --------------------------------------------------------------------------------------------------- */
+
+static pcgpu_status check_cloud(pcgpu_context *context, const char *name, const pc_bytes *bytes, const pc_npy *npy) {
+    if (npy->type != PCGPU_FLOAT32 && npy->type != PCGPU_FLOAT64) {
+        return pc_fail(context, PCGPU_ERROR_FORMAT,
+                       "%s: holds values of type '%s'; save it as float32 or float64 "
+                       "(array.astype('float32'))",
+                       name, npy->type_text.text);
+    }
+    if (npy->dimensions != 2 || npy->shape[1] < 3 || npy->shape[1] > PCGPU_MAX_COLUMNS) {
+        return pc_fail(context, PCGPU_ERROR_FORMAT,
+                       "%s: its shape is %s; a cloud is points x columns with 3 to %d columns", name,
+                       npy->shape_text.text, PCGPU_MAX_COLUMNS);
+    }
+    size_t present = (bytes->size - npy->start) / ((size_t)npy->shape[1] * pc_type_size(npy->type));
+    return present < (uint64_t)npy->shape[0] ? pc_fail_short(context, name, present, (uint64_t)npy->shape[0], "points")
+                                             : PCGPU_OK;
 }
 
 /* In C order the values of a point are neighbours, in Fortran order those of a column. */
-static pcgpu_status build_table(pcgpu_context *context, const char *name, const npy_header *h, pc_table *table) {
-    size_t size = h->wide ? 8 : 4;
-    size_t rows = (size_t)h->shape[0];
-    size_t columns = (size_t)h->shape[1];
-    table->rows = h->shape[0];
-    table->swap = h->swap;
-    return pc_table_add_unnamed(context, name, table, (int)columns, h->wide ? PCGPU_FLOAT64 : PCGPU_FLOAT32,
-                                h->fortran ? rows * size : size, h->fortran ? size : columns * size);
+static pcgpu_status build_table(pcgpu_context *context, const char *name, const pc_npy *npy, pc_table *table) {
+    size_t size = pc_type_size(npy->type);
+    size_t rows = (size_t)npy->shape[0];
+    size_t columns = (size_t)npy->shape[1];
+    *table = (pc_table){.rows = npy->shape[0], .start = npy->start, .swap = npy->swap};
+    return pc_table_add_unnamed(context, name, table, (int)columns, npy->type, npy->fortran ? rows * size : size,
+                                npy->fortran ? size : columns * size);
 }
 
 static pcgpu_status read_npy(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_read_options *options,
                              pcgpu_cloud *cloud) {
     (void)options;
     pc_bytes bytes;
-    npy_header h;
-    pc_table table = {.rows = 0};
+    pc_npy npy;
+    pc_table table;
     pcgpu_status status = pc_bytes_read(context, stream, name, &bytes);
-    if (status == PCGPU_OK) {
-        status = parse_header(context, name, &bytes, &h, &table.start);
+    if (status == PCGPU_OK && !pc_npy_begins(&bytes)) {
+        status = pc_fail(context, PCGPU_ERROR_FORMAT,
+                         "%s: does not begin as a .npy file; give --format if it is another", name);
     }
     if (status == PCGPU_OK) {
-        size_t present = (bytes.size - table.start) / ((size_t)h.shape[1] * (h.wide ? 8 : 4));
-        status = present < (uint64_t)h.shape[0] ? pc_fail_short(context, name, present, (uint64_t)h.shape[0])
-                                                : build_table(context, name, &h, &table);
+        status = pc_npy_parse(context, name, &bytes, &npy);
+    }
+    if (status == PCGPU_OK) {
+        status = check_cloud(context, name, &bytes, &npy);
+    }
+    if (status == PCGPU_OK) {
+        status = build_table(context, name, &npy, &table);
     }
     if (status == PCGPU_OK) {
         status = pc_table_to_cloud(context, name, &table, &bytes, cloud);
@@ -148,8 +171,6 @@ static pcgpu_status read_npy(pcgpu_context *context, FILE *stream, const char *n
 }
 
 /* ---- writing -------------------------------------------------------------------------------------------------- */
-
-static const char *const descriptions[] = {"<f4", "<f8", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<f2"};
 
 size_t pc_npy_header(char out[PC_NPY_HEADER_SIZE], int type, int dimensions, const int64_t *shape) {
     char text[PC_NPY_HEADER_SIZE];

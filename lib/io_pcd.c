@@ -305,7 +305,7 @@ static pcgpu_status read_ascii(pcd_input *in, int values, pc_bytes *packed) {
     for (uint64_t i = 0; i < (uint64_t)in->points; i++) {
         pc_span line;
         if (i == rows || !pc_text_filled_line(&in->text, &line)) {
-            return pc_fail_short(in->context, in->name, i, (uint64_t)in->points);
+            return pc_fail_short(in->context, in->name, i, (uint64_t)in->points, "points");
         }
         pcgpu_status status = ascii_point(in, line, packed->data + i * record);
         if (status != PCGPU_OK) {
@@ -326,7 +326,7 @@ static pcgpu_status read_points(pcd_input *in, pc_bytes *bytes, pcgpu_cloud *clo
     if (in->data == PCD_BINARY) {
         uint64_t present = (uint64_t)(in->text.end - in->text.p) / point_size(in);
         if (present < (uint64_t)in->points) {
-            return pc_fail_short(in->context, in->name, present, (uint64_t)in->points);
+            return pc_fail_short(in->context, in->name, present, (uint64_t)in->points, "points");
         }
         table.start = (size_t)((const unsigned char *)in->text.p - bytes->data);
         return pc_table_to_cloud(in->context, in->name, &table, bytes, cloud);

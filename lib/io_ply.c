@@ -185,7 +185,7 @@ static pcgpu_status pack_vertices(pc_ply_input *in, const pc_ply_element *vertex
         pcgpu_status status = PCGPU_OK;
         pc_span line;
         if (in->ply.ascii ? !pc_text_filled_line(&in->text, &line) : !binary_row(in, vertex, out)) {
-            return pc_fail_short(in->context, in->name, i, count);
+            return pc_fail_short(in->context, in->name, i, count, "points");
         }
         if (in->ply.ascii) {
             status = ascii_row(in, vertex, line, out);
@@ -194,7 +194,7 @@ static pcgpu_status pack_vertices(pc_ply_input *in, const pc_ply_element *vertex
             return status;
         }
     }
-    return rows < count ? pc_fail_short(in->context, in->name, rows, count) : PCGPU_OK;
+    return rows < count ? pc_fail_short(in->context, in->name, rows, count, "points") : PCGPU_OK;
 }
 
 static pcgpu_status vertex_table(pc_ply_input *in, const pc_ply_element *vertex, pc_table *table, size_t stride) {
@@ -226,7 +226,7 @@ static pcgpu_status read_vertices(pc_ply_input *in, const pc_ply_element *vertex
     if (!in->ply.ascii && !lists) {
         uint64_t present = remaining(in) / scalars;
         if ((uint64_t)vertex->count > present) {
-            return pc_fail_short(in->context, in->name, present, (uint64_t)vertex->count);
+            return pc_fail_short(in->context, in->name, present, (uint64_t)vertex->count, "points");
         }
         table.start = (size_t)((const unsigned char *)in->text.p - bytes->data);
         return pc_table_to_cloud(in->context, in->name, &table, bytes, cloud);

@@ -113,7 +113,7 @@ static uint64_t load_bits(const unsigned char *p, size_t size, bool swap) {
     return bits;
 }
 
-static double load_value(const unsigned char *p, int type, bool swap) {
+double pc_load_value(const unsigned char *p, int type, bool swap) {
     uint64_t bits = load_bits(p, pc_type_size(type), swap);
     uint32_t low = (uint32_t)bits;
     float f;
@@ -154,7 +154,7 @@ static void round_column(const pc_table *table, const pc_field *field, const uns
                          double offset, float *out, size_t columns, rounding *r) {
     const unsigned char *p = data + table->start + field->offset + (size_t)row * field->stride;
     for (int i = 0; i < rows; i++, p += field->stride, out += columns) {
-        double v = load_value(p, field->type, table->swap) - offset;
+        double v = pc_load_value(p, field->type, table->swap) - offset;
         float f = (float)v;
         double change = fabs((double)f - v);
         r->changed += (double)f != v && v == v;
@@ -174,7 +174,7 @@ static double axis_offset(const pc_table *table, const pc_field *field, const un
     double high = -INFINITY;
     bool exact = true;
     for (int64_t i = 0; i < table->rows; i++, p += field->stride) {
-        double v = load_value(p, field->type, table->swap);
+        double v = pc_load_value(p, field->type, table->swap);
         if (v - v == 0.0 && v != 0.0) {
             low = v < low ? v : low;
             high = v > high ? v : high;

@@ -3,7 +3,7 @@
  * The header goes from simple to advanced:
  *   1. status and context      pcgpu_open, pcgpu_close, pcgpu_last_error
  *   2. clouds                  pcgpu_cloud, pcgpu_cloud_gather, pcgpu_cloud_transform
- *   3. files                   pcgpu_read, pcgpu_write, pcgpu_write_arrays
+ *   3. files                   pcgpu_read, pcgpu_write, pcgpu_write_arrays, pcgpu_read_indices
  *   4. operations              pcgpu_sample, pcgpu_voxelize, pcgpu_register
  *   5. what this build can do  pcgpu_version, pcgpu_devices, pcgpu_format_at
  *
@@ -172,6 +172,23 @@ typedef struct pcgpu_array {
  * Errors: IO, ARGUMENT, MEMORY. */
 pcgpu_status pcgpu_write_arrays(pcgpu_context *context, FILE *stream, const char *name, const char *format,
                                 const pcgpu_array *arrays, int count);
+
+/* Record indices read from a file, such as the seeds of sampling. */
+typedef struct pcgpu_indices {
+    int64_t count;
+    int32_t *values; /* count, each 0 to 2^31-1, in the order of the file; repeats are kept */
+} pcgpu_indices;
+
+/* Reads record indices from `stream`, which need not seek, up to its end. The content is
+ *   .npy  an array (N,) or (N, 1) of any integer type and byte order,
+ *   text  one index a line in decimal digits, blanks around it allowed, lines without one not; or
+ *   int32 little-endian without a header, as pcgpu_write_arrays writes an array as "bin".
+ * `name` is used for messages ("-" is called standard input) and for the content: NAME.npy, NAME.txt. Under another name
+ * it is .npy if it begins as such, text if it is nothing but text, else int32. An empty file that is not named .npy holds
+ * no indices. Errors: IO, MEMORY, FORMAT (a value out of range, or content that is none of these; the sentence names the
+ * place), ARGUMENT (NAME.npz, which is not read). */
+pcgpu_status pcgpu_read_indices(pcgpu_context *context, FILE *stream, const char *name, pcgpu_indices *indices);
+void pcgpu_indices_free(pcgpu_indices *indices);
 
 /* ---- 4. operations ------------------------------------------------------------------------------------------ */
 

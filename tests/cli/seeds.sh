@@ -11,6 +11,8 @@ for METHOD in fps random; do
         stderr_is ''
         cat first.bin then.bin > both.bin
         same both.bin all.bin
+        cat "$NAME" | pcgpu sample --method $METHOD -m 300 --seeds - a.bin -f -o other.bin || die "a pipe of $NAME"
+        same other.bin then.bin
     done
     cat i.txt then-i.txt > both.txt
     same both.txt all-i.txt
@@ -93,9 +95,20 @@ expect 0 pcgpu sample -m 3 line.bin -f -o y.npy --indices good.npy --distances f
 head -c 120 good.npy > bad.npy
 refused bad.npy 'bad\.npy: '
 head -c 136 good.npy > bad.npy
-refused bad.npy 'bad\.npy: holds 2 of 3 values; '
-refused floats.npy 'floats\.npy: is not an array of one dimension of record indices; '
-refused y.npy 'y\.npy: is not an array of one dimension'
+refused bad.npy 'bad\.npy: file ends after 2 of 3 values; '
+{ cat good.npy; printf '\001\000'; } > bad.npy
+refused bad.npy 'bad\.npy: 2 bytes follow the 3 values'
+refused floats.npy "floats\.npy: holds values of type '<f4', and record indices are integers; save it as "
+expect 0 pcgpu voxelize --range auto --size 8,8,8 line.bin -f -o voxels.npy --coords coords.npy
+refused coords.npy 'coords\.npy: its shape is \([0-9]+, 4\); record indices are one dimension or one column'
+stdin_refused() { # stdin_refused FILE PATTERN
+    pcgpu sample -m 3 --seeds - line.bin -o x.bin < "$1" > "$OUT" 2> "$ERR"
+    expected 1 $?
+    stderr_has "^pcgpu: standard input: $2"
+    absent x.bin
+}
+stdin_refused coords.npy 'its shape is '
+stdin_refused floats.npy "holds values of type '<f4'"
 expect 0 pcgpu sample -m 3 line.bin -f -o y.npy --indices good.npz
 refused good.npz 'good\.npz: an archive is not read; '
 refused missing.txt 'missing\.txt: '

@@ -6,25 +6,26 @@
 #include "pcgpu.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MUST(CONDITION)                                                                                                \
-    do {                                                                                                               \
-        if (!(CONDITION)) {                                                                                            \
-            fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #CONDITION);                                  \
-            abort();                                                                                                   \
-        }                                                                                                              \
-    } while (0)
+FILE *fuzz_open(const uint8_t *data, size_t size) {
+    FILE *f = size ? fmemopen((void *)(uintptr_t)data, size, "rb") : fopen("/dev/null", "rb");
+    MUST(f);
+    return f;
+}
 
-static void check_error(pcgpu_context *context, pcgpu_status status, const pcgpu_cloud *cloud) {
-    const char *error = pcgpu_last_error(context);
-    MUST(status == PCGPU_ERROR_FORMAT);
-    MUST(strncmp(error, "input: ", 7) == 0 && strlen(error) > 20);
+void fuzz_check_sentence(const char *error, const char *name) {
+    size_t n = strlen(name);
+    MUST(strncmp(error, name, n) == 0 && strncmp(error + n, ": ", 2) == 0 && strlen(error) > n + 15);
     for (const char *p = error; *p; p++) {
         MUST((unsigned char)*p >= 0x20 && *p != 0x7f);
     }
+}
+
+static void check_error(pcgpu_context *context, pcgpu_status status, const pcgpu_cloud *cloud) {
+    MUST(status == PCGPU_ERROR_FORMAT);
+    fuzz_check_sentence(pcgpu_last_error(context), "input");
     MUST(!cloud->data && cloud->rows == 0 && cloud->columns == 0);
 }
 
@@ -71,13 +72,11 @@ int fuzz_check_read(const char *format, const uint8_t *data, size_t size) {
     static const char *const outputs[] = {"ply", "ply-ascii", "pcd", "npy"};
     pcgpu_context *context;
     pcgpu_cloud cloud;
-    uint8_t empty = 0;
-    MUST(pcgpu_open(&(pcgpu_settings){.device = PCGPU_DEVICE_CPU, .threads = 1}, &context) == PCGPU_OK);
-    FILE *f = size ? fmemopen((void *)(uintptr_t)data, size, "rb") : fmemopen(&empty, 1, "rb");
-    MUST(f);
-    if (size == 0) {
-        fgetc(f);
+    if (strcmp(format, "indices") == 0) {
+        return fuzz_check_indices(data, size);
     }
+    MUST(pcgpu_open(&(pcgpu_settings){.device = PCGPU_DEVICE_CPU, .threads = 1}, &context) == PCGPU_OK);
+    FILE *f = fuzz_open(data, size);
     pcgpu_status status = pcgpu_read(context, f, "input", &options, &cloud);
     fclose(f);
     if (status != PCGPU_OK) {

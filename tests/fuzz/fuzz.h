@@ -4,10 +4,26 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 
-/* Reads bytes as a file of a format and aborts when a promise of pcgpu.h is broken, whatever the bytes are. Returns 1
- * when they are a valid file. */
+#define MUST(CONDITION)                                                                                                \
+    do {                                                                                                               \
+        if (!(CONDITION)) {                                                                                            \
+            fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #CONDITION);                                  \
+            abort();                                                                                                   \
+        }                                                                                                              \
+    } while (0)
+
+/* A stream over bytes, also over none. */
+FILE *fuzz_open(const uint8_t *data, size_t size);
+/* The sentence of an error names the file and holds nothing that would steer a terminal. */
+void fuzz_check_sentence(const char *error, const char *name);
+
+/* Reads bytes as a file of a format, or as record indices for "indices", and aborts when a promise of pcgpu.h is
+ * broken, whatever the bytes are. Returns 1 when they are a valid file. */
 int fuzz_check_read(const char *format, const uint8_t *data, size_t size);
+int fuzz_check_indices(const uint8_t *data, size_t size);
 
 /* A small valid file. */
 typedef struct fuzz_seed {

@@ -30,7 +30,11 @@ static size_t mutate(uint8_t *data, size_t size, size_t capacity, uint64_t *stat
                                         "65536",
                                         "x",
                                         "\xff\xff\xff\xff",
-                                        "4294967295"};
+                                        "4294967295",
+                                        "2147483648",
+                                        "<i8",
+                                        ">u2",
+                                        "(1,)"};
     size_t at = size ? next(state) % size : 0;
     size_t n = 1 + next(state) % 16;
     switch (next(state) % 6) {

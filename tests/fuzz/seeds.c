@@ -8,7 +8,7 @@
 #define EXTRA "property uchar red\nproperty short s\nproperty uint u\nproperty int64 t\n"
 #define FACE  "element face 2\nproperty list uchar int vertex_indices\nproperty char flag\n"
 
-/* The header as text; body: characters, or NULL for `raw` bytes of a repeating pattern. */
+/* The header as text; then the body: characters, and `raw` bytes, zeros in a .npy and else a repeating pattern. */
 static const struct {
     const char *format, *name, *header, *body;
     size_t raw;
@@ -40,9 +40,18 @@ static const struct {
      "FIELDS x y z i\nSIZE 4 4 4 2\nTYPE F F F U\nCOUNT 1 1 1 1\nPOINTS 4\nDATA binary_compressed\n",
      "\x0e\0\0\0\x38\0\0\0\x03\x01\x02\x3f\x40\xe0\x1e\x03\xe0\x02\x07\x01\x05\x06", 0},
     {"npy", "f4", "\x93NUMPY\x01\1", "\x46\1{'descr': '<f4', 'fortran_order': False, 'shape': (2, 4), }          \n",
-     0},
+     32},
     {"npy", "f8", "\x93NUMPY\x02\1",
-     "\x46\1\1\1{'descr': '>f8', 'fortran_order': True, 'shape': (3, 3), }           \n", 0},
+     "\x46\1\1\1{'descr': '>f8', 'fortran_order': True, 'shape': (3, 3), }           \n", 72},
+    {"indices", "i4", "\x93NUMPY\x01\1",
+     "\x46\1{'descr': '<i4', 'fortran_order': False, 'shape': (3,), }            \n", 12},
+    {"indices", "u8", "\x93NUMPY\x02\1",
+     "\x46\1\1\1{'descr': '>u8', 'fortran_order': True, 'shape': (2, 1), }           \n", 16},
+    {"indices", "i1", "\x93NUMPY\x03\1",
+     "\x46\1\1\1{'descr': '|i1', 'fortran_order': False, 'shape': (5,), }            \n", 5},
+    {"indices", "text", "", "0\n12\n2147483647\n 7 \r\n8", 0},
+    {"indices", "int32", "", NULL, 24},
+    {"indices", "empty", "", "", 0},
 };
 
 int fuzz_make_seed(int i, fuzz_seed *seed) {
@@ -61,16 +70,15 @@ int fuzz_make_seed(int i, fuzz_seed *seed) {
         memcpy(seed->data + seed->size, plans[i].body, strlen(plans[i].body));
         seed->size += strlen(plans[i].body);
     }
-    if (strcmp(seed->format, "npy") == 0) {
-        int wide = seed->data[6] == 2;
-        size_t values = wide ? 9 * 8 : 8 * 4;
+    int npy = memcmp(seed->data, "\x93NUMPY", 6) == 0;
+    if (npy) {
+        int wide = seed->data[6] > 1;
         seed->data[7] = 0; /* \1 stands for a zero byte in the text above */
         memset(seed->data + 9, 0, wide ? 3 : 1);
         seed->data[8] = (uint8_t)(seed->size - (wide ? 12 : 10));
-        seed->size += values;
     }
     for (size_t k = 0; k < plans[i].raw; k++) {
-        seed->data[seed->size++] = (uint8_t)(k % 4 == 0 ? 2 : k % 4 == 3 ? 0x40 : 0);
+        seed->data[seed->size++] = (uint8_t)(npy ? 0 : k % 4 == 0 ? 2 : k % 4 == 3 ? 0x40 : 0);
     }
     return 1;
 }

@@ -2,6 +2,7 @@
  *   io_tool convert IN OUT          reads a cloud and writes it in the format of the name OUT
  *   io_tool arrays OUT              writes known arrays to an .npz through a pipe-like stream (never seeks)
  *   io_tool one OUT                 writes one int32 array to an .npy
+ *   io_tool indices IN OUT          reads record indices and writes them as an int32 array
  *   io_tool large OUT               writes an .npz whose members exceed 4 GiB */
 #include "pcgpu.h"
 
@@ -53,6 +54,22 @@ static pcgpu_status write_known(pcgpu_context *context, FILE *out, const char *n
     return pcgpu_write_arrays(context, out, name, NULL, arrays, sizeof arrays / sizeof arrays[0]);
 }
 
+static pcgpu_status copy_indices(pcgpu_context *context, const char *in, FILE *out, const char *name) {
+    FILE *stream = fopen(in, "rb");
+    pcgpu_indices indices;
+    if (!stream) {
+        return PCGPU_ERROR_IO;
+    }
+    pcgpu_status status = pcgpu_read_indices(context, stream, in, &indices);
+    fclose(stream);
+    if (status == PCGPU_OK) {
+        const pcgpu_array array = {"indices", PCGPU_INT32, 1, {indices.count}, indices.values};
+        status = pcgpu_write_arrays(context, out, name, NULL, &array, 1);
+    }
+    pcgpu_indices_free(&indices);
+    return status;
+}
+
 /* 4.3 GB stored and 4.3 GB deflated: 64-bit sizes, and an offset over 4 GiB. */
 static pcgpu_status write_large(pcgpu_context *context, FILE *out, const char *name) {
     const int64_t count = INT64_C(4300000000);
@@ -96,6 +113,8 @@ int main(int argc, char **argv) {
         status = write_known(context, out, name);
     } else if (strcmp(argv[1], "one") == 0) {
         status = pcgpu_write_arrays(context, out, name, NULL, &one, 1);
+    } else if (strcmp(argv[1], "indices") == 0 && argc == 4) {
+        status = copy_indices(context, argv[2], out, name);
     } else if (strcmp(argv[1], "large") == 0) {
         status = write_large(context, out, name);
     }

@@ -42,5 +42,11 @@ void test_pcd_binary(void **state);
 void test_pcd_compressed(void **state);
 void test_pcd_bad(void **state);
 void test_pcd_files(void **state);
+void test_indices_text(void **state);
+void test_indices_bin(void **state);
+void test_indices_npy_types(void **state);
+void test_indices_npy_bad(void **state);
+void test_indices_damaged(void **state);
+void test_indices_streams(void **state);
 
 #endif

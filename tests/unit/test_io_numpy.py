@@ -108,6 +108,41 @@ def test_errors():
     assert "file ends after 8 of 10 points" in tool("convert", "in.npy", "out.npy", code=1)
 
 
+def test_indices():
+    """Every integer type, byte order and version that NumPy writes, as one dimension and as one column."""
+    for size in 0, 1, 100:
+        for kind in "iu":
+            for width in 1, 2, 4, 8:
+                top = min(2**31 - 1, 2 ** (8 * width - (kind == "i")) - 1)
+                want = np.linspace(0, top, size).astype(np.int32)
+                for order in "<>":
+                    array = want.astype(f"{order}{kind}{width}")
+                    column = array.reshape(-1, 1)
+                    for shaped in array, column, np.asfortranarray(column), np.repeat(array, 2)[::2]:
+                        for version in (1, 0), (2, 0), (3, 0):
+                            with open("in.npy", "wb") as f:
+                                np.lib.format.write_array(f, shaped, version=version)
+                            tool("indices", "in.npy", "out.npy")
+                            got = np.load("out.npy")
+                            assert got.dtype == np.int32 and np.array_equal(got, want), (array.dtype, version)
+    np.savetxt("in.txt", want, fmt="%d")
+    tool("indices", "in.txt", "out.npy")
+    assert np.array_equal(np.load("out.npy"), want)
+    want.tofile("in.bin")
+    tool("indices", "in.bin", "out.npy")
+    assert np.array_equal(np.load("out.npy"), want)
+    cases = [
+        (np.arange(4.0), "type '<f8'"), (np.array([True]), "type '|b1'"), (np.array(7), "its shape is ()"),
+        (np.zeros((2, 2), int), "its shape is (2, 2)"), (np.zeros((1,) * 7, int), "its shape is (1, 1, 1, 1, 1, 1, 1)"),
+        (np.zeros(5, [("x", "i4")]), "array of records"), (np.array([1, -1]), "value 2 is -1"),
+        (np.array([2**31]), "value 1 is 2147483648"), (np.array([2**32], np.uint64), "value 1 is 4294967296"),
+    ]
+    for array, sentence in cases:
+        np.save("in.npy", array)
+        log = tool("indices", "in.npy", "out.npy", code=1)
+        assert log.startswith("in.npy: ") and sentence in log, log
+
+
 def test_large():
     """Members and offsets over 4 GiB; needs 9 GB of memory and 5 GB of disk, so only when PCGPU_TEST_LARGE is set."""
     if not os.environ.get("PCGPU_TEST_LARGE"):
