@@ -65,7 +65,7 @@ static device_wave place(layout *l, const pc_wave *w, const pc_sample_job *jobs,
         c->sorted = (float4 *)cut(l, n * sizeof(float4));
         c->nearest = s->stored ? (float *)cut(l, n * sizeof(float)) : NULL;
         c->ranges = (pc_range *)cut(l, (c->runs + c->spare) * sizeof(pc_range));
-        c->tiles = (word *)cut(l, 2 * ((n + PC_TILE - 1) / PC_TILE) * sizeof(word));
+        c->tiles = (pc_tile *)cut(l, (size_t)pc_tiles_of(job->n) * sizeof(pc_tile));
         c->indices = (int32_t *)cut(l, ((size_t)job->count + 1) * sizeof(int32_t));
         c->squared = (float *)cut(l, ((size_t)job->count + 1) * sizeof(float));
         c->accepted = accepted ? accepted + first : NULL;

@@ -26,10 +26,11 @@
 typedef unsigned long long word;
 
 enum {
-    PC_RUN = 32,         /* points in a bucket, one a lane; more of them in clouds that stay in global memory */
-    PC_FAMILY = 8,       /* neighbouring buckets with a box around them all */
-    PC_TILE = 128,       /* accepted picks that are ranked together */
-    PC_MOST_BLOCKS = 16, /* of a cluster */
+    PC_RUN = 32, /* points in a bucket, one a lane; more of them in clouds that stay in global memory */
+    PC_FAMILY_LOG = 3,
+    PC_FAMILY = 1 << PC_FAMILY_LOG, /* neighbouring buckets with a box around them all */
+    PC_TILE = 128,                  /* accepted picks that are ranked together */
+    PC_MOST_BLOCKS = 16,            /* of a cluster */
     PC_GRID_THREADS = 1024,
     PC_CLUSTER_THREADS = 512
 };
@@ -57,12 +58,17 @@ typedef struct pc_bounds {
     uint32_t high[3], inverted_low[3];
 } pc_bounds;
 
+/* The lowest and the highest of PC_TILE picks that follow each other in the list of accepted ones. */
+typedef struct pc_tile {
+    word least, largest;
+} pc_tile;
+
 /* What a cloud's rounds leave. */
 typedef struct pc_rounds_end {
-    int64_t accepted;     /* picks of all rounds, more than asked for */
-    word open;            /* value bits, inverted index: no point that is left is higher */
-    int64_t final, valid; /* of the ranked picks: above `open`; of these, not below the least distance */
-    uint32_t stuck;       /* nonzero: a round accepted nothing */
+    int64_t accepted;      /* picks of all rounds, more than asked for */
+    word open;             /* value bits, inverted index: no point that is left is higher */
+    uint32_t final, valid; /* of the ranked picks: above `open`; of these, not below the least distance */
+    uint32_t stuck;        /* nonzero: a round accepted nothing */
 } pc_rounds_end;
 
 /* Sixteen bytes that are written and read at once; the last word says of which round they are. */
@@ -105,7 +111,7 @@ typedef struct pc_cloud {
     uint32_t *spared; /* how many of the spare ones are wanted; may be more than there are */
     pc_bounds *bounds;
     word *accepted; /* n: value bits, inverted index */
-    word *tiles;    /* 2 a tile: least and largest of its accepted picks */
+    pc_tile *tiles; /* of the accepted picks */
     pc_rounds_end *end;
     pc_mailbox *mailboxes; /* of a grid: one a block; zero before the first round */
     int32_t *indices;      /* lead + wanted + 1 */
@@ -113,13 +119,13 @@ typedef struct pc_cloud {
 } pc_cloud;
 
 /* How a launch of the rounds is laid out. Bucket b of block `rank` is range (b / kin * workers + rank) * kin + b % kin
- * of the cloud: neighbours, whose work comes in the same rounds, go to different blocks. */
+ * of the cloud, kin = 2^kin_log: neighbours, whose work comes in the same rounds, go to different blocks. */
 typedef struct pc_rounds_shape {
-    int threads;       /* of a block */
-    int blocks;        /* a cloud; of a grid the last one is the manager */
-    int workers;       /* those with points */
-    int kin;           /* buckets of a block that follow each other: PC_FAMILY, or 1 where a block has few */
-    int buckets;       /* most in a block, a multiple of kin */
+    int threads; /* of a block */
+    int blocks;  /* a cloud; of a grid the last one is the manager */
+    int workers; /* those with points */
+    int kin_log; /* buckets of a block that follow each other, as a power of 2: PC_FAMILY, or 1 where it has few */
+    int buckets; /* most in a block, a multiple of that */
     int bucket_points; /* PC_RUN unless the points stay in global memory */
     int messages;      /* most buckets that a block tells the others of in a round, <= 64 */
     int fresh;         /* new picks that a block looks at together */
@@ -128,6 +134,10 @@ typedef struct pc_rounds_shape {
     bool single; /* one pick a round */
     float crowd; /* buckets above the threshold that a round aims at */
 } pc_rounds_shape;
+
+__host__ __device__ static inline int64_t pc_tiles_of(int64_t picks) {
+    return (picks + PC_TILE - 1) / PC_TILE;
+}
 
 #define PC_ALL_LANES 0xffffffffu
 

@@ -38,12 +38,12 @@ typedef struct refreshing {
 template <bool STORED> struct block_points {
     float4 *points;
     float *nearest;
-    const pc_range *ranges;          /* of the cloud */
-    int buckets, kin, rank, workers; /* see pc_rounds_shape */
+    const pc_range *ranges;              /* of the cloud */
+    int buckets, kin_log, rank, workers; /* see pc_rounds_shape */
 
     /* The place among the cloud's ranges of this block's bucket b. */
     __device__ int64_t slot(int b) const {
-        return ((int64_t)(b / kin) * workers + rank) * kin + b % kin;
+        return (((int64_t)(b >> kin_log) * workers + rank) << kin_log) + (b & ((1 << kin_log) - 1));
     }
     __device__ int64_t begin(int b) const {
         return STORED ? (int64_t)ranges[slot(b)].begin : (int64_t)b * PC_RUN;
@@ -59,8 +59,12 @@ template <bool STORED> struct block_points {
 __device__ static uint32_t note_farthest(pc_bucket *bucket, uint32_t largest, uint32_t second, uint32_t inverted,
                                          const float4 &at) {
     uint32_t of_all = pc_warp_max(largest);
-    uint32_t lowest = pc_warp_max(largest == of_all ? inverted : 0);
-    bool own = largest == of_all && inverted == lowest;
+    bool own = largest == of_all;
+    uint32_t equal = __ballot_sync(PC_ALL_LANES, own);
+    if (equal & (equal - 1)) {
+        uint32_t lowest = pc_warp_max(own ? inverted : 0);
+        own = own && inverted == lowest;
+    }
     second = pc_warp_max(own ? second : largest);
     if (own) {
         bucket->largest = of_all;
@@ -355,7 +359,7 @@ template <bool STORED>
 __device__ static void renew(const refreshing &r, const block_points<STORED> &points, const pc_block &block, int count,
                              uint32_t threshold) {
     if constexpr (!STORED) {
-        if (points.kin == 1) {
+        if (points.kin_log == 0) {
             for (int b = (int)threadIdx.x / 32; b < points.buckets; b += PC_ROUND_WARPS) {
                 refresh_bucket(r, points, block, b, count, threshold);
             }

@@ -1,7 +1,7 @@
 /* The order of the points of a cloud for farthest point sampling, and their buckets: along a Hilbert curve (Skilling,
- * "Programming the Hilbert curve", AIP Conf. Proc. 707, 2004) through a grid over the cloud's bounding cube, and every 32
- * that follow each other are a bucket. A bucket that is much longer than the buckets of an evenly filled cube would be is
- * parted, into spare buckets behind the others: a long one is looked at by too many picks. */
+ * "Programming the Hilbert curve", AIP Conf. Proc. 707, 2004) through a grid over the cloud's bounding cube, and every
+ * 32 that follow each other are a bucket. A bucket that is much longer than the buckets of an evenly filled cube would
+ * be is parted, into spare buckets behind the others: a long one is looked at by too many picks. */
 #ifndef PC_SAMPLE_CURVE_CUH
 #define PC_SAMPLE_CURVE_CUH
 
@@ -166,7 +166,8 @@ __device__ static void part_run(const pc_cloud &c, uint32_t run, uint32_t begin,
     }
 }
 
-/* A warp makes the bucket, or buckets, of a run. The points are fetched by their indices, or with NULL are in c.sorted. */
+/* A warp makes the bucket, or buckets, of a run. The points are fetched by their indices, or with NULL are in c.sorted.
+ */
 __device__ static void make_buckets(const pc_cloud &c, int64_t run, int bucket_points, float longest,
                                     const int32_t *indices) {
     const int lane = threadIdx.x % 32;

@@ -19,7 +19,7 @@ struct pc_grid_group {
         room = shape.list;
         mailboxes = cloud.mailboxes;
         workers = shape.workers;
-        kin_log = shape.kin == 1 ? 0 : 31 - __clz(PC_FAMILY);
+        kin_log = shape.kin_log;
     }
 
     __device__ bool decides(int rank) const {
@@ -139,13 +139,16 @@ struct pc_grid_group {
         __syncthreads();
     }
 
-    /* A warp an own bucket and 32 of the list. */
+    /* A warp an own bucket and 32 of the list. A division takes as long as a test, so it is done before the wait, as a
+     * factor: exact for pairs below 2048. */
     __device__ void test(const pc_block &block, const pc_cloud &cloud, int count, int round) {
+        uint32_t factor = (0xffffu + (uint32_t)count) / (uint32_t)max(count, 1);
+        asm volatile("" : "+r"(factor)); /* here, not where it is used */
         collect(block.round, cloud, round);
         const int known = min((int)block.round->listed, room), lane = (int)threadIdx.x % 32,
                   pairs = (known + 31) / 32 * count;
         for (int pair = (int)threadIdx.x / 32; pair < pairs; pair += PC_ROUND_WARPS) {
-            const int chunk = pair / count, own = pair - chunk * count, i = chunk * 32 + lane;
+            const int chunk = (int)((uint32_t)pair * factor >> 16), own = pair - chunk * count, i = chunk * 32 + lane;
             const bool blocks = i < known && pc_blocks(block, list[i], own);
             if (__any_sync(PC_ALL_LANES, blocks) && lane == 0) {
                 atomicOr(&block.round->blocked, 1ull << own);

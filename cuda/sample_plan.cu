@@ -24,8 +24,8 @@ static int64_t families_of(int64_t n, int bucket_points) {
     return (pc_runs_of(n, bucket_points) + PC_FAMILY - 1) / PC_FAMILY;
 }
 
-/* The shape for clouds of at most n points on `blocks` blocks each. Every block has one more family, or up to a tenth more
- * buckets, than its share, for parts of long buckets. */
+/* The shape for clouds of at most n points on `blocks` blocks each. Every block has one more family, or up to a tenth
+ * more buckets, than its share, for parts of long buckets. */
 static pc_rounds_shape make_shape(int64_t n, int blocks, bool cluster, bool stored, int bucket_points) {
     pc_rounds_shape s = {};
     s.threads = cluster ? (int)PC_CLUSTER_THREADS : (int)PC_GRID_THREADS;
@@ -34,11 +34,12 @@ static pc_rounds_shape make_shape(int64_t n, int blocks, bool cluster, bool stor
     s.bucket_points = stored ? bucket_points : PC_RUN;
     const int warps = s.threads / 32;
     int64_t share = (pc_runs_of(n, s.bucket_points) + s.workers - 1) / s.workers, few = share + share / 10 + 1;
-    int64_t turns = (share + warps - 1) / warps; /* of a warp a bucket; one more for spare ones costs more than it gains */
+    int64_t turns =
+        (share + warps - 1) / warps; /* of a warp a bucket; one more for spare ones costs more than it gains */
     few = few < turns * warps ? few : turns * warps;
-    s.kin = few <= FEW_BUCKETS && !stored ? 1 : PC_FAMILY;
-    s.buckets =
-        s.kin == 1 ? (int)few : (int)((families_of(n, s.bucket_points) + s.workers - 1) / s.workers + 1) * PC_FAMILY;
+    s.kin_log = few <= FEW_BUCKETS && !stored ? 0 : (int)PC_FAMILY_LOG;
+    s.buckets = s.kin_log == 0 ? (int)few
+                               : (int)((families_of(n, s.bucket_points) + s.workers - 1) / s.workers + 1) * PC_FAMILY;
     s.messages = cluster ? (int)CLUSTER_MESSAGES : (int)PC_GRID_MESSAGES;
     s.fresh = blocks * (cluster ? s.messages : (int)PC_GRID_ACCEPTS);
     s.list = cluster ? 0 : LEAST_LIST;

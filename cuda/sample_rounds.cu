@@ -18,7 +18,7 @@ __host__ __device__ static size_t after(size_t *used, size_t bytes) {
 }
 
 __host__ __device__ static layout lay_out(const pc_rounds_shape &shape, bool cluster) {
-    size_t buckets = (size_t)shape.buckets, families = shape.kin > 1 ? buckets / PC_FAMILY + PARTED : 0, used = 0;
+    size_t buckets = (size_t)shape.buckets, families = shape.kin_log ? buckets / PC_FAMILY + PARTED : 0, used = 0;
     size_t held = shape.stored ? 0 : buckets * PC_RUN;
     layout l;
     l.points = after(&used, held * sizeof(float4));
@@ -135,6 +135,30 @@ __device__ static word accepted_mask(const pc_block &block, int count) {
     return mask;
 }
 
+/* What the ranking needs, by one block: a warp a tile. */
+__device__ static void bound_tiles(const pc_cloud &c, int64_t accepted) {
+    const int lane = (int)threadIdx.x % 32;
+    for (int64_t t = (int)threadIdx.x / 32; t < pc_tiles_of(accepted); t += PC_ROUND_WARPS) {
+        pc_tile of = {~0ull, 0};
+#pragma unroll
+        for (int k = 0; k < PC_TILE; k += 32) {
+            const int64_t i = t * PC_TILE + k + lane;
+            if (i < accepted) {
+                const word pick = __ldcg(&c.accepted[i]);
+                of.least = min(of.least, pick);
+                of.largest = max(of.largest, pick);
+            }
+        }
+        for (int step = 16; step > 0; step /= 2) {
+            of.least = min(of.least, __shfl_xor_sync(PC_ALL_LANES, of.least, step));
+            of.largest = max(of.largest, __shfl_xor_sync(PC_ALL_LANES, of.largest, step));
+        }
+        if (lane == 0) {
+            c.tiles[t] = of;
+        }
+    }
+}
+
 template <typename GROUP, bool STORED>
 __device__ static void sample_cloud(const pc_cloud &c, const pc_rounds_shape &shape, char *memory) {
     const layout l = lay_out(shape, GROUP::CLUSTER);
@@ -154,7 +178,7 @@ __device__ static void sample_cloud(const pc_cloud &c, const pc_rounds_shape &sh
                                          STORED ? c.nearest : (float *)(memory + l.nearest),
                                          c.ranges,
                                          buckets,
-                                         shape.kin,
+                                         shape.kin_log,
                                          rank,
                                          shape.workers};
     GROUP group;
@@ -171,7 +195,7 @@ __device__ static void sample_cloud(const pc_cloud &c, const pc_rounds_shape &sh
     }
     load_buckets(c, points, r.buckets);
     __syncthreads();
-    if (shape.kin > 1) {
+    if (shape.kin_log) {
         find_families(r, buckets / PC_FAMILY, *c.side * LONGEST_FAMILY / cbrtf((float)c.runs / PC_FAMILY));
         __syncthreads();
     }
@@ -226,10 +250,13 @@ __device__ static void sample_cloud(const pc_cloud &c, const pc_rounds_shape &sh
         accepted += added;
         round++;
     }
-    if (group.decides(rank) && rank == shape.workers % shape.blocks && threadIdx.x == 0) {
-        c.end->accepted = accepted;
-        c.end->open = min(open, (word)mine->open << 32 | ~0u);
-        c.end->stuck = idle > 1;
+    if (group.decides(rank) && rank == shape.workers % shape.blocks) {
+        bound_tiles(c, accepted);
+        if (threadIdx.x == 0) {
+            c.end->accepted = accepted;
+            c.end->open = min(open, (word)mine->open << 32 | ~0u);
+            c.end->stuck = idle > 1;
+        }
     }
     group.end();
 }

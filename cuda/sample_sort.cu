@@ -1,6 +1,6 @@
-/* The order and the buckets of one cloud in one launch, for clouds of up to a point a thread of the device: a radix sort
- * by 8 bits at a time, from the lowest, whose blocks keep a tile of the points each and meet twice a pass. At such sizes
- * a sort made for throughput mostly waits: its passes, and the kernels around it, take three times as long.
+/* The order and the buckets of one cloud in one launch, for clouds of up to a point a thread of the device: a radix
+ * sort by 8 bits at a time, from the lowest, whose blocks keep a tile of the points each and meet twice a pass. At such
+ * sizes a sort made for throughput mostly waits: its passes, and the kernels around it, take three times as long.
  *
  * A pass: every block counts the digits of its tile and tells all; every block adds up the counts of all blocks, which
  * gives the places of its own; every thread puts its key and index there. */
@@ -220,7 +220,7 @@ pcgpu_status pc_sample_sort(pcgpu_context *context, const pc_cloud *device, int6
     item *items = (item *)scratch;
     uint16_t *counts = (uint16_t *)((char *)scratch + items_bytes(n));
     void *arguments[] = {(void *)&device, &tile, &bits, &bucket_points, &items, &counts};
-    CUDA_TRY(context, cudaLaunchCooperativeKernel((const void *)sort_kernel, dim3((unsigned)blocks), dim3(TILE), arguments,
-                                                  0, pc_cuda_of(context)->stream));
+    CUDA_TRY(context, cudaLaunchCooperativeKernel((const void *)sort_kernel, dim3((unsigned)blocks), dim3(TILE),
+                                                  arguments, 0, pc_cuda_of(context)->stream));
     return PCGPU_OK;
 }
