@@ -66,6 +66,7 @@ __device__ static uint32_t note_farthest(pc_bucket *bucket, uint32_t largest, ui
         own = own && inverted == lowest;
     }
     second = pc_warp_max(own ? second : largest);
+    __syncwarp(); /* all lanes have read what the bucket was */
     if (own) {
         bucket->largest = of_all;
         bucket->second = second;

@@ -60,8 +60,7 @@ static void open_context(test_bed *bed, pcgpu_device device, int threads, const 
 static void usage(const char *wrong) {
     fprintf(stderr,
             "kernels: %s\nusage: kernels [--seed N] [--op sample|forms|voxelize] [--backend cpu|cuda] [--repeat N] "
-            "[--quick] "
-            "[--bench]\n",
+            "[--clouds N] [--quick] [--bench]\n",
             wrong);
     exit(2);
 }
@@ -83,6 +82,8 @@ int main(int argc, char **argv) {
             bed.seed = strtoull(argv[++i], NULL, 10);
         } else if (strcmp(argv[i], "--repeat") == 0) {
             bed.repeat = atoi(argv[++i]);
+        } else if (strcmp(argv[i], "--clouds") == 0) {
+            bed.clouds = atoi(argv[++i]);
         } else if (strcmp(argv[i], "--op") == 0) {
             only = argv[++i];
         } else if (strcmp(argv[i], "--backend") == 0 && (strcmp(value, "cpu") == 0 || strcmp(value, "cuda") == 0)) {

@@ -272,15 +272,17 @@ static void check(test_bed *bed) {
     static const plan quick[] = {{60, 1, 2900, 2e5}},
                       cpu[] = {{2100, 1, 4096, 2e7}, {40, 4000, 30000, 4e7}, {12, 50000, 200000, 6e7}},
                       cuda[] = {{2100, 1, 4096, 2e7}, {150, 4000, 30000, 4e8}, {24, 50000, 200000, 1.5e9}};
-    const plan *plans = bed->quick ? quick : bed->cuda ? cuda : cpu;
+    const plan few = {bed->clouds, quick->least, quick->most, quick->work};
+    const plan *plans = bed->clouds ? &few : bed->quick ? quick : bed->cuda ? cuda : cpu;
+    const bool small = bed->quick || bed->clouds;
     test_random r = {.state = bed->seed * 0x632BE59BD9B4E019ull};
     tally t = {0};
     int64_t clouds = 0;
     signal(SIGTERM, tell_what);
-    for (int i = 0; i < (bed->quick ? 1 : 3); i++) {
+    for (int i = 0; i < (small ? 1 : 3); i++) {
         clouds += check_plan(bed, &r, &plans[i], &t);
     }
-    if (bed->cuda && !bed->quick) {
+    if (bed->cuda && !small) {
         check_whole_clouds(bed, &r, &t);
     }
     printf("%lld clouds by the plain loop, compared in every form:\n", (long long)clouds);
