@@ -30,6 +30,7 @@ static const char *const sample_methods[] = {"fps", "random", NULL};
 static const char *const register_methods[] = {"plane", "point", NULL};
 static const char *const features[] = {"mean", "points", "pillar", "first", "nearest", NULL};
 static const char *const dtypes[] = {"float32", "float16", NULL};
+static const char *const splits[] = {"test", "train", NULL};
 static const char *const transform_formats[] = {"matrix", "kitti", "tum", NULL};
 static const char *const devices[] = {"auto", "cpu", "cuda", NULL};
 static const char *const starts[] = {"center", "random", NULL};
@@ -37,7 +38,7 @@ static const char *const automatic[] = {"auto", NULL};
 
 _Static_assert(sizeof(pcgpu_sample_method) == sizeof(int) && sizeof(pcgpu_register_method) == sizeof(int) &&
                    sizeof(pcgpu_features) == sizeof(int) && sizeof(dtype) == sizeof(int) &&
-                   sizeof(transform_format) == sizeof(int),
+                   sizeof(split) == sizeof(int) && sizeof(transform_format) == sizeof(int),
                "type_choice stores an int");
 
 #define AT(member) offsetof(option_values, member)
@@ -91,6 +92,8 @@ static const option_row table[] = {
      "Write the voxel that keeps each record of the input, int32, -1 = dropped (.npy, .npz or .txt by name)."},
     {"dtype", 0, FOR_VOXELIZE, 0, &type_choice, "NAME", AT(dtype), 0, 0, dtypes,
      "Type of the feature array; float16 rounds to nearest even."},
+    {"split", 0, FOR_VOXELIZE, OPTION_LINE_ONLY, &type_choice, "NAME", AT(split), 0, 0, splits,
+     "Which of the two limits of voxels in a --config of OpenPCDet: test or train."},
 
     /* register */
     {"method", 0, FOR_REGISTER, 0, &type_choice, "NAME", AT(registration.method), 0, 0, register_methods,
@@ -144,8 +147,7 @@ static const option_row table[] = {
     {"threads", 0, FOR_ALL, 0, &type_int, "N", AT(settings.threads), 0, 4096, NULL,
      "CPU threads, 0 = all; results never depend on it."},
     {"config", 0, FOR_ALL, OPTION_LINE_ONLY, &type_path, "FILE", AT(config), 0, 0, NULL,
-     "Read options from a YAML file: long option names with _ for -, flat or under the command's name. The command "
-     "line "
+     "Read options from a YAML file: long option names with _ for -, flat or under the command's name. The command line "
      "wins."},
     {"json", 0, FOR_ALL, 0, &type_path, "FILE", AT(json), 0, 0, NULL,
      "Write one JSON object an input, one a line; - is standard output when no data goes there."},
@@ -306,8 +308,12 @@ static bool check_sample(option_values *options, char *why, size_t why_size) {
     return !wrong;
 }
 
-static bool check_voxelize(const option_values *options, char *why, size_t why_size) {
+static bool check_voxelize(const option_values *options, const command_info *command, char *why, size_t why_size) {
     const pcgpu_voxelize_params *p = &options->voxelize;
+    if (option_given(options, "split", command) && !options->openpcdet) {
+        snprintf(why, why_size, "split is for a --config of OpenPCDet, and none is given; leave it out");
+        return false;
+    }
     if (!(p->size[0] > 0 && p->size[1] > 0 && p->size[2] > 0)) {
         snprintf(why, why_size, "no voxel size; give --size SX,SY,SZ in metres or a --config with one");
         return false;
@@ -344,7 +350,7 @@ bool options_check(option_values *options, const command_info *command, char *wh
     }
     switch (command->bit) {
     case FOR_SAMPLE: return check_sample(options, why, why_size);
-    case FOR_VOXELIZE: return check_voxelize(options, why, why_size);
+    case FOR_VOXELIZE: return check_voxelize(options, command, why, why_size);
     default: return true;
     }
 }
