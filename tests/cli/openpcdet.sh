@@ -28,6 +28,14 @@ EFFECT="$PILLARS|16000|\"pillar\"" effect --split train --config "$MODELS/pointp
 EFFECT="$SECOND|40000|\"mean\"" effect --config "$MODELS/second.yaml"
 EFFECT="$SECOND|16000|\"mean\"" effect --config "$MODELS/second.yaml" --split train
 EFFECT="$SECOND|40000|\"mean\"" effect --config "$SHAPES/cfgs/dataset_configs/kitti_dataset.yaml"
+# The configurations of this project with the same sources have the same values. That of PointPillars leaves the ten values
+# to the network.
+for PAIR in second.yaml:second.yaml pointpillar.yaml:pillar.yaml; do
+    expect 0 pcgpu voxelize --config "$MODELS/${PAIR%:*}" --dry-run a.bin
+    sed 's/features: "pillar"/features: "points"/' "$OUT" > theirs.yaml
+    expect 0 pcgpu voxelize --config "$PCGPU_SOURCE/configs/${PAIR#*:}" --dry-run a.bin
+    same "$OUT" theirs.yaml
+done
 # The command line wins, and so does a later file.
 EFFECT="$PILLARS|7|\"points\"" effect --features points --config "$MODELS/pointpillar.yaml" --max-voxels 7
 EFFECT='"auto"|[1, 1, 1]|2|0|"pillar"' effect --config "$MODELS/pointpillar.yaml" --range auto --size 1 \

@@ -44,13 +44,17 @@ def grid_options(low, high, size, max_points, max_voxels, features):
             max_voxels, '--features', features]
 
 
-# Configuration, scan, columns, range, size, max_points; then points in range, voxels and points kept, as published
-# with the data.
+# Configuration, scan, columns, range, size, max_points; then points in range, voxels and points kept, of the first three
+# as published with the data.
 PUBLISHED = [
     ('pillar.yaml', 'kitti/000000.bin', 4, (0, -39.68, -3), (69.12, 39.68, 1), (.16, .16, 4), 32, 62853, 8235, 52305),
     ('second.yaml', 'kitti/000000.bin', 4, (0, -40, -3), (70.4, 40, 1), (.05, .05, .1), 5, 62853, 41281, 61603),
-    ('centerpoint.yaml', 'nuscenes/n015.pcd.bin', 5, (-54, -54, -5), (54, 54, 3), (.075, .075, .2), 10,
+    ('centerpoint_voxel0075.yaml', 'nuscenes/n015.pcd.bin', 5, (-54, -54, -5), (54, 54, 3), (.075, .075, .2), 10,
      32330, 17509, 25694),
+    ('centerpoint_voxel01.yaml', 'nuscenes/n015.pcd.bin', 5, (-51.2, -51.2, -5), (51.2, 51.2, 3), (.1, .1, .2), 10,
+     32264, 15307, 25037),
+    ('pillar_waymo.yaml', 'nuscenes/n015.pcd.bin', 5, (-74.88, -74.88, -2), (74.88, 74.88, 4), (.32, .32, 6), 20,
+     30429, 4911, 21090),
 ]
 
 
