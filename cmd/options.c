@@ -92,6 +92,8 @@ static const option_row table[] = {
      "Write the voxel that keeps each record of the input, int32, -1 = dropped (.npy, .npz or .txt by name)."},
     {"dtype", 0, FOR_VOXELIZE, 0, &type_choice, "NAME", AT(dtype), 0, 0, dtypes,
      "Type of the feature array; float16 rounds to nearest even."},
+    {"strict", 0, FOR_VOXELIZE, 0, &type_flag, NULL, AT(strict), 0, 0, NULL,
+     "Fail, with exit code 1 and no output, when --max-points or --max-voxels drops a point."},
     {"split", 0, FOR_VOXELIZE, OPTION_LINE_ONLY, &type_choice, "NAME", AT(split), 0, 0, splits,
      "Which of the two limits of voxels in a --config of OpenPCDet: test or train."},
 

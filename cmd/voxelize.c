@@ -141,6 +141,16 @@ static int write_side_arrays(job *j, const pcgpu_voxels *v) {
     return code == EXIT_DONE ? job_write_array(j, "point-voxel", &point_voxel) : code;
 }
 
+/* Points of a voxel before max_points. */
+static double mean_occupancy(const pcgpu_voxels *v) {
+    return v->voxels_found ? (double)v->in_range / (double)v->voxels_found : 0;
+}
+
+/* The share of the points in range. */
+static double lost_to_max_points(const pcgpu_voxels *v) {
+    return v->in_range ? (double)v->over_points / (double)v->in_range : 0;
+}
+
 static void add_result(json *out, const pcgpu_voxels *v) {
     json_integer(out, "voxels", v->count);
     json_integer(out, "voxels_found", v->voxels_found);
@@ -152,6 +162,8 @@ static void add_result(json *out, const pcgpu_voxels *v) {
     json_integer(out, "over_points", v->over_points);
     json_integer(out, "over_voxels", v->over_voxels);
     json_integer(out, "largest", v->largest);
+    json_number(out, "points_per_voxel", mean_occupancy(v));
+    json_number(out, "lost_to_max_points", lost_to_max_points(v));
     json_numbers(out, "range", v->range, 6);
     const double cells[3] = {v->cells[0], v->cells[1], v->cells[2]};
     json_numbers(out, "cells", cells, 3);
@@ -164,10 +176,25 @@ static void summarize(const job *j, const pcgpu_voxels *v) {
         "over max-points, %lld over max-voxels",
         (long long)v->count, (long long)v->kept, (long long)v->out_of_range, (long long)v->run.non_finite,
         (long long)v->run.at_origin, (long long)v->over_points, (long long)v->over_voxels);
+    report_detail(
+        j->names[0],
+        "%lld points in range in %lld voxels: %.4g a voxel on average, %lld at most; max-points loses %.3g %% of "
+        "them",
+        (long long)v->in_range, (long long)v->voxels_found, mean_occupancy(v), (long long)v->largest,
+        100 * lost_to_max_points(v));
     if (v->over_voxels > 0) {
         report_warning(j->names[0], "%lld of %lld voxels are over max-voxels; %lld points were dropped with them",
                        (long long)(v->voxels_found - v->count), (long long)v->voxels_found, (long long)v->over_voxels);
     }
+}
+
+static int refuse_truncated(const job *j, const pcgpu_voxels *v) {
+    report_error(
+        j->names[0],
+        "%lld points over max-points and %lld over max-voxels (the fullest of %lld voxels has %lld), which strict "
+        "does not allow; raise the limits, or leave strict out",
+        (long long)v->over_points, (long long)v->over_voxels, (long long)v->voxels_found, (long long)v->largest);
+    return EXIT_FAILED;
 }
 
 int voxelize_process(job *j) {
@@ -184,7 +211,8 @@ int voxelize_process(job *j) {
     j->unit = "voxels";
     add_result(&j->result, &v);
     summarize(j, &v);
-    int code = write_side_arrays(j, &v);
+    bool truncated = v.over_points > 0 || v.over_voxels > 0;
+    int code = j->session->options->strict && truncated ? refuse_truncated(j, &v) : write_side_arrays(j, &v);
     if (code == EXIT_DONE && j->format && job_stream(j, "output")) {
         code = j->format->writes_arrays ? write_features(j, &v) : write_voxel_cloud(j, &params, &v);
     }

@@ -33,6 +33,9 @@ def compare(folder, label, path, options, expected):
     for name in ('in_range', 'kept', 'over_points', 'over_voxels', 'voxels_found', 'largest'):
         check(find(log, name) == getattr(expected, name), f'{label}: {name} in --json',
               f'{find(log, name)}, expected {getattr(expected, name)}')
+    reasons = ('kept', 'non_finite', 'at_origin', 'out_of_range', 'over_voxels', 'over_points')
+    counted = {name: find(log, name) for name in reasons}
+    check(sum(counted.values()) == find(log, 'points_in'), f'{label}: every record is kept or has one reason', counted)
     passed(f'{label}: {expected.in_range} in range, {expected.voxels_found} voxels, {expected.kept} kept')
     return arrays
 
