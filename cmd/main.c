@@ -117,7 +117,7 @@ static bool line_has(const command_line *line, const char *name) {
 static int run_command(session *s) {
     switch (s->command->bit) {
     case FOR_SAMPLE: return sample_run(s);
-    case FOR_VOXELIZE: return session_run_each(s, voxelize_process);
+    case FOR_VOXELIZE: return s->options->batch ? voxelize_batch(s) : session_run_each(s, voxelize_process);
     case FOR_REGISTER: return session_run_together(s, register_process);
     default: return s->input_count > 0 ? session_run_each(s, info_process) : info_machine(s);
     }

@@ -85,7 +85,7 @@ static const option_row table[] = {
      "values "
      "a point of PointPillars; first: the first point; nearest: the kept point nearest to the mean."},
     {"coords", 0, FOR_VOXELIZE, OPTION_OUTPUT, &type_path, "FILE", AT(coords), 0, 0, NULL,
-     "Write the voxel coordinates, int32 V x 4: 0, z, y, x (.npy, .npz or .txt by name)."},
+     "Write the voxel coordinates, int32 V x 4: 0 or the number in the batch, z, y, x (.npy, .npz or .txt by name)."},
     {"counts", 0, FOR_VOXELIZE, OPTION_OUTPUT, &type_path, "FILE", AT(counts), 0, 0, NULL,
      "Write the number of kept points of each voxel, int32 (.npy, .npz or .txt by name)."},
     {"point-voxel", 0, FOR_VOXELIZE, OPTION_OUTPUT, &type_path, "FILE", AT(point_voxel), 0, 0, NULL,
@@ -94,6 +94,9 @@ static const option_row table[] = {
      "Type of the feature array; float16 rounds to nearest even."},
     {"strict", 0, FOR_VOXELIZE, 0, &type_flag, NULL, AT(strict), 0, 0, NULL,
      "Fail, with exit code 1 and no output, when --max-points or --max-voxels drops a point."},
+    {"batch", 0, FOR_VOXELIZE, 0, &type_flag, NULL, AT(batch), 0, 0, NULL,
+     "One output for all inputs, one after the other; the first of the voxel coordinates is the number of the input. With "
+     "a --range, and not into a cloud."},
     {"split", 0, FOR_VOXELIZE, OPTION_LINE_ONLY, &type_choice, "NAME", AT(split), 0, 0, splits,
      "Which of the two limits of voxels in a --config of OpenPCDet: test or train."},
 
@@ -318,6 +321,10 @@ static bool check_voxelize(const option_values *options, const command_info *com
     }
     if (!(p->size[0] > 0 && p->size[1] > 0 && p->size[2] > 0)) {
         snprintf(why, why_size, "no voxel size; give --size SX,SY,SZ in metres or a --config with one");
+        return false;
+    }
+    if (options->batch && p->range_auto) {
+        snprintf(why, why_size, "the inputs of a batch need one grid; give --range X0,Y0,Z0,X1,Y1,Z1");
         return false;
     }
     for (int k = 0; k < 3 && !p->range_auto; k++) {

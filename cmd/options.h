@@ -48,7 +48,7 @@ typedef struct option_values {
     pcgpu_voxelize_params voxelize;
     const char *coords, *counts, *point_voxel;
     dtype dtype;
-    bool strict;
+    bool strict, batch;
     split split;    /* of a configuration of OpenPCDet */
     bool openpcdet; /* one was read */
 

@@ -1,6 +1,7 @@
-/* pcgpu voxelize: voxels, their features and coordinates, or a downsampled cloud. */
+/* pcgpu voxelize: voxels, their features and coordinates, or a downsampled cloud. Several inputs in one file are in
+ * voxelize_batch.c. */
+#include "voxelize.h"
 #include "half.h"
-#include "job.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,8 +11,13 @@ static bool is_padded(pcgpu_features features) {
     return features == PCGPU_FEATURES_POINTS || features == PCGPU_FEATURES_PILLAR;
 }
 
-/* Features are relative to the cloud's offset; arrays hold file coordinates. Padding stays 0. */
-static void add_offset(job *j, pcgpu_voxels *v) {
+static pcgpu_voxelize_params parameters(const job *j) {
+    pcgpu_voxelize_params params = j->session->options->voxelize;
+    params.drop_origin = j->session->options->drop_origin;
+    return params;
+}
+
+void voxels_add_offset(const job *j, pcgpu_voxels *v) {
     const double *offset = j->clouds[0].offset;
     bool padded = is_padded(j->session->options->voxelize.features);
     double largest = 0;
@@ -19,6 +25,7 @@ static void add_offset(job *j, pcgpu_voxels *v) {
         return;
     }
     for (int64_t i = 0; i < v->count; i++) {
+        /* Padding stays 0. */
         int32_t rows = padded ? v->counts[i] : 1;
         for (int32_t k = 0; k < rows; k++) {
             float *row = v->features + (size_t)(i * v->capacity + k) * (size_t)v->columns;
@@ -76,24 +83,40 @@ static pcgpu_array counts_array(const pcgpu_voxels *v) {
         .name = "num_points", .type = PCGPU_INT32, .dimensions = 1, .shape = {v->count}, .data = v->counts};
 }
 
-/* -o x.npz has everything; .npy and .bin the features alone. */
-static int write_features(job *j, pcgpu_voxels *v) {
-    add_offset(j, v);
+pcgpu_array voxels_point_array(const pcgpu_voxels *v) {
+    return (pcgpu_array){.name = "point_voxel",
+                         .type = PCGPU_INT32,
+                         .dimensions = 1,
+                         .shape = {v->run.points_in},
+                         .data = v->point_voxel};
+}
+
+int voxels_write(job *j, const pcgpu_voxels *v, const pcgpu_array *more, int count) {
     uint16_t *half = j->session->options->dtype == DTYPE_FLOAT16 ? to_half(j, v) : NULL;
     if (!half && j->session->options->dtype == DTYPE_FLOAT16) {
         report_error(j->names[0], "out of memory");
         return EXIT_FAILED;
     }
-    const pcgpu_array arrays[] = {feature_array(j, v, half), coords_array(v), counts_array(v)};
-    int count = strcmp(j->format->name, "npz") == 0 ? 3 : 1;
+    pcgpu_array arrays[6] = {feature_array(j, v, half), coords_array(v), counts_array(v)};
+    for (int i = 0; i < count; i++) {
+        arrays[3 + i] = more[i];
+    }
     progress_begin(j->names[0], "writing");
-    int code = job_write_arrays(j, "output", j->format->name, arrays, count);
+    int code =
+        job_write_arrays(j, "output", j->format->name, arrays, strcmp(j->format->name, "npz") == 0 ? 3 + count : 1);
     free(half);
     return code;
 }
 
+int voxels_write_sides(job *j, const pcgpu_voxels *v) {
+    const pcgpu_array coords = coords_array(v), counts = counts_array(v), point_voxel = voxels_point_array(v);
+    int code = job_write_array(j, "coords", &coords);
+    code = code == EXIT_DONE ? job_write_array(j, "counts", &counts) : code;
+    return code == EXIT_DONE ? job_write_array(j, "point-voxel", &point_voxel) : code;
+}
+
 /* One point a voxel, with the input's columns: what first and nearest chose, or the mean. */
-static int write_voxel_cloud(job *j, const pcgpu_voxelize_params *params, const pcgpu_voxels *v) {
+static int write_voxel_cloud(job *j, const pcgpu_voxels *v) {
     pcgpu_context *context = j->session->context;
     const pcgpu_cloud *input = &j->clouds[0];
     pcgpu_voxels means = {0};
@@ -104,8 +127,8 @@ static int write_voxel_cloud(job *j, const pcgpu_voxelize_params *params, const 
         status = pcgpu_cloud_gather(context, input, v->selected, v->count, &out);
     } else {
         const float *rows = v->features;
-        if (is_padded(params->features)) {
-            pcgpu_voxelize_params mean = *params;
+        if (is_padded(j->session->options->voxelize.features)) {
+            pcgpu_voxelize_params mean = parameters(j);
             mean.features = PCGPU_FEATURES_MEAN;
             status = pcgpu_voxelize(context, input, &mean, &means);
             rows = means.features;
@@ -127,18 +150,6 @@ static int write_voxel_cloud(job *j, const pcgpu_voxelize_params *params, const 
     pcgpu_cloud_free(&out);
     pcgpu_voxels_free(&means);
     return code;
-}
-
-static int write_side_arrays(job *j, const pcgpu_voxels *v) {
-    const pcgpu_array coords = coords_array(v), counts = counts_array(v);
-    const pcgpu_array point_voxel = {.name = "point_voxel",
-                                     .type = PCGPU_INT32,
-                                     .dimensions = 1,
-                                     .shape = {j->clouds[0].rows},
-                                     .data = v->point_voxel};
-    int code = job_write_array(j, "coords", &coords);
-    code = code == EXIT_DONE ? job_write_array(j, "counts", &counts) : code;
-    return code == EXIT_DONE ? job_write_array(j, "point-voxel", &point_voxel) : code;
 }
 
 /* Points of a voxel before max_points. */
@@ -197,24 +208,40 @@ static int refuse_truncated(const job *j, const pcgpu_voxels *v) {
     return EXIT_FAILED;
 }
 
-int voxelize_process(job *j) {
-    pcgpu_voxelize_params params = j->session->options->voxelize;
-    params.drop_origin = j->session->options->drop_origin;
-    pcgpu_voxels v;
+int voxelize_cloud(job *j, pcgpu_voxels *v) {
+    pcgpu_voxelize_params params = parameters(j);
     progress_begin(j->names[0], "voxelizing");
-    pcgpu_status status = pcgpu_voxelize(j->session->context, &j->clouds[0], &params, &v);
+    pcgpu_status status = pcgpu_voxelize(j->session->context, &j->clouds[0], &params, v);
     if (status != PCGPU_OK) {
         return job_failed(j, status);
     }
-    j->run = v.run;
-    j->points_out = v.count;
+    j->run = v->run;
+    j->points_out = v->count;
     j->unit = "voxels";
-    add_result(&j->result, &v);
-    summarize(j, &v);
-    bool truncated = v.over_points > 0 || v.over_voxels > 0;
-    int code = j->session->options->strict && truncated ? refuse_truncated(j, &v) : write_side_arrays(j, &v);
+    add_result(&j->result, v);
+    summarize(j, v);
+    if (j->session->options->strict && (v->over_points > 0 || v->over_voxels > 0)) {
+        int code = refuse_truncated(j, v);
+        pcgpu_voxels_free(v);
+        return code;
+    }
+    return EXIT_DONE;
+}
+
+int voxelize_process(job *j) {
+    pcgpu_voxels v;
+    int code = voxelize_cloud(j, &v);
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    code = voxels_write_sides(j, &v);
     if (code == EXIT_DONE && j->format && job_stream(j, "output")) {
-        code = j->format->writes_arrays ? write_features(j, &v) : write_voxel_cloud(j, &params, &v);
+        if (j->format->writes_arrays) {
+            voxels_add_offset(j, &v);
+            code = voxels_write(j, &v, NULL, 0);
+        } else {
+            code = write_voxel_cloud(j, &v);
+        }
     }
     pcgpu_voxels_free(&v);
     return code;

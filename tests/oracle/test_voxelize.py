@@ -1,4 +1,6 @@
 """pcgpu voxelize against NumPy: counts of published configurations and every array."""
+import json
+
 import numpy as np
 
 import oracle
@@ -203,6 +205,51 @@ def test_formats(folder):
     passed('float32 and float16 in .npz, .npy, .bin; means as .ply')
 
 
+def test_batch(folder):
+    """--batch: what the inputs give alone, one after the other."""
+    rng = np.random.default_rng(13)
+    clouds = [street_like(rng, n, 4) for n in (3000, 1, 700, 0, 5000)]
+    paths = [folder / f'input{i}.bin' for i in range(len(clouds))]
+    for path, points in zip(paths, clouds):
+        write_bin(path, points)
+    grid = (-8, -8, -2), (8, 8, 2), (.5, .5, 1)
+    for features in FEATURES:
+        for max_points, max_voxels in ((0, 0), (4, 300)):
+            alone = [oracle.voxelize(points, *grid, max_points, max_voxels, features) for points in clouds]
+            capacity = max_points or max(int(v.counts.max(initial=0)) for v in alone)
+            options = grid_options(*grid, max_points, max_voxels, features)
+            out, label = folder / 'batch.npz', f'batch of {features}, {max_points} points, {max_voxels} voxels'
+            run('voxelize', '--batch', *options, *paths, '-f', '-o', out, '--point-voxel', folder / 'p', '--coords',
+                folder / 'c', '--counts', folder / 'n', '--json', folder / 'log')
+            arrays = dict(np.load(out))
+            first = np.cumsum([0] + [v.count for v in alone])
+            for v in alone:
+                if v.features.ndim == 3:
+                    v.features = np.pad(v.features, ((0, 0), (0, capacity - v.features.shape[1]), (0, 0)))
+                v.coords = v.coords.copy()
+            for i, v in enumerate(alone):
+                v.coords[:, 0] = i
+            expected = {
+                'voxels': np.concatenate([v.features for v in alone]),
+                'coords': np.concatenate([v.coords for v in alone]),
+                'num_points': np.concatenate([v.counts for v in alone]),
+                'voxel_offsets': first.astype('<i4'),
+                'point_voxel': np.concatenate([np.where(v.point_voxel < 0, -1, v.point_voxel + start)
+                                               for v, start in zip(alone, first)]).astype('<i4'),
+                'point_offsets': np.cumsum([0] + [len(points) for points in clouds]).astype('<i4')}
+            check(list(arrays) == list(expected), f'{label}: names of the arrays', list(arrays))
+            for name, values in expected.items():
+                equal(f'{label}: {name}', arrays[name], values)
+            for name, array in (('p', 'point_voxel'), ('c', 'coords'), ('n', 'num_points')):
+                equal(f'{label}: --{array}', np.fromfile(folder / name, '<i4'), expected[array].ravel())
+            lines = [json.loads(line) for line in (folder / 'log').read_text().splitlines()]
+            check([(o['result']['batch'], o['result']['voxels']) for o in lines] == [(i, v.count) for i, v in enumerate(alone)],
+                  f'{label}: a line of --json an input')
+    run('voxelize', '--batch', *options, '--dtype', 'float16', *paths, '-o', folder / 'half.npy')
+    equal('batch as float16 .npy', np.load(folder / 'half.npy'), expected['voxels'].astype(np.float16))
+    passed(f'batches of {len(paths)} inputs')
+
+
 def main():
     with scratch() as folder:
         test_features_and_limits(folder)
@@ -210,6 +257,7 @@ def main():
         test_range_auto(folder)
         test_utm(folder)
         test_formats(folder)
+        test_batch(folder)
         test_scan(folder)
         test_published(folder)
     finish()
