@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_padded(pcgpu_features features) {
+bool features_are_padded(pcgpu_features features) {
     return features == PCGPU_FEATURES_POINTS || features == PCGPU_FEATURES_PILLAR;
 }
 
-static pcgpu_voxelize_params parameters(const job *j) {
+pcgpu_voxelize_params voxelize_parameters(const job *j) {
     pcgpu_voxelize_params params = j->session->options->voxelize;
     params.drop_origin = j->session->options->drop_origin;
     return params;
@@ -19,7 +19,7 @@ static pcgpu_voxelize_params parameters(const job *j) {
 
 void voxels_add_offset(const job *j, pcgpu_voxels *v) {
     const double *offset = j->clouds[0].offset;
-    bool padded = is_padded(j->session->options->voxelize.features);
+    bool padded = features_are_padded(j->session->options->voxelize.features);
     double largest = 0;
     if (offset[0] == 0 && offset[1] == 0 && offset[2] == 0) {
         return;
@@ -66,7 +66,7 @@ static pcgpu_array feature_array(const job *j, const pcgpu_voxels *v, const uint
                      .type = half ? PCGPU_FLOAT16 : PCGPU_FLOAT32,
                      .data = half ? (const void *)half : (const void *)v->features};
     a.shape[a.dimensions++] = v->count;
-    if (is_padded(j->session->options->voxelize.features)) {
+    if (features_are_padded(j->session->options->voxelize.features)) {
         a.shape[a.dimensions++] = v->capacity;
     }
     a.shape[a.dimensions++] = v->columns;
@@ -113,43 +113,6 @@ int voxels_write_sides(job *j, const pcgpu_voxels *v) {
     int code = job_write_array(j, "coords", &coords);
     code = code == EXIT_DONE ? job_write_array(j, "counts", &counts) : code;
     return code == EXIT_DONE ? job_write_array(j, "point-voxel", &point_voxel) : code;
-}
-
-/* One point a voxel, with the input's columns: what first and nearest chose, or the mean. */
-static int write_voxel_cloud(job *j, const pcgpu_voxels *v) {
-    pcgpu_context *context = j->session->context;
-    const pcgpu_cloud *input = &j->clouds[0];
-    pcgpu_voxels means = {0};
-    pcgpu_cloud out = {0};
-    pcgpu_status status = PCGPU_OK;
-    int code = EXIT_FAILED;
-    if (v->selected) {
-        status = pcgpu_cloud_gather(context, input, v->selected, v->count, &out);
-    } else {
-        const float *rows = v->features;
-        if (is_padded(j->session->options->voxelize.features)) {
-            pcgpu_voxelize_params mean = parameters(j);
-            mean.features = PCGPU_FEATURES_MEAN;
-            status = pcgpu_voxelize(context, input, &mean, &means);
-            rows = means.features;
-        }
-        if (status == PCGPU_OK) {
-            status = pcgpu_cloud_create(context, v->count, input->columns, &out);
-        }
-        if (status == PCGPU_OK) {
-            memcpy(out.data, rows, (size_t)v->count * (size_t)input->columns * sizeof *rows);
-            memcpy(out.offset, input->offset, sizeof out.offset);
-            memcpy(out.names, input->names, sizeof out.names);
-            /* A mean of whole numbers is no whole number. */
-            for (int k = 0; k < input->columns; k++) {
-                out.types[k] = input->types[k] == PCGPU_FLOAT64 ? PCGPU_FLOAT64 : PCGPU_FLOAT32;
-            }
-        }
-    }
-    code = status == PCGPU_OK ? job_write_cloud(j, &out) : job_failed(j, status);
-    pcgpu_cloud_free(&out);
-    pcgpu_voxels_free(&means);
-    return code;
 }
 
 /* Points of a voxel before max_points. */
@@ -209,7 +172,7 @@ static int refuse_truncated(const job *j, const pcgpu_voxels *v) {
 }
 
 int voxelize_cloud(job *j, pcgpu_voxels *v) {
-    pcgpu_voxelize_params params = parameters(j);
+    pcgpu_voxelize_params params = voxelize_parameters(j);
     progress_begin(j->names[0], "voxelizing");
     pcgpu_status status = pcgpu_voxelize(j->session->context, &j->clouds[0], &params, v);
     if (status != PCGPU_OK) {
@@ -240,7 +203,7 @@ int voxelize_process(job *j) {
             voxels_add_offset(j, &v);
             code = voxels_write(j, &v, NULL, 0);
         } else {
-            code = write_voxel_cloud(j, &v);
+            code = voxels_write_cloud(j, &v);
         }
     }
     pcgpu_voxels_free(&v);

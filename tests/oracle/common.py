@@ -121,6 +121,34 @@ def read_ply(path):
     return np.frombuffer(content[end:], np.dtype([(name, kinds[kind]) for kind, name in columns]), count)
 
 
+def write_ply(path, points):
+    """A structured array as binary little-endian .ply."""
+    kinds = {'f4': 'float', 'f8': 'double', 'u1': 'uchar', 'i1': 'char', 'u2': 'ushort', 'i2': 'short', 'u4': 'uint',
+             'i4': 'int'}
+    names = ''.join(f'property {kinds[points.dtype[name].str[1:]]} {name}\n' for name in points.dtype.names)
+    header = f'ply\nformat binary_little_endian 1.0\nelement vertex {len(points)}\n{names}end_header\n'
+    pathlib.Path(path).write_bytes(header.encode() + points.tobytes())
+
+
+def read_pcd(path):
+    """The points of a binary .pcd as a structured array."""
+    content = pathlib.Path(path).read_bytes()
+    end = content.index(b'DATA binary\n') + len(b'DATA binary\n')
+    header = dict(line.split(maxsplit=1) for line in content[:end].decode().splitlines() if line[0] != '#')
+    columns = zip(header['FIELDS'].split(), header['TYPE'].split(), header['SIZE'].split())
+    dtype = np.dtype([(name, '<' + kind.lower() + size) for name, kind, size in columns])
+    return np.frombuffer(content[end:], dtype, int(header['POINTS']))
+
+
+def write_pcd(path, points):
+    """A structured array as binary .pcd."""
+    types = [points.dtype[name] for name in points.dtype.names]
+    header = ['VERSION 0.7', 'FIELDS ' + ' '.join(points.dtype.names), 'SIZE ' + ' '.join(str(t.itemsize) for t in types),
+              'TYPE ' + ' '.join(t.kind.upper() for t in types), 'COUNT' + ' 1' * len(types), f'WIDTH {len(points)}',
+              'HEIGHT 1', f'POINTS {len(points)}', 'DATA binary\n']
+    pathlib.Path(path).write_bytes('\n'.join(header).encode() + points.tobytes())
+
+
 @contextlib.contextmanager
 def scratch():
     """A folder of its own, removed at the end."""

@@ -4,8 +4,8 @@ import json
 import numpy as np
 
 import oracle
-from common import (SOURCE, check, data, equal, find, finish, part_skipped, passed, read_bin, read_json, read_ply,
-                    run, scratch, testdata, write_bin)
+from common import (SOURCE, check, data, equal, find, finish, part_skipped, passed, read_bin, read_json, read_pcd,
+                    read_ply, run, scratch, testdata, write_bin, write_pcd, write_ply)
 
 f32 = np.float32
 FEATURES = ('mean', 'points', 'pillar', 'first', 'nearest')
@@ -143,11 +143,8 @@ def test_range_auto(folder):
     points[100:120, 1] = np.nan
     write_bin(folder / 'auto.bin', points)
     size = np.array([.5, .25, 2])
-    finite = points[np.isfinite(points[:, :3]).all(axis=1), :3].astype(np.float64)
-    low = np.floor(finite.min(axis=0) / size) * size
-    high = (np.floor(finite.max(axis=0) / size) + 1) * size
-    expected = oracle.voxelize(points, low, high, size, 0, 0, 'mean')
-    check(expected.in_range == len(finite), 'range auto: every finite point is in range')
+    expected = oracle.voxelize(points, *auto_grid(points[:, :3], size), size, 0, 0, 'mean')
+    check(expected.in_range == len(oracle.usable(points)), 'range auto: every finite point is in range')
     compare(folder, 'range auto', folder / 'auto.bin',
             ['--range', 'auto', '--size', '.5,.25,2', '--max-points', 0, '--max-voxels', 0, '--features', 'mean'],
             expected)
@@ -205,6 +202,127 @@ def test_formats(folder):
     passed('float32 and float16 in .npz, .npy, .bin; means as .ply')
 
 
+def auto_grid(xyz, size):
+    """The range that --range auto stands for; exact when the size is a power of two."""
+    finite = xyz[np.isfinite(xyz).all(axis=1)].astype(np.float64)
+    return np.floor(finite.min(axis=0) / size) * size, (np.floor(finite.max(axis=0) / size) + 1) * size
+
+
+def columns_of(cloud):
+    """A structured array of any types as float32 rows."""
+    return np.stack([cloud[name].astype(f32) for name in cloud.dtype.names], axis=1)
+
+
+def test_downsampling(folder):
+    """--size alone: the same cloud as .bin, .ply and .pcd, with all columns of 3 to 16."""
+    rng = np.random.default_rng(14)
+    for columns in range(3, 17):
+        points = street_like(rng, 2000, columns)
+        write_bin(folder / 'in.bin', points)
+        grid = (*auto_grid(points[:, :3], .5), (.5, .5, .5))
+        for features in ('mean', 'first', 'nearest'):
+            expected = oracle.voxelize(points, *grid, features=features)
+            check(0 < expected.count < len(points), 'the grid is neither too fine nor empty')
+            for out in (folder / 'out.bin', folder / 'out.ply', folder / 'out.pcd'):
+                options = [] if features == 'mean' else ['--features', features]
+                run('voxelize', '--size', .5, *options, '--fields', columns, folder / 'in.bin', '-f', '-o', out)
+            label = f'downsampling, {columns} columns, {features}'
+            equal(f'{label}: .bin', read_bin(folder / 'out.bin', columns), expected.features)
+            equal(f'{label}: .ply', columns_of(read_ply(folder / 'out.ply')), expected.features)
+            equal(f'{label}: .pcd', columns_of(read_pcd(folder / 'out.pcd')), expected.features)
+    passed('downsampling of 3 to 16 columns, .bin, .ply, .pcd')
+
+
+def coloured(rng, n):
+    """A cloud with the columns that .ply and .pcd files have: normals, time, ring, colours."""
+    dtype = [('x', '<f4'), ('y', '<f4'), ('z', '<f4'), ('nx', '<f4'), ('time', '<f4'), ('ring', '<u2'), ('label', '<i4'),
+             ('red', 'u1'), ('green', 'u1'), ('blue', 'u1')]
+    points = np.zeros(n, dtype)
+    for name in ('x', 'y', 'z', 'nx', 'time'):
+        points[name] = rng.normal(size=n) * 4
+    points['ring'] = rng.integers(0, 65536, n)
+    points['label'] = rng.integers(-1000, 1000, n)
+    for name in ('red', 'green', 'blue'):
+        points[name] = rng.integers(0, 256, n)
+    return points
+
+
+def test_downsampling_columns(folder):
+    """Names and types of columns stay; what is no mean of whole numbers is float32; colours stay colours."""
+    points = coloured(np.random.default_rng(15), 3000)
+    table = columns_of(points)
+    grid = (*auto_grid(table[:, :3], 1.0), (1, 1, 1))
+    for write, read, extension in ((write_ply, read_ply, 'ply'), (write_pcd, read_pcd, 'pcd')):
+        write(folder / f'columns.{extension}', points)
+        for features in ('mean', 'first', 'nearest', 'points'):
+            out = folder / f'small.{extension}'
+            run('voxelize', '--size', 1, '--features', features, folder / f'columns.{extension}', '-f', '-o', out)
+            cloud, label = read(out), f'columns of .{extension}, {features}'
+            expected = oracle.voxelize(table, *grid, features='mean' if features == 'points' else features)
+            check(cloud.dtype.names == points.dtype.names, f'{label}: names', cloud.dtype.names)
+            for k, name in enumerate(points.dtype.names):
+                chosen = features in ('first', 'nearest')
+                colour = name in ('red', 'green', 'blue')
+                kind = points.dtype[name] if chosen or colour else np.dtype('<f4')
+                values = expected.features[:, k]
+                values = np.floor(values + f32(.5)) if colour else values
+                equal(f'{label}: {name}', cloud[name], values.astype(kind))
+    passed('names, types and colours of columns')
+
+
+def test_packed_colours(folder):
+    """rgb of .pcd is four bytes in the bits of a float32, or a whole number: the mean is one of each byte."""
+    rng = np.random.default_rng(16)
+    for kind in ('<f4', '<u4'):
+        points = np.zeros(2000, [('x', '<f4'), ('y', '<f4'), ('z', '<f4'), ('rgb', kind)])
+        for name in 'xyz':
+            points[name] = rng.normal(size=len(points)) * 3
+        # Numbers are float32 in between: 24 bits. The bits of a float may be those of a NaN.
+        bits = rng.integers(0, 1 << (24 if kind == '<u4' else 32), len(points)).astype('<u4')
+        points['rgb'] = bits.view(kind) if kind == '<f4' else bits
+        write_pcd(folder / 'rgb.pcd', points)
+        xyz = np.stack([points[name] for name in 'xyz'], axis=1)
+        expected = oracle.voxelize(xyz, *auto_grid(xyz, 1.0), (1, 1, 1), max_points=3)
+        run('voxelize', '--size', 1, '--max-points', 3, folder / 'rgb.pcd', '-f', '-o', folder / 'small.pcd')
+        cloud = read_pcd(folder / 'small.pcd')
+        kept = expected.point_voxel >= 0
+        wanted = np.zeros(expected.count, '<u4')
+        for shift in (0, 8, 16, 24):
+            total = np.bincount(expected.point_voxel[kept], (bits[kept] >> shift & 255).astype(float), expected.count)
+            wanted |= np.floor(total / expected.counts + .5).astype('<u4') << shift
+        got = cloud['rgb'].view('<u4') if cloud.dtype['rgb'] == '<f4' else cloud['rgb']
+        check(cloud.dtype['rgb'] == kind, f'packed colours {kind}: type', cloud.dtype)
+        equal(f'packed colours {kind}', got.astype('<u4'), wanted)
+        equal(f'packed colours {kind}: x', cloud['x'], expected.features[:, 0])
+    passed('packed colours')
+
+
+def test_downsampling_utm(folder):
+    """Coordinates beyond float32: .ply and .pcd keep them, .bin is them rounded, with a warning."""
+    rng = np.random.default_rng(17)
+    points = np.zeros(2000, [('x', '<f8'), ('y', '<f8'), ('z', '<f8'), ('intensity', '<f4')])
+    for name, corner in zip('xyz', (333_000, 4_770_000, 120)):
+        points[name] = rng.integers(0, 20 * 64, len(points)) / 64 + corner
+    points['intensity'] = rng.integers(0, 256, len(points))
+    write_ply(folder / 'utm.ply', points)
+    for features in ('mean', 'first', 'nearest'):
+        small = {}
+        for extension in ('ply', 'pcd', 'bin'):
+            small[extension] = folder / f'small.{extension}'
+            result = run('voxelize', '--size', 2, '--features', features, folder / 'utm.ply', '-f', '-o', small[extension])
+            warned = b'rounded to float32' in result.stderr
+            check(warned == (extension == 'bin'), f'UTM {features}: .{extension} warns when it rounds', result.stderr)
+        ply, pcd = read_ply(small['ply']), read_pcd(small['pcd'])
+        for name in 'xyz':
+            check(ply.dtype[name] == '<f8', f'UTM {features}: float64', ply.dtype)
+            equal(f'UTM {features}: .pcd is .ply, {name}', pcd[name], ply[name])
+        equal(f'UTM {features}: .bin', read_bin(small['bin']), columns_of(ply))
+        check(0 < len(ply) < 1000, f'UTM {features}: fewer points', len(ply))
+        if features != 'mean':
+            check(np.isin(ply.astype(points.dtype), points).all(), f'UTM {features}: points of the input')
+    passed('downsampling of UTM coordinates')
+
+
 def test_batch(folder):
     """--batch: what the inputs give alone, one after the other."""
     rng = np.random.default_rng(13)
@@ -257,6 +375,10 @@ def main():
         test_range_auto(folder)
         test_utm(folder)
         test_formats(folder)
+        test_downsampling(folder)
+        test_downsampling_columns(folder)
+        test_packed_colours(folder)
+        test_downsampling_utm(folder)
         test_batch(folder)
         test_scan(folder)
         test_published(folder)
