@@ -87,6 +87,30 @@ def test_published(folder):
         passed(f'{config} as it is: {features}, at most {limit} voxels')
 
 
+# File, columns of a .bin, range, size: scans of two sensors, and a map in UTM coordinates that is float32 in its file.
+REAL = [
+    ('kitti/000001.bin', 4, (-60, -60, -4), (60, 60, 4), (.4, .4, .4)),
+    ('nuscenes/n015.pcd.bin', 5, (-51.2, -51.2, -5), (51.2, 51.2, 3), (.2, .2, 8)),
+    ('clouds/pcldata_CSite1_red1-utm.pcd', 3, (512100, 5403100, 250), (513100, 5404000, 420), (5, 5, 2.5)),
+]
+
+
+def test_real(folder):
+    """Every kind of features with limits, and without where that is not a matter of gigabytes."""
+    for name, fields, low, high, size in REAL:
+        path = data(name)
+        if not path:
+            part_skipped(name, 'the file is not here')
+            continue
+        points = columns_of(read_pcd(path)) if path.suffix == '.pcd' else read_bin(path, fields)
+        for features in FEATURES:
+            limits = [(5, 3000), (20, 0)] + ([] if features in ('points', 'pillar') else [(0, 0), (0, 3000)])
+            for max_points, max_voxels in limits:
+                compare(folder, f'{name}, {features}, {max_points} points, {max_voxels} voxels', path,
+                        grid_options(low, high, size, max_points, max_voxels, features) + ['--fields', fields],
+                        oracle.voxelize(points, low, high, size, max_points, max_voxels, features))
+
+
 def street_like(rng, n, columns):
     points = rng.normal(size=(n, columns)).astype(f32) * f32([6, 6, 1] + [1] * (columns - 3))
     points[::4] = np.round(points[::4] * 8) / 8  # on voxel edges, with duplicates
@@ -150,29 +174,37 @@ def test_range_auto(folder):
             expected)
 
 
+def file_offset(xyz):
+    """What is taken off float64 coordinates before they become float32: the middle of the bounds in whole metres."""
+    middle = xyz.min(axis=0) / 2 + xyz.max(axis=0) / 2
+    return np.copysign(np.floor(abs(middle) + .5), middle)
+
+
 def test_utm(folder):
-    """float64 coordinates beyond float32: the range is given in the file's coordinates, means come back in them."""
+    """float64 coordinates beyond float32: cells are found relative to the offset, arrays and clouds have it added again,
+    once rounded to float32 or in float64."""
     rng = np.random.default_rng(10)
-    local = rng.integers(0, 20 * 64, (2000, 3)) / 64.0  # exact in float32 after whole metres are taken off
     corner = np.array([333_000, 4_770_000, 120.0])
-    np.save(folder / 'utm.npy', local + corner)
-    grid = np.zeros(3), np.full(3, 20.0), (.5, .5, 2)
-    options = grid_options(corner, corner + 20, grid[2], 0, 0, 'first')
-    arrays, separate, _ = voxelize(folder, folder / 'utm.npy', *options)
-    expected = oracle.voxelize(local.astype(f32), *grid, features='first')
-    equal('utm: coords', arrays['coords'], expected.coords)
-    equal('utm: num_points', arrays['num_points'], expected.counts)
-    equal('utm: point_voxel', separate['point_voxel'], expected.point_voxel)
-    run('voxelize', folder / 'utm.npy', *grid_options(corner, corner + 20, grid[2], 0, 0, 'mean'), '-o',
-        folder / 'utm.ply')
+    points = rng.random((4000, 3)) * (20, 20, 1200) + corner  # so that no axis is small enough to need no offset
+    points[::3] = np.round(points[::3] * 4) / 4  # on faces
+    np.save(folder / 'utm.npy', points)
+    offset = file_offset(points)
+    local = (points - offset).astype(f32)
+    low, high, size = corner + .5, corner + (19, 20.5, 1100.5), (.5, 2, 100)
+    for features in FEATURES:
+        for max_points, max_voxels in ((0, 0), (3, 500)):
+            expected = oracle.voxelize(local, low - offset, high - offset, size, max_points, max_voxels, features)
+            rows = expected.features.reshape(expected.count, -1, expected.features.shape[-1])
+            real = np.arange(rows.shape[1]) < (expected.counts[:, None] if rows.shape[1] > 1 else 1)
+            rows[..., :3] = np.where(real[..., None], (rows[..., :3] + offset).astype(f32), 0)
+            options = grid_options(low, high, size, max_points, max_voxels, features)
+            compare(folder, f'UTM, {features}, {max_points} points, {max_voxels} voxels', folder / 'utm.npy', options,
+                    expected)
+    run('voxelize', folder / 'utm.npy', *grid_options(low, high, size, 4, 0, 'mean'), '-o', folder / 'utm.ply')
     cloud = read_ply(folder / 'utm.ply')
-    mean = np.zeros((len(expected.counts), 3))
-    np.add.at(mean, expected.point_voxel, local)
-    mean = mean / expected.counts[:, None] + corner
+    mean = oracle.voxelize(local, low - offset, high - offset, size, 4).features
     for k, name in enumerate('xyz'):
-        check(cloud[name].dtype == np.float64, f'utm: {name} of the .ply is float64', cloud[name].dtype)
-        off = abs(cloud[name] - mean[:, k]).max()
-        check(off < 2e-5, f'utm: {name} of the means', f'{off} m off')  # float32 of metres relative to whole metres
+        equal(f'UTM: {name} of the .ply', cloud[name], mean[:, k].astype('f8') + offset[k])
     passed('float64 coordinates')
 
 
@@ -381,6 +413,7 @@ def main():
         test_downsampling_utm(folder)
         test_batch(folder)
         test_scan(folder)
+        test_real(folder)
         test_published(folder)
     finish()
 
