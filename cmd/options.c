@@ -95,8 +95,8 @@ static const option_row table[] = {
     {"strict", 0, FOR_VOXELIZE, 0, &type_flag, NULL, AT(strict), 0, 0, NULL,
      "Fail, with exit code 1 and no output, when --max-points or --max-voxels drops a point."},
     {"batch", 0, FOR_VOXELIZE, 0, &type_flag, NULL, AT(batch), 0, 0, NULL,
-     "One output for all inputs, one after the other; the first of the voxel coordinates is the number of the input. With "
-     "a --range, and not into a cloud."},
+     "One output for all inputs, one after the other; the first of the voxel coordinates is the number of the input. "
+     "With a --range, and not into a cloud."},
     {"split", 0, FOR_VOXELIZE, OPTION_LINE_ONLY, &type_choice, "NAME", AT(split), 0, 0, splits,
      "Which of the two limits of voxels in a --config of OpenPCDet: test or train."},
 
@@ -152,8 +152,8 @@ static const option_row table[] = {
     {"threads", 0, FOR_ALL, 0, &type_int, "N", AT(settings.threads), 0, 4096, NULL,
      "CPU threads, 0 = all; results never depend on it."},
     {"config", 0, FOR_ALL, OPTION_LINE_ONLY, &type_path, "FILE", AT(config), 0, 0, NULL,
-     "Read options from a YAML file: long option names with _ for -, flat or under the command's name. The command line "
-     "wins."},
+     "Read options from a YAML file: long option names with _ for -, flat or under the command's name; voxelize "
+     "also reads configurations of OpenPCDet. The command line wins."},
     {"json", 0, FOR_ALL, 0, &type_path, "FILE", AT(json), 0, 0, NULL,
      "Write one JSON object an input, one a line; - is standard output when no data goes there."},
     {"verbose", 'v', FOR_ALL, 0, &type_flag, NULL, AT(verbose), 0, 0, NULL,

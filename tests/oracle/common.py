@@ -177,8 +177,9 @@ def read_pcd(path):
 def write_pcd(path, points):
     """A structured array as binary .pcd."""
     types = [points.dtype[name] for name in points.dtype.names]
-    header = ['VERSION 0.7', 'FIELDS ' + ' '.join(points.dtype.names), 'SIZE ' + ' '.join(str(t.itemsize) for t in types),
-              'TYPE ' + ' '.join(t.kind.upper() for t in types), 'COUNT' + ' 1' * len(types), f'WIDTH {len(points)}',
+    header = ['VERSION 0.7', 'FIELDS ' + ' '.join(points.dtype.names),
+              'SIZE ' + ' '.join(str(t.itemsize) for t in types), 'TYPE ' + ' '.join(t.kind.upper() for t in types),
+              'COUNT' + ' 1' * len(types), f'WIDTH {len(points)}',
               'HEIGHT 1', f'POINTS {len(points)}', 'DATA binary\n']
     pathlib.Path(path).write_bytes('\n'.join(header).encode() + points.tobytes())
 

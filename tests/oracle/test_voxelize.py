@@ -49,8 +49,8 @@ def grid_options(low, high, size, max_points, max_voxels, features):
             max_voxels, '--features', features]
 
 
-# Configuration, scan, columns, range, size, max_points; then points in range, voxels and points kept, of the first three
-# as published with the data.
+# Configuration, scan, columns, range, size, max_points; then points in range, voxels and points kept, of the first
+# three as published with the data.
 PUBLISHED = [
     ('pillar.yaml', 'kitti/000000.bin', 4, (0, -39.68, -3), (69.12, 39.68, 1), (.16, .16, 4), 32, 62853, 8235, 52305),
     ('second.yaml', 'kitti/000000.bin', 4, (0, -40, -3), (70.4, 40, 1), (.05, .05, .1), 5, 62853, 41281, 61603),
@@ -181,8 +181,8 @@ def file_offset(xyz):
 
 
 def test_utm(folder):
-    """float64 coordinates beyond float32: cells are found relative to the offset, arrays and clouds have it added again,
-    once rounded to float32 or in float64."""
+    """float64 coordinates beyond float32: cells are found relative to the offset, arrays and clouds have it added
+    again, once rounded to float32 or in float64."""
     rng = np.random.default_rng(10)
     corner = np.array([333_000, 4_770_000, 120.0])
     points = rng.random((4000, 3)) * (20, 20, 1200) + corner  # so that no axis is small enough to need no offset
@@ -267,8 +267,8 @@ def test_downsampling(folder):
 
 def coloured(rng, n):
     """A cloud with the columns that .ply and .pcd files have: normals, time, ring, colours."""
-    dtype = [('x', '<f4'), ('y', '<f4'), ('z', '<f4'), ('nx', '<f4'), ('time', '<f4'), ('ring', '<u2'), ('label', '<i4'),
-             ('red', 'u1'), ('green', 'u1'), ('blue', 'u1')]
+    dtype = [('x', '<f4'), ('y', '<f4'), ('z', '<f4'), ('nx', '<f4'), ('time', '<f4'), ('ring', '<u2'),
+             ('label', '<i4'), ('red', 'u1'), ('green', 'u1'), ('blue', 'u1')]
     points = np.zeros(n, dtype)
     for name in ('x', 'y', 'z', 'nx', 'time'):
         points[name] = rng.normal(size=n) * 4
@@ -341,7 +341,8 @@ def test_downsampling_utm(folder):
         small = {}
         for extension in ('ply', 'pcd', 'bin'):
             small[extension] = folder / f'small.{extension}'
-            result = run('voxelize', '--size', 2, '--features', features, folder / 'utm.ply', '-f', '-o', small[extension])
+            result = run('voxelize', '--size', 2, '--features', features, folder / 'utm.ply', '-f', '-o',
+                         small[extension])
             warned = b'rounded to float32' in result.stderr
             check(warned == (extension == 'bin'), f'UTM {features}: .{extension} warns when it rounds', result.stderr)
         ply, pcd = read_ply(small['ply']), read_pcd(small['pcd'])
@@ -393,7 +394,8 @@ def test_batch(folder):
             for name, array in (('p', 'point_voxel'), ('c', 'coords'), ('n', 'num_points')):
                 equal(f'{label}: --{array}', np.fromfile(folder / name, '<i4'), expected[array].ravel())
             lines = [json.loads(line) for line in (folder / 'log').read_text().splitlines()]
-            check([(o['result']['batch'], o['result']['voxels']) for o in lines] == [(i, v.count) for i, v in enumerate(alone)],
+            told = [(o['result']['batch'], o['result']['voxels']) for o in lines]
+            check(told == [(i, v.count) for i, v in enumerate(alone)],
                   f'{label}: a line of --json an input')
     run('voxelize', '--batch', *options, '--dtype', 'float16', *paths, '-o', folder / 'half.npy')
     equal('batch as float16 .npy', np.load(folder / 'half.npy'), expected['voxels'].astype(np.float16))

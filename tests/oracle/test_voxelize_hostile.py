@@ -43,7 +43,8 @@ def compare_cloud(label, folder, name, log, expected, dtype):
         equal(f'{label}: --{side}', np.fromfile(folder / f'{name}.{side}.bin', '<i4'), values.ravel())
     for count in COUNTS:
         check(log['result'][count] == getattr(expected, count), f'{label}: {count}', log['result'][count])
-    dropped = sum(log['dropped'].values()) + sum(log['result'][k] for k in ('out_of_range', 'over_points', 'over_voxels'))
+    over = ('out_of_range', 'over_points', 'over_voxels')
+    dropped = sum(log['dropped'].values()) + sum(log['result'][name] for name in over)
     check(log['result']['kept'] + dropped == log['points_in'], f'{label}: records are kept or counted')
 
 
