@@ -60,7 +60,7 @@ static int read_job(job *j) {
         streams[i] = input_open(j->inputs[i]);
         code = streams[i] ? EXIT_DONE : EXIT_FAILED;
     }
-    if (code == EXIT_DONE && !open_outputs(j)) {
+    if (code == EXIT_DONE && !j->shares && !open_outputs(j)) {
         code = EXIT_FAILED;
     }
     for (int i = 0; i < j->count && code == EXIT_DONE; i++) {
@@ -246,10 +246,25 @@ static void report_run(const job *j) {
     }
 }
 
+/* The files that the first job of a batch wrote. */
+static void name_shared(const job *j, json *names) {
+    for (int i = 0; option_at(i); i++) {
+        const option_row *o = option_at(i);
+        bool here = (o->commands & j->session->command->bit) && (o->flags & OPTION_OUTPUT);
+        const char *path = here ? output_path(j->session, o) : NULL;
+        if (path) {
+            json_text(names, o->name, path);
+        }
+    }
+}
+
 /* Puts the outputs in place, or removes them all. `names` receives them as JSON members. */
 static int commit_outputs(job *j, int code, json *names) {
     double begin = seconds_now();
     bool good = code == EXIT_DONE || code == EXIT_NOT_CONVERGED;
+    if (j->shares) {
+        name_shared(j, names);
+    }
     /* None gets its name before the data of all is written. */
     for (int i = 0; i < j->output_count && good; i++) {
         json_text(names, j->outputs[i].option->name, j->outputs[i].file.path);
@@ -273,15 +288,14 @@ static int commit_outputs(job *j, int code, json *names) {
 
 /* ---- from begin to end ---- */
 
-/* Messages that were about this job since it began or was resumed. */
-static void note_error(job *j) {
+void job_note_error(job *j) {
     if (report_last_error()) {
         snprintf(j->error, sizeof j->error, "%s", report_last_error());
     }
 }
 
 int job_begin(job *j, session *s, const char **inputs, int count) {
-    *j = (job){.session = s, .count = count, .points_out = -1};
+    *j = (job){.session = s, .count = count, .points_out = -1, .shares = s->options->batch && inputs != s->inputs};
     for (int i = 0; i < count && i < JOB_CLOUDS; i++) {
         j->inputs[i] = inputs[i];
         j->names[i] = input_name(inputs[i]);
@@ -293,7 +307,7 @@ int job_begin(job *j, session *s, const char **inputs, int count) {
         report_error(NULL, "out of memory");
     }
     int code = j->result.out ? read_job(j) : EXIT_FAILED;
-    note_error(j);
+    job_note_error(j);
     return code;
 }
 
@@ -321,7 +335,7 @@ int job_end(job *j, int code) {
         code = EXIT_FAILED;
     }
     code = commit_outputs(j, code, &names);
-    note_error(j);
+    job_note_error(j);
     progress_end();
     if (names.out) {
         fclose(names.out);

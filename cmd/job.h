@@ -36,6 +36,7 @@ typedef struct job {
     const pcgpu_format_info *format; /* of --output; NULL without one */
     job_output outputs[JOB_OUTPUTS];
     int output_count;
+    bool shares; /* the outputs are those of another job of the batch */
     double begin, read_seconds, write_seconds;
     /* Set by the command: */
     pcgpu_run run;
@@ -48,10 +49,13 @@ typedef struct job {
 } job;
 
 /* A job by hand: begin it, process it when that was EXIT_DONE, and end it in any case. Several may have begun at a
- * time; job_resume then comes first when one is taken up again. Begin and end return an exit code and have said why. */
+ * time; job_resume then comes first when one is taken up again. Begin and end return an exit code and have said why.
+ * With --batch the job of the first input has the outputs of all. */
 int job_begin(job *job, session *session, const char **inputs, int count);
 void job_resume(job *job);
 int job_end(job *job, int code);
+/* Keeps the last error said as this job's, for --json. Begin and end do it, too. */
+void job_note_error(job *job);
 
 /* Processes a job whose clouds are read and whose outputs are open; returns an exit code and has said why. */
 typedef int (*job_function)(job *job);
@@ -91,6 +95,7 @@ int job_write_arrays(job *job, const char *name, const char *format, const pcgpu
 /* The commands. */
 int sample_run(session *session); /* all inputs, several at a time */
 int voxelize_process(job *job);
+int voxelize_batch(session *session); /* all inputs into one file */
 int register_process(job *job);
 int info_process(job *job);
 int info_machine(session *session); /* info without an input */

@@ -88,10 +88,14 @@ static int program_options(int count, char **words) {
     return EXIT_DONE;
 }
 
-/* Defaults, then the configuration files, then the command line. */
+/* Defaults, then the configuration files, then the command line. That comes once before the files as well: it says how
+ * to read those of OpenPCDet, and which of their values may be missing. */
 static bool settle_options(const command_info *command, const command_line *line, option_values *o, char *why,
                            size_t why_size) {
     options_init(o, command);
+    if (!command_line_apply(line, o, why, why_size)) {
+        return false;
+    }
     for (int i = 0; i < line->assignment_count; i++) {
         const assignment *a = &line->assignments[i];
         if (strcmp(a->option->name, "config") == 0 && !config_load(a->value, command, o, why, why_size)) {
@@ -113,7 +117,7 @@ static bool line_has(const command_line *line, const char *name) {
 static int run_command(session *s) {
     switch (s->command->bit) {
     case FOR_SAMPLE: return sample_run(s);
-    case FOR_VOXELIZE: return session_run_each(s, voxelize_process);
+    case FOR_VOXELIZE: return s->options->batch ? voxelize_batch(s) : session_run_each(s, voxelize_process);
     case FOR_REGISTER: return session_run_together(s, register_process);
     default: return s->input_count > 0 ? session_run_each(s, info_process) : info_machine(s);
     }

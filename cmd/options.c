@@ -30,6 +30,7 @@ static const char *const sample_methods[] = {"fps", "random", NULL};
 static const char *const register_methods[] = {"plane", "point", NULL};
 static const char *const features[] = {"mean", "points", "pillar", "first", "nearest", NULL};
 static const char *const dtypes[] = {"float32", "float16", NULL};
+static const char *const splits[] = {"test", "train", NULL};
 static const char *const transform_formats[] = {"matrix", "kitti", "tum", NULL};
 static const char *const devices[] = {"auto", "cpu", "cuda", NULL};
 static const char *const starts[] = {"center", "random", NULL};
@@ -37,7 +38,7 @@ static const char *const automatic[] = {"auto", NULL};
 
 _Static_assert(sizeof(pcgpu_sample_method) == sizeof(int) && sizeof(pcgpu_register_method) == sizeof(int) &&
                    sizeof(pcgpu_features) == sizeof(int) && sizeof(dtype) == sizeof(int) &&
-                   sizeof(transform_format) == sizeof(int),
+                   sizeof(split) == sizeof(int) && sizeof(transform_format) == sizeof(int),
                "type_choice stores an int");
 
 #define AT(member) offsetof(option_values, member)
@@ -84,13 +85,20 @@ static const option_row table[] = {
      "values "
      "a point of PointPillars; first: the first point; nearest: the kept point nearest to the mean."},
     {"coords", 0, FOR_VOXELIZE, OPTION_OUTPUT, &type_path, "FILE", AT(coords), 0, 0, NULL,
-     "Write the voxel coordinates, int32 V x 4: 0, z, y, x (.npy, .npz or .txt by name)."},
+     "Write the voxel coordinates, int32 V x 4: 0 or the number in the batch, z, y, x (.npy, .npz or .txt by name)."},
     {"counts", 0, FOR_VOXELIZE, OPTION_OUTPUT, &type_path, "FILE", AT(counts), 0, 0, NULL,
      "Write the number of kept points of each voxel, int32 (.npy, .npz or .txt by name)."},
     {"point-voxel", 0, FOR_VOXELIZE, OPTION_OUTPUT, &type_path, "FILE", AT(point_voxel), 0, 0, NULL,
      "Write the voxel that keeps each record of the input, int32, -1 = dropped (.npy, .npz or .txt by name)."},
     {"dtype", 0, FOR_VOXELIZE, 0, &type_choice, "NAME", AT(dtype), 0, 0, dtypes,
      "Type of the feature array; float16 rounds to nearest even."},
+    {"strict", 0, FOR_VOXELIZE, 0, &type_flag, NULL, AT(strict), 0, 0, NULL,
+     "Fail, with exit code 1 and no output, when --max-points or --max-voxels drops a point."},
+    {"batch", 0, FOR_VOXELIZE, 0, &type_flag, NULL, AT(batch), 0, 0, NULL,
+     "One output for all inputs, one after the other; the first of the voxel coordinates is the number of the input. "
+     "With a --range, and not into a cloud."},
+    {"split", 0, FOR_VOXELIZE, OPTION_LINE_ONLY, &type_choice, "NAME", AT(split), 0, 0, splits,
+     "Which of the two limits of voxels in a --config of OpenPCDet: test or train."},
 
     /* register */
     {"method", 0, FOR_REGISTER, 0, &type_choice, "NAME", AT(registration.method), 0, 0, register_methods,
@@ -144,9 +152,8 @@ static const option_row table[] = {
     {"threads", 0, FOR_ALL, 0, &type_int, "N", AT(settings.threads), 0, 4096, NULL,
      "CPU threads, 0 = all; results never depend on it."},
     {"config", 0, FOR_ALL, OPTION_LINE_ONLY, &type_path, "FILE", AT(config), 0, 0, NULL,
-     "Read options from a YAML file: long option names with _ for -, flat or under the command's name. The command "
-     "line "
-     "wins."},
+     "Read options from a YAML file: long option names with _ for -, flat or under the command's name; voxelize "
+     "also reads configurations of OpenPCDet. The command line wins."},
     {"json", 0, FOR_ALL, 0, &type_path, "FILE", AT(json), 0, 0, NULL,
      "Write one JSON object an input, one a line; - is standard output when no data goes there."},
     {"verbose", 'v', FOR_ALL, 0, &type_flag, NULL, AT(verbose), 0, 0, NULL,
@@ -306,10 +313,18 @@ static bool check_sample(option_values *options, char *why, size_t why_size) {
     return !wrong;
 }
 
-static bool check_voxelize(const option_values *options, char *why, size_t why_size) {
+static bool check_voxelize(const option_values *options, const command_info *command, char *why, size_t why_size) {
     const pcgpu_voxelize_params *p = &options->voxelize;
+    if (option_given(options, "split", command) && !options->openpcdet) {
+        snprintf(why, why_size, "split is for a --config of OpenPCDet, and none is given; leave it out");
+        return false;
+    }
     if (!(p->size[0] > 0 && p->size[1] > 0 && p->size[2] > 0)) {
         snprintf(why, why_size, "no voxel size; give --size SX,SY,SZ in metres or a --config with one");
+        return false;
+    }
+    if (options->batch && p->range_auto) {
+        snprintf(why, why_size, "the inputs of a batch need one grid; give --range X0,Y0,Z0,X1,Y1,Z1");
         return false;
     }
     for (int k = 0; k < 3 && !p->range_auto; k++) {
@@ -344,7 +359,7 @@ bool options_check(option_values *options, const command_info *command, char *wh
     }
     switch (command->bit) {
     case FOR_SAMPLE: return check_sample(options, why, why_size);
-    case FOR_VOXELIZE: return check_voxelize(options, why, why_size);
+    case FOR_VOXELIZE: return check_voxelize(options, command, why, why_size);
     default: return true;
     }
 }

@@ -27,6 +27,7 @@ const command_info *command_at(int i);
 const command_info *command_by_name(const char *name);
 
 typedef enum dtype { DTYPE_FLOAT32, DTYPE_FLOAT16 } dtype;
+typedef enum split { SPLIT_TEST, SPLIT_TRAIN } split;
 typedef enum transform_format { TRANSFORM_MATRIX, TRANSFORM_KITTI, TRANSFORM_TUM } transform_format;
 
 enum { OPTIONS_MAX = 64 };
@@ -47,6 +48,9 @@ typedef struct option_values {
     pcgpu_voxelize_params voxelize;
     const char *coords, *counts, *point_voxel;
     dtype dtype;
+    bool strict, batch;
+    split split;    /* of a configuration of OpenPCDet */
+    bool openpcdet; /* one was read */
 
     pcgpu_register_params registration;
     const char *init, *transform;

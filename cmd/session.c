@@ -130,6 +130,10 @@ static bool check_format(const session *s, const char *path, char *why, size_t w
     const pcgpu_format_info *format = output_format(s, path, s->inputs[0]);
     if (!format) {
         snprintf(why, why_size, "%s: the name says no format; give --output-format, or a name such as out.ply", path);
+    } else if (s->options->batch && !format->writes_arrays) {
+        snprintf(why, why_size,
+                 "%s: %s holds a cloud, in which inputs cannot be told apart; give .npz, or leave out --batch", path,
+                 format->name);
     } else if (!format->writes && !(format->writes_arrays && s->command->bit == FOR_VOXELIZE)) {
         snprintf(why, why_size, "%s cannot hold a cloud; give another --output-format, such as ply", format->name);
     } else {
@@ -140,7 +144,12 @@ static bool check_format(const session *s, const char *path, char *why, size_t w
 
 /* One output against its input, its terminal and its name. */
 static bool check_output(const session *s, const option_row *o, const char *path, char *why, size_t why_size) {
-    bool many = s->input_count > 1 && s->command->bit != FOR_REGISTER, folder = path_is_folder(path);
+    bool batch = s->options->batch, folder = path_is_folder(path);
+    bool many = s->input_count > 1 && s->command->bit != FOR_REGISTER && !batch;
+    if (batch && folder) {
+        snprintf(why, why_size, "%s is a folder and a batch is one file; give --%s FILE", path, o->name);
+        return false;
+    }
     if (many && !folder && (is_dash(path) || !path_is_stream(path))) {
         snprintf(why, why_size, "%d inputs and one --%s%s; give --%s DIR/", s->input_count, o->name,
                  is_dash(path) ? " (standard output)" : "", o->name);

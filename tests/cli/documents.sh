@@ -31,6 +31,8 @@ BASH
     stdout_has '^random ?$'
     expect 0 bash offer.bash voxelize --features pi
     stdout_has '^pillar ?$'
+    expect 0 bash offer.bash voxelize --split tr
+    stdout_has '^train ?$'
 fi
 
 MAN=$PCGPU_SOURCE/man

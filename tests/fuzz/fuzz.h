@@ -25,7 +25,10 @@ void fuzz_check_sentence(const char *error, const char *name);
 int fuzz_check_read(const char *format, const uint8_t *data, size_t size);
 int fuzz_check_indices(const uint8_t *data, size_t size);
 
-/* A small valid file. */
+/* The same of a configuration file, for every command; 1 when it is valid for one of them. */
+int fuzz_check_config(const uint8_t *data, size_t size);
+
+/* A small valid file; the format of configurations is "yaml". */
 typedef struct fuzz_seed {
     char format[8];
     char name[24];

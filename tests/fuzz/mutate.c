@@ -34,7 +34,16 @@ static size_t mutate(uint8_t *data, size_t size, size_t capacity, uint64_t *stat
                                         "2147483648",
                                         "<i8",
                                         ">u2",
-                                        "(1,)"};
+                                        "(1,)",
+                                        "\n- ",
+                                        ": ",
+                                        "{",
+                                        "]",
+                                        " &a ",
+                                        " *a ",
+                                        "\n_BASE_CONFIG_: config.yaml\n",
+                                        "\nDATA_CONFIG:\n  ",
+                                        "\nsize: 1e-3\n"};
     size_t at = size ? next(state) % size : 0;
     size_t n = 1 + next(state) % 16;
     switch (next(state) % 6) {
@@ -68,14 +77,18 @@ static size_t mutate(uint8_t *data, size_t size, size_t capacity, uint64_t *stat
     }
 }
 
+static int check(const char *format, const uint8_t *data, size_t size) {
+    return strcmp(format, "yaml") == 0 ? fuzz_check_config(data, size) : fuzz_check_read(format, data, size);
+}
+
 static void run_seed(const fuzz_seed *seed, long count, long *valid, long *runs) {
     uint64_t state = 1;
-    if (!fuzz_check_read(seed->format, seed->data, seed->size)) {
+    if (!check(seed->format, seed->data, seed->size)) {
         fprintf(stderr, "seed %s/%s is not a valid file\n", seed->format, seed->name);
         abort();
     }
     for (size_t n = 0; n < seed->size; n++) {
-        *valid += fuzz_check_read(seed->format, seed->data, n);
+        *valid += check(seed->format, seed->data, n);
     }
     for (long i = 0; i < count; i++) {
         uint8_t data[2 * sizeof seed->data];
@@ -84,7 +97,7 @@ static void run_seed(const fuzz_seed *seed, long count, long *valid, long *runs)
         for (uint64_t k = next(&state) % 4 + 1; k > 0; k--) {
             size = mutate(data, size, sizeof data, &state);
         }
-        *valid += fuzz_check_read(seed->format, data, size);
+        *valid += check(seed->format, data, size);
     }
     *runs += count + (long)seed->size + 1;
     *valid += 1;

@@ -39,6 +39,20 @@ static const struct {
     {"pcd", "compressed",
      "FIELDS x y z i\nSIZE 4 4 4 2\nTYPE F F F U\nCOUNT 1 1 1 1\nPOINTS 4\nDATA binary_compressed\n",
      "\x0e\0\0\0\x38\0\0\0\x03\x01\x02\x3f\x40\xe0\x1e\x03\xe0\x02\x07\x01\x05\x06", 0},
+    {"yaml", "flat", "# comment\ncount: 10\nstart: center\nfields: 5\n", "cuda: 1\nmin_distance: 1.5e-1\nseed: 7\n", 0},
+    {"yaml", "sections", "voxelize:\n  range: [0, -39.68, -3, 69.12, 39.68, 1]\n  size: \"0.16,0.16,4\"\n",
+     "  features: pillar\n  force: true\nsample: {count: 3}\nregister:\n  levels: 2\n", 0},
+    {"yaml", "model",
+     "CLASS_NAMES: ['Car']\nDATA_CONFIG:\n    _BASE_CONFIG_: absent.yaml\n    POINT_CLOUD_RANGE: [0, -39.68, -3, 69, "
+     "39, 1]\n"
+     "    DATA_PROCESSOR:\n        - NAME: shuffle_points\n          SHUFFLE_ENABLED: {\n            'train': True\n"
+     "          }\n        - NAME: transform_points_to_voxels\n          VOXEL_SIZE: [0.16, 0.16, 4]\n",
+     "          MAX_POINTS_PER_VOXEL: 32\n          MAX_NUMBER_OF_VOXELS: {\n            'train': 16000,\n"
+     "            'test': 40000\n          }\nMODEL:\n    VFE:\n        NAME: PillarVFE\n        WITH_DISTANCE: "
+     "False\n",
+     0},
+    {"yaml", "data", "POINT_CLOUD_RANGE: &r [-74.88, -74.88, -2, 74.88, 74.88, 4.0]\nDATA_PROCESSOR:\n",
+     "  - {NAME: transform_points_to_voxels_placeholder, VOXEL_SIZE: [0.32, 0.32, 6]}\nALSO: *r\n", 0},
     {"npy", "f4", "\x93NUMPY\x01\1", "\x46\1{'descr': '<f4', 'fortran_order': False, 'shape': (2, 4), }          \n",
      32},
     {"npy", "f8", "\x93NUMPY\x02\1",

@@ -121,6 +121,69 @@ def read_ply(path):
     return np.frombuffer(content[end:], np.dtype([(name, kinds[kind]) for kind, name in columns]), count)
 
 
+def write_ply(path, points):
+    """A structured array as binary little-endian .ply."""
+    kinds = {'f4': 'float', 'f8': 'double', 'u1': 'uchar', 'i1': 'char', 'u2': 'ushort', 'i2': 'short', 'u4': 'uint',
+             'i4': 'int'}
+    names = ''.join(f'property {kinds[points.dtype[name].str[1:]]} {name}\n' for name in points.dtype.names)
+    header = f'ply\nformat binary_little_endian 1.0\nelement vertex {len(points)}\n{names}end_header\n'
+    pathlib.Path(path).write_bytes(header.encode() + points.tobytes())
+
+
+def expand_lzf(packed, size):
+    """LZF: runs of literals, and copies of what was just written."""
+    out, i = bytearray(), 0
+    while len(out) < size:
+        control = packed[i]
+        i += 1
+        if control < 32:
+            out += packed[i:i + control + 1]
+            i += control + 1
+            continue
+        count = (control >> 5) + 2
+        if count == 9:
+            count += packed[i]
+            i += 1
+        back = len(out) - ((control & 31) << 8 | packed[i]) - 1
+        i += 1
+        while count > 0:  # the copy may overlap itself
+            piece = out[back:back + count]
+            out += piece
+            count -= len(piece)
+    return bytes(out)
+
+
+def read_pcd(path):
+    """The points of a binary or compressed .pcd as a structured array."""
+    content = pathlib.Path(path).read_bytes()
+    end = content.index(b'\n', content.index(b'\nDATA') + 1) + 1
+    header = dict(line.split(maxsplit=1) for line in content[:end].decode().splitlines() if line[0] != '#')
+    columns = zip(header['FIELDS'].split(), header['TYPE'].split(), header['SIZE'].split())
+    dtype = np.dtype([(name, '<' + kind.lower() + size) for name, kind, size in columns])
+    points = np.zeros(int(header['POINTS']), dtype)
+    if header['DATA'] == 'binary':
+        points[:] = np.frombuffer(content[end:], dtype, len(points))
+        return points
+    check(header['DATA'] == 'binary_compressed', f'{path} is binary', header['DATA'])
+    packed, size = np.frombuffer(content[end:end + 8], '<u4')
+    column = expand_lzf(content[end + 8:end + 8 + int(packed)], int(size))
+    for name in dtype.names:  # one after the other
+        width = points[name].nbytes
+        points[name] = np.frombuffer(column[:width], dtype[name])
+        column = column[width:]
+    return points
+
+
+def write_pcd(path, points):
+    """A structured array as binary .pcd."""
+    types = [points.dtype[name] for name in points.dtype.names]
+    header = ['VERSION 0.7', 'FIELDS ' + ' '.join(points.dtype.names),
+              'SIZE ' + ' '.join(str(t.itemsize) for t in types), 'TYPE ' + ' '.join(t.kind.upper() for t in types),
+              'COUNT' + ' 1' * len(types), f'WIDTH {len(points)}',
+              'HEIGHT 1', f'POINTS {len(points)}', 'DATA binary\n']
+    pathlib.Path(path).write_bytes('\n'.join(header).encode() + points.tobytes())
+
+
 @contextlib.contextmanager
 def scratch():
     """A folder of its own, removed at the end."""

@@ -76,8 +76,8 @@ def group_mean(values, group, groups, max_points):
 
 def voxelize(points, low, high, size, max_points=0, max_voxels=0, features='mean', drop_origin=False):
     """First come, first served. Returns a namespace with the arrays and counts of pcgpu_voxels."""
-    cells = np.round((np.array(high) - np.array(low)) / np.array(size)).astype(f32)  # float64, then whole numbers
     low, high, size = np.array(low, f32), np.array(high, f32), np.array(size, f32)
+    cells = np.floor((high - low) / size + f32(0.5))  # halves go up
     xyz = points[:, :3]
     with np.errstate(invalid='ignore', over='ignore'):
         cell = np.floor((xyz - low) / size)
@@ -133,7 +133,7 @@ def voxel_features(features, v, values, voxel, place, low, size, max_points):
         strength = values[:, 3:4] if values.shape[1] > 3 else np.zeros((len(values), 1), f32)
         xyz = values[:, :3]
         values = np.hstack([xyz, strength, xyz - mean[voxel, :3], xyz - center[voxel]])
-    capacity = max_points or int(v.counts.max(initial=0))
+    capacity = max_points or int(v.counts.max(initial=1))
     out = np.zeros((v.count, capacity, values.shape[1]), f32)
     out[voxel, place] = values
     return out

@@ -84,8 +84,8 @@ def cases(folder):
     yield 'sample nuScenes', sample_case([nuscenes], '-m', 4096, '--fields', 5)
     yield 'voxelize pillar.yaml', voxelize_case([data('kitti/000000.bin')], '--config', SOURCE / 'configs/pillar.yaml')
     yield 'voxelize second.yaml', voxelize_case([data('kitti/000000.bin')], '--config', SOURCE / 'configs/second.yaml')
-    yield 'voxelize centerpoint.yaml', voxelize_case([nuscenes], '--fields', 5, '--config',
-                                                     SOURCE / 'configs/centerpoint.yaml')
+    for config in ('centerpoint_voxel01.yaml', 'centerpoint_voxel0075.yaml', 'pillar_waymo.yaml'):
+        yield f'voxelize {config}', voxelize_case([nuscenes], '--config', SOURCE / 'configs' / config)
     scans = [data(f'kitti00/velodyne/{i:06d}.bin') for i in (14, 15, 94, 95)]
     yield 'register KITTI 15 onto 14', register_case(scans[1], scans[0])
     yield 'register KITTI 95 onto 94', register_case(scans[3], scans[2])

@@ -1,9 +1,11 @@
 """pcgpu voxelize against NumPy: counts of published configurations and every array."""
+import json
+
 import numpy as np
 
 import oracle
-from common import (SOURCE, check, data, equal, find, finish, part_skipped, passed, read_bin, read_json, read_ply,
-                    run, scratch, testdata, write_bin)
+from common import (SOURCE, check, data, equal, find, finish, part_skipped, passed, read_bin, read_json, read_pcd,
+                    read_ply, run, scratch, testdata, write_bin, write_pcd, write_ply)
 
 f32 = np.float32
 FEATURES = ('mean', 'points', 'pillar', 'first', 'nearest')
@@ -33,6 +35,9 @@ def compare(folder, label, path, options, expected):
     for name in ('in_range', 'kept', 'over_points', 'over_voxels', 'voxels_found', 'largest'):
         check(find(log, name) == getattr(expected, name), f'{label}: {name} in --json',
               f'{find(log, name)}, expected {getattr(expected, name)}')
+    reasons = ('kept', 'non_finite', 'at_origin', 'out_of_range', 'over_voxels', 'over_points')
+    counted = {name: find(log, name) for name in reasons}
+    check(sum(counted.values()) == find(log, 'points_in'), f'{label}: every record is kept or has one reason', counted)
     passed(f'{label}: {expected.in_range} in range, {expected.voxels_found} voxels, {expected.kept} kept')
     return arrays
 
@@ -44,13 +49,17 @@ def grid_options(low, high, size, max_points, max_voxels, features):
             max_voxels, '--features', features]
 
 
-# Configuration, scan, columns, range, size, max_points; then points in range, voxels and points kept, as published
-# with the data.
+# Configuration, scan, columns, range, size, max_points; then points in range, voxels and points kept, of the first
+# three as published with the data.
 PUBLISHED = [
     ('pillar.yaml', 'kitti/000000.bin', 4, (0, -39.68, -3), (69.12, 39.68, 1), (.16, .16, 4), 32, 62853, 8235, 52305),
     ('second.yaml', 'kitti/000000.bin', 4, (0, -40, -3), (70.4, 40, 1), (.05, .05, .1), 5, 62853, 41281, 61603),
-    ('centerpoint.yaml', 'nuscenes/n015.pcd.bin', 5, (-54, -54, -5), (54, 54, 3), (.075, .075, .2), 10,
+    ('centerpoint_voxel0075.yaml', 'nuscenes/n015.pcd.bin', 5, (-54, -54, -5), (54, 54, 3), (.075, .075, .2), 10,
      32330, 17509, 25694),
+    ('centerpoint_voxel01.yaml', 'nuscenes/n015.pcd.bin', 5, (-51.2, -51.2, -5), (51.2, 51.2, 3), (.1, .1, .2), 10,
+     32264, 15307, 25037),
+    ('pillar_waymo.yaml', 'nuscenes/n015.pcd.bin', 5, (-74.88, -74.88, -2), (74.88, 74.88, 4), (.32, .32, 6), 20,
+     30429, 4911, 21090),
 ]
 
 
@@ -76,6 +85,30 @@ def test_published(folder):
         equal(f'{config}: voxels as it is', arrays['voxels'], expected.features)
         equal(f'{config}: coords as it is', arrays['coords'], expected.coords)
         passed(f'{config} as it is: {features}, at most {limit} voxels')
+
+
+# File, columns of a .bin, range, size: scans of two sensors, and a map in UTM coordinates that is float32 in its file.
+REAL = [
+    ('kitti/000001.bin', 4, (-60, -60, -4), (60, 60, 4), (.4, .4, .4)),
+    ('nuscenes/n015.pcd.bin', 5, (-51.2, -51.2, -5), (51.2, 51.2, 3), (.2, .2, 8)),
+    ('clouds/pcldata_CSite1_red1-utm.pcd', 3, (512100, 5403100, 250), (513100, 5404000, 420), (5, 5, 2.5)),
+]
+
+
+def test_real(folder):
+    """Every kind of features with limits, and without where that is not a matter of gigabytes."""
+    for name, fields, low, high, size in REAL:
+        path = data(name)
+        if not path:
+            part_skipped(name, 'the file is not here')
+            continue
+        points = columns_of(read_pcd(path)) if path.suffix == '.pcd' else read_bin(path, fields)
+        for features in FEATURES:
+            limits = [(5, 3000), (20, 0)] + ([] if features in ('points', 'pillar') else [(0, 0), (0, 3000)])
+            for max_points, max_voxels in limits:
+                compare(folder, f'{name}, {features}, {max_points} points, {max_voxels} voxels', path,
+                        grid_options(low, high, size, max_points, max_voxels, features) + ['--fields', fields],
+                        oracle.voxelize(points, low, high, size, max_points, max_voxels, features))
 
 
 def street_like(rng, n, columns):
@@ -134,39 +167,44 @@ def test_range_auto(folder):
     points[100:120, 1] = np.nan
     write_bin(folder / 'auto.bin', points)
     size = np.array([.5, .25, 2])
-    finite = points[np.isfinite(points[:, :3]).all(axis=1), :3].astype(np.float64)
-    low = np.floor(finite.min(axis=0) / size) * size
-    high = (np.floor(finite.max(axis=0) / size) + 1) * size
-    expected = oracle.voxelize(points, low, high, size, 0, 0, 'mean')
-    check(expected.in_range == len(finite), 'range auto: every finite point is in range')
+    expected = oracle.voxelize(points, *auto_grid(points[:, :3], size), size, 0, 0, 'mean')
+    check(expected.in_range == len(oracle.usable(points)), 'range auto: every finite point is in range')
     compare(folder, 'range auto', folder / 'auto.bin',
             ['--range', 'auto', '--size', '.5,.25,2', '--max-points', 0, '--max-voxels', 0, '--features', 'mean'],
             expected)
 
 
+def file_offset(xyz):
+    """What is taken off float64 coordinates before they become float32: the middle of the bounds in whole metres."""
+    middle = xyz.min(axis=0) / 2 + xyz.max(axis=0) / 2
+    return np.copysign(np.floor(abs(middle) + .5), middle)
+
+
 def test_utm(folder):
-    """float64 coordinates beyond float32: the range is given in the file's coordinates, means come back in them."""
+    """float64 coordinates beyond float32: cells are found relative to the offset, arrays and clouds have it added
+    again, once rounded to float32 or in float64."""
     rng = np.random.default_rng(10)
-    local = rng.integers(0, 20 * 64, (2000, 3)) / 64.0  # exact in float32 after whole metres are taken off
     corner = np.array([333_000, 4_770_000, 120.0])
-    np.save(folder / 'utm.npy', local + corner)
-    grid = np.zeros(3), np.full(3, 20.0), (.5, .5, 2)
-    options = grid_options(corner, corner + 20, grid[2], 0, 0, 'first')
-    arrays, separate, _ = voxelize(folder, folder / 'utm.npy', *options)
-    expected = oracle.voxelize(local.astype(f32), *grid, features='first')
-    equal('utm: coords', arrays['coords'], expected.coords)
-    equal('utm: num_points', arrays['num_points'], expected.counts)
-    equal('utm: point_voxel', separate['point_voxel'], expected.point_voxel)
-    run('voxelize', folder / 'utm.npy', *grid_options(corner, corner + 20, grid[2], 0, 0, 'mean'), '-o',
-        folder / 'utm.ply')
+    points = rng.random((4000, 3)) * (20, 20, 1200) + corner  # so that no axis is small enough to need no offset
+    points[::3] = np.round(points[::3] * 4) / 4  # on faces
+    np.save(folder / 'utm.npy', points)
+    offset = file_offset(points)
+    local = (points - offset).astype(f32)
+    low, high, size = corner + .5, corner + (19, 20.5, 1100.5), (.5, 2, 100)
+    for features in FEATURES:
+        for max_points, max_voxels in ((0, 0), (3, 500)):
+            expected = oracle.voxelize(local, low - offset, high - offset, size, max_points, max_voxels, features)
+            rows = expected.features.reshape(expected.count, -1, expected.features.shape[-1])
+            real = np.arange(rows.shape[1]) < (expected.counts[:, None] if rows.shape[1] > 1 else 1)
+            rows[..., :3] = np.where(real[..., None], (rows[..., :3] + offset).astype(f32), 0)
+            options = grid_options(low, high, size, max_points, max_voxels, features)
+            compare(folder, f'UTM, {features}, {max_points} points, {max_voxels} voxels', folder / 'utm.npy', options,
+                    expected)
+    run('voxelize', folder / 'utm.npy', *grid_options(low, high, size, 4, 0, 'mean'), '-o', folder / 'utm.ply')
     cloud = read_ply(folder / 'utm.ply')
-    mean = np.zeros((len(expected.counts), 3))
-    np.add.at(mean, expected.point_voxel, local)
-    mean = mean / expected.counts[:, None] + corner
+    mean = oracle.voxelize(local, low - offset, high - offset, size, 4).features
     for k, name in enumerate('xyz'):
-        check(cloud[name].dtype == np.float64, f'utm: {name} of the .ply is float64', cloud[name].dtype)
-        off = abs(cloud[name] - mean[:, k]).max()
-        check(off < 2e-5, f'utm: {name} of the means', f'{off} m off')  # float32 of metres relative to whole metres
+        equal(f'UTM: {name} of the .ply', cloud[name], mean[:, k].astype('f8') + offset[k])
     passed('float64 coordinates')
 
 
@@ -196,6 +234,174 @@ def test_formats(folder):
     passed('float32 and float16 in .npz, .npy, .bin; means as .ply')
 
 
+def auto_grid(xyz, size):
+    """The range that --range auto stands for; exact when the size is a power of two."""
+    finite = xyz[np.isfinite(xyz).all(axis=1)].astype(np.float64)
+    return np.floor(finite.min(axis=0) / size) * size, (np.floor(finite.max(axis=0) / size) + 1) * size
+
+
+def columns_of(cloud):
+    """A structured array of any types as float32 rows."""
+    return np.stack([cloud[name].astype(f32) for name in cloud.dtype.names], axis=1)
+
+
+def test_downsampling(folder):
+    """--size alone: the same cloud as .bin, .ply and .pcd, with all columns of 3 to 16."""
+    rng = np.random.default_rng(14)
+    for columns in range(3, 17):
+        points = street_like(rng, 2000, columns)
+        write_bin(folder / 'in.bin', points)
+        grid = (*auto_grid(points[:, :3], .5), (.5, .5, .5))
+        for features in ('mean', 'first', 'nearest'):
+            expected = oracle.voxelize(points, *grid, features=features)
+            check(0 < expected.count < len(points), 'the grid is neither too fine nor empty')
+            for out in (folder / 'out.bin', folder / 'out.ply', folder / 'out.pcd'):
+                options = [] if features == 'mean' else ['--features', features]
+                run('voxelize', '--size', .5, *options, '--fields', columns, folder / 'in.bin', '-f', '-o', out)
+            label = f'downsampling, {columns} columns, {features}'
+            equal(f'{label}: .bin', read_bin(folder / 'out.bin', columns), expected.features)
+            equal(f'{label}: .ply', columns_of(read_ply(folder / 'out.ply')), expected.features)
+            equal(f'{label}: .pcd', columns_of(read_pcd(folder / 'out.pcd')), expected.features)
+    passed('downsampling of 3 to 16 columns, .bin, .ply, .pcd')
+
+
+def coloured(rng, n):
+    """A cloud with the columns that .ply and .pcd files have: normals, time, ring, colours."""
+    dtype = [('x', '<f4'), ('y', '<f4'), ('z', '<f4'), ('nx', '<f4'), ('time', '<f4'), ('ring', '<u2'),
+             ('label', '<i4'), ('red', 'u1'), ('green', 'u1'), ('blue', 'u1')]
+    points = np.zeros(n, dtype)
+    for name in ('x', 'y', 'z', 'nx', 'time'):
+        points[name] = rng.normal(size=n) * 4
+    points['ring'] = rng.integers(0, 65536, n)
+    points['label'] = rng.integers(-1000, 1000, n)
+    for name in ('red', 'green', 'blue'):
+        points[name] = rng.integers(0, 256, n)
+    return points
+
+
+def test_downsampling_columns(folder):
+    """Names and types of columns stay; what is no mean of whole numbers is float32; colours stay colours."""
+    points = coloured(np.random.default_rng(15), 3000)
+    table = columns_of(points)
+    grid = (*auto_grid(table[:, :3], 1.0), (1, 1, 1))
+    for write, read, extension in ((write_ply, read_ply, 'ply'), (write_pcd, read_pcd, 'pcd')):
+        write(folder / f'columns.{extension}', points)
+        for features in ('mean', 'first', 'nearest', 'points'):
+            out = folder / f'small.{extension}'
+            run('voxelize', '--size', 1, '--features', features, folder / f'columns.{extension}', '-f', '-o', out)
+            cloud, label = read(out), f'columns of .{extension}, {features}'
+            expected = oracle.voxelize(table, *grid, features='mean' if features == 'points' else features)
+            check(cloud.dtype.names == points.dtype.names, f'{label}: names', cloud.dtype.names)
+            for k, name in enumerate(points.dtype.names):
+                chosen = features in ('first', 'nearest')
+                colour = name in ('red', 'green', 'blue')
+                kind = points.dtype[name] if chosen or colour else np.dtype('<f4')
+                values = expected.features[:, k]
+                values = np.floor(values + f32(.5)) if colour else values
+                equal(f'{label}: {name}', cloud[name], values.astype(kind))
+    passed('names, types and colours of columns')
+
+
+def test_packed_colours(folder):
+    """rgb of .pcd is four bytes in the bits of a float32, or a whole number: the mean is one of each byte."""
+    rng = np.random.default_rng(16)
+    for kind in ('<f4', '<u4'):
+        points = np.zeros(2000, [('x', '<f4'), ('y', '<f4'), ('z', '<f4'), ('rgb', kind)])
+        for name in 'xyz':
+            points[name] = rng.normal(size=len(points)) * 3
+        # Numbers are float32 in between: 24 bits. The bits of a float may be those of a NaN.
+        bits = rng.integers(0, 1 << (24 if kind == '<u4' else 32), len(points)).astype('<u4')
+        points['rgb'] = bits.view(kind) if kind == '<f4' else bits
+        write_pcd(folder / 'rgb.pcd', points)
+        xyz = np.stack([points[name] for name in 'xyz'], axis=1)
+        expected = oracle.voxelize(xyz, *auto_grid(xyz, 1.0), (1, 1, 1), max_points=3)
+        run('voxelize', '--size', 1, '--max-points', 3, folder / 'rgb.pcd', '-f', '-o', folder / 'small.pcd')
+        cloud = read_pcd(folder / 'small.pcd')
+        kept = expected.point_voxel >= 0
+        wanted = np.zeros(expected.count, '<u4')
+        for shift in (0, 8, 16, 24):
+            total = np.bincount(expected.point_voxel[kept], (bits[kept] >> shift & 255).astype(float), expected.count)
+            wanted |= np.floor(total / expected.counts + .5).astype('<u4') << shift
+        got = cloud['rgb'].view('<u4') if cloud.dtype['rgb'] == '<f4' else cloud['rgb']
+        check(cloud.dtype['rgb'] == kind, f'packed colours {kind}: type', cloud.dtype)
+        equal(f'packed colours {kind}', got.astype('<u4'), wanted)
+        equal(f'packed colours {kind}: x', cloud['x'], expected.features[:, 0])
+    passed('packed colours')
+
+
+def test_downsampling_utm(folder):
+    """Coordinates beyond float32: .ply and .pcd keep them, .bin is them rounded, with a warning."""
+    rng = np.random.default_rng(17)
+    points = np.zeros(2000, [('x', '<f8'), ('y', '<f8'), ('z', '<f8'), ('intensity', '<f4')])
+    for name, corner in zip('xyz', (333_000, 4_770_000, 120)):
+        points[name] = rng.integers(0, 20 * 64, len(points)) / 64 + corner
+    points['intensity'] = rng.integers(0, 256, len(points))
+    write_ply(folder / 'utm.ply', points)
+    for features in ('mean', 'first', 'nearest'):
+        small = {}
+        for extension in ('ply', 'pcd', 'bin'):
+            small[extension] = folder / f'small.{extension}'
+            result = run('voxelize', '--size', 2, '--features', features, folder / 'utm.ply', '-f', '-o',
+                         small[extension])
+            warned = b'rounded to float32' in result.stderr
+            check(warned == (extension == 'bin'), f'UTM {features}: .{extension} warns when it rounds', result.stderr)
+        ply, pcd = read_ply(small['ply']), read_pcd(small['pcd'])
+        for name in 'xyz':
+            check(ply.dtype[name] == '<f8', f'UTM {features}: float64', ply.dtype)
+            equal(f'UTM {features}: .pcd is .ply, {name}', pcd[name], ply[name])
+        equal(f'UTM {features}: .bin', read_bin(small['bin']), columns_of(ply))
+        check(0 < len(ply) < 1000, f'UTM {features}: fewer points', len(ply))
+        if features != 'mean':
+            check(np.isin(ply.astype(points.dtype), points).all(), f'UTM {features}: points of the input')
+    passed('downsampling of UTM coordinates')
+
+
+def test_batch(folder):
+    """--batch: what the inputs give alone, one after the other."""
+    rng = np.random.default_rng(13)
+    clouds = [street_like(rng, n, 4) for n in (3000, 1, 700, 0, 5000)]
+    paths = [folder / f'input{i}.bin' for i in range(len(clouds))]
+    for path, points in zip(paths, clouds):
+        write_bin(path, points)
+    grid = (-8, -8, -2), (8, 8, 2), (.5, .5, 1)
+    for features in FEATURES:
+        for max_points, max_voxels in ((0, 0), (4, 300)):
+            alone = [oracle.voxelize(points, *grid, max_points, max_voxels, features) for points in clouds]
+            capacity = max_points or max(int(v.counts.max(initial=0)) for v in alone)
+            options = grid_options(*grid, max_points, max_voxels, features)
+            out, label = folder / 'batch.npz', f'batch of {features}, {max_points} points, {max_voxels} voxels'
+            run('voxelize', '--batch', *options, *paths, '-f', '-o', out, '--point-voxel', folder / 'p', '--coords',
+                folder / 'c', '--counts', folder / 'n', '--json', folder / 'log')
+            arrays = dict(np.load(out))
+            first = np.cumsum([0] + [v.count for v in alone])
+            for v in alone:
+                if v.features.ndim == 3:
+                    v.features = np.pad(v.features, ((0, 0), (0, capacity - v.features.shape[1]), (0, 0)))
+                v.coords = v.coords.copy()
+            for i, v in enumerate(alone):
+                v.coords[:, 0] = i
+            expected = {
+                'voxels': np.concatenate([v.features for v in alone]),
+                'coords': np.concatenate([v.coords for v in alone]),
+                'num_points': np.concatenate([v.counts for v in alone]),
+                'voxel_offsets': first.astype('<i4'),
+                'point_voxel': np.concatenate([np.where(v.point_voxel < 0, -1, v.point_voxel + start)
+                                               for v, start in zip(alone, first)]).astype('<i4'),
+                'point_offsets': np.cumsum([0] + [len(points) for points in clouds]).astype('<i4')}
+            check(list(arrays) == list(expected), f'{label}: names of the arrays', list(arrays))
+            for name, values in expected.items():
+                equal(f'{label}: {name}', arrays[name], values)
+            for name, array in (('p', 'point_voxel'), ('c', 'coords'), ('n', 'num_points')):
+                equal(f'{label}: --{array}', np.fromfile(folder / name, '<i4'), expected[array].ravel())
+            lines = [json.loads(line) for line in (folder / 'log').read_text().splitlines()]
+            told = [(o['result']['batch'], o['result']['voxels']) for o in lines]
+            check(told == [(i, v.count) for i, v in enumerate(alone)],
+                  f'{label}: a line of --json an input')
+    run('voxelize', '--batch', *options, '--dtype', 'float16', *paths, '-o', folder / 'half.npy')
+    equal('batch as float16 .npy', np.load(folder / 'half.npy'), expected['voxels'].astype(np.float16))
+    passed(f'batches of {len(paths)} inputs')
+
+
 def main():
     with scratch() as folder:
         test_features_and_limits(folder)
@@ -203,7 +409,13 @@ def main():
         test_range_auto(folder)
         test_utm(folder)
         test_formats(folder)
+        test_downsampling(folder)
+        test_downsampling_columns(folder)
+        test_packed_colours(folder)
+        test_downsampling_utm(folder)
+        test_batch(folder)
         test_scan(folder)
+        test_real(folder)
         test_published(folder)
     finish()
 

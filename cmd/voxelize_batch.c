@@ -1,0 +1,172 @@
+/* pcgpu voxelize --batch: all inputs in one file, as a training step takes them. Inputs are read and voxelized one
+ * after the other; what stays in memory of each are its voxels. */
+#include "voxelize.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct batch {
+    int begun; /* jobs */
+    job *jobs;
+    pcgpu_voxels *voxels; /* of each job */
+    pcgpu_voxels all;
+    int32_t *voxel_offsets, *point_offsets; /* inputs + 1: where each begins in `all`; the last is the total */
+} batch;
+
+/* Rows of one feature array may be wider in the other: the rest is padding. */
+static void copy_features(float *out, int64_t capacity, const pcgpu_voxels *v) {
+    size_t width = (size_t)v->capacity * (size_t)v->columns, wide = (size_t)capacity * (size_t)v->columns;
+    for (int64_t i = 0; i < v->count; i++) {
+        memcpy(out, v->features + (size_t)i * width, width * sizeof *out);
+        memset(out + width, 0, (wide - width) * sizeof *out);
+        out += wide;
+    }
+}
+
+static void copy_voxels(pcgpu_voxels *all, int64_t voxel, int64_t point, int number, const pcgpu_voxels *v) {
+    int32_t *coords = all->coords + 4 * voxel;
+    copy_features(all->features + (size_t)voxel * (size_t)all->capacity * (size_t)all->columns, all->capacity, v);
+    memcpy(coords, v->coords, (size_t)v->count * 4 * sizeof *coords);
+    for (int64_t i = 0; i < v->count; i++) {
+        coords[4 * i] = number;
+    }
+    memcpy(all->counts + voxel, v->counts, (size_t)v->count * sizeof *all->counts);
+    for (int64_t i = 0; i < v->run.points_in; i++) {
+        int32_t own = v->point_voxel[i];
+        all->point_voxel[point + i] = own < 0 ? own : (int32_t)(own + voxel);
+    }
+}
+
+/* Where each input begins, and the shape of the whole. */
+static int measure(batch *b) {
+    pcgpu_voxels *all = &b->all;
+    all->columns = b->voxels[0].columns;
+    for (int i = 0; i < b->begun; i++) {
+        const pcgpu_voxels *v = &b->voxels[i];
+        b->voxel_offsets[i] = (int32_t)all->count;
+        b->point_offsets[i] = (int32_t)all->run.points_in;
+        all->count += v->count;
+        all->run.points_in += v->run.points_in;
+        all->capacity = v->capacity > all->capacity ? v->capacity : all->capacity;
+        if (all->count > INT32_MAX || all->run.points_in > INT32_MAX) {
+            report_error(
+                b->jobs[i].names[0],
+                "with it the batch has %lld points in %lld voxels; their numbers are 32 bits wide, so split it "
+                "below 2^31",
+                (long long)all->run.points_in, (long long)all->count);
+            return EXIT_FAILED;
+        }
+    }
+    b->voxel_offsets[b->begun] = (int32_t)all->count;
+    b->point_offsets[b->begun] = (int32_t)all->run.points_in;
+    return EXIT_DONE;
+}
+
+/* Moves the voxels of all jobs into `all`. */
+static int join(batch *b) {
+    pcgpu_voxels *all = &b->all;
+    int code = measure(b);
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    size_t voxels = (size_t)all->count, points = (size_t)all->run.points_in, one = voxels ? voxels : 1;
+    size_t row = (size_t)all->capacity * (size_t)all->columns * sizeof *all->features;
+    all->features = one <= SIZE_MAX / row ? malloc(one * row) : NULL;
+    all->coords = malloc(one * 4 * sizeof *all->coords);
+    all->counts = malloc(one * sizeof *all->counts);
+    all->point_voxel = malloc((points ? points : 1) * sizeof *all->point_voxel);
+    if (!all->features || !all->coords || !all->counts || !all->point_voxel) {
+        report_error(
+            b->jobs[0].names[0],
+            "out of memory; the features of the batch would take %.3g GB: give fewer inputs, or limit points and "
+            "voxels",
+            (double)one * (double)row / 1e9);
+        return EXIT_FAILED;
+    }
+    for (int i = 0; i < b->begun; i++) {
+        copy_voxels(all, b->voxel_offsets[i], b->point_offsets[i], i, &b->voxels[i]);
+        pcgpu_voxels_free(&b->voxels[i]);
+    }
+    return EXIT_DONE;
+}
+
+static pcgpu_array offsets_array(const char *name, const int32_t *offsets, int inputs) {
+    return (pcgpu_array){.name = name, .type = PCGPU_INT32, .dimensions = 1, .shape = {inputs + 1}, .data = offsets};
+}
+
+static int write_batch(batch *b) {
+    job *first = &b->jobs[0];
+    const pcgpu_array more[] = {offsets_array("voxel_offsets", b->voxel_offsets, b->begun), voxels_point_array(&b->all),
+                                offsets_array("point_offsets", b->point_offsets, b->begun)};
+    job_resume(first);
+    int code = voxels_write_sides(first, &b->all);
+    return code == EXIT_DONE && job_stream(first, "output") ? voxels_write(first, &b->all, more, 3) : code;
+}
+
+/* Reads and voxelizes one input. */
+static int add_input(batch *b, session *s, int i) {
+    job *j = &b->jobs[i];
+    pcgpu_voxels *v = &b->voxels[i];
+    int code = job_begin(j, s, &s->inputs[i], 1);
+    b->begun++;
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    json_integer(&j->result, "batch", i);
+    code = voxelize_cloud(j, v);
+    if (code == EXIT_DONE && v->columns != b->voxels[0].columns) {
+        report_error(j->names[0], "%d columns, and %s has %d; those of a batch must be the same", v->columns,
+                     b->jobs[0].names[0], b->voxels[0].columns);
+        code = EXIT_FAILED;
+    }
+    if (code == EXIT_DONE) {
+        voxels_add_offset(j, v);
+    }
+    pcgpu_cloud_free(&j->clouds[0]);
+    job_note_error(j);
+    return code;
+}
+
+/* All jobs succeed or none. */
+static int end_jobs(batch *b, int code) {
+    for (int i = 0; i < b->begun; i++) {
+        job *j = &b->jobs[i];
+        job_resume(j);
+        if (code != EXIT_DONE && !j->error[0]) {
+            snprintf(j->error, sizeof j->error, "another part of the batch failed");
+        }
+        code = job_end(j, code);
+    }
+    return code;
+}
+
+int voxelize_batch(session *s) {
+    size_t n = (size_t)s->input_count;
+    batch b = {.jobs = calloc(n, sizeof *b.jobs),
+               .voxels = calloc(n, sizeof *b.voxels),
+               .voxel_offsets = calloc(n + 1, sizeof *b.voxel_offsets),
+               .point_offsets = calloc(n + 1, sizeof *b.point_offsets)};
+    int code = EXIT_DONE;
+    if (!b.jobs || !b.voxels || !b.voxel_offsets || !b.point_offsets) {
+        report_error(NULL, "out of memory");
+        code = EXIT_FAILED;
+    }
+    for (int i = 0; i < s->input_count && code == EXIT_DONE; i++) {
+        code = add_input(&b, s, i);
+    }
+    if (code == EXIT_DONE) {
+        code = join(&b);
+        code = code == EXIT_DONE ? write_batch(&b) : code;
+        job_note_error(&b.jobs[0]);
+    }
+    code = end_jobs(&b, code);
+    for (int i = 0; b.voxels && i < s->input_count; i++) {
+        pcgpu_voxels_free(&b.voxels[i]);
+    }
+    pcgpu_voxels_free(&b.all);
+    free(b.jobs);
+    free(b.voxels);
+    free(b.voxel_offsets);
+    free(b.point_offsets);
+    return code;
+}

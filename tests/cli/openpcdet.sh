@@ -1,0 +1,146 @@
+# Configurations of OpenPCDet: what voxelize takes from them, where it looks for what they inherit, and what it says when
+# something is missing.
+. "${0%/*}/lib.sh"
+SHAPES=$PCGPU_SOURCE/tests/cli/openpcdet
+cloud 3000 > a.bin
+
+# effect OPTION...: the configuration in effect is what EFFECT says: range, size, max_points, max_voxels, features, with "|"
+# between them. Read again as a file of pcgpu it is the same, and so is the output.
+effect() {
+    expect 0 pcgpu voxelize "$@" --dry-run a.bin
+    stderr_is ''
+    GOT=$(sed -n 's/^  \(range\|size\|max_points\|max_voxels\|features\): //p' "$OUT" | tr '\n' '|')
+    [ "$GOT" = "$EFFECT|" ] || die "in effect: $GOT, expected: $EFFECT|"
+    cp "$OUT" effect.yaml
+    expect 0 pcgpu voxelize --config effect.yaml --dry-run a.bin
+    same "$OUT" effect.yaml
+    expect 0 pcgpu voxelize "$@" a.bin -f -o file.npz
+    expect 0 pcgpu voxelize --config effect.yaml a.bin -f -o effect.npz
+    same file.npz effect.npz
+}
+
+PILLARS='[0, -39.68, -3, 69.12, 39.68, 1]|[0.16, 0.16, 4]|32'
+SECOND='[0, -40, -3, 70.4, 40, 1]|[0.05, 0.05, 0.1]|5'
+MODELS=$SHAPES/cfgs/kitti_models
+EFFECT="$PILLARS|40000|\"pillar\"" effect --config "$MODELS/pointpillar.yaml"
+EFFECT="$PILLARS|40000|\"pillar\"" effect --config "$MODELS/pointpillar.yaml" --split test
+EFFECT="$PILLARS|16000|\"pillar\"" effect --split train --config "$MODELS/pointpillar.yaml"
+EFFECT="$SECOND|40000|\"mean\"" effect --config "$MODELS/second.yaml"
+EFFECT="$SECOND|16000|\"mean\"" effect --config "$MODELS/second.yaml" --split train
+EFFECT="$SECOND|40000|\"mean\"" effect --config "$SHAPES/cfgs/dataset_configs/kitti_dataset.yaml"
+# The configurations of this project with the same sources have the same values. That of PointPillars leaves the ten values
+# to the network.
+for PAIR in second.yaml:second.yaml pointpillar.yaml:pillar.yaml; do
+    expect 0 pcgpu voxelize --config "$MODELS/${PAIR%:*}" --dry-run a.bin
+    sed 's/features: "pillar"/features: "points"/' "$OUT" > theirs.yaml
+    expect 0 pcgpu voxelize --config "$PCGPU_SOURCE/configs/${PAIR#*:}" --dry-run a.bin
+    same "$OUT" theirs.yaml
+done
+# The command line wins, and so does a later file.
+EFFECT="$PILLARS|7|\"points\"" effect --features points --config "$MODELS/pointpillar.yaml" --max-voxels 7
+EFFECT='"auto"|[1, 1, 1]|2|0|"pillar"' effect --config "$MODELS/pointpillar.yaml" --range auto --size 1 \
+    --max-points 2 --max-voxels 0
+echo 'voxelize: {max_points: 9}' > nine.yaml
+EFFECT="${PILLARS%|*}|9|40000|\"pillar\"" effect --config "$MODELS/pointpillar.yaml" --config nine.yaml
+
+# The base is looked for in the working directory first, as OpenPCDet does, then in folders above the file.
+mkdir -p tools/cfgs/models cfgs/dataset_configs alone
+cp "$MODELS/second.yaml" tools/cfgs/models/
+cp "$MODELS/"*.yaml alone/
+sed 's/0\.05, 0\.05/0.5, 0.5/' "$SHAPES/cfgs/dataset_configs/kitti_dataset.yaml" > cfgs/dataset_configs/kitti_dataset.yaml
+EFFECT='[0, -40, -3, 70.4, 40, 1]|[0.5, 0.5, 0.1]|5|40000|"mean"' effect --config "$MODELS/second.yaml"
+mkdir tools/cfgs/dataset_configs
+sed 's/0\.05, 0\.05/0.25, 0.25/' "$SHAPES/cfgs/dataset_configs/kitti_dataset.yaml" \
+    > tools/cfgs/dataset_configs/kitti_dataset.yaml
+rm -r cfgs
+EFFECT='[0, -40, -3, 70.4, 40, 1]|[0.25, 0.25, 0.1]|5|40000|"mean"' effect --config tools/cfgs/models/second.yaml
+cp a.bin tools/cfgs/models/
+cd tools/cfgs/models
+EFFECT='[0, -40, -3, 70.4, 40, 1]|[0.25, 0.25, 0.1]|5|40000|"mean"' effect --config second.yaml
+cd ../../..
+# Where the file says everything itself the base need not be there.
+EFFECT="$PILLARS|40000|\"pillar\"" effect --config alone/pointpillar.yaml
+# Without the base: what is missing, from where, and what to do. The command line may say it all.
+expect 2 pcgpu voxelize --config alone/second.yaml a.bin -o x.bin
+stderr_has '^pcgpu: alone/second\.yaml:5:20: POINT_CLOUD_RANGE is to come from cfgs/dataset_configs/kitti_dataset\.yaml.*tools/'
+expect 2 pcgpu voxelize --config alone/second.yaml --range auto a.bin -o x.bin
+stderr_has '^pcgpu: alone/second\.yaml:5:20: DATA_PROCESSOR is to come from'
+EFFECT='"auto"|[2, 2, 2]|0|0|"mean"' effect --config alone/second.yaml --range auto --size 2 --max-points 0 --max-voxels 0
+absent x.bin
+
+# holds YAML EFFECT OPTION...: a small file and what is in effect.
+holds() {
+    printf '%b\n' "$1" > c.yaml
+    EFFECT=$2
+    shift 2
+    effect --config c.yaml "$@"
+}
+R='POINT_CLOUD_RANGE: [-4, -4, -4, 4, 4, 4]'
+V='VOXEL_SIZE: [1, 1, 2]'
+L='MAX_POINTS_PER_VOXEL: 3, MAX_NUMBER_OF_VOXELS: {train: 5, test: 6}'
+IN='[-4, -4, -4, 4, 4, 4]|[1, 1, 2]'
+holds "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V, $L}]" "$IN|3|6|\"mean\""
+holds "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels_placeholder, $V}]" "$IN|0|0|\"mean\""
+holds "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels_placeholder, $V}]" "$IN|8|0|\"mean\"" --max-points 8
+holds "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V}]" "$IN|8|9|\"mean\"" --max-points 8 --max-voxels 9
+holds "DATA_CONFIG:\n  $R\n  DATA_PROCESSOR: [{NAME: transform_points_to_voxels_placeholder, $V}]\nMODEL: {VFE: {NAME: DynMeanVFE}}" \
+    "$IN|0|0|\"mean\""
+# Encoders that begin with other values than the ten decide nothing.
+for VFE in '{NAME: PillarVFE, WITH_DISTANCE: True}' '{NAME: PillarVFE, USE_ABSLOTE_XYZ: no}' '{NAME: SomethingVFE}' '{}' 7; do
+    holds "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V, $L}]\nMODEL: {VFE: $VFE}" "$IN|3|6|\"mean\""
+done
+holds "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V, $L}]\nMODEL: {VFE: {NAME: PillarVFE}}" "$IN|3|6|\"pillar\""
+# A base of a base; what is nearer wins, key by key in mappings, lists as a whole; of two equal keys the last one.
+echo "_BASE_CONFIG_: base2.yaml
+$R" > base1.yaml
+echo "POINT_CLOUD_RANGE: [0, 0, 0, 1, 1, 1]
+DATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V, $L}]
+MODEL: {VFE: {NAME: PillarVFE, WITH_DISTANCE: True}}" > base2.yaml
+holds '_BASE_CONFIG_: base1.yaml' "$IN|3|6|\"mean\""
+holds '_BASE_CONFIG_: base1.yaml\nMODEL: {VFE: {WITH_DISTANCE: False}}' "$IN|3|6|\"pillar\""
+holds "DATA_CONFIG: {_BASE_CONFIG_: base1.yaml}\nDATA_CONFIG: {_BASE_CONFIG_: base2.yaml, $R}" "$IN|3|6|\"mean\""
+rm -f c.yaml file.npz effect.npz effect.yaml
+
+# fails PLACE PATTERN YAML OPTION...: exit 2, the place, what is wrong, no output.
+fails() {
+    printf '%b\n' "$3" > c.yaml
+    PLACE=$1 PATTERN=$2
+    shift 3
+    expect 2 pcgpu voxelize --config c.yaml "$@" a.bin -o x.bin
+    stderr_has "^pcgpu: $PLACE: .*$PATTERN"
+    stderr_has '; |such as' # what to do
+    absent x.bin
+}
+fails 'c\.yaml:1:1' 'no POINT_CLOUD_RANGE' 'CLASS_NAMES: [Car]'
+fails 'c\.yaml:1:1' 'no transform_points_to_voxels in a DATA_PROCESSOR' "$R"
+fails 'c\.yaml:3:3' 'no transform_points_to_voxels in this' "$R\nDATA_PROCESSOR:\n  - NAME: sample_points" --size 1
+fails 'c\.yaml:2:18' 'no VOXEL_SIZE.*--size' "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $L}]"
+fails 'c\.yaml:2:18' 'no MAX_POINTS_PER_VOXEL.*--max-points' "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V}]"
+fails 'c\.yaml:2:18' 'no MAX_NUMBER_OF_VOXELS.*--max-voxels' \
+    "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V, MAX_POINTS_PER_VOXEL: 3}]"
+fails 'c\.yaml:2:123' 'no number for train.*--max-voxels' \
+    "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V, MAX_POINTS_PER_VOXEL: 3, MAX_NUMBER_OF_VOXELS: {test: 6}}]" \
+    --split train
+fails 'c\.yaml:1:20' 'six numbers' 'POINT_CLOUD_RANGE: [1, 2]'
+fails 'c\.yaml:1:27' 'list of numbers' 'POINT_CLOUD_RANGE: [1, 2, [3], 4, 5, 6]'
+fails 'c\.yaml:2:1' 'size is a key of pcgpu.*--config' "$R\nsize: 1"
+fails 'c\.yaml:2:1' 'voxelize is a key of pcgpu' "$R\nvoxelize: {size: 1}"
+fails 'c\.yaml:1:16' 'circle' '_BASE_CONFIG_: c.yaml'
+fails 'c\.yaml:1:16' 'name of a file' '_BASE_CONFIG_: [c.yaml]'
+fails 'c\.yaml:1:16' 'POINT_CLOUD_RANGE is to come from /nowhere/x\.yaml' '_BASE_CONFIG_: /nowhere/x.yaml'
+echo 'POINT_CLOUD_RANGE: [1, 2, 3' > broken.yaml
+printf '_BASE_CONFIG_: broken.yaml\n' > c.yaml
+expect 2 pcgpu voxelize --config c.yaml a.bin -o x.bin
+stderr_has '^pcgpu: broken\.yaml:[0-9]+:[0-9]+: not valid YAML'
+echo 'POINT_CLOUD_RANGE: [1, 2]' > broken.yaml
+fails 'broken\.yaml:1:20' 'six numbers' '_BASE_CONFIG_: broken.yaml'
+
+# Other commands say whose it is; --split without such a file is a mistake.
+expect 2 pcgpu sample -m 10 --config "$MODELS/second.yaml" a.bin -o x.bin
+stderr_has 'configuration of OpenPCDet; pcgpu voxelize reads it'
+expect 2 pcgpu voxelize --size 1 --split train a.bin -o x.bin
+stderr_has 'split'
+expect 2 pcgpu voxelize --config "$MODELS/second.yaml" --split val a.bin -o x.bin
+stderr_has 'test, train'
+absent x.bin
+finish
