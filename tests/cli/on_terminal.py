@@ -2,6 +2,7 @@
 inherited. What appears on the terminal goes to stderr of this program; the exit code is the command's."""
 import os
 import pty
+import select
 import signal
 import sys
 
@@ -14,15 +15,15 @@ if child == 0:
         os.dup2(slave, int(number))
     os.close(master)
     os.execvp(command[0], command)
-os.close(slave)
 signal.alarm(60)  # a program that waits for a key must not hang the test
+status = None
+# The terminal stays open here: Linux may say that its last user has gone before all that was written can be read.
 while True:
-    try:
-        shown = os.read(master, 65536)
-    except OSError:  # Linux: the last user of the terminal has gone
+    if select.select([master], [], [], 0.05)[0]:
+        os.write(2, os.read(master, 65536))
+    elif status is not None:
         break
-    if not shown:
-        break
-    os.write(2, shown)
-status = os.waitpid(child, 0)[1]
+    else:
+        ended, code = os.waitpid(child, os.WNOHANG)
+        status = code if ended else None
 sys.exit(os.waitstatus_to_exitcode(status) % 256)
