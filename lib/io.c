@@ -6,8 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
-static const pc_format *const formats[] = {&pc_format_bin, &pc_format_ply, &pc_format_ply_ascii,
-                                           &pc_format_pcd, &pc_format_npy, &pc_format_npz};
+static const pc_format *const formats[] = {&pc_format_bin, &pc_format_ply, &pc_format_ply_ascii, &pc_format_pcd,
+                                           &pc_format_npy, &pc_format_npz, &pc_format_png,       &pc_format_pgm};
 enum { FORMATS = sizeof formats / sizeof formats[0] };
 
 const pcgpu_format_info *pcgpu_format_at(int i) {
@@ -43,10 +43,15 @@ const pcgpu_format_info *pcgpu_format_by_name(const char *name) {
 
 /* ---- choosing a format ---------------------------------------------------------------------------------------- */
 
-typedef enum use { USE_READ, USE_WRITE, USE_WRITE_ARRAYS } use;
+typedef enum use { USE_READ, USE_READ_DEPTH, USE_WRITE, USE_WRITE_ARRAYS } use;
 
 static bool can(const pc_format *format, use what) {
-    return what == USE_READ ? format->info.reads : what == USE_WRITE ? format->info.writes : format->info.writes_arrays;
+    switch (what) {
+    case USE_READ: return format->info.reads;
+    case USE_READ_DEPTH: return format->info.reads && format->info.depth;
+    case USE_WRITE: return format->info.writes;
+    default: return format->info.writes_arrays;
+    }
 }
 
 /* The names of the formats that can do something: "bin, ply or pcd". */
@@ -69,8 +74,8 @@ static void list_formats(char *out, size_t size, use what) {
 static pcgpu_status choose_format(pcgpu_context *context, const char *path, const char *shown, const char *format,
                                   use what, const pc_format **chosen) {
     const pcgpu_format_info *info = format ? pcgpu_format_by_name(format) : pcgpu_format_of_path(path);
-    const char *option = what == USE_READ ? "--format" : "--output-format";
-    const char *verb = what == USE_READ ? "be read" : what == USE_WRITE ? "hold a cloud" : "hold these arrays";
+    static const char *const verbs[] = {"be read", "hold a depth image", "hold a cloud", "hold these arrays"};
+    const char *option = what == USE_READ || what == USE_READ_DEPTH ? "--format" : "--output-format";
     char list[128];
     list_formats(list, sizeof list, what);
     if (!info) {
@@ -85,7 +90,7 @@ static pcgpu_status choose_format(pcgpu_context *context, const char *path, cons
         }
     }
     if (!can(*chosen, what)) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: %s cannot %s; use %s", shown, info->name, verb, list);
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: %s cannot %s; use %s", shown, info->name, verbs[what], list);
     }
     return PCGPU_OK;
 }
@@ -112,9 +117,52 @@ const char *pc_input_name(const char *name) {
     return strcmp(name, "-") == 0 ? "standard input" : name;
 }
 
+/* What became of the pixels; loud when nothing is left, which is likely to be a camera that does not belong to them. */
+static void tell_counts(pcgpu_context *context, const char *shown, const pcgpu_depth_counts *n) {
+    int64_t points = n->pixels - n->no_return - n->out_of_range;
+    pc_log(context, points > 0 ? PCGPU_LOG_INFO : PCGPU_LOG_WARNING,
+           "%s: %lld of %lld pixels are points; %lld have no return and %lld are out of the camera's range%s", shown,
+           (long long)points, (long long)n->pixels, (long long)n->no_return, (long long)n->out_of_range,
+           n->out_of_range > 0 && points == 0 ? "; check its depth_scale, min_depth and max_depth" : "");
+}
+
+/* What is wrong with a camera says nothing of the file. */
+static pcgpu_status fail_named(pcgpu_context *context, pcgpu_status status, const char *shown) {
+    char sentence[512];
+    snprintf(sentence, sizeof sentence, "%s", pcgpu_last_error(context));
+    return pc_fail(context, status, "%s: %s", shown, sentence);
+}
+
+static pcgpu_status depth_cloud(pcgpu_context *context, const pc_format *format, FILE *stream, const char *shown,
+                                const pcgpu_read_options *options, pcgpu_cloud *cloud) {
+    pcgpu_depth depth = {0};
+    pcgpu_depth_counts counts;
+    if (!options->camera) {
+        return pc_fail(
+            context, PCGPU_ERROR_ARGUMENT,
+            "%s: a depth image becomes points through a camera; give --camera FX,FY,CX,CY, or a --config with "
+            "camera:",
+            shown);
+    }
+    pcgpu_status status = format->read_depth(context, stream, shown, &depth);
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    status = pcgpu_depth_to_cloud(context, &depth, options->camera, cloud, &counts);
+    pcgpu_depth_free(&depth);
+    if (status != PCGPU_OK) {
+        return fail_named(context, status, shown);
+    }
+    tell_counts(context, shown, &counts);
+    if (options->depth_counts) {
+        *options->depth_counts = counts;
+    }
+    return PCGPU_OK;
+}
+
 pcgpu_status pcgpu_read(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_read_options *options,
                         pcgpu_cloud *cloud) {
-    const pcgpu_read_options defaults = {NULL, 0};
+    const pcgpu_read_options defaults = {0};
     const char *shown = pc_input_name(name);
     const pc_format *format = NULL;
     c_locale locale;
@@ -127,7 +175,8 @@ pcgpu_status pcgpu_read(pcgpu_context *context, FILE *stream, const char *name, 
     if (!enter_c_locale(&locale)) {
         return pc_fail_memory(context, 1, shown);
     }
-    status = format->read(context, stream, shown, options, cloud);
+    status = format->read_depth ? depth_cloud(context, format, stream, shown, options, cloud)
+                                : format->read(context, stream, shown, options, cloud);
     leave_c_locale(&locale);
     if (status != PCGPU_OK) {
         memset(cloud, 0, sizeof *cloud);
@@ -144,6 +193,20 @@ pcgpu_status pcgpu_read_file(pcgpu_context *context, const char *path, const pcg
     }
     pcgpu_status status = pcgpu_read(context, stream, path, options, cloud);
     fclose(stream);
+    return status;
+}
+
+pcgpu_status pcgpu_read_depth(pcgpu_context *context, FILE *stream, const char *name, const char *format,
+                              pcgpu_depth *depth) {
+    const pc_format *chosen = NULL;
+    memset(depth, 0, sizeof *depth);
+    pcgpu_status status = choose_format(context, name, pc_input_name(name), format, USE_READ_DEPTH, &chosen);
+    if (status == PCGPU_OK) {
+        status = chosen->read_depth(context, stream, pc_input_name(name), depth);
+    }
+    if (status != PCGPU_OK) {
+        memset(depth, 0, sizeof *depth);
+    }
     return status;
 }
 

@@ -20,9 +20,12 @@ typedef struct pc_format {
     pcgpu_status (*write)(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud);
     pcgpu_status (*write_arrays)(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_array *arrays,
                                  int count);
+    /* In place of `read` for depth images. On failure the caller zeroes the image; a reader frees what it holds. */
+    pcgpu_status (*read_depth)(pcgpu_context *context, FILE *stream, const char *name, pcgpu_depth *depth);
 } pc_format;
 
-extern const pc_format pc_format_bin, pc_format_ply, pc_format_ply_ascii, pc_format_pcd, pc_format_npy, pc_format_npz;
+extern const pc_format pc_format_bin, pc_format_ply, pc_format_ply_ascii, pc_format_pcd, pc_format_npy, pc_format_npz,
+    pc_format_png, pc_format_pgm;
 
 /* ---- names: io.c ---------------------------------------------------------------------------------------------- */
 
@@ -114,6 +117,16 @@ static inline double pc_output_value(const pcgpu_cloud *cloud, int64_t row, int 
 
 /* A column's name as headers that separate names by blanks can hold it. */
 void pc_output_name(const pcgpu_cloud *cloud, int column, char out[PCGPU_NAME_SIZE]);
+
+/* ---- depth images: io_depth.c, used by io_png.c and io_pgm.c --------------------------------------------------- */
+
+/* Checks a size that a header declares, before anything is allocated: the limits of pcgpu_depth, and that `present` bytes
+ * of data can hold the image when a byte of them makes at most `expansion` bytes of it. Errors: FORMAT. */
+pcgpu_status pc_depth_check(pcgpu_context *context, const char *name, uint64_t width, uint64_t height, size_t present,
+                            unsigned expansion);
+/* Allocates an image of a size that was checked. Errors: MEMORY. */
+pcgpu_status pc_depth_create(pcgpu_context *context, const char *name, uint64_t width, uint64_t height,
+                             pcgpu_depth *depth);
 
 /* ---- text: io_text.c ----------------------------------------------------------------------------------------- */
 

@@ -2,8 +2,8 @@
  *
  * The header goes from simple to advanced:
  *   1. status and context      pcgpu_open, pcgpu_close, pcgpu_last_error
- *   2. clouds                  pcgpu_cloud, pcgpu_cloud_gather, pcgpu_cloud_transform
- *   3. files                   pcgpu_read, pcgpu_write, pcgpu_write_arrays, pcgpu_read_indices
+ *   2. clouds, depth images    pcgpu_cloud, pcgpu_cloud_gather, pcgpu_cloud_transform, pcgpu_depth_to_cloud
+ *   3. files                   pcgpu_read, pcgpu_write, pcgpu_write_arrays, pcgpu_read_depth, pcgpu_read_indices
  *   4. operations              pcgpu_sample, pcgpu_voxelize, pcgpu_register
  *   5. what this build can do  pcgpu_version, pcgpu_devices, pcgpu_format_at
  *
@@ -22,6 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+
+#include "pcgpu_depth.h" /* pcgpu_depth, pcgpu_camera, pcgpu_depth_counts */
 
 #ifdef __cplusplus
 extern "C" {
@@ -122,16 +124,25 @@ pcgpu_status pcgpu_cloud_gather(pcgpu_context *context, const pcgpu_cloud *cloud
 pcgpu_status pcgpu_cloud_transform(pcgpu_context *context, const pcgpu_cloud *cloud, const double T[16],
                                    const double *offset, pcgpu_cloud *out);
 
+/* A depth image as a cloud: columns x y z in the camera's frame, one record for each pixel with a return, row by row from
+ * the top, left to right. With d the depth of pixel (u, v): z = d / depth_scale, x = ((u - cx) / fx) * z,
+ * y = ((v - cy) / fy) * z, in float64, each rounded once to float32; the limits are compared with the float64 z. `counts`
+ * may be NULL. Errors: ARGUMENT (an image or camera that is not possible, or of different sizes), MEMORY. */
+pcgpu_status pcgpu_depth_to_cloud(pcgpu_context *context, const pcgpu_depth *depth, const pcgpu_camera *camera,
+                                  pcgpu_cloud *cloud, pcgpu_depth_counts *counts);
+
 /* ---- 3. files ----------------------------------------------------------------------------------------------- */
 
-/* Formats: "bin" (KITTI, nuScenes: records of float32, no header), "ply", "ply-ascii" (write only), "pcd", "npy", and
- * for arrays "npz". Names are matched by file name when `format` is NULL: the extension, ".pcd.bin" being bin; "-" and
- * unknown extensions are an error unless a format is given ("-" defaults to bin). */
+/* Formats: "bin" (KITTI, nuScenes: records of float32, no header), "ply", "ply-ascii" (write only), "pcd", "npy"; for
+ * arrays "npz"; depth images "png" and "pgm" (read only, 16-bit greyscale). Names are matched by file name when `format` is
+ * NULL: the extension, ".pcd.bin" being bin; "-" and unknown extensions are an error unless a format is given ("-" defaults
+ * to bin). */
 typedef struct pcgpu_format_info {
     const char *name;
     const char *extension;   /* ".ply" */
     const char *description; /* one line */
     bool reads, writes, writes_arrays;
+    bool depth; /* a depth image: reading it as a cloud takes a camera */
 } pcgpu_format_info;
 
 /* The i-th format, or NULL past the last. Constant storage. */
@@ -143,15 +154,22 @@ const pcgpu_format_info *pcgpu_format_by_name(const char *name);
 typedef struct pcgpu_read_options {
     const char *format; /* NULL: from the name */
     int fields;         /* float32 columns of a .bin record, 3 to 16; 0 = 4 (KITTI) */
+    const pcgpu_camera *camera; /* of depth images; NULL: they are an error */
+    pcgpu_depth_counts *depth_counts; /* filled when a depth image was read; NULL: not wanted */
 } pcgpu_read_options;
 
 /* Reads one cloud from `stream`, which need not seek, up to its end; `name` is used for messages and for the format.
- * `options` may be NULL. Errors: IO, FORMAT, MEMORY, ARGUMENT; the sentence names the file, the place and the remedy. */
+ * `options` may be NULL. A depth image becomes the cloud of pcgpu_depth_to_cloud; how many pixels had no return is logged.
+ * Errors: IO, FORMAT, MEMORY, ARGUMENT; the sentence names the file, the place and the remedy. */
 pcgpu_status pcgpu_read(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_read_options *options,
                         pcgpu_cloud *cloud);
 /* The same from a path. */
 pcgpu_status pcgpu_read_file(pcgpu_context *context, const char *path, const pcgpu_read_options *options,
                              pcgpu_cloud *cloud);
+
+/* Reads a depth image as it is stored. `format` is "png", "pgm" or NULL (from `name`). Errors as of pcgpu_read. */
+pcgpu_status pcgpu_read_depth(pcgpu_context *context, FILE *stream, const char *name, const char *format,
+                              pcgpu_depth *depth);
 
 /* Writes a cloud in `format` (a name; NULL: from `name`) to a stream that need not seek. The stream is not closed;
  * flushing errors are the caller's to check. A cloud with an offset: .ply, .pcd and .npy write float64 coordinates,

@@ -75,6 +75,9 @@ int fuzz_check_read(const char *format, const uint8_t *data, size_t size) {
     if (strcmp(format, "indices") == 0) {
         return fuzz_check_indices(data, size);
     }
+    if (strcmp(format, "png") == 0 || strcmp(format, "pgm") == 0) {
+        return fuzz_check_depth(format, data, size);
+    }
     MUST(pcgpu_open(&(pcgpu_settings){.device = PCGPU_DEVICE_CPU, .threads = 1}, &context) == PCGPU_OK);
     FILE *f = fuzz_open(data, size);
     pcgpu_status status = pcgpu_read(context, f, "input", &options, &cloud);

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <zlib.h>
 
 #define XYZ   "property float x\nproperty float y\nproperty double z\n"
 #define EXTRA "property uchar red\nproperty short s\nproperty uint u\nproperty int64 t\n"
@@ -42,6 +43,9 @@ static const struct {
     {"yaml", "flat", "# comment\ncount: 10\nstart: center\nfields: 5\n", "cuda: 1\nmin_distance: 1.5e-1\nseed: 7\n", 0},
     {"yaml", "sections", "voxelize:\n  range: [0, -39.68, -3, 69.12, 39.68, 1]\n  size: \"0.16,0.16,4\"\n",
      "  features: pillar\n  force: true\nsample: {count: 3}\nregister:\n  levels: 2\n", 0},
+    {"yaml", "camera",
+     "camera: {width: 640, height: 480, fx: 525, fy: 525.5, cx: 319.5, cy: 239.5, depth_scale: 5e3}\n",
+     "info:\n  camera: [1, 2, 3, 4]\n  format: png\n", 0},
     {"yaml", "model",
      "CLASS_NAMES: ['Car']\nDATA_CONFIG:\n    _BASE_CONFIG_: absent.yaml\n    POINT_CLOUD_RANGE: [0, -39.68, -3, 69, "
      "39, 1]\n"
@@ -57,6 +61,11 @@ static const struct {
      32},
     {"npy", "f8", "\x93NUMPY\x02\1",
      "\x46\1\1\1{'descr': '>f8', 'fortran_order': True, 'shape': (3, 3), }           \n", 72},
+    {"pgm", "plain", "P5 3 4 16448\n", NULL, 24},
+    {"pgm", "comments", "P5\n# 1.5 m\r\n2\t# wide\n 1 65535 ", NULL, 4},
+    {"png", "filters", "", "\5\3\0\0", 0}, /* width, height, interlaced, with texts */
+    {"png", "interlaced", "", "\11\11\1\0", 0},
+    {"png", "texts", "", "\2\2\0\1", 0},
     {"indices", "i4", "\x93NUMPY\x01\1",
      "\x46\1{'descr': '<i4', 'fortran_order': False, 'shape': (3,), }            \n", 12},
     {"indices", "u8", "\x93NUMPY\x02\1",
@@ -68,6 +77,52 @@ static const struct {
     {"indices", "empty", "", "", 0},
 };
 
+static uint8_t *put32(uint8_t *p, uint32_t value) {
+    for (int shift = 24; shift >= 0; shift -= 8) {
+        *p++ = (uint8_t)(value >> shift);
+    }
+    return p;
+}
+
+static uint8_t *put_chunk(uint8_t *p, const char *type, const void *data, size_t size) {
+    p = put32(p, (uint32_t)size);
+    memcpy(p, type, 4);
+    memcpy(p + 4, data, size);
+    return put32(p + 4 + size, (uint32_t)crc32(0, p, (uInt)size + 4));
+}
+
+/* A .png of width x height pixels, with every filter in turn; interlaced (9 x 9 alone) or with texts on request. */
+static size_t make_png(uint8_t *out, int width, int height, int interlaced, int texts) {
+    uint8_t header[13] = {0, 0, 0, (uint8_t)width, 0, 0, 0, (uint8_t)height, 16, 0, 0, 0, (uint8_t)interlaced};
+    uint8_t raw[512], packed[600], *p = out;
+    size_t size = 0;
+    /* Rows of the seven passes of 9 x 9 pixels: 2x2, 1x2, 3x1, 2x3, 5x2, 4x5 and 9x4. */
+    static const uint8_t passes[][2] = {{2, 2}, {1, 2}, {3, 1}, {2, 3}, {5, 2}, {4, 5}, {9, 4}};
+    for (int pass = 0; pass < (interlaced ? 7 : 1); pass++) {
+        int columns = interlaced ? passes[pass][0] : width, rows = interlaced ? passes[pass][1] : height;
+        for (int y = 0; y < rows; y++) {
+            raw[size++] = (uint8_t)(y % 5);
+            for (int x = 0; x < 2 * columns; x++) {
+                raw[size++] = (uint8_t)(x * 37 + y * 11);
+            }
+        }
+    }
+    uLongf length = sizeof packed;
+    if (compress(packed, &length, raw, size) != Z_OK) {
+        return 0;
+    }
+    memcpy(p, "\x89PNG\r\n\x1a\n", 8);
+    p = put_chunk(p + 8, "IHDR", header, sizeof header);
+    if (texts) {
+        p = put_chunk(p, "gAMA", "\0\0\xb1\x8f", 4);
+        p = put_chunk(p, "tEXt", "Depth\0m", 7);
+        p = put_chunk(p, "zTXt", "a\0\0\x78\x9c\x4b\x04\0\0\x62\0\x62", 12);
+    }
+    p = put_chunk(p, "IDAT", packed, length / 2);
+    p = put_chunk(p, "IDAT", packed + length / 2, length - length / 2);
+    return (size_t)(put_chunk(p, "IEND", "", 0) - out);
+}
+
 int fuzz_make_seed(int i, fuzz_seed *seed) {
     if (i < 0 || i >= (int)(sizeof plans / sizeof plans[0])) {
         return 0;
@@ -75,6 +130,11 @@ int fuzz_make_seed(int i, fuzz_seed *seed) {
     memset(seed, 0, sizeof *seed);
     snprintf(seed->format, sizeof seed->format, "%s", plans[i].format);
     snprintf(seed->name, sizeof seed->name, "%s", plans[i].name);
+    if (strcmp(plans[i].format, "png") == 0) {
+        const char *body = plans[i].body;
+        seed->size = make_png(seed->data, body[0], body[1], body[2], body[3]);
+        return 1;
+    }
     seed->size = strlen(plans[i].header);
     memcpy(seed->data, plans[i].header, seed->size);
     if (strcmp(plans[i].name, "compressed") == 0) {

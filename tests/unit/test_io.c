@@ -99,7 +99,7 @@ static void test_formats(void **state) {
     (void)state;
     static const char *const pairs[][2] = {
         {"-", "bin"},         {"a.bin", "bin"}, {"n015.pcd.bin", "bin"}, {"A.PLY", "ply"},   {"dir.ply/a.pcd", "pcd"},
-        {"a.b/c.NpY", "npy"}, {"x.npz", "npz"}, {"noext", NULL},         {"a.ply.gz", NULL}, {".ply", NULL},
+        {"a.b/c.NpY", "npy"}, {"x.npz", "npz"}, {"frame-0.depth.png", "png"}, {"a.PGM", "pgm"}, {"noext", NULL},         {"a.ply.gz", NULL}, {".ply", NULL},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
         const pcgpu_format_info *info = pcgpu_format_of_path(pairs[i][0]);
@@ -115,7 +115,7 @@ static void test_formats(void **state) {
         assert_ptr_equal(pcgpu_format_by_name(pcgpu_format_at(count)->name), pcgpu_format_at(count));
         assert_non_null(pcgpu_format_at(count)->description);
     }
-    assert_int_equal(count, 6);
+    assert_int_equal(count, 8);
     assert_null(pcgpu_format_at(-1));
     assert_null(pcgpu_format_by_name("las"));
 }
@@ -126,11 +126,11 @@ static void test_format_errors(void **state) {
     FILE *f = tmpfile();
     assert_int_equal(pcgpu_read(s->context, f, "scan.xyz", NULL, &cloud), PCGPU_ERROR_ARGUMENT);
     assert_string_equal(pcgpu_last_error(s->context),
-                        "scan.xyz: the name does not tell the format; give --format bin, ply, pcd or npy");
+                        "scan.xyz: the name does not tell the format; give --format bin, ply, pcd, npy, png or pgm");
     assert_int_equal(pcgpu_read(s->context, f, "-", &(pcgpu_read_options){.format = "las"}, &cloud),
                      PCGPU_ERROR_ARGUMENT);
     assert_string_equal(pcgpu_last_error(s->context),
-                        "standard input: 'las' is not a format; --format takes bin, ply, pcd or npy");
+                        "standard input: 'las' is not a format; --format takes bin, ply, pcd, npy, png or pgm");
     assert_int_equal(pcgpu_read(s->context, f, "a.npz", NULL, &cloud), PCGPU_ERROR_ARGUMENT);
     io_make_cloud(s, 2, 3, &cloud);
     assert_int_equal(pcgpu_write(s->context, f, "-", "npz", &cloud), PCGPU_ERROR_ARGUMENT);
@@ -419,6 +419,13 @@ int main(void) {
         cmocka_unit_test(test_indices_npy_bad),
         cmocka_unit_test(test_indices_damaged),
         cmocka_unit_test(test_indices_streams),
+        cmocka_unit_test(test_depth_pgm),
+        cmocka_unit_test(test_depth_pgm_bad),
+        cmocka_unit_test(test_depth_png),
+        cmocka_unit_test(test_depth_png_bad),
+        cmocka_unit_test(test_depth_points),
+        cmocka_unit_test(test_depth_camera),
+        cmocka_unit_test(test_depth_clouds),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -48,5 +48,12 @@ void test_indices_npy_types(void **state);
 void test_indices_npy_bad(void **state);
 void test_indices_damaged(void **state);
 void test_indices_streams(void **state);
+void test_depth_pgm(void **state);
+void test_depth_pgm_bad(void **state);
+void test_depth_png(void **state);
+void test_depth_png_bad(void **state);
+void test_depth_points(void **state);
+void test_depth_camera(void **state);
+void test_depth_clouds(void **state);
 
 #endif

@@ -1,0 +1,128 @@
+/* Depth images: the camera, and from pixels to points. */
+#include "backend.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void pcgpu_depth_free(pcgpu_depth *depth) {
+    free(depth->data);
+    memset(depth, 0, sizeof *depth);
+}
+
+void pcgpu_camera_init(pcgpu_camera *camera) {
+    *camera = (pcgpu_camera){.cx = NAN, .cy = NAN, .depth_scale = 1000};
+}
+
+static bool is_positive(double value) {
+    return value > 0 && isfinite(value);
+}
+
+static pcgpu_status check_camera(pcgpu_context *context, const pcgpu_depth *depth, const pcgpu_camera *c) {
+    if (depth->width < 1 || depth->height < 1 || depth->width > PCGPU_DEPTH_SIDE || depth->height > PCGPU_DEPTH_SIDE ||
+        depth->width * depth->height > PCGPU_DEPTH_PIXELS) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "an image of %d x %d pixels is not possible; 1 to %d a side and %d in all are", depth->width,
+                       depth->height, PCGPU_DEPTH_SIDE, PCGPU_DEPTH_PIXELS);
+    }
+    if (!is_positive(c->fx) || !is_positive(c->fy) || !isfinite(c->cx) || !isfinite(c->cy) ||
+        !is_positive(c->depth_scale)) {
+        return pc_fail(
+            context, PCGPU_ERROR_ARGUMENT,
+            "a camera with fx %g, fy %g, cx %g, cy %g and %g depth units a metre is not possible; fx, fy and the "
+            "units must be above 0, all of them finite",
+            c->fx, c->fy, c->cx, c->cy, c->depth_scale);
+    }
+    if (!(c->min_depth >= 0 && isfinite(c->min_depth)) || !(c->max_depth == 0 || c->max_depth > c->min_depth)) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "depths from %g to %g m are not possible; the smallest must be 0 or more and below the largest, "
+                       "which is 0 for no limit",
+                       c->min_depth, c->max_depth);
+    }
+    if ((c->width != 0 && c->width != depth->width) || (c->height != 0 && c->height != depth->height)) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "the image has %d x %d pixels and the camera %d x %d; give the camera of this image",
+                       depth->width, depth->height, c->width, c->height);
+    }
+    return PCGPU_OK;
+}
+
+/* What the depth of a pixel means. */
+typedef enum depth_kind { DEPTH_POINT, DEPTH_NONE, DEPTH_OUT } depth_kind;
+
+static depth_kind kind_of(const pcgpu_camera *c, uint16_t d) {
+    double z = (double)d / c->depth_scale;
+    return d == 0 ? DEPTH_NONE : z < c->min_depth || (c->max_depth > 0 && z > c->max_depth) ? DEPTH_OUT : DEPTH_POINT;
+}
+
+/* The depths that are points lie together: from *low to before *high. */
+static void find_range(const pcgpu_camera *c, unsigned *low, unsigned *high) {
+    *low = 1;
+    while (*low <= UINT16_MAX && kind_of(c, (uint16_t)*low) != DEPTH_POINT) {
+        ++*low;
+    }
+    *high = *low;
+    while (*high <= UINT16_MAX && kind_of(c, (uint16_t)*high) == DEPTH_POINT) {
+        ++*high;
+    }
+}
+
+static void count_pixels(const pcgpu_depth *depth, unsigned low, unsigned high, pcgpu_depth_counts *counts) {
+    size_t pixels = (size_t)depth->width * (size_t)depth->height, none = 0, points = 0;
+    for (size_t i = 0; i < pixels; i++) {
+        none += depth->data[i] == 0;
+        points += depth->data[i] >= low && depth->data[i] < high;
+    }
+    *counts = (pcgpu_depth_counts){
+        .pixels = (int64_t)pixels, .no_return = (int64_t)none, .out_of_range = (int64_t)(pixels - none - points)};
+}
+
+/* columns: (u - cx) / fx of each u. */
+static void fill_points(const pcgpu_depth *depth, const pcgpu_camera *c, unsigned low, unsigned high,
+                        const double *columns, float *out) {
+    const uint16_t *d = depth->data;
+    for (int v = 0; v < depth->height; v++) {
+        double row = ((double)v - c->cy) / c->fy;
+        for (int u = 0; u < depth->width; u++, d++) {
+            if (*d >= low && *d < high) {
+                double z = (double)*d / c->depth_scale;
+                out[0] = (float)(columns[u] * z);
+                out[1] = (float)(row * z);
+                out[2] = (float)z;
+                out += 3;
+            }
+        }
+    }
+}
+
+pcgpu_status pcgpu_depth_to_cloud(pcgpu_context *context, const pcgpu_depth *depth, const pcgpu_camera *camera,
+                                  pcgpu_cloud *cloud, pcgpu_depth_counts *counts) {
+    pcgpu_depth_counts n;
+    unsigned low, high;
+    memset(cloud, 0, sizeof *cloud);
+    if (counts) {
+        memset(counts, 0, sizeof *counts);
+    }
+    pcgpu_status status = check_camera(context, depth, camera);
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    find_range(camera, &low, &high);
+    count_pixels(depth, low, high, &n);
+    double *columns = malloc((size_t)depth->width * sizeof *columns);
+    if (!columns) {
+        return pc_fail_memory(context, (size_t)depth->width * sizeof *columns, "the columns of an image");
+    }
+    for (int u = 0; u < depth->width; u++) {
+        columns[u] = ((double)u - camera->cx) / camera->fx;
+    }
+    status = pcgpu_cloud_create(context, n.pixels - n.no_return - n.out_of_range, 3, cloud);
+    if (status == PCGPU_OK) {
+        fill_points(depth, camera, low, high, columns, cloud->data);
+        if (counts) {
+            *counts = n;
+        }
+    }
+    free(columns);
+    return status;
+}

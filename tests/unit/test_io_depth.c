@@ -1,0 +1,367 @@
+/* Depth images: .pgm and .png, and points through a camera. */
+#define _GNU_SOURCE /* open_memstream, fmemopen */
+#include "test_io.h"
+
+#include <math.h>
+#include <png.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+/* ---- images to read --------------------------------------------------------------------------------------------- */
+
+typedef struct image {
+    int width, height, bits, colour;
+    bool interlaced;
+} image;
+
+static uint16_t pixel(int x, int y) {
+    return (uint16_t)((unsigned)x * 40503u + (unsigned)y * 30011u);
+}
+
+static void append(png_structp png, png_bytep data, size_t size) {
+    assert_int_equal(fwrite(data, 1, size, png_get_io_ptr(png)), size);
+}
+
+static void no_flush(png_structp png) {
+    (void)png;
+}
+
+/* A picture by libpng, with every kind of filter; samples beyond the first of a pixel are 7. */
+static void make_png(const image *i, char **data, size_t *size) {
+    FILE *f = open_memstream(data, size);
+    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
+    png_infop info = png_create_info_struct(png);
+    png_bytep *rows = calloc((size_t)i->height, sizeof *rows);
+    png_set_write_fn(png, f, append, no_flush);
+    png_set_IHDR(png, info, (png_uint_32)i->width, (png_uint_32)i->height, i->bits, i->colour,
+                 i->interlaced ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
+                 PNG_FILTER_TYPE_DEFAULT);
+    png_set_filter(png, 0, PNG_ALL_FILTERS);
+    if (i->colour == PNG_COLOR_TYPE_PALETTE) {
+        png_set_PLTE(png, info, &(png_color){1, 2, 3}, 1);
+    }
+    png_write_info(png, info);
+    png_set_swap(png);
+    int samples = png_get_channels(png, info);
+    for (int y = 0; y < i->height; y++) {
+        uint16_t *row = calloc((size_t)(i->width * samples), sizeof *row);
+        for (int x = 0; x < i->width && i->colour != PNG_COLOR_TYPE_PALETTE; x++) {
+            for (int k = 0; k < samples; k++) {
+                row[x * samples + k] = k ? 7 : pixel(x, y);
+            }
+        }
+        rows[y] = (png_bytep)row;
+    }
+    png_write_image(png, rows);
+    png_write_end(png, NULL);
+    png_destroy_write_struct(&png, &info);
+    for (int y = 0; y < i->height; y++) {
+        free(rows[y]);
+    }
+    free(rows);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* A .pgm of the same pixels behind a header. */
+static void make_pgm(const char *header, int pixels, int width, char **data, size_t *size) {
+    FILE *f = open_memstream(data, size);
+    fputs(header, f);
+    for (int i = 0; i < pixels; i++) {
+        uint16_t d = pixel(i % width, i / width);
+        fputc(d >> 8, f);
+        fputc(d & 255, f);
+    }
+    assert_int_equal(fclose(f), 0);
+}
+
+static pcgpu_status read_depth(io_state *s, const char *format, const void *data, size_t size, pcgpu_depth *depth) {
+    FILE *f = size ? fmemopen((void *)(uintptr_t)data, size, "rb") : fopen("/dev/null", "rb");
+    assert_non_null(f);
+    pcgpu_status status = pcgpu_read_depth(s->context, f, "file", format, depth);
+    fclose(f);
+    return status;
+}
+
+static void good(io_state *s, const char *format, const void *data, size_t size, int width, int height) {
+    pcgpu_depth depth;
+    if (read_depth(s, format, data, size, &depth) != PCGPU_OK) {
+        fail_msg("%s", pcgpu_last_error(s->context));
+    }
+    assert_int_equal(depth.width, width);
+    assert_int_equal(depth.height, height);
+    for (int y = 0; y < height; y++) {
+        for (int x = 0; x < width; x++) {
+            assert_int_equal(depth.data[y * width + x], pixel(x, y));
+        }
+    }
+    pcgpu_depth_free(&depth);
+    assert_null(depth.data);
+}
+
+static void bad(io_state *s, const char *format, const void *data, size_t size, const char *sentence) {
+    pcgpu_depth depth;
+    pcgpu_status status = read_depth(s, format, data, size, &depth);
+    const char *error = pcgpu_last_error(s->context);
+    if (status != PCGPU_ERROR_FORMAT || strncmp(error, "file: ", 6) != 0 || !strstr(error, sentence)) {
+        fail_msg("status %d, '%s' where '%s' is expected", status, error, sentence);
+    }
+    assert_null(depth.data);
+    assert_int_equal(depth.width, 0);
+}
+
+/* ---- .pgm ------------------------------------------------------------------------------------------------------- */
+
+void test_depth_pgm(void **state) {
+    io_state *s = *state;
+    static const char *const headers[] = {"P5 3 4 65535\n", "P5\n# depth\n3 4\n65535 ",
+                                          "P5\r\n3\t4 # wide, high\n 65535\n", "P5#c\n#d\n  03 004 65535\t"};
+    char *data;
+    size_t size;
+    for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++) {
+        make_pgm(headers[i], 12, 3, &data, &size);
+        good(s, "pgm", data, size, 3, 4);
+        for (size_t n = 0; n < size; n++) {
+            bad(s, "pgm", data, n, n < strlen(headers[i]) ? "" : " of 12 pixels; it is cut short");
+        }
+        free(data);
+    }
+}
+
+void test_depth_pgm_bad(void **state) {
+    io_state *s = *state;
+    static const char *const plans[][2] = {
+        {"", "does not begin as a .pgm; a depth image is 16-bit greyscale"},
+        {"P6 3 4 65535\n", "does not begin as a .pgm"},
+        {"P2 3 4 65535\n", "is a plain .pgm, with its pixels as text"},
+        {"P5 3 4 255\n", "has pixels of 8 bits"},
+        {"P5 3 4 65536\n", "says a largest value above 65535"},
+        {"P5 3 4 0\n", "has pixels of 8 bits"},
+        {"P5 -3 4 65535\n", "its header is not width, height and largest value"},
+        {"P5 3 4 65535#\n", "its header is not width, height and largest value"},
+        {"P5 3 4294967296 65535\n", "its header is not width, height and largest value"},
+        {"P5 0 4 65535\n", "its header says 0 x 4 pixels; an image has 1 to 16384 a side"},
+        {"P5 16385 1 65535\n", "its header says 16385 x 1 pixels"},
+        {"P5 8192 8192 65535\n",
+         "its header says 8192 x 8192 pixels; an image has 1 to 16384 a side and 33554432 in all"},
+        {"P5 8192 4096 65535\n", "file ends after 12 of 33554432 pixels"},
+        {"P5 3 3 65535\n", "6 bytes follow its 3 x 3 pixels; give one image a file"},
+
+    };
+    char *data;
+    size_t size;
+    for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) {
+        make_pgm(plans[i][0], 12, 3, &data, &size);
+        bad(s, "pgm", data, size, plans[i][1]);
+        free(data);
+    }
+    bad(s, "pgm", "P5 2 2 300\n\0\1\1\2\1\x2c\1\x2d", 19, "row 1, column 1: 301 is above 300, which the header says");
+}
+
+/* ---- .png ------------------------------------------------------------------------------------------------------- */
+
+void test_depth_png(void **state) {
+    io_state *s = *state;
+    static const image images[] = {{1, 1, 16, PNG_COLOR_TYPE_GRAY, false},   {5, 3, 16, PNG_COLOR_TYPE_GRAY, false},
+                                   {5, 3, 16, PNG_COLOR_TYPE_GRAY, true},    {1, 1, 16, PNG_COLOR_TYPE_GRAY, true},
+                                   {61, 47, 16, PNG_COLOR_TYPE_GRAY, false}, {61, 47, 16, PNG_COLOR_TYPE_GRAY, true}};
+    for (size_t i = 0; i < sizeof images / sizeof images[0]; i++) {
+        char *data;
+        size_t size;
+        make_png(&images[i], &data, &size);
+        good(s, "png", data, size, images[i].width, images[i].height);
+        for (size_t n = 0; n < size; n += 1 + n / 40) {
+            bad(s, "png", data, n, n < 8 ? "does not begin as a .png" : "it is cut short, so copy or export it again");
+        }
+        for (size_t n = 8; n < size; n += 1 + n / 40) { /* every byte counts: checksums */
+            data[n] = (char)(data[n] ^ 4);
+            pcgpu_depth depth;
+            assert_int_equal(read_depth(s, "png", data, size, &depth), PCGPU_ERROR_FORMAT);
+            data[n] = (char)(data[n] ^ 4);
+        }
+        free(data);
+    }
+}
+
+/* Big endian. */
+static void put32(char *p, uint32_t value) {
+    for (int i = 0; i < 4; i++) {
+        p[i] = (char)(value >> (24 - 8 * i));
+    }
+}
+
+void test_depth_png_bad(void **state) {
+    io_state *s = *state;
+    static const struct {
+        image image;
+        const char *sentence;
+    } kinds[] = {
+        {{4, 4, 8, PNG_COLOR_TYPE_GRAY, false}, "is 8-bit and greyscale; a depth image is 16-bit greyscale"},
+        {{4, 4, 16, PNG_COLOR_TYPE_RGB, false}, "is 16-bit and in colour"},
+        {{4, 4, 8, PNG_COLOR_TYPE_RGB_ALPHA, false}, "is 8-bit and in colour"},
+        {{4, 4, 16, PNG_COLOR_TYPE_GRAY_ALPHA, false}, "is 16-bit and greyscale with transparency"},
+        {{4, 4, 8, PNG_COLOR_TYPE_PALETTE, false}, "is 8-bit and of a palette"},
+    };
+    char *data;
+    size_t size;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        make_png(&kinds[i].image, &data, &size);
+        bad(s, "png", data, size, kinds[i].sentence);
+        free(data);
+    }
+    /* A header of 33 bytes that promises more than the bytes behind it can hold, or more than there may be. */
+    static const struct {
+        uint32_t width, height;
+        const char *sentence;
+    } sizes[] = {
+        {8192, 4096, "bytes are too few for the 8192 x 4096 pixels that its header says; it is cut short"},
+        {16385, 1, "its header says 16385 x 1 pixels; an image has 1 to 16384 a side and 33554432 in all"},
+        {16384, 16384, "its header says 16384 x 16384 pixels"},
+        {0x7fffffff, 0x7fffffff, "its header says 2147483647 x 2147483647 pixels"},
+        {0, 4, "is damaged (libpng: "},
+        {0x80000000, 4, "is damaged (libpng: "},
+        {6, 4, "is damaged (libpng: "},
+    };
+    make_png(&(image){5, 4, 16, PNG_COLOR_TYPE_GRAY, false}, &data, &size);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        put32(data + 16, sizes[i].width);
+        put32(data + 20, sizes[i].height);
+        put32(data + 29, (uint32_t)crc32(0, (const Bytef *)data + 12, 17));
+        bad(s, "png", data, size, sizes[i].sentence);
+    }
+    free(data);
+    bad(s, "png", "P5 3 4 65535\n", 13, "does not begin as a .png; give --format if it is another");
+}
+
+/* ---- points ----------------------------------------------------------------------------------------------------- */
+
+static pcgpu_camera camera(void) {
+    pcgpu_camera c;
+    pcgpu_camera_init(&c);
+    assert_true(isnan(c.cx) && isnan(c.cy) && c.fx == 0 && c.depth_scale == 1000 && c.max_depth == 0);
+    c.fx = 2;
+    c.fy = 4;
+    c.cx = 1;
+    c.cy = 0.5;
+    return c;
+}
+
+void test_depth_points(void **state) {
+    io_state *s = *state;
+    uint16_t pixels[] = {0, 1000, 400, 399, 65535, 4000, 4001, 0, 2000};
+    const pcgpu_depth depth = {3, 3, pixels};
+    pcgpu_camera c = camera();
+    pcgpu_depth_counts n;
+    pcgpu_cloud cloud;
+    c.min_depth = 0.4; /* 400 / 1000 and 0.4 are the same float64: the limits are in the range */
+    c.max_depth = 4;
+    assert_int_equal(pcgpu_depth_to_cloud(s->context, &depth, &c, &cloud, &n), PCGPU_OK);
+    assert_true(n.pixels == 9 && n.no_return == 2 && n.out_of_range == 3);
+    assert_true(cloud.rows == 4 && cloud.columns == 3 && cloud.offset[2] == 0);
+    assert_string_equal(cloud.names[2], "z");
+    static const float wanted[] = {0,    -0.125f, 1, /* pixel (1, 0) */
+                                   0.2f, -0.05f,  0.4f, 2, 0.5f, 4, 1, 0.75f, 2};
+    assert_memory_equal(cloud.data, wanted, sizeof wanted);
+    pcgpu_cloud_free(&cloud);
+
+    c.depth_scale = 5000; /* 0.2, 0.08, 0.0798, 13.107, 0.8, 0.8002 and 0.4 m */
+    c.width = 3;
+    c.height = 3;
+    assert_int_equal(pcgpu_depth_to_cloud(s->context, &depth, &c, &cloud, NULL), PCGPU_OK);
+    assert_int_equal(cloud.rows, 3);
+    pcgpu_cloud_free(&cloud);
+}
+
+/* A camera that cannot be one, or not this image's. */
+void test_depth_camera(void **state) {
+    io_state *s = *state;
+    uint16_t pixels[6] = {1, 2, 3, 4, 5, 6};
+    const pcgpu_depth depth = {3, 2, pixels};
+    const struct {
+        size_t member;
+        double value;
+        const char *sentence;
+    } wrong[] = {
+        {offsetof(pcgpu_camera, fx), 0, "fx 0, fy 4"},
+        {offsetof(pcgpu_camera, fy), -1, "fy -1"},
+        {offsetof(pcgpu_camera, fx), INFINITY, "fx inf"},
+        {offsetof(pcgpu_camera, cx), NAN, "cx nan"},
+        {offsetof(pcgpu_camera, cy), INFINITY, "cy inf"},
+        {offsetof(pcgpu_camera, depth_scale), 0, "and 0 depth units a metre is not possible"},
+        {offsetof(pcgpu_camera, min_depth), -1, "depths from -1 to 0 m are not possible"},
+        {offsetof(pcgpu_camera, max_depth), -1, "depths from 0 to -1 m are not possible"},
+        {offsetof(pcgpu_camera, max_depth), NAN, "are not possible"},
+        {offsetof(pcgpu_camera, min_depth), NAN, "are not possible"},
+    };
+    pcgpu_cloud cloud;
+    pcgpu_camera c;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        c = camera();
+        memcpy((char *)&c + wrong[i].member, &wrong[i].value, sizeof(double));
+        assert_int_equal(pcgpu_depth_to_cloud(s->context, &depth, &c, &cloud, NULL), PCGPU_ERROR_ARGUMENT);
+        assert_non_null(strstr(pcgpu_last_error(s->context), wrong[i].sentence));
+        assert_null(cloud.data);
+    }
+    const int sizes[][2] = {{0, 2}, {3, -1}, {16385, 1}, {1, 16385}, {8192, 4097}};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        c = camera();
+        const pcgpu_depth other = {sizes[i][0], sizes[i][1], pixels};
+        assert_int_equal(pcgpu_depth_to_cloud(s->context, &other, &c, &cloud, NULL), PCGPU_ERROR_ARGUMENT);
+        assert_non_null(strstr(pcgpu_last_error(s->context), "pixels is not possible; 1 to 16384 a side"));
+    }
+    c = camera();
+    c.width = 640;
+    c.height = 480;
+    assert_int_equal(pcgpu_depth_to_cloud(s->context, &depth, &c, &cloud, NULL), PCGPU_ERROR_ARGUMENT);
+    assert_string_equal(pcgpu_last_error(s->context),
+                        "the image has 3 x 2 pixels and the camera 640 x 480; give the camera of this image");
+    c.width = 3;
+    assert_int_equal(pcgpu_depth_to_cloud(s->context, &depth, &c, &cloud, NULL), PCGPU_ERROR_ARGUMENT);
+    c.height = 0; /* any */
+    assert_int_equal(pcgpu_depth_to_cloud(s->context, &depth, &c, &cloud, NULL), PCGPU_OK);
+    pcgpu_cloud_free(&cloud);
+}
+
+/* Through the entry for clouds: the camera, the counts and what is said about them. */
+void test_depth_clouds(void **state) {
+    io_state *s = *state;
+    static const char file[] = "P5 2 2 65535\n\0\0\x03\xe8\x07\xd0\x75\x30";
+    pcgpu_camera c = camera();
+    pcgpu_depth_counts n;
+    pcgpu_cloud cloud;
+    pcgpu_read_options options = {.format = "pgm", .camera = &c, .depth_counts = &n};
+    FILE *f = fmemopen((void *)(uintptr_t)file, sizeof file - 1, "rb");
+    s->log[0] = '\0';
+    c.max_depth = 2;
+    assert_int_equal(pcgpu_read(s->context, f, "file", &options, &cloud), PCGPU_OK);
+    assert_true(cloud.rows == 2 && n.pixels == 4 && n.no_return == 1 && n.out_of_range == 1);
+    assert_string_equal(s->log,
+                        "file: 2 of 4 pixels are points; 1 have no return and 1 are out of the camera's range\n");
+    pcgpu_cloud_free(&cloud);
+
+    c.max_depth = 0.5;
+    s->log[0] = '\0';
+    rewind(f);
+    assert_int_equal(pcgpu_read(s->context, f, "file", &options, &cloud), PCGPU_OK);
+    assert_true(cloud.rows == 0 && cloud.data);
+    assert_non_null(strstr(s->log, "0 of 4 pixels are points"));
+    assert_non_null(strstr(s->log, "; check its depth_scale, min_depth and max_depth"));
+    pcgpu_cloud_free(&cloud);
+
+    c.width = 3;
+    rewind(f);
+    assert_int_equal(pcgpu_read(s->context, f, "-", &options, &cloud), PCGPU_ERROR_ARGUMENT);
+    assert_non_null(strstr(pcgpu_last_error(s->context), "standard input: the image has 2 x 2 pixels"));
+    options.camera = NULL;
+    rewind(f);
+    assert_int_equal(pcgpu_read(s->context, f, "a.pgm", &options, &cloud), PCGPU_ERROR_ARGUMENT);
+    assert_string_equal(
+        pcgpu_last_error(s->context),
+        "a.pgm: a depth image becomes points through a camera; give --camera FX,FY,CX,CY, or a --config "
+        "with camera:");
+    pcgpu_depth depth;
+    assert_int_equal(pcgpu_read_depth(s->context, f, "a.ply", NULL, &depth), PCGPU_ERROR_ARGUMENT);
+    assert_string_equal(pcgpu_last_error(s->context), "a.ply: ply cannot hold a depth image; use png or pgm");
+    assert_int_equal(pcgpu_write(s->context, f, "a.png", NULL, &cloud), PCGPU_ERROR_ARGUMENT);
+    fclose(f);
+}
