@@ -97,13 +97,9 @@ static const char *value_text(const document *d, const option_row *o, const char
     return text;
 }
 
-bool config_set(const document *d, option_values *options, const option_row *o, const char *key,
-                const yaml_node_t *node) {
-    char list[512], reason[400];
-    const char *text = value_text(d, o, key, node, list, sizeof list);
-    if (!text) {
-        return false;
-    }
+static bool set_text(const document *d, option_values *options, const option_row *o, const char *key,
+                     const yaml_node_t *node, const char *text) {
+    char reason[400];
     const char *kept = options_keep(options, text);
     if (!kept) {
         return document_wrong(d, node, "out of memory");
@@ -113,14 +109,52 @@ bool config_set(const document *d, option_values *options, const option_row *o, 
 }
 
 /* True when an earlier pair of the mapping has the same key. */
-static bool is_duplicate(const reader *r, const yaml_node_t *mapping, const yaml_node_pair_t *pair, const char *key) {
+static bool is_duplicate(const document *d, const yaml_node_t *mapping, const yaml_node_pair_t *pair, const char *key) {
     for (const yaml_node_pair_t *p = mapping->data.mapping.pairs.start; p < pair; p++) {
-        const char *other = document_text(document_node(r->document, p->key));
+        const char *other = document_text(document_node(d, p->key));
         if (other && strcmp(other, key) == 0) {
             return true;
         }
     }
     return false;
+}
+
+/* Each pair is set by itself, so that an error has its place. */
+static bool set_mapping(const document *d, option_values *options, const option_row *o, const char *key,
+                        const yaml_node_t *mapping) {
+    if (mapping->data.mapping.pairs.start == mapping->data.mapping.pairs.top) {
+        return document_wrong(d, mapping, "%s: names with a number each are expected", key);
+    }
+    for (yaml_node_pair_t *p = mapping->data.mapping.pairs.start; p < mapping->data.mapping.pairs.top; p++) {
+        const yaml_node_t *name_node = document_node(d, p->key), *value_node = document_node(d, p->value);
+        const char *name = document_text(name_node), *value = document_text(value_node);
+        char text[128];
+        if (!name || !value || !document_is_plain(value_node) || !value[0] || strpbrk(name, "=,") ||
+            strchr(value, ',')) {
+            return document_wrong(d, value ? name_node : value_node, "%s: names with a number each are expected", key);
+        }
+        if (is_duplicate(d, mapping, p, name)) {
+            return document_wrong(d, name_node, "the key %s stands here twice; leave one out", name);
+        }
+        int length = snprintf(text, sizeof text, "%s=%s", name, value);
+        if (length < 0 || (size_t)length >= sizeof text) {
+            return document_wrong(d, name_node, "%s: a name or a number is too long", key);
+        }
+        if (!set_text(d, options, o, key, value_node, text)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool config_set(const document *d, option_values *options, const option_row *o, const char *key,
+                const yaml_node_t *node) {
+    char list[512];
+    if (node->type == YAML_MAPPING_NODE && o->type->mapping) {
+        return set_mapping(d, options, o, key, node);
+    }
+    const char *text = value_text(d, o, key, node, list, sizeof list);
+    return text && set_text(d, options, o, key, node, text);
 }
 
 static bool read_section(const reader *r, const command_info *command, const yaml_node_t *node);
@@ -133,7 +167,7 @@ static bool read_mapping(const reader *r, const yaml_node_t *mapping, bool top, 
         if (!key) {
             return document_wrong(r->document, key_node, "a key must be a name; see pcgpu %s --help", r->command->name);
         }
-        if (is_duplicate(r, mapping, p, key)) {
+        if (is_duplicate(r->document, mapping, p, key)) {
             return document_wrong(r->document, key_node, "the key %s stands here twice; leave one out", key);
         }
         const command_info *section = top ? command_by_name(key) : NULL;

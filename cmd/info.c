@@ -114,6 +114,10 @@ static void print_cloud(const job *j, const column_info *columns, int64_t non_fi
         printf("  %-12s %-8s %14.6g %14.6g %14.6g %10lld\n", cloud->names[k], type_name(cloud->types[k]),
                columns[k].min, columns[k].max, columns[k].mean, (long long)columns[k].non_finite);
     }
+    if (j->depth[0].pixels > 0) {
+        printf("  pixels: %lld, without a return: %lld, out of the camera's range: %lld\n",
+               (long long)j->depth[0].pixels, (long long)j->depth[0].no_return, (long long)j->depth[0].out_of_range);
+    }
     printf("  points with a non-finite coordinate: %lld\n", (long long)non_finite);
     printf("  exact duplicates of an earlier point: %lld\n", (long long)duplicates);
     printf("  points at the origin: %lld\n", (long long)at_origin);

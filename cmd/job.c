@@ -42,7 +42,9 @@ static bool open_outputs(job *j) {
 static int read_cloud(job *j, int i, FILE *stream) {
     const option_values *o = j->session->options;
     const pcgpu_read_options how = {.format = j->input_format[i] ? j->input_format[i]->name : NULL,
-                                    .fields = o->fields};
+                                    .fields = o->fields,
+                                    .camera = option_given(o, "camera", j->session->command) ? &o->camera : NULL,
+                                    .depth_counts = &j->depth[i]};
     progress_begin(j->names[0], "reading");
     pcgpu_status status = pcgpu_read(j->session->context, stream, j->names[i], &how, &j->clouds[i]);
     if (status != PCGPU_OK) {
@@ -176,8 +178,26 @@ static void print_seconds(const job *j, json *out) {
     json_close(out);
 }
 
+/* Of all inputs together, as points_in. */
+static void print_depth(const job *j, json *out) {
+    pcgpu_depth_counts sum = {0};
+    for (int i = 0; i < j->count; i++) {
+        sum.pixels += j->depth[i].pixels;
+        sum.no_return += j->depth[i].no_return;
+        sum.out_of_range += j->depth[i].out_of_range;
+    }
+    if (sum.pixels > 0) {
+        json_open(out, "depth");
+        json_integer(out, "pixels", sum.pixels);
+        json_integer(out, "no_return", sum.no_return);
+        json_integer(out, "out_of_range", sum.out_of_range);
+        json_close(out);
+    }
+}
+
 static void print_run(const job *j, json *out) {
     const pcgpu_run *run = &j->run;
+    print_depth(j, out);
     json_integer(out, "points_in", run->points_in);
     if (j->points_out >= 0) {
         json_integer(out, "points_out", j->points_out);

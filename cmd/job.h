@@ -33,6 +33,7 @@ typedef struct job {
     const char *inputs[JOB_CLOUDS], *names[JOB_CLOUDS];
     const pcgpu_format_info *input_format[JOB_CLOUDS];
     pcgpu_cloud clouds[JOB_CLOUDS];
+    pcgpu_depth_counts depth[JOB_CLOUDS]; /* of those that were depth images, else 0 */
     const pcgpu_format_info *format; /* of --output; NULL without one */
     job_output outputs[JOB_OUTPUTS];
     int output_count;

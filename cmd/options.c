@@ -140,6 +140,9 @@ static const option_row table[] = {
      "Format of the output; default: from the file name, bin for standard output, the input's own in a folder."},
     {"fields", 0, FOR_ALL, 0, &type_int, "N", AT(fields), 3, 16, NULL,
      "float32 values in a record of a .bin input: 4 for KITTI, 5 for nuScenes."},
+    {"camera", 0, FOR_ALL, 0, &type_camera, "FX,FY,CX,CY", AT(camera), 0, 0, NULL,
+     "Camera of depth images, in pixels; width, height, depth_scale, min_depth and max_depth may follow as NAME=VALUE. "
+     "In a --config the same as a mapping."},
     {"drop-origin", 0, FOR_CLOUDS, 0, &type_flag, NULL, AT(drop_origin), 0, 0, NULL,
      "Drop records at exactly (0,0,0), which some sensors write for no return."},
     {"keep-origin", 0, FOR_CLOUDS, OPTION_ALIAS, &type_no_flag, NULL, AT(drop_origin), 0, 0, NULL,
@@ -206,6 +209,7 @@ void options_init(option_values *options, const command_info *command) {
     memset(options, 0, sizeof *options);
     options->fields = 4;
     pcgpu_settings_init(&options->settings);
+    pcgpu_camera_init(&options->camera);
     pcgpu_sample_params_init(&options->sample);
     pcgpu_voxelize_params_init(&options->voxelize);
     options->voxelize.range_auto =
@@ -354,7 +358,8 @@ static bool settle_verbose_and_quiet(option_values *options, char *why, size_t w
 }
 
 bool options_check(option_values *options, const command_info *command, char *why, size_t why_size) {
-    if (!settle_verbose_and_quiet(options, why, why_size)) {
+    if (!settle_verbose_and_quiet(options, why, why_size) ||
+        (option_given(options, "camera", command) && !camera_check(&options->camera, why, why_size))) {
         return false;
     }
     switch (command->bit) {

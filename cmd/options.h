@@ -41,6 +41,7 @@ typedef struct option_values {
     bool force, drop_origin, verbose, quiet, dry_run, help, version;
     int fields;
     pcgpu_settings settings; /* device, cuda_index, threads */
+    pcgpu_camera camera;     /* of depth images, when it is given */
 
     pcgpu_sample_params sample;
     const char *indices, *distances, *seeds;
@@ -67,6 +68,7 @@ struct option_row;
 typedef struct option_type {
     enum { VALUE_BOOLEAN, VALUE_NUMBER, VALUE_TEXT } kind; /* what a configuration file must hold for it */
     bool list;                                             /* a list of numbers fits too */
+    bool mapping;                                          /* a mapping too: each pair is read as NAME=VALUE */
     /* Reads `text` into *field. On failure `why` says what is wrong and what to give. */
     bool (*parse)(const struct option_row *option, const char *text, void *field, char *why, size_t why_size);
     /* Writes the value as JSON, which is YAML too. Returns false, writing nothing, when there is no value. */
@@ -74,7 +76,8 @@ typedef struct option_type {
 } option_type;
 
 extern const option_type type_flag, type_no_flag, type_int, type_int64, type_seed, type_real, type_float, type_path,
-    type_reader, type_writer, type_choice, type_range, type_size, type_device, type_cpu, type_cuda, type_start;
+    type_reader, type_writer, type_choice, type_range, type_size, type_device, type_cpu, type_cuda, type_start,
+    type_camera;
 
 enum {
     OPTION_ALIAS = 1,        /* another spelling of an option: accepted everywhere, never printed as a value */
@@ -121,6 +124,11 @@ bool option_given(const option_values *options, const char *name, const command_
 
 /* Checks options against each other. On failure `why` is a sentence. */
 bool options_check(option_values *options, const command_info *command, char *why, size_t why_size);
+
+/* ---- camera.c: the camera of depth images ---- */
+
+/* Whether a camera that was given is complete. On failure `why` is a sentence. */
+bool camera_check(const pcgpu_camera *camera, char *why, size_t why_size);
 
 /* ---- parse.c: the command line ---- */
 

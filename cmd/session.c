@@ -68,6 +68,20 @@ static const char *standard_input_named(const char *path) {
     return path && strcmp(path, "/dev/stdin") == 0 ? "-" : path;
 }
 
+/* A depth image is no cloud without one. */
+static bool check_camera(const session *s, const char *path, char *why, size_t why_size) {
+    const pcgpu_format_info *format = input_format(s, path);
+    if (!format || !format->depth || option_given(s->options, "camera", s->command)) {
+        return true;
+    }
+    snprintf(
+        why, why_size,
+        "%s: a depth image becomes points through a camera; give --camera FX,FY,CX,CY, or a --config with camera:, "
+        "such as configs/kinect.yaml",
+        input_name(path));
+    return false;
+}
+
 static bool check_inputs(session *s, char *why, size_t why_size) {
     static const char *standard_input[] = {"-"};
     int dashes = 0;
@@ -95,7 +109,11 @@ static bool check_inputs(session *s, char *why, size_t why_size) {
         s->inputs[i] = standard_input_named(s->inputs[i]);
         dashes += is_dash(s->inputs[i]);
         if (!input_format(s, s->inputs[i]) && !path_is_folder(s->inputs[i])) {
-            snprintf(why, why_size, "%s: the name says no format; give -F bin, ply, pcd or npy", s->inputs[i]);
+            snprintf(why, why_size, "%s: the name says no format; give -F bin, ply, pcd, npy, png or pgm",
+                     s->inputs[i]);
+            return false;
+        }
+        if (!check_camera(s, s->inputs[i], why, why_size)) {
             return false;
         }
     }

@@ -369,20 +369,20 @@ static bool print_nothing(const option_row *o, const void *field, FILE *out) {
     return false;
 }
 
-const option_type type_flag = {VALUE_BOOLEAN, false, parse_true, print_flag};
-const option_type type_no_flag = {VALUE_BOOLEAN, false, parse_true, print_nothing};
-const option_type type_int = {VALUE_NUMBER, false, parse_int, print_int};
-const option_type type_int64 = {VALUE_NUMBER, false, parse_int64, print_int64};
-const option_type type_seed = {VALUE_NUMBER, false, parse_seed, print_seed};
-const option_type type_real = {VALUE_NUMBER, false, parse_real, print_real};
-const option_type type_float = {VALUE_NUMBER, false, parse_float, print_float};
-const option_type type_path = {VALUE_TEXT, false, parse_path, print_path};
-const option_type type_reader = {VALUE_TEXT, false, parse_format, print_path};
-const option_type type_writer = {VALUE_TEXT, false, parse_format, print_path};
-const option_type type_choice = {VALUE_TEXT, false, parse_choice, print_choice};
-const option_type type_range = {VALUE_TEXT, true, parse_range, print_range};
-const option_type type_size = {VALUE_TEXT, true, parse_size, print_size};
-const option_type type_device = {VALUE_TEXT, false, parse_device, print_device};
-const option_type type_cpu = {VALUE_BOOLEAN, false, parse_cpu, print_nothing};
-const option_type type_cuda = {VALUE_TEXT, false, parse_cuda, print_nothing};
-const option_type type_start = {VALUE_TEXT, false, parse_start, print_start};
+const option_type type_flag = {VALUE_BOOLEAN, false, false, parse_true, print_flag};
+const option_type type_no_flag = {VALUE_BOOLEAN, false, false, parse_true, print_nothing};
+const option_type type_int = {VALUE_NUMBER, false, false, parse_int, print_int};
+const option_type type_int64 = {VALUE_NUMBER, false, false, parse_int64, print_int64};
+const option_type type_seed = {VALUE_NUMBER, false, false, parse_seed, print_seed};
+const option_type type_real = {VALUE_NUMBER, false, false, parse_real, print_real};
+const option_type type_float = {VALUE_NUMBER, false, false, parse_float, print_float};
+const option_type type_path = {VALUE_TEXT, false, false, parse_path, print_path};
+const option_type type_reader = {VALUE_TEXT, false, false, parse_format, print_path};
+const option_type type_writer = {VALUE_TEXT, false, false, parse_format, print_path};
+const option_type type_choice = {VALUE_TEXT, false, false, parse_choice, print_choice};
+const option_type type_range = {VALUE_TEXT, true, false, parse_range, print_range};
+const option_type type_size = {VALUE_TEXT, true, false, parse_size, print_size};
+const option_type type_device = {VALUE_TEXT, false, false, parse_device, print_device};
+const option_type type_cpu = {VALUE_BOOLEAN, false, false, parse_cpu, print_nothing};
+const option_type type_cuda = {VALUE_TEXT, false, false, parse_cuda, print_nothing};
+const option_type type_start = {VALUE_TEXT, false, false, parse_start, print_start};

@@ -3,9 +3,11 @@ import contextlib
 import json
 import os
 import pathlib
+import struct
 import subprocess
 import sys
 import tempfile
+import zlib
 
 import numpy as np
 
@@ -182,6 +184,75 @@ def write_pcd(path, points):
               'COUNT' + ' 1' * len(types), f'WIDTH {len(points)}',
               'HEIGHT 1', f'POINTS {len(points)}', 'DATA binary\n']
     pathlib.Path(path).write_bytes('\n'.join(header).encode() + points.tobytes())
+
+
+def write_pgm(path, depth):
+    """A 2-D uint16 array as binary .pgm."""
+    height, width = depth.shape
+    pathlib.Path(path).write_bytes(f'P5\n{width} {height}\n65535\n'.encode() + depth.astype('>u2').tobytes())
+
+
+def paeth(a, b, c):
+    """The neighbour (left, above, above left) nearest to a + b - c."""
+    p = a + b - c
+    return a if abs(p - a) <= abs(p - b) and abs(p - a) <= abs(p - c) else b if abs(p - b) <= abs(p - c) else c
+
+
+def read_png(path):
+    """A 16-bit greyscale .png, not interlaced, as a uint16 array (PNG specification, third edition, section 9)."""
+    content, at, packed, header = pathlib.Path(path).read_bytes(), 8, b'', b''
+    check(content[:8] == b'\x89PNG\r\n\x1a\n', f'{path} is a .png')
+    while at < len(content):
+        size, kind = struct.unpack('>I4s', content[at:at + 8])
+        body = content[at + 8:at + 8 + size]
+        check(zlib.crc32(kind + body) == struct.unpack('>I', content[at + 8 + size:at + 12 + size])[0], 'checksum')
+        header, packed = (body if kind == b'IHDR' else header), packed + (body if kind == b'IDAT' else b'')
+        at += size + 12
+    width, height, *kinds = struct.unpack('>IIBBBBB', header)
+    check(kinds == [16, 0, 0, 0, 0], f'{path} is 16-bit greyscale', kinds)
+    lines = np.frombuffer(zlib.decompress(packed), np.uint8).reshape(height, 2 * width + 1)
+    rows = np.zeros((height + 1, 2 * width + 2), np.uint8)  # a row of zeros above, a pixel of zeros at the left
+    for y, line in enumerate(lines, 1):
+        rows[y] = unfilter(line, rows[y - 1])
+    return rows[1:, 2:].copy().view('>u2').astype(np.uint16)
+
+
+def unfilter(line, above):
+    """A row of two bytes a pixel behind a pixel of zeros, from its filter and bytes and the row above."""
+    kind, row = line[0], np.zeros(len(line) + 1, np.uint8)
+    row[2:] = line[1:]
+    if kind == 1:
+        for k in range(2):
+            row[k::2] = np.cumsum(row[k::2], dtype=np.uint8)
+    elif kind == 2:
+        row[2:] += above[2:]
+    elif kind >= 3:
+        out, up = [int(v) for v in row], [int(v) for v in above]
+        for i in range(2, len(out)):
+            guess = (out[i - 2] + up[i]) // 2 if kind == 3 else paeth(out[i - 2], up[i], up[i - 2])
+            out[i] = (out[i] + guess) & 255
+        row[:] = out
+    return row
+
+
+def write_png(path, depth, kinds=(0,)):
+    """A 2-D uint16 array as .png; the filters of its rows are `kinds`, over and over."""
+    height, width = depth.shape
+    rows = np.zeros((height + 1, 2 * width + 2), np.int64)
+    rows[1:, 2:] = depth.astype('>u2').view(np.uint8)
+    lines = b''
+    for y in range(1, height + 1):
+        kind, row, above = kinds[(y - 1) % len(kinds)], rows[y], rows[y - 1]
+        left, up, corner = row[:-2], above[2:], above[:-2]
+        guesses = (0 * left, left, up, (left + up) // 2,
+                   np.array([paeth(*v) for v in zip(left.tolist(), up.tolist(), corner.tolist())]))
+        lines += bytes([kind]) + ((row[2:] - guesses[kind]) & 255).astype(np.uint8).tobytes()
+
+    def chunk(name, body):
+        return struct.pack('>I', len(body)) + name + body + struct.pack('>I', zlib.crc32(name + body))
+    header = struct.pack('>IIBBBBB', width, height, 16, 0, 0, 0, 0)
+    pathlib.Path(path).write_bytes(b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', header) +
+                                   chunk(b'IDAT', zlib.compress(lines)) + chunk(b'IEND', b''))
 
 
 @contextlib.contextmanager

@@ -1,0 +1,155 @@
+/* The camera of depth images, one option: FX,FY,CX,CY on the command line, a mapping in a configuration. */
+#include "numbers.h"
+#include "options.h"
+
+#include <math.h>
+#include <string.h>
+
+/* In the order in which they are shown. The first four of `shorthand` may stand without their names. */
+static const struct member {
+    const char *name;
+    size_t field; /* in pcgpu_camera */
+    bool whole;   /* an int, else a double */
+    bool above;   /* `min` itself is out of range */
+    double min, max;
+} members[] = {
+    {"width", offsetof(pcgpu_camera, width), true, false, 0, PCGPU_DEPTH_SIDE},
+    {"height", offsetof(pcgpu_camera, height), true, false, 0, PCGPU_DEPTH_SIDE},
+    {"fx", offsetof(pcgpu_camera, fx), false, true, 0, 1e6},
+    {"fy", offsetof(pcgpu_camera, fy), false, true, 0, 1e6},
+    {"cx", offsetof(pcgpu_camera, cx), false, false, -1e6, 1e6},
+    {"cy", offsetof(pcgpu_camera, cy), false, false, -1e6, 1e6},
+    {"depth_scale", offsetof(pcgpu_camera, depth_scale), false, true, 0, 1e9},
+    {"min_depth", offsetof(pcgpu_camera, min_depth), false, false, 0, 1e6},
+    {"max_depth", offsetof(pcgpu_camera, max_depth), false, false, 0, 1e6},
+};
+enum { MEMBERS = sizeof members / sizeof members[0], SHORTHAND = 2, SHORTHAND_END = 6 };
+
+static double get(const pcgpu_camera *camera, const struct member *m) {
+    const char *field = (const char *)camera + m->field;
+    return m->whole ? *(const int *)(const void *)field : *(const double *)(const void *)field;
+}
+
+static bool set(pcgpu_camera *camera, const struct member *m, const char *text, char *why, size_t why_size) {
+    char *field = (char *)camera + m->field;
+    double value;
+    if (!number_parse(text, &value) || value > m->max || value < m->min || (m->above && value == m->min) ||
+        (m->whole && value != floor(value))) {
+        snprintf(why, why_size, "%s: \"%s\" is not %s in range; give %s%g to %g", m->name, text,
+                 m->whole ? "a whole number" : "a number", m->above ? "above " : "", m->min, m->max);
+        return false;
+    }
+    if (m->whole) {
+        *(int *)(void *)field = (int)value;
+    } else {
+        *(double *)(void *)field = value;
+    }
+    return true;
+}
+
+static bool unknown_member(const char *name, size_t length, char *why, size_t why_size) {
+    int n = snprintf(why, why_size, "\"%.*s\" is not known of a camera; give", (int)(length < 40 ? length : 40), name);
+    for (int i = 0; i < MEMBERS && n > 0 && (size_t)n < why_size; i++) {
+        n += snprintf(why + n, why_size - (size_t)n, "%s %s", i ? "," : "", members[i].name);
+    }
+    return false;
+}
+
+/* One word: NAME=VALUE, or a number that is the `place`-th of the line. */
+static bool parse_word(pcgpu_camera *camera, const char *word, int place, char *why, size_t why_size) {
+    const char *equals = strchr(word, '=');
+    if (!equals) {
+        if (place >= SHORTHAND_END - SHORTHAND) {
+            snprintf(why, why_size, "\"%s\" is one number too many behind FX,FY,CX,CY; name it, such as depth_scale=%s",
+                     word, word);
+            return false;
+        }
+        return set(camera, &members[SHORTHAND + place], word, why, why_size);
+    }
+    for (int i = 0; i < MEMBERS; i++) {
+        size_t length = strlen(members[i].name);
+        if ((size_t)(equals - word) == length && strncmp(word, members[i].name, length) == 0) {
+            return set(camera, &members[i], equals + 1, why, why_size);
+        }
+    }
+    return unknown_member(word, (size_t)(equals - word), why, why_size);
+}
+
+/* Words between commas; what is not named keeps its value, so that a line can complete a configuration. */
+static bool parse_camera(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
+    (void)o;
+    pcgpu_camera camera = *(const pcgpu_camera *)field;
+    int plain = 0;
+    bool named = false;
+    for (const char *p = text;; p++) {
+        char word[64];
+        size_t length = strcspn(p, ",");
+        if (length == 0 || length >= sizeof word) {
+            snprintf(why, why_size, "\"%s\" is not a camera; give FX,FY,CX,CY in pixels", text);
+            return false;
+        }
+        memcpy(word, p, length);
+        word[length] = '\0';
+        if (!parse_word(&camera, word, plain, why, why_size)) {
+            return false;
+        }
+        bool has_name = strchr(word, '=') != NULL;
+        if (named && !has_name) {
+            snprintf(why, why_size, "\"%s\" stands behind a name; give FX,FY,CX,CY first", word);
+            return false;
+        }
+        named = has_name;
+        plain += !has_name;
+        p += length;
+        if (!*p) {
+            break;
+        }
+    }
+    if (plain != 0 && plain != SHORTHAND_END - SHORTHAND) {
+        snprintf(why, why_size, "\"%s\" has %d numbers without a name; give four, FX,FY,CX,CY in pixels", text, plain);
+        return false;
+    }
+    *(pcgpu_camera *)field = camera;
+    return true;
+}
+
+/* What was not set is left out. */
+static bool print_camera(const option_row *o, const void *field, FILE *out) {
+    (void)o;
+    const pcgpu_camera *camera = field;
+    pcgpu_camera none;
+    bool any = false;
+    pcgpu_camera_init(&none);
+    for (int i = 0; i < MEMBERS; i++) {
+        double value = get(camera, &members[i]), unset = get(&none, &members[i]);
+        any = any || (value != unset && !(isnan(value) && isnan(unset)));
+    }
+    for (int i = 0, shown = 0; i < MEMBERS && any; i++) {
+        const struct member *m = &members[i];
+        double value = get(camera, m);
+        char text[NUMBER_SIZE];
+        if (value >= m->min && !((m->above || m->whole) && value == m->min)) {
+            fprintf(out, "%s\"%s\": %s", shown++ ? ", " : "{", m->name, number_text(value, false, text));
+        }
+    }
+    fputs(any ? "}" : "", out);
+    return any;
+}
+
+bool camera_check(const pcgpu_camera *camera, char *why, size_t why_size) {
+    for (int i = SHORTHAND; i < SHORTHAND_END; i++) {
+        double value = get(camera, &members[i]);
+        if (!(value >= members[i].min) || (members[i].above && value == members[i].min)) {
+            snprintf(why, why_size, "camera: %s is missing; give fx, fy, cx and cy", members[i].name);
+            return false;
+        }
+    }
+    if (camera->max_depth > 0 && camera->max_depth <= camera->min_depth) {
+        snprintf(why, why_size, "camera: depths from %g to %g m; max_depth is above min_depth, or 0 for no limit",
+                 camera->min_depth, camera->max_depth);
+        return false;
+    }
+    return true;
+}
+
+const option_type type_camera = {VALUE_TEXT, true, true, parse_camera, print_camera};

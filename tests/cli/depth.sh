@@ -1,0 +1,136 @@
+# Depth images as clouds: the camera on the command line and in a configuration, and what goes wrong.
+. "${0%/*}/lib.sh"
+CAMERA=2,4,1,0
+
+# 3 x 2 pixels, 0 1000 2000 in the first row and 500 0 4000 in the second, as .pgm and as .png.
+{
+    printf 'P5\n# depth\n3 2\n65535\n'
+    printf '\000\000\003\350\007\320\001\364\000\000\017\240'
+} > a.pgm
+for BYTES in \
+    '\211\120\116\107\015\012\032\012\000\000\000\015\111\110\104\122\000\000\000\003\000\000\000\002\020\000\000' \
+    '\000\000\350\217\345\205\000\000\000\026\111\104\101\124\170\234\143\140\140\140\176\301\176\201\201\361\013' \
+    '\003\003\377\002\000\025\206\003\147\236\145\035\222\000\000\000\000\111\105\116\104\256\102\140\202'; do
+    printf "$BYTES"
+done > a.png
+
+# The records: pixels with a return, row by row; x = (u - 1) / 2 z, y = v / 4 z.
+for IMAGE in a.pgm a.png; do
+    expect 0 pcgpu sample --camera $CAMERA -m 4 $IMAGE -f -o four.ply --indices i.txt
+    expect 0 pcgpu sample -m 1 four.ply -f -o one.bin # what was written is a cloud of x y z
+    size_is one.bin 12
+    expect 0 pcgpu voxelize --camera $CAMERA --size 100 --range=-100,-100,-100,100,100,100 --features points $IMAGE \
+        -f -o points.bin
+    od -An -v -t f4 -w12 points.bin | awk '$3 != 0 { $1 = $1; print }' | sort > got.txt
+    printf '%s\n' '-0.25 0.125 0.5' '0 0 1' '1 0 2' '2 1 4' | sort > wanted.txt
+    same got.txt wanted.txt
+done
+expect 0 pcgpu sample --camera $CAMERA -m 1 --start 1 a.png -f -o one.bin
+[ "$(od -An -t f4 -w12 one.bin | awk '{ $1 = $1; print }')" = '1 0 2' ] || die 'record 1 is not the third pixel'
+pcgpu sample --camera $CAMERA --format png -m 4 - < a.png > stdin.bin 2> "$ERR" || die 'standard input as .png'
+pcgpu sample --camera $CAMERA -F pgm -m 4 < a.pgm > stdin2.bin 2> "$ERR" || die 'standard input as .pgm'
+same stdin.bin stdin2.bin
+size_is stdin.bin 48
+mkdir folder # an output folder: depth images are not written, so .bin
+expect 0 pcgpu sample --camera $CAMERA -m 2 a.png -o folder/
+size_is folder/a.bin 24
+expect 4 pcgpu register --camera $CAMERA a.png a.pgm # both were read; so few points cannot be registered
+stderr_has 'the source has 4 usable points'
+
+# How many pixels were left out: -v, info, --json.
+expect 0 pcgpu sample -v --camera $CAMERA,min_depth=0.5,max_depth=2 -m 1 a.png -f -o one.bin
+stderr_has '^pcgpu: a\.png: 3 of 6 pixels are points; 2 have no return and 1 are out of the camera.s range$'
+expect 0 pcgpu info --camera $CAMERA,min_depth=0.501,max_depth=3.999 a.png
+stdout_has '^a\.png: png, 2 points, 3 columns$'
+stdout_has '^  pixels: 6, without a return: 2, out of the camera.s range: 2$'
+expect 0 pcgpu info --camera $CAMERA --json - a.png a.pgm
+stdout_has '"depth": \{"pixels": 6, "no_return": 2, "out_of_range": 0\}'
+stdout_has '"camera": \{"fx": 2, "fy": 4, "cx": 1, "cy": 0, "depth_scale": 1000, "min_depth": 0, "max_depth": 0\}'
+expect 0 pcgpu info --camera $CAMERA,depth_scale=1e6 a.png # micrometres: nothing is wrong with that
+stderr_is ''
+expect 0 pcgpu info --camera $CAMERA,depth_scale=1e6,min_depth=0.1 a.png
+stdout_has ' 0 points'
+stderr_has '^pcgpu: a\.png: warning: 0 of 6 pixels are points; .*; check its depth_scale, min_depth and max_depth$'
+expect 0 pcgpu info --camera $CAMERA a.png "$PCGPU_SOURCE/testdata/street.bin" # a camera does not matter to clouds
+stderr_is ''
+
+# Without a camera, or with one that is not this image's.
+for COMMAND in 'info' 'sample -m 1' 'voxelize --size 1'; do
+    expect 2 pcgpu $COMMAND a.png
+    stderr_has '^pcgpu: a\.png: a depth image becomes points through a camera; give --camera FX,FY,CX,CY, or a --config'
+    expect 2 pcgpu $COMMAND --format pgm -
+    stderr_has '^pcgpu: standard input: a depth image becomes points through a camera; '
+    stdout_is ''
+done
+expect 2 pcgpu register a.png a.pgm
+expect 1 pcgpu sample --camera $CAMERA,width=640,height=480 -m 1 a.png -o no.bin
+stderr_is 'pcgpu: a.png: the image has 3 x 2 pixels and the camera 640 x 480; give the camera of this image'
+absent no.bin
+expect 0 pcgpu info --camera $CAMERA,width=3,height=2 a.png
+expect 2 pcgpu sample --camera $CAMERA -m 1 a.pgm -o no.png
+stderr_has 'png cannot hold a cloud'
+expect 1 pcgpu info --camera $CAMERA -F png a.pgm
+stderr_has '^pcgpu: a\.pgm: does not begin as a \.png; '
+head -c 60 a.png > short.png
+expect 1 pcgpu sample --camera $CAMERA -m 1 short.png -o no.bin
+stderr_has '^pcgpu: short\.png: .* it is cut short, so copy or export it again$'
+absent no.bin
+
+# The option: four numbers, then names.
+refused() { # refused TEXT PATTERN
+    expect 2 pcgpu info --camera "$1" a.png
+    stderr_has "^pcgpu: --camera: .*$2"
+    stdout_is ''
+}
+usage='give FX,FY,CX,CY in pixels'
+refused '' "$usage"
+refused 1,2,3 'has 3 numbers without a name; give four'
+refused 1,2,3,4,5 'is one number too many'
+refused 1,2,,4 "$usage"
+refused 1,2,3,4, "$usage"
+refused 0,2,3,4 'fx: "0" is not a number in range; give above 0 to 1e\+06'
+refused 1,2,nan,4 'cx: "nan" is not a number'
+refused fx=1,2,3,4,5 'stands behind a name'
+refused 1,2,3,4,fz=2 '"fz" is not known of a camera; give width, height, fx, fy, cx, cy, depth_scale, min_depth, max_depth'
+refused 1,2,3,4,width=1.5 'width: "1.5" is not a whole number in range'
+refused 1,2,3,4,depth_scale=0 'depth_scale: "0" is not a number in range; give above 0'
+expect 2 pcgpu info --camera fx=2,fy=2,cx=1 a.png
+stderr_has 'camera: cy is missing; give fx, fy, cx and cy$'
+expect 2 pcgpu info --camera $CAMERA,min_depth=2,max_depth=1 a.png
+stderr_has 'camera: depths from 2 to 1 m; max_depth is above min_depth, or 0 for no limit$'
+
+# The configuration: a mapping, a list or a string; the command line changes single values.
+expect 0 pcgpu sample --camera $CAMERA,max_depth=3 -m 3 a.png -o wanted.bin
+works() {
+    printf '%b\n' "$1" > c.yaml
+    shift
+    expect 0 pcgpu sample --config c.yaml -m 3 a.png -f -o got.bin "$@"
+    same got.bin wanted.bin
+}
+works 'camera: {width: 3, height: 2, fx: 2, fy: 4, cx: 1, cy: 0, depth_scale: 1000, min_depth: 0, max_depth: 3}'
+works 'camera:\n  fx: 2.0\n  fy: 4\n  cx: 1\n  cy: 0\n  max_depth: 3'
+works 'sample:\n  camera: {fx: 2, fy: 4, cx: 1, cy: 0, max_depth: 3}'
+works 'camera: "2,4,1,0,max_depth=3"'
+works 'camera: [2, 4, 1, 0]' --camera max_depth=3
+works 'camera: {fx: 2, fy: 4, cx: 1, cy: 0, max_depth: 1}' --camera max_depth=3
+works 'camera: {fx: 9, fy: 9, cx: 9, cy: 9, max_depth: 3}' --camera $CAMERA
+fails() { # fails PLACE PATTERN YAML
+    printf '%b\n' "$3" > c.yaml
+    expect 2 pcgpu sample --config c.yaml -m 3 a.png -o no.bin
+    stderr_has "^pcgpu: c\.yaml:$1: .*$2"
+    absent no.bin
+}
+fails 2:7 'camera: fx: "0" is not a number' 'camera:\n  fx: 0'
+fails 3:7 'camera: "fz" is not known of a camera' 'camera:\n  fx: 2\n  fz: 2'
+fails 1:19 'the key fx stands here twice' 'camera: {fx: 2,   fx: 3}'
+fails 1:14 'camera: names with a number each are expected' 'camera: {fx: [1]}'
+fails 1:10 'camera: names with a number each are expected' 'camera: {fx: "1"}'
+fails 1:9 'camera: names with a number each are expected' 'camera: {}'
+fails 1:9 'camera: "1,2,3" has 3 numbers' 'camera: [1, 2, 3]'
+fails 1:9 'camera: fx: "true" is not a number' 'camera: true'
+expect 0 pcgpu sample --dry-run --camera $CAMERA,width=3,max_depth=2.5 -m 1 a.png
+stdout_has '^  camera: \{"width": 3, "fx": 2, "fy": 4, "cx": 1, "cy": 0, "depth_scale": 1000, "min_depth": 0, "max_depth": 2\.5\}$'
+cp "$OUT" again.yaml
+expect 0 pcgpu sample --config again.yaml --dry-run a.png
+same "$OUT" again.yaml
+finish

@@ -1,0 +1,131 @@
+"""Depth images against NumPy: the pixels, the points of a camera, and what the commands make of them."""
+import numpy as np
+
+from common import (SOURCE, check, data, equal, finish, part_skipped, passed, read_bin, read_json, read_png, run,
+                    scratch, write_pgm, write_png)
+
+# As published: width, height, fx, fy, cx, cy, depth units a metre, the smallest and the largest depth in metres.
+CAMERAS = {'livingroom': (640, 480, 525, 525, 319.5, 239.5, 1000, 0, np.inf),
+           'kinect': (640, 480, 525, 525, 319.5, 239.5, 1000, .4, 8),
+           '7scenes': (640, 480, 585, 585, 320, 240, 1000, .4, 8),
+           'tum': (640, 480, 525, 525, 319.5, 239.5, 5000, .4, 8)}
+
+
+def points(depth, camera):
+    """The definition: float64, each coordinate rounded once."""
+    _, _, fx, fy, cx, cy, scale, low, high = camera
+    z = depth / np.float64(scale)
+    x = ((np.arange(depth.shape[1]) - cx) / fx)[None, :] * z
+    y = ((np.arange(depth.shape[0]) - cy) / fy)[:, None] * z
+    keep = (depth > 0) & (z >= low) & (z <= high)
+    return np.stack([x[keep], y[keep], z[keep]], 1).astype(np.float32), keep
+
+
+def config(name):
+    return SOURCE / 'configs' / f'{name}.yaml'
+
+
+def compare(path, depth, name, folder):
+    """All points, as the points of one voxel, and a sample of them."""
+    wanted, keep = points(depth, CAMERAS[name])
+    run('voxelize', '--config', config(name), '--size', 200000, '--range=-1e5,-1e5,-1e5,1e5,1e5,1e5', '--features',
+        'points', path, '-f', '-o', folder / 'all.npy', '--json', folder / 'all.json')
+    equal(f'{path.name} through {name}', np.sort(np.load(folder / 'all.npy').reshape(-1, 3), 0), np.sort(wanted, 0))
+    run('sample', '--config', config(name), '-m', 50, path, '-f', '-o', folder / 's.bin', '--indices', folder / 's.npy')
+    indices = np.load(folder / 's.npy')
+    equal(f'{path.name}: sampled records', read_bin(folder / 's.bin', 3), wanted[indices])
+    report = read_json(folder / 'all.json')
+    check(report['points_in'] == len(wanted), 'points in', report['points_in'])
+    out = int((~keep & (depth > 0)).sum())
+    counts = {'pixels': depth.size, 'no_return': int((depth == 0).sum()), 'out_of_range': out}
+    check(report['depth'] == counts, 'counts', report['depth'])
+    return wanted
+
+
+def test_generated(folder):
+    random = np.random.default_rng(5)
+    v, u = np.mgrid[0:480, 0:640]
+    smooth = (1500 + 2 * u + 3 * v + 40 * np.sin(u / 17.)).astype(np.uint16)
+    smooth[random.random(smooth.shape) < .2] = 0
+    smooth[100:120, 50:90] = 65535
+    smooth[200:300, 30:60] = random.integers(0, 65536, (100, 30))
+    write_pgm(folder / 'a.pgm', smooth)
+    for filters in ((0,), (1,), (2,), (3,), (4,), (0, 1, 2, 3, 4), (4, 3, 2, 1, 0)):
+        write_png(folder / 'a.png', smooth, filters)
+        equal(f'the decoder of this test, filters {filters}', read_png(folder / 'a.png'), smooth)
+        run('voxelize', '--config', config('tum'), '--size', .01, folder / 'a.png', '-f', '-o', folder / 'png.bin')
+        run('voxelize', '--config', config('tum'), '--size', .01, folder / 'a.pgm', '-f', '-o', folder / 'pgm.bin')
+        check((folder / 'png.bin').read_bytes() == (folder / 'pgm.bin').read_bytes(), f'.png with filters {filters}')
+    for name in CAMERAS:
+        for file in ('a.png', 'a.pgm'):
+            check(len(compare(folder / file, smooth, name, folder)) > 1000, 'there are points')
+    passed('generated images: .png with every filter, .pgm, every camera of configs/')
+
+
+def test_limits(folder):
+    """Depths on and beside the limits; a camera that is not square; odd numbers."""
+    random = np.random.default_rng(6)
+    for case in range(20):
+        scale = float(random.choice([1, 999.7, 1000, 5000, 1 / 3]))
+        low, high = np.sort(random.integers(1, 65536, 2))
+        width, height = random.integers(1, 40, 2)
+        depth = random.choice([0, low - 1, low, low + 1, high - 1, high, min(high + 1, 65535), 65535], (height, width))
+        camera = (width, height, *random.uniform(.1, 2000, 2), *random.uniform(-50, 90, 2), scale, low / scale,
+                  high / scale)
+        names = ('width', 'height', 'fx', 'fy', 'cx', 'cy', 'depth_scale', 'min_depth', 'max_depth')
+        text = ', '.join(f'{name}: {value!r}' for name, value in zip(names, map(float, camera)))
+        (folder / 'c.yaml').write_text(f'camera: {{{text}}}\n')
+        write_pgm(folder / 'b.pgm', depth)
+        wanted, _ = points(depth, camera)
+        if low == high or not len(wanted):
+            continue
+        run('sample', '--config', folder / 'c.yaml', '-m', len(wanted), folder / 'b.pgm', '-f', '-o', folder / 'b.bin',
+            '--indices', folder / 'b.npy')
+        order = np.argsort(np.load(folder / 'b.npy'))
+        equal(f'limits {case}', read_bin(folder / 'b.bin', 3)[order], wanted)
+    passed('depths on the limits, in the order of the pixels')
+
+
+def rigid_error(T, truth):
+    """Metres and degrees between two rigid transforms."""
+    delta = np.linalg.inv(truth) @ T
+    return np.linalg.norm(delta[:3, 3]), np.degrees(np.arccos(np.clip((np.trace(delta[:3, :3]) - 1) / 2, -1, 1)))
+
+
+def test_living_room(folder):
+    if not data('depth_livingroom/00000.png'):
+        return part_skipped('living room', 'no real data')
+    lines = data('depth_livingroom/gt_trajectory_frames0-4.log').read_text().split('\n')
+    poses = [np.array([list(map(float, lines[5 * i + k].split())) for k in range(1, 5)]) for i in range(5)]
+    frames = [data(f'depth_livingroom/{i:05}.png') for i in range(5)]
+    for i in (0, 4):
+        compare(frames[i], read_png(frames[i]), 'livingroom', folder)
+    for i in range(4):
+        result = run('register', '--config', config('livingroom'), frames[i + 1], frames[i])
+        T = np.array(result.stdout.decode().split(), float).reshape(4, 4)
+        metres, degrees = rigid_error(T, np.linalg.inv(poses[i]) @ poses[i + 1])
+        check(metres < .003 and degrees < .05, f'living room {i + 1} -> {i}', f'{metres} m, {degrees} degrees')
+        passed(f'living room {i + 1} -> {i}: {1000 * metres:.2f} mm, {degrees:.3f} degrees off')
+    return None
+
+
+def test_seven_scenes(folder):
+    if not data('depth_7scenes/frame-000000.depth.png'):
+        return part_skipped('7-Scenes', 'no real data')
+    frames = [data(f'depth_7scenes/frame-{i:06}.depth.png') for i in (0, 10)]
+    poses = [np.loadtxt(data(f'depth_7scenes/frame-{i:06}.pose.txt')) for i in (0, 10)]
+    compare(frames[0], read_png(frames[0]), '7scenes', folder)
+    result = run('register', '--config', config('7scenes'), frames[1], frames[0])
+    metres, degrees = rigid_error(np.array(result.stdout.decode().split(), float).reshape(4, 4),
+                                  np.linalg.inv(poses[0]) @ poses[1])
+    check(metres < .015 and degrees < .5, '7-Scenes 10 -> 0', f'{metres} m, {degrees} degrees')
+    passed(f'7-Scenes 10 -> 0: {1000 * metres:.1f} mm, {degrees:.2f} degrees off')
+    return None
+
+
+with scratch() as scratch_folder:
+    test_generated(scratch_folder)
+    test_limits(scratch_folder)
+    test_living_room(scratch_folder)
+    test_seven_scenes(scratch_folder)
+finish()
