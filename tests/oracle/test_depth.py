@@ -92,6 +92,24 @@ def rigid_error(T, truth):
     return np.linalg.norm(delta[:3, 3]), np.degrees(np.arccos(np.clip((np.trace(delta[:3, :3]) - 1) / 2, -1, 1)))
 
 
+def test_room(folder):
+    """The generator's own frames: their truth is exact to 1e-10."""
+    frames = sorted((SOURCE / 'testdata' / 'room').glob('frame-*.png'))
+    poses = [np.vstack([row.reshape(3, 4), [0, 0, 0, 1]]) for row in np.loadtxt(frames[0].parent / 'poses_kitti.txt')]
+    check(len(frames) == len(poses) >= 4, 'a pose for each frame of testdata/room')
+    camera = (640, 480, 525, 525, 319.5, 239.5, 1000, 0, np.inf)
+    for i, frame in enumerate(frames):
+        run('voxelize', '--config', frame.parent / 'camera.yaml', '--size', 200000, '--range=-1e5,-1e5,-1e5,1e5,1e5,1e5',
+            '--features', 'points', frame, '-f', '-o', folder / 'room.npy')
+        equal(f'{frame.name} of the room', np.load(folder / 'room.npy')[0], points(read_png(frame), camera)[0])
+        if i > 0:
+            result = run('register', '--config', frame.parent / 'camera.yaml', frame, frames[i - 1])
+            metres, degrees = rigid_error(np.array(result.stdout.decode().split(), float).reshape(4, 4),
+                                          np.linalg.inv(poses[i - 1]) @ poses[i])
+            check(metres < .002 and degrees < .03, f'room {i} -> {i - 1}', f'{metres} m, {degrees} degrees')
+            passed(f'room {i} -> {i - 1}: {1000 * metres:.2f} mm, {degrees:.3f} degrees off')
+
+
 def test_living_room(folder):
     if not data('depth_livingroom/00000.png'):
         return part_skipped('living room', 'no real data')
@@ -126,6 +144,7 @@ def test_seven_scenes(folder):
 with scratch() as scratch_folder:
     test_generated(scratch_folder)
     test_limits(scratch_folder)
+    test_room(scratch_folder)
     test_living_room(scratch_folder)
     test_seven_scenes(scratch_folder)
 finish()

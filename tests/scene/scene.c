@@ -1,4 +1,4 @@
-/* The sensor: pseudo-random numbers, directions, ray casting, and what a return looks like. */
+/* The LiDAR: pseudo-random numbers, directions, and what a return looks like. */
 #include "scene.h"
 
 #include <math.h>
@@ -67,111 +67,20 @@ bool scene_pose_from(const double values[7], scene_pose *pose) {
 
 /* ---- ray casting -------------------------------------------------------------------------------------------- */
 
-typedef struct ray {
-    double origin[3], direction[3]; /* direction of length 1 */
-} ray;
-
-typedef struct hit {
-    double distance, leave; /* along the ray: into the shape, out of it */
-    double incidence;       /* cosine of the angle to the normal, 0..1 */
-    scene_material material;
-    double along, height; /* place on a box's side: metres from its edge, metres from its foot */
-    bool side;            /* a vertical face of a box */
-} hit;
-
-/* The slab method in the box's own frame. */
-static bool hit_box(const scene_shape *shape, const ray *r, hit *out) {
-    double ox = r->origin[0] - shape->center[0], oy = r->origin[1] - shape->center[1];
-    double o[3] = {shape->cosine * ox + shape->sine * oy, shape->cosine * oy - shape->sine * ox,
-                   r->origin[2] - shape->center[2]};
-    double d[3] = {shape->cosine * r->direction[0] + shape->sine * r->direction[1],
-                   shape->cosine * r->direction[1] - shape->sine * r->direction[0], r->direction[2]};
-    double near = -1e30, far = 1e30;
-    int axis = 0;
-    for (int k = 0; k < 3; k++) {
-        if (fabs(d[k]) < 1e-12) {
-            if (fabs(o[k]) > shape->size[k]) {
-                return false;
-            }
-            continue;
-        }
-        double t0 = (-shape->size[k] - o[k]) / d[k], t1 = (shape->size[k] - o[k]) / d[k];
-        double enter = t0 < t1 ? t0 : t1, leave = t0 < t1 ? t1 : t0;
-        if (enter > near) {
-            near = enter;
-            axis = k;
-        }
-        far = leave < far ? leave : far;
-    }
-    if (near >= far) {
-        return false;
-    }
-    int other = axis == 0 ? 1 : 0;
-    out->distance = near;
-    out->leave = far;
-    out->incidence = fabs(d[axis]);
-    out->side = axis != 2;
-    out->along = o[other] + near * d[other] + shape->size[other];
-    out->height = o[2] + near * d[2] + shape->size[2];
-    return true;
-}
-
-/* A sphere, or a vertical cylinder when `flat`: the same quadratic with z left out. */
-static bool hit_round(const scene_shape *shape, const ray *r, bool flat, hit *out) {
-    double o[3], a = 0.0, b = 0.0, c = -shape->size[0] * shape->size[0];
-    int axes = flat ? 2 : 3;
-    for (int k = 0; k < 3; k++) {
-        o[k] = r->origin[k] - shape->center[k];
-    }
-    for (int k = 0; k < axes; k++) {
-        a += r->direction[k] * r->direction[k];
-        b += r->direction[k] * o[k];
-        c += o[k] * o[k];
-    }
-    double root = b * b - a * c;
-    if (root <= 0.0 || a < 1e-12) {
-        return false;
-    }
-    root = sqrt(root);
-    out->distance = (-b - root) / a;
-    out->leave = (-b + root) / a;
-    out->incidence = root / shape->size[0];
-    out->side = false;
-    return !flat || fabs(o[2] + out->distance * r->direction[2]) <= shape->size[2];
-}
-
-/* True when the ray cannot meet the shape: it passes the middle at more than the circumscribed radius. Saves time. */
-static bool misses(const scene_shape *shape, const ray *r) {
-    double o[3], along = 0.0, square = 0.0, radius = 0.0;
-    for (int k = 0; k < 3; k++) {
-        o[k] = shape->center[k] - r->origin[k];
-        along += o[k] * r->direction[k];
-        square += o[k] * o[k];
-        radius += shape->size[k] * shape->size[k];
-    }
-    return square - along * along > 1.001 * radius || (along < 0.0 && square > 1.001 * radius);
-}
-
 /* The first thing beyond `after` metres; false when there is nothing within range. */
-static bool cast(const scene *street, const ray *r, double after, hit *nearest) {
-    nearest->distance = SCENE_MAX_RANGE;
+static bool cast(const scene *street, const scene_ray *r, double after, scene_hit *nearest) {
+    *nearest = (scene_hit){.distance = SCENE_MAX_RANGE};
     bool found = false;
     double ground = r->direction[2] < 0.0 ? (-SCENE_SENSOR_HEIGHT - r->origin[2]) / r->direction[2] : 1e30;
     if (ground > after && ground < nearest->distance) {
-        *nearest = (hit){.distance = ground, .incidence = -r->direction[2], .material = SCENE_ASPHALT};
+        *nearest = (scene_hit){.distance = ground, .incidence = -r->direction[2], .material = SCENE_ASPHALT};
         found = true;
     }
     for (int i = 0; i < street->count; i++) {
         const scene_shape *shape = &street->shapes[i];
-        if (misses(shape, r)) {
-            continue;
-        }
-        hit h = {0};
-        bool meets =
-            shape->kind == SCENE_BOX ? hit_box(shape, r, &h) : hit_round(shape, r, shape->kind == SCENE_CYLINDER, &h);
-        if (meets && h.distance > after && h.distance < nearest->distance) {
+        scene_hit h;
+        if (scene_meets(shape, r, &h) && h.distance > after && h.distance < nearest->distance) {
             *nearest = h;
-            nearest->material = shape->material;
             found = true;
         }
     }
@@ -191,7 +100,7 @@ static const struct {
 
 /* Windows of a facade: 1.2 m wide every 2.6 m, 1.5 m high every 3.1 m, set back by 0.12 m. False when the glass mirrors
  * the beam away. */
-static bool look_at_facade(hit *h) {
+static bool look_at_facade(scene_hit *h) {
     double u = h->along / 2.6, v = h->height / 3.1;
     u -= floor(u);
     v -= floor(v);
@@ -207,8 +116,8 @@ static bool look_at_facade(hit *h) {
 }
 
 /* What becomes of one firing: its measured range and intensity, or false for no return. */
-static bool measure(const scene *street, const ray *r, scene_random *random, double *range, double *intensity) {
-    hit h;
+static bool measure(const scene *street, const scene_ray *r, scene_random *random, double *range, double *intensity) {
+    scene_hit h;
     double after = 0.5;
     for (;;) {
         if (!cast(street, r, after, &h)) {
@@ -263,7 +172,7 @@ int64_t scene_sweep(const scene *street, const scene_pose *pose, int steps, doub
             double c, s;
             scene_direction(360.0 * (step + skew) / steps, &c, &s);
             const double d[3] = {level * c, level * s, rise};
-            ray r;
+            scene_ray r;
             for (int k = 0; k < 3; k++) {
                 const double *row = pose->rotation + 3 * k;
                 r.origin[k] = pose->position[k];

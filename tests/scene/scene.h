@@ -32,7 +32,8 @@ typedef enum scene_material {
 typedef enum scene_kind {
     SCENE_BOX,      /* half extents size[0..2], turned about z */
     SCENE_CYLINDER, /* vertical: radius size[0], half height size[2]; open at both ends */
-    SCENE_SPHERE    /* radius size[0] */
+    SCENE_SPHERE,   /* radius size[0] */
+    SCENE_DRUM      /* a cylinder that is closed at both ends */
 } scene_kind;
 
 typedef struct scene_shape {
@@ -56,6 +57,20 @@ double scene_uniform(scene_random *random);                          /* [0, 1) *
 double scene_between(scene_random *random, double low, double high); /* [low, high) */
 double scene_gauss(scene_random *random);                            /* mean 0, deviation 1, within +-6 */
 void scene_direction(double degrees, double *cosine, double *sine);  /* any angle, to about 1e-16 */
+
+typedef struct scene_ray {
+    double origin[3], direction[3]; /* direction of length 1 */
+} scene_ray;
+
+typedef struct scene_hit {
+    double distance, leave; /* along the ray: into the shape, out of it; may be behind the origin */
+    double incidence;       /* cosine of the angle to the normal, 0..1 */
+    scene_material material;
+    double along, height; /* place on a box's side: metres from its edge, metres from its foot */
+    bool side;            /* a vertical face of a box */
+} scene_hit;
+
+bool scene_meets(const scene_shape *shape, const scene_ray *ray, scene_hit *hit);
 
 /* Fills the scene with a street drawn with `seed`; the buildings, cars and trees differ from seed to seed. */
 void scene_street(scene *street, uint64_t seed);

@@ -1,0 +1,241 @@
+/* room: writes depth frames of a furnished room along a closed path, their poses, and the configuration of the camera.
+ * See testdata/README.md. */
+#include "room.h"
+
+#include <inttypes.h>
+#include <png.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LONGEST_PATH = 4096, MOST_FRAMES = 100000 };
+
+typedef struct arguments {
+    int loop, first, frames;
+    uint64_t seed, layout;
+    room_path path;
+    bool pgm;
+    room_camera camera;
+    const char *folder;
+} arguments;
+
+static const char usage[] =
+    "usage: room [options] FOLDER\n"
+    "writes FOLDER/frame-000000.png ..., poses_tum.txt, poses_kitti.txt (both world from camera) and camera.yaml\n"
+    "  --path sway|around before one corner, or once around the room (default sway)\n"
+    "  --loop N           frames of the whole path, which is closed (default 120)\n"
+    "  --first I          number of the first frame written (default 0)\n"
+    "  --frames N         frames written (default all of the loop); they may go on behind the end\n"
+    "  --width N          pixels, a multiple of 16 from 16 to 2048; the height is 3/4 of it (default 640)\n"
+    "  --depth-scale S    depth units a metre (default 1000)\n"
+    "  --noise 0|1        1: noise, quantisation and missing pixels as of a Kinect (default 0)\n"
+    "  --seed N           of the noise (default 1)\n"
+    "  --layout N         seed of the room itself (default 1)\n"
+    "  --format png|pgm   (default png)\n";
+
+/* ---- arguments ---------------------------------------------------------------------------------------------- */
+
+static bool parse_number(const char *text, double low, double high, double *value) {
+    char *end;
+    *value = strtod(text, &end);
+    return end != text && *end == '\0' && *value >= low && *value <= high;
+}
+
+static bool parse_int(const char *text, int low, int high, int *value) {
+    double number;
+    bool good = parse_number(text, low, high, &number) && number == (double)(int)number;
+    *value = good ? (int)number : low;
+    return good;
+}
+
+static bool parse_seed(const char *text, uint64_t *value) {
+    double number;
+    bool good = parse_number(text, 0.0, 9007199254740992.0, &number);
+    *value = good ? (uint64_t)number : 0;
+    return good;
+}
+
+static bool parse_option(arguments *a, const char *name, const char *value) {
+    int number;
+    if (strcmp(name, "--loop") == 0) {
+        return parse_int(value, 1, MOST_FRAMES, &a->loop);
+    }
+    if (strcmp(name, "--first") == 0) {
+        return parse_int(value, 0, MOST_FRAMES, &a->first);
+    }
+    if (strcmp(name, "--frames") == 0) {
+        return parse_int(value, 1, MOST_FRAMES, &a->frames);
+    }
+    if (strcmp(name, "--seed") == 0) {
+        return parse_seed(value, &a->seed);
+    }
+    if (strcmp(name, "--layout") == 0) {
+        return parse_seed(value, &a->layout);
+    }
+    if (strcmp(name, "--depth-scale") == 0) {
+        return parse_number(value, 1.0, 65535.0, &a->camera.depth_scale);
+    }
+    if (strcmp(name, "--noise") == 0) {
+        bool good = parse_int(value, 0, 1, &number);
+        a->camera.noise = number == 1;
+        return good;
+    }
+    if (strcmp(name, "--path") == 0) {
+        a->path = strcmp(value, "around") == 0 ? ROOM_AROUND : ROOM_SWAY;
+        return a->path == ROOM_AROUND || strcmp(value, "sway") == 0;
+    }
+    if (strcmp(name, "--format") == 0) {
+        a->pgm = strcmp(value, "pgm") == 0;
+        return a->pgm || strcmp(value, "png") == 0;
+    }
+    if (strcmp(name, "--width") == 0 && parse_int(value, 16, 2048, &number) && number % 16 == 0) {
+        const room_camera before = a->camera;
+        room_camera_init(&a->camera, number);
+        a->camera.depth_scale = before.depth_scale;
+        a->camera.noise = before.noise;
+        return true;
+    }
+    return false;
+}
+
+static bool parse(int argc, char **argv, arguments *a) {
+    *a = (arguments){.loop = 120, .seed = 1, .layout = 1};
+    room_camera_init(&a->camera, 640);
+    int i = 1;
+    for (; i + 1 < argc && strncmp(argv[i], "--", 2) == 0; i += 2) {
+        if (!parse_option(a, argv[i], argv[i + 1])) {
+            fprintf(stderr, "room: %s %s: not understood or out of range\n", argv[i], argv[i + 1]);
+            return false;
+        }
+    }
+    a->frames = a->frames ? a->frames : a->loop;
+    a->folder = i + 1 == argc ? argv[i] : NULL;
+    return a->folder != NULL;
+}
+
+/* ---- files -------------------------------------------------------------------------------------------------- */
+
+static bool write_pgm(FILE *file, const room_camera *camera, const uint16_t *depth) {
+    fprintf(file, "P5\n%d %d\n65535\n", camera->width, camera->height);
+    for (int i = 0; i < camera->width * camera->height; i++) {
+        fputc(depth[i] >> 8, file);
+        fputc(depth[i] & 255, file);
+    }
+    return !ferror(file);
+}
+
+static bool write_png(FILE *file, const room_camera *camera, const uint16_t *depth) {
+    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
+    png_infop info = png ? png_create_info_struct(png) : NULL;
+    if (!info || setjmp(png_jmpbuf(png))) {
+        png_destroy_write_struct(&png, &info);
+        return false;
+    }
+    png_init_io(png, file);
+    png_set_compression_level(png, 9);
+    png_set_IHDR(png, info, (png_uint_32)camera->width, (png_uint_32)camera->height, 16, PNG_COLOR_TYPE_GRAY,
+                 PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    png_write_info(png, info);
+    for (int v = 0; v < camera->height; v++) {
+        unsigned char row[2 * 2048]; /* big endian, whatever this machine is */
+        for (int u = 0; u < camera->width; u++) {
+            row[2 * u] = (unsigned char)(depth[v * camera->width + u] >> 8);
+            row[2 * u + 1] = (unsigned char)(depth[v * camera->width + u] & 255);
+        }
+        png_write_row(png, row);
+    }
+    png_write_end(png, info);
+    png_destroy_write_struct(&png, &info);
+    return true;
+}
+
+static FILE *open_file(const arguments *a, const char *name) {
+    char path[LONGEST_PATH];
+    int length = snprintf(path, sizeof path, "%s/%s", a->folder, name);
+    FILE *file = length > 0 && (size_t)length < sizeof path ? fopen(path, "wb") : NULL;
+    if (!file) {
+        fprintf(stderr, "room: %s/%s: ", a->folder, name);
+        perror("cannot write");
+    }
+    return file;
+}
+
+static bool close_file(const arguments *a, const char *name, FILE *file, bool good) {
+    good = !ferror(file) && good;
+    good = fclose(file) == 0 && good;
+    if (!good) {
+        fprintf(stderr, "room: %s/%s: cannot write\n", a->folder, name);
+    }
+    return good;
+}
+
+static bool write_frame(const arguments *a, const scene *room, const scene_pose *pose, int number, uint16_t *depth) {
+    char name[64];
+    snprintf(name, sizeof name, "frame-%06d.%s", number, a->pgm ? "pgm" : "png");
+    FILE *file = open_file(a, name);
+    if (!file) {
+        return false;
+    }
+    room_frame(room, pose, &a->camera, a->seed, number, depth);
+    return close_file(a, name, file, a->pgm ? write_pgm(file, &a->camera, depth) : write_png(file, &a->camera, depth));
+}
+
+static bool write_camera(const arguments *a) {
+    FILE *file = open_file(a, "camera.yaml");
+    if (!file) {
+        return false;
+    }
+    const room_camera *c = &a->camera;
+    fprintf(file,
+            "# The camera of these frames, made by tests/scene/room.c.\n"
+            "camera: {width: %d, height: %d, fx: %.10g, fy: %.10g, cx: %.10g, cy: %.10g, depth_scale: %.10g}\n"
+            "register: {voxel: 0.05, max_distance: 0.4}\n",
+            c->width, c->height, c->fx, c->fy, c->cx, c->cy, c->depth_scale);
+    return close_file(a, "camera.yaml", file, true);
+}
+
+/* 30 frames a second. */
+static void write_pose(const scene_pose *pose, const double q[4], int number, FILE *tum, FILE *kitti) {
+    const double *p = pose->position, *r = pose->rotation;
+    fprintf(tum, "%.6f %.10f %.10f %.10f %.10f %.10f %.10f %.10f\n", number / 30.0, p[0], p[1], p[2], q[1], q[2], q[3],
+            q[0]);
+    for (int k = 0; k < 3; k++) {
+        fprintf(kitti, "%.10f %.10f %.10f %.10f%c", r[3 * k], r[3 * k + 1], r[3 * k + 2], p[k], k < 2 ? ' ' : '\n');
+    }
+}
+
+static bool write_all(const arguments *a, const scene *room, uint16_t *depth) {
+    FILE *tum = open_file(a, "poses_tum.txt"), *kitti = tum ? open_file(a, "poses_kitti.txt") : NULL;
+    bool good = kitti != NULL;
+    if (good) {
+        fputs("# time tx ty tz qx qy qz qw, world from camera\n", tum);
+    }
+    for (int i = a->first; good && i < a->first + a->frames; i++) {
+        scene_pose pose;
+        double quaternion[4];
+        room_pose(a->path, (double)i / a->loop, &pose, quaternion);
+        write_pose(&pose, quaternion, i, tum, kitti);
+        good = write_frame(a, room, &pose, i, depth);
+    }
+    good = tum ? close_file(a, "poses_tum.txt", tum, true) && good : false;
+    good = kitti ? close_file(a, "poses_kitti.txt", kitti, true) && good : false;
+    return good && write_camera(a);
+}
+
+int main(int argc, char **argv) {
+    static scene room;
+    arguments a;
+    if (!parse(argc, argv, &a)) {
+        fputs(usage, stderr);
+        return 2;
+    }
+    uint16_t *depth = malloc((size_t)a.camera.width * (size_t)a.camera.height * sizeof *depth);
+    if (!depth) {
+        fputs("room: out of memory\n", stderr);
+        return 1;
+    }
+    room_furnish(&room, a.layout);
+    bool good = write_all(&a, &room, depth);
+    free(depth);
+    return good ? 0 : 1;
+}
