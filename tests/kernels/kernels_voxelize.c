@@ -1,6 +1,8 @@
 /* Voxelization against a plain loop over the records. */
 #include "reference.h"
 
+#include <float.h>
+
 /* ---- comparing ------------------------------------------------------------------------------------------------ */
 
 /* The first thing in which two results differ, or NULL. */
@@ -127,6 +129,63 @@ static void check_cloud(test_bed *bed, const char *name, const pcgpu_cloud *clou
     }
 }
 
+/* ---- exact sums ------------------------------------------------------------------------------------------------ */
+
+/* What a column may hold to make float64 additions round: any bits, any finite bits, values that cancel, a few that are
+ * far larger than all others, a tie in the last place of float64. */
+static float hostile_value(test_random *r, int column, int64_t i) {
+    static const float cancelling[] = {1e30f, 1.0f, -1e30f, 3e-39f}, tie[] = {0x1p0f, 0x1p-53f, 0x1p-80f, -0x1p-80f};
+    uint32_t bits = (uint32_t)test_next(r);
+    float value;
+    switch (column % 5) {
+    case 0: break;
+    case 1: bits &= 0xbfffffffu; break;
+    case 2: return cancelling[i % 4];
+    case 3: return i % 1000 == 7 ? -FLT_MAX : test_uniform(r, -1.0f, 1.0f);
+    default: return tie[bits % 4];
+    }
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* Means without a limit of clouds whose columns need more than float64. */
+static void check_sums(test_bed *bed) {
+    static const struct {
+        const char *cloud;
+        int64_t rows;
+        double size;
+    } cases[] = {{"one voxel", 3, 10}, {"one voxel", 20001, 10}, {"sixteen columns", 5000, 5}, {"uniform", 10000, 1}};
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        pcgpu_cloud cloud;
+        test_random r = {.state = bed->seed + c};
+        double size = cases[c].size;
+        make_cloud_named(cases[c].cloud, bed->seed, cases[c].rows, &cloud);
+        for (int64_t i = 0; i < cloud.rows; i++) {
+            for (int k = 3; k < cloud.columns; k++) {
+                cloud.data[i * cloud.columns + k] = hostile_value(&r, k, i);
+            }
+        }
+        pcgpu_voxelize_params p = {.range = {-50, -50, -10, 50, 50, 10}, .size = {size, size, size}};
+        for (int f = PCGPU_FEATURES_MEAN; f <= PCGPU_FEATURES_NEAREST; f++) {
+            p.features = (pcgpu_features)f;
+            pcgpu_voxels want = check_case(bed, "hostile columns", &cloud, &p);
+            pcgpu_voxels_free(&want);
+        }
+        for (int k = 0; k < 3; k++) { /* coordinates that float64 cannot add, in one voxel */
+            for (int64_t i = 0; i < cloud.rows; i++) {
+                cloud.data[i * cloud.columns + k] = fabsf(hostile_value(&r, 1, i)) * 1e-30f;
+            }
+            p.range[k] = 0.0;
+        }
+        for (int f = PCGPU_FEATURES_MEAN; f <= PCGPU_FEATURES_NEAREST; f++) {
+            p.features = (pcgpu_features)f;
+            pcgpu_voxels want = check_case(bed, "hostile coordinates", &cloud, &p);
+            pcgpu_voxels_free(&want);
+        }
+        pcgpu_cloud_free(&cloud);
+    }
+}
+
 /* ---- clouds with an offset, refusals -------------------------------------------------------------------------- */
 
 /* The offset is subtracted from the range in float64, so that a moved cloud gives the features of the same records. */
@@ -245,6 +304,7 @@ static void check(test_bed *bed) {
     make_cloud_named("clusters", bed->seed, 100003, &cloud);
     check_cloud(bed, "many in clusters", &cloud);
     pcgpu_cloud_free(&cloud);
+    check_sums(bed);
     check_offset(bed);
     check_far_origin(bed);
     check_refusals(bed);
