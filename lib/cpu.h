@@ -27,4 +27,14 @@ typedef struct pc_sample_form {
 bool pc_cpu_has(pc_simd simd);
 pcgpu_status pc_cpu_sample_as(pcgpu_context *context, pc_sample_job *jobs, int count, const pc_sample_form *form);
 
+/* Voxelization in a chosen form; pc_cpu_voxelize takes the widest vectors of the machine. Every form gives the same
+ * bits. */
+typedef struct pc_voxelize_form {
+    pc_simd simd;
+    int64_t part_rows; /* fewest records that are worth one more thread, >= 1 */
+} pc_voxelize_form;
+
+pcgpu_status pc_cpu_voxelize_as(pcgpu_context *context, const pc_voxelize_job *job, pcgpu_voxels *out,
+                                const pc_voxelize_form *form);
+
 #endif

@@ -1,11 +1,15 @@
-/* What the parts of voxelization on the CPU share: cpu_voxelize.c has the order of the steps and the features,
- * cpu_voxelize_cells.c finds the cells of records, many at a time, cpu_voxelize_number.c numbers the voxels, and
- * cpu_voxelize_sums.c sums them up. */
+/* What the parts of voxelization on the CPU share: cpu_voxelize.c has the order of the steps,
+ * cpu_voxelize_cells.c finds the cells of records, many at a time, cpu_voxelize_number.c numbers the voxels,
+ * cpu_voxelize_places.c and cpu_voxelize_sums.c make the features. */
 #ifndef PC_CPU_VOXELIZE_H
 #define PC_CPU_VOXELIZE_H
 
 #include "cpu_simd.h"
+#include "cpu_team.h"
 #include "voxel.h"
+
+/* Compilers make vectors of the machine from it. */
+typedef float pc_float4 __attribute__((vector_size(16)));
 
 /* Records are taken so many at a time: what is known of them stays in L1. */
 enum { PC_CELL_BLOCK = 512 };
@@ -87,11 +91,13 @@ enum { PC_VOXEL_PARTS = 64 };
 
 typedef struct pc_voxel_scratch {
     struct pc_voxel_part {
-        pc_voxel_list list;       /* what numbering the part found */
-        pc_block map, before, to; /* see pc_numbered and merging */
-        pc_voxel_list share;      /* what the thread merges */
-        pc_block share_voxel;
+        pc_voxel_list list;             /* what numbering the part found */
+        pc_block map, before, to, hash; /* see pc_numbered and merging */
+        pc_voxel_list share;            /* what one thread merges */
+        pc_block share_voxel;           /* its numbers among all voxels */
+        pc_block sums;                  /* by local number */
     } part[PC_VOXEL_PARTS];
+    pc_team *team;
     pc_block voxels, cursors, starts, order, sums;
 } pc_voxel_scratch;
 
@@ -111,15 +117,45 @@ typedef struct pc_part_map {
 } pc_part_map;
 
 /* Writes the local number of each record's voxel, or -1, and fills `out`; false when memory is short. */
-bool pc_number_voxels(const pc_voxelize_job *job, pc_simd simd, int threads, pc_voxel_scratch *scratch,
+bool pc_number_voxels(const pc_voxelize_job *job, const pc_voxelize_form *form, pc_voxel_scratch *scratch,
                       int32_t *numbers, pc_numbered *out);
 /* The map of one of several parts, to be asked for once, by any thread. With one part local numbers are the voxels'. */
 pc_part_map pc_map_part(pc_voxel_scratch *scratch, const pc_numbered *numbered, int part);
 
-/* Adds all records, in index order, to the sums of the first `count` voxels, `columns` each, which start as zeroes:
- * with max_points float32, of the first points; without float64, NaN where a sum would not be exact. voxels[] becomes
- * -1 for records that are not kept. `cursors`, zeroes, count the points of a voxel with max_points. */
-void pc_add_records(const pc_voxelize_job *job, pc_simd simd, int64_t count, int32_t *voxels, int32_t *cursors,
-                    void *sums);
+/* One call under way. */
+typedef struct pc_voxelizer {
+    const pc_voxelize_job *job;
+    pc_voxelize_form form;
+    pc_cell_layout layout;
+    pc_voxel_scratch *scratch;
+    pc_numbered numbered;
+    int32_t *cursors; /* count: points placed so far, when there is one part */
+    int64_t *starts;  /* count + 1: where the points of a voxel begin in `order`; NULL when no order is needed */
+    int32_t *order;   /* kept: rows, voxel by voxel, in index order; then PC_ORDER_PADDING times row 0 */
+} pc_voxelizer;
+
+enum { PC_ORDER_PADDING = 16 }; /* what follows in the order can be read ahead */
+
+/* Starts the cursors at 0; `starts` and the memory of `order` for the points kept. False when memory is short. */
+bool pc_start_cursors(pc_voxelizer *v, const pcgpu_voxels *out);
+bool pc_start_order(pc_voxelizer *v, const pcgpu_voxels *out);
+
+/* Two ways to the features. By places: every kept point goes into the padded features or into the order, and then each
+ * voxel is finished. By sums, for means: points are added up as they go by. With max_points and several parts only the
+ * first way has the points of a voxel in index order. Both turn out->point_voxel from local numbers into voxels, -1
+ * where a record is not kept; false when memory is short. */
+bool pc_voxelize_by_places(pc_voxelizer *v, pcgpu_voxels *out);
+bool pc_can_sum(const pc_voxelizer *v);
+bool pc_voxelize_by_sums(pc_voxelizer *v, pcgpu_voxels *out);
+
+/* Voxels are finished in several pieces a thread, since some take longer than others: piece i of `pieces` is the voxels
+ * from pc_piece_begin(i) to before pc_piece_begin(i + 1). */
+PC_INLINE int pc_pieces(const pc_voxelizer *v) {
+    return v->numbered.parts == 1 ? 1 : 8 * v->numbered.parts;
+}
+
+PC_INLINE int64_t pc_piece_begin(const pc_voxelizer *v, const pcgpu_voxels *out, int piece) {
+    return out->count * piece / pc_pieces(v);
+}
 
 #endif

@@ -9,30 +9,12 @@
  * which is the order of their first records, whatever the number of parts. */
 #include "cpu_voxelize.h"
 
-#include <stdlib.h>
-
 enum {
-    PART_ROWS = 16384, /* fewest records that repay a thread: some 50 us */
     FEWEST_SLOTS = 1024,
     MOST_FIRST_SLOTS = 1 << 20, /* of a table that may turn out to be far too large */
     STEP = 17,                  /* from a taken place to the next to try: another line, another place in it */
     AHEAD = 16,                 /* places of the table that are on their way from memory */
 };
-
-bool pc_block_reserve(pc_block *block, size_t bytes, bool keep) {
-    if (bytes <= block->bytes) {
-        return true;
-    }
-    if (!keep) {
-        free(block->memory);
-        *block = (pc_block){NULL, 0};
-    }
-    void *memory = realloc(block->memory, bytes);
-    if (memory) {
-        *block = (pc_block){memory, bytes};
-    }
-    return memory != NULL;
-}
 
 /* ---- a list of voxels ------------------------------------------------------------------------------------------ */
 
@@ -148,39 +130,63 @@ static bool number_part(const pc_voxelize_job *job, pc_find_cells_fn *find, int6
 static bool split_part(struct pc_voxel_part *part, int parts) {
     const pc_voxel_list *list = &part->list;
     size_t n = (size_t)list->found + 1;
-    if (!pc_block_reserve(&part->to, n, false) || !pc_block_reserve(&part->map, n * sizeof(int32_t), false) ||
+    if (!pc_block_reserve(&part->to, n, false) || !pc_block_reserve(&part->hash, n * sizeof(uint32_t), false) ||
+        !pc_block_reserve(&part->map, n * sizeof(int32_t), false) ||
         !pc_block_reserve(&part->before, n * sizeof(int32_t), false)) {
         return false;
     }
     uint8_t *to = part->to.memory;
+    uint32_t *hash = part->hash.memory;
     for (int64_t e = 0; e < list->found; e++) {
-        to[e] = (uint8_t)((uint64_t)hash_of_key(&list->layout, list->voxels[e + 1].key) * (uint64_t)parts >> 32);
+        hash[e] = hash_of_key(&list->layout, list->voxels[e + 1].key);
+        to[e] = (uint8_t)((uint64_t)hash[e] * (uint64_t)parts >> 32);
     }
     return true;
+}
+
+/* Merges those of the n voxels of a part from `begin` on that belong to the share. */
+static void merge_block(const struct pc_voxel_part *part, int which, int64_t begin, int32_t n, pc_voxel_list *share) {
+    const uint8_t *to = (const uint8_t *)part->to.memory + begin;
+    const uint32_t *hash = (const uint32_t *)part->hash.memory + begin;
+    const pc_cell_voxel *voxels = part->list.voxels + 1 + begin;
+    int32_t *map = (int32_t *)part->map.memory + begin, *before = (int32_t *)part->before.memory + begin;
+    uint16_t mine[PC_CELL_BLOCK];
+    int32_t count = 0;
+    for (int32_t e = 0; e < n; e++) {
+        mine[count] = (uint16_t)e;
+        count += to[e] == which;
+    }
+    for (int32_t i = 0; i < count; i++) {
+        __builtin_prefetch(&share->table[hash[mine[i]] & (share->slots - 1)]);
+    }
+    for (int32_t i = 0; i < count; i++) {
+        const int32_t e = mine[i];
+        const uint32_t id = add_to_list(share, voxels[e].key, hash[e], voxels[e].first, voxels[e].points);
+        map[e] = (int32_t)id;
+        before[e] = share->voxels[id].points - voxels[e].points;
+    }
 }
 
 /* Merges one share, and counts in new_ones[] the voxels that each part has first. The maps hold numbers in the share.
  */
 static bool merge_share(pc_voxel_scratch *scratch, int parts, int which, int64_t *new_ones) {
     pc_voxel_list *share = &scratch->part[which].share;
-    if (!start_list(share, &scratch->part[0].list.layout, scratch->part[0].list.found / parts)) {
+    int64_t all = 0;
+    for (int p = 0; p < parts; p++) {
+        all += scratch->part[p].list.found;
+    }
+    if (!start_list(share, &scratch->part[0].list.layout, all / parts)) {
         return false;
     }
     for (int p = 0; p < parts; p++) {
         const struct pc_voxel_part *part = &scratch->part[p];
-        const uint8_t *to = part->to.memory;
-        int32_t *map = part->map.memory, *before = part->before.memory;
         const int64_t found = share->found;
-        for (int64_t e = 0; e < part->list.found; e++) {
-            if (e % PC_CELL_BLOCK == 0 && !reserve(share, PC_CELL_BLOCK)) {
+        for (int64_t e = 0; e < part->list.found; e += PC_CELL_BLOCK) {
+            const int64_t n = part->list.found - e < PC_CELL_BLOCK ? part->list.found - e : PC_CELL_BLOCK;
+            if (!reserve(share, PC_CELL_BLOCK)) {
                 return false;
             }
-            if (to[e] == which) {
-                const pc_cell_voxel v = part->list.voxels[e + 1];
-                uint32_t id = add_to_list(share, v.key, hash_of_key(&share->layout, v.key), v.first, v.points);
-                map[e] = (int32_t)id;
-                before[e] = share->voxels[id].points - v.points;
-            }
+            merge_block(part, which, e, (int32_t)n, share);
         }
         new_ones[p] = share->found - found;
     }
@@ -203,31 +209,42 @@ static void number_new(pc_voxel_scratch *scratch, int p, int64_t next, pc_cell_v
     }
 }
 
+typedef struct merger {
+    pc_voxel_scratch *scratch;
+    int parts;
+    int64_t new_ones[PC_VOXEL_PARTS][PC_VOXEL_PARTS]; /* by share and part */
+    int64_t starts[PC_VOXEL_PARTS];
+    bool failed[PC_VOXEL_PARTS];
+    pc_cell_voxel *voxels;
+} merger;
+
+static void merge_one(void *state, int which) {
+    merger *m = state;
+    m->failed[which] = !merge_share(m->scratch, m->parts, which, m->new_ones[which]);
+}
+
+static void number_one(void *state, int p) {
+    merger *m = state;
+    number_new(m->scratch, p, m->starts[p], m->voxels);
+}
+
 static bool merge(pc_voxel_scratch *scratch, pc_numbered *out) {
-    const int parts = out->parts;
-    int64_t new_ones[PC_VOXEL_PARTS][PC_VOXEL_PARTS], starts[PC_VOXEL_PARTS]; /* by share and part */
-    int failed = 0;
-#pragma omp parallel for num_threads(parts) schedule(static, 1) reduction(+ : failed)
-    for (int which = 0; which < parts; which++) {
-        failed += !merge_share(scratch, parts, which, new_ones[which]);
-    }
-    if (failed) {
-        return false;
-    }
-    for (int p = 0; p < parts; p++) {
-        starts[p] = out->found;
-        for (int which = 0; which < parts; which++) {
-            out->found += new_ones[which][p];
+    merger m = {.scratch = scratch, .parts = out->parts};
+    pc_team_run(scratch->team, m.parts, merge_one, &m);
+    for (int p = 0; p < m.parts; p++) {
+        m.starts[p] = out->found;
+        for (int which = 0; which < m.parts; which++) {
+            if (m.failed[which]) {
+                return false;
+            }
+            out->found += m.new_ones[which][p];
         }
     }
     if (!pc_block_reserve(&scratch->voxels, (size_t)(out->found + 1) * sizeof *out->voxels, false)) {
         return false;
     }
-    out->voxels = scratch->voxels.memory;
-#pragma omp parallel for num_threads(parts) schedule(static, 1)
-    for (int p = 0; p < parts; p++) {
-        number_new(scratch, p, starts[p], out->voxels);
-    }
+    out->voxels = m.voxels = scratch->voxels.memory;
+    pc_team_run(scratch->team, m.parts, number_one, &m);
     return true;
 }
 
@@ -246,31 +263,55 @@ pc_part_map pc_map_part(pc_voxel_scratch *scratch, const pc_numbered *numbered, 
 
 /* ---- all of it ------------------------------------------------------------------------------------------------- */
 
-bool pc_number_voxels(const pc_voxelize_job *job, pc_simd simd, int threads, pc_voxel_scratch *scratch,
+typedef struct numberer {
+    const pc_voxelize_job *job;
+    pc_find_cells_fn *find;
+    pc_cell_layout layout;
+    pc_voxel_scratch *scratch;
+    int32_t *numbers;
+    int parts;
+    int64_t part_rows;
+    pc_drops drops[PC_VOXEL_PARTS];
+    bool failed[PC_VOXEL_PARTS];
+} numberer;
+
+static void number_records(void *state, int p) {
+    numberer *n = state;
+    const int64_t begin = p * n->part_rows, rows = n->job->rows;
+    const int64_t end = begin + n->part_rows < rows ? begin + n->part_rows : rows;
+    struct pc_voxel_part *part = &n->scratch->part[p];
+    pc_drops drops = {0, 0}; /* on a cache line of this thread */
+    n->failed[p] = !start_list(&part->list, &n->layout, end - begin) ||
+                   !number_part(n->job, n->find, begin, end, n->numbers, &part->list, &drops) ||
+                   (n->parts > 1 && !split_part(part, n->parts));
+    n->drops[p] = drops;
+}
+
+bool pc_number_voxels(const pc_voxelize_job *job, const pc_voxelize_form *form, pc_voxel_scratch *scratch,
                       int32_t *numbers, pc_numbered *out) {
-    int64_t most = job->rows / PART_ROWS < PC_VOXEL_PARTS ? job->rows / PART_ROWS : PC_VOXEL_PARTS;
+    const int64_t most = job->rows / form->part_rows < PC_VOXEL_PARTS ? job->rows / form->part_rows : PC_VOXEL_PARTS;
+    const int threads = pc_team_threads(scratch->team);
     const int parts = most < 1 ? 1 : most < threads ? (int)most : threads;
-    const pc_cell_layout layout = pc_cell_layout_of(&job->grid);
-    const int64_t part_rows = (job->rows + parts - 1) / parts;
-    int64_t non_finite = 0, at_origin = 0;
-    int failed = 0;
-#pragma omp parallel for num_threads(parts) schedule(static, 1) reduction(+ : failed, non_finite, at_origin)
+    numberer n = {.job = job,
+                  .find = pc_find_cells_form(form->simd),
+                  .layout = pc_cell_layout_of(&job->grid),
+                  .scratch = scratch,
+                  .numbers = numbers,
+                  .parts = parts,
+                  .part_rows = (job->rows + parts - 1) / parts};
+    *out = (pc_numbered){.parts = parts, .part_rows = n.part_rows};
+    pc_team_run(scratch->team, parts, number_records, &n);
     for (int p = 0; p < parts; p++) {
-        const int64_t begin = p * part_rows, end = begin + part_rows < job->rows ? begin + part_rows : job->rows;
-        pc_voxel_list *list = &scratch->part[p].list;
-        pc_drops drops = {0, 0};
-        failed += !start_list(list, &layout, end - begin) ||
-                  !number_part(job, pc_find_cells_form(simd), begin, end, numbers, list, &drops) ||
-                  (parts > 1 && !split_part(&scratch->part[p], parts));
-        non_finite += drops.non_finite;
-        at_origin += drops.at_origin;
+        out->drops.non_finite += n.drops[p].non_finite;
+        out->drops.at_origin += n.drops[p].at_origin;
+        if (n.failed[p]) {
+            return false;
+        }
     }
-    const pc_voxel_list *only = &scratch->part[0].list;
-    *out = (pc_numbered){.drops = {non_finite, at_origin}, .parts = parts, .part_rows = part_rows};
-    if (failed || parts > 1) {
-        return !failed && merge(scratch, out);
+    if (parts > 1) {
+        return merge(scratch, out);
     }
-    out->voxels = only->voxels + 1;
-    out->found = only->found;
+    out->voxels = scratch->part[0].list.voxels + 1;
+    out->found = scratch->part[0].list.found;
     return true;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { MAX_AXIS_CELLS = 1 << 24 };
+enum { MAX_AXIS_CELLS = 1 << 24, SURVEY_ALONE = 500000 };
 #define MAX_CELLS ((int64_t)1 << 62)
 
 static const char axis_name[3] = {'x', 'y', 'z'};
@@ -71,7 +71,7 @@ static void set_skip(const pcgpu_cloud *cloud, const pcgpu_voxelize_params *p, p
 
 static survey survey_cloud(const pc_voxelize_job *job, int threads) {
     float x0 = HUGE_VALF, y0 = HUGE_VALF, z0 = HUGE_VALF, x1 = -HUGE_VALF, y1 = -HUGE_VALF, z1 = -HUGE_VALF;
-    const bool parallel = job->rows > 20000;
+    const bool parallel = job->rows > SURVEY_ALONE; /* on a busy machine the threads may wait longer than they work */
     (void)threads, (void)parallel;
     /* clang-format off */
 #pragma omp parallel for num_threads(threads) if (parallel) reduction(min : x0, y0, z0) reduction(max : x1, y1, z1)
@@ -257,7 +257,9 @@ pcgpu_status pcgpu_voxelize(pcgpu_context *context, const pcgpu_cloud *cloud, co
     status = pc_choose_backend(context, cpu, cuda, &result->run, &backend);
     begin = pc_now(); /* starting a device is not voxelizing */
     if (status == PCGPU_OK) {
+        context->worked = result->run.threads;
         status = backend->voxelize(context, &job, result);
+        result->run.threads = context->worked;
     }
     if (status != PCGPU_OK) {
         pcgpu_voxels_free(result);

@@ -1,4 +1,5 @@
 /* Voxelization against a plain loop over the records. */
+#include "cpu.h"
 #include "reference.h"
 
 #include <float.h>
@@ -37,6 +38,41 @@ static const char *difference(const pcgpu_voxels *a, const pcgpu_voxels *b, int6
     return memcmp(a->features, b->features, v * (size_t)a->capacity * (size_t)a->columns * 4) ? "features" : NULL;
 }
 
+/* The CPU's forms and numbers of parts that the public call does not choose for clouds of this size. */
+static void check_forms(test_bed *bed, const char *name, const pcgpu_cloud *cloud, const double range[6],
+                        const pcgpu_voxelize_params *p, const pcgpu_voxels *want) {
+    static const int64_t part_rows[] = {1, 97, 1000};
+    bool selects = p->features == PCGPU_FEATURES_FIRST || p->features == PCGPU_FEATURES_NEAREST;
+    pc_voxelize_job job = {.rows = cloud->rows,
+                           .columns = cloud->columns,
+                           .data = cloud->data,
+                           .max_points = p->max_points,
+                           .max_voxels = p->max_voxels,
+                           .features = p->features,
+                           .skip_origin = p->drop_origin};
+    for (int k = 0; k < 3; k++) {
+        job.grid.min[k] = (float)range[k];
+        job.grid.max[k] = (float)range[3 + k];
+        job.grid.size[k] = (float)p->size[k];
+        job.grid.cells[k] = roundf((job.grid.max[k] - job.grid.min[k]) / job.grid.size[k]);
+    }
+    for (int i = 0; i < PC_SIMD_FORMS * bed->contexts; i++) {
+        pc_voxelize_form form = {.simd = (pc_simd)(i % PC_SIMD_FORMS), .part_rows = part_rows[bed->checks % 3]};
+        pcgpu_context *context = bed->context[i / PC_SIMD_FORMS];
+        if (!pc_cpu_has(form.simd)) {
+            continue;
+        }
+        pcgpu_voxels got = {.count = 0};
+        pcgpu_status status = pc_cpu_voxelize_as(context, &job, &got, &form);
+        got.out_of_range = cloud->rows - got.in_range - got.run.non_finite - got.run.at_origin;
+        const char *what = status == PCGPU_OK ? difference(want, &got, cloud->rows, selects) : context->error;
+        expect(bed, !what, "voxelize, %s, %s, vector form %d, parts of %lld, features %d, P %lld, V %lld: %s differs",
+               name, bed->label[i / PC_SIMD_FORMS], (int)form.simd, (long long)form.part_rows, (int)p->features,
+               (long long)p->max_points, (long long)p->max_voxels, what);
+        pcgpu_voxels_free(&got);
+    }
+}
+
 /* Runs one case on every context; returns the reference's result (zeroed when all of them refused the parameters). */
 static pcgpu_voxels check_case(test_bed *bed, const char *name, const pcgpu_cloud *cloud,
                                const pcgpu_voxelize_params *p) {
@@ -55,6 +91,9 @@ static pcgpu_voxels check_case(test_bed *bed, const char *name, const pcgpu_clou
                bed->context[i]->error);
         if (status == PCGPU_OK && !want.counts) {
             want = plain_voxelize(cloud, p->range_auto ? got.range : p->range, p);
+            if (!bed->cuda) {
+                check_forms(bed, name, cloud, p->range_auto ? got.range : p->range, p, &want);
+            }
         }
         if (status == PCGPU_OK) {
             const char *what = difference(&want, &got, cloud->rows, selects);
