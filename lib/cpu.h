@@ -32,6 +32,7 @@ pcgpu_status pc_cpu_sample_as(pcgpu_context *context, pc_sample_job *jobs, int c
 typedef struct pc_voxelize_form {
     pc_simd simd;
     int64_t part_rows; /* fewest records that are worth one more thread, >= 1 */
+    int parts;         /* the records are numbered in so many parts, 1 to 64; 0: as threads have time */
 } pc_voxelize_form;
 
 pcgpu_status pc_cpu_voxelize_as(pcgpu_context *context, const pc_voxelize_job *job, pcgpu_voxels *out,

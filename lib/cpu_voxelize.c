@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 enum {
-    PART_ROWS = 16384,     /* fewest records that repay a thread: some 100 us */
+    PART_ROWS = 16384,     /* fewest records that repay one more thread: some 100 us */
     KEPT_BYTES = 64 << 20, /* most scratch memory that stays with the context */
 };
 
@@ -51,7 +51,7 @@ static pcgpu_status run(pcgpu_context *context, pc_voxelizer *v, pcgpu_voxels *o
         return pc_fail_memory(context, rows * (sizeof *out->point_voxel + 2 * sizeof(pc_cell_voxel)),
                               "the voxels' hash table");
     }
-    context->worked = v->numbered.parts;
+    context->worked = v->numbered.threads;
     out->run.non_finite = v->numbered.drops.non_finite;
     out->run.at_origin = v->numbered.drops.at_origin;
     pcgpu_status status = pc_voxels_allocate(context, v->job, count_points(v, out), out);

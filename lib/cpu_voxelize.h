@@ -87,6 +87,40 @@ typedef struct pc_voxel_list {
     pc_block voxel_block, table_block;
 } pc_voxel_list;
 
+enum { PC_LIST_STEP = 17 }; /* from a taken place to the next to try: another line, another place in it */
+
+PC_INLINE uint32_t pc_hash_of_key(const pc_cell_layout *layout, uint64_t key) {
+    int32_t coords[4];
+    pc_key_coords(layout, key, coords);
+    return pc_cell_hash((uint32_t)coords[3], (uint32_t)coords[2], (uint32_t)coords[1]);
+}
+
+/* Makes an empty list with room for a guess at `expected` voxels, in the memory that it has. False when memory is
+ * short. */
+bool pc_list_start(pc_voxel_list *list, const pc_cell_layout *layout, int64_t expected);
+/* Makes room for `more` voxels. */
+bool pc_list_reserve(pc_voxel_list *list, size_t more);
+
+/* Counts `points` more records of the voxel with this key, or a new voxel whose first record is `first`; gives its
+ * number. There is room. */
+PC_INLINE uint32_t pc_list_add(pc_voxel_list *list, uint64_t key, uint32_t hash, int32_t first, int32_t points) {
+    const size_t mask = list->slots - 1;
+    size_t at = hash & mask;
+    uint32_t id = list->table[at];
+    while ((id != 0) & (list->voxels[id].key != key)) { /* one branch: voxels[0] can be read */
+        at = (at + PC_LIST_STEP) & mask;
+        id = list->table[at];
+    }
+    if (id == 0) {
+        id = (uint32_t)++list->found;
+        list->table[at] = id;
+        list->voxels[id] = (pc_cell_voxel){.key = key, .first = first, .points = points};
+    } else {
+        list->voxels[id].points += points;
+    }
+    return id;
+}
+
 enum { PC_VOXEL_PARTS = 64 };
 
 typedef struct pc_voxel_scratch {
@@ -106,8 +140,9 @@ typedef struct pc_numbered {
     pc_cell_voxel *voxels; /* found: in the order of their first records, from 0 */
     int64_t found;
     pc_drops drops;
-    int parts;         /* the records were numbered in so many parts, equal but for the last */
-    int64_t part_rows; /* records a part */
+    int threads;                       /* that the cloud is worth */
+    int parts;                         /* that the records were numbered in */
+    int64_t begin[PC_VOXEL_PARTS + 1]; /* parts + 1: their first records, ascending */
 } pc_numbered;
 
 /* Where the voxels of a part are among all. */
@@ -119,6 +154,8 @@ typedef struct pc_part_map {
 /* Writes the local number of each record's voxel, or -1, and fills `out`; false when memory is short. */
 bool pc_number_voxels(const pc_voxelize_job *job, const pc_voxelize_form *form, pc_voxel_scratch *scratch,
                       int32_t *numbers, pc_numbered *out);
+/* Of voxels numbered in several parts, whose first records are known: the voxels of all. */
+bool pc_merge_parts(pc_voxel_scratch *scratch, pc_numbered *out);
 /* The map of one of several parts, to be asked for once, by any thread. With one part local numbers are the voxels'. */
 pc_part_map pc_map_part(pc_voxel_scratch *scratch, const pc_numbered *numbered, int part);
 
@@ -148,10 +185,12 @@ bool pc_voxelize_by_places(pc_voxelizer *v, pcgpu_voxels *out);
 bool pc_can_sum(const pc_voxelizer *v);
 bool pc_voxelize_by_sums(pc_voxelizer *v, pcgpu_voxels *out);
 
+enum { PC_VOXEL_PIECES = 256 };
+
 /* Voxels are finished in several pieces a thread, since some take longer than others: piece i of `pieces` is the voxels
  * from pc_piece_begin(i) to before pc_piece_begin(i + 1). */
 PC_INLINE int pc_pieces(const pc_voxelizer *v) {
-    return v->numbered.parts == 1 ? 1 : 8 * v->numbered.parts;
+    return v->numbered.threads == 1 ? 1 : PC_VOXEL_PIECES;
 }
 
 PC_INLINE int64_t pc_piece_begin(const pc_voxelizer *v, const pcgpu_voxels *out, int piece) {

@@ -59,12 +59,10 @@ PC_INLINE void put_point(const pc_voxelizer *v, int64_t row, int64_t voxel, int3
 
 PC_INLINE void place_records(const pc_voxelizer *v, int part, pcgpu_features features, int columns, pcgpu_voxels *out) {
     const pc_numbered *n = &v->numbered;
-    const int64_t begin = part * n->part_rows;
-    const int64_t end = begin + n->part_rows < v->job->rows ? begin + n->part_rows : v->job->rows;
     const int64_t most = v->job->max_points ? v->job->max_points : INT64_MAX;
     const pc_part_map map = pc_map_part(v->scratch, n, part);
     int32_t *cursors = map.voxel ? map.before : v->cursors;
-    for (int64_t i = begin; i < end; i++) {
+    for (int64_t i = n->begin[part]; i < n->begin[part + 1]; i++) {
         const int32_t local = out->point_voxel[i];
         if (local < 0) {
             continue;

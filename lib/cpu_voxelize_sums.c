@@ -101,7 +101,7 @@ typedef struct summer {
     pcgpu_voxels *out;
     double *sums; /* count x columns, or NULL with max_points: the sums are in the features */
     bool failed[PC_VOXEL_PARTS];
-    bool inexact[8 * PC_VOXEL_PARTS]; /* pieces */
+    bool inexact[PC_VOXEL_PIECES];
 } summer;
 
 /* The sums of a part, in memory of its own when there are several. */
@@ -111,7 +111,6 @@ static void sum_part(void *state, int p) {
     const pc_numbered *n = &s->v->numbered;
     struct pc_voxel_part *part = &s->v->scratch->part[p];
     const bool wide = job->max_points == 0;
-    const int64_t begin = p * n->part_rows, end = begin + n->part_rows < job->rows ? begin + n->part_rows : job->rows;
     const size_t columns = (size_t)job->columns;
     const size_t bytes =
         wide ? (size_t)part->list.found * columns * sizeof(double) : (size_t)s->out->count * columns * sizeof(float);
@@ -120,8 +119,8 @@ static void sum_part(void *state, int p) {
         return;
     }
     addition a = {.job = job,
-                  .begin = begin,
-                  .end = end,
+                  .begin = n->begin[p],
+                  .end = n->begin[p + 1],
                   .count = s->out->count,
                   .map = pc_map_part(s->v->scratch, n, p).voxel,
                   .voxels = s->out->point_voxel,
