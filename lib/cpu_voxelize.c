@@ -13,8 +13,8 @@
 #include <stdlib.h>
 
 enum {
-    PART_ROWS = 16384,     /* fewest records that repay one more thread: some 100 us */
-    KEPT_BYTES = 64 << 20, /* most scratch memory that stays with the context */
+    PART_ROWS = 16384,      /* fewest records that repay one more thread: some 100 us */
+    KEPT_BYTES = 256 << 20, /* most scratch memory that stays with the context */
 };
 
 /* ---- limits ---------------------------------------------------------------------------------------------------- */
