@@ -57,7 +57,8 @@ static void check_forms(test_bed *bed, const char *name, const pcgpu_cloud *clou
         job.grid.cells[k] = roundf((job.grid.max[k] - job.grid.min[k]) / job.grid.size[k]);
     }
     for (int i = 0; i < PC_SIMD_FORMS * bed->contexts; i++) {
-        pc_voxelize_form form = {.simd = (pc_simd)(i % PC_SIMD_FORMS), .part_rows = 700, .parts = parts[bed->checks % 6]};
+        pc_voxelize_form form = {
+            .simd = (pc_simd)(i % PC_SIMD_FORMS), .part_rows = 700, .parts = parts[bed->checks % 6]};
         pcgpu_context *context = bed->context[i / PC_SIMD_FORMS];
         if (!pc_cpu_has(form.simd)) {
             continue;
@@ -66,9 +67,9 @@ static void check_forms(test_bed *bed, const char *name, const pcgpu_cloud *clou
         pcgpu_status status = pc_cpu_voxelize_as(context, &job, &got, &form);
         got.out_of_range = cloud->rows - got.in_range - got.run.non_finite - got.run.at_origin;
         const char *what = status == PCGPU_OK ? difference(want, &got, cloud->rows, selects) : context->error;
-        expect(bed, !what, "voxelize, %s, %s, vector form %d, %d parts, features %d, P %lld, V %lld: %s differs",
-               name, bed->label[i / PC_SIMD_FORMS], (int)form.simd, form.parts, (int)p->features,
-               (long long)p->max_points, (long long)p->max_voxels, what);
+        expect(bed, !what, "voxelize, %s, %s, vector form %d, %d parts, features %d, P %lld, V %lld: %s differs", name,
+               bed->label[i / PC_SIMD_FORMS], (int)form.simd, form.parts, (int)p->features, (long long)p->max_points,
+               (long long)p->max_voxels, what);
         pcgpu_voxels_free(&got);
     }
 }
@@ -225,6 +226,30 @@ static void check_sums(test_bed *bed) {
     }
 }
 
+/* The bits that decide how the sum rounds to float64, and with it how the mean rounds to float32, far below all others.
+ */
+static void check_ties(test_bed *bed) {
+    static const float values[][4] = {{1.0f, 0x1p-24f, 0x1p-53f, 0x1p-100f},
+                                      {1.0f, 0x1p-24f, 0x1p-53f, 0.0f},
+                                      {1.0f, 0x1p-24f, 0x1p-53f, -0x1p-149f},
+                                      {-0x1p-149f, -0x1p-53f, -1.0f, -0x1p-24f}};
+    static const float means[] = {0.25f + 0x1p-25f, 0.25f, 0.25f, -0.25f - 0x1p-25f};
+    for (size_t c = 0; c < sizeof means / sizeof means[0]; c++) {
+        pcgpu_cloud cloud;
+        make_cloud_named("one voxel", bed->seed, 4, &cloud);
+        for (int i = 0; i < 4; i++) {
+            cloud.data[i * cloud.columns + 3] = values[c][i];
+            cloud.data[i * cloud.columns + 4] = values[c][3 - i];
+        }
+        pcgpu_voxelize_params p = {.range = {0, 0, 0, 1, 1, 1}, .size = {1, 1, 1}, .features = PCGPU_FEATURES_MEAN};
+        pcgpu_voxels want = check_case(bed, "ties", &cloud, &p);
+        expect(bed, want.count == 1 && want.features[3] == means[c] && want.features[4] == means[c],
+               "the mean of tie %d: %a in the reference, not %a", (int)c, (double)want.features[3], (double)means[c]);
+        pcgpu_voxels_free(&want);
+        pcgpu_cloud_free(&cloud);
+    }
+}
+
 /* ---- clouds with an offset, refusals -------------------------------------------------------------------------- */
 
 /* The offset is subtracted from the range in float64, so that a moved cloud gives the features of the same records. */
@@ -344,6 +369,7 @@ static void check(test_bed *bed) {
     check_cloud(bed, "many in clusters", &cloud);
     pcgpu_cloud_free(&cloud);
     check_sums(bed);
+    check_ties(bed);
     check_offset(bed);
     check_far_origin(bed);
     check_refusals(bed);
