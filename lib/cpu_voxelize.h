@@ -73,8 +73,7 @@ typedef struct pc_block {
     size_t bytes;
 } pc_block;
 
-/* block->memory has at least `bytes` afterwards, what was there with `keep`, else anything; false when memory is short.
- */
+/* block->memory has at least `bytes` afterwards, with `keep` what was there before; false when memory is short. */
 bool pc_block_reserve(pc_block *block, size_t bytes, bool keep);
 
 /* Voxels in the order in which they were met, numbered from 1, and the hash table that finds them. */
@@ -126,7 +125,7 @@ enum { PC_VOXEL_PARTS = 64 };
 typedef struct pc_voxel_scratch {
     struct pc_voxel_part {
         pc_voxel_list list;             /* what numbering the part found */
-        pc_block map, before, to, hash; /* see pc_numbered and merging */
+        pc_block map, before, to, hash; /* see pc_part_map; the share of each voxel, its hash */
         pc_voxel_list share;            /* what one thread merges */
         pc_block share_voxel;           /* its numbers among all voxels */
         pc_block sums;                  /* by local number */
@@ -187,8 +186,8 @@ bool pc_voxelize_by_sums(pc_voxelizer *v, pcgpu_voxels *out);
 
 enum { PC_VOXEL_PIECES = 256 };
 
-/* Voxels are finished in several pieces a thread, since some take longer than others: piece i of `pieces` is the voxels
- * from pc_piece_begin(i) to before pc_piece_begin(i + 1). */
+/* Voxels are finished in pieces, which threads take as they come, since some take longer than others: piece i is the
+ * voxels from pc_piece_begin(i) to before pc_piece_begin(i + 1). */
 PC_INLINE int pc_pieces(const pc_voxelizer *v) {
     return v->numbered.threads == 1 ? 1 : PC_VOXEL_PIECES;
 }

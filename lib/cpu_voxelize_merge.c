@@ -48,8 +48,7 @@ static void merge_block(const struct pc_voxel_part *part, int which, int64_t beg
     }
 }
 
-/* Merges one share, and counts in new_ones[] the voxels that each part has first. The maps hold numbers in the share.
- */
+/* Merges one share, and counts in new_ones[] the voxels that each part has first. Maps hold numbers in the share. */
 static bool merge_share(pc_voxel_scratch *scratch, int parts, int which, int64_t *new_ones) {
     pc_voxel_list *share = &scratch->part[which].share;
     int64_t all = 0;

@@ -1,6 +1,5 @@
 /* Features by places: where a point goes follows from the points of its voxel before it, so that any number of threads
- * can put points to their places. Padded features are filled directly; the others are made from the rows of each voxel.
- */
+ * can put points to their places. Padded features are filled directly, the others are made from each voxel's rows. */
 #include "cpu_voxelize.h"
 
 static bool is_padded(pcgpu_features features) {

@@ -94,7 +94,7 @@ PC_INLINE void add_sums(const double *from, int64_t columns, double *to) {
     }
 }
 
-/* ---- steps ------------------------------------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------------------------- */
 
 typedef struct summer {
     pc_voxelizer *v;
@@ -168,8 +168,7 @@ static void divide_piece(void *state, int piece) {
     }
 }
 
-/* ---- means that were not exact ------------------------------------------------------------------------------------
- */
+/* ---- means that were not exact --------------------------------------------------------------------------------- */
 
 static void repair_piece(void *state, int piece) {
     const summer *s = state;
