@@ -89,7 +89,7 @@ enum {
 
 typedef struct __align__(16) pc_mailbox {
     pc_note buckets[PC_GRID_MESSAGES][2];
-    pc_note fresh[PC_GRID_ACCEPTS][2];
+    pc_note fresh[2][PC_GRID_ACCEPTS][2]; /* of even and of odd rounds */
 }
 pc_mailbox;
 

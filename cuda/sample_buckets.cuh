@@ -312,6 +312,17 @@ __device__ static void select(const pc_block &block, int buckets, uint32_t thres
     __syncthreads();
 }
 
+/* Lists the block's buckets that are not far below its highest, when none is above the threshold; returns how many. */
+__device__ static int select_low(const pc_block &block, int buckets) {
+    const uint32_t least = pc_low_threshold(block.round->own_top);
+    __syncthreads(); /* all have seen that there are none */
+    if (threadIdx.x == 0) {
+        block.round->low = true;
+    }
+    select(block, buckets, least);
+    return (int)block.round->own_count;
+}
+
 /* Keeps the `most` highest of more buckets than a block may publish, in their order. */
 __device__ static void keep_highest(const pc_block &block, uint16_t *chosen, int most) {
     const int count = (int)block.round->own_count;

@@ -63,7 +63,7 @@ struct pc_cluster_group {
         }
         if ((int)threadIdx.x < blocks) {
             const pc_round *r = block.round;
-            *in_block(&headers[block.rank], (int)threadIdx.x) = pc_header{(uint32_t)count, r->own_top, r->more};
+            *in_block(&headers[block.rank], (int)threadIdx.x) = pc_header{(uint32_t)count, r->own_top, r->more, r->low};
         }
         arrive();
     }
@@ -71,7 +71,7 @@ struct pc_cluster_group {
     /* By one warp. */
     __device__ void sum_up(pc_round *round) {
         const int lane = (int)threadIdx.x % 32;
-        pc_header h = {0, 0, 0};
+        pc_header h = {0, 0, false, false};
         if (lane < blocks) {
             h = headers[lane];
         }
@@ -79,9 +79,13 @@ struct pc_cluster_group {
         if (h.more) {
             atomicMax(&round->cut, pc_key(list[lane * messages + (int)h.listed - 1]));
         }
+        const uint32_t lows = __ballot_sync(PC_ALL_LANES, h.low),
+                       usual = __ballot_sync(PC_ALL_LANES, h.listed && !h.low);
         if (lane == 0) {
             round->listed = listed;
             round->open = open;
+            round->kinds = (lows ? (uint32_t)PC_LOW : 0) | (usual ? (uint32_t)PC_USUAL : 0);
+            pc_cut_low(round);
         }
     }
 

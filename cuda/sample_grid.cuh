@@ -1,8 +1,12 @@
 /* The exchange of a grid (sample_group.cuh): mailboxes in global memory.
  *
  * Nothing waits for a barrier of all blocks: a reader polls the notes themselves until they are of this round. No note
- * is overwritten before all have read it: a block writes its buckets of a round when it has the new picks of the last
- * from all blocks, which they tell after reading its buckets of that round; and the other way round. */
+ * is overwritten before all have read it. A block writes its buckets of a round when it has the new picks of the last
+ * round from all blocks, the manager's too, which each tells after reading the buckets of that round. It writes its new
+ * picks when it has the buckets of the round from all workers, which these tell after reading the picks of the last
+ * round; but the manager has no buckets to tell, and may then still be reading those picks. So the picks of even and of
+ * odd rounds lie apart: before a block writes over those of the round before the last, it has had the manager's word of
+ * the last. */
 #ifndef PC_SAMPLE_GRID_CUH
 #define PC_SAMPLE_GRID_CUH
 
@@ -40,10 +44,14 @@ struct pc_grid_group {
         asm volatile("st.relaxed.gpu.global.b128 [%0], %1;" ::"l"(to), "q"(v) : "memory");
     }
 
-    /* The last word of a note: 12 bits of the round, 1 for "more", 7 for the number of notes, 12 for a bucket (of
-     * PC_GRID_BUCKETS). */
+    /* The last word of a note: 12 bits of the round, 1 for "more", 1 for "low", 6 for the number of notes, 12 for a
+     * bucket (of PC_GRID_BUCKETS). */
     __device__ static uint32_t tag(int round) {
         return (uint32_t)(round + 1) & 0xfffu;
+    }
+
+    __device__ static int listed_of(const pc_note &first) {
+        return (int)(first.w >> 12 & 0x3fu);
     }
 
     __device__ void publish(const pc_block &block, int count, int round) {
@@ -53,7 +61,8 @@ struct pc_grid_group {
             return;
         }
         const pc_round *r = block.round;
-        const uint32_t last = tag(round) << 20 | (uint32_t)r->more << 19 | (uint32_t)count << 12;
+        const uint32_t last =
+            tag(round) << 20 | (uint32_t)r->more << 19 | (uint32_t)r->low << 18 | (uint32_t)count << 12;
         pc_note *to = mailboxes[block.rank].buckets[i];
         if (i < count) {
             const pc_bucket &b = block.buckets[block.own[i]];
@@ -80,7 +89,7 @@ struct pc_grid_group {
         for (uint32_t looks = 0;; keep_waiting(&looks)) {
             *first = load(to);
             *second = load(to + 1);
-            bool listed = j >= PC_SURE || j < (int)(first->w >> 12 & 0x7fu);
+            bool listed = j >= PC_SURE || j < listed_of(*first);
             if (first->w >> 20 == tag(round) && (!listed || second->w == (uint32_t)round + 1)) {
                 return;
             }
@@ -115,7 +124,7 @@ struct pc_grid_group {
                 bool good = false;
                 if (left > 0) {
                     receive(mailboxes[from].buckets[j], j, round, &first, &second);
-                    const int listed = (int)(first.w >> 12 & 0x7fu);
+                    const int listed = listed_of(first);
                     good = j < listed;
                     left = listed - j - PC_SURE;
                     if (good) {
@@ -124,14 +133,18 @@ struct pc_grid_group {
                 }
                 __syncwarp();
                 const uint32_t open = pc_warp_max(first.x), place = pc_append(&r->listed, good);
+                const bool low = first.w >> 18 & 1u;
+                const uint32_t kinds = (__any_sync(PC_ALL_LANES, good && !low) ? (uint32_t)PC_USUAL : 0) |
+                                       (__any_sync(PC_ALL_LANES, good && low) ? (uint32_t)PC_LOW : 0);
                 if (lane == 0) {
                     atomicMax(&r->open, open);
+                    atomicOr(&r->kinds, kinds);
                 }
                 const bool fits = place < (uint32_t)room;
                 if (good && fits) {
                     list[place] = q;
                 }
-                if (good && (!fits || ((first.w >> 19 & 1u) && j == (int)(first.w >> 12 & 0x7fu) - 1))) {
+                if (good && (!fits || ((first.w >> 19 & 1u) && j == listed_of(first) - 1))) {
                     atomicMax(&r->cut, pc_key(q));
                 }
             }
@@ -145,6 +158,9 @@ struct pc_grid_group {
         uint32_t factor = (0xffffu + (uint32_t)count) / (uint32_t)max(count, 1);
         asm volatile("" : "+r"(factor)); /* here, not where it is used */
         collect(block.round, cloud, round);
+        if (threadIdx.x == 0) {
+            pc_cut_low(block.round);
+        }
         const int known = min((int)block.round->listed, room), lane = (int)threadIdx.x % 32,
                   pairs = (known + 31) / 32 * count;
         for (int pair = (int)threadIdx.x / 32; pair < pairs; pair += PC_ROUND_WARPS) {
@@ -177,7 +193,7 @@ struct pc_grid_group {
         }
         const int count = min(__popcll(mask), (int)PC_GRID_ACCEPTS), place = (int)pc_bits_below(mask, lane);
         const uint32_t last = pick_tag(round) << 6 | (uint32_t)stop << 5 | (uint32_t)count;
-        pc_note(*to)[2] = mailboxes[block.rank].fresh;
+        pc_note(*to)[2] = mailboxes[block.rank].fresh[round % 2];
         if ((mask >> lane & 1) && place < count) {
             const float4 p = block.round->at[lane];
             store(&to[place][0], __float_as_uint(p.x), __float_as_uint(p.y), __float_as_uint(p.z), last);
@@ -200,7 +216,7 @@ struct pc_grid_group {
                 pc_note pick = {}, key = {};
                 bool good = false;
                 if (left > 0) {
-                    const pc_note *note = mailboxes[from].fresh[j];
+                    const pc_note *note = mailboxes[from].fresh[round % 2][j];
                     uint32_t looks = 0;
                     while (pick = load(note), pick.w >> 6 != pick_tag(round)) {
                         keep_waiting(&looks);
