@@ -3,6 +3,7 @@
 #ifndef PC_SAMPLE_CLUSTER_CUH
 #define PC_SAMPLE_CLUSTER_CUH
 
+#include "ptx.cuh"
 #include "sample_group.cuh"
 
 #include <cooperative_groups.h>
@@ -37,12 +38,12 @@ struct pc_cluster_group {
 
     __device__ void arrive() {
         __syncwarp(); /* lanes that wrote to others and lanes that did not arrive together */
-        asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+        pc_cluster_arrive();
     }
 
     __device__ void wait() {
         __syncwarp();
-        asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+        pc_cluster_wait();
     }
 
     template <typename T> __device__ static T *in_block(T *mine, int rank) {

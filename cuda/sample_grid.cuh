@@ -10,6 +10,7 @@
 #ifndef PC_SAMPLE_GRID_CUH
 #define PC_SAMPLE_GRID_CUH
 
+#include "ptx.cuh"
 #include "sample_group.cuh"
 
 struct pc_grid_group {
@@ -31,17 +32,6 @@ struct pc_grid_group {
     }
 
     __device__ void end() {
-    }
-
-    __device__ static pc_note load(const pc_note *from) {
-        unsigned __int128 v;
-        asm volatile("ld.relaxed.gpu.global.b128 %0, [%1];" : "=q"(v) : "l"(from) : "memory");
-        return make_uint4((uint32_t)v, (uint32_t)(v >> 32), (uint32_t)(v >> 64), (uint32_t)(v >> 96));
-    }
-
-    __device__ static void store(pc_note *to, uint32_t x, uint32_t y, uint32_t z, uint32_t w) {
-        unsigned __int128 v = (unsigned __int128)((uint64_t)w << 32 | z) << 64 | ((uint64_t)y << 32 | x);
-        asm volatile("st.relaxed.gpu.global.b128 [%0], %1;" ::"l"(to), "q"(v) : "memory");
     }
 
     /* The last word of a note: 12 bits of the round, 1 for "more", 1 for "low", 6 for the number of notes, 12 for a
@@ -66,17 +56,18 @@ struct pc_grid_group {
         pc_note *to = mailboxes[block.rank].buckets[i];
         if (i < count) {
             const pc_bucket &b = block.buckets[block.own[i]];
-            store(to, b.largest, b.second, b.inverted, last | block.own[i]);
-            store(to + 1, __float_as_uint(b.at[0]), __float_as_uint(b.at[1]), __float_as_uint(b.at[2]),
+            pc_note_store(to, b.largest, b.second, b.inverted, last | block.own[i]);
+            pc_note_store(to + 1, __float_as_uint(b.at[0]), __float_as_uint(b.at[1]), __float_as_uint(b.at[2]),
                   (uint32_t)round + 1);
         } else {
-            store(to, i == 0 ? r->own_top : 0, 0, 0, last);
+            pc_note_store(to, i == 0 ? r->own_top : 0, 0, 0, last);
         }
     }
 
     /* Between two looks at a note that has not come. A block that stopped telling ends the kernel, and with it the
      * call, after some twenty seconds rather than never. */
     __device__ static void keep_waiting(uint32_t *looks) {
+        pc_pause();
         if (++*looks == 1u << 26) {
             __trap();
         }
@@ -87,8 +78,8 @@ struct pc_grid_group {
      * tell, so that the second half decides. */
     __device__ static void receive(const pc_note to[2], int j, int round, pc_note *first, pc_note *second) {
         for (uint32_t looks = 0;; keep_waiting(&looks)) {
-            *first = load(to);
-            *second = load(to + 1);
+            *first = pc_note_load(to);
+            *second = pc_note_load(to + 1);
             bool listed = j >= PC_SURE || j < listed_of(*first);
             if (first->w >> 20 == tag(round) && (!listed || second->w == (uint32_t)round + 1)) {
                 return;
@@ -156,7 +147,7 @@ struct pc_grid_group {
      * factor: exact for pairs below 2048. */
     __device__ void test(const pc_block &block, const pc_cloud &cloud, int count, int round) {
         uint32_t factor = (0xffffu + (uint32_t)count) / (uint32_t)max(count, 1);
-        asm volatile("" : "+r"(factor)); /* here, not where it is used */
+        pc_settle(factor); /* here, not where it is used */
         collect(block.round, cloud, round);
         if (threadIdx.x == 0) {
             pc_cut_low(block.round);
@@ -196,11 +187,11 @@ struct pc_grid_group {
         pc_note(*to)[2] = mailboxes[block.rank].fresh[round % 2];
         if ((mask >> lane & 1) && place < count) {
             const float4 p = block.round->at[lane];
-            store(&to[place][0], __float_as_uint(p.x), __float_as_uint(p.y), __float_as_uint(p.z), last);
-            store(&to[place][1], __float_as_uint(p.w), block.round->inverted[lane], 0, last);
+            pc_note_store(&to[place][0], __float_as_uint(p.x), __float_as_uint(p.y), __float_as_uint(p.z), last);
+            pc_note_store(&to[place][1], __float_as_uint(p.w), block.round->inverted[lane], 0, last);
         }
         if (lane >= count && lane < PC_SURE_FRESH) {
-            store(&to[lane][0], 0, 0, 0, last);
+            pc_note_store(&to[lane][0], 0, 0, 0, last);
         }
     }
 
@@ -218,13 +209,13 @@ struct pc_grid_group {
                 if (left > 0) {
                     const pc_note *note = mailboxes[from].fresh[round % 2][j];
                     uint32_t looks = 0;
-                    while (pick = load(note), pick.w >> 6 != pick_tag(round)) {
+                    while (pick = pc_note_load(note), pick.w >> 6 != pick_tag(round)) {
                         keep_waiting(&looks);
                     }
                     const int told = (int)(pick.w & 0x1fu);
                     good = j < told;
                     left = told - j - PC_SURE_FRESH;
-                    while (good && block.rank == workers && (key = load(note + 1), key.w != pick.w)) {
+                    while (good && block.rank == workers && (key = pc_note_load(note + 1), key.w != pick.w)) {
                         keep_waiting(&looks);
                     }
                     if (pick.w >> 5 & 1u) {

@@ -17,8 +17,7 @@ template <typename T> static pcgpu_status take(pcgpu_context *context, int64_t c
 #define LAUNCH(context, n, kernel, ...)                                                                                \
     do {                                                                                                               \
         if ((n) > 0) {                                                                                                 \
-            kernel<<<pc_blocks(n, THREADS), THREADS, 0, pc_cuda_of(context)->stream>>>(__VA_ARGS__);                   \
-            CUDA_TRY(context, cudaGetLastError());                                                                     \
+            PC_LAUNCH(context, kernel, pc_blocks(n, THREADS), THREADS, __VA_ARGS__);                                   \
         }                                                                                                              \
     } while (0)
 
