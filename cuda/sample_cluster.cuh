@@ -55,12 +55,13 @@ struct pc_cluster_group {
         pc_note_own(block, count);
         for (int i = (int)threadIdx.x; i < count << blocks_log; i += PC_ROUND_THREADS) {
             int message = i >> blocks_log, to = i & (blocks - 1);
-            const float4 *from = (const float4 *)&block.buckets[block.own[message]];
+            const pc_bucket *from = &block.buckets[block.own[message]];
+            const pc_box box = block.round->box[message];
             float4 *at = (float4 *)in_block(&list[block.rank * messages + message], to);
-            float4 a = from[0], b = from[1], c = from[2];
-            at[0] = a;
-            at[1] = b;
-            at[2] = c;
+            at[0] = make_float4(box.low[0], box.low[1], box.low[2], box.high[0]);
+            at[1] =
+                make_float4(box.high[1], box.high[2], __uint_as_float(from->largest), __uint_as_float(from->second));
+            at[2] = ((const float4 *)from)[2];
         }
         if ((int)threadIdx.x < blocks) {
             const pc_round *r = block.round;
@@ -91,7 +92,7 @@ struct pc_cluster_group {
     }
 
     /* A lane a message, with the messages of all blocks counted through; warps left over share the own buckets. */
-    __device__ void test(const pc_block &block, const pc_cloud &, int count, int) {
+    __device__ void test(const pc_block &block, int count, int) {
         const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
         wait();
         if (warp == 0) {

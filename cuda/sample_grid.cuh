@@ -17,14 +17,20 @@ struct pc_grid_group {
     static constexpr bool CLUSTER = false;
     pc_mailbox *mailboxes;
     pc_bucket *list; /* of the round, in shared memory */
-    int workers, kin_log, room;
+    int workers, room;
+
+    enum {
+        REWRITE = 1024,
+        XY_BITS = 20, /* of a side: 8 of the exponent, the others of the significand */
+        Z_BITS = 12,
+        INFINITE_SIDE = 0x7f800000
+    };
 
     __device__ void start(const pc_cloud &cloud, const pc_rounds_shape &shape, char *memory) {
         list = (pc_bucket *)memory;
         room = shape.list;
         mailboxes = cloud.mailboxes;
         workers = shape.workers;
-        kin_log = shape.kin_log;
     }
 
     __device__ bool decides(int rank) const {
@@ -34,8 +40,9 @@ struct pc_grid_group {
     __device__ void end() {
     }
 
-    /* The last word of a note: 12 bits of the round, 1 for "more", 1 for "low", 6 for the number of notes, 12 for a
-     * bucket (of PC_GRID_BUCKETS). */
+    /* The last word of a note begins with 12 bits of the round. Every REWRITE rounds all notes are written, so that
+     * none is older than these can tell. In the first of a bucket's three notes follow 1 bit for "more", 1 for "low"
+     * and 6 for the number of buckets. */
     __device__ static uint32_t tag(int round) {
         return (uint32_t)(round + 1) & 0xfffu;
     }
@@ -44,23 +51,39 @@ struct pc_grid_group {
         return (int)(first.w >> 12 & 0x3fu);
     }
 
+    /* The side of a box from `low` on in the highest bits of a float, rounded up so far that low + side is not below
+     * `high` whatever is rounded. */
+    __device__ static uint32_t packed_side(float low, float high, int bits) {
+        const uint32_t side = __float_as_uint(high - low) + 1u, cut = 31 - bits;
+        return min((side + ((1u << cut) - 1u)) >> cut, INFINITE_SIDE >> cut);
+    }
+
+    __device__ static float side_of(uint32_t packed, int bits) {
+        return __uint_as_float(packed << (31 - bits));
+    }
+
     __device__ void publish(const pc_block &block, int count, int round) {
         pc_note_own(block, count);
-        const int i = (int)threadIdx.x;
-        if (i >= max(count, (int)PC_SURE) || block.rank == workers) {
+        const int i = (int)threadIdx.x, all = round % REWRITE ? (int)PC_SURE : (int)PC_GRID_MESSAGES;
+        if (i >= max(count, all) || block.rank == workers) {
             return;
         }
         const pc_round *r = block.round;
-        const uint32_t last =
-            tag(round) << 20 | (uint32_t)r->more << 19 | (uint32_t)r->low << 18 | (uint32_t)count << 12;
+        const uint32_t last = tag(round) << 20, told = (uint32_t)r->more << 19 | (uint32_t)r->low << 18;
         pc_note *to = mailboxes[block.rank].buckets[i];
         if (i < count) {
             const pc_bucket &b = block.buckets[block.own[i]];
-            pc_note_store(to, b.largest, b.second, b.inverted, last | block.own[i]);
+            const pc_box &box = r->box[i];
+            pc_note_store(to, b.largest, b.second, b.inverted,
+                          last | told | (uint32_t)count << 12 | packed_side(box.low[2], box.high[2], Z_BITS));
             pc_note_store(to + 1, __float_as_uint(b.at[0]), __float_as_uint(b.at[1]), __float_as_uint(b.at[2]),
-                  (uint32_t)round + 1);
+                          last | packed_side(box.low[0], box.high[0], XY_BITS));
+            pc_note_store(to + 2, __float_as_uint(box.low[0]), __float_as_uint(box.low[1]), __float_as_uint(box.low[2]),
+                          last | packed_side(box.low[1], box.high[1], XY_BITS));
         } else {
-            pc_note_store(to, i == 0 ? r->own_top : 0, 0, 0, last);
+            for (int k = 0; k < (round % REWRITE ? 1 : 3); k++) {
+                pc_note_store(to + k, i == 0 ? r->own_top : 0, 0, 0, last | told | (uint32_t)count << 12);
+            }
         }
     }
 
@@ -73,36 +96,35 @@ struct pc_grid_group {
         }
     }
 
-    /* Waits for note j of a block's buckets, and for its second half when there are so many. One beyond the first
-     * PC_SURE is only read when the block has told of it; what is there may be older than the rounds that its tag can
-     * tell, so that the second half decides. */
-    __device__ static void receive(const pc_note to[2], int j, int round, pc_note *first, pc_note *second) {
+    /* Waits for the notes of a block's bucket j, or for the first when the block says there that it has not so many.
+     * One beyond the first PC_SURE is only read when the block has told of it. */
+    __device__ static void receive(const pc_note from[3], int j, int round, pc_note to[3]) {
         for (uint32_t looks = 0;; keep_waiting(&looks)) {
-            *first = pc_note_load(to);
-            *second = pc_note_load(to + 1);
-            bool listed = j >= PC_SURE || j < listed_of(*first);
-            if (first->w >> 20 == tag(round) && (!listed || second->w == (uint32_t)round + 1)) {
+            bool come = true;
+            for (int k = 0; k < 3; k++) {
+                to[k] = pc_note_load(from + k);
+                come = come && (to[k].w >> 20 == tag(round) || (k > 0 && j < PC_SURE && j >= listed_of(to[0])));
+            }
+            if (come) {
                 return;
             }
         }
     }
 
-    __device__ void complete(const pc_cloud &cloud, int from, const pc_note &first, const pc_note &second,
-                             pc_bucket *q) const {
-        const int b = (int)(first.w & 0xfffu);
-        const int64_t family = (int64_t)(b >> kin_log) * workers + from;
-        const pc_range *range = &cloud.ranges[(family << kin_log) + (b & ((1 << kin_log) - 1))];
-        const float4 low = __ldg((const float4 *)range), high = __ldg((const float4 *)range + 1);
-        *q = pc_bucket{{low.x, low.y, low.z},
-                       {high.x, high.y, high.z},
-                       first.x,
-                       first.y,
-                       {__uint_as_float(second.x), __uint_as_float(second.y), __uint_as_float(second.z)},
-                       first.z};
+    __device__ static pc_bucket bucket_of(const pc_note from[3]) {
+        const float low[3] = {__uint_as_float(from[2].x), __uint_as_float(from[2].y), __uint_as_float(from[2].z)};
+        return pc_bucket{{low[0], low[1], low[2]},
+                         {low[0] + side_of(from[1].w & 0xfffffu, XY_BITS),
+                          low[1] + side_of(from[2].w & 0xfffffu, XY_BITS),
+                          low[2] + side_of(from[0].w & 0xfffu, Z_BITS)},
+                         from[0].x,
+                         from[0].y,
+                         {__uint_as_float(from[1].x), __uint_as_float(from[1].y), __uint_as_float(from[1].z)},
+                         from[0].z};
     }
 
     /* A lane a note: collects the buckets of all blocks in the list. Those that find no room are left for later. */
-    __device__ void collect(pc_round *r, const pc_cloud &cloud, int round) {
+    __device__ void collect(pc_round *r, int round) {
         const int lane = (int)threadIdx.x % 32;
 #pragma unroll 1
         for (int unit = (int)threadIdx.x; (unit & ~31) < workers * PC_SURE; unit += PC_ROUND_THREADS) {
@@ -110,18 +132,16 @@ struct pc_grid_group {
             int left = from < workers; /* notes to read from this one on */
 #pragma unroll 1
             for (int j = unit % PC_SURE; __any_sync(PC_ALL_LANES, left > 0); j += PC_SURE) {
-                pc_note first = {}, second;
-                pc_bucket q;
+                pc_note notes[3] = {};
+                const pc_note &first = notes[0];
                 bool good = false;
                 if (left > 0) {
-                    receive(mailboxes[from].buckets[j], j, round, &first, &second);
+                    receive(mailboxes[from].buckets[j], j, round, notes);
                     const int listed = listed_of(first);
                     good = j < listed;
                     left = listed - j - PC_SURE;
-                    if (good) {
-                        complete(cloud, from, first, second, &q);
-                    }
                 }
+                const pc_bucket q = bucket_of(notes);
                 __syncwarp();
                 const uint32_t open = pc_warp_max(first.x), place = pc_append(&r->listed, good);
                 const bool low = first.w >> 18 & 1u;
@@ -145,10 +165,10 @@ struct pc_grid_group {
 
     /* A warp an own bucket and 32 of the list. A division takes as long as a test, so it is done before the wait, as a
      * factor: exact for pairs below 2048. */
-    __device__ void test(const pc_block &block, const pc_cloud &cloud, int count, int round) {
+    __device__ void test(const pc_block &block, int count, int round) {
         uint32_t factor = (0xffffu + (uint32_t)count) / (uint32_t)max(count, 1);
         pc_settle(factor); /* here, not where it is used */
-        collect(block.round, cloud, round);
+        collect(block.round, round);
         if (threadIdx.x == 0) {
             pc_cut_low(block.round);
         }

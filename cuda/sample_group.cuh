@@ -24,6 +24,10 @@ enum {
     PC_LOW = 2,
 };
 
+typedef struct pc_box {
+    float low[3], high[3];
+} pc_box;
+
 /* What a block knows of a round, in shared memory. */
 typedef struct pc_round {
     uint32_t own_count; /* of the block's buckets, those above the threshold */
@@ -46,6 +50,7 @@ typedef struct pc_round {
     /* Of the block's published buckets: the farthest point with its value, and its inverted index. */
     float4 at[PC_MOST_MESSAGES];
     uint32_t inverted[PC_MOST_MESSAGES];
+    pc_box box[PC_MOST_MESSAGES]; /* around its other points that a round looks at */
 } pc_round;
 
 /* What a block of a cluster tells the others in a round beside its buckets. */

@@ -115,7 +115,7 @@ static pcgpu_status plan_grid(pcgpu_context *context, pc_wave *w, const pc_cuda_
     }
     int resident = 0;
     PC_TRY(pc_sample_rounds_resident(context, &w->shape, false, &resident));
-    *fits = resident >= w->count * w->shape.blocks && w->shape.buckets <= PC_GRID_BUCKETS;
+    *fits = resident >= w->count * w->shape.blocks;
     return PCGPU_OK;
 }
 

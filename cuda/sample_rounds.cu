@@ -229,8 +229,9 @@ __device__ static void sample_cloud(const pc_cloud &c, const pc_rounds_shape &sh
         if (threadIdx.x == 0) {
             mine->fresh = 0;
         }
+        bound_published(points, block, count, mine->low ? pc_low_threshold(mine->own_top) : mine->threshold);
         group.publish(block, count, round);
-        group.test(block, c, count, round);
+        group.test(block, count, round);
         if (group.decides(rank)) {
             stop = mine->open == 0 || sqrtf(__uint_as_float(mine->open)) < c.min_distance || idle > 1 ||
                    enough(group, mine, c, accepted, &open, &passed);
