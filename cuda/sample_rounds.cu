@@ -1,7 +1,7 @@
 /* The rounds of farthest point sampling: one persistent kernel from the first pick to the last, see sample.cuh. */
-#include "sample_buckets.cuh"
 #include "sample_cluster.cuh"
 #include "sample_grid.cuh"
+#include "sample_listing.cuh"
 
 /* ---- shared memory ---------------------------------------------------------------------------------------------- */
 

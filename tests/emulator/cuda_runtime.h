@@ -207,11 +207,13 @@ static inline void __threadfence(void) {
 }
 
 template <typename A, typename B> static inline auto min(A a, B b) -> decltype(a + b) {
-    return a < b ? a : b;
+    typedef decltype(a + b) type;
+    return (type)a < (type)b ? (type)a : (type)b;
 }
 
 template <typename A, typename B> static inline auto max(A a, B b) -> decltype(a + b) {
-    return a > b ? a : b;
+    typedef decltype(a + b) type;
+    return (type)a > (type)b ? (type)a : (type)b;
 }
 
 template <typename T, typename V> static inline T atomicAdd(T *to, V value) {
