@@ -24,6 +24,16 @@
         }                                                                                                              \
     } while (0)
 
+/* Launches a kernel on the context's stream. What compiles kernels for the CPU (tests/emulator) starts them its own way. */
+#ifdef __CUDACC__
+#define PC_START(kernel, grid, threads, stream, ...) kernel<<<(grid), (threads), 0, (stream)>>>(__VA_ARGS__)
+#endif
+#define PC_LAUNCH(context, kernel, grid, threads, ...)                                                                 \
+    do {                                                                                                               \
+        PC_START(kernel, grid, threads, pc_cuda_of(context)->stream, __VA_ARGS__);                                     \
+        CUDA_TRY(context, cudaGetLastError());                                                                         \
+    } while (0)
+
 /* cudaErrorMemoryAllocation becomes PCGPU_ERROR_MEMORY, everything else PCGPU_ERROR_DEVICE. */
 pcgpu_status pc_cuda_fail(pcgpu_context *context, cudaError_t error, const char *call, const char *file, int line);
 

@@ -126,9 +126,8 @@ extern "C" pcgpu_status pc_cuda_icp_target(pcgpu_context *context, const struct 
     if (n > 0 && target->normal_radius > 0.0f) {
         PC_TRY(pc_arena_take(context, &cuda->icp_arena, 3 * n * sizeof(float), &normals));
         v->normals = (float *)normals;
-        normals_kernel<<<pc_blocks((int64_t)n, THREADS), THREADS, 0, cuda->stream>>>(v->grid, target->normal_radius,
-                                                                                     v->normals);
-        CUDA_TRY(context, cudaGetLastError());
+        PC_LAUNCH(context, normals_kernel, pc_blocks((int64_t)n, THREADS), THREADS, v->grid, target->normal_radius,
+                  v->normals);
     }
     return PCGPU_OK;
 }
@@ -167,11 +166,9 @@ extern "C" pcgpu_status pc_cuda_icp_step(pcgpu_context *context, const struct pc
         memset(sums, 0, PC_ICP_SUMS * sizeof *sums);
         return PCGPU_OK;
     }
-    chunks_kernel<<<pc_blocks(v->n, THREADS), THREADS, 0, cuda->stream>>>(*v, *step, from);
-    CUDA_TRY(context, cudaGetLastError());
+    PC_LAUNCH(context, chunks_kernel, pc_blocks(v->n, THREADS), THREADS, *v, *step, from);
     for (int64_t left = groups_of(v->n); left > 1; left = groups_of(left)) {
-        groups_kernel<<<pc_blocks(groups_of(left) * WARP, THREADS), THREADS, 0, cuda->stream>>>(from, left, to);
-        CUDA_TRY(context, cudaGetLastError());
+        PC_LAUNCH(context, groups_kernel, pc_blocks(groups_of(left) * WARP, THREADS), THREADS, from, left, to);
         double *other = from;
         from = to;
         to = other;

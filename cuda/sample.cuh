@@ -6,15 +6,16 @@
  * lower index, as farthest point sampling does. A round accepts the farthest point p of a bucket when every bucket q
  * whose farthest point is higher than p has
  *
- *     |p - q's farthest point|^2 >= v_q, and, where v2_q >= v_p, (distance of p to q's box)^2 >= v2_q.
+ *     |p - q's farthest point|^2 >= v_q, and, where v2_q >= v_p, (distance of p to a box)^2 >= v2_q,
  *
- * A point x higher than p is either the farthest one of its bucket or has at most the value v2 there, so the two tests
- * say that p is at least sqrt(value of x) away from every higher x. Thus picking p changes no value of a higher point,
- * and picking higher points, whose values only fall, does not change the value of p: it is at least as far from them as
- * its own value demands. So p is picked with just the value it has now, whenever its turn comes. The accepted points of
- * all rounds, sorted from high to low, are the order of farthest point sampling; those above the highest point that is
- * still open are final. The highest point of all is always accepted, so every round makes progress. (Distances to boxes
- * are rounded no higher than those to the points inside: see lib/cpu_sample_buckets.c.)
+ * a box around the points of q, but for its farthest, that are not below the values that the round looks at. A point x
+ * higher than p is either the farthest one of its bucket or has at most the value v2 there, so the two tests say that p
+ * is at least sqrt(value of x) away from every higher x. Thus picking p changes no value of a higher point, and picking
+ * higher points, whose values only fall, does not change the value of p: it is at least as far from them as its own
+ * value demands. So p is picked with just the value it has now, whenever its turn comes. The accepted points of all
+ * rounds, sorted from high to low, are the order of farthest point sampling; those above the highest point that is still
+ * open are final. The highest point of all is always accepted, so every round makes progress. (Distances to boxes are
+ * rounded no higher than those to the points inside: see lib/cpu_sample_buckets.c.)
  *
  * To keep messages short a round looks only at buckets at or above a threshold, a share of the largest value that
  * follows the number of them. */
@@ -74,7 +75,7 @@ typedef struct pc_rounds_end {
 /* Sixteen bytes that are written and read at once; the last word says of which round they are. */
 typedef uint4 pc_note;
 
-/* What a block of a grid tells the others in a round: two notes a bucket, two a new pick. The first PC_SURE buckets
+/* What a block of a grid tells the others in a round: three notes a bucket, two a new pick. The first PC_SURE buckets
  * and PC_SURE_FRESH picks are written in every round, with the number of them all; the others when there are so many.
  * The second note of a pick is for the manager, the last block, which has no points: it keeps the picks and says when
  * they are enough. */
@@ -84,12 +85,11 @@ enum {
     PC_GRID_MESSAGES = 32,
     PC_GRID_ACCEPTS = 16,
     PC_GRID_BLOCKS = 128,
-    PC_GRID_BUCKETS = 4096, /* of a block: as many as a note can name */
 };
 
 typedef struct __align__(16) pc_mailbox {
-    pc_note buckets[PC_GRID_MESSAGES][2];
-    pc_note fresh[PC_GRID_ACCEPTS][2];
+    pc_note buckets[PC_GRID_MESSAGES][3];
+    pc_note fresh[2][PC_GRID_ACCEPTS][2]; /* of even and of odd rounds */
 }
 pc_mailbox;
 
@@ -162,6 +162,16 @@ __device__ static inline uint32_t pc_warp_add(uint32_t value) {
     }
     return value;
 #endif
+}
+
+/* For a finite float: an integer that orders as the float does. */
+__device__ static inline uint32_t pc_ordered(float value) {
+    uint32_t bits = __float_as_uint(value);
+    return bits >> 31 ? ~bits : bits | 0x80000000u;
+}
+
+__device__ static inline float pc_from_ordered(uint32_t bits) {
+    return __uint_as_float(bits >> 31 ? bits & 0x7fffffffu : ~bits);
 }
 
 /* ---- the parts, on the context's stream ------------------------------------------------------------------------- */

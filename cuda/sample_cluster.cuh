@@ -3,6 +3,7 @@
 #ifndef PC_SAMPLE_CLUSTER_CUH
 #define PC_SAMPLE_CLUSTER_CUH
 
+#include "ptx.cuh"
 #include "sample_group.cuh"
 
 #include <cooperative_groups.h>
@@ -37,12 +38,12 @@ struct pc_cluster_group {
 
     __device__ void arrive() {
         __syncwarp(); /* lanes that wrote to others and lanes that did not arrive together */
-        asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+        pc_cluster_arrive();
     }
 
     __device__ void wait() {
         __syncwarp();
-        asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+        pc_cluster_wait();
     }
 
     template <typename T> __device__ static T *in_block(T *mine, int rank) {
@@ -54,16 +55,17 @@ struct pc_cluster_group {
         pc_note_own(block, count);
         for (int i = (int)threadIdx.x; i < count << blocks_log; i += PC_ROUND_THREADS) {
             int message = i >> blocks_log, to = i & (blocks - 1);
-            const float4 *from = (const float4 *)&block.buckets[block.own[message]];
+            const pc_bucket *from = &block.buckets[block.own[message]];
+            const pc_box box = block.round->box[message];
             float4 *at = (float4 *)in_block(&list[block.rank * messages + message], to);
-            float4 a = from[0], b = from[1], c = from[2];
-            at[0] = a;
-            at[1] = b;
-            at[2] = c;
+            at[0] = make_float4(box.low[0], box.low[1], box.low[2], box.high[0]);
+            at[1] =
+                make_float4(box.high[1], box.high[2], __uint_as_float(from->largest), __uint_as_float(from->second));
+            at[2] = ((const float4 *)from)[2];
         }
         if ((int)threadIdx.x < blocks) {
             const pc_round *r = block.round;
-            *in_block(&headers[block.rank], (int)threadIdx.x) = pc_header{(uint32_t)count, r->own_top, r->more};
+            *in_block(&headers[block.rank], (int)threadIdx.x) = pc_header{(uint32_t)count, r->own_top, r->more, r->low};
         }
         arrive();
     }
@@ -71,7 +73,7 @@ struct pc_cluster_group {
     /* By one warp. */
     __device__ void sum_up(pc_round *round) {
         const int lane = (int)threadIdx.x % 32;
-        pc_header h = {0, 0, 0};
+        pc_header h = {0, 0, false, false};
         if (lane < blocks) {
             h = headers[lane];
         }
@@ -79,14 +81,18 @@ struct pc_cluster_group {
         if (h.more) {
             atomicMax(&round->cut, pc_key(list[lane * messages + (int)h.listed - 1]));
         }
+        const uint32_t lows = __ballot_sync(PC_ALL_LANES, h.low),
+                       usual = __ballot_sync(PC_ALL_LANES, h.listed && !h.low);
         if (lane == 0) {
             round->listed = listed;
             round->open = open;
+            round->kinds = (lows ? (uint32_t)PC_LOW : 0) | (usual ? (uint32_t)PC_USUAL : 0);
+            pc_cut_low(round);
         }
     }
 
     /* A lane a message, with the messages of all blocks counted through; warps left over share the own buckets. */
-    __device__ void test(const pc_block &block, const pc_cloud &, int count, int) {
+    __device__ void test(const pc_block &block, int count, int) {
         const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
         wait();
         if (warp == 0) {

@@ -12,19 +12,9 @@ enum { MOST_AXIS_BITS = 10 };
 /* A bucket may be this many times as long as the edge of a cube that holds the same share of the bounding cube. */
 #define LONGEST 2.0
 
-/* For a finite float: an integer that orders as the float does. */
-__device__ static uint32_t ordered(float value) {
-    uint32_t bits = __float_as_uint(value);
-    return bits >> 31 ? ~bits : bits | 0x80000000u;
-}
-
-__device__ static float from_ordered(uint32_t bits) {
-    return __uint_as_float(bits >> 31 ? bits & 0x7fffffffu : ~bits);
-}
-
 /* Lowers and raises bounds by a point. */
 __device__ static void bound(pc_bounds *b, float x, float y, float z) {
-    const uint32_t position[3] = {ordered(x), ordered(y), ordered(z)};
+    const uint32_t position[3] = {pc_ordered(x), pc_ordered(y), pc_ordered(z)};
     for (int k = 0; k < 3; k++) {
         b->high[k] = max(b->high[k], position[k]);
         b->inverted_low[k] = max(b->inverted_low[k], ~position[k]);
@@ -60,8 +50,8 @@ typedef struct cube {
 __device__ static cube bounding_cube(const pc_cloud &c) {
     cube q = {{0.0, 0.0, 0.0}, 0.0, 0.0f};
     for (int k = 0; k < 3; k++) {
-        q.low[k] = (double)from_ordered(~__ldcg(&c.bounds->inverted_low[k]));
-        q.side = max(q.side, (double)from_ordered(__ldcg(&c.bounds->high[k])) - q.low[k]);
+        q.low[k] = (double)pc_from_ordered(~__ldcg(&c.bounds->inverted_low[k]));
+        q.side = max(q.side, (double)pc_from_ordered(__ldcg(&c.bounds->high[k])) - q.low[k]);
     }
     q.longest = (float)(LONGEST * q.side / cbrt((double)c.runs));
     return q;

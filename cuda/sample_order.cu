@@ -84,13 +84,10 @@ pcgpu_status pc_sample_order(pcgpu_context *context, const pc_cloud *device, int
     most = most > count ? most / count : 1;
     unsigned blocks = pc_blocks(largest, THREADS);
     dim3 grid(blocks < most ? blocks : (unsigned)most, (unsigned)count);
-    bounds_kernel<<<grid, THREADS, 0, stream>>>(device);
-    CUDA_TRY(context, cudaGetLastError());
-    key_kernel<<<grid, THREADS, 0, stream>>>(device, bits / 3, keys[0], indices[0]);
-    CUDA_TRY(context, cudaGetLastError());
+    PC_LAUNCH(context, bounds_kernel, grid, THREADS, device);
+    PC_LAUNCH(context, key_kernel, grid, THREADS, device, bits / 3, keys[0], indices[0]);
     CUDA_TRY(context, cub::DeviceRadixSort::SortPairs(at + 4 * array_bytes(n), sort_bytes, keys[0], keys[1], indices[0],
                                                       indices[1], (int)n, 0, bits + cloud_bits, stream));
-    bucket_kernel<<<grid, THREADS, 0, stream>>>(device, indices[1], bucket_points);
-    CUDA_TRY(context, cudaGetLastError());
+    PC_LAUNCH(context, bucket_kernel, grid, THREADS, device, indices[1], bucket_points);
     return PCGPU_OK;
 }

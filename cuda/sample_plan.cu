@@ -18,7 +18,7 @@ enum {
 /* Buckets a round for one block; comparing them costs about as much as meeting. All are compared with all, so twice as
  * many take four times as many blocks. */
 #define CLUSTER_CROWD 60.0f
-#define GRID_CROWD    22.0f
+#define GRID_CROWD    26.0f
 
 static int64_t families_of(int64_t n, int bucket_points) {
     return (pc_runs_of(n, bucket_points) + PC_FAMILY - 1) / PC_FAMILY;
@@ -91,6 +91,7 @@ static pcgpu_status plan_grid(pcgpu_context *context, pc_wave *w, const pc_cuda_
     *fits = false;
     w->cluster = false;
     int clouds = multiprocessors / (form->blocks > 2 ? form->blocks : 2); /* a worker and the manager at least */
+    clouds = clouds > 1 ? clouds : 1;                                     /* more blocks than there are do not fit */
     w->count = w->count < clouds ? w->count : clouds;
     int64_t useful = pc_runs_of(w->largest, PC_RUN) / 16 + 2, blocks = multiprocessors / w->count;
     blocks = form->blocks ? form->blocks : useful < blocks ? useful : blocks;
@@ -114,7 +115,7 @@ static pcgpu_status plan_grid(pcgpu_context *context, pc_wave *w, const pc_cuda_
     }
     int resident = 0;
     PC_TRY(pc_sample_rounds_resident(context, &w->shape, false, &resident));
-    *fits = resident >= w->count * w->shape.blocks && w->shape.buckets <= PC_GRID_BUCKETS;
+    *fits = resident >= w->count * w->shape.blocks;
     return PCGPU_OK;
 }
 

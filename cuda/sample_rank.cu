@@ -70,12 +70,10 @@ __global__ static void rank_kernel(const pc_cloud *clouds) {
 }
 
 pcgpu_status pc_sample_rank(pcgpu_context *context, const pc_cloud *device, int count, int64_t most_wanted) {
-    cudaStream_t stream = pc_cuda_of(context)->stream;
     /* Rounds accept somewhat more than was asked for; what is beyond, the blocks come to in their loops. */
     int64_t tiles = (most_wanted + most_wanted / 4) / PC_TILE + 8;
     int64_t most = (int64_t)pc_cuda_of(context)->properties.multiProcessorCount * 16;
     dim3 grid((unsigned)(tiles < most ? tiles : most), (unsigned)count);
-    rank_kernel<<<grid, PC_TILE, 0, stream>>>(device);
-    CUDA_TRY(context, cudaGetLastError());
+    PC_LAUNCH(context, rank_kernel, grid, PC_TILE, device);
     return PCGPU_OK;
 }

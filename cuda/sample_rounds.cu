@@ -1,7 +1,7 @@
 /* The rounds of farthest point sampling: one persistent kernel from the first pick to the last, see sample.cuh. */
-#include "sample_buckets.cuh"
 #include "sample_cluster.cuh"
 #include "sample_grid.cuh"
+#include "sample_listing.cuh"
 
 /* ---- shared memory ---------------------------------------------------------------------------------------------- */
 
@@ -44,6 +44,7 @@ __device__ static void clear_own(pc_round *round) {
     round->own_count = 0;
     round->own_top = 0;
     round->more = false;
+    round->low = false;
     round->counted = 0;
 }
 
@@ -53,6 +54,7 @@ __device__ static void clear_others(pc_round *round) {
     round->listed = 0;
     round->open = 0;
     round->cut = 0;
+    round->kinds = 0;
     round->next = 0;
 }
 
@@ -104,7 +106,7 @@ __device__ static void aim(pc_round *round, const pc_rounds_shape &shape) {
         round->limit = shape.messages;
     }
     float by = sqrtf(shape.crowd / fmaxf((float)round->listed, 1.0f));
-    float depth = fminf(fmaxf(round->depth * fminf(fmaxf(by, 0.6f), 1.25f), 0.02f), 0.65f);
+    float depth = fminf(fmaxf(round->depth * fminf(fmaxf(by, 0.6f), 1.25f), 0.02f), 0.5f);
     round->depth = depth;
     round->threshold = max(__float_as_uint((1.0f - depth) * __uint_as_float(round->open)), 1u);
 }
@@ -217,15 +219,19 @@ __device__ static void sample_cloud(const pc_cloud &c, const pc_rounds_shape &sh
         int count = (int)mine->own_count;
         if (shape.single) {
             count = keep_top(block, buckets);
-        } else if (count > mine->limit) {
+        } else if (count == 0 && mine->own_top) {
+            count = select_low(block, buckets);
+        }
+        if (count > mine->limit) {
             count = mine->limit;
             keep_highest(block, (uint16_t *)(memory + l.chosen), count);
         }
         if (threadIdx.x == 0) {
             mine->fresh = 0;
         }
+        bound_published(points, block, count, mine->low ? pc_low_threshold(mine->own_top) : mine->threshold);
         group.publish(block, count, round);
-        group.test(block, c, count, round);
+        group.test(block, count, round);
         if (group.decides(rank)) {
             stop = mine->open == 0 || sqrtf(__uint_as_float(mine->open)) < c.min_distance || idle > 1 ||
                    enough(group, mine, c, accepted, &open, &passed);
@@ -245,7 +251,7 @@ __device__ static void sample_cloud(const pc_cloud &c, const pc_rounds_shape &sh
         if (threadIdx.x == 0) {
             clear_others(mine);
         }
-        /* Two rounds that accept nothing cannot follow each other: the threshold of the second is below the top. */
+        /* The highest point is always accepted, so this does not happen. */
         idle = added == 0 ? idle + 1 : 0;
         accepted += added;
         round++;

@@ -219,8 +219,15 @@ pcgpu_status pc_sample_sort(pcgpu_context *context, const pc_cloud *device, int6
     int tile = (int)((n + blocks - 1) / blocks);
     item *items = (item *)scratch;
     uint16_t *counts = (uint16_t *)((char *)scratch + items_bytes(n));
-    void *arguments[] = {(void *)&device, &tile, &bits, &bucket_points, &items, &counts};
-    CUDA_TRY(context, cudaLaunchCooperativeKernel((const void *)sort_kernel, dim3((unsigned)blocks), dim3(TILE),
-                                                  arguments, 0, pc_cuda_of(context)->stream));
+    cudaLaunchAttribute cooperative = {};
+    cooperative.id = cudaLaunchAttributeCooperative;
+    cooperative.val.cooperative = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3((unsigned)blocks);
+    config.blockDim = dim3(TILE);
+    config.stream = pc_cuda_of(context)->stream;
+    config.attrs = &cooperative;
+    config.numAttrs = 1;
+    CUDA_TRY(context, cudaLaunchKernelEx(&config, sort_kernel, device, tile, bits, bucket_points, items, counts));
     return PCGPU_OK;
 }

@@ -17,8 +17,7 @@ template <typename T> static pcgpu_status take(pcgpu_context *context, int64_t c
 #define LAUNCH(context, n, kernel, ...)                                                                                \
     do {                                                                                                               \
         if ((n) > 0) {                                                                                                 \
-            kernel<<<pc_blocks(n, THREADS), THREADS, 0, pc_cuda_of(context)->stream>>>(__VA_ARGS__);                   \
-            CUDA_TRY(context, cudaGetLastError());                                                                     \
+            PC_LAUNCH(context, kernel, pc_blocks(n, THREADS), THREADS, __VA_ARGS__);                                   \
         }                                                                                                              \
     } while (0)
 
@@ -38,6 +37,7 @@ static pcgpu_status number_voxels(pcgpu_context *context, uint64_t size, voxel_s
     cudaStream_t stream = pc_cuda_of(context)->stream;
     CUDA_TRY(context, cudaMemsetAsync(s->keys, 0xff, size * sizeof *s->keys, stream));
     CUDA_TRY(context, cudaMemsetAsync(s->lowest, 0xff, size * sizeof *s->lowest, stream));
+    CUDA_TRY(context, cudaMemsetAsync(s->dropped, 0, sizeof *s->dropped, stream));
     LAUNCH(context, s->rows, insert_kernel, *s);
     LAUNCH(context, s->rows, mark_first_kernel, *s);
     size_t bytes = 0;
@@ -78,6 +78,7 @@ static pcgpu_status sort_records(pcgpu_context *context, voxel_state *s) {
 static pcgpu_status count_points(pcgpu_context *context, const pc_voxelize_job *job, voxel_state *s, int64_t *largest,
                                  pcgpu_voxels *out) {
     totals sums = {0, 0, 0}, *device_sums;
+    drops dropped;
     int64_t in_range = 0, under_limit = 0;
     s->count = job->max_voxels && job->max_voxels < s->found ? job->max_voxels : s->found;
     if (s->found > 0) {
@@ -88,6 +89,9 @@ static pcgpu_status count_points(pcgpu_context *context, const pc_voxelize_job *
         PC_TRY(pc_cuda_down(context, &in_range, s->starts + s->found, sizeof in_range));
         PC_TRY(pc_cuda_down(context, &under_limit, s->starts + s->count, sizeof under_limit));
     }
+    PC_TRY(pc_cuda_down(context, &dropped, s->dropped, sizeof dropped));
+    out->run.non_finite = (int64_t)dropped.non_finite;
+    out->run.at_origin = (int64_t)dropped.at_origin;
     out->voxels_found = s->found;
     out->count = s->count;
     out->in_range = in_range;
@@ -170,6 +174,7 @@ static pcgpu_status prepare(pcgpu_context *context, const pc_voxelize_job *job, 
     PC_TRY(take(context, s->rows * s->columns, &data));
     PC_TRY(take(context, (int64_t)size, &s->keys));
     PC_TRY(take(context, (int64_t)size, &s->lowest));
+    PC_TRY(take(context, 1, &s->dropped));
     PC_TRY(take(context, s->rows, &s->slot));
     PC_TRY(take(context, s->rows, &s->rank));
     PC_TRY(take(context, s->rows, &s->voxel));

@@ -17,6 +17,11 @@
 #define NO_SLOT 0xffffffffu
 #define FREE    0xffffffffffffffffull
 
+/* Records that are in no range; integers, so the order of the atomic additions does not matter. */
+typedef struct drops {
+    unsigned long long non_finite, at_origin;
+} drops;
+
 /* What the kernels share; passed by value. */
 typedef struct voxel_state {
     pc_grid grid;
@@ -37,6 +42,7 @@ typedef struct voxel_state {
     float *features, *means;
     int64_t capacity;
     bool wide;
+    drops *dropped;
 } voxel_state;
 
 /* Sums over all voxels; integers, so the order of the atomic additions does not matter. */
@@ -55,8 +61,14 @@ __global__ static void insert_kernel(voxel_state s) {
     if (i >= s.rows) {
         return;
     }
-    int64_t key = pc_record_key(&s.grid, s.skip_origin, s.skip, s.data + i * s.columns);
+    const float *p = s.data + i * s.columns;
+    int64_t key = pc_record_key(&s.grid, s.skip_origin, s.skip, p);
     if (key < 0) {
+        if (!pc_is_finite3(p[0], p[1], p[2])) {
+            atomicAdd(&s.dropped->non_finite, 1ull);
+        } else if (pc_is_skipped(s.skip_origin, s.skip, p)) {
+            atomicAdd(&s.dropped->at_origin, 1ull);
+        }
         s.slot[i] = NO_SLOT;
         return;
     }

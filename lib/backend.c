@@ -17,6 +17,11 @@ const pc_backend pc_backend_cpu = {
     .icp_end = pc_cpu_icp_end,
 };
 
+void pc_cpu_stop(pcgpu_context *context) {
+    pc_cpu_icp_end(context);
+    pc_cpu_voxelize_end(context);
+}
+
 const char *pcgpu_cuda_architectures(void) {
     return pc_cuda_architectures();
 }
@@ -47,8 +52,8 @@ static bool auto_takes_cuda(pcgpu_context *context, double cpu_seconds, double c
         snprintf(run->reason, sizeof run->reason, "%.95s", context->cuda_why_not);
         return false;
     }
-    snprintf(run->reason, sizeof run->reason, "the work repays it: about %.2g s instead of %.2g s", cuda_seconds + start,
-             cpu);
+    snprintf(run->reason, sizeof run->reason, "the work repays it: about %.2g s instead of %.2g s",
+             cuda_seconds + start, cpu);
     return true;
 }
 

@@ -54,7 +54,7 @@ typedef struct pc_backend {
     /* Runs all jobs, on CUDA concurrently. */
     pcgpu_status (*sample)(pcgpu_context *context, pc_sample_job *jobs, int count);
     /* Fills count, capacity, columns, features, coords, counts, point_voxel, selected, in_range, kept, over_points,
-     * over_voxels, voxels_found and largest; leaves the rest of `out` alone. */
+     * over_voxels, voxels_found, largest, run.non_finite and run.at_origin; leaves the rest of `out` alone. */
     pcgpu_status (*voxelize)(pcgpu_context *context, const pc_voxelize_job *job, pcgpu_voxels *out);
     /* Takes the target of a level: uploads its grid, estimates one normal a point. See lib/icp.h. */
     pcgpu_status (*icp_target)(pcgpu_context *context, const struct pc_icp_target *target);
@@ -67,6 +67,9 @@ typedef struct pc_backend {
 } pc_backend;
 
 extern const pc_backend pc_backend_cpu;
+
+/* Releases what the CPU back end keeps in a context. */
+void pc_cpu_stop(pcgpu_context *context);
 
 /* What the CPU back end expects to take for these clouds on one thread, in seconds, for AUTO. Work that only one of the
  * `threads` can do counts as often, since AUTO divides by them. */
@@ -94,6 +97,7 @@ struct pcgpu_context {
     bool cuda_failed;
     void *cuda;    /* state of the CUDA back end once started, else NULL */
     void *cpu_icp; /* state of a CPU registration in progress, else NULL */
+    void *cpu_voxels; /* memory of the CPU's voxelization, reused, or NULL */
 };
 
 /* Records the sentence for pcgpu_last_error and returns `status`. */

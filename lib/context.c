@@ -79,7 +79,7 @@ pcgpu_status pcgpu_open(const pcgpu_settings *settings, pcgpu_context **context)
 
 void pcgpu_close(pcgpu_context *context) {
     if (context) {
-        pc_backend_cpu.icp_end(context);
+        pc_cpu_stop(context);
         pc_cuda_stop(context);
         free(context);
     }

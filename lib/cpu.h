@@ -6,6 +6,7 @@
 
 pcgpu_status pc_cpu_sample(pcgpu_context *context, pc_sample_job *jobs, int count);
 pcgpu_status pc_cpu_voxelize(pcgpu_context *context, const pc_voxelize_job *job, pcgpu_voxels *out);
+void pc_cpu_voxelize_end(pcgpu_context *context); /* releases memory that is kept between calls */
 pcgpu_status pc_cpu_icp_target(pcgpu_context *context, const struct pc_icp_target *target);
 pcgpu_status pc_cpu_icp_source(pcgpu_context *context, int64_t n, const float *x, const float *y, const float *z);
 pcgpu_status pc_cpu_icp_step(pcgpu_context *context, const struct pc_icp_step *step, double *sums);
@@ -25,5 +26,16 @@ typedef struct pc_sample_form {
 
 bool pc_cpu_has(pc_simd simd);
 pcgpu_status pc_cpu_sample_as(pcgpu_context *context, pc_sample_job *jobs, int count, const pc_sample_form *form);
+
+/* Voxelization in a chosen form; pc_cpu_voxelize takes the widest vectors of the machine. Every form gives the same
+ * bits. */
+typedef struct pc_voxelize_form {
+    pc_simd simd;
+    int64_t part_rows; /* fewest records that are worth one more thread, >= 1 */
+    int parts;         /* the records are numbered in so many parts, 1 to 64; 0: as threads have time */
+} pc_voxelize_form;
+
+pcgpu_status pc_cpu_voxelize_as(pcgpu_context *context, const pc_voxelize_job *job, pcgpu_voxels *out,
+                                const pc_voxelize_form *form);
 
 #endif

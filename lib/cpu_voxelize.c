@@ -1,241 +1,155 @@
-/* Voxelization on the CPU: keys of all records (parallel) -> voxel numbers by a hash table in index order -> the kept
- * points of each voxel side by side by a counting sort -> features (parallel). Memory grows with the points and the
- * voxels found, never with the volume of the grid, and no step depends on the number of threads. */
-#include "cpu.h"
-#include "voxel.h"
+/* Voxelization on the CPU:
+ *
+ *   1. numbers of the voxels, in the order of their first records (cpu_voxelize_number.c)
+ *   2. the limits, and with them the size of the result
+ *   3. each kept point goes to its place: into the padded features, or into the list of its voxel's points, from which
+ *      the features of each voxel are made (cpu_voxelize_places.c); or it is added to a sum (cpu_voxelize_sums.c)
+ *
+ * Memory grows with the points and the voxels found, never with the volume of the grid. Each step that several threads
+ * share gives the same for every number of them: the place of a point follows from how many points of its voxel are
+ * before it, and sums of a voxel are made by one thread, in index order, or are exact. */
+#include "cpu_voxelize.h"
 
 #include <stdlib.h>
 
-enum { FIRST_SLOTS = 4096, ENOUGH_FOR_THREADS = 20000 };
+enum {
+    PART_ROWS = 16384,      /* fewest records that repay one more thread: some 100 us */
+    KEPT_BYTES = 256 << 20, /* most scratch memory that stays with the context */
+};
 
-/* Open addressing, at most half full. `points` counts the points of each voxel found. */
-typedef struct slot {
-    int64_t key;
-    int32_t voxel; /* -1 = free */
-} slot;
+/* ---- limits ---------------------------------------------------------------------------------------------------- */
 
-typedef struct table {
-    slot *slots;
-    int32_t *points; /* size / 2 */
-    size_t size;     /* a power of two */
-    int32_t found;
-} table;
-
-typedef struct voxelizer {
-    const pc_voxelize_job *job;
-    int threads;
-    int64_t *keys;    /* rows: cell of each record, -1 = out of range */
-    int32_t *numbers; /* rows: voxel of each record, -1 = none; becomes out->point_voxel */
-    table table;
-    int64_t *starts; /* count + 1: where the kept points of a voxel begin in `order` */
-    int32_t *order;  /* kept: rows, voxel by voxel, in index order */
-} voxelizer;
-
-static bool resize(table *t, size_t size) {
-    slot *slots = malloc(size * sizeof *slots);
-    int32_t *points = realloc(t->points, size / 2 * sizeof *points);
-    t->points = points ? points : t->points;
-    if (!slots || !points) {
-        free(slots);
-        return false;
-    }
-    for (size_t i = 0; i < size; i++) {
-        slots[i].voxel = -1;
-    }
-    for (size_t i = 0; i < t->size; i++) {
-        if (t->slots[i].voxel >= 0) {
-            size_t at = pc_hash64((uint64_t)t->slots[i].key) & (size - 1);
-            while (slots[at].voxel >= 0) {
-                at = (at + 1) & (size - 1);
-            }
-            slots[at] = t->slots[i];
-        }
-    }
-    free(t->slots);
-    t->slots = slots;
-    t->size = size;
-    return true;
-}
-
-/* The number of the voxel with this key, a new one when it is met for the first time; -1 when memory is short. */
-static int32_t voxel_of(table *t, int64_t key) {
-    size_t at = pc_hash64((uint64_t)key) & (t->size - 1);
-    while (t->slots[at].voxel >= 0) {
-        if (t->slots[at].key == key) {
-            return t->slots[at].voxel;
-        }
-        at = (at + 1) & (t->size - 1);
-    }
-    if ((size_t)t->found == t->size / 2) {
-        return resize(t, 2 * t->size) ? voxel_of(t, key) : -1;
-    }
-    t->slots[at] = (slot){.key = key, .voxel = t->found};
-    t->points[t->found] = 0;
-    return t->found++;
-}
-
-/* Keys of all records, then voxel numbers in the order of the records. */
-static bool number_voxels(voxelizer *v, pcgpu_voxels *out) {
-    const pc_voxelize_job *job = v->job;
-#pragma omp parallel for num_threads(v->threads) if (job->rows > ENOUGH_FOR_THREADS) schedule(static)
-    for (int64_t i = 0; i < job->rows; i++) {
-        v->keys[i] = pc_record_key(&job->grid, job->skip_origin, job->skip, job->data + i * job->columns);
-    }
-    int64_t last_key = -1;
-    int32_t last = -1;
-    out->in_range = 0;
-    for (int64_t i = 0; i < job->rows; i++) {
-        int64_t key = v->keys[i];
-        if (key < 0) {
-            v->numbers[i] = -1;
-            continue;
-        }
-        if (key != last_key) { /* neighbours in a scan often share a voxel */
-            last_key = key;
-            last = voxel_of(&v->table, key);
-            if (last < 0) {
-                return false;
-            }
-        }
-        v->numbers[i] = last;
-        v->table.points[last]++;
-        out->in_range++;
-    }
-    return true;
+static int64_t kept_of(const pc_voxelize_job *job, int64_t points) {
+    return job->max_points && job->max_points < points ? job->max_points : points;
 }
 
 /* Counts what is kept and what is dropped, and returns the largest number of kept points in a voxel. */
-static int64_t count_points(const voxelizer *v, pcgpu_voxels *out) {
+static int64_t count_points(const pc_voxelizer *v, pcgpu_voxels *out) {
     const pc_voxelize_job *job = v->job;
     int64_t largest_kept = 0;
-    out->kept = out->over_points = out->over_voxels = out->largest = 0;
-    out->voxels_found = v->table.found;
+    out->in_range = out->kept = out->over_points = out->over_voxels = out->largest = 0;
+    out->voxels_found = v->numbered.found;
     out->count = job->max_voxels && job->max_voxels < out->voxels_found ? job->max_voxels : out->voxels_found;
     for (int64_t i = 0; i < out->voxels_found; i++) {
-        int64_t points = v->table.points[i];
+        int64_t points = v->numbered.voxels[i].points, kept = i < out->count ? kept_of(job, points) : 0;
+        out->in_range += points;
         out->largest = points > out->largest ? points : out->largest;
-        if (i >= out->count) {
-            out->over_voxels += points;
-            continue;
-        }
-        int64_t kept = job->max_points && job->max_points < points ? job->max_points : points;
         out->kept += kept;
-        out->over_points += points - kept;
+        out->over_points += i < out->count ? points - kept : 0;
         largest_kept = kept > largest_kept ? kept : largest_kept;
     }
+    out->over_voxels = out->in_range - out->kept - out->over_points;
     return largest_kept;
 }
 
-/* A stable counting sort of the kept points by voxel; numbers[] becomes -1 for all others. */
-static void sort_points(voxelizer *v, pcgpu_voxels *out) {
-    const pc_voxelize_job *job = v->job;
-    int64_t start = 0;
-    for (int64_t i = 0; i < out->count; i++) {
-        int64_t points = v->table.points[i];
-        int64_t kept = job->max_points && job->max_points < points ? job->max_points : points;
-        v->starts[i] = start;
-        start += kept;
-        out->counts[i] = 0; /* counts the points placed so far */
-    }
-    v->starts[out->count] = start;
-    for (int64_t i = 0; i < job->rows; i++) {
-        int32_t voxel = v->numbers[i];
-        if (voxel < 0 || voxel >= out->count || out->counts[voxel] == v->starts[voxel + 1] - v->starts[voxel]) {
-            out->point_voxel[i] = -1;
-        } else {
-            v->order[v->starts[voxel] + out->counts[voxel]++] = (int32_t)i;
-            out->point_voxel[i] = voxel;
-        }
-    }
-}
+/* ---- all of it ------------------------------------------------------------------------------------------------- */
 
-/* ---- features of one voxel ------------------------------------------------------------------------------------ */
-
-static void fill_points(const pc_voxelize_job *job, const int32_t *rows, int32_t count, float *out) {
-    for (int32_t i = 0; i < count; i++) {
-        memcpy(out + (int64_t)i * job->columns, job->data + (int64_t)rows[i] * job->columns,
-               (size_t)job->columns * sizeof *out);
+static pcgpu_status run(pcgpu_context *context, pc_voxelizer *v, pcgpu_voxels *out) {
+    size_t rows = (size_t)v->job->rows;
+    out->point_voxel = malloc((rows + 1) * sizeof *out->point_voxel);
+    if (!out->point_voxel || !pc_number_voxels(v->job, &v->form, v->scratch, out->point_voxel, &v->numbered)) {
+        return pc_fail_memory(context, rows * (sizeof *out->point_voxel + 2 * sizeof(pc_cell_voxel)),
+                              "the voxels' hash table");
     }
-}
-
-static void fill_pillar(const pc_voxelize_job *job, const int32_t *rows, int32_t count, const float mean[3],
-                        const int32_t *coords, float *out) {
-    for (int32_t i = 0; i < count; i++) {
-        pc_pillar_row(&job->grid, job->data + (int64_t)rows[i] * job->columns, job->columns, mean, coords,
-                      out + (int64_t)i * PC_PILLAR_COLUMNS);
-    }
-}
-
-static void fill_voxel(const voxelizer *v, int64_t i, pcgpu_voxels *out) {
-    const pc_voxelize_job *job = v->job;
-    const int32_t *rows = v->order + v->starts[i];
-    int32_t count = out->counts[i], *coords = out->coords + 4 * i;
-    int64_t width = out->capacity * out->columns;
-    float *to = out->features + i * width;
-    bool wide = job->max_points == 0;
-    float mean[3] = {0};
-    pc_voxel_coords(&job->grid, job->data + (int64_t)rows[0] * job->columns, coords);
-    for (int k = 0; k < 3 && (job->features == PCGPU_FEATURES_PILLAR || job->features == PCGPU_FEATURES_NEAREST); k++) {
-        mean[k] = pc_voxel_mean(job->data, job->columns, rows, count, k, wide);
-    }
-    int64_t filled = (int64_t)count * out->columns;
-    switch (job->features) {
-    case PCGPU_FEATURES_MEAN:
-        for (int k = 0; k < job->columns; k++) {
-            to[k] = pc_voxel_mean(job->data, job->columns, rows, count, k, wide);
-        }
-        return;
-    case PCGPU_FEATURES_FIRST:
-        out->selected[i] = rows[0];
-        fill_points(job, rows, 1, to);
-        return;
-    case PCGPU_FEATURES_NEAREST:
-        out->selected[i] = pc_voxel_nearest(job->data, job->columns, rows, count, mean);
-        fill_points(job, out->selected + i, 1, to);
-        return;
-    case PCGPU_FEATURES_POINTS: fill_points(job, rows, count, to); break;
-    case PCGPU_FEATURES_PILLAR: fill_pillar(job, rows, count, mean, coords, to); break;
-    }
-    memset(to + filled, 0, (size_t)(width - filled) * sizeof *to);
-}
-
-/* ---- all of it ------------------------------------------------------------------------------------------------ */
-
-static pcgpu_status run(pcgpu_context *context, voxelizer *v, pcgpu_voxels *out) {
-    size_t rows = (size_t)v->job->rows, some = rows ? rows : 1;
-    v->keys = malloc(some * sizeof *v->keys);
-    v->numbers = malloc(some * sizeof *v->numbers);
-    if (!v->keys || !v->numbers || !resize(&v->table, FIRST_SLOTS) || !number_voxels(v, out)) {
-        return pc_fail_memory(context, rows * 12 + v->table.size * 2 * sizeof(slot), "the voxels' hash table");
-    }
-    free(v->keys);
-    v->keys = NULL;
+    context->worked = v->numbered.threads;
+    out->run.non_finite = v->numbered.drops.non_finite;
+    out->run.at_origin = v->numbered.drops.at_origin;
     pcgpu_status status = pc_voxels_allocate(context, v->job, count_points(v, out), out);
     if (status != PCGPU_OK) {
         return status;
     }
-    v->starts = malloc(((size_t)out->count + 1) * sizeof *v->starts);
-    v->order = malloc((size_t)(out->kept ? out->kept : 1) * sizeof *v->order);
-    if (!v->starts || !v->order) {
-        pcgpu_voxels_free(out);
-        return pc_fail_memory(context, rows * 12, "the points of the voxels");
-    }
-    sort_points(v, out);
-#pragma omp parallel for num_threads(v->threads) if (rows > ENOUGH_FOR_THREADS) schedule(dynamic, 256)
     for (int64_t i = 0; i < out->count; i++) {
-        fill_voxel(v, i, out);
+        out->counts[i] = (int32_t)kept_of(v->job, v->numbered.voxels[i].points);
+    }
+    if (!(pc_can_sum(v) ? pc_voxelize_by_sums(v, out) : pc_voxelize_by_places(v, out))) {
+        return pc_fail_memory(context, rows * 12, "the points of the voxels");
     }
     return PCGPU_OK;
 }
 
-pcgpu_status pc_cpu_voxelize(pcgpu_context *context, const pc_voxelize_job *job, pcgpu_voxels *out) {
-    voxelizer v = {.job = job, .threads = context->threads};
+/* ---- memory ---------------------------------------------------------------------------------------------------- */
+
+bool pc_block_reserve(pc_block *block, size_t bytes, bool keep) {
+    if (bytes <= block->bytes) {
+        return true;
+    }
+    if (!keep) {
+        free(block->memory);
+        *block = (pc_block){NULL, 0};
+    }
+    void *memory = realloc(block->memory, bytes);
+    if (memory) {
+        *block = (pc_block){memory, bytes};
+    }
+    return memory != NULL;
+}
+
+static size_t free_block(pc_block *block, bool really) {
+    size_t bytes = block->bytes;
+    if (really) {
+        free(block->memory);
+        *block = (pc_block){NULL, 0};
+    }
+    return bytes;
+}
+
+/* The bytes of the scratch memory, which are given back when `really`. */
+static size_t free_scratch(pc_voxel_scratch *s, bool really) {
+    size_t bytes = free_block(&s->voxels, really) + free_block(&s->cursors, really) + free_block(&s->starts, really) +
+                   free_block(&s->order, really) + free_block(&s->sums, really);
+    for (int i = 0; i < PC_VOXEL_PARTS; i++) {
+        struct pc_voxel_part *part = &s->part[i];
+        bytes += free_block(&part->map, really) + free_block(&part->before, really) + free_block(&part->to, really) +
+                 free_block(&part->hash, really) + free_block(&part->share_voxel, really) +
+                 free_block(&part->sums, really) + free_block(&part->list.voxel_block, really) +
+                 free_block(&part->list.table_block, really) + free_block(&part->share.voxel_block, really) +
+                 free_block(&part->share.table_block, really);
+    }
+    return bytes;
+}
+
+void pc_cpu_voxelize_end(pcgpu_context *context) {
+    pc_voxel_scratch *s = context->cpu_voxels;
+    if (s) {
+        free_scratch(s, true);
+        pc_team_close(s->team);
+        free(s);
+        context->cpu_voxels = NULL;
+    }
+}
+
+static bool have_scratch(pcgpu_context *context) {
+    pc_voxel_scratch *s = context->cpu_voxels;
+    if (!s) {
+        context->cpu_voxels = s = calloc(1, sizeof *s);
+    }
+    if (s && !s->team) {
+        s->team = pc_team_open(context->threads);
+    }
+    return s && s->team;
+}
+
+pcgpu_status pc_cpu_voxelize_as(pcgpu_context *context, const pc_voxelize_job *job, pcgpu_voxels *out,
+                                const pc_voxelize_form *form) {
+    if (!have_scratch(context)) {
+        return pc_fail_memory(context, sizeof(pc_voxel_scratch), "the voxels");
+    }
+    pc_voxelizer v = {
+        .job = job, .form = *form, .layout = pc_cell_layout_of(&job->grid), .scratch = context->cpu_voxels};
     pcgpu_status status = run(context, &v, out);
-    free(v.keys);
-    free(v.numbers);
-    free(v.table.slots);
-    free(v.table.points);
-    free(v.starts);
-    free(v.order);
+    if (status != PCGPU_OK) {
+        pcgpu_voxels_free(out);
+    }
+    if (status != PCGPU_OK || free_scratch(v.scratch, false) > KEPT_BYTES) {
+        free_scratch(v.scratch, true);
+    }
     return status;
+}
+
+pcgpu_status pc_cpu_voxelize(pcgpu_context *context, const pc_voxelize_job *job, pcgpu_voxels *out) {
+    pc_voxelize_form form = {.part_rows = PART_ROWS};
+    for (int simd = PC_SIMD_BASE; simd < PC_SIMD_FORMS; simd++) {
+        form.simd = pc_cpu_has((pc_simd)simd) ? (pc_simd)simd : form.simd;
+    }
+    return pc_cpu_voxelize_as(context, job, out, &form);
 }

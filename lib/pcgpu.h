@@ -284,7 +284,8 @@ void pcgpu_sampled_free(pcgpu_sampled *result);
 
 typedef enum pcgpu_features {
     PCGPU_FEATURES_MEAN,   /* V x F: mean of the kept points. With max_points: float32 sum in index order / count; without:
-                              float64 sum in index order / count, rounded once */
+                              the exact sum, rounded to float64, / count, rounded to float32, so that no order counts and
+                              |mean - exact mean m| <= (2^-24 + 2^-51) |m| + 2^-150; NaN, infinities as IEEE adds them */
     PCGPU_FEATURES_POINTS, /* V x P x F: the kept points in index order, padded with zeros */
     PCGPU_FEATURES_PILLAR, /* V x P x 10: x y z r, x y z minus the mean of the kept points, x y z minus the pillar's centre,
                               padded with zeros (PointPillars, Lang et al. 2019); r = column 3, 0 without one */

@@ -1,46 +1,61 @@
 /* What the features of a voxel are made of: arithmetic shared by both back ends (see geometry.h for its rules), and the
  * memory of the result.
  *
- * A voxel's kept points are a run of row numbers in index order; `wide` selects the sums: float64 when max_points is
- * not given, so that a voxel of a million points has a good mean, else float32, as the networks were trained with. */
+ * A voxel's kept points are a run of row numbers in index order; `wide` selects the sums. With max_points, float32 in
+ * index order, as the networks were trained with: the first P points are few, and their order is known anyway. Without,
+ * exact sums, rounded once (voxel_sum.h): a voxel may hold millions of points, which a GPU must be free to add in any
+ * order. The point nearest to the mean follows from that mean alone: least squared distance in float32, lowest row. */
 #ifndef PC_VOXEL_H
 #define PC_VOXEL_H
 
 #include "backend.h"
-
-#include <string.h>
+#include "voxel_sum.h"
 
 enum { PC_PILLAR_COLUMNS = 10 };
 
-/* NaN with one fixed pattern of bits: what arithmetic makes of a NaN differs between processors. */
-PC_HD float pc_one_nan(float value) {
-    if (value != value) {
-        const uint32_t bits = 0x7fc00000u;
-        memcpy(&value, &bits, sizeof value);
-    }
-    return value;
+/* Whether a record is the origin that is to be skipped. */
+PC_HD bool pc_is_skipped(bool skip_origin, const float skip[3], const float *p) {
+    return skip_origin && p[0] == skip[0] && p[1] == skip[1] && p[2] == skip[2];
 }
 
 /* The key of a record's cell, or -1 when it is out of range, not finite or the origin that is to be skipped. */
 PC_HD int64_t pc_record_key(const pc_grid *grid, bool skip_origin, const float skip[3], const float *p) {
-    if (skip_origin && p[0] == skip[0] && p[1] == skip[1] && p[2] == skip[2]) {
-        return -1;
+    return pc_is_skipped(skip_origin, skip, p) ? -1 : pc_point_key(grid, p[0], p[1], p[2]);
+}
+
+/* The row of the i-th point: rows[i], or i where `rows` is NULL. */
+PC_HD int64_t pc_voxel_row(const int32_t *rows, int64_t i) {
+    return rows ? (int64_t)rows[i] : i;
+}
+
+/* The sum of column k over the rows, exact before it is rounded to float64. */
+PC_HD double pc_voxel_sum(const float *data, int columns, const int32_t *rows, int64_t count, int k) {
+    double sum = 0.0;
+    bool exact = true;
+    for (int64_t i = 0; i < count; i++) {
+        double value = (double)data[pc_voxel_row(rows, i) * columns + k], next = sum + value;
+        exact = exact && pc_addition_error(sum, value, next) == 0.0;
+        sum = next;
     }
-    return pc_point_key(grid, p[0], p[1], p[2]);
+    if (exact) {
+        return sum;
+    }
+    pc_exact_sum wide;
+    memset(&wide, 0, sizeof wide);
+    for (int64_t i = 0; i < count; i++) {
+        pc_exact_add(&wide, data[pc_voxel_row(rows, i) * columns + k]);
+    }
+    return pc_exact_round(&wide);
 }
 
 /* The mean of column k over the `count` >= 1 rows. */
 PC_HD float pc_voxel_mean(const float *data, int columns, const int32_t *rows, int64_t count, int k, bool wide) {
     if (wide) {
-        double sum = 0.0;
-        for (int64_t i = 0; i < count; i++) {
-            sum += (double)data[(int64_t)rows[i] * columns + k];
-        }
-        return pc_one_nan((float)(sum / (double)count));
+        return pc_rounded_mean(pc_voxel_sum(data, columns, rows, count, k), count);
     }
     float sum = 0.0f;
     for (int64_t i = 0; i < count; i++) {
-        sum += data[(int64_t)rows[i] * columns + k];
+        sum += data[pc_voxel_row(rows, i) * columns + k];
     }
     return pc_one_nan(sum / (float)count);
 }
@@ -85,7 +100,8 @@ PC_HD void pc_pillar_row(const pc_grid *grid, const float *p, int columns, const
 extern "C" {
 #endif
 
-/* Sets capacity and columns and allocates the arrays of `out`, uninitialized, for out->count voxels; `largest` is the
+/* Sets capacity and columns and allocates the arrays of `out` (point_voxel unless it is there), uninitialized, for
+ * out->count voxels; `largest` is the
  * largest number of kept points in one of them. Fails, leaving the arrays NULL, when a padded array would not fit into
  * this machine's memory. */
 pcgpu_status pc_voxels_allocate(pcgpu_context *context, const pc_voxelize_job *job, int64_t largest, pcgpu_voxels *out);

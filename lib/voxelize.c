@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { MAX_AXIS_CELLS = 1 << 24 };
+enum { MAX_AXIS_CELLS = 1 << 24, SURVEY_ALONE = 500000 };
 #define MAX_CELLS ((int64_t)1 << 62)
 
 static const char axis_name[3] = {'x', 'y', 'z'};
@@ -57,7 +57,6 @@ static pcgpu_status check(pcgpu_context *context, const pcgpu_cloud *cloud, cons
 /* ---- what is in the cloud ------------------------------------------------------------------------------------ */
 
 typedef struct survey {
-    int64_t non_finite, at_origin;
     float min[3], max[3]; /* of the usable points; min > max when there is none */
 } survey;
 
@@ -71,18 +70,15 @@ static void set_skip(const pcgpu_cloud *cloud, const pcgpu_voxelize_params *p, p
 }
 
 static survey survey_cloud(const pc_voxelize_job *job, int threads) {
-    int64_t non_finite = 0, at_origin = 0;
     float x0 = HUGE_VALF, y0 = HUGE_VALF, z0 = HUGE_VALF, x1 = -HUGE_VALF, y1 = -HUGE_VALF, z1 = -HUGE_VALF;
-    const float *skip = job->skip;
-#pragma omp parallel for num_threads(threads) if (job->rows > 20000) reduction(+ : non_finite, at_origin)               \
-    reduction(min : x0, y0, z0) reduction(max : x1, y1, z1)
+    const bool parallel = job->rows > SURVEY_ALONE; /* on a busy machine the threads may wait longer than they work */
+    (void)threads, (void)parallel;
+    /* clang-format off */
+#pragma omp parallel for num_threads(threads) if (parallel) reduction(min : x0, y0, z0) reduction(max : x1, y1, z1)
+    /* clang-format on */
     for (int64_t i = 0; i < job->rows; i++) {
         const float *p = job->data + i * job->columns;
-        if (!pc_is_finite3(p[0], p[1], p[2])) {
-            non_finite++;
-        } else if (job->skip_origin && p[0] == skip[0] && p[1] == skip[1] && p[2] == skip[2]) {
-            at_origin++;
-        } else {
+        if (pc_is_finite3(p[0], p[1], p[2]) && !pc_is_skipped(job->skip_origin, job->skip, p)) {
             x0 = p[0] < x0 ? p[0] : x0;
             y0 = p[1] < y0 ? p[1] : y0;
             z0 = p[2] < z0 ? p[2] : z0;
@@ -91,8 +87,7 @@ static survey survey_cloud(const pc_voxelize_job *job, int threads) {
             z1 = p[2] > z1 ? p[2] : z1;
         }
     }
-    (void)threads;
-    return (survey){non_finite, at_origin, {x0, y0, z0}, {x1, y1, z1}};
+    return (survey){{x0, y0, z0}, {x1, y1, z1}};
 }
 
 /* ---- the grid ------------------------------------------------------------------------------------------------ */
@@ -212,7 +207,9 @@ pcgpu_status pc_voxels_allocate(pcgpu_context *context, const pc_voxelize_job *j
     out->features = malloc(one * (size_t)(v ? out->capacity : 1) * (size_t)out->columns * sizeof *out->features);
     out->coords = malloc(one * 4 * sizeof *out->coords);
     out->counts = malloc(one * sizeof *out->counts);
-    out->point_voxel = malloc((size_t)(job->rows ? job->rows : 1) * sizeof *out->point_voxel);
+    if (!out->point_voxel) {
+        out->point_voxel = malloc((size_t)(job->rows ? job->rows : 1) * sizeof *out->point_voxel);
+    }
     out->selected = selects ? malloc(one * sizeof *out->selected) : NULL;
     if (!out->features || !out->coords || !out->counts || !out->point_voxel || (selects && !out->selected)) {
         pcgpu_voxels_free(out);
@@ -221,12 +218,11 @@ pcgpu_status pc_voxels_allocate(pcgpu_context *context, const pc_voxelize_job *j
     return PCGPU_OK;
 }
 
-/* Seconds on one CPU thread and on a started device, for AUTO. 60 ns a record on one thread of a 2.5 GHz Xeon
- * (tests/kernels --bench), two thirds of them in the hash table and the counting sort, which use one thread: that share
- * is multiplied by the threads that the caller divides by. On the device the transfers over PCIe, at 10 GB/s, and 1 ms
- * of launches outweigh the kernels. */
-static void estimate(const pc_voxelize_job *job, int threads, double *cpu, double *cuda) {
-    *cpu = (double)job->rows * (20e-9 + 40e-9 * threads);
+/* Seconds on one CPU thread and on a started device, for AUTO: 10 ns a record on one core of a Zen 5 server, 5 to 10 as
+ * measured by tests/bench, and as much again on slower ones, for the pages of the result and for threads that wait. On
+ * the device the transfers over PCIe, at 10 GB/s, and 1 ms of launches outweigh the kernels. */
+static void estimate(const pc_voxelize_job *job, double *cpu, double *cuda) {
+    *cpu = (double)job->rows * 20e-9;
     *cuda = 1e-3 + (double)job->rows * (double)(job->columns + 2) * 4e-10;
 }
 
@@ -245,7 +241,10 @@ pcgpu_status pcgpu_voxelize(pcgpu_context *context, const pcgpu_cloud *cloud, co
                            .max_voxels = params->max_voxels,
                            .features = params->features};
     set_skip(cloud, params, &job);
-    survey found = survey_cloud(&job, context->threads);
+    survey found = {{0}, {0}};
+    if (params->range_auto) {
+        found = survey_cloud(&job, context->threads);
+    }
     double range[6];
     status = make_grid(context, cloud, params, &found, &job.grid, range);
     if (status != PCGPU_OK) {
@@ -254,11 +253,13 @@ pcgpu_status pcgpu_voxelize(pcgpu_context *context, const pcgpu_cloud *cloud, co
     pc_stage(&result->run, "select", begin);
     double cpu, cuda;
     const pc_backend *backend;
-    estimate(&job, context->threads, &cpu, &cuda);
+    estimate(&job, &cpu, &cuda);
     status = pc_choose_backend(context, cpu, cuda, &result->run, &backend);
     begin = pc_now(); /* starting a device is not voxelizing */
     if (status == PCGPU_OK) {
+        context->worked = result->run.threads;
         status = backend->voxelize(context, &job, result);
+        result->run.threads = context->worked;
     }
     if (status != PCGPU_OK) {
         pcgpu_voxels_free(result);
@@ -266,9 +267,7 @@ pcgpu_status pcgpu_voxelize(pcgpu_context *context, const pcgpu_cloud *cloud, co
     }
     pc_stage(&result->run, "voxelize", begin);
     result->run.points_in = cloud->rows;
-    result->run.non_finite = found.non_finite;
-    result->run.at_origin = found.at_origin;
-    result->out_of_range = cloud->rows - found.non_finite - found.at_origin - result->in_range;
+    result->out_of_range = cloud->rows - result->run.non_finite - result->run.at_origin - result->in_range;
     memcpy(result->range, range, sizeof range);
     for (int k = 0; k < 3; k++) {
         result->cells[k] = (int32_t)job.grid.cells[k];

@@ -1,5 +1,8 @@
 /* Voxelization against a plain loop over the records. */
+#include "cpu.h"
 #include "reference.h"
+
+#include <float.h>
 
 /* ---- comparing ------------------------------------------------------------------------------------------------ */
 
@@ -35,6 +38,42 @@ static const char *difference(const pcgpu_voxels *a, const pcgpu_voxels *b, int6
     return memcmp(a->features, b->features, v * (size_t)a->capacity * (size_t)a->columns * 4) ? "features" : NULL;
 }
 
+/* The CPU's forms and numbers of parts that the public call does not choose for clouds of this size. */
+static void check_forms(test_bed *bed, const char *name, const pcgpu_cloud *cloud, const double range[6],
+                        const pcgpu_voxelize_params *p, const pcgpu_voxels *want) {
+    static const int parts[] = {2, 3, 5, 0, 16, 64};
+    bool selects = p->features == PCGPU_FEATURES_FIRST || p->features == PCGPU_FEATURES_NEAREST;
+    pc_voxelize_job job = {.rows = cloud->rows,
+                           .columns = cloud->columns,
+                           .data = cloud->data,
+                           .max_points = p->max_points,
+                           .max_voxels = p->max_voxels,
+                           .features = p->features,
+                           .skip_origin = p->drop_origin};
+    for (int k = 0; k < 3; k++) {
+        job.grid.min[k] = (float)range[k];
+        job.grid.max[k] = (float)range[3 + k];
+        job.grid.size[k] = (float)p->size[k];
+        job.grid.cells[k] = roundf((job.grid.max[k] - job.grid.min[k]) / job.grid.size[k]);
+    }
+    for (int i = 0; i < PC_SIMD_FORMS * bed->contexts; i++) {
+        pc_voxelize_form form = {
+            .simd = (pc_simd)(i % PC_SIMD_FORMS), .part_rows = 700, .parts = parts[bed->checks % 6]};
+        pcgpu_context *context = bed->context[i / PC_SIMD_FORMS];
+        if (!pc_cpu_has(form.simd)) {
+            continue;
+        }
+        pcgpu_voxels got = {.count = 0};
+        pcgpu_status status = pc_cpu_voxelize_as(context, &job, &got, &form);
+        got.out_of_range = cloud->rows - got.in_range - got.run.non_finite - got.run.at_origin;
+        const char *what = status == PCGPU_OK ? difference(want, &got, cloud->rows, selects) : context->error;
+        expect(bed, !what, "voxelize, %s, %s, vector form %d, %d parts, features %d, P %lld, V %lld: %s differs", name,
+               bed->label[i / PC_SIMD_FORMS], (int)form.simd, form.parts, (int)p->features, (long long)p->max_points,
+               (long long)p->max_voxels, what);
+        pcgpu_voxels_free(&got);
+    }
+}
+
 /* Runs one case on every context; returns the reference's result (zeroed when all of them refused the parameters). */
 static pcgpu_voxels check_case(test_bed *bed, const char *name, const pcgpu_cloud *cloud,
                                const pcgpu_voxelize_params *p) {
@@ -53,6 +92,9 @@ static pcgpu_voxels check_case(test_bed *bed, const char *name, const pcgpu_clou
                bed->context[i]->error);
         if (status == PCGPU_OK && !want.counts) {
             want = plain_voxelize(cloud, p->range_auto ? got.range : p->range, p);
+            if (!bed->cuda) {
+                check_forms(bed, name, cloud, p->range_auto ? got.range : p->range, p, &want);
+            }
         }
         if (status == PCGPU_OK) {
             const char *what = difference(&want, &got, cloud->rows, selects);
@@ -124,6 +166,87 @@ static void check_cloud(test_bed *bed, const char *name, const pcgpu_cloud *clou
             want = check_case(bed, name, cloud, &p);
             pcgpu_voxels_free(&want);
         }
+    }
+}
+
+/* ---- exact sums ------------------------------------------------------------------------------------------------ */
+
+/* What a column may hold to make float64 additions round: any bits, any finite bits, values that cancel, a few that are
+ * far larger than all others, a tie in the last place of float64. */
+static float hostile_value(test_random *r, int column, int64_t i) {
+    static const float cancelling[] = {1e30f, 1.0f, -1e30f, 3e-39f}, tie[] = {0x1p0f, 0x1p-53f, 0x1p-80f, -0x1p-80f};
+    uint32_t bits = (uint32_t)test_next(r);
+    float value;
+    switch (column % 5) {
+    case 0: break;
+    case 1: bits &= 0xbfffffffu; break;
+    case 2: return cancelling[i % 4];
+    case 3: return i % 1000 == 7 ? -FLT_MAX : test_uniform(r, -1.0f, 1.0f);
+    default: return tie[bits % 4];
+    }
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* Means without a limit of clouds whose columns need more than float64. */
+static void check_sums(test_bed *bed) {
+    static const struct {
+        const char *cloud;
+        int64_t rows;
+        double size;
+    } cases[] = {{"one voxel", 3, 10}, {"one voxel", 20001, 10}, {"sixteen columns", 5000, 5}, {"uniform", 10000, 1}};
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        pcgpu_cloud cloud;
+        test_random r = {.state = bed->seed + c};
+        double size = cases[c].size;
+        make_cloud_named(cases[c].cloud, bed->seed, cases[c].rows, &cloud);
+        for (int64_t i = 0; i < cloud.rows; i++) {
+            for (int k = 3; k < cloud.columns; k++) {
+                cloud.data[i * cloud.columns + k] = hostile_value(&r, k, i);
+            }
+        }
+        pcgpu_voxelize_params p = {.range = {-50, -50, -10, 50, 50, 10}, .size = {size, size, size}};
+        for (int f = PCGPU_FEATURES_MEAN; f <= PCGPU_FEATURES_NEAREST; f++) {
+            p.features = (pcgpu_features)f;
+            pcgpu_voxels want = check_case(bed, "hostile columns", &cloud, &p);
+            pcgpu_voxels_free(&want);
+        }
+        for (int k = 0; k < 3; k++) { /* coordinates that float64 cannot add, in one voxel */
+            for (int64_t i = 0; i < cloud.rows; i++) {
+                cloud.data[i * cloud.columns + k] = fabsf(hostile_value(&r, 1, i)) * 1e-30f;
+            }
+            p.range[k] = 0.0;
+        }
+        for (int f = PCGPU_FEATURES_MEAN; f <= PCGPU_FEATURES_NEAREST; f++) {
+            p.features = (pcgpu_features)f;
+            pcgpu_voxels want = check_case(bed, "hostile coordinates", &cloud, &p);
+            pcgpu_voxels_free(&want);
+        }
+        pcgpu_cloud_free(&cloud);
+    }
+}
+
+/* The bits that decide how the sum rounds to float64, and with it how the mean rounds to float32, far below all others.
+ */
+static void check_ties(test_bed *bed) {
+    static const float values[][4] = {{1.0f, 0x1p-24f, 0x1p-53f, 0x1p-100f},
+                                      {1.0f, 0x1p-24f, 0x1p-53f, 0.0f},
+                                      {1.0f, 0x1p-24f, 0x1p-53f, -0x1p-149f},
+                                      {-0x1p-149f, -0x1p-53f, -1.0f, -0x1p-24f}};
+    static const float means[] = {0.25f + 0x1p-25f, 0.25f, 0.25f, -0.25f - 0x1p-25f};
+    for (size_t c = 0; c < sizeof means / sizeof means[0]; c++) {
+        pcgpu_cloud cloud;
+        make_cloud_named("one voxel", bed->seed, 4, &cloud);
+        for (int i = 0; i < 4; i++) {
+            cloud.data[i * cloud.columns + 3] = values[c][i];
+            cloud.data[i * cloud.columns + 4] = values[c][3 - i];
+        }
+        pcgpu_voxelize_params p = {.range = {0, 0, 0, 1, 1, 1}, .size = {1, 1, 1}, .features = PCGPU_FEATURES_MEAN};
+        pcgpu_voxels want = check_case(bed, "ties", &cloud, &p);
+        expect(bed, want.count == 1 && want.features[3] == means[c] && want.features[4] == means[c],
+               "the mean of tie %d: %a in the reference, not %a", (int)c, (double)want.features[3], (double)means[c]);
+        pcgpu_voxels_free(&want);
+        pcgpu_cloud_free(&cloud);
     }
 }
 
@@ -245,6 +368,8 @@ static void check(test_bed *bed) {
     make_cloud_named("clusters", bed->seed, 100003, &cloud);
     check_cloud(bed, "many in clusters", &cloud);
     pcgpu_cloud_free(&cloud);
+    check_sums(bed);
+    check_ties(bed);
     check_offset(bed);
     check_far_origin(bed);
     check_refusals(bed);

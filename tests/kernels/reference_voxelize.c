@@ -66,15 +66,60 @@ typedef struct plain_voxel {
     bool wide;
 } plain_voxel;
 
+/* Finite numbers that add up to the exact sum, none of which overlaps another, in ascending order (Shewchuk 1997). */
+typedef struct expansion {
+    double part[400]; /* float32 and its sums span fewer bits */
+    int parts;
+} expansion;
+
+static void grow(expansion *e, double x) {
+    int kept = 0;
+    for (int i = 0; i < e->parts; i++) {
+        double y = e->part[i], high = fabs(x) < fabs(y) ? y : x, low = fabs(x) < fabs(y) ? x : y;
+        x = high + low;
+        double error = low - (x - high);
+        if (error != 0.0) {
+            e->part[kept++] = error;
+        }
+    }
+    e->part[kept++] = x;
+    e->parts = kept;
+}
+
+/* Rounded once: from the largest part down until one is lost, then the tie that the parts below it may decide. */
+static double value_of(const expansion *e) {
+    double sum = 0.0, lost = 0.0;
+    int i = e->parts;
+    while (i > 0 && lost == 0.0) {
+        double before = sum;
+        sum = before + e->part[--i];
+        lost = e->part[i] - (sum - before);
+    }
+    if (i > 0 && ((lost < 0.0 && e->part[i - 1] < 0.0) || (lost > 0.0 && e->part[i - 1] > 0.0))) {
+        double twice = 2.0 * lost, up = sum + twice;
+        sum = twice == up - sum ? up : sum;
+    }
+    return sum;
+}
+
 static float mean_of(const plain_voxel *v, int k) {
-    double wide = 0.0;
+    expansion exact = {.parts = 0};
+    double not_finite = 0.0;
     float narrow = 0.0f;
     for (int32_t i = 0; i < v->count; i++) {
         float value = v->cloud->data[(int64_t)v->rows[i] * v->cloud->columns + k];
-        wide += (double)value;
         narrow += value;
+        if (!v->wide) {
+            continue;
+        }
+        if (isfinite(value)) {
+            grow(&exact, (double)value);
+        } else {
+            not_finite += (double)value;
+        }
     }
-    return v->wide ? one_nan(wide / v->count) : one_nan((double)(narrow / (float)v->count));
+    double sum = not_finite != 0.0 ? not_finite : value_of(&exact);
+    return v->wide ? one_nan(sum / v->count) : one_nan((double)(narrow / (float)v->count));
 }
 
 static int32_t nearest_of(const plain_voxel *v) {
@@ -93,12 +138,13 @@ static int32_t nearest_of(const plain_voxel *v) {
 }
 
 static void pillar_of(const plain_voxel *v, const grid *g, const int32_t *coords, float *out) {
+    const float mean[3] = {mean_of(v, 0), mean_of(v, 1), mean_of(v, 2)};
     for (int32_t i = 0; i < v->count; i++, out += 10) {
         const float *p = v->cloud->data + (int64_t)v->rows[i] * v->cloud->columns;
         out[3] = v->cloud->columns > 3 ? p[3] : 0.0f;
         for (int k = 0; k < 3; k++) {
             out[k] = p[k];
-            out[4 + k] = p[k] - mean_of(v, k);
+            out[4 + k] = p[k] - mean[k];
             out[7 + k] = p[k] - (g->min[k] + ((float)coords[3 - k] + 0.5f) * g->size[k]);
         }
     }

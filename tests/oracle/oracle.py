@@ -2,6 +2,7 @@
 
 Everything is float32 unless a line says float64. A cloud is a rows x columns float32 array with x y z first.
 """
+import math
 import types
 
 import numpy as np
@@ -66,11 +67,25 @@ def center_start(points, drop_origin=False):
     return rows[np.argmax(squared_distance(*xyz.T, *(total / len(rows)).astype(f32)))]
 
 
+def exact_sum(values):
+    """The sum of float32 values, exact and then rounded once to float64; NaN and infinities as one addition has them."""
+    bad = values[~np.isfinite(values)]
+    if len(bad):
+        with np.errstate(invalid='ignore'):
+            return bad.sum(dtype=np.float64)
+    return math.fsum(values)
+
+
 def group_mean(values, group, groups, max_points):
-    """Mean of the rows of each group: summed in index order in float32, or in float64 when max_points is 0."""
-    sums = np.zeros((groups, values.shape[1]), f32 if max_points else np.float64)
-    np.add.at(sums, group, values)  # one row after the other
-    counts = np.bincount(group, minlength=groups).astype(sums.dtype)
+    """Mean of the rows of each group: summed in index order in float32, or exactly when max_points is 0."""
+    counts = np.bincount(group, minlength=groups)
+    if max_points:
+        sums = np.zeros((groups, values.shape[1]), f32)
+        np.add.at(sums, group, values)  # one row after the other
+        return sums / counts.astype(f32)[:, None]
+    order = np.argsort(group, kind='stable')
+    parts = np.split(values[order].astype(np.float64), np.cumsum(counts)[:-1])[:groups]
+    sums = np.array([[exact_sum(column) for column in part.T] for part in parts]).reshape(groups, values.shape[1])
     return (sums / counts[:, None]).astype(f32)
 
 

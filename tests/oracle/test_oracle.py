@@ -1,4 +1,5 @@
 """The oracles against brute force: loops over single points, on clouds small enough to loop over."""
+import fractions
 import math
 
 import numpy as np
@@ -50,13 +51,16 @@ def brute_voxelize(points, low, high, size, max_points, max_voxels):
 
 
 def brute_mean(points, rows, max_points):
-    kind = f32 if max_points else np.float64
     mean = []
     for column in range(points.shape[1]):
-        total = kind(0)
-        for r in rows:
-            total = kind(total + kind(points[r, column]))
-        mean.append(f32(total / kind(len(rows))))
+        if max_points:
+            total = f32(0)
+            for r in rows:
+                total = f32(total + points[r, column])
+            mean.append(f32(total / f32(len(rows))))
+        else:  # a fraction becomes a float64 by one rounding
+            total = sum(fractions.Fraction(float(points[r, column])) for r in rows)
+            mean.append(f32(np.float64(float(total)) / np.float64(len(rows))))
     return mean
 
 

@@ -1,5 +1,6 @@
 """pcgpu voxelize against NumPy: counts of published configurations and every array."""
 import json
+from fractions import Fraction
 
 import numpy as np
 
@@ -136,6 +137,37 @@ def test_features_and_limits(folder):
     options = grid_options(low, high, size, 5, 0, 'mean') + ['--fields', columns, '--drop-origin']
     compare(folder, 'without the origin', path, options,
             oracle.voxelize(points, low, high, size, 5, 0, 'mean', drop_origin=True))
+
+
+def test_exact_means(folder):
+    """Means without a limit of points: the documented bound against exact fractions, in voxels of many points and of
+    values that float64 cannot add; and the same for the records in another order."""
+    rng = np.random.default_rng(12)
+    n = 200000
+    points = rng.uniform(0, 1, (n, 8)).astype(f32)
+    points[n // 2:, 0] += 1  # two voxels
+    points[:, 3] = rng.integers(0, 1 << 32, n, np.uint32).view(f32)
+    points[~np.isfinite(points[:, 3]), 3] = 0
+    points[:, 4] = np.where(rng.random(n) < 1e-4, 3e38, points[:, 4]) * rng.choice(f32([-1, 1]), n)
+    points[:, 5] *= f32(1e-42)  # below the normal range
+    points[:, 6] = f32(0.1)
+    points[:, 7] += f32(1 << 20)
+    grid = (0, 0, 0), (2, 1, 1), (1, 1, 1)
+    options = grid_options(*grid, 0, 0, 'mean') + ['--fields', 8]
+    write_bin(folder / 'wide.bin', points)
+    arrays = compare(folder, 'exact means', folder / 'wide.bin', options, oracle.voxelize(points, *grid))
+    for voxel in range(2):
+        rows = points[n // 2 * voxel:n // 2 * (voxel + 1)]
+        for k in range(8):
+            exact = sum(map(Fraction, rows[:, k].tolist())) / len(rows)
+            off = abs(Fraction(float(arrays['voxels'][voxel, k])) - exact)
+            bound = (Fraction(1, 2**24) + Fraction(1, 2**51)) * abs(exact) + Fraction(1, 2**150)
+            check(off <= bound, f'exact means, column {k}: within the bound', f'{float(off)} beyond {float(bound)}')
+    check((arrays['voxels'][:, 6] == f32(0.1)).all(), 'exact means: the mean of equal values is that value')
+    write_bin(folder / 'wide.bin', np.vstack([rng.permutation(points[:n // 2]), rng.permutation(points[n // 2:])]))
+    again, _, _ = voxelize(folder, folder / 'wide.bin', *options)
+    equal('exact means of shuffled records', again['voxels'], arrays['voxels'])
+    passed('the bound on the error of means')
 
 
 def test_fine_grid(folder):
@@ -405,6 +437,7 @@ def test_batch(folder):
 def main():
     with scratch() as folder:
         test_features_and_limits(folder)
+        test_exact_means(folder)
         test_fine_grid(folder)
         test_range_auto(folder)
         test_utm(folder)

@@ -1,0 +1,50 @@
+/* What CUDA C++ has no name for. tests/emulator has its own of each. */
+#ifndef PC_PTX_CUH
+#define PC_PTX_CUH
+
+#include <cuda_runtime.h>
+
+#ifdef __CUDACC__
+
+/* Sixteen bytes that other blocks see whole or not at all. */
+__device__ static inline uint4 pc_note_load(const uint4 *from) {
+    unsigned __int128 v;
+    asm volatile("ld.relaxed.gpu.global.b128 %0, [%1];" : "=q"(v) : "l"(from) : "memory");
+    return make_uint4((uint32_t)v, (uint32_t)(v >> 32), (uint32_t)(v >> 64), (uint32_t)(v >> 96));
+}
+
+__device__ static inline void pc_note_store(uint4 *to, uint32_t x, uint32_t y, uint32_t z, uint32_t w) {
+    unsigned __int128 v = (unsigned __int128)((uint64_t)w << 32 | z) << 64 | ((uint64_t)y << 32 | x);
+    asm volatile("st.relaxed.gpu.global.b128 [%0], %1;" ::"l"(to), "q"(v) : "memory");
+}
+
+/* Between two looks at what another block is to write. */
+__device__ static inline void pc_pause(void) {
+}
+
+/* Computes a value here rather than where it is used. */
+__device__ static inline void pc_settle(uint32_t &value) {
+    asm volatile("" : "+r"(value));
+}
+
+#if __CUDA_ARCH__ >= 900
+/* The two halves of a barrier of all threads of a cluster; by whole warps. */
+__device__ static inline void pc_cluster_arrive(void) {
+    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+}
+
+__device__ static inline void pc_cluster_wait(void) {
+    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+#endif
+
+#else
+uint4 pc_note_load(const uint4 *from);
+void pc_note_store(uint4 *to, uint32_t x, uint32_t y, uint32_t z, uint32_t w);
+void pc_pause(void);
+void pc_settle(uint32_t &value);
+void pc_cluster_arrive(void);
+void pc_cluster_wait(void);
+#endif
+
+#endif

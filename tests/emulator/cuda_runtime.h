@@ -1,0 +1,406 @@
+/* CUDA on the CPU, as much of it as the kernels of cuda/ use: what they include instead of NVIDIA's header when they
+ * are compiled as plain C++. See emulator.cpp. */
+#ifndef EMULATED_CUDA_RUNTIME_H
+#define EMULATED_CUDA_RUNTIME_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <functional>
+
+#define __CUDA_ARCH__  900
+#define CUDART_VERSION 13000
+
+#define __global__
+#define __device__
+#define __host__
+#define __launch_bounds__(...)
+#define __shared__   thread_local /* a block is an operating system thread */
+#define __align__(n) __attribute__((aligned(n)))
+
+/* ---- types ------------------------------------------------------------------------------------------------------ */
+
+struct uint3 {
+    unsigned x, y, z;
+};
+
+struct dim3 {
+    unsigned x, y, z;
+    dim3(unsigned of_x = 1, unsigned of_y = 1, unsigned of_z = 1) : x(of_x), y(of_y), z(of_z) {
+    }
+};
+
+struct alignas(8) uint2 {
+    uint32_t x, y;
+};
+
+struct alignas(16) uint4 {
+    uint32_t x, y, z, w;
+};
+
+struct alignas(16) float4 {
+    float x, y, z, w;
+};
+
+static inline uint2 make_uint2(uint32_t x, uint32_t y) {
+    return uint2{x, y};
+}
+
+static inline uint4 make_uint4(uint32_t x, uint32_t y, uint32_t z, uint32_t w) {
+    return uint4{x, y, z, w};
+}
+
+static inline float4 make_float4(float x, float y, float z, float w) {
+    return float4{x, y, z, w};
+}
+
+/* ---- threads of a block ----------------------------------------------------------------------------------------- */
+
+extern thread_local uint3 threadIdx, blockIdx;
+extern thread_local dim3 blockDim, gridDim;
+
+/* What the lanes of a warp have given when they met. */
+typedef struct emulated_lanes {
+    uint64_t value[32];
+    uint32_t present; /* lanes that have not ended */
+    int lane;         /* that asks */
+} emulated_lanes;
+
+/* Waits for all lanes of the warp; valid until the next call of the lane. Masks are not looked at: all lanes meet. */
+const emulated_lanes *emulated_exchange(uint64_t value);
+/* Waits for all threads of the block and returns the sum of their values. */
+int emulated_syncthreads(int value);
+
+static inline void __syncthreads(void) {
+    emulated_syncthreads(0);
+}
+
+static inline int __syncthreads_count(int predicate) {
+    return emulated_syncthreads(predicate != 0);
+}
+
+static inline void __syncwarp(void) {
+    emulated_exchange(0);
+}
+
+template <typename T> static inline uint64_t emulated_bits(T value) {
+    uint64_t bits = 0;
+    memcpy(&bits, &value, sizeof value);
+    return bits;
+}
+
+template <typename T> static inline T emulated_value(uint64_t bits) {
+    T value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* A bit for each lane whose value is this one. */
+static inline uint32_t emulated_equal(const emulated_lanes *lanes, uint64_t value) {
+    uint32_t equal = 0;
+    for (int i = 0; i < 32; i++) {
+        equal |= (uint32_t)(lanes->value[i] == value) << i;
+    }
+    return equal & lanes->present;
+}
+
+static inline uint32_t __ballot_sync(uint32_t, int predicate) {
+    return emulated_equal(emulated_exchange(predicate != 0), 1);
+}
+
+static inline int __any_sync(uint32_t mask, int predicate) {
+    return __ballot_sync(mask, predicate) != 0;
+}
+
+static inline uint32_t __match_any_sync(uint32_t, uint32_t value) {
+    return emulated_equal(emulated_exchange(value), value);
+}
+
+/* The value of lane `from`, the lane's own beyond the warp. */
+template <typename T> static inline T emulated_take(const emulated_lanes *lanes, int from, T own) {
+    return from < 0 || from > 31 ? own : emulated_value<T>(lanes->value[from]);
+}
+
+template <typename T> static inline T __shfl_sync(uint32_t, T value, int from) {
+    return emulated_take(emulated_exchange(emulated_bits(value)), from & 31, value);
+}
+
+template <typename T> static inline T __shfl_up_sync(uint32_t, T value, int by) {
+    const emulated_lanes *lanes = emulated_exchange(emulated_bits(value));
+    return emulated_take(lanes, lanes->lane - by, value);
+}
+
+template <typename T> static inline T __shfl_down_sync(uint32_t, T value, int by) {
+    const emulated_lanes *lanes = emulated_exchange(emulated_bits(value));
+    return emulated_take(lanes, lanes->lane + by, value);
+}
+
+template <typename T> static inline T __shfl_xor_sync(uint32_t, T value, int by) {
+    const emulated_lanes *lanes = emulated_exchange(emulated_bits(value));
+    return emulated_take(lanes, lanes->lane ^ by, value);
+}
+
+static inline uint32_t __reduce_max_sync(uint32_t, uint32_t value) {
+    const emulated_lanes *lanes = emulated_exchange(value);
+    for (int i = 0; i < 32; i++) {
+        value = (lanes->present >> i & 1) && lanes->value[i] > value ? (uint32_t)lanes->value[i] : value;
+    }
+    return value;
+}
+
+static inline uint32_t __reduce_add_sync(uint32_t, uint32_t value) {
+    const emulated_lanes *lanes = emulated_exchange(value);
+    value = 0;
+    for (int i = 0; i < 32; i++) {
+        value += lanes->present >> i & 1 ? (uint32_t)lanes->value[i] : 0;
+    }
+    return value;
+}
+
+static inline void __trap(void) {
+    abort();
+}
+
+/* ---- arithmetic and memory -------------------------------------------------------------------------------------- */
+
+static inline uint32_t __float_as_uint(float value) {
+    return (uint32_t)emulated_bits(value);
+}
+
+static inline float __uint_as_float(uint32_t bits) {
+    return emulated_value<float>(bits);
+}
+
+static inline float __int_as_float(int32_t bits) {
+    return emulated_value<float>((uint32_t)bits);
+}
+
+static inline int __popc(uint32_t value) {
+    return __builtin_popcount(value);
+}
+
+static inline int __popcll(uint64_t value) {
+    return __builtin_popcountll(value);
+}
+
+static inline int __clz(int value) {
+    return value ? __builtin_clz((unsigned)value) : 32;
+}
+
+static inline int __ffs(int value) {
+    return __builtin_ffs(value);
+}
+
+template <typename T> static inline T __ldg(const T *from) {
+    return *from;
+}
+
+template <typename T> static inline T __ldcg(const T *from) {
+    return *from;
+}
+
+static inline void __threadfence(void) {
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+template <typename A, typename B> static inline auto min(A a, B b) -> decltype(a + b) {
+    typedef decltype(a + b) type;
+    return (type)a < (type)b ? (type)a : (type)b;
+}
+
+template <typename A, typename B> static inline auto max(A a, B b) -> decltype(a + b) {
+    typedef decltype(a + b) type;
+    return (type)a > (type)b ? (type)a : (type)b;
+}
+
+template <typename T, typename V> static inline T atomicAdd(T *to, V value) {
+    return __atomic_fetch_add(to, (T)value, __ATOMIC_SEQ_CST);
+}
+
+template <typename T, typename V> static inline T atomicOr(T *to, V value) {
+    return __atomic_fetch_or(to, (T)value, __ATOMIC_SEQ_CST);
+}
+
+template <typename T, typename V> static inline T atomicExch(T *to, V value) {
+    return __atomic_exchange_n(to, (T)value, __ATOMIC_SEQ_CST);
+}
+
+template <typename T, typename C, typename V> static inline T atomicCAS(T *to, C compare, V value) {
+    T old = (T)compare;
+    __atomic_compare_exchange_n(to, &old, (T)value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    return old;
+}
+
+template <typename T, typename V> static inline T atomicMax(T *to, V value) {
+    T old = __atomic_load_n(to, __ATOMIC_SEQ_CST);
+    while (old < (T)value &&
+           !__atomic_compare_exchange_n(to, &old, (T)value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+    }
+    return old;
+}
+
+template <typename T, typename V> static inline T atomicMin(T *to, V value) {
+    T old = __atomic_load_n(to, __ATOMIC_SEQ_CST);
+    while ((T)value < old &&
+           !__atomic_compare_exchange_n(to, &old, (T)value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+    }
+    return old;
+}
+
+/* ---- the runtime: one small device ------------------------------------------------------------------------------ */
+
+enum {
+    EMULATED_MULTIPROCESSORS = 6, /* blocks that run at the same time */
+    EMULATED_SHARED = 232448,     /* bytes, as sm_90 has */
+};
+
+typedef enum cudaError {
+    cudaSuccess,
+    cudaErrorMemoryAllocation,
+    cudaErrorInsufficientDriver,
+    cudaErrorNoDevice
+} cudaError_t;
+
+typedef void *cudaStream_t;
+typedef double *cudaEvent_t; /* milliseconds */
+
+enum { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
+enum { cudaStreamNonBlocking };
+enum { cudaFuncAttributeMaxDynamicSharedMemorySize, cudaFuncAttributeNonPortableClusterSizeAllowed };
+
+struct cudaDeviceProp {
+    char name[256];
+    int major, minor, multiProcessorCount, cooperativeLaunch;
+    size_t totalGlobalMem, sharedMemPerBlockOptin;
+};
+
+typedef enum cudaLaunchAttributeID {
+    cudaLaunchAttributeClusterDimension,
+    cudaLaunchAttributeCooperative
+} cudaLaunchAttributeID;
+
+struct cudaLaunchAttribute {
+    cudaLaunchAttributeID id;
+    struct {
+        uint3 clusterDim;
+        int cooperative;
+    } val;
+};
+
+struct cudaLaunchConfig_t {
+    dim3 gridDim, blockDim;
+    size_t dynamicSmemBytes;
+    cudaStream_t stream;
+    cudaLaunchAttribute *attrs;
+    int numAttrs;
+};
+
+/* Runs a kernel to its end, `together` blocks at a time, which may wait for each other. */
+void emulated_launch(dim3 grid, dim3 threads, unsigned together, const std::function<void()> &kernel);
+
+#define PC_START(kernel, grid, threads, stream, ...)                                                                   \
+    emulated_launch((grid), (threads), 1, [&] { kernel(__VA_ARGS__); });                                               \
+    (void)(stream)
+
+template <typename... P, typename... A>
+static inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(P...), A... arguments) {
+    const bool cluster = config->attrs[0].id == cudaLaunchAttributeClusterDimension;
+    emulated_launch(config->gridDim, config->blockDim,
+                    cluster ? config->attrs[0].val.clusterDim.x : config->gridDim.x * config->gridDim.y,
+                    [=] { kernel(arguments...); });
+    return cudaSuccess;
+}
+
+template <typename K> static inline cudaError_t cudaFuncSetAttribute(K, int, int) {
+    return cudaSuccess;
+}
+
+template <typename K>
+static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, K, int, size_t) {
+    *blocks = 1;
+    return cudaSuccess;
+}
+
+template <typename K>
+static inline cudaError_t cudaOccupancyMaxActiveClusters(int *clusters, K, const cudaLaunchConfig_t *config) {
+    *clusters = config->attrs[0].val.clusterDim.x <= EMULATED_MULTIPROCESSORS;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device);
+cudaError_t cudaMalloc(void **memory, size_t bytes);
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
+
+static inline cudaError_t cudaFree(void *memory) {
+    free(memory);
+    return cudaSuccess;
+}
+
+static inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, int, cudaStream_t) {
+    memcpy(to, from, bytes);
+    return cudaSuccess;
+}
+
+static inline cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t) {
+    memset(to, value, bytes);
+    return cudaSuccess;
+}
+
+static inline cudaError_t cudaEventCreate(cudaEvent_t *event) {
+    *event = (double *)malloc(sizeof(double));
+    return cudaSuccess;
+}
+
+static inline cudaError_t cudaEventDestroy(cudaEvent_t event) {
+    free(event);
+    return cudaSuccess;
+}
+
+static inline cudaError_t cudaEventSynchronize(cudaEvent_t) {
+    return cudaSuccess;
+}
+
+static inline cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t begin, cudaEvent_t end) {
+    *milliseconds = (float)(*end - *begin);
+    return cudaSuccess;
+}
+
+static inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, int) {
+    *stream = NULL;
+    return cudaSuccess;
+}
+
+static inline cudaError_t cudaStreamDestroy(cudaStream_t) {
+    return cudaSuccess;
+}
+
+static inline cudaError_t cudaStreamSynchronize(cudaStream_t) {
+    return cudaSuccess;
+}
+
+static inline cudaError_t cudaGetLastError(void) {
+    return cudaSuccess;
+}
+
+static inline const char *cudaGetErrorString(cudaError_t) {
+    return "an error of the emulator";
+}
+
+static inline cudaError_t cudaGetDeviceCount(int *count) {
+    *count = 1;
+    return cudaSuccess;
+}
+
+static inline cudaError_t cudaSetDevice(int) {
+    return cudaSuccess;
+}
+
+static inline cudaError_t cudaDriverGetVersion(int *version) {
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+
+#endif
