@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* In the order in which they are shown. The first four of `shorthand` may stand without their names. */
+/* In the order in which they are shown. Those of SHORTHAND to before SHORTHAND_END may stand without their names. */
 static const struct member {
     const char *name;
     size_t field; /* in pcgpu_camera */
@@ -75,32 +75,41 @@ static bool parse_word(pcgpu_camera *camera, const char *word, int place, char *
     return unknown_member(word, (size_t)(equals - word), why, why_size);
 }
 
+enum { WORD_SIZE = 64 };
+
+/* Takes a word without the blanks around it and goes to the comma or the end behind it. False for none, or a long one. */
+static bool take_word(const char **p, char word[WORD_SIZE]) {
+    const char *begin = *p + strspn(*p, " \t");
+    size_t length = strcspn(begin, ",");
+    *p = begin + length;
+    while (length > 0 && strchr(" \t", begin[length - 1])) {
+        length--;
+    }
+    snprintf(word, WORD_SIZE, "%.*s", (int)(length < WORD_SIZE ? length : 0), begin);
+    return word[0] != '\0';
+}
+
 /* Words between commas; what is not named keeps its value, so that a line can complete a configuration. */
 static bool parse_camera(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
     (void)o;
     pcgpu_camera camera = *(const pcgpu_camera *)field;
     int plain = 0;
     bool named = false;
+    char word[WORD_SIZE];
     for (const char *p = text;; p++) {
-        char word[64];
-        size_t length = strcspn(p, ",");
-        if (length == 0 || length >= sizeof word) {
+        if (!take_word(&p, word)) {
             snprintf(why, why_size, "\"%s\" is not a camera; give FX,FY,CX,CY in pixels", text);
             return false;
         }
-        memcpy(word, p, length);
-        word[length] = '\0';
-        if (!parse_word(&camera, word, plain, why, why_size)) {
-            return false;
-        }
-        bool has_name = strchr(word, '=') != NULL;
-        if (named && !has_name) {
+        if (named && !strchr(word, '=')) {
             snprintf(why, why_size, "\"%s\" stands behind a name; give FX,FY,CX,CY first", word);
             return false;
         }
-        named = has_name;
-        plain += !has_name;
-        p += length;
+        if (!parse_word(&camera, word, plain, why, why_size)) {
+            return false;
+        }
+        named = strchr(word, '=') != NULL;
+        plain += !named;
         if (!*p) {
             break;
         }

@@ -88,6 +88,8 @@ refused 1,2,3 'has 3 numbers without a name; give four'
 refused 1,2,3,4,5 'is one number too many'
 refused 1,2,,4 "$usage"
 refused 1,2,3,4, "$usage"
+refused '1,2,3, ' "$usage"
+refused '1 2 3 4' 'fx: "1 2 3 4" is not a number'
 refused 0,2,3,4 'fx: "0" is not a number in range; give above 0 to 1e\+06'
 refused 1,2,nan,4 'cx: "nan" is not a number'
 refused fx=1,2,3,4,5 'stands behind a name'
@@ -111,6 +113,7 @@ works 'camera: {width: 3, height: 2, fx: 2, fy: 4, cx: 1, cy: 0, depth_scale: 10
 works 'camera:\n  fx: 2.0\n  fy: 4\n  cx: 1\n  cy: 0\n  max_depth: 3'
 works 'sample:\n  camera: {fx: 2, fy: 4, cx: 1, cy: 0, max_depth: 3}'
 works 'camera: "2,4,1,0,max_depth=3"'
+works 'camera: " 2, 4 ,1,\t0 , max_depth=3 "'
 works 'camera: [2, 4, 1, 0]' --camera max_depth=3
 works 'camera: {fx: 2, fy: 4, cx: 1, cy: 0, max_depth: 1}' --camera max_depth=3
 works 'camera: {fx: 9, fy: 9, cx: 9, cy: 9, max_depth: 3}' --camera $CAMERA

@@ -1,4 +1,6 @@
 """Depth images against NumPy: the pixels, the points of a camera, and what the commands make of them."""
+import json
+
 import numpy as np
 
 from common import (SOURCE, check, data, equal, finish, part_skipped, passed, read_bin, read_json, read_png, run,
@@ -23,6 +25,26 @@ def points(depth, camera):
 
 def config(name):
     return SOURCE / 'configs' / f'{name}.yaml'
+
+
+def test_configurations():
+    """What configs/ say is what was published, and what the data's own camera files say."""
+    names = ('width', 'height', 'fx', 'fy', 'cx', 'cy', 'depth_scale', 'min_depth', 'max_depth')
+    told = {}
+    for name, camera in CAMERAS.items():
+        text = run('info', '--config', config(name), '--dry-run').stdout.decode()
+        told[name] = json.loads(next(line for line in text.split('\n') if 'camera:' in line).split(':', 1)[1])
+        wanted = {k: v for k, v in zip(names, (*camera[:8], 0 if np.isinf(camera[8]) else camera[8]))}
+        check(told[name] == wanted, f'configs/{name}.yaml', told[name])
+    if data('depth_livingroom/camera_primesense.json'):
+        file, camera = json.loads(data('depth_livingroom/camera_primesense.json').read_text()), told['livingroom']
+        matrix = [camera['fx'], 0, 0, 0, camera['fy'], 0, camera['cx'], camera['cy'], 1]  # column by column
+        check(file == {'width': camera['width'], 'height': camera['height'], 'intrinsic_matrix': matrix}, 'living room')
+    if data('depth_7scenes/camera-intrinsics.txt'):
+        file, camera = np.loadtxt(data('depth_7scenes/camera-intrinsics.txt')), told['7scenes']
+        matrix = [[camera['fx'], 0, camera['cx']], [0, camera['fy'], camera['cy']], [0, 0, 1]]
+        check(file.tolist() == matrix, '7-Scenes', file)
+    passed('the cameras of configs/ are those published')
 
 
 def compare(path, depth, name, folder):
@@ -99,8 +121,8 @@ def test_room(folder):
     check(len(frames) == len(poses) >= 4, 'a pose for each frame of testdata/room')
     camera = (640, 480, 525, 525, 319.5, 239.5, 1000, 0, np.inf)
     for i, frame in enumerate(frames):
-        run('voxelize', '--config', frame.parent / 'camera.yaml', '--size', 200000, '--range=-1e5,-1e5,-1e5,1e5,1e5,1e5',
-            '--features', 'points', frame, '-f', '-o', folder / 'room.npy')
+        run('voxelize', '--config', frame.parent / 'camera.yaml', '--size', 200000, '--features', 'points',
+            '--range=-1e5,-1e5,-1e5,1e5,1e5,1e5', frame, '-f', '-o', folder / 'room.npy')
         equal(f'{frame.name} of the room', np.load(folder / 'room.npy')[0], points(read_png(frame), camera)[0])
         if i > 0:
             result = run('register', '--config', frame.parent / 'camera.yaml', frame, frames[i - 1])
@@ -142,6 +164,7 @@ def test_seven_scenes(folder):
 
 
 with scratch() as scratch_folder:
+    test_configurations()
     test_generated(scratch_folder)
     test_limits(scratch_folder)
     test_room(scratch_folder)
