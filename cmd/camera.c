@@ -77,7 +77,7 @@ static bool parse_word(pcgpu_camera *camera, const char *word, int place, char *
 
 enum { WORD_SIZE = 64 };
 
-/* Takes a word without the blanks around it and goes to the comma or the end behind it. False for none, or a long one. */
+/* Takes a word without the blanks around it, up to a comma or the end. False for none or a long one. */
 static bool take_word(const char **p, char word[WORD_SIZE]) {
     const char *begin = *p + strspn(*p, " \t");
     size_t length = strcspn(begin, ",");
