@@ -3,6 +3,7 @@
 #define PC_PTX_CUH
 
 #include <cuda_runtime.h>
+#include <stdint.h>
 
 #ifdef __CUDACC__
 

@@ -106,21 +106,31 @@ static pcgpu_status compute(pcgpu_context *context, const pc_wave *w, const devi
     return pc_sample_rank(context, d->clouds, w->count, w->most_wanted);
 }
 
-static pcgpu_status compute_timed(pcgpu_context *context, const pc_wave *w, const device_wave *d, float *milliseconds) {
+static pcgpu_status compute_between(pcgpu_context *context, const pc_wave *w, const device_wave *d, cudaEvent_t begin,
+                                    cudaEvent_t end, float *milliseconds) {
     cudaStream_t stream = pc_cuda_of(context)->stream;
-    cudaEvent_t begin = NULL, end = NULL;
     float took = 0.0f;
-    CUDA_TRY(context, cudaEventCreate(&begin));
-    CUDA_TRY(context, cudaEventCreate(&end));
     CUDA_TRY(context, cudaEventRecord(begin, stream));
     PC_TRY(compute(context, w, d));
     CUDA_TRY(context, cudaEventRecord(end, stream));
     CUDA_TRY(context, cudaEventSynchronize(end));
     CUDA_TRY(context, cudaEventElapsedTime(&took, begin, end));
-    cudaEventDestroy(begin);
-    cudaEventDestroy(end);
     *milliseconds += took;
     return PCGPU_OK;
+}
+
+static pcgpu_status compute_timed(pcgpu_context *context, const pc_wave *w, const device_wave *d, float *milliseconds) {
+    cudaEvent_t begin, end;
+    CUDA_TRY(context, cudaEventCreate(&begin));
+    cudaError_t error = cudaEventCreate(&end);
+    pcgpu_status status = error == cudaSuccess
+                              ? compute_between(context, w, d, begin, end, milliseconds)
+                              : pc_cuda_fail(context, error, "cudaEventCreate(&end)", __FILE__, __LINE__);
+    cudaEventDestroy(begin);
+    if (error == cudaSuccess) {
+        cudaEventDestroy(end);
+    }
+    return status;
 }
 
 /* When every point left lies on a pick, farthest point sampling takes them by index. */

@@ -23,7 +23,7 @@ static const struct bench_case {
       .max_points = 32,
       .max_voxels = 40000,
       .features = PCGPU_FEATURES_POINTS}},
-    {"voxel", /* configs/centerpoint.yaml */
+    {"voxel", /* configs/centerpoint_voxel0075.yaml */
      {.range = {-54, -54, -5, 54, 54, 3},
       .size = {0.075, 0.075, 0.2},
       .max_points = 10,
