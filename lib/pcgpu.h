@@ -313,13 +313,19 @@ void pcgpu_voxels_free(pcgpu_voxels *result);
 
 /* Iterative closest point, coarse to fine: each level halves the voxel and the gate of the one before; the last uses
  * `voxel`, the first `max_distance`. Point-to-plane: Chen and Medioni 1992; point-to-point: Besl and McKay 1992. */
-typedef enum pcgpu_register_method { PCGPU_REGISTER_PLANE, PCGPU_REGISTER_POINT } pcgpu_register_method;
+typedef enum pcgpu_register_method {
+    PCGPU_REGISTER_PLANE,
+    PCGPU_REGISTER_POINT,
+    PCGPU_REGISTER_CELLS
+} pcgpu_register_method;
+
+enum { PCGPU_MAX_LEVELS = 8 };
 
 typedef struct pcgpu_register_params {
     pcgpu_register_method method;
     double init[16];             /* T_target_source to start from, row-major; default identity */
     double voxel;                /* downsampling of both clouds at the finest level, metres; 0 = none */
-    int levels;                  /* 1 to 8 */
+    int levels;                  /* 1 to 8, CELLS to 6; 0 (default) = 3, CELLS 4 */
     double max_distance;         /* largest correspondence distance, at the coarsest level, metres */
     int max_iterations;          /* a level */
     double translation_epsilon;  /* metres: a level ends when an update is smaller in both */
@@ -333,15 +339,19 @@ typedef struct pcgpu_registration {
     bool converged;
     char reason[160];       /* why it stopped, a sentence */
     int iterations;         /* over all levels */
+    int levels;             /* in effect */
+    int level_iterations[PCGPU_MAX_LEVELS]; /* of each level, coarse to fine */
     int64_t source_points;  /* used at the finest level */
     int64_t target_points;
     int64_t inliers;        /* source points with a correspondence at the last iteration */
     double fitness;         /* inliers / source_points */
     double score;           /* fitness x mean weight of the matches, a weight falling from 1 to 1/4 at 0.4 voxel from the
                                target's surface: grounds match anywhere, whole scenes do not. Without normals: fitness */
+    double agreement;       /* CELLS: 0 to 1, see METHOD of the manual page; else 0 */
     double inlier_rmse;     /* metres, distances of corresponding points */
     double plane_rmse;      /* metres, distances along the normals; plane only, else 0 */
     double information[36]; /* 6x6 sum of J^T J at the result (rotation, translation), about the target's centroid */
+    double covariance[36];  /* of the pose in the same coordinates, from the residuals; radians and metres */
     double eigenvalues[6];  /* of the information, normalized to one point and metres, ascending */
     bool degenerate;        /* a direction is unconstrained */
     char unconstrained[96]; /* that direction in words, or "" */

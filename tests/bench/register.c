@@ -1,9 +1,11 @@
-/* bench_register METHOD THREADS RUNS < LIST: registration on the CPU, in memory and warm, from two clouds to the 4x4.
+/* bench_register METHOD THREADS RUNS [base|avx2] < LIST: registration on the CPU, in memory and warm, from two clouds
+ * to the 4x4.
  *
  * Every line of LIST is SOURCE TARGET and the 16 numbers of the transform to start from; the clouds stay in memory from
  * line to line. Prints one line of JSON for each: the transform, what the library says of it, and milliseconds of RUNS
- * calls after one that warms up. register.py makes the pairs, adds peers and makes tables. */
-#include "backend.h"
+ * calls after one that warms up; base and avx2 keep to narrower vectors than the machine's. register.py makes the
+ * pairs, adds peers and makes tables. */
+#include "cpu.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +28,7 @@ static int compare_doubles(const void *a, const void *b) {
 }
 
 static pcgpu_register_method method_by_name(const char *name) {
-    static const char *const names[] = {"plane", "point"};
+    static const char *const names[] = {"plane", "point", "cells"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(names[i], name) == 0) {
             return (pcgpu_register_method)i;
@@ -51,8 +53,15 @@ static void print_result(const pcgpu_registration *r, const double *ms, int runs
     for (int i = 0; i < 16; i++) {
         printf("%s%.17g", i ? ", " : "", r->T_target_source[i]);
     }
-    printf("], \"converged\": %s, \"iterations\": %d, \"fitness\": %.6g, \"score\": %.6g, \"reason\": \"%s\", ",
-           r->converged ? "true" : "false", r->iterations, r->fitness, r->score, r->reason);
+    printf("], \"converged\": %s, \"iterations\": %d, \"fitness\": %.6g, \"score\": %.6g, \"agreement\": %.6g, "
+           "\"reason\": \"%s\", ",
+           r->converged ? "true" : "false", r->iterations, r->fitness, r->score, r->agreement, r->reason);
+    printf("\"eigenvalues\": [%g, %g], \"unconstrained\": \"%s\", \"covariance\": [", r->eigenvalues[0],
+           r->eigenvalues[1], r->unconstrained);
+    for (int i = 0; i < 36; i++) {
+        printf("%s%.9g", i ? ", " : "", r->covariance[i]);
+    }
+    printf("], \"plane_rmse\": %.4g, \"inlier_rmse\": %.4g, ", r->plane_rmse, r->inlier_rmse);
     printf("\"least\": %.4f, \"median\": %.4f, \"stages\": {", runs ? ms[0] : 0.0, runs ? ms[runs / 2] : 0.0);
     for (int i = 0; i < r->run.stages; i++) {
         printf("%s\"%s\": %.4f", i ? ", " : "", r->run.stage[i].name, 1e3 * r->run.stage[i].seconds);
@@ -62,8 +71,8 @@ static void print_result(const pcgpu_registration *r, const double *ms, int runs
 }
 
 int main(int argc, char **argv) {
-    if (argc != 4) {
-        fprintf(stderr, "usage: bench_register METHOD THREADS RUNS < LIST\n");
+    if (argc != 4 && argc != 5) {
+        fprintf(stderr, "usage: bench_register METHOD THREADS RUNS [base|avx2] < LIST\n");
         return 2;
     }
     static double ms[MOST_RUNS];
@@ -77,6 +86,9 @@ int main(int argc, char **argv) {
     settings.threads = atoi(argv[2]);
     if (pcgpu_open(&settings, &context) != PCGPU_OK) {
         die(pcgpu_last_error(context));
+    }
+    if (argc == 5) {
+        context->simd_limit = 1 + (strcmp(argv[4], "avx2") == 0 ? PC_SIMD_AVX2 : PC_SIMD_BASE);
     }
     pcgpu_register_params_init(&params);
     params.method = method_by_name(argv[1]);

@@ -132,10 +132,10 @@ def ring_pairs(folder, names):
 
 # ---- programs -----------------------------------------------------------------------------------------------------
 
-def run_pcgpu(method, jobs, threads=1, runs=0):
+def run_pcgpu(method, jobs, threads=1, runs=0, vectors=''):
     """jobs: (source, target, start). The records of bench_register, in order."""
     text = ''.join(f'{s} {t} ' + ' '.join(f'{v!r}' for v in start.ravel().tolist()) + '\n' for s, t, start in jobs)
-    done = subprocess.run([BENCH, method, str(threads), str(runs)], input=text, capture_output=True, text=True)
+    done = subprocess.run([BENCH, method, str(threads), str(runs), *vectors.split()], input=text, capture_output=True, text=True)
     if done.returncode:
         sys.exit(done.stderr)
     records = [json.loads(line) for line in done.stdout.splitlines()]
@@ -250,10 +250,12 @@ def speed():
     source, target = map(load, files)
     jobs = [(*files, np.eye(4))]
     programs = [(f'pcgpu {method}', threads) for method in METHODS for threads in (1, 2)]
+    programs += [('pcgpu cells avx2', 1), ('pcgpu cells base', 1)] if 'cells' in METHODS else []
     times = {program: [] for program in programs + [(name, 1) for name in peers()]}
     for _ in range(2 if QUICK else 5):  # in turn, so that a drift of the machine's speed meets all alike
         for name, threads in programs:
-            record = run_pcgpu(name.split()[1], jobs, threads, runs=11)[0]
+            _, method, *vectors = name.split()
+            record = run_pcgpu(method, jobs, threads, runs=11, vectors=''.join(vectors))[0]
             times[name, threads].append((record['least'], record['median']))
         for name, align in peers().items():
             begin = time.perf_counter()

@@ -1,0 +1,32 @@
+/* Bodies that are compiled once for each form of vectors, the form to run being chosen at run time. */
+#ifndef PC_CPU_SIMD_H
+#define PC_CPU_SIMD_H
+
+#include "cpu.h"
+
+/* For bodies that are compiled once for each vector form. */
+#define PC_INLINE static inline __attribute__((always_inline))
+
+/* Defines f_for(simd), which gives the PC_INLINE function f compiled for that form. */
+#define PC_SIMD_FORM_OF(f, form, target, parameters, arguments)                                                        \
+    target static void f##_##form parameters {                                                                         \
+        f arguments;                                                                                                   \
+    }
+#if defined(__x86_64__)
+#define PC_SIMD_FORMS_OF(f, parameters, arguments)                                                                     \
+    PC_SIMD_FORM_OF(f, base, , parameters, arguments)                                                                  \
+    PC_SIMD_FORM_OF(f, avx2, __attribute__((target("avx2"))), parameters, arguments)                                   \
+    PC_SIMD_FORM_OF(f, avx512, __attribute__((target("avx512f"))), parameters, arguments)                              \
+    static void(*f##_for(pc_simd simd)) parameters {                                                                   \
+        return simd == PC_SIMD_AVX512 ? f##_avx512 : simd == PC_SIMD_AVX2 ? f##_avx2 : f##_base;                       \
+    }
+#else
+#define PC_SIMD_FORMS_OF(f, parameters, arguments)                                                                     \
+    PC_SIMD_FORM_OF(f, base, , parameters, arguments)                                                                  \
+    static void(*f##_for(pc_simd simd)) parameters {                                                                   \
+        (void)simd;                                                                                                    \
+        return f##_base;                                                                                               \
+    }
+#endif
+
+#endif
