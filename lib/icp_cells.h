@@ -16,7 +16,7 @@ enum {
     PC_CELLS_MAX_SOURCE = 1 << 20, /* points of a pass: their sums of BITS bits fit 31 */
     PC_CELLS_MAX_COARSE = 1 << 15, /* the same at levels whose cells are up to 2^5 finest ones wide */
     PC_CELLS_MIN_POINTS = 4,       /* of the target; a cell with fewer counts for nothing */
-    PC_CELLS_MIN_PLANE = 6,        /* of the target, to be called a plane */
+    PC_CELLS_MIN_PLANE = 4,        /* of the target, to be called a plane */
     PC_CELLS_LANES = 16,
     PC_CELLS_CHUNK = 16 * PC_CELLS_LANES,
     PC_CELLS_GROUP = 8 * PC_CELLS_CHUNK,

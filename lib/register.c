@@ -11,7 +11,7 @@ enum { ICP_LEVELS = 3, CELLS_LEVELS = 4 };
 
 void pcgpu_register_params_init(pcgpu_register_params *params) {
     *params = (pcgpu_register_params){
-        .method = PCGPU_REGISTER_PLANE,
+        .method = PCGPU_REGISTER_CELLS,
         .init = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1},
         .voxel = 0.25,
         .max_distance = 2.0,

@@ -23,12 +23,12 @@
 #include <string.h>
 
 /* In finest edges: the noise scale s, and how much of an edge widens it at the levels above. */
-#define NOISE    0.025
+#define NOISE    0.05
 #define WIDENING 0.05
 
 /* k of the kernel in units of s: while far from the answer, and at the finest level. */
 #define KERNEL_WIDE 2.0
-#define KERNEL_FINE 0.9
+#define KERNEL_FINE 1.0
 
 /* A cell with this many points counts half as much as one with all the points in the world: while far from the answer,
  * and at the finest level, where more trust in cells near the scanner pulls towards the pattern of its rings. */

@@ -299,6 +299,7 @@ static void test_hostile_points(void **unused) {
     source.data[0] = 1e30f;
     pcgpu_register_params params;
     pcgpu_register_params_init(&params);
+    params.method = PCGPU_REGISTER_PLANE;
     assert_int_equal(pcgpu_register(context, &source, &target, &params, &result), PCGPU_ERROR_ARGUMENT);
     assert_non_null(strstr(pcgpu_last_error(context), "remove far outliers"));
     params.method = PCGPU_REGISTER_CELLS;
@@ -417,6 +418,14 @@ static void test_parameters(void **unused) {
     pcgpu_register_params p;
     pcgpu_registration result;
     pcgpu_register_params_init(&p);
+    p.voxel = 0.0;
+    assert_int_equal(pcgpu_register(context, &cloud, &cloud, &p, &result),
+                     PCGPU_ERROR_ARGUMENT); /* cells of what size? */
+    p.voxel = 0.25;
+    p.levels = 7;
+    assert_int_equal(pcgpu_register(context, &cloud, &cloud, &p, &result), PCGPU_ERROR_ARGUMENT);
+    p.levels = 0;
+    p.method = PCGPU_REGISTER_PLANE;
     p.voxel = 0.0;
     assert_int_equal(pcgpu_register(context, &cloud, &cloud, &p, &result), PCGPU_OK);
     assert_int_equal(result.source_points, 1000);
