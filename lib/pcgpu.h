@@ -311,8 +311,11 @@ pcgpu_status pcgpu_voxelize(pcgpu_context *context, const pcgpu_cloud *cloud, co
                             pcgpu_voxels *result);
 void pcgpu_voxels_free(pcgpu_voxels *result);
 
-/* Iterative closest point, coarse to fine: each level halves the voxel and the gate of the one before; the last uses
- * `voxel`, the first `max_distance`. Point-to-plane: Chen and Medioni 1992; point-to-point: Besl and McKay 1992. */
+/* Registration, coarse to fine. PLANE and POINT are iterative closest point (Chen and Medioni 1992; Besl and McKay 1992):
+ * each level halves the voxel and the gate of the one before; the last uses `voxel`, the first `max_distance`. CELLS
+ * compares means in cubic cells, weighted by the covariance of the target's points there; see METHOD of
+ * pcgpu-register(1). Its finest cells are twice as wide as `voxel`, each level halves the edge of the one before, and
+ * max_distance is not used. The default. */
 typedef enum pcgpu_register_method {
     PCGPU_REGISTER_PLANE,
     PCGPU_REGISTER_POINT,
@@ -324,7 +327,7 @@ enum { PCGPU_MAX_LEVELS = 8 };
 typedef struct pcgpu_register_params {
     pcgpu_register_method method;
     double init[16];             /* T_target_source to start from, row-major; default identity */
-    double voxel;                /* downsampling of both clouds at the finest level, metres; 0 = none */
+    double voxel;                /* downsampling of both clouds at the finest level, metres; 0 = none, not for CELLS */
     int levels;                  /* 1 to 8, CELLS to 6; 0 (default) = 3, CELLS 4 */
     double max_distance;         /* largest correspondence distance, at the coarsest level, metres */
     int max_iterations;          /* a level */
@@ -343,14 +346,16 @@ typedef struct pcgpu_registration {
     int level_iterations[PCGPU_MAX_LEVELS]; /* of each level, coarse to fine */
     int64_t source_points;  /* used at the finest level */
     int64_t target_points;
-    int64_t inliers;        /* source points with a correspondence at the last iteration */
+    int64_t inliers;        /* source points with a correspondence at the last iteration; CELLS: in a cell of the target */
     double fitness;         /* inliers / source_points */
-    double score;           /* fitness x mean weight of the matches, a weight falling from 1 to 1/4 at 0.4 voxel from the
-                               target's surface: grounds match anywhere, whole scenes do not. Without normals: fitness */
+    double score;           /* CELLS: fitness x agreement. Else fitness x mean weight of the matches, a weight falling from
+                               1 to 1/4 at 0.4 voxel from the target's surface: grounds match anywhere, whole scenes do
+                               not. Without normals: fitness */
     double agreement;       /* CELLS: 0 to 1, see METHOD of the manual page; else 0 */
-    double inlier_rmse;     /* metres, distances of corresponding points */
-    double plane_rmse;      /* metres, distances along the normals; plane only, else 0 */
-    double information[36]; /* 6x6 sum of J^T J at the result (rotation, translation), about the target's centroid */
+    double inlier_rmse;     /* metres, distances of corresponding points; CELLS: of the means of the cells */
+    double plane_rmse;      /* metres, the same along the normals; POINT: 0 */
+    double information[36]; /* 6x6 sum of J^T J at the result (rotation, translation), about the target's centroid; CELLS:
+                               robustly weighted */
     double covariance[36];  /* of the pose in the same coordinates, from the residuals; radians and metres */
     double eigenvalues[6];  /* of the information, normalized to one point and metres, ascending */
     bool degenerate;        /* a direction is unconstrained */

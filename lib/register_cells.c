@@ -63,7 +63,7 @@ static pcgpu_status make_cells(pc_cells_work *c) {
                               .y = c->target.y,
                               .z = c->target.z,
                               .quantum = c->quantum,
-                              .noise = NOISE * edge_of(w),
+                              .noise = c->noise,
                               .widening = WIDENING,
                               .levels = w->levels};
     pc_cells_set_map(c, &identity, &target.map);
@@ -309,6 +309,7 @@ static pcgpu_status run_phases(pc_cells_work *c) {
 static pcgpu_status run(pc_cells_work *c) {
     pc_register_work *w = c->w;
     double begin = pc_now();
+    c->noise = NOISE * edge_of(w);
     pcgpu_status status = pc_cells_arrange(c, edge_of(w));
     begin = pc_register_stage_end(w, PC_STAGE_SELECT, begin);
     if (status == PCGPU_OK) {

@@ -22,6 +22,7 @@ typedef struct pc_cells_work {
     pc_point_set sets[PC_SETS];
     pc_cells_map map; /* limits of the target's box */
     double quantum, origin[3];
+    double noise; /* the noise scale s at the finest level, metres */
 } pc_cells_work;
 
 /* One phase: a level, the points that it takes, the grids, the kernel's k, and when a step is small. */

@@ -76,9 +76,13 @@ pcgpu_status pc_cells_evaluate(const pc_cells_work *c, const pc_cells_phase *f, 
         pc_conditioning conditioning;
         r->plane_rmse = sqrt(sums[PC_CELLS_R2] / sums[PC_ICP_EQUATIONS]);
         pc_conditioning_of(scene, w->lever, PC_DEGENERATE_CELLS, &conditioning);
+        double s2 = c->noise * c->noise; /* makes equations of unit normals of the weights */
         pc_information(sums, r->information);
+        for (int i = 0; i < 36; i++) {
+            r->information[i] *= s2;
+        }
         /* every cell is one equation, and the two grids see the same pc_point_set */
-        pc_covariance_of(r->information, f->grids * sums[PC_CELLS_R2] / (cells > 7.0 ? cells - 6.0 : 1.0),
+        pc_covariance_of(r->information, s2 * f->grids * sums[PC_CELLS_R2] / (cells > 7.0 ? cells - 6.0 : 1.0),
                          r->covariance);
         memcpy(r->eigenvalues, conditioning.values, sizeof r->eigenvalues);
         r->degenerate = conditioning.unconstrained > 0;

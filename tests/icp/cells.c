@@ -104,7 +104,7 @@ static bool place(const pc_cells_map *map, const grid *g, const float *xyz, int6
     pc_cells_quantize(map, xyz[i], xyz[n + i], xyz[2 * n + i], u);
     for (int k = 0; k < 3; k++) {
         c[k] = ((int64_t)u[k] + g->half) >> g->shift;
-        inside[k] = (int64_t)u[k] + g->half - (c[k] << g->shift);
+        inside[k] = (int64_t)u[k] + g->half - c[k] * ((int64_t)1 << g->shift);
     }
     return u[0] != PC_CELLS_OUT;
 }
@@ -162,7 +162,7 @@ static void reference_blocks(const pc_cells_target *t, const double center[3], g
                              (double)m->xy, (double)m->xz, (double)m->yy, (double)m->yz, (double)m->zz};
         double corner[3];
         for (int k = 0; k < 3; k++) {
-            int64_t low = (g->cells[i].c[k] << g->shift) - g->half;
+            int64_t low = g->cells[i].c[k] * ((int64_t)1 << g->shift) - g->half;
             corner[k] = ((double)low * t->quantum + t->origin[k]) - center[k];
         }
         pc_cells_finish(values, corner, 1, t->quantum, edge, t->noise * t->noise + wide * wide,
