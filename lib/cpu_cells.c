@@ -10,8 +10,8 @@
 
 enum {
     AT_A_TIME = PC_CELLS_POINTS_AT_A_TIME,
-    POINTS_A_THREAD = 8192,
-    GROUPS_A_THREAD = 2,
+    POINTS_A_THREAD = 16384,
+    GROUPS_A_THREAD = 4,
 };
 
 /* ---- the source in cells ---------------------------------------------------------------------------------------- */

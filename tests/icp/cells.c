@@ -340,7 +340,7 @@ static void open_context(bed *b, pcgpu_device device, int threads, int simd) {
 int main(int argc, char **argv) {
     static const int teams[] = {1, 2, 5, 16};
     static const scene scenes[] = {
-        {"room", fill_room, 3000, 4000, 0.5},         {"room, small cells", fill_room, 2500, 3000, 0.06},
+        {"room", fill_room, 3000, 4000, 0.5},         {"room, small cells", fill_room, 9000, 3000, 0.03},
         {"room, one cell", fill_room, 700, 1100, 90}, {"rings", fill_rings, 9000, 7000, 0.5},
         {"lattice", fill_lattice, 2000, 2000, 0.25},  {"duplicates", fill_duplicates, 5000, 300, 0.5},
         {"line", fill_line, 500, 1100, 0.3},          {"one point", fill_room, 1, 40, 0.5},
