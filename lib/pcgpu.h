@@ -367,6 +367,8 @@ void pcgpu_register_params_init(pcgpu_register_params *params);
 
 /* Registers source onto target. A registration that fails to converge is PCGPU_OK with converged = false and the reason;
  * T_target_source is then the last estimate. The transform maps file coordinates to file coordinates, offsets included.
+ * CELLS keeps its memory in the context for the next call; pcgpu_close releases it. Of more than 2^20 source points it takes
+ * one of so many.
  * Errors: ARGUMENT, MEMORY, DEVICE. */
 pcgpu_status pcgpu_register(pcgpu_context *context, const pcgpu_cloud *source, const pcgpu_cloud *target,
                             const pcgpu_register_params *params, pcgpu_registration *result);

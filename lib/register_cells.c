@@ -218,8 +218,10 @@ static pcgpu_status iterate(pc_cells_work *c, const pc_cells_phase *f, double *r
         if (!found) {
             w->stopped = true;
             snprintf(w->result->reason, sizeof w->result->reason,
-                     "no overlap: no source point lies in a cell of %g m with points of the target",
-                     c->quantum * (double)(1 << (PC_CELLS_BITS + f->level)));
+                     "no overlap: no source point lies in a cell of %g m with at least %d points of the target; start "
+                     "closer or use "
+                     "a larger voxel",
+                     c->quantum * (double)(1 << (PC_CELLS_BITS + f->level)), PC_CELLS_MIN_POINTS);
             return PCGPU_OK;
         }
         if (i > 0 && gain < (1.0 - GAIN_LOST) * best && halved < HALVINGS) {
