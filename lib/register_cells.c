@@ -45,7 +45,8 @@
 #define GAIN_LOST 0.02
 
 enum {
-    INNER_STEPS = 2, /* Gauss-Newton steps for one pass over the points */
+    WIDE_STEPS = 2, /* Gauss-Newton steps for one pass over the points: with wide cells they reach farther */
+    FINE_STEPS = 1,
     HALVINGS = 3,
 };
 
@@ -183,7 +184,8 @@ static pcgpu_status take_step(const pc_cells_work *c, const pc_cells_phase *f, d
     pcgpu_status status = pass(c, f, &w->pose);
     memset(step, 0, 6 * sizeof *step);
     *found = true;
-    for (int k = 0; k < INNER_STEPS && status == PCGPU_OK && *found; k++) {
+    int steps = f->level > 0 ? WIDE_STEPS : FINE_STEPS;
+    for (int k = 0; k < steps && status == PCGPU_OK && *found; k++) {
         status = pc_cells_sum(c, f, PC_SUMS_SOLVE, f->kernel, k ? &w->pose : &next, &next, sums);
         if (status == PCGPU_OK) {
             *gain = k ? *gain : sums[PC_CELLS_GAIN];
