@@ -23,7 +23,7 @@
 #include <string.h>
 
 /* In finest edges: the noise scale s, and how much of an edge widens it at the levels above. */
-#define NOISE    0.05
+#define NOISE    0.055
 #define WIDENING 0.05
 
 /* k of the kernel in units of s: while far from the answer, and at the finest level. */

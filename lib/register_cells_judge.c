@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define KERNEL_AGREE 2.1 /* k of the kernel where a result is judged, in units of the noise scale */
+#define KERNEL_AGREE 1.9 /* k of the kernel where a result is judged, in units of the noise scale */
 
 /* Puts sums into the form of point-to-plane ICP: equations of unit normals, one for each source point across a plane.
  */
