@@ -27,7 +27,7 @@ const command_info *command_by_name(const char *name) {
 
 /* In the order of the library's enums. */
 static const char *const sample_methods[] = {"fps", "random", NULL};
-static const char *const register_methods[] = {"plane", "point", NULL};
+static const char *const register_methods[] = {"plane", "point", "cells", NULL};
 static const char *const features[] = {"mean", "points", "pillar", "first", "nearest", NULL};
 static const char *const dtypes[] = {"float32", "float16", NULL};
 static const char *const splits[] = {"test", "train", NULL};
@@ -102,15 +102,18 @@ static const option_row table[] = {
 
     /* register */
     {"method", 0, FOR_REGISTER, 0, &type_choice, "NAME", AT(registration.method), 0, 0, register_methods,
-     "plane: point-to-plane ICP with estimated normals; point: point-to-point ICP."},
+     "cells: means and covariances of the points in cubic cells; plane: point-to-plane ICP with estimated normals; point: "
+     "point-to-point ICP."},
     {"init", 0, FOR_REGISTER, 0, &type_path, "FILE", AT(init), 0, 0, NULL,
      "Start from this T_target_source: a 4x4 matrix, a KITTI line (12 numbers) or a TUM line (7, or 8 with a time)."},
     {"voxel", 0, FOR_REGISTER, 0, &type_real, "S", AT(registration.voxel), 0, FAR, NULL,
-     "Downsample both clouds by voxels of S metres at the finest level; 0 = do not."},
-    {"levels", 0, FOR_REGISTER, 0, &type_int, "N", AT(registration.levels), 1, 8, NULL,
-     "Levels from coarse to fine; each halves the voxel and the correspondence distance of the one before."},
+     "Downsample both clouds by voxels of S metres at the finest level; 0 = do not. The finest cells of the method cells are "
+     "twice as wide."},
+    {"levels", 0, FOR_REGISTER, 0, &type_int, "N", AT(registration.levels), 0, 8, NULL,
+     "Levels from coarse to fine; each halves the voxel and the correspondence distance of the one before. 0: 4 for the "
+     "method cells, which has 6 at most, else 3."},
     {"max-distance", 0, FOR_REGISTER, OPTION_ABOVE_MIN, &type_real, "D", AT(registration.max_distance), 0, FAR, NULL,
-     "Largest distance of corresponding points in metres, at the coarsest level."},
+     "Largest distance of corresponding points in metres, at the coarsest level; not for the method cells."},
     {"max-iterations", 0, FOR_REGISTER, 0, &type_int, "N", AT(registration.max_iterations), 1, 100000, NULL,
      "Most iterations of one level."},
     {"translation-epsilon", 0, FOR_REGISTER, OPTION_ABOVE_MIN, &type_real, "T", AT(registration.translation_epsilon), 0,

@@ -1,7 +1,8 @@
-/* pcgpu register: ICP of a source onto a target. */
+/* pcgpu register: a source onto a target. */
 #include "job.h"
 #include "transform.h"
 
+#include <math.h>
 #include <string.h>
 
 static bool read_init(job *j, double T[16]) {
@@ -24,17 +25,30 @@ static void add_result(json *out, const pcgpu_registration *r) {
     json_boolean(out, "converged", r->converged);
     json_text(out, "reason", r->reason);
     json_integer(out, "iterations", r->iterations);
+    double levels[PCGPU_MAX_LEVELS];
+    for (int l = 0; l < r->levels; l++) {
+        levels[l] = r->level_iterations[l];
+    }
+    json_numbers(out, "level_iterations", levels, r->levels);
     json_integer(out, "source_points", r->source_points);
     json_integer(out, "target_points", r->target_points);
     json_integer(out, "inliers", r->inliers);
     json_number(out, "fitness", r->fitness);
     json_number(out, "score", r->score);
+    json_number(out, "agreement", r->agreement);
     json_number(out, "inlier_rmse", r->inlier_rmse);
     json_number(out, "plane_rmse", r->plane_rmse);
     json_boolean(out, "degenerate", r->degenerate);
     json_text(out, "unconstrained", r->unconstrained[0] ? r->unconstrained : NULL);
     json_numbers(out, "eigenvalues", r->eigenvalues, 6);
     json_numbers(out, "information", r->information, 36);
+    json_numbers(out, "covariance", r->covariance, 36);
+}
+
+/* Root of the summed variances of three diagonal entries of the covariance. */
+static double deviation(const pcgpu_registration *r, int first) {
+    const double *c = r->covariance;
+    return sqrt(c[7 * first] + c[7 * (first + 1)] + c[7 * (first + 2)]);
 }
 
 static void summarize(const job *j, const pcgpu_registration *r) {
@@ -47,6 +61,8 @@ static void summarize(const job *j, const pcgpu_registration *r) {
         "at the origin dropped; %s",
         r->converged ? "converged" : "stopped", r->iterations, (long long)r->inliers, (long long)r->source_points,
         r->fitness, r->score, r->inlier_rmse, (long long)r->run.at_origin, r->run.backend);
+    report_summary(j->names[0], "standard deviation by the residuals: %.2f mm at the target's centroid, %.4f degree",
+                   1e3 * deviation(r, 3), deviation(r, 0) * 57.29577951308232);
     if (r->degenerate) {
         report_warning(j->names[0], "a direction is unconstrained: %s", r->unconstrained);
     }

@@ -13,6 +13,9 @@ static const pc_backend backend = {
     pc_cuda_icp_source,
     pc_cuda_icp_step,
     pc_cuda_icp_end,
+    nullptr, /* registration by cells: on the CPU so far */
+    nullptr,
+    nullptr,
 };
 
 extern "C" const pc_backend *pc_backend_cuda(void) {

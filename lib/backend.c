@@ -15,11 +15,15 @@ const pc_backend pc_backend_cpu = {
     .icp_source = pc_cpu_icp_source,
     .icp_step = pc_cpu_icp_step,
     .icp_end = pc_cpu_icp_end,
+    .cells_target = pc_cpu_cells_target,
+    .cells_pass = pc_cpu_cells_pass,
+    .cells_sum = pc_cpu_cells_sum,
 };
 
 void pc_cpu_stop(pcgpu_context *context) {
     pc_cpu_icp_end(context);
     pc_cpu_voxelize_end(context);
+    pc_cpu_cells_free(context);
 }
 
 const char *pcgpu_cuda_architectures(void) {

@@ -12,10 +12,10 @@ extern "C" {
 
 /* ---- operations: host pointers in, host pointers out --------------------------------------------------------- */
 
-/* Farthest point sampling of one cloud of n >= 1 finite points. Without seeds it picks `start` (0 <= start < n) first, at
- * distance +inf. Seeds are distinct points that count as picked already; they are not written, and `start` is not used.
- * Then farthest points, the lowest place on ties, until `count` are picked (1..n, with seeds 0..n - seed_count) or the
- * next one's squared distance is below the least distance (compared after sqrtf with `min_distance`). */
+/* Farthest point sampling of one cloud of n >= 1 finite points. Without seeds it picks `start` (0 <= start < n) first,
+ * at distance +inf. Seeds are distinct points that count as picked already; they are not written, and `start` is not
+ * used. Then farthest points, the lowest place on ties, until `count` are picked (1..n, with seeds 0..n - seed_count)
+ * or the next one's squared distance is below the least distance (compared after sqrtf with `min_distance`). */
 typedef struct pc_sample_job {
     int64_t n;
     float *x, *y, *z;
@@ -27,11 +27,12 @@ typedef struct pc_sample_job {
     int32_t *indices;     /* count, caller's */
     float *squared;       /* count, caller's */
     int64_t picked;       /* out */
-    float rest;           /* out: squared distance of the pick that would have come next, 0 when every point is picked */
+    float rest; /* out: squared distance of the pick that would have come next, 0 when every point is picked */
 } pc_sample_job;
 
-/* Voxelization of `rows` row-major records. skip_origin drops records at exactly (0,0,0). Non-finite coordinates are out
- * of every range. The outputs below are malloc'd by the back end; on failure it frees what it had and leaves NULL. */
+/* Voxelization of `rows` row-major records. skip_origin drops records at exactly (0,0,0). Non-finite coordinates are
+ * out of every range. The outputs below are malloc'd by the back end; on failure it frees what it had and leaves NULL.
+ */
 typedef struct pc_voxelize_job {
     int64_t rows;
     int columns;
@@ -48,6 +49,10 @@ typedef struct pc_voxelize_job {
  * icp_end. All points are finite float32 in a frame that lib/register.c chooses. */
 struct pc_icp_target; /* lib/icp.h */
 struct pc_icp_step;
+struct pc_cells_target; /* lib/icp_cells.h */
+struct pc_cells_measure;
+struct pc_cells_pass;
+struct pc_cells_step;
 
 typedef struct pc_backend {
     const char *name; /* "cpu", "cuda" */
@@ -64,6 +69,12 @@ typedef struct pc_backend {
     pcgpu_status (*icp_step)(pcgpu_context *context, const struct pc_icp_step *step, double *sums);
     /* Releases what the registration holds. */
     void (*icp_end)(pcgpu_context *context);
+    /* Registration by cells, see lib/icp_cells.h; NULL in a back end that lacks it. cells_target once, then passes, and
+     * after each as many sums as wanted, PC_CELLS_SUMS values each. What is held is used again by the next one. */
+    pcgpu_status (*cells_target)(pcgpu_context *context, const struct pc_cells_target *target,
+                                 struct pc_cells_measure *measure);
+    pcgpu_status (*cells_pass)(pcgpu_context *context, const struct pc_cells_pass *pass);
+    pcgpu_status (*cells_sum)(pcgpu_context *context, const struct pc_cells_step *step, double *sums);
 } pc_backend;
 
 extern const pc_backend pc_backend_cpu;
@@ -84,6 +95,19 @@ int pc_cuda_devices(pcgpu_device_info *devices, int capacity, char *why, size_t 
 pcgpu_status pc_cuda_start(pcgpu_context *context);
 void pc_cuda_stop(pcgpu_context *context);
 
+/* ---- memory that is kept -------------------------------------------------------------------------------------- */
+
+/* Memory that only grows and is used again: a fresh page costs more than the work on it. */
+typedef struct pc_buffer {
+    void *memory;
+    size_t bytes;
+} pc_buffer;
+
+/* At least this much, with what was in it when `keep`; NULL when memory is short. */
+void *pc_buffer_take(pc_buffer *buffer, size_t bytes, bool keep);
+
+enum { PC_SCRATCH_SOURCE, PC_SCRATCH_TARGET, PC_SCRATCH_SETS, PC_SCRATCHES };
+
 /* ---- context --------------------------------------------------------------------------------------------------- */
 
 struct pcgpu_context {
@@ -95,9 +119,12 @@ struct pcgpu_context {
     char cuda_name[64];
     char cuda_why_not[256]; /* why CUDA cannot be used, once that is known */
     bool cuda_failed;
-    void *cuda;    /* state of the CUDA back end once started, else NULL */
-    void *cpu_icp; /* state of a CPU registration in progress, else NULL */
-    void *cpu_voxels; /* memory of the CPU's voxelization, reused, or NULL */
+    void *cuda;                      /* state of the CUDA back end once started, else NULL */
+    void *cpu_icp;                   /* state of a CPU registration in progress, else NULL */
+    pc_buffer scratch[PC_SCRATCHES]; /* of an operation, kept for the next one */
+    void *cpu_voxels;                /* memory of the CPU's voxelization, reused, or NULL */
+    void *cpu_cells;                 /* memory of CPU registrations by cells, kept for the next one, or NULL */
+    int simd_limit;                  /* for tests: the widest vectors to use as a pc_simd, plus 1; 0 = the machine's */
 };
 
 /* Records the sentence for pcgpu_last_error and returns `status`. */

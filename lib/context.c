@@ -1,5 +1,6 @@
 /* Contexts: settings, the last error, logging, clocks. */
 #include "backend.h"
+#include "cpu.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -80,6 +81,9 @@ pcgpu_status pcgpu_open(const pcgpu_settings *settings, pcgpu_context **context)
 void pcgpu_close(pcgpu_context *context) {
     if (context) {
         pc_cpu_stop(context);
+        for (int i = 0; i < PC_SCRATCHES; i++) {
+            free(context->scratch[i].memory);
+        }
         pc_cuda_stop(context);
         free(context);
     }
@@ -116,6 +120,21 @@ void pc_log(pcgpu_context *context, pcgpu_log_level level, const char *format, .
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
     context->settings.log(context->settings.log_user, level, line);
+}
+
+void *pc_buffer_take(pc_buffer *buffer, size_t bytes, bool keep) {
+    if (bytes > buffer->bytes) {
+        size_t size = bytes + bytes / 4;
+        void *memory = keep ? realloc(buffer->memory, size) : malloc(size);
+        if (!memory) {
+            return NULL;
+        }
+        if (!keep) {
+            free(buffer->memory);
+        }
+        *buffer = (pc_buffer){memory, size};
+    }
+    return buffer->memory;
 }
 
 double pc_now(void) {

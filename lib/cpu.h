@@ -11,6 +11,11 @@ pcgpu_status pc_cpu_icp_target(pcgpu_context *context, const struct pc_icp_targe
 pcgpu_status pc_cpu_icp_source(pcgpu_context *context, int64_t n, const float *x, const float *y, const float *z);
 pcgpu_status pc_cpu_icp_step(pcgpu_context *context, const struct pc_icp_step *step, double *sums);
 void pc_cpu_icp_end(pcgpu_context *context);
+pcgpu_status pc_cpu_cells_target(pcgpu_context *context, const struct pc_cells_target *target,
+                                 struct pc_cells_measure *measure);
+pcgpu_status pc_cpu_cells_pass(pcgpu_context *context, const struct pc_cells_pass *pass);
+pcgpu_status pc_cpu_cells_sum(pcgpu_context *context, const struct pc_cells_step *step, double *sums);
+void pc_cpu_cells_free(pcgpu_context *context);
 
 /* Farthest point sampling in a chosen form; pc_cpu_sample takes the widest vectors of the machine and what is fastest
  * for the size. Every form gives the same bits, which is what the tests use this for. */

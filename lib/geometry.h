@@ -10,8 +10,10 @@
 
 #ifdef __CUDACC__
 #define PC_HD __host__ __device__ __forceinline__ static
+#define PC_HD_ALWAYS PC_HD
 #else
 #define PC_HD static inline
+#define PC_HD_ALWAYS static inline __attribute__((always_inline)) /* where a loop around it is to be vectorized */
 #endif
 
 /* Squared distance in the order every back end and every test uses. Never NaN for finite coordinates: an overflowing

@@ -330,51 +330,6 @@ pcgpu_status pcgpu_voxelize(pcgpu_context *context, const pcgpu_cloud *cloud, co
                             pcgpu_voxels *result);
 void pcgpu_voxels_free(pcgpu_voxels *result);
 
-/* Iterative closest point, coarse to fine: each level halves the voxel and the gate of the one before; the last uses
- * `voxel`, the first `max_distance`. Point-to-plane: Chen and Medioni 1992; point-to-point: Besl and McKay 1992. */
-typedef enum pcgpu_register_method { PCGPU_REGISTER_PLANE, PCGPU_REGISTER_POINT } pcgpu_register_method;
-
-typedef struct pcgpu_register_params {
-    pcgpu_register_method method;
-    double init[16];             /* T_target_source to start from, row-major; default identity */
-    double voxel;                /* downsampling of both clouds at the finest level, metres; 0 = none */
-    int levels;                  /* 1 to 8 */
-    double max_distance;         /* largest correspondence distance, at the coarsest level, metres */
-    int max_iterations;          /* a level */
-    double translation_epsilon;  /* metres: a level ends when an update is smaller in both */
-    double rotation_epsilon;     /* radians */
-    double min_score;            /* 0 to 1: a result with a lower score is not a success */
-    bool drop_origin;            /* default true */
-} pcgpu_register_params;
-
-typedef struct pcgpu_registration {
-    double T_target_source[16]; /* row-major */
-    bool converged;
-    char reason[160];       /* why it stopped, a sentence */
-    int iterations;         /* over all levels */
-    int64_t source_points;  /* used at the finest level */
-    int64_t target_points;
-    int64_t inliers;        /* source points with a correspondence at the last iteration */
-    double fitness;         /* inliers / source_points */
-    double score;           /* fitness x mean weight of the matches, a weight falling from 1 to 1/4 at 0.4 voxel from the
-                               target's surface: grounds match anywhere, whole scenes do not. Without normals: fitness */
-    double inlier_rmse;     /* metres, distances of corresponding points */
-    double plane_rmse;      /* metres, distances along the normals; plane only, else 0 */
-    double information[36]; /* 6x6 sum of J^T J at the result (rotation, translation), about the target's centroid */
-    double eigenvalues[6];  /* of the information, normalized to one point and metres, ascending */
-    bool degenerate;        /* a direction is unconstrained */
-    char unconstrained[96]; /* that direction in words, or "" */
-    pcgpu_run run;
-} pcgpu_registration;
-
-void pcgpu_register_params_init(pcgpu_register_params *params);
-
-/* Registers source onto target. A registration that fails to converge is PCGPU_OK with converged = false and the reason;
- * T_target_source is then the last estimate. The transform maps file coordinates to file coordinates, offsets included.
- * Errors: ARGUMENT, MEMORY, DEVICE. */
-pcgpu_status pcgpu_register(pcgpu_context *context, const pcgpu_cloud *source, const pcgpu_cloud *target,
-                            const pcgpu_register_params *params, pcgpu_registration *result);
-
 /* ---- 5. what this build and machine can do ------------------------------------------------------------------ */
 
 const char *pcgpu_version(void); /* "0.1.0" */
@@ -395,4 +350,6 @@ int pcgpu_devices(pcgpu_device_info *devices, int capacity, char *why, size_t wh
 #ifdef __cplusplus
 }
 #endif
+
+#include "pcgpu_register.h" /* pcgpu_register */
 #endif

@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { ICP_LEVELS = 3, CELLS_LEVELS = 4 };
+
 void pcgpu_register_params_init(pcgpu_register_params *params) {
     *params = (pcgpu_register_params){
-        .method = PCGPU_REGISTER_PLANE,
+        .method = PCGPU_REGISTER_CELLS,
         .init = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1},
         .voxel = 0.25,
-        .levels = 3,
         .max_distance = 2.0,
         .max_iterations = 50,
         .translation_epsilon = 1e-4,
@@ -46,14 +47,22 @@ static bool in_range(double value, double low, double high) {
 }
 
 static pcgpu_status check(pcgpu_context *context, const pcgpu_register_params *p) {
-    if (p->method != PCGPU_REGISTER_PLANE && p->method != PCGPU_REGISTER_POINT) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "method %d is not known; give plane or point", (int)p->method);
+    if ((int)p->method < 0 || (int)p->method > PCGPU_REGISTER_CELLS) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "method %d is not known; give plane, point or cells",
+                       (int)p->method);
     }
+    bool cells = p->method == PCGPU_REGISTER_CELLS;
+    int levels = cells ? PC_CELLS_MAX_LEVELS : PCGPU_MAX_LEVELS;
     if (p->voxel != 0.0 && !in_range(p->voxel, 1e-6, 1e6)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a voxel of %g m; give 0 (none) or 1e-6 to 1e6", p->voxel);
     }
-    if (p->levels < 1 || p->levels > 8) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%d levels; give 1 to 8", p->levels);
+    if (cells && p->voxel == 0.0) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "the method cells without a voxel; give the half of a finest cell's edge, or another method");
+    }
+    if (p->levels < 0 || p->levels > levels) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%d levels; give 1 to %d, or 0 for the method's own", p->levels,
+                       levels);
     }
     if (!in_range(p->max_distance, 1e-6, 1e6)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a largest distance of %g m; give 1e-6 to 1e6", p->max_distance);
@@ -127,14 +136,15 @@ static void measure_target(pc_register_work *w) {
  * on a 2.5 GHz Xeon. Device: the host's share (selecting, packing, grids) is 60 ns a point there, and some hundred
  * launches and copies of 20 us outweigh the kernels; an H200 took 11 ms for a pair of 122,000 points each. */
 static void estimate(const pcgpu_register_params *p, double points, double *cpu, double *cuda) {
-    *cpu = (p->method == PCGPU_REGISTER_PLANE ? 5.5e-7 : 1.1e-6) * points;
+    bool cells = p->method == PCGPU_REGISTER_CELLS;
+    *cpu = (cells ? 2e-8 : p->method == PCGPU_REGISTER_PLANE ? 5.5e-7 : 1.1e-6) * points;
     *cuda = 5e-3 + 8e-8 * points;
 }
 
 /* ---- the verdict ------------------------------------------------------------------------------------------------- */
 
 /* T of the result from the pose: target - offset = R (source - offset) + t. */
-static void export_pose(pc_register_work *w) {
+void pc_register_export_pose(pc_register_work *w) {
     double R[9], *T = w->result->T_target_source;
     pc_quaternion_matrix(w->pose.q, R);
     for (int k = 0; k < 3; k++) {
@@ -147,7 +157,7 @@ static void export_pose(pc_register_work *w) {
     T[15] = 1.0;
 }
 
-static void import_pose(pc_register_work *w) {
+void pc_register_import_pose(pc_register_work *w) {
     const double *T = w->params->init;
     double R[9];
     for (int i = 0; i < 9; i++) {
@@ -178,7 +188,9 @@ static pcgpu_status condition(pc_register_work *w, double *sums) {
     if (sums[PC_ICP_EQUATIONS] > 0.0) {
         pc_conditioning c;
         pc_conditioning_of(sums, w->lever, limit, &c);
+        double free = sums[PC_ICP_EQUATIONS] - 6.0;
         pc_information(sums, r->information);
+        pc_covariance_of(r->information, sums[PC_ICP_R2] / (free > 1.0 ? free : 1.0), r->covariance);
         memcpy(r->eigenvalues, c.values, sizeof r->eigenvalues);
         r->degenerate = c.unconstrained > 0;
         if (r->degenerate) {
@@ -257,8 +269,10 @@ static void judge(pc_register_work *w) {
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 static pcgpu_status run_levels(pc_register_work *w) {
-    for (int l = 0; l < w->params->levels && !w->stopped; l++) {
+    for (int l = 0; l < w->levels && !w->stopped; l++) {
+        int before = w->result->iterations;
         pcgpu_status status = pc_register_level(w, l);
+        w->result->level_iterations[l] = w->result->iterations - before;
         if (status != PCGPU_OK) {
             return status;
         }
@@ -271,36 +285,68 @@ static pcgpu_status run_levels(pc_register_work *w) {
     return status;
 }
 
-static pcgpu_status run(pc_register_work *w, const pcgpu_cloud *source, const pcgpu_cloud *target) {
+/* The back end for this method. One that lacks it leaves it to the CPU, which gives the same bytes, and says so. */
+static pcgpu_status choose_backend(pc_register_work *w, double cpu, double cuda) {
+    pcgpu_run *run = &w->result->run;
+    const pc_backend *device = pc_backend_cuda();
+    bool cells = w->params->method == PCGPU_REGISTER_CELLS;
+    if (!cells || (device && device->cells_target)) {
+        return pc_choose_backend(w->context, cpu, cuda, run, &w->backend);
+    }
+    if (w->context->settings.device == PCGPU_DEVICE_CUDA) {
+        pc_log(w->context, PCGPU_LOG_WARNING,
+               "registration by cells has no CUDA kernels yet and runs on the CPU; --method plane runs on CUDA");
+    }
+    w->backend = &pc_backend_cpu;
+    run->threads = w->context->threads;
+    snprintf(run->backend, sizeof run->backend, "%s", w->backend->name);
+    snprintf(run->device, sizeof run->device, "%s", w->context->cpu_name);
+    snprintf(run->reason, sizeof run->reason, "the method cells has no other back end yet");
+    return PCGPU_OK;
+}
+
+/* Says so when there are too few points. */
+static bool enough_points(pc_register_work *w) {
     pcgpu_registration *r = w->result;
+    bool which = w->source.n < PC_REGISTER_MIN_POINTS;
+    if (!which && w->target.n >= PC_REGISTER_MIN_POINTS) {
+        return true;
+    }
+    r->source_points = w->source.n;
+    r->target_points = w->target.n;
+    memcpy(r->T_target_source, w->params->init, sizeof r->T_target_source);
+    snprintf(r->reason, sizeof r->reason, "the %s has %lld usable points; at least %d are needed",
+             which ? "source" : "target", (long long)(which ? w->source.n : w->target.n), PC_REGISTER_MIN_POINTS);
+    return false;
+}
+
+static pcgpu_status run_icp(pc_register_work *w, const pcgpu_cloud *source, const pcgpu_cloud *target) {
     double begin = pc_now();
     pcgpu_status status = select_points(w, source, &w->source);
     if (status == PCGPU_OK) {
         status = select_points(w, target, &w->target);
     }
     pc_register_stage_end(w, PC_STAGE_SELECT, begin);
+    if (status == PCGPU_OK && w->source.n >= PC_REGISTER_MIN_POINTS && w->target.n >= PC_REGISTER_MIN_POINTS) {
+        pc_register_import_pose(w);
+        measure_target(w);
+        status = run_levels(w);
+    }
+    return status;
+}
+
+static pcgpu_status run(pc_register_work *w, const pcgpu_cloud *source, const pcgpu_cloud *target) {
+    double cpu, cuda;
+    bool cells = w->params->method == PCGPU_REGISTER_CELLS;
+    w->levels = w->params->levels ? w->params->levels : cells ? CELLS_LEVELS : ICP_LEVELS;
+    w->result->levels = w->levels;
+    estimate(w->params, (double)(source->rows + target->rows), &cpu, &cuda);
+    pcgpu_status status = choose_backend(w, cpu, cuda);
     if (status == PCGPU_OK) {
-        double points = (double)(w->source.n + w->target.n), cpu, cuda;
-        estimate(w->params, points, &cpu, &cuda);
-        status = pc_choose_backend(w->context, cpu, cuda, &r->run, &w->backend);
+        status = cells ? pc_register_cells(w, source, target) : run_icp(w, source, target);
     }
-    if (status != PCGPU_OK) {
-        return status;
-    }
-    import_pose(w);
-    if (w->source.n < PC_REGISTER_MIN_POINTS || w->target.n < PC_REGISTER_MIN_POINTS) {
-        bool which = w->source.n < PC_REGISTER_MIN_POINTS;
-        r->source_points = w->source.n;
-        r->target_points = w->target.n;
-        memcpy(r->T_target_source, w->params->init, sizeof r->T_target_source);
-        snprintf(r->reason, sizeof r->reason, "the %s has %lld usable points; at least %d are needed",
-                 which ? "source" : "target", (long long)(which ? w->source.n : w->target.n), PC_REGISTER_MIN_POINTS);
-        return PCGPU_OK;
-    }
-    measure_target(w);
-    status = run_levels(w);
-    if (status == PCGPU_OK) {
-        export_pose(w);
+    if (status == PCGPU_OK && enough_points(w)) {
+        pc_register_export_pose(w);
         judge(w);
     }
     return status;

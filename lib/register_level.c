@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HISTORY = 8 };
-
 /* In units of the level's voxel: the edge of a search cell (for speed), the radius of the neighbourhood of a normal,
  * and the residual at which the robust weight of point-to-plane is a quarter. Chosen on pairs of KITTI scans, of an
  * indoor scanner and of a synthetic street: without the weight the street is off by 2.8 mm instead of 0.4, and a radius
@@ -103,9 +101,9 @@ static pcgpu_status split_source(pc_register_work *w) {
  * others take the voxel that goes with their gate in the defaults. */
 static pcgpu_status prepare(pc_register_work *w, int l) {
     const pcgpu_register_params *p = w->params;
-    bool finest = l == p->levels - 1;
+    bool finest = l == w->levels - 1;
     w->gate = p->max_distance / (double)(1 << l);
-    w->spacing = p->voxel > 0.0 ? p->voxel * (double)(1 << (p->levels - 1 - l)) : 0.5 * w->gate;
+    w->spacing = p->voxel > 0.0 ? p->voxel * (double)(1 << (w->levels - 1 - l)) : 0.5 * w->gate;
     double size = finest ? p->voxel : w->spacing;
     double begin = pc_now();
     pcgpu_status status = downsample(w, &w->source, size, &w->level_source);
@@ -145,66 +143,6 @@ pcgpu_status pc_register_step(pc_register_work *w, pc_icp_rows kind, bool robust
     return w->backend->icp_step(w->context, &step, sums);
 }
 
-/* The pose after a rotation about the centre and a translation. */
-static pc_pose updated(const pc_register_work *w, const double update[6]) {
-    pc_pose next = w->pose;
-    double identity[4] = {1, 0, 0, 0}, turn[9], arm[3];
-    pc_quaternion_turn(next.q, update);
-    pc_quaternion_turn(identity, update);
-    pc_quaternion_matrix(identity, turn);
-    for (int k = 0; k < 3; k++) {
-        arm[k] = w->pose.t[k] - w->center[k];
-    }
-    for (int k = 0; k < 3; k++) {
-        const double *row = turn + 3 * k;
-        next.t[k] = ((row[0] * arm[0] + row[1] * arm[1]) + row[2] * arm[2]) + (w->center[k] + update[3 + k]);
-    }
-    return next;
-}
-
-static double norm3(const double v[3]) {
-    return sqrt((v[0] * v[0] + v[1] * v[1]) + v[2] * v[2]);
-}
-
-static bool same_pose(const pc_register_work *w, const pc_pose *a, const pc_pose *b) {
-    double Ra[9], Rb[9], apart = 0.0, turn = 0.0;
-    pc_quaternion_matrix(a->q, Ra);
-    pc_quaternion_matrix(b->q, Rb);
-    for (int i = 0; i < 9; i++) {
-        turn += (Ra[i] - Rb[i]) * (Ra[i] - Rb[i]);
-    }
-    double center[3]; /* the source point that `a` maps to the centre */
-    for (int k = 0; k < 3; k++) {
-        center[k] = 0.0;
-        for (int j = 0; j < 3; j++) {
-            center[k] += Ra[3 * j + k] * (w->center[j] - a->t[j]);
-        }
-    }
-    for (int k = 0; k < 3; k++) {
-        const double *row = Rb + 3 * k;
-        double d = row[0] * center[0] + row[1] * center[1] + row[2] * center[2] + b->t[k] - w->center[k];
-        apart += d * d;
-    }
-    return sqrt(apart) <= w->params->translation_epsilon && sqrt(0.5 * turn) <= w->params->rotation_epsilon;
-}
-
-/* Nearest neighbours can flip between a few poses for ever. When `next` comes back to a pose of this level, takes the
- * best pose of the cycle. poses and costs: rings of the last HISTORY steps, `steps` in all. */
-static bool ends_in_cycle(pc_register_work *w, const pc_pose *next, const pc_pose *poses, const double *costs,
-                          int steps) {
-    for (int age = 2; age <= HISTORY && age <= steps; age++) {
-        if (same_pose(w, next, &poses[(steps - age) % HISTORY])) {
-            int best = steps - age;
-            for (int i = best + 1; i < steps; i++) {
-                best = costs[i % HISTORY] < costs[best % HISTORY] ? i : best;
-            }
-            w->pose = poses[best % HISTORY];
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Says why this step has no solution, or solves it. */
 static bool solve(pc_register_work *w, const double *sums, double update[6]) {
     char *why = w->result->reason;
@@ -214,7 +152,7 @@ static bool solve(pc_register_work *w, const double *sums, double update[6]) {
     } else if (sums[PC_ICP_EQUATIONS] < PC_REGISTER_MIN_POINTS) {
         snprintf(why, size, "too few correspondences: %.0f source points have a usable target point within %g m",
                  sums[PC_ICP_EQUATIONS], w->gate);
-    } else if (!pc_solve_step(sums, w->lever, update) || !isfinite(norm3(update) + norm3(update + 3))) {
+    } else if (!pc_solve_step(sums, w->lever, update) || !isfinite(pc_norm3(update) + pc_norm3(update + 3))) {
         snprintf(why, size, "the correspondences constrain no direction");
     } else {
         return true;
@@ -226,8 +164,8 @@ static pcgpu_status iterate(pc_register_work *w) {
     const pcgpu_register_params *p = w->params;
     /* a robust weight makes point-to-point cling to the rings of a laser scanner, which move with the scanner */
     bool plane = p->method == PCGPU_REGISTER_PLANE;
-    pc_pose poses[HISTORY];
-    double costs[HISTORY], sums[PC_ICP_SUMS], update[6];
+    pc_pose_history history = {0};
+    double sums[PC_ICP_SUMS], update[6];
     for (int i = 0; i < p->max_iterations && !w->converged; i++) {
         pcgpu_status status = pc_register_step(w, plane ? PC_ICP_ROWS_PLANE : PC_ICP_ROWS_POINT, plane, sums);
         if (status != PCGPU_OK) {
@@ -238,13 +176,14 @@ static pcgpu_status iterate(pc_register_work *w) {
             w->stopped = true;
             return PCGPU_OK;
         }
-        double turn = norm3(update), shift = norm3(update + 3);
-        pc_pose next = updated(w, update);
-        poses[i % HISTORY] = w->pose;
-        costs[i % HISTORY] = sums[PC_ICP_COST] / sums[PC_ICP_EQUATIONS];
+        double turn = pc_norm3(update), shift = pc_norm3(update + 3);
+        pc_pose next = pc_pose_updated(&w->pose, w->center, update);
+        pc_pose_remember(&history, &w->pose, sums[PC_ICP_COST] / sums[PC_ICP_EQUATIONS]);
         w->pose = next;
-        w->converged = (shift <= p->translation_epsilon && turn <= p->rotation_epsilon) ||
-                       (shift < CYCLE_METRES && turn < CYCLE_RADIANS && ends_in_cycle(w, &next, poses, costs, i + 1));
+        w->converged =
+            (shift <= p->translation_epsilon && turn <= p->rotation_epsilon) ||
+            (shift < CYCLE_METRES && turn < CYCLE_RADIANS &&
+             pc_pose_ends_in_cycle(&w->pose, w->center, p->translation_epsilon, p->rotation_epsilon, &history));
     }
     return PCGPU_OK;
 }

@@ -28,6 +28,15 @@ void pc_conditioning_of(const double *sums, const double lever[3], double limit,
     }
 }
 
+void pc_covariance_of(const double information[36], double variance, double covariance[36]) {
+    for (int i = 0; i < 6; i++) {
+        double unit[6] = {0}, row[6];
+        unit[i] = variance;
+        pc_solve6(information, unit, row);
+        memcpy(covariance + 6 * i, row, sizeof row);
+    }
+}
+
 bool pc_solve_step(const double *sums, const double lever[3], double update[6]) {
     double a[36], b[6];
     pc_conditioning c;

@@ -4,9 +4,8 @@
 
 #include <string.h>
 
-bool pc_solve6(const double A[36], const double b[6], double x[6]) {
-    double L[36] = {0}, y[6];
-    memset(x, 0, 6 * sizeof *x);
+bool pc_cholesky6(const double A[36], double L[36]) {
+    memset(L, 0, 36 * sizeof *L);
     for (int i = 0; i < 6; i++) {
         for (int j = 0; j <= i; j++) {
             double sum = A[6 * i + j];
@@ -21,6 +20,15 @@ bool pc_solve6(const double A[36], const double b[6], double x[6]) {
                 return false;
             }
         }
+    }
+    return true;
+}
+
+bool pc_solve6(const double A[36], const double b[6], double x[6]) {
+    double L[36], y[6];
+    memset(x, 0, 6 * sizeof *x);
+    if (!pc_cholesky6(A, L)) {
+        return false;
     }
     for (int i = 0; i < 6; i++) {
         double sum = b[i];

@@ -9,6 +9,9 @@
  * A is not positive definite to working precision. */
 bool pc_solve6(const double A[36], const double b[6], double x[6]);
 
+/* A = L L^T with a lower triangular L; false when A is not positive definite to working precision. */
+bool pc_cholesky6(const double A[36], double L[36]);
+
 /* Eigenvalues of a symmetric 6x6 matrix in ascending order; row i of `vectors` is the unit eigenvector of values[i]. */
 void pc_eigen6(const double A[36], double values[6], double vectors[36]);
 

@@ -32,7 +32,8 @@ CASES = [
     ('voxelize, pillars 0.16 m', ['voxelize', '--config', f'{CONFIG}/pillar.yaml', SCAN], 'voxelize'),
     ('voxelize, SECOND 0.05 m', ['voxelize', '--config', f'{CONFIG}/second.yaml', SCAN], 'voxelize'),
     ('voxelize, downsampling 0.25 m', ['voxelize', '--size', '0.25', SCAN], 'voxelize'),
-    ('register, point-to-plane', ['register', *PAIR], None),
+    ('register, cells', ['register', *PAIR], None),
+    ('register, point-to-plane', ['register', '--method', 'plane', *PAIR], None),
 ]
 BACKENDS = [('CPU, 1 thread', ['--cpu', '--threads', '1']), ('CPU, all threads', ['--cpu']), ('CUDA', ['--cuda'])]
 

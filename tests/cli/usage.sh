@@ -94,7 +94,7 @@ refuse size voxelize --range auto --size -1,1,1 a.bin
 refuse features voxelize --range auto --size 1 --features nonsense a.bin
 refuse dtype voxelize --range auto --size 1 --dtype float8 a.bin
 refuse max-points voxelize --range auto --size 1 --max-points -1 a.bin
-refuse levels register --levels 0 a.bin a.bin
+refuse levels register --levels 9 a.bin a.bin
 refuse method register --method nonsense a.bin a.bin
 refuse 'transform-format' register --transform-format nonsense a.bin a.bin
 refuse 'SOURCE|TARGET|two' register a.bin

@@ -72,7 +72,7 @@ def cases(folder):
                 limits[0], '--max-voxels', limits[1])
     street, moved = testdata('street.bin'), testdata('street_moved.bin')
     if street and moved:
-        for method in ('plane', 'point'):
+        for method in ('cells', 'plane', 'point'):
             yield f'register street, {method}', register_case(street, moved, '--method', method)
     else:
         part_skipped('street', 'testdata/ is not here')
@@ -87,9 +87,10 @@ def cases(folder):
     for config in ('centerpoint_voxel01.yaml', 'centerpoint_voxel0075.yaml', 'pillar_waymo.yaml'):
         yield f'voxelize {config}', voxelize_case([nuscenes], '--config', SOURCE / 'configs' / config)
     scans = [data(f'kitti00/velodyne/{i:06d}.bin') for i in (14, 15, 94, 95)]
-    yield 'register KITTI 15 onto 14', register_case(scans[1], scans[0])
-    yield 'register KITTI 95 onto 94', register_case(scans[3], scans[2])
-    yield 'register pair', register_case(data('pair/source.ply'), data('pair/target.ply'))
+    yield 'register KITTI 15 onto 14', register_case(scans[1], scans[0], '--method', 'plane')
+    yield 'register KITTI 95 onto 94', register_case(scans[3], scans[2], '--method', 'plane')
+    yield 'register pair', register_case(data('pair/source.ply'), data('pair/target.ply'),
+                                         '--method', 'plane')
 
 
 def outcome(words, outputs, device):

@@ -98,6 +98,70 @@ def test_kitti(folder):
         compare(folder, f'KITTI {j} onto {i}', source, target, truth, 0.03, 0.1)
 
 
+def rigid(metres, degrees, rng):
+    """A random motion by this much."""
+    shift, (x, y, z) = rng.normal(size=3), (lambda v: v / np.linalg.norm(v))(rng.normal(size=3))
+    angle, cross = np.radians(degrees), np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    T = np.eye(4)
+    T[:3, :3] += np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross
+    T[:3, 3] = metres * shift / np.linalg.norm(shift)
+    return T
+
+
+def test_halves(folder):
+    """Two disjoint halves of a scan, one of them moved: the truth is exact and no point is in both."""
+    names = [data(name) for name in ('kitti/000000.bin', 'kitti00/velodyne/000094.bin', 'nuscenes/n015.pcd.bin')]
+    if not all(names):
+        part_skipped('halves of scans', 'the data is not here')
+        return
+    rng = np.random.default_rng(3)
+    for path in names:
+        points = read_bin(path, 5 if 'nuscenes' in path.parent.name else 4)[:, :4]
+        half, truth = rng.random(len(points)) < 0.5, rigid(0.8, 2, rng)
+        source = points[half].copy()
+        source[:, :3] = (points[half, :3].astype(np.float64) - truth[:3, 3]) @ truth[:3, :3]
+        write_bin(folder / 'source.bin', source)
+        write_bin(folder / 'target.bin', points[~half])
+        compare(folder, f'halves of {path.name}', folder / 'source.bin', folder / 'target.bin', truth, 0.0015, 0.02)
+        # Six standard deviations by the residuals hold the error, at the target's centroid.
+        summary = read_json(folder / 'r.json')['result']
+        covariance = np.array(summary['covariance']).reshape(6, 6)
+        check(np.allclose(covariance, covariance.T) and (np.linalg.eigvalsh(covariance) > 0).all(), 'a covariance')
+        difference = load_matrix(folder / 'T.txt') @ np.linalg.inv(truth)
+        usable = points[~half, :3][(points[~half, :3] != 0).any(1)].astype(np.float64)
+        shift = difference[:3, :3] @ usable.mean(0) + difference[:3, 3] - usable.mean(0)
+        check((np.abs(shift) < 6 * np.sqrt(np.diag(covariance)[3:])).all(), 'the error is within the covariance',
+              (shift, np.sqrt(np.diag(covariance)[3:])))
+        check(sum(summary['level_iterations']) == summary['iterations'], 'iterations of the levels',
+              summary['level_iterations'])
+
+
+def test_traps(folder):
+    """What must not be called a success: half a turn, other places, a few rings that agree with themselves only."""
+    scans = {i: data(f'kitti00/velodyne/{i:06d}.bin') for i in (0, 1, 14, 15, 94, 95)}
+    if not all(scans.values()):
+        part_skipped('scans that do not match', 'the data is not here')
+        return
+    turned = read_bin(scans[95]).copy()
+    turned[:, :2] *= -1
+    write_bin(folder / 'turned.bin', turned)
+    for label, source, target in (('half a turn', folder / 'turned.bin', scans[94]), ('14 onto 94', scans[14], scans[94]),
+                                  ('94 onto 0', scans[94], scans[0]),('0 onto 94', scans[0], scans[94])):
+        summary = register(folder, source, target, code=4)[1]
+        check(find(summary, 'converged') is False, f'{label}: not converged')
+    passed('half a turn and other places: exit 4')
+    for i, j in ((0, 1), (1, 0), (14, 15), (94, 95)):
+        truth = register(folder, scans[j], scans[i])[0]
+        for name, k in (('a.bin', j), ('b.bin', i)):
+            write_bin(folder / name, read_bin(scans[k])[:5000])
+        for target in (folder / 'b.bin', scans[i]):
+            matrix, summary = register(folder, folder / 'a.bin', target, code=None)
+            off = error(matrix, truth)
+            check(not find(summary, 'converged') or (off[0] < 0.1 and off[1] < 0.3), f'rings of {j} onto {i}',
+                  f'converged {off[0]:.3f} m, {off[1]:.3f} degree away')
+    passed('the first 5000 points of scans never converge to a wrong pose')
+
+
 def test_pair(folder):
     if not data('pair/source.ply'):
         part_skipped('pair', 'the data is not here')
@@ -163,6 +227,8 @@ def test_exact(folder):
 def main():
     with scratch() as folder:
         test_exact(folder)
+        test_halves(folder)
+        test_traps(folder)
         test_no_success(folder)
         test_street(folder)
         test_kitti(folder)

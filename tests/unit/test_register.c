@@ -148,6 +148,22 @@ static void test_known_motion(void **unused) {
     pcgpu_registration point = run(context, &source, &target, PCGPU_REGISTER_POINT);
     assert_true(point.converged);
     assert_true(largest_difference(point.T_target_source, moved) < 2e-2);
+    pcgpu_registration cells = run(context, &source, &target, PCGPU_REGISTER_CELLS);
+    assert_true(cells.converged);
+    assert_false(cells.degenerate);
+    assert_true(largest_difference(cells.T_target_source, moved) < 2e-3);
+    assert_true(cells.fitness > 0.9 && cells.agreement > 0.8 && cells.plane_rmse < 0.05);
+    assert_int_equal(cells.levels, 4);
+    int all = 0;
+    for (int l = 0; l < cells.levels; l++) {
+        assert_true(cells.level_iterations[l] > 0);
+        all += cells.level_iterations[l];
+    }
+    assert_int_equal(all, cells.iterations);
+    for (int i = 0; i < 6;
+         i++) { /* 40,000 points and 2 cm of noise: fractions of a millimetre and of a hundredth degree */
+        assert_true(cells.covariance[7 * i] > 0.0 && cells.covariance[7 * i] < 1e-6);
+    }
     pcgpu_cloud_free(&source);
     pcgpu_cloud_free(&target);
     pcgpu_close(context);
@@ -155,18 +171,22 @@ static void test_known_motion(void **unused) {
 
 static void test_threads_do_not_matter(void **unused) {
     (void)unused;
-    pcgpu_registration first = {0};
-    for (int threads = 1; threads <= 16; threads *= 4) {
+    pcgpu_registration firsts[2];
+    memset(firsts, 0, sizeof firsts);
+    for (int i = 0; i < 6; i++) {
+        int threads = 1 << (i / 2 * 2);
+        pcgpu_registration first = firsts[i % 2];
         pcgpu_context *context = open_context(threads);
         pcgpu_cloud target = make(context, place_corner, 20000, 3, 0.02, NULL);
         pcgpu_cloud source = make(context, place_corner, 20000, 4, 0.02, moved);
-        pcgpu_registration result = run(context, &source, &target, PCGPU_REGISTER_PLANE);
+        pcgpu_registration result = run(context, &source, &target, i % 2 ? PCGPU_REGISTER_CELLS : PCGPU_REGISTER_PLANE);
         if (threads == 1) {
-            first = result;
+            first = firsts[i % 2] = result;
         }
         assert_memory_equal(first.T_target_source, result.T_target_source, sizeof first.T_target_source);
         assert_memory_equal(first.information, result.information, sizeof first.information);
         assert_memory_equal(&first.inlier_rmse, &result.inlier_rmse, sizeof first.inlier_rmse);
+        assert_memory_equal(first.covariance, result.covariance, sizeof first.covariance);
         assert_int_equal(first.iterations, result.iterations);
         pcgpu_cloud_free(&source);
         pcgpu_cloud_free(&target);
@@ -180,10 +200,12 @@ static void test_identical_clouds(void **unused) {
     pcgpu_register_params_init(&params);
     pcgpu_context *context = open_context(1);
     pcgpu_cloud cloud = make(context, place_corner, 20000, 5, 0.02, NULL);
-    pcgpu_registration result = run(context, &cloud, &cloud, PCGPU_REGISTER_PLANE);
-    assert_true(result.converged);
-    assert_memory_equal(result.T_target_source, params.init, sizeof params.init);
-    assert_true(result.fitness == 1.0 && result.inlier_rmse == 0.0);
+    for (int method = PCGPU_REGISTER_PLANE; method <= PCGPU_REGISTER_CELLS; method++) {
+        pcgpu_registration result = run(context, &cloud, &cloud, (pcgpu_register_method)method);
+        assert_true(result.converged);
+        assert_true(largest_difference(result.T_target_source, params.init) < 1e-9);
+        assert_true(result.fitness > 0.95 && result.inlier_rmse < 1e-6); /* not in cells of three points */
+    }
     pcgpu_cloud_free(&cloud);
     pcgpu_close(context);
 }
@@ -198,7 +220,7 @@ static void test_degenerate(void **unused) {
                   {place_sphere, "rotation about x"}};
     pcgpu_context *context = open_context(2);
     for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) {
-        for (int method = 0; method < 2; method++) {
+        for (int method = 0; method <= PCGPU_REGISTER_CELLS; method++) {
             for (int noisy = 0; noisy < 2; noisy++) {
                 pcgpu_cloud target = make(context, scenes[i].place, 30000, 6, 0.02 * noisy, NULL);
                 pcgpu_cloud source = make(context, scenes[i].place, 30000, 7, 0.02 * noisy, NULL);
@@ -221,10 +243,12 @@ static void test_no_overlap(void **unused) {
     pcgpu_context *context = open_context(2);
     pcgpu_cloud target = make(context, place_corner, 5000, 8, 0.02, NULL);
     pcgpu_cloud source = make(context, place_corner, 5000, 9, 0.02, away);
-    pcgpu_registration result = run(context, &source, &target, PCGPU_REGISTER_PLANE);
-    assert_false(result.converged);
-    assert_non_null(strstr(result.reason, "no overlap"));
-    assert_int_equal(result.inliers, 0);
+    for (int method = 0; method <= PCGPU_REGISTER_CELLS; method++) {
+        pcgpu_registration result = run(context, &source, &target, (pcgpu_register_method)method);
+        assert_false(result.converged);
+        assert_non_null(strstr(result.reason, "no overlap"));
+        assert_int_equal(result.inliers, 0);
+    }
     pcgpu_cloud_free(&source);
     pcgpu_cloud_free(&target);
     pcgpu_close(context);
@@ -236,10 +260,14 @@ static void test_surfaces_disagree(void **unused) {
     pcgpu_context *context = open_context(2);
     pcgpu_cloud target = make(context, place_corner, 20000, 16, 0.02, NULL);
     pcgpu_cloud source = make(context, place_corner, 20000, 17, 0.5, NULL);
-    pcgpu_registration result = run(context, &source, &target, PCGPU_REGISTER_PLANE);
-    assert_true(result.fitness > 0.5);
-    assert_false(result.converged);
-    assert_non_null(strstr(result.reason, "do not agree"));
+    for (int method = 0; method <= PCGPU_REGISTER_CELLS; method += 2) {
+        pcgpu_registration result = run(context, &source, &target, (pcgpu_register_method)method);
+        assert_false(result.converged);
+        assert_true(result.fitness > 0.3);
+        if (method == PCGPU_REGISTER_PLANE) {
+            assert_non_null(strstr(result.reason, "do not agree"));
+        }
+    }
     pcgpu_cloud_free(&source);
     pcgpu_cloud_free(&target);
     pcgpu_close(context);
@@ -255,39 +283,53 @@ static void test_hostile_points(void **unused) {
         memset(source.data + 4 * i, 0, 3 * sizeof(float));
         target.data[4 * i + i % 3] = bad[i % 3];
     }
-    pcgpu_registration result = run(context, &source, &target, PCGPU_REGISTER_PLANE);
+    pcgpu_registration result;
+    for (int method = 0; method <= PCGPU_REGISTER_CELLS; method += 2) {
+        result = run(context, &source, &target, (pcgpu_register_method)method);
+        assert_true(result.converged);
+        assert_true(largest_difference(result.T_target_source, moved) < 5e-3);
+        assert_int_equal(result.run.at_origin, 100);
+        assert_int_equal(result.run.non_finite, 100);
+        assert_int_equal(result.run.points_in, 40000);
+    }
+    source.data[0] = 3e38f;
+    result = run(context, &source, &target, PCGPU_REGISTER_CELLS); /* a point far away is in no cell */
     assert_true(result.converged);
     assert_true(largest_difference(result.T_target_source, moved) < 5e-3);
-    assert_int_equal(result.run.at_origin, 100);
-    assert_int_equal(result.run.non_finite, 100);
     source.data[0] = 1e30f;
     pcgpu_register_params params;
     pcgpu_register_params_init(&params);
+    params.method = PCGPU_REGISTER_PLANE;
     assert_int_equal(pcgpu_register(context, &source, &target, &params, &result), PCGPU_ERROR_ARGUMENT);
+    assert_non_null(strstr(pcgpu_last_error(context), "remove far outliers"));
+    params.method = PCGPU_REGISTER_CELLS;
+    assert_int_equal(pcgpu_register(context, &target, &source, &params, &result), PCGPU_ERROR_ARGUMENT);
     assert_non_null(strstr(pcgpu_last_error(context), "remove far outliers"));
     pcgpu_cloud_free(&source);
     pcgpu_cloud_free(&target);
     for (int64_t rows = 0; rows < 20; rows += 4) {
         target = make(context, place_corner, rows, 1, 0.0, NULL);
-        result = run(context, &target, &target, PCGPU_REGISTER_PLANE);
-        assert_false(result.converged);
-        assert_true(result.reason[0] != '\0');
+        for (int method = 0; method <= PCGPU_REGISTER_CELLS; method += 2) {
+            result = run(context, &target, &target, (pcgpu_register_method)method);
+            assert_false(result.converged);
+            assert_true(result.reason[0] != '\0');
+        }
         pcgpu_cloud_free(&target);
     }
     pcgpu_close(context);
 }
 
-static void test_offsets(void **unused) {
-    (void)unused;
+static void check_offsets(pcgpu_register_method method) {
     const double offset_source[3] = {4500000.0, 600000.0, 100.0}, offset_target[3] = {4500100.0, 600050.0, 90.0};
     pcgpu_context *context = open_context(2);
     pcgpu_cloud target = make(context, place_corner, 20000, 12, 0.02, NULL);
     pcgpu_cloud source = make(context, place_corner, 20000, 13, 0.02, moved);
-    pcgpu_registration plain = run(context, &source, &target, PCGPU_REGISTER_PLANE);
+    pcgpu_registration plain = run(context, &source, &target, method);
     memcpy(source.offset, offset_source, sizeof source.offset);
     memcpy(target.offset, offset_target, sizeof target.offset);
     pcgpu_register_params params;
     pcgpu_register_params_init(&params);
+    params.method = method;
     for (int k = 0; k < 3; k++) {
         params.init[4 * k + 3] = offset_target[k] - offset_source[k];
     }
@@ -304,6 +346,57 @@ static void test_offsets(void **unused) {
     pcgpu_close(context);
 }
 
+static void test_offsets(void **unused) {
+    (void)unused;
+    check_offsets(PCGPU_REGISTER_PLANE);
+    check_offsets(PCGPU_REGISTER_CELLS);
+}
+
+/* Coordinates so large that float32 has steps of 8 mm: they are no finer afterwards, but lose nothing more. */
+static void test_far_from_origin(void **unused) {
+    (void)unused;
+    pcgpu_context *context = open_context(2);
+    pcgpu_cloud target = make(context, place_corner, 30000, 18, 0.02, NULL);
+    pcgpu_cloud source = make(context, place_corner, 30000, 19, 0.02, NULL);
+    for (int64_t i = 0; i < 30000; i++) {
+        target.data[4 * i] += 100000.0f;
+        source.data[4 * i] += 100000.3f;
+        source.data[4 * i + 1] -= 70000.0f;
+    }
+    pcgpu_register_params params;
+    pcgpu_registration result;
+    pcgpu_register_params_init(&params);
+    params.method = PCGPU_REGISTER_CELLS;
+    params.init[7] = 70000.0;
+    assert_int_equal(pcgpu_register(context, &source, &target, &params, &result), PCGPU_OK);
+    assert_true(result.converged);
+    double x = result.T_target_source[0] * 100000.3 - result.T_target_source[1] * 70000.0 + result.T_target_source[3];
+    double y = result.T_target_source[4] * 100000.3 - result.T_target_source[5] * 70000.0 + result.T_target_source[7];
+    assert_true(fabs(x - 100000.0) < 5e-3 && fabs(y) < 5e-3);
+    result = run(context, &target, &target, PCGPU_REGISTER_CELLS);
+    assert_true(result.converged &&
+                largest_difference(result.T_target_source,
+                                   (double[16]){1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}) < 1e-9);
+    pcgpu_cloud_free(&source);
+    pcgpu_cloud_free(&target);
+    pcgpu_close(context);
+}
+
+/* Half a turn away nothing fits, though the ground matches everywhere. */
+static void test_half_turn(void **unused) {
+    (void)unused;
+    static const double turned[16] = {-1, 0, 0, 0, 0, -1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
+    pcgpu_context *context = open_context(2);
+    pcgpu_cloud target = make(context, place_corner, 30000, 20, 0.02, NULL);
+    pcgpu_cloud source = make(context, place_corner, 30000, 21, 0.02, turned);
+    pcgpu_registration result = run(context, &source, &target, PCGPU_REGISTER_CELLS);
+    assert_false(result.converged);
+    assert_true(result.score < 0.35);
+    pcgpu_cloud_free(&source);
+    pcgpu_cloud_free(&target);
+    pcgpu_close(context);
+}
+
 static void test_parameters(void **unused) {
     (void)unused;
     pcgpu_context *context = open_context(1);
@@ -313,7 +406,7 @@ static void test_parameters(void **unused) {
         pcgpu_registration result;
         pcgpu_register_params_init(&p);
         p.voxel = i == 0 ? -1.0 : i == 1 ? NAN : p.voxel;
-        p.levels = i == 2 ? 0 : i == 3 ? 9 : p.levels;
+        p.levels = i == 2 ? -1 : i == 3 ? 9 : p.levels;
         p.max_distance = i == 4 ? 0.0 : p.max_distance;
         p.max_iterations = i == 5 ? 0 : p.max_iterations;
         p.init[0] = i == 6 ? 2.0 : p.init[0];
@@ -325,6 +418,14 @@ static void test_parameters(void **unused) {
     pcgpu_register_params p;
     pcgpu_registration result;
     pcgpu_register_params_init(&p);
+    p.voxel = 0.0;
+    assert_int_equal(pcgpu_register(context, &cloud, &cloud, &p, &result),
+                     PCGPU_ERROR_ARGUMENT); /* cells of what size? */
+    p.voxel = 0.25;
+    p.levels = 7;
+    assert_int_equal(pcgpu_register(context, &cloud, &cloud, &p, &result), PCGPU_ERROR_ARGUMENT);
+    p.levels = 0;
+    p.method = PCGPU_REGISTER_PLANE;
     p.voxel = 0.0;
     assert_int_equal(pcgpu_register(context, &cloud, &cloud, &p, &result), PCGPU_OK);
     assert_int_equal(result.source_points, 1000);
@@ -384,6 +485,7 @@ int main(void) {
         cmocka_unit_test(test_no_overlap),        cmocka_unit_test(test_hostile_points),
         cmocka_unit_test(test_surfaces_disagree), cmocka_unit_test(test_offsets),
         cmocka_unit_test(test_parameters),        cmocka_unit_test(test_algebra),
+        cmocka_unit_test(test_far_from_origin),   cmocka_unit_test(test_half_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,227 @@
+/* Registration by cells on the CPU: adds a transformed source to the cells of the target, and sums over them. */
+#include "cpu_cells.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+enum {
+    AT_A_TIME = PC_CELLS_POINTS_AT_A_TIME,
+    POINTS_A_THREAD = 16384,
+    GROUPS_A_THREAD = 4,
+};
+
+/* ---- the source in cells ---------------------------------------------------------------------------------------- */
+
+/* Running sums of coordinates, in 64 bits with overflow: what is left after a cell's corner is taken off fits. */
+typedef struct running {
+    uint64_t x_y[AT_A_TIME + 1], z[AT_A_TIME + 1];
+} running;
+
+PC_INLINE void run_sums(const int32_t *ux, const int32_t *uy, const int32_t *uz, int n, running *restrict r) {
+    for (int i = 0; i < n; i++) {
+        r->x_y[i + 1] = (uint64_t)(uint32_t)ux[i] + ((uint64_t)(uint32_t)uy[i] << 32);
+        r->z[i + 1] = (uint32_t)uz[i];
+    }
+    uint64_t x_y = 0, z = 0;
+    r->x_y[0] = r->z[0] = 0;
+    for (int i = 1; i <= n; i++) {
+        x_y += r->x_y[i];
+        z += r->z[i];
+        r->x_y[i] = x_y;
+        r->z[i] = z;
+    }
+}
+
+/* Adds the runs of one block of points to the cells of one grid: first where each run belongs, then the sums, so that
+ * the memory accesses of the searches overlap. */
+PC_INLINE void add_runs(const pc_cells_grid *g, const int32_t *ux, const int32_t *uy, const int32_t *uz, int n,
+                        const running *r, uint32_t *source) {
+    int32_t ends[AT_A_TIME];
+    uint32_t cells[AT_A_TIME];
+    const int shift = g->shift;
+    const int32_t half = g->half;
+    int runs = pc_cells_runs(ux, uy, uz, n, half, shift, ends);
+    for (int k = 0, first = 0; k < runs; first = ends[k++]) {
+        uint64_t key = pc_cells_key((uint32_t)(ux[first] + half) >> shift, (uint32_t)(uy[first] + half) >> shift,
+                                    (uint32_t)(uz[first] + half) >> shift);
+        cells[k] = pc_cells_find(g, key);
+    }
+    const uint64_t mask = ~(((uint64_t)1 << shift) - 1);
+    for (int k = 0, first = 0; k < runs; first = ends[k++]) {
+        uint64_t points = (uint64_t)(ends[k] - first);
+        uint64_t x = ((uint64_t)(ux[first] + half) & mask) - (uint64_t)half;
+        uint64_t y = ((uint64_t)(uy[first] + half) & mask) - (uint64_t)half;
+        uint64_t z = ((uint64_t)(uz[first] + half) & mask) - (uint64_t)half;
+        uint64_t x_y = r->x_y[ends[k]] - r->x_y[first] - points * (x + (y << 32));
+        uint32_t *to = source + 4 * (size_t)cells[k];
+        to[0] += (uint32_t)points;
+        to[1] += (uint32_t)x_y;
+        to[2] += (uint32_t)(x_y >> 32);
+        to[3] += (uint32_t)(r->z[ends[k]] - r->z[first] - points * z);
+    }
+}
+
+/* Of the source in all cells of a grid, up to whole lanes. */
+PC_INLINE size_t values_of(const pc_cells_grid *g) {
+    size_t lanes = PC_CELLS_LANES;
+    return ((size_t)g->count + lanes - 1) / lanes * lanes * 4;
+}
+
+/* Adds points [begin, end) to the sums of a thread. */
+PC_INLINE void add_source(const pc_cells_state *s, const pc_cells_pass *p, int64_t begin, int64_t end, int thread) {
+    int32_t ux[AT_A_TIME], uy[AT_A_TIME], uz[AT_A_TIME];
+    running sums;
+    for (int64_t i = begin; i < end; i += AT_A_TIME) {
+        int n = (int)(end - i < AT_A_TIME ? end - i : AT_A_TIME);
+        pc_cells_quantize_all(&p->map, p->x + i, p->y + i, p->z + i, n, ux, uy, uz);
+        run_sums(ux, uy, uz, n, &sums);
+        for (int k = 0; k < s->grid_count; k++) {
+            const pc_cells_grid *g = s->grids[k];
+            add_runs(g, ux, uy, uz, n, &sums, g->source + values_of(g) * (size_t)thread);
+        }
+    }
+}
+
+PC_SIMD_FORMS_OF(add_source, (const pc_cells_state *s, const pc_cells_pass *p, int64_t begin, int64_t end, int thread),
+                 (s, p, begin, end, thread))
+
+/* Adds the sums of the other threads to those of the first, values [begin, end). */
+PC_INLINE void join(uint32_t *restrict sums, int64_t values, int threads, int64_t begin, int64_t end) {
+    for (int t = 1; t < threads; t++) {
+        const uint32_t *restrict other = sums + t * values;
+        for (int64_t i = begin; i < end; i++) {
+            sums[i] += other[i];
+        }
+    }
+}
+
+static int team_size(const pcgpu_context *context, int64_t work, int64_t for_one) {
+#ifdef _OPENMP
+    int64_t useful = work / for_one;
+    return useful < 1 ? 1 : useful < context->threads ? (int)useful : context->threads;
+#else
+    (void)context, (void)work, (void)for_one;
+    return 1;
+#endif
+}
+
+pcgpu_status pc_cpu_cells_pass(pcgpu_context *context, const struct pc_cells_pass *p) {
+    pc_cells_state *s = context->cpu_cells;
+    int team = team_size(context, p->n, POINTS_A_THREAD);
+    s->grids[0] = &s->level[p->level];
+    s->grids[1] = &s->shifted;
+    s->grid_count = p->grids;
+    for (int k = 0; k < s->grid_count; k++) {
+        pc_cells_grid *g = s->grids[k];
+        size_t bytes = values_of(g) * (size_t)team * sizeof *g->source;
+        g->source = pc_buffer_take(&g->memory[PC_CELLS_SOURCE], bytes ? bytes : 1, false);
+        if (!g->source) {
+            return pc_fail_memory(context, bytes, "the source in cells");
+        }
+        memset(g->source, 0, values_of(g) * sizeof *g->source);
+    }
+#pragma omp parallel num_threads(team) if (team > 1)
+    {
+#ifdef _OPENMP
+        int thread = omp_get_thread_num(), threads = omp_get_num_threads();
+#else
+        int thread = 0, threads = 1;
+#endif
+        for (int k = 0; k < s->grid_count && thread > 0; k++) {
+            pc_cells_grid *g = s->grids[k];
+            memset(g->source + values_of(g) * (size_t)thread, 0, values_of(g) * sizeof *g->source);
+        }
+        add_source_for(s->simd)(s, p, p->n * thread / threads, p->n * (thread + 1) / threads, thread);
+#pragma omp barrier
+        for (int k = 0; k < s->grid_count && threads > 1; k++) {
+            int64_t values = (int64_t)values_of(s->grids[k]);
+            join(s->grids[k]->source, values, threads, values * thread / threads, values * (thread + 1) / threads);
+        }
+    }
+    for (int k = 0; k < s->grid_count; k++) {
+        memset(s->grids[k]->source, 0, 4 * sizeof *s->grids[k]->source); /* of cell 0, which is none */
+    }
+    return PCGPU_OK;
+}
+
+/* ---- sums over cells --------------------------------------------------------------------------------------------- */
+
+/* Adds LANES cells; their sums of the source come cell by cell. */
+PC_INLINE void add_lanes(const pc_cells_step *step, const pc_cells_block *block, const uint32_t *source,
+                         float *restrict sums) {
+    enum { L = PC_CELLS_LANES };
+    int32_t own[4][L];
+    uint32_t any = 0;
+    for (int l = 0; l < L; l++) {
+        own[0][l] = (int32_t)source[4 * l];
+        own[1][l] = (int32_t)source[4 * l + 1];
+        own[2][l] = (int32_t)source[4 * l + 2];
+        own[3][l] = (int32_t)source[4 * l + 3];
+        any |= source[4 * l];
+    }
+    if (any) {
+        for (int l = 0; l < L; l++) {
+            pc_cells_add(step, block, l, own[0][l], own[1][l], own[2][l], own[3][l], sums + l, L);
+        }
+    }
+}
+
+/* One group of cells. */
+PC_INLINE void sum_group(const pc_cells_grid *g, const pc_cells_step *given, int32_t group, double *to) {
+    enum { L = PC_CELLS_LANES };
+    const pc_cells_step step = *given;
+    double lanes[PC_CELLS_SUMS * L] = {0};
+    int32_t last = (group + 1) * PC_CELLS_GROUP < g->count ? (group + 1) * PC_CELLS_GROUP : g->count;
+    for (int32_t chunk = group * PC_CELLS_GROUP; chunk < last; chunk += PC_CELLS_CHUNK) {
+        float sums[PC_CELLS_SUMS * L] = {0};
+        for (int32_t i = chunk; i < last && i < chunk + PC_CELLS_CHUNK; i += L) {
+            add_lanes(&step, &g->blocks[i / L], g->source + 4 * (size_t)i, sums);
+        }
+        for (int i = 0; i < PC_CELLS_SUMS * L; i++) {
+            lanes[i] += (double)sums[i];
+        }
+    }
+    for (int k = 0; k < PC_CELLS_SUMS; k++) {
+        double *lane = lanes + k * L;
+        for (int half = L / 2; half >= 1; half /= 2) {
+            for (int l = 0; l < half; l++) {
+                lane[l] += lane[l + half];
+            }
+        }
+        to[k] = lane[0];
+    }
+}
+
+PC_SIMD_FORMS_OF(sum_group, (const pc_cells_grid *g, const pc_cells_step *given, int32_t group, double *to),
+                 (g, given, group, to))
+
+pcgpu_status pc_cpu_cells_sum(pcgpu_context *context, const struct pc_cells_step *step, double *sums) {
+    pc_cells_state *s = context->cpu_cells;
+    int32_t groups[2] = {0}, all = 0;
+    for (int k = 0; k < s->grid_count; k++) {
+        groups[k] = (s->grids[k]->count + PC_CELLS_GROUP - 1) / PC_CELLS_GROUP;
+        all += groups[k];
+    }
+    double *parts = pc_buffer_take(&s->groups, ((size_t)all + 1) * PC_CELLS_SUMS * sizeof *parts, false);
+    if (!parts) {
+        return pc_fail_memory(context, (uint64_t)all * PC_CELLS_SUMS * 8, "the sums over cells");
+    }
+    int team = team_size(context, all, GROUPS_A_THREAD);
+#pragma omp parallel for schedule(static) num_threads(team) if (team > 1)
+    for (int32_t i = 0; i < all; i++) {
+        bool second = i >= groups[0];
+        sum_group_for(s->simd)(s->grids[second], step, second ? i - groups[0] : i, parts + (size_t)i * PC_CELLS_SUMS);
+    }
+    (void)team;
+    memset(sums, 0, PC_CELLS_SUMS * sizeof *sums);
+    for (int32_t i = 0; i < all; i++) {
+        for (int k = 0; k < PC_CELLS_SUMS; k++) {
+            sums[k] += parts[(size_t)i * PC_CELLS_SUMS + (size_t)k];
+        }
+    }
+    return PCGPU_OK;
+}

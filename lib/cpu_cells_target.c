@@ -1,0 +1,358 @@
+/* The cells of the target: one pass over its points adds count, sums and sums of products into the finest cells of two
+ * grids; wider cells are merged from them. All of it is integers until a cell's mean and weight are computed.
+ *
+ * Consecutive points of a scan mostly lie in the same cell. Sums over such a run are differences of running sums, so
+ * that the table is searched once a run. With more threads, the two grids and parts of the points are independent;
+ * parts are merged in order, which keeps the order of the cells that of their first points. */
+#include "cpu_cells.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    AT_A_TIME = PC_CELLS_POINTS_AT_A_TIME,
+    POINTS_A_PART = 16384,
+    FEWEST_BITS = 10,
+};
+
+/* ---- a grid ----------------------------------------------------------------------------------------------------- */
+
+static void free_grid(pc_cells_grid *g) {
+    for (size_t i = 0; i < sizeof g->memory / sizeof g->memory[0]; i++) {
+        free(g->memory[i].memory);
+    }
+}
+
+static bool make_slots(pc_cells_grid *g, int bits) {
+    size_t bytes = sizeof *g->slots << bits;
+    g->bits = bits;
+    g->slots = pc_buffer_take(&g->memory[PC_CELLS_SLOTS], bytes, false);
+    if (g->slots) {
+        memset(g->slots, 0, bytes);
+    }
+    return g->slots;
+}
+
+static bool make_room(pc_cells_grid *g, int32_t capacity) {
+    g->keys = pc_buffer_take(&g->memory[PC_CELLS_KEYS], (size_t)capacity * sizeof *g->keys, true);
+    g->moments = pc_buffer_take(&g->memory[PC_CELLS_MOMENTS], (size_t)capacity * sizeof *g->moments, true);
+    g->capacity = capacity;
+    return g->keys && g->moments;
+}
+
+/* Cells for a table of 2^bits slots, which is the faster the emptier it is. */
+static int32_t room_of(int bits) {
+    return (int32_t)(3u << (bits - 4));
+}
+
+/* An empty grid that may get to some cells without growing. */
+static bool begin_grid(pc_cells_grid *g, int shift, int32_t half, int64_t cells) {
+    int bits = FEWEST_BITS;
+    while (bits < 30 && (int64_t)room_of(bits) < cells) {
+        bits++;
+    }
+    g->shift = shift;
+    g->half = half;
+    if (!make_slots(g, bits) || !make_room(g, room_of(bits))) {
+        return false;
+    }
+    g->count = 1;
+    g->keys[0] = UINT64_MAX;
+    memset(&g->moments[0], 0, sizeof g->moments[0]);
+    return true;
+}
+
+static void place(pc_cells_grid *g, int32_t cell) {
+    uint32_t mask = (1u << g->bits) - 1, at = pc_cells_slot(g, g->keys[cell]);
+    while (g->slots[at]) {
+        at = (at + 1) & mask;
+    }
+    g->slots[at] = (uint32_t)cell;
+}
+
+/* A new cell; the table grows with them. NULL when memory is short. */
+static pc_cells_moments *add_cell(pc_cells_grid *g, uint64_t key) {
+    if (g->count == g->capacity) {
+        if (g->bits >= 30 || !make_room(g, room_of(g->bits + 1)) || !make_slots(g, g->bits + 1)) {
+            return NULL;
+        }
+        for (int32_t i = 1; i < g->count; i++) {
+            place(g, i);
+        }
+    }
+    int32_t cell = g->count++;
+    g->keys[cell] = key;
+    memset(&g->moments[cell], 0, sizeof g->moments[cell]);
+    place(g, cell);
+    return &g->moments[cell];
+}
+
+PC_INLINE pc_cells_moments *cell_of(pc_cells_grid *g, uint64_t key) {
+    uint32_t cell = pc_cells_find(g, key);
+    return cell ? &g->moments[cell] : add_cell(g, key);
+}
+
+/* ---- points ----------------------------------------------------------------------------------------------------- */
+
+/* Running sums of coordinates within the cell and of their products, two to a word: 128 products of 20 bits fit 32. */
+typedef struct running {
+    uint64_t x_y[AT_A_TIME + 1], z_xy[AT_A_TIME + 1], xx_yy[AT_A_TIME + 1], zz_xz[AT_A_TIME + 1], yz[AT_A_TIME + 1];
+} running;
+
+PC_INLINE void accumulate(uint64_t *words, int n) {
+    uint64_t sum = 0;
+    words[0] = 0;
+    for (int i = 1; i <= n; i++) {
+        sum += words[i];
+        words[i] = sum;
+    }
+}
+
+PC_INLINE uint64_t pair(uint32_t low, uint32_t high) {
+    return (uint64_t)high << 32 | low;
+}
+
+PC_INLINE void run_sums(const int32_t *ux, const int32_t *uy, const int32_t *uz, int n, int32_t half,
+                        running *restrict r) {
+    const uint32_t mask = (1u << PC_CELLS_BITS) - 1, h = (uint32_t)half;
+    for (int i = 0; i < n; i++) {
+        uint32_t x = ((uint32_t)ux[i] + h) & mask, y = ((uint32_t)uy[i] + h) & mask, z = ((uint32_t)uz[i] + h) & mask;
+        r->x_y[i + 1] = pair(x, y);
+        r->z_xy[i + 1] = pair(z, x * y);
+        r->xx_yy[i + 1] = pair(x * x, y * y);
+        r->zz_xz[i + 1] = pair(z * z, x * z);
+        r->yz[i + 1] = y * z;
+    }
+    accumulate(r->x_y, n);
+    accumulate(r->z_xy, n);
+    accumulate(r->xx_yy, n);
+    accumulate(r->zz_xz, n);
+    accumulate(r->yz, n);
+}
+
+/* Adds the points between two places of the running sums to a cell. */
+PC_INLINE void add_run(pc_cells_moments *m, const running *r, int begin, int end) {
+    uint64_t x_y = r->x_y[end] - r->x_y[begin], z_xy = r->z_xy[end] - r->z_xy[begin];
+    uint64_t xx_yy = r->xx_yy[end] - r->xx_yy[begin], zz_xz = r->zz_xz[end] - r->zz_xz[begin];
+    m->n += end - begin;
+    m->x += (uint32_t)x_y;
+    m->y += (int64_t)(x_y >> 32);
+    m->z += (uint32_t)z_xy;
+    m->xy += (int64_t)(z_xy >> 32);
+    m->xx += (uint32_t)xx_yy;
+    m->yy += (int64_t)(xx_yy >> 32);
+    m->zz += (uint32_t)zz_xz;
+    m->xz += (int64_t)(zz_xz >> 32);
+    m->yz += (int64_t)(r->yz[end] - r->yz[begin]);
+}
+
+/* Adds points to the finest cells of one grid. */
+PC_INLINE void add_points(const pc_cells_target *t, int64_t begin, int64_t end, pc_cells_grid *g, bool *ok) {
+    int32_t ux[AT_A_TIME], uy[AT_A_TIME], uz[AT_A_TIME], ends[AT_A_TIME];
+    running sums;
+    *ok = true;
+    for (int64_t i = begin; i < end; i += AT_A_TIME) {
+        int n = (int)(end - i < AT_A_TIME ? end - i : AT_A_TIME);
+        pc_cells_quantize_all(&t->map, t->x + i, t->y + i, t->z + i, n, ux, uy, uz);
+        run_sums(ux, uy, uz, n, g->half, &sums);
+        int runs = pc_cells_runs(ux, uy, uz, n, g->half, g->shift, ends);
+        for (int k = 0, first = 0; k < runs; first = ends[k++]) {
+            if (ux[first] < 0) {
+                continue;
+            }
+            uint64_t key =
+                pc_cells_key((uint32_t)(ux[first] + g->half) >> g->shift, (uint32_t)(uy[first] + g->half) >> g->shift,
+                             (uint32_t)(uz[first] + g->half) >> g->shift);
+            pc_cells_moments *m = cell_of(g, key);
+            if (!m) {
+                *ok = false;
+                return;
+            }
+            add_run(m, &sums, first, ends[k]);
+        }
+    }
+}
+
+PC_SIMD_FORMS_OF(add_points, (const pc_cells_target *t, int64_t begin, int64_t end, pc_cells_grid *g, bool *ok),
+                 (t, begin, end, g, ok))
+
+/* ---- wider cells ------------------------------------------------------------------------------------------------ */
+
+/* Adds moments whose corner lies (dx, dy, dz) quanta from that of `to`. */
+static void add_moments(pc_cells_moments *to, const pc_cells_moments *m, int64_t dx, int64_t dy, int64_t dz) {
+    to->n += m->n;
+    to->x += m->x + m->n * dx;
+    to->y += m->y + m->n * dy;
+    to->z += m->z + m->n * dz;
+    to->xx += m->xx + dx * (2 * m->x + m->n * dx);
+    to->yy += m->yy + dy * (2 * m->y + m->n * dy);
+    to->zz += m->zz + dz * (2 * m->z + m->n * dz);
+    to->xy += m->xy + dx * m->y + dy * (m->x + m->n * dx);
+    to->xz += m->xz + dx * m->z + dz * (m->x + m->n * dx);
+    to->yz += m->yz + dy * m->z + dz * (m->y + m->n * dy);
+}
+
+/* The next level: eight cells to one. */
+static bool merge_level(const pc_cells_grid *fine, pc_cells_grid *wide) {
+    if (!begin_grid(wide, fine->shift + 1, 0, fine->count / 2)) {
+        return false;
+    }
+    for (int32_t i = 1; i < fine->count; i++) {
+        uint32_t c[3];
+        pc_cells_split_key(fine->keys[i], c);
+        pc_cells_moments *m = cell_of(wide, pc_cells_key(c[0] >> 1, c[1] >> 1, c[2] >> 1));
+        if (!m) {
+            return false;
+        }
+        add_moments(m, &fine->moments[i], (int64_t)(c[0] & 1) << fine->shift, (int64_t)(c[1] & 1) << fine->shift,
+                    (int64_t)(c[2] & 1) << fine->shift);
+    }
+    return true;
+}
+
+/* The cells of a later part, in order after those that are there. */
+static bool merge_part(const pc_cells_grid *part, pc_cells_grid *g) {
+    for (int32_t i = 1; i < part->count; i++) {
+        pc_cells_moments *m = cell_of(g, part->keys[i]);
+        if (!m) {
+            return false;
+        }
+        add_moments(m, &part->moments[i], 0, 0, 0);
+    }
+    return true;
+}
+
+/* ---- centroid and levers ----------------------------------------------------------------------------------------- */
+
+/* The centroid of all points, from integers; then the levers from the means of the cells, in order. */
+static void find_center(const pc_cells_grid *g, const pc_cells_target *t, pc_cells_measure *measure) {
+    int64_t n = 0, sum[3] = {0};
+    for (int32_t i = 1; i < g->count; i++) {
+        const pc_cells_moments *m = &g->moments[i];
+        uint32_t c[3];
+        pc_cells_split_key(g->keys[i], c);
+        n += m->n;
+        sum[0] += m->x + m->n * ((int64_t)c[0] << g->shift);
+        sum[1] += m->y + m->n * ((int64_t)c[1] << g->shift);
+        sum[2] += m->z + m->n * ((int64_t)c[2] << g->shift);
+    }
+    for (int k = 0; k < 3; k++) {
+        measure->center[k] = t->origin[k] + ((double)sum[k] / (double)(n ? n : 1) + 0.5) * t->quantum;
+    }
+    measure->cells = g->count - 1;
+}
+
+static void find_levers(const pc_cells_grid *g, pc_cells_measure *measure) {
+    double n = 0.0, square[3] = {0};
+    for (int32_t i = 0; i < g->count; i++) {
+        const pc_cells_block *b = &g->blocks[i / PC_CELLS_LANES];
+        double points = (double)g->moments[i].n;
+        n += points;
+        for (int k = 0; k < 3; k++) {
+            double d = (double)b->mean[k][i % PC_CELLS_LANES];
+            square[k] += points * (d * d);
+        }
+    }
+    for (int k = 0; k < 3; k++) {
+        double lever = n > 0.0 ? sqrt((square[(k + 1) % 3] + square[(k + 2) % 3]) / n) : 0.0;
+        measure->lever[k] = lever > 0.0 ? lever : 1.0;
+    }
+}
+
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
+
+static bool take_parts(pc_cells_state *s, int parts) {
+    int more = 2 * (parts - 1);
+    if (more > s->parts_made) {
+        s->part = pc_buffer_take(&s->part_memory, (size_t)more * sizeof *s->part, true);
+        if (!s->part) {
+            s->parts_made = 0;
+            return false;
+        }
+        memset(s->part + s->parts_made, 0, (size_t)(more - s->parts_made) * sizeof *s->part);
+        s->parts_made = more;
+    }
+    return true;
+}
+
+/* The finest cells of both grids. */
+static bool add_target(const pcgpu_context *context, pc_cells_state *s, const pc_cells_target *t) {
+    int64_t most = t->n / POINTS_A_PART;
+    int parts = (context->threads + 1) / 2;
+    parts = parts < most ? parts : most > 1 ? (int)most : 1;
+    bool good = take_parts(s, parts);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(context->threads) if (context->threads > 1) reduction(&& : good)
+    for (int i = 0; i < 2 * parts; i++) {
+        int part = i / 2;
+        pc_cells_grid *g = part ? &s->part[i - 2] : i ? &s->shifted : &s->level[0];
+        int64_t begin = t->n * part / parts, end = t->n * (part + 1) / parts;
+        bool ok = good && begin_grid(g, PC_CELLS_BITS, i % 2 ? 1 << (PC_CELLS_BITS - 1) : 0, (end - begin) / 8);
+        if (ok) {
+            add_points_for(s->simd)(t, begin, end, g, &ok);
+        }
+        good = good && ok;
+    }
+#pragma omp parallel for schedule(static, 1) num_threads(2) if (parts > 1) reduction(&& : good)
+    for (int i = 0; i < 2; i++) {
+        for (int part = 1; part < parts && good; part++) {
+            good = good && merge_part(&s->part[2 * (part - 1) + i], i ? &s->shifted : &s->level[0]);
+        }
+    }
+    return good;
+}
+
+static pc_simd widest(const pcgpu_context *context) {
+    for (int simd = PC_SIMD_FORMS - 1; simd > 0; simd--) {
+        if (pc_cpu_has((pc_simd)simd) && (context->simd_limit == 0 || simd < context->simd_limit)) {
+            return (pc_simd)simd;
+        }
+    }
+    return PC_SIMD_BASE;
+}
+
+void pc_cpu_cells_free(pcgpu_context *context) {
+    pc_cells_state *s = context->cpu_cells;
+    if (s) {
+        for (int i = 0; i < PC_CELLS_MAX_LEVELS; i++) {
+            free_grid(&s->level[i]);
+        }
+        free_grid(&s->shifted);
+        for (int i = 0; i < s->parts_made; i++) {
+            free_grid(&s->part[i]);
+        }
+        free(s->part_memory.memory);
+        free(s->groups.memory);
+        free(s);
+        context->cpu_cells = NULL;
+    }
+}
+
+pcgpu_status pc_cpu_cells_target(pcgpu_context *context, const struct pc_cells_target *t,
+                                 struct pc_cells_measure *measure) {
+    pc_cells_state *s = context->cpu_cells;
+    if (!s) {
+        s = context->cpu_cells = calloc(1, sizeof *s);
+    }
+    bool good = s;
+    if (good) {
+        s->simd = widest(context);
+        s->levels = t->levels;
+        s->quantum = t->quantum;
+        good = add_target(context, s, t);
+    }
+    for (int l = 1; l < t->levels && good; l++) {
+        good = merge_level(&s->level[l - 1], &s->level[l]);
+    }
+    if (good) {
+        find_center(&s->level[0], t, measure);
+        good = pc_cells_finish_grid(context, s, t, measure->center, &s->shifted);
+    }
+    for (int l = 0; l < t->levels && good; l++) {
+        good = pc_cells_finish_grid(context, s, t, measure->center, &s->level[l]);
+    }
+    if (!good) {
+        return pc_fail_memory(context, (uint64_t)t->n * 128, "the cells of the target");
+    }
+    find_levers(&s->level[0], measure);
+    return PCGPU_OK;
+}

@@ -1,0 +1,75 @@
+/* Registration: a part of pcgpu.h, which includes this header. */
+#ifndef PCGPU_REGISTER_H
+#define PCGPU_REGISTER_H
+
+#include "pcgpu.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Registration, coarse to fine. PLANE and POINT are iterative closest point (Chen and Medioni 1992; Besl and McKay
+ * 1992): each level halves the voxel and the gate of the one before; the last uses `voxel`, the first `max_distance`.
+ * CELLS compares means in cubic cells, weighted by the covariance of the target's points there; see METHOD of
+ * pcgpu-register(1). Its finest cells are twice as wide as `voxel`, each level halves the edge of the one before, and
+ * max_distance is not used. The default. */
+typedef enum pcgpu_register_method {
+    PCGPU_REGISTER_PLANE,
+    PCGPU_REGISTER_POINT,
+    PCGPU_REGISTER_CELLS
+} pcgpu_register_method;
+
+enum { PCGPU_MAX_LEVELS = 8 };
+
+typedef struct pcgpu_register_params {
+    pcgpu_register_method method;
+    double init[16];            /* T_target_source to start from, row-major; default identity */
+    double voxel;               /* downsampling of both clouds at the finest level, metres; 0 = none, not for CELLS */
+    int levels;                 /* 1 to 8, CELLS to 6; 0 (default) = 3, CELLS 4 */
+    double max_distance;        /* largest correspondence distance, at the coarsest level, metres */
+    int max_iterations;         /* a level */
+    double translation_epsilon; /* metres: a level ends when an update is smaller in both */
+    double rotation_epsilon;    /* radians */
+    double min_score;           /* 0 to 1: a result with a lower score is not a success */
+    bool drop_origin;           /* default true */
+} pcgpu_register_params;
+
+typedef struct pcgpu_registration {
+    double T_target_source[16]; /* row-major */
+    bool converged;
+    char reason[160];                       /* why it stopped, a sentence */
+    int iterations;                         /* over all levels */
+    int levels;                             /* in effect */
+    int level_iterations[PCGPU_MAX_LEVELS]; /* of each level, coarse to fine */
+    int64_t source_points;                  /* used at the finest level */
+    int64_t target_points;
+    int64_t inliers;    /* source points with a correspondence at the last iteration; CELLS: in a cell of the target */
+    double fitness;     /* inliers / source_points */
+    double score;       /* CELLS: fitness x agreement. Else fitness x mean weight of the matches, a weight falling from
+                           1 to 1/4 at 0.4 voxel from the target's surface: grounds match anywhere, whole scenes do
+                           not. Without normals: fitness */
+    double agreement;   /* CELLS: 0 to 1, see METHOD of the manual page; else 0 */
+    double inlier_rmse; /* metres, distances of corresponding points; CELLS: of the means of the cells */
+    double plane_rmse;  /* metres, the same along the normals; POINT: 0 */
+    double information[36]; /* 6x6 sum of J^T J at the result (rotation, translation), about the target's centroid;
+                               CELLS: robustly weighted */
+    double covariance[36];  /* of the pose in the same coordinates, from the residuals; radians and metres */
+    double eigenvalues[6];  /* of the information, normalized to one point and metres, ascending */
+    bool degenerate;        /* a direction is unconstrained */
+    char unconstrained[96]; /* that direction in words, or "" */
+    pcgpu_run run;
+} pcgpu_registration;
+
+void pcgpu_register_params_init(pcgpu_register_params *params);
+
+/* Registers source onto target. A registration that fails to converge is PCGPU_OK with converged = false and the
+ * reason; T_target_source is then the last estimate. The transform maps file coordinates to file coordinates, offsets
+ * included. CELLS keeps its memory in the context for the next call; pcgpu_close releases it. Of more than 2^20 source
+ * points it takes one of so many. Errors: ARGUMENT, MEMORY, DEVICE. */
+pcgpu_status pcgpu_register(pcgpu_context *context, const pcgpu_cloud *source, const pcgpu_cloud *target,
+                            const pcgpu_register_params *params, pcgpu_registration *result);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,374 @@
+/* Registration by cells on every back end against a plain reference, byte for byte: cells cpu|cuda [SEED].
+ *
+ * The reference knows no table, no runs, no merging of levels and no vectors: it looks for the cell of every point
+ * among all cells and adds it up by itself. Only the formulas of icp_cells.h are shared. On the CPU every form of
+ * vectors runs with 1, 2, 5 and 16 threads. Exit code 0 passed, 1 failed, 77 no such device or nothing to test in the
+ * back end. */
+#include "cpu.h"
+#include "icp_cells.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SKIPPED = 77, MAX_CONTEXTS = 16, MANY_FAILURES = 20, LEVELS = 3 };
+
+static int failures, checks;
+
+static void expect(bool ok, const char *scene, const char *label, const char *what, int i) {
+    checks++;
+    if (!ok && ++failures <= MANY_FAILURES) {
+        printf("FAILED: %s, %s: %s, case %d\n", scene, label, what, i);
+    }
+}
+
+/* ---- clouds ---------------------------------------------------------------------------------------------------- */
+
+static uint64_t state;
+
+static uint64_t random_bits(void) {
+    state += 0x9E3779B97F4A7C15ull;
+    return pc_hash64(state);
+}
+
+/* In [0, 1). */
+static float random_unit(void) {
+    return (float)(random_bits() >> 40) * 0x1p-24f;
+}
+
+typedef void fill_fn(int64_t i, float p[3]);
+
+static void fill_room(int64_t i, float p[3]) {
+    for (int k = 0; k < 3; k++) {
+        p[k] = 8.0f * random_unit() - 4.0f;
+    }
+    p[i % 3] = (float)(i % 2) * 3.0f + 0.02f * random_unit();
+}
+
+/* As a scanner goes: neighbours follow each other. */
+static void fill_rings(int64_t i, float p[3]) {
+    p[0] = 5.0f + 0.01f * (float)(i % 700);
+    p[1] = 0.4f * (float)(i / 700 % 9) + 0.01f * random_unit();
+    p[2] = 0.2f * random_unit();
+}
+
+/* On faces of cells and quanta. */
+static void fill_lattice(int64_t i, float p[3]) {
+    (void)i;
+    for (int k = 0; k < 3; k++) {
+        p[k] = 0.25f * (float)(random_bits() % 16);
+    }
+}
+
+static void fill_duplicates(int64_t i, float p[3]) {
+    p[0] = p[1] = 1.3f;
+    p[2] = i % 9 == 8 ? 2.0f : 1.0f;
+}
+
+static void fill_line(int64_t i, float p[3]) {
+    p[0] = 0.05f * (float)i;
+    p[1] = p[2] = -7.0f;
+}
+
+/* Clouds as x[], y[], z[]. */
+static float *make(fill_fn *fill, int64_t n) {
+    float *xyz = malloc((size_t)(n ? n : 1) * 3 * sizeof *xyz), p[3];
+    for (int64_t i = 0; i < n; i++) {
+        fill(i, p);
+        for (int k = 0; k < 3; k++) {
+            xyz[k * n + i] = p[k];
+        }
+    }
+    return xyz;
+}
+
+/* ---- the reference --------------------------------------------------------------------------------------------- */
+
+typedef struct cell {
+    int64_t c[3];
+    pc_cells_moments moments;
+    int32_t source[4];
+} cell;
+
+/* Cell 0 is none. */
+typedef struct grid {
+    int shift;
+    int32_t half;
+    int count;
+    cell *cells;
+    pc_cells_block *blocks;
+} grid;
+
+static bool place(const pc_cells_map *map, const grid *g, const float *xyz, int64_t n, int64_t i, int64_t c[3],
+                  int64_t inside[3]) {
+    int32_t u[3];
+    pc_cells_quantize(map, xyz[i], xyz[n + i], xyz[2 * n + i], u);
+    for (int k = 0; k < 3; k++) {
+        c[k] = ((int64_t)u[k] + g->half) >> g->shift;
+        inside[k] = (int64_t)u[k] + g->half - c[k] * ((int64_t)1 << g->shift);
+    }
+    return u[0] != PC_CELLS_OUT;
+}
+
+static int find(const grid *g, const int64_t c[3]) {
+    for (int i = 1; i < g->count; i++) {
+        if (memcmp(g->cells[i].c, c, sizeof g->cells[i].c) == 0) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+static grid reference_grid(const pc_cells_target *t, const float *xyz, int shift, int32_t half) {
+    grid g = {.shift = shift, .half = half, .count = 1};
+    g.cells = calloc((size_t)t->n + 1, sizeof *g.cells);
+    for (int64_t i = 0; i < t->n; i++) {
+        int64_t c[3], p[3];
+        if (!place(&t->map, &g, xyz, t->n, i, c, p)) {
+            continue;
+        }
+        int at = find(&g, c);
+        at = at ? at : g.count++;
+        memcpy(g.cells[at].c, c, sizeof c);
+        pc_cells_moments *m = &g.cells[at].moments;
+        m->n++;
+        m->x += p[0], m->y += p[1], m->z += p[2];
+        m->xx += p[0] * p[0], m->xy += p[0] * p[1], m->xz += p[0] * p[2];
+        m->yy += p[1] * p[1], m->yz += p[1] * p[2], m->zz += p[2] * p[2];
+    }
+    return g;
+}
+
+static void reference_center(const pc_cells_target *t, const float *xyz, double center[3]) {
+    grid whole = {.shift = 30};
+    int64_t n = 0, sum[3] = {0};
+    for (int64_t i = 0; i < t->n; i++) {
+        int64_t c[3], p[3];
+        if (place(&t->map, &whole, xyz, t->n, i, c, p)) {
+            n++;
+            sum[0] += p[0], sum[1] += p[1], sum[2] += p[2];
+        }
+    }
+    for (int k = 0; k < 3; k++) {
+        center[k] = t->origin[k] + ((double)sum[k] / (double)(n ? n : 1) + 0.5) * t->quantum;
+    }
+}
+
+static void reference_blocks(const pc_cells_target *t, const double center[3], grid *g) {
+    double edge = t->quantum * (double)(1 << g->shift), wide = g->shift > PC_CELLS_BITS ? t->widening * edge : 0.0;
+    g->blocks = calloc((size_t)g->count / PC_CELLS_LANES + 1, sizeof *g->blocks);
+    for (int i = 1; i < g->count; i++) {
+        const pc_cells_moments *m = &g->cells[i].moments;
+        double values[10] = {(double)m->n,  (double)m->x,  (double)m->y,  (double)m->z,  (double)m->xx,
+                             (double)m->xy, (double)m->xz, (double)m->yy, (double)m->yz, (double)m->zz};
+        double corner[3];
+        for (int k = 0; k < 3; k++) {
+            int64_t low = g->cells[i].c[k] * ((int64_t)1 << g->shift) - g->half;
+            corner[k] = ((double)low * t->quantum + t->origin[k]) - center[k];
+        }
+        pc_cells_finish(values, corner, 1, t->quantum, edge, t->noise * t->noise + wide * wide,
+                        &g->blocks[i / PC_CELLS_LANES], i % PC_CELLS_LANES);
+    }
+}
+
+static void reference_pass(const pc_cells_pass *p, const float *xyz, grid *g) {
+    for (int i = 0; i < g->count; i++) {
+        memset(g->cells[i].source, 0, sizeof g->cells[i].source);
+    }
+    for (int64_t i = 0; i < p->n; i++) {
+        int64_t c[3], inside[3];
+        int at = place(&p->map, g, xyz, p->n, i, c, inside) ? find(g, c) : 0;
+        g->cells[at].source[0] += at > 0;
+        for (int k = 0; k < 3 && at; k++) {
+            g->cells[at].source[1 + k] += (int32_t)inside[k];
+        }
+    }
+}
+
+/* Lanes of a chunk in float32, of a group in float64, lanes by halving, groups in order. */
+static void reference_sum(const pc_cells_step *step, const grid *g, double *sums) {
+    enum { L = PC_CELLS_LANES };
+    for (int group = 0; group < g->count; group += PC_CELLS_GROUP) {
+        double lanes[PC_CELLS_SUMS][L] = {{0}};
+        for (int chunk = group; chunk < group + PC_CELLS_GROUP && chunk < g->count; chunk += PC_CELLS_CHUNK) {
+            float part[PC_CELLS_SUMS * L] = {0};
+            for (int i = chunk; i < chunk + PC_CELLS_CHUNK && i < g->count; i++) {
+                const int32_t *s = g->cells[i].source;
+                if (s[0]) {
+                    pc_cells_add(step, &g->blocks[i / L], i % L, s[0], s[1], s[2], s[3], part + i % L, L);
+                }
+            }
+            for (int k = 0; k < PC_CELLS_SUMS * L; k++) {
+                lanes[k / L][k % L] += (double)part[k];
+            }
+        }
+        for (int k = 0; k < PC_CELLS_SUMS; k++) {
+            for (int half = L / 2; half >= 1; half /= 2) {
+                for (int l = 0; l < half; l++) {
+                    lanes[k][l] += lanes[k][l + half];
+                }
+            }
+            sums[k] += lanes[k][0];
+        }
+    }
+}
+
+/* ---- comparison ------------------------------------------------------------------------------------------------ */
+
+typedef struct bed {
+    int contexts;
+    pcgpu_context *context[MAX_CONTEXTS];
+    char label[MAX_CONTEXTS][48];
+    const pc_backend *backend;
+} bed;
+
+typedef struct scene {
+    const char *name;
+    fill_fn *fill;
+    int64_t targets, sources;
+    double edge;
+} scene;
+
+static pc_cells_map make_map(const pc_cells_target *t, const double R[9], const double shift[3]) {
+    pc_cells_map map = t->map;
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < 3; k++) {
+            map.m[4 * i + k] = (float)(R[3 * i + k] / t->quantum);
+        }
+        map.m[4 * i + 3] = (float)((shift[i] - t->origin[i]) / t->quantum);
+    }
+    return map;
+}
+
+static void check_sums(const bed *b, const char *name, const grid *grids, int count, int number) {
+    for (int i = 0; i < 4; i++) {
+        pc_cells_step step = {.quantum = 0.001f,
+                              .turn = {0.0f, -0.01f, 0.002f, 0.01f, 0.0f, 0.0f, -0.002f, 0.0f, 0.0f},
+                              .shift = {0.01f * (float)i, 0.0f, -0.02f},
+                              .points = i < 2 ? 1.0f : 4.0f,
+                              .most = 12.0f,
+                              .kernel = i == 3 ? 4.0f : 0.81f,
+                              .robust = i != 1,
+                              .planes = i > 1};
+        double expected[PC_CELLS_SUMS] = {0}, sums[PC_CELLS_SUMS];
+        for (int k = 0; k < count; k++) {
+            reference_sum(&step, &grids[k], expected);
+        }
+        for (int c = 0; c < b->contexts; c++) {
+            memset(sums, 0xff, sizeof sums);
+            pcgpu_status status = b->backend->cells_sum(b->context[c], &step, sums);
+            expect(status == PCGPU_OK && memcmp(sums, expected, sizeof sums) == 0, name, b->label[c], "sums",
+                   10 * number + i);
+        }
+    }
+}
+
+static void check_scene(const bed *b, const scene *s) {
+    static const double turns[][2] = {{1.0, 0.0}, {0.8, 0.6}, {-1.0, 0.0}}; /* cosine and sine about z */
+    float *target = make(s->fill, s->targets), *source = make(s->fill, s->sources);
+    pc_cells_target t = {.n = s->targets,
+                         .x = target,
+                         .y = target + s->targets,
+                         .z = target + 2 * s->targets,
+                         .map = {.limit = {20e3f, 1e6f, 1e6f}}, /* leaves points of most scenes outside */
+                         .quantum = s->edge / (1 << PC_CELLS_BITS),
+                         .origin = {-5.0, -9.0, -8.0},
+                         .noise = 0.03,
+                         .widening = 0.05,
+                         .levels = LEVELS};
+    t.map = make_map(&t, (const double[9]){1, 0, 0, 0, 1, 0, 0, 0, 1}, (const double[3]){0, 0, 0});
+    double center[3];
+    reference_center(&t, target, center);
+    grid grids[LEVELS + 1]; /* the second one of the finest level last */
+    for (int l = 0; l <= LEVELS; l++) {
+        bool shifted = l == LEVELS;
+        grids[l] =
+            reference_grid(&t, target, PC_CELLS_BITS + (shifted ? 0 : l), shifted ? 1 << (PC_CELLS_BITS - 1) : 0);
+        reference_blocks(&t, center, &grids[l]);
+    }
+    for (int c = 0; c < b->contexts; c++) {
+        pc_cells_measure measure = {{0}, {0}, 0};
+        pcgpu_status status = b->backend->cells_target(b->context[c], &t, &measure);
+        expect(status == PCGPU_OK && memcmp(measure.center, center, sizeof center) == 0 &&
+                   measure.cells == grids[0].count - 1,
+               s->name, b->label[c], "target", 0);
+    }
+    for (int i = 0; i < 3 * LEVELS; i++) {
+        const double *turn = turns[i / LEVELS];
+        int level = i % LEVELS, count = level == 0 ? 2 : 1;
+        pc_cells_pass p = {.n = s->sources,
+                           .x = source,
+                           .y = source + s->sources,
+                           .z = source + 2 * s->sources,
+                           .map = make_map(&t, (const double[9]){turn[0], -turn[1], 0, turn[1], turn[0], 0, 0, 0, 1},
+                                           (const double[3]){0.01 * i, 0.0, -0.02}),
+                           .level = level,
+                           .grids = count};
+        grid seen[2] = {grids[level], grids[LEVELS]};
+        for (int k = 0; k < count; k++) {
+            reference_pass(&p, source, &seen[k]);
+        }
+        for (int c = 0; c < b->contexts; c++) {
+            expect(b->backend->cells_pass(b->context[c], &p) == PCGPU_OK, s->name, b->label[c], "pass", i);
+        }
+        check_sums(b, s->name, seen, count, i);
+    }
+    for (int l = 0; l <= LEVELS; l++) {
+        free(grids[l].cells);
+        free(grids[l].blocks);
+    }
+    free(target);
+    free(source);
+}
+
+static void open_context(bed *b, pcgpu_device device, int threads, int simd) {
+    static const char *const forms[] = {"base", "avx2", "avx512"};
+    pcgpu_settings settings;
+    pcgpu_settings_init(&settings);
+    settings.device = device;
+    settings.threads = threads;
+    int i = b->contexts++;
+    snprintf(b->label[i], sizeof b->label[i], "%s, %d threads", device == PCGPU_DEVICE_CUDA ? "cuda" : forms[simd],
+             threads);
+    if (pcgpu_open(&settings, &b->context[i]) != PCGPU_OK) {
+        printf("skipped: %s\n", pcgpu_last_error(b->context[i]));
+        pcgpu_close(b->context[i]);
+        exit(SKIPPED);
+    }
+    b->context[i]->simd_limit = simd + 1;
+}
+
+int main(int argc, char **argv) {
+    static const int teams[] = {1, 2, 5, 16};
+    static const scene scenes[] = {
+        {"room", fill_room, 3000, 4000, 0.5},         {"room, small cells", fill_room, 9000, 3000, 0.03},
+        {"room, one cell", fill_room, 700, 1100, 90}, {"rings", fill_rings, 9000, 7000, 0.5},
+        {"lattice", fill_lattice, 2000, 2000, 0.25},  {"duplicates", fill_duplicates, 5000, 300, 0.5},
+        {"line", fill_line, 500, 1100, 0.3},          {"one point", fill_room, 1, 40, 0.5},
+        {"a block", fill_room, 128, 128, 0.5},        {"one more", fill_room, 129, 127, 0.5},
+        {"no source", fill_room, 300, 0, 0.5},        {"many threads", fill_rings, 40000, 40000, 0.7},
+    };
+    bed b = {.contexts = 0};
+    bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
+    state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    b.backend = cuda ? pc_backend_cuda() : &pc_backend_cpu;
+    if (!b.backend || !b.backend->cells_target) {
+        printf("skipped: this back end does not register by cells\n");
+        return SKIPPED;
+    }
+    if (cuda) {
+        open_context(&b, PCGPU_DEVICE_CUDA, 1, 0);
+    }
+    for (int simd = 0; simd < PC_SIMD_FORMS && !cuda; simd++) {
+        for (int i = 0; i < 4 && pc_cpu_has((pc_simd)simd); i++) {
+            open_context(&b, PCGPU_DEVICE_CPU, teams[i], simd);
+        }
+    }
+    for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) {
+        check_scene(&b, &scenes[i]);
+    }
+    for (int c = 0; c < b.contexts; c++) {
+        pcgpu_close(b.context[c]);
+    }
+    printf("cells: %d checks, %d failed\n", checks, failures);
+    return failures ? 1 : 0;
+}
