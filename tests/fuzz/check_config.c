@@ -10,14 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MUST(CONDITION)                                                                                                \
-    do {                                                                                                               \
-        if (!(CONDITION)) {                                                                                            \
-            fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #CONDITION);                                  \
-            abort();                                                                                                   \
-        }                                                                                                              \
-    } while (0)
-
 /* A folder of its own, so that a base that a configuration inherits from is not found by accident: config.yaml is the
  * configuration itself, a circle. */
 static char folder[] = "/tmp/pcgpu-fuzz.XXXXXX";

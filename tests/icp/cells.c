@@ -6,43 +6,14 @@
  * back end. */
 #include "cpu.h"
 #include "icp_cells.h"
+#include "icp_test.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { SKIPPED = 77, MAX_CONTEXTS = 16, MANY_FAILURES = 20, LEVELS = 3 };
-
-static int failures, checks;
-
-static void expect(bool ok, const char *scene, const char *label, const char *what, int i) {
-    checks++;
-    if (!ok && ++failures <= MANY_FAILURES) {
-        printf("FAILED: %s, %s: %s, case %d\n", scene, label, what, i);
-    }
-}
+enum { SKIPPED = 77, MAX_CONTEXTS = 16, LEVELS = 3 };
 
 /* ---- clouds ---------------------------------------------------------------------------------------------------- */
-
-static uint64_t state;
-
-static uint64_t random_bits(void) {
-    state += 0x9E3779B97F4A7C15ull;
-    return pc_hash64(state);
-}
-
-/* In [0, 1). */
-static float random_unit(void) {
-    return (float)(random_bits() >> 40) * 0x1p-24f;
-}
-
-typedef void fill_fn(int64_t i, float p[3]);
-
-static void fill_room(int64_t i, float p[3]) {
-    for (int k = 0; k < 3; k++) {
-        p[k] = 8.0f * random_unit() - 4.0f;
-    }
-    p[i % 3] = (float)(i % 2) * 3.0f + 0.02f * random_unit();
-}
 
 /* As a scanner goes: neighbours follow each other. */
 static void fill_rings(int64_t i, float p[3]) {
@@ -62,11 +33,6 @@ static void fill_lattice(int64_t i, float p[3]) {
 static void fill_duplicates(int64_t i, float p[3]) {
     p[0] = p[1] = 1.3f;
     p[2] = i % 9 == 8 ? 2.0f : 1.0f;
-}
-
-static void fill_line(int64_t i, float p[3]) {
-    p[0] = 0.05f * (float)i;
-    p[1] = p[2] = -7.0f;
 }
 
 /* Clouds as x[], y[], z[]. */

@@ -4,43 +4,14 @@
  * and adds up by recursion. Only the formulas of icp.h are shared. Exit code 0 passed, 1 failed, 77 no CUDA device. */
 #include "backend.h"
 #include "icp_grid.h"
+#include "icp_test.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { SKIPPED = 77, MAX_CONTEXTS = 3, MANY_FAILURES = 20 };
-
-static int failures, checks;
-
-static void expect(bool ok, const char *cloud, const char *label, const char *what, int64_t i) {
-    checks++;
-    if (!ok && ++failures <= MANY_FAILURES) {
-        printf("FAILED: %s, %s: %s, case %lld\n", cloud, label, what, (long long)i);
-    }
-}
+enum { SKIPPED = 77, MAX_CONTEXTS = 3 };
 
 /* ---- clouds ---------------------------------------------------------------------------------------------------- */
-
-static uint64_t state;
-
-static uint64_t random_bits(void) {
-    state += 0x9E3779B97F4A7C15ull;
-    return pc_hash64(state);
-}
-
-/* In [0, 1). */
-static float random_unit(void) {
-    return (float)(random_bits() >> 40) * 0x1p-24f;
-}
-
-typedef void fill_fn(int64_t i, float p[3]);
-
-static void fill_room(int64_t i, float p[3]) {
-    for (int k = 0; k < 3; k++) {
-        p[k] = 8.0f * random_unit() - 4.0f;
-    }
-    p[i % 3] = (float)(i % 2) * 3.0f + 0.02f * random_unit();
-}
 
 /* Equal distances everywhere. */
 static void fill_lattice(int64_t i, float p[3]) {
@@ -61,11 +32,6 @@ static void fill_plane(int64_t i, float p[3]) {
     p[0] = 10.0f * random_unit();
     p[1] = 10.0f * random_unit();
     p[2] = 0.0f;
-}
-
-static void fill_line(int64_t i, float p[3]) {
-    p[0] = 0.05f * (float)i;
-    p[1] = p[2] = -7.0f;
 }
 
 /* Far from the origin, where float32 is coarse, with a few points very far away. */

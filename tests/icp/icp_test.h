@@ -1,0 +1,48 @@
+/* What the tests of registration share: counting checks, and clouds from a seed. */
+#ifndef ICP_TEST_H
+#define ICP_TEST_H
+
+#include "geometry.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { MANY_FAILURES = 20 }; /* as many are printed */
+
+static int failures, checks;
+
+static void expect(bool ok, const char *cloud, const char *label, const char *what, int64_t i) {
+    checks++;
+    if (!ok && ++failures <= MANY_FAILURES) {
+        printf("FAILED: %s, %s: %s, case %lld\n", cloud, label, what, (long long)i);
+    }
+}
+
+static uint64_t state;
+
+static uint64_t random_bits(void) {
+    state += 0x9E3779B97F4A7C15ull;
+    return pc_hash64(state);
+}
+
+/* In [0, 1). */
+static float random_unit(void) {
+    return (float)(random_bits() >> 40) * 0x1p-24f;
+}
+
+typedef void fill_fn(int64_t i, float p[3]);
+
+static void fill_room(int64_t i, float p[3]) {
+    for (int k = 0; k < 3; k++) {
+        p[k] = 8.0f * random_unit() - 4.0f;
+    }
+    p[i % 3] = (float)(i % 2) * 3.0f + 0.02f * random_unit();
+}
+
+static void fill_line(int64_t i, float p[3]) {
+    p[0] = 0.05f * (float)i;
+    p[1] = p[2] = -7.0f;
+}
+
+#endif
