@@ -174,6 +174,15 @@ __device__ static inline float pc_from_ordered(uint32_t bits) {
     return __uint_as_float(bits >> 31 ? bits & 0x7fffffffu : ~bits);
 }
 
+/* Widens bounds to a point. */
+__device__ static inline void pc_bound(pc_bounds *b, float x, float y, float z) {
+    const uint32_t position[3] = {pc_ordered(x), pc_ordered(y), pc_ordered(z)};
+    for (int k = 0; k < 3; k++) {
+        b->high[k] = max(b->high[k], position[k]);
+        b->inverted_low[k] = max(b->inverted_low[k], ~position[k]);
+    }
+}
+
 /* ---- the parts, on the context's stream ------------------------------------------------------------------------- */
 
 /* Bytes of scratch that pc_sample_order needs for n points in all. */

@@ -12,15 +12,6 @@ enum { MOST_AXIS_BITS = 10 };
 /* A bucket may be this many times as long as the edge of a cube that holds the same share of the bounding cube. */
 #define LONGEST 2.0
 
-/* Lowers and raises bounds by a point. */
-__device__ static void bound(pc_bounds *b, float x, float y, float z) {
-    const uint32_t position[3] = {pc_ordered(x), pc_ordered(y), pc_ordered(z)};
-    for (int k = 0; k < 3; k++) {
-        b->high[k] = max(b->high[k], position[k]);
-        b->inverted_low[k] = max(b->inverted_low[k], ~position[k]);
-    }
-}
-
 /* Joins the bounds of all threads of a block to those of the cloud. */
 __device__ static void join_bounds(pc_bounds *all, const pc_bounds *mine) {
     __shared__ uint32_t of_block[6];

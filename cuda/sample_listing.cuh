@@ -83,27 +83,24 @@ __device__ static void bound_published(const block_points<STORED> &points, const
     for (int i = (int)threadIdx.x / 32; i < count; i += PC_ROUND_WARPS) {
         const pc_bucket *bucket = &block.buckets[block.own[i]];
         const int64_t begin = points.begin(block.own[i]);
-        uint32_t most[6] = {0, 0, 0, 0, 0, 0};
+        pc_bounds bounds = {{0, 0, 0}, {0, 0, 0}};
         for (int k = (int)threadIdx.x % 32; k < points.count(block.own[i]); k += 32) {
             const float4 p = points.points[begin + k];
             const bool other = ~__float_as_uint(p.w) != bucket->inverted;
             if (other && __float_as_uint(points.nearest[begin + k]) >= least) {
-                const uint32_t position[3] = {pc_ordered(p.x), pc_ordered(p.y), pc_ordered(p.z)};
-                for (int axis = 0; axis < 3; axis++) {
-                    most[axis] = max(most[axis], position[axis]);
-                    most[3 + axis] = max(most[3 + axis], ~position[axis]);
-                }
+                pc_bound(&bounds, p.x, p.y, p.z);
             }
         }
-        for (int k = 0; k < 6; k++) {
-            most[k] = pc_warp_max(most[k]);
+        for (int axis = 0; axis < 3; axis++) {
+            bounds.high[axis] = pc_warp_max(bounds.high[axis]);
+            bounds.inverted_low[axis] = pc_warp_max(bounds.inverted_low[axis]);
         }
         if (threadIdx.x % 32 == 0) {
             pc_box *box = &block.round->box[i];
             for (int axis = 0; axis < 3; axis++) {
-                const bool any = most[axis]; /* else any box will do */
-                box->low[axis] = any ? pc_from_ordered(~most[3 + axis]) : bucket->at[axis];
-                box->high[axis] = any ? pc_from_ordered(most[axis]) : bucket->at[axis];
+                const bool any = bounds.high[axis]; /* else any box will do */
+                box->low[axis] = any ? pc_from_ordered(~bounds.inverted_low[axis]) : bucket->at[axis];
+                box->high[axis] = any ? pc_from_ordered(bounds.high[axis]) : bucket->at[axis];
             }
         }
     }

@@ -11,7 +11,7 @@ __global__ static void bounds_kernel(const pc_cloud *clouds) {
     const pc_cloud c = clouds[blockIdx.y];
     pc_bounds mine = {{0, 0, 0}, {0, 0, 0}};
     for (int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x; i < c.n; i += (int64_t)gridDim.x * THREADS) {
-        bound(&mine, c.x[i], c.y[i], c.z[i]);
+        pc_bound(&mine, c.x[i], c.y[i], c.z[i]);
     }
     join_bounds(c.bounds, &mine);
 }

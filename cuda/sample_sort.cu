@@ -155,7 +155,7 @@ __global__ static void __launch_bounds__(TILE, 1)
         x = c.x[i];
         y = c.y[i];
         z = c.z[i];
-        bound(&bounds, x, y, z);
+        pc_bound(&bounds, x, y, z);
     }
     join_bounds(c.bounds, &bounds);
     all.sync();
