@@ -38,7 +38,8 @@ static device_wave place(layout *l, const pc_wave *w, const pc_sample_job *jobs,
     uint32_t *spared = (uint32_t *)cut(l, count * sizeof *spared);
     float *side = (float *)cut(l, count * sizeof *side);
     d.ends = (pc_rounds_end *)cut(l, count * sizeof *d.ends);
-    pc_mailbox *mailboxes = (pc_mailbox *)cut(l, w->cluster ? 0 : count * (size_t)s->blocks * sizeof *mailboxes);
+    const size_t notes_each = w->cluster ? 0 : (size_t)s->blocks * PC_GRID_NOTES;
+    pc_note *notes = (pc_note *)cut(l, count * notes_each * sizeof *notes);
     d.zeroed = bounds;
     d.zeroed_bytes = l->used - zeroed;
     d.scratch = cut(l, scratch_bytes);
@@ -73,7 +74,7 @@ static device_wave place(layout *l, const pc_wave *w, const pc_sample_job *jobs,
         c->spared = spared ? spared + i : NULL;
         c->side = side ? side + i : NULL;
         c->end = d.ends ? d.ends + i : NULL;
-        c->mailboxes = mailboxes && !w->cluster ? mailboxes + (size_t)i * (size_t)s->blocks : NULL;
+        c->notes = notes && !w->cluster ? notes + (size_t)i * notes_each : NULL;
         first += job->n;
     }
     return d;

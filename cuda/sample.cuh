@@ -75,23 +75,19 @@ typedef struct pc_rounds_end {
 /* Sixteen bytes that are written and read at once; the last word says of which round they are. */
 typedef uint4 pc_note;
 
-/* What a block of a grid tells the others in a round: three notes a bucket, two a new pick. The first PC_SURE buckets
+/* What a block of a grid tells the others in a round: two notes a bucket, two a new pick. The first PC_SURE buckets
  * and PC_SURE_FRESH picks are written in every round, with the number of them all; the others when there are so many.
  * The second note of a pick is for the manager, the last block, which has no points: it keeps the picks and says when
- * they are enough. */
+ * they are enough. (How they lie in memory: sample_grid.cuh.) */
 enum {
     PC_SURE = 4,
     PC_SURE_FRESH = 4,
     PC_GRID_MESSAGES = 32,
     PC_GRID_ACCEPTS = 16,
     PC_GRID_BLOCKS = 128,
+    PC_BUCKET_NOTES = 2 * PC_GRID_MESSAGES,                   /* of a block */
+    PC_GRID_NOTES = PC_BUCKET_NOTES + 2 * 2 * PC_GRID_ACCEPTS /* those of picks apart for even and for odd rounds */
 };
-
-typedef struct __align__(16) pc_mailbox {
-    pc_note buckets[PC_GRID_MESSAGES][3];
-    pc_note fresh[2][PC_GRID_ACCEPTS][2]; /* of even and of odd rounds */
-}
-pc_mailbox;
 
 /* A cloud on the device. */
 typedef struct pc_cloud {
@@ -113,8 +109,8 @@ typedef struct pc_cloud {
     word *accepted; /* n: value bits, inverted index */
     pc_tile *tiles; /* of the accepted picks */
     pc_rounds_end *end;
-    pc_mailbox *mailboxes; /* of a grid: one a block; zero before the first round */
-    int32_t *indices;      /* lead + wanted + 1 */
+    pc_note *notes;   /* of a grid: PC_GRID_NOTES a block; zero before the first round */
+    int32_t *indices; /* lead + wanted + 1 */
     float *squared;
 } pc_cloud;
 

@@ -258,8 +258,25 @@ __device__ static void refresh(const refreshing &r, const block_points<STORED> &
     }
 }
 
+/* Whether a round looks at a point, though it is not the farthest of its bucket. */
+__device__ static bool matters(const float4 &p, float value, const pc_bucket &bucket, uint32_t least) {
+    return __float_as_uint(value) >= least && ~__float_as_uint(p.w) != bucket.inverted;
+}
+
+/* A box around all points within the bounds that the lanes of a warp have found. */
+__device__ static void note_box(pc_box *box, const pc_bounds &bounds, const pc_bucket *bucket) {
+#pragma unroll
+    for (int axis = 0; axis < 3; axis++) {
+        const uint32_t high = pc_warp_max(bounds.high[axis]), inverted_low = pc_warp_max(bounds.inverted_low[axis]);
+        if (threadIdx.x % 32 == 0) {
+            box->low[axis] = high ? pc_from_ordered(~inverted_low) : bucket->at[axis]; /* of no points any box will do */
+            box->high[axis] = high ? pc_from_ordered(high) : bucket->at[axis];
+        }
+    }
+}
+
 /* What a warp does with a bucket of a block that has few: lowers its values by the new picks that may reach it, finds
- * its farthest point, and lists it when that is at or above the threshold. */
+ * its farthest point, and lists it with its box when that is at or above the threshold. */
 __device__ static void refresh_bucket(const refreshing &r, const block_points<false> &points, const pc_block &block,
                                       int b, int count, uint32_t threshold) {
     const int lane = (int)threadIdx.x % 32;
@@ -271,11 +288,13 @@ __device__ static void refresh_bucket(const refreshing &r, const block_points<fa
     uint32_t value = bucket->largest;
     const float reach = __uint_as_float(value);
     bool touched = false;
+#pragma unroll 1
     for (int base = 0; base < count; base += 32) {
         const float4 pick = r.fresh[min(base + lane, count - 1)];
         bool near = (base + lane < count) & (pc_box_distance(own.low, own.high, pick.x, pick.y, pick.z) < reach);
         uint32_t hits = __ballot_sync(PC_ALL_LANES, near);
         touched = touched || hits;
+#pragma unroll 1
         for (; hits; hits &= hits - 1) {
             d = lowered(d, p, r.fresh[base + __ffs((int)hits) - 1]);
         }
@@ -286,9 +305,21 @@ __device__ static void refresh_bucket(const refreshing &r, const block_points<fa
     }
     if (lane == 0) {
         atomicMax(&block.round->own_top, value);
-        if (value >= threshold) {
-            block.own[atomicAdd(&block.round->own_count, 1u)] = (uint16_t)b;
-        }
+    }
+    if (value < threshold) {
+        return;
+    }
+    __syncwarp(); /* all lanes see the bucket's farthest point */
+    pc_bounds bounds = {{0, 0, 0}, {0, 0, 0}};
+    if (matters(p, d, *bucket, threshold)) {
+        pc_bound(&bounds, p.x, p.y, p.z);
+    }
+    const uint32_t place = __shfl_sync(PC_ALL_LANES, lane == 0 ? atomicAdd(&block.round->own_count, 1u) : 0, 0);
+    if (lane == 0) {
+        block.own[place] = (uint16_t)b;
+    }
+    if (place < PC_MOST_MESSAGES) { /* more are not published */
+        note_box(&block.round->box[place], bounds, bucket);
     }
 }
 

@@ -65,7 +65,7 @@ struct pc_cluster_group {
         }
         if ((int)threadIdx.x < blocks) {
             const pc_round *r = block.round;
-            *in_block(&headers[block.rank], (int)threadIdx.x) = pc_header{(uint32_t)count, r->own_top, r->more, r->low};
+            *in_block(&headers[block.rank], (int)threadIdx.x) = pc_header{(uint32_t)count, r->own_top, r->more};
         }
         arrive();
     }
@@ -73,7 +73,7 @@ struct pc_cluster_group {
     /* By one warp. */
     __device__ void sum_up(pc_round *round) {
         const int lane = (int)threadIdx.x % 32;
-        pc_header h = {0, 0, false, false};
+        pc_header h = {0, 0, 0};
         if (lane < blocks) {
             h = headers[lane];
         }
@@ -81,13 +81,9 @@ struct pc_cluster_group {
         if (h.more) {
             atomicMax(&round->cut, pc_key(list[lane * messages + (int)h.listed - 1]));
         }
-        const uint32_t lows = __ballot_sync(PC_ALL_LANES, h.low),
-                       usual = __ballot_sync(PC_ALL_LANES, h.listed && !h.low);
         if (lane == 0) {
             round->listed = listed;
             round->open = open;
-            round->kinds = (lows ? (uint32_t)PC_LOW : 0) | (usual ? (uint32_t)PC_USUAL : 0);
-            pc_cut_low(round);
         }
     }
 

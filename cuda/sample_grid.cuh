@@ -1,4 +1,4 @@
-/* The exchange of a grid (sample_group.cuh): mailboxes in global memory.
+/* The exchange of a grid (sample_group.cuh): notes in global memory.
  *
  * Nothing waits for a barrier of all blocks: a reader polls the notes themselves until they are of this round. No note
  * is overwritten before all have read it. A block writes its buckets of a round when it has the new picks of the last
@@ -6,30 +6,31 @@
  * picks when it has the buckets of the round from all workers, which these tell after reading the picks of the last
  * round; but the manager has no buckets to tell, and may then still be reading those picks. So the picks of even and of
  * odd rounds lie apart: before a block writes over those of the round before the last, it has had the manager's word of
- * the last. */
+ * the last.
+ *
+ * All blocks look at all notes over and over, so what limits them is how many bytes the L2 cache can deliver: the notes
+ * of a kind lie together, PC_SURE (or PC_SURE_FRESH) of a block after those of the block before it, and a bucket has
+ * only two. */
 #ifndef PC_SAMPLE_GRID_CUH
 #define PC_SAMPLE_GRID_CUH
 
 #include "ptx.cuh"
 #include "sample_group.cuh"
+#include "sample_notes.cuh"
 
 struct pc_grid_group {
     static constexpr bool CLUSTER = false;
-    pc_mailbox *mailboxes;
+    pc_note *notes;
     pc_bucket *list; /* of the round, in shared memory */
-    int workers, room;
+    int blocks, workers, room;
 
-    enum {
-        REWRITE = 1024,
-        XY_BITS = 20, /* of a side: 8 of the exponent, the others of the significand */
-        Z_BITS = 12,
-        INFINITE_SIDE = 0x7f800000
-    };
+    enum { REWRITE = 1024 };
 
     __device__ void start(const pc_cloud &cloud, const pc_rounds_shape &shape, char *memory) {
         list = (pc_bucket *)memory;
         room = shape.list;
-        mailboxes = cloud.mailboxes;
+        notes = cloud.notes;
+        blocks = shape.blocks;
         workers = shape.workers;
     }
 
@@ -40,26 +41,32 @@ struct pc_grid_group {
     __device__ void end() {
     }
 
+    /* The first note of a block's bucket j; the second is so many further. */
+    __device__ pc_note *bucket_note(int block, int j) const {
+        return notes + (j / PC_SURE * blocks + block) * PC_SURE + j % PC_SURE;
+    }
+    __device__ int to_second() const {
+        return PC_GRID_MESSAGES * blocks;
+    }
+
+    /* The same of a new pick. */
+    __device__ pc_note *pick_note(int block, int j, int round) const {
+        return notes + (PC_BUCKET_NOTES + round % 2 * 2 * PC_GRID_ACCEPTS) * blocks +
+               (j / PC_SURE_FRESH * blocks + block) * PC_SURE_FRESH + j % PC_SURE_FRESH;
+    }
+    __device__ int to_key() const {
+        return PC_GRID_ACCEPTS * blocks;
+    }
+
     /* The last word of a note begins with 12 bits of the round. Every REWRITE rounds all notes are written, so that
-     * none is older than these can tell. In the first of a bucket's three notes follow 1 bit for "more", 1 for "low"
-     * and 6 for the number of buckets. */
+     * none is older than these can tell. In the first of a bucket's notes follow 1 bit for "more" and 6 for the number
+     * of buckets. */
     __device__ static uint32_t tag(int round) {
         return (uint32_t)(round + 1) & 0xfffu;
     }
 
     __device__ static int listed_of(const pc_note &first) {
-        return (int)(first.w >> 12 & 0x3fu);
-    }
-
-    /* The side of a box from `low` on in the highest bits of a float, rounded up so far that low + side is not below
-     * `high` whatever is rounded. */
-    __device__ static uint32_t packed_side(float low, float high, int bits) {
-        const uint32_t side = __float_as_uint(high - low) + 1u, cut = 31 - bits;
-        return min((side + ((1u << cut) - 1u)) >> cut, INFINITE_SIDE >> cut);
-    }
-
-    __device__ static float side_of(uint32_t packed, int bits) {
-        return __uint_as_float(packed << (31 - bits));
+        return (int)(first.w >> 13 & 0x3fu);
     }
 
     __device__ void publish(const pc_block &block, int count, int round) {
@@ -69,20 +76,19 @@ struct pc_grid_group {
             return;
         }
         const pc_round *r = block.round;
-        const uint32_t last = tag(round) << 20, told = (uint32_t)r->more << 19 | (uint32_t)r->low << 18;
-        pc_note *to = mailboxes[block.rank].buckets[i];
+        const uint32_t last = tag(round) << 20, told = last | (uint32_t)r->more << 19 | (uint32_t)count << 13;
+        pc_note *to = bucket_note(block.rank, i);
         if (i < count) {
             const pc_bucket &b = block.buckets[block.own[i]];
-            const pc_box &box = r->box[i];
-            pc_note_store(to, b.largest, b.second, b.inverted,
-                          last | told | (uint32_t)count << 12 | packed_side(box.low[2], box.high[2], Z_BITS));
-            pc_note_store(to + 1, __float_as_uint(b.at[0]), __float_as_uint(b.at[1]), __float_as_uint(b.at[2]),
-                          last | packed_side(box.low[0], box.high[0], XY_BITS));
-            pc_note_store(to + 2, __float_as_uint(box.low[0]), __float_as_uint(box.low[1]), __float_as_uint(box.low[2]),
-                          last | packed_side(box.low[1], box.high[1], XY_BITS));
+            const uint64_t box = pc_packed_box(r->box[i], b.at);
+            pc_note_store(to, b.largest, b.inverted, pc_packed_value(b.second) << 11 | (uint32_t)(box >> 33),
+                          told | (uint32_t)(box >> 20 & 0x1fffu));
+            pc_note_store(to + to_second(), __float_as_uint(b.at[0]), __float_as_uint(b.at[1]),
+                          __float_as_uint(b.at[2]), last | (uint32_t)(box & 0xfffffu));
         } else {
-            for (int k = 0; k < (round % REWRITE ? 1 : 3); k++) {
-                pc_note_store(to + k, i == 0 ? r->own_top : 0, 0, 0, last | told | (uint32_t)count << 12);
+            pc_note_store(to, i == 0 ? r->own_top : 0, 0, 0, told);
+            if (round % REWRITE == 0) {
+                pc_note_store(to + to_second(), 0, 0, 0, last);
             }
         }
     }
@@ -98,29 +104,28 @@ struct pc_grid_group {
 
     /* Waits for the notes of a block's bucket j, or for the first when the block says there that it has not so many.
      * One beyond the first PC_SURE is only read when the block has told of it. */
-    __device__ static void receive(const pc_note from[3], int j, int round, pc_note to[3]) {
+    __device__ void receive(int from, int j, int round, pc_note *first, pc_note *second) const {
+        const pc_note *note = bucket_note(from, j);
         for (uint32_t looks = 0;; keep_waiting(&looks)) {
-            bool come = true;
-            for (int k = 0; k < 3; k++) {
-                to[k] = pc_note_load(from + k);
-                come = come && (to[k].w >> 20 == tag(round) || (k > 0 && j < PC_SURE && j >= listed_of(to[0])));
-            }
-            if (come) {
+            *first = pc_note_load(note);
+            *second = pc_note_load(note + to_second());
+            const bool listed = j >= PC_SURE || j < listed_of(*first);
+            if (first->w >> 20 == tag(round) && (!listed || second->w >> 20 == tag(round))) {
                 return;
             }
         }
     }
 
-    __device__ static pc_bucket bucket_of(const pc_note from[3]) {
-        const float low[3] = {__uint_as_float(from[2].x), __uint_as_float(from[2].y), __uint_as_float(from[2].z)};
-        return pc_bucket{{low[0], low[1], low[2]},
-                         {low[0] + side_of(from[1].w & 0xfffffu, XY_BITS),
-                          low[1] + side_of(from[2].w & 0xfffffu, XY_BITS),
-                          low[2] + side_of(from[0].w & 0xfffu, Z_BITS)},
-                         from[0].x,
-                         from[0].y,
-                         {__uint_as_float(from[1].x), __uint_as_float(from[1].y), __uint_as_float(from[1].z)},
-                         from[0].z};
+    __device__ static pc_bucket bucket_of(const pc_note &first, const pc_note &second) {
+        pc_bucket q = {{0.0f, 0.0f, 0.0f},
+                       {0.0f, 0.0f, 0.0f},
+                       first.x,
+                       pc_unpacked_value(first.z >> 11),
+                       {__uint_as_float(second.x), __uint_as_float(second.y), __uint_as_float(second.z)},
+                       first.y};
+        pc_unpack_box((uint64_t)(first.z & 0x7ffu) << 33 | (uint64_t)(first.w & 0x1fffu) << 20 | (second.w & 0xfffffu),
+                      q.at, q.low, q.high);
+        return q;
     }
 
     /* A lane a note: collects the buckets of all blocks in the list. Those that find no room are left for later. */
@@ -132,24 +137,19 @@ struct pc_grid_group {
             int left = from < workers; /* notes to read from this one on */
 #pragma unroll 1
             for (int j = unit % PC_SURE; __any_sync(PC_ALL_LANES, left > 0); j += PC_SURE) {
-                pc_note notes[3] = {};
-                const pc_note &first = notes[0];
+                pc_note first = {}, second = {};
                 bool good = false;
                 if (left > 0) {
-                    receive(mailboxes[from].buckets[j], j, round, notes);
+                    receive(from, j, round, &first, &second);
                     const int listed = listed_of(first);
                     good = j < listed;
                     left = listed - j - PC_SURE;
                 }
-                const pc_bucket q = bucket_of(notes);
+                const pc_bucket q = bucket_of(first, second);
                 __syncwarp();
                 const uint32_t open = pc_warp_max(first.x), place = pc_append(&r->listed, good);
-                const bool low = first.w >> 18 & 1u;
-                const uint32_t kinds = (__any_sync(PC_ALL_LANES, good && !low) ? (uint32_t)PC_USUAL : 0) |
-                                       (__any_sync(PC_ALL_LANES, good && low) ? (uint32_t)PC_LOW : 0);
                 if (lane == 0) {
                     atomicMax(&r->open, open);
-                    atomicOr(&r->kinds, kinds);
                 }
                 const bool fits = place < (uint32_t)room;
                 if (good && fits) {
@@ -169,9 +169,6 @@ struct pc_grid_group {
         uint32_t factor = (0xffffu + (uint32_t)count) / (uint32_t)max(count, 1);
         pc_settle(factor); /* here, not where it is used */
         collect(block.round, round);
-        if (threadIdx.x == 0) {
-            pc_cut_low(block.round);
-        }
         const int known = min((int)block.round->listed, room), lane = (int)threadIdx.x % 32,
                   pairs = (known + 31) / 32 * count;
         for (int pair = (int)threadIdx.x / 32; pair < pairs; pair += PC_ROUND_WARPS) {
@@ -204,14 +201,14 @@ struct pc_grid_group {
         }
         const int count = min(__popcll(mask), (int)PC_GRID_ACCEPTS), place = (int)pc_bits_below(mask, lane);
         const uint32_t last = pick_tag(round) << 6 | (uint32_t)stop << 5 | (uint32_t)count;
-        pc_note(*to)[2] = mailboxes[block.rank].fresh[round % 2];
         if ((mask >> lane & 1) && place < count) {
             const float4 p = block.round->at[lane];
-            pc_note_store(&to[place][0], __float_as_uint(p.x), __float_as_uint(p.y), __float_as_uint(p.z), last);
-            pc_note_store(&to[place][1], __float_as_uint(p.w), block.round->inverted[lane], 0, last);
+            pc_note *to = pick_note(block.rank, place, round);
+            pc_note_store(to, __float_as_uint(p.x), __float_as_uint(p.y), __float_as_uint(p.z), last);
+            pc_note_store(to + to_key(), __float_as_uint(p.w), block.round->inverted[lane], 0, last);
         }
         if (lane >= count && lane < PC_SURE_FRESH) {
-            pc_note_store(&to[lane][0], 0, 0, 0, last);
+            pc_note_store(pick_note(block.rank, lane, round), 0, 0, 0, last);
         }
     }
 
@@ -227,7 +224,7 @@ struct pc_grid_group {
                 pc_note pick = {}, key = {};
                 bool good = false;
                 if (left > 0) {
-                    const pc_note *note = mailboxes[from].fresh[round % 2][j];
+                    const pc_note *note = pick_note(from, j, round);
                     uint32_t looks = 0;
                     while (pick = pc_note_load(note), pick.w >> 6 != pick_tag(round)) {
                         keep_waiting(&looks);
@@ -235,7 +232,7 @@ struct pc_grid_group {
                     const int told = (int)(pick.w & 0x1fu);
                     good = j < told;
                     left = told - j - PC_SURE_FRESH;
-                    while (good && block.rank == workers && (key = pc_note_load(note + 1), key.w != pick.w)) {
+                    while (good && block.rank == workers && (key = pc_note_load(note + to_key()), key.w != pick.w)) {
                         keep_waiting(&looks);
                     }
                     if (pick.w >> 5 & 1u) {

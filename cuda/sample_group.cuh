@@ -1,5 +1,5 @@
 /* How the blocks that sample a cloud together exchange a round's buckets and new picks: blocks of a cluster write into
- * each other's shared memory, blocks of a grid into mailboxes in global memory. Both offer, in this order,
+ * each other's shared memory, blocks of a grid leave notes in global memory. Both offer, in this order,
  *
  *     publish    tells all blocks of this block's buckets above the threshold
  *     test       waits for those of all blocks, runs this block's buckets against them, and sums them up in the round
@@ -20,8 +20,6 @@
 enum {
     PC_MOST_MESSAGES = 64, /* of a block and round: a bit each */
     PC_STOP = -1,
-    PC_USUAL = 1,
-    PC_LOW = 2,
 };
 
 typedef struct pc_box {
@@ -33,14 +31,12 @@ typedef struct pc_round {
     uint32_t own_count; /* of the block's buckets, those above the threshold */
     uint32_t own_top;   /* bits of the largest value of the block */
     bool more;          /* there were more of them than can be published: the highest were */
-    bool low;           /* none was; those somewhat below the highest are published */
     word blocked;       /* a bit for each published bucket */
     uint32_t counted;
     /* Of all blocks: */
     uint32_t listed; /* published buckets */
     uint32_t open;   /* bits of the largest value */
     word cut;        /* key: only buckets from it on may be accepted, since some below are not known */
-    uint32_t kinds;  /* PC_USUAL: some block's are those above the threshold; PC_LOW: some block's are low */
     uint32_t next;   /* of find_open: inverted index of the first listed point with the value `open`, or 0 */
     int32_t fresh;   /* new picks, or less than 0: stop */
     /* Of the next round, by the first warp: */
@@ -55,8 +51,7 @@ typedef struct pc_round {
 
 /* What a block of a cluster tells the others in a round beside its buckets. */
 typedef struct pc_header {
-    uint32_t listed, top;
-    bool more, low;
+    uint32_t listed, top, more;
 } pc_header;
 
 /* Shared memory of the exchange: of a cluster all buckets of a round, headers and masks, of a grid the list. */
@@ -83,25 +78,6 @@ __device__ static inline float pc_box_distance(const float *low, const float *hi
     float dy = fmaxf(fmaxf(low[1] - y, y - high[1]), 0.0f);
     float dz = fmaxf(fmaxf(low[2] - z, z - high[2]), 0.0f);
     return (dx * dx + dy * dy) + dz * dz;
-}
-
-/* When the threshold is above all buckets of a block, because the picks of the last round were far above the rest, the
- * block publishes those that are not below this share of its highest. */
-#define PC_LOW_SHARE 0.85f
-
-/* Bits of the least value that is listed below the highest of a block, or of all blocks. */
-__device__ static inline uint32_t pc_low_threshold(uint32_t highest) {
-    return max(__float_as_uint(PC_LOW_SHARE * __uint_as_float(highest)), 1u);
-}
-
-/* Blocks with low buckets know all from that share of the highest of all on, the others all from the threshold on: what
- * is lower than either may not be accepted. By one thread, when `open` and what the blocks have published are known. */
-__device__ static inline void pc_cut_low(pc_round *round) {
-    if (round->kinds & PC_LOW) {
-        uint32_t least = pc_low_threshold(round->open);
-        least = round->kinds & PC_USUAL ? max(least, round->threshold) : least;
-        round->cut = max(round->cut, (word)least << 32);
-    }
 }
 
 /* Whether q keeps the block's published bucket i from being accepted. No branches: time is latency here. */

@@ -22,17 +22,6 @@ __device__ static void select(const pc_block &block, int buckets, uint32_t thres
     __syncthreads();
 }
 
-/* Lists the block's buckets that are not far below its highest, when none is above the threshold; returns how many. */
-__device__ static int select_low(const pc_block &block, int buckets) {
-    const uint32_t least = pc_low_threshold(block.round->own_top);
-    __syncthreads(); /* all have seen that there are none */
-    if (threadIdx.x == 0) {
-        block.round->low = true;
-    }
-    select(block, buckets, least);
-    return (int)block.round->own_count;
-}
-
 /* Keeps the `most` highest of more buckets than a block may publish, in their order. */
 __device__ static void keep_highest(const pc_block &block, uint16_t *chosen, int most) {
     const int count = (int)block.round->own_count;
@@ -75,34 +64,23 @@ __device__ static int keep_top(const pc_block &block, int buckets) {
     return 1;
 }
 
-/* The boxes of the `count` published buckets: around their points, but for the farthest, of at least the value `least`.
- * A warp a bucket. */
+/* The boxes of the `count` published buckets. A warp a bucket. */
 template <bool STORED>
 __device__ static void bound_published(const block_points<STORED> &points, const pc_block &block, int count,
                                        uint32_t least) {
+#pragma unroll 1
     for (int i = (int)threadIdx.x / 32; i < count; i += PC_ROUND_WARPS) {
         const pc_bucket *bucket = &block.buckets[block.own[i]];
         const int64_t begin = points.begin(block.own[i]);
         pc_bounds bounds = {{0, 0, 0}, {0, 0, 0}};
+#pragma unroll 1
         for (int k = (int)threadIdx.x % 32; k < points.count(block.own[i]); k += 32) {
             const float4 p = points.points[begin + k];
-            const bool other = ~__float_as_uint(p.w) != bucket->inverted;
-            if (other && __float_as_uint(points.nearest[begin + k]) >= least) {
+            if (matters(p, points.nearest[begin + k], *bucket, least)) {
                 pc_bound(&bounds, p.x, p.y, p.z);
             }
         }
-        for (int axis = 0; axis < 3; axis++) {
-            bounds.high[axis] = pc_warp_max(bounds.high[axis]);
-            bounds.inverted_low[axis] = pc_warp_max(bounds.inverted_low[axis]);
-        }
-        if (threadIdx.x % 32 == 0) {
-            pc_box *box = &block.round->box[i];
-            for (int axis = 0; axis < 3; axis++) {
-                const bool any = bounds.high[axis]; /* else any box will do */
-                box->low[axis] = any ? pc_from_ordered(~bounds.inverted_low[axis]) : bucket->at[axis];
-                box->high[axis] = any ? pc_from_ordered(bounds.high[axis]) : bucket->at[axis];
-            }
-        }
+        note_box(&block.round->box[i], bounds, bucket);
     }
     __syncthreads();
 }

@@ -44,7 +44,6 @@ __device__ static void clear_own(pc_round *round) {
     round->own_count = 0;
     round->own_top = 0;
     round->more = false;
-    round->low = false;
     round->counted = 0;
 }
 
@@ -54,7 +53,6 @@ __device__ static void clear_others(pc_round *round) {
     round->listed = 0;
     round->open = 0;
     round->cut = 0;
-    round->kinds = 0;
     round->next = 0;
 }
 
@@ -219,17 +217,16 @@ __device__ static void sample_cloud(const pc_cloud &c, const pc_rounds_shape &sh
         int count = (int)mine->own_count;
         if (shape.single) {
             count = keep_top(block, buckets);
-        } else if (count == 0 && mine->own_top) {
-            count = select_low(block, buckets);
-        }
-        if (count > mine->limit) {
+        } else if (count > mine->limit) {
             count = mine->limit;
             keep_highest(block, (uint16_t *)(memory + l.chosen), count);
+            bound_published(points, block, count, mine->threshold);
+        } else if (STORED || shape.kin_log) {
+            bound_published(points, block, count, mine->threshold);
         }
         if (threadIdx.x == 0) {
             mine->fresh = 0;
         }
-        bound_published(points, block, count, mine->low ? pc_low_threshold(mine->own_top) : mine->threshold);
         group.publish(block, count, round);
         group.test(block, count, round);
         if (group.decides(rank)) {
@@ -251,7 +248,7 @@ __device__ static void sample_cloud(const pc_cloud &c, const pc_rounds_shape &sh
         if (threadIdx.x == 0) {
             clear_others(mine);
         }
-        /* The highest point is always accepted, so this does not happen. */
+        /* Two rounds that accept nothing cannot follow each other: the threshold of the second is below the top. */
         idle = added == 0 ? idle + 1 : 0;
         accepted += added;
         round++;
@@ -267,10 +264,19 @@ __device__ static void sample_cloud(const pc_cloud &c, const pc_rounds_shape &sh
     group.end();
 }
 
+/* The cloud of this block in shared memory: registers are short. */
+__device__ static void load_cloud(const pc_cloud *clouds, const pc_rounds_shape &shape, pc_cloud *c) {
+    if (threadIdx.x == 0) {
+        *c = clouds[blockIdx.x / (unsigned)shape.blocks];
+    }
+    __syncthreads();
+}
+
 template <bool STORED>
 __global__ void __launch_bounds__(PC_GRID_THREADS, 1) grid_kernel(const pc_cloud *clouds, const pc_rounds_shape shape) {
     extern __shared__ __align__(16) char memory[];
-    const pc_cloud c = clouds[blockIdx.x / (unsigned)shape.blocks];
+    __shared__ pc_cloud c;
+    load_cloud(clouds, shape, &c);
     sample_cloud<pc_grid_group, STORED>(c, shape, memory);
 }
 
@@ -278,7 +284,8 @@ __global__ void __launch_bounds__(PC_CLUSTER_THREADS, 1)
     cluster_kernel(const pc_cloud *clouds, const pc_rounds_shape shape) {
 #if __CUDA_ARCH__ >= 900
     extern __shared__ __align__(16) char memory[];
-    const pc_cloud c = clouds[blockIdx.x / (unsigned)shape.blocks];
+    __shared__ pc_cloud c;
+    load_cloud(clouds, shape, &c);
     sample_cloud<pc_cluster_group, false>(c, shape, memory);
 #else
     (void)clouds;
