@@ -121,6 +121,7 @@ extern "C" void pc_cuda_stop(pcgpu_context *context) {
     pc_cuda *cuda = pc_cuda_of(context);
     if (cuda) {
         pc_cuda_icp_end(context);
+        pc_voxelize_end(context);
         pc_arena_free(&cuda->arena);
         pc_arena_free(&cuda->icp_arena);
         cudaStreamDestroy(cuda->stream);

@@ -55,7 +55,8 @@ typedef struct pc_cuda {
     struct cudaDeviceProp properties;
     pc_arena arena; /* one operation */
     pc_arena icp_arena; /* a registration, from icp_target to icp_end */
-    void *icp; /* state of a registration in progress, else NULL */
+    void *icp;    /* state of a registration in progress, else NULL */
+    void *voxels; /* the table of voxels, kept for the next call, or NULL */
 } pc_cuda;
 
 static inline pc_cuda *pc_cuda_of(pcgpu_context *context) {
@@ -80,6 +81,7 @@ static inline unsigned pc_blocks(int64_t n, int threads) {
 extern "C" {
 pcgpu_status pc_cuda_sample(pcgpu_context *context, pc_sample_job *jobs, int count);
 pcgpu_status pc_cuda_voxelize(pcgpu_context *context, const pc_voxelize_job *job, pcgpu_voxels *out);
+void pc_voxelize_end(pcgpu_context *context);
 pcgpu_status pc_cuda_icp_target(pcgpu_context *context, const struct pc_icp_target *target);
 pcgpu_status pc_cuda_icp_source(pcgpu_context *context, int64_t n, const float *x, const float *y, const float *z);
 pcgpu_status pc_cuda_icp_step(pcgpu_context *context, const struct pc_icp_step *step, double *sums);

@@ -19,8 +19,33 @@ __device__ static inline void pc_note_store(uint4 *to, uint32_t x, uint32_t y, u
     asm volatile("st.relaxed.gpu.global.b128 [%0], %1;" ::"l"(to), "q"(v) : "memory");
 }
 
+/* The same of eight bytes. */
+__device__ static inline unsigned long long pc_word_load(const unsigned long long *from) {
+    unsigned long long v;
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(v) : "l"(from) : "memory");
+    return v;
+}
+
+__device__ static inline void pc_word_store(unsigned long long *to, unsigned long long v) {
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(to), "l"(v) : "memory");
+}
+
 /* Between two looks at what another block is to write. */
 __device__ static inline void pc_pause(void) {
+}
+
+/* Of kernels that follow each other in a stream with programmatic launch (from sm_90; else they do not overlap): lets
+ * the next one's blocks come as room becomes free, and waits until all before this one has ended. */
+__device__ static inline void pc_launch_next(void) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+__device__ static inline void pc_wait_for_last(void) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
 }
 
 /* Computes a value here rather than where it is used. */
@@ -42,7 +67,13 @@ __device__ static inline void pc_cluster_wait(void) {
 #else
 uint4 pc_note_load(const uint4 *from);
 void pc_note_store(uint4 *to, uint32_t x, uint32_t y, uint32_t z, uint32_t w);
+unsigned long long pc_word_load(const unsigned long long *from);
+void pc_word_store(unsigned long long *to, unsigned long long v);
 void pc_pause(void);
+static inline void pc_launch_next(void) {
+}
+static inline void pc_wait_for_last(void) {
+}
 void pc_settle(uint32_t &value);
 void pc_cluster_arrive(void);
 void pc_cluster_wait(void);

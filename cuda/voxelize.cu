@@ -1,209 +1,83 @@
-/* Voxelization on CUDA: memory, launches, and the prefix sum and the sort between the kernels of voxelize.cuh. All CUB
- * calls of the project are in this file: they dominate its compile time. */
+/* Voxelization on CUDA: the records go up, one of two ways (voxelize.cuh) makes voxels of them. */
+#include "cuda_voxelize.h"
 #include "voxelize.cuh"
 
-#include <cub/device/device_radix_sort.cuh>
-#include <cub/device/device_scan.cuh>
+pcgpu_status pc_voxelize_up(pcgpu_context *context, const pc_voxelize_job *job, const float **data) {
+    float *device;
+    const int64_t values = job->rows * job->columns;
+    PC_TRY(pc_voxelize_take(context, values, &device));
+    *data = device;
+    return pc_cuda_up(context, device, job->data, (size_t)values * sizeof *device);
+}
 
-/* *pointer = memory for `count` items from the arena of the context. */
-template <typename T> static pcgpu_status take(pcgpu_context *context, int64_t count, T **pointer) {
-    void *memory = NULL;
-    PC_TRY(pc_arena_take(context, &pc_cuda_of(context)->arena, (size_t)count * sizeof(T), &memory));
-    *pointer = (T *)memory;
+static pcgpu_status overwrite(pcgpu_context *context, void *cold, size_t bytes) {
+    CUDA_TRY(context, cudaMemsetAsync(cold, 0, bytes, pc_cuda_of(context)->stream));
     return PCGPU_OK;
 }
 
-/* Launches a kernel over n items; kernels of more than 2^31-1 blocks do not occur but for the padded features. */
-#define LAUNCH(context, n, kernel, ...)                                                                                \
-    do {                                                                                                               \
-        if ((n) > 0) {                                                                                                 \
-            PC_LAUNCH(context, kernel, pc_blocks(n, THREADS), THREADS, __VA_ARGS__);                                   \
-        }                                                                                                              \
-    } while (0)
-
-/* Slots for at most half a full table: of the records, or of the grid where that has fewer cells. */
-static uint64_t table_size(const pc_voxelize_job *job) {
-    double cells = (double)job->grid.cells[0] * (double)job->grid.cells[1] * (double)job->grid.cells[2];
-    double most = cells < (double)job->rows ? cells : (double)job->rows;
-    uint64_t size = 1024;
-    while ((double)size < 2.0 * most && size < (1ull << 31)) {
-        size *= 2;
-    }
-    return size;
-}
-
-/* Numbers the voxels; afterwards s->voxel and s->order hold each record's voxel and its index. */
-static pcgpu_status number_voxels(pcgpu_context *context, uint64_t size, voxel_state *s) {
+static pcgpu_status time_each(pcgpu_context *context, const pc_voxelize_clock *clock, pc_voxelize_part *prepare,
+                              pc_voxelize_part *work, void *state, void *cold, cudaEvent_t begin, cudaEvent_t end) {
     cudaStream_t stream = pc_cuda_of(context)->stream;
-    CUDA_TRY(context, cudaMemsetAsync(s->keys, 0xff, size * sizeof *s->keys, stream));
-    CUDA_TRY(context, cudaMemsetAsync(s->lowest, 0xff, size * sizeof *s->lowest, stream));
-    CUDA_TRY(context, cudaMemsetAsync(s->dropped, 0, sizeof *s->dropped, stream));
-    LAUNCH(context, s->rows, insert_kernel, *s);
-    LAUNCH(context, s->rows, mark_first_kernel, *s);
-    size_t bytes = 0;
-    void *work;
-    CUDA_TRY(context, cub::DeviceScan::InclusiveSum(NULL, bytes, s->rank, s->rank, s->rows, stream));
-    PC_TRY(take(context, (int64_t)bytes, (char **)&work));
-    CUDA_TRY(context, cub::DeviceScan::InclusiveSum(work, bytes, s->rank, s->rank, s->rows, stream));
-    int32_t found;
-    PC_TRY(pc_cuda_down(context, &found, s->rank + s->rows - 1, sizeof found));
-    s->found = found;
-    LAUNCH(context, s->rows, number_kernel, *s);
-    LAUNCH(context, s->rows, assign_kernel, *s);
-    return PCGPU_OK;
-}
-
-/* Sorts the records by voxel and finds where each voxel begins. */
-static pcgpu_status sort_records(pcgpu_context *context, voxel_state *s) {
-    cudaStream_t stream = pc_cuda_of(context)->stream;
-    cub::DoubleBuffer<uint32_t> voxel(s->voxel, s->voxel_next);
-    cub::DoubleBuffer<int32_t> order(s->order, s->order_next);
-    int bits = 1;
-    while (bits < 32 && (uint64_t)s->found >> bits) {
-        bits++;
-    }
-    size_t bytes = 0;
-    void *work;
-    CUDA_TRY(context, cub::DeviceRadixSort::SortPairs(NULL, bytes, voxel, order, s->rows, 0, bits, stream));
-    PC_TRY(take(context, (int64_t)bytes, (char **)&work));
-    CUDA_TRY(context, cub::DeviceRadixSort::SortPairs(work, bytes, voxel, order, s->rows, 0, bits, stream));
-    s->voxel = voxel.Current();
-    s->order = order.Current();
-    PC_TRY(take(context, s->found + 1, &s->starts));
-    LAUNCH(context, s->rows, starts_kernel, *s);
-    return PCGPU_OK;
-}
-
-/* Fills the numbers of `out`; *largest = most kept points in a voxel. */
-static pcgpu_status count_points(pcgpu_context *context, const pc_voxelize_job *job, voxel_state *s, int64_t *largest,
-                                 pcgpu_voxels *out) {
-    totals sums = {0, 0, 0}, *device_sums;
-    drops dropped;
-    int64_t in_range = 0, under_limit = 0;
-    s->count = job->max_voxels && job->max_voxels < s->found ? job->max_voxels : s->found;
-    if (s->found > 0) {
-        PC_TRY(take(context, 1, &device_sums));
-        CUDA_TRY(context, cudaMemsetAsync(device_sums, 0, sizeof sums, pc_cuda_of(context)->stream));
-        LAUNCH(context, s->found, totals_kernel, *s, device_sums);
-        PC_TRY(pc_cuda_down(context, &sums, device_sums, sizeof sums));
-        PC_TRY(pc_cuda_down(context, &in_range, s->starts + s->found, sizeof in_range));
-        PC_TRY(pc_cuda_down(context, &under_limit, s->starts + s->count, sizeof under_limit));
-    }
-    PC_TRY(pc_cuda_down(context, &dropped, s->dropped, sizeof dropped));
-    out->run.non_finite = (int64_t)dropped.non_finite;
-    out->run.at_origin = (int64_t)dropped.at_origin;
-    out->voxels_found = s->found;
-    out->count = s->count;
-    out->in_range = in_range;
-    out->kept = (int64_t)sums.kept;
-    out->over_points = under_limit - (int64_t)sums.kept;
-    out->over_voxels = in_range - under_limit;
-    out->largest = (int64_t)sums.largest;
-    *largest = (int64_t)sums.largest_kept;
-    return PCGPU_OK;
-}
-
-/* The padded features, in launches of at most 2^30 items. */
-static pcgpu_status fill_padded(pcgpu_context *context, const pc_voxelize_job *job, const voxel_state *s) {
-    const int64_t most = (int64_t)1 << 30;
-    bool pillar = job->features == PCGPU_FEATURES_PILLAR;
-    int64_t items = s->count * s->capacity * (pillar ? 1 : s->columns);
-    for (int64_t from = 0; from < items; from += most) {
-        int64_t n = items - from < most ? items - from : most;
-        if (pillar) {
-            LAUNCH(context, n, pillar_kernel, *s, from);
-        } else {
-            LAUNCH(context, n, points_kernel, *s, from);
+    for (int i = 0; i < clock->repeats; i++) {
+        PC_TRY(prepare(context, state));
+        if (cold) {
+            PC_TRY(overwrite(context, cold, clock->cold_bytes));
         }
+        CUDA_TRY(context, cudaStreamSynchronize(stream));
+        CUDA_TRY(context, cudaEventRecord(begin, stream));
+        PC_TRY(work(context, state));
+        CUDA_TRY(context, cudaEventRecord(end, stream));
+        CUDA_TRY(context, cudaEventSynchronize(end));
+        CUDA_TRY(context, cudaEventElapsedTime(clock->milliseconds + i, begin, end));
     }
     return PCGPU_OK;
 }
 
-static pcgpu_status fill_features(pcgpu_context *context, const pc_voxelize_job *job, voxel_state *s) {
-    bool nearest = job->features == PCGPU_FEATURES_NEAREST;
-    if (nearest || job->features == PCGPU_FEATURES_PILLAR) {
-        PC_TRY(take(context, s->count * 3, &s->means));
-        LAUNCH(context, s->count * 3, means_kernel, *s, s->means, 3);
-    }
-    if (nearest || job->features == PCGPU_FEATURES_FIRST) {
-        PC_TRY(take(context, s->count, &s->selected));
-        LAUNCH(context, s->count, select_kernel, *s, nearest);
-        LAUNCH(context, s->count * s->columns, gather_kernel, *s);
+pcgpu_status pc_voxelize_repeat(pcgpu_context *context, const pc_voxelize_clock *clock, pc_voxelize_part *prepare,
+                                pc_voxelize_part *work, void *state) {
+    cudaEvent_t begin = NULL, end = NULL;
+    void *cold = NULL;
+    PC_TRY(prepare(context, state));
+    PC_TRY(work(context, state));
+    if (!clock) {
         return PCGPU_OK;
     }
-    if (job->features == PCGPU_FEATURES_MEAN) {
-        LAUNCH(context, s->count * s->columns, means_kernel, *s, s->features, (int)s->columns);
-        return PCGPU_OK;
+    cudaError_t error = cudaEventCreate(&begin);
+    error = error == cudaSuccess ? cudaEventCreate(&end) : error;
+    error = error == cudaSuccess && clock->cold_bytes ? cudaMalloc(&cold, clock->cold_bytes) : error;
+    pcgpu_status status = error == cudaSuccess ? time_each(context, clock, prepare, work, state, cold, begin, end)
+                                               : pc_cuda_fail(context, error, "a clock", __FILE__, __LINE__);
+    cudaFree(cold);
+    if (end) {
+        cudaEventDestroy(end);
     }
-    return fill_padded(context, job, s);
-}
-
-/* Arrays of the result on the device, filled, then copied to the host's. */
-static pcgpu_status fill_result(pcgpu_context *context, const pc_voxelize_job *job, voxel_state *s, pcgpu_voxels *out) {
-    int64_t values = out->count * out->capacity * out->columns;
-    s->capacity = out->capacity;
-    PC_TRY(take(context, s->rows, &s->point_voxel));
-    PC_TRY(take(context, s->count, &s->counts));
-    PC_TRY(take(context, s->count * 4, &s->coords));
-    PC_TRY(take(context, values, &s->features));
-    LAUNCH(context, s->rows, point_voxel_kernel, *s);
-    LAUNCH(context, s->count, describe_kernel, *s);
-    PC_TRY(fill_features(context, job, s));
-    PC_TRY(pc_cuda_down(context, out->point_voxel, s->point_voxel, (size_t)s->rows * sizeof(int32_t)));
-    PC_TRY(pc_cuda_down(context, out->counts, s->counts, (size_t)s->count * sizeof(int32_t)));
-    PC_TRY(pc_cuda_down(context, out->coords, s->coords, (size_t)s->count * 4 * sizeof(int32_t)));
-    PC_TRY(pc_cuda_down(context, out->features, s->features, (size_t)values * sizeof(float)));
-    if (out->selected) {
-        PC_TRY(pc_cuda_down(context, out->selected, s->selected, (size_t)s->count * sizeof(int32_t)));
+    if (begin) {
+        cudaEventDestroy(begin);
     }
-    return PCGPU_OK;
+    return status;
 }
 
-static pcgpu_status prepare(pcgpu_context *context, const pc_voxelize_job *job, uint64_t size, voxel_state *s) {
-    float *data;
-    memset(s, 0, sizeof *s);
-    s->grid = job->grid;
-    s->skip_origin = job->skip_origin;
-    memcpy(s->skip, job->skip, sizeof s->skip);
-    s->rows = job->rows;
-    s->columns = job->columns;
-    s->max_points = job->max_points;
-    s->wide = job->max_points == 0;
-    s->mask = size - 1;
-    PC_TRY(pc_arena_reset(context, &pc_cuda_of(context)->arena));
-    PC_TRY(take(context, s->rows * s->columns, &data));
-    PC_TRY(take(context, (int64_t)size, &s->keys));
-    PC_TRY(take(context, (int64_t)size, &s->lowest));
-    PC_TRY(take(context, 1, &s->dropped));
-    PC_TRY(take(context, s->rows, &s->slot));
-    PC_TRY(take(context, s->rows, &s->rank));
-    PC_TRY(take(context, s->rows, &s->voxel));
-    PC_TRY(take(context, s->rows, &s->voxel_next));
-    PC_TRY(take(context, s->rows, &s->order));
-    PC_TRY(take(context, s->rows, &s->order_next));
-    s->data = data;
-    return pc_cuda_up(context, data, job->data, (size_t)(s->rows * s->columns) * sizeof(float));
-}
-
-static pcgpu_status run(pcgpu_context *context, const pc_voxelize_job *job, pcgpu_voxels *out) {
-    voxel_state s;
-    int64_t largest = 0;
-    uint64_t size = table_size(job);
+static pcgpu_status voxelize(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock,
+                             pcgpu_voxels *out) {
+    bool done = false;
     if (job->rows == 0) {
         return pc_voxels_allocate(context, job, 0, out);
     }
-    PC_TRY(prepare(context, job, size, &s));
-    PC_TRY(number_voxels(context, size, &s));
-    PC_TRY(sort_records(context, &s));
-    PC_TRY(count_points(context, job, &s, &largest, out));
-    PC_TRY(pc_voxels_allocate(context, job, largest, out));
-    return fill_result(context, job, &s, out);
+    PC_TRY(pc_voxelize_hashed(context, job, clock, out, &done));
+    return done ? PCGPU_OK : pc_voxelize_sorted(context, job, clock, out);
 }
 
-extern "C" pcgpu_status pc_cuda_voxelize(pcgpu_context *context, const pc_voxelize_job *job, pcgpu_voxels *out) {
-    pcgpu_status status = run(context, job, out);
+extern "C" pcgpu_status pc_cuda_voxelize_timed(pcgpu_context *context, const pc_voxelize_job *job, int repeats,
+                                               float *milliseconds, size_t cold_bytes, float *means,
+                                               pcgpu_voxels *out) {
+    const pc_voxelize_clock clock = {repeats, milliseconds, cold_bytes, means};
+    pcgpu_status status = voxelize(context, job, repeats > 0 ? &clock : NULL, out);
     if (status != PCGPU_OK) {
         pcgpu_voxels_free(out);
     }
     return status;
+}
+
+extern "C" pcgpu_status pc_cuda_voxelize(pcgpu_context *context, const pc_voxelize_job *job, pcgpu_voxels *out) {
+    return pc_cuda_voxelize_timed(context, job, 0, NULL, 0, NULL, out);
 }

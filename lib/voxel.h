@@ -85,14 +85,23 @@ PC_HD void pc_voxel_coords(const pc_grid *grid, const float *p, int32_t coords[4
 }
 
 /* The ten values of a point in a pillar: x y z r, minus the mean, minus the centre of the cell. */
+PC_HD float pc_pillar_value(const pc_grid *grid, const float *p, int columns, const float mean[3],
+                            const int32_t coords[4], int value) {
+    if (value < 3) {
+        return p[value];
+    }
+    if (value == 3) {
+        return columns > 3 ? p[3] : 0.0f;
+    }
+    const int k = (value - 4) % 3;
+    const float centre = grid->min[k] + ((float)coords[3 - k] + 0.5f) * grid->size[k];
+    return value < 7 ? p[k] - mean[k] : p[k] - centre;
+}
+
 PC_HD void pc_pillar_row(const pc_grid *grid, const float *p, int columns, const float mean[3], const int32_t coords[4],
                          float out[PC_PILLAR_COLUMNS]) {
-    out[3] = columns > 3 ? p[3] : 0.0f;
-    for (int k = 0; k < 3; k++) {
-        float centre = grid->min[k] + ((float)coords[3 - k] + 0.5f) * grid->size[k];
-        out[k] = p[k];
-        out[4 + k] = p[k] - mean[k];
-        out[7 + k] = p[k] - centre;
+    for (int value = 0; value < PC_PILLAR_COLUMNS; value++) {
+        out[value] = pc_pillar_value(grid, p, columns, mean, coords, value);
     }
 }
 

@@ -53,6 +53,14 @@ static inline uint4 make_uint4(uint32_t x, uint32_t y, uint32_t z, uint32_t w) {
     return uint4{x, y, z, w};
 }
 
+struct alignas(16) int4 {
+    int32_t x, y, z, w;
+};
+
+static inline int4 make_int4(int32_t x, int32_t y, int32_t z, int32_t w) {
+    return int4{x, y, z, w};
+}
+
 static inline float4 make_float4(float x, float y, float z, float w) {
     return float4{x, y, z, w};
 }
@@ -202,6 +210,10 @@ template <typename T> static inline T __ldcg(const T *from) {
     return *from;
 }
 
+static inline uint32_t __umulhi(uint32_t a, uint32_t b) {
+    return (uint32_t)((uint64_t)a * b >> 32);
+}
+
 static inline void __threadfence(void) {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
@@ -279,14 +291,15 @@ struct cudaDeviceProp {
 
 typedef enum cudaLaunchAttributeID {
     cudaLaunchAttributeClusterDimension,
-    cudaLaunchAttributeCooperative
+    cudaLaunchAttributeCooperative,
+    cudaLaunchAttributeProgrammaticStreamSerialization
 } cudaLaunchAttributeID;
 
 struct cudaLaunchAttribute {
     cudaLaunchAttributeID id;
     struct {
         uint3 clusterDim;
-        int cooperative;
+        int cooperative, programmaticStreamSerializationAllowed;
     } val;
 };
 
@@ -307,10 +320,13 @@ void emulated_launch(dim3 grid, dim3 threads, unsigned together, const std::func
 
 template <typename... P, typename... A>
 static inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(P...), A... arguments) {
-    const bool cluster = config->attrs[0].id == cudaLaunchAttributeClusterDimension;
-    emulated_launch(config->gridDim, config->blockDim,
-                    cluster ? config->attrs[0].val.clusterDim.x : config->gridDim.x * config->gridDim.y,
-                    [=] { kernel(arguments...); });
+    unsigned together = EMULATED_MULTIPROCESSORS;
+    for (int i = 0; i < config->numAttrs; i++) {
+        together = config->attrs[i].id == cudaLaunchAttributeClusterDimension ? config->attrs[i].val.clusterDim.x
+                   : config->attrs[i].id == cudaLaunchAttributeCooperative    ? config->gridDim.x * config->gridDim.y
+                                                                              : together;
+    }
+    emulated_launch(config->gridDim, config->blockDim, together, [=] { kernel(arguments...); });
     return cudaSuccess;
 }
 

@@ -203,6 +203,14 @@ void pc_note_store(uint4 *to, uint32_t x, uint32_t y, uint32_t z, uint32_t w) {
     __atomic_store_n((unsigned __int128 *)to, v, __ATOMIC_SEQ_CST);
 }
 
+unsigned long long pc_word_load(const unsigned long long *from) {
+    return __atomic_load_n(from, __ATOMIC_SEQ_CST);
+}
+
+void pc_word_store(unsigned long long *to, unsigned long long v) {
+    __atomic_store_n(to, v, __ATOMIC_SEQ_CST);
+}
+
 void pc_pause(void) {
     if (++own->looks > PATIENCE * own->fibers.size()) {
         own->looks = 0;
@@ -283,6 +291,7 @@ static void run_block(gang *g, unsigned rank, unsigned index, dim3 grid, dim3 th
 void emulated_launch(dim3 grid, dim3 threads, unsigned together, const std::function<void()> &kernel) {
     const unsigned all = grid.x * grid.y;
     for (unsigned first = 0; first < all; first += together) {
+        together = together < all - first ? together : all - first;
         gang g;
         g.blocks = together;
         g.threads = together * threads.x;

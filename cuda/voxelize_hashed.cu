@@ -1,0 +1,284 @@
+/* Voxelization with a limit of points on CUDA: memory and launches of the kernels of voxelize_hashed.cuh. */
+#include "voxelize_hashed.cuh"
+
+#include "voxelize_fill.cuh"
+#include "voxelize_insert.cuh"
+#include "voxelize_number.cuh"
+
+#include <stdlib.h>
+
+enum { FILLS = 4 /* blocks of fill a multiprocessor */ };
+
+/* The features of all voxels that there may be, up to this size, are allocated before their number is known. */
+static const double most_ahead = 1e9;
+
+/* ---- the table -------------------------------------------------------------------------------------------------- */
+
+/* Kept by the context from call to call. All bytes of slots and more are ~0 and those of late, tiles and counters 0. */
+typedef struct table {
+    pc_slot *slots;
+    uint32_t *more, *late;
+    unsigned long long *tiles;
+    pc_voxelize_counters *counters;
+    size_t slots_size, more_size, late_size, tiles_size, counters_size; /* bytes */
+    bool in_use;                                                        /* or left so by a failure */
+} table;
+
+static void free_table(table *t) {
+    cudaFree(t->slots);
+    cudaFree(t->more);
+    cudaFree(t->late);
+    cudaFree(t->tiles);
+    cudaFree(t->counters);
+    memset(t, 0, sizeof *t);
+}
+
+void pc_voxelize_end(pcgpu_context *context) {
+    table *t = (table *)pc_cuda_of(context)->voxels;
+    if (t) {
+        free_table(t);
+        free(t);
+        pc_cuda_of(context)->voxels = NULL;
+    }
+}
+
+/* Makes *array at least `bytes` long, all bytes `clean`; *fits = false when the device has not the memory. */
+static pcgpu_status grow(pcgpu_context *context, void **array, size_t *size, size_t bytes, int clean, bool *fits) {
+    if (*size >= bytes) {
+        return PCGPU_OK;
+    }
+    cudaFree(*array);
+    *array = NULL;
+    *size = 0;
+    cudaError_t error = cudaMalloc(array, bytes);
+    if (error == cudaErrorMemoryAllocation) {
+        cudaGetLastError();
+        *fits = false;
+        return PCGPU_OK;
+    }
+    CUDA_TRY(context, error);
+    CUDA_TRY(context, cudaMemsetAsync(*array, clean, bytes, pc_cuda_of(context)->stream));
+    *size = bytes;
+    return PCGPU_OK;
+}
+
+static pcgpu_status prepare_table(pcgpu_context *context, uint64_t slots, int64_t tiles, int kept, table **of,
+                                  bool *fits) {
+    table *t = (table *)pc_cuda_of(context)->voxels;
+    if (!t) {
+        t = (table *)calloc(1, sizeof *t);
+        if (!t) {
+            return pc_fail_memory(context, sizeof *t, "the table of voxels");
+        }
+        pc_cuda_of(context)->voxels = t;
+    }
+    if (t->in_use) {
+        free_table(t);
+    }
+    const size_t beside = kept > PC_SLOT_ROWS ? (size_t)(kept - PC_SLOT_ROWS) : 0;
+    *of = t;
+    *fits = true;
+    PC_TRY(grow(context, (void **)&t->slots, &t->slots_size, slots * sizeof *t->slots, 0xff, fits));
+    if (*fits) {
+        PC_TRY(grow(context, (void **)&t->more, &t->more_size, slots * beside * sizeof *t->more, 0xff, fits));
+    }
+    if (*fits) {
+        PC_TRY(grow(context, (void **)&t->late, &t->late_size, slots * sizeof *t->late, 0, fits));
+    }
+    if (*fits) {
+        PC_TRY(grow(context, (void **)&t->tiles, &t->tiles_size, (size_t)tiles * sizeof *t->tiles, 0, fits));
+    }
+    if (*fits) {
+        PC_TRY(grow(context, (void **)&t->counters, &t->counters_size, sizeof *t->counters, 0, fits));
+    }
+    if (!*fits) {
+        free_table(t);
+    }
+    return PCGPU_OK;
+}
+
+/* Slots: at least half as many again as there may be voxels; 0 when a place cannot name as many. */
+static uint64_t slots_of(const pc_voxelize_job *job, double cells) {
+    const double most = cells < (double)job->rows ? cells : (double)job->rows;
+    uint64_t slots = 1024;
+    while ((double)slots < 1.5 * most) {
+        slots *= 2;
+    }
+    return slots < PC_NO_SLOT ? slots : 0;
+}
+
+/* ---- launches --------------------------------------------------------------------------------------------------- */
+
+/* Each kernel may start while the one before it ends. */
+static pcgpu_status launch(pcgpu_context *context, void (*kernel)(const pc_hashed), unsigned blocks, bool follows,
+                           const pc_hashed *s) {
+    cudaLaunchConfig_t config = {};
+    cudaLaunchAttribute attribute = {};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    config.gridDim = dim3(blocks);
+    config.blockDim = dim3(PC_VOXELIZE_THREADS);
+    config.stream = pc_cuda_of(context)->stream;
+    config.attrs = &attribute;
+    config.numAttrs = follows && pc_cuda_of(context)->properties.major >= 9;
+    CUDA_TRY(context, cudaLaunchKernelEx(&config, kernel, *s));
+    return PCGPU_OK;
+}
+
+static pcgpu_status number_voxels(pcgpu_context *context, const pc_hashed *s) {
+    const unsigned multiprocessors = (unsigned)pc_cuda_of(context)->properties.multiProcessorCount,
+                   blocks = pc_blocks(s->rows, PC_VOXELIZE_THREADS);
+    PC_TRY(launch(context, insert_kernel, blocks, false, s));
+    PC_TRY(launch(context, number_kernel, pc_blocks(s->rows, PC_TILE_ROWS), true, s));
+    return launch(context, gather_kernel, blocks < 8 * multiprocessors ? blocks : 8 * multiprocessors, true, s);
+}
+
+static pcgpu_status fill(pcgpu_context *context, const pc_hashed *s) {
+    return launch(context, fill_kernel, FILLS * (unsigned)pc_cuda_of(context)->properties.multiProcessorCount, true, s);
+}
+
+static pcgpu_status nothing(pcgpu_context *, void *) {
+    return PCGPU_OK;
+}
+
+static pcgpu_status number_and_fill(pcgpu_context *context, void *state) {
+    const pc_hashed *s = (const pc_hashed *)state;
+    PC_TRY(number_voxels(context, s));
+    return fill(context, s);
+}
+
+/* ---- the result ------------------------------------------------------------------------------------------------- */
+
+static int width_of(const pc_voxelize_job *job) {
+    return job->features == PCGPU_FEATURES_PILLAR ? (int)PC_PILLAR_COLUMNS : job->columns;
+}
+
+static int64_t values_of(const pc_voxelize_job *job, int64_t voxels) {
+    const bool padded = job->features == PCGPU_FEATURES_POINTS || job->features == PCGPU_FEATURES_PILLAR;
+    return voxels * (padded ? job->max_points : 1) * width_of(job);
+}
+
+/* Arrays on the device for that many voxels. */
+static pcgpu_status take_result(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock,
+                                int64_t voxels, pc_hashed *s) {
+    const bool selects = job->features == PCGPU_FEATURES_FIRST || job->features == PCGPU_FEATURES_NEAREST;
+    PC_TRY(pc_voxelize_take(context, voxels * 4, &s->coords));
+    PC_TRY(pc_voxelize_take(context, voxels, &s->counts));
+    PC_TRY(pc_voxelize_take(context, values_of(job, voxels), &s->features));
+    if (selects) {
+        PC_TRY(pc_voxelize_take(context, voxels, &s->selected));
+    }
+    if (job->features == PCGPU_FEATURES_MEAN) {
+        s->means = s->features;
+    } else if (clock && clock->means) {
+        PC_TRY(pc_voxelize_take(context, voxels * job->columns, &s->means));
+    }
+    return PCGPU_OK;
+}
+
+static void describe(const pc_voxelize_job *job, const pc_voxelize_counters *counters, pcgpu_voxels *out) {
+    const pc_voxelize_sums *sums = &counters->result;
+    out->voxels_found = counters->found;
+    out->count = job->max_voxels && job->max_voxels < out->voxels_found ? job->max_voxels : out->voxels_found;
+    out->run.non_finite = (int64_t)sums->non_finite;
+    out->run.at_origin = (int64_t)sums->at_origin;
+    out->in_range = (int64_t)sums->in_range;
+    out->kept = (int64_t)sums->kept;
+    out->over_points = (int64_t)(sums->under_limit - sums->kept);
+    out->over_voxels = (int64_t)(sums->in_range - sums->under_limit);
+    out->largest = (int64_t)sums->largest;
+}
+
+static pcgpu_status bring_down(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock,
+                               const pc_hashed *s, pcgpu_voxels *out) {
+    pc_voxelize_counters counters;
+    PC_TRY(pc_cuda_down(context, &counters, s->counters, sizeof counters));
+    describe(job, &counters, out);
+    PC_TRY(pc_voxels_allocate(context, job, job->max_points, out));
+    const size_t voxels = (size_t)out->count;
+    PC_TRY(pc_cuda_down(context, out->point_voxel, s->point_voxel, (size_t)job->rows * sizeof(int32_t)));
+    PC_TRY(pc_cuda_down(context, out->counts, s->counts, voxels * sizeof(int32_t)));
+    PC_TRY(pc_cuda_down(context, out->coords, s->coords, voxels * 4 * sizeof(int32_t)));
+    PC_TRY(pc_cuda_down(context, out->features, s->features, (size_t)values_of(job, out->count) * sizeof(float)));
+    if (out->selected) {
+        PC_TRY(pc_cuda_down(context, out->selected, s->selected, voxels * sizeof(int32_t)));
+    }
+    if (clock && clock->means) {
+        PC_TRY(pc_cuda_down(context, clock->means, s->means, voxels * (size_t)job->columns * sizeof(float)));
+    }
+    return PCGPU_OK;
+}
+
+/* ---- the call --------------------------------------------------------------------------------------------------- */
+
+static pcgpu_status take_work(pcgpu_context *context, const pc_voxelize_job *job, const table *t, uint64_t slots,
+                              double cells, pc_hashed *s) {
+    const int64_t most = cells < (double)job->rows ? (int64_t)cells : job->rows;
+    memset(s, 0, sizeof *s);
+    s->grid = job->grid;
+    s->cells_x = (uint32_t)job->grid.cells[0];
+    s->cells_xy = s->cells_x * (uint32_t)job->grid.cells[1];
+    s->skip_origin = job->skip_origin;
+    memcpy(s->skip, job->skip, sizeof s->skip);
+    s->aligned = job->columns == 4;
+    s->rows = (uint32_t)job->rows;
+    s->columns = job->columns;
+    s->kept = (int)job->max_points;
+    s->most = job->max_voxels ? (uint32_t)job->max_voxels : ~0u;
+    s->kind = job->features;
+    s->mask = (uint32_t)(slots - 1);
+    s->slots = t->slots;
+    s->more = t->more;
+    s->late = t->late;
+    s->tiles = t->tiles;
+    s->counters = t->counters;
+    PC_TRY(pc_voxelize_take(context, job->rows, &s->place));
+    PC_TRY(pc_voxelize_take(context, job->rows, &s->rank));
+    PC_TRY(pc_voxelize_take(context, job->rows, &s->late_rows));
+    PC_TRY(pc_voxelize_take(context, (int64_t)slots, &s->late_first));
+    PC_TRY(pc_voxelize_take(context, most, &s->slot_of));
+    PC_TRY(pc_voxelize_take(context, job->rows, &s->point_voxel));
+    return pc_voxelize_up(context, job, &s->data);
+}
+
+static pcgpu_status run(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock,
+                        double cells, pc_hashed *s, pcgpu_voxels *out) {
+    double most = cells < (double)job->rows ? cells : (double)job->rows;
+    most = job->max_voxels && (double)job->max_voxels < most ? (double)job->max_voxels : most;
+    if ((double)values_of(job, 1) * most * sizeof(float) <= most_ahead) {
+        PC_TRY(take_result(context, job, clock, (int64_t)most, s));
+        PC_TRY(pc_voxelize_repeat(context, clock, nothing, number_and_fill, s));
+    } else {
+        uint32_t found;
+        PC_TRY(number_voxels(context, s));
+        PC_TRY(pc_cuda_down(context, &found, &s->counters->found, sizeof found));
+        PC_TRY(take_result(context, job, clock, found < s->most ? found : s->most, s));
+        PC_TRY(fill(context, s));
+        if (clock) {
+            PC_TRY(pc_voxelize_repeat(context, clock, nothing, number_and_fill, s));
+        }
+    }
+    return bring_down(context, job, clock, s, out);
+}
+
+pcgpu_status pc_voxelize_hashed(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock,
+                                pcgpu_voxels *out, bool *done) {
+    const double cells = (double)job->grid.cells[0] * (double)job->grid.cells[1] * (double)job->grid.cells[2];
+    const uint64_t slots = slots_of(job, cells);
+    table *t;
+    pc_hashed s;
+    *done = job->max_points > 0 && job->max_points <= PC_MOST_KEPT && cells < (double)PC_NO_KEY && slots > 0;
+    if (*done) {
+        PC_TRY(prepare_table(context, slots, (job->rows + PC_TILE_ROWS - 1) / PC_TILE_ROWS, (int)job->max_points, &t,
+                             done));
+    }
+    if (!*done) {
+        return PCGPU_OK;
+    }
+    PC_TRY(pc_arena_reset(context, &pc_cuda_of(context)->arena));
+    PC_TRY(take_work(context, job, t, slots, cells, &s));
+    t->in_use = true;
+    PC_TRY(run(context, job, clock, cells, &s, out));
+    t->in_use = false;
+    return PCGPU_OK;
+}
