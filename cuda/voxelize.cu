@@ -2,6 +2,8 @@
  * calls of the project are in this file: they dominate its compile time. */
 #include "voxelize.cuh"
 
+#include "cuda_voxelize.h"
+
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 
@@ -138,21 +140,25 @@ static pcgpu_status fill_features(pcgpu_context *context, const pc_voxelize_job 
     return fill_padded(context, job, s);
 }
 
-/* Arrays of the result on the device, filled, then copied to the host's. */
+/* Arrays of the result on the device, filled. */
 static pcgpu_status fill_result(pcgpu_context *context, const pc_voxelize_job *job, voxel_state *s, pcgpu_voxels *out) {
-    int64_t values = out->count * out->capacity * out->columns;
     s->capacity = out->capacity;
     PC_TRY(take(context, s->rows, &s->point_voxel));
     PC_TRY(take(context, s->count, &s->counts));
     PC_TRY(take(context, s->count * 4, &s->coords));
-    PC_TRY(take(context, values, &s->features));
+    PC_TRY(take(context, s->count * s->capacity * out->columns, &s->features));
     LAUNCH(context, s->rows, point_voxel_kernel, *s);
     LAUNCH(context, s->count, describe_kernel, *s);
-    PC_TRY(fill_features(context, job, s));
+    return fill_features(context, job, s);
+}
+
+/* Copies them to the host's. */
+static pcgpu_status download(pcgpu_context *context, const voxel_state *s, pcgpu_voxels *out) {
+    size_t values = (size_t)(out->count * out->capacity * out->columns);
     PC_TRY(pc_cuda_down(context, out->point_voxel, s->point_voxel, (size_t)s->rows * sizeof(int32_t)));
     PC_TRY(pc_cuda_down(context, out->counts, s->counts, (size_t)s->count * sizeof(int32_t)));
     PC_TRY(pc_cuda_down(context, out->coords, s->coords, (size_t)s->count * 4 * sizeof(int32_t)));
-    PC_TRY(pc_cuda_down(context, out->features, s->features, (size_t)values * sizeof(float)));
+    PC_TRY(pc_cuda_down(context, out->features, s->features, values * sizeof(float)));
     if (out->selected) {
         PC_TRY(pc_cuda_down(context, out->selected, s->selected, (size_t)s->count * sizeof(int32_t)));
     }
@@ -197,11 +203,77 @@ static pcgpu_status run(pcgpu_context *context, const pc_voxelize_job *job, pcgp
     PC_TRY(sort_records(context, &s));
     PC_TRY(count_points(context, job, &s, &largest, out));
     PC_TRY(pc_voxels_allocate(context, job, largest, out));
-    return fill_result(context, job, &s, out);
+    PC_TRY(fill_result(context, job, &s, out));
+    return download(context, &s, out);
 }
 
 extern "C" pcgpu_status pc_cuda_voxelize(pcgpu_context *context, const pc_voxelize_job *job, pcgpu_voxels *out) {
     pcgpu_status status = run(context, job, out);
+    if (status != PCGPU_OK) {
+        pcgpu_voxels_free(out);
+    }
+    return status;
+}
+
+/* ---- with a clock ---------------------------------------------------------------------------------------------- */
+
+typedef struct stopwatch {
+    cudaEvent_t begin, end;
+} stopwatch;
+
+/* One repeat, from points in device memory to outputs in device memory; *means stays NULL when they are not wanted. */
+static pcgpu_status run_on_device(pcgpu_context *context, const pc_voxelize_job *job, uint64_t size, bool want_means,
+                                  voxel_state *s, float **means, pcgpu_voxels *out) {
+    int64_t largest = 0;
+    PC_TRY(number_voxels(context, size, s));
+    PC_TRY(sort_records(context, s));
+    pcgpu_voxels_free(out); /* of the repeat before */
+    PC_TRY(count_points(context, job, s, &largest, out));
+    PC_TRY(pc_voxels_allocate(context, job, largest, out));
+    PC_TRY(fill_result(context, job, s, out));
+    if (want_means) {
+        PC_TRY(take(context, s->count * s->columns, means));
+        LAUNCH(context, s->count * s->columns, means_kernel, *s, *means, (int)s->columns);
+    }
+    return PCGPU_OK;
+}
+
+static pcgpu_status run_timed(pcgpu_context *context, const pc_voxelize_job *job, int repeats, float *milliseconds,
+                              size_t cold_bytes, float *means, pcgpu_voxels *out, stopwatch *watch) {
+    cudaStream_t stream = pc_cuda_of(context)->stream;
+    uint64_t size = table_size(job);
+    float *device_means = NULL;
+    voxel_state s;
+    CUDA_TRY(context, cudaEventCreate(&watch->begin));
+    CUDA_TRY(context, cudaEventCreate(&watch->end));
+    for (int i = 0; i < repeats; i++) {
+        char *cold;
+        PC_TRY(prepare(context, job, size, &s));
+        PC_TRY(take(context, (int64_t)cold_bytes, &cold));
+        CUDA_TRY(context, cudaMemsetAsync(cold, i, cold_bytes, stream));
+        CUDA_TRY(context, cudaEventRecord(watch->begin, stream));
+        PC_TRY(run_on_device(context, job, size, means != NULL, &s, &device_means, out));
+        CUDA_TRY(context, cudaEventRecord(watch->end, stream));
+        CUDA_TRY(context, cudaEventSynchronize(watch->end));
+        CUDA_TRY(context, cudaEventElapsedTime(&milliseconds[i], watch->begin, watch->end));
+    }
+    if (means) {
+        PC_TRY(pc_cuda_down(context, means, device_means, (size_t)(s.count * s.columns) * sizeof(float)));
+    }
+    return download(context, &s, out);
+}
+
+extern "C" pcgpu_status pc_cuda_voxelize_timed(pcgpu_context *context, const pc_voxelize_job *job, int repeats,
+                                               float *milliseconds, size_t cold_bytes, float *means,
+                                               pcgpu_voxels *out) {
+    stopwatch watch = {NULL, NULL};
+    pcgpu_status status = run_timed(context, job, repeats, milliseconds, cold_bytes, means, out, &watch);
+    if (watch.begin) {
+        cudaEventDestroy(watch.begin);
+    }
+    if (watch.end) {
+        cudaEventDestroy(watch.end);
+    }
     if (status != PCGPU_OK) {
         pcgpu_voxels_free(out);
     }
