@@ -265,7 +265,7 @@ pcgpu_status pc_voxelize_hashed(pcgpu_context *context, const pc_voxelize_job *j
                                 pcgpu_voxels *out, bool *done) {
     const double cells = (double)job->grid.cells[0] * (double)job->grid.cells[1] * (double)job->grid.cells[2];
     const uint64_t slots = slots_of(job, cells);
-    table *t;
+    table *t = NULL;
     pc_hashed s;
     *done = job->max_points > 0 && job->max_points <= PC_MOST_KEPT && cells < (double)PC_NO_KEY && slots > 0;
     if (*done) {

@@ -1,38 +1,14 @@
 /* bench_sample [--data DIR] [--quick] [--only NAME]: ways of farthest point sampling on the GPU, side by side in one
  * run, as Markdown. `reference` is one block a cloud, as libraries do it (sample_one_block.cu); `single` makes one pick
- * a round; `cluster`, `grid` and `grid stored` are the forms of cuda/cuda_sample.h, `chosen` what pcgpu takes; `CPU` is our
- * own with one thread. Device time from points to picks, median of 10 runs after 3, or one run where it takes more than
- * 50 ms.
+ * a round; `cluster`, `grid` and `grid stored` are the forms of cuda/cuda_sample.h, `chosen` what pcgpu takes; `CPU` is
+ * our own with one thread. Device time from points to picks, median of 10 runs after 3, or one run where it takes more
+ * than 50 ms.
  *
  * NAME is part of a group's or a cloud's name. Every program must pick the same: exit code 1 when one does not, 77
  * without CUDA. A time that misses its target is printed, and fails nothing. */
 #include "sample_bench.h"
 
-enum { SCAN_POINTS = 120268, SKIPPED = 77, MOST_TARGETS = 32 };
-
-/* ---- targets -------------------------------------------------------------------------------------------------- */
-
-static char targets[MOST_TARGETS][200];
-static int target_count;
-
-/* Keeps a line for the end. The value is to be `limit` at most, or, with at_least, at the least. */
-static void target(const char *what, double value, const char *unit, double limit, bool at_least) {
-    if (target_count == MOST_TARGETS) {
-        return;
-    }
-    const char *verdict = isnan(value)                                   ? "not measured"
-                          : (at_least ? value >= limit : value <= limit) ? "met"
-                                                                         : "missed";
-    snprintf(targets[target_count++], sizeof targets[0], "| %s | %.3g%s | %s %.3g%s | %s |", what, value, unit,
-             at_least ? ">=" : "<=", limit, unit, verdict);
-}
-
-static void print_targets(void) {
-    puts("\nTargets, for an H200\n\n| what | value | target | |\n|---|---|---|---|");
-    for (int i = 0; i < target_count; i++) {
-        puts(targets[i]);
-    }
-}
+enum { SCAN_POINTS = 120268 };
 
 /* ---- tables --------------------------------------------------------------------------------------------------- */
 
@@ -139,7 +115,7 @@ static void bench_scans(bench *b) {
         for (int i = 0; i < SCAN_PICKS; i++) {
             scan_ms[i] = row(b, &of, scan_picks[i]).ms[CHOSEN];
             snprintf(what, sizeof what, "KITTI scan, %lld picks", (long long)scan_picks[i]);
-            target(what, scan_ms[i], " ms", scan_targets[i], false);
+            bench_target(what, scan_ms[i], " ms", scan_targets[i], false);
         }
         pc_points_free(&points);
     }
@@ -154,7 +130,7 @@ static void bench_scans(bench *b) {
             worst = fmax(worst, row(b, &of, scan_picks[i]).ms[CHOSEN] / scan_ms[i]);
         }
         snprintf(what, sizeof what, "%s, its longest time to KITTI's", kinds[k]);
-        target(what, worst, " x", 1.3, false);
+        bench_target(what, worst, " x", 1.3, false);
         pc_points_free(&points);
     }
 }
@@ -171,7 +147,8 @@ static void bench_training_batch(bench *b) {
     batch of = {"street scan", CLOUDS, clouds};
     title = "A training batch";
     cell c = row(b, &of, PICKS);
-    target("batch of 64 x 16,384, 4,096 picks each, reference to chosen", times_chosen(&c, REFERENCE), " x", 5.0, true);
+    bench_target("batch of 64 x 16,384, 4,096 picks each, reference to chosen", times_chosen(&c, REFERENCE), " x", 5.0,
+                 true);
     for (int i = 0; i < CLOUDS; i++) {
         pc_points_free(&clouds[i]);
     }
@@ -181,7 +158,7 @@ static void large_target(const char *kind, const cell *c) {
     char what[80];
     if (c->n >= 1000000 && c->picks == (c->n == 1000000 ? 16384 : 65536)) {
         snprintf(what, sizeof what, "%s of %lld, %lld picks", kind, (long long)c->n, (long long)c->picks);
-        target(what, c->ms[CHOSEN], " ms", c->n == 1000000 ? 2.5 : 30.0, false);
+        bench_target(what, c->ms[CHOSEN], " ms", c->n == 1000000 ? 2.5 : 30.0, false);
     }
 }
 
@@ -208,21 +185,6 @@ static void bench_sizes(bench *b, const char *kind, bool all) {
 
 /* ---- the program ---------------------------------------------------------------------------------------------- */
 
-static pcgpu_context *open_context(pcgpu_device device) {
-    pcgpu_settings settings;
-    pcgpu_context *context;
-    pcgpu_settings_init(&settings);
-    settings.device = device;
-    settings.threads = 1;
-    pcgpu_status status = pcgpu_open(&settings, &context);
-    if (status != PCGPU_OK) {
-        bool absent = device == PCGPU_DEVICE_CUDA && status == PCGPU_ERROR_UNAVAILABLE;
-        printf("%s: %s\n", absent ? "skipped" : "FAILED", pcgpu_last_error(context));
-        exit(absent ? SKIPPED : 1);
-    }
-    return context;
-}
-
 static void usage(const char *wrong) {
     fprintf(stderr, "bench_sample: %s\nusage: bench_sample [--data DIR] [--quick] [--only NAME]\n", wrong);
     exit(2);
@@ -241,8 +203,8 @@ int main(int argc, char **argv) {
             usage(argv[i]);
         }
     }
-    b.cpu = open_context(PCGPU_DEVICE_CPU);
-    b.cuda = open_context(PCGPU_DEVICE_CUDA);
+    b.cpu = bench_open(PCGPU_DEVICE_CPU, 1);
+    b.cuda = bench_open(PCGPU_DEVICE_CUDA, 1);
     double begin = pc_now();
     printf(
         "%s; CPU: %s, 1 thread. Milliseconds; in brackets how many times as long as the form chosen; ~: measured with "
@@ -252,7 +214,7 @@ int main(int argc, char **argv) {
     bench_training_batch(&b);
     bench_sizes(&b, "street scan", false);
     bench_sizes(&b, "cube", true);
-    print_targets();
+    bench_print_targets();
     printf("\n%d cells, %.1f s, %d failures\n", b.cells, pc_now() - begin, b.failures);
     pcgpu_close(b.cuda);
     pcgpu_close(b.cpu);

@@ -3,6 +3,7 @@
 #ifndef SAMPLE_BENCH_H
 #define SAMPLE_BENCH_H
 
+#include "bench.h"
 #include "kernels.h"
 
 enum { REFERENCE, SINGLE, CLUSTER, GRID, GRID_STORED, CHOSEN, CPU, PROGRAMS };

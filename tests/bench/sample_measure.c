@@ -27,16 +27,6 @@ double times_chosen(const cell *c, int program) {
     return c->ms[program] / picks / (c->ms[CHOSEN] / (double)c->picks);
 }
 
-static int compare_floats(const void *a, const void *b) {
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
-static double median_of(float *values, int count) {
-    qsort(values, (size_t)count, sizeof values[0], compare_floats);
-    return 0.5 * ((double)values[(count - 1) / 2] + (double)values[count / 2]);
-}
-
 /* ---- answers -------------------------------------------------------------------------------------------------- */
 
 /* What a program picks in each cloud of a batch. */
@@ -115,7 +105,7 @@ static double run_cpu(bench *b, const batch *of, answers *want, bool *ran) {
         ms[runs++] = (float)((pc_now() - begin) * 1e3);
     } while (runs < 3 && (double)ms[0] < SLOW_MS);
     *ran = true;
-    return median_of(ms, runs);
+    return bench_median(ms, runs);
 }
 
 static double run_form(bench *b, const batch *of, int program, answers *got, bool *ran) {
@@ -128,7 +118,7 @@ static double run_form(bench *b, const batch *of, int program, answers *got, boo
     pcgpu_status status = pc_cuda_sample_as(b->cuda, got->jobs, of->count, form, 1, ms);
     if (status == PCGPU_OK && (double)ms[0] < SLOW_MS) {
         status = pc_cuda_sample_as(b->cuda, got->jobs, of->count, form, RUNS, ms);
-        ms[0] = (float)median_of(ms + WARM, TIMED);
+        ms[0] = (float)bench_median(ms + WARM, TIMED);
     }
     *ran = status == PCGPU_OK && all_picked(of, got, got->jobs[0].count);
     if (!*ran) {
@@ -144,7 +134,7 @@ static double run_reference(bench *b, const batch *of, answers *got, bool *ran) 
     const char *wrong = one_block_sample(got->jobs, of->count, picks, 1, ms, got->indices, got->squared);
     if (!wrong && (double)ms[0] < SLOW_MS) {
         wrong = one_block_sample(got->jobs, of->count, picks, RUNS, ms, got->indices, got->squared);
-        ms[0] = (float)median_of(ms + WARM, TIMED);
+        ms[0] = (float)bench_median(ms + WARM, TIMED);
     }
     *ran = !wrong;
     if (wrong) {

@@ -232,6 +232,15 @@ template <typename T, typename V> static inline T atomicAdd(T *to, V value) {
     return __atomic_fetch_add(to, (T)value, __ATOMIC_SEQ_CST);
 }
 
+static inline float atomicAdd(float *to, float value) {
+    float old, sum;
+    __atomic_load(to, &old, __ATOMIC_SEQ_CST);
+    do {
+        sum = old + value;
+    } while (!__atomic_compare_exchange(to, &old, &sum, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+    return old;
+}
+
 template <typename T, typename V> static inline T atomicOr(T *to, V value) {
     return __atomic_fetch_or(to, (T)value, __ATOMIC_SEQ_CST);
 }

@@ -2,6 +2,8 @@
 #include "scene.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* ---- numbers ------------------------------------------------------------------------------------------------ */
 
@@ -190,4 +192,37 @@ int64_t scene_sweep(const scene *street, const scene_pose *pose, int steps, doub
         }
     }
     return count;
+}
+
+/* Keeps exactly `keep` of `count` records, each with the same chance (selection sampling, Knuth's algorithm S). */
+static void thin(float *points, int64_t count, int64_t keep, uint64_t seed) {
+    scene_random random = {~seed};
+    int64_t kept = 0;
+    for (int64_t i = 0; i < count && kept < keep; i++) {
+        if ((double)(count - i) * scene_uniform(&random) < (double)(keep - kept)) {
+            memmove(points + 4 * kept++, points + 4 * i, 4 * sizeof *points);
+        }
+    }
+}
+
+float *scene_scan(const scene *street, const scene_pose *pose, int64_t count, double phase, uint64_t seed) {
+    double steps = 1.09 * (double)count / SCENE_BEAMS + 8.0;
+    for (int attempt = 0; attempt < 6; attempt++) {
+        float *points = malloc((size_t)steps * SCENE_BEAMS * 4 * sizeof *points);
+        if (!points) {
+            return NULL;
+        }
+        int64_t found = scene_sweep(street, pose, (int)steps, phase, seed, points);
+        if (found >= count) {
+            thin(points, found, count, seed);
+            return points;
+        }
+        free(points);
+        double missing = (double)count / (double)(found + 1);
+        if (missing > 8.0) {
+            break;
+        }
+        steps *= 1.01 * missing;
+    }
+    return NULL;
 }

@@ -88,4 +88,8 @@ bool scene_pose_from(const double values[7], scene_pose *pose);
  * millimetres, intensity 0 to 1 in hundredths. Returns the number of records. */
 int64_t scene_sweep(const scene *street, const scene_pose *pose, int steps, double phase, uint64_t seed, float *points);
 
+/* Exactly `count` records of a sweep with just enough steps to have so many returns, in its order. Returns malloc'd
+ * records; NULL when memory ends or when the sensor sees too little to ever have that many. */
+float *scene_scan(const scene *street, const scene_pose *pose, int64_t count, double phase, uint64_t seed);
+
 #endif

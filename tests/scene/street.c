@@ -84,41 +84,6 @@ static bool parse(int argc, char **argv, arguments *a) {
     return a->output != NULL;
 }
 
-/* Keeps exactly `keep` of `count` records, each with the same chance (selection sampling, Knuth's algorithm S). */
-static void thin(float *points, int64_t count, int64_t keep, uint64_t seed) {
-    scene_random random = {~seed};
-    int64_t kept = 0;
-    for (int64_t i = 0; i < count && kept < keep; i++) {
-        if ((double)(count - i) * scene_uniform(&random) < (double)(keep - kept)) {
-            memmove(points + 4 * kept++, points + 4 * i, 4 * sizeof *points);
-        }
-    }
-}
-
-/* Sweeps with just enough steps to have `points` returns. Returns malloc'd records; NULL when memory ends or when the
- * sensor sees too little to ever have that many. */
-static float *sweep(const scene *street, const arguments *a) {
-    double steps = 1.09 * (double)a->points / SCENE_BEAMS + 8.0;
-    for (int attempt = 0; attempt < 6; attempt++) {
-        float *points = malloc((size_t)steps * SCENE_BEAMS * 4 * sizeof *points);
-        if (!points) {
-            return NULL;
-        }
-        int64_t count = scene_sweep(street, &a->pose, (int)steps, a->phase, a->seed, points);
-        if (count >= a->points) {
-            thin(points, count, a->points, a->seed);
-            return points;
-        }
-        free(points);
-        double missing = (double)a->points / (double)(count + 1);
-        if (missing > 8.0) {
-            break;
-        }
-        steps *= 1.01 * missing;
-    }
-    return NULL;
-}
-
 /* KITTI's order of bytes is little-endian, whatever this machine's is. */
 static bool write_points(const char *path, const float *points, int64_t count) {
     FILE *file = fopen(path, "wb");
@@ -151,7 +116,7 @@ int main(int argc, char **argv) {
         return 2;
     }
     scene_street(&street, a.layout);
-    float *points = sweep(&street, &a);
+    float *points = scene_scan(&street, &a.pose, a.points, a.phase, a.seed);
     if (!points) {
         fputs("street: out of memory, or the pose sees too little of the street\n", stderr);
         return 1;

@@ -1,0 +1,28 @@
+/* What the programs bench_* of the GPU share: contexts, medians, and the targets at the end of their output. */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include "backend.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { BENCH_SKIPPED = 77 };
+
+/* A context of the device; ends the program, with BENCH_SKIPPED where there is no CUDA. threads: 0 = all. */
+pcgpu_context *bench_open(pcgpu_device device, int threads);
+
+/* Sorts the values. */
+double bench_median(float *values, int count);
+
+/* Keeps a line for the end. The value is to be `limit` at most, or, with at_least, at the least; NAN was not measured.
+ */
+void bench_target(const char *what, double value, const char *unit, double limit, bool at_least);
+void bench_print_targets(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
