@@ -23,6 +23,7 @@
 #define PC_SAMPLE_CUH
 
 #include "common.cuh"
+#include "warp.cuh"
 
 typedef unsigned long long word;
 
@@ -133,31 +134,6 @@ typedef struct pc_rounds_shape {
 
 __host__ __device__ static inline int64_t pc_tiles_of(int64_t picks) {
     return (picks + PC_TILE - 1) / PC_TILE;
-}
-
-#define PC_ALL_LANES 0xffffffffu
-
-__device__ static inline uint32_t pc_warp_max(uint32_t value) {
-#if __CUDA_ARCH__ >= 800
-    return __reduce_max_sync(PC_ALL_LANES, value);
-#else
-    for (int step = 16; step > 0; step /= 2) {
-        uint32_t other = __shfl_xor_sync(PC_ALL_LANES, value, step);
-        value = other > value ? other : value;
-    }
-    return value;
-#endif
-}
-
-__device__ static inline uint32_t pc_warp_add(uint32_t value) {
-#if __CUDA_ARCH__ >= 800
-    return __reduce_add_sync(PC_ALL_LANES, value);
-#else
-    for (int step = 16; step > 0; step /= 2) {
-        value += __shfl_xor_sync(PC_ALL_LANES, value, step);
-    }
-    return value;
-#endif
 }
 
 /* For a finite float: an integer that orders as the float does. */

@@ -4,21 +4,33 @@
 
 #include "voxelize_hashed.cuh"
 
-enum { WARPS = PC_VOXELIZE_THREADS / 32, SORTED = 2 * PC_MOST_KEPT };
+enum {
+    WARPS = PC_FILL_THREADS / 32,
+    STRIPE = 4,          /* voxels that follow each other: crowded ones are neighbours, and better shared out */
+    AT_ONCE = 16,        /* late records that a lane looks at together, */
+    FEW_AT_ONCE = 4,     /* or where there are few */
+    CROWD = 32 * AT_ONCE /* late records of a voxel that the whole block looks at */
+};
 
-/* Voxels that a block fills at once: numbers first, first + 1, ... */
+/* The block's share of the voxels, STRIPE of every STRIPE * blocks, or as much of it as it fills at once. Arrays in
+ * shared memory. */
 typedef struct chunk {
-    uint32_t first;
-    int voxels;      /* of these, all are to be cleaned up */
-    int filled;      /* and so many are in the result */
-    uint32_t *slot;  /* of each voxel */
-    uint32_t *count; /* its records */
-    uint32_t *rows;  /* the kept ones, P a voxel */
-    float *means;    /* of x y z, 3 a voxel, where the features need them */
+    uint32_t first, stride; /* numbers of the first voxel, and from stripe to stripe */
+    int voxels;
+    int16_t *kept;  /* of each voxel; -1 where it is not in the result */
+    uint32_t *rows; /* the kept records, P a voxel */
+    float *values;  /* their columns, 0 where there is none */
+    float *means;   /* of x y z, 3 a voxel, where the features need them */
 } chunk;
 
-__device__ static int kept_of(const pc_hashed &s, const chunk &c, int voxel) {
-    return (int)min(c.count[voxel], (uint32_t)s.kept);
+/* A voxel with more records than its slot holds. */
+typedef struct large {
+    int voxel, kept;
+    uint32_t slot, late, late_first;
+} large;
+
+__device__ static uint32_t number_of(const chunk &c, int voxel) {
+    return c.first + (uint32_t)(voxel / STRIPE) * c.stride + (uint32_t)(voxel % STRIPE);
 }
 
 /* value / divisor for value * divisor < 2^32, with factor = (2^32 - 1) / divisor + 1. */
@@ -38,105 +50,165 @@ __device__ static void order(uint32_t *a, uint32_t *b) {
     *a = low;
 }
 
-/* Sorts `count` different numbers and leaves the `keep` lowest; by a warp. */
-__device__ static void keep_lowest(uint32_t *numbers, int count, int keep) {
+/* Sorts `count` different numbers, and puts the `keep` lowest to `sorted`; by a warp. The numbers up to a multiple of 4
+ * are overwritten. */
+__device__ static void sort_rows(uint32_t *numbers, int count, int keep, uint32_t *sorted) {
+    enum { EACH = PC_MOST_KEPT / 32 };
     const int lane = (int)threadIdx.x % 32;
-    uint32_t mine[SORTED / 32];
-    int rank[SORTED / 32];
-#pragma unroll
-    for (int k = 0; k < SORTED / 32; k++) {
+    uint32_t mine[EACH];
+    int rank[EACH] = {0, 0};
+    if (lane < 3) {
+        numbers[count + lane] = PC_NO_ROW;
+    }
+    __syncwarp();
+    for (int k = 0; k < EACH; k++) {
         mine[k] = lane + 32 * k < count ? numbers[lane + 32 * k] : PC_NO_ROW;
-        rank[k] = 0;
     }
-    for (int i = 0; i < count; i++) {
-        const uint32_t other = numbers[i];
-#pragma unroll
-        for (int k = 0; k < SORTED / 32; k++) {
-            rank[k] += other < mine[k];
+    for (int i = 0; i < count; i += 4) {
+        const uint4 other = *(const uint4 *)(numbers + i);
+        for (int k = 0; k < EACH; k++) {
+            rank[k] += (other.x < mine[k]) + (other.y < mine[k]) + (other.z < mine[k]) + (other.w < mine[k]);
         }
     }
-    __syncwarp();
-#pragma unroll
-    for (int k = 0; k < SORTED / 32; k++) {
+    for (int k = 0; k < EACH; k++) {
         if (lane + 32 * k < count && rank[k] < keep) {
-            numbers[rank[k]] = mine[k];
+            sorted[rank[k]] = mine[k];
         }
     }
     __syncwarp();
 }
 
-/* Puts the lowest P of `count` late records and the P `lowest` there. */
+/* The p lowest of `count` late records and of the p `lowest` go there, in any order; by a warp. */
+template <int AT_ONCE>
 __device__ static void merge_late(const uint32_t *late, uint32_t count, uint32_t *lowest, int p) {
-    enum { AT_ONCE = 4 };
-    const uint32_t lane = threadIdx.x % 32;
-    for (uint32_t first = 0; first < count; first += 32 * AT_ONCE) {
-        uint32_t row[AT_ONCE];
+    enum { KEPT = PC_MOST_KEPT / 32, ALL = KEPT + AT_ONCE };
+    const int lane = (int)threadIdx.x % 32;
+    uint32_t row[ALL], highest = 0;
 #pragma unroll
-        for (uint32_t k = 0; k < AT_ONCE; k++) {
-            const uint32_t i = first + 32 * k + lane;
-            row[k] = i < count ? late[i] : PC_NO_ROW;
-        }
+    for (int k = 0; k < KEPT; k++) {
+        highest = max(highest, lane + 32 * k < p ? lowest[lane + 32 * k] : 0);
+    }
+    highest = pc_warp_max(highest);
 #pragma unroll 1
-        for (uint32_t k = 0; k < AT_ONCE; k++) {
-            const bool lower = row[k] < lowest[p - 1];
-            const uint32_t all = __ballot_sync(PC_LANES, lower);
-            if (all) {
-                if (lower) {
-                    lowest[p + __popc(all & ((1u << lane) - 1))] = row[k];
-                }
-                __syncwarp();
-                keep_lowest(lowest, p + __popc(all), p);
-            }
+    for (uint32_t first = 0; first < count; first += 32 * AT_ONCE) {
+        uint32_t least = PC_NO_ROW;
+#pragma unroll
+        for (int k = 0; k < AT_ONCE; k++) {
+            const uint32_t i = first + 32 * (uint32_t)k + (uint32_t)lane;
+            row[KEPT + k] = i < count ? late[i] : PC_NO_ROW;
+            least = min(least, row[KEPT + k]);
         }
+        if (!__any_sync(PC_ALL_LANES, least < highest)) {
+            continue;
+        }
+#pragma unroll
+        for (int k = 0; k < KEPT; k++) {
+            row[k] = lane + 32 * k < p ? lowest[lane + 32 * k] : PC_NO_ROW;
+            least = min(least, row[k]);
+        }
+        least = ~pc_warp_max(~least);
+        while (least < highest) { /* between them is the p-th */
+            const uint32_t middle = least + (highest - least) / 2;
+            uint32_t below = 0;
+#pragma unroll
+            for (int k = 0; k < ALL; k++) {
+                below += row[k] <= middle;
+            }
+            const bool enough = pc_warp_add(below) >= (uint32_t)p;
+            highest = enough ? middle : highest;
+            least = enough ? least : middle + 1;
+        }
+        int place = 0;
+#pragma unroll
+        for (int k = 0; k < ALL; k++) {
+            const uint32_t all = __ballot_sync(PC_ALL_LANES, row[k] <= highest);
+            if (row[k] <= highest) {
+                lowest[place + __popc(all & ((1u << lane) - 1))] = row[k];
+            }
+            place += __popc(all);
+        }
+        __syncwarp();
     }
 }
 
-/* The kept records of a voxel that has more than its slot holds, in order; by a warp. Cleans up beside the slot. */
-__device__ static void collect(const pc_hashed &s, const chunk &c, int voxel, uint32_t *sorted) {
-    const int lane = (int)threadIdx.x % 32, kept = kept_of(s, c, voxel), p = s.kept;
-    const uint32_t slot = c.slot[voxel];
-    uint32_t *more = pc_more_of(s, slot);
-    for (int k = lane; k < kept; k += 32) {
+/* The records that a voxel has kept as they came; cleans up beside the slot. */
+__device__ static void fetch_rows(const pc_hashed &s, const chunk &c, const large &of, uint32_t *rows) {
+    uint32_t *more = pc_more_of(s, of.slot);
+    for (int k = (int)threadIdx.x % 32; k < of.kept; k += 32) {
         if (k < PC_SLOT_ROWS) {
-            sorted[k] = c.rows[voxel * p + k];
+            rows[k] = c.rows[of.voxel * s.kept + k];
         } else {
-            sorted[k] = more[k - PC_SLOT_ROWS];
+            rows[k] = more[k - PC_SLOT_ROWS];
             more[k - PC_SLOT_ROWS] = PC_NO_ROW;
         }
     }
     __syncwarp();
-    keep_lowest(sorted, kept, kept);
-    const uint32_t late = c.count[voxel] > (uint32_t)p ? s.late[slot] : 0;
-    if (late) {
-        merge_late(s.late_rows + s.late_first[slot], late, sorted, p);
-        if (lane == 0) {
-            s.late[slot] = 0;
-        }
-    }
-    for (int k = lane; k < kept; k += 32) {
-        c.rows[voxel * p + k] = sorted[k];
-    }
-    __syncwarp();
 }
 
-/* Reads the slots of the chunk's voxels and cleans them; a thread a voxel. Those with more records than a slot or a
- * voxel keeps are put into a list. */
-__device__ static void read_slots(const pc_hashed &s, const chunk &c, uint16_t *large, int *large_count,
-                                  pc_voxelize_sums *sums) {
-    const int v = (int)threadIdx.x, p = s.kept, held = min(p, (int)PC_SLOT_ROWS);
-    if (v >= c.voxels) {
+/* The kept records of a voxel, in order; a warp a voxel. */
+__device__ static void collect(const pc_hashed &s, const chunk &c, const large &of, uint32_t *rows) {
+    fetch_rows(s, c, of, rows);
+    if (of.late && of.kept + of.late <= PC_MOST_KEPT) {
+        for (uint32_t k = threadIdx.x % 32; k < of.late; k += 32) {
+            rows[of.kept + k] = s.late_rows[of.late_first + k];
+        }
+        __syncwarp();
+        sort_rows(rows, of.kept + (int)of.late, of.kept, c.rows + of.voxel * s.kept);
         return;
     }
-    const uint32_t slot = s.slot_of[c.first + (uint32_t)v];
-    uint4 *at = (uint4 *)&s.slots[slot];
-    const uint4 head = at[0], rows = at[1], clean = make_uint4(~0u, ~0u, ~0u, ~0u);
-    at[0] = clean;
-    at[1] = clean;
-    c.slot[v] = slot;
-    c.count[v] = head.x;
-    uint32_t row[PC_SLOT_ROWS] = {rows.x, rows.y, rows.z, rows.w}; /* those that are not there are ~0 */
-    if (head.x > (uint32_t)held) {
-        large[atomicAdd(large_count, 1)] = (uint16_t)v;
+    if (of.late > 32 * FEW_AT_ONCE) {
+        merge_late<AT_ONCE>(s.late_rows + of.late_first, of.late, rows, s.kept);
+    } else if (of.late) {
+        merge_late<FEW_AT_ONCE>(s.late_rows + of.late_first, of.late, rows, s.kept);
+    }
+    sort_rows(rows, of.kept, of.kept, c.rows + of.voxel * s.kept);
+}
+
+/* The same of a voxel with very many late ones, by the block: a warp a part of them. `rows`: P a warp. */
+__device__ static void collect_crowded(const pc_hashed &s, const chunk &c, const large &of, uint32_t *rows) {
+    const uint32_t warp = threadIdx.x / 32, p = (uint32_t)s.kept, *late = s.late_rows + of.late_first;
+    uint32_t begin = (uint32_t)((uint64_t)of.late * warp / WARPS);
+    const uint32_t end = (uint32_t)((uint64_t)of.late * (warp + 1) / WARPS);
+    uint32_t *lowest = rows + warp * p;
+    if (warp == 0) {
+        fetch_rows(s, c, of, lowest);
+    } else {
+        for (uint32_t k = threadIdx.x % 32; k < p; k += 32) {
+            lowest[k] = late[begin + k];
+        }
+        begin += p;
+        __syncwarp();
+    }
+    merge_late<AT_ONCE>(late + begin, end - begin, lowest, s.kept);
+    __syncthreads();
+    if (warp == 0) {
+        merge_late<AT_ONCE>(rows + p, (WARPS - 1) * p, rows, s.kept);
+        sort_rows(rows, s.kept, s.kept, c.rows + of.voxel * s.kept);
+    }
+    __syncthreads();
+}
+
+__device__ static void read_voxel(const pc_hashed &s, uint32_t number, pc_numbered *to) {
+    if (number < s.room) {
+        *to = s.voxels[number];
+    }
+}
+
+/* Takes what has been read of the chunk's voxels; a thread a voxel. Those with more records than a slot or a voxel
+ * keeps are put into a list, crowded ones from its end. */
+__device__ static void take_voxels(const pc_hashed &s, const chunk &c, uint32_t found, const pc_numbered &of,
+                                   large *list, int count[2]) {
+    const int v = (int)threadIdx.x, p = s.kept;
+    const uint32_t number = number_of(c, v);
+    if (v >= c.voxels || number >= found) {
+        c.kept[v] = -1;
+        return;
+    }
+    uint32_t row[PC_SLOT_ROWS] = {of.row[0], of.row[1], of.row[2], of.row[3]}; /* those that are not there are ~0 */
+    if (of.kept > PC_SLOT_ROWS || of.late) {
+        const bool crowded = of.late >= CROWD;
+        const int place = atomicAdd(&count[crowded], 1);
+        list[crowded ? PC_FILL_THREADS - 1 - place : place] = large{v, (int)of.kept, of.slot, of.late, of.late_first};
     } else {
         order(&row[0], &row[1]);
         order(&row[2], &row[3]);
@@ -144,184 +216,232 @@ __device__ static void read_slots(const pc_hashed &s, const chunk &c, uint16_t *
         order(&row[1], &row[3]);
         order(&row[1], &row[2]);
     }
+    uint4 *slot = (uint4 *)&s.slots[of.slot];
+    slot[0] = slot[1] = make_uint4(~0u, ~0u, ~0u, ~0u);
+    if (of.late) {
+        s.late[of.slot].x = 0;
+    }
 #pragma unroll
     for (int k = 0; k < PC_SLOT_ROWS; k++) {
-        if (k < held) {
+        if (k < p) {
             c.rows[v * p + k] = row[k];
         }
     }
-    sums->in_range += head.x;
-    sums->largest = max(sums->largest, (unsigned long long)head.x);
-    if (v < c.filled) {
-        const uint32_t number = c.first + (uint32_t)v, key = head.y, z = key / s.cells_xy,
-                       in_plane = key - z * s.cells_xy, y = in_plane / s.cells_x;
-        const int kept = kept_of(s, c, v);
-        sums->under_limit += head.x;
-        sums->kept += (unsigned long long)kept;
-        s.counts[number] = kept;
-        ((int4 *)s.coords)[number] = make_int4(0, (int)z, (int)y, (int)(in_plane - y * s.cells_x));
+    c.kept[v] = -1;
+    if (number < s.most) {
+        c.kept[v] = (int16_t)of.kept;
+        s.counts[number] = (int32_t)of.kept;
     }
 }
 
 /* ---- features --------------------------------------------------------------------------------------------------- */
 
-__device__ static const float *record(const pc_hashed &s, const chunk &c, int voxel, int place) {
-    return s.data + (size_t)c.rows[voxel * s.kept + place] * (size_t)s.columns;
-}
+/* Where a thread of the two functions below is: a place of a voxel, and what is there. */
+typedef struct spot {
+    uint32_t row;    /* PC_NO_ROW where there is none */
+    uint32_t number; /* of the voxel; where that is not in the result, PC_NO_ROW */
+    uint32_t place;
+} spot;
 
-/* Means of the first `width` columns; a thread a value. */
-__device__ static void fill_means(const pc_hashed &s, const chunk &c, int width, float *means) {
-    const uint32_t factor = factor_of((uint32_t)width);
-    for (int i = (int)threadIdx.x; i < c.filled * width; i += PC_VOXELIZE_THREADS) {
-        const int v = (int)divide((uint32_t)i, (uint32_t)width, factor);
-        means[i] = pc_voxel_mean(s.data, s.columns, (const int32_t *)(c.rows + v * s.kept), kept_of(s, c, v),
-                                 i - v * width, false);
+__device__ static spot spot_of(const pc_hashed &s, const chunk &c, uint32_t i, uint32_t factor) {
+    spot at = {PC_NO_ROW, PC_NO_ROW, 0};
+    if (i < (uint32_t)(c.voxels * s.kept)) {
+        const uint32_t v = divide(i, (uint32_t)s.kept, factor);
+        const int kept = c.kept[v];
+        at.place = i - v * (uint32_t)s.kept;
+        at.number = kept > 0 ? number_of(c, (int)v) : PC_NO_ROW;
+        at.row = (int)at.place < kept ? c.rows[i] : PC_NO_ROW;
     }
+    return at;
 }
 
-/* A thread a record, or a place for one. */
-__device__ static void fill_records(const pc_hashed &s, const chunk &c) {
-    const uint32_t p = (uint32_t)s.kept, factor = factor_of(p), places = (uint32_t)c.filled * p;
-    float4 *to = (float4 *)s.features + (size_t)c.first * p;
-    for (uint32_t i = threadIdx.x; i < places; i += PC_VOXELIZE_THREADS) {
-        const int v = (int)divide(i, p, factor), place = (int)(i - (uint32_t)v * p);
-        to[i] =
-            place < kept_of(s, c, v) ? *(const float4 *)record(s, c, v, place) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    }
-}
-
-/* Points or pillars; a thread a value. */
-__device__ static void fill_values(const pc_hashed &s, const chunk &c) {
-    const bool pillar = s.kind == PCGPU_FEATURES_PILLAR;
-    const uint32_t p = (uint32_t)s.kept, factor = factor_of(p),
-                   width = (uint32_t)(pillar ? (int)PC_PILLAR_COLUMNS : s.columns), width_factor = factor_of(width),
-                   values = (uint32_t)c.filled * p * width;
-    float *to = s.features + (size_t)c.first * p * width;
-    for (uint32_t i = threadIdx.x; i < values; i += PC_VOXELIZE_THREADS) {
-        const uint32_t row = divide(i, width, width_factor), k = i - row * width;
-        const int v = (int)divide(row, p, factor), place = (int)(row - (uint32_t)v * p);
-        float value = 0.0f;
-        if (place < kept_of(s, c, v)) {
-            const float *from = record(s, c, v, place);
-            value = pillar ? pc_pillar_value(&s.grid, from, s.columns, c.means + 3 * v,
-                                             s.coords + 4 * (size_t)(c.first + (uint32_t)v), (int)k)
-                           : from[k];
+/* Brings the values of the kept records into shared memory, and, where they are the features, to the result; tells the
+ * records of their voxels. A thread a record or a place for one, several at a time. */
+__device__ static void load_records(const pc_hashed &s, const chunk &c) {
+    enum { TOGETHER = 4 };
+    const uint32_t factor = factor_of((uint32_t)s.kept), places = (uint32_t)(c.voxels * s.kept);
+    for (uint32_t first = threadIdx.x; first < places; first += TOGETHER * PC_FILL_THREADS) {
+        float4 record[TOGETHER];
+        spot at[TOGETHER];
+#pragma unroll
+        for (uint32_t k = 0; k < TOGETHER; k++) {
+            at[k] = spot_of(s, c, first + k * PC_FILL_THREADS, factor);
+            record[k] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+            if (at[k].row != PC_NO_ROW) {
+                record[k] = ((const float4 *)s.data)[at[k].row];
+            }
         }
-        to[i] = value;
-    }
-}
-
-/* One record of each voxel. */
-__device__ static void fill_selected(const pc_hashed &s, const chunk &c) {
-    for (int v = (int)threadIdx.x; v < c.filled; v += PC_VOXELIZE_THREADS) {
-        const int32_t *rows = (const int32_t *)(c.rows + v * s.kept);
-        s.selected[c.first + (uint32_t)v] =
-            s.kind == PCGPU_FEATURES_NEAREST
-                ? pc_voxel_nearest(s.data, s.columns, rows, kept_of(s, c, v), c.means + 3 * v)
-                : rows[0];
-    }
-    __syncthreads();
-    const uint32_t width = (uint32_t)s.columns, factor = factor_of(width);
-    for (uint32_t i = threadIdx.x; i < (uint32_t)c.filled * width; i += PC_VOXELIZE_THREADS) {
-        const uint32_t v = divide(i, width, factor);
-        const int32_t row = s.selected[c.first + v];
-        s.features[(size_t)c.first * width + i] = s.data[(size_t)row * width + (i - v * width)];
-    }
-}
-
-__device__ static void fill_features(const pc_hashed &s, const chunk &c) {
-    if (s.kind == PCGPU_FEATURES_PILLAR || s.kind == PCGPU_FEATURES_NEAREST) {
-        fill_means(s, c, 3, c.means);
-        __syncthreads();
-    }
-    if (s.means) {
-        fill_means(s, c, s.columns, s.means + (size_t)c.first * (size_t)s.columns);
-    }
-    if (s.kind == PCGPU_FEATURES_POINTS && s.aligned) {
-        fill_records(s, c);
-    } else if (s.kind == PCGPU_FEATURES_POINTS || s.kind == PCGPU_FEATURES_PILLAR) {
-        fill_values(s, c);
-    } else if (s.kind != PCGPU_FEATURES_MEAN) {
-        fill_selected(s, c);
-    }
-    if (s.point_voxel) {
-        const uint32_t p = (uint32_t)s.kept, factor = factor_of(p);
-        for (uint32_t i = threadIdx.x; i < (uint32_t)c.filled * p; i += PC_VOXELIZE_THREADS) {
-            const uint32_t v = divide(i, p, factor);
-            if ((int)(i - v * p) < kept_of(s, c, (int)v)) {
-                s.point_voxel[c.rows[i]] = (int32_t)(c.first + v);
+#pragma unroll
+        for (uint32_t k = 0; k < TOGETHER; k++) {
+            if (at[k].number != PC_NO_ROW) {
+                ((float4 *)c.values)[first + k * PC_FILL_THREADS] = record[k];
+                if (s.kind == PCGPU_FEATURES_POINTS) {
+                    ((float4 *)s.features)[(size_t)at[k].number * (size_t)s.kept + at[k].place] = record[k];
+                }
+            }
+            if (s.point_voxel && at[k].row != PC_NO_ROW) {
+                s.point_voxel[at[k].row] = (int32_t)at[k].number;
             }
         }
     }
 }
 
+/* The same of records that are no float4; a thread a value. */
+__device__ static void load_values(const pc_hashed &s, const chunk &c) {
+    const uint32_t factor = factor_of((uint32_t)s.kept), width = (uint32_t)s.columns, width_factor = factor_of(width);
+#pragma unroll 4
+    for (uint32_t i = threadIdx.x; i < (uint32_t)(c.voxels * s.kept) * width; i += PC_FILL_THREADS) {
+        const uint32_t record = divide(i, width, width_factor), k = i - record * width;
+        const spot at = spot_of(s, c, record, factor);
+        const float value = at.row != PC_NO_ROW ? s.data[(size_t)at.row * (size_t)width + k] : 0.0f;
+        c.values[i] = value;
+        if (s.kind == PCGPU_FEATURES_POINTS && at.number != PC_NO_ROW) {
+            s.features[((size_t)at.number * (size_t)s.kept + at.place) * width + k] = value;
+        }
+        if (s.point_voxel && k == 0 && at.row != PC_NO_ROW) {
+            s.point_voxel[at.row] = (int32_t)at.number;
+        }
+    }
+}
+
+__device__ static const float *values_of(const pc_hashed &s, const chunk &c, int voxel) {
+    return c.values + voxel * s.kept * s.columns;
+}
+
+/* Means of the first `width` columns, by number or by place in the chunk; a thread a value. */
+__device__ static void fill_means(const pc_hashed &s, const chunk &c, int width, float *by_number, float *by_place) {
+    const uint32_t factor = factor_of((uint32_t)width);
+    for (int i = (int)threadIdx.x; i < c.voxels * width; i += PC_FILL_THREADS) {
+        const int v = (int)divide((uint32_t)i, (uint32_t)width, factor), k = i - v * width;
+        if (c.kept[v] > 0) {
+            const float mean = pc_voxel_mean(values_of(s, c, v), s.columns, NULL, c.kept[v], k, false);
+            if (by_place) {
+                by_place[i] = mean;
+            } else {
+                by_number[(size_t)number_of(c, v) * (size_t)width + (size_t)k] = mean;
+            }
+        }
+    }
+}
+
+/* A thread a value. */
+__device__ static void fill_pillars(const pc_hashed &s, const chunk &c) {
+    const uint32_t p = (uint32_t)s.kept, factor = factor_of(p);
+    for (uint32_t i = threadIdx.x; i < (uint32_t)c.voxels * p * PC_PILLAR_COLUMNS; i += PC_FILL_THREADS) {
+        const uint32_t row = i / PC_PILLAR_COLUMNS, k = i - row * PC_PILLAR_COLUMNS;
+        const int v = (int)divide(row, p, factor), place = (int)(row - (uint32_t)v * p), kept = c.kept[v];
+        if (kept > 0) {
+            const size_t number = number_of(c, v);
+            s.features[(number * p + (uint32_t)place) * PC_PILLAR_COLUMNS + k] =
+                place < kept ? pc_pillar_value(&s.grid, values_of(s, c, v) + place * s.columns, s.columns,
+                                               c.means + 3 * v, s.coords + 4 * number, (int)k)
+                             : 0.0f;
+        }
+    }
+}
+
+/* One record of each voxel; a thread a voxel. */
+__device__ static void fill_selected(const pc_hashed &s, const chunk &c) {
+    for (int v = (int)threadIdx.x; v < c.voxels; v += PC_FILL_THREADS) {
+        if (c.kept[v] > 0) {
+            const float *values = values_of(s, c, v);
+            const int place = s.kind == PCGPU_FEATURES_NEAREST
+                                  ? pc_voxel_nearest(values, s.columns, NULL, c.kept[v], c.means + 3 * v)
+                                  : 0;
+            const size_t number = number_of(c, v);
+            s.selected[number] = (int32_t)c.rows[v * s.kept + place];
+            for (int k = 0; k < s.columns; k++) {
+                s.features[number * (size_t)s.columns + (size_t)k] = values[place * s.columns + k];
+            }
+        }
+    }
+}
+
+__device__ static void fill_features(const pc_hashed &s, const chunk &c) {
+    if (s.aligned) {
+        load_records(s, c);
+    } else {
+        load_values(s, c);
+    }
+    __syncthreads();
+    for (int v = PC_FILL_THREADS - 1 - (int)threadIdx.x; v < c.voxels; v += PC_FILL_THREADS) {
+        if (c.kept[v] > 0) { /* by the last threads: the first ones have the means */
+            int32_t coords[4];
+            pc_voxel_coords(&s.grid, values_of(s, c, v), coords);
+            ((int4 *)s.coords)[number_of(c, v)] = make_int4(coords[0], coords[1], coords[2], coords[3]);
+        }
+    }
+    if (s.means) {
+        fill_means(s, c, s.columns, s.means, NULL);
+    }
+    if (s.kind == PCGPU_FEATURES_PILLAR || s.kind == PCGPU_FEATURES_NEAREST) {
+        fill_means(s, c, 3, NULL, c.means);
+        __syncthreads();
+    }
+    if (s.kind == PCGPU_FEATURES_PILLAR) {
+        fill_pillars(s, c);
+    } else if (s.kind == PCGPU_FEATURES_NEAREST || s.kind == PCGPU_FEATURES_FIRST) {
+        fill_selected(s, c);
+    }
+}
+
 /* ---- the kernel ------------------------------------------------------------------------------------------------- */
 
-__device__ static void add_up(pc_voxelize_sums *to, pc_voxelize_sums mine) {
-    for (int step = 16; step > 0; step /= 2) {
-        mine.in_range += __shfl_xor_sync(PC_LANES, mine.in_range, step);
-        mine.under_limit += __shfl_xor_sync(PC_LANES, mine.under_limit, step);
-        mine.kept += __shfl_xor_sync(PC_LANES, mine.kept, step);
-        mine.largest = max(mine.largest, __shfl_xor_sync(PC_LANES, mine.largest, step));
+/* What other kernels and the next call want to find zero. */
+__device__ static void clean(const pc_hashed &s) {
+    const int64_t tiles = ((int64_t)s.rows + PC_TILE_ROWS - 1) / PC_TILE_ROWS,
+                  step = (int64_t)gridDim.x * PC_FILL_THREADS;
+    for (int64_t i = (int64_t)blockIdx.x * PC_FILL_THREADS + threadIdx.x; i < tiles; i += step) {
+        s.tiles[i] = 0;
     }
-    if (threadIdx.x % 32 == 0 && mine.in_range) {
-        atomicAdd(&to->in_range, mine.in_range);
-        atomicAdd(&to->under_limit, mine.under_limit);
-        atomicAdd(&to->kept, mine.kept);
-        atomicMax(&to->largest, mine.largest);
+    if (blockIdx.x == 0 && threadIdx.x < PC_SUMS) {
+        s.counters->sums[1 - s.turn][threadIdx.x] = pc_voxelize_sums{0, 0, 0, 0, 0, 0};
     }
 }
 
-/* The last block to come here leaves the counters as the next call wants them; all others have added to them. */
-__device__ static void finish(const pc_hashed &s) {
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        __threadfence();
-        pc_voxelize_counters *counters = s.counters;
-        if (atomicAdd(&counters->finished, 1u) == gridDim.x - 1) {
-            __threadfence();
-            const volatile pc_voxelize_sums *sums = &counters->sums;
-            counters->result = pc_voxelize_sums{sums->non_finite,  sums->at_origin, sums->in_range,
-                                                sums->under_limit, sums->kept,      sums->largest};
-            counters->sums = pc_voxelize_sums{0, 0, 0, 0, 0, 0};
-            counters->finished = 0;
-        }
-    }
-}
-
-__global__ static void __launch_bounds__(PC_VOXELIZE_THREADS) fill_kernel(const pc_hashed s) {
-    __shared__ uint32_t slot[PC_CHUNK_VOXELS], count[PC_CHUNK_VOXELS], rows[PC_CHUNK_ROWS], sorted[WARPS][SORTED];
-    __shared__ float means[3 * PC_CHUNK_VOXELS];
-    __shared__ uint16_t large[PC_CHUNK_VOXELS];
-    __shared__ int large_count;
-    pc_voxelize_sums sums = {0, 0, 0, 0, 0, 0};
+/* Dynamic shared memory: the values of the kept records. */
+__global__ static void __launch_bounds__(PC_FILL_THREADS, PC_FILLS) fill_kernel(const pc_hashed s, int most) {
+    extern __shared__ __align__(16) char memory[];
+    __shared__ uint32_t rows[PC_FILL_ROWS];
+    __shared__ __align__(16) uint32_t unsorted[WARPS * (PC_MOST_KEPT + 4)];
+    __shared__ int16_t kept[PC_FILL_THREADS];
+    __shared__ float means[3 * PC_FILL_THREADS];
+    __shared__ large list[PC_FILL_THREADS];
+    __shared__ int count[2];
     pc_wait_for_last();
-    const uint32_t found = s.counters->found, share = (found + gridDim.x - 1) / gridDim.x;
-    const uint32_t voxels = max(min(share, (uint32_t)min((int)PC_CHUNK_VOXELS, (int)PC_CHUNK_ROWS / s.kept)), 1u);
-    for (uint64_t first = (uint64_t)blockIdx.x * voxels; first < found; first += (uint64_t)gridDim.x * voxels) {
-        const int here = (int)min((uint64_t)voxels, found - first);
-        const int filled = first < s.most ? (int)min((uint64_t)here, s.most - first) : 0;
-        const chunk c = {(uint32_t)first, here, filled, slot, count, rows, means};
-        if (threadIdx.x == 0) {
-            large_count = 0;
+    const uint32_t found = s.counters->found, stride = STRIPE * gridDim.x;
+    pc_numbered mine; /* of the first chunk, whether there is one or not, so as not to wait for `found` first */
+    read_voxel(s, STRIPE * blockIdx.x + threadIdx.x / STRIPE * stride + threadIdx.x % STRIPE, &mine);
+    const int share = (int)((found + stride - 1) / stride) * STRIPE, warp = (int)threadIdx.x / 32;
+    for (int from = 0; from < share; from += most) {
+        const chunk c = {STRIPE * blockIdx.x + (uint32_t)(from / STRIPE) * stride,
+                         stride,
+                         min(most, share - from),
+                         kept,
+                         rows,
+                         (float *)memory,
+                         means};
+        if (threadIdx.x < 2) {
+            count[threadIdx.x] = 0;
         }
         __syncthreads();
-        read_slots(s, c, large, &large_count, &sums);
+        if (from > 0) {
+            read_voxel(s, number_of(c, (int)threadIdx.x), &mine);
+        }
+        take_voxels(s, c, found, mine, list, count);
         __syncthreads();
-        for (int i = (int)threadIdx.x / 32; i < large_count; i += WARPS) {
-            collect(s, c, large[i], sorted[threadIdx.x / 32]);
+        for (int i = warp; i < count[0]; i += WARPS) {
+            collect(s, c, list[i], unsorted + warp * (PC_MOST_KEPT + 4));
+        }
+        for (int i = 0; i < count[1]; i++) {
+            __syncthreads();
+            collect_crowded(s, c, list[PC_FILL_THREADS - 1 - i], unsorted);
         }
         __syncthreads();
         fill_features(s, c);
         __syncthreads();
     }
-    const int64_t tiles = ((int64_t)s.rows + PC_TILE_ROWS - 1) / PC_TILE_ROWS,
-                  stride = (int64_t)gridDim.x * PC_VOXELIZE_THREADS;
-    for (int64_t i = (int64_t)blockIdx.x * PC_VOXELIZE_THREADS + threadIdx.x; i < tiles; i += stride) {
-        s.tiles[i] = 0;
-    }
-    add_up(&s.counters->sums, sums);
-    finish(s);
+    clean(s);
 }
 
 #endif

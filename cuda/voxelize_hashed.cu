@@ -7,7 +7,9 @@
 
 #include <stdlib.h>
 
-enum { FILLS = 4 /* blocks of fill a multiprocessor */ };
+enum {
+    SMALL = 500000 /* records, voxels */
+};
 
 /* The features of all voxels that there may be, up to this size, are allocated before their number is known. */
 static const double most_ahead = 1e9;
@@ -17,10 +19,12 @@ static const double most_ahead = 1e9;
 /* Kept by the context from call to call. All bytes of slots and more are ~0 and those of late, tiles and counters 0. */
 typedef struct table {
     pc_slot *slots;
-    uint32_t *more, *late;
+    uint32_t *more;
+    uint2 *late;
     unsigned long long *tiles;
     pc_voxelize_counters *counters;
     size_t slots_size, more_size, late_size, tiles_size, counters_size; /* bytes */
+    int turn;                                                           /* which sums the last call had */
     bool in_use;                                                        /* or left so by a failure */
 } table;
 
@@ -97,11 +101,12 @@ static pcgpu_status prepare_table(pcgpu_context *context, uint64_t slots, int64_
     return PCGPU_OK;
 }
 
-/* Slots: at least half as many again as there may be voxels; 0 when a place cannot name as many. */
+/* Slots: at least half as many again as there may be voxels, and, where that is little, so many that few are tried; 0
+ * when a place cannot name as many. */
 static uint64_t slots_of(const pc_voxelize_job *job, double cells) {
     const double most = cells < (double)job->rows ? cells : (double)job->rows;
     uint64_t slots = 1024;
-    while ((double)slots < 1.5 * most) {
+    while ((double)slots < (most < SMALL ? 6.0 : 1.5) * most) {
         slots *= 2;
     }
     return slots < PC_NO_SLOT ? slots : 0;
@@ -109,32 +114,56 @@ static uint64_t slots_of(const pc_voxelize_job *job, double cells) {
 
 /* ---- launches --------------------------------------------------------------------------------------------------- */
 
-/* Each kernel may start while the one before it ends. */
-static pcgpu_status launch(pcgpu_context *context, void (*kernel)(const pc_hashed), unsigned blocks, bool follows,
-                           const pc_hashed *s) {
+/* A launch of the call's kernels: each but the first may start while the one before it ends. */
+static cudaLaunchConfig_t configuration(pcgpu_context *context, unsigned blocks, int threads, bool follows,
+                                        cudaLaunchAttribute *attribute) {
     cudaLaunchConfig_t config = {};
-    cudaLaunchAttribute attribute = {};
-    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute.val.programmaticStreamSerializationAllowed = 1;
+    attribute->id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute->val.programmaticStreamSerializationAllowed = 1;
     config.gridDim = dim3(blocks);
-    config.blockDim = dim3(PC_VOXELIZE_THREADS);
+    config.blockDim = dim3((unsigned)threads);
     config.stream = pc_cuda_of(context)->stream;
-    config.attrs = &attribute;
+    config.attrs = attribute;
     config.numAttrs = follows && pc_cuda_of(context)->properties.major >= 9;
-    CUDA_TRY(context, cudaLaunchKernelEx(&config, kernel, *s));
-    return PCGPU_OK;
+    return config;
 }
 
 static pcgpu_status number_voxels(pcgpu_context *context, const pc_hashed *s) {
-    const unsigned multiprocessors = (unsigned)pc_cuda_of(context)->properties.multiProcessorCount,
-                   blocks = pc_blocks(s->rows, PC_VOXELIZE_THREADS);
-    PC_TRY(launch(context, insert_kernel, blocks, false, s));
-    PC_TRY(launch(context, number_kernel, pc_blocks(s->rows, PC_TILE_ROWS), true, s));
-    return launch(context, gather_kernel, blocks < 8 * multiprocessors ? blocks : 8 * multiprocessors, true, s);
+    enum {
+        FEW = PC_TILE_ROWS / PC_NUMBER_THREADS,
+        MANY = 8
+    }; /* records a thread: many, when few would not be at once */
+    const bool many = s->rows >= SMALL;
+    const unsigned most = 4 * (unsigned)pc_cuda_of(context)->properties.multiProcessorCount,
+                   tiles = pc_blocks(s->rows, (many ? MANY : FEW) * PC_NUMBER_THREADS),
+                   gathers = pc_blocks(s->rows, PC_TILE_ROWS);
+    cudaLaunchAttribute attribute = {};
+    cudaLaunchConfig_t insert = configuration(context, pc_blocks(s->rows, PC_INSERT_THREADS), PC_INSERT_THREADS, false,
+                                              &attribute),
+                       number = configuration(context, tiles, PC_NUMBER_THREADS, true, &attribute),
+                       gather =
+                           configuration(context, gathers < most ? gathers : most, PC_NUMBER_THREADS, true, &attribute);
+    CUDA_TRY(context, cudaLaunchKernelEx(&insert, insert_kernel, *s));
+    CUDA_TRY(context, cudaLaunchKernelEx(&number, many ? number_kernel<MANY, true> : number_kernel<FEW, false>, *s));
+    CUDA_TRY(context, cudaLaunchKernelEx(&gather, gather_kernel, *s));
+    return PCGPU_OK;
+}
+
+/* Voxels that a block of fill holds at once. */
+static int chunk_of(const pc_hashed *s) {
+    const int rows = s->columns <= 4 ? (int)PC_FILL_ROWS : PC_FILL_ROWS * 4 / s->columns,
+              voxels = rows / s->kept / 8 * 8;
+    return voxels < 8 ? 8 : voxels < PC_FILL_THREADS ? voxels : (int)PC_FILL_THREADS;
 }
 
 static pcgpu_status fill(pcgpu_context *context, const pc_hashed *s) {
-    return launch(context, fill_kernel, FILLS * (unsigned)pc_cuda_of(context)->properties.multiProcessorCount, true, s);
+    cudaLaunchAttribute attribute = {};
+    cudaLaunchConfig_t config =
+        configuration(context, PC_FILLS * (unsigned)pc_cuda_of(context)->properties.multiProcessorCount,
+                      PC_FILL_THREADS, true, &attribute);
+    config.dynamicSmemBytes = (size_t)(chunk_of(s) * s->kept * s->columns) * sizeof(float);
+    CUDA_TRY(context, cudaLaunchKernelEx(&config, fill_kernel, *s, chunk_of(s)));
+    return PCGPU_OK;
 }
 
 static pcgpu_status nothing(pcgpu_context *, void *) {
@@ -142,7 +171,8 @@ static pcgpu_status nothing(pcgpu_context *, void *) {
 }
 
 static pcgpu_status number_and_fill(pcgpu_context *context, void *state) {
-    const pc_hashed *s = (const pc_hashed *)state;
+    pc_hashed *s = (pc_hashed *)state;
+    s->turn = 1 - s->turn;
     PC_TRY(number_voxels(context, s));
     return fill(context, s);
 }
@@ -158,12 +188,10 @@ static int64_t values_of(const pc_voxelize_job *job, int64_t voxels) {
     return voxels * (padded ? job->max_points : 1) * width_of(job);
 }
 
-/* Arrays on the device for that many voxels. */
+/* Features on the device for that many voxels. */
 static pcgpu_status take_result(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock,
                                 int64_t voxels, pc_hashed *s) {
     const bool selects = job->features == PCGPU_FEATURES_FIRST || job->features == PCGPU_FEATURES_NEAREST;
-    PC_TRY(pc_voxelize_take(context, voxels * 4, &s->coords));
-    PC_TRY(pc_voxelize_take(context, voxels, &s->counts));
     PC_TRY(pc_voxelize_take(context, values_of(job, voxels), &s->features));
     if (selects) {
         PC_TRY(pc_voxelize_take(context, voxels, &s->selected));
@@ -176,24 +204,33 @@ static pcgpu_status take_result(pcgpu_context *context, const pc_voxelize_job *j
     return PCGPU_OK;
 }
 
-static void describe(const pc_voxelize_job *job, const pc_voxelize_counters *counters, pcgpu_voxels *out) {
-    const pc_voxelize_sums *sums = &counters->result;
+static void describe(const pc_voxelize_job *job, const pc_voxelize_counters *counters, int turn, pcgpu_voxels *out) {
+    pc_voxelize_sums all = {0, 0, 0, 0, 0, 0};
+    for (int i = 0; i < PC_SUMS; i++) {
+        const pc_voxelize_sums *some = &counters->sums[turn][i];
+        all.non_finite += some->non_finite;
+        all.at_origin += some->at_origin;
+        all.in_range += some->in_range;
+        all.under_limit += some->under_limit;
+        all.kept += some->kept;
+        all.largest = all.largest > some->largest ? all.largest : some->largest;
+    }
     out->voxels_found = counters->found;
     out->count = job->max_voxels && job->max_voxels < out->voxels_found ? job->max_voxels : out->voxels_found;
-    out->run.non_finite = (int64_t)sums->non_finite;
-    out->run.at_origin = (int64_t)sums->at_origin;
-    out->in_range = (int64_t)sums->in_range;
-    out->kept = (int64_t)sums->kept;
-    out->over_points = (int64_t)(sums->under_limit - sums->kept);
-    out->over_voxels = (int64_t)(sums->in_range - sums->under_limit);
-    out->largest = (int64_t)sums->largest;
+    out->run.non_finite = (int64_t)all.non_finite;
+    out->run.at_origin = (int64_t)all.at_origin;
+    out->in_range = (int64_t)all.in_range;
+    out->kept = (int64_t)all.kept;
+    out->over_points = (int64_t)(all.under_limit - all.kept);
+    out->over_voxels = (int64_t)(all.in_range - all.under_limit);
+    out->largest = (int64_t)all.largest;
 }
 
 static pcgpu_status bring_down(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock,
                                const pc_hashed *s, pcgpu_voxels *out) {
     pc_voxelize_counters counters;
     PC_TRY(pc_cuda_down(context, &counters, s->counters, sizeof counters));
-    describe(job, &counters, out);
+    describe(job, &counters, s->turn, out);
     PC_TRY(pc_voxels_allocate(context, job, job->max_points, out));
     const size_t voxels = (size_t)out->count;
     PC_TRY(pc_cuda_down(context, out->point_voxel, s->point_voxel, (size_t)job->rows * sizeof(int32_t)));
@@ -213,7 +250,7 @@ static pcgpu_status bring_down(pcgpu_context *context, const pc_voxelize_job *jo
 
 static pcgpu_status take_work(pcgpu_context *context, const pc_voxelize_job *job, const table *t, uint64_t slots,
                               double cells, pc_hashed *s) {
-    const int64_t most = cells < (double)job->rows ? (int64_t)cells : job->rows;
+    int64_t most = cells < (double)job->rows ? (int64_t)cells : job->rows;
     memset(s, 0, sizeof *s);
     s->grid = job->grid;
     s->cells_x = (uint32_t)job->grid.cells[0];
@@ -224,6 +261,7 @@ static pcgpu_status take_work(pcgpu_context *context, const pc_voxelize_job *job
     s->rows = (uint32_t)job->rows;
     s->columns = job->columns;
     s->kept = (int)job->max_points;
+    s->room = (uint32_t)most;
     s->most = job->max_voxels ? (uint32_t)job->max_voxels : ~0u;
     s->kind = job->features;
     s->mask = (uint32_t)(slots - 1);
@@ -232,11 +270,14 @@ static pcgpu_status take_work(pcgpu_context *context, const pc_voxelize_job *job
     s->late = t->late;
     s->tiles = t->tiles;
     s->counters = t->counters;
+    s->turn = t->turn;
     PC_TRY(pc_voxelize_take(context, job->rows, &s->place));
     PC_TRY(pc_voxelize_take(context, job->rows, &s->rank));
     PC_TRY(pc_voxelize_take(context, job->rows, &s->late_rows));
-    PC_TRY(pc_voxelize_take(context, (int64_t)slots, &s->late_first));
-    PC_TRY(pc_voxelize_take(context, most, &s->slot_of));
+    PC_TRY(pc_voxelize_take(context, most, &s->voxels));
+    most = job->max_voxels && job->max_voxels < most ? job->max_voxels : most;
+    PC_TRY(pc_voxelize_take(context, most * 4, &s->coords));
+    PC_TRY(pc_voxelize_take(context, most, &s->counts));
     PC_TRY(pc_voxelize_take(context, job->rows, &s->point_voxel));
     return pc_voxelize_up(context, job, &s->data);
 }
@@ -250,6 +291,7 @@ static pcgpu_status run(pcgpu_context *context, const pc_voxelize_job *job, cons
         PC_TRY(pc_voxelize_repeat(context, clock, nothing, number_and_fill, s));
     } else {
         uint32_t found;
+        s->turn = 1 - s->turn;
         PC_TRY(number_voxels(context, s));
         PC_TRY(pc_cuda_down(context, &found, &s->counters->found, sizeof found));
         PC_TRY(take_result(context, job, clock, found < s->most ? found : s->most, s));
@@ -279,6 +321,7 @@ pcgpu_status pc_voxelize_hashed(pcgpu_context *context, const pc_voxelize_job *j
     PC_TRY(take_work(context, job, t, slots, cells, &s));
     t->in_use = true;
     PC_TRY(run(context, job, clock, cells, &s, out));
+    t->turn = s.turn;
     t->in_use = false;
     return PCGPU_OK;
 }

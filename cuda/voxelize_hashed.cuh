@@ -1,61 +1,73 @@
-/* Voxelization with a limit of P points, in four kernels and without a device-wide sort:
+/* Voxelization with a limit of P points, in four kernels and without a device-wide sort.
  *
- *   insert  every record finds or claims the slot of its cell in a hash table. The records of a cell are counted as
- * they arrive; the first PC_SLOT_ROWS are kept in the slot, those up to P beside it, later ones are `late`. The slot
- * also keeps the lowest record. number  voxels are numbered by their lowest records: one pass with decoupled look-back
- * (Merrill and Garland 2016) over "is the lowest of its voxel", which shares out places for the late records on the way
- *   gather  late records go to their places
- *   fill    the kept records of each voxel are sorted and the features made of them; the table is left as it was found
+ * insert: Every record finds or claims the slot of its cell in a hash table. The records of a cell are counted as they
+ * arrive; the first PC_SLOT_ROWS are kept in the slot, those up to P beside it, later ones are `late`. The slot also
+ * keeps the lowest record.
+ *
+ * number: Voxels are numbered by their lowest records, in one pass with decoupled look-back (Merrill and Garland 2016)
+ * over "is the lowest of its voxel", which shares out places for the late records on the way. What the slots have goes
+ * to an array by number.
+ *
+ * gather: Late records go to their places.
+ *
+ * fill: The kept records of each voxel are sorted, and the features made of them; its slot is cleaned.
  *
  * Records arrive in any order, so any P of a voxel's are first; but the highest of these is a bound: a record above it
- * is not among the P lowest. From some number of records on, it is told in the slot, and late records above it are
- * counted and forgotten. As a GPU runs the blocks of a launch more or less in order, few others are late in a large
+ * is not among the P lowest. From some number of records on, it is told in the slot, and records above it are
+ * counted and dropped. As a GPU runs the blocks of a launch more or less in order, few others are late in a large
  * cloud.
  *
- * The table is clean between calls and so needs no time to be cleared; it has at most two slots of 32 bytes a record,
- * and 4 (P - PC_SLOT_ROWS) bytes a slot beside them, but of these only what the voxels use is touched. Nothing grows
- * with the volume of the grid. */
+ * The table is clean between calls and so needs no time to be cleared. It takes 40 + 4 (P - PC_SLOT_ROWS) bytes a slot,
+ * of which only what the voxels use is touched; nothing grows with the volume of the grid. */
 #ifndef PC_VOXELIZE_HASHED_CUH
 #define PC_VOXELIZE_HASHED_CUH
 
 #include "ptx.cuh"
 #include "voxelize.cuh"
+#include "warp.cuh"
 
 enum {
     PC_MOST_KEPT = 64, /* points of a voxel */
     PC_SLOT_ROWS = 4,
-    PC_VOXELIZE_THREADS = 256,
-    PC_TILE_ROWS = 4 * PC_VOXELIZE_THREADS, /* records that a block numbers */
-    PC_CHUNK_ROWS = 4096,                   /* kept records that a block fills features with at once, */
-    PC_CHUNK_VOXELS = PC_VOXELIZE_THREADS,  /* and voxels */
+    PC_INSERT_THREADS = 256,
+    PC_NUMBER_THREADS = 512,
+    PC_TILE_ROWS = 2 * PC_NUMBER_THREADS, /* records that a block numbers */
+    PC_FILL_THREADS = 128,
+    PC_FILLS = 8,       /* blocks of fill a multiprocessor */
+    PC_FILL_ROWS = 1024, /* kept records that a block of fill holds at once, of four columns: fewer of more */
 };
 
-#define PC_LANES          0xffffffffu
-#define PC_NO_KEY         0xffffffffu
-#define PC_NO_ROW         0xffffffffu /* and no bound: a clean slot is all ones */
-#define PC_NO_SLOT        0x3fffffffu
-#define PC_LATE           0x40000000u
-#define PC_MAYBE          0x80000000u /* may be the lowest record of its voxel */
-#define PC_SLOT_OF(place) ((place)&PC_NO_SLOT)
+#define PC_NO_KEY   0xffffffffu
+#define PC_NO_ROW   0xffffffffu /* and no bound: a clean slot is all ones */
+#define PC_NO_SLOT  0x3fffffffu
+#define PC_LATE     0x40000000u
+#define PC_MAYBE    0x80000000u /* may be the lowest record of its voxel */
+#define PC_SLOT_OF(place) ((place) & PC_NO_SLOT)
 
 typedef struct __align__(32) pc_slot {
-    unsigned long long counted; /* key << 32 | records so far */
+    unsigned long long counted; /* key << 32 | records so far that were not dropped */
     uint32_t first;             /* the lowest record */
     uint32_t bound;             /* no kept record is above it */
     uint32_t row[PC_SLOT_ROWS]; /* records as they came */
-}
-pc_slot;
+} pc_slot;
 
-/* Sums over records and voxels; integers, so the order of the atomic additions does not matter. All zero between calls
- * but for the result of the last one. */
+/* A voxel by number. */
+typedef struct __align__(32) pc_numbered {
+    uint32_t kept, slot;
+    uint32_t late, late_first; /* how many, and where they begin in late_rows */
+    uint32_t row[PC_SLOT_ROWS];
+} pc_numbered;
+
+/* Sums over records and voxels; integers, so the order of the atomic additions does not matter. */
 typedef struct pc_voxelize_sums {
     unsigned long long non_finite, at_origin, in_range, under_limit, kept, largest;
 } pc_voxelize_sums;
 
+enum { PC_SUMS = 16 /* sets: blocks that add to the same address wait for each other */ };
+
 typedef struct pc_voxelize_counters {
-    pc_voxelize_sums sums, result;
-    uint32_t found, late; /* of this call, by number */
-    uint32_t finished;    /* blocks of fill */
+    pc_voxelize_sums sums[2][PC_SUMS]; /* of this call and of the last one in turn; fill clears those of the last */
+    uint32_t found, late;
 } pc_voxelize_counters;
 
 /* What the kernels share; passed by value. Arrays in device memory. */
@@ -66,22 +78,23 @@ typedef struct pc_hashed {
     float skip[3];
     uint32_t rows;
     int columns, kept; /* kept: P */
-    uint32_t most;     /* voxels */
+    uint32_t most;     /* voxels in the result, */
+    uint32_t room;     /* or in all */
     pcgpu_features kind;
     const float *data;
     /* The table: */
     uint32_t mask; /* slots - 1 */
     pc_slot *slots;
     uint32_t *more;            /* slots x (P - PC_SLOT_ROWS): further records as they came */
-    uint32_t *late;            /* slots: late records */
+    uint2 *late; /* slots: dropped records, and where late ones begin in late_rows, which need not be clean */
     unsigned long long *tiles; /* of number: what each block has found */
     pc_voxelize_counters *counters;
+    int turn; /* which of the sums */
     /* Of this call: */
-    uint32_t *place;      /* rows: slot, PC_LATE, PC_MAYBE */
-    uint32_t *rank;       /* rows: of a late record among those of its voxel */
-    uint32_t *late_first; /* slots: where its late records begin in late_rows */
+    uint32_t *place; /* rows: slot, PC_LATE, PC_MAYBE */
+    uint32_t *rank;  /* rows: of a late record among those of its voxel */
     uint32_t *late_rows;
-    uint32_t *slot_of; /* voxels */
+    pc_numbered *voxels;
     /* The result; `means` and `point_voxel` may be NULL. */
     int32_t *point_voxel, *coords, *counts, *selected;
     float *features, *means;
@@ -89,6 +102,10 @@ typedef struct pc_hashed {
 
 __device__ static inline uint32_t *pc_more_of(const pc_hashed &s, uint32_t slot) {
     return s.more + (size_t)slot * (size_t)max(s.kept - (int)PC_SLOT_ROWS, 0);
+}
+
+__device__ static inline pc_voxelize_sums *pc_sums_of(const pc_hashed &s) {
+    return &s.counters->sums[s.turn][blockIdx.x % PC_SUMS];
 }
 
 #endif

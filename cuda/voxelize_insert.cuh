@@ -22,12 +22,12 @@ __device__ static uint32_t key_of(const pc_hashed &s, uint32_t i) {
         const int64_t cell = pc_record_key(&s.grid, s.skip_origin, s.skip, p);
         key = cell < 0 ? PC_NO_KEY : (uint32_t)cell;
     }
-    const uint32_t not_finite = __ballot_sync(PC_LANES, !finite), at_origin = __ballot_sync(PC_LANES, skipped);
+    const uint32_t not_finite = __ballot_sync(PC_ALL_LANES, !finite), at_origin = __ballot_sync(PC_ALL_LANES, skipped);
     if (threadIdx.x % 32 == 0 && not_finite) {
-        atomicAdd(&s.counters->sums.non_finite, (unsigned long long)__popc(not_finite));
+        atomicAdd(&pc_sums_of(s)->non_finite, (unsigned long long)__popc(not_finite));
     }
     if (threadIdx.x % 32 == 0 && at_origin) {
-        atomicAdd(&s.counters->sums.at_origin, (unsigned long long)__popc(at_origin));
+        atomicAdd(&pc_sums_of(s)->at_origin, (unsigned long long)__popc(at_origin));
     }
     return key;
 }
@@ -38,88 +38,79 @@ __device__ static uint32_t home_of(uint32_t key, uint32_t mask) {
     return ((line ^ line >> 15) << 2 | (key & 3u)) & mask;
 }
 
+#define DROPPED 0x80000000u
+
 typedef struct arrival {
     uint32_t slot, bound;
-    uint32_t rank;  /* records of the cell that came before */
+    uint32_t rank;  /* records of the cell that came before, but for those that were DROPPED */
     bool may_begin; /* no lower record of the cell had come */
 } arrival;
 
-/* Counts `count` records of a cell, i the lowest of them. */
+/* Counts `count` records of a cell, i the lowest of them. Looks through the slots of its place in a line, then through
+ * those of the next place. */
 __device__ static arrival arrive(const pc_hashed &s, uint32_t key, uint32_t i, uint32_t count) {
-    arrival a = {home_of(key, s.mask), PC_NO_ROW, 0, true};
-    for (;; a.slot = (a.slot + 1) & s.mask) {
-        pc_slot *slot = &s.slots[a.slot];
-        const uint4 seen = pc_note_load((const uint4 *)slot); /* count, key, first, bound */
-        uint32_t there = seen.y, first = seen.z;
-        if (there == PC_NO_KEY) {
+    uint32_t home = home_of(key, s.mask), at = home;
+    while (true) {
+        uint4 seen = pc_note_load((const uint4 *)&s.slots[at]); /* count, key, lowest record, bound */
+        pc_slot *slot = &s.slots[at];
+        if (seen.y == PC_NO_KEY) {
             const unsigned long long free = ~0ull, mine = (unsigned long long)key << 32 | count,
                                      old = atomicCAS(&slot->counted, free, mine);
             if (old == free) {
                 atomicMin(&slot->first, i);
-                return a;
+                return arrival{at, PC_NO_ROW, 0, true};
             }
-            there = (uint32_t)(old >> 32);
-            first = PC_NO_ROW;
+            seen = make_uint4(0, (uint32_t)(old >> 32), PC_NO_ROW, PC_NO_ROW);
         }
-        if (there == key) {
-            a.rank = (uint32_t)atomicAdd(&slot->counted, (unsigned long long)count);
-            a.bound = seen.y == key ? seen.w : PC_NO_ROW;
-            a.may_begin = i < first;
-            if (a.may_begin) {
+        if (seen.y == key && i > seen.w) { /* there are P below */
+            atomicAdd(&s.late[at].x, count);
+            return arrival{at, seen.w, DROPPED, false};
+        }
+        if (seen.y == key) {
+            const uint32_t rank = (uint32_t)atomicAdd(&slot->counted, (unsigned long long)count);
+            if (i < seen.z) {
                 atomicMin(&slot->first, i);
             }
-            return a;
+            return arrival{at, seen.w, rank, i < seen.z};
+        }
+        at = (at + 4) & s.mask;
+        if (at == home) {
+            home = at = (home + 1) & s.mask;
         }
     }
 }
 
-/* When the P first records that came are all written, the highest of them bounds the P lowest. */
-__device__ static void tell_bound(const pc_hashed &s, uint32_t slot) {
-    const uint32_t *more = pc_more_of(s, slot);
-    uint32_t highest = 0;
-    for (int k = 0; k < s.kept; k++) {
-        highest = max(highest, __ldcg(k < PC_SLOT_ROWS ? &s.slots[slot].row[k] : &more[k - PC_SLOT_ROWS]));
-    }
-    if (highest != PC_NO_ROW) {
-        atomicMin(&s.slots[slot].bound, highest);
+/* For each lane that wants to tell of its slot: when the P first records that came are all written, the highest of them
+ * bounds the P lowest. By a warp. */
+__device__ static void tell_bounds(const pc_hashed &s, uint32_t slot, bool wants) {
+    const int lane = (int)threadIdx.x % 32;
+    for (uint32_t left = __ballot_sync(PC_ALL_LANES, wants); left; left &= left - 1) {
+        const int teller = __ffs((int)left) - 1;
+        const uint32_t of = __shfl_sync(PC_ALL_LANES, slot, teller), *more = pc_more_of(s, of);
+        uint32_t highest = 0;
+        for (int k = lane; k < s.kept; k += 32) {
+            highest = max(highest, __ldcg(k < PC_SLOT_ROWS ? &s.slots[of].row[k] : &more[k - PC_SLOT_ROWS]));
+        }
+        highest = pc_warp_max(highest);
+        if (lane == teller && highest != PC_NO_ROW) {
+            atomicMin(&s.slots[of].bound, highest);
+        }
     }
 }
 
-/* A thread a record; the lanes of a warp whose records share a cell act together. */
-__global__ static void __launch_bounds__(PC_VOXELIZE_THREADS) insert_kernel(const pc_hashed s) {
-    enum { TELLING = 8 }; /* times P records after which the bound is told: where there are few, it is not worth it */
-    const int lane = (int)threadIdx.x % 32;
-    const uint32_t i = blockIdx.x * PC_VOXELIZE_THREADS + threadIdx.x, below = (1u << lane) - 1, p = (uint32_t)s.kept;
-    pc_launch_next();
-    const uint32_t key = key_of(s, i), group = __match_any_sync(PC_LANES, key);
-    const int leader = __ffs((int)group) - 1;
-    const bool in_range = key != PC_NO_KEY;
-    arrival a = {PC_NO_SLOT, PC_NO_ROW, 0, false};
-    if (in_range && lane == leader) {
-        a = arrive(s, key, i, (uint32_t)__popc(group));
-    }
-    __syncwarp();
-    const uint32_t slot = __shfl_sync(PC_LANES, a.slot, leader), bound = __shfl_sync(PC_LANES, a.bound, leader),
-                   rank = __shfl_sync(PC_LANES, a.rank, leader) + (uint32_t)__popc(group & below);
+/* What a warp does with 32 records whose cells have been found or claimed by the leader of each group of equal cells.
+ */
+__device__ static void keep_record(const pc_hashed &s, uint32_t i, bool in_range, uint32_t group, const arrival &a) {
+    enum { TELLING = 4 }; /* times P records after which the bound is told: where there are few, it is not worth it */
+    const int lane = (int)threadIdx.x % 32, leader = __ffs((int)group) - 1;
+    const uint32_t below = (1u << lane) - 1, p = (uint32_t)s.kept, slot = __shfl_sync(PC_ALL_LANES, a.slot, leader),
+                   rank = __shfl_sync(PC_ALL_LANES, a.rank, leader) + (uint32_t)__popc(group & below);
+    const bool late = in_range && rank >= p && rank < DROPPED;
     if (in_range && rank < p) {
         *(rank < PC_SLOT_ROWS ? &s.slots[slot].row[rank] : &pc_more_of(s, slot)[rank - PC_SLOT_ROWS]) = i;
     }
-    const bool late = in_range && rank >= p && i < bound;
-    const uint32_t lates = __ballot_sync(PC_LANES, late) & group;
-    if (__any_sync(PC_LANES, late)) {
-        const int first_late = late ? __ffs((int)lates) - 1 : lane;
-        uint32_t before = 0;
-        if (late && lane == first_late) {
-            before = atomicAdd(&s.late[slot], (uint32_t)__popc(lates));
-            if (bound == PC_NO_ROW && rank >= TELLING * p) {
-                tell_bound(s, slot);
-            }
-        }
-        __syncwarp();
-        before = __shfl_sync(PC_LANES, before, first_late);
-        if (late) {
-            s.rank[i] = before + (uint32_t)__popc(lates & below);
-        }
+    if (late) {
+        s.rank[i] = rank - p;
     }
     if (i < s.rows) {
         s.place[i] = in_range ? slot | (late ? PC_LATE : 0) | (a.may_begin ? PC_MAYBE : 0) : PC_NO_SLOT;
@@ -127,6 +118,20 @@ __global__ static void __launch_bounds__(PC_VOXELIZE_THREADS) insert_kernel(cons
             s.point_voxel[i] = -1;
         }
     }
+    tell_bounds(s, slot, late && lane == leader && a.bound == PC_NO_ROW && rank >= TELLING * p);
+}
+
+/* A thread a record; the lanes of a warp whose records share a cell act together. */
+__global__ static void __launch_bounds__(PC_INSERT_THREADS) insert_kernel(const pc_hashed s) {
+    const uint32_t i = blockIdx.x * PC_INSERT_THREADS + threadIdx.x;
+    arrival a = {PC_NO_SLOT, PC_NO_ROW, 0, false};
+    pc_launch_next();
+    const uint32_t key = key_of(s, i), group = __match_any_sync(PC_ALL_LANES, key);
+    if (key != PC_NO_KEY && (int)threadIdx.x % 32 == __ffs((int)group) - 1) {
+        a = arrive(s, key, i, (uint32_t)__popc(group));
+    }
+    __syncwarp();
+    keep_record(s, i, key != PC_NO_KEY, group, a);
 }
 
 #endif

@@ -20,11 +20,11 @@ __device__ static uint32_t lates_of(unsigned long long sum) {
 
 /* The sum of the values of all threads of the block before this one; *all = of all. */
 __device__ static unsigned long long sum_before(unsigned long long mine, unsigned long long *all) {
-    __shared__ unsigned long long of_warp[PC_VOXELIZE_THREADS / 32];
+    __shared__ unsigned long long of_warp[PC_NUMBER_THREADS / 32];
     const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
     unsigned long long sum = mine;
     for (int step = 1; step < 32; step *= 2) {
-        const unsigned long long other = __shfl_up_sync(PC_LANES, sum, step);
+        const unsigned long long other = __shfl_up_sync(PC_ALL_LANES, sum, step);
         sum += lane >= step ? other : 0;
     }
     if (lane == 31) {
@@ -32,7 +32,7 @@ __device__ static unsigned long long sum_before(unsigned long long mine, unsigne
     }
     __syncthreads();
     unsigned long long before = 0, whole = 0;
-    for (int w = 0; w < PC_VOXELIZE_THREADS / 32; w++) {
+    for (int w = 0; w < PC_NUMBER_THREADS / 32; w++) {
         before += w < warp ? of_warp[w] : 0;
         whole += of_warp[w];
     }
@@ -43,62 +43,127 @@ __device__ static unsigned long long sum_before(unsigned long long mine, unsigne
 
 /* What the tiles before `tile` have; by all threads of the block. */
 __device__ static unsigned long long look_back(const unsigned long long *tiles, int64_t tile) {
-    __shared__ int nearest;
+    __shared__ unsigned long long of_warp[PC_NUMBER_THREADS / 32]; /* with ALL when it knows of all before, too */
+    const int lane = (int)threadIdx.x % 32;
     unsigned long long sum = 0;
-    for (int64_t last = tile - 1; last >= 0; last -= PC_VOXELIZE_THREADS) {
+    for (int64_t last = tile - 1; last >= 0; last -= PC_NUMBER_THREADS) {
         unsigned long long known = ALL; /* before the first one there is nothing */
         const int64_t at = last - (int64_t)threadIdx.x;
-        if (threadIdx.x == 0) {
-            nearest = PC_VOXELIZE_THREADS;
-        }
         if (at >= 0) {
             while ((known = pc_word_load(&tiles[at])) == 0) {
                 pc_pause();
             }
         }
-        __syncthreads();
-        if (known & ALL) {
-            atomicMin(&nearest, (int)threadIdx.x);
+        __syncwarp();
+        const uint32_t knowing = __ballot_sync(PC_ALL_LANES, (known & ALL) != 0);
+        unsigned long long mine = knowing && lane > __ffs((int)knowing) - 1 ? 0 : known & ~(OWN | ALL);
+        for (int step = 16; step > 0; step /= 2) {
+            mine += __shfl_xor_sync(PC_ALL_LANES, mine, step);
+        }
+        if (lane == 0) {
+            of_warp[threadIdx.x / 32] = mine | (knowing ? ALL : 0);
         }
         __syncthreads();
-        unsigned long long whole;
-        sum_before((int)threadIdx.x <= nearest ? known & ~(OWN | ALL) : 0, &whole);
-        sum += whole;
-        if (nearest < PC_VOXELIZE_THREADS) {
+        bool all = false;
+        for (int w = 0; w < PC_NUMBER_THREADS / 32 && !all; w++) {
+            sum += of_warp[w] & ~ALL;
+            all = of_warp[w] & ALL;
+        }
+        __syncthreads();
+        if (all) {
             break;
         }
-        __syncthreads();
     }
     return sum;
 }
 
-/* Four records a thread. */
-__global__ static void __launch_bounds__(PC_VOXELIZE_THREADS) number_kernel(const pc_hashed s) {
-    const int64_t tile = blockIdx.x, begin = tile * PC_TILE_ROWS + (int64_t)threadIdx.x * 4;
-    uint32_t place[4], lates[4] = {0, 0, 0, 0};
-    bool begins[4];
+/* A voxel that begins at a record: what its slot has goes to an array by number, and what it counts is added up. */
+typedef struct beginning {
+    uint4 head, rows; /* of the slot: records that were not dropped, key, first, bound */
+} beginning;
+
+__device__ static beginning begin_of(const pc_hashed &s, uint32_t slot) {
+    const uint4 *at = (const uint4 *)&s.slots[slot];
+    return beginning{at[0], at[1]};
+}
+
+__device__ static uint32_t late_of(const pc_hashed &s, const beginning &b) {
+    return b.head.x > (uint32_t)s.kept ? b.head.x - (uint32_t)s.kept : 0;
+}
+
+/* What a thread or a block adds to the sums: no more than there are records. */
+typedef struct block_sums {
+    uint32_t in_range, under_limit, kept, largest;
+} block_sums;
+
+__device__ static void set_down(const pc_hashed &s, const beginning &b, uint32_t slot, uint32_t number,
+                                uint32_t late_first, block_sums *sums) {
+    const uint32_t kept = min(b.head.x, (uint32_t)s.kept), late = late_of(s, b);
+    const uint32_t points = b.head.x + (b.head.w != PC_NO_ROW ? s.late[slot].x : 0);
+    uint4 *at = (uint4 *)&s.voxels[number];
+    at[0] = make_uint4(kept, slot, late, late_first);
+    at[1] = b.rows;
+    if (late) {
+        s.late[slot].y = late_first;
+    }
+    sums->in_range += points;
+    sums->largest = max(sums->largest, points);
+    if (number < s.most) {
+        sums->under_limit += points;
+        sums->kept += kept;
+    }
+}
+
+__device__ static void add_up(pc_voxelize_sums *to, block_sums mine) {
+    __shared__ block_sums of_warp[PC_NUMBER_THREADS / 32];
+    mine = block_sums{pc_warp_add(mine.in_range), pc_warp_add(mine.under_limit), pc_warp_add(mine.kept),
+                      pc_warp_max(mine.largest)};
+    if (threadIdx.x % 32 == 0) {
+        of_warp[threadIdx.x / 32] = mine;
+    }
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        mine = threadIdx.x < PC_NUMBER_THREADS / 32 ? of_warp[threadIdx.x] : block_sums{0, 0, 0, 0};
+        mine = block_sums{pc_warp_add(mine.in_range), pc_warp_add(mine.under_limit), pc_warp_add(mine.kept),
+                          pc_warp_max(mine.largest)};
+        if (threadIdx.x == 0 && mine.in_range) {
+            atomicAdd(&to->in_range, (unsigned long long)mine.in_range);
+            atomicAdd(&to->under_limit, (unsigned long long)mine.under_limit);
+            atomicAdd(&to->kept, (unsigned long long)mine.kept);
+            atomicMax(&to->largest, (unsigned long long)mine.largest);
+        }
+    }
+}
+
+/* RECORDS records a thread, of which it remembers the beginnings or reads them again. */
+template <int RECORDS, bool AGAIN>
+__global__ static void __launch_bounds__(PC_NUMBER_THREADS, 3) number_kernel(const pc_hashed s) {
+    const int64_t tile = blockIdx.x, first = (tile * PC_NUMBER_THREADS + (int64_t)threadIdx.x) * RECORDS;
+    block_sums sums = {0, 0, 0, 0};
+    uint32_t place[RECORDS], late[RECORDS];
+    beginning begins[AGAIN ? 1 : RECORDS];
     unsigned long long mine = 0, all;
     pc_launch_next();
     pc_wait_for_last();
-    if (begin + 4 <= (int64_t)s.rows) {
-        const uint4 four = *(const uint4 *)(s.place + begin);
-        place[0] = four.x, place[1] = four.y, place[2] = four.z, place[3] = four.w;
-    } else {
-        for (int k = 0; k < 4; k++) {
-            place[k] = begin + k < (int64_t)s.rows ? s.place[begin + k] : 0;
-        }
+#pragma unroll
+    for (int k = 0; k < RECORDS; k++) {
+        place[k] = first + k < (int64_t)s.rows ? s.place[first + k] : 0;
     }
-    for (int k = 0; k < 4; k++) {
-        begins[k] = false;
+#pragma unroll
+    for (int k = 0; k < RECORDS; k++) {
+        late[k] = 0;
         if (place[k] & PC_MAYBE) {
-            const uint32_t slot = PC_SLOT_OF(place[k]);
-            const uint4 head = *(const uint4 *)&s.slots[slot]; /* count, key, first, bound */
-            begins[k] = head.z == (uint32_t)(begin + k);
-            lates[k] = begins[k] && head.x > (uint32_t)s.kept ? s.late[slot] : 0;
+            const beginning b = begin_of(s, PC_SLOT_OF(place[k]));
+            place[k] = b.head.z == (uint32_t)(first + k) ? place[k] : 0;
+            late[k] = late_of(s, b);
+            begins[AGAIN ? 0 : k] = b;
         }
-        mine += (begins[k] ? VOXEL : 0) + lates[k];
     }
-    unsigned long long before = sum_before(mine, &all);
+#pragma unroll
+    for (int k = 0; k < RECORDS; k++) {
+        mine += place[k] & PC_MAYBE ? VOXEL + late[k] : 0;
+    }
+    const unsigned long long before = sum_before(mine, &all);
     if (threadIdx.x == 0) {
         pc_word_store(&s.tiles[tile], (tile == 0 ? ALL : OWN) | all);
     }
@@ -110,29 +175,31 @@ __global__ static void __launch_bounds__(PC_VOXELIZE_THREADS) number_kernel(cons
         s.counters->found = voxels_of(of_others + all);
         s.counters->late = lates_of(of_others + all);
     }
-    before += of_others;
-    for (int k = 0; k < 4; k++) {
-        if (begins[k]) {
-            s.slot_of[voxels_of(before)] = PC_SLOT_OF(place[k]);
-            if (lates[k]) {
-                s.late_first[PC_SLOT_OF(place[k])] = lates_of(before);
-            }
-            before += VOXEL + lates[k];
+    unsigned long long next = of_others + before;
+#pragma unroll
+    for (int k = 0; k < RECORDS; k++) {
+        if (place[k] & PC_MAYBE) {
+            const uint32_t slot = PC_SLOT_OF(place[k]);
+            set_down(s, AGAIN ? begin_of(s, slot) : begins[AGAIN ? 0 : k], slot, voxels_of(next), lates_of(next),
+                     &sums);
+            next += VOXEL + late[k];
         }
     }
+    add_up(pc_sums_of(s), sums);
 }
 
-__global__ static void __launch_bounds__(PC_VOXELIZE_THREADS) gather_kernel(const pc_hashed s) {
+/* Puts late records where the others of their voxels are. */
+__global__ static void __launch_bounds__(PC_NUMBER_THREADS) gather_kernel(const pc_hashed s) {
     pc_launch_next();
     pc_wait_for_last();
     if (s.counters->late == 0) {
         return;
     }
-    const int64_t stride = (int64_t)gridDim.x * PC_VOXELIZE_THREADS;
-    for (int64_t i = (int64_t)blockIdx.x * PC_VOXELIZE_THREADS + threadIdx.x; i < (int64_t)s.rows; i += stride) {
+    const int64_t step = (int64_t)gridDim.x * PC_NUMBER_THREADS;
+    for (int64_t i = (int64_t)blockIdx.x * PC_NUMBER_THREADS + threadIdx.x; i < (int64_t)s.rows; i += step) {
         const uint32_t place = s.place[i];
         if (place & PC_LATE) {
-            s.late_rows[s.late_first[PC_SLOT_OF(place)] + s.rank[i]] = (uint32_t)i;
+            s.late_rows[s.late[PC_SLOT_OF(place)].y + s.rank[i]] = (uint32_t)i;
         }
     }
 }

@@ -60,20 +60,20 @@ PC_HD float pc_voxel_mean(const float *data, int columns, const int32_t *rows, i
     return pc_one_nan(sum / (float)count);
 }
 
-/* The row nearest to `mean`, the first one on ties. */
+/* The row nearest to `mean`, the first one on ties; `rows` may be NULL here, too. */
 PC_HD int32_t pc_voxel_nearest(const float *data, int columns, const int32_t *rows, int64_t count,
                                const float mean[3]) {
-    int32_t best = rows[0];
+    int64_t best = pc_voxel_row(rows, 0);
     float least = HUGE_VALF;
     for (int64_t i = 0; i < count; i++) {
-        const float *p = data + (int64_t)rows[i] * columns;
+        const float *p = data + pc_voxel_row(rows, i) * columns;
         float d = pc_squared_distance(p[0], p[1], p[2], mean[0], mean[1], mean[2]);
         if (d < least) {
             least = d;
-            best = rows[i];
+            best = pc_voxel_row(rows, i);
         }
     }
-    return best;
+    return (int32_t)best;
 }
 
 /* The cell of a point that is in range, and (batch, z, y, x) of its voxel. */
