@@ -128,23 +128,22 @@ static cudaLaunchConfig_t configuration(pcgpu_context *context, unsigned blocks,
     return config;
 }
 
+static unsigned at_most(unsigned blocks, unsigned most) {
+    return blocks < most ? blocks : most;
+}
+
 static pcgpu_status number_voxels(pcgpu_context *context, const pc_hashed *s) {
-    enum {
-        FEW = PC_TILE_ROWS / PC_NUMBER_THREADS,
-        MANY = 8
-    }; /* records a thread: many, when few would not be at once */
+    const unsigned multiprocessors = (unsigned)pc_cuda_of(context)->properties.multiProcessorCount,
+                   inserts = at_most(pc_blocks(s->rows, PC_INSERT_THREADS), PC_INSERTS * multiprocessors),
+                   gathers = at_most(pc_blocks(s->rows, PC_TILE_ROWS), 4 * multiprocessors);
     const bool many = s->rows >= SMALL;
-    const unsigned most = 4 * (unsigned)pc_cuda_of(context)->properties.multiProcessorCount,
-                   tiles = pc_blocks(s->rows, (many ? MANY : FEW) * PC_NUMBER_THREADS),
-                   gathers = pc_blocks(s->rows, PC_TILE_ROWS);
     cudaLaunchAttribute attribute = {};
-    cudaLaunchConfig_t insert = configuration(context, pc_blocks(s->rows, PC_INSERT_THREADS), PC_INSERT_THREADS, false,
-                                              &attribute),
-                       number = configuration(context, tiles, PC_NUMBER_THREADS, true, &attribute),
-                       gather =
-                           configuration(context, gathers < most ? gathers : most, PC_NUMBER_THREADS, true, &attribute);
+    cudaLaunchConfig_t insert = configuration(context, inserts, PC_INSERT_THREADS, false, &attribute),
+                       number = configuration(context, pc_blocks(s->rows, many ? PC_MANY_ROWS : PC_TILE_ROWS),
+                                              PC_NUMBER_THREADS, true, &attribute),
+                       gather = configuration(context, gathers, PC_NUMBER_THREADS, true, &attribute);
     CUDA_TRY(context, cudaLaunchKernelEx(&insert, insert_kernel, *s));
-    CUDA_TRY(context, cudaLaunchKernelEx(&number, many ? number_kernel<MANY, true> : number_kernel<FEW, false>, *s));
+    CUDA_TRY(context, cudaLaunchKernelEx(&number, many ? number_many_kernel : number_kernel, *s));
     CUDA_TRY(context, cudaLaunchKernelEx(&gather, gather_kernel, *s));
     return PCGPU_OK;
 }

@@ -30,8 +30,10 @@ enum {
     PC_MOST_KEPT = 64, /* points of a voxel */
     PC_SLOT_ROWS = 4,
     PC_INSERT_THREADS = 256,
+    PC_INSERTS = 8, /* blocks of insert a multiprocessor */
     PC_NUMBER_THREADS = 512,
-    PC_TILE_ROWS = 2 * PC_NUMBER_THREADS, /* records that a block numbers */
+    PC_TILE_ROWS = 2 * PC_NUMBER_THREADS,  /* records that a block numbers, */
+    PC_MANY_ROWS = 16 * PC_NUMBER_THREADS, /* or where there are many */
     PC_FILL_THREADS = 128,
     PC_FILLS = 8,       /* blocks of fill a multiprocessor */
     PC_FILL_ROWS = 1024, /* kept records that a block of fill holds at once, of four columns: fewer of more */

@@ -4,32 +4,37 @@
 
 #include "voxelize_hashed.cuh"
 
-/* The key of record i's cell, or PC_NO_KEY. */
-__device__ static uint32_t key_of(const pc_hashed &s, uint32_t i) {
-    bool finite = true, skipped = false;
-    uint32_t key = PC_NO_KEY;
-    if (i < s.rows) {
-        float p[3];
-        if (s.aligned) {
-            const float4 record = ((const float4 *)s.data)[i];
-            p[0] = record.x, p[1] = record.y, p[2] = record.z;
-        } else {
-            const float *record = s.data + (size_t)i * (size_t)s.columns;
-            p[0] = record[0], p[1] = record[1], p[2] = record[2];
-        }
-        finite = pc_is_finite3(p[0], p[1], p[2]);
-        skipped = pc_is_skipped(s.skip_origin, s.skip, p);
-        const int64_t cell = pc_record_key(&s.grid, s.skip_origin, s.skip, p);
-        key = cell < 0 ? PC_NO_KEY : (uint32_t)cell;
+typedef struct position {
+    float p[3];
+} position;
+
+/* Of record i, if there is one. */
+__device__ static position position_of(const pc_hashed &s, uint32_t i) {
+    position at = {{0.0f, 0.0f, 0.0f}};
+    if (i < s.rows && s.aligned) {
+        const float4 record = ((const float4 *)s.data)[i];
+        at = position{{record.x, record.y, record.z}};
+    } else if (i < s.rows) {
+        const float *record = s.data + (size_t)i * (size_t)s.columns;
+        at = position{{record[0], record[1], record[2]}};
     }
-    const uint32_t not_finite = __ballot_sync(PC_ALL_LANES, !finite), at_origin = __ballot_sync(PC_ALL_LANES, skipped);
+    return at;
+}
+
+/* The key of record i's cell, or PC_NO_KEY. */
+__device__ static uint32_t key_of(const pc_hashed &s, uint32_t i, const position &at) {
+    const bool there = i < s.rows, finite = pc_is_finite3(at.p[0], at.p[1], at.p[2]),
+               skipped = pc_is_skipped(s.skip_origin, s.skip, at.p);
+    const uint32_t not_finite = __ballot_sync(PC_ALL_LANES, there && !finite),
+                   at_origin = __ballot_sync(PC_ALL_LANES, there && skipped);
     if (threadIdx.x % 32 == 0 && not_finite) {
         atomicAdd(&pc_sums_of(s)->non_finite, (unsigned long long)__popc(not_finite));
     }
     if (threadIdx.x % 32 == 0 && at_origin) {
         atomicAdd(&pc_sums_of(s)->at_origin, (unsigned long long)__popc(at_origin));
     }
-    return key;
+    const int64_t cell = there ? pc_record_key(&s.grid, s.skip_origin, s.skip, at.p) : -1;
+    return cell < 0 ? PC_NO_KEY : (uint32_t)cell;
 }
 
 /* Four cells that follow each other in x share a line of the cache. */
@@ -121,17 +126,23 @@ __device__ static void keep_record(const pc_hashed &s, uint32_t i, bool in_range
     tell_bounds(s, slot, late && lane == leader && a.bound == PC_NO_ROW && rank >= TELLING * p);
 }
 
-/* A thread a record; the lanes of a warp whose records share a cell act together. */
-__global__ static void __launch_bounds__(PC_INSERT_THREADS) insert_kernel(const pc_hashed s) {
-    const uint32_t i = blockIdx.x * PC_INSERT_THREADS + threadIdx.x;
-    arrival a = {PC_NO_SLOT, PC_NO_ROW, 0, false};
+/* A thread a record, and the next one on its way; the lanes of a warp whose records share a cell act together. */
+__global__ static void __launch_bounds__(PC_INSERT_THREADS, PC_INSERTS) insert_kernel(const pc_hashed s) {
+    const uint32_t step = gridDim.x * PC_INSERT_THREADS;
+    uint32_t i = blockIdx.x * PC_INSERT_THREADS + threadIdx.x;
     pc_launch_next();
-    const uint32_t key = key_of(s, i), group = __match_any_sync(PC_ALL_LANES, key);
-    if (key != PC_NO_KEY && (int)threadIdx.x % 32 == __ffs((int)group) - 1) {
-        a = arrive(s, key, i, (uint32_t)__popc(group));
+    position at = position_of(s, i);
+    for (; i - threadIdx.x % 32 < s.rows; i += step) {
+        const position next = position_of(s, i + step);
+        const uint32_t key = key_of(s, i, at), group = __match_any_sync(PC_ALL_LANES, key);
+        arrival a = {PC_NO_SLOT, PC_NO_ROW, 0, false};
+        if (key != PC_NO_KEY && (int)threadIdx.x % 32 == __ffs((int)group) - 1) {
+            a = arrive(s, key, i, (uint32_t)__popc(group));
+        }
+        __syncwarp();
+        keep_record(s, i, key != PC_NO_KEY, group, a);
+        at = next;
     }
-    __syncwarp();
-    keep_record(s, i, key != PC_NO_KEY, group, a);
 }
 
 #endif

@@ -135,34 +135,10 @@ __device__ static void add_up(pc_voxelize_sums *to, block_sums mine) {
     }
 }
 
-/* RECORDS records a thread, of which it remembers the beginnings or reads them again. */
-template <int RECORDS, bool AGAIN>
-__global__ static void __launch_bounds__(PC_NUMBER_THREADS, 3) number_kernel(const pc_hashed s) {
-    const int64_t tile = blockIdx.x, first = (tile * PC_NUMBER_THREADS + (int64_t)threadIdx.x) * RECORDS;
-    block_sums sums = {0, 0, 0, 0};
-    uint32_t place[RECORDS], late[RECORDS];
-    beginning begins[AGAIN ? 1 : RECORDS];
-    unsigned long long mine = 0, all;
-    pc_launch_next();
-    pc_wait_for_last();
-#pragma unroll
-    for (int k = 0; k < RECORDS; k++) {
-        place[k] = first + k < (int64_t)s.rows ? s.place[first + k] : 0;
-    }
-#pragma unroll
-    for (int k = 0; k < RECORDS; k++) {
-        late[k] = 0;
-        if (place[k] & PC_MAYBE) {
-            const beginning b = begin_of(s, PC_SLOT_OF(place[k]));
-            place[k] = b.head.z == (uint32_t)(first + k) ? place[k] : 0;
-            late[k] = late_of(s, b);
-            begins[AGAIN ? 0 : k] = b;
-        }
-    }
-#pragma unroll
-    for (int k = 0; k < RECORDS; k++) {
-        mine += place[k] & PC_MAYBE ? VOXEL + late[k] : 0;
-    }
+/* Tells the other tiles what this one has, and returns what is before its thread. */
+__device__ static unsigned long long place_among_all(const pc_hashed &s, unsigned long long mine) {
+    const int64_t tile = blockIdx.x;
+    unsigned long long all;
     const unsigned long long before = sum_before(mine, &all);
     if (threadIdx.x == 0) {
         pc_word_store(&s.tiles[tile], (tile == 0 ? ALL : OWN) | all);
@@ -175,15 +151,82 @@ __global__ static void __launch_bounds__(PC_NUMBER_THREADS, 3) number_kernel(con
         s.counters->found = voxels_of(of_others + all);
         s.counters->late = lates_of(of_others + all);
     }
-    unsigned long long next = of_others + before;
+    return of_others + before;
+}
+
+/* Two records a thread, for clouds whose tiles all run at once: as little waiting as can be. */
+__global__ static void __launch_bounds__(PC_NUMBER_THREADS) number_kernel(const pc_hashed s) {
+    enum { RECORDS = PC_TILE_ROWS / PC_NUMBER_THREADS };
+    const int64_t first = ((int64_t)blockIdx.x * PC_NUMBER_THREADS + threadIdx.x) * RECORDS;
+    block_sums sums = {0, 0, 0, 0};
+    uint32_t place[RECORDS];
+    beginning begins[RECORDS];
+    unsigned long long mine = 0;
+    pc_launch_next();
+    pc_wait_for_last();
+#pragma unroll
+    for (int k = 0; k < RECORDS; k++) {
+        place[k] = first + k < (int64_t)s.rows ? s.place[first + k] : 0;
+    }
 #pragma unroll
     for (int k = 0; k < RECORDS; k++) {
         if (place[k] & PC_MAYBE) {
-            const uint32_t slot = PC_SLOT_OF(place[k]);
-            set_down(s, AGAIN ? begin_of(s, slot) : begins[AGAIN ? 0 : k], slot, voxels_of(next), lates_of(next),
-                     &sums);
-            next += VOXEL + late[k];
+            begins[k] = begin_of(s, PC_SLOT_OF(place[k]));
+            place[k] = begins[k].head.z == (uint32_t)(first + k) ? place[k] : 0;
         }
+    }
+#pragma unroll
+    for (int k = 0; k < RECORDS; k++) {
+        mine += place[k] & PC_MAYBE ? VOXEL + late_of(s, begins[k]) : 0;
+    }
+    unsigned long long next = place_among_all(s, mine);
+#pragma unroll
+    for (int k = 0; k < RECORDS; k++) {
+        if (place[k] & PC_MAYBE) {
+            set_down(s, begins[k], PC_SLOT_OF(place[k]), voxels_of(next), lates_of(next), &sums);
+            next += VOXEL + late_of(s, begins[k]);
+        }
+    }
+    add_up(pc_sums_of(s), sums);
+}
+
+/* Many records a thread, for others: what begins is read again when it is numbered. */
+__global__ static void __launch_bounds__(PC_NUMBER_THREADS, 3) number_many_kernel(const pc_hashed s) {
+    enum { RECORDS = PC_MANY_ROWS / PC_NUMBER_THREADS, FOUR = 4 };
+    const int64_t first = ((int64_t)blockIdx.x * PC_NUMBER_THREADS + threadIdx.x) * RECORDS;
+    block_sums sums = {0, 0, 0, 0};
+    uint32_t begins = 0; /* a bit a record */
+    unsigned long long mine = 0;
+    pc_launch_next();
+    pc_wait_for_last();
+#pragma unroll 2
+    for (int from = 0; from < RECORDS; from += FOUR) {
+        uint32_t place[FOUR] = {0, 0, 0, 0};
+        if (first + from + FOUR <= (int64_t)s.rows) {
+            const uint4 four = *(const uint4 *)(s.place + first + from);
+            place[0] = four.x, place[1] = four.y, place[2] = four.z, place[3] = four.w;
+        } else {
+            for (int k = 0; k < FOUR; k++) {
+                place[k] = first + from + k < (int64_t)s.rows ? s.place[first + from + k] : 0;
+            }
+        }
+#pragma unroll
+        for (int k = 0; k < FOUR; k++) {
+            if (place[k] & PC_MAYBE) {
+                const uint4 head = *(const uint4 *)&s.slots[PC_SLOT_OF(place[k])];
+                if (head.z == (uint32_t)(first + from + k)) {
+                    begins |= 1u << (from + k);
+                    mine += VOXEL + (head.x > (uint32_t)s.kept ? head.x - (uint32_t)s.kept : 0);
+                }
+            }
+        }
+    }
+    unsigned long long next = place_among_all(s, mine);
+    for (; begins; begins &= begins - 1) {
+        const uint32_t slot = PC_SLOT_OF(s.place[first + __ffs((int)begins) - 1]);
+        const beginning b = begin_of(s, slot);
+        set_down(s, b, slot, voxels_of(next), lates_of(next), &sums);
+        next += VOXEL + late_of(s, b);
     }
     add_up(pc_sums_of(s), sums);
 }
