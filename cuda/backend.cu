@@ -16,6 +16,7 @@ static const pc_backend backend = {
     nullptr, /* registration by cells: on the CPU so far */
     nullptr,
     nullptr,
+    nullptr,
 };
 
 extern "C" const pc_backend *pc_backend_cuda(void) {

@@ -14,6 +14,43 @@ enum {
     GROUPS_A_THREAD = 4,
 };
 
+/* ---- the parts of the source ------------------------------------------------------------------------------------ */
+
+static void take_set(const pc_cells_source *source, int which, float *memory) {
+    const int64_t n = source->points[which], every = source->every[which];
+    float *x = memory, *y = memory + n, *z = memory + 2 * n;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t at = pc_cells_pick(i, every);
+        x[i] = source->x[at];
+        y[i] = source->y[at];
+        z[i] = source->z[at];
+    }
+}
+
+/* Copies them, since every pass goes over one again. */
+pcgpu_status pc_cpu_cells_source(pcgpu_context *context, const struct pc_cells_source *source) {
+    pc_cells_state *s = context->cpu_cells;
+    size_t bytes = 0;
+    for (int i = 0; i < PC_SETS; i++) {
+        bytes += source->every[i] > 1 ? 3 * (size_t)source->points[i] * sizeof(float) : 0;
+    }
+    float *memory = pc_buffer_take(&s->sets, bytes ? bytes : 1, false);
+    if (!memory) {
+        return pc_fail_memory(context, bytes, "parts of the source");
+    }
+    for (int i = 0; i < PC_SETS; i++) {
+        const int64_t n = s->set_points[i] = source->points[i];
+        const float *from[3] = {source->x, source->y, source->z};
+        if (source->every[i] > 1) {
+            take_set(source, i, memory);
+            from[0] = memory, from[1] = memory + n, from[2] = memory + 2 * n;
+            memory += 3 * n;
+        }
+        memcpy(s->set[i], from, sizeof from);
+    }
+    return PCGPU_OK;
+}
+
 /* ---- the source in cells ---------------------------------------------------------------------------------------- */
 
 /* Running sums of coordinates, in 64 bits with overflow: what is left after a cell's corner is taken off fits. */
@@ -75,9 +112,10 @@ PC_INLINE size_t values_of(const pc_cells_grid *g) {
 PC_INLINE void add_source(const pc_cells_state *s, const pc_cells_pass *p, int64_t begin, int64_t end, int thread) {
     int32_t ux[AT_A_TIME], uy[AT_A_TIME], uz[AT_A_TIME];
     running sums;
+    const float *x = s->set[p->set][0], *y = s->set[p->set][1], *z = s->set[p->set][2];
     for (int64_t i = begin; i < end; i += AT_A_TIME) {
         int n = (int)(end - i < AT_A_TIME ? end - i : AT_A_TIME);
-        pc_cells_quantize_all(&p->map, p->x + i, p->y + i, p->z + i, n, ux, uy, uz);
+        pc_cells_quantize_all(&p->map, x + i, y + i, z + i, n, ux, uy, uz);
         run_sums(ux, uy, uz, n, &sums);
         for (int k = 0; k < s->grid_count; k++) {
             const pc_cells_grid *g = s->grids[k];
@@ -111,7 +149,8 @@ static int team_size(const pcgpu_context *context, int64_t work, int64_t for_one
 
 pcgpu_status pc_cpu_cells_pass(pcgpu_context *context, const struct pc_cells_pass *p) {
     pc_cells_state *s = context->cpu_cells;
-    int team = team_size(context, p->n, POINTS_A_THREAD);
+    const int64_t n = s->set_points[p->set];
+    int team = team_size(context, n, POINTS_A_THREAD);
     s->grids[0] = &s->level[p->level];
     s->grids[1] = &s->shifted;
     s->grid_count = p->grids;
@@ -135,7 +174,7 @@ pcgpu_status pc_cpu_cells_pass(pcgpu_context *context, const struct pc_cells_pas
             pc_cells_grid *g = s->grids[k];
             memset(g->source + values_of(g) * (size_t)thread, 0, values_of(g) * sizeof *g->source);
         }
-        add_source_for(s->simd)(s, p, p->n * thread / threads, p->n * (thread + 1) / threads, thread);
+        add_source_for(s->simd)(s, p, n * thread / threads, n * (thread + 1) / threads, thread);
 #pragma omp barrier
         for (int k = 0; k < s->grid_count && threads > 1; k++) {
             int64_t values = (int64_t)values_of(s->grids[k]);

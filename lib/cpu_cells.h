@@ -32,6 +32,9 @@ typedef struct pc_cells_state {
     pc_simd simd;
     int levels, parts;
     double quantum;
+    int64_t set_points[PC_SETS];
+    const float *set[PC_SETS][3]; /* x, y, z: in `sets`, or the caller's where a part is all */
+    pc_buffer sets;
     pc_cells_grid level[PC_CELLS_MAX_LEVELS];
     pc_cells_grid shifted; /* the second grid of level 0 */
     pc_cells_grid *part;   /* 2 x (parts - 1): grids of the points after the first part, for both grids */

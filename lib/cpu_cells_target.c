@@ -322,6 +322,7 @@ void pc_cpu_cells_free(pcgpu_context *context) {
         }
         free(s->part_memory.memory);
         free(s->groups.memory);
+        free(s->sets.memory);
         free(s);
         context->cpu_cells = NULL;
     }

@@ -239,6 +239,13 @@ typedef struct pc_cells_target {
     int levels;       /* 1 to PC_CELLS_MAX_LEVELS */
 } pc_cells_target;
 
+/* Where the quanta lie. */
+typedef struct pc_cells_frame {
+    double quantum;   /* metres */
+    double origin[3]; /* metres */
+    float limit[3];   /* of the target's box in quanta, at most 2^30 */
+} pc_cells_frame;
+
 /* What it is told of the target. */
 typedef struct pc_cells_measure {
     double center[3]; /* centroid in metres */
@@ -246,13 +253,27 @@ typedef struct pc_cells_measure {
     int64_t cells;    /* of the finest level */
 } pc_cells_measure;
 
-/* One pass: n source points, mapped to quanta, are added to the cells of a level, 0 the finest; `grids` 2 adds the
- * second grid, which is shifted by half a cell and exists at level 0. */
-typedef struct pc_cells_pass {
+/* The parts of the source that passes take: some of it, or all where that is not much. */
+enum { PC_SET_COARSE, PC_SET_MIDDLE, PC_SET_ALL, PC_SETS };
+
+/* The source: n finite points, and for each part how many points it has, one out of every so many. */
+typedef struct pc_cells_source {
     int64_t n;
     const float *x, *y, *z;
+    int64_t points[PC_SETS], every[PC_SETS]; /* points x every <= n */
+} pc_cells_source;
+
+/* The i-th point of a part: one at random out of every so many in a row, which is even in space as the order of a scan
+ * is, and not in step with the rings or columns of a scanner. */
+PC_HD_ALWAYS int64_t pc_cells_pick(int64_t i, int64_t every) {
+    return i * every + (int64_t)((pc_hash64((uint64_t)i) >> 32) * (uint64_t)every >> 32);
+}
+
+/* One pass: a part of the source, mapped to quanta, is added to the cells of a level, 0 the finest; `grids` 2 adds the
+ * second grid, which is shifted by half a cell and exists at level 0. */
+typedef struct pc_cells_pass {
     pc_cells_map map;
-    int level, grids;
+    int set, level, grids;
 } pc_cells_pass;
 
 #endif

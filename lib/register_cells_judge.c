@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#define KERNEL_AGREE 1.9 /* k of the kernel where a result is judged, in units of the noise scale */
-
 /* Puts sums into the form of point-to-plane ICP: equations of unit normals, one for each source point across a plane.
  */
 static void as_equations(double *sums) {
@@ -52,23 +50,16 @@ static double agreement_of(const pc_register_work *w, const double *scene, const
     return values[0] > 0.0 ? values[0] : 0.0;
 }
 
-pcgpu_status pc_cells_evaluate(const pc_cells_work *c, const pc_cells_phase *f, const pc_pose *last) {
+void pc_cells_evaluate(const pc_cells_work *c, const pc_cells_path *path) {
     pc_register_work *w = c->w;
     pcgpu_registration *r = w->result;
-    double sums[PC_CELLS_SUMS], scene[PC_CELLS_SUMS], agree[PC_CELLS_SUMS];
-    pcgpu_status status = pc_cells_sum(c, f, PC_SUMS_SOLVE, f->kernel, last, &w->pose, sums);
-    if (status == PCGPU_OK) {
-        status = pc_cells_sum(c, f, PC_SUMS_SCENE, 1.0, last, &w->pose, scene);
-    }
-    if (status == PCGPU_OK) {
-        status = pc_cells_sum(c, f, PC_SUMS_AGREE, KERNEL_AGREE, last, &w->pose, agree);
-    }
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    const pc_cells_phase *f = &path->phase;
+    double sums[PC_CELLS_SUMS], scene[PC_CELLS_SUMS];
+    memcpy(sums, path->worth[PC_SUMS_SOLVE], sizeof sums);
+    memcpy(scene, path->worth[PC_SUMS_SCENE], sizeof scene);
     double matched = sums[PC_CELLS_POINTS], cells = sums[PC_CELLS_CELLS];
     r->inliers = (int64_t)(matched / f->grids + 0.5);
-    r->fitness = matched / f->grids / (double)c->sets[f->set].n;
+    r->fitness = matched / f->grids / (double)path->points[f->set];
     r->inlier_rmse = matched > 0.0 ? sqrt(sums[PC_CELLS_D2] / matched) : 0.0;
     as_equations(sums);
     as_equations(scene);
@@ -87,8 +78,7 @@ pcgpu_status pc_cells_evaluate(const pc_cells_work *c, const pc_cells_phase *f, 
         memcpy(r->eigenvalues, conditioning.values, sizeof r->eigenvalues);
         r->degenerate = conditioning.unconstrained > 0;
         pc_describe_unconstrained(&conditioning, r->unconstrained, sizeof r->unconstrained);
-        r->agreement = agreement_of(w, scene, agree);
+        r->agreement = agreement_of(w, scene, path->worth[PC_SUMS_AGREE]);
     }
     r->score = r->fitness * r->agreement;
-    return PCGPU_OK;
 }

@@ -1,4 +1,4 @@
-/* Registration by cells: the usable points of both clouds, parts of the source, and where the target's grid lies. */
+/* Registration by cells: the usable points of both clouds, the parts of the source, and where the target's grid lies. */
 #include "register_cells.h"
 #include "solve.h"
 
@@ -123,64 +123,50 @@ static void find_box(const pc_point_set *p, double box[3][2]) {
     bounds(p->z, p->n, &box[2][0], &box[2][1]);
 }
 
-/* One point at random out of every so many in a row: even in space as the order of a scan is, and not in step with the
- * rings or columns of a scanner. */
-static void take_set(const pc_point_set *all, int64_t n, float *memory, pc_point_set *out) {
-    uint64_t every = (uint64_t)(all->n / n);
-    *out = (pc_point_set){n, memory, memory + n, memory + 2 * n};
-    for (int64_t i = 0; i < n; i++) {
-        int64_t at = i * (int64_t)every + (int64_t)((pc_hash64((uint64_t)i) >> 32) * every >> 32);
-        out->x[i] = all->x[at];
-        out->y[i] = all->y[at];
-        out->z[i] = all->z[at];
-    }
-}
-
 static int64_t clamped(int64_t n, int64_t least, int64_t most) {
     return n < least ? least : n > most ? most : n;
 }
 
-static pcgpu_status take_sets(pc_cells_work *c) {
+static void choose_parts(pc_cells_work *c) {
+    pc_cells_source *s = &c->parts;
     const pc_point_set *all = &c->source;
-    int64_t sizes[PC_SETS] = {clamped(all->n / 8, COARSE_LEAST, PC_CELLS_MAX_COARSE),
-                              clamped(all->n / 4, MIDDLE_LEAST, MIDDLE_MOST), PC_CELLS_MAX_SOURCE};
-    size_t bytes = 0;
+    const int64_t most[PC_SETS] = {clamped(all->n / 8, COARSE_LEAST, PC_CELLS_MAX_COARSE),
+                                   clamped(all->n / 4, MIDDLE_LEAST, MIDDLE_MOST), PC_CELLS_MAX_SOURCE};
+    *s = (pc_cells_source){.n = all->n, .x = all->x, .y = all->y, .z = all->z};
     for (int i = 0; i < PC_SETS; i++) {
-        int64_t every = (all->n + sizes[i] - 1) / sizes[i];
-        sizes[i] = all->n / every;
-        bytes += sizes[i] < all->n ? 3 * (size_t)sizes[i] * sizeof(float) : 0;
+        s->every[i] = (all->n + most[i] - 1) / most[i];
+        s->points[i] = all->n / s->every[i];
     }
-    float *memory = pc_buffer_take(&c->w->context->scratch[PC_SCRATCH_SETS], bytes ? bytes : 1, false);
-    if (!memory) {
-        return pc_fail_memory(c->w->context, bytes, "parts of the source");
-    }
-    for (int i = 0; i < PC_SETS; i++) {
-        if (sizes[i] < all->n) {
-            take_set(all, sizes[i], memory, &c->sets[i]);
-            memory += 3 * sizes[i];
-        } else {
-            c->sets[i] = *all;
-        }
-    }
-    return PCGPU_OK;
 }
 
-/* Brings both clouds near 0 and finds the target's box. Part of the source tells where it is. */
+/* Of the smallest part of the source, which tells where it is. */
+static void find_box_of_part(const pc_cells_source *s, double box[3][2]) {
+    float low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
+    for (int64_t i = 0; i < s->points[PC_SET_COARSE]; i++) {
+        int64_t at = pc_cells_pick(i, s->every[PC_SET_COARSE]);
+        const float p[3] = {s->x[at], s->y[at], s->z[at]};
+        for (int k = 0; k < 3; k++) {
+            low[k] = p[k] < low[k] ? p[k] : low[k];
+            high[k] = p[k] > high[k] ? p[k] : high[k];
+        }
+    }
+    for (int k = 0; k < 3; k++) {
+        box[k][0] = (double)low[k];
+        box[k][1] = (double)high[k];
+    }
+}
+
+/* Brings both clouds near 0 and finds the target's box. */
 static void center_clouds(pc_cells_work *c, double box[3][2]) {
     double source[3][2];
     find_box(&c->target, box);
-    find_box(&c->sets[PC_SET_COARSE], source);
+    find_box_of_part(&c->parts, source);
     for (int k = 0; k < 3; k++) {
         double target_shift = shift_of(box[k], 0.0), source_shift = shift_of(source[k], target_shift);
-        float *target = k == 0 ? c->target.x : k == 1 ? c->target.y : c->target.z;
-        shift_axis(target, c->target.n, target_shift);
+        shift_axis(k == 0 ? c->target.x : k == 1 ? c->target.y : c->target.z, c->target.n, target_shift);
+        shift_axis(k == 0 ? c->source.x : k == 1 ? c->source.y : c->source.z, c->source.n, source_shift);
         box[k][0] = (double)((float)box[k][0] - (float)target_shift);
         box[k][1] = (double)((float)box[k][1] - (float)target_shift);
-        for (int i = 0; i < PC_SETS; i++) {
-            pc_point_set *set = &c->sets[i];
-            bool own = i == 0 || set->x != c->sets[i - 1].x; /* sets may share all of the pc_point_set */
-            shift_axis(k == 0 ? set->x : k == 1 ? set->y : set->z, own ? set->n : 0, source_shift);
-        }
         c->w->offset_source[k] += source_shift;
         c->w->offset_target[k] += target_shift;
     }
@@ -193,42 +179,26 @@ static void center_clouds(pc_cells_work *c, double box[3][2]) {
 static pcgpu_status lay_grid(pc_cells_work *c, double edge, double box[3][2]) {
     pc_register_work *w = c->w;
     double wide = edge * (double)(1 << (w->levels - 1));
-    c->quantum = edge / (double)(1 << PC_CELLS_BITS);
-    memset(&c->map, 0, sizeof c->map);
+    c->frame.quantum = edge / (double)(1 << PC_CELLS_BITS);
     for (int k = 0; k < 3; k++) {
         double low = box[k][0], high = box[k][1];
-        c->origin[k] = floor((low - edge) / wide) * wide - OFF_ROUND * edge;
-        double cells = floor((high - c->origin[k]) / edge) + 2.0;
+        c->frame.origin[k] = floor((low - edge) / wide) * wide - OFF_ROUND * edge;
+        double cells = floor((high - c->frame.origin[k]) / edge) + 2.0;
         if (!(cells < (double)(1 << PC_CELLS_AXIS_BITS))) {
             return pc_fail(
                 w->context, PCGPU_ERROR_ARGUMENT,
                 "the target spans %.3g m, more than %d cells of %.3g m; remove far outliers or use a larger voxel",
                 high - low, 1 << PC_CELLS_AXIS_BITS, edge);
         }
-        c->map.limit[k] = (float)(cells * (double)(1 << PC_CELLS_BITS));
+        c->frame.limit[k] = (float)(cells * (double)(1 << PC_CELLS_BITS));
     }
     return PCGPU_OK;
 }
 
-void pc_cells_set_map(const pc_cells_work *c, const pc_pose *pose, pc_cells_map *map) {
-    double R[9];
-    pc_quaternion_matrix(pose->q, R);
-    *map = c->map;
-    for (int i = 0; i < 3; i++) {
-        for (int k = 0; k < 3; k++) {
-            map->m[4 * i + k] = (float)(R[3 * i + k] / c->quantum);
-        }
-        map->m[4 * i + 3] = (float)((pose->t[i] - c->origin[i]) / c->quantum);
-    }
-}
-
 pcgpu_status pc_cells_arrange(pc_cells_work *c, double edge) {
     double box[3][2];
-    pcgpu_status status = take_sets(c);
-    if (status == PCGPU_OK) {
-        center_clouds(c, box);
-        pc_register_import_pose(c->w);
-        status = lay_grid(c, edge, box);
-    }
-    return status;
+    choose_parts(c);
+    center_clouds(c, box);
+    pc_register_import_pose(c->w);
+    return lay_grid(c, edge, box);
 }
