@@ -11,7 +11,7 @@
 enum {
     AT_A_TIME = PC_CELLS_POINTS_AT_A_TIME,
     POINTS_A_THREAD = 16384,
-    GROUPS_A_THREAD = 4,
+    CHUNKS_A_THREAD = 16,
 };
 
 /* ---- the parts of the source ------------------------------------------------------------------------------------ */
@@ -209,51 +209,43 @@ PC_INLINE void add_lanes(const pc_cells_step *step, const pc_cells_block *block,
     }
 }
 
-/* One group of cells. */
-PC_INLINE void sum_group(const pc_cells_grid *g, const pc_cells_step *given, int32_t group, double *to) {
+/* One chunk of cells. */
+PC_INLINE void sum_chunk(const pc_cells_grid *g, const pc_cells_step *given, int32_t chunk, double *to) {
     enum { L = PC_CELLS_LANES };
     const pc_cells_step step = *given;
-    double lanes[PC_CELLS_SUMS * L] = {0};
-    int32_t last = (group + 1) * PC_CELLS_GROUP < g->count ? (group + 1) * PC_CELLS_GROUP : g->count;
-    for (int32_t chunk = group * PC_CELLS_GROUP; chunk < last; chunk += PC_CELLS_CHUNK) {
-        float sums[PC_CELLS_SUMS * L] = {0};
-        for (int32_t i = chunk; i < last && i < chunk + PC_CELLS_CHUNK; i += L) {
-            add_lanes(&step, &g->blocks[i / L], g->source + 4 * (size_t)i, sums);
-        }
-        for (int i = 0; i < PC_CELLS_SUMS * L; i++) {
-            lanes[i] += (double)sums[i];
-        }
+    float sums[PC_CELLS_SUMS * L] = {0};
+    int32_t end = (chunk + 1) * PC_CELLS_CHUNK < g->count ? (chunk + 1) * PC_CELLS_CHUNK : g->count;
+    for (int32_t i = chunk * PC_CELLS_CHUNK; i < end; i += L) {
+        add_lanes(&step, &g->blocks[i / L], g->source + 4 * (size_t)i, sums);
     }
     for (int k = 0; k < PC_CELLS_SUMS; k++) {
-        double *lane = lanes + k * L;
-        for (int half = L / 2; half >= 1; half /= 2) {
-            for (int l = 0; l < half; l++) {
-                lane[l] += lane[l + half];
-            }
+        double lanes[L];
+        for (int l = 0; l < L; l++) {
+            lanes[l] = (double)sums[k * L + l];
         }
-        to[k] = lane[0];
+        to[k] = pc_cells_halve(lanes);
     }
 }
 
-PC_SIMD_FORMS_OF(sum_group, (const pc_cells_grid *g, const pc_cells_step *given, int32_t group, double *to),
-                 (g, given, group, to))
+PC_SIMD_FORMS_OF(sum_chunk, (const pc_cells_grid *g, const pc_cells_step *given, int32_t chunk, double *to),
+                 (g, given, chunk, to))
 
 pcgpu_status pc_cpu_cells_sum(pcgpu_context *context, const struct pc_cells_step *step, double *sums) {
     pc_cells_state *s = context->cpu_cells;
-    int32_t groups[2] = {0}, all = 0;
+    int32_t chunks[2] = {0}, all = 0;
     for (int k = 0; k < s->grid_count; k++) {
-        groups[k] = (s->grids[k]->count + PC_CELLS_GROUP - 1) / PC_CELLS_GROUP;
-        all += groups[k];
+        chunks[k] = (s->grids[k]->count + PC_CELLS_CHUNK - 1) / PC_CELLS_CHUNK;
+        all += chunks[k];
     }
-    double *parts = pc_buffer_take(&s->groups, ((size_t)all + 1) * PC_CELLS_SUMS * sizeof *parts, false);
+    double *parts = pc_buffer_take(&s->chunks, ((size_t)all + 1) * PC_CELLS_SUMS * sizeof *parts, false);
     if (!parts) {
         return pc_fail_memory(context, (uint64_t)all * PC_CELLS_SUMS * 8, "the sums over cells");
     }
-    int team = team_size(context, all, GROUPS_A_THREAD);
+    int team = team_size(context, all, CHUNKS_A_THREAD);
 #pragma omp parallel for schedule(static) num_threads(team) if (team > 1)
     for (int32_t i = 0; i < all; i++) {
-        bool second = i >= groups[0];
-        sum_group_for(s->simd)(s->grids[second], step, second ? i - groups[0] : i, parts + (size_t)i * PC_CELLS_SUMS);
+        bool second = i >= chunks[0];
+        sum_chunk_for(s->simd)(s->grids[second], step, second ? i - chunks[0] : i, parts + (size_t)i * PC_CELLS_SUMS);
     }
     (void)team;
     memset(sums, 0, PC_CELLS_SUMS * sizeof *sums);

@@ -42,7 +42,7 @@ typedef struct pc_cells_state {
     int parts_made;
     pc_cells_grid *grids[2]; /* of the last pass */
     int grid_count;
-    pc_buffer groups; /* sums of groups */
+    pc_buffer chunks; /* their sums */
 } pc_cells_state;
 
 PC_INLINE uint32_t pc_cells_slot(const pc_cells_grid *g, uint64_t key) {

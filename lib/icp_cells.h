@@ -3,7 +3,7 @@
  * Points are rounded to whole quanta, 2^PC_CELLS_BITS to the edge of a finest cell. What is added up over points are
  * integers, so that neither threads nor blocks nor vectors can change a sum. Cells are numbered from 1 in the order of
  * their first point. Sums over them are made in PC_CELLS_LANES lanes, cell i in lane i modulo that: in float32 over the
- * cells of a chunk, in float64 over the chunks of a group, then the lanes by halving, then the groups, all in order. */
+ * cells of a chunk, then in float64 the lanes by halving, then the chunks, all in order. */
 #ifndef PC_ICP_CELLS_H
 #define PC_ICP_CELLS_H
 
@@ -18,8 +18,7 @@ enum {
     PC_CELLS_MIN_POINTS = 4,       /* of the target; a cell with fewer counts for nothing */
     PC_CELLS_MIN_PLANE = 4,        /* of the target, to be called a plane */
     PC_CELLS_LANES = 16,
-    PC_CELLS_CHUNK = 16 * PC_CELLS_LANES,
-    PC_CELLS_GROUP = 8 * PC_CELLS_CHUNK,
+    PC_CELLS_CHUNK = 32 * PC_CELLS_LANES,
     PC_CELLS_OUT = INT32_MIN, /* coordinate of a point outside the target's box: negative in every grid */
 };
 
@@ -223,6 +222,46 @@ PC_HD_ALWAYS void pc_cells_add(const pc_cells_step *step, const pc_cells_block *
     ADD(y * gz - z * gy), ADD(z * gx - x * gz), ADD(x * gy - y * gx), ADD(gx), ADD(gy), ADD(gz);
     ADD(gain), ADD(w * r2), ADD(count * ((dx * dx + dy * dy) + dz * dz)), ADD(count), ADD(cell);
 #undef ADD
+}
+
+/* The lanes of one sum by halving, in place; returns the sum. */
+PC_HD_ALWAYS double pc_cells_halve(double lanes[PC_CELLS_LANES]) {
+    for (int half = PC_CELLS_LANES / 2; half >= 1; half /= 2) {
+        for (int l = 0; l < half; l++) {
+            lanes[l] += lanes[l + half];
+        }
+    }
+    return lanes[0];
+}
+
+/* What the levers are made of, summed like a step but in float64 throughout: points times the squares of x, y and z. */
+PC_HD_ALWAYS double pc_cells_square_of(float mean, double points) {
+    return points * ((double)mean * (double)mean);
+}
+
+/* Levers from those sums. */
+PC_HD void pc_cells_levers(const double square[3], double points, double lever[3]) {
+    for (int k = 0; k < 3; k++) {
+        double length = points > 0.0 ? sqrt((square[(k + 1) % 3] + square[(k + 2) % 3]) / points) : 0.0;
+        lever[k] = length > 0.0 ? length : 1.0;
+    }
+}
+
+/* The centroid on one axis, in metres: from the sum of the quanta of n points. */
+PC_HD double pc_cells_center(int64_t sum, int64_t n, double origin, double quantum) {
+    return origin + ((double)sum / (double)(n ? n : 1) + 0.5) * quantum;
+}
+
+/* s^2 of a level whose cells have 2^shift quanta to the edge. */
+PC_HD double pc_cells_noise2(double noise, double widening, double quantum, int shift) {
+    double wide = shift > PC_CELLS_BITS ? widening * (quantum * (double)(1 << shift)) : 0.0;
+    return noise * noise + wide * wide;
+}
+
+/* The lower corner of a cell on one axis, metres from the centroid. */
+PC_HD_ALWAYS double pc_cells_corner(uint32_t cell, int shift, int32_t half, double quantum, double origin,
+                                    double center) {
+    return ((double)(((int64_t)cell << shift) - half) * quantum + origin) - center;
 }
 
 /* ---- what a back end is given ------------------------------------------------------------------------------------ */
