@@ -19,6 +19,18 @@ __device__ static inline void pc_note_store(uint4 *to, uint32_t x, uint32_t y, u
     asm volatile("st.relaxed.gpu.global.b128 [%0], %1;" ::"l"(to), "q"(v) : "memory");
 }
 
+/* Adds 1 to a count after everything that this thread, and those it has met, have written. */
+__device__ static inline void pc_arrive(uint32_t *count) {
+    asm volatile("fence.acq_rel.gpu;\n\tred.release.gpu.global.add.u32 [%0], 1;" ::"l"(count) : "memory");
+}
+
+/* The count; what was written before its arrivals is seen afterwards. */
+__device__ static inline uint32_t pc_arrived(const uint32_t *count) {
+    uint32_t v;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(count) : "memory");
+    return v;
+}
+
 /* Between two looks at what another block is to write. */
 __device__ static inline void pc_pause(void) {
 }
@@ -42,6 +54,8 @@ __device__ static inline void pc_cluster_wait(void) {
 #else
 uint4 pc_note_load(const uint4 *from);
 void pc_note_store(uint4 *to, uint32_t x, uint32_t y, uint32_t z, uint32_t w);
+void pc_arrive(uint32_t *count);
+uint32_t pc_arrived(const uint32_t *count);
 void pc_pause(void);
 void pc_settle(uint32_t &value);
 void pc_cluster_arrive(void);

@@ -54,6 +54,7 @@ struct pc_cells_measure;
 struct pc_cells_source;
 struct pc_cells_pass;
 struct pc_cells_step;
+struct pc_cells_job; /* lib/icp_cells_path.h */
 
 typedef struct pc_backend {
     const char *name; /* "cpu", "cuda" */
@@ -70,7 +71,7 @@ typedef struct pc_backend {
     pcgpu_status (*icp_step)(pcgpu_context *context, const struct pc_icp_step *step, double *sums);
     /* Releases what the registration holds. */
     void (*icp_end)(pcgpu_context *context);
-    /* Registration by cells, see lib/icp_cells.h; NULL in a back end that lacks it. cells_target and cells_source
+    /* Registration by cells, see lib/icp_cells.h. cells_target and cells_source
      * once, then passes, and after each as many sums as wanted, PC_CELLS_SUMS values each. What is held is used again
      * by the next one. */
     pcgpu_status (*cells_target)(pcgpu_context *context, const struct pc_cells_target *target,
@@ -78,6 +79,8 @@ typedef struct pc_backend {
     pcgpu_status (*cells_source)(pcgpu_context *context, const struct pc_cells_source *source);
     pcgpu_status (*cells_pass)(pcgpu_context *context, const struct pc_cells_pass *pass);
     pcgpu_status (*cells_sum)(pcgpu_context *context, const struct pc_cells_step *step, double *sums);
+    /* All of it for several pairs, on CUDA concurrently; NULL where the host follows the path. */
+    pcgpu_status (*cells_register)(pcgpu_context *context, struct pc_cells_job *jobs, int count);
 } pc_backend;
 
 extern const pc_backend pc_backend_cpu;

@@ -64,13 +64,6 @@ PC_INLINE uint32_t pc_cells_find(const pc_cells_grid *g, uint64_t key) {
     return pc_cells_find_from(g, key, pc_cells_slot(g, key));
 }
 
-PC_INLINE void pc_cells_split_key(uint64_t key, uint32_t c[3]) {
-    const int bits = PC_CELLS_AXIS_BITS + 1;
-    for (int k = 0; k < 3; k++) {
-        c[k] = (uint32_t)(key >> (bits * k)) & ((1u << bits) - 1);
-    }
-}
-
 /* Ends of runs of consecutive points in one cell; returns how many. Marks are computed for all points at once and
  * gathered without a branch, which would be mispredicted at nearly every end. */
 PC_INLINE int pc_cells_runs(const int32_t *ux, const int32_t *uy, const int32_t *uz, int n, int32_t half, int shift,

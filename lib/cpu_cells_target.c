@@ -180,16 +180,17 @@ PC_SIMD_FORMS_OF(add_points, (const pc_cells_target *t, int64_t begin, int64_t e
 
 /* Adds moments whose corner lies (dx, dy, dz) quanta from that of `to`. */
 static void add_moments(pc_cells_moments *to, const pc_cells_moments *m, int64_t dx, int64_t dy, int64_t dz) {
-    to->n += m->n;
-    to->x += m->x + m->n * dx;
-    to->y += m->y + m->n * dy;
-    to->z += m->z + m->n * dz;
-    to->xx += m->xx + dx * (2 * m->x + m->n * dx);
-    to->yy += m->yy + dy * (2 * m->y + m->n * dy);
-    to->zz += m->zz + dz * (2 * m->z + m->n * dz);
-    to->xy += m->xy + dx * m->y + dy * (m->x + m->n * dx);
-    to->xz += m->xz + dx * m->z + dz * (m->x + m->n * dx);
-    to->yz += m->yz + dy * m->z + dz * (m->y + m->n * dy);
+    pc_cells_moments moved = pc_cells_moved(m, dx, dy, dz);
+    to->n += moved.n;
+    to->x += moved.x;
+    to->y += moved.y;
+    to->z += moved.z;
+    to->xx += moved.xx;
+    to->xy += moved.xy;
+    to->xz += moved.xz;
+    to->yy += moved.yy;
+    to->yz += moved.yz;
+    to->zz += moved.zz;
 }
 
 /* The next level: eight cells to one. */

@@ -56,12 +56,34 @@ PC_HD uint64_t pc_cells_key(uint32_t cx, uint32_t cy, uint32_t cz) {
     return ((((uint64_t)cz << bits) | cy) << bits) | cx;
 }
 
+PC_HD_ALWAYS void pc_cells_split_key(uint64_t key, uint32_t c[3]) {
+    const int bits = PC_CELLS_AXIS_BITS + 1;
+    for (int k = 0; k < 3; k++) {
+        c[k] = (uint32_t)(key >> (bits * k)) & ((1u << bits) - 1);
+    }
+}
+
 /* ---- cells of the target ---------------------------------------------------------------------------------------- */
 
 /* Of points in a cell, in quanta from its lower corner. */
 typedef struct pc_cells_moments {
     int64_t n, x, y, z, xx, xy, xz, yy, yz, zz;
 } pc_cells_moments;
+
+/* The same from another corner, which lies (dx, dy, dz) quanta before theirs. */
+PC_HD_ALWAYS pc_cells_moments pc_cells_moved(const pc_cells_moments *m, int64_t dx, int64_t dy, int64_t dz) {
+    pc_cells_moments moved = {m->n,
+                              m->x + m->n * dx,
+                              m->y + m->n * dy,
+                              m->z + m->n * dz,
+                              m->xx + dx * (2 * m->x + m->n * dx),
+                              m->xy + dx * m->y + dy * (m->x + m->n * dx),
+                              m->xz + dx * m->z + dz * (m->x + m->n * dx),
+                              m->yy + dy * (2 * m->y + m->n * dy),
+                              m->yz + dy * m->z + dz * (m->y + m->n * dy),
+                              m->zz + dz * (2 * m->z + m->n * dz)};
+    return moved;
+}
 
 /* What an iteration needs of PC_CELLS_LANES cells of the target. All zero: a cell that counts for nothing. */
 typedef struct pc_cells_block {

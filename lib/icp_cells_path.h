@@ -103,6 +103,13 @@ typedef struct pc_cells_path {
     pc_cells_trail trail;
 } pc_cells_path;
 
+/* A registration as a back end does it at once: from points to the end of the path, whose `target` it fills. */
+typedef struct pc_cells_job {
+    pc_cells_target target;
+    pc_cells_source source;
+    pc_cells_path path;
+} pc_cells_job;
+
 /* ---- commands --------------------------------------------------------------------------------------------------- */
 
 /* Takes points to quanta through a pose. */

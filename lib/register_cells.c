@@ -31,20 +31,29 @@ static double edge_of(const pc_register_work *w) {
     return 2.0 * w->params->voxel;
 }
 
-static pcgpu_status make_cells(const pc_cells_work *c, pc_cells_measure *measure) {
+static pc_cells_job describe(const pc_cells_work *c) {
     static const pc_pose identity = {.q = {1, 0, 0, 0}};
-    pc_cells_target target = {.n = c->target.n,
-                              .x = c->target.x,
-                              .y = c->target.y,
-                              .z = c->target.z,
-                              .map = pc_cells_map_at(&c->frame, &identity),
-                              .quantum = c->frame.quantum,
-                              .noise = c->noise,
-                              .widening = WIDENING,
-                              .levels = c->w->levels};
-    memcpy(target.origin, c->frame.origin, sizeof target.origin);
-    pcgpu_status status = c->backend->cells_target(c->w->context, &target, measure);
-    return status == PCGPU_OK ? c->backend->cells_source(c->w->context, &c->parts) : status;
+    const pcgpu_register_params *params = c->w->params;
+    pc_cells_job job = {.target = {.n = c->target.n,
+                                   .x = c->target.x,
+                                   .y = c->target.y,
+                                   .z = c->target.z,
+                                   .map = pc_cells_map_at(&c->frame, &identity),
+                                   .quantum = c->frame.quantum,
+                                   .noise = c->noise,
+                                   .widening = WIDENING,
+                                   .levels = c->w->levels},
+                        .source = c->parts,
+                        .path = {.frame = c->frame,
+                                 .levels = c->w->levels,
+                                 .max_iterations = params->max_iterations,
+                                 .edge = edge_of(c->w),
+                                 .metres = params->translation_epsilon,
+                                 .radians = params->rotation_epsilon,
+                                 .start = c->w->pose}};
+    memcpy(job.target.origin, c->frame.origin, sizeof job.target.origin);
+    memcpy(job.path.points, c->parts.points, sizeof job.path.points);
+    return job;
 }
 
 /* Follows a path on the host. */
@@ -93,32 +102,40 @@ static void conclude(pc_cells_work *c, const pc_cells_path *path) {
     }
 }
 
-static pcgpu_status run(pc_cells_work *c) {
-    pc_register_work *w = c->w;
-    const pcgpu_register_params *params = w->params;
+/* On a back end that is called for every step. */
+static pcgpu_status run_by_steps(const pc_cells_work *c, pc_cells_job *job) {
     double begin = pc_now();
-    c->noise = NOISE * edge_of(w);
-    pcgpu_status status = pc_cells_arrange(c, edge_of(w));
-    begin = pc_register_stage_end(w, PC_STAGE_SELECT, begin);
-    pc_cells_path path = {.frame = c->frame,
-                          .levels = w->levels,
-                          .max_iterations = params->max_iterations,
-                          .edge = edge_of(w),
-                          .metres = params->translation_epsilon,
-                          .radians = params->rotation_epsilon,
-                          .start = w->pose};
-    memcpy(path.points, c->parts.points, sizeof path.points);
+    pcgpu_status status = c->backend->cells_target(c->w->context, &job->target, &job->path.target);
     if (status == PCGPU_OK) {
-        status = make_cells(c, &path.target);
+        status = c->backend->cells_source(c->w->context, &job->source);
     }
-    begin = pc_register_stage_end(w, PC_STAGE_INDEX, begin);
+    begin = pc_register_stage_end(c->w, PC_STAGE_INDEX, begin);
     if (status == PCGPU_OK) {
-        status = follow(c, &path);
+        status = follow(c, &job->path);
     }
+    pc_register_stage_end(c->w, PC_STAGE_ITERATE, begin);
+    return status;
+}
+
+static pcgpu_status run_at_once(const pc_cells_work *c, pc_cells_job *job) {
+    double begin = pc_now();
+    pcgpu_status status = c->backend->cells_register(c->w->context, job, 1);
+    pc_register_stage_end(c->w, PC_STAGE_ITERATE, begin);
+    return status;
+}
+
+static pcgpu_status run(pc_cells_work *c) {
+    double begin = pc_now();
+    c->noise = NOISE * edge_of(c->w);
+    pcgpu_status status = pc_cells_arrange(c, edge_of(c->w));
+    pc_register_stage_end(c->w, PC_STAGE_SELECT, begin);
     if (status == PCGPU_OK) {
-        conclude(c, &path);
+        pc_cells_job job = describe(c);
+        status = c->backend->cells_register ? run_at_once(c, &job) : run_by_steps(c, &job);
+        if (status == PCGPU_OK) {
+            conclude(c, &job.path);
+        }
     }
-    pc_register_stage_end(w, PC_STAGE_ITERATE, begin);
     return status;
 }
 

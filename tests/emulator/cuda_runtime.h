@@ -18,6 +18,7 @@
 #define __device__
 #define __host__
 #define __launch_bounds__(...)
+#define __noinline__ __attribute__((noinline))
 #define __shared__   thread_local /* a block is an operating system thread */
 #define __align__(n) __attribute__((aligned(n)))
 
@@ -337,6 +338,14 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 static inline cudaError_t cudaFree(void *memory) {
     free(memory);
     return cudaSuccess;
+}
+
+static inline cudaError_t cudaMallocHost(void **memory, size_t bytes) {
+    return cudaMalloc(memory, bytes);
+}
+
+static inline cudaError_t cudaFreeHost(void *memory) {
+    return cudaFree(memory);
 }
 
 static inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, int, cudaStream_t) {

@@ -203,6 +203,14 @@ void pc_note_store(uint4 *to, uint32_t x, uint32_t y, uint32_t z, uint32_t w) {
     __atomic_store_n((unsigned __int128 *)to, v, __ATOMIC_SEQ_CST);
 }
 
+void pc_arrive(uint32_t *count) {
+    __atomic_fetch_add(count, 1, __ATOMIC_SEQ_CST);
+}
+
+uint32_t pc_arrived(const uint32_t *count) {
+    return __atomic_load_n(count, __ATOMIC_SEQ_CST);
+}
+
 void pc_pause(void) {
     if (++own->looks > PATIENCE * own->fibers.size()) {
         own->looks = 0;
