@@ -302,9 +302,10 @@ typedef struct pc_cells_target {
 
 /* Where the quanta lie. */
 typedef struct pc_cells_frame {
-    double quantum;   /* metres */
-    double origin[3]; /* metres */
-    float limit[3];   /* of the target's box in quanta, at most 2^30 */
+    double quantum;     /* metres */
+    double per_quantum; /* 1 / quantum */
+    double origin[3];   /* metres */
+    float limit[3];     /* of the target's box in quanta, at most 2^30 */
 } pc_cells_frame;
 
 /* What it is told of the target. */

@@ -93,7 +93,7 @@ typedef struct pc_cells_path {
     pc_cells_command command;
     pc_cells_stage stage;
     int next_level; /* of the next phase; -1 is the finest with all of the source, -2 none */
-    double ratio;
+    double scale[6], ratio;
     pc_pose passed; /* the pose of the last pass */
     pc_pose last;   /* where `pose` started its last step */
     pc_pose next;   /* after the steps of this pass */
@@ -119,9 +119,9 @@ PC_HD pc_cells_map pc_cells_map_at(const pc_cells_frame *frame, const pc_pose *p
     pc_quaternion_matrix(pose->q, R);
     for (int i = 0; i < 3; i++) {
         for (int k = 0; k < 3; k++) {
-            map.m[4 * i + k] = (float)(R[3 * i + k] / frame->quantum);
+            map.m[4 * i + k] = (float)(R[3 * i + k] * frame->per_quantum);
         }
-        map.m[4 * i + 3] = (float)((pose->t[i] - frame->origin[i]) / frame->quantum);
+        map.m[4 * i + 3] = (float)((pose->t[i] - frame->origin[i]) * frame->per_quantum);
         map.limit[i] = frame->limit[i];
     }
     return map;
@@ -167,24 +167,24 @@ PC_HD void pc_cells_ask_nothing(pc_cells_path *p) {
 
 /* ---- steps ------------------------------------------------------------------------------------------------------ */
 
-/* The Gauss-Newton step, in units in which a turn moves points as far as a translation. */
-PC_HD bool pc_cells_solve(const double lever[3], const double *sums, double update[6]) {
-    double a[36], b[6], scale[6], mean = 0.0;
+/* The Gauss-Newton step, in units in which a turn moves points as far as a translation: scale is 1 / lever, or 1. */
+PC_HD bool pc_cells_solve(const double scale[6], const double *sums, double update[6]) {
+    double a[36], b[6], trace = 0.0;
     pc_information(sums, a);
     for (int i = 0; i < 6; i++) {
-        scale[i] = i < 3 ? 1.0 / lever[i] : 1.0;
-        mean += a[7 * i] * scale[i] * scale[i] / 6.0;
+        trace += a[7 * i] * scale[i] * scale[i];
         update[i] = 0.0;
     }
-    if (!(mean > 0.0)) {
+    if (!(trace > 0.0)) {
         return false;
     }
+    const double per_mean = 6.0 / trace;
     for (int i = 0; i < 36; i++) {
-        a[i] *= scale[i / 6] * scale[i % 6] / mean;
+        a[i] *= scale[i / 6] * scale[i % 6] * per_mean;
     }
     for (int i = 0; i < 6; i++) {
         a[7 * i] += PC_CELLS_RIDGE;
-        b[i] = -sums[PC_ICP_JR + i] * scale[i] / mean;
+        b[i] = -sums[PC_ICP_JR + i] * scale[i] * per_mean;
     }
     bool solved = pc_solve6(a, b, update);
     for (int i = 0; i < 6; i++) {
@@ -323,7 +323,7 @@ PC_HD void pc_cells_take_step(pc_cells_path *p, const double *sums) {
     double update[6];
     p->iterations[p->phase.level] += p->k == 0;
     p->gain = p->k ? p->gain : sums[PC_CELLS_GAIN];
-    if (!pc_cells_solve(p->target.lever, sums, update)) {
+    if (!pc_cells_solve(p->scale, sums, update)) {
         p->end = PC_CELLS_NO_OVERLAP;
         return;
     }
@@ -340,6 +340,9 @@ PC_HD void pc_cells_take_step(pc_cells_path *p, const double *sums) {
 
 /* The first command of a path; what is given is filled, the rest 0. */
 PC_HD void pc_cells_path_begin(pc_cells_path *p) {
+    for (int i = 0; i < 6; i++) {
+        p->scale[i] = i < 3 ? 1.0 / p->target.lever[i] : 1.0;
+    }
     p->pose = p->last = p->start;
     p->next_level = p->levels - 1;
     pc_cells_begin_phase(p);

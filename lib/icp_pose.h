@@ -19,8 +19,9 @@ PC_HD void pc_information(const double *sums, double matrix[36]) {
     }
 }
 
-/* A = L L^T with a lower triangular L; false when A is not positive definite to working precision. */
-PC_HD bool pc_cholesky6(const double A[36], double L[36]) {
+/* A = L L^T with a lower triangular L, and 1 / its diagonal, since divisions are slow; false when A is not positive
+ * definite to working precision. */
+PC_HD bool pc_cholesky6(const double A[36], double L[36], double inverse[6]) {
     memset(L, 0, 36 * sizeof *L);
     for (int i = 0; i < 6; i++) {
         for (int j = 0; j <= i; j++) {
@@ -29,9 +30,10 @@ PC_HD bool pc_cholesky6(const double A[36], double L[36]) {
                 sum -= L[6 * i + k] * L[6 * j + k];
             }
             if (i != j) {
-                L[6 * i + j] = sum / L[6 * j + j];
+                L[6 * i + j] = sum * inverse[j];
             } else if (sum > 1e-13 * A[7 * i]) { /* false for NaN too */
                 L[7 * i] = sqrt(sum);
+                inverse[i] = 1.0 / L[7 * i];
             } else {
                 return false;
             }
@@ -43,9 +45,9 @@ PC_HD bool pc_cholesky6(const double A[36], double L[36]) {
 /* Solves A x = b for a symmetric positive definite 6x6 matrix (row-major) by Cholesky's method. False, with x = 0, when
  * A is not positive definite to working precision. */
 PC_HD bool pc_solve6(const double A[36], const double b[6], double x[6]) {
-    double L[36], y[6];
+    double L[36], inverse[6], y[6];
     memset(x, 0, 6 * sizeof *x);
-    if (!pc_cholesky6(A, L)) {
+    if (!pc_cholesky6(A, L, inverse)) {
         return false;
     }
     for (int i = 0; i < 6; i++) {
@@ -53,14 +55,14 @@ PC_HD bool pc_solve6(const double A[36], const double b[6], double x[6]) {
         for (int k = 0; k < i; k++) {
             sum -= L[6 * i + k] * y[k];
         }
-        y[i] = sum / L[7 * i];
+        y[i] = sum * inverse[i];
     }
     for (int i = 5; i >= 0; i--) {
         double sum = y[i];
         for (int k = i + 1; k < 6; k++) {
             sum -= L[6 * k + i] * x[k];
         }
-        x[i] = sum / L[7 * i];
+        x[i] = sum * inverse[i];
     }
     return true;
 }
@@ -81,9 +83,9 @@ PC_HD void pc_quaternion_matrix(const double q[4], double R[9]) {
 }
 
 PC_HD void pc_quaternion_normalize(double q[4]) {
-    double length = sqrt((q[0] * q[0] + q[1] * q[1]) + (q[2] * q[2] + q[3] * q[3]));
+    double inverse = 1.0 / sqrt((q[0] * q[0] + q[1] * q[1]) + (q[2] * q[2] + q[3] * q[3]));
     for (int k = 0; k < 4; k++) {
-        q[k] /= length;
+        q[k] *= inverse;
     }
 }
 

@@ -16,7 +16,7 @@ static void as_equations(double *sums) {
  * accept two places of one city; the motions that only walls and poles constrain are what tells them apart. Motions
  * that nothing constrains have no share in this. */
 static double agreement_of(const pc_register_work *w, const double *scene, const double *agree) {
-    double whole[36], part[36], L[36] = {0}, half[36], values[6], vectors[36];
+    double whole[36], part[36], L[36], inverse[6], half[36], values[6], vectors[36];
     pc_information(scene, whole);
     pc_information(agree, part);
     for (int i = 0; i < 36; i++) {
@@ -25,7 +25,7 @@ static double agreement_of(const pc_register_work *w, const double *scene, const
         whole[i] = whole[i] / scale + ridge;
         part[i] = part[i] / scale + ridge;
     }
-    if (!pc_cholesky6(whole, L)) {
+    if (!pc_cholesky6(whole, L, inverse)) {
         return 0.0;
     }
     for (int column = 0; column < 6; column++) { /* L^-1 part, then the same from the other side */
@@ -34,7 +34,7 @@ static double agreement_of(const pc_register_work *w, const double *scene, const
             for (int k = 0; k < i; k++) {
                 sum -= L[6 * i + k] * half[6 * k + column];
             }
-            half[6 * i + column] = sum / L[7 * i];
+            half[6 * i + column] = sum * inverse[i];
         }
     }
     for (int row = 0; row < 6; row++) {
@@ -43,7 +43,7 @@ static double agreement_of(const pc_register_work *w, const double *scene, const
             for (int k = 0; k < i; k++) {
                 sum -= L[6 * i + k] * part[6 * row + k];
             }
-            part[6 * row + i] = sum / L[7 * i];
+            part[6 * row + i] = sum * inverse[i];
         }
     }
     pc_eigen6(part, values, vectors);

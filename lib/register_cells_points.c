@@ -180,6 +180,7 @@ static pcgpu_status lay_grid(pc_cells_work *c, double edge, double box[3][2]) {
     pc_register_work *w = c->w;
     double wide = edge * (double)(1 << (w->levels - 1));
     c->frame.quantum = edge / (double)(1 << PC_CELLS_BITS);
+    c->frame.per_quantum = (double)(1 << PC_CELLS_BITS) / edge;
     for (int k = 0; k < 3; k++) {
         double low = box[k][0], high = box[k][1];
         c->frame.origin[k] = floor((low - edge) / wide) * wide - OFF_ROUND * edge;

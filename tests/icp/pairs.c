@@ -80,7 +80,7 @@ static pc_cells_job make_job(const pair *p, float *memory[2]) {
     static const pc_pose identity = {.q = {1, 0, 0, 0}};
     const int64_t m = p->targets, n = p->sources, most[PC_SETS] = {p->part, 2 * p->part, 8 * p->part};
     float *target = memory[0] = make(p->fill, m, 0.0), *source = memory[1] = make(p->fill, n, p->away);
-    pc_cells_frame frame = {.quantum = p->edge / (1 << PC_CELLS_BITS)};
+    pc_cells_frame frame = {.quantum = p->edge / (1 << PC_CELLS_BITS), .per_quantum = (1 << PC_CELLS_BITS) / p->edge};
     for (int k = 0; k < 3; k++) {
         float low = INFINITY, high = -INFINITY;
         for (int64_t i = 0; i < m; i++) {
