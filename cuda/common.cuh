@@ -90,6 +90,8 @@ pcgpu_status pc_cuda_cells_target(pcgpu_context *context, const struct pc_cells_
 pcgpu_status pc_cuda_cells_source(pcgpu_context *context, const struct pc_cells_source *source);
 pcgpu_status pc_cuda_cells_pass(pcgpu_context *context, const struct pc_cells_pass *pass);
 pcgpu_status pc_cuda_cells_sum(pcgpu_context *context, const struct pc_cells_step *step, double *sums);
+pcgpu_status pc_cuda_cells_memory(pcgpu_context *context, int which, size_t bytes, void **memory);
+pcgpu_status pc_cuda_cells_begin(pcgpu_context *context, const struct pc_cells_target *target);
 pcgpu_status pc_cuda_cells_register(pcgpu_context *context, struct pc_cells_job *jobs, int count);
 void pc_cuda_cells_free(pcgpu_context *context);
 }

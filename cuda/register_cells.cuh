@@ -49,30 +49,53 @@ typedef struct pc_cells_count {
     int now; /* source[now] is that of the last pass */
 } pc_cells_count;
 
-/* Parts of the work, so that tests can do them one by one. */
+/* Parts of the work: a target is made while its source is still being copied, and tests go step by step. */
 enum { PC_CELLS_MAKE = 1, PC_CELLS_PART = 2, PC_CELLS_PASS = 4, PC_CELLS_SUM = 8, PC_CELLS_FOLLOW = 16 };
 
-/* One registration, in device memory; its pointers are to device memory too. */
-typedef struct pc_cells_task {
-    uint32_t work;
-    uint32_t capacity;      /* cells of a grid */
-    int most_bits;          /* of a table */
-    pc_cells_target target;
-    pc_cells_source source;
-    float *part[PC_SETS];   /* x, y and z of a part, NULL where it is all of the source */
-    pc_cells_layer grid[PC_CELLS_GRIDS];
-    uint32_t *counts;       /* of the blocks: new cells of each grid */
-    double *levers;         /* by chunks of level 0, 3 each */
-    double *sums;           /* by chunks, PC_CELLS_SUMS each; two halves, in turns */
-    size_t sums_half;       /* values in a half */
-    /* From here on it is brought back. */
-    unsigned long long total[4]; /* of the points: how many, sums of x, y and z */
+/* What stays on the device from launch to launch; all zero before the first. */
+typedef struct pc_cells_told {
+    unsigned long long total[4]; /* of the target's points: how many, sums of x, y and z */
     pc_cells_count count[PC_CELLS_GRIDS];
-    uint32_t overflow;           /* the capacity is too small */
-    int last[2], lasts;          /* grids of the last pass */
+    uint32_t overflow;      /* there is no room for so many cells */
+    int last[2], last_count; /* grids of the last pass */
+} pc_cells_told;
+
+/* What a task has to say, in memory of the host. */
+typedef struct pc_cells_result {
+    uint32_t overflow;
     double added[PC_CELLS_SUMS]; /* by PC_CELLS_SUM */
     pc_cells_path path;
+} pc_cells_result;
+
+/* One registration; its pointers but `result` are to device memory. */
+typedef struct pc_cells_task {
+    uint32_t work;
+    uint32_t capacity; /* cells of a grid */
+    int most_bits;     /* of a table */
+    pc_cells_target target;
+    pc_cells_source source;
+    float *part[PC_SETS]; /* x, y and z of a part, NULL where it is all of the source */
+    pc_cells_layer grid[PC_CELLS_GRIDS];
+    uint32_t *counts;  /* of the blocks: new cells of each grid */
+    double *levers;    /* by chunks of level 0, 3 each */
+    double *sums;      /* by chunks, PC_CELLS_SUMS each; two halves, in turns */
+    size_t sums_half;  /* values in a half */
+    pc_cells_told *told;
+    pc_cells_result *result;
+    pc_cells_path path;
 } pc_cells_task;
+
+/* ---- register_cells.cu ------------------------------------------------------------------------------------------- */
+
+enum { PC_CELLS_COUNTER = 128 }; /* bytes of a group's counter */
+
+/* Groups of so many blocks that can run at the same time; 0 when the device has no such clusters. */
+pcgpu_status pc_cells_resident(pcgpu_context *context, int blocks, bool cluster, int *groups);
+
+/* Starts the work of tasks in device memory, by groups of blocks that take one after the other; as many groups as tasks
+ * where they are clusters. counters: PC_CELLS_COUNTER bytes a group, all zero. */
+pcgpu_status pc_cells_launch(pcgpu_context *context, const pc_cells_task *tasks, int count, int groups, int blocks,
+                             bool cluster, uint32_t *counters);
 
 /* ---- blocks that work together ----------------------------------------------------------------------------------- */
 

@@ -1,13 +1,12 @@
 /* The cells of the target, made by a group of blocks.
  *
- * Points find or take the slots of their cells of level 0, in both of its grids; a slot keeps the lowest point, so that
- * "I am the first of my cell" tells how many cells begin before a point, which numbers them in the order of their first
- * points, whatever came first in time. Moments are added up by number; consecutive points in one cell are summed within
- * a warp. Wider cells are made of those of level 0 in the same way, all levels at once. */
+ * Points find or take the slots of their cells of level 0, in both of its grids; cells are numbered, and moments added up
+ * by number; consecutive points in one cell are summed within a warp. Wider cells are made of those of level 0 in the
+ * same way, all levels at once. */
 #ifndef PC_REGISTER_CELLS_TARGET_CUH
 #define PC_REGISTER_CELLS_TARGET_CUH
 
-#include "register_cells.cuh"
+#include "register_cells_number.cuh"
 
 /* ---- zeros ------------------------------------------------------------------------------------------------------- */
 
@@ -45,14 +44,14 @@ __device__ static inline void pc_cells_target_point(const pc_cells_target *t, in
 }
 
 /* Takes slots for one item a lane: the heads of runs do. */
-__device__ static inline void pc_cells_take_slots(pc_cells_task *task, const pc_cells_layer *s, int bits,
+__device__ static inline void pc_cells_take_slots(const pc_cells_task *task, const pc_cells_layer *s, int bits,
                                                   unsigned long long key, int64_t item, bool good, uint32_t probes) {
     const pc_cells_run run = pc_cells_run_of(key);
     uint32_t slot = PC_CELLS_NO_SLOT;
     if (run.head && key != PC_CELLS_NO_KEY) {
         slot = pc_cells_insert(s->slots, bits, key, (uint32_t)item, probes);
         if (slot == PC_CELLS_NO_SLOT) {
-            task->overflow = 1;
+            task->told->overflow = 1;
         }
     }
     slot = __shfl_sync(PC_CELLS_ALL, slot, run.begin);
@@ -84,7 +83,7 @@ __device__ static inline void pc_cells_add_totals(const long long value[4], unsi
     }
 }
 
-__device__ static inline void pc_cells_place_points(const pc_cells_group *g, pc_cells_task *task) {
+__device__ static inline void pc_cells_place_points(const pc_cells_group *g, const pc_cells_task *task) {
     const pc_cells_target *t = &task->target;
     const uint32_t probes = task->capacity > (uint64_t)t->n ? ~0u : (uint32_t)PC_CELLS_PROBES;
     const pc_cells_range own = pc_cells_own(g, t->n);
@@ -103,7 +102,7 @@ __device__ static inline void pc_cells_place_points(const pc_cells_group *g, pc_
             total[1 + k] += in ? u[k] : 0;
         }
     }
-    pc_cells_add_totals(total, task->total);
+    pc_cells_add_totals(total, task->told->total);
 }
 
 __device__ static inline void pc_cells_add_atomic(pc_cells_moments *to, const pc_cells_moments &m) {
@@ -169,14 +168,14 @@ __device__ static inline unsigned long long pc_cells_wide_key(uint64_t key, int 
     return pc_cells_key(c[0] >> level, c[1] >> level, c[2] >> level);
 }
 
-__device__ static inline void pc_cells_place_cells(const pc_cells_group *g, pc_cells_task *task, uint32_t cells) {
+__device__ static inline void pc_cells_place_cells(const pc_cells_group *g, const pc_cells_task *task, uint32_t cells) {
     const pc_cells_range own = pc_cells_own(g, cells);
     for (int64_t tile = own.begin; tile < own.end; tile++) {
         const int64_t i = tile * 32 + pc_cells_lane();
         const bool good = i > 0 && i < cells;
         const uint64_t key = good ? task->grid[0].keys[i] : 0;
         for (int l = 1; l < task->target.levels; l++) {
-            pc_cells_take_slots(task, &task->grid[l], task->count[l].bits,
+            pc_cells_take_slots(task, &task->grid[l], task->told->count[l].bits,
                                 good ? pc_cells_wide_key(key, l) : PC_CELLS_NO_KEY, i, i < cells, ~0u);
         }
     }
@@ -203,98 +202,11 @@ __device__ static inline void pc_cells_add_cells(const pc_cells_group *g, const 
     }
 }
 
-/* ---- numbers ----------------------------------------------------------------------------------------------------- */
-
-/* How many cells of some grids begin with items that a warp owns. */
-typedef struct pc_cells_numbering {
-    uint32_t warp[PC_CELLS_GRIDS][PC_CELLS_WARPS]; /* in shared memory, then of the warps before */
-    uint32_t before[PC_CELLS_GRIDS], all[PC_CELLS_GRIDS];
-} pc_cells_numbering;
-
-__device__ static inline bool pc_cells_is_first(const pc_cells_layer *s, int64_t item, int64_t items, uint32_t *slot) {
-    *slot = item < items ? s->slot_of[item] : PC_CELLS_NO_SLOT;
-    return *slot != PC_CELLS_NO_SLOT && s->slots[*slot].first == (uint32_t)item;
-}
-
-/* Counts those of grids [from, to), or of the two of level 0 for from = 0. */
-__device__ static inline int pc_cells_grid_at(int i, int from) {
-    return from == 0 && i == 1 ? (int)PC_CELLS_SHIFTED : i;
-}
-
-__device__ static inline void pc_cells_count_firsts(const pc_cells_group *g, const pc_cells_task *task, int from, int to,
-                                                    int64_t items, pc_cells_numbering *n) {
-    const pc_cells_range own = pc_cells_own(g, items);
-    for (int i = from; i < to; i++) {
-        const pc_cells_layer *s = &task->grid[pc_cells_grid_at(i, from)];
-        uint32_t count = 0, slot;
-        for (int64_t tile = own.begin; tile < own.end; tile++) {
-            const bool first = pc_cells_is_first(s, tile * 32 + pc_cells_lane(), items, &slot);
-            count += (uint32_t)__popc(__ballot_sync(PC_CELLS_ALL, first));
-        }
-        if (pc_cells_lane() == 0) {
-            n->warp[i][threadIdx.x / 32] = count;
-        }
-    }
-    __syncthreads();
-    if ((int)threadIdx.x >= from && (int)threadIdx.x < to) {
-        uint32_t sum = 0;
-        for (int w = 0; w < PC_CELLS_WARPS; w++) {
-            const uint32_t mine = n->warp[threadIdx.x][w];
-            n->warp[threadIdx.x][w] = sum;
-            sum += mine;
-        }
-        task->counts[(int)threadIdx.x * g->blocks + g->rank] = sum;
-    }
-}
-
-/* After a barrier: cells of the blocks before and of all, with cell 0. */
-__device__ static inline void pc_cells_add_counts(const pc_cells_group *g, pc_cells_task *task, int from, int to,
-                                                  pc_cells_numbering *n) {
-    const int warp = (int)threadIdx.x / 32;
-    for (int i = from + warp; i < to; i += PC_CELLS_WARPS) {
-        uint32_t before = 0, all = 0;
-        for (int b = pc_cells_lane(); b < g->blocks; b += 32) {
-            const uint32_t count = task->counts[i * g->blocks + b];
-            before += b < g->rank ? count : 0;
-            all += count;
-        }
-        before = __reduce_add_sync(PC_CELLS_ALL, before);
-        all = __reduce_add_sync(PC_CELLS_ALL, all);
-        if (pc_cells_lane() == 0) {
-            n->before[i] = 1 + before;
-            n->all[i] = 1 + all;
-            if (g->rank == 0) {
-                task->count[pc_cells_grid_at(i, from)].cells = 1 + all;
-            }
-        }
-    }
-    __syncthreads();
-}
-
-__device__ static inline void pc_cells_number(const pc_cells_group *g, const pc_cells_task *task, int from, int to,
-                                              int64_t items, const pc_cells_numbering *n) {
-    const pc_cells_range own = pc_cells_own(g, items);
-    for (int i = from; i < to; i++) {
-        const pc_cells_layer *s = &task->grid[pc_cells_grid_at(i, from)];
-        uint32_t next = n->before[i] + n->warp[i][threadIdx.x / 32], slot;
-        for (int64_t tile = own.begin; tile < own.end; tile++) {
-            const bool first = pc_cells_is_first(s, tile * 32 + pc_cells_lane(), items, &slot);
-            const uint32_t firsts = __ballot_sync(PC_CELLS_ALL, first);
-            if (first) {
-                const uint32_t number = next + (uint32_t)__popc(firsts & ((1u << pc_cells_lane()) - 1));
-                s->slots[slot].number = number;
-                s->keys[number] = s->slots[slot].key;
-            }
-            next += (uint32_t)__popc(firsts);
-        }
-    }
-}
-
 /* ---- means and weights ------------------------------------------------------------------------------------------- */
 
 __device__ static inline void pc_cells_center_of(const pc_cells_task *task, double center[3]) {
     for (int k = 0; k < 3; k++) {
-        center[k] = pc_cells_center((int64_t)task->total[1 + k], (int64_t)task->total[0], task->target.origin[k],
+        center[k] = pc_cells_center((int64_t)task->told->total[1 + k], (int64_t)task->told->total[0], task->target.origin[k],
                                     task->target.quantum);
     }
 }
@@ -356,41 +268,38 @@ __device__ static inline void pc_cells_add_squares(const pc_cells_group *g, cons
 __device__ static inline void pc_cells_measure_of(const pc_cells_task *task, pc_cells_measure *measure) {
     double square[3] = {0.0, 0.0, 0.0};
     pc_cells_center_of(task, measure->center);
-    for (uint32_t chunk = 0; chunk * PC_CELLS_CHUNK < task->count[0].cells; chunk++) {
+    for (uint32_t chunk = 0; chunk * PC_CELLS_CHUNK < task->told->count[0].cells; chunk++) {
         for (int k = 0; k < 3; k++) {
             square[k] += task->levers[3 * chunk + (uint32_t)k];
         }
     }
-    pc_cells_levers(square, (double)task->total[0], measure->lever);
-    measure->cells = task->count[0].cells - 1;
+    pc_cells_levers(square, (double)task->told->total[0], measure->lever);
+    measure->cells = task->told->count[0].cells - 1;
 }
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
-/* Cells of all grids; false for all blocks when they are more than there is room for. */
-__device__ static inline bool pc_cells_make(pc_cells_group *g, pc_cells_task *task, double *rows) {
+/* Cells of all grids; `overflow` is told when they are more than there is room for. */
+__device__ static inline void pc_cells_make(pc_cells_group *g, const pc_cells_task *task, double *rows) {
     __shared__ pc_cells_numbering n;
     const pc_cells_target *t = &task->target;
-    pc_cells_layer *const both[2] = {&task->grid[0], &task->grid[PC_CELLS_SHIFTED]};
+    const pc_cells_layer *const both[2] = {&task->grid[0], &task->grid[PC_CELLS_SHIFTED]};
     for (int k = 0; k < 2; k++) {
         pc_cells_clear_slots(g, both[k], task->most_bits);
     }
     pc_cells_meet(g);
     pc_cells_place_points(g, task);
     pc_cells_meet(g);
-    const bool full = task->overflow != 0;
-    if (!full) {
-        pc_cells_count_firsts(g, task, 0, 2, t->n, &n);
+    if (task->told->overflow) {
+        return;
     }
+    pc_cells_count_firsts(g, task, 0, 2, t->n, &n);
     pc_cells_meet(g);
-    if (full) {
-        return false;
-    }
     pc_cells_add_counts(g, task, 0, 2, &n);
     const uint32_t cells = n.all[0];
     if (n.all[0] > task->capacity || n.all[1] > task->capacity) {
-        task->overflow = 1;
-        return false;
+        task->told->overflow = 1;
+        return;
     }
     int bits = 32 - __clz((int)cells) + 1;
     bits = bits < task->most_bits ? bits : task->most_bits;
@@ -404,7 +313,7 @@ __device__ static inline bool pc_cells_make(pc_cells_group *g, pc_cells_task *ta
     }
     if (g->rank == 0 && (int)threadIdx.x < PC_CELLS_GRIDS) {
         const bool wide = threadIdx.x > 0 && threadIdx.x < PC_CELLS_SHIFTED;
-        task->count[threadIdx.x].bits = wide ? bits : task->most_bits;
+        task->told->count[threadIdx.x].bits = wide ? bits : task->most_bits;
     }
     pc_cells_meet(g);
     pc_cells_add_points(g, task);
@@ -427,7 +336,6 @@ __device__ static inline bool pc_cells_make(pc_cells_group *g, pc_cells_task *ta
         pc_cells_finish_cells(g, task, l, n.all[l]);
     }
     pc_cells_meet(g);
-    return true;
 }
 
 #endif

@@ -79,7 +79,11 @@ typedef struct pc_backend {
     pcgpu_status (*cells_source)(pcgpu_context *context, const struct pc_cells_source *source);
     pcgpu_status (*cells_pass)(pcgpu_context *context, const struct pc_cells_pass *pass);
     pcgpu_status (*cells_sum)(pcgpu_context *context, const struct pc_cells_step *step, double *sums);
-    /* All of it for several pairs, on CUDA concurrently; NULL where the host follows the path. */
+    /* NULL where the host follows the path. Memory for the points of a cloud (PC_SCRATCH_TARGET, then
+     * PC_SCRATCH_SOURCE), from which they are copied fastest, until it is asked for again. A target of a single pair may
+     * be begun before its source is there. All of it for several pairs, on CUDA concurrently. */
+    pcgpu_status (*cells_memory)(pcgpu_context *context, int which, size_t bytes, void **memory);
+    pcgpu_status (*cells_begin)(pcgpu_context *context, const struct pc_cells_target *target);
     pcgpu_status (*cells_register)(pcgpu_context *context, struct pc_cells_job *jobs, int count);
 } pc_backend;
 

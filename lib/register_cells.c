@@ -31,29 +31,30 @@ static double edge_of(const pc_register_work *w) {
     return 2.0 * w->params->voxel;
 }
 
-static pc_cells_job describe(const pc_cells_work *c) {
+static void describe_target(const pc_cells_work *c, pc_cells_target *t) {
     static const pc_pose identity = {.q = {1, 0, 0, 0}};
+    *t = (pc_cells_target){.n = c->target.n,
+                           .x = c->target.x,
+                           .y = c->target.y,
+                           .z = c->target.z,
+                           .map = pc_cells_map_at(&c->frame, &identity),
+                           .quantum = c->frame.quantum,
+                           .noise = c->noise,
+                           .widening = WIDENING,
+                           .levels = c->w->levels};
+    memcpy(t->origin, c->frame.origin, sizeof t->origin);
+}
+
+static void describe_path(const pc_cells_work *c, pc_cells_path *path) {
     const pcgpu_register_params *params = c->w->params;
-    pc_cells_job job = {.target = {.n = c->target.n,
-                                   .x = c->target.x,
-                                   .y = c->target.y,
-                                   .z = c->target.z,
-                                   .map = pc_cells_map_at(&c->frame, &identity),
-                                   .quantum = c->frame.quantum,
-                                   .noise = c->noise,
-                                   .widening = WIDENING,
-                                   .levels = c->w->levels},
-                        .source = c->parts,
-                        .path = {.frame = c->frame,
-                                 .levels = c->w->levels,
-                                 .max_iterations = params->max_iterations,
-                                 .edge = edge_of(c->w),
-                                 .metres = params->translation_epsilon,
-                                 .radians = params->rotation_epsilon,
-                                 .start = c->w->pose}};
-    memcpy(job.target.origin, c->frame.origin, sizeof job.target.origin);
-    memcpy(job.path.points, c->parts.points, sizeof job.path.points);
-    return job;
+    *path = (pc_cells_path){.frame = c->frame,
+                            .levels = c->w->levels,
+                            .max_iterations = params->max_iterations,
+                            .edge = edge_of(c->w),
+                            .metres = params->translation_epsilon,
+                            .radians = params->rotation_epsilon,
+                            .start = c->w->pose};
+    memcpy(path->points, c->parts.points, sizeof path->points);
 }
 
 /* Follows a path on the host. */
@@ -124,33 +125,44 @@ static pcgpu_status run_at_once(const pc_cells_work *c, pc_cells_job *job) {
     return status;
 }
 
-static pcgpu_status run(pc_cells_work *c) {
-    double begin = pc_now();
+/* The target, whose cells a back end may begin to make. */
+static pcgpu_status begin(pc_cells_work *c, pc_cells_job *job) {
     c->noise = NOISE * edge_of(c->w);
-    pcgpu_status status = pc_cells_arrange(c, edge_of(c->w));
-    pc_register_stage_end(c->w, PC_STAGE_SELECT, begin);
+    pcgpu_status status = pc_cells_arrange_target(c, edge_of(c->w));
     if (status == PCGPU_OK) {
-        pc_cells_job job = describe(c);
-        status = c->backend->cells_register ? run_at_once(c, &job) : run_by_steps(c, &job);
-        if (status == PCGPU_OK) {
-            conclude(c, &job.path);
-        }
+        describe_target(c, &job->target);
+        status = c->backend->cells_begin ? c->backend->cells_begin(c->w->context, &job->target) : PCGPU_OK;
+    }
+    return status;
+}
+
+static pcgpu_status run(pc_cells_work *c, pc_cells_job *job) {
+    job->source = c->parts;
+    describe_path(c, &job->path);
+    pcgpu_status status = c->backend->cells_register ? run_at_once(c, job) : run_by_steps(c, job);
+    if (status == PCGPU_OK) {
+        conclude(c, &job->path);
     }
     return status;
 }
 
 pcgpu_status pc_register_cells(pc_register_work *w, const pcgpu_cloud *source, const pcgpu_cloud *target) {
     pc_cells_work c = {.w = w, .backend = w->backend};
-    double begin = pc_now();
-    pcgpu_status status = pc_cells_select(&c, source, PC_SCRATCH_SOURCE, &c.source);
-    if (status == PCGPU_OK) {
-        status = pc_cells_select(&c, target, PC_SCRATCH_TARGET, &c.target);
+    pc_cells_job job = {0};
+    double start = pc_now();
+    pcgpu_status status = pc_cells_select(&c, target, PC_SCRATCH_TARGET, &c.target);
+    if (status == PCGPU_OK && c.target.n >= PC_REGISTER_MIN_POINTS) {
+        status = begin(&c, &job);
     }
-    pc_register_stage_end(w, PC_STAGE_SELECT, begin);
     if (status == PCGPU_OK) {
-        w->source.n = c.source.n;
-        w->target.n = c.target.n;
-        status = c.source.n >= PC_REGISTER_MIN_POINTS && c.target.n >= PC_REGISTER_MIN_POINTS ? run(&c) : PCGPU_OK;
+        status = pc_cells_select(&c, source, PC_SCRATCH_SOURCE, &c.source);
     }
-    return status;
+    w->source.n = c.source.n;
+    w->target.n = c.target.n;
+    bool enough = c.source.n >= PC_REGISTER_MIN_POINTS && c.target.n >= PC_REGISTER_MIN_POINTS;
+    if (status == PCGPU_OK && enough) {
+        pc_cells_arrange_source(&c);
+    }
+    pc_register_stage_end(w, PC_STAGE_SELECT, start);
+    return status == PCGPU_OK && enough ? run(&c, &job) : status;
 }

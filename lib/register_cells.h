@@ -10,23 +10,28 @@
 typedef struct pc_point_set {
     int64_t n;
     float *x, *y, *z;
+    float box[3][2]; /* least and largest x, y and z */
 } pc_point_set;
 
 typedef struct pc_cells_work {
     pc_register_work *w;
     const pc_backend *backend;
-    pc_point_set source, target; /* usable points, in memory that the context keeps */
+    pc_point_set source, target; /* usable points, in memory that the context or the back end keeps */
+    double target_shift[3];      /* metres that were taken off the target */
     pc_cells_source parts;       /* of the source */
     pc_cells_frame frame;
     double noise; /* the noise scale s at the finest level, metres */
 } pc_cells_work;
 
-/* The usable points of a cloud, counted in the result's run. */
+/* The usable points of a cloud, counted in the result's run. The target comes first. */
 pcgpu_status pc_cells_select(const pc_cells_work *c, const pcgpu_cloud *cloud, int scratch, pc_point_set *p);
 
-/* Brings both clouds near 0 (offsets and pose follow), chooses the parts of the source and lays the target's grid;
- * `edge` is that of a finest cell in metres. Errors: ARGUMENT (the target spans too many cells). */
-pcgpu_status pc_cells_arrange(pc_cells_work *c, double edge);
+/* Brings the target near 0 and lays its grid; `edge` is that of a finest cell in metres. Errors: ARGUMENT (it spans too
+ * many cells). */
+pcgpu_status pc_cells_arrange_target(pc_cells_work *c, double edge);
+
+/* Then the source: brings it near 0 and chooses its parts; offsets and pose follow. */
+void pc_cells_arrange_source(pc_cells_work *c);
 
 /* Fills the result but for transform and verdict, from the end of a path. */
 void pc_cells_evaluate(const pc_cells_work *c, const pc_cells_path *path);

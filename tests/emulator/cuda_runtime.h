@@ -270,6 +270,7 @@ typedef double *cudaEvent_t; /* milliseconds */
 
 enum { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
 enum { cudaStreamNonBlocking };
+enum { cudaEventDisableTiming };
 enum { cudaFuncAttributeMaxDynamicSharedMemorySize, cudaFuncAttributeNonPortableClusterSizeAllowed };
 
 struct cudaDeviceProp {
@@ -360,6 +361,14 @@ static inline cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cud
 
 static inline cudaError_t cudaEventCreate(cudaEvent_t *event) {
     *event = (double *)malloc(sizeof(double));
+    return cudaSuccess;
+}
+
+static inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, int) {
+    return cudaEventCreate(event);
+}
+
+static inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, int) {
     return cudaSuccess;
 }
 
