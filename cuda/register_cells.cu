@@ -123,8 +123,8 @@ pcgpu_status pc_cells_resident(pcgpu_context *context, int blocks, bool cluster,
     if (cluster) {
         cudaLaunchAttribute attribute;
         if (blocks > 8) {
-            CUDA_TRY(context,
-                     cudaFuncSetAttribute((const void *)cells_kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+            CUDA_TRY(context, cudaFuncSetAttribute((const void *)cells_kernel,
+                                                   cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
         }
         cudaLaunchConfig_t config = configuration(1, blocks, true, &attribute, NULL);
         if (cudaOccupancyMaxActiveClusters(groups, cells_kernel, &config) != cudaSuccess) {
@@ -134,7 +134,8 @@ pcgpu_status pc_cells_resident(pcgpu_context *context, int blocks, bool cluster,
         return PCGPU_OK;
     }
     int a_multiprocessor = 0;
-    CUDA_TRY(context, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&a_multiprocessor, cells_kernel, PC_CELLS_THREADS, 0));
+    CUDA_TRY(context,
+             cudaOccupancyMaxActiveBlocksPerMultiprocessor(&a_multiprocessor, cells_kernel, PC_CELLS_THREADS, 0));
     *groups = (p->cooperativeLaunch ? a_multiprocessor * p->multiProcessorCount : 1) / blocks;
     return PCGPU_OK;
 }
@@ -143,6 +144,7 @@ pcgpu_status pc_cells_launch(pcgpu_context *context, const pc_cells_task *tasks,
                              bool cluster, uint32_t *counters) {
     cudaLaunchAttribute attribute;
     cudaLaunchConfig_t config = configuration(groups, blocks, cluster, &attribute, pc_cuda_of(context)->stream);
-    CUDA_TRY(context, cudaLaunchKernelEx(&config, cells_kernel, tasks, count, blocks, cluster ? (uint32_t *)NULL : counters));
+    CUDA_TRY(context,
+             cudaLaunchKernelEx(&config, cells_kernel, tasks, count, blocks, cluster ? (uint32_t *)NULL : counters));
     return PCGPU_OK;
 }

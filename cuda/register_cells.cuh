@@ -23,8 +23,8 @@ static_assert((int)PC_CELLS_SUMS == 32, "a lane is a sum");
 #define PC_CELLS_NO_SLOT (~0u)
 #define PC_CELLS_ALL     0xffffffffu
 
-/* An entry of an open-addressing table. */
-typedef struct __align__(16) pc_cells_slot {
+/* An entry of an open-addressing table, 16 bytes that are read at once. */
+typedef struct pc_cells_slot {
     unsigned long long key; /* PC_CELLS_NO_KEY: free */
     uint32_t first;         /* the cell's lowest point, at a wider level its lowest cell of level 0 */
     uint32_t number;        /* of the cell, from 1 in the order of `first` */
@@ -32,14 +32,14 @@ typedef struct __align__(16) pc_cells_slot {
 
 /* A grid of cells in device memory. */
 typedef struct pc_cells_layer {
-    int shift;                  /* bits of a coordinate within a cell */
-    int32_t half;               /* added to coordinates: half a cell in the second grid, else 0 */
-    pc_cells_slot *slots;       /* 2^most_bits, of which 2^bits are in use */
-    uint32_t *slot_of;          /* of each point, at a wider level of each cell of level 0 */
-    uint64_t *keys;             /* the following by cells, for `capacity` of them */
+    int shift;            /* bits of a coordinate within a cell */
+    int32_t half;         /* added to coordinates: half a cell in the second grid, else 0 */
+    pc_cells_slot *slots; /* 2^most_bits, of which 2^bits are in use */
+    uint32_t *slot_of;    /* of each point, at a wider level of each cell of level 0 */
+    uint64_t *keys;       /* the following by cells, for `capacity` of them */
     pc_cells_moments *moments;
     pc_cells_block *blocks;
-    uint4 *source[2];           /* points, sums of x, y and z: of the last pass, and zeros for the next */
+    uint4 *source[2]; /* points, sums of x, y and z: of the last pass, and zeros for the next */
 } pc_cells_layer;
 
 /* What blocks tell each other about a grid. */
@@ -56,7 +56,7 @@ enum { PC_CELLS_MAKE = 1, PC_CELLS_PART = 2, PC_CELLS_PASS = 4, PC_CELLS_SUM = 8
 typedef struct pc_cells_told {
     unsigned long long total[4]; /* of the target's points: how many, sums of x, y and z */
     pc_cells_count count[PC_CELLS_GRIDS];
-    uint32_t overflow;      /* there is no room for so many cells */
+    uint32_t overflow;       /* there is no room for so many cells */
     int last[2], last_count; /* grids of the last pass */
 } pc_cells_told;
 
@@ -76,10 +76,10 @@ typedef struct pc_cells_task {
     pc_cells_source source;
     float *part[PC_SETS]; /* x, y and z of a part, NULL where it is all of the source */
     pc_cells_layer grid[PC_CELLS_GRIDS];
-    uint32_t *counts;  /* of the blocks: new cells of each grid */
-    double *levers;    /* by chunks of level 0, 3 each */
-    double *sums;      /* by chunks, PC_CELLS_SUMS each; two halves, in turns */
-    size_t sums_half;  /* values in a half */
+    uint32_t *counts; /* of the blocks: new cells of each grid */
+    double *levers;   /* by chunks of level 0, 3 each */
+    double *sums;     /* by chunks, PC_CELLS_SUMS each; two halves, in turns */
+    size_t sums_half; /* values in a half */
     pc_cells_told *told;
     pc_cells_result *result;
     pc_cells_path path;
@@ -92,8 +92,8 @@ enum { PC_CELLS_COUNTER = 128 }; /* bytes of a group's counter */
 /* Groups of so many blocks that can run at the same time; 0 when the device has no such clusters. */
 pcgpu_status pc_cells_resident(pcgpu_context *context, int blocks, bool cluster, int *groups);
 
-/* Starts the work of tasks in device memory, by groups of blocks that take one after the other; as many groups as tasks
- * where they are clusters. counters: PC_CELLS_COUNTER bytes a group, all zero. */
+/* Starts the work of tasks in device memory, by groups of blocks that take one after the other. counters:
+ * PC_CELLS_COUNTER bytes a group, all zero. */
 pcgpu_status pc_cells_launch(pcgpu_context *context, const pc_cells_task *tasks, int count, int groups, int blocks,
                              bool cluster, uint32_t *counters);
 
@@ -189,8 +189,8 @@ __device__ static inline uint32_t pc_cells_hash(unsigned long long key, int bits
 }
 
 /* The slot of a key, taken when it is new, or PC_CELLS_NO_SLOT after `probes` others. */
-__device__ static inline uint32_t pc_cells_insert(pc_cells_slot *slots, int bits, unsigned long long key, uint32_t index,
-                                                  uint32_t probes) {
+__device__ static inline uint32_t pc_cells_insert(pc_cells_slot *slots, int bits, unsigned long long key,
+                                                  uint32_t index, uint32_t probes) {
     const uint32_t mask = (1u << bits) - 1;
     uint32_t at = pc_cells_hash(key, bits);
     for (uint32_t i = 0; i < probes; i++, at = (at + 1) & mask) {

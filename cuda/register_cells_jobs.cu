@@ -1,7 +1,8 @@
-/* Registration by cells on CUDA: memory, copies, and the operations of the back end; the kernel is in register_cells.cu.
+/* Registration by cells on CUDA: memory, copies, and the operations of the back end; the kernel is in
+ * register_cells.cu.
  *
- * Points are copied from pinned memory, which the caller fills for that. One pair begins with its target, whose cells are
- * made while the source is selected and copied; several begin when all are there. */
+ * Points are copied from pinned memory, which the caller fills for that. One pair begins with its target, whose cells
+ * are made while the source is selected and copied; several begin when all are there. */
 #include "cuda_register.h"
 #include "register_cells_memory.cuh"
 
@@ -29,10 +30,10 @@ typedef struct cells_state {
     double sparing;         /* points to a cell that were enough so far */
     cudaStream_t copies;    /* of the source, while the target is made */
     cudaEvent_t copied;
-    int resident;           /* blocks that run at the same time, 0 = not known yet */
-    const float *begun;     /* the target that is being made, or NULL */
-    char *device;           /* of the tasks: see header_of */
-    pc_cells_task task;     /* a registration that is done step by step, as it is on the device */
+    int resident;       /* blocks that run at the same time, 0 = not known yet */
+    const float *begun; /* the target that is being made, or NULL */
+    char *device;       /* of the tasks: see header_of */
+    pc_cells_task task; /* a registration that is done step by step, as it is on the device */
 } cells_state;
 
 static pcgpu_status start_state(pcgpu_context *context, cells_state *s) {
@@ -141,7 +142,7 @@ static pcgpu_status choose_shape(pcgpu_context *context, cells_state *s, int64_t
                                  const pc_cuda_cells_form *form, shape *out) {
     if (form->blocks) {
         PC_TRY(pc_cells_resident(context, form->blocks, form->cluster, &out->groups));
-        if (out->groups < 1) {
+        if (out->groups < 1 || form->blocks > PC_CELLS_MAX_BLOCKS) {
             return pc_fail(context, PCGPU_ERROR_UNAVAILABLE, "the device cannot run %d blocks together", form->blocks);
         }
         out->blocks = form->blocks;
@@ -159,14 +160,15 @@ static pcgpu_status choose_shape(pcgpu_context *context, cells_state *s, int64_t
         out->groups = s->resident / out->blocks;
         out->cluster = false;
     }
-    out->groups = out->cluster || out->groups > count ? count : out->groups; /* clusters run one after the other too */
+    out->groups = out->groups < count ? out->groups : count;
     return PCGPU_OK;
 }
 
-/* Starts the work of tasks. step: 0 for the first launch, which has told nothing so far, else 1: its header does not
- * overwrite that of the one before, which may still be being copied. */
-static pcgpu_status start_tasks(pcgpu_context *context, cells_state *s, pc_cells_task *tasks, int count,
-                                const shape *shape, int step) {
+/* Sends what tasks are told, in one copy, and gives where it is on the device. step: 0 for the first launch, which has
+ * told nothing so far, else 1: its header does not overwrite that of the one before, which may still be being copied.
+ */
+static pcgpu_status send_header(pcgpu_context *context, cells_state *s, pc_cells_task *tasks, int count, int step,
+                                header *out) {
     const size_t bytes = header_bytes(count);
     PC_TRY(take_pinned(context, &s->header, 2 * bytes));
     PC_TRY(take_pinned(context, &s->results, (size_t)count * sizeof(pc_cells_result)));
@@ -179,8 +181,25 @@ static pcgpu_status start_tasks(pcgpu_context *context, cells_state *s, pc_cells
     memset(here.told, 0, (size_t)((char *)here.tasks - (char *)here.told));
     memcpy(here.tasks, tasks, (size_t)count * sizeof *tasks);
     const size_t from = step ? (size_t)((char *)here.counters - (char *)here.told) : 0;
-    PC_TRY(pc_cuda_up(context, s->device + from, (char *)here.told + from, bytes - from));
-    return pc_cells_launch(context, there.tasks, count, shape->groups, shape->blocks, shape->cluster, there.counters);
+    *out = there;
+    return pc_cuda_up(context, s->device + from, (char *)here.told + from, bytes - from);
+}
+
+/* Work for the task of the state. */
+static pcgpu_status start_task(pcgpu_context *context, cells_state *s, int64_t points, int step) {
+    const pc_cuda_cells_form form = {};
+    shape shape;
+    header h;
+    PC_TRY(choose_shape(context, s, points, 1, &form, &shape));
+    PC_TRY(send_header(context, s, &s->task, 1, step, &h));
+    return pc_cells_launch(context, h.tasks, 1, 1, shape.blocks, shape.cluster, h.counters);
+}
+
+/* What is launched next waits for the copies so far. */
+static pcgpu_status wait_for_copies(pcgpu_context *context, cells_state *s) {
+    CUDA_TRY(context, cudaEventRecord(s->copied, s->copies));
+    CUDA_TRY(context, cudaStreamWaitEvent(pc_cuda_of(context)->stream, s->copied, 0));
+    return PCGPU_OK;
 }
 
 /* ---- several pairs ----------------------------------------------------------------------------------------------- */
@@ -201,18 +220,26 @@ static pcgpu_status take_tasks(pcgpu_context *context, cells_state *s, const pc_
     return PCGPU_OK;
 }
 
+/* As many pairs at a time as there are groups: while they are at work, the points of the next ones are copied. */
 static pcgpu_status run_jobs(pcgpu_context *context, cells_state *s, const pc_cells_job *jobs, pc_cells_task *tasks,
                              int count, uint32_t work, double sparing, const shape *shape) {
-    cudaStream_t stream = pc_cuda_of(context)->stream;
+    const int together = shape->groups;
+    header h;
     PC_TRY(finish(context, s));
     PC_TRY(take_tasks(context, s, jobs, tasks, count, work, sparing));
-    for (int i = 0; i < count; i++) {
-        const pc_cells_target *t = &jobs[i].target;
-        const pc_cells_source *source = &jobs[i].source;
-        PC_TRY(upload_points(context, stream, tasks[i].target.x, t->n, t->x, t->y, t->z));
-        PC_TRY(upload_points(context, stream, tasks[i].source.x, source->n, source->x, source->y, source->z));
+    PC_TRY(send_header(context, s, tasks, count, 0, &h));
+    for (int first = 0; first < count; first += together) {
+        const int end = first + together < count ? first + together : count;
+        for (int i = first; i < end; i++) {
+            const pc_cells_target *t = &jobs[i].target;
+            const pc_cells_source *source = &jobs[i].source;
+            PC_TRY(upload_points(context, s->copies, tasks[i].target.x, t->n, t->x, t->y, t->z));
+            PC_TRY(upload_points(context, s->copies, tasks[i].source.x, source->n, source->x, source->y, source->z));
+        }
+        PC_TRY(wait_for_copies(context, s));
+        PC_TRY(pc_cells_launch(context, h.tasks + first, end - first, end - first, shape->blocks, shape->cluster,
+                               h.counters + (size_t)first * (PC_CELLS_COUNTER / sizeof *h.counters)));
     }
-    PC_TRY(start_tasks(context, s, tasks, count, shape, 0));
     return finish(context, s);
 }
 
@@ -221,8 +248,8 @@ static const pc_cells_result *result_of(const cells_state *s, int i) {
 }
 
 /* Does the work with as much room as it takes. */
-static pcgpu_status run_with_room(pcgpu_context *context, cells_state *s, const pc_cells_job *jobs, pc_cells_task *tasks,
-                                  int count, uint32_t work, const pc_cuda_cells_form *form) {
+static pcgpu_status run_with_room(pcgpu_context *context, cells_state *s, const pc_cells_job *jobs,
+                                  pc_cells_task *tasks, int count, uint32_t work, const pc_cuda_cells_form *form) {
     shape shape;
     int64_t points = 0;
     for (int i = 0; i < count; i++) {
@@ -268,17 +295,15 @@ extern "C" pcgpu_status pc_cuda_cells_as(pcgpu_context *context, struct pc_cells
 
 extern "C" pcgpu_status pc_cuda_cells_begin(pcgpu_context *context, const struct pc_cells_target *target) {
     cells_state *s = NULL;
-    const pc_cuda_cells_form form = {};
-    shape shape;
     pc_cells_job job;
     memset(&job, 0, sizeof job);
     job.target = *target;
     PC_TRY(take_state(context, &s));
     PC_TRY(finish(context, s));
     PC_TRY(take_tasks(context, s, &job, &s->task, 1, PC_CELLS_MAKE, s->sparing));
-    PC_TRY(upload_points(context, pc_cuda_of(context)->stream, s->task.target.x, target->n, target->x, target->y, target->z));
-    PC_TRY(choose_shape(context, s, 2 * target->n, 1, &form, &shape));
-    PC_TRY(start_tasks(context, s, &s->task, 1, &shape, 0));
+    PC_TRY(upload_points(context, pc_cuda_of(context)->stream, s->task.target.x, target->n, target->x, target->y,
+                         target->z));
+    PC_TRY(start_task(context, s, 2 * target->n, 0));
     s->begun = target->x;
     return PCGPU_OK;
 }
@@ -286,8 +311,6 @@ extern "C" pcgpu_status pc_cuda_cells_begin(pcgpu_context *context, const struct
 /* The source after the target that was begun. */
 static pcgpu_status follow_begun(pcgpu_context *context, cells_state *s, const pc_cells_job *job) {
     const pc_cells_source *source = &job->source;
-    const pc_cuda_cells_form form = {};
-    shape shape;
     carving size = {NULL, 0}, c = {NULL, 0};
     s->task.source = *source;
     carve_source(&size, &s->task);
@@ -295,12 +318,10 @@ static pcgpu_status follow_begun(pcgpu_context *context, cells_state *s, const p
     s->task.source = *source;
     carve_source(&c, &s->task);
     PC_TRY(upload_points(context, s->copies, s->task.source.x, source->n, source->x, source->y, source->z));
-    CUDA_TRY(context, cudaEventRecord(s->copied, s->copies));
-    CUDA_TRY(context, cudaStreamWaitEvent(pc_cuda_of(context)->stream, s->copied, 0));
+    PC_TRY(wait_for_copies(context, s));
     s->task.path = job->path;
     s->task.work = PC_CELLS_PART | PC_CELLS_FOLLOW;
-    PC_TRY(choose_shape(context, s, job->target.n + source->n, 1, &form, &shape));
-    PC_TRY(start_tasks(context, s, &s->task, 1, &shape, 1));
+    PC_TRY(start_task(context, s, job->target.n + source->n, 1));
     return finish(context, s);
 }
 
@@ -324,11 +345,8 @@ extern "C" pcgpu_status pc_cuda_cells_register(pcgpu_context *context, struct pc
 /* Does a part of the work on the task that is on the device. */
 static pcgpu_status run_step(pcgpu_context *context, uint32_t work) {
     cells_state *s = (cells_state *)pc_cuda_of(context)->cells;
-    const pc_cuda_cells_form form = {};
-    shape shape;
-    PC_TRY(choose_shape(context, s, s->task.target.n + s->task.source.n, 1, &form, &shape));
     s->task.work = work;
-    PC_TRY(start_tasks(context, s, &s->task, 1, &shape, 1));
+    PC_TRY(start_task(context, s, s->task.target.n + s->task.source.n, 1));
     return finish(context, s);
 }
 
@@ -353,7 +371,8 @@ extern "C" pcgpu_status pc_cuda_cells_source(pcgpu_context *context, const struc
     PC_TRY(pc_arena_take(context, &s->arena, size.used, (void **)&c.base));
     s->task.source = *source;
     carve_source(&c, &s->task);
-    PC_TRY(upload_points(context, pc_cuda_of(context)->stream, s->task.source.x, source->n, source->x, source->y, source->z));
+    PC_TRY(upload_points(context, pc_cuda_of(context)->stream, s->task.source.x, source->n, source->x, source->y,
+                         source->z));
     return run_step(context, PC_CELLS_PART);
 }
 

@@ -1,6 +1,6 @@
-/* Memory of registrations by cells on CUDA: 12 bytes a point and 8 for its two slots; for each grid 200 bytes a cell and
- * 32 to 64 for the table. Room is made for a cell to every few points of the target, and for one to each point when that
- * was too little, which the blocks say before they number any. */
+/* Memory of registrations by cells on CUDA: 12 bytes a point and 8 for its two slots; for each grid 200 bytes a cell
+ * and 32 to 64 for the table. Room is made for a cell to every few points of the target, and for one to each point when
+ * that was too little, which the blocks say before they number any. */
 #ifndef PC_REGISTER_CELLS_MEMORY_CUH
 #define PC_REGISTER_CELLS_MEMORY_CUH
 
@@ -100,8 +100,8 @@ static inline pcgpu_status set_capacity(pcgpu_context *context, pc_cells_task *t
     return PCGPU_OK;
 }
 
-static inline pcgpu_status lay_out(pcgpu_context *context, carving *c, const pc_cells_job *job, uint32_t work, double sparing,
-                            pc_cells_task *t) {
+static inline pcgpu_status lay_out(pcgpu_context *context, carving *c, const pc_cells_job *job, uint32_t work,
+                                   double sparing, pc_cells_task *t) {
     memset(t, 0, sizeof *t);
     t->work = work;
     t->target = job->target;

@@ -1,6 +1,6 @@
-/* Numbers of cells. A slot keeps the lowest item that lies in its cell, so that "I am the first of my cell" tells how many
- * cells begin before an item: that numbers cells in the order of their first items, whatever came first in time. Warps
- * count the cells that begin with the items they own, then blocks tell each other, then the warps number them. */
+/* Numbers of cells. A slot keeps the lowest item that lies in its cell, so that "I am the first of my cell" tells how
+ * many cells begin before an item: that numbers cells in the order of their first items, whatever came first in time.
+ * Warps count the cells that begin with the items they own, then blocks tell each other, then the warps number them. */
 #ifndef PC_REGISTER_CELLS_NUMBER_CUH
 #define PC_REGISTER_CELLS_NUMBER_CUH
 
@@ -22,8 +22,8 @@ __device__ static inline int pc_cells_grid_at(int i, int from) {
     return from == 0 && i == 1 ? (int)PC_CELLS_SHIFTED : i;
 }
 
-__device__ static inline void pc_cells_count_firsts(const pc_cells_group *g, const pc_cells_task *task, int from, int to,
-                                                    int64_t items, pc_cells_numbering *n) {
+__device__ static inline void pc_cells_count_firsts(const pc_cells_group *g, const pc_cells_task *task, int from,
+                                                    int to, int64_t items, pc_cells_numbering *n) {
     const pc_cells_range own = pc_cells_own(g, items);
     for (int i = from; i < to; i++) {
         const pc_cells_layer *s = &task->grid[pc_cells_grid_at(i, from)];

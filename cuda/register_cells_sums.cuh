@@ -1,4 +1,5 @@
-/* The source in the cells of the target, sums over them, and the way from the start to the result, by a group of blocks.
+/* The source in the cells of the target, sums over them, and the way from the start to the result, by a group of
+ * blocks.
  *
  * Every block follows the path for itself, from the same sums to the same commands, so that nobody waits for one that
  * decides. A pass costs a barrier and so does a sum. */
@@ -8,7 +9,7 @@
 #include "register_cells.cuh"
 
 enum {
-    PC_CELLS_AT_ONCE = 16, /* sums of a chunk that are in shared memory at a time */
+    PC_CELLS_AT_ONCE = 16,                          /* sums of a chunk that are in shared memory at a time */
     PC_CELLS_ROW = PC_CELLS_CHUNK + PC_CELLS_LANES, /* so that lanes of two rows fall on different banks */
     PC_CELLS_ROWS_AT_ONCE = 128,                    /* of the sums of chunks */
 };
@@ -45,14 +46,14 @@ __device__ static inline void pc_cells_take_parts(const pc_cells_group *g, const
 }
 
 /* Adds the runs of a warp to the cells of one grid. */
-__device__ static inline void pc_cells_add_runs(const pc_cells_layer *s, const pc_cells_count *count, const int32_t u[3]) {
+__device__ static inline void pc_cells_add_runs(const pc_cells_layer *s, const pc_cells_count *count,
+                                                const int32_t u[3]) {
     const unsigned long long key = pc_cells_key_at(u, s->half, s->shift);
     const pc_cells_run run = pc_cells_run_of(key);
     const uint32_t mask = (1u << s->shift) - 1; /* 15 bits at most, so three sums of 32 fit a word */
     const uint32_t x = (uint32_t)(u[0] + s->half) & mask, y = (uint32_t)(u[1] + s->half) & mask,
                    z = (uint32_t)(u[2] + s->half) & mask;
-    const unsigned long long xyz =
-        pc_cells_sum_run(run, (unsigned long long)z << 42 | (unsigned long long)y << 21 | x);
+    const unsigned long long xyz = pc_cells_sum_run(run, (unsigned long long)z << 42 | (unsigned long long)y << 21 | x);
     if (run.head && key != PC_CELLS_NO_KEY) {
         const uint32_t cell = pc_cells_find(s->slots, count->bits, key);
         if (cell) {

@@ -1,8 +1,8 @@
 /* The cells of the target, made by a group of blocks.
  *
- * Points find or take the slots of their cells of level 0, in both of its grids; cells are numbered, and moments added up
- * by number; consecutive points in one cell are summed within a warp. Wider cells are made of those of level 0 in the
- * same way, all levels at once. */
+ * Points find or take the slots of their cells of level 0, in both of its grids; cells are numbered, and moments added
+ * up by number; consecutive points in one cell are summed within a warp. Wider cells are made of those of level 0 in
+ * the same way, all levels at once. */
 #ifndef PC_REGISTER_CELLS_TARGET_CUH
 #define PC_REGISTER_CELLS_TARGET_CUH
 
@@ -124,20 +124,13 @@ __device__ static inline pc_cells_moments pc_cells_moments_of_run(const pc_cells
     const uint32_t mask = (1u << PC_CELLS_BITS) - 1;
     const uint32_t x = (uint32_t)(u[0] + half) & mask, y = (uint32_t)(u[1] + half) & mask,
                    z = (uint32_t)(u[2] + half) & mask;
-    const unsigned long long xyz =
-        pc_cells_sum_run(run, (unsigned long long)z << 42 | (unsigned long long)y << 21 | x);
+    const unsigned long long xyz = pc_cells_sum_run(run, (unsigned long long)z << 42 | (unsigned long long)y << 21 | x);
     const unsigned long long xx_yy = pc_cells_sum_run(run, pc_cells_pair(x * x, y * y));
     const unsigned long long zz_xy = pc_cells_sum_run(run, pc_cells_pair(z * z, x * y));
     const unsigned long long xz_yz = pc_cells_sum_run(run, pc_cells_pair(x * z, y * z));
-    return pc_cells_moments{run.end - run.begin,
-                            (int64_t)(xyz & 0x1fffff),
-                            (int64_t)(xyz >> 21 & 0x1fffff),
-                            (int64_t)(xyz >> 42),
-                            (int64_t)(uint32_t)xx_yy,
-                            (int64_t)(zz_xy >> 32),
-                            (int64_t)(uint32_t)xz_yz,
-                            (int64_t)(xx_yy >> 32),
-                            (int64_t)(xz_yz >> 32),
+    return pc_cells_moments{run.end - run.begin,      (int64_t)(xyz & 0x1fffff), (int64_t)(xyz >> 21 & 0x1fffff),
+                            (int64_t)(xyz >> 42),     (int64_t)(uint32_t)xx_yy,  (int64_t)(zz_xy >> 32),
+                            (int64_t)(uint32_t)xz_yz, (int64_t)(xx_yy >> 32),    (int64_t)(xz_yz >> 32),
                             (int64_t)(uint32_t)zz_xy};
 }
 
@@ -206,8 +199,8 @@ __device__ static inline void pc_cells_add_cells(const pc_cells_group *g, const 
 
 __device__ static inline void pc_cells_center_of(const pc_cells_task *task, double center[3]) {
     for (int k = 0; k < 3; k++) {
-        center[k] = pc_cells_center((int64_t)task->told->total[1 + k], (int64_t)task->told->total[0], task->target.origin[k],
-                                    task->target.quantum);
+        center[k] = pc_cells_center((int64_t)task->told->total[1 + k], (int64_t)task->told->total[0],
+                                    task->target.origin[k], task->target.quantum);
     }
 }
 

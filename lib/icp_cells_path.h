@@ -20,8 +20,9 @@
 /* Steps that move the points by less than this much of the level's edge end a phase that is not the last. */
 #define PC_CELLS_LEVEL_STEP 0.004
 
-#define PC_CELLS_RIDGE    1e-3 /* on the diagonal, relative to its mean: limits steps that the scene says nothing about */
-#define PC_CELLS_SHRINKS  0.7  /* a step that is smaller than the one before by this factor lets the next be foretold */
+#define PC_CELLS_RIDGE 1e-3   /* on the diagonal, relative to its mean: limits steps that the scene says nothing about \
+                               */
+#define PC_CELLS_SHRINKS  0.7 /* a step that is smaller than the one before by this factor lets the next be foretold */
 #define PC_CELLS_ROUNDING 1e-6 /* of a gain */
 /* A step after which the gain has fallen by more is halved; less is the points' changing of cells. */
 #define PC_CELLS_GAIN_LOST 0.02
@@ -86,8 +87,8 @@ typedef struct pc_cells_path {
     pc_cells_end end;
     pc_pose pose;
     bool converged;
-    int iterations[PC_CELLS_MAX_LEVELS];              /* of each level, 0 the finest */
-    pc_cells_phase phase;                             /* the last one */
+    int iterations[PC_CELLS_MAX_LEVELS];             /* of each level, 0 the finest */
+    pc_cells_phase phase;                            /* the last one */
     double worth[PC_CELLS_MOST_SUMS][PC_CELLS_SUMS]; /* at the end, by pc_cells_sums_of */
     /* Under way. */
     pc_cells_command command;

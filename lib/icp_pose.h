@@ -133,7 +133,7 @@ PC_HD pc_pose pc_pose_updated(const pc_pose *pose, const double center[3], const
 
 /* The motion from one pose to another, for points relative to `center`: p + turn p + shift. */
 PC_HD void pc_pose_difference(const pc_pose *from, const pc_pose *to, const double center[3], double turn[9],
-                        double shift[3]) {
+                              double shift[3]) {
     double Ra[9], Rb[9], arm[3];
     pc_quaternion_matrix(from->q, Ra);
     pc_quaternion_matrix(to->q, Rb);
@@ -179,7 +179,7 @@ PC_HD void pc_pose_remember(pc_pose_history *history, const pc_pose *pose, doubl
 /* An iteration can flip between a few poses for ever, since points change their partners. When `pose` comes back to one
  * before the last, takes the best pose of the cycle. */
 PC_HD bool pc_pose_ends_in_cycle(pc_pose *pose, const double center[3], double metres, double radians,
-                           const pc_pose_history *h) {
+                                 const pc_pose_history *h) {
     for (int age = 2; age <= PC_POSE_HISTORY && age <= h->steps; age++) {
         if (pc_pose_near(&h->poses[(h->steps - age) % PC_POSE_HISTORY], pose, center, metres, radians)) {
             int best = h->steps - age;

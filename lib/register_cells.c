@@ -137,11 +137,29 @@ static pcgpu_status begin(pc_cells_work *c, pc_cells_job *job) {
 }
 
 static pcgpu_status run(pc_cells_work *c, pc_cells_job *job) {
-    job->source = c->parts;
-    describe_path(c, &job->path);
     pcgpu_status status = c->backend->cells_register ? run_at_once(c, job) : run_by_steps(c, job);
     if (status == PCGPU_OK) {
         conclude(c, &job->path);
+    }
+    return status;
+}
+
+pcgpu_status pc_cells_prepare(pc_cells_work *c, const pcgpu_cloud *source, const pcgpu_cloud *target,
+                              pc_cells_job *job) {
+    pc_register_work *w = c->w;
+    pcgpu_status status = pc_cells_select(c, target, PC_SCRATCH_TARGET, &c->target);
+    if (status == PCGPU_OK && c->target.n >= PC_REGISTER_MIN_POINTS) {
+        status = begin(c, job);
+    }
+    if (status == PCGPU_OK) {
+        status = pc_cells_select(c, source, PC_SCRATCH_SOURCE, &c->source);
+    }
+    w->source.n = c->source.n;
+    w->target.n = c->target.n;
+    if (status == PCGPU_OK && w->source.n >= PC_REGISTER_MIN_POINTS && w->target.n >= PC_REGISTER_MIN_POINTS) {
+        pc_cells_arrange_source(c);
+        job->source = c->parts;
+        describe_path(c, &job->path);
     }
     return status;
 }
@@ -150,19 +168,7 @@ pcgpu_status pc_register_cells(pc_register_work *w, const pcgpu_cloud *source, c
     pc_cells_work c = {.w = w, .backend = w->backend};
     pc_cells_job job = {0};
     double start = pc_now();
-    pcgpu_status status = pc_cells_select(&c, target, PC_SCRATCH_TARGET, &c.target);
-    if (status == PCGPU_OK && c.target.n >= PC_REGISTER_MIN_POINTS) {
-        status = begin(&c, &job);
-    }
-    if (status == PCGPU_OK) {
-        status = pc_cells_select(&c, source, PC_SCRATCH_SOURCE, &c.source);
-    }
-    w->source.n = c.source.n;
-    w->target.n = c.target.n;
-    bool enough = c.source.n >= PC_REGISTER_MIN_POINTS && c.target.n >= PC_REGISTER_MIN_POINTS;
-    if (status == PCGPU_OK && enough) {
-        pc_cells_arrange_source(&c);
-    }
+    pcgpu_status status = pc_cells_prepare(&c, source, target, &job);
     pc_register_stage_end(w, PC_STAGE_SELECT, start);
-    return status == PCGPU_OK && enough ? run(&c, &job) : status;
+    return status == PCGPU_OK && job.path.levels ? run(&c, &job) : status;
 }

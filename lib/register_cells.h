@@ -33,6 +33,10 @@ pcgpu_status pc_cells_arrange_target(pc_cells_work *c, double edge);
 /* Then the source: brings it near 0 and chooses its parts; offsets and pose follow. */
 void pc_cells_arrange_source(pc_cells_work *c);
 
+/* All of that: makes a job of two clouds, whose path has no level when there are too few usable points. */
+pcgpu_status pc_cells_prepare(pc_cells_work *c, const pcgpu_cloud *source, const pcgpu_cloud *target,
+                              pc_cells_job *job);
+
 /* Fills the result but for transform and verdict, from the end of a path. */
 void pc_cells_evaluate(const pc_cells_work *c, const pc_cells_path *path);
 

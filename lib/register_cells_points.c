@@ -1,4 +1,5 @@
-/* Registration by cells: the usable points of both clouds, the parts of the source, and where the target's grid lies. */
+/* Registration by cells: the usable points of both clouds, the parts of the source, and where the target's grid lies.
+ */
 #include "register_cells.h"
 #include "solve.h"
 

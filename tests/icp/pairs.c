@@ -188,7 +188,8 @@ static void check_paths(bool cuda, int count) {
         expect(status == PCGPU_OK || (status == PCGPU_ERROR_UNAVAILABLE && forms[f].blocks > 3), "all pairs", label[0],
                "form", (int64_t)f);
         for (int i = 0; i < count && status == PCGPU_OK; i++) {
-            expect(same_path(&given[i].path, &expected[i].path), pairs[i].name, label[0], "form of all pairs", (int64_t)f);
+            expect(same_path(&given[i].path, &expected[i].path), pairs[i].name, label[0], "form of all pairs",
+                   (int64_t)f);
         }
     }
     for (int i = 0; i < count; i++) {
