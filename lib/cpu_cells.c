@@ -209,6 +209,15 @@ PC_INLINE void add_lanes(const pc_cells_step *step, const pc_cells_block *block,
     }
 }
 
+/* One step of halving the lanes of all sums, as pc_cells_halve does those of one. */
+PC_INLINE void halve_all(const double *restrict from, int half, double *restrict to) {
+    for (int k = 0; k < PC_CELLS_SUMS; k++) {
+        for (int l = 0; l < half; l++) {
+            to[k * half + l] = from[2 * k * half + l] + from[(2 * k + 1) * half + l];
+        }
+    }
+}
+
 /* One chunk of cells. */
 PC_INLINE void sum_chunk(const pc_cells_grid *g, const pc_cells_step *given, int32_t chunk, double *to) {
     enum { L = PC_CELLS_LANES };
@@ -218,13 +227,15 @@ PC_INLINE void sum_chunk(const pc_cells_grid *g, const pc_cells_step *given, int
     for (int32_t i = chunk * PC_CELLS_CHUNK; i < end; i += L) {
         add_lanes(&step, &g->blocks[i / L], g->source + 4 * (size_t)i, sums);
     }
-    for (int k = 0; k < PC_CELLS_SUMS; k++) {
-        double lanes[L];
-        for (int l = 0; l < L; l++) {
-            lanes[l] = (double)sums[k * L + l];
-        }
-        to[k] = pc_cells_halve(lanes);
+    double lanes[PC_CELLS_SUMS * L], halves[PC_CELLS_SUMS * L / 2];
+    for (int i = 0; i < PC_CELLS_SUMS * L; i++) {
+        lanes[i] = (double)sums[i];
     }
+    _Static_assert(PC_CELLS_LANES == 16, "halved four times");
+    halve_all(lanes, 8, halves);
+    halve_all(halves, 4, lanes);
+    halve_all(lanes, 2, halves);
+    halve_all(halves, 1, to);
 }
 
 PC_SIMD_FORMS_OF(sum_chunk, (const pc_cells_grid *g, const pc_cells_step *given, int32_t chunk, double *to),
