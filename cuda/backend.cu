@@ -13,9 +13,13 @@ static const pc_backend backend = {
     pc_cuda_icp_source,
     pc_cuda_icp_step,
     pc_cuda_icp_end,
-    nullptr, /* registration by cells: on the CPU so far */
-    nullptr,
-    nullptr,
+    pc_cuda_cells_target,
+    pc_cuda_cells_source,
+    pc_cuda_cells_pass,
+    pc_cuda_cells_sum,
+    pc_cuda_cells_memory,
+    pc_cuda_cells_begin,
+    pc_cuda_cells_register,
 };
 
 extern "C" const pc_backend *pc_backend_cuda(void) {
@@ -122,6 +126,7 @@ extern "C" void pc_cuda_stop(pcgpu_context *context) {
     if (cuda) {
         pc_cuda_icp_end(context);
         pc_voxelize_end(context);
+        pc_cuda_cells_free(context);
         pc_arena_free(&cuda->arena);
         pc_arena_free(&cuda->icp_arena);
         cudaStreamDestroy(cuda->stream);

@@ -57,6 +57,7 @@ typedef struct pc_cuda {
     pc_arena icp_arena; /* a registration, from icp_target to icp_end */
     void *icp;    /* state of a registration in progress, else NULL */
     void *voxels; /* the table of voxels, kept for the next call, or NULL */
+    void *cells; /* what registrations by cells keep, or NULL */
 } pc_cuda;
 
 static inline pc_cuda *pc_cuda_of(pcgpu_context *context) {
@@ -86,6 +87,15 @@ pcgpu_status pc_cuda_icp_target(pcgpu_context *context, const struct pc_icp_targ
 pcgpu_status pc_cuda_icp_source(pcgpu_context *context, int64_t n, const float *x, const float *y, const float *z);
 pcgpu_status pc_cuda_icp_step(pcgpu_context *context, const struct pc_icp_step *step, double *sums);
 void pc_cuda_icp_end(pcgpu_context *context);
+pcgpu_status pc_cuda_cells_target(pcgpu_context *context, const struct pc_cells_target *target,
+                                  struct pc_cells_measure *measure);
+pcgpu_status pc_cuda_cells_source(pcgpu_context *context, const struct pc_cells_source *source);
+pcgpu_status pc_cuda_cells_pass(pcgpu_context *context, const struct pc_cells_pass *pass);
+pcgpu_status pc_cuda_cells_sum(pcgpu_context *context, const struct pc_cells_step *step, double *sums);
+pcgpu_status pc_cuda_cells_memory(pcgpu_context *context, int which, size_t bytes, void **memory);
+pcgpu_status pc_cuda_cells_begin(pcgpu_context *context, const struct pc_cells_target *target);
+pcgpu_status pc_cuda_cells_register(pcgpu_context *context, struct pc_cells_job *jobs, int count);
+void pc_cuda_cells_free(pcgpu_context *context);
 }
 
 #endif

@@ -1,5 +1,6 @@
 /* Takes the place of the CUDA back end in a build without nvcc, so that no call site needs to know. */
 #include "backend.h"
+#include "cuda_register.h"
 #include "cuda_sample.h"
 
 static const char why_not[] = "this pcgpu was built without CUDA; rebuild with -Dcuda=enabled, or use --cpu";
@@ -46,5 +47,13 @@ pcgpu_status pc_cuda_sample_as(pcgpu_context *context, pc_sample_job *jobs, int 
     (void)form;
     (void)repeats;
     (void)milliseconds;
+    return pc_fail(context, PCGPU_ERROR_UNAVAILABLE, "%s", why_not);
+}
+
+pcgpu_status pc_cuda_cells_as(pcgpu_context *context, struct pc_cells_job *jobs, int count,
+                              const pc_cuda_cells_form *form) {
+    (void)jobs;
+    (void)count;
+    (void)form;
     return pc_fail(context, PCGPU_ERROR_UNAVAILABLE, "%s", why_not);
 }

@@ -180,7 +180,7 @@ __global__ static void __launch_bounds__(PC_FILL_THREADS, PC_FILLS) fill_kernel(
     __shared__ int count[2];
     pc_wait_for_last();
     const uint32_t found = s.counters->found, stride = STRIPE * gridDim.x;
-    pc_numbered mine; /* of the first chunk, whether there is one or not, so as not to wait for `found` first */
+    pc_numbered mine = {}; /* of the first chunk, whether there is one or not, so as not to wait for `found` first */
     read_voxel(s, STRIPE * blockIdx.x + threadIdx.x / STRIPE * stride + threadIdx.x % STRIPE, &mine);
     const int share = (int)((found + stride - 1) / stride) * STRIPE, warp = (int)threadIdx.x / 32;
     for (int from = 0; from < share; from += most) {

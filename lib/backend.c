@@ -16,6 +16,7 @@ const pc_backend pc_backend_cpu = {
     .icp_step = pc_cpu_icp_step,
     .icp_end = pc_cpu_icp_end,
     .cells_target = pc_cpu_cells_target,
+    .cells_source = pc_cpu_cells_source,
     .cells_pass = pc_cpu_cells_pass,
     .cells_sum = pc_cpu_cells_sum,
 };

@@ -51,8 +51,10 @@ struct pc_icp_target; /* lib/icp.h */
 struct pc_icp_step;
 struct pc_cells_target; /* lib/icp_cells.h */
 struct pc_cells_measure;
+struct pc_cells_source;
 struct pc_cells_pass;
 struct pc_cells_step;
+struct pc_cells_job; /* lib/icp_cells_path.h */
 
 typedef struct pc_backend {
     const char *name; /* "cpu", "cuda" */
@@ -69,12 +71,20 @@ typedef struct pc_backend {
     pcgpu_status (*icp_step)(pcgpu_context *context, const struct pc_icp_step *step, double *sums);
     /* Releases what the registration holds. */
     void (*icp_end)(pcgpu_context *context);
-    /* Registration by cells, see lib/icp_cells.h; NULL in a back end that lacks it. cells_target once, then passes, and
-     * after each as many sums as wanted, PC_CELLS_SUMS values each. What is held is used again by the next one. */
+    /* Registration by cells, see lib/icp_cells.h. cells_target and cells_source
+     * once, then passes, and after each as many sums as wanted, PC_CELLS_SUMS values each. What is held is used again
+     * by the next one. */
     pcgpu_status (*cells_target)(pcgpu_context *context, const struct pc_cells_target *target,
                                  struct pc_cells_measure *measure);
+    pcgpu_status (*cells_source)(pcgpu_context *context, const struct pc_cells_source *source);
     pcgpu_status (*cells_pass)(pcgpu_context *context, const struct pc_cells_pass *pass);
     pcgpu_status (*cells_sum)(pcgpu_context *context, const struct pc_cells_step *step, double *sums);
+    /* NULL where the host follows the path. Memory for the points of a cloud (PC_SCRATCH_TARGET, then
+     * PC_SCRATCH_SOURCE), from which they are copied fastest, until it is asked for again. A target of a single pair may
+     * be begun before its source is there. All of it for several pairs, on CUDA concurrently. */
+    pcgpu_status (*cells_memory)(pcgpu_context *context, int which, size_t bytes, void **memory);
+    pcgpu_status (*cells_begin)(pcgpu_context *context, const struct pc_cells_target *target);
+    pcgpu_status (*cells_register)(pcgpu_context *context, struct pc_cells_job *jobs, int count);
 } pc_backend;
 
 extern const pc_backend pc_backend_cpu;
@@ -106,7 +116,7 @@ typedef struct pc_buffer {
 /* At least this much, with what was in it when `keep`; NULL when memory is short. */
 void *pc_buffer_take(pc_buffer *buffer, size_t bytes, bool keep);
 
-enum { PC_SCRATCH_SOURCE, PC_SCRATCH_TARGET, PC_SCRATCH_SETS, PC_SCRATCHES };
+enum { PC_SCRATCH_SOURCE, PC_SCRATCH_TARGET, PC_SCRATCHES };
 
 /* ---- context --------------------------------------------------------------------------------------------------- */
 

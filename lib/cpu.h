@@ -14,6 +14,7 @@ void pc_cpu_icp_end(pcgpu_context *context);
 pcgpu_status pc_cpu_cells_target(pcgpu_context *context, const struct pc_cells_target *target,
                                  struct pc_cells_measure *measure);
 pcgpu_status pc_cpu_cells_pass(pcgpu_context *context, const struct pc_cells_pass *pass);
+pcgpu_status pc_cpu_cells_source(pcgpu_context *context, const struct pc_cells_source *source);
 pcgpu_status pc_cpu_cells_sum(pcgpu_context *context, const struct pc_cells_step *step, double *sums);
 void pc_cpu_cells_free(pcgpu_context *context);
 

@@ -11,8 +11,45 @@
 enum {
     AT_A_TIME = PC_CELLS_POINTS_AT_A_TIME,
     POINTS_A_THREAD = 16384,
-    GROUPS_A_THREAD = 4,
+    CHUNKS_A_THREAD = 16,
 };
+
+/* ---- the parts of the source ------------------------------------------------------------------------------------ */
+
+static void take_set(const pc_cells_source *source, int which, float *memory) {
+    const int64_t n = source->points[which], every = source->every[which];
+    float *x = memory, *y = memory + n, *z = memory + 2 * n;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t at = pc_cells_pick(i, every);
+        x[i] = source->x[at];
+        y[i] = source->y[at];
+        z[i] = source->z[at];
+    }
+}
+
+/* Copies them, since every pass goes over one again. */
+pcgpu_status pc_cpu_cells_source(pcgpu_context *context, const struct pc_cells_source *source) {
+    pc_cells_state *s = context->cpu_cells;
+    size_t bytes = 0;
+    for (int i = 0; i < PC_SETS; i++) {
+        bytes += source->every[i] > 1 ? 3 * (size_t)source->points[i] * sizeof(float) : 0;
+    }
+    float *memory = pc_buffer_take(&s->sets, bytes ? bytes : 1, false);
+    if (!memory) {
+        return pc_fail_memory(context, bytes, "parts of the source");
+    }
+    for (int i = 0; i < PC_SETS; i++) {
+        const int64_t n = s->set_points[i] = source->points[i];
+        const float *from[3] = {source->x, source->y, source->z};
+        if (source->every[i] > 1) {
+            take_set(source, i, memory);
+            from[0] = memory, from[1] = memory + n, from[2] = memory + 2 * n;
+            memory += 3 * n;
+        }
+        memcpy(s->set[i], from, sizeof from);
+    }
+    return PCGPU_OK;
+}
 
 /* ---- the source in cells ---------------------------------------------------------------------------------------- */
 
@@ -75,9 +112,10 @@ PC_INLINE size_t values_of(const pc_cells_grid *g) {
 PC_INLINE void add_source(const pc_cells_state *s, const pc_cells_pass *p, int64_t begin, int64_t end, int thread) {
     int32_t ux[AT_A_TIME], uy[AT_A_TIME], uz[AT_A_TIME];
     running sums;
+    const float *x = s->set[p->set][0], *y = s->set[p->set][1], *z = s->set[p->set][2];
     for (int64_t i = begin; i < end; i += AT_A_TIME) {
         int n = (int)(end - i < AT_A_TIME ? end - i : AT_A_TIME);
-        pc_cells_quantize_all(&p->map, p->x + i, p->y + i, p->z + i, n, ux, uy, uz);
+        pc_cells_quantize_all(&p->map, x + i, y + i, z + i, n, ux, uy, uz);
         run_sums(ux, uy, uz, n, &sums);
         for (int k = 0; k < s->grid_count; k++) {
             const pc_cells_grid *g = s->grids[k];
@@ -111,7 +149,8 @@ static int team_size(const pcgpu_context *context, int64_t work, int64_t for_one
 
 pcgpu_status pc_cpu_cells_pass(pcgpu_context *context, const struct pc_cells_pass *p) {
     pc_cells_state *s = context->cpu_cells;
-    int team = team_size(context, p->n, POINTS_A_THREAD);
+    const int64_t n = s->set_points[p->set];
+    int team = team_size(context, n, POINTS_A_THREAD);
     s->grids[0] = &s->level[p->level];
     s->grids[1] = &s->shifted;
     s->grid_count = p->grids;
@@ -135,7 +174,7 @@ pcgpu_status pc_cpu_cells_pass(pcgpu_context *context, const struct pc_cells_pas
             pc_cells_grid *g = s->grids[k];
             memset(g->source + values_of(g) * (size_t)thread, 0, values_of(g) * sizeof *g->source);
         }
-        add_source_for(s->simd)(s, p, p->n * thread / threads, p->n * (thread + 1) / threads, thread);
+        add_source_for(s->simd)(s, p, n * thread / threads, n * (thread + 1) / threads, thread);
 #pragma omp barrier
         for (int k = 0; k < s->grid_count && threads > 1; k++) {
             int64_t values = (int64_t)values_of(s->grids[k]);
@@ -170,51 +209,54 @@ PC_INLINE void add_lanes(const pc_cells_step *step, const pc_cells_block *block,
     }
 }
 
-/* One group of cells. */
-PC_INLINE void sum_group(const pc_cells_grid *g, const pc_cells_step *given, int32_t group, double *to) {
-    enum { L = PC_CELLS_LANES };
-    const pc_cells_step step = *given;
-    double lanes[PC_CELLS_SUMS * L] = {0};
-    int32_t last = (group + 1) * PC_CELLS_GROUP < g->count ? (group + 1) * PC_CELLS_GROUP : g->count;
-    for (int32_t chunk = group * PC_CELLS_GROUP; chunk < last; chunk += PC_CELLS_CHUNK) {
-        float sums[PC_CELLS_SUMS * L] = {0};
-        for (int32_t i = chunk; i < last && i < chunk + PC_CELLS_CHUNK; i += L) {
-            add_lanes(&step, &g->blocks[i / L], g->source + 4 * (size_t)i, sums);
-        }
-        for (int i = 0; i < PC_CELLS_SUMS * L; i++) {
-            lanes[i] += (double)sums[i];
-        }
-    }
+/* One step of halving the lanes of all sums, as pc_cells_halve does those of one. */
+PC_INLINE void halve_all(const double *restrict from, int half, double *restrict to) {
     for (int k = 0; k < PC_CELLS_SUMS; k++) {
-        double *lane = lanes + k * L;
-        for (int half = L / 2; half >= 1; half /= 2) {
-            for (int l = 0; l < half; l++) {
-                lane[l] += lane[l + half];
-            }
+        for (int l = 0; l < half; l++) {
+            to[k * half + l] = from[2 * k * half + l] + from[(2 * k + 1) * half + l];
         }
-        to[k] = lane[0];
     }
 }
 
-PC_SIMD_FORMS_OF(sum_group, (const pc_cells_grid *g, const pc_cells_step *given, int32_t group, double *to),
-                 (g, given, group, to))
+/* One chunk of cells. */
+PC_INLINE void sum_chunk(const pc_cells_grid *g, const pc_cells_step *given, int32_t chunk, double *to) {
+    enum { L = PC_CELLS_LANES };
+    const pc_cells_step step = *given;
+    float sums[PC_CELLS_SUMS * L] = {0};
+    int32_t end = (chunk + 1) * PC_CELLS_CHUNK < g->count ? (chunk + 1) * PC_CELLS_CHUNK : g->count;
+    for (int32_t i = chunk * PC_CELLS_CHUNK; i < end; i += L) {
+        add_lanes(&step, &g->blocks[i / L], g->source + 4 * (size_t)i, sums);
+    }
+    double lanes[PC_CELLS_SUMS * L], halves[PC_CELLS_SUMS * L / 2];
+    for (int i = 0; i < PC_CELLS_SUMS * L; i++) {
+        lanes[i] = (double)sums[i];
+    }
+    _Static_assert(PC_CELLS_LANES == 16, "halved four times");
+    halve_all(lanes, 8, halves);
+    halve_all(halves, 4, lanes);
+    halve_all(lanes, 2, halves);
+    halve_all(halves, 1, to);
+}
+
+PC_SIMD_FORMS_OF(sum_chunk, (const pc_cells_grid *g, const pc_cells_step *given, int32_t chunk, double *to),
+                 (g, given, chunk, to))
 
 pcgpu_status pc_cpu_cells_sum(pcgpu_context *context, const struct pc_cells_step *step, double *sums) {
     pc_cells_state *s = context->cpu_cells;
-    int32_t groups[2] = {0}, all = 0;
+    int32_t chunks[2] = {0}, all = 0;
     for (int k = 0; k < s->grid_count; k++) {
-        groups[k] = (s->grids[k]->count + PC_CELLS_GROUP - 1) / PC_CELLS_GROUP;
-        all += groups[k];
+        chunks[k] = (s->grids[k]->count + PC_CELLS_CHUNK - 1) / PC_CELLS_CHUNK;
+        all += chunks[k];
     }
-    double *parts = pc_buffer_take(&s->groups, ((size_t)all + 1) * PC_CELLS_SUMS * sizeof *parts, false);
+    double *parts = pc_buffer_take(&s->chunks, ((size_t)all + 1) * PC_CELLS_SUMS * sizeof *parts, false);
     if (!parts) {
         return pc_fail_memory(context, (uint64_t)all * PC_CELLS_SUMS * 8, "the sums over cells");
     }
-    int team = team_size(context, all, GROUPS_A_THREAD);
+    int team = team_size(context, all, CHUNKS_A_THREAD);
 #pragma omp parallel for schedule(static) num_threads(team) if (team > 1)
     for (int32_t i = 0; i < all; i++) {
-        bool second = i >= groups[0];
-        sum_group_for(s->simd)(s->grids[second], step, second ? i - groups[0] : i, parts + (size_t)i * PC_CELLS_SUMS);
+        bool second = i >= chunks[0];
+        sum_chunk_for(s->simd)(s->grids[second], step, second ? i - chunks[0] : i, parts + (size_t)i * PC_CELLS_SUMS);
     }
     (void)team;
     memset(sums, 0, PC_CELLS_SUMS * sizeof *sums);

@@ -32,6 +32,9 @@ typedef struct pc_cells_state {
     pc_simd simd;
     int levels, parts;
     double quantum;
+    int64_t set_points[PC_SETS];
+    const float *set[PC_SETS][3]; /* x, y, z: in `sets`, or the caller's where a part is all */
+    pc_buffer sets;
     pc_cells_grid level[PC_CELLS_MAX_LEVELS];
     pc_cells_grid shifted; /* the second grid of level 0 */
     pc_cells_grid *part;   /* 2 x (parts - 1): grids of the points after the first part, for both grids */
@@ -39,7 +42,7 @@ typedef struct pc_cells_state {
     int parts_made;
     pc_cells_grid *grids[2]; /* of the last pass */
     int grid_count;
-    pc_buffer groups; /* sums of groups */
+    pc_buffer chunks; /* their sums */
 } pc_cells_state;
 
 PC_INLINE uint32_t pc_cells_slot(const pc_cells_grid *g, uint64_t key) {
@@ -59,13 +62,6 @@ PC_INLINE uint32_t pc_cells_find_from(const pc_cells_grid *g, uint64_t key, uint
 
 PC_INLINE uint32_t pc_cells_find(const pc_cells_grid *g, uint64_t key) {
     return pc_cells_find_from(g, key, pc_cells_slot(g, key));
-}
-
-PC_INLINE void pc_cells_split_key(uint64_t key, uint32_t c[3]) {
-    const int bits = PC_CELLS_AXIS_BITS + 1;
-    for (int k = 0; k < 3; k++) {
-        c[k] = (uint32_t)(key >> (bits * k)) & ((1u << bits) - 1);
-    }
 }
 
 /* Ends of runs of consecutive points in one cell; returns how many. Marks are computed for all points at once and

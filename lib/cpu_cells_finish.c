@@ -19,8 +19,7 @@ PC_INLINE void finish_blocks(const pc_cells_grid *g, int32_t begin, int32_t end,
             uint32_t c[3];
             pc_cells_split_key(g->keys[b * L + l], c);
             for (int k = 0; k < 3; k++) {
-                int64_t low = ((int64_t)c[k] << g->shift) - g->half;
-                corner[k * L + l] = ((double)low * t->quantum + t->origin[k]) - center[k];
+                corner[k * L + l] = pc_cells_corner(c[k], g->shift, g->half, t->quantum, t->origin[k], center[k]);
             }
         }
         double edge = t->quantum * (double)(1 << g->shift);
@@ -38,8 +37,7 @@ PC_SIMD_FORMS_OF(finish_blocks,
 bool pc_cells_finish_grid(const pcgpu_context *context, const pc_cells_state *s, const pc_cells_target *t,
                           const double center[3], pc_cells_grid *g) {
     int32_t chunks = (g->count + PC_CELLS_CHUNK - 1) / PC_CELLS_CHUNK, blocks = PC_CELLS_CHUNK / PC_CELLS_LANES;
-    double edge = t->quantum * (double)(1 << g->shift), wide = g->shift > PC_CELLS_BITS ? t->widening * edge : 0.0;
-    double s2 = t->noise * t->noise + wide * wide;
+    double s2 = pc_cells_noise2(t->noise, t->widening, t->quantum, g->shift);
     g->blocks = pc_buffer_take(&g->memory[PC_CELLS_BLOCKS], (size_t)chunks * (size_t)blocks * sizeof *g->blocks, false);
     if (!g->blocks) {
         return false;

@@ -180,16 +180,17 @@ PC_SIMD_FORMS_OF(add_points, (const pc_cells_target *t, int64_t begin, int64_t e
 
 /* Adds moments whose corner lies (dx, dy, dz) quanta from that of `to`. */
 static void add_moments(pc_cells_moments *to, const pc_cells_moments *m, int64_t dx, int64_t dy, int64_t dz) {
-    to->n += m->n;
-    to->x += m->x + m->n * dx;
-    to->y += m->y + m->n * dy;
-    to->z += m->z + m->n * dz;
-    to->xx += m->xx + dx * (2 * m->x + m->n * dx);
-    to->yy += m->yy + dy * (2 * m->y + m->n * dy);
-    to->zz += m->zz + dz * (2 * m->z + m->n * dz);
-    to->xy += m->xy + dx * m->y + dy * (m->x + m->n * dx);
-    to->xz += m->xz + dx * m->z + dz * (m->x + m->n * dx);
-    to->yz += m->yz + dy * m->z + dz * (m->y + m->n * dy);
+    pc_cells_moments moved = pc_cells_moved(m, dx, dy, dz);
+    to->n += moved.n;
+    to->x += moved.x;
+    to->y += moved.y;
+    to->z += moved.z;
+    to->xx += moved.xx;
+    to->xy += moved.xy;
+    to->xz += moved.xz;
+    to->yy += moved.yy;
+    to->yz += moved.yz;
+    to->zz += moved.zz;
 }
 
 /* The next level: eight cells to one. */
@@ -237,26 +238,29 @@ static void find_center(const pc_cells_grid *g, const pc_cells_target *t, pc_cel
         sum[2] += m->z + m->n * ((int64_t)c[2] << g->shift);
     }
     for (int k = 0; k < 3; k++) {
-        measure->center[k] = t->origin[k] + ((double)sum[k] / (double)(n ? n : 1) + 0.5) * t->quantum;
+        measure->center[k] = pc_cells_center(sum[k], n, t->origin[k], t->quantum);
     }
     measure->cells = g->count - 1;
 }
 
 static void find_levers(const pc_cells_grid *g, pc_cells_measure *measure) {
+    enum { L = PC_CELLS_LANES };
     double n = 0.0, square[3] = {0};
-    for (int32_t i = 0; i < g->count; i++) {
-        const pc_cells_block *b = &g->blocks[i / PC_CELLS_LANES];
-        double points = (double)g->moments[i].n;
-        n += points;
+    for (int32_t first = 0; first < g->count; first += PC_CELLS_CHUNK) {
+        double lanes[3][L] = {{0}};
+        for (int32_t i = first; i < first + PC_CELLS_CHUNK && i < g->count; i++) {
+            const pc_cells_block *b = &g->blocks[i / L];
+            double points = (double)g->moments[i].n;
+            n += points;
+            for (int k = 0; k < 3; k++) {
+                lanes[k][i % L] += pc_cells_square_of(b->mean[k][i % L], points);
+            }
+        }
         for (int k = 0; k < 3; k++) {
-            double d = (double)b->mean[k][i % PC_CELLS_LANES];
-            square[k] += points * (d * d);
+            square[k] += pc_cells_halve(lanes[k]);
         }
     }
-    for (int k = 0; k < 3; k++) {
-        double lever = n > 0.0 ? sqrt((square[(k + 1) % 3] + square[(k + 2) % 3]) / n) : 0.0;
-        measure->lever[k] = lever > 0.0 ? lever : 1.0;
-    }
+    pc_cells_levers(square, n, measure->lever);
 }
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
@@ -321,7 +325,8 @@ void pc_cpu_cells_free(pcgpu_context *context) {
             free_grid(&s->part[i]);
         }
         free(s->part_memory.memory);
-        free(s->groups.memory);
+        free(s->chunks.memory);
+        free(s->sets.memory);
         free(s);
         context->cpu_cells = NULL;
     }

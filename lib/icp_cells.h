@@ -3,7 +3,7 @@
  * Points are rounded to whole quanta, 2^PC_CELLS_BITS to the edge of a finest cell. What is added up over points are
  * integers, so that neither threads nor blocks nor vectors can change a sum. Cells are numbered from 1 in the order of
  * their first point. Sums over them are made in PC_CELLS_LANES lanes, cell i in lane i modulo that: in float32 over the
- * cells of a chunk, in float64 over the chunks of a group, then the lanes by halving, then the groups, all in order. */
+ * cells of a chunk, then in float64 the lanes by halving, then the chunks, all in order. */
 #ifndef PC_ICP_CELLS_H
 #define PC_ICP_CELLS_H
 
@@ -18,8 +18,7 @@ enum {
     PC_CELLS_MIN_POINTS = 4,       /* of the target; a cell with fewer counts for nothing */
     PC_CELLS_MIN_PLANE = 4,        /* of the target, to be called a plane */
     PC_CELLS_LANES = 16,
-    PC_CELLS_CHUNK = 16 * PC_CELLS_LANES,
-    PC_CELLS_GROUP = 8 * PC_CELLS_CHUNK,
+    PC_CELLS_CHUNK = 32 * PC_CELLS_LANES,
     PC_CELLS_OUT = INT32_MIN, /* coordinate of a point outside the target's box: negative in every grid */
 };
 
@@ -57,12 +56,34 @@ PC_HD uint64_t pc_cells_key(uint32_t cx, uint32_t cy, uint32_t cz) {
     return ((((uint64_t)cz << bits) | cy) << bits) | cx;
 }
 
+PC_HD_ALWAYS void pc_cells_split_key(uint64_t key, uint32_t c[3]) {
+    const int bits = PC_CELLS_AXIS_BITS + 1;
+    for (int k = 0; k < 3; k++) {
+        c[k] = (uint32_t)(key >> (bits * k)) & ((1u << bits) - 1);
+    }
+}
+
 /* ---- cells of the target ---------------------------------------------------------------------------------------- */
 
 /* Of points in a cell, in quanta from its lower corner. */
 typedef struct pc_cells_moments {
     int64_t n, x, y, z, xx, xy, xz, yy, yz, zz;
 } pc_cells_moments;
+
+/* The same from another corner, which lies (dx, dy, dz) quanta before theirs. */
+PC_HD_ALWAYS pc_cells_moments pc_cells_moved(const pc_cells_moments *m, int64_t dx, int64_t dy, int64_t dz) {
+    pc_cells_moments moved = {m->n,
+                              m->x + m->n * dx,
+                              m->y + m->n * dy,
+                              m->z + m->n * dz,
+                              m->xx + dx * (2 * m->x + m->n * dx),
+                              m->xy + dx * m->y + dy * (m->x + m->n * dx),
+                              m->xz + dx * m->z + dz * (m->x + m->n * dx),
+                              m->yy + dy * (2 * m->y + m->n * dy),
+                              m->yz + dy * m->z + dz * (m->y + m->n * dy),
+                              m->zz + dz * (2 * m->z + m->n * dz)};
+    return moved;
+}
 
 /* What an iteration needs of PC_CELLS_LANES cells of the target. All zero: a cell that counts for nothing. */
 typedef struct pc_cells_block {
@@ -225,6 +246,46 @@ PC_HD_ALWAYS void pc_cells_add(const pc_cells_step *step, const pc_cells_block *
 #undef ADD
 }
 
+/* The lanes of one sum by halving, in place; returns the sum. */
+PC_HD_ALWAYS double pc_cells_halve(double lanes[PC_CELLS_LANES]) {
+    for (int half = PC_CELLS_LANES / 2; half >= 1; half /= 2) {
+        for (int l = 0; l < half; l++) {
+            lanes[l] += lanes[l + half];
+        }
+    }
+    return lanes[0];
+}
+
+/* What the levers are made of, summed like a step but in float64 throughout: points times the squares of x, y and z. */
+PC_HD_ALWAYS double pc_cells_square_of(float mean, double points) {
+    return points * ((double)mean * (double)mean);
+}
+
+/* Levers from those sums. */
+PC_HD void pc_cells_levers(const double square[3], double points, double lever[3]) {
+    for (int k = 0; k < 3; k++) {
+        double length = points > 0.0 ? sqrt((square[(k + 1) % 3] + square[(k + 2) % 3]) / points) : 0.0;
+        lever[k] = length > 0.0 ? length : 1.0;
+    }
+}
+
+/* The centroid on one axis, in metres: from the sum of the quanta of n points. */
+PC_HD double pc_cells_center(int64_t sum, int64_t n, double origin, double quantum) {
+    return origin + ((double)sum / (double)(n ? n : 1) + 0.5) * quantum;
+}
+
+/* s^2 of a level whose cells have 2^shift quanta to the edge. */
+PC_HD double pc_cells_noise2(double noise, double widening, double quantum, int shift) {
+    double wide = shift > PC_CELLS_BITS ? widening * (quantum * (double)(1 << shift)) : 0.0;
+    return noise * noise + wide * wide;
+}
+
+/* The lower corner of a cell on one axis, metres from the centroid. */
+PC_HD_ALWAYS double pc_cells_corner(uint32_t cell, int shift, int32_t half, double quantum, double origin,
+                                    double center) {
+    return ((double)(((int64_t)cell << shift) - half) * quantum + origin) - center;
+}
+
 /* ---- what a back end is given ------------------------------------------------------------------------------------ */
 
 /* The target: n finite points that `map` takes to quanta. */
@@ -239,6 +300,14 @@ typedef struct pc_cells_target {
     int levels;       /* 1 to PC_CELLS_MAX_LEVELS */
 } pc_cells_target;
 
+/* Where the quanta lie. */
+typedef struct pc_cells_frame {
+    double quantum;     /* metres */
+    double per_quantum; /* 1 / quantum */
+    double origin[3];   /* metres */
+    float limit[3];     /* of the target's box in quanta, at most 2^30 */
+} pc_cells_frame;
+
 /* What it is told of the target. */
 typedef struct pc_cells_measure {
     double center[3]; /* centroid in metres */
@@ -246,13 +315,27 @@ typedef struct pc_cells_measure {
     int64_t cells;    /* of the finest level */
 } pc_cells_measure;
 
-/* One pass: n source points, mapped to quanta, are added to the cells of a level, 0 the finest; `grids` 2 adds the
- * second grid, which is shifted by half a cell and exists at level 0. */
-typedef struct pc_cells_pass {
+/* The parts of the source that passes take: some of it, or all where that is not much. */
+enum { PC_SET_COARSE, PC_SET_MIDDLE, PC_SET_ALL, PC_SETS };
+
+/* The source: n finite points, and for each part how many points it has, one out of every so many. */
+typedef struct pc_cells_source {
     int64_t n;
     const float *x, *y, *z;
+    int64_t points[PC_SETS], every[PC_SETS]; /* points x every <= n */
+} pc_cells_source;
+
+/* The i-th point of a part: one at random out of every so many in a row, which is even in space as the order of a scan
+ * is, and not in step with the rings or columns of a scanner. */
+PC_HD_ALWAYS int64_t pc_cells_pick(int64_t i, int64_t every) {
+    return i * every + (int64_t)((pc_hash64((uint64_t)i) >> 32) * (uint64_t)every >> 32);
+}
+
+/* One pass: a part of the source, mapped to quanta, is added to the cells of a level, 0 the finest; `grids` 2 adds the
+ * second grid, which is shifted by half a cell and exists at level 0. */
+typedef struct pc_cells_pass {
     pc_cells_map map;
-    int level, grids;
+    int set, level, grids;
 } pc_cells_pass;
 
 #endif

@@ -134,11 +134,12 @@ static void measure_target(pc_register_work *w) {
 
 /* Seconds on one CPU thread and on a started device, for AUTO. CPU: KITTI pairs take 130 ms (plane) and 270 ms (point)
  * on a 2.5 GHz Xeon. Device: the host's share (selecting, packing, grids) is 60 ns a point there, and some hundred
- * launches and copies of 20 us outweigh the kernels; an H200 took 11 ms for a pair of 122,000 points each. */
+ * launches and copies of 20 us outweigh the kernels; an H200 took 11 ms for a pair of 122,000 points each. Cells, which
+ * are one launch, are selecting and copying the points. */
 static void estimate(const pcgpu_register_params *p, double points, double *cpu, double *cuda) {
     bool cells = p->method == PCGPU_REGISTER_CELLS;
     *cpu = (cells ? 2e-8 : p->method == PCGPU_REGISTER_PLANE ? 5.5e-7 : 1.1e-6) * points;
-    *cuda = 5e-3 + 8e-8 * points;
+    *cuda = cells ? 2e-4 + 3e-9 * points : 5e-3 + 8e-8 * points;
 }
 
 /* ---- the verdict ------------------------------------------------------------------------------------------------- */
@@ -285,26 +286,6 @@ static pcgpu_status run_levels(pc_register_work *w) {
     return status;
 }
 
-/* The back end for this method. One that lacks it leaves it to the CPU, which gives the same bytes, and says so. */
-static pcgpu_status choose_backend(pc_register_work *w, double cpu, double cuda) {
-    pcgpu_run *run = &w->result->run;
-    const pc_backend *device = pc_backend_cuda();
-    bool cells = w->params->method == PCGPU_REGISTER_CELLS;
-    if (!cells || (device && device->cells_target)) {
-        return pc_choose_backend(w->context, cpu, cuda, run, &w->backend);
-    }
-    if (w->context->settings.device == PCGPU_DEVICE_CUDA) {
-        pc_log(w->context, PCGPU_LOG_WARNING,
-               "registration by cells has no CUDA kernels yet and runs on the CPU; --method plane runs on CUDA");
-    }
-    w->backend = &pc_backend_cpu;
-    run->threads = w->context->threads;
-    snprintf(run->backend, sizeof run->backend, "%s", w->backend->name);
-    snprintf(run->device, sizeof run->device, "%s", w->context->cpu_name);
-    snprintf(run->reason, sizeof run->reason, "the method cells has no other back end yet");
-    return PCGPU_OK;
-}
-
 /* Says so when there are too few points. */
 static bool enough_points(pc_register_work *w) {
     pcgpu_registration *r = w->result;
@@ -341,7 +322,7 @@ static pcgpu_status run(pc_register_work *w, const pcgpu_cloud *source, const pc
     w->levels = w->params->levels ? w->params->levels : cells ? CELLS_LEVELS : ICP_LEVELS;
     w->result->levels = w->levels;
     estimate(w->params, (double)(source->rows + target->rows), &cpu, &cuda);
-    pcgpu_status status = choose_backend(w, cpu, cuda);
+    pcgpu_status status = pc_choose_backend(w->context, cpu, cuda, &w->result->run, &w->backend);
     if (status == PCGPU_OK) {
         status = cells ? pc_register_cells(w, source, target) : run_icp(w, source, target);
     }

@@ -1,11 +1,11 @@
 /* What the files of a registration share: register.c (checks, verdict), register_level.c (downsampling, iterations of a
- * level of ICP), register_cells.c (registration by cells), register_pose.c and register_solve.c (what the sums of a
- * step mean). */
+ * level of ICP), register_cells.c (registration by cells), register_solve.c (what the sums of a step mean). */
 #ifndef PC_REGISTER_H
 #define PC_REGISTER_H
 
 #include "backend.h"
 #include "icp_cells.h"
+#include "icp_pose.h"
 
 /* ---- a registration in progress -------------------------------------------------------------------------------- */
 
@@ -19,38 +19,6 @@ typedef enum pc_register_stage {
     PC_STAGE_ITERATE,
     PC_REGISTER_STAGES
 } pc_register_stage;
-
-/* A rotation as a unit quaternion and a translation: target = R(q) source + t. */
-typedef struct pc_pose {
-    double q[4], t[3];
-} pc_pose;
-
-double pc_norm3(const double v[3]);
-
-/* The pose after a rotation about `center` (a rotation vector, by pc_quaternion_turn) and a translation. */
-pc_pose pc_pose_updated(const pc_pose *pose, const double center[3], const double update[6]);
-
-/* The motion from one pose to another, for points relative to `center`: p + turn p + shift. */
-void pc_pose_difference(const pc_pose *from, const pc_pose *to, const double center[3], double turn[9],
-                        double shift[3]);
-
-/* Whether they differ by no more than this at the centre. */
-bool pc_pose_near(const pc_pose *a, const pc_pose *b, const double center[3], double metres, double radians);
-
-/* The last poses of an iteration with what they cost. */
-enum { PC_POSE_HISTORY = 8 };
-typedef struct pc_pose_history {
-    pc_pose poses[PC_POSE_HISTORY];
-    double costs[PC_POSE_HISTORY];
-    int steps;
-} pc_pose_history;
-
-void pc_pose_remember(pc_pose_history *history, const pc_pose *pose, double cost);
-
-/* An iteration can flip between a few poses for ever, since points change their partners. When `pose` comes back to one
- * before the last, takes the best pose of the cycle. */
-bool pc_pose_ends_in_cycle(pc_pose *pose, const double center[3], double metres, double radians,
-                           const pc_pose_history *history);
 
 /* Points as rows of x, y, z. */
 typedef struct pc_rows {
@@ -115,8 +83,6 @@ typedef struct pc_conditioning {
     int unconstrained;  /* how many values are below the limit */
 } pc_conditioning;
 
-/* The 6x6 sum of j j^T. */
-void pc_information(const double *sums, double matrix[36]);
 void pc_conditioning_of(const double *sums, const double lever[3], double limit, pc_conditioning *c);
 
 /* Of the pose: variance of one equation times the inverse of the information; all zero when that has none. */

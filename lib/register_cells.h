@@ -3,57 +3,41 @@
 #ifndef PC_REGISTER_CELLS_H
 #define PC_REGISTER_CELLS_H
 
-#include "icp_cells.h"
+#include "icp_cells_path.h"
 #include "register.h"
 
 /* Points as x[], y[], z[]. */
 typedef struct pc_point_set {
     int64_t n;
     float *x, *y, *z;
+    float box[3][2]; /* least and largest x, y and z */
 } pc_point_set;
-
-/* Parts of the source, or all of it where that is not much. */
-enum { PC_SET_COARSE, PC_SET_MIDDLE, PC_SET_ALL, PC_SETS };
 
 typedef struct pc_cells_work {
     pc_register_work *w;
     const pc_backend *backend;
-    pc_point_set source, target; /* usable points, in memory that the context keeps */
-    pc_point_set sets[PC_SETS];
-    pc_cells_map map; /* limits of the target's box */
-    double quantum, origin[3];
+    pc_point_set source, target; /* usable points, in memory that the context or the back end keeps */
+    double target_shift[3];      /* metres that were taken off the target */
+    pc_cells_source parts;       /* of the source */
+    pc_cells_frame frame;
     double noise; /* the noise scale s at the finest level, metres */
 } pc_cells_work;
 
-/* One phase: a level, the points that it takes, the grids, the kernel's k, and when a step is small. */
-typedef struct pc_cells_phase {
-    int level, set, grids;
-    double metres, radians, kernel;
-} pc_cells_phase;
-
-/* The usable points of a cloud, counted in the result's run. */
+/* The usable points of a cloud, counted in the result's run. The target comes first. */
 pcgpu_status pc_cells_select(const pc_cells_work *c, const pcgpu_cloud *cloud, int scratch, pc_point_set *p);
 
-/* Brings both clouds near 0 (offsets and pose follow), takes the parts of the source and lays the target's grid; `edge`
- * is that of a finest cell in metres. Errors: ARGUMENT (the target spans too many cells), MEMORY. */
-pcgpu_status pc_cells_arrange(pc_cells_work *c, double edge);
+/* Brings the target near 0 and lays its grid; `edge` is that of a finest cell in metres. Errors: ARGUMENT (it spans too
+ * many cells). */
+pcgpu_status pc_cells_arrange_target(pc_cells_work *c, double edge);
 
-/* Takes points to quanta through a pose. */
-void pc_cells_set_map(const pc_cells_work *c, const pc_pose *pose, pc_cells_map *map);
+/* Then the source: brings it near 0 and chooses its parts; offsets and pose follow. */
+void pc_cells_arrange_source(pc_cells_work *c);
 
-/* What sums over cells are for. */
-typedef enum pc_cells_sums_of {
-    PC_SUMS_SOLVE, /* the normal equations, robust */
-    PC_SUMS_SCENE, /* what the planes among the cells can constrain: without the kernel */
-    PC_SUMS_AGREE  /* what they do constrain: with it */
-} pc_cells_sums_of;
+/* All of that: makes a job of two clouds, whose path has no level when there are too few usable points. */
+pcgpu_status pc_cells_prepare(pc_cells_work *c, const pcgpu_cloud *source, const pcgpu_cloud *target,
+                              pc_cells_job *job);
 
-/* Sums at `next`, from the last pass, which was at `pose`: the mean of a cell moves with the pose, the points stay in
- * it. */
-pcgpu_status pc_cells_sum(const pc_cells_work *c, const pc_cells_phase *f, pc_cells_sums_of what, double kernel,
-                          const pc_pose *pose, const pc_pose *next, double *sums);
-
-/* Fills the result but for transform and verdict, at the present pose from the last pass, which was at `last`. */
-pcgpu_status pc_cells_evaluate(const pc_cells_work *c, const pc_cells_phase *f, const pc_pose *last);
+/* Fills the result but for transform and verdict, from the end of a path. */
+void pc_cells_evaluate(const pc_cells_work *c, const pc_cells_path *path);
 
 #endif

@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#define KERNEL_AGREE 1.9 /* k of the kernel where a result is judged, in units of the noise scale */
-
 /* Puts sums into the form of point-to-plane ICP: equations of unit normals, one for each source point across a plane.
  */
 static void as_equations(double *sums) {
@@ -18,7 +16,7 @@ static void as_equations(double *sums) {
  * accept two places of one city; the motions that only walls and poles constrain are what tells them apart. Motions
  * that nothing constrains have no share in this. */
 static double agreement_of(const pc_register_work *w, const double *scene, const double *agree) {
-    double whole[36], part[36], L[36] = {0}, half[36], values[6], vectors[36];
+    double whole[36], part[36], L[36], inverse[6], half[36], values[6], vectors[36];
     pc_information(scene, whole);
     pc_information(agree, part);
     for (int i = 0; i < 36; i++) {
@@ -27,7 +25,7 @@ static double agreement_of(const pc_register_work *w, const double *scene, const
         whole[i] = whole[i] / scale + ridge;
         part[i] = part[i] / scale + ridge;
     }
-    if (!pc_cholesky6(whole, L)) {
+    if (!pc_cholesky6(whole, L, inverse)) {
         return 0.0;
     }
     for (int column = 0; column < 6; column++) { /* L^-1 part, then the same from the other side */
@@ -36,7 +34,7 @@ static double agreement_of(const pc_register_work *w, const double *scene, const
             for (int k = 0; k < i; k++) {
                 sum -= L[6 * i + k] * half[6 * k + column];
             }
-            half[6 * i + column] = sum / L[7 * i];
+            half[6 * i + column] = sum * inverse[i];
         }
     }
     for (int row = 0; row < 6; row++) {
@@ -45,30 +43,23 @@ static double agreement_of(const pc_register_work *w, const double *scene, const
             for (int k = 0; k < i; k++) {
                 sum -= L[6 * i + k] * part[6 * row + k];
             }
-            part[6 * row + i] = sum / L[7 * i];
+            part[6 * row + i] = sum * inverse[i];
         }
     }
     pc_eigen6(part, values, vectors);
     return values[0] > 0.0 ? values[0] : 0.0;
 }
 
-pcgpu_status pc_cells_evaluate(const pc_cells_work *c, const pc_cells_phase *f, const pc_pose *last) {
+void pc_cells_evaluate(const pc_cells_work *c, const pc_cells_path *path) {
     pc_register_work *w = c->w;
     pcgpu_registration *r = w->result;
-    double sums[PC_CELLS_SUMS], scene[PC_CELLS_SUMS], agree[PC_CELLS_SUMS];
-    pcgpu_status status = pc_cells_sum(c, f, PC_SUMS_SOLVE, f->kernel, last, &w->pose, sums);
-    if (status == PCGPU_OK) {
-        status = pc_cells_sum(c, f, PC_SUMS_SCENE, 1.0, last, &w->pose, scene);
-    }
-    if (status == PCGPU_OK) {
-        status = pc_cells_sum(c, f, PC_SUMS_AGREE, KERNEL_AGREE, last, &w->pose, agree);
-    }
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    const pc_cells_phase *f = &path->phase;
+    double sums[PC_CELLS_SUMS], scene[PC_CELLS_SUMS];
+    memcpy(sums, path->worth[PC_SUMS_SOLVE], sizeof sums);
+    memcpy(scene, path->worth[PC_SUMS_SCENE], sizeof scene);
     double matched = sums[PC_CELLS_POINTS], cells = sums[PC_CELLS_CELLS];
     r->inliers = (int64_t)(matched / f->grids + 0.5);
-    r->fitness = matched / f->grids / (double)c->sets[f->set].n;
+    r->fitness = matched / f->grids / (double)path->points[f->set];
     r->inlier_rmse = matched > 0.0 ? sqrt(sums[PC_CELLS_D2] / matched) : 0.0;
     as_equations(sums);
     as_equations(scene);
@@ -87,8 +78,7 @@ pcgpu_status pc_cells_evaluate(const pc_cells_work *c, const pc_cells_phase *f, 
         memcpy(r->eigenvalues, conditioning.values, sizeof r->eigenvalues);
         r->degenerate = conditioning.unconstrained > 0;
         pc_describe_unconstrained(&conditioning, r->unconstrained, sizeof r->unconstrained);
-        r->agreement = agreement_of(w, scene, agree);
+        r->agreement = agreement_of(w, scene, path->worth[PC_SUMS_AGREE]);
     }
     r->score = r->fitness * r->agreement;
-    return PCGPU_OK;
 }

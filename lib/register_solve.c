@@ -5,15 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-void pc_information(const double *sums, double matrix[36]) {
-    int at = PC_ICP_JJ;
-    for (int i = 0; i < 6; i++) {
-        for (int j = i; j < 6; j++) {
-            matrix[6 * i + j] = matrix[6 * j + i] = sums[at++];
-        }
-    }
-}
-
 void pc_conditioning_of(const double *sums, const double lever[3], double limit, pc_conditioning *c) {
     double a[36];
     pc_information(sums, a);

@@ -18,6 +18,7 @@
 #define __device__
 #define __host__
 #define __launch_bounds__(...)
+#define __noinline__ __attribute__((noinline))
 #define __shared__   thread_local /* a block is an operating system thread */
 #define __align__(n) __attribute__((aligned(n)))
 
@@ -290,6 +291,7 @@ typedef double *cudaEvent_t; /* milliseconds */
 
 enum { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
 enum { cudaStreamNonBlocking };
+enum { cudaEventDisableTiming };
 enum { cudaFuncAttributeMaxDynamicSharedMemorySize, cudaFuncAttributeNonPortableClusterSizeAllowed };
 
 struct cudaDeviceProp {
@@ -364,6 +366,14 @@ static inline cudaError_t cudaFree(void *memory) {
     return cudaSuccess;
 }
 
+static inline cudaError_t cudaMallocHost(void **memory, size_t bytes) {
+    return cudaMalloc(memory, bytes);
+}
+
+static inline cudaError_t cudaFreeHost(void *memory) {
+    return cudaFree(memory);
+}
+
 static inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, int, cudaStream_t) {
     memcpy(to, from, bytes);
     return cudaSuccess;
@@ -376,6 +386,14 @@ static inline cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cud
 
 static inline cudaError_t cudaEventCreate(cudaEvent_t *event) {
     *event = (double *)malloc(sizeof(double));
+    return cudaSuccess;
+}
+
+static inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, int) {
+    return cudaEventCreate(event);
+}
+
+static inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, int) {
     return cudaSuccess;
 }
 

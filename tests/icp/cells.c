@@ -136,13 +136,13 @@ static void reference_blocks(const pc_cells_target *t, const double center[3], g
     }
 }
 
-static void reference_pass(const pc_cells_pass *p, const float *xyz, grid *g) {
+static void reference_pass(const pc_cells_pass *p, const pc_cells_source *source, const float *xyz, grid *g) {
     for (int i = 0; i < g->count; i++) {
         memset(g->cells[i].source, 0, sizeof g->cells[i].source);
     }
-    for (int64_t i = 0; i < p->n; i++) {
-        int64_t c[3], inside[3];
-        int at = place(&p->map, g, xyz, p->n, i, c, inside) ? find(g, c) : 0;
+    for (int64_t i = 0; i < source->points[p->set]; i++) {
+        int64_t c[3], inside[3], from = pc_cells_pick(i, source->every[p->set]);
+        int at = place(&p->map, g, xyz, source->n, from, c, inside) ? find(g, c) : 0;
         g->cells[at].source[0] += at > 0;
         for (int k = 0; k < 3 && at; k++) {
             g->cells[at].source[1 + k] += (int32_t)inside[k];
@@ -150,31 +150,58 @@ static void reference_pass(const pc_cells_pass *p, const float *xyz, grid *g) {
     }
 }
 
-/* Lanes of a chunk in float32, of a group in float64, lanes by halving, groups in order. */
+/* Lanes of a chunk in float32, lanes by halving in float64, chunks in order. */
 static void reference_sum(const pc_cells_step *step, const grid *g, double *sums) {
     enum { L = PC_CELLS_LANES };
-    for (int group = 0; group < g->count; group += PC_CELLS_GROUP) {
-        double lanes[PC_CELLS_SUMS][L] = {{0}};
-        for (int chunk = group; chunk < group + PC_CELLS_GROUP && chunk < g->count; chunk += PC_CELLS_CHUNK) {
-            float part[PC_CELLS_SUMS * L] = {0};
-            for (int i = chunk; i < chunk + PC_CELLS_CHUNK && i < g->count; i++) {
-                const int32_t *s = g->cells[i].source;
-                if (s[0]) {
-                    pc_cells_add(step, &g->blocks[i / L], i % L, s[0], s[1], s[2], s[3], part + i % L, L);
-                }
-            }
-            for (int k = 0; k < PC_CELLS_SUMS * L; k++) {
-                lanes[k / L][k % L] += (double)part[k];
+    for (int chunk = 0; chunk < g->count; chunk += PC_CELLS_CHUNK) {
+        float part[PC_CELLS_SUMS * L] = {0};
+        for (int i = chunk; i < chunk + PC_CELLS_CHUNK && i < g->count; i++) {
+            const int32_t *s = g->cells[i].source;
+            if (s[0]) {
+                pc_cells_add(step, &g->blocks[i / L], i % L, s[0], s[1], s[2], s[3], part + i % L, L);
             }
         }
         for (int k = 0; k < PC_CELLS_SUMS; k++) {
+            double lanes[L];
+            for (int l = 0; l < L; l++) {
+                lanes[l] = (double)part[k * L + l];
+            }
+            for (int half = L / 2; half >= 1; half /= 2) {
+                for (int l = 0; l < half; l++) {
+                    lanes[l] += lanes[l + half];
+                }
+            }
+            sums[k] += lanes[0];
+        }
+    }
+}
+
+/* The rms distances of the means from the axes, by points, in the same order. */
+static void reference_levers(const grid *g, double lever[3]) {
+    enum { L = PC_CELLS_LANES };
+    double square[3] = {0}, n = 0.0;
+    for (int chunk = 0; chunk < g->count; chunk += PC_CELLS_CHUNK) {
+        double lanes[3][L] = {{0}};
+        for (int i = chunk; i < chunk + PC_CELLS_CHUNK && i < g->count; i++) {
+            double points = (double)g->cells[i].moments.n;
+            n += points;
+            for (int k = 0; k < 3; k++) {
+                double d = (double)g->blocks[i / L].mean[k][i % L];
+                lanes[k][i % L] += points * (d * d);
+            }
+        }
+        for (int k = 0; k < 3; k++) {
             for (int half = L / 2; half >= 1; half /= 2) {
                 for (int l = 0; l < half; l++) {
                     lanes[k][l] += lanes[k][l + half];
                 }
             }
-            sums[k] += lanes[k][0];
+            square[k] += lanes[k][0];
         }
+    }
+    for (int k = 0; k < 3; k++) {
+        double length = n > 0.0 ? sqrt((square[(k + 1) % 3] + square[(k + 2) % 3]) / n) : 0.0;
+        lever[k] = length > 0.0 ? length : 1.0;
     }
 }
 
@@ -242,7 +269,13 @@ static void check_scene(const bed *b, const scene *s) {
                          .widening = 0.05,
                          .levels = LEVELS};
     t.map = make_map(&t, (const double[9]){1, 0, 0, 0, 1, 0, 0, 0, 1}, (const double[3]){0, 0, 0});
-    double center[3];
+    pc_cells_source parts = {.n = s->sources,
+                             .x = source,
+                             .y = source + s->sources,
+                             .z = source + 2 * s->sources,
+                             .points = {s->sources / 3, s->sources / 2, s->sources},
+                             .every = {3, 2, 1}};
+    double center[3], lever[3];
     reference_center(&t, target, center);
     grid grids[LEVELS + 1]; /* the second one of the finest level last */
     for (int l = 0; l <= LEVELS; l++) {
@@ -251,27 +284,26 @@ static void check_scene(const bed *b, const scene *s) {
             reference_grid(&t, target, PC_CELLS_BITS + (shifted ? 0 : l), shifted ? 1 << (PC_CELLS_BITS - 1) : 0);
         reference_blocks(&t, center, &grids[l]);
     }
+    reference_levers(&grids[0], lever);
     for (int c = 0; c < b->contexts; c++) {
         pc_cells_measure measure = {{0}, {0}, 0};
         pcgpu_status status = b->backend->cells_target(b->context[c], &t, &measure);
         expect(status == PCGPU_OK && memcmp(measure.center, center, sizeof center) == 0 &&
-                   measure.cells == grids[0].count - 1,
+                   memcmp(measure.lever, lever, sizeof lever) == 0 && measure.cells == grids[0].count - 1,
                s->name, b->label[c], "target", 0);
+        expect(b->backend->cells_source(b->context[c], &parts) == PCGPU_OK, s->name, b->label[c], "source", 0);
     }
     for (int i = 0; i < 3 * LEVELS; i++) {
         const double *turn = turns[i / LEVELS];
         int level = i % LEVELS, count = level == 0 ? 2 : 1;
-        pc_cells_pass p = {.n = s->sources,
-                           .x = source,
-                           .y = source + s->sources,
-                           .z = source + 2 * s->sources,
-                           .map = make_map(&t, (const double[9]){turn[0], -turn[1], 0, turn[1], turn[0], 0, 0, 0, 1},
+        pc_cells_pass p = {.map = make_map(&t, (const double[9]){turn[0], -turn[1], 0, turn[1], turn[0], 0, 0, 0, 1},
                                            (const double[3]){0.01 * i, 0.0, -0.02}),
+                           .set = (i + i / LEVELS) % PC_SETS,
                            .level = level,
                            .grids = count};
         grid seen[2] = {grids[level], grids[LEVELS]};
         for (int k = 0; k < count; k++) {
-            reference_pass(&p, source, &seen[k]);
+            reference_pass(&p, &parts, source, &seen[k]);
         }
         for (int c = 0; c < b->contexts; c++) {
             expect(b->backend->cells_pass(b->context[c], &p) == PCGPU_OK, s->name, b->label[c], "pass", i);

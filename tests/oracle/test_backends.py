@@ -87,10 +87,14 @@ def cases(folder):
     for config in ('centerpoint_voxel01.yaml', 'centerpoint_voxel0075.yaml', 'pillar_waymo.yaml'):
         yield f'voxelize {config}', voxelize_case([nuscenes], '--config', SOURCE / 'configs' / config)
     scans = [data(f'kitti00/velodyne/{i:06d}.bin') for i in (14, 15, 94, 95)]
-    yield 'register KITTI 15 onto 14', register_case(scans[1], scans[0], '--method', 'plane')
-    yield 'register KITTI 95 onto 94', register_case(scans[3], scans[2], '--method', 'plane')
-    yield 'register pair', register_case(data('pair/source.ply'), data('pair/target.ply'),
-                                         '--method', 'plane')
+    pair = data('pair/source.ply'), data('pair/target.ply')
+    for method in ('cells', 'plane'):
+        yield f'register KITTI 15 onto 14, {method}', register_case(scans[1], scans[0], '--method', method)
+        yield f'register KITTI 95 onto 94, {method}', register_case(scans[3], scans[2], '--method', method)
+        yield f'register pair, {method}', register_case(*pair, '--method', method)
+    yield 'register two places', register_case(kitti, data('kitti/000000.bin'), '--min-score', 0)
+    yield 'register a scan and itself', register_case(kitti, kitti)
+    yield 'register small cells, six levels', register_case(*pair, '--voxel', .04, '--levels', 6)
 
 
 def outcome(words, outputs, device):

@@ -1,0 +1,116 @@
+/* Memory of registrations by cells on CUDA: 12 bytes a point and 8 for its two slots; for each grid 200 bytes a cell
+ * and 32 to 64 for the table. Room is made for a cell to every few points of the target, and for one to each point when
+ * that was too little, which the blocks say before they number any. */
+#ifndef PC_REGISTER_CELLS_MEMORY_CUH
+#define PC_REGISTER_CELLS_MEMORY_CUH
+
+#include "register_cells.cuh"
+
+#include <string.h>
+
+enum { PC_CELLS_ROOM = 4096 }; /* for cells of any target, however few its points are */
+
+/* Parts of one piece of memory; with a base of NULL only their size is found. */
+typedef struct carving {
+    char *base;
+    size_t used;
+} carving;
+
+static inline void *carve(carving *c, size_t bytes) {
+    const size_t at = c->used;
+    c->used += (bytes + 255) / 256 * 256;
+    return c->base ? c->base + at : NULL;
+}
+
+/* What tasks have at the beginning of their memory, and the host's pinned copy of it. */
+typedef struct header {
+    pc_cells_told *told;
+    uint32_t *counters;
+    pc_cells_task *tasks;
+} header;
+
+static inline header header_of(carving *c, int count) {
+    header h;
+    h.told = (pc_cells_told *)carve(c, (size_t)count * sizeof *h.told);
+    h.counters = (uint32_t *)carve(c, (size_t)count * PC_CELLS_COUNTER);
+    h.tasks = (pc_cells_task *)carve(c, (size_t)count * sizeof *h.tasks);
+    return h;
+}
+
+static inline size_t header_bytes(int count) {
+    carving c = {NULL, 0};
+    header_of(&c, count);
+    return c.used;
+}
+
+static inline size_t chunks_of(const pc_cells_task *t) {
+    return t->capacity / PC_CELLS_CHUNK + 1;
+}
+
+/* Points of the target, the cells of all grids, and what blocks tell each other. */
+static inline void carve_target(carving *c, pc_cells_task *t) {
+    const size_t n = (size_t)t->target.n, capacity = t->capacity;
+    float *xyz = (float *)carve(c, 3 * n * sizeof *xyz);
+    t->target.x = xyz;
+    t->target.y = xyz ? xyz + n : NULL;
+    t->target.z = xyz ? xyz + 2 * n : NULL;
+    for (int i = 0; i < PC_CELLS_GRIDS; i++) {
+        pc_cells_layer *g = &t->grid[i];
+        const bool shifted = i == PC_CELLS_SHIFTED;
+        if (i >= t->target.levels && !shifted) {
+            continue;
+        }
+        g->shift = PC_CELLS_BITS + (shifted ? 0 : i);
+        g->half = shifted ? 1 << (PC_CELLS_BITS - 1) : 0;
+        g->slots = (pc_cells_slot *)carve(c, sizeof *g->slots << t->most_bits);
+        g->slot_of = (uint32_t *)carve(c, (shifted || i == 0 ? n : capacity) * sizeof *g->slot_of);
+        g->keys = (uint64_t *)carve(c, capacity * sizeof *g->keys);
+        g->moments = (pc_cells_moments *)carve(c, capacity * sizeof *g->moments);
+        g->blocks = (pc_cells_block *)carve(c, (capacity / PC_CELLS_LANES + 1) * sizeof *g->blocks);
+        g->source[0] = (uint4 *)carve(c, capacity * sizeof *g->source[0]);
+        g->source[1] = (uint4 *)carve(c, capacity * sizeof *g->source[1]);
+    }
+    t->counts = (uint32_t *)carve(c, PC_CELLS_GRIDS * PC_CELLS_MAX_BLOCKS * sizeof *t->counts);
+    t->levers = (double *)carve(c, 3 * chunks_of(t) * sizeof *t->levers);
+    t->sums_half = PC_CELLS_MOST_SUMS * 2 * chunks_of(t) * PC_CELLS_SUMS;
+    t->sums = (double *)carve(c, 2 * t->sums_half * sizeof *t->sums);
+}
+
+static inline void carve_source(carving *c, pc_cells_task *t) {
+    pc_cells_source *s = &t->source;
+    const size_t n = (size_t)s->n;
+    float *xyz = (float *)carve(c, 3 * n * sizeof *xyz);
+    s->x = xyz;
+    s->y = xyz ? xyz + n : NULL;
+    s->z = xyz ? xyz + 2 * n : NULL;
+    for (int i = 0; i < PC_SETS; i++) {
+        t->part[i] = s->every[i] > 1 ? (float *)carve(c, 3 * (size_t)s->points[i] * sizeof(float)) : NULL;
+    }
+}
+
+static inline pcgpu_status set_capacity(pcgpu_context *context, pc_cells_task *t, double sparing) {
+    const double most = (double)t->target.n + 1.0, room = (double)t->target.n / sparing + PC_CELLS_ROOM;
+    const double capacity = room < most ? room : most;
+    if (capacity > (double)(1u << 30)) {
+        return pc_fail_memory(context, (uint64_t)capacity * 264, "the cells of the target on the GPU");
+    }
+    t->capacity = (uint32_t)capacity;
+    for (t->most_bits = 1; (uint64_t)1 << t->most_bits < 2 * (uint64_t)t->capacity; t->most_bits++) {
+    }
+    return PCGPU_OK;
+}
+
+static inline pcgpu_status lay_out(pcgpu_context *context, carving *c, const pc_cells_job *job, uint32_t work,
+                                   double sparing, pc_cells_task *t) {
+    memset(t, 0, sizeof *t);
+    t->work = work;
+    t->target = job->target;
+    t->source = job->source;
+    t->path = job->path;
+    PC_TRY(set_capacity(context, t, sparing));
+    carve_target(c, t);
+    carve_source(c, t);
+    return PCGPU_OK;
+}
+
+#endif

@@ -1,0 +1,94 @@
+/* Numbers of cells. A slot keeps the lowest item that lies in its cell, so that "I am the first of my cell" tells how
+ * many cells begin before an item: that numbers cells in the order of their first items, whatever came first in time.
+ * Warps count the cells that begin with the items they own, then blocks tell each other, then the warps number them. */
+#ifndef PC_REGISTER_CELLS_NUMBER_CUH
+#define PC_REGISTER_CELLS_NUMBER_CUH
+
+#include "register_cells.cuh"
+
+/* How many cells of some grids begin with items that a warp owns. */
+typedef struct pc_cells_numbering {
+    uint32_t warp[PC_CELLS_GRIDS][PC_CELLS_WARPS]; /* in shared memory, then of the warps before */
+    uint32_t before[PC_CELLS_GRIDS], all[PC_CELLS_GRIDS];
+} pc_cells_numbering;
+
+__device__ static inline bool pc_cells_is_first(const pc_cells_layer *s, int64_t item, int64_t items, uint32_t *slot) {
+    *slot = item < items ? s->slot_of[item] : PC_CELLS_NO_SLOT;
+    return *slot != PC_CELLS_NO_SLOT && s->slots[*slot].first == (uint32_t)item;
+}
+
+/* Counts those of grids [from, to), or of the two of level 0 for from = 0. */
+__device__ static inline int pc_cells_grid_at(int i, int from) {
+    return from == 0 && i == 1 ? (int)PC_CELLS_SHIFTED : i;
+}
+
+__device__ static inline void pc_cells_count_firsts(const pc_cells_group *g, const pc_cells_task *task, int from,
+                                                    int to, int64_t items, pc_cells_numbering *n) {
+    const pc_cells_range own = pc_cells_own(g, items);
+    for (int i = from; i < to; i++) {
+        const pc_cells_layer *s = &task->grid[pc_cells_grid_at(i, from)];
+        uint32_t count = 0, slot;
+        for (int64_t tile = own.begin; tile < own.end; tile++) {
+            const bool first = pc_cells_is_first(s, tile * 32 + pc_cells_lane(), items, &slot);
+            count += (uint32_t)__popc(__ballot_sync(PC_CELLS_ALL, first));
+        }
+        if (pc_cells_lane() == 0) {
+            n->warp[i][threadIdx.x / 32] = count;
+        }
+    }
+    __syncthreads();
+    if ((int)threadIdx.x >= from && (int)threadIdx.x < to) {
+        uint32_t sum = 0;
+        for (int w = 0; w < PC_CELLS_WARPS; w++) {
+            const uint32_t mine = n->warp[threadIdx.x][w];
+            n->warp[threadIdx.x][w] = sum;
+            sum += mine;
+        }
+        task->counts[(int)threadIdx.x * g->blocks + g->rank] = sum;
+    }
+}
+
+/* After a barrier: cells of the blocks before and of all, with cell 0. */
+__device__ static inline void pc_cells_add_counts(const pc_cells_group *g, const pc_cells_task *task, int from, int to,
+                                                  pc_cells_numbering *n) {
+    const int warp = (int)threadIdx.x / 32;
+    for (int i = from + warp; i < to; i += PC_CELLS_WARPS) {
+        uint32_t before = 0, all = 0;
+        for (int b = pc_cells_lane(); b < g->blocks; b += 32) {
+            const uint32_t count = task->counts[i * g->blocks + b];
+            before += b < g->rank ? count : 0;
+            all += count;
+        }
+        before = __reduce_add_sync(PC_CELLS_ALL, before);
+        all = __reduce_add_sync(PC_CELLS_ALL, all);
+        if (pc_cells_lane() == 0) {
+            n->before[i] = 1 + before;
+            n->all[i] = 1 + all;
+            if (g->rank == 0) {
+                task->told->count[pc_cells_grid_at(i, from)].cells = 1 + all;
+            }
+        }
+    }
+    __syncthreads();
+}
+
+__device__ static inline void pc_cells_number(const pc_cells_group *g, const pc_cells_task *task, int from, int to,
+                                              int64_t items, const pc_cells_numbering *n) {
+    const pc_cells_range own = pc_cells_own(g, items);
+    for (int i = from; i < to; i++) {
+        const pc_cells_layer *s = &task->grid[pc_cells_grid_at(i, from)];
+        uint32_t next = n->before[i] + n->warp[i][threadIdx.x / 32], slot;
+        for (int64_t tile = own.begin; tile < own.end; tile++) {
+            const bool first = pc_cells_is_first(s, tile * 32 + pc_cells_lane(), items, &slot);
+            const uint32_t firsts = __ballot_sync(PC_CELLS_ALL, first);
+            if (first) {
+                const uint32_t number = next + (uint32_t)__popc(firsts & ((1u << pc_cells_lane()) - 1));
+                s->slots[slot].number = number;
+                s->keys[number] = s->slots[slot].key;
+            }
+            next += (uint32_t)__popc(firsts);
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,334 @@
+/* The cells of the target, made by a group of blocks.
+ *
+ * Points find or take the slots of their cells of level 0, in both of its grids; cells are numbered, and moments added
+ * up by number; consecutive points in one cell are summed within a warp. Wider cells are made of those of level 0 in
+ * the same way, all levels at once. */
+#ifndef PC_REGISTER_CELLS_TARGET_CUH
+#define PC_REGISTER_CELLS_TARGET_CUH
+
+#include "register_cells_number.cuh"
+
+/* ---- zeros ------------------------------------------------------------------------------------------------------- */
+
+/* Memory that a group clears: words of 16 bytes. */
+__device__ static inline void pc_cells_fill(const pc_cells_group *g, void *memory, size_t bytes, uint4 with) {
+    uint4 *words = (uint4 *)memory;
+    const size_t stride = (size_t)g->blocks * PC_CELLS_THREADS;
+    for (size_t i = (size_t)g->rank * PC_CELLS_THREADS + threadIdx.x; i < bytes / sizeof *words; i += stride) {
+        words[i] = with;
+    }
+}
+
+__device__ static inline void pc_cells_clear_slots(const pc_cells_group *g, const pc_cells_layer *s, int bits) {
+    pc_cells_fill(g, s->slots, sizeof *s->slots << bits, make_uint4(~0u, ~0u, ~0u, 0));
+}
+
+/* Of the cells that there are. */
+__device__ static inline void pc_cells_clear_cells(const pc_cells_group *g, const pc_cells_layer *s, uint32_t cells) {
+    const uint4 zero = make_uint4(0, 0, 0, 0);
+    pc_cells_fill(g, s->moments, cells * sizeof *s->moments, zero);
+    pc_cells_fill(g, s->source[0], cells * sizeof *s->source[0], zero);
+    pc_cells_fill(g, s->source[1], cells * sizeof *s->source[1], zero);
+    if (g->rank == 0 && threadIdx.x == 0) {
+        s->keys[0] = PC_CELLS_NO_KEY;
+    }
+}
+
+/* ---- points of level 0 ------------------------------------------------------------------------------------------- */
+
+__device__ static inline void pc_cells_target_point(const pc_cells_target *t, int64_t i, int32_t u[3]) {
+    u[0] = u[1] = u[2] = PC_CELLS_OUT;
+    if (i < t->n) {
+        pc_cells_quantize(&t->map, t->x[i], t->y[i], t->z[i], u);
+    }
+}
+
+/* Takes slots for one item a lane: the heads of runs do. */
+__device__ static inline void pc_cells_take_slots(const pc_cells_task *task, const pc_cells_layer *s, int bits,
+                                                  unsigned long long key, int64_t item, bool good, uint32_t probes) {
+    const pc_cells_run run = pc_cells_run_of(key);
+    uint32_t slot = PC_CELLS_NO_SLOT;
+    if (run.head && key != PC_CELLS_NO_KEY) {
+        slot = pc_cells_insert(s->slots, bits, key, (uint32_t)item, probes);
+        if (slot == PC_CELLS_NO_SLOT) {
+            task->told->overflow = 1;
+        }
+    }
+    slot = __shfl_sync(PC_CELLS_ALL, slot, run.begin);
+    if (good) {
+        s->slot_of[item] = slot;
+    }
+}
+
+/* Adds the values of all threads of a block to `to`. */
+__device__ static inline void pc_cells_add_totals(const long long value[4], unsigned long long *to) {
+    __shared__ unsigned long long sum[4];
+    __syncthreads();
+    if (threadIdx.x < 4) {
+        sum[threadIdx.x] = 0;
+    }
+    __syncthreads();
+    for (int k = 0; k < 4; k++) {
+        unsigned long long v = (unsigned long long)value[k];
+        for (int by = 16; by > 0; by /= 2) {
+            v += __shfl_xor_sync(PC_CELLS_ALL, v, by);
+        }
+        if (pc_cells_lane() == 0) {
+            atomicAdd(&sum[k], v);
+        }
+    }
+    __syncthreads();
+    if (threadIdx.x < 4) {
+        atomicAdd(&to[threadIdx.x], sum[threadIdx.x]);
+    }
+}
+
+__device__ static inline void pc_cells_place_points(const pc_cells_group *g, const pc_cells_task *task) {
+    const pc_cells_target *t = &task->target;
+    const uint32_t probes = task->capacity > (uint64_t)t->n ? ~0u : (uint32_t)PC_CELLS_PROBES;
+    const pc_cells_range own = pc_cells_own(g, t->n);
+    long long total[4] = {0, 0, 0, 0};
+    for (int64_t tile = own.begin; tile < own.end; tile++) {
+        const int64_t i = tile * 32 + pc_cells_lane();
+        int32_t u[3];
+        pc_cells_target_point(t, i, u);
+        const bool in = u[0] >= 0;
+        for (int k = 0; k < 2; k++) {
+            const pc_cells_layer *s = &task->grid[k ? PC_CELLS_SHIFTED : 0];
+            pc_cells_take_slots(task, s, task->most_bits, pc_cells_key_at(u, s->half, s->shift), i, i < t->n, probes);
+        }
+        total[0] += in;
+        for (int k = 0; k < 3; k++) {
+            total[1 + k] += in ? u[k] : 0;
+        }
+    }
+    pc_cells_add_totals(total, task->told->total);
+}
+
+__device__ static inline void pc_cells_add_atomic(pc_cells_moments *to, const pc_cells_moments &m) {
+    unsigned long long *words = (unsigned long long *)to;
+    const int64_t values[10] = {m.n, m.x, m.y, m.z, m.xx, m.xy, m.xz, m.yy, m.yz, m.zz};
+#pragma unroll
+    for (int k = 0; k < 10; k++) {
+        atomicAdd(&words[k], (unsigned long long)values[k]);
+    }
+}
+
+__device__ static inline unsigned long long pc_cells_pair(uint32_t low, uint32_t high) {
+    return (unsigned long long)high << 32 | low;
+}
+
+/* Of 32 points: coordinates have 10 bits and products 20, so three and two sums of them fit a word. */
+__device__ static inline pc_cells_moments pc_cells_moments_of_run(const pc_cells_run &run, const int32_t u[3],
+                                                                  int32_t half) {
+    const uint32_t mask = (1u << PC_CELLS_BITS) - 1;
+    const uint32_t x = (uint32_t)(u[0] + half) & mask, y = (uint32_t)(u[1] + half) & mask,
+                   z = (uint32_t)(u[2] + half) & mask;
+    const unsigned long long xyz = pc_cells_sum_run(run, (unsigned long long)z << 42 | (unsigned long long)y << 21 | x);
+    const unsigned long long xx_yy = pc_cells_sum_run(run, pc_cells_pair(x * x, y * y));
+    const unsigned long long zz_xy = pc_cells_sum_run(run, pc_cells_pair(z * z, x * y));
+    const unsigned long long xz_yz = pc_cells_sum_run(run, pc_cells_pair(x * z, y * z));
+    return pc_cells_moments{run.end - run.begin,      (int64_t)(xyz & 0x1fffff), (int64_t)(xyz >> 21 & 0x1fffff),
+                            (int64_t)(xyz >> 42),     (int64_t)(uint32_t)xx_yy,  (int64_t)(zz_xy >> 32),
+                            (int64_t)(uint32_t)xz_yz, (int64_t)(xx_yy >> 32),    (int64_t)(xz_yz >> 32),
+                            (int64_t)(uint32_t)zz_xy};
+}
+
+__device__ static inline void pc_cells_add_points(const pc_cells_group *g, const pc_cells_task *task) {
+    const pc_cells_target *t = &task->target;
+    const pc_cells_range own = pc_cells_own(g, t->n);
+    for (int64_t tile = own.begin; tile < own.end; tile++) {
+        const int64_t i = tile * 32 + pc_cells_lane();
+        int32_t u[3];
+        pc_cells_target_point(t, i, u);
+        for (int k = 0; k < 2; k++) {
+            const pc_cells_layer *s = &task->grid[k ? PC_CELLS_SHIFTED : 0];
+            const uint32_t slot = i < t->n ? s->slot_of[i] : PC_CELLS_NO_SLOT;
+            const pc_cells_run run = pc_cells_run_of(slot);
+            const pc_cells_moments m = pc_cells_moments_of_run(run, u, s->half);
+            if (run.head && slot != PC_CELLS_NO_SLOT) {
+                pc_cells_add_atomic(&s->moments[s->slots[slot].number], m);
+            }
+        }
+    }
+}
+
+/* ---- wider cells, of those of level 0 ---------------------------------------------------------------------------- */
+
+__device__ static inline unsigned long long pc_cells_wide_key(uint64_t key, int level) {
+    uint32_t c[3];
+    pc_cells_split_key(key, c);
+    return pc_cells_key(c[0] >> level, c[1] >> level, c[2] >> level);
+}
+
+__device__ static inline void pc_cells_place_cells(const pc_cells_group *g, const pc_cells_task *task, uint32_t cells) {
+    const pc_cells_range own = pc_cells_own(g, cells);
+    for (int64_t tile = own.begin; tile < own.end; tile++) {
+        const int64_t i = tile * 32 + pc_cells_lane();
+        const bool good = i > 0 && i < cells;
+        const uint64_t key = good ? task->grid[0].keys[i] : 0;
+        for (int l = 1; l < task->target.levels; l++) {
+            pc_cells_take_slots(task, &task->grid[l], task->told->count[l].bits,
+                                good ? pc_cells_wide_key(key, l) : PC_CELLS_NO_KEY, i, i < cells, ~0u);
+        }
+    }
+}
+
+__device__ static inline void pc_cells_add_cells(const pc_cells_group *g, const pc_cells_task *task, uint32_t cells) {
+    const pc_cells_layer *fine = &task->grid[0];
+    const int64_t stride = (int64_t)g->blocks * PC_CELLS_THREADS;
+    for (int64_t i = (int64_t)g->rank * PC_CELLS_THREADS + threadIdx.x; i < cells; i += stride) {
+        if (i == 0) {
+            continue;
+        }
+        const pc_cells_moments m = fine->moments[i];
+        uint32_t c[3];
+        pc_cells_split_key(fine->keys[i], c);
+        for (int l = 1; l < task->target.levels; l++) {
+            const pc_cells_layer *s = &task->grid[l];
+            const uint32_t inside = (1u << l) - 1;
+            pc_cells_add_atomic(&s->moments[s->slots[s->slot_of[i]].number],
+                                pc_cells_moved(&m, (int64_t)(c[0] & inside) << fine->shift,
+                                               (int64_t)(c[1] & inside) << fine->shift,
+                                               (int64_t)(c[2] & inside) << fine->shift));
+        }
+    }
+}
+
+/* ---- means and weights ------------------------------------------------------------------------------------------- */
+
+__device__ static inline void pc_cells_center_of(const pc_cells_task *task, double center[3]) {
+    for (int k = 0; k < 3; k++) {
+        center[k] = pc_cells_center((int64_t)task->told->total[1 + k], (int64_t)task->told->total[0],
+                                    task->target.origin[k], task->target.quantum);
+    }
+}
+
+__device__ static inline void pc_cells_finish_cells(const pc_cells_group *g, const pc_cells_task *task, int grid,
+                                                    uint32_t cells) {
+    const pc_cells_target *t = &task->target;
+    const pc_cells_layer *s = &task->grid[grid];
+    const double edge = t->quantum * (double)(1 << s->shift);
+    const double s2 = pc_cells_noise2(t->noise, t->widening, t->quantum, s->shift);
+    double center[3];
+    pc_cells_center_of(task, center);
+    const uint32_t stride = (uint32_t)g->blocks * PC_CELLS_THREADS;
+    for (uint32_t i = (uint32_t)g->rank * PC_CELLS_THREADS + threadIdx.x; i < cells; i += stride) {
+        const pc_cells_moments from = s->moments[i];
+        const double m[10] = {(double)from.n,  (double)from.x,  (double)from.y,  (double)from.z,  (double)from.xx,
+                              (double)from.xy, (double)from.xz, (double)from.yy, (double)from.yz, (double)from.zz};
+        uint32_t c[3];
+        double corner[3];
+        pc_cells_split_key(s->keys[i], c);
+        for (int k = 0; k < 3; k++) {
+            corner[k] = pc_cells_corner(c[k], s->shift, s->half, t->quantum, t->origin[k], center[k]);
+        }
+        pc_cells_finish(m, corner, 1, t->quantum, edge, s2, &s->blocks[i / PC_CELLS_LANES], (int)(i % PC_CELLS_LANES));
+    }
+}
+
+/* Squares for the levers: a block a chunk of level 0. `rows`: shared memory for 3 x PC_CELLS_CHUNK. */
+__device__ static inline void pc_cells_add_squares(const pc_cells_group *g, const pc_cells_task *task, uint32_t cells,
+                                                   double *rows) {
+    const pc_cells_layer *s = &task->grid[0];
+    const int lane = (int)threadIdx.x % PC_CELLS_LANES, axis = (int)threadIdx.x / PC_CELLS_LANES;
+    for (uint32_t chunk = (uint32_t)g->rank; chunk * PC_CELLS_CHUNK < cells; chunk += (uint32_t)g->blocks) {
+        const uint32_t i = chunk * PC_CELLS_CHUNK + threadIdx.x;
+        for (int k = 0; k < 3; k++) {
+            rows[k * PC_CELLS_CHUNK + threadIdx.x] =
+                i < cells ? pc_cells_square_of(s->blocks[i / PC_CELLS_LANES].mean[k][i % PC_CELLS_LANES],
+                                               (double)s->moments[i].n)
+                          : 0.0;
+        }
+        __syncthreads();
+        if (threadIdx.x < 64) { /* whole warps; three axes of lanes of them */
+            double sum = 0.0;
+            for (int k = lane; k < PC_CELLS_CHUNK && axis < 3; k += PC_CELLS_LANES) {
+                sum += rows[axis * PC_CELLS_CHUNK + k];
+            }
+            for (int half = PC_CELLS_LANES / 2; half >= 1; half /= 2) {
+                sum += __shfl_xor_sync(PC_CELLS_ALL, sum, half);
+            }
+            if (lane == 0 && axis < 3) {
+                task->levers[3 * chunk + (uint32_t)axis] = sum;
+            }
+        }
+        __syncthreads();
+    }
+}
+
+/* What a target's path is told, by every block for itself. */
+__device__ static inline void pc_cells_measure_of(const pc_cells_task *task, pc_cells_measure *measure) {
+    double square[3] = {0.0, 0.0, 0.0};
+    pc_cells_center_of(task, measure->center);
+    for (uint32_t chunk = 0; chunk * PC_CELLS_CHUNK < task->told->count[0].cells; chunk++) {
+        for (int k = 0; k < 3; k++) {
+            square[k] += task->levers[3 * chunk + (uint32_t)k];
+        }
+    }
+    pc_cells_levers(square, (double)task->told->total[0], measure->lever);
+    measure->cells = task->told->count[0].cells - 1;
+}
+
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
+
+/* Cells of all grids; `overflow` is told when they are more than there is room for. */
+__device__ static inline void pc_cells_make(pc_cells_group *g, const pc_cells_task *task, double *rows) {
+    __shared__ pc_cells_numbering n;
+    const pc_cells_target *t = &task->target;
+    const pc_cells_layer *const both[2] = {&task->grid[0], &task->grid[PC_CELLS_SHIFTED]};
+    for (int k = 0; k < 2; k++) {
+        pc_cells_clear_slots(g, both[k], task->most_bits);
+    }
+    pc_cells_meet(g);
+    pc_cells_place_points(g, task);
+    pc_cells_meet(g);
+    if (task->told->overflow) {
+        return;
+    }
+    pc_cells_count_firsts(g, task, 0, 2, t->n, &n);
+    pc_cells_meet(g);
+    pc_cells_add_counts(g, task, 0, 2, &n);
+    const uint32_t cells = n.all[0];
+    if (n.all[0] > task->capacity || n.all[1] > task->capacity) {
+        task->told->overflow = 1;
+        return;
+    }
+    int bits = 32 - __clz((int)cells) + 1;
+    bits = bits < task->most_bits ? bits : task->most_bits;
+    pc_cells_number(g, task, 0, 2, t->n, &n);
+    for (int k = 0; k < 2; k++) {
+        pc_cells_clear_cells(g, both[k], n.all[k]);
+    }
+    const uint32_t shifted = n.all[1];
+    for (int l = 1; l < t->levels; l++) {
+        pc_cells_clear_slots(g, &task->grid[l], bits);
+    }
+    if (g->rank == 0 && (int)threadIdx.x < PC_CELLS_GRIDS) {
+        const bool wide = threadIdx.x > 0 && threadIdx.x < PC_CELLS_SHIFTED;
+        task->told->count[threadIdx.x].bits = wide ? bits : task->most_bits;
+    }
+    pc_cells_meet(g);
+    pc_cells_add_points(g, task);
+    pc_cells_place_cells(g, task, cells);
+    pc_cells_meet(g);
+    pc_cells_count_firsts(g, task, 1, t->levels, cells, &n);
+    pc_cells_finish_cells(g, task, 0, cells);
+    pc_cells_finish_cells(g, task, PC_CELLS_SHIFTED, shifted);
+    pc_cells_meet(g);
+    pc_cells_add_counts(g, task, 1, t->levels, &n);
+    pc_cells_number(g, task, 1, t->levels, cells, &n);
+    for (int l = 1; l < t->levels; l++) {
+        pc_cells_clear_cells(g, &task->grid[l], n.all[l]);
+    }
+    pc_cells_add_squares(g, task, cells, rows);
+    pc_cells_meet(g);
+    pc_cells_add_cells(g, task, cells);
+    pc_cells_meet(g);
+    for (int l = 1; l < t->levels; l++) {
+        pc_cells_finish_cells(g, task, l, n.all[l]);
+    }
+    pc_cells_meet(g);
+}
+
+#endif

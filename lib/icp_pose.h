@@ -1,0 +1,196 @@
+/* Poses, their updates and the 6x6 system of a step, shared by the back ends: float64 with + - * / sqrt only, so every
+ * machine gets the same bits. */
+#ifndef PC_ICP_POSE_H
+#define PC_ICP_POSE_H
+
+#include "icp.h"
+
+#include <string.h>
+
+/* ---- linear algebra --------------------------------------------------------------------------------------------- */
+
+/* The 6x6 sum of j j^T among the sums of a step. */
+PC_HD void pc_information(const double *sums, double matrix[36]) {
+    int at = PC_ICP_JJ;
+    for (int i = 0; i < 6; i++) {
+        for (int j = i; j < 6; j++) {
+            matrix[6 * i + j] = matrix[6 * j + i] = sums[at++];
+        }
+    }
+}
+
+/* A = L L^T with a lower triangular L, and 1 / its diagonal, since divisions are slow; false when A is not positive
+ * definite to working precision. */
+PC_HD bool pc_cholesky6(const double A[36], double L[36], double inverse[6]) {
+    memset(L, 0, 36 * sizeof *L);
+    for (int i = 0; i < 6; i++) {
+        for (int j = 0; j <= i; j++) {
+            double sum = A[6 * i + j];
+            for (int k = 0; k < j; k++) {
+                sum -= L[6 * i + k] * L[6 * j + k];
+            }
+            if (i != j) {
+                L[6 * i + j] = sum * inverse[j];
+            } else if (sum > 1e-13 * A[7 * i]) { /* false for NaN too */
+                L[7 * i] = sqrt(sum);
+                inverse[i] = 1.0 / L[7 * i];
+            } else {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* Solves A x = b for a symmetric positive definite 6x6 matrix (row-major) by Cholesky's method. False, with x = 0, when
+ * A is not positive definite to working precision. */
+PC_HD bool pc_solve6(const double A[36], const double b[6], double x[6]) {
+    double L[36], inverse[6], y[6];
+    memset(x, 0, 6 * sizeof *x);
+    if (!pc_cholesky6(A, L, inverse)) {
+        return false;
+    }
+    for (int i = 0; i < 6; i++) {
+        double sum = b[i];
+        for (int k = 0; k < i; k++) {
+            sum -= L[6 * i + k] * y[k];
+        }
+        y[i] = sum * inverse[i];
+    }
+    for (int i = 5; i >= 0; i--) {
+        double sum = y[i];
+        for (int k = i + 1; k < 6; k++) {
+            sum -= L[6 * k + i] * x[k];
+        }
+        x[i] = sum * inverse[i];
+    }
+    return true;
+}
+
+/* ---- rotations as unit quaternions (w, x, y, z) ------------------------------------------------------------------ */
+
+PC_HD void pc_quaternion_matrix(const double q[4], double R[9]) {
+    double w = q[0], x = q[1], y = q[2], z = q[3];
+    R[0] = 1.0 - 2.0 * (y * y + z * z);
+    R[1] = 2.0 * (x * y - w * z);
+    R[2] = 2.0 * (x * z + w * y);
+    R[3] = 2.0 * (x * y + w * z);
+    R[4] = 1.0 - 2.0 * (x * x + z * z);
+    R[5] = 2.0 * (y * z - w * x);
+    R[6] = 2.0 * (x * z - w * y);
+    R[7] = 2.0 * (y * z + w * x);
+    R[8] = 1.0 - 2.0 * (x * x + y * y);
+}
+
+PC_HD void pc_quaternion_normalize(double q[4]) {
+    double inverse = 1.0 / sqrt((q[0] * q[0] + q[1] * q[1]) + (q[2] * q[2] + q[3] * q[3]));
+    for (int k = 0; k < 4; k++) {
+        q[k] *= inverse;
+    }
+}
+
+/* q <- d q, where d = (1, w/2) normalized: the turn by 2 atan(|w|/2) about w, which is |w| to third order and needs no
+ * trigonometric function. */
+PC_HD void pc_quaternion_turn(double q[4], const double w[3]) {
+    double x = 0.5 * w[0], y = 0.5 * w[1], z = 0.5 * w[2];
+    double r[4] = {
+        q[0] - x * q[1] - y * q[2] - z * q[3],
+        q[1] + x * q[0] + y * q[3] - z * q[2],
+        q[2] - x * q[3] + y * q[0] + z * q[1],
+        q[3] + x * q[2] - y * q[1] + z * q[0],
+    };
+    pc_quaternion_normalize(r);
+    memcpy(q, r, sizeof r);
+}
+
+/* ---- poses ------------------------------------------------------------------------------------------------------ */
+
+/* A rotation as a unit quaternion and a translation: target = R(q) source + t. */
+typedef struct pc_pose {
+    double q[4], t[3];
+} pc_pose;
+
+PC_HD double pc_norm3(const double v[3]) {
+    return sqrt((v[0] * v[0] + v[1] * v[1]) + v[2] * v[2]);
+}
+
+/* The pose after a rotation about `center` (a rotation vector, by pc_quaternion_turn) and a translation. */
+PC_HD pc_pose pc_pose_updated(const pc_pose *pose, const double center[3], const double update[6]) {
+    pc_pose next = *pose;
+    double identity[4] = {1, 0, 0, 0}, turn[9], arm[3];
+    pc_quaternion_turn(next.q, update);
+    pc_quaternion_turn(identity, update);
+    pc_quaternion_matrix(identity, turn);
+    for (int k = 0; k < 3; k++) {
+        arm[k] = pose->t[k] - center[k];
+    }
+    for (int k = 0; k < 3; k++) {
+        const double *row = turn + 3 * k;
+        next.t[k] = ((row[0] * arm[0] + row[1] * arm[1]) + row[2] * arm[2]) + (center[k] + update[3 + k]);
+    }
+    return next;
+}
+
+/* The motion from one pose to another, for points relative to `center`: p + turn p + shift. */
+PC_HD void pc_pose_difference(const pc_pose *from, const pc_pose *to, const double center[3], double turn[9],
+                              double shift[3]) {
+    double Ra[9], Rb[9], arm[3];
+    pc_quaternion_matrix(from->q, Ra);
+    pc_quaternion_matrix(to->q, Rb);
+    for (int k = 0; k < 3; k++) {
+        arm[k] = center[k] - from->t[k];
+    }
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 3; j++) { /* R_to R_from^T */
+            turn[3 * i + j] = (Rb[3 * i] * Ra[3 * j] + Rb[3 * i + 1] * Ra[3 * j + 1]) + Rb[3 * i + 2] * Ra[3 * j + 2];
+        }
+        const double *row = turn + 3 * i;
+        shift[i] = ((row[0] * arm[0] + row[1] * arm[1]) + row[2] * arm[2]) + (to->t[i] - center[i]);
+    }
+    for (int k = 0; k < 3; k++) {
+        turn[4 * k] -= 1.0;
+    }
+}
+
+/* Whether they differ by no more than this at the centre. */
+PC_HD bool pc_pose_near(const pc_pose *a, const pc_pose *b, const double center[3], double metres, double radians) {
+    double turn[9], shift[3], square = 0.0;
+    pc_pose_difference(a, b, center, turn, shift);
+    for (int i = 0; i < 9; i++) {
+        square += turn[i] * turn[i];
+    }
+    return pc_norm3(shift) <= metres && sqrt(0.5 * square) <= radians;
+}
+
+/* The last poses of an iteration with what they cost. */
+enum { PC_POSE_HISTORY = 8 };
+typedef struct pc_pose_history {
+    pc_pose poses[PC_POSE_HISTORY];
+    double costs[PC_POSE_HISTORY];
+    int steps;
+} pc_pose_history;
+
+PC_HD void pc_pose_remember(pc_pose_history *history, const pc_pose *pose, double cost) {
+    history->poses[history->steps % PC_POSE_HISTORY] = *pose;
+    history->costs[history->steps % PC_POSE_HISTORY] = cost;
+    history->steps++;
+}
+
+/* An iteration can flip between a few poses for ever, since points change their partners. When `pose` comes back to one
+ * before the last, takes the best pose of the cycle. */
+PC_HD bool pc_pose_ends_in_cycle(pc_pose *pose, const double center[3], double metres, double radians,
+                                 const pc_pose_history *h) {
+    for (int age = 2; age <= PC_POSE_HISTORY && age <= h->steps; age++) {
+        if (pc_pose_near(&h->poses[(h->steps - age) % PC_POSE_HISTORY], pose, center, metres, radians)) {
+            int best = h->steps - age;
+            for (int i = best + 1; i < h->steps; i++) {
+                best = h->costs[i % PC_POSE_HISTORY] < h->costs[best % PC_POSE_HISTORY] ? i : best;
+            }
+            *pose = h->poses[best % PC_POSE_HISTORY];
+            return true;
+        }
+    }
+    return false;
+}
+
+#endif

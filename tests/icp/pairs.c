@@ -1,0 +1,291 @@
+/* Registration by cells from points to the result, on every back end: pairs cpu|cuda [SEED] [quick].
+ *
+ * First the paths of pairs, made here, against the CPU's step by step: on CUDA in every form, one by one and all at
+ * once. Then pcgpu_register on hostile clouds against one thread of the CPU, everything that it reports, byte for byte.
+ * Exit code 0 passed, 1 failed, 77 no such device. */
+#include "cpu.h"
+#include "cuda_register.h"
+#include "icp_cells_path.h"
+#include "icp_test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SKIPPED = 77, TEAMS = 3 };
+
+static pcgpu_context *cpu, *other[TEAMS];
+static char label[TEAMS][32];
+static int others;
+
+/* ---- pairs ----------------------------------------------------------------------------------------------------- */
+
+typedef struct pair {
+    const char *name;
+    fill_fn *fill;
+    int64_t targets, sources;
+    double edge;
+    int levels, max_iterations;
+    double away; /* of the source from the target, metres */
+    int64_t part;
+} pair;
+
+/* A ring of walls around a scanner, a floor and poles, with the noise of one. */
+static void fill_street(int64_t i, float p[3]) {
+    float along = 40.0f * random_unit() - 20.0f, high = 3.0f * random_unit();
+    int kind = (int)(i % 5);
+    p[0] = kind == 4 ? 4.0f * (float)(random_bits() % 9) - 16.0f : along;
+    p[1] = kind == 0 ? 12.0f * random_unit() - 6.0f : kind == 1 ? -6.0f : kind == 2 ? 7.0f : kind == 3 ? 11.0f : 3.0f;
+    p[2] = kind == 0 ? 0.0f : high;
+    if (kind == 3) {
+        p[1] = 20.0f * random_unit() - 10.0f;
+        p[0] = 21.0f;
+    }
+    for (int k = 0; k < 3; k++) {
+        p[k] += 0.02f * random_unit();
+    }
+}
+
+static void fill_heap(int64_t i, float p[3]) {
+    (void)i;
+    for (int k = 0; k < 3; k++) {
+        p[k] = 0.3f * random_unit();
+    }
+}
+
+static void fill_same(int64_t i, float p[3]) {
+    (void)i;
+    p[0] = p[1] = p[2] = 1.0f;
+}
+
+/* Every point in a cell of its own. */
+static void fill_sparse(int64_t i, float p[3]) {
+    p[0] = 3.0f * (float)(i % 37);
+    p[1] = 3.0f * (float)(i / 37 % 41);
+    p[2] = 3.0f * (float)(i / 37 / 41);
+}
+
+static float *make(fill_fn *fill, int64_t n, double away) {
+    float *xyz = malloc((size_t)(n ? n : 1) * 3 * sizeof *xyz), p[3];
+    for (int64_t i = 0; i < n; i++) {
+        fill(i, p);
+        for (int k = 0; k < 3; k++) {
+            xyz[k * n + i] = p[k] + (k < 2 ? (float)away : 0.0f);
+        }
+    }
+    return xyz;
+}
+
+/* The points of a job are in `memory`, to be freed. */
+static pc_cells_job make_job(const pair *p, float *memory[2]) {
+    static const pc_pose identity = {.q = {1, 0, 0, 0}};
+    const int64_t m = p->targets, n = p->sources, most[PC_SETS] = {p->part, 2 * p->part, 8 * p->part};
+    float *target = memory[0] = make(p->fill, m, 0.0), *source = memory[1] = make(p->fill, n, p->away);
+    pc_cells_frame frame = {.quantum = p->edge / (1 << PC_CELLS_BITS), .per_quantum = (1 << PC_CELLS_BITS) / p->edge};
+    for (int k = 0; k < 3; k++) {
+        float low = INFINITY, high = -INFINITY;
+        for (int64_t i = 0; i < m; i++) {
+            low = fminf(low, target[k * m + i]);
+            high = fmaxf(high, target[k * m + i]);
+        }
+        frame.origin[k] = (double)low - 1.3 * p->edge;
+        frame.limit[k] = (float)(floor((double)(high - low) / p->edge + 3.0) * (1 << PC_CELLS_BITS));
+    }
+    pc_cells_job job = {.target = {.n = m,
+                                   .x = target,
+                                   .y = target + m,
+                                   .z = target + 2 * m,
+                                   .map = pc_cells_map_at(&frame, &identity),
+                                   .quantum = frame.quantum,
+                                   .noise = 0.055 * p->edge,
+                                   .widening = 0.05,
+                                   .levels = p->levels},
+                        .source = {.n = n, .x = source, .y = source + n, .z = source + 2 * n},
+                        .path = {.frame = frame,
+                                 .levels = p->levels,
+                                 .max_iterations = p->max_iterations,
+                                 .edge = p->edge,
+                                 .metres = 1e-4,
+                                 .radians = 1e-5,
+                                 .start = identity}};
+    memcpy(job.target.origin, frame.origin, sizeof frame.origin);
+    for (int i = 0; i < PC_SETS; i++) {
+        job.source.every[i] = (n + most[i] - 1) / most[i];
+        job.path.points[i] = job.source.points[i] = n / job.source.every[i];
+    }
+    return job;
+}
+
+/* Step by step on a back end. */
+static bool follow(const pc_backend *backend, pcgpu_context *context, pc_cells_job *job) {
+    double sums[PC_CELLS_MOST_SUMS][PC_CELLS_SUMS];
+    pc_cells_path *path = &job->path;
+    bool good = backend->cells_target(context, &job->target, &path->target) == PCGPU_OK &&
+                backend->cells_source(context, &job->source) == PCGPU_OK;
+    pc_cells_path_begin(path);
+    while (good && path->end == PC_CELLS_UNDER_WAY) {
+        const pc_cells_command *c = &path->command;
+        good = !c->passes || backend->cells_pass(context, &c->pass) == PCGPU_OK;
+        for (int i = 0; i < c->sums && good; i++) {
+            good = backend->cells_sum(context, &c->step[i], sums[i]) == PCGPU_OK;
+        }
+        pc_cells_path_next(path, sums);
+    }
+    return good;
+}
+
+static bool same_path(const pc_cells_path *a, const pc_cells_path *b) {
+    return memcmp(&a->target, &b->target, sizeof a->target) == 0 && a->end == b->end &&
+           memcmp(&a->pose, &b->pose, sizeof a->pose) == 0 && a->converged == b->converged &&
+           memcmp(a->iterations, b->iterations, sizeof a->iterations) == 0 && a->phase.level == b->phase.level &&
+           memcmp(a->worth, b->worth, sizeof a->worth) == 0;
+}
+
+enum { PAIRS = 12, QUICK_PAIRS = 4 };
+
+static const pair pairs[PAIRS] = {
+    {"street", fill_street, 9000, 8000, 0.5, 4, 50, 0.3, 800},
+    {"street, one level", fill_street, 3000, 3100, 0.8, 1, 50, 0.1, 5000},
+    {"disjoint", fill_street, 3000, 3000, 0.5, 3, 20, 500.0, 400},
+    {"every point a cell", fill_sparse, 5000, 5000, 0.5, 4, 10, 0.1, 600},
+    {"street, six levels", fill_street, 20000, 12000, 0.25, 6, 50, 0.5, 500},
+    {"few iterations", fill_street, 4000, 4000, 0.5, 4, 2, 0.8, 700},
+    {"room", fill_room, 5000, 7000, 0.5, 4, 30, 0.05, 600},
+    {"identical", fill_sparse, 900, 900, 7.0, 2, 50, 0.0, 2000},
+    {"one cell", fill_heap, 4000, 4000, 2.0, 4, 20, 0.01, 500},
+    {"one place", fill_same, 2000, 2000, 0.5, 4, 20, 0.0, 100},
+    {"one point", fill_same, 1, 1, 0.5, 2, 20, 0.0, 100},
+    {"line", fill_line, 3000, 3000, 0.3, 3, 20, 0.2, 300},
+};
+
+static void check_paths(bool cuda, int count) {
+    static const pc_cuda_cells_form forms[] = {
+        {0, false, 0.0}, {1, false, 0.0}, {2, false, 0.0}, {5, false, 1e6},   {1, true, 0.0},
+        {2, true, 0.0},  {3, true, 2.0},  {16, true, 0.0}, {132, false, 0.0},
+    };
+    pc_cells_job jobs[PAIRS], expected[PAIRS], given[PAIRS];
+    float *memory[PAIRS][2];
+    for (int i = 0; i < count; i++) {
+        jobs[i] = expected[i] = make_job(&pairs[i], memory[i]);
+        expect(follow(&pc_backend_cpu, cpu, &expected[i]), pairs[i].name, "cpu", "path", 0);
+    }
+    for (int i = 0; i < count; i++) {
+        for (int k = 0; k < others; k++) {
+            pc_cells_job job = jobs[i];
+            bool good = follow(cuda ? pc_backend_cuda() : &pc_backend_cpu, other[k], &job);
+            expect(good && same_path(&job.path, &expected[i].path), pairs[i].name, label[k], "steps", 0);
+        }
+        for (size_t f = 0; f < sizeof forms / sizeof forms[0] && cuda; f++) {
+            pc_cells_job job = jobs[i];
+            pcgpu_status status = pc_cuda_cells_as(other[0], &job, 1, &forms[f]);
+            expect(status == PCGPU_ERROR_UNAVAILABLE ? forms[f].blocks > 3
+                                                     : status == PCGPU_OK && same_path(&job.path, &expected[i].path),
+                   pairs[i].name, label[0], "form", (int64_t)f);
+        }
+    }
+    for (size_t f = 0; f < sizeof forms / sizeof forms[0] && cuda; f++) {
+        memcpy(given, jobs, sizeof given);
+        pcgpu_status status = pc_cuda_cells_as(other[0], given, count, &forms[f]);
+        expect(status == PCGPU_OK || (status == PCGPU_ERROR_UNAVAILABLE && forms[f].blocks > 3), "all pairs", label[0],
+               "form", (int64_t)f);
+        for (int i = 0; i < count && status == PCGPU_OK; i++) {
+            expect(same_path(&given[i].path, &expected[i].path), pairs[i].name, label[0], "form of all pairs",
+                   (int64_t)f);
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        free(memory[i][0]);
+        free(memory[i][1]);
+    }
+}
+
+/* ---- clouds ---------------------------------------------------------------------------------------------------- */
+
+/* Clouds as a reader of files may give them: NaN, infinities, records at the origin, far away, too large to square. */
+enum { CLOUD_PLAIN, CLOUD_EMPTY, CLOUD_ONE, CLOUD_NAN, CLOUD_FAR, CLOUD_HUGE, CLOUD_OUTLIERS, CLOUD_OFFSET, CLOUDS };
+
+static pcgpu_cloud make_cloud(int kind, int64_t n, int columns) {
+    n = kind == CLOUD_EMPTY ? 0 : kind == CLOUD_ONE ? 1 : n;
+    pcgpu_cloud c = {.rows = n, .columns = columns};
+    c.data = malloc((size_t)(n ? n : 1) * (size_t)columns * sizeof *c.data);
+    for (int64_t i = 0; i < n; i++) {
+        float p[3];
+        fill_street(i, p);
+        for (int k = 0; k < columns; k++) {
+            float *to = &c.data[i * columns + k];
+            *to = k < 3 ? p[k] : 0.5f;
+            *to += k < 3 && kind == CLOUD_FAR ? 5000.0f : 0.0f;
+            *to *= k < 3 && kind == CLOUD_HUGE ? 1e30f : 1.0f;
+            *to = kind == CLOUD_NAN && i % 7 == 3 ? (i % 2 ? NAN : INFINITY) : *to;
+            *to = kind == CLOUD_NAN && i % 11 == 5 ? 0.0f : *to;
+            *to = kind == CLOUD_OUTLIERS && k == 1 && i % 1000 == 9 ? 3e3f : *to;
+        }
+    }
+    for (int k = 0; k < 3 && kind == CLOUD_OFFSET; k++) {
+        c.offset[k] = 450000.25 * (k + 1);
+    }
+    return c;
+}
+
+/* What a registration reports, but for times and names. */
+static void forget_run(pcgpu_registration *r) {
+    pcgpu_run run = {.points_in = r->run.points_in, .non_finite = r->run.non_finite, .at_origin = r->run.at_origin};
+    r->run = run;
+}
+
+static void check_clouds(int count) {
+    const int64_t n = 9000;
+    for (int i = 0; i < count; i++) {
+        int kinds[2] = {i % CLOUDS, i / CLOUDS == 0 ? i % CLOUDS : i / CLOUDS - 1};
+        pcgpu_cloud source = make_cloud(kinds[0], n, 4), target = make_cloud(kinds[1], n + 70, 3);
+        pcgpu_register_params params;
+        pcgpu_register_params_init(&params);
+        params.max_iterations = 20;
+        pcgpu_registration expected, r;
+        memset(&expected, 0, sizeof expected);
+        pcgpu_status status = pcgpu_register(cpu, &source, &target, &params, &expected);
+        forget_run(&expected);
+        for (int k = 0; k < others; k++) {
+            bool same = pcgpu_register(other[k], &source, &target, &params, &r) == status;
+            forget_run(&r);
+            expect(same && memcmp(&r, &expected, sizeof r) == 0 &&
+                       strcmp(pcgpu_last_error(other[k]), pcgpu_last_error(cpu)) == 0,
+                   "clouds", label[k], status == PCGPU_OK ? expected.reason : pcgpu_last_error(cpu), i);
+        }
+        free(source.data);
+        free(target.data);
+    }
+}
+
+static pcgpu_context *open_context(pcgpu_device device, int threads) {
+    pcgpu_settings settings;
+    pcgpu_context *context;
+    pcgpu_settings_init(&settings);
+    settings.device = device;
+    settings.threads = threads;
+    if (pcgpu_open(&settings, &context) != PCGPU_OK) {
+        printf("skipped: %s\n", pcgpu_last_error(context));
+        pcgpu_close(context);
+        exit(SKIPPED);
+    }
+    return context;
+}
+
+int main(int argc, char **argv) {
+    static const int teams[TEAMS] = {1, 2, 16};
+    bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0, quick = argc > 3;
+    state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    cpu = open_context(PCGPU_DEVICE_CPU, 1);
+    others = cuda ? 1 : TEAMS;
+    for (int k = 0; k < others; k++) {
+        other[k] = open_context(cuda ? PCGPU_DEVICE_CUDA : PCGPU_DEVICE_CPU, teams[k]);
+        snprintf(label[k], sizeof label[k], "%s, %d threads", cuda ? "cuda" : "cpu", teams[k]);
+    }
+    check_paths(cuda, quick ? QUICK_PAIRS : PAIRS);
+    check_clouds(quick ? 2 : 2 * CLOUDS);
+    pcgpu_close(cpu);
+    for (int k = 0; k < others; k++) {
+        pcgpu_close(other[k]);
+    }
+    printf("pairs: %d checks, %d failed\n", checks, failures);
+    return failures ? 1 : 0;
+}
