@@ -94,18 +94,24 @@ __device__ static void fill_means(const pc_hashed &s, const chunk &c, int width,
     }
 }
 
-/* A thread a value. */
+/* A thread two values, which are of one record. */
 __device__ static void fill_pillars(const pc_hashed &s, const chunk &c) {
+    enum { PAIRS = PC_PILLAR_COLUMNS / 2 };
     const uint32_t p = (uint32_t)s.kept, factor = factor_of(p);
-    for (uint32_t i = threadIdx.x; i < (uint32_t)c.voxels * p * PC_PILLAR_COLUMNS; i += PC_FILL_THREADS) {
-        const uint32_t row = i / PC_PILLAR_COLUMNS, k = i - row * PC_PILLAR_COLUMNS;
-        const int v = (int)divide(row, p, factor), place = (int)(row - (uint32_t)v * p), kept = c.kept[v];
+#pragma unroll 2
+    for (uint32_t i = threadIdx.x; i < (uint32_t)c.voxels * p * PAIRS; i += PC_FILL_THREADS) {
+        const uint32_t row = i / PAIRS, k = 2 * (i - row * PAIRS), v = divide(row, p, factor), place = row - v * p;
+        const int kept = c.kept[v];
         if (kept > 0) {
-            const size_t number = number_of(c, v);
-            s.features[(number * p + (uint32_t)place) * PC_PILLAR_COLUMNS + k] =
-                place < kept ? pc_pillar_value(&s.grid, values_of(s, c, v) + place * s.columns, s.columns,
-                                               c.means + 3 * v, s.coords + 4 * number, (int)k)
-                             : 0.0f;
+            const size_t number = number_of(c, (int)v);
+            float2 values = make_float2(0.0f, 0.0f);
+            if ((int)place < kept) {
+                const float *record = values_of(s, c, (int)v) + place * (uint32_t)s.columns, *mean = c.means + 3 * v;
+                const int32_t *coords = s.coords + 4 * number;
+                values.x = pc_pillar_value(&s.grid, record, s.columns, mean, coords, (int)k);
+                values.y = pc_pillar_value(&s.grid, record, s.columns, mean, coords, (int)k + 1);
+            }
+            ((float2 *)s.features)[(number * p + place) * PAIRS + k / 2] = values;
         }
     }
 }
@@ -163,6 +169,9 @@ __device__ static void clean(const pc_hashed &s) {
                   step = (int64_t)gridDim.x * PC_FILL_THREADS;
     for (int64_t i = (int64_t)blockIdx.x * PC_FILL_THREADS + threadIdx.x; i < tiles; i += step) {
         s.tiles[i] = 0;
+    }
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        s.counters->listed = 0;
     }
     if (blockIdx.x == 0 && threadIdx.x < PC_SUMS) {
         s.counters->sums[1 - s.turn][threadIdx.x] = pc_voxelize_sums{0, 0, 0, 0, 0, 0};

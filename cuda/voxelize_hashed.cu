@@ -8,7 +8,8 @@
 #include <stdlib.h>
 
 enum {
-    SMALL = 500000 /* records, voxels */
+    SMALL = 500000,  /* records, voxels */
+    LISTED = 8000000 /* records of which to list the late ones: of fewer, all are looked at sooner */
 };
 
 /* The features of all voxels that there may be, up to this size, are allocated before their number is known. */
@@ -272,6 +273,9 @@ static pcgpu_status take_work(pcgpu_context *context, const pc_voxelize_job *job
     s->turn = t->turn;
     PC_TRY(pc_voxelize_take(context, job->rows, &s->place));
     PC_TRY(pc_voxelize_take(context, job->rows, &s->rank));
+    if (job->rows >= LISTED) {
+        PC_TRY(pc_voxelize_take(context, job->rows, &s->late_list));
+    }
     PC_TRY(pc_voxelize_take(context, job->rows, &s->late_rows));
     PC_TRY(pc_voxelize_take(context, most, &s->voxels));
     most = job->max_voxels && job->max_voxels < most ? job->max_voxels : most;

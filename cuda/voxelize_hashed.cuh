@@ -70,6 +70,7 @@ enum { PC_SUMS = 16 /* sets: blocks that add to the same address wait for each o
 typedef struct pc_voxelize_counters {
     pc_voxelize_sums sums[2][PC_SUMS]; /* of this call and of the last one in turn; fill clears those of the last */
     uint32_t found, late;
+    uint32_t listed; /* records in late_list */
 } pc_voxelize_counters;
 
 /* What the kernels share; passed by value. Arrays in device memory. */
@@ -95,7 +96,8 @@ typedef struct pc_hashed {
     /* Of this call: */
     uint32_t *place; /* rows: slot, PC_LATE, PC_MAYBE */
     uint32_t *rank;  /* rows: of a late record among those of its voxel */
-    uint32_t *late_rows;
+    uint32_t *late_list; /* the late records, where there are many records; else NULL */
+    uint32_t *late_rows; /* the late records, those of a voxel together */
     pc_numbered *voxels;
     /* The result; `means` and `point_voxel` may be NULL. */
     int32_t *point_voxel, *coords, *counts, *selected;

@@ -104,7 +104,7 @@ __device__ static void set_down(const pc_hashed &s, const beginning &b, uint32_t
     at[0] = make_uint4(kept, slot, late, late_first);
     at[1] = b.rows;
     if (late) {
-        s.late[slot].y = late_first;
+        s.late[slot].y = number < s.most ? late_first : PC_NO_ROW; /* no need to gather those */
     }
     sums->in_range += points;
     sums->largest = max(sums->largest, points);
@@ -190,16 +190,30 @@ __global__ static void __launch_bounds__(PC_NUMBER_THREADS) number_kernel(const 
     add_up(pc_sums_of(s), sums);
 }
 
+/* Lists those of the records from `first` on that `late` has bits for; by all threads of a block. */
+__device__ static void list_late(const pc_hashed &s, int64_t first, uint32_t late) {
+    __shared__ uint32_t begin;
+    unsigned long long all;
+    const uint32_t before = (uint32_t)sum_before((unsigned long long)__popc(late), &all);
+    if (threadIdx.x == 0) {
+        begin = all ? atomicAdd(&s.counters->listed, (uint32_t)all) : 0;
+    }
+    __syncthreads();
+    for (uint32_t at = begin + before; late; late &= late - 1) {
+        s.late_list[at++] = (uint32_t)(first + __ffs((int)late) - 1);
+    }
+}
+
 /* Many records a thread, for others: what begins is read again when it is numbered. */
-__global__ static void __launch_bounds__(PC_NUMBER_THREADS, 3) number_many_kernel(const pc_hashed s) {
+__global__ static void __launch_bounds__(PC_NUMBER_THREADS, 4) number_many_kernel(const pc_hashed s) {
     enum { RECORDS = PC_MANY_ROWS / PC_NUMBER_THREADS, FOUR = 4 };
     const int64_t first = ((int64_t)blockIdx.x * PC_NUMBER_THREADS + threadIdx.x) * RECORDS;
     block_sums sums = {0, 0, 0, 0};
-    uint32_t begins = 0; /* a bit a record */
+    uint32_t begins = 0, lates = 0; /* a bit a record */
     unsigned long long mine = 0;
     pc_launch_next();
     pc_wait_for_last();
-#pragma unroll 2
+#pragma unroll
     for (int from = 0; from < RECORDS; from += FOUR) {
         uint32_t place[FOUR] = {0, 0, 0, 0};
         if (first + from + FOUR <= (int64_t)s.rows) {
@@ -212,6 +226,7 @@ __global__ static void __launch_bounds__(PC_NUMBER_THREADS, 3) number_many_kerne
         }
 #pragma unroll
         for (int k = 0; k < FOUR; k++) {
+            lates |= place[k] & PC_LATE ? 1u << (from + k) : 0;
             if (place[k] & PC_MAYBE) {
                 const uint4 head = *(const uint4 *)&s.slots[PC_SLOT_OF(place[k])];
                 if (head.z == (uint32_t)(first + from + k)) {
@@ -220,6 +235,9 @@ __global__ static void __launch_bounds__(PC_NUMBER_THREADS, 3) number_many_kerne
                 }
             }
         }
+    }
+    if (s.late_list) {
+        list_late(s, first, lates);
     }
     unsigned long long next = place_among_all(s, mine);
     for (; begins; begins &= begins - 1) {
@@ -231,19 +249,25 @@ __global__ static void __launch_bounds__(PC_NUMBER_THREADS, 3) number_many_kerne
     add_up(pc_sums_of(s), sums);
 }
 
-/* Puts late records where the others of their voxels are. */
+/* Puts a record, if it is late, where the others of its voxel are. */
+__device__ static void put_late(const pc_hashed &s, uint32_t i) {
+    const uint32_t place = s.place[i];
+    if (place & PC_LATE) {
+        const uint32_t first = s.late[PC_SLOT_OF(place)].y;
+        if (first != PC_NO_ROW) {
+            s.late_rows[first + s.rank[i]] = i;
+        }
+    }
+}
+
 __global__ static void __launch_bounds__(PC_NUMBER_THREADS) gather_kernel(const pc_hashed s) {
     pc_launch_next();
     pc_wait_for_last();
-    if (s.counters->late == 0) {
-        return;
-    }
-    const int64_t step = (int64_t)gridDim.x * PC_NUMBER_THREADS;
-    for (int64_t i = (int64_t)blockIdx.x * PC_NUMBER_THREADS + threadIdx.x; i < (int64_t)s.rows; i += step) {
-        const uint32_t place = s.place[i];
-        if (place & PC_LATE) {
-            s.late_rows[s.late[PC_SLOT_OF(place)].y + s.rank[i]] = (uint32_t)i;
-        }
+    const uint32_t count = s.counters->late == 0 ? 0 : s.late_list ? s.counters->listed : s.rows;
+    const uint32_t step = gridDim.x * PC_NUMBER_THREADS;
+#pragma unroll 4
+    for (uint32_t i = blockIdx.x * PC_NUMBER_THREADS + threadIdx.x; i < count; i += step) {
+        put_late(s, s.late_list ? s.late_list[i] : i);
     }
 }
 

@@ -148,6 +148,9 @@ __device__ static void fetch_rows(const pc_hashed &s, const chunk &c, const larg
 /* The kept records of a voxel, in order; a warp a voxel. */
 __device__ static void collect(const pc_hashed &s, const chunk &c, const large &of, uint32_t *rows) {
     fetch_rows(s, c, of, rows);
+    if (c.kept[of.voxel] < 0) { /* it is only to be cleaned up */
+        return;
+    }
     if (of.late && of.kept + of.late <= PC_MOST_KEPT) {
         for (uint32_t k = threadIdx.x % 32; k < of.late; k += 32) {
             rows[of.kept + k] = s.late_rows[of.late_first + k];
@@ -206,7 +209,7 @@ __device__ static void take_voxels(const pc_hashed &s, const chunk &c, uint32_t 
     }
     uint32_t row[PC_SLOT_ROWS] = {of.row[0], of.row[1], of.row[2], of.row[3]}; /* those that are not there are ~0 */
     if (of.kept > PC_SLOT_ROWS || of.late) {
-        const bool crowded = of.late >= CROWD;
+        const bool crowded = of.late >= CROWD && number < s.most;
         const int place = atomicAdd(&count[crowded], 1);
         list[crowded ? PC_FILL_THREADS - 1 - place : place] = large{v, (int)of.kept, of.slot, of.late, of.late_first};
     } else {

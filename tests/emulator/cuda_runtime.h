@@ -38,6 +38,14 @@ struct alignas(8) uint2 {
     uint32_t x, y;
 };
 
+struct alignas(8) float2 {
+    float x, y;
+};
+
+static inline float2 make_float2(float x, float y) {
+    return float2{x, y};
+}
+
 struct alignas(16) uint4 {
     uint32_t x, y, z, w;
 };

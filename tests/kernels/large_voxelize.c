@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-enum { SIDE = 128, VOXELS = SIDE * SIDE * SIDE, COLUMNS = 3, STEPS = 32, LIMIT = 100, SKIPPED = 77 };
+enum { SIDE = 128, VOXELS = SIDE * SIDE * SIDE, COLUMNS = 3, STEPS = 32, LIMIT = 60, SKIPPED = 77 };
 
 #define CELL 0.5f
 #define LOW  -32.0f
