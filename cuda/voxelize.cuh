@@ -1,7 +1,8 @@
 /* Voxelization on CUDA: what its two ways share.
  *
  *   hashed  with a limit of points, which is what detection networks ask for: the table of cells itself keeps each
- *           voxel's first points, so that nothing is sorted but the few points of a voxel (voxelize_hashed.cuh)
+ *           voxel's first points, so that nothing is sorted but the few points of a voxel; and downsampling, to means or
+ *           to single points (voxelize_hashed.cuh)
  *   sorted  everything else: a device-wide stable sort by voxel (voxelize_sorted.cuh) */
 #ifndef PC_VOXELIZE_CUH
 #define PC_VOXELIZE_CUH
@@ -34,9 +35,9 @@ typedef pcgpu_status pc_voxelize_part(pcgpu_context *context, void *state);
 pcgpu_status pc_voxelize_repeat(pcgpu_context *context, const pc_voxelize_clock *clock, pc_voxelize_part *prepare,
                                 pc_voxelize_part *work, void *state);
 
-/* Both fill `out`, whose arrays the caller frees after a failure; clock may be NULL. `done` tells whether the hashed
- * way can do the job on this device: a limit of points of at most PC_MOST_KEPT, fewer than 2^32 - 1 cells, and memory
- * for the table. */
+/* Both fill `out`, whose arrays the caller frees after a failure; clock may be NULL. `done` tells whether the hashed way
+ * can do the job on this device: at most PC_MOST_KEPT points of a voxel, or all for one row of features; at most
+ * PC_MOST_COLUMNS columns; fewer than 2^32 - 1 cells; memory for the table. */
 pcgpu_status pc_voxelize_hashed(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock,
                                 pcgpu_voxels *out, bool *done);
 pcgpu_status pc_voxelize_sorted(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock,

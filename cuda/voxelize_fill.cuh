@@ -163,21 +163,6 @@ __device__ static void fill_features(const pc_hashed &s, const chunk &c) {
 
 /* ---- the kernel ------------------------------------------------------------------------------------------------- */
 
-/* What other kernels and the next call want to find zero. */
-__device__ static void clean(const pc_hashed &s) {
-    const int64_t tiles = ((int64_t)s.rows + PC_TILE_ROWS - 1) / PC_TILE_ROWS,
-                  step = (int64_t)gridDim.x * PC_FILL_THREADS;
-    for (int64_t i = (int64_t)blockIdx.x * PC_FILL_THREADS + threadIdx.x; i < tiles; i += step) {
-        s.tiles[i] = 0;
-    }
-    if (blockIdx.x == 0 && threadIdx.x == 0) {
-        s.counters->listed = 0;
-    }
-    if (blockIdx.x == 0 && threadIdx.x < PC_SUMS) {
-        s.counters->sums[1 - s.turn][threadIdx.x] = pc_voxelize_sums{0, 0, 0, 0, 0, 0};
-    }
-}
-
 /* Dynamic shared memory: the values of the kept records. */
 __global__ static void __launch_bounds__(PC_FILL_THREADS, PC_FILLS) fill_kernel(const pc_hashed s, int most) {
     extern __shared__ __align__(16) char memory[];
@@ -220,7 +205,7 @@ __global__ static void __launch_bounds__(PC_FILL_THREADS, PC_FILLS) fill_kernel(
         fill_features(s, c);
         __syncthreads();
     }
-    clean(s);
+    pc_clean(s);
 }
 
 #endif

@@ -1,6 +1,7 @@
 /* Voxelization with a limit of points on CUDA: memory and launches of the kernels of voxelize_hashed.cuh. */
 #include "voxelize_hashed.cuh"
 
+#include "voxelize_all.cuh"
 #include "voxelize_fill.cuh"
 #include "voxelize_insert.cuh"
 #include "voxelize_number.cuh"
@@ -157,10 +158,14 @@ static int chunk_of(const pc_hashed *s) {
 }
 
 static pcgpu_status fill(pcgpu_context *context, const pc_hashed *s) {
+    const unsigned blocks = PC_FILLS * (unsigned)pc_cuda_of(context)->properties.multiProcessorCount;
     cudaLaunchAttribute attribute = {};
-    cudaLaunchConfig_t config =
-        configuration(context, PC_FILLS * (unsigned)pc_cuda_of(context)->properties.multiProcessorCount,
-                      PC_FILL_THREADS, true, &attribute);
+    if (s->all) {
+        cudaLaunchConfig_t config = configuration(context, blocks, PC_ALL_THREADS, true, &attribute);
+        CUDA_TRY(context, cudaLaunchKernelEx(&config, fill_all_kernel, *s));
+        return PCGPU_OK;
+    }
+    cudaLaunchConfig_t config = configuration(context, blocks, PC_FILL_THREADS, true, &attribute);
     config.dynamicSmemBytes = (size_t)(chunk_of(s) * s->kept * s->columns) * sizeof(float);
     CUDA_TRY(context, cudaLaunchKernelEx(&config, fill_kernel, *s, chunk_of(s)));
     return PCGPU_OK;
@@ -260,7 +265,8 @@ static pcgpu_status take_work(pcgpu_context *context, const pc_voxelize_job *job
     s->aligned = job->columns == 4;
     s->rows = (uint32_t)job->rows;
     s->columns = job->columns;
-    s->kept = (int)job->max_points;
+    s->all = job->max_points == 0;
+    s->kept = s->all ? (int)PC_SLOT_ROWS : (int)job->max_points;
     s->room = (uint32_t)most;
     s->most = job->max_voxels ? (uint32_t)job->max_voxels : ~0u;
     s->kind = job->features;
@@ -312,7 +318,9 @@ pcgpu_status pc_voxelize_hashed(pcgpu_context *context, const pc_voxelize_job *j
     const uint64_t slots = slots_of(job, cells);
     table *t = NULL;
     pc_hashed s;
-    *done = job->max_points > 0 && job->max_points <= PC_MOST_KEPT && cells < (double)PC_NO_KEY && slots > 0;
+    const bool padded = job->features == PCGPU_FEATURES_POINTS || job->features == PCGPU_FEATURES_PILLAR;
+    *done = job->max_points <= PC_MOST_KEPT && !(padded && job->max_points == 0) && job->columns <= PC_MOST_COLUMNS &&
+            cells < (double)PC_NO_KEY && slots > 0;
     if (*done) {
         PC_TRY(prepare_table(context, slots, (job->rows + PC_TILE_ROWS - 1) / PC_TILE_ROWS, (int)job->max_points, &t,
                              done));

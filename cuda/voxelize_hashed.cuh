@@ -1,4 +1,5 @@
-/* Voxelization with a limit of P points, in four kernels and without a device-wide sort.
+/* Voxelization with a limit of P points, or of means or single records of all points, in four kernels and without a
+ * device-wide sort.
  *
  * insert: Every record finds or claims the slot of its cell in a hash table. The records of a cell are counted as they
  * arrive; the first PC_SLOT_ROWS are kept in the slot, those up to P beside it, later ones are `late`. The slot also
@@ -10,7 +11,9 @@
  *
  * gather: Late records go to their places.
  *
- * fill: The kept records of each voxel are sorted, and the features made of them; its slot is cleaned.
+ * fill: The kept records of each voxel are sorted, and the features made of them; its slot is cleaned. Without a limit,
+ * all records but the first PC_SLOT_ROWS are late, and what is made of them does not depend on their order
+ * (voxelize_all.cuh).
  *
  * Records arrive in any order, so any P of a voxel's are first; but the highest of these is a bound: a record above it
  * is not among the P lowest. From some number of records on, it is told in the slot, and records above it are
@@ -28,37 +31,41 @@
 
 enum {
     PC_MOST_KEPT = 64, /* points of a voxel */
+    PC_MOST_COLUMNS = 16,
     PC_SLOT_ROWS = 4,
     PC_INSERT_THREADS = 256,
     PC_INSERTS = 8, /* blocks of insert a multiprocessor */
     PC_NUMBER_THREADS = 512,
     PC_TILE_ROWS = 2 * PC_NUMBER_THREADS,  /* records that a block numbers, */
     PC_MANY_ROWS = 16 * PC_NUMBER_THREADS, /* or where there are many */
+    PC_ALL_THREADS = 128,                  /* of fill_all */
     PC_FILL_THREADS = 128,
-    PC_FILLS = 8,       /* blocks of fill a multiprocessor */
+    PC_FILLS = 8,        /* blocks of fill a multiprocessor */
     PC_FILL_ROWS = 1024, /* kept records that a block of fill holds at once, of four columns: fewer of more */
 };
 
-#define PC_NO_KEY   0xffffffffu
-#define PC_NO_ROW   0xffffffffu /* and no bound: a clean slot is all ones */
-#define PC_NO_SLOT  0x3fffffffu
-#define PC_LATE     0x40000000u
-#define PC_MAYBE    0x80000000u /* may be the lowest record of its voxel */
-#define PC_SLOT_OF(place) ((place) & PC_NO_SLOT)
+#define PC_NO_KEY         0xffffffffu
+#define PC_NO_ROW         0xffffffffu /* and no bound: a clean slot is all ones */
+#define PC_NO_SLOT        0x3fffffffu
+#define PC_LATE           0x40000000u
+#define PC_MAYBE          0x80000000u /* may be the lowest record of its voxel */
+#define PC_SLOT_OF(place) ((place)&PC_NO_SLOT)
 
 typedef struct __align__(32) pc_slot {
     unsigned long long counted; /* key << 32 | records so far that were not dropped */
     uint32_t first;             /* the lowest record */
     uint32_t bound;             /* no kept record is above it */
     uint32_t row[PC_SLOT_ROWS]; /* records as they came */
-} pc_slot;
+}
+pc_slot;
 
 /* A voxel by number. */
 typedef struct __align__(32) pc_numbered {
     uint32_t kept, slot;
     uint32_t late, late_first; /* how many, and where they begin in late_rows */
     uint32_t row[PC_SLOT_ROWS];
-} pc_numbered;
+}
+pc_numbered;
 
 /* Sums over records and voxels; integers, so the order of the atomic additions does not matter. */
 typedef struct pc_voxelize_sums {
@@ -80,7 +87,8 @@ typedef struct pc_hashed {
     bool skip_origin, aligned; /* aligned: a record is a float4 */
     float skip[3];
     uint32_t rows;
-    int columns, kept; /* kept: P */
+    int columns, kept; /* kept: P, or, where all are, PC_SLOT_ROWS */
+    bool all;          /* no limit of points */
     uint32_t most;     /* voxels in the result, */
     uint32_t room;     /* or in all */
     pcgpu_features kind;
@@ -88,14 +96,14 @@ typedef struct pc_hashed {
     /* The table: */
     uint32_t mask; /* slots - 1 */
     pc_slot *slots;
-    uint32_t *more;            /* slots x (P - PC_SLOT_ROWS): further records as they came */
-    uint2 *late; /* slots: dropped records, and where late ones begin in late_rows, which need not be clean */
+    uint32_t *more; /* slots x (P - PC_SLOT_ROWS): further records as they came */
+    uint2 *late;    /* slots: dropped records, and where late ones begin in late_rows, which need not be clean */
     unsigned long long *tiles; /* of number: what each block has found */
     pc_voxelize_counters *counters;
     int turn; /* which of the sums */
     /* Of this call: */
-    uint32_t *place; /* rows: slot, PC_LATE, PC_MAYBE */
-    uint32_t *rank;  /* rows: of a late record among those of its voxel */
+    uint32_t *place;     /* rows: slot, PC_LATE, PC_MAYBE */
+    uint32_t *rank;      /* rows: of a late record among those of its voxel */
     uint32_t *late_list; /* the late records, where there are many records; else NULL */
     uint32_t *late_rows; /* the late records, those of a voxel together */
     pc_numbered *voxels;
@@ -110,6 +118,20 @@ __device__ static inline uint32_t *pc_more_of(const pc_hashed &s, uint32_t slot)
 
 __device__ static inline pc_voxelize_sums *pc_sums_of(const pc_hashed &s) {
     return &s.counters->sums[s.turn][blockIdx.x % PC_SUMS];
+}
+
+/* What other kernels and the next call want to find zero; by the last kernel. */
+__device__ static inline void pc_clean(const pc_hashed &s) {
+    const int64_t tiles = ((int64_t)s.rows + PC_TILE_ROWS - 1) / PC_TILE_ROWS, step = (int64_t)gridDim.x * blockDim.x;
+    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < tiles; i += step) {
+        s.tiles[i] = 0;
+    }
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        s.counters->listed = 0;
+    }
+    if (blockIdx.x == 0 && threadIdx.x < PC_SUMS) {
+        s.counters->sums[1 - s.turn][threadIdx.x] = pc_voxelize_sums{0, 0, 0, 0, 0, 0};
+    }
 }
 
 #endif

@@ -123,7 +123,7 @@ __device__ static void keep_record(const pc_hashed &s, uint32_t i, bool in_range
             s.point_voxel[i] = -1;
         }
     }
-    tell_bounds(s, slot, late && lane == leader && a.bound == PC_NO_ROW && rank >= TELLING * p);
+    tell_bounds(s, slot, late && lane == leader && a.bound == PC_NO_ROW && rank >= TELLING * p && !s.all);
 }
 
 /* A thread a record, and the next one on its way; the lanes of a warp whose records share a cell act together. */

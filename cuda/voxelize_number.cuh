@@ -110,7 +110,7 @@ __device__ static void set_down(const pc_hashed &s, const beginning &b, uint32_t
     sums->largest = max(sums->largest, points);
     if (number < s.most) {
         sums->under_limit += points;
-        sums->kept += kept;
+        sums->kept += s.all ? points : kept;
     }
 }
 
