@@ -5,6 +5,7 @@
 #define PC_REGISTER_CELLS_NUMBER_CUH
 
 #include "register_cells.cuh"
+#include "warp.cuh"
 
 /* How many cells of some grids begin with items that a warp owns. */
 typedef struct pc_cells_numbering {
@@ -59,8 +60,8 @@ __device__ static inline void pc_cells_add_counts(const pc_cells_group *g, const
             before += b < g->rank ? count : 0;
             all += count;
         }
-        before = __reduce_add_sync(PC_CELLS_ALL, before);
-        all = __reduce_add_sync(PC_CELLS_ALL, all);
+        before = pc_warp_add(before);
+        all = pc_warp_add(all);
         if (pc_cells_lane() == 0) {
             n->before[i] = 1 + before;
             n->all[i] = 1 + all;

@@ -164,7 +164,8 @@ __device__ static void fill_features(const pc_hashed &s, const chunk &c) {
 /* ---- the kernel ------------------------------------------------------------------------------------------------- */
 
 /* Dynamic shared memory: the values of the kept records. */
-__global__ static void __launch_bounds__(PC_FILL_THREADS, PC_FILLS) fill_kernel(const pc_hashed s, int most) {
+__global__ static void __launch_bounds__(PC_FILL_THREADS, PC_RESIDENT(PC_FILL_THREADS, PC_FILLS))
+    fill_kernel(const pc_hashed s, int most) {
     extern __shared__ __align__(16) char memory[];
     __shared__ uint32_t rows[PC_FILL_ROWS];
     __shared__ __align__(16) uint32_t unsorted[WARPS * (PC_MOST_KEPT + 4)];

@@ -127,7 +127,8 @@ __device__ static void keep_record(const pc_hashed &s, uint32_t i, bool in_range
 }
 
 /* A thread a record, and the next one on its way; the lanes of a warp whose records share a cell act together. */
-__global__ static void __launch_bounds__(PC_INSERT_THREADS, PC_INSERTS) insert_kernel(const pc_hashed s) {
+__global__ static void __launch_bounds__(PC_INSERT_THREADS, PC_RESIDENT(PC_INSERT_THREADS, PC_INSERTS))
+    insert_kernel(const pc_hashed s) {
     const uint32_t step = gridDim.x * PC_INSERT_THREADS;
     uint32_t i = blockIdx.x * PC_INSERT_THREADS + threadIdx.x;
     pc_launch_next();

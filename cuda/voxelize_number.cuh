@@ -205,7 +205,8 @@ __device__ static void list_late(const pc_hashed &s, int64_t first, uint32_t lat
 }
 
 /* Many records a thread, for others: what begins is read again when it is numbered. */
-__global__ static void __launch_bounds__(PC_NUMBER_THREADS, 4) number_many_kernel(const pc_hashed s) {
+__global__ static void __launch_bounds__(PC_NUMBER_THREADS, PC_RESIDENT(PC_NUMBER_THREADS, 4))
+    number_many_kernel(const pc_hashed s) {
     enum { RECORDS = PC_MANY_ROWS / PC_NUMBER_THREADS, FOUR = 4 };
     const int64_t first = ((int64_t)blockIdx.x * PC_NUMBER_THREADS + threadIdx.x) * RECORDS;
     block_sums sums = {0, 0, 0, 0};

@@ -1,10 +1,23 @@
-/* What the lanes of a warp do together; by all of them. */
+/* What kernels of any operation need: threads that a multiprocessor holds, and what the lanes of a warp do together. */
 #ifndef PC_WARP_CUH
 #define PC_WARP_CUH
 
 #include <cuda_runtime.h>
 #include <stdint.h>
 
+/* Blocks that a multiprocessor is to hold at the same time, as far as it holds as many threads at all: for
+ * __launch_bounds__. */
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ == 800 || (__CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1100)
+#define PC_MULTIPROCESSOR_THREADS 2048
+#elif __CUDA_ARCH__ == 750
+#define PC_MULTIPROCESSOR_THREADS 1024
+#else
+#define PC_MULTIPROCESSOR_THREADS 1536
+#endif
+#define PC_RESIDENT(threads, blocks)                                                                                   \
+    ((threads) * (blocks) <= PC_MULTIPROCESSOR_THREADS ? (blocks) : PC_MULTIPROCESSOR_THREADS / (threads))
+
+/* By all lanes: */
 #define PC_ALL_LANES 0xffffffffu
 
 __device__ static inline uint32_t pc_warp_max(uint32_t value) {
