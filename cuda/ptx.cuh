@@ -42,6 +42,17 @@ __device__ static inline uint32_t pc_arrived(const uint32_t *count) {
     return v;
 }
 
+/* And of four. */
+__device__ static inline uint32_t pc_half_load(const uint32_t *from) {
+    uint32_t v;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(from) : "memory");
+    return v;
+}
+
+__device__ static inline void pc_half_store(uint32_t *to, uint32_t v) {
+    asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(to), "r"(v) : "memory");
+}
+
 /* Between two looks at what another block is to write. */
 __device__ static inline void pc_pause(void) {
 }
@@ -81,6 +92,8 @@ uint4 pc_note_load(const uint4 *from);
 void pc_note_store(uint4 *to, uint32_t x, uint32_t y, uint32_t z, uint32_t w);
 unsigned long long pc_word_load(const unsigned long long *from);
 void pc_word_store(unsigned long long *to, unsigned long long v);
+uint32_t pc_half_load(const uint32_t *from);
+void pc_half_store(uint32_t *to, uint32_t v);
 void pc_arrive(uint32_t *count);
 uint32_t pc_arrived(const uint32_t *count);
 void pc_pause(void);

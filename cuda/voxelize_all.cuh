@@ -250,6 +250,7 @@ __global__ static void __launch_bounds__(PC_ALL_THREADS) fill_all_kernel(const p
             if (threadIdx.x % 32 == 0) {
                 uint4 *slot = (uint4 *)&s.slots[of.slot];
                 slot[0] = slot[1] = make_uint4(~0u, ~0u, ~0u, ~0u);
+                s.late[of.slot] = make_uint2(0, 0);
             }
             crowded = all.count > TOO_MANY && first + warp < s.most;
             if (!crowded && first + warp < s.most) {

@@ -138,14 +138,19 @@ static pcgpu_status number_voxels(pcgpu_context *context, const pc_hashed *s) {
     const unsigned multiprocessors = (unsigned)pc_cuda_of(context)->properties.multiProcessorCount,
                    inserts = at_most(pc_blocks(s->rows, PC_INSERT_THREADS), PC_INSERTS * multiprocessors),
                    gathers = at_most(pc_blocks(s->rows, PC_TILE_ROWS), 4 * multiprocessors);
-    const bool many = s->rows >= SMALL;
     cudaLaunchAttribute attribute = {};
-    cudaLaunchConfig_t insert = configuration(context, inserts, PC_INSERT_THREADS, false, &attribute),
-                       number = configuration(context, pc_blocks(s->rows, many ? PC_MANY_ROWS : PC_TILE_ROWS),
-                                              PC_NUMBER_THREADS, true, &attribute),
-                       gather = configuration(context, gathers, PC_NUMBER_THREADS, true, &attribute);
+    cudaLaunchConfig_t insert = configuration(context, inserts, PC_INSERT_THREADS, false, &attribute);
     CUDA_TRY(context, cudaLaunchKernelEx(&insert, insert_kernel, *s));
-    CUDA_TRY(context, cudaLaunchKernelEx(&number, many ? number_many_kernel : number_kernel, *s));
+    if (s->rows < SMALL) {
+        cudaLaunchConfig_t number =
+            configuration(context, pc_blocks(s->rows, PC_TILE_ROWS), PC_NUMBER_THREADS, true, &attribute);
+        CUDA_TRY(context, cudaLaunchKernelEx(&number, number_kernel, *s));
+        return PCGPU_OK;
+    }
+    cudaLaunchConfig_t number = configuration(context, pc_blocks(s->rows, PC_MANY_ROWS), PC_NUMBER_THREADS, true,
+                                              &attribute),
+                       gather = configuration(context, gathers, PC_NUMBER_THREADS, true, &attribute);
+    CUDA_TRY(context, cudaLaunchKernelEx(&number, number_many_kernel, *s));
     CUDA_TRY(context, cudaLaunchKernelEx(&gather, gather_kernel, *s));
     return PCGPU_OK;
 }

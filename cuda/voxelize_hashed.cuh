@@ -1,5 +1,5 @@
-/* Voxelization with a limit of P points, or of means or single records of all points, in four kernels and without a
- * device-wide sort.
+/* Voxelization with a limit of P points, or of means or single records of all points, in three or four kernels and
+ * without a device-wide sort.
  *
  * insert: Every record finds or claims the slot of its cell in a hash table. The records of a cell are counted as they
  * arrive; the first PC_SLOT_ROWS are kept in the slot, those up to P beside it, later ones are `late`. The slot also
@@ -9,7 +9,7 @@
  * over "is the lowest of its voxel", which shares out places for the late records on the way. What the slots have goes
  * to an array by number.
  *
- * gather: Late records go to their places.
+ * gather: Late records go to their places; of a cloud whose tiles all run at once, number does it.
  *
  * fill: The kept records of each voxel are sorted, and the features made of them; its slot is cleaned. Without a limit,
  * all records but the first PC_SLOT_ROWS are late, and what is made of them does not depend on their order
@@ -96,8 +96,8 @@ typedef struct pc_hashed {
     /* The table: */
     uint32_t mask; /* slots - 1 */
     pc_slot *slots;
-    uint32_t *more; /* slots x (P - PC_SLOT_ROWS): further records as they came */
-    uint2 *late;    /* slots: dropped records, and where late ones begin in late_rows, which need not be clean */
+    uint32_t *more;            /* slots x (P - PC_SLOT_ROWS): further records as they came */
+    uint2 *late;               /* slots: dropped records, and where late ones begin in late_rows plus 1 */
     unsigned long long *tiles; /* of number: what each block has found */
     pc_voxelize_counters *counters;
     int turn; /* which of the sums */

@@ -78,6 +78,8 @@ __device__ static unsigned long long look_back(const unsigned long long *tiles, 
 }
 
 /* A voxel that begins at a record: what its slot has goes to an array by number, and what it counts is added up. */
+#define NOT_WANTED 0xffffffffu /* where the late records of a voxel begin that is not in the result */
+
 typedef struct beginning {
     uint4 head, rows; /* of the slot: records that were not dropped, key, first, bound */
 } beginning;
@@ -104,7 +106,7 @@ __device__ static void set_down(const pc_hashed &s, const beginning &b, uint32_t
     at[0] = make_uint4(kept, slot, late, late_first);
     at[1] = b.rows;
     if (late) {
-        s.late[slot].y = number < s.most ? late_first : PC_NO_ROW; /* no need to gather those */
+        pc_half_store(&s.late[slot].y, number < s.most ? late_first + 1 : NOT_WANTED);
     }
     sums->in_range += points;
     sums->largest = max(sums->largest, points);
@@ -112,6 +114,13 @@ __device__ static void set_down(const pc_hashed &s, const beginning &b, uint32_t
         sums->under_limit += points;
         sums->kept += s.all ? points : kept;
     }
+}
+
+__device__ static void add_sums(pc_voxelize_sums *to, const block_sums &mine) {
+    atomicAdd(&to->in_range, (unsigned long long)mine.in_range);
+    atomicAdd(&to->under_limit, (unsigned long long)mine.under_limit);
+    atomicAdd(&to->kept, (unsigned long long)mine.kept);
+    atomicMax(&to->largest, (unsigned long long)mine.largest);
 }
 
 __device__ static void add_up(pc_voxelize_sums *to, block_sums mine) {
@@ -127,10 +136,7 @@ __device__ static void add_up(pc_voxelize_sums *to, block_sums mine) {
         mine = block_sums{pc_warp_add(mine.in_range), pc_warp_add(mine.under_limit), pc_warp_add(mine.kept),
                           pc_warp_max(mine.largest)};
         if (threadIdx.x == 0 && mine.in_range) {
-            atomicAdd(&to->in_range, (unsigned long long)mine.in_range);
-            atomicAdd(&to->under_limit, (unsigned long long)mine.under_limit);
-            atomicAdd(&to->kept, (unsigned long long)mine.kept);
-            atomicMax(&to->largest, (unsigned long long)mine.largest);
+            add_sums(to, mine);
         }
     }
 }
@@ -154,40 +160,66 @@ __device__ static unsigned long long place_among_all(const pc_hashed &s, unsigne
     return of_others + before;
 }
 
-/* Two records a thread, for clouds whose tiles all run at once: as little waiting as can be. */
+/* The same by a warp, without waiting for the block. */
+__device__ static void add_up_warp(pc_voxelize_sums *to, const block_sums &mine) {
+    const block_sums sums = {pc_warp_add(mine.in_range), pc_warp_add(mine.under_limit), pc_warp_add(mine.kept),
+                             pc_warp_max(mine.largest)};
+    if (threadIdx.x % 32 == 0 && sums.in_range) {
+        add_sums(to, sums);
+    }
+}
+
+/* Two records a thread, for clouds whose tiles all run at once: as little waiting as can be. Late records are put where
+ * the others of their voxels are as soon as the block of the voxel's lowest record, this one or one before it, has told
+ * where that is. */
 __global__ static void __launch_bounds__(PC_NUMBER_THREADS) number_kernel(const pc_hashed s) {
     enum { RECORDS = PC_TILE_ROWS / PC_NUMBER_THREADS };
     const int64_t first = ((int64_t)blockIdx.x * PC_NUMBER_THREADS + threadIdx.x) * RECORDS;
     block_sums sums = {0, 0, 0, 0};
-    uint32_t place[RECORDS];
+    uint32_t place[RECORDS], rank[RECORDS];
+    bool new_voxel[RECORDS];
     beginning begins[RECORDS];
     unsigned long long mine = 0;
     pc_launch_next();
     pc_wait_for_last();
 #pragma unroll
     for (int k = 0; k < RECORDS; k++) {
-        place[k] = first + k < (int64_t)s.rows ? s.place[first + k] : 0;
+        place[k] = first + k < (int64_t)s.rows ? s.place[first + k] : PC_NO_SLOT;
     }
 #pragma unroll
     for (int k = 0; k < RECORDS; k++) {
+        rank[k] = place[k] & PC_LATE ? s.rank[first + k] : 0;
+        new_voxel[k] = false;
         if (place[k] & PC_MAYBE) {
             begins[k] = begin_of(s, PC_SLOT_OF(place[k]));
-            place[k] = begins[k].head.z == (uint32_t)(first + k) ? place[k] : 0;
+            new_voxel[k] = begins[k].head.z == (uint32_t)(first + k);
         }
     }
 #pragma unroll
     for (int k = 0; k < RECORDS; k++) {
-        mine += place[k] & PC_MAYBE ? VOXEL + late_of(s, begins[k]) : 0;
+        mine += new_voxel[k] ? VOXEL + late_of(s, begins[k]) : 0;
     }
     unsigned long long next = place_among_all(s, mine);
 #pragma unroll
     for (int k = 0; k < RECORDS; k++) {
-        if (place[k] & PC_MAYBE) {
+        if (new_voxel[k]) {
             set_down(s, begins[k], PC_SLOT_OF(place[k]), voxels_of(next), lates_of(next), &sums);
             next += VOXEL + late_of(s, begins[k]);
         }
     }
-    add_up(pc_sums_of(s), sums);
+    add_up_warp(pc_sums_of(s), sums); /* and all that other lanes wait for below is told */
+#pragma unroll
+    for (int k = 0; k < RECORDS; k++) {
+        uint32_t at = NOT_WANTED;
+        if (place[k] & PC_LATE) {
+            while ((at = pc_half_load(&s.late[PC_SLOT_OF(place[k])].y)) == 0) {
+                pc_pause();
+            }
+        }
+        if (at != NOT_WANTED) {
+            s.late_rows[at - 1 + rank[k]] = (uint32_t)(first + k);
+        }
+    }
 }
 
 /* Lists those of the records from `first` on that `late` has bits for; by all threads of a block. */
@@ -254,13 +286,14 @@ __global__ static void __launch_bounds__(PC_NUMBER_THREADS, PC_RESIDENT(PC_NUMBE
 __device__ static void put_late(const pc_hashed &s, uint32_t i) {
     const uint32_t place = s.place[i];
     if (place & PC_LATE) {
-        const uint32_t first = s.late[PC_SLOT_OF(place)].y;
-        if (first != PC_NO_ROW) {
-            s.late_rows[first + s.rank[i]] = i;
+        const uint32_t at = s.late[PC_SLOT_OF(place)].y;
+        if (at != NOT_WANTED) {
+            s.late_rows[at - 1 + s.rank[i]] = i;
         }
     }
 }
 
+/* After number_many. */
 __global__ static void __launch_bounds__(PC_NUMBER_THREADS) gather_kernel(const pc_hashed s) {
     pc_launch_next();
     pc_wait_for_last();

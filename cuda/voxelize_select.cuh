@@ -222,7 +222,7 @@ __device__ static void take_voxels(const pc_hashed &s, const chunk &c, uint32_t 
     uint4 *slot = (uint4 *)&s.slots[of.slot];
     slot[0] = slot[1] = make_uint4(~0u, ~0u, ~0u, ~0u);
     if (of.late) {
-        s.late[of.slot].x = 0;
+        s.late[of.slot] = make_uint2(0, 0);
     }
 #pragma unroll
     for (int k = 0; k < PC_SLOT_ROWS; k++) {

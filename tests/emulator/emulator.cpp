@@ -211,6 +211,14 @@ void pc_word_store(unsigned long long *to, unsigned long long v) {
     __atomic_store_n(to, v, __ATOMIC_SEQ_CST);
 }
 
+uint32_t pc_half_load(const uint32_t *from) {
+    return __atomic_load_n(from, __ATOMIC_SEQ_CST);
+}
+
+void pc_half_store(uint32_t *to, uint32_t v) {
+    __atomic_store_n(to, v, __ATOMIC_SEQ_CST);
+}
+
 void pc_arrive(uint32_t *count) {
     __atomic_fetch_add(count, 1, __ATOMIC_SEQ_CST);
 }
