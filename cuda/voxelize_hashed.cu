@@ -1,4 +1,4 @@
-/* Voxelization with a limit of points on CUDA: memory and launches of the kernels of voxelize_hashed.cuh. */
+/* Voxelization by hashing on CUDA: memory and launches of the kernels of voxelize_hashed.cuh. */
 #include "voxelize_hashed.cuh"
 
 #include "voxelize_all.cuh"
@@ -155,11 +155,11 @@ static pcgpu_status number_voxels(pcgpu_context *context, const pc_hashed *s) {
     return PCGPU_OK;
 }
 
-/* Voxels that a block of fill holds at once. */
+/* Voxels that a block of fill holds at once: whole stripes. */
 static int chunk_of(const pc_hashed *s) {
     const int rows = s->columns <= 4 ? (int)PC_FILL_ROWS : PC_FILL_ROWS * 4 / s->columns,
-              voxels = rows / s->kept / 8 * 8;
-    return voxels < 8 ? 8 : voxels < PC_FILL_THREADS ? voxels : (int)PC_FILL_THREADS;
+              voxels = rows / s->kept / STRIPE * STRIPE;
+    return voxels < STRIPE ? (int)STRIPE : voxels < PC_FILL_THREADS ? voxels : (int)PC_FILL_THREADS;
 }
 
 static pcgpu_status fill(pcgpu_context *context, const pc_hashed *s) {

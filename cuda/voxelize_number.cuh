@@ -6,9 +6,9 @@
 
 /* What tiles count: voxels that begin and late records of these, 31 bits each. Above them, what is known of a tile:
  * nothing, what it has, or what it and all before it have. */
-#define VOXEL (1ull << 31)
-#define OWN   (1ull << 62)
-#define ALL   (1ull << 63)
+#define VOXEL     (1ull << 31)
+#define KNOWN_OWN (1ull << 62)
+#define KNOWN_ALL (1ull << 63)
 
 __device__ static uint32_t voxels_of(unsigned long long sum) {
     return (uint32_t)(sum >> 31 & 0x7fffffffu);
@@ -43,11 +43,11 @@ __device__ static unsigned long long sum_before(unsigned long long mine, unsigne
 
 /* What the tiles before `tile` have; by all threads of the block. */
 __device__ static unsigned long long look_back(const unsigned long long *tiles, int64_t tile) {
-    __shared__ unsigned long long of_warp[PC_NUMBER_THREADS / 32]; /* with ALL when it knows of all before, too */
+    __shared__ unsigned long long of_warp[PC_NUMBER_THREADS / 32]; /* with KNOWN_ALL when it knows of all before, too */
     const int lane = (int)threadIdx.x % 32;
     unsigned long long sum = 0;
     for (int64_t last = tile - 1; last >= 0; last -= PC_NUMBER_THREADS) {
-        unsigned long long known = ALL; /* before the first one there is nothing */
+        unsigned long long known = KNOWN_ALL; /* before the first one there is nothing */
         const int64_t at = last - (int64_t)threadIdx.x;
         if (at >= 0) {
             while ((known = pc_word_load(&tiles[at])) == 0) {
@@ -55,19 +55,19 @@ __device__ static unsigned long long look_back(const unsigned long long *tiles, 
             }
         }
         __syncwarp();
-        const uint32_t knowing = __ballot_sync(PC_ALL_LANES, (known & ALL) != 0);
-        unsigned long long mine = knowing && lane > __ffs((int)knowing) - 1 ? 0 : known & ~(OWN | ALL);
+        const uint32_t knowing = __ballot_sync(PC_ALL_LANES, (known & KNOWN_ALL) != 0);
+        unsigned long long mine = knowing && lane > __ffs((int)knowing) - 1 ? 0 : known & ~(KNOWN_OWN | KNOWN_ALL);
         for (int step = 16; step > 0; step /= 2) {
             mine += __shfl_xor_sync(PC_ALL_LANES, mine, step);
         }
         if (lane == 0) {
-            of_warp[threadIdx.x / 32] = mine | (knowing ? ALL : 0);
+            of_warp[threadIdx.x / 32] = mine | (knowing ? KNOWN_ALL : 0);
         }
         __syncthreads();
         bool all = false;
         for (int w = 0; w < PC_NUMBER_THREADS / 32 && !all; w++) {
-            sum += of_warp[w] & ~ALL;
-            all = of_warp[w] & ALL;
+            sum += of_warp[w] & ~KNOWN_ALL;
+            all = of_warp[w] & KNOWN_ALL;
         }
         __syncthreads();
         if (all) {
@@ -147,11 +147,11 @@ __device__ static unsigned long long place_among_all(const pc_hashed &s, unsigne
     unsigned long long all;
     const unsigned long long before = sum_before(mine, &all);
     if (threadIdx.x == 0) {
-        pc_word_store(&s.tiles[tile], (tile == 0 ? ALL : OWN) | all);
+        pc_word_store(&s.tiles[tile], (tile == 0 ? KNOWN_ALL : KNOWN_OWN) | all);
     }
     const unsigned long long of_others = look_back(s.tiles, tile);
     if (threadIdx.x == 0 && tile > 0) {
-        pc_word_store(&s.tiles[tile], ALL | (of_others + all));
+        pc_word_store(&s.tiles[tile], KNOWN_ALL | (of_others + all));
     }
     if (threadIdx.x == 0 && tile == (int64_t)gridDim.x - 1) {
         s.counters->found = voxels_of(of_others + all);

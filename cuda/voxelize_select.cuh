@@ -79,9 +79,8 @@ __device__ static void sort_rows(uint32_t *numbers, int count, int keep, uint32_
 }
 
 /* The p lowest of `count` late records and of the p `lowest` go there, in any order; by a warp. */
-template <int AT_ONCE>
-__device__ static void merge_late(const uint32_t *late, uint32_t count, uint32_t *lowest, int p) {
-    enum { KEPT = PC_MOST_KEPT / 32, ALL = KEPT + AT_ONCE };
+template <int EACH> __device__ static void merge_late(const uint32_t *late, uint32_t count, uint32_t *lowest, int p) {
+    enum { KEPT = PC_MOST_KEPT / 32, ALL = KEPT + EACH };
     const int lane = (int)threadIdx.x % 32;
     uint32_t row[ALL], highest = 0;
 #pragma unroll
@@ -90,10 +89,10 @@ __device__ static void merge_late(const uint32_t *late, uint32_t count, uint32_t
     }
     highest = pc_warp_max(highest);
 #pragma unroll 1
-    for (uint32_t first = 0; first < count; first += 32 * AT_ONCE) {
+    for (uint32_t first = 0; first < count; first += 32 * EACH) {
         uint32_t least = PC_NO_ROW;
 #pragma unroll
-        for (int k = 0; k < AT_ONCE; k++) {
+        for (int k = 0; k < EACH; k++) {
             const uint32_t i = first + 32 * (uint32_t)k + (uint32_t)lane;
             row[KEPT + k] = i < count ? late[i] : PC_NO_ROW;
             least = min(least, row[KEPT + k]);
