@@ -161,7 +161,6 @@ pcgpu_status pc_cpu_cells_pass(pcgpu_context *context, const struct pc_cells_pas
         if (!g->source) {
             return pc_fail_memory(context, bytes, "the source in cells");
         }
-        memset(g->source, 0, values_of(g) * sizeof *g->source);
     }
 #pragma omp parallel num_threads(team) if (team > 1)
     {
@@ -170,7 +169,7 @@ pcgpu_status pc_cpu_cells_pass(pcgpu_context *context, const struct pc_cells_pas
 #else
         int thread = 0, threads = 1;
 #endif
-        for (int k = 0; k < s->grid_count && thread > 0; k++) {
+        for (int k = 0; k < s->grid_count; k++) {
             pc_cells_grid *g = s->grids[k];
             memset(g->source + values_of(g) * (size_t)thread, 0, values_of(g) * sizeof *g->source);
         }

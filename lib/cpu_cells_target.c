@@ -10,6 +10,7 @@
 #include <string.h>
 
 enum {
+    CELLS_ALONE = 5000, /* finished and merged by one thread: another costs more to wake */
     AT_A_TIME = PC_CELLS_POINTS_AT_A_TIME,
     POINTS_A_PART = 16384,
     FEWEST_BITS = 10,
@@ -305,6 +306,23 @@ static bool add_target(const pcgpu_context *context, pc_cells_state *s, const pc
     return good;
 }
 
+/* The wider cells, while another thread finishes the shifted ones. */
+static bool merge_levels(pcgpu_context *context, pc_cells_state *s, const pc_cells_target *t, const double center[3]) {
+    const bool two = context->threads > 1 && s->level[0].count > CELLS_ALONE;
+    bool merged = true, finished = true;
+    (void)two;
+#pragma omp parallel sections num_threads(2) if (two)
+    {
+#pragma omp section
+        for (int l = 1; l < t->levels && merged; l++) {
+            merged = merge_level(&s->level[l - 1], &s->level[l]);
+        }
+#pragma omp section
+        finished = pc_cells_finish_grid(context, s, t, center, &s->shifted);
+    }
+    return merged && finished;
+}
+
 static pc_simd widest(const pcgpu_context *context) {
     for (int simd = PC_SIMD_FORMS - 1; simd > 0; simd--) {
         if (pc_cpu_has((pc_simd)simd) && (context->simd_limit == 0 || simd < context->simd_limit)) {
@@ -345,12 +363,9 @@ pcgpu_status pc_cpu_cells_target(pcgpu_context *context, const struct pc_cells_t
         s->quantum = t->quantum;
         good = add_target(context, s, t);
     }
-    for (int l = 1; l < t->levels && good; l++) {
-        good = merge_level(&s->level[l - 1], &s->level[l]);
-    }
     if (good) {
         find_center(&s->level[0], t, measure);
-        good = pc_cells_finish_grid(context, s, t, measure->center, &s->shifted);
+        good = merge_levels(context, s, t, measure->center);
     }
     for (int l = 0; l < t->levels && good; l++) {
         good = pc_cells_finish_grid(context, s, t, measure->center, &s->level[l]);
