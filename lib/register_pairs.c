@@ -34,9 +34,11 @@ static pcgpu_status run_pair(const pair_set *set, pcgpu_context *context, int i)
 typedef struct group {
     pc_register_work w[GROUP_PAIRS];
     pc_cells_work c[GROUP_PAIRS];
-    pc_cells_job jobs[GROUP_PAIRS]; /* of the pairs that have enough points */
+    pc_cells_job jobs[GROUP_PAIRS]; /* of the pairs, then of those that have enough points */
     int pair[GROUP_PAIRS];          /* that a job is of, in the group */
     int job_count;
+    int failing; /* the first pair that could not be prepared, and how */
+    pcgpu_status failed;
 } group;
 
 /* One block for the coordinates of all targets, one for those of all sources: a back end has no more of them. */
@@ -56,26 +58,54 @@ static pcgpu_status take_memory(const pair_set *set, int first, int count, float
     return status;
 }
 
-/* Selects the points of every pair and makes the jobs. */
+/* Selects the points of a pair and makes its job, on one thread. */
+static void prepare_pair(const pair_set *set, int first, int i, group *g) {
+    const pcgpu_pair *pair = &set->pairs[first + i];
+    pcgpu_context own = *set->context; /* for the error: others may fail at the same time */
+    own.threads = 1;
+    g->w[i].context = &own;
+    double begin = pc_now();
+    pcgpu_status status = pc_cells_prepare(&g->c[i], pair->source, pair->target, &g->jobs[i]);
+    g->w[i].context = set->context;
+    pc_register_stage_end(&g->w[i], PC_STAGE_SELECT, begin);
+    if (status != PCGPU_OK) {
+#pragma omp critical(pc_register_pairs_failed)
+        if (i < g->failing) { /* the first in the order of the pairs */
+            g->failing = i;
+            g->failed = pc_fail(set->context, status, "%s", pcgpu_last_error(&own));
+        }
+    }
+}
+
+/* Makes the jobs of all pairs. */
 static pcgpu_status prepare(const pair_set *set, int first, int count, group *g) {
     float *memory[PC_SCRATCHES];
     pcgpu_status status = take_memory(set, first, count, memory);
-    for (int i = 0; i < count && status == PCGPU_OK; i++) {
-        const pcgpu_pair *pair = &set->pairs[first + i];
-        pc_cells_job *job = &g->jobs[g->job_count];
-        double begin = pc_now();
-        *job = (pc_cells_job){0};
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    for (int i = 0; i < count; i++) {
+        g->jobs[i] = (pc_cells_job){0};
         g->c[i] = (pc_cells_work){.w = &g->w[i], .backend = set->backend};
         memcpy(g->c[i].memory, memory, sizeof memory);
-        status = pc_cells_prepare(&g->c[i], pair->source, pair->target, job);
-        if (status == PCGPU_OK && job->path.levels) {
-            g->pair[g->job_count++] = i;
-        }
-        memory[PC_SCRATCH_SOURCE] += 3 * pair->source->rows;
-        memory[PC_SCRATCH_TARGET] += 3 * pair->target->rows;
-        pc_register_stage_end(&g->w[i], PC_STAGE_SELECT, begin);
+        memory[PC_SCRATCH_SOURCE] += 3 * set->pairs[first + i].source->rows;
+        memory[PC_SCRATCH_TARGET] += 3 * set->pairs[first + i].target->rows;
     }
-    return status;
+    const int most = set->context->threads, threads = count < most ? count : most;
+    g->failing = count;
+    g->failed = PCGPU_OK;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
+    for (int i = 0; i < count; i++) {
+        prepare_pair(set, first, i, g);
+    }
+    g->job_count = 0;
+    for (int i = 0; i < count; i++) {
+        if (g->jobs[i].path.levels) { /* else there are too few points */
+            g->pair[g->job_count] = i;
+            g->jobs[g->job_count++] = g->jobs[i];
+        }
+    }
+    return g->failed;
 }
 
 static pcgpu_status run_group(const pair_set *set, int first, int count, group *g) {
@@ -84,13 +114,12 @@ static pcgpu_status run_group(const pair_set *set, int first, int count, group *
         pc_register_open(&g->w[i], set->context, set->backend, &set->run, set->params, pair->source, pair->target,
                          &set->results[first + i]);
     }
-    g->job_count = 0;
     pcgpu_status status = prepare(set, first, count, g);
     double begin = pc_now();
     if (status == PCGPU_OK && g->job_count > 0) {
         status = set->backend->cells_register(set->context, g->jobs, g->job_count);
     }
-    for (int k = 0; k < g->job_count && status == PCGPU_OK; k++) {
+    for (int k = 0; status == PCGPU_OK && k < g->job_count; k++) {
         pc_cells_work *c = &g->c[g->pair[k]];
         pc_cells_conclude(c, &g->jobs[k].path);
         pc_register_stage_end(c->w, PC_STAGE_ITERATE, begin);

@@ -362,7 +362,7 @@ int main(int argc, char **argv) {
     } else {
         check_paths(cuda, quick ? QUICK_PAIRS : PAIRS);
         check_clouds(quick ? 2 : 2 * CLOUDS);
-        check_together(quick ? 2 : 2 * CLOUDS, 6);
+        check_together(quick ? 2 : 2 * CLOUDS, 5);
     }
     pcgpu_close(cpu);
     for (int k = 0; k < others; k++) {
