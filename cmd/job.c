@@ -28,8 +28,9 @@ static bool open_outputs(job *j) {
     for (int i = 0; option_at(i); i++) {
         const option_row *o = option_at(i);
         bool here = (o->commands & j->session->command->bit) && (o->flags & OPTION_OUTPUT);
-        const char *path = here ? output_path(j->session, o) : NULL;
-        if (path && strcmp(o->name, "output") == 0) {
+        bool shared = j->line > 0 && !(o->flags & OPTION_MAIN); /* one file for all pairs of a list */
+        const char *path = here && !shared ? output_path(j->session, o) : NULL;
+        if (path && (o->flags & OPTION_MAIN)) {
             j->format = output_format(j->session, path, j->inputs[0]);
         }
         if (path && !open_output(j, o, path)) {
@@ -53,12 +54,28 @@ static int read_cloud(job *j, int i, FILE *stream) {
     return status == PCGPU_OK ? EXIT_DONE : EXIT_FAILED;
 }
 
+/* Takes an input over from a job that has read it. */
+static bool take_over(job *j, int i, job *before) {
+    for (int k = 0; before && k < before->count; k++) {
+        if (before->clouds[k].data && !before->lent[k] && strcmp(before->inputs[k], j->inputs[i]) == 0) {
+            j->clouds[i] = before->clouds[k];
+            j->depth[i] = before->depth[k];
+            before->lent[k] = true;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Opens everything first, so that what cannot be opened costs no time. */
-static int read_job(job *j) {
+static int read_job(job *j, job *before) {
     FILE *streams[JOB_CLOUDS] = {0};
     int code = EXIT_DONE;
     for (int i = 0; i < j->count && code == EXIT_DONE; i++) {
         j->input_format[i] = input_format(j->session, j->inputs[i]);
+        if (take_over(j, i, before)) {
+            continue;
+        }
         streams[i] = input_open(j->inputs[i]);
         code = streams[i] ? EXIT_DONE : EXIT_FAILED;
     }
@@ -67,7 +84,7 @@ static int read_job(job *j) {
     }
     for (int i = 0; i < j->count && code == EXIT_DONE; i++) {
         j->session->name = j->names[i];
-        code = read_cloud(j, i, streams[i]);
+        code = streams[i] ? read_cloud(j, i, streams[i]) : EXIT_DONE;
     }
     for (int i = 0; i < j->count; i++) {
         input_close(streams[i]);
@@ -144,135 +161,15 @@ int job_write_array(job *j, const char *option_name, const pcgpu_array *array) {
     return job_write_arrays(j, option_name, NULL, array, 1);
 }
 
-/* ---- the report ---- */
+/* ---- outputs in place ---- */
 
-static void print_parameters(const job *j, json *out) {
-    const session *s = j->session;
-    json_open(out, "parameters");
-    for (int i = 0; option_at(i); i++) {
-        const option_row *o = option_at(i);
-        char key[64];
-        if (!(o->commands & s->command->bit) || (o->flags & (OPTION_ALIAS | OPTION_LINE_ONLY))) {
-            continue;
-        }
-        snprintf(key, sizeof key, "%s", o->name);
-        for (char *p = key; *p; p++) {
-            *p = *p == '-' ? '_' : *p;
-        }
-        json_key(out, key);
-        if (!option_print(s->options, o, out->out)) {
-            fputs("null", out->out);
-        }
-    }
-    json_close(out);
-}
-
-static void print_seconds(const job *j, json *out) {
-    json_open(out, "seconds");
-    json_number(out, "read", j->read_seconds);
-    for (int i = 0; i < j->run.stages; i++) {
-        json_number(out, j->run.stage[i].name, j->run.stage[i].seconds);
-    }
-    json_number(out, "write", j->write_seconds);
-    json_number(out, "total", seconds_now() - j->begin);
-    json_close(out);
-}
-
-/* Of all inputs together, as points_in. */
-static void print_depth(const job *j, json *out) {
-    pcgpu_depth_counts sum = {0};
-    for (int i = 0; i < j->count; i++) {
-        sum.pixels += j->depth[i].pixels;
-        sum.no_return += j->depth[i].no_return;
-        sum.out_of_range += j->depth[i].out_of_range;
-    }
-    if (sum.pixels > 0) {
-        json_open(out, "depth");
-        json_integer(out, "pixels", sum.pixels);
-        json_integer(out, "no_return", sum.no_return);
-        json_integer(out, "out_of_range", sum.out_of_range);
-        json_close(out);
-    }
-}
-
-static void print_run(const job *j, json *out) {
-    const pcgpu_run *run = &j->run;
-    print_depth(j, out);
-    json_integer(out, "points_in", run->points_in);
-    if (j->points_out >= 0) {
-        json_integer(out, "points_out", j->points_out);
-    }
-    if (run->backend[0]) {
-        json_open(out, "dropped");
-        json_integer(out, "non_finite", run->non_finite);
-        json_integer(out, "at_origin", run->at_origin);
-        json_close(out);
-        json_text(out, "backend", run->backend);
-        json_text(out, "device", run->device);
-        json_text(out, "reason", run->reason);
-        json_integer(out, "threads", run->threads);
-    }
-}
-
-static void print_json(job *j, int code, const char *outputs) {
-    json out = {.out = j->session->json.stream, .first = true};
-    if (!out.out) {
-        return;
-    }
-    json_open(&out, NULL);
-    json_text(&out, "command", j->session->command->name);
-    json_text(&out, "version", pcgpu_version());
-    json_key(&out, "inputs");
-    for (int i = 0; i < j->count; i++) {
-        fputs(i ? ", " : "[", out.out);
-        json_print_string(out.out, j->inputs[i]);
-    }
-    fputc(']', out.out);
-    json_integer(&out, "exit_code", code);
-    if (code != EXIT_DONE && code != EXIT_NOT_CONVERGED) {
-        json_boolean(&out, "failed", true);
-        json_text(&out, "error", j->error[0] ? j->error : NULL);
-    } else {
-        json_key(&out, "outputs");
-        fprintf(out.out, "{%s}", outputs);
-        print_run(j, &out);
-        print_parameters(j, &out);
-        print_seconds(j, &out);
-        json_key(&out, "result");
-        fprintf(out.out, "{%s}", j->result_text ? j->result_text : "");
-    }
-    json_close(&out);
-    fputc('\n', out.out);
-}
-
-static void report_run(const job *j) {
-    const pcgpu_run *run = &j->run;
-    if (run->non_finite > 0) {
-        report_warning(j->names[0], "%lld of %lld points are not finite and were dropped", (long long)run->non_finite,
-                       (long long)run->points_in);
-    }
-    if (run->backend[0]) {
-        report_detail(j->names[0], "%s (%s, %d threads): %s", run->backend, run->device, run->threads, run->reason);
-    }
-    report_detail(j->names[0], "read %.4f s", j->read_seconds);
-    for (int i = 0; i < run->stages; i++) {
-        report_detail(j->names[0], "%s %.4f s", run->stage[i].name, run->stage[i].seconds);
-    }
-    report_detail(j->names[0], "write %.4f s", j->write_seconds);
-    if (j->points_out >= 0) {
-        report_summary(j->names[0], "%lld points -> %lld %s in %.3f s on %s%s", (long long)run->points_in,
-                       (long long)j->points_out, j->unit ? j->unit : "points", seconds_now() - j->begin, run->backend,
-                       run->at_origin ? " (records at the origin dropped)" : "");
-    }
-}
-
-/* The files that the first job of a batch wrote. */
+/* The files that a job has in common with others. */
 static void name_shared(const job *j, json *names) {
     for (int i = 0; option_at(i); i++) {
         const option_row *o = option_at(i);
         bool here = (o->commands & j->session->command->bit) && (o->flags & OPTION_OUTPUT);
         const char *path = here ? output_path(j->session, o) : NULL;
-        if (path) {
+        if (path && !(j->line > 0 && (o->flags & OPTION_MAIN))) {
             json_text(names, o->name, path);
         }
     }
@@ -282,7 +179,7 @@ static void name_shared(const job *j, json *names) {
 static int commit_outputs(job *j, int code, json *names) {
     double begin = seconds_now();
     bool good = code == EXIT_DONE || code == EXIT_NOT_CONVERGED;
-    if (j->shares) {
+    if (j->shares || j->line > 0) {
         name_shared(j, names);
     }
     /* None gets its name before the data of all is written. */
@@ -314,9 +211,8 @@ void job_note_error(job *j) {
     }
 }
 
-int job_begin(job *j, session *s, const char **inputs, int count) {
-    *j = (job){.session = s, .count = count, .points_out = -1, .shares = s->options->batch && inputs != s->inputs};
-    for (int i = 0; i < count && i < JOB_CLOUDS; i++) {
+static int begin(job *j, const char **inputs, job *before) {
+    for (int i = 0; i < j->count && i < JOB_CLOUDS; i++) {
         j->inputs[i] = inputs[i];
         j->names[i] = input_name(inputs[i]);
     }
@@ -326,9 +222,35 @@ int job_begin(job *j, session *s, const char **inputs, int count) {
     if (!j->result.out) {
         report_error(NULL, "out of memory");
     }
-    int code = j->result.out ? read_job(j) : EXIT_FAILED;
+    int code = j->result.out ? read_job(j, before) : EXIT_FAILED;
     job_note_error(j);
     return code;
+}
+
+int job_begin(job *j, session *s, const char **inputs, int count) {
+    *j = (job){.session = s, .count = count, .points_out = -1, .shares = s->options->batch && inputs != s->inputs};
+    return begin(j, inputs, NULL);
+}
+
+int job_begin_pair(job *j, session *s, int pair, job *before) {
+    *j = (job){.session = s, .count = 2, .points_out = -1, .line = s->pairs.lines[pair]};
+    return begin(j, &s->inputs[2 * pair], before);
+}
+
+void job_keep(job *kept, job *from) {
+    *kept = (job){.count = from->count};
+    for (int i = 0; i < from->count; i++) {
+        kept->inputs[i] = from->inputs[i];
+        take_over(kept, i, from);
+    }
+}
+
+void job_free_clouds(job *j) {
+    for (int i = 0; i < j->count; i++) {
+        if (!j->lent[i]) {
+            pcgpu_cloud_free(&j->clouds[i]);
+        }
+    }
 }
 
 void job_resume(job *j) {
@@ -341,9 +263,7 @@ static void job_free(job *j) {
         fclose(j->result.out);
     }
     free(j->result_text);
-    for (int i = 0; i < j->count; i++) {
-        pcgpu_cloud_free(&j->clouds[i]);
-    }
+    job_free_clouds(j);
 }
 
 int job_end(job *j, int code) {
@@ -364,9 +284,9 @@ int job_end(job *j, int code) {
         fflush(j->result.out);
     }
     if (code == EXIT_DONE || code == EXIT_NOT_CONVERGED) {
-        report_run(j);
+        job_report(j);
     }
-    print_json(j, code, outputs);
+    job_print_json(j, code, outputs);
     free(outputs);
     job_free(j);
     return code;

@@ -5,6 +5,7 @@
 
 #include "files.h"
 #include "options.h"
+#include "pairs.h"
 #include "report.h"
 
 /* The exit codes scripts rely on. */
@@ -15,6 +16,7 @@ typedef struct session {
     option_values *options;
     const char **inputs;
     int input_count;
+    pair_list pairs; /* of --pairs, whose inputs they then are */
     pcgpu_context *context;
     const char *name; /* of the current input, for messages of the library */
     output json;      /* stream NULL without --json */
@@ -33,11 +35,13 @@ typedef struct job {
     const char *inputs[JOB_CLOUDS], *names[JOB_CLOUDS];
     const pcgpu_format_info *input_format[JOB_CLOUDS];
     pcgpu_cloud clouds[JOB_CLOUDS];
+    bool lent[JOB_CLOUDS];      /* clouds that are another job's by now */
     pcgpu_depth_counts depth[JOB_CLOUDS]; /* of those that were depth images, else 0 */
     const pcgpu_format_info *format; /* of --output; NULL without one */
     job_output outputs[JOB_OUTPUTS];
     int output_count;
-    bool shares; /* the outputs are those of another job of the batch */
+    int64_t line; /* of --pairs, else 0 */
+    bool shares;  /* the outputs are those of another job of the batch */
     double begin, read_seconds, write_seconds;
     /* Set by the command: */
     pcgpu_run run;
@@ -58,6 +62,15 @@ int job_end(job *job, int code);
 /* Keeps the last error said as this job's, for --json. Begin and end do it, too. */
 void job_note_error(job *job);
 
+/* A pair of --pairs. Clouds that the job `before`, not yet ended, has read are taken over from it; NULL is accepted. */
+int job_begin_pair(job *j, session *session, int pair, job *before);
+/* Keeps the clouds of a job that ends for one that begins later; job_free_clouds releases those left. */
+void job_keep(job *kept, job *from);
+void job_free_clouds(job *job);
+/* job_report.c: the object of --json, whose "outputs" are given as members, and messages. */
+void job_print_json(const job *job, int code, const char *outputs);
+void job_report(const job *job);
+
 /* Processes a job whose clouds are read and whose outputs are open; returns an exit code and has said why. */
 typedef int (*job_function)(job *job);
 
@@ -72,6 +85,9 @@ int session_close(session *session, int code);
 /* Runs one job over all inputs (register), or one job an input. */
 int session_run_together(session *session, job_function process);
 int session_run_each(session *session, job_function process);
+
+/* How many jobs may have begun at a time, `most` or fewer. */
+int session_jobs_at_once(const session *session, int most);
 
 /* Where an output goes: NULL = not wanted. */
 const char *output_path(const session *session, const option_row *option);
@@ -98,6 +114,7 @@ int sample_run(session *session); /* all inputs, several at a time */
 int voxelize_process(job *job);
 int voxelize_batch(session *session); /* all inputs into one file */
 int register_process(job *job);
+int register_pairs(session *session); /* all pairs of a list */
 int info_process(job *job);
 int info_machine(session *session); /* info without an input */
 void version_print(bool verbose);

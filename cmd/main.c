@@ -118,29 +118,36 @@ static int run_command(session *s) {
     switch (s->command->bit) {
     case FOR_SAMPLE: return sample_run(s);
     case FOR_VOXELIZE: return s->options->batch ? voxelize_batch(s) : session_run_each(s, voxelize_process);
-    case FOR_REGISTER: return session_run_together(s, register_process);
+    case FOR_REGISTER: return s->options->pairs ? register_pairs(s) : session_run_together(s, register_process);
     default: return s->input_count > 0 ? session_run_each(s, info_process) : info_machine(s);
     }
 }
 
-static int run(const command_info *command, const command_line *line, option_values *o) {
-    session s = {.command = command, .options = o, .inputs = line->inputs, .input_count = line->input_count};
+static int run_session(session *s) {
+    const option_values *o = s->options;
     char why[1024];
-    if (!options_check(o, command, why, sizeof why) || !session_check(&s, why, sizeof why)) {
-        return usage_error(command, why);
+    if (!options_check(s->options, s->command, why, sizeof why) || !session_check(s, why, sizeof why)) {
+        return usage_error(s->command, why);
     }
     report_setup(o->verbose, o->quiet);
     if (o->dry_run) {
-        int code = session_dry_run(&s);
-        pcgpu_close(s.context);
+        int code = session_dry_run(s);
+        pcgpu_close(s->context);
         return code;
     }
     files_catch_signals();
-    int code = session_open(&s);
+    int code = session_open(s);
     if (code == EXIT_DONE) {
-        code = run_command(&s);
+        code = run_command(s);
     }
-    return session_close(&s, code);
+    return session_close(s, code);
+}
+
+static int run(const command_info *command, const command_line *line, option_values *o) {
+    session s = {.command = command, .options = o, .inputs = line->inputs, .input_count = line->input_count};
+    int code = run_session(&s);
+    pairs_free(&s.pairs);
+    return code;
 }
 
 static int command_main(const command_info *command, int count, char **words) {

@@ -7,7 +7,7 @@
 static const command_info commands[] = {
     {"sample", FOR_SAMPLE, "[OPTION]... [INPUT]...", "pick points of a cloud: farthest point sampling or at random"},
     {"voxelize", FOR_VOXELIZE, "[OPTION]... [INPUT]...", "group points by voxel and compute one feature row a voxel"},
-    {"register", FOR_REGISTER, "[OPTION]... SOURCE TARGET", "find the rigid transform that maps SOURCE onto TARGET"},
+    {"register", FOR_REGISTER, "[OPTION]... SOURCE TARGET | --pairs LIST", "find the rigid transform that maps SOURCE onto TARGET"},
     {"info", FOR_INFO, "[OPTION]... [INPUT]...", "show what is in a cloud, or what this build and machine can do"},
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
@@ -106,6 +106,9 @@ static const option_row table[] = {
      "point-to-point ICP."},
     {"init", 0, FOR_REGISTER, 0, &type_path, "FILE", AT(init), 0, 0, NULL,
      "Start from this T_target_source: a 4x4 matrix, a KITTI line (12 numbers) or a TUM line (7, or 8 with a time)."},
+    {"pairs", 0, FOR_REGISTER, 0, &type_path, "LIST", AT(pairs), 0, 0, NULL,
+     "Register the pairs of a list, one a line: SOURCE TARGET, with a tab between them when names have blanks; - is "
+     "standard input. Prints one line a pair."},
     {"voxel", 0, FOR_REGISTER, 0, &type_real, "S", AT(registration.voxel), 0, FAR, NULL,
      "Downsample both clouds by voxels of S metres at the finest level; 0 = do not. The finest cells of the method cells are "
      "twice as wide."},
@@ -130,10 +133,10 @@ static const option_row table[] = {
     {"transform-format", 0, FOR_REGISTER, 0, &type_choice, "NAME", AT(transform_format), 0, 0, transform_formats,
      "matrix: four rows of four numbers; kitti: the upper three rows in one line; tum: time 0, translation and "
      "quaternion "
-     "x y z w in one line."},
+     "x y z w in one line. With --pairs each is one line."},
 
     /* common */
-    {"output", 'o', FOR_CLOUDS, OPTION_OUTPUT, &type_path, "PATH", AT(output), 0, 0, NULL,
+    {"output", 'o', FOR_CLOUDS, OPTION_OUTPUT | OPTION_MAIN, &type_path, "PATH", AT(output), 0, 0, NULL,
      "Output file; - is standard output; a folder (DIR/) gets one file an input, named after it."},
     {"force", 'f', FOR_ALL, 0, &type_flag, NULL, AT(force), 0, 0, NULL,
      "Replace existing output files; write binary data to a terminal."},

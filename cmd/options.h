@@ -54,7 +54,7 @@ typedef struct option_values {
     bool openpcdet; /* one was read */
 
     pcgpu_register_params registration;
-    const char *init, *transform;
+    const char *init, *pairs, *transform;
     transform_format transform_format;
 
     unsigned char source[OPTIONS_MAX]; /* value_source of each row of the table */
@@ -86,7 +86,8 @@ enum {
     OPTION_ABOVE_MIN = 8,    /* `min` itself is out of range */
     OPTION_MAYBE_VALUE = 16, /* --name or --name=VALUE, never --name VALUE */
     OPTION_OUTPUT = 32,      /* a file that is written for each input */
-    OPTION_TEXT = 64         /* ... and is readable text */
+    OPTION_TEXT = 64,        /* ... and is readable text */
+    OPTION_MAIN = 128        /* ... and is the command's data */
 };
 
 typedef struct option_row {

@@ -1,12 +1,12 @@
 /* pcgpu register: a source onto a target. */
-#include "job.h"
+#include "register.h"
 #include "transform.h"
 
 #include <math.h>
 #include <string.h>
 
-static bool read_init(job *j, double T[16]) {
-    const char *path = j->session->options->init;
+bool register_read_init(const session *s, double T[16]) {
+    const char *path = s->options->init;
     char why[256];
     FILE *stream = path ? input_open(path) : NULL;
     if (!stream) {
@@ -51,7 +51,7 @@ static double deviation(const pcgpu_registration *r, int first) {
     return sqrt(c[7 * first] + c[7 * (first + 1)] + c[7 * (first + 2)]);
 }
 
-static void summarize(const job *j, const pcgpu_registration *r) {
+void register_summarize(const job *j, const pcgpu_registration *r) {
     if (!r->converged) {
         report_error(j->names[0], "did not converge: %s", r->reason);
     }
@@ -81,12 +81,15 @@ static void write_transforms(job *j, const double T[16]) {
     }
 }
 
-static int write_aligned(job *j, const double T[16]) {
+int register_output(job *j, const pcgpu_registration *r) {
     pcgpu_cloud aligned;
+    j->run = r->run;
+    add_result(&j->result, r);
     if (!job_stream(j, "output")) {
         return EXIT_DONE;
     }
-    pcgpu_status status = pcgpu_cloud_transform(j->session->context, &j->clouds[0], T, j->clouds[1].offset, &aligned);
+    pcgpu_status status = pcgpu_cloud_transform(j->session->context, &j->clouds[0], r->T_target_source,
+                                                 j->clouds[1].offset, &aligned);
     if (status != PCGPU_OK) {
         return job_failed(j, status);
     }
@@ -99,7 +102,7 @@ int register_process(job *j) {
     pcgpu_register_params params = j->session->options->registration;
     params.drop_origin = j->session->options->drop_origin;
     pcgpu_registration r;
-    if (!read_init(j, params.init)) {
+    if (!register_read_init(j->session, params.init)) {
         return EXIT_FAILED;
     }
     progress_begin(j->names[0], "registering");
@@ -107,13 +110,11 @@ int register_process(job *j) {
     if (status != PCGPU_OK) {
         return job_failed(j, status);
     }
-    j->run = r.run;
-    add_result(&j->result, &r);
-    int code = write_aligned(j, r.T_target_source);
+    int code = register_output(j, &r);
     if (code == EXIT_DONE) {
         progress_end();
         write_transforms(j, r.T_target_source);
-        summarize(j, &r);
+        register_summarize(j, &r);
         code = r.converged ? EXIT_DONE : EXIT_NOT_CONVERGED;
     }
     return code;

@@ -43,10 +43,19 @@ static void erase(void) {
     }
 }
 
+static char place[512]; /* "list.txt:3: ", or "" */
+
+void report_place(const char *list, int64_t line) {
+    place[0] = '\0';
+    if (list) {
+        snprintf(place, sizeof place, "%.400s:%lld: ", list, (long long)line);
+    }
+}
+
 static void say(const char *name, const char *kind, const char *format, va_list args) {
     pthread_mutex_lock(&progress.lock);
     erase();
-    fprintf(stderr, "pcgpu: %s%s%s", name ? name : "", name ? ": " : "", kind);
+    fprintf(stderr, "pcgpu: %s%s%s%s", place, name ? name : "", name ? ": " : "", kind);
     vfprintf(stderr, format, args);
     fputc('\n', stderr);
     fflush(stderr);

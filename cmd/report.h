@@ -6,6 +6,8 @@
 
 /* Messages are "pcgpu: NAME: text" on stderr; `name` may be NULL. Nothing is coloured, so NO_COLOR needs no care. */
 void report_setup(bool verbose, bool quiet);
+/* From now on messages are about a line of a list, which they name first: "pcgpu: LIST:LINE: NAME: text"; NULL ends it. */
+void report_place(const char *list, int64_t line);
 void report_error(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void report_warning(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3))); /* not with -q */
 void report_detail(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));  /* with -v */

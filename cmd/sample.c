@@ -104,17 +104,6 @@ typedef struct batch {
     pcgpu_sampled results[BATCH_JOBS];
 } batch;
 
-/* How many jobs may have begun at a time. Pipes take turns: who feeds one may wait for the output of the one before.
- * And each job holds its outputs open. */
-static int jobs_at_once(const session *s) {
-    bool streams = path_is_stream(output_path(s, option_by_name("output", s->command->bit)));
-    for (int i = 0; i < s->input_count && !streams; i++) {
-        streams = path_is_stream(s->inputs[i]);
-    }
-    long files = sysconf(_SC_OPEN_MAX), jobs = files < 0 ? BATCH_JOBS : files / (2 * JOB_OUTPUTS);
-    return streams || jobs < 1 ? 1 : jobs < BATCH_JOBS ? (int)jobs : BATCH_JOBS;
-}
-
 static void begin_jobs(batch *b, session *s, const char **inputs, int count) {
     size_t bytes = 0;
     for (b->count = 0; b->count < count && b->count < BATCH_JOBS && bytes < BATCH_BYTES; b->count++) {
@@ -168,7 +157,7 @@ static int end_jobs(batch *b) {
 
 int sample_run(session *s) {
     batch *b = malloc(sizeof *b);
-    int worst = EXIT_DONE, at_once = jobs_at_once(s);
+    int worst = EXIT_DONE, at_once = session_jobs_at_once(s, BATCH_JOBS);
     if (!b) {
         report_error(NULL, "out of memory");
         return EXIT_FAILED;

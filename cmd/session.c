@@ -38,7 +38,16 @@ const pcgpu_format_info *output_format(const session *s, const char *path, const
 }
 
 static bool is_main(const option_row *option) {
-    return strcmp(option->name, "output") == 0;
+    return option->flags & OPTION_MAIN;
+}
+
+/* Jobs of the run, and the input that names the outputs of one. */
+static int job_count(const session *s) {
+    return s->command->bit != FOR_REGISTER ? s->input_count : s->options->pairs ? s->pairs.count : 1;
+}
+
+static const char *input_of(const session *s, int i) {
+    return s->inputs[s->command->bit == FOR_REGISTER ? 2 * i : i];
 }
 
 bool output_is_text(const session *s, const option_row *option) {
@@ -82,15 +91,54 @@ static bool check_camera(const session *s, const char *path, char *why, size_t w
     return false;
 }
 
-static bool check_inputs(session *s, char *why, size_t why_size) {
+static bool check_input(const session *s, int i, char *why, size_t why_size) {
+    const char *path = s->inputs[i];
+    if (s->options->pairs) { /* say where in the list */
+        int at = snprintf(why, why_size, "%s:%lld: ", input_name(s->options->pairs), (long long)s->pairs.lines[i / 2]);
+        why += (size_t)at < why_size ? (size_t)at : 0;
+        why_size -= (size_t)at < why_size ? (size_t)at : 0;
+    }
+    if (s->options->pairs && is_dash(path)) {
+        snprintf(why, why_size, "standard input cannot be one of many clouds; give files");
+        return false;
+    }
+    if (!input_format(s, path) && !path_is_folder(path)) {
+        snprintf(why, why_size, "%s: the name says no format; give -F bin, ply, pcd, npy, png or pgm", path);
+        return false;
+    }
+    return check_camera(s, path, why, why_size);
+}
+
+static bool read_once(int dashes, char *why, size_t why_size) {
+    if (dashes > 1) {
+        snprintf(why, why_size, "standard input is given %d times; it can be read once", dashes);
+    }
+    return dashes <= 1;
+}
+
+/* Takes the inputs from the list of --pairs. */
+static bool take_pairs(session *s, char *why, size_t why_size) {
+    if (s->input_count > 0) {
+        snprintf(why, why_size, "%d inputs and --pairs, which lists them; leave one of both out", s->input_count);
+        return false;
+    }
+    bool good = pairs_read(s->options->pairs, &s->pairs, why, why_size);
+    s->inputs = s->pairs.inputs;
+    s->input_count = 2 * s->pairs.count;
+    return good;
+}
+
+/* How many there are, and that it fits the command. */
+static bool count_inputs(session *s, char *why, size_t why_size) {
     static const char *standard_input[] = {"-"};
-    int dashes = 0;
-    if (s->command->bit == FOR_REGISTER) {
-        if (s->input_count != 2) {
-            snprintf(why, why_size, "%d inputs; give two: SOURCE TARGET", s->input_count);
-            return false;
-        }
-    } else if (s->input_count == 0 && s->command->bit != FOR_INFO) {
+    if (s->options->pairs) {
+        return take_pairs(s, why, why_size);
+    }
+    if (s->command->bit == FOR_REGISTER && s->input_count != 2) {
+        snprintf(why, why_size, "%d inputs; give two: SOURCE TARGET", s->input_count);
+        return false;
+    }
+    if (s->input_count == 0 && s->command->bit != FOR_INFO) {
         if (isatty(STDIN_FILENO)) {
             snprintf(why, why_size, "no input; give a file, or - for standard input");
             return false;
@@ -98,48 +146,79 @@ static bool check_inputs(session *s, char *why, size_t why_size) {
         s->inputs = standard_input;
         s->input_count = 1;
     }
-    s->options->seeds = standard_input_named(s->options->seeds);
-    s->options->init = standard_input_named(s->options->init);
-    dashes += is_dash(s->options->seeds) + is_dash(s->options->init);
     if (s->options->seeds && s->input_count > 1) {
         snprintf(why, why_size, "%d inputs and --seeds, which are records of one; give one input", s->input_count);
-        return false;
-    }
-    for (int i = 0; i < s->input_count; i++) {
-        s->inputs[i] = standard_input_named(s->inputs[i]);
-        dashes += is_dash(s->inputs[i]);
-        if (!input_format(s, s->inputs[i]) && !path_is_folder(s->inputs[i])) {
-            snprintf(why, why_size, "%s: the name says no format; give -F bin, ply, pcd, npy, png or pgm",
-                     s->inputs[i]);
-            return false;
-        }
-        if (!check_camera(s, s->inputs[i], why, why_size)) {
-            return false;
-        }
-    }
-    if (dashes > 1) {
-        snprintf(why, why_size, "standard input is given %d times; it can be read once", dashes);
         return false;
     }
     return true;
 }
 
+static bool check_inputs(session *s, char *why, size_t why_size) {
+    option_values *o = s->options;
+    o->seeds = standard_input_named(o->seeds);
+    o->init = standard_input_named(o->init);
+    o->pairs = standard_input_named(o->pairs);
+    int dashes = is_dash(o->seeds) + is_dash(o->init) + is_dash(o->pairs);
+    if (!read_once(dashes, why, why_size) || !count_inputs(s, why, why_size)) {
+        return false;
+    }
+    for (int i = 0; i < s->input_count; i++) {
+        s->inputs[i] = standard_input_named(s->inputs[i]);
+        dashes += is_dash(s->inputs[i]);
+        if (!check_input(s, i, why, why_size)) {
+            return false;
+        }
+    }
+    return read_once(dashes, why, why_size);
+}
+
+typedef struct named {
+    char *name;
+    int job;
+} named;
+
+static int by_name(const void *a, const void *b) {
+    const named *p = a, *q = b;
+    int order = strcmp(p->name, q->name);
+    return order ? order : p->job - q->job;
+}
+
+static void explain_clash(const session *s, const named *a, const named *b, char *why, size_t why_size) {
+    if (s->options->pairs) {
+        snprintf(why, why_size, "%s: lines %lld and %lld would both become %s; give them in two lists",
+                 input_name(s->options->pairs), (long long)s->pairs.lines[a->job], (long long)s->pairs.lines[b->job],
+                 b->name);
+    } else {
+        snprintf(why, why_size, "%s and %s would both become %s; give them one by one", input_of(s, a->job),
+                 input_of(s, b->job), b->name);
+    }
+}
+
 /* Inputs of one name from several folders would give one output. */
 static bool check_names(const session *s, const option_row *o, const char *folder, char *why, size_t why_size) {
-    bool good = true;
-    for (int i = 1; i < s->input_count && good; i++) {
-        char *name = output_name(s, o, folder, s->inputs[i]);
-        for (int k = 0; k < i && good && name; k++) {
-            char *other = output_name(s, o, folder, s->inputs[k]);
-            good = !other || strcmp(name, other) != 0;
-            if (!good) {
-                snprintf(why, why_size, "%s and %s would both become %s; give them one by one", s->inputs[k],
-                         s->inputs[i], name);
-            }
-            free(other);
-        }
-        free(name);
+    const int jobs = job_count(s);
+    named *names = calloc((size_t)jobs, sizeof *names);
+    int n = 0;
+    while (names && n < jobs && (names[n].name = output_name(s, o, folder, input_of(s, n)))) {
+        names[n].job = n;
+        n++;
     }
+    bool good = n == jobs;
+    if (good) {
+        qsort(names, (size_t)n, sizeof *names, by_name);
+    } else {
+        snprintf(why, why_size, "out of memory");
+    }
+    for (int i = 1; i < n && good; i++) {
+        good = strcmp(names[i - 1].name, names[i].name) != 0;
+        if (!good) {
+            explain_clash(s, &names[i - 1], &names[i], why, why_size);
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        free(names[i].name);
+    }
+    free(names);
     return good;
 }
 
@@ -162,15 +241,20 @@ static bool check_format(const session *s, const char *path, char *why, size_t w
 
 /* One output against its input, its terminal and its name. */
 static bool check_output(const session *s, const option_row *o, const char *path, char *why, size_t why_size) {
-    bool batch = s->options->batch, folder = path_is_folder(path);
-    bool many = s->input_count > 1 && s->command->bit != FOR_REGISTER && !batch;
+    bool batch = s->options->batch, folder = path_is_folder(path), pairs = s->options->pairs;
+    bool many = pairs ? is_main(o) : job_count(s) > 1 && !batch;
+    if (pairs && !is_main(o) && folder) {
+        snprintf(why, why_size, "%s is a folder and what is written of a list is one file; give --%s FILE", path,
+                 o->name);
+        return false;
+    }
     if (batch && folder) {
         snprintf(why, why_size, "%s is a folder and a batch is one file; give --%s FILE", path, o->name);
         return false;
     }
     if (many && !folder && (is_dash(path) || !path_is_stream(path))) {
-        snprintf(why, why_size, "%d inputs and one --%s%s; give --%s DIR/", s->input_count, o->name,
-                 is_dash(path) ? " (standard output)" : "", o->name);
+        snprintf(why, why_size, "%d %s and one --%s%s; give --%s DIR/", job_count(s), pairs ? "pairs" : "inputs",
+                 o->name, is_dash(path) ? " (standard output)" : "", o->name);
         return false;
     }
     if (is_dash(path) && !output_is_text(s, o) && !s->options->force && !s->options->dry_run && isatty(STDOUT_FILENO)) {
@@ -217,8 +301,8 @@ static void protect_inputs(session *s) {
     for (int i = 0; i < s->input_count; i++) {
         input_protect(s->inputs[i]);
     }
-    const char *const also[] = {s->options->config, s->options->init, s->options->seeds};
-    for (int i = 0; i < 3; i++) {
+    const char *const also[] = {s->options->config, s->options->init, s->options->seeds, s->options->pairs};
+    for (int i = 0; i < 4; i++) {
         if (also[i]) {
             input_protect(also[i]);
         }
@@ -245,10 +329,10 @@ static int open_context(session *s) {
 
 /* Each file that an output would become. */
 static bool try_output(const session *s, const option_row *row, const char *path) {
-    int files = path_is_folder(path) && s->command->bit != FOR_REGISTER ? s->input_count : 1;
+    int files = path_is_folder(path) ? job_count(s) : 1;
     bool good = true;
     for (int i = 0; i < files; i++) {
-        char *name = output_name(s, row, path, s->inputs[i]);
+        char *name = output_name(s, row, path, input_of(s, i));
         good = name && output_check(name, s->options->force, output_is_text(s, row)) && good;
         free(name);
     }
@@ -278,6 +362,17 @@ int session_dry_run(session *s) {
         options_print_yaml(o, s->command, stdout);
     }
     return code ? code : good ? EXIT_DONE : EXIT_FAILED;
+}
+
+/* Pipes take turns: who feeds one may wait for the output of the one before. And each job holds its outputs open. */
+int session_jobs_at_once(const session *s, int most) {
+    const char *path = output_path(s, option_by_name("output", s->command->bit));
+    bool streams = path && path_is_stream(path);
+    for (int i = 0; i < s->input_count && !streams; i++) {
+        streams = path_is_stream(s->inputs[i]);
+    }
+    long files = sysconf(_SC_OPEN_MAX), jobs = files < 0 ? most : files / (2 * JOB_OUTPUTS);
+    return streams || jobs < 1 ? 1 : jobs < most ? (int)jobs : most;
 }
 
 int session_open(session *s) {

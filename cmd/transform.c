@@ -156,3 +156,16 @@ void transform_write(FILE *stream, const double T[16], transform_format format) 
         }
     }
 }
+
+void transform_write_line(FILE *stream, const double *T, transform_format format) {
+    if (T && format == TRANSFORM_MATRIX) {
+        write_row(stream, T, 16, "\n");
+    } else if (T) {
+        transform_write(stream, T, format);
+    } else {
+        int n = format == TRANSFORM_TUM ? 8 : format == TRANSFORM_KITTI ? 12 : 16;
+        for (int i = 0; i < n; i++) {
+            fputs(i + 1 < n ? "nan " : "nan\n", stream);
+        }
+    }
+}

@@ -11,5 +11,7 @@ bool transform_read(FILE *stream, double T[16], char *why, size_t why_size);
 
 /* Numbers that read back exactly. TUM's time is 0. */
 void transform_write(FILE *stream, const double T[16], transform_format format);
+/* The same in one line; T NULL: "nan" for each number. */
+void transform_write_line(FILE *stream, const double *T, transform_format format);
 
 #endif

@@ -46,7 +46,7 @@ static bool in_range(double value, double low, double high) {
     return value >= low && value <= high;
 }
 
-static pcgpu_status check(pcgpu_context *context, const pcgpu_register_params *p) {
+pcgpu_status pc_register_check(pcgpu_context *context, const pcgpu_register_params *p) {
     if ((int)p->method < 0 || (int)p->method > PCGPU_REGISTER_CELLS) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "method %d is not known; give plane, point or cells",
                        (int)p->method);
@@ -136,10 +136,12 @@ static void measure_target(pc_register_work *w) {
  * on a 2.5 GHz Xeon. Device: the host's share (selecting, packing, grids) is 60 ns a point there, and some hundred
  * launches and copies of 20 us outweigh the kernels; an H200 took 11 ms for a pair of 122,000 points each. Cells, which
  * are one launch, are selecting and copying the points. */
-static void estimate(const pcgpu_register_params *p, double points, double *cpu, double *cuda) {
+pcgpu_status pc_register_choose(pcgpu_context *context, const pcgpu_register_params *p, double points, int pairs,
+                                pcgpu_run *run, const pc_backend **backend) {
     bool cells = p->method == PCGPU_REGISTER_CELLS;
-    *cpu = (cells ? 2e-8 : p->method == PCGPU_REGISTER_PLANE ? 5.5e-7 : 1.1e-6) * points;
-    *cuda = cells ? 2e-4 + 3e-9 * points : 5e-3 + 8e-8 * points;
+    double cpu = (cells ? 2e-8 : p->method == PCGPU_REGISTER_PLANE ? 5.5e-7 : 1.1e-6) * points;
+    double cuda = cells ? 2e-4 + 3e-9 * points : 5e-3 * pairs + 8e-8 * points;
+    return pc_choose_backend(context, cpu, cuda, run, backend);
 }
 
 /* ---- the verdict ------------------------------------------------------------------------------------------------- */
@@ -316,50 +318,57 @@ static pcgpu_status run_icp(pc_register_work *w, const pcgpu_cloud *source, cons
     return status;
 }
 
-static pcgpu_status run(pc_register_work *w, const pcgpu_cloud *source, const pcgpu_cloud *target) {
-    double cpu, cuda;
-    bool cells = w->params->method == PCGPU_REGISTER_CELLS;
-    w->levels = w->params->levels ? w->params->levels : cells ? CELLS_LEVELS : ICP_LEVELS;
-    w->result->levels = w->levels;
-    estimate(w->params, (double)(source->rows + target->rows), &cpu, &cuda);
-    pcgpu_status status = pc_choose_backend(w->context, cpu, cuda, &w->result->run, &w->backend);
-    if (status == PCGPU_OK) {
-        status = cells ? pc_register_cells(w, source, target) : run_icp(w, source, target);
-    }
+void pc_register_open(pc_register_work *w, pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
+                      const pcgpu_register_params *params, const pcgpu_cloud *source, const pcgpu_cloud *target,
+                      pcgpu_registration *result) {
+    *result = (pcgpu_registration){.run = *run};
+    *w = (pc_register_work){.context = context, .backend = backend, .params = params, .result = result};
+    w->levels = params->levels ? params->levels : params->method == PCGPU_REGISTER_CELLS ? CELLS_LEVELS : ICP_LEVELS;
+    result->levels = w->levels;
+    memcpy(w->offset_source, source->offset, sizeof w->offset_source);
+    memcpy(w->offset_target, target->offset, sizeof w->offset_target);
+}
+
+pcgpu_status pc_register_close(pc_register_work *w, pcgpu_status status) {
+    static const char *const names[PC_REGISTER_STAGES] = {"select", "downsample", "index", "normals", "iterate"};
     if (status == PCGPU_OK && enough_points(w)) {
         pc_register_export_pose(w);
         judge(w);
     }
+    for (int i = 0; i < PC_REGISTER_STAGES && status == PCGPU_OK; i++) {
+        pc_stage(&w->result->run, names[i], pc_now() - w->seconds[i]);
+    }
+    w->backend->icp_end(w->context);
+    free(w->source.xyz);
+    free(w->target.xyz);
+    free(w->level_source.xyz);
+    free(w->level_target.xyz);
+    free(w->split);
+    pc_icp_grid_free(&w->grid);
+    if (status != PCGPU_OK) {
+        memset(w->result, 0, sizeof *w->result);
+    }
     return status;
+}
+
+pcgpu_status pc_register_pair(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
+                              const pcgpu_register_params *params, const pcgpu_cloud *source, const pcgpu_cloud *target,
+                              pcgpu_registration *result) {
+    pc_register_work w;
+    pc_register_open(&w, context, backend, run, params, source, target, result);
+    bool cells = params->method == PCGPU_REGISTER_CELLS;
+    return pc_register_close(&w, cells ? pc_register_cells(&w, source, target) : run_icp(&w, source, target));
 }
 
 pcgpu_status pcgpu_register(pcgpu_context *context, const pcgpu_cloud *source, const pcgpu_cloud *target,
                             const pcgpu_register_params *params, pcgpu_registration *result) {
-    static const char *const names[PC_REGISTER_STAGES] = {"select", "downsample", "index", "normals", "iterate"};
+    const pc_backend *backend = NULL;
+    pcgpu_run run = {0};
     memset(result, 0, sizeof *result);
     pc_clear_error(context);
-    pcgpu_status status = check(context, params);
-    if (status != PCGPU_OK) {
-        return status;
+    pcgpu_status status = pc_register_check(context, params);
+    if (status == PCGPU_OK) {
+        status = pc_register_choose(context, params, (double)(source->rows + target->rows), 1, &run, &backend);
     }
-    pc_register_work w = {.context = context, .params = params, .result = result};
-    memcpy(w.offset_source, source->offset, sizeof w.offset_source);
-    memcpy(w.offset_target, target->offset, sizeof w.offset_target);
-    status = run(&w, source, target);
-    for (int i = 0; i < PC_REGISTER_STAGES && status == PCGPU_OK; i++) {
-        pc_stage(&result->run, names[i], pc_now() - w.seconds[i]);
-    }
-    if (w.backend) {
-        w.backend->icp_end(context);
-    }
-    free(w.source.xyz);
-    free(w.target.xyz);
-    free(w.level_source.xyz);
-    free(w.level_target.xyz);
-    free(w.split);
-    pc_icp_grid_free(&w.grid);
-    if (status != PCGPU_OK) {
-        memset(result, 0, sizeof *result);
-    }
-    return status;
+    return status == PCGPU_OK ? pc_register_pair(context, backend, &run, params, source, target, result) : status;
 }

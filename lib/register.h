@@ -1,4 +1,4 @@
-/* What the files of a registration share: register.c (checks, verdict), register_level.c (downsampling, iterations of a
+/* What the files of a registration share: register.c (checks, verdict), register_pairs.c (several pairs), register_level.c (downsampling, iterations of a
  * level of ICP), register_cells.c (registration by cells), register_solve.c (what the sums of a step mean). */
 #ifndef PC_REGISTER_H
 #define PC_REGISTER_H
@@ -46,6 +46,25 @@ typedef struct pc_register_work {
     bool stopped;         /* result->reason says why; no further level can help */
     double seconds[PC_REGISTER_STAGES];
 } pc_register_work;
+
+/* Whether parameters can be used; says what is wrong with them. */
+pcgpu_status pc_register_check(pcgpu_context *context, const pcgpu_register_params *params);
+
+/* The back end for so many pairs, which have so many points together. */
+pcgpu_status pc_register_choose(pcgpu_context *context, const pcgpu_register_params *params, double points, int pairs,
+                                pcgpu_run *run, const pc_backend **backend);
+
+/* Begins a registration on the back end that was chosen, which `run` names; closing it fills the result, or clears it
+ * when `status` is an error, releases everything and returns `status`. */
+void pc_register_open(pc_register_work *w, pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
+                      const pcgpu_register_params *params, const pcgpu_cloud *source, const pcgpu_cloud *target,
+                      pcgpu_registration *result);
+pcgpu_status pc_register_close(pc_register_work *w, pcgpu_status status);
+
+/* A registration from its beginning to its end. */
+pcgpu_status pc_register_pair(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
+                              const pcgpu_register_params *params, const pcgpu_cloud *source,
+                              const pcgpu_cloud *target, pcgpu_registration *result);
 
 /* Adds the time since `begin` to a stage and returns the time now. */
 double pc_register_stage_end(pc_register_work *w, pc_register_stage which, double begin);

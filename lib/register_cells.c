@@ -77,8 +77,7 @@ static pcgpu_status follow(const pc_cells_work *c, pc_cells_path *path) {
     return status;
 }
 
-/* What the end of a path says, for the verdict and the result. */
-static void conclude(pc_cells_work *c, const pc_cells_path *path) {
+void pc_cells_conclude(pc_cells_work *c, const pc_cells_path *path) {
     pc_register_work *w = c->w;
     pcgpu_registration *r = w->result;
     w->pose = path->pose;
@@ -125,13 +124,14 @@ static pcgpu_status run_at_once(const pc_cells_work *c, pc_cells_job *job) {
     return status;
 }
 
-/* The target, whose cells a back end may begin to make. */
+/* The target, whose cells a back end may begin to make when it is that of a single pair. */
 static pcgpu_status begin(pc_cells_work *c, pc_cells_job *job) {
     c->noise = NOISE * edge_of(c->w);
     pcgpu_status status = pc_cells_arrange_target(c, edge_of(c->w));
     if (status == PCGPU_OK) {
         describe_target(c, &job->target);
-        status = c->backend->cells_begin ? c->backend->cells_begin(c->w->context, &job->target) : PCGPU_OK;
+        bool begins = c->backend->cells_begin && !c->memory[PC_SCRATCH_TARGET];
+        status = begins ? c->backend->cells_begin(c->w->context, &job->target) : PCGPU_OK;
     }
     return status;
 }
@@ -139,7 +139,7 @@ static pcgpu_status begin(pc_cells_work *c, pc_cells_job *job) {
 static pcgpu_status run(pc_cells_work *c, pc_cells_job *job) {
     pcgpu_status status = c->backend->cells_register ? run_at_once(c, job) : run_by_steps(c, job);
     if (status == PCGPU_OK) {
-        conclude(c, &job->path);
+        pc_cells_conclude(c, &job->path);
     }
     return status;
 }

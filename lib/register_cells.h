@@ -17,6 +17,7 @@ typedef struct pc_cells_work {
     pc_register_work *w;
     const pc_backend *backend;
     pc_point_set source, target; /* usable points, in memory that the context or the back end keeps */
+    float *memory[PC_SCRATCHES]; /* for their coordinates, 3 floats a record; NULL: one pair, which takes its own */
     double target_shift[3];      /* metres that were taken off the target */
     pc_cells_source parts;       /* of the source */
     pc_cells_frame frame;
@@ -36,6 +37,9 @@ void pc_cells_arrange_source(pc_cells_work *c);
 /* All of that: makes a job of two clouds, whose path has no level when there are too few usable points. */
 pcgpu_status pc_cells_prepare(pc_cells_work *c, const pcgpu_cloud *source, const pcgpu_cloud *target,
                               pc_cells_job *job);
+
+/* After the path of a job has been followed: pose, counts and what the result says. */
+void pc_cells_conclude(pc_cells_work *c, const pc_cells_path *path);
 
 /* Fills the result but for transform and verdict, from the end of a path. */
 void pc_cells_evaluate(const pc_cells_work *c, const pc_cells_path *path);

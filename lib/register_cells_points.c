@@ -121,10 +121,13 @@ static void join_parts(const part *parts, int count, pc_point_set *p, pcgpu_run 
     }
 }
 
-/* Memory for the coordinates of so many points: the back end's, or what the context keeps. */
+/* Memory for the coordinates of so many points: what was given, the back end's, or what the context keeps. */
 static float *take_memory(const pc_cells_work *c, int scratch, size_t rows) {
     const size_t bytes = 3 * (rows ? rows : 1) * sizeof(float);
     void *memory = NULL;
+    if (c->memory[scratch]) {
+        return c->memory[scratch];
+    }
     if (!c->backend->cells_memory) {
         return pc_buffer_take(&c->w->context->scratch[scratch], bytes, false);
     }

@@ -1,7 +1,8 @@
 /* Registration by cells from points to the result, on every back end: pairs cpu|cuda [SEED] [quick|tiny].
  *
  * First the paths of pairs, made here, against the CPU's step by step: on CUDA in every form, one by one and all at
- * once. Then pcgpu_register on hostile clouds against one thread of the CPU, everything that it reports, byte for byte.
+ * once. Then pcgpu_register and pcgpu_register_pairs on hostile clouds against one thread of the CPU, everything that
+ * they report, byte for byte.
  * `tiny`, for tools that are slow: one pair on CUDA, in a group and in a cluster.
  * Exit code 0 passed, 1 failed, 77 no such device. */
 #include "cpu.h"
@@ -273,6 +274,64 @@ static void check_clouds(int count) {
     }
 }
 
+/* The same pairs by one call, as often as `times`: more than a group holds, and more and fewer than threads. A pair that
+ * fails is the call's failure and leaves nothing. */
+static void check_together(int kinds, int times) {
+    enum { MOST = 2 * CLOUDS };
+    pcgpu_cloud clouds[MOST][2];
+    pcgpu_pair good[MOST], bad = {0};
+    pcgpu_registration expected[MOST];
+    pcgpu_register_params params;
+    pcgpu_register_params_init(&params);
+    params.max_iterations = 20;
+    char error[1024] = "";
+    int n = 0, failing = 0;
+    for (int i = 0; i < kinds; i++) {
+        clouds[i][0] = make_cloud(i % CLOUDS, 2000 + 16 * i, 4);
+        clouds[i][1] = make_cloud(i < CLOUDS ? i : CLOUD_PLAIN, 2070, 3);
+        good[n] = (pcgpu_pair){&clouds[i][0], &clouds[i][1]};
+        memset(&expected[n], 0, sizeof expected[n]);
+        if (pcgpu_register(cpu, good[n].source, good[n].target, &params, &expected[n]) == PCGPU_OK) {
+            forget_run(&expected[n++]);
+        } else if (failing++ == 0) {
+            bad = good[n];
+            snprintf(error, sizeof error, "%s", pcgpu_last_error(cpu));
+        }
+    }
+    const int count = n * times;
+    pcgpu_pair *chosen = malloc(((size_t)count + 1) * sizeof *chosen);
+    pcgpu_registration *results = malloc(((size_t)count + 1) * sizeof *results);
+    for (int i = 0; i < count; i++) {
+        chosen[i] = good[i % n];
+    }
+    for (int k = 0; k < others; k++) {
+        bool same = pcgpu_register_pairs(other[k], chosen, count, &params, results) == PCGPU_OK;
+        for (int i = 0; i < count; i++) {
+            forget_run(&results[i]);
+            expect(same && memcmp(&results[i], &expected[i % n], sizeof *results) == 0, "pairs by one call", label[k],
+                   expected[i % n].reason, i);
+        }
+        expect(pcgpu_register_pairs(other[k], chosen, 0, &params, results) == PCGPU_OK, "no pair", label[k], "", 0);
+        expect(pcgpu_register_pairs(other[k], chosen, -1, &params, results) == PCGPU_ERROR_ARGUMENT, "fewer", label[k],
+               "", 0);
+        if (failing > 0) {
+            static const pcgpu_registration nothing;
+            chosen[count] = bad;
+            bool fails = pcgpu_register_pairs(other[k], chosen, count + 1, &params, results) == PCGPU_ERROR_ARGUMENT &&
+                         strcmp(pcgpu_last_error(other[k]), error) == 0;
+            expect(fails && memcmp(&results[0], &nothing, sizeof nothing) == 0 &&
+                       memcmp(&results[count], &nothing, sizeof nothing) == 0,
+                   "one pair fails", label[k], pcgpu_last_error(other[k]), count);
+        }
+    }
+    free(chosen);
+    free(results);
+    for (int i = 0; i < kinds; i++) {
+        free(clouds[i][0].data);
+        free(clouds[i][1].data);
+    }
+}
+
 static pcgpu_context *open_context(pcgpu_device device, int threads) {
     pcgpu_settings settings;
     pcgpu_context *context;
@@ -303,6 +362,7 @@ int main(int argc, char **argv) {
     } else {
         check_paths(cuda, quick ? QUICK_PAIRS : PAIRS);
         check_clouds(quick ? 2 : 2 * CLOUDS);
+        check_together(quick ? 2 : 2 * CLOUDS, 5);
     }
     pcgpu_close(cpu);
     for (int k = 0; k < others; k++) {

@@ -1,0 +1,127 @@
+/* What is said of a job that has ended: an object of --json, messages with -v. */
+#include "job.h"
+
+static void print_parameters(const job *j, json *out) {
+    const session *s = j->session;
+    json_open(out, "parameters");
+    for (int i = 0; option_at(i); i++) {
+        const option_row *o = option_at(i);
+        char key[64];
+        if (!(o->commands & s->command->bit) || (o->flags & (OPTION_ALIAS | OPTION_LINE_ONLY))) {
+            continue;
+        }
+        snprintf(key, sizeof key, "%s", o->name);
+        for (char *p = key; *p; p++) {
+            *p = *p == '-' ? '_' : *p;
+        }
+        json_key(out, key);
+        if (!option_print(s->options, o, out->out)) {
+            fputs("null", out->out);
+        }
+    }
+    json_close(out);
+}
+
+static void print_seconds(const job *j, json *out) {
+    json_open(out, "seconds");
+    json_number(out, "read", j->read_seconds);
+    for (int i = 0; i < j->run.stages; i++) {
+        json_number(out, j->run.stage[i].name, j->run.stage[i].seconds);
+    }
+    json_number(out, "write", j->write_seconds);
+    json_number(out, "total", seconds_now() - j->begin);
+    json_close(out);
+}
+
+/* Of all inputs together, as points_in. */
+static void print_depth(const job *j, json *out) {
+    pcgpu_depth_counts sum = {0};
+    for (int i = 0; i < j->count; i++) {
+        sum.pixels += j->depth[i].pixels;
+        sum.no_return += j->depth[i].no_return;
+        sum.out_of_range += j->depth[i].out_of_range;
+    }
+    if (sum.pixels > 0) {
+        json_open(out, "depth");
+        json_integer(out, "pixels", sum.pixels);
+        json_integer(out, "no_return", sum.no_return);
+        json_integer(out, "out_of_range", sum.out_of_range);
+        json_close(out);
+    }
+}
+
+static void print_run(const job *j, json *out) {
+    const pcgpu_run *run = &j->run;
+    print_depth(j, out);
+    json_integer(out, "points_in", run->points_in);
+    if (j->points_out >= 0) {
+        json_integer(out, "points_out", j->points_out);
+    }
+    if (run->backend[0]) {
+        json_open(out, "dropped");
+        json_integer(out, "non_finite", run->non_finite);
+        json_integer(out, "at_origin", run->at_origin);
+        json_close(out);
+        json_text(out, "backend", run->backend);
+        json_text(out, "device", run->device);
+        json_text(out, "reason", run->reason);
+        json_integer(out, "threads", run->threads);
+    }
+}
+
+void job_print_json(const job *j, int code, const char *outputs) {
+    json out = {.out = j->session->json.stream, .first = true};
+    if (!out.out) {
+        return;
+    }
+    json_open(&out, NULL);
+    json_text(&out, "command", j->session->command->name);
+    json_text(&out, "version", pcgpu_version());
+    json_key(&out, "inputs");
+    for (int i = 0; i < j->count; i++) {
+        fputs(i ? ", " : "[", out.out);
+        json_print_string(out.out, j->inputs[i]);
+    }
+    fputc(']', out.out);
+    if (j->line > 0) {
+        json_integer(&out, "line", j->line);
+        json_text(&out, "source", j->inputs[0]);
+        json_text(&out, "target", j->inputs[1]);
+    }
+    json_integer(&out, "exit_code", code);
+    if (code != EXIT_DONE && code != EXIT_NOT_CONVERGED) {
+        json_boolean(&out, "failed", true);
+        json_text(&out, "error", j->error[0] ? j->error : NULL);
+    } else {
+        json_key(&out, "outputs");
+        fprintf(out.out, "{%s}", outputs);
+        print_run(j, &out);
+        print_parameters(j, &out);
+        print_seconds(j, &out);
+        json_key(&out, "result");
+        fprintf(out.out, "{%s}", j->result_text ? j->result_text : "");
+    }
+    json_close(&out);
+    fputc('\n', out.out);
+}
+
+void job_report(const job *j) {
+    const pcgpu_run *run = &j->run;
+    if (run->non_finite > 0) {
+        report_warning(j->names[0], "%lld of %lld points are not finite and were dropped", (long long)run->non_finite,
+                       (long long)run->points_in);
+    }
+    if (run->backend[0]) {
+        report_detail(j->names[0], "%s (%s, %d threads): %s", run->backend, run->device, run->threads, run->reason);
+    }
+    report_detail(j->names[0], "read %.4f s", j->read_seconds);
+    for (int i = 0; i < run->stages; i++) {
+        report_detail(j->names[0], "%s %.4f s", run->stage[i].name, run->stage[i].seconds);
+    }
+    report_detail(j->names[0], "write %.4f s", j->write_seconds);
+    if (j->points_out >= 0) {
+        report_summary(j->names[0], "%lld points -> %lld %s in %.3f s on %s%s", (long long)run->points_in,
+                       (long long)j->points_out, j->unit ? j->unit : "points", seconds_now() - j->begin, run->backend,
+                       run->at_origin ? " (records at the origin dropped)" : "");
+    }
+}

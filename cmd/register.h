@@ -1,0 +1,14 @@
+/* What register.c (one pair) and register_pairs.c (the pairs of a list) share. */
+#ifndef REGISTER_H
+#define REGISTER_H
+
+#include "job.h"
+
+/* The transform of --init; `T` stays as it is without one. False after saying why. */
+bool register_read_init(const session *session, double T[16]);
+/* Keeps the result for --json and writes the aligned source if it is wanted. Returns an exit code. */
+int register_output(job *job, const pcgpu_registration *result);
+/* Messages: an error unless it converged, a summary, a warning of what is unconstrained. */
+void register_summarize(const job *job, const pcgpu_registration *result);
+
+#endif

@@ -1,0 +1,213 @@
+/* Several pairs at once: by cells on CUDA in groups that are on the device together, on the CPU one a thread. */
+#include "register.h"
+#include "register_cells.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A group's bounds: what fills the largest device and can be held twice, in the host's memory and in the device's. */
+enum { GROUP_PAIRS = 64, GROUP_POINTS = 1 << 24 };
+
+/* All pairs of a call, and what is the same for them. */
+typedef struct pair_set {
+    pcgpu_context *context;
+    const pc_backend *backend;
+    const pcgpu_register_params *params;
+    pcgpu_run run; /* as it begins for each */
+    const pcgpu_pair *pairs;
+    int count;
+    pcgpu_registration *results;
+} pair_set;
+
+static int64_t points_of(const pcgpu_pair *pair) {
+    return pair->source->rows + pair->target->rows;
+}
+
+static pcgpu_status run_pair(const pair_set *set, pcgpu_context *context, int i) {
+    const pcgpu_pair *pair = &set->pairs[i];
+    return pc_register_pair(context, set->backend, &set->run, set->params, pair->source, pair->target,
+                            &set->results[i]);
+}
+
+/* ---- together on a device ---------------------------------------------------------------------------------------- */
+
+typedef struct group {
+    pc_register_work w[GROUP_PAIRS];
+    pc_cells_work c[GROUP_PAIRS];
+    pc_cells_job jobs[GROUP_PAIRS]; /* of the pairs, then of those that have enough points */
+    int pair[GROUP_PAIRS];          /* that a job is of, in the group */
+    int job_count;
+    int failing; /* the first pair that could not be prepared, and how */
+    pcgpu_status failed;
+} group;
+
+/* One block for the coordinates of all targets, one for those of all sources: a back end has no more of them. */
+static pcgpu_status take_memory(const pair_set *set, int first, int count, float *memory[PC_SCRATCHES]) {
+    size_t rows[PC_SCRATCHES] = {1, 1};
+    for (int i = first; i < first + count; i++) {
+        rows[PC_SCRATCH_SOURCE] += (size_t)set->pairs[i].source->rows;
+        rows[PC_SCRATCH_TARGET] += (size_t)set->pairs[i].target->rows;
+    }
+    static const int order[PC_SCRATCHES] = {PC_SCRATCH_TARGET, PC_SCRATCH_SOURCE};
+    pcgpu_status status = PCGPU_OK;
+    for (int k = 0; k < PC_SCRATCHES && status == PCGPU_OK; k++) {
+        void *block = NULL;
+        status = set->backend->cells_memory(set->context, order[k], rows[order[k]] * 3 * sizeof(float), &block);
+        memory[order[k]] = block;
+    }
+    return status;
+}
+
+/* Selects the points of a pair and makes its job, on one thread. */
+static void prepare_pair(const pair_set *set, int first, int i, group *g) {
+    const pcgpu_pair *pair = &set->pairs[first + i];
+    pcgpu_context own = *set->context; /* for the error: others may fail at the same time */
+    own.threads = 1;
+    g->w[i].context = &own;
+    double begin = pc_now();
+    pcgpu_status status = pc_cells_prepare(&g->c[i], pair->source, pair->target, &g->jobs[i]);
+    g->w[i].context = set->context;
+    pc_register_stage_end(&g->w[i], PC_STAGE_SELECT, begin);
+    if (status != PCGPU_OK) {
+#pragma omp critical(pc_register_pairs_failed)
+        if (i < g->failing) { /* the first in the order of the pairs */
+            g->failing = i;
+            g->failed = pc_fail(set->context, status, "%s", pcgpu_last_error(&own));
+        }
+    }
+}
+
+/* Makes the jobs of all pairs. */
+static pcgpu_status prepare(const pair_set *set, int first, int count, group *g) {
+    float *memory[PC_SCRATCHES];
+    pcgpu_status status = take_memory(set, first, count, memory);
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    for (int i = 0; i < count; i++) {
+        g->jobs[i] = (pc_cells_job){0};
+        g->c[i] = (pc_cells_work){.w = &g->w[i], .backend = set->backend};
+        memcpy(g->c[i].memory, memory, sizeof memory);
+        memory[PC_SCRATCH_SOURCE] += 3 * set->pairs[first + i].source->rows;
+        memory[PC_SCRATCH_TARGET] += 3 * set->pairs[first + i].target->rows;
+    }
+    const int most = set->context->threads, threads = count < most ? count : most;
+    g->failing = count;
+    g->failed = PCGPU_OK;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
+    for (int i = 0; i < count; i++) {
+        prepare_pair(set, first, i, g);
+    }
+    g->job_count = 0;
+    for (int i = 0; i < count; i++) {
+        if (g->jobs[i].path.levels) { /* else there are too few points */
+            g->pair[g->job_count] = i;
+            g->jobs[g->job_count++] = g->jobs[i];
+        }
+    }
+    return g->failed;
+}
+
+static pcgpu_status run_group(const pair_set *set, int first, int count, group *g) {
+    for (int i = 0; i < count; i++) {
+        const pcgpu_pair *pair = &set->pairs[first + i];
+        pc_register_open(&g->w[i], set->context, set->backend, &set->run, set->params, pair->source, pair->target,
+                         &set->results[first + i]);
+    }
+    pcgpu_status status = prepare(set, first, count, g);
+    double begin = pc_now();
+    if (status == PCGPU_OK && g->job_count > 0) {
+        status = set->backend->cells_register(set->context, g->jobs, g->job_count);
+    }
+    for (int k = 0; status == PCGPU_OK && k < g->job_count; k++) {
+        pc_cells_work *c = &g->c[g->pair[k]];
+        pc_cells_conclude(c, &g->jobs[k].path);
+        pc_register_stage_end(c->w, PC_STAGE_ITERATE, begin);
+    }
+    for (int i = 0; i < count; i++) {
+        pc_register_close(&g->w[i], status);
+    }
+    return status;
+}
+
+static pcgpu_status run_groups(const pair_set *set) {
+    group *g = malloc(sizeof *g);
+    pcgpu_status status = g ? PCGPU_OK : pc_fail_memory(set->context, sizeof *g, "the pairs");
+    for (int first = 0, count; first < set->count && status == PCGPU_OK; first += count) {
+        int64_t points = points_of(&set->pairs[first]);
+        count = 1;
+        while (count < GROUP_PAIRS && first + count < set->count &&
+               points + points_of(&set->pairs[first + count]) <= GROUP_POINTS) {
+            points += points_of(&set->pairs[first + count++]);
+        }
+        status = run_group(set, first, count, g);
+    }
+    free(g);
+    return status;
+}
+
+/* ---- one after the other, or one a thread ------------------------------------------------------------------------ */
+
+static pcgpu_status run_in_turn(const pair_set *set) {
+    pcgpu_status status = PCGPU_OK;
+    for (int i = 0; i < set->count && status == PCGPU_OK; i++) {
+        status = run_pair(set, set->context, i);
+    }
+    return status;
+}
+
+/* A context has the memory of one registration, so each thread has its own. */
+static pcgpu_status run_a_thread_each(const pair_set *set) {
+    const pcgpu_settings settings = {.device = PCGPU_DEVICE_CPU, .threads = 1};
+    pcgpu_context *context = set->context;
+    pcgpu_status failed = PCGPU_OK;
+    int failing = set->count;
+#pragma omp parallel num_threads(context->threads)
+    {
+        pcgpu_context *own = NULL;
+        pcgpu_status opened = pcgpu_open(&settings, &own);
+        if (own) {
+            own->simd_limit = context->simd_limit;
+        }
+#pragma omp for schedule(dynamic, 1)
+        for (int i = 0; i < set->count; i++) {
+            pcgpu_status status = opened == PCGPU_OK ? run_pair(set, own, i) : opened;
+            if (status != PCGPU_OK) {
+#pragma omp critical(pc_register_pairs_failed)
+                if (i < failing) { /* the first in the order of the pairs */
+                    failing = i;
+                    failed = pc_fail(context, status, "%s", pcgpu_last_error(own));
+                }
+            }
+        }
+        pcgpu_close(own);
+    }
+    return failed;
+}
+
+pcgpu_status pcgpu_register_pairs(pcgpu_context *context, const pcgpu_pair *pairs, int count,
+                                  const pcgpu_register_params *params, pcgpu_registration *results) {
+    pair_set set = {.context = context, .params = params, .pairs = pairs, .count = count, .results = results};
+    double points = 0.0;
+    pc_clear_error(context);
+    if (count < 0) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%d pairs; give 0 or more", count);
+    }
+    for (int i = 0; i < count; i++) {
+        points += (double)points_of(&pairs[i]);
+    }
+    pcgpu_status status = pc_register_check(context, params);
+    if (status == PCGPU_OK && count > 0) {
+        status = pc_register_choose(context, params, points, count, &set.run, &set.backend);
+    }
+    if (status == PCGPU_OK && count > 0) {
+        bool together = params->method == PCGPU_REGISTER_CELLS && set.backend->cells_register;
+        bool spread = set.backend == &pc_backend_cpu && context->threads > 1 && count >= context->threads;
+        set.run.threads = spread ? 1 : set.run.threads;
+        status = together ? run_groups(&set) : spread ? run_a_thread_each(&set) : run_in_turn(&set);
+    }
+    for (int i = 0; i < count && status != PCGPU_OK; i++) {
+        results[i] = (pcgpu_registration){0};
+    }
+    return status;
+}

@@ -1,0 +1,158 @@
+# register --pairs: each line is what the pair alone gives, in the order of the list, and what is wrong says where.
+. "${0%/*}/lib.sh"
+# Three walls seen from another place, DX metres along x: 3 * 30 * 30 points.
+walls() { # walls DX
+    awk -v dx="$1" 'BEGIN { for (i = 0; i < 30; i++) for (j = 0; j < 30; j++) {
+        u = i * 0.2 + 0.013 * j % 0.1; v = j * 0.2 + 0.017 * i % 0.1
+        print u + dx, v, 0.05 * sin(u), 1; print u + dx, 0.05 * sin(v), v + 0.5, 2; print dx, u, v + 0.5, 3 } }' | floats
+}
+walls 0 > t.bin
+for DX in 1 2 3 4; do walls 0.0$DX > s$DX.bin; done
+cp s1.bin 'a b.bin'
+cloud 5 > few.bin
+awk 'BEGIN { for (i = 0; i < 400; i++) print i % 20 * 0.1, int(i / 20) * 0.1, 0, 0 }' | floats > plane.bin
+# A target too wide for its cells: the library refuses it, after it was read.
+{ cat t.bin; echo 3e8 0 0 0 | floats; } > wide.bin
+TUNE='--voxel 0.2 --max-distance 1'
+
+# alone SOURCE TARGET FORMAT: the transform by the command for one pair, as one line.
+alone() {
+    pcgpu register $TUNE "$1" "$2" --transform-format "$3" 2> /dev/null < /dev/null | tr '\n' ' ' | sed 's/ $//'
+    echo
+}
+# All formats and methods, more pairs than threads and fewer, a shared target, a shared source, a pair as it was.
+printf 's1.bin t.bin\n s2.bin  t.bin \ns3.bin\tt.bin\r\nt.bin s3.bin\ns1.bin s2.bin\n' > list
+for FORMAT in matrix kitti tum; do
+    { alone s1.bin t.bin $FORMAT; alone s2.bin t.bin $FORMAT; alone s3.bin t.bin $FORMAT
+      alone t.bin s3.bin $FORMAT; alone s1.bin s2.bin $FORMAT; } > ../expected
+    [ "$(awk 'NF >= 8' ../expected | wc -l)" -eq 5 ] || die "the pairs alone gave $(cat ../expected)"
+    [ $FORMAT = kitti ] && TEAMS='1 2 16' || TEAMS=2
+    for THREADS in $TEAMS; do
+        expect 0 pcgpu register $TUNE --threads $THREADS --pairs list --transform-format $FORMAT
+        stderr_is ''
+        same "$OUT" ../expected
+    done
+done
+for METHOD in plane point; do
+    expect 0 pcgpu register $TUNE --method $METHOD s2.bin t.bin --transform-format kitti
+    cp "$OUT" ../expected
+    expect 0 pcgpu register $TUNE --method $METHOD --threads 2 --pairs list --transform-format kitti
+    sed -n 2p "$OUT" > ../line
+    same ../line ../expected
+done
+expect 0 pcgpu register $TUNE --pairs list --transform-format kitti
+cp "$OUT" ../lines
+pcgpu register $TUNE --pairs - --transform-format kitti < list > "$OUT" 2> "$ERR"
+expected 0 $?
+same "$OUT" ../lines
+# More pairs than one group holds, with all of them to the same target.
+awk 'BEGIN { for (i = 0; i < 70; i++) print "s" i % 4 + 1 ".bin t.bin" }' > many
+expect 0 pcgpu register $TUNE --pairs many --transform-format kitti
+[ "$(wc -l < "$OUT")" -eq 70 ] || die 'not a line a pair'
+for K in 1 2 3 4; do
+    alone s$K.bin t.bin kitti > ../expected
+    awk -v k=$K 'NR % 4 == k % 4' "$OUT" | sort -u > ../line
+    same ../line ../expected
+done
+
+# A target is read once for the lines that follow each other: from a pipe there is no second time.
+mkfifo pipe.bin
+printf 's1.bin pipe.bin\ns2.bin pipe.bin\npipe.bin s3.bin\ns3.bin pipe.bin\n' > piped
+cat t.bin > pipe.bin &
+expect 0 pcgpu register $TUNE --pairs piped --transform-format kitti
+wait $!
+{ sed -n 1,2p ../lines; sed -n 4p ../lines; sed -n 3p ../lines; } > ../expected
+same "$OUT" ../expected
+rm pipe.bin piped
+
+# Names with blanks, comments and empty lines, and a start for all.
+printf '# pairs\n\na b.bin\tt.bin\n  # and\n \t\ns2.bin t.bin' > blanks
+expect 0 pcgpu register $TUNE --pairs blanks --transform-format kitti
+sed -n 1,2p ../lines > ../expected
+same "$OUT" ../expected
+sed -n 1p ../lines > start
+pcgpu register $TUNE s2.bin t.bin --init start --transform-format kitti > ../expected 2> "$ERR"
+expect 0 pcgpu register $TUNE --pairs blanks --init start --transform-format kitti
+sed -n 2p "$OUT" > ../line
+same ../line ../expected
+
+# What fails or does not converge gives nan, and a message with its line; the others are not touched by it.
+printf 's1.bin t.bin\nmissing.bin t.bin\nplane.bin plane.bin\n\nfew.bin t.bin\ns2.bin wide.bin\ns2.bin t.bin\n' > mixed
+NAN='nan nan nan nan nan nan nan nan nan nan nan nan'
+{ sed -n 1p ../lines; echo "$NAN"; echo "$NAN"; echo "$NAN"; echo "$NAN"; sed -n 2p ../lines; } > ../expected
+expect 1 pcgpu register $TUNE --pairs mixed --transform-format kitti --json report --transform T
+same "$OUT" ../expected
+same T ../expected
+stderr_has '^pcgpu: mixed:2: missing\.bin: '
+stderr_has '^pcgpu: mixed:3: plane\.bin: did not converge: '
+stderr_has '^pcgpu: mixed:5: few\.bin: did not converge: .*usable points'
+stderr_has '^pcgpu: mixed:6: s2\.bin: the target spans '
+[ "$(grep -vc ': warning: ' "$ERR")" -eq 4 ] || die 'not one message for each of four'
+[ "$(sed 's/.*"line": \([0-9]*\).*"exit_code": \([0-9]\).*/\1:\2/' report | tr '\n' ' ')" = '1:0 2:1 3:4 5:4 6:1 7:0 ' ] ||
+    die "the report is $(cat report)"
+sed -n 1p report | grep -q '"source": "s1.bin", "target": "t.bin".*"outputs": {"transform": "T"}' || die 'no pair in --json'
+sed -n 3p report | grep -q '"T_target_source": \[1, 0' || die 'the transform of a pair that did not converge is missing'
+printf 'plane.bin plane.bin\ns1.bin t.bin\n' > open
+expect 4 pcgpu register $TUNE --pairs open --transform-format tum
+[ "$(sed -n 1p "$OUT")" = 'nan nan nan nan nan nan nan nan' ] || die 'an open direction is not told'
+expect 4 pcgpu register $TUNE --pairs open
+[ "$(sed -n 1p "$OUT")" = "$NAN nan nan nan nan" ] || die 'an open direction is not told'
+rm report T
+
+# Aligned sources in a folder; the report on standard output instead of the lines.
+mkdir out
+printf 's1.bin t.bin\nmissing.bin t.bin\ns2.bin t.bin\n' > three
+expect 1 pcgpu register $TUNE --pairs three -o out/ --json -
+[ "$(grep -c '^{.*}$' "$OUT")" -eq 3 ] && [ "$(wc -l < "$OUT")" -eq 3 ] || die 'not three objects'
+[ "$(ls -A out | tr '\n' ' ')" = 's1.bin s2.bin ' ] || die "out holds $(ls -A out)"
+expect 0 pcgpu register $TUNE s2.bin t.bin -o single.bin
+same out/s2.bin single.bin
+# There are files of these names by now.
+expect 1 pcgpu register $TUNE --pairs three -o out/ --transform-format kitti
+[ "$(grep -c "^$NAN\$" "$OUT")" -eq 3 ] || die 'a pair whose output failed has a transform'
+stderr_has '^pcgpu: three:1: out/s1\.bin: exists already'
+rm -r out single.bin
+
+# Usage: nothing is written, standard output stays empty.
+refused() { # refused PATTERN OPTION...
+    PATTERN=$1
+    shift
+    expect 2 pcgpu register "$@"
+    stdout_is ''
+    stderr_has "$PATTERN"
+}
+before=$(ls -A)
+printf 's1.bin t.bin\ns1.bin\n' > wrong
+refused '^pcgpu: wrong:2: one name; give SOURCE TARGET' --pairs wrong --transform T --json j
+printf '# x\ns1.bin t.bin s2.bin\n' > wrong
+refused '^pcgpu: wrong:2: more than two names; ' --pairs wrong
+printf 'a\tb\tc\n' > wrong
+refused '^pcgpu: wrong:1: more than one tab; ' --pairs wrong
+printf 's1.bin t.bin\ns2.bin\0 t.bin\n' > wrong
+refused '^pcgpu: wrong:2: a zero byte; ' --pairs wrong
+printf '# nothing\n\n' > wrong
+refused '^pcgpu: wrong: no pair; ' --pairs wrong
+printf 's1.bin t.what\n' > wrong
+refused '^pcgpu: wrong:1: t\.what: the name says no format; ' --pairs wrong
+printf 's1.bin t.bin\n\ns1.bin -\n' > wrong
+refused '^pcgpu: wrong:3: standard input cannot be ' --pairs wrong
+refused '^pcgpu: missing: No such file' --pairs missing
+refused '^pcgpu: \.: is a folder' --pairs .
+refused 'standard input is given 2 times' --pairs - --init -
+refused 'leave one of both out' --pairs list s1.bin t.bin
+refused 'is a folder' --pairs list --transform ./
+refused '5 pairs and one --output; give --output DIR/' --pairs list -o x.bin
+refused '5 pairs and one --output \(standard output\)' --pairs list -o -
+printf 's1.bin t.bin\ns2.bin t.bin\n./s1.bin s2.bin\n' > wrong
+refused 'lines 1 and 3 would both become \./s1\.bin; ' --pairs wrong -o ./
+rm wrong
+[ "$(ls -A)" = "$before" ] || die "a refused call left $(ls -A)"
+# --dry-run looks at every cloud of the list.
+expect 0 pcgpu register --pairs list --dry-run
+stdout_has '^ *pairs: "?list"?$'
+expect 1 pcgpu register --pairs three --dry-run
+# An input is not overwritten, the list neither.
+expect 1 pcgpu register $TUNE --pairs list -f --transform s1.bin
+expect 1 pcgpu register $TUNE --pairs list -f --transform list
+stderr_has 'list: is an input of this run'
+finish
