@@ -109,9 +109,7 @@ __device__ static void tell_records(const pc_hashed &s, const share &of, uint32_
 
 /* What a voxel has beside its features; by one lane. */
 __device__ static void describe_voxel(const pc_hashed &s, const share &of, uint32_t number) {
-    int32_t coords[4];
-    pc_voxel_coords(&s.grid, s.data + (size_t)of.of.row[0] * (size_t)s.columns, coords);
-    ((int4 *)s.coords)[number] = make_int4(coords[0], coords[1], coords[2], coords[3]);
+    pc_write_coords(s, number, s.data + (size_t)of.of.row[0] * (size_t)s.columns);
     s.counts[number] = (int32_t)of.count;
 }
 
@@ -248,9 +246,7 @@ __global__ static void __launch_bounds__(PC_ALL_THREADS) fill_all_kernel(const p
             const pc_numbered of = s.voxels[first + warp];
             const share all = {of, of.kept + of.late, 0, 1};
             if (threadIdx.x % 32 == 0) {
-                uint4 *slot = (uint4 *)&s.slots[of.slot];
-                slot[0] = slot[1] = make_uint4(~0u, ~0u, ~0u, ~0u);
-                s.late[of.slot] = make_uint2(0, 0);
+                pc_clean_slot(s, of);
             }
             crowded = all.count > TOO_MANY && first + warp < s.most;
             if (!crowded && first + warp < s.most) {

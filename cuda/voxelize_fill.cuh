@@ -142,9 +142,7 @@ __device__ static void fill_features(const pc_hashed &s, const chunk &c) {
     __syncthreads();
     for (int v = PC_FILL_THREADS - 1 - (int)threadIdx.x; v < c.voxels; v += PC_FILL_THREADS) {
         if (c.kept[v] > 0) { /* by the last threads: the first ones have the means */
-            int32_t coords[4];
-            pc_voxel_coords(&s.grid, values_of(s, c, v), coords);
-            ((int4 *)s.coords)[number_of(c, v)] = make_int4(coords[0], coords[1], coords[2], coords[3]);
+            pc_write_coords(s, number_of(c, v), values_of(s, c, v));
         }
     }
     if (s.means) {

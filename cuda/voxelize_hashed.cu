@@ -103,10 +103,20 @@ static pcgpu_status prepare_table(pcgpu_context *context, uint64_t slots, int64_
     return PCGPU_OK;
 }
 
+/* Voxels that there may be. */
+static int64_t most_voxels(const pc_voxelize_job *job, double cells) {
+    return cells < (double)job->rows ? (int64_t)cells : job->rows;
+}
+
+static int64_t most_in_result(const pc_voxelize_job *job, double cells) {
+    const int64_t most = most_voxels(job, cells);
+    return job->max_voxels && job->max_voxels < most ? job->max_voxels : most;
+}
+
 /* Slots: at least half as many again as there may be voxels, and, where that is little, so many that few are tried; 0
  * when a place cannot name as many. */
 static uint64_t slots_of(const pc_voxelize_job *job, double cells) {
-    const double most = cells < (double)job->rows ? cells : (double)job->rows;
+    const double most = (double)most_voxels(job, cells);
     uint64_t slots = 1024;
     while ((double)slots < (most < SMALL ? 6.0 : 1.5) * most) {
         slots *= 2;
@@ -260,11 +270,9 @@ static pcgpu_status bring_down(pcgpu_context *context, const pc_voxelize_job *jo
 
 static pcgpu_status take_work(pcgpu_context *context, const pc_voxelize_job *job, const table *t, uint64_t slots,
                               double cells, pc_hashed *s) {
-    int64_t most = cells < (double)job->rows ? (int64_t)cells : job->rows;
+    const int64_t room = most_voxels(job, cells), most = most_in_result(job, cells);
     memset(s, 0, sizeof *s);
     s->grid = job->grid;
-    s->cells_x = (uint32_t)job->grid.cells[0];
-    s->cells_xy = s->cells_x * (uint32_t)job->grid.cells[1];
     s->skip_origin = job->skip_origin;
     memcpy(s->skip, job->skip, sizeof s->skip);
     s->aligned = job->columns == 4;
@@ -272,7 +280,7 @@ static pcgpu_status take_work(pcgpu_context *context, const pc_voxelize_job *job
     s->columns = job->columns;
     s->all = job->max_points == 0;
     s->kept = s->all ? (int)PC_SLOT_ROWS : (int)job->max_points;
-    s->room = (uint32_t)most;
+    s->room = (uint32_t)room;
     s->most = job->max_voxels ? (uint32_t)job->max_voxels : ~0u;
     s->kind = job->features;
     s->mask = (uint32_t)(slots - 1);
@@ -288,8 +296,7 @@ static pcgpu_status take_work(pcgpu_context *context, const pc_voxelize_job *job
         PC_TRY(pc_voxelize_take(context, job->rows, &s->late_list));
     }
     PC_TRY(pc_voxelize_take(context, job->rows, &s->late_rows));
-    PC_TRY(pc_voxelize_take(context, most, &s->voxels));
-    most = job->max_voxels && job->max_voxels < most ? job->max_voxels : most;
+    PC_TRY(pc_voxelize_take(context, room, &s->voxels));
     PC_TRY(pc_voxelize_take(context, most * 4, &s->coords));
     PC_TRY(pc_voxelize_take(context, most, &s->counts));
     PC_TRY(pc_voxelize_take(context, job->rows, &s->point_voxel));
@@ -298,10 +305,9 @@ static pcgpu_status take_work(pcgpu_context *context, const pc_voxelize_job *job
 
 static pcgpu_status run(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock,
                         double cells, pc_hashed *s, pcgpu_voxels *out) {
-    double most = cells < (double)job->rows ? cells : (double)job->rows;
-    most = job->max_voxels && (double)job->max_voxels < most ? (double)job->max_voxels : most;
-    if ((double)values_of(job, 1) * most * sizeof(float) <= most_ahead) {
-        PC_TRY(take_result(context, job, clock, (int64_t)most, s));
+    const int64_t most = most_in_result(job, cells);
+    if ((double)values_of(job, 1) * (double)most * sizeof(float) <= most_ahead) {
+        PC_TRY(take_result(context, job, clock, most, s));
         PC_TRY(pc_voxelize_repeat(context, clock, nothing, number_and_fill, s));
     } else {
         uint32_t found;

@@ -83,7 +83,6 @@ typedef struct pc_voxelize_counters {
 /* What the kernels share; passed by value. Arrays in device memory. */
 typedef struct pc_hashed {
     pc_grid grid;
-    uint32_t cells_x, cells_xy;
     bool skip_origin, aligned; /* aligned: a record is a float4 */
     float skip[3];
     uint32_t rows;
@@ -118,6 +117,22 @@ __device__ static inline uint32_t *pc_more_of(const pc_hashed &s, uint32_t slot)
 
 __device__ static inline pc_voxelize_sums *pc_sums_of(const pc_hashed &s) {
     return &s.counters->sums[s.turn][blockIdx.x % PC_SUMS];
+}
+
+/* The slot of a voxel as the next call wants it, and what belongs to it. */
+__device__ static inline void pc_clean_slot(const pc_hashed &s, const pc_numbered &of) {
+    uint4 *slot = (uint4 *)&s.slots[of.slot];
+    slot[0] = slot[1] = make_uint4(~0u, ~0u, ~0u, ~0u);
+    if (of.late) {
+        s.late[of.slot] = make_uint2(0, 0);
+    }
+}
+
+/* Of a voxel with a record at p. */
+__device__ static inline void pc_write_coords(const pc_hashed &s, uint32_t number, const float *p) {
+    int32_t coords[4];
+    pc_voxel_coords(&s.grid, p, coords);
+    ((int4 *)s.coords)[number] = make_int4(coords[0], coords[1], coords[2], coords[3]);
 }
 
 /* What other kernels and the next call want to find zero; by the last kernel. */

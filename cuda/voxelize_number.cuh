@@ -77,9 +77,9 @@ __device__ static unsigned long long look_back(const unsigned long long *tiles, 
     return sum;
 }
 
-/* A voxel that begins at a record: what its slot has goes to an array by number, and what it counts is added up. */
 #define NOT_WANTED 0xffffffffu /* where the late records of a voxel begin that is not in the result */
 
+/* A voxel that begins at a record. */
 typedef struct beginning {
     uint4 head, rows; /* of the slot: records that were not dropped, key, first, bound */
 } beginning;
@@ -89,8 +89,8 @@ __device__ static beginning begin_of(const pc_hashed &s, uint32_t slot) {
     return beginning{at[0], at[1]};
 }
 
-__device__ static uint32_t late_of(const pc_hashed &s, const beginning &b) {
-    return b.head.x > (uint32_t)s.kept ? b.head.x - (uint32_t)s.kept : 0;
+__device__ static uint32_t late_of(const pc_hashed &s, const uint4 &head) {
+    return head.x > (uint32_t)s.kept ? head.x - (uint32_t)s.kept : 0;
 }
 
 /* What a thread or a block adds to the sums: no more than there are records. */
@@ -98,9 +98,10 @@ typedef struct block_sums {
     uint32_t in_range, under_limit, kept, largest;
 } block_sums;
 
+/* What its slot has goes to an array by number, and what it counts is added up. */
 __device__ static void set_down(const pc_hashed &s, const beginning &b, uint32_t slot, uint32_t number,
                                 uint32_t late_first, block_sums *sums) {
-    const uint32_t kept = min(b.head.x, (uint32_t)s.kept), late = late_of(s, b);
+    const uint32_t kept = min(b.head.x, (uint32_t)s.kept), late = late_of(s, b.head);
     const uint32_t points = b.head.x + (b.head.w != PC_NO_ROW ? s.late[slot].x : 0);
     uint4 *at = (uint4 *)&s.voxels[number];
     at[0] = make_uint4(kept, slot, late, late_first);
@@ -123,18 +124,21 @@ __device__ static void add_sums(pc_voxelize_sums *to, const block_sums &mine) {
     atomicMax(&to->largest, (unsigned long long)mine.largest);
 }
 
+__device__ static block_sums of_all_lanes(const block_sums &mine) {
+    return block_sums{pc_warp_add(mine.in_range), pc_warp_add(mine.under_limit), pc_warp_add(mine.kept),
+                      pc_warp_max(mine.largest)};
+}
+
 __device__ static void add_up(pc_voxelize_sums *to, block_sums mine) {
     __shared__ block_sums of_warp[PC_NUMBER_THREADS / 32];
-    mine = block_sums{pc_warp_add(mine.in_range), pc_warp_add(mine.under_limit), pc_warp_add(mine.kept),
-                      pc_warp_max(mine.largest)};
+    mine = of_all_lanes(mine);
     if (threadIdx.x % 32 == 0) {
         of_warp[threadIdx.x / 32] = mine;
     }
     __syncthreads();
     if (threadIdx.x < 32) {
         mine = threadIdx.x < PC_NUMBER_THREADS / 32 ? of_warp[threadIdx.x] : block_sums{0, 0, 0, 0};
-        mine = block_sums{pc_warp_add(mine.in_range), pc_warp_add(mine.under_limit), pc_warp_add(mine.kept),
-                          pc_warp_max(mine.largest)};
+        mine = of_all_lanes(mine);
         if (threadIdx.x == 0 && mine.in_range) {
             add_sums(to, mine);
         }
@@ -162,8 +166,7 @@ __device__ static unsigned long long place_among_all(const pc_hashed &s, unsigne
 
 /* The same by a warp, without waiting for the block. */
 __device__ static void add_up_warp(pc_voxelize_sums *to, const block_sums &mine) {
-    const block_sums sums = {pc_warp_add(mine.in_range), pc_warp_add(mine.under_limit), pc_warp_add(mine.kept),
-                             pc_warp_max(mine.largest)};
+    const block_sums sums = of_all_lanes(mine);
     if (threadIdx.x % 32 == 0 && sums.in_range) {
         add_sums(to, sums);
     }
@@ -197,14 +200,14 @@ __global__ static void __launch_bounds__(PC_NUMBER_THREADS) number_kernel(const 
     }
 #pragma unroll
     for (int k = 0; k < RECORDS; k++) {
-        mine += new_voxel[k] ? VOXEL + late_of(s, begins[k]) : 0;
+        mine += new_voxel[k] ? VOXEL + late_of(s, begins[k].head) : 0;
     }
     unsigned long long next = place_among_all(s, mine);
 #pragma unroll
     for (int k = 0; k < RECORDS; k++) {
         if (new_voxel[k]) {
             set_down(s, begins[k], PC_SLOT_OF(place[k]), voxels_of(next), lates_of(next), &sums);
-            next += VOXEL + late_of(s, begins[k]);
+            next += VOXEL + late_of(s, begins[k].head);
         }
     }
     add_up_warp(pc_sums_of(s), sums); /* and all that other lanes wait for below is told */
@@ -264,7 +267,7 @@ __global__ static void __launch_bounds__(PC_NUMBER_THREADS, PC_RESIDENT(PC_NUMBE
                 const uint4 head = *(const uint4 *)&s.slots[PC_SLOT_OF(place[k])];
                 if (head.z == (uint32_t)(first + from + k)) {
                     begins |= 1u << (from + k);
-                    mine += VOXEL + (head.x > (uint32_t)s.kept ? head.x - (uint32_t)s.kept : 0);
+                    mine += VOXEL + late_of(s, head);
                 }
             }
         }
@@ -277,7 +280,7 @@ __global__ static void __launch_bounds__(PC_NUMBER_THREADS, PC_RESIDENT(PC_NUMBE
         const uint32_t slot = PC_SLOT_OF(s.place[first + __ffs((int)begins) - 1]);
         const beginning b = begin_of(s, slot);
         set_down(s, b, slot, voxels_of(next), lates_of(next), &sums);
-        next += VOXEL + late_of(s, b);
+        next += VOXEL + late_of(s, b.head);
     }
     add_up(pc_sums_of(s), sums);
 }

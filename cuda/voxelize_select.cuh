@@ -218,11 +218,7 @@ __device__ static void take_voxels(const pc_hashed &s, const chunk &c, uint32_t 
         order(&row[1], &row[3]);
         order(&row[1], &row[2]);
     }
-    uint4 *slot = (uint4 *)&s.slots[of.slot];
-    slot[0] = slot[1] = make_uint4(~0u, ~0u, ~0u, ~0u);
-    if (of.late) {
-        s.late[of.slot] = make_uint2(0, 0);
-    }
+    pc_clean_slot(s, of);
 #pragma unroll
     for (int k = 0; k < PC_SLOT_ROWS; k++) {
         if (k < p) {

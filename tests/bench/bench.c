@@ -2,6 +2,7 @@
 #include "bench.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { MOST_TARGETS = 32 };
 
@@ -30,6 +31,19 @@ void bench_print_targets(void) {
 static int compare_floats(const void *a, const void *b) {
     float x = *(const float *)a, y = *(const float *)b;
     return (x > y) - (x < y);
+}
+
+bool bench_take(int argc, char **argv, int *i, const char **data, const char **only, bool *quick) {
+    if (strcmp(argv[*i], "--quick") == 0) {
+        *quick = true;
+        return true;
+    }
+    const char **text = strcmp(argv[*i], "--data") == 0 ? data : strcmp(argv[*i], "--only") == 0 ? only : NULL;
+    if (!text || *i + 1 == argc) {
+        return false;
+    }
+    *text = argv[++*i];
+    return true;
 }
 
 double bench_median(float *values, int count) {

@@ -193,13 +193,7 @@ static void usage(const char *wrong) {
 int main(int argc, char **argv) {
     bench b = {.data = getenv("PCGPU_DATA")};
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--quick") == 0) {
-            b.quick = true;
-        } else if (i + 1 < argc && strcmp(argv[i], "--data") == 0) {
-            b.data = argv[++i];
-        } else if (i + 1 < argc && strcmp(argv[i], "--only") == 0) {
-            b.only = argv[++i];
-        } else {
+        if (!bench_take(argc, argv, &i, &b.data, &b.only, &b.quick)) {
             usage(argv[i]);
         }
     }
