@@ -27,12 +27,19 @@ __device__ static inline void pc_cells_clear_slots(const pc_cells_group *g, cons
 __device__ static inline void pc_cells_clear_cells(const pc_cells_group *g, const pc_cells_layer *s, uint32_t cells) {
     const uint4 zero = make_uint4(0, 0, 0, 0);
     pc_cells_fill(g, s->moments, cells * sizeof *s->moments, zero);
-    pc_cells_fill(g, s->source[0], cells * sizeof *s->source[0], zero);
-    pc_cells_fill(g, s->source[1], cells * sizeof *s->source[1], zero);
+    for (int i = 0; i < PC_CELLS_SOURCES; i++) {
+        pc_cells_fill(g, s->source[i], cells * sizeof *s->source[i], zero);
+    }
     if (g->rank == 0 && threadIdx.x == 0) {
         s->keys[0] = PC_CELLS_NO_KEY;
     }
 }
+
+/* Shared memory of a block that makes a target. */
+typedef struct pc_cells_making {
+    double squares[3 * PC_CELLS_CHUNK];
+    pc_cells_numbering numbering;
+} pc_cells_making;
 
 /* ---- points of level 0 ------------------------------------------------------------------------------------------- */
 
@@ -112,10 +119,6 @@ __device__ static inline void pc_cells_add_atomic(pc_cells_moments *to, const pc
     for (int k = 0; k < 10; k++) {
         atomicAdd(&words[k], (unsigned long long)values[k]);
     }
-}
-
-__device__ static inline unsigned long long pc_cells_pair(uint32_t low, uint32_t high) {
-    return (unsigned long long)high << 32 | low;
 }
 
 /* Of 32 points: coordinates have 10 bits and products 20, so three and two sums of them fit a word. */
@@ -273,8 +276,8 @@ __device__ static inline void pc_cells_measure_of(const pc_cells_task *task, pc_
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 /* Cells of all grids; `overflow` is told when they are more than there is room for. */
-__device__ static inline void pc_cells_make(pc_cells_group *g, const pc_cells_task *task, double *rows) {
-    __shared__ pc_cells_numbering n;
+__device__ static inline void pc_cells_make(pc_cells_group *g, const pc_cells_task *task, pc_cells_making *shared) {
+    pc_cells_numbering *n = &shared->numbering;
     const pc_cells_target *t = &task->target;
     const pc_cells_layer *const both[2] = {&task->grid[0], &task->grid[PC_CELLS_SHIFTED]};
     for (int k = 0; k < 2; k++) {
@@ -286,21 +289,28 @@ __device__ static inline void pc_cells_make(pc_cells_group *g, const pc_cells_ta
     if (task->told->overflow) {
         return;
     }
-    pc_cells_count_firsts(g, task, 0, 2, t->n, &n);
+    pc_cells_count_firsts(g, task, 0, 2, t->n, n);
     pc_cells_meet(g);
-    pc_cells_add_counts(g, task, 0, 2, &n);
-    const uint32_t cells = n.all[0];
-    if (n.all[0] > task->capacity || n.all[1] > task->capacity) {
+    pc_cells_add_counts(g, task, 0, 2, n);
+    const uint32_t cells = n->all[0];
+    if (n->all[0] > task->capacity || n->all[1] > task->capacity) {
         task->told->overflow = 1;
         return;
     }
     int bits = 32 - __clz((int)cells) + 1;
     bits = bits < task->most_bits ? bits : task->most_bits;
-    pc_cells_number(g, task, 0, 2, t->n, &n);
+    pc_cells_number(g, task, 0, 2, t->n, n);
     for (int k = 0; k < 2; k++) {
-        pc_cells_clear_cells(g, both[k], n.all[k]);
+        pc_cells_clear_cells(g, both[k], n->all[k]);
     }
-    const uint32_t shifted = n.all[1];
+    const uint32_t shifted = n->all[1];
+    /* What an earlier registration has noted here. Both grids of level 0 have the most chunks. */
+    const size_t most =
+        (size_t)((cells + PC_CELLS_CHUNK - 1) / PC_CELLS_CHUNK + (shifted + PC_CELLS_CHUNK - 1) / PC_CELLS_CHUNK) *
+        PC_CELLS_MOST_SUMS * PC_CELLS_SUMS;
+    for (int i = 0; i < 2; i++) {
+        pc_cells_fill(g, task->notes + (i ? task->notes_half : 0), most * sizeof *task->notes, make_uint4(0, 0, 0, 0));
+    }
     for (int l = 1; l < t->levels; l++) {
         pc_cells_clear_slots(g, &task->grid[l], bits);
     }
@@ -312,21 +322,21 @@ __device__ static inline void pc_cells_make(pc_cells_group *g, const pc_cells_ta
     pc_cells_add_points(g, task);
     pc_cells_place_cells(g, task, cells);
     pc_cells_meet(g);
-    pc_cells_count_firsts(g, task, 1, t->levels, cells, &n);
+    pc_cells_count_firsts(g, task, 1, t->levels, cells, n);
     pc_cells_finish_cells(g, task, 0, cells);
     pc_cells_finish_cells(g, task, PC_CELLS_SHIFTED, shifted);
     pc_cells_meet(g);
-    pc_cells_add_counts(g, task, 1, t->levels, &n);
-    pc_cells_number(g, task, 1, t->levels, cells, &n);
+    pc_cells_add_counts(g, task, 1, t->levels, n);
+    pc_cells_number(g, task, 1, t->levels, cells, n);
     for (int l = 1; l < t->levels; l++) {
-        pc_cells_clear_cells(g, &task->grid[l], n.all[l]);
+        pc_cells_clear_cells(g, &task->grid[l], n->all[l]);
     }
-    pc_cells_add_squares(g, task, cells, rows);
+    pc_cells_add_squares(g, task, cells, shared->squares);
     pc_cells_meet(g);
     pc_cells_add_cells(g, task, cells);
     pc_cells_meet(g);
     for (int l = 1; l < t->levels; l++) {
-        pc_cells_finish_cells(g, task, l, n.all[l]);
+        pc_cells_finish_cells(g, task, l, n->all[l]);
     }
     pc_cells_meet(g);
 }
