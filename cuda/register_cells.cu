@@ -25,8 +25,8 @@ __device__ static void begin_task(const pc_cells_task *task, pc_cells_shared *sh
         shared->grids[0] = task->told->last[0];
         shared->grids[1] = task->told->last[1];
         shared->grid_count = task->told->last_count;
-        pc_cells_measure_of(task, &shared->path.target);
     }
+    pc_cells_measure_of(task, shared->making.squares, &shared->path.target);
     __syncthreads();
 }
 

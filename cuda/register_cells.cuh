@@ -190,19 +190,24 @@ __device__ static inline uint32_t pc_cells_hash(unsigned long long key, int bits
     return (uint32_t)(key * 0x9E3779B97F4A7C15ull >> (64 - bits));
 }
 
+__device__ static inline unsigned long long pc_cells_pair(uint32_t low, uint32_t high) {
+    return (unsigned long long)high << 32 | low;
+}
+
 /* The slot of a key, taken when it is new, or PC_CELLS_NO_SLOT after `probes` others. */
 __device__ static inline uint32_t pc_cells_insert(pc_cells_slot *slots, int bits, unsigned long long key,
                                                   uint32_t index, uint32_t probes) {
     const uint32_t mask = (1u << bits) - 1;
     uint32_t at = pc_cells_hash(key, bits);
     for (uint32_t i = 0; i < probes; i++, at = (at + 1) & mask) {
-        unsigned long long there = __ldcg(&slots[at].key);
+        const uint4 slot = __ldcg((const uint4 *)&slots[at]);
+        unsigned long long there = pc_cells_pair(slot.x, slot.y);
         if (there == PC_CELLS_NO_KEY) {
             there = atomicCAS(&slots[at].key, PC_CELLS_NO_KEY, key);
             there = there == PC_CELLS_NO_KEY ? key : there;
         }
         if (there == key) {
-            if (__ldcg(&slots[at].first) > index) {
+            if (slot.z > index) { /* it only falls */
                 atomicMin(&slots[at].first, index);
             }
             return at;
@@ -216,7 +221,7 @@ __device__ static inline uint32_t pc_cells_find_from(const pc_cells_slot *slots,
                                                      uint32_t at, uint4 slot) {
     const uint32_t mask = (1u << bits) - 1;
     for (;;) {
-        const unsigned long long there = (unsigned long long)slot.y << 32 | slot.x;
+        const unsigned long long there = pc_cells_pair(slot.x, slot.y);
         if (there == key) {
             return slot.w;
         }
@@ -231,10 +236,6 @@ __device__ static inline uint32_t pc_cells_find_from(const pc_cells_slot *slots,
 /* Of the sums of the source in cells: those that the pass after this one adds to. */
 __device__ static inline int pc_cells_next_source(int now) {
     return now + 1 < PC_CELLS_SOURCES ? now + 1 : 0;
-}
-
-__device__ static inline unsigned long long pc_cells_pair(uint32_t low, uint32_t high) {
-    return (unsigned long long)high << 32 | low;
 }
 
 /* The key of a point's cell; PC_CELLS_NO_KEY outside the target's box. */
