@@ -1,7 +1,8 @@
-/* Registration by cells from points to the result, on every back end: pairs cpu|cuda [SEED] [quick].
+/* Registration by cells from points to the result, on every back end: pairs cpu|cuda [SEED] [quick|tiny].
  *
  * First the paths of pairs, made here, against the CPU's step by step: on CUDA in every form, one by one and all at
  * once. Then pcgpu_register on hostile clouds against one thread of the CPU, everything that it reports, byte for byte.
+ * `tiny`, for tools that are slow: one pair on CUDA, in a group and in a cluster.
  * Exit code 0 passed, 1 failed, 77 no such device. */
 #include "cpu.h"
 #include "cuda_register.h"
@@ -140,7 +141,7 @@ static bool same_path(const pc_cells_path *a, const pc_cells_path *b) {
            memcmp(a->worth, b->worth, sizeof a->worth) == 0;
 }
 
-enum { PAIRS = 12, QUICK_PAIRS = 4 };
+enum { PAIRS = 12, QUICK_PAIRS = 4, FEW_ITERATIONS = 5 };
 
 static const pair pairs[PAIRS] = {
     {"street", fill_street, 9000, 8000, 0.5, 4, 50, 0.3, 800},
@@ -196,6 +197,22 @@ static void check_paths(bool cuda, int count) {
         free(memory[i][0]);
         free(memory[i][1]);
     }
+}
+
+/* A pair of few points and iterations. */
+static void check_tiny(void) {
+    static const pc_cuda_cells_form forms[] = {{3, false, 0.0}, {2, true, 0.0}};
+    const pair *p = &pairs[FEW_ITERATIONS];
+    float *memory[2];
+    pc_cells_job job = make_job(p, memory), expected = job;
+    expect(follow(&pc_backend_cpu, cpu, &expected), p->name, "cpu", "path", 0);
+    for (int f = 0; f < 2; f++) {
+        pc_cells_job given = job;
+        pcgpu_status status = pc_cuda_cells_as(other[0], &given, 1, &forms[f]);
+        expect(status == PCGPU_OK && same_path(&given.path, &expected.path), p->name, label[0], "form", f);
+    }
+    free(memory[0]);
+    free(memory[1]);
 }
 
 /* ---- clouds ---------------------------------------------------------------------------------------------------- */
@@ -272,7 +289,8 @@ static pcgpu_context *open_context(pcgpu_device device, int threads) {
 
 int main(int argc, char **argv) {
     static const int teams[TEAMS] = {1, 2, 16};
-    bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0, quick = argc > 3;
+    bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0, tiny = cuda && argc > 3 && strcmp(argv[3], "tiny") == 0,
+         quick = argc > 3;
     state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     cpu = open_context(PCGPU_DEVICE_CPU, 1);
     others = cuda ? 1 : TEAMS;
@@ -280,8 +298,12 @@ int main(int argc, char **argv) {
         other[k] = open_context(cuda ? PCGPU_DEVICE_CUDA : PCGPU_DEVICE_CPU, teams[k]);
         snprintf(label[k], sizeof label[k], "%s, %d threads", cuda ? "cuda" : "cpu", teams[k]);
     }
-    check_paths(cuda, quick ? QUICK_PAIRS : PAIRS);
-    check_clouds(quick ? 2 : 2 * CLOUDS);
+    if (tiny) {
+        check_tiny();
+    } else {
+        check_paths(cuda, quick ? QUICK_PAIRS : PAIRS);
+        check_clouds(quick ? 2 : 2 * CLOUDS);
+    }
     pcgpu_close(cpu);
     for (int k = 0; k < others; k++) {
         pcgpu_close(other[k]);
