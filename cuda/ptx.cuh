@@ -32,7 +32,7 @@ __device__ static inline void pc_word_store(unsigned long long *to, unsigned lon
 
 /* Adds 1 to a count after everything that this thread, and those it has met, have written. */
 __device__ static inline void pc_arrive(uint32_t *count) {
-    asm volatile("fence.acq_rel.gpu;\n\tred.release.gpu.global.add.u32 [%0], 1;" ::"l"(count) : "memory");
+    asm volatile("fence.acq_rel.gpu;\n\tred.relaxed.gpu.global.add.u32 [%0], 1;" ::"l"(count) : "memory");
 }
 
 /* The count; what was written before its arrivals is seen afterwards. */

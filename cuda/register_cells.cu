@@ -7,7 +7,6 @@
  * on its own group: a cluster of blocks, or blocks of a cooperative launch.
  * register_cells_jobs.cu has the memory and the copies. */
 #include "register_cells_sums.cuh"
-#include "register_cells_target.cuh"
 
 /* Words of a struct, by all threads of a block. */
 __device__ static void copy_words(void *to, const void *from, size_t bytes) {
@@ -21,12 +20,13 @@ __device__ static void begin_task(const pc_cells_task *task, pc_cells_shared *sh
     copy_words(shared->count, task->told->count, sizeof shared->count);
     __syncthreads();
     if (threadIdx.x == 0) {
-        shared->turn = 0;
+        shared->tag = task->told->tag + 1;
+        shared->held_set = -1;
         shared->grids[0] = task->told->last[0];
         shared->grids[1] = task->told->last[1];
         shared->grid_count = task->told->last_count;
-        pc_cells_measure_of(task, &shared->path.target);
     }
+    pc_cells_measure_of(task, shared->making.squares, &shared->path.target);
     __syncthreads();
 }
 
@@ -39,6 +39,7 @@ __device__ static void end_task(const pc_cells_task *task, const pc_cells_shared
         task->told->last[0] = shared->grids[0];
         task->told->last[1] = shared->grids[1];
         task->told->last_count = shared->grid_count;
+        task->told->tag = shared->tag - 1;
     }
 }
 
@@ -48,7 +49,7 @@ __device__ static void run_task(pc_cells_group *g, const pc_cells_task *task, pc
         pc_cells_take_parts(g, task);
     }
     if (work & PC_CELLS_MAKE) {
-        pc_cells_make(g, task, shared->squares);
+        pc_cells_make(g, task, &shared->making);
     } else if (work & PC_CELLS_PART) {
         pc_cells_meet(g);
     }
@@ -66,11 +67,9 @@ __device__ static void run_task(pc_cells_group *g, const pc_cells_task *task, pc
     if (work & PC_CELLS_PASS) {
         pc_cells_add_source(g, task, &command->pass, shared);
         pc_cells_meet(g);
-        pc_cells_clear_next(g, task, shared);
     }
     if (work & PC_CELLS_SUM) {
         pc_cells_sum_chunks(g, task, command->step, 1, shared);
-        pc_cells_meet(g);
         pc_cells_collect(task, 1, shared);
     }
     pc_cells_meet(g); /* nobody reads any more what is now written */

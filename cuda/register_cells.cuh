@@ -14,7 +14,8 @@ enum {
     PC_CELLS_GRIDS = PC_CELLS_MAX_LEVELS + 1,
     PC_CELLS_SHIFTED = PC_CELLS_MAX_LEVELS, /* the number of the second grid of level 0 */
     PC_CELLS_MAX_BLOCKS = 1024,             /* of a group */
-    PC_CELLS_PROBES = 256,                  /* of a search for a free slot before the table counts as too small */
+    PC_CELLS_SOURCES = 3,
+    PC_CELLS_PROBES = 256, /* of a search for a free slot before the table counts as too small */
 };
 static_assert((int)PC_CELLS_THREADS == (int)PC_CELLS_CHUNK, "a block is a chunk of cells");
 static_assert((int)PC_CELLS_SUMS == 32, "a lane is a sum");
@@ -39,7 +40,7 @@ typedef struct pc_cells_layer {
     uint64_t *keys;       /* the following by cells, for `capacity` of them */
     pc_cells_moments *moments;
     pc_cells_block *blocks;
-    uint4 *source[2]; /* points, sums of x, y and z: of the last pass, and zeros for the next */
+    uint4 *source[PC_CELLS_SOURCES]; /* points, sums of x, y and z: see pc_cells_clear_next */
 } pc_cells_layer;
 
 /* What blocks tell each other about a grid. */
@@ -58,6 +59,7 @@ typedef struct pc_cells_told {
     pc_cells_count count[PC_CELLS_GRIDS];
     uint32_t overflow;       /* there is no room for so many cells */
     int last[2], last_count; /* grids of the last pass */
+    uint32_t tag;            /* of the last notes */
 } pc_cells_told;
 
 /* What a task has to say, in memory of the host. */
@@ -76,10 +78,10 @@ typedef struct pc_cells_task {
     pc_cells_source source;
     float *part[PC_SETS]; /* x, y and z of a part, NULL where it is all of the source */
     pc_cells_layer grid[PC_CELLS_GRIDS];
-    uint32_t *counts; /* of the blocks: new cells of each grid */
-    double *levers;   /* by chunks of level 0, 3 each */
-    double *sums;     /* by chunks, PC_CELLS_SUMS each; two halves, in turns */
-    size_t sums_half; /* values in a half */
+    uint32_t *counts;  /* of the blocks: new cells of each grid */
+    double *levers;    /* by chunks of level 0, 3 each */
+    uint4 *notes;      /* by chunks, PC_CELLS_SUMS each: a sum and its tag; two halves, in turns */
+    size_t notes_half; /* notes in a half */
     pc_cells_told *told;
     pc_cells_result *result;
     pc_cells_path path;
@@ -188,19 +190,24 @@ __device__ static inline uint32_t pc_cells_hash(unsigned long long key, int bits
     return (uint32_t)(key * 0x9E3779B97F4A7C15ull >> (64 - bits));
 }
 
+__device__ static inline unsigned long long pc_cells_pair(uint32_t low, uint32_t high) {
+    return (unsigned long long)high << 32 | low;
+}
+
 /* The slot of a key, taken when it is new, or PC_CELLS_NO_SLOT after `probes` others. */
 __device__ static inline uint32_t pc_cells_insert(pc_cells_slot *slots, int bits, unsigned long long key,
                                                   uint32_t index, uint32_t probes) {
     const uint32_t mask = (1u << bits) - 1;
     uint32_t at = pc_cells_hash(key, bits);
     for (uint32_t i = 0; i < probes; i++, at = (at + 1) & mask) {
-        unsigned long long there = __ldcg(&slots[at].key);
+        const uint4 slot = __ldcg((const uint4 *)&slots[at]);
+        unsigned long long there = pc_cells_pair(slot.x, slot.y);
         if (there == PC_CELLS_NO_KEY) {
             there = atomicCAS(&slots[at].key, PC_CELLS_NO_KEY, key);
             there = there == PC_CELLS_NO_KEY ? key : there;
         }
         if (there == key) {
-            if (__ldcg(&slots[at].first) > index) {
+            if (slot.z > index) { /* it only falls */
                 atomicMin(&slots[at].first, index);
             }
             return at;
@@ -209,19 +216,26 @@ __device__ static inline uint32_t pc_cells_insert(pc_cells_slot *slots, int bits
     return PC_CELLS_NO_SLOT;
 }
 
-/* Number of the cell with this key, or 0. */
-__device__ static inline uint32_t pc_cells_find(const pc_cells_slot *slots, int bits, unsigned long long key) {
+/* Number of the cell with this key, or 0; `slot` is what is at the key's first place, `at`. */
+__device__ static inline uint32_t pc_cells_find_from(const pc_cells_slot *slots, int bits, unsigned long long key,
+                                                     uint32_t at, uint4 slot) {
     const uint32_t mask = (1u << bits) - 1;
-    for (uint32_t at = pc_cells_hash(key, bits);; at = (at + 1) & mask) {
-        const uint4 slot = *(const uint4 *)&slots[at]; /* at once */
-        const unsigned long long there = (unsigned long long)slot.y << 32 | slot.x;
+    for (;;) {
+        const unsigned long long there = pc_cells_pair(slot.x, slot.y);
         if (there == key) {
             return slot.w;
         }
         if (there == PC_CELLS_NO_KEY) {
             return 0;
         }
+        at = (at + 1) & mask;
+        slot = *(const uint4 *)&slots[at]; /* at once */
     }
+}
+
+/* Of the sums of the source in cells: those that the pass after this one adds to. */
+__device__ static inline int pc_cells_next_source(int now) {
+    return now + 1 < PC_CELLS_SOURCES ? now + 1 : 0;
 }
 
 /* The key of a point's cell; PC_CELLS_NO_KEY outside the target's box. */

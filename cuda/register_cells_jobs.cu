@@ -165,34 +165,25 @@ static pcgpu_status choose_shape(pcgpu_context *context, cells_state *s, int64_t
 }
 
 /* Sends what tasks are told, in one copy, and gives where it is on the device. step: 0 for the first launch, which has
- * told nothing so far, else 1: its header does not overwrite that of the one before, which may still be being copied.
- */
-static pcgpu_status send_header(pcgpu_context *context, cells_state *s, pc_cells_task *tasks, int count, int step,
-                                header *out) {
-    const size_t bytes = header_bytes(count);
-    PC_TRY(take_pinned(context, &s->header, 2 * bytes));
+ * told nothing so far, else 1. */
+static pcgpu_status send_header(pcgpu_context *context, cells_state *s, cudaStream_t stream, pc_cells_task *tasks,
+                                int count, int step, header *out) {
+    PC_TRY(take_pinned(context, &s->header, header_bytes(count)));
     PC_TRY(take_pinned(context, &s->results, (size_t)count * sizeof(pc_cells_result)));
-    carving c = {s->device, 0}, h = {s->header.memory + (step ? bytes : 0), 0};
+    carving c = {s->device, 0}, h = {s->header.memory, 0};
     const header there = header_of(&c, count), here = header_of(&h, count);
     for (int i = 0; i < count; i++) {
         tasks[i].told = &there.told[i];
         tasks[i].result = (pc_cells_result *)s->results.memory + i;
     }
-    memset(here.told, 0, (size_t)((char *)here.tasks - (char *)here.told));
-    memcpy(here.tasks, tasks, (size_t)count * sizeof *tasks);
-    const size_t from = step ? (size_t)((char *)here.counters - (char *)here.told) : 0;
+    char *from = step ? (char *)here.step[step].counters : (char *)here.told;
+    memset(from, 0, (size_t)((char *)here.step[step].tasks - from));
+    memcpy(here.step[step].tasks, tasks, (size_t)count * sizeof *tasks);
+    const size_t bytes = (size_t)((char *)(here.step[step].tasks + count) - from);
     *out = there;
-    return pc_cuda_up(context, s->device + from, (char *)here.told + from, bytes - from);
-}
-
-/* Work for the task of the state. */
-static pcgpu_status start_task(pcgpu_context *context, cells_state *s, int64_t points, int step) {
-    const pc_cuda_cells_form form = {};
-    shape shape;
-    header h;
-    PC_TRY(choose_shape(context, s, points, 1, &form, &shape));
-    PC_TRY(send_header(context, s, &s->task, 1, step, &h));
-    return pc_cells_launch(context, h.tasks, 1, 1, shape.blocks, shape.cluster, h.counters);
+    CUDA_TRY(context,
+             cudaMemcpyAsync(s->device + (from - s->header.memory), from, bytes, cudaMemcpyHostToDevice, stream));
+    return PCGPU_OK;
 }
 
 /* What is launched next waits for the copies so far. */
@@ -200,6 +191,19 @@ static pcgpu_status wait_for_copies(pcgpu_context *context, cells_state *s) {
     CUDA_TRY(context, cudaEventRecord(s->copied, s->copies));
     CUDA_TRY(context, cudaStreamWaitEvent(pc_cuda_of(context)->stream, s->copied, 0));
     return PCGPU_OK;
+}
+
+/* Work for the task of the state; `stream` copies what it is told. */
+static pcgpu_status start_task(pcgpu_context *context, cells_state *s, cudaStream_t stream, int64_t points, int step) {
+    const pc_cuda_cells_form form = {};
+    shape shape;
+    header h;
+    PC_TRY(choose_shape(context, s, points, 1, &form, &shape));
+    PC_TRY(send_header(context, s, stream, &s->task, 1, step, &h));
+    if (stream == s->copies) {
+        PC_TRY(wait_for_copies(context, s));
+    }
+    return pc_cells_launch(context, h.step[step].tasks, 1, 1, shape.blocks, shape.cluster, h.step[step].counters);
 }
 
 /* ---- several pairs ----------------------------------------------------------------------------------------------- */
@@ -227,7 +231,7 @@ static pcgpu_status run_jobs(pcgpu_context *context, cells_state *s, const pc_ce
     header h;
     PC_TRY(finish(context, s));
     PC_TRY(take_tasks(context, s, jobs, tasks, count, work, sparing));
-    PC_TRY(send_header(context, s, tasks, count, 0, &h));
+    PC_TRY(send_header(context, s, pc_cuda_of(context)->stream, tasks, count, 0, &h));
     for (int first = 0; first < count; first += together) {
         const int end = first + together < count ? first + together : count;
         for (int i = first; i < end; i++) {
@@ -237,8 +241,9 @@ static pcgpu_status run_jobs(pcgpu_context *context, cells_state *s, const pc_ce
             PC_TRY(upload_points(context, s->copies, tasks[i].source.x, source->n, source->x, source->y, source->z));
         }
         PC_TRY(wait_for_copies(context, s));
-        PC_TRY(pc_cells_launch(context, h.tasks + first, end - first, end - first, shape->blocks, shape->cluster,
-                               h.counters + (size_t)first * (PC_CELLS_COUNTER / sizeof *h.counters)));
+        PC_TRY(pc_cells_launch(context, h.step[0].tasks + first, end - first, end - first, shape->blocks,
+                               shape->cluster,
+                               h.step[0].counters + (size_t)first * (PC_CELLS_COUNTER / sizeof(uint32_t))));
     }
     return finish(context, s);
 }
@@ -303,7 +308,7 @@ extern "C" pcgpu_status pc_cuda_cells_begin(pcgpu_context *context, const struct
     PC_TRY(take_tasks(context, s, &job, &s->task, 1, PC_CELLS_MAKE, s->sparing));
     PC_TRY(upload_points(context, pc_cuda_of(context)->stream, s->task.target.x, target->n, target->x, target->y,
                          target->z));
-    PC_TRY(start_task(context, s, 2 * target->n, 0));
+    PC_TRY(start_task(context, s, pc_cuda_of(context)->stream, 2 * target->n, 0));
     s->begun = target->x;
     return PCGPU_OK;
 }
@@ -318,10 +323,9 @@ static pcgpu_status follow_begun(pcgpu_context *context, cells_state *s, const p
     s->task.source = *source;
     carve_source(&c, &s->task);
     PC_TRY(upload_points(context, s->copies, s->task.source.x, source->n, source->x, source->y, source->z));
-    PC_TRY(wait_for_copies(context, s));
     s->task.path = job->path;
     s->task.work = PC_CELLS_PART | PC_CELLS_FOLLOW;
-    PC_TRY(start_task(context, s, job->target.n + source->n, 1));
+    PC_TRY(start_task(context, s, s->copies, job->target.n + source->n, 1));
     return finish(context, s);
 }
 
@@ -346,7 +350,7 @@ extern "C" pcgpu_status pc_cuda_cells_register(pcgpu_context *context, struct pc
 static pcgpu_status run_step(pcgpu_context *context, uint32_t work) {
     cells_state *s = (cells_state *)pc_cuda_of(context)->cells;
     s->task.work = work;
-    PC_TRY(start_task(context, s, s->task.target.n + s->task.source.n, 1));
+    PC_TRY(start_task(context, s, pc_cuda_of(context)->stream, s->task.target.n + s->task.source.n, 1));
     return finish(context, s);
 }
 

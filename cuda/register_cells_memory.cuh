@@ -1,4 +1,4 @@
-/* Memory of registrations by cells on CUDA: 12 bytes a point and 8 for its two slots; for each grid 200 bytes a cell
+/* Memory of registrations by cells on CUDA: 12 bytes a point and 8 for its two slots; for each grid 220 bytes a cell
  * and 32 to 64 for the table. Room is made for a cell to every few points of the target, and for one to each point when
  * that was too little, which the blocks say before they number any. */
 #ifndef PC_REGISTER_CELLS_MEMORY_CUH
@@ -22,18 +22,24 @@ static inline void *carve(carving *c, size_t bytes) {
     return c->base ? c->base + at : NULL;
 }
 
-/* What tasks have at the beginning of their memory, and the host's pinned copy of it. */
+/* What tasks have at the beginning of their memory, and the host's pinned copy of it. A second launch has counters and
+ * tasks of its own, which are copied while the first is at work. */
+enum { PC_CELLS_STEPS = 2 };
 typedef struct header {
     pc_cells_told *told;
-    uint32_t *counters;
-    pc_cells_task *tasks;
+    struct {
+        uint32_t *counters;
+        pc_cells_task *tasks;
+    } step[PC_CELLS_STEPS];
 } header;
 
 static inline header header_of(carving *c, int count) {
     header h;
     h.told = (pc_cells_told *)carve(c, (size_t)count * sizeof *h.told);
-    h.counters = (uint32_t *)carve(c, (size_t)count * PC_CELLS_COUNTER);
-    h.tasks = (pc_cells_task *)carve(c, (size_t)count * sizeof *h.tasks);
+    for (int i = 0; i < PC_CELLS_STEPS; i++) {
+        h.step[i].counters = (uint32_t *)carve(c, (size_t)count * PC_CELLS_COUNTER);
+        h.step[i].tasks = (pc_cells_task *)carve(c, (size_t)count * sizeof *h.step[i].tasks);
+    }
     return h;
 }
 
@@ -67,13 +73,14 @@ static inline void carve_target(carving *c, pc_cells_task *t) {
         g->keys = (uint64_t *)carve(c, capacity * sizeof *g->keys);
         g->moments = (pc_cells_moments *)carve(c, capacity * sizeof *g->moments);
         g->blocks = (pc_cells_block *)carve(c, (capacity / PC_CELLS_LANES + 1) * sizeof *g->blocks);
-        g->source[0] = (uint4 *)carve(c, capacity * sizeof *g->source[0]);
-        g->source[1] = (uint4 *)carve(c, capacity * sizeof *g->source[1]);
+        for (int k = 0; k < PC_CELLS_SOURCES; k++) {
+            g->source[k] = (uint4 *)carve(c, capacity * sizeof *g->source[k]);
+        }
     }
     t->counts = (uint32_t *)carve(c, PC_CELLS_GRIDS * PC_CELLS_MAX_BLOCKS * sizeof *t->counts);
     t->levers = (double *)carve(c, 3 * chunks_of(t) * sizeof *t->levers);
-    t->sums_half = PC_CELLS_MOST_SUMS * 2 * chunks_of(t) * PC_CELLS_SUMS;
-    t->sums = (double *)carve(c, 2 * t->sums_half * sizeof *t->sums);
+    t->notes_half = PC_CELLS_MOST_SUMS * 2 * chunks_of(t) * PC_CELLS_SUMS;
+    t->notes = (uint4 *)carve(c, 2 * t->notes_half * sizeof *t->notes);
 }
 
 static inline void carve_source(carving *c, pc_cells_task *t) {
@@ -92,7 +99,7 @@ static inline pcgpu_status set_capacity(pcgpu_context *context, pc_cells_task *t
     const double most = (double)t->target.n + 1.0, room = (double)t->target.n / sparing + PC_CELLS_ROOM;
     const double capacity = room < most ? room : most;
     if (capacity > (double)(1u << 30)) {
-        return pc_fail_memory(context, (uint64_t)capacity * 264, "the cells of the target on the GPU");
+        return pc_fail_memory(context, (uint64_t)capacity * 284, "the cells of the target on the GPU");
     }
     t->capacity = (uint32_t)capacity;
     for (t->most_bits = 1; (uint64_t)1 << t->most_bits < 2 * (uint64_t)t->capacity; t->most_bits++) {

@@ -13,28 +13,48 @@ typedef struct pc_cells_numbering {
     uint32_t before[PC_CELLS_GRIDS], all[PC_CELLS_GRIDS];
 } pc_cells_numbering;
 
-__device__ static inline bool pc_cells_is_first(const pc_cells_layer *s, int64_t item, int64_t items, uint32_t *slot) {
-    *slot = item < items ? s->slot_of[item] : PC_CELLS_NO_SLOT;
-    return *slot != PC_CELLS_NO_SLOT && s->slots[*slot].first == (uint32_t)item;
-}
-
-/* Counts those of grids [from, to), or of the two of level 0 for from = 0. */
+/* Of grids [from, to), or of the two of level 0 for from = 0. */
 __device__ static inline int pc_cells_grid_at(int i, int from) {
     return from == 0 && i == 1 ? (int)PC_CELLS_SHIFTED : i;
+}
+
+/* Slots of an item in these grids, PC_CELLS_NO_SLOT but where it is the first of its cell: all of them are asked for
+ * before the first is looked at. */
+__device__ static inline void pc_cells_firsts_of(const pc_cells_task *task, int from, int to, int64_t item,
+                                                 int64_t items, uint32_t slot[PC_CELLS_GRIDS]) {
+    uint32_t first[PC_CELLS_GRIDS];
+#pragma unroll
+    for (int i = 0; i < PC_CELLS_GRIDS; i++) {
+        slot[i] = PC_CELLS_NO_SLOT;
+        if (i >= from && i < to && item < items) {
+            slot[i] = task->grid[pc_cells_grid_at(i, from)].slot_of[item];
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < PC_CELLS_GRIDS; i++) {
+        first[i] = slot[i] != PC_CELLS_NO_SLOT ? task->grid[pc_cells_grid_at(i, from)].slots[slot[i]].first : 0;
+    }
+#pragma unroll
+    for (int i = 0; i < PC_CELLS_GRIDS; i++) {
+        slot[i] = slot[i] != PC_CELLS_NO_SLOT && first[i] == (uint32_t)item ? slot[i] : PC_CELLS_NO_SLOT;
+    }
 }
 
 __device__ static inline void pc_cells_count_firsts(const pc_cells_group *g, const pc_cells_task *task, int from,
                                                     int to, int64_t items, pc_cells_numbering *n) {
     const pc_cells_range own = pc_cells_own(g, items);
-    for (int i = from; i < to; i++) {
-        const pc_cells_layer *s = &task->grid[pc_cells_grid_at(i, from)];
-        uint32_t count = 0, slot;
-        for (int64_t tile = own.begin; tile < own.end; tile++) {
-            const bool first = pc_cells_is_first(s, tile * 32 + pc_cells_lane(), items, &slot);
-            count += (uint32_t)__popc(__ballot_sync(PC_CELLS_ALL, first));
+    uint32_t count[PC_CELLS_GRIDS] = {0}, slot[PC_CELLS_GRIDS];
+    for (int64_t tile = own.begin; tile < own.end; tile++) {
+        pc_cells_firsts_of(task, from, to, tile * 32 + pc_cells_lane(), items, slot);
+#pragma unroll
+        for (int i = 0; i < PC_CELLS_GRIDS; i++) {
+            count[i] += (uint32_t)__popc(__ballot_sync(PC_CELLS_ALL, slot[i] != PC_CELLS_NO_SLOT));
         }
-        if (pc_cells_lane() == 0) {
-            n->warp[i][threadIdx.x / 32] = count;
+    }
+#pragma unroll
+    for (int i = 0; i < PC_CELLS_GRIDS; i++) {
+        if (i >= from && i < to && pc_cells_lane() == 0) {
+            n->warp[i][threadIdx.x / 32] = count[i];
         }
     }
     __syncthreads();
@@ -76,18 +96,24 @@ __device__ static inline void pc_cells_add_counts(const pc_cells_group *g, const
 __device__ static inline void pc_cells_number(const pc_cells_group *g, const pc_cells_task *task, int from, int to,
                                               int64_t items, const pc_cells_numbering *n) {
     const pc_cells_range own = pc_cells_own(g, items);
-    for (int i = from; i < to; i++) {
-        const pc_cells_layer *s = &task->grid[pc_cells_grid_at(i, from)];
-        uint32_t next = n->before[i] + n->warp[i][threadIdx.x / 32], slot;
-        for (int64_t tile = own.begin; tile < own.end; tile++) {
-            const bool first = pc_cells_is_first(s, tile * 32 + pc_cells_lane(), items, &slot);
+    uint32_t next[PC_CELLS_GRIDS], slot[PC_CELLS_GRIDS];
+#pragma unroll
+    for (int i = 0; i < PC_CELLS_GRIDS; i++) {
+        next[i] = i >= from && i < to ? n->before[i] + n->warp[i][threadIdx.x / 32] : 0;
+    }
+    for (int64_t tile = own.begin; tile < own.end; tile++) {
+        pc_cells_firsts_of(task, from, to, tile * 32 + pc_cells_lane(), items, slot);
+#pragma unroll
+        for (int i = 0; i < PC_CELLS_GRIDS; i++) {
+            const bool first = slot[i] != PC_CELLS_NO_SLOT;
             const uint32_t firsts = __ballot_sync(PC_CELLS_ALL, first);
             if (first) {
-                const uint32_t number = next + (uint32_t)__popc(firsts & ((1u << pc_cells_lane()) - 1));
-                s->slots[slot].number = number;
-                s->keys[number] = s->slots[slot].key;
+                const pc_cells_layer *s = &task->grid[pc_cells_grid_at(i, from)];
+                const uint32_t number = next[i] + (uint32_t)__popc(firsts & ((1u << pc_cells_lane()) - 1));
+                s->slots[slot[i]].number = number;
+                s->keys[number] = s->slots[slot[i]].key;
             }
-            next += (uint32_t)__popc(firsts);
+            next[i] += (uint32_t)__popc(firsts);
         }
     }
 }

@@ -2,29 +2,39 @@
  * blocks.
  *
  * Every block follows the path for itself, from the same sums to the same commands, so that nobody waits for one that
- * decides. A pass costs a barrier and so does a sum. */
+ * decides. A pass costs a barrier. Sums cost less: blocks tell them in notes that say of which command they are. */
 #ifndef PC_REGISTER_CELLS_SUMS_CUH
 #define PC_REGISTER_CELLS_SUMS_CUH
 
-#include "register_cells.cuh"
+#include "register_cells_target.cuh"
 
 enum {
     PC_CELLS_AT_ONCE = 16,                          /* sums of a chunk that are in shared memory at a time */
     PC_CELLS_ROW = PC_CELLS_CHUNK + PC_CELLS_LANES, /* so that lanes of two rows fall on different banks */
-    PC_CELLS_ROWS_AT_ONCE = 128,                    /* of the sums of chunks */
+    PC_CELLS_ROWS_AT_ONCE = 64,                     /* of the sums of chunks */
 };
+
+/* Points that a thread adds in each pass over a part: those of its first turns it keeps. */
+enum { PC_CELLS_TURNS = 2 };
+typedef struct pc_cells_held {
+    float x[PC_CELLS_TURNS], y[PC_CELLS_TURNS], z[PC_CELLS_TURNS];
+} pc_cells_held;
 
 /* Shared memory of a block. */
 typedef struct pc_cells_shared {
     union {
+        pc_cells_making making;
         float values[PC_CELLS_AT_ONCE][PC_CELLS_ROW];
-        double chunks[PC_CELLS_ROWS_AT_ONCE][PC_CELLS_SUMS];
-        double squares[3 * PC_CELLS_CHUNK];
+        struct {
+            double chunks[PC_CELLS_ROWS_AT_ONCE][PC_CELLS_SUMS];
+            double sums[PC_CELLS_MOST_SUMS][PC_CELLS_SUMS];
+        };
     };
-    double sums[PC_CELLS_MOST_SUMS][PC_CELLS_SUMS];
+    float held[PC_CELLS_TURNS][3][PC_CELLS_THREADS]; /* x, y and z */
+    int held_set;                                    /* of the source; -1 = none so far */
     pc_cells_count count[PC_CELLS_GRIDS];
     int grids[2], grid_count; /* of the last pass */
-    int turn;                 /* which half of the task's sums is in use: others may still read the one before */
+    uint32_t tag;             /* of the next notes: counts the commands */
     pc_cells_path path;
 } pc_cells_shared;
 
@@ -45,68 +55,157 @@ __device__ static inline void pc_cells_take_parts(const pc_cells_group *g, const
     }
 }
 
-/* Adds the runs of a warp to the cells of one grid. */
-__device__ static inline void pc_cells_add_runs(const pc_cells_layer *s, const pc_cells_count *count,
-                                                const int32_t u[3]) {
-    const unsigned long long key = pc_cells_key_at(u, s->half, s->shift);
-    const pc_cells_run run = pc_cells_run_of(key);
-    const uint32_t mask = (1u << s->shift) - 1; /* 15 bits at most, so three sums of 32 fit a word */
-    const uint32_t x = (uint32_t)(u[0] + s->half) & mask, y = (uint32_t)(u[1] + s->half) & mask,
-                   z = (uint32_t)(u[2] + s->half) & mask;
-    const unsigned long long xyz = pc_cells_sum_run(run, (unsigned long long)z << 42 | (unsigned long long)y << 21 | x);
-    if (run.head && key != PC_CELLS_NO_KEY) {
-        const uint32_t cell = pc_cells_find(s->slots, count->bits, key);
-        if (cell) {
-            /* Sums of a pass have 31 bits, so two of them are added at once. */
-            unsigned long long *to = (unsigned long long *)&s->source[count->now][cell];
-            const uint32_t points = (uint32_t)(run.end - run.begin);
-            atomicAdd(&to[0], (unsigned long long)(xyz & 0x1fffff) << 32 | points);
-            atomicAdd(&to[1], (unsigned long long)(xyz >> 42) << 32 | (xyz >> 21 & 0x1fffff));
-        }
-    }
+/* The tiles of a turn are dealt out to the blocks one by one, so that all have work when there is not much. */
+__device__ static inline int64_t pc_cells_first_point(const pc_cells_group *g) {
+    return ((int64_t)(threadIdx.x / 32) * g->blocks + g->rank) * 32 + pc_cells_lane();
 }
 
-__device__ static inline void pc_cells_add_source(const pc_cells_group *g, const pc_cells_task *task,
-                                                  const pc_cells_pass *pass, pc_cells_shared *shared) {
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        shared->grids[0] = pass->level;
-        shared->grids[1] = PC_CELLS_SHIFTED;
-        shared->grid_count = pass->grids;
-        for (int k = 0; k < pass->grids; k++) {
-            shared->count[shared->grids[k]].now ^= 1;
-        }
-    }
-    __syncthreads();
-    const int64_t n = task->source.points[pass->set];
-    const float *part = task->part[pass->set];
+/* Points [first, first + PC_CELLS_TURNS * stride) of a part, as far as there are. */
+__device__ static inline void pc_cells_hold(const pc_cells_task *task, int set, int64_t first, int64_t stride,
+                                            pc_cells_held *held) {
+    const int64_t n = task->source.points[set];
+    const float *part = task->part[set];
     const float *x = part ? part : task->source.x, *y = part ? part + n : task->source.y,
                 *z = part ? part + 2 * n : task->source.z;
+#pragma unroll
+    for (int t = 0; t < PC_CELLS_TURNS; t++) {
+        const int64_t i = first + t * stride;
+        const bool good = i < n;
+        held->x[t] = good ? x[i] : 0.0f;
+        held->y[t] = good ? y[i] : 0.0f;
+        held->z[t] = good ? z[i] : 0.0f;
+    }
+}
+
+__device__ static inline void pc_cells_keep(const pc_cells_held *held, pc_cells_shared *shared) {
+#pragma unroll
+    for (int t = 0; t < PC_CELLS_TURNS; t++) {
+        shared->held[t][0][threadIdx.x] = held->x[t];
+        shared->held[t][1][threadIdx.x] = held->y[t];
+        shared->held[t][2][threadIdx.x] = held->z[t];
+    }
+}
+
+__device__ static inline void pc_cells_take_kept(const pc_cells_shared *shared, pc_cells_held *held) {
+#pragma unroll
+    for (int t = 0; t < PC_CELLS_TURNS; t++) {
+        held->x[t] = shared->held[t][0][threadIdx.x];
+        held->y[t] = shared->held[t][1][threadIdx.x];
+        held->z[t] = shared->held[t][2][threadIdx.x];
+    }
+}
+
+/* Adds those points to the cells of the pass. All slots are asked for before the first is looked at: each takes as long
+ * as the rest of the work on a point. */
+__device__ static inline void pc_cells_add_held(const pc_cells_task *task, const pc_cells_pass *pass, int64_t first,
+                                                int64_t stride, const pc_cells_held *held,
+                                                const pc_cells_shared *shared) {
+    const int64_t n = task->source.points[pass->set];
     const pc_cells_map map = pass->map;
-    const int64_t stride = (int64_t)g->blocks * PC_CELLS_THREADS;
-    for (int64_t i = (int64_t)g->rank * PC_CELLS_THREADS + threadIdx.x; (i & ~(int64_t)31) < n; i += stride) {
+    const int grids = pass->grids;
+    unsigned long long key[PC_CELLS_TURNS][2], xyz[PC_CELLS_TURNS][2];
+    uint4 slot[PC_CELLS_TURNS][2];
+    uint32_t at[PC_CELLS_TURNS][2], points[PC_CELLS_TURNS][2];
+#pragma unroll
+    for (int t = 0; t < PC_CELLS_TURNS; t++) {
+        const int64_t i = first + t * stride;
         int32_t u[3] = {PC_CELLS_OUT, PC_CELLS_OUT, PC_CELLS_OUT};
         if (i < n) {
-            pc_cells_quantize(&map, x[i], y[i], z[i], u);
+            pc_cells_quantize(&map, held->x[t], held->y[t], held->z[t], u);
         }
-        for (int k = 0; k < pass->grids; k++) {
-            const int grid = shared->grids[k];
-            pc_cells_add_runs(&task->grid[grid], &shared->count[grid], u);
+#pragma unroll
+        for (int k = 0; k < 2; k++) {
+            points[t][k] = 0;
+            if (k < grids && (i & ~(int64_t)31) < n) { /* all of a warp or none */
+                const int grid = shared->grids[k];
+                const pc_cells_layer *s = &task->grid[grid];
+                const int32_t half = s->half;
+                const int shift = s->shift;
+                key[t][k] = pc_cells_key_at(u, half, shift);
+                at[t][k] = pc_cells_hash(key[t][k], shared->count[grid].bits);
+                const pc_cells_run run = pc_cells_run_of(key[t][k]);
+                if (run.head && key[t][k] != PC_CELLS_NO_KEY) {
+                    slot[t][k] = *(const uint4 *)&s->slots[at[t][k]];
+                    points[t][k] = (uint32_t)(run.end - run.begin);
+                }
+                const uint32_t mask = (1u << shift) - 1; /* 15 bits at most, so three sums of 32 fit a word */
+                const uint32_t x = (uint32_t)(u[0] + half) & mask, y = (uint32_t)(u[1] + half) & mask,
+                               z = (uint32_t)(u[2] + half) & mask;
+                xyz[t][k] = pc_cells_sum_run(run, (unsigned long long)z << 42 | (unsigned long long)y << 21 | x);
+            }
+        }
+    }
+#pragma unroll
+    for (int t = 0; t < PC_CELLS_TURNS; t++) {
+#pragma unroll
+        for (int k = 0; k < 2; k++) {
+            if (points[t][k]) {
+                const int grid = shared->grids[k];
+                const pc_cells_layer *s = &task->grid[grid];
+                const pc_cells_count *count = &shared->count[grid];
+                const uint32_t cell = pc_cells_find_from(s->slots, count->bits, key[t][k], at[t][k], slot[t][k]);
+                if (cell) {
+                    /* Sums of a pass have 31 bits, so two of them are added at once. */
+                    unsigned long long *to = (unsigned long long *)&s->source[count->now][cell];
+                    atomicAdd(&to[0], (unsigned long long)(xyz[t][k] & 0x1fffff) << 32 | points[t][k]);
+                    atomicAdd(&to[1], (unsigned long long)(xyz[t][k] >> 42) << 32 | (xyz[t][k] >> 21 & 0x1fffff));
+                }
+            }
         }
     }
 }
 
-/* Zeros where the pass after this one adds. */
+/* Zeros where the pass after this one adds. Of the three arrays one is in use, the one before it has been read, and the
+ * barrier after this pass comes before all additions of the next. */
 __device__ static inline void pc_cells_clear_next(const pc_cells_group *g, const pc_cells_task *task,
                                                   const pc_cells_shared *shared) {
     const uint32_t stride = (uint32_t)g->blocks * PC_CELLS_THREADS;
     for (int k = 0; k < shared->grid_count; k++) {
         const pc_cells_count *count = &shared->count[shared->grids[k]];
-        uint4 *to = task->grid[shared->grids[k]].source[count->now ^ 1];
-        for (uint32_t i = (uint32_t)g->rank * PC_CELLS_THREADS + threadIdx.x; i < count->cells; i += stride) {
+        uint4 *to = task->grid[shared->grids[k]].source[pc_cells_next_source(count->now)];
+        for (uint32_t i = (uint32_t)pc_cells_first_point(g); i < count->cells; i += stride) {
             to[i] = make_uint4(0, 0, 0, 0);
         }
     }
+}
+
+/* Of the points of a part those from `first` on, by turns of `stride`. Not inlined, nor are the sums of a chunk: what
+ * they need of registers is not what the rest needs, and there are two callers of each. */
+__device__ static __noinline__ void pc_cells_add_part(const pc_cells_task *task, const pc_cells_pass *pass,
+                                                      int64_t first, int64_t stride, pc_cells_shared *shared) {
+    const int64_t n = task->source.points[pass->set];
+    const bool kept = shared->held_set == pass->set;
+    __syncthreads(); /* the set is read, the grids are written */
+    if (threadIdx.x == 0) {
+        shared->held_set = pass->set;
+    }
+    for (int64_t i = first; (i & ~(int64_t)31) < n; i += PC_CELLS_TURNS * stride) {
+        pc_cells_held held;
+        if (kept && i == first) {
+            pc_cells_take_kept(shared, &held);
+        } else {
+            pc_cells_hold(task, pass->set, i, stride, &held);
+        }
+        if (!kept && i == first) {
+            pc_cells_keep(&held, shared);
+        }
+        pc_cells_add_held(task, pass, i, stride, &held, shared);
+    }
+}
+
+__device__ static inline void pc_cells_add_source(const pc_cells_group *g, const pc_cells_task *task,
+                                                  const pc_cells_pass *pass, pc_cells_shared *shared) {
+    if (threadIdx.x == 0) {
+        shared->grids[0] = pass->level;
+        shared->grids[1] = PC_CELLS_SHIFTED;
+        shared->grid_count = pass->grids;
+        for (int k = 0; k < pass->grids; k++) {
+            pc_cells_count *count = &shared->count[shared->grids[k]];
+            count->now = pc_cells_next_source(count->now);
+        }
+    }
+    pc_cells_add_part(task, pass, pc_cells_first_point(g), (int64_t)g->blocks * PC_CELLS_THREADS, shared);
+    pc_cells_clear_next(g, task, shared);
 }
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
@@ -115,9 +214,31 @@ __device__ static inline uint32_t pc_cells_chunks(const pc_cells_shared *shared,
     return k < shared->grid_count ? (shared->count[shared->grids[k]].cells + PC_CELLS_CHUNK - 1) / PC_CELLS_CHUNK : 0;
 }
 
+/* What a step needs of a cell of the target. */
+__device__ static inline void pc_cells_take_cell(const pc_cells_block *from, int l, pc_cells_block *to) {
+    to->n[0] = from->n[l];
+    to->seen[0] = from->seen[l];
+#pragma unroll
+    for (int k = 0; k < 3; k++) {
+        to->inside[k][0] = from->inside[k][l];
+        to->mean[k][0] = from->mean[k][l];
+    }
+#pragma unroll
+    for (int k = 0; k < 6; k++) {
+        to->weight[k][0] = from->weight[k][l];
+        to->normal[k][0] = from->normal[k][l];
+    }
+}
+
+/* Bits of a float64 and which command they are of, seen whole or not at all by other blocks. */
+__device__ static inline void pc_cells_tell(uint4 *note, double value, uint32_t tag) {
+    const unsigned long long bits = (unsigned long long)__double_as_longlong(value);
+    pc_note_store(note, (uint32_t)bits, (uint32_t)(bits >> 32), tag, 0);
+}
+
 /* Sums of one chunk: a cell a thread, then a lane of a sum a thread, in the order of icp_cells.h. */
-__device__ static inline void pc_cells_sum_chunk(const pc_cells_task *task, const pc_cells_step *step, int grid,
-                                                 uint32_t chunk, pc_cells_shared *shared, double *to) {
+__device__ static __noinline__ void pc_cells_sum_chunk(const pc_cells_task *task, const pc_cells_step *step, int grid,
+                                                       uint32_t chunk, pc_cells_shared *shared, uint4 *to) {
     const pc_cells_layer *s = &task->grid[grid];
     const pc_cells_count *count = &shared->count[grid];
     const uint32_t cell = chunk * PC_CELLS_CHUNK + threadIdx.x;
@@ -128,9 +249,10 @@ __device__ static inline void pc_cells_sum_chunk(const pc_cells_task *task, cons
     }
     if (cell < count->cells) {
         const uint4 own = s->source[count->now][cell];
+        pc_cells_block block; /* its lane 0; taken before it is known whether it is needed, which takes as long */
+        pc_cells_take_cell(&s->blocks[cell / PC_CELLS_LANES], (int)(cell % PC_CELLS_LANES), &block);
         if (own.x) {
-            pc_cells_add(step, &s->blocks[cell / PC_CELLS_LANES], (int)(cell % PC_CELLS_LANES), (int32_t)own.x,
-                         (int32_t)own.y, (int32_t)own.z, (int32_t)own.w, sums, 1);
+            pc_cells_add(step, &block, 0, (int32_t)own.x, (int32_t)own.y, (int32_t)own.z, (int32_t)own.w, sums, 1);
         }
     }
     const int lane = (int)threadIdx.x % PC_CELLS_LANES, row = (int)threadIdx.x / PC_CELLS_LANES;
@@ -152,42 +274,71 @@ __device__ static inline void pc_cells_sum_chunk(const pc_cells_task *task, cons
                 wide += __shfl_xor_sync(PC_CELLS_ALL, wide, half);
             }
             if (lane == 0) {
-                to[first + row] = wide;
+                pc_cells_tell(&to[first + row], wide, shared->tag);
             }
         }
         __syncthreads();
     }
 }
 
-__device__ static inline double *pc_cells_sums_of_turn(const pc_cells_task *task, const pc_cells_shared *shared) {
-    return task->sums + (shared->turn ? task->sums_half : 0);
+/* Notes of two commands, in turns: others may still read those of the one before. */
+__device__ static inline uint4 *pc_cells_notes(const pc_cells_task *task, const pc_cells_shared *shared) {
+    return task->notes + (shared->tag & 1 ? task->notes_half : 0);
 }
 
 /* Every chunk of the last pass's grids for each of the steps, a block one at a time. */
 __device__ static inline void pc_cells_sum_chunks(const pc_cells_group *g, const pc_cells_task *task,
                                                   const pc_cells_step *steps, int count, pc_cells_shared *shared) {
     const uint32_t first = pc_cells_chunks(shared, 0), all = first + pc_cells_chunks(shared, 1);
-    double *sums = pc_cells_sums_of_turn(task, shared);
+    uint4 *notes = pc_cells_notes(task, shared);
     for (uint32_t item = (uint32_t)g->rank; item < all * (uint32_t)count; item += (uint32_t)g->blocks) {
         const uint32_t chunk = item % all;
         const bool second = chunk >= first;
         pc_cells_sum_chunk(task, &steps[item / all], shared->grids[second], second ? chunk - first : chunk, shared,
-                           sums + (size_t)item * PC_CELLS_SUMS);
+                           notes + (size_t)item * PC_CELLS_SUMS);
     }
 }
 
-/* After a barrier: adds up the chunks in order, a lane of the first warp a sum. */
+/* Waits for `rows` of notes and puts their values into shared memory. */
+__device__ static inline void pc_cells_hear(const uint4 *from, uint32_t rows, pc_cells_shared *shared) {
+    enum { EACH = PC_CELLS_ROWS_AT_ONCE * PC_CELLS_SUMS / PC_CELLS_THREADS };
+    uint4 note[EACH];
+    uint32_t looks = 0;
+    bool all;
+    do {
+        all = true;
+#pragma unroll
+        for (int k = 0; k < EACH; k++) {
+            const uint32_t i = threadIdx.x + (uint32_t)k * PC_CELLS_THREADS;
+            note[k] = i < rows * PC_CELLS_SUMS ? pc_note_load(from + i) : make_uint4(0, 0, shared->tag, 0);
+        }
+#pragma unroll
+        for (int k = 0; k < EACH; k++) {
+            all = all && note[k].z == shared->tag;
+        }
+        if (!all) {
+            pc_pause();
+            if (++looks == 1u << 26) {
+                __trap(); /* as in pc_cells_meet */
+            }
+        }
+    } while (!all);
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+        (&shared->chunks[0][0])[threadIdx.x + (uint32_t)k * PC_CELLS_THREADS] =
+            __longlong_as_double((long long)pc_cells_pair(note[k].x, note[k].y));
+    }
+}
+
+/* Adds up the chunks in order as all blocks tell them, a lane of the first warp a sum. */
 __device__ static inline void pc_cells_collect(const pc_cells_task *task, int count, pc_cells_shared *shared) {
     const uint32_t all = pc_cells_chunks(shared, 0) + pc_cells_chunks(shared, 1);
-    const double *sums = pc_cells_sums_of_turn(task, shared);
+    const uint4 *notes = pc_cells_notes(task, shared);
     for (int s = 0; s < count; s++) {
         double sum = 0.0;
         for (uint32_t first = 0; first < all; first += PC_CELLS_ROWS_AT_ONCE) {
             const uint32_t rows = min(all - first, (uint32_t)PC_CELLS_ROWS_AT_ONCE);
-            const double *from = sums + ((size_t)s * all + first) * PC_CELLS_SUMS;
-            for (uint32_t i = threadIdx.x; i < rows * PC_CELLS_SUMS; i += PC_CELLS_THREADS) {
-                (&shared->chunks[0][0])[i] = from[i];
-            }
+            pc_cells_hear(notes + ((size_t)s * all + first) * PC_CELLS_SUMS, rows, shared);
             __syncthreads();
             if (threadIdx.x < PC_CELLS_SUMS) {
 #pragma unroll 8
@@ -202,14 +353,14 @@ __device__ static inline void pc_cells_collect(const pc_cells_task *task, int co
         }
     }
     if (threadIdx.x == 0) {
-        shared->turn ^= 1;
+        shared->tag++;
     }
     __syncthreads();
 }
 
 /* ---- the path ---------------------------------------------------------------------------------------------------- */
 
-/* By one thread. Not inlined: what it needs of registers is not what the rest needs. */
+/* By one thread. Not inlined, like the passes. */
 __device__ static __noinline__ void pc_cells_go_on(pc_cells_path *path, double (*sums)[PC_CELLS_SUMS]) {
     if (sums) {
         pc_cells_path_next(path, sums);
@@ -220,6 +371,7 @@ __device__ static __noinline__ void pc_cells_go_on(pc_cells_path *path, double (
 
 __device__ static inline void pc_cells_follow(pc_cells_group *g, const pc_cells_task *task, pc_cells_shared *shared) {
     pc_cells_path *path = &shared->path;
+    int since = 0; /* commands since the last barrier: notes are written over by the second after theirs */
     if (threadIdx.x == 0) {
         pc_cells_go_on(path, NULL);
     }
@@ -228,12 +380,14 @@ __device__ static inline void pc_cells_follow(pc_cells_group *g, const pc_cells_
         const pc_cells_command *command = &path->command;
         if (command->passes) {
             pc_cells_add_source(g, task, &command->pass, shared);
+        }
+        if (command->passes || since == 2) {
             pc_cells_meet(g);
-            pc_cells_clear_next(g, task, shared);
+            since = 0;
         }
         pc_cells_sum_chunks(g, task, command->step, command->sums, shared);
-        pc_cells_meet(g);
         pc_cells_collect(task, command->sums, shared);
+        since++;
         if (threadIdx.x == 0) {
             pc_cells_go_on(path, shared->sums);
         }

@@ -27,12 +27,19 @@ __device__ static inline void pc_cells_clear_slots(const pc_cells_group *g, cons
 __device__ static inline void pc_cells_clear_cells(const pc_cells_group *g, const pc_cells_layer *s, uint32_t cells) {
     const uint4 zero = make_uint4(0, 0, 0, 0);
     pc_cells_fill(g, s->moments, cells * sizeof *s->moments, zero);
-    pc_cells_fill(g, s->source[0], cells * sizeof *s->source[0], zero);
-    pc_cells_fill(g, s->source[1], cells * sizeof *s->source[1], zero);
+    for (int i = 0; i < PC_CELLS_SOURCES; i++) {
+        pc_cells_fill(g, s->source[i], cells * sizeof *s->source[i], zero);
+    }
     if (g->rank == 0 && threadIdx.x == 0) {
         s->keys[0] = PC_CELLS_NO_KEY;
     }
 }
+
+/* Shared memory of a block that makes a target. */
+typedef struct pc_cells_making {
+    double squares[3 * PC_CELLS_CHUNK];
+    pc_cells_numbering numbering;
+} pc_cells_making;
 
 /* ---- points of level 0 ------------------------------------------------------------------------------------------- */
 
@@ -114,10 +121,6 @@ __device__ static inline void pc_cells_add_atomic(pc_cells_moments *to, const pc
     }
 }
 
-__device__ static inline unsigned long long pc_cells_pair(uint32_t low, uint32_t high) {
-    return (unsigned long long)high << 32 | low;
-}
-
 /* Of 32 points: coordinates have 10 bits and products 20, so three and two sums of them fit a word. */
 __device__ static inline pc_cells_moments pc_cells_moments_of_run(const pc_cells_run &run, const int32_t u[3],
                                                                   int32_t half) {
@@ -141,13 +144,21 @@ __device__ static inline void pc_cells_add_points(const pc_cells_group *g, const
         const int64_t i = tile * 32 + pc_cells_lane();
         int32_t u[3];
         pc_cells_target_point(t, i, u);
+        pc_cells_run run[2];
+        uint32_t number[2]; /* of both grids' cells, asked for together */
+#pragma unroll
         for (int k = 0; k < 2; k++) {
-            const pc_cells_layer *s = &task->grid[k ? PC_CELLS_SHIFTED : 0];
+            const pc_cells_layer *s = &task->grid[pc_cells_grid_at(k, 0)];
             const uint32_t slot = i < t->n ? s->slot_of[i] : PC_CELLS_NO_SLOT;
-            const pc_cells_run run = pc_cells_run_of(slot);
-            const pc_cells_moments m = pc_cells_moments_of_run(run, u, s->half);
-            if (run.head && slot != PC_CELLS_NO_SLOT) {
-                pc_cells_add_atomic(&s->moments[s->slots[slot].number], m);
+            run[k] = pc_cells_run_of(slot);
+            number[k] = run[k].head && slot != PC_CELLS_NO_SLOT ? s->slots[slot].number : 0;
+        }
+#pragma unroll
+        for (int k = 0; k < 2; k++) {
+            const pc_cells_layer *s = &task->grid[pc_cells_grid_at(k, 0)];
+            const pc_cells_moments m = pc_cells_moments_of_run(run[k], u, s->half);
+            if (number[k]) {
+                pc_cells_add_atomic(&s->moments[number[k]], m);
             }
         }
     }
@@ -161,37 +172,39 @@ __device__ static inline unsigned long long pc_cells_wide_key(uint64_t key, int 
     return pc_cells_key(c[0] >> level, c[1] >> level, c[2] >> level);
 }
 
+/* A tile of cells and a level at a time. */
 __device__ static inline void pc_cells_place_cells(const pc_cells_group *g, const pc_cells_task *task, uint32_t cells) {
-    const pc_cells_range own = pc_cells_own(g, cells);
-    for (int64_t tile = own.begin; tile < own.end; tile++) {
-        const int64_t i = tile * 32 + pc_cells_lane();
+    const int64_t wide = task->target.levels - 1, tiles = ((int64_t)cells + 31) / 32;
+    const pc_cells_range own = pc_cells_own(g, tiles * wide * 32);
+    for (int64_t j = own.begin; j < own.end; j++) {
+        const int64_t i = j / wide * 32 + pc_cells_lane();
+        const int l = 1 + (int)(j % wide);
         const bool good = i > 0 && i < cells;
         const uint64_t key = good ? task->grid[0].keys[i] : 0;
-        for (int l = 1; l < task->target.levels; l++) {
-            pc_cells_take_slots(task, &task->grid[l], task->told->count[l].bits,
-                                good ? pc_cells_wide_key(key, l) : PC_CELLS_NO_KEY, i, i < cells, ~0u);
-        }
+        pc_cells_take_slots(task, &task->grid[l], task->told->count[l].bits,
+                            good ? pc_cells_wide_key(key, l) : PC_CELLS_NO_KEY, i, i < cells, ~0u);
     }
 }
 
+/* A cell and a level at a time. */
 __device__ static inline void pc_cells_add_cells(const pc_cells_group *g, const pc_cells_task *task, uint32_t cells) {
     const pc_cells_layer *fine = &task->grid[0];
-    const int64_t stride = (int64_t)g->blocks * PC_CELLS_THREADS;
-    for (int64_t i = (int64_t)g->rank * PC_CELLS_THREADS + threadIdx.x; i < cells; i += stride) {
+    const int64_t stride = (int64_t)g->blocks * PC_CELLS_THREADS, wide = task->target.levels - 1;
+    for (int64_t j = (int64_t)g->rank * PC_CELLS_THREADS + threadIdx.x; j < cells * wide; j += stride) {
+        const int64_t i = j % cells;
+        const int l = 1 + (int)(j / cells);
         if (i == 0) {
             continue;
         }
+        const pc_cells_layer *s = &task->grid[l];
+        const uint32_t slot = s->slot_of[i], inside = (1u << l) - 1;
         const pc_cells_moments m = fine->moments[i];
         uint32_t c[3];
         pc_cells_split_key(fine->keys[i], c);
-        for (int l = 1; l < task->target.levels; l++) {
-            const pc_cells_layer *s = &task->grid[l];
-            const uint32_t inside = (1u << l) - 1;
-            pc_cells_add_atomic(&s->moments[s->slots[s->slot_of[i]].number],
-                                pc_cells_moved(&m, (int64_t)(c[0] & inside) << fine->shift,
-                                               (int64_t)(c[1] & inside) << fine->shift,
-                                               (int64_t)(c[2] & inside) << fine->shift));
-        }
+        pc_cells_add_atomic(&s->moments[s->slots[slot].number],
+                            pc_cells_moved(&m, (int64_t)(c[0] & inside) << fine->shift,
+                                           (int64_t)(c[1] & inside) << fine->shift,
+                                           (int64_t)(c[2] & inside) << fine->shift));
     }
 }
 
@@ -204,24 +217,34 @@ __device__ static inline void pc_cells_center_of(const pc_cells_task *task, doub
     }
 }
 
-__device__ static inline void pc_cells_finish_cells(const pc_cells_group *g, const pc_cells_task *task, int grid,
-                                                    uint32_t cells) {
+/* Of grids [from, to), or of the two of level 0 for from = 0; cells: of each. One grid's cells follow the other's, so
+ * that different threads have them. */
+__device__ static inline void pc_cells_finish_cells(const pc_cells_group *g, const pc_cells_task *task, int from,
+                                                    int to, const uint32_t cells[PC_CELLS_GRIDS]) {
     const pc_cells_target *t = &task->target;
-    const pc_cells_layer *s = &task->grid[grid];
-    const double edge = t->quantum * (double)(1 << s->shift);
-    const double s2 = pc_cells_noise2(t->noise, t->widening, t->quantum, s->shift);
+    const int64_t stride = (int64_t)g->blocks * PC_CELLS_THREADS;
     double center[3];
     pc_cells_center_of(task, center);
-    const uint32_t stride = (uint32_t)g->blocks * PC_CELLS_THREADS;
-    for (uint32_t i = (uint32_t)g->rank * PC_CELLS_THREADS + threadIdx.x; i < cells; i += stride) {
-        const pc_cells_moments from = s->moments[i];
-        const double m[10] = {(double)from.n,  (double)from.x,  (double)from.y,  (double)from.z,  (double)from.xx,
-                              (double)from.xy, (double)from.xz, (double)from.yy, (double)from.yz, (double)from.zz};
+    for (int64_t j = (int64_t)g->rank * PC_CELLS_THREADS + threadIdx.x;; j += stride) {
+        int64_t i = j;
+        int k = from;
+        for (; k < to && i >= cells[k]; k++) {
+            i -= cells[k];
+        }
+        if (k >= to) {
+            break;
+        }
+        const pc_cells_layer *s = &task->grid[pc_cells_grid_at(k, from)];
+        const double edge = t->quantum * (double)(1 << s->shift);
+        const double s2 = pc_cells_noise2(t->noise, t->widening, t->quantum, s->shift);
+        const pc_cells_moments of = s->moments[i];
+        const double m[10] = {(double)of.n,  (double)of.x,  (double)of.y,  (double)of.z,  (double)of.xx,
+                              (double)of.xy, (double)of.xz, (double)of.yy, (double)of.yz, (double)of.zz};
         uint32_t c[3];
         double corner[3];
         pc_cells_split_key(s->keys[i], c);
-        for (int k = 0; k < 3; k++) {
-            corner[k] = pc_cells_corner(c[k], s->shift, s->half, t->quantum, t->origin[k], center[k]);
+        for (int a = 0; a < 3; a++) {
+            corner[a] = pc_cells_corner(c[a], s->shift, s->half, t->quantum, t->origin[a], center[a]);
         }
         pc_cells_finish(m, corner, 1, t->quantum, edge, s2, &s->blocks[i / PC_CELLS_LANES], (int)(i % PC_CELLS_LANES));
     }
@@ -257,24 +280,37 @@ __device__ static inline void pc_cells_add_squares(const pc_cells_group *g, cons
     }
 }
 
-/* What a target's path is told, by every block for itself. */
-__device__ static inline void pc_cells_measure_of(const pc_cells_task *task, pc_cells_measure *measure) {
-    double square[3] = {0.0, 0.0, 0.0};
-    pc_cells_center_of(task, measure->center);
-    for (uint32_t chunk = 0; chunk * PC_CELLS_CHUNK < task->told->count[0].cells; chunk++) {
-        for (int k = 0; k < 3; k++) {
-            square[k] += task->levers[3 * chunk + (uint32_t)k];
+/* What a target's path is told, by every block for itself. `rows` as above. */
+__device__ static inline void pc_cells_measure_of(const pc_cells_task *task, double *rows, pc_cells_measure *measure) {
+    const uint32_t cells = task->told->count[0].cells, chunks = (cells + PC_CELLS_CHUNK - 1) / PC_CELLS_CHUNK;
+    double square = 0.0; /* a thread an axis */
+    for (uint32_t first = 0; first < chunks; first += PC_CELLS_CHUNK) {
+        const uint32_t count = 3 * min(chunks - first, (uint32_t)PC_CELLS_CHUNK);
+        for (uint32_t i = threadIdx.x; i < count; i += PC_CELLS_THREADS) {
+            rows[i] = task->levers[3 * first + i];
         }
+        __syncthreads();
+        for (uint32_t i = threadIdx.x; threadIdx.x < 3 && i < count; i += 3) {
+            square += rows[i];
+        }
+        __syncthreads();
     }
-    pc_cells_levers(square, (double)task->told->total[0], measure->lever);
-    measure->cells = task->told->count[0].cells - 1;
+    if (threadIdx.x < 3) {
+        rows[threadIdx.x] = square;
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        pc_cells_center_of(task, measure->center);
+        pc_cells_levers(rows, (double)task->told->total[0], measure->lever);
+        measure->cells = cells - 1;
+    }
 }
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 /* Cells of all grids; `overflow` is told when they are more than there is room for. */
-__device__ static inline void pc_cells_make(pc_cells_group *g, const pc_cells_task *task, double *rows) {
-    __shared__ pc_cells_numbering n;
+__device__ static inline void pc_cells_make(pc_cells_group *g, const pc_cells_task *task, pc_cells_making *shared) {
+    pc_cells_numbering *n = &shared->numbering;
     const pc_cells_target *t = &task->target;
     const pc_cells_layer *const both[2] = {&task->grid[0], &task->grid[PC_CELLS_SHIFTED]};
     for (int k = 0; k < 2; k++) {
@@ -286,21 +322,28 @@ __device__ static inline void pc_cells_make(pc_cells_group *g, const pc_cells_ta
     if (task->told->overflow) {
         return;
     }
-    pc_cells_count_firsts(g, task, 0, 2, t->n, &n);
+    pc_cells_count_firsts(g, task, 0, 2, t->n, n);
     pc_cells_meet(g);
-    pc_cells_add_counts(g, task, 0, 2, &n);
-    const uint32_t cells = n.all[0];
-    if (n.all[0] > task->capacity || n.all[1] > task->capacity) {
+    pc_cells_add_counts(g, task, 0, 2, n);
+    const uint32_t cells = n->all[0];
+    if (n->all[0] > task->capacity || n->all[1] > task->capacity) {
         task->told->overflow = 1;
         return;
     }
     int bits = 32 - __clz((int)cells) + 1;
     bits = bits < task->most_bits ? bits : task->most_bits;
-    pc_cells_number(g, task, 0, 2, t->n, &n);
+    pc_cells_number(g, task, 0, 2, t->n, n);
     for (int k = 0; k < 2; k++) {
-        pc_cells_clear_cells(g, both[k], n.all[k]);
+        pc_cells_clear_cells(g, both[k], n->all[k]);
     }
-    const uint32_t shifted = n.all[1];
+    const uint32_t shifted = n->all[1];
+    /* What an earlier registration has noted here. Both grids of level 0 have the most chunks. */
+    const size_t most =
+        (size_t)((cells + PC_CELLS_CHUNK - 1) / PC_CELLS_CHUNK + (shifted + PC_CELLS_CHUNK - 1) / PC_CELLS_CHUNK) *
+        PC_CELLS_MOST_SUMS * PC_CELLS_SUMS;
+    for (int i = 0; i < 2; i++) {
+        pc_cells_fill(g, task->notes + (i ? task->notes_half : 0), most * sizeof *task->notes, make_uint4(0, 0, 0, 0));
+    }
     for (int l = 1; l < t->levels; l++) {
         pc_cells_clear_slots(g, &task->grid[l], bits);
     }
@@ -312,22 +355,19 @@ __device__ static inline void pc_cells_make(pc_cells_group *g, const pc_cells_ta
     pc_cells_add_points(g, task);
     pc_cells_place_cells(g, task, cells);
     pc_cells_meet(g);
-    pc_cells_count_firsts(g, task, 1, t->levels, cells, &n);
-    pc_cells_finish_cells(g, task, 0, cells);
-    pc_cells_finish_cells(g, task, PC_CELLS_SHIFTED, shifted);
+    pc_cells_count_firsts(g, task, 1, t->levels, cells, n);
+    pc_cells_finish_cells(g, task, 0, 2, n->all);
     pc_cells_meet(g);
-    pc_cells_add_counts(g, task, 1, t->levels, &n);
-    pc_cells_number(g, task, 1, t->levels, cells, &n);
+    pc_cells_add_counts(g, task, 1, t->levels, n);
+    pc_cells_number(g, task, 1, t->levels, cells, n);
     for (int l = 1; l < t->levels; l++) {
-        pc_cells_clear_cells(g, &task->grid[l], n.all[l]);
+        pc_cells_clear_cells(g, &task->grid[l], n->all[l]);
     }
-    pc_cells_add_squares(g, task, cells, rows);
+    pc_cells_add_squares(g, task, cells, shared->squares);
     pc_cells_meet(g);
     pc_cells_add_cells(g, task, cells);
     pc_cells_meet(g);
-    for (int l = 1; l < t->levels; l++) {
-        pc_cells_finish_cells(g, task, l, n.all[l]);
-    }
+    pc_cells_finish_cells(g, task, 1, t->levels, n->all);
     pc_cells_meet(g);
 }
 

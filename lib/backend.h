@@ -132,6 +132,7 @@ struct pcgpu_context {
     void *cuda;                      /* state of the CUDA back end once started, else NULL */
     void *cpu_icp;                   /* state of a CPU registration in progress, else NULL */
     pc_buffer scratch[PC_SCRATCHES]; /* of an operation, kept for the next one */
+    struct pc_team *team;            /* threads that select points (lib/cpu_team.h), or NULL */
     void *cpu_voxels;                /* memory of the CPU's voxelization, reused, or NULL */
     void *cpu_cells;                 /* memory of CPU registrations by cells, kept for the next one, or NULL */
     int simd_limit;                  /* for tests: the widest vectors to use as a pc_simd, plus 1; 0 = the machine's */

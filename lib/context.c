@@ -1,6 +1,7 @@
 /* Contexts: settings, the last error, logging, clocks. */
 #include "backend.h"
 #include "cpu.h"
+#include "cpu_team.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -81,6 +82,7 @@ pcgpu_status pcgpu_open(const pcgpu_settings *settings, pcgpu_context **context)
 void pcgpu_close(pcgpu_context *context) {
     if (context) {
         pc_cpu_stop(context);
+        pc_team_close(context->team);
         for (int i = 0; i < PC_SCRATCHES; i++) {
             free(context->scratch[i].memory);
         }

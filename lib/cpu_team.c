@@ -31,8 +31,7 @@ static void pause_briefly(void) {
 }
 
 static void claim_parts(pc_team *t) {
-    for (int part; (part = atomic_fetch_add(&t->next, 1)) < t->parts;) {
-        t->function(t->state, part);
+    while (pc_team_help(t)) {
     }
 }
 
@@ -112,13 +111,7 @@ static void start_helpers(pc_team *t, int parts) {
     }
 }
 
-void pc_team_run(pc_team *t, int parts, pc_team_fn *function, void *state) {
-    if (parts <= 1 || t->threads <= 1) {
-        for (int part = 0; part < parts; part++) {
-            function(state, part);
-        }
-        return;
-    }
+void pc_team_begin(pc_team *t, int parts, pc_team_fn *function, void *state) {
     start_helpers(t, parts);
     pthread_mutex_lock(&t->mutex);
     t->function = function;
@@ -126,9 +119,22 @@ void pc_team_run(pc_team *t, int parts, pc_team_fn *function, void *state) {
     t->parts = parts;
     atomic_store(&t->next, 0);
     t->open = true;
-    atomic_fetch_add(&t->open_steps, 1);
-    pthread_cond_broadcast(&t->opened);
+    if (t->started > 0) {
+        atomic_fetch_add(&t->open_steps, 1);
+        pthread_cond_broadcast(&t->opened);
+    }
     pthread_mutex_unlock(&t->mutex);
+}
+
+bool pc_team_help(pc_team *t) {
+    const int part = atomic_load(&t->next) < t->parts ? atomic_fetch_add(&t->next, 1) : t->parts;
+    if (part < t->parts) {
+        t->function(t->state, part);
+    }
+    return part < t->parts;
+}
+
+void pc_team_end(pc_team *t) {
     claim_parts(t);
     pthread_mutex_lock(&t->mutex);
     t->open = false;
@@ -141,4 +147,15 @@ void pc_team_run(pc_team *t, int parts, pc_team_fn *function, void *state) {
         pthread_cond_wait(&t->left, &t->mutex);
     }
     pthread_mutex_unlock(&t->mutex);
+}
+
+void pc_team_run(pc_team *t, int parts, pc_team_fn *function, void *state) {
+    if (parts <= 1 || t->threads <= 1) {
+        for (int part = 0; part < parts; part++) {
+            function(state, part);
+        }
+        return;
+    }
+    pc_team_begin(t, parts, function, state);
+    pc_team_end(t);
 }

@@ -19,4 +19,10 @@ void pc_team_close(pc_team *team); /* NULL is accepted */
 /* Does all parts; what they wrote can be read afterwards. */
 void pc_team_run(pc_team *team, int parts, pc_team_fn *function, void *state);
 
+/* The same in pieces, where the caller has other things to do as soon as some parts are done: begins, does one part
+ * (false when none is left to begin), does the rest and waits. */
+void pc_team_begin(pc_team *team, int parts, pc_team_fn *function, void *state);
+bool pc_team_help(pc_team *team);
+void pc_team_end(pc_team *team);
+
 #endif

@@ -20,7 +20,8 @@
 /* Steps that move the points by less than this much of the level's edge end a phase that is not the last. */
 #define PC_CELLS_LEVEL_STEP 0.004
 
-#define PC_CELLS_RIDGE 1e-3   /* on the diagonal, relative to its mean: limits steps that the scene says nothing about \
+#define PC_CELLS_RIDGE                                                                                                 \
+    1e-3                      /* on the diagonal, relative to its mean: limits steps that the scene says nothing about \
                                */
 #define PC_CELLS_SHRINKS  0.7 /* a step that is smaller than the one before by this factor lets the next be foretold */
 #define PC_CELLS_ROUNDING 1e-6 /* of a gain */
@@ -224,8 +225,9 @@ PC_HD double pc_cells_accelerate(const double lever[3], pc_cells_trail *t, doubl
             ratio = sqrt(now / before);
         }
     } else {
+        const double longer = 1.0 / (1.0 - t->ratio);
         for (int i = 0; i < 6; i++) {
-            move[i] /= 1.0 - t->ratio;
+            move[i] *= longer;
         }
     }
     memcpy(t->step, step, sizeof t->step);
@@ -305,12 +307,13 @@ PC_HD void pc_cells_end_step(pc_cells_path *p) {
         p->halved = 0;
         p->best = p->gain;
         pc_pose_remember(&p->history, &p->pose, -p->gain);
-        double metres = pc_norm3(p->step + 3), radians = pc_norm3(p->step);
+        double metres2 = pc_square3(p->step + 3), radians2 = pc_square3(p->step);
         double shrinks = pc_cells_accelerate(p->target.lever, &p->trail, p->step);
         p->ratio = shrinks < 1.0 ? shrinks : 0.0;
         p->last = p->pose;
         p->pose = pc_pose_updated(&p->pose, center, p->step);
-        p->converged = (metres * shrinks <= f->metres && radians * shrinks <= f->radians) ||
+        p->converged = (metres2 * (shrinks * shrinks) <= f->metres * f->metres &&
+                        radians2 * (shrinks * shrinks) <= f->radians * f->radians) ||
                        pc_pose_ends_in_cycle(&p->pose, center, f->metres, f->radians, &p->history);
     }
     if (++p->round < p->max_iterations && !p->converged) {

@@ -42,27 +42,39 @@ PC_HD bool pc_cholesky6(const double A[36], double L[36], double inverse[6]) {
     return true;
 }
 
-/* Solves A x = b for a symmetric positive definite 6x6 matrix (row-major) by Cholesky's method. False, with x = 0, when
- * A is not positive definite to working precision. */
+/* Solves A x = b for a symmetric positive definite 6x6 matrix (row-major) by A = L D L^T with ones on the diagonal of
+ * L, which is Cholesky's method with a division instead of a root and a division to a column: a GPU's one thread waits
+ * for each. False, with x = 0, when A is not positive definite to working precision. */
 PC_HD bool pc_solve6(const double A[36], const double b[6], double x[6]) {
-    double L[36], inverse[6], y[6];
+    double LD[36], L[36], inverse[6], y[6];
     memset(x, 0, 6 * sizeof *x);
-    if (!pc_cholesky6(A, L, inverse)) {
-        return false;
+    for (int i = 0; i < 6; i++) {
+        for (int j = 0; j <= i; j++) {
+            double sum = A[6 * i + j];
+            for (int k = 0; k < j; k++) {
+                sum -= LD[6 * i + k] * L[6 * j + k];
+            }
+            if (i != j) {
+                LD[6 * i + j] = sum;
+                L[6 * i + j] = sum * inverse[j];
+            } else if (sum > 1e-13 * A[7 * i]) { /* false for NaN too */
+                inverse[i] = 1.0 / sum;
+            } else {
+                return false;
+            }
+        }
     }
     for (int i = 0; i < 6; i++) {
-        double sum = b[i];
+        y[i] = b[i];
         for (int k = 0; k < i; k++) {
-            sum -= L[6 * i + k] * y[k];
+            y[i] -= L[6 * i + k] * y[k];
         }
-        y[i] = sum * inverse[i];
     }
     for (int i = 5; i >= 0; i--) {
-        double sum = y[i];
+        x[i] = y[i] * inverse[i];
         for (int k = i + 1; k < 6; k++) {
-            sum -= L[6 * k + i] * x[k];
+            x[i] -= L[6 * k + i] * x[k];
         }
-        x[i] = sum * inverse[i];
     }
     return true;
 }
@@ -89,17 +101,24 @@ PC_HD void pc_quaternion_normalize(double q[4]) {
     }
 }
 
-/* q <- d q, where d = (1, w/2) normalized: the turn by 2 atan(|w|/2) about w, which is |w| to third order and needs no
- * trigonometric function. */
-PC_HD void pc_quaternion_turn(double q[4], const double w[3]) {
-    double x = 0.5 * w[0], y = 0.5 * w[1], z = 0.5 * w[2];
+/* d = (1, w/2) normalized: the turn by 2 atan(|w|/2) about w, which is |w| to third order and needs no trigonometric
+ * function. */
+PC_HD void pc_quaternion_turn(const double w[3], double d[4]) {
+    d[0] = 1.0;
+    for (int k = 0; k < 3; k++) {
+        d[1 + k] = 0.5 * w[k];
+    }
+    pc_quaternion_normalize(d);
+}
+
+/* q <- d q */
+PC_HD void pc_quaternion_turned(const double d[4], double q[4]) {
     double r[4] = {
-        q[0] - x * q[1] - y * q[2] - z * q[3],
-        q[1] + x * q[0] + y * q[3] - z * q[2],
-        q[2] - x * q[3] + y * q[0] + z * q[1],
-        q[3] + x * q[2] - y * q[1] + z * q[0],
+        d[0] * q[0] - d[1] * q[1] - d[2] * q[2] - d[3] * q[3],
+        d[0] * q[1] + d[1] * q[0] + d[2] * q[3] - d[3] * q[2],
+        d[0] * q[2] - d[1] * q[3] + d[2] * q[0] + d[3] * q[1],
+        d[0] * q[3] + d[1] * q[2] - d[2] * q[1] + d[3] * q[0],
     };
-    pc_quaternion_normalize(r);
     memcpy(q, r, sizeof r);
 }
 
@@ -110,17 +129,21 @@ typedef struct pc_pose {
     double q[4], t[3];
 } pc_pose;
 
+PC_HD double pc_square3(const double v[3]) {
+    return (v[0] * v[0] + v[1] * v[1]) + v[2] * v[2];
+}
+
 PC_HD double pc_norm3(const double v[3]) {
-    return sqrt((v[0] * v[0] + v[1] * v[1]) + v[2] * v[2]);
+    return sqrt(pc_square3(v));
 }
 
 /* The pose after a rotation about `center` (a rotation vector, by pc_quaternion_turn) and a translation. */
 PC_HD pc_pose pc_pose_updated(const pc_pose *pose, const double center[3], const double update[6]) {
     pc_pose next = *pose;
-    double identity[4] = {1, 0, 0, 0}, turn[9], arm[3];
-    pc_quaternion_turn(next.q, update);
-    pc_quaternion_turn(identity, update);
-    pc_quaternion_matrix(identity, turn);
+    double d[4], turn[9], arm[3];
+    pc_quaternion_turn(update, d);
+    pc_quaternion_turned(d, next.q); /* of unit length but for rounding, which hundreds of steps do not make felt */
+    pc_quaternion_matrix(d, turn);
     for (int k = 0; k < 3; k++) {
         arm[k] = pose->t[k] - center[k];
     }
@@ -159,7 +182,7 @@ PC_HD bool pc_pose_near(const pc_pose *a, const pc_pose *b, const double center[
     for (int i = 0; i < 9; i++) {
         square += turn[i] * turn[i];
     }
-    return pc_norm3(shift) <= metres && sqrt(0.5 * square) <= radians;
+    return pc_square3(shift) <= metres * metres && 0.5 * square <= radians * radians;
 }
 
 /* The last poses of an iteration with what they cost. */

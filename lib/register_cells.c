@@ -126,6 +126,9 @@ static pcgpu_status run_at_once(const pc_cells_work *c, pc_cells_job *job) {
 
 /* The target, whose cells a back end may begin to make when it is that of a single pair. */
 static pcgpu_status begin(pc_cells_work *c, pc_cells_job *job) {
+    if (c->target.n < PC_REGISTER_MIN_POINTS) {
+        return PCGPU_OK;
+    }
     c->noise = NOISE * edge_of(c->w);
     pcgpu_status status = pc_cells_arrange_target(c, edge_of(c->w));
     if (status == PCGPU_OK) {
@@ -147,13 +150,7 @@ static pcgpu_status run(pc_cells_work *c, pc_cells_job *job) {
 pcgpu_status pc_cells_prepare(pc_cells_work *c, const pcgpu_cloud *source, const pcgpu_cloud *target,
                               pc_cells_job *job) {
     pc_register_work *w = c->w;
-    pcgpu_status status = pc_cells_select(c, target, PC_SCRATCH_TARGET, &c->target);
-    if (status == PCGPU_OK && c->target.n >= PC_REGISTER_MIN_POINTS) {
-        status = begin(c, job);
-    }
-    if (status == PCGPU_OK) {
-        status = pc_cells_select(c, source, PC_SCRATCH_SOURCE, &c->source);
-    }
+    pcgpu_status status = pc_cells_select(c, source, target, begin, job);
     w->source.n = c->source.n;
     w->target.n = c->target.n;
     if (status == PCGPU_OK && w->source.n >= PC_REGISTER_MIN_POINTS && w->target.n >= PC_REGISTER_MIN_POINTS) {

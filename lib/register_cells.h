@@ -24,8 +24,13 @@ typedef struct pc_cells_work {
     double noise; /* the noise scale s at the finest level, metres */
 } pc_cells_work;
 
-/* The usable points of a cloud, counted in the result's run. The target comes first. */
-pcgpu_status pc_cells_select(const pc_cells_work *c, const pcgpu_cloud *cloud, int scratch, pc_point_set *p);
+/* What is done with a job as soon as the target's points are there. */
+typedef pcgpu_status pc_cells_target_fn(pc_cells_work *c, pc_cells_job *job);
+
+/* The usable points of both clouds, counted in the result's run. `then` is called with those of the target, while other
+ * threads select those of the source. */
+pcgpu_status pc_cells_select(pc_cells_work *c, const pcgpu_cloud *source, const pcgpu_cloud *target,
+                             pc_cells_target_fn *then, pc_cells_job *job);
 
 /* Brings the target near 0 and lays its grid; `edge` is that of a finest cell in metres. Errors: ARGUMENT (it spans too
  * many cells). */

@@ -1,8 +1,11 @@
 /* Registration by cells: the usable points of both clouds, the parts of the source, and where the target's grid lies.
  */
+#include "cpu_team.h"
 #include "register_cells.h"
 #include "solve.h"
 
+#include <sched.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #define OFF_ROUND 0.381966011250105 /* of a cell; the golden section is far from all simple fractions */
@@ -12,7 +15,7 @@ enum {
     MIDDLE_LEAST = 16384,
     MIDDLE_MOST = 1 << 18,
     MOST_PARTS = 64,
-    POINTS_A_PART = 8192,
+    POINTS_A_PART = 4096,
 };
 
 /* ---- points ----------------------------------------------------------------------------------------------------- */
@@ -134,36 +137,108 @@ static float *take_memory(const pc_cells_work *c, int scratch, size_t rows) {
     return c->backend->cells_memory(c->w->context, scratch, bytes, &memory) == PCGPU_OK ? memory : NULL;
 }
 
-pcgpu_status pc_cells_select(const pc_cells_work *c, const pcgpu_cloud *cloud, int scratch, pc_point_set *p) {
+/* One cloud of which the usable points are selected. */
+typedef struct selection {
+    const pcgpu_cloud *cloud;
+    pc_point_set *to;
+    float origin[3];
+    int count;
+    atomic_int done; /* of the parts */
+    part parts[MOST_PARTS];
+} selection;
+
+enum { TARGET, SOURCE, CLOUDS };
+
+static pcgpu_status prepare_selection(const pc_cells_work *c, const pcgpu_cloud *cloud, int scratch, pc_point_set *to,
+                                      selection *s) {
     pcgpu_context *context = c->w->context;
-    size_t rows = (size_t)cloud->rows;
+    const size_t rows = (size_t)cloud->rows;
     if (cloud->rows > INT32_MAX) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld points; more than 2^31 are not possible",
                        (long long)cloud->rows);
     }
-    p->x = take_memory(c, scratch, rows);
-    if (!p->x) {
+    to->x = take_memory(c, scratch, rows);
+    if (!to->x) {
         return pc_fail_memory(context, rows * 12, "the points");
     }
-    p->y = p->x + rows;
-    p->z = p->y + rows;
-    float origin[3];
+    to->y = to->x + rows;
+    to->z = to->y + rows;
     for (int k = 0; k < 3; k++) {
-        origin[k] = (float)-cloud->offset[k];
-        bool exact = c->w->params->drop_origin && cloud->offset[k] + (double)origin[k] == 0.0;
-        origin[k] = exact ? origin[k] : NAN;
+        float origin = (float)-cloud->offset[k];
+        bool exact = c->w->params->drop_origin && cloud->offset[k] + (double)origin == 0.0;
+        s->origin[k] = exact ? origin : NAN;
     }
-    part parts[MOST_PARTS];
-    int64_t useful = cloud->rows / POINTS_A_PART;
-    int most = context->threads < MOST_PARTS ? context->threads : MOST_PARTS;
-    int count = useful < 1 ? 1 : useful < most ? (int)useful : most;
-#pragma omp parallel for schedule(static, 1) num_threads(count) if (count > 1)
-    for (int i = 0; i < count; i++) {
-        select_part(cloud, cloud->rows * i / count, cloud->rows * (i + 1) / count, origin, p, &parts[i]);
-    }
-    join_parts(parts, count, p, &c->w->result->run);
-    c->w->result->run.points_in += cloud->rows;
+    const int64_t useful = cloud->rows / POINTS_A_PART;
+    s->count = useful < 1 ? 1 : useful < MOST_PARTS ? (int)useful : MOST_PARTS;
+    s->cloud = cloud;
+    s->to = to;
+    atomic_init(&s->done, 0);
     return PCGPU_OK;
+}
+
+/* A part of the target, or of the source after those. */
+static void select_one(void *state, int i) {
+    selection *s = state;
+    if (i >= s[TARGET].count) {
+        i -= s[TARGET].count;
+        s = &s[SOURCE];
+    }
+    const int64_t rows = s->cloud->rows;
+    select_part(s->cloud, rows * i / s->count, rows * (i + 1) / s->count, s->origin, s->to, &s->parts[i]);
+    atomic_fetch_add(&s->done, 1);
+}
+
+static void finish_selection(const pc_cells_work *c, const selection *s) {
+    join_parts(s->parts, s->count, s->to, &c->w->result->run);
+    c->w->result->run.points_in += s->cloud->rows;
+}
+
+/* Where the host computes the cells, too: its threads are OpenMP's, and a second set of them would be in their way. */
+static pcgpu_status select_on_host(pc_cells_work *c, selection s[CLOUDS], pc_cells_target_fn *then,
+                                   pc_cells_job *job) {
+    const int count = s[TARGET].count + s[SOURCE].count;
+    const int threads = c->w->context->threads < count ? c->w->context->threads : count;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int i = 0; i < count; i++) {
+        select_one(s, i);
+    }
+    finish_selection(c, &s[TARGET]);
+    pcgpu_status status = then(c, job);
+    finish_selection(c, &s[SOURCE]);
+    return status;
+}
+
+/* Where a device makes the target's cells: it begins as soon as those points are there. */
+static pcgpu_status select_for_device(pc_cells_work *c, selection s[CLOUDS], pc_cells_target_fn *then,
+                                      pc_cells_job *job) {
+    pcgpu_context *context = c->w->context;
+    if (!context->team && !(context->team = pc_team_open(context->threads))) {
+        return pc_fail_memory(context, sizeof(void *) * (size_t)context->threads, "the threads");
+    }
+    pc_team_begin(context->team, s[TARGET].count + s[SOURCE].count, select_one, s);
+    while (atomic_load(&s[TARGET].done) < s[TARGET].count) {
+        if (!pc_team_help(context->team)) {
+            sched_yield();
+        }
+    }
+    finish_selection(c, &s[TARGET]);
+    pcgpu_status status = then(c, job);
+    pc_team_end(context->team);
+    finish_selection(c, &s[SOURCE]);
+    return status;
+}
+
+pcgpu_status pc_cells_select(pc_cells_work *c, const pcgpu_cloud *source, const pcgpu_cloud *target,
+                             pc_cells_target_fn *then, pc_cells_job *job) {
+    selection s[CLOUDS];
+    pcgpu_status status = prepare_selection(c, target, PC_SCRATCH_TARGET, &c->target, &s[TARGET]);
+    if (status == PCGPU_OK) {
+        status = prepare_selection(c, source, PC_SCRATCH_SOURCE, &c->source, &s[SOURCE]);
+    }
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    return c->backend->cells_begin ? select_for_device(c, s, then, job) : select_on_host(c, s, then, job);
 }
 
 /* What to take off far-away coordinates, where float32 is coarse: the middle of their box in whole metres, which is

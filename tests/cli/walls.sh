@@ -34,7 +34,7 @@ wall "cmd/" "${cmd_headers}pcgpu\.h" cmd/*.[ch]
 wall "cuda/" 'backend\.h|geometry\.h|(common|ptx|warp)\.cuh|(sample|voxelize|register)[a-z_]*\.cuh|cuda_(sample|voxelize|register)\.h|(icp|voxel)[a-z_]*\.h' cuda/*.c cuda/*.cu cuda/*.cuh
 wall "lib/io*" 'io[a-z_]*\.h' lib/io_*.c lib/io.c
 wall "lib/cpu_*" 'backend\.h|geometry\.h|(cpu|icp|voxel)[a-z_]*\.h' lib/cpu_*.c
-wall "lib/OPERATION*.c" '(backend|geometry|(icp|voxel|sample|register|solve)[a-z_]*)\.h' lib/sample*.c lib/voxelize*.c \
+wall "lib/OPERATION*.c" '(backend|geometry|cpu_team|(icp|voxel|sample|register|solve)[a-z_]*)\.h' lib/sample*.c lib/voxelize*.c \
     lib/register*.c
 wall "lib/pcgpu.h" 'pcgpu_(depth|register)\.h' lib/pcgpu.h
 wall "lib/pcgpu_register.h" 'pcgpu\.h' lib/pcgpu_register.h

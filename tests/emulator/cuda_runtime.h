@@ -191,6 +191,16 @@ static inline float __uint_as_float(uint32_t bits) {
     return emulated_value<float>(bits);
 }
 
+static inline long long __double_as_longlong(double value) {
+    long long bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+static inline double __longlong_as_double(long long bits) {
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
 static inline float __int_as_float(int32_t bits) {
     return emulated_value<float>((uint32_t)bits);
 }
