@@ -51,16 +51,7 @@ static scene_pose pose_at(double along) {
 }
 
 void cloud_scan(const bench *b, int64_t points, pcgpu_cloud *cloud) {
-    static scene street;
-    const scene_pose pose = pose_at(0.0);
-    scene_street(&street, 1);
-    float *scan = scene_scan(&street, &pose, points, 0.0, 1);
-    if (!scan) {
-        die("a scan of the street", "out of memory");
-    }
-    create(b, points, cloud);
-    memcpy(cloud->data, scan, (size_t)points * 4 * sizeof *scan);
-    free(scan);
+    bench_scan(b->cpu, points, cloud);
 }
 
 enum { PLACES = 40, SWEEP = 125000, TINY_SWEEP = 100 };
