@@ -1,5 +1,6 @@
 /* pcgpu: the program. Words -> options -> session -> the command. */
 #include "config.h"
+#include "heap.h"
 #include "job.h"
 
 #include <errno.h>
@@ -136,6 +137,7 @@ static int run_session(session *s) {
         return code;
     }
     files_catch_signals();
+    heap_prepare();
     int code = session_open(s);
     if (code == EXIT_DONE) {
         code = run_command(s);
