@@ -1,6 +1,6 @@
-/* The heap of a run. A short one spends much of its time in the kernel, which hands out its memory page by page as it is
- * touched: a scan of 2 MB takes some 3,000 pages to sample. So memory is taken in one piece, in large pages where the
- * system has them, and kept. Very large arrays come and go as before. */
+/* The heap of a run. A short one spends much of its time in the kernel, which hands out its memory page by page as it
+ * is touched: a scan of 2 MB takes some 3,000 pages to sample. So memory is taken in one piece, in large pages where
+ * the system has them, and kept. Very large arrays come and go as before. */
 #define _DEFAULT_SOURCE /* sbrk, madvise */
 #include "heap.h"
 
