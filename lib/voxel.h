@@ -54,8 +54,15 @@ PC_HD float pc_voxel_mean(const float *data, int columns, const int32_t *rows, i
         return pc_rounded_mean(pc_voxel_sum(data, columns, rows, count, k), count);
     }
     float sum = 0.0f;
-    for (int64_t i = 0; i < count; i++) {
-        sum += data[pc_voxel_row(rows, i) * columns + k];
+    if (rows) {
+        for (int64_t i = 0; i < count; i++) {
+            sum += data[(int64_t)rows[i] * columns + k];
+        }
+    } else {
+        const float *value = data + k;
+        for (int64_t i = 0; i < count; i++, value += columns) {
+            sum += *value;
+        }
     }
     return pc_one_nan(sum / (float)count);
 }

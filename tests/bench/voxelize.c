@@ -1,13 +1,13 @@
 /* bench_voxelize [--data DIR] [--quick] [--tiny] [--only NAME]: voxelization on the GPU as Markdown, device time from
- * the points in device memory to the outputs in device memory, median of 20 runs after 3, or fewer for large clouds.
- * Beside each time:
+ * the points in device memory to the outputs in device memory, median of 100 runs after 50, or of fewer for large
+ * clouds. Beside each time stand:
  *
- *   cold L2     the same with 256 MB written before each run
- *   floor       the compulsory bytes (input read once, outputs written once: features, coordinates, counts and the
- * voxel of each point) at the rate of a copy kernel, and one launch of an empty kernel, both of the same run of copy
- * the rate at which the compulsory bytes go by, as a share of the copy kernel's two passes  the algorithm of the field
- * (voxelize_two_pass.cu), which does not write the voxel of each point distinct    outputs in 5 runs, pcgpu's and the
- * two passes'
+ *   cold L2: the same with 256 MB written before each run;
+ *   floor: the compulsory bytes, which are the input read once and features, coordinates, counts and the voxel of each
+ *     point written once, at the rate of a copy kernel, and one launch of an empty kernel, both of the same run;
+ *   of copy: the rate at which the compulsory bytes go by, as a share of the copy kernel's;
+ *   two passes: the algorithm of the field (voxelize_two_pass.cu), which does not write the voxel of each point;
+ *   distinct: outputs in 5 runs, pcgpu's and the two passes'.
  *
  * --quick leaves out the largest cloud, --tiny takes small ones, to test the program itself; NAME is part of a cloud's
  * or a case's name. pcgpu's results must be the CPU's byte for byte, the two passes' the same as sets: exit code 1 when
