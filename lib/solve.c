@@ -4,6 +4,18 @@
 
 #include <string.h>
 
+/* Nothing beside the diagonal that float64 would still see in an eigenvalue, be it small. */
+static bool is_diagonal(const double a[36]) {
+    for (int p = 0; p < 5; p++) {
+        for (int q = p + 1; q < 6; q++) {
+            if (!(a[6 * p + q] * a[6 * p + q] <= 1e-34 * fabs(a[7 * p] * a[7 * q]))) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 void pc_eigen6(const double A[36], double values[6], double vectors[36]) {
     double a[36], v[36] = {0};
     int order[6];
@@ -11,7 +23,9 @@ void pc_eigen6(const double A[36], double values[6], double vectors[36]) {
     for (int i = 0; i < 6; i++) {
         v[7 * i] = 1.0;
     }
-    pc_jacobi(6, 12, a, v);
+    for (int sweep = 0; sweep < 12 && !is_diagonal(a); sweep++) {
+        pc_jacobi(6, 1, a, v);
+    }
     for (int i = 0; i < 6; i++) { /* insertion sort; equal values keep their order */
         int j = i;
         for (; j > 0 && a[7 * order[j - 1]] > a[7 * i]; j--) {
