@@ -151,8 +151,8 @@ pcgpu_status pc_cpu_cells_pass(pcgpu_context *context, const struct pc_cells_pas
     pc_cells_state *s = context->cpu_cells;
     const int64_t n = s->set_points[p->set];
     int team = team_size(context, n, POINTS_A_THREAD);
-    s->grids[0] = &s->level[p->level];
-    s->grids[1] = &s->shifted;
+    s->grids[0] = s->on_model ? &s->model[p->level] : &s->level[p->level];
+    s->grids[1] = s->on_model ? &s->model[PC_CELLS_MAX_LEVELS] : &s->shifted;
     s->grid_count = p->grids;
     for (int k = 0; k < s->grid_count; k++) {
         pc_cells_grid *g = s->grids[k];

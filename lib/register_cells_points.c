@@ -134,6 +134,27 @@ static float *take_memory(const pc_cells_work *c, int scratch, size_t rows) {
     return c->backend->cells_memory(c->w->context, scratch, bytes, &memory) == PCGPU_OK ? memory : NULL;
 }
 
+void pc_cells_select_into(const pcgpu_cloud *cloud, bool drop_origin, int threads, float *memory, pc_point_set *p,
+                          pcgpu_run *run) {
+    float origin[3];
+    part parts[MOST_PARTS];
+    *p = (pc_point_set){.x = memory, .y = memory + cloud->rows, .z = memory + 2 * cloud->rows};
+    for (int k = 0; k < 3; k++) {
+        origin[k] = (float)-cloud->offset[k];
+        bool exact = drop_origin && cloud->offset[k] + (double)origin[k] == 0.0;
+        origin[k] = exact ? origin[k] : NAN;
+    }
+    int64_t useful = cloud->rows / POINTS_A_PART;
+    int most = threads < MOST_PARTS ? threads : MOST_PARTS;
+    int count = useful < 1 ? 1 : useful < most ? (int)useful : most;
+#pragma omp parallel for schedule(static, 1) num_threads(count) if (count > 1)
+    for (int i = 0; i < count; i++) {
+        select_part(cloud, cloud->rows * i / count, cloud->rows * (i + 1) / count, origin, p, &parts[i]);
+    }
+    join_parts(parts, count, p, run);
+    run->points_in += cloud->rows;
+}
+
 pcgpu_status pc_cells_select(const pc_cells_work *c, const pcgpu_cloud *cloud, int scratch, pc_point_set *p) {
     pcgpu_context *context = c->w->context;
     size_t rows = (size_t)cloud->rows;
@@ -141,29 +162,19 @@ pcgpu_status pc_cells_select(const pc_cells_work *c, const pcgpu_cloud *cloud, i
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld points; more than 2^31 are not possible",
                        (long long)cloud->rows);
     }
-    p->x = take_memory(c, scratch, rows);
-    if (!p->x) {
+    float *memory = take_memory(c, scratch, rows);
+    if (!memory) {
         return pc_fail_memory(context, rows * 12, "the points");
     }
-    p->y = p->x + rows;
-    p->z = p->y + rows;
-    float origin[3];
-    for (int k = 0; k < 3; k++) {
-        origin[k] = (float)-cloud->offset[k];
-        bool exact = c->w->params->drop_origin && cloud->offset[k] + (double)origin[k] == 0.0;
-        origin[k] = exact ? origin[k] : NAN;
-    }
-    part parts[MOST_PARTS];
-    int64_t useful = cloud->rows / POINTS_A_PART;
-    int most = context->threads < MOST_PARTS ? context->threads : MOST_PARTS;
-    int count = useful < 1 ? 1 : useful < most ? (int)useful : most;
-#pragma omp parallel for schedule(static, 1) num_threads(count) if (count > 1)
-    for (int i = 0; i < count; i++) {
-        select_part(cloud, cloud->rows * i / count, cloud->rows * (i + 1) / count, origin, p, &parts[i]);
-    }
-    join_parts(parts, count, p, &c->w->result->run);
-    c->w->result->run.points_in += cloud->rows;
+    pc_cells_select_into(cloud, c->w->params->drop_origin, context->threads, memory, p, &c->w->result->run);
     return PCGPU_OK;
+}
+
+void pc_cells_find_box(pc_point_set *p) {
+    memcpy(p->box, nowhere, sizeof p->box);
+    widen(p->x, p->n, p->box[0]);
+    widen(p->y, p->n, p->box[1]);
+    widen(p->z, p->n, p->box[2]);
 }
 
 /* What to take off far-away coordinates, where float32 is coarse: the middle of their box in whole metres, which is
@@ -183,6 +194,14 @@ static void shift_axis(pc_point_set *p, int axis, double shift, double *offset) 
     p->box[axis][0] -= (float)shift;
     p->box[axis][1] -= (float)shift;
     *offset += shift;
+}
+
+void pc_cells_settle(pc_point_set *p, double offset[3]) {
+    for (int k = 0; k < 3 && p->n > 0; k++) {
+        for (double shift = shift_of(p->box[k], 0.0); shift != 0.0; shift = shift_of(p->box[k], 0.0)) {
+            shift_axis(p, k, shift, &offset[k]);
+        }
+    }
 }
 
 /* ---- the source ------------------------------------------------------------------------------------------------- */
