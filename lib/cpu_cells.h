@@ -17,6 +17,7 @@ enum {
     PC_CELLS_BLOCKS,
     PC_CELLS_SOURCE,
     PC_CELLS_STALE,
+    PC_CELLS_TOUCHED,
     PC_CELLS_MEMORIES
 };
 
@@ -33,6 +34,9 @@ typedef struct pc_cells_grid {
     pc_cells_moments *moments; /* capacity */
     pc_cells_block *blocks;    /* for PC_CELLS_CHUNK cells at a time */
     uint32_t *source;          /* points, sums of x, y and z of each cell, for each thread one after the other */
+    uint8_t *touched;          /* of a model: 1 for each block that a pass has added to, for each thread; else NULL */
+    size_t touched_blocks;     /* and how they were laid out */
+    int touched_team;
     uint8_t *stale;            /* of a model: 1 for each block whose moments have changed */
     pc_buffer memory[PC_CELLS_MEMORIES];
 } pc_cells_grid;
