@@ -175,7 +175,7 @@ static pcgpu_status take(pcgpu_odometry *o, const pcgpu_cloud *cloud, double tim
         status = pc_odometry_take(o->context, &o->params, cloud, o->present, run);
     }
     o->present->time = time;
-    pc_stage(run, "select", begin);
+    o->select_seconds = pc_now() - begin;
     return status;
 }
 
@@ -281,6 +281,7 @@ static void set_lost(double T[16]) {
 
 /* The first good scan: nothing to register it to. */
 static pcgpu_status add_first(pcgpu_odometry *o, pcgpu_odometry_frame *f) {
+    pc_stage(&f->registration.run, "select", pc_now() - o->select_seconds);
     const bool enough = o->present->points.n >= PC_REGISTER_MIN_POINTS;
     if (!enough) {
         snprintf(f->registration.reason, sizeof f->registration.reason,

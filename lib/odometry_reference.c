@@ -50,6 +50,7 @@ static pcgpu_status align_by_cells(pcgpu_odometry *o, const pcgpu_register_param
     memcpy(source.offset, scan->offset, sizeof source.offset);
     memcpy(to.offset, target ? target->offset : o->model_anchor, sizeof to.offset);
     pc_register_open(&w, o->context, o->backend, &run, params, &source, &to, result);
+    w.seconds[PC_STAGE_SELECT] = o->select_seconds;
     return pc_register_close(
         &w, pc_register_cells_points(&w, &scan->points, target ? &target->points : NULL, &o->held));
 }
