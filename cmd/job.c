@@ -237,6 +237,23 @@ int job_begin_pair(job *j, session *s, int pair, job *before) {
     return begin(j, &s->inputs[2 * pair], before);
 }
 
+int job_begin_scan(job *j, session *s, const char *input, pcgpu_cloud *cloud, const pcgpu_depth_counts *depth,
+                   double read_seconds) {
+    *j = (job){.session = s, .count = 1, .points_out = -1, .shares = true, .inputs = {input}, .names = {input}};
+    j->begin = seconds_now();
+    j->read_seconds = read_seconds;
+    j->clouds[0] = *cloud;
+    j->depth[0] = *depth;
+    *cloud = (pcgpu_cloud){0};
+    s->name = j->names[0];
+    report_forget_error();
+    j->result = (json){.out = open_memstream(&j->result_text, &j->result_size), .first = true};
+    if (!j->result.out) {
+        report_error(NULL, "out of memory");
+    }
+    return j->result.out ? EXIT_DONE : EXIT_FAILED;
+}
+
 void job_keep(job *kept, job *from) {
     *kept = (job){.count = from->count};
     for (int i = 0; i < from->count; i++) {

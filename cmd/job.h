@@ -62,6 +62,10 @@ int job_end(job *job, int code);
 /* Keeps the last error said as this job's, for --json. Begin and end do it, too. */
 void job_note_error(job *job);
 
+/* A scan of a sequence, which was read elsewhere: takes over the cloud. The job has no outputs of its own. */
+int job_begin_scan(job *j, session *session, const char *input, pcgpu_cloud *cloud, const pcgpu_depth_counts *depth,
+                   double read_seconds);
+
 /* A pair of --pairs. Clouds that the job `before`, not yet ended, has read are taken over from it; NULL is accepted. */
 int job_begin_pair(job *j, session *session, int pair, job *before);
 /* Keeps the clouds of a job that ends for one that begins later; job_free_clouds releases those left. */
@@ -76,6 +80,12 @@ typedef int (*job_function)(job *job);
 
 /* Usage checks of inputs and outputs against each other. On failure `why` is a sentence. */
 bool session_check(session *session, char *why, size_t why_size);
+/* Jobs of the run, and the input that names the outputs of one. */
+int session_job_count(const session *session);
+const char *session_input_of(const session *session, int i);
+/* session_names.c: each job has a name of its own in `folder`. */
+bool session_check_names(const session *session, const option_row *option, const char *folder, char *why,
+                         size_t why_size);
 /* --dry-run: looks at every input and output and prints the configuration. */
 int session_dry_run(session *session);
 /* Opens the library's context and the --json file; returns an exit code. */
@@ -115,6 +125,8 @@ int voxelize_process(job *job);
 int voxelize_batch(session *session); /* all inputs into one file */
 int register_process(job *job);
 int register_pairs(session *session); /* all pairs of a list */
+int register_sequence(session *session); /* the poses of all inputs */
+int register_evaluate(session *session); /* a trajectory and the truth */
 int info_process(job *job);
 int info_machine(session *session); /* info without an input */
 void version_print(bool verbose);

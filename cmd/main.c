@@ -115,11 +115,19 @@ static bool line_has(const command_line *line, const char *name) {
     return false;
 }
 
+static int run_register(session *s) {
+    const option_values *o = s->options;
+    return o->pairs        ? register_pairs(s)
+           : o->trajectory ? register_sequence(s)
+           : o->evaluate   ? register_evaluate(s)
+                           : session_run_together(s, register_process);
+}
+
 static int run_command(session *s) {
     switch (s->command->bit) {
     case FOR_SAMPLE: return sample_run(s);
     case FOR_VOXELIZE: return s->options->batch ? voxelize_batch(s) : session_run_each(s, voxelize_process);
-    case FOR_REGISTER: return s->options->pairs ? register_pairs(s) : session_run_together(s, register_process);
+    case FOR_REGISTER: return run_register(s);
     default: return s->input_count > 0 ? session_run_each(s, info_process) : info_machine(s);
     }
 }

@@ -7,7 +7,8 @@
 static const command_info commands[] = {
     {"sample", FOR_SAMPLE, "[OPTION]... [INPUT]...", "pick points of a cloud: farthest point sampling or at random"},
     {"voxelize", FOR_VOXELIZE, "[OPTION]... [INPUT]...", "group points by voxel and compute one feature row a voxel"},
-    {"register", FOR_REGISTER, "[OPTION]... SOURCE TARGET | --pairs LIST", "find the rigid transform that maps SOURCE onto TARGET"},
+    {"register", FOR_REGISTER, "[OPTION]... SOURCE TARGET | --pairs LIST | --trajectory FILE SCAN... | --evaluate FILE",
+     "find the rigid transform that maps SOURCE onto TARGET, or the poses of a sequence"},
     {"info", FOR_INFO, "[OPTION]... [INPUT]...", "show what is in a cloud, or what this build and machine can do"},
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
@@ -32,12 +33,15 @@ static const char *const features[] = {"mean", "points", "pillar", "first", "nea
 static const char *const dtypes[] = {"float32", "float16", NULL};
 static const char *const splits[] = {"test", "train", NULL};
 static const char *const transform_formats[] = {"matrix", "kitti", "tum", NULL};
+static const char *const references[] = {"previous", "keyframe", "model", NULL};
+static const char *const deskews[] = {"none", "time", "counterclockwise", "clockwise", NULL};
 static const char *const devices[] = {"auto", "cpu", "cuda", NULL};
 static const char *const starts[] = {"center", "random", NULL};
 static const char *const automatic[] = {"auto", NULL};
 
 _Static_assert(sizeof(pcgpu_sample_method) == sizeof(int) && sizeof(pcgpu_register_method) == sizeof(int) &&
                    sizeof(pcgpu_features) == sizeof(int) && sizeof(dtype) == sizeof(int) &&
+                   sizeof(pcgpu_reference) == sizeof(int) && sizeof(pcgpu_deskew) == sizeof(int) &&
                    sizeof(split) == sizeof(int) && sizeof(transform_format) == sizeof(int),
                "type_choice stores an int");
 
@@ -134,6 +138,33 @@ static const option_row table[] = {
      "matrix: four rows of four numbers; kitti: the upper three rows in one line; tum: time 0, translation and "
      "quaternion "
      "x y z w in one line. With --pairs each is one line."},
+    {"trajectory", 0, FOR_REGISTER, OPTION_OUTPUT | OPTION_TEXT, &type_path, "FILE", AT(trajectory), 0, 0, NULL,
+     "The inputs are a sequence of scans: write the pose of each, one a line, in the frame of the first."},
+    {"trajectory-format", 0, FOR_REGISTER, 0, &type_choice, "NAME", AT(trajectory_format), 0, 0, transform_formats,
+     "matrix: 16 numbers a line; kitti: 12; tum: time, translation and quaternion x y z w."},
+    {"reference", 0, FOR_REGISTER, 0, &type_choice, "NAME", AT(odometry.reference), 0, 0, references,
+     "What a scan of a sequence is registered to: the previous one, a keyframe, or a model of all before it."},
+    {"model-range", 0, FOR_REGISTER, OPTION_ABOVE_MIN, &type_real, "M", AT(odometry.model_range), 0, FAR, NULL,
+     "Metres from the sensor on each axis that the model reaches at least; what lies farther is dropped."},
+    {"deskew", 0, FOR_REGISTER, 0, &type_choice, "NAME", AT(odometry.deskew), 0, 0, deskews,
+     "How scans of a sequence are freed from the sensor's motion during them: none; time: with a column of times; "
+     "counterclockwise, clockwise: as one turn of the scanner, seen from above, from the first point on."},
+    {"time-column", 0, FOR_REGISTER, 0, &type_int, "N", AT(odometry.time_column), 3, 63, NULL,
+     "The column of the times of points, counted from 0, for --deskew time."},
+    {"timestamps", 0, FOR_REGISTER, 0, &type_path, "FILE", AT(timestamps), 0, 0, NULL,
+     "Seconds of each scan of the sequence, one a line; without it they follow from --rate."},
+    {"rate", 0, FOR_REGISTER, OPTION_ABOVE_MIN, &type_real, "HZ", AT(rate), 0, FAR, NULL,
+     "Scans of the sequence in a second."},
+    {"resume", 0, FOR_REGISTER, 0, &type_flag, NULL, AT(resume), 0, 0, NULL,
+     "Go on where a --trajectory ended early, after its last pose; one that is complete is extended by more scans."},
+    {"ground-truth", 0, FOR_REGISTER, 0, &type_path, "FILE", AT(ground_truth), 0, 0, NULL,
+     "The true trajectory, one pose a line as 16, 12 or 8 numbers: print how far that of --trajectory or --evaluate is "
+     "from it."},
+    {"evaluate", 0, FOR_REGISTER, 0, &type_path, "FILE", AT(evaluate), 0, 0, NULL,
+     "Compare a trajectory that exists with --ground-truth; nothing is registered."},
+    {"calibration", 0, FOR_REGISTER, 0, &type_path, "FILE", AT(calibration), 0, 0, NULL,
+     "T_truth_sensor when --ground-truth is about another sensor, such as a camera: a KITTI calib.txt, or a transform as for "
+     "--init."},
 
     /* common */
     {"output", 'o', FOR_CLOUDS, OPTION_OUTPUT | OPTION_MAIN, &type_path, "PATH", AT(output), 0, 0, NULL,
@@ -221,6 +252,9 @@ void options_init(option_values *options, const command_info *command) {
     options->voxelize.range_auto =
         true; /* the library knows no default range; the cloud's own bounds fit every input */
     pcgpu_register_params_init(&options->registration);
+    pcgpu_odometry_params_init(&options->odometry);
+    options->trajectory_format = TRANSFORM_KITTI;
+    options->rate = 10;
     options->drop_origin =
         command->bit == FOR_REGISTER ? options->registration.drop_origin : options->sample.drop_origin;
 }
@@ -259,118 +293,4 @@ bool option_print(const option_values *options, const option_row *option, FILE *
 bool option_given(const option_values *options, const char *name, const command_info *command) {
     const option_row *option = option_by_name(name, command->bit);
     return option && options->source[option_index(option)] != FROM_DEFAULT;
-}
-
-/* Two options that exclude each other and are both given: the one from the later source stays, two from the same source
- * are an error. Returns the one to leave out, or NULL. */
-static const char *later_wins(const option_values *options, const char *a, const char *b, char *why, size_t why_size) {
-    int a_from = options->source[option_index(option_by_name(a, FOR_SAMPLE))];
-    int b_from = options->source[option_index(option_by_name(b, FOR_SAMPLE))];
-    if (a_from == b_from) {
-        snprintf(why, why_size, "%s and %s exclude each other; give one of them", a, b);
-        return NULL;
-    }
-    return a_from > b_from ? b : a;
-}
-
-static bool settle_count_and_ratio(option_values *options, char *why, size_t why_size) {
-    pcgpu_sample_params *p = &options->sample;
-    if (p->count == 0 || p->ratio == 0) {
-        return true;
-    }
-    const char *out = later_wins(options, "count", "ratio", why, why_size);
-    if (out && strcmp(out, "ratio") == 0) {
-        p->ratio = 0;
-    } else if (out) {
-        p->count = 0;
-    }
-    return out;
-}
-
-/* Seeds come first, so there is nothing to start with. The default says nothing: --dry-run prints it. */
-static bool settle_seeds_and_start(option_values *options, char *why, size_t why_size) {
-    const pcgpu_sample_params *p = &options->sample;
-    if (!options->seeds || (p->start == PCGPU_START_INDEX && p->start_index == 0)) {
-        return true;
-    }
-    const char *out = later_wins(options, "seeds", "start", why, why_size);
-    if (out && strcmp(out, "seeds") == 0) {
-        options->seeds = NULL;
-    } else if (out) {
-        options->sample.start = PCGPU_START_INDEX;
-        options->sample.start_index = 0;
-    }
-    return out;
-}
-
-static bool check_sample(option_values *options, char *why, size_t why_size) {
-    const pcgpu_sample_params *p = &options->sample;
-    if (!settle_count_and_ratio(options, why, why_size) ||
-        !settle_seeds_and_start(options, why, why_size)) {
-        return false;
-    }
-    const char *wrong = NULL;
-    if (p->count == 0 && p->ratio == 0 && p->min_distance == 0) {
-        wrong = "how many points? give --count N, --ratio R or --min-distance D";
-    } else if (p->method == PCGPU_SAMPLE_RANDOM && p->min_distance != 0) {
-        wrong = "min-distance is for farthest point sampling; leave it out or give --method fps";
-    } else if (p->method == PCGPU_SAMPLE_RANDOM && options->distances) {
-        wrong = "random sampling has no distances; leave --distances out or give --method fps";
-    }
-    if (wrong) {
-        snprintf(why, why_size, "%s", wrong);
-    }
-    return !wrong;
-}
-
-static bool check_voxelize(const option_values *options, const command_info *command, char *why, size_t why_size) {
-    const pcgpu_voxelize_params *p = &options->voxelize;
-    if (option_given(options, "split", command) && !options->openpcdet) {
-        snprintf(why, why_size, "split is for a --config of OpenPCDet, and none is given; leave it out");
-        return false;
-    }
-    if (!(p->size[0] > 0 && p->size[1] > 0 && p->size[2] > 0)) {
-        snprintf(why, why_size, "no voxel size; give --size SX,SY,SZ in metres or a --config with one");
-        return false;
-    }
-    if (options->batch && p->range_auto) {
-        snprintf(why, why_size, "the inputs of a batch need one grid; give --range X0,Y0,Z0,X1,Y1,Z1");
-        return false;
-    }
-    for (int k = 0; k < 3 && !p->range_auto; k++) {
-        if (!(p->range[k] < p->range[k + 3])) {
-            snprintf(why, why_size, "range: %c goes from %g to %g; the first three numbers are the lower corner",
-                     "xyz"[k], p -> range[k], p -> range[k + 3]);
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The one from the later source wins here, too. */
-static bool settle_verbose_and_quiet(option_values *options, char *why, size_t why_size) {
-    int verbose_from = options->source[option_index(option_by_name("verbose", FOR_ALL))];
-    int quiet_from = options->source[option_index(option_by_name("quiet", FOR_ALL))];
-    if (!options->verbose || !options->quiet) {
-        return true;
-    }
-    if (verbose_from == quiet_from) {
-        snprintf(why, why_size, "verbose and quiet exclude each other; give one of them");
-        return false;
-    }
-    options->verbose = verbose_from > quiet_from;
-    options->quiet = !options->verbose;
-    return true;
-}
-
-bool options_check(option_values *options, const command_info *command, char *why, size_t why_size) {
-    if (!settle_verbose_and_quiet(options, why, why_size) ||
-        (option_given(options, "camera", command) && !camera_check(&options->camera, why, why_size))) {
-        return false;
-    }
-    switch (command->bit) {
-    case FOR_SAMPLE: return check_sample(options, why, why_size);
-    case FOR_VOXELIZE: return check_voxelize(options, command, why, why_size);
-    default: return true;
-    }
 }

@@ -30,7 +30,7 @@ typedef enum dtype { DTYPE_FLOAT32, DTYPE_FLOAT16 } dtype;
 typedef enum split { SPLIT_TEST, SPLIT_TRAIN } split;
 typedef enum transform_format { TRANSFORM_MATRIX, TRANSFORM_KITTI, TRANSFORM_TUM } transform_format;
 
-enum { OPTIONS_MAX = 64 };
+enum { OPTIONS_MAX = 96 };
 
 /* Where a value comes from; a later one wins. */
 typedef enum value_source { FROM_DEFAULT, FROM_FILE, FROM_COMMAND_LINE } value_source;
@@ -56,6 +56,12 @@ typedef struct option_values {
     pcgpu_register_params registration;
     const char *init, *pairs, *transform;
     transform_format transform_format;
+
+    pcgpu_odometry_params odometry; /* but for `registration`, which is the one above */
+    const char *trajectory, *timestamps, *ground_truth, *calibration, *evaluate;
+    transform_format trajectory_format;
+    double rate;
+    bool resume;
 
     unsigned char source[OPTIONS_MAX]; /* value_source of each row of the table */
     char **kept;
@@ -123,7 +129,7 @@ bool option_set(option_values *options, const option_row *option, const char *te
 bool option_print(const option_values *options, const option_row *option, FILE *out);
 bool option_given(const option_values *options, const char *name, const command_info *command);
 
-/* Checks options against each other. On failure `why` is a sentence. */
+/* options_check.c: checks options against each other. On failure `why` is a sentence. */
 bool options_check(option_values *options, const command_info *command, char *why, size_t why_size);
 
 /* ---- camera.c: the camera of depth images ---- */

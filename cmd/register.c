@@ -20,7 +20,7 @@ bool register_read_init(const session *s, double T[16]) {
     return good;
 }
 
-static void add_result(json *out, const pcgpu_registration *r) {
+void register_add_result(json *out, const pcgpu_registration *r) {
     json_numbers(out, "T_target_source", r->T_target_source, 16);
     json_boolean(out, "converged", r->converged);
     json_text(out, "reason", r->reason);
@@ -84,7 +84,7 @@ static void write_transforms(job *j, const double T[16]) {
 int register_output(job *j, const pcgpu_registration *r) {
     pcgpu_cloud aligned;
     j->run = r->run;
-    add_result(&j->result, r);
+    register_add_result(&j->result, r);
     if (!job_stream(j, "output")) {
         return EXIT_DONE;
     }

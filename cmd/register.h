@@ -8,6 +8,8 @@
 bool register_read_init(const session *session, double T[16]);
 /* Keeps the result for --json and writes the aligned source if it is wanted. Returns an exit code. */
 int register_output(job *job, const pcgpu_registration *result);
+/* The members of a result. */
+void register_add_result(json *out, const pcgpu_registration *result);
 /* Messages: an error unless it converged, a summary, a warning of what is unconstrained. */
 void register_summarize(const job *job, const pcgpu_registration *result);
 

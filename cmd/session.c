@@ -42,12 +42,17 @@ static bool is_main(const option_row *option) {
 }
 
 /* Jobs of the run, and the input that names the outputs of one. */
-static int job_count(const session *s) {
+int session_job_count(const session *s) {
     return s->command->bit != FOR_REGISTER ? s->input_count : s->options->pairs ? s->pairs.count : 1;
 }
 
-static const char *input_of(const session *s, int i) {
-    return s->inputs[s->command->bit == FOR_REGISTER ? 2 * i : i];
+/* The scans of a sequence, a trajectory to evaluate (no input at all), else a pair. */
+static bool is_pair(const session *s) {
+    return s->command->bit == FOR_REGISTER && !s->options->trajectory && !s->options->evaluate;
+}
+
+const char *session_input_of(const session *s, int i) {
+    return s->input_count == 0 ? "-" : s->inputs[s->command->bit == FOR_REGISTER ? 2 * i : i];
 }
 
 bool output_is_text(const session *s, const option_row *option) {
@@ -98,7 +103,7 @@ static bool check_input(const session *s, int i, char *why, size_t why_size) {
         why += (size_t)at < why_size ? (size_t)at : 0;
         why_size -= (size_t)at < why_size ? (size_t)at : 0;
     }
-    if (s->options->pairs && is_dash(path)) {
+    if ((s->options->pairs || s->options->trajectory) && is_dash(path)) {
         snprintf(why, why_size, "standard input cannot be one of many clouds; give files");
         return false;
     }
@@ -134,9 +139,20 @@ static bool count_inputs(session *s, char *why, size_t why_size) {
     if (s->options->pairs) {
         return take_pairs(s, why, why_size);
     }
-    if (s->command->bit == FOR_REGISTER && s->input_count != 2) {
-        snprintf(why, why_size, "%d inputs; give two: SOURCE TARGET", s->input_count);
+    if (is_pair(s) && s->input_count != 2) {
+        snprintf(why, why_size, "%d inputs; give two: SOURCE TARGET, or the scans of a sequence and --trajectory FILE",
+                 s->input_count);
         return false;
+    }
+    if (s->options->trajectory && s->input_count == 0) {
+        snprintf(why, why_size, "no input; give the scans of the sequence");
+        return false;
+    }
+    if (s->options->evaluate) {
+        if (s->input_count > 0) {
+            snprintf(why, why_size, "%d inputs and --evaluate, which registers nothing; leave them out", s->input_count);
+        }
+        return s->input_count == 0;
     }
     if (s->input_count == 0 && s->command->bit != FOR_INFO) {
         if (isatty(STDIN_FILENO)) {
@@ -172,56 +188,6 @@ static bool check_inputs(session *s, char *why, size_t why_size) {
     return read_once(dashes, why, why_size);
 }
 
-typedef struct named {
-    char *name;
-    int job;
-} named;
-
-static int by_name(const void *a, const void *b) {
-    const named *p = a, *q = b;
-    int order = strcmp(p->name, q->name);
-    return order ? order : p->job - q->job;
-}
-
-static void explain_clash(const session *s, const named *a, const named *b, char *why, size_t why_size) {
-    if (s->options->pairs) {
-        snprintf(why, why_size, "%s: lines %lld and %lld would both become %s; give them in two lists",
-                 input_name(s->options->pairs), (long long)s->pairs.lines[a->job], (long long)s->pairs.lines[b->job],
-                 b->name);
-    } else {
-        snprintf(why, why_size, "%s and %s would both become %s; give them one by one", input_of(s, a->job),
-                 input_of(s, b->job), b->name);
-    }
-}
-
-/* Inputs of one name from several folders would give one output. */
-static bool check_names(const session *s, const option_row *o, const char *folder, char *why, size_t why_size) {
-    const int jobs = job_count(s);
-    named *names = calloc((size_t)jobs, sizeof *names);
-    int n = 0;
-    while (names && n < jobs && (names[n].name = output_name(s, o, folder, input_of(s, n)))) {
-        names[n].job = n;
-        n++;
-    }
-    bool good = n == jobs;
-    if (good) {
-        qsort(names, (size_t)n, sizeof *names, by_name);
-    } else {
-        snprintf(why, why_size, "out of memory");
-    }
-    for (int i = 1; i < n && good; i++) {
-        good = strcmp(names[i - 1].name, names[i].name) != 0;
-        if (!good) {
-            explain_clash(s, &names[i - 1], &names[i], why, why_size);
-        }
-    }
-    for (int i = 0; i < n; i++) {
-        free(names[i].name);
-    }
-    free(names);
-    return good;
-}
-
 /* The name of --output must say a format that the command can write. */
 static bool check_format(const session *s, const char *path, char *why, size_t why_size) {
     const pcgpu_format_info *format = output_format(s, path, s->inputs[0]);
@@ -242,7 +208,11 @@ static bool check_format(const session *s, const char *path, char *why, size_t w
 /* One output against its input, its terminal and its name. */
 static bool check_output(const session *s, const option_row *o, const char *path, char *why, size_t why_size) {
     bool batch = s->options->batch, folder = path_is_folder(path), pairs = s->options->pairs;
-    bool many = pairs ? is_main(o) : job_count(s) > 1 && !batch;
+    if (s->options->trajectory && folder) {
+        snprintf(why, why_size, "%s is a folder and a trajectory is one file; give --%s FILE", path, o->name);
+        return false;
+    }
+    bool many = pairs ? is_main(o) : session_job_count(s) > 1 && !batch;
     if (pairs && !is_main(o) && folder) {
         snprintf(why, why_size, "%s is a folder and what is written of a list is one file; give --%s FILE", path,
                  o->name);
@@ -253,7 +223,7 @@ static bool check_output(const session *s, const option_row *o, const char *path
         return false;
     }
     if (many && !folder && (is_dash(path) || !path_is_stream(path))) {
-        snprintf(why, why_size, "%d %s and one --%s%s; give --%s DIR/", job_count(s), pairs ? "pairs" : "inputs",
+        snprintf(why, why_size, "%d %s and one --%s%s; give --%s DIR/", session_job_count(s), pairs ? "pairs" : "inputs",
                  o->name, is_dash(path) ? " (standard output)" : "", o->name);
         return false;
     }
@@ -262,7 +232,7 @@ static bool check_output(const session *s, const option_row *o, const char *path
         return false;
     }
     return (!is_main(o) || check_format(s, path, why, why_size)) &&
-           (!many || !folder || check_names(s, o, path, why, why_size));
+           (!many || !folder || session_check_names(s, o, path, why, why_size));
 }
 
 /* Each output its own place. */
@@ -301,8 +271,10 @@ static void protect_inputs(session *s) {
     for (int i = 0; i < s->input_count; i++) {
         input_protect(s->inputs[i]);
     }
-    const char *const also[] = {s->options->config, s->options->init, s->options->seeds, s->options->pairs};
-    for (int i = 0; i < 4; i++) {
+    const option_values *o = s->options;
+    const char *const also[] = {o->config,     o->init,         o->seeds,      o->pairs,
+                                o->timestamps, o->ground_truth, o->calibration, o->evaluate};
+    for (int i = 0; i < 8; i++) {
         if (also[i]) {
             input_protect(also[i]);
         }
@@ -329,10 +301,13 @@ static int open_context(session *s) {
 
 /* Each file that an output would become. */
 static bool try_output(const session *s, const option_row *row, const char *path) {
-    int files = path_is_folder(path) ? job_count(s) : 1;
+    int files = path_is_folder(path) ? session_job_count(s) : 1;
     bool good = true;
+    if (s->options->resume && strcmp(row->name, "trajectory") == 0) {
+        return true; /* it may be there */
+    }
     for (int i = 0; i < files; i++) {
-        char *name = output_name(s, row, path, input_of(s, i));
+        char *name = output_name(s, row, path, session_input_of(s, i));
         good = name && output_check(name, s->options->force, output_is_text(s, row)) && good;
         free(name);
     }

@@ -81,6 +81,22 @@ static bool is_rigid(const double T[16], char *why, size_t why_size) {
     return true;
 }
 
+bool transform_from_numbers(const double *v, int n, double T[16], char *why, size_t why_size) {
+    static const double identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
+    char word[NUMBER_SIZE];
+    memcpy(T, identity, sizeof identity);
+    switch (n) {
+    case 7:
+    case 8: return from_quaternion(v + (n - 7), T, why, why_size);
+    case 12:
+    case 16: memcpy(T, v, (size_t)n * sizeof v[0]); return is_rigid(T, why, why_size);
+    default:
+        snprintf(why, why_size, "%s numbers; give a 4x4 matrix (16), a KITTI line (12) or a TUM line (7 or 8)",
+                 n >= 17 ? "more than 16" : number_text(n, false, word));
+        return false;
+    }
+}
+
 bool transform_read(FILE *stream, double T[16], char *why, size_t why_size) {
     double v[17];
     char word[64];
@@ -99,18 +115,7 @@ bool transform_read(FILE *stream, double T[16], char *why, size_t why_size) {
         snprintf(why, why_size, "cannot be read");
         return false;
     }
-    static const double identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
-    memcpy(T, identity, sizeof identity);
-    switch (n) {
-    case 7:
-    case 8: return from_quaternion(v + (n - 7), T, why, why_size);
-    case 12:
-    case 16: memcpy(T, v, (size_t)n * sizeof v[0]); return is_rigid(T, why, why_size);
-    default:
-        snprintf(why, why_size, "%s numbers; give a 4x4 matrix (16), a KITTI line (12) or a TUM line (7 or 8)",
-                 n == 17 ? "more than 16" : number_text(n, false, word));
-        return false;
-    }
+    return transform_from_numbers(v, n, T, why, why_size);
 }
 
 /* Quaternion x y z w of a rotation, w >= 0, from the largest of its four squares (Shepperd 1978). */
@@ -142,12 +147,16 @@ static void write_row(FILE *stream, const double *values, int n, const char *end
     }
 }
 
+static void write_tum(FILE *stream, const double T[16], double time) {
+    double v[8] = {time, T[3], T[7], T[11]}, q[4];
+    to_quaternion(T, q);
+    memcpy(v + 4, q, sizeof q);
+    write_row(stream, v, 8, "\n");
+}
+
 void transform_write(FILE *stream, const double T[16], transform_format format) {
     if (format == TRANSFORM_TUM) {
-        double v[8] = {0, T[3], T[7], T[11]}, q[4];
-        to_quaternion(T, q);
-        memcpy(v + 4, q, sizeof q);
-        write_row(stream, v, 8, "\n");
+        write_tum(stream, T, 0.0);
     } else if (format == TRANSFORM_KITTI) {
         write_row(stream, T, 12, "\n");
     } else {
@@ -167,5 +176,16 @@ void transform_write_line(FILE *stream, const double *T, transform_format format
         for (int i = 0; i < n; i++) {
             fputs(i + 1 < n ? "nan " : "nan\n", stream);
         }
+    }
+}
+
+void transform_write_pose(FILE *stream, const double *T, double time, transform_format format) {
+    char buffer[NUMBER_SIZE];
+    if (format != TRANSFORM_TUM) {
+        transform_write_line(stream, T, format);
+    } else if (T) {
+        write_tum(stream, T, time);
+    } else {
+        fprintf(stream, "# lost %s\n", number_text(time, false, buffer));
     }
 }

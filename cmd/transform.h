@@ -9,9 +9,14 @@
  * is a sentence without the file's name. */
 bool transform_read(FILE *stream, double T[16], char *why, size_t why_size);
 
+/* The same from `n` numbers that were read: 16, 12, 8 or 7. */
+bool transform_from_numbers(const double *numbers, int n, double T[16], char *why, size_t why_size);
+
 /* Numbers that read back exactly. TUM's time is 0. */
 void transform_write(FILE *stream, const double T[16], transform_format format);
 /* The same in one line; T NULL: "nan" for each number. */
 void transform_write_line(FILE *stream, const double *T, transform_format format);
+/* A line of a trajectory. T NULL, where there is no pose: "nan" for each number, in TUM's format "# lost TIME". */
+void transform_write_pose(FILE *stream, const double *T, double time, transform_format format);
 
 #endif

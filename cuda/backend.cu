@@ -17,6 +17,7 @@ static const pc_backend backend = {
     pc_cuda_cells_source,
     pc_cuda_cells_pass,
     pc_cuda_cells_sum,
+    NULL, /* a model is the CPU's */
     pc_cuda_cells_memory,
     pc_cuda_cells_begin,
     pc_cuda_cells_register,

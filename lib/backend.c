@@ -19,11 +19,16 @@ const pc_backend pc_backend_cpu = {
     .cells_source = pc_cpu_cells_source,
     .cells_pass = pc_cpu_cells_pass,
     .cells_sum = pc_cpu_cells_sum,
+    .cells_model = pc_cpu_cells_model,
 };
 
 void pc_cpu_stop(pcgpu_context *context) {
     pc_cpu_icp_end(context);
     pc_cpu_voxelize_end(context);
+    pc_cpu_cells_free(context);
+}
+
+void pc_cpu_release_cells(pcgpu_context *context) {
     pc_cpu_cells_free(context);
 }
 

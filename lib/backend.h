@@ -51,6 +51,7 @@ struct pc_icp_target; /* lib/icp.h */
 struct pc_icp_step;
 struct pc_cells_target; /* lib/icp_cells.h */
 struct pc_cells_measure;
+struct pc_cells_model;
 struct pc_cells_source;
 struct pc_cells_pass;
 struct pc_cells_step;
@@ -79,6 +80,10 @@ typedef struct pc_backend {
     pcgpu_status (*cells_source)(pcgpu_context *context, const struct pc_cells_source *source);
     pcgpu_status (*cells_pass)(pcgpu_context *context, const struct pc_cells_pass *pass);
     pcgpu_status (*cells_sum)(pcgpu_context *context, const struct pc_cells_step *step, double *sums);
+    /* NULL where there is none, and the CPU then has to do. Changes the model that is kept, and makes it the target of
+     * what follows up to the next cells_target; `measure` is that of the model. */
+    pcgpu_status (*cells_model)(pcgpu_context *context, const struct pc_cells_model *model,
+                                struct pc_cells_measure *measure);
     /* NULL where the host follows the path. Memory for the points of a cloud (PC_SCRATCH_TARGET, then
      * PC_SCRATCH_SOURCE), from which they are copied fastest, until it is asked for again. A target of a single pair may
      * be begun before its source is there. All of it for several pairs, on CUDA concurrently. */
@@ -91,6 +96,8 @@ extern const pc_backend pc_backend_cpu;
 
 /* Releases what the CPU back end keeps in a context. */
 void pc_cpu_stop(pcgpu_context *context);
+/* Releases the cells of registrations alone. */
+void pc_cpu_release_cells(pcgpu_context *context);
 
 /* What the CPU back end expects to take for these clouds on one thread, in seconds, for AUTO. Work that only one of the
  * `threads` can do counts as often, since AUTO divides by them. */

@@ -16,6 +16,8 @@ pcgpu_status pc_cpu_cells_target(pcgpu_context *context, const struct pc_cells_t
 pcgpu_status pc_cpu_cells_pass(pcgpu_context *context, const struct pc_cells_pass *pass);
 pcgpu_status pc_cpu_cells_source(pcgpu_context *context, const struct pc_cells_source *source);
 pcgpu_status pc_cpu_cells_sum(pcgpu_context *context, const struct pc_cells_step *step, double *sums);
+pcgpu_status pc_cpu_cells_model(pcgpu_context *context, const struct pc_cells_model *model,
+                                struct pc_cells_measure *measure);
 void pc_cpu_cells_free(pcgpu_context *context);
 
 /* Farthest point sampling in a chosen form; pc_cpu_sample takes the widest vectors of the machine and what is fastest

@@ -76,7 +76,7 @@ PC_INLINE void run_sums(const int32_t *ux, const int32_t *uy, const int32_t *uz,
 /* Adds the runs of one block of points to the cells of one grid: first where each run belongs, then the sums, so that
  * the memory accesses of the searches overlap. */
 PC_INLINE void add_runs(const pc_cells_grid *g, const int32_t *ux, const int32_t *uy, const int32_t *uz, int n,
-                        const running *r, uint32_t *source) {
+                        const running *r, uint32_t *source, uint8_t *touched) {
     int32_t ends[AT_A_TIME];
     uint32_t cells[AT_A_TIME];
     const int shift = g->shift;
@@ -86,6 +86,9 @@ PC_INLINE void add_runs(const pc_cells_grid *g, const int32_t *ux, const int32_t
         uint64_t key = pc_cells_key((uint32_t)(ux[first] + half) >> shift, (uint32_t)(uy[first] + half) >> shift,
                                     (uint32_t)(uz[first] + half) >> shift);
         cells[k] = pc_cells_find(g, key);
+    }
+    for (int k = 0; touched && k < runs; k++) {
+        touched[cells[k] / PC_CELLS_LANES] = 1;
     }
     const uint64_t mask = ~(((uint64_t)1 << shift) - 1);
     for (int k = 0, first = 0; k < runs; first = ends[k++]) {
@@ -102,10 +105,13 @@ PC_INLINE void add_runs(const pc_cells_grid *g, const int32_t *ux, const int32_t
     }
 }
 
-/* Of the source in all cells of a grid, up to whole lanes. */
+/* Of the source in all cells of a grid, up to whole blocks of lanes. */
+PC_INLINE size_t blocks_of(const pc_cells_grid *g) {
+    return ((size_t)g->count + PC_CELLS_LANES - 1) / PC_CELLS_LANES;
+}
+
 PC_INLINE size_t values_of(const pc_cells_grid *g) {
-    size_t lanes = PC_CELLS_LANES;
-    return ((size_t)g->count + lanes - 1) / lanes * lanes * 4;
+    return blocks_of(g) * PC_CELLS_LANES * 4;
 }
 
 /* Adds points [begin, end) to the sums of a thread. */
@@ -119,7 +125,8 @@ PC_INLINE void add_source(const pc_cells_state *s, const pc_cells_pass *p, int64
         run_sums(ux, uy, uz, n, &sums);
         for (int k = 0; k < s->grid_count; k++) {
             const pc_cells_grid *g = s->grids[k];
-            add_runs(g, ux, uy, uz, n, &sums, g->source + values_of(g) * (size_t)thread);
+            add_runs(g, ux, uy, uz, n, &sums, g->source + values_of(g) * (size_t)thread,
+                     g->touched ? g->touched + blocks_of(g) * (size_t)thread : NULL);
         }
     }
 }
@@ -127,12 +134,40 @@ PC_INLINE void add_source(const pc_cells_state *s, const pc_cells_pass *p, int64
 PC_SIMD_FORMS_OF(add_source, (const pc_cells_state *s, const pc_cells_pass *p, int64_t begin, int64_t end, int thread),
                  (s, p, begin, end, thread))
 
-/* Adds the sums of the other threads to those of the first, values [begin, end). */
-PC_INLINE void join(uint32_t *restrict sums, int64_t values, int threads, int64_t begin, int64_t end) {
+/* Adds the sums of the other threads to those of the first, blocks [begin, end): a model has many that none of them
+ * touched. What they leave behind is zero for the next pass where only touched blocks are cleared. */
+PC_INLINE void join(pc_cells_grid *g, int threads, size_t begin, size_t end) {
+    enum { VALUES = 4 * PC_CELLS_LANES };
     for (int t = 1; t < threads; t++) {
-        const uint32_t *restrict other = sums + t * values;
-        for (int64_t i = begin; i < end; i++) {
-            sums[i] += other[i];
+        uint32_t *restrict sums = g->source, *restrict other = g->source + (size_t)t * values_of(g);
+        uint8_t *touched = g->touched ? g->touched + (size_t)t * blocks_of(g) : NULL;
+        for (size_t b = begin; b < end; b++) {
+            if (touched && !touched[b]) {
+                continue;
+            }
+            for (size_t i = b * VALUES; i < (b + 1) * VALUES; i++) {
+                sums[i] += other[i];
+            }
+            if (touched) {
+                g->touched[b] = 1;
+            }
+        }
+    }
+}
+
+/* Makes the sums of a thread zero: all of them, or those of the last pass over a model. */
+static void clear_source(const pc_cells_grid *g, int thread) {
+    const size_t blocks = blocks_of(g), block = 4 * PC_CELLS_LANES;
+    uint32_t *source = g->source + values_of(g) * (size_t)thread;
+    uint8_t *touched = g->touched + blocks * (size_t)thread;
+    if (!g->touched) {
+        memset(source, 0, values_of(g) * sizeof *source);
+        return;
+    }
+    for (size_t b = 0; b < blocks; b++) {
+        if (touched[b]) {
+            memset(source + b * block, 0, block * sizeof *source);
+            touched[b] = 0;
         }
     }
 }
@@ -147,19 +182,36 @@ static int team_size(const pcgpu_context *context, int64_t work, int64_t for_one
 #endif
 }
 
+/* Memory for the sums of each thread; that of a model is zero where a pass has not been, so it is made when its cells
+ * change. */
+static bool take_source(pc_cells_grid *g, bool model, int team) {
+    const size_t values = values_of(g) * (size_t)team, blocks = blocks_of(g) * (size_t)team;
+    g->source = pc_buffer_take(&g->memory[PC_CELLS_SOURCE], values * sizeof *g->source + 1, false);
+    if (!model || !g->source) {
+        g->touched = NULL;
+        return g->source;
+    }
+    const bool same = g->touched && g->touched_blocks == blocks_of(g) && g->touched_team == team;
+    g->touched = pc_buffer_take(&g->memory[PC_CELLS_TOUCHED], blocks + 1, false);
+    if (g->touched && !same) {
+        memset(g->source, 0, values * sizeof *g->source);
+        memset(g->touched, 0, blocks);
+    }
+    g->touched_blocks = blocks_of(g);
+    g->touched_team = team;
+    return g->touched;
+}
+
 pcgpu_status pc_cpu_cells_pass(pcgpu_context *context, const struct pc_cells_pass *p) {
     pc_cells_state *s = context->cpu_cells;
     const int64_t n = s->set_points[p->set];
     int team = team_size(context, n, POINTS_A_THREAD);
-    s->grids[0] = &s->level[p->level];
-    s->grids[1] = &s->shifted;
+    s->grids[0] = s->on_model ? &s->model[p->level] : &s->level[p->level];
+    s->grids[1] = s->on_model ? &s->model[PC_CELLS_MAX_LEVELS] : &s->shifted;
     s->grid_count = p->grids;
     for (int k = 0; k < s->grid_count; k++) {
-        pc_cells_grid *g = s->grids[k];
-        size_t bytes = values_of(g) * (size_t)team * sizeof *g->source;
-        g->source = pc_buffer_take(&g->memory[PC_CELLS_SOURCE], bytes ? bytes : 1, false);
-        if (!g->source) {
-            return pc_fail_memory(context, bytes, "the source in cells");
+        if (!take_source(s->grids[k], s->on_model, team)) {
+            return pc_fail_memory(context, values_of(s->grids[k]) * (size_t)team * 4, "the source in cells");
         }
     }
 #pragma omp parallel num_threads(team) if (team > 1)
@@ -170,14 +222,13 @@ pcgpu_status pc_cpu_cells_pass(pcgpu_context *context, const struct pc_cells_pas
         int thread = 0, threads = 1;
 #endif
         for (int k = 0; k < s->grid_count; k++) {
-            pc_cells_grid *g = s->grids[k];
-            memset(g->source + values_of(g) * (size_t)thread, 0, values_of(g) * sizeof *g->source);
+            clear_source(s->grids[k], thread);
         }
         add_source_for(s->simd)(s, p, n * thread / threads, n * (thread + 1) / threads, thread);
 #pragma omp barrier
         for (int k = 0; k < s->grid_count && threads > 1; k++) {
-            int64_t values = (int64_t)values_of(s->grids[k]);
-            join(s->grids[k]->source, values, threads, values * thread / threads, values * (thread + 1) / threads);
+            const size_t blocks = blocks_of(s->grids[k]), me = (size_t)thread, all = (size_t)threads;
+            join(s->grids[k], threads, blocks * me / all, blocks * (me + 1) / all);
         }
     }
     for (int k = 0; k < s->grid_count; k++) {
@@ -223,10 +274,19 @@ PC_INLINE void sum_chunk(const pc_cells_grid *g, const pc_cells_step *given, int
     const pc_cells_step step = *given;
     float sums[PC_CELLS_SUMS * L] = {0};
     int32_t end = (chunk + 1) * PC_CELLS_CHUNK < g->count ? (chunk + 1) * PC_CELLS_CHUNK : g->count;
+    bool some = !g->touched;
     for (int32_t i = chunk * PC_CELLS_CHUNK; i < end; i += L) {
+        if (g->touched && !g->touched[i / L]) {
+            continue;
+        }
+        some = true;
         add_lanes(&step, &g->blocks[i / L], g->source + 4 * (size_t)i, sums);
     }
     double lanes[PC_CELLS_SUMS * L], halves[PC_CELLS_SUMS * L / 2];
+    if (!some) {
+        memset(to, 0, PC_CELLS_SUMS * sizeof *to); /* what the sums of nothing are */
+        return;
+    }
     for (int i = 0; i < PC_CELLS_SUMS * L; i++) {
         lanes[i] = (double)sums[i];
     }

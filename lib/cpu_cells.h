@@ -1,6 +1,6 @@
 /* What the files of registration by cells on the CPU share: cpu_cells_target.c makes the cells of the target,
- * cpu_cells_finish.c their means and weights, cpu_cells.c adds the source to them and sums over them. The arithmetic is
- * in icp_cells.h. */
+ * cpu_cells_model.c those of a model, cpu_cells_finish.c their means and weights, cpu_cells.c adds the source to them
+ * and sums over them. The arithmetic is in icp_cells.h. */
 #ifndef PC_CPU_CELLS_H
 #define PC_CPU_CELLS_H
 
@@ -10,7 +10,16 @@
 enum { PC_CELLS_POINTS_AT_A_TIME = 128 }; /* their coordinates, sums and ends of runs stay in L1 */
 
 /* Which memory of a grid. */
-enum { PC_CELLS_SLOTS, PC_CELLS_KEYS, PC_CELLS_MOMENTS, PC_CELLS_BLOCKS, PC_CELLS_SOURCE, PC_CELLS_MEMORIES };
+enum {
+    PC_CELLS_SLOTS,
+    PC_CELLS_KEYS,
+    PC_CELLS_MOMENTS,
+    PC_CELLS_BLOCKS,
+    PC_CELLS_SOURCE,
+    PC_CELLS_STALE,
+    PC_CELLS_TOUCHED,
+    PC_CELLS_MEMORIES
+};
 
 /* Cells in the order of their first point and a table that finds them: open addressing, a slot holding the number of a
  * cell or 0. Cell 0 is no cell: points that find none are added to it, since a branch would be mispredicted too often.
@@ -25,18 +34,22 @@ typedef struct pc_cells_grid {
     pc_cells_moments *moments; /* capacity */
     pc_cells_block *blocks;    /* for PC_CELLS_CHUNK cells at a time */
     uint32_t *source;          /* points, sums of x, y and z of each cell, for each thread one after the other */
+    uint8_t *touched;          /* of a model: 1 for each block that a pass has added to, for each thread; else NULL */
+    size_t touched_blocks;     /* and how they were laid out */
+    int touched_team;
+    uint8_t *stale;            /* of a model: 1 for each block whose moments have changed */
     pc_buffer memory[PC_CELLS_MEMORIES];
 } pc_cells_grid;
 
 typedef struct pc_cells_state {
     pc_simd simd;
-    int levels, parts;
-    double quantum;
     int64_t set_points[PC_SETS];
     const float *set[PC_SETS][3]; /* x, y, z: in `sets`, or the caller's where a part is all */
     pc_buffer sets;
     pc_cells_grid level[PC_CELLS_MAX_LEVELS];
     pc_cells_grid shifted; /* the second grid of level 0 */
+    pc_cells_grid *model;  /* the same of a model: its levels, then its second grid; NULL without one */
+    bool on_model;         /* passes are over the model */
     pc_cells_grid *part;   /* 2 x (parts - 1): grids of the points after the first part, for both grids */
     pc_buffer part_memory;
     int parts_made;
@@ -97,7 +110,27 @@ PC_INLINE void pc_cells_quantize_all(const pc_cells_map *map, const float *restr
     }
 }
 
-/* Fills g->blocks; false when memory is short. */
+/* The grids of a scan or a model; cpu_cells_target.c. */
+bool pc_cells_begin_grid(pc_cells_grid *g, int shift, int32_t half, int64_t cells);
+void pc_cells_free_grid(pc_cells_grid *g);
+/* The number of a cell, which is new when there is none; 0 when memory is short. */
+uint32_t pc_cells_take(pc_cells_grid *g, uint64_t key);
+/* Adds moments whose corner lies (dx, dy, dz) quanta from that of `to`. */
+void pc_cells_add_moments(pc_cells_moments *to, const pc_cells_moments *m, int64_t dx, int64_t dy, int64_t dz);
+/* The finest cells of both grids of a scan, then the wider ones. False when memory is short. */
+bool pc_cells_add_target(const pcgpu_context *context, pc_cells_state *s, const pc_cells_target *t);
+bool pc_cells_merge_levels(pc_cells_state *s, int levels);
+/* Centroid and number of cells from a finest grid; levers from its blocks. */
+void pc_cells_find_center(const pc_cells_grid *g, const pc_cells_target *t, pc_cells_measure *measure);
+void pc_cells_find_levers(const pc_cells_grid *g, pc_cells_measure *measure);
+/* The context's state, NULL when memory is short. */
+pc_cells_state *pc_cells_state_of(pcgpu_context *context);
+/* cpu_cells_model.c */
+void pc_cells_free_model(pc_cells_state *s);
+
+/* Fills g->blocks, or only the stale ones; false when memory is short. */
+bool pc_cells_finish_stale(const pcgpu_context *context, const pc_cells_state *s, const pc_cells_target *t,
+                           const double center[3], pc_cells_grid *g);
 bool pc_cells_finish_grid(const pcgpu_context *context, const pc_cells_state *s, const pc_cells_target *t,
                           const double center[3], pc_cells_grid *g);
 

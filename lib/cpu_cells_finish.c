@@ -49,3 +49,22 @@ bool pc_cells_finish_grid(const pcgpu_context *context, const pc_cells_state *s,
     (void)context;
     return true;
 }
+
+bool pc_cells_finish_stale(const pcgpu_context *context, const pc_cells_state *s, const pc_cells_target *t,
+                           const double center[3], pc_cells_grid *g) {
+    const int32_t chunks = (g->count + PC_CELLS_CHUNK - 1) / PC_CELLS_CHUNK, blocks = PC_CELLS_CHUNK / PC_CELLS_LANES;
+    const double s2 = pc_cells_noise2(t->noise, t->widening, t->quantum, g->shift);
+    g->blocks = pc_buffer_take(&g->memory[PC_CELLS_BLOCKS], (size_t)chunks * (size_t)blocks * sizeof *g->blocks, true);
+    if (!g->blocks) {
+        return false;
+    }
+#pragma omp parallel for schedule(static, 16) num_threads(context->threads) if (chunks > 32)
+    for (int32_t b = 0; b < (g->count + PC_CELLS_LANES - 1) / PC_CELLS_LANES; b++) {
+        if (g->stale[b]) {
+            finish_blocks_for(s->simd)(g, b, b + 1, t, center, s2);
+            g->stale[b] = 0;
+        }
+    }
+    (void)context;
+    return true;
+}

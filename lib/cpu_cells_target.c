@@ -18,7 +18,7 @@ enum {
 
 /* ---- a grid ----------------------------------------------------------------------------------------------------- */
 
-static void free_grid(pc_cells_grid *g) {
+void pc_cells_free_grid(pc_cells_grid *g) {
     for (size_t i = 0; i < sizeof g->memory / sizeof g->memory[0]; i++) {
         free(g->memory[i].memory);
     }
@@ -47,7 +47,7 @@ static int32_t room_of(int bits) {
 }
 
 /* An empty grid that may get to some cells without growing. */
-static bool begin_grid(pc_cells_grid *g, int shift, int32_t half, int64_t cells) {
+bool pc_cells_begin_grid(pc_cells_grid *g, int shift, int32_t half, int64_t cells) {
     int bits = FEWEST_BITS;
     while (bits < 30 && (int64_t)room_of(bits) < cells) {
         bits++;
@@ -71,11 +71,11 @@ static void place(pc_cells_grid *g, int32_t cell) {
     g->slots[at] = (uint32_t)cell;
 }
 
-/* A new cell; the table grows with them. NULL when memory is short. */
-static pc_cells_moments *add_cell(pc_cells_grid *g, uint64_t key) {
+/* A new cell; the table grows with them. 0 when memory is short. */
+static uint32_t add_cell(pc_cells_grid *g, uint64_t key) {
     if (g->count == g->capacity) {
         if (g->bits >= 30 || !make_room(g, room_of(g->bits + 1)) || !make_slots(g, g->bits + 1)) {
-            return NULL;
+            return 0;
         }
         for (int32_t i = 1; i < g->count; i++) {
             place(g, i);
@@ -85,12 +85,19 @@ static pc_cells_moments *add_cell(pc_cells_grid *g, uint64_t key) {
     g->keys[cell] = key;
     memset(&g->moments[cell], 0, sizeof g->moments[cell]);
     place(g, cell);
-    return &g->moments[cell];
+    return (uint32_t)cell;
 }
 
+uint32_t pc_cells_take(pc_cells_grid *g, uint64_t key) {
+    uint32_t cell = pc_cells_find(g, key);
+    return cell ? cell : add_cell(g, key);
+}
+
+/* NULL when memory is short. */
 PC_INLINE pc_cells_moments *cell_of(pc_cells_grid *g, uint64_t key) {
     uint32_t cell = pc_cells_find(g, key);
-    return cell ? &g->moments[cell] : add_cell(g, key);
+    cell = cell ? cell : add_cell(g, key);
+    return cell ? &g->moments[cell] : NULL;
 }
 
 /* ---- points ----------------------------------------------------------------------------------------------------- */
@@ -179,8 +186,7 @@ PC_SIMD_FORMS_OF(add_points, (const pc_cells_target *t, int64_t begin, int64_t e
 
 /* ---- wider cells ------------------------------------------------------------------------------------------------ */
 
-/* Adds moments whose corner lies (dx, dy, dz) quanta from that of `to`. */
-static void add_moments(pc_cells_moments *to, const pc_cells_moments *m, int64_t dx, int64_t dy, int64_t dz) {
+void pc_cells_add_moments(pc_cells_moments *to, const pc_cells_moments *m, int64_t dx, int64_t dy, int64_t dz) {
     pc_cells_moments moved = pc_cells_moved(m, dx, dy, dz);
     to->n += moved.n;
     to->x += moved.x;
@@ -196,7 +202,7 @@ static void add_moments(pc_cells_moments *to, const pc_cells_moments *m, int64_t
 
 /* The next level: eight cells to one. */
 static bool merge_level(const pc_cells_grid *fine, pc_cells_grid *wide) {
-    if (!begin_grid(wide, fine->shift + 1, 0, fine->count / 2)) {
+    if (!pc_cells_begin_grid(wide, fine->shift + 1, 0, fine->count / 2)) {
         return false;
     }
     for (int32_t i = 1; i < fine->count; i++) {
@@ -206,7 +212,7 @@ static bool merge_level(const pc_cells_grid *fine, pc_cells_grid *wide) {
         if (!m) {
             return false;
         }
-        add_moments(m, &fine->moments[i], (int64_t)(c[0] & 1) << fine->shift, (int64_t)(c[1] & 1) << fine->shift,
+        pc_cells_add_moments(m, &fine->moments[i], (int64_t)(c[0] & 1) << fine->shift, (int64_t)(c[1] & 1) << fine->shift,
                     (int64_t)(c[2] & 1) << fine->shift);
     }
     return true;
@@ -219,7 +225,7 @@ static bool merge_part(const pc_cells_grid *part, pc_cells_grid *g) {
         if (!m) {
             return false;
         }
-        add_moments(m, &part->moments[i], 0, 0, 0);
+        pc_cells_add_moments(m, &part->moments[i], 0, 0, 0);
     }
     return true;
 }
@@ -227,7 +233,7 @@ static bool merge_part(const pc_cells_grid *part, pc_cells_grid *g) {
 /* ---- centroid and levers ----------------------------------------------------------------------------------------- */
 
 /* The centroid of all points, from integers; then the levers from the means of the cells, in order. */
-static void find_center(const pc_cells_grid *g, const pc_cells_target *t, pc_cells_measure *measure) {
+void pc_cells_find_center(const pc_cells_grid *g, const pc_cells_target *t, pc_cells_measure *measure) {
     int64_t n = 0, sum[3] = {0};
     for (int32_t i = 1; i < g->count; i++) {
         const pc_cells_moments *m = &g->moments[i];
@@ -244,7 +250,7 @@ static void find_center(const pc_cells_grid *g, const pc_cells_target *t, pc_cel
     measure->cells = g->count - 1;
 }
 
-static void find_levers(const pc_cells_grid *g, pc_cells_measure *measure) {
+void pc_cells_find_levers(const pc_cells_grid *g, pc_cells_measure *measure) {
     enum { L = PC_CELLS_LANES };
     double n = 0.0, square[3] = {0};
     for (int32_t first = 0; first < g->count; first += PC_CELLS_CHUNK) {
@@ -281,7 +287,7 @@ static bool take_parts(pc_cells_state *s, int parts) {
 }
 
 /* The finest cells of both grids. */
-static bool add_target(const pcgpu_context *context, pc_cells_state *s, const pc_cells_target *t) {
+bool pc_cells_add_target(const pcgpu_context *context, pc_cells_state *s, const pc_cells_target *t) {
     int64_t most = t->n / POINTS_A_PART;
     int parts = (context->threads + 1) / 2;
     parts = parts < most ? parts : most > 1 ? (int)most : 1;
@@ -291,7 +297,7 @@ static bool add_target(const pcgpu_context *context, pc_cells_state *s, const pc
         int part = i / 2;
         pc_cells_grid *g = part ? &s->part[i - 2] : i ? &s->shifted : &s->level[0];
         int64_t begin = t->n * part / parts, end = t->n * (part + 1) / parts;
-        bool ok = good && begin_grid(g, PC_CELLS_BITS, i % 2 ? 1 << (PC_CELLS_BITS - 1) : 0, (end - begin) / 8);
+        bool ok = good && pc_cells_begin_grid(g, PC_CELLS_BITS, i % 2 ? 1 << (PC_CELLS_BITS - 1) : 0, (end - begin) / 8);
         if (ok) {
             add_points_for(s->simd)(t, begin, end, g, &ok);
         }
@@ -306,6 +312,14 @@ static bool add_target(const pcgpu_context *context, pc_cells_state *s, const pc
     return good;
 }
 
+bool pc_cells_merge_levels(pc_cells_state *s, int levels) {
+    bool merged = true;
+    for (int l = 1; l < levels && merged; l++) {
+        merged = merge_level(&s->level[l - 1], &s->level[l]);
+    }
+    return merged;
+}
+
 /* The wider cells, while another thread finishes the shifted ones. */
 static bool merge_levels(pcgpu_context *context, pc_cells_state *s, const pc_cells_target *t, const double center[3]) {
     const bool two = context->threads > 1 && s->level[0].count > CELLS_ALONE;
@@ -314,9 +328,7 @@ static bool merge_levels(pcgpu_context *context, pc_cells_state *s, const pc_cel
 #pragma omp parallel sections num_threads(2) if (two)
     {
 #pragma omp section
-        for (int l = 1; l < t->levels && merged; l++) {
-            merged = merge_level(&s->level[l - 1], &s->level[l]);
-        }
+        merged = pc_cells_merge_levels(s, t->levels);
 #pragma omp section
         finished = pc_cells_finish_grid(context, s, t, center, &s->shifted);
     }
@@ -332,16 +344,28 @@ static pc_simd widest(const pcgpu_context *context) {
     return PC_SIMD_BASE;
 }
 
+pc_cells_state *pc_cells_state_of(pcgpu_context *context) {
+    if (!context->cpu_cells) {
+        context->cpu_cells = calloc(1, sizeof(pc_cells_state));
+    }
+    pc_cells_state *s = context->cpu_cells;
+    if (s) {
+        s->simd = widest(context);
+    }
+    return s;
+}
+
 void pc_cpu_cells_free(pcgpu_context *context) {
     pc_cells_state *s = context->cpu_cells;
     if (s) {
         for (int i = 0; i < PC_CELLS_MAX_LEVELS; i++) {
-            free_grid(&s->level[i]);
+            pc_cells_free_grid(&s->level[i]);
         }
-        free_grid(&s->shifted);
+        pc_cells_free_grid(&s->shifted);
         for (int i = 0; i < s->parts_made; i++) {
-            free_grid(&s->part[i]);
+            pc_cells_free_grid(&s->part[i]);
         }
+        pc_cells_free_model(s);
         free(s->part_memory.memory);
         free(s->chunks.memory);
         free(s->sets.memory);
@@ -352,19 +376,14 @@ void pc_cpu_cells_free(pcgpu_context *context) {
 
 pcgpu_status pc_cpu_cells_target(pcgpu_context *context, const struct pc_cells_target *t,
                                  struct pc_cells_measure *measure) {
-    pc_cells_state *s = context->cpu_cells;
-    if (!s) {
-        s = context->cpu_cells = calloc(1, sizeof *s);
-    }
+    pc_cells_state *s = pc_cells_state_of(context);
     bool good = s;
     if (good) {
-        s->simd = widest(context);
-        s->levels = t->levels;
-        s->quantum = t->quantum;
-        good = add_target(context, s, t);
+        s->on_model = false;
+        good = pc_cells_add_target(context, s, t);
     }
     if (good) {
-        find_center(&s->level[0], t, measure);
+        pc_cells_find_center(&s->level[0], t, measure);
         good = merge_levels(context, s, t, measure->center);
     }
     for (int l = 0; l < t->levels && good; l++) {
@@ -373,6 +392,6 @@ pcgpu_status pc_cpu_cells_target(pcgpu_context *context, const struct pc_cells_t
     if (!good) {
         return pc_fail_memory(context, (uint64_t)t->n * 128, "the cells of the target");
     }
-    find_levers(&s->level[0], measure);
+    pc_cells_find_levers(&s->level[0], measure);
     return PCGPU_OK;
 }

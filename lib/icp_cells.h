@@ -315,6 +315,17 @@ typedef struct pc_cells_measure {
     int64_t cells;    /* of the finest level */
 } pc_cells_measure;
 
+/* Scans that are kept as cells in a box, as a target of several registrations. First the box moves, and what is outside
+ * then is dropped; then the points of `scan`, whose map has the scan's pose in it, are added to the cells that have not
+ * got enough. Centroid and levers stay as they are unless it is renewed. */
+typedef struct pc_cells_model {
+    pc_cells_target scan; /* n may be 0 */
+    bool forget;          /* begin with no cells */
+    int32_t move[3];      /* of the box, in widest cells */
+    bool renew;           /* find centroid and levers anew */
+    int64_t most;         /* a finest cell with so many points takes no more, one that is 2^l as wide 4^l as many */
+} pc_cells_model;
+
 /* The parts of the source that passes take: some of it, or all where that is not much. */
 enum { PC_SET_COARSE, PC_SET_MIDDLE, PC_SET_ALL, PC_SETS };
 

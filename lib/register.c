@@ -318,12 +318,16 @@ static pcgpu_status run_icp(pc_register_work *w, const pcgpu_cloud *source, cons
     return status;
 }
 
+int pc_register_levels(const pcgpu_register_params *params) {
+    return params->levels ? params->levels : params->method == PCGPU_REGISTER_CELLS ? CELLS_LEVELS : ICP_LEVELS;
+}
+
 void pc_register_open(pc_register_work *w, pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
                       const pcgpu_register_params *params, const pcgpu_cloud *source, const pcgpu_cloud *target,
                       pcgpu_registration *result) {
     *result = (pcgpu_registration){.run = *run};
     *w = (pc_register_work){.context = context, .backend = backend, .params = params, .result = result};
-    w->levels = params->levels ? params->levels : params->method == PCGPU_REGISTER_CELLS ? CELLS_LEVELS : ICP_LEVELS;
+    w->levels = pc_register_levels(params);
     result->levels = w->levels;
     memcpy(w->offset_source, source->offset, sizeof w->offset_source);
     memcpy(w->offset_target, target->offset, sizeof w->offset_target);

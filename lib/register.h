@@ -50,6 +50,9 @@ typedef struct pc_register_work {
 /* Whether parameters can be used; says what is wrong with them. */
 pcgpu_status pc_register_check(pcgpu_context *context, const pcgpu_register_params *params);
 
+/* The levels in effect. */
+int pc_register_levels(const pcgpu_register_params *params);
+
 /* The back end for so many pairs, which have so many points together. */
 pcgpu_status pc_register_choose(pcgpu_context *context, const pcgpu_register_params *params, double points, int pairs,
                                 pcgpu_run *run, const pc_backend **backend);

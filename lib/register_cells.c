@@ -31,13 +31,16 @@ static double edge_of(const pc_register_work *w) {
     return 2.0 * w->params->voxel;
 }
 
-static void describe_target(const pc_cells_work *c, pc_cells_target *t) {
-    static const pc_pose identity = {.q = {1, 0, 0, 0}};
+double pc_cells_noise_of(const pc_register_work *w) {
+    return NOISE * edge_of(w);
+}
+
+void pc_cells_describe_target(const pc_cells_work *c, const pc_pose *pose, pc_cells_target *t) {
     *t = (pc_cells_target){.n = c->target.n,
                            .x = c->target.x,
                            .y = c->target.y,
                            .z = c->target.z,
-                           .map = pc_cells_map_at(&c->frame, &identity),
+                           .map = pc_cells_map_at(&c->frame, pose),
                            .quantum = c->frame.quantum,
                            .noise = c->noise,
                            .widening = WIDENING,
@@ -126,13 +129,14 @@ static pcgpu_status run_at_once(const pc_cells_work *c, pc_cells_job *job) {
 
 /* The target, whose cells a back end may begin to make when it is that of a single pair. */
 static pcgpu_status begin(pc_cells_work *c, pc_cells_job *job) {
+    static const pc_pose identity = {.q = {1, 0, 0, 0}};
     if (c->target.n < PC_REGISTER_MIN_POINTS) {
         return PCGPU_OK;
     }
-    c->noise = NOISE * edge_of(c->w);
+    c->noise = pc_cells_noise_of(c->w);
     pcgpu_status status = pc_cells_arrange_target(c, edge_of(c->w));
     if (status == PCGPU_OK) {
-        describe_target(c, &job->target);
+        pc_cells_describe_target(c, &identity, &job->target);
         bool begins = c->backend->cells_begin && !c->memory[PC_SCRATCH_TARGET];
         status = begins ? c->backend->cells_begin(c->w->context, &job->target) : PCGPU_OK;
     }
@@ -168,4 +172,82 @@ pcgpu_status pc_register_cells(pc_register_work *w, const pcgpu_cloud *source, c
     pcgpu_status status = pc_cells_prepare(&c, source, target, &job);
     pc_register_stage_end(w, PC_STAGE_SELECT, start);
     return status == PCGPU_OK && job.path.levels ? run(&c, &job) : status;
+}
+
+/* ---- targets that are held ---------------------------------------------------------------------------------------- */
+
+/* Where the back end copies points fastest from, or where they are. */
+static pcgpu_status lend_points(const pc_cells_work *c, int which, const pc_point_set *from, pc_point_set *to) {
+    *to = *from;
+    if (!c->backend->cells_memory) {
+        return PCGPU_OK;
+    }
+    const size_t bytes = (size_t)from->n * sizeof(float);
+    void *memory = NULL;
+    pcgpu_status status = c->backend->cells_memory(c->w->context, which, 3 * bytes, &memory);
+    if (status == PCGPU_OK) {
+        to->x = memory;
+        to->y = to->x + from->n;
+        to->z = to->y + from->n;
+        memcpy(to->x, from->x, bytes);
+        memcpy(to->y, from->y, bytes);
+        memcpy(to->z, from->z, bytes);
+    }
+    return status;
+}
+
+/* The target is held afterwards, and where it was, only its frame is taken. */
+static pcgpu_status take_target(pc_cells_work *c, pc_cells_job *job, pc_point_set *target, pc_cells_held *held) {
+    c->frame = held->frame;
+    c->target.n = held->points;
+    c->noise = pc_cells_noise_of(c->w);
+    if (!target || (held->held && !c->backend->cells_register)) {
+        return PCGPU_OK;
+    }
+    pcgpu_status status = lend_points(c, PC_SCRATCH_TARGET, target, &c->target);
+    if (status == PCGPU_OK) {
+        status = begin(c, job);
+    }
+    if (status == PCGPU_OK && !c->backend->cells_register) {
+        status = c->backend->cells_target(c->w->context, &job->target, &held->measure);
+    }
+    held->held = status == PCGPU_OK;
+    held->frame = c->frame;
+    held->points = c->target.n;
+    return status;
+}
+
+pcgpu_status pc_register_cells_points(pc_register_work *w, pc_point_set *source, pc_point_set *target,
+                                      pc_cells_held *held) {
+    pc_cells_work c = {.w = w, .backend = w->backend};
+    pc_cells_job job = {0};
+    w->source.n = source->n;
+    w->target.n = target ? target->n : held->points;
+    if (w->source.n < PC_REGISTER_MIN_POINTS || w->target.n < PC_REGISTER_MIN_POINTS) {
+        return PCGPU_OK;
+    }
+    double start = pc_now();
+    pcgpu_status status = take_target(&c, &job, target, held);
+    if (status == PCGPU_OK) {
+        status = lend_points(&c, PC_SCRATCH_SOURCE, source, &c.source);
+    }
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    pc_cells_arrange_source(&c);
+    job.source = c.parts;
+    describe_path(&c, &job.path);
+    job.path.target = held->measure;
+    start = pc_register_stage_end(w, PC_STAGE_INDEX, start);
+    if (w->backend->cells_register) {
+        status = run_at_once(&c, &job);
+    } else {
+        status = c.backend->cells_source(w->context, &job.source);
+        status = status == PCGPU_OK ? follow(&c, &job.path) : status;
+        pc_register_stage_end(w, PC_STAGE_ITERATE, start);
+    }
+    if (status == PCGPU_OK) {
+        pc_cells_conclude(&c, &job.path);
+    }
+    return status;
 }

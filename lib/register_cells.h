@@ -43,6 +43,31 @@ void pc_cells_arrange_source(pc_cells_work *c);
 pcgpu_status pc_cells_prepare(pc_cells_work *c, const pcgpu_cloud *source, const pcgpu_cloud *target,
                               pc_cells_job *job);
 
+/* The same for a cloud and memory of the caller's, 3 floats a record: for sets that are used more than once. */
+void pc_cells_select_into(const pcgpu_cloud *cloud, bool drop_origin, int threads, float *memory, pc_point_set *p,
+                          pcgpu_run *run);
+/* The box of points that the caller has made. */
+void pc_cells_find_box(pc_point_set *p);
+/* Takes whole metres off far-away coordinates, which are added to `offset`: no registration has to do it then. */
+void pc_cells_settle(pc_point_set *p, double offset[3]);
+
+/* A target that several registrations have in common: once it is held, the back end has its cells. */
+typedef struct pc_cells_held {
+    bool held;
+    pc_cells_frame frame;
+    pc_cells_measure measure;
+    int64_t points;
+} pc_cells_held;
+
+/* Registers selected points. `target` NULL: the model of the back end, which is held; else its points, which are used
+ * when it is not held yet, or when the back end needs them each time. Both are settled, and stay as they are. */
+pcgpu_status pc_register_cells_points(pc_register_work *w, pc_point_set *source, pc_point_set *target,
+                                      pc_cells_held *held);
+
+/* The noise scale of a registration with these parameters, and what a back end is told of a target. */
+double pc_cells_noise_of(const pc_register_work *w);
+void pc_cells_describe_target(const pc_cells_work *c, const pc_pose *pose, pc_cells_target *t);
+
 /* After the path of a job has been followed: pose, counts and what the result says. */
 void pc_cells_conclude(pc_cells_work *c, const pc_cells_path *path);
 

@@ -149,6 +149,20 @@ typedef struct selection {
 
 enum { TARGET, SOURCE, CLOUDS };
 
+static void lay_selection(const pcgpu_cloud *cloud, bool drop_origin, float *memory, pc_point_set *to, selection *s) {
+    *to = (pc_point_set){.x = memory, .y = memory + cloud->rows, .z = memory + 2 * cloud->rows};
+    for (int k = 0; k < 3; k++) {
+        float origin = (float)-cloud->offset[k];
+        bool exact = drop_origin && cloud->offset[k] + (double)origin == 0.0;
+        s->origin[k] = exact ? origin : NAN;
+    }
+    const int64_t useful = cloud->rows / POINTS_A_PART;
+    s->count = useful < 1 ? 1 : useful < MOST_PARTS ? (int)useful : MOST_PARTS;
+    s->cloud = cloud;
+    s->to = to;
+    atomic_init(&s->done, 0);
+}
+
 static pcgpu_status prepare_selection(const pc_cells_work *c, const pcgpu_cloud *cloud, int scratch, pc_point_set *to,
                                       selection *s) {
     pcgpu_context *context = c->w->context;
@@ -157,22 +171,11 @@ static pcgpu_status prepare_selection(const pc_cells_work *c, const pcgpu_cloud 
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld points; more than 2^31 are not possible",
                        (long long)cloud->rows);
     }
-    to->x = take_memory(c, scratch, rows);
-    if (!to->x) {
+    float *memory = take_memory(c, scratch, rows);
+    if (!memory) {
         return pc_fail_memory(context, rows * 12, "the points");
     }
-    to->y = to->x + rows;
-    to->z = to->y + rows;
-    for (int k = 0; k < 3; k++) {
-        float origin = (float)-cloud->offset[k];
-        bool exact = c->w->params->drop_origin && cloud->offset[k] + (double)origin == 0.0;
-        s->origin[k] = exact ? origin : NAN;
-    }
-    const int64_t useful = cloud->rows / POINTS_A_PART;
-    s->count = useful < 1 ? 1 : useful < MOST_PARTS ? (int)useful : MOST_PARTS;
-    s->cloud = cloud;
-    s->to = to;
-    atomic_init(&s->done, 0);
+    lay_selection(cloud, c->w->params->drop_origin, memory, to, s);
     return PCGPU_OK;
 }
 
@@ -188,24 +191,42 @@ static void select_one(void *state, int i) {
     atomic_fetch_add(&s->done, 1);
 }
 
-static void finish_selection(const pc_cells_work *c, const selection *s) {
-    join_parts(s->parts, s->count, s->to, &c->w->result->run);
-    c->w->result->run.points_in += s->cloud->rows;
+static void finish_selection(const selection *s, pcgpu_run *run) {
+    join_parts(s->parts, s->count, s->to, run);
+    run->points_in += s->cloud->rows;
+}
+
+static void select_all(selection *s, int count, int threads) {
+    threads = threads < count ? threads : count;
+#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
+    for (int i = 0; i < count; i++) {
+        select_one(s, i);
+    }
 }
 
 /* Where the host computes the cells, too: its threads are OpenMP's, and a second set of them would be in their way. */
 static pcgpu_status select_on_host(pc_cells_work *c, selection s[CLOUDS], pc_cells_target_fn *then,
                                    pc_cells_job *job) {
-    const int count = s[TARGET].count + s[SOURCE].count;
-    const int threads = c->w->context->threads < count ? c->w->context->threads : count;
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (int i = 0; i < count; i++) {
-        select_one(s, i);
-    }
-    finish_selection(c, &s[TARGET]);
-    pcgpu_status status = then(c, job);
-    finish_selection(c, &s[SOURCE]);
-    return status;
+    pcgpu_run *run = &c->w->result->run;
+    select_all(s, s[TARGET].count + s[SOURCE].count, c->w->context->threads);
+    finish_selection(&s[TARGET], run);
+    finish_selection(&s[SOURCE], run);
+    return then(c, job);
+}
+
+void pc_cells_select_into(const pcgpu_cloud *cloud, bool drop_origin, int threads, float *memory, pc_point_set *p,
+                          pcgpu_run *run) {
+    selection s;
+    lay_selection(cloud, drop_origin, memory, p, &s);
+    select_all(&s, s.count, threads);
+    finish_selection(&s, run);
+}
+
+void pc_cells_find_box(pc_point_set *p) {
+    memcpy(p->box, nowhere, sizeof p->box);
+    widen(p->x, p->n, p->box[0]);
+    widen(p->y, p->n, p->box[1]);
+    widen(p->z, p->n, p->box[2]);
 }
 
 /* Where a device makes the target's cells: it begins as soon as those points are there. */
@@ -221,10 +242,10 @@ static pcgpu_status select_for_device(pc_cells_work *c, selection s[CLOUDS], pc_
             sched_yield();
         }
     }
-    finish_selection(c, &s[TARGET]);
+    finish_selection(&s[TARGET], &c->w->result->run);
     pcgpu_status status = then(c, job);
     pc_team_end(context->team);
-    finish_selection(c, &s[SOURCE]);
+    finish_selection(&s[SOURCE], &c->w->result->run);
     return status;
 }
 
@@ -258,6 +279,14 @@ static void shift_axis(pc_point_set *p, int axis, double shift, double *offset) 
     p->box[axis][0] -= (float)shift;
     p->box[axis][1] -= (float)shift;
     *offset += shift;
+}
+
+void pc_cells_settle(pc_point_set *p, double offset[3]) {
+    for (int k = 0; k < 3 && p->n > 0; k++) {
+        for (double shift = shift_of(p->box[k], 0.0); shift != 0.0; shift = shift_of(p->box[k], 0.0)) {
+            shift_axis(p, k, shift, &offset[k]);
+        }
+    }
 }
 
 /* ---- the source ------------------------------------------------------------------------------------------------- */

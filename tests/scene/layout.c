@@ -1,4 +1,6 @@
-/* The street: buildings with gaps and setbacks on both sides, two side streets, parked cars, trees, lamps, signs.
+/* The street and the block. The street: buildings with gaps and setbacks on both sides, two side streets, parked cars, trees, lamps, signs.
+ *
+ * The block: four such streets around a square, without side streets but for a gap on each side.
  *
  * Laid out along u (ahead), v (left of the street's middle line) and h (above the road), then turned a little against
  * the sensor's axes so that no wall is parallel to an axis or to the edges of a voxel. C leaves the order of calls
@@ -16,7 +18,7 @@
 typedef struct builder {
     scene *street;
     scene_random random;
-    double cosine, sine;
+    double origin[2], degrees, cosine, sine; /* of the street that is being laid out */
 } builder;
 
 /* Side streets: along u where buildings, paving and cars leave room. */
@@ -40,10 +42,10 @@ static void add(builder *b, scene_shape shape, double u, double v, double h, dou
         return;
     }
     v -= SENSOR_V;
-    shape.center[0] = b->cosine * u - b->sine * v;
-    shape.center[1] = b->sine * u + b->cosine * v;
+    shape.center[0] = b->origin[0] + (b->cosine * u - b->sine * v);
+    shape.center[1] = b->origin[1] + (b->sine * u + b->cosine * v);
     shape.center[2] = h - SCENE_SENSOR_HEIGHT;
-    scene_direction(STREET_DEGREES + degrees, &shape.cosine, &shape.sine);
+    scene_direction(b->degrees + degrees, &shape.cosine, &shape.sine);
     b->street->shapes[b->street->count++] = shape;
 }
 
@@ -211,12 +213,135 @@ static void add_furniture(builder *b) {
 }
 
 void scene_street(scene *street, uint64_t seed) {
-    builder b = {.street = street, .random = {seed}};
-    scene_direction(STREET_DEGREES, &b.cosine, &b.sine);
+    builder b = {.street = street, .random = {seed}, .degrees = STREET_DEGREES};
+    scene_direction(b.degrees, &b.cosine, &b.sine);
     street->count = 0;
     add_road(&b);
     add_row(&b, 1.0);
     add_row(&b, -1.0);
     add_traffic(&b);
     add_furniture(&b);
+}
+
+/* ---- block ---------------------------------------------------------------------------------------------------- */
+
+#define SIDE       60.0 /* of the square that the middle lines of the four streets make */
+#define TURN       7.0  /* radius of the car's turns */
+#define LANE_SIDE  (SIDE - 2.0 * SENSOR_V) /* of the square that its lane makes, before the corners are rounded */
+#define STRAIGHT   (LANE_SIDE - 2.0 * TURN)
+#define QUARTER    (1.57079632679489661923 * TURN)
+
+static void add_fronts(builder *b) {
+    double u = -24.0;
+    const double gap = between(b, 18.0, 30.0);
+    while (u < SIDE + 24.0) { /* outside; the gap is a side street that is closed by a house */
+        double end = u + between(b, 9.0, 17.0);
+        if (u < gap && end > gap) {
+            add_house(b, -1.0, u, gap);
+            end = gap + 8.0;
+        } else {
+            add_house(b, -1.0, u, end);
+        }
+        u = end;
+    }
+    add_box(b, SCENE_PLASTER, gap + 4.0, -52.0, 26.0, 10.0, 0.0, 11.0, 7.0);
+    for (u = FRONT_V; u < SIDE - FRONT_V - 8.0; u += between(b, 1.0, 3.0)) { /* inside */
+        double end = u + between(b, 9.0, 14.0);
+        end = end < SIDE - FRONT_V ? end : SIDE - FRONT_V;
+        add_house(b, 1.0, u, end);
+        u = end;
+    }
+    const double paving = FRONT_V + 4.0 - KERB_V, middle = KERB_V + paving / 2;
+    add_box(b, SCENE_PAVING, SIDE / 2, -middle, SIDE + 2.0 * middle, paving, 0.0, PAVING_H, 0.0);
+    add_box(b, SCENE_PAVING, SIDE / 2, middle, SIDE - 2.0 * KERB_V, paving, 0.0, PAVING_H, 0.0);
+}
+
+static void add_side(builder *b) {
+    add_fronts(b);
+    for (int i = 0; i < 2; i++) {
+        double v = i == 0 ? 4.85 : -4.85, from = i == 0 ? 12.0 : 0.0;
+        for (double u = from; u < SIDE - from; u += between(b, 5.6, 7.0)) {
+            if (chance(b, 0.6)) {
+                double aside = between(b, -0.15, 0.15), degrees = between(b, -1.5, 1.5);
+                add_car(b, u, v + aside, degrees);
+            }
+        }
+    }
+    for (double u = 11.0; u < SIDE - 9.0; u += between(b, 9.0, 13.0)) {
+        add_tree(b, u, 6.9);
+    }
+    for (double u = between(b, 2.0, 12.0); u < SIDE; u += 19.0) {
+        add_lamp(b, u, -6.6);
+    }
+    add_sign(b, between(b, 8.0, 14.0), 6.5, 0.0);
+    add_sign(b, between(b, 40.0, 50.0), -6.5, 8.0);
+    for (int k = 0; k < 6; k++) { /* people and bins on the pavements */
+        double u = between(b, 12.0, 48.0), v = between(b, 7.2, 9.0), at = between(b, 12.0, 48.0);
+        add_cylinder(b, SCENE_CLOTH, u, k & 1 ? v : -v, 0.24, 0.0, 1.5);
+        add_sphere(b, SCENE_CLOTH, u, k & 1 ? v : -v, 0.14, 1.64);
+        add_box(b, SCENE_METAL, at, k & 1 ? -9.0 : 9.0, 1.3, 0.7, 0.0, 1.2, 5.0);
+    }
+}
+
+void scene_block(scene *block, uint64_t seed) {
+    builder b = {.street = block, .random = {seed}, .degrees = STREET_DEGREES};
+    block->count = 0;
+    scene_direction(b.degrees, &b.cosine, &b.sine);
+    /* The corner that the first street begins at; the sensor starts in the middle of its lane. */
+    double x = -b.cosine * SIDE / 2 + b.sine * SENSOR_V, y = -b.sine * SIDE / 2 - b.cosine * SENSOR_V;
+    for (int i = 0; i < 4; i++) {
+        b.origin[0] = x - b.sine * SENSOR_V; /* add() counts v from the lane */
+        b.origin[1] = y + b.cosine * SENSOR_V;
+        add_side(&b);
+        x += b.cosine * SIDE;
+        y += b.sine * SIDE;
+        b.degrees += 90.0;
+        scene_direction(b.degrees, &b.cosine, &b.sine);
+    }
+}
+
+double scene_block_length(void) {
+    return 4.0 * (STRAIGHT + QUARTER);
+}
+
+/* Where on the lane, from the first street's middle: x ahead, y left, and the heading against it. */
+static void follow_lane(double metres, double *x, double *y, double *degrees) {
+    double way = metres + STRAIGHT / 2, round = STRAIGHT + QUARTER, side = floor(way / round), c, s;
+    way -= side * round;
+    double u = way < STRAIGHT ? way : STRAIGHT, v = 0.0, turned = 0.0;
+    if (way > STRAIGHT) {
+        turned = 90.0 * (way - STRAIGHT) / QUARTER;
+        scene_direction(turned, &c, &s);
+        u += TURN * s;
+        v = TURN * (1.0 - c);
+    }
+    /* about the middle of the square */
+    double across = v - LANE_SIDE / 2, along = u - STRAIGHT / 2;
+    scene_direction(90.0 * side, &c, &s);
+    *x = c * along - s * across;
+    *y = s * along + c * across + LANE_SIDE / 2;
+    *degrees = 90.0 * side + turned;
+}
+
+void scene_block_pose(double metres, scene_pose *pose) {
+    double x, y, degrees, c, s, unused, sway[4];
+    const double waves[4] = {7.3, 11.0, 13.0, 9.1}; /* metres */
+    for (int i = 0; i < 4; i++) {
+        scene_direction(360.0 * metres / waves[i] + 60.0 * i, &unused, &sway[i]);
+    }
+    follow_lane(metres, &x, &y, &degrees);
+    scene_direction(STREET_DEGREES, &c, &s);
+    pose->position[0] = c * x - s * y;
+    pose->position[1] = s * x + c * y;
+    pose->position[2] = 0.01 * sway[0];
+    double cy, sy, cp, sp, cr, sr;
+    scene_direction(degrees + STREET_DEGREES + 0.3 * sway[3], &cy, &sy);
+    scene_direction(0.3 * sway[1], &cp, &sp);
+    scene_direction(0.4 * sway[2], &cr, &sr);
+    const double rotation[9] = {cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr,
+                                sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr,
+                                -sp,     cp * sr,                cp * cr};
+    for (int i = 0; i < 9; i++) {
+        pose->rotation[i] = rotation[i];
+    }
 }

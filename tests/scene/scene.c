@@ -2,6 +2,7 @@
 #include "scene.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,8 +70,61 @@ bool scene_pose_from(const double values[7], scene_pose *pose) {
 
 /* ---- ray casting -------------------------------------------------------------------------------------------- */
 
+enum { SECTORS = 512 };
+
+/* Which shapes a ray from about one place may meet, by the direction of its shadow on the ground, in the order of the
+ * scene. */
+typedef struct sectors {
+    const scene *street;
+    int begin[SECTORS + 1];
+    int *shapes;
+} sectors;
+
+static int sector_of(double x, double y) {
+    int sector = (int)floor((atan2(y, x) / 6.283185307179586 + 0.5) * SECTORS);
+    return sector < 0 ? 0 : sector >= SECTORS ? SECTORS - 1 : sector;
+}
+
+/* The sectors in which a shape may be seen from within `margin` of a place: the first, and how many; a sector too many
+ * on both sides is for rounding. */
+static int spread(const scene_shape *shape, const double place[3], double margin, int *first) {
+    double x = shape->center[0] - place[0], y = shape->center[1] - place[1], across = shape->size[1];
+    double radius = 1.01 * sqrt(shape->size[0] * shape->size[0] + (shape->kind == SCENE_BOX ? across * across : 0.0));
+    double distance = sqrt(x * x + y * y), reach = radius + margin;
+    *first = 0;
+    if (distance < 1.1 * reach) {
+        return SECTORS;
+    }
+    int half = (int)ceil(asin(reach / distance) / 6.283185307179586 * SECTORS) + 1;
+    *first = sector_of(x, y) - half + SECTORS;
+    return 2 * half + 1 < SECTORS ? 2 * half + 1 : SECTORS;
+}
+
+static bool sort_shapes(const scene *street, const double place[3], double margin, sectors *s) {
+    int counts[SECTORS] = {0}, first, all = 0;
+    for (int i = 0; i < street->count; i++) {
+        int wide = spread(&street->shapes[i], place, margin, &first);
+        for (int k = 0; k < wide; k++) {
+            counts[(first + k) % SECTORS]++;
+        }
+        all += wide;
+    }
+    *s = (sectors){.street = street, .shapes = malloc(((size_t)all + 1) * sizeof *s->shapes)};
+    for (int k = 0; k < SECTORS; k++) {
+        s->begin[k + 1] = s->begin[k] + counts[k];
+        counts[k] = s->begin[k];
+    }
+    for (int i = 0; s->shapes && i < street->count; i++) {
+        int wide = spread(&street->shapes[i], place, margin, &first);
+        for (int k = 0; k < wide; k++) {
+            s->shapes[counts[(first + k) % SECTORS]++] = i;
+        }
+    }
+    return s->shapes;
+}
+
 /* The first thing beyond `after` metres; false when there is nothing within range. */
-static bool cast(const scene *street, const scene_ray *r, double after, scene_hit *nearest) {
+static bool cast(const sectors *s, const scene_ray *r, double after, scene_hit *nearest) {
     *nearest = (scene_hit){.distance = SCENE_MAX_RANGE};
     bool found = false;
     double ground = r->direction[2] < 0.0 ? (-SCENE_SENSOR_HEIGHT - r->origin[2]) / r->direction[2] : 1e30;
@@ -78,8 +132,9 @@ static bool cast(const scene *street, const scene_ray *r, double after, scene_hi
         *nearest = (scene_hit){.distance = ground, .incidence = -r->direction[2], .material = SCENE_ASPHALT};
         found = true;
     }
-    for (int i = 0; i < street->count; i++) {
-        const scene_shape *shape = &street->shapes[i];
+    const int sector = sector_of(r->direction[0], r->direction[1]);
+    for (int i = s->begin[sector]; i < s->begin[sector + 1]; i++) {
+        const scene_shape *shape = &s->street->shapes[s->shapes[i]];
         scene_hit h;
         if (scene_meets(shape, r, &h) && h.distance > after && h.distance < nearest->distance) {
             *nearest = h;
@@ -118,11 +173,11 @@ static bool look_at_facade(scene_hit *h) {
 }
 
 /* What becomes of one firing: its measured range and intensity, or false for no return. */
-static bool measure(const scene *street, const scene_ray *r, scene_random *random, double *range, double *intensity) {
+static bool measure(const sectors *s, const scene_ray *r, scene_random *random, double *range, double *intensity) {
     scene_hit h;
     double after = 0.5;
     for (;;) {
-        if (!cast(street, r, after, &h)) {
+        if (!cast(s, r, after, &h)) {
             return false;
         }
         if (h.material != SCENE_LEAVES) {
@@ -161,16 +216,33 @@ static double rounded(double value, double unit) {
     return floor(value * unit + 0.5) / unit;
 }
 
-int64_t scene_sweep(const scene *street, const scene_pose *pose, int steps, double phase, uint64_t seed,
+/* How far the sensor gets from its first place. */
+static double farthest(const scene_sensor *sensor) {
+    double most = 0.0;
+    for (int i = 1; i < sensor->count; i++) {
+        double x = sensor->poses[i].position[0] - sensor->poses[0].position[0];
+        double y = sensor->poses[i].position[1] - sensor->poses[0].position[1], away = sqrt(x * x + y * y);
+        most = away > most ? away : most;
+    }
+    return most;
+}
+
+int64_t scene_sweep(const scene *street, const scene_sensor *sensor, int steps, double phase, uint64_t seed,
                     float *points) {
     scene_random random = {seed};
+    sectors seen;
     int64_t count = 0;
+    const int columns = sensor->times ? 5 : 4;
+    if (!sort_shapes(street, sensor->poses[0].position, farthest(sensor), &seen)) {
+        return -1;
+    }
     for (int beam = 0; beam < SCENE_BEAMS; beam++) {
         double level, rise;
         scene_direction(elevation(beam), &level, &rise);
         double skew = phase + 0.618 * beam; /* the lasers are not in one column */
         skew -= floor(skew);
         for (int step = 0; step < steps; step++) {
+            const scene_pose *pose = &sensor->poses[sensor->count > 1 ? step : 0];
             double c, s;
             scene_direction(360.0 * (step + skew) / steps, &c, &s);
             const double d[3] = {level * c, level * s, rise};
@@ -181,16 +253,20 @@ int64_t scene_sweep(const scene *street, const scene_pose *pose, int steps, doub
                 r.direction[k] = (row[0] * d[0] + row[1] * d[1]) + row[2] * d[2];
             }
             double range, intensity;
-            if (!measure(street, &r, &random, &range, &intensity)) {
+            if (!measure(&seen, &r, &random, &range, &intensity)) {
                 continue;
             }
-            float *p = points + 4 * count++;
+            float *p = points + columns * count++;
             for (int k = 0; k < 3; k++) {
                 p[k] = (float)rounded(range * d[k], 1000.0);
             }
             p[3] = (float)rounded(intensity < 0.0 ? 0.0 : intensity > 0.99 ? 0.99 : intensity, 100.0);
+            if (sensor->times) {
+                p[4] = (float)((double)step / steps);
+            }
         }
     }
+    free(seen.shapes);
     return count;
 }
 
@@ -212,12 +288,16 @@ float *scene_scan(const scene *street, const scene_pose *pose, int64_t count, do
         if (!points) {
             return NULL;
         }
-        int64_t found = scene_sweep(street, pose, (int)steps, phase, seed, points);
+        const scene_sensor still = {.poses = pose, .count = 1};
+        int64_t found = scene_sweep(street, &still, (int)steps, phase, seed, points);
         if (found >= count) {
             thin(points, found, count, seed);
             return points;
         }
         free(points);
+        if (found < 0) {
+            return NULL;
+        }
         double missing = (double)count / (double)(found + 1);
         if (missing > 8.0) {
             break;
@@ -225,4 +305,18 @@ float *scene_scan(const scene *street, const scene_pose *pose, int64_t count, do
         steps *= 1.01 * missing;
     }
     return NULL;
+}
+
+/* ---- files ---------------------------------------------------------------------------------------------------- */
+
+bool scene_write(const char *path, const float *points, int64_t count, int columns) {
+    FILE *file = fopen(path, "wb");
+    bool good = file != NULL;
+    for (int64_t i = 0; good && i < columns * count; i++) {
+        uint32_t bits;
+        memcpy(&bits, points + i, sizeof bits);
+        unsigned char bytes[4] = {bits & 255, bits >> 8 & 255, bits >> 16 & 255, bits >> 24};
+        good = fwrite(bytes, 1, sizeof bytes, file) == sizeof bytes;
+    }
+    return file && fclose(file) == 0 && good;
 }

@@ -12,7 +12,7 @@
 #define SCENE_SENSOR_HEIGHT 1.73
 #define SCENE_MAX_RANGE     90.0
 
-enum { SCENE_MAX_SHAPES = 1024, SCENE_BEAMS = 64 };
+enum { SCENE_MAX_SHAPES = 2048, SCENE_BEAMS = 64 };
 
 typedef enum scene_material {
     SCENE_ASPHALT,
@@ -83,13 +83,34 @@ typedef struct scene_pose {
 /* From x y z qw qx qy qz, the quaternion of any length but 0: returns false for that. */
 bool scene_pose_from(const double values[7], scene_pose *pose);
 
+/* A block of houses with streets on its four sides, drawn with `seed`, to drive around: scene_block_pose. */
+void scene_block(scene *block, uint64_t seed);
+
+/* Where a car on the right lane is that drives around the block, counter-clockwise, with turns at the corners and a
+ * little sway; `metres` is the way from the middle of one side, where its pose is nearly the identity. */
+void scene_block_pose(double metres, scene_pose *pose);
+double scene_block_length(void); /* of one round, metres */
+
+/* How the sensor moves in a sweep. */
+typedef struct scene_sensor {
+    const scene_pose *poses;
+    int count; /* 1: it stands still; else a pose for each step */
+    bool times; /* records have a fifth value, the time in the sweep: 0 at its first firing, 1 at the next sweep's */
+} scene_sensor;
+
 /* One sweep with `steps` firings of the 64 beams, beam by beam from the top, counter-clockwise from straight ahead plus
  * `phase` steps. points: room for SCENE_BEAMS * steps records of x y z intensity in the sensor's frame, x y z in whole
- * millimetres, intensity 0 to 1 in hundredths. Returns the number of records. */
-int64_t scene_sweep(const scene *street, const scene_pose *pose, int steps, double phase, uint64_t seed, float *points);
+ * millimetres, intensity 0 to 1 in hundredths. Returns the number of records; negative when memory ends. */
+int64_t scene_sweep(const scene *street, const scene_sensor *sensor, int steps, double phase, uint64_t seed,
+                    float *points);
 
 /* Exactly `count` records of a sweep with just enough steps to have so many returns, in its order. Returns malloc'd
  * records; NULL when memory ends or when the sensor sees too little to ever have that many. */
 float *scene_scan(const scene *street, const scene_pose *pose, int64_t count, double phase, uint64_t seed);
+
+/* ---- files ---- */
+
+/* Records as .bin, little-endian whatever this machine is. False with errno. */
+bool scene_write(const char *path, const float *points, int64_t count, int columns);
 
 #endif

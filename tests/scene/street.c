@@ -84,19 +84,6 @@ static bool parse(int argc, char **argv, arguments *a) {
     return a->output != NULL;
 }
 
-/* KITTI's order of bytes is little-endian, whatever this machine's is. */
-static bool write_points(const char *path, const float *points, int64_t count) {
-    FILE *file = fopen(path, "wb");
-    bool good = file != NULL;
-    for (int64_t i = 0; good && i < 4 * count; i++) {
-        uint32_t bits;
-        memcpy(&bits, points + i, sizeof bits);
-        unsigned char bytes[4] = {bits & 255, bits >> 8 & 255, bits >> 16 & 255, bits >> 24};
-        good = fwrite(bytes, 1, sizeof bytes, file) == sizeof bytes;
-    }
-    return file && fclose(file) == 0 && good;
-}
-
 static bool write_transform(const char *path, const scene_pose *pose) {
     FILE *file = fopen(path, "w");
     bool good = file != NULL;
@@ -121,7 +108,7 @@ int main(int argc, char **argv) {
         fputs("street: out of memory, or the pose sees too little of the street\n", stderr);
         return 1;
     }
-    bool good = write_points(a.output, points, a.points);
+    bool good = scene_write(a.output, points, a.points, 4);
     free(points);
     if (!good || (a.transform && !write_transform(a.transform, &a.pose))) {
         fprintf(stderr, "street: %s: ", good ? a.transform : a.output);

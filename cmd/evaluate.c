@@ -1,0 +1,213 @@
+/* pcgpu register --ground-truth: how far a trajectory is from the truth. */
+#include "sequence.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEGREES 57.29577951308232
+#define MATCH_SECONDS 0.02 /* poses of one time may differ by so much */
+
+/* ---- the truth ---- */
+
+static void multiply(const double a[16], const double b[16], double out[16]) {
+    double c[16];
+    for (int i = 0; i < 16; i++) {
+        const double *row = a + 4 * (i / 4), *column = b + i % 4;
+        c[i] = ((row[0] * column[0] + row[1] * column[4]) + row[2] * column[8]) + row[3] * column[12];
+    }
+    memcpy(out, c, sizeof c);
+}
+
+static void invert(const double T[16], double out[16]) {
+    const double inverse[16] = {T[0], T[4], T[8],  -((T[0] * T[3] + T[4] * T[7]) + T[8] * T[11]),
+                                T[1], T[5], T[9],  -((T[1] * T[3] + T[5] * T[7]) + T[9] * T[11]),
+                                T[2], T[6], T[10], -((T[2] * T[3] + T[6] * T[7]) + T[10] * T[11]),
+                                0,    0,    0,     1};
+    memcpy(out, inverse, sizeof inverse);
+}
+
+bool evaluate_read_truth(const session *s, trajectory *truth) {
+    const option_values *o = s->options;
+    double T[16], inverse[16];
+    char why[1024];
+    if (!trajectory_read(o->ground_truth, false, truth, why, sizeof why) ||
+        (o->calibration && !calibration_read(o->calibration, T, why, sizeof why))) {
+        trajectory_free(truth);
+        report_error(NULL, "%s", why);
+        return false;
+    }
+    if (o->calibration) { /* from the other sensor's frames to those of the scans */
+        invert(T, inverse);
+        for (int64_t i = 0; i < truth->count; i++) {
+            multiply(truth->poses + 16 * i, T, truth->poses + 16 * i);
+            multiply(inverse, truth->poses + 16 * i, truth->poses + 16 * i);
+        }
+    }
+    return true;
+}
+
+/* For each estimate the true pose of its time, the nearest within MATCH_SECONDS; NaN where there is none. */
+static double *match_by_time(const trajectory *estimate, const double *times, const trajectory *truth) {
+    double *poses = malloc(((size_t)estimate->count + 1) * 16 * sizeof *poses);
+    int64_t k = 0;
+    for (int64_t i = 0; poses && i < estimate->count; i++) {
+        while (k + 1 < truth->count && fabs(truth->times[k + 1] - times[i]) <= fabs(truth->times[k] - times[i])) {
+            k++;
+        }
+        bool found = truth->count > 0 && fabs(truth->times[k] - times[i]) <= MATCH_SECONDS;
+        for (int j = 0; j < 16; j++) {
+            poses[16 * i + j] = found ? truth->poses[16 * k + j] : NAN;
+        }
+    }
+    return poses;
+}
+
+/* ---- what is told ---- */
+
+static void print_lengths(FILE *out, const pcgpu_evaluation *e, bool is_short, double mean, double turn) {
+    for (int i = 0; i < PCGPU_SEGMENTS; i++) {
+        const pcgpu_segment_error *g = &e->segments[i];
+        if ((g->length < 100.0) == is_short && g->count > 0) {
+            fprintf(out, "  %4.0f m %28lld pieces %12.4f %% %10.4f degree/100m\n", g->length, (long long)g->count,
+                    100.0 * g->translation, 100.0 * g->rotation * DEGREES);
+        }
+    }
+    if (mean == mean) {
+        fprintf(out, "  all %46.4f %% %10.4f degree/100m\n", 100.0 * mean, 100.0 * turn * DEGREES);
+    }
+}
+
+static void print_table(FILE *out, const pcgpu_evaluation *e) {
+    fprintf(out, "%lld poses compared, %lld missing, %.3f m\n", (long long)e->poses, (long long)e->missing, e->length);
+    fprintf(out, "absolute trajectory error (ATE) after rigid alignment\n");
+    fprintf(out, "  RMSE %.6f m, mean %.6f m, median %.6f m, largest %.6f m\n", e->ate_rmse, e->ate_mean, e->ate_median,
+            e->ate_max);
+    fprintf(out, "relative pose error (RPE), RMSE\n");
+    fprintf(out, "  from pose to pose %11lld pairs %14.6f m %12.6f degree\n", (long long)e->rpe_count, e->rpe_translation,
+            e->rpe_rotation * DEGREES);
+    if (e->rpe_second_count > 0) {
+        fprintf(out, "  over a second %15lld pairs %14.6f m %12.6f degree\n", (long long)e->rpe_second_count,
+                e->rpe_second_translation, e->rpe_second_rotation * DEGREES);
+    }
+    fprintf(out, "segment error as of KITTI, mean\n");
+    if (e->segment_translation == e->segment_translation) {
+        print_lengths(out, e, false, e->segment_translation, e->segment_rotation);
+    } else {
+        fprintf(out, "  the path is shorter than the 100 m of KITTI's shortest segment\n");
+    }
+    if (e->short_translation == e->short_translation) {
+        fprintf(out, "the same over short segments, which KITTI does not have\n");
+        print_lengths(out, e, true, e->short_translation, e->short_rotation);
+    }
+}
+
+static void print_json(const session *s, const pcgpu_evaluation *e) {
+    const option_values *o = s->options;
+    json out = {.out = s->json.stream, .first = true};
+    json_open(&out, NULL);
+    json_text(&out, "command", s->command->name);
+    json_text(&out, "version", pcgpu_version());
+    json_text(&out, "trajectory", o->evaluate ? o->evaluate : o->trajectory);
+    json_text(&out, "ground_truth", o->ground_truth);
+    json_open(&out, "evaluation");
+    json_integer(&out, "poses", e->poses);
+    json_integer(&out, "missing", e->missing);
+    json_number(&out, "length", e->length);
+    json_numbers(&out, "T_truth_estimate", e->T_truth_estimate, 16);
+    json_number(&out, "ate_rmse", e->ate_rmse);
+    json_number(&out, "ate_mean", e->ate_mean);
+    json_number(&out, "ate_median", e->ate_median);
+    json_number(&out, "ate_max", e->ate_max);
+    json_integer(&out, "rpe_count", e->rpe_count);
+    json_number(&out, "rpe_translation", e->rpe_translation);
+    json_number(&out, "rpe_rotation", e->rpe_rotation);
+    json_integer(&out, "rpe_second_count", e->rpe_second_count);
+    json_number(&out, "rpe_second_translation", e->rpe_second_translation);
+    json_number(&out, "rpe_second_rotation", e->rpe_second_rotation);
+    json_number(&out, "segment_translation", e->segment_translation);
+    json_number(&out, "segment_rotation", e->segment_rotation);
+    json_number(&out, "short_translation", e->short_translation);
+    json_number(&out, "short_rotation", e->short_rotation);
+    json_key(&out, "segments");
+    for (int i = 0; i < PCGPU_SEGMENTS; i++) {
+        json one = {.out = out.out, .first = true};
+        fputs(i ? ", " : "[", out.out);
+        json_open(&one, NULL);
+        json_number(&one, "length", e->segments[i].length);
+        json_integer(&one, "count", e->segments[i].count);
+        json_number(&one, "translation", e->segments[i].translation);
+        json_number(&one, "rotation", e->segments[i].rotation);
+        json_close(&one);
+    }
+    fputc(']', out.out);
+    json_close(&out);
+    json_close(&out);
+    fputc('\n', out.out);
+}
+
+int evaluate_print(session *s, const trajectory *estimate, const double *times, const trajectory *truth, bool prints) {
+    const option_values *o = s->options;
+    const char *name = o->evaluate ? o->evaluate : o->trajectory;
+    const bool by_time = estimate->times && truth->times;
+    double *matched = NULL, *spaced = NULL;
+    pcgpu_evaluation e;
+    if (!by_time && estimate->count != truth->count) {
+        report_error(name, "%lld poses, and %lld in %s, which go together line by line; give as many, or both in TUM's format",
+                     (long long)estimate->count, (long long)truth->count, o->ground_truth);
+        return EXIT_FAILED;
+    }
+    times = times ? times : estimate->times;
+    if (by_time) {
+        matched = match_by_time(estimate, times, truth);
+    } else if (!times) {
+        spaced = malloc(((size_t)estimate->count + 1) * sizeof *spaced);
+        for (int64_t i = 0; spaced && i < estimate->count; i++) {
+            spaced[i] = (double)i / o->rate;
+        }
+    }
+    int code = EXIT_FAILED;
+    if ((by_time && !matched) || (!by_time && !times && !spaced)) {
+        report_error(name, "out of memory");
+    } else if (pcgpu_trajectory_evaluate(s->context, estimate->poses, by_time ? matched : truth->poses,
+                                         times ? times : spaced, estimate->count, &e) != PCGPU_OK) {
+        report_failure(name, s->context);
+    } else {
+        if (prints) {
+            print_table(stdout, &e);
+        }
+        if (s->json.stream) {
+            print_json(s, &e);
+        }
+        code = EXIT_DONE;
+    }
+    free(matched);
+    free(spaced);
+    return code;
+}
+
+/* ---- register --evaluate ---- */
+
+int register_evaluate(session *s) {
+    const option_values *o = s->options;
+    trajectory estimate = {0}, truth = {0};
+    double *times = NULL;
+    int64_t count = 0;
+    char why[1024];
+    bool good = trajectory_read(o->evaluate, false, &estimate, why, sizeof why) &&
+                (!o->timestamps || timestamps_read(o->timestamps, &times, &count, why, sizeof why));
+    if (!good) {
+        report_error(NULL, "%s", why);
+    } else if (times && count < estimate.count) {
+        report_error(o->timestamps, "%lld times for %lld poses; give one a line for each", (long long)count,
+                     (long long)estimate.count);
+        good = false;
+    }
+    int code = good && evaluate_read_truth(s, &truth)
+                   ? evaluate_print(s, &estimate, times, &truth, s->json.stream != stdout)
+                   : EXIT_FAILED;
+    trajectory_free(&estimate);
+    trajectory_free(&truth);
+    free(times);
+    return code;
+}

@@ -1,0 +1,286 @@
+/* pcgpu register --trajectory: the poses of a sequence of scans. */
+#include "sequence.h"
+#include "register.h"
+#include "sequence_reader.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct sequence_run {
+    session *session;
+    pcgpu_odometry *odometry;
+    sequence_output output;
+    trajectory before; /* poses of the run that is gone on with */
+    double *times;     /* of each scan */
+    double *poses;     /* of each scan, NaN where there is none; for the evaluation */
+    bool *skip;        /* scans that need not be read */
+    int good, lost, failed;
+    double begin;
+    char what[2][64]; /* the progress line, by turns */
+} sequence_run;
+
+/* ---- before the first scan ---- */
+
+static bool read_times(sequence_run *run) {
+    const option_values *o = run->session->options;
+    const int count = run->session->input_count;
+    char why[1024];
+    if (o->timestamps) {
+        int64_t there = 0;
+        if (!timestamps_read(o->timestamps, &run->times, &there, why, sizeof why)) {
+            report_error(NULL, "%s", why);
+            return false;
+        }
+        if (there < count) {
+            report_error(o->timestamps, "%lld times for %d scans; give one a line for each", (long long)there, count);
+            return false;
+        }
+        return true;
+    }
+    run->times = malloc((size_t)count * sizeof *run->times);
+    for (int i = 0; i < count && run->times; i++) {
+        run->times[i] = i / o->rate;
+    }
+    return run->times;
+}
+
+static int open_odometry(sequence_run *run) {
+    session *s = run->session;
+    pcgpu_odometry_params params = s->options->odometry;
+    params.registration = s->options->registration;
+    params.registration.drop_origin = s->options->drop_origin;
+    if (!register_read_init(s, params.registration.init)) {
+        return EXIT_FAILED;
+    }
+    pcgpu_status status = pcgpu_odometry_open(s->context, &params, &run->odometry);
+    if (status != PCGPU_OK) {
+        report_failure(NULL, s->context);
+    }
+    return status == PCGPU_OK ? EXIT_DONE : status == PCGPU_ERROR_ARGUMENT ? EXIT_USAGE : EXIT_FAILED;
+}
+
+static bool has_pose(const double *T) {
+    return T[0] == T[0];
+}
+
+/* Times that the trajectory has must be those of the scans. */
+static bool check_before(const sequence_run *run) {
+    for (int64_t i = 0; run->before.times && i < run->before.count; i++) {
+        if (fabs(run->before.times[i] - run->times[i]) > 1e-6) {
+            report_error(run->output.path,
+                         "its pose %lld is of %.17g s and the scan of %.17g s; give the scans and times it was begun with",
+                         (long long)i + 1, run->before.times[i], run->times[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What is known already: all good scans make the model again, two are enough for the other references. */
+static void plan_known(sequence_run *run) {
+    const int count = run->session->input_count;
+    const bool all = run->session->options->odometry.reference == PCGPU_REFERENCE_MODEL;
+    int wanted = all ? count : 2;
+    for (int i = 0; i < 16 * count; i++) {
+        run->poses[i] = NAN;
+    }
+    memcpy(run->poses, run->before.poses, (size_t)run->before.count * 16 * sizeof *run->poses);
+    for (int i = (int)run->before.count - 1; i >= 0; i--) {
+        run->skip[i] = !has_pose(run->poses + 16 * i) || wanted-- <= 0;
+    }
+}
+
+static int open_run(sequence_run *run) {
+    const int count = run->session->input_count;
+    int code = read_times(run) ? open_odometry(run) : EXIT_FAILED;
+    if (code != EXIT_DONE || !sequence_output_open(run->session, &run->output, &run->before)) {
+        return code ? code : EXIT_FAILED;
+    }
+    run->poses = malloc((size_t)count * 16 * sizeof *run->poses);
+    run->skip = calloc((size_t)count, sizeof *run->skip);
+    if (!run->poses || !run->skip) {
+        report_error(run->output.path, "out of memory");
+        return EXIT_FAILED;
+    }
+    if (!check_before(run)) {
+        return EXIT_FAILED;
+    }
+    if (run->before.count > 0) {
+        plan_known(run);
+        report_summary(run->output.path, "%lld of %d scans are done, going on after them", (long long)run->before.count,
+                       count);
+    }
+    return EXIT_DONE;
+}
+
+/* ---- scans ---- */
+
+static void show_progress(sequence_run *run, int index) {
+    char *text = run->what[index % 2];
+    snprintf(text, sizeof run->what[0], "scan %d of %d", index + 1, run->session->input_count);
+    progress_begin(run->output.path ? run->output.path : "sequence", text);
+}
+
+static void add_frame(json *out, int index, double time, const pcgpu_odometry_frame *f) {
+    json_integer(out, "frame", index);
+    json_number(out, "time", time);
+    json_boolean(out, "lost", !f->good);
+    json_boolean(out, "relocalized", f->relocalized);
+    json_boolean(out, "keyframe", f->keyframe);
+    json_integer(out, "attempts", f->attempts);
+    json_numbers(out, "T_world_frame", f->T_world_frame, 16);
+    if (f->attempts > 0) {
+        json_open(out, "registration");
+        register_add_result(out, &f->registration);
+        json_close(out);
+    }
+}
+
+static void report_frame(const job *j, const pcgpu_odometry_frame *f) {
+    const pcgpu_registration *r = &f->registration;
+    const double *T = f->T_world_frame;
+    if (!f->good) {
+        report_error(j->names[0], "lost after %d attempts: %s", f->attempts, r->reason);
+    } else if (f->relocalized) {
+        report_warning(j->names[0], "found again, after scans that were lost");
+    }
+    report_detail(j->names[0], "at %.4f %.4f %.4f m, %d iterations, fitness %.3f, score %.3f", T[3], T[7], T[11],
+                  r->iterations, r->fitness, r->score);
+}
+
+/* A scan that was read. Returns its exit code. */
+static int add_scan(sequence_run *run, job *j, int index, double *T) {
+    pcgpu_odometry_frame f;
+    pcgpu_status status = pcgpu_odometry_add(run->odometry, &j->clouds[0], run->times[index], &f);
+    if (status != PCGPU_OK) {
+        return job_failed(j, status);
+    }
+    j->run = f.registration.run;
+    add_frame(&j->result, index, run->times[index], &f);
+    report_frame(j, &f);
+    memcpy(T, f.T_world_frame, sizeof f.T_world_frame);
+    return f.good ? EXIT_DONE : EXIT_NOT_CONVERGED;
+}
+
+static int process_scan(sequence_run *run, scan_read *scan) {
+    const char *name = run->session->inputs[scan->index];
+    double *T = run->poses + 16 * scan->index;
+    job j;
+    int code = job_begin_scan(&j, run->session, name, &scan->cloud, &scan->depth, scan->seconds);
+    for (int i = 0; i < 16; i++) {
+        T[i] = NAN;
+    }
+    scan_read_log(scan, name);
+    if (code == EXIT_DONE && !scan->good) {
+        const size_t length = strlen(name); /* the library's sentences begin with it */
+        bool named = strncmp(scan->error, name, length) == 0 && strncmp(scan->error + length, ": ", 2) == 0;
+        report_error(name, "%s", named ? scan->error + length + 2 : scan->error);
+        code = EXIT_FAILED;
+    }
+    code = code == EXIT_DONE ? add_scan(run, &j, scan->index, T) : code;
+    code = job_end(&j, code);
+    run->good += code == EXIT_DONE;
+    run->lost += code == EXIT_NOT_CONVERGED;
+    run->failed += code == EXIT_FAILED;
+    if (!sequence_output_add(&run->output, code == EXIT_DONE ? T : NULL, run->times[scan->index])) {
+        return EXIT_USAGE; /* nothing more can be written */
+    }
+    return code == EXIT_NO_CUDA ? code : EXIT_DONE;
+}
+
+/* A scan of the run before. Without it what follows would not be what it would have been. */
+static int add_known(sequence_run *run, scan_read *scan) {
+    const char *name = run->session->inputs[scan->index];
+    run->session->name = name;
+    pcgpu_status status = PCGPU_OK;
+    scan_read_log(scan, name);
+    if (scan->good) {
+        status = pcgpu_odometry_add_known(run->odometry, &scan->cloud, run->times[scan->index],
+                                          run->poses + 16 * scan->index);
+        pcgpu_cloud_free(&scan->cloud);
+    }
+    if (!scan->good) {
+        report_error(name, "%s; it has a pose and is needed to go on", scan->error);
+    } else if (status != PCGPU_OK) {
+        report_failure(name, run->session->context);
+    }
+    return scan->good && status == PCGPU_OK ? EXIT_DONE : EXIT_FAILED;
+}
+
+/* *stopped: not all scans were processed. */
+static int run_scans(sequence_run *run, bool *stopped) {
+    sequence_reader *reader = sequence_reader_open(run->session, 0, run->skip);
+    scan_read scan;
+    int code = EXIT_DONE;
+    if (!reader) {
+        report_error(run->output.path, "no memory or no thread to read the scans");
+        return EXIT_FAILED;
+    }
+    run->begin = seconds_now();
+    while (code == EXIT_DONE && sequence_reader_next(reader, &scan)) {
+        show_progress(run, scan.index);
+        const bool known = scan.index < run->before.count;
+        code = known ? add_known(run, &scan) : process_scan(run, &scan);
+    }
+    progress_end();
+    sequence_reader_close(reader);
+    *stopped = code != EXIT_DONE;
+    return code == EXIT_USAGE ? EXIT_FAILED : code;
+}
+
+/* ---- all of it ---- */
+
+static void summarize(const sequence_run *run) {
+    const int count = run->good + run->lost + run->failed;
+    const double seconds = seconds_now() - run->begin;
+    if (run->lost + run->failed > 0) {
+        report_error(run->output.path, "%d of %d scans have no pose: %d lost, %d not read", run->lost + run->failed, count,
+                     run->lost, run->failed);
+    }
+    report_summary(run->output.path, "%d scans in %.3f s, %.1f a second; %d lost, %d not read", count, seconds,
+                   count / (seconds > 0 ? seconds : 1e-9), run->lost, run->failed);
+}
+
+static int evaluate(sequence_run *run, const trajectory *truth) {
+    const trajectory estimate = {.count = run->session->input_count,
+                                 .poses = run->poses,
+                                 .times = run->session->options->timestamps ? run->times : NULL};
+    return evaluate_print(run->session, &estimate, run->times, truth,
+                          run->session->json.stream != stdout && run->output.stream != stdout);
+}
+
+static int run_sequence(sequence_run *run) {
+    trajectory truth = {0};
+    bool stopped = true;
+    if (run->session->options->ground_truth && !evaluate_read_truth(run->session, &truth)) {
+        return EXIT_FAILED;
+    }
+    int code = open_run(run);
+    if (code == EXIT_DONE) {
+        code = run_scans(run, &stopped);
+        summarize(run);
+    }
+    if (code == EXIT_DONE) {
+        code = run->failed > 0 ? EXIT_FAILED : run->lost > 0 ? EXIT_NOT_CONVERGED : EXIT_DONE;
+    }
+    if (!stopped && run->session->options->ground_truth && evaluate(run, &truth) != EXIT_DONE) {
+        code = EXIT_FAILED;
+    }
+    if (run->output.stream && !sequence_output_close(&run->output, !stopped)) {
+        code = EXIT_FAILED;
+    }
+    trajectory_free(&truth);
+    return code;
+}
+
+int register_sequence(session *s) {
+    sequence_run run = {.session = s};
+    int code = run_sequence(&run);
+    pcgpu_odometry_close(run.odometry);
+    trajectory_free(&run.before);
+    free(run.times);
+    free(run.poses);
+    free(run.skip);
+    return code;
+}

@@ -1,0 +1,38 @@
+/* What the files of sequences share: sequence.c (from scan to scan), sequence_output.c (the trajectory as it grows) and
+ * evaluate.c (trajectories against the truth). */
+#ifndef SEQUENCE_H
+#define SEQUENCE_H
+
+#include "job.h"
+#include "trajectory.h"
+
+/* ---- sequence_output.c ---- */
+
+/* A trajectory that is written line by line. A file is NAME.partial until it is complete, and stays there when the run
+ * ends early, so that another one can go on. */
+typedef struct sequence_output {
+    const char *path;
+    char *partial; /* NULL: written directly, to standard output, a device or a pipe */
+    FILE *stream;
+    bool replaces;
+    transform_format format;
+} sequence_output;
+
+/* Opens it; with --resume *before receives the poses that are there, up to the last good one, and what follows is written
+ * after them. False after saying why. */
+bool sequence_output_open(const session *session, sequence_output *output, trajectory *before);
+/* T NULL: no pose. The line is in the file, whatever happens next; false after saying why it is not. */
+bool sequence_output_add(sequence_output *output, const double *T, double time);
+/* Gives it its name, or, when the run failed, keeps what is there and says so. False after saying why. */
+bool sequence_output_close(sequence_output *output, bool complete);
+
+/* ---- evaluate.c ---- */
+
+/* Reads the truth that --ground-truth and --calibration name. False after saying why. */
+bool evaluate_read_truth(const session *session, trajectory *truth);
+/* Compares `estimate` with it, prints the table where nothing else is on standard output, and an object of --json.
+ * `times`: of the estimates; NULL: `estimate` has them or --rate tells. Returns an exit code. */
+int evaluate_print(session *session, const trajectory *estimate, const double *times, const trajectory *truth,
+                   bool prints);
+
+#endif

@@ -1,0 +1,174 @@
+/* Reads the scans of a sequence ahead of the one that is registered. */
+#include "sequence_reader.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { AHEAD = 2 };
+
+struct sequence_reader {
+    const session *session;
+    const bool *skip;
+    int next; /* input to read */
+    pcgpu_context *context;
+    scan_read slots[AHEAD];
+    int begin, count; /* of the slots that are filled */
+    bool done, stop;
+    FILE *log; /* of the scan that is being read */
+    pthread_t thread;
+    pthread_mutex_t lock; /* guards begin, count, done and stop */
+    pthread_cond_t change;
+};
+
+/* Kept for the thread that reports: its messages come in the order of the scans. */
+static void keep_log(void *user, pcgpu_log_level level, const char *message) {
+    sequence_reader *r = user;
+    if (r->log) {
+        fprintf(r->log, "%c%s\n", level == PCGPU_LOG_WARNING ? 'w' : 'i', message);
+    }
+}
+
+static FILE *open_scan(const char *path, scan_read *scan) {
+    struct stat st;
+    FILE *stream = fopen(path, "rb");
+    if (!stream) {
+        snprintf(scan->error, sizeof scan->error, "%s; give a file that can be read", strerror(errno));
+    } else if (fstat(fileno(stream), &st) == 0 && S_ISDIR(st.st_mode)) {
+        snprintf(scan->error, sizeof scan->error, "is a folder; give the files in it, such as %s/*.bin", path);
+        fclose(stream);
+        stream = NULL;
+    }
+    return stream;
+}
+
+static void read_scan(sequence_reader *r, int index, scan_read *scan) {
+    const option_values *o = r->session->options;
+    const char *path = r->session->inputs[index];
+    const pcgpu_format_info *format = input_format(r->session, path);
+    const pcgpu_read_options how = {.format = format ? format->name : NULL,
+                                    .fields = o->fields,
+                                    .camera =
+                                        option_given(o, "camera", r->session->command) ? &o->camera : NULL,
+                                    .depth_counts = &scan->depth};
+    double begin = seconds_now();
+    size_t size;
+    *scan = (scan_read){.index = index};
+    FILE *stream = open_scan(path, scan);
+    if (!stream) {
+        return;
+    }
+    r->log = open_memstream(&scan->log, &size);
+    scan->good = pcgpu_read(r->context, stream, path, &how, &scan->cloud) == PCGPU_OK;
+    if (!scan->good) {
+        snprintf(scan->error, sizeof scan->error, "%s", pcgpu_last_error(r->context));
+    }
+    fclose(stream);
+    if (r->log) {
+        fclose(r->log);
+        r->log = NULL;
+    }
+    scan->seconds = seconds_now() - begin;
+}
+
+static void *read_all(void *user) {
+    sequence_reader *r = user;
+    for (int i = r->next; i < r->session->input_count; i++) {
+        if (r->skip && r->skip[i]) {
+            continue;
+        }
+        pthread_mutex_lock(&r->lock);
+        while (r->count == AHEAD && !r->stop) {
+            pthread_cond_wait(&r->change, &r->lock);
+        }
+        const bool stop = r->stop;
+        scan_read *slot = &r->slots[(r->begin + r->count) % AHEAD];
+        pthread_mutex_unlock(&r->lock);
+        if (stop) {
+            break;
+        }
+        read_scan(r, i, slot);
+        pthread_mutex_lock(&r->lock);
+        r->count++;
+        pthread_cond_signal(&r->change);
+        pthread_mutex_unlock(&r->lock);
+    }
+    pthread_mutex_lock(&r->lock);
+    r->done = true;
+    pthread_cond_signal(&r->change);
+    pthread_mutex_unlock(&r->lock);
+    return NULL;
+}
+
+sequence_reader *sequence_reader_open(const session *s, int first, const bool *skip) {
+    sequence_reader *r = calloc(1, sizeof *r);
+    if (!r) {
+        return NULL;
+    }
+    *r = (sequence_reader){.session = s, .skip = skip, .next = first};
+    const pcgpu_settings settings = {.device = PCGPU_DEVICE_CPU, .threads = 1, .log = keep_log, .log_user = r};
+    pthread_mutex_init(&r->lock, NULL);
+    pthread_cond_init(&r->change, NULL);
+    /* Signals stay with the thread that works. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool good = pcgpu_open(&settings, &r->context) == PCGPU_OK &&
+                pthread_create(&r->thread, NULL, read_all, r) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!good) {
+        pcgpu_close(r->context);
+        pthread_mutex_destroy(&r->lock);
+        pthread_cond_destroy(&r->change);
+        free(r);
+        r = NULL;
+    }
+    return r;
+}
+
+bool sequence_reader_next(sequence_reader *r, scan_read *scan) {
+    pthread_mutex_lock(&r->lock);
+    while (r->count == 0 && !r->done) {
+        pthread_cond_wait(&r->change, &r->lock);
+    }
+    const bool some = r->count > 0;
+    if (some) {
+        *scan = r->slots[r->begin];
+        r->begin = (r->begin + 1) % AHEAD;
+        r->count--;
+        pthread_cond_signal(&r->change);
+    }
+    pthread_mutex_unlock(&r->lock);
+    return some;
+}
+
+void scan_read_log(scan_read *scan, const char *name) {
+    char *rest = NULL;
+    for (char *line = scan->log ? strtok_r(scan->log, "\n", &rest) : NULL; line; line = strtok_r(NULL, "\n", &rest)) {
+        report_log(&name, line[0] == 'w' ? PCGPU_LOG_WARNING : PCGPU_LOG_INFO, line + 1);
+    }
+    free(scan->log);
+    scan->log = NULL;
+}
+
+void sequence_reader_close(sequence_reader *r) {
+    if (!r) {
+        return;
+    }
+    pthread_mutex_lock(&r->lock);
+    r->stop = true;
+    pthread_cond_signal(&r->change);
+    pthread_mutex_unlock(&r->lock);
+    pthread_join(r->thread, NULL);
+    for (; r->count > 0; r->count--, r->begin = (r->begin + 1) % AHEAD) {
+        pcgpu_cloud_free(&r->slots[r->begin].cloud);
+        free(r->slots[r->begin].log);
+    }
+    pcgpu_close(r->context);
+    pthread_mutex_destroy(&r->lock);
+    pthread_cond_destroy(&r->change);
+    free(r);
+}

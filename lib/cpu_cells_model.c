@@ -1,0 +1,154 @@
+/* Cells that are kept from scan to scan, the target of registration to a model: a scan is added up in cells of its own,
+ * as a target is, and these are added to those that are there. Only blocks in which something changed get new means and
+ * weights. Cells keep the order in which they were first seen, so that the sums over them have one order. */
+#include "cpu_cells.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { GRIDS = PC_CELLS_MAX_LEVELS + 1, SHIFTED = PC_CELLS_MAX_LEVELS, FIRST_CELLS = 1 << 14 };
+
+/* The grids of a model that are in use: those of its levels, then the shifted one. */
+static int grid_at(int i, int levels) {
+    return i < levels ? i : SHIFTED;
+}
+
+void pc_cells_free_model(pc_cells_state *s) {
+    for (int i = 0; i < GRIDS && s->model; i++) {
+        pc_cells_free_grid(&s->model[i]);
+    }
+    free(s->model);
+    s->model = NULL;
+}
+
+static bool forget(pc_cells_state *s, int levels) {
+    s->model = s->model ? s->model : calloc(GRIDS, sizeof *s->model);
+    bool good = s->model;
+    for (int i = 0; i <= levels && good; i++) {
+        const int at = grid_at(i, levels), level = at == SHIFTED ? 0 : at;
+        const int32_t half = at == SHIFTED ? 1 << (PC_CELLS_BITS - 1) : 0;
+        good = pc_cells_begin_grid(&s->model[at], PC_CELLS_BITS + level, half, FIRST_CELLS >> level);
+    }
+    return good;
+}
+
+/* Renumbers the cells for a box that begins `by` cells later on each axis, and drops those outside it. */
+static void move_grid(pc_cells_grid *g, const int64_t by[3], const float limit[3]) {
+    int32_t kept = 1;
+    for (int32_t i = 1; i < g->count; i++) {
+        uint32_t c[3];
+        bool in = true;
+        pc_cells_split_key(g->keys[i], c);
+        for (int k = 0; k < 3; k++) {
+            int64_t cell = (int64_t)c[k] - by[k];
+            in = in && cell >= 0 && (double)((cell << g->shift) - g->half) < (double)limit[k];
+            c[k] = (uint32_t)cell;
+        }
+        if (in) {
+            g->keys[kept] = pc_cells_key(c[0], c[1], c[2]);
+            g->moments[kept++] = g->moments[i];
+        }
+    }
+    g->count = kept;
+    memset(g->slots, 0, sizeof *g->slots << g->bits);
+    for (int32_t i = 1; i < kept; i++) {
+        uint32_t mask = (1u << g->bits) - 1, at = pc_cells_slot(g, g->keys[i]);
+        while (g->slots[at]) {
+            at = (at + 1) & mask;
+        }
+        g->slots[at] = (uint32_t)i;
+    }
+}
+
+/* A mark for each block that there may be; new ones are 0. */
+static bool make_marks(pc_cells_grid *g, int32_t cells) {
+    size_t before = g->memory[PC_CELLS_STALE].bytes, bytes = (size_t)cells / PC_CELLS_LANES + 1;
+    g->stale = pc_buffer_take(&g->memory[PC_CELLS_STALE], bytes, true);
+    if (g->stale && g->memory[PC_CELLS_STALE].bytes > before) {
+        memset(g->stale + before, 0, g->memory[PC_CELLS_STALE].bytes - before);
+    }
+    return g->stale;
+}
+
+/* Adds the cells of a scan. Where they go is found for some at a time, so that the memory accesses overlap. */
+static bool add_cells(const pc_cells_grid *scan, pc_cells_grid *g, int64_t most) {
+    enum { AT_A_TIME = 32 };
+    uint32_t cells[AT_A_TIME];
+    if (!make_marks(g, g->count + scan->count)) {
+        return false;
+    }
+    for (int32_t first = 1; first < scan->count; first += AT_A_TIME) {
+        const int32_t n = scan->count - first < AT_A_TIME ? scan->count - first : AT_A_TIME;
+        for (int32_t i = 0; i < n; i++) {
+            __builtin_prefetch(&g->slots[pc_cells_slot(g, scan->keys[first + i])]);
+        }
+        for (int32_t i = 0; i < n; i++) {
+            cells[i] = pc_cells_take(g, scan->keys[first + i]);
+            if (!cells[i]) {
+                return false;
+            }
+            __builtin_prefetch(&g->moments[cells[i]], 1);
+        }
+        for (int32_t i = 0; i < n; i++) {
+            pc_cells_moments *m = &g->moments[cells[i]];
+            if (m->n < most) {
+                pc_cells_add_moments(m, &scan->moments[first + i], 0, 0, 0);
+                g->stale[cells[i] / PC_CELLS_LANES] = 1;
+            }
+        }
+    }
+    return true;
+}
+
+static bool add_scan(const pcgpu_context *context, pc_cells_state *s, const pc_cells_model *m) {
+    const int levels = m->scan.levels;
+    bool good = pc_cells_add_target(context, s, &m->scan) && pc_cells_merge_levels(s, levels);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(context->threads) if (context->threads > 1) reduction(&& : good)
+    for (int i = 0; i <= levels; i++) {
+        const int at = grid_at(levels - i, levels); /* the two finest, which take longest, come near the beginning */
+        const pc_cells_grid *scan = at == SHIFTED ? &s->shifted : &s->level[at];
+        good = good && add_cells(scan, &s->model[at], m->most << (at == SHIFTED ? 0 : 2 * at));
+    }
+    return good;
+}
+
+static bool finish(const pcgpu_context *context, pc_cells_state *s, const pc_cells_model *m,
+                   const pc_cells_measure *measure) {
+    bool good = true;
+    for (int i = 0; i <= m->scan.levels && good; i++) {
+        pc_cells_grid *g = &s->model[grid_at(i, m->scan.levels)];
+        good = make_marks(g, g->count);
+        if (good && m->renew) {
+            memset(g->stale, 1, ((size_t)g->count + PC_CELLS_LANES - 1) / PC_CELLS_LANES);
+        }
+        good = good && pc_cells_finish_stale(context, s, &m->scan, measure->center, g);
+    }
+    return good;
+}
+
+pcgpu_status pc_cpu_cells_model(pcgpu_context *context, const struct pc_cells_model *m, pc_cells_measure *measure) {
+    pc_cells_state *s = pc_cells_state_of(context);
+    const int levels = m->scan.levels;
+    bool good = s && ((s->model && !m->forget) || forget(s, levels));
+    bool moves = m->move[0] != 0 || m->move[1] != 0 || m->move[2] != 0;
+    for (int i = 0; i <= levels && good && moves; i++) {
+        const int at = grid_at(i, levels), narrower = levels - 1 - (at == SHIFTED ? 0 : at);
+        const int64_t by[3] = {(int64_t)m->move[0] * (1 << narrower), (int64_t)m->move[1] * (1 << narrower),
+                               (int64_t)m->move[2] * (1 << narrower)};
+        move_grid(&s->model[at], by, m->scan.map.limit);
+    }
+    good = good && (m->scan.n == 0 || add_scan(context, s, m));
+    if (good && m->renew) {
+        pc_cells_find_center(&s->model[0], &m->scan, measure);
+    }
+    good = good && finish(context, s, m, measure);
+    if (!good) {
+        return pc_fail_memory(context, (uint64_t)m->scan.n * 128, "the cells of the model");
+    }
+    if (m->renew) {
+        pc_cells_find_levers(&s->model[0], measure);
+    }
+    measure->cells = s->model[0].count - 1;
+    s->on_model = true;
+    return PCGPU_OK;
+}

@@ -1,0 +1,346 @@
+/* Odometry: from scan to pose. A scan is taken, its pose predicted from the motion before, and registered to a reference
+ * (odometry_reference.c), which it then becomes or joins. All that a scan leaves behind follows from its points, its time
+ * and its pose, so that a trajectory that is known can be gone through again without registering anything. */
+#include "odometry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* With deskewing, a scan is registered again when the motion that was found is farther than this from the one that its
+ * points were moved by, in a sweep. */
+#define DESKEW_METRES  0.01
+#define DESKEW_RADIANS 0.001
+
+enum { DESKEW_ROUNDS = 3 };
+
+/* Farther ahead than so many steps like the last one, velocity says nothing. */
+#define PREDICT_STEPS 5.0
+
+void pcgpu_odometry_params_init(pcgpu_odometry_params *params) {
+    *params = (pcgpu_odometry_params){.reference = PCGPU_REFERENCE_MODEL,
+                                      .keyframe_distance = 3.0,
+                                      .keyframe_angle = 0.35,
+                                      .keyframe_fitness = 0.6,
+                                      .model_range = 80.0,
+                                      .model_points = 200,
+                                      .time_column = 4};
+    pcgpu_register_params_init(&params->registration);
+}
+
+/* ---- opening ------------------------------------------------------------------------------------------------------ */
+
+static pcgpu_status check(pcgpu_context *context, const pcgpu_odometry_params *p) {
+    pcgpu_status status = pc_register_check(context, &p->registration);
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    if ((int)p->reference < 0 || p->reference > PCGPU_REFERENCE_MODEL || (int)p->deskew < 0 ||
+        p->deskew > PCGPU_DESKEW_CLOCKWISE) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "reference %d or deskewing %d is not known", (int)p->reference,
+                       (int)p->deskew);
+    }
+    if (pc_reference_kinds[p->reference].only_cells && p->registration.method != PCGPU_REGISTER_CELLS) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "a model is made of cells; register by the method cells, or to the previous scan or a keyframe");
+    }
+    if (!(p->keyframe_distance >= 0.0 && p->keyframe_angle >= 0.0 && p->keyframe_fitness >= 0.0 &&
+          p->keyframe_fitness <= 1.0)) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a keyframe of %g m, %g rad and a fitness of %g; give 0 or more",
+                       p->keyframe_distance, p->keyframe_angle, p->keyframe_fitness);
+    }
+    double most = 8000.0 * 2.0 * p->registration.voxel; /* quanta are exact in float32 up to there */
+    if (!(p->model_range > 0.0) || (p->reference == PCGPU_REFERENCE_MODEL && p->model_range > most)) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "a model that reaches %g m; give more than 0 and up to %g m, or a larger voxel", p->model_range, most);
+    }
+    if (p->model_points < 1 || p->model_points > 1000000) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld points in a cell of the model; give 1 to 1000000",
+                       (long long)p->model_points);
+    }
+    return PCGPU_OK;
+}
+
+pcgpu_status pcgpu_odometry_open(pcgpu_context *context, const pcgpu_odometry_params *params,
+                                 pcgpu_odometry **odometry) {
+    pc_clear_error(context);
+    *odometry = NULL;
+    pcgpu_status status = check(context, params);
+    pcgpu_odometry *o = status == PCGPU_OK ? calloc(1, sizeof *o) : NULL;
+    if (status == PCGPU_OK && !o) {
+        status = pc_fail_memory(context, sizeof *o, "the odometry");
+    }
+    if (status == PCGPU_OK) {
+        o->context = context;
+        o->params = *params;
+        o->kind = &pc_reference_kinds[params->reference];
+        o->present = &o->scans[0];
+        *odometry = o;
+    }
+    return status;
+}
+
+/* The cells that the CPU keeps are this odometry's during a call, and whoever uses the context else has others. */
+static void exchange_cells(pcgpu_odometry *o) {
+    void *other = o->context->cpu_cells;
+    o->context->cpu_cells = o->cpu_cells;
+    o->cpu_cells = other;
+}
+
+void pcgpu_odometry_close(pcgpu_odometry *o) {
+    if (!o) {
+        return;
+    }
+    exchange_cells(o);
+    pc_cpu_release_cells(o->context);
+    exchange_cells(o);
+    for (int i = 0; i < PC_ODOMETRY_SCANS; i++) {
+        pc_odometry_scan_free(&o->scans[i]);
+    }
+    free(o->rows[0].memory);
+    free(o->rows[1].memory);
+    free(o);
+}
+
+/* ---- motion ------------------------------------------------------------------------------------------------------- */
+
+/* The motion from one pose to another as what a scan's duration would make of it: sweeps follow each other. */
+static pc_twist motion_between(const double from[16], const double to[16]) {
+    double inverse[16], moved[16];
+    pc_transform_invert(from, inverse);
+    pc_transform_multiply(inverse, to, moved);
+    return pc_twist_of(moved);
+}
+
+/* Steps since the last good scan, in units of the one before it. */
+static double steps_to(const pcgpu_odometry *o, double time) {
+    return (time - o->last->time) / (o->last->time - o->time_before);
+}
+
+static void predict(const pcgpu_odometry *o, double time, double T[16]) {
+    memcpy(T, o->last->T, 16 * sizeof *T);
+    if (o->good > 1 && steps_to(o, time) <= PREDICT_STEPS) {
+        double step[16];
+        const pc_twist motion = motion_between(o->before, o->last->T);
+        pc_twist_after(&motion, steps_to(o, time), step);
+        pc_transform_multiply(o->last->T, step, T);
+    }
+}
+
+/* The sweep of a scan lasts as long as it is from scan to scan, and its motion is that since the last good one. */
+static pc_twist sweep_motion(const pcgpu_odometry *o, double time, const double T[16]) {
+    double sweep = o->good > 1 ? o->last->time - o->time_before : time - o->last->time, since = time - o->last->time;
+    pc_twist motion = motion_between(o->last->T, T);
+    double share = sweep < since ? sweep / since : 1.0;
+    for (int k = 0; k < 3; k++) {
+        motion.turn[k] *= share;
+        motion.way[k] *= share;
+    }
+    return motion;
+}
+
+/* ---- a scan ------------------------------------------------------------------------------------------------------- */
+
+static bool deskews(const pcgpu_odometry *o) {
+    return o->params.deskew != PCGPU_DESKEW_NONE;
+}
+
+static pc_odometry_scan *unused_scan(pcgpu_odometry *o) {
+    for (int i = 0; i < PC_ODOMETRY_SCANS; i++) {
+        if (&o->scans[i] != o->last && &o->scans[i] != o->keyframe) {
+            return &o->scans[i];
+        }
+    }
+    return NULL; /* there are three */
+}
+
+static pcgpu_status take(pcgpu_odometry *o, const pcgpu_cloud *cloud, double time, pcgpu_run *run) {
+    pcgpu_status status = PCGPU_OK;
+    if (!(time - time == 0.0) || ((o->last || o->lost > 0) && !(time > o->newest))) {
+        return pc_fail(o->context, PCGPU_ERROR_ARGUMENT, "a scan at %.17g s after one at %.17g s; times must rise", time,
+                       o->newest);
+    }
+    if (!o->backend) {
+        double points = 2.0 * (double)cloud->rows;
+        status = pc_register_choose(o->context, &o->params.registration, points, 1, &o->run, &o->backend);
+        if (status == PCGPU_OK && o->kind->only_cells && !o->backend->cells_model) {
+            o->backend = &pc_backend_cpu;
+            snprintf(o->run.backend, sizeof o->run.backend, "%s", o->backend->name);
+            snprintf(o->run.device, sizeof o->run.device, "%s", o->context->cpu_name);
+            snprintf(o->run.reason, sizeof o->run.reason, "models are on the CPU");
+        }
+    }
+    *run = o->run;
+    double begin = pc_now();
+    if (status == PCGPU_OK) {
+        status = pc_odometry_take(o->context, &o->params, cloud, o->present, run);
+    }
+    o->present->time = time;
+    o->select_seconds = pc_now() - begin;
+    return status;
+}
+
+/* Only the motion to the second good scan tells how the first is to be deskewed: the world begins with it once more. */
+static pcgpu_status begin_anew(pcgpu_odometry *o, const double T[16]) {
+    const pc_twist motion = sweep_motion(o, o->present->time, T);
+    pc_odometry_deskew(o->context, &motion, o->last);
+    return o->kind->begin(o, o->last);
+}
+
+/* The present scan has a pose: it becomes the last one, and joins the reference. */
+static pcgpu_status accept(pcgpu_odometry *o, const double T[16], double fitness, bool *joins) {
+    pc_odometry_scan *scan = o->present;
+    pcgpu_status status = PCGPU_OK;
+    memcpy(scan->T, T, sizeof scan->T);
+    if (deskews(o)) {
+        const pc_twist motion = o->last ? sweep_motion(o, scan->time, T) : (pc_twist){0};
+        pc_odometry_deskew(o->context, o->last ? &motion : NULL, scan);
+    }
+    if (deskews(o) && o->good == 1) {
+        status = begin_anew(o, T);
+    }
+    *joins = true;
+    if (status == PCGPU_OK) {
+        status = o->last ? o->kind->accept(o, scan, fitness, joins) : o->kind->begin(o, scan);
+    }
+    if (status == PCGPU_OK) {
+        if (o->last) {
+            memcpy(o->before, o->last->T, sizeof o->before);
+            o->time_before = o->last->time;
+        }
+        o->last = scan;
+        o->good++;
+        o->lost = 0;
+        o->newest = scan->time;
+        o->present = unused_scan(o);
+    }
+    return status;
+}
+
+/* Whether two motions in a sweep are so near that moving the points again is of no use. */
+static bool nearly_same(const pc_twist *a, const pc_twist *b) {
+    double way[3], turn[3];
+    for (int k = 0; k < 3; k++) {
+        way[k] = a->way[k] - b->way[k];
+        turn[k] = a->turn[k] - b->turn[k];
+    }
+    return pc_norm3(way) <= DESKEW_METRES && pc_norm3(turn) <= DESKEW_RADIANS;
+}
+
+/* Registers from one start; with deskewing until the motion is the one that the points were moved by. */
+static pcgpu_status align(pcgpu_odometry *o, const double start[16], pcgpu_odometry_frame *f, double T[16]) {
+    double from[16];
+    const pcgpu_run run = f->registration.run;
+    pcgpu_status status = PCGPU_OK;
+    memcpy(from, start, sizeof from);
+    for (int round = 0; round < DESKEW_ROUNDS && status == PCGPU_OK; round++) {
+        const pc_twist used = sweep_motion(o, o->present->time, from);
+        if (deskews(o)) {
+            pc_odometry_deskew(o->context, &used, o->present);
+        }
+        f->registration.run = run;
+        status = o->kind->align(o, o->present, from, &f->registration, T);
+        f->attempts++;
+        if (status != PCGPU_OK || !deskews(o) || !f->registration.converged) {
+            break;
+        }
+        const pc_twist found = sweep_motion(o, o->present->time, T);
+        if (nearly_same(&used, &found)) {
+            break;
+        }
+        if (o->good == 1) {
+            status = begin_anew(o, T);
+        }
+        memcpy(from, T, sizeof from);
+    }
+    return status;
+}
+
+/* Tries what may lead to a registration that converges: the predicted pose, then the last one, then both with a nearer
+ * reference. */
+static pcgpu_status find_pose(pcgpu_odometry *o, pcgpu_odometry_frame *f, double T[16]) {
+    double predicted[16];
+    const bool moving = o->good > 1 && steps_to(o, o->present->time) <= PREDICT_STEPS;
+    predict(o, o->present->time, predicted);
+    do {
+        pcgpu_status status = align(o, predicted, f, T);
+        if (status == PCGPU_OK && !f->registration.converged && moving) {
+            status = align(o, o->last->T, f, T);
+        }
+        if (status != PCGPU_OK || f->registration.converged) {
+            return status;
+        }
+    } while (o->kind->nearer && o->kind->nearer(o));
+    return PCGPU_OK;
+}
+
+static void set_lost(double T[16]) {
+    for (int i = 0; i < 16; i++) {
+        T[i] = NAN;
+    }
+}
+
+/* The first good scan: nothing to register it to. */
+static pcgpu_status add_first(pcgpu_odometry *o, pcgpu_odometry_frame *f) {
+    pc_stage(&f->registration.run, "select", pc_now() - o->select_seconds);
+    const bool enough = o->present->points.n >= PC_REGISTER_MIN_POINTS;
+    if (!enough) {
+        snprintf(f->registration.reason, sizeof f->registration.reason,
+                 "it has %lld usable points; at least %d are needed", (long long)o->present->points.n,
+                 PC_REGISTER_MIN_POINTS);
+        return PCGPU_OK;
+    }
+    pcgpu_status status = accept(o, o->params.registration.init, 1.0, &f->keyframe);
+    f->good = status == PCGPU_OK;
+    return status;
+}
+
+static pcgpu_status add_next(pcgpu_odometry *o, pcgpu_odometry_frame *f) {
+    double T[16];
+    pcgpu_status status = find_pose(o, f, T);
+    if (status != PCGPU_OK || !f->registration.converged) {
+        return status;
+    }
+    const bool relocalized = o->lost > 0;
+    double begin = pc_now();
+    status = accept(o, T, f->registration.fitness, &f->keyframe);
+    pc_stage(&f->registration.run, "reference", begin);
+    f->good = status == PCGPU_OK;
+    f->relocalized = f->good && relocalized;
+    return status;
+}
+
+pcgpu_status pcgpu_odometry_add(pcgpu_odometry *o, const pcgpu_cloud *cloud, double time, pcgpu_odometry_frame *f) {
+    *f = (pcgpu_odometry_frame){0};
+    pc_clear_error(o->context);
+    exchange_cells(o);
+    pcgpu_status status = take(o, cloud, time, &f->registration.run);
+    if (status == PCGPU_OK) {
+        status = o->last ? add_next(o, f) : add_first(o, f);
+    }
+    exchange_cells(o);
+    if (status != PCGPU_OK) {
+        *f = (pcgpu_odometry_frame){0};
+        return status;
+    }
+    if (f->good) {
+        memcpy(f->T_world_frame, o->last->T, sizeof f->T_world_frame);
+    } else {
+        set_lost(f->T_world_frame);
+        o->lost++;
+        o->newest = time;
+    }
+    return status;
+}
+
+pcgpu_status pcgpu_odometry_add_known(pcgpu_odometry *o, const pcgpu_cloud *cloud, double time, const double T[16]) {
+    pcgpu_run run;
+    bool joins;
+    pc_clear_error(o->context);
+    exchange_cells(o);
+    pcgpu_status status = take(o, cloud, time, &run);
+    if (status == PCGPU_OK) {
+        status = accept(o, T, 1.0, &joins);
+    }
+    exchange_cells(o);
+    return status;
+}

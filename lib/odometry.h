@@ -1,0 +1,89 @@
+/* What the files of odometry share: odometry.c (from scan to pose), odometry_reference.c (what scans are registered to)
+ * and odometry_scan.c (points of a scan, the sensor's motion in it). */
+#ifndef PC_ODOMETRY_H
+#define PC_ODOMETRY_H
+
+#include "pcgpu_odometry.h"
+#include "register.h"
+#include "register_cells.h"
+
+/* ---- motions ------------------------------------------------------------------------------------------------------ */
+
+/* out = a b and out = T^-1, of rigid transforms; out is another array. */
+void pc_transform_multiply(const double a[16], const double b[16], double out[16]);
+void pc_transform_invert(const double T[16], double out[16]);
+
+/* A motion of constant velocity in the moving frame: turn (Cayley's, 2 tan(angle / 2) about its axis) and way in a unit
+ * of time. */
+typedef struct pc_twist {
+    double turn[3], way[3];
+} pc_twist;
+
+pc_twist pc_twist_of(const double T[16]);
+/* Where it leads in `time` units: 4x4. */
+void pc_twist_after(const pc_twist *twist, double time, double T[16]);
+
+/* ---- a scan ------------------------------------------------------------------------------------------------------- */
+
+typedef struct pc_odometry_scan {
+    pc_point_set points; /* usable and settled, in `memory` */
+    double offset[3];    /* of the points */
+    double T[16], time;  /* its pose in the world */
+    /* With deskewing, of each point as it was read, relative to cloud_offset: */
+    float *raw;   /* x[], y[], z[] */
+    float *phase; /* -0.5 to 0.5 of a sweep */
+    double cloud_offset[3];
+    pc_buffer memory, raw_memory;
+} pc_odometry_scan;
+
+/* Takes the usable points of a cloud. */
+pcgpu_status pc_odometry_take(pcgpu_context *context, const pcgpu_odometry_params *params, const pcgpu_cloud *cloud,
+                              pc_odometry_scan *scan, pcgpu_run *run);
+/* Moves the points to the middle of the sweep; `motion` in a sweep, NULL: none. */
+void pc_odometry_deskew(pcgpu_context *context, const pc_twist *motion, pc_odometry_scan *scan);
+void pc_odometry_scan_free(pc_odometry_scan *scan);
+
+/* ---- what scans are registered to --------------------------------------------------------------------------------- */
+
+/* Each way of registering a scan to what came before it is one of these. Status of functions that return none: OK. */
+typedef struct pc_reference_kind {
+    /* Registers `scan`, starting at the pose in the world that is predicted. *T becomes its pose, of use when the result
+     * has converged. */
+    pcgpu_status (*align)(pcgpu_odometry *o, pc_odometry_scan *scan, const double predicted[16],
+                          pcgpu_registration *result, double T[16]);
+    /* After a scan was not aligned: takes a nearer reference; false when there is none. NULL: never. */
+    bool (*nearer)(pcgpu_odometry *o);
+    /* `scan` is where the world begins; all that was is forgotten. */
+    pcgpu_status (*begin)(pcgpu_odometry *o, pc_odometry_scan *scan);
+    /* `scan` has a pose. `fitness`: of its registration, 1 when that is not known. *joins: it is the reference, or part of
+     * it, from now on. */
+    pcgpu_status (*accept)(pcgpu_odometry *o, pc_odometry_scan *scan, double fitness, bool *joins);
+    bool only_cells; /* registers by cells only */
+} pc_reference_kind;
+
+/* By pcgpu_reference. */
+extern const pc_reference_kind pc_reference_kinds[];
+
+enum { PC_ODOMETRY_SCANS = 3 }; /* the one that is added, the last good one, the keyframe */
+
+struct pcgpu_odometry {
+    pcgpu_context *context;
+    pcgpu_odometry_params params;
+    const pc_reference_kind *kind;
+    const pc_backend *backend; /* NULL before the first scan */
+    pcgpu_run run;             /* as that of each scan begins */
+    void *cpu_cells;           /* the CPU's cells, which are the context's only during a call */
+    pc_odometry_scan scans[PC_ODOMETRY_SCANS];
+    pc_odometry_scan *present, *last, *keyframe; /* last NULL: no scan has a pose; keyframe may be the last */
+    int64_t good;                                /* scans with a pose */
+    int lost;                                    /* scans without one since the last that has */
+    double select_seconds;                       /* that taking the present scan took */
+    double newest;                               /* time of the last scan */
+    double before[16], time_before;              /* of the good scan before the last, when good > 1 */
+    pc_cells_held held;
+    double model_anchor[3]; /* world coordinates of the middle of the model's box */
+    double model_cells;     /* when it was last renewed */
+    pc_buffer rows[2];      /* points by rows, for the methods of ICP */
+};
+
+#endif

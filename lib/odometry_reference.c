@@ -1,0 +1,218 @@
+/* Odometry: what a scan is registered to - the scan before it, a keyframe, or a model of all that came before. */
+#include "odometry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- two scans ---------------------------------------------------------------------------------------------------- */
+
+/* A scan as a cloud of x y z, for the methods of ICP. */
+static pcgpu_status as_cloud(pcgpu_odometry *o, int which, const pc_odometry_scan *scan, pcgpu_cloud *cloud) {
+    const pc_point_set *p = &scan->points;
+    const size_t bytes = (3 * (size_t)p->n + 1) * sizeof(float);
+    *cloud = (pcgpu_cloud){.rows = p->n, .columns = 3, .data = pc_buffer_take(&o->rows[which], bytes, false)};
+    memcpy(cloud->offset, scan->offset, sizeof cloud->offset);
+    if (!cloud->data) {
+        return pc_fail_memory(o->context, bytes, "the points");
+    }
+    for (int64_t i = 0; i < p->n; i++) {
+        cloud->data[3 * i] = p->x[i];
+        cloud->data[3 * i + 1] = p->y[i];
+        cloud->data[3 * i + 2] = p->z[i];
+    }
+    return PCGPU_OK;
+}
+
+/* The points were selected when the scan was taken; `result` has that in its `run` and keeps it. */
+static pcgpu_status align_by_icp(pcgpu_odometry *o, const pcgpu_register_params *params, pc_odometry_scan *scan,
+                                 pc_odometry_scan *target, pcgpu_registration *result) {
+    pcgpu_cloud clouds[2];
+    pcgpu_register_params here = *params;
+    const pcgpu_run before = result->run;
+    here.drop_origin = false; /* they are gone already */
+    pcgpu_status status = as_cloud(o, 0, scan, &clouds[0]);
+    status = status == PCGPU_OK ? as_cloud(o, 1, target, &clouds[1]) : status;
+    if (status == PCGPU_OK) {
+        status = pc_register_pair(o->context, o->backend, &o->run, &here, &clouds[0], &clouds[1], result);
+        result->run.points_in = before.points_in;
+        result->run.non_finite = before.non_finite;
+        result->run.at_origin = before.at_origin;
+    }
+    return status;
+}
+
+/* target NULL: the model. */
+static pcgpu_status align_by_cells(pcgpu_odometry *o, const pcgpu_register_params *params, pc_odometry_scan *scan,
+                                   pc_odometry_scan *target, pcgpu_registration *result) {
+    const pcgpu_run run = result->run;
+    pcgpu_cloud source = {0}, to = {0};
+    pc_register_work w;
+    memcpy(source.offset, scan->offset, sizeof source.offset);
+    memcpy(to.offset, target ? target->offset : o->model_anchor, sizeof to.offset);
+    pc_register_open(&w, o->context, o->backend, &run, params, &source, &to, result);
+    w.seconds[PC_STAGE_SELECT] = o->select_seconds;
+    return pc_register_close(
+        &w, pc_register_cells_points(&w, &scan->points, target ? &target->points : NULL, &o->held));
+}
+
+static pcgpu_status align_to(pcgpu_odometry *o, pc_odometry_scan *scan, pc_odometry_scan *target,
+                             const double predicted[16], pcgpu_registration *result, double T[16]) {
+    double inverse[16];
+    pcgpu_register_params params = o->params.registration;
+    pc_transform_invert(target->T, inverse);
+    pc_transform_multiply(inverse, predicted, params.init);
+    pcgpu_status status = params.method == PCGPU_REGISTER_CELLS ? align_by_cells(o, &params, scan, target, result)
+                                                                : align_by_icp(o, &params, scan, target, result);
+    pc_transform_multiply(target->T, result->T_target_source, T);
+    return status;
+}
+
+/* ---- the scan before ---------------------------------------------------------------------------------------------- */
+
+static pcgpu_status align_to_last(pcgpu_odometry *o, pc_odometry_scan *scan, const double predicted[16],
+                                  pcgpu_registration *result, double T[16]) {
+    return align_to(o, scan, o->last, predicted, result, T);
+}
+
+static pcgpu_status begin_with_last(pcgpu_odometry *o, pc_odometry_scan *scan) {
+    (void)scan;
+    o->held.held = false;
+    return PCGPU_OK;
+}
+
+static pcgpu_status accept_last(pcgpu_odometry *o, pc_odometry_scan *scan, double fitness, bool *joins) {
+    (void)scan, (void)fitness;
+    o->held.held = false;
+    *joins = true;
+    return PCGPU_OK;
+}
+
+/* ---- a keyframe --------------------------------------------------------------------------------------------------- */
+
+static pcgpu_status align_to_keyframe(pcgpu_odometry *o, pc_odometry_scan *scan, const double predicted[16],
+                                      pcgpu_registration *result, double T[16]) {
+    return align_to(o, scan, o->keyframe, predicted, result, T);
+}
+
+static void make_keyframe(pcgpu_odometry *o, pc_odometry_scan *scan) {
+    o->keyframe = scan;
+    o->held.held = false;
+}
+
+static bool nearer_keyframe(pcgpu_odometry *o) {
+    bool other = o->keyframe != o->last;
+    if (other) {
+        make_keyframe(o, o->last);
+    }
+    return other;
+}
+
+static pcgpu_status begin_with_keyframe(pcgpu_odometry *o, pc_odometry_scan *scan) {
+    make_keyframe(o, scan);
+    return PCGPU_OK;
+}
+
+static pcgpu_status accept_keyframe(pcgpu_odometry *o, pc_odometry_scan *scan, double fitness, bool *joins) {
+    double inverse[16], moved[16];
+    pc_transform_invert(o->keyframe->T, inverse);
+    pc_transform_multiply(inverse, scan->T, moved);
+    const double way[3] = {moved[3], moved[7], moved[11]};
+    const pc_twist twist = pc_twist_of(moved);
+    *joins = pc_norm3(way) > o->params.keyframe_distance || pc_norm3(twist.turn) > o->params.keyframe_angle ||
+             fitness < o->params.keyframe_fitness;
+    if (*joins) {
+        make_keyframe(o, scan);
+    }
+    return PCGPU_OK;
+}
+
+/* ---- a model ------------------------------------------------------------------------------------------------------ */
+
+/* Cells, centroid and levers are made anew when there are so many more. */
+#define RENEW_GROWTH 1.3
+
+static double edge_of(const pcgpu_odometry *o) {
+    return 2.0 * o->params.registration.voxel;
+}
+
+static int levels_of(const pcgpu_odometry *o) {
+    return pc_register_levels(&o->params.registration);
+}
+
+static pcgpu_status align_to_model(pcgpu_odometry *o, pc_odometry_scan *scan, const double predicted[16],
+                                   pcgpu_registration *result, double T[16]) {
+    pcgpu_register_params params = o->params.registration;
+    memcpy(params.init, predicted, sizeof params.init);
+    pcgpu_status status = align_by_cells(o, &params, scan, NULL, result);
+    memcpy(T, result->T_target_source, 16 * sizeof *T);
+    return status;
+}
+
+/* The box: a cube of whole widest cells around the anchor, whose cells' faces keep clear of round coordinates. */
+static void lay_box(pcgpu_odometry *o) {
+    const double edge = edge_of(o), wide = edge * (double)(1 << (levels_of(o) - 1));
+    const double half = ceil(o->params.model_range / wide) + 2.0; /* it moves when the sensor is a cell off its middle */
+    pc_cells_frame *f = &o->held.frame;
+    f->quantum = edge / (double)(1 << PC_CELLS_BITS);
+    f->per_quantum = (double)(1 << PC_CELLS_BITS) / edge;
+    for (int k = 0; k < 3; k++) {
+        f->origin[k] = -half * wide - 0.381966011250105 * edge;
+        f->limit[k] = (float)(2.0 * half * wide / edge * (double)(1 << PC_CELLS_BITS));
+    }
+}
+
+/* Adds a scan at its pose; the box follows it. */
+static pcgpu_status add_to_model(pcgpu_odometry *o, pc_odometry_scan *scan, bool forget) {
+    const double wide = edge_of(o) * (double)(1 << (levels_of(o) - 1));
+    pcgpu_register_params params = o->params.registration;
+    pcgpu_registration unused = {0};
+    pcgpu_cloud source = {0}, to = {0};
+    pc_cells_model m = {.forget = forget, .most = o->params.model_points};
+    for (int k = 0; k < 3; k++) { /* the origin of the file's coordinates is the sensor */
+        double cells = floor((scan->T[4 * k + 3] - o->model_anchor[k]) / wide + 0.5);
+        bool moves = fabs(cells) > 1.0;
+        m.move[k] = moves && !forget ? (int32_t)(fabs(cells) < 1e9 ? cells : 1e9) : 0;
+        o->model_anchor[k] += moves ? cells * wide : 0.0;
+        m.renew = m.renew || moves;
+    }
+    m.renew = m.renew || forget || (double)o->held.measure.cells > RENEW_GROWTH * o->model_cells;
+    memcpy(params.init, scan->T, sizeof params.init);
+    memcpy(source.offset, scan->offset, sizeof source.offset);
+    memcpy(to.offset, o->model_anchor, sizeof to.offset);
+    pc_register_work w;
+    pc_register_open(&w, o->context, o->backend, &o->run, &params, &source, &to, &unused);
+    pc_register_import_pose(&w);
+    pc_cells_work c = {.w = &w, .frame = o->held.frame, .target = scan->points, .noise = pc_cells_noise_of(&w)};
+    pc_cells_describe_target(&c, &w.pose, &m.scan);
+    pcgpu_status status = o->backend->cells_model(o->context, &m, &o->held.measure);
+    if (m.renew) {
+        o->model_cells = (double)o->held.measure.cells;
+    }
+    o->held.held = status == PCGPU_OK;
+    o->held.points = INT32_MAX; /* no need to count them */
+    return status;
+}
+
+static pcgpu_status begin_with_model(pcgpu_odometry *o, pc_odometry_scan *scan) {
+    memset(o->model_anchor, 0, sizeof o->model_anchor);
+    lay_box(o);
+    return add_to_model(o, scan, true);
+}
+
+static pcgpu_status accept_model(pcgpu_odometry *o, pc_odometry_scan *scan, double fitness, bool *joins) {
+    (void)fitness;
+    *joins = true;
+    return add_to_model(o, scan, false);
+}
+
+const pc_reference_kind pc_reference_kinds[] = {
+    [PCGPU_REFERENCE_PREVIOUS] = {.align = align_to_last, .begin = begin_with_last, .accept = accept_last},
+    [PCGPU_REFERENCE_KEYFRAME] = {.align = align_to_keyframe,
+                                  .nearer = nearer_keyframe,
+                                  .begin = begin_with_keyframe,
+                                  .accept = accept_keyframe},
+    [PCGPU_REFERENCE_MODEL] = {.align = align_to_model,
+                               .begin = begin_with_model,
+                               .accept = accept_model,
+                               .only_cells = true},
+};

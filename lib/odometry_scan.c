@@ -1,0 +1,220 @@
+/* Odometry: the sensor's motion, the usable points of a scan, and where they would be had it stood still. */
+#include "odometry.h"
+#include "solve.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- motions ------------------------------------------------------------------------------------------------------ */
+
+void pc_transform_multiply(const double a[16], const double b[16], double out[16]) {
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < 4; k++) {
+            out[4 * i + k] = ((a[4 * i] * b[k] + a[4 * i + 1] * b[4 + k]) + a[4 * i + 2] * b[8 + k]) +
+                             (k == 3 ? a[4 * i + 3] : 0.0);
+        }
+    }
+    out[12] = out[13] = out[14] = 0.0;
+    out[15] = 1.0;
+}
+
+void pc_transform_invert(const double T[16], double out[16]) {
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < 3; k++) {
+            out[4 * i + k] = T[4 * k + i];
+        }
+        out[4 * i + 3] = -((T[i] * T[3] + T[4 + i] * T[7]) + T[8 + i] * T[11]);
+    }
+    out[12] = out[13] = out[14] = 0.0;
+    out[15] = 1.0;
+}
+
+static void cross(const double a[3], const double b[3], double out[3]) {
+    out[0] = a[1] * b[2] - a[2] * b[1];
+    out[1] = a[2] * b[0] - a[0] * b[2];
+    out[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+/* The rotation by 2 atan(|half|) about `half`, which is Cayley's: nothing but + - * /. */
+static void turn_matrix(const double half[3], double R[9]) {
+    double q[4] = {1, half[0], half[1], half[2]};
+    pc_quaternion_normalize(q);
+    pc_quaternion_matrix(q, R);
+}
+
+/* The way of a motion of constant velocity is an arc: with w the turn and u the velocity at its beginning, the position
+ * is u s + w x u s^2/2 + w x (w x u) s^3/6 to third order, which is 0.1 mm of 1 m in turns of 10 degrees. Solved for u at
+ * s = 1. */
+pc_twist pc_twist_of(const double T[16]) {
+    const double R[9] = {T[0], T[1], T[2], T[4], T[5], T[6], T[8], T[9], T[10]}, t[3] = {T[3], T[7], T[11]};
+    double q[4], once[3], twice[3];
+    pc_twist twist;
+    pc_matrix_quaternion(R, q);
+    for (int k = 0; k < 3; k++) {
+        twist.turn[k] = 2.0 * q[1 + k] / (q[0] != 0.0 ? q[0] : 1e-9);
+    }
+    cross(twist.turn, t, once);
+    cross(twist.turn, once, twice);
+    for (int k = 0; k < 3; k++) {
+        twist.way[k] = (t[k] - 0.5 * once[k]) + twice[k] / 12.0;
+    }
+    return twist;
+}
+
+void pc_twist_after(const pc_twist *twist, double time, double T[16]) {
+    double half[3], R[9], once[3], twice[3];
+    cross(twist->turn, twist->way, once);
+    cross(twist->turn, once, twice);
+    for (int k = 0; k < 3; k++) {
+        half[k] = 0.5 * time * twist->turn[k];
+    }
+    turn_matrix(half, R);
+    for (int k = 0; k < 3; k++) {
+        memcpy(T + 4 * k, R + 3 * k, 3 * sizeof *T);
+        T[4 * k + 3] = time * (twist->way[k] + time * (0.5 * once[k] + time * (twice[k] / 6.0)));
+    }
+    T[12] = T[13] = T[14] = 0.0;
+    T[15] = 1.0;
+}
+
+/* ---- when a point was taken --------------------------------------------------------------------------------------- */
+
+/* The azimuth in turns, 0 to 1, from x towards y; within 2e-5. Not atan2, which differs between libraries. */
+static inline float azimuth(float x, float y) {
+    double ax = fabs((double)x), ay = fabs((double)y), low = ax < ay ? ax : ay, high = ax < ay ? ay : ax;
+    double r = high > 0.0 ? low / high : 0.0, s = r * r; /* atan on [0, 1]: Abramowitz and Stegun 4.4.49 */
+    double turn = r * (0.9998660 + s * (-0.3302995 + s * (0.1801410 + s * (-0.0851330 + s * 0.0208351))));
+    turn *= 0.15915494309189535;
+    turn = ax < ay ? 0.25 - turn : turn;
+    turn = x < 0.0f ? 0.5 - turn : turn;
+    turn = y < 0.0f ? 1.0 - turn : turn;
+    return (float)(turn < 1.0 ? turn : 0.0);
+}
+
+static void phases_from_azimuths(bool clockwise, const pc_points *points, const double offset[3], float *phase) {
+    const float ox = (float)offset[0], oy = (float)offset[1];
+    const float first = points->n ? azimuth(points->x[0] + ox, points->y[0] + oy) : 0.0f;
+    for (int64_t i = 0; i < points->n; i++) {
+        float turn = azimuth(points->x[i] + ox, points->y[i] + oy) - first;
+        turn = clockwise ? -turn : turn;
+        phase[i] = (turn < 0.0f ? turn + 1.0f : turn) - 0.5f;
+    }
+}
+
+/* From a column of the usable records. A time that is not finite counts as the middle. */
+static void phases_from_times(const pcgpu_cloud *cloud, int column, const int32_t *rows, int64_t n, float *phase) {
+    double low = INFINITY, high = -INFINITY;
+    for (int64_t i = 0; i < n; i++) {
+        double time = (double)cloud->data[(rows ? rows[i] : i) * cloud->columns + column];
+        low = time - time == 0.0 && time < low ? time : low;
+        high = time - time == 0.0 && time > high ? time : high;
+    }
+    const double per = high > low ? 1.0 / (high - low) : 0.0;
+    for (int64_t i = 0; i < n; i++) {
+        double time = (double)cloud->data[(rows ? rows[i] : i) * cloud->columns + column];
+        phase[i] = time - time == 0.0 && per > 0.0 ? (float)((time - low) * per - 0.5) : 0.0f;
+    }
+}
+
+/* ---- points ------------------------------------------------------------------------------------------------------- */
+
+static pcgpu_status take_timed(pcgpu_context *context, const pcgpu_odometry_params *p, const pcgpu_cloud *cloud,
+                               pc_odometry_scan *scan, pcgpu_run *run) {
+    pc_points points;
+    if (p->deskew == PCGPU_DESKEW_TIME && (p->time_column < 3 || p->time_column >= cloud->columns)) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "no column %d for the times of points; the cloud has %d columns, counted from 0, after x y z",
+                       p->time_column, cloud->columns);
+    }
+    pcgpu_status status = pc_points_select(context, cloud, p->registration.drop_origin, &points, run);
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    const size_t n = (size_t)points.n;
+    scan->raw = pc_buffer_take(&scan->raw_memory, (4 * n + 1) * sizeof(float), false);
+    if (!scan->raw) {
+        pc_points_free(&points);
+        return pc_fail_memory(context, 16 * n, "the points");
+    }
+    memcpy(scan->raw, points.x, n * sizeof(float));
+    memcpy(scan->raw + n, points.y, n * sizeof(float));
+    memcpy(scan->raw + 2 * n, points.z, n * sizeof(float));
+    scan->phase = scan->raw + 3 * n;
+    if (p->deskew == PCGPU_DESKEW_TIME) {
+        phases_from_times(cloud, p->time_column, points.rows, points.n, scan->phase);
+    } else {
+        phases_from_azimuths(p->deskew == PCGPU_DESKEW_CLOCKWISE, &points, cloud->offset, scan->phase);
+    }
+    scan->points.n = points.n;
+    pc_points_free(&points);
+    return PCGPU_OK;
+}
+
+pcgpu_status pc_odometry_take(pcgpu_context *context, const pcgpu_odometry_params *p, const pcgpu_cloud *cloud,
+                              pc_odometry_scan *scan, pcgpu_run *run) {
+    pcgpu_status status = PCGPU_OK;
+    if (cloud->rows > INT32_MAX) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld points; more than 2^31 are not possible",
+                       (long long)cloud->rows);
+    }
+    const size_t bytes = (3 * (size_t)cloud->rows + 1) * sizeof(float);
+    float *memory = pc_buffer_take(&scan->memory, bytes, false);
+    if (!memory) {
+        return pc_fail_memory(context, bytes, "the points");
+    }
+    scan->raw = NULL;
+    memcpy(scan->cloud_offset, cloud->offset, sizeof scan->cloud_offset);
+    if (p->deskew != PCGPU_DESKEW_NONE) {
+        status = take_timed(context, p, cloud, scan, run);
+    } else {
+        pc_cells_select_into(cloud, p->registration.drop_origin, context->threads, memory, &scan->points, run);
+        memcpy(scan->offset, cloud->offset, sizeof scan->offset);
+        pc_cells_settle(&scan->points, scan->offset);
+    }
+    return status;
+}
+
+/* The middle of the sweep from the place of a point: p + 2 (h x p + h x (h x p)) / (1 + h h) + way, with Cayley's h. */
+static inline void move_point(const pc_twist *m, const double once[3], const double twice[3], double s, double p[3]) {
+    double half[3], a[3], b[3], square = 1.0;
+    for (int k = 0; k < 3; k++) {
+        half[k] = 0.5 * s * m->turn[k];
+        square += half[k] * half[k];
+    }
+    cross(half, p, a);
+    cross(half, a, b);
+    for (int k = 0; k < 3; k++) {
+        p[k] += 2.0 * (a[k] + b[k]) / square + s * (m->way[k] + s * (0.5 * once[k] + s * (twice[k] / 6.0)));
+    }
+}
+
+void pc_odometry_deskew(pcgpu_context *context, const pc_twist *motion, pc_odometry_scan *scan) {
+    static const pc_twist still;
+    const pc_twist m = motion ? *motion : still;
+    const int64_t n = scan->points.n;
+    const float *x = scan->raw, *y = x + n, *z = y + n;
+    const double *offset = scan->cloud_offset;
+    float *memory = scan->memory.memory;
+    double once[3], twice[3];
+    cross(m.turn, m.way, once);
+    cross(m.turn, once, twice);
+    scan->points = (pc_point_set){.n = n, .x = memory, .y = memory + n, .z = memory + 2 * n};
+#pragma omp parallel for schedule(static) num_threads(context->threads) if (n > 16384)
+    for (int64_t i = 0; i < n; i++) {
+        double p[3] = {(double)x[i] + offset[0], (double)y[i] + offset[1], (double)z[i] + offset[2]};
+        move_point(&m, once, twice, (double)scan->phase[i], p);
+        scan->points.x[i] = (float)(p[0] - offset[0]);
+        scan->points.y[i] = (float)(p[1] - offset[1]);
+        scan->points.z[i] = (float)(p[2] - offset[2]);
+    }
+    (void)context;
+    memcpy(scan->offset, offset, sizeof scan->offset);
+    pc_cells_find_box(&scan->points);
+    pc_cells_settle(&scan->points, scan->offset);
+}
+
+void pc_odometry_scan_free(pc_odometry_scan *scan) {
+    free(scan->memory.memory);
+    free(scan->raw_memory.memory);
+    *scan = (pc_odometry_scan){0};
+}

@@ -1,0 +1,143 @@
+/* Odometry of a folder of scans, by each reference: bench_odometry FOLDER [FRAMES] [THREADS] [REFERENCE] [NAME=VALUE]...
+ *
+ * FOLDER holds 000000.bin, 000001.bin, ..., and poses.txt (KITTI lines, of the sensor) where the truth is known. The scans
+ * are read first, so that the time is that of the odometry alone. Prints a line a reference: milliseconds a scan, scans a
+ * second, lost scans and, with the truth, the errors. NAME is range, points, voxel, levels or deskew. */
+#include "pcgpu.h"
+#include "pcgpu_odometry.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MOST = 4096 };
+
+static pcgpu_cloud clouds[MOST];
+static double truth[16 * MOST], estimate[16 * MOST], times[MOST];
+
+static double now(clockid_t clock) {
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int read_scans(pcgpu_context *context, const char *folder, int most, int fields) {
+    char path[4096];
+    const pcgpu_read_options how = {.fields = fields};
+    int n = 0;
+    for (; n < most && n < MOST; n++) {
+        snprintf(path, sizeof path, "%s/%06d.bin", folder, n);
+        FILE *file = fopen(path, "rb");
+        if (!file || pcgpu_read(context, file, path, &how, &clouds[n]) != PCGPU_OK) {
+            break;
+        }
+        fclose(file);
+    }
+    return n;
+}
+
+static bool read_truth(const char *folder, int count) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/poses.txt", folder);
+    FILE *file = fopen(path, "r");
+    bool good = file;
+    for (int i = 0; i < count && good; i++) {
+        double *T = truth + 16 * i;
+        T[12] = T[13] = T[14] = 0.0, T[15] = 1.0;
+        for (int k = 0; k < 12 && good; k++) {
+            good = fscanf(file, "%lf", &T[k]) == 1;
+        }
+    }
+    if (file) {
+        fclose(file);
+    }
+    return good;
+}
+
+static void run(pcgpu_context *context, const pcgpu_odometry_params *params, int count, bool known) {
+    static const char *const names[] = {"previous", "keyframe", "model"};
+    pcgpu_odometry *o;
+    pcgpu_odometry_frame f = {0};
+    int lost = 0, attempts = 0, iterations = 0;
+    double seconds = 0.0, processor = 0.0, slowest = 0.0, reference = 0.0, iterate = 0.0;
+    if (pcgpu_odometry_open(context, params, &o) != PCGPU_OK) {
+        printf("%s: %s\n", names[params->reference], pcgpu_last_error(context));
+        return;
+    }
+    for (int i = 0; i < count; i++) {
+        times[i] = 0.1 * i;
+        double begin = now(CLOCK_MONOTONIC), cpu = now(CLOCK_PROCESS_CPUTIME_ID);
+        if (pcgpu_odometry_add(o, &clouds[i], times[i], &f) != PCGPU_OK) {
+            printf("%s\n", pcgpu_last_error(context));
+            break;
+        }
+        double took = now(CLOCK_MONOTONIC) - begin;
+        processor += now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+        seconds += took;
+        slowest = took > slowest ? took : slowest;
+        lost += !f.good;
+        attempts += f.attempts;
+        iterations += f.registration.iterations;
+        for (int k = 0; k < f.registration.run.stages; k++) {
+            const char *stage = f.registration.run.stage[k].name;
+            reference += strcmp(stage, "reference") == 0 ? f.registration.run.stage[k].seconds : 0.0;
+            iterate += strcmp(stage, "iterate") == 0 ? f.registration.run.stage[k].seconds : 0.0;
+        }
+        memcpy(estimate + 16 * i, f.T_world_frame, sizeof f.T_world_frame);
+    }
+    pcgpu_odometry_close(o);
+    printf("%-9s %6.2f ms, %.2f of processors (iterate %.2f, reference %.2f; %.1f iterations, slowest %.1f ms), %6.1f scans/s, %d of %d lost, "
+           "%d attempts", names[params->reference], 1e3 * seconds / count, 1e3 * processor / count, 1e3 * iterate / count, 1e3 * reference / count,
+           (double)iterations / count, 1e3 * slowest, count / seconds, lost, count, attempts);
+    pcgpu_evaluation e;
+    if (known && pcgpu_trajectory_evaluate(context, estimate, truth, times, count, &e) == PCGPU_OK) {
+        const double *T = estimate + 16 * (count - 1), *U = truth + 16 * (count - 1);
+        double end = sqrt((T[3] - U[3]) * (T[3] - U[3]) + (T[7] - U[7]) * (T[7] - U[7]) + (T[11] - U[11]) * (T[11] - U[11]));
+        printf("; %.0f m: ATE %.2f mm, a scan %.2f mm %.4f deg, 100 m and more %.4f %%, end %.1f mm = %.4f %%", e.length,
+               1e3 * e.ate_rmse, 1e3 * e.rpe_translation, e.rpe_rotation * 57.29578, 100 * e.segment_translation,
+               1e3 * end, 100 * end / e.length);
+    }
+    printf("\n");
+}
+
+int main(int argc, char **argv) {
+    pcgpu_context *context;
+    pcgpu_settings settings;
+    pcgpu_odometry_params params;
+    pcgpu_settings_init(&settings);
+    pcgpu_odometry_params_init(&params);
+    settings.device = PCGPU_DEVICE_CPU;
+    settings.threads = argc > 3 ? atoi(argv[3]) : 0;
+    if (argc < 2 || pcgpu_open(&settings, &context) != PCGPU_OK) {
+        fprintf(stderr, "usage: bench_odometry FOLDER [FRAMES] [THREADS] [REFERENCE] [NAME=VALUE]...\n");
+        return 2;
+    }
+    const char *only = argc > 4 && strcmp(argv[4], "all") != 0 ? argv[4] : NULL;
+    for (int i = 5; i < argc; i++) {
+        const char *value = strchr(argv[i], '=');
+        double number = value ? atof(value + 1) : 0.0;
+        switch (argv[i][0]) {
+        case 'r': params.model_range = number; break;
+        case 'p': params.model_points = (int64_t)number; break;
+        case 'v': params.registration.voxel = number; break;
+        case 'l': params.registration.levels = (int)number; break;
+        case 'd': params.deskew = (pcgpu_deskew)number; break;
+        default: break;
+        }
+    }
+    int count = read_scans(context, argv[1], argc > 2 ? atoi(argv[2]) : MOST, params.deskew ? 5 : 4);
+    bool known = count > 1 && read_truth(argv[1], count);
+    for (int r = 0; r < 3 && count > 0; r++) {
+        static const char *const names[] = {"previous", "keyframe", "model"};
+        if (!only || strcmp(only, names[r]) == 0) {
+            params.reference = (pcgpu_reference)r;
+            run(context, &params, count, known);
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        pcgpu_cloud_free(&clouds[i]);
+    }
+    pcgpu_close(context);
+    return count > 0 ? 0 : 77;
+}
