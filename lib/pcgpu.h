@@ -352,5 +352,4 @@ int pcgpu_devices(pcgpu_device_info *devices, int capacity, char *why, size_t wh
 #endif
 
 #include "pcgpu_register.h" /* pcgpu_register, pcgpu_register_pairs */
-#include "pcgpu_odometry.h" /* pcgpu_odometry, pcgpu_trajectory_evaluate */
 #endif
