@@ -1,15 +1,22 @@
 /* Registration of depth frames on the CPU: the maps of a frame, level by level. */
+#pragma GCC optimize("no-trapping-math") /* flags of exceptions, which nobody reads, keep selects from being vectorized */
 #include "cpu_depth.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { L = PC_DEPTH_LANES, M = PC_DEPTH_MARGIN, ROWS_A_THREAD = 16 };
+enum { L = PC_DEPTH_LANES, M = PC_DEPTH_MARGIN, BAND = 8 /* rows that a thread does at a time */ };
 
 pc_cpu_depth_state *pc_cpu_depth_take(pcgpu_context *context) {
     pc_cpu_depth_state *s = context->cpu_depth;
     if (!s) {
         s = context->cpu_depth = calloc(1, sizeof *s);
+    }
+    if (s && !s->team) {
+        s->team = pc_team_open(context->threads);
+    }
+    if (s && !s->team) {
+        return NULL;
     }
     if (s) {
         s->simd = PC_SIMD_BASE;
@@ -27,16 +34,12 @@ void pc_cpu_depth_end(pcgpu_context *context) {
         for (int i = 0; i < PC_DEPTH_SPARES; i++) {
             free(s->spare[i].memory);
         }
+        pc_team_close(s->team);
         free(s->depths.memory);
         free(s->sums.memory);
         free(s);
         context->cpu_depth = NULL;
     }
-}
-
-static int team_of(const pcgpu_context *context, int rows) {
-    const int useful = rows / ROWS_A_THREAD;
-    return useful < context->threads ? (useful > 1 ? useful : 1) : context->threads;
 }
 
 /* ---- depths ------------------------------------------------------------------------------------------------------ */
@@ -118,44 +121,49 @@ PC_SIMD_FORMS_OF(halve_row, (const float *above, const float *below, int n, floa
 
 /* ---- planes ------------------------------------------------------------------------------------------------------ */
 
+/* A row of the window, z and inverse: of its middle. Written out, since a loop within a loop is not vectorized. */
+PC_INLINE void fit_taps(pc_depth_moments *m, float j, const float *z, const float *inverse, ptrdiff_t step, float own_z,
+                        float own_inverse, float edge) {
+    pc_depth_row row = {0, 0, 0, 0, 0};
+    _Static_assert(PC_DEPTH_TAPS == 2, "five pixels a row");
+    pc_depth_tap(&row, -2.0f, z[-2 * step], inverse[-2 * step], own_z, own_inverse, edge);
+    pc_depth_tap(&row, -1.0f, z[-step], inverse[-step], own_z, own_inverse, edge);
+    pc_depth_tap(&row, 0.0f, z[0], inverse[0], own_z, own_inverse, edge);
+    pc_depth_tap(&row, 1.0f, z[step], inverse[step], own_z, own_inverse, edge);
+    pc_depth_tap(&row, 2.0f, z[2 * step], inverse[2 * step], own_z, own_inverse, edge);
+    pc_depth_add_row(m, j, &row);
+}
+
 /* Planes of L pixels of a row from `u` on; z and inverse: of the first. `step`: pixels to a step of the window. */
 PC_INLINE void fit_lanes(const pc_depth_level *given, int u, int v, const float *restrict z,
-                         const float *restrict inverse, ptrdiff_t pitch, ptrdiff_t step, float *restrict nx,
-                         float *restrict ny, float *restrict nz, float *restrict out) {
-    enum { T = PC_DEPTH_TAPS };
+                         const float *restrict inverse, ptrdiff_t pitch, ptrdiff_t step, float *restrict out) {
     const pc_depth_level level = *given;
     const float y = ((float)v - level.cy) * level.per_fy;
+    const ptrdiff_t row = step * pitch;
     for (int l = 0; l < L; l++) {
-        pc_depth_moments m = {0};
-        float plane[PC_DEPTH_PLANES];
-        const float edge = level.edge * z[l];
-#pragma GCC unroll 5
-        for (int j = -T; j <= T; j++) {
-            pc_depth_row row = {0};
-#pragma GCC unroll 5
-            for (int i = -T; i <= T; i++) {
-                const ptrdiff_t at = j * step * pitch + i * step + l;
-                pc_depth_tap(&row, (float)i, z[at], inverse[at], z[l], inverse[l], edge);
-            }
-            pc_depth_add_row(&m, (float)j, &row);
-        }
-        const float x = ((float)(u + l) - level.cx) * level.per_fx;
+        pc_depth_moments m = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+        float plane[PC_DEPTH_VALUES];
+        const float edge = level.edge * z[l], x = ((float)(u + l) - level.cx) * level.per_fx;
+        fit_taps(&m, -2.0f, z + l - 2 * row, inverse + l - 2 * row, step, z[l], inverse[l], edge);
+        fit_taps(&m, -1.0f, z + l - row, inverse + l - row, step, z[l], inverse[l], edge);
+        fit_taps(&m, 0.0f, z + l, inverse + l, step, z[l], inverse[l], edge);
+        fit_taps(&m, 1.0f, z + l + row, inverse + l + row, step, z[l], inverse[l], edge);
+        fit_taps(&m, 2.0f, z + l + 2 * row, inverse + l + 2 * row, step, z[l], inverse[l], edge);
         pc_depth_plane_of(&m, &level, x, y, z[l], inverse[l], plane);
-        nx[l] = plane[PC_DEPTH_NX];
-        ny[l] = plane[PC_DEPTH_NY];
-        nz[l] = plane[PC_DEPTH_NZ];
-        out[l] = plane[PC_DEPTH_Z];
+        out[PC_DEPTH_VALUES * l] = plane[PC_DEPTH_NX];
+        out[PC_DEPTH_VALUES * l + 1] = plane[PC_DEPTH_NY];
+        out[PC_DEPTH_VALUES * l + 2] = plane[PC_DEPTH_NZ];
+        out[PC_DEPTH_VALUES * l + 3] = plane[PC_DEPTH_Z];
     }
 }
 
-/* Row v of the planes of a level. */
+/* Row v of a level. */
 PC_INLINE void fit_row(const pc_depth_level *level, const pc_depth_plane_pair *depths, int v, float *first) {
-    const size_t plane = pc_depth_plane_size(level);
     for (int u = 0; u < level->columns; u += L) {
         const size_t from = (size_t)v * depths->pitch + (size_t)u;
-        float *to = first + (size_t)v * (size_t)level->columns + (size_t)u;
+        float *to = first + PC_DEPTH_VALUES * ((size_t)v * (size_t)level->columns + (size_t)u);
         fit_lanes(level, u, v, depths->z + from, depths->inverse + from, (ptrdiff_t)depths->pitch,
-                  (ptrdiff_t)level->stride, to, to + plane, to + 2 * plane, to + 3 * plane);
+                  (ptrdiff_t)level->stride, to);
     }
 }
 
@@ -164,64 +172,93 @@ PC_SIMD_FORMS_OF(fit_row, (const pc_depth_level *level, const pc_depth_plane_pai
 
 /* ---- a frame ----------------------------------------------------------------------------------------------------- */
 
-static void fill_depths(pcgpu_context *context, const pc_depth_image *image, const pc_depth_plane_pair *planes) {
-    const pc_cpu_depth_state *s = context->cpu_depth;
-#pragma omp parallel for schedule(static) num_threads(team_of(context, image->height))
-    for (int v = 0; v < image->height; v++) {
-        float *z = planes->z + (size_t)v * planes->pitch, *inverse = planes->inverse + (size_t)v * planes->pitch;
+/* The frame being made. */
+typedef struct making {
+    pc_simd simd;
+    const pc_depth_image *image;
+    const pc_depth_frame *frame;
+    int number; /* of the level */
+    pc_depth_plane_pair depths[PC_DEPTH_MAX_LEVELS];
+} making;
+
+static int end_of_band(int band, int rows) {
+    return (band + 1) * BAND < rows ? (band + 1) * BAND : rows;
+}
+
+static void fill_band(void *state, int band) {
+    const making *m = state;
+    const pc_depth_image *image = m->image;
+    for (int v = band * BAND; v < end_of_band(band, image->height); v++) {
+        float *z = m->depths->z + (size_t)v * m->depths->pitch;
+        float *inverse = m->depths->inverse + (size_t)v * m->depths->pitch;
         if (image->range_size > 0) {
             filter_row(image, v, z, inverse);
         } else {
-            convert_row_for(s->simd)(image->data + (size_t)v * (size_t)image->width, image->width, image->low,
+            convert_row_for(m->simd)(image->data + (size_t)v * (size_t)image->width, image->width, image->low,
                                      image->high, image->scale, z, inverse);
         }
     }
 }
 
-/* The finest level from maps: its planes, and the depths that the levels above are made from. */
-static void fill_from_maps(pcgpu_context *context, const pc_maps *maps, const pc_depth_frame *frame,
-                           const pc_depth_plane_pair *planes) {
-    const pc_depth_level level = frame->level[0];
-#pragma omp parallel for schedule(static) num_threads(team_of(context, level.rows))
-    for (int v = 0; v < level.rows; v++) {
+/* The finest level from maps, and the depths that the levels above are made from. */
+static void take_band(void *state, int band) {
+    const making *m = state;
+    const pc_depth_level level = m->frame->level[0];
+    const pc_maps *maps = &m->image->maps;
+    for (int v = band * BAND; v < end_of_band(band, level.rows); v++) {
         const float y = ((float)v - level.cy) * level.per_fy;
-        for (int u = 0; u < level.columns; u++) {
-            float plane[PC_DEPTH_PLANES] = {0};
-            if (u < maps->width && v < maps->height) {
-                const size_t from = 3 * ((size_t)v * (size_t)maps->width + (size_t)u);
-                const float x = ((float)u - level.cx) * level.per_fx;
-                pc_depth_plane_given(maps->vertices + from, maps->normals + from, x, y, plane);
-            }
-            for (int k = 0; k < PC_DEPTH_PLANES; k++) {
-                pc_depth_plane_at(frame, 0, k)[(size_t)v * (size_t)level.columns + (size_t)u] = plane[k];
-            }
-            if (u < maps->width && v < maps->height) {
-                planes->z[(size_t)v * planes->pitch + (size_t)u] = plane[PC_DEPTH_Z];
-            }
+        float *pixels = pc_depth_pixels(m->frame, 0) + PC_DEPTH_VALUES * (size_t)v * (size_t)level.columns;
+        memset(pixels, 0, PC_DEPTH_VALUES * (size_t)level.columns * sizeof *pixels);
+        for (int u = 0; u < maps->width && v < maps->height; u++) {
+            const size_t from = 3 * ((size_t)v * (size_t)maps->width + (size_t)u);
+            float *pixel = pixels + PC_DEPTH_VALUES * (size_t)u;
+            pc_depth_plane_given(maps->vertices + from, maps->normals + from,
+                                 ((float)u - level.cx) * level.per_fx, y, pixel);
+            m->depths->z[(size_t)v * m->depths->pitch + (size_t)u] = pixel[PC_DEPTH_Z];
         }
     }
-    (void)context;
 }
 
-static void halve_depths(pcgpu_context *context, const pc_depth_level *fine, const pc_depth_level *level,
-                         const pc_depth_plane_pair *from, const pc_depth_plane_pair *to) {
-    const pc_cpu_depth_state *s = context->cpu_depth;
-#pragma omp parallel for schedule(static) num_threads(team_of(context, level->height))
-    for (int v = 0; v < level->height; v++) {
+static void halve_band(void *state, int band) {
+    const making *m = state;
+    const pc_depth_level *fine = &m->frame->level[m->number - 1], *level = &m->frame->level[m->number];
+    const pc_depth_plane_pair *from = &m->depths[m->number - 1], *to = &m->depths[m->number];
+    for (int v = band * BAND; v < end_of_band(band, level->height); v++) {
         const float *above = from->z + (size_t)(2 * v) * from->pitch;
-        halve_row_for(s->simd)(above, above + from->pitch, level->width, fine->edge,
-                               to->z + (size_t)v * to->pitch, to->inverse + (size_t)v * to->pitch);
+        halve_row_for(m->simd)(above, above + from->pitch, level->width, fine->edge, to->z + (size_t)v * to->pitch,
+                               to->inverse + (size_t)v * to->pitch);
     }
 }
 
-static void fit_planes(pcgpu_context *context, const pc_depth_frame *frame, int number,
-                       const pc_depth_plane_pair *depths) {
-    const pc_cpu_depth_state *s = context->cpu_depth;
-    const pc_depth_level *level = &frame->level[number];
-    float *first = pc_depth_plane_at(frame, number, 0);
-#pragma omp parallel for schedule(static) num_threads(team_of(context, level->rows))
-    for (int v = 0; v < level->rows; v++) {
-        fit_row_for(s->simd)(level, depths, v, first);
+static void fit_band(void *state, int band) {
+    const making *m = state;
+    const pc_depth_level *level = &m->frame->level[m->number];
+    for (int v = band * BAND; v < end_of_band(band, level->rows); v++) {
+        fit_row_for(m->simd)(level, &m->depths[m->number], v, pc_depth_pixels(m->frame, m->number));
+    }
+}
+
+static int bands_of(int rows) {
+    return (rows + BAND - 1) / BAND;
+}
+
+static void make_levels(pc_team *team, making *m) {
+    if (m->image->data) {
+        pc_team_run(team, bands_of(m->image->height), fill_band, m);
+        pc_team_run(team, bands_of(m->frame->level[0].rows), fit_band, m);
+    } else {
+        pc_team_run(team, bands_of(m->frame->level[0].rows), take_band, m);
+    }
+    for (m->number = 1; m->number < m->frame->levels; m->number++) {
+        pc_team_run(team, bands_of(m->frame->level[m->number].height), halve_band, m);
+        pc_team_run(team, bands_of(m->frame->level[m->number].rows), fit_band, m);
+    }
+}
+
+static void clear_nowhere(const pc_depth_frame *frame) {
+    for (int l = 0; l < frame->levels; l++) {
+        memset(pc_depth_pixels(frame, l) + PC_DEPTH_VALUES * pc_depth_nowhere(&frame->level[l]), 0,
+               PC_DEPTH_VALUES * sizeof(float));
     }
 }
 
@@ -244,21 +281,14 @@ static bool take_maps(pc_cpu_depth_state *s, pc_depth_frame *frame) {
 pcgpu_status pc_cpu_depth_frame(pcgpu_context *context, const struct pc_depth_image *image,
                                 struct pc_depth_frame *frame) {
     pc_cpu_depth_state *s = pc_cpu_depth_take(context);
-    pc_depth_plane_pair depths[PC_DEPTH_MAX_LEVELS];
-    if (!s || !take_maps(s, frame) || !take_depths(s, frame, depths)) {
+    making m = {.image = image, .frame = frame};
+    if (!s || !take_maps(s, frame) || !take_depths(s, frame, m.depths)) {
         pc_cpu_depth_free(context, frame);
         return pc_fail_memory(context, frame->floats * 6, "the maps of a frame");
     }
-    if (image->data) {
-        fill_depths(context, image, &depths[0]);
-        fit_planes(context, frame, 0, &depths[0]);
-    } else {
-        fill_from_maps(context, &image->maps, frame, &depths[0]);
-    }
-    for (int l = 1; l < frame->levels; l++) {
-        halve_depths(context, &frame->level[l - 1], &frame->level[l], &depths[l - 1], &depths[l]);
-        fit_planes(context, frame, l, &depths[l]);
-    }
+    m.simd = s->simd;
+    clear_nowhere(frame);
+    make_levels(s->team, &m);
     if (!pc_cpu_depth_measure(context, frame)) {
         pc_cpu_depth_free(context, frame);
         return pc_fail_memory(context, 0, "the measure of a frame");

@@ -4,6 +4,7 @@
 #define PC_CPU_DEPTH_H
 
 #include "cpu_simd.h"
+#include "cpu_team.h"
 #include "icp_depth_path.h"
 
 enum { PC_DEPTH_SPARES = 3 }; /* maps of freed frames that are kept, since fresh pages cost as much as the maps */
@@ -16,6 +17,7 @@ typedef struct pc_depth_plane_pair {
 
 typedef struct pc_cpu_depth_state {
     pc_simd simd;
+    pc_team *team;
     pc_buffer depths, sums;
     pc_buffer spare[PC_DEPTH_SPARES];
 } pc_cpu_depth_state;
@@ -33,9 +35,8 @@ bool pc_cpu_depth_add_up(pcgpu_context *context, const pc_depth_level *level, pc
 /* Fills frame->measure. False when memory is short. */
 bool pc_cpu_depth_measure(pcgpu_context *context, pc_depth_frame *frame);
 
-static inline float *pc_depth_plane_at(const pc_depth_frame *frame, int level, int plane) {
-    const pc_depth_level *l = &frame->level[level];
-    return frame->maps + l->at + (size_t)plane * pc_depth_plane_size(l);
+static inline float *pc_depth_pixels(const pc_depth_frame *frame, int level) {
+    return frame->maps + frame->level[level].at;
 }
 
 #endif

@@ -51,19 +51,20 @@ typedef struct pc_maps {
     float *normals;  /* height x width x 3; either side may face the camera; NaN = none */
 } pc_maps;
 
-/* A level of a pyramid. Its planes have whole tiles: pixels beyond width and height are none. */
+/* A level of a pyramid. It has whole tiles: pixels beyond width and height are none. */
 typedef struct pc_depth_level {
     int width, height;
-    int columns, rows;             /* of its planes: multiples of PC_DEPTH_LANES and PC_DEPTH_LOADS */
+    int columns, rows;             /* with those: multiples of PC_DEPTH_LANES and PC_DEPTH_LOADS */
     float fx, fy, cx, cy;          /* as pcgpu_camera */
     float per_fx, per_fy;          /* 1 / fx, 1 / fy */
     float stride;                  /* pixels to a step of the window */
     float edge;                    /* share of a depth */
-    size_t at;                     /* of its first plane in the frame's maps, in floats */
+    size_t at;                     /* of its first pixel in the frame's maps, in floats */
 } pc_depth_level;
 
-/* The planes of a level lie one after the other. A pixel that is none has z = 0. */
-typedef enum pc_depth_plane { PC_DEPTH_NX, PC_DEPTH_NY, PC_DEPTH_NZ, PC_DEPTH_Z, PC_DEPTH_PLANES } pc_depth_plane;
+/* What is known of a pixel: normal and depth; all 0 = none. A level's pixels lie row by row, and behind them one more that
+ * is none. */
+typedef enum pc_depth_value { PC_DEPTH_NX, PC_DEPTH_NY, PC_DEPTH_NZ, PC_DEPTH_Z, PC_DEPTH_VALUES } pc_depth_value;
 
 /* Of the pixels of a frame at its finest level. */
 typedef struct pc_depth_measure {
@@ -122,8 +123,14 @@ PC_HD void pc_depth_level_init(pc_depth_level *l, int number, int width, int hei
     l->edge = PC_DEPTH_EDGE * (number > 1 ? (float)(1 << (number - 1)) : 1.0f);
 }
 
-PC_HD size_t pc_depth_plane_size(const pc_depth_level *l) {
-    return (size_t)l->columns * (size_t)l->rows;
+/* The number of the pixel behind a level's pixels that is none. */
+PC_HD_ALWAYS int32_t pc_depth_nowhere(const pc_depth_level *l) {
+    return l->columns * l->rows;
+}
+
+/* Floats of a level. */
+PC_HD size_t pc_depth_floats(const pc_depth_level *l) {
+    return PC_DEPTH_VALUES * ((size_t)l->columns * (size_t)l->rows + PC_DEPTH_LANES);
 }
 
 PC_HD int pc_depth_tiles(const pc_depth_level *l) {
@@ -180,9 +187,7 @@ typedef struct pc_depth_row {
 /* Adds a neighbour `i` steps to the right. z = 0 is never within the edge. */
 PC_HD_ALWAYS void pc_depth_tap(pc_depth_row *row, float i, float z, float inverse, float center_z,
                                float center_inverse, float edge) {
-    const float away = z - center_z;
-    const bool near = (away < 0.0f ? -away : away) <= edge;
-    const float n = near ? 1.0f : 0.0f, d = near ? inverse - center_inverse : 0.0f;
+    const float n = fabsf(z - center_z) <= edge ? 1.0f : 0.0f, d = n * (inverse - center_inverse);
     row->n += n;
     row->i += i * n;
     row->ii += (i * i) * n;
@@ -204,13 +209,15 @@ PC_HD_ALWAYS void pc_depth_add_row(pc_depth_moments *m, float j, const pc_depth_
 
 /* The plane of a pixel: normal and depth, all 0 when there is none. x and y: of its ray, whose z is 1. */
 PC_HD_ALWAYS void pc_depth_plane_of(const pc_depth_moments *m, const pc_depth_level *l, float x, float y,
-                                    float center_z, float center_inverse, float plane[PC_DEPTH_PLANES]) {
+                                    float center_z, float center_inverse, float plane[PC_DEPTH_VALUES]) {
     const float per_n = 1.0f / (m->n > 0.0f ? m->n : 1.0f);
     const float mi = m->i * per_n, mj = m->j * per_n, md = m->d * per_n;
     const float cii = m->ii - m->i * mi, cij = m->ij - m->i * mj, cjj = m->jj - m->j * mj;
     const float ci = m->id - m->i * md, cj = m->jd - m->j * md;
     const float spread = cii * cjj - cij * cij;
-    const bool is_plane = center_z > 0.0f && m->n >= (float)PC_DEPTH_FEWEST && spread > PC_DEPTH_SPREAD;
+    /* bitwise here and below, since branches would keep loops from being vectorized */
+    const bool is_plane =
+        (center_z > 0.0f) & (m->n >= (float)PC_DEPTH_FEWEST) & (spread > PC_DEPTH_SPREAD);
     const float per_spread = 1.0f / (is_plane ? spread : 1.0f);
     const float a = (ci * cjj - cj * cij) * per_spread, b = (cj * cii - ci * cij) * per_spread;
     const float inverse = center_inverse + ((md - a * mi) - b * mj);
@@ -218,17 +225,17 @@ PC_HD_ALWAYS void pc_depth_plane_of(const pc_depth_moments *m, const pc_depth_le
     const float A = a * l->fx / l->stride, B = b * l->fy / l->stride;
     const float C = inverse - A * x - B * y;
     const float length = sqrtf((A * A + B * B) + C * C);
-    const bool good = is_plane && inverse > 0.0f && length > 0.0f;
-    const float scale = good ? -1.0f / length : 0.0f;
+    const bool good = is_plane & (inverse > 0.0f) & (length > 0.0f);
+    const float facing = -1.0f / length, depth = 1.0f / inverse, scale = good ? facing : 0.0f;
     plane[PC_DEPTH_NX] = A * scale;
     plane[PC_DEPTH_NY] = B * scale;
     plane[PC_DEPTH_NZ] = C * scale;
-    plane[PC_DEPTH_Z] = good ? 1.0f / inverse : 0.0f;
+    plane[PC_DEPTH_Z] = good ? depth : 0.0f;
 }
 
 /* The same from a pixel of maps. */
 PC_HD void pc_depth_plane_given(const float *vertex, const float *normal, float x, float y,
-                                float plane[PC_DEPTH_PLANES]) {
+                                float plane[PC_DEPTH_VALUES]) {
     const float z = vertex[2];
     const float toward = (normal[0] * x + normal[1] * y) + normal[2]; /* NaN without a normal */
     const bool good = z > 0.0f && z - z == 0.0f && (toward < 0.0f || toward > 0.0f);
@@ -273,29 +280,29 @@ PC_HD void pc_depth_measure_of(const double *sums, pc_depth_measure *m) {
 
 /* ---- correspondences -------------------------------------------------------------------------------------------- */
 
-/* Where a point of the source falls: the pixel of the target as floats and as its place in a plane. */
+/* Where a point of the source falls: the pixel of the target, and its number, which is pc_depth_nowhere outside. */
 typedef struct pc_depth_landing {
     float x, y, z; /* the point in the target's frame */
     float u, v;
-    int32_t at;  /* 0 when it falls outside */
-    bool inside;
+    int32_t at;
 } pc_depth_landing;
 
-PC_HD_ALWAYS pc_depth_landing pc_depth_project(const pc_depth_step *s, const pc_depth_level *target, float x, float y,
-                                               float z) {
-    pc_depth_landing to;
+PC_HD_ALWAYS void pc_depth_project(const pc_depth_step *s, const pc_depth_level *target, float x, float y, float z,
+                                   pc_depth_landing *to) {
     const float px = x * z, py = y * z;
-    to.x = ((s->R[0] * px + s->R[1] * py) + s->R[2] * z) + s->t[0];
-    to.y = ((s->R[3] * px + s->R[4] * py) + s->R[5] * z) + s->t[1];
-    to.z = ((s->R[6] * px + s->R[7] * py) + s->R[8] * z) + s->t[2];
-    const float per_z = 1.0f / to.z;
-    to.u = floorf(((target->fx * to.x) * per_z + target->cx) + 0.5f);
-    to.v = floorf(((target->fy * to.y) * per_z + target->cy) + 0.5f);
-    /* NaN fails; bitwise, since branches would keep the loop from being vectorized */
-    to.inside = (z > 0.0f) & (to.z > 0.0f) & (to.u >= 0.0f) & (to.v >= 0.0f) & (to.u < (float)target->width) &
-                (to.v < (float)target->height);
-    to.at = to.inside ? (int32_t)to.v * target->columns + (int32_t)to.u : 0;
-    return to;
+    to->x = ((s->R[0] * px + s->R[1] * py) + s->R[2] * z) + s->t[0];
+    to->y = ((s->R[3] * px + s->R[4] * py) + s->R[5] * z) + s->t[1];
+    to->z = ((s->R[6] * px + s->R[7] * py) + s->R[8] * z) + s->t[2];
+    const float per_z = 1.0f / to->z;
+    const float u = floorf(((target->fx * to->x) * per_z + target->cx) + 0.5f);
+    const float v = floorf(((target->fy * to->y) * per_z + target->cy) + 0.5f);
+    /* NaN fails */
+    const bool inside = (z > 0.0f) & (to->z > 0.0f) & (u >= 0.0f) & (v >= 0.0f) & (u < (float)target->width) &
+                        (v < (float)target->height);
+    to->u = inside ? u : 0.0f;
+    to->v = inside ? v : 0.0f;
+    const int32_t at = (int32_t)to->v * target->columns + (int32_t)to->u;
+    to->at = inside ? at : pc_depth_nowhere(target);
 }
 
 /* Adds the equation of a pixel to PC_ICP_SUMS sums that lie `stride` apart: `normal` is the source's, `plane` is what
@@ -311,7 +318,7 @@ PC_HD_ALWAYS void pc_depth_add(const pc_depth_step *s, const pc_depth_level *tar
     const float my = (s->R[3] * normal_x + s->R[4] * normal_y) + s->R[5] * normal_z;
     const float mz = (s->R[6] * normal_x + s->R[7] * normal_y) + s->R[8] * normal_z;
     const float cosine = (mx * nx + my * ny) + mz * nz;
-    const bool match = to->inside & (z > 0.0f) & (d2 <= s->gate_squared) & (cosine >= PC_DEPTH_COSINE);
+    const bool match = (z > 0.0f) & (d2 <= s->gate_squared) & (cosine >= PC_DEPTH_COSINE);
     const float one = match ? 1.0f : 0.0f;
     const float r = match ? (nx * dx + ny * dy) + nz * dz : 0.0f;
     const float ax = match ? to->x - s->center[0] : 0.0f, ay = match ? to->y - s->center[1] : 0.0f;

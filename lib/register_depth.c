@@ -116,7 +116,7 @@ static void lay_out(const pcgpu_camera *camera, int width, int height, int level
         pc_depth_level *level = &frame->level[l];
         pc_depth_level_init(level, l, width, height, fx, fy, cx, cy);
         level->at = frame->floats;
-        frame->floats += PC_DEPTH_PLANES * pc_depth_plane_size(level);
+        frame->floats += pc_depth_floats(level);
         frame->levels = l + 1;
         width /= 2, height /= 2;
         fx *= 0.5, fy *= 0.5, cx = 0.5 * (cx - 0.5), cy = 0.5 * (cy - 0.5);
