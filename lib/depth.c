@@ -95,6 +95,18 @@ static void fill_points(const pcgpu_depth *depth, const pcgpu_camera *c, unsigne
     }
 }
 
+pcgpu_status pcgpu_depth_count(pcgpu_context *context, const pcgpu_depth *depth, const pcgpu_camera *camera,
+                               pcgpu_depth_counts *counts) {
+    unsigned low, high;
+    memset(counts, 0, sizeof *counts);
+    pcgpu_status status = pc_depth_check_camera(context, depth, camera);
+    if (status == PCGPU_OK) {
+        pc_depth_find_range(camera, &low, &high);
+        count_pixels(depth, low, high, counts);
+    }
+    return status;
+}
+
 pcgpu_status pcgpu_depth_to_cloud(pcgpu_context *context, const pcgpu_depth *depth, const pcgpu_camera *camera,
                                   pcgpu_cloud *cloud, pcgpu_depth_counts *counts) {
     pcgpu_depth_counts n;

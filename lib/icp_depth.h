@@ -96,8 +96,12 @@ typedef struct pc_depth_frame {
     void *backend;            /* more that belongs to it */
 } pc_depth_frame;
 
-/* What one pass over the source adds up: sums as pc_icp_step's, but that PC_ICP_EQUATIONS is the sum of the kernel's
- * weights, and PC_ICP_R2 and PC_ICP_D2 have weight 1. */
+/* What one pass over the source adds up: sums as pc_icp_step's but for two. */
+enum {
+    PC_DEPTH_LANDED = PC_ICP_D2,        /* pixels of the source that fall on one of the target that has a plane */
+    PC_DEPTH_KERNEL_SUM = PC_ICP_EQUATIONS /* of the kernel's weights */
+};
+
 typedef struct pc_depth_step {
     float R[9], t[3];     /* the pose: target = R source + t */
     float center[3];      /* the rotation of an update is about this point */
@@ -318,8 +322,8 @@ PC_HD_ALWAYS void pc_depth_add(const pc_depth_step *s, const pc_depth_level *tar
     const float my = (s->R[3] * normal_x + s->R[4] * normal_y) + s->R[5] * normal_z;
     const float mz = (s->R[6] * normal_x + s->R[7] * normal_y) + s->R[8] * normal_z;
     const float cosine = (mx * nx + my * ny) + mz * nz;
-    const bool match = (z > 0.0f) & (d2 <= s->gate_squared) & (cosine >= PC_DEPTH_COSINE);
-    const float one = match ? 1.0f : 0.0f;
+    const bool lands = z > 0.0f, match = lands & (d2 <= s->gate_squared) & (cosine >= PC_DEPTH_COSINE);
+    const float one = match ? 1.0f : 0.0f, landed = lands ? 1.0f : 0.0f;
     const float r = match ? (nx * dx + ny * dy) + nz * dz : 0.0f;
     const float ax = match ? to->x - s->center[0] : 0.0f, ay = match ? to->y - s->center[1] : 0.0f;
     const float az = match ? to->z - s->center[2] : 0.0f;
@@ -336,7 +340,7 @@ PC_HD_ALWAYS void pc_depth_add(const pc_depth_step *s, const pc_depth_level *tar
     ADD(wz * jz), ADD(wz * nx), ADD(wz * ny), ADD(wz * nz);
     ADD(vx * nx), ADD(vx * ny), ADD(vx * nz), ADD(vy * ny), ADD(vy * nz), ADD(vz * nz);
     ADD(wx * r), ADD(wy * r), ADD(wz * r), ADD(vx * r), ADD(vy * r), ADD(vz * r);
-    ADD(r * r), ADD(one * d2), ADD(one), ADD(k), ADD(wr * r);
+    ADD(r * r), ADD(landed), ADD(one), ADD(k), ADD(wr * r);
 #undef ADD
 }
 

@@ -105,7 +105,7 @@ PC_HD void pc_depth_path_next(pc_depth_path *p, const double *sums) {
     }
     const double metres = factor * p->metres, radians = factor * p->radians;
     /* the mean, since the sum falls with the number of matches, too */
-    pc_pose_remember(&p->history, &p->pose, sums[PC_ICP_COST] / sums[PC_ICP_EQUATIONS]);
+    pc_pose_remember(&p->history, &p->pose, sums[PC_ICP_COST] / sums[PC_DEPTH_KERNEL_SUM]);
     p->pose = pc_pose_updated(&p->pose, center, update);
     memcpy(p->update, update, sizeof p->update);
     p->converged = (pc_norm3(update + 3) <= metres && pc_norm3(update) <= radians) ||

@@ -18,20 +18,21 @@ typedef struct pcgpu_register_depth_params {
                             Levels of less than 16 pixels a side are left out */
     int level_iterations[PCGPU_DEPTH_LEVELS]; /* most of each level, coarse to fine, `levels` of them; the last one 1 or
                                                  more, the others 0 or more; default 4, 5, 10 */
-    double max_distance;        /* of corresponding points, metres, at the coarsest level; each level halves it */
+    double max_distance;        /* of corresponding points, metres, at the coarsest level; each level halves it;
+                                   default 0.4 */
     double bilateral;           /* standard deviation in metres of the bilateral filter of depths; 0 (default) = none */
     double translation_epsilon; /* metres: the finest level ends when an update is smaller in both; default 1e-5 */
     double rotation_epsilon;    /* radians; default 1e-5 */
-    double min_score;           /* 0 to 1: a result with a lower score is not a success */
+    double min_score;           /* 0 to 1: a result with a lower score is not a success; default 0.4 */
 } pcgpu_register_depth_params;
 
 void pcgpu_register_depth_params_init(pcgpu_register_depth_params *params);
 
 /* Registers the depth image `source` onto `target`; target_camera NULL: the same camera. T_target_source maps points of
  * the source's camera frame into the target's. source_points and target_points are pixels with a surface, inliers the
- * pixels of the source that match, fitness their share, score that share with each pixel counting less the farther it
- * lies from the target's surface; inlier_rmse and plane_rmse as for clouds; the information and the covariance are
- * robustly weighted. A registration that fails is PCGPU_OK with converged = false and the reason.
+ * pixels of the source that match, fitness their share, agreement that of those that fall where the target has a surface,
+ * each counting less the farther it lies from it, and score the product; inlier_rmse and plane_rmse are that across the
+ * surface; the information and the covariance are robustly weighted. A registration that fails is PCGPU_OK with converged = false and the reason.
  * Errors: ARGUMENT (also: an image that is not of its camera's size), MEMORY, DEVICE. */
 pcgpu_status pcgpu_register_depth(pcgpu_context *context, const pcgpu_depth *source, const pcgpu_depth *target,
                                   const pcgpu_camera *source_camera, const pcgpu_camera *target_camera,

@@ -10,7 +10,6 @@
 #include "solve.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Pixels are as uncertain together as one of so many: each depth takes part in as many planes. */
@@ -19,9 +18,6 @@
 /* Steps that end with the iterations, but not longer than this, are those of pixels that change their partners. */
 #define SETTLED_METRES  1e-3
 #define SETTLED_RADIANS 1e-3
-
-/* Standard deviation of the bilateral filter's weight of places, pixels. */
-#define BILATERAL_PIXELS 4.5
 
 _Static_assert((int)PCGPU_DEPTH_LEVELS <= (int)PC_DEPTH_MAX_LEVELS, "levels of a frame");
 
@@ -33,7 +29,7 @@ void pcgpu_register_depth_params_init(pcgpu_register_depth_params *params) {
         .max_distance = 0.4,
         .translation_epsilon = 1e-5,
         .rotation_epsilon = 1e-5,
-        .min_score = 0.35,
+        .min_score = 0.4,
     };
 }
 
@@ -69,159 +65,22 @@ pcgpu_status pc_register_depth_check(pcgpu_context *context, const pcgpu_registe
     return status == PCGPU_OK ? check_levels(context, p) : status;
 }
 
-/* Seconds on one CPU thread and on a started device, for AUTO: maps and iterations of so many frames. */
-static pcgpu_status choose(pcgpu_context *context, double pixels, int frames, pcgpu_run *run,
-                           const pc_backend **backend) {
-    return pc_choose_backend(context, 5e-8 * pixels, 2e-4 * frames + 2e-10 * pixels, run, backend);
-}
-
-/* ---- frames ------------------------------------------------------------------------------------------------------ */
-
-/* exp(-x) for x >= 0 by its series, the same on every machine. */
-static double exp_of_minus(double x) {
-    double sum = 1.0, term = 1.0;
-    for (int k = 1; k <= 12; k++) {
-        term *= -(x / 1024.0) / k;
-        sum += term;
-    }
-    for (int k = 0; k < 10; k++) {
-        sum *= sum;
-    }
-    return sum;
-}
-
-/* The tables of the bilateral filter; NULL without memory. Weights beyond three standard deviations are none. */
-static float *bilateral_tables(double metres, double scale, pc_depth_image *image) {
-    enum { R = PC_DEPTH_BILATERAL, SIDE = PC_DEPTH_BILATERAL_SIDE };
-    const double sigma = metres * scale, reach = 3.0 * sigma;
-    const int size = 1 + (reach < UINT16_MAX ? (int)reach : UINT16_MAX);
-    float *tables = malloc(((size_t)size + SIDE * SIDE) * sizeof *tables);
-    for (int i = 0; i < size && tables; i++) {
-        tables[i] = (float)exp_of_minus(i > 0 ? (i / sigma) * (i / sigma) / 2.0 : 0.0);
-    }
-    for (int i = 0; i < SIDE * SIDE && tables; i++) {
-        const int dx = i % SIDE - R, dy = i / SIDE - R;
-        tables[size + i] = (float)exp_of_minus((dx * dx + dy * dy) / (2.0 * BILATERAL_PIXELS * BILATERAL_PIXELS));
-    }
-    image->range_size = size;
-    image->range = tables;
-    image->space = tables + (tables ? size : 0);
-    return tables;
-}
-
-/* The pyramid of a camera: middles of pixels are at whole numbers, so that those of the next level lie between. */
-static void lay_out(const pcgpu_camera *camera, int width, int height, int levels, pc_depth_frame *frame) {
-    double fx = camera->fx, fy = camera->fy, cx = camera->cx, cy = camera->cy;
-    for (int l = 0; l < levels && (l == 0 || (width >= PC_DEPTH_MIN_SIDE && height >= PC_DEPTH_MIN_SIDE)); l++) {
-        pc_depth_level *level = &frame->level[l];
-        pc_depth_level_init(level, l, width, height, fx, fy, cx, cy);
-        level->at = frame->floats;
-        frame->floats += pc_depth_floats(level);
-        frame->levels = l + 1;
-        width /= 2, height /= 2;
-        fx *= 0.5, fy *= 0.5, cx = 0.5 * (cx - 0.5), cy = 0.5 * (cy - 0.5);
-    }
-}
-
-static pcgpu_status make_frame(pcgpu_context *context, const pc_backend *backend, const pc_depth_image *image,
-                               const pcgpu_camera *camera, int levels, pcgpu_frame **out) {
-    pcgpu_frame *frame = calloc(1, sizeof *frame);
-    *out = NULL;
-    if (!frame) {
-        return pc_fail_memory(context, sizeof *frame, "a frame");
-    }
-    const double begin = pc_now();
-    frame->backend = backend;
-    lay_out(camera, image->width, image->height, levels, &frame->maps);
-    pcgpu_status status = backend->depth_frame(context, image, &frame->maps);
-    if (status != PCGPU_OK) {
-        free(frame);
-        return status;
-    }
-    frame->run.stage[0].seconds = pc_now() - begin;
-    *out = frame;
-    return PCGPU_OK;
-}
-
-static pcgpu_status frame_of_depth(pcgpu_context *context, const pc_backend *backend, const pcgpu_depth *depth,
-                                   const pcgpu_camera *camera, const pcgpu_register_depth_params *params,
-                                   pcgpu_frame **frame) {
-    unsigned low, high;
-    float *tables = NULL;
-    pc_depth_find_range(camera, &low, &high);
-    pc_depth_image image = {.width = depth->width,
-                            .height = depth->height,
-                            .data = depth->data,
-                            .low = (uint16_t)(low < high ? low : 1),
-                            .high = (uint16_t)(low < high ? high - 1 : 0),
-                            .scale = (float)camera->depth_scale};
-    if (params->bilateral > 0.0) {
-        tables = bilateral_tables(params->bilateral, camera->depth_scale, &image);
-        if (!tables) {
-            return pc_fail_memory(context, (uint64_t)image.range_size * sizeof *tables, "the bilateral filter");
-        }
-    }
-    pcgpu_status status = make_frame(context, backend, &image, camera, params->levels, frame);
-    free(tables);
-    return status;
-}
-
-pcgpu_status pc_frame_of_maps(pcgpu_context *context, const pc_backend *backend, const pc_maps *maps, bool on_device,
-                              const pcgpu_camera *camera, int levels, pcgpu_frame **frame) {
-    const pcgpu_depth size = {.width = maps->width, .height = maps->height};
-    const pc_depth_image image = {
-        .width = maps->width, .height = maps->height, .maps = *maps, .maps_on_device = on_device};
-    *frame = NULL;
-    pcgpu_status status = pc_depth_check_camera(context, &size, camera);
-    return status == PCGPU_OK ? make_frame(context, backend, &image, camera, levels, frame) : status;
-}
-
-pcgpu_status pcgpu_frame_create(pcgpu_context *context, const pcgpu_depth *depth, const pcgpu_camera *camera,
-                                const pcgpu_register_depth_params *params, pcgpu_frame **frame) {
-    const pc_backend *backend = NULL;
-    pcgpu_run run = {0};
-    *frame = NULL;
-    pc_clear_error(context);
-    pcgpu_status status = pc_register_depth_check(context, params);
-    if (status == PCGPU_OK) {
-        status = pc_depth_check_camera(context, depth, camera);
-    }
-    if (status == PCGPU_OK) {
-        status = choose(context, (double)depth->width * depth->height, 1, &run, &backend);
-    }
-    if (status == PCGPU_OK) {
-        status = frame_of_depth(context, backend, depth, camera, params, frame);
-    }
-    if (status == PCGPU_OK) {
-        run.stage[0].seconds = (*frame)->run.stage[0].seconds;
-        (*frame)->run = run;
-    }
-    return status;
-}
-
-void pcgpu_frame_free(pcgpu_context *context, pcgpu_frame *frame) {
-    if (frame) {
-        frame->backend->depth_free(context, &frame->maps);
-        free(frame);
-    }
-}
-
 /* ---- the verdict -------------------------------------------------------------------------------------------------- */
 
 /* What the last sums are worth. */
 static void evaluate(const pc_depth_path *path, pcgpu_registration *r) {
     double sums[PC_ICP_SUMS];
     memcpy(sums, path->worth, sizeof sums);
-    const double matches = sums[PC_ICP_MATCHES], kernel = sums[PC_ICP_EQUATIONS], free = matches - 6.0;
+    const double matches = sums[PC_ICP_MATCHES], kernel = sums[PC_DEPTH_KERNEL_SUM], free = matches - 6.0;
     const double weights = sums[PC_ICP_JJ + 15] + sums[PC_ICP_JJ + 18] + sums[PC_ICP_JJ + 20]; /* normals are units */
     r->inliers = (int64_t)matches;
     r->fitness = matches / (double)r->source_points;
     if (!(matches > 0.0) || !(weights > 0.0)) {
         return;
     }
-    r->inlier_rmse = sqrt(sums[PC_ICP_D2] / matches);
-    r->plane_rmse = sqrt(sums[PC_ICP_R2] / matches);
-    r->score = r->fitness * (kernel / matches);
+    r->inlier_rmse = r->plane_rmse = sqrt(sums[PC_ICP_R2] / matches);
+    r->agreement = kernel / sums[PC_DEPTH_LANDED];
+    r->score = r->fitness * r->agreement;
     pc_conditioning c;
     sums[PC_ICP_EQUATIONS] = weights;
     pc_conditioning_of(sums, path->target.lever, PC_DEGENERATE_DEPTH, &c);
@@ -256,9 +115,9 @@ static void judge(const pc_depth_path *path, const pcgpu_register_depth_params *
                  100.0 * r->fitness, gate, 100.0 * p->min_score);
     } else if (r->score < p->min_score) {
         snprintf(why, size,
-                 "the surfaces do not agree: %.1f %% of the source's pixels match, but weighted by their distances only "
-                 "%.1f %%; %.1f %% are wanted",
-                 100.0 * r->fitness, 100.0 * r->score, 100.0 * p->min_score);
+                 "the surfaces do not agree: where both frames show one, weighted by their distances %.1f %% do, of %.1f %% "
+                 "of the pixels; the score %.3f is below %.3f",
+                 100.0 * r->agreement, 100.0 * r->fitness, r->score, p->min_score);
     } else if (r->degenerate) {
         snprintf(why, size, "the scene leaves a direction open: %s", r->unconstrained);
     } else if (!settled(path)) {
@@ -384,15 +243,21 @@ pcgpu_status pcgpu_register_depth(pcgpu_context *context, const pcgpu_depth *sou
     if (status == PCGPU_OK) {
         status = pc_depth_check_camera(context, target, target_camera);
     }
+    if (status == PCGPU_OK && target_camera == source_camera &&
+        (source->width != target->width || source->height != target->height)) {
+        status = pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                         "the source has %d x %d pixels and the target %d x %d; give the target's camera",
+                         source->width, source->height, target->width, target->height);
+    }
     if (status == PCGPU_OK) {
-        status = choose(context, pixels, 2, &result->run, &backend);
+        status = pc_frame_choose(context, pixels, 2, &result->run, &backend);
     }
     const double begin = pc_now();
     if (status == PCGPU_OK) {
-        status = frame_of_depth(context, backend, target, target_camera, params, &to);
+        status = pc_frame_of_depth(context, backend, target, target_camera, params, &to);
     }
     if (status == PCGPU_OK) {
-        status = frame_of_depth(context, backend, source, source_camera, params, &from);
+        status = pc_frame_of_depth(context, backend, source, source_camera, params, &from);
     }
     if (status == PCGPU_OK) {
         pc_stage(&result->run, "maps", begin);
