@@ -40,16 +40,26 @@ static bool open_outputs(job *j) {
     return true;
 }
 
-static int read_cloud(job *j, int i, FILE *stream) {
+/* The camera of an input, or NULL. */
+static const pcgpu_camera *camera_of(const job *j, int i) {
     const option_values *o = j->session->options;
+    if (i == 1 && option_given(o, "target-camera", j->session->command)) {
+        return &o->target_camera;
+    }
+    return option_given(o, "camera", j->session->command) ? &o->camera : NULL;
+}
+
+static int read_cloud(job *j, int i, FILE *stream) {
+    pcgpu_context *context = j->session->context;
     const pcgpu_read_options how = {.format = j->input_format[i] ? j->input_format[i]->name : NULL,
-                                    .fields = o->fields,
-                                    .camera = option_given(o, "camera", j->session->command) ? &o->camera : NULL,
+                                    .fields = j->session->options->fields,
+                                    .camera = camera_of(j, i),
                                     .depth_counts = &j->depth[i]};
     progress_begin(j->names[0], "reading");
-    pcgpu_status status = pcgpu_read(j->session->context, stream, j->names[i], &how, &j->clouds[i]);
+    pcgpu_status status = j->projective ? pcgpu_read_depth_for(context, stream, j->names[i], &how, &j->images[i])
+                                        : pcgpu_read(context, stream, j->names[i], &how, &j->clouds[i]);
     if (status != PCGPU_OK) {
-        report_failure(j->names[i], j->session->context);
+        report_failure(j->names[i], context);
     }
     return status == PCGPU_OK ? EXIT_DONE : EXIT_FAILED;
 }
@@ -57,8 +67,10 @@ static int read_cloud(job *j, int i, FILE *stream) {
 /* Takes an input over from a job that has read it. */
 static bool take_over(job *j, int i, job *before) {
     for (int k = 0; before && k < before->count; k++) {
-        if (before->clouds[k].data && !before->lent[k] && strcmp(before->inputs[k], j->inputs[i]) == 0) {
+        bool has = j->projective ? before->images[k].data != NULL : before->clouds[k].data != NULL;
+        if (has && !before->lent[k] && strcmp(before->inputs[k], j->inputs[i]) == 0) {
             j->clouds[i] = before->clouds[k];
+            j->images[i] = before->images[k];
             j->depth[i] = before->depth[k];
             before->lent[k] = true;
             return true;
@@ -217,6 +229,7 @@ static int begin(job *j, const char **inputs, job *before) {
         j->names[i] = input_name(inputs[i]);
     }
     j->begin = seconds_now();
+    j->projective = j->session->command->bit == FOR_REGISTER && register_is_projective(j->session, inputs);
     report_forget_error();
     j->result = (json){.out = open_memstream(&j->result_text, &j->result_size), .first = true};
     if (!j->result.out) {
@@ -255,7 +268,7 @@ int job_begin_scan(job *j, session *s, const char *input, pcgpu_cloud *cloud, co
 }
 
 void job_keep(job *kept, job *from) {
-    *kept = (job){.count = from->count};
+    *kept = (job){.count = from->count, .projective = from->projective};
     for (int i = 0; i < from->count; i++) {
         kept->inputs[i] = from->inputs[i];
         take_over(kept, i, from);
@@ -266,6 +279,7 @@ void job_free_clouds(job *j) {
     for (int i = 0; i < j->count; i++) {
         if (!j->lent[i]) {
             pcgpu_cloud_free(&j->clouds[i]);
+            pcgpu_depth_free(&j->images[i]);
         }
     }
 }

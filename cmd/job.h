@@ -34,8 +34,10 @@ typedef struct job {
     int count; /* inputs */
     const char *inputs[JOB_CLOUDS], *names[JOB_CLOUDS];
     const pcgpu_format_info *input_format[JOB_CLOUDS];
+    bool projective; /* depth images that are registered as such: in place of clouds */
+    pcgpu_depth images[JOB_CLOUDS];
     pcgpu_cloud clouds[JOB_CLOUDS];
-    bool lent[JOB_CLOUDS];      /* clouds that are another job's by now */
+    bool lent[JOB_CLOUDS];      /* clouds or images that are another job's by now */
     pcgpu_depth_counts depth[JOB_CLOUDS]; /* of those that were depth images, else 0 */
     const pcgpu_format_info *format; /* of --output; NULL without one */
     job_output outputs[JOB_OUTPUTS];
@@ -124,6 +126,9 @@ int sample_run(session *session); /* all inputs, several at a time */
 int voxelize_process(job *job);
 int voxelize_batch(session *session); /* all inputs into one file */
 int register_process(job *job);
+/* register_depth.c: whether two inputs are depth images to be registered as such; usage checks for all of them. */
+bool register_is_projective(const session *session, const char *const *inputs);
+bool register_check(const session *session, char *why, size_t why_size);
 int register_pairs(session *session); /* all pairs of a list */
 int register_sequence(session *session); /* the poses of all inputs */
 int register_evaluate(session *session); /* a trajectory and the truth */

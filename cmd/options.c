@@ -32,6 +32,7 @@ static const char *const register_methods[] = {"plane", "point", "cells", NULL};
 static const char *const features[] = {"mean", "points", "pillar", "first", "nearest", NULL};
 static const char *const dtypes[] = {"float32", "float16", NULL};
 static const char *const splits[] = {"test", "train", NULL};
+static const char *const associations[] = {"auto", "projective", "nearest", NULL};
 static const char *const transform_formats[] = {"matrix", "kitti", "tum", NULL};
 static const char *const references[] = {"previous", "keyframe", "model", NULL};
 static const char *const deskews[] = {"none", "time", "counterclockwise", "clockwise", NULL};
@@ -42,7 +43,8 @@ static const char *const automatic[] = {"auto", NULL};
 _Static_assert(sizeof(pcgpu_sample_method) == sizeof(int) && sizeof(pcgpu_register_method) == sizeof(int) &&
                    sizeof(pcgpu_features) == sizeof(int) && sizeof(dtype) == sizeof(int) &&
                    sizeof(pcgpu_reference) == sizeof(int) && sizeof(pcgpu_deskew) == sizeof(int) &&
-                   sizeof(split) == sizeof(int) && sizeof(transform_format) == sizeof(int),
+                   sizeof(split) == sizeof(int) && sizeof(association) == sizeof(int) &&
+                   sizeof(transform_format) == sizeof(int),
                "type_choice stores an int");
 
 #define AT(member) offsetof(option_values, member)
@@ -108,6 +110,16 @@ static const option_row table[] = {
     {"method", 0, FOR_REGISTER, 0, &type_choice, "NAME", AT(registration.method), 0, 0, register_methods,
      "cells: means and covariances of the points in cubic cells; plane: point-to-plane ICP with estimated normals; point: "
      "point-to-point ICP."},
+    {"association", 0, FOR_REGISTER, 0, &type_choice, "NAME", AT(association), 0, 0, associations,
+     "projective: a pixel of one depth image with the pixel of the other that it falls on; nearest: depth images are the "
+     "clouds of their points, and --method says how; auto: projective for two depth images unless --method is given."},
+    {"level-iterations", 0, FOR_REGISTER, 0, &type_level_counts, "N,N,N", AT(level_iterations), 0, 100000, NULL,
+     "Most iterations of each level from coarse to fine, for projective association in place of --max-iterations."},
+    {"bilateral", 0, FOR_REGISTER, 0, &type_real, "S", AT(bilateral), 0, FAR, NULL,
+     "Smooth depth images with a bilateral filter whose weight of depths has a standard deviation of S metres; 0 = none. "
+     "For projective association."},
+    {"target-camera", 0, FOR_REGISTER, 0, &type_camera, "FX,FY,CX,CY", AT(target_camera), 0, 0, NULL,
+     "Camera of TARGET, written as --camera, when it is not that of SOURCE."},
     {"init", 0, FOR_REGISTER, 0, &type_path, "FILE", AT(init), 0, 0, NULL,
      "Start from this T_target_source: a 4x4 matrix, a KITTI line (12 numbers) or a TUM line (7, or 8 with a time)."},
     {"pairs", 0, FOR_REGISTER, 0, &type_path, "LIST", AT(pairs), 0, 0, NULL,
@@ -118,7 +130,7 @@ static const option_row table[] = {
      "twice as wide."},
     {"levels", 0, FOR_REGISTER, 0, &type_int, "N", AT(registration.levels), 0, 8, NULL,
      "Levels from coarse to fine; each halves the voxel and the correspondence distance of the one before. 0: 4 for the "
-     "method cells, which has 6 at most, else 3."},
+     "method cells, which like depth images has 6 at most, else 3."},
     {"max-distance", 0, FOR_REGISTER, OPTION_ABOVE_MIN, &type_real, "D", AT(registration.max_distance), 0, FAR, NULL,
      "Largest distance of corresponding points in metres, at the coarsest level; not for the method cells."},
     {"max-iterations", 0, FOR_REGISTER, 0, &type_int, "N", AT(registration.max_iterations), 1, 100000, NULL,
@@ -247,6 +259,7 @@ void options_init(option_values *options, const command_info *command) {
     options->fields = 4;
     pcgpu_settings_init(&options->settings);
     pcgpu_camera_init(&options->camera);
+    pcgpu_camera_init(&options->target_camera);
     pcgpu_sample_params_init(&options->sample);
     pcgpu_voxelize_params_init(&options->voxelize);
     options->voxelize.range_auto =
@@ -255,6 +268,7 @@ void options_init(option_values *options, const command_info *command) {
     pcgpu_odometry_params_init(&options->odometry);
     options->trajectory_format = TRANSFORM_KITTI;
     options->rate = 10;
+    level_counts_init(&options->level_iterations);
     options->drop_origin =
         command->bit == FOR_REGISTER ? options->registration.drop_origin : options->sample.drop_origin;
 }

@@ -28,9 +28,17 @@ const command_info *command_by_name(const char *name);
 
 typedef enum dtype { DTYPE_FLOAT32, DTYPE_FLOAT16 } dtype;
 typedef enum split { SPLIT_TEST, SPLIT_TRAIN } split;
+/* How pixels find their partners; AUTO: by projection for two depth images. */
+typedef enum association { ASSOCIATION_AUTO, ASSOCIATION_PROJECTIVE, ASSOCIATION_NEAREST } association;
 typedef enum transform_format { TRANSFORM_MATRIX, TRANSFORM_KITTI, TRANSFORM_TUM } transform_format;
 
-enum { OPTIONS_MAX = 96 };
+enum { OPTIONS_MAX = 128 };
+
+/* Iterations of levels, coarse to fine. */
+typedef struct level_counts {
+    int count;
+    int values[PCGPU_DEPTH_LEVELS];
+} level_counts;
 
 /* Where a value comes from; a later one wins. */
 typedef enum value_source { FROM_DEFAULT, FROM_FILE, FROM_COMMAND_LINE } value_source;
@@ -54,6 +62,10 @@ typedef struct option_values {
     bool openpcdet; /* one was read */
 
     pcgpu_register_params registration;
+    association association;
+    level_counts level_iterations;
+    double bilateral;
+    pcgpu_camera target_camera; /* where it is another */
     const char *init, *pairs, *transform;
     transform_format transform_format;
 
@@ -83,7 +95,7 @@ typedef struct option_type {
 
 extern const option_type type_flag, type_no_flag, type_int, type_int64, type_seed, type_real, type_float, type_path,
     type_reader, type_writer, type_choice, type_range, type_size, type_device, type_cpu, type_cuda, type_start,
-    type_camera;
+    type_camera, type_level_counts;
 
 enum {
     OPTION_ALIAS = 1,        /* another spelling of an option: accepted everywhere, never printed as a value */
@@ -136,6 +148,11 @@ bool options_check(option_values *options, const command_info *command, char *wh
 
 /* Whether a camera that was given is complete. On failure `why` is a sentence. */
 bool camera_check(const pcgpu_camera *camera, char *why, size_t why_size);
+
+/* ---- levels.c: iterations of levels ---- */
+
+/* The default of the library. */
+void level_counts_init(level_counts *counts);
 
 /* ---- parse.c: the command line ---- */
 

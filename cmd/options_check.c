@@ -133,7 +133,8 @@ static bool settle_verbose_and_quiet(option_values *options, char *why, size_t w
 
 bool options_check(option_values *options, const command_info *command, char *why, size_t why_size) {
     if (!settle_verbose_and_quiet(options, why, why_size) ||
-        (option_given(options, "camera", command) && !camera_check(&options->camera, why, why_size))) {
+        (option_given(options, "camera", command) && !camera_check(&options->camera, why, why_size)) ||
+        (option_given(options, "target-camera", command) && !camera_check(&options->target_camera, why, why_size))) {
         return false;
     }
     switch (command->bit) {

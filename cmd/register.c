@@ -55,12 +55,20 @@ void register_summarize(const job *j, const pcgpu_registration *r) {
     if (!r->converged) {
         report_error(j->names[0], "did not converge: %s", r->reason);
     }
-    report_summary(
-        j->names[0],
-        "%s after %d iterations: %lld of %lld points matched (fitness %.3f, score %.3f), inlier RMSE %.4f m; %lld records "
-        "at the origin dropped; %s",
-        r->converged ? "converged" : "stopped", r->iterations, (long long)r->inliers, (long long)r->source_points,
-        r->fitness, r->score, r->inlier_rmse, (long long)r->run.at_origin, r->run.backend);
+    if (j->projective) {
+        report_summary(j->names[0],
+                       "%s after %d iterations, associated by projection: %lld of %lld pixels matched (fitness %.3f, score "
+                       "%.3f), RMSE %.4f m across the surface; %s",
+                       r->converged ? "converged" : "stopped", r->iterations, (long long)r->inliers,
+                       (long long)r->source_points, r->fitness, r->score, r->plane_rmse, r->run.backend);
+    } else {
+        report_summary(
+            j->names[0],
+            "%s after %d iterations: %lld of %lld points matched (fitness %.3f, score %.3f), inlier RMSE %.4f m; %lld records "
+            "at the origin dropped; %s",
+            r->converged ? "converged" : "stopped", r->iterations, (long long)r->inliers, (long long)r->source_points,
+            r->fitness, r->score, r->inlier_rmse, (long long)r->run.at_origin, r->run.backend);
+    }
     report_summary(j->names[0], "standard deviation by the residuals: %.2f mm at the target's centroid, %.4f degree",
                    1e3 * deviation(r, 3), deviation(r, 0) * 57.29577951308232);
     if (r->degenerate) {
@@ -83,19 +91,37 @@ static void write_transforms(job *j, const double T[16]) {
 
 int register_output(job *j, const pcgpu_registration *r) {
     pcgpu_cloud aligned;
+    pcgpu_context *context = j->session->context;
+    pcgpu_status status = PCGPU_OK;
     j->run = r->run;
+    for (int i = 0; i < j->count && j->projective; i++) {
+        j->run.points_in += j->depth[i].pixels - j->depth[i].no_return - j->depth[i].out_of_range;
+    }
+    json_text(&j->result, "association", j->projective ? "projective" : "nearest");
     register_add_result(&j->result, r);
     if (!job_stream(j, "output")) {
         return EXIT_DONE;
     }
-    pcgpu_status status = pcgpu_cloud_transform(j->session->context, &j->clouds[0], r->T_target_source,
-                                                 j->clouds[1].offset, &aligned);
+    if (j->projective) { /* the points of the image, which other inputs of the job do not need */
+        status = pcgpu_depth_to_cloud(context, &j->images[0], &j->session->options->camera, &j->clouds[0], NULL);
+    }
+    if (status == PCGPU_OK) {
+        status = pcgpu_cloud_transform(context, &j->clouds[0], r->T_target_source, j->clouds[1].offset, &aligned);
+    }
+    if (j->projective) {
+        pcgpu_cloud_free(&j->clouds[0]);
+    }
     if (status != PCGPU_OK) {
         return job_failed(j, status);
     }
     int code = job_write_cloud(j, &aligned);
     pcgpu_cloud_free(&aligned);
     return code;
+}
+
+pcgpu_status register_pair(const job *j, const pcgpu_register_params *params, pcgpu_registration *result) {
+    return j->projective ? register_images(j, params->init, result)
+                         : pcgpu_register(j->session->context, &j->clouds[0], &j->clouds[1], params, result);
 }
 
 int register_process(job *j) {
@@ -106,7 +132,7 @@ int register_process(job *j) {
         return EXIT_FAILED;
     }
     progress_begin(j->names[0], "registering");
-    pcgpu_status status = pcgpu_register(j->session->context, &j->clouds[0], &j->clouds[1], &params, &r);
+    pcgpu_status status = register_pair(j, &params, &r);
     if (status != PCGPU_OK) {
         return job_failed(j, status);
     }

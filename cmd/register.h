@@ -1,4 +1,4 @@
-/* What register.c (one pair) and register_pairs.c (the pairs of a list) share. */
+/* What register.c (one pair), register_depth.c (depth images) and register_pairs.c (the pairs of a list) share. */
 #ifndef REGISTER_H
 #define REGISTER_H
 
@@ -6,6 +6,10 @@
 
 /* The transform of --init; `T` stays as it is without one. False after saying why. */
 bool register_read_init(const session *session, double T[16]);
+/* Registers a job's two inputs as what they are; the start is that of `params`. */
+pcgpu_status register_pair(const job *job, const pcgpu_register_params *params, pcgpu_registration *result);
+/* register_depth.c: two depth images by projective association. */
+pcgpu_status register_images(const job *job, const double init[16], pcgpu_registration *result);
 /* Keeps the result for --json and writes the aligned source if it is wanted. Returns an exit code. */
 int register_output(job *job, const pcgpu_registration *result);
 /* The members of a result. */

@@ -37,7 +37,9 @@ static void begin_pairs(list_run *run, int first, int most) {
         g->codes[i] = job_begin_pair(&g->jobs[i], s, first + i, i > 0 ? &g->jobs[i - 1] : &g->kept);
         g->registered[i] = false;
         for (int k = 0; k < JOB_CLOUDS; k++) {
+            const pcgpu_depth *image = &g->jobs[i].images[k];
             bytes += (size_t)g->jobs[i].clouds[k].rows * (size_t)g->jobs[i].clouds[k].columns * sizeof(float);
+            bytes += (size_t)image->width * (size_t)image->height * sizeof *image->data;
         }
     }
     report_place(NULL, 0);
@@ -51,7 +53,7 @@ static void register_together(const list_run *run) {
     pcgpu_pair pairs[GROUP_PAIRS];
     int n = 0;
     for (int i = 0; i < g->count; i++) {
-        if (g->codes[i] == EXIT_DONE) {
+        if (g->codes[i] == EXIT_DONE && !g->jobs[i].projective) {
             pairs[n++] = (pcgpu_pair){&g->jobs[i].clouds[0], &g->jobs[i].clouds[1]};
         }
     }
@@ -62,7 +64,7 @@ static void register_together(const list_run *run) {
     progress_begin(g->jobs[0].names[0], "registering it and the pairs after it");
     bool good = results && pcgpu_register_pairs(run->session->context, pairs, n, &run->params, results) == PCGPU_OK;
     for (int i = 0, k = 0; i < g->count && good; i++) {
-        g->registered[i] = g->codes[i] == EXIT_DONE;
+        g->registered[i] = g->codes[i] == EXIT_DONE && !g->jobs[i].projective;
         if (g->registered[i]) {
             g->results[i] = results[k++];
         }
@@ -72,7 +74,7 @@ static void register_together(const list_run *run) {
 
 static int register_alone(const list_run *run, job *j, pcgpu_registration *result) {
     progress_begin(j->names[0], "registering");
-    pcgpu_status status = pcgpu_register(run->session->context, &j->clouds[0], &j->clouds[1], &run->params, result);
+    pcgpu_status status = register_pair(j, &run->params, result);
     return status == PCGPU_OK ? EXIT_DONE : job_failed(j, status);
 }
 

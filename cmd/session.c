@@ -264,7 +264,7 @@ static bool check_outputs(const session *s, char *why, size_t why_size) {
 }
 
 bool session_check(session *s, char *why, size_t why_size) {
-    return check_inputs(s, why, why_size) && check_outputs(s, why, why_size);
+    return check_inputs(s, why, why_size) && register_check(s, why, why_size) && check_outputs(s, why, why_size);
 }
 
 static void protect_inputs(session *s) {

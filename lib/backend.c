@@ -20,12 +20,16 @@ const pc_backend pc_backend_cpu = {
     .cells_pass = pc_cpu_cells_pass,
     .cells_sum = pc_cpu_cells_sum,
     .cells_model = pc_cpu_cells_model,
+    .depth_frame = pc_cpu_depth_frame,
+    .depth_free = pc_cpu_depth_free,
+    .depth_register = pc_cpu_depth_register,
 };
 
 void pc_cpu_stop(pcgpu_context *context) {
     pc_cpu_icp_end(context);
     pc_cpu_voxelize_end(context);
     pc_cpu_cells_free(context);
+    pc_cpu_depth_end(context);
 }
 
 void pc_cpu_release_cells(pcgpu_context *context) {

@@ -56,6 +56,9 @@ struct pc_cells_source;
 struct pc_cells_pass;
 struct pc_cells_step;
 struct pc_cells_job; /* lib/icp_cells_path.h */
+struct pc_depth_image; /* lib/icp_depth.h */
+struct pc_depth_frame;
+struct pc_depth_path; /* lib/icp_depth_path.h */
 
 typedef struct pc_backend {
     const char *name; /* "cpu", "cuda" */
@@ -90,6 +93,13 @@ typedef struct pc_backend {
     pcgpu_status (*cells_memory)(pcgpu_context *context, int which, size_t bytes, void **memory);
     pcgpu_status (*cells_begin)(pcgpu_context *context, const struct pc_cells_target *target);
     pcgpu_status (*cells_register)(pcgpu_context *context, struct pc_cells_job *jobs, int count);
+    /* Registration of depth frames, see lib/icp_depth.h. Makes the maps of a frame whose levels are laid out; releases
+     * them; and follows a path from its start to its end, which fills what is not given. */
+    pcgpu_status (*depth_frame)(pcgpu_context *context, const struct pc_depth_image *image,
+                                struct pc_depth_frame *frame);
+    void (*depth_free)(pcgpu_context *context, struct pc_depth_frame *frame);
+    pcgpu_status (*depth_register)(pcgpu_context *context, struct pc_depth_frame *source,
+                                   struct pc_depth_frame *target, struct pc_depth_path *path);
 } pc_backend;
 
 extern const pc_backend pc_backend_cpu;
@@ -142,6 +152,7 @@ struct pcgpu_context {
     struct pc_team *team;            /* threads that select points (lib/cpu_team.h), or NULL */
     void *cpu_voxels;                /* memory of the CPU's voxelization, reused, or NULL */
     void *cpu_cells;                 /* memory of CPU registrations by cells, kept for the next one, or NULL */
+    void *cpu_depth;                 /* memory of CPU registrations of depth frames, or NULL */
     int simd_limit;                  /* for tests: the widest vectors to use as a pc_simd, plus 1; 0 = the machine's */
 };
 
@@ -163,6 +174,11 @@ pcgpu_status pc_choose_backend(pcgpu_context *context, double cpu_seconds, doubl
 /* Monotonic seconds; pc_stage appends a stage that began at `begin` and returns the time now. */
 double pc_now(void);
 double pc_stage(pcgpu_run *run, const char *name, double begin);
+
+/* Whether an image can be this camera's; of the image its size is looked at. And the depths that are points: from *low
+ * to before *high. */
+pcgpu_status pc_depth_check_camera(pcgpu_context *context, const pcgpu_depth *depth, const pcgpu_camera *camera);
+void pc_depth_find_range(const pcgpu_camera *camera, unsigned *low, unsigned *high);
 
 /* The usable points of a cloud as separate arrays: finite, and not at the origin of the file when drop_origin. */
 typedef struct pc_points {

@@ -19,6 +19,12 @@ pcgpu_status pc_cpu_cells_sum(pcgpu_context *context, const struct pc_cells_step
 pcgpu_status pc_cpu_cells_model(pcgpu_context *context, const struct pc_cells_model *model,
                                 struct pc_cells_measure *measure);
 void pc_cpu_cells_free(pcgpu_context *context);
+pcgpu_status pc_cpu_depth_frame(pcgpu_context *context, const struct pc_depth_image *image,
+                                struct pc_depth_frame *frame);
+void pc_cpu_depth_free(pcgpu_context *context, struct pc_depth_frame *frame);
+pcgpu_status pc_cpu_depth_register(pcgpu_context *context, struct pc_depth_frame *source,
+                                   struct pc_depth_frame *target, struct pc_depth_path *path);
+void pc_cpu_depth_end(pcgpu_context *context); /* releases memory that is kept between calls */
 
 /* Farthest point sampling in a chosen form; pc_cpu_sample takes the widest vectors of the machine and what is fastest
  * for the size. Every form gives the same bits, which is what the tests use this for. */

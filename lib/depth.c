@@ -18,7 +18,7 @@ static bool is_positive(double value) {
     return value > 0 && isfinite(value);
 }
 
-static pcgpu_status check_camera(pcgpu_context *context, const pcgpu_depth *depth, const pcgpu_camera *c) {
+pcgpu_status pc_depth_check_camera(pcgpu_context *context, const pcgpu_depth *depth, const pcgpu_camera *c) {
     if (depth->width < 1 || depth->height < 1 || depth->width > PCGPU_DEPTH_SIDE || depth->height > PCGPU_DEPTH_SIDE ||
         depth->width * depth->height > PCGPU_DEPTH_PIXELS) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
@@ -47,24 +47,24 @@ static pcgpu_status check_camera(pcgpu_context *context, const pcgpu_depth *dept
     return PCGPU_OK;
 }
 
-/* What the depth of a pixel means. */
-typedef enum depth_kind { DEPTH_POINT, DEPTH_NONE, DEPTH_OUT } depth_kind;
-
-static depth_kind kind_of(const pcgpu_camera *c, uint16_t d) {
-    double z = (double)d / c->depth_scale;
-    return d == 0 ? DEPTH_NONE : z < c->min_depth || (c->max_depth > 0 && z > c->max_depth) ? DEPTH_OUT : DEPTH_POINT;
+/* The first depth, 1 or more, that is at least `metres`, or above. */
+static unsigned first_depth(const pcgpu_camera *c, double metres, bool above) {
+    unsigned low = 1, high = UINT16_MAX + 1;
+    while (low < high) {
+        const unsigned middle = low + (high - low) / 2;
+        const double z = (double)middle / c->depth_scale;
+        if (above ? z > metres : z >= metres) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low;
 }
 
-/* The depths that are points lie together: from *low to before *high. */
-static void find_range(const pcgpu_camera *c, unsigned *low, unsigned *high) {
-    *low = 1;
-    while (*low <= UINT16_MAX && kind_of(c, (uint16_t)*low) != DEPTH_POINT) {
-        ++*low;
-    }
-    *high = *low;
-    while (*high <= UINT16_MAX && kind_of(c, (uint16_t)*high) == DEPTH_POINT) {
-        ++*high;
-    }
+void pc_depth_find_range(const pcgpu_camera *c, unsigned *low, unsigned *high) {
+    *low = first_depth(c, c->min_depth, false);
+    *high = c->max_depth > 0 ? first_depth(c, c->max_depth, true) : UINT16_MAX + 1;
 }
 
 static void count_pixels(const pcgpu_depth *depth, unsigned low, unsigned high, pcgpu_depth_counts *counts) {
@@ -95,6 +95,18 @@ static void fill_points(const pcgpu_depth *depth, const pcgpu_camera *c, unsigne
     }
 }
 
+pcgpu_status pcgpu_depth_count(pcgpu_context *context, const pcgpu_depth *depth, const pcgpu_camera *camera,
+                               pcgpu_depth_counts *counts) {
+    unsigned low, high;
+    memset(counts, 0, sizeof *counts);
+    pcgpu_status status = pc_depth_check_camera(context, depth, camera);
+    if (status == PCGPU_OK) {
+        pc_depth_find_range(camera, &low, &high);
+        count_pixels(depth, low, high, counts);
+    }
+    return status;
+}
+
 pcgpu_status pcgpu_depth_to_cloud(pcgpu_context *context, const pcgpu_depth *depth, const pcgpu_camera *camera,
                                   pcgpu_cloud *cloud, pcgpu_depth_counts *counts) {
     pcgpu_depth_counts n;
@@ -103,11 +115,11 @@ pcgpu_status pcgpu_depth_to_cloud(pcgpu_context *context, const pcgpu_depth *dep
     if (counts) {
         memset(counts, 0, sizeof *counts);
     }
-    pcgpu_status status = check_camera(context, depth, camera);
+    pcgpu_status status = pc_depth_check_camera(context, depth, camera);
     if (status != PCGPU_OK) {
         return status;
     }
-    find_range(camera, &low, &high);
+    pc_depth_find_range(camera, &low, &high);
     count_pixels(depth, low, high, &n);
     double *columns = malloc((size_t)depth->width * sizeof *columns);
     if (!columns) {

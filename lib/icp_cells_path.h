@@ -169,32 +169,6 @@ PC_HD void pc_cells_ask_nothing(pc_cells_path *p) {
 
 /* ---- steps ------------------------------------------------------------------------------------------------------ */
 
-/* The Gauss-Newton step, in units in which a turn moves points as far as a translation: scale is 1 / lever, or 1. */
-PC_HD bool pc_cells_solve(const double scale[6], const double *sums, double update[6]) {
-    double a[36], b[6], trace = 0.0;
-    pc_information(sums, a);
-    for (int i = 0; i < 6; i++) {
-        trace += a[7 * i] * scale[i] * scale[i];
-        update[i] = 0.0;
-    }
-    if (!(trace > 0.0)) {
-        return false;
-    }
-    const double per_mean = 6.0 / trace;
-    for (int i = 0; i < 36; i++) {
-        a[i] *= scale[i / 6] * scale[i % 6] * per_mean;
-    }
-    for (int i = 0; i < 6; i++) {
-        a[7 * i] += PC_CELLS_RIDGE;
-        b[i] = -sums[PC_ICP_JR + i] * scale[i] * per_mean;
-    }
-    bool solved = pc_solve6(a, b, update);
-    for (int i = 0; i < 6; i++) {
-        update[i] *= scale[i];
-    }
-    return solved;
-}
-
 PC_HD double pc_cells_dot6(const double lever[3], const double *a, const double *b) {
     double sum = 0.0;
     for (int i = 0; i < 6; i++) {
@@ -327,7 +301,7 @@ PC_HD void pc_cells_take_step(pc_cells_path *p, const double *sums) {
     double update[6];
     p->iterations[p->phase.level] += p->k == 0;
     p->gain = p->k ? p->gain : sums[PC_CELLS_GAIN];
-    if (!pc_cells_solve(p->scale, sums, update)) {
+    if (!pc_solve_ridge(p->scale, PC_CELLS_RIDGE, sums, update)) {
         p->end = PC_CELLS_NO_OVERLAP;
         return;
     }

@@ -79,6 +79,33 @@ PC_HD bool pc_solve6(const double A[36], const double b[6], double x[6]) {
     return true;
 }
 
+/* The Gauss-Newton step from the sums of a pass, in units in which a turn moves points as far as a translation: scale is
+ * 1 / lever, or 1. `ridge`, relative to the mean of the diagonal, limits steps that the scene says nothing about. */
+PC_HD bool pc_solve_ridge(const double scale[6], double ridge, const double *sums, double update[6]) {
+    double a[36], b[6], trace = 0.0;
+    pc_information(sums, a);
+    for (int i = 0; i < 6; i++) {
+        trace += a[7 * i] * scale[i] * scale[i];
+        update[i] = 0.0;
+    }
+    if (!(trace > 0.0)) {
+        return false;
+    }
+    const double per_mean = 6.0 / trace;
+    for (int i = 0; i < 36; i++) {
+        a[i] *= scale[i / 6] * scale[i % 6] * per_mean;
+    }
+    for (int i = 0; i < 6; i++) {
+        a[7 * i] += ridge;
+        b[i] = -sums[PC_ICP_JR + i] * scale[i] * per_mean;
+    }
+    bool solved = pc_solve6(a, b, update);
+    for (int i = 0; i < 6; i++) {
+        update[i] *= scale[i];
+    }
+    return solved;
+}
+
 /* ---- rotations as unit quaternions (w, x, y, z) ------------------------------------------------------------------ */
 
 PC_HD void pc_quaternion_matrix(const double q[4], double R[9]) {

@@ -133,9 +133,9 @@ static pcgpu_status fail_named(pcgpu_context *context, pcgpu_status status, cons
     return pc_fail(context, status, "%s: %s", shown, sentence);
 }
 
-static pcgpu_status depth_cloud(pcgpu_context *context, const pc_format *format, FILE *stream, const char *shown,
-                                const pcgpu_read_options *options, pcgpu_cloud *cloud) {
-    pcgpu_depth depth = {0};
+/* A depth image for a camera. */
+static pcgpu_status read_image(pcgpu_context *context, const pc_format *format, FILE *stream, const char *shown,
+                               const pcgpu_read_options *options, pcgpu_depth *depth) {
     pcgpu_depth_counts counts;
     if (!options->camera) {
         return pc_fail(
@@ -144,13 +144,13 @@ static pcgpu_status depth_cloud(pcgpu_context *context, const pc_format *format,
             "camera:",
             shown);
     }
-    pcgpu_status status = format->read_depth(context, stream, shown, &depth);
+    pcgpu_status status = format->read_depth(context, stream, shown, depth);
     if (status != PCGPU_OK) {
         return status;
     }
-    status = pcgpu_depth_to_cloud(context, &depth, options->camera, cloud, &counts);
-    pcgpu_depth_free(&depth);
+    status = pcgpu_depth_count(context, depth, options->camera, &counts);
     if (status != PCGPU_OK) {
+        pcgpu_depth_free(depth);
         return fail_named(context, status, shown);
     }
     tell_counts(context, shown, &counts);
@@ -158,6 +158,17 @@ static pcgpu_status depth_cloud(pcgpu_context *context, const pc_format *format,
         *options->depth_counts = counts;
     }
     return PCGPU_OK;
+}
+
+static pcgpu_status depth_cloud(pcgpu_context *context, const pc_format *format, FILE *stream, const char *shown,
+                                const pcgpu_read_options *options, pcgpu_cloud *cloud) {
+    pcgpu_depth depth = {0};
+    pcgpu_status status = read_image(context, format, stream, shown, options, &depth);
+    if (status == PCGPU_OK) {
+        status = pcgpu_depth_to_cloud(context, &depth, options->camera, cloud, NULL);
+        pcgpu_depth_free(&depth);
+    }
+    return status;
 }
 
 pcgpu_status pcgpu_read(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_read_options *options,
@@ -203,6 +214,20 @@ pcgpu_status pcgpu_read_depth(pcgpu_context *context, FILE *stream, const char *
     pcgpu_status status = choose_format(context, name, pc_input_name(name), format, USE_READ_DEPTH, &chosen);
     if (status == PCGPU_OK) {
         status = chosen->read_depth(context, stream, pc_input_name(name), depth);
+    }
+    if (status != PCGPU_OK) {
+        memset(depth, 0, sizeof *depth);
+    }
+    return status;
+}
+
+pcgpu_status pcgpu_read_depth_for(pcgpu_context *context, FILE *stream, const char *name,
+                                  const pcgpu_read_options *options, pcgpu_depth *depth) {
+    const pc_format *chosen = NULL;
+    memset(depth, 0, sizeof *depth);
+    pcgpu_status status = choose_format(context, name, pc_input_name(name), options->format, USE_READ_DEPTH, &chosen);
+    if (status == PCGPU_OK) {
+        status = read_image(context, chosen, stream, pc_input_name(name), options, depth);
     }
     if (status != PCGPU_OK) {
         memset(depth, 0, sizeof *depth);

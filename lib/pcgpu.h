@@ -130,6 +130,9 @@ pcgpu_status pcgpu_cloud_transform(pcgpu_context *context, const pcgpu_cloud *cl
  * may be NULL. Errors: ARGUMENT (an image or camera that is not possible, or of different sizes), MEMORY. */
 pcgpu_status pcgpu_depth_to_cloud(pcgpu_context *context, const pcgpu_depth *depth, const pcgpu_camera *camera,
                                   pcgpu_cloud *cloud, pcgpu_depth_counts *counts);
+/* The counts alone. */
+pcgpu_status pcgpu_depth_count(pcgpu_context *context, const pcgpu_depth *depth, const pcgpu_camera *camera,
+                               pcgpu_depth_counts *counts);
 
 /* ---- 3. files ----------------------------------------------------------------------------------------------- */
 
@@ -170,6 +173,10 @@ pcgpu_status pcgpu_read_file(pcgpu_context *context, const char *path, const pcg
 /* Reads a depth image as it is stored. `format` is "png", "pgm" or NULL (from `name`). Errors as of pcgpu_read. */
 pcgpu_status pcgpu_read_depth(pcgpu_context *context, FILE *stream, const char *name, const char *format,
                               pcgpu_depth *depth);
+/* The same for a camera, that of the options: checks that the image can be its, logs and counts the pixels as pcgpu_read
+ * does. Errors also: ARGUMENT. */
+pcgpu_status pcgpu_read_depth_for(pcgpu_context *context, FILE *stream, const char *name,
+                                  const pcgpu_read_options *options, pcgpu_depth *depth);
 
 /* Writes a cloud in `format` (a name; NULL: from `name`) to a stream that need not seek. The stream is not closed;
  * flushing errors are the caller's to check. A cloud with an offset: .ply, .pcd and .npy write float64 coordinates,

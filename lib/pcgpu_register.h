@@ -88,5 +88,6 @@ pcgpu_status pcgpu_register_pairs(pcgpu_context *context, const pcgpu_pair *pair
 }
 #endif
 
-#include "pcgpu_odometry.h" /* pcgpu_odometry, pcgpu_trajectory_evaluate */
+#include "pcgpu_odometry.h"       /* pcgpu_odometry, pcgpu_trajectory_evaluate */
+#include "pcgpu_register_depth.h" /* pcgpu_register_depth, pcgpu_frame */
 #endif

@@ -98,6 +98,7 @@ void pc_register_export_pose(pc_register_work *w);
 #define PC_DEGENERATE_PLANE 1e-2
 #define PC_DEGENERATE_MIXED 3e-2
 #define PC_DEGENERATE_CELLS 3e-3
+#define PC_DEGENERATE_DEPTH 3e-3
 
 typedef struct pc_conditioning {
     double values[6];   /* ascending */

@@ -35,6 +35,8 @@ mkdir folder # an output folder: depth images are not written, so .bin
 expect 0 pcgpu sample --camera $CAMERA -m 2 a.png -o folder/
 size_is folder/a.bin 24
 expect 4 pcgpu register --camera $CAMERA a.png a.pgm # both were read; so few points cannot be registered
+stderr_has 'the source has 0 pixels that show a surface'
+expect 4 pcgpu register --camera $CAMERA --association nearest a.png a.pgm
 stderr_has 'the source has 4 usable points'
 
 # How many pixels were left out: -v, info, --json.

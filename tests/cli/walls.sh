@@ -37,8 +37,8 @@ wall "lib/cpu_*" 'backend\.h|geometry\.h|(cpu|icp|voxel)[a-z_]*\.h' lib/cpu_*.c
 wall "lib/OPERATION*.c" '(backend|geometry|cpu_team|(icp|voxel|sample|register|solve)[a-z_]*)\.h' lib/sample*.c lib/voxelize*.c \
     lib/register*.c
 wall "lib/pcgpu.h" 'pcgpu_(depth|register)\.h' lib/pcgpu.h
-wall "lib/pcgpu_register.h" 'pcgpu(_odometry)?\.h' lib/pcgpu_register.h
-wall "lib/pcgpu_odometry.h" 'pcgpu\.h' lib/pcgpu_odometry.h
+wall "lib/pcgpu_register.h" 'pcgpu(_odometry|_register_depth)?\.h' lib/pcgpu_register.h
+wall "lib/pcgpu_register_depth.h, pcgpu_odometry.h" 'pcgpu\.h' lib/pcgpu_register_depth.h lib/pcgpu_odometry.h
 wall "lib/pcgpu_depth.h" 'none' lib/pcgpu_depth.h
 
 # The library speaks through error sentences and the log callback, and takes its settings as arguments.

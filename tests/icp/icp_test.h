@@ -33,14 +33,14 @@ static float random_unit(void) {
 
 typedef void fill_fn(int64_t i, float p[3]);
 
-static void fill_room(int64_t i, float p[3]) {
+__attribute__((unused)) static void fill_room(int64_t i, float p[3]) {
     for (int k = 0; k < 3; k++) {
         p[k] = 8.0f * random_unit() - 4.0f;
     }
     p[i % 3] = (float)(i % 2) * 3.0f + 0.02f * random_unit();
 }
 
-static void fill_line(int64_t i, float p[3]) {
+__attribute__((unused)) static void fill_line(int64_t i, float p[3]) {
     p[0] = 0.05f * (float)i;
     p[1] = p[2] = -7.0f;
 }

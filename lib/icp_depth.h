@@ -1,0 +1,347 @@
+/* Arithmetic and data of the registration of depth frames, shared by the CPU and the CUDA back end.
+ *
+ * A frame becomes a pyramid of maps: of each pixel its depth z, taken from a plane fitted to the depths around it, and
+ * that plane's unit normal, which faces the camera. An iteration moves the pixels of the source by the present pose,
+ * projects them into the target's image, and compares them with the pixels that they fall on (Blais and Levine 1995);
+ * the distance from the plane there is minimized (Chen and Medioni 1992). lib/register_depth.c says more.
+ *
+ * Float32 throughout but for the sums. Images are divided into tiles of PC_DEPTH_LANES columns and PC_DEPTH_LOADS rows.
+ * A lane adds up its column of a tile in float32, from the top; the lanes of a tile are then added in float64 by halving
+ * (v[i] += v[i + s] for s = 16, 8, 4, 2, 1), PC_DEPTH_GROUP tiles, by rows of tiles, in their order to a group, the
+ * groups g = p, p + PC_DEPTH_PARTS, ... in their order to a part, and the parts in theirs. */
+#ifndef PC_ICP_DEPTH_H
+#define PC_ICP_DEPTH_H
+
+#include "icp.h"
+
+enum {
+    PC_DEPTH_MAX_LEVELS = 6,
+    PC_DEPTH_LANES = 32, /* columns of a tile */
+    PC_DEPTH_LOADS = 8,  /* rows of a tile: what a thread adds up before anything is reduced */
+    PC_DEPTH_GROUP = 8,  /* tiles */
+    PC_DEPTH_PARTS = 8,
+    PC_DEPTH_TAPS = 2,   /* the plane of a pixel is fitted to 5 x 5 pixels, -2 to 2 steps away on each axis */
+    PC_DEPTH_STRIDE = 2, /* pixels to a step at the finest level; 1 above */
+    PC_DEPTH_MARGIN = PC_DEPTH_TAPS * PC_DEPTH_STRIDE,
+    PC_DEPTH_FEWEST = 13,     /* pixels that make a plane, of 25 */
+    PC_DEPTH_MIN_SIDE = 16,   /* pixels of a level; smaller ones are left out */
+    PC_DEPTH_BILATERAL = 6,   /* radius in pixels */
+    PC_DEPTH_BILATERAL_SIDE = 2 * PC_DEPTH_BILATERAL + 1
+};
+
+/* Neighbours belong to the surface of a pixel when their depths differ by no more than this share; doubled with the
+ * reach of the window. Above it, a depth edge. */
+#define PC_DEPTH_EDGE 0.02f
+/* Of the window's moments: pixels on a line make no plane. 25 pixels have 2500. */
+#define PC_DEPTH_SPREAD 100.0f
+/* Corresponding normals differ by less than 26 degrees. */
+#define PC_DEPTH_COSINE 0.9f
+/* Standard deviation of a depth z in metres: NOISE + NOISE_SQUARE z^2, as of a structured-light camera, whose disparity
+ * is what has a constant error (Khoshelham and Elberink 2012, Nguyen, Izadi and Lovell 2012). */
+#define PC_DEPTH_NOISE        0.0007f
+#define PC_DEPTH_NOISE_SQUARE 0.0019f
+
+/* ---- data ------------------------------------------------------------------------------------------------------- */
+
+/* What a model looks like from a camera, as ray casting gives it: of each pixel a vertex on the ray through its middle
+ * and the unit normal there, both in the camera's frame in metres. The camera's pixel: pcgpu_camera. */
+typedef struct pc_maps {
+    int width, height;
+    float *vertices; /* height x width x 3: x, y, z, row-major; NaN = none. Only z is read: x and y follow from it */
+    float *normals;  /* height x width x 3; either side may face the camera; NaN = none */
+} pc_maps;
+
+/* A level of a pyramid. It has whole tiles: pixels beyond width and height are none. */
+typedef struct pc_depth_level {
+    int width, height;
+    int columns, rows;             /* with those: multiples of PC_DEPTH_LANES and PC_DEPTH_LOADS */
+    float fx, fy, cx, cy;          /* as pcgpu_camera */
+    float per_fx, per_fy;          /* 1 / fx, 1 / fy */
+    float stride;                  /* pixels to a step of the window */
+    float edge;                    /* share of a depth */
+    size_t at;                     /* of its first pixel in the frame's maps, in floats */
+} pc_depth_level;
+
+/* What is known of a pixel: normal and depth; all 0 = none. A level's pixels lie row by row, and behind them one more that
+ * is none. */
+typedef enum pc_depth_value { PC_DEPTH_NX, PC_DEPTH_NY, PC_DEPTH_NZ, PC_DEPTH_Z, PC_DEPTH_VALUES } pc_depth_value;
+
+/* Of the pixels of a frame at its finest level. */
+typedef struct pc_depth_measure {
+    double points;    /* how many have a plane */
+    double center[3]; /* their centroid, metres */
+    double lever[3];  /* their rms distances from axes through it; 1 where that is 0 */
+} pc_depth_measure;
+
+/* What a frame is made from: a depth image, or maps. */
+typedef struct pc_depth_image {
+    int width, height;
+    const uint16_t *data; /* height x width, or NULL for maps */
+    uint16_t low, high;   /* the depths that are points; low > high = none */
+    float scale;          /* depth units a metre */
+    int range_size;       /* of the bilateral filter's table; 0 = no filter */
+    const float *range;   /* range_size weights of differences of 0, 1, ... depth units; larger ones weigh nothing */
+    const float *space;   /* PC_DEPTH_BILATERAL_SIDE^2 weights of places */
+    pc_maps maps;         /* when data is NULL */
+    bool maps_on_device;  /* their pointers are the back end's; else the host's */
+} pc_depth_image;
+
+/* A frame that is ready to be a source or a target. `maps` is memory of the back end that made it. */
+typedef struct pc_depth_frame {
+    int levels; /* 0 is the finest */
+    pc_depth_level level[PC_DEPTH_MAX_LEVELS];
+    float *maps;
+    size_t floats, bytes; /* that `maps` needs and has */
+    pc_depth_measure measure; /* on CUDA known once a registration has used it */
+    void *backend;            /* more that belongs to it */
+} pc_depth_frame;
+
+/* What one pass over the source adds up: sums as pc_icp_step's but for two. */
+enum {
+    PC_DEPTH_LANDED = PC_ICP_D2,        /* pixels of the source that fall on one of the target that has a plane */
+    PC_DEPTH_KERNEL_SUM = PC_ICP_EQUATIONS /* of the kernel's weights */
+};
+
+typedef struct pc_depth_step {
+    float R[9], t[3];     /* the pose: target = R source + t */
+    float center[3];      /* the rotation of an update is about this point */
+    float gate_squared;   /* of the distance of corresponding points */
+    float kernel_squared; /* of the kernel's scale, in standard deviations of a depth */
+} pc_depth_step;
+
+/* ---- levels ----------------------------------------------------------------------------------------------------- */
+
+PC_HD void pc_depth_level_init(pc_depth_level *l, int number, int width, int height, double fx, double fy, double cx,
+                               double cy) {
+    l->width = width;
+    l->height = height;
+    l->columns = (width + PC_DEPTH_LANES - 1) / PC_DEPTH_LANES * PC_DEPTH_LANES;
+    l->rows = (height + PC_DEPTH_LOADS - 1) / PC_DEPTH_LOADS * PC_DEPTH_LOADS;
+    l->fx = (float)fx;
+    l->fy = (float)fy;
+    l->cx = (float)cx;
+    l->cy = (float)cy;
+    l->per_fx = (float)(1.0 / fx);
+    l->per_fy = (float)(1.0 / fy);
+    l->stride = number == 0 ? (float)PC_DEPTH_STRIDE : 1.0f;
+    l->edge = PC_DEPTH_EDGE * (number > 1 ? (float)(1 << (number - 1)) : 1.0f);
+}
+
+/* The number of the pixel behind a level's pixels that is none. */
+PC_HD_ALWAYS int32_t pc_depth_nowhere(const pc_depth_level *l) {
+    return l->columns * l->rows;
+}
+
+/* Floats of a level. */
+PC_HD size_t pc_depth_floats(const pc_depth_level *l) {
+    return PC_DEPTH_VALUES * ((size_t)l->columns * (size_t)l->rows + PC_DEPTH_LANES);
+}
+
+PC_HD int pc_depth_tiles(const pc_depth_level *l) {
+    return (l->columns / PC_DEPTH_LANES) * (l->rows / PC_DEPTH_LOADS);
+}
+
+PC_HD int pc_depth_groups(const pc_depth_level *l) {
+    return (pc_depth_tiles(l) + PC_DEPTH_GROUP - 1) / PC_DEPTH_GROUP;
+}
+
+/* ---- depths ----------------------------------------------------------------------------------------------------- */
+
+/* 0 = none. */
+PC_HD_ALWAYS float pc_depth_metres(uint16_t d, uint16_t low, uint16_t high, float scale) {
+    return d >= low && d <= high ? (float)d / scale : 0.0f;
+}
+
+/* The weight of a neighbour in the bilateral filter (Tomasi and Manduchi 1998); both are within low and high. */
+PC_HD_ALWAYS float pc_depth_bilateral_weight(const pc_depth_image *image, int place, int center, int neighbour) {
+    int difference = center > neighbour ? center - neighbour : neighbour - center;
+    return difference < image->range_size ? image->space[place] * image->range[difference] : 0.0f;
+}
+
+/* A pixel of the next level: the mean of those of its four that lie on the nearest surface. */
+PC_HD_ALWAYS float pc_depth_halve(float a, float b, float c, float d, float edge) {
+    const float none = 3e38f;
+    float low = a > 0.0f ? a : none;
+    low = b > 0.0f && b < low ? b : low;
+    low = c > 0.0f && c < low ? c : low;
+    low = d > 0.0f && d < low ? d : low;
+    const float high = low + edge * low;
+    float sum = 0.0f, count = 0.0f;
+    sum += a > 0.0f && a <= high ? a : 0.0f, count += a > 0.0f && a <= high ? 1.0f : 0.0f;
+    sum += b > 0.0f && b <= high ? b : 0.0f, count += b > 0.0f && b <= high ? 1.0f : 0.0f;
+    sum += c > 0.0f && c <= high ? c : 0.0f, count += c > 0.0f && c <= high ? 1.0f : 0.0f;
+    sum += d > 0.0f && d <= high ? d : 0.0f, count += d > 0.0f && d <= high ? 1.0f : 0.0f;
+    return count > 0.0f ? sum / count : 0.0f;
+}
+
+/* ---- planes ----------------------------------------------------------------------------------------------------- */
+
+/* The inverse depth of a plane is linear in the pixel's column and row, so that a plane is fitted without bias, however
+ * steep, by linear least squares on 1 / z. Moments of the window, of steps i and j from the pixel and the differences d
+ * of inverse depths from its own; sums of whole numbers are exact. */
+typedef struct pc_depth_moments {
+    float n, i, j, ii, ij, jj, d, id, jd;
+} pc_depth_moments;
+
+/* One row of the window. */
+typedef struct pc_depth_row {
+    float n, i, ii, d, id;
+} pc_depth_row;
+
+/* Adds a neighbour `i` steps to the right. z = 0 is never within the edge. */
+PC_HD_ALWAYS void pc_depth_tap(pc_depth_row *row, float i, float z, float inverse, float center_z,
+                               float center_inverse, float edge) {
+    const float n = fabsf(z - center_z) <= edge ? 1.0f : 0.0f, d = n * (inverse - center_inverse);
+    row->n += n;
+    row->i += i * n;
+    row->ii += (i * i) * n;
+    row->d += d;
+    row->id += i * d;
+}
+
+PC_HD_ALWAYS void pc_depth_add_row(pc_depth_moments *m, float j, const pc_depth_row *row) {
+    m->n += row->n;
+    m->i += row->i;
+    m->j += j * row->n;
+    m->ii += row->ii;
+    m->ij += j * row->i;
+    m->jj += (j * j) * row->n;
+    m->d += row->d;
+    m->id += row->id;
+    m->jd += j * row->d;
+}
+
+/* The plane of a pixel: normal and depth, all 0 when there is none. x and y: of its ray, whose z is 1. */
+PC_HD_ALWAYS void pc_depth_plane_of(const pc_depth_moments *m, const pc_depth_level *l, float x, float y,
+                                    float center_z, float center_inverse, float plane[PC_DEPTH_VALUES]) {
+    const float per_n = 1.0f / (m->n > 0.0f ? m->n : 1.0f);
+    const float mi = m->i * per_n, mj = m->j * per_n, md = m->d * per_n;
+    const float cii = m->ii - m->i * mi, cij = m->ij - m->i * mj, cjj = m->jj - m->j * mj;
+    const float ci = m->id - m->i * md, cj = m->jd - m->j * md;
+    const float spread = cii * cjj - cij * cij;
+    /* bitwise here and below, since branches would keep loops from being vectorized */
+    const bool is_plane =
+        (center_z > 0.0f) & (m->n >= (float)PC_DEPTH_FEWEST) & (spread > PC_DEPTH_SPREAD);
+    const float per_spread = 1.0f / (is_plane ? spread : 1.0f);
+    const float a = (ci * cjj - cj * cij) * per_spread, b = (cj * cii - ci * cij) * per_spread;
+    const float inverse = center_inverse + ((md - a * mi) - b * mj);
+    /* 1 / z = a u + b v + c makes the plane A x + B y + C z = 1 */
+    const float A = a * l->fx / l->stride, B = b * l->fy / l->stride;
+    const float C = inverse - A * x - B * y;
+    const float length = sqrtf((A * A + B * B) + C * C);
+    const bool good = is_plane & (inverse > 0.0f) & (length > 0.0f);
+    const float facing = -1.0f / length, depth = 1.0f / inverse, scale = good ? facing : 0.0f;
+    plane[PC_DEPTH_NX] = A * scale;
+    plane[PC_DEPTH_NY] = B * scale;
+    plane[PC_DEPTH_NZ] = C * scale;
+    plane[PC_DEPTH_Z] = good ? depth : 0.0f;
+}
+
+/* The same from a pixel of maps. */
+PC_HD void pc_depth_plane_given(const float *vertex, const float *normal, float x, float y,
+                                float plane[PC_DEPTH_VALUES]) {
+    const float z = vertex[2];
+    const float toward = (normal[0] * x + normal[1] * y) + normal[2]; /* NaN without a normal */
+    const bool good = z > 0.0f && z - z == 0.0f && (toward < 0.0f || toward > 0.0f);
+    const float side = toward < 0.0f ? 1.0f : -1.0f;
+    plane[PC_DEPTH_NX] = good ? side * normal[0] : 0.0f;
+    plane[PC_DEPTH_NY] = good ? side * normal[1] : 0.0f;
+    plane[PC_DEPTH_NZ] = good ? side * normal[2] : 0.0f;
+    plane[PC_DEPTH_Z] = good ? z : 0.0f;
+}
+
+/* ---- sums of a frame -------------------------------------------------------------------------------------------- */
+
+/* Their places among PC_ICP_SUMS; the rest stays 0. */
+enum { PC_DEPTH_N, PC_DEPTH_X, PC_DEPTH_XX = PC_DEPTH_X + 3, PC_DEPTH_MEASURES = PC_DEPTH_XX + 3 };
+
+/* Adds a pixel to sums that lie `stride` apart. */
+PC_HD_ALWAYS void pc_depth_add_measure(float x, float y, float z, float *sums, size_t stride) {
+    const float px = x * z, py = y * z;
+    sums[PC_DEPTH_N * stride] += z > 0.0f ? 1.0f : 0.0f;
+    sums[PC_DEPTH_X * stride] += px;
+    sums[(PC_DEPTH_X + 1) * stride] += py;
+    sums[(PC_DEPTH_X + 2) * stride] += z;
+    sums[PC_DEPTH_XX * stride] += px * px;
+    sums[(PC_DEPTH_XX + 1) * stride] += py * py;
+    sums[(PC_DEPTH_XX + 2) * stride] += z * z;
+}
+
+PC_HD void pc_depth_measure_of(const double *sums, pc_depth_measure *m) {
+    double spread[3];
+    m->points = sums[PC_DEPTH_N];
+    for (int k = 0; k < 3; k++) {
+        const double n = m->points > 0.0 ? m->points : 1.0;
+        m->center[k] = sums[PC_DEPTH_X + k] / n;
+        spread[k] = sums[PC_DEPTH_XX + k] / n - m->center[k] * m->center[k];
+        spread[k] = spread[k] > 0.0 ? spread[k] : 0.0;
+    }
+    for (int k = 0; k < 3; k++) {
+        const double length = sqrt(spread[(k + 1) % 3] + spread[(k + 2) % 3]);
+        m->lever[k] = length > 0.0 ? length : 1.0;
+    }
+}
+
+/* ---- correspondences -------------------------------------------------------------------------------------------- */
+
+/* Where a point of the source falls: the pixel of the target, and its number, which is pc_depth_nowhere outside. */
+typedef struct pc_depth_landing {
+    float x, y, z; /* the point in the target's frame */
+    float u, v;
+    int32_t at;
+} pc_depth_landing;
+
+PC_HD_ALWAYS void pc_depth_project(const pc_depth_step *s, const pc_depth_level *target, float x, float y, float z,
+                                   pc_depth_landing *to) {
+    const float px = x * z, py = y * z;
+    to->x = ((s->R[0] * px + s->R[1] * py) + s->R[2] * z) + s->t[0];
+    to->y = ((s->R[3] * px + s->R[4] * py) + s->R[5] * z) + s->t[1];
+    to->z = ((s->R[6] * px + s->R[7] * py) + s->R[8] * z) + s->t[2];
+    const float per_z = 1.0f / to->z;
+    const float u = floorf(((target->fx * to->x) * per_z + target->cx) + 0.5f);
+    const float v = floorf(((target->fy * to->y) * per_z + target->cy) + 0.5f);
+    /* NaN fails */
+    const bool inside = (z > 0.0f) & (to->z > 0.0f) & (u >= 0.0f) & (v >= 0.0f) & (u < (float)target->width) &
+                        (v < (float)target->height);
+    to->u = inside ? u : 0.0f;
+    to->v = inside ? v : 0.0f;
+    const int32_t at = (int32_t)to->v * target->columns + (int32_t)to->u;
+    to->at = inside ? at : pc_depth_nowhere(target);
+}
+
+/* Adds the equation of a pixel to PC_ICP_SUMS sums that lie `stride` apart: `normal` is the source's, `plane` is what
+ * the target has there. */
+PC_HD_ALWAYS void pc_depth_add(const pc_depth_step *s, const pc_depth_level *target, const pc_depth_landing *to,
+                               float normal_x, float normal_y, float normal_z, float nx, float ny, float nz, float z,
+                               float *sums, size_t stride) {
+    const float dx = to->x - ((to->u - target->cx) * target->per_fx) * z;
+    const float dy = to->y - ((to->v - target->cy) * target->per_fy) * z;
+    const float dz = to->z - z;
+    const float d2 = (dx * dx + dy * dy) + dz * dz;
+    const float mx = (s->R[0] * normal_x + s->R[1] * normal_y) + s->R[2] * normal_z;
+    const float my = (s->R[3] * normal_x + s->R[4] * normal_y) + s->R[5] * normal_z;
+    const float mz = (s->R[6] * normal_x + s->R[7] * normal_y) + s->R[8] * normal_z;
+    const float cosine = (mx * nx + my * ny) + mz * nz;
+    const bool lands = z > 0.0f, match = lands & (d2 <= s->gate_squared) & (cosine >= PC_DEPTH_COSINE);
+    const float one = match ? 1.0f : 0.0f, landed = lands ? 1.0f : 0.0f;
+    const float r = match ? (nx * dx + ny * dy) + nz * dz : 0.0f;
+    const float ax = match ? to->x - s->center[0] : 0.0f, ay = match ? to->y - s->center[1] : 0.0f;
+    const float az = match ? to->z - s->center[2] : 0.0f;
+    /* The depth's weight, 1 at z = 0, and the kernel's (Geman and McClure 1985). */
+    const float sigma = PC_DEPTH_NOISE + PC_DEPTH_NOISE_SQUARE * (z * z), share = PC_DEPTH_NOISE / sigma;
+    const float scale = s->kernel_squared * (sigma * sigma), kernel = scale / (scale + r * r);
+    const float k = one * (kernel * kernel), w = k * (share * share);
+    const float jx = ay * nz - az * ny, jy = az * nx - ax * nz, jz = ax * ny - ay * nx;
+    const float wx = w * jx, wy = w * jy, wz = w * jz, vx = w * nx, vy = w * ny, vz = w * nz, wr = w * r;
+    float *sum = sums;
+#define ADD(value) (*sum += (value), sum += stride)
+    ADD(wx * jx), ADD(wx * jy), ADD(wx * jz), ADD(wx * nx), ADD(wx * ny), ADD(wx * nz);
+    ADD(wy * jy), ADD(wy * jz), ADD(wy * nx), ADD(wy * ny), ADD(wy * nz);
+    ADD(wz * jz), ADD(wz * nx), ADD(wz * ny), ADD(wz * nz);
+    ADD(vx * nx), ADD(vx * ny), ADD(vx * nz), ADD(vy * ny), ADD(vy * nz), ADD(vz * nz);
+    ADD(wx * r), ADD(wy * r), ADD(wz * r), ADD(vx * r), ADD(vy * r), ADD(vz * r);
+    ADD(r * r), ADD(landed), ADD(one), ADD(k), ADD(wr * r);
+#undef ADD
+}
+
+#endif

@@ -1,0 +1,127 @@
+# register with depth images: projective association, its options, and what goes wrong.
+. "${0%/*}/lib.sh"
+ROOM=$PCGPU_SOURCE/testdata/room
+CAMERA=$ROOM/camera.yaml
+A=$ROOM/frame-000001.png
+B=$ROOM/frame-000000.png
+
+# Two depth images: projective, and said so.
+expect 0 pcgpu register --config "$CAMERA" "$A" "$B" -v
+stderr_has 'converged after [0-9]+ iterations, associated by projection: [0-9]+ of [0-9]+ pixels matched'
+stderr_has ': maps [0-9.]+ s$'
+stderr_has ': level 3 [0-9.]+ s$'
+cp "$OUT" auto.txt
+expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --association projective --json r.json
+same "$OUT" auto.txt
+LAST='the JSON of a projective registration'
+grep -q '"association": "projective", "T_target_source"' r.json || die 'no association in the result'
+grep -q '"level_iterations": \[4, 5, 10\]' r.json || die 'no level_iterations among the parameters'
+grep -Eq '"source_points": [0-9]{6}, "target_points": [0-9]{6}' r.json || die 'no pixels in the result'
+grep -Eq '"points_in": [0-9]{6}' r.json || die 'no points_in'
+expect 0 pcgpu register --config "$CAMERA" "$A" "$B" -q --threads 1
+same "$OUT" auto.txt
+
+# As clouds: asked for, by a method, or with a cloud.
+expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --association nearest --json r.json -f -v
+stderr_has 'points matched'
+grep -q '"association": "nearest"' r.json || die 'the association of clouds'
+cp "$OUT" nearest.txt
+expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --method cells
+same "$OUT" nearest.txt
+expect 0 pcgpu voxelize --config "$CAMERA" --size 0.02 "$B" -o b.ply
+expect 0 pcgpu register --config "$CAMERA" "$A" b.ply -v
+stderr_has 'points matched'
+
+# Options that are its own.
+expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --level-iterations 4,5,10 --levels 3
+same "$OUT" auto.txt
+expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --target-camera 525,525,319.5,239.5
+same "$OUT" auto.txt
+expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --level-iterations 0,3 --json r.json -f
+grep -q '"level_iterations": \[0, ' r.json || die 'a level without iterations'
+expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --levels 1 --json r.json -f
+grep -Eq '"iterations": [1-9][0-9]*, "level_iterations": \[[1-9][0-9]*\]' r.json || die 'one level'
+expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --levels 6
+expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --bilateral 0.03
+! cmp -s "$OUT" auto.txt || die 'the bilateral filter does nothing'
+printf 'camera: [525, 525, 319.5, 239.5]\nregister: {level_iterations: [4, 5, 10], association: projective, target_camera: {fx: 525, fy: 525, cx: 319.5, cy: 239.5}}\n' > c.yaml
+expect 0 pcgpu register --config c.yaml "$A" "$B"
+same "$OUT" auto.txt
+expect 0 pcgpu register --config c.yaml --dry-run "$A" "$B"
+stdout_has '^  level_iterations: \[4, 5, 10\]$'
+stdout_has '^  association: "?projective"?$'
+
+# A start, a moved source, and a list of pairs.
+expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --init auto.txt --transform again.txt
+expect 0 pcgpu register --config "$CAMERA" "$A" "$B" -o moved.ply
+expect 0 pcgpu info moved.ply
+stdout_has '^moved\.ply: ply, [0-9]+ points, 3 columns$'
+expect 0 pcgpu register --config "$CAMERA" "$A" "$A"
+stdout_is '1 0 0 0
+0 1 0 0
+0 0 1 0
+0 0 0 1'
+printf '%s\t%s\n' "$A" "$B" "$ROOM/frame-000002.png" "$A" "$A" b.ply > list.txt
+expect 0 pcgpu register --config "$CAMERA" --pairs list.txt --json pairs.json
+head -n 1 "$OUT" | tr ' ' '\n' > got.txt
+tr ' ' '\n' < auto.txt > wanted.txt
+same got.txt wanted.txt
+[ "$(grep -c '"association": "projective"' pairs.json)" -eq 2 ] || die 'the associations of a list'
+
+# Wrong usage: exit 2, nothing on standard output.
+refused() { # refused PATTERN ARGUMENT...
+    PATTERN=$1
+    shift
+    expect 2 pcgpu register "$@"
+    stderr_has "$PATTERN"
+    stdout_is ''
+}
+refused '--association: "closest" is not .*projective' --association closest --config "$CAMERA" "$A" "$B"
+refused 'b\.ply: not a depth image, and projective association is for two' --association projective --config "$CAMERA" "$A" b.ply
+refused 'method is for association nearest' --association projective --method plane --config "$CAMERA" "$A" "$B"
+refused '7 levels of depth images; give 1 to 6' --levels 7 --config "$CAMERA" "$A" "$B"
+refused '2 levels and the iterations of 3; leave levels out' --levels 2 --level-iterations 1,2,3 --config "$CAMERA" "$A" "$B"
+for LIST in '' 4,5, ,4 4,x 4.5 -1,4 4,0 1,1,1,1,1,1,1 100001; do
+    refused 'are not the iterations of levels; give 1 to 6 whole numbers' "--level-iterations=$LIST" --config "$CAMERA" "$A" "$B"
+done
+refused 'camera: cy is missing' --target-camera fx=1,fy=2,cx=3 --config "$CAMERA" "$A" "$B"
+refused 'a depth image becomes points through a camera' "$A" "$B"
+
+# Images that cannot be registered: of other sizes exit 1, without a surface or overlap 4 with the reason.
+pgm() { # pgm NAME WIDTH HEIGHT: a gray ramp of depths
+    {
+        printf 'P5\n%d %d\n65535\n' "$2" "$3"
+        awk -v w="$2" -v h="$3" -v f="$4" 'BEGIN {
+            for (v = 0; v < h; v++) for (u = 0; u < w; u++) {
+                d = f ? 1000 + 5 * u + 3 * v : 0
+                printf "\\%03o\\%03o", d / 256, d % 256 }
+        }' | sed 's/.*/printf "&"/' | sh
+    } > "$1"
+}
+pgm flat.pgm 64 48 1
+pgm small.pgm 48 32 1
+pgm zero.pgm 64 48 0
+expect 1 pcgpu register --camera 60,60,31.5,23.5 flat.pgm small.pgm --transform no.txt
+stderr_has 'the source has 64 x 48 pixels and the target 48 x 32; give the target.s camera$'
+stdout_is ''
+absent no.txt
+expect 1 pcgpu register --camera 60,60,31.5,23.5,width=64,height=48 flat.pgm small.pgm
+stderr_has 'small\.pgm: the image has 48 x 32 pixels and the camera 64 x 48'
+expect 4 pcgpu register --camera 60,60,31.5,23.5 flat.pgm zero.pgm
+stderr_has 'did not converge: the target has 0 pixels that show a surface; at least 10 are needed'
+stdout_is '1 0 0 0
+0 1 0 0
+0 0 1 0
+0 0 0 1'
+expect 4 pcgpu register --camera 60,60,31.5,23.5 zero.pgm flat.pgm
+stderr_has 'the source has 0 pixels'
+expect 4 pcgpu register --camera 60,60,31.5,23.5 flat.pgm flat.pgm
+stderr_has 'did not converge: the scene leaves a direction open: '
+stderr_has 'a direction is unconstrained: '
+printf '1 0 0 50\n0 1 0 0\n0 0 1 0\n0 0 0 1\n' > far.txt
+expect 4 pcgpu register --config "$CAMERA" "$A" "$B" --init far.txt
+stderr_has 'did not converge: no overlap: '
+expect 4 pcgpu register --config "$CAMERA" "$A" "$B" --min-score 0.999
+stderr_has 'did not converge: (too little overlap|the surfaces do not agree): '
+expect 1 pcgpu register --config "$CAMERA" "$A" missing.png
+finish

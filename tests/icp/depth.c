@@ -1,0 +1,424 @@
+/* Registration of depth frames on every back end against a plain reference, byte for byte: depth cpu|cuda [SEED].
+ *
+ * The reference goes pixel by pixel, without margins, vectors or threads, and adds up in the order that icp_depth.h
+ * says, written once more; only the formulas for a pixel are shared. On the CPU every form of vectors runs with 1, 2, 3
+ * and 8 threads. Exit code 0 passed, 1 failed, 77 no such device. */
+#include "cpu.h"
+#include "icp_test.h"
+#include "register_depth.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SKIPPED = 77, MAX_CONTEXTS = 12, L = PC_DEPTH_LANES };
+
+/* ---- images ------------------------------------------------------------------------------------------------------ */
+
+typedef enum kind { SMOOTH, NOISY, HOLES, NOTHING, ANYTHING, KINDS } kind;
+static const char *const kind_names[KINDS] = {"smooth", "noisy", "holes", "nothing", "anything"};
+
+/* A bowl with a step in it, seen from a little aside. */
+static void fill_image(pcgpu_depth *image, kind which, float aside) {
+    for (int v = 0; v < image->height; v++) {
+        for (int u = 0; u < image->width; u++) {
+            const float x = ((float)u + aside) / (float)image->width - 0.5f, y = (float)v / (float)image->height - 0.4f;
+            float d = 1500.0f + 900.0f * x * x + 600.0f * y * y * y + 300.0f * x * y + 2.0f * aside;
+            d += x > 0.2f && y > 0.0f ? 250.0f : 0.0f;
+            d += which == NOISY || which == HOLES ? 20.0f * random_unit() : 0.0f;
+            const bool hole = which == HOLES && random_unit() < 0.2f;
+            image->data[v * image->width + u] = (uint16_t)(which == NOTHING || hole ? 0.0f : d);
+            if (which == ANYTHING) {
+                image->data[v * image->width + u] = (uint16_t)random_bits();
+            }
+        }
+    }
+}
+
+/* ---- the reference ----------------------------------------------------------------------------------------------- */
+
+typedef struct reference {
+    pc_depth_frame frame;
+    float *pixels[PC_DEPTH_MAX_LEVELS]; /* height x width x PC_DEPTH_VALUES */
+} reference;
+
+static const float *pixel_of(const reference *r, int level, int u, int v) {
+    static const float none[PC_DEPTH_VALUES];
+    const pc_depth_level *l = &r->frame.level[level];
+    bool inside = u >= 0 && v >= 0 && u < l->width && v < l->height;
+    return inside ? r->pixels[level] + PC_DEPTH_VALUES * (v * l->width + u) : none;
+}
+
+static float depth_at(const float *z, const pc_depth_level *l, int u, int v) {
+    return u >= 0 && v >= 0 && u < l->width && v < l->height ? z[v * l->width + u] : 0.0f;
+}
+
+static float filtered(const pc_depth_image *image, int u, int v) {
+    float sum = 0.0f, weights = 0.0f;
+    for (int place = 0; place < PC_DEPTH_BILATERAL_SIDE * PC_DEPTH_BILATERAL_SIDE; place++) {
+        const int x = u + place % PC_DEPTH_BILATERAL_SIDE - PC_DEPTH_BILATERAL;
+        const int y = v + place / PC_DEPTH_BILATERAL_SIDE - PC_DEPTH_BILATERAL;
+        if (x < 0 || y < 0 || x >= image->width || y >= image->height) {
+            continue;
+        }
+        const uint16_t d = image->data[y * image->width + x];
+        if (d >= image->low && d <= image->high) {
+            const float w = pc_depth_bilateral_weight(image, place, image->data[v * image->width + u], d);
+            sum += w * (float)d;
+            weights += w;
+        }
+    }
+    return sum / weights;
+}
+
+static float first_depth(const pc_depth_image *image, int u, int v) {
+    const uint16_t d = image->data[v * image->width + u];
+    const float z = pc_depth_metres(d, image->low, image->high, image->scale);
+    return z > 0.0f && image->range_size > 0 ? filtered(image, u, v) / image->scale : z;
+}
+
+static void fit(const float *z, const pc_depth_level *l, int u, int v, float *out) {
+    pc_depth_moments m = {0};
+    const float own = depth_at(z, l, u, v), inverse = own > 0.0f ? 1.0f / own : 1.0f;
+    for (int j = -2; j <= 2; j++) {
+        pc_depth_row row = {0};
+        for (int i = -2; i <= 2; i++) {
+            const float there = depth_at(z, l, u + i * (int)l->stride, v + j * (int)l->stride);
+            pc_depth_tap(&row, (float)i, there, 1.0f / (there > 0.0f ? there : 1.0f), own, inverse, l->edge * own);
+        }
+        pc_depth_add_row(&m, (float)j, &row);
+    }
+    pc_depth_plane_of(&m, l, ((float)u - l->cx) * l->per_fx, ((float)v - l->cy) * l->per_fy, own, inverse, out);
+}
+
+static void make_reference(const pc_depth_image *image, const pc_depth_frame *laid_out, reference *r) {
+    float *z = NULL;
+    r->frame = *laid_out;
+    for (int n = 0; n < r->frame.levels; n++) {
+        const pc_depth_level *l = &r->frame.level[n], *fine = l - 1;
+        float *own = calloc((size_t)(l->width * l->height), sizeof *own);
+        r->pixels[n] = calloc((size_t)(l->width * l->height), PC_DEPTH_VALUES * sizeof(float));
+        for (int i = 0; i < l->width * l->height; i++) {
+            const int u = i % l->width, v = i / l->width;
+            const float x = ((float)u - l->cx) * l->per_fx, y = ((float)v - l->cy) * l->per_fy;
+            if (n > 0) {
+                own[i] = pc_depth_halve(depth_at(z, fine, 2 * u, 2 * v), depth_at(z, fine, 2 * u + 1, 2 * v),
+                                        depth_at(z, fine, 2 * u, 2 * v + 1), depth_at(z, fine, 2 * u + 1, 2 * v + 1),
+                                        fine->edge);
+            } else if (image->data) {
+                own[i] = first_depth(image, u, v);
+            } else {
+                float *out = r->pixels[0] + PC_DEPTH_VALUES * i;
+                pc_depth_plane_given(image->maps.vertices + 3 * i, image->maps.normals + 3 * i, x, y, out);
+                own[i] = out[PC_DEPTH_Z];
+            }
+        }
+        for (int i = 0; i < l->width * l->height && (n > 0 || image->data); i++) {
+            fit(own, l, i % l->width, i / l->width, r->pixels[n] + PC_DEPTH_VALUES * i);
+        }
+        free(z);
+        z = own;
+    }
+    free(z);
+}
+
+static void free_reference(reference *r) {
+    for (int n = 0; n < r->frame.levels; n++) {
+        free(r->pixels[n]);
+    }
+}
+
+/* Pixel (u, v) of the source, into the sums of its lane: a step, or a measure for NULL. */
+static void add_pixel(const reference *source, const reference *target, int level, const pc_depth_step *step, int u,
+                      int v, float *sums) {
+    const pc_depth_level *from = &source->frame.level[level];
+    const float x = ((float)u - from->cx) * from->per_fx, y = ((float)v - from->cy) * from->per_fy;
+    const float *pixel = pixel_of(source, level, u, v);
+    if (!step) {
+        pc_depth_add_measure(x, y, pixel[PC_DEPTH_Z], sums, 1);
+        return;
+    }
+    const pc_depth_level *to = &target->frame.level[level];
+    pc_depth_landing at;
+    pc_depth_project(step, to, x, y, pixel[PC_DEPTH_Z], &at);
+    const bool inside = at.at != pc_depth_nowhere(to);
+    const float *there = pixel_of(target, level, inside ? (int)at.u : -1, (int)at.v);
+    pc_depth_add(step, to, &at, pixel[PC_DEPTH_NX], pixel[PC_DEPTH_NY], pixel[PC_DEPTH_NZ], there[PC_DEPTH_NX],
+                 there[PC_DEPTH_NY], there[PC_DEPTH_NZ], there[PC_DEPTH_Z], sums, 1);
+}
+
+static void add_tile(const reference *source, const reference *target, int level, const pc_depth_step *step, int tile,
+                     double *sums) {
+    const int across = source->frame.level[level].columns / L;
+    double lanes[L][PC_ICP_SUMS];
+    for (int lane = 0; lane < L; lane++) {
+        float own[PC_ICP_SUMS] = {0};
+        for (int row = 0; row < PC_DEPTH_LOADS; row++) {
+            add_pixel(source, target, level, step, tile % across * L + lane, tile / across * PC_DEPTH_LOADS + row, own);
+        }
+        for (int k = 0; k < PC_ICP_SUMS; k++) {
+            lanes[lane][k] = (double)own[k];
+        }
+    }
+    for (int half = L / 2; half >= 1; half /= 2) {
+        for (int lane = 0; lane < half; lane++) {
+            for (int k = 0; k < PC_ICP_SUMS; k++) {
+                lanes[lane][k] += lanes[lane + half][k];
+            }
+        }
+    }
+    memcpy(sums, lanes[0], sizeof lanes[0]);
+}
+
+static void add_all(const reference *source, const reference *target, int level, const pc_depth_step *step,
+                    double sums[PC_ICP_SUMS]) {
+    double parts[PC_DEPTH_PARTS][PC_ICP_SUMS] = {{0}}, group[PC_ICP_SUMS] = {0}, tile[PC_ICP_SUMS];
+    const int tiles = pc_depth_tiles(&source->frame.level[level]);
+    for (int i = 0; i < tiles; i++) {
+        add_tile(source, target, level, step, i, tile);
+        const bool ends = i % PC_DEPTH_GROUP == PC_DEPTH_GROUP - 1 || i + 1 == tiles;
+        for (int k = 0; k < PC_ICP_SUMS; k++) {
+            group[k] += tile[k];
+            parts[i / PC_DEPTH_GROUP % PC_DEPTH_PARTS][k] += ends ? group[k] : 0.0;
+            group[k] = ends ? 0.0 : group[k];
+        }
+    }
+    memset(sums, 0, PC_ICP_SUMS * sizeof *sums);
+    for (int p = 0; p < PC_DEPTH_PARTS; p++) {
+        for (int k = 0; k < PC_ICP_SUMS; k++) {
+            sums[k] += parts[p][k];
+        }
+    }
+}
+
+static void follow(const reference *source, const reference *target, pc_depth_path *path) {
+    double sums[PC_ICP_SUMS];
+    pc_depth_measure from;
+    add_all(source, NULL, 0, NULL, sums);
+    pc_depth_measure_of(sums, &from);
+    add_all(target, NULL, 0, NULL, sums);
+    pc_depth_measure_of(sums, &path->target);
+    path->source_points = from.points;
+    pc_depth_path_begin(path);
+    while (path->end == PC_DEPTH_UNDER_WAY) {
+        add_all(source, target, path->level, &path->step, sums);
+        pc_depth_path_next(path, sums);
+    }
+}
+
+/* ---- comparison ---------------------------------------------------------------------------------------------------- */
+
+typedef struct place {
+    pcgpu_context *context;
+    const pc_backend *backend;
+    char label[32];
+} place;
+
+static bool same_double(const double *a, const double *b, int n) {
+    return memcmp(a, b, (size_t)n * sizeof *a) == 0;
+}
+
+static void compare(const pc_depth_path *got, const pc_depth_path *wanted, const char *name, const char *label,
+                    int64_t at) {
+    expect(got->end == wanted->end, name, label, "end", at);
+    expect(got->source_points == wanted->source_points, name, label, "points of the source", at);
+    expect(same_double(&got->target.points, &wanted->target.points, 7), name, label, "measure of the target", at);
+    expect(memcmp(got->iterations, wanted->iterations, sizeof got->iterations) == 0, name, label, "iterations", at);
+    expect(same_double(got->worth, wanted->worth, PC_ICP_SUMS), name, label, "sums", at);
+    expect(same_double(got->pose.q, wanted->pose.q, 4) && same_double(got->pose.t, wanted->pose.t, 3), name, label,
+           "pose", at);
+    expect(same_double(got->update, wanted->update, 6) && got->converged == wanted->converged, name, label, "update", at);
+}
+
+/* A frame of an image, or of maps for NULL data. */
+static pcgpu_frame *frame_on(const place *p, const pcgpu_depth *depth, const pc_maps *maps, const pcgpu_camera *camera,
+                             const pcgpu_register_depth_params *params, const char *name) {
+    pcgpu_frame *frame = NULL;
+    pcgpu_status status = maps
+                              ? pc_frame_of_maps(p->context, p->backend, maps, false, camera, params->levels, &frame)
+                              : pc_frame_of_depth(p->context, p->backend, depth, camera, params, &frame);
+    expect(status == PCGPU_OK, name, p->label, pcgpu_last_error(p->context), 0);
+    return frame;
+}
+
+typedef struct scene {
+    char name[64];
+    pcgpu_depth source, target;
+    pc_maps maps; /* of the target; width 0 = it is the image */
+    pcgpu_camera camera;
+    pcgpu_register_depth_params params;
+    pc_depth_path path;
+} scene;
+
+/* The image as the library gives it to a back end; the tables are those of a frame that is being made. */
+static pcgpu_status keep_image(pcgpu_context *context, const pc_depth_image *image, pc_depth_frame *frame) {
+    (void)context;
+    reference *r = frame->backend;
+    make_reference(image, frame, r);
+    return PCGPU_OK;
+}
+
+static void keep_nothing(pcgpu_context *context, pc_depth_frame *frame) {
+    (void)context, (void)frame;
+}
+
+static reference *now_made; /* where keep_made puts what it makes */
+
+static pcgpu_status keep_made(pcgpu_context *context, const struct pc_depth_image *image, struct pc_depth_frame *frame) {
+    frame->backend = now_made;
+    return keep_image(context, image, frame);
+}
+
+static const pc_backend reference_backend = {
+    .name = "reference", .depth_frame = keep_made, .depth_free = keep_nothing};
+
+static void refer(const place *p, const scene *s, bool target, reference *r) {
+    const place there = {p->context, &reference_backend, "reference"};
+    now_made = r;
+    pcgpu_frame_free(p->context, frame_on(&there, target ? &s->target : &s->source,
+                                          target && s->maps.width ? &s->maps : NULL, &s->camera, &s->params, s->name));
+}
+
+static void run(const scene *s, const place *places, int count) {
+    reference source = {0}, target = {0};
+    pc_depth_path wanted = s->path;
+    refer(places, s, false, &source);
+    refer(places, s, true, &target);
+    wanted.levels = source.frame.levels;
+    follow(&source, &target, &wanted);
+    for (int i = 0; i < count; i++) {
+        const place *p = &places[i];
+        pcgpu_frame *a = frame_on(p, &s->source, NULL, &s->camera, &s->params, s->name);
+        pcgpu_frame *b = frame_on(p, &s->target, s->maps.width ? &s->maps : NULL, &s->camera, &s->params, s->name);
+        for (int again = 0; again < 2 && a && b; again++) {
+            pc_depth_path got = s->path;
+            got.levels = a->maps.levels;
+            expect(p->backend->depth_register(p->context, &a->maps, &b->maps, &got) == PCGPU_OK, s->name, p->label,
+                   pcgpu_last_error(p->context), again);
+            compare(&got, &wanted, s->name, p->label, again);
+        }
+        pcgpu_frame_free(p->context, b);
+        pcgpu_frame_free(p->context, a);
+    }
+    free_reference(&source);
+    free_reference(&target);
+}
+
+/* ---- scenes -------------------------------------------------------------------------------------------------------- */
+
+static void fill_maps(pc_maps *maps, const scene *s) {
+    maps->width = s->target.width;
+    maps->height = s->target.height;
+    const size_t n = (size_t)(maps->width * maps->height);
+    maps->vertices = malloc(3 * n * sizeof *maps->vertices);
+    maps->normals = malloc(3 * n * sizeof *maps->normals);
+    for (size_t i = 0; i < n; i++) {
+        for (int k = 0; k < 3; k++) {
+            const bool none = random_unit() < 0.05f;
+            maps->vertices[3 * i + (size_t)k] = none ? NAN : (float)s->target.data[i] / 1000.0f;
+            maps->normals[3 * i + (size_t)k] = random_unit() < 0.02f ? NAN : random_unit() - (k == 2 ? 3.0f : 0.5f);
+        }
+    }
+}
+
+static void run_scene(int number, int width, int height, kind which, const place *places, int count) {
+    scene s = {.source = {width, height, NULL}, .target = {width, height, NULL}};
+    snprintf(s.name, sizeof s.name, "%d x %d, %s, %d", width, height, kind_names[which], number);
+    s.source.data = malloc((size_t)(width * height) * sizeof *s.source.data);
+    s.target.data = malloc((size_t)(width * height) * sizeof *s.target.data);
+    fill_image(&s.source, which, 1.5f);
+    fill_image(&s.target, which, 0.0f);
+    pcgpu_camera_init(&s.camera);
+    s.camera.fx = 0.8 * width + 1.0;
+    s.camera.fy = 0.9 * width + 1.0;
+    s.camera.cx = 0.5 * width + 0.3;
+    s.camera.cy = 0.5 * height - 0.2;
+    s.camera.min_depth = number % 3 == 0 ? 0.4 : 0.0;
+    s.camera.max_depth = number % 2 == 0 ? 8.0 : 0.0;
+    pcgpu_register_depth_params_init(&s.params);
+    s.params.levels = 1 + number % PCGPU_DEPTH_LEVELS;
+    s.params.bilateral = number % 4 == 1 && width < 200 ? 0.03 : 0.0;
+    if (number % 5 == 2) {
+        fill_maps(&s.maps, &s);
+    }
+    s.path = (pc_depth_path){.gate = 0.2, .metres = number % 2 ? 1e-5 : 0.0, .radians = 1e-5,
+                             .start = {.q = {1, 0, 0, 0}, .t = {0.002, 0.001, 0}}};
+    for (int l = 0; l < PC_DEPTH_MAX_LEVELS; l++) {
+        s.path.most[l] = 1 + (number + l) % 4;
+    }
+    run(&s, places, count);
+    free(s.maps.vertices);
+    free(s.maps.normals);
+    free(s.source.data);
+    free(s.target.data);
+}
+
+static void run_all(const place *places, int count, bool large) {
+    static const int sizes[][2] = {{1, 1}, {1, 40}, {16, 16}, {33, 9}, {31, 64}, {70, 50}, {161, 121}};
+    int number = 0;
+    for (int i = 0; i < (int)(sizeof sizes / sizeof sizes[0]); i++) {
+        for (kind which = SMOOTH; which < KINDS; which++) {
+            run_scene(number++, sizes[i][0], sizes[i][1], which, places, count);
+        }
+    }
+    if (large) {
+        run_scene(number++, 640, 480, NOISY, places, count);
+        run_scene(number++, 1000, 700, HOLES, places, count);
+    }
+}
+
+/* ---- places -------------------------------------------------------------------------------------------------------- */
+
+static int open_cpu(place *places) {
+    static const int threads[] = {1, 2, 3, 8};
+    int count = 0;
+    for (int form = PC_SIMD_BASE; form < PC_SIMD_FORMS; form++) {
+        for (int t = 0; t < 4 && pc_cpu_has((pc_simd)form); t++) {
+            pcgpu_settings settings;
+            pcgpu_settings_init(&settings);
+            settings.device = PCGPU_DEVICE_CPU;
+            settings.threads = threads[t];
+            place *p = &places[count++];
+            if (pcgpu_open(&settings, &p->context) != PCGPU_OK) {
+                return 0;
+            }
+            p->context->simd_limit = form + 1;
+            p->backend = &pc_backend_cpu;
+            snprintf(p->label, sizeof p->label, "form %d, %d threads", form, threads[t]);
+        }
+    }
+    return count;
+}
+
+static int open_cuda(place *p) {
+    pcgpu_settings settings;
+    pcgpu_settings_init(&settings);
+    settings.device = PCGPU_DEVICE_CUDA;
+    if (pcgpu_open(&settings, &p->context) != PCGPU_OK) {
+        printf("%s\n", pcgpu_last_error(p->context));
+        pcgpu_close(p->context);
+        return 0;
+    }
+    p->backend = pc_backend_cuda();
+    snprintf(p->label, sizeof p->label, "cuda");
+    return 1;
+}
+
+int main(int argc, char **argv) {
+    place places[MAX_CONTEXTS] = {{0}};
+    const bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
+    if (argc < 2 || (!cuda && strcmp(argv[1], "cpu") != 0)) {
+        fprintf(stderr, "usage: depth cpu|cuda [SEED] [small]\n");
+        return 2;
+    }
+    state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    const int count = cuda ? open_cuda(places) : open_cpu(places);
+    if (count == 0) {
+        return SKIPPED;
+    }
+    run_all(places, count, !(argc > 3 && strcmp(argv[3], "small") == 0));
+    for (int i = 0; i < count; i++) {
+        pcgpu_close(places[i].context);
+    }
+    printf("%d checks, %d failed\n", checks, failures);
+    return failures ? 1 : 0;
+}
