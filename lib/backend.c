@@ -19,6 +19,11 @@ const pc_backend pc_backend_cpu = {
     .cells_source = pc_cpu_cells_source,
     .cells_pass = pc_cpu_cells_pass,
     .cells_sum = pc_cpu_cells_sum,
+    .volume_open = pc_cpu_volume_open,
+    .volume_close = pc_cpu_volume_close,
+    .volume_integrate = pc_cpu_volume_integrate,
+    .volume_raycast = pc_cpu_volume_raycast,
+    .volume_blocks = pc_cpu_volume_blocks,
 };
 
 void pc_cpu_stop(pcgpu_context *context) {

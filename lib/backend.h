@@ -56,6 +56,12 @@ struct pc_cells_pass;
 struct pc_cells_step;
 struct pc_cells_job; /* lib/icp_cells_path.h */
 
+/* Volumes: each has a state of its own. See lib/volume.h. */
+struct pc_volume_job; /* lib/volume_job.h */
+struct pc_volume_view;
+struct pc_volume_blocks;
+struct pc_maps; /* lib/icp_depth.h */
+
 typedef struct pc_backend {
     const char *name; /* "cpu", "cuda" */
     /* Runs all jobs, on CUDA concurrently. */
@@ -85,6 +91,16 @@ typedef struct pc_backend {
     pcgpu_status (*cells_memory)(pcgpu_context *context, int which, size_t bytes, void **memory);
     pcgpu_status (*cells_begin)(pcgpu_context *context, const struct pc_cells_target *target);
     pcgpu_status (*cells_register)(pcgpu_context *context, struct pc_cells_job *jobs, int count);
+    /* An empty volume; closed also when opening failed, and NULL is accepted. */
+    pcgpu_status (*volume_open)(pcgpu_context *context, void **state);
+    void (*volume_close)(pcgpu_context *context, void *state);
+    /* Fuses a frame, all of it or, on failure, nothing. */
+    pcgpu_status (*volume_integrate)(pcgpu_context *context, void *state, struct pc_volume_job *job);
+    /* Vertices and normals of every pixel into arrays in host memory. */
+    pcgpu_status (*volume_raycast)(pcgpu_context *context, void *state, const struct pc_volume_view *view,
+                                   const struct pc_maps *maps);
+    /* The whole volume in host memory; the arrays stay the state's, until the next call with it. */
+    pcgpu_status (*volume_blocks)(pcgpu_context *context, void *state, struct pc_volume_blocks *blocks);
 } pc_backend;
 
 extern const pc_backend pc_backend_cpu;

@@ -17,6 +17,12 @@ pcgpu_status pc_cpu_cells_pass(pcgpu_context *context, const struct pc_cells_pas
 pcgpu_status pc_cpu_cells_source(pcgpu_context *context, const struct pc_cells_source *source);
 pcgpu_status pc_cpu_cells_sum(pcgpu_context *context, const struct pc_cells_step *step, double *sums);
 void pc_cpu_cells_free(pcgpu_context *context);
+pcgpu_status pc_cpu_volume_open(pcgpu_context *context, void **state);
+void pc_cpu_volume_close(pcgpu_context *context, void *state);
+pcgpu_status pc_cpu_volume_integrate(pcgpu_context *context, void *state, struct pc_volume_job *job);
+pcgpu_status pc_cpu_volume_raycast(pcgpu_context *context, void *state, const struct pc_volume_view *view,
+                                   const struct pc_maps *maps);
+pcgpu_status pc_cpu_volume_blocks(pcgpu_context *context, void *state, struct pc_volume_blocks *blocks);
 
 /* Farthest point sampling in a chosen form; pc_cpu_sample takes the widest vectors of the machine and what is fastest
  * for the size. Every form gives the same bits, which is what the tests use this for. */
