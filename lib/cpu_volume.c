@@ -20,7 +20,7 @@ PC_INLINE int update_slice(const pc_volume_frame *frame, const slice *places, fl
                            float *restrict distances, float *restrict weights) {
     const pc_volume_view *view = &frame->view;
     const float *T = view->to_camera, *inverse = frame->inverse;
-    float z[SLICE], a[SLICE], b[SLICE], stretch[SLICE], m[SLICE];
+    float z[SLICE], a[SLICE], b[SLICE], stretch[SLICE], m[SLICE], facing[SLICE];
     int32_t at[SLICE], more[SLICE], below[SLICE], inside[SLICE];
     for (int i = 0; i < SLICE; i++) {
         const float x = (bx + T[1] * places->y[i]) + T[0] * places->x[i];
@@ -36,11 +36,15 @@ PC_INLINE int update_slice(const pc_volume_frame *frame, const slice *places, fl
         inside[i] = s.inside;
     }
     for (int i = 0; i < SLICE; i++) {
-        m[i] = pc_volume_measured(inverse[at[i]], inverse[at[i] + more[i]], inverse[at[i] + below[i]],
-                                  inverse[at[i] + below[i] + more[i]], a[i], b[i], view->truncation);
+        const pc_volume_reading r =
+            pc_volume_read(view, inverse[at[i]], inverse[at[i] + more[i]], inverse[at[i] + below[i]],
+                           inverse[at[i] + below[i] + more[i]], a[i], b[i]);
+        m[i] = r.inverse;
+        facing[i] = r.facing;
     }
     for (int i = 0; i < SLICE; i++) {
-        pc_volume_blend(view, m[i], z[i], stretch[i], inside[i], &distances[i], &weights[i]);
+        const pc_volume_reading r = {m[i], facing[i]};
+        pc_volume_blend(view, r, z[i], stretch[i], inside[i], &distances[i], &weights[i]);
     }
     int behind = 0;
     for (int i = 0; i < SLICE; i++) {

@@ -17,8 +17,8 @@ typedef struct pcgpu_volume_params {
     double voxel_size; /* metres, > 0; default 0.01 */
     double truncation; /* metres, 2 to 64 voxels; 0 (default) = 4 voxels. Distances farther from the surface are cut; it
                           should be above the noise of the depth, and thinner things than that may vanish */
-    double max_weight; /* > 0; default 100. A pixel weighs 1 / depth^2 (metres); where the sum has reached this, the
-                          mean goes on as a running one, so that a model can follow changes */
+    double max_weight; /* > 0; default 100. A pixel weighs cos^2(slant) / depth^2 (metres); where the sum has reached
+                          this, the mean goes on as a running one, so that a model can follow changes */
     int64_t max_blocks; /* 1 to 2^22; default 2^19, which is 2.2 GB */
     int64_t frames;     /* as many are expected, for the choice of a back end; default 100 */
 } pcgpu_volume_params;

@@ -282,7 +282,7 @@ typedef struct pc_volume_spot {
     int32_t more, below; /* the steps to the next ones, 0 at the edges of the image, */
     float a, b;          /* and the shares of them */
     float stretch;       /* length of the ray for a depth of 1 */
-    int32_t inside;      /* it is in the image */
+    int32_t inside;      /* it is in the image, between the middles of pixels */
 } pc_volume_spot;
 
 PC_HD_ALWAYS pc_volume_spot pc_volume_project(const pc_volume_view *view, float x, float y, float z) {
@@ -291,7 +291,7 @@ PC_HD_ALWAYS pc_volume_spot pc_volume_project(const pc_volume_view *view, float 
     const float last_u = (float)right, last_v = (float)bottom;
     const float across = 1.0f / z, px = x * across, py = y * across;
     const float u = view->fx * px + view->cx, v = view->fy * py + view->cy;
-    s.inside = (z > 0.0f) & (u >= -0.5f) & (u < last_u + 0.5f) & (v >= -0.5f) & (v < last_v + 0.5f);
+    s.inside = (z > 0.0f) & (u >= 0.0f) & (u <= last_u) & (v >= 0.0f) & (v <= last_v);
     float a = u > 0.0f ? u : 0.0f, b = v > 0.0f ? v : 0.0f; /* NaN becomes 0 */
     a = a < last_u ? a : last_u;
     b = b < last_v ? b : last_v;
@@ -305,22 +305,37 @@ PC_HD_ALWAYS pc_volume_spot pc_volume_project(const pc_volume_view *view, float 
     return s;
 }
 
-/* The inverse depth there: interpolated between four pixels whose depths lie within a truncation of each other, else
- * that of the nearest one; 0 = none. */
-PC_HD_ALWAYS float pc_volume_measured(float i00, float i10, float i01, float i11, float a, float b, float truncation) {
+/* What a frame says at a spot. */
+typedef struct pc_volume_reading {
+    float inverse; /* depth; 0 = none */
+    float facing;  /* squared cosine of the angle between the ray and the surface's normal, about */
+} pc_volume_reading;
+
+/* Interpolated between four pixels whose depths lie within a truncation of each other; else, at an edge, that of the
+ * nearest one, with little trust. The slope follows from the differences: a step of a pixel is 1 / f of the depth. */
+PC_HD_ALWAYS pc_volume_reading pc_volume_read(const pc_volume_view *view, float i00, float i10, float i01, float i11,
+                                              float a, float b) {
+    pc_volume_reading r;
     const float low0 = i00 < i10 ? i00 : i10, low1 = i01 < i11 ? i01 : i11, low = low0 < low1 ? low0 : low1;
     const float high0 = i00 > i10 ? i00 : i10, high1 = i01 > i11 ? i01 : i11, high = high0 > high1 ? high0 : high1;
     const float top = i00 + a * (i10 - i00), under = i01 + a * (i11 - i01), between = top + b * (under - top);
     const float near0 = a < 0.5f ? i00 : i10, near1 = a < 0.5f ? i01 : i11, nearest = b < 0.5f ? near0 : near1;
-    return (low > 0.0f) & (high - low <= truncation * (low * high)) ? between : nearest;
+    const float across = i10 - i00, du = view->fx * (across + b * ((i11 - i01) - across)),
+                dv = view->fy * (under - top);
+    const float square = between * between;
+    const bool smooth = (low > 0.0f) & (high - low <= view->truncation * (low * high));
+    r.inverse = smooth ? between : nearest;
+    r.facing = smooth ? square / (square + (du * du + dv * dv)) : 0.05f;
+    return r;
 }
 
-/* Its weight, 1 / depth^2, follows the noise of structured light and stereo. */
-PC_HD_ALWAYS void pc_volume_blend(const pc_volume_view *view, float m, float z, float stretch, int32_t inside,
-                                  float *distance, float *weight) {
+/* The weight is 1 / depth^2, which follows the noise of structured light and stereo, times that of slant surfaces, of
+ * which distances along the ray tell less. */
+PC_HD_ALWAYS void pc_volume_blend(const pc_volume_view *view, pc_volume_reading r, float z, float stretch,
+                                  int32_t inside, float *distance, float *weight) {
     const float old_weight = *weight, old_distance = *distance, truncation = view->truncation;
-    const float along = (1.0f / m - z) * stretch, w = m * m;
-    const bool seen = (inside != 0) & (m > 0.0f) & (along >= -truncation);
+    const float along = (1.0f / r.inverse - z) * stretch, w = (r.inverse * r.inverse) * r.facing;
+    const bool seen = (inside != 0) & (r.inverse > 0.0f) & (along >= -truncation);
     const float d = along < truncation ? along : truncation, old = old_weight > 0.0f ? old_distance : 0.0f;
     const float sum = old_weight + w, mean = (old * old_weight + d * w) / sum;
     const float most = sum < view->max_weight ? sum : view->max_weight;
@@ -334,8 +349,8 @@ PC_HD_ALWAYS void pc_volume_update(const pc_volume_frame *frame, float x, float 
     const pc_volume_view *view = &frame->view;
     const pc_volume_spot s = pc_volume_project(view, x, y, z);
     const float *i = frame->inverse + s.at;
-    const float m = pc_volume_measured(i[0], i[s.more], i[s.below], i[s.below + s.more], s.a, s.b, view->truncation);
-    pc_volume_blend(view, m, z, s.stretch, s.inside, distance, weight);
+    const pc_volume_reading r = pc_volume_read(view, i[0], i[s.more], i[s.below], i[s.below + s.more], s.a, s.b);
+    pc_volume_blend(view, r, z, s.stretch, s.inside, distance, weight);
 }
 
 #endif

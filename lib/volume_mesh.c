@@ -46,24 +46,52 @@ static void link_edges(int pattern, int next[PC_MESH_EDGES]) {
     }
 }
 
+/* Whether two edges are on the same face of the cell. */
+static bool share_face(int a, int b) {
+    for (int axis = 0; axis < 3; axis++) {
+        if (a / 4 != axis && b / 4 != axis &&
+            (pc_mesh_edge_corner(a) >> axis & 1) == (pc_mesh_edge_corner(b) >> axis & 1)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The corner of a polygon from which its fan goes: diagonals must not lie in a face, where the cell behind it may have
+ * the same one. */
+static int apex_of(const int *loop, int length) {
+    int best = 0, fewest = length;
+    for (int apex = 0; apex < length; apex++) {
+        int bad = 0;
+        for (int i = 2; i < length - 1; i++) {
+            bad += share_face(loop[apex], loop[(apex + i) % length]);
+        }
+        if (bad < fewest) {
+            fewest = bad;
+            best = apex;
+        }
+    }
+    return best;
+}
+
 static void fill_pattern(pc_mesh_table *table, int pattern) {
     int next[PC_MESH_EDGES], count = 0;
     link_edges(pattern, next);
     for (int first = 0; first < PC_MESH_EDGES; first++) {
-        if (next[first] < 0) {
-            continue;
+        int loop[PC_MESH_EDGES], length = 0;
+        for (int e = first; next[e] >= 0;) {
+            const int following = next[e];
+            loop[length++] = e;
+            next[e] = -1;
+            e = following;
         }
-        int second = next[first], third = next[second];
-        for (; third != first; count++) {
+        const int apex = apex_of(loop, length);
+        for (int i = 1; i < length - 1; i++, count++) {
             uint8_t *corners = table->edges[pattern] + (size_t)3 * (size_t)count;
-            corners[0] = (uint8_t)first;
-            corners[1] = (uint8_t)second;
-            corners[2] = (uint8_t)third;
-            next[second] = -1;
-            second = third;
-            third = next[third];
+            corners[0] = (uint8_t)loop[apex];
+            corners[1] = (uint8_t)loop[(apex + i) % length];
+            corners[2] = (uint8_t)loop[(apex + i + 1) % length];
         }
-        next[second] = next[first] = -1;
     }
     table->count[pattern] = (uint8_t)count;
 }
