@@ -1,5 +1,6 @@
 /* pcgpu: the program. Words -> options -> session -> the command. */
 #include "config.h"
+#include "fuse.h"
 #include "job.h"
 
 #include <errno.h>
@@ -118,7 +119,7 @@ static int run_command(session *s) {
     switch (s->command->bit) {
     case FOR_SAMPLE: return sample_run(s);
     case FOR_VOXELIZE: return s->options->batch ? voxelize_batch(s) : session_run_each(s, voxelize_process);
-    case FOR_REGISTER: return s->options->pairs ? register_pairs(s) : session_run_together(s, register_process);
+    case FOR_REGISTER: return s->options->poses ? fuse_run(s) : s->options->pairs ? register_pairs(s) : session_run_together(s, register_process);
     default: return s->input_count > 0 ? session_run_each(s, info_process) : info_machine(s);
     }
 }
@@ -126,7 +127,8 @@ static int run_command(session *s) {
 static int run_session(session *s) {
     const option_values *o = s->options;
     char why[1024];
-    if (!options_check(s->options, s->command, why, sizeof why) || !session_check(s, why, sizeof why)) {
+    if (!options_check(s->options, s->command, why, sizeof why) || !session_check(s, why, sizeof why) ||
+        !fuse_check(s, why, sizeof why)) {
         return usage_error(s->command, why);
     }
     report_setup(o->verbose, o->quiet);

@@ -7,7 +7,7 @@
 static const command_info commands[] = {
     {"sample", FOR_SAMPLE, "[OPTION]... [INPUT]...", "pick points of a cloud: farthest point sampling or at random"},
     {"voxelize", FOR_VOXELIZE, "[OPTION]... [INPUT]...", "group points by voxel and compute one feature row a voxel"},
-    {"register", FOR_REGISTER, "[OPTION]... SOURCE TARGET | --pairs LIST", "find the rigid transform that maps SOURCE onto TARGET"},
+    {"register", FOR_REGISTER, "[OPTION]... SOURCE TARGET | --pairs LIST | --poses FILE DEPTH...", "find the rigid transform that maps SOURCE onto TARGET"},
     {"info", FOR_INFO, "[OPTION]... [INPUT]...", "show what is in a cloud, or what this build and machine can do"},
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
@@ -135,6 +135,16 @@ static const option_row table[] = {
      "quaternion "
      "x y z w in one line. With --pairs each is one line."},
 
+    {"poses", 0, FOR_REGISTER, 0, &type_path, "FILE", AT(poses), 0, 0, NULL,
+     "Register nothing: fuse the inputs, depth images, into a model. FILE has a line for each, which maps its camera into the "
+     "world: KITTI (12 numbers), a 4x4 matrix (16) or TUM (7, or 8 with a time); nan leaves an image out."},
+    {"voxel-size", 0, FOR_REGISTER, OPTION_ABOVE_MIN, &type_real, "S", AT(volume.voxel_size), 0, 1000, NULL,
+     "Edge of the voxels of the model, in metres."},
+    {"truncation", 0, FOR_REGISTER, OPTION_ZERO_IS_NONE, &type_real, "T", AT(volume.truncation), 0, 64000, NULL,
+     "Distances from the surface, in metres, within which the model keeps them: 2 to 64 voxels; default 4 voxels."},
+    {"mesh", 0, FOR_REGISTER, OPTION_OUTPUT | OPTION_PLY, &type_path, "FILE", AT(mesh), 0, 0, NULL,
+     "Write the surface of the model as triangles, .ply."},
+
     /* common */
     {"output", 'o', FOR_CLOUDS, OPTION_OUTPUT | OPTION_MAIN, &type_path, "PATH", AT(output), 0, 0, NULL,
      "Output file; - is standard output; a folder (DIR/) gets one file an input, named after it."},
@@ -221,6 +231,7 @@ void options_init(option_values *options, const command_info *command) {
     options->voxelize.range_auto =
         true; /* the library knows no default range; the cloud's own bounds fit every input */
     pcgpu_register_params_init(&options->registration);
+    pcgpu_volume_params_init(&options->volume);
     options->drop_origin =
         command->bit == FOR_REGISTER ? options->registration.drop_origin : options->sample.drop_origin;
 }

@@ -55,6 +55,8 @@ typedef struct option_values {
 
     pcgpu_register_params registration;
     const char *init, *pairs, *transform;
+    pcgpu_volume_params volume;
+    const char *poses, *mesh;
     transform_format transform_format;
 
     unsigned char source[OPTIONS_MAX]; /* value_source of each row of the table */
@@ -87,7 +89,8 @@ enum {
     OPTION_MAYBE_VALUE = 16, /* --name or --name=VALUE, never --name VALUE */
     OPTION_OUTPUT = 32,      /* a file that is written for each input */
     OPTION_TEXT = 64,        /* ... and is readable text */
-    OPTION_MAIN = 128        /* ... and is the command's data */
+    OPTION_MAIN = 128,       /* ... and is the command's data */
+    OPTION_PLY = 256         /* ... or a .ply whatever its name is */
 };
 
 typedef struct option_row {

@@ -7,8 +7,6 @@
 
 enum { MOST_BLOCKS = 1 << 22 }; /* 2^31 voxels */
 
-enum { INTEGRATE, RAYCAST, SURFACE, STAGES };
-
 struct pcgpu_volume {
     pcgpu_context *context;
     const pc_backend *backend;
@@ -24,7 +22,6 @@ void pcgpu_volume_params_init(pcgpu_volume_params *params) {
     *params = (pcgpu_volume_params){.voxel_size = 0.01, .max_weight = 100, .max_blocks = 1 << 19, .frames = 100};
 }
 
-/* In float32, as they are used. */
 static bool is_between(double value, double low, double high) {
     return value >= low && value <= high;
 }
@@ -60,11 +57,6 @@ pcgpu_status pcgpu_volume_open(pcgpu_context *context, const pcgpu_volume_params
     }
     v->context = context;
     v->stats.params = *params;
-    for (int i = 0; i < STAGES; i++) {
-        static const char *const names[] = {"integrate", "raycast", "surface"};
-        snprintf(v->stats.run.stage[i].name, sizeof v->stats.run.stage[i].name, "%s", names[i]);
-    }
-    v->stats.run.stages = STAGES;
     pcgpu_status status = check_params(context, &v->stats.params);
     if (status == PCGPU_OK) {
         double frames = (double)params->frames;
@@ -170,6 +162,20 @@ static pcgpu_status place_camera(pcgpu_volume *v, int width, int height, const p
     return PCGPU_OK;
 }
 
+/* To the stage of this name, since `begin`. */
+static void add_seconds(pcgpu_volume *v, const char *name, double begin) {
+    pcgpu_run *run = &v->stats.run;
+    int i = 0;
+    while (i < run->stages && strcmp(run->stage[i].name, name) != 0) {
+        i++;
+    }
+    if (i == run->stages) {
+        pc_stage(run, name, begin);
+    } else {
+        run->stage[i].seconds += pc_now() - begin;
+    }
+}
+
 /* ---- operations ------------------------------------------------------------------------------------------------- */
 
 pcgpu_status pcgpu_volume_integrate(pcgpu_volume *v, const pcgpu_depth *depth, const pcgpu_camera *camera,
@@ -202,7 +208,7 @@ pcgpu_status pcgpu_volume_integrate(pcgpu_volume *v, const pcgpu_depth *depth, c
     s->blocks = job.blocks;
     s->bytes = job.bytes;
     s->run.points_in += c.depth.pixels - c.depth.no_return - c.depth.out_of_range;
-    s->run.stage[INTEGRATE].seconds += pc_now() - begin;
+    add_seconds(v, "integrate", begin);
     if (counts) {
         *counts = c;
     }
@@ -218,7 +224,7 @@ pcgpu_status pcgpu_volume_raycast(pcgpu_volume *v, const pcgpu_camera *camera, c
         const pc_maps maps = {view.width, view.height, vertices, normals};
         status = v->backend->volume_raycast(v->context, v->state, &view, &maps);
     }
-    v->stats.run.stage[RAYCAST].seconds += pc_now() - begin;
+    add_seconds(v, "raycast", begin);
     return status;
 }
 
@@ -236,7 +242,7 @@ static pcgpu_status extract(pcgpu_volume *v, double min_weight, bool triangles, 
         status = pc_volume_extract(v->context, &blocks, p->voxel_size, (float)p->truncation, (float)min_weight,
                                    triangles, mesh);
     }
-    v->stats.run.stage[SURFACE].seconds += pc_now() - begin;
+    add_seconds(v, "surface", begin);
     return status;
 }
 
