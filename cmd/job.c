@@ -245,6 +245,11 @@ int job_begin(job *j, session *s, const char **inputs, int count) {
     return begin(j, inputs, NULL);
 }
 
+int job_begin_all(job *j, session *s) {
+    *j = (job){.session = s, .points_out = -1, .inputs = {s->inputs[0]}, .names = {input_name(s->inputs[0])}};
+    return begin(j, s->inputs, NULL);
+}
+
 int job_begin_pair(job *j, session *s, int pair, job *before) {
     *j = (job){.session = s, .count = 2, .points_out = -1, .line = s->pairs.lines[pair]};
     return begin(j, &s->inputs[2 * pair], before);

@@ -31,7 +31,7 @@ typedef struct job_output {
 
 typedef struct job {
     session *session;
-    int count; /* inputs */
+    int count; /* inputs that are read for it; 0 = it reads all of the session by itself */
     const char *inputs[JOB_CLOUDS], *names[JOB_CLOUDS];
     const pcgpu_format_info *input_format[JOB_CLOUDS];
     bool projective; /* depth images that are registered as such: in place of clouds */
@@ -59,6 +59,8 @@ typedef struct job {
  * time; job_resume then comes first when one is taken up again. Begin and end return an exit code and have said why.
  * With --batch the job of the first input has the outputs of all. */
 int job_begin(job *job, session *session, const char **inputs, int count);
+/* A job of all inputs, which it reads by itself, `names` being the first. */
+int job_begin_all(job *job, session *session);
 void job_resume(job *job);
 int job_end(job *job, int code);
 /* Keeps the last error said as this job's, for --json. Begin and end do it, too. */

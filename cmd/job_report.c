@@ -36,7 +36,7 @@ static void print_seconds(const job *j, json *out) {
 /* Of all inputs together, as points_in. */
 static void print_depth(const job *j, json *out) {
     pcgpu_depth_counts sum = {0};
-    for (int i = 0; i < j->count; i++) {
+    for (int i = 0; i < JOB_CLOUDS; i++) {
         sum.pixels += j->depth[i].pixels;
         sum.no_return += j->depth[i].no_return;
         sum.out_of_range += j->depth[i].out_of_range;
@@ -78,9 +78,9 @@ void job_print_json(const job *j, int code, const char *outputs) {
     json_text(&out, "command", j->session->command->name);
     json_text(&out, "version", pcgpu_version());
     json_key(&out, "inputs");
-    for (int i = 0; i < j->count; i++) {
+    for (int i = 0; i < (j->count ? j->count : j->session->input_count); i++) {
         fputs(i ? ", " : "[", out.out);
-        json_print_string(out.out, j->inputs[i]);
+        json_print_string(out.out, j->count ? j->inputs[i] : j->session->inputs[i]);
     }
     fputc(']', out.out);
     if (j->line > 0) {

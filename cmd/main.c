@@ -1,5 +1,6 @@
 /* pcgpu: the program. Words -> options -> session -> the command. */
 #include "config.h"
+#include "fuse.h"
 #include "heap.h"
 #include "job.h"
 
@@ -117,7 +118,8 @@ static bool line_has(const command_line *line, const char *name) {
 
 static int run_register(session *s) {
     const option_values *o = s->options;
-    return o->pairs        ? register_pairs(s)
+    return o->poses        ? fuse_run(s)
+           : o->pairs      ? register_pairs(s)
            : o->trajectory ? register_sequence(s)
            : o->evaluate   ? register_evaluate(s)
                            : session_run_together(s, register_process);
@@ -135,7 +137,8 @@ static int run_command(session *s) {
 static int run_session(session *s) {
     const option_values *o = s->options;
     char why[1024];
-    if (!options_check(s->options, s->command, why, sizeof why) || !session_check(s, why, sizeof why)) {
+    if (!options_check(s->options, s->command, why, sizeof why) || !session_check(s, why, sizeof why) ||
+        !fuse_check(s, why, sizeof why)) {
         return usage_error(s->command, why);
     }
     report_setup(o->verbose, o->quiet);

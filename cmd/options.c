@@ -7,7 +7,8 @@
 static const command_info commands[] = {
     {"sample", FOR_SAMPLE, "[OPTION]... [INPUT]...", "pick points of a cloud: farthest point sampling or at random"},
     {"voxelize", FOR_VOXELIZE, "[OPTION]... [INPUT]...", "group points by voxel and compute one feature row a voxel"},
-    {"register", FOR_REGISTER, "[OPTION]... SOURCE TARGET | --pairs LIST | --trajectory FILE SCAN... | --evaluate FILE",
+    {"register", FOR_REGISTER,
+     "[OPTION]... SOURCE TARGET | --pairs LIST | --trajectory FILE SCAN... | --evaluate FILE | --poses FILE DEPTH...",
      "find the rigid transform that maps SOURCE onto TARGET, or the poses of a sequence"},
     {"info", FOR_INFO, "[OPTION]... [INPUT]...", "show what is in a cloud, or what this build and machine can do"},
 };
@@ -178,6 +179,16 @@ static const option_row table[] = {
      "T_truth_sensor when --ground-truth is about another sensor, such as a camera: a KITTI calib.txt, or a transform as for "
      "--init."},
 
+    {"poses", 0, FOR_REGISTER, 0, &type_path, "FILE", AT(poses), 0, 0, NULL,
+     "Register nothing: fuse the inputs, depth images, into a model. FILE has a line for each, which maps its camera into the "
+     "world: KITTI (12 numbers), a 4x4 matrix (16) or TUM (7, or 8 with a time); nan leaves an image out."},
+    {"voxel-size", 0, FOR_REGISTER, OPTION_ABOVE_MIN, &type_real, "S", AT(volume.voxel_size), 0, 1000, NULL,
+     "Edge of the voxels of the model, in metres."},
+    {"truncation", 0, FOR_REGISTER, OPTION_ZERO_IS_NONE, &type_real, "T", AT(volume.truncation), 0, 64000, NULL,
+     "Distances from the surface, in metres, within which the model keeps them: 2 to 64 voxels; default 4 voxels."},
+    {"mesh", 0, FOR_REGISTER, OPTION_OUTPUT | OPTION_PLY, &type_path, "FILE", AT(mesh), 0, 0, NULL,
+     "Write the surface of the model as triangles, .ply."},
+
     /* common */
     {"output", 'o', FOR_CLOUDS, OPTION_OUTPUT | OPTION_MAIN, &type_path, "PATH", AT(output), 0, 0, NULL,
      "Output file; - is standard output; a folder (DIR/) gets one file an input, named after it."},
@@ -269,6 +280,7 @@ void options_init(option_values *options, const command_info *command) {
     options->trajectory_format = TRANSFORM_KITTI;
     options->rate = 10;
     level_counts_init(&options->level_iterations);
+    pcgpu_volume_params_init(&options->volume);
     options->drop_origin =
         command->bit == FOR_REGISTER ? options->registration.drop_origin : options->sample.drop_origin;
 }

@@ -67,6 +67,8 @@ typedef struct option_values {
     double bilateral;
     pcgpu_camera target_camera; /* where it is another */
     const char *init, *pairs, *transform;
+    pcgpu_volume_params volume;
+    const char *poses, *mesh;
     transform_format transform_format;
 
     pcgpu_odometry_params odometry; /* but for `registration`, which is the one above */
@@ -105,7 +107,8 @@ enum {
     OPTION_MAYBE_VALUE = 16, /* --name or --name=VALUE, never --name VALUE */
     OPTION_OUTPUT = 32,      /* a file that is written for each input */
     OPTION_TEXT = 64,        /* ... and is readable text */
-    OPTION_MAIN = 128        /* ... and is the command's data */
+    OPTION_MAIN = 128,       /* ... and is the command's data */
+    OPTION_PLY = 256         /* ... or a .ply whatever its name is */
 };
 
 typedef struct option_row {

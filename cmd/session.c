@@ -48,7 +48,8 @@ int session_job_count(const session *s) {
 
 /* The scans of a sequence, a trajectory to evaluate (no input at all), else a pair. */
 static bool is_pair(const session *s) {
-    return s->command->bit == FOR_REGISTER && !s->options->trajectory && !s->options->evaluate;
+    return s->command->bit == FOR_REGISTER && !s->options->trajectory && !s->options->evaluate &&
+           !s->options->poses;
 }
 
 const char *session_input_of(const session *s, int i) {
@@ -68,7 +69,8 @@ char *output_name(const session *s, const option_row *option, const char *path, 
     if (is_main(option)) {
         snprintf(extension, sizeof extension, "%s", output_format(s, path, input)->extension);
     } else {
-        snprintf(extension, sizeof extension, ".%s.%s", option->name, option->flags & OPTION_TEXT ? "txt" : "bin");
+        const char *kind = option->flags & OPTION_TEXT ? "txt" : option->flags & OPTION_PLY ? "ply" : "bin";
+        snprintf(extension, sizeof extension, ".%s.%s", option->name, kind);
     }
     return path_in_folder(path, input, extension);
 }
@@ -174,7 +176,8 @@ static bool check_inputs(session *s, char *why, size_t why_size) {
     o->seeds = standard_input_named(o->seeds);
     o->init = standard_input_named(o->init);
     o->pairs = standard_input_named(o->pairs);
-    int dashes = is_dash(o->seeds) + is_dash(o->init) + is_dash(o->pairs);
+    o->poses = standard_input_named(o->poses);
+    int dashes = is_dash(o->seeds) + is_dash(o->init) + is_dash(o->pairs) + is_dash(o->poses);
     if (!read_once(dashes, why, why_size) || !count_inputs(s, why, why_size)) {
         return false;
     }
@@ -272,9 +275,9 @@ static void protect_inputs(session *s) {
         input_protect(s->inputs[i]);
     }
     const option_values *o = s->options;
-    const char *const also[] = {o->config,     o->init,         o->seeds,      o->pairs,
-                                o->timestamps, o->ground_truth, o->calibration, o->evaluate};
-    for (int i = 0; i < 8; i++) {
+    const char *const also[] = {o->config,       o->init,        o->seeds,    o->pairs, o->timestamps,
+                                o->ground_truth, o->calibration, o->evaluate, o->poses};
+    for (size_t i = 0; i < sizeof also / sizeof also[0]; i++) {
         if (also[i]) {
             input_protect(also[i]);
         }
@@ -282,9 +285,9 @@ static void protect_inputs(session *s) {
 }
 
 static bool try_input(const char *path) {
-    FILE *stream = input_open(path);
+    FILE *stream = path ? input_open(path) : NULL;
     input_close(stream);
-    return stream != NULL;
+    return !path || stream;
 }
 
 static int open_context(session *s) {
@@ -318,7 +321,7 @@ int session_dry_run(session *s) {
     const option_values *o = s->options;
     protect_inputs(s);
     int code = open_context(s);
-    bool good = (!o->init || try_input(o->init)) && (!o->seeds || try_input(o->seeds));
+    bool good = try_input(o->init) && try_input(o->seeds) && try_input(o->poses);
     for (int i = 0; i < s->input_count; i++) {
         good = try_input(s->inputs[i]) && good;
     }

@@ -21,6 +21,14 @@ static const pc_backend backend = {
     pc_cuda_cells_memory,
     pc_cuda_cells_begin,
     pc_cuda_cells_register,
+    NULL, /* depth frames */
+    NULL,
+    NULL,
+    pc_cuda_volume_open,
+    pc_cuda_volume_close,
+    pc_cuda_volume_integrate,
+    pc_cuda_volume_raycast,
+    pc_cuda_volume_blocks,
 };
 
 extern "C" const pc_backend *pc_backend_cuda(void) {

@@ -96,6 +96,12 @@ pcgpu_status pc_cuda_cells_memory(pcgpu_context *context, int which, size_t byte
 pcgpu_status pc_cuda_cells_begin(pcgpu_context *context, const struct pc_cells_target *target);
 pcgpu_status pc_cuda_cells_register(pcgpu_context *context, struct pc_cells_job *jobs, int count);
 void pc_cuda_cells_free(pcgpu_context *context);
+pcgpu_status pc_cuda_volume_open(pcgpu_context *context, void **state);
+void pc_cuda_volume_close(pcgpu_context *context, void *state);
+pcgpu_status pc_cuda_volume_integrate(pcgpu_context *context, void *state, struct pc_volume_job *job);
+pcgpu_status pc_cuda_volume_raycast(pcgpu_context *context, void *state, const struct pc_volume_view *view,
+                                    const struct pc_maps *maps);
+pcgpu_status pc_cuda_volume_blocks(pcgpu_context *context, void *state, struct pc_volume_blocks *blocks);
 }
 
 #endif

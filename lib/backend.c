@@ -23,6 +23,11 @@ const pc_backend pc_backend_cpu = {
     .depth_frame = pc_cpu_depth_frame,
     .depth_free = pc_cpu_depth_free,
     .depth_register = pc_cpu_depth_register,
+    .volume_open = pc_cpu_volume_open,
+    .volume_close = pc_cpu_volume_close,
+    .volume_integrate = pc_cpu_volume_integrate,
+    .volume_raycast = pc_cpu_volume_raycast,
+    .volume_blocks = pc_cpu_volume_blocks,
 };
 
 void pc_cpu_stop(pcgpu_context *context) {

@@ -60,6 +60,12 @@ struct pc_depth_image; /* lib/icp_depth.h */
 struct pc_depth_frame;
 struct pc_depth_path; /* lib/icp_depth_path.h */
 
+/* Volumes: each has a state of its own. See lib/volume.h. */
+struct pc_volume_job; /* lib/volume_job.h */
+struct pc_volume_view;
+struct pc_volume_blocks;
+struct pc_maps; /* lib/icp_depth.h */
+
 typedef struct pc_backend {
     const char *name; /* "cpu", "cuda" */
     /* Runs all jobs, on CUDA concurrently. */
@@ -100,6 +106,16 @@ typedef struct pc_backend {
     void (*depth_free)(pcgpu_context *context, struct pc_depth_frame *frame);
     pcgpu_status (*depth_register)(pcgpu_context *context, struct pc_depth_frame *source,
                                    struct pc_depth_frame *target, struct pc_depth_path *path);
+    /* An empty volume; closed also when opening failed, and NULL is accepted. */
+    pcgpu_status (*volume_open)(pcgpu_context *context, void **state);
+    void (*volume_close)(pcgpu_context *context, void *state);
+    /* Fuses a frame, all of it or, on failure, nothing. */
+    pcgpu_status (*volume_integrate)(pcgpu_context *context, void *state, struct pc_volume_job *job);
+    /* Vertices and normals of every pixel into arrays in host memory. */
+    pcgpu_status (*volume_raycast)(pcgpu_context *context, void *state, const struct pc_volume_view *view,
+                                   const struct pc_maps *maps);
+    /* The whole volume in host memory; the arrays stay the state's, until the next call with it. */
+    pcgpu_status (*volume_blocks)(pcgpu_context *context, void *state, struct pc_volume_blocks *blocks);
 } pc_backend;
 
 extern const pc_backend pc_backend_cpu;
@@ -174,11 +190,6 @@ pcgpu_status pc_choose_backend(pcgpu_context *context, double cpu_seconds, doubl
 /* Monotonic seconds; pc_stage appends a stage that began at `begin` and returns the time now. */
 double pc_now(void);
 double pc_stage(pcgpu_run *run, const char *name, double begin);
-
-/* Whether an image can be this camera's; of the image its size is looked at. And the depths that are points: from *low
- * to before *high. */
-pcgpu_status pc_depth_check_camera(pcgpu_context *context, const pcgpu_depth *depth, const pcgpu_camera *camera);
-void pc_depth_find_range(const pcgpu_camera *camera, unsigned *low, unsigned *high);
 
 /* The usable points of a cloud as separate arrays: finite, and not at the origin of the file when drop_origin. */
 typedef struct pc_points {

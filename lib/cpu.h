@@ -25,6 +25,12 @@ void pc_cpu_depth_free(pcgpu_context *context, struct pc_depth_frame *frame);
 pcgpu_status pc_cpu_depth_register(pcgpu_context *context, struct pc_depth_frame *source,
                                    struct pc_depth_frame *target, struct pc_depth_path *path);
 void pc_cpu_depth_end(pcgpu_context *context); /* releases memory that is kept between calls */
+pcgpu_status pc_cpu_volume_open(pcgpu_context *context, void **state);
+void pc_cpu_volume_close(pcgpu_context *context, void *state);
+pcgpu_status pc_cpu_volume_integrate(pcgpu_context *context, void *state, struct pc_volume_job *job);
+pcgpu_status pc_cpu_volume_raycast(pcgpu_context *context, void *state, const struct pc_volume_view *view,
+                                   const struct pc_maps *maps);
+pcgpu_status pc_cpu_volume_blocks(pcgpu_context *context, void *state, struct pc_volume_blocks *blocks);
 
 /* Farthest point sampling in a chosen form; pc_cpu_sample takes the widest vectors of the machine and what is fastest
  * for the size. Every form gives the same bits, which is what the tests use this for. */

@@ -1,5 +1,5 @@
 /* Depth images: the camera, and from pixels to points. */
-#include "backend.h"
+#include "depth.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,12 +18,12 @@ static bool is_positive(double value) {
     return value > 0 && isfinite(value);
 }
 
-pcgpu_status pc_depth_check_camera(pcgpu_context *context, const pcgpu_depth *depth, const pcgpu_camera *c) {
-    if (depth->width < 1 || depth->height < 1 || depth->width > PCGPU_DEPTH_SIDE || depth->height > PCGPU_DEPTH_SIDE ||
-        depth->width * depth->height > PCGPU_DEPTH_PIXELS) {
+pcgpu_status pc_camera_check(pcgpu_context *context, int width, int height, const pcgpu_camera *c) {
+    if (width < 1 || height < 1 || width > PCGPU_DEPTH_SIDE || height > PCGPU_DEPTH_SIDE ||
+        width * height > PCGPU_DEPTH_PIXELS) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                       "an image of %d x %d pixels is not possible; 1 to %d a side and %d in all are", depth->width,
-                       depth->height, PCGPU_DEPTH_SIDE, PCGPU_DEPTH_PIXELS);
+                       "an image of %d x %d pixels is not possible; 1 to %d a side and %d in all are", width, height,
+                       PCGPU_DEPTH_SIDE, PCGPU_DEPTH_PIXELS);
     }
     if (!is_positive(c->fx) || !is_positive(c->fy) || !isfinite(c->cx) || !isfinite(c->cy) ||
         !is_positive(c->depth_scale)) {
@@ -39,10 +39,10 @@ pcgpu_status pc_depth_check_camera(pcgpu_context *context, const pcgpu_depth *de
                        "which is 0 for no limit",
                        c->min_depth, c->max_depth);
     }
-    if ((c->width != 0 && c->width != depth->width) || (c->height != 0 && c->height != depth->height)) {
+    if ((c->width != 0 && c->width != width) || (c->height != 0 && c->height != height)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                       "the image has %d x %d pixels and the camera %d x %d; give the camera of this image",
-                       depth->width, depth->height, c->width, c->height);
+                       "the image has %d x %d pixels and the camera %d x %d; give the camera of this image", width,
+                       height, c->width, c->height);
     }
     return PCGPU_OK;
 }
@@ -62,12 +62,12 @@ static unsigned first_depth(const pcgpu_camera *c, double metres, bool above) {
     return low;
 }
 
-void pc_depth_find_range(const pcgpu_camera *c, unsigned *low, unsigned *high) {
+void pc_depth_range(const pcgpu_camera *c, unsigned *low, unsigned *high) {
     *low = first_depth(c, c->min_depth, false);
     *high = c->max_depth > 0 ? first_depth(c, c->max_depth, true) : UINT16_MAX + 1;
 }
 
-static void count_pixels(const pcgpu_depth *depth, unsigned low, unsigned high, pcgpu_depth_counts *counts) {
+void pc_depth_count(const pcgpu_depth *depth, unsigned low, unsigned high, pcgpu_depth_counts *counts) {
     size_t pixels = (size_t)depth->width * (size_t)depth->height, none = 0, points = 0;
     for (size_t i = 0; i < pixels; i++) {
         none += depth->data[i] == 0;
@@ -99,10 +99,10 @@ pcgpu_status pcgpu_depth_count(pcgpu_context *context, const pcgpu_depth *depth,
                                pcgpu_depth_counts *counts) {
     unsigned low, high;
     memset(counts, 0, sizeof *counts);
-    pcgpu_status status = pc_depth_check_camera(context, depth, camera);
+    pcgpu_status status = pc_camera_check(context, depth->width, depth->height, camera);
     if (status == PCGPU_OK) {
-        pc_depth_find_range(camera, &low, &high);
-        count_pixels(depth, low, high, counts);
+        pc_depth_range(camera, &low, &high);
+        pc_depth_count(depth, low, high, counts);
     }
     return status;
 }
@@ -115,12 +115,12 @@ pcgpu_status pcgpu_depth_to_cloud(pcgpu_context *context, const pcgpu_depth *dep
     if (counts) {
         memset(counts, 0, sizeof *counts);
     }
-    pcgpu_status status = pc_depth_check_camera(context, depth, camera);
+    pcgpu_status status = pc_camera_check(context, depth->width, depth->height, camera);
     if (status != PCGPU_OK) {
         return status;
     }
-    pc_depth_find_range(camera, &low, &high);
-    count_pixels(depth, low, high, &n);
+    pc_depth_range(camera, &low, &high);
+    pc_depth_count(depth, low, high, &n);
     double *columns = malloc((size_t)depth->width * sizeof *columns);
     if (!columns) {
         return pc_fail_memory(context, (size_t)depth->width * sizeof *columns, "the columns of an image");

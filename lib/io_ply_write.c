@@ -1,7 +1,11 @@
 /* .ply, writing: binary little endian, and text. */
 #include "io.h"
 
-static void write_header(FILE *stream, const pcgpu_cloud *cloud, const uint8_t *types, const char *format) {
+#include <string.h>
+
+/* faces: < 0 = no element for them. */
+static void write_header(FILE *stream, const pcgpu_cloud *cloud, const uint8_t *types, const char *format,
+                         int64_t faces) {
     static const char *const names[] = {"float", "double", "char", "uchar", "short", "ushort", "int", "uint"};
     fprintf(stream, "ply\nformat %s 1.0\nelement vertex %lld\n", format, (long long)cloud->rows);
     for (int k = 0; k < cloud->columns; k++) {
@@ -9,13 +13,16 @@ static void write_header(FILE *stream, const pcgpu_cloud *cloud, const uint8_t *
         pc_output_name(cloud, k, name);
         fprintf(stream, "property %s %s\n", names[types[k]], name);
     }
+    if (faces >= 0) {
+        fprintf(stream, "element face %lld\nproperty list uchar int vertex_indices\n", (long long)faces);
+    }
     fprintf(stream, "end_header\n");
 }
 
 pcgpu_status pc_ply_write(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud) {
     uint8_t types[PCGPU_MAX_COLUMNS];
     pc_output_types(cloud, types);
-    write_header(stream, cloud, types, "binary_little_endian");
+    write_header(stream, cloud, types, "binary_little_endian", -1);
     pcgpu_status status = pc_write_check(context, stream, name);
     return status == PCGPU_OK ? pc_output_rows(context, stream, name, cloud, types) : status;
 }
@@ -23,7 +30,7 @@ pcgpu_status pc_ply_write(pcgpu_context *context, FILE *stream, const char *name
 pcgpu_status pc_ply_write_ascii(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud) {
     uint8_t types[PCGPU_MAX_COLUMNS];
     pc_output_types(cloud, types);
-    write_header(stream, cloud, types, "ascii");
+    write_header(stream, cloud, types, "ascii", -1);
     for (int64_t i = 0; i < cloud->rows && !ferror(stream); i++) {
         char line[PCGPU_MAX_COLUMNS * (PC_NUMBER_SIZE + 1)];
         char *end = line;
@@ -41,4 +48,25 @@ pcgpu_status pc_ply_write_ascii(pcgpu_context *context, FILE *stream, const char
         fwrite(line, 1, (size_t)(end - line), stream);
     }
     return pc_write_check(context, stream, name);
+}
+
+pcgpu_status pcgpu_write_mesh(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_mesh *mesh) {
+    enum { FACE = 1 + 3 * sizeof(int32_t), FACES = 4096 };
+    uint8_t types[PCGPU_MAX_COLUMNS];
+    unsigned char block[FACES * FACE];
+    pc_output_types(&mesh->vertices, types);
+    write_header(stream, &mesh->vertices, types, "binary_little_endian", mesh->triangles);
+    pcgpu_status status = pc_write_check(context, stream, name);
+    if (status == PCGPU_OK) {
+        status = pc_output_rows(context, stream, name, &mesh->vertices, types);
+    }
+    for (int64_t first = 0; first < mesh->triangles && status == PCGPU_OK; first += FACES) {
+        const int64_t count = mesh->triangles - first < FACES ? mesh->triangles - first : FACES;
+        for (int64_t i = 0; i < count; i++) {
+            block[i * FACE] = 3;
+            memcpy(block + i * FACE + 1, mesh->indices + 3 * (first + i), FACE - 1);
+        }
+        status = pc_write_bytes(context, stream, name, block, (size_t)count * FACE);
+    }
+    return status;
 }

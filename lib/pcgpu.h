@@ -4,7 +4,7 @@
  *   1. status and context      pcgpu_open, pcgpu_close, pcgpu_last_error
  *   2. clouds, depth images    pcgpu_cloud, pcgpu_cloud_gather, pcgpu_cloud_transform, pcgpu_depth_to_cloud
  *   3. files                   pcgpu_read, pcgpu_write, pcgpu_write_arrays, pcgpu_read_depth, pcgpu_read_indices
- *   4. operations              pcgpu_sample, pcgpu_voxelize, pcgpu_register
+ *   4. operations              pcgpu_sample, pcgpu_voxelize, pcgpu_register, pcgpu_volume_integrate
  *   5. what this build can do  pcgpu_version, pcgpu_devices, pcgpu_format_at
  *
  * Conventions
@@ -359,4 +359,5 @@ int pcgpu_devices(pcgpu_device_info *devices, int capacity, char *why, size_t wh
 #endif
 
 #include "pcgpu_register.h" /* pcgpu_register, pcgpu_register_pairs */
+#include "pcgpu_volume.h"   /* pcgpu_volume, pcgpu_mesh */
 #endif

@@ -5,6 +5,7 @@
  * depths, of both frames, without the steps of a camera's quantization; pixels are weighted by the noise of a depth,
  * which grows with its square, and by a kernel; the finest level ends when the pose stands still. The arithmetic is in
  * icp_depth.h, the way from level to level in icp_depth_path.h. */
+#include "depth.h"
 #include "register_depth.h"
 #include "register.h"
 #include "solve.h"
@@ -238,10 +239,10 @@ pcgpu_status pcgpu_register_depth(pcgpu_context *context, const pcgpu_depth *sou
     pc_clear_error(context);
     pcgpu_status status = pc_register_depth_check(context, params);
     if (status == PCGPU_OK) {
-        status = pc_depth_check_camera(context, source, source_camera);
+        status = pc_camera_check(context, source->width, source->height, source_camera);
     }
     if (status == PCGPU_OK) {
-        status = pc_depth_check_camera(context, target, target_camera);
+        status = pc_camera_check(context, target->width, target->height, target_camera);
     }
     if (status == PCGPU_OK && target_camera == source_camera &&
         (source->width != target->width || source->height != target->height)) {

@@ -1,4 +1,5 @@
 /* Registration of depth frames: how a frame is made of a depth image or of maps. */
+#include "depth.h"
 #include "register_depth.h"
 
 #include <stdlib.h>
@@ -84,7 +85,7 @@ pcgpu_status pc_frame_of_depth(pcgpu_context *context, const pc_backend *backend
                                pcgpu_frame **frame) {
     unsigned low, high;
     float *tables = NULL;
-    pc_depth_find_range(camera, &low, &high);
+    pc_depth_range(camera, &low, &high);
     pc_depth_image image = {.width = depth->width,
                             .height = depth->height,
                             .data = depth->data,
@@ -104,11 +105,10 @@ pcgpu_status pc_frame_of_depth(pcgpu_context *context, const pc_backend *backend
 
 pcgpu_status pc_frame_of_maps(pcgpu_context *context, const pc_backend *backend, const pc_maps *maps, bool on_device,
                               const pcgpu_camera *camera, int levels, pcgpu_frame **frame) {
-    const pcgpu_depth size = {.width = maps->width, .height = maps->height};
     const pc_depth_image image = {
         .width = maps->width, .height = maps->height, .maps = *maps, .maps_on_device = on_device};
     *frame = NULL;
-    pcgpu_status status = pc_depth_check_camera(context, &size, camera);
+    pcgpu_status status = pc_camera_check(context, maps->width, maps->height, camera);
     return status == PCGPU_OK ? make_frame(context, backend, &image, camera, levels, frame) : status;
 }
 
@@ -120,7 +120,7 @@ pcgpu_status pcgpu_frame_create(pcgpu_context *context, const pcgpu_depth *depth
     pc_clear_error(context);
     pcgpu_status status = pc_register_depth_check(context, params);
     if (status == PCGPU_OK) {
-        status = pc_depth_check_camera(context, depth, camera);
+        status = pc_camera_check(context, depth->width, depth->height, camera);
     }
     if (status == PCGPU_OK) {
         status = pc_frame_choose(context, (double)depth->width * depth->height, 1, &run, &backend);

@@ -31,14 +31,14 @@ for header in cmd/*.h; do
     [ "$header" = '*.h' ] || cmd_headers="$cmd_headers${header%.h}\\.h|"
 done
 wall "cmd/" "${cmd_headers}pcgpu\.h" cmd/*.[ch]
-wall "cuda/" 'backend\.h|geometry\.h|(common|ptx|warp)\.cuh|(sample|voxelize|register)[a-z_]*\.cuh|cuda_(sample|voxelize|register)\.h|(icp|voxel)[a-z_]*\.h' cuda/*.c cuda/*.cu cuda/*.cuh
+wall "cuda/" 'backend\.h|geometry\.h|(common|ptx|warp)\.cuh|(sample|voxelize|register|volume)[a-z_]*\.cuh|cuda_(sample|voxelize|register|volume)\.h|(icp|voxel|volume)[a-z_]*\.h' cuda/*.c cuda/*.cu cuda/*.cuh
 wall "lib/io*" 'io[a-z_]*\.h' lib/io_*.c lib/io.c
-wall "lib/cpu_*" 'backend\.h|geometry\.h|(cpu|icp|voxel)[a-z_]*\.h' lib/cpu_*.c
-wall "lib/OPERATION*.c" '(backend|geometry|cpu_team|(icp|voxel|sample|register|solve)[a-z_]*)\.h' lib/sample*.c lib/voxelize*.c \
-    lib/register*.c
-wall "lib/pcgpu.h" 'pcgpu_(depth|register)\.h' lib/pcgpu.h
+wall "lib/cpu_*" 'backend\.h|geometry\.h|(cpu|icp|voxel|volume)[a-z_]*\.h' lib/cpu_*.c
+wall "lib/OPERATION*.c" '(backend|geometry|depth|cpu_team|(icp|voxel|sample|register|solve|volume)[a-z_]*)\.h' lib/sample*.c lib/voxelize*.c \
+    lib/register*.c lib/volume*.c lib/depth.c
+wall "lib/pcgpu.h" 'pcgpu_(depth|register|volume)\.h' lib/pcgpu.h
 wall "lib/pcgpu_register.h" 'pcgpu(_odometry|_register_depth)?\.h' lib/pcgpu_register.h
-wall "lib/pcgpu_register_depth.h, pcgpu_odometry.h" 'pcgpu\.h' lib/pcgpu_register_depth.h lib/pcgpu_odometry.h
+wall "lib/pcgpu_*.h" 'pcgpu\.h' lib/pcgpu_register_depth.h lib/pcgpu_odometry.h lib/pcgpu_volume.h
 wall "lib/pcgpu_depth.h" 'none' lib/pcgpu_depth.h
 
 # The library speaks through error sentences and the log callback, and takes its settings as arguments.

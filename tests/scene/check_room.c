@@ -33,40 +33,7 @@ static void stop(const char *path, const char *why) {
     exit(1);
 }
 
-/* ---- the room, as distances ----------------------------------------------------------------------------------- */
-
-/* From the distances beyond the sides that meet at a right angle, each negative within. */
-static double of_sides(const double *beyond, int count) {
-    double outside = 0.0, inside = -INFINITY;
-    for (int k = 0; k < count; k++) {
-        outside += beyond[k] > 0.0 ? beyond[k] * beyond[k] : 0.0;
-        inside = fmax(inside, beyond[k]);
-    }
-    return outside > 0.0 ? sqrt(outside) : inside;
-}
-
-/* Signed distance to a shape, negative within. */
-static double distance_to(const scene_shape *s, const double p[3]) {
-    double x = p[0] - s->center[0], y = p[1] - s->center[1], z = p[2] - s->center[2];
-    if (s->kind == SCENE_SPHERE) {
-        return sqrt(x * x + y * y + z * z) - s->size[0];
-    }
-    if (s->kind == SCENE_DRUM) {
-        const double beyond[2] = {sqrt(x * x + y * y) - s->size[0], fabs(z) - s->size[2]};
-        return of_sides(beyond, 2);
-    }
-    const double beyond[3] = {fabs(s->cosine * x + s->sine * y) - s->size[0],
-                              fabs(s->cosine * y - s->sine * x) - s->size[1], fabs(z) - s->size[2]};
-    return of_sides(beyond, 3);
-}
-
-static double distance_to_room(const scene *room, const double p[3]) {
-    double least = INFINITY;
-    for (int i = 0; i < room->count; i++) {
-        least = fmin(least, fabs(distance_to(&room->shapes[i], p)));
-    }
-    return least;
-}
+/* ---- the room ---------------------------------------------------------------------------------------------------- */
 
 /* Whether a place between the camera and just before the point is within a shape. */
 static bool is_hidden(const scene *room, const double eye[3], const double p[3]) {
@@ -76,7 +43,7 @@ static bool is_hidden(const scene *room, const double eye[3], const double p[3])
             at[k] = eye[k] + share * (p[k] - eye[k]);
         }
         for (int i = 0; i < room->count; i++) {
-            if (distance_to(&room->shapes[i], at) < -0.002) {
+            if (scene_distance(&room->shapes[i], at) < -0.002) {
                 return true;
             }
         }
@@ -197,7 +164,7 @@ static void check_surfaces(const scene *room, const sequence *s, int i, const pc
         double world[3], x = (double)(p[0] / p[2]), y = (double)(p[1] / p[2]);
         to_world(T, p, world);
         double allowed = 0.5 / s->camera.depth_scale * sqrt(x * x + y * y + 1.0) + 1e-6;
-        worst = fmax(worst, distance_to_room(room, world) / allowed);
+        worst = fmax(worst, room_distance(room, world) / allowed);
         hidden += row % 49 == 0 && is_hidden(room, eye, world);
     }
     CHECK(worst <= 1.0, "%s, frame %d: a point is %.3f times as far from the room as its rounding allows", s->folder,

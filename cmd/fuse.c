@@ -1,0 +1,203 @@
+/* pcgpu register --poses: depth images with known poses become a model: frames in, surface points or a mesh out. */
+#include "fuse.h"
+#include "poses.h"
+
+#include <string.h>
+
+bool fuse_check(const session *s, char *why, size_t why_size) {
+    const option_values *o = s->options;
+    static const char *const with[] = {"mesh", "voxel-size", "truncation"};
+    static const char *const without[] = {"pairs", "init", "transform"};
+    if (s->command->bit != FOR_REGISTER) {
+        return true;
+    }
+    for (int i = 0; i < 3; i++) {
+        bool given = option_given(o, o->poses ? without[i] : with[i], s->command);
+        /* What a configuration says of models does not matter to a pair. */
+        if (given &&
+            (o->poses || o->source[option_index(option_by_name(with[i], FOR_REGISTER))] == FROM_COMMAND_LINE)) {
+            snprintf(why, why_size,
+                     o->poses
+                         ? "%s and poses exclude each other: frames with known poses are not registered; leave one out"
+                         : "%s is about the model of depth images with known poses; give --poses FILE with it",
+                     o->poses ? without[i] : with[i]);
+            return false;
+        }
+    }
+    if (o->poses && !o->output && !o->mesh) {
+        snprintf(why, why_size,
+                 "no output; give -o FILE for the points of the surface, --mesh FILE for triangles, or both");
+        return false;
+    }
+    for (int i = 0; o->poses && i < s->input_count; i++) {
+        const pcgpu_format_info *format = input_format(s, s->inputs[i]);
+        if (!format || !format->depth) {
+            snprintf(why, why_size, "%s is not a depth image, which --poses is for; give .png or .pgm files",
+                     input_name(s->inputs[i]));
+            return false;
+        }
+    }
+    return true;
+}
+
+typedef struct fusion {
+    session *session;
+    job *job;
+    pcgpu_volume *volume;
+    int64_t fused, skipped, unreachable;
+} fusion;
+
+/* What the library says is about the frame. */
+static int fail_frame(const fusion *f, const char *name) {
+    report_failure(name, f->session->context);
+    return EXIT_FAILED;
+}
+
+static void add_counts(fusion *f, const char *name, const pcgpu_volume_counts *c) {
+    pcgpu_depth_counts *sum = &f->job->depth[0];
+    sum->pixels += c->depth.pixels;
+    sum->no_return += c->depth.no_return;
+    sum->out_of_range += c->depth.out_of_range;
+    f->unreachable += c->unreachable;
+    f->fused++;
+    report_detail(name, "%lld of %lld pixels have a depth; %lld new blocks, %lld updated",
+                  (long long)(c->depth.pixels - c->depth.no_return - c->depth.out_of_range), (long long)c->depth.pixels,
+                  (long long)c->new_blocks, (long long)c->updated_blocks);
+}
+
+static int fuse_frame(fusion *f, const char *path, const frame_pose *pose) {
+    const option_values *o = f->session->options;
+    const pcgpu_format_info *format = input_format(f->session, path);
+    const char *name = input_name(path);
+    pcgpu_depth depth;
+    pcgpu_volume_counts counts;
+    if (!pose->known) {
+        report_warning(name, "has no pose and is left out: line %lld of %s", (long long)pose->line,
+                       input_name(o->poses));
+        f->skipped++;
+        return EXIT_DONE;
+    }
+    f->session->name = name;
+    progress_begin(name, "fusing");
+    FILE *stream = input_open(path);
+    if (!stream) {
+        return EXIT_FAILED;
+    }
+    double begin = seconds_now();
+    pcgpu_status status = pcgpu_read_depth(f->session->context, stream, path, format->name, &depth);
+    f->job->read_seconds += seconds_now() - begin;
+    input_close(stream);
+    if (status != PCGPU_OK) {
+        return fail_frame(f, name);
+    }
+    status = pcgpu_volume_integrate(f->volume, &depth, &o->camera, pose->T, &counts);
+    pcgpu_depth_free(&depth);
+    if (status != PCGPU_OK) {
+        return fail_frame(f, name);
+    }
+    add_counts(f, name, &counts);
+    return EXIT_DONE;
+}
+
+static int fuse_frames(fusion *f) {
+    session *s = f->session;
+    pose_list list;
+    char why[1024];
+    if (!poses_read(s->options->poses, &list, why, sizeof why)) {
+        report_error(NULL, "%s", why);
+        return EXIT_FAILED;
+    }
+    int code = EXIT_DONE;
+    if (list.count != s->input_count) {
+        report_error(input_name(s->options->poses), "%d poses for %d images; give a line for each, in their order",
+                     list.count, s->input_count);
+        code = EXIT_FAILED;
+    }
+    for (int i = 0; i < s->input_count && code == EXIT_DONE; i++) {
+        code = fuse_frame(f, s->inputs[i], &list.poses[i]);
+    }
+    poses_free(&list);
+    s->name = f->job->names[0];
+    return code;
+}
+
+static void add_result(fusion *f, const pcgpu_volume_stats *stats, const pcgpu_mesh *mesh) {
+    json *out = &f->job->result;
+    json_integer(out, "frames", f->fused);
+    json_integer(out, "left_out", f->skipped);
+    json_integer(out, "unreachable", f->unreachable);
+    json_number(out, "voxel_size", stats->params.voxel_size);
+    json_number(out, "truncation", stats->params.truncation);
+    json_integer(out, "blocks", stats->blocks);
+    json_integer(out, "bytes", stats->bytes);
+    json_integer(out, "vertices", mesh->vertices.rows);
+    if (f->session->options->mesh) {
+        json_integer(out, "triangles", mesh->triangles);
+    }
+}
+
+static int write_mesh(job *j, const pcgpu_mesh *mesh) {
+    FILE *stream = job_stream(j, "mesh");
+    if (!stream) {
+        return EXIT_DONE;
+    }
+    const char *name = input_name(j->session->options->mesh);
+    double begin = seconds_now();
+    progress_begin(name, "writing");
+    pcgpu_status status = pcgpu_write_mesh(j->session->context, stream, name, mesh);
+    j->write_seconds += seconds_now() - begin;
+    if (status != PCGPU_OK) {
+        report_failure(name, j->session->context);
+    }
+    return status == PCGPU_OK ? EXIT_DONE : EXIT_FAILED;
+}
+
+/* The vertices of the mesh are the points of the surface. */
+static int write_model(fusion *f) {
+    job *j = f->job;
+    pcgpu_mesh mesh;
+    pcgpu_volume_stats stats;
+    progress_begin(j->names[0], "making the surface");
+    const bool triangles = f->session->options->mesh != NULL;
+    pcgpu_status status = PCGPU_OK;
+    memset(&mesh, 0, sizeof mesh);
+    status =
+        triangles ? pcgpu_volume_mesh(f->volume, 0.0, &mesh) : pcgpu_volume_surface(f->volume, 0.0, &mesh.vertices);
+    if (status != PCGPU_OK) {
+        return job_failed(j, status);
+    }
+    pcgpu_volume_get_stats(f->volume, &stats);
+    j->run = stats.run;
+    j->points_out = mesh.vertices.rows;
+    add_result(f, &stats, &mesh);
+    if (mesh.vertices.rows == 0) {
+        report_warning(j->names[0], "the model has no surface; check the camera, the poses and --voxel-size");
+    }
+    int code = job_write_cloud(j, &mesh.vertices);
+    code = code == EXIT_DONE ? write_mesh(j, &mesh) : code;
+    if (code == EXIT_DONE) {
+        progress_end();
+        report_summary(j->names[0],
+                       "%lld images fused at %g m: %lld blocks, %.1f MB; %lld surface points, %lld triangles",
+                       (long long)f->fused, stats.params.voxel_size, (long long)stats.blocks, (double)stats.bytes / 1e6,
+                       (long long)mesh.vertices.rows, (long long)mesh.triangles);
+    }
+    pcgpu_mesh_free(&mesh);
+    return code;
+}
+
+int fuse_run(session *s) {
+    job j;
+    fusion f = {.session = s, .job = &j};
+    pcgpu_volume_params params = s->options->volume;
+    params.frames = s->input_count;
+    int code = job_begin_all(&j, s);
+    if (code == EXIT_DONE) {
+        pcgpu_status status = pcgpu_volume_open(s->context, &params, &f.volume);
+        code = status == PCGPU_OK ? EXIT_DONE : job_failed(&j, status);
+    }
+    code = code == EXIT_DONE ? fuse_frames(&f) : code;
+    code = code == EXIT_DONE ? write_model(&f) : code;
+    pcgpu_volume_close(f.volume);
+    return job_end(&j, code);
+}

@@ -1,0 +1,217 @@
+/* Volumes on the CPU: fusing a frame, and casting the rays of a view. */
+#include "cpu_simd.h"
+#include "cpu_volume.h"
+#include "volume_ray.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- fusion ----------------------------------------------------------------------------------------------------- */
+
+/* A slice of a block, 64 voxels, at a time: x and y of each in a table, and each step of the update for all of them. */
+enum { SLICE = 64 };
+
+typedef struct slice {
+    float x[SLICE], y[SLICE];
+} slice;
+
+/* Returns whether a voxel is behind a surface afterwards. */
+PC_INLINE int update_slice(const pc_volume_frame *frame, const slice *places, float bx, float by, float bz,
+                           float *restrict distances, float *restrict weights) {
+    const pc_volume_view *view = &frame->view;
+    const float *T = view->to_camera, *inverse = frame->inverse;
+    float z[SLICE], a[SLICE], b[SLICE], stretch[SLICE], m[SLICE], facing[SLICE];
+    int32_t at[SLICE], more[SLICE], below[SLICE], inside[SLICE];
+    for (int i = 0; i < SLICE; i++) {
+        const float x = (bx + T[1] * places->y[i]) + T[0] * places->x[i];
+        const float y = (by + T[5] * places->y[i]) + T[4] * places->x[i];
+        z[i] = (bz + T[9] * places->y[i]) + T[8] * places->x[i];
+        const pc_volume_spot s = pc_volume_project(view, x, y, z[i]);
+        at[i] = s.at;
+        more[i] = s.more;
+        below[i] = s.below;
+        a[i] = s.a;
+        b[i] = s.b;
+        stretch[i] = s.stretch;
+        inside[i] = s.inside;
+    }
+    for (int i = 0; i < SLICE; i++) {
+        const pc_volume_reading r =
+            pc_volume_read(view, inverse[at[i]], inverse[at[i] + more[i]], inverse[at[i] + below[i]],
+                           inverse[at[i] + below[i] + more[i]], a[i], b[i]);
+        m[i] = r.inverse;
+        facing[i] = r.facing;
+    }
+    for (int i = 0; i < SLICE; i++) {
+        const pc_volume_reading r = {m[i], facing[i]};
+        pc_volume_blend(view, r, z[i], stretch[i], inside[i], &distances[i], &weights[i]);
+    }
+    int behind = 0;
+    for (int i = 0; i < SLICE; i++) {
+        behind |= distances[i] < 0.0f;
+    }
+    return behind;
+}
+
+PC_INLINE void update_block(const pc_volume_frame *frame, const slice *places, const float corner[3], float *distances,
+                            float *weights, uint8_t *behind) {
+    const float *T = frame->view.to_camera;
+    int any = 0;
+    for (int k = 0; k < PC_VOLUME_SIDE; k++) {
+        const float z = (float)k;
+        any |= update_slice(frame, places, corner[0] + T[2] * z, corner[1] + T[6] * z, corner[2] + T[10] * z,
+                            distances + SLICE * k, weights + SLICE * k);
+    }
+    *behind = (uint8_t)any;
+}
+
+PC_SIMD_FORMS_OF(update_block,
+                 (const pc_volume_frame *frame, const slice *places, const float corner[3], float *distances,
+                  float *weights, uint8_t *behind),
+                 (frame, places, corner, distances, weights, behind))
+
+/* The widest vectors that this machine has and a test allows. */
+static pc_simd widest(const pcgpu_context *context) {
+    pc_simd widest = PC_SIMD_BASE;
+    for (int simd = 0; simd < PC_SIMD_FORMS; simd++) {
+        if (pc_cpu_has((pc_simd)simd) && (context->simd_limit == 0 || simd < context->simd_limit)) {
+            widest = (pc_simd)simd;
+        }
+    }
+    return widest;
+}
+
+static void invert(const pcgpu_context *context, const pc_volume_job *job, float *inverse) {
+    const int64_t width = job->view.width;
+#pragma omp parallel for schedule(static) num_threads(context->threads)
+    for (int32_t v = 0; v < job->view.height; v++) {
+        for (int64_t i = v * width; i < (v + 1) * width; i++) {
+            inverse[i] = pc_volume_inverse(job, job->depth[i]);
+        }
+    }
+}
+
+static int64_t update_blocks(const pcgpu_context *context, const pc_cpu_volume *v, const pc_volume_frame *frame) {
+    const uint64_t *keys = v->keys.memory;
+    int64_t updated = 0;
+    slice places;
+    for (int i = 0; i < SLICE; i++) {
+        places.x[i] = (float)(i % 8);
+        places.y[i] = (float)(i / 8);
+    }
+    void (*update)(const pc_volume_frame *, const slice *, const float[3], float *, float *, uint8_t *) =
+        update_block_for(widest(context));
+#pragma omp parallel for schedule(dynamic, 64) num_threads(context->threads) reduction(+ : updated)
+    for (int64_t b = 1; b <= v->count; b++) {
+        int32_t block[3];
+        float corner[3];
+        pc_volume_extent extent;
+        pc_volume_unpack(keys[b], block);
+        if (pc_volume_seen(&frame->view, block, &extent)) {
+            pc_volume_corner(&frame->view, block, corner);
+            update(frame, &places, corner, (float *)v->distances.memory + b * PC_VOLUME_VOXELS,
+                   (float *)v->weights.memory + b * PC_VOLUME_VOXELS, (uint8_t *)v->behind.memory + b);
+            updated++;
+        }
+    }
+    return updated;
+}
+
+pcgpu_status pc_cpu_volume_integrate(pcgpu_context *context, void *state, struct pc_volume_job *job) {
+    pc_cpu_volume *v = state;
+    const size_t bytes = (size_t)job->view.width * (size_t)job->view.height * sizeof(float);
+    float *inverse = pc_buffer_take(&v->inverse, bytes, false);
+    if (!inverse) {
+        return pc_fail_memory(context, bytes, "a frame");
+    }
+    pcgpu_status status = pc_cpu_volume_allocate(context, v, job);
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    invert(context, job, inverse);
+    const pc_volume_frame frame = {.view = job->view, .inverse = inverse};
+    job->updated_blocks = update_blocks(context, v, &frame);
+    job->blocks = v->count;
+    job->bytes = (int64_t)(v->keys.bytes + v->distances.bytes + v->weights.bytes + v->neighbours.bytes +
+                           (v->mask + 1) * sizeof *v->slots);
+    return PCGPU_OK;
+}
+
+/* ---- ray casting ------------------------------------------------------------------------------------------------ */
+
+static int32_t tiles_of(int32_t pixels) {
+    return (pixels + PC_VOLUME_TILE - 1) / PC_VOLUME_TILE;
+}
+
+static void find_active(const pcgpu_context *context, const pc_cpu_volume *v, uint8_t *active) {
+    active[0] = 0;
+#pragma omp parallel for schedule(static) num_threads(context->threads)
+    for (int64_t b = 1; b <= v->count; b++) {
+        active[b] = pc_volume_is_active(v->neighbours.memory, v->behind.memory, b);
+    }
+}
+
+/* The depths between which each tile has blocks with surfaces. */
+static void find_ranges(const pc_cpu_volume *v, const pc_volume_view *view, float (*ranges)[2]) {
+    const int32_t across = tiles_of(view->width), down = tiles_of(view->height);
+    const uint64_t *keys = v->keys.memory;
+    const uint8_t *active = v->active.memory;
+    for (int32_t i = 0; i < across * down; i++) {
+        ranges[i][0] = INFINITY;
+        ranges[i][1] = -INFINITY;
+    }
+    for (int64_t b = 1; b <= v->count; b++) {
+        int32_t block[3];
+        pc_volume_extent e;
+        pc_volume_unpack(keys[b], block);
+        if (!active[b] || !pc_volume_seen(view, block, &e)) {
+            continue;
+        }
+        e.z[0] = pc_volume_begin(view, e.z[0]);
+        for (int32_t y = e.v[0] / PC_VOLUME_TILE; y <= e.v[1] / PC_VOLUME_TILE; y++) {
+            for (int32_t x = e.u[0] / PC_VOLUME_TILE; x <= e.u[1] / PC_VOLUME_TILE; x++) {
+                float *range = ranges[y * across + x];
+                range[0] = e.z[0] < range[0] ? e.z[0] : range[0];
+                range[1] = e.z[1] > range[1] ? e.z[1] : range[1];
+            }
+        }
+    }
+}
+
+PC_INLINE void cast_tile(const pc_volume_grid *grid, const pc_volume_view *view, int32_t left, int32_t top,
+                         const float range[2], const pc_maps *maps) {
+    for (int32_t v = top; v < top + PC_VOLUME_TILE && v < view->height; v++) {
+        for (int32_t u = left; u < left + PC_VOLUME_TILE && u < view->width; u++) {
+            const size_t at = 3 * ((size_t)v * (size_t)view->width + (size_t)u);
+            pc_volume_look(grid, view, u, v, range, maps->vertices + at, maps->normals + at);
+        }
+    }
+}
+
+/* Rays are no vectors, but floor is one instruction in the later sets of them. */
+PC_SIMD_FORMS_OF(cast_tile,
+                 (const pc_volume_grid *grid, const pc_volume_view *view, int32_t left, int32_t top,
+                  const float range[2], const pc_maps *maps),
+                 (grid, view, left, top, range, maps))
+
+pcgpu_status pc_cpu_volume_raycast(pcgpu_context *context, void *state, const struct pc_volume_view *view,
+                                   const struct pc_maps *maps) {
+    pc_cpu_volume *v = state;
+    const int32_t across = tiles_of(view->width), tiles = across * tiles_of(view->height);
+    const size_t blocks = (size_t)v->count + 1;
+    float(*ranges)[2] = pc_buffer_take(&v->ranges, (size_t)tiles * sizeof *ranges, false);
+    uint8_t *active = pc_buffer_take(&v->active, blocks, false);
+    if (!ranges || !active) {
+        return pc_fail_memory(context, (uint64_t)tiles * sizeof *ranges + blocks, "a view of a volume");
+    }
+    find_active(context, v, active);
+    find_ranges(v, view, ranges);
+    const pc_volume_grid grid = pc_cpu_volume_grid(v);
+    void (*cast)(const pc_volume_grid *, const pc_volume_view *, int32_t, int32_t, const float[2], const pc_maps *) =
+        cast_tile_for(widest(context));
+#pragma omp parallel for schedule(dynamic, 16) num_threads(context->threads)
+    for (int32_t i = 0; i < tiles; i++) {
+        cast(&grid, view, i % across * PC_VOLUME_TILE, i / across * PC_VOLUME_TILE, ranges[i], maps);
+    }
+    return PCGPU_OK;
+}

@@ -1,0 +1,33 @@
+/* A volume of the CPU back end. */
+#ifndef PC_CPU_VOLUME_H
+#define PC_CPU_VOLUME_H
+
+#include "cpu.h"
+#include "volume_job.h"
+
+/* Keys of blocks that one thread found missing; a key may be in several lists, or twice in one. */
+typedef struct pc_volume_list {
+    uint64_t *keys;
+    int64_t count, room;
+    int64_t unreachable; /* pixels */
+    bool failed;         /* memory was short */
+} pc_volume_list;
+
+typedef struct pc_cpu_volume {
+    pc_volume_slot *slots;
+    uint64_t mask;
+    int64_t count; /* of blocks; they are numbered from 1, block 0 has no values */
+    /* Of each block, block 0 included: */
+    pc_buffer keys, distances, weights, neighbours;
+    pc_buffer behind; /* uint8_t: it has a voxel behind a surface */
+    /* Of one call: */
+    pc_buffer inverse, lists, wanted, active, ranges;
+} pc_cpu_volume;
+
+/* What reading takes. */
+pc_volume_grid pc_cpu_volume_grid(const pc_cpu_volume *volume);
+
+/* cpu_volume_blocks.c: makes the blocks that a frame needs. All or, on failure, none. */
+pcgpu_status pc_cpu_volume_allocate(pcgpu_context *context, pc_cpu_volume *volume, pc_volume_job *job);
+
+#endif

@@ -1,0 +1,117 @@
+# register --poses: depth images with known poses become a model, points or triangles; and what does not fit is refused.
+. "${0%/*}/lib.sh"
+ROOM=$PCGPU_SOURCE/testdata/room
+CONFIG="--config $ROOM/camera.yaml"
+FRAMES="$ROOM/frame-000000.png $ROOM/frame-000001.png $ROOM/frame-000002.png $ROOM/frame-000003.png"
+FUSE="pcgpu register $CONFIG --voxel-size 0.04"
+
+# number NAME FILE: of the header of a .ply
+number() { sed -n "s/^element $1 //p; /^end_header/q" "$2"; }
+
+# The same from both kinds of poses to the last digits of the file, from any number of threads to the last bit.
+expect 0 $FUSE --poses "$ROOM/poses_kitti.txt" $FRAMES -o model.ply --mesh mesh.ply --json result.json -v
+stderr_has '^pcgpu: .*/frame-000003\.png: 307200 of 307200 pixels have a depth; [0-9]+ new blocks, [0-9]+ updated$'
+stderr_has ': 4 images fused at 0\.04 m: [0-9]+ blocks, [0-9.]+ MB; [0-9]+ surface points, [0-9]+ triangles$'
+present model.ply mesh.ply
+VERTICES=$(number vertex model.ply)
+[ "$VERTICES" -gt 5000 ] && [ "$VERTICES" -lt 50000 ] || die "$VERTICES surface points"
+[ "$VERTICES" = "$(number vertex mesh.ply)" ] || die 'the mesh has other vertices than the model'
+FACES=$(number face mesh.ply)
+grep -q "\"frames\": 4, \"left_out\": 0, .*\"vertices\": $VERTICES, \"triangles\": $FACES" result.json || die 'the result of --json'
+grep -q '"inputs": \[".*/frame-000000.png", ".*/frame-000003.png"\]' result.json || die 'the inputs of --json'
+grep -q '"depth": {"pixels": 1228800, "no_return": 0, "out_of_range": 0}' result.json || die 'the pixels of --json'
+HEADER=$(sed '/^end_header/q' mesh.ply | wc -c)
+size_is mesh.ply $((HEADER + 24 * VERTICES + 13 * FACES))
+for THREADS in 1 16; do
+    expect 0 $FUSE --threads $THREADS --poses "$ROOM/poses_kitti.txt" $FRAMES -o model$THREADS.ply --mesh mesh$THREADS.ply
+    stderr_is ''
+    same model.ply model$THREADS.ply
+    same mesh.ply mesh$THREADS.ply
+done
+expect 0 $FUSE --poses "$ROOM/poses_tum.txt" $FRAMES -o tum.ply
+[ "$VERTICES" = "$(number vertex tum.ply)" ] || die "TUM poses give $(number vertex tum.ply) points"
+expect 0 pcgpu info mesh.ply # what was written is a cloud, too
+stdout_has "^mesh\.ply: ply, $VERTICES points, 6 columns$"
+
+# Standard output, a folder, and other formats of points; only one of both outputs.
+expect 0 $FUSE --poses "$ROOM/poses_kitti.txt" $FRAMES --mesh - -f
+cp "$OUT" ../stdout.ply
+same ../stdout.ply mesh.ply
+mkdir folder
+expect 0 $FUSE --poses "$ROOM/poses_kitti.txt" $FRAMES -o folder/ --mesh folder/ --output-format ply
+same folder/frame-000000.ply model.ply
+same folder/frame-000000.mesh.ply mesh.ply
+expect 0 $FUSE --poses "$ROOM/poses_kitti.txt" $FRAMES -o model.bin
+size_is model.bin $((24 * VERTICES))
+
+# An image without a pose is left out; comments and empty lines are no poses.
+{ echo '# comment'; sed -n 1p "$ROOM/poses_kitti.txt"; echo; sed -n 2p "$ROOM/poses_kitti.txt"
+  echo 'nan nan nan nan nan nan nan nan nan nan nan nan'; sed -n 4p "$ROOM/poses_kitti.txt"; } > gap.txt
+expect 0 $FUSE --poses gap.txt $FRAMES -o gap.ply
+stderr_is "pcgpu: $ROOM/frame-000002.png: warning: has no pose and is left out: line 5 of gap.txt"
+sed -n '1,2p;4p' "$ROOM/poses_kitti.txt" > three.txt
+set -- $FRAMES
+expect 0 $FUSE --poses three.txt "$1" "$2" "$4" -o three.ply
+same gap.ply three.ply
+pcgpu register $CONFIG --voxel-size 0.04 --poses - "$1" "$2" "$4" -o stdin.ply < three.txt > "$OUT" 2> "$ERR" || die 'poses on standard input'
+same stdin.ply three.ply
+
+# Other parameters, also in a configuration; those of models do not matter to a pair.
+printf 'register:\n  voxel_size: 0.08\n  truncation: 0.4\n' > model.yaml
+expect 0 pcgpu register $CONFIG --config model.yaml --poses "$ROOM/poses_kitti.txt" $FRAMES -o coarse.ply --json - -f
+stdout_has '"voxel_size": 0.08, "truncation": 0.4, "blocks"'
+[ "$(number vertex coarse.ply)" -lt $((VERTICES / 2)) ] || die 'larger voxels give more points'
+expect 0 pcgpu register --dry-run $CONFIG --config model.yaml "$1" "$2"
+
+# Nothing to see.
+printf 'P5\n2 2\n65535\n\0\0\0\0\0\0\0\0' > none.pgm
+echo '1 0 0 0 0 1 0 0 0 0 1 0' > one.txt
+expect 0 pcgpu register --camera 1,1,0,0 --poses one.txt none.pgm -o empty.ply --mesh empty_mesh.ply
+stderr_has '^pcgpu: none\.pgm: warning: the model has no surface; check the camera, the poses and --voxel-size$'
+[ "$(number vertex empty.ply)" = 0 ] && [ "$(number face empty_mesh.ply)" = 0 ] || die 'an empty model'
+
+# Usage.
+for ARGUMENTS in '--mesh x.ply' '--voxel-size 0.1' '--truncation 1'; do
+    expect 2 pcgpu register $CONFIG "$1" "$2" $ARGUMENTS
+    stderr_has 'is about the model of depth images with known poses; give --poses FILE with it$'
+done
+expect 2 $FUSE --poses three.txt "$1" "$2" "$4"
+stderr_has '^pcgpu: no output; give -o FILE'
+expect 2 $FUSE --poses three.txt "$1" "$2" "$4" -o x.ply --init one.txt
+stderr_has '^pcgpu: init and poses exclude each other'
+expect 2 $FUSE --poses three.txt --pairs one.txt -o x.ply
+expect 2 $FUSE --poses three.txt "$PCGPU_SOURCE/testdata/street.bin" -o x.ply
+stderr_has 'street\.bin is not a depth image, which --poses is for; give \.png or \.pgm files$'
+expect 2 pcgpu register --poses one.txt "$1" -o x.ply
+stderr_has 'a depth image becomes points through a camera'
+expect 2 $FUSE --poses one.txt "$1" -o x.ply --mesh x.ply
+stderr_has 'two outputs go to x\.ply'
+expect 2 $FUSE --voxel-size 0 --poses one.txt "$1" -o x.ply
+expect 2 $FUSE --truncation -1 --poses one.txt "$1" -o x.ply
+
+# What fails leaves nothing behind.
+FAIL="$FUSE -o x.ply --mesh y.ply"
+expect 1 $FAIL --truncation 0.01 --poses one.txt "$1"
+stderr_has 'a truncation of 0\.01 m is not possible with voxels of 0\.04 m; give 2 to 64 voxels, 0\.08 to 2\.56 m$'
+expect 1 $FAIL --poses one.txt "$1" "$2"
+stderr_is 'pcgpu: one.txt: 1 poses for 2 images; give a line for each, in their order'
+expect 1 $FAIL --poses missing.txt "$1"
+stderr_has '^pcgpu: missing\.txt: No such file or directory; give a file with a pose a line$'
+expect 1 $FAIL --poses three.txt "$1" missing.png "$2"
+stderr_has '^pcgpu: missing\.png: '
+expect 1 $FAIL --poses three.txt "$1" none.pgm "$2"
+stderr_has '^pcgpu: none\.pgm: the image has 2 x 2 pixels and the camera 640 x 480; give the camera of this image$'
+printf '1 0 0 0 0 1 0 0 0 0 1 0\n1 2 3\n' > bad.txt
+expect 1 $FAIL --poses bad.txt "$1" "$2"
+stderr_has '^pcgpu: bad\.txt:2: 3 numbers; give a 4x4 matrix \(16\), a KITTI line \(12\) or a TUM line \(7 or 8\)$'
+printf '1 0 0 0 0 2 0 0 0 0 1 0\n' > bad.txt
+expect 1 $FAIL --poses bad.txt "$1"
+stderr_has '^pcgpu: bad\.txt:1: not a rigid transform'
+printf '1 0 0 1e12 0 1 0 0 0 0 1 0\n' > bad.txt
+expect 1 $FAIL --poses bad.txt "$1"
+stderr_has 'frame-000000\.png: the camera is at 1e\+12 0 0 m, .*; move the origin of the poses near to the scene$'
+printf '1 0 0 0 0 1 0 0 0 0 1 0\0\n' > bad.txt
+expect 1 $FAIL --poses bad.txt "$1"
+stderr_has '^pcgpu: bad\.txt:1: a zero byte'
+absent x.ply y.ply
+finish
