@@ -105,7 +105,8 @@ static const option_row table[] = {
      "cells: means and covariances of the points in cubic cells; plane: point-to-plane ICP with estimated normals; point: "
      "point-to-point ICP."},
     {"init", 0, FOR_REGISTER, 0, &type_path, "FILE", AT(init), 0, 0, NULL,
-     "Start from this T_target_source: a 4x4 matrix, a KITTI line (12 numbers) or a TUM line (7, or 8 with a time)."},
+     "Start from this T_target_source: a 4x4 matrix, a KITTI line (12 numbers) or a TUM line (7, or 8 with a time). auto: "
+     "look for it, up to any turn about z and a translation of 64 voxels; see STARTS."},
     {"pairs", 0, FOR_REGISTER, 0, &type_path, "LIST", AT(pairs), 0, 0, NULL,
      "Register the pairs of a list, one a line: SOURCE TARGET, with a tab between them when names have blanks; - is "
      "standard input. Prints one line a pair."},
@@ -363,6 +364,10 @@ static bool settle_verbose_and_quiet(option_values *options, char *why, size_t w
     return true;
 }
 
+const char *options_init_file(const option_values *options) {
+    return options->init && strcmp(options->init, automatic[0]) != 0 ? options->init : NULL;
+}
+
 bool options_check(option_values *options, const command_info *command, char *why, size_t why_size) {
     if (!settle_verbose_and_quiet(options, why, why_size) ||
         (option_given(options, "camera", command) && !camera_check(&options->camera, why, why_size))) {
@@ -371,6 +376,7 @@ bool options_check(option_values *options, const command_info *command, char *wh
     switch (command->bit) {
     case FOR_SAMPLE: return check_sample(options, why, why_size);
     case FOR_VOXELIZE: return check_voxelize(options, command, why, why_size);
+    case FOR_REGISTER: options->registration.search = options->init && !options_init_file(options); return true;
     default: return true;
     }
 }

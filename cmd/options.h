@@ -123,6 +123,9 @@ bool option_set(option_values *options, const option_row *option, const char *te
 bool option_print(const option_values *options, const option_row *option, FILE *out);
 bool option_given(const option_values *options, const char *name, const command_info *command);
 
+/* The file of --init; NULL without one and for --init auto. */
+const char *options_init_file(const option_values *options);
+
 /* Checks options against each other. On failure `why` is a sentence. */
 bool options_check(option_values *options, const command_info *command, char *why, size_t why_size);
 

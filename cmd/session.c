@@ -301,7 +301,7 @@ static void protect_inputs(session *s) {
     for (int i = 0; i < s->input_count; i++) {
         input_protect(s->inputs[i]);
     }
-    const char *const also[] = {s->options->config, s->options->init, s->options->seeds, s->options->pairs};
+    const char *const also[] = {s->options->config, options_init_file(s->options), s->options->seeds, s->options->pairs};
     for (int i = 0; i < 4; i++) {
         if (also[i]) {
             input_protect(also[i]);
@@ -343,7 +343,7 @@ int session_dry_run(session *s) {
     const option_values *o = s->options;
     protect_inputs(s);
     int code = open_context(s);
-    bool good = (!o->init || try_input(o->init)) && (!o->seeds || try_input(o->seeds));
+    bool good = (!options_init_file(o) || try_input(o->init)) && (!o->seeds || try_input(o->seeds));
     for (int i = 0; i < s->input_count; i++) {
         good = try_input(s->inputs[i]) && good;
     }

@@ -24,6 +24,7 @@ enum { PCGPU_MAX_LEVELS = 8 };
 typedef struct pcgpu_register_params {
     pcgpu_register_method method;
     double init[16];            /* T_target_source to start from, row-major; default identity */
+    bool search;                /* also try starts that a search finds, see STARTS of the manual page; default false */
     double voxel;               /* downsampling of both clouds at the finest level, metres; 0 = none, not for CELLS */
     int levels;                 /* 1 to 8, CELLS to 6; 0 (default) = 3, CELLS 4 */
     double max_distance;        /* largest correspondence distance, at the coarsest level, metres */
@@ -38,6 +39,8 @@ typedef struct pcgpu_registration {
     double T_target_source[16]; /* row-major */
     bool converged;
     char reason[160];                       /* why it stopped, a sentence */
+    int starts;                             /* tried; 1 without a search */
+    double start[16];                       /* the one that led here, as params->init */
     int iterations;                         /* over all levels */
     int levels;                             /* in effect */
     int level_iterations[PCGPU_MAX_LEVELS]; /* of each level, coarse to fine */

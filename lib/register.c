@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ICP_LEVELS = 3, CELLS_LEVELS = 4 };
+enum { ICP_LEVELS = 3, CELLS_LEVELS = 4, SEARCHED_STARTS = 7 };
 
 void pcgpu_register_params_init(pcgpu_register_params *params) {
     *params = (pcgpu_register_params){
@@ -141,7 +141,8 @@ pcgpu_status pc_register_choose(pcgpu_context *context, const pcgpu_register_par
     bool cells = p->method == PCGPU_REGISTER_CELLS;
     double cpu = (cells ? 2e-8 : p->method == PCGPU_REGISTER_PLANE ? 5.5e-7 : 1.1e-6) * points;
     double cuda = cells ? 2e-4 + 3e-9 * points : 5e-3 * pairs + 8e-8 * points;
-    return pc_choose_backend(context, cpu, cuda, run, backend);
+    double starts = p->search ? SEARCHED_STARTS : 1.0, search = p->search ? 0.02 * pairs + 1e-8 * points : 0.0;
+    return pc_choose_backend(context, starts * cpu + search, starts * cuda + search, run, backend);
 }
 
 /* ---- the verdict ------------------------------------------------------------------------------------------------- */
@@ -318,13 +319,20 @@ static pcgpu_status run_icp(pc_register_work *w, const pcgpu_cloud *source, cons
     return status;
 }
 
+int pc_register_levels(const pcgpu_register_params *params) {
+    int own = params->method == PCGPU_REGISTER_CELLS ? CELLS_LEVELS : ICP_LEVELS;
+    return params->levels ? params->levels : own;
+}
+
 void pc_register_open(pc_register_work *w, pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
                       const pcgpu_register_params *params, const pcgpu_cloud *source, const pcgpu_cloud *target,
                       pcgpu_registration *result) {
     *result = (pcgpu_registration){.run = *run};
     *w = (pc_register_work){.context = context, .backend = backend, .params = params, .result = result};
-    w->levels = params->levels ? params->levels : params->method == PCGPU_REGISTER_CELLS ? CELLS_LEVELS : ICP_LEVELS;
+    w->levels = pc_register_levels(params);
     result->levels = w->levels;
+    result->starts = 1;
+    memcpy(result->start, params->init, sizeof result->start);
     memcpy(w->offset_source, source->offset, sizeof w->offset_source);
     memcpy(w->offset_target, target->offset, sizeof w->offset_target);
 }
@@ -354,6 +362,9 @@ pcgpu_status pc_register_close(pc_register_work *w, pcgpu_status status) {
 pcgpu_status pc_register_pair(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
                               const pcgpu_register_params *params, const pcgpu_cloud *source, const pcgpu_cloud *target,
                               pcgpu_registration *result) {
+    if (params->search) {
+        return pc_register_search(context, backend, run, params, source, target, result);
+    }
     pc_register_work w;
     pc_register_open(&w, context, backend, run, params, source, target, result);
     bool cells = params->method == PCGPU_REGISTER_CELLS;

@@ -1,5 +1,6 @@
 /* What the files of a registration share: register.c (checks, verdict), register_pairs.c (several pairs), register_level.c (downsampling, iterations of a
- * level of ICP), register_cells.c (registration by cells), register_solve.c (what the sums of a step mean). */
+ * level of ICP), register_search.c (starts without a guess), register_cells.c (registration by cells), register_solve.c
+ * (what the sums of a step mean). */
 #ifndef PC_REGISTER_H
 #define PC_REGISTER_H
 
@@ -54,6 +55,9 @@ pcgpu_status pc_register_check(pcgpu_context *context, const pcgpu_register_para
 pcgpu_status pc_register_choose(pcgpu_context *context, const pcgpu_register_params *params, double points, int pairs,
                                 pcgpu_run *run, const pc_backend **backend);
 
+/* Levels in effect. */
+int pc_register_levels(const pcgpu_register_params *params);
+
 /* Begins a registration on the back end that was chosen, which `run` names; closing it fills the result, or clears it
  * when `status` is an error, releases everything and returns `status`. */
 void pc_register_open(pc_register_work *w, pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
@@ -61,7 +65,11 @@ void pc_register_open(pc_register_work *w, pcgpu_context *context, const pc_back
                       pcgpu_registration *result);
 pcgpu_status pc_register_close(pc_register_work *w, pcgpu_status status);
 
-/* A registration from its beginning to its end. */
+/* A registration from its beginning to its end; pc_register_search (register_search.c) is the same from several starts.
+ */
+pcgpu_status pc_register_search(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
+                                const pcgpu_register_params *params, const pcgpu_cloud *source,
+                                const pcgpu_cloud *target, pcgpu_registration *result);
 pcgpu_status pc_register_pair(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
                               const pcgpu_register_params *params, const pcgpu_cloud *source,
                               const pcgpu_cloud *target, pcgpu_registration *result);

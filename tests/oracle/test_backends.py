@@ -92,6 +92,8 @@ def cases(folder):
         yield f'register KITTI 15 onto 14, {method}', register_case(scans[1], scans[0], '--method', method)
         yield f'register KITTI 95 onto 94, {method}', register_case(scans[3], scans[2], '--method', method)
         yield f'register pair, {method}', register_case(*pair, '--method', method)
+    yield 'register without a guess', register_case(kitti, kitti, '--init', 'auto')
+    yield 'register without a guess, plane', register_case(scans[1], scans[0], '--init', 'auto', '--method', 'plane')
     yield 'register two places', register_case(kitti, data('kitti/000000.bin'), '--min-score', 0)
     yield 'register a scan and itself', register_case(kitti, kitti)
     yield 'register small cells, six levels', register_case(*pair, '--voxel', .04, '--levels', 6)

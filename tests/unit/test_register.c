@@ -397,6 +397,91 @@ static void test_half_turn(void **unused) {
     pcgpu_close(context);
 }
 
+/* About z by 150 degrees, and 4.5 m: far from what any method reaches alone. */
+static const double turned[16] = {
+    -0.86602540378444, -0.5, 0, 3.6, 0.5, -0.86602540378444, 0, -2.7, 0, 0, 1, 0.8, 0, 0, 0, 1};
+
+static void test_search(void **unused) {
+    (void)unused;
+    static const double away[16] = {1, 0, 0, 500, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
+    const double metres = 4500000.0;
+    pcgpu_register_params params;
+    pcgpu_registration result, first = {.starts = 0};
+    pcgpu_register_params_init(&params);
+    params.search = true;
+    for (int threads = 1; threads <= 16; threads *= 4) {
+        pcgpu_context *context = open_context(threads);
+        pcgpu_cloud target = make(context, place_corner, 30000, 22, 0.02, NULL);
+        pcgpu_cloud source = make(context, place_corner, 30000, 23, 0.02, turned);
+        for (int method = 0; method <= PCGPU_REGISTER_CELLS; method++) {
+            params.method = (pcgpu_register_method)method;
+            assert_int_equal(pcgpu_register(context, &source, &target, &params, &result), PCGPU_OK);
+            assert_true(result.converged);
+            assert_true(largest_difference(result.T_target_source, turned) < 2e-2);
+            assert_true(largest_difference(result.start, turned) <
+                        1.0); /* half a cell in height and across, and a turn */
+            assert_in_range(result.starts, 1, 7);
+        }
+        if (threads == 1) {
+            first = result;
+        }
+        assert_memory_equal(first.T_target_source, result.T_target_source, sizeof first.T_target_source);
+        assert_memory_equal(first.start, result.start, sizeof first.start);
+        assert_int_equal(first.starts, result.starts);
+        /* Far from their origins, clouds are turned about their centroids. */
+        params.method = PCGPU_REGISTER_CELLS;
+        source.offset[0] = target.offset[0] = metres;
+        assert_int_equal(pcgpu_register(context, &source, &target, &params, &result), PCGPU_OK);
+        assert_true(result.converged);
+        for (int k = 0; k < 3; k++) {
+            const double *row = result.T_target_source + 4 * k;
+            assert_true(fabs(row[0] * metres + row[3] - (k == 0) * metres - turned[4 * k + 3]) < 1e-2);
+        }
+        source.offset[0] = target.offset[0] = 0.0;
+        /* Without a search there is one start, the given one, and it is too far. */
+        params.search = false;
+        assert_int_equal(pcgpu_register(context, &source, &target, &params, &result), PCGPU_OK);
+        assert_false(result.converged);
+        assert_int_equal(result.starts, 1);
+        assert_memory_equal(result.start, params.init, sizeof params.init);
+        params.search = true;
+        pcgpu_cloud_free(&source);
+        /* Where the origins are not among the points, turns are about the centroids. */
+        source = make(context, place_corner, 30000, 23, 0.02, away);
+        assert_int_equal(pcgpu_register(context, &source, &target, &params, &result), PCGPU_OK);
+        assert_true(result.converged);
+        assert_true(largest_difference(result.T_target_source, away) < 1e-2);
+        pcgpu_cloud_free(&source);
+        pcgpu_cloud_free(&target);
+        pcgpu_close(context);
+    }
+}
+
+/* A plane has no picture, and few points none at all; other scenes do not fit anywhere. */
+static void test_search_in_vain(void **unused) {
+    (void)unused;
+    pcgpu_register_params params;
+    pcgpu_registration result;
+    pcgpu_register_params_init(&params);
+    params.search = true;
+    pcgpu_context *context = open_context(2);
+    pcgpu_cloud target = make(context, place_corner, 30000, 24, 0.02, NULL);
+    place_fn *const places[] = {place_plane, place_sphere, place_corridor};
+    const int64_t rows[] = {0, 5, 30000};
+    for (int i = 0; i < 9; i++) {
+        pcgpu_cloud source = make(context, places[i / 3], rows[i % 3], 25, 0.02, NULL);
+        assert_int_equal(pcgpu_register(context, &source, &target, &params, &result), PCGPU_OK);
+        assert_false(result.converged);
+        assert_true(result.reason[0] != '\0');
+        bool alone = rows[i % 3] < 30000 || places[i / 3] == place_plane;
+        assert_int_equal(result.starts == 1, alone);
+        assert_true(!alone || memcmp(result.start, params.init, sizeof params.init) == 0);
+        pcgpu_cloud_free(&source);
+    }
+    pcgpu_cloud_free(&target);
+    pcgpu_close(context);
+}
+
 static void test_parameters(void **unused) {
     (void)unused;
     pcgpu_context *context = open_context(1);
@@ -480,12 +565,20 @@ static void test_algebra(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_motion),      cmocka_unit_test(test_threads_do_not_matter),
-        cmocka_unit_test(test_identical_clouds),  cmocka_unit_test(test_degenerate),
-        cmocka_unit_test(test_no_overlap),        cmocka_unit_test(test_hostile_points),
-        cmocka_unit_test(test_surfaces_disagree), cmocka_unit_test(test_offsets),
-        cmocka_unit_test(test_parameters),        cmocka_unit_test(test_algebra),
-        cmocka_unit_test(test_far_from_origin),   cmocka_unit_test(test_half_turn),
+        cmocka_unit_test(test_known_motion),
+        cmocka_unit_test(test_threads_do_not_matter),
+        cmocka_unit_test(test_identical_clouds),
+        cmocka_unit_test(test_degenerate),
+        cmocka_unit_test(test_no_overlap),
+        cmocka_unit_test(test_hostile_points),
+        cmocka_unit_test(test_surfaces_disagree),
+        cmocka_unit_test(test_offsets),
+        cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_algebra),
+        cmocka_unit_test(test_far_from_origin),
+        cmocka_unit_test(test_half_turn),
+        cmocka_unit_test(test_search),
+        cmocka_unit_test(test_search_in_vain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
