@@ -27,7 +27,8 @@ const command_info *command_by_name(const char *name) {
 
 /* In the order of the library's enums. */
 static const char *const sample_methods[] = {"fps", "random", NULL};
-static const char *const register_methods[] = {"plane", "point", "cells", NULL};
+static const char *const register_methods[] = {"plane", "point", "cells", "gicp", NULL};
+static const char *const kernels[] = {"auto", "none", "huber", "cauchy", "tukey", "geman", NULL};
 static const char *const features[] = {"mean", "points", "pillar", "first", "nearest", NULL};
 static const char *const dtypes[] = {"float32", "float16", NULL};
 static const char *const splits[] = {"test", "train", NULL};
@@ -37,6 +38,7 @@ static const char *const starts[] = {"center", "random", NULL};
 static const char *const automatic[] = {"auto", NULL};
 
 _Static_assert(sizeof(pcgpu_sample_method) == sizeof(int) && sizeof(pcgpu_register_method) == sizeof(int) &&
+                   sizeof(pcgpu_kernel) == sizeof(int) &&
                    sizeof(pcgpu_features) == sizeof(int) && sizeof(dtype) == sizeof(int) &&
                    sizeof(split) == sizeof(int) && sizeof(transform_format) == sizeof(int),
                "type_choice stores an int");
@@ -102,8 +104,8 @@ static const option_row table[] = {
 
     /* register */
     {"method", 0, FOR_REGISTER, 0, &type_choice, "NAME", AT(registration.method), 0, 0, register_methods,
-     "cells: means and covariances of the points in cubic cells; plane: point-to-plane ICP with estimated normals; point: "
-     "point-to-point ICP."},
+     "cells: means and covariances of the points in cubic cells; plane: point-to-plane ICP; point: point-to-point ICP; "
+     "gicp: plane-to-plane ICP."},
     {"init", 0, FOR_REGISTER, 0, &type_path, "FILE", AT(init), 0, 0, NULL,
      "Start from this T_target_source: a 4x4 matrix, a KITTI line (12 numbers) or a TUM line (7, or 8 with a time). auto: "
      "look for it, up to any turn about z and a translation of 64 voxels; see STARTS."},
@@ -118,6 +120,12 @@ static const option_row table[] = {
      "method cells, which has 6 at most, else 3."},
     {"max-distance", 0, FOR_REGISTER, OPTION_ABOVE_MIN, &type_real, "D", AT(registration.max_distance), 0, FAR, NULL,
      "Largest distance of corresponding points in metres, at the coarsest level; not for the method cells."},
+    {"kernel", 0, FOR_REGISTER, 0, &type_choice, "NAME", AT(registration.kernel), 0, 0, kernels,
+     "Robust weight of residuals at the finest level, see KERNELS; auto: cauchy for plane and gicp, none for point. Not "
+     "for the method cells, which has its own."},
+    {"kernel-scale", 0, FOR_REGISTER, OPTION_ZERO_IS_NONE | OPTION_ABOVE_MIN, &type_real, "S",
+     AT(registration.kernel_scale), 0, FAR, NULL,
+     "Residual in metres at which the kernel begins to distrust; its own depends on --voxel."},
     {"max-iterations", 0, FOR_REGISTER, 0, &type_int, "N", AT(registration.max_iterations), 1, 100000, NULL,
      "Most iterations of one level."},
     {"translation-epsilon", 0, FOR_REGISTER, OPTION_ABOVE_MIN, &type_real, "T", AT(registration.translation_epsilon), 0,
@@ -364,10 +372,6 @@ static bool settle_verbose_and_quiet(option_values *options, char *why, size_t w
     return true;
 }
 
-const char *options_init_file(const option_values *options) {
-    return options->init && strcmp(options->init, automatic[0]) != 0 ? options->init : NULL;
-}
-
 bool options_check(option_values *options, const command_info *command, char *why, size_t why_size) {
     if (!settle_verbose_and_quiet(options, why, why_size) ||
         (option_given(options, "camera", command) && !camera_check(&options->camera, why, why_size))) {
@@ -376,7 +380,7 @@ bool options_check(option_values *options, const command_info *command, char *wh
     switch (command->bit) {
     case FOR_SAMPLE: return check_sample(options, why, why_size);
     case FOR_VOXELIZE: return check_voxelize(options, command, why, why_size);
-    case FOR_REGISTER: options->registration.search = options->init && !options_init_file(options); return true;
+    case FOR_REGISTER: return options_check_register(options, why, why_size);
     default: return true;
     }
 }

@@ -123,6 +123,10 @@ bool option_set(option_values *options, const option_row *option, const char *te
 bool option_print(const option_values *options, const option_row *option, FILE *out);
 bool option_given(const option_values *options, const char *name, const command_info *command);
 
+/* ---- options_register.c ---- */
+
+/* Those of register against each other; sets what follows from them. */
+bool options_check_register(option_values *options, char *why, size_t why_size);
 /* The file of --init; NULL without one and for --init auto. */
 const char *options_init_file(const option_values *options);
 

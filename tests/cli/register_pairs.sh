@@ -33,7 +33,7 @@ for FORMAT in matrix kitti tum; do
         same "$OUT" ../expected
     done
 done
-for METHOD in plane point; do
+for METHOD in plane point gicp; do
     expect 0 pcgpu register $TUNE --method $METHOD s2.bin t.bin --transform-format kitti
     cp "$OUT" ../expected
     expect 0 pcgpu register $TUNE --method $METHOD --threads 2 --pairs list --transform-format kitti
