@@ -29,7 +29,8 @@ const command_info *command_by_name(const char *name) {
 
 /* In the order of the library's enums. */
 static const char *const sample_methods[] = {"fps", "random", NULL};
-static const char *const register_methods[] = {"plane", "point", "cells", NULL};
+static const char *const register_methods[] = {"plane", "point", "cells", "gicp", NULL};
+static const char *const kernels[] = {"auto", "none", "huber", "cauchy", "tukey", "geman", NULL};
 static const char *const features[] = {"mean", "points", "pillar", "first", "nearest", NULL};
 static const char *const dtypes[] = {"float32", "float16", NULL};
 static const char *const splits[] = {"test", "train", NULL};
@@ -42,6 +43,7 @@ static const char *const starts[] = {"center", "random", NULL};
 static const char *const automatic[] = {"auto", NULL};
 
 _Static_assert(sizeof(pcgpu_sample_method) == sizeof(int) && sizeof(pcgpu_register_method) == sizeof(int) &&
+                   sizeof(pcgpu_kernel) == sizeof(int) &&
                    sizeof(pcgpu_features) == sizeof(int) && sizeof(dtype) == sizeof(int) &&
                    sizeof(pcgpu_reference) == sizeof(int) && sizeof(pcgpu_deskew) == sizeof(int) &&
                    sizeof(split) == sizeof(int) && sizeof(association) == sizeof(int) &&
@@ -109,8 +111,8 @@ static const option_row table[] = {
 
     /* register */
     {"method", 0, FOR_REGISTER, 0, &type_choice, "NAME", AT(registration.method), 0, 0, register_methods,
-     "cells: means and covariances of the points in cubic cells; plane: point-to-plane ICP with estimated normals; point: "
-     "point-to-point ICP."},
+     "cells: means and covariances of the points in cubic cells; plane: point-to-plane ICP; point: point-to-point ICP; "
+     "gicp: plane-to-plane ICP."},
     {"association", 0, FOR_REGISTER, 0, &type_choice, "NAME", AT(association), 0, 0, associations,
      "projective: a pixel of one depth image with the pixel of the other that it falls on; nearest: depth images are the "
      "clouds of their points, and --method says how; auto: projective for two depth images unless --method is given."},
@@ -122,7 +124,8 @@ static const option_row table[] = {
     {"target-camera", 0, FOR_REGISTER, 0, &type_camera, "FX,FY,CX,CY", AT(target_camera), 0, 0, NULL,
      "Camera of TARGET, written as --camera, when it is not that of SOURCE."},
     {"init", 0, FOR_REGISTER, 0, &type_path, "FILE", AT(init), 0, 0, NULL,
-     "Start from this T_target_source: a 4x4 matrix, a KITTI line (12 numbers) or a TUM line (7, or 8 with a time)."},
+     "Start from this T_target_source: a 4x4 matrix, a KITTI line (12 numbers) or a TUM line (7, or 8 with a time). auto: "
+     "look for it, up to any turn about z and a translation of 64 voxels; see STARTS."},
     {"pairs", 0, FOR_REGISTER, 0, &type_path, "LIST", AT(pairs), 0, 0, NULL,
      "Register the pairs of a list, one a line: SOURCE TARGET, with a tab between them when names have blanks; - is "
      "standard input. Prints one line a pair."},
@@ -134,6 +137,12 @@ static const option_row table[] = {
      "method cells, which like depth images has 6 at most, else 3."},
     {"max-distance", 0, FOR_REGISTER, OPTION_ABOVE_MIN, &type_real, "D", AT(registration.max_distance), 0, FAR, NULL,
      "Largest distance of corresponding points in metres, at the coarsest level; not for the method cells."},
+    {"kernel", 0, FOR_REGISTER, 0, &type_choice, "NAME", AT(registration.kernel), 0, 0, kernels,
+     "Robust weight of residuals at the finest level, see KERNELS; auto: cauchy for plane and gicp, none for point. Not "
+     "for the method cells, which has its own."},
+    {"kernel-scale", 0, FOR_REGISTER, OPTION_ZERO_IS_NONE | OPTION_ABOVE_MIN, &type_real, "S",
+     AT(registration.kernel_scale), 0, FAR, NULL,
+     "Residual in metres at which the kernel begins to distrust; its own depends on --voxel."},
     {"max-iterations", 0, FOR_REGISTER, 0, &type_int, "N", AT(registration.max_iterations), 1, 100000, NULL,
      "Most iterations of one level."},
     {"translation-epsilon", 0, FOR_REGISTER, OPTION_ABOVE_MIN, &type_real, "T", AT(registration.translation_epsilon), 0,

@@ -144,6 +144,11 @@ bool option_set(option_values *options, const option_row *option, const char *te
 bool option_print(const option_values *options, const option_row *option, FILE *out);
 bool option_given(const option_values *options, const char *name, const command_info *command);
 
+/* options_register.c: those of register against each other; sets what follows from them. */
+bool options_check_register(option_values *options, char *why, size_t why_size);
+/* The file of --init; NULL without one and for --init auto. */
+const char *options_init_file(const option_values *options);
+
 /* options_check.c: checks options against each other. On failure `why` is a sentence. */
 bool options_check(option_values *options, const command_info *command, char *why, size_t why_size);
 

@@ -140,7 +140,8 @@ bool options_check(option_values *options, const command_info *command, char *wh
     switch (command->bit) {
     case FOR_SAMPLE: return check_sample(options, why, why_size);
     case FOR_VOXELIZE: return check_voxelize(options, command, why, why_size);
-    case FOR_REGISTER: return check_register(options, why, why_size);
+    case FOR_REGISTER:
+        return options_check_register(options, why, why_size) && check_register(options, why, why_size);
     default: return true;
     }
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 bool register_read_init(const session *s, double T[16]) {
-    const char *path = s->options->init;
+    const char *path = options_init_file(s->options);
     char why[256];
     FILE *stream = path ? input_open(path) : NULL;
     if (!stream) {
@@ -24,6 +24,8 @@ void register_add_result(json *out, const pcgpu_registration *r) {
     json_numbers(out, "T_target_source", r->T_target_source, 16);
     json_boolean(out, "converged", r->converged);
     json_text(out, "reason", r->reason);
+    json_integer(out, "starts", r->starts);
+    json_numbers(out, "start", r->start, 16);
     json_integer(out, "iterations", r->iterations);
     double levels[PCGPU_MAX_LEVELS];
     for (int l = 0; l < r->levels; l++) {

@@ -275,7 +275,7 @@ static void protect_inputs(session *s) {
         input_protect(s->inputs[i]);
     }
     const option_values *o = s->options;
-    const char *const also[] = {o->config,       o->init,        o->seeds,    o->pairs, o->timestamps,
+    const char *const also[] = {o->config,       options_init_file(o), o->seeds,    o->pairs, o->timestamps,
                                 o->ground_truth, o->calibration, o->evaluate, o->poses};
     for (size_t i = 0; i < sizeof also / sizeof also[0]; i++) {
         if (also[i]) {
@@ -321,7 +321,7 @@ int session_dry_run(session *s) {
     const option_values *o = s->options;
     protect_inputs(s);
     int code = open_context(s);
-    bool good = try_input(o->init) && try_input(o->seeds) && try_input(o->poses);
+    bool good = try_input(options_init_file(o)) && try_input(o->seeds) && try_input(o->poses);
     for (int i = 0; i < s->input_count; i++) {
         good = try_input(s->inputs[i]) && good;
     }

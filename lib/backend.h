@@ -47,7 +47,8 @@ typedef struct pc_voxelize_job {
 /* One registration at a time per context: for each level icp_target, then icp_source, then icp_step as often as wanted;
  * icp_end at last, also after a failure. The arrays given stay the caller's and valid until the next icp_target or
  * icp_end. All points are finite float32 in a frame that lib/register.c chooses. */
-struct pc_icp_target; /* lib/icp.h */
+struct pc_icp_target; /* lib/icp_step.h */
+struct pc_icp_source;
 struct pc_icp_step;
 struct pc_cells_target; /* lib/icp_cells.h */
 struct pc_cells_measure;
@@ -73,10 +74,10 @@ typedef struct pc_backend {
     /* Fills count, capacity, columns, features, coords, counts, point_voxel, selected, in_range, kept, over_points,
      * over_voxels, voxels_found, largest, run.non_finite and run.at_origin; leaves the rest of `out` alone. */
     pcgpu_status (*voxelize)(pcgpu_context *context, const pc_voxelize_job *job, pcgpu_voxels *out);
-    /* Takes the target of a level: uploads its grid, estimates one normal a point. See lib/icp.h. */
+    /* Takes the target of a level: uploads its grid, takes or estimates one normal a point. See lib/icp_step.h. */
     pcgpu_status (*icp_target)(pcgpu_context *context, const struct pc_icp_target *target);
-    /* Takes the source of a level: n points as x, y, z arrays. */
-    pcgpu_status (*icp_source)(pcgpu_context *context, int64_t n, const float *x, const float *y, const float *z);
+    /* Takes the source of a level, and its normals likewise where they are needed. */
+    pcgpu_status (*icp_source)(pcgpu_context *context, const struct pc_icp_source *source);
     /* One iteration: transforms, matches and sums; `sums` has PC_ICP_SUMS values. */
     pcgpu_status (*icp_step)(pcgpu_context *context, const struct pc_icp_step *step, double *sums);
     /* Releases what the registration holds. */
@@ -203,6 +204,9 @@ typedef struct pc_points {
 pcgpu_status pc_points_select(pcgpu_context *context, const pcgpu_cloud *cloud, bool drop_origin, pc_points *points,
                               pcgpu_run *run);
 void pc_points_free(pc_points *points);
+
+/* First of the three adjacent columns nx ny nz or normal_x normal_y normal_z, or -1. */
+int pc_normal_column(const pcgpu_cloud *cloud);
 
 #ifdef __cplusplus
 }

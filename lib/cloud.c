@@ -72,8 +72,7 @@ pcgpu_status pcgpu_cloud_gather(pcgpu_context *context, const pcgpu_cloud *cloud
     return PCGPU_OK;
 }
 
-/* First of the three adjacent normal columns, under either of the usual names, or -1. */
-static int normal_column(const pcgpu_cloud *cloud) {
+int pc_normal_column(const pcgpu_cloud *cloud) {
     static const char *const names[][3] = {{"nx", "ny", "nz"}, {"normal_x", "normal_y", "normal_z"}};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         int k = pcgpu_cloud_column(cloud, names[i][0]);
@@ -94,7 +93,7 @@ pcgpu_status pcgpu_cloud_transform(pcgpu_context *context, const pcgpu_cloud *cl
     if (offset) {
         memcpy(out->offset, offset, sizeof out->offset);
     }
-    int normal = normal_column(cloud);
+    int normal = pc_normal_column(cloud);
     size_t columns = (size_t)cloud->columns;
     memcpy(out->data, cloud->data, (size_t)cloud->rows * columns * sizeof(float));
     for (int64_t i = 0; i < cloud->rows; i++) {

@@ -8,7 +8,7 @@ pcgpu_status pc_cpu_sample(pcgpu_context *context, pc_sample_job *jobs, int coun
 pcgpu_status pc_cpu_voxelize(pcgpu_context *context, const pc_voxelize_job *job, pcgpu_voxels *out);
 void pc_cpu_voxelize_end(pcgpu_context *context); /* releases memory that is kept between calls */
 pcgpu_status pc_cpu_icp_target(pcgpu_context *context, const struct pc_icp_target *target);
-pcgpu_status pc_cpu_icp_source(pcgpu_context *context, int64_t n, const float *x, const float *y, const float *z);
+pcgpu_status pc_cpu_icp_source(pcgpu_context *context, const struct pc_icp_source *source);
 pcgpu_status pc_cpu_icp_step(pcgpu_context *context, const struct pc_icp_step *step, double *sums);
 void pc_cpu_icp_end(pcgpu_context *context);
 pcgpu_status pc_cpu_cells_target(pcgpu_context *context, const struct pc_cells_target *target,

@@ -1,6 +1,6 @@
 /* One level of a registration on the CPU: normals of the target, and steps summed in the fixed tree of icp.h. */
 #include "cpu.h"
-#include "icp.h"
+#include "icp_step.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +12,7 @@ typedef struct level {
     float *normals;   /* 3 a target point, or NULL */
     int64_t n;
     const float *x, *y, *z; /* borrowed */
+    float *source_normals;  /* 3 a point, or NULL */
     double *chunks;         /* PC_ICP_SUMS a chunk of PC_ICP_GROUP source points */
 } level;
 
@@ -19,10 +20,33 @@ void pc_cpu_icp_end(pcgpu_context *context) {
     level *v = context->cpu_icp;
     if (v) {
         free(v->normals);
+        free(v->source_normals);
         free(v->chunks);
         free(v);
         context->cpu_icp = NULL;
     }
+}
+
+/* Normals of n points, 3 each: copied where they are given, else estimated on `grid`, whose points they are; these go
+ * to the place of the point before it was grouped when `scatter`. */
+static pcgpu_status make_normals(pcgpu_context *context, const pc_icp_grid *grid, int64_t n, const float *given,
+                                 float radius, bool scatter, float **normals) {
+    const size_t bytes = 3 * (size_t)n * sizeof **normals;
+    float *to = malloc(bytes ? bytes : 1);
+    *normals = to;
+    if (!to) {
+        return pc_fail_memory(context, bytes, "the normals");
+    }
+    if (given) {
+        memcpy(to, given, bytes);
+        return PCGPU_OK;
+    }
+#pragma omp parallel for schedule(dynamic, 256) num_threads(context->threads)
+    for (int64_t i = 0; i < n; i++) {
+        pc_icp_point p = grid->points[i];
+        pc_icp_normal(grid, p.x, p.y, p.z, radius, to + 3 * (scatter ? p.index : i));
+    }
+    return PCGPU_OK;
 }
 
 pcgpu_status pc_cpu_icp_target(pcgpu_context *context, const struct pc_icp_target *target) {
@@ -33,35 +57,29 @@ pcgpu_status pc_cpu_icp_target(pcgpu_context *context, const struct pc_icp_targe
         return pc_fail_memory(context, sizeof *v, "the registration");
     }
     v->grid = target->grid;
-    float radius = target->normal_radius;
-    if (!(radius > 0.0f)) {
-        return PCGPU_OK;
-    }
-    v->normals = malloc(3 * (size_t)v->grid.n * sizeof *v->normals);
-    if (!v->normals) {
-        return pc_fail_memory(context, 12 * (uint64_t)v->grid.n, "the target's normals");
-    }
-#pragma omp parallel for schedule(dynamic, 256) num_threads(context->threads)
-    for (int64_t i = 0; i < v->grid.n; i++) {
-        pc_icp_point p = v->grid.points[i];
-        pc_icp_normal(&v->grid, p.x, p.y, p.z, radius, v->normals + 3 * i);
-    }
-    return PCGPU_OK;
+    return target->normals || target->normal_radius > 0.0f
+               ? make_normals(context, &v->grid, v->grid.n, target->normals, target->normal_radius, false, &v->normals)
+               : PCGPU_OK;
 }
 
-pcgpu_status pc_cpu_icp_source(pcgpu_context *context, int64_t n, const float *x, const float *y, const float *z) {
+pcgpu_status pc_cpu_icp_source(pcgpu_context *context, const struct pc_icp_source *source) {
     level *v = context->cpu_icp;
-    size_t bytes = (size_t)((n + PC_ICP_GROUP - 1) / PC_ICP_GROUP) * PC_ICP_SUMS * sizeof(double);
+    size_t bytes = (size_t)((source->n + PC_ICP_GROUP - 1) / PC_ICP_GROUP) * PC_ICP_SUMS * sizeof(double);
     free(v->chunks);
+    free(v->source_normals);
+    v->source_normals = NULL;
     v->chunks = malloc(bytes ? bytes : 1);
     if (!v->chunks) {
         return pc_fail_memory(context, bytes, "the sums of the registration");
     }
-    v->n = n;
-    v->x = x;
-    v->y = y;
-    v->z = z;
-    return PCGPU_OK;
+    v->n = source->n;
+    v->x = source->x;
+    v->y = source->y;
+    v->z = source->z;
+    return source->normals || source->normal_radius > 0.0f
+               ? make_normals(context, source->grid, source->n, source->normals, source->normal_radius, true,
+                              &v->source_normals)
+               : PCGPU_OK;
 }
 
 /* Sums PC_ICP_GROUP rows by halving into the first one. */
@@ -79,7 +97,13 @@ static void sum_chunk(const level *v, const struct pc_icp_step *step, int64_t ch
     int64_t count = v->n - first < PC_ICP_GROUP ? v->n - first : PC_ICP_GROUP;
     for (int64_t i = 0; i < count; i++) {
         int64_t p = first + i;
-        pc_icp_add_point(&v->grid, v->normals, step, v->x[p], v->y[p], v->z[p], rows + i * PC_ICP_SUMS);
+        double *sums = rows + i * PC_ICP_SUMS;
+        if (step->rows == PC_ICP_ROWS_PAIR) {
+            const float *n = v->source_normals + 3 * p;
+            pc_icp_add_paired_point(&v->grid, v->normals, step, v->x[p], v->y[p], v->z[p], n[0], n[1], n[2], sums);
+        } else {
+            pc_icp_add_point(&v->grid, v->normals, step, v->x[p], v->y[p], v->z[p], sums);
+        }
     }
     halve(rows);
     memcpy(v->chunks + chunk * PC_ICP_SUMS, rows, PC_ICP_SUMS * sizeof *rows);

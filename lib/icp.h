@@ -1,7 +1,5 @@
-/* Arithmetic and data of one ICP iteration, shared by the CPU and the CUDA back end.
- *
- * A level of a registration is a target (points in a grid of cells, one normal a point) and a source. A step transforms
- * every source point, finds its nearest target point within the gate and adds up the normal equations.
+/* What iterations of ICP work on, shared by the CPU and the CUDA back end: the grid of points, nearest neighbours,
+ * normals, and the sums that a step (icp_step.h) makes.
  *
  * Order of additions, the same on every back end: 32 consecutive source points are a chunk, summed by halving
  * (v[i] += v[i + s] for s = 16, 8, 4, 2, 1, as a warp does), then 32 consecutive chunks likewise, and so on, padded
@@ -306,28 +304,7 @@ PC_HD void pc_icp_normal(const pc_icp_grid *grid, float x, float y, float z, flo
     pc_icp_plane(&m, normal);
 }
 
-/* ---- one step -------------------------------------------------------------------------------------------------- */
-
-/* A level's target; every pointer is the caller's and stays valid until the next icp_target or icp_end. */
-typedef struct pc_icp_target {
-    pc_icp_grid grid;
-    float normal_radius; /* metres; 0 = no normals are needed */
-} pc_icp_target;
-
-/* The equations that a matched point contributes. */
-typedef enum pc_icp_rows {
-    PC_ICP_ROWS_PLANE, /* one along the normal; none where the target point has no normal */
-    PC_ICP_ROWS_POINT, /* three, along the axes */
-    PC_ICP_ROWS_MIXED  /* one along the normal, three where there is none: tells what the scene can constrain */
-} pc_icp_rows;
-
-typedef struct pc_icp_step {
-    double R[9], t[3];    /* the pose: target = R source + t */
-    double center[3];     /* the rotation of an update is about this point */
-    float gate_squared;   /* of the correspondences */
-    double scale_squared; /* of the robust weight (s / (s + r^2))^2 (Geman and McClure 1985); 0 = all weights 1 */
-    pc_icp_rows rows;
-} pc_icp_step;
+/* ---- sums ------------------------------------------------------------------------------------------------------- */
 
 /* What a step adds up. An equation of residual r has the six derivatives j, rotation first, then translation. */
 enum {
@@ -340,60 +317,5 @@ enum {
     PC_ICP_COST = 31, /* sum w r^2 */
     PC_ICP_SUMS = 32
 };
-
-/* Adds the equation n . (q + w x a + v - m) = 0 with a = q - center, r = n . (q - m). */
-PC_HD void pc_icp_add_row(double *sums, double ax, double ay, double az, double nx, double ny, double nz, double r,
-                          double scale_squared) {
-    double j[6] = {ay * nz - az * ny, az * nx - ax * nz, ax * ny - ay * nx, nx, ny, nz};
-    double w = 1.0;
-    if (scale_squared > 0.0) {
-        w = scale_squared / (scale_squared + r * r);
-        w = w * w;
-    }
-    int at = PC_ICP_JJ;
-    PC_UNROLL
-    for (int row = 0; row < 6; row++) {
-        double wj = w * j[row];
-        PC_UNROLL
-        for (int column = row; column < 6; column++) {
-            sums[at++] += wj * j[column];
-        }
-        sums[PC_ICP_JR + row] += wj * r;
-    }
-    sums[PC_ICP_R2] += r * r;
-    sums[PC_ICP_EQUATIONS] += 1.0;
-    sums[PC_ICP_COST] += w * (r * r);
-}
-
-/* Adds one source point to PC_ICP_SUMS sums that start at zero; `normals` has three values a target point. */
-PC_HD void pc_icp_add_point(const pc_icp_grid *grid, const float *normals, const pc_icp_step *step, float x, float y,
-                            float z, double *sums) {
-    double px = (double)x, py = (double)y, pz = (double)z;
-    float qx = (float)(((step->R[0] * px + step->R[1] * py) + step->R[2] * pz) + step->t[0]);
-    float qy = (float)(((step->R[3] * px + step->R[4] * py) + step->R[5] * pz) + step->t[1]);
-    float qz = (float)(((step->R[6] * px + step->R[7] * py) + step->R[8] * pz) + step->t[2]);
-    pc_icp_match match = pc_icp_nearest(grid, qx, qy, qz, step->gate_squared);
-    if (match.at < 0) {
-        return;
-    }
-    pc_icp_point m = grid->points[match.at];
-    double ax = (double)qx - step->center[0], ay = (double)qy - step->center[1], az = (double)qz - step->center[2];
-    double dx = (double)qx - (double)m.x, dy = (double)qy - (double)m.y, dz = (double)qz - (double)m.z;
-    sums[PC_ICP_MATCHES] += 1.0;
-    sums[PC_ICP_D2] += (dx * dx + dy * dy) + dz * dz;
-    double nx = 0.0, ny = 0.0, nz = 0.0;
-    if (step->rows != PC_ICP_ROWS_POINT) {
-        nx = (double)normals[3 * (size_t)match.at];
-        ny = (double)normals[3 * (size_t)match.at + 1];
-        nz = (double)normals[3 * (size_t)match.at + 2];
-    }
-    if (nx != 0.0 || ny != 0.0 || nz != 0.0) {
-        pc_icp_add_row(sums, ax, ay, az, nx, ny, nz, (nx * dx + ny * dy) + nz * dz, step->scale_squared);
-    } else if (step->rows != PC_ICP_ROWS_PLANE) {
-        pc_icp_add_row(sums, ax, ay, az, 1.0, 0.0, 0.0, dx, step->scale_squared);
-        pc_icp_add_row(sums, ax, ay, az, 0.0, 1.0, 0.0, dy, step->scale_squared);
-        pc_icp_add_row(sums, ax, ay, az, 0.0, 0.0, 1.0, dz, step->scale_squared);
-    }
-}
 
 #endif

@@ -12,21 +12,38 @@ extern "C" {
  * 1992): each level halves the voxel and the gate of the one before; the last uses `voxel`, the first `max_distance`.
  * CELLS compares means in cubic cells, weighted by the covariance of the target's points there; see METHOD of
  * pcgpu-register(1). Its finest cells are twice as wide as `voxel`, each level halves the edge of the one before, and
- * max_distance is not used. The default. */
+ * max_distance is not used. The default. GICP weights the distances by the covariances of both points, which are flat
+ * along their surfaces (Segal et al. 2009), in levels as PLANE. PLANE and GICP take the normals of clouds with the
+ * columns nx ny nz (or normal_x ...), and estimate those of others. */
 typedef enum pcgpu_register_method {
     PCGPU_REGISTER_PLANE,
     PCGPU_REGISTER_POINT,
-    PCGPU_REGISTER_CELLS
+    PCGPU_REGISTER_CELLS,
+    PCGPU_REGISTER_GICP
 } pcgpu_register_method;
+
+/* Weights of residuals at the finest level, see KERNELS of the manual page. AUTO: CAUCHY for PLANE and GICP, NONE for
+ * POINT; CELLS has its own and takes no other. */
+typedef enum pcgpu_kernel {
+    PCGPU_KERNEL_AUTO,
+    PCGPU_KERNEL_NONE,
+    PCGPU_KERNEL_HUBER,
+    PCGPU_KERNEL_CAUCHY,
+    PCGPU_KERNEL_TUKEY,
+    PCGPU_KERNEL_GEMAN
+} pcgpu_kernel;
 
 enum { PCGPU_MAX_LEVELS = 8 };
 
 typedef struct pcgpu_register_params {
     pcgpu_register_method method;
     double init[16];            /* T_target_source to start from, row-major; default identity */
+    bool search;                /* also try starts that a search finds, see STARTS of the manual page; default false */
     double voxel;               /* downsampling of both clouds at the finest level, metres; 0 = none, not for CELLS */
     int levels;                 /* 1 to 8, CELLS to 6; 0 (default) = 3, CELLS 4 */
     double max_distance;        /* largest correspondence distance, at the coarsest level, metres */
+    pcgpu_kernel kernel;
+    double kernel_scale;        /* metres; 0 (default) = the kernel's own */
     int max_iterations;         /* a level */
     double translation_epsilon; /* metres: a level ends when an update is smaller in both */
     double rotation_epsilon;    /* radians */
@@ -38,6 +55,8 @@ typedef struct pcgpu_registration {
     double T_target_source[16]; /* row-major */
     bool converged;
     char reason[160];                       /* why it stopped, a sentence */
+    int starts;                             /* tried; 1 without a search */
+    double start[16];                       /* the one that led here, as params->init */
     int iterations;                         /* over all levels */
     int levels;                             /* in effect */
     int level_iterations[PCGPU_MAX_LEVELS]; /* of each level, coarse to fine */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ICP_LEVELS = 3, CELLS_LEVELS = 4 };
+enum { ICP_LEVELS = 3, CELLS_LEVELS = 4, SEARCHED_STARTS = 7 };
 
 void pcgpu_register_params_init(pcgpu_register_params *params) {
     *params = (pcgpu_register_params){
@@ -47,8 +47,8 @@ static bool in_range(double value, double low, double high) {
 }
 
 pcgpu_status pc_register_check(pcgpu_context *context, const pcgpu_register_params *p) {
-    if ((int)p->method < 0 || (int)p->method > PCGPU_REGISTER_CELLS) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "method %d is not known; give plane, point or cells",
+    if ((int)p->method < 0 || (int)p->method > PCGPU_REGISTER_GICP) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "method %d is not known; give plane, point, cells or gicp",
                        (int)p->method);
     }
     bool cells = p->method == PCGPU_REGISTER_CELLS;
@@ -63,6 +63,14 @@ pcgpu_status pc_register_check(pcgpu_context *context, const pcgpu_register_para
     if (p->levels < 0 || p->levels > levels) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%d levels; give 1 to %d, or 0 for the method's own", p->levels,
                        levels);
+    }
+    if ((int)p->kernel < 0 || (int)p->kernel > PCGPU_KERNEL_GEMAN || (cells && p->kernel != PCGPU_KERNEL_AUTO)) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "kernel %d is not known, or not for the method cells",
+                       (int)p->kernel);
+    }
+    if (p->kernel_scale != 0.0 && !in_range(p->kernel_scale, 1e-9, 1e6)) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a kernel's scale of %g m; give 0 (its own) or 1e-9 to 1e6",
+                       p->kernel_scale);
     }
     if (!in_range(p->max_distance, 1e-6, 1e6)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a largest distance of %g m; give 1e-6 to 1e6", p->max_distance);
@@ -85,28 +93,6 @@ pcgpu_status pc_register_check(pcgpu_context *context, const pcgpu_register_para
 }
 
 /* ---- points ---------------------------------------------------------------------------------------------------- */
-
-/* The usable points of a cloud, by rows. */
-static pcgpu_status select_points(pc_register_work *w, const pcgpu_cloud *cloud, pc_rows *out) {
-    pc_points points;
-    pcgpu_status status = pc_points_select(w->context, cloud, w->params->drop_origin, &points, &w->result->run);
-    if (status != PCGPU_OK) {
-        return status;
-    }
-    size_t n = (size_t)points.n;
-    out->n = points.n;
-    out->xyz = malloc((n ? n : 1) * 3 * sizeof *out->xyz);
-    if (!out->xyz) {
-        status = pc_fail_memory(w->context, n * 12, "the points");
-    }
-    for (size_t i = 0; i < n && status == PCGPU_OK; i++) {
-        out->xyz[3 * i] = points.x[i];
-        out->xyz[3 * i + 1] = points.y[i];
-        out->xyz[3 * i + 2] = points.z[i];
-    }
-    pc_points_free(&points);
-    return status;
-}
 
 /* Centroid of the target, and the rms distances of its points from the axes through it. */
 static void measure_target(pc_register_work *w) {
@@ -139,9 +125,14 @@ static void measure_target(pc_register_work *w) {
 pcgpu_status pc_register_choose(pcgpu_context *context, const pcgpu_register_params *p, double points, int pairs,
                                 pcgpu_run *run, const pc_backend **backend) {
     bool cells = p->method == PCGPU_REGISTER_CELLS;
-    double cpu = (cells ? 2e-8 : p->method == PCGPU_REGISTER_PLANE ? 5.5e-7 : 1.1e-6) * points;
+    double cpu = (cells                               ? 2e-8
+                  : p->method == PCGPU_REGISTER_PLANE ? 5.5e-7
+                  : p->method == PCGPU_REGISTER_POINT ? 1.1e-6
+                                                      : 1e-6) *
+                 points;
     double cuda = cells ? 2e-4 + 3e-9 * points : 5e-3 * pairs + 8e-8 * points;
-    return pc_choose_backend(context, cpu, cuda, run, backend);
+    double starts = p->search ? SEARCHED_STARTS : 1.0, search = p->search ? 0.02 * pairs + 1e-8 * points : 0.0;
+    return pc_choose_backend(context, starts * cpu + search, starts * cuda + search, run, backend);
 }
 
 /* ---- the verdict ------------------------------------------------------------------------------------------------- */
@@ -183,7 +174,7 @@ static pcgpu_status condition(pc_register_work *w, double *sums) {
     if (w->params->method == PCGPU_REGISTER_POINT && sums[PC_ICP_EQUATIONS] < 0.5 * sums[PC_ICP_MATCHES]) {
         limit = PC_DEGENERATE_MIXED;
         pc_icp_rows kind = w->normals ? PC_ICP_ROWS_MIXED : PC_ICP_ROWS_POINT;
-        pcgpu_status status = pc_register_step(w, kind, false, sums);
+        pcgpu_status status = pc_register_step(w, kind, (pc_register_weights){0}, sums);
         if (status != PCGPU_OK) {
             return status;
         }
@@ -212,7 +203,7 @@ static pcgpu_status measure_score(pc_register_work *w) {
     if (!w->normals) {
         return PCGPU_OK;
     }
-    pcgpu_status status = pc_register_step(w, PC_ICP_ROWS_PLANE, true, sums);
+    pcgpu_status status = pc_register_step(w, PC_ICP_ROWS_PLANE, pc_register_score_weights(w), sums);
     if (status == PCGPU_OK && sums[PC_ICP_EQUATIONS] > 0.0) {
         pc_information(sums, information);
         /* normals have length 1: the trace of the translation's block is the sum of the weights */
@@ -225,7 +216,8 @@ static pcgpu_status measure_score(pc_register_work *w) {
 static pcgpu_status evaluate(pc_register_work *w) {
     pcgpu_registration *r = w->result;
     double sums[PC_ICP_SUMS];
-    pcgpu_status status = pc_register_step(w, w->normals ? PC_ICP_ROWS_PLANE : PC_ICP_ROWS_POINT, false, sums);
+    const pc_icp_rows rows = w->normals ? PC_ICP_ROWS_PLANE : PC_ICP_ROWS_POINT;
+    pcgpu_status status = pc_register_step(w, rows, (pc_register_weights){0}, sums);
     if (status != PCGPU_OK) {
         return status;
     }
@@ -234,7 +226,7 @@ static pcgpu_status evaluate(pc_register_work *w) {
     if (r->inliers > 0) {
         r->inlier_rmse = sqrt(sums[PC_ICP_D2] / sums[PC_ICP_MATCHES]);
     }
-    if (w->params->method == PCGPU_REGISTER_PLANE && sums[PC_ICP_EQUATIONS] > 0.0) {
+    if (w->params->method != PCGPU_REGISTER_POINT && sums[PC_ICP_EQUATIONS] > 0.0) {
         r->plane_rmse = sqrt(sums[PC_ICP_R2] / sums[PC_ICP_EQUATIONS]);
     }
     status = condition(w, sums);
@@ -305,9 +297,9 @@ static bool enough_points(pc_register_work *w) {
 
 static pcgpu_status run_icp(pc_register_work *w, const pcgpu_cloud *source, const pcgpu_cloud *target) {
     double begin = pc_now();
-    pcgpu_status status = select_points(w, source, &w->source);
+    pcgpu_status status = pc_rows_select(w, source, &w->source);
     if (status == PCGPU_OK) {
-        status = select_points(w, target, &w->target);
+        status = pc_rows_select(w, target, &w->target);
     }
     pc_register_stage_end(w, PC_STAGE_SELECT, begin);
     if (status == PCGPU_OK && w->source.n >= PC_REGISTER_MIN_POINTS && w->target.n >= PC_REGISTER_MIN_POINTS) {
@@ -319,7 +311,8 @@ static pcgpu_status run_icp(pc_register_work *w, const pcgpu_cloud *source, cons
 }
 
 int pc_register_levels(const pcgpu_register_params *params) {
-    return params->levels ? params->levels : params->method == PCGPU_REGISTER_CELLS ? CELLS_LEVELS : ICP_LEVELS;
+    int own = params->method == PCGPU_REGISTER_CELLS ? CELLS_LEVELS : ICP_LEVELS;
+    return params->levels ? params->levels : own;
 }
 
 void pc_register_open(pc_register_work *w, pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
@@ -329,6 +322,8 @@ void pc_register_open(pc_register_work *w, pcgpu_context *context, const pc_back
     *w = (pc_register_work){.context = context, .backend = backend, .params = params, .result = result};
     w->levels = pc_register_levels(params);
     result->levels = w->levels;
+    result->starts = 1;
+    memcpy(result->start, params->init, sizeof result->start);
     memcpy(w->offset_source, source->offset, sizeof w->offset_source);
     memcpy(w->offset_target, target->offset, sizeof w->offset_target);
 }
@@ -343,12 +338,14 @@ pcgpu_status pc_register_close(pc_register_work *w, pcgpu_status status) {
         pc_stage(&w->result->run, names[i], pc_now() - w->seconds[i]);
     }
     w->backend->icp_end(w->context);
-    free(w->source.xyz);
-    free(w->target.xyz);
-    free(w->level_source.xyz);
-    free(w->level_target.xyz);
+    pc_rows_free(&w->source);
+    pc_rows_free(&w->target);
+    pc_rows_free(&w->level_source);
+    pc_rows_free(&w->level_target);
     free(w->split);
+    free(w->grouped);
     pc_icp_grid_free(&w->grid);
+    pc_icp_grid_free(&w->source_grid);
     if (status != PCGPU_OK) {
         memset(w->result, 0, sizeof *w->result);
     }
@@ -358,6 +355,9 @@ pcgpu_status pc_register_close(pc_register_work *w, pcgpu_status status) {
 pcgpu_status pc_register_pair(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
                               const pcgpu_register_params *params, const pcgpu_cloud *source, const pcgpu_cloud *target,
                               pcgpu_registration *result) {
+    if (params->search) {
+        return pc_register_search(context, backend, run, params, source, target, result);
+    }
     pc_register_work w;
     pc_register_open(&w, context, backend, run, params, source, target, result);
     bool cells = params->method == PCGPU_REGISTER_CELLS;

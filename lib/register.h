@@ -1,11 +1,13 @@
-/* What the files of a registration share: register.c (checks, verdict), register_pairs.c (several pairs), register_level.c (downsampling, iterations of a
- * level of ICP), register_cells.c (registration by cells), register_solve.c (what the sums of a step mean). */
+/* What the files of a registration share: register.c (checks, verdict), register_pairs.c (several pairs),
+ * register_level.c (downsampling, iterations of a level of ICP), register_search.c (starts without a guess),
+ * register_cells.c (registration by cells), register_solve.c (what the sums of a step mean). */
 #ifndef PC_REGISTER_H
 #define PC_REGISTER_H
 
 #include "backend.h"
 #include "icp_cells.h"
 #include "icp_pose.h"
+#include "icp_step.h"
 
 /* ---- a registration in progress -------------------------------------------------------------------------------- */
 
@@ -24,6 +26,7 @@ typedef enum pc_register_stage {
 typedef struct pc_rows {
     int64_t n;
     float *xyz;
+    float *normals; /* likewise, of unit length or zero; NULL where they are not given */
 } pc_rows;
 
 typedef struct pc_register_work {
@@ -34,7 +37,9 @@ typedef struct pc_register_work {
     pc_rows source, target;             /* all usable points, offsets not counted */
     pc_rows level_source, level_target; /* the same, downsampled for the level */
     float *split;                       /* level_source as x[], y[], z[] */
+    float *grouped;                     /* level_target's normals in the order of its grid */
     pc_icp_grid grid;                   /* of level_target */
+    pc_icp_grid source_grid;            /* of level_source, where its normals are estimated */
     double offset_source[3], offset_target[3];
     double center[3];     /* the target's centroid */
     double lever[3];      /* rms distance of the target's points from axes through it */
@@ -57,6 +62,9 @@ int pc_register_levels(const pcgpu_register_params *params);
 pcgpu_status pc_register_choose(pcgpu_context *context, const pcgpu_register_params *params, double points, int pairs,
                                 pcgpu_run *run, const pc_backend **backend);
 
+/* Levels in effect. */
+int pc_register_levels(const pcgpu_register_params *params);
+
 /* Begins a registration on the back end that was chosen, which `run` names; closing it fills the result, or clears it
  * when `status` is an error, releases everything and returns `status`. */
 void pc_register_open(pc_register_work *w, pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
@@ -64,19 +72,36 @@ void pc_register_open(pc_register_work *w, pcgpu_context *context, const pc_back
                       pcgpu_registration *result);
 pcgpu_status pc_register_close(pc_register_work *w, pcgpu_status status);
 
-/* A registration from its beginning to its end. */
+/* A registration from its beginning to its end; pc_register_search (register_search.c) is the same from several starts.
+ */
+pcgpu_status pc_register_search(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
+                                const pcgpu_register_params *params, const pcgpu_cloud *source,
+                                const pcgpu_cloud *target, pcgpu_registration *result);
 pcgpu_status pc_register_pair(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
-                              const pcgpu_register_params *params, const pcgpu_cloud *source,
-                              const pcgpu_cloud *target, pcgpu_registration *result);
+                              const pcgpu_register_params *params, const pcgpu_cloud *source, const pcgpu_cloud *target,
+                              pcgpu_registration *result);
 
 /* Adds the time since `begin` to a stage and returns the time now. */
 double pc_register_stage_end(pc_register_work *w, pc_register_stage which, double begin);
 
+/* The usable points of a cloud, with its normals where the method takes them (register_points.c); their means by voxels
+ * of `size` metres, or themselves when it is 0. `out` is zeroed before, or what an earlier call left. */
+pcgpu_status pc_rows_select(pc_register_work *w, const pcgpu_cloud *cloud, pc_rows *out);
+pcgpu_status pc_rows_downsample(pc_register_work *w, const pc_rows *points, double size, pc_rows *out);
+void pc_rows_free(pc_rows *rows);
+
 /* Prepares and iterates level `l` of params->levels; sets pose, converged and, when nothing can be done, stopped. */
 pcgpu_status pc_register_level(pc_register_work *w, int l);
 
-/* One pass over the level's source at the present pose; all weights are 1 unless `robust`. */
-pcgpu_status pc_register_step(pc_register_work *w, pc_icp_rows kind, bool robust, double *sums);
+/* One pass over the level's source at the present pose. */
+typedef struct pc_register_weights {
+    pc_icp_kernel kernel;
+    double scale; /* metres */
+} pc_register_weights;
+pcgpu_status pc_register_step(pc_register_work *w, pc_icp_rows kind, pc_register_weights weights, double *sums);
+
+/* The weights of a score: 1/4 at 0.4 of the level's spacing. */
+pc_register_weights pc_register_score_weights(const pc_register_work *w);
 
 /* Registers by cells (register_cells.c): pose and what the result says, but for the transform and the verdict. Sets
  * source and target points, center and lever. */
@@ -92,9 +117,9 @@ void pc_register_export_pose(pc_register_work *w);
  * by the number of equations, with a rotation about an axis in metres at the rms distance of the points from it: 1
  * would be every normal along that direction. Planes, corridors and spheres with 2 cm of noise stay below 0.0003,
  * streets and the KITTI scans are above 0.1. Scenes with few planes are judged with the points that have no normal
- * counting in all directions (PC_ICP_ROWS_MIXED), which is more lenient. Cells, whose normals are averages with the noise
- * taken off: planes, corridors and spheres with 2 to 4 cm of noise stay below 0.0017, halves of KITTI and nuScenes scans
- * are above 0.009. */
+ * counting in all directions (PC_ICP_ROWS_MIXED), which is more lenient. Cells, whose normals are averages with the
+ * noise taken off: planes, corridors and spheres with 2 to 4 cm of noise stay below 0.0017, halves of KITTI and
+ * nuScenes scans are above 0.009. */
 #define PC_DEGENERATE_PLANE 1e-2
 #define PC_DEGENERATE_MIXED 3e-2
 #define PC_DEGENERATE_CELLS 3e-3

@@ -201,7 +201,7 @@ pcgpu_status pcgpu_register_pairs(pcgpu_context *context, const pcgpu_pair *pair
         status = pc_register_choose(context, params, points, count, &set.run, &set.backend);
     }
     if (status == PCGPU_OK && count > 0) {
-        bool together = params->method == PCGPU_REGISTER_CELLS && set.backend->cells_register;
+        bool together = params->method == PCGPU_REGISTER_CELLS && !params->search && set.backend->cells_register;
         bool spread = set.backend == &pc_backend_cpu && context->threads > 1 && count >= context->threads;
         set.run.threads = spread ? 1 : set.run.threads;
         status = together ? run_groups(&set) : spread ? run_a_thread_each(&set) : run_in_turn(&set);

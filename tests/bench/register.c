@@ -1,6 +1,9 @@
 /* bench_register METHOD THREADS RUNS [base|avx2] < LIST: registration on the CPU, in memory and warm, from two clouds
  * to the 4x4.
  *
+ * METHOD is plane, point, cells or gicp, and words with a colon before each may follow: search, levels=N, voxel=S,
+ * max-distance=D, kernel=NAME, kernel-scale=S, as the command's options of these names.
+ *
  * Every line of LIST is SOURCE TARGET and the 16 numbers of the transform to start from; the clouds stay in memory from
  * line to line. Prints one line of JSON for each: the transform, what the library says of it, and milliseconds of RUNS
  * calls after one that warms up; base and avx2 keep to narrower vectors than the machine's. register.py makes the
@@ -28,7 +31,7 @@ static int compare_doubles(const void *a, const void *b) {
 }
 
 static pcgpu_register_method method_by_name(const char *name) {
-    static const char *const names[] = {"plane", "point", "cells"};
+    static const char *const names[] = {"plane", "point", "cells", "gicp"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(names[i], name) == 0) {
             return (pcgpu_register_method)i;
@@ -36,6 +39,38 @@ static pcgpu_register_method method_by_name(const char *name) {
     }
     die("no such method");
     return PCGPU_REGISTER_PLANE;
+}
+
+static pcgpu_kernel kernel_by_name(const char *name) {
+    static const char *const names[] = {"auto", "none", "huber", "cauchy", "tukey", "geman"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(names[i], name) == 0) {
+            return (pcgpu_kernel)i;
+        }
+    }
+    die("no such kernel");
+    return PCGPU_KERNEL_AUTO;
+}
+
+/* One word after the method. */
+static void set_parameter(pcgpu_register_params *params, const char *word) {
+    static const char kernel[] = "kernel=";
+    if (strcmp(word, "search") == 0) {
+        params->search = true;
+    } else if (strncmp(word, kernel, sizeof kernel - 1) == 0) {
+        params->kernel = kernel_by_name(word + sizeof kernel - 1);
+    } else if (sscanf(word, "levels=%d", &params->levels) != 1 && sscanf(word, "voxel=%lf", &params->voxel) != 1 &&
+               sscanf(word, "max-distance=%lf", &params->max_distance) != 1 &&
+               sscanf(word, "kernel-scale=%lf", &params->kernel_scale) != 1) {
+        die("no such parameter");
+    }
+}
+
+static void set_method(pcgpu_register_params *params, char *words) {
+    params->method = method_by_name(strtok(words, ":"));
+    for (char *word = strtok(NULL, ":"); word; word = strtok(NULL, ":")) {
+        set_parameter(params, word);
+    }
 }
 
 static void load(pcgpu_context *context, loaded *cloud, const char *path) {
@@ -53,9 +88,10 @@ static void print_result(const pcgpu_registration *r, const double *ms, int runs
     for (int i = 0; i < 16; i++) {
         printf("%s%.17g", i ? ", " : "", r->T_target_source[i]);
     }
-    printf("], \"converged\": %s, \"iterations\": %d, \"fitness\": %.6g, \"score\": %.6g, \"agreement\": %.6g, "
+    printf("], \"starts\": %d, \"converged\": %s, \"iterations\": %d, \"fitness\": %.6g, \"score\": %.6g, "
+           "\"agreement\": %.6g, "
            "\"reason\": \"%s\", ",
-           r->converged ? "true" : "false", r->iterations, r->fitness, r->score, r->agreement, r->reason);
+           r->starts, r->converged ? "true" : "false", r->iterations, r->fitness, r->score, r->agreement, r->reason);
     printf("\"eigenvalues\": [%g, %g], \"unconstrained\": \"%s\", \"covariance\": [", r->eigenvalues[0],
            r->eigenvalues[1], r->unconstrained);
     for (int i = 0; i < 36; i++) {
@@ -91,7 +127,7 @@ int main(int argc, char **argv) {
         context->simd_limit = 1 + (strcmp(argv[4], "avx2") == 0 ? PC_SIMD_AVX2 : PC_SIMD_BASE);
     }
     pcgpu_register_params_init(&params);
-    params.method = method_by_name(argv[1]);
+    set_method(&params, argv[1]);
     char paths[2][PATH_SIZE];
     while (scanf("%1023s %1023s", paths[0], paths[1]) == 2) {
         pcgpu_registration r;

@@ -33,13 +33,19 @@ for FORMAT in matrix kitti tum; do
         same "$OUT" ../expected
     done
 done
-for METHOD in plane point; do
+for METHOD in plane point gicp; do
     expect 0 pcgpu register $TUNE --method $METHOD s2.bin t.bin --transform-format kitti
     cp "$OUT" ../expected
     expect 0 pcgpu register $TUNE --method $METHOD --threads 2 --pairs list --transform-format kitti
     sed -n 2p "$OUT" > ../line
     same ../line ../expected
 done
+# With a search for the start the lines are those of the pairs alone, too.
+for PAIR in 's1.bin t.bin' 's2.bin t.bin' 's3.bin t.bin' 't.bin s3.bin' 's1.bin s2.bin'; do
+    pcgpu register $TUNE --init auto $PAIR --transform-format kitti < /dev/null 2> /dev/null
+done > ../expected
+expect 0 pcgpu register $TUNE --init auto --threads 2 --pairs list --transform-format kitti
+same "$OUT" ../expected
 expect 0 pcgpu register $TUNE --pairs list --transform-format kitti
 cp "$OUT" ../lines
 pcgpu register $TUNE --pairs - --transform-format kitti < list > "$OUT" 2> "$ERR"

@@ -1,9 +1,11 @@
 /* One level of a registration on every back end against a plain reference, byte for byte: icp cpu|cuda [SEED].
  *
  * The reference knows no grid: it looks at every target point for the nearest one and for the neighbours of a normal,
- * and adds up by recursion. Only the formulas of icp.h are shared. Exit code 0 passed, 1 failed, 77 no CUDA device. */
+ * and adds up by recursion. Only the formulas of icp_step.h are shared, and these are checked by what they promise.
+ * Exit code 0 passed, 1 failed, 77 no CUDA device. */
 #include "backend.h"
 #include "icp_grid.h"
+#include "icp_step.h"
 #include "icp_test.h"
 
 #include <stdlib.h>
@@ -57,19 +59,20 @@ typedef struct scene {
     float *target, *source, *split; /* x y z by rows; the source again as x[] y[] z[] */
     double edge;
     float radius;
-    float *normals;  /* by target row */
-    int32_t *visits; /* target rows ordered by cell, as a normal adds them up */
+    bool given;             /* the normals are, else estimated */
+    float *normals;         /* by target row */
+    float *source_normals;  /* by source row */
+    float *grouped_normals; /* the target's in the order of the grid */
 } scene;
 
-static int64_t cell_of(const scene *s, int32_t row) {
+static int64_t cell_of(const float *points, int64_t n, double edge, int32_t row) {
     int64_t key = 0;
     for (int k = 2; k >= 0; k--) {
-        float low = s->target[k];
-        for (int64_t i = 0; i < s->targets; i++) {
-            low = fminf(low, s->target[3 * i + k]);
+        float low = points[k];
+        for (int64_t i = 0; i < n; i++) {
+            low = fminf(low, points[3 * i + k]);
         }
-        key =
-            key << PC_ICP_AXIS_BITS | (int64_t)floor(((double)s->target[3 * row + k] - (double)low) * (1.0 / s->edge));
+        key = key << PC_ICP_AXIS_BITS | (int64_t)floor(((double)points[3 * row + k] - (double)low) * (1.0 / edge));
     }
     return key;
 }
@@ -81,30 +84,50 @@ static int compare_visits(const void *a, const void *b) {
     return cells[i] != cells[j] ? (cells[i] > cells[j]) - (cells[i] < cells[j]) : (i > j) - (i < j);
 }
 
-static void reference_normals(scene *s) {
-    s->normals = malloc((size_t)s->targets * 3 * sizeof *s->normals);
-    s->visits = malloc((size_t)s->targets * sizeof *s->visits);
-    cells = malloc((size_t)s->targets * sizeof *cells);
-    for (int32_t i = 0; i < s->targets; i++) {
-        s->visits[i] = i;
-        cells[i] = cell_of(s, i);
+/* Normals of n points by rows, estimated: neighbours in the order of their cells, then of their rows. */
+static float *reference_normals(const scene *s, const float *points, int64_t n) {
+    float *normals = malloc((size_t)(n ? n : 1) * 3 * sizeof *normals);
+    int32_t *visits = malloc((size_t)(n ? n : 1) * sizeof *visits);
+    cells = malloc((size_t)(n ? n : 1) * sizeof *cells);
+    for (int32_t i = 0; i < n; i++) {
+        visits[i] = i;
+        cells[i] = cell_of(points, n, s->edge, i);
     }
-    qsort(s->visits, (size_t)s->targets, sizeof *s->visits, compare_visits);
+    qsort(visits, (size_t)n, sizeof *visits, compare_visits);
     free(cells);
-    for (int64_t i = 0; i < s->targets; i++) {
-        const float *p = s->target + 3 * i;
+    for (int64_t i = 0; i < n; i++) {
+        const float *p = points + 3 * i;
         pc_icp_moments m = {0};
-        for (int64_t v = 0; v < s->targets; v++) {
-            const float *q = s->target + 3 * (int64_t)s->visits[v];
+        for (int64_t v = 0; v < n; v++) {
+            const float *q = points + 3 * (int64_t)visits[v];
             if (pc_squared_distance(p[0], p[1], p[2], q[0], q[1], q[2]) <= s->radius * s->radius) {
                 pc_icp_moments_add(&m, (double)q[0] - p[0], (double)q[1] - p[1], (double)q[2] - p[2]);
             }
         }
-        pc_icp_plane(&m, s->normals + 3 * i);
+        pc_icp_plane(&m, normals + 3 * i);
     }
+    free(visits);
+    return normals;
 }
 
-static void reference_point(const scene *s, const pc_icp_step *step, const float *p, double *sums) {
+/* Normals as a file may give them: some points have none. */
+static float *made_up_normals(int64_t n) {
+    float *normals = calloc((size_t)(n ? n : 1) * 3, sizeof *normals);
+    for (int64_t i = 0; i < n; i++) {
+        float v[3], length = 0.0f;
+        for (int k = 0; k < 3; k++) {
+            v[k] = 2.0f * random_unit() - 1.0f;
+            length += v[k] * v[k];
+        }
+        for (int k = 0; k < 3 && i % 5 && length > 0.0f; k++) {
+            normals[3 * i + k] = v[k] / sqrtf(length);
+        }
+    }
+    return normals;
+}
+
+static void reference_point(const scene *s, const pc_icp_step *step, int64_t row, double *sums) {
+    const float *p = s->source + 3 * row;
     float q[3];
     int64_t best = -1;
     float least = step->gate_squared;
@@ -131,13 +154,27 @@ static void reference_point(const scene *s, const pc_icp_step *step, const float
     }
     sums[PC_ICP_MATCHES] += 1.0;
     sums[PC_ICP_D2] += (d[0] * d[0] + d[1] * d[1]) + d[2] * d[2];
+    double squared = (d[0] * d[0] + d[1] * d[1]) + d[2] * d[2];
+    if (step->rows == PC_ICP_ROWS_PAIR) {
+        const float *from = s->source_normals + 3 * row;
+        double own[3];
+        for (int k = 0; k < 3; k++) {
+            const double *r = step->R + 3 * k;
+            own[k] = (r[0] * (double)from[0] + r[1] * (double)from[1]) + r[2] * (double)from[2];
+        }
+        pc_icp_symmetric W = pc_icp_pair_weight((double)n[0], (double)n[1], (double)n[2], own[0], own[1], own[2]);
+        pc_icp_add_pair(sums, a[0], a[1], a[2], d[0], d[1], d[2], W, step);
+        return;
+    }
     bool planar = (n[0] != 0.0f || n[1] != 0.0f || n[2] != 0.0f) && step->rows != PC_ICP_ROWS_POINT;
     if (planar) {
         double r = ((double)n[0] * d[0] + (double)n[1] * d[1]) + (double)n[2] * d[2];
-        pc_icp_add_row(sums, a[0], a[1], a[2], (double)n[0], (double)n[1], (double)n[2], r, step->scale_squared);
+        pc_icp_add_row(sums, a[0], a[1], a[2], (double)n[0], (double)n[1], (double)n[2], r,
+                       pc_icp_weight(step->kernel, step->scale_squared, r * r));
     }
     for (int k = 0; k < 3 && !planar && step->rows != PC_ICP_ROWS_PLANE; k++) {
-        pc_icp_add_row(sums, a[0], a[1], a[2], k == 0, k == 1, k == 2, d[k], step->scale_squared);
+        pc_icp_add_row(sums, a[0], a[1], a[2], k == 0, k == 1, k == 2, d[k],
+                       pc_icp_weight(step->kernel, step->scale_squared, squared));
     }
 }
 
@@ -174,13 +211,92 @@ static void reference_step(const scene *s, const pc_icp_step *step, int64_t n, d
     double *rows = calloc((size_t)n * PC_ICP_SUMS, sizeof *rows);
     int64_t span = PC_ICP_GROUP;
     for (int64_t i = 0; i < n; i++) {
-        reference_point(s, step, s->source + 3 * i, rows + i * PC_ICP_SUMS);
+        reference_point(s, step, i, rows + i * PC_ICP_SUMS);
     }
     while (span < n) {
         span *= PC_ICP_GROUP;
     }
     reference_node(rows, n, 0, span, sums);
     free(rows);
+}
+
+/* ---- what the formulas promise ----------------------------------------------------------------------------------- */
+
+static void check_kernels(void) {
+    const double s2 = 0.25; /* a scale of 0.5 */
+    const struct {
+        pc_icp_kernel kernel;
+        double at_scale, far; /* weights at the scale and at four times that */
+    } known[] = {{PC_ICP_KERNEL_NONE, 1.0, 1.0},
+                 {PC_ICP_KERNEL_HUBER, 1.0, 0.25},
+                 {PC_ICP_KERNEL_CAUCHY, 0.5, 1.0 / 17.0},
+                 {PC_ICP_KERNEL_TUKEY, 0.0, 0.0},
+                 {PC_ICP_KERNEL_GEMAN, 0.25, 1.0 / 289.0}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        double before = 1.0;
+        expect(pc_icp_weight(known[i].kernel, s2, 0.0) == 1.0, "kernel", "formula", "weight of 0", (int64_t)i);
+        expect(fabs(pc_icp_weight(known[i].kernel, s2, s2) - known[i].at_scale) < 1e-15, "kernel", "formula",
+               "weight at the scale", (int64_t)i);
+        expect(fabs(pc_icp_weight(known[i].kernel, s2, 16.0 * s2) - known[i].far) < 1e-15, "kernel", "formula",
+               "weight far away", (int64_t)i);
+        for (double r = 0.0; r < 3.0; r += 0.01) {
+            double w = pc_icp_weight(known[i].kernel, s2, r * r);
+            expect(w <= before && w >= 0.0, "kernel", "formula", "never rises", (int64_t)i);
+            before = w;
+        }
+    }
+}
+
+/* W (Cm + Cn) = 2e I, and the sums are those of J^T W J and J^T W d with the rows of J written out. */
+static void check_pairs(void) {
+    for (int i = 0; i < 200; i++) {
+        float *normals = made_up_normals(4);
+        const float *m = normals + 3 * (i % 3 ? 1 : 0), *n = normals + 3 * (i % 4 ? 2 : 0); /* the first is zero */
+        pc_icp_symmetric w =
+            pc_icp_pair_weight((double)m[0], (double)m[1], (double)m[2], (double)n[0], (double)n[1], (double)n[2]);
+        double W[3][3] = {{w.xx, w.xy, w.xz}, {w.xy, w.yy, w.yz}, {w.xz, w.yz, w.zz}}, C[3][3], sums[PC_ICP_SUMS] = {0};
+        for (int r = 0; r < 3; r++) {
+            for (int c = 0; c < 3; c++) {
+                C[r][c] = 2.0 * (r == c) - (1.0 - PC_ICP_PAIR_EPSILON) * ((double)m[r] * m[c] + (double)n[r] * n[c]);
+            }
+        }
+        double worst = 0.0;
+        for (int r = 0; r < 3; r++) {
+            for (int c = 0; c < 3; c++) {
+                double product = W[r][0] * C[0][c] + W[r][1] * C[1][c] + W[r][2] * C[2][c];
+                worst = fmax(worst, fabs(product - 2.0 * PC_ICP_PAIR_EPSILON * (r == c)));
+            }
+        }
+        expect(worst < 1e-12, "pair", "formula", "the inverse", i);
+        const pc_icp_step step = {.kernel = PC_ICP_KERNEL_CAUCHY, .scale_squared = 0.3};
+        const double a[3] = {3.0 * random_unit(), -2.0, 5.0 * random_unit()}, d[3] = {0.2, -0.1 * random_unit(), 0.3};
+        const double J[3][6] = {{0, a[2], -a[1], 1, 0, 0}, {-a[2], 0, a[0], 0, 1, 0}, {a[1], -a[0], 0, 0, 0, 1}};
+        double r2 = 0.0, Wd[3];
+        for (int r = 0; r < 3; r++) {
+            Wd[r] = W[r][0] * d[0] + W[r][1] * d[1] + W[r][2] * d[2];
+            r2 += d[r] * Wd[r];
+        }
+        double weight = step.scale_squared / (step.scale_squared + r2);
+        pc_icp_add_pair(sums, a[0], a[1], a[2], d[0], d[1], d[2], w, &step);
+        int at = PC_ICP_JJ;
+        worst = fmax(fabs(sums[PC_ICP_R2] - r2), fabs(sums[PC_ICP_COST] - weight * r2));
+        for (int r = 0; r < 6; r++) {
+            double gradient = 0.0;
+            for (int k = 0; k < 3; k++) {
+                gradient += weight * J[k][r] * Wd[k];
+            }
+            worst = fmax(worst, fabs(sums[PC_ICP_JR + r] - gradient));
+            for (int c = r; c < 6; c++) {
+                double entry = 0.0;
+                for (int k = 0; k < 9; k++) {
+                    entry += weight * J[k / 3][r] * W[k / 3][k % 3] * J[k % 3][c];
+                }
+                worst = fmax(worst, fabs(sums[at++] - entry));
+            }
+        }
+        expect(worst < 1e-12, "pair", "formula", "the equations", i);
+        free(normals);
+    }
 }
 
 /* ---- comparison ------------------------------------------------------------------------------------------------ */
@@ -196,14 +312,15 @@ typedef struct bed {
 static void check_steps(const bed *b, const scene *s, int64_t n) {
     static const double turns[][2] = {{1.0, 0.0}, {0.8, 0.6}, {-1.0, 0.0}}; /* cosine and sine about z */
     const float gates[] = {0.3f, 2.5f, (float)(64.0 * s->edge * s->edge)};  /* register.c has no larger one in cells */
-    for (int i = 0; i < 3 * 3 * 3; i++) {
-        const double *turn = turns[i / 9];
+    for (int i = 0; i < 3 * 3 * 5; i++) {
+        const double *turn = turns[i / 15];
         pc_icp_step step = {.R = {turn[0], -turn[1], 0, turn[1], turn[0], 0, 0, 0, 1},
                             .t = {0.0, i % 2 ? 0.25 : 0.0, 0.01 * i},
                             .center = {1.0, -2.0, 0.5},
-                            .gate_squared = gates[i / 3 % 3],
-                            .scale_squared = i % 2 ? 0.01 : 0.0,
-                            .rows = (pc_icp_rows)(i % 3)};
+                            .gate_squared = gates[i / 5 % 3],
+                            .scale_squared = 0.01,
+                            .kernel = (pc_icp_kernel)(i % 5),
+                            .rows = (pc_icp_rows)((i + i / 5) % 4)};
         double expected[PC_ICP_SUMS], sums[PC_ICP_SUMS];
         reference_step(s, &step, n, expected);
         for (int c = 0; c < b->contexts; c++) {
@@ -214,16 +331,34 @@ static void check_steps(const bed *b, const scene *s, int64_t n) {
     }
 }
 
-static void set_source(const bed *b, const scene *s, int64_t n) {
+static void set_source(const bed *b, const scene *s, int64_t n, const pc_icp_grid *grid) {
     for (int64_t i = 0; i < n; i++) {
         for (int k = 0; k < 3; k++) {
             s->split[k * n + i] = s->source[3 * i + k];
         }
     }
     for (int c = 0; c < b->contexts; c++) {
-        pcgpu_status status = b->backend->icp_source(b->context[c], n, s->split, s->split + n, s->split + 2 * n);
-        expect(status == PCGPU_OK, s->name, b->label[c], "source", n);
+        pc_icp_source source = {.n = n,
+                                .x = s->split,
+                                .y = s->split + n,
+                                .z = s->split + 2 * n,
+                                .normals = s->given ? s->source_normals : NULL,
+                                .grid = grid,
+                                .normal_radius = s->radius};
+        expect(b->backend->icp_source(b->context[c], &source) == PCGPU_OK, s->name, b->label[c], "source", n);
     }
+}
+
+/* One size of the source, whose normals, where they are estimated, are of that part of it alone. */
+static void check_source(const bed *b, scene *s, int64_t n) {
+    pc_icp_grid grid = {0};
+    pcgpu_status status = n > 0 ? pc_icp_grid_build(b->context[0], n, s->source, s->edge, &grid) : PCGPU_OK;
+    expect(status == PCGPU_OK, s->name, "host", "grid of the source", n);
+    s->source_normals = s->given ? made_up_normals(n) : reference_normals(s, s->source, n);
+    set_source(b, s, n, &grid);
+    check_steps(b, s, n);
+    free(s->source_normals);
+    pc_icp_grid_free(&grid);
 }
 
 static void check_scene(const bed *b, scene *s, fill_fn *fill, double edge, float radius, int64_t targets,
@@ -237,20 +372,22 @@ static void check_scene(const bed *b, scene *s, fill_fn *fill, double edge, floa
     s->target = make(fill, targets);
     s->source = make(fill, sources);
     s->split = malloc(3 * (size_t)sources * sizeof *s->split);
-    reference_normals(s);
+    s->normals = s->given ? made_up_normals(targets) : reference_normals(s, s->target, targets);
+    s->grouped_normals = malloc((size_t)targets * 3 * sizeof *s->grouped_normals);
     pcgpu_status status = pc_icp_grid_build(b->context[0], targets, s->target, edge, &grid);
     expect(status == PCGPU_OK, s->name, "host", "grid", 0);
-    pc_icp_target target = {.grid = grid, .normal_radius = radius};
+    for (int64_t i = 0; i < targets && status == PCGPU_OK; i++) {
+        memcpy(s->grouped_normals + 3 * i, s->normals + 3 * (int64_t)grid.points[i].index, 3 * sizeof(float));
+    }
+    pc_icp_target target = {.grid = grid, .normals = s->given ? s->grouped_normals : NULL, .normal_radius = radius};
     for (int c = 0; c < b->contexts && status == PCGPU_OK; c++) {
         expect(b->backend->icp_target(b->context[c], &target) == PCGPU_OK, s->name, b->label[c], "target", 0);
     }
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && sizes[i] <= sources && status == PCGPU_OK; i++) {
-        set_source(b, s, sizes[i]);
-        check_steps(b, s, sizes[i]);
+        check_source(b, s, sizes[i]);
     }
     if (status == PCGPU_OK && sources > 1025) {
-        set_source(b, s, sources);
-        check_steps(b, s, sources);
+        check_source(b, s, sources);
     }
     for (int c = 0; c < b->contexts; c++) {
         b->backend->icp_end(b->context[c]);
@@ -260,7 +397,7 @@ static void check_scene(const bed *b, scene *s, fill_fn *fill, double edge, floa
     free(s->source);
     free(s->split);
     free(s->normals);
-    free(s->visits);
+    free(s->grouped_normals);
 }
 
 static void open_context(bed *b, pcgpu_device device, int threads) {
@@ -295,20 +432,26 @@ int main(int argc, char **argv) {
         double edge;
         float radius;
         int64_t targets, sources;
+        bool given;
     } scenes[] = {
-        {"room", fill_room, 0.75, 1.0f, 1500, 2000},
-        {"room, small cells", fill_room, 0.2, 1.0f, 700, 1100},
-        {"room, one cell", fill_room, 100.0, 1.0f, 300, 1100},
-        {"lattice", fill_lattice, 0.5, 0.8f, 400, 1100},
-        {"duplicates", fill_duplicates, 1.0, 1.5f, 300, 1100},
-        {"plane", fill_plane, 0.7, 1.0f, 500, 1100},
-        {"line", fill_line, 0.3, 0.5f, 500, 1100},
-        {"far", fill_far, 0.8, 1.5f, 500, 1100},
-        {"one point", fill_plane, 1.0, 1.0f, 1, 40},
-        {"three levels of the tree", fill_room, 0.75, 1.0f, 40, 33000},
+        {"room", fill_room, 0.75, 1.0f, 1500, 2000, false},
+        {"room, own normals", fill_room, 0.75, 1.0f, 1500, 2000, true},
+        {"room, small cells", fill_room, 0.2, 1.0f, 700, 1100, false},
+        {"room, one cell", fill_room, 100.0, 1.0f, 300, 1100, false},
+        {"lattice", fill_lattice, 0.5, 0.8f, 400, 1100, false},
+        {"lattice, own normals", fill_lattice, 0.5, 0.8f, 400, 1100, true},
+        {"duplicates", fill_duplicates, 1.0, 1.5f, 300, 1100, false},
+        {"plane", fill_plane, 0.7, 1.0f, 500, 1100, false},
+        {"line", fill_line, 0.3, 0.5f, 500, 1100, false},
+        {"far", fill_far, 0.8, 1.5f, 500, 1100, false},
+        {"one point", fill_plane, 1.0, 1.0f, 1, 40, false},
+        {"three levels of the tree", fill_room, 0.75, 1.0f, 40, 33000, true},
     };
+    check_kernels();
+    check_pairs();
     for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) {
         s.name = scenes[i].name;
+        s.given = scenes[i].given;
         check_scene(&b, &s, scenes[i].fill, scenes[i].edge, scenes[i].radius, scenes[i].targets, scenes[i].sources);
     }
     for (int c = 0; c < b.contexts; c++) {

@@ -72,8 +72,10 @@ def cases(folder):
                 limits[0], '--max-voxels', limits[1])
     street, moved = testdata('street.bin'), testdata('street_moved.bin')
     if street and moved:
-        for method in ('cells', 'plane', 'point'):
+        for method in ('cells', 'plane', 'point', 'gicp'):
             yield f'register street, {method}', register_case(street, moved, '--method', method)
+        for kernel in ('none', 'huber', 'tukey', 'geman'):
+            yield f'register street, {kernel}', register_case(street, moved, '--method', 'plane', '--kernel', kernel)
     else:
         part_skipped('street', 'testdata/ is not here')
     if not data('kitti/000001.bin'):
@@ -88,10 +90,12 @@ def cases(folder):
         yield f'voxelize {config}', voxelize_case([nuscenes], '--config', SOURCE / 'configs' / config)
     scans = [data(f'kitti00/velodyne/{i:06d}.bin') for i in (14, 15, 94, 95)]
     pair = data('pair/source.ply'), data('pair/target.ply')
-    for method in ('cells', 'plane'):
+    for method in ('cells', 'plane', 'gicp'):
         yield f'register KITTI 15 onto 14, {method}', register_case(scans[1], scans[0], '--method', method)
         yield f'register KITTI 95 onto 94, {method}', register_case(scans[3], scans[2], '--method', method)
         yield f'register pair, {method}', register_case(*pair, '--method', method)
+    yield 'register without a guess', register_case(kitti, kitti, '--init', 'auto')
+    yield 'register without a guess, plane', register_case(scans[1], scans[0], '--init', 'auto', '--method', 'plane')
     yield 'register two places', register_case(kitti, data('kitti/000000.bin'), '--min-score', 0)
     yield 'register a scan and itself', register_case(kitti, kitti)
     yield 'register small cells, six levels', register_case(*pair, '--voxel', .04, '--levels', 6)

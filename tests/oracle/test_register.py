@@ -162,6 +162,42 @@ def test_traps(folder):
     passed('the first 5000 points of scans never converge to a wrong pose')
 
 
+def test_search(folder):
+    """--init auto: any turn about the vertical and up to 5 m, without a guess; other places stay no success."""
+    scans = {name: data(name) for name in ('kitti/000001.bin', 'kitti00/velodyne/000014.bin', 'kitti00/velodyne/000015.bin',
+                                           'kitti00/velodyne/000094.bin', 'kitti00/velodyne/000095.bin', 'nuscenes/n015.pcd.bin')}
+    if not all(scans.values()):
+        part_skipped('starts without a guess', 'the data is not here')
+        return
+    rng, count = np.random.default_rng(11), 0
+    for name, other in (('kitti00/velodyne/000015.bin', 'kitti00/velodyne/000014.bin'),
+                        ('kitti00/velodyne/000095.bin', 'kitti00/velodyne/000094.bin'),
+                        ('kitti/000001.bin', None), ('nuscenes/n015.pcd.bin', None)):
+        points = read_bin(scans[name], 5 if 'nuscenes' in name else 4)[:, :4]
+        half = rng.random(len(points)) < 0.5
+        source, target = (points, read_bin(scans[other])) if other else (points[half], points[~half])
+        write_bin(folder / 'target.bin', target)
+        write_bin(folder / 'source.bin', source)
+        truth = register(folder, folder / 'source.bin', folder / 'target.bin')[0]
+        for _ in range(4):
+            angle, way, far = *rng.uniform(0, 2 * np.pi, 2), rng.uniform(0, 5)
+            away = np.eye(4)
+            away[:2, :2] = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
+            away[:3, 3] = far * np.cos(way), far * np.sin(way), rng.normal() / 3
+            moved = source.copy()
+            moved[:, :3] = source[:, :3].astype(np.float64) @ away[:3, :3].T + away[:3, 3]
+            write_bin(folder / 'moved.bin', moved)
+            matrix = register(folder, folder / 'moved.bin', folder / 'target.bin', '--init', 'auto')[0]
+            off = error(matrix @ away, truth)
+            check(off[0] < 0.002 and off[1] < 0.01, f'{name}: found without a guess', (off, np.degrees(angle), far))
+            count += 1
+    for source, target in (('14', '94'), ('94', '14')):
+        summary = register(folder, scans[f'kitti00/velodyne/0000{source}.bin'], scans[f'kitti00/velodyne/0000{target}.bin'],
+                           '--init', 'auto', code=4)[1]
+        check(find(summary, 'converged') is False, f'{source} onto {target}: no start makes it a success')
+    passed(f'{count} pairs without a guess; other places: exit 4')
+
+
 def test_pair(folder):
     if not data('pair/source.ply'):
         part_skipped('pair', 'the data is not here')
@@ -229,6 +265,7 @@ def main():
         test_exact(folder)
         test_halves(folder)
         test_traps(folder)
+        test_search(folder)
         test_no_success(folder)
         test_street(folder)
         test_kitti(folder)

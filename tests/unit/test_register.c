@@ -4,6 +4,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -200,7 +201,7 @@ static void test_identical_clouds(void **unused) {
     pcgpu_register_params_init(&params);
     pcgpu_context *context = open_context(1);
     pcgpu_cloud cloud = make(context, place_corner, 20000, 5, 0.02, NULL);
-    for (int method = PCGPU_REGISTER_PLANE; method <= PCGPU_REGISTER_CELLS; method++) {
+    for (int method = PCGPU_REGISTER_PLANE; method <= PCGPU_REGISTER_GICP; method++) {
         pcgpu_registration result = run(context, &cloud, &cloud, (pcgpu_register_method)method);
         assert_true(result.converged);
         assert_true(largest_difference(result.T_target_source, params.init) < 1e-9);
@@ -220,7 +221,7 @@ static void test_degenerate(void **unused) {
                   {place_sphere, "rotation about x"}};
     pcgpu_context *context = open_context(2);
     for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) {
-        for (int method = 0; method <= PCGPU_REGISTER_CELLS; method++) {
+        for (int method = 0; method <= PCGPU_REGISTER_GICP; method++) {
             for (int noisy = 0; noisy < 2; noisy++) {
                 pcgpu_cloud target = make(context, scenes[i].place, 30000, 6, 0.02 * noisy, NULL);
                 pcgpu_cloud source = make(context, scenes[i].place, 30000, 7, 0.02 * noisy, NULL);
@@ -243,7 +244,7 @@ static void test_no_overlap(void **unused) {
     pcgpu_context *context = open_context(2);
     pcgpu_cloud target = make(context, place_corner, 5000, 8, 0.02, NULL);
     pcgpu_cloud source = make(context, place_corner, 5000, 9, 0.02, away);
-    for (int method = 0; method <= PCGPU_REGISTER_CELLS; method++) {
+    for (int method = 0; method <= PCGPU_REGISTER_GICP; method++) {
         pcgpu_registration result = run(context, &source, &target, (pcgpu_register_method)method);
         assert_false(result.converged);
         assert_non_null(strstr(result.reason, "no overlap"));
@@ -260,7 +261,7 @@ static void test_surfaces_disagree(void **unused) {
     pcgpu_context *context = open_context(2);
     pcgpu_cloud target = make(context, place_corner, 20000, 16, 0.02, NULL);
     pcgpu_cloud source = make(context, place_corner, 20000, 17, 0.5, NULL);
-    for (int method = 0; method <= PCGPU_REGISTER_CELLS; method += 2) {
+    for (int method = 0; method <= PCGPU_REGISTER_GICP; method += method ? 1 : 2) {
         pcgpu_registration result = run(context, &source, &target, (pcgpu_register_method)method);
         assert_false(result.converged);
         assert_true(result.fitness > 0.3);
@@ -284,7 +285,7 @@ static void test_hostile_points(void **unused) {
         target.data[4 * i + i % 3] = bad[i % 3];
     }
     pcgpu_registration result;
-    for (int method = 0; method <= PCGPU_REGISTER_CELLS; method += 2) {
+    for (int method = 0; method <= PCGPU_REGISTER_GICP; method += method ? 1 : 2) {
         result = run(context, &source, &target, (pcgpu_register_method)method);
         assert_true(result.converged);
         assert_true(largest_difference(result.T_target_source, moved) < 5e-3);
@@ -309,7 +310,7 @@ static void test_hostile_points(void **unused) {
     pcgpu_cloud_free(&target);
     for (int64_t rows = 0; rows < 20; rows += 4) {
         target = make(context, place_corner, rows, 1, 0.0, NULL);
-        for (int method = 0; method <= PCGPU_REGISTER_CELLS; method += 2) {
+        for (int method = 0; method <= PCGPU_REGISTER_GICP; method += method ? 1 : 2) {
             result = run(context, &target, &target, (pcgpu_register_method)method);
             assert_false(result.converged);
             assert_true(result.reason[0] != '\0');
@@ -397,11 +398,222 @@ static void test_half_turn(void **unused) {
     pcgpu_close(context);
 }
 
+/* About z by 150 degrees, and 4.5 m: far from what any method reaches alone. */
+static const double turned[16] = {
+    -0.86602540378444, -0.5, 0, 3.6, 0.5, -0.86602540378444, 0, -2.7, 0, 0, 1, 0.8, 0, 0, 0, 1};
+
+static void test_search(void **unused) {
+    (void)unused;
+    static const double away[16] = {1, 0, 0, 500, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
+    const double metres = 4500000.0;
+    pcgpu_register_params params;
+    pcgpu_registration result, first = {.starts = 0};
+    pcgpu_register_params_init(&params);
+    params.search = true;
+    for (int threads = 1; threads <= 16; threads *= 4) {
+        pcgpu_context *context = open_context(threads);
+        pcgpu_cloud target = make(context, place_corner, 30000, 22, 0.02, NULL);
+        pcgpu_cloud source = make(context, place_corner, 30000, 23, 0.02, turned);
+        for (int method = 0; method <= PCGPU_REGISTER_GICP; method++) {
+            params.method = (pcgpu_register_method)method;
+            assert_int_equal(pcgpu_register(context, &source, &target, &params, &result), PCGPU_OK);
+            assert_true(result.converged);
+            assert_true(largest_difference(result.T_target_source, turned) < 2e-2);
+            assert_true(largest_difference(result.start, turned) <
+                        1.0); /* half a cell in height and across, and a turn */
+            assert_in_range(result.starts, 1, 7);
+        }
+        if (threads == 1) {
+            first = result;
+        }
+        assert_memory_equal(first.T_target_source, result.T_target_source, sizeof first.T_target_source);
+        assert_memory_equal(first.start, result.start, sizeof first.start);
+        assert_int_equal(first.starts, result.starts);
+        /* Far from their origins, clouds are turned about their centroids. */
+        params.method = PCGPU_REGISTER_CELLS;
+        source.offset[0] = target.offset[0] = metres;
+        assert_int_equal(pcgpu_register(context, &source, &target, &params, &result), PCGPU_OK);
+        assert_true(result.converged);
+        for (int k = 0; k < 3; k++) {
+            const double *row = result.T_target_source + 4 * k;
+            assert_true(fabs(row[0] * metres + row[3] - (k == 0) * metres - turned[4 * k + 3]) < 1e-2);
+        }
+        source.offset[0] = target.offset[0] = 0.0;
+        /* Without a search there is one start, the given one, and it is too far. */
+        params.search = false;
+        assert_int_equal(pcgpu_register(context, &source, &target, &params, &result), PCGPU_OK);
+        assert_false(result.converged);
+        assert_int_equal(result.starts, 1);
+        assert_memory_equal(result.start, params.init, sizeof params.init);
+        params.search = true;
+        pcgpu_cloud_free(&source);
+        /* Where the origins are not among the points, turns are about the centroids. */
+        source = make(context, place_corner, 30000, 23, 0.02, away);
+        assert_int_equal(pcgpu_register(context, &source, &target, &params, &result), PCGPU_OK);
+        assert_true(result.converged);
+        assert_true(largest_difference(result.T_target_source, away) < 1e-2);
+        pcgpu_cloud_free(&source);
+        pcgpu_cloud_free(&target);
+        pcgpu_close(context);
+    }
+}
+
+/* A plane has no picture, and few points none at all; other scenes do not fit anywhere. */
+static void test_search_in_vain(void **unused) {
+    (void)unused;
+    pcgpu_register_params params;
+    pcgpu_registration result;
+    pcgpu_register_params_init(&params);
+    params.search = true;
+    pcgpu_context *context = open_context(2);
+    pcgpu_cloud target = make(context, place_corner, 30000, 24, 0.02, NULL);
+    place_fn *const places[] = {place_plane, place_sphere, place_corridor};
+    const int64_t rows[] = {0, 5, 30000};
+    for (int i = 0; i < 9; i++) {
+        pcgpu_cloud source = make(context, places[i / 3], rows[i % 3], 25, 0.02, NULL);
+        assert_int_equal(pcgpu_register(context, &source, &target, &params, &result), PCGPU_OK);
+        assert_false(result.converged);
+        assert_true(result.reason[0] != '\0');
+        bool alone = rows[i % 3] < 30000 || places[i / 3] == place_plane;
+        assert_int_equal(result.starts == 1, alone);
+        assert_true(!alone || memcmp(result.start, params.init, sizeof params.init) == 0);
+        pcgpu_cloud_free(&source);
+    }
+    pcgpu_cloud_free(&target);
+    pcgpu_close(context);
+}
+
+/* A cloud with three columns more: its points' normals, of any sign and length, and some that are none. */
+static pcgpu_cloud with_normals(pcgpu_context *context, const pcgpu_cloud *cloud, double (*normals)[3]) {
+    pcgpu_cloud out;
+    assert_int_equal(pcgpu_cloud_create(context, cloud->rows, 7, &out), PCGPU_OK);
+    for (int k = 0; k < 3; k++) {
+        snprintf(out.names[4 + k], sizeof out.names[0], "n%c", "xyz"[k]);
+    }
+    for (int64_t i = 0; i < cloud->rows; i++) {
+        memcpy(out.data + 7 * i, cloud->data + 4 * i, 4 * sizeof(float));
+        for (int k = 0; k < 3; k++) {
+            out.data[7 * i + 4 + k] = (float)normals[i][k];
+        }
+    }
+    return out;
+}
+
+/* Normals in a file are what counts; where they are missing, or few, they are estimated. */
+static void test_given_normals(void **unused) {
+    (void)unused;
+    enum { ROWS = 20000 };
+    static double normals[ROWS][3];
+    pcgpu_context *context = open_context(2);
+    pcgpu_cloud target = make(context, place_corner, ROWS, 26, 0.0, NULL);
+    pcgpu_cloud source = make(context, place_corner, ROWS, 27, 0.0, moved);
+    for (int64_t i = 0; i < ROWS; i++) {
+        const float *p = target.data + 4 * i;
+        double scale = i % 3 == 0 ? -2.0 : 0.5;
+        bool ground = p[2] == 0.0f, across = p[0] == 10.0f || p[0] == 3.0f * floorf(p[0] / 3.0f);
+        normals[i][0] = across && !ground ? scale : 0.0;
+        normals[i][1] = ground || across ? 0.0 : scale;
+        normals[i][2] = ground ? scale : 0.0;
+        if (i % 50 == 0) {
+            normals[i][i / 50 % 3] = NAN;
+        }
+    }
+    pcgpu_cloud given = with_normals(context, &target, normals);
+    for (int method = 0; method <= PCGPU_REGISTER_GICP; method += PCGPU_REGISTER_GICP) {
+        pcgpu_registration estimated = run(context, &source, &target, (pcgpu_register_method)method);
+        pcgpu_registration result = run(context, &source, &given, (pcgpu_register_method)method);
+        assert_true(result.converged && estimated.converged);
+        assert_true(largest_difference(result.T_target_source, moved) < 3e-3);
+        assert_true(memcmp(result.T_target_source, estimated.T_target_source, sizeof result.T_target_source) != 0);
+    }
+    /* Without any along y, nothing constrains that direction. */
+    for (int64_t i = 0; i < ROWS; i++) {
+        given.data[7 * i + 5] = 0.0f;
+    }
+    pcgpu_registration open = run(context, &source, &given, PCGPU_REGISTER_PLANE);
+    assert_true(open.degenerate && !open.converged);
+    assert_non_null(strstr(open.unconstrained, "translation along y"));
+    /* Other names do as well, and other methods do not care. */
+    for (int k = 0; k < 3; k++) {
+        snprintf(given.names[4 + k], sizeof given.names[0], "normal_%c", "xyz"[k]);
+    }
+    pcgpu_registration again = run(context, &source, &given, PCGPU_REGISTER_PLANE);
+    assert_memory_equal(again.T_target_source, open.T_target_source, sizeof open.T_target_source);
+    for (int method = PCGPU_REGISTER_POINT; method <= PCGPU_REGISTER_CELLS; method++) {
+        pcgpu_registration with = run(context, &source, &given, (pcgpu_register_method)method);
+        pcgpu_registration without = run(context, &source, &target, (pcgpu_register_method)method);
+        assert_memory_equal(with.T_target_source, without.T_target_source, sizeof with.T_target_source);
+    }
+    for (int64_t i = 0; i < ROWS; i++) { /* too few points have a normal: they are estimated, to the last bit */
+        for (int k = 0; k < 3 && i % 100; k++) {
+            given.data[7 * i + 4 + k] = 0.0f;
+        }
+    }
+    for (int method = 0; method <= PCGPU_REGISTER_GICP; method += PCGPU_REGISTER_GICP) {
+        pcgpu_registration estimated = run(context, &source, &target, (pcgpu_register_method)method);
+        pcgpu_registration result = run(context, &source, &given, (pcgpu_register_method)method);
+        assert_memory_equal(result.T_target_source, estimated.T_target_source, sizeof result.T_target_source);
+    }
+    pcgpu_cloud_free(&given);
+    pcgpu_cloud_free(&source);
+    pcgpu_cloud_free(&target);
+    pcgpu_close(context);
+}
+
+/* A third of a wall of the source stands 0.3 m before it, as things that came do: kernels doubt it. */
+static void test_kernels(void **unused) {
+    (void)unused;
+    pcgpu_context *context = open_context(2);
+    pcgpu_cloud target = make(context, place_corner, 30000, 28, 0.01, NULL);
+    pcgpu_cloud source = make(context, place_corner, 30000, 29, 0.01, NULL);
+    for (int64_t i = 0; i < source.rows; i++) {
+        float *p = source.data + 4 * i;
+        p[0] -= p[0] > 9.5f && i % 3 == 0 ? 0.3f : 0.0f;
+    }
+    const double identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
+    const pcgpu_register_method methods[] = {PCGPU_REGISTER_PLANE, PCGPU_REGISTER_GICP, PCGPU_REGISTER_POINT};
+    for (int m = 0; m < 3; m++) {
+        const bool point = methods[m] == PCGPU_REGISTER_POINT;
+        pcgpu_register_params params;
+        pcgpu_registration results[PCGPU_KERNEL_GEMAN + 1];
+        pcgpu_register_params_init(&params);
+        params.method = methods[m];
+        for (int kernel = 0; kernel <= PCGPU_KERNEL_GEMAN; kernel++) {
+            params.kernel = (pcgpu_kernel)kernel;
+            assert_int_equal(pcgpu_register(context, &source, &target, &params, &results[kernel]), PCGPU_OK);
+            assert_true(results[kernel].converged);
+        }
+        int own = point ? PCGPU_KERNEL_NONE : PCGPU_KERNEL_CAUCHY;
+        const double *none = results[PCGPU_KERNEL_NONE].T_target_source;
+        assert_memory_equal(results[PCGPU_KERNEL_AUTO].T_target_source, results[own].T_target_source,
+                            16 * sizeof(double));
+        for (int kernel = PCGPU_KERNEL_HUBER; kernel <= PCGPU_KERNEL_GEMAN; kernel++) {
+            const double *T = results[kernel].T_target_source;
+            /* by gicp the two layers have no normals, and little weight without a kernel */
+            assert_true(point || fabs(T[3]) < fmax(0.5 * fabs(none[3]), 1e-3));
+            for (int other = PCGPU_KERNEL_NONE; other < kernel; other++) {
+                assert_true(largest_difference(T, results[other].T_target_source) > 0.0);
+            }
+        }
+        /* A scale beyond all residuals is no kernel; a small one doubts more. */
+        params.kernel = PCGPU_KERNEL_HUBER;
+        params.kernel_scale = 100.0;
+        assert_int_equal(pcgpu_register(context, &source, &target, &params, &results[0]), PCGPU_OK);
+        assert_memory_equal(results[0].T_target_source, none, 16 * sizeof(double));
+        params.kernel_scale = 0.01;
+        assert_int_equal(pcgpu_register(context, &source, &target, &params, &results[0]), PCGPU_OK);
+        assert_true(point || largest_difference(results[0].T_target_source, identity) < 5e-3);
+    }
+    pcgpu_cloud_free(&source);
+    pcgpu_cloud_free(&target);
+    pcgpu_close(context);
+}
+
 static void test_parameters(void **unused) {
     (void)unused;
     pcgpu_context *context = open_context(1);
     pcgpu_cloud cloud = make(context, place_corner, 1000, 14, 0.02, NULL);
-    for (int i = 0; i < 9; i++) {
+    for (int i = 0; i < 14; i++) {
         pcgpu_register_params p;
         pcgpu_registration result;
         pcgpu_register_params_init(&p);
@@ -412,6 +624,9 @@ static void test_parameters(void **unused) {
         p.init[0] = i == 6 ? 2.0 : p.init[0];
         p.init[15] = i == 7 ? 0.0 : p.init[15];
         p.min_score = i == 8 ? 1.5 : p.min_score;
+        p.method = i == 9 ? (pcgpu_register_method)4 : i >= 11 ? PCGPU_REGISTER_PLANE : p.method;
+        p.kernel = i == 10 ? PCGPU_KERNEL_HUBER : i == 11 ? (pcgpu_kernel)6 : p.kernel; /* of cells */
+        p.kernel_scale = i == 12 ? -1.0 : i == 13 ? NAN : p.kernel_scale;
         assert_int_equal(pcgpu_register(context, &cloud, &cloud, &p, &result), PCGPU_ERROR_ARGUMENT);
         assert_true(pcgpu_last_error(context)[0] != '\0');
     }
@@ -480,12 +695,22 @@ static void test_algebra(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_motion),      cmocka_unit_test(test_threads_do_not_matter),
-        cmocka_unit_test(test_identical_clouds),  cmocka_unit_test(test_degenerate),
-        cmocka_unit_test(test_no_overlap),        cmocka_unit_test(test_hostile_points),
-        cmocka_unit_test(test_surfaces_disagree), cmocka_unit_test(test_offsets),
-        cmocka_unit_test(test_parameters),        cmocka_unit_test(test_algebra),
-        cmocka_unit_test(test_far_from_origin),   cmocka_unit_test(test_half_turn),
+        cmocka_unit_test(test_known_motion),
+        cmocka_unit_test(test_threads_do_not_matter),
+        cmocka_unit_test(test_identical_clouds),
+        cmocka_unit_test(test_degenerate),
+        cmocka_unit_test(test_no_overlap),
+        cmocka_unit_test(test_hostile_points),
+        cmocka_unit_test(test_surfaces_disagree),
+        cmocka_unit_test(test_offsets),
+        cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_algebra),
+        cmocka_unit_test(test_far_from_origin),
+        cmocka_unit_test(test_half_turn),
+        cmocka_unit_test(test_given_normals),
+        cmocka_unit_test(test_kernels),
+        cmocka_unit_test(test_search),
+        cmocka_unit_test(test_search_in_vain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

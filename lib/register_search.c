@@ -1,0 +1,384 @@
+/* Registration without a guess: where to start.
+ *
+ * Seen from above, walls, poles and trunks make a picture that tells two poses apart, while the ground looks alike
+ * everywhere. Both clouds become square columns as wide as a cell of 4 voxels; a column counts whose points differ in
+ * height by half a cell or more. The source's columns are turned about the vertical by all multiples of 2 degrees, and
+ * for each turn all translations by whole cells are scored at once: each column of the source adds the patch of the
+ * target's picture around it to the scores of the translations. The picture is blurred by a cell, so that half a step
+ * of either does not matter. The height follows from the lowest points of the columns that meet. Scores are integers
+ * and every turn is its own, so that neither threads nor back ends change anything.
+ *
+ * The best turn with its translation, and those that follow at other turns, are starts of the registration proper; so
+ * is the one that was given. Once one has converged, only starts that look nearly as good and lead elsewhere are tried.
+ * The best result is the answer. Related: Olson 2009 (correlative scan matching). */
+#include "register.h"
+#include "solve.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    WINDOW = 128, /* cells from the middle to the edge of the picture */
+    REACH = 16,   /* translations are -REACH to REACH - 1 cells */
+    SPAN = 2 * REACH,
+    SIDE = 2 * (WINDOW + REACH),
+    TURNS = 180,
+    APART = 5,           /* turns between two starts, at least */
+    ELSEWHERE = 15,      /* turns from a start that has converged to one that leads elsewhere */
+    MOST_COLUMNS = 4096, /* of the source: their scores fit 16 bits */
+    FEWEST_COLUMNS = 8,  /* of either, for a picture that says anything */
+    STARTS = 6,
+    HEIGHT_BINS = 256, /* of the difference in height, an eighth of a cell each */
+};
+
+#define CELL_VOXELS   4.0
+#define COLUMN_HEIGHT 0.5                  /* cells */
+#define NEARLY        0.8                  /* as good as another score */
+#define HALF_TURN_TAN 0.017455064928217585 /* of half a turn, which is 1 degree */
+
+/* The points above one square, metres from the reference. */
+typedef struct column {
+    float low, high;
+    double x, y;
+    int32_t n;
+} column;
+
+typedef struct picture {
+    double cell;         /* metres */
+    double reference[3]; /* of the file's coordinates: what is turned about, and where the window is centred */
+    column *columns;     /* 2 WINDOW squared, by rows of x */
+} picture;
+
+typedef struct start {
+    int32_t score;
+    int turn, dx, dy;
+} start;
+
+typedef struct search {
+    picture source, target;
+    uint8_t *blurred; /* SIDE squared: 3 at a column, 2 beside, 1 at its corners */
+    int32_t *listed;  /* the source's columns that count */
+    int listed_count;
+    start best[TURNS]; /* of each turn; then the starts in front */
+    int count;         /* of the starts */
+} search;
+
+/* ---- pictures ---------------------------------------------------------------------------------------------------- */
+
+static bool counts(const picture *p, const column *c) {
+    return c->n > 0 && (double)c->high - (double)c->low >= COLUMN_HEIGHT * p->cell;
+}
+
+static column *column_at(const picture *p, double x, double y) {
+    double i = floor(x / p->cell) + WINDOW, j = floor(y / p->cell) + WINDOW;
+    bool inside = i >= 0.0 && i < 2.0 * WINDOW && j >= 0.0 && j < 2.0 * WINDOW;
+    return inside ? &p->columns[(size_t)j * (2 * WINDOW) + (size_t)i] : NULL;
+}
+
+static void fill(picture *p, const pc_points *points, const double offset[3]) {
+    for (int64_t i = 0; i < points->n; i++) {
+        double x = (double)points->x[i] + (offset[0] - p->reference[0]);
+        double y = (double)points->y[i] + (offset[1] - p->reference[1]);
+        float z = (float)((double)points->z[i] + (offset[2] - p->reference[2]));
+        column *c = column_at(p, x, y);
+        if (c) {
+            c->low = c->n == 0 || z < c->low ? z : c->low;
+            c->high = c->n == 0 || z > c->high ? z : c->high;
+            c->x += x;
+            c->y += y;
+            c->n++;
+        }
+    }
+}
+
+/* The sensor, where both clouds are seen from theirs, else the centroids. */
+static void choose_references(const pc_points *points[2], const double *offset[2], picture *pictures[2]) {
+    bool sensors = true;
+    for (int i = 0; i < 2; i++) {
+        const float *values[3] = {points[i]->x, points[i]->y, points[i]->z};
+        for (int k = 0; k < 3; k++) {
+            double low = INFINITY, high = -INFINITY, sum = 0.0;
+            for (int64_t j = 0; j < points[i]->n; j++) {
+                double v = (double)values[k][j] + offset[i][k];
+                low = v < low ? v : low;
+                high = v > high ? v : high;
+                sum += v;
+            }
+            sensors = sensors && (k == 2 || (low < 0.0 && high > 0.0));
+            pictures[i]->reference[k] = sum / (double)points[i]->n;
+        }
+    }
+    for (int i = 0; i < 2 && sensors; i++) {
+        memset(pictures[i]->reference, 0, sizeof pictures[i]->reference);
+    }
+}
+
+static void blur(search *s) {
+    static const uint8_t stamp[3][3] = {{1, 2, 1}, {2, 3, 2}, {1, 2, 1}};
+    for (int at = 0; at < 4 * WINDOW * WINDOW; at++) {
+        if (!counts(&s->target, &s->target.columns[at])) {
+            continue;
+        }
+        uint8_t *to = s->blurred + (size_t)(at / (2 * WINDOW) + REACH) * SIDE + at % (2 * WINDOW) + REACH;
+        for (int j = -1; j <= 1; j++) {
+            for (int i = -1; i <= 1; i++) {
+                uint8_t *cell = to + j * SIDE + i, value = stamp[j + 1][i + 1];
+                *cell = *cell > value ? *cell : value;
+            }
+        }
+    }
+}
+
+/* Every one, or one of so many that not too many are left. */
+static void list_columns(search *s) {
+    int found = 0, kept = 0;
+    for (int at = 0; at < 4 * WINDOW * WINDOW; at++) {
+        if (counts(&s->source, &s->source.columns[at])) {
+            s->listed[found++] = at;
+        }
+    }
+    int every = (found + MOST_COLUMNS - 1) / MOST_COLUMNS;
+    for (int i = 0; i < found; i += every) {
+        s->listed[kept++] = s->listed[i];
+    }
+    s->listed_count = kept;
+}
+
+/* ---- scores ------------------------------------------------------------------------------------------------------ */
+
+/* The turn as a quaternion's rotation matrix, by products alone: libraries differ in sines. */
+static void rotation_of(int turn, double R[9]) {
+    double q[4] = {1, 0, 0, 0}, d[4];
+    const double step[3] = {0, 0, 2.0 * HALF_TURN_TAN};
+    pc_quaternion_turn(step, d);
+    for (int i = 0; i < turn; i++) {
+        pc_quaternion_turned(d, q);
+    }
+    pc_quaternion_matrix(q, R);
+}
+
+static void turned(const double R[9], const column *c, double to[2]) {
+    double x = c->x / (double)c->n, y = c->y / (double)c->n;
+    to[0] = R[0] * x + R[1] * y;
+    to[1] = R[3] * x + R[4] * y;
+}
+
+/* The best translation of a turn; the first of equal ones. */
+static start score_turn(const search *s, int turn) {
+    uint16_t scores[SPAN][SPAN] = {{0}};
+    double R[9], to[2];
+    start best = {.score = -1, .turn = turn};
+    rotation_of(turn, R);
+    for (int k = 0; k < s->listed_count; k++) {
+        turned(R, &s->source.columns[s->listed[k]], to);
+        double i = floor(to[0] / s->source.cell) + WINDOW, j = floor(to[1] / s->source.cell) + WINDOW;
+        if (!(i >= 0.0 && i < 2.0 * WINDOW && j >= 0.0 && j < 2.0 * WINDOW)) {
+            continue;
+        }
+        const uint8_t *from = s->blurred + (size_t)j * SIDE + (size_t)i;
+        for (int dy = 0; dy < SPAN; dy++) {
+            for (int dx = 0; dx < SPAN; dx++) {
+                scores[dy][dx] = (uint16_t)(scores[dy][dx] + from[dy * SIDE + dx]);
+            }
+        }
+    }
+    for (int at = 0; at < SPAN * SPAN; at++) {
+        int32_t score = scores[at / SPAN][at % SPAN];
+        if (score > best.score) {
+            best = (start){score, turn, at % SPAN - REACH, at / SPAN - REACH};
+        }
+    }
+    return best;
+}
+
+static int compare_starts(const void *a, const void *b) {
+    const start *p = a, *q = b;
+    return p->score != q->score ? (p->score < q->score) - (p->score > q->score) : p->turn - q->turn;
+}
+
+static int between(const start *a, const start *b) {
+    int turns = abs(a->turn - b->turn);
+    return turns < TURNS - turns ? turns : TURNS - turns;
+}
+
+/* Keeps the best ones that are apart from each other, in front. */
+static int choose_starts(start *starts) {
+    int kept = 0;
+    qsort(starts, TURNS, sizeof *starts, compare_starts);
+    for (int i = 0; i < TURNS && kept < STARTS; i++) {
+        bool near = false;
+        for (int k = 0; k < kept; k++) {
+            near = near || between(&starts[i], &starts[k]) < APART;
+        }
+        if (!near) {
+            starts[kept++] = starts[i];
+        }
+    }
+    return kept;
+}
+
+/* The median difference in height of the lowest points, over the columns that meet. */
+static double height_of(const search *s, const start *at, const double R[9]) {
+    int32_t bins[HEIGHT_BINS] = {0}, found = 0, below = 0;
+    double cell = s->source.cell, to[2];
+    for (int k = 0; k < 4 * WINDOW * WINDOW; k++) {
+        const column *c = &s->source.columns[k];
+        if (c->n == 0) {
+            continue;
+        }
+        turned(R, c, to);
+        const column *m = column_at(&s->target, to[0] + at->dx * cell, to[1] + at->dy * cell);
+        if (m && m->n > 0) {
+            double bin = floor(8.0 * ((double)m->low - (double)c->low) / cell) + HEIGHT_BINS / 2;
+            bins[bin < 0.0 ? 0 : bin > HEIGHT_BINS - 1.0 ? HEIGHT_BINS - 1 : (int)bin]++;
+            found++;
+        }
+    }
+    int median = 0;
+    while (median < HEIGHT_BINS - 1 && 2 * (below + bins[median]) <= found) {
+        below += bins[median++];
+    }
+    return found ? (median - HEIGHT_BINS / 2 + 0.5) * cell / 8.0 : 0.0;
+}
+
+/* p_target = R (p_source - its reference) + the target's reference + the translation */
+static void transform_of(const search *s, const start *at, double T[16]) {
+    double R[9];
+    rotation_of(at->turn, R);
+    const double shift[3] = {at->dx * s->source.cell, at->dy * s->source.cell, height_of(s, at, R)};
+    const double *from = s->source.reference, *to = s->target.reference;
+    memset(T, 0, 16 * sizeof *T);
+    for (int k = 0; k < 3; k++) {
+        const double *row = R + 3 * k;
+        memcpy(T + 4 * k, row, 3 * sizeof *row);
+        T[4 * k + 3] = (to[k] + shift[k]) - ((row[0] * from[0] + row[1] * from[1]) + row[2] * from[2]);
+    }
+    T[15] = 1.0;
+}
+
+/* ---- the search -------------------------------------------------------------------------------------------------- */
+
+static double cell_of(const pcgpu_register_params *p, int levels) {
+    double spacing = p->voxel > 0.0 ? p->voxel : 0.5 * p->max_distance / (double)(1 << (levels - 1));
+    return CELL_VOXELS * spacing;
+}
+
+static void find_starts(search *s, int threads) {
+    blur(s);
+    list_columns(s);
+    int columns = 0;
+    for (int at = 0; at < 4 * WINDOW * WINDOW; at++) {
+        columns += counts(&s->target, &s->target.columns[at]);
+    }
+    if (columns < FEWEST_COLUMNS || s->listed_count < FEWEST_COLUMNS) {
+        return;
+    }
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+    for (int turn = 0; turn < TURNS; turn++) {
+        s->best[turn] = score_turn(s, turn);
+    }
+    s->count = choose_starts(s->best);
+}
+
+static void free_search(search *s) {
+    if (s) {
+        free(s->source.columns);
+        free(s->target.columns);
+        free(s->blurred);
+        free(s->listed);
+        free(s);
+    }
+}
+
+/* NULL when memory is short. */
+static search *new_search(double cell) {
+    const size_t columns = (size_t)4 * WINDOW * WINDOW;
+    search *s = calloc(1, sizeof *s);
+    if (s) {
+        s->source.columns = calloc(columns, sizeof(column));
+        s->target.columns = calloc(columns, sizeof(column));
+        s->blurred = calloc((size_t)SIDE * SIDE, 1);
+        s->listed = malloc(columns * sizeof *s->listed);
+        s->source.cell = s->target.cell = cell;
+    }
+    bool good = s && s->source.columns && s->target.columns && s->blurred && s->listed;
+    if (!good) {
+        free_search(s);
+    }
+    return good ? s : NULL;
+}
+
+static pcgpu_status search_clouds(search *s, pcgpu_context *context, bool drop_origin, const pcgpu_cloud *source,
+                                  const pcgpu_cloud *target) {
+    const double *offsets[2] = {source->offset, target->offset};
+    pcgpu_run ignored = {0};
+    pc_points points[2] = {{0}};
+    pcgpu_status status = pc_points_select(context, source, drop_origin, &points[0], &ignored);
+    if (status == PCGPU_OK) {
+        status = pc_points_select(context, target, drop_origin, &points[1], &ignored);
+    }
+    if (status == PCGPU_OK && points[0].n > 0 && points[1].n > 0) {
+        choose_references((const pc_points *[2]){&points[0], &points[1]}, offsets,
+                          (picture *[2]){&s->source, &s->target});
+        fill(&s->source, &points[0], source->offset);
+        fill(&s->target, &points[1], target->offset);
+        find_starts(s, context->threads);
+    }
+    pc_points_free(&points[0]);
+    pc_points_free(&points[1]);
+    return status;
+}
+
+static bool better(const pcgpu_registration *a, const pcgpu_registration *b) {
+    return a->converged != b->converged ? a->converged : a->score > b->score;
+}
+
+/* Registers from every start that is worth it, the given one last. */
+static pcgpu_status register_from(const search *s, pcgpu_context *context, const pc_backend *backend,
+                                  const pcgpu_run *run, const pcgpu_register_params *params, const pcgpu_cloud *source,
+                                  const pcgpu_cloud *target, pcgpu_registration *result, double *seconds) {
+    pcgpu_status status = PCGPU_OK;
+    int best = -1, tried = 0;
+    for (int i = 0; i <= s->count && status == PCGPU_OK; i++) {
+        const start *at = &s->best[i];
+        bool given = i == s->count, settled = best >= 0 && result->converged;
+        if (settled && (given || (double)at->score < NEARLY * (double)s->best[0].score ||
+                        between(at, &s->best[best]) < ELSEWHERE)) {
+            continue;
+        }
+        pcgpu_register_params from = *params;
+        pcgpu_registration r;
+        from.search = false;
+        if (!given) {
+            transform_of(s, at, from.init);
+        }
+        double begin = pc_now();
+        status = pc_register_pair(context, backend, run, &from, source, target, &r);
+        if (status == PCGPU_OK && (tried++ == 0 || better(&r, result))) {
+            *result = r;
+            *seconds = pc_now() - begin;
+            best = given ? -1 : i;
+        }
+    }
+    result->starts = tried;
+    return status;
+}
+
+pcgpu_status pc_register_search(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
+                                const pcgpu_register_params *params, const pcgpu_cloud *source,
+                                const pcgpu_cloud *target, pcgpu_registration *result) {
+    double begin = pc_now(), own = 0.0;
+    search *s = new_search(cell_of(params, pc_register_levels(params)));
+    pcgpu_status status = s ? search_clouds(s, context, params->drop_origin, source, target)
+                            : pc_fail_memory(context, 8 << 20, "the search for a start");
+    if (status == PCGPU_OK) {
+        status = register_from(s, context, backend, run, params, source, target, result, &own);
+    }
+    if (status == PCGPU_OK) {
+        pc_stage(&result->run, "search", begin + own);
+    } else {
+        memset(result, 0, sizeof *result);
+    }
+    free_search(s);
+    return status;
+}
