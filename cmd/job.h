@@ -84,6 +84,8 @@ typedef int (*job_function)(job *job);
 
 /* Usage checks of inputs and outputs against each other. On failure `why` is a sentence. */
 bool session_check(session *session, char *why, size_t why_size);
+/* Whether the inputs are SOURCE and TARGET, or many such. */
+bool session_has_pairs(const session *session);
 /* Jobs of the run, and the input that names the outputs of one. */
 int session_job_count(const session *session);
 const char *session_input_of(const session *session, int i);

@@ -50,7 +50,7 @@ static bool check_levels(const session *s, char *why, size_t why_size) {
 
 bool register_check(const session *s, char *why, size_t why_size) {
     bool any = false;
-    for (int i = 0; i + 1 < s->input_count && s->command->bit == FOR_REGISTER; i += 2) {
+    for (int i = 0; i + 1 < s->input_count && session_has_pairs(s); i += 2) {
         const bool projective = register_is_projective(s, s->inputs + i);
         any = any || projective;
         if (s->options->association == ASSOCIATION_PROJECTIVE && !projective) {

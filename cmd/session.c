@@ -47,7 +47,7 @@ int session_job_count(const session *s) {
 }
 
 /* The scans of a sequence, a trajectory to evaluate (no input at all), else a pair. */
-static bool is_pair(const session *s) {
+bool session_has_pairs(const session *s) {
     return s->command->bit == FOR_REGISTER && !s->options->trajectory && !s->options->evaluate &&
            !s->options->poses;
 }
@@ -141,7 +141,7 @@ static bool count_inputs(session *s, char *why, size_t why_size) {
     if (s->options->pairs) {
         return take_pairs(s, why, why_size);
     }
-    if (is_pair(s) && s->input_count != 2) {
+    if (session_has_pairs(s) && s->input_count != 2) {
         snprintf(why, why_size, "%d inputs; give two: SOURCE TARGET, or the scans of a sequence and --trajectory FILE",
                  s->input_count);
         return false;
