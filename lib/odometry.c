@@ -11,7 +11,7 @@
 #define DESKEW_METRES  0.01
 #define DESKEW_RADIANS 0.001
 
-enum { DESKEW_ROUNDS = 3 };
+enum { DESKEW_ROUNDS = 5 };
 
 /* Farther ahead than so many steps like the last one, velocity says nothing. */
 #define PREDICT_STEPS 5.0
@@ -226,7 +226,8 @@ static bool nearly_same(const pc_twist *a, const pc_twist *b) {
     return pc_norm3(way) <= DESKEW_METRES && pc_norm3(turn) <= DESKEW_RADIANS;
 }
 
-/* Registers from one start; with deskewing until the motion is the one that the points were moved by. */
+/* Registers from one start; with deskewing until the motion is the one that the points were moved by, also where a scan
+ * that is bent too much has not converged yet. */
 static pcgpu_status align(pcgpu_odometry *o, const double start[16], pcgpu_odometry_frame *f, double T[16]) {
     double from[16];
     const pcgpu_run run = f->registration.run;
@@ -240,14 +241,14 @@ static pcgpu_status align(pcgpu_odometry *o, const double start[16], pcgpu_odome
         f->registration.run = run;
         status = o->kind->align(o, o->present, from, &f->registration, T);
         f->attempts++;
-        if (status != PCGPU_OK || !deskews(o) || !f->registration.converged) {
+        if (status != PCGPU_OK || !deskews(o)) {
             break;
         }
         const pc_twist found = sweep_motion(o, o->present->time, T);
         if (nearly_same(&used, &found)) {
             break;
         }
-        if (o->good == 1) {
+        if (o->good == 1 && f->registration.converged) {
             status = begin_anew(o, T);
         }
         memcpy(from, T, sizeof from);
