@@ -13,6 +13,10 @@
 
 enum { DESKEW_ROUNDS = 5 };
 
+/* A scan after a lost one may be anywhere, so that its registration has to be so much better; a wrong pose is worse than
+ * none. */
+#define FOUND_AGAIN_SCORE 1.3
+
 /* Farther ahead than so many steps like the last one, velocity says nothing. */
 #define PREDICT_STEPS 5.0
 
@@ -297,6 +301,8 @@ static pcgpu_status add_first(pcgpu_odometry *o, pcgpu_odometry_frame *f) {
 
 static pcgpu_status add_next(pcgpu_odometry *o, pcgpu_odometry_frame *f) {
     double T[16];
+    const double score = o->params.registration.min_score;
+    o->min_score = o->lost == 0 ? score : FOUND_AGAIN_SCORE * score < 1.0 ? FOUND_AGAIN_SCORE * score : 1.0;
     pcgpu_status status = find_pose(o, f, T);
     if (status != PCGPU_OK || !f->registration.converged) {
         return status;

@@ -30,13 +30,15 @@ for header in cmd/*.h; do
     header=${header#cmd/}
     [ "$header" = '*.h' ] || cmd_headers="$cmd_headers${header%.h}\\.h|"
 done
-wall "cmd/" "${cmd_headers}pcgpu\.h" cmd/*.[ch]
+wall "cmd/" "${cmd_headers}pcgpu(_odometry)?\.h" cmd/*.[ch]
 wall "cuda/" 'backend\.h|geometry\.h|(common|ptx|warp)\.cuh|(sample|voxelize|register)[a-z_]*\.cuh|cuda_(sample|voxelize|register)\.h|(icp|voxel)[a-z_]*\.h' cuda/*.c cuda/*.cu cuda/*.cuh
 wall "lib/io*" 'io[a-z_]*\.h' lib/io_*.c lib/io.c
 wall "lib/cpu_*" 'backend\.h|geometry\.h|(cpu|icp|voxel)[a-z_]*\.h' lib/cpu_*.c
 wall "lib/OPERATION*.c" '(backend|geometry|(icp|voxel|sample|register|solve)[a-z_]*)\.h' lib/sample*.c lib/voxelize*.c \
     lib/register*.c
+wall "lib/odometry*.c" '(backend|geometry|pcgpu_odometry|(icp|register|odometry|solve)[a-z_]*)\.h' lib/odometry*.[ch] lib/trajectory.c
 wall "lib/pcgpu.h" 'pcgpu_(depth|register)\.h' lib/pcgpu.h
+wall "lib/pcgpu_odometry.h" 'pcgpu\.h' lib/pcgpu_odometry.h
 wall "lib/pcgpu_register.h" 'pcgpu\.h' lib/pcgpu_register.h
 wall "lib/pcgpu_depth.h" 'none' lib/pcgpu_depth.h
 
