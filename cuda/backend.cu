@@ -20,6 +20,7 @@ static const pc_backend backend = {
     pc_cuda_cells_memory,
     pc_cuda_cells_begin,
     pc_cuda_cells_register,
+    NULL, /* cells_model */
 };
 
 extern "C" const pc_backend *pc_backend_cuda(void) {

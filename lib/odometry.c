@@ -142,6 +142,17 @@ static pc_twist sweep_motion(const pcgpu_odometry *o, double time, const double 
     return motion;
 }
 
+/* A transform between frames whose origins are the files', as one between frames whose origins are `sign` home, and back
+ * with -1. */
+static void move_origin(const pcgpu_odometry *o, double sign, const double T[16], double out[16]) {
+    memmove(out, T, 16 * sizeof *out);
+    for (int k = 0; k < 3; k++) {
+        const double *row = T + 4 * k, *h = o->home;
+        double turned = (row[0] * h[0] + row[1] * h[1]) + row[2] * h[2];
+        out[4 * k + 3] = T[4 * k + 3] + sign * (turned - h[k]);
+    }
+}
+
 /* ---- a scan ------------------------------------------------------------------------------------------------------- */
 
 static bool deskews(const pcgpu_odometry *o) {
@@ -176,7 +187,7 @@ static pcgpu_status take(pcgpu_odometry *o, const pcgpu_cloud *cloud, double tim
     *run = o->run;
     double begin = pc_now();
     if (status == PCGPU_OK) {
-        status = pc_odometry_take(o->context, &o->params, cloud, o->present, run);
+        status = pc_odometry_take(o->context, &o->params, cloud, o->home, !o->last, o->present, run);
     }
     o->present->time = time;
     o->select_seconds = pc_now() - begin;
@@ -294,7 +305,9 @@ static pcgpu_status add_first(pcgpu_odometry *o, pcgpu_odometry_frame *f) {
                  PC_REGISTER_MIN_POINTS);
         return PCGPU_OK;
     }
-    pcgpu_status status = accept(o, o->params.registration.init, 1.0, &f->keyframe);
+    double T[16];
+    move_origin(o, 1.0, o->params.registration.init, T);
+    pcgpu_status status = accept(o, T, 1.0, &f->keyframe);
     f->good = status == PCGPU_OK;
     return status;
 }
@@ -329,8 +342,11 @@ pcgpu_status pcgpu_odometry_add(pcgpu_odometry *o, const pcgpu_cloud *cloud, dou
         *f = (pcgpu_odometry_frame){0};
         return status;
     }
+    if (f->attempts > 0) {
+        move_origin(o, -1.0, f->registration.T_target_source, f->registration.T_target_source);
+    }
     if (f->good) {
-        memcpy(f->T_world_frame, o->last->T, sizeof f->T_world_frame);
+        move_origin(o, -1.0, o->last->T, f->T_world_frame);
     } else {
         set_lost(f->T_world_frame);
         o->lost++;
@@ -341,12 +357,20 @@ pcgpu_status pcgpu_odometry_add(pcgpu_odometry *o, const pcgpu_cloud *cloud, dou
 
 pcgpu_status pcgpu_odometry_add_known(pcgpu_odometry *o, const pcgpu_cloud *cloud, double time, const double T[16]) {
     pcgpu_run run;
+    pcgpu_register_params rigid = o->params.registration;
     bool joins;
     pc_clear_error(o->context);
+    memcpy(rigid.init, T, sizeof rigid.init);
+    pcgpu_status status = pc_register_check(o->context, &rigid);
+    if (status != PCGPU_OK) {
+        return status;
+    }
     exchange_cells(o);
-    pcgpu_status status = take(o, cloud, time, &run);
+    status = take(o, cloud, time, &run);
     if (status == PCGPU_OK) {
-        status = accept(o, T, 1.0, &joins);
+        double here[16];
+        move_origin(o, 1.0, T, here);
+        status = accept(o, here, 1.0, &joins);
     }
     exchange_cells(o);
     return status;
