@@ -139,7 +139,7 @@ static void check_poses(int reference) {
     int good = run(&p, 1, 0, poses, frames);
     printf("%-9s %d of %d, at most %.2f mm off\n", names[reference], good, SCANS, 1e3 * farthest(poses, truth));
     expect(good == SCANS, names[reference], "poses", "all scans have one", good);
-    expect(farthest(poses, truth) < 0.02, names[reference], "poses", "near the truth", 0);
+    expect(farthest(poses, truth) < 0.004, names[reference], "poses", "near the truth", 0);
     expect(frames[0].attempts == 0 && frames[1].attempts == 1, names[reference], "attempts", "none, then one", 0);
     const struct form {
         int threads, simd_limit;
