@@ -267,7 +267,7 @@ static int run_sequence(sequence_run *run) {
     if (!stopped && run->session->options->ground_truth && evaluate(run, &truth) != EXIT_DONE) {
         code = EXIT_FAILED;
     }
-    if (run->output.stream && !sequence_output_close(&run->output, !stopped)) {
+    if (run->output.stream && !sequence_output_close(&run->output, !stopped, run->good + run->before.count > 0)) {
         code = EXIT_FAILED;
     }
     trajectory_free(&truth);

@@ -143,13 +143,15 @@ bool sequence_output_add(sequence_output *o, const double *T, double time) {
                : cannot(o->stream == stdout ? "standard output" : o->partial ? o->partial : o->path, "be written");
 }
 
-bool sequence_output_close(sequence_output *o, bool complete) {
+bool sequence_output_close(sequence_output *o, bool complete, bool some) {
     bool good = true;
     errno = 0;
     if (o->stream && o->stream != stdout) {
         good = fclose(o->stream) == 0 || cannot(o->partial ? o->partial : o->path, "be written");
     }
-    if (o->partial && !complete) {
+    if (o->partial && !some) {
+        unlink(o->partial);
+    } else if (o->partial && !complete) {
         report_error(o->partial, "has what was done; give --resume to go on");
     } else if (o->partial && good && !o->replaces && exists(o->path)) {
         report_error(o->path, "has appeared while its data was made, which is in %s", o->partial);

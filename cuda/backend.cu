@@ -17,7 +17,6 @@ static const pc_backend backend = {
     pc_cuda_cells_source,
     pc_cuda_cells_pass,
     pc_cuda_cells_sum,
-    NULL, /* a model is the CPU's */
     pc_cuda_cells_memory,
     pc_cuda_cells_begin,
     pc_cuda_cells_register,
@@ -29,6 +28,7 @@ static const pc_backend backend = {
     pc_cuda_volume_integrate,
     pc_cuda_volume_raycast,
     pc_cuda_volume_blocks,
+    NULL, /* a model of scans is the CPU's */
 };
 
 extern "C" const pc_backend *pc_backend_cuda(void) {

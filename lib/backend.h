@@ -90,10 +90,6 @@ typedef struct pc_backend {
     pcgpu_status (*cells_source)(pcgpu_context *context, const struct pc_cells_source *source);
     pcgpu_status (*cells_pass)(pcgpu_context *context, const struct pc_cells_pass *pass);
     pcgpu_status (*cells_sum)(pcgpu_context *context, const struct pc_cells_step *step, double *sums);
-    /* NULL where there is none, and the CPU then has to do. Changes the model that is kept, and makes it the target of
-     * what follows up to the next cells_target; `measure` is that of the model. */
-    pcgpu_status (*cells_model)(pcgpu_context *context, const struct pc_cells_model *model,
-                                struct pc_cells_measure *measure);
     /* NULL where the host follows the path. Memory for the points of a cloud (PC_SCRATCH_TARGET, then
      * PC_SCRATCH_SOURCE), from which they are copied fastest, until it is asked for again. A target of a single pair may
      * be begun before its source is there. All of it for several pairs, on CUDA concurrently. */
@@ -117,6 +113,10 @@ typedef struct pc_backend {
                                    const struct pc_maps *maps);
     /* The whole volume in host memory; the arrays stay the state's, until the next call with it. */
     pcgpu_status (*volume_blocks)(pcgpu_context *context, void *state, struct pc_volume_blocks *blocks);
+    /* NULL where there is none, and the CPU then has to do. Changes the model that is kept, and makes it the target of
+     * what follows up to the next cells_target; `measure` is that of the model. */
+    pcgpu_status (*cells_model)(pcgpu_context *context, const struct pc_cells_model *model,
+                                struct pc_cells_measure *measure);
 } pc_backend;
 
 extern const pc_backend pc_backend_cpu;

@@ -11,7 +11,11 @@
 #define DESKEW_METRES  0.01
 #define DESKEW_RADIANS 0.001
 
-enum { DESKEW_ROUNDS = 3 };
+enum { DESKEW_ROUNDS = 5 };
+
+/* A scan after a lost one may be anywhere, so that its registration has to be so much better; a wrong pose is worse than
+ * none. */
+#define FOUND_AGAIN_SCORE 1.3
 
 /* Farther ahead than so many steps like the last one, velocity says nothing. */
 #define PREDICT_STEPS 5.0
@@ -138,6 +142,17 @@ static pc_twist sweep_motion(const pcgpu_odometry *o, double time, const double 
     return motion;
 }
 
+/* A transform between frames whose origins are the files', as one between frames whose origins are `sign` home, and back
+ * with -1. */
+static void move_origin(const pcgpu_odometry *o, double sign, const double T[16], double out[16]) {
+    memmove(out, T, 16 * sizeof *out);
+    for (int k = 0; k < 3; k++) {
+        const double *row = T + 4 * k, *h = o->home;
+        double turned = (row[0] * h[0] + row[1] * h[1]) + row[2] * h[2];
+        out[4 * k + 3] = T[4 * k + 3] + sign * (turned - h[k]);
+    }
+}
+
 /* ---- a scan ------------------------------------------------------------------------------------------------------- */
 
 static bool deskews(const pcgpu_odometry *o) {
@@ -172,7 +187,7 @@ static pcgpu_status take(pcgpu_odometry *o, const pcgpu_cloud *cloud, double tim
     *run = o->run;
     double begin = pc_now();
     if (status == PCGPU_OK) {
-        status = pc_odometry_take(o->context, &o->params, cloud, o->present, run);
+        status = pc_odometry_take(o->context, &o->params, cloud, o->home, !o->last, o->present, run);
     }
     o->present->time = time;
     o->select_seconds = pc_now() - begin;
@@ -226,7 +241,8 @@ static bool nearly_same(const pc_twist *a, const pc_twist *b) {
     return pc_norm3(way) <= DESKEW_METRES && pc_norm3(turn) <= DESKEW_RADIANS;
 }
 
-/* Registers from one start; with deskewing until the motion is the one that the points were moved by. */
+/* Registers from one start; with deskewing until the motion is the one that the points were moved by, also where a scan
+ * that is bent too much has not converged yet. */
 static pcgpu_status align(pcgpu_odometry *o, const double start[16], pcgpu_odometry_frame *f, double T[16]) {
     double from[16];
     const pcgpu_run run = f->registration.run;
@@ -240,14 +256,14 @@ static pcgpu_status align(pcgpu_odometry *o, const double start[16], pcgpu_odome
         f->registration.run = run;
         status = o->kind->align(o, o->present, from, &f->registration, T);
         f->attempts++;
-        if (status != PCGPU_OK || !deskews(o) || !f->registration.converged) {
+        if (status != PCGPU_OK || !deskews(o)) {
             break;
         }
         const pc_twist found = sweep_motion(o, o->present->time, T);
         if (nearly_same(&used, &found)) {
             break;
         }
-        if (o->good == 1) {
+        if (o->good == 1 && f->registration.converged) {
             status = begin_anew(o, T);
         }
         memcpy(from, T, sizeof from);
@@ -289,13 +305,17 @@ static pcgpu_status add_first(pcgpu_odometry *o, pcgpu_odometry_frame *f) {
                  PC_REGISTER_MIN_POINTS);
         return PCGPU_OK;
     }
-    pcgpu_status status = accept(o, o->params.registration.init, 1.0, &f->keyframe);
+    double T[16];
+    move_origin(o, 1.0, o->params.registration.init, T);
+    pcgpu_status status = accept(o, T, 1.0, &f->keyframe);
     f->good = status == PCGPU_OK;
     return status;
 }
 
 static pcgpu_status add_next(pcgpu_odometry *o, pcgpu_odometry_frame *f) {
     double T[16];
+    const double score = o->params.registration.min_score;
+    o->min_score = o->lost == 0 ? score : FOUND_AGAIN_SCORE * score < 1.0 ? FOUND_AGAIN_SCORE * score : 1.0;
     pcgpu_status status = find_pose(o, f, T);
     if (status != PCGPU_OK || !f->registration.converged) {
         return status;
@@ -322,8 +342,11 @@ pcgpu_status pcgpu_odometry_add(pcgpu_odometry *o, const pcgpu_cloud *cloud, dou
         *f = (pcgpu_odometry_frame){0};
         return status;
     }
+    if (f->attempts > 0) {
+        move_origin(o, -1.0, f->registration.T_target_source, f->registration.T_target_source);
+    }
     if (f->good) {
-        memcpy(f->T_world_frame, o->last->T, sizeof f->T_world_frame);
+        move_origin(o, -1.0, o->last->T, f->T_world_frame);
     } else {
         set_lost(f->T_world_frame);
         o->lost++;
@@ -334,12 +357,20 @@ pcgpu_status pcgpu_odometry_add(pcgpu_odometry *o, const pcgpu_cloud *cloud, dou
 
 pcgpu_status pcgpu_odometry_add_known(pcgpu_odometry *o, const pcgpu_cloud *cloud, double time, const double T[16]) {
     pcgpu_run run;
+    pcgpu_register_params rigid = o->params.registration;
     bool joins;
     pc_clear_error(o->context);
+    memcpy(rigid.init, T, sizeof rigid.init);
+    pcgpu_status status = pc_register_check(o->context, &rigid);
+    if (status != PCGPU_OK) {
+        return status;
+    }
     exchange_cells(o);
-    pcgpu_status status = take(o, cloud, time, &run);
+    status = take(o, cloud, time, &run);
     if (status == PCGPU_OK) {
-        status = accept(o, T, 1.0, &joins);
+        double here[16];
+        move_origin(o, 1.0, T, here);
+        status = accept(o, here, 1.0, &joins);
     }
     exchange_cells(o);
     return status;

@@ -27,18 +27,19 @@ void pc_twist_after(const pc_twist *twist, double time, double T[16]);
 
 typedef struct pc_odometry_scan {
     pc_point_set points; /* usable and settled, in `memory` */
-    double offset[3];    /* of the points */
-    double T[16], time;  /* its pose in the world */
-    /* With deskewing, of each point as it was read, relative to cloud_offset: */
+    double offset[3];    /* of the points, from home */
+    double T[16], time;  /* its pose in the world, both with their origins at home */
+    /* With deskewing, of each point as it was read, relative to cloud_offset, which is from home: */
     float *raw;   /* x[], y[], z[] */
     float *phase; /* -0.5 to 0.5 of a sweep */
     double cloud_offset[3];
     pc_buffer memory, raw_memory;
 } pc_odometry_scan;
 
-/* Takes the usable points of a cloud. */
+/* Takes the usable points of a cloud. home: a place near the points in the coordinates of the files, which the first scan
+ * sets. */
 pcgpu_status pc_odometry_take(pcgpu_context *context, const pcgpu_odometry_params *params, const pcgpu_cloud *cloud,
-                              pc_odometry_scan *scan, pcgpu_run *run);
+                              double *home, bool first, pc_odometry_scan *scan, pcgpu_run *run);
 /* Moves the points to the middle of the sweep; `motion` in a sweep, NULL: none. */
 void pc_odometry_deskew(pcgpu_context *context, const pc_twist *motion, pc_odometry_scan *scan);
 void pc_odometry_scan_free(pc_odometry_scan *scan);
@@ -77,10 +78,12 @@ struct pcgpu_odometry {
     pc_odometry_scan *present, *last, *keyframe; /* last NULL: no scan has a pose; keyframe may be the last */
     int64_t good;                                /* scans with a pose */
     int lost;                                    /* scans without one since the last that has */
+    double min_score;                            /* of the present scan's registration */
     double select_seconds;                       /* that taking the present scan took */
     double newest;                               /* time of the last scan */
     double before[16], time_before;              /* of the good scan before the last, when good > 1 */
     pc_cells_held held;
+    double home[3]; /* 0 but for coordinates that are far from their origin, in which motions would be ill-conditioned */
     double model_anchor[3]; /* world coordinates of the middle of the model's box */
     double model_cells;     /* when it was last renewed */
     pc_buffer rows[2];      /* points by rows, for the methods of ICP */

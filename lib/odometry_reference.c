@@ -61,6 +61,7 @@ static pcgpu_status align_to(pcgpu_odometry *o, pc_odometry_scan *scan, pc_odome
     pcgpu_register_params params = o->params.registration;
     pc_transform_invert(target->T, inverse);
     pc_transform_multiply(inverse, predicted, params.init);
+    params.min_score = o->min_score;
     pcgpu_status status = params.method == PCGPU_REGISTER_CELLS ? align_by_cells(o, &params, scan, target, result)
                                                                 : align_by_icp(o, &params, scan, target, result);
     pc_transform_multiply(target->T, result->T_target_source, T);
@@ -143,6 +144,7 @@ static pcgpu_status align_to_model(pcgpu_odometry *o, pc_odometry_scan *scan, co
                                    pcgpu_registration *result, double T[16]) {
     pcgpu_register_params params = o->params.registration;
     memcpy(params.init, predicted, sizeof params.init);
+    params.min_score = o->min_score;
     pcgpu_status status = align_by_cells(o, &params, scan, NULL, result);
     memcpy(T, result->T_target_source, 16 * sizeof *T);
     return status;

@@ -91,11 +91,10 @@ static inline float azimuth(float x, float y) {
     return (float)(turn < 1.0 ? turn : 0.0);
 }
 
-static void phases_from_azimuths(bool clockwise, const pc_points *points, const double offset[3], float *phase) {
-    const float ox = (float)offset[0], oy = (float)offset[1];
-    const float first = points->n ? azimuth(points->x[0] + ox, points->y[0] + oy) : 0.0f;
+static void phases_from_azimuths(bool clockwise, const pc_points *points, float *phase) {
+    const float first = points->n ? azimuth(points->x[0], points->y[0]) : 0.0f;
     for (int64_t i = 0; i < points->n; i++) {
-        float turn = azimuth(points->x[i] + ox, points->y[i] + oy) - first;
+        float turn = azimuth(points->x[i], points->y[i]) - first;
         turn = clockwise ? -turn : turn;
         phase[i] = (turn < 0.0f ? turn + 1.0f : turn) - 0.5f;
     }
@@ -143,7 +142,7 @@ static pcgpu_status take_timed(pcgpu_context *context, const pcgpu_odometry_para
     if (p->deskew == PCGPU_DESKEW_TIME) {
         phases_from_times(cloud, p->time_column, points.rows, points.n, scan->phase);
     } else {
-        phases_from_azimuths(p->deskew == PCGPU_DESKEW_CLOCKWISE, &points, cloud->offset, scan->phase);
+        phases_from_azimuths(p->deskew == PCGPU_DESKEW_CLOCKWISE, &points, scan->phase);
     }
     scan->points.n = points.n;
     pc_points_free(&points);
@@ -151,7 +150,7 @@ static pcgpu_status take_timed(pcgpu_context *context, const pcgpu_odometry_para
 }
 
 pcgpu_status pc_odometry_take(pcgpu_context *context, const pcgpu_odometry_params *p, const pcgpu_cloud *cloud,
-                              pc_odometry_scan *scan, pcgpu_run *run) {
+                              double *home, bool first, pc_odometry_scan *scan, pcgpu_run *run) {
     pcgpu_status status = PCGPU_OK;
     if (cloud->rows > INT32_MAX) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld points; more than 2^31 are not possible",
@@ -163,13 +162,17 @@ pcgpu_status pc_odometry_take(pcgpu_context *context, const pcgpu_odometry_param
         return pc_fail_memory(context, bytes, "the points");
     }
     scan->raw = NULL;
-    memcpy(scan->cloud_offset, cloud->offset, sizeof scan->cloud_offset);
+    memcpy(scan->offset, cloud->offset, sizeof scan->offset);
     if (p->deskew != PCGPU_DESKEW_NONE) {
         status = take_timed(context, p, cloud, scan, run);
     } else {
         pc_cells_select_into(cloud, p->registration.drop_origin, context->threads, memory, &scan->points, run);
-        memcpy(scan->offset, cloud->offset, sizeof scan->offset);
         pc_cells_settle(&scan->points, scan->offset);
+    }
+    for (int k = 0; k < 3; k++) {
+        home[k] = first ? scan->offset[k] : home[k];
+        scan->offset[k] -= home[k];
+        scan->cloud_offset[k] = cloud->offset[k] - home[k];
     }
     return status;
 }

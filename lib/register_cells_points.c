@@ -273,7 +273,10 @@ static double shift_of(const float range[2], double other) {
 /* Takes a whole number of metres off an axis of a cloud, whose offset keeps it. */
 static void shift_axis(pc_point_set *p, int axis, double shift, double *offset) {
     float *values = axis == 0 ? p->x : axis == 1 ? p->y : p->z;
-    for (int64_t i = 0; i < p->n && shift != 0.0; i++) {
+    if (shift == 0.0) {
+        return;
+    }
+    for (int64_t i = 0; i < p->n; i++) {
         values[i] -= (float)shift;
     }
     p->box[axis][0] -= (float)shift;
@@ -282,9 +285,10 @@ static void shift_axis(pc_point_set *p, int axis, double shift, double *offset) 
 }
 
 void pc_cells_settle(pc_point_set *p, double offset[3]) {
+    enum { MOST_SHIFTS = 3 }; /* one, and another where the middle of few points is half a metre off */
     for (int k = 0; k < 3 && p->n > 0; k++) {
-        for (double shift = shift_of(p->box[k], 0.0); shift != 0.0; shift = shift_of(p->box[k], 0.0)) {
-            shift_axis(p, k, shift, &offset[k]);
+        for (int i = 0; i < MOST_SHIFTS; i++) {
+            shift_axis(p, k, shift_of(p->box[k], 0.0), &offset[k]);
         }
     }
 }

@@ -225,11 +225,9 @@ void scene_street(scene *street, uint64_t seed) {
 
 /* ---- block ---------------------------------------------------------------------------------------------------- */
 
-#define SIDE       60.0 /* of the square that the middle lines of the four streets make */
-#define TURN       7.0  /* radius of the car's turns */
-#define LANE_SIDE  (SIDE - 2.0 * SENSOR_V) /* of the square that its lane makes, before the corners are rounded */
-#define STRAIGHT   (LANE_SIDE - 2.0 * TURN)
-#define QUARTER    (1.57079632679489661923 * TURN)
+#define SIDE      60.0 /* of the square that the middle lines of the four streets make */
+#define TURN      30.0 /* metres of road in which the car turns by 90 degrees */
+#define LANE_SIDE (SIDE - 2.0 * SENSOR_V) /* of the square that its lane makes, before the corners are cut */
 
 static void add_fronts(builder *b) {
     double u = -24.0;
@@ -300,23 +298,46 @@ void scene_block(scene *block, uint64_t seed) {
     }
 }
 
+/* How far the car has turned after some way in a corner: its steering wheel turns smoothly, too. */
+static double turned_after(double way) {
+    double t = way / TURN;
+    return 90.0 * t * t * (3.0 - 2.0 * t);
+}
+
+/* Where it is then, from where the corner begins, by Simpson's rule. */
+static void follow_corner(double way, double *x, double *y) {
+    enum { PARTS = 48 };
+    *x = *y = 0.0;
+    for (int i = 0; i <= PARTS; i++) {
+        double c, s, weight = i == 0 || i == PARTS ? 1.0 : i % 2 ? 4.0 : 2.0;
+        scene_direction(turned_after(way * i / PARTS), &c, &s);
+        *x += weight * c * way / (3.0 * PARTS);
+        *y += weight * s * way / (3.0 * PARTS);
+    }
+}
+
+/* The straight part of a side of the lane. */
+static double straight(void) {
+    double x, y;
+    follow_corner(TURN, &x, &y);
+    return LANE_SIDE - 2.0 * x;
+}
+
 double scene_block_length(void) {
-    return 4.0 * (STRAIGHT + QUARTER);
+    return 4.0 * (straight() + TURN);
 }
 
 /* Where on the lane, from the first street's middle: x ahead, y left, and the heading against it. */
 static void follow_lane(double metres, double *x, double *y, double *degrees) {
-    double way = metres + STRAIGHT / 2, round = STRAIGHT + QUARTER, side = floor(way / round), c, s;
+    const double line = straight(), round = line + TURN;
+    double way = metres + line / 2, side = floor(way / round), c, s, u = 0.0, v = 0.0, turned = 0.0;
     way -= side * round;
-    double u = way < STRAIGHT ? way : STRAIGHT, v = 0.0, turned = 0.0;
-    if (way > STRAIGHT) {
-        turned = 90.0 * (way - STRAIGHT) / QUARTER;
-        scene_direction(turned, &c, &s);
-        u += TURN * s;
-        v = TURN * (1.0 - c);
+    if (way > line) {
+        turned = turned_after(way - line);
+        follow_corner(way - line, &u, &v);
     }
     /* about the middle of the square */
-    double across = v - LANE_SIDE / 2, along = u - STRAIGHT / 2;
+    double along = (way < line ? way : line + u) - line / 2, across = v - LANE_SIDE / 2;
     scene_direction(90.0 * side, &c, &s);
     *x = c * along - s * across;
     *y = s * along + c * across + LANE_SIDE / 2;

@@ -1,0 +1,352 @@
+/* Odometry as a whole: odometry. A room of walls and poles that a scanner moves through, made here; no file is needed.
+ *
+ * Poses against the truth for each reference; the same bytes at every thread count and vector form, and when the context
+ * is used by others in between; trajectories gone on with; lost scans; motions and deskewing; what is refused. */
+#include "cpu.h"
+#include "icp_test.h"
+#include "odometry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SCANS = 16, POINTS = 36000, LOST = 9 };
+
+static const char *const names[] = {"previous", "keyframe", "model"};
+static pcgpu_cloud scans[SCANS];
+static double truth[SCANS][16];
+
+/* ---- a scene ------------------------------------------------------------------------------------------------------ */
+
+/* A ring of walls, a floor, poles and boxes about the place where the scanner is at the moment. */
+static void scene_point(int64_t i, double p[3]) {
+    double along = 32.0 * (double)random_unit() - 10.0, high = 3.0 * (double)random_unit() - 1.7;
+    int kind = (int)(i % 6);
+    p[0] = along, p[2] = high;
+    p[1] = kind == 0 ? 14.0 * (double)random_unit() - 7.0 : kind == 1 ? -7.0 : 8.0;
+    if (kind == 0) {
+        p[2] = -1.7;
+    } else if (kind == 3) { /* poles, not evenly spaced */
+        int pole = (int)(random_bits() % 9);
+        p[0] = 3.4 * pole - 9.0 + 0.3 * pole * (pole % 3);
+        p[1] = pole % 2 ? 5.0 : -5.5;
+    } else if (kind == 4) { /* walls across */
+        int wall = (int)(random_bits() % 5);
+        p[0] = 6.3 * wall - 9.0 + 0.7 * (wall % 3);
+        p[1] = (wall % 2 ? 1.0 : -1.0) * (5.0 + 3.0 * (double)random_unit());
+    } else if (kind == 5) { /* a box */
+        p[0] = 12.0 + 2.0 * (double)random_unit();
+        p[1] = 3.0;
+        p[2] = 1.5 * (double)random_unit() - 1.7;
+    }
+    for (int k = 0; k < 3; k++) {
+        p[k] += 0.01 * (double)random_unit();
+    }
+}
+
+static void pose_at(double time, double T[16]) {
+    const double s = 0.5 * time;
+    const pc_twist motion = {.turn = {0.002, -0.001, 0.03 / 0.5}, .way = {1.0, 0.05, 0.0}};
+    pc_twist_after(&motion, s, T);
+}
+
+/* moving: the scanner's time goes on while points are taken, and stands in the fourth column. */
+static void make_scans(bool moving, double speed) {
+    state = 77;
+    for (int i = 0; i < SCANS; i++) {
+        pcgpu_cloud_free(&scans[i]);
+        pcgpu_cloud_create(NULL, POINTS, 4, &scans[i]);
+        pose_at(speed * i, truth[i]);
+        for (int64_t k = 0; k < POINTS; k++) {
+            const double phase = (double)k / POINTS - 0.5;
+            double T[16], inverse[16], p[3];
+            float *to = scans[i].data + 4 * k;
+            scene_point(k, p);
+            pose_at(speed * (moving ? i + phase : i), T);
+            pc_transform_invert(T, inverse);
+            for (int j = 0; j < 3; j++) {
+                const double *row = inverse + 4 * j;
+                to[j] = (float)(((row[0] * p[0] + row[1] * p[1]) + row[2] * p[2]) + row[3]);
+            }
+            to[3] = (float)phase;
+        }
+    }
+}
+
+/* ---- runs --------------------------------------------------------------------------------------------------------- */
+
+static pcgpu_context *open_context(int threads, int simd_limit) {
+    const pcgpu_settings settings = {.device = PCGPU_DEVICE_CPU, .threads = threads};
+    pcgpu_context *context = NULL;
+    if (pcgpu_open(&settings, &context) != PCGPU_OK) {
+        printf("FAILED: no context: %s\n", pcgpu_last_error(context));
+        exit(1);
+    }
+    context->simd_limit = simd_limit;
+    return context;
+}
+
+static pcgpu_odometry_params params_of(int reference) {
+    pcgpu_odometry_params p;
+    pcgpu_odometry_params_init(&p);
+    p.reference = (pcgpu_reference)reference;
+    p.registration.min_score = 0.3;
+    return p;
+}
+
+/* Adds scans [first, SCANS); poses of lost scans are NaN. Returns how many are good. */
+static int go_on(pcgpu_odometry *o, int first, double poses[SCANS][16], pcgpu_odometry_frame *frames) {
+    int good = 0;
+    for (int i = first; i < SCANS; i++) {
+        pcgpu_odometry_frame f;
+        pcgpu_status status = pcgpu_odometry_add(o, &scans[i], i, &f);
+        expect(status == PCGPU_OK, "sequence", "adding", pcgpu_last_error(o->context), i);
+        good += f.good;
+        memcpy(poses[i], f.T_world_frame, sizeof poses[i]);
+        if (frames) {
+            frames[i] = f;
+        }
+    }
+    return good;
+}
+
+static int run(const pcgpu_odometry_params *p, int threads, int simd_limit, double poses[SCANS][16],
+               pcgpu_odometry_frame *frames) {
+    pcgpu_context *context = open_context(threads, simd_limit);
+    pcgpu_odometry *o = NULL;
+    expect(pcgpu_odometry_open(context, p, &o) == PCGPU_OK, "sequence", "opening", pcgpu_last_error(context), 0);
+    int good = o ? go_on(o, 0, poses, frames) : 0;
+    pcgpu_odometry_close(o);
+    pcgpu_close(context);
+    return good;
+}
+
+static double farthest(double poses[SCANS][16], double true_poses[SCANS][16]) {
+    double worst = 0.0;
+    for (int i = 0; i < SCANS; i++) {
+        const double away[3] = {poses[i][3] - true_poses[i][3], poses[i][7] - true_poses[i][7],
+                                poses[i][11] - true_poses[i][11]};
+        worst = fmax(worst, poses[i][0] == poses[i][0] ? pc_norm3(away) : 0.0);
+    }
+    return worst;
+}
+
+/* ---- tests -------------------------------------------------------------------------------------------------------- */
+
+static void check_poses(int reference) {
+    static double poses[SCANS][16], others[SCANS][16];
+    static pcgpu_odometry_frame frames[SCANS];
+    pcgpu_odometry_params p = params_of(reference);
+    int good = run(&p, 1, 0, poses, frames);
+    printf("%-9s %d of %d, at most %.2f mm off\n", names[reference], good, SCANS, 1e3 * farthest(poses, truth));
+    expect(good == SCANS, names[reference], "poses", "all scans have one", good);
+    expect(farthest(poses, truth) < 0.004, names[reference], "poses", "near the truth", 0);
+    expect(frames[0].attempts == 0 && frames[1].attempts == 1, names[reference], "attempts", "none, then one", 0);
+    const struct form {
+        int threads, simd_limit;
+    } forms[] = {{2, 0}, {3, 1}, {1, 2}};
+    for (int i = 0; i < 3; i++) {
+        run(&p, forms[i].threads, forms[i].simd_limit, others, NULL);
+        expect(memcmp(poses, others, sizeof poses) == 0, names[reference], "threads and vectors", "the same bytes", i);
+    }
+    int keyframes = 0;
+    for (int i = 0; i < SCANS; i++) {
+        keyframes += frames[i].keyframe;
+    }
+    expect(reference == 1 ? keyframes > 1 && keyframes < SCANS : keyframes == SCANS, names[reference], "keyframes",
+           "some, or all", keyframes);
+}
+
+/* A run that ends and goes on has the bytes of one that does not; others may use the context in between. */
+static void check_resuming(int reference, bool deskew) {
+    static double poses[SCANS][16], others[SCANS][16];
+    pcgpu_odometry_params p = params_of(reference);
+    p.deskew = deskew ? PCGPU_DESKEW_TIME : PCGPU_DESKEW_NONE;
+    p.time_column = 3;
+    p.model_range = 12.0; /* so that cells are dropped */
+    p.keyframe_distance = 0.0;
+    int good = run(&p, 1, 0, poses, NULL);
+    expect(good == SCANS, names[reference], deskew ? "a small model, deskewed" : "a small model", "all have poses", good);
+    for (int ends = 1; ends < SCANS; ends += 7) {
+        pcgpu_context *context = open_context(2, 0);
+        pcgpu_odometry *o = NULL;
+        pcgpu_register_params pair;
+        pcgpu_registration unused;
+        pcgpu_register_params_init(&pair);
+        pcgpu_odometry_open(context, &p, &o);
+        memcpy(others, poses, sizeof others);
+        const int first = reference == PCGPU_REFERENCE_MODEL || ends < 2 ? 0 : ends - 2;
+        for (int i = first; i < ends; i++) {
+            if (poses[i][0] != poses[i][0]) {
+                continue;
+            }
+            pcgpu_status status = pcgpu_odometry_add_known(o, &scans[i], i, poses[i]);
+            expect(status == PCGPU_OK, names[reference], "known poses", pcgpu_last_error(context), i);
+        }
+        pcgpu_register(context, &scans[3], &scans[5], &pair, &unused);
+        go_on(o, ends, others, NULL);
+        expect(memcmp(poses, others, sizeof poses) == 0, names[reference], deskew ? "going on, deskewed" : "going on",
+               "the same bytes", ends);
+        pcgpu_odometry_close(o);
+        pcgpu_close(context);
+    }
+}
+
+/* Scans that show nothing are lost, those after them are found again. */
+static void check_lost(int reference) {
+    static double poses[SCANS][16];
+    static pcgpu_odometry_frame frames[SCANS];
+    const pcgpu_odometry_params p = params_of(reference);
+    const pcgpu_cloud kept[2] = {scans[LOST], scans[LOST + 1]};
+    float blob[4 * 200];
+    state = 5;
+    for (int i = 0; i < 4 * 200; i++) {
+        blob[i] = 0.2f * random_unit();
+    }
+    scans[LOST].data = blob;
+    scans[LOST].rows = 200;
+    scans[LOST + 1].rows = 3;
+    int good = run(&p, 2, 0, poses, frames);
+    scans[LOST] = kept[0];
+    scans[LOST + 1] = kept[1];
+    expect(good == SCANS - 2, names[reference], "lost scans", "two", good);
+    for (int i = 0; i < SCANS; i++) {
+        const bool lost = i == LOST || i == LOST + 1;
+        expect(frames[i].good == !lost && (poses[i][5] != poses[i][5]) == lost, names[reference], "lost scans", "which", i);
+        expect(frames[i].relocalized == (i == LOST + 2), names[reference], "found again", "the next one", i);
+        expect(!lost || frames[i].registration.reason[0] != '\0', names[reference], "lost scans", "a reason", i);
+    }
+    expect(farthest(poses, truth) < 0.02, names[reference], "lost scans", "the others near the truth", 0);
+}
+
+static void check_deskewing(void) {
+    static double poses[SCANS][16];
+    static const char *const how[] = {"none", "time"};
+    double off[2];
+    for (int d = 0; d < 2; d++) {
+        pcgpu_odometry_params p = params_of(PCGPU_REFERENCE_MODEL);
+        p.deskew = (pcgpu_deskew)d;
+        p.time_column = 3;
+        int good = run(&p, 2, 0, poses, NULL);
+        /* the first scan is not at its truth but half a sweep of motion bends it alike in all */
+        off[d] = farthest(poses, truth);
+        printf("deskew %s: %d of %d, at most %.1f mm off\n", how[d], good, SCANS, 1e3 * off[d]);
+        expect(good == SCANS, "moving", how[d], "all scans have a pose", good);
+    }
+    expect(off[1] < 0.02 && off[1] < 0.5 * off[0], "moving", "deskewing", "is better than not", 0);
+}
+
+static void check_motions(void) {
+    state = 3;
+    for (int i = 0; i < 200; i++) {
+        pc_twist twist;
+        double T[16], half[16], both[16], inverse[16], unit[16];
+        for (int k = 0; k < 3; k++) {
+            twist.turn[k] = 0.1 * (double)random_unit() - 0.05;
+            twist.way[k] = 2.0 * (double)random_unit() - 1.0;
+        }
+        pc_twist_after(&twist, 1.0, T);
+        pc_twist back = pc_twist_of(T);
+        pc_twist_after(&twist, 0.5, half);
+        pc_transform_multiply(half, half, both);
+        pc_transform_invert(T, inverse);
+        pc_transform_multiply(T, inverse, unit);
+        for (int k = 0; k < 16; k++) {
+            expect(fabs(both[k] - T[k]) < 1e-4, "motion", "halves", "make the whole", i);
+            expect(fabs(unit[k] - (k % 5 == 0)) < 1e-15, "motion", "inverse", "is one", i);
+        }
+        for (int k = 0; k < 3; k++) {
+            expect(fabs(back.turn[k] - twist.turn[k]) < 1e-14 && fabs(back.way[k] - twist.way[k]) < 1e-4, "motion",
+                   "twist", "comes back", i);
+        }
+    }
+}
+
+static void check_refusals(void) {
+    pcgpu_context *context = open_context(1, 0);
+    pcgpu_odometry *o = NULL;
+    pcgpu_odometry_frame f;
+    for (int i = 0; i < 8; i++) {
+        pcgpu_odometry_params p = params_of(i == 0 ? 3 : PCGPU_REFERENCE_MODEL);
+        p.registration.method = i == 1 ? PCGPU_REGISTER_PLANE : PCGPU_REGISTER_CELLS;
+        p.model_range = i == 2 ? 0.0 : i == 3 ? 1e5 : 80.0;
+        p.model_points = i == 4 ? 0 : 200;
+        p.keyframe_fitness = i == 5 ? 1.5 : 0.6;
+        p.deskew = (pcgpu_deskew)(i == 6 ? 4 : 0);
+        p.registration.init[0] = i == 7 ? 2.0 : 1.0;
+        expect(pcgpu_odometry_open(context, &p, &o) == PCGPU_ERROR_ARGUMENT && !o && pcgpu_last_error(context)[0], "open",
+               "refused", "with a sentence", i);
+    }
+    pcgpu_odometry_params p = params_of(PCGPU_REFERENCE_MODEL);
+    pcgpu_odometry_open(context, &p, &o);
+    expect(pcgpu_odometry_add(o, &scans[0], NAN, &f) == PCGPU_ERROR_ARGUMENT, "add", "time", "not a number", 0);
+    expect(pcgpu_odometry_add(o, &scans[0], 1.0, &f) == PCGPU_OK && f.good, "add", "after an error", "works", 0);
+    expect(pcgpu_odometry_add(o, &scans[1], 1.0, &f) == PCGPU_ERROR_ARGUMENT && !f.good, "add", "time", "the same", 0);
+    expect(pcgpu_odometry_add(o, &scans[1], 2.0, &f) == PCGPU_OK && f.good, "add", "after an error", "works", 1);
+    double bad[16];
+    for (int i = 0; i < 16; i++) {
+        bad[i] = NAN;
+    }
+    expect(pcgpu_odometry_add_known(o, &scans[2], 3.0, bad) == PCGPU_ERROR_ARGUMENT, "add known", "pose", "nan", 0);
+    pcgpu_odometry_close(o);
+    p.deskew = PCGPU_DESKEW_TIME;
+    pcgpu_odometry_open(context, &p, &o);
+    expect(pcgpu_odometry_add(o, &scans[0], 0.0, &f) == PCGPU_ERROR_ARGUMENT, "add", "time column", "not there", 0);
+    pcgpu_odometry_close(o);
+    pcgpu_odometry_close(NULL);
+    pcgpu_close(context);
+}
+
+/* The methods of ICP, whose reach is shorter. */
+static void check_icp(void) {
+    static double poses[SCANS][16];
+    make_scans(false, 0.2);
+    for (int r = 0; r < 2; r++) {
+        pcgpu_odometry_params p = params_of(r);
+        p.registration.method = PCGPU_REGISTER_PLANE;
+        int good = run(&p, 2, 0, poses, NULL);
+        printf("plane, %s: at most %.1f mm off\n", names[r], 1e3 * farthest(poses, truth));
+        expect(good == SCANS && farthest(poses, truth) < 0.1, names[r], "plane", "near the truth", good);
+    }
+}
+
+/* Coordinates that are far away. */
+static void check_far(void) {
+    static double poses[SCANS][16], far[SCANS][16];
+    pcgpu_odometry_params p = params_of(PCGPU_REFERENCE_MODEL);
+    run(&p, 2, 0, poses, NULL);
+    for (int i = 0; i < SCANS; i++) { /* the sensor's frame has its origin elsewhere */
+        scans[i].offset[0] = 500000.0, scans[i].offset[1] = 5000000.0;
+    }
+    run(&p, 2, 0, far, NULL);
+    for (int i = 0; i < SCANS; i++) {
+        scans[i].offset[0] = scans[i].offset[1] = 0.0;
+        const double *T = far[i];
+        const double x = 500000.0, y = 5000000.0;
+        const double moved[3] = {(T[0] * x + T[1] * y + T[3]) - x, (T[4] * x + T[5] * y + T[7]) - y, 0.0};
+        expect(fabs(moved[0] - poses[i][3]) < 0.01 && fabs(moved[1] - poses[i][7]) < 0.01, "offset", "model",
+               "the same motion", i);
+    }
+}
+
+int main(void) {
+    (void)fill_room, (void)fill_line;
+    check_motions();
+    make_scans(false, 1.0);
+    for (int r = 0; r < 3; r++) {
+        check_poses(r);
+        check_resuming(r, false);
+        check_lost(r);
+    }
+    check_far();
+    check_refusals();
+    check_icp();
+    make_scans(true, 1.0);
+    check_deskewing();
+    check_resuming(PCGPU_REFERENCE_MODEL, true);
+    check_resuming(PCGPU_REFERENCE_PREVIOUS, true);
+    for (int i = 0; i < SCANS; i++) {
+        pcgpu_cloud_free(&scans[i]);
+    }
+    printf("odometry: %d checks, %d failed\n", checks, failures);
+    return failures > 0;
+}

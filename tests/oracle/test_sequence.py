@@ -1,0 +1,219 @@
+"""Every figure of the evaluation of trajectories against NumPy, and trajectories in all formats."""
+import json
+import pathlib
+import tempfile
+
+import numpy as np
+
+import common
+from common import check, passed
+
+RNG = np.random.default_rng(11)
+
+
+def rotation(w):
+    """Rodrigues."""
+    angle = np.linalg.norm(w)
+    if angle == 0:
+        return np.eye(3)
+    k = np.array([[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]]) / angle
+    return np.eye(3) + np.sin(angle) * k + (1 - np.cos(angle)) * k @ k
+
+
+def pose(w, t):
+    T = np.eye(4)
+    T[:3, :3] = rotation(np.asarray(w, float))
+    T[:3, 3] = t
+    return T
+
+
+def walk(count, step, turn):
+    """Poses along a winding path."""
+    poses = [np.eye(4)]
+    for i in range(1, count):
+        w = [0.002 * np.sin(i / 7), 0.003 * np.cos(i / 5), turn * np.sin(i / 30)]
+        poses.append(poses[-1] @ pose(w, [step * (1 + 0.3 * np.sin(i / 11)), 0.02, 0.01 * np.sin(i / 3)]))
+    return np.array(poses)
+
+
+def disturbed(poses, metres, radians):
+    out = [pose([0.3, -0.2, 1.0], [5, -3, 1])]
+    for a, b in zip(poses[:-1], poses[1:]):
+        out.append(out[-1] @ np.linalg.inv(a) @ b @ pose(RNG.normal(0, radians, 3), RNG.normal(0, metres, 3)))
+    return np.array(out)
+
+
+def angle(R):
+    # as the devkit of KITTI, but exact near 0
+    s = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+    return np.arctan2(np.linalg.norm(s), np.trace(R) - 1)
+
+
+def umeyama(x, y):
+    """R, t of the least squares y = R x + t: Umeyama 1991, without scale."""
+    mx, my = x.mean(0), y.mean(0)
+    U, _, Vt = np.linalg.svd((y - my).T @ (x - mx))
+    S = np.diag([1, 1, np.sign(np.linalg.det(U) * np.linalg.det(Vt))])
+    R = U @ S @ Vt
+    return R, my - R @ mx
+
+
+def motion_error(E, T, i, j):
+    error = np.linalg.inv(np.linalg.inv(T[i]) @ T[j]) @ (np.linalg.inv(E[i]) @ E[j])
+    return np.linalg.norm(error[:3, 3]), angle(error[:3, :3])
+
+
+def rms(values):
+    return np.sqrt(np.mean(np.square(values), axis=0)) if len(values) else [np.nan, np.nan]
+
+
+def reference(E, T, times):
+    """All figures of poses that both have, by the definitions."""
+    there = np.isfinite(E).all((1, 2)) & np.isfinite(T).all((1, 2))
+    out = {'poses': there.sum(), 'missing': (np.isfinite(T).all((1, 2)) & ~there).sum()}
+    E, T, times = E[there], T[there], times[there]
+    R, t = umeyama(E[:, :3, 3], T[:, :3, 3])
+    off = np.linalg.norm(E[:, :3, 3] @ R.T + t - T[:, :3, 3], axis=1)
+    out |= {'ate_rmse': np.sqrt(np.mean(off**2)), 'ate_mean': off.mean(), 'ate_median': np.median(off),
+            'ate_max': off.max()}
+    way = np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(T[:, :3, 3], axis=0), axis=1))])
+    out['length'] = way[-1]
+    n = len(E)
+    out['rpe_translation'], out['rpe_rotation'] = rms([motion_error(E, T, i, i + 1) for i in range(n - 1)])
+    second = []
+    for i in range(n):
+        later = np.flatnonzero(times >= times[i] + 1 - 1e-6)
+        if len(later) and times[later[0]] - times[i] <= 1.5:
+            second.append(motion_error(E, T, i, later[0]))
+    out['rpe_second_translation'], out['rpe_second_rotation'] = rms(second)
+    out['rpe_second_count'] = len(second)
+    out['segments'] = []
+    for lengths, step, name in ((np.arange(100, 900, 100), 10, 'segment'), ((5, 10, 20, 50), 1, 'short')):
+        every = []
+        for length in lengths:
+            errors = []
+            for i in range(0, n, step):
+                last = np.flatnonzero(way > way[i] + length)
+                if len(last) and (name == 'segment' or way[-1] < 800):
+                    errors.append(np.array(motion_error(E, T, i, last[0])) / length)
+            every += errors
+            out['segments'].append((length, len(errors), *(np.mean(errors, 0) if errors else (np.nan, np.nan))))
+        mean = np.mean(every, 0) if every else (np.nan, np.nan)
+        out[name + '_translation'], out[name + '_rotation'] = mean
+    return out
+
+
+def near(what, got, expected):
+    got = np.nan if got is None else got
+    check(np.isclose(got, expected, rtol=1e-6, atol=1e-9, equal_nan=True), what, f'{got}, NumPy says {expected}')
+
+
+def compare(what, got, expected):
+    for name, value in expected.items():
+        if name != 'segments':
+            near(f'{what}: {name}', got[name], value)
+    check(len(got['segments']) == len(expected['segments']), f'{what}: segments')
+    for g, (length, count, translation, turn) in zip(got['segments'], expected['segments']):
+        check(g['length'] == length and g['count'] == count, f'{what}: segments of {length} m',
+              f'{g}, NumPy counts {count}')
+        near(f'{what}: translation over {length} m', g['translation'], translation)
+        near(f'{what}: rotation over {length} m', g['rotation'], turn)
+
+
+def quaternion(R):
+    """x y z w from the eigenvector of the largest eigenvalue (Bar-Itzhack 2000)."""
+    K = np.array([[R[0, 0] - R[1, 1] - R[2, 2], R[1, 0] + R[0, 1], R[2, 0] + R[0, 2], R[2, 1] - R[1, 2]],
+                  [R[1, 0] + R[0, 1], R[1, 1] - R[0, 0] - R[2, 2], R[2, 1] + R[1, 2], R[0, 2] - R[2, 0]],
+                  [R[2, 0] + R[0, 2], R[2, 1] + R[1, 2], R[2, 2] - R[0, 0] - R[1, 1], R[1, 0] - R[0, 1]],
+                  [R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1], np.trace(R)]]) / 3
+    return np.linalg.eigh(K)[1][:, -1]
+
+
+def write(path, poses, form, times):
+    with open(path, 'w') as file:
+        for T, time in zip(poses, times):
+            lost = not np.isfinite(T).all()
+            if form == 'tum':
+                values = [] if lost else [time, *T[:3, 3], *quaternion(T[:3, :3])]
+                if lost:
+                    file.write(f'# lost {time!r}\n')
+                    continue
+            else:
+                values = T[:3].ravel() if form == 'kitti' else T.ravel()
+            file.write(' '.join(repr(float(v)) for v in values) + '\n')
+
+
+def evaluate(folder, *options):
+    result = common.run('register', '--evaluate', folder / 'e.txt', '--ground-truth', folder / 't.txt', '--json', '-',
+                        *options)
+    return json.loads(result.stdout)['evaluation']
+
+
+def test_figures(folder):
+    cases = [('a long path', walk(1300, 0.8, 0.02), 0.01, 0.001), ('a short one', walk(150, 0.4, 0.05), 0.02, 0.002),
+             ('two poses', walk(2, 1.0, 0.0), 0.1, 0.01), ('a straight line', walk(60, 1.0, 0.0), 0.02, 0.0)]
+    for what, truth, metres, radians in cases:
+        estimate = disturbed(truth, metres, radians)
+        times = np.arange(len(truth)) / 10
+        write(folder / 't.txt', truth, 'kitti', times)
+        write(folder / 'e.txt', estimate, 'matrix', times)
+        compare(what, evaluate(folder), reference(estimate, truth, times))
+        compare(f'{what}, 4 a second', evaluate(folder, '--rate', '4'), reference(estimate, truth, times * 2.5))
+    passed('the figures of whole trajectories')
+
+
+def test_missing(folder):
+    truth = walk(400, 0.8, 0.03)
+    estimate = disturbed(truth, 0.02, 0.002)
+    for i in (0, 7, 8, 9, 150, *range(200, 240), 399):
+        estimate[i] = np.nan
+    times = np.arange(len(truth)) / 10 + RNG.uniform(-0.02, 0.02, len(truth))
+    expected = reference(estimate, truth, times)
+    np.savetxt(folder / 'times.txt', times, fmt='%.17g')
+    for form in ('kitti', 'matrix', 'tum'):
+        write(folder / 't.txt', truth, 'kitti', times)
+        write(folder / 'e.txt', estimate, form, times)
+        options = [] if form == 'tum' else ['--timestamps', folder / 'times.txt']
+        compare(f'poses missing, {form}', evaluate(folder, *options), expected)
+    # the truth by its times, in another order of lines than the estimate's: more of them, and a little off
+    shifted = np.repeat(times, 2) + np.tile([0.005, 0.045], len(times))
+    order = np.argsort(shifted)
+    doubled = np.repeat(truth, 2, axis=0)
+    doubled[1::2] = pose([0, 0, 1], [100, 0, 0])
+    write(folder / 't.txt', doubled[order], 'tum', shifted[order])
+    write(folder / 'e.txt', estimate, 'tum', times)
+    got = evaluate(folder)
+    nearest = np.abs(shifted[order][None, :] - times[:, None]).argmin(1)
+    matched = doubled[order][nearest]
+    matched[np.abs(shifted[order][nearest] - times) > 0.02] = np.nan
+    compare('matched by time', got, reference(estimate, matched, times))
+    passed('missing poses, and poses matched by their times')
+
+
+def test_calibration(folder):
+    truth = walk(120, 1.0, 0.05)
+    extrinsic = pose([0.5, -1.2, 0.7], [0.1, 0.2, -0.3])
+    camera = extrinsic @ truth @ np.linalg.inv(extrinsic)
+    estimate = disturbed(truth, 0.02, 0.002)
+    times = np.arange(len(truth)) / 10
+    write(folder / 't.txt', camera, 'kitti', times)
+    write(folder / 'e.txt', estimate, 'kitti', times)
+    text = ' '.join(repr(float(v)) for v in extrinsic[:3].ravel())
+    (folder / 'calib.txt').write_text(f'P0: 1 2 3\nTr: {text}\n')
+    (folder / 'T.txt').write_text(text + '\n')
+    for name in ('calib.txt', 'T.txt'):
+        compare(name, evaluate(folder, '--calibration', folder / name), reference(estimate, truth, times))
+    passed('the truth of another sensor')
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        test_figures(folder)
+        test_missing(folder)
+        test_calibration(folder)
+    common.finish()
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,42 @@
+#!/bin/sh
+# drive.sh DRIVE: odometry along 240 m around a block, whose poses are known: how far the end is off, in percent of the way,
+# for each reference; the same bytes from one thread and from several; and scans of a sensor that moves meanwhile.
+set -eu
+drive=$1
+pcgpu=${PCGPU:?}
+export OMP_WAIT_POLICY=passive
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+
+# Percent of the way that the last position is off, and the worst on the way. Both trajectories begin with the identity.
+drift() {
+    paste -d' ' "$1" "$2" | awk -v name="$3" -v most="$4" '
+        function from_last() { return sqrt(($16 - x) ^ 2 + ($20 - y) ^ 2 + ($24 - z) ^ 2) }
+        NR > 1 { way += from_last() }
+        { x = $16; y = $20; z = $24; off = sqrt(($4 - x) ^ 2 + ($8 - y) ^ 2 + ($12 - z) ^ 2); if (off > worst) worst = off }
+        END {
+            printf "%s: %d poses, %.1f m, at most %.1f mm off, at the end %.1f mm = %.4f %%\n", name, NR, way, 1000 * worst,
+                1000 * off, 100 * off / way
+            exit !(NR == 240 && way > 200 && worst < most / 100 * way) # also false for nan
+        }'
+}
+
+mkdir still moving
+"$drive" --frames 240 --steps 500 still
+"$drive" --frames 240 --steps 500 --moving 1 --seed 7 moving
+for reference in previous keyframe model; do
+    "$pcgpu" register --cpu --reference $reference still/*.bin --trajectory $reference.txt --ground-truth still/poses.txt
+    drift $reference.txt still/poses.txt $reference 0.1
+    "$pcgpu" register --cpu --threads 1 --reference $reference still/*.bin --trajectory one.txt -f
+    cmp one.txt $reference.txt
+done
+for how in time counterclockwise; do
+    "$pcgpu" register --cpu --fields 5 --deskew $how moving/*.bin --trajectory $how.txt
+    drift $how.txt moving/poses.txt "deskew $how" 0.1
+done
+
+# A run that ended at any place goes on to the same bytes, the model of the scans before included.
+head -n 100 time.txt > again.txt.partial
+"$pcgpu" register --cpu --fields 5 --deskew time moving/*.bin --trajectory again.txt --resume
+cmp again.txt time.txt
