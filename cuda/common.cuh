@@ -58,6 +58,7 @@ typedef struct pc_cuda {
     void *icp;    /* state of a registration in progress, else NULL */
     void *voxels; /* the table of voxels, kept for the next call, or NULL */
     void *cells; /* what registrations by cells keep, or NULL */
+    void *depth; /* what registrations of depth frames keep, or NULL */
 } pc_cuda;
 
 static inline pc_cuda *pc_cuda_of(pcgpu_context *context) {
@@ -96,6 +97,12 @@ pcgpu_status pc_cuda_cells_memory(pcgpu_context *context, int which, size_t byte
 pcgpu_status pc_cuda_cells_begin(pcgpu_context *context, const struct pc_cells_target *target);
 pcgpu_status pc_cuda_cells_register(pcgpu_context *context, struct pc_cells_job *jobs, int count);
 void pc_cuda_cells_free(pcgpu_context *context);
+pcgpu_status pc_cuda_depth_frame(pcgpu_context *context, const struct pc_depth_image *image,
+                                 struct pc_depth_frame *frame);
+void pc_cuda_depth_free(pcgpu_context *context, struct pc_depth_frame *frame);
+pcgpu_status pc_cuda_depth_register(pcgpu_context *context, struct pc_depth_frame *source,
+                                    struct pc_depth_frame *target, struct pc_depth_path *path);
+void pc_cuda_depth_end(pcgpu_context *context);
 }
 
 #endif
