@@ -20,9 +20,9 @@ static const pc_backend backend = {
     pc_cuda_cells_memory,
     pc_cuda_cells_begin,
     pc_cuda_cells_register,
-    NULL, /* depth frames */
-    NULL,
-    NULL,
+    pc_cuda_depth_frame,
+    pc_cuda_depth_free,
+    pc_cuda_depth_register,
     pc_cuda_volume_open,
     pc_cuda_volume_close,
     pc_cuda_volume_integrate,
@@ -136,6 +136,7 @@ extern "C" void pc_cuda_stop(pcgpu_context *context) {
         pc_cuda_icp_end(context);
         pc_voxelize_end(context);
         pc_cuda_cells_free(context);
+        pc_cuda_depth_end(context);
         pc_arena_free(&cuda->arena);
         pc_arena_free(&cuda->icp_arena);
         cudaStreamDestroy(cuda->stream);

@@ -58,6 +58,7 @@ typedef struct pc_cuda {
     void *icp;    /* state of a registration in progress, else NULL */
     void *voxels; /* the table of voxels, kept for the next call, or NULL */
     void *cells; /* what registrations by cells keep, or NULL */
+    void *depth; /* what registrations of depth frames keep, or NULL */
 } pc_cuda;
 
 static inline pc_cuda *pc_cuda_of(pcgpu_context *context) {
@@ -102,6 +103,12 @@ pcgpu_status pc_cuda_volume_integrate(pcgpu_context *context, void *state, struc
 pcgpu_status pc_cuda_volume_raycast(pcgpu_context *context, void *state, const struct pc_volume_view *view,
                                     const struct pc_maps *maps);
 pcgpu_status pc_cuda_volume_blocks(pcgpu_context *context, void *state, struct pc_volume_blocks *blocks);
+pcgpu_status pc_cuda_depth_frame(pcgpu_context *context, const struct pc_depth_image *image,
+                                 struct pc_depth_frame *frame);
+void pc_cuda_depth_free(pcgpu_context *context, struct pc_depth_frame *frame);
+pcgpu_status pc_cuda_depth_register(pcgpu_context *context, struct pc_depth_frame *source,
+                                    struct pc_depth_frame *target, struct pc_depth_path *path);
+void pc_cuda_depth_end(pcgpu_context *context);
 }
 
 #endif

@@ -282,6 +282,7 @@ pcgpu_status pc_cpu_depth_frame(pcgpu_context *context, const struct pc_depth_im
                                 struct pc_depth_frame *frame) {
     pc_cpu_depth_state *s = pc_cpu_depth_take(context);
     making m = {.image = image, .frame = frame};
+    const double begin = pc_now();
     if (!s || !take_maps(s, frame) || !take_depths(s, frame, m.depths)) {
         pc_cpu_depth_free(context, frame);
         return pc_fail_memory(context, frame->floats * 6, "the maps of a frame");
@@ -293,6 +294,7 @@ pcgpu_status pc_cpu_depth_frame(pcgpu_context *context, const struct pc_depth_im
         pc_cpu_depth_free(context, frame);
         return pc_fail_memory(context, 0, "the measure of a frame");
     }
+    frame->measure.seconds = pc_now() - begin;
     return PCGPU_OK;
 }
 

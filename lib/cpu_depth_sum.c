@@ -218,6 +218,7 @@ pcgpu_status pc_cpu_depth_register(pcgpu_context *context, struct pc_depth_frame
     }
     path->target = target->measure;
     path->source_points = source->measure.points;
+    path->source_seconds = source->measure.seconds;
     pc_depth_path_begin(path);
     while (path->end == PC_DEPTH_UNDER_WAY) {
         const int level = path->level;

@@ -18,8 +18,8 @@ enum {
     PC_DEPTH_MAX_LEVELS = 6,
     PC_DEPTH_LANES = 32, /* columns of a tile */
     PC_DEPTH_LOADS = 8,  /* rows of a tile: what a thread adds up before anything is reduced */
-    PC_DEPTH_GROUP = 8,  /* tiles */
-    PC_DEPTH_PARTS = 8,
+    PC_DEPTH_GROUP = 10, /* tiles: 640 x 480 pixels are 120 groups, one for each of a large GPU's multiprocessors */
+    PC_DEPTH_PARTS = 10,
     PC_DEPTH_TAPS = 2,   /* the plane of a pixel is fitted to 5 x 5 pixels, -2 to 2 steps away on each axis */
     PC_DEPTH_STRIDE = 2, /* pixels to a step at the finest level; 1 above */
     PC_DEPTH_MARGIN = PC_DEPTH_TAPS * PC_DEPTH_STRIDE,
@@ -71,6 +71,7 @@ typedef struct pc_depth_measure {
     double points;    /* how many have a plane */
     double center[3]; /* their centroid, metres */
     double lever[3];  /* their rms distances from axes through it; 1 where that is 0 */
+    double seconds;   /* that making the maps took; on a device without the copy of the image */
 } pc_depth_measure;
 
 /* What a frame is made from: a depth image, or maps. */

@@ -34,6 +34,7 @@ typedef struct pc_depth_path {
     int iterations[PC_DEPTH_MAX_LEVELS];
     double update[6];          /* the last one */
     double source_points;      /* pixels of the source that have a plane, at the finest level */
+    double source_seconds;     /* of its maps */
     double seconds[PC_DEPTH_MAX_LEVELS];
     double worth[PC_ICP_SUMS]; /* the last sums at the finest level, before that update */
     /* Under way. */

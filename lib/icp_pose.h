@@ -205,6 +205,11 @@ PC_HD void pc_pose_difference(const pc_pose *from, const pc_pose *to, const doub
 /* Whether they differ by no more than this at the centre. */
 PC_HD bool pc_pose_near(const pc_pose *a, const pc_pose *b, const double center[3], double metres, double radians) {
     double turn[9], shift[3], square = 0.0;
+    /* most are told apart by this: the squared distance of unit quaternions is a quarter of the angle's square */
+    const double dot = (a->q[0] * b->q[0] + a->q[1] * b->q[1]) + (a->q[2] * b->q[2] + a->q[3] * b->q[3]);
+    if (2.0 - 2.0 * fabs(dot) > radians * radians + 1e-12) {
+        return false;
+    }
     pc_pose_difference(a, b, center, turn, shift);
     for (int i = 0; i < 9; i++) {
         square += turn[i] * turn[i];

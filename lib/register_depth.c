@@ -197,12 +197,16 @@ static void tell_seconds(const pc_depth_path *path, pcgpu_run *run) {
 }
 
 static pcgpu_status register_frames(pcgpu_context *context, pcgpu_frame *source, pcgpu_frame *target,
-                                    const pcgpu_register_depth_params *params, pcgpu_registration *result) {
+                                    const pcgpu_register_depth_params *params, bool tell_maps,
+                                    pcgpu_registration *result) {
     pc_depth_path path;
     describe_path(source, target, params, &path);
     pcgpu_status status = source->backend->depth_register(context, &source->maps, &target->maps, &path);
     if (status == PCGPU_OK) {
         conclude(&path, params, result);
+        if (tell_maps) {
+            pc_stage(&result->run, "maps", pc_now() - (path.source_seconds + path.target.seconds));
+        }
         tell_seconds(&path, &result->run);
     } else {
         memset(result, 0, sizeof *result);
@@ -224,8 +228,7 @@ pcgpu_status pcgpu_register_frames(pcgpu_context *context, pcgpu_frame *source, 
         return status;
     }
     result->run = source->run;
-    result->run.stages = 0;
-    return register_frames(context, source, target, params, result);
+    return register_frames(context, source, target, params, false, result);
 }
 
 pcgpu_status pcgpu_register_depth(pcgpu_context *context, const pcgpu_depth *source, const pcgpu_depth *target,
@@ -253,7 +256,6 @@ pcgpu_status pcgpu_register_depth(pcgpu_context *context, const pcgpu_depth *sou
     if (status == PCGPU_OK) {
         status = pc_frame_choose(context, pixels, 2, &result->run, &backend);
     }
-    const double begin = pc_now();
     if (status == PCGPU_OK) {
         status = pc_frame_of_depth(context, backend, target, target_camera, params, &to);
     }
@@ -261,8 +263,7 @@ pcgpu_status pcgpu_register_depth(pcgpu_context *context, const pcgpu_depth *sou
         status = pc_frame_of_depth(context, backend, source, source_camera, params, &from);
     }
     if (status == PCGPU_OK) {
-        pc_stage(&result->run, "maps", begin);
-        status = register_frames(context, from, to, params, result);
+        status = register_frames(context, from, to, params, true, result);
     }
     pcgpu_frame_free(context, from);
     pcgpu_frame_free(context, to);

@@ -8,7 +8,7 @@
 struct pcgpu_frame {
     pc_depth_frame maps;
     const pc_backend *backend;
-    pcgpu_run run; /* how the back end was chosen, and the seconds of the stage "maps" */
+    pcgpu_run run; /* how the back end was chosen */
 };
 
 /* The back end for so many frames that have so many pixels together. */

@@ -67,7 +67,6 @@ static pcgpu_status make_frame(pcgpu_context *context, const pc_backend *backend
     if (!frame) {
         return pc_fail_memory(context, sizeof *frame, "a frame");
     }
-    const double begin = pc_now();
     frame->backend = backend;
     lay_out(camera, image->width, image->height, levels, &frame->maps);
     pcgpu_status status = backend->depth_frame(context, image, &frame->maps);
@@ -75,7 +74,6 @@ static pcgpu_status make_frame(pcgpu_context *context, const pc_backend *backend
         free(frame);
         return status;
     }
-    frame->run.stage[0].seconds = pc_now() - begin;
     *out = frame;
     return PCGPU_OK;
 }
@@ -129,7 +127,6 @@ pcgpu_status pcgpu_frame_create(pcgpu_context *context, const pcgpu_depth *depth
         status = pc_frame_of_depth(context, backend, depth, camera, params, frame);
     }
     if (status == PCGPU_OK) {
-        run.stage[0].seconds = (*frame)->run.stage[0].seconds;
         (*frame)->run = run;
     }
     return status;

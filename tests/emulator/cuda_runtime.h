@@ -18,6 +18,7 @@
 #define __device__
 #define __host__
 #define __launch_bounds__(...)
+#define __grid_constant__
 #define __noinline__ __attribute__((noinline))
 #define __shared__   thread_local /* a block is an operating system thread */
 #define __align__(n) __attribute__((aligned(n)))

@@ -1,0 +1,76 @@
+/* What the files of the registration of depth frames on CUDA share: register_depth_maps.cu makes the maps of frames,
+ * register_depth.cu follows the path. */
+#ifndef PC_REGISTER_DEPTH_CUH
+#define PC_REGISTER_DEPTH_CUH
+
+#include "common.cuh"
+#include "icp_depth_path.h"
+#include "ptx.cuh"
+#include "warp.cuh"
+
+enum {
+    PC_DEPTH_TILE_THREADS = PC_DEPTH_LANES * PC_DEPTH_LOADS,   /* for maps: a pixel a thread */
+    PC_DEPTH_GROUP_THREADS = PC_DEPTH_LANES * PC_DEPTH_GROUP, /* for sums: a tile a warp */
+    PC_DEPTH_SPARES = 3 /* memory of freed frames that is kept */
+};
+
+/* Device memory that only grows, or pinned memory. */
+typedef struct pc_depth_memory {
+    char *memory;
+    size_t bytes;
+} pc_depth_memory;
+
+/* What a context keeps. */
+typedef struct pc_depth_state {
+    pc_depth_memory spare[PC_DEPTH_SPARES];
+    pc_depth_memory depths;     /* of all levels of the frame being made */
+    pc_depth_memory image;      /* what it is made from */
+    pc_depth_memory sums;       /* of groups, twice, and the counters of the barrier */
+    pc_depth_memory pinned[2];  /* images on their way, by turns */
+    cudaEvent_t copied[2];      /* when they have arrived */
+    int turn;
+    pc_depth_memory result;     /* pinned: the path at its end */
+    int resident;               /* blocks that run at the same time, 0 = not known yet */
+    bool counting;              /* the counters are set */
+    int launch;                 /* which counter comes next */
+} pc_depth_state;
+
+/* What belongs to a frame on the device, behind its maps. */
+typedef struct pc_depth_extra {
+    pc_depth_measure measure;
+    unsigned long long begun; /* nanoseconds */
+} pc_depth_extra;
+
+pcgpu_status pc_depth_take_state(pcgpu_context *context, pc_depth_state **state);
+pcgpu_status pc_depth_grow(pcgpu_context *context, pc_depth_memory *memory, size_t bytes, bool pinned);
+
+__device__ static inline const float4 *pc_depth_pixels_of(const float *maps, const pc_depth_level *level) {
+    return (const float4 *)(maps + level->at);
+}
+
+/* Adds up the lanes of a warp in the order of icp_depth.h, all PC_ICP_SUMS sums at once: lane k returns sum k. With each
+ * step half of the sums of a lane go to the lane across, which adds its own half. */
+__device__ static inline double pc_depth_add_lanes(const float sums[PC_ICP_SUMS]) {
+    const int lane = (int)threadIdx.x % 32;
+    double wide[PC_ICP_SUMS / 2];
+    bool upper = lane & 16;
+#pragma unroll
+    for (int k = 0; k < PC_ICP_SUMS / 2; k++) {
+        const float given = upper ? sums[k] : sums[k + 16], kept = upper ? sums[k + 16] : sums[k];
+        wide[k] = (double)kept + (double)__shfl_xor_sync(PC_ALL_LANES, given, 16);
+    }
+#pragma unroll
+    for (int half = 8; half >= 1; half /= 2) {
+        upper = lane & half;
+#pragma unroll
+        for (int k = 0; k < 8; k++) {
+            if (k < half) {
+                const double given = upper ? wide[k] : wide[k + half], kept = upper ? wide[k + half] : wide[k];
+                wide[k] = kept + __shfl_xor_sync(PC_ALL_LANES, given, half);
+            }
+        }
+    }
+    return wide[0];
+}
+
+#endif
