@@ -1,7 +1,6 @@
 /* Volumes on the CPU: fusing a frame, and casting the rays of a view. */
 #include "cpu_simd.h"
 #include "cpu_volume.h"
-#include "volume_ray.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -178,22 +177,6 @@ static void find_ranges(const pc_cpu_volume *v, const pc_volume_view *view, floa
     }
 }
 
-PC_INLINE void cast_tile(const pc_volume_grid *grid, const pc_volume_view *view, int32_t left, int32_t top,
-                         const float range[2], const pc_maps *maps) {
-    for (int32_t v = top; v < top + PC_VOLUME_TILE && v < view->height; v++) {
-        for (int32_t u = left; u < left + PC_VOLUME_TILE && u < view->width; u++) {
-            const size_t at = 3 * ((size_t)v * (size_t)view->width + (size_t)u);
-            pc_volume_look(grid, view, u, v, range, maps->vertices + at, maps->normals + at);
-        }
-    }
-}
-
-/* Rays are no vectors, but floor is one instruction in the later sets of them. */
-PC_SIMD_FORMS_OF(cast_tile,
-                 (const pc_volume_grid *grid, const pc_volume_view *view, int32_t left, int32_t top,
-                  const float range[2], const pc_maps *maps),
-                 (grid, view, left, top, range, maps))
-
 pcgpu_status pc_cpu_volume_raycast(pcgpu_context *context, void *state, const struct pc_volume_view *view,
                                    const struct pc_maps *maps) {
     pc_cpu_volume *v = state;
@@ -207,8 +190,7 @@ pcgpu_status pc_cpu_volume_raycast(pcgpu_context *context, void *state, const st
     find_active(context, v, active);
     find_ranges(v, view, ranges);
     const pc_volume_grid grid = pc_cpu_volume_grid(v);
-    void (*cast)(const pc_volume_grid *, const pc_volume_view *, int32_t, int32_t, const float[2], const pc_maps *) =
-        cast_tile_for(widest(context));
+    pc_volume_cast_fn *cast = pc_cpu_volume_cast(widest(context));
 #pragma omp parallel for schedule(dynamic, 16) num_threads(context->threads)
     for (int32_t i = 0; i < tiles; i++) {
         cast(&grid, view, i % across * PC_VOLUME_TILE, i / across * PC_VOLUME_TILE, ranges[i], maps);
