@@ -76,12 +76,6 @@ static void walk(const pc_cpu_volume *v, const pc_volume_view *view, const pc_vo
     } while (pc_volume_walk_next(&walk));
 }
 
-static int32_t apart(const int32_t a[3], const int32_t b[3]) {
-    return abs(a[0] - b[0]) + abs(a[1] - b[1]) + abs(a[2] - b[2]);
-}
-
-/* Between blocks that are the same or have a face in common there is only one way: when the last pixel took it, too,
- * there is nothing to do. */
 static void scan_row(const pc_cpu_volume *v, const pc_volume_job *job, int32_t row, scanner *s, pc_volume_list *list) {
     const uint16_t *depth = job->depth + (size_t)row * (size_t)job->view.width;
     const float y = ((float)row - job->view.cy) / job->view.fy;
@@ -91,15 +85,17 @@ static void scan_row(const pc_cpu_volume *v, const pc_volume_job *job, int32_t r
         find_ends(job, left, count, y, depth + left, s);
         for (int32_t i = 0; i < count; i++) {
             if (depth[left + i] < job->low || depth[left + i] >= job->high) {
+                last[0][0] = INT32_MIN;
                 continue;
             }
             const int32_t ends[2][3] = {{s->begin[0][i], s->begin[1][i], s->begin[2][i]},
                                         {s->end[0][i], s->end[1][i], s->end[2][i]}};
-            if (memcmp(ends, last, sizeof ends) == 0 && apart(ends[0], ends[1]) <= 1) {
+            if (memcmp(ends, last, sizeof ends) == 0 && pc_volume_follows(left + i, ends[0], ends[1])) {
                 continue;
             }
             if (!pc_volume_reaches(&job->view, ends[0], ends[1])) {
                 list->unreachable++;
+                last[0][0] = INT32_MIN;
                 continue;
             }
             const pc_volume_segment way = {{s->a[0][i], s->a[1][i], s->a[2][i]}, {s->b[0][i], s->b[1][i], s->b[2][i]}};

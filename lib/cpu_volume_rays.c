@@ -262,12 +262,15 @@ PC_INLINE void load_around(const pc_volume_grid *grid, hits *h, int i) {
     const pc_volume_span y = pc_volume_span_of(h->at.voxel[1][i], 3, 8);
     const pc_volume_span z = pc_volume_span_of(h->at.voxel[2][i], 9, 64);
     const int32_t *around = grid->neighbours + PC_VOLUME_NEIGHBOURS * (int64_t)h->at.cell[i];
+    const bool whole = x.n[0] == x.n[3]; /* rows do not leave the block */
     for (int k = 0; k < 4; k++) {
         for (int j = 0; j < 4; j++) {
+            const float *row = grid->distances + (y.place[j] + z.place[k]);
+            const int64_t one = whole && is_used(k, j, 1) ? around[x.n[0] + y.n[j] + z.n[k]] : 0;
             for (int n = 0; n < 4; n++) {
                 if (is_used(k, j, n)) {
-                    h->c[k][j][n][i] = grid->distances[(int64_t)around[x.n[n] + y.n[j] + z.n[k]] * PC_VOLUME_VOXELS +
-                                                       (x.place[n] + y.place[j] + z.place[k])];
+                    const int64_t block = whole ? one : around[x.n[n] + y.n[j] + z.n[k]];
+                    h->c[k][j][n][i] = row[block * PC_VOLUME_VOXELS + x.place[n]];
                 }
             }
         }
