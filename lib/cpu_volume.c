@@ -69,8 +69,7 @@ PC_SIMD_FORMS_OF(update_block,
                   float *weights, uint8_t *behind),
                  (frame, places, corner, distances, weights, behind))
 
-/* The widest vectors that this machine has and a test allows. */
-static pc_simd widest(const pcgpu_context *context) {
+pc_simd pc_cpu_volume_simd(const pcgpu_context *context) {
     pc_simd widest = PC_SIMD_BASE;
     for (int simd = 0; simd < PC_SIMD_FORMS; simd++) {
         if (pc_cpu_has((pc_simd)simd) && (context->simd_limit == 0 || simd < context->simd_limit)) {
@@ -99,7 +98,7 @@ static int64_t update_blocks(const pcgpu_context *context, const pc_cpu_volume *
         places.y[i] = (float)(i / 8);
     }
     void (*update)(const pc_volume_frame *, const slice *, const float[3], float *, float *, uint8_t *) =
-        update_block_for(widest(context));
+        update_block_for(pc_cpu_volume_simd(context));
 #pragma omp parallel for schedule(dynamic, 64) num_threads(context->threads) reduction(+ : updated)
     for (int64_t b = 1; b <= v->count; b++) {
         int32_t block[3];
@@ -190,7 +189,7 @@ pcgpu_status pc_cpu_volume_raycast(pcgpu_context *context, void *state, const st
     find_active(context, v, active);
     find_ranges(v, view, ranges);
     const pc_volume_grid grid = pc_cpu_volume_grid(v);
-    pc_volume_cast_fn *cast = pc_cpu_volume_cast(widest(context));
+    pc_volume_cast_fn *cast = pc_cpu_volume_cast(pc_cpu_volume_simd(context));
 #pragma omp parallel for schedule(dynamic, 16) num_threads(context->threads)
     for (int32_t i = 0; i < tiles; i++) {
         cast(&grid, view, i % across * PC_VOLUME_TILE, i / across * PC_VOLUME_TILE, ranges[i], maps);

@@ -24,6 +24,9 @@ typedef struct pc_cpu_volume {
     pc_buffer inverse, lists, wanted, active, ranges;
 } pc_cpu_volume;
 
+/* The widest vectors that this machine has and a test allows. */
+pc_simd pc_cpu_volume_simd(const pcgpu_context *context);
+
 /* What reading takes. */
 pc_volume_grid pc_cpu_volume_grid(const pc_cpu_volume *volume);
 

@@ -253,9 +253,9 @@ PC_INLINE void narrow_hits(const tile *c, hits *h) {
 
 /* As pc_volume_gradient: values around the cell, z, y, x, without those at the ends of two axes; then the mean of the
  * four lines along an axis, at each of its places, and their differences. */
-PC_INLINE bool is_used(int k, int j, int i) {
-    return (k % 3 == 0) + (j % 3 == 0) + (i % 3 == 0) < 2;
-}
+/* Rows of them: z and y, and the first and the last x. */
+static const uint8_t ROWS[12][4] = {{0, 1, 1, 2}, {0, 2, 1, 2}, {1, 0, 1, 2}, {1, 1, 0, 3}, {1, 2, 0, 3}, {1, 3, 1, 2},
+                                    {2, 0, 1, 2}, {2, 1, 0, 3}, {2, 2, 0, 3}, {2, 3, 1, 2}, {3, 1, 1, 2}, {3, 2, 1, 2}};
 
 PC_INLINE void load_around(const pc_volume_grid *grid, hits *h, int i) {
     const pc_volume_span x = pc_volume_span_of(h->at.voxel[0][i], 1, 1);
@@ -263,16 +263,13 @@ PC_INLINE void load_around(const pc_volume_grid *grid, hits *h, int i) {
     const pc_volume_span z = pc_volume_span_of(h->at.voxel[2][i], 9, 64);
     const int32_t *around = grid->neighbours + PC_VOLUME_NEIGHBOURS * (int64_t)h->at.cell[i];
     const bool whole = x.n[0] == x.n[3]; /* rows do not leave the block */
-    for (int k = 0; k < 4; k++) {
-        for (int j = 0; j < 4; j++) {
-            const float *row = grid->distances + (y.place[j] + z.place[k]);
-            const int64_t one = whole && is_used(k, j, 1) ? around[x.n[0] + y.n[j] + z.n[k]] : 0;
-            for (int n = 0; n < 4; n++) {
-                if (is_used(k, j, n)) {
-                    const int64_t block = whole ? one : around[x.n[n] + y.n[j] + z.n[k]];
-                    h->c[k][j][n][i] = row[block * PC_VOLUME_VOXELS + x.place[n]];
-                }
-            }
+    for (int r = 0; r < 12; r++) {
+        const int k = ROWS[r][0], j = ROWS[r][1], first = ROWS[r][2], last = ROWS[r][3];
+        const int32_t *blocks = around + (y.n[j] + z.n[k]);
+        const float *row = grid->distances + (y.place[j] + z.place[k]);
+        const int64_t one = (int64_t)blocks[x.n[1]] * PC_VOLUME_VOXELS;
+        for (int n = first; n <= last; n++) {
+            h->c[k][j][n][i] = row[(whole ? one : (int64_t)blocks[x.n[n]] * PC_VOLUME_VOXELS) + x.place[n]];
         }
     }
 }
