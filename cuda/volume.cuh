@@ -73,8 +73,8 @@ static __global__ void __launch_bounds__(VOLUME_THREADS) volume_fill_kernel(cons
     table.slots[i].block = b;
 }
 
-/* Also makes the image of inverse depths. A pixel that goes the only way there is between its ends, as the one before
- * it in the warp did, has nothing to add; all lanes of a warp come to the exchange. */
+/* Also makes the image of inverse depths. A pixel that follows the one before it in the warp has nothing to add; all
+ * lanes of a warp come to the exchange. */
 static __global__ void __launch_bounds__(VOLUME_THREADS)
     volume_allocate_kernel(const pc_volume_job job, const volume_table table, float *inverse) {
     const int32_t u = (int32_t)(blockIdx.x * VOLUME_THREADS + threadIdx.x), v = (int32_t)blockIdx.y;
@@ -83,7 +83,7 @@ static __global__ void __launch_bounds__(VOLUME_THREADS)
     const uint16_t d = inside ? job.depth[(int64_t)v * job.view.width + u] : 0;
     const float z = pc_volume_metres(&job, d);
     bool walks = z > 0.0f, same = lane > 0;
-    int32_t begin[3], end[3], apart = 0;
+    int32_t begin[3], end[3];
     if (inside) {
         inverse[(int64_t)v * job.view.width + u] = pc_volume_inverse(&job, d);
     }
@@ -101,9 +101,8 @@ static __global__ void __launch_bounds__(VOLUME_THREADS)
     for (int k = 0; k < 3; k++) {
         same = __shfl_up_sync(0xffffffffu, begin[k], 1) == begin[k] && same;
         same = __shfl_up_sync(0xffffffffu, end[k], 1) == end[k] && same;
-        apart += end[k] > begin[k] ? end[k] - begin[k] : begin[k] - end[k];
     }
-    if (!walks || (same && apart <= 1) || table.counters[COUNT_FULL]) {
+    if (!walks || (same && pc_volume_follows(u, begin, end)) || table.counters[COUNT_FULL]) {
         return;
     }
     pc_volume_walk walk;

@@ -1,7 +1,6 @@
 /* Volumes on the CPU: fusing a frame, and casting the rays of a view. */
 #include "cpu_simd.h"
 #include "cpu_volume.h"
-#include "volume_ray.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -70,8 +69,7 @@ PC_SIMD_FORMS_OF(update_block,
                   float *weights, uint8_t *behind),
                  (frame, places, corner, distances, weights, behind))
 
-/* The widest vectors that this machine has and a test allows. */
-static pc_simd widest(const pcgpu_context *context) {
+pc_simd pc_cpu_volume_simd(const pcgpu_context *context) {
     pc_simd widest = PC_SIMD_BASE;
     for (int simd = 0; simd < PC_SIMD_FORMS; simd++) {
         if (pc_cpu_has((pc_simd)simd) && (context->simd_limit == 0 || simd < context->simd_limit)) {
@@ -100,7 +98,7 @@ static int64_t update_blocks(const pcgpu_context *context, const pc_cpu_volume *
         places.y[i] = (float)(i / 8);
     }
     void (*update)(const pc_volume_frame *, const slice *, const float[3], float *, float *, uint8_t *) =
-        update_block_for(widest(context));
+        update_block_for(pc_cpu_volume_simd(context));
 #pragma omp parallel for schedule(dynamic, 64) num_threads(context->threads) reduction(+ : updated)
     for (int64_t b = 1; b <= v->count; b++) {
         int32_t block[3];
@@ -178,22 +176,6 @@ static void find_ranges(const pc_cpu_volume *v, const pc_volume_view *view, floa
     }
 }
 
-PC_INLINE void cast_tile(const pc_volume_grid *grid, const pc_volume_view *view, int32_t left, int32_t top,
-                         const float range[2], const pc_maps *maps) {
-    for (int32_t v = top; v < top + PC_VOLUME_TILE && v < view->height; v++) {
-        for (int32_t u = left; u < left + PC_VOLUME_TILE && u < view->width; u++) {
-            const size_t at = 3 * ((size_t)v * (size_t)view->width + (size_t)u);
-            pc_volume_look(grid, view, u, v, range, maps->vertices + at, maps->normals + at);
-        }
-    }
-}
-
-/* Rays are no vectors, but floor is one instruction in the later sets of them. */
-PC_SIMD_FORMS_OF(cast_tile,
-                 (const pc_volume_grid *grid, const pc_volume_view *view, int32_t left, int32_t top,
-                  const float range[2], const pc_maps *maps),
-                 (grid, view, left, top, range, maps))
-
 pcgpu_status pc_cpu_volume_raycast(pcgpu_context *context, void *state, const struct pc_volume_view *view,
                                    const struct pc_maps *maps) {
     pc_cpu_volume *v = state;
@@ -207,8 +189,7 @@ pcgpu_status pc_cpu_volume_raycast(pcgpu_context *context, void *state, const st
     find_active(context, v, active);
     find_ranges(v, view, ranges);
     const pc_volume_grid grid = pc_cpu_volume_grid(v);
-    void (*cast)(const pc_volume_grid *, const pc_volume_view *, int32_t, int32_t, const float[2], const pc_maps *) =
-        cast_tile_for(widest(context));
+    pc_volume_cast_fn *cast = pc_cpu_volume_cast(pc_cpu_volume_simd(context));
 #pragma omp parallel for schedule(dynamic, 16) num_threads(context->threads)
     for (int32_t i = 0; i < tiles; i++) {
         cast(&grid, view, i % across * PC_VOLUME_TILE, i / across * PC_VOLUME_TILE, ranges[i], maps);

@@ -24,10 +24,19 @@ typedef struct pc_cpu_volume {
     pc_buffer inverse, lists, wanted, active, ranges;
 } pc_cpu_volume;
 
+/* The widest vectors that this machine has and a test allows. */
+pc_simd pc_cpu_volume_simd(const pcgpu_context *context);
+
 /* What reading takes. */
 pc_volume_grid pc_cpu_volume_grid(const pc_cpu_volume *volume);
 
 /* cpu_volume_blocks.c: makes the blocks that a frame needs. All or, on failure, none. */
 pcgpu_status pc_cpu_volume_allocate(pcgpu_context *context, pc_cpu_volume *volume, pc_volume_job *job);
+
+/* cpu_volume_rays.c: the rays of a tile, whose blocks with surfaces lie between the two depths, in a form of vectors.
+ */
+typedef void pc_volume_cast_fn(const pc_volume_grid *grid, const pc_volume_view *view, int32_t left, int32_t top,
+                               const float range[2], const pc_maps *maps);
+pc_volume_cast_fn *pc_cpu_volume_cast(pc_simd simd);
 
 #endif

@@ -3,6 +3,7 @@
  * Threads walk along the rays of rows of pixels and note what the table has not; neighbouring pixels mostly need the
  * same blocks, so that each thread has a small memory of keys that it has just seen. The notes are sorted, which gives
  * new blocks the same numbers whatever thread found them. */
+#include "cpu_simd.h"
 #include "cpu_volume.h"
 
 #include <stdlib.h>
@@ -39,14 +40,17 @@ static void note(pc_volume_list *list, uint64_t key) {
 /* What a thread needs to look at rows: first the ends of all segments of one, which become vectors, then the walks. */
 enum { STRIPE = 64 };
 
-typedef struct scanner {
+typedef struct scanner scanner;
+
+struct scanner {
+    void (*find_ends)(const pc_volume_job *, int32_t, int32_t, float, const uint16_t *, scanner *);
     uint64_t recent[RECENT];
     float a[3][STRIPE], b[3][STRIPE];
     int32_t begin[3][STRIPE], end[3][STRIPE];
-} scanner;
+};
 
-static void find_ends(const pc_volume_job *job, int32_t left, int32_t count, float y, const uint16_t *depth,
-                      scanner *s) {
+PC_INLINE void find_ends(const pc_volume_job *job, int32_t left, int32_t count, float y, const uint16_t *depth,
+                         scanner *s) {
     const pc_volume_view *view = &job->view;
     for (int32_t i = 0; i < count; i++) {
         const float x = ((float)(left + i) - view->cx) / view->fx;
@@ -59,6 +63,10 @@ static void find_ends(const pc_volume_job *job, int32_t left, int32_t count, flo
         }
     }
 }
+
+PC_SIMD_FORMS_OF(find_ends,
+                 (const pc_volume_job *job, int32_t left, int32_t count, float y, const uint16_t *depth, scanner *s),
+                 (job, left, count, y, depth, s))
 
 static void walk(const pc_cpu_volume *v, const pc_volume_view *view, const pc_volume_segment *way,
                  const int32_t begin[3], const int32_t end[3], uint64_t *recent, pc_volume_list *list) {
@@ -76,30 +84,26 @@ static void walk(const pc_cpu_volume *v, const pc_volume_view *view, const pc_vo
     } while (pc_volume_walk_next(&walk));
 }
 
-static int32_t apart(const int32_t a[3], const int32_t b[3]) {
-    return abs(a[0] - b[0]) + abs(a[1] - b[1]) + abs(a[2] - b[2]);
-}
-
-/* Between blocks that are the same or have a face in common there is only one way: when the last pixel took it, too,
- * there is nothing to do. */
 static void scan_row(const pc_cpu_volume *v, const pc_volume_job *job, int32_t row, scanner *s, pc_volume_list *list) {
     const uint16_t *depth = job->depth + (size_t)row * (size_t)job->view.width;
     const float y = ((float)row - job->view.cy) / job->view.fy;
     int32_t last[2][3] = {{INT32_MIN, 0, 0}, {INT32_MIN, 0, 0}};
     for (int32_t left = 0; left < job->view.width; left += STRIPE) {
         const int32_t count = job->view.width - left < STRIPE ? job->view.width - left : STRIPE;
-        find_ends(job, left, count, y, depth + left, s);
+        s->find_ends(job, left, count, y, depth + left, s);
         for (int32_t i = 0; i < count; i++) {
             if (depth[left + i] < job->low || depth[left + i] >= job->high) {
+                last[0][0] = INT32_MIN;
                 continue;
             }
             const int32_t ends[2][3] = {{s->begin[0][i], s->begin[1][i], s->begin[2][i]},
                                         {s->end[0][i], s->end[1][i], s->end[2][i]}};
-            if (memcmp(ends, last, sizeof ends) == 0 && apart(ends[0], ends[1]) <= 1) {
+            if (memcmp(ends, last, sizeof ends) == 0 && pc_volume_follows(left + i, ends[0], ends[1])) {
                 continue;
             }
             if (!pc_volume_reaches(&job->view, ends[0], ends[1])) {
                 list->unreachable++;
+                last[0][0] = INT32_MIN;
                 continue;
             }
             const pc_volume_segment way = {{s->a[0][i], s->a[1][i], s->a[2][i]}, {s->b[0][i], s->b[1][i], s->b[2][i]}};
@@ -115,6 +119,7 @@ static void scan(const pcgpu_context *context, const pc_cpu_volume *v, const pc_
 #pragma omp parallel for schedule(static, 1) num_threads(threads)
     for (int part = 0; part < threads; part++) {
         scanner s;
+        s.find_ends = find_ends_for(pc_cpu_volume_simd(context));
         memset(s.recent, 0xff, sizeof s.recent);
         for (int32_t row = part; row < job->view.height; row += threads) {
             scan_row(v, job, row, &s, &lists[part]);

@@ -253,6 +253,17 @@ PC_HD void pc_volume_walk_begin(const pc_volume_view *view, const pc_volume_segm
     }
 }
 
+/* Whether a pixel has no need to walk: the one on its left walks between the same blocks. Where they are one or have a
+ * face in common, there is only one way. Else one in four looks again: blocks of which so few pixels cut a corner can
+ * wait. */
+PC_HD_ALWAYS bool pc_volume_follows(int32_t u, const int32_t begin[3], const int32_t end[3]) {
+    int32_t apart = 0;
+    for (int k = 0; k < 3; k++) {
+        apart += end[k] > begin[k] ? end[k] - begin[k] : begin[k] - end[k];
+    }
+    return apart <= 1 || u % 4 != 0;
+}
+
 /* Goes on to the next block, whose coordinates are walk->block; false at the end. Steps are counted, so that rounding
  * cannot lead past the last one; they are taken only on axes that have some left. */
 PC_HD bool pc_volume_walk_next(pc_volume_walk *walk) {

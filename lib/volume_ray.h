@@ -28,6 +28,11 @@ PC_HD_ALWAYS float pc_volume_mix(float a, float b, float share) {
     return a + share * (b - a);
 }
 
+/* Between four values, the first axis first. */
+PC_HD_ALWAYS float pc_volume_mix4(float a, float b, float c, float d, float share, float other) {
+    return pc_volume_mix(pc_volume_mix(a, b, share), pc_volume_mix(c, d, share), other);
+}
+
 /* The eight corners, x fastest. */
 PC_HD_ALWAYS void pc_volume_corners(const pc_volume_grid *grid, const pc_volume_cell *cell, float c[8]) {
     const int32_t x = cell->voxel[0], y = cell->voxel[1], z = cell->voxel[2];
@@ -47,9 +52,8 @@ PC_HD_ALWAYS float pc_volume_value(const pc_volume_grid *grid, const pc_volume_c
     float c[8];
     pc_volume_corners(grid, cell, c);
     const float *s = cell->share;
-    const float near = pc_volume_mix(pc_volume_mix(c[0], c[1], s[0]), pc_volume_mix(c[2], c[3], s[0]), s[1]);
-    const float far = pc_volume_mix(pc_volume_mix(c[4], c[5], s[0]), pc_volume_mix(c[6], c[7], s[0]), s[1]);
-    return pc_volume_mix(near, far, s[2]);
+    return pc_volume_mix(pc_volume_mix4(c[0], c[1], c[2], c[3], s[0], s[1]),
+                         pc_volume_mix4(c[4], c[5], c[6], c[7], s[0], s[1]), s[2]);
 }
 
 /* The gradient inside one cell, of its trilinear values. */
@@ -80,6 +84,16 @@ PC_HD_ALWAYS pc_volume_span pc_volume_span_of(int32_t voxel, int32_t blocks, int
     return s;
 }
 
+PC_HD_ALWAYS bool pc_volume_is_finite(const float g[3]) {
+    const float sum = (g[0] + g[1]) + g[2];
+    return sum - sum == 0.0f;
+}
+
+/* The difference along an axis from four values on it, at a share of the way from the second to the third. */
+PC_HD_ALWAYS float pc_volume_central(float a, float b, float c, float d, float share) {
+    return pc_volume_mix(c - a, d - b, share);
+}
+
 /* Central differences at the corners of the cell, interpolated: smoother from cell to cell, and averages noise. Where
  * one of the 32 voxels has no value, the gradient inside the cell. */
 PC_HD_ALWAYS void pc_volume_gradient(const pc_volume_grid *grid, const pc_volume_cell *cell, float g[3]) {
@@ -100,18 +114,14 @@ PC_HD_ALWAYS void pc_volume_gradient(const pc_volume_grid *grid, const pc_volume
     }
     float lx[4], ly[4], lz[4]; /* means of the four lines along an axis at each of its places */
     for (int i = 0; i < 4; i++) {
-        lx[i] = pc_volume_mix(pc_volume_mix(c[1][1][i], c[1][2][i], s[1]), pc_volume_mix(c[2][1][i], c[2][2][i], s[1]),
-                              s[2]);
-        ly[i] = pc_volume_mix(pc_volume_mix(c[1][i][1], c[1][i][2], s[0]), pc_volume_mix(c[2][i][1], c[2][i][2], s[0]),
-                              s[2]);
-        lz[i] = pc_volume_mix(pc_volume_mix(c[i][1][1], c[i][1][2], s[0]), pc_volume_mix(c[i][2][1], c[i][2][2], s[0]),
-                              s[1]);
+        lx[i] = pc_volume_mix4(c[1][1][i], c[1][2][i], c[2][1][i], c[2][2][i], s[1], s[2]);
+        ly[i] = pc_volume_mix4(c[1][i][1], c[1][i][2], c[2][i][1], c[2][i][2], s[0], s[2]);
+        lz[i] = pc_volume_mix4(c[i][1][1], c[i][1][2], c[i][2][1], c[i][2][2], s[0], s[1]);
     }
-    g[0] = pc_volume_mix(lx[2] - lx[0], lx[3] - lx[1], s[0]);
-    g[1] = pc_volume_mix(ly[2] - ly[0], ly[3] - ly[1], s[1]);
-    g[2] = pc_volume_mix(lz[2] - lz[0], lz[3] - lz[1], s[2]);
-    const float sum = (g[0] + g[1]) + g[2];
-    if (!(sum - sum == 0.0f)) {
+    g[0] = pc_volume_central(lx[0], lx[1], lx[2], lx[3], s[0]);
+    g[1] = pc_volume_central(ly[0], ly[1], ly[2], ly[3], s[1]);
+    g[2] = pc_volume_central(lz[0], lz[1], lz[2], lz[3], s[2]);
+    if (!pc_volume_is_finite(g)) {
         pc_volume_cell_gradient(grid, cell, g);
     }
 }
@@ -152,28 +162,36 @@ typedef struct pc_volume_place {
         }                                                                                                              \
     } /* a block that is not in reach */
 
+/* One axis of a place at depth t. False where coordinates end; the rest is then anything. */
+PC_HD_ALWAYS bool pc_volume_on_axis(float origin, float direction, float t, int32_t *block, int32_t *voxel,
+                                    float *share) {
+    const float p = origin + t * direction, most = 16777216.0f;
+    const bool good = (p > -most) & (p < most);
+    const float q = good ? p : 0.0f, base = floorf(q);
+    const int32_t whole = (int32_t)base;
+    *block = whole >> 3;
+    *voxel = whole & 7;
+    *share = q - base;
+    return good;
+}
+
 /* False where coordinates end. */
 PC_HD_ALWAYS bool pc_volume_go(const pc_volume_grid *grid, const pc_volume_view *view, const pc_volume_ray *ray,
                                float t, pc_volume_place *at) {
-    const float most = 16777216.0f;
-    bool same = true;
+    bool good = true, same = true;
     for (int k = 0; k < 3; k++) {
-        const float p = ray->origin[k] + t * ray->direction[k];
-        if (!(p > -most && p < most)) {
-            return false;
-        }
-        const float base = floorf(p);
-        const int32_t voxel = (int32_t)base, block = voxel >> 3;
-        at->cell.voxel[k] = voxel & 7;
-        at->cell.share[k] = p - base;
+        int32_t block;
+        good =
+            pc_volume_on_axis(ray->origin[k], ray->direction[k], t, &block, &at->cell.voxel[k], &at->cell.share[k]) &&
+            good;
         same = same && at->block[k] == block;
         at->block[k] = block;
     }
-    if (!same) {
+    if (good && !same) {
         at->cell.block = pc_volume_find_at(grid->slots, grid->mask, view->anchor[0] + at->block[0],
                                            view->anchor[1] + at->block[1], view->anchor[2] + at->block[2]);
     }
-    return true;
+    return good;
 }
 
 /* Goes from block to block (Amanatides and Woo 1987), from the one at `place`, which has no surface, to one that may
@@ -212,31 +230,99 @@ PC_HD_ALWAYS float pc_volume_skip(const pc_volume_grid *grid, const pc_volume_vi
     return INFINITY;
 }
 
-/* The voxel nearest to the place. */
-PC_HD_ALWAYS float pc_volume_nearest(const pc_volume_grid *grid, const pc_volume_cell *c) {
-    return pc_volume_fetch(grid, c->block, c->voxel[0] + (c->share[0] < 0.5f ? 0 : 1),
-                           c->voxel[1] + (c->share[1] < 0.5f ? 0 : 1), c->voxel[2] + (c->share[2] < 0.5f ? 0 : 1));
+PC_HD_ALWAYS int32_t pc_volume_nearer(int32_t voxel, float share) {
+    return voxel + (share < 0.5f ? 0 : 1);
 }
 
-/* Narrows a change of sign between depths a (value above 0) and b by two steps of the false position. */
+/* The voxel nearest to the place. */
+PC_HD_ALWAYS float pc_volume_nearest(const pc_volume_grid *grid, const pc_volume_cell *c) {
+    return pc_volume_fetch(grid, c->block, pc_volume_nearer(c->voxel[0], c->share[0]),
+                           pc_volume_nearer(c->voxel[1], c->share[1]), pc_volume_nearer(c->voxel[2], c->share[2]));
+}
+
+/* Depths a, with a value above 0, and b, with one that is not, by a step of the false position. */
+typedef struct pc_volume_bracket {
+    float a, at_a, b, at_b;
+} pc_volume_bracket;
+
+PC_HD_ALWAYS float pc_volume_zero(const pc_volume_bracket *s) {
+    return s->a + (s->b - s->a) * (s->at_a / (s->at_a - s->at_b));
+}
+
+PC_HD_ALWAYS void pc_volume_tighten(pc_volume_bracket *s, float t, float f) {
+    const bool before = f > 0.0f;
+    s->a = before ? t : s->a;
+    s->at_a = before ? f : s->at_a;
+    s->b = before ? s->b : t;
+    s->at_b = before ? s->at_b : f;
+}
+
+/* Two steps; a place without a value ends them. */
+enum { PC_VOLUME_NARROWINGS = 2 };
+
 PC_HD_ALWAYS float pc_volume_narrow(const pc_volume_grid *grid, const pc_volume_view *view, const pc_volume_ray *ray,
-                                    float a, float at_a, float b, float at_b, pc_volume_place *place) {
-    float t = a + (b - a) * (at_a / (at_a - at_b));
-    for (int i = 0; i < 2; i++) {
+                                    pc_volume_bracket s, pc_volume_place *place) {
+    float t = pc_volume_zero(&s);
+    for (int i = 0; i < PC_VOLUME_NARROWINGS; i++) {
         const float f = pc_volume_go(grid, view, ray, t, place) && place->cell.block > 0
                             ? pc_volume_value(grid, &place->cell)
                             : NAN;
         if (!(f - f == 0.0f)) {
             break;
         }
-        a = f > 0.0f ? t : a;
-        at_a = f > 0.0f ? f : at_a;
-        b = f > 0.0f ? b : t;
-        at_b = f > 0.0f ? at_b : f;
-        t = a + (b - a) * (at_a / (at_a - at_b));
+        pc_volume_tighten(&s, t, f);
+        t = pc_volume_zero(&s);
     }
     pc_volume_go(grid, view, ray, t, place);
     return t;
+}
+
+#define PC_VOLUME_NEAR 2.0f /* voxels from a surface, where values are interpolated */
+
+/* What a ray knows on its way. */
+typedef struct pc_volume_way {
+    float t, last, at_last; /* the depth; the last place before a surface and its value, NaN: there is none */
+    int32_t sharp;          /* that value was interpolated */
+} pc_volume_way;
+
+/* On from a place with the value f, interpolated where `near`: a part of the value where it is large, a voxel where
+ * there is none. False: behind a surface. */
+PC_HD_ALWAYS bool pc_volume_advance(pc_volume_way *way, float f, int32_t near, float voxel_depth, float voxel) {
+    const float least = 0.7f * voxel_depth, way_left = voxel_depth / voxel * f;
+    const float part = near ? way_left + 0.3f * voxel_depth : 0.7f * way_left, step = part > least ? part : least;
+    const bool before = f > 0.0f, behind = f <= 0.0f;
+    const float t = way->t, on = t + (before ? step : voxel_depth), unknown = behind ? way->at_last : pc_volume_nan();
+    way->last = before ? t : way->last;
+    way->at_last = before ? f : unknown;
+    way->sharp = before ? near : way->sharp;
+    way->t = behind ? t : on;
+    return !behind;
+}
+
+/* From a block without a surface to the next one that may have one, but for the last voxel before it, so that what is
+ * before a surface is known when it begins in that block. False: there is none before `end`. */
+PC_HD_ALWAYS bool pc_volume_leap(const pc_volume_grid *grid, const pc_volume_view *view, const pc_volume_ray *ray,
+                                 float end, pc_volume_place *place, pc_volume_way *way) {
+    bool exists = false;
+    const float enter = pc_volume_skip(grid, view, ray, end, place, &exists) - (exists ? ray->voxel : 0.0f);
+    if (enter > way->t || !exists) {
+        way->t =
+            (enter > way->t ? enter : way->t) + (0.02f * ray->voxel + 4e-7f * way->t); /* a way that float32 sees */
+        way->at_last = pc_volume_nan();
+    }
+    return way->t <= end && pc_volume_go(grid, view, ray, way->t, place);
+}
+
+/* The first place that was known is before the surface, too: interpolated. */
+PC_HD_ALWAYS float pc_volume_sharpen(const pc_volume_grid *grid, const pc_volume_view *view, const pc_volume_ray *ray,
+                                     const pc_volume_way *way) {
+    pc_volume_place before = PC_VOLUME_NOWHERE;
+    if (!(way->at_last > 0.0f) || way->sharp) {
+        return way->at_last;
+    }
+    return pc_volume_go(grid, view, ray, way->last, &before) && before.cell.block > 0
+               ? pc_volume_value(grid, &before.cell)
+               : pc_volume_nan();
 }
 
 /* The depth, between `begin` and `end`, at which the ray first passes from before a surface to behind it; NaN = none.
@@ -246,66 +332,32 @@ PC_HD_ALWAYS float pc_volume_narrow(const pc_volume_grid *grid, const pc_volume_
  * met from behind ends the ray: what is on its other side is out of sight. */
 PC_HD_ALWAYS float pc_volume_cast(const pc_volume_grid *grid, const pc_volume_view *view, const pc_volume_ray *ray,
                                   float begin, float end, pc_volume_place *place) {
-    const float narrow = 2.0f * view->voxel, least_step = 0.7f * ray->voxel, per_metre = least_step / view->voxel;
-    float t = begin, last = begin, at_last = NAN; /* the last place before a surface, NaN: it has no value */
-    bool sharp = false;                           /* that value was interpolated */
-    for (int i = 0; i < PC_VOLUME_LONGEST_RAY && t <= end && pc_volume_go(grid, view, ray, t, place); i++) {
-        if (!grid->active[place->cell.block]) {
-            bool exists = false;
-            const float enter = pc_volume_skip(grid, view, ray, end, place, &exists) - (exists ? ray->voxel : 0.0f);
-            if (enter > t || !exists) {
-                t = (enter > t ? enter : t) + (0.02f * ray->voxel + 4e-7f * t); /* a way that float32 sees */
-                at_last = NAN;
-            }
-            if (!(t <= end && pc_volume_go(grid, view, ray, t, place))) {
-                break;
-            }
+    pc_volume_way way = {begin, begin, pc_volume_nan(), 0};
+    for (int i = 0; i < PC_VOLUME_LONGEST_RAY && way.t <= end && pc_volume_go(grid, view, ray, way.t, place); i++) {
+        if (!grid->active[place->cell.block] && !pc_volume_leap(grid, view, ray, end, place, &way)) {
+            break;
         }
         float f = pc_volume_nearest(grid, &place->cell);
-        const bool near = f < narrow;
+        const bool near = f < PC_VOLUME_NEAR * view->voxel;
         f = near ? pc_volume_value(grid, &place->cell) : f;
-        if (f > 0.0f) {
-            const float step = per_metre * f;
-            last = t;
-            at_last = f;
-            sharp = near;
-            t += step > least_step ? step : least_step;
-            continue;
+        if (!pc_volume_advance(&way, f, near, ray->voxel, view->voxel)) {
+            const pc_volume_bracket s = {way.last, pc_volume_sharpen(grid, view, ray, &way), way.t, f};
+            return s.at_a > 0.0f ? pc_volume_narrow(grid, view, ray, s, place) : pc_volume_nan();
         }
-        if (!(f <= 0.0f)) {
-            t += ray->voxel;
-            at_last = NAN;
-            continue;
-        }
-        if (at_last > 0.0f && !sharp) {
-            pc_volume_place before = PC_VOLUME_NOWHERE;
-            at_last = pc_volume_go(grid, view, ray, last, &before) && before.cell.block > 0
-                          ? pc_volume_value(grid, &before.cell)
-                          : NAN;
-        }
-        return at_last > 0.0f ? pc_volume_narrow(grid, view, ray, last, at_last, t, f, place) : NAN;
     }
-    return NAN;
+    return pc_volume_nan();
 }
 
-/* The vertex and the normal of one pixel. `range`: depths between which its tile has blocks. */
-PC_HD_ALWAYS void pc_volume_look(const pc_volume_grid *grid, const pc_volume_view *view, int32_t u, int32_t v,
-                                 const float range[2], float vertex[3], float normal[3]) {
-    pc_volume_ray ray;
-    pc_volume_place place = PC_VOLUME_NOWHERE;
-    pc_volume_ray_of(view, u, v, &ray);
-    const float t = range[0] <= range[1] ? pc_volume_cast(grid, view, &ray, range[0], range[1], &place) : NAN;
-    for (int k = 0; k < 3; k++) {
-        vertex[k] = normal[k] = pc_volume_nan();
-    }
+/* The vertex and the normal of a pixel whose ray meets a surface at depth t, with the gradient there. */
+PC_HD_ALWAYS void pc_volume_show(const pc_volume_view *view, const pc_volume_ray *ray, float t, const float g[3],
+                                 float vertex[3], float normal[3]) {
+    float n[3];
     if (!(t > 0.0f)) {
         return;
     }
-    vertex[0] = ray.x * t;
-    vertex[1] = ray.y * t;
+    vertex[0] = ray->x * t;
+    vertex[1] = ray->y * t;
     vertex[2] = t;
-    float g[3], n[3];
-    pc_volume_gradient(grid, &place.cell, g);
     for (int k = 0; k < 3; k++) {
         const float *T = view->to_camera + 4 * k;
         n[k] = (T[0] * g[0] + T[1] * g[1]) + T[2] * g[2];
@@ -315,6 +367,23 @@ PC_HD_ALWAYS void pc_volume_look(const pc_volume_grid *grid, const pc_volume_vie
         for (int k = 0; k < 3; k++) {
             normal[k] = n[k] / length;
         }
+    }
+}
+
+/* Those of one pixel. `range`: depths between which its tile has blocks. */
+PC_HD_ALWAYS void pc_volume_look(const pc_volume_grid *grid, const pc_volume_view *view, int32_t u, int32_t v,
+                                 const float range[2], float vertex[3], float normal[3]) {
+    pc_volume_ray ray;
+    pc_volume_place place = PC_VOLUME_NOWHERE;
+    pc_volume_ray_of(view, u, v, &ray);
+    const float t = range[0] <= range[1] ? pc_volume_cast(grid, view, &ray, range[0], range[1], &place) : NAN;
+    for (int k = 0; k < 3; k++) {
+        vertex[k] = normal[k] = pc_volume_nan();
+    }
+    if (t > 0.0f) {
+        float g[3];
+        pc_volume_gradient(grid, &place.cell, g);
+        pc_volume_show(view, &ray, t, g, vertex, normal);
     }
 }
 

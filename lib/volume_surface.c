@@ -15,7 +15,8 @@ typedef struct surface {
     int64_t count;
     int threads;
     double voxel;
-    float truncation, min_weight;
+    float truncation; /* as much or more: cut */
+    float min_weight;
     double offset[3];
     pc_mesh_table table;
     /* Of each block, block 0 included: */
@@ -282,7 +283,7 @@ pcgpu_status pc_volume_extract(pcgpu_context *context, const pc_volume_blocks *b
     s->count = blocks->count;
     s->threads = context->threads;
     s->voxel = voxel;
-    s->truncation = truncation;
+    s->truncation = 0.999f * truncation; /* means of what was cut may be some ulp below */
     s->min_weight = min_weight;
     pc_mesh_table_fill(&s->table);
     if (take_memory(s)) {

@@ -142,10 +142,23 @@ static int64_t look_for(const reference *r, uint64_t key) {
     return b;
 }
 
+/* False: none, or out of reach. */
+static bool ends_of(const frame *f, int32_t u, int32_t v, int32_t ends[6]) {
+    const uint16_t d = f->depth[v * f->width + u];
+    const pc_volume_view *view = &f->job.view;
+    const pc_volume_segment way = pc_volume_segment_of(view, ((float)u - view->cx) / view->fx,
+                                                       ((float)v - view->cy) / view->fy, pc_volume_metres(&f->job, d));
+    for (int k = 0; k < 3; k++) {
+        ends[k] = pc_volume_block_of(way.a[k]);
+        ends[3 + k] = pc_volume_block_of(way.b[k]);
+    }
+    return d >= f->job.low && d < f->job.high && pc_volume_reaches(view, ends, ends + 3);
+}
+
 static void add_pixel(reference *r, frame *f, int32_t u, int32_t v) {
     const uint16_t d = f->depth[v * f->width + u];
     const pc_volume_view *view = &f->job.view;
-    int32_t begin[3], end[3];
+    int32_t begin[3], end[3], before[6];
     pc_volume_walk walk;
     if (d < f->job.low || d >= f->job.high) {
         return;
@@ -158,6 +171,10 @@ static void add_pixel(reference *r, frame *f, int32_t u, int32_t v) {
     }
     if (!pc_volume_reaches(view, begin, end)) {
         f->job.unreachable++;
+        return;
+    }
+    if (u > 0 && ends_of(f, u - 1, v, before) && memcmp(before, begin, sizeof begin) == 0 &&
+        memcmp(before + 3, end, sizeof end) == 0 && pc_volume_follows(u, begin, end)) {
         return;
     }
     pc_volume_walk_begin(view, &way, begin, end, &walk);
