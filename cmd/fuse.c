@@ -1,6 +1,7 @@
 /* pcgpu register --poses: depth images with known poses become a model: frames in, surface points or a mesh out. */
 #include "fuse.h"
 #include "poses.h"
+#include "sequence.h"
 
 #include <string.h>
 
@@ -11,7 +12,8 @@ bool fuse_check(const session *s, char *why, size_t why_size) {
     if (s->command->bit != FOR_REGISTER) {
         return true;
     }
-    for (int i = 0; i < 3; i++) {
+    const bool model = o->poses || sequence_has_model(s);
+    for (int i = 0; i < 3 && (o->poses || !model); i++) {
         bool given = option_given(o, o->poses ? without[i] : with[i], s->command);
         /* What a configuration says of models does not matter to a pair. */
         if (given &&
@@ -19,10 +21,17 @@ bool fuse_check(const session *s, char *why, size_t why_size) {
             snprintf(why, why_size,
                      o->poses
                          ? "%s and poses exclude each other: frames with known poses are not registered; leave one out"
-                         : "%s is about the model of depth images with known poses; give --poses FILE with it",
+                         : "%s is about the model of depth images; give --poses FILE with it, or --trajectory FILE and "
+                           "--reference model",
                      o->poses ? without[i] : with[i]);
             return false;
         }
+    }
+    if (o->trajectory && !model && (o->output || o->mesh)) {
+        snprintf(why, why_size,
+                 "this sequence has a trajectory and no other output; leave out --output, or give depth "
+                 "images and --reference model");
+        return false;
     }
     if (o->poses && !o->output && !o->mesh) {
         snprintf(why, why_size,
@@ -39,13 +48,6 @@ bool fuse_check(const session *s, char *why, size_t why_size) {
     }
     return true;
 }
-
-typedef struct fusion {
-    session *session;
-    job *job;
-    pcgpu_volume *volume;
-    int64_t fused, skipped, unreachable;
-} fusion;
 
 /* What the library says is about the frame. */
 static int fail_frame(const fusion *f, const char *name) {
@@ -153,7 +155,7 @@ static int write_mesh(job *j, const pcgpu_mesh *mesh) {
 }
 
 /* The vertices of the mesh are the points of the surface. */
-static int write_model(fusion *f) {
+int fuse_write_model(fusion *f) {
     job *j = f->job;
     pcgpu_mesh mesh;
     pcgpu_volume_stats stats;
@@ -197,7 +199,7 @@ int fuse_run(session *s) {
         code = status == PCGPU_OK ? EXIT_DONE : job_failed(&j, status);
     }
     code = code == EXIT_DONE ? fuse_frames(&f) : code;
-    code = code == EXIT_DONE ? write_model(&f) : code;
+    code = code == EXIT_DONE ? fuse_write_model(&f) : code;
     pcgpu_volume_close(f.volume);
     return job_end(&j, code);
 }

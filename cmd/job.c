@@ -29,7 +29,8 @@ static bool open_outputs(job *j) {
         const option_row *o = option_at(i);
         bool here = (o->commands & j->session->command->bit) && (o->flags & OPTION_OUTPUT);
         bool shared = j->line > 0 && !(o->flags & OPTION_MAIN); /* one file for all pairs of a list */
-        const char *path = here && !shared ? output_path(j->session, o) : NULL;
+        bool apart = strcmp(o->name, "trajectory") == 0; /* written while a sequence is read */
+        const char *path = here && !shared && !apart ? output_path(j->session, o) : NULL;
         if (path && (o->flags & OPTION_MAIN)) {
             j->format = output_format(j->session, path, j->inputs[0]);
         }
@@ -255,14 +256,16 @@ int job_begin_pair(job *j, session *s, int pair, job *before) {
     return begin(j, &s->inputs[2 * pair], before);
 }
 
-int job_begin_scan(job *j, session *s, const char *input, pcgpu_cloud *cloud, const pcgpu_depth_counts *depth,
-                   double read_seconds) {
+int job_begin_scan(job *j, session *s, const char *input, pcgpu_cloud *cloud, pcgpu_depth *image,
+                   const pcgpu_depth_counts *depth, double read_seconds) {
     *j = (job){.session = s, .count = 1, .points_out = -1, .shares = true, .inputs = {input}, .names = {input}};
     j->begin = seconds_now();
     j->read_seconds = read_seconds;
     j->clouds[0] = *cloud;
+    j->images[0] = *image;
     j->depth[0] = *depth;
     *cloud = (pcgpu_cloud){0};
+    *image = (pcgpu_depth){0};
     s->name = j->names[0];
     report_forget_error();
     j->result = (json){.out = open_memstream(&j->result_text, &j->result_size), .first = true};

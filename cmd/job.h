@@ -37,9 +37,9 @@ typedef struct job {
     bool projective; /* depth images that are registered as such: in place of clouds */
     pcgpu_depth images[JOB_CLOUDS];
     pcgpu_cloud clouds[JOB_CLOUDS];
-    bool lent[JOB_CLOUDS];      /* clouds or images that are another job's by now */
+    bool lent[JOB_CLOUDS];                /* clouds or images that are another job's by now */
     pcgpu_depth_counts depth[JOB_CLOUDS]; /* of those that were depth images, else 0 */
-    const pcgpu_format_info *format; /* of --output; NULL without one */
+    const pcgpu_format_info *format;      /* of --output; NULL without one */
     job_output outputs[JOB_OUTPUTS];
     int output_count;
     int64_t line; /* of --pairs, else 0 */
@@ -67,8 +67,8 @@ int job_end(job *job, int code);
 void job_note_error(job *job);
 
 /* A scan of a sequence, which was read elsewhere: takes over the cloud. The job has no outputs of its own. */
-int job_begin_scan(job *j, session *session, const char *input, pcgpu_cloud *cloud, const pcgpu_depth_counts *depth,
-                   double read_seconds);
+int job_begin_scan(job *j, session *session, const char *input, pcgpu_cloud *cloud, pcgpu_depth *image,
+                   const pcgpu_depth_counts *depth, double read_seconds);
 
 /* A pair of --pairs. Clouds that the job `before`, not yet ended, has read are taken over from it; NULL is accepted. */
 int job_begin_pair(job *j, session *session, int pair, job *before);
@@ -133,7 +133,7 @@ int register_process(job *job);
 /* register_depth.c: whether two inputs are depth images to be registered as such; usage checks for all of them. */
 bool register_is_projective(const session *session, const char *const *inputs);
 bool register_check(const session *session, char *why, size_t why_size);
-int register_pairs(session *session); /* all pairs of a list */
+int register_pairs(session *session);    /* all pairs of a list */
 int register_sequence(session *session); /* the poses of all inputs */
 int register_evaluate(session *session); /* a trajectory and the truth */
 int info_process(job *job);

@@ -98,8 +98,8 @@ static bool check_register(const option_values *o, char *why, size_t why_size) {
         wrong = "evaluate compares a trajectory with the truth; give --ground-truth FILE, too";
     } else if (o->trajectory && o->pairs) {
         wrong = "a sequence and a list of pairs are different things; leave out --trajectory or --pairs";
-    } else if (o->trajectory && (o->output || o->transform)) {
-        wrong = "a sequence has a trajectory and no other output; leave out --output and --transform";
+    } else if (o->trajectory && o->transform) {
+        wrong = "a sequence has a trajectory and no single transform; leave out --transform";
     } else if (o->trajectory && o->timestamps && o->source[option_index(option_by_name("rate", FOR_REGISTER))] == FROM_COMMAND_LINE) {
         wrong = "timestamps and rate exclude each other; give one of them";
     } else if (!o->trajectory && (o->resume || (o->timestamps && !o->evaluate))) {

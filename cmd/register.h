@@ -17,4 +17,7 @@ void register_add_result(json *out, const pcgpu_registration *result);
 /* Messages: an error unless it converged, a summary, a warning of what is unconstrained. */
 void register_summarize(const job *job, const pcgpu_registration *result);
 
+/* register_depth.c: the parameters of depth images, as the options have them. */
+pcgpu_register_depth_params register_image_params(const session *session);
+
 #endif

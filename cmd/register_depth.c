@@ -15,7 +15,7 @@ bool register_is_projective(const session *s, const char *const *inputs) {
 }
 
 /* Parameters of depth images: options that were given, defaults of their own else. */
-static pcgpu_register_depth_params params_of(const session *s) {
+pcgpu_register_depth_params register_image_params(const session *s) {
     const option_values *o = s->options;
     const level_counts *counts = &o->level_iterations;
     pcgpu_register_depth_params p;
@@ -70,7 +70,7 @@ bool register_check(const session *s, char *why, size_t why_size) {
 
 pcgpu_status register_images(const job *j, const double init[16], pcgpu_registration *result) {
     const option_values *o = j->session->options;
-    pcgpu_register_depth_params params = params_of(j->session);
+    pcgpu_register_depth_params params = register_image_params(j->session);
     memcpy(params.init, init, sizeof params.init);
     return pcgpu_register_depth(j->session->context, &j->images[0], &j->images[1], &o->camera,
                                 given(j->session, "target-camera") ? &o->target_camera : NULL, &params, result);

@@ -10,6 +10,7 @@
 typedef struct sequence_run {
     session *session;
     pcgpu_odometry *odometry;
+    pcgpu_depth_odometry *camera; /* in its place for depth images */
     sequence_output output;
     trajectory before; /* poses of the run that is gone on with */
     double *times;     /* of each scan */
@@ -53,7 +54,8 @@ static int open_odometry(sequence_run *run) {
     if (!register_read_init(s, params.registration.init)) {
         return EXIT_FAILED;
     }
-    pcgpu_status status = pcgpu_odometry_open(s->context, &params, &run->odometry);
+    pcgpu_status status = sequence_is_depth(s) ? sequence_open_depth(s, params.registration.init, &run->camera)
+                                               : pcgpu_odometry_open(s->context, &params, &run->odometry);
     if (status != PCGPU_OK) {
         report_failure(NULL, s->context);
     }
@@ -152,12 +154,17 @@ static void report_frame(const job *j, const pcgpu_odometry_frame *f) {
 /* A scan that was read. Returns its exit code. */
 static int add_scan(sequence_run *run, job *j, int index, double *T) {
     pcgpu_odometry_frame f;
-    pcgpu_status status = pcgpu_odometry_add(run->odometry, &j->clouds[0], run->times[index], &f);
+    const double time = run->times[index];
+    pcgpu_status status = run->camera ? pcgpu_depth_odometry_add(run->camera, &j->images[0], time, &f)
+                                      : pcgpu_odometry_add(run->odometry, &j->clouds[0], time, &f);
     if (status != PCGPU_OK) {
         return job_failed(j, status);
     }
     j->run = f.registration.run;
-    add_frame(&j->result, index, run->times[index], &f);
+    if (run->camera) {
+        j->run.points_in = j->depth[0].pixels - j->depth[0].no_return - j->depth[0].out_of_range;
+    }
+    add_frame(&j->result, index, time, &f);
     report_frame(j, &f);
     memcpy(T, f.T_world_frame, sizeof f.T_world_frame);
     return f.good ? EXIT_DONE : EXIT_NOT_CONVERGED;
@@ -167,7 +174,7 @@ static int process_scan(sequence_run *run, scan_read *scan) {
     const char *name = run->session->inputs[scan->index];
     double *T = run->poses + 16 * scan->index;
     job j;
-    int code = job_begin_scan(&j, run->session, name, &scan->cloud, &scan->depth, scan->seconds);
+    int code = job_begin_scan(&j, run->session, name, &scan->cloud, &scan->image, &scan->depth, scan->seconds);
     for (int i = 0; i < 16; i++) {
         T[i] = NAN;
     }
@@ -196,9 +203,11 @@ static int add_known(sequence_run *run, scan_read *scan) {
     pcgpu_status status = PCGPU_OK;
     scan_read_log(scan, name);
     if (scan->good) {
-        status = pcgpu_odometry_add_known(run->odometry, &scan->cloud, run->times[scan->index],
-                                          run->poses + 16 * scan->index);
+        const double *T = run->poses + 16 * scan->index, time = run->times[scan->index];
+        status = run->camera ? pcgpu_depth_odometry_add_known(run->camera, &scan->image, time, T)
+                             : pcgpu_odometry_add_known(run->odometry, &scan->cloud, time, T);
         pcgpu_cloud_free(&scan->cloud);
+        pcgpu_depth_free(&scan->image);
     }
     if (!scan->good) {
         report_error(name, "%s; it has a pose and is needed to go on", scan->error);
@@ -210,7 +219,7 @@ static int add_known(sequence_run *run, scan_read *scan) {
 
 /* *stopped: not all scans were processed. */
 static int run_scans(sequence_run *run, bool *stopped) {
-    sequence_reader *reader = sequence_reader_open(run->session, 0, run->skip);
+    sequence_reader *reader = sequence_reader_open(run->session, 0, run->skip, run->camera != NULL);
     scan_read scan;
     int code = EXIT_DONE;
     if (!reader) {
@@ -276,8 +285,15 @@ static int run_sequence(sequence_run *run) {
 
 int register_sequence(session *s) {
     sequence_run run = {.session = s};
-    int code = run_sequence(&run);
+    job model;
+    bool has_model;
+    int code = sequence_begin_model(s, &model, &has_model);
+    code = code == EXIT_DONE ? run_sequence(&run) : code;
+    if (has_model) {
+        code = sequence_end_model(s, &model, run.camera, code);
+    }
     pcgpu_odometry_close(run.odometry);
+    pcgpu_depth_odometry_close(run.camera);
     trajectory_free(&run.before);
     free(run.times);
     free(run.poses);

@@ -6,6 +6,17 @@
 #include "job.h"
 #include "trajectory.h"
 
+/* ---- sequence_depth.c ---- */
+
+/* Whether all inputs of a sequence are depth images that are registered as such; and whether to a volume. */
+bool sequence_is_depth(const session *session);
+bool sequence_has_model(const session *session);
+/* Their odometry. init: the pose of the first. */
+pcgpu_status sequence_open_depth(session *session, const double init[16], pcgpu_depth_odometry **odometry);
+/* Opens the outputs of the model where some are wanted; writes them. Exit codes; `code` is that of the images. */
+int sequence_begin_model(session *session, job *j, bool *wanted);
+int sequence_end_model(session *session, job *j, pcgpu_depth_odometry *odometry, int code);
+
 /* ---- sequence_output.c ---- */
 
 /* A trajectory that is written line by line. A file is NAME.partial until it is complete, and stays there when the run

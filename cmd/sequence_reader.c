@@ -13,6 +13,7 @@ enum { AHEAD = 2 };
 struct sequence_reader {
     const session *session;
     const bool *skip;
+    bool images;
     int next; /* input to read */
     pcgpu_context *context;
     scan_read slots[AHEAD];
@@ -51,8 +52,7 @@ static void read_scan(sequence_reader *r, int index, scan_read *scan) {
     const pcgpu_format_info *format = input_format(r->session, path);
     const pcgpu_read_options how = {.format = format ? format->name : NULL,
                                     .fields = o->fields,
-                                    .camera =
-                                        option_given(o, "camera", r->session->command) ? &o->camera : NULL,
+                                    .camera = option_given(o, "camera", r->session->command) ? &o->camera : NULL,
                                     .depth_counts = &scan->depth};
     double begin = seconds_now();
     size_t size;
@@ -62,7 +62,8 @@ static void read_scan(sequence_reader *r, int index, scan_read *scan) {
         return;
     }
     r->log = open_memstream(&scan->log, &size);
-    scan->good = pcgpu_read(r->context, stream, path, &how, &scan->cloud) == PCGPU_OK;
+    scan->good = (r->images ? pcgpu_read_depth_for(r->context, stream, path, &how, &scan->image)
+                            : pcgpu_read(r->context, stream, path, &how, &scan->cloud)) == PCGPU_OK;
     if (!scan->good) {
         snprintf(scan->error, sizeof scan->error, "%s", pcgpu_last_error(r->context));
     }
@@ -103,12 +104,12 @@ static void *read_all(void *user) {
     return NULL;
 }
 
-sequence_reader *sequence_reader_open(const session *s, int first, const bool *skip) {
+sequence_reader *sequence_reader_open(const session *s, int first, const bool *skip, bool images) {
     sequence_reader *r = calloc(1, sizeof *r);
     if (!r) {
         return NULL;
     }
-    *r = (sequence_reader){.session = s, .skip = skip, .next = first};
+    *r = (sequence_reader){.session = s, .skip = skip, .images = images, .next = first};
     const pcgpu_settings settings = {.device = PCGPU_DEVICE_CPU, .threads = 1, .log = keep_log, .log_user = r};
     pthread_mutex_init(&r->lock, NULL);
     pthread_cond_init(&r->change, NULL);
@@ -116,8 +117,7 @@ sequence_reader *sequence_reader_open(const session *s, int first, const bool *s
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool good = pcgpu_open(&settings, &r->context) == PCGPU_OK &&
-                pthread_create(&r->thread, NULL, read_all, r) == 0;
+    bool good = pcgpu_open(&settings, &r->context) == PCGPU_OK && pthread_create(&r->thread, NULL, read_all, r) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (!good) {
         pcgpu_close(r->context);
@@ -165,6 +165,7 @@ void sequence_reader_close(sequence_reader *r) {
     pthread_join(r->thread, NULL);
     for (; r->count > 0; r->count--, r->begin = (r->begin + 1) % AHEAD) {
         pcgpu_cloud_free(&r->slots[r->begin].cloud);
+        pcgpu_depth_free(&r->slots[r->begin].image);
         free(r->slots[r->begin].log);
     }
     pcgpu_close(r->context);

@@ -9,6 +9,7 @@ typedef struct scan_read {
     int index; /* of the input */
     bool good;
     pcgpu_cloud cloud; /* the taker's */
+    pcgpu_depth image; /* in its place where images are wanted */
     pcgpu_depth_counts depth;
     double seconds;
     char error[1024]; /* a sentence that may begin with the name */
@@ -17,9 +18,9 @@ typedef struct scan_read {
 
 typedef struct sequence_reader sequence_reader;
 
-/* Starts to read inputs[i] for i = first, ..., count - 1; those with `skip` true are left out (NULL: none). NULL when
+/* `images`: depth images are read as such, else as clouds. Starts to read inputs[i] for i = first, ..., count - 1; those with `skip` true are left out (NULL: none). NULL when
  * memory or threads are short. All given stays the caller's until the reader is closed. */
-sequence_reader *sequence_reader_open(const session *session, int first, const bool *skip);
+sequence_reader *sequence_reader_open(const session *session, int first, const bool *skip, bool images);
 /* Waits for the next scan; false when there is none left. */
 bool sequence_reader_next(sequence_reader *reader, scan_read *scan);
 /* Reports what the library said of it, and releases it. */

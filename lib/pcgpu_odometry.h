@@ -1,8 +1,8 @@
-/* Odometry: the poses of a sequence of scans, and how good a trajectory is. Include it after pcgpu.h or alone. */
-#ifndef PCGPU_ODOMETRY_H
+/* Odometry: the poses of a sequence of scans, and how good a trajectory is. A part of pcgpu.h, which includes this header. */
+#ifndef PCGPU_H
+#include "pcgpu.h" /* which includes this in its place */
+#elif !defined PCGPU_ODOMETRY_H
 #define PCGPU_ODOMETRY_H
-
-#include "pcgpu.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,8 +1,8 @@
 /* Registration: a part of pcgpu.h, which includes this header. */
-#ifndef PCGPU_REGISTER_H
+#ifndef PCGPU_H
+#include "pcgpu.h" /* which includes this in its place */
+#elif !defined PCGPU_REGISTER_H
 #define PCGPU_REGISTER_H
-
-#include "pcgpu.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -106,7 +106,4 @@ pcgpu_status pcgpu_register_pairs(pcgpu_context *context, const pcgpu_pair *pair
 #ifdef __cplusplus
 }
 #endif
-
-#include "pcgpu_odometry.h"       /* pcgpu_odometry, pcgpu_trajectory_evaluate */
-#include "pcgpu_register_depth.h" /* pcgpu_register_depth, pcgpu_frame */
 #endif

@@ -1,8 +1,8 @@
 /* Registration of depth frames: a part of pcgpu.h, which includes this header. */
-#ifndef PCGPU_REGISTER_DEPTH_H
+#ifndef PCGPU_H
+#include "pcgpu.h" /* which includes this in its place */
+#elif !defined PCGPU_REGISTER_DEPTH_H
 #define PCGPU_REGISTER_DEPTH_H
-
-#include "pcgpu.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,8 +1,8 @@
 /* Volumes: many depth frames with known poses become one model. A part of pcgpu.h, which includes this header. */
-#ifndef PCGPU_VOLUME_H
+#ifndef PCGPU_H
+#include "pcgpu.h" /* which includes this in its place */
+#elif !defined PCGPU_VOLUME_H
 #define PCGPU_VOLUME_H
-
-#include "pcgpu.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -82,6 +82,10 @@ void pcgpu_volume_close(pcgpu_volume *v) {
     }
 }
 
+const pc_backend *pc_volume_backend(const pcgpu_volume *v) {
+    return v->backend;
+}
+
 void pcgpu_volume_get_stats(const pcgpu_volume *v, pcgpu_volume_stats *stats) {
     *stats = v->stats;
 }

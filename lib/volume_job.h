@@ -10,6 +10,9 @@
 extern "C" {
 #endif
 
+/* The back end that a volume is on. */
+const pc_backend *pc_volume_backend(const pcgpu_volume *volume);
+
 /* A frame to fuse. */
 typedef struct pc_volume_job {
     pc_volume_view view;

@@ -36,10 +36,9 @@ wall "lib/io*" 'io[a-z_]*\.h' lib/io_*.c lib/io.c
 wall "lib/cpu_*" 'backend\.h|geometry\.h|(cpu|icp|voxel|volume)[a-z_]*\.h' lib/cpu_*.c
 wall "lib/OPERATION*.c" '(backend|geometry|depth|cpu_team|(icp|voxel|sample|register|solve|volume)[a-z_]*)\.h' lib/sample*.c lib/voxelize*.c \
     lib/register*.c lib/volume*.c lib/depth.c
-wall "lib/odometry*.c" '(backend|geometry|pcgpu_odometry|(icp|register|odometry|solve)[a-z_]*)\.h' lib/odometry*.[ch] lib/trajectory.c
-wall "lib/pcgpu.h" 'pcgpu_(depth|register|volume)\.h' lib/pcgpu.h
-wall "lib/pcgpu_register.h" 'pcgpu(_odometry|_register_depth)?\.h' lib/pcgpu_register.h
-wall "lib/pcgpu_*.h" 'pcgpu\.h' lib/pcgpu_register_depth.h lib/pcgpu_odometry.h lib/pcgpu_volume.h
+wall "lib/odometry*.c" '(backend|geometry|depth|pcgpu_odometry|(icp|register|odometry|solve|volume)[a-z_]*)\.h' lib/odometry*.[ch] lib/trajectory.c
+wall "lib/pcgpu.h" 'pcgpu_[a-z_]*\.h' lib/pcgpu.h
+wall "lib/pcgpu_*.h" 'pcgpu\.h' lib/pcgpu_[e-z]*.h
 wall "lib/pcgpu_depth.h" 'none' lib/pcgpu_depth.h
 
 # The library speaks through error sentences and the log callback, and takes its settings as arguments.

@@ -1,0 +1,75 @@
+#!/bin/sh
+# register --trajectory with depth images: four frames of a room with known poses.
+. "${0%/*}/lib.sh"
+export OMP_WAIT_POLICY=passive # threads of several tests share few cores
+ROOM=$PCGPU_SOURCE/testdata/room
+for i in 0 1 2 3; do cp "$ROOM/frame-00000$i.png" f$i.png; done
+cp "$ROOM/camera.yaml" "$ROOM/poses_kitti.txt" .
+head -n 1 poses_kitti.txt > first.txt
+lines() { [ "$(wc -l < "$1")" -eq "$2" ] || die "$1 has $(wc -l < "$1") lines, expected $2"; checked; }
+printf 'register:\n  voxel_size: 0.02\n' > model.yaml
+RUN='pcgpu register --config camera.yaml --config model.yaml --init first.txt'
+
+# Each reference finds the poses, from the first one's on; the number of threads does not matter.
+for reference in previous keyframe model; do
+    expect 0 $RUN --cpu --reference $reference f?.png --trajectory $reference.txt --json $reference.jsonl
+    stdout_is ''
+    stderr_is ''
+    lines $reference.txt 4
+    paste -d ' ' $reference.txt poses_kitti.txt | awk '{
+        for (k = 4; k <= 12; k += 4) if ($k - $(k + 12) > 0.002 || $(k + 12) - $k > 0.002) bad = 1
+        for (k = 1; k <= 12; k++) if (k % 4 && ($k - $(k + 12) > 0.001 || $(k + 12) - $k > 0.001)) bad = 1
+    } END { exit bad }' || die "$reference: a pose is off"
+    expect 0 $RUN --cpu --threads 1 --reference $reference f?.png --trajectory -
+    same "$OUT" $reference.txt
+    expect 0 $RUN --reference $reference f?.png --trajectory auto.txt
+    same auto.txt $reference.txt
+    rm auto.txt
+done
+differ previous.txt model.txt
+grep -q '"lost": false.*"T_world_frame"' model.jsonl || die 'a line of --json has no pose'
+expect 0 $RUN f?.png --trajectory scored.txt --ground-truth poses_kitti.txt
+stdout_has 'absolute trajectory error'
+
+# The model is written, too: its surface, and triangles.
+expect 0 $RUN --cpu f?.png --trajectory t.txt -o model.ply --mesh mesh.ply --json model2.jsonl
+same t.txt model.txt
+present model.ply mesh.ply
+lines model2.jsonl 5
+[ "$(tail -n 1 model2.jsonl | grep -c '"frames": 4, "left_out": 0')" = 1 ] || die 'the last line of --json is not the model'
+expect 1 $RUN --cpu f?.png --trajectory t2.txt -o model.ply
+stderr_has 'model.ply: exists already'
+absent t2.txt t2.txt.partial
+expect 2 $RUN --cpu --reference previous f?.png --trajectory t2.txt -o other.ply
+stderr_has 'no other output'
+expect 2 $RUN --cpu --reference keyframe f?.png --trajectory t2.txt --mesh other.ply
+stderr_has 'mesh is about the model of depth images'
+
+# A run that ended early is gone on with, and gives the same bytes.
+for done in 1 3; do
+    head -n $done model.txt > r.txt.partial
+    expect 0 $RUN --cpu f?.png --trajectory r.txt --resume
+    same r.txt model.txt
+    rm r.txt
+done
+
+# An image without any depth, one that is missing and one of another size leave a gap; the rest goes on.
+printf 'P5\n640 480\n65535\n' > dark.pgm
+head -c $((2 * 640 * 480)) /dev/zero >> dark.pgm
+expect 4 $RUN --cpu f0.png f1.png dark.pgm f2.png f3.png --trajectory gap.txt
+stderr_has '^pcgpu: dark\.pgm: lost after [0-9]+ attempts: the source has 0 pixels that show a surface'
+lines gap.txt 5
+sed -n 3p gap.txt | grep -q nan || die 'a lost image has a pose'
+expect 1 $RUN --cpu f0.png missing.png f1.png --trajectory gap2.txt
+stderr_has '^pcgpu: missing\.png: '
+lines gap2.txt 3
+printf 'P5\n32 24\n65535\n' > small.pgm
+head -c 1536 /dev/zero >> small.pgm
+expect 1 $RUN --cpu f0.png small.pgm f1.png --trajectory gap3.txt
+stderr_has '^pcgpu: small\.pgm: .*32 x 24 pixels and the camera'
+
+# As clouds, when a method or the association says so.
+expect 0 pcgpu register --cpu --config camera.yaml --association nearest --reference previous --voxel 0.05 f0.png f1.png \
+    --trajectory clouds.txt
+lines clouds.txt 2
+finish
