@@ -73,7 +73,7 @@ stderr_has '^pcgpu: none\.pgm: warning: the model has no surface; check the came
 # Usage.
 for ARGUMENTS in '--mesh x.ply' '--voxel-size 0.1' '--truncation 1'; do
     expect 2 pcgpu register $CONFIG "$1" "$2" $ARGUMENTS
-    stderr_has 'is about the model of depth images with known poses; give --poses FILE with it$'
+    stderr_has 'is about the model of depth images; give --poses FILE with it, or --trajectory FILE and --reference model$'
 done
 expect 2 $FUSE --poses three.txt "$1" "$2" "$4"
 stderr_has '^pcgpu: no output; give -o FILE'

@@ -9,10 +9,9 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 export OMP_WAIT_POLICY=passive
 
-"$room" --width 320 --loop 120 --noise 1 "$folder"
+"$room" --loop 120 --noise 1 "$folder"
 cd "$folder"
 head -n 1 poses_kitti.txt > first.txt
-printf 'register:\n  voxel_size: 0.015\n' > model.yaml
 
 # Metres and degrees between the last poses of two trajectories.
 last() {
@@ -24,7 +23,7 @@ last() {
 }
 
 for reference in previous keyframe model; do
-    "$program" register -q --cpu --config camera.yaml --config model.yaml --init first.txt --reference $reference \
+    "$program" register -q --cpu --config camera.yaml --init first.txt --reference $reference \
         frame-*.png --trajectory $reference.txt
     printf '%s: the last pose is off by %s (metres, degrees)\n' $reference "$(last $reference.txt)"
 done
