@@ -141,10 +141,10 @@ static pcgpu_status see_model(pcgpu_depth_odometry *o, const double T[16], const
 }
 
 /* Registers `frame` from a start in the world; *T becomes its pose. */
-static pcgpu_status align(pcgpu_depth_odometry *o, pcgpu_frame *frame, const pcgpu_camera *camera,
+static pcgpu_status align(pcgpu_depth_odometry *o, pcgpu_frame *frame, const pcgpu_camera *camera, pcgpu_reference to,
                           const double start[16], pcgpu_odometry_frame *f, double T[16]) {
-    const bool model = o->params.reference == PCGPU_REFERENCE_MODEL;
-    const posed_frame *reference = o->params.reference == PCGPU_REFERENCE_KEYFRAME ? &o->keyframe : &o->last;
+    const bool model = to == PCGPU_REFERENCE_MODEL;
+    const posed_frame *reference = to == PCGPU_REFERENCE_KEYFRAME ? &o->keyframe : &o->last;
     const double *from = model ? start : reference->T;
     const double begin = pc_now();
     const double score = o->params.registration.min_score;
@@ -192,22 +192,24 @@ static bool predict(const pcgpu_depth_odometry *o, double time, double T[16]) {
 }
 
 /* Tries what may lead to a registration that converges: the predicted pose, then the last one, then both with the last
- * frame as keyframe. */
+ * frame in place of the keyframe or of the model, which may still be thin where the camera has just arrived. */
 static pcgpu_status find_pose(pcgpu_depth_odometry *o, pcgpu_frame *frame, const pcgpu_camera *camera, double time,
                               pcgpu_odometry_frame *f, double T[16]) {
     double predicted[16];
     const bool moving = predict(o, time, predicted);
+    pcgpu_reference to = o->params.reference;
+    if (to == PCGPU_REFERENCE_KEYFRAME && o->keyframe.frame == o->last.frame) {
+        to = PCGPU_REFERENCE_PREVIOUS;
+    }
     for (;;) {
-        pcgpu_status status = align(o, frame, camera, predicted, f, T);
+        pcgpu_status status = align(o, frame, camera, to, predicted, f, T);
         if (status == PCGPU_OK && !f->registration.converged && moving) {
-            status = align(o, frame, camera, o->last.T, f, T);
+            status = align(o, frame, camera, to, o->last.T, f, T);
         }
-        if (status != PCGPU_OK || f->registration.converged || o->params.reference != PCGPU_REFERENCE_KEYFRAME ||
-            o->keyframe.frame == o->last.frame) {
+        if (status != PCGPU_OK || f->registration.converged || to == PCGPU_REFERENCE_PREVIOUS) {
             return status;
         }
-        pcgpu_frame_free(o->context, o->keyframe.frame);
-        o->keyframe = o->last;
+        to = PCGPU_REFERENCE_PREVIOUS;
     }
 }
 
