@@ -68,9 +68,10 @@ static bool has_pose(const double *T) {
 static bool check_before(const sequence_run *run) {
     for (int64_t i = 0; run->before.times && i < run->before.count; i++) {
         if (fabs(run->before.times[i] - run->times[i]) > 1e-6) {
-            report_error(run->output.path,
-                         "its pose %lld is of %.17g s and the scan of %.17g s; give the scans and times it was begun with",
-                         (long long)i + 1, run->before.times[i], run->times[i]);
+            report_error(
+                run->output.path,
+                "its pose %lld is of %.17g s and the scan of %.17g s; give the scans and times it was begun with",
+                (long long)i + 1, run->before.times[i], run->times[i]);
             return false;
         }
     }
@@ -235,8 +236,8 @@ static void summarize(const sequence_run *run) {
     const int count = run->good + run->lost + run->failed;
     const double seconds = seconds_now() - run->begin;
     if (run->lost + run->failed > 0) {
-        report_error(run->output.path, "%d of %d scans have no pose: %d lost, %d not read", run->lost + run->failed, count,
-                     run->lost, run->failed);
+        report_error(run->output.path, "%d of %d scans have no pose: %d lost, %d not read", run->lost + run->failed,
+                     count, run->lost, run->failed);
     }
     report_summary(run->output.path, "%d scans in %.3f s, %.1f a second; %d lost, %d not read", count, seconds,
                    count / (seconds > 0 ? seconds : 1e-9), run->lost, run->failed);

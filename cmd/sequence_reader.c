@@ -51,8 +51,7 @@ static void read_scan(sequence_reader *r, int index, scan_read *scan) {
     const pcgpu_format_info *format = input_format(r->session, path);
     const pcgpu_read_options how = {.format = format ? format->name : NULL,
                                     .fields = o->fields,
-                                    .camera =
-                                        option_given(o, "camera", r->session->command) ? &o->camera : NULL,
+                                    .camera = option_given(o, "camera", r->session->command) ? &o->camera : NULL,
                                     .depth_counts = &scan->depth};
     double begin = seconds_now();
     size_t size;
@@ -116,8 +115,7 @@ sequence_reader *sequence_reader_open(const session *s, int first, const bool *s
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool good = pcgpu_open(&settings, &r->context) == PCGPU_OK &&
-                pthread_create(&r->thread, NULL, read_all, r) == 0;
+    bool good = pcgpu_open(&settings, &r->context) == PCGPU_OK && pthread_create(&r->thread, NULL, read_all, r) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (!good) {
         pcgpu_close(r->context);

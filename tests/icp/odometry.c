@@ -1,7 +1,8 @@
 /* Odometry as a whole: odometry. A room of walls and poles that a scanner moves through, made here; no file is needed.
  *
- * Poses against the truth for each reference; the same bytes at every thread count and vector form, and when the context
- * is used by others in between; trajectories gone on with; lost scans; motions and deskewing; what is refused. */
+ * Poses against the truth for each reference; the same bytes at every thread count and vector form, and when the
+ * context is used by others in between; trajectories gone on with; lost scans; motions and deskewing; what is refused.
+ */
 #include "cpu.h"
 #include "icp_test.h"
 #include "odometry.h"
@@ -15,7 +16,7 @@ static const char *const names[] = {"previous", "keyframe", "model"};
 static pcgpu_cloud scans[SCANS];
 static double truth[SCANS][16];
 
-/* ---- a scene ------------------------------------------------------------------------------------------------------ */
+/* ---- a scene ------------------------------------------------------------------------------------------------- */
 
 /* A ring of walls, a floor, poles and boxes about the place where the scanner is at the moment. */
 static void scene_point(int64_t i, double p[3]) {
@@ -72,7 +73,7 @@ static void make_scans(bool moving, double speed) {
     }
 }
 
-/* ---- runs --------------------------------------------------------------------------------------------------------- */
+/* ---- runs ---------------------------------------------------------------------------------------------------- */
 
 static pcgpu_context *open_context(int threads, int simd_limit) {
     const pcgpu_settings settings = {.device = PCGPU_DEVICE_CPU, .threads = threads};
@@ -130,7 +131,7 @@ static double farthest(double poses[SCANS][16], double true_poses[SCANS][16]) {
     return worst;
 }
 
-/* ---- tests -------------------------------------------------------------------------------------------------------- */
+/* ---- tests --------------------------------------------------------------------------------------------------- */
 
 static void check_poses(int reference) {
     static double poses[SCANS][16], others[SCANS][16];
@@ -141,9 +142,7 @@ static void check_poses(int reference) {
     expect(good == SCANS, names[reference], "poses", "all scans have one", good);
     expect(farthest(poses, truth) < 0.004, names[reference], "poses", "near the truth", 0);
     expect(frames[0].attempts == 0 && frames[1].attempts == 1, names[reference], "attempts", "none, then one", 0);
-    const struct form {
-        int threads, simd_limit;
-    } forms[] = {{2, 0}, {3, 1}, {1, 2}};
+    const struct form { int threads, simd_limit; } forms[] = {{2, 0}, {3, 1}, {1, 2}};
     for (int i = 0; i < 3; i++) {
         run(&p, forms[i].threads, forms[i].simd_limit, others, NULL);
         expect(memcmp(poses, others, sizeof poses) == 0, names[reference], "threads and vectors", "the same bytes", i);
@@ -165,7 +164,8 @@ static void check_resuming(int reference, bool deskew) {
     p.model_range = 12.0; /* so that cells are dropped */
     p.keyframe_distance = 0.0;
     int good = run(&p, 1, 0, poses, NULL);
-    expect(good == SCANS, names[reference], deskew ? "a small model, deskewed" : "a small model", "all have poses", good);
+    expect(good == SCANS, names[reference], deskew ? "a small model, deskewed" : "a small model", "all have poses",
+           good);
     for (int ends = 1; ends < SCANS; ends += 7) {
         pcgpu_context *context = open_context(2, 0);
         pcgpu_odometry *o = NULL;
@@ -211,7 +211,8 @@ static void check_lost(int reference) {
     expect(good == SCANS - 2, names[reference], "lost scans", "two", good);
     for (int i = 0; i < SCANS; i++) {
         const bool lost = i == LOST || i == LOST + 1;
-        expect(frames[i].good == !lost && (poses[i][5] != poses[i][5]) == lost, names[reference], "lost scans", "which", i);
+        expect(frames[i].good == !lost && (poses[i][5] != poses[i][5]) == lost, names[reference], "lost scans", "which",
+               i);
         expect(frames[i].relocalized == (i == LOST + 2), names[reference], "found again", "the next one", i);
         expect(!lost || frames[i].registration.reason[0] != '\0', names[reference], "lost scans", "a reason", i);
     }
@@ -273,8 +274,8 @@ static void check_refusals(void) {
         p.keyframe_fitness = i == 5 ? 1.5 : 0.6;
         p.deskew = (pcgpu_deskew)(i == 6 ? 4 : 0);
         p.registration.init[0] = i == 7 ? 2.0 : 1.0;
-        expect(pcgpu_odometry_open(context, &p, &o) == PCGPU_ERROR_ARGUMENT && !o && pcgpu_last_error(context)[0], "open",
-               "refused", "with a sentence", i);
+        expect(pcgpu_odometry_open(context, &p, &o) == PCGPU_ERROR_ARGUMENT && !o && pcgpu_last_error(context)[0],
+               "open", "refused", "with a sentence", i);
     }
     pcgpu_odometry_params p = params_of(PCGPU_REFERENCE_MODEL);
     pcgpu_odometry_open(context, &p, &o);
