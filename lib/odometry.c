@@ -170,6 +170,21 @@ static pc_odometry_scan *unused_scan(pcgpu_odometry *o) {
     return NULL; /* there are three */
 }
 
+/* The back end for all scans, from the points of a registration. A model is kept where there is one for it, and a
+ * device that would have nothing to do is not started. */
+static pcgpu_status choose(pcgpu_odometry *o, double points) {
+    const pc_backend *cuda = pc_backend_cuda();
+    if (!o->kind->only_cells || (cuda && cuda->cells_model)) {
+        return pc_register_choose(o->context, &o->params.registration, points, 1, &o->run, &o->backend);
+    }
+    o->backend = &pc_backend_cpu;
+    o->run.threads = o->context->threads;
+    snprintf(o->run.backend, sizeof o->run.backend, "%s", o->backend->name);
+    snprintf(o->run.device, sizeof o->run.device, "%s", o->context->cpu_name);
+    snprintf(o->run.reason, sizeof o->run.reason, "models are kept on the CPU");
+    return PCGPU_OK;
+}
+
 static pcgpu_status take(pcgpu_odometry *o, const pcgpu_cloud *cloud, double time, pcgpu_run *run) {
     pcgpu_status status = PCGPU_OK;
     if (!(time - time == 0.0) || ((o->last || o->lost > 0) && !(time > o->newest))) {
@@ -177,14 +192,7 @@ static pcgpu_status take(pcgpu_odometry *o, const pcgpu_cloud *cloud, double tim
                        time, o->newest);
     }
     if (!o->backend) {
-        double points = 2.0 * (double)cloud->rows;
-        status = pc_register_choose(o->context, &o->params.registration, points, 1, &o->run, &o->backend);
-        if (status == PCGPU_OK && o->kind->only_cells && !o->backend->cells_model) {
-            o->backend = &pc_backend_cpu;
-            snprintf(o->run.backend, sizeof o->run.backend, "%s", o->backend->name);
-            snprintf(o->run.device, sizeof o->run.device, "%s", o->context->cpu_name);
-            snprintf(o->run.reason, sizeof o->run.reason, "models are on the CPU");
-        }
+        status = choose(o, 2.0 * (double)cloud->rows);
     }
     *run = o->run;
     double begin = pc_now();

@@ -1,6 +1,8 @@
-/* Odometry as a whole: odometry. A room of walls and poles that a scanner moves through, made here; no file is needed.
+/* Odometry as a whole: odometry cpu|cuda. A room of walls and poles that a scanner moves through, made here; no file is
+ * needed.
  *
- * Poses against the truth for each reference; the same bytes at every thread count and vector form, and when the
+ * cuda: a few scans to each reference, byte for byte as the CPU does them; exit code 77 without such a device.
+ * cpu: Poses against the truth for each reference; the same bytes at every thread count and vector form, and when the
  * context is used by others in between; trajectories gone on with; lost scans; motions and deskewing; what is refused.
  */
 #include "cpu.h"
@@ -329,8 +331,59 @@ static void check_far(void) {
     }
 }
 
-int main(void) {
+/* A few scans on CUDA, against the CPU. A model is on the CPU in both cases. */
+static int check_cuda(void) {
+    enum { FEW = 4 };
+    const pcgpu_settings settings = {.device = PCGPU_DEVICE_CUDA, .threads = 2};
+    pcgpu_context *contexts[2] = {open_context(2, 0), NULL};
+    if (pcgpu_open(&settings, &contexts[1]) != PCGPU_OK) {
+        printf("skipped: %s\n", pcgpu_last_error(contexts[1]));
+        return 77;
+    }
+    for (int r = 0; r < 3; r++) {
+        static pcgpu_odometry_frame frames[2][FEW];
+        const pcgpu_odometry_params p = params_of(r);
+        for (int c = 0; c < 2; c++) {
+            pcgpu_odometry *o = NULL;
+            pcgpu_odometry_open(contexts[c], &p, &o);
+            for (int i = 0; i < FEW; i++) {
+                pcgpu_status status = pcgpu_odometry_add(o, &scans[i], i, &frames[c][i]);
+                expect(status == PCGPU_OK && frames[c][i].good, names[r], c ? "cuda" : "cpu",
+                       pcgpu_last_error(contexts[c]), i);
+            }
+            pcgpu_odometry_close(o);
+        }
+        for (int i = 0; i < FEW; i++) {
+            const pcgpu_odometry_frame *a = &frames[0][i], *b = &frames[1][i];
+            expect(strcmp(b->registration.run.backend, r == PCGPU_REFERENCE_MODEL ? "cpu" : "cuda") == 0, names[r],
+                   "cuda", "the back end", i);
+            expect(memcmp(a->T_world_frame, b->T_world_frame, sizeof a->T_world_frame) == 0, names[r], "cuda",
+                   "the same pose", i);
+            expect(memcmp(a->registration.covariance, b->registration.covariance, sizeof a->registration.covariance) ==
+                       0,
+                   names[r], "cuda", "the same covariance", i);
+        }
+    }
+    pcgpu_close(contexts[0]);
+    pcgpu_close(contexts[1]);
+    return 0;
+}
+
+static void free_scans(void) {
+    for (int i = 0; i < SCANS; i++) {
+        pcgpu_cloud_free(&scans[i]);
+    }
+}
+
+int main(int argc, char **argv) {
     (void)fill_room, (void)fill_line;
+    if (argc > 1 && strcmp(argv[1], "cuda") == 0) {
+        make_scans(false, 1.0);
+        int skipped = check_cuda();
+        free_scans();
+        printf("odometry: %d checks, %d failed\n", checks, failures);
+        return skipped ? skipped : failures > 0;
+    }
     check_motions();
     make_scans(false, 1.0);
     for (int r = 0; r < 3; r++) {
@@ -345,9 +398,7 @@ int main(void) {
     check_deskewing();
     check_resuming(PCGPU_REFERENCE_MODEL, true);
     check_resuming(PCGPU_REFERENCE_PREVIOUS, true);
-    for (int i = 0; i < SCANS; i++) {
-        pcgpu_cloud_free(&scans[i]);
-    }
+    free_scans();
     printf("odometry: %d checks, %d failed\n", checks, failures);
     return failures > 0;
 }

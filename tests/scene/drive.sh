@@ -2,7 +2,7 @@
 # drive.sh DRIVE: odometry along 240 m around a block, whose poses are known: how far the end is off, in percent of the way,
 # for each reference; the same bytes from one thread and from several; and scans of a sensor that moves meanwhile.
 set -eu
-drive=$1
+drive=$(cd "${1%/*}" && pwd)/${1##*/}
 pcgpu=${PCGPU:?}
 export OMP_WAIT_POLICY=passive
 folder=$(mktemp -d)
