@@ -238,6 +238,105 @@ static void check_deskewing(void) {
     expect(off[1] < 0.02 && off[1] < 0.5 * off[0], "moving", "deskewing", "is better than not", 0);
 }
 
+/* ---- the cells of a model ------------------------------------------------------------------------------------ */
+
+enum { LEVELS = 3 };
+
+/* Points in metres; the box begins at -32 m and quanta are 1/1024 of cells of 0.5 m. */
+static pc_cells_target target_of(const float *xyz, int64_t n, double x) {
+    const double per_quantum = 2048.0;
+    pc_cells_target t = {.n = n, .x = xyz, .y = xyz + POINTS, .z = xyz + 2 * POINTS, .levels = LEVELS};
+    t.quantum = 1.0 / per_quantum;
+    t.noise = 0.0275;
+    t.widening = 0.05;
+    for (int k = 0; k < 3; k++) {
+        t.origin[k] = -32.0;
+        t.map.m[5 * k] = (float)per_quantum;
+        t.map.m[4 * k + 3] = (float)((32.0 + (k == 0 ? x : 0.0)) * per_quantum);
+        t.map.limit[k] = 64.0f * (float)per_quantum;
+    }
+    return t;
+}
+
+/* The sums of a pass over each level, both grids of the finest. */
+static void sums_of(pcgpu_context *context, const float *xyz, double x, double sums[LEVELS][PC_CELLS_SUMS]) {
+    const pc_cells_source source = {.n = POINTS,
+                                    .x = xyz,
+                                    .y = xyz + POINTS,
+                                    .z = xyz + 2 * POINTS,
+                                    .points = {POINTS, POINTS, POINTS},
+                                    .every = {1, 1, 1}};
+    const pc_cells_target t = target_of(xyz, POINTS, x);
+    pc_backend_cpu.cells_source(context, &source);
+    for (int l = 0; l < LEVELS; l++) {
+        const pc_cells_pass pass = {.map = t.map, .set = PC_SET_ALL, .level = l, .grids = l == 0 ? 2 : 1};
+        const pc_cells_step step = {
+            .quantum = (float)t.quantum, .points = 1.0f, .most = 12.0f, .kernel = 4.0f, .robust = 1.0f};
+        pc_backend_cpu.cells_pass(context, &pass);
+        pc_backend_cpu.cells_sum(context, &step, sums[l]);
+    }
+}
+
+/* A model of one scan is a target; so is one of a scan that came in two parts, after a box that held another has moved
+ * away from that. A cell that has enough points stays as it is. */
+static void check_model(void) {
+    static float xyz[3 * POINTS], other[3 * POINTS];
+    double wanted[LEVELS][PC_CELLS_SUMS], got[LEVELS][PC_CELLS_SUMS];
+    state = 9;
+    for (int64_t i = 0; i < POINTS; i++) {
+        double p[2][3];
+        scene_point(i, p[0]);
+        scene_point(i, p[1]);
+        for (int k = 0; k < 3; k++) {
+            xyz[k * POINTS + i] = (float)p[0][k];
+            other[k * POINTS + i] = (float)(p[1][k] + (k == 0 ? -20.0 : 0.3));
+        }
+    }
+    for (int threads = 1; threads <= 3; threads += 2) {
+        pcgpu_context *context = open_context(threads, 0);
+        pc_cells_measure measures[4];
+        const pc_cells_target t = target_of(xyz, POINTS, 0.0);
+        pc_backend_cpu.cells_target(context, &t, &measures[0]);
+        sums_of(context, xyz, 0.0, wanted);
+        expect(wanted[0][PC_CELLS_POINTS] > POINTS, "model", "a target", "has what is looked for", threads);
+
+        pc_cells_model m = {.scan = t, .forget = true, .renew = true, .most = INT32_MAX};
+        pc_backend_cpu.cells_model(context, &m, &measures[1]);
+        sums_of(context, xyz, 0.0, got);
+        expect(memcmp(got, wanted, sizeof got) == 0, "model", "one scan", "the sums of a target", threads);
+        expect(memcmp(&measures[0], &measures[1], sizeof measures[0]) == 0, "model", "one scan", "its measure",
+               threads);
+
+        /* another one, of which all is left behind when the box moves on by 18 of its widest cells, 36 m */
+        m.scan = target_of(other, POINTS, 0.0);
+        pc_backend_cpu.cells_model(context, &m, &measures[2]);
+        m = (pc_cells_model){
+            .scan = target_of(xyz, POINTS / 3, 0.0), .move = {18, 0, 0}, .renew = true, .most = INT32_MAX};
+        pc_backend_cpu.cells_model(context, &m, &measures[2]);
+        m.scan = target_of(xyz + POINTS / 3, POINTS - POINTS / 3, 0.0);
+        m.move[0] = 0;
+        pc_backend_cpu.cells_model(context, &m, &measures[2]);
+        sums_of(context, xyz, 0.0, got);
+        expect(memcmp(got, wanted, sizeof got) == 0, "model", "two parts", "the sums of a target", threads);
+        expect(memcmp(&measures[0], &measures[2], sizeof measures[0]) == 0, "model", "two parts", "its measure",
+               threads);
+
+        /* only the blocks that changed are made anew, and none where all cells are full */
+        m.scan = target_of(other, POINTS, 30.0);
+        m.most = 1;
+        m.renew = false;
+        pc_backend_cpu.cells_model(context, &m, &measures[2]);
+        m.scan = t;
+        sums_of(context, xyz, 0.0, wanted);
+        pc_backend_cpu.cells_model(context, &m, &measures[2]);
+        sums_of(context, xyz, 0.0, got);
+        expect(memcmp(got[0], wanted[0], sizeof got[0]) == 0, "model", "full cells", "stay as they are", threads);
+        pcgpu_close(context);
+    }
+}
+
+/* ---- motions, refusals --------------------------------------------------------------------------------------- */
+
 static void check_motions(void) {
     state = 3;
     for (int i = 0; i < 200; i++) {
@@ -385,6 +484,7 @@ int main(int argc, char **argv) {
         return skipped ? skipped : failures > 0;
     }
     check_motions();
+    check_model();
     make_scans(false, 1.0);
     for (int r = 0; r < 3; r++) {
         check_poses(r);
