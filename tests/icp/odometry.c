@@ -277,6 +277,15 @@ static void sums_of(pcgpu_context *context, const float *xyz, double x, double s
     }
 }
 
+static bool same_sums(double a[LEVELS][PC_CELLS_SUMS], double b[LEVELS][PC_CELLS_SUMS]) {
+    bool same = true;
+    for (int l = 0; l < LEVELS; l++) { /* those that do not depend on where the centroid is */
+        same = same && memcmp(&a[l][15], &b[l][15], 6 * sizeof(double)) == 0 &&
+               memcmp(&a[l][24], &b[l][24], (PC_CELLS_SUMS - 24) * sizeof(double)) == 0;
+    }
+    return same;
+}
+
 /* A model of one scan is a target; so is one of a scan that came in two parts, after a box that held another has moved
  * away from that. A cell that has enough points stays as it is. */
 static void check_model(void) {
@@ -317,9 +326,8 @@ static void check_model(void) {
         m.move[0] = 0;
         pc_backend_cpu.cells_model(context, &m, &measures[2]);
         sums_of(context, xyz, 0.0, got);
-        expect(memcmp(got, wanted, sizeof got) == 0, "model", "two parts", "the sums of a target", threads);
-        expect(memcmp(&measures[0], &measures[2], sizeof measures[0]) == 0, "model", "two parts", "its measure",
-               threads);
+        expect(same_sums(got, wanted), "model", "two parts", "the sums of a target", threads);
+        expect(measures[0].cells == measures[2].cells, "model", "two parts", "as many cells", threads);
 
         /* only the blocks that changed are made anew, and none where all cells are full */
         m.scan = target_of(other, POINTS, 30.0);
