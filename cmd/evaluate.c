@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEGREES 57.29577951308232
+#define DEGREES       57.29577951308232
 #define MATCH_SECONDS 0.02 /* poses of one time may differ by so much */
 
 /* ---- the truth ---- */
@@ -84,8 +84,8 @@ static void print_table(FILE *out, const pcgpu_evaluation *e) {
     fprintf(out, "  RMSE %.6f m, mean %.6f m, median %.6f m, largest %.6f m\n", e->ate_rmse, e->ate_mean, e->ate_median,
             e->ate_max);
     fprintf(out, "relative pose error (RPE), RMSE\n");
-    fprintf(out, "  from pose to pose %11lld pairs %14.6f m %12.6f degree\n", (long long)e->rpe_count, e->rpe_translation,
-            e->rpe_rotation * DEGREES);
+    fprintf(out, "  from pose to pose %11lld pairs %14.6f m %12.6f degree\n", (long long)e->rpe_count,
+            e->rpe_translation, e->rpe_rotation * DEGREES);
     if (e->rpe_second_count > 0) {
         fprintf(out, "  over a second %15lld pairs %14.6f m %12.6f degree\n", (long long)e->rpe_second_count,
                 e->rpe_second_translation, e->rpe_second_rotation * DEGREES);
@@ -153,8 +153,9 @@ int evaluate_print(session *s, const trajectory *estimate, const double *times, 
     double *matched = NULL, *spaced = NULL;
     pcgpu_evaluation e;
     if (!by_time && estimate->count != truth->count) {
-        report_error(name, "%lld poses, and %lld in %s, which go together line by line; give as many, or both in TUM's format",
-                     (long long)estimate->count, (long long)truth->count, o->ground_truth);
+        report_error(
+            name, "%lld poses, and %lld in %s, which go together line by line; give as many, or both in TUM's format",
+            (long long)estimate->count, (long long)truth->count, o->ground_truth);
         return EXIT_FAILED;
     }
     times = times ? times : estimate->times;

@@ -7,9 +7,8 @@
 static const command_info commands[] = {
     {"sample", FOR_SAMPLE, "[OPTION]... [INPUT]...", "pick points of a cloud: farthest point sampling or at random"},
     {"voxelize", FOR_VOXELIZE, "[OPTION]... [INPUT]...", "group points by voxel and compute one feature row a voxel"},
-    {"register", FOR_REGISTER,
-     "[OPTION]... SOURCE TARGET | --pairs LIST | --trajectory FILE SCAN... | --evaluate FILE | --poses FILE DEPTH...",
-     "find the rigid transform that maps SOURCE onto TARGET, or the poses of a sequence"},
+    {"register", FOR_REGISTER, "[OPTION]... SOURCE TARGET | SCAN... | --pairs LIST",
+     "find the rigid transform that maps SOURCE onto TARGET, or poses of scans"},
     {"info", FOR_INFO, "[OPTION]... [INPUT]...", "show what is in a cloud, or what this build and machine can do"},
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };

@@ -47,8 +47,7 @@ static bool settle_seeds_and_start(option_values *options, char *why, size_t why
 
 static bool check_sample(option_values *options, char *why, size_t why_size) {
     const pcgpu_sample_params *p = &options->sample;
-    if (!settle_count_and_ratio(options, why, why_size) ||
-        !settle_seeds_and_start(options, why, why_size)) {
+    if (!settle_count_and_ratio(options, why, why_size) || !settle_seeds_and_start(options, why, why_size)) {
         return false;
     }
     const char *wrong = NULL;
@@ -92,15 +91,17 @@ static bool check_voxelize(const option_values *options, const command_info *com
 /* Values that a configuration may have at their defaults are no mistake without a sequence. */
 static bool check_register(const option_values *o, char *why, size_t why_size) {
     const char *wrong = NULL;
-    if (o->evaluate && (o->trajectory || o->pairs)) {
-        wrong = "evaluate compares a trajectory that is there; leave out --trajectory and --pairs";
+    if (o->evaluate && (o->trajectory || o->pairs || o->output || o->transform)) {
+        wrong =
+            "evaluate compares a trajectory that is there; leave out --trajectory, --pairs, --output and --transform";
     } else if (o->evaluate && !o->ground_truth) {
         wrong = "evaluate compares a trajectory with the truth; give --ground-truth FILE, too";
     } else if (o->trajectory && o->pairs) {
         wrong = "a sequence and a list of pairs are different things; leave out --trajectory or --pairs";
     } else if (o->trajectory && o->transform) {
         wrong = "a sequence has a trajectory and no single transform; leave out --transform";
-    } else if (o->trajectory && o->timestamps && o->source[option_index(option_by_name("rate", FOR_REGISTER))] == FROM_COMMAND_LINE) {
+    } else if (o->trajectory && o->timestamps &&
+               o->source[option_index(option_by_name("rate", FOR_REGISTER))] == FROM_COMMAND_LINE) {
         wrong = "timestamps and rate exclude each other; give one of them";
     } else if (!o->trajectory && (o->resume || (o->timestamps && !o->evaluate))) {
         wrong = "resume and timestamps are for a sequence; give --trajectory FILE, too";

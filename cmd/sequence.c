@@ -16,6 +16,7 @@ typedef struct sequence_run {
     double *times;     /* of each scan */
     double *poses;     /* of each scan, NaN where there is none; for the evaluation */
     bool *skip;        /* scans that need not be read */
+    bool warned;       /* that CUDA was asked for and the CPU works */
     int good, lost, failed;
     double begin;
     char what[2][64]; /* the progress line, by turns */
@@ -70,9 +71,10 @@ static bool has_pose(const double *T) {
 static bool check_before(const sequence_run *run) {
     for (int64_t i = 0; run->before.times && i < run->before.count; i++) {
         if (fabs(run->before.times[i] - run->times[i]) > 1e-6) {
-            report_error(run->output.path,
-                         "its pose %lld is of %.17g s and the scan of %.17g s; give the scans and times it was begun with",
-                         (long long)i + 1, run->before.times[i], run->times[i]);
+            report_error(
+                run->output.path,
+                "its pose %lld is of %.17g s and the scan of %.17g s; give the scans and times it was begun with",
+                (long long)i + 1, run->before.times[i], run->times[i]);
             return false;
         }
     }
@@ -164,6 +166,11 @@ static int add_scan(sequence_run *run, job *j, int index, double *T) {
     if (run->camera) {
         j->run.points_in = j->depth[0].pixels - j->depth[0].no_return - j->depth[0].out_of_range;
     }
+    if (run->session->options->settings.device == PCGPU_DEVICE_CUDA && strcmp(j->run.backend, "cpu") == 0 &&
+        !run->warned) {
+        report_warning(NULL, "%s; CUDA registers to --reference previous and keyframe", j->run.reason);
+        run->warned = true;
+    }
     add_frame(&j->result, index, time, &f);
     report_frame(j, &f);
     memcpy(T, f.T_world_frame, sizeof f.T_world_frame);
@@ -244,8 +251,8 @@ static void summarize(const sequence_run *run) {
     const int count = run->good + run->lost + run->failed;
     const double seconds = seconds_now() - run->begin;
     if (run->lost + run->failed > 0) {
-        report_error(run->output.path, "%d of %d scans have no pose: %d lost, %d not read", run->lost + run->failed, count,
-                     run->lost, run->failed);
+        report_error(run->output.path, "%d of %d scans have no pose: %d lost, %d not read", run->lost + run->failed,
+                     count, run->lost, run->failed);
     }
     report_summary(run->output.path, "%d scans in %.3f s, %.1f a second; %d lost, %d not read", count, seconds,
                    count / (seconds > 0 ? seconds : 1e-9), run->lost, run->failed);

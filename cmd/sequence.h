@@ -29,13 +29,13 @@ typedef struct sequence_output {
     transform_format format;
 } sequence_output;
 
-/* Opens it; with --resume *before receives the poses that are there, up to the last good one, and what follows is written
- * after them. False after saying why. */
+/* Opens it; with --resume *before receives the poses that are there, up to the last good one, and what follows is
+ * written after them. False after saying why. */
 bool sequence_output_open(const session *session, sequence_output *output, trajectory *before);
 /* T NULL: no pose. The line is in the file, whatever happens next; false after saying why it is not. */
 bool sequence_output_add(sequence_output *output, const double *T, double time);
-/* Gives it its name, or, when the run has not come to its end, keeps what is there and says so; a file without a pose is
- * removed. False after saying why. */
+/* Gives it its name, or, when the run has not come to its end, keeps what is there and says so; a file without a pose
+ * is removed. False after saying why. */
 bool sequence_output_close(sequence_output *output, bool complete, bool some);
 
 /* ---- evaluate.c ---- */

@@ -44,7 +44,8 @@ static bool read_before(const session *s, const char *path, const sequence_outpu
     }
     before->count = lines_to_keep(before);
     if (before->count > s->input_count) {
-        report_error(path, "has %lld poses and there are %d scans; give all scans of the sequence, with those that are done",
+        report_error(path,
+                     "has %lld poses and there are %d scans; give all scans of the sequence, with those that are done",
                      (long long)before->count, s->input_count);
         return false;
     }
@@ -138,9 +139,11 @@ bool sequence_output_open(const session *s, sequence_output *o, trajectory *befo
 bool sequence_output_add(sequence_output *o, const double *T, double time) {
     errno = 0;
     transform_write_pose(o->stream, T, time, o->format);
-    return fflush(o->stream) == 0 && !ferror(o->stream)
-               ? true
-               : cannot(o->stream == stdout ? "standard output" : o->partial ? o->partial : o->path, "be written");
+    return fflush(o->stream) == 0 && !ferror(o->stream) ? true
+                                                        : cannot(o->stream == stdout ? "standard output"
+                                                                 : o->partial        ? o->partial
+                                                                                     : o->path,
+                                                                 "be written");
 }
 
 bool sequence_output_close(sequence_output *o, bool complete, bool some) {

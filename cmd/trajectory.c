@@ -70,7 +70,8 @@ static bool no_memory(const line_file *f) {
 static int split_numbers(char *line, double numbers[MOST_NUMBERS]) {
     int n = 0;
     char *rest = NULL;
-    for (char *word = strtok_r(line, " \t\r,", &rest); word && n < MOST_NUMBERS; word = strtok_r(NULL, " \t\r,", &rest)) {
+    for (char *word = strtok_r(line, " \t\r,", &rest); word && n < MOST_NUMBERS;
+         word = strtok_r(NULL, " \t\r,", &rest)) {
         if (strcasecmp(word, "nan") == 0) {
             numbers[n++] = NAN;
         } else if (!number_parse(word, &numbers[n++])) {

@@ -11,10 +11,10 @@ typedef struct trajectory {
     int64_t *ends; /* count: bytes from the beginning of the file to the end of each line */
 } trajectory;
 
-/* Reads the lines of a trajectory: 16 numbers (row by row), 12 (KITTI) or 8 (TUM, time first), all lines alike; "nan" for
- * each number, or "# lost TIME", where there is no pose. Other lines that begin with "#" and empty ones are skipped. A
- * last line without its end, as an interrupted run may leave it, is dropped when `unfinished`. On failure `why` is a
- * sentence that begins with the name of the file, and the trajectory is empty. */
+/* Reads the lines of a trajectory: 16 numbers (row by row), 12 (KITTI) or 8 (TUM, time first), all lines alike; "nan"
+ * for each number, or "# lost TIME", where there is no pose. Other lines that begin with "#" and empty ones are
+ * skipped. A last line without its end, as an interrupted run may leave it, is dropped when `unfinished`. On failure
+ * `why` is a sentence that begins with the name of the file, and the trajectory is empty. */
 bool trajectory_read(const char *path, bool unfinished, trajectory *t, char *why, size_t why_size);
 void trajectory_free(trajectory *t); /* accepts a zeroed struct */
 

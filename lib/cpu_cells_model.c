@@ -112,6 +112,18 @@ static bool add_scan(const pcgpu_context *context, pc_cells_state *s, const pc_c
     return good;
 }
 
+/* Motions are about the middle of the scan, not of the model, which may be far from it: a turn would be next to a
+ * translation then, and scenes would seem to leave it open. */
+static bool measure_scan(const pcgpu_context *context, pc_cells_state *s, const pc_cells_model *m,
+                         pc_cells_measure *measure) {
+    pc_cells_find_center(&s->level[0], &m->scan, measure);
+    bool good = pc_cells_finish_grid(context, s, &m->scan, measure->center, &s->level[0]);
+    if (good) {
+        pc_cells_find_levers(&s->level[0], measure);
+    }
+    return good;
+}
+
 static bool finish(const pcgpu_context *context, pc_cells_state *s, const pc_cells_model *m,
                    const pc_cells_measure *measure) {
     bool good = true;
@@ -137,16 +149,10 @@ pcgpu_status pc_cpu_cells_model(pcgpu_context *context, const struct pc_cells_mo
                                (int64_t)m->move[2] * (1 << narrower)};
         move_grid(&s->model[at], by, m->scan.map.limit);
     }
-    good = good && (m->scan.n == 0 || add_scan(context, s, m));
-    if (good && m->renew) {
-        pc_cells_find_center(&s->model[0], &m->scan, measure);
-    }
-    good = good && finish(context, s, m, measure);
+    good = good && (m->scan.n == 0 || add_scan(context, s, m)) && (!m->renew || measure_scan(context, s, m, measure)) &&
+           finish(context, s, m, measure);
     if (!good) {
         return pc_fail_memory(context, (uint64_t)m->scan.n * 128, "the cells of the model");
-    }
-    if (m->renew) {
-        pc_cells_find_levers(&s->model[0], measure);
     }
     measure->cells = s->model[0].count - 1;
     s->on_model = true;

@@ -317,12 +317,12 @@ typedef struct pc_cells_measure {
 
 /* Scans that are kept as cells in a box, as a target of several registrations. First the box moves, and what is outside
  * then is dropped; then the points of `scan`, whose map has the scan's pose in it, are added to the cells that have not
- * got enough. Centroid and levers stay as they are unless it is renewed. */
+ * got enough. Centroid and levers are those of the scan when it was last renewed. */
 typedef struct pc_cells_model {
-    pc_cells_target scan; /* n may be 0 */
+    pc_cells_target scan; /* n may be 0 unless it is renewed */
     bool forget;          /* begin with no cells */
     int32_t move[3];      /* of the box, in widest cells */
-    bool renew;           /* find centroid and levers anew */
+    bool renew;           /* find centroid and levers anew; there are points then */
     int64_t most;         /* a finest cell with so many points takes no more, one that is 2^l as wide 4^l as many */
 } pc_cells_model;
 

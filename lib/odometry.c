@@ -1,6 +1,7 @@
-/* Odometry: from scan to pose. A scan is taken, its pose predicted from the motion before, and registered to a reference
- * (odometry_reference.c), which it then becomes or joins. All that a scan leaves behind follows from its points, its time
- * and its pose, so that a trajectory that is known can be gone through again without registering anything. */
+/* Odometry: from scan to pose. A scan is taken, its pose predicted from the motion before, and registered to a
+ * reference (odometry_reference.c), which it then becomes or joins. All that a scan leaves behind follows from its
+ * points, its time and its pose, so that a trajectory that is known can be gone through again without registering
+ * anything. */
 #include "odometry.h"
 
 #include <stdlib.h>
@@ -13,8 +14,8 @@
 
 enum { DESKEW_ROUNDS = 5 };
 
-/* A scan after a lost one may be anywhere, so that its registration has to be so much better; a wrong pose is worse than
- * none. */
+/* A scan after a lost one may be anywhere, so that its registration has to be so much better; a wrong pose is worse
+ * than none. */
 #define FOUND_AGAIN_SCORE 1.3
 
 /* Farther ahead than so many steps like the last one, velocity says nothing. */
@@ -31,7 +32,7 @@ void pcgpu_odometry_params_init(pcgpu_odometry_params *params) {
     pcgpu_register_params_init(&params->registration);
 }
 
-/* ---- opening ------------------------------------------------------------------------------------------------------ */
+/* ---- opening ------------------------------------------------------------------------------------------------- */
 
 static pcgpu_status check(pcgpu_context *context, const pcgpu_odometry_params *p) {
     pcgpu_status status = pc_register_check(context, &p->registration);
@@ -55,7 +56,8 @@ static pcgpu_status check(pcgpu_context *context, const pcgpu_odometry_params *p
     double most = 8000.0 * 2.0 * p->registration.voxel; /* quanta are exact in float32 up to there */
     if (!(p->model_range > 0.0) || (p->reference == PCGPU_REFERENCE_MODEL && p->model_range > most)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                       "a model that reaches %g m; give more than 0 and up to %g m, or a larger voxel", p->model_range, most);
+                       "a model that reaches %g m; give more than 0 and up to %g m, or a larger voxel", p->model_range,
+                       most);
     }
     if (p->model_points < 1 || p->model_points > 1000000) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld points in a cell of the model; give 1 to 1000000",
@@ -105,7 +107,7 @@ void pcgpu_odometry_close(pcgpu_odometry *o) {
     free(o);
 }
 
-/* ---- motion ------------------------------------------------------------------------------------------------------- */
+/* ---- motion -------------------------------------------------------------------------------------------------- */
 
 /* The motion from one pose to another as what a scan's duration would make of it: sweeps follow each other. */
 static pc_twist motion_between(const double from[16], const double to[16]) {
@@ -142,8 +144,8 @@ static pc_twist sweep_motion(const pcgpu_odometry *o, double time, const double 
     return motion;
 }
 
-/* A transform between frames whose origins are the files', as one between frames whose origins are `sign` home, and back
- * with -1. */
+/* A transform between frames whose origins are the files', as one between frames whose origins are `sign` home, and
+ * back with -1. */
 static void move_origin(const pcgpu_odometry *o, double sign, const double T[16], double out[16]) {
     memmove(out, T, 16 * sizeof *out);
     for (int k = 0; k < 3; k++) {
@@ -153,7 +155,7 @@ static void move_origin(const pcgpu_odometry *o, double sign, const double T[16]
     }
 }
 
-/* ---- a scan ------------------------------------------------------------------------------------------------------- */
+/* ---- a scan -------------------------------------------------------------------------------------------------- */
 
 static bool deskews(const pcgpu_odometry *o) {
     return o->params.deskew != PCGPU_DESKEW_NONE;
@@ -168,21 +170,29 @@ static pc_odometry_scan *unused_scan(pcgpu_odometry *o) {
     return NULL; /* there are three */
 }
 
+/* The back end for all scans, from the points of a registration. A model is kept where there is one for it, and a
+ * device that would have nothing to do is not started. */
+static pcgpu_status choose(pcgpu_odometry *o, double points) {
+    const pc_backend *cuda = pc_backend_cuda();
+    if (!o->kind->only_cells || (cuda && cuda->cells_model)) {
+        return pc_register_choose(o->context, &o->params.registration, points, 1, &o->run, &o->backend);
+    }
+    o->backend = &pc_backend_cpu;
+    o->run.threads = o->context->threads;
+    snprintf(o->run.backend, sizeof o->run.backend, "%s", o->backend->name);
+    snprintf(o->run.device, sizeof o->run.device, "%s", o->context->cpu_name);
+    snprintf(o->run.reason, sizeof o->run.reason, "models are kept on the CPU");
+    return PCGPU_OK;
+}
+
 static pcgpu_status take(pcgpu_odometry *o, const pcgpu_cloud *cloud, double time, pcgpu_run *run) {
     pcgpu_status status = PCGPU_OK;
     if (!(time - time == 0.0) || ((o->last || o->lost > 0) && !(time > o->newest))) {
-        return pc_fail(o->context, PCGPU_ERROR_ARGUMENT, "a scan at %.17g s after one at %.17g s; times must rise", time,
-                       o->newest);
+        return pc_fail(o->context, PCGPU_ERROR_ARGUMENT, "a scan at %.17g s after one at %.17g s; times must rise",
+                       time, o->newest);
     }
     if (!o->backend) {
-        double points = 2.0 * (double)cloud->rows;
-        status = pc_register_choose(o->context, &o->params.registration, points, 1, &o->run, &o->backend);
-        if (status == PCGPU_OK && o->kind->only_cells && !o->backend->cells_model) {
-            o->backend = &pc_backend_cpu;
-            snprintf(o->run.backend, sizeof o->run.backend, "%s", o->backend->name);
-            snprintf(o->run.device, sizeof o->run.device, "%s", o->context->cpu_name);
-            snprintf(o->run.reason, sizeof o->run.reason, "models are on the CPU");
-        }
+        status = choose(o, 2.0 * (double)cloud->rows);
     }
     *run = o->run;
     double begin = pc_now();

@@ -7,7 +7,7 @@
 #include "register.h"
 #include "register_cells.h"
 
-/* ---- motions ------------------------------------------------------------------------------------------------------ */
+/* ---- motions ------------------------------------------------------------------------------------------------- */
 
 /* out = a b and out = T^-1, of rigid transforms; out is another array. */
 void pc_transform_multiply(const double a[16], const double b[16], double out[16]);
@@ -23,7 +23,7 @@ pc_twist pc_twist_of(const double T[16]);
 /* Where it leads in `time` units: 4x4. */
 void pc_twist_after(const pc_twist *twist, double time, double T[16]);
 
-/* ---- a scan ------------------------------------------------------------------------------------------------------- */
+/* ---- a scan -------------------------------------------------------------------------------------------------- */
 
 typedef struct pc_odometry_scan {
     pc_point_set points; /* usable and settled, in `memory` */
@@ -36,28 +36,28 @@ typedef struct pc_odometry_scan {
     pc_buffer memory, raw_memory;
 } pc_odometry_scan;
 
-/* Takes the usable points of a cloud. home: a place near the points in the coordinates of the files, which the first scan
- * sets. */
+/* Takes the usable points of a cloud. home: a place near the points in the coordinates of the files, which the first
+ * scan sets. */
 pcgpu_status pc_odometry_take(pcgpu_context *context, const pcgpu_odometry_params *params, const pcgpu_cloud *cloud,
                               double *home, bool first, pc_odometry_scan *scan, pcgpu_run *run);
 /* Moves the points to the middle of the sweep; `motion` in a sweep, NULL: none. */
 void pc_odometry_deskew(pcgpu_context *context, const pc_twist *motion, pc_odometry_scan *scan);
 void pc_odometry_scan_free(pc_odometry_scan *scan);
 
-/* ---- what scans are registered to --------------------------------------------------------------------------------- */
+/* ---- what scans are registered to ---------------------------------------------------------------------------- */
 
 /* Each way of registering a scan to what came before it is one of these. Status of functions that return none: OK. */
 typedef struct pc_reference_kind {
-    /* Registers `scan`, starting at the pose in the world that is predicted. *T becomes its pose, of use when the result
-     * has converged. */
+    /* Registers `scan`, starting at the pose in the world that is predicted. *T becomes its pose, of use when the
+     * result has converged. */
     pcgpu_status (*align)(pcgpu_odometry *o, pc_odometry_scan *scan, const double predicted[16],
                           pcgpu_registration *result, double T[16]);
     /* After a scan was not aligned: takes a nearer reference; false when there is none. NULL: never. */
     bool (*nearer)(pcgpu_odometry *o);
     /* `scan` is where the world begins; all that was is forgotten. */
     pcgpu_status (*begin)(pcgpu_odometry *o, pc_odometry_scan *scan);
-    /* `scan` has a pose. `fitness`: of its registration, 1 when that is not known. *joins: it is the reference, or part of
-     * it, from now on. */
+    /* `scan` has a pose. `fitness`: of its registration, 1 when that is not known. *joins: it is the reference, or part
+     * of it, from now on. */
     pcgpu_status (*accept)(pcgpu_odometry *o, pc_odometry_scan *scan, double fitness, bool *joins);
     bool only_cells; /* registers by cells only */
 } pc_reference_kind;
@@ -83,7 +83,7 @@ struct pcgpu_odometry {
     double newest;                               /* time of the last scan */
     double before[16], time_before;              /* of the good scan before the last, when good > 1 */
     pc_cells_held held;
-    double home[3]; /* 0 but for coordinates that are far from their origin, in which motions would be ill-conditioned */
+    double home[3];         /* 0 but for coordinates far from their origin, in which motions are ill-conditioned */
     double model_anchor[3]; /* world coordinates of the middle of the model's box */
     double model_cells;     /* when it was last renewed */
     pc_buffer rows[2];      /* points by rows, for the methods of ICP */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- two scans ---------------------------------------------------------------------------------------------------- */
+/* ---- two scans ----------------------------------------------------------------------------------------------- */
 
 /* A scan as a cloud of x y z, for the methods of ICP. */
 static pcgpu_status as_cloud(pcgpu_odometry *o, int which, const pc_odometry_scan *scan, pcgpu_cloud *cloud) {
@@ -51,8 +51,8 @@ static pcgpu_status align_by_cells(pcgpu_odometry *o, const pcgpu_register_param
     memcpy(to.offset, target ? target->offset : o->model_anchor, sizeof to.offset);
     pc_register_open(&w, o->context, o->backend, &run, params, &source, &to, result);
     w.seconds[PC_STAGE_SELECT] = o->select_seconds;
-    return pc_register_close(
-        &w, pc_register_cells_points(&w, &scan->points, target ? &target->points : NULL, &o->held));
+    return pc_register_close(&w,
+                             pc_register_cells_points(&w, &scan->points, target ? &target->points : NULL, &o->held));
 }
 
 static pcgpu_status align_to(pcgpu_odometry *o, pc_odometry_scan *scan, pc_odometry_scan *target,
@@ -68,7 +68,7 @@ static pcgpu_status align_to(pcgpu_odometry *o, pc_odometry_scan *scan, pc_odome
     return status;
 }
 
-/* ---- the scan before ---------------------------------------------------------------------------------------------- */
+/* ---- the scan before ----------------------------------------------------------------------------------------- */
 
 static pcgpu_status align_to_last(pcgpu_odometry *o, pc_odometry_scan *scan, const double predicted[16],
                                   pcgpu_registration *result, double T[16]) {
@@ -88,7 +88,7 @@ static pcgpu_status accept_last(pcgpu_odometry *o, pc_odometry_scan *scan, doubl
     return PCGPU_OK;
 }
 
-/* ---- a keyframe --------------------------------------------------------------------------------------------------- */
+/* ---- a keyframe ---------------------------------------------------------------------------------------------- */
 
 static pcgpu_status align_to_keyframe(pcgpu_odometry *o, pc_odometry_scan *scan, const double predicted[16],
                                       pcgpu_registration *result, double T[16]) {
@@ -127,7 +127,7 @@ static pcgpu_status accept_keyframe(pcgpu_odometry *o, pc_odometry_scan *scan, d
     return PCGPU_OK;
 }
 
-/* ---- a model ------------------------------------------------------------------------------------------------------ */
+/* ---- a model ------------------------------------------------------------------------------------------------- */
 
 /* Cells, centroid and levers are made anew when there are so many more. */
 #define RENEW_GROWTH 1.3
@@ -153,7 +153,8 @@ static pcgpu_status align_to_model(pcgpu_odometry *o, pc_odometry_scan *scan, co
 /* The box: a cube of whole widest cells around the anchor, whose cells' faces keep clear of round coordinates. */
 static void lay_box(pcgpu_odometry *o) {
     const double edge = edge_of(o), wide = edge * (double)(1 << (levels_of(o) - 1));
-    const double half = ceil(o->params.model_range / wide) + 2.0; /* it moves when the sensor is a cell off its middle */
+    const double half =
+        ceil(o->params.model_range / wide) + 2.0; /* it moves when the sensor is a cell off its middle */
     pc_cells_frame *f = &o->held.frame;
     f->quantum = edge / (double)(1 << PC_CELLS_BITS);
     f->per_quantum = (double)(1 << PC_CELLS_BITS) / edge;

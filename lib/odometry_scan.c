@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- motions ------------------------------------------------------------------------------------------------------ */
+/* ---- motions ------------------------------------------------------------------------------------------------- */
 
 void pc_transform_multiply(const double a[16], const double b[16], double out[16]) {
     for (int i = 0; i < 3; i++) {
         for (int k = 0; k < 4; k++) {
-            out[4 * i + k] = ((a[4 * i] * b[k] + a[4 * i + 1] * b[4 + k]) + a[4 * i + 2] * b[8 + k]) +
-                             (k == 3 ? a[4 * i + 3] : 0.0);
+            out[4 * i + k] =
+                ((a[4 * i] * b[k] + a[4 * i + 1] * b[4 + k]) + a[4 * i + 2] * b[8 + k]) + (k == 3 ? a[4 * i + 3] : 0.0);
         }
     }
     out[12] = out[13] = out[14] = 0.0;
@@ -43,8 +43,8 @@ static void turn_matrix(const double half[3], double R[9]) {
 }
 
 /* The way of a motion of constant velocity is an arc: with w the turn and u the velocity at its beginning, the position
- * is u s + w x u s^2/2 + w x (w x u) s^3/6 to third order, which is 0.1 mm of 1 m in turns of 10 degrees. Solved for u at
- * s = 1. */
+ * is u s + w x u s^2/2 + w x (w x u) s^3/6 to third order, which is 0.1 mm of 1 m in turns of 10 degrees. Solved for u
+ * at s = 1. */
 pc_twist pc_twist_of(const double T[16]) {
     const double R[9] = {T[0], T[1], T[2], T[4], T[5], T[6], T[8], T[9], T[10]}, t[3] = {T[3], T[7], T[11]};
     double q[4], once[3], twice[3];
@@ -77,7 +77,7 @@ void pc_twist_after(const pc_twist *twist, double time, double T[16]) {
     T[15] = 1.0;
 }
 
-/* ---- when a point was taken --------------------------------------------------------------------------------------- */
+/* ---- when a point was taken ---------------------------------------------------------------------------------- */
 
 /* The azimuth in turns, 0 to 1, from x towards y; within 2e-5. Not atan2, which differs between libraries. */
 static inline float azimuth(float x, float y) {
@@ -115,7 +115,7 @@ static void phases_from_times(const pcgpu_cloud *cloud, int column, const int32_
     }
 }
 
-/* ---- points ------------------------------------------------------------------------------------------------------- */
+/* ---- points -------------------------------------------------------------------------------------------------- */
 
 static pcgpu_status take_timed(pcgpu_context *context, const pcgpu_odometry_params *p, const pcgpu_cloud *cloud,
                                pc_odometry_scan *scan, pcgpu_run *run) {

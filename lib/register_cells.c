@@ -174,7 +174,7 @@ pcgpu_status pc_register_cells(pc_register_work *w, const pcgpu_cloud *source, c
     return status == PCGPU_OK && job.path.levels ? run(&c, &job) : status;
 }
 
-/* ---- targets that are held ---------------------------------------------------------------------------------------- */
+/* ---- targets that are held ----------------------------------------------------------------------------------- */
 
 /* Where the back end copies points fastest from, or where they are. */
 static pcgpu_status lend_points(const pc_cells_work *c, int which, const pc_point_set *from, pc_point_set *to) {

@@ -1,4 +1,5 @@
-/* How good a trajectory is: absolute and relative errors as the field defines them (Sturm et al. 2012, Geiger et al. 2012).
+/* How good a trajectory is: absolute and relative errors as the field defines them (Sturm et al. 2012, Geiger et al.
+ * 2012).
  */
 #include "icp_pose.h"
 #include "odometry.h"
@@ -69,7 +70,7 @@ static void free_common(common_poses *c) {
     free(c->way);
 }
 
-/* ---- absolute ----------------------------------------------------------------------------------------------------- */
+/* ---- absolute ------------------------------------------------------------------------------------------------ */
 
 /* The rotation of the best alignment is the eigenvector of the largest eigenvalue of a 4x4 matrix, a quaternion (Horn
  * 1987): the same as Umeyama's. */
@@ -103,7 +104,8 @@ static void align_positions(const common_poses *c, double T[16]) {
     pc_quaternion_matrix(q, R);
     for (int k = 0; k < 3; k++) {
         memcpy(T + 4 * k, R + 3 * k, 3 * sizeof *T);
-        T[4 * k + 3] = center[1][k] - ((R[3 * k] * center[0][0] + R[3 * k + 1] * center[0][1]) + R[3 * k + 2] * center[0][2]);
+        T[4 * k + 3] =
+            center[1][k] - ((R[3 * k] * center[0][0] + R[3 * k + 1] * center[0][1]) + R[3 * k + 2] * center[0][2]);
     }
     T[12] = T[13] = T[14] = 0.0;
     T[15] = 1.0;
@@ -136,7 +138,7 @@ static pcgpu_status absolute(pcgpu_context *context, const common_poses *c, pcgp
     return PCGPU_OK;
 }
 
-/* ---- relative ----------------------------------------------------------------------------------------------------- */
+/* ---- relative ------------------------------------------------------------------------------------------------ */
 
 /* The error of the motion from pose i to pose j: metres and radians of (true motion)^-1 (estimated motion). */
 static void motion_error(const common_poses *c, int64_t i, int64_t j, double *metres, double *radians) {

@@ -1,8 +1,9 @@
-/* Odometry of a folder of scans, by each reference: bench_odometry FOLDER [FRAMES] [THREADS] [REFERENCE] [NAME=VALUE]...
+/* Odometry of a folder of scans, by each reference: bench_odometry FOLDER [FRAMES] [THREADS] [REFERENCE]
+ * [NAME=VALUE]...
  *
- * FOLDER holds 000000.bin, 000001.bin, ..., and poses.txt (KITTI lines, of the sensor) where the truth is known. The scans
- * are read first, so that the time is that of the odometry alone. Prints a line a reference: milliseconds a scan, scans a
- * second, lost scans and, with the truth, the errors. NAME is range, points, voxel, levels or deskew. */
+ * FOLDER holds 000000.bin, 000001.bin, ..., and poses.txt (KITTI lines, of the sensor) where the truth is known. The
+ * scans are read first, so that the time is that of the odometry alone. Prints a line a reference: milliseconds a scan,
+ * scans a second, lost scans and, with the truth, the errors. NAME is range, points, voxel, levels or deskew. */
 #include "pcgpu.h"
 #include "pcgpu_odometry.h"
 
@@ -87,16 +88,19 @@ static void run(pcgpu_context *context, const pcgpu_odometry_params *params, int
         memcpy(estimate + 16 * i, f.T_world_frame, sizeof f.T_world_frame);
     }
     pcgpu_odometry_close(o);
-    printf("%-9s %6.2f ms, %.2f of processors (iterate %.2f, reference %.2f; %.1f iterations, slowest %.1f ms), %6.1f scans/s, %d of %d lost, "
-           "%d attempts", names[params->reference], 1e3 * seconds / count, 1e3 * processor / count, 1e3 * iterate / count, 1e3 * reference / count,
-           (double)iterations / count, 1e3 * slowest, count / seconds, lost, count, attempts);
+    printf("%-9s %6.2f ms, %.2f of processors (iterate %.2f, reference %.2f; %.1f iterations, slowest %.1f ms), %6.1f "
+           "scans/s, %d of %d lost, "
+           "%d attempts",
+           names[params->reference], 1e3 * seconds / count, 1e3 * processor / count, 1e3 * iterate / count,
+           1e3 * reference / count, (double)iterations / count, 1e3 * slowest, count / seconds, lost, count, attempts);
     pcgpu_evaluation e;
     if (known && pcgpu_trajectory_evaluate(context, estimate, truth, times, count, &e) == PCGPU_OK) {
         const double *T = estimate + 16 * (count - 1), *U = truth + 16 * (count - 1);
-        double end = sqrt((T[3] - U[3]) * (T[3] - U[3]) + (T[7] - U[7]) * (T[7] - U[7]) + (T[11] - U[11]) * (T[11] - U[11]));
-        printf("; %.0f m: ATE %.2f mm, a scan %.2f mm %.4f deg, 100 m and more %.4f %%, end %.1f mm = %.4f %%", e.length,
-               1e3 * e.ate_rmse, 1e3 * e.rpe_translation, e.rpe_rotation * 57.29578, 100 * e.segment_translation,
-               1e3 * end, 100 * end / e.length);
+        double end =
+            sqrt((T[3] - U[3]) * (T[3] - U[3]) + (T[7] - U[7]) * (T[7] - U[7]) + (T[11] - U[11]) * (T[11] - U[11]));
+        printf("; %.0f m: ATE %.2f mm, a scan %.2f mm %.4f deg, 100 m and more %.4f %%, end %.1f mm = %.4f %%",
+               e.length, 1e3 * e.ate_rmse, 1e3 * e.rpe_translation, e.rpe_rotation * 57.29578,
+               100 * e.segment_translation, 1e3 * end, 100 * end / e.length);
     }
     printf("\n");
 }

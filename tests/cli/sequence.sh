@@ -156,6 +156,10 @@ expect 2 pcgpu register s0.bin s1.bin --trajectory n.txt -o n/
 expect 2 pcgpu register s0.bin s1.bin --trajectory n.txt --transform T.txt
 expect 2 pcgpu register s0.bin s1.bin --ground-truth model.txt
 expect 2 pcgpu register --evaluate model.txt
+expect 2 pcgpu register --evaluate model.txt --ground-truth model.txt -o x.ply
+expect 0 pcgpu register --evaluate model.txt --ground-truth model.txt --dry-run
+expect 0 pcgpu register s0.bin s1.bin s2.bin --trajectory n.txt --dry-run
+stdout_has 'trajectory: "?n.txt'
 expect 2 pcgpu register s0.bin --evaluate model.txt --ground-truth model.txt
 expect 2 pcgpu register s0.bin s1.bin --trajectory n.txt --reference nothing
 expect 2 pcgpu register s0.bin s1.bin --trajectory n.txt --method plane

@@ -1,7 +1,10 @@
-/* Odometry as a whole: odometry. A room of walls and poles that a scanner moves through, made here; no file is needed.
+/* Odometry as a whole: odometry cpu|cuda. A room of walls and poles that a scanner moves through, made here; no file is
+ * needed.
  *
- * Poses against the truth for each reference; the same bytes at every thread count and vector form, and when the context
- * is used by others in between; trajectories gone on with; lost scans; motions and deskewing; what is refused. */
+ * cuda: a few scans to each reference, byte for byte as the CPU does them; exit code 77 without such a device.
+ * cpu: Poses against the truth for each reference; the same bytes at every thread count and vector form, and when the
+ * context is used by others in between; trajectories gone on with; lost scans; motions and deskewing; what is refused.
+ */
 #include "cpu.h"
 #include "icp_test.h"
 #include "odometry.h"
@@ -15,7 +18,7 @@ static const char *const names[] = {"previous", "keyframe", "model"};
 static pcgpu_cloud scans[SCANS];
 static double truth[SCANS][16];
 
-/* ---- a scene ------------------------------------------------------------------------------------------------------ */
+/* ---- a scene ------------------------------------------------------------------------------------------------- */
 
 /* A ring of walls, a floor, poles and boxes about the place where the scanner is at the moment. */
 static void scene_point(int64_t i, double p[3]) {
@@ -72,7 +75,7 @@ static void make_scans(bool moving, double speed) {
     }
 }
 
-/* ---- runs --------------------------------------------------------------------------------------------------------- */
+/* ---- runs ---------------------------------------------------------------------------------------------------- */
 
 static pcgpu_context *open_context(int threads, int simd_limit) {
     const pcgpu_settings settings = {.device = PCGPU_DEVICE_CPU, .threads = threads};
@@ -130,7 +133,7 @@ static double farthest(double poses[SCANS][16], double true_poses[SCANS][16]) {
     return worst;
 }
 
-/* ---- tests -------------------------------------------------------------------------------------------------------- */
+/* ---- tests --------------------------------------------------------------------------------------------------- */
 
 static void check_poses(int reference) {
     static double poses[SCANS][16], others[SCANS][16];
@@ -141,9 +144,7 @@ static void check_poses(int reference) {
     expect(good == SCANS, names[reference], "poses", "all scans have one", good);
     expect(farthest(poses, truth) < 0.004, names[reference], "poses", "near the truth", 0);
     expect(frames[0].attempts == 0 && frames[1].attempts == 1, names[reference], "attempts", "none, then one", 0);
-    const struct form {
-        int threads, simd_limit;
-    } forms[] = {{2, 0}, {3, 1}, {1, 2}};
+    const struct form { int threads, simd_limit; } forms[] = {{2, 0}, {3, 1}, {1, 2}};
     for (int i = 0; i < 3; i++) {
         run(&p, forms[i].threads, forms[i].simd_limit, others, NULL);
         expect(memcmp(poses, others, sizeof poses) == 0, names[reference], "threads and vectors", "the same bytes", i);
@@ -165,7 +166,8 @@ static void check_resuming(int reference, bool deskew) {
     p.model_range = 12.0; /* so that cells are dropped */
     p.keyframe_distance = 0.0;
     int good = run(&p, 1, 0, poses, NULL);
-    expect(good == SCANS, names[reference], deskew ? "a small model, deskewed" : "a small model", "all have poses", good);
+    expect(good == SCANS, names[reference], deskew ? "a small model, deskewed" : "a small model", "all have poses",
+           good);
     for (int ends = 1; ends < SCANS; ends += 7) {
         pcgpu_context *context = open_context(2, 0);
         pcgpu_odometry *o = NULL;
@@ -211,7 +213,8 @@ static void check_lost(int reference) {
     expect(good == SCANS - 2, names[reference], "lost scans", "two", good);
     for (int i = 0; i < SCANS; i++) {
         const bool lost = i == LOST || i == LOST + 1;
-        expect(frames[i].good == !lost && (poses[i][5] != poses[i][5]) == lost, names[reference], "lost scans", "which", i);
+        expect(frames[i].good == !lost && (poses[i][5] != poses[i][5]) == lost, names[reference], "lost scans", "which",
+               i);
         expect(frames[i].relocalized == (i == LOST + 2), names[reference], "found again", "the next one", i);
         expect(!lost || frames[i].registration.reason[0] != '\0', names[reference], "lost scans", "a reason", i);
     }
@@ -234,6 +237,113 @@ static void check_deskewing(void) {
     }
     expect(off[1] < 0.02 && off[1] < 0.5 * off[0], "moving", "deskewing", "is better than not", 0);
 }
+
+/* ---- the cells of a model ------------------------------------------------------------------------------------ */
+
+enum { LEVELS = 3 };
+
+/* Points in metres; the box begins at -32 m and quanta are 1/1024 of cells of 0.5 m. */
+static pc_cells_target target_of(const float *xyz, int64_t n, double x) {
+    const double per_quantum = 2048.0;
+    pc_cells_target t = {.n = n, .x = xyz, .y = xyz + POINTS, .z = xyz + 2 * POINTS, .levels = LEVELS};
+    t.quantum = 1.0 / per_quantum;
+    t.noise = 0.0275;
+    t.widening = 0.05;
+    for (int k = 0; k < 3; k++) {
+        t.origin[k] = -32.0;
+        t.map.m[5 * k] = (float)per_quantum;
+        t.map.m[4 * k + 3] = (float)((32.0 + (k == 0 ? x : 0.0)) * per_quantum);
+        t.map.limit[k] = 64.0f * (float)per_quantum;
+    }
+    return t;
+}
+
+/* The sums of a pass over each level, both grids of the finest. */
+static void sums_of(pcgpu_context *context, const float *xyz, double x, double sums[LEVELS][PC_CELLS_SUMS]) {
+    const pc_cells_source source = {.n = POINTS,
+                                    .x = xyz,
+                                    .y = xyz + POINTS,
+                                    .z = xyz + 2 * POINTS,
+                                    .points = {POINTS, POINTS, POINTS},
+                                    .every = {1, 1, 1}};
+    const pc_cells_target t = target_of(xyz, POINTS, x);
+    pc_backend_cpu.cells_source(context, &source);
+    for (int l = 0; l < LEVELS; l++) {
+        const pc_cells_pass pass = {.map = t.map, .set = PC_SET_ALL, .level = l, .grids = l == 0 ? 2 : 1};
+        const pc_cells_step step = {
+            .quantum = (float)t.quantum, .points = 1.0f, .most = 12.0f, .kernel = 4.0f, .robust = 1.0f};
+        pc_backend_cpu.cells_pass(context, &pass);
+        pc_backend_cpu.cells_sum(context, &step, sums[l]);
+    }
+}
+
+static bool same_sums(double a[LEVELS][PC_CELLS_SUMS], double b[LEVELS][PC_CELLS_SUMS]) {
+    bool same = true;
+    for (int l = 0; l < LEVELS; l++) { /* those that do not depend on where the centroid is */
+        same = same && memcmp(&a[l][15], &b[l][15], 6 * sizeof(double)) == 0 &&
+               memcmp(&a[l][24], &b[l][24], (PC_CELLS_SUMS - 24) * sizeof(double)) == 0;
+    }
+    return same;
+}
+
+/* A model of one scan is a target; so is one of a scan that came in two parts, after a box that held another has moved
+ * away from that. A cell that has enough points stays as it is. */
+static void check_model(void) {
+    static float xyz[3 * POINTS], other[3 * POINTS];
+    double wanted[LEVELS][PC_CELLS_SUMS], got[LEVELS][PC_CELLS_SUMS];
+    state = 9;
+    for (int64_t i = 0; i < POINTS; i++) {
+        double p[2][3];
+        scene_point(i, p[0]);
+        scene_point(i, p[1]);
+        for (int k = 0; k < 3; k++) {
+            xyz[k * POINTS + i] = (float)p[0][k];
+            other[k * POINTS + i] = (float)(p[1][k] + (k == 0 ? -20.0 : 0.3));
+        }
+    }
+    for (int threads = 1; threads <= 3; threads += 2) {
+        pcgpu_context *context = open_context(threads, 0);
+        pc_cells_measure measures[4];
+        const pc_cells_target t = target_of(xyz, POINTS, 0.0);
+        pc_backend_cpu.cells_target(context, &t, &measures[0]);
+        sums_of(context, xyz, 0.0, wanted);
+        expect(wanted[0][PC_CELLS_POINTS] > POINTS, "model", "a target", "has what is looked for", threads);
+
+        pc_cells_model m = {.scan = t, .forget = true, .renew = true, .most = INT32_MAX};
+        pc_backend_cpu.cells_model(context, &m, &measures[1]);
+        sums_of(context, xyz, 0.0, got);
+        expect(memcmp(got, wanted, sizeof got) == 0, "model", "one scan", "the sums of a target", threads);
+        expect(memcmp(&measures[0], &measures[1], sizeof measures[0]) == 0, "model", "one scan", "its measure",
+               threads);
+
+        /* another one, of which all is left behind when the box moves on by 18 of its widest cells, 36 m */
+        m.scan = target_of(other, POINTS, 0.0);
+        pc_backend_cpu.cells_model(context, &m, &measures[2]);
+        m = (pc_cells_model){
+            .scan = target_of(xyz, POINTS / 3, 0.0), .move = {18, 0, 0}, .renew = true, .most = INT32_MAX};
+        pc_backend_cpu.cells_model(context, &m, &measures[2]);
+        m.scan = target_of(xyz + POINTS / 3, POINTS - POINTS / 3, 0.0);
+        m.move[0] = 0;
+        pc_backend_cpu.cells_model(context, &m, &measures[2]);
+        sums_of(context, xyz, 0.0, got);
+        expect(same_sums(got, wanted), "model", "two parts", "the sums of a target", threads);
+        expect(measures[0].cells == measures[2].cells, "model", "two parts", "as many cells", threads);
+
+        /* only the blocks that changed are made anew, and none where all cells are full */
+        m.scan = target_of(other, POINTS, 30.0);
+        m.most = 1;
+        m.renew = false;
+        pc_backend_cpu.cells_model(context, &m, &measures[2]);
+        m.scan = t;
+        sums_of(context, xyz, 0.0, wanted);
+        pc_backend_cpu.cells_model(context, &m, &measures[2]);
+        sums_of(context, xyz, 0.0, got);
+        expect(memcmp(got[0], wanted[0], sizeof got[0]) == 0, "model", "full cells", "stay as they are", threads);
+        pcgpu_close(context);
+    }
+}
+
+/* ---- motions, refusals --------------------------------------------------------------------------------------- */
 
 static void check_motions(void) {
     state = 3;
@@ -273,8 +383,8 @@ static void check_refusals(void) {
         p.keyframe_fitness = i == 5 ? 1.5 : 0.6;
         p.deskew = (pcgpu_deskew)(i == 6 ? 4 : 0);
         p.registration.init[0] = i == 7 ? 2.0 : 1.0;
-        expect(pcgpu_odometry_open(context, &p, &o) == PCGPU_ERROR_ARGUMENT && !o && pcgpu_last_error(context)[0], "open",
-               "refused", "with a sentence", i);
+        expect(pcgpu_odometry_open(context, &p, &o) == PCGPU_ERROR_ARGUMENT && !o && pcgpu_last_error(context)[0],
+               "open", "refused", "with a sentence", i);
     }
     pcgpu_odometry_params p = params_of(PCGPU_REFERENCE_MODEL);
     pcgpu_odometry_open(context, &p, &o);
@@ -328,9 +438,61 @@ static void check_far(void) {
     }
 }
 
-int main(void) {
+/* A few scans on CUDA, against the CPU. A model is on the CPU in both cases. */
+static int check_cuda(void) {
+    enum { FEW = 4 };
+    const pcgpu_settings settings = {.device = PCGPU_DEVICE_CUDA, .threads = 2};
+    pcgpu_context *contexts[2] = {open_context(2, 0), NULL};
+    if (pcgpu_open(&settings, &contexts[1]) != PCGPU_OK) {
+        printf("skipped: %s\n", pcgpu_last_error(contexts[1]));
+        return 77;
+    }
+    for (int r = 0; r < 3; r++) {
+        static pcgpu_odometry_frame frames[2][FEW];
+        const pcgpu_odometry_params p = params_of(r);
+        for (int c = 0; c < 2; c++) {
+            pcgpu_odometry *o = NULL;
+            pcgpu_odometry_open(contexts[c], &p, &o);
+            for (int i = 0; i < FEW; i++) {
+                pcgpu_status status = pcgpu_odometry_add(o, &scans[i], i, &frames[c][i]);
+                expect(status == PCGPU_OK && frames[c][i].good, names[r], c ? "cuda" : "cpu",
+                       pcgpu_last_error(contexts[c]), i);
+            }
+            pcgpu_odometry_close(o);
+        }
+        for (int i = 0; i < FEW; i++) {
+            const pcgpu_odometry_frame *a = &frames[0][i], *b = &frames[1][i];
+            expect(strcmp(b->registration.run.backend, r == PCGPU_REFERENCE_MODEL ? "cpu" : "cuda") == 0, names[r],
+                   "cuda", "the back end", i);
+            expect(memcmp(a->T_world_frame, b->T_world_frame, sizeof a->T_world_frame) == 0, names[r], "cuda",
+                   "the same pose", i);
+            expect(memcmp(a->registration.covariance, b->registration.covariance, sizeof a->registration.covariance) ==
+                       0,
+                   names[r], "cuda", "the same covariance", i);
+        }
+    }
+    pcgpu_close(contexts[0]);
+    pcgpu_close(contexts[1]);
+    return 0;
+}
+
+static void free_scans(void) {
+    for (int i = 0; i < SCANS; i++) {
+        pcgpu_cloud_free(&scans[i]);
+    }
+}
+
+int main(int argc, char **argv) {
     (void)fill_room, (void)fill_line;
+    if (argc > 1 && strcmp(argv[1], "cuda") == 0) {
+        make_scans(false, 1.0);
+        int skipped = check_cuda();
+        free_scans();
+        printf("odometry: %d checks, %d failed\n", checks, failures);
+        return skipped ? skipped : failures > 0;
+    }
     check_motions();
+    check_model();
     make_scans(false, 1.0);
     for (int r = 0; r < 3; r++) {
         check_poses(r);
@@ -344,9 +506,7 @@ int main(void) {
     check_deskewing();
     check_resuming(PCGPU_REFERENCE_MODEL, true);
     check_resuming(PCGPU_REFERENCE_PREVIOUS, true);
-    for (int i = 0; i < SCANS; i++) {
-        pcgpu_cloud_free(&scans[i]);
-    }
+    free_scans();
     printf("odometry: %d checks, %d failed\n", checks, failures);
     return failures > 0;
 }

@@ -15,16 +15,17 @@ typedef struct arguments {
     const char *folder;
 } arguments;
 
-static const char usage[] = "usage: drive [options] FOLDER\n"
-                            "Writes 000000.bin, 000001.bin, ..., poses.txt (KITTI: first frame from frame) and times.txt.\n"
-                            "  --frames N   scans (default 200)\n"
-                            "  --step M     metres from scan to scan (default 1)\n"
-                            "  --rate HZ    scans a second (default 10)\n"
-                            "  --steps N    firings of each of the 64 beams in a scan (default 900)\n"
-                            "  --moving 1   the car moves while a scan is taken, its pose is that of the middle of the scan,\n"
-                            "               and records have a fifth value: 0 at the first firing, 1 at the next scan's\n"
-                            "  --seed N     of the noise and the dropouts (default 1)\n"
-                            "  --layout N   seed of the block (default 1)\n";
+static const char usage[] =
+    "usage: drive [options] FOLDER\n"
+    "Writes 000000.bin, 000001.bin, ..., poses.txt (KITTI: first frame from frame) and times.txt.\n"
+    "  --frames N   scans (default 200)\n"
+    "  --step M     metres from scan to scan (default 1)\n"
+    "  --rate HZ    scans a second (default 10)\n"
+    "  --steps N    firings of each of the 64 beams in a scan (default 900)\n"
+    "  --moving 1   the car moves while a scan is taken, its pose is that of the middle of the scan,\n"
+    "               and records have a fifth value: 0 at the first firing, 1 at the next scan's\n"
+    "  --seed N     of the noise and the dropouts (default 1)\n"
+    "  --layout N   seed of the block (default 1)\n";
 
 static bool parse_option(arguments *a, const char *name, const char *text) {
     char *end;

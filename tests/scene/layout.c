@@ -1,4 +1,5 @@
-/* The street and the block. The street: buildings with gaps and setbacks on both sides, two side streets, parked cars, trees, lamps, signs.
+/* The street and the block. The street: buildings with gaps and setbacks on both sides, two side streets, parked cars,
+ * trees, lamps, signs.
  *
  * The block: four such streets around a square, without side streets but for a gap on each side.
  *
@@ -66,7 +67,7 @@ static void add_sphere(builder *b, scene_material material, double u, double v, 
     add(b, (scene_shape){.kind = SCENE_SPHERE, .material = material, .size = {radius, radius, radius}}, u, v, h, 0.0);
 }
 
-/* ---- buildings ---------------------------------------------------------------------------------------------- */
+/* ---- buildings ----------------------------------------------------------------------------------------------- */
 
 /* One house from u0 to u1 with a plinth, and sometimes a bay, balconies or steps. side: +1 left, -1 right. */
 static void add_house(builder *b, double side, double u0, double u1) {
@@ -110,7 +111,7 @@ static void add_row(builder *b, double side) {
     add_box(b, SCENE_PLASTER, (gap[0] + gap[1]) / 2, side * 70.0, 26.0, 10.0, 0.0, 11.0, 4.0 * side);
 }
 
-/* ---- street ------------------------------------------------------------------------------------------------- */
+/* ---- street -------------------------------------------------------------------------------------------------- */
 
 static void add_road(builder *b) {
     for (int i = 0; i < 2; i++) {
@@ -223,10 +224,10 @@ void scene_street(scene *street, uint64_t seed) {
     add_furniture(&b);
 }
 
-/* ---- block ---------------------------------------------------------------------------------------------------- */
+/* ---- block --------------------------------------------------------------------------------------------------- */
 
-#define SIDE      60.0 /* of the square that the middle lines of the four streets make */
-#define TURN      30.0 /* metres of road in which the car turns by 90 degrees */
+#define SIDE      60.0                    /* of the square that the middle lines of the four streets make */
+#define TURN      30.0                    /* metres of road in which the car turns by 90 degrees */
 #define LANE_SIDE (SIDE - 2.0 * SENSOR_V) /* of the square that its lane makes, before the corners are cut */
 
 static void add_fronts(builder *b) {
@@ -359,9 +360,15 @@ void scene_block_pose(double metres, scene_pose *pose) {
     scene_direction(degrees + STREET_DEGREES + 0.3 * sway[3], &cy, &sy);
     scene_direction(0.3 * sway[1], &cp, &sp);
     scene_direction(0.4 * sway[2], &cr, &sr);
-    const double rotation[9] = {cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr,
-                                sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr,
-                                -sp,     cp * sr,                cp * cr};
+    const double rotation[9] = {cy * cp,
+                                cy * sp * sr - sy * cr,
+                                cy * sp * cr + sy * sr,
+                                sy * cp,
+                                sy * sp * sr + cy * cr,
+                                sy * sp * cr - cy * sr,
+                                -sp,
+                                cp * sr,
+                                cp * cr};
     for (int i = 0; i < 9; i++) {
         pose->rotation[i] = rotation[i];
     }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- numbers ------------------------------------------------------------------------------------------------ */
+/* ---- numbers ------------------------------------------------------------------------------------------------- */
 
 double scene_uniform(scene_random *random) {
     random->state += 0x9E3779B97F4A7C15u;
@@ -68,7 +68,7 @@ bool scene_pose_from(const double values[7], scene_pose *pose) {
     return true;
 }
 
-/* ---- ray casting -------------------------------------------------------------------------------------------- */
+/* ---- ray casting --------------------------------------------------------------------------------------------- */
 
 enum { SECTORS = 512 };
 
@@ -144,7 +144,7 @@ static bool cast(const sectors *s, const scene_ray *r, double after, scene_hit *
     return found;
 }
 
-/* ---- returns ------------------------------------------------------------------------------------------------ */
+/* ---- returns ------------------------------------------------------------------------------------------------- */
 
 static const struct {
     double reflectivity, lost; /* lost: share of firings without a return */
@@ -307,7 +307,7 @@ float *scene_scan(const scene *street, const scene_pose *pose, int64_t count, do
     return NULL;
 }
 
-/* ---- files ---------------------------------------------------------------------------------------------------- */
+/* ---- files --------------------------------------------------------------------------------------------------- */
 
 bool scene_write(const char *path, const float *points, int64_t count, int columns) {
     FILE *file = fopen(path, "wb");
