@@ -64,7 +64,7 @@ typedef struct pcgpu_registration {
     int64_t target_points;
     int64_t inliers;    /* source points with a correspondence at the last iteration; CELLS: in a cell of the target */
     double fitness;     /* inliers / source_points */
-    double score;       /* CELLS: fitness x agreement. Else fitness x the squared mean weight of the matches, a weight
+    double score;       /* CELLS: fitness x agreement. Else fitness x the mean weight of the matches ^ 1.5, a weight
                            falling from 1 to 1/4 at 0.4 voxel from the target's surface: grounds match anywhere,
                            whole scenes do not. Without normals: fitness */
     double agreement;   /* CELLS: 0 to 1, see METHOD of the manual page; else 0 */
