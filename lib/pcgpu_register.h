@@ -64,9 +64,9 @@ typedef struct pcgpu_registration {
     int64_t target_points;
     int64_t inliers;    /* source points with a correspondence at the last iteration; CELLS: in a cell of the target */
     double fitness;     /* inliers / source_points */
-    double score;       /* CELLS: fitness x agreement. Else fitness x mean weight of the matches, a weight falling from
-                           1 to 1/4 at 0.4 voxel from the target's surface: grounds match anywhere, whole scenes do
-                           not. Without normals: fitness */
+    double score;       /* CELLS: fitness x agreement. Else fitness x the mean weight of the matches ^ 1.5, a weight
+                           falling from 1 to 1/4 at 0.4 voxel from the target's surface: grounds match anywhere,
+                           whole scenes do not. Without normals: fitness */
     double agreement;   /* CELLS: 0 to 1, see METHOD of the manual page; else 0 */
     double inlier_rmse; /* metres, distances of corresponding points; CELLS: of the means of the cells */
     double plane_rmse;  /* metres, the same along the normals; POINT: 0 */

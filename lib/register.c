@@ -194,8 +194,10 @@ static pcgpu_status condition(pc_register_work *w, double *sums) {
     return PCGPU_OK;
 }
 
-/* The score: fitness times the mean robust weight of the matches, which tells how well the surfaces lie on each other,
- * whatever the gate. Grounds match anywhere, so that fitness alone would accept two places of one city. */
+/* The score: fitness times the mean robust weight of the matches to the power of 1.5, which tells how well the surfaces
+ * lie on each other, whatever the gate. Grounds match anywhere, so that fitness alone would accept two places of one
+ * city. Right answers have 0.43 (halves of a scan by rings) to 0.86, wrong ones up to 0.2, a street and its mirror image
+ * up to 0.31; with the weight itself the two nearest would be 0.53 and 0.37. */
 static pcgpu_status measure_score(pc_register_work *w) {
     pcgpu_registration *r = w->result;
     double sums[PC_ICP_SUMS], information[36];
@@ -207,7 +209,8 @@ static pcgpu_status measure_score(pc_register_work *w) {
     if (status == PCGPU_OK && sums[PC_ICP_EQUATIONS] > 0.0) {
         pc_information(sums, information);
         /* normals have length 1: the trace of the translation's block is the sum of the weights */
-        r->score *= (information[21] + information[28] + information[35]) / sums[PC_ICP_EQUATIONS];
+        double mean = (information[21] + information[28] + information[35]) / sums[PC_ICP_EQUATIONS];
+        r->score *= mean * sqrt(mean);
     }
     return status;
 }

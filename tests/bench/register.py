@@ -1,11 +1,13 @@
-"""Accuracy and speed of registration on the CPU, per method, beside the peers that are installed (small_gicp, kiss-icp).
+"""Accuracy and speed of registration on the CPU, per method and level, beside the peers that are installed (small_gicp,
+kiss-icp, open3d).
 
     register.py BENCH_REGISTER [METHOD[,METHOD]...] [SEED] [--quick]     PCGPU_DATA as for the tests; prints Markdown
 
 Exact pairs: a scan is split at random into two disjoint halves and one of them is moved by a known transform of 0.8 m and
 2 degrees, so that the truth is exact and no point is in both. Ring pairs are split by odd and even laser rings, which also
 shows the sensor's own calibration. Starts: how many of 200 random starts, up to 2.5 m and 8 degrees from the truth, come to
-the same answer. Time: two scans of KITTI 00 one after the other, in memory and warm, the programs in turn.
+the same answer. No guess: turned by any angle about z and moved by up to 5 m, with --init auto. There and back: A onto B
+with B onto A. Levels: accuracy and time by the number of levels. Time: two scans of KITTI 00 one after the other, in memory and warm, the programs in turn.
 
 SEED chooses the splits and transforms (default 0). Parameters of the methods were chosen on other seeds. A target that is
 missed is printed, and fails nothing.
@@ -26,6 +28,10 @@ try:
 except ImportError:
     small_gicp = None
 try:
+    import open3d
+except ImportError:
+    open3d = None
+try:
     from kiss_icp.pybind import kiss_icp_pybind as kiss
 except ImportError:
     kiss = None
@@ -33,7 +39,7 @@ except ImportError:
 WORDS = [word for word in sys.argv[2:] if word != '--quick']
 QUICK = '--quick' in sys.argv
 BENCH = sys.argv[1]
-METHODS = WORDS[0].split(',') if WORDS else ['plane', 'point']
+METHODS = WORDS[0].split(',') if WORDS else ['cells', 'plane', 'gicp', 'point']
 SEED = int(WORDS[1]) if len(WORDS) > 1 else 0
 DATA = pathlib.Path(os.environ.get('PCGPU_DATA', '/nonexistent'))
 KITTI = [f'kitti/{k:06d}.bin' for k in (0, 1)] + [f'kitti00/velodyne/{k:06d}.bin' for k in (0, 3, 14, 94)]
@@ -166,8 +172,26 @@ def kiss_icp(source, target, start):
                                        max_correspondance_distance=6.0, kernel=2.0)
 
 
+def open3d_of(plane):
+    """ICP with normals from 30 neighbours, after downsampling by 0.25 m, with a gate of 1 m."""
+    kinds = open3d.pipelines.registration
+    kind = kinds.TransformationEstimationPointToPlane() if plane else kinds.TransformationEstimationForGeneralizedICP()
+
+    def align(source, target, start):
+        clouds = []
+        for points in (source, target):
+            cloud = open3d.geometry.PointCloud(open3d.utility.Vector3dVector(points)).voxel_down_sample(0.25)
+            cloud.estimate_normals(open3d.geometry.KDTreeSearchParamKNN(30))
+            clouds.append(cloud)
+        run = kinds.registration_icp if plane else kinds.registration_generalized_icp
+        return run(*clouds, 1.0, start, kind, kinds.ICPConvergenceCriteria(1e-6, 1e-6, 50)).transformation
+    return align
+
+
 def peers():
     found = {}
+    if open3d:
+        found |= {'Open3D plane': open3d_of(True), 'Open3D GICP': open3d_of(False)}
     if small_gicp:
         found |= {f'small_gicp {kind}': small_gicp_of(kind) for kind in ('PLANE_ICP', 'GICP', 'VGICP')}
     if kiss:
@@ -240,6 +264,77 @@ def starts(folder):
                   flush=True)
 
 
+def without_guess(folder):
+    print('\n## No guess\n\n| pair | program | found | converged elsewhere | starts | ms |\n|---|---|---|---|---|---|')
+    velodyne = 'kitti00/velodyne/{:06d}.bin'
+    cases = [(f'KITTI 00, {j} onto {i}', velodyne.format(j), velodyne.format(i)) for i, j in ((0, 1), (14, 15), (94, 95))]
+    cases += [('pair/', 'pair/source.ply', 'pair/target.ply')]
+    cases += [(f'halves of {name}', name, None) for name in ('kitti/000001.bin', 'nuscenes/n015.pcd.bin')]
+    for number, (label, *names) in enumerate(cases):
+        source, target = read_scan(names[0]), read_scan(names[1] or names[0])
+        if source is None or target is None:
+            continue
+        rng, pairs = np.random.default_rng([SEED, 200 + number]), Pairs(folder)
+        if not names[1]:
+            half = rng.random(len(source)) < 0.5
+            source, target = source[half], source[~half]
+        files = pairs.write(source), pairs.write(target)
+        reference = run_pcgpu(METHODS[0], [(*files, np.eye(4))])[0]['T'] if names[1] else np.eye(4)
+        jobs, truths = [], []
+        for _ in range(5 if QUICK else 20):
+            angle, way, far = *rng.uniform(0, 2 * np.pi, 2), 5 * np.sqrt(rng.random())
+            away = np.eye(4)
+            away[:2, :2] = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
+            away[:3, 3] = far * np.cos(way), far * np.sin(way), 0.3 * rng.normal()
+            jobs.append((pairs.write(source.astype(np.float64) @ away[:3, :3].T + away[:3, 3]), files[1], np.eye(4)))
+            truths.append(reference @ np.linalg.inv(away))
+        for method in METHODS:
+            records = run_pcgpu(f'{method}:search', jobs, runs=1)
+            errors = np.array([error(r['T'], truth) for r, truth in zip(records, truths)])
+            found = (errors[:, 0] < 50) & (errors[:, 1] < 0.5)
+            elsewhere = sum(r['converged'] for r, good in zip(records, found) if not good)
+            print(f'| {label} | pcgpu {method} | {found.sum()} of {len(found)} | {elsewhere} | '
+                  f'{statistics.mean(r["starts"] for r in records):.1f} | '
+                  f'{statistics.median(r["median"] for r in records):.0f} |', flush=True)
+
+
+def there_and_back(folder):
+    print('\n## There and back\n\nT from A to B after T from B to A, mm and degree; at most 2 and 0.01 is wanted.\n')
+    print('| pair | ' + ' | '.join(f'pcgpu {method}' for method in METHODS) + ' |\n|---|' + '---|' * len(METHODS))
+    cases = [(f'KITTI 00, {j} and {i}', *(DATA / f'kitti00/velodyne/{k:06d}.bin' for k in (j, i)))
+             for i, j in ((0, 1), (1, 2), (2, 3), (14, 15), (94, 95))]
+    pairs, points = Pairs(folder), [read_scan(f'pair/{name}.ply') for name in ('source', 'target')]
+    if points[0] is not None:
+        cases.append(('pair/', *map(pairs.write, points)))
+    for label, a, b in cases:
+        if a.exists():
+            cells = []
+            for method in METHODS:
+                there, back = run_pcgpu(method, [(a, b, np.eye(4)), (b, a, np.eye(4))])
+                off = error(there['T'] @ back['T'], np.eye(4))
+                cells.append(f'{off[0]:.2f}{verdict(off[0], 2)}, {off[1]:.4f}{verdict(off[1], 0.01)}')
+            print(f'| {label} | ' + ' | '.join(cells) + ' |', flush=True)
+
+
+def levels(folder):
+    print('\n## Levels\n\nHalves of KITTI scans by the number of levels: median and worst error, same answer from 50 starts up to '
+          '2.5 m and 8 degrees, ms.\n\n| program | levels | median mm | degree | worst mm | degree | starts | ms |\n'
+          '|---|---|---|---|---|---|---|---|')
+    entries = half_pairs(folder, KITTI, 1 if QUICK else 2)
+    for method in METHODS if entries else ():
+        for count in range(1, 6):
+            program = f'{method}:levels={count}'
+            records = run_pcgpu(program, [(s, t, np.eye(4)) for s, t, _ in entries], runs=3)
+            errors = np.array([error(r['T'], truth) for r, (_, _, truth) in zip(records, entries)])
+            rng, (s, t, truth) = np.random.default_rng([SEED, 8]), entries[0]
+            jobs = [(s, t, truth @ rigid(2.5 * rng.random(), 8 * rng.random(), rng)) for _ in range(10 if QUICK else 50)]
+            off = np.array([error(r['T'], truth) for r in run_pcgpu(program, jobs)])
+            same = (off[:, 0] < 10) & (off[:, 1] < 0.1)
+            print(f'| pcgpu {method} | {count} | ' + ' | '.join(
+                f'{value:.{digits}f}' for value, digits in zip((*np.median(errors, axis=0), *errors.max(axis=0)), (2, 4, 2, 4)))
+                + f' | {same.sum()} of {len(same)} | {statistics.median(r["median"] for r in records):.1f} |', flush=True)
+
+
 def speed():
     files = [DATA / f'kitti00/velodyne/{k:06d}.bin' for k in (1, 0)]
     print('\n## Time\n\nKITTI 00, scan 1 onto 0, 2 x 125k points, ms from two clouds in memory to the 4x4; the least and the '
@@ -274,10 +369,13 @@ def main():
     print(f'Methods {", ".join(METHODS)}; splits and transforms of seed {SEED}')
     with tempfile.TemporaryDirectory(prefix='pcgpu-bench-') as name:
         folder = pathlib.Path(name)
-        for part in 'abcde':
+        for part in 'abcdefgh':
             (folder / part).mkdir()
         accuracy(folder)
         starts(folder)
+        without_guess(folder / 'f')
+        there_and_back(folder / 'g')
+        levels(folder / 'h')
         speed()
 
 

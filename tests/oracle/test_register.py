@@ -162,6 +162,47 @@ def test_traps(folder):
     passed('the first 5000 points of scans never converge to a wrong pose')
 
 
+def test_there_and_back(folder):
+    """T from A to B composed with T from B to A is the identity, but where scans are bent against each other."""
+    scans = {i: data(f'kitti00/velodyne/{i:06d}.bin') for i in (0, 1, 2, 3, 14, 15, 94, 95)}
+    pair = data('pair/source.ply'), data('pair/target.ply')
+    if not all(scans.values()) or not all(pair):
+        part_skipped('there and back', 'the data is not here')
+        return
+    cases = [(f'KITTI {j} onto {i}', scans[j], scans[i], 0.002, 0.01) for i, j in ((0, 1), (1, 2), (2, 3), (14, 15), (94, 95))]
+    cases.append(('pair, whose scans are bent', *pair, 0.006, 0.07))
+    for method in ('cells', 'gicp'):
+        for label, source, target, metres, degrees in cases:
+            there = register(folder, source, target, '--method', method)[0]
+            back = register(folder, target, source, '--method', method)[0]
+            off = error(there @ back, np.eye(4))
+            check(off[0] < metres * (1.5 if method == 'gicp' else 1) and off[1] < degrees, f'{label}, {method}: there and back', off)
+    passed('there and back')
+
+
+def test_utm(folder):
+    """float64 coordinates far from the origin give the same motion within a millimetre, in their own coordinates."""
+    source, target = data('kitti00/velodyne/000015.bin'), data('kitti00/velodyne/000014.bin')
+    if not source or not target:
+        part_skipped('UTM coordinates', 'the data is not here')
+        return
+    far = np.array([500_000.0, 5_000_000.0, 312.0])
+    clouds = [read_bin(path)[:, :3].astype(np.float64) for path in (source, target)]
+    for name, points in zip('st', clouds):
+        np.save(folder / f'{name}.npy', points + far)
+    for method in ('cells', 'plane', 'gicp', 'point'):
+        near = register(folder, source, target, '--method', method)[0]
+        matrix, summary = register(folder, folder / 's.npy', folder / 't.npy', '--method', method, '-o', folder / 'moved.npy')
+        expected = clouds[0] @ near[:3, :3].T + near[:3, 3] + far
+        moved = (clouds[0] + far) @ matrix[:3, :3].T + matrix[:3, 3]
+        inside = np.linalg.norm(clouds[0], axis=1) < 60
+        off = np.linalg.norm(moved - expected, axis=1)[inside].max()
+        check(off < 0.001, f'UTM, {method}: the same motion', f'{1000 * off:.3f} mm')
+        written = np.load(folder / 'moved.npy')[:, :3]
+        check(np.abs(written - moved).max() < 5e-5, f'UTM, {method}: the aligned output in those coordinates')
+    passed('UTM coordinates')
+
+
 def test_search(folder):
     """--init auto: any turn about the vertical and up to 5 m, without a guess; other places stay no success."""
     scans = {name: data(name) for name in ('kitti/000001.bin', 'kitti00/velodyne/000014.bin', 'kitti00/velodyne/000015.bin',
@@ -266,6 +307,8 @@ def main():
         test_halves(folder)
         test_traps(folder)
         test_search(folder)
+        test_there_and_back(folder)
+        test_utm(folder)
         test_no_success(folder)
         test_street(folder)
         test_kitti(folder)
