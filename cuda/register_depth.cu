@@ -33,7 +33,7 @@ static_assert(sizeof(pc_depth_task) <= 4096, "parameters of a kernel");
 
 /* ---- a pass ------------------------------------------------------------------------------------------------------ */
 
-__device__ static inline void add_tile(const pc_depth_task *task, int n, const pc_depth_step *step, int tile,
+__device__ static inline void add_tile(bool scene, const pc_depth_task *task, int n, const pc_depth_step *step, int tile,
                                        float sums[PC_ICP_SUMS]) {
     const pc_depth_level *source = &task->source[n], *target = &task->target[n];
     const float4 *from = pc_depth_pixels_of(task->from, source), *to = pc_depth_pixels_of(task->to, target);
@@ -56,14 +56,14 @@ __device__ static inline void add_tile(const pc_depth_task *task, int n, const p
         }
 #pragma unroll
         for (int k = 0; k < AT_ONCE; k++) {
-            pc_depth_add(step, target, &at[k], own[k].x, own[k].y, own[k].z, there[k].x, there[k].y, there[k].z,
+            pc_depth_add(scene, step, target, &at[k], own[k].x, own[k].y, own[k].z, there[k].x, there[k].y, there[k].z,
                          there[k].w, sums, 1);
         }
     }
 }
 
 /* The sums of a group; tiles: room for those of its tiles. */
-__device__ static void add_group(const pc_depth_task *task, int n, const pc_depth_step *step, int group,
+__device__ static inline void add_group(bool scene, const pc_depth_task *task, int n, const pc_depth_step *step, int group,
                                  double (*tiles)[PC_ICP_SUMS], double *to) {
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32, all = pc_depth_tiles(&task->source[n]);
     const int first = group * PC_DEPTH_GROUP, tile = first + warp;
@@ -73,7 +73,7 @@ __device__ static void add_group(const pc_depth_task *task, int n, const pc_dept
         for (int k = 0; k < PC_ICP_SUMS; k++) {
             sums[k] = 0.0f;
         }
-        add_tile(task, n, step, tile, sums);
+        add_tile(scene, task, n, step, tile, sums);
         tiles[warp][lane] = pc_depth_add_lanes(sums);
     }
     __syncthreads();
@@ -190,7 +190,11 @@ __global__ void __launch_bounds__(THREADS, 1) path_kernel(const __grid_constant_
         const int n = shared.path.level, groups = pc_depth_groups(&task.source[n]);
         const pc_depth_step step = shared.path.step;
         for (int g = (int)blockIdx.x; g < groups; g += (int)gridDim.x) {
-            add_group(&task, n, &step, g, shared.tiles, task.sums[turn]);
+            if (shared.path.asks_scene) {
+                add_group(true, &task, n, &step, g, shared.tiles, task.sums[turn]);
+            } else {
+                add_group(false, &task, n, &step, g, shared.tiles, task.sums[turn]);
+            }
         }
         meet(task.arrived, &awaited);
         collect(task.sums[turn], groups, shared.parts, shared.sums);
@@ -275,9 +279,9 @@ extern "C" void pc_cuda_depth_end(pcgpu_context *context) {
 /* Memory of a launch: counters, and sums of groups twice. */
 static pcgpu_status take_sums(pcgpu_context *context, pc_depth_state *s, int groups, pc_depth_task *task) {
     const size_t half = (size_t)groups * PC_ICP_SUMS * sizeof(double);
-    const char *before = s->sums.memory;
+    const size_t before = s->sums.bytes;
     PC_TRY(pc_depth_grow(context, &s->sums, COUNTERS + 2 * half, false));
-    if (s->sums.memory != before || !s->counting) {
+    if (s->sums.bytes != before || !s->counting) { /* fresh memory */
         CUDA_TRY(context, cudaMemsetAsync(s->sums.memory, 0, COUNTERS, pc_cuda_of(context)->stream));
         s->counting = true;
         s->launch = 0;

@@ -44,7 +44,7 @@ typedef struct pc_depth_extra {
 pcgpu_status pc_depth_take_state(pcgpu_context *context, pc_depth_state **state);
 pcgpu_status pc_depth_grow(pcgpu_context *context, pc_depth_memory *memory, size_t bytes, bool pinned);
 
-__device__ static inline const float4 *pc_depth_pixels_of(const float *maps, const pc_depth_level *level) {
+PC_HD const float4 *pc_depth_pixels_of(const float *maps, const pc_depth_level *level) {
     return (const float4 *)(maps + level->at);
 }
 

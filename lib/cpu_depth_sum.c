@@ -121,6 +121,7 @@ bool pc_cpu_depth_measure(pcgpu_context *context, pc_depth_frame *frame) {
 /* ---- a pass over the source --------------------------------------------------------------------------------------- */
 
 typedef struct matched {
+    bool scene;
     pc_depth_step step;
     pc_depth_level source, target;
     const float *from, *to;
@@ -170,13 +171,13 @@ PC_INLINE void fetch(const float *restrict pixels, const int32_t *restrict at, l
     split(whole, to);
 }
 
-PC_INLINE void add_row(const matched *given, const landings *restrict to, const lanes_of *restrict from,
+PC_INLINE void add_row(bool scene, const matched *given, const landings *restrict to, const lanes_of *restrict from,
                        const lanes_of *restrict there, float *restrict lanes) {
     const pc_depth_step step = given->step;
     const pc_depth_level target = given->target;
     for (int l = 0; l < L; l++) {
         const pc_depth_landing p = {to->x[l], to->y[l], to->z[l], to->u[l], to->v[l], to->at[l]};
-        pc_depth_add(&step, &target, &p, from->value[PC_DEPTH_NX][l], from->value[PC_DEPTH_NY][l],
+        pc_depth_add(scene, &step, &target, &p, from->value[PC_DEPTH_NX][l], from->value[PC_DEPTH_NY][l],
                      from->value[PC_DEPTH_NZ][l], there->value[PC_DEPTH_NX][l], there->value[PC_DEPTH_NY][l],
                      there->value[PC_DEPTH_NZ][l], there->value[PC_DEPTH_Z][l], lanes + l, L);
     }
@@ -192,17 +193,23 @@ PC_INLINE void match_tile(const void *what, int tile_column, int tile_row, float
         split(m->from + PC_DEPTH_VALUES * at, &from);
         project_row(m, tile_column * L, y, from.value[PC_DEPTH_Z], &to);
         fetch(m->to, to.at, &there);
-        add_row(m, &to, &from, &there, lanes);
+        if (m->scene) {
+            add_row(true, m, &to, &from, &there, lanes);
+        } else {
+            add_row(false, m, &to, &from, &there, lanes);
+        }
     }
 }
 
 PC_SIMD_FORMS_OF(match_tile, (const void *what, int tile_column, int tile_row, float *lanes),
                  (what, tile_column, tile_row, lanes))
 
-static bool match(pcgpu_context *context, const pc_depth_frame *source, const pc_depth_frame *target, int level,
-                  const pc_depth_step *step, double *sums) {
+static bool match(pcgpu_context *context, const pc_depth_frame *source, const pc_depth_frame *target,
+                  const pc_depth_path *path, double *sums) {
+    const int level = path->level;
     const pc_cpu_depth_state *s = context->cpu_depth;
-    const matched m = {.step = *step,
+    const matched m = {.scene = path->asks_scene,
+                       .step = path->step,
                        .source = source->level[level],
                        .target = target->level[level],
                        .from = pc_depth_pixels(source, level),
@@ -223,7 +230,7 @@ pcgpu_status pc_cpu_depth_register(pcgpu_context *context, struct pc_depth_frame
     while (path->end == PC_DEPTH_UNDER_WAY) {
         const int level = path->level;
         const double begin = pc_now();
-        if (!match(context, source, target, path->level, &path->step, sums)) {
+        if (!match(context, source, target, path, sums)) {
             return pc_fail_memory(context, 0, "the sums of a pass");
         }
         pc_depth_path_next(path, sums);

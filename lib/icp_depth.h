@@ -29,9 +29,12 @@ enum {
     PC_DEPTH_BILATERAL_SIDE = 2 * PC_DEPTH_BILATERAL + 1
 };
 
-/* Neighbours belong to the surface of a pixel when their depths differ by no more than this share; doubled with the
- * reach of the window. Above it, a depth edge. */
-#define PC_DEPTH_EDGE 0.02f
+/* Neighbours belong to the surface of a pixel when their depths differ by no more than a share of it: what a surface at
+ * an angle of 69 degrees from the line of sight comes to within the window, but no less than the noise and no more than
+ * what leaves pixels without a depth out. More is a depth edge. */
+#define PC_DEPTH_SLOPE      2.6
+#define PC_DEPTH_LEAST_EDGE 0.01
+#define PC_DEPTH_MOST_EDGE  0.25
 /* Of the window's moments: pixels on a line make no plane. 25 pixels have 2500. */
 #define PC_DEPTH_SPREAD 100.0f
 /* Corresponding normals differ by less than 26 degrees. */
@@ -125,7 +128,10 @@ PC_HD void pc_depth_level_init(pc_depth_level *l, int number, int width, int hei
     l->per_fx = (float)(1.0 / fx);
     l->per_fy = (float)(1.0 / fy);
     l->stride = number == 0 ? (float)PC_DEPTH_STRIDE : 1.0f;
-    l->edge = PC_DEPTH_EDGE * (number > 1 ? (float)(1 << (number - 1)) : 1.0f);
+    const double edge = PC_DEPTH_SLOPE * PC_DEPTH_TAPS * (double)l->stride / fx;
+    l->edge = (float)(edge < PC_DEPTH_LEAST_EDGE  ? PC_DEPTH_LEAST_EDGE
+                      : edge < PC_DEPTH_MOST_EDGE ? edge
+                                                  : PC_DEPTH_MOST_EDGE);
 }
 
 /* The number of the pixel behind a level's pixels that is none. */
@@ -310,9 +316,13 @@ PC_HD_ALWAYS void pc_depth_project(const pc_depth_step *s, const pc_depth_level 
     to->at = inside ? at : pc_depth_nowhere(target);
 }
 
-/* Adds the equation of a pixel to PC_ICP_SUMS sums that lie `stride` apart: `normal` is the source's, `plane` is what
- * the target has there. */
-PC_HD_ALWAYS void pc_depth_add(const pc_depth_step *s, const pc_depth_level *target, const pc_depth_landing *to,
+/* Adds the equation of a pixel to PC_ICP_SUMS sums that lie `stride` apart: `normal` is the source's, the plane is what
+ * the target has there.
+ *
+ * For the scene, j j^T is made of the normals of both frames, of each one: their noise is independent, so that on the
+ * average only what the scene says is left, while the tilts that noise gives to one normal would constrain a plane's every
+ * direction. */
+PC_HD_ALWAYS void pc_depth_add(bool scene, const pc_depth_step *s, const pc_depth_level *target, const pc_depth_landing *to,
                                float normal_x, float normal_y, float normal_z, float nx, float ny, float nz, float z,
                                float *sums, size_t stride) {
     const float dx = to->x - ((to->u - target->cx) * target->per_fx) * z;
@@ -333,14 +343,26 @@ PC_HD_ALWAYS void pc_depth_add(const pc_depth_step *s, const pc_depth_level *tar
     const float scale = s->kernel_squared * (sigma * sigma), kernel = scale / (scale + r * r);
     const float k = one * (kernel * kernel), w = k * (share * share);
     const float jx = ay * nz - az * ny, jy = az * nx - ax * nz, jz = ax * ny - ay * nx;
-    const float wx = w * jx, wy = w * jy, wz = w * jz, vx = w * nx, vy = w * ny, vz = w * nz, wr = w * r;
     float *sum = sums;
 #define ADD(value) (*sum += (value), sum += stride)
-    ADD(wx * jx), ADD(wx * jy), ADD(wx * jz), ADD(wx * nx), ADD(wx * ny), ADD(wx * nz);
-    ADD(wy * jy), ADD(wy * jz), ADD(wy * nx), ADD(wy * ny), ADD(wy * nz);
-    ADD(wz * jz), ADD(wz * nx), ADD(wz * ny), ADD(wz * nz);
-    ADD(vx * nx), ADD(vx * ny), ADD(vx * nz), ADD(vy * ny), ADD(vy * nz), ADD(vz * nz);
-    ADD(wx * r), ADD(wy * r), ADD(wz * r), ADD(vx * r), ADD(vy * r), ADD(vz * r);
+    if (scene) {
+        const float kx = ay * mz - az * my, ky = az * mx - ax * mz, kz = ax * my - ay * mx, v = 0.5f * w;
+#define BOTH(a, b) ADD(v * (j##a * k##b + j##b * k##a))
+        const float jr = nx, js = ny, jt = nz, kr = mx, ks = my, kt = mz;
+        BOTH(x, x), BOTH(x, y), BOTH(x, z), BOTH(x, r), BOTH(x, s), BOTH(x, t);
+        BOTH(y, y), BOTH(y, z), BOTH(y, r), BOTH(y, s), BOTH(y, t);
+        BOTH(z, z), BOTH(z, r), BOTH(z, s), BOTH(z, t);
+        BOTH(r, r), BOTH(r, s), BOTH(r, t), BOTH(s, s), BOTH(s, t), BOTH(t, t);
+#undef BOTH
+    } else {
+        const float wx = w * jx, wy = w * jy, wz = w * jz, vx = w * nx, vy = w * ny, vz = w * nz;
+        ADD(wx * jx), ADD(wx * jy), ADD(wx * jz), ADD(wx * nx), ADD(wx * ny), ADD(wx * nz);
+        ADD(wy * jy), ADD(wy * jz), ADD(wy * nx), ADD(wy * ny), ADD(wy * nz);
+        ADD(wz * jz), ADD(wz * nx), ADD(wz * ny), ADD(wz * nz);
+        ADD(vx * nx), ADD(vx * ny), ADD(vx * nz), ADD(vy * ny), ADD(vy * nz), ADD(vz * nz);
+    }
+    const float wr = w * r;
+    ADD(wr * jx), ADD(wr * jy), ADD(wr * jz), ADD(wr * nx), ADD(wr * ny), ADD(wr * nz);
     ADD(r * r), ADD(landed), ADD(one), ADD(k), ADD(wr * r);
 #undef ADD
 }

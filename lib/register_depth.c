@@ -67,34 +67,48 @@ pcgpu_status pc_register_depth_check(pcgpu_context *context, const pcgpu_registe
 
 /* ---- the verdict -------------------------------------------------------------------------------------------------- */
 
-/* What the last sums are worth. */
-static void evaluate(const pc_depth_path *path, pcgpu_registration *r) {
-    double sums[PC_ICP_SUMS];
-    memcpy(sums, path->worth, sizeof sums);
-    const double matches = sums[PC_ICP_MATCHES], kernel = sums[PC_DEPTH_KERNEL_SUM], free = matches - 6.0;
-    const double weights = sums[PC_ICP_JJ + 15] + sums[PC_ICP_JJ + 18] + sums[PC_ICP_JJ + 20]; /* normals are units */
-    r->inliers = (int64_t)matches;
-    r->fitness = matches / (double)r->source_points;
-    if (!(matches > 0.0) || !(weights > 0.0)) {
-        return;
-    }
-    r->inlier_rmse = r->plane_rmse = sqrt(sums[PC_ICP_R2] / matches);
-    r->agreement = kernel / sums[PC_DEPTH_LANDED];
-    r->score = r->fitness * r->agreement;
+/* The sum of the weights, of which unit normals make the diagonal of the translation's block. */
+static double weights_of(const double *sums) {
+    return sums[PC_ICP_JJ + 15] + sums[PC_ICP_JJ + 18] + sums[PC_ICP_JJ + 20];
+}
+
+/* What the scene leaves open. */
+static void condition(const pc_depth_path *path, pcgpu_registration *r) {
     pc_conditioning c;
-    sums[PC_ICP_EQUATIONS] = weights;
+    double sums[PC_ICP_SUMS];
+    memcpy(sums, path->scene, sizeof sums);
+    sums[PC_ICP_EQUATIONS] = weights_of(sums);
     pc_conditioning_of(sums, path->target.lever, PC_DEGENERATE_DEPTH, &c);
-    pc_information(sums, r->information);
-    for (int i = 0; i < 36; i++) {
-        r->information[i] *= kernel / weights; /* the weights of depths in units of their mean */
+    for (int i = 0; i < 6; i++) {
+        r->eigenvalues[i] = c.values[i] > 0.0 ? c.values[i] : 0.0; /* less is noise */
     }
-    const double variance = sums[PC_ICP_COST] * (kernel / weights) / (free > 1.0 ? free : 1.0);
-    pc_covariance_of(r->information, SHARED_DEPTHS * variance, r->covariance);
-    memcpy(r->eigenvalues, c.values, sizeof r->eigenvalues);
     r->degenerate = c.unconstrained > 0;
     if (r->degenerate) {
         pc_describe_unconstrained(&c, r->unconstrained, sizeof r->unconstrained);
     }
+}
+
+/* What the last sums are worth. */
+static void evaluate(const pc_depth_path *path, pcgpu_registration *r) {
+    const double matches = path->scene[PC_ICP_MATCHES], kernel = path->scene[PC_DEPTH_KERNEL_SUM], free = matches - 6.0;
+    const double weights = weights_of(path->worth);
+    r->inliers = (int64_t)matches;
+    r->fitness = matches / (double)r->source_points;
+    if (!(matches > 0.0) || !(weights > 0.0) || !(weights_of(path->scene) > 0.0)) {
+        return;
+    }
+    r->inlier_rmse = r->plane_rmse = sqrt(path->scene[PC_ICP_R2] / matches);
+    r->agreement = kernel / path->scene[PC_DEPTH_LANDED];
+    r->score = r->fitness * r->agreement;
+    condition(path, r);
+    /* the weights of depths in units of their mean */
+    const double unit = path->worth[PC_DEPTH_KERNEL_SUM] / weights;
+    pc_information(path->worth, r->information);
+    for (int i = 0; i < 36; i++) {
+        r->information[i] *= unit;
+    }
+    const double variance = path->worth[PC_ICP_COST] * unit / (free > 1.0 ? free : 1.0);
+    pc_covariance_of(r->information, SHARED_DEPTHS * variance, r->covariance);
 }
 
 static bool settled(const pc_depth_path *path) {
