@@ -1,9 +1,10 @@
 /* Registration of depth frames on CUDA (lib/register_depth.c says what the method is).
  *
- * Idea: one launch from the start of the path to its end. A warp takes a tile, a thread adds up PC_DEPTH_LOADS pixels in
- * registers, the lanes are reduced by exchanges, the warps of a block are one group of tiles, whose sums go to global
- * memory. After a barrier of all blocks each block adds up all groups and takes the step for itself, from the same sums
- * to the same pose, so that one barrier an iteration is enough. Nothing is written a pixel; the host waits once. */
+ * Idea: one launch from the start of the path to its end. A warp takes a tile, a thread adds up PC_DEPTH_LOADS pixels
+ * in registers, the lanes are reduced by exchanges, the warps of a block are one group of tiles, whose sums go to
+ * global memory. After a barrier of all blocks each block adds up all groups and takes the step for itself, from the
+ * same sums to the same pose, so that one barrier an iteration is enough. Nothing is written a pixel; the host waits
+ * once. */
 #include "register_depth.cuh"
 
 #include <stdlib.h>
@@ -12,8 +13,8 @@
 enum {
     THREADS = PC_DEPTH_GROUP_THREADS,
     L = PC_DEPTH_LANES,
-    AT_ONCE = 4,      /* pixels whose partners are fetched together */
-    COUNTER = 128,    /* bytes of a counter: lines of their own */
+    AT_ONCE = 4,   /* pixels whose partners are fetched together */
+    COUNTER = 128, /* bytes of a counter: lines of their own */
     COUNTERS = 2 * COUNTER
 };
 
@@ -22,8 +23,8 @@ typedef struct pc_depth_task {
     pc_depth_level source[PC_DEPTH_MAX_LEVELS], target[PC_DEPTH_MAX_LEVELS];
     const float *from, *to; /* maps */
     const pc_depth_extra *source_extra, *target_extra;
-    double *sums[2];      /* of groups, by turns: others may still read those of the iteration before */
-    uint32_t *arrived;    /* at 0 */
+    double *sums[2];        /* of groups, by turns: others may still read those of the iteration before */
+    uint32_t *arrived;      /* at 0 */
     uint32_t *next_arrived; /* of the next launch */
     pc_depth_path *result;
     pc_depth_path path;
@@ -33,8 +34,8 @@ static_assert(sizeof(pc_depth_task) <= 4096, "parameters of a kernel");
 
 /* ---- a pass ------------------------------------------------------------------------------------------------------ */
 
-__device__ static inline void add_tile(bool scene, const pc_depth_task *task, int n, const pc_depth_step *step, int tile,
-                                       float sums[PC_ICP_SUMS]) {
+__device__ static inline void add_tile(bool scene, const pc_depth_task *task, int n, const pc_depth_step *step,
+                                       int tile, float sums[PC_ICP_SUMS]) {
     const pc_depth_level *source = &task->source[n], *target = &task->target[n];
     const float4 *from = pc_depth_pixels_of(task->from, source), *to = pc_depth_pixels_of(task->to, target);
     const int across = source->columns / L, u = tile % across * L + (int)threadIdx.x % L;
@@ -63,8 +64,8 @@ __device__ static inline void add_tile(bool scene, const pc_depth_task *task, in
 }
 
 /* The sums of a group; tiles: room for those of its tiles. */
-__device__ static inline void add_group(bool scene, const pc_depth_task *task, int n, const pc_depth_step *step, int group,
-                                 double (*tiles)[PC_ICP_SUMS], double *to) {
+__device__ static inline void add_group(bool scene, const pc_depth_task *task, int n, const pc_depth_step *step,
+                                        int group, double (*tiles)[PC_ICP_SUMS], double *to) {
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32, all = pc_depth_tiles(&task->source[n]);
     const int first = group * PC_DEPTH_GROUP, tile = first + warp;
     if (tile < all) { /* whole warps */
@@ -113,7 +114,7 @@ __device__ static void collect(const double *from, int groups, double (*parts)[P
     __syncthreads();
 }
 
-/* ---- the path ------------------------------------------------------------------------------------------------------ */
+/* ---- the path --------------------------------------------------------------------------------------------------- */
 
 /* A barrier of all blocks; `awaited`: arrivals so far. */
 __device__ static void meet(uint32_t *arrived, uint32_t *awaited) {
@@ -303,8 +304,8 @@ static pcgpu_status count_blocks(pcgpu_context *context, pc_depth_state *s, int 
     }
     *blocks = groups < s->resident ? groups : s->resident;
     return *blocks > 0 ? PCGPU_OK
-                       : pc_fail(context, PCGPU_ERROR_UNAVAILABLE, "the device cannot run %d threads in a block; use --cpu",
-                                 THREADS);
+                       : pc_fail(context, PCGPU_ERROR_UNAVAILABLE,
+                                 "the device cannot run %d threads in a block; use --cpu", THREADS);
 }
 
 static pcgpu_status start(pcgpu_context *context, const pc_depth_task *task, int blocks) {

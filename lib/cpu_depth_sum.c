@@ -1,6 +1,7 @@
-/* Registration of depth frames on the CPU: the passes over the source. A tile is one vector loop over its lanes for each
- * of its rows; its sums stay in L1, and nothing else is written. */
-#pragma GCC optimize("no-trapping-math") /* flags of exceptions, which nobody reads, keep selects from being vectorized */
+/* Registration of depth frames on the CPU: the passes over the source. A tile is one vector loop over its lanes for
+ * each of its rows; its sums stay in L1, and nothing else is written. */
+#pragma GCC optimize(                                                                                                  \
+    "no-trapping-math") /* flags of exceptions, which nobody reads, keep selects from being vectorized */
 #include "cpu_depth.h"
 
 #include <string.h>
@@ -84,7 +85,7 @@ bool pc_cpu_depth_add_up(pcgpu_context *context, const pc_depth_level *level, pc
     return true;
 }
 
-/* ---- the measure of a frame --------------------------------------------------------------------------------------- */
+/* ---- the measure of a frame ------------------------------------------------------------------------------------- */
 
 typedef struct measured {
     pc_depth_level level;
@@ -118,7 +119,7 @@ bool pc_cpu_depth_measure(pcgpu_context *context, pc_depth_frame *frame) {
     return true;
 }
 
-/* ---- a pass over the source --------------------------------------------------------------------------------------- */
+/* ---- a pass over the source ------------------------------------------------------------------------------------- */
 
 typedef struct matched {
     bool scene;
@@ -217,8 +218,8 @@ static bool match(pcgpu_context *context, const pc_depth_frame *source, const pc
     return pc_cpu_depth_add_up(context, &m.source, match_tile_for(s->simd), &m, sums);
 }
 
-pcgpu_status pc_cpu_depth_register(pcgpu_context *context, struct pc_depth_frame *source,
-                                   struct pc_depth_frame *target, struct pc_depth_path *path) {
+pcgpu_status pc_cpu_depth_register(pcgpu_context *context, struct pc_depth_frame *source, struct pc_depth_frame *target,
+                                   struct pc_depth_path *path) {
     double sums[PC_ICP_SUMS];
     if (!pc_cpu_depth_take(context)) {
         return pc_fail_memory(context, sizeof(pc_cpu_depth_state), "a registration");

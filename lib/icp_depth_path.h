@@ -32,9 +32,9 @@ typedef struct pc_depth_path {
     pc_pose pose;
     bool converged; /* the finest level */
     int iterations[PC_DEPTH_MAX_LEVELS];
-    double update[6];          /* the last one */
-    double source_points;      /* pixels of the source that have a plane, at the finest level */
-    double source_seconds;     /* of its maps */
+    double update[6];      /* the last one */
+    double source_points;  /* pixels of the source that have a plane, at the finest level */
+    double source_seconds; /* of its maps */
     double seconds[PC_DEPTH_MAX_LEVELS];
     double worth[PC_ICP_SUMS]; /* the last sums at the finest level, before that update */
     double scene[PC_ICP_SUMS]; /* at the end, for the scene */

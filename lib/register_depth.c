@@ -1,5 +1,5 @@
-/* Registration of depth frames: projective data association and the point-to-plane cost, coarse to fine, as KinectFusion
- * tracks its camera (Newcombe et al. 2011, after Blais and Levine 1995 and Rusinkiewicz and Levoy 2001).
+/* Registration of depth frames: projective data association and the point-to-plane cost, coarse to fine, as
+ * KinectFusion tracks its camera (Newcombe et al. 2011, after Blais and Levine 1995 and Rusinkiewicz and Levoy 2001).
  *
  * What differs, for accuracy: planes fitted to 5 x 5 depths in place of central differences give the normals, and the
  * depths, of both frames, without the steps of a camera's quantization; pixels are weighted by the noise of a depth,
@@ -60,12 +60,13 @@ pcgpu_status pc_register_depth_check(pcgpu_context *context, const pcgpu_registe
     clouds.min_score = p->min_score;
     pcgpu_status status = pc_register_check(context, &clouds);
     if (status == PCGPU_OK && !(p->bilateral >= 0.0 && p->bilateral <= 1e6)) {
-        status = pc_fail(context, PCGPU_ERROR_ARGUMENT, "a bilateral filter of %g m; give 0 (none) to 1e6", p->bilateral);
+        status =
+            pc_fail(context, PCGPU_ERROR_ARGUMENT, "a bilateral filter of %g m; give 0 (none) to 1e6", p->bilateral);
     }
     return status == PCGPU_OK ? check_levels(context, p) : status;
 }
 
-/* ---- the verdict -------------------------------------------------------------------------------------------------- */
+/* ---- the verdict ------------------------------------------------------------------------------------------------ */
 
 /* The sum of the weights, of which unit normals make the diagonal of the translation's block. */
 static double weights_of(const double *sums) {
@@ -124,14 +125,16 @@ static void judge(const pc_depth_path *path, const pcgpu_register_depth_params *
         snprintf(why, size, "no overlap: next to no pixel of the source falls within %g m of the target; start closer",
                  gate);
     } else if (r->fitness < p->min_score) {
-        snprintf(why, size, "too little overlap: %.1f %% of the source's pixels fall within %g m of the target; %.1f %% "
+        snprintf(why, size,
+                 "too little overlap: %.1f %% of the source's pixels fall within %g m of the target; %.1f %% "
                  "are wanted",
                  100.0 * r->fitness, gate, 100.0 * p->min_score);
     } else if (r->score < p->min_score) {
-        snprintf(why, size,
-                 "the surfaces do not agree: where both frames show one, weighted by their distances %.1f %% do, of %.1f %% "
-                 "of the pixels; the score %.3f is below %.3f",
-                 100.0 * r->agreement, 100.0 * r->fitness, r->score, p->min_score);
+        snprintf(
+            why, size,
+            "the surfaces do not agree: where both frames show one, weighted by their distances %.1f %% do, of %.1f %% "
+            "of the pixels; the score %.3f is below %.3f",
+            100.0 * r->agreement, 100.0 * r->fitness, r->score, p->min_score);
     } else if (r->degenerate) {
         snprintf(why, size, "the scene leaves a direction open: %s", r->unconstrained);
     } else if (!settled(path)) {

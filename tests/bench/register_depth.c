@@ -4,8 +4,8 @@
  * a registration as it is used, which ends when the pose stands still; all 4 + 5 + 10 iterations; and frames a second
  * of a sequence, each frame being made once. On the CPU with one thread and with all, and beside it the classic form in
  * separate passes, each of which writes what the next one reads: a mask of matches, the list of those, a system of 29
- * numbers for each, and their sum. On CUDA the same in separate kernels, and every transform is compared with the CPU's: exit code 1 when one differs, 77
- * without a device. */
+ * numbers for each, and their sum. On CUDA the same in separate kernels, and every transform is compared with the
+ * CPU's: exit code 1 when one differs, 77 without a device. */
 #include "bench.h"
 #include "cpu_depth.h"
 #include "register_depth.h"
@@ -121,7 +121,7 @@ static void print(const char *label, const timing *t) {
            t->used, t->all, t->fps);
 }
 
-/* ---- the classic form ---------------------------------------------------------------------------------------------- */
+/* ---- the classic form ------------------------------------------------------------------------------------------- */
 
 /* Row by row, each pass over everything; the sums are those of the library to rounding. */
 static void pass_apart(const pc_depth_frame *source, const pc_depth_frame *target, int level, const pc_depth_step *s,
@@ -161,7 +161,9 @@ static void pass_apart(const pc_depth_frame *source, const pc_depth_frame *targe
 
 static pc_depth_path path_of(const pcgpu_frame *source, const pcgpu_frame *target,
                              const pcgpu_register_depth_params *params) {
-    pc_depth_path path = {.levels = source->maps.levels, .gate = params->max_distance, .start = {.q = {1, 0, 0, 0}},
+    pc_depth_path path = {.levels = source->maps.levels,
+                          .gate = params->max_distance,
+                          .start = {.q = {1, 0, 0, 0}},
                           .target = target->maps.measure};
     for (int l = 0; l < path.levels; l++) {
         path.most[l] = params->level_iterations[path.levels - 1 - l];
@@ -194,8 +196,9 @@ static void compare_forms(pcgpu_context *context, const frames *f, double fused)
         ms[run] = (float)(1e3 * (pc_now() - begin));
     }
     const double apart = bench_median(ms, 3);
-    printf("separate passes, 1 thread: 19 iterations %.1f ms, %.1f times as long as fused; translation %.6f %.6f %.6f\n",
-           apart, apart / fused, path.pose.t[0], path.pose.t[1], path.pose.t[2]);
+    printf(
+        "separate passes, 1 thread: 19 iterations %.1f ms, %.1f times as long as fused; translation %.6f %.6f %.6f\n",
+        apart, apart / fused, path.pose.t[0], path.pose.t[1], path.pose.t[2]);
     free(systems);
     free(list);
     free(mask);
@@ -252,7 +255,8 @@ int main(int argc, char **argv) {
         measure(gpu, true, &f, runs, &device, got);
         print("CUDA", &device);
         for (int i = 1; i < f.count; i++) {
-            const bool same = memcmp(got[i].T_target_source, wanted[i].T_target_source, sizeof got->T_target_source) == 0;
+            const bool same =
+                memcmp(got[i].T_target_source, wanted[i].T_target_source, sizeof got->T_target_source) == 0;
             failures += !same && wanted[i].run.backend[0];
         }
         printf("%d transforms differ from the CPU's\n", failures);

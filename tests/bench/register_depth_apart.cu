@@ -93,8 +93,8 @@ static pcgpu_status pass(pcgpu_context *context, apart_state *s, void *select, s
     const int pixels = s->source.columns * s->source.rows;
     cudaStream_t stream = pc_cuda_of(context)->stream;
     PC_LAUNCH(context, mask_kernel, pc_blocks(pixels, THREADS), THREADS, *s);
-    CUDA_TRY(context, cub::DeviceSelect::Flagged(select, select_bytes, s->numbers, s->mask,
-                                                 s->list, s->count, pixels, stream));
+    CUDA_TRY(context,
+             cub::DeviceSelect::Flagged(select, select_bytes, s->numbers, s->mask, s->list, s->count, pixels, stream));
     PC_LAUNCH(context, systems_kernel, pc_blocks(pixels, THREADS), THREADS, *s);
     PC_LAUNCH(context, reduce_kernel, REDUCE_BLOCKS, THREADS, *s);
     PC_LAUNCH(context, finish_kernel, 1, PC_ICP_SUMS, *s);
@@ -111,8 +111,7 @@ extern "C" pcgpu_status register_depth_apart(pcgpu_context *context, const struc
     size_t select_bytes = 0;
     double sums[PC_ICP_SUMS];
     memset(&s, 0, sizeof s);
-    CUDA_TRY(context, cub::DeviceSelect::Flagged(NULL, select_bytes, s.numbers, s.mask,
-                                                 s.list, s.count, (int)pixels));
+    CUDA_TRY(context, cub::DeviceSelect::Flagged(NULL, select_bytes, s.numbers, s.mask, s.list, s.count, (int)pixels));
     PC_TRY(pc_arena_reset(context, arena));
     PC_TRY(pc_arena_take(context, arena, pixels, (void **)&s.mask));
     PC_TRY(pc_arena_take(context, arena, pixels * sizeof *s.list, (void **)&s.list));

@@ -1,4 +1,5 @@
-/* Registration of depth frames on every back end against a plain reference, byte for byte: depth cpu|cuda [SEED [small|tiny]].
+/* Registration of depth frames on every back end against a plain reference, byte for byte: depth cpu|cuda [SEED
+ * [small|tiny]].
  *
  * The reference goes pixel by pixel, without margins, vectors or threads, and adds up in the order that icp_depth.h
  * says, written once more; only the formulas for a pixel are shared. On the CPU every form of vectors runs with 1, 2, 3
@@ -146,8 +147,8 @@ static void add_pixel(const reference *source, const reference *target, int leve
                  there[PC_DEPTH_NY], there[PC_DEPTH_NZ], there[PC_DEPTH_Z], sums, 1);
 }
 
-static void add_tile(const reference *source, const reference *target, int level, const pc_depth_step *step,
-                     bool scene, int tile, double *sums) {
+static void add_tile(const reference *source, const reference *target, int level, const pc_depth_step *step, bool scene,
+                     int tile, double *sums) {
     const int across = source->frame.level[level].columns / L;
     double lanes[L][PC_ICP_SUMS];
     for (int lane = 0; lane < L; lane++) {
@@ -170,8 +171,8 @@ static void add_tile(const reference *source, const reference *target, int level
     memcpy(sums, lanes[0], sizeof lanes[0]);
 }
 
-static void add_all(const reference *source, const reference *target, int level, const pc_depth_step *step,
-                    bool scene, double sums[PC_ICP_SUMS]) {
+static void add_all(const reference *source, const reference *target, int level, const pc_depth_step *step, bool scene,
+                    double sums[PC_ICP_SUMS]) {
     double parts[PC_DEPTH_PARTS][PC_ICP_SUMS] = {{0}}, group[PC_ICP_SUMS] = {0}, tile[PC_ICP_SUMS];
     const int tiles = pc_depth_tiles(&source->frame.level[level]);
     for (int i = 0; i < tiles; i++) {
@@ -206,7 +207,7 @@ static void follow(const reference *source, const reference *target, pc_depth_pa
     }
 }
 
-/* ---- comparison ---------------------------------------------------------------------------------------------------- */
+/* ---- comparison ------------------------------------------------------------------------------------------------- */
 
 typedef struct place {
     pcgpu_context *context;
@@ -228,16 +229,16 @@ static void compare(const pc_depth_path *got, const pc_depth_path *wanted, const
     expect(same_double(got->scene, wanted->scene, PC_ICP_SUMS), name, label, "sums of the scene", at);
     expect(same_double(got->pose.q, wanted->pose.q, 4) && same_double(got->pose.t, wanted->pose.t, 3), name, label,
            "pose", at);
-    expect(same_double(got->update, wanted->update, 6) && got->converged == wanted->converged, name, label, "update", at);
+    expect(same_double(got->update, wanted->update, 6) && got->converged == wanted->converged, name, label, "update",
+           at);
 }
 
 /* A frame of an image, or of maps for NULL data. */
 static pcgpu_frame *frame_on(const place *p, const pcgpu_depth *depth, const pc_maps *maps, const pcgpu_camera *camera,
                              const pcgpu_register_depth_params *params, const char *name) {
     pcgpu_frame *frame = NULL;
-    pcgpu_status status = maps
-                              ? pc_frame_of_maps(p->context, p->backend, maps, false, camera, params->levels, &frame)
-                              : pc_frame_of_depth(p->context, p->backend, depth, camera, params, &frame);
+    pcgpu_status status = maps ? pc_frame_of_maps(p->context, p->backend, maps, false, camera, params->levels, &frame)
+                               : pc_frame_of_depth(p->context, p->backend, depth, camera, params, &frame);
     expect(status == PCGPU_OK, name, p->label, pcgpu_last_error(p->context), 0);
     return frame;
 }
@@ -265,13 +266,13 @@ static void keep_nothing(pcgpu_context *context, pc_depth_frame *frame) {
 
 static reference *now_made; /* where keep_made puts what it makes */
 
-static pcgpu_status keep_made(pcgpu_context *context, const struct pc_depth_image *image, struct pc_depth_frame *frame) {
+static pcgpu_status keep_made(pcgpu_context *context, const struct pc_depth_image *image,
+                              struct pc_depth_frame *frame) {
     frame->backend = now_made;
     return keep_image(context, image, frame);
 }
 
-static const pc_backend reference_backend = {
-    .name = "reference", .depth_frame = keep_made, .depth_free = keep_nothing};
+static const pc_backend reference_backend = {.name = "reference", .depth_frame = keep_made, .depth_free = keep_nothing};
 
 static void refer(const place *p, const scene *s, bool target, reference *r) {
     const place there = {p->context, &reference_backend, "reference"};
@@ -305,7 +306,7 @@ static void run(const scene *s, const place *places, int count) {
     free_reference(&target);
 }
 
-/* ---- scenes -------------------------------------------------------------------------------------------------------- */
+/* ---- scenes ----------------------------------------------------------------------------------------------------- */
 
 static void fill_maps(pc_maps *maps, const scene *s) {
     maps->width = s->target.width;
@@ -342,7 +343,9 @@ static void run_scene(int number, int width, int height, kind which, const place
     if (number % 5 == 2) {
         fill_maps(&s.maps, &s);
     }
-    s.path = (pc_depth_path){.gate = 0.2, .metres = number % 2 ? 1e-5 : 0.0, .radians = 1e-5,
+    s.path = (pc_depth_path){.gate = 0.2,
+                             .metres = number % 2 ? 1e-5 : 0.0,
+                             .radians = 1e-5,
                              .start = {.q = {1, 0, 0, 0}, .t = {0.002, 0.001, 0}}};
     for (int l = 0; l < PC_DEPTH_MAX_LEVELS; l++) {
         s.path.most[l] = 1 + (number + l) % 4;
@@ -371,7 +374,7 @@ static void run_all(const place *places, int count, extent which_sizes) {
     }
 }
 
-/* ---- places -------------------------------------------------------------------------------------------------------- */
+/* ---- places ----------------------------------------------------------------------------------------------------- */
 
 static int open_cpu(place *places) {
     static const int threads[] = {1, 2, 3, 8};
