@@ -358,6 +358,5 @@ int pcgpu_devices(pcgpu_device_info *devices, int capacity, char *why, size_t wh
 }
 #endif
 
-#include "pcgpu_register.h"       /* pcgpu_register */
-#include "pcgpu_register_depth.h" /* pcgpu_register_depth */
+#include "pcgpu_register.h" /* pcgpu_register, pcgpu_register_depth */
 #endif

@@ -87,4 +87,6 @@ pcgpu_status pcgpu_register_pairs(pcgpu_context *context, const pcgpu_pair *pair
 #ifdef __cplusplus
 }
 #endif
+
+#include "pcgpu_register_depth.h"
 #endif

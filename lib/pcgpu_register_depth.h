@@ -1,8 +1,8 @@
-/* Registration of depth frames: a part of pcgpu.h, which includes this header. */
+/* Registration of depth frames: a part of pcgpu.h, which includes this header behind pcgpu_register.h. */
 #ifndef PCGPU_REGISTER_DEPTH_H
 #define PCGPU_REGISTER_DEPTH_H
 
-#include "pcgpu.h"
+#include "pcgpu_register.h"
 
 #ifdef __cplusplus
 extern "C" {

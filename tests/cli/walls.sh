@@ -36,8 +36,9 @@ wall "lib/io*" 'io[a-z_]*\.h' lib/io_*.c lib/io.c
 wall "lib/cpu_*" 'backend\.h|geometry\.h|(cpu|icp|voxel)[a-z_]*\.h' lib/cpu_*.c
 wall "lib/OPERATION*.c" '(backend|geometry|(icp|voxel|sample|register|solve)[a-z_]*)\.h' lib/sample*.c lib/voxelize*.c \
     lib/register*.c
-wall "lib/pcgpu.h" 'pcgpu_(depth|register|register_depth)\.h' lib/pcgpu.h
-wall "lib/pcgpu_register*.h" 'pcgpu\.h' lib/pcgpu_register*.h
+wall "lib/pcgpu.h" 'pcgpu_(depth|register)\.h' lib/pcgpu.h
+wall "lib/pcgpu_register.h" 'pcgpu(_register_depth)?\.h' lib/pcgpu_register.h
+wall "lib/pcgpu_register_depth.h" 'pcgpu_register\.h' lib/pcgpu_register_depth.h
 wall "lib/pcgpu_depth.h" 'none' lib/pcgpu_depth.h
 
 # The library speaks through error sentences and the log callback, and takes its settings as arguments.
