@@ -3,8 +3,8 @@
  * Idea: one launch from the start of the path to its end. A warp takes a tile, a thread adds up PC_DEPTH_LOADS pixels
  * in registers, the lanes are reduced by exchanges, the warps of a block are one group of tiles, whose sums go to
  * global memory. After a barrier of all blocks each block adds up all groups and takes the step for itself, from the
- * same sums to the same pose, so that one barrier an iteration is enough. Nothing is written a pixel; the host waits
- * once. */
+ * same sums to the same pose, so that one barrier an iteration is enough. Nothing is written a pixel; a block that has
+ * one group keeps its pixels of the source while it stays at a level. The host waits once. */
 #include "register_depth.cuh"
 
 #include <stdlib.h>
@@ -34,8 +34,10 @@ static_assert(sizeof(pc_depth_task) <= 4096, "parameters of a kernel");
 
 /* ---- a pass ------------------------------------------------------------------------------------------------------ */
 
+/* kept: the pixels of the source, a thread's own; they are fetched when `fresh`, and are there in the iterations that
+ * follow at the level. */
 __device__ static inline void add_tile(bool scene, const pc_depth_task *task, int n, const pc_depth_step *step,
-                                       int tile, float sums[PC_ICP_SUMS]) {
+                                       int tile, bool fresh, float4 (*kept)[THREADS], float sums[PC_ICP_SUMS]) {
     const pc_depth_level *source = &task->source[n], *target = &task->target[n];
     const float4 *from = pc_depth_pixels_of(task->from, source), *to = pc_depth_pixels_of(task->to, target);
     const int across = source->columns / L, u = tile % across * L + (int)threadIdx.x % L;
@@ -47,7 +49,10 @@ __device__ static inline void add_tile(bool scene, const pc_depth_task *task, in
         pc_depth_landing at[AT_ONCE];
 #pragma unroll
         for (int k = 0; k < AT_ONCE; k++) {
-            own[k] = from[(first + row + k) * source->columns + u];
+            if (fresh) {
+                kept[row + k][threadIdx.x] = from[(first + row + k) * source->columns + u];
+            }
+            own[k] = kept[row + k][threadIdx.x];
         }
 #pragma unroll
         for (int k = 0; k < AT_ONCE; k++) {
@@ -65,7 +70,8 @@ __device__ static inline void add_tile(bool scene, const pc_depth_task *task, in
 
 /* The sums of a group; tiles: room for those of its tiles. */
 __device__ static inline void add_group(bool scene, const pc_depth_task *task, int n, const pc_depth_step *step,
-                                        int group, double (*tiles)[PC_ICP_SUMS], double *to) {
+                                        int group, bool fresh, float4 (*kept)[THREADS], double (*tiles)[PC_ICP_SUMS],
+                                        double *to) {
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32, all = pc_depth_tiles(&task->source[n]);
     const int first = group * PC_DEPTH_GROUP, tile = first + warp;
     if (tile < all) { /* whole warps */
@@ -74,7 +80,7 @@ __device__ static inline void add_group(bool scene, const pc_depth_task *task, i
         for (int k = 0; k < PC_ICP_SUMS; k++) {
             sums[k] = 0.0f;
         }
-        add_tile(scene, task, n, step, tile, sums);
+        add_tile(scene, task, n, step, tile, fresh, kept, sums);
         tiles[warp][lane] = pc_depth_add_lanes(sums);
     }
     __syncthreads();
@@ -143,6 +149,7 @@ typedef struct pc_depth_shared {
         double parts[PC_DEPTH_PARTS][PC_ICP_SUMS];
     };
     double sums[PC_ICP_SUMS];
+    float4 kept[PC_DEPTH_LOADS][THREADS];
     pc_depth_path path;
     unsigned long long time;
 } pc_depth_shared;
@@ -187,14 +194,17 @@ __global__ void __launch_bounds__(THREADS, 1) path_kernel(const __grid_constant_
         }
     }
     __syncthreads();
+    int last = -1; /* the level of the pixels that are kept */
     for (int turn = 0; shared.path.end == PC_DEPTH_UNDER_WAY; turn ^= 1) {
         const int n = shared.path.level, groups = pc_depth_groups(&task.source[n]);
+        const bool fresh = n != last || groups > (int)gridDim.x;
+        last = n;
         const pc_depth_step step = shared.path.step;
         for (int g = (int)blockIdx.x; g < groups; g += (int)gridDim.x) {
             if (shared.path.asks_scene) {
-                add_group(true, &task, n, &step, g, shared.tiles, task.sums[turn]);
+                add_group(true, &task, n, &step, g, fresh, shared.kept, shared.tiles, task.sums[turn]);
             } else {
-                add_group(false, &task, n, &step, g, shared.tiles, task.sums[turn]);
+                add_group(false, &task, n, &step, g, fresh, shared.kept, shared.tiles, task.sums[turn]);
             }
         }
         meet(task.arrived, &awaited);
