@@ -69,7 +69,8 @@ static int read_cloud(job *j, int i, FILE *stream) {
 static bool take_over(job *j, int i, job *before) {
     for (int k = 0; before && k < before->count; k++) {
         bool has = j->projective ? before->images[k].data != NULL : before->clouds[k].data != NULL;
-        if (has && !before->lent[k] && strcmp(before->inputs[k], j->inputs[i]) == 0) {
+        bool same = camera_of(j, i) == camera_of(j, k) && strcmp(before->inputs[k], j->inputs[i]) == 0;
+        if (has && !before->lent[k] && same) {
             j->clouds[i] = before->clouds[k];
             j->images[i] = before->images[k];
             j->depth[i] = before->depth[k];
@@ -276,7 +277,7 @@ int job_begin_scan(job *j, session *s, const char *input, pcgpu_cloud *cloud, pc
 }
 
 void job_keep(job *kept, job *from) {
-    *kept = (job){.count = from->count, .projective = from->projective};
+    *kept = (job){.session = from->session, .count = from->count, .projective = from->projective};
     for (int i = 0; i < from->count; i++) {
         kept->inputs[i] = from->inputs[i];
         take_over(kept, i, from);

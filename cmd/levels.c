@@ -30,10 +30,11 @@ static bool parse_counts(const option_row *o, const char *text, void *field, cha
         }
     }
     if (!good || counts.values[counts.count - 1] < 1) {
-        snprintf(why, why_size,
-                 "\"%s\" are not the iterations of levels; give 1 to %d whole numbers up to %g such as 4,5,10, the last "
-                 "one 1 or more",
-                 text, PCGPU_DEPTH_LEVELS, o->max);
+        snprintf(
+            why, why_size,
+            "\"%s\" are not the iterations of levels; give 1 to %d whole numbers up to %g such as 4,5,10, the last "
+            "one 1 or more",
+            text, PCGPU_DEPTH_LEVELS, o->max);
         return false;
     }
     *(level_counts *)field = counts;

@@ -42,7 +42,8 @@ static bool check_levels(const session *s, char *why, size_t why_size) {
         return false;
     }
     if (levels > 0 && levels != counts && given(s, "level-iterations")) {
-        snprintf(why, why_size, "%d levels and the iterations of %d; leave levels out, or give as many", levels, counts);
+        snprintf(why, why_size, "%d levels and the iterations of %d; leave levels out, or give as many", levels,
+                 counts);
         return false;
     }
     return true;
@@ -55,7 +56,8 @@ bool register_check(const session *s, char *why, size_t why_size) {
         any = any || projective;
         if (s->options->association == ASSOCIATION_PROJECTIVE && !projective) {
             const pcgpu_format_info *source = input_format(s, s->inputs[i]);
-            snprintf(why, why_size, "%s: not a depth image, and projective association is for two of them; leave "
+            snprintf(why, why_size,
+                     "%s: not a depth image, and projective association is for two of them; leave "
                      "association out",
                      input_name(s->inputs[source && source->depth ? i + 1 : i]));
             return false;

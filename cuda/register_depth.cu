@@ -1,9 +1,10 @@
 /* Registration of depth frames on CUDA (lib/register_depth.c says what the method is).
  *
- * Idea: one launch from the start of the path to its end. A warp takes a tile, a thread adds up PC_DEPTH_LOADS pixels in
- * registers, the lanes are reduced by exchanges, the warps of a block are one group of tiles, whose sums go to global
- * memory. After a barrier of all blocks each block adds up all groups and takes the step for itself, from the same sums
- * to the same pose, so that one barrier an iteration is enough. Nothing is written a pixel; the host waits once. */
+ * Idea: one launch from the start of the path to its end. A warp takes a tile, a thread adds up PC_DEPTH_LOADS pixels
+ * in registers, the lanes are reduced by exchanges, the warps of a block are one group of tiles, whose sums go to
+ * global memory. After a barrier of all blocks each block adds up all groups and takes the step for itself, from the
+ * same sums to the same pose, so that one barrier an iteration is enough. Nothing is written a pixel; a block that has
+ * one group keeps its pixels of the source while it stays at a level. The host waits once. */
 #include "register_depth.cuh"
 
 #include <stdlib.h>
@@ -12,8 +13,8 @@
 enum {
     THREADS = PC_DEPTH_GROUP_THREADS,
     L = PC_DEPTH_LANES,
-    AT_ONCE = 4,      /* pixels whose partners are fetched together */
-    COUNTER = 128,    /* bytes of a counter: lines of their own */
+    AT_ONCE = 4,   /* pixels whose partners are fetched together */
+    COUNTER = 128, /* bytes of a counter: lines of their own */
     COUNTERS = 2 * COUNTER
 };
 
@@ -22,8 +23,8 @@ typedef struct pc_depth_task {
     pc_depth_level source[PC_DEPTH_MAX_LEVELS], target[PC_DEPTH_MAX_LEVELS];
     const float *from, *to; /* maps */
     const pc_depth_extra *source_extra, *target_extra;
-    double *sums[2];      /* of groups, by turns: others may still read those of the iteration before */
-    uint32_t *arrived;    /* at 0 */
+    double *sums[2];        /* of groups, by turns: others may still read those of the iteration before */
+    uint32_t *arrived;      /* at 0 */
     uint32_t *next_arrived; /* of the next launch */
     pc_depth_path *result;
     pc_depth_path path;
@@ -33,8 +34,10 @@ static_assert(sizeof(pc_depth_task) <= 4096, "parameters of a kernel");
 
 /* ---- a pass ------------------------------------------------------------------------------------------------------ */
 
-__device__ static inline void add_tile(const pc_depth_task *task, int n, const pc_depth_step *step, int tile,
-                                       float sums[PC_ICP_SUMS]) {
+/* kept: the pixels of the source, a thread's own; they are fetched when `fresh`, and are there in the iterations that
+ * follow at the level. */
+__device__ static inline void add_tile(bool scene, const pc_depth_task *task, int n, const pc_depth_step *step,
+                                       int tile, bool fresh, float4 (*kept)[THREADS], float sums[PC_ICP_SUMS]) {
     const pc_depth_level *source = &task->source[n], *target = &task->target[n];
     const float4 *from = pc_depth_pixels_of(task->from, source), *to = pc_depth_pixels_of(task->to, target);
     const int across = source->columns / L, u = tile % across * L + (int)threadIdx.x % L;
@@ -46,7 +49,10 @@ __device__ static inline void add_tile(const pc_depth_task *task, int n, const p
         pc_depth_landing at[AT_ONCE];
 #pragma unroll
         for (int k = 0; k < AT_ONCE; k++) {
-            own[k] = from[(first + row + k) * source->columns + u];
+            if (fresh) {
+                kept[row + k][threadIdx.x] = from[(first + row + k) * source->columns + u];
+            }
+            own[k] = kept[row + k][threadIdx.x];
         }
 #pragma unroll
         for (int k = 0; k < AT_ONCE; k++) {
@@ -56,15 +62,16 @@ __device__ static inline void add_tile(const pc_depth_task *task, int n, const p
         }
 #pragma unroll
         for (int k = 0; k < AT_ONCE; k++) {
-            pc_depth_add(step, target, &at[k], own[k].x, own[k].y, own[k].z, there[k].x, there[k].y, there[k].z,
+            pc_depth_add(scene, step, target, &at[k], own[k].x, own[k].y, own[k].z, there[k].x, there[k].y, there[k].z,
                          there[k].w, sums, 1);
         }
     }
 }
 
 /* The sums of a group; tiles: room for those of its tiles. */
-__device__ static void add_group(const pc_depth_task *task, int n, const pc_depth_step *step, int group,
-                                 double (*tiles)[PC_ICP_SUMS], double *to) {
+__device__ static inline void add_group(bool scene, const pc_depth_task *task, int n, const pc_depth_step *step,
+                                        int group, bool fresh, float4 (*kept)[THREADS], double (*tiles)[PC_ICP_SUMS],
+                                        double *to) {
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32, all = pc_depth_tiles(&task->source[n]);
     const int first = group * PC_DEPTH_GROUP, tile = first + warp;
     if (tile < all) { /* whole warps */
@@ -73,7 +80,7 @@ __device__ static void add_group(const pc_depth_task *task, int n, const pc_dept
         for (int k = 0; k < PC_ICP_SUMS; k++) {
             sums[k] = 0.0f;
         }
-        add_tile(task, n, step, tile, sums);
+        add_tile(scene, task, n, step, tile, fresh, kept, sums);
         tiles[warp][lane] = pc_depth_add_lanes(sums);
     }
     __syncthreads();
@@ -113,7 +120,7 @@ __device__ static void collect(const double *from, int groups, double (*parts)[P
     __syncthreads();
 }
 
-/* ---- the path ------------------------------------------------------------------------------------------------------ */
+/* ---- the path --------------------------------------------------------------------------------------------------- */
 
 /* A barrier of all blocks; `awaited`: arrivals so far. */
 __device__ static void meet(uint32_t *arrived, uint32_t *awaited) {
@@ -142,6 +149,7 @@ typedef struct pc_depth_shared {
         double parts[PC_DEPTH_PARTS][PC_ICP_SUMS];
     };
     double sums[PC_ICP_SUMS];
+    float4 kept[PC_DEPTH_LOADS][THREADS];
     pc_depth_path path;
     unsigned long long time;
 } pc_depth_shared;
@@ -186,11 +194,18 @@ __global__ void __launch_bounds__(THREADS, 1) path_kernel(const __grid_constant_
         }
     }
     __syncthreads();
+    int last = -1; /* the level of the pixels that are kept */
     for (int turn = 0; shared.path.end == PC_DEPTH_UNDER_WAY; turn ^= 1) {
         const int n = shared.path.level, groups = pc_depth_groups(&task.source[n]);
+        const bool fresh = n != last || groups > (int)gridDim.x;
+        last = n;
         const pc_depth_step step = shared.path.step;
         for (int g = (int)blockIdx.x; g < groups; g += (int)gridDim.x) {
-            add_group(&task, n, &step, g, shared.tiles, task.sums[turn]);
+            if (shared.path.asks_scene) {
+                add_group(true, &task, n, &step, g, fresh, shared.kept, shared.tiles, task.sums[turn]);
+            } else {
+                add_group(false, &task, n, &step, g, fresh, shared.kept, shared.tiles, task.sums[turn]);
+            }
         }
         meet(task.arrived, &awaited);
         collect(task.sums[turn], groups, shared.parts, shared.sums);
@@ -275,9 +290,9 @@ extern "C" void pc_cuda_depth_end(pcgpu_context *context) {
 /* Memory of a launch: counters, and sums of groups twice. */
 static pcgpu_status take_sums(pcgpu_context *context, pc_depth_state *s, int groups, pc_depth_task *task) {
     const size_t half = (size_t)groups * PC_ICP_SUMS * sizeof(double);
-    const char *before = s->sums.memory;
+    const size_t before = s->sums.bytes;
     PC_TRY(pc_depth_grow(context, &s->sums, COUNTERS + 2 * half, false));
-    if (s->sums.memory != before || !s->counting) {
+    if (s->sums.bytes != before || !s->counting) { /* fresh memory */
         CUDA_TRY(context, cudaMemsetAsync(s->sums.memory, 0, COUNTERS, pc_cuda_of(context)->stream));
         s->counting = true;
         s->launch = 0;
@@ -299,8 +314,8 @@ static pcgpu_status count_blocks(pcgpu_context *context, pc_depth_state *s, int 
     }
     *blocks = groups < s->resident ? groups : s->resident;
     return *blocks > 0 ? PCGPU_OK
-                       : pc_fail(context, PCGPU_ERROR_UNAVAILABLE, "the device cannot run %d threads in a block; use --cpu",
-                                 THREADS);
+                       : pc_fail(context, PCGPU_ERROR_UNAVAILABLE,
+                                 "the device cannot run %d threads in a block; use --cpu", THREADS);
 }
 
 static pcgpu_status start(pcgpu_context *context, const pc_depth_task *task, int blocks) {

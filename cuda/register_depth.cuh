@@ -9,9 +9,9 @@
 #include "warp.cuh"
 
 enum {
-    PC_DEPTH_TILE_THREADS = PC_DEPTH_LANES * PC_DEPTH_LOADS,   /* for maps: a pixel a thread */
+    PC_DEPTH_TILE_THREADS = PC_DEPTH_LANES * PC_DEPTH_LOADS,  /* for maps: a pixel a thread */
     PC_DEPTH_GROUP_THREADS = PC_DEPTH_LANES * PC_DEPTH_GROUP, /* for sums: a tile a warp */
-    PC_DEPTH_SPARES = 3 /* memory of freed frames that is kept */
+    PC_DEPTH_SPARES = 3                                       /* memory of freed frames that is kept */
 };
 
 /* Device memory that only grows, or pinned memory. */
@@ -23,16 +23,16 @@ typedef struct pc_depth_memory {
 /* What a context keeps. */
 typedef struct pc_depth_state {
     pc_depth_memory spare[PC_DEPTH_SPARES];
-    pc_depth_memory depths;     /* of all levels of the frame being made */
-    pc_depth_memory image;      /* what it is made from */
-    pc_depth_memory sums;       /* of groups, twice, and the counters of the barrier */
-    pc_depth_memory pinned[2];  /* images on their way, by turns */
-    cudaEvent_t copied[2];      /* when they have arrived */
+    pc_depth_memory depths;    /* of all levels of the frame being made */
+    pc_depth_memory image;     /* what it is made from */
+    pc_depth_memory sums;      /* of groups, twice, and the counters of the barrier */
+    pc_depth_memory pinned[2]; /* images on their way, by turns */
+    cudaEvent_t copied[2];     /* when they have arrived */
     int turn;
-    pc_depth_memory result;     /* pinned: the path at its end */
-    int resident;               /* blocks that run at the same time, 0 = not known yet */
-    bool counting;              /* the counters are set */
-    int launch;                 /* which counter comes next */
+    pc_depth_memory result; /* pinned: the path at its end */
+    int resident;           /* blocks that run at the same time, 0 = not known yet */
+    bool counting;          /* the counters are set */
+    int launch;             /* which counter comes next */
 } pc_depth_state;
 
 /* What belongs to a frame on the device, behind its maps. */
@@ -44,12 +44,12 @@ typedef struct pc_depth_extra {
 pcgpu_status pc_depth_take_state(pcgpu_context *context, pc_depth_state **state);
 pcgpu_status pc_depth_grow(pcgpu_context *context, pc_depth_memory *memory, size_t bytes, bool pinned);
 
-__device__ static inline const float4 *pc_depth_pixels_of(const float *maps, const pc_depth_level *level) {
+PC_HD const float4 *pc_depth_pixels_of(const float *maps, const pc_depth_level *level) {
     return (const float4 *)(maps + level->at);
 }
 
-/* Adds up the lanes of a warp in the order of icp_depth.h, all PC_ICP_SUMS sums at once: lane k returns sum k. With each
- * step half of the sums of a lane go to the lane across, which adds its own half. */
+/* Adds up the lanes of a warp in the order of icp_depth.h, all PC_ICP_SUMS sums at once: lane k returns sum k. With
+ * each step half of the sums of a lane go to the lane across, which adds its own half. */
 __device__ static inline double pc_depth_add_lanes(const float sums[PC_ICP_SUMS]) {
     const int lane = (int)threadIdx.x % 32;
     double wide[PC_ICP_SUMS / 2];

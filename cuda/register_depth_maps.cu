@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(THREADS, PC_RESIDENT(THREADS, 4)) depths_kerne
         const int width = L >> n, height = ROWS >> n;
         if (i < width && j < height) {
             const int at_u = tile_column * width + i, at_v = tile_row * height + j;
-            const float (*from)[L] = z[n - 1];
+            const float(*from)[L] = z[n - 1];
             const float half = pc_depth_halve(from[2 * j][2 * i], from[2 * j][2 * i + 1], from[2 * j + 1][2 * i],
                                               from[2 * j + 1][2 * i + 1], m.frame.level[n - 1].edge);
             z[n][j][i] = half;
@@ -130,8 +130,7 @@ __global__ void __launch_bounds__(THREADS, PC_RESIDENT(THREADS, 4)) halve_kernel
     const int at = (int)(blockIdx.x * THREADS + threadIdx.x);
     if (at < to->width * to->height) {
         const float *above = m.depths[n - 1] + 2 * (at / to->width) * from->width + 2 * (at % to->width);
-        m.depths[n][at] =
-            pc_depth_halve(above[0], above[1], above[from->width], above[from->width + 1], from->edge);
+        m.depths[n][at] = pc_depth_halve(above[0], above[1], above[from->width], above[from->width + 1], from->edge);
     }
 }
 
@@ -190,8 +189,7 @@ __global__ void __launch_bounds__(THREADS, PC_RESIDENT(THREADS, 4)) planes_kerne
     load_window(level, m.depths[n], tile_column, tile_row, &window);
     __syncthreads();
     const float x = ((float)u - level->cx) * level->per_fx, y = ((float)v - level->cy) * level->per_fy;
-    const float4 plane =
-        n == 0 ? fit<PC_DEPTH_STRIDE>(level, &window, i, j, x, y) : fit<1>(level, &window, i, j, x, y);
+    const float4 plane = n == 0 ? fit<PC_DEPTH_STRIDE>(level, &window, i, j, x, y) : fit<1>(level, &window, i, j, x, y);
     float4 *pixels = (float4 *)(m.frame.maps + level->at);
     pixels[v * level->columns + u] = plane;
     if (n == 0) {

@@ -1,5 +1,6 @@
 /* Registration of depth frames on the CPU: the maps of a frame, level by level. */
-#pragma GCC optimize("no-trapping-math") /* flags of exceptions, which nobody reads, keep selects from being vectorized */
+#pragma GCC optimize(                                                                                                  \
+    "no-trapping-math") /* flags of exceptions, which nobody reads, keep selects from being vectorized */
 #include "cpu_depth.h"
 
 #include <stdlib.h>
@@ -212,8 +213,8 @@ static void take_band(void *state, int band) {
         for (int u = 0; u < maps->width && v < maps->height; u++) {
             const size_t from = 3 * ((size_t)v * (size_t)maps->width + (size_t)u);
             float *pixel = pixels + PC_DEPTH_VALUES * (size_t)u;
-            pc_depth_plane_given(maps->vertices + from, maps->normals + from,
-                                 ((float)u - level.cx) * level.per_fx, y, pixel);
+            pc_depth_plane_given(maps->vertices + from, maps->normals + from, ((float)u - level.cx) * level.per_fx, y,
+                                 pixel);
             m->depths->z[(size_t)v * m->depths->pitch + (size_t)u] = pixel[PC_DEPTH_Z];
         }
     }

@@ -1,6 +1,7 @@
-/* Registration of depth frames on the CPU: the passes over the source. A tile is one vector loop over its lanes for each
- * of its rows; its sums stay in L1, and nothing else is written. */
-#pragma GCC optimize("no-trapping-math") /* flags of exceptions, which nobody reads, keep selects from being vectorized */
+/* Registration of depth frames on the CPU: the passes over the source. A tile is one vector loop over its lanes for
+ * each of its rows; its sums stay in L1, and nothing else is written. */
+#pragma GCC optimize(                                                                                                  \
+    "no-trapping-math") /* flags of exceptions, which nobody reads, keep selects from being vectorized */
 #include "cpu_depth.h"
 
 #include <string.h>
@@ -84,7 +85,7 @@ bool pc_cpu_depth_add_up(pcgpu_context *context, const pc_depth_level *level, pc
     return true;
 }
 
-/* ---- the measure of a frame --------------------------------------------------------------------------------------- */
+/* ---- the measure of a frame ------------------------------------------------------------------------------------- */
 
 typedef struct measured {
     pc_depth_level level;
@@ -118,9 +119,10 @@ bool pc_cpu_depth_measure(pcgpu_context *context, pc_depth_frame *frame) {
     return true;
 }
 
-/* ---- a pass over the source --------------------------------------------------------------------------------------- */
+/* ---- a pass over the source ------------------------------------------------------------------------------------- */
 
 typedef struct matched {
+    bool scene;
     pc_depth_step step;
     pc_depth_level source, target;
     const float *from, *to;
@@ -170,13 +172,13 @@ PC_INLINE void fetch(const float *restrict pixels, const int32_t *restrict at, l
     split(whole, to);
 }
 
-PC_INLINE void add_row(const matched *given, const landings *restrict to, const lanes_of *restrict from,
+PC_INLINE void add_row(bool scene, const matched *given, const landings *restrict to, const lanes_of *restrict from,
                        const lanes_of *restrict there, float *restrict lanes) {
     const pc_depth_step step = given->step;
     const pc_depth_level target = given->target;
     for (int l = 0; l < L; l++) {
         const pc_depth_landing p = {to->x[l], to->y[l], to->z[l], to->u[l], to->v[l], to->at[l]};
-        pc_depth_add(&step, &target, &p, from->value[PC_DEPTH_NX][l], from->value[PC_DEPTH_NY][l],
+        pc_depth_add(scene, &step, &target, &p, from->value[PC_DEPTH_NX][l], from->value[PC_DEPTH_NY][l],
                      from->value[PC_DEPTH_NZ][l], there->value[PC_DEPTH_NX][l], there->value[PC_DEPTH_NY][l],
                      there->value[PC_DEPTH_NZ][l], there->value[PC_DEPTH_Z][l], lanes + l, L);
     }
@@ -192,17 +194,23 @@ PC_INLINE void match_tile(const void *what, int tile_column, int tile_row, float
         split(m->from + PC_DEPTH_VALUES * at, &from);
         project_row(m, tile_column * L, y, from.value[PC_DEPTH_Z], &to);
         fetch(m->to, to.at, &there);
-        add_row(m, &to, &from, &there, lanes);
+        if (m->scene) {
+            add_row(true, m, &to, &from, &there, lanes);
+        } else {
+            add_row(false, m, &to, &from, &there, lanes);
+        }
     }
 }
 
 PC_SIMD_FORMS_OF(match_tile, (const void *what, int tile_column, int tile_row, float *lanes),
                  (what, tile_column, tile_row, lanes))
 
-static bool match(pcgpu_context *context, const pc_depth_frame *source, const pc_depth_frame *target, int level,
-                  const pc_depth_step *step, double *sums) {
+static bool match(pcgpu_context *context, const pc_depth_frame *source, const pc_depth_frame *target,
+                  const pc_depth_path *path, double *sums) {
+    const int level = path->level;
     const pc_cpu_depth_state *s = context->cpu_depth;
-    const matched m = {.step = *step,
+    const matched m = {.scene = path->asks_scene,
+                       .step = path->step,
                        .source = source->level[level],
                        .target = target->level[level],
                        .from = pc_depth_pixels(source, level),
@@ -210,8 +218,8 @@ static bool match(pcgpu_context *context, const pc_depth_frame *source, const pc
     return pc_cpu_depth_add_up(context, &m.source, match_tile_for(s->simd), &m, sums);
 }
 
-pcgpu_status pc_cpu_depth_register(pcgpu_context *context, struct pc_depth_frame *source,
-                                   struct pc_depth_frame *target, struct pc_depth_path *path) {
+pcgpu_status pc_cpu_depth_register(pcgpu_context *context, struct pc_depth_frame *source, struct pc_depth_frame *target,
+                                   struct pc_depth_path *path) {
     double sums[PC_ICP_SUMS];
     if (!pc_cpu_depth_take(context)) {
         return pc_fail_memory(context, sizeof(pc_cpu_depth_state), "a registration");
@@ -223,7 +231,7 @@ pcgpu_status pc_cpu_depth_register(pcgpu_context *context, struct pc_depth_frame
     while (path->end == PC_DEPTH_UNDER_WAY) {
         const int level = path->level;
         const double begin = pc_now();
-        if (!match(context, source, target, path->level, &path->step, sums)) {
+        if (!match(context, source, target, path, sums)) {
             return pc_fail_memory(context, 0, "the sums of a pass");
         }
         pc_depth_path_next(path, sums);

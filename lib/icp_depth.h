@@ -6,9 +6,9 @@
  * the distance from the plane there is minimized (Chen and Medioni 1992). lib/register_depth.c says more.
  *
  * Float32 throughout but for the sums. Images are divided into tiles of PC_DEPTH_LANES columns and PC_DEPTH_LOADS rows.
- * A lane adds up its column of a tile in float32, from the top; the lanes of a tile are then added in float64 by halving
- * (v[i] += v[i + s] for s = 16, 8, 4, 2, 1), PC_DEPTH_GROUP tiles, by rows of tiles, in their order to a group, the
- * groups g = p, p + PC_DEPTH_PARTS, ... in their order to a part, and the parts in theirs. */
+ * A lane adds up its column of a tile in float32, from the top; the lanes of a tile are then added in float64 by
+ * halving (v[i] += v[i + s] for s = 16, 8, 4, 2, 1), PC_DEPTH_GROUP tiles, by rows of tiles, in their order to a group,
+ * the groups g = p, p + PC_DEPTH_PARTS, ... in their order to a part, and the parts in theirs. */
 #ifndef PC_ICP_DEPTH_H
 #define PC_ICP_DEPTH_H
 
@@ -23,15 +23,18 @@ enum {
     PC_DEPTH_TAPS = 2,   /* the plane of a pixel is fitted to 5 x 5 pixels, -2 to 2 steps away on each axis */
     PC_DEPTH_STRIDE = 2, /* pixels to a step at the finest level; 1 above */
     PC_DEPTH_MARGIN = PC_DEPTH_TAPS * PC_DEPTH_STRIDE,
-    PC_DEPTH_FEWEST = 13,     /* pixels that make a plane, of 25 */
-    PC_DEPTH_MIN_SIDE = 16,   /* pixels of a level; smaller ones are left out */
-    PC_DEPTH_BILATERAL = 6,   /* radius in pixels */
+    PC_DEPTH_FEWEST = 13,   /* pixels that make a plane, of 25 */
+    PC_DEPTH_MIN_SIDE = 16, /* pixels of a level; smaller ones are left out */
+    PC_DEPTH_BILATERAL = 6, /* radius in pixels */
     PC_DEPTH_BILATERAL_SIDE = 2 * PC_DEPTH_BILATERAL + 1
 };
 
-/* Neighbours belong to the surface of a pixel when their depths differ by no more than this share; doubled with the
- * reach of the window. Above it, a depth edge. */
-#define PC_DEPTH_EDGE 0.02f
+/* Neighbours belong to the surface of a pixel when their depths differ by no more than a share of it: what a surface at
+ * an angle of 69 degrees from the line of sight comes to within the window, but no less than the noise and no more than
+ * what leaves pixels without a depth out. More is a depth edge. */
+#define PC_DEPTH_SLOPE      2.6
+#define PC_DEPTH_LEAST_EDGE 0.01
+#define PC_DEPTH_MOST_EDGE  0.25
 /* Of the window's moments: pixels on a line make no plane. 25 pixels have 2500. */
 #define PC_DEPTH_SPREAD 100.0f
 /* Corresponding normals differ by less than 26 degrees. */
@@ -54,16 +57,16 @@ typedef struct pc_maps {
 /* A level of a pyramid. It has whole tiles: pixels beyond width and height are none. */
 typedef struct pc_depth_level {
     int width, height;
-    int columns, rows;             /* with those: multiples of PC_DEPTH_LANES and PC_DEPTH_LOADS */
-    float fx, fy, cx, cy;          /* as pcgpu_camera */
-    float per_fx, per_fy;          /* 1 / fx, 1 / fy */
-    float stride;                  /* pixels to a step of the window */
-    float edge;                    /* share of a depth */
-    size_t at;                     /* of its first pixel in the frame's maps, in floats */
+    int columns, rows;    /* with those: multiples of PC_DEPTH_LANES and PC_DEPTH_LOADS */
+    float fx, fy, cx, cy; /* as pcgpu_camera */
+    float per_fx, per_fy; /* 1 / fx, 1 / fy */
+    float stride;         /* pixels to a step of the window */
+    float edge;           /* share of a depth */
+    size_t at;            /* of its first pixel in the frame's maps, in floats */
 } pc_depth_level;
 
-/* What is known of a pixel: normal and depth; all 0 = none. A level's pixels lie row by row, and behind them one more that
- * is none. */
+/* What is known of a pixel: normal and depth; all 0 = none. A level's pixels lie row by row, and behind them one more
+ * that is none. */
 typedef enum pc_depth_value { PC_DEPTH_NX, PC_DEPTH_NY, PC_DEPTH_NZ, PC_DEPTH_Z, PC_DEPTH_VALUES } pc_depth_value;
 
 /* Of the pixels of a frame at its finest level. */
@@ -92,14 +95,14 @@ typedef struct pc_depth_frame {
     int levels; /* 0 is the finest */
     pc_depth_level level[PC_DEPTH_MAX_LEVELS];
     float *maps;
-    size_t floats, bytes; /* that `maps` needs and has */
+    size_t floats, bytes;     /* that `maps` needs and has */
     pc_depth_measure measure; /* on CUDA known once a registration has used it */
     void *backend;            /* more that belongs to it */
 } pc_depth_frame;
 
 /* What one pass over the source adds up: sums as pc_icp_step's but for two. */
 enum {
-    PC_DEPTH_LANDED = PC_ICP_D2,        /* pixels of the source that fall on one of the target that has a plane */
+    PC_DEPTH_LANDED = PC_ICP_D2,           /* pixels of the source that fall on one of the target that has a plane */
     PC_DEPTH_KERNEL_SUM = PC_ICP_EQUATIONS /* of the kernel's weights */
 };
 
@@ -125,7 +128,10 @@ PC_HD void pc_depth_level_init(pc_depth_level *l, int number, int width, int hei
     l->per_fx = (float)(1.0 / fx);
     l->per_fy = (float)(1.0 / fy);
     l->stride = number == 0 ? (float)PC_DEPTH_STRIDE : 1.0f;
-    l->edge = PC_DEPTH_EDGE * (number > 1 ? (float)(1 << (number - 1)) : 1.0f);
+    const double edge = PC_DEPTH_SLOPE * PC_DEPTH_TAPS * (double)l->stride / fx;
+    l->edge = (float)(edge < PC_DEPTH_LEAST_EDGE  ? PC_DEPTH_LEAST_EDGE
+                      : edge < PC_DEPTH_MOST_EDGE ? edge
+                                                  : PC_DEPTH_MOST_EDGE);
 }
 
 /* The number of the pixel behind a level's pixels that is none. */
@@ -190,8 +196,8 @@ typedef struct pc_depth_row {
 } pc_depth_row;
 
 /* Adds a neighbour `i` steps to the right. z = 0 is never within the edge. */
-PC_HD_ALWAYS void pc_depth_tap(pc_depth_row *row, float i, float z, float inverse, float center_z,
-                               float center_inverse, float edge) {
+PC_HD_ALWAYS void pc_depth_tap(pc_depth_row *row, float i, float z, float inverse, float center_z, float center_inverse,
+                               float edge) {
     const float n = fabsf(z - center_z) <= edge ? 1.0f : 0.0f, d = n * (inverse - center_inverse);
     row->n += n;
     row->i += i * n;
@@ -221,8 +227,7 @@ PC_HD_ALWAYS void pc_depth_plane_of(const pc_depth_moments *m, const pc_depth_le
     const float ci = m->id - m->i * md, cj = m->jd - m->j * md;
     const float spread = cii * cjj - cij * cij;
     /* bitwise here and below, since branches would keep loops from being vectorized */
-    const bool is_plane =
-        (center_z > 0.0f) & (m->n >= (float)PC_DEPTH_FEWEST) & (spread > PC_DEPTH_SPREAD);
+    const bool is_plane = (center_z > 0.0f) & (m->n >= (float)PC_DEPTH_FEWEST) & (spread > PC_DEPTH_SPREAD);
     const float per_spread = 1.0f / (is_plane ? spread : 1.0f);
     const float a = (ci * cjj - cj * cij) * per_spread, b = (cj * cii - ci * cij) * per_spread;
     const float inverse = center_inverse + ((md - a * mi) - b * mj);
@@ -310,11 +315,15 @@ PC_HD_ALWAYS void pc_depth_project(const pc_depth_step *s, const pc_depth_level 
     to->at = inside ? at : pc_depth_nowhere(target);
 }
 
-/* Adds the equation of a pixel to PC_ICP_SUMS sums that lie `stride` apart: `normal` is the source's, `plane` is what
- * the target has there. */
-PC_HD_ALWAYS void pc_depth_add(const pc_depth_step *s, const pc_depth_level *target, const pc_depth_landing *to,
-                               float normal_x, float normal_y, float normal_z, float nx, float ny, float nz, float z,
-                               float *sums, size_t stride) {
+/* Adds the equation of a pixel to PC_ICP_SUMS sums that lie `stride` apart: `normal` is the source's, the plane is what
+ * the target has there.
+ *
+ * For the scene, j j^T is made of the normals of both frames, of each one: their noise is independent, so that on the
+ * average only what the scene says is left, while the tilts that noise gives to one normal would constrain a plane's
+ * every direction. */
+PC_HD_ALWAYS void pc_depth_add(bool scene, const pc_depth_step *s, const pc_depth_level *target,
+                               const pc_depth_landing *to, float normal_x, float normal_y, float normal_z, float nx,
+                               float ny, float nz, float z, float *sums, size_t stride) {
     const float dx = to->x - ((to->u - target->cx) * target->per_fx) * z;
     const float dy = to->y - ((to->v - target->cy) * target->per_fy) * z;
     const float dz = to->z - z;
@@ -333,14 +342,26 @@ PC_HD_ALWAYS void pc_depth_add(const pc_depth_step *s, const pc_depth_level *tar
     const float scale = s->kernel_squared * (sigma * sigma), kernel = scale / (scale + r * r);
     const float k = one * (kernel * kernel), w = k * (share * share);
     const float jx = ay * nz - az * ny, jy = az * nx - ax * nz, jz = ax * ny - ay * nx;
-    const float wx = w * jx, wy = w * jy, wz = w * jz, vx = w * nx, vy = w * ny, vz = w * nz, wr = w * r;
     float *sum = sums;
 #define ADD(value) (*sum += (value), sum += stride)
-    ADD(wx * jx), ADD(wx * jy), ADD(wx * jz), ADD(wx * nx), ADD(wx * ny), ADD(wx * nz);
-    ADD(wy * jy), ADD(wy * jz), ADD(wy * nx), ADD(wy * ny), ADD(wy * nz);
-    ADD(wz * jz), ADD(wz * nx), ADD(wz * ny), ADD(wz * nz);
-    ADD(vx * nx), ADD(vx * ny), ADD(vx * nz), ADD(vy * ny), ADD(vy * nz), ADD(vz * nz);
-    ADD(wx * r), ADD(wy * r), ADD(wz * r), ADD(vx * r), ADD(vy * r), ADD(vz * r);
+    if (scene) {
+        const float kx = ay * mz - az * my, ky = az * mx - ax * mz, kz = ax * my - ay * mx, v = 0.5f * w;
+#define BOTH(a, b) ADD(v *(j##a * k##b + j##b * k##a))
+        const float jr = nx, js = ny, jt = nz, kr = mx, ks = my, kt = mz;
+        BOTH(x, x), BOTH(x, y), BOTH(x, z), BOTH(x, r), BOTH(x, s), BOTH(x, t);
+        BOTH(y, y), BOTH(y, z), BOTH(y, r), BOTH(y, s), BOTH(y, t);
+        BOTH(z, z), BOTH(z, r), BOTH(z, s), BOTH(z, t);
+        BOTH(r, r), BOTH(r, s), BOTH(r, t), BOTH(s, s), BOTH(s, t), BOTH(t, t);
+#undef BOTH
+    } else {
+        const float wx = w * jx, wy = w * jy, wz = w * jz, vx = w * nx, vy = w * ny, vz = w * nz;
+        ADD(wx * jx), ADD(wx * jy), ADD(wx * jz), ADD(wx * nx), ADD(wx * ny), ADD(wx * nz);
+        ADD(wy * jy), ADD(wy * jz), ADD(wy * nx), ADD(wy * ny), ADD(wy * nz);
+        ADD(wz * jz), ADD(wz * nx), ADD(wz * ny), ADD(wz * nz);
+        ADD(vx * nx), ADD(vx * ny), ADD(vx * nz), ADD(vy * ny), ADD(vy * nz), ADD(vz * nz);
+    }
+    const float wr = w * r;
+    ADD(wr * jx), ADD(wr * jy), ADD(wr * jz), ADD(wr * nx), ADD(wr * ny), ADD(wr * nz);
     ADD(r * r), ADD(landed), ADD(one), ADD(k), ADD(wr * r);
 #undef ADD
 }

@@ -32,13 +32,15 @@ typedef struct pc_depth_path {
     pc_pose pose;
     bool converged; /* the finest level */
     int iterations[PC_DEPTH_MAX_LEVELS];
-    double update[6];          /* the last one */
-    double source_points;      /* pixels of the source that have a plane, at the finest level */
-    double source_seconds;     /* of its maps */
+    double update[6];      /* the last one */
+    double source_points;  /* pixels of the source that have a plane, at the finest level */
+    double source_seconds; /* of its maps */
     double seconds[PC_DEPTH_MAX_LEVELS];
     double worth[PC_ICP_SUMS]; /* the last sums at the finest level, before that update */
-    /* Under way. */
+    double scene[PC_ICP_SUMS]; /* at the end, for the scene */
+    /* Under way: what to add up next. */
     int level;
+    bool asks_scene;
     pc_depth_step step; /* of the next pass */
     double scale[6];
     pc_pose_history history;
@@ -86,9 +88,15 @@ PC_HD void pc_depth_path_begin(pc_depth_path *p) {
     pc_depth_next_level(p);
 }
 
-/* From the sums of the pass at `level` to the next, until `end` says that there is none. */
+/* From the sums of the pass at `level` to the next, until `end` says that there is none. The last pass tells what the
+ * result is worth. */
 PC_HD void pc_depth_path_next(pc_depth_path *p, const double *sums) {
     double center[3], update[6];
+    if (p->asks_scene) {
+        memcpy(p->scene, sums, sizeof p->scene);
+        p->end = PC_DEPTH_ARRIVED;
+        return;
+    }
     if (p->level == 0) {
         memcpy(p->worth, sums, sizeof p->worth);
     }
@@ -111,14 +119,12 @@ PC_HD void pc_depth_path_next(pc_depth_path *p, const double *sums) {
     memcpy(p->update, update, sizeof p->update);
     p->converged = (pc_norm3(update + 3) <= metres && pc_norm3(update) <= radians) ||
                    pc_pose_ends_in_cycle(&p->pose, center, metres, radians, &p->history);
-    if (!p->converged && p->iterations[p->level] < p->most[p->level]) {
-        pc_depth_ask_step(p);
-        return;
-    }
-    if (p->level > 0) {
+    const bool ends = p->converged || p->iterations[p->level] >= p->most[p->level];
+    if (ends && p->level > 0) {
         pc_depth_next_level(p);
     } else {
-        p->end = PC_DEPTH_ARRIVED;
+        p->asks_scene = ends;
+        pc_depth_ask_step(p);
     }
 }
 

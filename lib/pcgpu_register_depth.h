@@ -10,12 +10,12 @@ extern "C" {
 
 enum { PCGPU_DEPTH_LEVELS = 6 };
 
-/* Registration of depth images by projective association and the point-to-plane cost, coarse to fine, as in KinectFusion
- * (Newcombe et al. 2011); see DEPTH FRAMES of pcgpu-register(1). */
+/* Registration of depth images by projective association and the point-to-plane cost, coarse to fine, as in
+ * KinectFusion (Newcombe et al. 2011); see DEPTH FRAMES of pcgpu-register(1). */
 typedef struct pcgpu_register_depth_params {
-    double init[16];     /* T_target_source to start from, row-major; default identity */
-    int levels;          /* of the pyramid, each half as large as the one below; 1 to PCGPU_DEPTH_LEVELS, default 3.
-                            Levels of less than 16 pixels a side are left out */
+    double init[16]; /* T_target_source to start from, row-major; default identity */
+    int levels;      /* of the pyramid, each half as large as the one below; 1 to PCGPU_DEPTH_LEVELS, default 3.
+                        Levels of less than 16 pixels a side are left out */
     int level_iterations[PCGPU_DEPTH_LEVELS]; /* most of each level, coarse to fine, `levels` of them; the last one 1 or
                                                  more, the others 0 or more; default 4, 5, 10 */
     double max_distance;        /* of corresponding points, metres, at the coarsest level; each level halves it;
@@ -30,17 +30,18 @@ void pcgpu_register_depth_params_init(pcgpu_register_depth_params *params);
 
 /* Registers the depth image `source` onto `target`; target_camera NULL: the same camera. T_target_source maps points of
  * the source's camera frame into the target's. source_points and target_points are pixels with a surface, inliers the
- * pixels of the source that match, fitness their share, agreement that of those that fall where the target has a surface,
- * each counting less the farther it lies from it, and score the product; inlier_rmse and plane_rmse are that across the
- * surface; the information and the covariance are robustly weighted. A registration that fails is PCGPU_OK with converged = false and the reason.
- * Errors: ARGUMENT (also: an image that is not of its camera's size), MEMORY, DEVICE. */
+ * pixels of the source that match, fitness their share, agreement that of those that fall where the target has a
+ * surface, each counting less the farther it lies from it, and score the product; inlier_rmse and plane_rmse are that
+ * across the surface; the information and the covariance are robustly weighted. A registration that fails is PCGPU_OK
+ * with converged = false and the reason. Errors: ARGUMENT (also: an image that is not of its camera's size), MEMORY,
+ * DEVICE. */
 pcgpu_status pcgpu_register_depth(pcgpu_context *context, const pcgpu_depth *source, const pcgpu_depth *target,
                                   const pcgpu_camera *source_camera, const pcgpu_camera *target_camera,
                                   const pcgpu_register_depth_params *params, pcgpu_registration *result);
 
-/* A depth image that is ready to be registered, as source or as target, any number of times: its pyramid of maps, in the
- * memory of the back end. Of the parameters `levels` and `bilateral` are used. It belongs to its context and is released
- * before that is closed. Errors: as above. */
+/* A depth image that is ready to be registered, as source or as target, any number of times: its pyramid of maps, in
+ * the memory of the back end. Of the parameters `levels` and `bilateral` are used. It belongs to its context and is
+ * released before that is closed. Errors: as above. */
 typedef struct pcgpu_frame pcgpu_frame;
 pcgpu_status pcgpu_frame_create(pcgpu_context *context, const pcgpu_depth *depth, const pcgpu_camera *camera,
                                 const pcgpu_register_depth_params *params, pcgpu_frame **frame);

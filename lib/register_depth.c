@@ -1,5 +1,5 @@
-/* Registration of depth frames: projective data association and the point-to-plane cost, coarse to fine, as KinectFusion
- * tracks its camera (Newcombe et al. 2011, after Blais and Levine 1995 and Rusinkiewicz and Levoy 2001).
+/* Registration of depth frames: projective data association and the point-to-plane cost, coarse to fine, as
+ * KinectFusion tracks its camera (Newcombe et al. 2011, after Blais and Levine 1995 and Rusinkiewicz and Levoy 2001).
  *
  * What differs, for accuracy: planes fitted to 5 x 5 depths in place of central differences give the normals, and the
  * depths, of both frames, without the steps of a camera's quantization; pixels are weighted by the noise of a depth,
@@ -61,41 +61,56 @@ pcgpu_status pc_register_depth_check(pcgpu_context *context, const pcgpu_registe
     clouds.min_score = p->min_score;
     pcgpu_status status = pc_register_check(context, &clouds);
     if (status == PCGPU_OK && !(p->bilateral >= 0.0 && p->bilateral <= 1e6)) {
-        status = pc_fail(context, PCGPU_ERROR_ARGUMENT, "a bilateral filter of %g m; give 0 (none) to 1e6", p->bilateral);
+        status =
+            pc_fail(context, PCGPU_ERROR_ARGUMENT, "a bilateral filter of %g m; give 0 (none) to 1e6", p->bilateral);
     }
     return status == PCGPU_OK ? check_levels(context, p) : status;
 }
 
-/* ---- the verdict -------------------------------------------------------------------------------------------------- */
+/* ---- the verdict ------------------------------------------------------------------------------------------------ */
 
-/* What the last sums are worth. */
-static void evaluate(const pc_depth_path *path, pcgpu_registration *r) {
-    double sums[PC_ICP_SUMS];
-    memcpy(sums, path->worth, sizeof sums);
-    const double matches = sums[PC_ICP_MATCHES], kernel = sums[PC_DEPTH_KERNEL_SUM], free = matches - 6.0;
-    const double weights = sums[PC_ICP_JJ + 15] + sums[PC_ICP_JJ + 18] + sums[PC_ICP_JJ + 20]; /* normals are units */
-    r->inliers = (int64_t)matches;
-    r->fitness = matches / (double)r->source_points;
-    if (!(matches > 0.0) || !(weights > 0.0)) {
-        return;
-    }
-    r->inlier_rmse = r->plane_rmse = sqrt(sums[PC_ICP_R2] / matches);
-    r->agreement = kernel / sums[PC_DEPTH_LANDED];
-    r->score = r->fitness * r->agreement;
+/* The sum of the weights, of which unit normals make the diagonal of the translation's block. */
+static double weights_of(const double *sums) {
+    return sums[PC_ICP_JJ + 15] + sums[PC_ICP_JJ + 18] + sums[PC_ICP_JJ + 20];
+}
+
+/* What the scene leaves open. */
+static void condition(const pc_depth_path *path, pcgpu_registration *r) {
     pc_conditioning c;
-    sums[PC_ICP_EQUATIONS] = weights;
+    double sums[PC_ICP_SUMS];
+    memcpy(sums, path->scene, sizeof sums);
+    sums[PC_ICP_EQUATIONS] = weights_of(sums);
     pc_conditioning_of(sums, path->target.lever, PC_DEGENERATE_DEPTH, &c);
-    pc_information(sums, r->information);
-    for (int i = 0; i < 36; i++) {
-        r->information[i] *= kernel / weights; /* the weights of depths in units of their mean */
+    for (int i = 0; i < 6; i++) {
+        r->eigenvalues[i] = c.values[i] > 0.0 ? c.values[i] : 0.0; /* less is noise */
     }
-    const double variance = sums[PC_ICP_COST] * (kernel / weights) / (free > 1.0 ? free : 1.0);
-    pc_covariance_of(r->information, SHARED_DEPTHS * variance, r->covariance);
-    memcpy(r->eigenvalues, c.values, sizeof r->eigenvalues);
     r->degenerate = c.unconstrained > 0;
     if (r->degenerate) {
         pc_describe_unconstrained(&c, r->unconstrained, sizeof r->unconstrained);
     }
+}
+
+/* What the last sums are worth. */
+static void evaluate(const pc_depth_path *path, pcgpu_registration *r) {
+    const double matches = path->scene[PC_ICP_MATCHES], kernel = path->scene[PC_DEPTH_KERNEL_SUM], free = matches - 6.0;
+    const double weights = weights_of(path->worth);
+    r->inliers = (int64_t)matches;
+    r->fitness = matches / (double)r->source_points;
+    if (!(matches > 0.0) || !(weights > 0.0) || !(weights_of(path->scene) > 0.0)) {
+        return;
+    }
+    r->inlier_rmse = r->plane_rmse = sqrt(path->scene[PC_ICP_R2] / matches);
+    r->agreement = kernel / path->scene[PC_DEPTH_LANDED];
+    r->score = r->fitness * r->agreement;
+    condition(path, r);
+    /* the weights of depths in units of their mean */
+    const double unit = path->worth[PC_DEPTH_KERNEL_SUM] / weights;
+    pc_information(path->worth, r->information);
+    for (int i = 0; i < 36; i++) {
+        r->information[i] *= unit;
+    }
+    const double variance = path->worth[PC_ICP_COST] * unit / (free > 1.0 ? free : 1.0);
+    pc_covariance_of(r->information, SHARED_DEPTHS * variance, r->covariance);
 }
 
 static bool settled(const pc_depth_path *path) {
@@ -111,14 +126,16 @@ static void judge(const pc_depth_path *path, const pcgpu_register_depth_params *
         snprintf(why, size, "no overlap: next to no pixel of the source falls within %g m of the target; start closer",
                  gate);
     } else if (r->fitness < p->min_score) {
-        snprintf(why, size, "too little overlap: %.1f %% of the source's pixels fall within %g m of the target; %.1f %% "
+        snprintf(why, size,
+                 "too little overlap: %.1f %% of the source's pixels fall within %g m of the target; %.1f %% "
                  "are wanted",
                  100.0 * r->fitness, gate, 100.0 * p->min_score);
     } else if (r->score < p->min_score) {
-        snprintf(why, size,
-                 "the surfaces do not agree: where both frames show one, weighted by their distances %.1f %% do, of %.1f %% "
-                 "of the pixels; the score %.3f is below %.3f",
-                 100.0 * r->agreement, 100.0 * r->fitness, r->score, p->min_score);
+        snprintf(
+            why, size,
+            "the surfaces do not agree: where both frames show one, weighted by their distances %.1f %% do, of %.1f %% "
+            "of the pixels; the score %.3f is below %.3f",
+            100.0 * r->agreement, 100.0 * r->fitness, r->score, p->min_score);
     } else if (r->degenerate) {
         snprintf(why, size, "the scene leaves a direction open: %s", r->unconstrained);
     } else if (!settled(path)) {

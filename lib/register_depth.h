@@ -21,7 +21,8 @@ pcgpu_status pc_frame_of_depth(pcgpu_context *context, const pc_backend *backend
                                pcgpu_frame **frame);
 
 /* A frame made of maps, such as a model that was ray-cast: what pcgpu_frame_create makes of a depth image. The maps'
- * pointers are the host's, or with on_device those of the back end, which reads them before it returns. */
+ * pointers are the host's, or with on_device those of the back end: on CUDA they are read in the context's stream, where
+ * they are to be written, too. */
 pcgpu_status pc_frame_of_maps(pcgpu_context *context, const pc_backend *backend, const pc_maps *maps, bool on_device,
                               const pcgpu_camera *camera, int levels, pcgpu_frame **frame);
 

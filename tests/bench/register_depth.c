@@ -4,11 +4,14 @@
  * a registration as it is used, which ends when the pose stands still; all 4 + 5 + 10 iterations; and frames a second
  * of a sequence, each frame being made once. On the CPU with one thread and with all, and beside it the classic form in
  * separate passes, each of which writes what the next one reads: a mask of matches, the list of those, a system of 29
- * numbers for each, and their sum. On CUDA every transform is compared with the CPU's: exit code 1 when one differs, 77
- * without a device. */
+ * numbers for each, and their sum. On CUDA the same in separate kernels, and every transform is compared with the
+ * CPU's: exit code 1 when one differs, 77 without a device. */
 #include "bench.h"
 #include "cpu_depth.h"
 #include "register_depth.h"
+#ifdef BENCH_CUDA
+#include "register_depth_apart.h"
+#endif
 
 #include <stdlib.h>
 #include <string.h>
@@ -118,7 +121,7 @@ static void print(const char *label, const timing *t) {
            t->used, t->all, t->fps);
 }
 
-/* ---- the classic form ---------------------------------------------------------------------------------------------- */
+/* ---- the classic form ------------------------------------------------------------------------------------------- */
 
 /* Row by row, each pass over everything; the sums are those of the library to rounding. */
 static void pass_apart(const pc_depth_frame *source, const pc_depth_frame *target, int level, const pc_depth_step *s,
@@ -136,7 +139,7 @@ static void pass_apart(const pc_depth_frame *source, const pc_depth_frame *targe
             pc_depth_project(s, to, ((float)(i % from->columns) - from->cx) * from->per_fx,
                              ((float)(i / from->columns) - from->cy) * from->per_fy, p[PC_DEPTH_Z], &at);
             const float *q = there + PC_DEPTH_VALUES * at.at;
-            pc_depth_add(s, to, &at, p[0], p[1], p[2], q[0], q[1], q[2], q[3], own, 1);
+            pc_depth_add(false, s, to, &at, p[0], p[1], p[2], q[0], q[1], q[2], q[3], own, 1);
             if (stage) {
                 memcpy(systems + (size_t)k * PC_ICP_SUMS, own, sizeof own);
             } else {
@@ -156,6 +159,18 @@ static void pass_apart(const pc_depth_frame *source, const pc_depth_frame *targe
     }
 }
 
+static pc_depth_path path_of(const pcgpu_frame *source, const pcgpu_frame *target,
+                             const pcgpu_register_depth_params *params) {
+    pc_depth_path path = {.levels = source->maps.levels,
+                          .gate = params->max_distance,
+                          .start = {.q = {1, 0, 0, 0}},
+                          .target = target->maps.measure};
+    for (int l = 0; l < path.levels; l++) {
+        path.most[l] = params->level_iterations[path.levels - 1 - l];
+    }
+    return path;
+}
+
 static void compare_forms(pcgpu_context *context, const frames *f, double fused) {
     pcgpu_register_depth_params params;
     pcgpu_register_depth_params_init(&params);
@@ -171,11 +186,7 @@ static void compare_forms(pcgpu_context *context, const frames *f, double fused)
     }
     pc_depth_path path;
     for (int run = 0; run < 3; run++) {
-        path = (pc_depth_path){.levels = a->maps.levels, .gate = params.max_distance, .start = {.q = {1, 0, 0, 0}},
-                               .target = b->maps.measure};
-        for (int l = 0; l < path.levels; l++) {
-            path.most[l] = params.level_iterations[path.levels - 1 - l];
-        }
+        path = path_of(a, b, &params);
         const double begin = pc_now();
         pc_depth_path_begin(&path);
         while (path.end == PC_DEPTH_UNDER_WAY) {
@@ -185,14 +196,45 @@ static void compare_forms(pcgpu_context *context, const frames *f, double fused)
         ms[run] = (float)(1e3 * (pc_now() - begin));
     }
     const double apart = bench_median(ms, 3);
-    printf("separate passes, 1 thread: 19 iterations %.1f ms, %.1f times as long as fused; translation %.6f %.6f %.6f\n",
-           apart, apart / fused, path.pose.t[0], path.pose.t[1], path.pose.t[2]);
+    printf(
+        "separate passes, 1 thread: 19 iterations %.1f ms, %.1f times as long as fused; translation %.6f %.6f %.6f\n",
+        apart, apart / fused, path.pose.t[0], path.pose.t[1], path.pose.t[2]);
     free(systems);
     free(list);
     free(mask);
     pcgpu_frame_free(context, a);
     pcgpu_frame_free(context, b);
 }
+
+#ifdef BENCH_CUDA
+static void compare_kernels(pcgpu_context *context, const frames *f, double fused) {
+    enum { RUNS = 5 };
+    pcgpu_register_depth_params params;
+    pcgpu_registration r;
+    float ms[RUNS];
+    pcgpu_register_depth_params_init(&params);
+    pcgpu_frame *a = make(context, f, 1, &params), *b = make(context, f, 0, &params);
+    join(context, a, b, &params, &r); /* the measure of the target is known then */
+    pc_depth_path path;
+    for (int run = -1; run < RUNS; run++) {
+        double own;
+        path = path_of(a, b, &params);
+        if (register_depth_apart(context, &a->maps, &b->maps, &path, &own) != PCGPU_OK) {
+            die(context, NULL);
+        }
+        ms[run < 0 ? 0 : run] = (float)own;
+    }
+    const double apart = bench_median(ms, RUNS);
+    printf("separate kernels: 19 iterations %.3f ms, %.1f times as long as fused; translation %.6f %.6f %.6f\n", apart,
+           apart / fused, path.pose.t[0], path.pose.t[1], path.pose.t[2]);
+    pcgpu_frame_free(context, a);
+    pcgpu_frame_free(context, b);
+}
+#else
+static void compare_kernels(pcgpu_context *context, const frames *f, double fused) {
+    (void)context, (void)f, (void)fused;
+}
+#endif
 
 int main(int argc, char **argv) {
     const bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
@@ -213,12 +255,14 @@ int main(int argc, char **argv) {
         measure(gpu, true, &f, runs, &device, got);
         print("CUDA", &device);
         for (int i = 1; i < f.count; i++) {
-            const bool same = memcmp(got[i].T_target_source, wanted[i].T_target_source, sizeof got->T_target_source) == 0;
+            const bool same =
+                memcmp(got[i].T_target_source, wanted[i].T_target_source, sizeof got->T_target_source) == 0;
             failures += !same && wanted[i].run.backend[0];
         }
         printf("%d transforms differ from the CPU's\n", failures);
         bench_target("maps of a frame on CUDA", device.maps, "ms", 0.05, false);
         bench_target("19 iterations of a pair on CUDA", device.all, "ms", 0.15, false);
+        compare_kernels(gpu, &f, device.all);
         pcgpu_close(gpu);
     } else {
         measure(team, false, &f, runs, &all, got);

@@ -68,6 +68,17 @@ tr ' ' '\n' < auto.txt > wanted.txt
 same got.txt wanted.txt
 [ "$(grep -c '"association": "projective"' pairs.json)" -eq 2 ] || die 'the associations of a list'
 
+# An image that is a target and then a source, or the reverse, is seen through the camera of its role.
+for ASSOCIATION in nearest projective; do
+    printf '%s\t%s\n' "$A" "$B" "$ROOM/frame-000002.png" "$A" > list.txt
+    expect 4 pcgpu register --association $ASSOCIATION --config "$CAMERA" --target-camera 400,400,319.5,239.5 --pairs list.txt --json pairs.json -f
+    expect 4 pcgpu register --association $ASSOCIATION --config "$CAMERA" --target-camera 400,400,319.5,239.5 "$ROOM/frame-000002.png" "$A" \
+        --json one.json -f
+    sed -n 's/.*"T_target_source": \[\([^]]*\).*/\1/p' one.json > wanted.txt
+    sed -n '2s/.*"T_target_source": \[\([^]]*\).*/\1/p' pairs.json > got.txt
+    same got.txt wanted.txt
+done
+
 # Wrong usage: exit 2, nothing on standard output.
 refused() { # refused PATTERN ARGUMENT...
     PATTERN=$1

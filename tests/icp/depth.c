@@ -1,4 +1,5 @@
-/* Registration of depth frames on every back end against a plain reference, byte for byte: depth cpu|cuda [SEED].
+/* Registration of depth frames on every back end against a plain reference, byte for byte: depth cpu|cuda [SEED
+ * [small|tiny]].
  *
  * The reference goes pixel by pixel, without margins, vectors or threads, and adds up in the order that icp_depth.h
  * says, written once more; only the formulas for a pixel are shared. On the CPU every form of vectors runs with 1, 2, 3
@@ -128,8 +129,8 @@ static void free_reference(reference *r) {
 }
 
 /* Pixel (u, v) of the source, into the sums of its lane: a step, or a measure for NULL. */
-static void add_pixel(const reference *source, const reference *target, int level, const pc_depth_step *step, int u,
-                      int v, float *sums) {
+static void add_pixel(const reference *source, const reference *target, int level, const pc_depth_step *step,
+                      bool scene, int u, int v, float *sums) {
     const pc_depth_level *from = &source->frame.level[level];
     const float x = ((float)u - from->cx) * from->per_fx, y = ((float)v - from->cy) * from->per_fy;
     const float *pixel = pixel_of(source, level, u, v);
@@ -142,18 +143,19 @@ static void add_pixel(const reference *source, const reference *target, int leve
     pc_depth_project(step, to, x, y, pixel[PC_DEPTH_Z], &at);
     const bool inside = at.at != pc_depth_nowhere(to);
     const float *there = pixel_of(target, level, inside ? (int)at.u : -1, (int)at.v);
-    pc_depth_add(step, to, &at, pixel[PC_DEPTH_NX], pixel[PC_DEPTH_NY], pixel[PC_DEPTH_NZ], there[PC_DEPTH_NX],
+    pc_depth_add(scene, step, to, &at, pixel[PC_DEPTH_NX], pixel[PC_DEPTH_NY], pixel[PC_DEPTH_NZ], there[PC_DEPTH_NX],
                  there[PC_DEPTH_NY], there[PC_DEPTH_NZ], there[PC_DEPTH_Z], sums, 1);
 }
 
-static void add_tile(const reference *source, const reference *target, int level, const pc_depth_step *step, int tile,
-                     double *sums) {
+static void add_tile(const reference *source, const reference *target, int level, const pc_depth_step *step, bool scene,
+                     int tile, double *sums) {
     const int across = source->frame.level[level].columns / L;
     double lanes[L][PC_ICP_SUMS];
     for (int lane = 0; lane < L; lane++) {
         float own[PC_ICP_SUMS] = {0};
         for (int row = 0; row < PC_DEPTH_LOADS; row++) {
-            add_pixel(source, target, level, step, tile % across * L + lane, tile / across * PC_DEPTH_LOADS + row, own);
+            add_pixel(source, target, level, step, scene, tile % across * L + lane,
+                      tile / across * PC_DEPTH_LOADS + row, own);
         }
         for (int k = 0; k < PC_ICP_SUMS; k++) {
             lanes[lane][k] = (double)own[k];
@@ -169,12 +171,12 @@ static void add_tile(const reference *source, const reference *target, int level
     memcpy(sums, lanes[0], sizeof lanes[0]);
 }
 
-static void add_all(const reference *source, const reference *target, int level, const pc_depth_step *step,
+static void add_all(const reference *source, const reference *target, int level, const pc_depth_step *step, bool scene,
                     double sums[PC_ICP_SUMS]) {
     double parts[PC_DEPTH_PARTS][PC_ICP_SUMS] = {{0}}, group[PC_ICP_SUMS] = {0}, tile[PC_ICP_SUMS];
     const int tiles = pc_depth_tiles(&source->frame.level[level]);
     for (int i = 0; i < tiles; i++) {
-        add_tile(source, target, level, step, i, tile);
+        add_tile(source, target, level, step, scene, i, tile);
         const bool ends = i % PC_DEPTH_GROUP == PC_DEPTH_GROUP - 1 || i + 1 == tiles;
         for (int k = 0; k < PC_ICP_SUMS; k++) {
             group[k] += tile[k];
@@ -193,19 +195,19 @@ static void add_all(const reference *source, const reference *target, int level,
 static void follow(const reference *source, const reference *target, pc_depth_path *path) {
     double sums[PC_ICP_SUMS];
     pc_depth_measure from;
-    add_all(source, NULL, 0, NULL, sums);
+    add_all(source, NULL, 0, NULL, false, sums);
     pc_depth_measure_of(sums, &from);
-    add_all(target, NULL, 0, NULL, sums);
+    add_all(target, NULL, 0, NULL, false, sums);
     pc_depth_measure_of(sums, &path->target);
     path->source_points = from.points;
     pc_depth_path_begin(path);
     while (path->end == PC_DEPTH_UNDER_WAY) {
-        add_all(source, target, path->level, &path->step, sums);
+        add_all(source, target, path->level, &path->step, path->asks_scene, sums);
         pc_depth_path_next(path, sums);
     }
 }
 
-/* ---- comparison ---------------------------------------------------------------------------------------------------- */
+/* ---- comparison ------------------------------------------------------------------------------------------------- */
 
 typedef struct place {
     pcgpu_context *context;
@@ -224,18 +226,19 @@ static void compare(const pc_depth_path *got, const pc_depth_path *wanted, const
     expect(same_double(&got->target.points, &wanted->target.points, 7), name, label, "measure of the target", at);
     expect(memcmp(got->iterations, wanted->iterations, sizeof got->iterations) == 0, name, label, "iterations", at);
     expect(same_double(got->worth, wanted->worth, PC_ICP_SUMS), name, label, "sums", at);
+    expect(same_double(got->scene, wanted->scene, PC_ICP_SUMS), name, label, "sums of the scene", at);
     expect(same_double(got->pose.q, wanted->pose.q, 4) && same_double(got->pose.t, wanted->pose.t, 3), name, label,
            "pose", at);
-    expect(same_double(got->update, wanted->update, 6) && got->converged == wanted->converged, name, label, "update", at);
+    expect(same_double(got->update, wanted->update, 6) && got->converged == wanted->converged, name, label, "update",
+           at);
 }
 
 /* A frame of an image, or of maps for NULL data. */
 static pcgpu_frame *frame_on(const place *p, const pcgpu_depth *depth, const pc_maps *maps, const pcgpu_camera *camera,
                              const pcgpu_register_depth_params *params, const char *name) {
     pcgpu_frame *frame = NULL;
-    pcgpu_status status = maps
-                              ? pc_frame_of_maps(p->context, p->backend, maps, false, camera, params->levels, &frame)
-                              : pc_frame_of_depth(p->context, p->backend, depth, camera, params, &frame);
+    pcgpu_status status = maps ? pc_frame_of_maps(p->context, p->backend, maps, false, camera, params->levels, &frame)
+                               : pc_frame_of_depth(p->context, p->backend, depth, camera, params, &frame);
     expect(status == PCGPU_OK, name, p->label, pcgpu_last_error(p->context), 0);
     return frame;
 }
@@ -263,13 +266,13 @@ static void keep_nothing(pcgpu_context *context, pc_depth_frame *frame) {
 
 static reference *now_made; /* where keep_made puts what it makes */
 
-static pcgpu_status keep_made(pcgpu_context *context, const struct pc_depth_image *image, struct pc_depth_frame *frame) {
+static pcgpu_status keep_made(pcgpu_context *context, const struct pc_depth_image *image,
+                              struct pc_depth_frame *frame) {
     frame->backend = now_made;
     return keep_image(context, image, frame);
 }
 
-static const pc_backend reference_backend = {
-    .name = "reference", .depth_frame = keep_made, .depth_free = keep_nothing};
+static const pc_backend reference_backend = {.name = "reference", .depth_frame = keep_made, .depth_free = keep_nothing};
 
 static void refer(const place *p, const scene *s, bool target, reference *r) {
     const place there = {p->context, &reference_backend, "reference"};
@@ -303,7 +306,7 @@ static void run(const scene *s, const place *places, int count) {
     free_reference(&target);
 }
 
-/* ---- scenes -------------------------------------------------------------------------------------------------------- */
+/* ---- scenes ----------------------------------------------------------------------------------------------------- */
 
 static void fill_maps(pc_maps *maps, const scene *s) {
     maps->width = s->target.width;
@@ -340,7 +343,9 @@ static void run_scene(int number, int width, int height, kind which, const place
     if (number % 5 == 2) {
         fill_maps(&s.maps, &s);
     }
-    s.path = (pc_depth_path){.gate = 0.2, .metres = number % 2 ? 1e-5 : 0.0, .radians = 1e-5,
+    s.path = (pc_depth_path){.gate = 0.2,
+                             .metres = number % 2 ? 1e-5 : 0.0,
+                             .radians = 1e-5,
                              .start = {.q = {1, 0, 0, 0}, .t = {0.002, 0.001, 0}}};
     for (int l = 0; l < PC_DEPTH_MAX_LEVELS; l++) {
         s.path.most[l] = 1 + (number + l) % 4;
@@ -352,21 +357,24 @@ static void run_scene(int number, int width, int height, kind which, const place
     free(s.target.data);
 }
 
-static void run_all(const place *places, int count, bool large) {
+typedef enum extent { TINY, SMALL, WHOLE } extent;
+
+static void run_all(const place *places, int count, extent which_sizes) {
     static const int sizes[][2] = {{1, 1}, {1, 40}, {16, 16}, {33, 9}, {31, 64}, {70, 50}, {161, 121}};
+    const int most = (int)(sizeof sizes / sizeof sizes[0]) - (which_sizes == TINY ? 2 : 0);
     int number = 0;
-    for (int i = 0; i < (int)(sizeof sizes / sizeof sizes[0]); i++) {
+    for (int i = 0; i < most; i++) {
         for (kind which = SMOOTH; which < KINDS; which++) {
             run_scene(number++, sizes[i][0], sizes[i][1], which, places, count);
         }
     }
-    if (large) {
+    if (which_sizes == WHOLE) {
         run_scene(number++, 640, 480, NOISY, places, count);
         run_scene(number++, 1000, 700, HOLES, places, count);
     }
 }
 
-/* ---- places -------------------------------------------------------------------------------------------------------- */
+/* ---- places ----------------------------------------------------------------------------------------------------- */
 
 static int open_cpu(place *places) {
     static const int threads[] = {1, 2, 3, 8};
@@ -407,7 +415,7 @@ int main(int argc, char **argv) {
     place places[MAX_CONTEXTS] = {{0}};
     const bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
     if (argc < 2 || (!cuda && strcmp(argv[1], "cpu") != 0)) {
-        fprintf(stderr, "usage: depth cpu|cuda [SEED] [small]\n");
+        fprintf(stderr, "usage: depth cpu|cuda [SEED [small|tiny]]\n");
         return 2;
     }
     state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
@@ -415,7 +423,8 @@ int main(int argc, char **argv) {
     if (count == 0) {
         return SKIPPED;
     }
-    run_all(places, count, !(argc > 3 && strcmp(argv[3], "small") == 0));
+    const char *sizes = argc > 3 ? argv[3] : "";
+    run_all(places, count, strcmp(sizes, "tiny") == 0 ? TINY : strcmp(sizes, "small") == 0 ? SMALL : WHOLE);
     for (int i = 0; i < count; i++) {
         pcgpu_close(places[i].context);
     }

@@ -1,10 +1,12 @@
 #!/bin/sh
 # Usage: test_header.sh LANGUAGE STANDARD HEADER COMPILER...
-# The header compiles alone, included twice, without a warning.
+# The header and its parts compile alone, whichever comes first, included twice, without a warning.
 set -eu
 language=$1 standard=$2 header=$3
 shift 3
 directory=$(dirname "$header")
-printf '#include "pcgpu_register_depth.h"\n#include "pcgpu_odometry.h"\n#include "pcgpu_register.h"\n#include "pcgpu_depth.h"\n#include "pcgpu.h"\n#include "pcgpu.h"\n%s\n' \
-    'int used(void); int used(void) { return PCGPU_MAX_COLUMNS; }' |
-    "$@" -x "$language" -std="$standard" -Wall -Wextra -Wpedantic -Werror -I"$directory" -fsyntax-only -
+for first in pcgpu.h pcgpu_depth.h pcgpu_register.h pcgpu_register_depth.h pcgpu_odometry.h pcgpu_volume.h pcgpu_odometry_depth.h; do
+    printf '#include "%s"\n' "$first" pcgpu_register.h pcgpu_depth.h pcgpu_register_depth.h pcgpu.h pcgpu.h |
+        { cat; printf '%s\n' 'int used(void); int used(void) { return PCGPU_MAX_COLUMNS + PCGPU_DEPTH_LEVELS; }'; } |
+        "$@" -x "$language" -std="$standard" -Wall -Wextra -Wpedantic -Werror -I"$directory" -fsyntax-only -
+done
