@@ -44,9 +44,15 @@ typedef struct tile {
     int32_t u[LANES], v[LANES];
 } tile;
 
+/* Loops that only compute go over whole vectors: what is behind the last ray is not looked at. */
+PC_INLINE int whole_vectors(int count) {
+    return (count + 15) / 16 * 16;
+}
+
 /* ---- places and values ------------------------------------------------------------------------------------------ */
 
 PC_INLINE void find_places(const float origin[3], float direction[3][LANES], const float *t, int count, places *at) {
+    count = whole_vectors(count);
     for (int i = 0; i < count; i++) {
         at->good[i] = 1;
         at->moved[i] = 0;
@@ -93,7 +99,13 @@ PC_INLINE void find_values(const pc_volume_grid *grid, const places *at, const i
             s[k][i] = cell.share[k];
         }
     }
-    for (int i = 0; i < count; i++) {
+    const int wide = whole_vectors(count);
+    for (int i = count; i < wide; i++) {
+        for (int k = 0; k < 8; k++) {
+            c[k][i] = s[k % 3][i] = 0.0f;
+        }
+    }
+    for (int i = 0; i < wide; i++) {
         value[i] = pc_volume_mix(pc_volume_mix4(c[0][i], c[1][i], c[2][i], c[3][i], s[0][i], s[1][i]),
                                  pc_volume_mix4(c[4][i], c[5][i], c[6][i], c[7][i], s[0][i], s[1][i]), s[2][i]);
     }
@@ -134,7 +146,8 @@ PC_INLINE void look_around(const tile *c, lanes *l, int count) {
     const float near = PC_VOLUME_NEAR * c->view->voxel;
     int32_t which[LANES];
     int some = 0;
-    for (int i = 0; i < count; i++) {
+    const int wide = whole_vectors(count);
+    for (int i = 0; i < wide; i++) {
         const int32_t x = pc_volume_nearer(l->at.voxel[0][i], l->at.share[0][i]);
         const int32_t y = pc_volume_nearer(l->at.voxel[1][i], l->at.share[1][i]);
         const int32_t z = pc_volume_nearer(l->at.voxel[2][i], l->at.share[2][i]);
@@ -146,7 +159,7 @@ PC_INLINE void look_around(const tile *c, lanes *l, int count) {
         const int64_t from = l->n[i] == 13 ? cell : c->grid->neighbours[PC_VOLUME_NEIGHBOURS * cell + l->n[i]];
         l->f[i] = c->grid->distances[from * PC_VOLUME_VOXELS + l->offset[i]];
     }
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < wide; i++) {
         l->near[i] = l->f[i] < near;
     }
     for (int i = 0; i < count; i++) {
@@ -158,6 +171,7 @@ PC_INLINE void look_around(const tile *c, lanes *l, int count) {
 
 PC_INLINE void advance_lanes(const tile *c, lanes *l, int count) {
     const float voxel = c->view->voxel;
+    count = whole_vectors(count);
     for (int i = 0; i < count; i++) {
         pc_volume_way way = {l->t[i], l->last[i], l->at_last[i], l->sharp[i]};
         const bool on = pc_volume_advance(&way, l->f[i], l->near[i], l->voxel[i], voxel);
@@ -340,13 +354,16 @@ PC_INLINE int begin_tile(tile *c, lanes *l, int32_t left, int32_t top, const pc_
 PC_INLINE void cast_tile(const pc_volume_grid *grid, const pc_volume_view *view, int32_t left, int32_t top,
                          const float range[2], const pc_maps *maps) {
     tile c;
-    lanes l;
+    lanes l = {0};
     hits h;
     c.grid = grid;
     c.view = view;
     c.begin = range[0];
     c.end = range[1];
     h.count = 0;
+    memset(h.direction, 0, sizeof h.direction);
+    memset(h.t, 0, sizeof h.t);
+    memset(h.at.block, 0, sizeof h.at.block);
     int count = begin_tile(&c, &l, left, top, maps);
     if (c.begin <= c.end) {
         march(&c, &l, count, &h);

@@ -122,9 +122,12 @@ static pcgpu_status check_pose(pcgpu_context *context, const double T[16]) {
     return PCGPU_OK;
 }
 
-/* Errors: ARGUMENT. */
-static pcgpu_status place_camera(pcgpu_volume *v, int width, int height, const pcgpu_camera *camera, const double T[16],
-                                 pc_volume_view *view) {
+void *pc_volume_state(const pcgpu_volume *v) {
+    return v->state;
+}
+
+pcgpu_status pc_volume_view_of(const pcgpu_volume *v, int width, int height, const pcgpu_camera *camera,
+                               const double T[16], pc_volume_view *view) {
     const pcgpu_volume_params *p = &v->stats.params;
     const double voxel = p->voxel_size, side = PC_VOLUME_SIDE * voxel;
     pcgpu_status status = pc_camera_check(v->context, width, height, camera);
@@ -192,7 +195,7 @@ pcgpu_status pcgpu_volume_integrate(pcgpu_volume *v, const pcgpu_depth *depth, c
     if (counts) {
         *counts = c;
     }
-    pcgpu_status status = place_camera(v, depth->width, depth->height, camera, T_world_camera, &job.view);
+    pcgpu_status status = pc_volume_view_of(v, depth->width, depth->height, camera, T_world_camera, &job.view);
     if (status != PCGPU_OK) {
         return status;
     }
@@ -223,7 +226,7 @@ pcgpu_status pcgpu_volume_raycast(pcgpu_volume *v, const pcgpu_camera *camera, c
                                   float *vertices, float *normals) {
     pc_volume_view view;
     double begin = pc_now();
-    pcgpu_status status = place_camera(v, camera->width, camera->height, camera, T_world_camera, &view);
+    pcgpu_status status = pc_volume_view_of(v, camera->width, camera->height, camera, T_world_camera, &view);
     if (status == PCGPU_OK) {
         const pc_maps maps = {view.width, view.height, vertices, normals};
         status = v->backend->volume_raycast(v->context, v->state, &view, &maps);

@@ -7,6 +7,10 @@
  * their weights. A voxel that no ray has seen holds NaN, so that whatever is interpolated from it is NaN as well, and
  * so does block 0, which stands for blocks that do not exist.
  *
+ * Both values are float32. Distances in 16 bits were tried: half the memory, and the errors of tests/volume/surface.c are
+ * the same to 0.05 mm; but rounding stops a running mean whose steps get smaller than a half unit, and vectors would have
+ * to convert. They lie in arrays of their own, since ray casting needs no weights.
+ *
  * Coordinates are float32 in voxels from the first voxel of the block that the camera is in, the anchor: the camera is
  * near and precise wherever in the world it is. */
 #ifndef PC_VOLUME_H

@@ -38,6 +38,12 @@ typedef struct pc_volume_blocks {
     int64_t count; /* of blocks; they are numbered 1 to count */
 } pc_volume_blocks;
 
+/* For what works with a volume inside of the library, such as registration to it: the back end's state, and a camera's
+ * place, with the errors of pcgpu_volume_raycast. */
+void *pc_volume_state(const pcgpu_volume *volume);
+pcgpu_status pc_volume_view_of(const pcgpu_volume *volume, int width, int height, const pcgpu_camera *camera,
+                               const double T_world_camera[16], pc_volume_view *view);
+
 /* The sentence of a frame that needs more blocks than there may be. */
 pcgpu_status pc_volume_full(pcgpu_context *context, int64_t needed, int64_t most);
 

@@ -257,8 +257,9 @@ PC_HD_ALWAYS void pc_volume_tighten(pc_volume_bracket *s, float t, float f) {
     s->at_b = before ? s->at_b : f;
 }
 
-/* Two steps; a place without a value ends them. */
-enum { PC_VOLUME_NARROWINGS = 2 };
+/* Steps of it: between a place near the surface and one just behind it, one is enough. A place without a value ends
+ * them. */
+enum { PC_VOLUME_NARROWINGS = 1 };
 
 PC_HD_ALWAYS float pc_volume_narrow(const pc_volume_grid *grid, const pc_volume_view *view, const pc_volume_ray *ray,
                                     pc_volume_bracket s, pc_volume_place *place) {
