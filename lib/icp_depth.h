@@ -318,10 +318,10 @@ PC_HD_ALWAYS void pc_depth_project(const pc_depth_step *s, const pc_depth_level 
 /* Adds the equation of a pixel to PC_ICP_SUMS sums that lie `stride` apart: `normal` is the source's, the plane is what
  * the target has there.
  *
- * For the scene, j j^T is made of the normals of both frames, of each one: their noise is independent, so that on the
+ * With both_normals, j j^T is made of the normals of both frames, of each one: their noise is independent, so that on the
  * average only what the scene says is left, while the tilts that noise gives to one normal would constrain a plane's
  * every direction. */
-PC_HD_ALWAYS void pc_depth_add(bool scene, const pc_depth_step *s, const pc_depth_level *target,
+PC_HD_ALWAYS void pc_depth_add(bool both_normals, const pc_depth_step *s, const pc_depth_level *target,
                                const pc_depth_landing *to, float normal_x, float normal_y, float normal_z, float nx,
                                float ny, float nz, float z, float *sums, size_t stride) {
     const float dx = to->x - ((to->u - target->cx) * target->per_fx) * z;
@@ -344,7 +344,7 @@ PC_HD_ALWAYS void pc_depth_add(bool scene, const pc_depth_step *s, const pc_dept
     const float jx = ay * nz - az * ny, jy = az * nx - ax * nz, jz = ax * ny - ay * nx;
     float *sum = sums;
 #define ADD(value) (*sum += (value), sum += stride)
-    if (scene) {
+    if (both_normals) {
         const float kx = ay * mz - az * my, ky = az * mx - ax * mz, kz = ax * my - ay * mx, v = 0.5f * w;
 #define BOTH(a, b) ADD(v *(j##a * k##b + j##b * k##a))
         const float jr = nx, js = ny, jt = nz, kr = mx, ks = my, kt = mz;
