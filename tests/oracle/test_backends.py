@@ -78,6 +78,19 @@ def cases(folder):
             yield f'register street, {kernel}', register_case(street, moved, '--method', 'plane', '--kernel', kernel)
     else:
         part_skipped('street', 'testdata/ is not here')
+    frames = [testdata(f'room/frame-{i:06d}.png') for i in range(4)]
+    if all(frames):
+        config = ('--config', SOURCE / 'testdata/room/camera.yaml')
+        yield 'register depth', command('register', frames[:2], *config, '--transform', 'T', outputs=('T',))
+        for reference in ('previous', 'model'):
+            yield f'depth sequence, {reference}', command('register', frames, *config, '--reference', reference,
+                                                          '--trajectory', 't', outputs=('t',))
+        yield 'depth sequence, its mesh', command('register', frames, *config, '--trajectory', 't', '--mesh', 'm.ply',
+                                                  outputs=('t', 'm.ply'))
+    if street and moved:
+        for reference in ('previous', 'keyframe'):
+            yield f'sequence of scans, {reference}', command('register', [street, moved, street], '--reference', reference,
+                                                             '--trajectory', 't', outputs=('t',))
     if not data('kitti/000001.bin'):
         part_skipped('real scans', 'the data is not here')
         return

@@ -136,7 +136,7 @@ def write(path, poses, form, times):
             if form == 'tum':
                 values = [] if lost else [time, *T[:3, 3], *quaternion(T[:3, :3])]
                 if lost:
-                    file.write(f'# lost {time!r}\n')
+                    file.write(f'# lost {float(time)!r}\n')
                     continue
             else:
                 values = T[:3].ravel() if form == 'kitti' else T.ravel()

@@ -4,7 +4,7 @@
 # references make of it is printed beside it.
 set -eu
 room=$1
-program=$2
+program=$(cd "${2%/*}" && pwd)/${2##*/}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 export OMP_WAIT_POLICY=passive
