@@ -78,7 +78,9 @@ static size_t mutate(uint8_t *data, size_t size, size_t capacity, uint64_t *stat
 }
 
 static int check(const char *format, const uint8_t *data, size_t size) {
-    return strcmp(format, "yaml") == 0 ? fuzz_check_config(data, size) : fuzz_check_read(format, data, size);
+    return strcmp(format, "yaml") == 0    ? fuzz_check_config(data, size)
+           : strcmp(format, "poses") == 0 ? fuzz_check_poses(data, size)
+                                          : fuzz_check_read(format, data, size);
 }
 
 static void run_seed(const fuzz_seed *seed, long count, long *valid, long *runs) {

@@ -1,0 +1,122 @@
+/* What must hold for any file of poses, times or a calibration: a sentence that names the file, or poses that are rigid
+ * or missing. */
+#define _XOPEN_SOURCE 700 /* mkdtemp */
+#include "fuzz.h"
+
+#include "poses.h"
+#include "trajectory.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/pcgpu-fuzz.XXXXXX";
+
+static void remove_folder(void) {
+    unlink("poses.txt");
+    MUST(chdir("/") == 0 && rmdir(folder) == 0);
+}
+
+static void write_file(const void *data, size_t size) {
+    static bool made;
+    if (!made) {
+        MUST(mkdtemp(folder) && chdir(folder) == 0 && atexit(remove_folder) == 0);
+        made = true;
+    }
+    unlink("poses.txt");
+    FILE *f = fopen("poses.txt", "wb");
+    MUST(f && fwrite(data, 1, size, f) == size && fclose(f) == 0);
+}
+
+/* "poses.txt: ..." or "poses.txt:LINE: ..." */
+static void check_sentence(const char *why) {
+    MUST(strncmp(why, "poses.txt:", 10) == 0 && strlen(why) > 20);
+    for (const char *p = why; *p; p++) {
+        MUST((unsigned char)*p >= 0x20 && *p != 0x7f);
+    }
+}
+
+static void check_pose(const double *T) {
+    double worst = 0;
+    for (int i = 0; i < 16; i++) {
+        MUST(isfinite(T[i]));
+    }
+    for (int i = 0; i < 9; i++) {
+        const double *a = T + 4 * (i / 3), *b = T + 4 * (i % 3);
+        worst = fmax(worst, fabs(a[0] * b[0] + a[1] * b[1] + a[2] * b[2] - (i % 4 == 0)));
+    }
+    MUST(worst < 0.1 && T[12] == 0 && T[13] == 0 && T[14] == 0 && T[15] == 1);
+}
+
+static int check_trajectory(bool unfinished) {
+    char why[1024] = "";
+    trajectory t;
+    if (!trajectory_read("poses.txt", unfinished, &t, why, sizeof why)) {
+        check_sentence(why);
+        MUST(t.count == 0 && !t.poses);
+        return 0;
+    }
+    for (int64_t i = 0; i < t.count; i++) {
+        if (!isnan(t.poses[16 * i])) {
+            check_pose(t.poses + 16 * i);
+        }
+        MUST(!t.times || isfinite(t.times[i]));
+        MUST(i == 0 || t.ends[i] > t.ends[i - 1]);
+    }
+    trajectory_free(&t);
+    return 1;
+}
+
+static int check_list(void) {
+    char why[1024] = "";
+    pose_list list;
+    if (!poses_read("poses.txt", &list, why, sizeof why)) {
+        check_sentence(why);
+        return 0;
+    }
+    for (int i = 0; i < list.count; i++) {
+        MUST(list.poses[i].line > 0);
+        if (list.poses[i].known) {
+            check_pose(list.poses[i].T);
+        }
+    }
+    poses_free(&list);
+    return 1;
+}
+
+static int check_times(void) {
+    char why[1024] = "";
+    double *times = NULL;
+    int64_t count = 0;
+    if (!timestamps_read("poses.txt", &times, &count, why, sizeof why)) {
+        check_sentence(why);
+        return 0;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        MUST(isfinite(times[i]) && (i == 0 || times[i] > times[i - 1]));
+    }
+    free(times);
+    return 1;
+}
+
+static int check_calibration(void) {
+    char why[1024] = "";
+    double T[16];
+    if (!calibration_read("poses.txt", T, why, sizeof why)) {
+        check_sentence(why);
+        return 0;
+    }
+    check_pose(T);
+    return 1;
+}
+
+int fuzz_check_poses(const uint8_t *data, size_t size) {
+    write_file(data, size);
+    int whole = check_trajectory(false), valid = whole;
+    int torn = check_trajectory(true);
+    MUST(!whole || torn); /* what is whole can also be gone on with */
+    valid |= check_list();
+    valid |= check_times();
+    valid |= check_calibration();
+    return valid;
+}
