@@ -1,6 +1,5 @@
 /* What must hold for any file of poses, times or a calibration: a sentence that names the file, or poses that are rigid
  * or missing. */
-#define _XOPEN_SOURCE 700 /* mkdtemp */
 #include "fuzz.h"
 
 #include "poses.h"
@@ -8,32 +7,11 @@
 
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
-
-static char folder[] = "/tmp/pcgpu-fuzz.XXXXXX";
-
-static void remove_folder(void) {
-    unlink("poses.txt");
-    MUST(chdir("/") == 0 && rmdir(folder) == 0);
-}
-
-static void write_file(const void *data, size_t size) {
-    static bool made;
-    if (!made) {
-        MUST(mkdtemp(folder) && chdir(folder) == 0 && atexit(remove_folder) == 0);
-        made = true;
-    }
-    unlink("poses.txt");
-    FILE *f = fopen("poses.txt", "wb");
-    MUST(f && fwrite(data, 1, size, f) == size && fclose(f) == 0);
-}
 
 /* "poses.txt: ..." or "poses.txt:LINE: ..." */
 static void check_sentence(const char *why) {
     MUST(strncmp(why, "poses.txt:", 10) == 0 && strlen(why) > 20);
-    for (const char *p = why; *p; p++) {
-        MUST((unsigned char)*p >= 0x20 && *p != 0x7f);
-    }
+    fuzz_check_printable(why);
 }
 
 static void check_pose(const double *T) {
@@ -111,7 +89,7 @@ static int check_calibration(void) {
 }
 
 int fuzz_check_poses(const uint8_t *data, size_t size) {
-    write_file(data, size);
+    fuzz_write_file("poses.txt", data, size);
     int whole = check_trajectory(false), valid = whole;
     int torn = check_trajectory(true);
     MUST(!whole || torn); /* what is whole can also be gone on with */

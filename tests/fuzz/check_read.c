@@ -18,9 +18,7 @@ FILE *fuzz_open(const uint8_t *data, size_t size) {
 void fuzz_check_sentence(const char *error, const char *name) {
     size_t n = strlen(name);
     MUST(strncmp(error, name, n) == 0 && strncmp(error + n, ": ", 2) == 0 && strlen(error) > n + 15);
-    for (const char *p = error; *p; p++) {
-        MUST((unsigned char)*p >= 0x20 && *p != 0x7f);
-    }
+    fuzz_check_printable(error);
 }
 
 static void check_error(pcgpu_context *context, pcgpu_status status, const pcgpu_cloud *cloud) {

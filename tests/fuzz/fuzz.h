@@ -15,6 +15,12 @@
         }                                                                                                              \
     } while (0)
 
+/* A file of this name in a folder of its own, the working folder from then on, which goes at the end; always the same
+ * name. */
+void fuzz_write_file(const char *name, const void *data, size_t size);
+/* Nothing in it would steer a terminal. */
+void fuzz_check_printable(const char *text);
+
 /* A stream over bytes, also over none. */
 FILE *fuzz_open(const uint8_t *data, size_t size);
 /* The sentence of an error names the file and holds nothing that would steer a terminal. */
