@@ -130,8 +130,8 @@ int sample_run(session *session); /* all inputs, several at a time */
 int voxelize_process(job *job);
 int voxelize_batch(session *session); /* all inputs into one file */
 int register_process(job *job);
-/* register_depth.c: whether two inputs are depth images to be registered as such; usage checks for all of them. */
-bool register_is_projective(const session *session, const char *const *inputs);
+/* register_depth.c: whether inputs are depth images to be registered as such; usage checks for all of them. */
+bool register_is_projective(const session *session, const char *const *inputs, int count);
 bool register_check(const session *session, char *why, size_t why_size);
 int register_pairs(session *session);    /* all pairs of a list */
 int register_sequence(session *session); /* the poses of all inputs */

@@ -7,9 +7,12 @@ static bool given(const session *s, const char *name) {
     return option_given(s->options, name, s->command);
 }
 
-bool register_is_projective(const session *s, const char *const *inputs) {
-    const pcgpu_format_info *source = input_format(s, inputs[0]), *target = input_format(s, inputs[1]);
-    const bool images = source && source->depth && target && target->depth;
+bool register_is_projective(const session *s, const char *const *inputs, int count) {
+    bool images = count > 0;
+    for (int i = 0; i < count && images; i++) {
+        const pcgpu_format_info *format = input_format(s, inputs[i]);
+        images = format && format->depth;
+    }
     return images && s->options->association != ASSOCIATION_NEAREST &&
            (s->options->association == ASSOCIATION_PROJECTIVE || !given(s, "method"));
 }
@@ -52,7 +55,7 @@ static bool check_levels(const session *s, char *why, size_t why_size) {
 bool register_check(const session *s, char *why, size_t why_size) {
     bool any = false;
     for (int i = 0; i + 1 < s->input_count && session_has_pairs(s); i += 2) {
-        const bool projective = register_is_projective(s, s->inputs + i);
+        const bool projective = register_is_projective(s, s->inputs + i, 2);
         any = any || projective;
         if (s->options->association == ASSOCIATION_PROJECTIVE && !projective) {
             const pcgpu_format_info *source = input_format(s, s->inputs[i]);

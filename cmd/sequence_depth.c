@@ -6,14 +6,8 @@
 #include <string.h>
 
 bool sequence_is_depth(const session *s) {
-    const option_values *o = s->options;
-    bool images = s->command->bit == FOR_REGISTER && o->trajectory && s->input_count > 0;
-    for (int i = 0; i < s->input_count && images; i++) {
-        const pcgpu_format_info *format = input_format(s, s->inputs[i]);
-        images = format && format->depth;
-    }
-    return images && o->association != ASSOCIATION_NEAREST &&
-           (o->association == ASSOCIATION_PROJECTIVE || !option_given(o, "method", s->command));
+    return s->command->bit == FOR_REGISTER && s->options->trajectory &&
+           register_is_projective(s, s->inputs, s->input_count);
 }
 
 bool sequence_has_model(const session *s) {
