@@ -29,8 +29,7 @@ static bool open_outputs(job *j) {
         const option_row *o = option_at(i);
         bool here = (o->commands & j->session->command->bit) && (o->flags & OPTION_OUTPUT);
         bool shared = j->line > 0 && !(o->flags & OPTION_MAIN); /* one file for all pairs of a list */
-        bool apart = strcmp(o->name, "trajectory") == 0; /* written while a sequence is read */
-        const char *path = here && !shared && !apart ? output_path(j->session, o) : NULL;
+        const char *path = here && !shared && !(o->flags & OPTION_GROWS) ? output_path(j->session, o) : NULL;
         if (path && (o->flags & OPTION_MAIN)) {
             j->format = output_format(j->session, path, j->inputs[0]);
         }

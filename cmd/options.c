@@ -159,7 +159,7 @@ static const option_row table[] = {
      "matrix: four rows of four numbers; kitti: the upper three rows in one line; tum: time 0, translation and "
      "quaternion "
      "x y z w in one line. With --pairs each is one line."},
-    {"trajectory", 0, FOR_REGISTER, OPTION_OUTPUT | OPTION_TEXT, &type_path, "FILE", AT(trajectory), 0, 0, NULL,
+    {"trajectory", 0, FOR_REGISTER, OPTION_OUTPUT | OPTION_TEXT | OPTION_GROWS, &type_path, "FILE", AT(trajectory), 0, 0, NULL,
      "The inputs are a sequence of scans: write the pose of each, one a line, in the frame of the first."},
     {"trajectory-format", 0, FOR_REGISTER, 0, &type_choice, "NAME", AT(trajectory_format), 0, 0, transform_formats,
      "matrix: 16 numbers a line; kitti: 12; tum: time, translation and quaternion x y z w."},

@@ -108,7 +108,8 @@ enum {
     OPTION_OUTPUT = 32,      /* a file that is written for each input */
     OPTION_TEXT = 64,        /* ... and is readable text */
     OPTION_MAIN = 128,       /* ... and is the command's data */
-    OPTION_PLY = 256         /* ... or a .ply whatever its name is */
+    OPTION_PLY = 256,        /* ... or a .ply whatever its name is */
+    OPTION_GROWS = 512       /* ... but one for all inputs, written while they are read and gone on with by --resume */
 };
 
 typedef struct option_row {

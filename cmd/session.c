@@ -306,7 +306,7 @@ static int open_context(session *s) {
 static bool try_output(const session *s, const option_row *row, const char *path) {
     int files = path_is_folder(path) ? session_job_count(s) : 1;
     bool good = true;
-    if (s->options->resume && strcmp(row->name, "trajectory") == 0) {
+    if (s->options->resume && (row->flags & OPTION_GROWS)) {
         return true; /* it may be there */
     }
     for (int i = 0; i < files; i++) {
