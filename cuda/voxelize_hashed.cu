@@ -8,10 +8,7 @@
 
 #include <stdlib.h>
 
-enum {
-    SMALL = 500000,  /* records, voxels */
-    LISTED = 8000000 /* records of which to list the late ones: of fewer, all are looked at sooner */
-};
+enum { SMALL = 500000 /* records, voxels */ };
 
 /* The features of all voxels that there may be, up to this size, are allocated before their number is known. */
 static const double most_ahead = 1e9;
@@ -268,11 +265,21 @@ static pcgpu_status bring_down(pcgpu_context *context, const pc_voxelize_job *jo
 
 /* ---- the call --------------------------------------------------------------------------------------------------- */
 
+/* Sizes whose inverse is a normal number, with room for products; others are divided by. */
+static void take_grid(const pc_grid *grid, pc_hashed *s) {
+    s->grid = *grid;
+    for (int k = 0; k < 3; k++) {
+        const bool normal = grid->size[k] > 0x1p-100f && grid->size[k] < 0x1p100f;
+        s->inverse[k] = normal ? 1.0f / grid->size[k] : NAN;
+        s->cells_of[k] = (uint32_t)grid->cells[k];
+    }
+}
+
 static pcgpu_status take_work(pcgpu_context *context, const pc_voxelize_job *job, const table *t, uint64_t slots,
                               double cells, pc_hashed *s) {
     const int64_t room = most_voxels(job, cells), most = most_in_result(job, cells);
     memset(s, 0, sizeof *s);
-    s->grid = job->grid;
+    take_grid(&job->grid, s);
     s->skip_origin = job->skip_origin;
     memcpy(s->skip, job->skip, sizeof s->skip);
     s->aligned = job->columns == 4;
@@ -292,8 +299,8 @@ static pcgpu_status take_work(pcgpu_context *context, const pc_voxelize_job *job
     s->turn = t->turn;
     PC_TRY(pc_voxelize_take(context, job->rows, &s->place));
     PC_TRY(pc_voxelize_take(context, job->rows, &s->rank));
-    if (job->rows >= LISTED) {
-        PC_TRY(pc_voxelize_take(context, job->rows, &s->late_list));
+    if (job->rows >= SMALL) {
+        PC_TRY(pc_voxelize_take(context, (job->rows + 31) / 32, &s->marks));
     }
     PC_TRY(pc_voxelize_take(context, job->rows, &s->late_rows));
     PC_TRY(pc_voxelize_take(context, room, &s->voxels));

@@ -77,12 +77,13 @@ enum { PC_SUMS = 16 /* sets: blocks that add to the same address wait for each o
 typedef struct pc_voxelize_counters {
     pc_voxelize_sums sums[2][PC_SUMS]; /* of this call and of the last one in turn; fill clears those of the last */
     uint32_t found, late;
-    uint32_t listed; /* records in late_list */
 } pc_voxelize_counters;
 
 /* What the kernels share; passed by value. Arrays in device memory. */
 typedef struct pc_hashed {
     pc_grid grid;
+    float inverse[3];          /* 1 / size, or NaN where that is not to be multiplied by */
+    uint32_t cells_of[3];      /* grid.cells */
     bool skip_origin, aligned; /* aligned: a record is a float4 */
     float skip[3];
     uint32_t rows;
@@ -101,9 +102,9 @@ typedef struct pc_hashed {
     pc_voxelize_counters *counters;
     int turn; /* which of the sums */
     /* Of this call: */
-    uint32_t *place;     /* rows: slot, PC_LATE, PC_MAYBE */
+    uint32_t *place;     /* rows: slot, PC_LATE, PC_MAYBE; with marks only where one of the two is set */
     uint32_t *rank;      /* rows: of a late record among those of its voxel */
-    uint32_t *late_list; /* the late records, where there are many records; else NULL */
+    uint2 *marks;        /* where there are many records, of 32 each a bit a record: PC_MAYBE, PC_LATE; else NULL */
     uint32_t *late_rows; /* the late records, those of a voxel together */
     pc_numbered *voxels;
     /* The result; `means` and `point_voxel` may be NULL. */
@@ -140,9 +141,6 @@ __device__ static inline void pc_clean(const pc_hashed &s) {
     const int64_t tiles = ((int64_t)s.rows + PC_TILE_ROWS - 1) / PC_TILE_ROWS, step = (int64_t)gridDim.x * blockDim.x;
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < tiles; i += step) {
         s.tiles[i] = 0;
-    }
-    if (blockIdx.x == 0 && threadIdx.x == 0) {
-        s.counters->listed = 0;
     }
     if (blockIdx.x == 0 && threadIdx.x < PC_SUMS) {
         s.counters->sums[1 - s.turn][threadIdx.x] = pc_voxelize_sums{0, 0, 0, 0, 0, 0};

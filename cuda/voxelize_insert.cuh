@@ -21,6 +21,32 @@ __device__ static position position_of(const pc_hashed &s, uint32_t i) {
     return at;
 }
 
+/* The key of a point's cell as pc_point_key has it, or PC_NO_KEY, without divisions but where they are needed. The
+ * product with 1 / size is within 2^-23 of the quotient, relatively, before that is rounded, by 2^-24 at most: where
+ * the nearest whole number is farther than 2^-21, which rounding does not step over, both are on the same side of it.
+ */
+__device__ static uint32_t point_key(const pc_hashed &s, const float *p) {
+    const float whole = 12582912.0f; /* 1.5 x 2^23: adding it rounds what is below 2^22 to a whole number */
+    uint32_t cell[3];
+    bool in_range = true, decided = true;
+#pragma unroll
+    for (int k = 0; k < 3; k++) {
+        const float quotient = (p[k] - s.grid.min[k]) * s.inverse[k], shifted = quotient + whole,
+                    beyond = quotient - (shifted - whole);
+        cell[k] = __float_as_uint(shifted) - __float_as_uint(whole) - (beyond < 0.0f);
+        in_range = in_range && p[k] >= s.grid.min[k] && p[k] < s.grid.max[k];
+        decided = decided && fabsf(beyond) > quotient * 0x1p-21f && quotient < 0x1p22f;
+    }
+    if (in_range && !decided) {
+#pragma unroll 1
+        for (int k = 0; k < 3; k++) {
+            cell[k] = (uint32_t)pc_axis_cell(&s.grid, k, p[k]);
+        }
+    }
+    in_range = in_range && cell[0] < s.cells_of[0] && cell[1] < s.cells_of[1] && cell[2] < s.cells_of[2];
+    return in_range ? (cell[2] * s.cells_of[1] + cell[1]) * s.cells_of[0] + cell[0] : PC_NO_KEY;
+}
+
 /* The key of record i's cell, or PC_NO_KEY. */
 __device__ static uint32_t key_of(const pc_hashed &s, uint32_t i, const position &at) {
     const bool there = i < s.rows, finite = pc_is_finite3(at.p[0], at.p[1], at.p[2]),
@@ -33,8 +59,7 @@ __device__ static uint32_t key_of(const pc_hashed &s, uint32_t i, const position
     if (threadIdx.x % 32 == 0 && at_origin) {
         atomicAdd(&pc_sums_of(s)->at_origin, (unsigned long long)__popc(at_origin));
     }
-    const int64_t cell = there ? pc_record_key(&s.grid, s.skip_origin, s.skip, at.p) : -1;
-    return cell < 0 ? PC_NO_KEY : (uint32_t)cell;
+    return there && !skipped ? point_key(s, at.p) : PC_NO_KEY;
 }
 
 /* Four cells that follow each other in x share a line of the cache. */
@@ -117,8 +142,16 @@ __device__ static void keep_record(const pc_hashed &s, uint32_t i, bool in_range
     if (late) {
         s.rank[i] = rank - p;
     }
+    if (s.marks) {
+        const uint32_t maybe = __ballot_sync(PC_ALL_LANES, a.may_begin), lates = __ballot_sync(PC_ALL_LANES, late);
+        if (lane == 0) {
+            s.marks[i / 32] = make_uint2(maybe, lates);
+        }
+    }
     if (i < s.rows) {
-        s.place[i] = in_range ? slot | (late ? PC_LATE : 0) | (a.may_begin ? PC_MAYBE : 0) : PC_NO_SLOT;
+        if (!s.marks || late || a.may_begin) {
+            s.place[i] = in_range ? slot | (late ? PC_LATE : 0) | (a.may_begin ? PC_MAYBE : 0) : PC_NO_SLOT;
+        }
         if (s.point_voxel) {
             s.point_voxel[i] = -1;
         }

@@ -225,55 +225,37 @@ __global__ static void __launch_bounds__(PC_NUMBER_THREADS) number_kernel(const 
     }
 }
 
-/* Lists those of the records from `first` on that `late` has bits for; by all threads of a block. */
-__device__ static void list_late(const pc_hashed &s, int64_t first, uint32_t late) {
-    __shared__ uint32_t begin;
-    unsigned long long all;
-    const uint32_t before = (uint32_t)sum_before((unsigned long long)__popc(late), &all);
-    if (threadIdx.x == 0) {
-        begin = all ? atomicAdd(&s.counters->listed, (uint32_t)all) : 0;
-    }
-    __syncthreads();
-    for (uint32_t at = begin + before; late; late &= late - 1) {
-        s.late_list[at++] = (uint32_t)(first + __ffs((int)late) - 1);
-    }
-}
-
-/* Many records a thread, for others: what begins is read again when it is numbered. */
+/* Many records a thread, for others. Of those that are marked the slots are read, four at a time; what begins is read
+ * again when it is numbered. */
 __global__ static void __launch_bounds__(PC_NUMBER_THREADS, PC_RESIDENT(PC_NUMBER_THREADS, 4))
     number_many_kernel(const pc_hashed s) {
-    enum { RECORDS = PC_MANY_ROWS / PC_NUMBER_THREADS, FOUR = 4 };
+    enum { RECORDS = PC_MANY_ROWS / PC_NUMBER_THREADS, FOUR = 4, NONE = -1 };
     const int64_t first = ((int64_t)blockIdx.x * PC_NUMBER_THREADS + threadIdx.x) * RECORDS;
     block_sums sums = {0, 0, 0, 0};
-    uint32_t begins = 0, lates = 0; /* a bit a record */
+    uint32_t begins = 0; /* a bit a record */
     unsigned long long mine = 0;
     pc_launch_next();
     pc_wait_for_last();
+    uint32_t marked = first < (int64_t)s.rows ? s.marks[first / 32].x >> first % 32 & ((1u << RECORDS) - 1) : 0;
+    while (marked) {
+        int record[FOUR];
+        uint32_t place[FOUR];
 #pragma unroll
-    for (int from = 0; from < RECORDS; from += FOUR) {
-        uint32_t place[FOUR] = {0, 0, 0, 0};
-        if (first + from + FOUR <= (int64_t)s.rows) {
-            const uint4 four = *(const uint4 *)(s.place + first + from);
-            place[0] = four.x, place[1] = four.y, place[2] = four.z, place[3] = four.w;
-        } else {
-            for (int k = 0; k < FOUR; k++) {
-                place[k] = first + from + k < (int64_t)s.rows ? s.place[first + from + k] : 0;
-            }
+        for (int k = 0; k < FOUR; k++) {
+            record[k] = marked ? __ffs((int)marked) - 1 : NONE;
+            place[k] = marked ? s.place[first + record[k]] : 0;
+            marked &= marked - 1;
         }
 #pragma unroll
         for (int k = 0; k < FOUR; k++) {
-            lates |= place[k] & PC_LATE ? 1u << (from + k) : 0;
-            if (place[k] & PC_MAYBE) {
+            if (record[k] != NONE) {
                 const uint4 head = *(const uint4 *)&s.slots[PC_SLOT_OF(place[k])];
-                if (head.z == (uint32_t)(first + from + k)) {
-                    begins |= 1u << (from + k);
+                if (head.z == (uint32_t)(first + record[k])) {
+                    begins |= 1u << record[k];
                     mine += VOXEL + late_of(s, head);
                 }
             }
         }
-    }
-    if (s.late_list) {
-        list_late(s, first, lates);
     }
     unsigned long long next = place_among_all(s, mine);
     for (; begins; begins &= begins - 1) {
@@ -285,26 +267,19 @@ __global__ static void __launch_bounds__(PC_NUMBER_THREADS, PC_RESIDENT(PC_NUMBE
     add_up(pc_sums_of(s), sums);
 }
 
-/* Puts a record, if it is late, where the others of its voxel are. */
-__device__ static void put_late(const pc_hashed &s, uint32_t i) {
-    const uint32_t place = s.place[i];
-    if (place & PC_LATE) {
-        const uint32_t at = s.late[PC_SLOT_OF(place)].y;
-        if (at != NOT_WANTED) {
-            s.late_rows[at - 1 + s.rank[i]] = i;
-        }
-    }
-}
-
-/* After number_many. */
+/* After number_many: puts late records where the others of their voxels are. */
 __global__ static void __launch_bounds__(PC_NUMBER_THREADS) gather_kernel(const pc_hashed s) {
     pc_launch_next();
     pc_wait_for_last();
-    const uint32_t count = s.counters->late == 0 ? 0 : s.late_list ? s.counters->listed : s.rows;
-    const uint32_t step = gridDim.x * PC_NUMBER_THREADS;
+    const uint32_t count = s.counters->late == 0 ? 0 : s.rows, step = gridDim.x * PC_NUMBER_THREADS;
 #pragma unroll 4
     for (uint32_t i = blockIdx.x * PC_NUMBER_THREADS + threadIdx.x; i < count; i += step) {
-        put_late(s, s.late_list ? s.late_list[i] : i);
+        if (s.marks[i / 32].y >> i % 32 & 1u) {
+            const uint32_t at = s.late[PC_SLOT_OF(s.place[i])].y;
+            if (at != NOT_WANTED) {
+                s.late_rows[at - 1 + s.rank[i]] = i;
+            }
+        }
     }
 }
 

@@ -142,6 +142,20 @@ static void faces(test_random *r, float *p, int64_t i, int64_t n) {
     }
 }
 
+/* Within three steps of faces of voxels whose sizes are no powers of two. */
+static void seams(test_random *r, float *p, int64_t i, int64_t n) {
+    static const float begins[] = {-50.0f, 0.0f, -39.68f, -5.0f, -3.0f}, sizes[] = {0.16f, 0.075f, 0.7f, 3.0f, 12.0f};
+    (void)i, (void)n;
+    const float size = sizes[test_next(r) % 5];
+    for (int k = 0; k < 3; k++) {
+        const float begin = begins[test_next(r) % 5];
+        p[k] = begin + (float)(test_next(r) % (uint64_t)(k < 2 ? 100.0f / size : 10.0f / size + 1.0f)) * size;
+        for (int step = (int)(test_next(r) % 7) - 3; step != 0; step += step < 0 ? 1 : -1) {
+            p[k] = nextafterf(p[k], step < 0 ? -INFINITY : INFINITY);
+        }
+    }
+}
+
 static void one_voxel(test_random *r, float *p, int64_t i, int64_t n) {
     (void)i, (void)n;
     set(p, test_uniform(r, 0.01f, 0.4f), test_uniform(r, 0.01f, 0.4f), test_uniform(r, 0.01f, 0.4f));
@@ -278,6 +292,7 @@ static const struct kind {
     {"wide lattice", wide_lattice, 2197, 3},
     {"coarse grid", coarse_grid, 900, 4},
     {"few bits", few_bits, 1500, 4},
+    {"seams", seams, 8009, 4},
 };
 
 /* Other columns: reflectance, and now and then a NaN with a payload or an infinity. */
