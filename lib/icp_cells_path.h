@@ -56,6 +56,7 @@ typedef struct pc_cells_command {
 typedef struct pc_cells_phase {
     int level, set, grids;
     double metres, radians, kernel;
+    float points; /* of the source to one of the part */
 } pc_cells_phase;
 
 /* The last two steps of a phase. */
@@ -63,7 +64,7 @@ typedef struct pc_cells_trail {
     double step[6]; /* Gauss-Newton's */
     double move[6]; /* what was made of it */
     int steps;
-    double ratio; /* of the steps in the phase before, at the same level; 0 = not known */
+    double ratio; /* of the lengths of two steps in the phase before, at the same level; 0 = not known */
 } pc_cells_trail;
 
 /* Why a path has come to its end. */
@@ -95,7 +96,8 @@ typedef struct pc_cells_path {
     pc_cells_command command;
     pc_cells_stage stage;
     int next_level; /* of the next phase; -1 is the finest with all of the source, -2 none */
-    double scale[6], ratio;
+    double scale[6];
+    double ratio;   /* of the squared lengths of the last two steps; 0 = not known */
     pc_pose passed; /* the pose of the last pass */
     pc_pose last;   /* where `pose` started its last step */
     pc_pose next;   /* after the steps of this pass */
@@ -147,7 +149,7 @@ PC_HD void pc_cells_ask_sums(pc_cells_path *p, pc_cells_sums_of what, double ker
     step->robust = what == PC_SUMS_SCENE ? 0.0f : 1.0f;
     step->planes = what == PC_SUMS_SOLVE ? 0.0f : 1.0f;
     step->quantum = (float)p->frame.quantum;
-    step->points = (float)((double)p->points[PC_SET_ALL] / (double)p->points[p->phase.set]);
+    step->points = p->phase.points;
     step->most = (float)(p->phase.level > 0 ? PC_CELLS_POINTS_WIDE : PC_CELLS_POINTS_FINE);
     step->kernel = (float)(kernel * kernel);
     double turn[9] = {0}, shift[3] = {0};
@@ -180,7 +182,7 @@ PC_HD double pc_cells_dot6(const double lever[3], const double *a, const double 
 
 /* A step makes less than the whole way, since points change their cells: the steps shrink like a geometric series. Two
  * of them tell its ratio and its limit (Anderson 1965, with a depth of one). Changes `step` into the move to make and
- * returns the ratio by which the next step is expected to be smaller, 1 when that is not known. */
+ * returns the ratio by which the square of the next step is expected to be smaller, 1 when that is not known. */
 PC_HD double pc_cells_accelerate(const double lever[3], pc_cells_trail *t, double step[6]) {
     double change[6], move[6], ratio = 1.0;
     memcpy(move, step, sizeof move);
@@ -196,7 +198,7 @@ PC_HD double pc_cells_accelerate(const double lever[3], pc_cells_trail *t, doubl
             for (int i = 0; i < 6; i++) {
                 move[i] -= share * (t->move[i] + change[i]);
             }
-            ratio = sqrt(now / before);
+            ratio = now / before;
         }
     } else {
         const double longer = 1.0 / (1.0 - t->ratio);
@@ -256,9 +258,10 @@ PC_HD void pc_cells_begin_phase(pc_cells_path *p) {
     f->metres = finest ? p->metres : step;
     f->radians = finest ? p->radians : step / arm;
     f->kernel = l > 0 ? PC_CELLS_KERNEL_WIDE : PC_CELLS_KERNEL_FINE;
+    f->points = (float)((double)p->points[PC_SET_ALL] / (double)p->points[f->set]);
     p->next_level--;
     memset(&p->trail, 0, sizeof p->trail);
-    p->trail.ratio = p->ratio = finest ? p->ratio : 0.0;
+    p->trail.ratio = finest ? sqrt(p->ratio) : 0.0;
     p->history.steps = 0;
     p->best = 0.0;
     p->round = p->halved = 0;
@@ -286,8 +289,7 @@ PC_HD void pc_cells_end_step(pc_cells_path *p) {
         p->ratio = shrinks < 1.0 ? shrinks : 0.0;
         p->last = p->pose;
         p->pose = pc_pose_updated(&p->pose, center, p->step);
-        p->converged = (metres2 * (shrinks * shrinks) <= f->metres * f->metres &&
-                        radians2 * (shrinks * shrinks) <= f->radians * f->radians) ||
+        p->converged = (metres2 * shrinks <= f->metres * f->metres && radians2 * shrinks <= f->radians * f->radians) ||
                        pc_pose_ends_in_cycle(&p->pose, center, f->metres, f->radians, &p->history);
     }
     if (++p->round < p->max_iterations && !p->converged) {
@@ -305,11 +307,11 @@ PC_HD void pc_cells_take_step(pc_cells_path *p, const double *sums) {
         p->end = PC_CELLS_NO_OVERLAP;
         return;
     }
-    p->next = pc_pose_updated(&p->next, p->target.center, update);
     for (int j = 0; j < 6; j++) {
         p->step[j] += update[j];
     }
     if (++p->k < (p->phase.level > 0 ? PC_CELLS_WIDE_STEPS : PC_CELLS_FINE_STEPS)) {
+        p->next = pc_pose_updated(&p->next, p->target.center, update);
         pc_cells_ask_sums(p, PC_SUMS_SOLVE, p->phase.kernel, &p->next);
     } else {
         pc_cells_end_step(p);

@@ -79,25 +79,24 @@ PC_HD bool pc_solve6(const double A[36], const double b[6], double x[6]) {
     return true;
 }
 
-/* The Gauss-Newton step from the sums of a pass, in units in which a turn moves points as far as a translation: scale is
- * 1 / lever, or 1. `ridge`, relative to the mean of the diagonal, limits steps that the scene says nothing about. */
+/* The Gauss-Newton step from the sums of a pass, in units in which a turn moves points as far as a translation: scale
+ * is 1 / lever, or 1. `ridge`, relative to the mean of the diagonal, limits steps that the scene says nothing about. */
 PC_HD bool pc_solve_ridge(const double scale[6], double ridge, const double *sums, double update[6]) {
     double a[36], b[6], trace = 0.0;
     pc_information(sums, a);
     for (int i = 0; i < 6; i++) {
-        trace += a[7 * i] * scale[i] * scale[i];
+        for (int j = 0; j < 6; j++) {
+            a[6 * i + j] *= scale[i] * scale[j];
+        }
+        trace += a[7 * i];
+        b[i] = -sums[PC_ICP_JR + i] * scale[i];
         update[i] = 0.0;
     }
     if (!(trace > 0.0)) {
         return false;
     }
-    const double per_mean = 6.0 / trace;
-    for (int i = 0; i < 36; i++) {
-        a[i] *= scale[i / 6] * scale[i % 6] * per_mean;
-    }
     for (int i = 0; i < 6; i++) {
-        a[7 * i] += ridge;
-        b[i] = -sums[PC_ICP_JR + i] * scale[i] * per_mean;
+        a[7 * i] += ridge / 6.0 * trace;
     }
     bool solved = pc_solve6(a, b, update);
     for (int i = 0; i < 6; i++) {
@@ -202,12 +201,17 @@ PC_HD void pc_pose_difference(const pc_pose *from, const pc_pose *to, const doub
     }
 }
 
+/* Whether they may differ by no more than these radians, which tells most apart: the squared distance of unit
+ * quaternions is a quarter of the angle's square. */
+PC_HD bool pc_pose_may_be_near(const pc_pose *a, const pc_pose *b, double radians) {
+    const double dot = (a->q[0] * b->q[0] + a->q[1] * b->q[1]) + (a->q[2] * b->q[2] + a->q[3] * b->q[3]);
+    return !(2.0 - 2.0 * fabs(dot) > radians * radians + 1e-12);
+}
+
 /* Whether they differ by no more than this at the centre. */
 PC_HD bool pc_pose_near(const pc_pose *a, const pc_pose *b, const double center[3], double metres, double radians) {
     double turn[9], shift[3], square = 0.0;
-    /* most are told apart by this: the squared distance of unit quaternions is a quarter of the angle's square */
-    const double dot = (a->q[0] * b->q[0] + a->q[1] * b->q[1]) + (a->q[2] * b->q[2] + a->q[3] * b->q[3]);
-    if (2.0 - 2.0 * fabs(dot) > radians * radians + 1e-12) {
+    if (!pc_pose_may_be_near(a, b, radians)) {
         return false;
     }
     pc_pose_difference(a, b, center, turn, shift);
@@ -232,11 +236,18 @@ PC_HD void pc_pose_remember(pc_pose_history *history, const pc_pose *pose, doubl
 }
 
 /* An iteration can flip between a few poses for ever, since points change their partners. When `pose` comes back to one
- * before the last, takes the best pose of the cycle. */
+ * before the last, takes the best pose of the cycle. Places of the history that no pose has been put into yet hold
+ * anything. */
 PC_HD bool pc_pose_ends_in_cycle(pc_pose *pose, const double center[3], double metres, double radians,
                                  const pc_pose_history *h) {
-    for (int age = 2; age <= PC_POSE_HISTORY && age <= h->steps; age++) {
-        if (pc_pose_near(&h->poses[(h->steps - age) % PC_POSE_HISTORY], pose, center, metres, radians)) {
+    unsigned near =
+        0; /* by place, all looked at before any is decided on: a GPU's one thread waits for each decision */
+    for (int i = 0; i < PC_POSE_HISTORY; i++) {
+        near |= (unsigned)pc_pose_may_be_near(&h->poses[i], pose, radians) << i;
+    }
+    for (int age = 2; near && age <= PC_POSE_HISTORY && age <= h->steps; age++) {
+        const int at = (h->steps - age) % PC_POSE_HISTORY;
+        if ((near >> at & 1u) && pc_pose_near(&h->poses[at], pose, center, metres, radians)) {
             int best = h->steps - age;
             for (int i = best + 1; i < h->steps; i++) {
                 best = h->costs[i % PC_POSE_HISTORY] < h->costs[best % PC_POSE_HISTORY] ? i : best;
