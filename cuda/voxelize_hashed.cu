@@ -1,6 +1,7 @@
 /* Voxelization by hashing on CUDA: memory and launches of the kernels of voxelize_hashed.cuh. */
 #include "voxelize_hashed.cuh"
 
+#include "chain.cuh"
 #include "voxelize_all.cuh"
 #include "voxelize_fill.cuh"
 #include "voxelize_insert.cuh"
@@ -23,6 +24,7 @@ typedef struct table {
     unsigned long long *tiles;
     pc_voxelize_counters *counters;
     size_t slots_size, more_size, late_size, tiles_size, counters_size; /* bytes */
+    pc_chain chains[2];                                                 /* of few records: with a limit, and without */
     int turn;                                                           /* which sums the last call had */
     bool in_use;                                                        /* or left so by a failure */
 } table;
@@ -33,6 +35,8 @@ static void free_table(table *t) {
     cudaFree(t->late);
     cudaFree(t->tiles);
     cudaFree(t->counters);
+    pc_chain_free(&t->chains[0]);
+    pc_chain_free(&t->chains[1]);
     memset(t, 0, sizeof *t);
 }
 
@@ -123,8 +127,13 @@ static uint64_t slots_of(const pc_voxelize_job *job, double cells) {
 
 /* ---- launches --------------------------------------------------------------------------------------------------- */
 
-/* A launch of the call's kernels: each but the first may start while the one before it ends. */
-static cudaLaunchConfig_t configuration(pcgpu_context *context, unsigned blocks, int threads, bool follows,
+/* A call: what the kernels are told, and of few records their chain. */
+typedef struct call {
+    pc_hashed told;
+    pc_chain *chain;
+} call;
+
+static cudaLaunchConfig_t configuration(pcgpu_context *context, unsigned blocks, int threads,
                                         cudaLaunchAttribute *attribute) {
     cudaLaunchConfig_t config = {};
     attribute->id = cudaLaunchAttributeProgrammaticStreamSerialization;
@@ -133,33 +142,52 @@ static cudaLaunchConfig_t configuration(pcgpu_context *context, unsigned blocks,
     config.blockDim = dim3((unsigned)threads);
     config.stream = pc_cuda_of(context)->stream;
     config.attrs = attribute;
-    config.numAttrs = follows && pc_cuda_of(context)->properties.major >= 9;
     return config;
+}
+
+/* Launches kernel `number` of the call, or puts it into the chain. Each but the first may start while the one before it
+ * ends. */
+template <typename... P, typename... A>
+static pcgpu_status add_kernel(pcgpu_context *context, const call *c, int number, cudaLaunchConfig_t *config,
+                               void (*kernel)(P...), A... arguments) {
+    const bool overlaps = number > 0 && pc_cuda_of(context)->properties.major >= 9;
+    if (c->chain) {
+        CUDA_TRY(context, pc_chain_set(c->chain, number, config, overlaps, kernel, arguments...));
+    } else {
+        config->numAttrs = overlaps;
+        CUDA_TRY(context, cudaLaunchKernelEx(config, kernel, arguments...));
+    }
+    return PCGPU_OK;
 }
 
 static unsigned at_most(unsigned blocks, unsigned most) {
     return blocks < most ? blocks : most;
 }
 
-static pcgpu_status number_voxels(pcgpu_context *context, const pc_hashed *s) {
+enum { INSERT, NUMBER, FILL, GATHER = FILL, FILL_MANY };
+
+static pcgpu_status add_insert(pcgpu_context *context, const call *c) {
+    const pc_hashed *s = &c->told;
     const unsigned multiprocessors = (unsigned)pc_cuda_of(context)->properties.multiProcessorCount,
-                   inserts = at_most(pc_blocks(s->rows, PC_INSERT_THREADS), PC_INSERTS * multiprocessors),
-                   gathers = at_most(pc_blocks(s->rows, PC_TILE_ROWS), 4 * multiprocessors);
+                   blocks = at_most(pc_blocks(s->rows, PC_INSERT_THREADS), PC_INSERTS * multiprocessors);
     cudaLaunchAttribute attribute = {};
-    cudaLaunchConfig_t insert = configuration(context, inserts, PC_INSERT_THREADS, false, &attribute);
-    CUDA_TRY(context, cudaLaunchKernelEx(&insert, insert_kernel, *s));
-    if (s->rows < SMALL) {
-        cudaLaunchConfig_t number =
-            configuration(context, pc_blocks(s->rows, PC_TILE_ROWS), PC_NUMBER_THREADS, true, &attribute);
-        CUDA_TRY(context, cudaLaunchKernelEx(&number, number_kernel, *s));
-        return PCGPU_OK;
+    cudaLaunchConfig_t insert = configuration(context, blocks, PC_INSERT_THREADS, &attribute);
+    return add_kernel(context, c, INSERT, &insert, insert_kernel, *s);
+}
+
+static pcgpu_status add_number(pcgpu_context *context, const call *c) {
+    const pc_hashed *s = &c->told;
+    const unsigned few = pc_blocks(s->rows, PC_TILE_ROWS), many = pc_blocks(s->rows, PC_MANY_ROWS),
+                   multiprocessors = (unsigned)pc_cuda_of(context)->properties.multiProcessorCount;
+    cudaLaunchAttribute attribute = {};
+    cudaLaunchConfig_t number = configuration(context, s->marks ? many : few, PC_NUMBER_THREADS, &attribute),
+                       gather =
+                           configuration(context, at_most(few, 4 * multiprocessors), PC_NUMBER_THREADS, &attribute);
+    if (!s->marks) {
+        return add_kernel(context, c, NUMBER, &number, number_kernel, *s);
     }
-    cudaLaunchConfig_t number = configuration(context, pc_blocks(s->rows, PC_MANY_ROWS), PC_NUMBER_THREADS, true,
-                                              &attribute),
-                       gather = configuration(context, gathers, PC_NUMBER_THREADS, true, &attribute);
-    CUDA_TRY(context, cudaLaunchKernelEx(&number, number_many_kernel, *s));
-    CUDA_TRY(context, cudaLaunchKernelEx(&gather, gather_kernel, *s));
-    return PCGPU_OK;
+    PC_TRY(add_kernel(context, c, NUMBER, &number, number_many_kernel, *s));
+    return add_kernel(context, c, GATHER, &gather, gather_kernel, *s);
 }
 
 /* Voxels that a block of fill holds at once: whole stripes. */
@@ -169,29 +197,40 @@ static int chunk_of(const pc_hashed *s) {
     return voxels < STRIPE ? (int)STRIPE : voxels < PC_FILL_THREADS ? voxels : (int)PC_FILL_THREADS;
 }
 
-static pcgpu_status fill(pcgpu_context *context, const pc_hashed *s) {
+static pcgpu_status add_fill(pcgpu_context *context, const call *c) {
+    const pc_hashed *s = &c->told;
+    const int number = s->marks ? FILL_MANY : FILL;
     const unsigned blocks = PC_FILLS * (unsigned)pc_cuda_of(context)->properties.multiProcessorCount;
     cudaLaunchAttribute attribute = {};
     if (s->all) {
-        cudaLaunchConfig_t config = configuration(context, blocks, PC_ALL_THREADS, true, &attribute);
-        CUDA_TRY(context, cudaLaunchKernelEx(&config, fill_all_kernel, *s));
-        return PCGPU_OK;
+        cudaLaunchConfig_t config = configuration(context, blocks, PC_ALL_THREADS, &attribute);
+        return add_kernel(context, c, number, &config, fill_all_kernel, *s);
     }
-    cudaLaunchConfig_t config = configuration(context, blocks, PC_FILL_THREADS, true, &attribute);
+    cudaLaunchConfig_t config = configuration(context, blocks, PC_FILL_THREADS, &attribute);
     config.dynamicSmemBytes = (size_t)(chunk_of(s) * s->kept * s->columns) * sizeof(float);
-    CUDA_TRY(context, cudaLaunchKernelEx(&config, fill_kernel, *s, chunk_of(s)));
-    return PCGPU_OK;
+    return add_kernel(context, c, number, &config, fill_kernel, *s, chunk_of(s));
 }
 
-static pcgpu_status nothing(pcgpu_context *, void *) {
+static pcgpu_status prepare(pcgpu_context *context, void *state) {
+    call *c = (call *)state;
+    c->told.turn = 1 - c->told.turn;
+    if (c->chain) {
+        PC_TRY(add_insert(context, c));
+        PC_TRY(add_number(context, c));
+        PC_TRY(add_fill(context, c));
+    }
     return PCGPU_OK;
 }
 
 static pcgpu_status number_and_fill(pcgpu_context *context, void *state) {
-    pc_hashed *s = (pc_hashed *)state;
-    s->turn = 1 - s->turn;
-    PC_TRY(number_voxels(context, s));
-    return fill(context, s);
+    const call *c = (const call *)state;
+    if (c->chain) {
+        CUDA_TRY(context, pc_chain_launch(c->chain, pc_cuda_of(context)->stream));
+        return PCGPU_OK;
+    }
+    PC_TRY(add_insert(context, c));
+    PC_TRY(add_number(context, c));
+    return add_fill(context, c);
 }
 
 /* ---- the result ------------------------------------------------------------------------------------------------- */
@@ -310,23 +349,27 @@ static pcgpu_status take_work(pcgpu_context *context, const pc_voxelize_job *job
     return pc_voxelize_up(context, job, &s->data);
 }
 
+/* The features are allocated ahead, or when the number of voxels is known. */
 static pcgpu_status run(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock,
-                        double cells, pc_hashed *s, pcgpu_voxels *out) {
+                        double cells, call *c, pcgpu_voxels *out) {
     const int64_t most = most_in_result(job, cells);
+    pc_hashed *s = &c->told;
     if ((double)values_of(job, 1) * (double)most * sizeof(float) <= most_ahead) {
         PC_TRY(take_result(context, job, clock, most, s));
-        PC_TRY(pc_voxelize_repeat(context, clock, nothing, number_and_fill, s));
     } else {
         uint32_t found;
+        c->chain = NULL;
         s->turn = 1 - s->turn;
-        PC_TRY(number_voxels(context, s));
+        PC_TRY(add_insert(context, c));
+        PC_TRY(add_number(context, c));
         PC_TRY(pc_cuda_down(context, &found, &s->counters->found, sizeof found));
         PC_TRY(take_result(context, job, clock, found < s->most ? found : s->most, s));
-        PC_TRY(fill(context, s));
-        if (clock) {
-            PC_TRY(pc_voxelize_repeat(context, clock, nothing, number_and_fill, s));
+        PC_TRY(add_fill(context, c));
+        if (!clock) {
+            return bring_down(context, job, clock, s, out);
         }
     }
+    PC_TRY(pc_voxelize_repeat(context, clock, prepare, number_and_fill, c));
     return bring_down(context, job, clock, s, out);
 }
 
@@ -335,7 +378,7 @@ pcgpu_status pc_voxelize_hashed(pcgpu_context *context, const pc_voxelize_job *j
     const double cells = (double)job->grid.cells[0] * (double)job->grid.cells[1] * (double)job->grid.cells[2];
     const uint64_t slots = slots_of(job, cells);
     table *t = NULL;
-    pc_hashed s;
+    call c;
     const bool padded = job->features == PCGPU_FEATURES_POINTS || job->features == PCGPU_FEATURES_PILLAR;
     *done = job->max_points <= PC_MOST_KEPT && !(padded && job->max_points == 0) && job->columns <= PC_MOST_COLUMNS &&
             cells < (double)PC_NO_KEY && slots > 0;
@@ -347,10 +390,11 @@ pcgpu_status pc_voxelize_hashed(pcgpu_context *context, const pc_voxelize_job *j
         return PCGPU_OK;
     }
     PC_TRY(pc_arena_reset(context, &pc_cuda_of(context)->arena));
-    PC_TRY(take_work(context, job, t, slots, cells, &s));
+    PC_TRY(take_work(context, job, t, slots, cells, &c.told));
+    c.chain = job->rows < SMALL ? &t->chains[c.told.all] : NULL;
     t->in_use = true;
-    PC_TRY(run(context, job, clock, cells, &s, out));
-    t->turn = s.turn;
+    PC_TRY(run(context, job, clock, cells, &c, out));
+    t->turn = c.told.turn;
     t->in_use = false;
     return PCGPU_OK;
 }

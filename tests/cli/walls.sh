@@ -31,7 +31,7 @@ for header in cmd/*.h; do
     [ "$header" = '*.h' ] || cmd_headers="$cmd_headers${header%.h}\\.h|"
 done
 wall "cmd/" "${cmd_headers}pcgpu\.h" cmd/*.[ch]
-wall "cuda/" 'backend\.h|geometry\.h|(common|ptx|warp)\.cuh|(sample|voxelize|register|volume)[a-z_]*\.cuh|cuda_(sample|voxelize|register|volume)\.h|(icp|voxel|volume)[a-z_]*\.h' cuda/*.c cuda/*.cu cuda/*.cuh
+wall "cuda/" 'backend\.h|geometry\.h|(common|ptx|warp|chain)\.cuh|(sample|voxelize|register|volume)[a-z_]*\.cuh|cuda_(sample|voxelize|register|volume)\.h|(icp|voxel|volume)[a-z_]*\.h' cuda/*.c cuda/*.cu cuda/*.cuh
 wall "lib/io*" 'io[a-z_]*\.h' lib/io_*.c lib/io.c
 wall "lib/cpu_*" 'backend\.h|geometry\.h|(cpu|icp|voxel|volume)[a-z_]*\.h' lib/cpu_*.c
 wall "lib/OPERATION*.c" '(backend|geometry|depth|cpu_team|(icp|voxel|sample|register|solve|volume)[a-z_]*)\.h' lib/sample*.c lib/voxelize*.c \

@@ -360,6 +360,36 @@ static inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, v
     return cudaSuccess;
 }
 
+/* cuda/chain.cuh's, for which graphs forget what types arguments have. */
+enum { PC_CHAIN_KERNELS = 4 };
+struct pc_chain {
+    std::function<void()> *kernel[PC_CHAIN_KERNELS];
+};
+
+static inline void pc_chain_free(pc_chain *chain) {
+    for (int i = 0; i < PC_CHAIN_KERNELS; i++) {
+        delete chain->kernel[i];
+        chain->kernel[i] = NULL;
+    }
+}
+
+template <typename... P, typename... A>
+static inline cudaError_t pc_chain_set(pc_chain *chain, int i, const cudaLaunchConfig_t *config, bool,
+                                       void (*kernel)(P...), A... arguments) {
+    delete chain->kernel[i];
+    chain->kernel[i] = new std::function<void()>([=, grid = config->gridDim, threads = config->blockDim] {
+        emulated_launch(grid, threads, EMULATED_MULTIPROCESSORS, [=] { kernel(arguments...); });
+    });
+    return cudaSuccess;
+}
+
+static inline cudaError_t pc_chain_launch(pc_chain *chain, cudaStream_t) {
+    for (int i = 0; i < PC_CHAIN_KERNELS && chain->kernel[i]; i++) {
+        (*chain->kernel[i])();
+    }
+    return cudaSuccess;
+}
+
 template <typename K> static inline cudaError_t cudaFuncSetAttribute(K, int, int) {
     return cudaSuccess;
 }
