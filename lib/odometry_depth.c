@@ -9,12 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As with scans: what comes after a lost image has to be registered so much better. */
-#define FOUND_AGAIN_SCORE 1.3
-
-/* Farther ahead than so many steps like the last one, velocity says nothing. */
-#define PREDICT_STEPS 5.0
-
 /* A frame with a pose. */
 typedef struct posed_frame {
     pcgpu_frame *frame;
@@ -44,8 +38,7 @@ void pcgpu_depth_odometry_params_init(pcgpu_depth_odometry_params *params) {
     pcgpu_volume_params_init(&params->volume);
 }
 
-/* ---- opening ------------------------------------------------------------------------------------------------------
- */
+/* ---- opening ---------------------------------------------------------------------------------------------------- */
 
 static pcgpu_status check(pcgpu_context *context, const pcgpu_depth_odometry_params *p) {
     pcgpu_status status = pc_register_depth_check(context, &p->registration);
@@ -117,8 +110,7 @@ pcgpu_volume *pcgpu_depth_odometry_volume(pcgpu_depth_odometry *o) {
     return o->volume;
 }
 
-/* ---- what a frame is registered to --------------------------------------------------------------------------------
- */
+/* ---- what a frame is registered to ------------------------------------------------------------------------------ */
 
 /* The model as a camera sees it that is expected at T. */
 static pcgpu_status see_model(pcgpu_depth_odometry *o, const double T[16], const pcgpu_camera *camera,
@@ -147,12 +139,11 @@ static pcgpu_status align(pcgpu_depth_odometry *o, pcgpu_frame *frame, const pcg
     const posed_frame *reference = to == PCGPU_REFERENCE_KEYFRAME ? &o->keyframe : &o->last;
     const double *from = model ? start : reference->T;
     const double begin = pc_now();
-    const double score = o->params.registration.min_score;
     pcgpu_register_depth_params params = o->params.registration;
     pcgpu_frame *seen = NULL, *target = reference->frame;
     double inverse[16];
     pcgpu_status status = PCGPU_OK;
-    params.min_score = o->lost == 0 ? score : fmin(FOUND_AGAIN_SCORE * score, 1.0);
+    params.min_score = pc_least_score(params.min_score, o->lost);
     pc_transform_invert(from, inverse);
     pc_transform_multiply(inverse, start, params.init);
     if (model) {
@@ -175,20 +166,10 @@ static pcgpu_status align(pcgpu_depth_odometry *o, pcgpu_frame *frame, const pcg
     return status;
 }
 
-/* Where the camera would be now if it went on as before; false when that is not known. */
+/* Where the camera would be now if it went on as before; false when that is not known, and it is the last pose. */
 static bool predict(const pcgpu_depth_odometry *o, double time, double T[16]) {
-    double inverse[16], moved[16], step[16];
     memcpy(T, o->last.T, 16 * sizeof *T);
-    const double steps = o->good > 1 ? (time - o->last.time) / (o->last.time - o->time_before) : INFINITY;
-    if (!(steps <= PREDICT_STEPS)) {
-        return false;
-    }
-    pc_transform_invert(o->before, inverse);
-    pc_transform_multiply(inverse, o->last.T, moved);
-    const pc_twist motion = pc_twist_of(moved);
-    pc_twist_after(&motion, steps, step);
-    pc_transform_multiply(o->last.T, step, T);
-    return true;
+    return o->good > 1 && pc_predict(o->before, o->time_before, o->last.T, o->last.time, time, T);
 }
 
 /* Tries what may lead to a registration that converges: the predicted pose, then the last one, then both with the last
@@ -213,20 +194,11 @@ static pcgpu_status find_pose(pcgpu_depth_odometry *o, pcgpu_frame *frame, const
     }
 }
 
-/* ---- an image -----------------------------------------------------------------------------------------------------
- */
+/* ---- an image --------------------------------------------------------------------------------------------------- */
 
 static bool is_new_keyframe(const pcgpu_depth_odometry *o, const double T[16], double fitness) {
-    double inverse[16], moved[16];
-    if (!o->keyframe.frame) {
-        return true;
-    }
-    pc_transform_invert(o->keyframe.T, inverse);
-    pc_transform_multiply(inverse, T, moved);
-    const double way[3] = {moved[3], moved[7], moved[11]};
-    const pc_twist twist = pc_twist_of(moved);
-    return pc_norm3(way) > o->params.keyframe_distance || pc_norm3(twist.turn) > o->params.keyframe_angle ||
-           fitness < o->params.keyframe_fitness;
+    return !o->keyframe.frame || fitness < o->params.keyframe_fitness ||
+           pc_moved_beyond(o->keyframe.T, T, o->params.keyframe_distance, o->params.keyframe_angle);
 }
 
 /* The image has a pose. Takes the frame, also when it fails. */
@@ -351,11 +323,9 @@ pcgpu_status pcgpu_depth_odometry_add_known(pcgpu_depth_odometry *o, const pcgpu
                                             const double T[16]) {
     pcgpu_camera camera;
     pcgpu_frame *frame;
-    pcgpu_register_depth_params rigid = o->params.registration;
     bool joins;
     pc_clear_error(o->context);
-    memcpy(rigid.init, T, sizeof rigid.init);
-    pcgpu_status status = pc_register_depth_check(o->context, &rigid);
+    pcgpu_status status = pc_register_check_pose(o->context, "the pose", T);
     if (status == PCGPU_OK) {
         status = take(o, depth, time, &camera, &frame);
     }

@@ -101,25 +101,12 @@ pcgpu_status pc_volume_full(pcgpu_context *context, int64_t needed, int64_t most
 /* ---- the camera in the volume ----------------------------------------------------------------------------------- */
 
 static pcgpu_status check_pose(pcgpu_context *context, const double T[16]) {
-    double worst = 0;
-    bool finite = T[12] == 0 && T[13] == 0 && T[14] == 0 && T[15] == 1;
-    for (int k = 0; k < 12; k++) {
-        finite = finite && isfinite(T[k]);
-    }
-    for (int i = 0; i < 3; i++) {
-        for (int j = i; j < 3; j++) {
-            double dot = T[4 * i] * T[4 * j] + T[4 * i + 1] * T[4 * j + 1] + T[4 * i + 2] * T[4 * j + 2];
-            worst = fmax(worst, fabs(dot - (i == j)));
-        }
-    }
-    double determinant =
-        T[0] * (T[5] * T[10] - T[6] * T[9]) - T[1] * (T[4] * T[10] - T[6] * T[8]) + T[2] * (T[4] * T[9] - T[5] * T[8]);
-    if (!finite || !(worst < 1e-3 && determinant > 0)) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                       "the pose of the camera is not a finite rigid transform; give T_world_camera, a rotation and a "
-                       "translation in metres");
-    }
-    return PCGPU_OK;
+    char why[160];
+    return pcgpu_is_rigid(T, why, sizeof why)
+               ? PCGPU_OK
+               : pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                         "the pose of the camera: %s; give T_world_camera, a rotation and a translation in metres",
+                         why);
 }
 
 void *pc_volume_state(const pcgpu_volume *v) {
