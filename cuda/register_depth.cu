@@ -277,7 +277,7 @@ extern "C" void pc_cuda_depth_end(pcgpu_context *context) {
             }
         }
         cudaFree(s->depths.memory);
-        cudaFree(s->image.memory);
+        cudaFree(s->given.memory);
         cudaFree(s->sums.memory);
         cudaFreeHost(s->result.memory);
         free(s);

@@ -2,11 +2,8 @@
  *
  * Three launches in a stream and no wait: depths of the finest level and of those above from one another, in shared
  * memory as far as a tile reaches; planes of all levels, each block a tile with its margin in shared memory; and one
- * block for the measure. The host copies the image to pinned memory and goes on. */
+ * block for the measure. */
 #include "register_depth.cuh"
-
-#include <stdlib.h>
-#include <string.h>
 
 enum {
     THREADS = PC_DEPTH_TILE_THREADS,
@@ -16,15 +13,6 @@ enum {
     TILE_LEVELS = 4, /* a tile of 32 x 8 pixels can be halved three times */
     MEASURES = PC_DEPTH_MEASURES
 };
-
-/* A frame being made, as kernels take it. */
-typedef struct pc_depth_making {
-    pc_depth_image image; /* pointers on the device */
-    pc_depth_frame frame;
-    float *depths[PC_DEPTH_MAX_LEVELS]; /* height x width each */
-    double *tile_sums;                  /* MEASURES a tile of the finest level */
-    pc_depth_extra *extra;
-} pc_depth_making;
 
 /* ---- depths ------------------------------------------------------------------------------------------------------ */
 
@@ -96,7 +84,7 @@ __global__ void __launch_bounds__(THREADS, PC_RESIDENT(THREADS, 4)) depths_kerne
     const int across = level->columns / L, tile_column = (int)blockIdx.x % across, tile_row = (int)blockIdx.x / across;
     const int i = (int)threadIdx.x % L, j = (int)threadIdx.x / L, u = tile_column * L + i, v = tile_row * ROWS + j;
     if (blockIdx.x == 0 && threadIdx.x == 0) {
-        m.extra->begun = pc_nanoseconds();
+        m.extra->begun = m.image.maps.begun ? *m.image.maps.begun : pc_nanoseconds();
     }
     const float own = m.image.data ? first_depth(&m.image, u, v) : given_depth(&m, u, v);
     z[0][j][i] = own;
@@ -235,124 +223,9 @@ __global__ void __launch_bounds__(PC_DEPTH_PARTS * 32, 1) measure_kernel(pc_dept
     }
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------ */
+/* ---- launching ---------------------------------------------------------------------------------------------------- */
 
-static size_t round_up(size_t bytes) {
-    return (bytes + 255) / 256 * 256;
-}
-
-/* The maps, the sums of tiles, and what else belongs to a frame. */
-static size_t frame_bytes(const pc_depth_frame *frame) {
-    const size_t tiles = (size_t)pc_depth_tiles(&frame->level[0]) * MEASURES * sizeof(double);
-    return round_up(frame->floats * sizeof(float)) + round_up(tiles) + sizeof(pc_depth_extra);
-}
-
-static pcgpu_status take_maps(pcgpu_context *context, pc_depth_state *s, pc_depth_frame *frame) {
-    const size_t bytes = frame_bytes(frame);
-    for (int i = 0; i < PC_DEPTH_SPARES; i++) {
-        if (s->spare[i].bytes >= bytes && s->spare[i].bytes <= 4 * bytes) {
-            frame->maps = (float *)s->spare[i].memory;
-            frame->bytes = s->spare[i].bytes;
-            s->spare[i] = pc_depth_memory{NULL, 0};
-            return PCGPU_OK;
-        }
-    }
-    CUDA_TRY(context, cudaMalloc((void **)&frame->maps, bytes));
-    frame->bytes = bytes;
-    return PCGPU_OK;
-}
-
-/* The memory is kept for the next frame; the smallest spare goes when there are too many. */
-extern "C" void pc_cuda_depth_free(pcgpu_context *context, struct pc_depth_frame *frame) {
-    pc_depth_state *s = (pc_depth_state *)pc_cuda_of(context)->depth;
-    pc_depth_memory last = {(char *)frame->maps, frame->maps ? frame->bytes : 0};
-    for (int i = 0; i < PC_DEPTH_SPARES && s; i++) {
-        if (s->spare[i].bytes < last.bytes) {
-            const pc_depth_memory smaller = s->spare[i];
-            s->spare[i] = last;
-            last = smaller;
-        }
-    }
-    cudaFree(last.memory);
-    frame->maps = NULL;
-}
-
-/* ---- a frame ----------------------------------------------------------------------------------------------------- */
-
-/* Sends bytes through pinned memory: the host does not wait for the copy, only for the last but one. */
-static pcgpu_status send(pcgpu_context *context, pc_depth_state *s, char *device, const void *const *from,
-                         const size_t *bytes, int count) {
-    size_t all = 0, at = 0;
-    for (int i = 0; i < count; i++) {
-        all += round_up(bytes[i]);
-    }
-    const int turn = s->turn;
-    s->turn ^= 1;
-    CUDA_TRY(context, cudaEventSynchronize(s->copied[turn]));
-    PC_TRY(pc_depth_grow(context, &s->pinned[turn], all, true));
-    for (int i = 0; i < count; i++) {
-        memcpy(s->pinned[turn].memory + at, from[i], bytes[i]);
-        at += round_up(bytes[i]);
-    }
-    PC_TRY(pc_cuda_up(context, device, s->pinned[turn].memory, all));
-    CUDA_TRY(context, cudaEventRecord(s->copied[turn], pc_cuda_of(context)->stream));
-    return PCGPU_OK;
-}
-
-/* What the frame is made from, on the device. */
-static pcgpu_status send_image(pcgpu_context *context, pc_depth_state *s, pc_depth_image *image) {
-    const size_t pixels = (size_t)image->width * (size_t)image->height;
-    const void *from[3] = {image->data, image->range, image->space};
-    size_t bytes[3] = {pixels * sizeof *image->data, (size_t)image->range_size * sizeof(float),
-                       PC_DEPTH_BILATERAL_SIDE * PC_DEPTH_BILATERAL_SIDE * sizeof(float)};
-    int count = image->range_size > 0 ? 3 : 1;
-    if (!image->data) {
-        if (image->maps_on_device) {
-            return PCGPU_OK;
-        }
-        from[0] = image->maps.vertices, from[1] = image->maps.normals;
-        bytes[0] = bytes[1] = 3 * pixels * sizeof(float);
-        count = 2;
-    }
-    const size_t all = round_up(bytes[0]) + (count > 1 ? round_up(bytes[1]) : 0) + (count > 2 ? round_up(bytes[2]) : 0);
-    PC_TRY(pc_depth_grow(context, &s->image, all, false));
-    PC_TRY(send(context, s, s->image.memory, from, bytes, count));
-    char *at[3] = {s->image.memory, s->image.memory + round_up(bytes[0]),
-                   s->image.memory + round_up(bytes[0]) + round_up(bytes[1])};
-    if (image->data) {
-        image->data = (const uint16_t *)at[0];
-        image->range = (const float *)at[1];
-        image->space = (const float *)at[2];
-    } else {
-        image->maps.vertices = (float *)at[0];
-        image->maps.normals = (float *)at[1];
-    }
-    return PCGPU_OK;
-}
-
-static pcgpu_status describe(pcgpu_context *context, pc_depth_state *s, const pc_depth_image *image,
-                             pc_depth_frame *frame, pc_depth_making *m) {
-    size_t floats = 0;
-    for (int l = 0; l < frame->levels; l++) {
-        floats += (size_t)frame->level[l].width * (size_t)frame->level[l].height;
-    }
-    PC_TRY(pc_depth_grow(context, &s->depths, floats * sizeof(float), false));
-    PC_TRY(take_maps(context, s, frame));
-    char *behind = (char *)frame->maps + round_up(frame->floats * sizeof(float));
-    m->tile_sums = (double *)behind;
-    behind += round_up((size_t)pc_depth_tiles(&frame->level[0]) * MEASURES * sizeof(double));
-    frame->backend = m->extra = (pc_depth_extra *)behind;
-    m->image = *image;
-    m->frame = *frame;
-    float *at = (float *)s->depths.memory;
-    for (int l = 0; l < frame->levels; l++) {
-        m->depths[l] = at;
-        at += (size_t)frame->level[l].width * (size_t)frame->level[l].height;
-    }
-    return send_image(context, s, &m->image);
-}
-
-static pcgpu_status launch(pcgpu_context *context, const pc_depth_making *m) {
+pcgpu_status pc_depth_make_maps(pcgpu_context *context, const pc_depth_making *m) {
     const pc_depth_frame *frame = &m->frame;
     const int first = m->image.data ? 0 : 1; /* maps are planes already */
     int tiles = 0;
@@ -369,20 +242,4 @@ static pcgpu_status launch(pcgpu_context *context, const pc_depth_making *m) {
     }
     PC_LAUNCH(context, measure_kernel, 1, PC_DEPTH_PARTS * 32, *m);
     return PCGPU_OK;
-}
-
-extern "C" pcgpu_status pc_cuda_depth_frame(pcgpu_context *context, const struct pc_depth_image *image,
-                                            struct pc_depth_frame *frame) {
-    pc_depth_state *s = NULL;
-    pc_depth_making m;
-    memset(&m, 0, sizeof m);
-    PC_TRY(pc_depth_take_state(context, &s));
-    pcgpu_status status = describe(context, s, image, frame, &m);
-    if (status == PCGPU_OK) {
-        status = launch(context, &m);
-    }
-    if (status != PCGPU_OK) {
-        pc_cuda_depth_free(context, frame);
-    }
-    return status;
 }

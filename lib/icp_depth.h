@@ -52,6 +52,7 @@ typedef struct pc_maps {
     int width, height;
     float *vertices; /* height x width x 3: x, y, z, row-major; NaN = none. Only z is read: x and y follow from it */
     float *normals;  /* height x width x 3; either side may face the camera; NaN = none */
+    const unsigned long long *begun; /* on a device: when making them began, nanoseconds there; NULL: not told */
 } pc_maps;
 
 /* A level of a pyramid. It has whole tiles: pixels beyond width and height are none. */
@@ -96,6 +97,7 @@ typedef struct pc_depth_frame {
     pc_depth_level level[PC_DEPTH_MAX_LEVELS];
     float *maps;
     size_t floats, bytes;     /* that `maps` needs and has */
+    const uint16_t *image;    /* on a device: the depth image that it was made of, behind the maps; else NULL */
     pc_depth_measure measure; /* on CUDA known once a registration has used it */
     void *backend;            /* more that belongs to it */
 } pc_depth_frame;

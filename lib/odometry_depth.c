@@ -23,8 +23,6 @@ struct pcgpu_depth_odometry {
     pcgpu_run run;
     posed_frame last, keyframe;     /* the keyframe's frame may be the last one's */
     pcgpu_volume *volume;           /* NULL but for MODEL */
-    float *maps;                    /* vertices, then normals, of what it shows */
-    size_t map_floats;              /* of each */
     double before[16], time_before; /* of the good image before the last, when good > 1 */
     int64_t good;                   /* images with a pose */
     int lost;                       /* images without one since the last that has */
@@ -101,7 +99,6 @@ void pcgpu_depth_odometry_close(pcgpu_depth_odometry *o) {
         }
         pcgpu_frame_free(o->context, o->last.frame);
         pcgpu_volume_close(o->volume);
-        free(o->maps);
         free(o);
     }
 }
@@ -112,22 +109,13 @@ pcgpu_volume *pcgpu_depth_odometry_volume(pcgpu_depth_odometry *o) {
 
 /* ---- what a frame is registered to ------------------------------------------------------------------------------ */
 
-/* The model as a camera sees it that is expected at T. */
+/* The model as a camera sees it that is expected at T. It stays on the back end. */
 static pcgpu_status see_model(pcgpu_depth_odometry *o, const double T[16], const pcgpu_camera *camera,
                               pcgpu_frame **seen) {
-    const size_t floats = 3 * (size_t)camera->width * (size_t)camera->height;
-    if (floats != o->map_floats) {
-        free(o->maps);
-        o->maps = malloc(2 * floats * sizeof *o->maps);
-        o->map_floats = o->maps ? floats : 0;
-    }
-    if (!o->maps) {
-        return pc_fail_memory(o->context, 2 * floats * sizeof *o->maps, "the model as the camera sees it");
-    }
-    const pc_maps maps = {camera->width, camera->height, o->maps, o->maps + floats};
-    pcgpu_status status = pcgpu_volume_raycast(o->volume, camera, T, maps.vertices, maps.normals);
+    pc_maps maps;
+    pcgpu_status status = pc_volume_see(o->volume, camera, T, &maps);
     if (status == PCGPU_OK) {
-        status = pc_frame_of_maps(o->context, o->backend, &maps, false, camera, o->params.registration.levels, seen);
+        status = pc_frame_of_maps(o->context, o->backend, &maps, true, camera, o->params.registration.levels, seen);
     }
     return status;
 }
@@ -150,9 +138,12 @@ static pcgpu_status align(pcgpu_depth_odometry *o, pcgpu_frame *frame, const pcg
         status = see_model(o, start, camera, &seen);
         target = seen;
     }
-    const double seconds = pc_now() - begin;
+    double seconds = pc_now() - begin;
     if (status == PCGPU_OK) {
         status = pcgpu_register_frames(o->context, frame, target, &params, &f->registration);
+    }
+    if (seen) { /* a device is at it when the host has gone on */
+        seconds = fmax(seconds, seen->maps.measure.seconds);
     }
     pcgpu_frame_free(o->context, seen);
     if (status == PCGPU_OK) {
@@ -206,7 +197,7 @@ static pcgpu_status accept(pcgpu_depth_odometry *o, pcgpu_frame *frame, const pc
                            const double T[16], double fitness, bool *joins) {
     pcgpu_status status = PCGPU_OK;
     if (o->volume) {
-        status = pcgpu_volume_integrate(o->volume, depth, &o->camera, T, NULL);
+        status = pc_volume_fuse(o->volume, depth, &frame->maps, &o->camera, T);
     }
     if (status != PCGPU_OK) {
         pcgpu_frame_free(o->context, frame);
@@ -250,9 +241,7 @@ static pcgpu_status take(pcgpu_depth_odometry *o, const pcgpu_depth *depth, doub
         status = pc_frame_of_depth(o->context, o->backend, depth, camera, &o->params.registration, frame);
     }
     if (status == PCGPU_OK) {
-        const double seconds = (*frame)->run.stage[0].seconds;
         (*frame)->run = o->run;
-        (*frame)->run.stage[0].seconds = seconds;
     }
     return status;
 }

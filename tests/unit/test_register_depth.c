@@ -154,7 +154,7 @@ static void test_model(void **state) {
             normals[3 * i + k] = i % 70 ? (float)(n[k] / length) : NAN;
         }
     }
-    const pc_maps maps = {W, H, vertices, normals};
+    const pc_maps maps = {.width = W, .height = H, .vertices = vertices, .normals = normals};
     pcgpu_frame *source, *model;
     pcgpu_registration r;
     assert_int_equal(pcgpu_frame_create(context, &a, &camera, &params, &source), PCGPU_OK);
