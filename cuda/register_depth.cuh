@@ -25,14 +25,13 @@ typedef struct pc_depth_state {
     pc_depth_memory spare[PC_DEPTH_SPARES];
     pc_depth_memory depths;    /* of all levels of the frame being made */
     pc_depth_memory given;     /* maps or tables that it is made from */
-    pc_depth_memory sums;      /* of groups, twice, and the counters of the barrier */
+    pc_depth_memory notes;     /* of groups and parts */
     pc_depth_memory pinned[2]; /* what is on its way, by turns */
     cudaEvent_t copied[2];     /* when they have arrived */
     int turn;
     pc_depth_memory result; /* pinned: the path at its end */
     int resident;           /* blocks that run at the same time, 0 = not known yet */
-    bool counting;          /* the counters are set */
-    int launch;             /* which counter comes next */
+    uint32_t launch;        /* the number of the last one, 0 = none since the notes were cleared */
 } pc_depth_state;
 
 /* What belongs to a frame on the device, behind its maps. */
