@@ -102,12 +102,10 @@ static pcgpu_status send_image(pcgpu_context *context, pc_depth_state *s, uint16
 
 static pcgpu_status send_maps(pcgpu_context *context, pc_depth_state *s, pc_maps *maps) {
     const size_t bytes = 3 * (size_t)maps->width * (size_t)maps->height * sizeof(float);
-    PC_TRY(pc_depth_grow(context, &s->given, 2 * round_up(bytes), false));
-    float *device[2] = {(float *)s->given.memory, (float *)(s->given.memory + round_up(bytes))};
-    const part parts[2] = {{maps->vertices, device[0], bytes}, {maps->normals, device[1], bytes}};
-    PC_TRY(send(context, s, parts, 2));
-    maps->vertices = device[0];
-    maps->normals = device[1];
+    PC_TRY(pc_depth_grow(context, &s->given, bytes, false));
+    const part vertices = {maps->vertices, s->given.memory, bytes};
+    PC_TRY(send(context, s, &vertices, 1));
+    maps->vertices = (float *)s->given.memory;
     return PCGPU_OK;
 }
 

@@ -42,19 +42,9 @@ __device__ static float first_depth(const pc_depth_image *image, int u, int v) {
     return z > 0.0f && image->range_size > 0 ? filtered(image, u, v) / image->scale : z;
 }
 
-/* A pixel of the finest level from maps, which is its plane, too. */
-__device__ static float given_depth(const pc_depth_making *m, int u, int v) {
-    const pc_depth_level *level = &m->frame.level[0];
-    const pc_maps *maps = &m->image.maps;
-    float plane[PC_DEPTH_VALUES] = {0.0f, 0.0f, 0.0f, 0.0f};
-    if (u < maps->width && v < maps->height) {
-        const size_t from = 3 * ((size_t)v * (size_t)maps->width + (size_t)u);
-        pc_depth_plane_given(maps->vertices + from, maps->normals + from, ((float)u - level->cx) * level->per_fx,
-                             ((float)v - level->cy) * level->per_fy, plane);
-    }
-    ((float4 *)(m->frame.maps + level->at))[v * level->columns + u] =
-        make_float4(plane[0], plane[1], plane[2], plane[3]);
-    return plane[PC_DEPTH_Z];
+__device__ static float given_depth(const pc_maps *maps, int u, int v) {
+    const bool inside = u < maps->width && v < maps->height;
+    return inside ? pc_depth_given(maps->vertices + 3 * ((size_t)v * (size_t)maps->width + (size_t)u)) : 0.0f;
 }
 
 /* Sums of a tile by its first warp: z, PC_DEPTH_VALUES apart or whatever `stride` is, row by row. */
@@ -86,15 +76,12 @@ __global__ void __launch_bounds__(THREADS, PC_RESIDENT(THREADS, 4)) depths_kerne
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         m.extra->begun = m.image.maps.begun ? *m.image.maps.begun : pc_nanoseconds();
     }
-    const float own = m.image.data ? first_depth(&m.image, u, v) : given_depth(&m, u, v);
+    const float own = m.image.data ? first_depth(&m.image, u, v) : given_depth(&m.image.maps, u, v);
     z[0][j][i] = own;
     if (u < level->width && v < level->height) {
         m.depths[0][v * level->width + u] = own;
     }
     __syncthreads();
-    if (!m.image.data && threadIdx.x < L) {
-        measure_tile(level, tile_column, tile_row, &z[0][0][0], m.tile_sums + (size_t)blockIdx.x * MEASURES);
-    }
     for (int n = 1; n < TILE_LEVELS && n < m.frame.levels; n++) {
         const pc_depth_level *to = &m.frame.level[n];
         const int width = L >> n, height = ROWS >> n;
@@ -162,11 +149,11 @@ __device__ static float4 fit(const pc_depth_level *level, const pc_depth_window 
     return make_float4(plane[0], plane[1], plane[2], plane[3]);
 }
 
-/* Levels from `first` on, tile by tile. */
-__global__ void __launch_bounds__(THREADS, PC_RESIDENT(THREADS, 4)) planes_kernel(pc_depth_making m, int first) {
+/* All levels, tile by tile. */
+__global__ void __launch_bounds__(THREADS, PC_RESIDENT(THREADS, 4)) planes_kernel(pc_depth_making m) {
     __shared__ pc_depth_window window;
     __shared__ float own[ROWS][L];
-    int n = first, tile = (int)blockIdx.x;
+    int n = 0, tile = (int)blockIdx.x;
     while (tile >= pc_depth_tiles(&m.frame.level[n])) {
         tile -= pc_depth_tiles(&m.frame.level[n]);
         n++;
@@ -227,19 +214,16 @@ __global__ void __launch_bounds__(PC_DEPTH_PARTS * 32, 1) measure_kernel(pc_dept
 
 pcgpu_status pc_depth_make_maps(pcgpu_context *context, const pc_depth_making *m) {
     const pc_depth_frame *frame = &m->frame;
-    const int first = m->image.data ? 0 : 1; /* maps are planes already */
     int tiles = 0;
     PC_LAUNCH(context, depths_kernel, (unsigned)pc_depth_tiles(&frame->level[0]), THREADS, *m);
     for (int n = TILE_LEVELS; n < frame->levels; n++) {
         const int64_t pixels = (int64_t)frame->level[n].width * frame->level[n].height;
         PC_LAUNCH(context, halve_kernel, pc_blocks(pixels, THREADS), THREADS, *m, n);
     }
-    for (int n = first; n < frame->levels; n++) {
+    for (int n = 0; n < frame->levels; n++) {
         tiles += pc_depth_tiles(&frame->level[n]);
     }
-    if (tiles > 0) {
-        PC_LAUNCH(context, planes_kernel, (unsigned)tiles, THREADS, *m, first);
-    }
+    PC_LAUNCH(context, planes_kernel, (unsigned)tiles, THREADS, *m);
     PC_LAUNCH(context, measure_kernel, 1, PC_DEPTH_PARTS * 32, *m);
     return PCGPU_OK;
 }

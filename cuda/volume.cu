@@ -261,9 +261,8 @@ extern "C" pcgpu_status pc_cuda_volume_integrate(pcgpu_context *context, void *s
 
 /* ---- ray casting ------------------------------------------------------------------------------------------------ */
 
-extern "C" pcgpu_status pc_cuda_volume_maps(pcgpu_context *context, void *state, const struct pc_volume_view *view,
-                                            struct pc_maps *device) {
-    volume *v = (volume *)state;
+static pcgpu_status cast(pcgpu_context *context, volume *v, const pc_volume_view *view, bool normals,
+                         pc_maps *device) {
     const size_t values = 3 * (size_t)view->width * (size_t)view->height;
     const uint32_t across = pc_blocks(view->width, PC_VOLUME_TILE), down = pc_blocks(view->height, PC_VOLUME_TILE);
     CUDA_TRY(context, cudaSetDevice(pc_cuda_of(context)->index));
@@ -272,7 +271,8 @@ extern "C" pcgpu_status pc_cuda_volume_maps(pcgpu_context *context, void *state,
     uint32_t *ranges = (uint32_t *)v->ranges.memory;
     unsigned long long *begun = (unsigned long long *)((uint32_t *)v->counters.memory + VOLUME_COUNTERS);
     const int64_t tiles = (int64_t)across * down, most = v->count + 1 > tiles ? v->count + 1 : tiles;
-    *device = pc_maps{view->width, view->height, (float *)v->maps.memory, (float *)v->maps.memory + values, begun};
+    *device = pc_maps{view->width, view->height, (float *)v->maps.memory,
+                      normals ? (float *)v->maps.memory + values : NULL, begun};
     PC_LAUNCH(context, volume_active_kernel, pc_blocks(most, VOLUME_THREADS), VOLUME_THREADS, v->arrays,
               (uint32_t)v->count, ranges, (uint32_t)tiles, begun);
     if (v->count > 0) {
@@ -281,8 +281,14 @@ extern "C" pcgpu_status pc_cuda_volume_maps(pcgpu_context *context, void *state,
     }
     const pc_volume_grid grid = {
         v->slots, v->mask, v->keys, v->arrays.distances, v->arrays.weights, v->arrays.active, v->arrays.neighbours};
-    PC_LAUNCH(context, volume_cast_kernel, dim3((across + 1) / 2, down), VOLUME_THREADS, grid, *view, ranges,
-              device->vertices, device->normals);
+    const dim3 blocks((across + 1) / 2, down);
+    if (normals) {
+        PC_LAUNCH(context, volume_cast_kernel<true>, blocks, VOLUME_THREADS, grid, *view, ranges, device->vertices,
+                  device->normals);
+    } else {
+        PC_LAUNCH(context, volume_cast_kernel<false>, blocks, VOLUME_THREADS, grid, *view, ranges, device->vertices,
+                  device->normals);
+    }
     return PCGPU_OK;
 }
 
@@ -290,9 +296,14 @@ extern "C" pcgpu_status pc_cuda_volume_raycast(pcgpu_context *context, void *sta
                                                const struct pc_maps *maps) {
     const size_t bytes = 3 * (size_t)view->width * (size_t)view->height * sizeof(float);
     pc_maps device;
-    PC_TRY(pc_cuda_volume_maps(context, state, view, &device));
+    PC_TRY(cast(context, (volume *)state, view, true, &device));
     PC_TRY(pc_cuda_down(context, maps->vertices, device.vertices, bytes));
     return pc_cuda_down(context, maps->normals, device.normals, bytes);
+}
+
+extern "C" pcgpu_status pc_cuda_volume_maps(pcgpu_context *context, void *state, const struct pc_volume_view *view,
+                                            struct pc_maps *maps) {
+    return cast(context, (volume *)state, view, false, maps);
 }
 
 /* ---- the whole volume ------------------------------------------------------------------------------------------- */

@@ -276,7 +276,8 @@ static __global__ void __launch_bounds__(VOLUME_THREADS)
     }
 }
 
-/* A block of threads has two tiles beside each other, a warp 8 x 4 pixels. */
+/* A block of threads has two tiles beside each other, a warp 8 x 4 pixels. NORMALS: they are asked for. */
+template <bool NORMALS>
 static __global__ void __launch_bounds__(VOLUME_THREADS)
     volume_cast_kernel(const pc_volume_grid grid, const pc_volume_view view, const uint32_t *ranges, float *vertices,
                        float *normals) {
@@ -290,10 +291,12 @@ static __global__ void __launch_bounds__(VOLUME_THREADS)
     const float range[2] = {__uint_as_float(bits[0]), __uint_as_float(bits[1])};
     const int64_t at = 3 * ((int64_t)v * view.width + u);
     float vertex[3], normal[3];
-    pc_volume_look(&grid, &view, u, v, range, vertex, normal);
+    pc_volume_look(&grid, &view, u, v, range, vertex, NORMALS ? normal : NULL);
     for (int k = 0; k < 3; k++) {
         vertices[at + k] = vertex[k];
-        normals[at + k] = normal[k];
+        if (NORMALS) {
+            normals[at + k] = normal[k];
+        }
     }
 }
 

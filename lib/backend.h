@@ -111,8 +111,8 @@ typedef struct pc_backend {
     /* Vertices and normals of every pixel into arrays in host memory. */
     pcgpu_status (*volume_raycast)(pcgpu_context *context, void *state, const struct pc_volume_view *view,
                                    const struct pc_maps *maps);
-    /* The same into memory of the back end, which is the state's until its next call, for depth_frame. A device may still
-     * be at it afterwards; what follows in the context comes after it. */
+    /* The vertices alone, into memory of the back end, which is the state's until its next call, for depth_frame. A
+     * device may still be at it afterwards; what follows in the context comes after it. */
     pcgpu_status (*volume_maps)(pcgpu_context *context, void *state, const struct pc_volume_view *view,
                                 struct pc_maps *maps);
     /* The whole volume in host memory; the arrays stay the state's, until the next call with it. */

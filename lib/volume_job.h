@@ -40,10 +40,10 @@ typedef struct pc_volume_blocks {
     int64_t count; /* of blocks; they are numbered 1 to count */
 } pc_volume_blocks;
 
-/* For what works with a volume inside of the library, such as registration to it. pcgpu_volume_integrate of an image that
- * a frame of the volume's back end was made of, and pcgpu_volume_raycast into memory of that back end, which is the
- * volume's until its next call. A device may still be at it afterwards, and what is counted as seconds of a stage is what
- * the host spent. */
+/* For what works with a volume inside of the library, such as registration to it. pcgpu_volume_integrate of an image
+ * that a frame of the volume's back end was made of, and pcgpu_volume_raycast without normals into memory of that back
+ * end, which is the volume's until its next call. A device may still be at it afterwards, and what is counted as
+ * seconds of a stage is what the host spent. */
 pcgpu_status pc_volume_fuse(pcgpu_volume *volume, const pcgpu_depth *depth, const pc_depth_frame *frame,
                             const pcgpu_camera *camera, const double T_world_camera[16]);
 pcgpu_status pc_volume_see(pcgpu_volume *volume, const pcgpu_camera *camera, const double T_world_camera[16],
