@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-static const double TOLERANCE = 1e-3; /* of rotations and quaternions, which files hold with few digits */
+static const double TOLERANCE = 1e-3; /* of quaternions, as pcgpu_is_rigid has of rotations */
 
 /* The next word, NULL at the end. Too long a word comes out cut and is then no number. */
 static const char *next_word(FILE *stream, char *word, size_t size) {
@@ -57,30 +57,6 @@ static bool from_quaternion(const double v[7], double T[16], char *why, size_t w
     return true;
 }
 
-static bool is_rigid(const double T[16], char *why, size_t why_size) {
-    if (!(T[12] == 0 && T[13] == 0 && T[14] == 0 && T[15] == 1)) {
-        snprintf(why, why_size, "the last row is %g %g %g %g; it must be 0 0 0 1", T[12], T[13], T[14], T[15]);
-        return false;
-    }
-    double worst = 0;
-    for (int i = 0; i < 3; i++) {
-        for (int j = i; j < 3; j++) {
-            double dot = T[4 * i] * T[4 * j] + T[4 * i + 1] * T[4 * j + 1] + T[4 * i + 2] * T[4 * j + 2];
-            worst = fmax(worst, fabs(dot - (i == j)));
-        }
-    }
-    double determinant =
-        T[0] * (T[5] * T[10] - T[6] * T[9]) - T[1] * (T[4] * T[10] - T[6] * T[8]) + T[2] * (T[4] * T[9] - T[5] * T[8]);
-    if (!(worst < TOLERANCE && determinant > 0)) {
-        snprintf(why, why_size,
-                 "not a rigid transform: the rotation has determinant %g and is off by %g; rows and "
-                 "columns must be orthonormal",
-                 determinant, worst);
-        return false;
-    }
-    return true;
-}
-
 bool transform_from_numbers(const double *v, int n, double T[16], char *why, size_t why_size) {
     static const double identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
     char word[NUMBER_SIZE];
@@ -89,7 +65,7 @@ bool transform_from_numbers(const double *v, int n, double T[16], char *why, siz
     case 7:
     case 8: return from_quaternion(v + (n - 7), T, why, why_size);
     case 12:
-    case 16: memcpy(T, v, (size_t)n * sizeof v[0]); return is_rigid(T, why, why_size);
+    case 16: memcpy(T, v, (size_t)n * sizeof v[0]); return pcgpu_is_rigid(T, why, why_size);
     default:
         snprintf(why, why_size, "%s numbers; give a 4x4 matrix (16), a KITTI line (12) or a TUM line (7 or 8)",
                  n >= 17 ? "more than 16" : number_text(n, false, word));

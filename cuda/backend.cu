@@ -27,6 +27,7 @@ static const pc_backend backend = {
     pc_cuda_volume_close,
     pc_cuda_volume_integrate,
     pc_cuda_volume_raycast,
+    pc_cuda_volume_maps,
     pc_cuda_volume_blocks,
     NULL, /* a model of scans is the CPU's */
 };

@@ -102,6 +102,8 @@ void pc_cuda_volume_close(pcgpu_context *context, void *state);
 pcgpu_status pc_cuda_volume_integrate(pcgpu_context *context, void *state, struct pc_volume_job *job);
 pcgpu_status pc_cuda_volume_raycast(pcgpu_context *context, void *state, const struct pc_volume_view *view,
                                     const struct pc_maps *maps);
+pcgpu_status pc_cuda_volume_maps(pcgpu_context *context, void *state, const struct pc_volume_view *view,
+                                 struct pc_maps *maps);
 pcgpu_status pc_cuda_volume_blocks(pcgpu_context *context, void *state, struct pc_volume_blocks *blocks);
 pcgpu_status pc_cuda_depth_frame(pcgpu_context *context, const struct pc_depth_image *image,
                                  struct pc_depth_frame *frame);

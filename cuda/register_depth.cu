@@ -1,11 +1,14 @@
 /* Registration of depth frames on CUDA (lib/register_depth.c says what the method is).
  *
  * Idea: one launch from the start of the path to its end. A warp takes a tile, a thread adds up PC_DEPTH_LOADS pixels
- * in registers, the lanes are reduced by exchanges, the warps of a block are one group of tiles, whose sums go to
- * global memory. After a barrier of all blocks each block adds up all groups and takes the step for itself, from the
- * same sums to the same pose, so that one barrier an iteration is enough. Nothing is written a pixel; a block that has
- * one group keeps its pixels of the source while it stays at a level. The host waits once. */
+ * in registers, the lanes are reduced by exchanges, the warps of a block are one group of tiles. Sums go from block to
+ * block as notes of sixteen bytes, a number and the pass that it is of, which are seen whole or not at all: so nobody
+ * waits for a barrier of all blocks and then for memory, and nothing has to be flushed. Some blocks add up the groups of
+ * a part, all blocks add up the parts, and each takes the step for itself, from the same sums to the same pose. Nothing is
+ * written a pixel; a block that has one group keeps its pixels of the source while it stays at a level, and those of the
+ * target stay in its cache. The host waits once. */
 #include "register_depth.cuh"
+#include "register_depth_notes.cuh"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +16,7 @@
 enum {
     THREADS = PC_DEPTH_GROUP_THREADS,
     L = PC_DEPTH_LANES,
-    AT_ONCE = 4,   /* pixels whose partners are fetched together */
-    COUNTER = 128, /* bytes of a counter: lines of their own */
-    COUNTERS = 2 * COUNTER
+    AT_ONCE = 4 /* pixels whose partners are fetched together */
 };
 
 /* A parameter of the kernel, so that nothing is copied before it begins. */
@@ -23,14 +24,15 @@ typedef struct pc_depth_task {
     pc_depth_level source[PC_DEPTH_MAX_LEVELS], target[PC_DEPTH_MAX_LEVELS];
     const float *from, *to; /* maps */
     const pc_depth_extra *source_extra, *target_extra;
-    double *sums[2];        /* of groups, by turns: others may still read those of the iteration before */
-    uint32_t *arrived;      /* at 0 */
-    uint32_t *next_arrived; /* of the next launch */
+    uint4 *groups;   /* notes, PC_ICP_SUMS a group or, where there are more of those, a block */
+    uint4 *parts[2]; /* PC_ICP_SUMS a part; by turns, since others may still read those of the pass before */
+    uint32_t launch; /* its number, the notes' */
     pc_depth_path *result;
     pc_depth_path path;
 } pc_depth_task;
 
 static_assert(sizeof(pc_depth_task) <= 4096, "parameters of a kernel");
+static_assert(PC_DEPTH_GROUP >= PC_DEPTH_PARTS, "one block has a warp for each part");
 
 /* ---- a pass ------------------------------------------------------------------------------------------------------ */
 
@@ -68,12 +70,13 @@ __device__ static inline void add_tile(bool scene, const pc_depth_task *task, in
     }
 }
 
-/* The sums of a group; tiles: room for those of its tiles. */
-__device__ static inline void add_group(bool scene, const pc_depth_task *task, int n, const pc_depth_step *step,
-                                        int group, bool fresh, float4 (*kept)[THREADS], double (*tiles)[PC_ICP_SUMS],
-                                        double *to) {
+/* The sums of a group; `tiles`: room for those of its tiles. Lane k of warp 0 returns sum k. */
+__device__ static inline double add_group(bool scene, const pc_depth_task *task, int n, const pc_depth_step *step,
+                                          int group, bool fresh, float4 (*kept)[THREADS],
+                                          double (*tiles)[PC_ICP_SUMS]) {
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32, all = pc_depth_tiles(&task->source[n]);
     const int first = group * PC_DEPTH_GROUP, tile = first + warp;
+    double sum = 0.0;
     if (tile < all) { /* whole warps */
         float sums[PC_ICP_SUMS];
 #pragma unroll
@@ -85,83 +88,80 @@ __device__ static inline void add_group(bool scene, const pc_depth_task *task, i
     }
     __syncthreads();
     if (warp == 0) {
-        double sum = 0.0;
 #pragma unroll
         for (int i = 0; i < PC_DEPTH_GROUP; i++) {
             if (first + i < all) {
                 sum += tiles[i][lane];
             }
         }
-        to[(size_t)group * PC_ICP_SUMS + (size_t)lane] = sum;
     }
-    __syncthreads();
+    return sum;
 }
 
-/* After the barrier: all groups, a warp a part. */
-__device__ static void collect(const double *from, int groups, double (*parts)[PC_ICP_SUMS], double *sums) {
-    const int part = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
-    double sum = 0.0;
+/* ---- from block to block ----------------------------------------------------------------------------------------- */
+
+/* By all warps, after the block's groups have been told. Each part is added up by one warp of one block, and the parts by
+ * warp 0 of every block, whose lane k returns sum k. A block without a group at this level tells nothing of use but that
+ * it has come so far: or the others would not know that it has read the parts of the pass before. Not inlined, for its
+ * registers. */
+__device__ static __noinline__ double collect(const pc_depth_task *task, int groups, uint32_t pass) {
+    const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32, blocks = (int)gridDim.x;
+    const int notes = groups > blocks ? groups : blocks, part = (int)blockIdx.x + warp * blocks;
+    uint4 *parts = task->parts[pass % 2];
+    if ((int)blockIdx.x >= groups && warp == 0) {
+        pc_depth_tell(task->groups + (size_t)blockIdx.x * PC_ICP_SUMS + lane, 0.0, task->launch, pass);
+    }
     if (part < PC_DEPTH_PARTS) {
-#pragma unroll 4
-        for (int g = part; g < groups; g += PC_DEPTH_PARTS) {
-            sum += __ldcg(from + (size_t)g * PC_ICP_SUMS + (size_t)lane);
-        }
-        parts[part][lane] = sum;
+        const int count = (notes - part + PC_DEPTH_PARTS - 1) / PC_DEPTH_PARTS;
+        const int most = (groups - part + PC_DEPTH_PARTS - 1) / PC_DEPTH_PARTS;
+        const double sum = pc_depth_add_notes(task->groups + (size_t)part * PC_ICP_SUMS + lane, PC_DEPTH_PARTS * PC_ICP_SUMS,
+                                     count, most, task->launch, pass);
+        pc_depth_tell(parts + (size_t)part * PC_ICP_SUMS + lane, sum, task->launch, pass);
     }
-    __syncthreads();
-    if (part == 0) {
-        sum = 0.0;
-#pragma unroll
-        for (int p = 0; p < PC_DEPTH_PARTS; p++) {
-            sum += parts[p][lane];
-        }
-        sums[lane] = sum;
-    }
-    __syncthreads();
+    return warp == 0
+               ? pc_depth_add_notes(parts + lane, PC_ICP_SUMS, PC_DEPTH_PARTS, PC_DEPTH_PARTS, task->launch, pass)
+               : 0.0;
 }
 
 /* ---- the path --------------------------------------------------------------------------------------------------- */
 
-/* A barrier of all blocks; `awaited`: arrivals so far. */
-__device__ static void meet(uint32_t *arrived, uint32_t *awaited) {
-    if (gridDim.x == 1) {
-        __syncthreads();
-        return;
-    }
-    *awaited += gridDim.x;
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        pc_arrive(arrived);
-        uint32_t looks = 0;
-        while ((int32_t)(pc_arrived(arrived) - *awaited) < 0) {
-            pc_pause();
-            if (++looks == 1u << 28) {
-                __trap(); /* a block that does not come ends the call after a while rather than never */
-            }
-        }
-    }
-    __syncthreads();
-}
-
 typedef struct pc_depth_shared {
-    union {
-        double tiles[PC_DEPTH_GROUP][PC_ICP_SUMS];
-        double parts[PC_DEPTH_PARTS][PC_ICP_SUMS];
-    };
+    double tiles[PC_DEPTH_GROUP][PC_ICP_SUMS];
     double sums[PC_ICP_SUMS];
     float4 kept[PC_DEPTH_LOADS][THREADS];
     pc_depth_path path;
     unsigned long long time;
 } pc_depth_shared;
 
-/* By one thread. Not inlined: what it needs of registers is not what the rest needs. */
+/* By warp 0: one thread solves, each lane looks for a cycle of another length. Not inlined: what it needs of registers is
+ * not what the rest needs. */
 __device__ static __noinline__ void go_on(pc_depth_shared *shared) {
     pc_depth_path *path = &shared->path;
-    const int level = path->level;
-    pc_depth_path_next(path, shared->sums);
-    const unsigned long long now = pc_nanoseconds();
-    path->seconds[level] += 1e-9 * (double)(now - shared->time);
-    shared->time = now;
+    const int lane = (int)threadIdx.x, level = path->level;
+    double *kept = pc_depth_path_keeps(path);
+    if (kept) {
+        kept[lane] = shared->sums[lane];
+    }
+    __syncwarp();
+    int searches = 0;
+    if (lane == 0) {
+        searches = pc_depth_path_step(path, shared->sums);
+    }
+    __syncwarp();
+    uint32_t returns = 0;
+    if (__shfl_sync(PC_ALL_LANES, searches, 0)) {
+        returns = __ballot_sync(PC_ALL_LANES, lane >= 2 && lane <= PC_POSE_HISTORY && pc_depth_path_returns(path, lane));
+    }
+    if (lane == 0) {
+        if (path->end == PC_DEPTH_UNDER_WAY) {
+            pc_depth_path_go_on(path, returns ? __ffs((int)returns) - 1 : 0);
+        }
+        if (path->level != level || path->end != PC_DEPTH_UNDER_WAY) {
+            const unsigned long long now = pc_nanoseconds();
+            path->seconds[level] += 1e-9 * (double)(now - shared->time);
+            shared->time = now;
+        }
+    }
 }
 
 __device__ static __noinline__ void begin(const pc_depth_task *task, pc_depth_shared *shared) {
@@ -182,34 +182,39 @@ __device__ static void copy_words(void *to, const void *from, size_t bytes) {
 __global__ void __launch_bounds__(THREADS, 1) path_kernel(const __grid_constant__ pc_depth_task given) {
     __shared__ pc_depth_shared shared;
     __shared__ pc_depth_task task;
-    uint32_t awaited = 0;
+    const int lane = (int)threadIdx.x % 32;
     copy_words(&task, &given, sizeof task); /* where levels are found by number */
     __syncthreads();
     copy_words(&shared.path, &task.path, sizeof shared.path);
     __syncthreads();
     if (threadIdx.x == 0) {
         begin(&task, &shared);
-        if (blockIdx.x == 0) {
-            *task.next_arrived = 0;
-        }
     }
     __syncthreads();
     int last = -1; /* the level of the pixels that are kept */
-    for (int turn = 0; shared.path.end == PC_DEPTH_UNDER_WAY; turn ^= 1) {
+    for (uint32_t pass = 1; shared.path.end == PC_DEPTH_UNDER_WAY; pass++) {
         const int n = shared.path.level, groups = pc_depth_groups(&task.source[n]);
         const bool fresh = n != last || groups > (int)gridDim.x;
         last = n;
         const pc_depth_step step = shared.path.step;
+        const bool scene = shared.path.asks_scene;
         for (int g = (int)blockIdx.x; g < groups; g += (int)gridDim.x) {
-            if (shared.path.asks_scene) {
-                add_group(true, &task, n, &step, g, fresh, shared.kept, shared.tiles, task.sums[turn]);
-            } else {
-                add_group(false, &task, n, &step, g, fresh, shared.kept, shared.tiles, task.sums[turn]);
+            if (g != (int)blockIdx.x) {
+                __syncthreads(); /* the tiles of the group before have been read */
+            }
+            const double sum = scene ? add_group(true, &task, n, &step, g, fresh, shared.kept, shared.tiles)
+                                     : add_group(false, &task, n, &step, g, fresh, shared.kept, shared.tiles);
+            if (threadIdx.x < 32) {
+                pc_depth_tell(task.groups + (size_t)g * PC_ICP_SUMS + lane, sum, task.launch, pass);
             }
         }
-        meet(task.arrived, &awaited);
-        collect(task.sums[turn], groups, shared.parts, shared.sums);
-        if (threadIdx.x == 0) {
+        if ((int)blockIdx.x >= groups) {
+            __syncthreads(); /* no group has made sure that all have read the path */
+        }
+        const double sum = collect(&task, groups, pass);
+        if (threadIdx.x < 32) {
+            shared.sums[lane] = sum;
+            __syncwarp();
             go_on(&shared);
         }
         __syncthreads();
@@ -277,8 +282,8 @@ extern "C" void pc_cuda_depth_end(pcgpu_context *context) {
             }
         }
         cudaFree(s->depths.memory);
-        cudaFree(s->image.memory);
-        cudaFree(s->sums.memory);
+        cudaFree(s->given.memory);
+        cudaFree(s->notes.memory);
         cudaFreeHost(s->result.memory);
         free(s);
         cuda->depth = NULL;
@@ -287,21 +292,19 @@ extern "C" void pc_cuda_depth_end(pcgpu_context *context) {
 
 /* ---- launching --------------------------------------------------------------------------------------------------- */
 
-/* Memory of a launch: counters, and sums of groups twice. */
-static pcgpu_status take_sums(pcgpu_context *context, pc_depth_state *s, int groups, pc_depth_task *task) {
-    const size_t half = (size_t)groups * PC_ICP_SUMS * sizeof(double);
-    const size_t before = s->sums.bytes;
-    PC_TRY(pc_depth_grow(context, &s->sums, COUNTERS + 2 * half, false));
-    if (s->sums.bytes != before || !s->counting) { /* fresh memory */
-        CUDA_TRY(context, cudaMemsetAsync(s->sums.memory, 0, COUNTERS, pc_cuda_of(context)->stream));
-        s->counting = true;
+/* Memory for the notes of a launch, which are told by its number. */
+static pcgpu_status take_notes(pcgpu_context *context, pc_depth_state *s, int groups, int blocks, pc_depth_task *task) {
+    const size_t parts = (size_t)PC_DEPTH_PARTS * PC_ICP_SUMS, all = (size_t)(groups > blocks ? groups : blocks);
+    const size_t before = s->notes.bytes;
+    PC_TRY(pc_depth_grow(context, &s->notes, (2 * parts + all * PC_ICP_SUMS) * sizeof(uint4), false));
+    if (s->notes.bytes != before || s->launch == UINT32_MAX) { /* fresh memory, or numbers that begin again */
+        CUDA_TRY(context, cudaMemsetAsync(s->notes.memory, 0, s->notes.bytes, pc_cuda_of(context)->stream));
         s->launch = 0;
     }
-    task->arrived = (uint32_t *)(s->sums.memory + COUNTER * s->launch);
-    task->next_arrived = (uint32_t *)(s->sums.memory + COUNTER * (s->launch ^ 1));
-    s->launch ^= 1;
-    task->sums[0] = (double *)(s->sums.memory + COUNTERS);
-    task->sums[1] = task->sums[0] + (size_t)groups * PC_ICP_SUMS;
+    task->launch = ++s->launch;
+    task->parts[0] = (uint4 *)s->notes.memory;
+    task->parts[1] = task->parts[0] + parts;
+    task->groups = task->parts[1] + parts;
     return PCGPU_OK;
 }
 
@@ -349,8 +352,8 @@ extern "C" pcgpu_status pc_cuda_depth_register(pcgpu_context *context, struct pc
     task.result = (pc_depth_path *)s->result.memory;
     task.path = *path;
     const int groups = pc_depth_groups(&source->level[0]);
-    PC_TRY(take_sums(context, s, groups, &task));
     PC_TRY(count_blocks(context, s, groups, &blocks));
+    PC_TRY(take_notes(context, s, groups, blocks, &task));
     PC_TRY(start(context, &task, blocks));
     CUDA_TRY(context, cudaStreamSynchronize(pc_cuda_of(context)->stream));
     *path = *(const pc_depth_path *)s->result.memory;

@@ -1,5 +1,5 @@
-/* What the files of the registration of depth frames on CUDA share: register_depth_maps.cu makes the maps of frames,
- * register_depth.cu follows the path. */
+/* What the files of the registration of depth frames on CUDA share: register_depth_frame.cu holds frames,
+ * register_depth_maps.cu makes their maps, register_depth.cu follows the path. */
 #ifndef PC_REGISTER_DEPTH_CUH
 #define PC_REGISTER_DEPTH_CUH
 
@@ -24,15 +24,14 @@ typedef struct pc_depth_memory {
 typedef struct pc_depth_state {
     pc_depth_memory spare[PC_DEPTH_SPARES];
     pc_depth_memory depths;    /* of all levels of the frame being made */
-    pc_depth_memory image;     /* what it is made from */
-    pc_depth_memory sums;      /* of groups, twice, and the counters of the barrier */
-    pc_depth_memory pinned[2]; /* images on their way, by turns */
+    pc_depth_memory given;     /* maps or tables that it is made from */
+    pc_depth_memory notes;     /* of groups and parts */
+    pc_depth_memory pinned[2]; /* what is on its way, by turns */
     cudaEvent_t copied[2];     /* when they have arrived */
     int turn;
     pc_depth_memory result; /* pinned: the path at its end */
     int resident;           /* blocks that run at the same time, 0 = not known yet */
-    bool counting;          /* the counters are set */
-    int launch;             /* which counter comes next */
+    uint32_t launch;        /* the number of the last one, 0 = none since the notes were cleared */
 } pc_depth_state;
 
 /* What belongs to a frame on the device, behind its maps. */
@@ -40,6 +39,18 @@ typedef struct pc_depth_extra {
     pc_depth_measure measure;
     unsigned long long begun; /* nanoseconds */
 } pc_depth_extra;
+
+/* A frame being made, as kernels take it. */
+typedef struct pc_depth_making {
+    pc_depth_image image; /* pointers on the device */
+    pc_depth_frame frame;
+    float *depths[PC_DEPTH_MAX_LEVELS]; /* height x width each */
+    double *tile_sums;                  /* PC_DEPTH_MEASURES a tile of the finest level */
+    pc_depth_extra *extra;
+} pc_depth_making;
+
+/* Launches what makes them. */
+pcgpu_status pc_depth_make_maps(pcgpu_context *context, const pc_depth_making *making);
 
 pcgpu_status pc_depth_take_state(pcgpu_context *context, pc_depth_state **state);
 pcgpu_status pc_depth_grow(pcgpu_context *context, pc_depth_memory *memory, size_t bytes, bool pinned);

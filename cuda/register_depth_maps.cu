@@ -2,11 +2,8 @@
  *
  * Three launches in a stream and no wait: depths of the finest level and of those above from one another, in shared
  * memory as far as a tile reaches; planes of all levels, each block a tile with its margin in shared memory; and one
- * block for the measure. The host copies the image to pinned memory and goes on. */
+ * block for the measure. */
 #include "register_depth.cuh"
-
-#include <stdlib.h>
-#include <string.h>
 
 enum {
     THREADS = PC_DEPTH_TILE_THREADS,
@@ -16,15 +13,6 @@ enum {
     TILE_LEVELS = 4, /* a tile of 32 x 8 pixels can be halved three times */
     MEASURES = PC_DEPTH_MEASURES
 };
-
-/* A frame being made, as kernels take it. */
-typedef struct pc_depth_making {
-    pc_depth_image image; /* pointers on the device */
-    pc_depth_frame frame;
-    float *depths[PC_DEPTH_MAX_LEVELS]; /* height x width each */
-    double *tile_sums;                  /* MEASURES a tile of the finest level */
-    pc_depth_extra *extra;
-} pc_depth_making;
 
 /* ---- depths ------------------------------------------------------------------------------------------------------ */
 
@@ -54,19 +42,9 @@ __device__ static float first_depth(const pc_depth_image *image, int u, int v) {
     return z > 0.0f && image->range_size > 0 ? filtered(image, u, v) / image->scale : z;
 }
 
-/* A pixel of the finest level from maps, which is its plane, too. */
-__device__ static float given_depth(const pc_depth_making *m, int u, int v) {
-    const pc_depth_level *level = &m->frame.level[0];
-    const pc_maps *maps = &m->image.maps;
-    float plane[PC_DEPTH_VALUES] = {0.0f, 0.0f, 0.0f, 0.0f};
-    if (u < maps->width && v < maps->height) {
-        const size_t from = 3 * ((size_t)v * (size_t)maps->width + (size_t)u);
-        pc_depth_plane_given(maps->vertices + from, maps->normals + from, ((float)u - level->cx) * level->per_fx,
-                             ((float)v - level->cy) * level->per_fy, plane);
-    }
-    ((float4 *)(m->frame.maps + level->at))[v * level->columns + u] =
-        make_float4(plane[0], plane[1], plane[2], plane[3]);
-    return plane[PC_DEPTH_Z];
+__device__ static float given_depth(const pc_maps *maps, int u, int v) {
+    const bool inside = u < maps->width && v < maps->height;
+    return inside ? pc_depth_given(maps->vertices + 3 * ((size_t)v * (size_t)maps->width + (size_t)u)) : 0.0f;
 }
 
 /* Sums of a tile by its first warp: z, PC_DEPTH_VALUES apart or whatever `stride` is, row by row. */
@@ -96,17 +74,14 @@ __global__ void __launch_bounds__(THREADS, PC_RESIDENT(THREADS, 4)) depths_kerne
     const int across = level->columns / L, tile_column = (int)blockIdx.x % across, tile_row = (int)blockIdx.x / across;
     const int i = (int)threadIdx.x % L, j = (int)threadIdx.x / L, u = tile_column * L + i, v = tile_row * ROWS + j;
     if (blockIdx.x == 0 && threadIdx.x == 0) {
-        m.extra->begun = pc_nanoseconds();
+        m.extra->begun = m.image.maps.begun ? *m.image.maps.begun : pc_nanoseconds();
     }
-    const float own = m.image.data ? first_depth(&m.image, u, v) : given_depth(&m, u, v);
+    const float own = m.image.data ? first_depth(&m.image, u, v) : given_depth(&m.image.maps, u, v);
     z[0][j][i] = own;
     if (u < level->width && v < level->height) {
         m.depths[0][v * level->width + u] = own;
     }
     __syncthreads();
-    if (!m.image.data && threadIdx.x < L) {
-        measure_tile(level, tile_column, tile_row, &z[0][0][0], m.tile_sums + (size_t)blockIdx.x * MEASURES);
-    }
     for (int n = 1; n < TILE_LEVELS && n < m.frame.levels; n++) {
         const pc_depth_level *to = &m.frame.level[n];
         const int width = L >> n, height = ROWS >> n;
@@ -174,11 +149,11 @@ __device__ static float4 fit(const pc_depth_level *level, const pc_depth_window 
     return make_float4(plane[0], plane[1], plane[2], plane[3]);
 }
 
-/* Levels from `first` on, tile by tile. */
-__global__ void __launch_bounds__(THREADS, PC_RESIDENT(THREADS, 4)) planes_kernel(pc_depth_making m, int first) {
+/* All levels, tile by tile. */
+__global__ void __launch_bounds__(THREADS, PC_RESIDENT(THREADS, 4)) planes_kernel(pc_depth_making m) {
     __shared__ pc_depth_window window;
     __shared__ float own[ROWS][L];
-    int n = first, tile = (int)blockIdx.x;
+    int n = 0, tile = (int)blockIdx.x;
     while (tile >= pc_depth_tiles(&m.frame.level[n])) {
         tile -= pc_depth_tiles(&m.frame.level[n]);
         n++;
@@ -235,154 +210,20 @@ __global__ void __launch_bounds__(PC_DEPTH_PARTS * 32, 1) measure_kernel(pc_dept
     }
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------ */
+/* ---- launching ---------------------------------------------------------------------------------------------------- */
 
-static size_t round_up(size_t bytes) {
-    return (bytes + 255) / 256 * 256;
-}
-
-/* The maps, the sums of tiles, and what else belongs to a frame. */
-static size_t frame_bytes(const pc_depth_frame *frame) {
-    const size_t tiles = (size_t)pc_depth_tiles(&frame->level[0]) * MEASURES * sizeof(double);
-    return round_up(frame->floats * sizeof(float)) + round_up(tiles) + sizeof(pc_depth_extra);
-}
-
-static pcgpu_status take_maps(pcgpu_context *context, pc_depth_state *s, pc_depth_frame *frame) {
-    const size_t bytes = frame_bytes(frame);
-    for (int i = 0; i < PC_DEPTH_SPARES; i++) {
-        if (s->spare[i].bytes >= bytes && s->spare[i].bytes <= 4 * bytes) {
-            frame->maps = (float *)s->spare[i].memory;
-            frame->bytes = s->spare[i].bytes;
-            s->spare[i] = pc_depth_memory{NULL, 0};
-            return PCGPU_OK;
-        }
-    }
-    CUDA_TRY(context, cudaMalloc((void **)&frame->maps, bytes));
-    frame->bytes = bytes;
-    return PCGPU_OK;
-}
-
-/* The memory is kept for the next frame; the smallest spare goes when there are too many. */
-extern "C" void pc_cuda_depth_free(pcgpu_context *context, struct pc_depth_frame *frame) {
-    pc_depth_state *s = (pc_depth_state *)pc_cuda_of(context)->depth;
-    pc_depth_memory last = {(char *)frame->maps, frame->maps ? frame->bytes : 0};
-    for (int i = 0; i < PC_DEPTH_SPARES && s; i++) {
-        if (s->spare[i].bytes < last.bytes) {
-            const pc_depth_memory smaller = s->spare[i];
-            s->spare[i] = last;
-            last = smaller;
-        }
-    }
-    cudaFree(last.memory);
-    frame->maps = NULL;
-}
-
-/* ---- a frame ----------------------------------------------------------------------------------------------------- */
-
-/* Sends bytes through pinned memory: the host does not wait for the copy, only for the last but one. */
-static pcgpu_status send(pcgpu_context *context, pc_depth_state *s, char *device, const void *const *from,
-                         const size_t *bytes, int count) {
-    size_t all = 0, at = 0;
-    for (int i = 0; i < count; i++) {
-        all += round_up(bytes[i]);
-    }
-    const int turn = s->turn;
-    s->turn ^= 1;
-    CUDA_TRY(context, cudaEventSynchronize(s->copied[turn]));
-    PC_TRY(pc_depth_grow(context, &s->pinned[turn], all, true));
-    for (int i = 0; i < count; i++) {
-        memcpy(s->pinned[turn].memory + at, from[i], bytes[i]);
-        at += round_up(bytes[i]);
-    }
-    PC_TRY(pc_cuda_up(context, device, s->pinned[turn].memory, all));
-    CUDA_TRY(context, cudaEventRecord(s->copied[turn], pc_cuda_of(context)->stream));
-    return PCGPU_OK;
-}
-
-/* What the frame is made from, on the device. */
-static pcgpu_status send_image(pcgpu_context *context, pc_depth_state *s, pc_depth_image *image) {
-    const size_t pixels = (size_t)image->width * (size_t)image->height;
-    const void *from[3] = {image->data, image->range, image->space};
-    size_t bytes[3] = {pixels * sizeof *image->data, (size_t)image->range_size * sizeof(float),
-                       PC_DEPTH_BILATERAL_SIDE * PC_DEPTH_BILATERAL_SIDE * sizeof(float)};
-    int count = image->range_size > 0 ? 3 : 1;
-    if (!image->data) {
-        if (image->maps_on_device) {
-            return PCGPU_OK;
-        }
-        from[0] = image->maps.vertices, from[1] = image->maps.normals;
-        bytes[0] = bytes[1] = 3 * pixels * sizeof(float);
-        count = 2;
-    }
-    const size_t all = round_up(bytes[0]) + (count > 1 ? round_up(bytes[1]) : 0) + (count > 2 ? round_up(bytes[2]) : 0);
-    PC_TRY(pc_depth_grow(context, &s->image, all, false));
-    PC_TRY(send(context, s, s->image.memory, from, bytes, count));
-    char *at[3] = {s->image.memory, s->image.memory + round_up(bytes[0]),
-                   s->image.memory + round_up(bytes[0]) + round_up(bytes[1])};
-    if (image->data) {
-        image->data = (const uint16_t *)at[0];
-        image->range = (const float *)at[1];
-        image->space = (const float *)at[2];
-    } else {
-        image->maps.vertices = (float *)at[0];
-        image->maps.normals = (float *)at[1];
-    }
-    return PCGPU_OK;
-}
-
-static pcgpu_status describe(pcgpu_context *context, pc_depth_state *s, const pc_depth_image *image,
-                             pc_depth_frame *frame, pc_depth_making *m) {
-    size_t floats = 0;
-    for (int l = 0; l < frame->levels; l++) {
-        floats += (size_t)frame->level[l].width * (size_t)frame->level[l].height;
-    }
-    PC_TRY(pc_depth_grow(context, &s->depths, floats * sizeof(float), false));
-    PC_TRY(take_maps(context, s, frame));
-    char *behind = (char *)frame->maps + round_up(frame->floats * sizeof(float));
-    m->tile_sums = (double *)behind;
-    behind += round_up((size_t)pc_depth_tiles(&frame->level[0]) * MEASURES * sizeof(double));
-    frame->backend = m->extra = (pc_depth_extra *)behind;
-    m->image = *image;
-    m->frame = *frame;
-    float *at = (float *)s->depths.memory;
-    for (int l = 0; l < frame->levels; l++) {
-        m->depths[l] = at;
-        at += (size_t)frame->level[l].width * (size_t)frame->level[l].height;
-    }
-    return send_image(context, s, &m->image);
-}
-
-static pcgpu_status launch(pcgpu_context *context, const pc_depth_making *m) {
+pcgpu_status pc_depth_make_maps(pcgpu_context *context, const pc_depth_making *m) {
     const pc_depth_frame *frame = &m->frame;
-    const int first = m->image.data ? 0 : 1; /* maps are planes already */
     int tiles = 0;
     PC_LAUNCH(context, depths_kernel, (unsigned)pc_depth_tiles(&frame->level[0]), THREADS, *m);
     for (int n = TILE_LEVELS; n < frame->levels; n++) {
         const int64_t pixels = (int64_t)frame->level[n].width * frame->level[n].height;
         PC_LAUNCH(context, halve_kernel, pc_blocks(pixels, THREADS), THREADS, *m, n);
     }
-    for (int n = first; n < frame->levels; n++) {
+    for (int n = 0; n < frame->levels; n++) {
         tiles += pc_depth_tiles(&frame->level[n]);
     }
-    if (tiles > 0) {
-        PC_LAUNCH(context, planes_kernel, (unsigned)tiles, THREADS, *m, first);
-    }
+    PC_LAUNCH(context, planes_kernel, (unsigned)tiles, THREADS, *m);
     PC_LAUNCH(context, measure_kernel, 1, PC_DEPTH_PARTS * 32, *m);
     return PCGPU_OK;
-}
-
-extern "C" pcgpu_status pc_cuda_depth_frame(pcgpu_context *context, const struct pc_depth_image *image,
-                                            struct pc_depth_frame *frame) {
-    pc_depth_state *s = NULL;
-    pc_depth_making m;
-    memset(&m, 0, sizeof m);
-    PC_TRY(pc_depth_take_state(context, &s));
-    pcgpu_status status = describe(context, s, image, frame, &m);
-    if (status == PCGPU_OK) {
-        status = launch(context, &m);
-    }
-    if (status != PCGPU_OK) {
-        pc_cuda_depth_free(context, frame);
-    }
-    return status;
 }

@@ -2,7 +2,6 @@
 #include "backend.h"
 #include "cuda_register.h"
 #include "cuda_sample.h"
-#include "cuda_volume.h"
 
 static const char why_not[] = "this pcgpu was built without CUDA; rebuild with -Dcuda=enabled, or use --cpu";
 
@@ -56,13 +55,5 @@ pcgpu_status pc_cuda_cells_as(pcgpu_context *context, struct pc_cells_job *jobs,
     (void)jobs;
     (void)count;
     (void)form;
-    return pc_fail(context, PCGPU_ERROR_UNAVAILABLE, "%s", why_not);
-}
-
-pcgpu_status pc_cuda_volume_maps(pcgpu_context *context, void *state, const struct pc_volume_view *view,
-                                 struct pc_maps *device) {
-    (void)state;
-    (void)view;
-    (void)device;
     return pc_fail(context, PCGPU_ERROR_UNAVAILABLE, "%s", why_not);
 }

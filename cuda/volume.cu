@@ -1,14 +1,14 @@
 /* Volumes on CUDA.
  *
- * Idea: everything stays on the device. A frame is uploaded; one kernel walks the rays and puts the blocks that are
- * missing into the hash table; the host then learns how many there are, since it owns the memory: that is the one wait
- * of a frame before its end. New blocks are linked to their neighbours, blocks in sight listed, and their voxels
- * updated, each by one thread, so that no order matters. A view first gets, for tiles of 8 x 8 pixels, the depths
- * between which blocks have a surface, then a ray a pixel between them.
+ * Idea: everything stays on the device. A frame is uploaded, unless its maps have been made there; one kernel walks the
+ * rays and puts the blocks that are missing into the hash table. New blocks are linked to their neighbours, blocks in
+ * sight listed, and their voxels updated, each by one thread, so that no order matters. The host learns how many new
+ * blocks there are, since it owns the memory, while the device goes on with them: where memory was short, it has done
+ * nothing, and is started again with more. A view first gets, for tiles of 8 x 8 pixels, the depths between which blocks
+ * have a surface, then a ray a pixel between them.
  *
  * Memory: 4.2 kB a block, 16 bytes a slot of the table, which is at most half full, and 4 bytes a pixel of a frame, 24
  * of a view. Arrays grow by half, by a copy. */
-#include "cuda_volume.h"
 #include "volume.cuh"
 
 #include <stdlib.h>
@@ -22,11 +22,14 @@ typedef struct volume {
     uint64_t *keys;      /* as many as half the slots, and block 0 */
     int64_t count, room; /* blocks, without block 0; and as many as the arrays hold */
     volume_arrays arrays;
+    uint32_t *list;      /* of blocks that a frame updates */
+    uint32_t *told;      /* counters in pinned memory, */
+    cudaEvent_t counted; /* from then on */
     /* Of one frame or view: */
     struct {
         void *memory;
         size_t bytes;
-    } depth, inverse, list, counters, ranges, maps;
+    } depth, inverse, counters, ranges, maps;
     /* Of pc_cuda_volume_blocks, in host memory: */
     pc_buffer host_keys, host_distances, host_weights, host_neighbours;
 } volume;
@@ -73,16 +76,19 @@ static pcgpu_status grow_arrays(pcgpu_context *context, volume *v, int64_t block
     PC_TRY(grow(context, (void **)&v->arrays.neighbours, from * links, to * links));
     PC_TRY(grow(context, (void **)&v->arrays.behind, from, to));
     PC_TRY(grow(context, (void **)&v->arrays.active, 0, to));
+    PC_TRY(grow(context, (void **)&v->list, 0, to * sizeof *v->list));
     v->room = room;
     return PCGPU_OK;
 }
 
-static volume_table table_of(const volume *v) {
+/* most: new blocks that there may be. */
+static volume_table table_of(const volume *v, int64_t most) {
     const volume_table table = {v->slots,
                                 v->mask,
                                 v->keys,
                                 (uint32_t)v->count + 1,
                                 (uint32_t)((v->mask + 1) / 2 - (uint64_t)v->count),
+                                (uint32_t)(most > 0 ? most : 0),
                                 (uint32_t *)v->counters.memory};
     return table;
 }
@@ -92,8 +98,8 @@ static pcgpu_status refill(pcgpu_context *context, volume *v) {
     const uint64_t slots = v->mask + 1;
     PC_LAUNCH(context, volume_clear_kernel, pc_blocks((int64_t)slots, VOLUME_THREADS), VOLUME_THREADS, v->slots, slots);
     if (v->count > 0) {
-        PC_LAUNCH(context, volume_fill_kernel, pc_blocks(v->count, VOLUME_THREADS), VOLUME_THREADS, table_of(v),
-                  (uint32_t)v->count);
+        PC_LAUNCH(context, volume_fill_kernel, pc_blocks(v->count, VOLUME_THREADS), VOLUME_THREADS,
+                  table_of(v, 0), (uint32_t)v->count);
     }
     return PCGPU_OK;
 }
@@ -117,12 +123,12 @@ static pcgpu_status grow_table(pcgpu_context *context, volume *v, uint64_t slots
 
 static pcgpu_status make_empty(pcgpu_context *context, volume *v) {
     CUDA_TRY(context, cudaSetDevice(pc_cuda_of(context)->index));
-    PC_TRY(take(context, &v->counters, VOLUME_COUNTERS * sizeof(uint32_t)));
+    CUDA_TRY(context, cudaMallocHost((void **)&v->told, VOLUME_COUNTERS * sizeof *v->told));
+    CUDA_TRY(context, cudaEventCreateWithFlags(&v->counted, cudaEventDisableTiming));
+    PC_TRY(take(context, &v->counters, VOLUME_COUNTERS * sizeof(uint32_t) + sizeof(unsigned long long)));
     PC_TRY(grow_table(context, v, LEAST_SLOTS));
     PC_TRY(grow_arrays(context, v, LEAST_BLOCKS));
-    volume_table table = table_of(v);
-    table.first = 0; /* block 0 has no values */
-    PC_LAUNCH(context, volume_new_kernel, 1, VOLUME_THREADS, table, v->arrays);
+    PC_LAUNCH(context, volume_none_kernel, 1, VOLUME_THREADS, table_of(v, 0), v->arrays);
     CUDA_TRY(context, cudaStreamSynchronize(pc_cuda_of(context)->stream));
     return PCGPU_OK;
 }
@@ -135,14 +141,19 @@ extern "C" pcgpu_status pc_cuda_volume_open(pcgpu_context *context, void **state
 
 extern "C" void pc_cuda_volume_close(pcgpu_context *context, void *state) {
     volume *v = (volume *)state;
-    (void)context;
     if (v) {
+        cudaSetDevice(pc_cuda_of(context)->index);
+        cudaStreamSynchronize(pc_cuda_of(context)->stream); /* it may still be at the last frame */
         void *const device[] = {
             v->slots,           v->keys,          v->arrays.distances, v->arrays.weights, v->arrays.neighbours,
-            v->arrays.behind,   v->arrays.active, v->depth.memory,     v->inverse.memory, v->list.memory,
+            v->arrays.behind,   v->arrays.active, v->depth.memory,     v->inverse.memory, v->list,
             v->counters.memory, v->ranges.memory, v->maps.memory};
         for (size_t i = 0; i < sizeof device / sizeof device[0]; i++) {
             cudaFree(device[i]);
+        }
+        cudaFreeHost(v->told);
+        if (v->counted) {
+            cudaEventDestroy(v->counted);
         }
         free(v->host_keys.memory);
         free(v->host_distances.memory);
@@ -154,102 +165,130 @@ extern "C" void pc_cuda_volume_close(pcgpu_context *context, void *state) {
 
 /* ---- fusion ----------------------------------------------------------------------------------------------------- */
 
-/* Counts the blocks that the frame needs and puts them into the table, which grows until it holds them. */
-static pcgpu_status find_new(pcgpu_context *context, volume *v, pc_volume_job *job,
-                             uint32_t counters[VOLUME_COUNTERS]) {
-    pc_volume_job on_device = *job;
+/* Puts the blocks that the frame needs into the table and tells how many are new. */
+static pcgpu_status find_new(pcgpu_context *context, volume *v, const pc_volume_job *job, const uint16_t *depth) {
+    const size_t bytes = VOLUME_COUNTERS * sizeof(uint32_t);
     const dim3 grid(pc_blocks(job->view.width, VOLUME_THREADS), (unsigned)job->view.height);
-    on_device.depth = (const uint16_t *)v->depth.memory;
-    for (;;) {
-        CUDA_TRY(context, cudaMemsetAsync(v->counters.memory, 0, VOLUME_COUNTERS * sizeof *counters,
-                                          pc_cuda_of(context)->stream));
-        PC_LAUNCH(context, volume_allocate_kernel, grid, VOLUME_THREADS, on_device, table_of(v),
-                  (float *)v->inverse.memory);
-        PC_TRY(pc_cuda_down(context, counters, v->counters.memory, VOLUME_COUNTERS * sizeof *counters));
-        if (!counters[COUNT_FULL]) {
-            return PCGPU_OK;
-        }
-        PC_TRY(grow_table(context, v, 4 * (v->mask + 1)));
-    }
-}
-
-static pcgpu_status update(pcgpu_context *context, volume *v, pc_volume_job *job) {
-    const pc_volume_frame frame = {job->view, (const float *)v->inverse.memory};
-    uint32_t *list = (uint32_t *)v->list.memory, *counters = (uint32_t *)v->counters.memory, updated;
-    if (v->count == 0) {
-        job->updated_blocks = 0;
-        return PCGPU_OK;
-    }
-    PC_LAUNCH(context, volume_seen_kernel, pc_blocks(v->count, VOLUME_THREADS), VOLUME_THREADS, job->view, v->keys,
-              (uint32_t)v->count, list, counters);
-    PC_LAUNCH(context, volume_update_kernel, (unsigned)(v->count < UPDATING ? v->count : (int64_t)UPDATING),
-              VOLUME_THREADS, frame, v->keys, list, counters, v->arrays);
-    PC_TRY(pc_cuda_down(context, &updated, counters + COUNT_UPDATED, sizeof updated));
-    job->updated_blocks = updated;
+    const cudaStream_t stream = pc_cuda_of(context)->stream;
+    pc_volume_job on_device = *job;
+    on_device.depth = depth;
+    CUDA_TRY(context, cudaMemsetAsync(v->counters.memory, 0, bytes, stream));
+    PC_LAUNCH(context, volume_allocate_kernel, grid, VOLUME_THREADS, on_device, table_of(v, 0),
+              (float *)v->inverse.memory);
+    CUDA_TRY(context, cudaMemcpyAsync(v->told, v->counters.memory, bytes, cudaMemcpyDeviceToHost, stream));
+    CUDA_TRY(context, cudaEventRecord(v->counted, stream));
     return PCGPU_OK;
 }
 
-/* Of a frame whose blocks are in the table. */
-static pcgpu_status add_new(pcgpu_context *context, volume *v, const pc_volume_job *job, int64_t count) {
-    if (v->count + count > job->max_blocks) {
+/* Makes the new blocks and updates all that the camera may see; nothing when more than `most` are new. */
+static pcgpu_status update(pcgpu_context *context, volume *v, const pc_volume_job *job, int64_t most) {
+    const pc_volume_frame frame = {job->view, (const float *)v->inverse.memory};
+    const volume_table table = table_of(v, most);
+    const int64_t blocks = v->count + most;
+    if (blocks < 1) {
+        return PCGPU_OK;
+    }
+    if (most > 0) {
+        PC_LAUNCH(context, volume_new_kernel, (unsigned)(most < VOLUME_FILLING ? most : (int64_t)VOLUME_FILLING),
+                  VOLUME_THREADS, table, v->arrays);
+    }
+    PC_LAUNCH(context, volume_seen_kernel, pc_blocks(blocks, VOLUME_THREADS), VOLUME_THREADS, job->view, table, v->list);
+    PC_LAUNCH(context, volume_update_kernel, (unsigned)(blocks < UPDATING ? blocks : (int64_t)UPDATING),
+              VOLUME_THREADS, frame, v->keys, v->list, table.counters, v->arrays);
+    return PCGPU_OK;
+}
+
+/* The host waits for the number of new blocks alone. */
+static pcgpu_status fuse(pcgpu_context *context, volume *v, const pc_volume_job *job, const uint16_t *depth) {
+    const int64_t allowed = job->max_blocks - v->count, room = v->room - v->count;
+    const int64_t most = room < allowed ? room : allowed;
+    for (;;) {
+        PC_TRY(find_new(context, v, job, depth));
+        PC_TRY(update(context, v, job, most));
+        CUDA_TRY(context, cudaEventSynchronize(v->counted));
+        if (!v->told[COUNT_FULL]) {
+            break;
+        }
+        PC_TRY(grow_table(context, v, 4 * (v->mask + 1)));
+    }
+    const int64_t count = v->told[COUNT_NEW];
+    if (count > allowed) {
         return pc_volume_full(context, v->count + count, job->max_blocks);
     }
-    PC_TRY(grow_arrays(context, v, v->count + count));
-    PC_TRY(take(context, &v->list, ((size_t)(v->count + count) + 1) * sizeof(uint32_t)));
-    if (count > 0) {
-        PC_LAUNCH(context, volume_new_kernel, (unsigned)count, VOLUME_THREADS, table_of(v), v->arrays);
+    if (count > most) {
+        PC_TRY(grow_arrays(context, v, v->count + count));
+        PC_TRY(update(context, v, job, count));
     }
     v->count += count;
     return PCGPU_OK;
 }
 
+/* The image on the device: what its maps were made from, or sent now. */
+static pcgpu_status take_depth(pcgpu_context *context, volume *v, const pc_volume_job *job, const uint16_t **depth) {
+    const size_t bytes = (size_t)job->view.width * (size_t)job->view.height * sizeof **depth;
+    *depth = job->frame ? job->frame->image : NULL;
+    if (!*depth) {
+        PC_TRY(take(context, &v->depth, bytes));
+        PC_TRY(pc_cuda_up(context, v->depth.memory, job->depth, bytes));
+        *depth = (const uint16_t *)v->depth.memory;
+    }
+    return PCGPU_OK;
+}
+
 extern "C" pcgpu_status pc_cuda_volume_integrate(pcgpu_context *context, void *state, pc_volume_job *job) {
     volume *v = (volume *)state;
-    const size_t pixels = (size_t)job->view.width * (size_t)job->view.height;
-    uint32_t counters[VOLUME_COUNTERS];
+    const uint16_t *depth = NULL;
     CUDA_TRY(context, cudaSetDevice(pc_cuda_of(context)->index));
-    PC_TRY(take(context, &v->depth, pixels * sizeof(uint16_t)));
-    PC_TRY(take(context, &v->inverse, pixels * sizeof(float)));
-    PC_TRY(pc_cuda_up(context, v->depth.memory, job->depth, pixels * sizeof(uint16_t)));
-    pcgpu_status status = find_new(context, v, job, counters);
-    status = status == PCGPU_OK ? add_new(context, v, job, counters[COUNT_NEW]) : status;
+    PC_TRY(take(context, &v->inverse, (size_t)job->view.width * (size_t)job->view.height * sizeof(float)));
+    PC_TRY(take_depth(context, v, job, &depth));
+    pcgpu_status status = fuse(context, v, job, depth);
     if (status != PCGPU_OK) {
         refill(context, v); /* when that fails, too, the device is lost */
         return status;
     }
-    PC_TRY(update(context, v, job));
-    job->new_blocks = counters[COUNT_NEW];
-    job->unreachable = counters[COUNT_UNREACHABLE];
+    job->new_blocks = v->told[COUNT_NEW];
+    job->unreachable = v->told[COUNT_UNREACHABLE];
+    job->updated_blocks = 0;
+    if (job->tells_updated) {
+        PC_TRY(pc_cuda_down(context, v->told, v->counters.memory, VOLUME_COUNTERS * sizeof *v->told));
+        job->updated_blocks = v->told[COUNT_UPDATED];
+    }
     job->blocks = v->count;
-    job->bytes = (int64_t)((size_t)(v->room + 1) * (PC_VOLUME_VOXELS * 8 + PC_VOLUME_NEIGHBOURS * 4 + 2) +
+    job->bytes = (int64_t)((size_t)(v->room + 1) * (PC_VOLUME_VOXELS * 8 + PC_VOLUME_NEIGHBOURS * 4 + 6) +
                            (v->mask + 1) * (sizeof *v->slots + sizeof *v->keys / 2));
     return PCGPU_OK;
 }
 
 /* ---- ray casting ------------------------------------------------------------------------------------------------ */
 
-extern "C" pcgpu_status pc_cuda_volume_maps(pcgpu_context *context, void *state, const struct pc_volume_view *view,
-                                            struct pc_maps *device) {
-    volume *v = (volume *)state;
+static pcgpu_status cast(pcgpu_context *context, volume *v, const pc_volume_view *view, bool normals,
+                         pc_maps *device) {
     const size_t values = 3 * (size_t)view->width * (size_t)view->height;
     const uint32_t across = pc_blocks(view->width, PC_VOLUME_TILE), down = pc_blocks(view->height, PC_VOLUME_TILE);
     CUDA_TRY(context, cudaSetDevice(pc_cuda_of(context)->index));
     PC_TRY(take(context, &v->ranges, 2 * (size_t)across * down * sizeof(uint32_t)));
     PC_TRY(take(context, &v->maps, 2 * values * sizeof(float)));
     uint32_t *ranges = (uint32_t *)v->ranges.memory;
-    *device = pc_maps{view->width, view->height, (float *)v->maps.memory, (float *)v->maps.memory + values};
-    PC_LAUNCH(context, volume_active_kernel, pc_blocks(v->count + 1, VOLUME_THREADS), VOLUME_THREADS, v->arrays,
-              (uint32_t)v->count);
-    PC_LAUNCH(context, volume_no_ranges_kernel, pc_blocks((int64_t)across * down, VOLUME_THREADS), VOLUME_THREADS,
-              ranges, across * down);
+    unsigned long long *begun = (unsigned long long *)((uint32_t *)v->counters.memory + VOLUME_COUNTERS);
+    const int64_t tiles = (int64_t)across * down, most = v->count + 1 > tiles ? v->count + 1 : tiles;
+    *device = pc_maps{view->width, view->height, (float *)v->maps.memory,
+                      normals ? (float *)v->maps.memory + values : NULL, begun};
+    PC_LAUNCH(context, volume_active_kernel, pc_blocks(most, VOLUME_THREADS), VOLUME_THREADS, v->arrays,
+              (uint32_t)v->count, ranges, (uint32_t)tiles, begun);
     if (v->count > 0) {
         PC_LAUNCH(context, volume_ranges_kernel, pc_blocks(v->count * VOLUME_WARP, VOLUME_THREADS), VOLUME_THREADS,
                   *view, v->keys, v->arrays.active, (uint32_t)v->count, ranges);
     }
     const pc_volume_grid grid = {
         v->slots, v->mask, v->keys, v->arrays.distances, v->arrays.weights, v->arrays.active, v->arrays.neighbours};
-    PC_LAUNCH(context, volume_cast_kernel, dim3((across + 1) / 2, down), VOLUME_THREADS, grid, *view, ranges,
-              device->vertices, device->normals);
+    const dim3 blocks((across + 1) / 2, down);
+    if (normals) {
+        PC_LAUNCH(context, volume_cast_kernel<true>, blocks, VOLUME_THREADS, grid, *view, ranges, device->vertices,
+                  device->normals);
+    } else {
+        PC_LAUNCH(context, volume_cast_kernel<false>, blocks, VOLUME_THREADS, grid, *view, ranges, device->vertices,
+                  device->normals);
+    }
     return PCGPU_OK;
 }
 
@@ -257,9 +296,14 @@ extern "C" pcgpu_status pc_cuda_volume_raycast(pcgpu_context *context, void *sta
                                                const struct pc_maps *maps) {
     const size_t bytes = 3 * (size_t)view->width * (size_t)view->height * sizeof(float);
     pc_maps device;
-    PC_TRY(pc_cuda_volume_maps(context, state, view, &device));
+    PC_TRY(cast(context, (volume *)state, view, true, &device));
     PC_TRY(pc_cuda_down(context, maps->vertices, device.vertices, bytes));
     return pc_cuda_down(context, maps->normals, device.normals, bytes);
+}
+
+extern "C" pcgpu_status pc_cuda_volume_maps(pcgpu_context *context, void *state, const struct pc_volume_view *view,
+                                            struct pc_maps *maps) {
+    return cast(context, (volume *)state, view, false, maps);
 }
 
 /* ---- the whole volume ------------------------------------------------------------------------------------------- */

@@ -4,24 +4,37 @@
 #define PC_VOLUME_CUH
 
 #include "common.cuh"
+#include "ptx.cuh"
 #include "volume_job.h"
 #include "volume_ray.h"
 
-enum { VOLUME_WARP = 32, VOLUME_THREADS = 128, VOLUME_COUNTERS = 4 };
+enum { VOLUME_WARP = 32, VOLUME_THREADS = 128, VOLUME_COUNTERS = 4, VOLUME_FILLING = 1024 };
 
 /* What kernels count. */
 enum { COUNT_NEW, COUNT_UNREACHABLE, COUNT_UPDATED, COUNT_FULL };
 
 /* ---- blocks that a frame needs ---------------------------------------------------------------------------------- */
 
-/* The table while it grows: blocks are numbered from `first`, as many as there is room for. */
+/* The table while it grows: blocks are numbered from `first`, as many as there is room for. What follows is in the
+ * stream before the host knows how many there are; with more than `most` of them it does nothing. */
 typedef struct volume_table {
     pc_volume_slot *slots;
     uint64_t mask;
     uint64_t *keys;
-    uint32_t first, room;
+    uint32_t first, room, most;
     uint32_t *counters;
 } volume_table;
+
+__device__ static inline uint32_t volume_new_blocks(const volume_table *table) {
+    const uint32_t count = table->counters[COUNT_NEW];
+    return table->counters[COUNT_FULL] || count > table->most ? 0 : count;
+}
+
+/* With those; 0 when nothing is to be done. */
+__device__ static inline uint32_t volume_all_blocks(const volume_table *table) {
+    const uint32_t count = table->counters[COUNT_NEW];
+    return table->counters[COUNT_FULL] || count > table->most ? 0 : table->first - 1 + count;
+}
 
 /* A slot without a block holds PC_VOLUME_EMPTY; whoever exchanges that for a key numbers the block. More than there is
  * room for are counted no further than the table can hold them. */
@@ -120,10 +133,8 @@ typedef struct volume_arrays {
     uint8_t *behind, *active;
 } volume_arrays;
 
-/* A block of threads a block: it is empty. Threads 0 to 26 tell its neighbours, in both directions. */
-static __global__ void __launch_bounds__(VOLUME_THREADS)
-    volume_new_kernel(const volume_table table, const volume_arrays arrays) {
-    const uint32_t b = table.first + blockIdx.x;
+/* It is empty. Threads 0 to 26 tell its neighbours, in both directions. */
+__device__ static inline void volume_begin_block(const volume_table &table, const volume_arrays &arrays, uint32_t b) {
     const int thread = (int)threadIdx.x;
     for (int i = thread; i < PC_VOLUME_VOXELS; i += VOLUME_THREADS) {
         arrays.distances[(int64_t)b * PC_VOLUME_VOXELS + i] = pc_volume_nan();
@@ -146,21 +157,35 @@ static __global__ void __launch_bounds__(VOLUME_THREADS)
     }
 }
 
+/* Block 0, which stands for blocks that do not exist. */
+static __global__ void __launch_bounds__(VOLUME_THREADS)
+    volume_none_kernel(const volume_table table, const volume_arrays arrays) {
+    volume_begin_block(table, arrays, 0);
+}
+
+/* A block of threads a block, in turn. */
+static __global__ void __launch_bounds__(VOLUME_THREADS)
+    volume_new_kernel(const volume_table table, const volume_arrays arrays) {
+    const uint32_t count = volume_new_blocks(&table);
+    for (uint32_t i = blockIdx.x; i < count; i += gridDim.x) {
+        volume_begin_block(table, arrays, table.first + i);
+    }
+}
+
 /* ---- fusion ----------------------------------------------------------------------------------------------------- */
 
 /* A list of the blocks that the camera may see, in any order. */
 static __global__ void __launch_bounds__(VOLUME_THREADS)
-    volume_seen_kernel(const pc_volume_view view, const uint64_t *keys, uint32_t blocks, uint32_t *list,
-                       uint32_t *counters) {
+    volume_seen_kernel(const pc_volume_view view, const volume_table table, uint32_t *list) {
     const uint32_t b = blockIdx.x * VOLUME_THREADS + threadIdx.x + 1;
-    if (b > blocks) {
+    if (b > volume_all_blocks(&table)) {
         return;
     }
     int32_t block[3];
     pc_volume_extent extent;
-    pc_volume_unpack(keys[b], block);
+    pc_volume_unpack(table.keys[b], block);
     if (pc_volume_seen(&view, block, &extent)) {
-        list[atomicAdd(&counters[COUNT_UPDATED], 1u)] = b;
+        list[atomicAdd(&table.counters[COUNT_UPDATED], 1u)] = b;
     }
 }
 
@@ -203,17 +228,18 @@ static __global__ void __launch_bounds__(VOLUME_THREADS)
 
 /* ---- ray casting ------------------------------------------------------------------------------------------------ */
 
+/* What blocks may hold a surface; and tiles without one, as yet. Depths are not negative, so that their bits have their
+ * order. */
 static __global__ void __launch_bounds__(VOLUME_THREADS)
-    volume_active_kernel(const volume_arrays arrays, uint32_t blocks) {
-    const uint32_t b = blockIdx.x * VOLUME_THREADS + threadIdx.x;
-    if (b <= blocks) {
-        arrays.active[b] = b > 0 ? pc_volume_is_active(arrays.neighbours, arrays.behind, b) : 0;
-    }
-}
-
-/* Depths are not negative, so that their bits have their order. */
-static __global__ void __launch_bounds__(VOLUME_THREADS) volume_no_ranges_kernel(uint32_t *ranges, uint32_t tiles) {
+    volume_active_kernel(const volume_arrays arrays, uint32_t blocks, uint32_t *ranges, uint32_t tiles,
+                         unsigned long long *begun) {
     const uint32_t i = blockIdx.x * VOLUME_THREADS + threadIdx.x;
+    if (i == 0) {
+        *begun = pc_nanoseconds();
+    }
+    if (i <= blocks) {
+        arrays.active[i] = i > 0 ? pc_volume_is_active(arrays.neighbours, arrays.behind, i) : 0;
+    }
     if (i < tiles) {
         ranges[2 * i] = __float_as_uint(INFINITY);
         ranges[2 * i + 1] = 0;
@@ -250,7 +276,8 @@ static __global__ void __launch_bounds__(VOLUME_THREADS)
     }
 }
 
-/* A block of threads has two tiles beside each other, a warp 8 x 4 pixels. */
+/* A block of threads has two tiles beside each other, a warp 8 x 4 pixels. NORMALS: they are asked for. */
+template <bool NORMALS>
 static __global__ void __launch_bounds__(VOLUME_THREADS)
     volume_cast_kernel(const pc_volume_grid grid, const pc_volume_view view, const uint32_t *ranges, float *vertices,
                        float *normals) {
@@ -264,10 +291,12 @@ static __global__ void __launch_bounds__(VOLUME_THREADS)
     const float range[2] = {__uint_as_float(bits[0]), __uint_as_float(bits[1])};
     const int64_t at = 3 * ((int64_t)v * view.width + u);
     float vertex[3], normal[3];
-    pc_volume_look(&grid, &view, u, v, range, vertex, normal);
+    pc_volume_look(&grid, &view, u, v, range, vertex, NORMALS ? normal : NULL);
     for (int k = 0; k < 3; k++) {
         vertices[at + k] = vertex[k];
-        normals[at + k] = normal[k];
+        if (NORMALS) {
+            normals[at + k] = normal[k];
+        }
     }
 }
 

@@ -27,6 +27,7 @@ const pc_backend pc_backend_cpu = {
     .volume_close = pc_cpu_volume_close,
     .volume_integrate = pc_cpu_volume_integrate,
     .volume_raycast = pc_cpu_volume_raycast,
+    .volume_maps = pc_cpu_volume_maps,
     .volume_blocks = pc_cpu_volume_blocks,
 };
 

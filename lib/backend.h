@@ -106,11 +106,15 @@ typedef struct pc_backend {
     /* An empty volume; closed also when opening failed, and NULL is accepted. */
     pcgpu_status (*volume_open)(pcgpu_context *context, void **state);
     void (*volume_close)(pcgpu_context *context, void *state);
-    /* Fuses a frame, all of it or, on failure, nothing. */
+    /* Fuses a frame, all of it or, on failure, nothing. A device may still be at it afterwards. */
     pcgpu_status (*volume_integrate)(pcgpu_context *context, void *state, struct pc_volume_job *job);
     /* Vertices and normals of every pixel into arrays in host memory. */
     pcgpu_status (*volume_raycast)(pcgpu_context *context, void *state, const struct pc_volume_view *view,
                                    const struct pc_maps *maps);
+    /* The vertices alone, into memory of the back end, which is the state's until its next call, for depth_frame. A
+     * device may still be at it afterwards; what follows in the context comes after it. */
+    pcgpu_status (*volume_maps)(pcgpu_context *context, void *state, const struct pc_volume_view *view,
+                                struct pc_maps *maps);
     /* The whole volume in host memory; the arrays stay the state's, until the next call with it. */
     pcgpu_status (*volume_blocks)(pcgpu_context *context, void *state, struct pc_volume_blocks *blocks);
     /* NULL where there is none, and the CPU then has to do. Changes the model that is kept, and makes it the target of

@@ -115,6 +115,36 @@ pcgpu_status pcgpu_cloud_transform(pcgpu_context *context, const pcgpu_cloud *cl
     return PCGPU_OK;
 }
 
+bool pcgpu_is_rigid(const double T[16], char *why, size_t why_size) {
+    const double tolerance = 1e-3;
+    double worst = 0.0;
+    bool finite = true;
+    for (int k = 0; k < 16; k++) {
+        finite = finite && isfinite(T[k]);
+    }
+    for (int i = 0; i < 3; i++) {
+        for (int j = i; j < 3; j++) {
+            const double dot = T[4 * i] * T[4 * j] + T[4 * i + 1] * T[4 * j + 1] + T[4 * i + 2] * T[4 * j + 2];
+            worst = fmax(worst, fabs(dot - (i == j)));
+        }
+    }
+    const double determinant =
+        T[0] * (T[5] * T[10] - T[6] * T[9]) - T[1] * (T[4] * T[10] - T[6] * T[8]) + T[2] * (T[4] * T[9] - T[5] * T[8]);
+    const bool last = T[12] == 0.0 && T[13] == 0.0 && T[14] == 0.0 && T[15] == 1.0;
+    const bool rotation = worst < tolerance && determinant > 0.0;
+    if (why && !finite) {
+        snprintf(why, why_size, "not a rigid transform: a number of it is not finite");
+    } else if (why && !last) {
+        snprintf(why, why_size, "the last row is %g %g %g %g; it must be 0 0 0 1", T[12], T[13], T[14], T[15]);
+    } else if (why && !rotation) {
+        snprintf(why, why_size,
+                 "not a rigid transform: the rotation%s has determinant %g and is off by %g; rows and "
+                 "columns must be orthonormal",
+                 determinant < 0.0 ? ", a mirror," : "", determinant, worst);
+    }
+    return finite && last && rotation;
+}
+
 /* A record at exactly (0,0,0) of the file's coordinates. */
 static bool at_origin(const pcgpu_cloud *cloud, const float *p) {
     return cloud->offset[0] + (double)p[0] == 0.0 && cloud->offset[1] + (double)p[1] == 0.0 &&

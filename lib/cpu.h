@@ -30,6 +30,8 @@ void pc_cpu_volume_close(pcgpu_context *context, void *state);
 pcgpu_status pc_cpu_volume_integrate(pcgpu_context *context, void *state, struct pc_volume_job *job);
 pcgpu_status pc_cpu_volume_raycast(pcgpu_context *context, void *state, const struct pc_volume_view *view,
                                    const struct pc_maps *maps);
+pcgpu_status pc_cpu_volume_maps(pcgpu_context *context, void *state, const struct pc_volume_view *view,
+                                struct pc_maps *maps);
 pcgpu_status pc_cpu_volume_blocks(pcgpu_context *context, void *state, struct pc_volume_blocks *blocks);
 
 /* Farthest point sampling in a chosen form; pc_cpu_sample takes the widest vectors of the machine and what is fastest

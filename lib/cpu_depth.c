@@ -201,22 +201,16 @@ static void fill_band(void *state, int band) {
     }
 }
 
-/* The finest level from maps, and the depths that the levels above are made from. */
+/* The depths of maps. */
 static void take_band(void *state, int band) {
     const making *m = state;
-    const pc_depth_level level = m->frame->level[0];
     const pc_maps *maps = &m->image->maps;
-    for (int v = band * BAND; v < end_of_band(band, level.rows); v++) {
-        const float y = ((float)v - level.cy) * level.per_fy;
-        float *pixels = pc_depth_pixels(m->frame, 0) + PC_DEPTH_VALUES * (size_t)v * (size_t)level.columns;
-        memset(pixels, 0, PC_DEPTH_VALUES * (size_t)level.columns * sizeof *pixels);
-        for (int u = 0; u < maps->width && v < maps->height; u++) {
-            const size_t from = 3 * ((size_t)v * (size_t)maps->width + (size_t)u);
-            float *pixel = pixels + PC_DEPTH_VALUES * (size_t)u;
-            pc_depth_plane_given(maps->vertices + from, maps->normals + from, ((float)u - level.cx) * level.per_fx, y,
-                                 pixel);
-            m->depths->z[(size_t)v * m->depths->pitch + (size_t)u] = pixel[PC_DEPTH_Z];
+    for (int v = band * BAND; v < end_of_band(band, maps->height); v++) {
+        float *z = m->depths->z + (size_t)v * m->depths->pitch;
+        for (int u = 0; u < maps->width; u++) {
+            z[u] = pc_depth_given(maps->vertices + 3 * ((size_t)v * (size_t)maps->width + (size_t)u));
         }
+        invert_row(m->depths->inverse + (size_t)v * m->depths->pitch, z, maps->width);
     }
 }
 
@@ -244,12 +238,8 @@ static int bands_of(int rows) {
 }
 
 static void make_levels(pc_team *team, making *m) {
-    if (m->image->data) {
-        pc_team_run(team, bands_of(m->image->height), fill_band, m);
-        pc_team_run(team, bands_of(m->frame->level[0].rows), fit_band, m);
-    } else {
-        pc_team_run(team, bands_of(m->frame->level[0].rows), take_band, m);
-    }
+    pc_team_run(team, bands_of(m->image->height), m->image->data ? fill_band : take_band, m);
+    pc_team_run(team, bands_of(m->frame->level[0].rows), fit_band, m);
     for (m->number = 1; m->number < m->frame->levels; m->number++) {
         pc_team_run(team, bands_of(m->frame->level[m->number].height), halve_band, m);
         pc_team_run(team, bands_of(m->frame->level[m->number].rows), fit_band, m);

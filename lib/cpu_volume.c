@@ -196,3 +196,15 @@ pcgpu_status pc_cpu_volume_raycast(pcgpu_context *context, void *state, const st
     }
     return PCGPU_OK;
 }
+
+pcgpu_status pc_cpu_volume_maps(pcgpu_context *context, void *state, const struct pc_volume_view *view,
+                                struct pc_maps *maps) {
+    pc_cpu_volume *v = state;
+    const size_t bytes = 3 * (size_t)view->width * (size_t)view->height * sizeof(float);
+    float *vertices = pc_buffer_take(&v->maps, bytes, false);
+    if (!vertices) {
+        return pc_fail_memory(context, bytes, "the model as the camera sees it");
+    }
+    *maps = (pc_maps){.width = view->width, .height = view->height, .vertices = vertices};
+    return pc_cpu_volume_raycast(context, state, view, maps);
+}

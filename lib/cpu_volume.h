@@ -21,7 +21,7 @@ typedef struct pc_cpu_volume {
     pc_buffer keys, distances, weights, neighbours;
     pc_buffer behind; /* uint8_t: it has a voxel behind a surface */
     /* Of one call: */
-    pc_buffer inverse, lists, wanted, active, ranges;
+    pc_buffer inverse, lists, wanted, active, ranges, maps;
 } pc_cpu_volume;
 
 /* The widest vectors that this machine has and a test allows. */

@@ -316,12 +316,18 @@ PC_INLINE void write_hits(const tile *c, const hits *h, const pc_maps *maps) {
     for (int i = 0; i < h->count; i++) {
         const int32_t ray = h->ray[i];
         const size_t at = 3 * ((size_t)c->v[ray] * (size_t)c->view->width + (size_t)c->u[ray]);
-        float g[3] = {h->gradient[0][i], h->gradient[1][i], h->gradient[2][i]};
-        if (!pc_volume_is_finite(g)) {
-            const pc_volume_cell cell = cell_of(&h->at, i);
-            pc_volume_cell_gradient(c->grid, &cell, g);
+        if (!(h->t[i] > 0.0f)) {
+            continue;
         }
-        pc_volume_show(c->view, &c->rays[ray], h->t[i], g, maps->vertices + at, maps->normals + at);
+        pc_volume_vertex(&c->rays[ray], h->t[i], maps->vertices + at);
+        if (maps->normals) {
+            float g[3] = {h->gradient[0][i], h->gradient[1][i], h->gradient[2][i]};
+            if (!pc_volume_is_finite(g)) {
+                const pc_volume_cell cell = cell_of(&h->at, i);
+                pc_volume_cell_gradient(c->grid, &cell, g);
+            }
+            pc_volume_normal(c->view, g, maps->normals + at);
+        }
     }
 }
 
@@ -344,7 +350,10 @@ PC_INLINE int begin_tile(tile *c, lanes *l, int32_t left, int32_t top, const pc_
             for (int k = 0; k < 3; k++) {
                 l->direction[k][count] = c->rays[count].direction[k];
                 l->at.block[k][count] = INT32_MIN;
-                maps->vertices[at + (size_t)k] = maps->normals[at + (size_t)k] = pc_volume_nan();
+                maps->vertices[at + (size_t)k] = pc_volume_nan();
+                if (maps->normals) {
+                    maps->normals[at + (size_t)k] = pc_volume_nan();
+                }
             }
         }
     }
@@ -368,7 +377,9 @@ PC_INLINE void cast_tile(const pc_volume_grid *grid, const pc_volume_view *view,
     if (c.begin <= c.end) {
         march(&c, &l, count, &h);
         narrow_hits(&c, &h);
-        find_gradients(&c, &h);
+        if (maps->normals) {
+            find_gradients(&c, &h);
+        }
         write_hits(&c, &h, maps);
     }
 }

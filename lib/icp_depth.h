@@ -47,11 +47,13 @@ enum {
 /* ---- data ------------------------------------------------------------------------------------------------------- */
 
 /* What a model looks like from a camera, as ray casting gives it: of each pixel a vertex on the ray through its middle
- * and the unit normal there, both in the camera's frame in metres. The camera's pixel: pcgpu_camera. */
+ * and the unit normal there, both in the camera's frame in metres. The camera's pixel: pcgpu_camera. A frame is made of
+ * the depths alone. */
 typedef struct pc_maps {
     int width, height;
-    float *vertices; /* height x width x 3: x, y, z, row-major; NaN = none. Only z is read: x and y follow from it */
-    float *normals;  /* height x width x 3; either side may face the camera; NaN = none */
+    float *vertices;                 /* height x width x 3: x, y, z, row-major; NaN = none */
+    float *normals;                  /* height x width x 3; NaN = none; NULL: nobody asks */
+    const unsigned long long *begun; /* on a device: when making them began, nanoseconds there; NULL: not told */
 } pc_maps;
 
 /* A level of a pyramid. It has whole tiles: pixels beyond width and height are none. */
@@ -96,6 +98,7 @@ typedef struct pc_depth_frame {
     pc_depth_level level[PC_DEPTH_MAX_LEVELS];
     float *maps;
     size_t floats, bytes;     /* that `maps` needs and has */
+    const uint16_t *image;    /* on a device: the depth image that it was made of, behind the maps; else NULL */
     pc_depth_measure measure; /* on CUDA known once a registration has used it */
     void *backend;            /* more that belongs to it */
 } pc_depth_frame;
@@ -243,17 +246,12 @@ PC_HD_ALWAYS void pc_depth_plane_of(const pc_depth_moments *m, const pc_depth_le
     plane[PC_DEPTH_Z] = good ? depth : 0.0f;
 }
 
-/* The same from a pixel of maps. */
-PC_HD void pc_depth_plane_given(const float *vertex, const float *normal, float x, float y,
-                                float plane[PC_DEPTH_VALUES]) {
+/* The depth of a pixel of maps; 0 = none. Planes are fitted to these as to a camera's: where a surface bends, a plane
+ * of a window differs from the surface, and only when those of both frames do so alike do they lie on each other. With
+ * the model's own vertices and normals, depth odometry drifted several times as far. */
+PC_HD_ALWAYS float pc_depth_given(const float *vertex) {
     const float z = vertex[2];
-    const float toward = (normal[0] * x + normal[1] * y) + normal[2]; /* NaN without a normal */
-    const bool good = z > 0.0f && z - z == 0.0f && (toward < 0.0f || toward > 0.0f);
-    const float side = toward < 0.0f ? 1.0f : -1.0f;
-    plane[PC_DEPTH_NX] = good ? side * normal[0] : 0.0f;
-    plane[PC_DEPTH_NY] = good ? side * normal[1] : 0.0f;
-    plane[PC_DEPTH_NZ] = good ? side * normal[2] : 0.0f;
-    plane[PC_DEPTH_Z] = good ? z : 0.0f;
+    return z > 0.0f && z - z == 0.0f ? z : 0.0f; /* NaN is none */
 }
 
 /* ---- sums of a frame -------------------------------------------------------------------------------------------- */

@@ -88,43 +88,90 @@ PC_HD void pc_depth_path_begin(pc_depth_path *p) {
     pc_depth_next_level(p);
 }
 
-/* From the sums of the pass at `level` to the next, until `end` says that there is none. The last pass tells what the
- * result is worth. */
-PC_HD void pc_depth_path_next(pc_depth_path *p, const double *sums) {
-    double center[3], update[6];
-    if (p->asks_scene) {
-        memcpy(p->scene, sums, sizeof p->scene);
-        p->end = PC_DEPTH_ARRIVED;
-        return;
-    }
-    if (p->level == 0) {
-        memcpy(p->worth, sums, sizeof p->worth);
-    }
-    p->iterations[p->level]++;
-    if (!(sums[PC_ICP_MATCHES] >= PC_DEPTH_MIN_MATCHES) || !pc_solve_ridge(p->scale, PC_DEPTH_RIDGE, sums, update)) {
-        p->end = PC_DEPTH_NO_OVERLAP;
-        return;
-    }
-    for (int k = 0; k < 3; k++) {
-        center[k] = (double)p->step.center[k];
-    }
+/* Below is the way from the sums of a pass to the next, in the parts in which lanes of a warp can share it. */
+
+/* Where the sums of this pass are kept; NULL: nowhere. */
+PC_HD double *pc_depth_path_keeps(pc_depth_path *p) {
+    return p->asks_scene ? p->scene : p->level == 0 ? p->worth : NULL;
+}
+
+/* How short the last step of the level is. */
+PC_HD void pc_depth_path_limits(const pc_depth_path *p, double *metres, double *radians) {
     double factor = 1.0;
     for (int l = 0; l < p->level; l++) {
         factor *= PC_DEPTH_STEP_FACTOR;
     }
-    const double metres = factor * p->metres, radians = factor * p->radians;
-    /* the mean, since the sum falls with the number of matches, too */
-    pc_pose_remember(&p->history, &p->pose, sums[PC_ICP_COST] / sums[PC_DEPTH_KERNEL_SUM]);
-    p->pose = pc_pose_updated(&p->pose, center, update);
+    *metres = factor * p->metres;
+    *radians = factor * p->radians;
+}
+
+/* The step. True when the pose, which is the new one, may have come back to one before; else `end` or `converged` says
+ * how it went. */
+PC_HD bool pc_depth_path_step(pc_depth_path *p, const double *sums) {
+    double center[3], update[6], metres, radians;
+    if (p->asks_scene) {
+        p->end = PC_DEPTH_ARRIVED;
+        return false;
+    }
+    p->iterations[p->level]++;
+    if (!(sums[PC_ICP_MATCHES] >= PC_DEPTH_MIN_MATCHES) || !pc_solve_ridge(p->scale, PC_DEPTH_RIDGE, sums, update)) {
+        p->end = PC_DEPTH_NO_OVERLAP;
+        return false;
+    }
+    for (int k = 0; k < 3; k++) {
+        center[k] = (double)p->step.center[k];
+    }
+    pc_depth_path_limits(p, &metres, &radians);
+    const pc_pose before = p->pose, next = pc_pose_updated(&before, center, update);
+    p->pose = next;
     memcpy(p->update, update, sizeof p->update);
-    p->converged = (pc_norm3(update + 3) <= metres && pc_norm3(update) <= radians) ||
-                   pc_pose_ends_in_cycle(&p->pose, center, metres, radians, &p->history);
+    p->converged = pc_norm3(update + 3) <= metres && pc_norm3(update) <= radians;
+    /* the mean, since the sum falls with the number of matches, too */
+    pc_pose_remember(&p->history, &before, sums[PC_ICP_COST] / sums[PC_DEPTH_KERNEL_SUM]);
+    return !p->converged;
+}
+
+/* Whether it has, to the one so many steps before. */
+PC_HD bool pc_depth_path_returns(const pc_depth_path *p, int age) {
+    double center[3], metres, radians;
+    for (int k = 0; k < 3; k++) {
+        center[k] = (double)p->step.center[k];
+    }
+    pc_depth_path_limits(p, &metres, &radians);
+    return pc_pose_returns(&p->pose, age, center, metres, radians, &p->history);
+}
+
+/* What the next pass is, while the path is under way. age: how long the cycle is in which the pose has come back, 0 =
+ * none that is known. */
+PC_HD void pc_depth_path_go_on(pc_depth_path *p, int age) {
+    if (age > 0) {
+        p->pose = pc_pose_best(age, &p->history);
+        p->converged = true;
+    }
     const bool ends = p->converged || p->iterations[p->level] >= p->most[p->level];
     if (ends && p->level > 0) {
         pc_depth_next_level(p);
     } else {
         p->asks_scene = ends;
         pc_depth_ask_step(p);
+    }
+}
+
+/* All of it: from the sums of the pass at `level` to the next, until `end` says that there is none. The last pass tells
+ * what the result is worth. */
+PC_HD void pc_depth_path_next(pc_depth_path *p, const double *sums) {
+    double *kept = pc_depth_path_keeps(p);
+    int age = 0;
+    if (kept) {
+        memcpy(kept, sums, PC_ICP_SUMS * sizeof *sums);
+    }
+    if (pc_depth_path_step(p, sums)) {
+        for (int k = 2; age == 0 && k <= PC_POSE_HISTORY; k++) {
+            age = pc_depth_path_returns(p, k) ? k : 0;
+        }
+    }
+    if (p->end == PC_DEPTH_UNDER_WAY) {
+        pc_depth_path_go_on(p, age);
     }
 }
 

@@ -44,39 +44,48 @@ PC_HD bool pc_cholesky6(const double A[36], double L[36], double inverse[6]) {
 
 /* Solves A x = b for a symmetric positive definite 6x6 matrix (row-major) by A = L D L^T with ones on the diagonal of
  * L, which is Cholesky's method with a division instead of a root and a division to a column: a GPU's one thread waits
- * for each. False, with x = 0, when A is not positive definite to working precision. */
+ * for each. As soon as a column is known, all that follow are reduced by it, and nothing branches before the end, so
+ * that the divisions are all that a thread waits for. False, with x = 0, when A is not positive definite to working
+ * precision. */
 PC_HD bool pc_solve6(const double A[36], const double b[6], double x[6]) {
     double LD[36], L[36], inverse[6], y[6];
-    memset(x, 0, 6 * sizeof *x);
-    for (int i = 0; i < 6; i++) {
-        for (int j = 0; j <= i; j++) {
-            double sum = A[6 * i + j];
-            for (int k = 0; k < j; k++) {
-                sum -= LD[6 * i + k] * L[6 * j + k];
-            }
-            if (i != j) {
-                LD[6 * i + j] = sum;
-                L[6 * i + j] = sum * inverse[j];
-            } else if (sum > 1e-13 * A[7 * i]) { /* false for NaN too */
-                inverse[i] = 1.0 / sum;
-            } else {
-                return false;
-            }
-        }
-    }
+    bool good = true;
+    PC_UNROLL
     for (int i = 0; i < 6; i++) {
         y[i] = b[i];
-        for (int k = 0; k < i; k++) {
+        PC_UNROLL
+        for (int j = 0; j <= i; j++) {
+            LD[6 * i + j] = A[6 * i + j];
+        }
+    }
+    PC_UNROLL
+    for (int k = 0; k < 6; k++) {
+        good = good & (LD[7 * k] > 1e-13 * A[7 * k]); /* false for NaN too */
+        inverse[k] = 1.0 / LD[7 * k];
+        PC_UNROLL
+        for (int i = k + 1; i < 6; i++) {
+            L[6 * i + k] = LD[6 * i + k] * inverse[k];
             y[i] -= L[6 * i + k] * y[k];
+            PC_UNROLL
+            for (int j = k + 1; j <= i; j++) {
+                LD[6 * i + j] -= LD[6 * i + k] * L[6 * j + k];
+            }
         }
     }
+    PC_UNROLL
     for (int i = 5; i >= 0; i--) {
-        x[i] = y[i] * inverse[i];
+        double sum = y[i] * inverse[i];
+        PC_UNROLL
         for (int k = i + 1; k < 6; k++) {
-            x[i] -= L[6 * k + i] * x[k];
+            sum -= L[6 * k + i] * x[k];
         }
+        x[i] = sum;
     }
-    return true;
+    PC_UNROLL
+    for (int i = 0; i < 6; i++) {
+        x[i] = good ? x[i] : 0.0;
+    }
+    return good;
 }
 
 /* The Gauss-Newton step from the sums of a pass, in units in which a turn moves points as far as a translation: scale
@@ -235,24 +244,35 @@ PC_HD void pc_pose_remember(pc_pose_history *history, const pc_pose *pose, doubl
     history->steps++;
 }
 
+/* Whether `pose` comes back to the one so many steps before, 2 to PC_POSE_HISTORY. */
+PC_HD bool pc_pose_returns(const pc_pose *pose, int age, const double center[3], double metres, double radians,
+                           const pc_pose_history *h) {
+    return age <= h->steps &&
+           pc_pose_near(&h->poses[(h->steps - age) % PC_POSE_HISTORY], pose, center, metres, radians);
+}
+
+/* The best pose of the last `age` steps. */
+PC_HD pc_pose pc_pose_best(int age, const pc_pose_history *h) {
+    int best = h->steps - age;
+    for (int i = best + 1; i < h->steps; i++) {
+        best = h->costs[i % PC_POSE_HISTORY] < h->costs[best % PC_POSE_HISTORY] ? i : best;
+    }
+    return h->poses[best % PC_POSE_HISTORY];
+}
+
 /* An iteration can flip between a few poses for ever, since points change their partners. When `pose` comes back to one
  * before the last, takes the best pose of the cycle. Places of the history that no pose has been put into yet hold
  * anything. */
 PC_HD bool pc_pose_ends_in_cycle(pc_pose *pose, const double center[3], double metres, double radians,
                                  const pc_pose_history *h) {
-    unsigned near =
-        0; /* by place, all looked at before any is decided on: a GPU's one thread waits for each decision */
+    /* By place; all are looked at before any is decided on, since a GPU's one thread waits for each decision. */
+    unsigned near = 0;
     for (int i = 0; i < PC_POSE_HISTORY; i++) {
         near |= (unsigned)pc_pose_may_be_near(&h->poses[i], pose, radians) << i;
     }
-    for (int age = 2; near && age <= PC_POSE_HISTORY && age <= h->steps; age++) {
-        const int at = (h->steps - age) % PC_POSE_HISTORY;
-        if ((near >> at & 1u) && pc_pose_near(&h->poses[at], pose, center, metres, radians)) {
-            int best = h->steps - age;
-            for (int i = best + 1; i < h->steps; i++) {
-                best = h->costs[i % PC_POSE_HISTORY] < h->costs[best % PC_POSE_HISTORY] ? i : best;
-            }
-            *pose = h->poses[best % PC_POSE_HISTORY];
+    for (int age = 2; near && age <= PC_POSE_HISTORY; age++) {
+        if (pc_pose_returns(pose, age, center, metres, radians, h)) {
+            *pose = pc_pose_best(age, h);
             return true;
         }
     }

@@ -14,13 +14,6 @@
 
 enum { DESKEW_ROUNDS = 5 };
 
-/* A scan after a lost one may be anywhere, so that its registration has to be so much better; a wrong pose is worse
- * than none. */
-#define FOUND_AGAIN_SCORE 1.3
-
-/* Farther ahead than so many steps like the last one, velocity says nothing. */
-#define PREDICT_STEPS 5.0
-
 void pcgpu_odometry_params_init(pcgpu_odometry_params *params) {
     *params = (pcgpu_odometry_params){.reference = PCGPU_REFERENCE_MODEL,
                                       .keyframe_distance = 3.0,
@@ -117,19 +110,10 @@ static pc_twist motion_between(const double from[16], const double to[16]) {
     return pc_twist_of(moved);
 }
 
-/* Steps since the last good scan, in units of the one before it. */
-static double steps_to(const pcgpu_odometry *o, double time) {
-    return (time - o->last->time) / (o->last->time - o->time_before);
-}
-
-static void predict(const pcgpu_odometry *o, double time, double T[16]) {
+/* The pose at `time`; false when there is no motion to go by, and it is the last one. */
+static bool predict(const pcgpu_odometry *o, double time, double T[16]) {
     memcpy(T, o->last->T, 16 * sizeof *T);
-    if (o->good > 1 && steps_to(o, time) <= PREDICT_STEPS) {
-        double step[16];
-        const pc_twist motion = motion_between(o->before, o->last->T);
-        pc_twist_after(&motion, steps_to(o, time), step);
-        pc_transform_multiply(o->last->T, step, T);
-    }
+    return o->good > 1 && pc_predict(o->before, o->time_before, o->last->T, o->last->time, time, T);
 }
 
 /* The sweep of a scan lasts as long as it is from scan to scan, and its motion is that since the last good one. */
@@ -285,8 +269,7 @@ static pcgpu_status align(pcgpu_odometry *o, const double start[16], pcgpu_odome
  * reference. */
 static pcgpu_status find_pose(pcgpu_odometry *o, pcgpu_odometry_frame *f, double T[16]) {
     double predicted[16];
-    const bool moving = o->good > 1 && steps_to(o, o->present->time) <= PREDICT_STEPS;
-    predict(o, o->present->time, predicted);
+    const bool moving = predict(o, o->present->time, predicted);
     do {
         pcgpu_status status = align(o, predicted, f, T);
         if (status == PCGPU_OK && !f->registration.converged && moving) {
@@ -324,8 +307,7 @@ static pcgpu_status add_first(pcgpu_odometry *o, pcgpu_odometry_frame *f) {
 
 static pcgpu_status add_next(pcgpu_odometry *o, pcgpu_odometry_frame *f) {
     double T[16];
-    const double score = o->params.registration.min_score;
-    o->min_score = o->lost == 0 ? score : FOUND_AGAIN_SCORE * score < 1.0 ? FOUND_AGAIN_SCORE * score : 1.0;
+    o->min_score = pc_least_score(o->params.registration.min_score, o->lost);
     pcgpu_status status = find_pose(o, f, T);
     if (status != PCGPU_OK || !f->registration.converged) {
         return status;
@@ -367,11 +349,9 @@ pcgpu_status pcgpu_odometry_add(pcgpu_odometry *o, const pcgpu_cloud *cloud, dou
 
 pcgpu_status pcgpu_odometry_add_known(pcgpu_odometry *o, const pcgpu_cloud *cloud, double time, const double T[16]) {
     pcgpu_run run;
-    pcgpu_register_params rigid = o->params.registration;
     bool joins;
     pc_clear_error(o->context);
-    memcpy(rigid.init, T, sizeof rigid.init);
-    pcgpu_status status = pc_register_check(o->context, &rigid);
+    pcgpu_status status = pc_register_check_pose(o->context, "the pose", T);
     if (status != PCGPU_OK) {
         return status;
     }

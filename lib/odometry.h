@@ -23,6 +23,16 @@ pc_twist pc_twist_of(const double T[16]);
 /* Where it leads in `time` units: 4x4. */
 void pc_twist_after(const pc_twist *twist, double time, double T[16]);
 
+/* T = where the sensor is at `time` when it goes on as from `before` to `last`. False, with T = last, where velocity says
+ * nothing, since `time` is too many such steps ahead. */
+bool pc_predict(const double before[16], double time_before, const double last[16], double time_last, double time,
+                double T[16]);
+/* Whether it is farther from `from` to `to` than so many metres or radians. */
+bool pc_moved_beyond(const double from[16], const double to[16], double metres, double radians);
+/* The score that a registration needs, after so many lost scans or images: what comes after a lost one may be anywhere, so
+ * that its registration has to be so much better; a wrong pose is worse than none. */
+double pc_least_score(double min_score, int lost);
+
 /* ---- a scan -------------------------------------------------------------------------------------------------- */
 
 typedef struct pc_odometry_scan {

@@ -9,12 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As with scans: what comes after a lost image has to be registered so much better. */
-#define FOUND_AGAIN_SCORE 1.3
-
-/* Farther ahead than so many steps like the last one, velocity says nothing. */
-#define PREDICT_STEPS 5.0
-
 /* A frame with a pose. */
 typedef struct posed_frame {
     pcgpu_frame *frame;
@@ -29,8 +23,6 @@ struct pcgpu_depth_odometry {
     pcgpu_run run;
     posed_frame last, keyframe;     /* the keyframe's frame may be the last one's */
     pcgpu_volume *volume;           /* NULL but for MODEL */
-    float *maps;                    /* vertices, then normals, of what it shows */
-    size_t map_floats;              /* of each */
     double before[16], time_before; /* of the good image before the last, when good > 1 */
     int64_t good;                   /* images with a pose */
     int lost;                       /* images without one since the last that has */
@@ -44,8 +36,7 @@ void pcgpu_depth_odometry_params_init(pcgpu_depth_odometry_params *params) {
     pcgpu_volume_params_init(&params->volume);
 }
 
-/* ---- opening ------------------------------------------------------------------------------------------------------
- */
+/* ---- opening ---------------------------------------------------------------------------------------------------- */
 
 static pcgpu_status check(pcgpu_context *context, const pcgpu_depth_odometry_params *p) {
     pcgpu_status status = pc_register_depth_check(context, &p->registration);
@@ -108,7 +99,6 @@ void pcgpu_depth_odometry_close(pcgpu_depth_odometry *o) {
         }
         pcgpu_frame_free(o->context, o->last.frame);
         pcgpu_volume_close(o->volume);
-        free(o->maps);
         free(o);
     }
 }
@@ -117,25 +107,15 @@ pcgpu_volume *pcgpu_depth_odometry_volume(pcgpu_depth_odometry *o) {
     return o->volume;
 }
 
-/* ---- what a frame is registered to --------------------------------------------------------------------------------
- */
+/* ---- what a frame is registered to ------------------------------------------------------------------------------ */
 
-/* The model as a camera sees it that is expected at T. */
+/* The model as a camera sees it that is expected at T. It stays on the back end. */
 static pcgpu_status see_model(pcgpu_depth_odometry *o, const double T[16], const pcgpu_camera *camera,
                               pcgpu_frame **seen) {
-    const size_t floats = 3 * (size_t)camera->width * (size_t)camera->height;
-    if (floats != o->map_floats) {
-        free(o->maps);
-        o->maps = malloc(2 * floats * sizeof *o->maps);
-        o->map_floats = o->maps ? floats : 0;
-    }
-    if (!o->maps) {
-        return pc_fail_memory(o->context, 2 * floats * sizeof *o->maps, "the model as the camera sees it");
-    }
-    const pc_maps maps = {camera->width, camera->height, o->maps, o->maps + floats};
-    pcgpu_status status = pcgpu_volume_raycast(o->volume, camera, T, maps.vertices, maps.normals);
+    pc_maps maps;
+    pcgpu_status status = pc_volume_see(o->volume, camera, T, &maps);
     if (status == PCGPU_OK) {
-        status = pc_frame_of_maps(o->context, o->backend, &maps, false, camera, o->params.registration.levels, seen);
+        status = pc_frame_of_maps(o->context, o->backend, &maps, true, camera, o->params.registration.levels, seen);
     }
     return status;
 }
@@ -147,21 +127,23 @@ static pcgpu_status align(pcgpu_depth_odometry *o, pcgpu_frame *frame, const pcg
     const posed_frame *reference = to == PCGPU_REFERENCE_KEYFRAME ? &o->keyframe : &o->last;
     const double *from = model ? start : reference->T;
     const double begin = pc_now();
-    const double score = o->params.registration.min_score;
     pcgpu_register_depth_params params = o->params.registration;
     pcgpu_frame *seen = NULL, *target = reference->frame;
     double inverse[16];
     pcgpu_status status = PCGPU_OK;
-    params.min_score = o->lost == 0 ? score : fmin(FOUND_AGAIN_SCORE * score, 1.0);
+    params.min_score = pc_least_score(params.min_score, o->lost);
     pc_transform_invert(from, inverse);
     pc_transform_multiply(inverse, start, params.init);
     if (model) {
         status = see_model(o, start, camera, &seen);
         target = seen;
     }
-    const double seconds = pc_now() - begin;
+    double seconds = pc_now() - begin;
     if (status == PCGPU_OK) {
         status = pcgpu_register_frames(o->context, frame, target, &params, &f->registration);
+    }
+    if (seen) { /* a device is at it when the host has gone on */
+        seconds = fmax(seconds, seen->maps.measure.seconds);
     }
     pcgpu_frame_free(o->context, seen);
     if (status == PCGPU_OK) {
@@ -175,20 +157,10 @@ static pcgpu_status align(pcgpu_depth_odometry *o, pcgpu_frame *frame, const pcg
     return status;
 }
 
-/* Where the camera would be now if it went on as before; false when that is not known. */
+/* Where the camera would be now if it went on as before; false when that is not known, and it is the last pose. */
 static bool predict(const pcgpu_depth_odometry *o, double time, double T[16]) {
-    double inverse[16], moved[16], step[16];
     memcpy(T, o->last.T, 16 * sizeof *T);
-    const double steps = o->good > 1 ? (time - o->last.time) / (o->last.time - o->time_before) : INFINITY;
-    if (!(steps <= PREDICT_STEPS)) {
-        return false;
-    }
-    pc_transform_invert(o->before, inverse);
-    pc_transform_multiply(inverse, o->last.T, moved);
-    const pc_twist motion = pc_twist_of(moved);
-    pc_twist_after(&motion, steps, step);
-    pc_transform_multiply(o->last.T, step, T);
-    return true;
+    return o->good > 1 && pc_predict(o->before, o->time_before, o->last.T, o->last.time, time, T);
 }
 
 /* Tries what may lead to a registration that converges: the predicted pose, then the last one, then both with the last
@@ -213,20 +185,11 @@ static pcgpu_status find_pose(pcgpu_depth_odometry *o, pcgpu_frame *frame, const
     }
 }
 
-/* ---- an image -----------------------------------------------------------------------------------------------------
- */
+/* ---- an image --------------------------------------------------------------------------------------------------- */
 
 static bool is_new_keyframe(const pcgpu_depth_odometry *o, const double T[16], double fitness) {
-    double inverse[16], moved[16];
-    if (!o->keyframe.frame) {
-        return true;
-    }
-    pc_transform_invert(o->keyframe.T, inverse);
-    pc_transform_multiply(inverse, T, moved);
-    const double way[3] = {moved[3], moved[7], moved[11]};
-    const pc_twist twist = pc_twist_of(moved);
-    return pc_norm3(way) > o->params.keyframe_distance || pc_norm3(twist.turn) > o->params.keyframe_angle ||
-           fitness < o->params.keyframe_fitness;
+    return !o->keyframe.frame || fitness < o->params.keyframe_fitness ||
+           pc_moved_beyond(o->keyframe.T, T, o->params.keyframe_distance, o->params.keyframe_angle);
 }
 
 /* The image has a pose. Takes the frame, also when it fails. */
@@ -234,7 +197,7 @@ static pcgpu_status accept(pcgpu_depth_odometry *o, pcgpu_frame *frame, const pc
                            const double T[16], double fitness, bool *joins) {
     pcgpu_status status = PCGPU_OK;
     if (o->volume) {
-        status = pcgpu_volume_integrate(o->volume, depth, &o->camera, T, NULL);
+        status = pc_volume_fuse(o->volume, depth, &frame->maps, &o->camera, T);
     }
     if (status != PCGPU_OK) {
         pcgpu_frame_free(o->context, frame);
@@ -278,9 +241,7 @@ static pcgpu_status take(pcgpu_depth_odometry *o, const pcgpu_depth *depth, doub
         status = pc_frame_of_depth(o->context, o->backend, depth, camera, &o->params.registration, frame);
     }
     if (status == PCGPU_OK) {
-        const double seconds = (*frame)->run.stage[0].seconds;
         (*frame)->run = o->run;
-        (*frame)->run.stage[0].seconds = seconds;
     }
     return status;
 }
@@ -351,11 +312,9 @@ pcgpu_status pcgpu_depth_odometry_add_known(pcgpu_depth_odometry *o, const pcgpu
                                             const double T[16]) {
     pcgpu_camera camera;
     pcgpu_frame *frame;
-    pcgpu_register_depth_params rigid = o->params.registration;
     bool joins;
     pc_clear_error(o->context);
-    memcpy(rigid.init, T, sizeof rigid.init);
-    pcgpu_status status = pc_register_depth_check(o->context, &rigid);
+    pcgpu_status status = pc_register_check_pose(o->context, "the pose", T);
     if (status == PCGPU_OK) {
         status = take(o, depth, time, &camera, &frame);
     }

@@ -114,12 +114,7 @@ static pcgpu_status begin_with_keyframe(pcgpu_odometry *o, pc_odometry_scan *sca
 }
 
 static pcgpu_status accept_keyframe(pcgpu_odometry *o, pc_odometry_scan *scan, double fitness, bool *joins) {
-    double inverse[16], moved[16];
-    pc_transform_invert(o->keyframe->T, inverse);
-    pc_transform_multiply(inverse, scan->T, moved);
-    const double way[3] = {moved[3], moved[7], moved[11]};
-    const pc_twist twist = pc_twist_of(moved);
-    *joins = pc_norm3(way) > o->params.keyframe_distance || pc_norm3(twist.turn) > o->params.keyframe_angle ||
+    *joins = pc_moved_beyond(o->keyframe->T, scan->T, o->params.keyframe_distance, o->params.keyframe_angle) ||
              fitness < o->params.keyframe_fitness;
     if (*joins) {
         make_keyframe(o, scan);

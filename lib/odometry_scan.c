@@ -77,6 +77,40 @@ void pc_twist_after(const pc_twist *twist, double time, double T[16]) {
     T[15] = 1.0;
 }
 
+/* Farther ahead than so many steps like the last one, velocity says nothing. */
+#define PREDICT_STEPS 5.0
+
+bool pc_predict(const double before[16], double time_before, const double last[16], double time_last, double time,
+                double T[16]) {
+    const double steps = (time - time_last) / (time_last - time_before);
+    double inverse[16], moved[16], step[16];
+    memcpy(T, last, 16 * sizeof *T);
+    if (!(steps <= PREDICT_STEPS)) {
+        return false;
+    }
+    pc_transform_invert(before, inverse);
+    pc_transform_multiply(inverse, last, moved);
+    const pc_twist motion = pc_twist_of(moved);
+    pc_twist_after(&motion, steps, step);
+    pc_transform_multiply(last, step, T);
+    return true;
+}
+
+bool pc_moved_beyond(const double from[16], const double to[16], double metres, double radians) {
+    double inverse[16], moved[16];
+    pc_transform_invert(from, inverse);
+    pc_transform_multiply(inverse, to, moved);
+    const double way[3] = {moved[3], moved[7], moved[11]};
+    const pc_twist twist = pc_twist_of(moved);
+    return pc_norm3(way) > metres || pc_norm3(twist.turn) > radians;
+}
+
+#define FOUND_AGAIN_SCORE 1.3
+
+double pc_least_score(double min_score, int lost) {
+    return lost == 0 ? min_score : fmin(FOUND_AGAIN_SCORE * min_score, 1.0);
+}
+
 /* ---- when a point was taken ---------------------------------------------------------------------------------- */
 
 /* The azimuth in turns, 0 to 1, from x towards y; within 2e-5. Not atan2, which differs between libraries. */

@@ -2,7 +2,7 @@
  *
  * The header goes from simple to advanced:
  *   1. status and context      pcgpu_open, pcgpu_close, pcgpu_last_error
- *   2. clouds, depth images    pcgpu_cloud, pcgpu_cloud_gather, pcgpu_cloud_transform, pcgpu_depth_to_cloud
+ *   2. clouds, depth images    pcgpu_cloud, pcgpu_cloud_gather, pcgpu_cloud_transform, pcgpu_is_rigid, pcgpu_depth_to_cloud
  *   3. files                   pcgpu_read, pcgpu_write, pcgpu_write_arrays, pcgpu_read_depth, pcgpu_read_indices
  *   4. operations              pcgpu_sample, pcgpu_voxelize, pcgpu_register, pcgpu_volume_integrate
  *   5. what this build can do  pcgpu_version, pcgpu_devices, pcgpu_format_at
@@ -123,6 +123,10 @@ pcgpu_status pcgpu_cloud_gather(pcgpu_context *context, const pcgpu_cloud *cloud
  * cloud's own). Columns nx ny nz (or normal_x ...) are rotated; all others are copied. Errors: MEMORY. */
 pcgpu_status pcgpu_cloud_transform(pcgpu_context *context, const pcgpu_cloud *cloud, const double T[16],
                                    const double *offset, pcgpu_cloud *out);
+
+/* Whether the 4x4 matrix T is a rigid transform: its rotation is orthonormal to 1e-3, since files hold few digits, and no
+ * mirror; its translation is finite; its last row is 0 0 0 1. If not, `why` says what is wrong; NULL: nobody asks. */
+bool pcgpu_is_rigid(const double T[16], char *why, size_t why_size);
 
 /* A depth image as a cloud: columns x y z in the camera's frame, one record for each pixel with a return, row by row from
  * the top, left to right. With d the depth of pixel (u, v): z = d / depth_scale, x = ((u - cx) / fx) * z,

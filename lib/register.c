@@ -25,25 +25,19 @@ void pcgpu_register_params_init(pcgpu_register_params *params) {
 
 /* ---- parameters ------------------------------------------------------------------------------------------------ */
 
-static bool is_rigid(const double T[16]) {
-    for (int i = 0; i < 3; i++) {
-        for (int j = 0; j < 3; j++) {
-            double dot = T[i] * T[j] + T[4 + i] * T[4 + j] + T[8 + i] * T[8 + j];
-            if (!(fabs(dot - (i == j)) < 1e-3)) {
-                return false;
-            }
-        }
-        if (!(fabs(T[4 * i + 3]) < 1e12)) {
-            return false;
-        }
-    }
-    double det =
-        T[0] * (T[5] * T[10] - T[6] * T[9]) - T[1] * (T[4] * T[10] - T[6] * T[8]) + T[2] * (T[4] * T[9] - T[5] * T[8]);
-    return det > 0.0 && T[12] == 0.0 && T[13] == 0.0 && T[14] == 0.0 && T[15] == 1.0;
-}
-
 static bool in_range(double value, double low, double high) {
     return value >= low && value <= high;
+}
+
+pcgpu_status pc_register_check_pose(pcgpu_context *context, const char *what, const double T[16]) {
+    char why[160];
+    const bool far = !(fabs(T[3]) < 1e12 && fabs(T[7]) < 1e12 && fabs(T[11]) < 1e12);
+    if (!pcgpu_is_rigid(T, why, sizeof why)) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: %s", what, why);
+    }
+    return far ? pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s leads %g %g %g m away; give less than 1e12", what, T[3],
+                         T[7], T[11])
+               : PCGPU_OK;
 }
 
 pcgpu_status pc_register_check(pcgpu_context *context, const pcgpu_register_params *p) {
@@ -85,11 +79,7 @@ pcgpu_status pc_register_check(pcgpu_context *context, const pcgpu_register_para
     if (!in_range(p->min_score, 0.0, 1.0)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a least score of %g; give 0 to 1", p->min_score);
     }
-    if (!is_rigid(p->init)) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                       "the initial transform is not a rotation and a translation with a last row of 0 0 0 1");
-    }
-    return PCGPU_OK;
+    return pc_register_check_pose(context, "the initial transform", p->init);
 }
 
 /* ---- points ---------------------------------------------------------------------------------------------------- */

@@ -55,6 +55,9 @@ typedef struct pc_register_work {
 /* Whether parameters can be used; says what is wrong with them. */
 pcgpu_status pc_register_check(pcgpu_context *context, const pcgpu_register_params *params);
 
+/* Whether T is rigid and within float64's precision; `what` begins the sentence that says why not. */
+pcgpu_status pc_register_check_pose(pcgpu_context *context, const char *what, const double T[16]);
+
 /* The levels in effect. */
 int pc_register_levels(const pcgpu_register_params *params);
 

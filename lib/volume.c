@@ -101,33 +101,16 @@ pcgpu_status pc_volume_full(pcgpu_context *context, int64_t needed, int64_t most
 /* ---- the camera in the volume ----------------------------------------------------------------------------------- */
 
 static pcgpu_status check_pose(pcgpu_context *context, const double T[16]) {
-    double worst = 0;
-    bool finite = T[12] == 0 && T[13] == 0 && T[14] == 0 && T[15] == 1;
-    for (int k = 0; k < 12; k++) {
-        finite = finite && isfinite(T[k]);
-    }
-    for (int i = 0; i < 3; i++) {
-        for (int j = i; j < 3; j++) {
-            double dot = T[4 * i] * T[4 * j] + T[4 * i + 1] * T[4 * j + 1] + T[4 * i + 2] * T[4 * j + 2];
-            worst = fmax(worst, fabs(dot - (i == j)));
-        }
-    }
-    double determinant =
-        T[0] * (T[5] * T[10] - T[6] * T[9]) - T[1] * (T[4] * T[10] - T[6] * T[8]) + T[2] * (T[4] * T[9] - T[5] * T[8]);
-    if (!finite || !(worst < 1e-3 && determinant > 0)) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                       "the pose of the camera is not a finite rigid transform; give T_world_camera, a rotation and a "
-                       "translation in metres");
-    }
-    return PCGPU_OK;
+    char why[160];
+    return pcgpu_is_rigid(T, why, sizeof why)
+               ? PCGPU_OK
+               : pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                         "the pose of the camera: %s; give T_world_camera, a rotation and a translation in metres",
+                         why);
 }
 
-void *pc_volume_state(const pcgpu_volume *v) {
-    return v->state;
-}
-
-pcgpu_status pc_volume_view_of(const pcgpu_volume *v, int width, int height, const pcgpu_camera *camera,
-                               const double T[16], pc_volume_view *view) {
+static pcgpu_status look_from(const pcgpu_volume *v, int width, int height, const pcgpu_camera *camera,
+                              const double T[16], pc_volume_view *view) {
     const pcgpu_volume_params *p = &v->stats.params;
     const double voxel = p->voxel_size, side = PC_VOLUME_SIDE * voxel;
     pcgpu_status status = pc_camera_check(v->context, width, height, camera);
@@ -185,22 +168,23 @@ static void add_seconds(pcgpu_volume *v, const char *name, double begin) {
 
 /* ---- operations ------------------------------------------------------------------------------------------------- */
 
-pcgpu_status pcgpu_volume_integrate(pcgpu_volume *v, const pcgpu_depth *depth, const pcgpu_camera *camera,
-                                    const double T_world_camera[16], pcgpu_volume_counts *counts) {
+/* counts NULL: nobody asks. */
+static pcgpu_status integrate(pcgpu_volume *v, const pcgpu_depth *depth, const pc_depth_frame *frame,
+                              const pcgpu_camera *camera, const double T[16], pcgpu_volume_counts *counts) {
     pcgpu_volume_stats *s = &v->stats;
-    pcgpu_volume_counts c = {0};
+    pcgpu_depth_counts pixels;
     unsigned low, high;
-    double begin = pc_now();
-    pc_volume_job job = {.depth = depth->data, .max_blocks = s->params.max_blocks};
+    const double begin = pc_now();
+    pc_volume_job job = {
+        .depth = depth->data, .frame = frame, .max_blocks = s->params.max_blocks, .tells_updated = counts};
     if (counts) {
-        *counts = c;
+        *counts = (pcgpu_volume_counts){0};
     }
-    pcgpu_status status = pc_volume_view_of(v, depth->width, depth->height, camera, T_world_camera, &job.view);
+    pcgpu_status status = look_from(v, depth->width, depth->height, camera, T, &job.view);
     if (status != PCGPU_OK) {
         return status;
     }
     pc_depth_range(camera, &low, &high);
-    pc_depth_count(depth, low, high, &c.depth);
     job.low = low;
     job.high = high;
     job.units = (float)camera->depth_scale;
@@ -208,28 +192,51 @@ pcgpu_status pcgpu_volume_integrate(pcgpu_volume *v, const pcgpu_depth *depth, c
     if (status != PCGPU_OK) {
         return status;
     }
-    c.unreachable = job.unreachable;
-    c.new_blocks = job.new_blocks;
-    c.updated_blocks = job.updated_blocks;
+    pc_depth_count(depth, low, high, &pixels); /* a device is busy meanwhile */
     s->frames++;
     s->blocks = job.blocks;
     s->bytes = job.bytes;
-    s->run.points_in += c.depth.pixels - c.depth.no_return - c.depth.out_of_range;
-    add_seconds(v, "integrate", begin);
+    s->run.points_in += pixels.pixels - pixels.no_return - pixels.out_of_range;
     if (counts) {
-        *counts = c;
+        *counts = (pcgpu_volume_counts){.depth = pixels,
+                                        .unreachable = job.unreachable,
+                                        .new_blocks = job.new_blocks,
+                                        .updated_blocks = job.updated_blocks};
     }
+    add_seconds(v, "integrate", begin);
     return PCGPU_OK;
+}
+
+pcgpu_status pcgpu_volume_integrate(pcgpu_volume *v, const pcgpu_depth *depth, const pcgpu_camera *camera,
+                                    const double T_world_camera[16], pcgpu_volume_counts *counts) {
+    return integrate(v, depth, NULL, camera, T_world_camera, counts);
+}
+
+pcgpu_status pc_volume_fuse(pcgpu_volume *v, const pcgpu_depth *depth, const pc_depth_frame *frame,
+                            const pcgpu_camera *camera, const double T_world_camera[16]) {
+    return integrate(v, depth, frame, camera, T_world_camera, NULL);
 }
 
 pcgpu_status pcgpu_volume_raycast(pcgpu_volume *v, const pcgpu_camera *camera, const double T_world_camera[16],
                                   float *vertices, float *normals) {
     pc_volume_view view;
-    double begin = pc_now();
-    pcgpu_status status = pc_volume_view_of(v, camera->width, camera->height, camera, T_world_camera, &view);
+    const double begin = pc_now();
+    pcgpu_status status = look_from(v, camera->width, camera->height, camera, T_world_camera, &view);
     if (status == PCGPU_OK) {
-        const pc_maps maps = {view.width, view.height, vertices, normals};
+        const pc_maps maps = {.width = view.width, .height = view.height, .vertices = vertices, .normals = normals};
         status = v->backend->volume_raycast(v->context, v->state, &view, &maps);
+    }
+    add_seconds(v, "raycast", begin);
+    return status;
+}
+
+pcgpu_status pc_volume_see(pcgpu_volume *v, const pcgpu_camera *camera, const double T_world_camera[16],
+                           pc_maps *maps) {
+    pc_volume_view view;
+    const double begin = pc_now();
+    pcgpu_status status = look_from(v, camera->width, camera->height, camera, T_world_camera, &view);
+    if (status == PCGPU_OK) {
+        status = v->backend->volume_maps(v->context, v->state, &view, maps);
     }
     add_seconds(v, "raycast", begin);
     return status;

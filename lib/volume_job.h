@@ -16,10 +16,12 @@ const pc_backend *pc_volume_backend(const pcgpu_volume *volume);
 /* A frame to fuse. */
 typedef struct pc_volume_job {
     pc_volume_view view;
-    const uint16_t *depth; /* view.height x view.width */
+    const uint16_t *depth; /* view.height x view.width, in host memory */
+    const pc_depth_frame *frame; /* of this image, by the same back end: a device need not be sent it again. Or NULL */
     uint32_t low, high;    /* depths from low to before high are points */
     float units;           /* depth units a metre */
     int64_t max_blocks;
+    bool tells_updated; /* how many are, for which a device has to be waited for */
     /* out: */
     int64_t blocks, new_blocks, updated_blocks, unreachable, bytes;
 } pc_volume_job;
@@ -38,11 +40,14 @@ typedef struct pc_volume_blocks {
     int64_t count; /* of blocks; they are numbered 1 to count */
 } pc_volume_blocks;
 
-/* For what works with a volume inside of the library, such as registration to it: the back end's state, and a camera's
- * place, with the errors of pcgpu_volume_raycast. */
-void *pc_volume_state(const pcgpu_volume *volume);
-pcgpu_status pc_volume_view_of(const pcgpu_volume *volume, int width, int height, const pcgpu_camera *camera,
-                               const double T_world_camera[16], pc_volume_view *view);
+/* For what works with a volume inside of the library, such as registration to it. pcgpu_volume_integrate of an image
+ * that a frame of the volume's back end was made of, and pcgpu_volume_raycast without normals into memory of that back
+ * end, which is the volume's until its next call. A device may still be at it afterwards, and what is counted as
+ * seconds of a stage is what the host spent. */
+pcgpu_status pc_volume_fuse(pcgpu_volume *volume, const pcgpu_depth *depth, const pc_depth_frame *frame,
+                            const pcgpu_camera *camera, const double T_world_camera[16]);
+pcgpu_status pc_volume_see(pcgpu_volume *volume, const pcgpu_camera *camera, const double T_world_camera[16],
+                           pc_maps *maps);
 
 /* The sentence of a frame that needs more blocks than there may be. */
 pcgpu_status pc_volume_full(pcgpu_context *context, int64_t needed, int64_t most);

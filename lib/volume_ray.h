@@ -349,16 +349,16 @@ PC_HD_ALWAYS float pc_volume_cast(const pc_volume_grid *grid, const pc_volume_vi
     return pc_volume_nan();
 }
 
-/* The vertex and the normal of a pixel whose ray meets a surface at depth t, with the gradient there. */
-PC_HD_ALWAYS void pc_volume_show(const pc_volume_view *view, const pc_volume_ray *ray, float t, const float g[3],
-                                 float vertex[3], float normal[3]) {
-    float n[3];
-    if (!(t > 0.0f)) {
-        return;
-    }
+/* The vertex of a pixel whose ray meets a surface at depth t > 0. */
+PC_HD_ALWAYS void pc_volume_vertex(const pc_volume_ray *ray, float t, float vertex[3]) {
     vertex[0] = ray->x * t;
     vertex[1] = ray->y * t;
     vertex[2] = t;
+}
+
+/* The normal there, from the gradient; left as it is where there is none. */
+PC_HD_ALWAYS void pc_volume_normal(const pc_volume_view *view, const float g[3], float normal[3]) {
+    float n[3];
     for (int k = 0; k < 3; k++) {
         const float *T = view->to_camera + 4 * k;
         n[k] = (T[0] * g[0] + T[1] * g[1]) + T[2] * g[2];
@@ -371,7 +371,8 @@ PC_HD_ALWAYS void pc_volume_show(const pc_volume_view *view, const pc_volume_ray
     }
 }
 
-/* Those of one pixel. `range`: depths between which its tile has blocks. */
+/* Those of one pixel; NaN where there is none. `range`: depths between which its tile has blocks. normal NULL: nobody
+ * asks. */
 PC_HD_ALWAYS void pc_volume_look(const pc_volume_grid *grid, const pc_volume_view *view, int32_t u, int32_t v,
                                  const float range[2], float vertex[3], float normal[3]) {
     pc_volume_ray ray;
@@ -379,12 +380,18 @@ PC_HD_ALWAYS void pc_volume_look(const pc_volume_grid *grid, const pc_volume_vie
     pc_volume_ray_of(view, u, v, &ray);
     const float t = range[0] <= range[1] ? pc_volume_cast(grid, view, &ray, range[0], range[1], &place) : NAN;
     for (int k = 0; k < 3; k++) {
-        vertex[k] = normal[k] = pc_volume_nan();
+        vertex[k] = pc_volume_nan();
+        if (normal) {
+            normal[k] = pc_volume_nan();
+        }
     }
     if (t > 0.0f) {
-        float g[3];
-        pc_volume_gradient(grid, &place.cell, g);
-        pc_volume_show(view, &ray, t, g, vertex, normal);
+        pc_volume_vertex(&ray, t, vertex);
+        if (normal) {
+            float g[3];
+            pc_volume_gradient(grid, &place.cell, g);
+            pc_volume_normal(view, g, normal);
+        }
     }
 }
 

@@ -4,7 +4,6 @@
  *   --device cpu|cuda  --threads N  --width PIXELS  --frames N  --path sway|around  --noise 0|1  --voxel METRES
  *   --truncation METRES  --simd N (1: no vectors, 2: AVX2, 3: AVX-512)  --layout SEED */
 #include "bench.h"
-#include "cuda_volume.h"
 #include "room.h"
 #include "volume_job.h"
 
@@ -164,16 +163,15 @@ static double device_ms(pcgpu_context *context, const pcgpu_volume_params *param
     check(context, pcgpu_volume_open(context, params, &volume));
     for (int i = 0; i < count; i++) {
         const pcgpu_depth image = {camera->width, camera->height, frames[i]};
-        pc_volume_view view;
         pc_maps maps;
         begin = i == count / 3 ? pc_now() : begin; /* not the first ones, for which memory grows */
         check(context, pcgpu_volume_integrate(volume, &image, camera, T[i], NULL));
-        check(context, pc_volume_view_of(volume, camera->width, camera->height, camera, T[i], &view));
-        check(context, pc_cuda_volume_maps(context, pc_volume_state(volume), &view, &maps));
+        check(context, pc_volume_see(volume, camera, T[i], &maps));
     }
-    /* The last view is still on its way; fusing waits for it. */
+    /* The last view is still on its way; fusing waits for it when it is to tell what it did. */
     const pcgpu_depth image = {camera->width, camera->height, frames[count - 1]};
-    check(context, pcgpu_volume_integrate(volume, &image, camera, T[count - 1], NULL));
+    pcgpu_volume_counts counts;
+    check(context, pcgpu_volume_integrate(volume, &image, camera, T[count - 1], &counts));
     const double ms = 1e3 * (pc_now() - begin) / (count - count / 3 + 1);
     pcgpu_volume_close(volume);
     return ms;

@@ -100,7 +100,6 @@ static void make_reference(const pc_depth_image *image, const pc_depth_frame *la
         r->pixels[n] = calloc((size_t)(l->width * l->height), PC_DEPTH_VALUES * sizeof(float));
         for (int i = 0; i < l->width * l->height; i++) {
             const int u = i % l->width, v = i / l->width;
-            const float x = ((float)u - l->cx) * l->per_fx, y = ((float)v - l->cy) * l->per_fy;
             if (n > 0) {
                 own[i] = pc_depth_halve(depth_at(z, fine, 2 * u, 2 * v), depth_at(z, fine, 2 * u + 1, 2 * v),
                                         depth_at(z, fine, 2 * u, 2 * v + 1), depth_at(z, fine, 2 * u + 1, 2 * v + 1),
@@ -108,12 +107,10 @@ static void make_reference(const pc_depth_image *image, const pc_depth_frame *la
             } else if (image->data) {
                 own[i] = first_depth(image, u, v);
             } else {
-                float *out = r->pixels[0] + PC_DEPTH_VALUES * i;
-                pc_depth_plane_given(image->maps.vertices + 3 * i, image->maps.normals + 3 * i, x, y, out);
-                own[i] = out[PC_DEPTH_Z];
+                own[i] = pc_depth_given(image->maps.vertices + 3 * i);
             }
         }
-        for (int i = 0; i < l->width * l->height && (n > 0 || image->data); i++) {
+        for (int i = 0; i < l->width * l->height; i++) {
             fit(own, l, i % l->width, i / l->width, r->pixels[n] + PC_DEPTH_VALUES * i);
         }
         free(z);
@@ -313,12 +310,10 @@ static void fill_maps(pc_maps *maps, const scene *s) {
     maps->height = s->target.height;
     const size_t n = (size_t)(maps->width * maps->height);
     maps->vertices = malloc(3 * n * sizeof *maps->vertices);
-    maps->normals = malloc(3 * n * sizeof *maps->normals);
     for (size_t i = 0; i < n; i++) {
         for (int k = 0; k < 3; k++) {
             const bool none = random_unit() < 0.05f;
             maps->vertices[3 * i + (size_t)k] = none ? NAN : (float)s->target.data[i] / 1000.0f;
-            maps->normals[3 * i + (size_t)k] = random_unit() < 0.02f ? NAN : random_unit() - (k == 2 ? 3.0f : 0.5f);
         }
     }
 }
@@ -352,7 +347,6 @@ static void run_scene(int number, int width, int height, kind which, const place
     }
     run(&s, places, count);
     free(s.maps.vertices);
-    free(s.maps.normals);
     free(s.source.data);
     free(s.target.data);
 }

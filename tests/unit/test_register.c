@@ -648,6 +648,26 @@ static void test_parameters(void **unused) {
     pcgpu_close(context);
 }
 
+/* Each row: what becomes of one number of the identity, and what the sentence then says; NULL: it stays rigid. */
+static void test_rigid(void **unused) {
+    (void)unused;
+    static const struct {
+        int at;
+        double value;
+        const char *says;
+    } cases[] = {{3, 1e15, NULL},      {0, 1.0004, NULL},      {0, 1.0006, "off by"},        {0, -1.0, "mirror"},
+                 {1, 0.002, "off by"}, {5, NAN, "not finite"}, {11, INFINITY, "not finite"}, {12, 1e-9, "last row"},
+                 {15, 2.0, "last row"}};
+    char why[160];
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        double T[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
+        T[cases[i].at] = cases[i].value;
+        assert_int_equal(pcgpu_is_rigid(T, why, sizeof why), !cases[i].says);
+        assert_int_equal(pcgpu_is_rigid(T, NULL, 0), !cases[i].says);
+        assert_true(!cases[i].says || strstr(why, cases[i].says));
+    }
+}
+
 static void test_algebra(void **unused) {
     (void)unused;
     double B[36], A[36] = {0}, b[6], x[6], values[6], vectors[36];
@@ -704,6 +724,7 @@ int main(void) {
         cmocka_unit_test(test_surfaces_disagree),
         cmocka_unit_test(test_offsets),
         cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_rigid),
         cmocka_unit_test(test_algebra),
         cmocka_unit_test(test_far_from_origin),
         cmocka_unit_test(test_half_turn),

@@ -139,29 +139,22 @@ static void test_frames(void **state) {
 /* A model as ray casting gives it: exact vertices and normals, those facing either way. */
 static void test_model(void **state) {
     (void)state;
-    static float vertices[3 * W * H], normals[3 * W * H];
-    const double e = 1e-5;
+    static float vertices[3 * W * H];
     for (int i = 0; i < W * H; i++) {
         const double x = (i % W - camera.cx) / camera.fx, y = (i / W - camera.cy) / camera.fy;
-        const double z = depth_of(x, y, origin, true), zx = depth_of(x + e, y, origin, true),
-                     zy = depth_of(x, y + e, origin, true);
-        const double p[3] = {x * z, y * z, z}, u[3] = {(x + e) * zx - p[0], y * zx - p[1], zx - z},
-                     v[3] = {x * zy - p[0], (y + e) * zy - p[1], zy - z};
-        const double n[3] = {u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]};
-        const double length = (i % 3 ? 1 : -1) * sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
+        const double z = depth_of(x, y, origin, true), p[3] = {x * z, y * z, z};
         for (int k = 0; k < 3; k++) {
             vertices[3 * i + k] = i % 50 ? (float)p[k] : NAN;
-            normals[3 * i + k] = i % 70 ? (float)(n[k] / length) : NAN;
         }
     }
-    const pc_maps maps = {W, H, vertices, normals};
+    const pc_maps maps = {.width = W, .height = H, .vertices = vertices};
     pcgpu_frame *source, *model;
     pcgpu_registration r;
     assert_int_equal(pcgpu_frame_create(context, &a, &camera, &params, &source), PCGPU_OK);
     assert_int_equal(pc_frame_of_maps(context, source->backend, &maps, false, &camera, 3, &model), PCGPU_OK);
     assert_int_equal(pcgpu_register_frames(context, source, model, &params, &r), PCGPU_OK);
     assert_string_equal(r.converged ? "" : r.reason, "");
-    expect_moved(&r, 1.5e-3); /* planes lie below curved surfaces, which only two frames have in common */
+    expect_moved(&r, 3e-4); /* planes lie below curved surfaces, in both */
     assert_true(r.target_points > 70000 && r.target_points < W * H);
     pcgpu_frame_free(context, model);
     pcgpu_frame_free(context, source);

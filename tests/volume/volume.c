@@ -337,13 +337,16 @@ static void run(pcgpu_context *context, const pc_backend *backend, const char *l
     pc_volume_blocks blocks;
     const size_t values = 3 * (size_t)wanted->width * (size_t)wanted->height;
     float *memory = malloc(2 * values * sizeof *memory);
-    const pc_maps maps = {wanted->width, wanted->height, memory, memory + values};
+    const pc_maps maps = {
+        .width = wanted->width, .height = wanted->height, .vertices = memory, .normals = memory + values};
     pcgpu_status status = backend->volume_open(context, &state);
     for (int i = 0; i < s->count && status == PCGPU_OK; i++) {
         pc_volume_job job = s->frames[i].job;
         job.blocks = job.new_blocks = job.updated_blocks = job.unreachable = -1;
+        job.tells_updated = i % 2 == 0; /* else a device goes on when the host does */
         status = backend->volume_integrate(context, state, &job);
-        CHECK(job.new_blocks == s->frames[i].job.new_blocks && job.updated_blocks == s->frames[i].job.updated_blocks &&
+        CHECK(job.new_blocks == s->frames[i].job.new_blocks &&
+                  (!job.tells_updated || job.updated_blocks == s->frames[i].job.updated_blocks) &&
                   job.unreachable == s->frames[i].job.unreachable,
               "%s, %s, frame %d: %lld new, %lld updated, %lld unreachable", s->name, label, i,
               (long long)job.new_blocks, (long long)job.updated_blocks, (long long)job.unreachable);
@@ -421,7 +424,8 @@ static void test(const contexts *c, const char *name, kind what, int count, int 
     const pc_volume_view *view = &s.frames[s.count - 1].job.view;
     const size_t values = 3 * (size_t)view->width * (size_t)view->height;
     float *memory = malloc(2 * values * sizeof *memory);
-    const pc_maps wanted = {view->width, view->height, memory, memory + values};
+    const pc_maps wanted = {
+        .width = view->width, .height = view->height, .vertices = memory, .normals = memory + values};
     cast(&r, view, &wanted);
     printf("%s: %lld blocks, %lld of %d pixels see something\n", name, (long long)r.count,
            (long long)seen_pixels(&wanted), view->width * view->height);
