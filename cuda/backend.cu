@@ -34,6 +34,7 @@ static const pc_backend backend = {
     pc_cuda_scans_memory,
     pc_cuda_scans_send,
     pc_cuda_scans_target,
+    pc_cuda_scans_model,
     pc_cuda_scans_register,
 };
 

@@ -104,6 +104,8 @@ pcgpu_status pc_cuda_scans_send(pcgpu_context *context, void *state, int place, 
                                 const float *y, const float *z);
 pcgpu_status pc_cuda_scans_target(pcgpu_context *context, void *state, int place,
                                   const struct pc_cells_target *target);
+pcgpu_status pc_cuda_scans_model(pcgpu_context *context, void *state, int place, const struct pc_cells_model *model,
+                                 struct pc_cells_measure *measure);
 pcgpu_status pc_cuda_scans_register(pcgpu_context *context, void *state, int place, struct pc_cells_job *job);
 pcgpu_status pc_cuda_volume_open(pcgpu_context *context, void **state);
 void pc_cuda_volume_close(pcgpu_context *context, void *state);

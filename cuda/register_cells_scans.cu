@@ -49,6 +49,7 @@ extern "C" void pc_cuda_scans_close(pcgpu_context *context, void *state) {
         cudaFree(s->device);
         pc_arena_free(&s->cells);
         pc_arena_free(&s->parts);
+        pc_cells_scans_free_model(s);
         free(s);
     }
 }
@@ -106,6 +107,7 @@ pcgpu_status pc_cells_scans_lay(pcgpu_context *context, pc_cells_scans *s, int p
     pc_cells_task *t = &s->task;
     carving size = {NULL, 0}, c = {NULL, 0};
     memset(t, 0, sizeof *t);
+    s->on_model = false;
     t->work = PC_CELLS_MAKE;
     t->told = (pc_cells_told *)s->device; /* a header begins with it */
     t->target = *target;
@@ -175,7 +177,7 @@ static pcgpu_status follow(pcgpu_context *context, pc_cells_scans *s, int place,
     t->source.y = p->device + p->n;
     t->source.z = p->device + 2 * p->n;
     t->path = job->path;
-    t->work = PC_CELLS_PART | PC_CELLS_FOLLOW;
+    t->work = PC_CELLS_PART | PC_CELLS_FOLLOW | (s->on_model ? PC_CELLS_MEASURED : 0);
     carve_parts(&size, t);
     PC_TRY(pc_arena_reset(context, &s->parts));
     PC_TRY(pc_arena_take(context, &s->parts, size.used, (void **)&c.base));
@@ -190,7 +192,7 @@ extern "C" pcgpu_status pc_cuda_scans_register(pcgpu_context *context, void *sta
                                                struct pc_cells_job *job) {
     pc_cells_scans *s = (pc_cells_scans *)state;
     PC_TRY(follow(context, s, place, job));
-    while (pc_cells_scans_result(s)->overflow) {
+    while (pc_cells_scans_result(s)->overflow) { /* never to the model, which has been given room */
         PC_TRY(pc_cells_scans_widen(context, s));
         PC_TRY(make_target(context, s));
         PC_TRY(follow(context, s, place, job));

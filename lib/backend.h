@@ -113,8 +113,8 @@ typedef struct pc_backend {
                                    const struct pc_maps *maps);
     /* The whole volume in host memory; the arrays stay the state's, until the next call with it. */
     pcgpu_status (*volume_blocks)(pcgpu_context *context, void *state, struct pc_volume_blocks *blocks);
-    /* NULL where there is none, and the CPU then has to do. Changes the model that is kept, and makes it the target of
-     * what follows up to the next cells_target; `measure` is that of the model. */
+    /* NULL where sequences have a state of their own, see scans_model. Changes the model that is kept, and makes it the
+     * target of what follows up to the next cells_target; `measure`, of the last call, becomes that of the model. */
     pcgpu_status (*cells_model)(pcgpu_context *context, const struct pc_cells_model *model,
                                 struct pc_cells_measure *measure);
     /* Registration by cells along a sequence, of which the device keeps what one scan leaves for the next; NULL where
@@ -131,6 +131,9 @@ typedef struct pc_backend {
     /* Makes the points that a place has the target of what follows, and may still be at it afterwards; theirs of
      * `target` are not looked at. They must stay there as long. */
     pcgpu_status (*scans_target)(pcgpu_context *context, void *state, int place, const struct pc_cells_target *target);
+    /* Adds them to the sequence's model, and makes that the target; as cells_model. */
+    pcgpu_status (*scans_model)(pcgpu_context *context, void *state, int place, const struct pc_cells_model *model,
+                                struct pc_cells_measure *measure);
     /* Registers those of a place; the job's target is not looked at, nor are its points. */
     pcgpu_status (*scans_register)(pcgpu_context *context, void *state, int place, struct pc_cells_job *job);
 } pc_backend;

@@ -173,24 +173,15 @@ static pc_odometry_scan *unused_scan(pcgpu_odometry *o) {
     return NULL; /* there are three */
 }
 
-/* The back end for all scans, from the points of a registration. A model is kept where there is one for it, and a
- * device that would have nothing to do is not started. */
+/* The back end for all scans, from the points of a registration. */
 static pcgpu_status choose(pcgpu_odometry *o, double points) {
-    const pc_backend *cuda = pc_backend_cuda(), *chosen = NULL;
-    if (!o->kind->only_cells || (cuda && cuda->cells_model)) {
-        pcgpu_status status = pc_register_choose(o->context, &o->params.registration, points, 1, &o->run, &chosen);
-        if (status == PCGPU_OK && chosen->scans_open && o->params.registration.method == PCGPU_REGISTER_CELLS) {
-            status = chosen->scans_open(o->context, &o->held.device);
-        }
-        o->backend = status == PCGPU_OK ? chosen : NULL;
-        return status;
+    const pc_backend *chosen = NULL;
+    pcgpu_status status = pc_register_choose(o->context, &o->params.registration, points, 1, &o->run, &chosen);
+    if (status == PCGPU_OK && chosen->scans_open && o->params.registration.method == PCGPU_REGISTER_CELLS) {
+        status = chosen->scans_open(o->context, &o->held.device);
     }
-    o->backend = &pc_backend_cpu;
-    o->run.threads = o->context->threads;
-    snprintf(o->run.backend, sizeof o->run.backend, "%s", o->backend->name);
-    snprintf(o->run.device, sizeof o->run.device, "%s", o->context->cpu_name);
-    snprintf(o->run.reason, sizeof o->run.reason, "models are kept on the CPU");
-    return PCGPU_OK;
+    o->backend = status == PCGPU_OK ? chosen : NULL;
+    return status;
 }
 
 static pcgpu_status take(pcgpu_odometry *o, const pcgpu_cloud *cloud, double time, pcgpu_run *run) {

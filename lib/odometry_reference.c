@@ -186,8 +186,12 @@ static void lay_box(pcgpu_odometry *o) {
     }
 }
 
-/* Adds a scan at its pose; the box follows it. */
+/* Adds a scan at its pose; the box follows it. One without points, whose pose was given, has no middle that motions
+ * could be about: the model stays as it is. */
 static pcgpu_status add_to_model(pcgpu_odometry *o, pc_odometry_scan *scan, bool forget) {
+    if (scan->points.n == 0 && !forget) {
+        return PCGPU_OK;
+    }
     const double wide = edge_of(o) * (double)(1 << (levels_of(o) - 1));
     pcgpu_register_params params = o->params.registration;
     pcgpu_registration unused = {0};
@@ -209,7 +213,12 @@ static pcgpu_status add_to_model(pcgpu_odometry *o, pc_odometry_scan *scan, bool
     pc_register_import_pose(&w);
     pc_cells_work c = {.w = &w, .frame = o->held.frame, .target = scan->points, .noise = pc_cells_noise_of(&w)};
     pc_cells_describe_target(&c, &w.pose, &m.scan);
-    pcgpu_status status = o->backend->cells_model(o->context, &m, &o->held.measure);
+    pcgpu_status status = pc_odometry_send(o, scan);
+    if (status == PCGPU_OK) {
+        status = o->held.device
+                     ? o->backend->scans_model(o->context, o->held.device, scan->points.place, &m, &o->held.measure)
+                     : o->backend->cells_model(o->context, &m, &o->held.measure);
+    }
     if (m.renew) {
         o->model_cells = (double)o->held.measure.cells;
     }
