@@ -16,7 +16,6 @@ typedef struct sequence_run {
     double *times;     /* of each scan */
     double *poses;     /* of each scan, NaN where there is none; for the evaluation */
     bool *skip;        /* scans that need not be read */
-    bool warned;       /* that CUDA was asked for and the CPU works */
     int good, lost, failed;
     double begin;
     char what[2][64]; /* the progress line, by turns */
@@ -165,11 +164,6 @@ static int add_scan(sequence_run *run, job *j, int index, double *T) {
     j->run = f.registration.run;
     if (run->camera) {
         j->run.points_in = j->depth[0].pixels - j->depth[0].no_return - j->depth[0].out_of_range;
-    }
-    if (run->session->options->settings.device == PCGPU_DEVICE_CUDA && strcmp(j->run.backend, "cpu") == 0 &&
-        !run->warned) {
-        report_warning(NULL, "%s; CUDA registers to --reference previous and keyframe", j->run.reason);
-        run->warned = true;
     }
     add_frame(&j->result, index, time, &f);
     report_frame(j, &f);

@@ -29,7 +29,14 @@ static const pc_backend backend = {
     pc_cuda_volume_raycast,
     pc_cuda_volume_maps,
     pc_cuda_volume_blocks,
-    NULL, /* a model of scans is the CPU's */
+    NULL, /* a model of scans is that of their sequence */
+    pc_cuda_scans_open,
+    pc_cuda_scans_close,
+    pc_cuda_scans_memory,
+    pc_cuda_scans_send,
+    pc_cuda_scans_target,
+    pc_cuda_scans_model,
+    pc_cuda_scans_register,
 };
 
 extern "C" const pc_backend *pc_backend_cuda(void) {

@@ -97,6 +97,16 @@ pcgpu_status pc_cuda_cells_memory(pcgpu_context *context, int which, size_t byte
 pcgpu_status pc_cuda_cells_begin(pcgpu_context *context, const struct pc_cells_target *target);
 pcgpu_status pc_cuda_cells_register(pcgpu_context *context, struct pc_cells_job *jobs, int count);
 void pc_cuda_cells_free(pcgpu_context *context);
+pcgpu_status pc_cuda_scans_open(pcgpu_context *context, void **state);
+void pc_cuda_scans_close(pcgpu_context *context, void *state);
+pcgpu_status pc_cuda_scans_memory(pcgpu_context *context, void *state, int place, size_t bytes, void **memory);
+pcgpu_status pc_cuda_scans_send(pcgpu_context *context, void *state, int place, int64_t n, const float *x,
+                                const float *y, const float *z);
+pcgpu_status pc_cuda_scans_target(pcgpu_context *context, void *state, int place,
+                                  const struct pc_cells_target *target);
+pcgpu_status pc_cuda_scans_model(pcgpu_context *context, void *state, int place, const struct pc_cells_model *model,
+                                 struct pc_cells_measure *measure);
+pcgpu_status pc_cuda_scans_register(pcgpu_context *context, void *state, int place, struct pc_cells_job *job);
 pcgpu_status pc_cuda_volume_open(pcgpu_context *context, void **state);
 void pc_cuda_volume_close(pcgpu_context *context, void *state);
 pcgpu_status pc_cuda_volume_integrate(pcgpu_context *context, void *state, struct pc_volume_job *job);

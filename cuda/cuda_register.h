@@ -1,5 +1,6 @@
 /* Registration by cells in a chosen form: cuda/register_cells.cu chooses what is fastest for the sizes and the number
- * of pairs. Every form gives the same bits, which is what tests and benchmarks use this for. */
+ * of pairs. Every form gives the same bits, which is what tests and benchmarks use this for. And what tests look at of
+ * a model that is on the device. */
 #ifndef PC_CUDA_REGISTER_H
 #define PC_CUDA_REGISTER_H
 
@@ -9,7 +10,9 @@
 extern "C" {
 #endif
 
-struct pc_cells_job; /* lib/icp_cells_path.h */
+struct pc_cells_job;     /* lib/icp_cells_path.h */
+struct pc_cells_moments; /* lib/icp_cells.h */
+struct pc_cells_block;
 
 typedef struct pc_cuda_cells_form {
     int blocks;     /* a pair; 0: as is best */
@@ -20,6 +23,11 @@ typedef struct pc_cuda_cells_form {
 /* UNAVAILABLE when the device has no such form. */
 pcgpu_status pc_cuda_cells_as(pcgpu_context *context, struct pc_cells_job *jobs, int count,
                               const pc_cuda_cells_form *form);
+
+/* The cells of a grid of a sequence's model (lib/backend.h, scans_model) in memory of the caller's, `capacity` of them:
+ * level `grid`, and after the widest the shifted grid of level 0. Cell 0 is none and counts. */
+pcgpu_status pc_cuda_scans_cells(pcgpu_context *context, void *state, int grid, int64_t capacity, int64_t *count,
+                                 uint64_t *keys, struct pc_cells_moments *moments, struct pc_cells_block *blocks);
 
 #ifdef __cplusplus
 }

@@ -26,7 +26,9 @@ __device__ static void begin_task(const pc_cells_task *task, pc_cells_shared *sh
         shared->grids[1] = task->told->last[1];
         shared->grid_count = task->told->last_count;
     }
-    pc_cells_measure_of(task, shared->making.squares, &shared->path.target);
+    if (!(task->work & PC_CELLS_MEASURED)) {
+        pc_cells_measure_of(task, shared->making.squares, &shared->path.target);
+    }
     __syncthreads();
 }
 

@@ -51,7 +51,14 @@ typedef struct pc_cells_count {
 } pc_cells_count;
 
 /* Parts of the work: a target is made while its source is still being copied, and tests go step by step. */
-enum { PC_CELLS_MAKE = 1, PC_CELLS_PART = 2, PC_CELLS_PASS = 4, PC_CELLS_SUM = 8, PC_CELLS_FOLLOW = 16 };
+enum {
+    PC_CELLS_MAKE = 1,
+    PC_CELLS_PART = 2,
+    PC_CELLS_PASS = 4,
+    PC_CELLS_SUM = 8,
+    PC_CELLS_FOLLOW = 16,
+    PC_CELLS_MEASURED = 32, /* the path's target is given, not found from `told` and `levers` */
+};
 
 /* What stays on the device from launch to launch; all zero before the first. */
 typedef struct pc_cells_told {

@@ -9,18 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { POINTS_A_BLOCK = 1024, FEWEST_BLOCKS = 8 };
-
-/* Points to a cell, where nothing is known of the target. */
-#define SPARING 4.0
-
 /* ---- the state --------------------------------------------------------------------------------------------------- */
-
-/* Pinned memory that only grows. */
-typedef struct pinned {
-    char *memory;
-    size_t bytes;
-} pinned;
 
 /* What a context keeps between registrations. */
 typedef struct cells_state {
@@ -37,7 +26,7 @@ typedef struct cells_state {
 } cells_state;
 
 static pcgpu_status start_state(pcgpu_context *context, cells_state *s) {
-    s->sparing = SPARING;
+    s->sparing = PC_CELLS_SPARING;
     CUDA_TRY(context, cudaStreamCreateWithFlags(&s->copies, cudaStreamNonBlocking));
     CUDA_TRY(context, cudaEventCreateWithFlags(&s->copied, cudaEventDisableTiming));
     return PCGPU_OK;
@@ -82,17 +71,6 @@ extern "C" void pc_cuda_cells_free(pcgpu_context *context) {
         free(s);
         cuda->cells = NULL;
     }
-}
-
-static pcgpu_status take_pinned(pcgpu_context *context, pinned *p, size_t bytes) {
-    if (bytes > p->bytes) {
-        const size_t size = bytes + bytes / 4;
-        cudaFreeHost(p->memory);
-        *p = pinned{NULL, 0};
-        CUDA_TRY(context, cudaMallocHost((void **)&p->memory, size));
-        p->bytes = size;
-    }
-    return PCGPU_OK;
 }
 
 /* Waits for everything that may still read what the host has filled. */
@@ -151,12 +129,7 @@ static pcgpu_status choose_shape(pcgpu_context *context, cells_state *s, int64_t
         if (!s->resident) {
             PC_TRY(pc_cells_resident(context, 1, false, &s->resident));
         }
-        int64_t blocks = s->resident / count, useful = points / POINTS_A_BLOCK, most = PC_CELLS_MAX_BLOCKS;
-        blocks = blocks < (int64_t)FEWEST_BLOCKS ? (int64_t)FEWEST_BLOCKS : blocks;
-        blocks = blocks < useful ? blocks : useful;
-        blocks = blocks < s->resident ? blocks : s->resident;
-        blocks = blocks < most ? blocks : most;
-        out->blocks = blocks > 1 ? (int)blocks : 1;
+        out->blocks = blocks_for(points, s->resident, count);
         out->groups = s->resident / out->blocks;
         out->cluster = false;
     }
@@ -275,7 +248,7 @@ static pcgpu_status run_with_room(pcgpu_context *context, cells_state *s, const 
         if (sparing <= 1.0) {
             return pc_fail(context, PCGPU_ERROR_DEVICE, "the cells of a target do not fit, though each point has room");
         }
-        s->sparing = sparing = sparing > SPARING ? SPARING : 1.0;
+        s->sparing = sparing = sparing > PC_CELLS_SPARING ? PC_CELLS_SPARING : 1.0;
     }
 }
 

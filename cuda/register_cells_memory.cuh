@@ -10,6 +10,39 @@
 
 enum { PC_CELLS_ROOM = 4096 }; /* for cells of any target, however few its points are */
 
+/* Points to a cell, where nothing is known of the target. */
+#define PC_CELLS_SPARING 4.0
+
+/* Pinned memory that only grows. */
+typedef struct pinned {
+    char *memory;
+    size_t bytes;
+} pinned;
+
+static inline pcgpu_status take_pinned(pcgpu_context *context, pinned *p, size_t bytes) {
+    if (bytes > p->bytes) {
+        const size_t size = bytes + bytes / 4;
+        cudaFreeHost(p->memory);
+        *p = pinned{NULL, 0};
+        CUDA_TRY(context, cudaMallocHost((void **)&p->memory, size));
+        p->bytes = size;
+    }
+    return PCGPU_OK;
+}
+
+/* Blocks for pairs of so many points, of which a device that runs `resident` blocks together has `count`: as many as
+ * there are for each, and no more than have work. */
+static inline int blocks_for(int64_t points, int resident, int count) {
+    enum { POINTS_A_BLOCK = 1024, FEWEST_BLOCKS = 8 };
+    int64_t blocks = resident / count;
+    const int64_t useful = points / POINTS_A_BLOCK, most = PC_CELLS_MAX_BLOCKS;
+    blocks = blocks < (int64_t)FEWEST_BLOCKS ? (int64_t)FEWEST_BLOCKS : blocks;
+    blocks = blocks < useful ? blocks : useful;
+    blocks = blocks < resident ? blocks : resident;
+    blocks = blocks < most ? blocks : most;
+    return blocks > 1 ? (int)blocks : 1;
+}
+
 /* Parts of one piece of memory; with a base of NULL only their size is found. */
 typedef struct carving {
     char *base;
@@ -53,13 +86,9 @@ static inline size_t chunks_of(const pc_cells_task *t) {
     return t->capacity / PC_CELLS_CHUNK + 1;
 }
 
-/* Points of the target, the cells of all grids, and what blocks tell each other. */
-static inline void carve_target(carving *c, pc_cells_task *t) {
+/* The cells of all grids of a target, and what blocks tell each other. */
+static inline void carve_cells(carving *c, pc_cells_task *t) {
     const size_t n = (size_t)t->target.n, capacity = t->capacity;
-    float *xyz = (float *)carve(c, 3 * n * sizeof *xyz);
-    t->target.x = xyz;
-    t->target.y = xyz ? xyz + n : NULL;
-    t->target.z = xyz ? xyz + 2 * n : NULL;
     for (int i = 0; i < PC_CELLS_GRIDS; i++) {
         pc_cells_layer *g = &t->grid[i];
         const bool shifted = i == PC_CELLS_SHIFTED;
@@ -83,6 +112,23 @@ static inline void carve_target(carving *c, pc_cells_task *t) {
     t->notes = (uint4 *)carve(c, 2 * t->notes_half * sizeof *t->notes);
 }
 
+/* The same with its points. */
+static inline void carve_target(carving *c, pc_cells_task *t) {
+    const size_t n = (size_t)t->target.n;
+    float *xyz = (float *)carve(c, 3 * n * sizeof *xyz);
+    t->target.x = xyz;
+    t->target.y = xyz ? xyz + n : NULL;
+    t->target.z = xyz ? xyz + 2 * n : NULL;
+    carve_cells(c, t);
+}
+
+static inline void carve_parts(carving *c, pc_cells_task *t) {
+    const pc_cells_source *s = &t->source;
+    for (int i = 0; i < PC_SETS; i++) {
+        t->part[i] = s->every[i] > 1 ? (float *)carve(c, 3 * (size_t)s->points[i] * sizeof(float)) : NULL;
+    }
+}
+
 static inline void carve_source(carving *c, pc_cells_task *t) {
     pc_cells_source *s = &t->source;
     const size_t n = (size_t)s->n;
@@ -90,9 +136,7 @@ static inline void carve_source(carving *c, pc_cells_task *t) {
     s->x = xyz;
     s->y = xyz ? xyz + n : NULL;
     s->z = xyz ? xyz + 2 * n : NULL;
-    for (int i = 0; i < PC_SETS; i++) {
-        t->part[i] = s->every[i] > 1 ? (float *)carve(c, 3 * (size_t)s->points[i] * sizeof(float)) : NULL;
-    }
+    carve_parts(c, t);
 }
 
 static inline pcgpu_status set_capacity(pcgpu_context *context, pc_cells_task *t, double sparing) {

@@ -40,6 +40,21 @@ __device__ static inline void pc_cells_firsts_of(const pc_cells_task *task, int 
     }
 }
 
+/* What the warps of a block have counted: makes it what the warps before have, and tells the sum to other blocks. */
+__device__ static inline void pc_cells_tell_counts(const pc_cells_group *g, const pc_cells_task *task, int from, int to,
+                                                   pc_cells_numbering *n) {
+    __syncthreads();
+    if ((int)threadIdx.x >= from && (int)threadIdx.x < to) {
+        uint32_t sum = 0;
+        for (int w = 0; w < PC_CELLS_WARPS; w++) {
+            const uint32_t mine = n->warp[threadIdx.x][w];
+            n->warp[threadIdx.x][w] = sum;
+            sum += mine;
+        }
+        task->counts[(int)threadIdx.x * g->blocks + g->rank] = sum;
+    }
+}
+
 __device__ static inline void pc_cells_count_firsts(const pc_cells_group *g, const pc_cells_task *task, int from,
                                                     int to, int64_t items, pc_cells_numbering *n) {
     const pc_cells_range own = pc_cells_own(g, items);
@@ -57,21 +72,12 @@ __device__ static inline void pc_cells_count_firsts(const pc_cells_group *g, con
             n->warp[i][threadIdx.x / 32] = count[i];
         }
     }
-    __syncthreads();
-    if ((int)threadIdx.x >= from && (int)threadIdx.x < to) {
-        uint32_t sum = 0;
-        for (int w = 0; w < PC_CELLS_WARPS; w++) {
-            const uint32_t mine = n->warp[threadIdx.x][w];
-            n->warp[threadIdx.x][w] = sum;
-            sum += mine;
-        }
-        task->counts[(int)threadIdx.x * g->blocks + g->rank] = sum;
-    }
+    pc_cells_tell_counts(g, task, from, to, n);
 }
 
 /* After a barrier: cells of the blocks before and of all, with cell 0. */
-__device__ static inline void pc_cells_add_counts(const pc_cells_group *g, const pc_cells_task *task, int from, int to,
-                                                  pc_cells_numbering *n) {
+__device__ static inline void pc_cells_hear_counts(const pc_cells_group *g, const pc_cells_task *task, int from, int to,
+                                                   pc_cells_numbering *n) {
     const int warp = (int)threadIdx.x / 32;
     for (int i = from + warp; i < to; i += PC_CELLS_WARPS) {
         uint32_t before = 0, all = 0;
@@ -85,12 +91,17 @@ __device__ static inline void pc_cells_add_counts(const pc_cells_group *g, const
         if (pc_cells_lane() == 0) {
             n->before[i] = 1 + before;
             n->all[i] = 1 + all;
-            if (g->rank == 0) {
-                task->told->count[pc_cells_grid_at(i, from)].cells = 1 + all;
-            }
         }
     }
     __syncthreads();
+}
+
+__device__ static inline void pc_cells_add_counts(const pc_cells_group *g, const pc_cells_task *task, int from, int to,
+                                                  pc_cells_numbering *n) {
+    pc_cells_hear_counts(g, task, from, to, n);
+    if (g->rank == 0 && (int)threadIdx.x >= from && (int)threadIdx.x < to) {
+        task->told->count[pc_cells_grid_at((int)threadIdx.x, from)].cells = n->all[threadIdx.x];
+    }
 }
 
 __device__ static inline void pc_cells_number(const pc_cells_group *g, const pc_cells_task *task, int from, int to,

@@ -217,11 +217,27 @@ __device__ static inline void pc_cells_center_of(const pc_cells_task *task, doub
     }
 }
 
+/* One cell; center: of the target. */
+__device__ static inline void pc_cells_finish_cell(const pc_cells_target *t, const pc_cells_layer *s,
+                                                   const double center[3], int64_t i) {
+    const double edge = t->quantum * (double)(1 << s->shift);
+    const double s2 = pc_cells_noise2(t->noise, t->widening, t->quantum, s->shift);
+    const pc_cells_moments of = s->moments[i];
+    const double m[10] = {(double)of.n,  (double)of.x,  (double)of.y,  (double)of.z,  (double)of.xx,
+                          (double)of.xy, (double)of.xz, (double)of.yy, (double)of.yz, (double)of.zz};
+    uint32_t c[3];
+    double corner[3];
+    pc_cells_split_key(s->keys[i], c);
+    for (int a = 0; a < 3; a++) {
+        corner[a] = pc_cells_corner(c[a], s->shift, s->half, t->quantum, t->origin[a], center[a]);
+    }
+    pc_cells_finish(m, corner, 1, t->quantum, edge, s2, &s->blocks[i / PC_CELLS_LANES], (int)(i % PC_CELLS_LANES));
+}
+
 /* Of grids [from, to), or of the two of level 0 for from = 0; cells: of each. One grid's cells follow the other's, so
  * that different threads have them. */
 __device__ static inline void pc_cells_finish_cells(const pc_cells_group *g, const pc_cells_task *task, int from,
                                                     int to, const uint32_t cells[PC_CELLS_GRIDS]) {
-    const pc_cells_target *t = &task->target;
     const int64_t stride = (int64_t)g->blocks * PC_CELLS_THREADS;
     double center[3];
     pc_cells_center_of(task, center);
@@ -234,19 +250,7 @@ __device__ static inline void pc_cells_finish_cells(const pc_cells_group *g, con
         if (k >= to) {
             break;
         }
-        const pc_cells_layer *s = &task->grid[pc_cells_grid_at(k, from)];
-        const double edge = t->quantum * (double)(1 << s->shift);
-        const double s2 = pc_cells_noise2(t->noise, t->widening, t->quantum, s->shift);
-        const pc_cells_moments of = s->moments[i];
-        const double m[10] = {(double)of.n,  (double)of.x,  (double)of.y,  (double)of.z,  (double)of.xx,
-                              (double)of.xy, (double)of.xz, (double)of.yy, (double)of.yz, (double)of.zz};
-        uint32_t c[3];
-        double corner[3];
-        pc_cells_split_key(s->keys[i], c);
-        for (int a = 0; a < 3; a++) {
-            corner[a] = pc_cells_corner(c[a], s->shift, s->half, t->quantum, t->origin[a], center[a]);
-        }
-        pc_cells_finish(m, corner, 1, t->quantum, edge, s2, &s->blocks[i / PC_CELLS_LANES], (int)(i % PC_CELLS_LANES));
+        pc_cells_finish_cell(&task->target, &task->grid[pc_cells_grid_at(k, from)], center, i);
     }
 }
 

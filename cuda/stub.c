@@ -57,3 +57,15 @@ pcgpu_status pc_cuda_cells_as(pcgpu_context *context, struct pc_cells_job *jobs,
     (void)form;
     return pc_fail(context, PCGPU_ERROR_UNAVAILABLE, "%s", why_not);
 }
+
+pcgpu_status pc_cuda_scans_cells(pcgpu_context *context, void *state, int grid, int64_t capacity, int64_t *count,
+                                 uint64_t *keys, struct pc_cells_moments *moments, struct pc_cells_block *blocks) {
+    (void)state;
+    (void)grid;
+    (void)capacity;
+    (void)keys;
+    (void)moments;
+    (void)blocks;
+    *count = 0;
+    return pc_fail(context, PCGPU_ERROR_UNAVAILABLE, "%s", why_not);
+}

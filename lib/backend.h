@@ -56,7 +56,7 @@ struct pc_cells_model;
 struct pc_cells_source;
 struct pc_cells_pass;
 struct pc_cells_step;
-struct pc_cells_job; /* lib/icp_cells_path.h */
+struct pc_cells_job;   /* lib/icp_cells_path.h */
 struct pc_depth_image; /* lib/icp_depth.h */
 struct pc_depth_frame;
 struct pc_depth_path; /* lib/icp_depth_path.h */
@@ -91,8 +91,8 @@ typedef struct pc_backend {
     pcgpu_status (*cells_pass)(pcgpu_context *context, const struct pc_cells_pass *pass);
     pcgpu_status (*cells_sum)(pcgpu_context *context, const struct pc_cells_step *step, double *sums);
     /* NULL where the host follows the path. Memory for the points of a cloud (PC_SCRATCH_TARGET, then
-     * PC_SCRATCH_SOURCE), from which they are copied fastest, until it is asked for again. A target of a single pair may
-     * be begun before its source is there. All of it for several pairs, on CUDA concurrently. */
+     * PC_SCRATCH_SOURCE), from which they are copied fastest, until it is asked for again. A target of a single pair
+     * may be begun before its source is there. All of it for several pairs, on CUDA concurrently. */
     pcgpu_status (*cells_memory)(pcgpu_context *context, int which, size_t bytes, void **memory);
     pcgpu_status (*cells_begin)(pcgpu_context *context, const struct pc_cells_target *target);
     pcgpu_status (*cells_register)(pcgpu_context *context, struct pc_cells_job *jobs, int count);
@@ -101,8 +101,8 @@ typedef struct pc_backend {
     pcgpu_status (*depth_frame)(pcgpu_context *context, const struct pc_depth_image *image,
                                 struct pc_depth_frame *frame);
     void (*depth_free)(pcgpu_context *context, struct pc_depth_frame *frame);
-    pcgpu_status (*depth_register)(pcgpu_context *context, struct pc_depth_frame *source,
-                                   struct pc_depth_frame *target, struct pc_depth_path *path);
+    pcgpu_status (*depth_register)(pcgpu_context *context, struct pc_depth_frame *source, struct pc_depth_frame *target,
+                                   struct pc_depth_path *path);
     /* An empty volume; closed also when opening failed, and NULL is accepted. */
     pcgpu_status (*volume_open)(pcgpu_context *context, void **state);
     void (*volume_close)(pcgpu_context *context, void *state);
@@ -117,11 +117,32 @@ typedef struct pc_backend {
                                 struct pc_maps *maps);
     /* The whole volume in host memory; the arrays stay the state's, until the next call with it. */
     pcgpu_status (*volume_blocks)(pcgpu_context *context, void *state, struct pc_volume_blocks *blocks);
-    /* NULL where there is none, and the CPU then has to do. Changes the model that is kept, and makes it the target of
-     * what follows up to the next cells_target; `measure` is that of the model. */
+    /* NULL where sequences have a state of their own, see scans_model. Changes the model that is kept, and makes it the
+     * target of what follows up to the next cells_target; `measure`, of the last call, becomes that of the model. */
     pcgpu_status (*cells_model)(pcgpu_context *context, const struct pc_cells_model *model,
                                 struct pc_cells_measure *measure);
+    /* Registration by cells along a sequence, of which the device keeps what one scan leaves for the next; NULL where
+     * the host follows the path. A sequence has a state of its own, with points at PC_SCANS places; closed also when
+     * opening failed, and NULL is accepted. */
+    pcgpu_status (*scans_open)(pcgpu_context *context, void **state);
+    void (*scans_close)(pcgpu_context *context, void *state);
+    /* Memory for the points of a place, from which they are sent fastest, until it is asked for again; nothing reads it
+     * any more then. It is to be asked for each time that points are written. */
+    pcgpu_status (*scans_memory)(pcgpu_context *context, void *state, int place, size_t bytes, void **memory);
+    /* Takes n points of that memory. */
+    pcgpu_status (*scans_send)(pcgpu_context *context, void *state, int place, int64_t n, const float *x,
+                               const float *y, const float *z);
+    /* Makes the points that a place has the target of what follows, and may still be at it afterwards; theirs of
+     * `target` are not looked at. They must stay there as long. */
+    pcgpu_status (*scans_target)(pcgpu_context *context, void *state, int place, const struct pc_cells_target *target);
+    /* Adds them to the sequence's model, and makes that the target; as cells_model. */
+    pcgpu_status (*scans_model)(pcgpu_context *context, void *state, int place, const struct pc_cells_model *model,
+                                struct pc_cells_measure *measure);
+    /* Registers those of a place; the job's target is not looked at, nor are its points. */
+    pcgpu_status (*scans_register)(pcgpu_context *context, void *state, int place, struct pc_cells_job *job);
 } pc_backend;
+
+enum { PC_SCANS = 3 }; /* the one that is registered, the one before, a keyframe */
 
 extern const pc_backend pc_backend_cpu;
 

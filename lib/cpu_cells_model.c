@@ -36,16 +36,9 @@ static bool forget(pc_cells_state *s, int levels) {
 static void move_grid(pc_cells_grid *g, const int64_t by[3], const float limit[3]) {
     int32_t kept = 1;
     for (int32_t i = 1; i < g->count; i++) {
-        uint32_t c[3];
-        bool in = true;
-        pc_cells_split_key(g->keys[i], c);
-        for (int k = 0; k < 3; k++) {
-            int64_t cell = (int64_t)c[k] - by[k];
-            in = in && cell >= 0 && (double)((cell << g->shift) - g->half) < (double)limit[k];
-            c[k] = (uint32_t)cell;
-        }
-        if (in) {
-            g->keys[kept] = pc_cells_key(c[0], c[1], c[2]);
+        uint64_t key = g->keys[i];
+        if (pc_cells_move_key(&key, by, g->shift, g->half, limit)) {
+            g->keys[kept] = key;
             g->moments[kept++] = g->moments[i];
         }
     }
@@ -107,7 +100,7 @@ static bool add_scan(const pcgpu_context *context, pc_cells_state *s, const pc_c
     for (int i = 0; i <= levels; i++) {
         const int at = grid_at(levels - i, levels); /* the two finest, which take longest, come near the beginning */
         const pc_cells_grid *scan = at == SHIFTED ? &s->shifted : &s->level[at];
-        good = good && add_cells(scan, &s->model[at], m->most << (at == SHIFTED ? 0 : 2 * at));
+        good = good && add_cells(scan, &s->model[at], pc_cells_most_at(m->most, at == SHIFTED ? 0 : at));
     }
     return good;
 }
@@ -144,12 +137,12 @@ pcgpu_status pc_cpu_cells_model(pcgpu_context *context, const struct pc_cells_mo
     bool good = s && ((s->model && !m->forget) || forget(s, levels));
     bool moves = m->move[0] != 0 || m->move[1] != 0 || m->move[2] != 0;
     for (int i = 0; i <= levels && good && moves; i++) {
-        const int at = grid_at(i, levels), narrower = levels - 1 - (at == SHIFTED ? 0 : at);
-        const int64_t by[3] = {(int64_t)m->move[0] * (1 << narrower), (int64_t)m->move[1] * (1 << narrower),
-                               (int64_t)m->move[2] * (1 << narrower)};
+        const int at = grid_at(i, levels), level = at == SHIFTED ? 0 : at;
+        const int64_t by[3] = {pc_cells_move_at(m->move[0], levels, level), pc_cells_move_at(m->move[1], levels, level),
+                               pc_cells_move_at(m->move[2], levels, level)};
         move_grid(&s->model[at], by, m->scan.map.limit);
     }
-    good = good && (m->scan.n == 0 || add_scan(context, s, m)) && (!m->renew || measure_scan(context, s, m, measure)) &&
+    good = good && add_scan(context, s, m) && (!m->renew || measure_scan(context, s, m, measure)) &&
            finish(context, s, m, measure);
     if (!good) {
         return pc_fail_memory(context, (uint64_t)m->scan.n * 128, "the cells of the model");

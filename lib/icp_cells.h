@@ -322,9 +322,32 @@ typedef struct pc_cells_model {
     pc_cells_target scan; /* n may be 0 unless it is renewed */
     bool forget;          /* begin with no cells */
     int32_t move[3];      /* of the box, in widest cells */
-    bool renew;           /* find centroid and levers anew; there are points then */
+    bool renew;           /* find centroid and levers anew; there are points then, and always when the box moves */
     int64_t most;         /* a finest cell with so many points takes no more, one that is 2^l as wide 4^l as many */
 } pc_cells_model;
+
+/* The same at a level: how many of its cells the box moves by, and how many points a cell takes. */
+PC_HD int64_t pc_cells_move_at(int32_t move, int levels, int level) {
+    return (int64_t)move * (1 << (levels - 1 - level));
+}
+
+PC_HD int64_t pc_cells_most_at(int64_t most, int level) {
+    return most << 2 * level;
+}
+
+/* The key of a cell where the box begins `by` cells later on each axis; false when it is outside then. */
+PC_HD_ALWAYS bool pc_cells_move_key(uint64_t *key, const int64_t by[3], int shift, int32_t half, const float limit[3]) {
+    uint32_t c[3];
+    bool in = true;
+    pc_cells_split_key(*key, c);
+    for (int k = 0; k < 3; k++) {
+        int64_t cell = (int64_t)c[k] - by[k];
+        in = in && cell >= 0 && (double)((cell << shift) - half) < (double)limit[k];
+        c[k] = (uint32_t)cell;
+    }
+    *key = pc_cells_key(c[0], c[1], c[2]);
+    return in;
+}
 
 /* The parts of the source that passes take: some of it, or all where that is not much. */
 enum { PC_SET_COARSE, PC_SET_MIDDLE, PC_SET_ALL, PC_SETS };

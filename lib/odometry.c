@@ -92,7 +92,10 @@ void pcgpu_odometry_close(pcgpu_odometry *o) {
     exchange_cells(o);
     pc_cpu_release_cells(o->context);
     exchange_cells(o);
-    for (int i = 0; i < PC_ODOMETRY_SCANS; i++) {
+    if (o->held.device) {
+        o->backend->scans_close(o->context, o->held.device);
+    }
+    for (int i = 0; i < PC_SCANS; i++) {
         pc_odometry_scan_free(&o->scans[i]);
     }
     free(o->rows[0].memory);
@@ -146,7 +149,7 @@ static bool deskews(const pcgpu_odometry *o) {
 }
 
 static pc_odometry_scan *unused_scan(pcgpu_odometry *o) {
-    for (int i = 0; i < PC_ODOMETRY_SCANS; i++) {
+    for (int i = 0; i < PC_SCANS; i++) {
         if (&o->scans[i] != o->last && &o->scans[i] != o->keyframe) {
             return &o->scans[i];
         }
@@ -154,19 +157,15 @@ static pc_odometry_scan *unused_scan(pcgpu_odometry *o) {
     return NULL; /* there are three */
 }
 
-/* The back end for all scans, from the points of a registration. A model is kept where there is one for it, and a
- * device that would have nothing to do is not started. */
+/* The back end for all scans, from the points of a registration. */
 static pcgpu_status choose(pcgpu_odometry *o, double points) {
-    const pc_backend *cuda = pc_backend_cuda();
-    if (!o->kind->only_cells || (cuda && cuda->cells_model)) {
-        return pc_register_choose(o->context, &o->params.registration, points, 1, &o->run, &o->backend);
+    const pc_backend *chosen = NULL;
+    pcgpu_status status = pc_register_choose(o->context, &o->params.registration, points, 1, &o->run, &chosen);
+    if (status == PCGPU_OK && chosen->scans_open && o->params.registration.method == PCGPU_REGISTER_CELLS) {
+        status = chosen->scans_open(o->context, &o->held.device);
     }
-    o->backend = &pc_backend_cpu;
-    o->run.threads = o->context->threads;
-    snprintf(o->run.backend, sizeof o->run.backend, "%s", o->backend->name);
-    snprintf(o->run.device, sizeof o->run.device, "%s", o->context->cpu_name);
-    snprintf(o->run.reason, sizeof o->run.reason, "models are kept on the CPU");
-    return PCGPU_OK;
+    o->backend = status == PCGPU_OK ? chosen : NULL;
+    return status;
 }
 
 static pcgpu_status take(pcgpu_odometry *o, const pcgpu_cloud *cloud, double time, pcgpu_run *run) {
@@ -181,7 +180,7 @@ static pcgpu_status take(pcgpu_odometry *o, const pcgpu_cloud *cloud, double tim
     *run = o->run;
     double begin = pc_now();
     if (status == PCGPU_OK) {
-        status = pc_odometry_take(o->context, &o->params, cloud, o->home, !o->last, o->present, run);
+        status = pc_odometry_take(o, cloud, o->present, run);
     }
     o->present->time = time;
     o->select_seconds = pc_now() - begin;
@@ -191,8 +190,8 @@ static pcgpu_status take(pcgpu_odometry *o, const pcgpu_cloud *cloud, double tim
 /* Only the motion to the second good scan tells how the first is to be deskewed: the world begins with it once more. */
 static pcgpu_status begin_anew(pcgpu_odometry *o, const double T[16]) {
     const pc_twist motion = sweep_motion(o, o->present->time, T);
-    pc_odometry_deskew(o->context, &motion, o->last);
-    return o->kind->begin(o, o->last);
+    pcgpu_status status = pc_odometry_deskew(o, &motion, o->last);
+    return status == PCGPU_OK ? o->kind->begin(o, o->last) : status;
 }
 
 /* The present scan has a pose: it becomes the last one, and joins the reference. */
@@ -202,9 +201,9 @@ static pcgpu_status accept(pcgpu_odometry *o, const double T[16], double fitness
     memcpy(scan->T, T, sizeof scan->T);
     if (deskews(o)) {
         const pc_twist motion = o->last ? sweep_motion(o, scan->time, T) : (pc_twist){0};
-        pc_odometry_deskew(o->context, o->last ? &motion : NULL, scan);
+        status = pc_odometry_deskew(o, o->last ? &motion : NULL, scan);
     }
-    if (deskews(o) && o->good == 1) {
+    if (status == PCGPU_OK && deskews(o) && o->good == 1) {
         status = begin_anew(o, T);
     }
     *joins = true;
@@ -245,10 +244,12 @@ static pcgpu_status align(pcgpu_odometry *o, const double start[16], pcgpu_odome
     for (int round = 0; round < DESKEW_ROUNDS && status == PCGPU_OK; round++) {
         const pc_twist used = sweep_motion(o, o->present->time, from);
         if (deskews(o)) {
-            pc_odometry_deskew(o->context, &used, o->present);
+            status = pc_odometry_deskew(o, &used, o->present);
         }
         f->registration.run = run;
-        status = o->kind->align(o, o->present, from, &f->registration, T);
+        if (status == PCGPU_OK) {
+            status = o->kind->align(o, o->present, from, &f->registration, T);
+        }
         f->attempts++;
         if (status != PCGPU_OK || !deskews(o)) {
             break;

@@ -36,7 +36,9 @@ double pc_least_score(double min_score, int lost);
 /* ---- a scan -------------------------------------------------------------------------------------------------- */
 
 typedef struct pc_odometry_scan {
-    pc_point_set points; /* usable and settled, in `memory` */
+    pc_point_set points; /* usable and settled, in `xyz` */
+    float *xyz;          /* in `memory`, or that of a device */
+    bool sent;           /* a device has the points as they are */
     double offset[3];    /* of the points, from home */
     double T[16], time;  /* its pose in the world, both with their origins at home */
     /* With deskewing, of each point as it was read, relative to cloud_offset, which is from home: */
@@ -46,12 +48,13 @@ typedef struct pc_odometry_scan {
     pc_buffer memory, raw_memory;
 } pc_odometry_scan;
 
-/* Takes the usable points of a cloud. home: a place near the points in the coordinates of the files, which the first
- * scan sets. */
-pcgpu_status pc_odometry_take(pcgpu_context *context, const pcgpu_odometry_params *params, const pcgpu_cloud *cloud,
-                              double *home, bool first, pc_odometry_scan *scan, pcgpu_run *run);
+/* Takes the usable points of a cloud. The first scan sets `home`, a place near the points in the coordinates of the
+ * files. */
+pcgpu_status pc_odometry_take(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_odometry_scan *scan, pcgpu_run *run);
 /* Moves the points to the middle of the sweep; `motion` in a sweep, NULL: none. */
-void pc_odometry_deskew(pcgpu_context *context, const pc_twist *motion, pc_odometry_scan *scan);
+pcgpu_status pc_odometry_deskew(pcgpu_odometry *o, const pc_twist *motion, pc_odometry_scan *scan);
+/* Sends the points to the device that keeps them, where there is one and it has not got them. */
+pcgpu_status pc_odometry_send(pcgpu_odometry *o, pc_odometry_scan *scan);
 void pc_odometry_scan_free(pc_odometry_scan *scan);
 
 /* ---- what scans are registered to ---------------------------------------------------------------------------- */
@@ -75,16 +78,14 @@ typedef struct pc_reference_kind {
 /* By pcgpu_reference. */
 extern const pc_reference_kind pc_reference_kinds[];
 
-enum { PC_ODOMETRY_SCANS = 3 }; /* the one that is added, the last good one, the keyframe */
-
 struct pcgpu_odometry {
     pcgpu_context *context;
     pcgpu_odometry_params params;
     const pc_reference_kind *kind;
-    const pc_backend *backend; /* NULL before the first scan */
-    pcgpu_run run;             /* as that of each scan begins */
-    void *cpu_cells;           /* the CPU's cells, which are the context's only during a call */
-    pc_odometry_scan scans[PC_ODOMETRY_SCANS];
+    const pc_backend *backend;                   /* NULL before the first scan */
+    pcgpu_run run;                               /* as that of each scan begins */
+    void *cpu_cells;                             /* the CPU's cells, which are the context's only during a call */
+    pc_odometry_scan scans[PC_SCANS];            /* the one that is added, the last good one, the keyframe */
     pc_odometry_scan *present, *last, *keyframe; /* last NULL: no scan has a pose; keyframe may be the last */
     int64_t good;                                /* scans with a pose */
     int lost;                                    /* scans without one since the last that has */

@@ -51,8 +51,31 @@ static pcgpu_status align_by_cells(pcgpu_odometry *o, const pcgpu_register_param
     memcpy(to.offset, target ? target->offset : o->model_anchor, sizeof to.offset);
     pc_register_open(&w, o->context, o->backend, &run, params, &source, &to, result);
     w.seconds[PC_STAGE_SELECT] = o->select_seconds;
-    return pc_register_close(&w,
-                             pc_register_cells_points(&w, &scan->points, target ? &target->points : NULL, &o->held));
+    double start = pc_now();
+    pcgpu_status status = pc_odometry_send(o, scan);
+    if (status == PCGPU_OK && target && !o->held.held) {
+        status = pc_odometry_send(o, target);
+    }
+    pc_register_stage_end(&w, PC_STAGE_INDEX, start);
+    if (status == PCGPU_OK) {
+        status = pc_register_cells_points(&w, &scan->points, target ? &target->points : NULL, &o->held);
+    }
+    return pc_register_close(&w, status);
+}
+
+/* A scan that the next ones are registered to. A device makes its cells while the host takes the next scan; what is
+ * wrong is told when they are needed. */
+static void be_target(pcgpu_odometry *o, pc_odometry_scan *scan) {
+    o->held.held = false;
+    if (o->held.device) {
+        pcgpu_registration unused = {0};
+        const pcgpu_cloud nothing = {0};
+        pc_register_work w;
+        pc_register_open(&w, o->context, o->backend, &o->run, &o->params.registration, &nothing, &nothing, &unused);
+        if (pc_odometry_send(o, scan) != PCGPU_OK || pc_register_cells_hold(&w, &scan->points, &o->held) != PCGPU_OK) {
+            pc_clear_error(o->context);
+        }
+    }
 }
 
 static pcgpu_status align_to(pcgpu_odometry *o, pc_odometry_scan *scan, pc_odometry_scan *target,
@@ -76,14 +99,13 @@ static pcgpu_status align_to_last(pcgpu_odometry *o, pc_odometry_scan *scan, con
 }
 
 static pcgpu_status begin_with_last(pcgpu_odometry *o, pc_odometry_scan *scan) {
-    (void)scan;
-    o->held.held = false;
+    be_target(o, scan);
     return PCGPU_OK;
 }
 
 static pcgpu_status accept_last(pcgpu_odometry *o, pc_odometry_scan *scan, double fitness, bool *joins) {
-    (void)scan, (void)fitness;
-    o->held.held = false;
+    (void)fitness;
+    be_target(o, scan);
     *joins = true;
     return PCGPU_OK;
 }
@@ -97,7 +119,7 @@ static pcgpu_status align_to_keyframe(pcgpu_odometry *o, pc_odometry_scan *scan,
 
 static void make_keyframe(pcgpu_odometry *o, pc_odometry_scan *scan) {
     o->keyframe = scan;
-    o->held.held = false;
+    be_target(o, scan);
 }
 
 static bool nearer_keyframe(pcgpu_odometry *o) {
@@ -159,8 +181,12 @@ static void lay_box(pcgpu_odometry *o) {
     }
 }
 
-/* Adds a scan at its pose; the box follows it. */
+/* Adds a scan at its pose; the box follows it. One without points, whose pose was given, has no middle that motions
+ * could be about: the model stays as it is. */
 static pcgpu_status add_to_model(pcgpu_odometry *o, pc_odometry_scan *scan, bool forget) {
+    if (scan->points.n == 0 && !forget) {
+        return PCGPU_OK;
+    }
     const double wide = edge_of(o) * (double)(1 << (levels_of(o) - 1));
     pcgpu_register_params params = o->params.registration;
     pcgpu_registration unused = {0};
@@ -182,7 +208,12 @@ static pcgpu_status add_to_model(pcgpu_odometry *o, pc_odometry_scan *scan, bool
     pc_register_import_pose(&w);
     pc_cells_work c = {.w = &w, .frame = o->held.frame, .target = scan->points, .noise = pc_cells_noise_of(&w)};
     pc_cells_describe_target(&c, &w.pose, &m.scan);
-    pcgpu_status status = o->backend->cells_model(o->context, &m, &o->held.measure);
+    pcgpu_status status = pc_odometry_send(o, scan);
+    if (status == PCGPU_OK) {
+        status = o->held.device
+                     ? o->backend->scans_model(o->context, o->held.device, scan->points.place, &m, &o->held.measure)
+                     : o->backend->cells_model(o->context, &m, &o->held.measure);
+    }
     if (m.renew) {
         o->model_cells = (double)o->held.measure.cells;
     }

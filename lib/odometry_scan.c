@@ -151,8 +151,24 @@ static void phases_from_times(const pcgpu_cloud *cloud, int column, const int32_
 
 /* ---- points -------------------------------------------------------------------------------------------------- */
 
-static pcgpu_status take_timed(pcgpu_context *context, const pcgpu_odometry_params *p, const pcgpu_cloud *cloud,
-                               pc_odometry_scan *scan, pcgpu_run *run) {
+/* Memory for the coordinates of so many points, of which nothing is kept. */
+static pcgpu_status take_memory(pcgpu_odometry *o, pc_odometry_scan *scan, int64_t rows) {
+    const size_t bytes = (3 * (size_t)rows + 1) * sizeof(float);
+    void *memory = NULL;
+    scan->sent = false;
+    if (o->held.device) {
+        const int place = (int)(scan - o->scans);
+        pcgpu_status status = o->backend->scans_memory(o->context, o->held.device, place, bytes, &memory);
+        scan->xyz = memory;
+        return status;
+    }
+    scan->xyz = pc_buffer_take(&scan->memory, bytes, false);
+    return scan->xyz ? PCGPU_OK : pc_fail_memory(o->context, bytes, "the points");
+}
+
+static pcgpu_status take_timed(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_odometry_scan *scan, pcgpu_run *run) {
+    pcgpu_context *context = o->context;
+    const pcgpu_odometry_params *p = &o->params;
     pc_points points;
     if (p->deskew == PCGPU_DESKEW_TIME && (p->time_column < 3 || p->time_column >= cloud->columns)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
@@ -183,30 +199,30 @@ static pcgpu_status take_timed(pcgpu_context *context, const pcgpu_odometry_para
     return PCGPU_OK;
 }
 
-pcgpu_status pc_odometry_take(pcgpu_context *context, const pcgpu_odometry_params *p, const pcgpu_cloud *cloud,
-                              double *home, bool first, pc_odometry_scan *scan, pcgpu_run *run) {
-    pcgpu_status status = PCGPU_OK;
+pcgpu_status pc_odometry_take(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_odometry_scan *scan, pcgpu_run *run) {
+    const pcgpu_odometry_params *p = &o->params;
     if (cloud->rows > INT32_MAX) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld points; more than 2^31 are not possible",
+        return pc_fail(o->context, PCGPU_ERROR_ARGUMENT, "%lld points; more than 2^31 are not possible",
                        (long long)cloud->rows);
     }
-    const size_t bytes = (3 * (size_t)cloud->rows + 1) * sizeof(float);
-    float *memory = pc_buffer_take(&scan->memory, bytes, false);
-    if (!memory) {
-        return pc_fail_memory(context, bytes, "the points");
+    pcgpu_status status = take_memory(o, scan, cloud->rows);
+    if (status != PCGPU_OK) {
+        return status;
     }
     scan->raw = NULL;
     memcpy(scan->offset, cloud->offset, sizeof scan->offset);
     if (p->deskew != PCGPU_DESKEW_NONE) {
-        status = take_timed(context, p, cloud, scan, run);
+        status = take_timed(o, cloud, scan, run);
     } else {
-        pc_cells_select_into(cloud, p->registration.drop_origin, context->threads, memory, &scan->points, run);
+        pc_cells_select_into(o->context, cloud, p->registration.drop_origin, o->held.device, scan->xyz, &scan->points,
+                             run);
         pc_cells_settle(&scan->points, scan->offset);
     }
+    scan->points.place = (int)(scan - o->scans);
     for (int k = 0; k < 3; k++) {
-        home[k] = first ? scan->offset[k] : home[k];
-        scan->offset[k] -= home[k];
-        scan->cloud_offset[k] = cloud->offset[k] - home[k];
+        o->home[k] = !o->last ? scan->offset[k] : o->home[k];
+        scan->offset[k] -= o->home[k];
+        scan->cloud_offset[k] = cloud->offset[k] - o->home[k];
     }
     return status;
 }
@@ -225,18 +241,22 @@ static inline void move_point(const pc_twist *m, const double once[3], const dou
     }
 }
 
-void pc_odometry_deskew(pcgpu_context *context, const pc_twist *motion, pc_odometry_scan *scan) {
+pcgpu_status pc_odometry_deskew(pcgpu_odometry *o, const pc_twist *motion, pc_odometry_scan *scan) {
     static const pc_twist still;
     const pc_twist m = motion ? *motion : still;
     const int64_t n = scan->points.n;
     const float *x = scan->raw, *y = x + n, *z = y + n;
     const double *offset = scan->cloud_offset;
-    float *memory = scan->memory.memory;
     double once[3], twice[3];
+    pcgpu_status status = take_memory(o, scan, n); /* which a device may be reading */
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    float *to = scan->xyz;
     cross(m.turn, m.way, once);
     cross(m.turn, once, twice);
-    scan->points = (pc_point_set){.n = n, .x = memory, .y = memory + n, .z = memory + 2 * n};
-#pragma omp parallel for schedule(static) num_threads(context->threads) if (n > 16384)
+    scan->points = (pc_point_set){.n = n, .x = to, .y = to + n, .z = to + 2 * n, .place = (int)(scan - o->scans)};
+#pragma omp parallel for schedule(static) num_threads(o->context->threads) if (n > 16384)
     for (int64_t i = 0; i < n; i++) {
         double p[3] = {(double)x[i] + offset[0], (double)y[i] + offset[1], (double)z[i] + offset[2]};
         move_point(&m, once, twice, (double)scan->phase[i], p);
@@ -244,10 +264,20 @@ void pc_odometry_deskew(pcgpu_context *context, const pc_twist *motion, pc_odome
         scan->points.y[i] = (float)(p[1] - offset[1]);
         scan->points.z[i] = (float)(p[2] - offset[2]);
     }
-    (void)context;
     memcpy(scan->offset, offset, sizeof scan->offset);
     pc_cells_find_box(&scan->points);
     pc_cells_settle(&scan->points, scan->offset);
+    return PCGPU_OK;
+}
+
+pcgpu_status pc_odometry_send(pcgpu_odometry *o, pc_odometry_scan *scan) {
+    const pc_point_set *p = &scan->points;
+    pcgpu_status status = PCGPU_OK;
+    if (o->held.device && !scan->sent) {
+        status = o->backend->scans_send(o->context, o->held.device, p->place, p->n, p->x, p->y, p->z);
+        scan->sent = status == PCGPU_OK;
+    }
+    return status;
 }
 
 void pc_odometry_scan_free(pc_odometry_scan *scan) {

@@ -15,7 +15,7 @@ typedef enum pcgpu_reference {
     PCGPU_REFERENCE_PREVIOUS, /* the scan before it that has a pose */
     PCGPU_REFERENCE_KEYFRAME, /* a scan that stays until the sensor has moved on */
     PCGPU_REFERENCE_MODEL /* all scans before it, as cells of their moments in a box that moves with the sensor; CELLS
-                             only, on the CPU whatever the back end */
+                             only */
 } pcgpu_reference;
 
 /* Where in its sweep a point was taken, for a sensor that moves meanwhile. A sweep lasts as long as it is to the next
@@ -55,8 +55,9 @@ typedef struct pcgpu_odometry_frame {
 
 typedef struct pcgpu_odometry pcgpu_odometry;
 
-/* Begins a trajectory. The context stays open and is used by each call; other operations may use it in between, from
- * the same thread. *odometry is NULL on failure. Errors: ARGUMENT, MEMORY. */
+/* Begins a trajectory. The context stays open until it is closed and is used by each call; other operations may use it
+ * in between, from the same thread. On CUDA the points of up to three scans and the cells of what is registered to stay
+ * in the device's memory. *odometry is NULL on failure. Errors: ARGUMENT, MEMORY. */
 pcgpu_status pcgpu_odometry_open(pcgpu_context *context, const pcgpu_odometry_params *params,
                                  pcgpu_odometry **odometry);
 void pcgpu_odometry_close(pcgpu_odometry *odometry); /* accepts NULL */

@@ -127,20 +127,25 @@ static pcgpu_status run_at_once(const pc_cells_work *c, pc_cells_job *job) {
     return status;
 }
 
-/* The target, whose cells a back end may begin to make when it is that of a single pair. */
-static pcgpu_status begin(pc_cells_work *c, pc_cells_job *job) {
+/* Lays the target's grid. */
+static pcgpu_status lay_target(pc_cells_work *c, pc_cells_target *target) {
     static const pc_pose identity = {.q = {1, 0, 0, 0}};
-    if (c->target.n < PC_REGISTER_MIN_POINTS) {
-        return PCGPU_OK;
-    }
     c->noise = pc_cells_noise_of(c->w);
     pcgpu_status status = pc_cells_arrange_target(c, edge_of(c->w));
     if (status == PCGPU_OK) {
-        pc_cells_describe_target(c, &identity, &job->target);
-        bool begins = c->backend->cells_begin && !c->memory[PC_SCRATCH_TARGET];
-        status = begins ? c->backend->cells_begin(c->w->context, &job->target) : PCGPU_OK;
+        pc_cells_describe_target(c, &identity, target);
     }
     return status;
+}
+
+/* The target, whose cells a back end may begin to make when it is that of a single pair. */
+static pcgpu_status begin(pc_cells_work *c, pc_cells_job *job) {
+    if (c->target.n < PC_REGISTER_MIN_POINTS) {
+        return PCGPU_OK;
+    }
+    pcgpu_status status = lay_target(c, &job->target);
+    bool begins = c->backend->cells_begin && !c->memory[PC_SCRATCH_TARGET];
+    return status == PCGPU_OK && begins ? c->backend->cells_begin(c->w->context, &job->target) : status;
 }
 
 static pcgpu_status run(pc_cells_work *c, pc_cells_job *job) {
@@ -176,40 +181,20 @@ pcgpu_status pc_register_cells(pc_register_work *w, const pcgpu_cloud *source, c
 
 /* ---- targets that are held ----------------------------------------------------------------------------------- */
 
-/* Where the back end copies points fastest from, or where they are. */
-static pcgpu_status lend_points(const pc_cells_work *c, int which, const pc_point_set *from, pc_point_set *to) {
-    *to = *from;
-    if (!c->backend->cells_memory) {
-        return PCGPU_OK;
-    }
-    const size_t bytes = (size_t)from->n * sizeof(float);
-    void *memory = NULL;
-    pcgpu_status status = c->backend->cells_memory(c->w->context, which, 3 * bytes, &memory);
-    if (status == PCGPU_OK) {
-        to->x = memory;
-        to->y = to->x + from->n;
-        to->z = to->y + from->n;
-        memcpy(to->x, from->x, bytes);
-        memcpy(to->y, from->y, bytes);
-        memcpy(to->z, from->z, bytes);
-    }
-    return status;
-}
-
 /* The target is held afterwards, and where it was, only its frame is taken. */
-static pcgpu_status take_target(pc_cells_work *c, pc_cells_job *job, pc_point_set *target, pc_cells_held *held) {
+static pcgpu_status take_target(pc_cells_work *c, pc_point_set *target, pc_cells_held *held) {
+    pc_cells_target t;
     c->frame = held->frame;
     c->target.n = held->points;
     c->noise = pc_cells_noise_of(c->w);
-    if (!target || (held->held && !c->backend->cells_register)) {
+    if (!target || held->held) {
         return PCGPU_OK;
     }
-    pcgpu_status status = lend_points(c, PC_SCRATCH_TARGET, target, &c->target);
+    c->target = *target;
+    pcgpu_status status = lay_target(c, &t);
     if (status == PCGPU_OK) {
-        status = begin(c, job);
-    }
-    if (status == PCGPU_OK && !c->backend->cells_register) {
-        status = c->backend->cells_target(c->w->context, &job->target, &held->measure);
+        status = held->device ? c->backend->scans_target(c->w->context, held->device, target->place, &t)
+                              : c->backend->cells_target(c->w->context, &t, &held->measure);
     }
     held->held = status == PCGPU_OK;
     held->frame = c->frame;
@@ -217,9 +202,24 @@ static pcgpu_status take_target(pc_cells_work *c, pc_cells_job *job, pc_point_se
     return status;
 }
 
+pcgpu_status pc_register_cells_hold(pc_register_work *w, pc_point_set *target, pc_cells_held *held) {
+    pc_cells_work c = {.w = w, .backend = w->backend};
+    return target->n < PC_REGISTER_MIN_POINTS ? PCGPU_OK : take_target(&c, target, held);
+}
+
+/* Follows the path of a source to the target that is held. */
+static pcgpu_status follow_held(pc_cells_work *c, pc_cells_job *job, const pc_cells_held *held) {
+    pcgpu_context *context = c->w->context;
+    if (held->device) {
+        return c->backend->scans_register(context, held->device, c->source.place, job);
+    }
+    pcgpu_status status = c->backend->cells_source(context, &job->source);
+    return status == PCGPU_OK ? follow(c, &job->path) : status;
+}
+
 pcgpu_status pc_register_cells_points(pc_register_work *w, pc_point_set *source, pc_point_set *target,
                                       pc_cells_held *held) {
-    pc_cells_work c = {.w = w, .backend = w->backend};
+    pc_cells_work c = {.w = w, .backend = w->backend, .source = *source};
     pc_cells_job job = {0};
     w->source.n = source->n;
     w->target.n = target ? target->n : held->points;
@@ -227,10 +227,7 @@ pcgpu_status pc_register_cells_points(pc_register_work *w, pc_point_set *source,
         return PCGPU_OK;
     }
     double start = pc_now();
-    pcgpu_status status = take_target(&c, &job, target, held);
-    if (status == PCGPU_OK) {
-        status = lend_points(&c, PC_SCRATCH_SOURCE, source, &c.source);
-    }
+    pcgpu_status status = take_target(&c, target, held);
     if (status != PCGPU_OK) {
         return status;
     }
@@ -239,13 +236,8 @@ pcgpu_status pc_register_cells_points(pc_register_work *w, pc_point_set *source,
     describe_path(&c, &job.path);
     job.path.target = held->measure;
     start = pc_register_stage_end(w, PC_STAGE_INDEX, start);
-    if (w->backend->cells_register) {
-        status = run_at_once(&c, &job);
-    } else {
-        status = c.backend->cells_source(w->context, &job.source);
-        status = status == PCGPU_OK ? follow(&c, &job.path) : status;
-        pc_register_stage_end(w, PC_STAGE_ITERATE, start);
-    }
+    status = follow_held(&c, &job, held);
+    pc_register_stage_end(w, PC_STAGE_ITERATE, start);
     if (status == PCGPU_OK) {
         pc_cells_conclude(&c, &job.path);
     }

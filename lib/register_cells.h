@@ -11,6 +11,7 @@ typedef struct pc_point_set {
     int64_t n;
     float *x, *y, *z;
     float box[3][2]; /* least and largest x, y and z */
+    int place;       /* of a sequence, where a device keeps it */
 } pc_point_set;
 
 typedef struct pc_cells_work {
@@ -43,9 +44,10 @@ void pc_cells_arrange_source(pc_cells_work *c);
 pcgpu_status pc_cells_prepare(pc_cells_work *c, const pcgpu_cloud *source, const pcgpu_cloud *target,
                               pc_cells_job *job);
 
-/* The same for a cloud and memory of the caller's, 3 floats a record: for sets that are used more than once. */
-void pc_cells_select_into(const pcgpu_cloud *cloud, bool drop_origin, int threads, float *memory, pc_point_set *p,
-                          pcgpu_run *run);
+/* The same for a cloud and memory of the caller's, 3 floats a record: for sets that are used more than once. `device`:
+ * the cells are made on one, see pc_cells_select. */
+void pc_cells_select_into(pcgpu_context *context, const pcgpu_cloud *cloud, bool drop_origin, bool device,
+                          float *memory, pc_point_set *p, pcgpu_run *run);
 /* The box of points that the caller has made. */
 void pc_cells_find_box(pc_point_set *p);
 /* Takes whole metres off far-away coordinates, which are added to `offset`: no registration has to do it then. */
@@ -53,6 +55,7 @@ void pc_cells_settle(pc_point_set *p, double offset[3]);
 
 /* A target that several registrations have in common: once it is held, the back end has its cells. */
 typedef struct pc_cells_held {
+    void *device; /* the back end's state of the sequence, or NULL */
     bool held;
     pc_cells_frame frame;
     pc_cells_measure measure;
@@ -60,9 +63,12 @@ typedef struct pc_cells_held {
 } pc_cells_held;
 
 /* Registers selected points. `target` NULL: the model of the back end, which is held; else its points, which are used
- * when it is not held yet, or when the back end needs them each time. Both are settled, and stay as they are. */
+ * when it is not held yet. Both are settled, stay as they are, and have been sent where a device keeps them. */
 pcgpu_status pc_register_cells_points(pc_register_work *w, pc_point_set *source, pc_point_set *target,
                                       pc_cells_held *held);
+/* Makes the target ahead of time, which a device does meanwhile; as above. Nothing happens when there are too few
+ * points. */
+pcgpu_status pc_register_cells_hold(pc_register_work *w, pc_point_set *target, pc_cells_held *held);
 
 /* The noise scale of a registration with these parameters, and what a back end is told of a target. */
 double pc_cells_noise_of(const pc_register_work *w);

@@ -205,8 +205,7 @@ static void select_all(selection *s, int count, int threads) {
 }
 
 /* Where the host computes the cells, too: its threads are OpenMP's, and a second set of them would be in their way. */
-static pcgpu_status select_on_host(pc_cells_work *c, selection s[CLOUDS], pc_cells_target_fn *then,
-                                   pc_cells_job *job) {
+static pcgpu_status select_on_host(pc_cells_work *c, selection s[CLOUDS], pc_cells_target_fn *then, pc_cells_job *job) {
     pcgpu_run *run = &c->w->result->run;
     select_all(s, s[TARGET].count + s[SOURCE].count, c->w->context->threads);
     finish_selection(&s[TARGET], run);
@@ -214,11 +213,21 @@ static pcgpu_status select_on_host(pc_cells_work *c, selection s[CLOUDS], pc_cel
     return then(c, job);
 }
 
-void pc_cells_select_into(const pcgpu_cloud *cloud, bool drop_origin, int threads, float *memory, pc_point_set *p,
-                          pcgpu_run *run) {
+/* The context's team, or NULL. */
+static struct pc_team *take_team(pcgpu_context *context) {
+    context->team = context->team ? context->team : pc_team_open(context->threads);
+    return context->team;
+}
+
+void pc_cells_select_into(pcgpu_context *context, const pcgpu_cloud *cloud, bool drop_origin, bool device,
+                          float *memory, pc_point_set *p, pcgpu_run *run) {
     selection s;
     lay_selection(cloud, drop_origin, memory, p, &s);
-    select_all(&s, s.count, threads);
+    if (device && take_team(context)) {
+        pc_team_run(context->team, s.count, select_one, &s);
+    } else {
+        select_all(&s, s.count, context->threads);
+    }
     finish_selection(&s, run);
 }
 
@@ -233,7 +242,7 @@ void pc_cells_find_box(pc_point_set *p) {
 static pcgpu_status select_for_device(pc_cells_work *c, selection s[CLOUDS], pc_cells_target_fn *then,
                                       pc_cells_job *job) {
     pcgpu_context *context = c->w->context;
-    if (!context->team && !(context->team = pc_team_open(context->threads))) {
+    if (!take_team(context)) {
         return pc_fail_memory(context, sizeof(void *) * (size_t)context->threads, "the threads");
     }
     pc_team_begin(context->team, s[TARGET].count + s[SOURCE].count, select_one, s);

@@ -1,7 +1,7 @@
-/* Odometry as a whole: odometry cpu|cuda. A room of walls and poles that a scanner moves through, made here; no file is
- * needed.
+/* Odometry as a whole: odometry cpu|cuda [SEED] [quick]. A room of walls and poles that a scanner moves through, made
+ * here; no file is needed.
  *
- * cuda: a few scans to each reference, byte for byte as the CPU does them; exit code 77 without such a device.
+ * cuda: whole sequences to each reference, byte for byte as the CPU does them; exit code 77 without such a device.
  * cpu: Poses against the truth for each reference; the same bytes at every thread count and vector form, and when the
  * context is used by others in between; trajectories gone on with; lost scans; motions and deskewing; what is refused.
  */
@@ -17,6 +17,7 @@ enum { SCANS = 16, POINTS = 36000, LOST = 9 };
 static const char *const names[] = {"previous", "keyframe", "model"};
 static pcgpu_cloud scans[SCANS];
 static double truth[SCANS][16];
+static uint64_t seed;
 
 /* ---- a scene ------------------------------------------------------------------------------------------------- */
 
@@ -54,7 +55,7 @@ static void pose_at(double time, double T[16]) {
 
 /* moving: the scanner's time goes on while points are taken, and stands in the fourth column. */
 static void make_scans(bool moving, double speed) {
-    state = 77;
+    state = 77 + seed;
     for (int i = 0; i < SCANS; i++) {
         pcgpu_cloud_free(&scans[i]);
         pcgpu_cloud_create(NULL, POINTS, 4, &scans[i]);
@@ -193,19 +194,25 @@ static void check_resuming(int reference, bool deskew) {
     }
 }
 
+/* What a sensor sees that is covered. */
+enum { BLOB = 200 };
+static float blob[4 * BLOB];
+
+static void make_blob(void) {
+    state = 5;
+    for (int i = 0; i < 4 * BLOB; i++) {
+        blob[i] = 0.2f * random_unit();
+    }
+}
+
 /* Scans that show nothing are lost, those after them are found again. */
 static void check_lost(int reference) {
     static double poses[SCANS][16];
     static pcgpu_odometry_frame frames[SCANS];
     const pcgpu_odometry_params p = params_of(reference);
     const pcgpu_cloud kept[2] = {scans[LOST], scans[LOST + 1]};
-    float blob[4 * 200];
-    state = 5;
-    for (int i = 0; i < 4 * 200; i++) {
-        blob[i] = 0.2f * random_unit();
-    }
     scans[LOST].data = blob;
-    scans[LOST].rows = 200;
+    scans[LOST].rows = BLOB;
     scans[LOST + 1].rows = 3;
     int good = run(&p, 2, 0, poses, frames);
     scans[LOST] = kept[0];
@@ -438,37 +445,103 @@ static void check_far(void) {
     }
 }
 
-/* A few scans on CUDA, against the CPU. A model is on the CPU in both cases. */
-static int check_cuda(void) {
-    enum { FEW = 4 };
+/* ---- a device ------------------------------------------------------------------------------------------------ */
+
+enum { LOST_ON_CUDA = 4 };
+
+/* What is special about a run. */
+typedef struct variant {
+    const char *name;
+    pcgpu_deskew deskew;
+    double keyframe_distance, model_range;
+    bool lost;   /* some scans show nothing */
+    bool known;  /* poses of the first ones are given */
+    bool shared; /* the context registers other scans in between */
+} variant;
+
+static const variant variants[] = {
+    {"plain", PCGPU_DESKEW_NONE, 3.0, 80.0, false, false, false},
+    {"lost scans", PCGPU_DESKEW_NONE, 3.0, 80.0, true, false, true},
+    {"deskewed", PCGPU_DESKEW_TIME, 3.0, 80.0, true, false, false},
+    {"keyframes all the time, a small model", PCGPU_DESKEW_NONE, 0.0, 9.0, false, false, true},
+    {"known poses", PCGPU_DESKEW_TIME, 2.0, 12.0, false, true, false},
+};
+
+/* All that is known of a run's scans but for times and names. */
+static void run_variant(pcgpu_context *context, int reference, const variant *v, int count, double voxel,
+                        pcgpu_odometry_frame *frames) {
+    pcgpu_odometry_params p = params_of(reference);
+    pcgpu_odometry *o = NULL;
+    p.deskew = v->deskew;
+    p.time_column = 3;
+    p.keyframe_distance = v->keyframe_distance;
+    p.model_range = v->model_range;
+    p.registration.voxel = voxel;
+    expect(pcgpu_odometry_open(context, &p, &o) == PCGPU_OK, names[reference], v->name, pcgpu_last_error(context), 0);
+    for (int i = 0; i < count && o; i++) {
+        pcgpu_odometry_frame *f = &frames[i];
+        pcgpu_cloud cloud = scans[i];
+        if (v->lost && i == LOST_ON_CUDA) {
+            cloud.data = blob;
+            cloud.rows = BLOB;
+        } else if (v->lost && i == 1) {
+            cloud.rows = 3;
+        }
+        memset(f, 0, sizeof *f);
+        if (v->known && i < count / 2) {
+            cloud.rows = i == 1 ? 0 : cloud.rows; /* a scan that was lost to whoever knows its pose */
+            pcgpu_status status = pcgpu_odometry_add_known(o, &cloud, i, truth[i]);
+            expect(status == PCGPU_OK, names[reference], v->name, pcgpu_last_error(context), i);
+            continue;
+        }
+        pcgpu_status status = pcgpu_odometry_add(o, &cloud, i, f);
+        expect(status == PCGPU_OK, names[reference], v->name, pcgpu_last_error(context), i);
+        const pcgpu_run run = {.points_in = f->registration.run.points_in,
+                               .non_finite = f->registration.run.non_finite,
+                               .at_origin = f->registration.run.at_origin};
+        expect(strcmp(f->registration.run.backend, context->settings.device == PCGPU_DEVICE_CUDA ? "cuda" : "cpu") == 0,
+               names[reference], v->name, "the back end", i);
+        f->registration.run = run;
+        if (v->shared && i % 5 == 2) {
+            pcgpu_registration unused;
+            pcgpu_status between = pcgpu_register(context, &scans[3], &scans[5], &p.registration, &unused);
+            expect(between == PCGPU_OK, names[reference], v->name, pcgpu_last_error(context), i);
+        }
+    }
+    pcgpu_odometry_close(o);
+}
+
+/* Whole sequences on CUDA against the CPU: everything that they report. `count` scans of so many points. */
+static int check_cuda(int count, int64_t rows, double voxel) {
+    static pcgpu_odometry_frame frames[2][SCANS];
     const pcgpu_settings settings = {.device = PCGPU_DEVICE_CUDA, .threads = 2};
     pcgpu_context *contexts[2] = {open_context(2, 0), NULL};
     if (pcgpu_open(&settings, &contexts[1]) != PCGPU_OK) {
         printf("skipped: %s\n", pcgpu_last_error(contexts[1]));
+        pcgpu_close(contexts[0]);
+        pcgpu_close(contexts[1]);
         return 77;
     }
-    for (int r = 0; r < 3; r++) {
-        static pcgpu_odometry_frame frames[2][FEW];
-        const pcgpu_odometry_params p = params_of(r);
-        for (int c = 0; c < 2; c++) {
-            pcgpu_odometry *o = NULL;
-            pcgpu_odometry_open(contexts[c], &p, &o);
-            for (int i = 0; i < FEW; i++) {
-                pcgpu_status status = pcgpu_odometry_add(o, &scans[i], i, &frames[c][i]);
-                expect(status == PCGPU_OK && frames[c][i].good, names[r], c ? "cuda" : "cpu",
-                       pcgpu_last_error(contexts[c]), i);
-            }
-            pcgpu_odometry_close(o);
+    for (size_t k = 0; k < sizeof variants / sizeof variants[0]; k++) {
+        const variant *v = &variants[k];
+        make_scans(v->deskew != PCGPU_DESKEW_NONE, 1.0);
+        for (int i = 0; i < SCANS; i++) {
+            scans[i].rows = rows;
         }
-        for (int i = 0; i < FEW; i++) {
-            const pcgpu_odometry_frame *a = &frames[0][i], *b = &frames[1][i];
-            expect(strcmp(b->registration.run.backend, r == PCGPU_REFERENCE_MODEL ? "cpu" : "cuda") == 0, names[r],
-                   "cuda", "the back end", i);
-            expect(memcmp(a->T_world_frame, b->T_world_frame, sizeof a->T_world_frame) == 0, names[r], "cuda",
-                   "the same pose", i);
-            expect(memcmp(a->registration.covariance, b->registration.covariance, sizeof a->registration.covariance) ==
-                       0,
-                   names[r], "cuda", "the same covariance", i);
+        for (int r = 0; r < 3; r++) {
+            int good = 0;
+            for (int c = 0; c < 2; c++) {
+                run_variant(contexts[c], r, v, count, voxel, frames[c]);
+            }
+            for (int i = 0; i < count; i++) {
+                expect(memcmp(&frames[0][i], &frames[1][i], sizeof frames[0][i]) == 0, names[r], v->name,
+                       "the same as on the CPU", i);
+                good += frames[0][i].good;
+            }
+            expect(good == (v->known  ? count - count / 2
+                            : v->lost ? count - 2
+                                      : count),
+                   names[r], v->name, "good scans", good);
         }
     }
     pcgpu_close(contexts[0]);
@@ -484,9 +557,10 @@ static void free_scans(void) {
 
 int main(int argc, char **argv) {
     (void)fill_room, (void)fill_line;
+    make_blob();
     if (argc > 1 && strcmp(argv[1], "cuda") == 0) {
-        make_scans(false, 1.0);
-        int skipped = check_cuda();
+        seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
+        int skipped = argc > 3 ? check_cuda(6, 1600, 0.8) : check_cuda(SCANS, POINTS, 0.25);
         free_scans();
         printf("odometry: %d checks, %d failed\n", checks, failures);
         return skipped ? skipped : failures > 0;
