@@ -1,6 +1,7 @@
 /* What the files of a registration share: register.c (checks, verdict), register_pairs.c (several pairs),
  * register_level.c (downsampling, iterations of a level of ICP), register_search.c (starts without a guess),
- * register_cells.c (registration by cells), register_solve.c (what the sums of a step mean). */
+ * register_symmetric.c (both ways), register_cells.c (registration by cells), register_solve.c (what the sums of a step
+ * mean). */
 #ifndef PC_REGISTER_H
 #define PC_REGISTER_H
 
@@ -80,6 +81,19 @@ pcgpu_status pc_register_search(pcgpu_context *context, const pc_backend *backen
 pcgpu_status pc_register_pair(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
                               const pcgpu_register_params *params, const pcgpu_cloud *source, const pcgpu_cloud *target,
                               pcgpu_registration *result);
+
+/* Registers both ways (register_symmetric.c). The start of the way back: the inverse of init. Then `there` takes how far
+ * its transform and the inverse of that of `back` are apart, and when that is no more than `metres` at the target's
+ * centroid and a degree, the motion halfway; it has converged when it is and both have. */
+void pc_register_inverse_start(const double init[16], double inverse[16]);
+void pc_register_meet_halfway(pcgpu_registration *there, const pcgpu_registration *back, double metres);
+/* What these metres are: a voxel. */
+double pc_register_apart_metres(const pcgpu_register_params *params);
+
+/* Pairs on the back end that was chosen (register_pairs.c), as pcgpu_register_pairs. */
+pcgpu_status pc_register_pairs(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
+                               const pcgpu_register_params *params, const pcgpu_pair *pairs, int count,
+                               pcgpu_registration *results);
 
 /* Adds the time since `begin` to a stage and returns the time now. */
 double pc_register_stage_end(pc_register_work *w, pc_register_stage which, double begin);

@@ -2,22 +2,38 @@
 #include "register.h"
 #include "register_cells.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* A group's bounds: what fills the largest device and can be held twice, in the host's memory and in the device's. */
 enum { GROUP_PAIRS = 64, GROUP_POINTS = 1 << 24 };
 
+enum { MOST_PAIRS = 1 << 30 }; /* so that twice as many can be counted */
+
 /* All pairs of a call, and what is the same for them. */
 typedef struct pair_set {
     pcgpu_context *context;
     const pc_backend *backend;
-    const pcgpu_register_params *params;
+    const pcgpu_register_params *ways[2]; /* of the pairs; for both ways, of those there and of those back, in turn */
+    bool both_ways;
     pcgpu_run run; /* as it begins for each */
     const pcgpu_pair *pairs;
     int count;
     pcgpu_registration *results;
 } pair_set;
+
+static const pcgpu_register_params *params_of(const pair_set *set, int i) {
+    return set->ways[set->both_ways ? i % 2 : 0];
+}
+
+/* Passes on the error of pair `i`, which may be in `from` alone. */
+static pcgpu_status fail_pair(const pair_set *set, const pcgpu_context *from, int i, pcgpu_status status) {
+    char why[sizeof from->error];
+    snprintf(why, sizeof why, "%s", pcgpu_last_error(from));
+    const bool back = set->both_ways && i % 2 == 1;
+    return pc_fail(set->context, status, "%s%s", back ? "source and target exchanged: " : "", why);
+}
 
 static int64_t points_of(const pcgpu_pair *pair) {
     return pair->source->rows + pair->target->rows;
@@ -25,7 +41,7 @@ static int64_t points_of(const pcgpu_pair *pair) {
 
 static pcgpu_status run_pair(const pair_set *set, pcgpu_context *context, int i) {
     const pcgpu_pair *pair = &set->pairs[i];
-    return pc_register_pair(context, set->backend, &set->run, set->params, pair->source, pair->target,
+    return pc_register_pair(context, set->backend, &set->run, params_of(set, i), pair->source, pair->target,
                             &set->results[i]);
 }
 
@@ -72,7 +88,7 @@ static void prepare_pair(const pair_set *set, int first, int i, group *g) {
 #pragma omp critical(pc_register_pairs_failed)
         if (i < g->failing) { /* the first in the order of the pairs */
             g->failing = i;
-            g->failed = pc_fail(set->context, status, "%s", pcgpu_last_error(&own));
+            g->failed = fail_pair(set, &own, first + i, status);
         }
     }
 }
@@ -111,8 +127,8 @@ static pcgpu_status prepare(const pair_set *set, int first, int count, group *g)
 static pcgpu_status run_group(const pair_set *set, int first, int count, group *g) {
     for (int i = 0; i < count; i++) {
         const pcgpu_pair *pair = &set->pairs[first + i];
-        pc_register_open(&g->w[i], set->context, set->backend, &set->run, set->params, pair->source, pair->target,
-                         &set->results[first + i]);
+        pc_register_open(&g->w[i], set->context, set->backend, &set->run, params_of(set, first + i), pair->source,
+                         pair->target, &set->results[first + i]);
     }
     pcgpu_status status = prepare(set, first, count, g);
     double begin = pc_now();
@@ -152,6 +168,7 @@ static pcgpu_status run_in_turn(const pair_set *set) {
     pcgpu_status status = PCGPU_OK;
     for (int i = 0; i < set->count && status == PCGPU_OK; i++) {
         status = run_pair(set, set->context, i);
+        status = status == PCGPU_OK ? status : fail_pair(set, set->context, i, status);
     }
     return status;
 }
@@ -176,7 +193,7 @@ static pcgpu_status run_a_thread_each(const pair_set *set) {
 #pragma omp critical(pc_register_pairs_failed)
                 if (i < failing) { /* the first in the order of the pairs */
                     failing = i;
-                    failed = pc_fail(context, status, "%s", pcgpu_last_error(own));
+                    failed = fail_pair(set, own, i, status);
                 }
             }
         }
@@ -185,26 +202,91 @@ static pcgpu_status run_a_thread_each(const pair_set *set) {
     return failed;
 }
 
+static pcgpu_status run_set(pair_set *set) {
+    const pcgpu_register_params *p = set->ways[0];
+    const int threads = set->context->threads;
+    bool together = p->method == PCGPU_REGISTER_CELLS && !p->search && set->backend->cells_register;
+    bool spread = set->backend == &pc_backend_cpu && threads > 1 && set->count >= threads;
+    set->run.threads = spread ? 1 : set->run.threads;
+    return together ? run_groups(set) : spread ? run_a_thread_each(set) : run_in_turn(set);
+}
+
+/* ---- both ways --------------------------------------------------------------------------------------------------- */
+
+/* What the way back took, as one more stage; it may have been at the same time. */
+static void tell_back(const pcgpu_run *back, pcgpu_run *run) {
+    double seconds = 0.0;
+    for (int i = 0; i < back->stages; i++) {
+        seconds += back->stage[i].seconds;
+    }
+    pc_stage(run, "back", pc_now() - seconds);
+}
+
+/* Each pair is followed by itself the other way round. */
+static pcgpu_status run_both_ways(pair_set *set) {
+    const pair_set given = *set;
+    const size_t n = (size_t)given.count;
+    pcgpu_register_params back = *given.ways[0];
+    pcgpu_pair *pairs = malloc(2 * n * sizeof *pairs);
+    pcgpu_registration *results = malloc(2 * n * sizeof *results);
+    pcgpu_status status =
+        pairs && results ? PCGPU_OK : pc_fail_memory(set->context, 2 * n * sizeof *results, "the pairs both ways");
+    for (size_t i = 0; i < n && status == PCGPU_OK; i++) {
+        pairs[2 * i] = given.pairs[i];
+        pairs[2 * i + 1] = (pcgpu_pair){given.pairs[i].target, given.pairs[i].source};
+    }
+    if (status == PCGPU_OK) {
+        pc_register_inverse_start(given.ways[0]->init, back.init);
+        set->ways[1] = &back;
+        set->both_ways = true;
+        set->pairs = pairs;
+        set->results = results;
+        set->count = 2 * given.count;
+        status = run_set(set);
+    }
+    for (size_t i = 0; i < n && status == PCGPU_OK; i++) {
+        given.results[i] = results[2 * i];
+        pc_register_meet_halfway(&given.results[i], &results[2 * i + 1], pc_register_apart_metres(given.ways[0]));
+        tell_back(&results[2 * i + 1].run, &given.results[i].run);
+    }
+    free(pairs);
+    free(results);
+    return status;
+}
+
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
+
+pcgpu_status pc_register_pairs(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
+                               const pcgpu_register_params *params, const pcgpu_pair *pairs, int count,
+                               pcgpu_registration *results) {
+    pair_set set = {.context = context,
+                    .backend = backend,
+                    .ways = {params},
+                    .run = *run,
+                    .pairs = pairs,
+                    .count = count,
+                    .results = results};
+    return params->symmetric ? run_both_ways(&set) : run_set(&set);
+}
+
 pcgpu_status pcgpu_register_pairs(pcgpu_context *context, const pcgpu_pair *pairs, int count,
                                   const pcgpu_register_params *params, pcgpu_registration *results) {
-    pair_set set = {.context = context, .params = params, .pairs = pairs, .count = count, .results = results};
+    const pc_backend *backend = NULL;
+    pcgpu_run run = {0};
     double points = 0.0;
     pc_clear_error(context);
-    if (count < 0) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%d pairs; give 0 or more", count);
+    if (count < 0 || count > MOST_PAIRS) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%d pairs; give 0 to %d", count, MOST_PAIRS);
     }
     for (int i = 0; i < count; i++) {
         points += (double)points_of(&pairs[i]);
     }
     pcgpu_status status = pc_register_check(context, params);
     if (status == PCGPU_OK && count > 0) {
-        status = pc_register_choose(context, params, points, count, &set.run, &set.backend);
+        status = pc_register_choose(context, params, points, count, &run, &backend);
     }
     if (status == PCGPU_OK && count > 0) {
-        bool together = params->method == PCGPU_REGISTER_CELLS && !params->search && set.backend->cells_register;
-        bool spread = set.backend == &pc_backend_cpu && context->threads > 1 && count >= context->threads;
-        set.run.threads = spread ? 1 : set.run.threads;
-        status = together ? run_groups(&set) : spread ? run_a_thread_each(&set) : run_in_turn(&set);
+        status = pc_register_pairs(context, backend, &run, params, pairs, count, results);
     }
     for (int i = 0; i < count && status != PCGPU_OK; i++) {
         results[i] = (pcgpu_registration){0};

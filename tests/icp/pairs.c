@@ -258,6 +258,7 @@ static void check_clouds(int count) {
         pcgpu_register_params params;
         pcgpu_register_params_init(&params);
         params.max_iterations = 20;
+        params.symmetric = i % 3 == 2;
         pcgpu_registration expected, r;
         memset(&expected, 0, sizeof expected);
         pcgpu_status status = pcgpu_register(cpu, &source, &target, &params, &expected);
@@ -276,7 +277,7 @@ static void check_clouds(int count) {
 
 /* The same pairs by one call, as often as `times`: more than a group holds, and more and fewer than threads. A pair that
  * fails is the call's failure and leaves nothing. */
-static void check_together(int kinds, int times) {
+static void check_together(int kinds, int times, bool symmetric) {
     enum { MOST = 2 * CLOUDS };
     pcgpu_cloud clouds[MOST][2];
     pcgpu_pair good[MOST], bad = {0};
@@ -284,6 +285,7 @@ static void check_together(int kinds, int times) {
     pcgpu_register_params params;
     pcgpu_register_params_init(&params);
     params.max_iterations = 20;
+    params.symmetric = symmetric;
     char error[1024] = "";
     int n = 0, failing = 0;
     for (int i = 0; i < kinds; i++) {
@@ -362,7 +364,8 @@ int main(int argc, char **argv) {
     } else {
         check_paths(cuda, quick ? QUICK_PAIRS : PAIRS);
         check_clouds(quick ? 2 : 2 * CLOUDS);
-        check_together(quick ? 2 : 2 * CLOUDS, 5);
+        check_together(quick ? 2 : 2 * CLOUDS, 5, false);
+        check_together(quick ? 2 : CLOUDS, 2, true);
     }
     pcgpu_close(cpu);
     for (int k = 0; k < others; k++) {
