@@ -94,7 +94,7 @@ void pcgpu_register_params_init(pcgpu_register_params *params);
  * halfway: the exchange of both clouds inverts it, to rounding. It has converged when both ways have and end within a
  * voxel and a degree of each other; farther apart, the transform is that of the source onto the target. All other
  * members of the result are those of the source onto the target, at its own pose. Twice the work; on CUDA by CELLS, and
- * with two threads or more, both ways are under way at the same time. */
+ * with two threads, both ways are under way at the same time, each with the memory of a registration. */
 pcgpu_status pcgpu_register(pcgpu_context *context, const pcgpu_cloud *source, const pcgpu_cloud *target,
                             const pcgpu_register_params *params, pcgpu_registration *result);
 

@@ -15,16 +15,17 @@ enum { MOST_PAIRS = 1 << 30 }; /* so that twice as many can be counted */
 typedef struct pair_set {
     pcgpu_context *context;
     const pc_backend *backend;
-    const pcgpu_register_params *ways[2]; /* of the pairs; for both ways, of those there and of those back, in turn */
-    bool both_ways;
-    pcgpu_run run; /* as it begins for each */
+    const pcgpu_register_params *params; /* of the pairs, or so many that they take in turn */
+    int params_count;
+    bool both_ways; /* every second pair is the one before, exchanged */
+    pcgpu_run run;  /* as it begins for each */
     const pcgpu_pair *pairs;
     int count;
     pcgpu_registration *results;
 } pair_set;
 
 static const pcgpu_register_params *params_of(const pair_set *set, int i) {
-    return set->ways[set->both_ways ? i % 2 : 0];
+    return &set->params[i % set->params_count];
 }
 
 /* Passes on the error of pair `i`, which may be in `from` alone. */
@@ -203,7 +204,7 @@ static pcgpu_status run_a_thread_each(const pair_set *set) {
 }
 
 static pcgpu_status run_set(pair_set *set) {
-    const pcgpu_register_params *p = set->ways[0];
+    const pcgpu_register_params *p = set->params;
     const int threads = set->context->threads;
     bool together = p->method == PCGPU_REGISTER_CELLS && !p->search && set->backend->cells_register;
     bool spread = set->backend == &pc_backend_cpu && threads > 1 && set->count >= threads;
@@ -226,7 +227,7 @@ static void tell_back(const pcgpu_run *back, pcgpu_run *run) {
 static pcgpu_status run_both_ways(pair_set *set) {
     const pair_set given = *set;
     const size_t n = (size_t)given.count;
-    pcgpu_register_params back = *given.ways[0];
+    pcgpu_register_params ways[2] = {*given.params, *given.params};
     pcgpu_pair *pairs = malloc(2 * n * sizeof *pairs);
     pcgpu_registration *results = malloc(2 * n * sizeof *results);
     pcgpu_status status =
@@ -236,8 +237,9 @@ static pcgpu_status run_both_ways(pair_set *set) {
         pairs[2 * i + 1] = (pcgpu_pair){given.pairs[i].target, given.pairs[i].source};
     }
     if (status == PCGPU_OK) {
-        pc_register_inverse_start(given.ways[0]->init, back.init);
-        set->ways[1] = &back;
+        pc_register_inverse_start(ways[0].init, ways[1].init);
+        set->params = ways;
+        set->params_count = 2;
         set->both_ways = true;
         set->pairs = pairs;
         set->results = results;
@@ -246,7 +248,7 @@ static pcgpu_status run_both_ways(pair_set *set) {
     }
     for (size_t i = 0; i < n && status == PCGPU_OK; i++) {
         given.results[i] = results[2 * i];
-        pc_register_meet_halfway(&given.results[i], &results[2 * i + 1], pc_register_apart_metres(given.ways[0]));
+        pc_register_meet_halfway(&given.results[i], &results[2 * i + 1], pc_register_apart_metres(given.params));
         tell_back(&results[2 * i + 1].run, &given.results[i].run);
     }
     free(pairs);
@@ -261,12 +263,36 @@ pcgpu_status pc_register_pairs(pcgpu_context *context, const pc_backend *backend
                                pcgpu_registration *results) {
     pair_set set = {.context = context,
                     .backend = backend,
-                    .ways = {params},
+                    .params = params,
+                    .params_count = 1,
                     .run = *run,
                     .pairs = pairs,
                     .count = count,
                     .results = results};
     return params->symmetric ? run_both_ways(&set) : run_set(&set);
+}
+
+pcgpu_status pc_register_from_starts(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
+                                     const pcgpu_register_params *params, const pcgpu_pair *pair, int count,
+                                     pcgpu_registration *results) {
+    pcgpu_pair *pairs = malloc((size_t)count * sizeof *pairs);
+    if (!pairs) {
+        return pc_fail_memory(context, (size_t)count * sizeof *pairs, "the starts");
+    }
+    for (int i = 0; i < count; i++) {
+        pairs[i] = *pair;
+    }
+    pair_set set = {.context = context,
+                    .backend = backend,
+                    .params = params,
+                    .params_count = count,
+                    .run = *run,
+                    .pairs = pairs,
+                    .count = count,
+                    .results = results};
+    pcgpu_status status = run_set(&set);
+    free(pairs);
+    return status;
 }
 
 pcgpu_status pcgpu_register_pairs(pcgpu_context *context, const pcgpu_pair *pairs, int count,
