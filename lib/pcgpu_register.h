@@ -107,7 +107,8 @@ typedef struct pcgpu_pair {
  * pcgpu_register gives for its pair on that back end, but for the times and, in `run`, the threads and the reason. By
  * CELLS on CUDA up to 64 pairs, or as many as have 2^24 points together, are on the device at the same time, and the
  * seconds of the stage "iterate" are those of all of them. On the CPU each thread takes a pair at a time where there
- * are as many pairs as threads; each then needs the memory of a registration. Otherwise one pair follows the other. An
+ * are as many pairs as threads; each then needs the memory of a registration, which the context
+ * keeps for the next call. Otherwise one pair follows the other. An
  * error of one pair is that of the call; try each alone then. Errors: those of pcgpu_register, and ARGUMENT for a count
  * below 0 or above 2^30. */
 pcgpu_status pcgpu_register_pairs(pcgpu_context *context, const pcgpu_pair *pairs, int count,

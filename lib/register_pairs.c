@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
 /* A group's bounds: what fills the largest device and can be held twice, in the host's memory and in the device's. */
 enum { GROUP_PAIRS = 64, GROUP_POINTS = 1 << 24 };
 
@@ -174,19 +178,38 @@ static pcgpu_status run_in_turn(const pair_set *set) {
     return status;
 }
 
+/* The context of a thread, opened when it is first needed: the next call finds its memory there. */
+static pcgpu_status take_helper(const pcgpu_context *context, int thread, pcgpu_context **own) {
+    const pcgpu_settings settings = {.device = PCGPU_DEVICE_CPU, .threads = 1};
+    pcgpu_status status = PCGPU_OK;
+    if (!context->helpers[thread]) {
+        status = pcgpu_open(&settings, &context->helpers[thread]);
+    }
+    *own = context->helpers[thread];
+    if (*own) {
+        (*own)->simd_limit = context->simd_limit;
+    }
+    return status;
+}
+
 /* A context has the memory of one registration, so each thread has its own. */
 static pcgpu_status run_a_thread_each(const pair_set *set) {
-    const pcgpu_settings settings = {.device = PCGPU_DEVICE_CPU, .threads = 1};
     pcgpu_context *context = set->context;
     pcgpu_status failed = PCGPU_OK;
     int failing = set->count;
+    const size_t bytes = (size_t)context->threads * sizeof(pcgpu_context *);
+    context->helpers = context->helpers ? context->helpers : calloc(1, bytes);
+    if (!context->helpers) {
+        return pc_fail_memory(context, bytes, "the threads");
+    }
 #pragma omp parallel num_threads(context->threads)
     {
         pcgpu_context *own = NULL;
-        pcgpu_status opened = pcgpu_open(&settings, &own);
-        if (own) {
-            own->simd_limit = context->simd_limit;
-        }
+#ifdef _OPENMP
+        pcgpu_status opened = take_helper(context, omp_get_thread_num(), &own);
+#else
+        pcgpu_status opened = take_helper(context, 0, &own);
+#endif
 #pragma omp for schedule(dynamic, 1)
         for (int i = 0; i < set->count; i++) {
             pcgpu_status status = opened == PCGPU_OK ? run_pair(set, own, i) : opened;
@@ -198,7 +221,6 @@ static pcgpu_status run_a_thread_each(const pair_set *set) {
                 }
             }
         }
-        pcgpu_close(own);
     }
     return failed;
 }

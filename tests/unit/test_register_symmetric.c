@@ -252,7 +252,7 @@ static double error_of(const double T[16], const double truth[16]) {
 static void test_exchange(void **unused) {
     (void)unused;
     static const double identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
-    enum { SCENES = 5 };
+    enum { SCENES = 3 };
     pcgpu_context *context = open_context(1), *team = open_context(2);
     double one_way = 0.0, both_ways = 0.0;
     for (int method = 0; method <= PCGPU_REGISTER_GICP; method++) {
