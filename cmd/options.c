@@ -128,6 +128,9 @@ static const option_row table[] = {
     {"pairs", 0, FOR_REGISTER, 0, &type_path, "LIST", AT(pairs), 0, 0, NULL,
      "Register the pairs of a list, one a line: SOURCE TARGET, with a tab between them when names have blanks; - is "
      "standard input. Prints one line a pair."},
+    {"symmetric", 0, FOR_REGISTER, 0, &type_flag, NULL, AT(registration.symmetric), 0, 0, NULL,
+     "Register both ways and take the motion halfway: TARGET and SOURCE exchanged give the inverse, and errors are smaller. "
+     "Twice the work; see BOTH WAYS. Not for sequences."},
     {"voxel", 0, FOR_REGISTER, 0, &type_real, "S", AT(registration.voxel), 0, FAR, NULL,
      "Downsample both clouds by voxels of S metres at the finest level; 0 = do not. The finest cells of the method cells are "
      "twice as wide."},

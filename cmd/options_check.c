@@ -98,6 +98,8 @@ static bool check_register(const option_values *o, char *why, size_t why_size) {
         wrong = "evaluate compares a trajectory with the truth; give --ground-truth FILE, too";
     } else if (o->trajectory && o->pairs) {
         wrong = "a sequence and a list of pairs are different things; leave out --trajectory or --pairs";
+    } else if (o->trajectory && o->registration.symmetric) {
+        wrong = "a sequence is registered one way, to what was before; leave out --symmetric or --trajectory";
     } else if (o->trajectory && o->transform) {
         wrong = "a sequence has a trajectory and no single transform; leave out --transform";
     } else if (o->trajectory && o->timestamps &&

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#define DEGREE 57.29577951308232 /* of a radian */
+
 bool register_read_init(const session *s, double T[16]) {
     const char *path = options_init_file(s->options);
     char why[256];
@@ -42,6 +44,10 @@ void register_add_result(json *out, const pcgpu_registration *r) {
     json_number(out, "plane_rmse", r->plane_rmse);
     json_boolean(out, "degenerate", r->degenerate);
     json_text(out, "unconstrained", r->unconstrained[0] ? r->unconstrained : NULL);
+    if (r->symmetric) {
+        json_numbers(out, "apart", r->apart, 2);
+    }
+    json_numbers(out, "center", r->center, 3);
     json_numbers(out, "eigenvalues", r->eigenvalues, 6);
     json_numbers(out, "information", r->information, 36);
     json_numbers(out, "covariance", r->covariance, 36);
@@ -72,7 +78,11 @@ void register_summarize(const job *j, const pcgpu_registration *r) {
             r->fitness, r->score, r->inlier_rmse, (long long)r->run.at_origin, r->run.backend);
     }
     report_summary(j->names[0], "standard deviation by the residuals: %.2f mm at the target's centroid, %.4f degree",
-                   1e3 * deviation(r, 3), deviation(r, 0) * 57.29577951308232);
+                   1e3 * deviation(r, 3), DEGREE * deviation(r, 0));
+    if (r->symmetric) {
+        report_summary(j->names[0], "both ways end %.2f mm apart at the target's centroid, %.4f degree",
+                       1e3 * r->apart[0], DEGREE * r->apart[1]);
+    }
     if (r->degenerate) {
         report_warning(j->names[0], "a direction is unconstrained: %s", r->unconstrained);
     }

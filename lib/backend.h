@@ -195,6 +195,7 @@ struct pcgpu_context {
     void *cpu_voxels;                /* memory of the CPU's voxelization, reused, or NULL */
     void *cpu_cells;                 /* memory of CPU registrations by cells, kept for the next one, or NULL */
     void *cpu_depth;                 /* memory of CPU registrations of depth frames, or NULL */
+    pcgpu_context **helpers;         /* of `threads` registrations at once, each on a thread, or NULL; NULL in it: not yet */
     int simd_limit;                  /* for tests: the widest vectors to use as a pc_simd, plus 1; 0 = the machine's */
 };
 

@@ -81,6 +81,10 @@ pcgpu_status pcgpu_open(const pcgpu_settings *settings, pcgpu_context **context)
 
 void pcgpu_close(pcgpu_context *context) {
     if (context) {
+        for (int i = 0; context->helpers && i < context->threads; i++) {
+            pcgpu_close(context->helpers[i]);
+        }
+        free(context->helpers);
         pc_cpu_stop(context);
         pc_team_close(context->team);
         for (int i = 0; i < PC_SCRATCHES; i++) {

@@ -40,6 +40,10 @@ void pcgpu_depth_odometry_params_init(pcgpu_depth_odometry_params *params) {
 
 static pcgpu_status check(pcgpu_context *context, const pcgpu_depth_odometry_params *p) {
     pcgpu_status status = pc_register_depth_check(context, &p->registration);
+    if (status == PCGPU_OK && p->registration.symmetric) {
+        status = pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                         "a sequence is registered one way, to what was before; leave symmetric out");
+    }
     if (status == PCGPU_OK && ((int)p->reference < 0 || p->reference > PCGPU_REFERENCE_MODEL)) {
         status = pc_fail(context, PCGPU_ERROR_ARGUMENT, "reference %d is not known", (int)p->reference);
     }

@@ -49,12 +49,15 @@ typedef struct pcgpu_register_params {
     double rotation_epsilon;    /* radians */
     double min_score;           /* 0 to 1: a result with a lower score is not a success */
     bool drop_origin;           /* default true */
+    bool symmetric;             /* register both ways and take the motion halfway; default false. Not for odometry */
 } pcgpu_register_params;
 
 typedef struct pcgpu_registration {
     double T_target_source[16]; /* row-major */
     bool converged;
     char reason[160];                       /* why it stopped, a sentence */
+    bool symmetric;                         /* registered both ways */
+    double apart[2];                        /* then: how far apart they end, metres at `center` and radians; else 0 */
     int starts;                             /* tried; 1 without a search */
     double start[16];                       /* the one that led here, as params->init */
     int iterations;                         /* over all levels */
@@ -70,7 +73,8 @@ typedef struct pcgpu_registration {
     double agreement;   /* CELLS: 0 to 1, see METHOD of the manual page; else 0 */
     double inlier_rmse; /* metres, distances of corresponding points; CELLS: of the means of the cells */
     double plane_rmse;  /* metres, the same along the normals; POINT: 0 */
-    double information[36]; /* 6x6 sum of J^T J at the result (rotation, translation), about the target's centroid;
+    double center[3];   /* centroid of the target's usable points, file coordinates */
+    double information[36]; /* 6x6 sum of J^T J at the result (rotation, translation), about `center`;
                                CELLS: robustly weighted */
     double covariance[36];  /* of the pose in the same coordinates, from the residuals; radians and metres */
     double eigenvalues[6];  /* of the information, normalized to one point and metres, ascending */
@@ -84,7 +88,13 @@ void pcgpu_register_params_init(pcgpu_register_params *params);
 /* Registers source onto target. A registration that fails to converge is PCGPU_OK with converged = false and the
  * reason; T_target_source is then the last estimate. The transform maps file coordinates to file coordinates, offsets
  * included. CELLS keeps its memory in the context for the next call; pcgpu_close releases it. Of more than 2^20 source
- * points it takes one of so many. Errors: ARGUMENT, MEMORY, DEVICE. */
+ * points it takes one of so many. Errors: ARGUMENT, MEMORY, DEVICE.
+ *
+ * SYMMETRIC registers the target onto the source, too, from the inverse of the start, and answers with the motion
+ * halfway: the exchange of both clouds inverts it, to rounding. It has converged when both ways have and end within a
+ * voxel and a degree of each other; farther apart, the transform is that of the source onto the target. All other
+ * members of the result are those of the source onto the target, at its own pose. Twice the work; on CUDA by CELLS, and
+ * with two threads, both ways are under way at the same time, each with the memory of a registration. */
 pcgpu_status pcgpu_register(pcgpu_context *context, const pcgpu_cloud *source, const pcgpu_cloud *target,
                             const pcgpu_register_params *params, pcgpu_registration *result);
 
@@ -97,9 +107,10 @@ typedef struct pcgpu_pair {
  * pcgpu_register gives for its pair on that back end, but for the times and, in `run`, the threads and the reason. By
  * CELLS on CUDA up to 64 pairs, or as many as have 2^24 points together, are on the device at the same time, and the
  * seconds of the stage "iterate" are those of all of them. On the CPU each thread takes a pair at a time where there
- * are as many pairs as threads; each then needs the memory of a registration. Otherwise one pair follows the other. An
+ * are as many pairs as threads; each then needs the memory of a registration, which the context
+ * keeps for the next call. Otherwise one pair follows the other. An
  * error of one pair is that of the call; try each alone then. Errors: those of pcgpu_register, and ARGUMENT for a count
- * below 0. */
+ * below 0 or above 2^30. */
 pcgpu_status pcgpu_register_pairs(pcgpu_context *context, const pcgpu_pair *pairs, int count,
                                   const pcgpu_register_params *params, pcgpu_registration *results);
 

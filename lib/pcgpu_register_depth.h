@@ -24,6 +24,8 @@ typedef struct pcgpu_register_depth_params {
     double translation_epsilon; /* metres: the finest level ends when an update is smaller in both; default 1e-5 */
     double rotation_epsilon;    /* radians; default 1e-5 */
     double min_score;           /* 0 to 1: a result with a lower score is not a success; default 0.4 */
+    bool symmetric;             /* register both ways and take the motion halfway, see pcgpu_register; default false.
+                                   Not for odometry */
 } pcgpu_register_depth_params;
 
 void pcgpu_register_depth_params_init(pcgpu_register_depth_params *params);

@@ -115,6 +115,7 @@ static void measure_target(pc_register_work *w) {
 pcgpu_status pc_register_choose(pcgpu_context *context, const pcgpu_register_params *p, double points, int pairs,
                                 pcgpu_run *run, const pc_backend **backend) {
     bool cells = p->method == PCGPU_REGISTER_CELLS;
+    points *= p->symmetric ? 2.0 : 1.0;
     double cpu = (cells                               ? 2e-8
                   : p->method == PCGPU_REGISTER_PLANE ? 5.5e-7
                   : p->method == PCGPU_REGISTER_POINT ? 1.1e-6
@@ -325,6 +326,9 @@ pcgpu_status pc_register_close(pc_register_work *w, pcgpu_status status) {
     static const char *const names[PC_REGISTER_STAGES] = {"select", "downsample", "index", "normals", "iterate"};
     if (status == PCGPU_OK && enough_points(w)) {
         pc_register_export_pose(w);
+        for (int k = 0; k < 3; k++) {
+            w->result->center[k] = w->center[k] + w->offset_target[k];
+        }
         judge(w);
     }
     for (int i = 0; i < PC_REGISTER_STAGES && status == PCGPU_OK; i++) {
@@ -366,6 +370,10 @@ pcgpu_status pcgpu_register(pcgpu_context *context, const pcgpu_cloud *source, c
     pcgpu_status status = pc_register_check(context, params);
     if (status == PCGPU_OK) {
         status = pc_register_choose(context, params, (double)(source->rows + target->rows), 1, &run, &backend);
+    }
+    if (status == PCGPU_OK && params->symmetric) {
+        const pcgpu_pair pair = {source, target};
+        return pc_register_pairs(context, backend, &run, params, &pair, 1, result);
     }
     return status == PCGPU_OK ? pc_register_pair(context, backend, &run, params, source, target, result) : status;
 }

@@ -1,6 +1,7 @@
 /* What the files of a registration share: register.c (checks, verdict), register_pairs.c (several pairs),
  * register_level.c (downsampling, iterations of a level of ICP), register_search.c (starts without a guess),
- * register_cells.c (registration by cells), register_solve.c (what the sums of a step mean). */
+ * register_starts.c (registration from them), register_symmetric.c (both ways), register_cells.c (registration by
+ * cells), register_solve.c (what the sums of a step mean). */
 #ifndef PC_REGISTER_H
 #define PC_REGISTER_H
 
@@ -75,7 +76,19 @@ void pc_register_open(pc_register_work *w, pcgpu_context *context, const pc_back
                       pcgpu_registration *result);
 pcgpu_status pc_register_close(pc_register_work *w, pcgpu_status status);
 
-/* A registration from its beginning to its end; pc_register_search (register_search.c) is the same from several starts.
+/* Where to start without a guess (register_search.c): at most PC_STARTS, best first. Errors: MEMORY. */
+enum { PC_STARTS = 6 };
+typedef struct pc_start {
+    double T[16]; /* T_target_source */
+    int32_t score;
+    int turn; /* about z, of the search's */
+} pc_start;
+pcgpu_status pc_search_starts(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *source,
+                              const pcgpu_cloud *target, pc_start starts[PC_STARTS], int *count);
+/* The angle between their turns, 0 to 180. */
+double pc_start_degrees(const pc_start *a, const pc_start *b);
+
+/* A registration from its beginning to its end; pc_register_search (register_starts.c) is the same from several starts.
  */
 pcgpu_status pc_register_search(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
                                 const pcgpu_register_params *params, const pcgpu_cloud *source,
@@ -83,6 +96,24 @@ pcgpu_status pc_register_search(pcgpu_context *context, const pc_backend *backen
 pcgpu_status pc_register_pair(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
                               const pcgpu_register_params *params, const pcgpu_cloud *source, const pcgpu_cloud *target,
                               pcgpu_registration *result);
+
+/* Registers both ways (register_symmetric.c). The start of the way back: the inverse of init. Then `there` takes how far
+ * its transform and the inverse of that of `back` are apart, and when that is no more than `metres` at the target's
+ * centroid and a degree, the motion halfway; it has converged when it is and both have. */
+void pc_register_inverse_start(const double init[16], double inverse[16]);
+void pc_register_meet_halfway(pcgpu_registration *there, const pcgpu_registration *back, double metres);
+/* What these metres are: a voxel. */
+double pc_register_apart_metres(const pcgpu_register_params *params);
+
+/* Pairs on the back end that was chosen (register_pairs.c), as pcgpu_register_pairs. */
+pcgpu_status pc_register_pairs(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
+                               const pcgpu_register_params *params, const pcgpu_pair *pairs, int count,
+                               pcgpu_registration *results);
+
+/* One pair from `count` starts, each with its parameters, which differ in `init` only (register_pairs.c). */
+pcgpu_status pc_register_from_starts(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
+                                     const pcgpu_register_params *params, const pcgpu_pair *pair, int count,
+                                     pcgpu_registration *results);
 
 /* Adds the time since `begin` to a stage and returns the time now. */
 double pc_register_stage_end(pc_register_work *w, pc_register_stage which, double begin);

@@ -16,6 +16,9 @@
 /* Pixels are as uncertain together as one of so many: each depth takes part in as many planes. */
 #define SHARED_DEPTHS ((double)((2 * PC_DEPTH_TAPS + 1) * (2 * PC_DEPTH_TAPS + 1)))
 
+/* Two ways that end farther apart do not lead to the same place, metres. */
+#define APART_METRES 0.05
+
 /* Steps that end with the iterations, but not longer than this, are those of pixels that change their partners. */
 #define SETTLED_METRES  1e-3
 #define SETTLED_RADIANS 1e-3
@@ -173,6 +176,7 @@ static void conclude(const pc_depth_path *path, const pcgpu_register_depth_param
         return;
     }
     pc_quaternion_matrix(path->pose.q, R);
+    memcpy(r->center, path->target.center, sizeof r->center);
     for (int k = 0; k < 3; k++) {
         memcpy(r->T_target_source + 4 * k, R + 3 * k, 3 * sizeof *R);
         r->T_target_source[4 * k + 3] = path->pose.t[k];
@@ -231,6 +235,28 @@ static pcgpu_status register_frames(pcgpu_context *context, pcgpu_frame *source,
     return status;
 }
 
+/* The same, and the other way round if that is asked for. */
+static pcgpu_status register_ways(pcgpu_context *context, pcgpu_frame *source, pcgpu_frame *target,
+                                  const pcgpu_register_depth_params *params, bool tell_maps,
+                                  pcgpu_registration *result) {
+    pcgpu_status status = register_frames(context, source, target, params, tell_maps, result);
+    if (status != PCGPU_OK || !params->symmetric) {
+        return status;
+    }
+    pcgpu_register_depth_params back = *params;
+    pcgpu_registration returned = {0};
+    const double begin = pc_now();
+    pc_register_inverse_start(params->init, back.init);
+    status = register_frames(context, target, source, &back, false, &returned);
+    if (status == PCGPU_OK) {
+        pc_register_meet_halfway(result, &returned, APART_METRES);
+        pc_stage(&result->run, "back", begin);
+    } else {
+        memset(result, 0, sizeof *result);
+    }
+    return status;
+}
+
 pcgpu_status pcgpu_register_frames(pcgpu_context *context, pcgpu_frame *source, pcgpu_frame *target,
                                    const pcgpu_register_depth_params *params, pcgpu_registration *result) {
     memset(result, 0, sizeof *result);
@@ -245,7 +271,7 @@ pcgpu_status pcgpu_register_frames(pcgpu_context *context, pcgpu_frame *source, 
         return status;
     }
     result->run = source->run;
-    return register_frames(context, source, target, params, false, result);
+    return register_ways(context, source, target, params, false, result);
 }
 
 pcgpu_status pcgpu_register_depth(pcgpu_context *context, const pcgpu_depth *source, const pcgpu_depth *target,
@@ -280,7 +306,7 @@ pcgpu_status pcgpu_register_depth(pcgpu_context *context, const pcgpu_depth *sou
         status = pc_frame_of_depth(context, backend, source, source_camera, params, &from);
     }
     if (status == PCGPU_OK) {
-        status = register_frames(context, from, to, params, true, result);
+        status = register_ways(context, from, to, params, true, result);
     }
     pcgpu_frame_free(context, from);
     pcgpu_frame_free(context, to);

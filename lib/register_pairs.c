@@ -2,22 +2,43 @@
 #include "register.h"
 #include "register_cells.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
 /* A group's bounds: what fills the largest device and can be held twice, in the host's memory and in the device's. */
 enum { GROUP_PAIRS = 64, GROUP_POINTS = 1 << 24 };
+
+enum { MOST_PAIRS = 1 << 30 }; /* so that twice as many can be counted */
 
 /* All pairs of a call, and what is the same for them. */
 typedef struct pair_set {
     pcgpu_context *context;
     const pc_backend *backend;
-    const pcgpu_register_params *params;
-    pcgpu_run run; /* as it begins for each */
+    const pcgpu_register_params *params; /* of the pairs, or so many that they take in turn */
+    int params_count;
+    bool both_ways; /* every second pair is the one before, exchanged */
+    pcgpu_run run;  /* as it begins for each */
     const pcgpu_pair *pairs;
     int count;
     pcgpu_registration *results;
 } pair_set;
+
+static const pcgpu_register_params *params_of(const pair_set *set, int i) {
+    return &set->params[i % set->params_count];
+}
+
+/* Passes on the error of pair `i`, which may be in `from` alone. */
+static pcgpu_status fail_pair(const pair_set *set, const pcgpu_context *from, int i, pcgpu_status status) {
+    char why[sizeof from->error];
+    snprintf(why, sizeof why, "%s", pcgpu_last_error(from));
+    const bool back = set->both_ways && i % 2 == 1;
+    return pc_fail(set->context, status, "%s%s", back ? "source and target exchanged: " : "", why);
+}
 
 static int64_t points_of(const pcgpu_pair *pair) {
     return pair->source->rows + pair->target->rows;
@@ -25,7 +46,7 @@ static int64_t points_of(const pcgpu_pair *pair) {
 
 static pcgpu_status run_pair(const pair_set *set, pcgpu_context *context, int i) {
     const pcgpu_pair *pair = &set->pairs[i];
-    return pc_register_pair(context, set->backend, &set->run, set->params, pair->source, pair->target,
+    return pc_register_pair(context, set->backend, &set->run, params_of(set, i), pair->source, pair->target,
                             &set->results[i]);
 }
 
@@ -72,7 +93,7 @@ static void prepare_pair(const pair_set *set, int first, int i, group *g) {
 #pragma omp critical(pc_register_pairs_failed)
         if (i < g->failing) { /* the first in the order of the pairs */
             g->failing = i;
-            g->failed = pc_fail(set->context, status, "%s", pcgpu_last_error(&own));
+            g->failed = fail_pair(set, &own, first + i, status);
         }
     }
 }
@@ -111,8 +132,8 @@ static pcgpu_status prepare(const pair_set *set, int first, int count, group *g)
 static pcgpu_status run_group(const pair_set *set, int first, int count, group *g) {
     for (int i = 0; i < count; i++) {
         const pcgpu_pair *pair = &set->pairs[first + i];
-        pc_register_open(&g->w[i], set->context, set->backend, &set->run, set->params, pair->source, pair->target,
-                         &set->results[first + i]);
+        pc_register_open(&g->w[i], set->context, set->backend, &set->run, params_of(set, first + i), pair->source,
+                         pair->target, &set->results[first + i]);
     }
     pcgpu_status status = prepare(set, first, count, g);
     double begin = pc_now();
@@ -152,23 +173,43 @@ static pcgpu_status run_in_turn(const pair_set *set) {
     pcgpu_status status = PCGPU_OK;
     for (int i = 0; i < set->count && status == PCGPU_OK; i++) {
         status = run_pair(set, set->context, i);
+        status = status == PCGPU_OK ? status : fail_pair(set, set->context, i, status);
+    }
+    return status;
+}
+
+/* The context of a thread, opened when it is first needed: the next call finds its memory there. */
+static pcgpu_status take_helper(const pcgpu_context *context, int thread, pcgpu_context **own) {
+    const pcgpu_settings settings = {.device = PCGPU_DEVICE_CPU, .threads = 1};
+    pcgpu_status status = PCGPU_OK;
+    if (!context->helpers[thread]) {
+        status = pcgpu_open(&settings, &context->helpers[thread]);
+    }
+    *own = context->helpers[thread];
+    if (*own) {
+        (*own)->simd_limit = context->simd_limit;
     }
     return status;
 }
 
 /* A context has the memory of one registration, so each thread has its own. */
 static pcgpu_status run_a_thread_each(const pair_set *set) {
-    const pcgpu_settings settings = {.device = PCGPU_DEVICE_CPU, .threads = 1};
     pcgpu_context *context = set->context;
     pcgpu_status failed = PCGPU_OK;
     int failing = set->count;
+    const size_t bytes = (size_t)context->threads * sizeof(pcgpu_context *);
+    context->helpers = context->helpers ? context->helpers : calloc(1, bytes);
+    if (!context->helpers) {
+        return pc_fail_memory(context, bytes, "the threads");
+    }
 #pragma omp parallel num_threads(context->threads)
     {
         pcgpu_context *own = NULL;
-        pcgpu_status opened = pcgpu_open(&settings, &own);
-        if (own) {
-            own->simd_limit = context->simd_limit;
-        }
+#ifdef _OPENMP
+        pcgpu_status opened = take_helper(context, omp_get_thread_num(), &own);
+#else
+        pcgpu_status opened = take_helper(context, 0, &own);
+#endif
 #pragma omp for schedule(dynamic, 1)
         for (int i = 0; i < set->count; i++) {
             pcgpu_status status = opened == PCGPU_OK ? run_pair(set, own, i) : opened;
@@ -176,35 +217,124 @@ static pcgpu_status run_a_thread_each(const pair_set *set) {
 #pragma omp critical(pc_register_pairs_failed)
                 if (i < failing) { /* the first in the order of the pairs */
                     failing = i;
-                    failed = pc_fail(context, status, "%s", pcgpu_last_error(own));
+                    failed = fail_pair(set, own, i, status);
                 }
             }
         }
-        pcgpu_close(own);
     }
     return failed;
 }
 
+static pcgpu_status run_set(pair_set *set) {
+    const pcgpu_register_params *p = set->params;
+    const int threads = set->context->threads;
+    bool together = p->method == PCGPU_REGISTER_CELLS && !p->search && set->backend->cells_register;
+    bool spread = set->backend == &pc_backend_cpu && threads > 1 && set->count >= threads;
+    set->run.threads = spread ? 1 : set->run.threads;
+    return together ? run_groups(set) : spread ? run_a_thread_each(set) : run_in_turn(set);
+}
+
+/* ---- both ways --------------------------------------------------------------------------------------------------- */
+
+/* What the way back took, as one more stage; it may have been at the same time. */
+static void tell_back(const pcgpu_run *back, pcgpu_run *run) {
+    double seconds = 0.0;
+    for (int i = 0; i < back->stages; i++) {
+        seconds += back->stage[i].seconds;
+    }
+    pc_stage(run, "back", pc_now() - seconds);
+}
+
+/* Each pair is followed by itself the other way round. */
+static pcgpu_status run_both_ways(pair_set *set) {
+    const pair_set given = *set;
+    const size_t n = (size_t)given.count;
+    pcgpu_register_params ways[2] = {*given.params, *given.params};
+    pcgpu_pair *pairs = malloc(2 * n * sizeof *pairs);
+    pcgpu_registration *results = malloc(2 * n * sizeof *results);
+    pcgpu_status status =
+        pairs && results ? PCGPU_OK : pc_fail_memory(set->context, 2 * n * sizeof *results, "the pairs both ways");
+    for (size_t i = 0; i < n && status == PCGPU_OK; i++) {
+        pairs[2 * i] = given.pairs[i];
+        pairs[2 * i + 1] = (pcgpu_pair){given.pairs[i].target, given.pairs[i].source};
+    }
+    if (status == PCGPU_OK) {
+        pc_register_inverse_start(ways[0].init, ways[1].init);
+        set->params = ways;
+        set->params_count = 2;
+        set->both_ways = true;
+        set->pairs = pairs;
+        set->results = results;
+        set->count = 2 * given.count;
+        status = run_set(set);
+    }
+    for (size_t i = 0; i < n && status == PCGPU_OK; i++) {
+        given.results[i] = results[2 * i];
+        pc_register_meet_halfway(&given.results[i], &results[2 * i + 1], pc_register_apart_metres(given.params));
+        tell_back(&results[2 * i + 1].run, &given.results[i].run);
+    }
+    free(pairs);
+    free(results);
+    return status;
+}
+
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
+
+pcgpu_status pc_register_pairs(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
+                               const pcgpu_register_params *params, const pcgpu_pair *pairs, int count,
+                               pcgpu_registration *results) {
+    pair_set set = {.context = context,
+                    .backend = backend,
+                    .params = params,
+                    .params_count = 1,
+                    .run = *run,
+                    .pairs = pairs,
+                    .count = count,
+                    .results = results};
+    return params->symmetric ? run_both_ways(&set) : run_set(&set);
+}
+
+pcgpu_status pc_register_from_starts(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
+                                     const pcgpu_register_params *params, const pcgpu_pair *pair, int count,
+                                     pcgpu_registration *results) {
+    pcgpu_pair *pairs = malloc((size_t)count * sizeof *pairs);
+    if (!pairs) {
+        return pc_fail_memory(context, (size_t)count * sizeof *pairs, "the starts");
+    }
+    for (int i = 0; i < count; i++) {
+        pairs[i] = *pair;
+    }
+    pair_set set = {.context = context,
+                    .backend = backend,
+                    .params = params,
+                    .params_count = count,
+                    .run = *run,
+                    .pairs = pairs,
+                    .count = count,
+                    .results = results};
+    pcgpu_status status = run_set(&set);
+    free(pairs);
+    return status;
+}
+
 pcgpu_status pcgpu_register_pairs(pcgpu_context *context, const pcgpu_pair *pairs, int count,
                                   const pcgpu_register_params *params, pcgpu_registration *results) {
-    pair_set set = {.context = context, .params = params, .pairs = pairs, .count = count, .results = results};
+    const pc_backend *backend = NULL;
+    pcgpu_run run = {0};
     double points = 0.0;
     pc_clear_error(context);
-    if (count < 0) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%d pairs; give 0 or more", count);
+    if (count < 0 || count > MOST_PAIRS) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%d pairs; give 0 to %d", count, MOST_PAIRS);
     }
     for (int i = 0; i < count; i++) {
         points += (double)points_of(&pairs[i]);
     }
     pcgpu_status status = pc_register_check(context, params);
     if (status == PCGPU_OK && count > 0) {
-        status = pc_register_choose(context, params, points, count, &set.run, &set.backend);
+        status = pc_register_choose(context, params, points, count, &run, &backend);
     }
     if (status == PCGPU_OK && count > 0) {
-        bool together = params->method == PCGPU_REGISTER_CELLS && !params->search && set.backend->cells_register;
-        bool spread = set.backend == &pc_backend_cpu && context->threads > 1 && count >= context->threads;
-        set.run.threads = spread ? 1 : set.run.threads;
-        status = together ? run_groups(&set) : spread ? run_a_thread_each(&set) : run_in_turn(&set);
+        status = pc_register_pairs(context, backend, &run, params, pairs, count, results);
     }
     for (int i = 0; i < count && status != PCGPU_OK; i++) {
         results[i] = (pcgpu_registration){0};

@@ -8,9 +8,8 @@
  * of either does not matter. The height follows from the lowest points of the columns that meet. Scores are integers
  * and every turn is its own, so that neither threads nor back ends change anything.
  *
- * The best turn with its translation, and those that follow at other turns, are starts of the registration proper; so
- * is the one that was given. Once one has converged, only starts that look nearly as good and lead elsewhere are tried.
- * The best result is the answer. Related: Olson 2009 (correlative scan matching). */
+ * The best turn with its translation, and those that follow at other turns, are starts of the registration proper:
+ * register_starts.c. Related: Olson 2009 (correlative scan matching). */
 #include "register.h"
 #include "solve.h"
 
@@ -24,16 +23,13 @@ enum {
     SIDE = 2 * (WINDOW + REACH),
     TURNS = 180,
     APART = 5,           /* turns between two starts, at least */
-    ELSEWHERE = 15,      /* turns from a start that has converged to one that leads elsewhere */
     MOST_COLUMNS = 4096, /* of the source: their scores fit 16 bits */
     FEWEST_COLUMNS = 8,  /* of either, for a picture that says anything */
-    STARTS = 6,
-    HEIGHT_BINS = 256, /* of the difference in height, an eighth of a cell each */
+    HEIGHT_BINS = 256,   /* of the difference in height, an eighth of a cell each */
 };
 
 #define CELL_VOXELS   4.0
 #define COLUMN_HEIGHT 0.5                  /* cells */
-#define NEARLY        0.8                  /* as good as another score */
 #define HALF_TURN_TAN 0.017455064928217585 /* of half a turn, which is 1 degree */
 
 /* The points above one square, metres from the reference. */
@@ -196,8 +192,8 @@ static int compare_starts(const void *a, const void *b) {
     return p->score != q->score ? (p->score < q->score) - (p->score > q->score) : p->turn - q->turn;
 }
 
-static int between(const start *a, const start *b) {
-    int turns = abs(a->turn - b->turn);
+static int between(int a, int b) {
+    int turns = abs(a - b);
     return turns < TURNS - turns ? turns : TURNS - turns;
 }
 
@@ -205,10 +201,10 @@ static int between(const start *a, const start *b) {
 static int choose_starts(start *starts) {
     int kept = 0;
     qsort(starts, TURNS, sizeof *starts, compare_starts);
-    for (int i = 0; i < TURNS && kept < STARTS; i++) {
+    for (int i = 0; i < TURNS && kept < PC_STARTS; i++) {
         bool near = false;
         for (int k = 0; k < kept; k++) {
-            near = near || between(&starts[i], &starts[k]) < APART;
+            near = near || between(starts[i].turn, starts[k].turn) < APART;
         }
         if (!near) {
             starts[kept++] = starts[i];
@@ -329,55 +325,23 @@ static pcgpu_status search_clouds(search *s, pcgpu_context *context, bool drop_o
     return status;
 }
 
-static bool better(const pcgpu_registration *a, const pcgpu_registration *b) {
-    return a->converged != b->converged ? a->converged : a->score > b->score;
+double pc_start_degrees(const pc_start *a, const pc_start *b) {
+    return between(a->turn, b->turn) * (360.0 / TURNS);
 }
 
-/* Registers from every start that is worth it, the given one last. */
-static pcgpu_status register_from(const search *s, pcgpu_context *context, const pc_backend *backend,
-                                  const pcgpu_run *run, const pcgpu_register_params *params, const pcgpu_cloud *source,
-                                  const pcgpu_cloud *target, pcgpu_registration *result, double *seconds) {
-    pcgpu_status status = PCGPU_OK;
-    int best = -1, tried = 0;
-    for (int i = 0; i <= s->count && status == PCGPU_OK; i++) {
-        const start *at = &s->best[i];
-        bool given = i == s->count, settled = best >= 0 && result->converged;
-        if (settled && (given || (double)at->score < NEARLY * (double)s->best[0].score ||
-                        between(at, &s->best[best]) < ELSEWHERE)) {
-            continue;
-        }
-        pcgpu_register_params from = *params;
-        pcgpu_registration r;
-        from.search = false;
-        if (!given) {
-            transform_of(s, at, from.init);
-        }
-        double begin = pc_now();
-        status = pc_register_pair(context, backend, run, &from, source, target, &r);
-        if (status == PCGPU_OK && (tried++ == 0 || better(&r, result))) {
-            *result = r;
-            *seconds = pc_now() - begin;
-            best = given ? -1 : i;
-        }
-    }
-    result->starts = tried;
-    return status;
-}
-
-pcgpu_status pc_register_search(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
-                                const pcgpu_register_params *params, const pcgpu_cloud *source,
-                                const pcgpu_cloud *target, pcgpu_registration *result) {
-    double begin = pc_now(), own = 0.0;
+pcgpu_status pc_search_starts(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *source,
+                              const pcgpu_cloud *target, pc_start starts[PC_STARTS], int *count) {
     search *s = new_search(cell_of(params, pc_register_levels(params)));
-    pcgpu_status status = s ? search_clouds(s, context, params->drop_origin, source, target)
-                            : pc_fail_memory(context, 8 << 20, "the search for a start");
-    if (status == PCGPU_OK) {
-        status = register_from(s, context, backend, run, params, source, target, result, &own);
+    *count = 0;
+    if (!s) {
+        return pc_fail_memory(context, 8 << 20, "the search for a start");
     }
-    if (status == PCGPU_OK) {
-        pc_stage(&result->run, "search", begin + own);
-    } else {
-        memset(result, 0, sizeof *result);
+    pcgpu_status status = search_clouds(s, context, params->drop_origin, source, target);
+    for (int i = 0; i < s->count && status == PCGPU_OK; i++) {
+        starts[i].score = s->best[i].score;
+        starts[i].turn = s->best[i].turn;
+        transform_of(s, &s->best[i], starts[i].T);
+        *count = i + 1;
     }
     free_search(s);
     return status;

@@ -1,19 +1,22 @@
-"""Accuracy and speed of registration on the CPU, per method and level, beside the peers that are installed (small_gicp,
-kiss-icp, open3d).
+"""Accuracy and time of registration on the CPU, per method and level, on pairs whose truth is exact and on real ones,
+beside the peers that are installed (small_gicp, kiss-icp, open3d) in the same run.
 
     register.py BENCH_REGISTER [METHOD[,METHOD]...] [SEED] [--quick]     PCGPU_DATA as for the tests; prints Markdown
 
+A METHOD is what bench_register takes, as plane or cells:symmetric. Of many runs the first METHOD has all, others a part, which
+the tables say: the whole takes some minutes.
+
 Exact pairs: a scan is split at random into two disjoint halves and one of them is moved by a known transform of 0.8 m and
 2 degrees, so that the truth is exact and no point is in both. Ring pairs are split by odd and even laser rings, which also
-shows the sensor's own calibration. Starts: how many of 200 random starts, up to 2.5 m and 8 degrees from the truth, come to
-the same answer. No guess: turned by any angle about z and moved by up to 5 m, with --init auto. There and back: A onto B
-with B onto A. Levels: accuracy and time by the number of levels. Time: two scans of KITTI 00 one after the other, in memory and warm, the programs in turn.
+shows the sensor's own calibration. Real pairs: how far from the poses, which are good to 1 or 2 cm themselves, and there and
+back, A onto B with B onto A. Starts: how many random starts, up to 2.5 m and 8 degrees from the truth, come to the same
+answer. No guess: turned by any angle about z and moved by up to 5 m, with --init auto. Levels: accuracy, reach and time by
+the number of levels. Time: two scans of KITTI 00 one after the other, in memory and warm, the programs in turn.
 
 SEED chooses the splits and transforms (default 0). Parameters of the methods were chosen on other seeds. A target that is
 missed is printed, and fails nothing.
 """
 import json
-import os
 import pathlib
 import statistics
 import subprocess
@@ -36,104 +39,15 @@ try:
 except ImportError:
     kiss = None
 
+from register_clouds import DATA, KITTI, Pairs, error, half_pairs, read_scan, real_pairs, rigid, ring_pairs
+
 WORDS = [word for word in sys.argv[2:] if word != '--quick']
 QUICK = '--quick' in sys.argv
 BENCH = sys.argv[1]
-METHODS = WORDS[0].split(',') if WORDS else ['cells', 'plane', 'gicp', 'point']
+PLAIN = ['cells', 'plane', 'gicp', 'point']
+METHODS = WORDS[0].split(',') if WORDS else PLAIN + [f'{method}:symmetric' for method in PLAIN[:3]]
+BASES = list(dict.fromkeys(method.split(':')[0] for method in METHODS))
 SEED = int(WORDS[1]) if len(WORDS) > 1 else 0
-DATA = pathlib.Path(os.environ.get('PCGPU_DATA', '/nonexistent'))
-KITTI = [f'kitti/{k:06d}.bin' for k in (0, 1)] + [f'kitti00/velodyne/{k:06d}.bin' for k in (0, 3, 14, 94)]
-
-
-# ---- transforms and clouds ----------------------------------------------------------------------------------------
-
-def rigid(metres, degrees, rng):
-    """A motion of a vehicle by this much: mostly level, turning mostly about z."""
-    shift, axis = rng.normal(size=3) * [1, 1, 0.1], rng.normal(size=3) * [0.3, 0.3, 1]
-    x, y, z = axis / np.linalg.norm(axis)
-    angle = np.radians(degrees)
-    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    T = np.eye(4)
-    T[:3, :3] += np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross
-    T[:3, 3] = metres * shift / np.linalg.norm(shift)
-    return T
-
-
-def error(got, truth):
-    """Millimetres and degrees between two rigid transforms."""
-    d = np.linalg.inv(truth) @ got
-    sine = np.linalg.norm([d[2, 1] - d[1, 2], d[0, 2] - d[2, 0], d[1, 0] - d[0, 1]]) / 2
-    return 1e3 * np.linalg.norm(d[:3, 3]), np.degrees(np.arctan2(sine, (np.trace(d[:3, :3]) - 1) / 2))
-
-
-def read_ply(path):
-    content = path.read_bytes()
-    end = content.index(b'end_header\n') + len(b'end_header\n')
-    header = content[:end].decode().splitlines()
-    count = int(next(line for line in header if line.startswith('element vertex')).split()[2])
-    kinds = {'float': 'f4', 'double': 'f8', 'uchar': 'u1', 'int': 'i4', 'uint': 'u4', 'ushort': 'u2', 'short': 'i2',
-             'char': 'i1', 'float32': 'f4', 'float64': 'f8', 'uint8': 'u1'}
-    columns = [(line.split()[2], '<' + kinds[line.split()[1]]) for line in header if line.startswith('property')]
-    points = np.frombuffer(content[end:], np.dtype(columns), count)
-    return np.column_stack([points[k] for k in 'xyz']).astype(np.float32)
-
-
-def read_scan(name):
-    """The usable points of a scan, by rows."""
-    path = DATA / name
-    if not path.exists():
-        return None
-    if name.endswith('.ply'):
-        points = read_ply(path)
-    else:
-        points = np.fromfile(path, np.float32).reshape(-1, 5 if 'nuscenes' in name else 4)[:, :3]
-    return points[np.isfinite(points).all(1) & (points != 0).any(1)]
-
-
-def ring_numbers(points):
-    """KITTI scans come ring by ring: a ring begins where the azimuth passes zero."""
-    y, ahead = points[:, 1], points[:, 0] > 0
-    return np.cumsum(ahead & (np.concatenate([[1], y[:-1]]) < 0) & (y >= 0))
-
-
-class Pairs:
-    """Source and target files with the true T_target_source."""
-
-    def __init__(self, folder):
-        self.folder, self.entries, self.count = folder, [], 0
-
-    def write(self, points):
-        path = self.folder / f'{self.count}.bin'
-        self.count += 1
-        np.column_stack([points, np.zeros(len(points))]).astype('<f4').tofile(path)
-        return path
-
-    def add(self, target, source, truth):
-        """`source` is given in the target's frame and moved away from it."""
-        moved = (source.astype(np.float64) - truth[:3, 3]) @ truth[:3, :3]
-        self.entries.append((self.write(moved), self.write(target), truth))
-
-
-def half_pairs(folder, names, splits):
-    pairs = Pairs(folder)
-    for number, name in enumerate(names):
-        points = read_scan(name)
-        for split in range(splits if points is not None else 0):
-            rng = np.random.default_rng([SEED, number, split])
-            half = rng.random(len(points)) < 0.5
-            pairs.add(points[half], points[~half], rigid(0.8, 2, rng))
-    return pairs.entries
-
-
-def ring_pairs(folder, names):
-    pairs = Pairs(folder)
-    for number, name in enumerate(names):
-        points = read_scan(name)
-        for odd in (0, 1) if points is not None else ():
-            rng = np.random.default_rng([SEED, 100 + number, odd])
-            side = ring_numbers(points) % 2 == odd
-            pairs.add(points[side], points[~side], rigid(0.8, 2, rng))
-    return pairs.entries
 
 
 # ---- programs -----------------------------------------------------------------------------------------------------
@@ -148,6 +62,25 @@ def run_pcgpu(method, jobs, threads=1, runs=0, vectors=''):
     for record in records:
         record['T'] = np.array(record['T']).reshape(4, 4)
     return records
+
+
+def run_peer(align, jobs):
+    """The same of a peer: transform and milliseconds, clouds in memory."""
+    records = []
+    for source, target, start in jobs:
+        clouds = load(source), load(target)
+        begin = time.perf_counter()
+        T = align(*clouds, start)
+        records.append({'T': np.asarray(T), 'median': 1e3 * (time.perf_counter() - begin)})
+    return records
+
+
+def run_all(jobs):
+    """Name and records of each method, then of each peer."""
+    for method in METHODS:
+        yield f'pcgpu {method}', run_pcgpu(method, jobs, runs=1)
+    for name, align in {} if QUICK else peers().items():
+        yield name, run_peer(align, jobs)
 
 
 def load(path):
@@ -208,52 +141,75 @@ def verdict(value, limit, at_least=False):
     return '' if met else f' (missed: {">=" if at_least else "<="} {limit:g})'
 
 
-def print_accuracy(label, program, got, truths, limits, converged=None):
-    errors = np.array([error(T, truth) for T, truth in zip(got, truths)])
-    middle, worst = np.median(errors, axis=0), errors.max(axis=0)
-    cells = [f'{value:.{digits}f}{verdict(value, limit)}'
-             for value, digits, limit in zip((*middle, *worst), (2, 4, 2, 4), limits)]
-    print(f'| {label} | {program} | ' + ' | '.join(cells) + ' | '
-          + ('' if converged is None else f'{sum(converged)} of {len(converged)}') + ' |', flush=True)
+def shown(values, limits, digits=(3, 4, 2, 4)):
+    return [f'{value:.{d}f}{verdict(value, limit)}' for value, d, limit in zip(values, digits, limits)]
+
+
+def summary(records, truths):
+    """Median and worst error, mm and degree, and the median time."""
+    errors = np.array([error(r['T'], truth) for r, truth in zip(records, truths)])
+    return (*np.median(errors, axis=0), *errors.max(axis=0)), statistics.median(r['median'] for r in records)
+
+
+def is_first(name):
+    """Targets are those of the first method, also both ways."""
+    return name in (f'pcgpu {METHODS[0]}', f'pcgpu {METHODS[0]}:symmetric')
 
 
 def accuracy(folder):
-    print('\n## Accuracy\n\nFrom the identity. Median and worst error.\n')
-    print('| pairs | program | median mm | degree | worst mm | degree | converged |\n|---|---|---|---|---|---|---|')
+    print('\n## Exact pairs\n\nFrom the identity, one thread. Median and worst error.\n')
+    print('| pairs | program | median mm | degree | worst mm | degree | ms | converged |\n|---|---|---|---|---|---|---|---|')
     splits = 1 if QUICK else 4
-    nothing = (None,) * 4
-    groups = [('KITTI halves', half_pairs(folder / 'a', KITTI, splits), (0.3, 0.003, 1.5, 0.02)),
-              ('nuScenes halves', half_pairs(folder / 'b', ['nuscenes/n015.pcd.bin'], 6), (None, None, 1.5, 0.02)),
-              ('pair/ halves', half_pairs(folder / 'c', ['pair/source.ply', 'pair/target.ply'], 3),
+    groups = [('KITTI halves', half_pairs(folder / 'a', KITTI, splits, SEED), (0.3, 0.003, 1.5, 0.02)),
+              ('nuScenes halves', half_pairs(folder / 'b', ['nuscenes/n015.pcd.bin'], 6, SEED), (None, None, 1.5, 0.02)),
+              ('pair/ halves', half_pairs(folder / 'c', ['pair/source.ply', 'pair/target.ply'], 3, SEED),
                (None, None, 1.5, 0.02)),
-              ('KITTI odd and even rings', ring_pairs(folder / 'd', KITTI), (13, None, None, None))]
+              ('KITTI odd and even rings', ring_pairs(folder / 'd', KITTI, SEED), (13, None, None, None))]
     for label, entries, limits in groups:
         if not entries:
             print(f'| {label} | skipped: the data is not there |')
             continue
-        truths = [truth for _, _, truth in entries]
-        for method in METHODS:
-            records = run_pcgpu(method, [(s, t, np.eye(4)) for s, t, _ in entries])
-            print_accuracy(label, f'pcgpu {method}', [r['T'] for r in records], truths,
-                           limits if method == METHODS[0] else nothing, [r['converged'] for r in records])
-        for name, align in {} if QUICK else peers().items():
-            got = [align(load(s), load(t), np.eye(4)) for s, t, _ in entries]
-            print_accuracy(label, name, got, truths, nothing)
+        for name, records in run_all([(s, t, np.eye(4)) for s, t, _ in entries]):
+            values, ms = summary(records, [truth for _, _, truth in entries])
+            converged = f'{sum(r["converged"] for r in records)} of {len(records)}' if 'converged' in records[0] else ''
+            print(f'| {label} | {name} | ' + ' | '.join(shown(values, limits if is_first(name) else (None,) * 4))
+                  + f' | {ms:.1f} | {converged} |', flush=True)
+
+
+def real(folder):
+    cases = real_pairs(folder)
+    if not cases:
+        print('\n## Real pairs\n\nskipped: the data is not there')
+        return
+    known = [(label, truth) for label, _, _, truth in cases if truth is not None]
+    print('\n## Real pairs\n\nOff the poses, mm and degree; there and back, at most 2 mm and 0.01 degree are wanted; ms, median '
+          'of all.\n\n| program | ' + ' | '.join(f'{label}, off the pose' for label, _ in known) + ' | '
+          + ' | '.join(f'{label}, there and back' for label, *_ in cases) + ' | ms |')
+    print('|---|' + '---|' * (len(known) + len(cases) + 1))
+    jobs = [(s, t, np.eye(4)) for _, s, t, _ in cases]
+    for name, records in run_all(jobs + [(t, s, start) for s, t, start in jobs]):
+        there, back = records[:len(jobs)], records[len(jobs):]
+        cells = ['{:.1f}, {:.3f}'.format(*error(r['T'], case[3])) for r, case in zip(there, cases) if case[3] is not None]
+        for a, b in zip(there, back):
+            off = error(a['T'] @ b['T'], np.eye(4))
+            limits = (2, 0.01) if 'pcgpu' in name else (None, None)
+            cells.append(', '.join(shown(off, limits, (2, 4))))
+        print(f'| {name} | ' + ' | '.join(cells) + f' | {statistics.median(r["median"] for r in records):.1f} |', flush=True)
 
 
 def starts(folder):
     print('\n## Starts\n\n| pair | program | same answer | converged | spread mm | degree |\n|---|---|---|---|---|---|')
-    exact = half_pairs(folder / 'e', KITTI[:1], 1)
+    exact = half_pairs(folder / 'e', KITTI[:1], 1, SEED)
     files = [DATA / f'kitti00/velodyne/{k:06d}.bin' for k in (1, 0)]
     cases = [('KITTI halves', *entry) for entry in exact]
     if files[0].exists():
         cases.append(('KITTI 00, 1 onto 0', *files, None))
     for label, source, target, truth in cases:
-        for method in METHODS:
+        for method in BASES:
             reference = run_pcgpu(method, [(source, target, np.eye(4))])[0]['T']
             rng = np.random.default_rng([SEED, 7])
             jobs = [(source, target, reference @ rigid(2.5 * rng.random(), 8 * rng.random(), rng))
-                    for _ in range(50 if QUICK else 200)]
+                    for _ in range(200 if method == METHODS[0] and not QUICK else 25)]
             records = run_pcgpu(method, jobs)
             errors = np.array([error(r['T'], reference) for r in records])
             same = (errors[:, 0] < 5) & (errors[:, 1] < 0.05)
@@ -281,15 +237,15 @@ def without_guess(folder):
         files = pairs.write(source), pairs.write(target)
         reference = run_pcgpu(METHODS[0], [(*files, np.eye(4))])[0]['T'] if names[1] else np.eye(4)
         jobs, truths = [], []
-        for _ in range(5 if QUICK else 20):
+        for _ in range(3 if QUICK else 20):
             angle, way, far = *rng.uniform(0, 2 * np.pi, 2), 5 * np.sqrt(rng.random())
             away = np.eye(4)
             away[:2, :2] = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
             away[:3, 3] = far * np.cos(way), far * np.sin(way), 0.3 * rng.normal()
             jobs.append((pairs.write(source.astype(np.float64) @ away[:3, :3].T + away[:3, 3]), files[1], np.eye(4)))
             truths.append(reference @ np.linalg.inv(away))
-        for method in METHODS:
-            records = run_pcgpu(f'{method}:search', jobs, runs=1)
+        for method in BASES:
+            records = run_pcgpu(f'{method}:search', jobs if method == METHODS[0] else jobs[:5], runs=1)
             errors = np.array([error(r['T'], truth) for r, truth in zip(records, truths)])
             found = (errors[:, 0] < 50) & (errors[:, 1] < 0.5)
             elsewhere = sum(r['converged'] for r, good in zip(records, found) if not good)
@@ -298,41 +254,27 @@ def without_guess(folder):
                   f'{statistics.median(r["median"] for r in records):.0f} |', flush=True)
 
 
-def there_and_back(folder):
-    print('\n## There and back\n\nT from A to B after T from B to A, mm and degree; at most 2 and 0.01 is wanted.\n')
-    print('| pair | ' + ' | '.join(f'pcgpu {method}' for method in METHODS) + ' |\n|---|' + '---|' * len(METHODS))
-    cases = [(f'KITTI 00, {j} and {i}', *(DATA / f'kitti00/velodyne/{k:06d}.bin' for k in (j, i)))
-             for i, j in ((0, 1), (1, 2), (2, 3), (14, 15), (94, 95))]
-    pairs, points = Pairs(folder), [read_scan(f'pair/{name}.ply') for name in ('source', 'target')]
-    if points[0] is not None:
-        cases.append(('pair/', *map(pairs.write, points)))
-    for label, a, b in cases:
-        if a.exists():
-            cells = []
-            for method in METHODS:
-                there, back = run_pcgpu(method, [(a, b, np.eye(4)), (b, a, np.eye(4))])
-                off = error(there['T'] @ back['T'], np.eye(4))
-                cells.append(f'{off[0]:.2f}{verdict(off[0], 2)}, {off[1]:.4f}{verdict(off[1], 0.01)}')
-            print(f'| {label} | ' + ' | '.join(cells) + ' |', flush=True)
-
-
 def levels(folder):
-    print('\n## Levels\n\nHalves of KITTI scans by the number of levels: median and worst error, same answer from 50 starts up to '
-          '2.5 m and 8 degrees, ms.\n\n| program | levels | median mm | degree | worst mm | degree | starts | ms |\n'
-          '|---|---|---|---|---|---|---|---|')
-    entries = half_pairs(folder, KITTI, 1 if QUICK else 2)
-    for method in METHODS if entries else ():
+    entries = half_pairs(folder / 'h', KITTI, 1, SEED)
+    cases = [case for case in real_pairs(folder / 'g') if case[3] is not None]
+    print('\n## Levels\n\nBy the number of levels: halves of KITTI scans, median and worst error; the same answer from starts up '
+          'to 2.5 m and 8 degrees; the farthest off the poses of the real pairs; ms, median, of halves and of real pairs.\n\n'
+          '| program | levels | median mm | degree | worst mm | degree | starts | real, worst mm | degree | ms | ms, real |\n'
+          '|---|---|---|---|---|---|---|---|---|---|---|')
+    for method in BASES if entries and cases else ():
         for count in range(1, 6):
             program = f'{method}:levels={count}'
-            records = run_pcgpu(program, [(s, t, np.eye(4)) for s, t, _ in entries], runs=3)
-            errors = np.array([error(r['T'], truth) for r, (_, _, truth) in zip(records, entries)])
+            values, ms = summary(run_pcgpu(program, [(s, t, np.eye(4)) for s, t, _ in entries], runs=1),
+                                 [truth for *_, truth in entries])
+            others, real_ms = summary(run_pcgpu(program, [(s, t, np.eye(4)) for _, s, t, _ in cases], runs=1),
+                                      [truth for *_, truth in cases])
             rng, (s, t, truth) = np.random.default_rng([SEED, 8]), entries[0]
-            jobs = [(s, t, truth @ rigid(2.5 * rng.random(), 8 * rng.random(), rng)) for _ in range(10 if QUICK else 50)]
+            jobs = [(s, t, truth @ rigid(2.5 * rng.random(), 8 * rng.random(), rng))
+                    for _ in range(50 if method == METHODS[0] and not QUICK else 10)]
             off = np.array([error(r['T'], truth) for r in run_pcgpu(program, jobs)])
             same = (off[:, 0] < 10) & (off[:, 1] < 0.1)
-            print(f'| pcgpu {method} | {count} | ' + ' | '.join(
-                f'{value:.{digits}f}' for value, digits in zip((*np.median(errors, axis=0), *errors.max(axis=0)), (2, 4, 2, 4)))
-                + f' | {same.sum()} of {len(same)} | {statistics.median(r["median"] for r in records):.1f} |', flush=True)
+            print(f'| pcgpu {method} | {count} | ' + ' | '.join(shown(values, (None,) * 4))
+                  + f' | {same.sum()} of {len(same)} | {others[2]:.1f} | {others[3]:.3f} | {ms:.1f} | {real_ms:.1f} |', flush=True)
 
 
 def speed():
@@ -345,12 +287,12 @@ def speed():
     source, target = map(load, files)
     jobs = [(*files, np.eye(4))]
     programs = [(f'pcgpu {method}', threads) for method in METHODS for threads in (1, 2)]
-    programs += [('pcgpu cells avx2', 1), ('pcgpu cells base', 1)] if 'cells' in METHODS else []
+    programs += [('pcgpu cells avx2', 1), ('pcgpu cells base', 1)] if 'cells' in BASES else []
     times = {program: [] for program in programs + [(name, 1) for name in peers()]}
-    for _ in range(2 if QUICK else 5):  # in turn, so that a drift of the machine's speed meets all alike
+    for _ in range(2 if QUICK else 4):  # in turn, so that a drift of the machine's speed meets all alike
         for name, threads in programs:
             _, method, *vectors = name.split()
-            record = run_pcgpu(method, jobs, threads, runs=11, vectors=''.join(vectors))[0]
+            record = run_pcgpu(method, jobs, threads, runs=11 if 'cells' in method else 1, vectors=''.join(vectors))[0]
             times[name, threads].append((record['least'], record['median']))
         for name, align in peers().items():
             begin = time.perf_counter()
@@ -372,10 +314,10 @@ def main():
         for part in 'abcdefgh':
             (folder / part).mkdir()
         accuracy(folder)
+        real(folder / 'g')
         starts(folder)
         without_guess(folder / 'f')
-        there_and_back(folder / 'g')
-        levels(folder / 'h')
+        levels(folder)
         speed()
 
 

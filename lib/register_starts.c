@@ -1,0 +1,115 @@
+/* Registration from the starts that a search found (register_search.c), and from the one that was given.
+ *
+ * The starts are tried in their order, the given one last. Once one has converged, only those are worth it that look
+ * nearly as good and lead elsewhere. The best result is the answer. By cells on a device, where several cost hardly
+ * more than one, all that are worth it are done at once as soon as the first, which mostly is the answer, has failed;
+ * those that would not have been tried one after the other are forgotten, so that the answer is the same. */
+#include "register.h"
+
+#include <string.h>
+
+#define NEARLY    0.8  /* as good as another score */
+#define ELSEWHERE 30.0 /* degrees from a start that has converged to one that leads elsewhere */
+
+enum { TRIALS = PC_STARTS + 1 };
+
+typedef struct trials {
+    pcgpu_context *context;
+    const pc_backend *backend;
+    const pcgpu_run *run;
+    pcgpu_pair pair;
+    pc_start starts[TRIALS];              /* the given one, last, has its transform alone */
+    pcgpu_register_params params[TRIALS]; /* from each */
+    int count, best;                      /* best: of those that were tried, -1 before that */
+    bool done[TRIALS];
+    pcgpu_registration results[TRIALS];
+    double seconds[TRIALS]; /* of those that were done together, of all */
+} trials;
+
+static bool better(const pcgpu_registration *a, const pcgpu_registration *b) {
+    return a->converged != b->converged ? a->converged : a->score > b->score;
+}
+
+static bool worth_it(const trials *t, int i) {
+    const pc_start *at = &t->starts[i];
+    if (t->best < 0 || !t->results[t->best].converged) {
+        return true;
+    }
+    return i != t->count - 1 && (double)at->score >= NEARLY * (double)t->starts[0].score &&
+           pc_start_degrees(at, &t->starts[t->best]) >= ELSEWHERE;
+}
+
+/* Does start i, and where the back end does several at once those after it that are worth it by now. */
+static pcgpu_status do_start(trials *t, int i) {
+    const double begin = pc_now();
+    const bool together = i > 0 && t->params[0].method == PCGPU_REGISTER_CELLS && t->backend->cells_register;
+    pcgpu_register_params params[TRIALS];
+    pcgpu_registration results[TRIALS];
+    int which[TRIALS], count = 0;
+    for (int k = i; k < (together ? t->count : i + 1); k++) {
+        if (worth_it(t, k)) {
+            params[count] = t->params[k];
+            which[count++] = k;
+        }
+    }
+    pcgpu_status status = PCGPU_OK;
+    if (count > 1) {
+        status = pc_register_from_starts(t->context, t->backend, t->run, params, &t->pair, count, results);
+    }
+    if (count == 1 || status != PCGPU_OK) { /* several at once take more memory than one does */
+        count = 1;
+        pc_clear_error(t->context);
+        status = pc_register_pair(t->context, t->backend, t->run, &params[0], t->pair.source, t->pair.target, results);
+    }
+    for (int k = 0; k < count; k++) {
+        t->done[which[k]] = true;
+        t->results[which[k]] = results[k];
+        t->seconds[which[k]] = pc_now() - begin;
+    }
+    return status;
+}
+
+static pcgpu_status register_from(trials *t, pcgpu_registration *result, double *seconds) {
+    pcgpu_status status = PCGPU_OK;
+    int tried = 0;
+    for (int i = 0; i < t->count && status == PCGPU_OK; i++) {
+        if (!worth_it(t, i)) {
+            continue;
+        }
+        status = t->done[i] ? PCGPU_OK : do_start(t, i);
+        if (status == PCGPU_OK && (tried++ == 0 || better(&t->results[i], &t->results[t->best]))) {
+            t->best = i;
+        }
+    }
+    if (status == PCGPU_OK) {
+        *result = t->results[t->best];
+        *seconds = t->seconds[t->best];
+        result->starts = tried;
+    }
+    return status;
+}
+
+pcgpu_status pc_register_search(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
+                                const pcgpu_register_params *params, const pcgpu_cloud *source,
+                                const pcgpu_cloud *target, pcgpu_registration *result) {
+    double begin = pc_now(), own = 0.0;
+    trials t = {.context = context, .backend = backend, .run = run, .pair = {source, target}, .best = -1};
+    int found = 0;
+    pcgpu_status status = pc_search_starts(context, params, source, target, t.starts, &found);
+    memcpy(t.starts[found].T, params->init, sizeof params->init);
+    t.count = found + 1;
+    for (int i = 0; i < t.count; i++) {
+        t.params[i] = *params;
+        t.params[i].search = false;
+        memcpy(t.params[i].init, t.starts[i].T, sizeof t.starts[i].T);
+    }
+    if (status == PCGPU_OK) {
+        status = register_from(&t, result, &own);
+    }
+    if (status == PCGPU_OK) {
+        pc_stage(&result->run, "search", begin + own);
+    } else {
+        memset(result, 0, sizeof *result);
+    }
+    return status;
+}
