@@ -55,8 +55,11 @@ extern "C" void pc_cuda_scans_close(pcgpu_context *context, void *state) {
 }
 
 pcgpu_status pc_cells_scans_wait(pcgpu_context *context, pc_cells_scans *s) {
-    s->pending = false;
     CUDA_TRY(context, cudaStreamSynchronize(pc_cuda_of(context)->stream));
+    s->pending = false;
+    for (int i = 0; i < PC_SCANS; i++) {
+        s->place[i].sending = false;
+    }
     return PCGPU_OK;
 }
 
@@ -70,7 +73,9 @@ extern "C" pcgpu_status pc_cuda_scans_memory(pcgpu_context *context, void *state
                                              void **memory) {
     pc_cells_scans *s = (pc_cells_scans *)state;
     pc_cells_place *p = &s->place[place];
-    PC_TRY(settle(context, s));
+    if (p->sending) { /* another's cells may be under way meanwhile */
+        PC_TRY(pc_cells_scans_wait(context, s));
+    }
     PC_TRY(take_pinned(context, &p->host, bytes));
     *memory = p->host.memory;
     return PCGPU_OK;
@@ -83,16 +88,17 @@ extern "C" pcgpu_status pc_cuda_scans_send(pcgpu_context *context, void *state, 
     const float *from[3] = {x, y, z};
     const size_t bytes = (size_t)n * sizeof *x;
     if (3 * bytes > p->bytes) {
+        const size_t room = 3 * bytes + bytes / 2;
         PC_TRY(settle(context, s)); /* which has read what is there */
         cudaFree(p->device);
         p->device = NULL;
         p->bytes = 0;
-        CUDA_TRY(context, cudaMalloc((void **)&p->device, 3 * bytes + bytes / 2));
-        p->bytes = 3 * bytes + bytes / 2;
+        CUDA_TRY(context, cudaMalloc((void **)&p->device, room));
+        p->bytes = room;
     }
     const bool whole = y == x + n && z == y + n;
     p->n = n;
-    s->pending = true;
+    p->sending = s->pending = true;
     for (int k = 0; k < (whole ? 1 : 3) && n > 0; k++) {
         CUDA_TRY(context, cudaMemcpyAsync(p->device + (size_t)n * (size_t)k, from[k], whole ? 3 * bytes : bytes,
                                           cudaMemcpyHostToDevice, pc_cuda_of(context)->stream));

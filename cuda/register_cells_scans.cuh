@@ -12,6 +12,7 @@ typedef struct pc_cells_place {
     float *device; /* x[], y[], z[], n each */
     size_t bytes;  /* of that memory */
     int64_t n;
+    bool sending; /* since the device was last waited for */
 } pc_cells_place;
 
 /* Memory of a model, one piece: 340 bytes a cell and 32 to 64 for the table. Grids as in pc_cells_fold. */

@@ -1,9 +1,13 @@
-/* Odometry of a folder of scans, by each reference: bench_odometry FOLDER [FRAMES] [THREADS] [REFERENCE]
+/* Odometry of a folder of scans, by each reference: bench_odometry [--cuda] FOLDER [FRAMES] [THREADS] [REFERENCE]
  * [NAME=VALUE]...
  *
  * FOLDER holds 000000.bin, 000001.bin, ..., and poses.txt (KITTI lines, of the sensor) where the truth is known. The
- * scans are read first, so that the time is that of the odometry alone. Prints a line a reference: milliseconds a scan,
- * scans a second, lost scans and, with the truth, the errors. NAME is range, points, voxel, levels or deskew. */
+ * scans are read first, so that the time is that of the odometry alone, from points in the host's memory. Prints a line
+ * a reference: milliseconds a scan, scans a second, lost scans and, with the truth, the errors. NAME is range, points,
+ * voxel, levels or deskew.
+ *
+ * --cuda: the same on CUDA after it on the CPU, whose poses it must give to the last bit; exit code 1 when it does not,
+ * 77 without such a device. */
 #include "pcgpu.h"
 #include "pcgpu_odometry.h"
 
@@ -16,6 +20,7 @@ enum { MOST = 4096 };
 
 static pcgpu_cloud clouds[MOST];
 static double truth[16 * MOST], estimate[16 * MOST], times[MOST];
+static double expected[3][16 * MOST]; /* the CPU's estimates by reference */
 
 static double now(clockid_t clock) {
     struct timespec t;
@@ -56,22 +61,25 @@ static bool read_truth(const char *folder, int count) {
     return good;
 }
 
-static void run(pcgpu_context *context, const pcgpu_odometry_params *params, int count, bool known) {
-    static const char *const names[] = {"previous", "keyframe", "model"};
+static const char *const names[] = {"previous", "keyframe", "model"};
+
+/* False when it failed. */
+static bool run(pcgpu_context *context, const pcgpu_odometry_params *params, int count, bool known) {
     pcgpu_odometry *o;
     pcgpu_odometry_frame f = {0};
     int lost = 0, attempts = 0, iterations = 0;
     double seconds = 0.0, processor = 0.0, slowest = 0.0, reference = 0.0, iterate = 0.0;
     if (pcgpu_odometry_open(context, params, &o) != PCGPU_OK) {
         printf("%s: %s\n", names[params->reference], pcgpu_last_error(context));
-        return;
+        return false;
     }
     for (int i = 0; i < count; i++) {
         times[i] = 0.1 * i;
         double begin = now(CLOCK_MONOTONIC), cpu = now(CLOCK_PROCESS_CPUTIME_ID);
         if (pcgpu_odometry_add(o, &clouds[i], times[i], &f) != PCGPU_OK) {
-            printf("%s\n", pcgpu_last_error(context));
-            break;
+            printf("%s: %s\n", names[params->reference], pcgpu_last_error(context));
+            pcgpu_odometry_close(o);
+            return false;
         }
         double took = now(CLOCK_MONOTONIC) - begin;
         processor += now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
@@ -88,11 +96,13 @@ static void run(pcgpu_context *context, const pcgpu_odometry_params *params, int
         memcpy(estimate + 16 * i, f.T_world_frame, sizeof f.T_world_frame);
     }
     pcgpu_odometry_close(o);
-    printf("%-9s %6.2f ms, %.2f of processors (iterate %.2f, reference %.2f; %.1f iterations, slowest %.1f ms), %6.1f "
+    printf("%-4s %-9s %6.2f ms, %.2f of processors (iterate %.2f, reference %.2f; %.1f iterations, slowest %.1f ms), "
+           "%6.1f "
            "scans/s, %d of %d lost, "
            "%d attempts",
-           names[params->reference], 1e3 * seconds / count, 1e3 * processor / count, 1e3 * iterate / count,
-           1e3 * reference / count, (double)iterations / count, 1e3 * slowest, count / seconds, lost, count, attempts);
+           f.registration.run.backend, names[params->reference], 1e3 * seconds / count, 1e3 * processor / count,
+           1e3 * iterate / count, 1e3 * reference / count, (double)iterations / count, 1e3 * slowest, count / seconds,
+           lost, count, attempts);
     pcgpu_evaluation e;
     if (known && pcgpu_trajectory_evaluate(context, estimate, truth, times, count, &e) == PCGPU_OK) {
         const double *T = estimate + 16 * (count - 1), *U = truth + 16 * (count - 1);
@@ -103,19 +113,61 @@ static void run(pcgpu_context *context, const pcgpu_odometry_params *params, int
                100 * e.segment_translation, 1e3 * end, 100 * end / e.length);
     }
     printf("\n");
+    return true;
+}
+
+/* The references that are asked for on one back end; false when one failed, or CUDA's poses are not the CPU's. A first
+ * run of a few scans is not counted: it starts threads and the device. */
+static bool run_all(pcgpu_context *context, bool cuda, const char *only, pcgpu_odometry_params *params, int count,
+                    bool known) {
+    enum { WARM = 4 };
+    bool good = true;
+    for (int r = 0; r < 3; r++) {
+        if (only && strcmp(only, names[r]) != 0) {
+            continue;
+        }
+        params->reference = (pcgpu_reference)r;
+        pcgpu_odometry *warm = NULL;
+        if (pcgpu_odometry_open(context, params, &warm) == PCGPU_OK) {
+            for (int i = 0; i < count && i < WARM; i++) {
+                pcgpu_odometry_frame f;
+                pcgpu_odometry_add(warm, &clouds[i], i, &f);
+            }
+        }
+        pcgpu_odometry_close(warm);
+        good = run(context, params, count, known) && good;
+        const size_t bytes = (size_t)count * 16 * sizeof *estimate;
+        if (!cuda) {
+            memcpy(expected[r], estimate, bytes);
+        } else if (memcmp(expected[r], estimate, bytes) != 0) {
+            printf("FAILED: %s: the poses are not those of the CPU\n", names[r]);
+            good = false;
+        }
+    }
+    return good;
 }
 
 int main(int argc, char **argv) {
-    pcgpu_context *context;
+    pcgpu_context *context, *device = NULL;
     pcgpu_settings settings;
     pcgpu_odometry_params params;
     pcgpu_settings_init(&settings);
     pcgpu_odometry_params_init(&params);
+    const bool cuda = argc > 1 && strcmp(argv[1], "--cuda") == 0;
+    argc -= cuda;
+    argv += cuda;
     settings.device = PCGPU_DEVICE_CPU;
     settings.threads = argc > 3 ? atoi(argv[3]) : 0;
     if (argc < 2 || pcgpu_open(&settings, &context) != PCGPU_OK) {
-        fprintf(stderr, "usage: bench_odometry FOLDER [FRAMES] [THREADS] [REFERENCE] [NAME=VALUE]...\n");
+        fprintf(stderr, "usage: bench_odometry [--cuda] FOLDER [FRAMES] [THREADS] [REFERENCE] [NAME=VALUE]...\n");
         return 2;
+    }
+    settings.device = PCGPU_DEVICE_CUDA;
+    if (cuda && pcgpu_open(&settings, &device) != PCGPU_OK) {
+        printf("skipped: %s\n", pcgpu_last_error(device));
+        pcgpu_close(device);
+        pcgpu_close(context);
+        return 77;
     }
     const char *only = argc > 4 && strcmp(argv[4], "all") != 0 ? argv[4] : NULL;
     for (int i = 5; i < argc; i++) {
@@ -132,16 +184,18 @@ int main(int argc, char **argv) {
     }
     int count = read_scans(context, argv[1], argc > 2 ? atoi(argv[2]) : MOST, params.deskew ? 5 : 4);
     bool known = count > 1 && read_truth(argv[1], count);
-    for (int r = 0; r < 3 && count > 0; r++) {
-        static const char *const names[] = {"previous", "keyframe", "model"};
-        if (!only || strcmp(only, names[r]) == 0) {
-            params.reference = (pcgpu_reference)r;
-            run(context, &params, count, known);
-        }
+    bool good = count == 0 || run_all(context, false, only, &params, count, known);
+    if (cuda && count > 0) {
+        good = run_all(device, true, only, &params, count, known) && good;
     }
     for (int i = 0; i < count; i++) {
         pcgpu_cloud_free(&clouds[i]);
     }
     pcgpu_close(context);
-    return count > 0 ? 0 : 77;
+    pcgpu_close(device);
+    if (count == 0) {
+        printf("skipped: no scan in %s\n", argv[1]);
+        return 77;
+    }
+    return good ? 0 : 1;
 }

@@ -1,8 +1,8 @@
-"""Odometry: odometry.py BENCH_ODOMETRY DRIVE [THREADS]...
+"""Odometry: odometry.py BENCH_ODOMETRY DRIVE [cuda] [THREADS]...
 
 Runs BENCH_ODOMETRY (tests/bench/odometry.c), and KISS-ICP where it is installed, over KITTI 00, scans 0 to 5 to and fro, 100
 in all (PCGPU_DATA), and over 240 scans of a generated drive around a block, whose truth is known, written by DRIVE. Scans are
-in memory. KISS-ICP has its own defaults for these scans, without deskewing."""
+in memory. `cuda`: also on CUDA, by default with all processors, and the poses must be the CPU's. KISS-ICP has its own defaults for these scans, without deskewing."""
 import os
 import pathlib
 import subprocess
@@ -54,27 +54,30 @@ def kiss(folder, threads):
     return text
 
 
-def measure(bench, folder, name, count, threads):
+def measure(bench, folder, name, count, threads, cuda):
     for n in threads:
-        print(f'{name}, {n} thread{"s" if n > 1 else ""}', flush=True)
-        subprocess.run([bench, str(folder), str(count), str(n)], check=True)
-        peer = kiss(folder, n)
+        print(f'{name}, {n or "all"} thread{"" if n == 1 else "s"}', flush=True)
+        code = subprocess.run([bench, *cuda, str(folder), str(count), str(n)]).returncode
+        if code:
+            sys.exit(code)
+        peer = kiss(folder, n or os.cpu_count())
         print(peer or 'KISS-ICP is not installed', flush=True)
 
 
 def main():
     bench, drive = sys.argv[1:3]
-    threads = [int(n) for n in sys.argv[3:]] or [1, 2]
+    cuda = ['--cuda'] if 'cuda' in sys.argv[3:] else []
+    threads = [int(n) for n in sys.argv[3:] if n != 'cuda'] or ([0] if cuda else [1, 2])
     with tempfile.TemporaryDirectory() as name:
         real, made = pathlib.Path(name) / 'kitti', pathlib.Path(name) / 'block'
         real.mkdir()
         made.mkdir()
         if kitti(real):
-            measure(bench, real, 'KITTI 00', 10 * ROUNDS, threads)
+            measure(bench, real, 'KITTI 00', 10 * ROUNDS, threads, cuda)
         else:
             print('no KITTI scans: set PCGPU_DATA')
         subprocess.run([drive, '--frames', '240', '--steps', '2000', str(made)], check=True)
-        measure(bench, made, 'block', 240, threads)
+        measure(bench, made, 'block', 240, threads, cuda)
 
 
 if __name__ == '__main__':

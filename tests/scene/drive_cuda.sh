@@ -1,0 +1,71 @@
+#!/bin/sh
+# drive_cuda.sh DRIVE [FRAMES [STEPS [REFERENCE...]]]: odometry along a generated drive on the CPU and on CUDA: the same trajectory, to the
+# last byte, for each reference; with scans that are missing, empty or of another place, for a sensor that moves meanwhile,
+# and gone on with on CUDA where the CPU ended. Exit code 77 without CUDA.
+set -eu
+drive=$(cd "${1%/*}" && pwd)/${1##*/}
+frames=${2:-120} steps=${3:-500}
+[ $# -lt 3 ] && set -- || shift 3
+references=${*:-previous keyframe model}
+pcgpu=${PCGPU:?}
+export OMP_WAIT_POLICY=passive
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+
+mkdir still moving
+"$drive" --frames "$frames" --steps "$steps" still
+"$drive" --frames "$frames" --steps "$steps" --moving 1 --seed 7 moving
+head -c 16 still/000000.bin > one.bin
+if ! "$pcgpu" sample --cuda -m 1 one.bin -o first.bin 2> why; then
+    tail -n 1 why
+    exit 77
+fi
+
+# Code 4: some scans are lost, which is meant.
+track() { # track FILE OPTION... SCAN...
+    file=$1
+    shift
+    "$pcgpu" register "$@" --trajectory "$file" -f 2> "$file.errors" || [ $? -eq 4 ] || { cat "$file.errors"; return 1; }
+}
+
+compared=0
+compare() { # compare NAME OPTION... SCAN...
+    name=$1
+    shift
+    track cpu.txt --cpu "$@"
+    track cuda.txt --cuda "$@"
+    [ -s cpu.txt ] || { echo "FAIL: $name: no poses"; exit 1; }
+    cmp cpu.txt cuda.txt || { echo "FAIL: $name: CUDA differs from the CPU"; exit 1; }
+    compared=$((compared + 1))
+    echo "ok: $name: $(wc -l < cpu.txt) poses"
+}
+
+for reference in $references; do
+    compare "$reference" --reference $reference still/*.bin
+    compare "$reference, deskewed" --reference $reference --fields 5 --deskew time moving/*.bin
+done
+compare 'a small model, full cells' --model-range 15 still/*.bin
+
+# From here on some scans are gone, one shows a single point, and the drive jumps to where it was long before.
+k=0
+set --
+for scan in still/*.bin; do
+    k=$((k + 1))
+    case $k in
+        7 | 8 | 9) ;;
+        12) set -- "$@" one.bin ;;
+        *) set -- "$@" "$scan" ;;
+    esac
+done
+set -- "$@" still/000002.bin still/000003.bin still/000004.bin
+for reference in $references; do
+    compare "$reference, gaps and a jump" --reference $reference "$@"
+done
+
+# A run on the CPU that ended is gone on with on CUDA.
+track whole.txt --cpu still/*.bin
+head -n $((frames / 2)) whole.txt > again.txt.partial
+"$pcgpu" register --cuda still/*.bin --trajectory again.txt --resume 2> again.errors || { cat again.errors; exit 1; }
+cmp again.txt whole.txt
+echo "$compared trajectories and one that was gone on with are equal"
