@@ -344,6 +344,7 @@ static void run_scene(int number, int width, int height, kind which, const place
         fill_maps(&s.maps, &s);
     }
     s.path = (pc_depth_path){.gate = 0.2,
+                             .widening = PC_DEPTH_WIDENING,
                              .metres = number % 2 ? 1e-5 : 0.0,
                              .radians = 1e-5,
                              .start = {.q = {1, 0, 0, 0}, .t = {0.002, 0.001, 0}}};
