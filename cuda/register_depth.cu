@@ -5,7 +5,7 @@
  * global memory. After a barrier of all blocks each block adds up all groups and takes the step for itself, from the
  * same sums to the same pose, so that one barrier an iteration is enough. Nothing is written a pixel; a block that has
  * one group keeps its pixels of the source while it stays at a level. The host waits once. */
-#include "register_depth.cuh"
+#include "register_range.cuh"
 
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +69,7 @@ __device__ static inline void add_tile(bool scene, const pc_depth_task *task, in
 }
 
 /* The sums of a group; tiles: room for those of its tiles. */
+template <pc_depth_projection PROJECTION>
 __device__ static inline void add_group(bool scene, const pc_depth_task *task, int n, const pc_depth_step *step,
                                         int group, bool fresh, float4 (*kept)[THREADS], double (*tiles)[PC_ICP_SUMS],
                                         double *to) {
@@ -80,7 +81,11 @@ __device__ static inline void add_group(bool scene, const pc_depth_task *task, i
         for (int k = 0; k < PC_ICP_SUMS; k++) {
             sums[k] = 0.0f;
         }
-        add_tile(scene, task, n, step, tile, fresh, kept, sums);
+        if (PROJECTION == PC_DEPTH_SPHERICAL) {
+            pc_range_add_tile(scene, task->from, task->to, &task->source[n], &task->target[n], step, tile, sums);
+        } else {
+            add_tile(scene, task, n, step, tile, fresh, kept, sums);
+        }
         tiles[warp][lane] = pc_depth_add_lanes(sums);
     }
     __syncthreads();
@@ -179,6 +184,7 @@ __device__ static void copy_words(void *to, const void *from, size_t bytes) {
     }
 }
 
+template <pc_depth_projection PROJECTION>
 __global__ void __launch_bounds__(THREADS, 1) path_kernel(const __grid_constant__ pc_depth_task given) {
     __shared__ pc_depth_shared shared;
     __shared__ pc_depth_task task;
@@ -202,9 +208,9 @@ __global__ void __launch_bounds__(THREADS, 1) path_kernel(const __grid_constant_
         const pc_depth_step step = shared.path.step;
         for (int g = (int)blockIdx.x; g < groups; g += (int)gridDim.x) {
             if (shared.path.asks_scene) {
-                add_group(true, &task, n, &step, g, fresh, shared.kept, shared.tiles, task.sums[turn]);
+                add_group<PROJECTION>(true, &task, n, &step, g, fresh, shared.kept, shared.tiles, task.sums[turn]);
             } else {
-                add_group(false, &task, n, &step, g, fresh, shared.kept, shared.tiles, task.sums[turn]);
+                add_group<PROJECTION>(false, &task, n, &step, g, fresh, shared.kept, shared.tiles, task.sums[turn]);
             }
         }
         meet(task.arrived, &awaited);
@@ -305,20 +311,31 @@ static pcgpu_status take_sums(pcgpu_context *context, pc_depth_state *s, int gro
     return PCGPU_OK;
 }
 
-static pcgpu_status count_blocks(pcgpu_context *context, pc_depth_state *s, int groups, int *blocks) {
+/* The kernel of a projection. */
+typedef void pc_depth_path_kernel(pc_depth_task);
+
+static pc_depth_path_kernel *kernel_of(pc_depth_projection projection) {
+    return projection == PC_DEPTH_SPHERICAL ? path_kernel<PC_DEPTH_SPHERICAL> : path_kernel<PC_DEPTH_PINHOLE>;
+}
+
+static pcgpu_status count_blocks(pcgpu_context *context, pc_depth_state *s, pc_depth_projection projection, int groups,
+                                 int *blocks) {
     const struct cudaDeviceProp *p = &pc_cuda_of(context)->properties;
-    if (!s->resident) {
+    int *resident = &s->resident[projection];
+    if (!*resident) {
         int a_multiprocessor = 0;
-        CUDA_TRY(context, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&a_multiprocessor, path_kernel, THREADS, 0));
-        s->resident = p->cooperativeLaunch ? a_multiprocessor * p->multiProcessorCount : 1;
+        CUDA_TRY(context, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&a_multiprocessor, kernel_of(projection),
+                                                                        THREADS, 0));
+        *resident = p->cooperativeLaunch ? a_multiprocessor * p->multiProcessorCount : 1;
     }
-    *blocks = groups < s->resident ? groups : s->resident;
+    *blocks = groups < *resident ? groups : *resident;
     return *blocks > 0 ? PCGPU_OK
                        : pc_fail(context, PCGPU_ERROR_UNAVAILABLE,
                                  "the device cannot run %d threads in a block; use --cpu", THREADS);
 }
 
-static pcgpu_status start(pcgpu_context *context, const pc_depth_task *task, int blocks) {
+static pcgpu_status start(pcgpu_context *context, const pc_depth_task *task, pc_depth_projection projection,
+                          int blocks) {
     cudaLaunchAttribute attribute;
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3((unsigned)blocks);
@@ -328,7 +345,7 @@ static pcgpu_status start(pcgpu_context *context, const pc_depth_task *task, int
     config.numAttrs = 1;
     attribute.id = cudaLaunchAttributeCooperative;
     attribute.val.cooperative = 1;
-    CUDA_TRY(context, cudaLaunchKernelEx(&config, path_kernel, *task));
+    CUDA_TRY(context, cudaLaunchKernelEx(&config, kernel_of(projection), *task));
     return PCGPU_OK;
 }
 
@@ -350,8 +367,8 @@ extern "C" pcgpu_status pc_cuda_depth_register(pcgpu_context *context, struct pc
     task.path = *path;
     const int groups = pc_depth_groups(&source->level[0]);
     PC_TRY(take_sums(context, s, groups, &task));
-    PC_TRY(count_blocks(context, s, groups, &blocks));
-    PC_TRY(start(context, &task, blocks));
+    PC_TRY(count_blocks(context, s, source->projection, groups, &blocks));
+    PC_TRY(start(context, &task, source->projection, blocks));
     CUDA_TRY(context, cudaStreamSynchronize(pc_cuda_of(context)->stream));
     *path = *(const pc_depth_path *)s->result.memory;
     source->measure.seconds = path->source_seconds;

@@ -3,7 +3,7 @@
  * Three launches in a stream and no wait: depths of the finest level and of those above from one another, in shared
  * memory as far as a tile reaches; planes of all levels, each block a tile with its margin in shared memory; and one
  * block for the measure. The host copies the image to pinned memory and goes on. */
-#include "register_depth.cuh"
+#include "register_range.cuh"
 
 #include <stdlib.h>
 #include <string.h>
@@ -235,19 +235,26 @@ __global__ void __launch_bounds__(PC_DEPTH_PARTS * 32, 1) measure_kernel(pc_dept
     }
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------ */
-
-static size_t round_up(size_t bytes) {
-    return (bytes + 255) / 256 * 256;
+pcgpu_status pc_depth_measure_tiles(pcgpu_context *context, const pc_depth_frame *frame, const double *tile_sums,
+                                    pc_depth_extra *extra) {
+    pc_depth_making m;
+    memset(&m, 0, sizeof m);
+    m.frame.level[0] = frame->level[0]; /* and no levels, whose pixels are not the kernel's */
+    m.tile_sums = (double *)tile_sums;
+    m.extra = extra;
+    PC_LAUNCH(context, measure_kernel, 1, PC_DEPTH_PARTS * 32, m);
+    return PCGPU_OK;
 }
+
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 /* The maps, the sums of tiles, and what else belongs to a frame. */
 static size_t frame_bytes(const pc_depth_frame *frame) {
     const size_t tiles = (size_t)pc_depth_tiles(&frame->level[0]) * MEASURES * sizeof(double);
-    return round_up(frame->floats * sizeof(float)) + round_up(tiles) + sizeof(pc_depth_extra);
+    return pc_depth_round_up(frame->floats * sizeof(float)) + pc_depth_round_up(tiles) + sizeof(pc_depth_extra);
 }
 
-static pcgpu_status take_maps(pcgpu_context *context, pc_depth_state *s, pc_depth_frame *frame) {
+static pcgpu_status take_memory(pcgpu_context *context, pc_depth_state *s, pc_depth_frame *frame) {
     const size_t bytes = frame_bytes(frame);
     for (int i = 0; i < PC_DEPTH_SPARES; i++) {
         if (s->spare[i].bytes >= bytes && s->spare[i].bytes <= 4 * bytes) {
@@ -259,6 +266,14 @@ static pcgpu_status take_maps(pcgpu_context *context, pc_depth_state *s, pc_dept
     }
     CUDA_TRY(context, cudaMalloc((void **)&frame->maps, bytes));
     frame->bytes = bytes;
+    return PCGPU_OK;
+}
+
+pcgpu_status pc_depth_take_maps(pcgpu_context *context, pc_depth_state *s, pc_depth_frame *frame, double **tile_sums) {
+    PC_TRY(take_memory(context, s, frame));
+    char *behind = (char *)frame->maps + pc_depth_round_up(frame->floats * sizeof(float));
+    *tile_sums = (double *)behind;
+    frame->backend = behind + pc_depth_round_up((size_t)pc_depth_tiles(&frame->level[0]) * MEASURES * sizeof(double));
     return PCGPU_OK;
 }
 
@@ -279,12 +294,11 @@ extern "C" void pc_cuda_depth_free(pcgpu_context *context, struct pc_depth_frame
 
 /* ---- a frame ----------------------------------------------------------------------------------------------------- */
 
-/* Sends bytes through pinned memory: the host does not wait for the copy, only for the last but one. */
-static pcgpu_status send(pcgpu_context *context, pc_depth_state *s, char *device, const void *const *from,
-                         const size_t *bytes, int count) {
+pcgpu_status pc_depth_send(pcgpu_context *context, pc_depth_state *s, char *device, const void *const *from,
+                           const size_t *bytes, int count) {
     size_t all = 0, at = 0;
     for (int i = 0; i < count; i++) {
-        all += round_up(bytes[i]);
+        all += pc_depth_round_up(bytes[i]);
     }
     const int turn = s->turn;
     s->turn ^= 1;
@@ -292,7 +306,7 @@ static pcgpu_status send(pcgpu_context *context, pc_depth_state *s, char *device
     PC_TRY(pc_depth_grow(context, &s->pinned[turn], all, true));
     for (int i = 0; i < count; i++) {
         memcpy(s->pinned[turn].memory + at, from[i], bytes[i]);
-        at += round_up(bytes[i]);
+        at += pc_depth_round_up(bytes[i]);
     }
     PC_TRY(pc_cuda_up(context, device, s->pinned[turn].memory, all));
     CUDA_TRY(context, cudaEventRecord(s->copied[turn], pc_cuda_of(context)->stream));
@@ -314,11 +328,10 @@ static pcgpu_status send_image(pcgpu_context *context, pc_depth_state *s, pc_dep
         bytes[0] = bytes[1] = 3 * pixels * sizeof(float);
         count = 2;
     }
-    const size_t all = round_up(bytes[0]) + (count > 1 ? round_up(bytes[1]) : 0) + (count > 2 ? round_up(bytes[2]) : 0);
-    PC_TRY(pc_depth_grow(context, &s->image, all, false));
-    PC_TRY(send(context, s, s->image.memory, from, bytes, count));
-    char *at[3] = {s->image.memory, s->image.memory + round_up(bytes[0]),
-                   s->image.memory + round_up(bytes[0]) + round_up(bytes[1])};
+    const size_t first = pc_depth_round_up(bytes[0]), second = count > 1 ? pc_depth_round_up(bytes[1]) : 0;
+    PC_TRY(pc_depth_grow(context, &s->image, first + second + (count > 2 ? pc_depth_round_up(bytes[2]) : 0), false));
+    PC_TRY(pc_depth_send(context, s, s->image.memory, from, bytes, count));
+    char *at[3] = {s->image.memory, s->image.memory + first, s->image.memory + first + second};
     if (image->data) {
         image->data = (const uint16_t *)at[0];
         image->range = (const float *)at[1];
@@ -337,11 +350,8 @@ static pcgpu_status describe(pcgpu_context *context, pc_depth_state *s, const pc
         floats += (size_t)frame->level[l].width * (size_t)frame->level[l].height;
     }
     PC_TRY(pc_depth_grow(context, &s->depths, floats * sizeof(float), false));
-    PC_TRY(take_maps(context, s, frame));
-    char *behind = (char *)frame->maps + round_up(frame->floats * sizeof(float));
-    m->tile_sums = (double *)behind;
-    behind += round_up((size_t)pc_depth_tiles(&frame->level[0]) * MEASURES * sizeof(double));
-    frame->backend = m->extra = (pc_depth_extra *)behind;
+    PC_TRY(pc_depth_take_maps(context, s, frame, &m->tile_sums));
+    m->extra = (pc_depth_extra *)frame->backend;
     m->image = *image;
     m->frame = *frame;
     float *at = (float *)s->depths.memory;
@@ -377,8 +387,10 @@ extern "C" pcgpu_status pc_cuda_depth_frame(pcgpu_context *context, const struct
     pc_depth_making m;
     memset(&m, 0, sizeof m);
     PC_TRY(pc_depth_take_state(context, &s));
-    pcgpu_status status = describe(context, s, image, frame, &m);
-    if (status == PCGPU_OK) {
+    const bool spherical = frame->projection == PC_DEPTH_SPHERICAL;
+    pcgpu_status status =
+        spherical ? pc_range_make_frame(context, s, image->points, frame) : describe(context, s, image, frame, &m);
+    if (status == PCGPU_OK && !spherical) {
         status = launch(context, &m);
     }
     if (status != PCGPU_OK) {
