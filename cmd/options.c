@@ -123,8 +123,9 @@ static const option_row table[] = {
      "Smooth depth images with a bilateral filter whose weight of depths has a standard deviation of S metres; 0 = none. "
      "For projective association."},
     {"range-image", 0, FOR_REGISTER, 0, &type_range_image, "ROWS,COLUMNS", AT(range_image), 0, 0, NULL,
-     "Range images of scans for projective association, a multiple of 32 columns around the full circle; LOW,HIGH may follow, "
-     "the edges in degrees above the horizon, which are else those of the points."},
+     "Range images of scans for projective association: as many rows as the scanner has lasers, and a multiple of 32 columns "
+     "around the full circle, or 0 for what fits the points; LOW,HIGH may follow, the edges in degrees above the horizon, "
+     "else those of the points."},
     {"target-camera", 0, FOR_REGISTER, 0, &type_camera, "FX,FY,CX,CY", AT(target_camera), 0, 0, NULL,
      "Camera of TARGET, written as --camera, when it is not that of SOURCE."},
     {"init", 0, FOR_REGISTER, 0, &type_path, "FILE", AT(init), 0, 0, NULL,

@@ -8,12 +8,13 @@ static bool parse_range_image(const option_row *o, const char *text, void *field
     (void)o;
     double v[4];
     const int n = numbers_parse(text, v, 4);
-    const bool sized = (n == 2 || n == 4) && v[0] >= 1 && v[0] <= PCGPU_RANGE_ROWS && v[0] == floor(v[0]) && v[1] >= 1 &&
-                       v[1] <= PCGPU_DEPTH_SIDE && fmod(v[1], PCGPU_RANGE_COLUMNS) == 0;
+    const bool sized = (n == 2 || n == 4) && v[0] >= 0 && v[0] <= PCGPU_RANGE_ROWS && v[0] == floor(v[0]) &&
+                       v[1] >= 0 && v[1] <= PCGPU_DEPTH_SIDE && fmod(v[1], PCGPU_RANGE_COLUMNS) == 0;
     if (!sized || (n == 4 && !(v[2] >= -90 && v[3] <= 90 && v[3] - v[2] >= PCGPU_RANGE_VIEW))) {
         snprintf(why, why_size,
-                 "\"%s\" is not a range image; give 1 to %d rows and a multiple of %d columns up to %d, such as "
-                 "64,1024, and behind them, if they are known, the lower and the upper edge in degrees, such as -24.8,2",
+                 "\"%s\" is not a range image; give up to %d rows and a multiple of %d columns up to %d, such as "
+                 "64,1024, or 0 "
+                 "for what fits the scan, and behind them, if they are known, the lower and the upper edge in degrees",
                  text, PCGPU_RANGE_ROWS, PCGPU_RANGE_COLUMNS, PCGPU_DEPTH_SIDE);
         return false;
     }

@@ -9,17 +9,26 @@
 _Static_assert((int)PCGPU_RANGE_COLUMNS == (int)PC_DEPTH_LANES, "levels have whole tiles");
 
 #define DEGREES_A_TURN 360.0
+#define HALF_TURN      180.0
 /* The fewest degrees of an image that follows from its scan: those of a planar scanner are all the same. */
 #define LEAST_DEGREES 0.1
 
 enum {
     SAMPLED = 1 << 14, /* points that tell the edges */
     BINS = 1 << 13,    /* of elevations: a bin is 0.02 degree */
-    OUTLIERS = 1000    /* one point in so many is outside the edges on each side */
+    OUTLIERS = 1000,   /* one point in so many is outside the edges on each side */
+    MOST_RINGS = 64,   /* that are looked for */
+    LEAST_RINGS = 16,
+    MOST_COLUMNS = 1024, /* more make it slower, not better */
+    LEAST_COLUMNS = 128
 };
+/* Rows that are nearly all filled: of their number. */
+#define FILLED 0.85
+/* Points nearer than this share of the median range do not tell the edges. */
+#define OWN_VEHICLE 0.2f
 
 void pcgpu_range_image_init(pcgpu_range_image *image) {
-    *image = (pcgpu_range_image){.rows = 64, .columns = 1024, .low = NAN, .high = NAN};
+    *image = (pcgpu_range_image){.rows = 0, .columns = 0, .low = NAN, .high = NAN};
 }
 
 void pcgpu_register_range_params_init(pcgpu_register_depth_params *params) {
@@ -32,15 +41,16 @@ void pcgpu_register_range_params_init(pcgpu_register_depth_params *params) {
 }
 
 static pcgpu_status check_image(pcgpu_context *context, const pcgpu_range_image *i) {
-    if (i->rows < 1 || i->rows > PCGPU_RANGE_ROWS || i->columns < PCGPU_RANGE_COLUMNS || i->columns > PCGPU_DEPTH_SIDE ||
+    if (i->rows < 0 || i->rows > PCGPU_RANGE_ROWS || i->columns < 0 || i->columns > PCGPU_DEPTH_SIDE ||
         i->columns % PCGPU_RANGE_COLUMNS != 0) {
         return pc_fail(
             context, PCGPU_ERROR_ARGUMENT,
-            "a range image of %d rows and %d columns is not possible; give 1 to %d rows and a multiple of %d "
-            "columns up to %d",
+            "a range image of %d rows and %d columns is not possible; give up to %d rows and a multiple of %d "
+            "columns up to %d, 0 for what fits the scan",
             i->rows, i->columns, PCGPU_RANGE_ROWS, PCGPU_RANGE_COLUMNS, PCGPU_DEPTH_SIDE);
     }
-    if (!(isnan(i->low) && isnan(i->high)) && !(i->low >= -90.0 && i->high <= 90.0 && i->high - i->low >= PCGPU_RANGE_VIEW)) {
+    if (!(isnan(i->low) && isnan(i->high)) &&
+        !(i->low >= -90.0 && i->high <= 90.0 && i->high - i->low >= PCGPU_RANGE_VIEW)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
                        "a range image from %g to %g degrees above the horizon is not possible; give the lower and the "
                        "upper edge, -90 to 90",
@@ -97,40 +107,126 @@ static int edge_of(const int64_t *bins, int first, int step, int64_t left_out) {
     return bin;
 }
 
-/* The edges of the image of a scan, in turns: half a row beyond the lowest and the highest points, of which some are
- * left out, since a reflection can be anywhere. False without points. */
-static bool find_edges(const pc_range_points *points, int rows, double *low, double *high) {
-    int64_t bins[BINS] = {0}, count = 0;
-    const int64_t step = (points->n + SAMPLED - 1) / SAMPLED;
-    for (int64_t i = 0; i < points->n; i += step) {
-        const float x = points->x[i], y = points->y[i], z = points->z[i], level = sqrtf(x * x + y * y);
-        if (level <= FLT_MAX && (level > 0.0f || z != 0.0f)) {
-            const float turns = pc_elevation_turns(level, z);
+/* How many of so many rows, the first and the last around the outermost bins, are filled: have a quarter of what all
+ * have on the average, or more. */
+static int filled_rows(const int64_t *bins, int lowest, int highest, int rows) {
+    int64_t row_points[MOST_RINGS] = {0}, all = 0;
+    const int reach = highest > lowest ? highest - lowest : 1;
+    int filled = 0;
+    for (int bin = lowest; bin <= highest; bin++) {
+        row_points[((bin - lowest) * 2 * (rows - 1) + reach) / (2 * reach)] += bins[bin];
+        all += bins[bin];
+    }
+    for (int row = 0; row < rows; row++) {
+        filled += 4 * row_points[row] * rows >= all;
+    }
+    return filled;
+}
+
+/* Rows that fit the rings of a scanner: the most that are nearly all filled, else those that are filled best. Between
+ * rows of rings there are none with a plane. Motion and calibration blur the rings, so that only a few numbers can be
+ * told. */
+static int find_rows(const int64_t *bins, int lowest, int highest) {
+    int best = MOST_RINGS;
+    double best_share = 0.0;
+    for (int rows = MOST_RINGS; rows >= LEAST_RINGS && best_share < FILLED; rows /= 2) {
+        const double share = (double)filled_rows(bins, lowest, highest, rows) / rows;
+        if (share > best_share) {
+            best_share = share;
+            best = rows;
+        }
+    }
+    return best;
+}
+
+/* Points that tell what the image does not say: one of `step`. */
+typedef struct sample {
+    const pc_range_points *points;
+    int64_t step;
+} sample;
+
+/* The range and the elevation of point i; false where it has none. */
+static bool look(const pc_range_points *points, int64_t i, float *range, float *turns) {
+    const float x = points->x[i], y = points->y[i], z = points->z[i], h2 = x * x + y * y;
+    *range = sqrtf(h2 + z * z);
+    *turns = pc_elevation_turns(sqrtf(h2), z);
+    return *range > 0.0f && *range <= FLT_MAX;
+}
+
+/* The median of the ranges, to a 32nd of it. */
+static float median_range(const sample *s) {
+    enum { SHIFT = 18 }; /* of the bits of a float32: what is left is its exponent and 5 bits more */
+    int64_t bins[1 << (31 - SHIFT)] = {0}, count = 0, below = 0;
+    float range, turns;
+    uint32_t bits;
+    for (int64_t i = 0; i < s->points->n; i += s->step) {
+        if (look(s->points, i, &range, &turns)) {
+            memcpy(&bits, &range, sizeof bits);
+            bins[bits >> SHIFT]++;
+            count++;
+        }
+    }
+    bits = 0;
+    while (count > 0 && (below += bins[bits]) < (count + 1) / 2) {
+        bits++;
+    }
+    bits <<= SHIFT;
+    memcpy(&range, &bits, sizeof range);
+    return range;
+}
+
+/* Elevations of the points by bins, from the nadir up; returns how many. What is much nearer than the scene is the
+ * vehicle that carries the scanner. */
+static int64_t count_elevations(const sample *s, int64_t bins[BINS]) {
+    const float nearest = OWN_VEHICLE * median_range(s);
+    float range, turns;
+    int64_t count = 0;
+    for (int64_t i = 0; i < s->points->n; i += s->step) {
+        if (look(s->points, i, &range, &turns) && range >= nearest) {
             const int bin = (int)((turns + 0.25f) * (2.0f * BINS));
             bins[bin < BINS ? bin : BINS - 1]++;
             count++;
         }
     }
-    if (count == 0) {
-        return false;
+    return count;
+}
+
+/* What the image does not say follows from the scan: its rows; its columns, such that there is a point for each pixel
+ * or more, since one without neighbours has no plane; and its edges, which are half a row beyond the lowest and the
+ * highest points; of them some are left out, since a reflection can be anywhere. */
+static void complete(const pc_range_points *points, pcgpu_range_image *image) {
+    int64_t bins[BINS] = {0};
+    const sample sampled = {points, (points->n + SAMPLED - 1) / SAMPLED};
+    const int64_t count = count_elevations(&sampled, bins);
+    int first = 0, last = BINS - 1;
+    if (count > 0) {
+        first = edge_of(bins, 0, 1, count / OUTLIERS);
+        last = edge_of(bins, BINS - 1, -1, count / OUTLIERS);
     }
-    const double bin = 0.5 / BINS;
-    const double lowest = (edge_of(bins, 0, 1, count / OUTLIERS) + 0.5) * bin - 0.25;
-    const double highest = (edge_of(bins, BINS - 1, -1, count / OUTLIERS) + 0.5) * bin - 0.25;
-    const double least = LEAST_DEGREES / DEGREES_A_TURN;
-    const double row = (highest - lowest > least ? highest - lowest : least) / (rows > 1 ? rows - 1 : 1);
-    *low = lowest - 0.5 * row;
-    *high = highest + 0.5 * row;
-    return true;
+    if (image->rows == 0) {
+        image->rows = count > 0 ? find_rows(bins, first, last) : MOST_RINGS;
+    }
+    if (image->columns == 0) {
+        image->columns = MOST_COLUMNS;
+        while (image->columns > LEAST_COLUMNS && (int64_t)image->columns * image->rows > count * sampled.step) {
+            image->columns /= 2;
+        }
+    }
+    if (isnan(image->low)) {
+        const double bin = HALF_TURN / BINS, view = (last - first) * bin;
+        const double row = (view > LEAST_DEGREES ? view : LEAST_DEGREES) / (image->rows > 1 ? image->rows - 1 : 1);
+        image->low = (first + 0.5) * bin - 0.5 * HALF_TURN - 0.5 * row;
+        image->high = (last + 0.5) * bin - 0.5 * HALF_TURN + 0.5 * row;
+    }
 }
 
 /* ---- frames ------------------------------------------------------------------------------------------------------ */
 
-static void lay_out(const pcgpu_range_image *image, int levels, double low, double high, pc_depth_frame *frame) {
+static void lay_out(const pcgpu_range_image *image, int levels, pc_depth_frame *frame) {
     frame->projection = PC_DEPTH_SPHERICAL;
     for (int l = 0, width = image->columns; l < levels && width % PCGPU_RANGE_COLUMNS == 0; l++, width /= 2) {
         pc_depth_level *level = &frame->level[l];
-        pc_range_level_init(level, width, image->rows, low, high);
+        pc_range_level_init(level, width, image->rows, image->low / DEGREES_A_TURN, image->high / DEGREES_A_TURN);
         level->at = frame->floats;
         frame->floats += pc_range_floats(level);
         frame->levels = l + 1;
@@ -140,20 +236,18 @@ static void lay_out(const pcgpu_range_image *image, int levels, double low, doub
 static pcgpu_status make_frame(pcgpu_context *context, const pc_backend *backend, const pcgpu_cloud *scan,
                                const pcgpu_range_image *image, int levels, pcgpu_run *run, pcgpu_frame **out) {
     pc_range_points points;
-    double low = image->low / DEGREES_A_TURN, high = image->high / DEGREES_A_TURN;
+    pcgpu_range_image shape = *image;
     pcgpu_status status = take_points(context, scan, &points, run);
     if (status != PCGPU_OK) {
         return status;
     }
-    if (isnan(image->low) && !find_edges(&points, image->rows, &low, &high)) {
-        low = -0.25, high = 0.25; /* of no points */
-    }
+    complete(&points, &shape);
     pcgpu_frame *frame = calloc(1, sizeof *frame);
     if (!frame) {
         return pc_fail_memory(context, sizeof *frame, "a frame");
     }
     frame->backend = backend;
-    lay_out(image, levels, low, high, &frame->maps);
+    lay_out(&shape, levels, &frame->maps);
     const pc_depth_image made_from = {.points = &points};
     status = backend->depth_frame(context, &made_from, &frame->maps);
     if (status != PCGPU_OK) {
@@ -162,6 +256,11 @@ static pcgpu_status make_frame(pcgpu_context *context, const pc_backend *backend
     }
     *out = frame;
     return PCGPU_OK;
+}
+
+/* That the choice of the back end expects. */
+static double pixels_of(const pcgpu_range_image *image) {
+    return (double)(image->columns ? image->columns : MOST_COLUMNS) * (image->rows ? image->rows : MOST_RINGS);
 }
 
 static pcgpu_status check(pcgpu_context *context, const pcgpu_range_image *image,
@@ -178,7 +277,7 @@ pcgpu_status pcgpu_frame_create_range(pcgpu_context *context, const pcgpu_cloud 
     pc_clear_error(context);
     pcgpu_status status = check(context, image, params);
     if (status == PCGPU_OK) {
-        status = pc_frame_choose(context, (double)image->rows * image->columns, 1, &run, &backend);
+        status = pc_frame_choose(context, pixels_of(image), 1, &run, &backend);
     }
     if (status == PCGPU_OK) {
         status = make_frame(context, backend, scan, image, params->levels, &run, frame);
@@ -199,7 +298,7 @@ pcgpu_status pcgpu_register_range(pcgpu_context *context, const pcgpu_cloud *sou
     pc_clear_error(context);
     pcgpu_status status = check(context, image, params);
     if (status == PCGPU_OK) {
-        status = pc_frame_choose(context, 2.0 * image->rows * image->columns, 2, &run, &backend);
+        status = pc_frame_choose(context, 2.0 * pixels_of(image), 2, &run, &backend);
     }
     if (status == PCGPU_OK) {
         status = make_frame(context, backend, target, image, params->levels, &run, &to);
