@@ -233,10 +233,11 @@ static void lay_out(const pcgpu_range_image *image, int levels, pc_depth_frame *
     }
 }
 
-static pcgpu_status make_frame(pcgpu_context *context, const pc_backend *backend, const pcgpu_cloud *scan,
+pcgpu_status pc_frame_of_range(pcgpu_context *context, const pc_backend *backend, const pcgpu_cloud *scan,
                                const pcgpu_range_image *image, int levels, pcgpu_run *run, pcgpu_frame **out) {
     pc_range_points points;
     pcgpu_range_image shape = *image;
+    *out = NULL;
     pcgpu_status status = take_points(context, scan, &points, run);
     if (status != PCGPU_OK) {
         return status;
@@ -280,7 +281,7 @@ pcgpu_status pcgpu_frame_create_range(pcgpu_context *context, const pcgpu_cloud 
         status = pc_frame_choose(context, pixels_of(image), 1, &run, &backend);
     }
     if (status == PCGPU_OK) {
-        status = make_frame(context, backend, scan, image, params->levels, &run, frame);
+        status = pc_frame_of_range(context, backend, scan, image, params->levels, &run, frame);
     }
     if (status == PCGPU_OK) {
         (*frame)->run = run;
@@ -301,10 +302,10 @@ pcgpu_status pcgpu_register_range(pcgpu_context *context, const pcgpu_cloud *sou
         status = pc_frame_choose(context, 2.0 * pixels_of(image), 2, &run, &backend);
     }
     if (status == PCGPU_OK) {
-        status = make_frame(context, backend, target, image, params->levels, &run, &to);
+        status = pc_frame_of_range(context, backend, target, image, params->levels, &run, &to);
     }
     if (status == PCGPU_OK) {
-        status = make_frame(context, backend, source, image, params->levels, &run, &from);
+        status = pc_frame_of_range(context, backend, source, image, params->levels, &run, &from);
     }
     if (status == PCGPU_OK) {
         result->run = run;
