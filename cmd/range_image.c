@@ -13,8 +13,8 @@ static bool parse_range_image(const option_row *o, const char *text, void *field
     if (!sized || (n == 4 && !(v[2] >= -90 && v[3] <= 90 && v[3] - v[2] >= PCGPU_RANGE_VIEW))) {
         snprintf(why, why_size,
                  "\"%s\" is not a range image; give up to %d rows and a multiple of %d columns up to %d, such as "
-                 "64,1024, or 0 "
-                 "for what fits the scan, and behind them, if they are known, the lower and the upper edge in degrees",
+                 "64,1024, or 0 for what fits the scan, and behind them, if they are known, the lower and the upper "
+                 "edge in degrees",
                  text, PCGPU_RANGE_ROWS, PCGPU_RANGE_COLUMNS, PCGPU_DEPTH_SIDE);
         return false;
     }

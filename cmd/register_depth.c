@@ -98,7 +98,7 @@ bool register_check(const session *s, char *why, size_t why_size) {
     if (any && given(s, "method")) {
         wrong = "method is for association nearest, and projective is given; give one of them";
     } else if (any && o->registration.search) {
-        wrong = "init: auto looks for a start of association nearest; find one with it, and give the FILE of its --transform";
+        wrong = "init: auto looks for a start of association nearest; give that, or a FILE with a start";
     } else if (o->trajectory && o->association == ASSOCIATION_PROJECTIVE &&
                !register_is_projective(s, s->inputs, s->input_count)) {
         wrong = "association projective of a sequence is for depth images; leave it out, scans go by the method cells";

@@ -324,8 +324,8 @@ static pcgpu_status count_blocks(pcgpu_context *context, pc_depth_state *s, pc_d
     int *resident = &s->resident[projection];
     if (!*resident) {
         int a_multiprocessor = 0;
-        CUDA_TRY(context, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&a_multiprocessor, kernel_of(projection),
-                                                                        THREADS, 0));
+        CUDA_TRY(context,
+                 cudaOccupancyMaxActiveBlocksPerMultiprocessor(&a_multiprocessor, kernel_of(projection), THREADS, 0));
         *resident = p->cooperativeLaunch ? a_multiprocessor * p->multiProcessorCount : 1;
     }
     *blocks = groups < *resident ? groups : *resident;

@@ -30,7 +30,7 @@ typedef struct pc_depth_state {
     cudaEvent_t copied[2];     /* when they have arrived */
     int turn;
     pc_depth_memory result; /* pinned: the path at its end */
-    int resident[2]; /* blocks that run at the same time, by pc_depth_projection, 0 = not known yet */
+    int resident[2];        /* blocks that run at the same time, by pc_depth_projection, 0 = not known yet */
     bool counting;          /* the counters are set */
     int launch;             /* which counter comes next */
 } pc_depth_state;
@@ -53,8 +53,8 @@ PC_HD size_t pc_depth_round_up(size_t bytes) {
  * (frame->backend). */
 pcgpu_status pc_depth_take_maps(pcgpu_context *context, pc_depth_state *state, pc_depth_frame *frame,
                                 double **tile_sums);
-/* Sends bytes through pinned memory, each array to the next multiple of pc_depth_round_up: the host does not wait for the
- * copy, only for the last but one. */
+/* Sends bytes through pinned memory, each array to the next multiple of pc_depth_round_up: the host does not wait for
+ * the copy, only for the last but one. */
 pcgpu_status pc_depth_send(pcgpu_context *context, pc_depth_state *state, char *device, const void *const *from,
                            const size_t *bytes, int count);
 /* The measure of a frame from sums of its tiles. */

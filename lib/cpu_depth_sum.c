@@ -165,8 +165,8 @@ PC_INLINE void fetch(const float *restrict pixels, const int32_t *restrict at, l
     split(whole, to);
 }
 
-PC_INLINE void add_row(bool scene, const pc_depth_pass *given, const landings *restrict to, const lanes_of *restrict from,
-                       const lanes_of *restrict there, float *restrict lanes) {
+PC_INLINE void add_row(bool scene, const pc_depth_pass *given, const landings *restrict to,
+                       const lanes_of *restrict from, const lanes_of *restrict there, float *restrict lanes) {
     const pc_depth_step step = given->step;
     const pc_depth_level target = given->target;
     for (int l = 0; l < L; l++) {
@@ -203,11 +203,11 @@ static bool match(pcgpu_context *context, const pc_depth_frame *source, const pc
     const int level = path->level;
     const pc_cpu_depth_state *s = context->cpu_depth;
     const pc_depth_pass m = {.scene = path->asks_scene,
-                       .step = path->step,
-                       .source = source->level[level],
-                       .target = target->level[level],
-                       .from = pc_depth_pixels(source, level),
-                       .to = pc_depth_pixels(target, level)};
+                             .step = path->step,
+                             .source = source->level[level],
+                             .target = target->level[level],
+                             .from = pc_depth_pixels(source, level),
+                             .to = pc_depth_pixels(target, level)};
     pc_depth_tile_fn *tile =
         source->projection == PC_DEPTH_SPHERICAL ? pc_cpu_range_match(s->simd) : match_tile_for(s->simd);
     return pc_cpu_depth_add_up(context, &m.source, tile, &m, sums);

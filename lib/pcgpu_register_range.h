@@ -20,7 +20,7 @@ typedef struct pcgpu_range_image {
                  holds all but one in a thousand of the scan's points on each side, those on the vehicle left out */
 } pcgpu_range_image;
 
-enum { PCGPU_RANGE_ROWS = 4096, PCGPU_RANGE_COLUMNS = 32 };
+enum { PCGPU_RANGE_ROWS = 1024, PCGPU_RANGE_COLUMNS = 32 };
 #define PCGPU_RANGE_VIEW 1e-3
 
 void pcgpu_range_image_init(pcgpu_range_image *image);

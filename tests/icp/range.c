@@ -38,10 +38,12 @@ static void fill_scan(pcgpu_cloud *scan, kind which, float aside) {
                 const uint32_t some = (uint32_t)random_bits();
                 memcpy(record + k, &some, sizeof some);
             }
-        } else if (which == TIES) { /* few places, each of many points */
-            record[0] = (float)(bits % 5) - 2.0f;
-            record[1] = (float)(bits / 8 % 5) - 2.0f;
-            record[2] = 0.25f * ((float)(bits / 64 % 5) - 2.0f);
+        } else if (which == TIES) { /* few places, each of many points, and two as near in the middle row */
+            static const float heights[4] = {-1.0f, -0.02f, 0.02f, 1.0f};
+            const float turn = 0.0981748f * ((float)(bits % 64) + 0.3f);
+            record[0] = 3.0f * cosf(turn) - aside;
+            record[1] = 3.0f * sinf(turn) + 0.02f * (float)(bits / 64 % 2);
+            record[2] = heights[bits / 128 % 4];
         } else if (which == AT_ORIGIN) {
             record[0] = record[1] = record[2] = bits & 1 ? 0.0f : -0.0f;
         } else {

@@ -100,14 +100,17 @@ static const float *look(pcgpu_frame **frame, const float *points, int64_t n, in
 /* The nearest point of a pixel, and of points as near the first. */
 static void test_nearest(void **state) {
     (void)state;
-    const float points[] = {8, 0.2f, 0, 4, 0.1f, 0.05f, 4, 0.1f, -0.05f, 4, 0.1f, 0.05f, 12, 0.1f, 0};
+    const float points[] = {8, 0.2f, 0, 4, 0.1f, 0.05f, 4, 0.1f, -0.05f, 4, 0.1f, 0.05f, 12, 0.1f, 0, 9, 0.1f, 1.5f};
     pcgpu_frame *frame;
-    image = (pcgpu_range_image){8, 64, -40, 40};
+    image = (pcgpu_range_image){9, 64, -45, 45};
     params.levels = 1;
-    const float *found = look(&frame, points, 5, 3, 0); /* above the horizon */
+    const float *found = look(&frame, points, 6, 4, 0); /* around the horizon */
     assert_true(found[PC_RANGE_X] == 4.0f && found[PC_RANGE_Z] == 0.05f);
-    assert_true(found[PC_RANGE_VALUES * 64 + PC_RANGE_Z] == -0.05f);
-    assert_int_equal(frame->run.points_in, 5);
+    assert_true(found[PC_RANGE_Z - PC_RANGE_VALUES * 64] == 1.5f);
+    assert_int_equal(frame->run.points_in, 6);
+    pcgpu_frame_free(context, frame);
+    found = look(&frame, points + 6, 3, 4, 0);
+    assert_true(found[PC_RANGE_X] == 4.0f && found[PC_RANGE_Z] == -0.05f);
     pcgpu_frame_free(context, frame);
 }
 
@@ -269,7 +272,7 @@ static void test_arguments(void **state) {
     image.rows = -1;
     refuse("-1 rows");
     image.rows = PCGPU_RANGE_ROWS + 1;
-    refuse("4097 rows");
+    refuse("1025 rows");
     image.columns = 48;
     refuse("a multiple of 32");
     image.columns = 2 * PCGPU_DEPTH_SIDE;
