@@ -231,6 +231,7 @@ static int begin(job *j, const char **inputs, job *before) {
     }
     j->begin = seconds_now();
     j->projective = session_has_pairs(j->session) && register_is_projective(j->session, inputs, 2);
+    j->ranges = session_has_pairs(j->session) && register_has_ranges(j->session, inputs, 2);
     report_forget_error();
     j->result = (json){.out = open_memstream(&j->result_text, &j->result_size), .first = true};
     if (!j->result.out) {

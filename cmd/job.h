@@ -35,6 +35,7 @@ typedef struct job {
     const char *inputs[JOB_CLOUDS], *names[JOB_CLOUDS];
     const pcgpu_format_info *input_format[JOB_CLOUDS];
     bool projective; /* depth images that are registered as such: in place of clouds */
+    bool ranges;     /* clouds that are registered as range images */
     pcgpu_depth images[JOB_CLOUDS];
     pcgpu_cloud clouds[JOB_CLOUDS];
     bool lent[JOB_CLOUDS];                /* clouds or images that are another job's by now */
@@ -132,6 +133,7 @@ int voxelize_batch(session *session); /* all inputs into one file */
 int register_process(job *job);
 /* register_depth.c: whether inputs are depth images to be registered as such; usage checks for all of them. */
 bool register_is_projective(const session *session, const char *const *inputs, int count);
+bool register_has_ranges(const session *session, const char *const *inputs, int count); /* ... or scans, by projection */
 bool register_check(const session *session, char *why, size_t why_size);
 int register_pairs(session *session);    /* all pairs of a list */
 int register_sequence(session *session); /* the poses of all inputs */

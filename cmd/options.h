@@ -28,7 +28,7 @@ const command_info *command_by_name(const char *name);
 
 typedef enum dtype { DTYPE_FLOAT32, DTYPE_FLOAT16 } dtype;
 typedef enum split { SPLIT_TEST, SPLIT_TRAIN } split;
-/* How pixels find their partners; AUTO: by projection for two depth images. */
+/* How points find their partners; AUTO: by projection for two depth images. */
 typedef enum association { ASSOCIATION_AUTO, ASSOCIATION_PROJECTIVE, ASSOCIATION_NEAREST } association;
 typedef enum transform_format { TRANSFORM_MATRIX, TRANSFORM_KITTI, TRANSFORM_TUM } transform_format;
 
@@ -65,6 +65,7 @@ typedef struct option_values {
     association association;
     level_counts level_iterations;
     double bilateral;
+    pcgpu_range_image range_image;
     pcgpu_camera target_camera; /* where it is another */
     const char *init, *pairs, *transform;
     pcgpu_volume_params volume;
@@ -97,7 +98,7 @@ typedef struct option_type {
 
 extern const option_type type_flag, type_no_flag, type_int, type_int64, type_seed, type_real, type_float, type_path,
     type_reader, type_writer, type_choice, type_range, type_size, type_device, type_cpu, type_cuda, type_start,
-    type_camera, type_level_counts;
+    type_camera, type_level_counts, type_range_image;
 
 enum {
     OPTION_ALIAS = 1,        /* another spelling of an option: accepted everywhere, never printed as a value */

@@ -1,4 +1,4 @@
-/* pcgpu register: two depth images by projective association. */
+/* pcgpu register: two depth images, or the range images of two scans, by projective association. */
 #include "register.h"
 
 #include <string.h>
@@ -17,17 +17,29 @@ bool register_is_projective(const session *s, const char *const *inputs, int cou
            (s->options->association == ASSOCIATION_PROJECTIVE || !given(s, "method"));
 }
 
-/* Parameters of depth images: options that were given, defaults of their own else. */
-pcgpu_register_depth_params register_image_params(const session *s) {
+bool register_has_ranges(const session *s, const char *const *inputs, int count) {
+    for (int i = 0; i < count; i++) {
+        const pcgpu_format_info *format = input_format(s, inputs[i]);
+        if (format && format->depth) {
+            return false;
+        }
+    }
+    return s->options->association == ASSOCIATION_PROJECTIVE;
+}
+
+/* Options that were given in place of the defaults. */
+static pcgpu_register_depth_params take_options(const session *s, pcgpu_register_depth_params p) {
     const option_values *o = s->options;
-    const level_counts *counts = &o->level_iterations;
-    pcgpu_register_depth_params p;
-    pcgpu_register_depth_params_init(&p);
-    p.levels = o->registration.levels ? o->registration.levels : counts->count;
+    level_counts counts = o->level_iterations;
+    if (!given(s, "level-iterations")) {
+        counts.count = p.levels;
+        memcpy(counts.values, p.level_iterations, sizeof counts.values);
+    }
+    p.levels = o->registration.levels ? o->registration.levels : counts.count;
     for (int l = 0; l < p.levels && l < PCGPU_DEPTH_LEVELS; l++) {
         /* coarser levels than there are numbers do as much as the first one */
-        const int at = counts->count - p.levels + l;
-        p.level_iterations[l] = counts->values[at > 0 ? at : 0];
+        const int at = counts.count - p.levels + l;
+        p.level_iterations[l] = counts.values[at > 0 ? at : 0];
     }
     p.bilateral = o->bilateral;
     p.symmetric = o->registration.symmetric;
@@ -39,10 +51,16 @@ pcgpu_register_depth_params register_image_params(const session *s) {
     return p;
 }
 
+pcgpu_register_depth_params register_image_params(const session *s) {
+    pcgpu_register_depth_params p;
+    pcgpu_register_depth_params_init(&p);
+    return take_options(s, p);
+}
+
 static bool check_levels(const session *s, char *why, size_t why_size) {
     const int levels = s->options->registration.levels, counts = s->options->level_iterations.count;
     if (levels > PCGPU_DEPTH_LEVELS) {
-        snprintf(why, why_size, "%d levels of depth images; give 1 to %d", levels, PCGPU_DEPTH_LEVELS);
+        snprintf(why, why_size, "%d levels of projective association; give 1 to %d", levels, PCGPU_DEPTH_LEVELS);
         return false;
     }
     if (levels > 0 && levels != counts && given(s, "level-iterations")) {
@@ -53,25 +71,43 @@ static bool check_levels(const session *s, char *why, size_t why_size) {
     return true;
 }
 
-bool register_check(const session *s, char *why, size_t why_size) {
-    bool any = false;
-    for (int i = 0; i + 1 < s->input_count && session_has_pairs(s); i += 2) {
-        const bool projective = register_is_projective(s, s->inputs + i, 2);
-        any = any || projective;
-        if (s->options->association == ASSOCIATION_PROJECTIVE && !projective) {
-            const pcgpu_format_info *source = input_format(s, s->inputs[i]);
-            snprintf(why, why_size,
-                     "%s: not a depth image, and projective association is for two of them; leave "
-                     "association out",
-                     input_name(s->inputs[source && source->depth ? i + 1 : i]));
-            return false;
-        }
-    }
-    if (any && given(s, "method")) {
-        snprintf(why, why_size, "method is for association nearest, and projective is given; give one of them");
+/* Whether two inputs go together; says what is wrong. */
+static bool check_pair(const session *s, const char **inputs, bool *projective, char *why, size_t why_size) {
+    *projective = register_is_projective(s, inputs, 2) || register_has_ranges(s, inputs, 2);
+    if (s->options->association == ASSOCIATION_PROJECTIVE && !*projective) {
+        const pcgpu_format_info *source = input_format(s, inputs[0]);
+        snprintf(why, why_size,
+                 "%s: not a depth image, and projective association is for two of them, or for two scans; leave "
+                 "association out",
+                 input_name(inputs[source && source->depth ? 1 : 0]));
         return false;
     }
-    return !any || check_levels(s, why, why_size);
+    return true;
+}
+
+bool register_check(const session *s, char *why, size_t why_size) {
+    const option_values *o = s->options;
+    const char *wrong = NULL;
+    bool any = false;
+    for (int i = 0; i + 1 < s->input_count && session_has_pairs(s); i += 2) {
+        bool projective;
+        if (!check_pair(s, s->inputs + i, &projective, why, why_size)) {
+            return false;
+        }
+        any = any || projective;
+    }
+    if (any && given(s, "method")) {
+        wrong = "method is for association nearest, and projective is given; give one of them";
+    } else if (any && o->registration.search) {
+        wrong = "init: auto looks for a start of association nearest; give that, or a FILE with a start";
+    } else if (o->trajectory && o->association == ASSOCIATION_PROJECTIVE &&
+               !register_is_projective(s, s->inputs, s->input_count)) {
+        wrong = "association projective of a sequence is for depth images; leave it out, scans go by the method cells";
+    }
+    if (wrong) {
+        snprintf(why, why_size, "%s", wrong);
+    }
+    return !wrong && (!any || check_levels(s, why, why_size));
 }
 
 pcgpu_status register_images(const job *j, const double init[16], pcgpu_registration *result) {
@@ -80,4 +116,13 @@ pcgpu_status register_images(const job *j, const double init[16], pcgpu_registra
     memcpy(params.init, init, sizeof params.init);
     return pcgpu_register_depth(j->session->context, &j->images[0], &j->images[1], &o->camera,
                                 given(j->session, "target-camera") ? &o->target_camera : NULL, &params, result);
+}
+
+pcgpu_status register_ranges(const job *j, const double init[16], pcgpu_registration *result) {
+    pcgpu_register_depth_params params;
+    pcgpu_register_range_params_init(&params);
+    params = take_options(j->session, params);
+    memcpy(params.init, init, sizeof params.init);
+    return pcgpu_register_range(j->session->context, &j->clouds[0], &j->clouds[1], &j->session->options->range_image,
+                                &params, result);
 }

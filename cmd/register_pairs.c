@@ -47,13 +47,18 @@ static void begin_pairs(list_run *run, int first, int most) {
     g->kept = (job){0};
 }
 
+/* Whether a pair is one of those that are registered by a call for all. */
+static bool joins(const group *g, int i) {
+    return g->codes[i] == EXIT_DONE && !g->jobs[i].projective && !g->jobs[i].ranges;
+}
+
 /* One call for all that were read. When it fails, each is then tried alone, and says what is wrong with it. */
 static void register_together(const list_run *run) {
     group *g = run->group;
     pcgpu_pair pairs[GROUP_PAIRS];
     int n = 0;
     for (int i = 0; i < g->count; i++) {
-        if (g->codes[i] == EXIT_DONE && !g->jobs[i].projective) {
+        if (joins(g, i)) {
             pairs[n++] = (pcgpu_pair){&g->jobs[i].clouds[0], &g->jobs[i].clouds[1]};
         }
     }
@@ -64,7 +69,7 @@ static void register_together(const list_run *run) {
     progress_begin(g->jobs[0].names[0], "registering it and the pairs after it");
     bool good = results && pcgpu_register_pairs(run->session->context, pairs, n, &run->params, results) == PCGPU_OK;
     for (int i = 0, k = 0; i < g->count && good; i++) {
-        g->registered[i] = g->codes[i] == EXIT_DONE && !g->jobs[i].projective;
+        g->registered[i] = joins(g, i);
         if (g->registered[i]) {
             g->results[i] = results[k++];
         }

@@ -3,12 +3,12 @@
  * Idea: one launch from the start of the path to its end. A warp takes a tile, a thread adds up PC_DEPTH_LOADS pixels
  * in registers, the lanes are reduced by exchanges, the warps of a block are one group of tiles. Sums go from block to
  * block as notes of sixteen bytes, a number and the pass that it is of, which are seen whole or not at all: so nobody
- * waits for a barrier of all blocks and then for memory, and nothing has to be flushed. Some blocks add up the groups of
- * a part, all blocks add up the parts, and each takes the step for itself, from the same sums to the same pose. Nothing is
- * written a pixel; a block that has one group keeps its pixels of the source while it stays at a level, and those of the
- * target stay in its cache. The host waits once. */
-#include "register_depth.cuh"
+ * waits for a barrier of all blocks and then for memory, and nothing has to be flushed. Some blocks add up the groups
+ * of a part, all blocks add up the parts, and each takes the step for itself, from the same sums to the same pose.
+ * Nothing is written a pixel; a block that has one group keeps its pixels of the source while it stays at a level, and
+ * those of the target stay in its cache. The host waits once. */
 #include "register_depth_notes.cuh"
+#include "register_range.cuh"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +71,7 @@ __device__ static inline void add_tile(bool scene, const pc_depth_task *task, in
 }
 
 /* The sums of a group; `tiles`: room for those of its tiles. Lane k of warp 0 returns sum k. */
+template <pc_depth_projection PROJECTION>
 __device__ static inline double add_group(bool scene, const pc_depth_task *task, int n, const pc_depth_step *step,
                                           int group, bool fresh, float4 (*kept)[THREADS],
                                           double (*tiles)[PC_ICP_SUMS]) {
@@ -83,7 +84,11 @@ __device__ static inline double add_group(bool scene, const pc_depth_task *task,
         for (int k = 0; k < PC_ICP_SUMS; k++) {
             sums[k] = 0.0f;
         }
-        add_tile(scene, task, n, step, tile, fresh, kept, sums);
+        if (PROJECTION == PC_DEPTH_SPHERICAL) {
+            pc_range_add_tile(scene, task->from, task->to, &task->source[n], &task->target[n], step, tile, sums);
+        } else {
+            add_tile(scene, task, n, step, tile, fresh, kept, sums);
+        }
         tiles[warp][lane] = pc_depth_add_lanes(sums);
     }
     __syncthreads();
@@ -100,10 +105,10 @@ __device__ static inline double add_group(bool scene, const pc_depth_task *task,
 
 /* ---- from block to block ----------------------------------------------------------------------------------------- */
 
-/* By all warps, after the block's groups have been told. Each part is added up by one warp of one block, and the parts by
- * warp 0 of every block, whose lane k returns sum k. A block without a group at this level tells nothing of use but that
- * it has come so far: or the others would not know that it has read the parts of the pass before. Not inlined, for its
- * registers. */
+/* By all warps, after the block's groups have been told. Each part is added up by one warp of one block, and the parts
+ * by warp 0 of every block, whose lane k returns sum k. A block without a group at this level tells nothing of use but
+ * that it has come so far: or the others would not know that it has read the parts of the pass before. Not inlined, for
+ * its registers. */
 __device__ static __noinline__ double collect(const pc_depth_task *task, int groups, uint32_t pass) {
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32, blocks = (int)gridDim.x;
     const int notes = groups > blocks ? groups : blocks, part = (int)blockIdx.x + warp * blocks;
@@ -114,13 +119,12 @@ __device__ static __noinline__ double collect(const pc_depth_task *task, int gro
     if (part < PC_DEPTH_PARTS) {
         const int count = (notes - part + PC_DEPTH_PARTS - 1) / PC_DEPTH_PARTS;
         const int most = (groups - part + PC_DEPTH_PARTS - 1) / PC_DEPTH_PARTS;
-        const double sum = pc_depth_add_notes(task->groups + (size_t)part * PC_ICP_SUMS + lane, PC_DEPTH_PARTS * PC_ICP_SUMS,
-                                     count, most, task->launch, pass);
+        const double sum = pc_depth_add_notes(task->groups + (size_t)part * PC_ICP_SUMS + lane,
+                                              PC_DEPTH_PARTS * PC_ICP_SUMS, count, most, task->launch, pass);
         pc_depth_tell(parts + (size_t)part * PC_ICP_SUMS + lane, sum, task->launch, pass);
     }
-    return warp == 0
-               ? pc_depth_add_notes(parts + lane, PC_ICP_SUMS, PC_DEPTH_PARTS, PC_DEPTH_PARTS, task->launch, pass)
-               : 0.0;
+    return warp == 0 ? pc_depth_add_notes(parts + lane, PC_ICP_SUMS, PC_DEPTH_PARTS, PC_DEPTH_PARTS, task->launch, pass)
+                     : 0.0;
 }
 
 /* ---- the path --------------------------------------------------------------------------------------------------- */
@@ -133,8 +137,8 @@ typedef struct pc_depth_shared {
     unsigned long long time;
 } pc_depth_shared;
 
-/* By warp 0: one thread solves, each lane looks for a cycle of another length. Not inlined: what it needs of registers is
- * not what the rest needs. */
+/* By warp 0: one thread solves, each lane looks for a cycle of another length. Not inlined: what it needs of registers
+ * is not what the rest needs. */
 __device__ static __noinline__ void go_on(pc_depth_shared *shared) {
     pc_depth_path *path = &shared->path;
     const int lane = (int)threadIdx.x, level = path->level;
@@ -150,7 +154,8 @@ __device__ static __noinline__ void go_on(pc_depth_shared *shared) {
     __syncwarp();
     uint32_t returns = 0;
     if (__shfl_sync(PC_ALL_LANES, searches, 0)) {
-        returns = __ballot_sync(PC_ALL_LANES, lane >= 2 && lane <= PC_POSE_HISTORY && pc_depth_path_returns(path, lane));
+        returns =
+            __ballot_sync(PC_ALL_LANES, lane >= 2 && lane <= PC_POSE_HISTORY && pc_depth_path_returns(path, lane));
     }
     if (lane == 0) {
         if (path->end == PC_DEPTH_UNDER_WAY) {
@@ -179,6 +184,7 @@ __device__ static void copy_words(void *to, const void *from, size_t bytes) {
     }
 }
 
+template <pc_depth_projection PROJECTION>
 __global__ void __launch_bounds__(THREADS, 1) path_kernel(const __grid_constant__ pc_depth_task given) {
     __shared__ pc_depth_shared shared;
     __shared__ pc_depth_task task;
@@ -202,8 +208,9 @@ __global__ void __launch_bounds__(THREADS, 1) path_kernel(const __grid_constant_
             if (g != (int)blockIdx.x) {
                 __syncthreads(); /* the tiles of the group before have been read */
             }
-            const double sum = scene ? add_group(true, &task, n, &step, g, fresh, shared.kept, shared.tiles)
-                                     : add_group(false, &task, n, &step, g, fresh, shared.kept, shared.tiles);
+            const double sum = scene
+                                   ? add_group<PROJECTION>(true, &task, n, &step, g, fresh, shared.kept, shared.tiles)
+                                   : add_group<PROJECTION>(false, &task, n, &step, g, fresh, shared.kept, shared.tiles);
             if (threadIdx.x < 32) {
                 pc_depth_tell(task.groups + (size_t)g * PC_ICP_SUMS + lane, sum, task.launch, pass);
             }
@@ -308,20 +315,31 @@ static pcgpu_status take_notes(pcgpu_context *context, pc_depth_state *s, int gr
     return PCGPU_OK;
 }
 
-static pcgpu_status count_blocks(pcgpu_context *context, pc_depth_state *s, int groups, int *blocks) {
+/* The kernel of a projection. */
+typedef void pc_depth_path_kernel(pc_depth_task);
+
+static pc_depth_path_kernel *kernel_of(pc_depth_projection projection) {
+    return projection == PC_DEPTH_SPHERICAL ? path_kernel<PC_DEPTH_SPHERICAL> : path_kernel<PC_DEPTH_PINHOLE>;
+}
+
+static pcgpu_status count_blocks(pcgpu_context *context, pc_depth_state *s, pc_depth_projection projection, int groups,
+                                 int *blocks) {
     const struct cudaDeviceProp *p = &pc_cuda_of(context)->properties;
-    if (!s->resident) {
+    int *resident = &s->resident[projection];
+    if (!*resident) {
         int a_multiprocessor = 0;
-        CUDA_TRY(context, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&a_multiprocessor, path_kernel, THREADS, 0));
-        s->resident = p->cooperativeLaunch ? a_multiprocessor * p->multiProcessorCount : 1;
+        CUDA_TRY(context,
+                 cudaOccupancyMaxActiveBlocksPerMultiprocessor(&a_multiprocessor, kernel_of(projection), THREADS, 0));
+        *resident = p->cooperativeLaunch ? a_multiprocessor * p->multiProcessorCount : 1;
     }
-    *blocks = groups < s->resident ? groups : s->resident;
+    *blocks = groups < *resident ? groups : *resident;
     return *blocks > 0 ? PCGPU_OK
                        : pc_fail(context, PCGPU_ERROR_UNAVAILABLE,
                                  "the device cannot run %d threads in a block; use --cpu", THREADS);
 }
 
-static pcgpu_status start(pcgpu_context *context, const pc_depth_task *task, int blocks) {
+static pcgpu_status start(pcgpu_context *context, const pc_depth_task *task, pc_depth_projection projection,
+                          int blocks) {
     cudaLaunchAttribute attribute;
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3((unsigned)blocks);
@@ -331,7 +349,7 @@ static pcgpu_status start(pcgpu_context *context, const pc_depth_task *task, int
     config.numAttrs = 1;
     attribute.id = cudaLaunchAttributeCooperative;
     attribute.val.cooperative = 1;
-    CUDA_TRY(context, cudaLaunchKernelEx(&config, path_kernel, *task));
+    CUDA_TRY(context, cudaLaunchKernelEx(&config, kernel_of(projection), *task));
     return PCGPU_OK;
 }
 
@@ -352,9 +370,9 @@ extern "C" pcgpu_status pc_cuda_depth_register(pcgpu_context *context, struct pc
     task.result = (pc_depth_path *)s->result.memory;
     task.path = *path;
     const int groups = pc_depth_groups(&source->level[0]);
-    PC_TRY(count_blocks(context, s, groups, &blocks));
+    PC_TRY(count_blocks(context, s, source->projection, groups, &blocks));
     PC_TRY(take_notes(context, s, groups, blocks, &task));
-    PC_TRY(start(context, &task, blocks));
+    PC_TRY(start(context, &task, source->projection, blocks));
     CUDA_TRY(context, cudaStreamSynchronize(pc_cuda_of(context)->stream));
     *path = *(const pc_depth_path *)s->result.memory;
     source->measure.seconds = path->source_seconds;

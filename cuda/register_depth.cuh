@@ -30,7 +30,7 @@ typedef struct pc_depth_state {
     cudaEvent_t copied[2];     /* when they have arrived */
     int turn;
     pc_depth_memory result; /* pinned: the path at its end */
-    int resident;           /* blocks that run at the same time, 0 = not known yet */
+    int resident[2];        /* blocks that run at the same time, by pc_depth_projection, 0 = not known yet */
     uint32_t launch;        /* the number of the last one, 0 = none since the notes were cleared */
 } pc_depth_state;
 
@@ -54,6 +54,29 @@ pcgpu_status pc_depth_make_maps(pcgpu_context *context, const pc_depth_making *m
 
 pcgpu_status pc_depth_take_state(pcgpu_context *context, pc_depth_state **state);
 pcgpu_status pc_depth_grow(pcgpu_context *context, pc_depth_memory *memory, size_t bytes, bool pinned);
+
+/* Sizes of device memory that others follow. */
+static inline size_t pc_depth_round_up(size_t bytes) {
+    return (bytes + 255) / 256 * 256;
+}
+
+/* Memory for the maps of a frame, and behind them for sums of tiles, an image of its size, and what belongs to the
+ * frame (frame->backend). */
+pcgpu_status pc_depth_take_maps(pcgpu_context *context, pc_depth_state *state, pc_depth_frame *frame,
+                                double **tile_sums, uint16_t **image);
+
+/* Bytes of the host on their way to the device. */
+typedef struct pc_depth_part {
+    const void *from;
+    void *to;
+    size_t bytes;
+} pc_depth_part;
+
+/* Sends them through pinned memory: the host does not wait for the copy, only for the last but one. */
+pcgpu_status pc_depth_send(pcgpu_context *context, pc_depth_state *state, const pc_depth_part *parts, int count);
+/* The measure of a frame from sums of its tiles. */
+pcgpu_status pc_depth_measure_tiles(pcgpu_context *context, const pc_depth_frame *frame, const double *tile_sums,
+                                    pc_depth_extra *extra);
 
 PC_HD const float4 *pc_depth_pixels_of(const float *maps, const pc_depth_level *level) {
     return (const float4 *)(maps + level->at);

@@ -210,7 +210,19 @@ __global__ void __launch_bounds__(PC_DEPTH_PARTS * 32, 1) measure_kernel(pc_dept
     }
 }
 
-/* ---- launching ---------------------------------------------------------------------------------------------------- */
+pcgpu_status pc_depth_measure_tiles(pcgpu_context *context, const pc_depth_frame *frame, const double *tile_sums,
+                                    pc_depth_extra *extra) {
+    pc_depth_making m;
+    memset(&m, 0, sizeof m);
+    m.frame.level[0] = frame->level[0]; /* and no levels, whose pixels are not the kernel's */
+    m.tile_sums = (double *)tile_sums;
+    m.extra = extra;
+    PC_LAUNCH(context, measure_kernel, 1, PC_DEPTH_PARTS * 32, m);
+    return PCGPU_OK;
+}
+
+/* ---- launching ----------------------------------------------------------------------------------------------------
+ */
 
 pcgpu_status pc_depth_make_maps(pcgpu_context *context, const pc_depth_making *m) {
     const pc_depth_frame *frame = &m->frame;

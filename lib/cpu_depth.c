@@ -253,8 +253,7 @@ static void clear_nowhere(const pc_depth_frame *frame) {
     }
 }
 
-/* Memory for the maps, of a frame that was freed where one has enough. */
-static bool take_maps(pc_cpu_depth_state *s, pc_depth_frame *frame) {
+bool pc_cpu_depth_take_maps(pc_cpu_depth_state *s, pc_depth_frame *frame) {
     const size_t bytes = (frame->floats * sizeof *frame->maps + 63) / 64 * 64;
     for (int i = 0; i < PC_DEPTH_SPARES; i++) {
         if (s->spare[i].bytes >= bytes && s->spare[i].bytes <= 4 * bytes) {
@@ -274,7 +273,10 @@ pcgpu_status pc_cpu_depth_frame(pcgpu_context *context, const struct pc_depth_im
     pc_cpu_depth_state *s = pc_cpu_depth_take(context);
     making m = {.image = image, .frame = frame};
     const double begin = pc_now();
-    if (!s || !take_maps(s, frame) || !take_depths(s, frame, m.depths)) {
+    if (frame->projection == PC_DEPTH_SPHERICAL) {
+        return pc_cpu_range_frame(context, image, frame);
+    }
+    if (!s || !pc_cpu_depth_take_maps(s, frame) || !take_depths(s, frame, m.depths)) {
         pc_cpu_depth_free(context, frame);
         return pc_fail_memory(context, frame->floats * 6, "the maps of a frame");
     }

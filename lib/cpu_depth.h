@@ -25,6 +25,9 @@ typedef struct pc_cpu_depth_state {
 /* The state of a context, made at first; NULL when memory is short. */
 pc_cpu_depth_state *pc_cpu_depth_take(pcgpu_context *context);
 
+/* Memory for the maps of a frame, of one that was freed where that has enough. False when memory is short. */
+bool pc_cpu_depth_take_maps(pc_cpu_depth_state *state, pc_depth_frame *frame);
+
 /* What is added up over the tiles of a frame: PC_ICP_SUMS sums of PC_DEPTH_LANES lanes for each. */
 typedef void pc_depth_tile_fn(const void *what, int tile_column, int tile_row, float *lanes);
 
@@ -34,6 +37,20 @@ bool pc_cpu_depth_add_up(pcgpu_context *context, const pc_depth_level *level, pc
 
 /* Fills frame->measure. False when memory is short. */
 bool pc_cpu_depth_measure(pcgpu_context *context, pc_depth_frame *frame);
+
+/* A pass over a level of the source. */
+typedef struct pc_depth_pass {
+    bool scene;
+    pc_depth_step step;
+    pc_depth_level source, target;
+    const float *from, *to;
+} pc_depth_pass;
+
+/* cpu_range.c, cpu_range_sum.c: the frame of a range image, whose passes are these functions. */
+pcgpu_status pc_cpu_range_frame(pcgpu_context *context, const struct pc_depth_image *image,
+                                struct pc_depth_frame *frame);
+pc_depth_tile_fn *pc_cpu_range_match(pc_simd simd); /* of a pc_depth_pass */
+bool pc_cpu_range_measure(pcgpu_context *context, pc_depth_frame *frame);
 
 static inline float *pc_depth_pixels(const pc_depth_frame *frame, int level) {
     return frame->maps + frame->level[level].at;

@@ -121,13 +121,6 @@ bool pc_cpu_depth_measure(pcgpu_context *context, pc_depth_frame *frame) {
 
 /* ---- a pass over the source ------------------------------------------------------------------------------------- */
 
-typedef struct matched {
-    bool scene;
-    pc_depth_step step;
-    pc_depth_level source, target;
-    const float *from, *to;
-} matched;
-
 /* L pixels, value by value. */
 typedef struct lanes_of {
     float value[PC_DEPTH_VALUES][L];
@@ -147,7 +140,7 @@ PC_INLINE void split(const float *restrict pixels, lanes_of *restrict to) {
     }
 }
 
-PC_INLINE void project_row(const matched *given, int u, float y, const float *restrict z, landings *restrict to) {
+PC_INLINE void project_row(const pc_depth_pass *given, int u, float y, const float *restrict z, landings *restrict to) {
     const pc_depth_step step = given->step;
     const pc_depth_level source = given->source, target = given->target;
     for (int l = 0; l < L; l++) {
@@ -172,8 +165,8 @@ PC_INLINE void fetch(const float *restrict pixels, const int32_t *restrict at, l
     split(whole, to);
 }
 
-PC_INLINE void add_row(bool scene, const matched *given, const landings *restrict to, const lanes_of *restrict from,
-                       const lanes_of *restrict there, float *restrict lanes) {
+PC_INLINE void add_row(bool scene, const pc_depth_pass *given, const landings *restrict to,
+                       const lanes_of *restrict from, const lanes_of *restrict there, float *restrict lanes) {
     const pc_depth_step step = given->step;
     const pc_depth_level target = given->target;
     for (int l = 0; l < L; l++) {
@@ -185,7 +178,7 @@ PC_INLINE void add_row(bool scene, const matched *given, const landings *restric
 }
 
 PC_INLINE void match_tile(const void *what, int tile_column, int tile_row, float *restrict lanes) {
-    const matched *m = what;
+    const pc_depth_pass *m = what;
     for (int v = tile_row * PC_DEPTH_LOADS; v < (tile_row + 1) * PC_DEPTH_LOADS; v++) {
         const float y = ((float)v - m->source.cy) * m->source.per_fy;
         const size_t at = (size_t)v * (size_t)m->source.columns + (size_t)(tile_column * L);
@@ -209,13 +202,15 @@ static bool match(pcgpu_context *context, const pc_depth_frame *source, const pc
                   const pc_depth_path *path, double *sums) {
     const int level = path->level;
     const pc_cpu_depth_state *s = context->cpu_depth;
-    const matched m = {.scene = path->asks_scene,
-                       .step = path->step,
-                       .source = source->level[level],
-                       .target = target->level[level],
-                       .from = pc_depth_pixels(source, level),
-                       .to = pc_depth_pixels(target, level)};
-    return pc_cpu_depth_add_up(context, &m.source, match_tile_for(s->simd), &m, sums);
+    const pc_depth_pass m = {.scene = path->asks_scene,
+                             .step = path->step,
+                             .source = source->level[level],
+                             .target = target->level[level],
+                             .from = pc_depth_pixels(source, level),
+                             .to = pc_depth_pixels(target, level)};
+    pc_depth_tile_fn *tile =
+        source->projection == PC_DEPTH_SPHERICAL ? pc_cpu_range_match(s->simd) : match_tile_for(s->simd);
+    return pc_cpu_depth_add_up(context, &m.source, tile, &m, sums);
 }
 
 pcgpu_status pc_cpu_depth_register(pcgpu_context *context, struct pc_depth_frame *source, struct pc_depth_frame *target,

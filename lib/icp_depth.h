@@ -79,7 +79,9 @@ typedef struct pc_depth_measure {
     double seconds;   /* that making the maps took; on a device without the copy of the image */
 } pc_depth_measure;
 
-/* What a frame is made from: a depth image, or maps. */
+struct pc_range_points; /* icp_range.h */
+
+/* What a frame is made from: a depth image, maps, or the points of a range image. */
 typedef struct pc_depth_image {
     int width, height;
     const uint16_t *data; /* height x width, or NULL for maps */
@@ -90,11 +92,17 @@ typedef struct pc_depth_image {
     const float *space;   /* PC_DEPTH_BILATERAL_SIDE^2 weights of places */
     pc_maps maps;         /* when data is NULL */
     bool maps_on_device;  /* their pointers are the back end's; else the host's */
+    const struct pc_range_points *points; /* what a range image is made of, and then nothing above is used; or NULL */
 } pc_depth_image;
+
+/* How points and pixels of a frame belong together: as a camera has it, or around the whole turn of a scanner,
+ * icp_range.h, which says what differs. */
+typedef enum pc_depth_projection { PC_DEPTH_PINHOLE, PC_DEPTH_SPHERICAL } pc_depth_projection;
 
 /* A frame that is ready to be a source or a target. `maps` is memory of the back end that made it. */
 typedef struct pc_depth_frame {
-    int levels; /* 0 is the finest */
+    pc_depth_projection projection; /* source and target have the same */
+    int levels;                     /* 0 is the finest */
     pc_depth_level level[PC_DEPTH_MAX_LEVELS];
     float *maps;
     size_t floats, bytes;     /* that `maps` needs and has */
@@ -313,30 +321,28 @@ PC_HD_ALWAYS void pc_depth_project(const pc_depth_step *s, const pc_depth_level 
     to->at = inside ? at : pc_depth_nowhere(target);
 }
 
-/* Adds the equation of a pixel to PC_ICP_SUMS sums that lie `stride` apart: `normal` is the source's, the plane is what
- * the target has there.
+/* Adds the equation of a pixel to PC_ICP_SUMS sums that lie `stride` apart: (dx, dy, dz) leads to it from the target's
+ * point there, which has a plane if it `lands`, with the normal (nx, ny, nz); `normal` is the source's. sigma: standard
+ * deviation of the distance; share: of the best one's.
  *
- * With both_normals, j j^T is made of the normals of both frames, of each one: their noise is independent, so that on the
- * average only what the scene says is left, while the tilts that noise gives to one normal would constrain a plane's
- * every direction. */
-PC_HD_ALWAYS void pc_depth_add(bool both_normals, const pc_depth_step *s, const pc_depth_level *target,
-                               const pc_depth_landing *to, float normal_x, float normal_y, float normal_z, float nx,
-                               float ny, float nz, float z, float *sums, size_t stride) {
-    const float dx = to->x - ((to->u - target->cx) * target->per_fx) * z;
-    const float dy = to->y - ((to->v - target->cy) * target->per_fy) * z;
-    const float dz = to->z - z;
+ * With both_normals, j j^T is made of the normals of both frames, of each one: their noise is independent, so that on
+ * the average only what the scene says is left, while the tilts that noise gives to one normal would constrain a
+ * plane's every direction. */
+PC_HD_ALWAYS void pc_depth_add_equation(bool both_normals, const pc_depth_step *s, const pc_depth_landing *to, float dx,
+                                        float dy, float dz, bool lands, float sigma, float share, float normal_x,
+                                        float normal_y, float normal_z, float nx, float ny, float nz, float *sums,
+                                        size_t stride) {
     const float d2 = (dx * dx + dy * dy) + dz * dz;
     const float mx = (s->R[0] * normal_x + s->R[1] * normal_y) + s->R[2] * normal_z;
     const float my = (s->R[3] * normal_x + s->R[4] * normal_y) + s->R[5] * normal_z;
     const float mz = (s->R[6] * normal_x + s->R[7] * normal_y) + s->R[8] * normal_z;
     const float cosine = (mx * nx + my * ny) + mz * nz;
-    const bool lands = z > 0.0f, match = lands & (d2 <= s->gate_squared) & (cosine >= PC_DEPTH_COSINE);
+    const bool match = lands & (d2 <= s->gate_squared) & (cosine >= PC_DEPTH_COSINE);
     const float one = match ? 1.0f : 0.0f, landed = lands ? 1.0f : 0.0f;
     const float r = match ? (nx * dx + ny * dy) + nz * dz : 0.0f;
     const float ax = match ? to->x - s->center[0] : 0.0f, ay = match ? to->y - s->center[1] : 0.0f;
     const float az = match ? to->z - s->center[2] : 0.0f;
-    /* The depth's weight, 1 at z = 0, and the kernel's (Geman and McClure 1985). */
-    const float sigma = PC_DEPTH_NOISE + PC_DEPTH_NOISE_SQUARE * (z * z), share = PC_DEPTH_NOISE / sigma;
+    /* The noise's weight and the kernel's (Geman and McClure 1985). */
     const float scale = s->kernel_squared * (sigma * sigma), kernel = scale / (scale + r * r);
     const float k = one * (kernel * kernel), w = k * (share * share);
     const float jx = ay * nz - az * ny, jy = az * nx - ax * nz, jz = ax * ny - ay * nx;
@@ -362,6 +368,17 @@ PC_HD_ALWAYS void pc_depth_add(bool both_normals, const pc_depth_step *s, const 
     ADD(wr * jx), ADD(wr * jy), ADD(wr * jz), ADD(wr * nx), ADD(wr * ny), ADD(wr * nz);
     ADD(r * r), ADD(landed), ADD(one), ADD(k), ADD(wr * r);
 #undef ADD
+}
+
+/* The same of a depth image, whose pixel of depth z is where the plane meets the ray through its middle. */
+PC_HD_ALWAYS void pc_depth_add(bool both_normals, const pc_depth_step *s, const pc_depth_level *target,
+                               const pc_depth_landing *to, float normal_x, float normal_y, float normal_z, float nx,
+                               float ny, float nz, float z, float *sums, size_t stride) {
+    const float dx = to->x - ((to->u - target->cx) * target->per_fx) * z;
+    const float dy = to->y - ((to->v - target->cy) * target->per_fy) * z;
+    const float sigma = PC_DEPTH_NOISE + PC_DEPTH_NOISE_SQUARE * (z * z), share = PC_DEPTH_NOISE / sigma;
+    pc_depth_add_equation(both_normals, s, to, dx, dy, to->z - z, z > 0.0f, sigma, share, normal_x, normal_y, normal_z,
+                          nx, ny, nz, sums, stride);
 }
 
 #endif

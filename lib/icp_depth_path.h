@@ -7,8 +7,10 @@
 #include "icp_pose.h"
 
 #define PC_DEPTH_RIDGE 1e-3
-/* Scale of the kernel at the finest level, in standard deviations of a depth; twice that a level above, and so on. */
-#define PC_DEPTH_KERNEL 1.0
+/* Scale of the kernel at the finest level, in standard deviations of a depth; a level above PC_DEPTH_WIDENING times
+ * that, and so on. */
+#define PC_DEPTH_KERNEL   1.0
+#define PC_DEPTH_WIDENING 2.0
 /* A level above the finest ends with steps so many times as long as the last one may, for each level. */
 #define PC_DEPTH_STEP_FACTOR 4.0
 #define PC_DEPTH_MIN_MATCHES 10.0
@@ -25,6 +27,7 @@ typedef struct pc_depth_path {
     int most[PC_DEPTH_MAX_LEVELS]; /* iterations of each level, 0 the finest, which has at least one */
     double gate;                   /* largest distance of corresponding points at the coarsest level; halved below */
     double metres, radians;        /* shorter steps end the finest level */
+    double widening;               /* the kernel of a level is so many times as wide as that of the one below */
     pc_pose start;
     pc_depth_measure target;
     /* Out. */
@@ -52,7 +55,11 @@ PC_HD double pc_depth_gate(const pc_depth_path *p, int level) {
 
 PC_HD void pc_depth_ask_step(pc_depth_path *p) {
     pc_depth_step *s = &p->step;
-    const double gate = pc_depth_gate(p, p->level), kernel = PC_DEPTH_KERNEL * (double)(1 << p->level);
+    const double gate = pc_depth_gate(p, p->level);
+    double kernel = PC_DEPTH_KERNEL;
+    for (int l = 0; l < p->level; l++) {
+        kernel *= p->widening;
+    }
     double R[9];
     pc_quaternion_matrix(p->pose.q, R);
     for (int i = 0; i < 9; i++) {

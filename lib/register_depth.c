@@ -6,6 +6,7 @@
  * which grows with its square, and by a kernel; the finest level ends when the pose stands still. The arithmetic is in
  * icp_depth.h, the way from level to level in icp_depth_path.h. */
 #include "depth.h"
+#include "icp_range.h"
 #include "register_depth.h"
 #include "register.h"
 #include "solve.h"
@@ -15,6 +16,7 @@
 
 /* Pixels are as uncertain together as one of so many: each depth takes part in as many planes. */
 #define SHARED_DEPTHS ((double)((2 * PC_DEPTH_TAPS + 1) * (2 * PC_DEPTH_TAPS + 1)))
+#define SHARED_RANGES 9.0
 
 /* Two ways that end farther apart do not lead to the same place, metres. */
 #define APART_METRES 0.05
@@ -93,8 +95,8 @@ static void condition(const pc_depth_path *path, pcgpu_registration *r) {
     }
 }
 
-/* What the last sums are worth. */
-static void evaluate(const pc_depth_path *path, pcgpu_registration *r) {
+/* What the last sums are worth; so many pixels count as one. */
+static void evaluate(const pc_depth_path *path, double shared, pcgpu_registration *r) {
     const double matches = path->scene[PC_ICP_MATCHES], kernel = path->scene[PC_DEPTH_KERNEL_SUM], free = matches - 6.0;
     const double weights = weights_of(path->worth);
     r->inliers = (int64_t)matches;
@@ -113,7 +115,7 @@ static void evaluate(const pc_depth_path *path, pcgpu_registration *r) {
         r->information[i] *= unit;
     }
     const double variance = path->worth[PC_ICP_COST] * unit / (free > 1.0 ? free : 1.0);
-    pc_covariance_of(r->information, SHARED_DEPTHS * variance, r->covariance);
+    pc_covariance_of(r->information, shared * variance, r->covariance);
 }
 
 static bool settled(const pc_depth_path *path) {
@@ -162,7 +164,8 @@ static bool enough_pixels(pcgpu_registration *r) {
     return true;
 }
 
-static void conclude(const pc_depth_path *path, const pcgpu_register_depth_params *p, pcgpu_registration *r) {
+static void conclude(const pc_depth_path *path, const pcgpu_register_depth_params *p, double shared,
+                     pcgpu_registration *r) {
     double R[9];
     r->levels = path->levels;
     r->source_points = (int64_t)path->source_points;
@@ -182,7 +185,7 @@ static void conclude(const pc_depth_path *path, const pcgpu_register_depth_param
         r->T_target_source[4 * k + 3] = path->pose.t[k];
     }
     if (path->end == PC_DEPTH_ARRIVED) {
-        evaluate(path, r);
+        evaluate(path, shared, r);
     }
     judge(path, p, r);
 }
@@ -192,11 +195,13 @@ static void conclude(const pc_depth_path *path, const pcgpu_register_depth_param
 static void describe_path(const pcgpu_frame *source, const pcgpu_frame *target, const pcgpu_register_depth_params *p,
                           pc_depth_path *path) {
     const int both = source->maps.levels < target->maps.levels ? source->maps.levels : target->maps.levels;
+    const bool spherical = source->maps.projection == PC_DEPTH_SPHERICAL;
     double R[9];
     *path = (pc_depth_path){.levels = both < p->levels ? both : p->levels,
                             .gate = p->max_distance,
                             .metres = p->translation_epsilon,
-                            .radians = p->rotation_epsilon};
+                            .radians = p->rotation_epsilon,
+                            .widening = spherical ? PC_RANGE_WIDENING : PC_DEPTH_WIDENING};
     for (int l = 0; l < path->levels; l++) {
         path->most[l] = p->level_iterations[p->levels - 1 - l];
     }
@@ -217,14 +222,14 @@ static void tell_seconds(const pc_depth_path *path, pcgpu_run *run) {
     }
 }
 
-static pcgpu_status register_frames(pcgpu_context *context, pcgpu_frame *source, pcgpu_frame *target,
-                                    const pcgpu_register_depth_params *params, bool tell_maps,
-                                    pcgpu_registration *result) {
+static pcgpu_status register_once(pcgpu_context *context, pcgpu_frame *source, pcgpu_frame *target,
+                                  const pcgpu_register_depth_params *params, bool tell_maps,
+                                  pcgpu_registration *result) {
     pc_depth_path path;
     describe_path(source, target, params, &path);
     pcgpu_status status = source->backend->depth_register(context, &source->maps, &target->maps, &path);
     if (status == PCGPU_OK) {
-        conclude(&path, params, result);
+        conclude(&path, params, source->maps.projection == PC_DEPTH_SPHERICAL ? SHARED_RANGES : SHARED_DEPTHS, result);
         if (tell_maps) {
             pc_stage(&result->run, "maps", pc_now() - (path.source_seconds + path.target.seconds));
         }
@@ -235,11 +240,9 @@ static pcgpu_status register_frames(pcgpu_context *context, pcgpu_frame *source,
     return status;
 }
 
-/* The same, and the other way round if that is asked for. */
-static pcgpu_status register_ways(pcgpu_context *context, pcgpu_frame *source, pcgpu_frame *target,
-                                  const pcgpu_register_depth_params *params, bool tell_maps,
-                                  pcgpu_registration *result) {
-    pcgpu_status status = register_frames(context, source, target, params, tell_maps, result);
+pcgpu_status pc_register_frames(pcgpu_context *context, pcgpu_frame *source, pcgpu_frame *target,
+                                const pcgpu_register_depth_params *params, bool tell_maps, pcgpu_registration *result) {
+    pcgpu_status status = register_once(context, source, target, params, tell_maps, result);
     if (status != PCGPU_OK || !params->symmetric) {
         return status;
     }
@@ -247,7 +250,7 @@ static pcgpu_status register_ways(pcgpu_context *context, pcgpu_frame *source, p
     pcgpu_registration returned = {0};
     const double begin = pc_now();
     pc_register_inverse_start(params->init, back.init);
-    status = register_frames(context, target, source, &back, false, &returned);
+    status = register_once(context, target, source, &back, false, &returned);
     if (status == PCGPU_OK) {
         pc_register_meet_halfway(result, &returned, APART_METRES);
         pc_stage(&result->run, "back", begin);
@@ -267,11 +270,15 @@ pcgpu_status pcgpu_register_frames(pcgpu_context *context, pcgpu_frame *source, 
                          "one frame is on %s and the other on %s; set the device of the context", source->backend->name,
                          target->backend->name);
     }
+    if (status == PCGPU_OK && source->maps.projection != target->maps.projection) {
+        status = pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                         "one frame is a depth image and the other a scan; give two of a kind");
+    }
     if (status != PCGPU_OK) {
         return status;
     }
     result->run = source->run;
-    return register_ways(context, source, target, params, false, result);
+    return pc_register_frames(context, source, target, params, false, result);
 }
 
 pcgpu_status pcgpu_register_depth(pcgpu_context *context, const pcgpu_depth *source, const pcgpu_depth *target,
@@ -306,7 +313,7 @@ pcgpu_status pcgpu_register_depth(pcgpu_context *context, const pcgpu_depth *sou
         status = pc_frame_of_depth(context, backend, source, source_camera, params, &from);
     }
     if (status == PCGPU_OK) {
-        status = register_ways(context, from, to, params, true, result);
+        status = pc_register_frames(context, from, to, params, true, result);
     }
     pcgpu_frame_free(context, from);
     pcgpu_frame_free(context, to);

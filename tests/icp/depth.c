@@ -4,14 +4,11 @@
  * The reference goes pixel by pixel, without margins, vectors or threads, and adds up in the order that icp_depth.h
  * says, written once more; only the formulas for a pixel are shared. On the CPU every form of vectors runs with 1, 2, 3
  * and 8 threads. Exit code 0 passed, 1 failed, 77 no such device. */
-#include "cpu.h"
-#include "icp_test.h"
+#include "depth_test.h"
 #include "register_depth.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { SKIPPED = 77, MAX_CONTEXTS = 12, L = PC_DEPTH_LANES };
 
 /* ---- images ------------------------------------------------------------------------------------------------------ */
 
@@ -55,15 +52,15 @@ static float depth_at(const float *z, const pc_depth_level *l, int u, int v) {
 
 static float filtered(const pc_depth_image *image, int u, int v) {
     float sum = 0.0f, weights = 0.0f;
-    for (int place = 0; place < PC_DEPTH_BILATERAL_SIDE * PC_DEPTH_BILATERAL_SIDE; place++) {
-        const int x = u + place % PC_DEPTH_BILATERAL_SIDE - PC_DEPTH_BILATERAL;
-        const int y = v + place / PC_DEPTH_BILATERAL_SIDE - PC_DEPTH_BILATERAL;
+    for (int k = 0; k < PC_DEPTH_BILATERAL_SIDE * PC_DEPTH_BILATERAL_SIDE; k++) {
+        const int x = u + k % PC_DEPTH_BILATERAL_SIDE - PC_DEPTH_BILATERAL;
+        const int y = v + k / PC_DEPTH_BILATERAL_SIDE - PC_DEPTH_BILATERAL;
         if (x < 0 || y < 0 || x >= image->width || y >= image->height) {
             continue;
         }
         const uint16_t d = image->data[y * image->width + x];
         if (d >= image->low && d <= image->high) {
-            const float w = pc_depth_bilateral_weight(image, place, image->data[v * image->width + u], d);
+            const float w = pc_depth_bilateral_weight(image, k, image->data[v * image->width + u], d);
             sum += w * (float)d;
             weights += w;
         }
@@ -125,68 +122,36 @@ static void free_reference(reference *r) {
     }
 }
 
-/* Pixel (u, v) of the source, into the sums of its lane: a step, or a measure for NULL. */
-static void add_pixel(const reference *source, const reference *target, int level, const pc_depth_step *step,
-                      bool scene, int u, int v, float *sums) {
-    const pc_depth_level *from = &source->frame.level[level];
+/* A pass over the source, or a measure of it without a step. */
+typedef struct pass {
+    const reference *source, *target;
+    int level;
+    const pc_depth_step *step;
+    bool scene;
+} pass;
+
+static void add_pixel(const void *what, int u, int v, float *sums) {
+    const pass *p = what;
+    const pc_depth_level *from = &p->source->frame.level[p->level];
     const float x = ((float)u - from->cx) * from->per_fx, y = ((float)v - from->cy) * from->per_fy;
-    const float *pixel = pixel_of(source, level, u, v);
-    if (!step) {
+    const float *pixel = pixel_of(p->source, p->level, u, v);
+    if (!p->step) {
         pc_depth_add_measure(x, y, pixel[PC_DEPTH_Z], sums, 1);
         return;
     }
-    const pc_depth_level *to = &target->frame.level[level];
+    const pc_depth_level *to = &p->target->frame.level[p->level];
     pc_depth_landing at;
-    pc_depth_project(step, to, x, y, pixel[PC_DEPTH_Z], &at);
+    pc_depth_project(p->step, to, x, y, pixel[PC_DEPTH_Z], &at);
     const bool inside = at.at != pc_depth_nowhere(to);
-    const float *there = pixel_of(target, level, inside ? (int)at.u : -1, (int)at.v);
-    pc_depth_add(scene, step, to, &at, pixel[PC_DEPTH_NX], pixel[PC_DEPTH_NY], pixel[PC_DEPTH_NZ], there[PC_DEPTH_NX],
-                 there[PC_DEPTH_NY], there[PC_DEPTH_NZ], there[PC_DEPTH_Z], sums, 1);
-}
-
-static void add_tile(const reference *source, const reference *target, int level, const pc_depth_step *step, bool scene,
-                     int tile, double *sums) {
-    const int across = source->frame.level[level].columns / L;
-    double lanes[L][PC_ICP_SUMS];
-    for (int lane = 0; lane < L; lane++) {
-        float own[PC_ICP_SUMS] = {0};
-        for (int row = 0; row < PC_DEPTH_LOADS; row++) {
-            add_pixel(source, target, level, step, scene, tile % across * L + lane,
-                      tile / across * PC_DEPTH_LOADS + row, own);
-        }
-        for (int k = 0; k < PC_ICP_SUMS; k++) {
-            lanes[lane][k] = (double)own[k];
-        }
-    }
-    for (int half = L / 2; half >= 1; half /= 2) {
-        for (int lane = 0; lane < half; lane++) {
-            for (int k = 0; k < PC_ICP_SUMS; k++) {
-                lanes[lane][k] += lanes[lane + half][k];
-            }
-        }
-    }
-    memcpy(sums, lanes[0], sizeof lanes[0]);
+    const float *there = pixel_of(p->target, p->level, inside ? (int)at.u : -1, (int)at.v);
+    pc_depth_add(p->scene, p->step, to, &at, pixel[PC_DEPTH_NX], pixel[PC_DEPTH_NY], pixel[PC_DEPTH_NZ],
+                 there[PC_DEPTH_NX], there[PC_DEPTH_NY], there[PC_DEPTH_NZ], there[PC_DEPTH_Z], sums, 1);
 }
 
 static void add_all(const reference *source, const reference *target, int level, const pc_depth_step *step, bool scene,
                     double sums[PC_ICP_SUMS]) {
-    double parts[PC_DEPTH_PARTS][PC_ICP_SUMS] = {{0}}, group[PC_ICP_SUMS] = {0}, tile[PC_ICP_SUMS];
-    const int tiles = pc_depth_tiles(&source->frame.level[level]);
-    for (int i = 0; i < tiles; i++) {
-        add_tile(source, target, level, step, scene, i, tile);
-        const bool ends = i % PC_DEPTH_GROUP == PC_DEPTH_GROUP - 1 || i + 1 == tiles;
-        for (int k = 0; k < PC_ICP_SUMS; k++) {
-            group[k] += tile[k];
-            parts[i / PC_DEPTH_GROUP % PC_DEPTH_PARTS][k] += ends ? group[k] : 0.0;
-            group[k] = ends ? 0.0 : group[k];
-        }
-    }
-    memset(sums, 0, PC_ICP_SUMS * sizeof *sums);
-    for (int p = 0; p < PC_DEPTH_PARTS; p++) {
-        for (int k = 0; k < PC_ICP_SUMS; k++) {
-            sums[k] += parts[p][k];
-        }
-    }
+    const pass p = {source, target, level, step, scene};
+    add_in_order(&source->frame.level[level], add_pixel, &p, sums);
 }
 
 static void follow(const reference *source, const reference *target, pc_depth_path *path) {
@@ -205,30 +170,6 @@ static void follow(const reference *source, const reference *target, pc_depth_pa
 }
 
 /* ---- comparison ------------------------------------------------------------------------------------------------- */
-
-typedef struct place {
-    pcgpu_context *context;
-    const pc_backend *backend;
-    char label[32];
-} place;
-
-static bool same_double(const double *a, const double *b, int n) {
-    return memcmp(a, b, (size_t)n * sizeof *a) == 0;
-}
-
-static void compare(const pc_depth_path *got, const pc_depth_path *wanted, const char *name, const char *label,
-                    int64_t at) {
-    expect(got->end == wanted->end, name, label, "end", at);
-    expect(got->source_points == wanted->source_points, name, label, "points of the source", at);
-    expect(same_double(&got->target.points, &wanted->target.points, 7), name, label, "measure of the target", at);
-    expect(memcmp(got->iterations, wanted->iterations, sizeof got->iterations) == 0, name, label, "iterations", at);
-    expect(same_double(got->worth, wanted->worth, PC_ICP_SUMS), name, label, "sums", at);
-    expect(same_double(got->scene, wanted->scene, PC_ICP_SUMS), name, label, "sums of the scene", at);
-    expect(same_double(got->pose.q, wanted->pose.q, 4) && same_double(got->pose.t, wanted->pose.t, 3), name, label,
-           "pose", at);
-    expect(same_double(got->update, wanted->update, 6) && got->converged == wanted->converged, name, label, "update",
-           at);
-}
 
 /* A frame of an image, or of maps for NULL data. */
 static pcgpu_frame *frame_on(const place *p, const pcgpu_depth *depth, const pc_maps *maps, const pcgpu_camera *camera,
@@ -339,6 +280,7 @@ static void run_scene(int number, int width, int height, kind which, const place
         fill_maps(&s.maps, &s);
     }
     s.path = (pc_depth_path){.gate = 0.2,
+                             .widening = PC_DEPTH_WIDENING,
                              .metres = number % 2 ? 1e-5 : 0.0,
                              .radians = 1e-5,
                              .start = {.q = {1, 0, 0, 0}, .t = {0.002, 0.001, 0}}};
@@ -366,43 +308,6 @@ static void run_all(const place *places, int count, extent which_sizes) {
         run_scene(number++, 640, 480, NOISY, places, count);
         run_scene(number++, 1000, 700, HOLES, places, count);
     }
-}
-
-/* ---- places ----------------------------------------------------------------------------------------------------- */
-
-static int open_cpu(place *places) {
-    static const int threads[] = {1, 2, 3, 8};
-    int count = 0;
-    for (int form = PC_SIMD_BASE; form < PC_SIMD_FORMS; form++) {
-        for (int t = 0; t < 4 && pc_cpu_has((pc_simd)form); t++) {
-            pcgpu_settings settings;
-            pcgpu_settings_init(&settings);
-            settings.device = PCGPU_DEVICE_CPU;
-            settings.threads = threads[t];
-            place *p = &places[count++];
-            if (pcgpu_open(&settings, &p->context) != PCGPU_OK) {
-                return 0;
-            }
-            p->context->simd_limit = form + 1;
-            p->backend = &pc_backend_cpu;
-            snprintf(p->label, sizeof p->label, "form %d, %d threads", form, threads[t]);
-        }
-    }
-    return count;
-}
-
-static int open_cuda(place *p) {
-    pcgpu_settings settings;
-    pcgpu_settings_init(&settings);
-    settings.device = PCGPU_DEVICE_CUDA;
-    if (pcgpu_open(&settings, &p->context) != PCGPU_OK) {
-        printf("%s\n", pcgpu_last_error(p->context));
-        pcgpu_close(p->context);
-        return 0;
-    }
-    p->backend = pc_backend_cuda();
-    snprintf(p->label, sizeof p->label, "cuda");
-    return 1;
 }
 
 int main(int argc, char **argv) {
