@@ -132,7 +132,7 @@ PC_HD bool pc_depth_path_step(pc_depth_path *p, const double *sums) {
     const pc_pose before = p->pose, next = pc_pose_updated(&before, center, update);
     p->pose = next;
     memcpy(p->update, update, sizeof p->update);
-    p->converged = pc_norm3(update + 3) <= metres && pc_norm3(update) <= radians;
+    p->converged = pc_square3(update + 3) <= metres * metres && pc_square3(update) <= radians * radians;
     /* the mean, since the sum falls with the number of matches, too */
     pc_pose_remember(&p->history, &before, sums[PC_ICP_COST] / sums[PC_DEPTH_KERNEL_SUM]);
     return !p->converged;
