@@ -204,7 +204,7 @@ static void select_all(selection *s, int count, int threads) {
     }
 }
 
-/* Where the host computes the cells, too: its threads are OpenMP's, and a second set of them would be in their way. */
+/* Where the host computes the cells, too, its threads are OpenMP's, and a second set of them would be in their way. */
 static pcgpu_status select_on_host(pc_cells_work *c, selection s[CLOUDS], pc_cells_target_fn *then, pc_cells_job *job) {
     pcgpu_run *run = &c->w->result->run;
     select_all(s, s[TARGET].count + s[SOURCE].count, c->w->context->threads);
@@ -268,7 +268,10 @@ pcgpu_status pc_cells_select(pc_cells_work *c, const pcgpu_cloud *source, const 
     if (status != PCGPU_OK) {
         return status;
     }
-    return c->backend->cells_begin ? select_for_device(c, s, then, job) : select_on_host(c, s, then, job);
+    /* One of several pairs has memory of its own, and a thread: the context's team is for one call at a time. */
+    const bool one_of_several = c->memory[PC_SCRATCH_TARGET] != NULL;
+    return c->backend->cells_begin && !one_of_several ? select_for_device(c, s, then, job)
+                                                      : select_on_host(c, s, then, job);
 }
 
 /* What to take off far-away coordinates, where float32 is coarse: the middle of their box in whole metres, which is
