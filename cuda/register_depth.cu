@@ -157,6 +157,7 @@ __device__ static __noinline__ void go_on(pc_depth_shared *shared) {
         returns =
             __ballot_sync(PC_ALL_LANES, lane >= 2 && lane <= PC_POSE_HISTORY && pc_depth_path_returns(path, lane));
     }
+    __syncwarp(); /* the path has been read */
     if (lane == 0) {
         if (path->end == PC_DEPTH_UNDER_WAY) {
             pc_depth_path_go_on(path, returns ? __ffs((int)returns) - 1 : 0);

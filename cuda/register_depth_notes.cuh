@@ -1,6 +1,6 @@
-/* Notes: how sums go from block to block of one launch while all of its blocks run. A note is a float64 and the launch and
- * the pass that it is of, sixteen bytes that are seen whole or not at all, so that a number need not be waited for twice,
- * first to be announced and then to arrive, and no cache has to be flushed for it. */
+/* Notes: how sums go from block to block of one launch while all of its blocks run. A note is a float64 and the launch
+ * and the pass that it is of, sixteen bytes that are seen whole or not at all, so that a number need not be waited for
+ * twice, first to be announced and then to arrive, and no cache has to be flushed for it. */
 #ifndef PC_REGISTER_DEPTH_NOTES_CUH
 #define PC_REGISTER_DEPTH_NOTES_CUH
 
@@ -14,7 +14,7 @@ __device__ static inline void pc_depth_tell(uint4 *note, double value, uint32_t 
 }
 
 /* Adds up the values of notes that are `stride` apart, in their order; waits for `count` of them, and adds the first
- * `most`. */
+ * `most`. By all lanes of a warp, each its own, which leave together however long each has waited. */
 __device__ static inline double pc_depth_add_notes(const uint4 *from, size_t stride, int count, int most,
                                                    uint32_t launch, uint32_t pass) {
     double sum = 0.0;
@@ -48,6 +48,7 @@ __device__ static inline double pc_depth_add_notes(const uint4 *from, size_t str
             }
         }
     }
+    __syncwarp();
     return sum;
 }
 
