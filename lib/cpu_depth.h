@@ -38,6 +38,12 @@ bool pc_cpu_depth_add_up(pcgpu_context *context, const pc_depth_level *level, pc
 /* Fills frame->measure. False when memory is short. */
 bool pc_cpu_depth_measure(pcgpu_context *context, pc_depth_frame *frame);
 
+/* The finest level of a frame, for its measure. */
+typedef struct pc_depth_measured {
+    pc_depth_level level;
+    const float *pixels;
+} pc_depth_measured;
+
 /* A pass over a level of the source. */
 typedef struct pc_depth_pass {
     bool scene;
@@ -49,8 +55,8 @@ typedef struct pc_depth_pass {
 /* cpu_range.c, cpu_range_sum.c: the frame of a range image, whose passes are these functions. */
 pcgpu_status pc_cpu_range_frame(pcgpu_context *context, const struct pc_depth_image *image,
                                 struct pc_depth_frame *frame);
-pc_depth_tile_fn *pc_cpu_range_match(pc_simd simd); /* of a pc_depth_pass */
-bool pc_cpu_range_measure(pcgpu_context *context, pc_depth_frame *frame);
+pc_depth_tile_fn *pc_cpu_range_measure(pc_simd simd); /* of a pc_depth_measured */
+pc_depth_tile_fn *pc_cpu_range_match(pc_simd simd);   /* of a pc_depth_pass */
 
 static inline float *pc_depth_pixels(const pc_depth_frame *frame, int level) {
     return frame->maps + frame->level[level].at;

@@ -87,13 +87,8 @@ bool pc_cpu_depth_add_up(pcgpu_context *context, const pc_depth_level *level, pc
 
 /* ---- the measure of a frame ------------------------------------------------------------------------------------- */
 
-typedef struct measured {
-    pc_depth_level level;
-    const float *pixels;
-} measured;
-
 PC_INLINE void measure_tile(const void *what, int tile_column, int tile_row, float *restrict lanes) {
-    const measured *m = what;
+    const pc_depth_measured *m = what;
     for (int v = tile_row * PC_DEPTH_LOADS; v < (tile_row + 1) * PC_DEPTH_LOADS; v++) {
         const float y = ((float)v - m->level.cy) * m->level.per_fy;
         const size_t at = (size_t)v * (size_t)m->level.columns + (size_t)(tile_column * L);
@@ -110,9 +105,11 @@ PC_SIMD_FORMS_OF(measure_tile, (const void *what, int tile_column, int tile_row,
 
 bool pc_cpu_depth_measure(pcgpu_context *context, pc_depth_frame *frame) {
     const pc_cpu_depth_state *s = context->cpu_depth;
-    const measured m = {.level = frame->level[0], .pixels = pc_depth_pixels(frame, 0)};
+    const pc_depth_measured m = {.level = frame->level[0], .pixels = pc_depth_pixels(frame, 0)};
+    pc_depth_tile_fn *tile =
+        frame->projection == PC_DEPTH_SPHERICAL ? pc_cpu_range_measure(s->simd) : measure_tile_for(s->simd);
     double sums[PC_ICP_SUMS];
-    if (!pc_cpu_depth_add_up(context, &m.level, measure_tile_for(s->simd), &m, sums)) {
+    if (!pc_cpu_depth_add_up(context, &m.level, tile, &m, sums)) {
         return false;
     }
     pc_depth_measure_of(sums, &frame->measure);

@@ -245,7 +245,7 @@ pcgpu_status pc_cpu_range_frame(pcgpu_context *context, const struct pc_depth_im
     }
     m.simd = s->simd;
     make_levels(s->team, &m);
-    if (!pc_cpu_range_measure(context, frame)) {
+    if (!pc_cpu_depth_measure(context, frame)) {
         pc_cpu_depth_free(context, frame);
         return pc_fail_memory(context, 0, "the measure of a frame");
     }

@@ -30,13 +30,8 @@ PC_INLINE void split(const float *restrict pixels, lanes_of *restrict to) {
 
 /* ---- the measure of a frame ------------------------------------------------------------------------------------- */
 
-typedef struct measured {
-    pc_depth_level level;
-    const float *pixels;
-} measured;
-
 PC_INLINE void measure_tile(const void *what, int tile_column, int tile_row, float *restrict lanes) {
-    const measured *m = what;
+    const pc_depth_measured *m = what;
     for (int v = tile_row * PC_DEPTH_LOADS; v < (tile_row + 1) * PC_DEPTH_LOADS; v++) {
         const size_t at = (size_t)v * (size_t)m->level.columns + (size_t)(tile_column * L);
         lanes_of own;
@@ -51,15 +46,8 @@ PC_INLINE void measure_tile(const void *what, int tile_column, int tile_row, flo
 PC_SIMD_FORMS_OF(measure_tile, (const void *what, int tile_column, int tile_row, float *lanes),
                  (what, tile_column, tile_row, lanes))
 
-bool pc_cpu_range_measure(pcgpu_context *context, pc_depth_frame *frame) {
-    const pc_cpu_depth_state *s = context->cpu_depth;
-    const measured m = {.level = frame->level[0], .pixels = pc_depth_pixels(frame, 0)};
-    double sums[PC_ICP_SUMS];
-    if (!pc_cpu_depth_add_up(context, &m.level, measure_tile_for(s->simd), &m, sums)) {
-        return false;
-    }
-    pc_depth_measure_of(sums, &frame->measure);
-    return true;
+pc_depth_tile_fn *pc_cpu_range_measure(pc_simd simd) {
+    return measure_tile_for(simd);
 }
 
 /* ---- a pass over the source ------------------------------------------------------------------------------------- */

@@ -145,10 +145,7 @@ void pc_register_export_pose(pc_register_work *w) {
 void pc_register_import_pose(pc_register_work *w) {
     const double *T = w->params->init;
     double R[9];
-    for (int i = 0; i < 9; i++) {
-        R[i] = T[4 * (i / 3) + i % 3];
-    }
-    pc_matrix_quaternion(R, w->pose.q);
+    w->pose = pc_matrix_pose(T);
     pc_quaternion_matrix(w->pose.q, R);
     for (int k = 0; k < 3; k++) {
         const double *s = w->offset_source;
@@ -187,8 +184,8 @@ static pcgpu_status condition(pc_register_work *w, double *sums) {
 
 /* The score: fitness times the mean robust weight of the matches to the power of 1.5, which tells how well the surfaces
  * lie on each other, whatever the gate. Grounds match anywhere, so that fitness alone would accept two places of one
- * city. Right answers have 0.43 (halves of a scan by rings) to 0.86, wrong ones up to 0.2, a street and its mirror image
- * up to 0.31; with the weight itself the two nearest would be 0.53 and 0.37. */
+ * city. Right answers have 0.43 (halves of a scan by rings) to 0.86, wrong ones up to 0.2, a street and its mirror
+ * image up to 0.31; with the weight itself the two nearest would be 0.53 and 0.37. */
 static pcgpu_status measure_score(pc_register_work *w) {
     pcgpu_registration *r = w->result;
     double sums[PC_ICP_SUMS], information[36];

@@ -144,8 +144,7 @@ static pcgpu_status begin(pc_cells_work *c, pc_cells_job *job) {
         return PCGPU_OK;
     }
     pcgpu_status status = lay_target(c, &job->target);
-    bool begins = c->backend->cells_begin && !c->memory[PC_SCRATCH_TARGET];
-    return status == PCGPU_OK && begins ? c->backend->cells_begin(c->w->context, &job->target) : status;
+    return status == PCGPU_OK && pc_cells_begins(c) ? c->backend->cells_begin(c->w->context, &job->target) : status;
 }
 
 static pcgpu_status run(pc_cells_work *c, pc_cells_job *job) {

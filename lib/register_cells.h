@@ -25,6 +25,12 @@ typedef struct pc_cells_work {
     double noise; /* the noise scale s at the finest level, metres */
 } pc_cells_work;
 
+/* Whether the cells of the target are begun while the source is selected: those of a single pair, on a device. One of
+ * several pairs has memory of its own, and a thread. */
+static inline bool pc_cells_begins(const pc_cells_work *c) {
+    return c->backend->cells_begin && !c->memory[PC_SCRATCH_TARGET];
+}
+
 /* What is done with a job as soon as the target's points are there. */
 typedef pcgpu_status pc_cells_target_fn(pc_cells_work *c, pc_cells_job *job);
 

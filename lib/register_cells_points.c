@@ -268,10 +268,8 @@ pcgpu_status pc_cells_select(pc_cells_work *c, const pcgpu_cloud *source, const 
     if (status != PCGPU_OK) {
         return status;
     }
-    /* One of several pairs has memory of its own, and a thread: the context's team is for one call at a time. */
-    const bool one_of_several = c->memory[PC_SCRATCH_TARGET] != NULL;
-    return c->backend->cells_begin && !one_of_several ? select_for_device(c, s, then, job)
-                                                      : select_on_host(c, s, then, job);
+    /* else without the context's team, which is for one call at a time */
+    return pc_cells_begins(c) ? select_for_device(c, s, then, job) : select_on_host(c, s, then, job);
 }
 
 /* What to take off far-away coordinates, where float32 is coarse: the middle of their box in whole metres, which is

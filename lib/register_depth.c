@@ -166,7 +166,6 @@ static bool enough_pixels(pcgpu_registration *r) {
 
 static void conclude(const pc_depth_path *path, const pcgpu_register_depth_params *p, double shared,
                      pcgpu_registration *r) {
-    double R[9];
     r->levels = path->levels;
     r->source_points = (int64_t)path->source_points;
     r->target_points = (int64_t)path->target.points;
@@ -178,12 +177,8 @@ static void conclude(const pc_depth_path *path, const pcgpu_register_depth_param
     if (!enough_pixels(r)) {
         return;
     }
-    pc_quaternion_matrix(path->pose.q, R);
+    pc_pose_matrix(&path->pose, r->T_target_source);
     memcpy(r->center, path->target.center, sizeof r->center);
-    for (int k = 0; k < 3; k++) {
-        memcpy(r->T_target_source + 4 * k, R + 3 * k, 3 * sizeof *R);
-        r->T_target_source[4 * k + 3] = path->pose.t[k];
-    }
     if (path->end == PC_DEPTH_ARRIVED) {
         evaluate(path, shared, r);
     }
@@ -196,21 +191,14 @@ static void describe_path(const pcgpu_frame *source, const pcgpu_frame *target, 
                           pc_depth_path *path) {
     const int both = source->maps.levels < target->maps.levels ? source->maps.levels : target->maps.levels;
     const bool spherical = source->maps.projection == PC_DEPTH_SPHERICAL;
-    double R[9];
     *path = (pc_depth_path){.levels = both < p->levels ? both : p->levels,
                             .gate = p->max_distance,
                             .metres = p->translation_epsilon,
                             .radians = p->rotation_epsilon,
+                            .start = pc_matrix_pose(p->init),
                             .widening = spherical ? PC_RANGE_WIDENING : PC_DEPTH_WIDENING};
     for (int l = 0; l < path->levels; l++) {
         path->most[l] = p->level_iterations[p->levels - 1 - l];
-    }
-    for (int i = 0; i < 9; i++) {
-        R[i] = p->init[4 * (i / 3) + i % 3];
-    }
-    pc_matrix_quaternion(R, path->start.q);
-    for (int k = 0; k < 3; k++) {
-        path->start.t[k] = p->init[4 * k + 3];
     }
 }
 

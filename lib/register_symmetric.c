@@ -24,30 +24,6 @@
 
 /* ---- poses ------------------------------------------------------------------------------------------------------- */
 
-static pc_pose pose_of(const double T[16]) {
-    double R[9];
-    pc_pose pose;
-    for (int i = 0; i < 9; i++) {
-        R[i] = T[4 * (i / 3) + i % 3];
-    }
-    pc_matrix_quaternion(R, pose.q);
-    for (int k = 0; k < 3; k++) {
-        pose.t[k] = T[4 * k + 3];
-    }
-    return pose;
-}
-
-static void matrix_of(const pc_pose *pose, double T[16]) {
-    double R[9];
-    pc_quaternion_matrix(pose->q, R);
-    for (int k = 0; k < 3; k++) {
-        memcpy(T + 4 * k, R + 3 * k, 3 * sizeof *R);
-        T[4 * k + 3] = pose->t[k];
-    }
-    T[12] = T[13] = T[14] = 0.0;
-    T[15] = 1.0;
-}
-
 /* p -> R(q) p */
 static void turned(const double q[4], const double p[3], double to[3]) {
     double R[9];
@@ -101,8 +77,8 @@ static pc_pose half_of(const pc_pose *motion) {
 /* ---- both ways --------------------------------------------------------------------------------------------------- */
 
 void pc_register_inverse_start(const double init[16], double inverse[16]) {
-    const pc_pose start = pose_of(init), back = inverse_of(&start);
-    matrix_of(&back, inverse);
+    const pc_pose start = pc_matrix_pose(init), back = inverse_of(&start);
+    pc_pose_matrix(&back, inverse);
 }
 
 double pc_register_apart_metres(const pcgpu_register_params *params) {
@@ -111,7 +87,7 @@ double pc_register_apart_metres(const pcgpu_register_params *params) {
 }
 
 void pc_register_meet_halfway(pcgpu_registration *there, const pcgpu_registration *back, double metres) {
-    const pc_pose a = pose_of(there->T_target_source), returned = pose_of(back->T_target_source);
+    const pc_pose a = pc_matrix_pose(there->T_target_source), returned = pc_matrix_pose(back->T_target_source);
     const pc_pose b = inverse_of(&returned), motion = motion_between(&a, &b), half = half_of(&motion);
     double turn[9], shift[3];
     pc_pose_difference(&a, &b, there->center, turn, shift);
@@ -126,7 +102,7 @@ void pc_register_meet_halfway(pcgpu_registration *there, const pcgpu_registratio
         for (int k = 0; k < 3; k++) {
             middle.t[k] += half.t[k];
         }
-        matrix_of(&middle, there->T_target_source);
+        pc_pose_matrix(&middle, there->T_target_source);
     }
     if (there->converged && !(near && back->converged)) {
         char *why = there->reason;

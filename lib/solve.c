@@ -64,3 +64,27 @@ void pc_matrix_quaternion(const double R[9], double q[4]) {
     }
     pc_quaternion_normalize(q);
 }
+
+pc_pose pc_matrix_pose(const double T[16]) {
+    double R[9];
+    pc_pose pose;
+    for (int i = 0; i < 9; i++) {
+        R[i] = T[4 * (i / 3) + i % 3];
+    }
+    pc_matrix_quaternion(R, pose.q);
+    for (int k = 0; k < 3; k++) {
+        pose.t[k] = T[4 * k + 3];
+    }
+    return pose;
+}
+
+void pc_pose_matrix(const pc_pose *pose, double T[16]) {
+    double R[9];
+    pc_quaternion_matrix(pose->q, R);
+    for (int k = 0; k < 3; k++) {
+        memcpy(T + 4 * k, R + 3 * k, 3 * sizeof *R);
+        T[4 * k + 3] = pose->t[k];
+    }
+    T[12] = T[13] = T[14] = 0.0;
+    T[15] = 1.0;
+}
