@@ -15,8 +15,7 @@
 
 enum {
     THREADS = PC_DEPTH_GROUP_THREADS,
-    L = PC_DEPTH_LANES,
-    AT_ONCE = 4 /* pixels whose partners are fetched together */
+    L = PC_DEPTH_LANES
 };
 
 /* A parameter of the kernel, so that nothing is copied before it begins. */
@@ -38,15 +37,17 @@ static_assert(PC_DEPTH_GROUP >= PC_DEPTH_PARTS, "one block has a warp for each p
 
 /* kept: the pixels of the source, a thread's own; they are fetched when `fresh`, and are there in the iterations that
  * follow at the level. */
+template <int LOADS>
 __device__ static inline void add_tile(bool scene, const pc_depth_task *task, int n, const pc_depth_step *step,
                                        int tile, bool fresh, float4 (*kept)[THREADS], float sums[PC_ICP_SUMS]) {
+    enum { AT_ONCE = LOADS < 4 ? LOADS : 4 }; /* pixels whose partners are fetched together */
     const pc_depth_level *source = &task->source[n], *target = &task->target[n];
     const float4 *from = pc_depth_pixels_of(task->from, source), *to = pc_depth_pixels_of(task->to, target);
     const int across = source->columns / L, u = tile % across * L + (int)threadIdx.x % L;
-    const int first = tile / across * PC_DEPTH_LOADS;
+    const int first = tile / across * LOADS;
     const float x = ((float)u - source->cx) * source->per_fx;
 #pragma unroll
-    for (int row = 0; row < PC_DEPTH_LOADS; row += AT_ONCE) {
+    for (int row = 0; row < LOADS; row += AT_ONCE) {
         float4 own[AT_ONCE], there[AT_ONCE];
         pc_depth_landing at[AT_ONCE];
 #pragma unroll
@@ -70,27 +71,38 @@ __device__ static inline void add_tile(bool scene, const pc_depth_task *task, in
     }
 }
 
-/* The sums of a group; `tiles`: room for those of its tiles. Lane k of warp 0 returns sum k. */
+/* A tile of a warp: lane k returns sum k. */
+template <pc_depth_projection PROJECTION, int LOADS>
+__device__ static inline double add_lanes(bool scene, const pc_depth_task *task, int n, const pc_depth_step *step,
+                                          int tile, bool fresh, float4 (*kept)[THREADS]) {
+    float sums[PC_ICP_SUMS];
+#pragma unroll
+    for (int k = 0; k < PC_ICP_SUMS; k++) {
+        sums[k] = 0.0f;
+    }
+    if (PROJECTION == PC_DEPTH_SPHERICAL) {
+        pc_range_add_tile<LOADS>(scene, task->from, task->to, &task->source[n], &task->target[n], step, tile, sums);
+    } else {
+        add_tile<LOADS>(scene, task, n, step, tile, fresh, kept, sums);
+    }
+    return pc_depth_add_lanes(sums);
+}
+
+/* The sums of a group, 0 for one that is none; `tiles`: room for those of its tiles. Lane k of warp 0 returns sum k. */
 template <pc_depth_projection PROJECTION>
 __device__ static inline double add_group(bool scene, const pc_depth_task *task, int n, const pc_depth_step *step,
                                           int group, bool fresh, float4 (*kept)[THREADS],
                                           double (*tiles)[PC_ICP_SUMS]) {
-    const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32, all = pc_depth_tiles(&task->source[n]);
-    const int first = group * PC_DEPTH_GROUP, tile = first + warp;
-    double sum = 0.0;
+    const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32, loads = task->source[n].loads;
+    const int all = pc_depth_tiles(&task->source[n], loads), first = group * PC_DEPTH_GROUP, tile = first + warp;
+    double own = 0.0, sum = 0.0;
     if (tile < all) { /* whole warps */
-        float sums[PC_ICP_SUMS];
-#pragma unroll
-        for (int k = 0; k < PC_ICP_SUMS; k++) {
-            sums[k] = 0.0f;
-        }
-        if (PROJECTION == PC_DEPTH_SPHERICAL) {
-            pc_range_add_tile(scene, task->from, task->to, &task->source[n], &task->target[n], step, tile, sums);
-        } else {
-            add_tile(scene, task, n, step, tile, fresh, kept, sums);
-        }
-        tiles[warp][lane] = pc_depth_add_lanes(sums);
+        own = loads == 2   ? add_lanes<PROJECTION, 2>(scene, task, n, step, tile, fresh, kept)
+                            : loads == 4 ? add_lanes<PROJECTION, 4>(scene, task, n, step, tile, fresh, kept)
+                                         : add_lanes<PROJECTION, 8>(scene, task, n, step, tile, fresh, kept);
     }
+    __syncthreads(); /* all have read the path, and the tiles of the group before */
+    tiles[warp][lane] = own;
     __syncthreads();
     if (warp == 0) {
 #pragma unroll
@@ -105,17 +117,12 @@ __device__ static inline double add_group(bool scene, const pc_depth_task *task,
 
 /* ---- from block to block ----------------------------------------------------------------------------------------- */
 
-/* By all warps, after the block's groups have been told. Each part is added up by one warp of one block, and the parts
- * by warp 0 of every block, whose lane k returns sum k. A block without a group at this level tells nothing of use but
- * that it has come so far: or the others would not know that it has read the parts of the pass before. Not inlined, for
- * its registers. */
-__device__ static __noinline__ double collect(const pc_depth_task *task, int groups, uint32_t pass) {
+/* By all warps, after the block's notes have been told. Each part is added up by one warp of one block, and the parts
+ * by warp 0 of every block, whose lane k returns sum k. Not inlined, for its registers. */
+__device__ static __noinline__ double collect(const pc_depth_task *task, int groups, int notes, uint32_t pass) {
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32, blocks = (int)gridDim.x;
-    const int notes = groups > blocks ? groups : blocks, part = (int)blockIdx.x + warp * blocks;
+    const int part = (int)blockIdx.x + warp * blocks;
     uint4 *parts = task->parts[pass % 2];
-    if ((int)blockIdx.x >= groups && warp == 0) {
-        pc_depth_tell(task->groups + (size_t)blockIdx.x * PC_ICP_SUMS + lane, 0.0, task->launch, pass);
-    }
     if (part < PC_DEPTH_PARTS) {
         const int count = (notes - part + PC_DEPTH_PARTS - 1) / PC_DEPTH_PARTS;
         const int most = (groups - part + PC_DEPTH_PARTS - 1) / PC_DEPTH_PARTS;
@@ -168,6 +175,7 @@ __device__ static __noinline__ void go_on(pc_depth_shared *shared) {
             shared->time = now;
         }
     }
+    __syncwarp(); /* or lane 0 may come to a barrier of the block after the others */
 }
 
 __device__ static __noinline__ void begin(const pc_depth_task *task, pc_depth_shared *shared) {
@@ -200,15 +208,15 @@ __global__ void __launch_bounds__(THREADS, 1) path_kernel(const __grid_constant_
     __syncthreads();
     int last = -1; /* the level of the pixels that are kept */
     for (uint32_t pass = 1; shared.path.end == PC_DEPTH_UNDER_WAY; pass++) {
-        const int n = shared.path.level, groups = pc_depth_groups(&task.source[n]);
-        const bool fresh = n != last || groups > (int)gridDim.x;
+        const int n = shared.path.level, groups = pc_depth_groups(&task.source[n], task.source[n].loads);
+        const int blocks = (int)gridDim.x, notes = groups > blocks ? groups : blocks;
+        const bool fresh = n != last || groups > blocks;
         last = n;
         const pc_depth_step step = shared.path.step;
         const bool scene = shared.path.asks_scene;
-        for (int g = (int)blockIdx.x; g < groups; g += (int)gridDim.x) {
-            if (g != (int)blockIdx.x) {
-                __syncthreads(); /* the tiles of the group before have been read */
-            }
+        /* A block without a group at this level tells nothing of use but that it has come so far: or the others would
+         * not know that it has read the parts of the pass before. */
+        for (int g = (int)blockIdx.x; g < notes; g += blocks) {
             const double sum = scene
                                    ? add_group<PROJECTION>(true, &task, n, &step, g, fresh, shared.kept, shared.tiles)
                                    : add_group<PROJECTION>(false, &task, n, &step, g, fresh, shared.kept, shared.tiles);
@@ -216,10 +224,7 @@ __global__ void __launch_bounds__(THREADS, 1) path_kernel(const __grid_constant_
                 pc_depth_tell(task.groups + (size_t)g * PC_ICP_SUMS + lane, sum, task.launch, pass);
             }
         }
-        if ((int)blockIdx.x >= groups) {
-            __syncthreads(); /* no group has made sure that all have read the path */
-        }
-        const double sum = collect(&task, groups, pass);
+        const double sum = collect(&task, groups, notes, pass);
         if (threadIdx.x < 32) {
             shared.sums[lane] = sum;
             __syncwarp();
@@ -370,7 +375,11 @@ extern "C" pcgpu_status pc_cuda_depth_register(pcgpu_context *context, struct pc
     task.target_extra = (const pc_depth_extra *)target->backend;
     task.result = (pc_depth_path *)s->result.memory;
     task.path = *path;
-    const int groups = pc_depth_groups(&source->level[0]);
+    int groups = 0;
+    for (int l = 0; l < source->levels; l++) {
+        const int own = pc_depth_groups(&source->level[l], source->level[l].loads);
+        groups = own > groups ? own : groups;
+    }
     PC_TRY(count_blocks(context, s, source->projection, groups, &blocks));
     PC_TRY(take_notes(context, s, groups, blocks, &task));
     PC_TRY(start(context, &task, source->projection, blocks));

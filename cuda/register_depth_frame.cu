@@ -7,7 +7,7 @@
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static size_t sums_bytes(const pc_depth_frame *frame) {
-    return (size_t)pc_depth_tiles(&frame->level[0]) * PC_DEPTH_MEASURES * sizeof(double);
+    return (size_t)pc_depth_tiles(&frame->level[0], PC_DEPTH_LOADS) * PC_DEPTH_MEASURES * sizeof(double);
 }
 
 static size_t image_bytes(const pc_depth_frame *frame) {

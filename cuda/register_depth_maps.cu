@@ -154,8 +154,8 @@ __global__ void __launch_bounds__(THREADS, PC_RESIDENT(THREADS, 4)) planes_kerne
     __shared__ pc_depth_window window;
     __shared__ float own[ROWS][L];
     int n = 0, tile = (int)blockIdx.x;
-    while (tile >= pc_depth_tiles(&m.frame.level[n])) {
-        tile -= pc_depth_tiles(&m.frame.level[n]);
+    while (tile >= pc_depth_tiles(&m.frame.level[n], ROWS)) {
+        tile -= pc_depth_tiles(&m.frame.level[n], ROWS);
         n++;
     }
     const pc_depth_level *level = &m.frame.level[n];
@@ -180,9 +180,9 @@ __global__ void __launch_bounds__(THREADS, PC_RESIDENT(THREADS, 4)) planes_kerne
 __global__ void __launch_bounds__(PC_DEPTH_PARTS * 32, 1) measure_kernel(pc_depth_making m) {
     __shared__ double parts[PC_DEPTH_PARTS][PC_ICP_SUMS];
     const pc_depth_level *level = &m.frame.level[0];
-    const int part = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32, tiles = pc_depth_tiles(level);
+    const int part = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32, tiles = pc_depth_tiles(level, ROWS);
     double sum = 0.0;
-    for (int g = part; g < pc_depth_groups(level) && lane < MEASURES; g += PC_DEPTH_PARTS) {
+    for (int g = part; g < pc_depth_groups(level, ROWS) && lane < MEASURES; g += PC_DEPTH_PARTS) {
         double group = 0.0;
         const double *from = m.tile_sums + (size_t)g * PC_DEPTH_GROUP * MEASURES + lane;
 #pragma unroll
@@ -227,13 +227,13 @@ pcgpu_status pc_depth_measure_tiles(pcgpu_context *context, const pc_depth_frame
 pcgpu_status pc_depth_make_maps(pcgpu_context *context, const pc_depth_making *m) {
     const pc_depth_frame *frame = &m->frame;
     int tiles = 0;
-    PC_LAUNCH(context, depths_kernel, (unsigned)pc_depth_tiles(&frame->level[0]), THREADS, *m);
+    PC_LAUNCH(context, depths_kernel, (unsigned)pc_depth_tiles(&frame->level[0], ROWS), THREADS, *m);
     for (int n = TILE_LEVELS; n < frame->levels; n++) {
         const int64_t pixels = (int64_t)frame->level[n].width * frame->level[n].height;
         PC_LAUNCH(context, halve_kernel, pc_blocks(pixels, THREADS), THREADS, *m, n);
     }
     for (int n = 0; n < frame->levels; n++) {
-        tiles += pc_depth_tiles(&frame->level[n]);
+        tiles += pc_depth_tiles(&frame->level[n], ROWS);
     }
     PC_LAUNCH(context, planes_kernel, (unsigned)tiles, THREADS, *m);
     PC_LAUNCH(context, measure_kernel, 1, PC_DEPTH_PARTS * 32, *m);

@@ -39,8 +39,8 @@ __global__ void __launch_bounds__(THREADS, PC_RESIDENT(THREADS, 4)) nearest_kern
 /* The level and the tile in it of a block that does a tile of all levels; returns the level. */
 __device__ static int find_tile(const pc_depth_frame *frame, int *tile) {
     int n = 0;
-    while (*tile >= pc_depth_tiles(&frame->level[n])) {
-        *tile -= pc_depth_tiles(&frame->level[n]);
+    while (*tile >= pc_depth_tiles(&frame->level[n], ROWS)) {
+        *tile -= pc_depth_tiles(&frame->level[n], ROWS);
         n++;
     }
     return n;
@@ -171,7 +171,7 @@ static pcgpu_status send_points(pcgpu_context *context, pc_depth_state *s, const
 static pcgpu_status launch(pcgpu_context *context, const pc_range_making *m, size_t key_bytes) {
     int tiles = 0;
     for (int l = 0; l < m->frame.levels; l++) {
-        tiles += pc_depth_tiles(&m->frame.level[l]);
+        tiles += pc_depth_tiles(&m->frame.level[l], ROWS);
     }
     CUDA_TRY(context, cudaMemsetAsync(m->keys, 0xff, key_bytes, pc_cuda_of(context)->stream));
     PC_LAUNCH(context, nearest_kernel, pc_blocks(m->points.n > 0 ? m->points.n : 1, THREADS), THREADS, *m);

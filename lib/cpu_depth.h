@@ -31,9 +31,9 @@ bool pc_cpu_depth_take_maps(pc_cpu_depth_state *state, pc_depth_frame *frame);
 /* What is added up over the tiles of a frame: PC_ICP_SUMS sums of PC_DEPTH_LANES lanes for each. */
 typedef void pc_depth_tile_fn(const void *what, int tile_column, int tile_row, float *lanes);
 
-/* The sums of all tiles of a level in the order that icp_depth.h says. False when memory is short. */
-bool pc_cpu_depth_add_up(pcgpu_context *context, const pc_depth_level *level, pc_depth_tile_fn *tile, const void *what,
-                         double sums[PC_ICP_SUMS]);
+/* The sums of all tiles, of `loads` rows, of a level in the order that icp_depth.h says. False when memory is short. */
+bool pc_cpu_depth_add_up(pcgpu_context *context, const pc_depth_level *level, int loads, pc_depth_tile_fn *tile,
+                         const void *what, double sums[PC_ICP_SUMS]);
 
 /* Fills frame->measure. False when memory is short. */
 bool pc_cpu_depth_measure(pcgpu_context *context, pc_depth_frame *frame);

@@ -38,6 +38,7 @@ PC_SIMD_FORMS_OF(reduce_lanes, (const float *lanes, double *to), (lanes, to))
 typedef struct adding {
     pc_simd simd;
     const pc_depth_level *level;
+    int loads;
     pc_depth_tile_fn *tile;
     const void *what;
     double *sums; /* PC_ICP_SUMS a group */
@@ -45,7 +46,8 @@ typedef struct adding {
 
 static void add_group(void *state, int group) {
     const adding *a = state;
-    const int across = a->level->columns / L, tiles = pc_depth_tiles(a->level), first = group * PC_DEPTH_GROUP;
+    const int across = a->level->columns / L, tiles = pc_depth_tiles(a->level, a->loads);
+    const int first = group * PC_DEPTH_GROUP;
     double *sums = a->sums + (size_t)group * PC_ICP_SUMS;
     memset(sums, 0, PC_ICP_SUMS * sizeof *sums);
     for (int i = first; i < first + PC_DEPTH_GROUP && i < tiles; i++) {
@@ -60,15 +62,15 @@ static void add_group(void *state, int group) {
     }
 }
 
-bool pc_cpu_depth_add_up(pcgpu_context *context, const pc_depth_level *level, pc_depth_tile_fn *tile, const void *what,
-                         double sums[PC_ICP_SUMS]) {
+bool pc_cpu_depth_add_up(pcgpu_context *context, const pc_depth_level *level, int loads, pc_depth_tile_fn *tile,
+                         const void *what, double sums[PC_ICP_SUMS]) {
     pc_cpu_depth_state *s = context->cpu_depth;
-    const int groups = pc_depth_groups(level);
+    const int groups = pc_depth_groups(level, loads);
     double *group_sums = pc_buffer_take(&s->sums, (size_t)groups * PC_ICP_SUMS * sizeof *group_sums, false);
     if (!group_sums) {
         return false;
     }
-    adding a = {.simd = s->simd, .level = level, .tile = tile, .what = what, .sums = group_sums};
+    adding a = {.simd = s->simd, .level = level, .loads = loads, .tile = tile, .what = what, .sums = group_sums};
     pc_team_run(s->team, groups, add_group, &a);
     double parts[PC_DEPTH_PARTS][PC_ICP_SUMS] = {{0}};
     for (int g = 0; g < groups; g++) {
@@ -109,7 +111,7 @@ bool pc_cpu_depth_measure(pcgpu_context *context, pc_depth_frame *frame) {
     pc_depth_tile_fn *tile =
         frame->projection == PC_DEPTH_SPHERICAL ? pc_cpu_range_measure(s->simd) : measure_tile_for(s->simd);
     double sums[PC_ICP_SUMS];
-    if (!pc_cpu_depth_add_up(context, &m.level, tile, &m, sums)) {
+    if (!pc_cpu_depth_add_up(context, &m.level, PC_DEPTH_LOADS, tile, &m, sums)) {
         return false;
     }
     pc_depth_measure_of(sums, &frame->measure);
@@ -176,7 +178,7 @@ PC_INLINE void add_row(bool scene, const pc_depth_pass *given, const landings *r
 
 PC_INLINE void match_tile(const void *what, int tile_column, int tile_row, float *restrict lanes) {
     const pc_depth_pass *m = what;
-    for (int v = tile_row * PC_DEPTH_LOADS; v < (tile_row + 1) * PC_DEPTH_LOADS; v++) {
+    for (int v = tile_row * m->source.loads; v < (tile_row + 1) * m->source.loads; v++) {
         const float y = ((float)v - m->source.cy) * m->source.per_fy;
         const size_t at = (size_t)v * (size_t)m->source.columns + (size_t)(tile_column * L);
         lanes_of from, there;
@@ -207,7 +209,7 @@ static bool match(pcgpu_context *context, const pc_depth_frame *source, const pc
                              .to = pc_depth_pixels(target, level)};
     pc_depth_tile_fn *tile =
         source->projection == PC_DEPTH_SPHERICAL ? pc_cpu_range_match(s->simd) : match_tile_for(s->simd);
-    return pc_cpu_depth_add_up(context, &m.source, tile, &m, sums);
+    return pc_cpu_depth_add_up(context, &m.source, m.source.loads, tile, &m, sums);
 }
 
 pcgpu_status pc_cpu_depth_register(pcgpu_context *context, struct pc_depth_frame *source, struct pc_depth_frame *target,

@@ -89,7 +89,7 @@ PC_INLINE void add_row(bool scene, const pc_depth_pass *given, const landings *r
 
 PC_INLINE void match_tile(const void *what, int tile_column, int tile_row, float *restrict lanes) {
     const pc_depth_pass *m = what;
-    for (int v = tile_row * PC_DEPTH_LOADS; v < (tile_row + 1) * PC_DEPTH_LOADS; v++) {
+    for (int v = tile_row * m->source.loads; v < (tile_row + 1) * m->source.loads; v++) {
         const size_t at = (size_t)v * (size_t)m->source.columns + (size_t)(tile_column * L);
         lanes_of own, there;
         landings to;

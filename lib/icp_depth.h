@@ -5,8 +5,8 @@
  * projects them into the target's image, and compares them with the pixels that they fall on (Blais and Levine 1995);
  * the distance from the plane there is minimized (Chen and Medioni 1992). lib/register_depth.c says more.
  *
- * Float32 throughout but for the sums. Images are divided into tiles of PC_DEPTH_LANES columns and PC_DEPTH_LOADS rows.
- * A lane adds up its column of a tile in float32, from the top; the lanes of a tile are then added in float64 by
+ * Float32 throughout but for the sums. Images are divided into tiles of PC_DEPTH_LANES columns and PC_DEPTH_LOADS rows,
+ * small ones, in the passes of a registration, into tiles of fewer rows. A lane adds up its column of a tile in float32, from the top; the lanes of a tile are then added in float64 by
  * halving (v[i] += v[i + s] for s = 16, 8, 4, 2, 1), PC_DEPTH_GROUP tiles, by rows of tiles, in their order to a group,
  * the groups g = p, p + PC_DEPTH_PARTS, ... in their order to a part, and the parts in theirs. */
 #ifndef PC_ICP_DEPTH_H
@@ -18,7 +18,9 @@ enum {
     PC_DEPTH_MAX_LEVELS = 6,
     PC_DEPTH_LANES = 32, /* columns of a tile */
     PC_DEPTH_LOADS = 8,  /* rows of a tile: what a thread adds up before anything is reduced */
-    PC_DEPTH_GROUP = 10, /* tiles: 640 x 480 pixels are 120 groups, one for each of a large GPU's multiprocessors */
+    PC_DEPTH_FEWEST_LOADS = 2,
+    PC_DEPTH_GROUP = 10,  /* tiles */
+    PC_DEPTH_BUSY = 120, /* groups of 640 x 480 pixels, one for each of a large GPU's multiprocessors */
     PC_DEPTH_PARTS = 10,
     PC_DEPTH_TAPS = 2,   /* the plane of a pixel is fitted to 5 x 5 pixels, -2 to 2 steps away on each axis */
     PC_DEPTH_STRIDE = 2, /* pixels to a step at the finest level; 1 above */
@@ -60,6 +62,7 @@ typedef struct pc_maps {
 typedef struct pc_depth_level {
     int width, height;
     int columns, rows;    /* with those: multiples of PC_DEPTH_LANES and PC_DEPTH_LOADS */
+    int loads;            /* rows of a tile in a pass: 2, 4 or 8 */
     float fx, fy, cx, cy; /* as pcgpu_camera */
     float per_fx, per_fy; /* 1 / fx, 1 / fy */
     float stride;         /* pixels to a step of the window */
@@ -126,12 +129,32 @@ typedef struct pc_depth_step {
 
 /* ---- levels ----------------------------------------------------------------------------------------------------- */
 
+/* Tiles of so many rows. */
+PC_HD int pc_depth_tiles(const pc_depth_level *l, int loads) {
+    return (l->columns / PC_DEPTH_LANES) * (l->rows / loads);
+}
+
+PC_HD int pc_depth_groups(const pc_depth_level *l, int loads) {
+    return (pc_depth_tiles(l, loads) + PC_DEPTH_GROUP - 1) / PC_DEPTH_GROUP;
+}
+
+/* As few as leave no more than PC_DEPTH_BUSY groups: what a thread adds up one after the other is what a pass over a
+ * small level takes on a GPU. */
+PC_HD int pc_depth_loads(const pc_depth_level *l) {
+    int loads = PC_DEPTH_LOADS;
+    while (loads > PC_DEPTH_FEWEST_LOADS && pc_depth_groups(l, loads / 2) <= PC_DEPTH_BUSY) {
+        loads /= 2;
+    }
+    return loads;
+}
+
 PC_HD void pc_depth_level_init(pc_depth_level *l, int number, int width, int height, double fx, double fy, double cx,
                                double cy) {
     l->width = width;
     l->height = height;
     l->columns = (width + PC_DEPTH_LANES - 1) / PC_DEPTH_LANES * PC_DEPTH_LANES;
     l->rows = (height + PC_DEPTH_LOADS - 1) / PC_DEPTH_LOADS * PC_DEPTH_LOADS;
+    l->loads = pc_depth_loads(l);
     l->fx = (float)fx;
     l->fy = (float)fy;
     l->cx = (float)cx;
@@ -153,14 +176,6 @@ PC_HD_ALWAYS int32_t pc_depth_nowhere(const pc_depth_level *l) {
 /* Floats of a level. */
 PC_HD size_t pc_depth_floats(const pc_depth_level *l) {
     return PC_DEPTH_VALUES * ((size_t)l->columns * (size_t)l->rows + PC_DEPTH_LANES);
-}
-
-PC_HD int pc_depth_tiles(const pc_depth_level *l) {
-    return (l->columns / PC_DEPTH_LANES) * (l->rows / PC_DEPTH_LOADS);
-}
-
-PC_HD int pc_depth_groups(const pc_depth_level *l) {
-    return (pc_depth_tiles(l) + PC_DEPTH_GROUP - 1) / PC_DEPTH_GROUP;
 }
 
 /* ---- depths ----------------------------------------------------------------------------------------------------- */

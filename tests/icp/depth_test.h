@@ -16,14 +16,14 @@ enum { SKIPPED = 77, MAX_CONTEXTS = 12 };
 /* Adds pixel (u, v), or nothing where there is none, to sums that lie one after the other. */
 typedef void add_pixel_fn(const void *what, int u, int v, float *sums);
 
-static inline void add_tile_in_order(const pc_depth_level *level, add_pixel_fn *add, const void *what, int tile,
-                                     double sums[PC_ICP_SUMS]) {
+static inline void add_tile_in_order(const pc_depth_level *level, int loads, add_pixel_fn *add, const void *what,
+                                     int tile, double sums[PC_ICP_SUMS]) {
     const int across = level->columns / PC_DEPTH_LANES;
     double lanes[PC_DEPTH_LANES][PC_ICP_SUMS];
     for (int lane = 0; lane < PC_DEPTH_LANES; lane++) {
         float own[PC_ICP_SUMS] = {0};
-        for (int row = 0; row < PC_DEPTH_LOADS; row++) {
-            add(what, tile % across * PC_DEPTH_LANES + lane, tile / across * PC_DEPTH_LOADS + row, own);
+        for (int row = 0; row < loads; row++) {
+            add(what, tile % across * PC_DEPTH_LANES + lane, tile / across * loads + row, own);
         }
         for (int k = 0; k < PC_ICP_SUMS; k++) {
             lanes[lane][k] = (double)own[k];
@@ -39,12 +39,12 @@ static inline void add_tile_in_order(const pc_depth_level *level, add_pixel_fn *
     memcpy(sums, lanes[0], sizeof lanes[0]);
 }
 
-static inline void add_in_order(const pc_depth_level *level, add_pixel_fn *add, const void *what,
+static inline void add_in_order(const pc_depth_level *level, int loads, add_pixel_fn *add, const void *what,
                                 double sums[PC_ICP_SUMS]) {
     double parts[PC_DEPTH_PARTS][PC_ICP_SUMS] = {{0}}, group[PC_ICP_SUMS] = {0}, tile[PC_ICP_SUMS];
-    const int tiles = pc_depth_tiles(level);
+    const int tiles = pc_depth_tiles(level, loads);
     for (int i = 0; i < tiles; i++) {
-        add_tile_in_order(level, add, what, i, tile);
+        add_tile_in_order(level, loads, add, what, i, tile);
         const bool ends = i % PC_DEPTH_GROUP == PC_DEPTH_GROUP - 1 || i + 1 == tiles;
         for (int k = 0; k < PC_ICP_SUMS; k++) {
             group[k] += tile[k];

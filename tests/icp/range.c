@@ -156,7 +156,8 @@ static void add_pixel(const void *what, int u, int v, float *sums) {
 static void add_all(const reference *source, const reference *target, int level, const pc_depth_step *step, bool scene,
                     double sums[PC_ICP_SUMS]) {
     const pass p = {source, target, level, step, scene};
-    add_in_order(&source->frame.level[level], add_pixel, &p, sums);
+    add_in_order(&source->frame.level[level], step ? source->frame.level[level].loads : PC_DEPTH_LOADS, add_pixel, &p,
+                 sums);
 }
 
 static void follow(const reference *source, const reference *target, pc_depth_path *path) {
