@@ -5,18 +5,15 @@
  * block as notes of sixteen bytes, a number and the pass that it is of, which are seen whole or not at all: so nobody
  * waits for a barrier of all blocks and then for memory, and nothing has to be flushed. Some blocks add up the groups
  * of a part, all blocks add up the parts, and each takes the step for itself, from the same sums to the same pose.
- * Nothing is written a pixel; a block that has one group keeps its pixels of the source while it stays at a level, and
- * those of the target stay in its cache. The host waits once. */
+ * Nothing is written a pixel; those of both frames that a block needs stay in its cache while it is at a level. The
+ * host waits once. */
 #include "register_depth_notes.cuh"
 #include "register_range.cuh"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    THREADS = PC_DEPTH_GROUP_THREADS,
-    L = PC_DEPTH_LANES
-};
+enum { THREADS = PC_DEPTH_GROUP_THREADS, L = PC_DEPTH_LANES };
 
 /* A parameter of the kernel, so that nothing is copied before it begins. */
 typedef struct pc_depth_task {
@@ -35,11 +32,9 @@ static_assert(PC_DEPTH_GROUP >= PC_DEPTH_PARTS, "one block has a warp for each p
 
 /* ---- a pass ------------------------------------------------------------------------------------------------------ */
 
-/* kept: the pixels of the source, a thread's own; they are fetched when `fresh`, and are there in the iterations that
- * follow at the level. */
 template <int LOADS>
 __device__ static inline void add_tile(bool scene, const pc_depth_task *task, int n, const pc_depth_step *step,
-                                       int tile, bool fresh, float4 (*kept)[THREADS], float sums[PC_ICP_SUMS]) {
+                                       int tile, float sums[PC_ICP_SUMS]) {
     enum { AT_ONCE = LOADS < 4 ? LOADS : 4 }; /* pixels whose partners are fetched together */
     const pc_depth_level *source = &task->source[n], *target = &task->target[n];
     const float4 *from = pc_depth_pixels_of(task->from, source), *to = pc_depth_pixels_of(task->to, target);
@@ -52,10 +47,7 @@ __device__ static inline void add_tile(bool scene, const pc_depth_task *task, in
         pc_depth_landing at[AT_ONCE];
 #pragma unroll
         for (int k = 0; k < AT_ONCE; k++) {
-            if (fresh) {
-                kept[row + k][threadIdx.x] = from[(first + row + k) * source->columns + u];
-            }
-            own[k] = kept[row + k][threadIdx.x];
+            own[k] = from[(first + row + k) * source->columns + u];
         }
 #pragma unroll
         for (int k = 0; k < AT_ONCE; k++) {
@@ -74,7 +66,7 @@ __device__ static inline void add_tile(bool scene, const pc_depth_task *task, in
 /* A tile of a warp: lane k returns sum k. */
 template <pc_depth_projection PROJECTION, int LOADS>
 __device__ static inline double add_lanes(bool scene, const pc_depth_task *task, int n, const pc_depth_step *step,
-                                          int tile, bool fresh, float4 (*kept)[THREADS]) {
+                                          int tile) {
     float sums[PC_ICP_SUMS];
 #pragma unroll
     for (int k = 0; k < PC_ICP_SUMS; k++) {
@@ -83,7 +75,7 @@ __device__ static inline double add_lanes(bool scene, const pc_depth_task *task,
     if (PROJECTION == PC_DEPTH_SPHERICAL) {
         pc_range_add_tile<LOADS>(scene, task->from, task->to, &task->source[n], &task->target[n], step, tile, sums);
     } else {
-        add_tile<LOADS>(scene, task, n, step, tile, fresh, kept, sums);
+        add_tile<LOADS>(scene, task, n, step, tile, sums);
     }
     return pc_depth_add_lanes(sums);
 }
@@ -91,15 +83,14 @@ __device__ static inline double add_lanes(bool scene, const pc_depth_task *task,
 /* The sums of a group, 0 for one that is none; `tiles`: room for those of its tiles. Lane k of warp 0 returns sum k. */
 template <pc_depth_projection PROJECTION>
 __device__ static inline double add_group(bool scene, const pc_depth_task *task, int n, const pc_depth_step *step,
-                                          int group, bool fresh, float4 (*kept)[THREADS],
-                                          double (*tiles)[PC_ICP_SUMS]) {
+                                          int group, double (*tiles)[PC_ICP_SUMS]) {
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32, loads = task->source[n].loads;
     const int all = pc_depth_tiles(&task->source[n], loads), first = group * PC_DEPTH_GROUP, tile = first + warp;
     double own = 0.0, sum = 0.0;
     if (tile < all) { /* whole warps */
-        own = loads == 2   ? add_lanes<PROJECTION, 2>(scene, task, n, step, tile, fresh, kept)
-                            : loads == 4 ? add_lanes<PROJECTION, 4>(scene, task, n, step, tile, fresh, kept)
-                                         : add_lanes<PROJECTION, 8>(scene, task, n, step, tile, fresh, kept);
+        own = loads == 2   ? add_lanes<PROJECTION, 2>(scene, task, n, step, tile)
+              : loads == 4 ? add_lanes<PROJECTION, 4>(scene, task, n, step, tile)
+                           : add_lanes<PROJECTION, 8>(scene, task, n, step, tile);
     }
     __syncthreads(); /* all have read the path, and the tiles of the group before */
     tiles[warp][lane] = own;
@@ -139,19 +130,19 @@ __device__ static __noinline__ double collect(const pc_depth_task *task, int gro
 typedef struct pc_depth_shared {
     double tiles[PC_DEPTH_GROUP][PC_ICP_SUMS];
     double sums[PC_ICP_SUMS];
-    float4 kept[PC_DEPTH_LOADS][THREADS];
     pc_depth_path path;
     unsigned long long time;
 } pc_depth_shared;
 
-/* By warp 0: one thread solves, each lane looks for a cycle of another length. Not inlined: what it needs of registers
- * is not what the rest needs. */
-__device__ static __noinline__ void go_on(pc_depth_shared *shared) {
+/* By warp 0, lane k with sum k: one thread solves, each lane looks for a cycle of another length. Not inlined: what it
+ * needs of registers is not what the rest needs. */
+__device__ static __noinline__ void go_on(double sum, pc_depth_shared *shared) {
     pc_depth_path *path = &shared->path;
     const int lane = (int)threadIdx.x, level = path->level;
     double *kept = pc_depth_path_keeps(path);
+    shared->sums[lane] = sum;
     if (kept) {
-        kept[lane] = shared->sums[lane];
+        kept[lane] = sum;
     }
     __syncwarp();
     int searches = 0;
@@ -206,29 +197,23 @@ __global__ void __launch_bounds__(THREADS, 1) path_kernel(const __grid_constant_
         begin(&task, &shared);
     }
     __syncthreads();
-    int last = -1; /* the level of the pixels that are kept */
     for (uint32_t pass = 1; shared.path.end == PC_DEPTH_UNDER_WAY; pass++) {
         const int n = shared.path.level, groups = pc_depth_groups(&task.source[n], task.source[n].loads);
         const int blocks = (int)gridDim.x, notes = groups > blocks ? groups : blocks;
-        const bool fresh = n != last || groups > blocks;
-        last = n;
         const pc_depth_step step = shared.path.step;
         const bool scene = shared.path.asks_scene;
         /* A block without a group at this level tells nothing of use but that it has come so far: or the others would
          * not know that it has read the parts of the pass before. */
         for (int g = (int)blockIdx.x; g < notes; g += blocks) {
-            const double sum = scene
-                                   ? add_group<PROJECTION>(true, &task, n, &step, g, fresh, shared.kept, shared.tiles)
-                                   : add_group<PROJECTION>(false, &task, n, &step, g, fresh, shared.kept, shared.tiles);
+            const double sum = scene ? add_group<PROJECTION>(true, &task, n, &step, g, shared.tiles)
+                                     : add_group<PROJECTION>(false, &task, n, &step, g, shared.tiles);
             if (threadIdx.x < 32) {
                 pc_depth_tell(task.groups + (size_t)g * PC_ICP_SUMS + lane, sum, task.launch, pass);
             }
         }
         const double sum = collect(&task, groups, notes, pass);
         if (threadIdx.x < 32) {
-            shared.sums[lane] = sum;
-            __syncwarp();
-            go_on(&shared);
+            go_on(sum, &shared);
         }
         __syncthreads();
     }

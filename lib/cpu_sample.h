@@ -18,12 +18,6 @@ enum {
     PC_BUCKET_BYTES = 28,     /* the most that sampling by buckets holds for a point */
 };
 
-PC_INLINE int32_t pc_float_bits(float value) {
-    int32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
 PC_INLINE float pc_bits_float(int32_t bits) {
     float value;
     memcpy(&value, &bits, sizeof value);

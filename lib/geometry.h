@@ -1,4 +1,5 @@
-/* Arithmetic shared by the CPU and the CUDA back end: written once, compiled by both, so that both return the same bits.
+/* Arithmetic shared by the CPU and the CUDA back end: written once, compiled by both, so that both return the same
+ * bits.
  *
  * Rules for everything here: float32 (or float64 where said) with + - * / sqrt floor and comparisons only, in a fixed
  * order, never contracted (the build passes -ffp-contract=off and -fmad=false). */
@@ -7,12 +8,13 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __CUDACC__
-#define PC_HD __host__ __device__ __forceinline__ static
+#define PC_HD        __host__ __device__ __forceinline__ static
 #define PC_HD_ALWAYS PC_HD
 #else
-#define PC_HD static inline
+#define PC_HD        static inline
 #define PC_HD_ALWAYS static inline __attribute__((always_inline)) /* where a loop around it is to be vectorized */
 #endif
 
@@ -23,6 +25,34 @@ PC_HD float pc_squared_distance(float ax, float ay, float az, float bx, float by
     float dy = ay - by;
     float dz = az - bz;
     return (dx * dx + dy * dy) + dz * dz;
+}
+
+/* The bits of a float32. */
+PC_HD_ALWAYS int32_t pc_float_bits(float value) {
+    int32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+/* 1 / x of 2^-100 <= x <= 2^100. There two steps from a GPU's own estimate are rounded as a division is, which
+ * tests/icp/reciprocal.cu shows for every such x; what a compiler adds for others is a branch. */
+PC_HD_ALWAYS float pc_reciprocal(float x) {
+#if defined(__CUDACC__) && defined(__CUDA_ARCH__)
+    float estimate;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(estimate) : "f"(x));
+    return __fmaf_rn(estimate, __fmaf_rn(-x, estimate, 1.0f), estimate);
+#else
+    return 1.0f / x;
+#endif
+}
+
+/* The whole number nearest to x, of two the even one, for |x| < 2^22; any other x gives one that is negative or at
+ * least 2^22. Returns it as a float32, too, which is good only within. */
+#define PC_ROUNDER 12582912.0f /* 1.5 x 2^23: a sum with it has no fraction, and the bits are in order */
+PC_HD_ALWAYS int32_t pc_nearest(float x, float *whole) {
+    const float sum = x + PC_ROUNDER;
+    *whole = sum - PC_ROUNDER;
+    return (int32_t)((uint32_t)pc_float_bits(sum) - 0x4b400000u);
 }
 
 /* x - x is 0 for a finite x, NaN for NaN and infinities. */

@@ -6,9 +6,10 @@
  * the distance from the plane there is minimized (Chen and Medioni 1992). lib/register_depth.c says more.
  *
  * Float32 throughout but for the sums. Images are divided into tiles of PC_DEPTH_LANES columns and PC_DEPTH_LOADS rows,
- * small ones, in the passes of a registration, into tiles of fewer rows. A lane adds up its column of a tile in float32, from the top; the lanes of a tile are then added in float64 by
- * halving (v[i] += v[i + s] for s = 16, 8, 4, 2, 1), PC_DEPTH_GROUP tiles, by rows of tiles, in their order to a group,
- * the groups g = p, p + PC_DEPTH_PARTS, ... in their order to a part, and the parts in theirs. */
+ * small ones, in the passes of a registration, into tiles of fewer rows. A lane adds up its column of a tile in
+ * float32, from the top; the lanes of a tile are then added in float64 by halving (v[i] += v[i + s] for s = 16, 8, 4,
+ * 2, 1), PC_DEPTH_GROUP tiles, by rows of tiles, in their order to a group, the groups g = p, p + PC_DEPTH_PARTS, ...
+ * in their order to a part, and the parts in theirs. */
 #ifndef PC_ICP_DEPTH_H
 #define PC_ICP_DEPTH_H
 
@@ -19,7 +20,7 @@ enum {
     PC_DEPTH_LANES = 32, /* columns of a tile */
     PC_DEPTH_LOADS = 8,  /* rows of a tile: what a thread adds up before anything is reduced */
     PC_DEPTH_FEWEST_LOADS = 2,
-    PC_DEPTH_GROUP = 10,  /* tiles */
+    PC_DEPTH_GROUP = 10, /* tiles */
     PC_DEPTH_BUSY = 120, /* groups of 640 x 480 pixels, one for each of a large GPU's multiprocessors */
     PC_DEPTH_PARTS = 10,
     PC_DEPTH_TAPS = 2,   /* the plane of a pixel is fitted to 5 x 5 pixels, -2 to 2 steps away on each axis */
@@ -45,6 +46,9 @@ enum {
  * is what has a constant error (Khoshelham and Elberink 2012, Nguyen, Izadi and Lovell 2012). */
 #define PC_DEPTH_NOISE        0.0007f
 #define PC_DEPTH_NOISE_SQUARE 0.0019f
+/* Points nearer to the image plane or farther from it, in metres, fall nowhere. */
+#define PC_DEPTH_NEAREST  1e-20f
+#define PC_DEPTH_FARTHEST 1e20f
 
 /* ---- data ------------------------------------------------------------------------------------------------------- */
 
@@ -314,7 +318,7 @@ PC_HD void pc_depth_measure_of(const double *sums, pc_depth_measure *m) {
 /* Where a point of the source falls: the pixel of the target, and its number, which is pc_depth_nowhere outside. */
 typedef struct pc_depth_landing {
     float x, y, z; /* the point in the target's frame */
-    float u, v;
+    float u, v;    /* anything outside */
     int32_t at;
 } pc_depth_landing;
 
@@ -324,27 +328,26 @@ PC_HD_ALWAYS void pc_depth_project(const pc_depth_step *s, const pc_depth_level 
     to->x = ((s->R[0] * px + s->R[1] * py) + s->R[2] * z) + s->t[0];
     to->y = ((s->R[3] * px + s->R[4] * py) + s->R[5] * z) + s->t[1];
     to->z = ((s->R[6] * px + s->R[7] * py) + s->R[8] * z) + s->t[2];
-    const float per_z = 1.0f / to->z;
-    const float u = floorf(((target->fx * to->x) * per_z + target->cx) + 0.5f);
-    const float v = floorf(((target->fy * to->y) * per_z + target->cy) + 0.5f);
     /* NaN fails */
-    const bool inside = (z > 0.0f) & (to->z > 0.0f) & (u >= 0.0f) & (v >= 0.0f) & (u < (float)target->width) &
-                        (v < (float)target->height);
-    to->u = inside ? u : 0.0f;
-    to->v = inside ? v : 0.0f;
-    const int32_t at = (int32_t)to->v * target->columns + (int32_t)to->u;
-    to->at = inside ? at : pc_depth_nowhere(target);
+    const bool ahead = (z > 0.0f) & (to->z >= PC_DEPTH_NEAREST) & (to->z <= PC_DEPTH_FARTHEST);
+    const float per_z = pc_reciprocal(ahead ? to->z : 1.0f);
+    const int32_t u = pc_nearest((target->fx * to->x) * per_z + target->cx, &to->u);
+    const int32_t v = pc_nearest((target->fy * to->y) * per_z + target->cy, &to->v);
+    const bool inside = ahead & ((uint32_t)u < (uint32_t)target->width) & ((uint32_t)v < (uint32_t)target->height);
+    /* unsigned, since anything may come of what is outside */
+    const uint32_t at = (uint32_t)v * (uint32_t)target->columns + (uint32_t)u;
+    to->at = inside ? (int32_t)at : pc_depth_nowhere(target);
 }
 
 /* Adds the equation of a pixel to PC_ICP_SUMS sums that lie `stride` apart: (dx, dy, dz) leads to it from the target's
  * point there, which has a plane if it `lands`, with the normal (nx, ny, nz); `normal` is the source's. sigma: standard
- * deviation of the distance; share: of the best one's.
+ * deviation of the distance; least: of the best one's.
  *
  * With both_normals, j j^T is made of the normals of both frames, of each one: their noise is independent, so that on
  * the average only what the scene says is left, while the tilts that noise gives to one normal would constrain a
  * plane's every direction. */
 PC_HD_ALWAYS void pc_depth_add_equation(bool both_normals, const pc_depth_step *s, const pc_depth_landing *to, float dx,
-                                        float dy, float dz, bool lands, float sigma, float share, float normal_x,
+                                        float dy, float dz, bool lands, float sigma, float least, float normal_x,
                                         float normal_y, float normal_z, float nx, float ny, float nz, float *sums,
                                         size_t stride) {
     const float d2 = (dx * dx + dy * dy) + dz * dz;
@@ -357,9 +360,12 @@ PC_HD_ALWAYS void pc_depth_add_equation(bool both_normals, const pc_depth_step *
     const float r = match ? (nx * dx + ny * dy) + nz * dz : 0.0f;
     const float ax = match ? to->x - s->center[0] : 0.0f, ay = match ? to->y - s->center[1] : 0.0f;
     const float az = match ? to->z - s->center[2] : 0.0f;
-    /* The noise's weight and the kernel's (Geman and McClure 1985). */
-    const float scale = s->kernel_squared * (sigma * sigma), kernel = scale / (scale + r * r);
-    const float k = one * (kernel * kernel), w = k * (share * share);
+    /* The kernel's weight (Geman and McClure 1985) and the noise's, (least / sigma)^2, as squares of their roots: of
+     * one division, whose divisor is the kernel's, and huge only where depths are out of all reason. */
+    const float wide = s->kernel_squared * sigma, scale = wide * sigma, r2 = r * r, divisor = scale + r2;
+    const float per = pc_reciprocal(divisor < 1e30f ? divisor : 1e30f);
+    const float kernel = match ? scale * per : 0.0f, root = match ? (wide * least) * per : 0.0f;
+    const float k = kernel * kernel, w = root * root;
     const float jx = ay * nz - az * ny, jy = az * nx - ax * nz, jz = ax * ny - ay * nx;
     float *sum = sums;
 #define ADD(value) (*sum += (value), sum += stride)
@@ -381,7 +387,7 @@ PC_HD_ALWAYS void pc_depth_add_equation(bool both_normals, const pc_depth_step *
     }
     const float wr = w * r;
     ADD(wr * jx), ADD(wr * jy), ADD(wr * jz), ADD(wr * nx), ADD(wr * ny), ADD(wr * nz);
-    ADD(r * r), ADD(landed), ADD(one), ADD(k), ADD(wr * r);
+    ADD(r2), ADD(landed), ADD(one), ADD(k), ADD(w * r2);
 #undef ADD
 }
 
@@ -391,9 +397,9 @@ PC_HD_ALWAYS void pc_depth_add(bool both_normals, const pc_depth_step *s, const 
                                float ny, float nz, float z, float *sums, size_t stride) {
     const float dx = to->x - ((to->u - target->cx) * target->per_fx) * z;
     const float dy = to->y - ((to->v - target->cy) * target->per_fy) * z;
-    const float sigma = PC_DEPTH_NOISE + PC_DEPTH_NOISE_SQUARE * (z * z), share = PC_DEPTH_NOISE / sigma;
-    pc_depth_add_equation(both_normals, s, to, dx, dy, to->z - z, z > 0.0f, sigma, share, normal_x, normal_y, normal_z,
-                          nx, ny, nz, sums, stride);
+    const float sigma = PC_DEPTH_NOISE + PC_DEPTH_NOISE_SQUARE * (z * z);
+    pc_depth_add_equation(both_normals, s, to, dx, dy, to->z - z, z > 0.0f, sigma, PC_DEPTH_NOISE, normal_x, normal_y,
+                          normal_z, nx, ny, nz, sums, stride);
 }
 
 #endif

@@ -45,35 +45,36 @@ typedef struct pc_depth_path {
     int level;
     bool asks_scene;
     pc_depth_step step; /* of the next pass */
-    double scale[6];
-    pc_pose_history history;
+    double scale[6], center[3];
+    double metres_squared, radians_squared; /* the longest step that ends the level */
+    /* How far apart poses are is told by their quaternions and by where they take one point of the source, the anchor,
+     * which the start takes to the centre. */
+    double anchor[3], mark[3]; /* mark: where the present pose does */
+    pc_pose_history history;   /* its costs are sums of `weights` */
+    double marks[PC_POSE_HISTORY][3], weights[PC_POSE_HISTORY];
 } pc_depth_path;
 
 PC_HD double pc_depth_gate(const pc_depth_path *p, int level) {
     return p->gate / (double)(1 << (p->levels - 1 - level));
 }
 
-PC_HD void pc_depth_ask_step(pc_depth_path *p) {
+/* What follows from the pose. */
+PC_HD void pc_depth_take_pose(pc_depth_path *p, const pc_pose *pose) {
     pc_depth_step *s = &p->step;
-    const double gate = pc_depth_gate(p, p->level);
-    double kernel = PC_DEPTH_KERNEL;
-    for (int l = 0; l < p->level; l++) {
-        kernel *= p->widening;
-    }
     double R[9];
-    pc_quaternion_matrix(p->pose.q, R);
+    p->pose = *pose;
+    pc_quaternion_matrix(pose->q, R);
     for (int i = 0; i < 9; i++) {
         s->R[i] = (float)R[i];
     }
     for (int k = 0; k < 3; k++) {
-        s->t[k] = (float)p->pose.t[k];
-        s->center[k] = (float)p->target.center[k];
+        const double *row = R + 3 * k;
+        s->t[k] = (float)pose->t[k];
+        p->mark[k] = ((row[0] * p->anchor[0] + row[1] * p->anchor[1]) + row[2] * p->anchor[2]) + pose->t[k];
     }
-    s->gate_squared = (float)(gate * gate);
-    s->kernel_squared = (float)(kernel * kernel);
 }
 
-/* The next level that has iterations. */
+/* The next level that has iterations, and what follows from it. */
 PC_HD void pc_depth_next_level(pc_depth_path *p) {
     do {
         p->level--;
@@ -81,7 +82,16 @@ PC_HD void pc_depth_next_level(pc_depth_path *p) {
     p->history.steps = 0;
     p->converged = false;
     if (p->level >= 0) {
-        pc_depth_ask_step(p);
+        const double gate = pc_depth_gate(p, p->level);
+        double kernel = PC_DEPTH_KERNEL, factor = 1.0;
+        for (int l = 0; l < p->level; l++) {
+            kernel *= p->widening;
+            factor *= PC_DEPTH_STEP_FACTOR;
+        }
+        p->step.gate_squared = (float)(gate * gate);
+        p->step.kernel_squared = (float)(kernel * kernel);
+        p->metres_squared = (factor * p->metres) * (factor * p->metres);
+        p->radians_squared = (factor * p->radians) * (factor * p->radians);
     }
 }
 
@@ -90,7 +100,17 @@ PC_HD void pc_depth_path_begin(pc_depth_path *p) {
     for (int i = 0; i < 6; i++) {
         p->scale[i] = i < 3 ? 1.0 / p->target.lever[i] : 1.0;
     }
-    p->pose = p->start;
+    double R[9], arm[3];
+    pc_quaternion_matrix(p->start.q, R);
+    for (int k = 0; k < 3; k++) {
+        p->step.center[k] = (float)p->target.center[k];
+        p->center[k] = (double)p->step.center[k];
+        arm[k] = p->center[k] - p->start.t[k];
+    }
+    for (int k = 0; k < 3; k++) {
+        p->anchor[k] = (R[k] * arm[0] + R[3 + k] * arm[1]) + R[6 + k] * arm[2];
+    }
+    pc_depth_take_pose(p, &p->start);
     p->level = p->levels;
     pc_depth_next_level(p);
 }
@@ -102,20 +122,10 @@ PC_HD double *pc_depth_path_keeps(pc_depth_path *p) {
     return p->asks_scene ? p->scene : p->level == 0 ? p->worth : NULL;
 }
 
-/* How short the last step of the level is. */
-PC_HD void pc_depth_path_limits(const pc_depth_path *p, double *metres, double *radians) {
-    double factor = 1.0;
-    for (int l = 0; l < p->level; l++) {
-        factor *= PC_DEPTH_STEP_FACTOR;
-    }
-    *metres = factor * p->metres;
-    *radians = factor * p->radians;
-}
-
 /* The step. True when the pose, which is the new one, may have come back to one before; else `end` or `converged` says
  * how it went. */
 PC_HD bool pc_depth_path_step(pc_depth_path *p, const double *sums) {
-    double center[3], update[6], metres, radians;
+    double update[6];
     if (p->asks_scene) {
         p->end = PC_DEPTH_ARRIVED;
         return false;
@@ -125,34 +135,40 @@ PC_HD bool pc_depth_path_step(pc_depth_path *p, const double *sums) {
         p->end = PC_DEPTH_NO_OVERLAP;
         return false;
     }
-    for (int k = 0; k < 3; k++) {
-        center[k] = (double)p->step.center[k];
-    }
-    pc_depth_path_limits(p, &metres, &radians);
-    const pc_pose before = p->pose, next = pc_pose_updated(&before, center, update);
-    p->pose = next;
+    const int at = p->history.steps % PC_POSE_HISTORY;
+    const pc_pose before = p->pose, next = pc_pose_updated(&before, p->center, update);
+    memcpy(p->marks[at], p->mark, sizeof p->mark);
+    p->weights[at] = sums[PC_DEPTH_KERNEL_SUM];
+    pc_pose_remember(&p->history, &before, sums[PC_ICP_COST]);
+    pc_depth_take_pose(p, &next);
     memcpy(p->update, update, sizeof p->update);
-    p->converged = pc_square3(update + 3) <= metres * metres && pc_square3(update) <= radians * radians;
-    /* the mean, since the sum falls with the number of matches, too */
-    pc_pose_remember(&p->history, &before, sums[PC_ICP_COST] / sums[PC_DEPTH_KERNEL_SUM]);
+    p->converged = pc_square3(update + 3) <= p->metres_squared && pc_square3(update) <= p->radians_squared;
     return !p->converged;
 }
 
 /* Whether it has, to the one so many steps before. */
 PC_HD bool pc_depth_path_returns(const pc_depth_path *p, int age) {
-    double center[3], metres, radians;
-    for (int k = 0; k < 3; k++) {
-        center[k] = (double)p->step.center[k];
+    if (age > p->history.steps) {
+        return false;
     }
-    pc_depth_path_limits(p, &metres, &radians);
-    return pc_pose_returns(&p->pose, age, center, metres, radians, &p->history);
+    const int at = (p->history.steps - age) % PC_POSE_HISTORY;
+    const double *a = p->history.poses[at].q, *b = p->pose.q, *mark = p->marks[at];
+    const double dot = (a[0] * b[0] + a[1] * b[1]) + (a[2] * b[2] + a[3] * b[3]), sign = dot < 0.0 ? -1.0 : 1.0;
+    const double w = a[0] - sign * b[0], x = a[1] - sign * b[1], y = a[2] - sign * b[2], z = a[3] - sign * b[3];
+    const double moved[3] = {p->mark[0] - mark[0], p->mark[1] - mark[1], p->mark[2] - mark[2]};
+    /* quaternions are half as far apart as the turn is wide */
+    return pc_square3(moved) <= p->metres_squared && 4.0 * ((w * w + x * x) + (y * y + z * z)) <= p->radians_squared;
 }
 
 /* What the next pass is, while the path is under way. age: how long the cycle is in which the pose has come back, 0 =
  * none that is known. */
 PC_HD void pc_depth_path_go_on(pc_depth_path *p, int age) {
     if (age > 0) {
-        p->pose = pc_pose_best(age, &p->history);
+        for (int i = 0; i < PC_POSE_HISTORY; i++) { /* means, since the sums fall with the number of matches, too */
+            p->history.costs[i] /= p->weights[i];
+        }
+        const pc_pose best = pc_pose_best(age, &p->history);
+        pc_depth_take_pose(p, &best);
         p->converged = true;
     }
     const bool ends = p->converged || p->iterations[p->level] >= p->most[p->level];
@@ -160,7 +176,6 @@ PC_HD void pc_depth_path_go_on(pc_depth_path *p, int age) {
         pc_depth_next_level(p);
     } else {
         p->asks_scene = ends;
-        pc_depth_ask_step(p);
     }
 }
 

@@ -221,8 +221,8 @@ PC_HD_ALWAYS void pc_range_project(const pc_depth_step *s, const pc_depth_level 
 PC_HD_ALWAYS void pc_range_add(bool both_normals, const pc_depth_step *s, const pc_depth_landing *to, float normal_x,
                                float normal_y, float normal_z, float nx, float ny, float nz, float range, float x,
                                float y, float z, float *sums, size_t stride) {
-    pc_depth_add_equation(both_normals, s, to, to->x - x, to->y - y, to->z - z, range > 0.0f, PC_RANGE_NOISE, 1.0f,
-                          normal_x, normal_y, normal_z, nx, ny, nz, sums, stride);
+    pc_depth_add_equation(both_normals, s, to, to->x - x, to->y - y, to->z - z, range > 0.0f, PC_RANGE_NOISE,
+                          PC_RANGE_NOISE, normal_x, normal_y, normal_z, nx, ny, nz, sums, stride);
 }
 
 #endif
