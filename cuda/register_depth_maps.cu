@@ -3,6 +3,7 @@
  * Three launches in a stream and no wait: depths of the finest level and of those above from one another, in shared
  * memory as far as a tile reaches; planes of all levels, each block a tile with its margin in shared memory; and one
  * block for the measure. */
+#include "icp_depth_maps.h"
 #include "register_depth.cuh"
 
 enum {

@@ -2,6 +2,7 @@
 #pragma GCC optimize(                                                                                                  \
     "no-trapping-math") /* flags of exceptions, which nobody reads, keep selects from being vectorized */
 #include "cpu_depth.h"
+#include "icp_depth_maps.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -43,10 +43,8 @@ PC_HD bool pc_cholesky6(const double A[36], double L[36], double inverse[6]) {
 }
 
 /* Solves A x = b for a symmetric positive definite 6x6 matrix (row-major) by A = L D L^T with ones on the diagonal of
- * L, which is Cholesky's method with a division instead of a root and a division to a column: a GPU's one thread waits
- * for each. As soon as a column is known, all that follow are reduced by it, and nothing branches before the end, so
- * that the divisions are all that a thread waits for. False, with x = 0, when A is not positive definite to working
- * precision. */
+ * L. As soon as a column is known, all that follow are reduced by it, and nothing branches before the end. False, with
+ * x = 0, when A is not positive definite to working precision. */
 PC_HD bool pc_solve6(const double A[36], const double b[6], double x[6]) {
     double LD[36], L[36], inverse[6], y[6];
     bool good = true;
@@ -88,26 +86,95 @@ PC_HD bool pc_solve6(const double A[36], const double b[6], double x[6]) {
     return good;
 }
 
+/* Of a symmetric 3x3 matrix s with the rows s[0] s[1] s[2], s[3] s[4], s[5] from the diagonal on: its cofactors, which
+ * are its inverse times the determinant; returns that. */
+PC_HD double pc_cofactors3(const double s[6], double c[6]) {
+    c[0] = s[3] * s[5] - s[4] * s[4];
+    c[1] = s[2] * s[4] - s[1] * s[5];
+    c[2] = s[1] * s[4] - s[2] * s[3];
+    c[3] = s[0] * s[5] - s[2] * s[2];
+    c[4] = s[1] * s[2] - s[0] * s[4];
+    c[5] = s[0] * s[3] - s[1] * s[1];
+    return (s[0] * c[0] + s[1] * c[1]) + s[2] * c[2];
+}
+
+/* Whether s, with these cofactors and determinant, is positive definite to working precision, by its leading minors:
+ * each pivot of its elimination is compared with what stood there. */
+PC_HD bool pc_is_definite3(const double s[6], const double c[6], double determinant, const double before[3]) {
+    return (s[0] > 1e-13 * before[0]) & (c[5] > 1e-13 * s[0] * before[1]) & (determinant > 1e-13 * c[5] * before[2]);
+}
+
+PC_HD void pc_times3(const double s[6], const double v[3], double to[3]) {
+    to[0] = (s[0] * v[0] + s[1] * v[1]) + s[2] * v[2];
+    to[1] = (s[1] * v[0] + s[3] * v[1]) + s[4] * v[2];
+    to[2] = (s[2] * v[0] + s[4] * v[1]) + s[5] * v[2];
+}
+
+PC_HD double pc_dot3(const double a[3], const double b[3]) {
+    return (a[0] * b[0] + a[1] * b[1]) + a[2] * b[2];
+}
+
+/* As pc_solve6, for a matrix of good condition: by blocks of three rows, each inverted by its cofactors, so that there
+ * are two divisions to wait for, one after the other, and not six. */
+PC_HD bool pc_solve6_by_blocks(const double A[36], const double b[6], double x[6]) {
+    /* [P Q; Q^T S], C = the cofactors of P, S' = S - Q^T P^-1 Q with the cofactors D */
+    const double P[6] = {A[0], A[1], A[2], A[7], A[8], A[14]}, own[3] = {A[0], A[7], A[14]},
+                 low[3] = {A[21], A[28], A[35]};
+    double C[6], D[6], S[6] = {A[21], A[22], A[23], A[28], A[29], A[35]}, Q[3][3], CQ[3][3], Cb[3], rest[3], turned[3];
+    const double determinant = pc_cofactors3(P, C), per = 1.0 / determinant;
+    int at = 0;
+    pc_times3(C, b, Cb);
+    PC_UNROLL
+    for (int k = 0; k < 3; k++) { /* columns of Q */
+        PC_UNROLL
+        for (int i = 0; i < 3; i++) {
+            Q[k][i] = A[6 * i + 3 + k];
+        }
+        pc_times3(C, Q[k], CQ[k]);
+        rest[k] = b[3 + k] - per * pc_dot3(Q[k], Cb);
+    }
+    PC_UNROLL
+    for (int i = 0; i < 3; i++) {
+        PC_UNROLL
+        for (int k = i; k < 3; k++, at++) {
+            S[at] -= per * pc_dot3(Q[i], CQ[k]);
+        }
+    }
+    const double second = pc_cofactors3(S, D), per_second = 1.0 / second;
+    const bool good = pc_is_definite3(P, C, determinant, own) & pc_is_definite3(S, D, second, low); /* not for NaN */
+    pc_times3(D, rest, turned);
+    PC_UNROLL
+    for (int k = 0; k < 3; k++) {
+        x[3 + k] = good ? per_second * turned[k] : 0.0;
+    }
+    PC_UNROLL
+    for (int i = 0; i < 3; i++) {
+        const double moved = (CQ[0][i] * x[3] + CQ[1][i] * x[4]) + CQ[2][i] * x[5];
+        x[i] = good ? per * (Cb[i] - moved) : 0.0;
+    }
+    return good;
+}
+
 /* The Gauss-Newton step from the sums of a pass, in units in which a turn moves points as far as a translation: scale
  * is 1 / lever, or 1. `ridge`, relative to the mean of the diagonal, limits steps that the scene says nothing about. */
 PC_HD bool pc_solve_ridge(const double scale[6], double ridge, const double *sums, double update[6]) {
-    double a[36], b[6], trace = 0.0;
+    double a[36], b[6];
     pc_information(sums, a);
     for (int i = 0; i < 6; i++) {
         for (int j = 0; j < 6; j++) {
             a[6 * i + j] *= scale[i] * scale[j];
         }
-        trace += a[7 * i];
         b[i] = -sums[PC_ICP_JR + i] * scale[i];
         update[i] = 0.0;
     }
+    const double trace = ((a[0] + a[7]) + (a[14] + a[21])) + (a[28] + a[35]);
     if (!(trace > 0.0)) {
         return false;
     }
     for (int i = 0; i < 6; i++) {
         a[7 * i] += ridge / 6.0 * trace;
     }
-    bool solved = pc_solve6(a, b, update);
+    const bool solved = pc_solve6_by_blocks(a, b, update);
     for (int i = 0; i < 6; i++) {
         update[i] *= scale[i];
     }
@@ -136,14 +203,14 @@ PC_HD void pc_quaternion_normalize(double q[4]) {
     }
 }
 
-/* d = (1, w/2) normalized: the turn by 2 atan(|w|/2) about w, which is |w| to third order and needs no trigonometric
- * function. */
+/* The turn by 4 atan(|w|/4) about w, which is |w| to third order: with b = w/4, d = (1 - b^2, 2 b) / (1 + b^2), whose
+ * length is 1 and which needs neither a trigonometric function nor a root. */
 PC_HD void pc_quaternion_turn(const double w[3], double d[4]) {
-    d[0] = 1.0;
+    const double b2 = 0.0625 * ((w[0] * w[0] + w[1] * w[1]) + w[2] * w[2]), per = 1.0 / (1.0 + b2);
+    d[0] = (1.0 - b2) * per;
     for (int k = 0; k < 3; k++) {
-        d[1 + k] = 0.5 * w[k];
+        d[1 + k] = 0.5 * w[k] * per;
     }
-    pc_quaternion_normalize(d);
 }
 
 /* q <- d q */

@@ -12,7 +12,7 @@
 #ifndef PC_ICP_RANGE_H
 #define PC_ICP_RANGE_H
 
-#include "icp_depth.h"
+#include "icp_depth_maps.h"
 
 #include <float.h>
 

@@ -4,6 +4,7 @@
 #define DEPTH_TEST_H
 
 #include "cpu.h"
+#include "icp_depth_maps.h"
 #include "icp_depth_path.h"
 #include "icp_test.h"
 

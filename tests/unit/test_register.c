@@ -670,7 +670,7 @@ static void test_rigid(void **unused) {
 
 static void test_algebra(void **unused) {
     (void)unused;
-    double B[36], A[36] = {0}, b[6], x[6], values[6], vectors[36];
+    double B[36], A[36] = {0}, b[6], x[6], values[6], vectors[36], same[6];
     state = 15;
     for (int i = 0; i < 36; i++) {
         B[i] = noise();
@@ -682,6 +682,7 @@ static void test_algebra(void **unused) {
         b[i / 6] = 1.0 + i / 6;
     }
     assert_true(pc_solve6(A, b, x));
+    assert_true(pc_solve6_by_blocks(A, b, same));
     pc_eigen6(A, values, vectors);
     for (int i = 0; i < 6; i++) {
         double left = 0.0;
@@ -694,10 +695,26 @@ static void test_algebra(void **unused) {
             assert_true(fabs(product - values[i] * vectors[6 * i + k]) < 1e-12);
         }
         assert_true(fabs(left - b[i]) < 1e-9);
+        assert_true(fabs(same[i] - x[i]) < 1e-9 * fabs(x[i]));
         assert_true(i == 0 || values[i - 1] <= values[i]);
     }
-    A[0] = -1.0;
+    for (int i = 0; i < 6; i++) { /* a pivot that is not positive, and NaN */
+        for (int nan = 0; nan < 2; nan++) {
+            const double kept = A[7 * i];
+            A[7 * i] = nan ? NAN : -1.0;
+            assert_false(pc_solve6(A, b, x));
+            assert_false(pc_solve6_by_blocks(A, b, same));
+            assert_memory_equal(same, ((const double[6]){0}), sizeof same);
+            A[7 * i] = kept;
+        }
+    }
+    for (int i = 0; i < 6; i++) { /* rows and columns 3 and 2 are the same */
+        A[18 + i] = A[12 + i];
+        A[6 * i + 3] = A[6 * i + 2];
+    }
+    A[21] = A[14];
     assert_false(pc_solve6(A, b, x));
+    assert_false(pc_solve6_by_blocks(A, b, same));
     for (int i = 0; i < 50; i++) { /* quaternion -> matrix -> the same quaternion or its negative, half turns too */
         double q[4] = {i % 5 ? noise() : 0.0, noise(), noise(), noise()}, R[9], r[4];
         double length = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]), dot = 0.0;
