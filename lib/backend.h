@@ -191,13 +191,16 @@ struct pcgpu_context {
     void *cuda;                      /* state of the CUDA back end once started, else NULL */
     void *cpu_icp;                   /* state of a CPU registration in progress, else NULL */
     pc_buffer scratch[PC_SCRATCHES]; /* of an operation, kept for the next one */
-    struct pc_team *team;            /* threads that select points (lib/cpu_team.h), or NULL */
+    struct pc_team *team;            /* see pc_context_team, or NULL: not yet */
     void *cpu_voxels;                /* memory of the CPU's voxelization, reused, or NULL */
     void *cpu_cells;                 /* memory of CPU registrations by cells, kept for the next one, or NULL */
     void *cpu_depth;                 /* memory of CPU registrations of depth frames, or NULL */
     pcgpu_context **helpers;         /* of `threads` registrations at once, each on a thread, or NULL; NULL in it: not yet */
     int simd_limit;                  /* for tests: the widest vectors to use as a pc_simd, plus 1; 0 = the machine's */
 };
+
+/* Its threads that share the parts of a step (lib/cpu_team.h), for one call at a time; NULL when memory is short. */
+struct pc_team *pc_context_team(pcgpu_context *context);
 
 /* Records the sentence for pcgpu_last_error and returns `status`. */
 pcgpu_status pc_fail(pcgpu_context *context, pcgpu_status status, const char *format, ...)

@@ -95,6 +95,11 @@ void pcgpu_close(pcgpu_context *context) {
     }
 }
 
+struct pc_team *pc_context_team(pcgpu_context *context) {
+    context->team = context->team ? context->team : pc_team_open(context->threads);
+    return context->team;
+}
+
 const char *pcgpu_last_error(const pcgpu_context *context) {
     return context ? context->error : "out of memory";
 }

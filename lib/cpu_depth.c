@@ -14,20 +14,15 @@ pc_cpu_depth_state *pc_cpu_depth_take(pcgpu_context *context) {
     if (!s) {
         s = context->cpu_depth = calloc(1, sizeof *s);
     }
-    if (s && !s->team) {
-        s->team = pc_team_open(context->threads);
-    }
-    if (s && !s->team) {
-        return NULL;
-    }
     if (s) {
+        s->team = pc_context_team(context);
         s->simd = PC_SIMD_BASE;
         for (int form = PC_SIMD_BASE; form < PC_SIMD_FORMS; form++) {
             bool allowed = context->simd_limit == 0 || form < context->simd_limit;
             s->simd = allowed && pc_cpu_has((pc_simd)form) ? (pc_simd)form : s->simd;
         }
     }
-    return s;
+    return s && s->team ? s : NULL;
 }
 
 void pc_cpu_depth_end(pcgpu_context *context) {
@@ -36,7 +31,6 @@ void pc_cpu_depth_end(pcgpu_context *context) {
         for (int i = 0; i < PC_DEPTH_SPARES; i++) {
             free(s->spare[i].memory);
         }
-        pc_team_close(s->team);
         free(s->depths.memory);
         free(s->sums.memory);
         free(s);

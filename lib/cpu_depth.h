@@ -17,7 +17,7 @@ typedef struct pc_depth_plane_pair {
 
 typedef struct pc_cpu_depth_state {
     pc_simd simd;
-    pc_team *team;
+    pc_team *team; /* the context's */
     pc_buffer depths, sums;
     pc_buffer spare[PC_DEPTH_SPARES];
 } pc_cpu_depth_state;

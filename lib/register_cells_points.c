@@ -213,17 +213,11 @@ static pcgpu_status select_on_host(pc_cells_work *c, selection s[CLOUDS], pc_cel
     return then(c, job);
 }
 
-/* The context's team, or NULL. */
-static struct pc_team *take_team(pcgpu_context *context) {
-    context->team = context->team ? context->team : pc_team_open(context->threads);
-    return context->team;
-}
-
 void pc_cells_select_into(pcgpu_context *context, const pcgpu_cloud *cloud, bool drop_origin, bool device,
                           float *memory, pc_point_set *p, pcgpu_run *run) {
     selection s;
     lay_selection(cloud, drop_origin, memory, p, &s);
-    if (device && take_team(context)) {
+    if (device && pc_context_team(context)) {
         pc_team_run(context->team, s.count, select_one, &s);
     } else {
         select_all(&s, s.count, context->threads);
@@ -242,7 +236,7 @@ void pc_cells_find_box(pc_point_set *p) {
 static pcgpu_status select_for_device(pc_cells_work *c, selection s[CLOUDS], pc_cells_target_fn *then,
                                       pc_cells_job *job) {
     pcgpu_context *context = c->w->context;
-    if (!take_team(context)) {
+    if (!pc_context_team(context)) {
         return pc_fail_memory(context, sizeof(void *) * (size_t)context->threads, "the threads");
     }
     pc_team_begin(context->team, s[TARGET].count + s[SOURCE].count, select_one, s);

@@ -1,5 +1,6 @@
 /* Registration of scans through range images: projective association as of depth images (register_depth.c), after a
  * spherical projection. The arithmetic is in icp_range.h. */
+#include "cpu_team.h"
 #include "icp_range.h"
 #include "register_depth.h"
 
@@ -61,23 +62,25 @@ static pcgpu_status check_image(pcgpu_context *context, const pcgpu_range_image 
 
 /* ---- points ------------------------------------------------------------------------------------------------------ */
 
-/* The points of a scan about its origin, in memory of the context; those that cannot be used are (0, 0, 0). */
-static pcgpu_status take_points(pcgpu_context *context, const pcgpu_cloud *scan, pc_range_points *points,
-                                pcgpu_run *run) {
-    if (scan->rows > INT32_MAX) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                       "%lld points; indices are 32 bits wide, so split the cloud below 2^31", (long long)scan->rows);
-    }
-    const size_t n = (size_t)scan->rows, bytes = 3 * n * sizeof(float);
-    float *memory = pc_buffer_take(&context->scratch[PC_SCRATCH_SOURCE], bytes ? bytes : 1, false);
-    if (!memory) {
-        return pc_fail_memory(context, bytes, "the points");
-    }
-    int64_t at_origin = 0, non_finite = 0;
-    const double *offset = scan->offset;
+enum { MOST_PARTS = 64, POINTS_A_PART = 4096 };
+
+/* A scan whose points are being taken, by parts. */
+typedef struct taking {
+    const pcgpu_cloud *scan;
+    pc_range_points points;
+    float *x, *y, *z;
+    int parts;
+    int64_t non_finite[MOST_PARTS], at_origin[MOST_PARTS];
+} taking;
+
+static void take_part(void *state, int part) {
+    taking *t = state;
+    const double *offset = t->scan->offset;
     const bool moved = offset[0] != 0.0 || offset[1] != 0.0 || offset[2] != 0.0;
-    for (size_t i = 0; i < n; i++) {
-        const float *record = scan->data + i * (size_t)scan->columns;
+    const int64_t begin = t->scan->rows * part / t->parts, end = t->scan->rows * (part + 1) / t->parts;
+    int64_t non_finite = 0, at_origin = 0;
+    for (int64_t i = begin; i < end; i++) {
+        const float *record = t->scan->data + i * t->scan->columns;
         float x = record[0], y = record[1], z = record[2];
         if (moved) {
             x = (float)((double)x + offset[0]);
@@ -87,16 +90,41 @@ static pcgpu_status take_points(pcgpu_context *context, const pcgpu_cloud *scan,
         const bool finite = pc_is_finite3(x, y, z);
         non_finite += !finite;
         at_origin += x == 0.0f && y == 0.0f && z == 0.0f;
-        memory[i] = finite ? x : 0.0f;
-        memory[n + i] = finite ? y : 0.0f;
-        memory[2 * n + i] = finite ? z : 0.0f;
+        t->x[i] = finite ? x : 0.0f;
+        t->y[i] = finite ? y : 0.0f;
+        t->z[i] = finite ? z : 0.0f;
     }
+    t->non_finite[part] = non_finite;
+    t->at_origin[part] = at_origin;
+}
+
+/* The points of a scan about its origin, in memory of the context; those that cannot be used are (0, 0, 0). Behind them
+ * is room for what `samples` holds. */
+static pcgpu_status take_points(pcgpu_context *context, const pcgpu_cloud *scan, taking *t, pcgpu_run *run) {
+    if (scan->rows > INT32_MAX) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "%lld points; indices are 32 bits wide, so split the cloud below 2^31", (long long)scan->rows);
+    }
+    const size_t n = (size_t)scan->rows, bytes = (3 * n + 2 * SAMPLED) * sizeof(float);
+    struct pc_team *team = pc_context_team(context);
+    float *memory = pc_buffer_take(&context->scratch[PC_SCRATCH_SOURCE], bytes, false);
+    if (!memory || !team) {
+        return pc_fail_memory(context, bytes, "the points");
+    }
+    const int64_t useful = scan->rows / POINTS_A_PART;
+    *t = (taking){.scan = scan, .x = memory, .y = memory + n, .z = memory + 2 * n};
+    t->parts = useful < 1 ? 1 : useful < MOST_PARTS ? (int)useful : MOST_PARTS;
+    t->points = (pc_range_points){.n = scan->rows, .x = t->x, .y = t->y, .z = t->z};
+    pc_team_run(team, t->parts, take_part, t);
     run->points_in += scan->rows;
-    run->non_finite += non_finite;
-    run->at_origin += at_origin;
-    *points = (pc_range_points){.n = scan->rows, .x = memory, .y = memory + n, .z = memory + 2 * n};
+    for (int i = 0; i < t->parts; i++) {
+        run->non_finite += t->non_finite[i];
+        run->at_origin += t->at_origin[i];
+    }
     return PCGPU_OK;
 }
+
+/* ---- the shape of an image --------------------------------------------------------------------------------------- */
 
 /* The bin below which, or above which, all but `left_out` of the points are. */
 static int edge_of(const int64_t *bins, int first, int step, int64_t left_out) {
@@ -139,51 +167,56 @@ static int find_rows(const int64_t *bins, int lowest, int highest) {
     return best;
 }
 
-/* Points that tell what the image does not say: one of `step`. */
-typedef struct sample {
+/* Points that tell what the image does not say: one of `step`, each by its range, 0 for none, and its elevation. */
+typedef struct samples {
     const pc_range_points *points;
     int64_t step;
-} sample;
+    int n;
+    float *range, *turns;
+} samples;
 
-/* The range and the elevation of point i; false where it has none. */
-static bool look(const pc_range_points *points, int64_t i, float *range, float *turns) {
-    const float x = points->x[i], y = points->y[i], z = points->z[i], h2 = x * x + y * y;
-    *range = sqrtf(h2 + z * z);
-    *turns = pc_elevation_turns(sqrtf(h2), z);
-    return *range > 0.0f && *range <= FLT_MAX;
+enum { SAMPLES_A_PART = 1024 };
+
+static void look_at_part(void *state, int part) {
+    const samples *s = state;
+    const int begin = part * SAMPLES_A_PART, end = begin + SAMPLES_A_PART < s->n ? begin + SAMPLES_A_PART : s->n;
+    for (int k = begin; k < end; k++) {
+        const int64_t i = k * s->step;
+        const float x = s->points->x[i], y = s->points->y[i], z = s->points->z[i], h2 = x * x + y * y;
+        const float range = sqrtf(h2 + z * z);
+        s->range[k] = range <= FLT_MAX ? range : 0.0f;
+        s->turns[k] = pc_elevation_turns(sqrtf(h2), z);
+    }
 }
 
 /* The median of the ranges, to a 32nd of it. */
-static float median_range(const sample *s) {
+static float median_range(const samples *s) {
     enum { SHIFT = 18 }; /* of the bits of a float32: what is left is its exponent and 5 bits more */
-    int64_t bins[1 << (31 - SHIFT)] = {0}, count = 0, below = 0;
-    float range, turns;
-    uint32_t bits;
-    for (int64_t i = 0; i < s->points->n; i += s->step) {
-        if (look(s->points, i, &range, &turns)) {
-            memcpy(&bits, &range, sizeof bits);
-            bins[bits >> SHIFT]++;
+    int32_t bins[1 << (31 - SHIFT)] = {0}, count = 0, below = 0;
+    uint32_t bits = 0;
+    for (int k = 0; k < s->n; k++) {
+        if (s->range[k] > 0.0f) {
+            bins[(uint32_t)pc_float_bits(s->range[k]) >> SHIFT]++;
             count++;
         }
     }
-    bits = 0;
     while (count > 0 && (below += bins[bits]) < (count + 1) / 2) {
         bits++;
     }
     bits <<= SHIFT;
+    float range;
     memcpy(&range, &bits, sizeof range);
     return range;
 }
 
 /* Elevations of the points by bins, from the nadir up; returns how many. What is much nearer than the scene is the
  * vehicle that carries the scanner. */
-static int64_t count_elevations(const sample *s, int64_t bins[BINS]) {
+static int64_t count_elevations(const samples *s, int64_t bins[BINS]) {
     const float nearest = OWN_VEHICLE * median_range(s);
-    float range, turns;
     int64_t count = 0;
-    for (int64_t i = 0; i < s->points->n; i += s->step) {
-        if (look(s->points, i, &range, &turns) && range >= nearest) {
-            const int bin = (int)((turns + 0.25f) * (2.0f * BINS));
+    for (int k = 0; k < s->n; k++) {
+        if (s->range[k] > 0.0f && s->range[k] >= nearest) {
+            const int bin = (int)((s->turns[k] + 0.25f) * (2.0f * BINS));
             bins[bin < BINS ? bin : BINS - 1]++;
             count++;
         }
@@ -194,9 +227,12 @@ static int64_t count_elevations(const sample *s, int64_t bins[BINS]) {
 /* What the image does not say follows from the scan: its rows; its columns, such that there is a point for each pixel
  * or more, since one without neighbours has no plane; and its edges, which are half a row beyond the lowest and the
  * highest points; of them some are left out, since a reflection can be anywhere. */
-static void complete(const pc_range_points *points, pcgpu_range_image *image) {
+static void complete(pcgpu_context *context, const taking *t, pcgpu_range_image *image) {
     int64_t bins[BINS] = {0};
-    const sample sampled = {points, (points->n + SAMPLED - 1) / SAMPLED};
+    const int64_t n = t->points.n, step = n > SAMPLED ? (n + SAMPLED - 1) / SAMPLED : 1;
+    float *room = t->z + n;
+    samples sampled = {&t->points, step, (int)((n + step - 1) / step), room, room + SAMPLED};
+    pc_team_run(context->team, (sampled.n + SAMPLES_A_PART - 1) / SAMPLES_A_PART, look_at_part, &sampled);
     const int64_t count = count_elevations(&sampled, bins);
     int first = 0, last = BINS - 1;
     if (count > 0) {
@@ -208,7 +244,7 @@ static void complete(const pc_range_points *points, pcgpu_range_image *image) {
     }
     if (image->columns == 0) {
         image->columns = MOST_COLUMNS;
-        while (image->columns > LEAST_COLUMNS && (int64_t)image->columns * image->rows > count * sampled.step) {
+        while (image->columns > LEAST_COLUMNS && (int64_t)image->columns * image->rows > count * step) {
             image->columns /= 2;
         }
     }
@@ -235,21 +271,21 @@ static void lay_out(const pcgpu_range_image *image, int levels, pc_depth_frame *
 
 pcgpu_status pc_frame_of_range(pcgpu_context *context, const pc_backend *backend, const pcgpu_cloud *scan,
                                const pcgpu_range_image *image, int levels, pcgpu_run *run, pcgpu_frame **out) {
-    pc_range_points points;
+    taking taken;
     pcgpu_range_image shape = *image;
     *out = NULL;
-    pcgpu_status status = take_points(context, scan, &points, run);
+    pcgpu_status status = take_points(context, scan, &taken, run);
     if (status != PCGPU_OK) {
         return status;
     }
-    complete(&points, &shape);
+    complete(context, &taken, &shape);
     pcgpu_frame *frame = calloc(1, sizeof *frame);
     if (!frame) {
         return pc_fail_memory(context, sizeof *frame, "a frame");
     }
     frame->backend = backend;
     lay_out(&shape, levels, &frame->maps);
-    const pc_depth_image made_from = {.points = &points};
+    const pc_depth_image made_from = {.points = &taken.points};
     status = backend->depth_frame(context, &made_from, &frame->maps);
     if (status != PCGPU_OK) {
         free(frame);
