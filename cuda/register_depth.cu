@@ -73,7 +73,7 @@ __device__ static inline double add_lanes(bool scene, const pc_depth_task *task,
         sums[k] = 0.0f;
     }
     if (PROJECTION == PC_DEPTH_SPHERICAL) {
-        pc_range_add_tile<LOADS>(scene, task->from, task->to, &task->source[n], &task->target[n], step, tile, sums);
+        pc_range_add_tile(scene, task->from, task->to, &task->source[n], &task->target[n], step, tile, sums);
     } else {
         add_tile<LOADS>(scene, task, n, step, tile, sums);
     }
@@ -88,9 +88,9 @@ __device__ static inline double add_group(bool scene, const pc_depth_task *task,
     const int all = pc_depth_tiles(&task->source[n], loads), first = group * PC_DEPTH_GROUP, tile = first + warp;
     double own = 0.0, sum = 0.0;
     if (tile < all) { /* whole warps */
-        own = loads == 2   ? add_lanes<PROJECTION, 2>(scene, task, n, step, tile)
-              : loads == 4 ? add_lanes<PROJECTION, 4>(scene, task, n, step, tile)
-                           : add_lanes<PROJECTION, 8>(scene, task, n, step, tile);
+        own = PROJECTION == PC_DEPTH_SPHERICAL || loads == 8 ? add_lanes<PROJECTION, 8>(scene, task, n, step, tile)
+              : loads == 4                                   ? add_lanes<PROJECTION, 4>(scene, task, n, step, tile)
+                                                             : add_lanes<PROJECTION, 2>(scene, task, n, step, tile);
     }
     __syncthreads(); /* all have read the path, and the tiles of the group before */
     tiles[warp][lane] = own;

@@ -10,17 +10,16 @@ enum { PC_RANGE_WORDS = PC_RANGE_VALUES / 4 };
 
 /* Pixels of the source are not kept in shared memory from iteration to iteration: a whole frame is 2 MB, which stays in
  * the caches. */
-template <int LOADS>
 __device__ static inline void pc_range_add_tile(bool scene, const float *from_maps, const float *to_maps,
                                                 const pc_depth_level *source, const pc_depth_level *target,
                                                 const pc_depth_step *step, int tile, float sums[PC_ICP_SUMS]) {
     const float4 *from = pc_depth_pixels_of(from_maps, source), *to = pc_depth_pixels_of(to_maps, target);
     const int across = source->columns / PC_DEPTH_LANES;
     const int u = tile % across * PC_DEPTH_LANES + (int)threadIdx.x % PC_DEPTH_LANES;
-    const int first = tile / across * LOADS;
-    enum { AT_ONCE = LOADS < 4 ? LOADS : 4 }; /* pixels whose partners are fetched together */
+    const int first = tile / across * PC_DEPTH_LOADS;
+    enum { AT_ONCE = 4 }; /* pixels whose partners are fetched together */
 #pragma unroll 1
-    for (int row = 0; row < LOADS; row += AT_ONCE) {
+    for (int row = 0; row < PC_DEPTH_LOADS; row += AT_ONCE) {
         float4 own[AT_ONCE], there[AT_ONCE], point[AT_ONCE];
         pc_depth_landing at[AT_ONCE];
 #pragma unroll

@@ -193,12 +193,12 @@ PC_HD double pc_cells_accelerate(const double lever[3], pc_cells_trail *t, doubl
         double before = pc_cells_dot6(lever, t->step, t->step), now = pc_cells_dot6(lever, step, step);
         double squared = pc_cells_dot6(lever, change, change);
         if (now < PC_CELLS_SHRINKS * PC_CELLS_SHRINKS * before) {
-            double share = pc_cells_dot6(lever, step, change) / squared;
+            double share = pc_cells_dot6(lever, step, change) * (1.0 / squared); /* faster than to divide on a GPU */
             share = share < -1.0 ? -1.0 : share > 0.0 ? 0.0 : share;
             for (int i = 0; i < 6; i++) {
                 move[i] -= share * (t->move[i] + change[i]);
             }
-            ratio = now / before;
+            ratio = now * (1.0 / before);
         }
     } else {
         const double longer = 1.0 / (1.0 - t->ratio);

@@ -1,9 +1,10 @@
 /* Arithmetic and data of the registration of depth frames, shared by the CPU and the CUDA back end.
  *
  * A frame becomes a pyramid of maps (icp_depth_maps.h): of each pixel its depth z, taken from a plane fitted to the
- * depths around it, and that plane's unit normal, which faces the camera. An iteration moves the pixels of the source by
- * the present pose, projects them into the target's image, and compares them with the pixels that they fall on (Blais and
- * Levine 1995); the distance from the plane there is minimized (Chen and Medioni 1992). lib/register_depth.c says more.
+ * depths around it, and that plane's unit normal, which faces the camera. An iteration moves the pixels of the source
+ * by the present pose, projects them into the target's image, and compares them with the pixels that they fall on
+ * (Blais and Levine 1995); the distance from the plane there is minimized (Chen and Medioni 1992). lib/register_depth.c
+ * says more.
  *
  * Float32 throughout but for the sums. Images are divided into tiles of PC_DEPTH_LANES columns and PC_DEPTH_LOADS rows,
  * small ones, in the passes of a registration, into tiles of fewer rows. A lane adds up its column of a tile in
@@ -66,7 +67,7 @@ typedef struct pc_maps {
 typedef struct pc_depth_level {
     int width, height;
     int columns, rows;    /* with those: multiples of PC_DEPTH_LANES and PC_DEPTH_LOADS */
-    int loads;            /* rows of a tile in a pass: 2, 4 or 8 */
+    int loads;            /* rows of a tile in a pass: PC_DEPTH_LOADS, or a half or a quarter of that */
     float fx, fy, cx, cy; /* as pcgpu_camera */
     float per_fx, per_fy; /* 1 / fx, 1 / fy */
     float stride;         /* pixels to a step of the window */
