@@ -5,10 +5,6 @@
  * says, written once more; only the formulas for a pixel are shared. On the CPU every form of vectors runs with 1, 2, 3
  * and 8 threads. Exit code 0 passed, 1 failed, 77 no such device. */
 #include "depth_test.h"
-#include "register_depth.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- images ------------------------------------------------------------------------------------------------------ */
 
@@ -33,11 +29,6 @@ static void fill_image(pcgpu_depth *image, kind which, float aside) {
 }
 
 /* ---- the reference ----------------------------------------------------------------------------------------------- */
-
-typedef struct reference {
-    pc_depth_frame frame;
-    float *pixels[PC_DEPTH_MAX_LEVELS]; /* height x width x PC_DEPTH_VALUES */
-} reference;
 
 static const float *pixel_of(const reference *r, int level, int u, int v) {
     static const float none[PC_DEPTH_VALUES];
@@ -116,22 +107,7 @@ static void make_reference(const pc_depth_image *image, const pc_depth_frame *la
     free(z);
 }
 
-static void free_reference(reference *r) {
-    for (int n = 0; n < r->frame.levels; n++) {
-        free(r->pixels[n]);
-    }
-}
-
-/* A pass over the source, or a measure of it without a step. */
-typedef struct pass {
-    const reference *source, *target;
-    int level;
-    const pc_depth_step *step;
-    bool scene;
-} pass;
-
-static void add_pixel(const void *what, int u, int v, float *sums) {
-    const pass *p = what;
+static void add_pixel(const pass *p, int u, int v, float *sums) {
     const pc_depth_level *from = &p->source->frame.level[p->level];
     const float x = ((float)u - from->cx) * from->per_fx, y = ((float)v - from->cy) * from->per_fy;
     const float *pixel = pixel_of(p->source, p->level, u, v);
@@ -148,39 +124,7 @@ static void add_pixel(const void *what, int u, int v, float *sums) {
                  there[PC_DEPTH_NX], there[PC_DEPTH_NY], there[PC_DEPTH_NZ], there[PC_DEPTH_Z], sums, 1);
 }
 
-static void add_all(const reference *source, const reference *target, int level, const pc_depth_step *step, bool scene,
-                    double sums[PC_ICP_SUMS]) {
-    const pass p = {source, target, level, step, scene};
-    add_in_order(&source->frame.level[level], step ? source->frame.level[level].loads : PC_DEPTH_LOADS, add_pixel, &p,
-                 sums);
-}
-
-static void follow(const reference *source, const reference *target, pc_depth_path *path) {
-    double sums[PC_ICP_SUMS];
-    pc_depth_measure from;
-    add_all(source, NULL, 0, NULL, false, sums);
-    pc_depth_measure_of(sums, &from);
-    add_all(target, NULL, 0, NULL, false, sums);
-    pc_depth_measure_of(sums, &path->target);
-    path->source_points = from.points;
-    pc_depth_path_begin(path);
-    while (path->end == PC_DEPTH_UNDER_WAY) {
-        add_all(source, target, path->level, &path->step, path->asks_scene, sums);
-        pc_depth_path_next(path, sums);
-    }
-}
-
-/* ---- comparison ------------------------------------------------------------------------------------------------- */
-
-/* A frame of an image, or of maps for NULL data. */
-static pcgpu_frame *frame_on(const place *p, const pcgpu_depth *depth, const pc_maps *maps, const pcgpu_camera *camera,
-                             const pcgpu_register_depth_params *params, const char *name) {
-    pcgpu_frame *frame = NULL;
-    pcgpu_status status = maps ? pc_frame_of_maps(p->context, p->backend, maps, false, camera, params->levels, &frame)
-                               : pc_frame_of_depth(p->context, p->backend, depth, camera, params, &frame);
-    expect(status == PCGPU_OK, name, p->label, pcgpu_last_error(p->context), 0);
-    return frame;
-}
+/* ---- scenes ----------------------------------------------------------------------------------------------------- */
 
 typedef struct scene {
     char name[64];
@@ -188,64 +132,19 @@ typedef struct scene {
     pc_maps maps; /* of the target; width 0 = it is the image */
     pcgpu_camera camera;
     pcgpu_register_depth_params params;
-    pc_depth_path path;
 } scene;
 
-/* The image as the library gives it to a back end; the tables are those of a frame that is being made. */
-static pcgpu_status keep_image(pcgpu_context *context, const pc_depth_image *image, pc_depth_frame *frame) {
-    (void)context;
-    reference *r = frame->backend;
-    make_reference(image, frame, r);
-    return PCGPU_OK;
+static pcgpu_frame *frame_on(const place *p, const void *given, bool target) {
+    const scene *s = given;
+    pcgpu_frame *frame = NULL;
+    pcgpu_status status =
+        target && s->maps.width
+            ? pc_frame_of_maps(p->context, p->backend, &s->maps, false, &s->camera, s->params.levels, &frame)
+            : pc_frame_of_depth(p->context, p->backend, target ? &s->target : &s->source, &s->camera, &s->params,
+                                &frame);
+    expect(status == PCGPU_OK, s->name, p->label, pcgpu_last_error(p->context), 0);
+    return frame;
 }
-
-static void keep_nothing(pcgpu_context *context, pc_depth_frame *frame) {
-    (void)context, (void)frame;
-}
-
-static reference *now_made; /* where keep_made puts what it makes */
-
-static pcgpu_status keep_made(pcgpu_context *context, const struct pc_depth_image *image,
-                              struct pc_depth_frame *frame) {
-    frame->backend = now_made;
-    return keep_image(context, image, frame);
-}
-
-static const pc_backend reference_backend = {.name = "reference", .depth_frame = keep_made, .depth_free = keep_nothing};
-
-static void refer(const place *p, const scene *s, bool target, reference *r) {
-    const place there = {p->context, &reference_backend, "reference"};
-    now_made = r;
-    pcgpu_frame_free(p->context, frame_on(&there, target ? &s->target : &s->source,
-                                          target && s->maps.width ? &s->maps : NULL, &s->camera, &s->params, s->name));
-}
-
-static void run(const scene *s, const place *places, int count) {
-    reference source = {0}, target = {0};
-    pc_depth_path wanted = s->path;
-    refer(places, s, false, &source);
-    refer(places, s, true, &target);
-    wanted.levels = source.frame.levels;
-    follow(&source, &target, &wanted);
-    for (int i = 0; i < count; i++) {
-        const place *p = &places[i];
-        pcgpu_frame *a = frame_on(p, &s->source, NULL, &s->camera, &s->params, s->name);
-        pcgpu_frame *b = frame_on(p, &s->target, s->maps.width ? &s->maps : NULL, &s->camera, &s->params, s->name);
-        for (int again = 0; again < 2 && a && b; again++) {
-            pc_depth_path got = s->path;
-            got.levels = a->maps.levels;
-            expect(p->backend->depth_register(p->context, &a->maps, &b->maps, &got) == PCGPU_OK, s->name, p->label,
-                   pcgpu_last_error(p->context), again);
-            compare(&got, &wanted, s->name, p->label, again);
-        }
-        pcgpu_frame_free(p->context, b);
-        pcgpu_frame_free(p->context, a);
-    }
-    free_reference(&source);
-    free_reference(&target);
-}
-
-/* ---- scenes ----------------------------------------------------------------------------------------------------- */
 
 static void fill_maps(pc_maps *maps, const scene *s) {
     maps->width = s->target.width;
@@ -280,15 +179,20 @@ static void run_scene(int number, int width, int height, kind which, const place
     if (number % 5 == 2) {
         fill_maps(&s.maps, &s);
     }
-    s.path = (pc_depth_path){.gate = 0.2,
-                             .widening = PC_DEPTH_WIDENING,
-                             .metres = number % 2 ? 1e-5 : 0.0,
-                             .radians = 1e-5,
-                             .start = {.q = {1, 0, 0, 0}, .t = {0.002, 0.001, 0}}};
+    trial t = {.name = s.name,
+               .scene = &s,
+               .frame_on = frame_on,
+               .make = make_reference,
+               .add = add_pixel,
+               .path = {.gate = 0.2,
+                        .widening = PC_DEPTH_WIDENING,
+                        .metres = number % 2 ? 1e-5 : 0.0,
+                        .radians = 1e-5,
+                        .start = {.q = {1, 0, 0, 0}, .t = {0.002, 0.001, 0}}}};
     for (int l = 0; l < PC_DEPTH_MAX_LEVELS; l++) {
-        s.path.most[l] = 1 + (number + l) % 4;
+        t.path.most[l] = 1 + (number + l) % 4;
     }
-    run(&s, places, count);
+    run_trial(&t, places, count);
     free(s.maps.vertices);
     free(s.source.data);
     free(s.target.data);

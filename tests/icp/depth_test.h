@@ -1,5 +1,6 @@
-/* What the tests of the registration of frames share: the order in which pixels of a level are added up, as icp_depth.h
- * says it, written once more without vectors or threads; comparison of paths; and the back ends that run. */
+/* What the tests of the registration of frames share: a reference that follows a path pixel by pixel and adds up in the
+ * order that icp_depth.h says, written once more without vectors or threads; the back ends that run; and the comparison
+ * of both. */
 #ifndef DEPTH_TEST_H
 #define DEPTH_TEST_H
 
@@ -7,24 +8,44 @@
 #include "icp_depth_maps.h"
 #include "icp_depth_path.h"
 #include "icp_test.h"
+#include "register_depth.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { SKIPPED = 77, MAX_CONTEXTS = 12 };
 
-/* ---- the order of additions -------------------------------------------------------------------------------------- */
+/* ---- the reference ----------------------------------------------------------------------------------------------- */
+
+typedef struct reference {
+    pc_depth_frame frame;
+    float *pixels[PC_DEPTH_MAX_LEVELS]; /* height x width, each of as many values as its maker has */
+} reference;
+
+static inline void free_reference(reference *r) {
+    for (int n = 0; n < r->frame.levels; n++) {
+        free(r->pixels[n]);
+    }
+}
+
+/* A pass over the source, or a measure of it without a step. */
+typedef struct pass {
+    const reference *source, *target;
+    int level;
+    const pc_depth_step *step;
+    bool scene;
+} pass;
 
 /* Adds pixel (u, v), or nothing where there is none, to sums that lie one after the other. */
-typedef void add_pixel_fn(const void *what, int u, int v, float *sums);
+typedef void add_pixel_fn(const pass *p, int u, int v, float *sums);
 
-static inline void add_tile_in_order(const pc_depth_level *level, int loads, add_pixel_fn *add, const void *what,
-                                     int tile, double sums[PC_ICP_SUMS]) {
-    const int across = level->columns / PC_DEPTH_LANES;
+static inline void add_tile_in_order(const pass *p, int loads, add_pixel_fn *add, int tile, double sums[PC_ICP_SUMS]) {
+    const int across = p->source->frame.level[p->level].columns / PC_DEPTH_LANES;
     double lanes[PC_DEPTH_LANES][PC_ICP_SUMS];
     for (int lane = 0; lane < PC_DEPTH_LANES; lane++) {
         float own[PC_ICP_SUMS] = {0};
         for (int row = 0; row < loads; row++) {
-            add(what, tile % across * PC_DEPTH_LANES + lane, tile / across * loads + row, own);
+            add(p, tile % across * PC_DEPTH_LANES + lane, tile / across * loads + row, own);
         }
         for (int k = 0; k < PC_ICP_SUMS; k++) {
             lanes[lane][k] = (double)own[k];
@@ -40,12 +61,13 @@ static inline void add_tile_in_order(const pc_depth_level *level, int loads, add
     memcpy(sums, lanes[0], sizeof lanes[0]);
 }
 
-static inline void add_in_order(const pc_depth_level *level, int loads, add_pixel_fn *add, const void *what,
-                                double sums[PC_ICP_SUMS]) {
+static inline void add_in_order(const pass *p, add_pixel_fn *add, double sums[PC_ICP_SUMS]) {
+    const pc_depth_level *level = &p->source->frame.level[p->level];
+    const int loads = p->step ? level->loads : PC_DEPTH_LOADS;
     double parts[PC_DEPTH_PARTS][PC_ICP_SUMS] = {{0}}, group[PC_ICP_SUMS] = {0}, tile[PC_ICP_SUMS];
     const int tiles = pc_depth_tiles(level, loads);
     for (int i = 0; i < tiles; i++) {
-        add_tile_in_order(level, loads, add, what, i, tile);
+        add_tile_in_order(p, loads, add, i, tile);
         const bool ends = i % PC_DEPTH_GROUP == PC_DEPTH_GROUP - 1 || i + 1 == tiles;
         for (int k = 0; k < PC_ICP_SUMS; k++) {
             group[k] += tile[k];
@@ -54,40 +76,35 @@ static inline void add_in_order(const pc_depth_level *level, int loads, add_pixe
         }
     }
     memset(sums, 0, PC_ICP_SUMS * sizeof *sums);
-    for (int p = 0; p < PC_DEPTH_PARTS; p++) {
+    for (int part = 0; part < PC_DEPTH_PARTS; part++) {
         for (int k = 0; k < PC_ICP_SUMS; k++) {
-            sums[k] += parts[p][k];
+            sums[k] += parts[part][k];
         }
     }
 }
 
-/* ---- comparison ------------------------------------------------------------------------------------------------- */
+static inline void follow(const reference *source, const reference *target, add_pixel_fn *add, pc_depth_path *path) {
+    double sums[PC_ICP_SUMS];
+    pc_depth_measure from;
+    add_in_order(&(pass){.source = source}, add, sums);
+    pc_depth_measure_of(sums, &from);
+    add_in_order(&(pass){.source = target}, add, sums);
+    pc_depth_measure_of(sums, &path->target);
+    path->source_points = from.points;
+    pc_depth_path_begin(path);
+    while (path->end == PC_DEPTH_UNDER_WAY) {
+        add_in_order(&(pass){source, target, path->level, &path->step, path->asks_scene}, add, sums);
+        pc_depth_path_next(path, sums);
+    }
+}
+
+/* ---- places ----------------------------------------------------------------------------------------------------- */
 
 typedef struct place {
     pcgpu_context *context;
     const pc_backend *backend;
     char label[32];
 } place; /* a back end in some form */
-
-static inline bool same_double(const double *a, const double *b, int n) {
-    return memcmp(a, b, (size_t)n * sizeof *a) == 0;
-}
-
-static inline void compare(const pc_depth_path *got, const pc_depth_path *wanted, const char *name, const char *label,
-                           int64_t at) {
-    expect(got->end == wanted->end, name, label, "end", at);
-    expect(got->source_points == wanted->source_points, name, label, "points of the source", at);
-    expect(same_double(&got->target.points, &wanted->target.points, 7), name, label, "measure of the target", at);
-    expect(memcmp(got->iterations, wanted->iterations, sizeof got->iterations) == 0, name, label, "iterations", at);
-    expect(same_double(got->worth, wanted->worth, PC_ICP_SUMS), name, label, "sums", at);
-    expect(same_double(got->scene, wanted->scene, PC_ICP_SUMS), name, label, "sums of the scene", at);
-    expect(same_double(got->pose.q, wanted->pose.q, 4) && same_double(got->pose.t, wanted->pose.t, 3), name, label,
-           "pose", at);
-    expect(same_double(got->update, wanted->update, 6) && got->converged == wanted->converged, name, label, "update",
-           at);
-}
-
-/* ---- places ----------------------------------------------------------------------------------------------------- */
 
 static inline int open_cpu(place *places) {
     static const int threads[] = {1, 2, 3, 8};
@@ -122,6 +139,88 @@ static inline int open_cuda(place *p) {
     p->backend = pc_backend_cuda();
     snprintf(p->label, sizeof p->label, "cuda");
     return 1;
+}
+
+/* ---- comparison ------------------------------------------------------------------------------------------------- */
+
+static inline bool same_double(const double *a, const double *b, int n) {
+    return memcmp(a, b, (size_t)n * sizeof *a) == 0;
+}
+
+static inline void compare(const pc_depth_path *got, const pc_depth_path *wanted, const char *name, const char *label,
+                           int64_t at) {
+    expect(got->end == wanted->end, name, label, "end", at);
+    expect(got->source_points == wanted->source_points, name, label, "points of the source", at);
+    expect(same_double(&got->target.points, &wanted->target.points, 7), name, label, "measure of the target", at);
+    expect(memcmp(got->iterations, wanted->iterations, sizeof got->iterations) == 0, name, label, "iterations", at);
+    expect(same_double(got->worth, wanted->worth, PC_ICP_SUMS), name, label, "sums", at);
+    expect(same_double(got->scene, wanted->scene, PC_ICP_SUMS), name, label, "sums of the scene", at);
+    expect(same_double(got->pose.q, wanted->pose.q, 4) && same_double(got->pose.t, wanted->pose.t, 3), name, label,
+           "pose", at);
+    expect(same_double(got->update, wanted->update, 6) && got->converged == wanted->converged, name, label, "update",
+           at);
+}
+
+/* A scene that all back ends register, and the reference. */
+typedef struct trial {
+    const char *name;
+    const void *scene;
+    pcgpu_frame *(*frame_on)(const place *p, const void *scene, bool target); /* NULL: a failure that it has told */
+    void (*make)(const pc_depth_image *image, const pc_depth_frame *laid_out, reference *r);
+    add_pixel_fn *add;
+    pc_depth_path path; /* but for its levels */
+} trial;
+
+/* What keep_made makes: the library tells it no more than a back end. */
+static struct {
+    const trial *of;
+    reference *to;
+} now_made;
+
+static inline pcgpu_status keep_made(pcgpu_context *context, const struct pc_depth_image *image,
+                                     struct pc_depth_frame *frame) {
+    (void)context;
+    now_made.of->make(image, frame, now_made.to);
+    return PCGPU_OK;
+}
+
+static inline void keep_nothing(pcgpu_context *context, struct pc_depth_frame *frame) {
+    (void)context, (void)frame;
+}
+
+static inline void refer(const place *p, const trial *t, bool target, reference *r) {
+    static const pc_backend backend = {.name = "reference", .depth_frame = keep_made, .depth_free = keep_nothing};
+    const place there = {p->context, &backend, "reference"};
+    now_made.of = t;
+    now_made.to = r;
+    pcgpu_frame_free(p->context, t->frame_on(&there, t->scene, target));
+}
+
+/* Compares every place, twice, with the reference, whose path it returns. */
+static inline pc_depth_path run_trial(const trial *t, const place *places, int count) {
+    reference source = {0}, target = {0};
+    pc_depth_path wanted = t->path;
+    refer(places, t, false, &source);
+    refer(places, t, true, &target);
+    const int levels = source.frame.levels < target.frame.levels ? source.frame.levels : target.frame.levels;
+    wanted.levels = levels;
+    follow(&source, &target, t->add, &wanted);
+    for (int i = 0; i < count; i++) {
+        const place *p = &places[i];
+        pcgpu_frame *a = t->frame_on(p, t->scene, false), *b = t->frame_on(p, t->scene, true);
+        for (int again = 0; again < 2 && a && b; again++) {
+            pc_depth_path got = t->path;
+            got.levels = levels;
+            expect(p->backend->depth_register(p->context, &a->maps, &b->maps, &got) == PCGPU_OK, t->name, p->label,
+                   pcgpu_last_error(p->context), again);
+            compare(&got, &wanted, t->name, p->label, again);
+        }
+        pcgpu_frame_free(p->context, b);
+        pcgpu_frame_free(p->context, a);
+    }
+    free_reference(&source);
+    free_reference(&target);
+    return wanted;
 }
 
 #endif

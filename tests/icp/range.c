@@ -6,9 +6,6 @@
  * 2, 3 and 8 threads. Exit code 0 passed, 1 failed, 77 no such device. */
 #include "depth_test.h"
 #include "icp_range.h"
-#include "register_depth.h"
-
-#include <stdlib.h>
 
 enum { V = PC_RANGE_VALUES };
 
@@ -53,11 +50,6 @@ static void fill_scan(pcgpu_cloud *scan, kind which, float aside) {
 }
 
 /* ---- the reference ----------------------------------------------------------------------------------------------- */
-
-typedef struct reference {
-    pc_depth_frame frame;
-    float *pixels[PC_DEPTH_MAX_LEVELS]; /* height x width x V */
-} reference;
 
 static const float *pixel_of(const reference *r, int level, int u, int v) {
     static const float none[V];
@@ -104,13 +96,13 @@ static void fit(const reference *r, int level, int u, int v, float *pixel) {
     pc_range_plane_of(&m, &sight, pixel);
 }
 
-static void make_reference(const pc_range_points *points, const pc_depth_frame *laid_out, reference *r) {
+static void make_reference(const pc_depth_image *image, const pc_depth_frame *laid_out, reference *r) {
     r->frame = *laid_out;
     for (int n = 0; n < r->frame.levels; n++) {
         const pc_depth_level *l = &r->frame.level[n];
         r->pixels[n] = calloc((size_t)(l->width * l->height), V * sizeof(float));
         if (n == 0) {
-            find_points(points, l, r->pixels[0]);
+            find_points(image->points, l, r->pixels[0]);
         } else {
             halve(r, n);
         }
@@ -123,21 +115,7 @@ static void make_reference(const pc_range_points *points, const pc_depth_frame *
     }
 }
 
-static void free_reference(reference *r) {
-    for (int n = 0; n < r->frame.levels; n++) {
-        free(r->pixels[n]);
-    }
-}
-
-typedef struct pass {
-    const reference *source, *target;
-    int level;
-    const pc_depth_step *step; /* NULL: a measure of the source */
-    bool scene;
-} pass;
-
-static void add_pixel(const void *what, int u, int v, float *sums) {
-    const pass *p = what;
+static void add_pixel(const pass *p, int u, int v, float *sums) {
     const float *own = pixel_of(p->source, p->level, u, v);
     if (!p->step) {
         pc_range_add_measure(own[PC_DEPTH_Z], own[PC_RANGE_X], own[PC_RANGE_Y], own[PC_RANGE_Z], sums, 1);
@@ -153,28 +131,6 @@ static void add_pixel(const void *what, int u, int v, float *sums) {
                  there[PC_RANGE_Z], sums, 1);
 }
 
-static void add_all(const reference *source, const reference *target, int level, const pc_depth_step *step, bool scene,
-                    double sums[PC_ICP_SUMS]) {
-    const pass p = {source, target, level, step, scene};
-    add_in_order(&source->frame.level[level], step ? source->frame.level[level].loads : PC_DEPTH_LOADS, add_pixel, &p,
-                 sums);
-}
-
-static void follow(const reference *source, const reference *target, pc_depth_path *path) {
-    double sums[PC_ICP_SUMS];
-    pc_depth_measure from;
-    add_all(source, NULL, 0, NULL, false, sums);
-    pc_depth_measure_of(sums, &from);
-    add_all(target, NULL, 0, NULL, false, sums);
-    pc_depth_measure_of(sums, &path->target);
-    path->source_points = from.points;
-    pc_depth_path_begin(path);
-    while (path->end == PC_DEPTH_UNDER_WAY) {
-        add_all(source, target, path->level, &path->step, path->asks_scene, sums);
-        pc_depth_path_next(path, sums);
-    }
-}
-
 /* ---- a scene ----------------------------------------------------------------------------------------------------- */
 
 typedef struct scene {
@@ -182,25 +138,10 @@ typedef struct scene {
     pcgpu_cloud source, target;
     pcgpu_range_image image;
     int levels;
-    pc_depth_path path;
 } scene;
 
-static reference *now_made; /* where keep_made puts what it makes */
-
-static pcgpu_status keep_made(pcgpu_context *context, const struct pc_depth_image *image,
-                              struct pc_depth_frame *frame) {
-    (void)context;
-    make_reference(image->points, frame, now_made);
-    return PCGPU_OK;
-}
-
-static void keep_nothing(pcgpu_context *context, pc_depth_frame *frame) {
-    (void)context, (void)frame;
-}
-
-static const pc_backend reference_backend = {.name = "reference", .depth_frame = keep_made, .depth_free = keep_nothing};
-
-static pcgpu_frame *frame_on(const place *p, const scene *s, bool target) {
+static pcgpu_frame *frame_on(const place *p, const void *given, bool target) {
+    const scene *s = given;
     pcgpu_frame *frame = NULL;
     pcgpu_run run = {0};
     pcgpu_status status =
@@ -209,39 +150,7 @@ static pcgpu_frame *frame_on(const place *p, const scene *s, bool target) {
     return frame;
 }
 
-static void refer(const place *p, const scene *s, bool target, reference *r) {
-    const place there = {p->context, &reference_backend, "reference"};
-    now_made = r;
-    pcgpu_frame_free(p->context, frame_on(&there, s, target));
-}
-
 static int arrived; /* scenes whose path goes to its end */
-
-static void run(const scene *s, const place *places, int count) {
-    reference source = {0}, target = {0};
-    pc_depth_path wanted = s->path;
-    refer(places, s, false, &source);
-    refer(places, s, true, &target);
-    wanted.levels = source.frame.levels < target.frame.levels ? source.frame.levels : target.frame.levels;
-    const int levels = wanted.levels;
-    follow(&source, &target, &wanted);
-    arrived += wanted.end == PC_DEPTH_ARRIVED && wanted.scene[PC_ICP_MATCHES] > 100.0;
-    for (int i = 0; i < count; i++) {
-        const place *p = &places[i];
-        pcgpu_frame *a = frame_on(p, s, false), *b = frame_on(p, s, true);
-        for (int again = 0; again < 2 && a && b; again++) {
-            pc_depth_path got = s->path;
-            got.levels = levels;
-            expect(p->backend->depth_register(p->context, &a->maps, &b->maps, &got) == PCGPU_OK, s->name, p->label,
-                   pcgpu_last_error(p->context), again);
-            compare(&got, &wanted, s->name, p->label, again);
-        }
-        pcgpu_frame_free(p->context, b);
-        pcgpu_frame_free(p->context, a);
-    }
-    free_reference(&source);
-    free_reference(&target);
-}
 
 static pcgpu_cloud new_scan(int64_t points, kind which, float aside) {
     pcgpu_cloud scan = {.rows = which == NOTHING     ? 0
@@ -256,7 +165,12 @@ static pcgpu_cloud new_scan(int64_t points, kind which, float aside) {
 
 static void run_scene(int number, int rows, int columns, kind which, const place *places, int count) {
     scene s = {.levels = 1 + number % PCGPU_DEPTH_LEVELS,
-               .image = {.rows = rows, .columns = columns, .low = NAN, .high = NAN},
+               .image = {.rows = rows, .columns = columns, .low = NAN, .high = NAN}};
+    trial t = {.name = s.name,
+               .scene = &s,
+               .frame_on = frame_on,
+               .make = make_reference,
+               .add = add_pixel,
                .path = {.gate = 2.0,
                         .widening = PC_RANGE_WIDENING,
                         .metres = number % 2 ? 1e-4 : 0.0,
@@ -271,9 +185,10 @@ static void run_scene(int number, int rows, int columns, kind which, const place
     s.source = new_scan(points, which, 0.05f);
     s.target = new_scan(points + 77, which, 0.0f);
     for (int l = 0; l < PC_DEPTH_MAX_LEVELS; l++) {
-        s.path.most[l] = 1 + (number + l) % 4;
+        t.path.most[l] = 1 + (number + l) % 4;
     }
-    run(&s, places, count);
+    const pc_depth_path wanted = run_trial(&t, places, count);
+    arrived += wanted.end == PC_DEPTH_ARRIVED && wanted.scene[PC_ICP_MATCHES] > 100.0;
     free(s.source.data);
     free(s.target.data);
 }
