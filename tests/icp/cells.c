@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SKIPPED = 77, MAX_CONTEXTS = 16, LEVELS = 3 };
+enum { MAX_CONTEXTS = 16, LEVELS = 3 };
 
 /* ---- clouds ---------------------------------------------------------------------------------------------------- */
 
@@ -318,20 +318,12 @@ static void check_scene(const bed *b, const scene *s) {
     free(source);
 }
 
-static void open_context(bed *b, pcgpu_device device, int threads, int simd) {
+static void add_context(bed *b, pcgpu_device device, int threads, int simd) {
     static const char *const forms[] = {"base", "avx2", "avx512"};
-    pcgpu_settings settings;
-    pcgpu_settings_init(&settings);
-    settings.device = device;
-    settings.threads = threads;
-    int i = b->contexts++;
+    const int i = b->contexts++;
     snprintf(b->label[i], sizeof b->label[i], "%s, %d threads", device == PCGPU_DEVICE_CUDA ? "cuda" : forms[simd],
              threads);
-    if (pcgpu_open(&settings, &b->context[i]) != PCGPU_OK) {
-        printf("skipped: %s\n", pcgpu_last_error(b->context[i]));
-        pcgpu_close(b->context[i]);
-        exit(SKIPPED);
-    }
+    b->context[i] = open_context(device, threads);
     b->context[i]->simd_limit = simd + 1;
 }
 
@@ -354,11 +346,11 @@ int main(int argc, char **argv) {
         return SKIPPED;
     }
     if (cuda) {
-        open_context(&b, PCGPU_DEVICE_CUDA, 1, 0);
+        add_context(&b, PCGPU_DEVICE_CUDA, 1, 0);
     }
     for (int simd = 0; simd < PC_SIMD_FORMS && !cuda; simd++) {
         for (int i = 0; i < 4 && pc_cpu_has((pc_simd)simd); i++) {
-            open_context(&b, PCGPU_DEVICE_CPU, teams[i], simd);
+            add_context(&b, PCGPU_DEVICE_CPU, teams[i], simd);
         }
     }
     for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) {

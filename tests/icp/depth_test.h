@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SKIPPED = 77, MAX_CONTEXTS = 12 };
+enum { MAX_CONTEXTS = 12 };
 
 /* ---- the reference ----------------------------------------------------------------------------------------------- */
 

@@ -1,14 +1,16 @@
-/* What the tests of registration share: counting checks, and clouds from a seed. */
+/* What the tests of registration share: counting checks, clouds from a seed, and contexts. */
 #ifndef ICP_TEST_H
 #define ICP_TEST_H
 
 #include "geometry.h"
+#include "pcgpu.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-enum { MANY_FAILURES = 20 }; /* as many are printed */
+enum { SKIPPED = 77, MANY_FAILURES = 20 /* as many are printed */ };
 
 static int failures, checks;
 
@@ -43,6 +45,21 @@ __attribute__((unused)) static void fill_room(int64_t i, float p[3]) {
 __attribute__((unused)) static void fill_line(int64_t i, float p[3]) {
     p[0] = 0.05f * (float)i;
     p[1] = p[2] = -7.0f;
+}
+
+/* Ends the program where there is no such device. */
+__attribute__((unused)) static pcgpu_context *open_context(pcgpu_device device, int threads) {
+    pcgpu_settings settings;
+    pcgpu_context *context;
+    pcgpu_settings_init(&settings);
+    settings.device = device;
+    settings.threads = threads;
+    if (pcgpu_open(&settings, &context) != PCGPU_OK) {
+        printf("skipped: %s\n", pcgpu_last_error(context));
+        pcgpu_close(context);
+        exit(SKIPPED);
+    }
+    return context;
 }
 
 #endif

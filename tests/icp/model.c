@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SKIPPED = 77, MOST_POINTS = 1 << 16, MOST_CELLS = 1 << 20, SHIFTED = PC_CELLS_MAX_LEVELS };
+enum { MOST_POINTS = 1 << 16, MOST_CELLS = 1 << 20, SHIFTED = PC_CELLS_MAX_LEVELS };
 
 /* A model that is compared. */
 typedef struct side {
@@ -266,20 +266,6 @@ static void check_target(int64_t n) {
     expect(good, "target", "making it", pcgpu_last_error(other.context), n);
     check_path(place, n, levels, "target", 0);
     check_path(place, n, levels, "target", 1);
-}
-
-static pcgpu_context *open_context(pcgpu_device device, int threads) {
-    pcgpu_settings settings;
-    pcgpu_context *context;
-    pcgpu_settings_init(&settings);
-    settings.device = device;
-    settings.threads = threads;
-    if (pcgpu_open(&settings, &context) != PCGPU_OK) {
-        printf("skipped: %s\n", pcgpu_last_error(context));
-        pcgpu_close(context);
-        exit(SKIPPED);
-    }
-    return context;
 }
 
 /* Both sides begin with nothing. */

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SKIPPED = 77, TEAMS = 3 };
+enum { TEAMS = 3 };
 
 static bool first_seed; /* whose clouds are known to need several starts */
 static pcgpu_context *cpu, *other[TEAMS];
@@ -341,8 +341,6 @@ static void check_together(int kinds, int times, bool symmetric) {
     }
 }
 
-static pcgpu_context *open_context(pcgpu_device device, int threads);
-
 /* One pair, for which a context keeps threads, and then several, each of which has a thread: in turns, since what those
  * would do to each other is a matter of luck. */
 static void check_in_turns(pcgpu_device device) {
@@ -372,20 +370,6 @@ static void check_in_turns(pcgpu_device device) {
     free(source.data);
     free(target.data);
     pcgpu_close(context);
-}
-
-static pcgpu_context *open_context(pcgpu_device device, int threads) {
-    pcgpu_settings settings;
-    pcgpu_context *context;
-    pcgpu_settings_init(&settings);
-    settings.device = device;
-    settings.threads = threads;
-    if (pcgpu_open(&settings, &context) != PCGPU_OK) {
-        printf("skipped: %s\n", pcgpu_last_error(context));
-        pcgpu_close(context);
-        exit(SKIPPED);
-    }
-    return context;
 }
 
 int main(int argc, char **argv) {
