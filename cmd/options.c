@@ -331,10 +331,18 @@ bool option_set(option_values *options, const option_row *option, const char *te
 }
 
 bool option_print(const option_values *options, const option_row *option, FILE *out) {
-    return option->type->print(option, (const char *)options + option->field, out);
+    return options->source[option_index(option)] != NOT_IN_EFFECT &&
+           option->type->print(option, (const char *)options + option->field, out);
 }
 
 bool option_given(const option_values *options, const char *name, const command_info *command) {
     const option_row *option = option_by_name(name, command->bit);
-    return option && options->source[option_index(option)] != FROM_DEFAULT;
+    const int source = option ? options->source[option_index(option)] : FROM_DEFAULT;
+    return source == FROM_FILE || source == FROM_COMMAND_LINE;
+}
+
+void option_leave_out(option_values *options, const char *name, const command_info *command) {
+    if (!option_given(options, name, command)) {
+        options->source[option_index(option_by_name(name, command->bit))] = NOT_IN_EFFECT;
+    }
 }

@@ -40,8 +40,8 @@ typedef struct level_counts {
     int values[PCGPU_DEPTH_LEVELS];
 } level_counts;
 
-/* Where a value comes from; a later one wins. */
-typedef enum value_source { FROM_DEFAULT, FROM_FILE, FROM_COMMAND_LINE } value_source;
+/* Where a value comes from; a later one wins. NOT_IN_EFFECT: a default that does not hold for these inputs. */
+typedef enum value_source { FROM_DEFAULT, FROM_FILE, FROM_COMMAND_LINE, NOT_IN_EFFECT } value_source;
 
 /* The values in effect. Strings are borrowed from argv or kept in `kept`. */
 typedef struct option_values {
@@ -143,7 +143,9 @@ const char *options_keep(option_values *options, const char *text);
 /* Sets one value; on failure `why` is a sentence without the option's name. */
 bool option_set(option_values *options, const option_row *option, const char *text, value_source source, char *why,
                 size_t why_size);
+/* False, and nothing printed, where there is no value, or none in effect. */
 bool option_print(const option_values *options, const option_row *option, FILE *out);
+void option_leave_out(option_values *options, const char *name, const command_info *command); /* unless it was given */
 bool option_given(const option_values *options, const char *name, const command_info *command);
 
 /* options_register.c: those of register against each other; sets what follows from them. */

@@ -57,6 +57,12 @@ pcgpu_register_depth_params register_image_params(const session *s) {
     return take_options(s, p);
 }
 
+static pcgpu_register_depth_params range_params(const session *s) {
+    pcgpu_register_depth_params p;
+    pcgpu_register_range_params_init(&p);
+    return take_options(s, p);
+}
+
 static bool check_levels(const session *s, char *why, size_t why_size) {
     const int levels = s->options->registration.levels, counts = s->options->level_iterations.count;
     if (levels > PCGPU_DEPTH_LEVELS) {
@@ -110,6 +116,47 @@ bool register_check(const session *s, char *why, size_t why_size) {
     return !wrong && (!any || check_levels(s, why, why_size));
 }
 
+/* ---- the configuration in effect --------------------------------------------------------------------------------- */
+
+static void leave_out(const session *s, const char *const *names, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        option_leave_out(s->options, names[i], s->command);
+    }
+}
+
+static void take_effect(const session *s, const pcgpu_register_depth_params *p) {
+    static const char *const clouds[] = {"method", "voxel", "kernel", "kernel-scale", "max-iterations"};
+    option_values *o = s->options;
+    o->association = ASSOCIATION_PROJECTIVE;
+    o->level_iterations.count = p->levels;
+    memcpy(o->level_iterations.values, p->level_iterations, sizeof o->level_iterations.values);
+    o->registration.max_distance = p->max_distance;
+    o->registration.translation_epsilon = p->translation_epsilon;
+    o->registration.rotation_epsilon = p->rotation_epsilon;
+    o->registration.min_score = p->min_score;
+    leave_out(s, clouds, sizeof clouds / sizeof clouds[0]);
+}
+
+void register_settle(const session *s) {
+    const option_values *o = s->options;
+    if (s->command->bit != FOR_REGISTER || o->poses || o->evaluate) {
+        return;
+    }
+    if (o->pairs && o->association != ASSOCIATION_NEAREST && !given(s, "method")) { /* each pair has its own defaults */
+        static const char *const own[] = {"method",    "level-iterations",    "max-distance",
+                                          "min-score", "translation-epsilon", "rotation-epsilon"};
+        leave_out(s, own, sizeof own / sizeof own[0]);
+    } else if (register_is_projective(s, s->inputs, s->input_count)) {
+        const pcgpu_register_depth_params p = register_image_params(s);
+        take_effect(s, &p);
+    } else if (s->input_count > 0 && register_has_ranges(s, s->inputs, s->input_count)) {
+        const pcgpu_register_depth_params p = range_params(s);
+        take_effect(s, &p);
+    }
+}
+
+/* ---- a job ------------------------------------------------------------------------------------------------------- */
+
 pcgpu_status register_images(const job *j, const double init[16], pcgpu_registration *result) {
     const option_values *o = j->session->options;
     pcgpu_register_depth_params params = register_image_params(j->session);
@@ -119,9 +166,7 @@ pcgpu_status register_images(const job *j, const double init[16], pcgpu_registra
 }
 
 pcgpu_status register_ranges(const job *j, const double init[16], pcgpu_registration *result) {
-    pcgpu_register_depth_params params;
-    pcgpu_register_range_params_init(&params);
-    params = take_options(j->session, params);
+    pcgpu_register_depth_params params = range_params(j->session);
     memcpy(params.init, init, sizeof params.init);
     return pcgpu_register_range(j->session->context, &j->clouds[0], &j->clouds[1], &j->session->options->range_image,
                                 &params, result);

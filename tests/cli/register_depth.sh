@@ -51,6 +51,29 @@ expect 0 pcgpu register --config c.yaml --dry-run "$A" "$B"
 stdout_has '^  level_iterations: \[4, 5, 10\]$'
 stdout_has '^  association: "?projective"?$'
 
+# The configuration in effect gives the same again, whatever was left to the inputs.
+for WORDS in '' '--levels 2' '--max-distance 0.2 --min-score 0.5'; do
+    expect 0 pcgpu register --config "$CAMERA" $WORDS "$A" "$B"
+    cp "$OUT" wanted.txt
+    expect 0 pcgpu register --config "$CAMERA" $WORDS --dry-run "$A" "$B"
+    cp "$OUT" effect.yaml
+    stdout_has '^  association: "projective"$'
+    ! grep -q '^  method:' effect.yaml || die 'a method of clouds is in effect'
+    expect 0 pcgpu register --config effect.yaml --dry-run "$A" "$B"
+    same "$OUT" effect.yaml
+    expect 0 pcgpu register --config effect.yaml "$A" "$B"
+    same "$OUT" wanted.txt
+done
+expect 0 pcgpu register --config "$CAMERA" --method cells --dry-run "$A" "$B"
+stdout_has '^  method: "cells"$'
+printf '%s\t%s\n' "$A" "$B" > effect_pairs.txt
+expect 0 pcgpu register --config "$CAMERA" --pairs effect_pairs.txt
+cp "$OUT" wanted.txt
+expect 0 pcgpu register --config "$CAMERA" --pairs effect_pairs.txt --dry-run
+cp "$OUT" effect.yaml
+expect 0 pcgpu register --config effect.yaml --pairs effect_pairs.txt
+same "$OUT" wanted.txt
+
 # A start, a moved source, and a list of pairs.
 expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --init auto.txt --transform again.txt
 expect 0 pcgpu register --config "$CAMERA" "$A" "$B" -o moved.ply

@@ -34,6 +34,14 @@ expect 0 pcgpu register --config c.yaml "$A" "$B"
 same "$OUT" given.txt
 expect 0 pcgpu register --config c.yaml --dry-run "$A" "$B"
 stdout_has '^  range_image: \[32, 256, -24\.8, 2\]$'
+stdout_has '^  level_iterations: \[15, 15, 30\]$'
+stdout_has '^  min_score: 0\.12$'
+cp "$OUT" effect.yaml
+expect 0 pcgpu register --config effect.yaml --dry-run "$A" "$B"
+same "$OUT" effect.yaml
+expect 0 pcgpu register --config effect.yaml "$A" "$B" --json r.json -f
+same "$OUT" given.txt
+grep -q '"method": null, "association": "projective", "level_iterations": \[15, 15, 30\]' r.json || die 'the parameters in effect'
 expect 0 pcgpu register $PROJECTIVE --levels 1 --level-iterations 40 "$A" "$B" --init auto.txt
 expect 0 pcgpu register $PROJECTIVE --levels 6 "$A" "$B"
 expect 0 pcgpu register $PROJECTIVE --level-iterations 10,20 "$A" "$B" --json r.json -f
