@@ -135,8 +135,9 @@ int register_process(job *job);
 bool register_is_projective(const session *session, const char *const *inputs, int count);
 bool register_has_ranges(const session *session, const char *const *inputs, int count); /* ... or scans, by projection */
 bool register_check(const session *session, char *why, size_t why_size);
-/* Puts what follows from the inputs in the place of defaults, so that what is told is what is in effect. */
-void register_settle(const session *session);
+/* The options as they are in effect for these inputs, for telling them: with the defaults that are theirs. Strings are
+ * the session's. Without inputs: those of a list, of which each has its own. */
+void register_effect(const session *session, const char *const *inputs, int count, option_values *effect);
 int register_pairs(session *session);    /* all pairs of a list */
 int register_sequence(session *session); /* the poses of all inputs */
 int register_evaluate(session *session); /* a trajectory and the truth */

@@ -3,6 +3,8 @@
 
 static void print_parameters(const job *j, json *out) {
     const session *s = j->session;
+    option_values effect;
+    register_effect(s, j->count ? j->inputs : s->inputs, j->count ? j->count : s->input_count, &effect);
     json_open(out, "parameters");
     for (int i = 0; option_at(i); i++) {
         const option_row *o = option_at(i);
@@ -15,7 +17,7 @@ static void print_parameters(const job *j, json *out) {
             *p = *p == '-' ? '_' : *p;
         }
         json_key(out, key);
-        if (!option_print(s->options, o, out->out)) {
+        if (!option_print(&effect, o, out->out)) {
             fputs("null", out->out);
         }
     }

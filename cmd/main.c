@@ -141,7 +141,6 @@ static int run_session(session *s) {
         !fuse_check(s, why, sizeof why)) {
         return usage_error(s->command, why);
     }
-    register_settle(s);
     report_setup(o->verbose, o->quiet);
     if (o->dry_run) {
         int code = session_dry_run(s);

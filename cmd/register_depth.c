@@ -118,40 +118,40 @@ bool register_check(const session *s, char *why, size_t why_size) {
 
 /* ---- the configuration in effect --------------------------------------------------------------------------------- */
 
-static void leave_out(const session *s, const char *const *names, size_t count) {
+static void leave_out(const session *s, const char *const *names, size_t count, option_values *effect) {
     for (size_t i = 0; i < count; i++) {
-        option_leave_out(s->options, names[i], s->command);
+        option_leave_out(effect, names[i], s->command);
     }
 }
 
-static void take_effect(const session *s, const pcgpu_register_depth_params *p) {
+static void take_effect(const session *s, const pcgpu_register_depth_params *p, option_values *effect) {
     static const char *const clouds[] = {"method", "voxel", "kernel", "kernel-scale", "max-iterations"};
-    option_values *o = s->options;
-    o->association = ASSOCIATION_PROJECTIVE;
-    o->level_iterations.count = p->levels;
-    memcpy(o->level_iterations.values, p->level_iterations, sizeof o->level_iterations.values);
-    o->registration.max_distance = p->max_distance;
-    o->registration.translation_epsilon = p->translation_epsilon;
-    o->registration.rotation_epsilon = p->rotation_epsilon;
-    o->registration.min_score = p->min_score;
-    leave_out(s, clouds, sizeof clouds / sizeof clouds[0]);
+    effect->association = ASSOCIATION_PROJECTIVE;
+    effect->level_iterations.count = p->levels;
+    memcpy(effect->level_iterations.values, p->level_iterations, sizeof effect->level_iterations.values);
+    effect->registration.max_distance = p->max_distance;
+    effect->registration.translation_epsilon = p->translation_epsilon;
+    effect->registration.rotation_epsilon = p->rotation_epsilon;
+    effect->registration.min_score = p->min_score;
+    leave_out(s, clouds, sizeof clouds / sizeof clouds[0], effect);
 }
 
-void register_settle(const session *s) {
+void register_effect(const session *s, const char *const *inputs, int count, option_values *effect) {
     const option_values *o = s->options;
+    *effect = *o;
     if (s->command->bit != FOR_REGISTER || o->poses || o->evaluate) {
         return;
     }
-    if (o->pairs && o->association != ASSOCIATION_NEAREST && !given(s, "method")) { /* each pair has its own defaults */
+    if (count == 0 && o->association != ASSOCIATION_NEAREST && !given(s, "method")) {
         static const char *const own[] = {"method",    "level-iterations",    "max-distance",
                                           "min-score", "translation-epsilon", "rotation-epsilon"};
-        leave_out(s, own, sizeof own / sizeof own[0]);
-    } else if (register_is_projective(s, s->inputs, s->input_count)) {
+        leave_out(s, own, sizeof own / sizeof own[0], effect);
+    } else if (register_is_projective(s, inputs, count)) {
         const pcgpu_register_depth_params p = register_image_params(s);
-        take_effect(s, &p);
-    } else if (s->input_count > 0 && register_has_ranges(s, s->inputs, s->input_count)) {
+        take_effect(s, &p, effect);
+    } else if (count > 0 && register_has_ranges(s, inputs, count)) {
         const pcgpu_register_depth_params p = range_params(s);
-        take_effect(s, &p);
+        take_effect(s, &p, effect);
     }
 }
 

@@ -337,7 +337,9 @@ int session_dry_run(session *s) {
         good = output_check(o->json, o->force, true) && good;
     }
     if (good && code == EXIT_DONE) {
-        options_print_yaml(o, s->command, stdout);
+        option_values effect;
+        register_effect(s, s->inputs, s->input_count, &effect);
+        options_print_yaml(&effect, s->command, stdout);
     }
     return code ? code : good ? EXIT_DONE : EXIT_FAILED;
 }

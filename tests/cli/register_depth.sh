@@ -73,6 +73,15 @@ expect 0 pcgpu register --config "$CAMERA" --pairs effect_pairs.txt --dry-run
 cp "$OUT" effect.yaml
 expect 0 pcgpu register --config effect.yaml --pairs effect_pairs.txt
 same "$OUT" wanted.txt
+# Each pair of a list tells its own.
+expect 0 pcgpu voxelize --config "$CAMERA" --size 0.02 "$B" -o effect.ply
+printf '%s\t%s\n' "$A" effect.ply >> effect_pairs.txt
+expect 0 pcgpu register --config "$CAMERA" --pairs effect_pairs.txt --json effect.json
+LAST='the JSON of a list of images and clouds'
+[ "$(grep -c '"method": null, "association": "projective", "level_iterations": \[4, 5, 10\].* "min_score": 0\.4,' effect.json)" -eq 1 ] ||
+    die 'the parameters of the images'
+[ "$(grep -c '"method": "cells", "association": "auto".* "min_score": 0\.35,' effect.json)" -eq 1 ] ||
+    die 'the parameters of the clouds'
 
 # A start, a moved source, and a list of pairs.
 expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --init auto.txt --transform again.txt

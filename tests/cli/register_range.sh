@@ -63,7 +63,8 @@ expect 0 pcgpu register $PROJECTIVE --pairs list.txt --json pairs.json
 head -n 1 "$OUT" | tr ' ' '\n' > got.txt
 tr ' ' '\n' < auto.txt > wanted.txt
 same got.txt wanted.txt
-[ "$(grep -c '"association": "projective"' pairs.json)" -eq 2 ] || die 'the associations of a list'
+[ "$(grep -c '"association": "projective", "T_target_source"' pairs.json)" -eq 2 ] || die 'the associations of a list'
+[ "$(grep -c '"method": null, .*"min_score": 0\.12,' pairs.json)" -eq 2 ] || die 'the parameters of a list'
 LAST='a scan on standard input'
 pcgpu register $PROJECTIVE - "$B" < "$A" > "$OUT" 2> "$ERR"
 expected 0 $?
