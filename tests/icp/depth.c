@@ -217,21 +217,8 @@ static void run_all(const place *places, int count, extent which_sizes) {
 
 int main(int argc, char **argv) {
     place places[MAX_CONTEXTS] = {{0}};
-    const bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
-    if (argc < 2 || (!cuda && strcmp(argv[1], "cpu") != 0)) {
-        fprintf(stderr, "usage: depth cpu|cuda [SEED [small|tiny]]\n");
-        return 2;
-    }
-    state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-    const int count = cuda ? open_cuda(places) : open_cpu(places);
-    if (count == 0) {
-        return SKIPPED;
-    }
+    const int count = open_places(argc, argv, "depth cpu|cuda [SEED [small|tiny]]", places);
     const char *sizes = argc > 3 ? argv[3] : "";
     run_all(places, count, strcmp(sizes, "tiny") == 0 ? TINY : strcmp(sizes, "small") == 0 ? SMALL : WHOLE);
-    for (int i = 0; i < count; i++) {
-        pcgpu_close(places[i].context);
-    }
-    printf("%d checks, %d failed\n", checks, failures);
-    return failures ? 1 : 0;
+    return close_places(places, count);
 }

@@ -141,6 +141,30 @@ static inline int open_cuda(place *p) {
     return 1;
 }
 
+/* The back end and the seed of a command line, and how many places there are; ends the program where there is none. */
+static inline int open_places(int argc, char **argv, const char *usage, place *places) {
+    const bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
+    if (argc < 2 || (!cuda && strcmp(argv[1], "cpu") != 0)) {
+        fprintf(stderr, "usage: %s\n", usage);
+        exit(2);
+    }
+    state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    const int count = cuda ? open_cuda(places) : open_cpu(places);
+    if (count == 0) {
+        exit(SKIPPED);
+    }
+    return count;
+}
+
+/* Says how it went; returns the exit code. */
+static inline int close_places(const place *places, int count) {
+    for (int i = 0; i < count; i++) {
+        pcgpu_close(places[i].context);
+    }
+    printf("%d checks, %d failed\n", checks, failures);
+    return failures ? 1 : 0;
+}
+
 /* ---- comparison ------------------------------------------------------------------------------------------------- */
 
 static inline bool same_double(const double *a, const double *b, int n) {

@@ -209,21 +209,8 @@ static void run_all(const place *places, int count, bool small) {
 
 int main(int argc, char **argv) {
     place places[MAX_CONTEXTS] = {{0}};
-    const bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
-    if (argc < 2 || (!cuda && strcmp(argv[1], "cpu") != 0)) {
-        fprintf(stderr, "usage: range cpu|cuda [SEED [small]]\n");
-        return 2;
-    }
-    state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-    const int count = cuda ? open_cuda(places) : open_cpu(places);
-    if (count == 0) {
-        return SKIPPED;
-    }
+    const int count = open_places(argc, argv, "range cpu|cuda [SEED [small]]", places);
     run_all(places, count, argc > 3 && strcmp(argv[3], "small") == 0);
     expect(arrived >= 8, "all", "", "scenes that match", arrived);
-    for (int i = 0; i < count; i++) {
-        pcgpu_close(places[i].context);
-    }
-    printf("%d checks, %d failed\n", checks, failures);
-    return failures ? 1 : 0;
+    return close_places(places, count);
 }
