@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "register_test.h"
+
 #include <math.h>
 
 static uint64_t state;
@@ -105,16 +107,6 @@ static const double moved[16] = {0.99862953475457,
                                  0,
                                  0,
                                  1};
-
-static pcgpu_context *open_context(int threads) {
-    pcgpu_settings settings;
-    pcgpu_context *context;
-    pcgpu_settings_init(&settings);
-    settings.device = PCGPU_DEVICE_CPU;
-    settings.threads = threads;
-    assert_int_equal(pcgpu_open(&settings, &context), PCGPU_OK);
-    return context;
-}
 
 static double largest_difference(const double *a, const double *b) {
     double most = 0.0;

@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include "register_test.h"
+
 #include <math.h>
 
 enum { W = 320, H = 240 };
@@ -48,11 +50,7 @@ static const double origin[3] = {0, 0, 0}, moved[3] = {0.02, -0.01, 0.015};
 
 static int setup(void **state) {
     (void)state;
-    pcgpu_settings settings;
-    pcgpu_settings_init(&settings);
-    settings.device = PCGPU_DEVICE_CPU;
-    settings.threads = 2;
-    assert_int_equal(pcgpu_open(&settings, &context), PCGPU_OK);
+    context = open_context(2);
     pcgpu_camera_init(&camera);
     camera.fx = camera.fy = 262.0;
     camera.cx = 159.5;

@@ -11,17 +11,15 @@
 
 #include <cmocka.h>
 
+#include "register_test.h"
+
 static pcgpu_context *context;
 static pcgpu_range_image image;
 static pcgpu_register_depth_params params;
 
 static int setup(void **state) {
     (void)state;
-    pcgpu_settings settings;
-    pcgpu_settings_init(&settings);
-    settings.device = PCGPU_DEVICE_CPU;
-    settings.threads = 2;
-    assert_int_equal(pcgpu_open(&settings, &context), PCGPU_OK);
+    context = open_context(2);
     pcgpu_range_image_init(&image);
     pcgpu_register_range_params_init(&params);
     return 0;

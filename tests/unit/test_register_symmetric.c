@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "register_test.h"
+
 #include <math.h>
 
 static uint64_t state = 7;
@@ -47,15 +49,12 @@ static double from_inverse(const double a[16], const double b[16]) {
 
 /* A turn about any axis whose quaternion's real part is w before it is normalized, and a translation. */
 static void make_transform(double w, double turn, double metres, double T[16]) {
-    double q[4] = {w, turn * noise(), turn * noise(), turn * noise()}, R[9];
-    pc_quaternion_normalize(q);
-    pc_quaternion_matrix(q, R);
-    memset(T, 0, 16 * sizeof *T);
+    pc_pose pose = {.q = {w, turn * noise(), turn * noise(), turn * noise()}};
+    pc_quaternion_normalize(pose.q);
     for (int k = 0; k < 3; k++) {
-        memcpy(T + 4 * k, R + 3 * k, 3 * sizeof *R);
-        T[4 * k + 3] = metres * noise();
+        pose.t[k] = metres * noise();
     }
-    T[15] = 1.0;
+    pc_pose_matrix(&pose, T);
 }
 
 static pcgpu_registration ended(const double T[16]) {
@@ -222,16 +221,6 @@ static pcgpu_cloud make(pcgpu_context *context, int64_t rows, const double T[16]
         }
     }
     return cloud;
-}
-
-static pcgpu_context *open_context(int threads) {
-    pcgpu_settings settings;
-    pcgpu_context *context;
-    pcgpu_settings_init(&settings);
-    settings.device = PCGPU_DEVICE_CPU;
-    settings.threads = threads;
-    assert_int_equal(pcgpu_open(&settings, &context), PCGPU_OK);
-    return context;
 }
 
 static pcgpu_registration run(pcgpu_context *context, const pcgpu_cloud *source, const pcgpu_cloud *target,
