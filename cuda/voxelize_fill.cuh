@@ -164,6 +164,7 @@ __device__ static void fill_features(const pc_hashed &s, const chunk &c) {
 /* Dynamic shared memory: the values of the kept records. */
 __global__ static void __launch_bounds__(PC_FILL_THREADS, PC_RESIDENT(PC_FILL_THREADS, PC_FILLS))
     fill_kernel(const pc_hashed s, int most) {
+    enum { WARPS = PC_FILL_THREADS / 32 };
     extern __shared__ __align__(16) char memory[];
     __shared__ uint32_t rows[PC_FILL_ROWS];
     __shared__ __align__(16) uint32_t unsorted[WARPS * (PC_MOST_KEPT + 4)];
@@ -194,11 +195,11 @@ __global__ static void __launch_bounds__(PC_FILL_THREADS, PC_RESIDENT(PC_FILL_TH
         take_voxels(s, c, found, mine, list, count);
         __syncthreads();
         for (int i = warp; i < count[0]; i += WARPS) {
-            collect(s, c, list[i], unsorted + warp * (PC_MOST_KEPT + 4));
+            collect<AT_ONCE>(s, c, list[i], unsorted + warp * (PC_MOST_KEPT + 4));
         }
         for (int i = 0; i < count[1]; i++) {
             __syncthreads();
-            collect_crowded(s, c, list[PC_FILL_THREADS - 1 - i], unsorted);
+            collect_crowded<WARPS, AT_ONCE>(s, c, list[PC_FILL_THREADS - 1 - i], unsorted);
         }
         __syncthreads();
         fill_features(s, c);

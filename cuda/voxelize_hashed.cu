@@ -1,44 +1,14 @@
 /* Voxelization by hashing on CUDA: memory and launches of the kernels of voxelize_hashed.cuh. */
 #include "voxelize_hashed.cuh"
 
-#include "chain.cuh"
 #include "voxelize_all.cuh"
 #include "voxelize_fill.cuh"
+#include "voxelize_finish.cuh"
 #include "voxelize_insert.cuh"
-#include "voxelize_number.cuh"
-
-#include <stdlib.h>
-
-enum { SMALL = 500000 /* records, voxels */ };
+#include "voxelize_table.cuh"
 
 /* The features of all voxels that there may be, up to this size, are allocated before their number is known. */
 static const double most_ahead = 1e9;
-
-/* ---- the table -------------------------------------------------------------------------------------------------- */
-
-/* Kept by the context from call to call. All bytes of slots and more are ~0 and those of late, tiles and counters 0. */
-typedef struct table {
-    pc_slot *slots;
-    uint32_t *more;
-    uint2 *late;
-    unsigned long long *tiles;
-    pc_voxelize_counters *counters;
-    size_t slots_size, more_size, late_size, tiles_size, counters_size; /* bytes */
-    pc_chain chains[2];                                                 /* of few records: with a limit, and without */
-    int turn;                                                           /* which sums the last call had */
-    bool in_use;                                                        /* or left so by a failure */
-} table;
-
-static void free_table(table *t) {
-    cudaFree(t->slots);
-    cudaFree(t->more);
-    cudaFree(t->late);
-    cudaFree(t->tiles);
-    cudaFree(t->counters);
-    pc_chain_free(&t->chains[0]);
-    pc_chain_free(&t->chains[1]);
-    memset(t, 0, sizeof *t);
-}
 
 void pc_voxelize_end(pcgpu_context *context) {
     table *t = (table *)pc_cuda_of(context)->voxels;
@@ -49,86 +19,11 @@ void pc_voxelize_end(pcgpu_context *context) {
     }
 }
 
-/* Makes *array at least `bytes` long, all bytes `clean`; *fits = false when the device has not the memory. */
-static pcgpu_status grow(pcgpu_context *context, void **array, size_t *size, size_t bytes, int clean, bool *fits) {
-    if (*size >= bytes) {
-        return PCGPU_OK;
-    }
-    cudaFree(*array);
-    *array = NULL;
-    *size = 0;
-    cudaError_t error = cudaMalloc(array, bytes);
-    if (error == cudaErrorMemoryAllocation) {
-        cudaGetLastError();
-        *fits = false;
-        return PCGPU_OK;
-    }
-    CUDA_TRY(context, error);
-    CUDA_TRY(context, cudaMemsetAsync(*array, clean, bytes, pc_cuda_of(context)->stream));
-    *size = bytes;
-    return PCGPU_OK;
-}
-
-static pcgpu_status prepare_table(pcgpu_context *context, uint64_t slots, int64_t tiles, int kept, table **of,
-                                  bool *fits) {
-    table *t = (table *)pc_cuda_of(context)->voxels;
-    if (!t) {
-        t = (table *)calloc(1, sizeof *t);
-        if (!t) {
-            return pc_fail_memory(context, sizeof *t, "the table of voxels");
-        }
-        pc_cuda_of(context)->voxels = t;
-    }
-    if (t->in_use) {
-        free_table(t);
-    }
-    const size_t beside = kept > PC_SLOT_ROWS ? (size_t)(kept - PC_SLOT_ROWS) : 0;
-    *of = t;
-    *fits = true;
-    PC_TRY(grow(context, (void **)&t->slots, &t->slots_size, slots * sizeof *t->slots, 0xff, fits));
-    if (*fits) {
-        PC_TRY(grow(context, (void **)&t->more, &t->more_size, slots * beside * sizeof *t->more, 0xff, fits));
-    }
-    if (*fits) {
-        PC_TRY(grow(context, (void **)&t->late, &t->late_size, slots * sizeof *t->late, 0, fits));
-    }
-    if (*fits) {
-        PC_TRY(grow(context, (void **)&t->tiles, &t->tiles_size, (size_t)tiles * sizeof *t->tiles, 0, fits));
-    }
-    if (*fits) {
-        PC_TRY(grow(context, (void **)&t->counters, &t->counters_size, sizeof *t->counters, 0, fits));
-    }
-    if (!*fits) {
-        free_table(t);
-    }
-    return PCGPU_OK;
-}
-
-/* Voxels that there may be. */
-static int64_t most_voxels(const pc_voxelize_job *job, double cells) {
-    return cells < (double)job->rows ? (int64_t)cells : job->rows;
-}
-
-static int64_t most_in_result(const pc_voxelize_job *job, double cells) {
-    const int64_t most = most_voxels(job, cells);
-    return job->max_voxels && job->max_voxels < most ? job->max_voxels : most;
-}
-
-/* Slots: at least half as many again as there may be voxels, and, where that is little, so many that few are tried; 0
- * when a place cannot name as many. */
-static uint64_t slots_of(const pc_voxelize_job *job, double cells) {
-    const double most = (double)most_voxels(job, cells);
-    uint64_t slots = 1024;
-    while ((double)slots < (most < SMALL ? 6.0 : 1.5) * most) {
-        slots *= 2;
-    }
-    return slots < PC_NO_SLOT ? slots : 0;
-}
-
 /* ---- launches --------------------------------------------------------------------------------------------------- */
 
 /* A call: what the kernels are told, and of few records their chain. */
 typedef struct call {
+    table *of;
     pc_hashed told;
     pc_chain *chain;
 } call;
@@ -164,7 +59,7 @@ static unsigned at_most(unsigned blocks, unsigned most) {
     return blocks < most ? blocks : most;
 }
 
-enum { INSERT, NUMBER, FILL, GATHER = FILL, FILL_MANY };
+enum { INSERT, NUMBER, FINISH = NUMBER, FILL, GATHER = FILL, FILL_MANY };
 
 static pcgpu_status add_insert(pcgpu_context *context, const call *c) {
     const pc_hashed *s = &c->told;
@@ -172,7 +67,7 @@ static pcgpu_status add_insert(pcgpu_context *context, const call *c) {
                    blocks = at_most(pc_blocks(s->rows, PC_INSERT_THREADS), PC_INSERTS * multiprocessors);
     cudaLaunchAttribute attribute = {};
     cudaLaunchConfig_t insert = configuration(context, blocks, PC_INSERT_THREADS, &attribute);
-    return add_kernel(context, c, INSERT, &insert, insert_kernel, *s);
+    return add_kernel(context, c, INSERT, &insert, s->finishes ? insert_kernel<true> : insert_kernel<false>, *s);
 }
 
 static pcgpu_status add_number(pcgpu_context *context, const call *c) {
@@ -200,7 +95,8 @@ static int chunk_of(const pc_hashed *s) {
 static pcgpu_status add_fill(pcgpu_context *context, const call *c) {
     const pc_hashed *s = &c->told;
     const int number = s->marks ? FILL_MANY : FILL;
-    const unsigned blocks = PC_FILLS * (unsigned)pc_cuda_of(context)->properties.multiProcessorCount;
+    const unsigned multiprocessors = (unsigned)pc_cuda_of(context)->properties.multiProcessorCount,
+                   blocks = (s->all ? PC_ALLS : PC_FILLS) * multiprocessors;
     cudaLaunchAttribute attribute = {};
     if (s->all) {
         cudaLaunchConfig_t config = configuration(context, blocks, PC_ALL_THREADS, &attribute);
@@ -211,26 +107,48 @@ static pcgpu_status add_fill(pcgpu_context *context, const call *c) {
     return add_kernel(context, c, number, &config, fill_kernel, *s, chunk_of(s));
 }
 
+static pcgpu_status add_finish(pcgpu_context *context, const call *c) {
+    const pc_hashed *s = &c->told;
+    const unsigned blocks = pc_blocks(s->rows, PC_FINISH_THREADS);
+    cudaLaunchAttribute attribute = {};
+    cudaLaunchConfig_t config = configuration(context, blocks, PC_FINISH_THREADS, &attribute);
+    return add_kernel(context, c, FINISH, &config, finish_kernel, *s);
+}
+
+static pcgpu_status add_kernels(pcgpu_context *context, const call *c) {
+    PC_TRY(add_insert(context, c));
+    if (c->told.finishes) {
+        return add_finish(context, c);
+    }
+    PC_TRY(add_number(context, c));
+    return add_fill(context, c);
+}
+
+static pcgpu_status begin_call(pcgpu_context *context, call *c) {
+    PC_TRY(count_call(context, c->of));
+    if (c->told.finishes) {
+        c->told.calls = c->of->calls;
+    }
+    c->told.turn = c->of->turn = 1 - c->of->turn;
+    return PCGPU_OK;
+}
+
 static pcgpu_status prepare(pcgpu_context *context, void *state) {
     call *c = (call *)state;
-    c->told.turn = 1 - c->told.turn;
+    PC_TRY(begin_call(context, c));
     if (c->chain) {
-        PC_TRY(add_insert(context, c));
-        PC_TRY(add_number(context, c));
-        PC_TRY(add_fill(context, c));
+        PC_TRY(add_kernels(context, c));
     }
     return PCGPU_OK;
 }
 
-static pcgpu_status number_and_fill(pcgpu_context *context, void *state) {
+static pcgpu_status work(pcgpu_context *context, void *state) {
     const call *c = (const call *)state;
     if (c->chain) {
         CUDA_TRY(context, pc_chain_launch(c->chain, pc_cuda_of(context)->stream));
         return PCGPU_OK;
     }
-    PC_TRY(add_insert(context, c));
-    PC_TRY(add_number(context, c));
-    return add_fill(context, c);
+    return add_kernels(context, c);
 }
 
 /* ---- the result ------------------------------------------------------------------------------------------------- */
@@ -310,12 +228,11 @@ static void take_grid(const pc_grid *grid, pc_hashed *s) {
     for (int k = 0; k < 3; k++) {
         const bool normal = grid->size[k] > 0x1p-100f && grid->size[k] < 0x1p100f;
         s->inverse[k] = normal ? 1.0f / grid->size[k] : NAN;
-        s->cells_of[k] = (uint32_t)grid->cells[k];
     }
 }
 
 static pcgpu_status take_work(pcgpu_context *context, const pc_voxelize_job *job, const table *t, uint64_t slots,
-                              double cells, pc_hashed *s) {
+                              uint64_t buckets, double cells, pc_hashed *s) {
     const int64_t room = most_voxels(job, cells), most = most_in_result(job, cells);
     memset(s, 0, sizeof *s);
     take_grid(&job->grid, s);
@@ -330,36 +247,46 @@ static pcgpu_status take_work(pcgpu_context *context, const pc_voxelize_job *job
     s->most = job->max_voxels ? (uint32_t)job->max_voxels : ~0u;
     s->kind = job->features;
     s->mask = (uint32_t)(slots - 1);
-    s->slots = t->slots;
-    s->more = t->more;
-    s->late = t->late;
-    s->tiles = t->tiles;
-    s->counters = t->counters;
-    s->turn = t->turn;
+    s->slots = (pc_slot *)t->array[SLOTS];
+    s->more = (uint32_t *)t->array[MORE];
+    s->late = (uint2 *)t->array[LATE];
+    s->counters = (pc_voxelize_counters *)t->array[COUNTERS];
     PC_TRY(pc_voxelize_take(context, job->rows, &s->place));
-    PC_TRY(pc_voxelize_take(context, job->rows, &s->rank));
+    if (buckets > 0) {
+        s->finishes = true;
+        s->bucket_keys = (unsigned long long *)t->array[BUCKET_KEYS];
+        s->bucket_rows = (uint32_t *)t->array[BUCKET_ROWS];
+        s->bucket_mask = (uint32_t)(buckets - 1);
+        s->words = (uint32_t *)t->array[WORDS];
+    } else {
+        s->tiles = (unsigned long long *)t->array[TILES];
+        PC_TRY(pc_voxelize_take(context, job->rows, &s->rank));
+        PC_TRY(pc_voxelize_take(context, room, &s->voxels));
+    }
+    PC_TRY(pc_voxelize_take(context, job->rows, &s->late_rows));
     if (job->rows >= SMALL) {
         PC_TRY(pc_voxelize_take(context, (job->rows + 31) / 32, &s->marks));
     }
-    PC_TRY(pc_voxelize_take(context, job->rows, &s->late_rows));
-    PC_TRY(pc_voxelize_take(context, room, &s->voxels));
     PC_TRY(pc_voxelize_take(context, most * 4, &s->coords));
     PC_TRY(pc_voxelize_take(context, most, &s->counts));
     PC_TRY(pc_voxelize_take(context, job->rows, &s->point_voxel));
     return pc_voxelize_up(context, job, &s->data);
 }
 
+/* The features of all voxels that there may be are not too large to be allocated before their number is known. */
+static bool fits_ahead(const pc_voxelize_job *job, double cells) {
+    return (double)values_of(job, 1) * (double)most_in_result(job, cells) * sizeof(float) <= most_ahead;
+}
+
 /* The features are allocated ahead, or when the number of voxels is known. */
 static pcgpu_status run(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock,
                         double cells, call *c, pcgpu_voxels *out) {
-    const int64_t most = most_in_result(job, cells);
     pc_hashed *s = &c->told;
-    if ((double)values_of(job, 1) * (double)most * sizeof(float) <= most_ahead) {
-        PC_TRY(take_result(context, job, clock, most, s));
+    if (fits_ahead(job, cells)) {
+        PC_TRY(take_result(context, job, clock, most_in_result(job, cells), s));
     } else {
         uint32_t found;
-        c->chain = NULL;
-        s->turn = 1 - s->turn;
+        PC_TRY(begin_call(context, c));
         PC_TRY(add_insert(context, c));
         PC_TRY(add_number(context, c));
         PC_TRY(pc_cuda_down(context, &found, &s->counters->found, sizeof found));
@@ -369,32 +296,43 @@ static pcgpu_status run(pcgpu_context *context, const pc_voxelize_job *job, cons
             return bring_down(context, job, clock, s, out);
         }
     }
-    PC_TRY(pc_voxelize_repeat(context, clock, prepare, number_and_fill, c));
+    PC_TRY(pc_voxelize_repeat(context, clock, prepare, work, c));
     return bring_down(context, job, clock, s, out);
+}
+
+/* finish can do the job, and well: with more points of a voxel, tiles have too different amounts of work. */
+static bool finishes(const pc_voxelize_job *job) {
+    return job->columns == 4 && job->max_points > 0 && job->max_points <= PC_FEW_POINTS &&
+           (job->features == PCGPU_FEATURES_MEAN || job->features == PCGPU_FEATURES_POINTS);
+}
+
+static int chain_of(const pc_hashed *s) {
+    return s->all ? CHAIN_ALL : s->finishes ? CHAIN_FINISH : CHAIN_LIMIT;
 }
 
 pcgpu_status pc_voxelize_hashed(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock,
                                 pcgpu_voxels *out, bool *done) {
     const double cells = (double)job->grid.cells[0] * (double)job->grid.cells[1] * (double)job->grid.cells[2];
-    const uint64_t slots = slots_of(job, cells);
+    const bool padded = job->features == PCGPU_FEATURES_POINTS || job->features == PCGPU_FEATURES_PILLAR,
+               few = job->rows < SMALL && fits_ahead(job, cells);
+    const uint64_t slots = slots_of(job, cells),
+                   buckets = few && finishes(job) ? buckets_of(job->rows, job->max_points) : 0;
     table *t = NULL;
     call c;
-    const bool padded = job->features == PCGPU_FEATURES_POINTS || job->features == PCGPU_FEATURES_PILLAR;
     *done = job->max_points <= PC_MOST_KEPT && !(padded && job->max_points == 0) && job->columns <= PC_MOST_COLUMNS &&
             cells < (double)PC_NO_KEY && slots > 0;
     if (*done) {
-        PC_TRY(prepare_table(context, slots, (job->rows + PC_TILE_ROWS - 1) / PC_TILE_ROWS, (int)job->max_points, &t,
-                             done));
+        PC_TRY(prepare_table(context, job, slots, buckets, &t, done));
     }
     if (!*done) {
         return PCGPU_OK;
     }
     PC_TRY(pc_arena_reset(context, &pc_cuda_of(context)->arena));
-    PC_TRY(take_work(context, job, t, slots, cells, &c.told));
-    c.chain = job->rows < SMALL ? &t->chains[c.told.all] : NULL;
+    PC_TRY(take_work(context, job, t, slots, buckets, cells, &c.told));
+    c.of = t;
+    c.chain = few ? &t->chains[chain_of(&c.told)] : NULL;
     t->in_use = true;
     PC_TRY(run(context, job, clock, cells, &c, out));
-    t->turn = c.told.turn;
     t->in_use = false;
     return PCGPU_OK;
 }

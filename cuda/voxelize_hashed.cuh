@@ -1,4 +1,4 @@
-/* Voxelization with a limit of P points, or of means or single records of all points, in three or four kernels and
+/* Voxelization with a limit of P points, or of means or single records of all points, in two to four kernels and
  * without a device-wide sort.
  *
  * insert: Every record finds or claims the slot of its cell in a hash table. The records of a cell are counted as they
@@ -14,6 +14,12 @@
  * fill: The kept records of each voxel are sorted, and the features made of them; its slot is cleaned. Without a limit,
  * all records but the first PC_SLOT_ROWS are late, and what is made of them does not depend on their order
  * (voxelize_all.cuh).
+ *
+ * finish: In place of these three, for arrays and means of four columns of a single scan with a small P. A block fills
+ * the voxels that begin at its own records, and has their records brought while it waits for the numbers: nothing is
+ * written for another kernel to read. For that insert itself puts late records where they are found, into buckets of a
+ * second hash table. With a large P the first tiles of a scan, where most pillars begin, would have ten times the work
+ * of others.
  *
  * Records arrive in any order, so any P of a voxel's are first; but the highest of these is a bound: a record above it
  * is not among the P lowest. From some number of records on, it is told in the slot, and records above it are
@@ -38,10 +44,21 @@ enum {
     PC_NUMBER_THREADS = 512,
     PC_TILE_ROWS = 2 * PC_NUMBER_THREADS,  /* records that a block numbers, */
     PC_MANY_ROWS = 16 * PC_NUMBER_THREADS, /* or where there are many */
-    PC_ALL_THREADS = 128,                  /* of fill_all */
+    PC_ALL_THREADS = 128,                  /* of fill_all, */
+    PC_ALLS = 8,                           /* and its blocks a multiprocessor */
     PC_FILL_THREADS = 128,
-    PC_FILLS = 8,        /* blocks of fill a multiprocessor */
-    PC_FILL_ROWS = 1024, /* kept records that a block of fill holds at once, of four columns: fewer of more */
+    PC_FILLS = 8,            /* blocks of fill a multiprocessor */
+    PC_FILL_ROWS = 1024,     /* kept records that a block of fill holds at once, of four columns: fewer of more */
+    PC_FINISH_THREADS = 256, /* and records of a block of finish */
+    PC_FINISHES = 4,
+    PC_FINISH_GROUP = 32, /* blocks whose finds are added up */
+    /* Kept records that a block of finish holds at once: what shared memory takes, the cache does not have, where as
+     * many loads are on their way as there is room for. */
+    PC_FINISH_ROWS = 768,
+    PC_FEW_POINTS = 16, /* of a voxel: with more, tiles have too different amounts of work */
+    PC_BUCKET_ROWS = 16,
+    PC_BUCKET_SLOTS = 22,  /* bits of a slot in a bucket's key, */
+    PC_BUCKET_NUMBERS = 15 /* and of a number */
 };
 
 #define PC_NO_KEY         0xffffffffu
@@ -79,38 +96,56 @@ typedef struct pc_voxelize_counters {
     uint32_t found, late;
 } pc_voxelize_counters;
 
-/* What the kernels share; passed by value. Arrays in device memory. */
+/* What the kernels share; passed by value. Arrays in device memory. What all kernels want comes first.
+ * It is no larger than 248 bytes: beyond 256, with what else a kernel is told, its start takes 0.5 us longer. */
 typedef struct pc_hashed {
-    pc_grid grid;
-    float inverse[3];          /* 1 / size, or NaN where that is not to be multiplied by */
-    uint32_t cells_of[3];      /* grid.cells */
-    bool skip_origin, aligned; /* aligned: a record is a float4 */
-    float skip[3];
     uint32_t rows;
     int columns, kept; /* kept: P, or, where all are, PC_SLOT_ROWS */
-    bool all;          /* no limit of points */
-    uint32_t most;     /* voxels in the result, */
-    uint32_t room;     /* or in all */
+    uint32_t mask;     /* slots - 1 */
+    /* The table: */
+    pc_slot *slots;
+    uint32_t *more; /* slots x (P - PC_SLOT_ROWS): further records as they came */
+    uint2 *late;    /* slots: dropped records, and where late ones begin in late_rows plus 1 */
+    pc_voxelize_counters *counters;
+    /* Of this call: */
+    uint32_t *place;      /* rows: slot, PC_LATE, PC_MAYBE; with marks only where one of the two is set */
+    int32_t *point_voxel; /* of the result; may be NULL */
+    uint32_t *late_rows;  /* the late records, those of a voxel together */
+    union {
+        struct {
+            uint2 *marks;   /* where there are many records, of 32 each a bit a record: PC_MAYBE, PC_LATE; else NULL */
+            uint32_t *rank; /* rows: of a late record among those of its voxel */
+            unsigned long long *tiles; /* of number: what each block has found */
+            pc_numbered *voxels;
+        };
+        struct { /* with finish: buckets of late records, found by slot and number */
+            unsigned long long *bucket_keys;
+            uint32_t *bucket_rows, bucket_mask;
+            uint32_t calls;  /* part of the keys: those of calls before are free */
+            uint32_t *words; /* what each block has found; insert cleans it */
+        };
+    };
+    int turn;      /* which of the sums */
+    uint32_t most; /* voxels in the result, */
+    uint32_t room; /* or in all */
     pcgpu_features kind;
     const float *data;
-    /* The table: */
-    uint32_t mask; /* slots - 1 */
-    pc_slot *slots;
-    uint32_t *more;            /* slots x (P - PC_SLOT_ROWS): further records as they came */
-    uint2 *late;               /* slots: dropped records, and where late ones begin in late_rows plus 1 */
-    unsigned long long *tiles; /* of number: what each block has found */
-    pc_voxelize_counters *counters;
-    int turn; /* which of the sums */
-    /* Of this call: */
-    uint32_t *place;     /* rows: slot, PC_LATE, PC_MAYBE; with marks only where one of the two is set */
-    uint32_t *rank;      /* rows: of a late record among those of its voxel */
-    uint2 *marks;        /* where there are many records, of 32 each a bit a record: PC_MAYBE, PC_LATE; else NULL */
-    uint32_t *late_rows; /* the late records, those of a voxel together */
-    pc_numbered *voxels;
-    /* The result; `means` and `point_voxel` may be NULL. */
-    int32_t *point_voxel, *coords, *counts, *selected;
+    /* The result; `means` may be NULL. */
+    int32_t *coords, *counts, *selected;
     float *features, *means;
+    bool all;                            /* no limit of points */
+    bool skip_origin, aligned, finishes; /* aligned: a record is a float4; finishes: finish is the last kernel */
+    float inverse[3];                    /* 1 / size, or NaN where that is not to be multiplied by */
+    pc_grid grid;
+    float skip[3];
 } pc_hashed;
+
+static_assert(sizeof(pc_hashed) <= 248, "see above");
+
+/* Cells of the grid along an axis. */
+__device__ static inline uint32_t pc_cells_along(const pc_hashed &s, int axis) {
+    return (uint32_t)s.grid.cells[axis];
+}
 
 __device__ static inline uint32_t *pc_more_of(const pc_hashed &s, uint32_t slot) {
     return s.more + (size_t)slot * (size_t)max(s.kept - (int)PC_SLOT_ROWS, 0);
@@ -118,6 +153,28 @@ __device__ static inline uint32_t *pc_more_of(const pc_hashed &s, uint32_t slot)
 
 __device__ static inline pc_voxelize_sums *pc_sums_of(const pc_hashed &s) {
     return &s.counters->sums[s.turn][blockIdx.x % PC_SUMS];
+}
+
+/* A word for each block of finish, and one for PC_FINISH_GROUP of them. */
+static inline __host__ __device__ uint32_t pc_finish_tiles(uint32_t rows) {
+    return rows / PC_FINISH_THREADS + 1;
+}
+
+static inline __host__ __device__ uint32_t pc_words_of(uint32_t rows) {
+    return pc_finish_tiles(rows) + pc_finish_tiles(rows) / PC_FINISH_GROUP + 1;
+}
+
+/* The key of the bucket of late records number * PC_BUCKET_ROWS and on of a voxel. */
+__device__ static inline unsigned long long pc_bucket_key(const pc_hashed &s, uint32_t slot, uint32_t number) {
+    return ((unsigned long long)s.calls << PC_BUCKET_SLOTS | slot) << PC_BUCKET_NUMBERS | number;
+}
+
+__device__ static inline bool pc_bucket_in_use(const pc_hashed &s, unsigned long long key) {
+    return key >> (PC_BUCKET_SLOTS + PC_BUCKET_NUMBERS) == s.calls;
+}
+
+__device__ static inline uint32_t pc_bucket_home(const pc_hashed &s, unsigned long long key) {
+    return (uint32_t)(key * 0x9e3779b97f4a7c15ull >> 32) & s.bucket_mask;
 }
 
 /* The slot of a voxel as the next call wants it, and what belongs to it. */
@@ -136,15 +193,19 @@ __device__ static inline void pc_write_coords(const pc_hashed &s, uint32_t numbe
     ((int4 *)s.coords)[number] = make_int4(coords[0], coords[1], coords[2], coords[3]);
 }
 
+__device__ static inline void pc_clean_sums(const pc_hashed &s) {
+    if (blockIdx.x == 0 && threadIdx.x < PC_SUMS) {
+        s.counters->sums[1 - s.turn][threadIdx.x] = pc_voxelize_sums{0, 0, 0, 0, 0, 0};
+    }
+}
+
 /* What other kernels and the next call want to find zero; by the last kernel. */
 __device__ static inline void pc_clean(const pc_hashed &s) {
     const int64_t tiles = ((int64_t)s.rows + PC_TILE_ROWS - 1) / PC_TILE_ROWS, step = (int64_t)gridDim.x * blockDim.x;
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < tiles; i += step) {
         s.tiles[i] = 0;
     }
-    if (blockIdx.x == 0 && threadIdx.x < PC_SUMS) {
-        s.counters->sums[1 - s.turn][threadIdx.x] = pc_voxelize_sums{0, 0, 0, 0, 0, 0};
-    }
+    pc_clean_sums(s);
 }
 
 #endif

@@ -43,8 +43,9 @@ __device__ static uint32_t point_key(const pc_hashed &s, const float *p) {
             cell[k] = (uint32_t)pc_axis_cell(&s.grid, k, p[k]);
         }
     }
-    in_range = in_range && cell[0] < s.cells_of[0] && cell[1] < s.cells_of[1] && cell[2] < s.cells_of[2];
-    return in_range ? (cell[2] * s.cells_of[1] + cell[1]) * s.cells_of[0] + cell[0] : PC_NO_KEY;
+    in_range =
+        in_range && cell[0] < pc_cells_along(s, 0) && cell[1] < pc_cells_along(s, 1) && cell[2] < pc_cells_along(s, 2);
+    return in_range ? (cell[2] * pc_cells_along(s, 1) + cell[1]) * pc_cells_along(s, 0) + cell[0] : PC_NO_KEY;
 }
 
 /* The key of record i's cell, or PC_NO_KEY. */
@@ -128,8 +129,29 @@ __device__ static void tell_bounds(const pc_hashed &s, uint32_t slot, bool wants
     }
 }
 
+/* Late record i, `number` of its voxel: finds or claims its bucket. */
+__device__ static void keep_late(const pc_hashed &s, uint32_t slot, uint32_t number, uint32_t i) {
+    const unsigned long long key = pc_bucket_key(s, slot, number / PC_BUCKET_ROWS);
+    uint32_t at = pc_bucket_home(s, key);
+    while (true) {
+        unsigned long long seen = pc_word_load(&s.bucket_keys[at]);
+        if (seen != key && !pc_bucket_in_use(s, seen)) {
+            const unsigned long long old = atomicCAS(&s.bucket_keys[at], seen, key);
+            seen = old == seen ? key : old;
+        }
+        if (seen == key) {
+            s.bucket_rows[(size_t)at * PC_BUCKET_ROWS + number % PC_BUCKET_ROWS] = i;
+            return;
+        }
+        if (pc_bucket_in_use(s, seen)) {
+            at = (at + 1) & s.bucket_mask;
+        }
+    }
+}
+
 /* What a warp does with 32 records whose cells have been found or claimed by the leader of each group of equal cells.
  */
+template <bool BUCKETS>
 __device__ static void keep_record(const pc_hashed &s, uint32_t i, bool in_range, uint32_t group, const arrival &a) {
     enum { TELLING = 4 }; /* times P records after which the bound is told: where there are few, it is not worth it */
     const int lane = (int)threadIdx.x % 32, leader = __ffs((int)group) - 1;
@@ -139,17 +161,20 @@ __device__ static void keep_record(const pc_hashed &s, uint32_t i, bool in_range
     if (in_range && rank < p) {
         *(rank < PC_SLOT_ROWS ? &s.slots[slot].row[rank] : &pc_more_of(s, slot)[rank - PC_SLOT_ROWS]) = i;
     }
-    if (late) {
+    if (BUCKETS && late) {
+        keep_late(s, slot, rank - p, i);
+    } else if (late) {
         s.rank[i] = rank - p;
     }
-    if (s.marks) {
+    const bool marks = !BUCKETS && s.marks;
+    if (marks) {
         const uint32_t maybe = __ballot_sync(PC_ALL_LANES, a.may_begin), lates = __ballot_sync(PC_ALL_LANES, late);
         if (lane == 0) {
             s.marks[i / 32] = make_uint2(maybe, lates);
         }
     }
     if (i < s.rows) {
-        if (!s.marks || late || a.may_begin) {
+        if (!marks || late || a.may_begin) {
             s.place[i] = in_range ? slot | (late ? PC_LATE : 0) | (a.may_begin ? PC_MAYBE : 0) : PC_NO_SLOT;
         }
         if (s.point_voxel) {
@@ -159,12 +184,27 @@ __device__ static void keep_record(const pc_hashed &s, uint32_t i, bool in_range
     tell_bounds(s, slot, late && lane == leader && a.bound == PC_NO_ROW && rank >= TELLING * p && !s.all);
 }
 
+/* As finish wants to find it. */
+__device__ static void clean_words(const pc_hashed &s) {
+    const uint32_t words = pc_words_of(s.rows), step = gridDim.x * PC_INSERT_THREADS;
+    for (uint32_t i = blockIdx.x * PC_INSERT_THREADS + threadIdx.x; i < words; i += step) {
+        s.words[i] = 0;
+    }
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        s.counters->late = 0;
+    }
+}
+
 /* A thread a record, and the next one on its way; the lanes of a warp whose records share a cell act together. */
+template <bool BUCKETS>
 __global__ static void __launch_bounds__(PC_INSERT_THREADS, PC_RESIDENT(PC_INSERT_THREADS, PC_INSERTS))
     insert_kernel(const pc_hashed s) {
     const uint32_t step = gridDim.x * PC_INSERT_THREADS;
     uint32_t i = blockIdx.x * PC_INSERT_THREADS + threadIdx.x;
     pc_launch_next();
+    if (BUCKETS) {
+        clean_words(s);
+    }
     position at = position_of(s, i);
     for (; i - threadIdx.x % 32 < s.rows; i += step) {
         const position next = position_of(s, i + step);
@@ -174,7 +214,7 @@ __global__ static void __launch_bounds__(PC_INSERT_THREADS, PC_RESIDENT(PC_INSER
             a = arrive(s, key, i, (uint32_t)__popc(group));
         }
         __syncwarp();
-        keep_record(s, i, key != PC_NO_KEY, group, a);
+        keep_record<BUCKETS>(s, i, key != PC_NO_KEY, group, a);
         at = next;
     }
 }

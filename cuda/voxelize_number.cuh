@@ -19,20 +19,20 @@ __device__ static uint32_t lates_of(unsigned long long sum) {
 }
 
 /* The sum of the values of all threads of the block before this one; *all = of all. */
-__device__ static unsigned long long sum_before(unsigned long long mine, unsigned long long *all) {
-    __shared__ unsigned long long of_warp[PC_NUMBER_THREADS / 32];
+template <int THREADS, typename Sum> __device__ static Sum sum_before(Sum mine, Sum *all) {
+    __shared__ Sum of_warp[THREADS / 32];
     const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
-    unsigned long long sum = mine;
+    Sum sum = mine;
     for (int step = 1; step < 32; step *= 2) {
-        const unsigned long long other = __shfl_up_sync(PC_ALL_LANES, sum, step);
+        const Sum other = __shfl_up_sync(PC_ALL_LANES, sum, step);
         sum += lane >= step ? other : 0;
     }
     if (lane == 31) {
         of_warp[warp] = sum;
     }
     __syncthreads();
-    unsigned long long before = 0, whole = 0;
-    for (int w = 0; w < PC_NUMBER_THREADS / 32; w++) {
+    Sum before = 0, whole = 0;
+    for (int w = 0; w < THREADS / 32; w++) {
         before += w < warp ? of_warp[w] : 0;
         whole += of_warp[w];
     }
@@ -129,15 +129,15 @@ __device__ static block_sums of_all_lanes(const block_sums &mine) {
                       pc_warp_max(mine.largest)};
 }
 
-__device__ static void add_up(pc_voxelize_sums *to, block_sums mine) {
-    __shared__ block_sums of_warp[PC_NUMBER_THREADS / 32];
+template <int THREADS> __device__ static void add_up(pc_voxelize_sums *to, block_sums mine) {
+    __shared__ block_sums of_warp[THREADS / 32];
     mine = of_all_lanes(mine);
     if (threadIdx.x % 32 == 0) {
         of_warp[threadIdx.x / 32] = mine;
     }
     __syncthreads();
     if (threadIdx.x < 32) {
-        mine = threadIdx.x < PC_NUMBER_THREADS / 32 ? of_warp[threadIdx.x] : block_sums{0, 0, 0, 0};
+        mine = threadIdx.x < THREADS / 32 ? of_warp[threadIdx.x] : block_sums{0, 0, 0, 0};
         mine = of_all_lanes(mine);
         if (threadIdx.x == 0 && mine.in_range) {
             add_sums(to, mine);
@@ -149,7 +149,7 @@ __device__ static void add_up(pc_voxelize_sums *to, block_sums mine) {
 __device__ static unsigned long long place_among_all(const pc_hashed &s, unsigned long long mine) {
     const int64_t tile = blockIdx.x;
     unsigned long long all;
-    const unsigned long long before = sum_before(mine, &all);
+    const unsigned long long before = sum_before<PC_NUMBER_THREADS>(mine, &all);
     if (threadIdx.x == 0) {
         pc_word_store(&s.tiles[tile], (tile == 0 ? KNOWN_ALL : KNOWN_OWN) | all);
     }
@@ -264,7 +264,7 @@ __global__ static void __launch_bounds__(PC_NUMBER_THREADS, PC_RESIDENT(PC_NUMBE
         set_down(s, b, slot, voxels_of(next), lates_of(next), &sums);
         next += VOXEL + late_of(s, b.head);
     }
-    add_up(pc_sums_of(s), sums);
+    add_up<PC_NUMBER_THREADS>(pc_sums_of(s), sums);
 }
 
 /* After number_many: puts late records where the others of their voxels are. */

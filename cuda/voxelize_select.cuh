@@ -5,7 +5,6 @@
 #include "voxelize_hashed.cuh"
 
 enum {
-    WARPS = PC_FILL_THREADS / 32,
     STRIPE = 4,          /* voxels that follow each other: crowded ones are neighbours, and better shared out */
     AT_ONCE = 16,        /* late records that a lane looks at together, */
     FEW_AT_ONCE = 4,     /* or where there are few */
@@ -48,6 +47,14 @@ __device__ static void order(uint32_t *a, uint32_t *b) {
     const uint32_t low = min(*a, *b);
     *b = max(*a, *b);
     *a = low;
+}
+
+__device__ static void order_four(uint32_t row[PC_SLOT_ROWS]) {
+    order(&row[0], &row[1]);
+    order(&row[2], &row[3]);
+    order(&row[0], &row[2]);
+    order(&row[1], &row[3]);
+    order(&row[1], &row[2]);
 }
 
 /* Sorts `count` different numbers, and puts the `keep` lowest to `sorted`; by a warp. The numbers up to a multiple of 4
@@ -144,7 +151,8 @@ __device__ static void fetch_rows(const pc_hashed &s, const chunk &c, const larg
     __syncwarp();
 }
 
-/* The kept records of a voxel, in order; a warp a voxel. */
+/* The kept records of a voxel, in order; a warp a voxel. MANY: late records that a lane looks at together. */
+template <int MANY>
 __device__ static void collect(const pc_hashed &s, const chunk &c, const large &of, uint32_t *rows) {
     fetch_rows(s, c, of, rows);
     if (c.kept[of.voxel] < 0) { /* it is only to be cleaned up */
@@ -159,7 +167,7 @@ __device__ static void collect(const pc_hashed &s, const chunk &c, const large &
         return;
     }
     if (of.late > 32 * FEW_AT_ONCE) {
-        merge_late<AT_ONCE>(s.late_rows + of.late_first, of.late, rows, s.kept);
+        merge_late<MANY>(s.late_rows + of.late_first, of.late, rows, s.kept);
     } else if (of.late) {
         merge_late<FEW_AT_ONCE>(s.late_rows + of.late_first, of.late, rows, s.kept);
     }
@@ -167,6 +175,7 @@ __device__ static void collect(const pc_hashed &s, const chunk &c, const large &
 }
 
 /* The same of a voxel with very many late ones, by the block: a warp a part of them. `rows`: P a warp. */
+template <int WARPS, int MANY>
 __device__ static void collect_crowded(const pc_hashed &s, const chunk &c, const large &of, uint32_t *rows) {
     const uint32_t warp = threadIdx.x / 32, p = (uint32_t)s.kept, *late = s.late_rows + of.late_first;
     uint32_t begin = (uint32_t)((uint64_t)of.late * warp / WARPS);
@@ -181,10 +190,10 @@ __device__ static void collect_crowded(const pc_hashed &s, const chunk &c, const
         begin += p;
         __syncwarp();
     }
-    merge_late<AT_ONCE>(late + begin, end - begin, lowest, s.kept);
+    merge_late<MANY>(late + begin, end - begin, lowest, s.kept);
     __syncthreads();
     if (warp == 0) {
-        merge_late<AT_ONCE>(rows + p, (WARPS - 1) * p, rows, s.kept);
+        merge_late<MANY>(rows + p, (WARPS - 1) * p, rows, s.kept);
         sort_rows(rows, s.kept, s.kept, c.rows + of.voxel * s.kept);
     }
     __syncthreads();
@@ -212,11 +221,7 @@ __device__ static void take_voxels(const pc_hashed &s, const chunk &c, uint32_t 
         const int place = atomicAdd(&count[crowded], 1);
         list[crowded ? PC_FILL_THREADS - 1 - place : place] = large{v, (int)of.kept, of.slot, of.late, of.late_first};
     } else {
-        order(&row[0], &row[1]);
-        order(&row[2], &row[3]);
-        order(&row[0], &row[2]);
-        order(&row[1], &row[3]);
-        order(&row[1], &row[2]);
+        order_four(row);
     }
     pc_clean_slot(s, of);
 #pragma unroll

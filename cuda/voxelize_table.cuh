@@ -1,0 +1,144 @@
+/* The table of voxels of voxelize_hashed.cuh on the host's side: its memory, which the context keeps from call to call,
+ * and how large it has to be. */
+#ifndef PC_VOXELIZE_TABLE_CUH
+#define PC_VOXELIZE_TABLE_CUH
+
+#include "chain.cuh"
+#include "voxelize_hashed.cuh"
+
+#include <stdlib.h>
+
+/* tests/emulator has other numbers, so that small clouds take all ways. */
+#ifndef PC_VOXELIZE_SMALL
+#define PC_VOXELIZE_SMALL 500000
+#define PC_VOXELIZE_CALLS 0
+#endif
+
+enum { SMALL = PC_VOXELIZE_SMALL /* records, voxels */ };
+
+static_assert(6 * SMALL <= 1 << PC_BUCKET_SLOTS && SMALL / PC_BUCKET_ROWS < 1 << PC_BUCKET_NUMBERS,
+              "what the key of a bucket has room for");
+
+enum { SLOTS, MORE, LATE, TILES, COUNTERS, BUCKET_KEYS, BUCKET_ROWS, WORDS, TABLE_ARRAYS };
+
+/* Of few records: of all of them, of a limit, and of a small one. */
+enum { CHAIN_ALL, CHAIN_LIMIT, CHAIN_FINISH, CHAINS };
+
+/* Between calls all bytes of SLOTS and MORE are ~0, those of LATE and TILES 0, and of COUNTERS the sums that the next
+ * call does not clean; no key of a bucket is of a later call. */
+typedef struct table {
+    void *array[TABLE_ARRAYS];
+    size_t size[TABLE_ARRAYS]; /* bytes */
+    pc_chain chains[CHAINS];
+    uint32_t calls; /* since the buckets were clean */
+    int turn;       /* which sums the last call had */
+    bool in_use;    /* or left so by a failure */
+} table;
+
+static void free_table(table *t) {
+    for (int i = 0; i < TABLE_ARRAYS; i++) {
+        cudaFree(t->array[i]);
+    }
+    for (int i = 0; i < CHAINS; i++) {
+        pc_chain_free(&t->chains[i]);
+    }
+    memset(t, 0, sizeof *t);
+}
+
+/* Makes an array of the table at least `bytes` long, all new bytes `clean`; *fits = false when the device has not the
+ * memory. */
+static pcgpu_status grow(pcgpu_context *context, table *t, int which, size_t bytes, int clean, bool *fits) {
+    if (!*fits || t->size[which] >= bytes) {
+        return PCGPU_OK;
+    }
+    cudaFree(t->array[which]);
+    t->array[which] = NULL;
+    t->size[which] = 0;
+    cudaError_t error = cudaMalloc(&t->array[which], bytes);
+    if (error == cudaErrorMemoryAllocation) {
+        cudaGetLastError();
+        *fits = false;
+        return PCGPU_OK;
+    }
+    CUDA_TRY(context, error);
+    CUDA_TRY(context, cudaMemsetAsync(t->array[which], clean, bytes, pc_cuda_of(context)->stream));
+    t->size[which] = bytes;
+    return PCGPU_OK;
+}
+
+/* Buckets for the late records of any cloud of so many: twice as many as there may be, which is one for each voxel with
+ * late records and one for each PC_BUCKET_ROWS of them. */
+static uint64_t buckets_of(int64_t rows, int64_t max_points) {
+    const uint64_t most = (uint64_t)rows / (uint64_t)(max_points + 1) + (uint64_t)rows / PC_BUCKET_ROWS + 1;
+    uint64_t buckets = 1024;
+    while (buckets < 2 * most) {
+        buckets *= 2;
+    }
+    return buckets;
+}
+
+/* buckets: 0 where there are none. */
+static pcgpu_status prepare_table(pcgpu_context *context, const pc_voxelize_job *job, uint64_t slots, uint64_t buckets,
+                                  table **of, bool *fits) {
+    table *t = (table *)pc_cuda_of(context)->voxels;
+    if (!t) {
+        t = (table *)calloc(1, sizeof *t);
+        if (!t) {
+            return pc_fail_memory(context, sizeof *t, "the table of voxels");
+        }
+        t->calls = PC_VOXELIZE_CALLS;
+        pc_cuda_of(context)->voxels = t;
+    }
+    if (t->in_use) {
+        free_table(t);
+    }
+    const size_t beside = job->max_points > PC_SLOT_ROWS ? (size_t)(job->max_points - PC_SLOT_ROWS) : 0,
+                 tiles = (size_t)(job->rows + PC_TILE_ROWS - 1) / PC_TILE_ROWS,
+                 words = buckets ? pc_words_of((uint32_t)job->rows) : 0;
+    *of = t;
+    *fits = true;
+    PC_TRY(grow(context, t, SLOTS, slots * sizeof(pc_slot), 0xff, fits));
+    PC_TRY(grow(context, t, MORE, slots * beside * sizeof(uint32_t), 0xff, fits));
+    PC_TRY(grow(context, t, LATE, slots * sizeof(uint2), 0, fits));
+    PC_TRY(grow(context, t, TILES, tiles * sizeof(unsigned long long), 0, fits));
+    PC_TRY(grow(context, t, COUNTERS, sizeof(pc_voxelize_counters), 0, fits));
+    PC_TRY(grow(context, t, BUCKET_KEYS, buckets * sizeof(unsigned long long), 0, fits));
+    PC_TRY(grow(context, t, WORDS, words * sizeof(uint32_t), 0, fits));
+    PC_TRY(grow(context, t, BUCKET_ROWS, buckets * PC_BUCKET_ROWS * sizeof(uint32_t), 0, fits));
+    if (!*fits) {
+        free_table(t);
+    }
+    return PCGPU_OK;
+}
+
+/* Another call begins: the buckets of those before are free. */
+static pcgpu_status count_call(pcgpu_context *context, table *t) {
+    if (++t->calls == 1u << (64 - PC_BUCKET_SLOTS - PC_BUCKET_NUMBERS)) {
+        CUDA_TRY(context, cudaMemsetAsync(t->array[BUCKET_KEYS], 0, t->size[BUCKET_KEYS], pc_cuda_of(context)->stream));
+        t->calls = 1;
+    }
+    return PCGPU_OK;
+}
+
+/* Voxels that there may be. */
+static int64_t most_voxels(const pc_voxelize_job *job, double cells) {
+    return cells < (double)job->rows ? (int64_t)cells : job->rows;
+}
+
+static int64_t most_in_result(const pc_voxelize_job *job, double cells) {
+    const int64_t most = most_voxels(job, cells);
+    return job->max_voxels && job->max_voxels < most ? job->max_voxels : most;
+}
+
+/* Slots: at least half as many again as there may be voxels, and, where that is little, so many that few are tried; 0
+ * when a place cannot name as many. */
+static uint64_t slots_of(const pc_voxelize_job *job, double cells) {
+    const double most = (double)most_voxels(job, cells);
+    uint64_t slots = 1024;
+    while ((double)slots < (most < SMALL ? 6.0 : 1.5) * most) {
+        slots *= 2;
+    }
+    return slots < PC_NO_SLOT ? slots : 0;
+}
+
+#endif
