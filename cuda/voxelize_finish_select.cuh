@@ -75,7 +75,7 @@ __device__ static pc_numbered voxel_at(const pc_hashed &s, uint32_t i, uint32_t 
             of = pc_numbered{
                 min(b.head.x, (uint32_t)s.kept), slot, late_of(s, b.head), 0, {b.rows.x, b.rows.y, b.rows.z, b.rows.w}};
             *key = b.head.y;
-            *points = b.head.x + (b.head.w != PC_NO_ROW ? s.late[slot].x : 0);
+            *points = points_of(s, b.head, slot);
         }
     }
     return of;
@@ -107,11 +107,6 @@ __device__ static uint32_t bucket_at(const pc_hashed &s, uint32_t slot, uint32_t
         at = (at + 1) & s.bucket_mask;
     }
     return at;
-}
-
-/* Late record i of a voxel, in bucket `at`. */
-__device__ static uint32_t row_in_bucket(const pc_hashed &s, uint32_t at, uint32_t i) {
-    return s.bucket_rows[(size_t)at * PC_BUCKET_ROWS + i % PC_BUCKET_ROWS];
 }
 
 /* What the slot of the thread's voxel has goes to its place, and voxels with more records than that into a list. */
@@ -213,13 +208,13 @@ __device__ static large bring_late(const pc_hashed &s, finish_memory *m, int vox
             const uint32_t number = min(i + k * lanes, of.late - 1),
                            at = pc_bucket_home(s, pc_bucket_key(s, of.slot, number / PC_BUCKET_ROWS));
             seen[k] = s.bucket_keys[at];
-            row[k] = row_in_bucket(s, at, number);
+            row[k] = *pc_bucket_row(s, at, number);
         }
 #pragma unroll
         for (uint32_t k = 0; k < BROUGHT; k++) {
             const uint32_t number = min(i + k * lanes, of.late - 1);
             if (seen[k] != pc_bucket_key(s, of.slot, number / PC_BUCKET_ROWS)) {
-                row[k] = row_in_bucket(s, bucket_at(s, of.slot, number), number);
+                row[k] = *pc_bucket_row(s, bucket_at(s, of.slot, number), number);
             }
             s.late_rows[first + number] = row[k];
         }

@@ -177,6 +177,11 @@ __device__ static inline uint32_t pc_bucket_home(const pc_hashed &s, unsigned lo
     return (uint32_t)(key * 0x9e3779b97f4a7c15ull >> 32) & s.bucket_mask;
 }
 
+/* Late record i of a voxel, in bucket `at`. */
+__device__ static inline uint32_t *pc_bucket_row(const pc_hashed &s, uint32_t at, uint32_t i) {
+    return s.bucket_rows + (size_t)at * PC_BUCKET_ROWS + i % PC_BUCKET_ROWS;
+}
+
 /* The slot of a voxel as the next call wants it, and what belongs to it. */
 __device__ static inline void pc_clean_slot(const pc_hashed &s, const pc_numbered &of) {
     uint4 *slot = (uint4 *)&s.slots[of.slot];

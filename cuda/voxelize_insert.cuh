@@ -140,7 +140,7 @@ __device__ static void keep_late(const pc_hashed &s, uint32_t slot, uint32_t num
             seen = old == seen ? key : old;
         }
         if (seen == key) {
-            s.bucket_rows[(size_t)at * PC_BUCKET_ROWS + number % PC_BUCKET_ROWS] = i;
+            *pc_bucket_row(s, at, number) = i;
             return;
         }
         if (pc_bucket_in_use(s, seen)) {

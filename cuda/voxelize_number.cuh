@@ -93,6 +93,11 @@ __device__ static uint32_t late_of(const pc_hashed &s, const uint4 &head) {
     return head.x > (uint32_t)s.kept ? head.x - (uint32_t)s.kept : 0;
 }
 
+/* All records of a voxel, dropped ones too. */
+__device__ static uint32_t points_of(const pc_hashed &s, const uint4 &head, uint32_t slot) {
+    return head.x + (head.w != PC_NO_ROW ? s.late[slot].x : 0);
+}
+
 /* What a thread or a block adds to the sums: no more than there are records. */
 typedef struct block_sums {
     uint32_t in_range, under_limit, kept, largest;
@@ -102,7 +107,7 @@ typedef struct block_sums {
 __device__ static void set_down(const pc_hashed &s, const beginning &b, uint32_t slot, uint32_t number,
                                 uint32_t late_first, block_sums *sums) {
     const uint32_t kept = min(b.head.x, (uint32_t)s.kept), late = late_of(s, b.head);
-    const uint32_t points = b.head.x + (b.head.w != PC_NO_ROW ? s.late[slot].x : 0);
+    const uint32_t points = points_of(s, b.head, slot);
     uint4 *at = (uint4 *)&s.voxels[number];
     at[0] = make_uint4(kept, slot, late, late_first);
     at[1] = b.rows;
