@@ -1,4 +1,4 @@
-/* Voxelization on CUDA with a clock, for benchmarks. */
+/* Voxelization on CUDA with a clock, for benchmarks, and what tests want to know of it. */
 #ifndef PC_CUDA_VOXELIZE_H
 #define PC_CUDA_VOXELIZE_H
 
@@ -18,6 +18,17 @@ extern "C" {
  * repeats write the means of the kept points, too, as MEAN has them. */
 pcgpu_status pc_cuda_voxelize_timed(pcgpu_context *context, const pc_voxelize_job *job, int repeats,
                                     float *milliseconds, size_t cold_bytes, float *means, pcgpu_voxels *out);
+
+/* The hash table of a context's last voxelization that was not done by sorting. */
+typedef struct pc_cuda_voxelize_table {
+    int64_t rows;  /* from so many on, a table may begin smaller than the number of voxels that there may be, */
+    int64_t least; /* with so many slots at the least */
+    int64_t slots; /* 0: there was no memory for one */
+    int tries;     /* so many times was the call done until the slots were enough: 1 where the first ones were */
+} pc_cuda_voxelize_table;
+
+/* `context` has started CUDA. */
+void pc_cuda_voxelize_tell(pcgpu_context *context, pc_cuda_voxelize_table *told);
 
 #ifdef __cplusplus
 }

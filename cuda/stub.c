@@ -2,6 +2,7 @@
 #include "backend.h"
 #include "cuda_register.h"
 #include "cuda_sample.h"
+#include "cuda_voxelize.h"
 
 static const char why_not[] = "this pcgpu was built without CUDA; rebuild with -Dcuda=enabled, or use --cpu";
 
@@ -48,6 +49,22 @@ pcgpu_status pc_cuda_sample_as(pcgpu_context *context, pc_sample_job *jobs, int 
     (void)repeats;
     (void)milliseconds;
     return pc_fail(context, PCGPU_ERROR_UNAVAILABLE, "%s", why_not);
+}
+
+pcgpu_status pc_cuda_voxelize_timed(pcgpu_context *context, const pc_voxelize_job *job, int repeats,
+                                    float *milliseconds, size_t cold_bytes, float *means, pcgpu_voxels *out) {
+    (void)job;
+    (void)repeats;
+    (void)milliseconds;
+    (void)cold_bytes;
+    (void)means;
+    (void)out;
+    return pc_fail(context, PCGPU_ERROR_UNAVAILABLE, "%s", why_not);
+}
+
+void pc_cuda_voxelize_tell(pcgpu_context *context, pc_cuda_voxelize_table *told) {
+    (void)context;
+    *told = (pc_cuda_voxelize_table){0, 0, 0, 0};
 }
 
 pcgpu_status pc_cuda_cells_as(pcgpu_context *context, struct pc_cells_job *jobs, int count,

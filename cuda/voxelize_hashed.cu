@@ -1,6 +1,7 @@
 /* Voxelization by hashing on CUDA: memory and launches of the kernels of voxelize_hashed.cuh. */
 #include "voxelize_hashed.cuh"
 
+#include "cuda_voxelize.h"
 #include "voxelize_all.cuh"
 #include "voxelize_fill.cuh"
 #include "voxelize_finish.cuh"
@@ -8,7 +9,7 @@
 #include "voxelize_table.cuh"
 
 /* The features of all voxels that there may be, up to this size, are allocated before their number is known. */
-static const double most_ahead = 1e9;
+static const double most_ahead = PC_VOXELIZE_AHEAD;
 
 void pc_voxelize_end(pcgpu_context *context) {
     table *t = (table *)pc_cuda_of(context)->voxels;
@@ -201,10 +202,8 @@ static void describe(const pc_voxelize_job *job, const pc_voxelize_counters *cou
 }
 
 static pcgpu_status bring_down(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock,
-                               const pc_hashed *s, pcgpu_voxels *out) {
-    pc_voxelize_counters counters;
-    PC_TRY(pc_cuda_down(context, &counters, s->counters, sizeof counters));
-    describe(job, &counters, s->turn, out);
+                               const pc_hashed *s, const pc_voxelize_counters *counters, pcgpu_voxels *out) {
+    describe(job, counters, s->turn, out);
     PC_TRY(pc_voxels_allocate(context, job, job->max_points, out));
     const size_t voxels = (size_t)out->count;
     PC_TRY(pc_cuda_down(context, out->point_voxel, s->point_voxel, (size_t)job->rows * sizeof(int32_t)));
@@ -231,9 +230,8 @@ static void take_grid(const pc_grid *grid, pc_hashed *s) {
     }
 }
 
-static pcgpu_status take_work(pcgpu_context *context, const pc_voxelize_job *job, const table *t, uint64_t slots,
-                              uint64_t buckets, double cells, pc_hashed *s) {
-    const int64_t room = most_voxels(job, cells), most = most_in_result(job, cells);
+/* What does not depend on the slots. */
+static pcgpu_status take_rows(pcgpu_context *context, const pc_voxelize_job *job, uint64_t buckets, pc_hashed *s) {
     memset(s, 0, sizeof *s);
     take_grid(&job->grid, s);
     s->skip_origin = job->skip_origin;
@@ -243,61 +241,82 @@ static pcgpu_status take_work(pcgpu_context *context, const pc_voxelize_job *job
     s->columns = job->columns;
     s->all = job->max_points == 0;
     s->kept = s->all ? (int)PC_SLOT_ROWS : (int)job->max_points;
-    s->room = (uint32_t)room;
     s->most = job->max_voxels ? (uint32_t)job->max_voxels : ~0u;
     s->kind = job->features;
-    s->mask = (uint32_t)(slots - 1);
-    s->slots = (pc_slot *)t->array[SLOTS];
-    s->more = (uint32_t *)t->array[MORE];
-    s->late = (uint2 *)t->array[LATE];
-    s->counters = (pc_voxelize_counters *)t->array[COUNTERS];
     PC_TRY(pc_voxelize_take(context, job->rows, &s->place));
     if (buckets > 0) {
         s->finishes = true;
-        s->bucket_keys = (unsigned long long *)t->array[BUCKET_KEYS];
-        s->bucket_rows = (uint32_t *)t->array[BUCKET_ROWS];
         s->bucket_mask = (uint32_t)(buckets - 1);
-        s->words = (uint32_t *)t->array[WORDS];
     } else {
-        s->tiles = (unsigned long long *)t->array[TILES];
         PC_TRY(pc_voxelize_take(context, job->rows, &s->rank));
-        PC_TRY(pc_voxelize_take(context, room, &s->voxels));
     }
     PC_TRY(pc_voxelize_take(context, job->rows, &s->late_rows));
     if (job->rows >= SMALL) {
         PC_TRY(pc_voxelize_take(context, (job->rows + 31) / 32, &s->marks));
     }
-    PC_TRY(pc_voxelize_take(context, most * 4, &s->coords));
-    PC_TRY(pc_voxelize_take(context, most, &s->counts));
     PC_TRY(pc_voxelize_take(context, job->rows, &s->point_voxel));
     return pc_voxelize_up(context, job, &s->data);
 }
 
-/* The features of all voxels that there may be are not too large to be allocated before their number is known. */
-static bool fits_ahead(const pc_voxelize_job *job, double cells) {
-    return (double)values_of(job, 1) * (double)most_in_result(job, cells) * sizeof(float) <= most_ahead;
+/* What does, after rows: what has been taken for fewer slots is far smaller, and stays until the next call. */
+static pcgpu_status take_slots(pcgpu_context *context, const pc_voxelize_job *job, const table *t, int64_t room,
+                               pc_hashed *s) {
+    s->room = (uint32_t)room;
+    s->mask = (uint32_t)(t->slots - 1);
+    s->slots = (pc_slot *)t->array[SLOTS];
+    s->more = (uint32_t *)t->array[MORE];
+    s->late = (uint2 *)t->array[LATE];
+    s->counters = (pc_voxelize_counters *)t->array[COUNTERS];
+    if (s->finishes) {
+        s->bucket_keys = (unsigned long long *)t->array[BUCKET_KEYS];
+        s->bucket_rows = (uint32_t *)t->array[BUCKET_ROWS];
+        s->words = (uint32_t *)t->array[WORDS];
+    } else {
+        s->tiles = (unsigned long long *)t->array[TILES];
+        PC_TRY(pc_voxelize_take(context, room, &s->voxels));
+    }
+    PC_TRY(pc_voxelize_take(context, result_of(job, room) * 4, &s->coords));
+    return pc_voxelize_take(context, result_of(job, room), &s->counts);
 }
 
-/* The features are allocated ahead, or when the number of voxels is known. */
-static pcgpu_status run(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock,
-                        double cells, call *c, pcgpu_voxels *out) {
+/* The features of all voxels that there may be are not too large to be allocated before their number is known. */
+static bool fits_ahead(const pc_voxelize_job *job, int64_t room) {
+    return (double)values_of(job, 1) * (double)result_of(job, room) * sizeof(float) <= most_ahead;
+}
+
+/* What the call has counted. *full: the table was too small, and there is no result. */
+static pcgpu_status read_counters(pcgpu_context *context, const pc_hashed *s, pc_voxelize_counters *counters,
+                                  bool *full) {
+    PC_TRY(pc_cuda_down(context, counters, s->counters, sizeof *counters));
+    *full = counters->full != 0;
+    return PCGPU_OK;
+}
+
+/* The features are allocated ahead, or when the number of voxels is known. A table that is too small is not timed; where
+ * a cell finds its slot depends on the order of the records, so one that was just large enough may be too small later. */
+static pcgpu_status run(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock, call *c,
+                        pcgpu_voxels *out, bool *full) {
     pc_hashed *s = &c->told;
-    if (fits_ahead(job, cells)) {
-        PC_TRY(take_result(context, job, clock, most_in_result(job, cells), s));
+    pc_voxelize_counters counters;
+    const bool ahead = fits_ahead(job, s->room);
+    if (ahead) {
+        PC_TRY(take_result(context, job, clock, result_of(job, s->room), s));
+        PC_TRY(pc_voxelize_repeat(context, NULL, prepare, work, c));
     } else {
-        uint32_t found;
         PC_TRY(begin_call(context, c));
         PC_TRY(add_insert(context, c));
         PC_TRY(add_number(context, c));
-        PC_TRY(pc_cuda_down(context, &found, &s->counters->found, sizeof found));
-        PC_TRY(take_result(context, job, clock, found < s->most ? found : s->most, s));
-        PC_TRY(add_fill(context, c));
-        if (!clock) {
-            return bring_down(context, job, clock, s, out);
-        }
     }
-    PC_TRY(pc_voxelize_repeat(context, clock, prepare, work, c));
-    return bring_down(context, job, clock, s, out);
+    PC_TRY(read_counters(context, s, &counters, full));
+    if (!*full && !ahead) {
+        PC_TRY(take_result(context, job, clock, result_of(job, counters.found), s));
+        PC_TRY(add_fill(context, c));
+    }
+    if (!*full && clock) {
+        PC_TRY(pc_voxelize_repeat(context, clock, prepare, work, c));
+        PC_TRY(read_counters(context, s, &counters, full));
+    }
+    return *full ? PCGPU_OK : bring_down(context, job, clock, s, &counters, out);
 }
 
 /* finish can do the job, and well: with more points of a voxel, tiles have too different amounts of work. */
@@ -314,25 +333,42 @@ pcgpu_status pc_voxelize_hashed(pcgpu_context *context, const pc_voxelize_job *j
                                 pcgpu_voxels *out, bool *done) {
     const double cells = (double)job->grid.cells[0] * (double)job->grid.cells[1] * (double)job->grid.cells[2];
     const bool padded = job->features == PCGPU_FEATURES_POINTS || job->features == PCGPU_FEATURES_PILLAR,
-               few = job->rows < SMALL && fits_ahead(job, cells);
-    const uint64_t slots = slots_of(job, cells),
-                   buckets = few && finishes(job) ? buckets_of(job->rows, job->max_points) : 0;
+               few = job->rows < SMALL && fits_ahead(job, most_voxels(job, cells));
+    const uint64_t buckets = few && finishes(job) ? buckets_of(job->rows, job->max_points) : 0;
     table *t = NULL;
     call c;
+    bool full = false;
     *done = job->max_points <= PC_MOST_KEPT && !(padded && job->max_points == 0) && job->columns <= PC_MOST_COLUMNS &&
-            cells < (double)PC_NO_KEY && slots > 0;
-    if (*done) {
-        PC_TRY(prepare_table(context, job, slots, buckets, &t, done));
-    }
+            cells < (double)PC_NO_KEY && slots_of(job, cells) > 0;
     if (!*done) {
         return PCGPU_OK;
     }
-    PC_TRY(pc_arena_reset(context, &pc_cuda_of(context)->arena));
-    PC_TRY(take_work(context, job, t, slots, buckets, cells, &c.told));
-    c.of = t;
-    c.chain = few ? &t->chains[chain_of(&c.told)] : NULL;
-    t->in_use = true;
-    PC_TRY(run(context, job, clock, cells, &c, out));
+    PC_TRY(table_of(context, &t));
+    t->tries = 0;
+    do {
+        const uint64_t slots = full ? more_slots(job, cells, t->slots) : first_slots(job, cells, t);
+        PC_TRY(prepare_table(context, job, slots, buckets, full, t, done));
+        if (!*done) {
+            return PCGPU_OK;
+        }
+        if (!full) {
+            PC_TRY(pc_arena_reset(context, &pc_cuda_of(context)->arena));
+            PC_TRY(take_rows(context, job, buckets, &c.told));
+            c.of = t;
+            c.chain = few ? &t->chains[chain_of(&c.told)] : NULL;
+        }
+        t->slots = slots;
+        t->tries++;
+        t->in_use = true;
+        PC_TRY(take_slots(context, job, t, room_of(job, cells, slots), &c.told));
+        PC_TRY(run(context, job, clock, &c, out, &full));
+    } while (full);
     t->in_use = false;
+    t->found = job->rows < SMALL ? t->found : out->voxels_found;
     return PCGPU_OK;
+}
+
+extern "C" void pc_cuda_voxelize_tell(pcgpu_context *context, pc_cuda_voxelize_table *told) {
+    const table *t = (const table *)pc_cuda_of(context)->voxels;
+    *told = pc_cuda_voxelize_table{SMALL, FIRST, t ? t->slots : 0, t ? t->tries : 0};
 }

@@ -26,8 +26,12 @@
  * counted and dropped. As a GPU runs the blocks of a launch more or less in order, few others are late in a large
  * cloud.
  *
- * The table is clean between calls and so needs no time to be cleared. It takes 40 + 4 (P - PC_SLOT_ROWS) bytes a slot,
- * of which only what the voxels use is touched; nothing grows with the volume of the grid. */
+ * The table is clean between calls and so needs no time to be cleared. It takes 40 + 4 (P - PC_SLOT_ROWS) bytes a slot;
+ * nothing grows with the volume of the grid. Of few records, it has room for a voxel of each. Of many, whose voxels are
+ * far fewer as a rule, it begins small, so that memory grows with the voxels and the device has the addresses of all of
+ * it at hand: a table of gigabytes takes a third more time. When insert finds no free slot near a cell's home, it leaves
+ * its records out and says so; the other kernels run as for a cloud without them, and the host, which reads that with
+ * the number of voxels, does the call again with a larger table. */
 #ifndef PC_VOXELIZE_HASHED_CUH
 #define PC_VOXELIZE_HASHED_CUH
 
@@ -94,6 +98,7 @@ enum { PC_SUMS = 16 /* sets: blocks that add to the same address wait for each o
 typedef struct pc_voxelize_counters {
     pc_voxelize_sums sums[2][PC_SUMS]; /* of this call and of the last one in turn; fill clears those of the last */
     uint32_t found, late;
+    uint32_t full; /* not 0: there were records without a slot */
 } pc_voxelize_counters;
 
 /* What the kernels share; passed by value. Arrays in device memory. What all kernels want comes first.
@@ -127,7 +132,7 @@ typedef struct pc_hashed {
     };
     int turn;      /* which of the sums */
     uint32_t most; /* voxels in the result, */
-    uint32_t room; /* or in all */
+    uint32_t room; /* or in all: of records, cells or slots, what is least */
     pcgpu_features kind;
     const float *data;
     /* The result; `means` may be NULL. */
@@ -145,6 +150,11 @@ static_assert(sizeof(pc_hashed) <= 248, "see above");
 /* Cells of the grid along an axis. */
 __device__ static inline uint32_t pc_cells_along(const pc_hashed &s, int axis) {
     return (uint32_t)s.grid.cells[axis];
+}
+
+/* There may be more voxels than slots; else there are fewer. */
+__device__ static inline bool pc_may_be_full(const pc_hashed &s) {
+    return s.room == s.mask + 1;
 }
 
 __device__ static inline uint32_t *pc_more_of(const pc_hashed &s, uint32_t slot) {

@@ -73,13 +73,27 @@ __device__ static uint32_t home_of(uint32_t key, uint32_t mask) {
 
 typedef struct arrival {
     uint32_t slot, bound;
-    uint32_t rank;  /* records of the cell that came before, but for those that were DROPPED */
+    uint32_t rank;  /* records of the cell that came before, but for those that were DROPPED, as these may be */
     bool may_begin; /* no lower record of the cell had come */
 } arrival;
 
+/* Whether to go on looking in a table that may be too small, with `tried` slots in use by others, 0 for all of the
+ * place; if not, the host is told. Where that has been seen by any, others look no further than they must. */
+__device__ static bool gives_up(const pc_hashed &s, uint32_t tried) {
+    enum { MOST = 128 /* slots: with half of them in use, hardly a cell is farther from its home */ };
+    if (tried == 0 || tried >= MOST) {
+        pc_half_store(&s.counters->full, 1);
+        return true;
+    }
+    return pc_half_load(&s.counters->full) != 0;
+}
+
 /* Counts `count` records of a cell, i the lowest of them. Looks through the slots of its place in a line, then through
- * those of the next place. */
+ * those of the next place. Where the table is too small, there may be no slot: the records are as if they were not in
+ * the cloud. FEW: not so; the table is never too small. */
+template <bool FEW>
 __device__ static arrival arrive(const pc_hashed &s, uint32_t key, uint32_t i, uint32_t count) {
+    enum { LOOK = 8 };
     uint32_t home = home_of(key, s.mask), at = home;
     while (true) {
         uint4 seen = pc_note_load((const uint4 *)&s.slots[at]); /* count, key, lowest record, bound */
@@ -105,6 +119,10 @@ __device__ static arrival arrive(const pc_hashed &s, uint32_t key, uint32_t i, u
             return arrival{at, seen.w, rank, i < seen.z};
         }
         at = (at + 4) & s.mask;
+        const uint32_t tried = ((at - home) & s.mask) / 4;
+        if (!FEW && tried % LOOK == 0 && pc_may_be_full(s) && gives_up(s, tried)) {
+            return arrival{PC_NO_SLOT, PC_NO_ROW, DROPPED, false};
+        }
         if (at == home) {
             home = at = (home + 1) & s.mask;
         }
@@ -211,7 +229,7 @@ __global__ static void __launch_bounds__(PC_INSERT_THREADS, PC_RESIDENT(PC_INSER
         const uint32_t key = key_of(s, i, at), group = __match_any_sync(PC_ALL_LANES, key);
         arrival a = {PC_NO_SLOT, PC_NO_ROW, 0, false};
         if (key != PC_NO_KEY && (int)threadIdx.x % 32 == __ffs((int)group) - 1) {
-            a = arrive(s, key, i, (uint32_t)__popc(group));
+            a = arrive<BUCKETS>(s, key, i, (uint32_t)__popc(group));
         }
         __syncwarp();
         keep_record<BUCKETS>(s, i, key != PC_NO_KEY, group, a);

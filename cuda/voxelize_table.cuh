@@ -11,13 +11,20 @@
 /* tests/emulator has other numbers, so that small clouds take all ways. */
 #ifndef PC_VOXELIZE_SMALL
 #define PC_VOXELIZE_SMALL 500000
+#define PC_VOXELIZE_SLOTS (1 << 22)
+#define PC_VOXELIZE_AHEAD 1e9
 #define PC_VOXELIZE_CALLS 0
 #endif
 
-enum { SMALL = PC_VOXELIZE_SMALL /* records, voxels */ };
+enum {
+    SMALL = PC_VOXELIZE_SMALL, /* records, voxels */
+    FIRST = PC_VOXELIZE_SLOTS, /* slots to begin with where there are more records */
+    GROWTH = 8                 /* times as many where these are too few */
+};
 
 static_assert(6 * SMALL <= 1 << PC_BUCKET_SLOTS && SMALL / PC_BUCKET_ROWS < 1 << PC_BUCKET_NUMBERS,
               "what the key of a bucket has room for");
+static_assert(FIRST >= 4 && (FIRST & (FIRST - 1)) == 0, "slots, of which four are a line");
 
 enum { SLOTS, MORE, LATE, TILES, COUNTERS, BUCKET_KEYS, BUCKET_ROWS, WORDS, TABLE_ARRAYS };
 
@@ -33,6 +40,9 @@ typedef struct table {
     uint32_t calls; /* since the buckets were clean */
     int turn;       /* which sums the last call had */
     bool in_use;    /* or left so by a failure */
+    int64_t found;  /* voxels of the last cloud of many records */
+    int64_t slots;  /* of the last call, */
+    int tries;      /* which was done so many times until they were enough */
 } table;
 
 static void free_table(table *t) {
@@ -45,24 +55,44 @@ static void free_table(table *t) {
     memset(t, 0, sizeof *t);
 }
 
-/* Makes an array of the table at least `bytes` long, all new bytes `clean`; *fits = false when the device has not the
- * memory. */
-static pcgpu_status grow(pcgpu_context *context, table *t, int which, size_t bytes, int clean, bool *fits) {
-    if (!*fits || t->size[which] >= bytes) {
+/* The table of the context, clean. */
+static pcgpu_status table_of(pcgpu_context *context, table **of) {
+    table *t = (table *)pc_cuda_of(context)->voxels;
+    if (!t) {
+        t = (table *)calloc(1, sizeof *t);
+        if (!t) {
+            return pc_fail_memory(context, sizeof *t, "the table of voxels");
+        }
+        t->calls = PC_VOXELIZE_CALLS;
+        pc_cuda_of(context)->voxels = t;
+    }
+    if (t->in_use) {
+        free_table(t);
+    }
+    *of = t;
+    return PCGPU_OK;
+}
+
+/* Makes an array of the table at least `bytes` long, all new bytes `clean`, or, with `dirty`, these first ones; *fits =
+ * false when the device has not the memory. */
+static pcgpu_status grow(pcgpu_context *context, table *t, int which, size_t bytes, int clean, bool dirty, bool *fits) {
+    if (!*fits || bytes == 0 || (t->size[which] >= bytes && !dirty)) {
         return PCGPU_OK;
     }
-    cudaFree(t->array[which]);
-    t->array[which] = NULL;
-    t->size[which] = 0;
-    cudaError_t error = cudaMalloc(&t->array[which], bytes);
-    if (error == cudaErrorMemoryAllocation) {
-        cudaGetLastError();
-        *fits = false;
-        return PCGPU_OK;
+    if (t->size[which] < bytes) {
+        cudaFree(t->array[which]);
+        t->array[which] = NULL;
+        t->size[which] = 0;
+        cudaError_t error = cudaMalloc(&t->array[which], bytes);
+        if (error == cudaErrorMemoryAllocation) {
+            cudaGetLastError();
+            *fits = false;
+            return PCGPU_OK;
+        }
+        CUDA_TRY(context, error);
+        t->size[which] = bytes;
     }
-    CUDA_TRY(context, error);
     CUDA_TRY(context, cudaMemsetAsync(t->array[which], clean, bytes, pc_cuda_of(context)->stream));
-    t->size[which] = bytes;
     return PCGPU_OK;
 }
 
@@ -77,34 +107,21 @@ static uint64_t buckets_of(int64_t rows, int64_t max_points) {
     return buckets;
 }
 
-/* buckets: 0 where there are none. */
+/* buckets: 0 where there are none. again: after the same job with fewer slots, which were too few. */
 static pcgpu_status prepare_table(pcgpu_context *context, const pc_voxelize_job *job, uint64_t slots, uint64_t buckets,
-                                  table **of, bool *fits) {
-    table *t = (table *)pc_cuda_of(context)->voxels;
-    if (!t) {
-        t = (table *)calloc(1, sizeof *t);
-        if (!t) {
-            return pc_fail_memory(context, sizeof *t, "the table of voxels");
-        }
-        t->calls = PC_VOXELIZE_CALLS;
-        pc_cuda_of(context)->voxels = t;
-    }
-    if (t->in_use) {
-        free_table(t);
-    }
+                                  bool again, table *t, bool *fits) {
     const size_t beside = job->max_points > PC_SLOT_ROWS ? (size_t)(job->max_points - PC_SLOT_ROWS) : 0,
                  tiles = (size_t)(job->rows + PC_TILE_ROWS - 1) / PC_TILE_ROWS,
                  words = buckets ? pc_words_of((uint32_t)job->rows) : 0;
-    *of = t;
     *fits = true;
-    PC_TRY(grow(context, t, SLOTS, slots * sizeof(pc_slot), 0xff, fits));
-    PC_TRY(grow(context, t, MORE, slots * beside * sizeof(uint32_t), 0xff, fits));
-    PC_TRY(grow(context, t, LATE, slots * sizeof(uint2), 0, fits));
-    PC_TRY(grow(context, t, TILES, tiles * sizeof(unsigned long long), 0, fits));
-    PC_TRY(grow(context, t, COUNTERS, sizeof(pc_voxelize_counters), 0, fits));
-    PC_TRY(grow(context, t, BUCKET_KEYS, buckets * sizeof(unsigned long long), 0, fits));
-    PC_TRY(grow(context, t, WORDS, words * sizeof(uint32_t), 0, fits));
-    PC_TRY(grow(context, t, BUCKET_ROWS, buckets * PC_BUCKET_ROWS * sizeof(uint32_t), 0, fits));
+    PC_TRY(grow(context, t, SLOTS, slots * sizeof(pc_slot), 0xff, again, fits));
+    PC_TRY(grow(context, t, MORE, slots * beside * sizeof(uint32_t), 0xff, again, fits));
+    PC_TRY(grow(context, t, LATE, slots * sizeof(uint2), 0, again, fits));
+    PC_TRY(grow(context, t, TILES, tiles * sizeof(unsigned long long), 0, again, fits));
+    PC_TRY(grow(context, t, COUNTERS, sizeof(pc_voxelize_counters), 0, again, fits));
+    PC_TRY(grow(context, t, BUCKET_KEYS, buckets * sizeof(unsigned long long), 0, again, fits));
+    PC_TRY(grow(context, t, WORDS, words * sizeof(uint32_t), 0, again, fits));
+    PC_TRY(grow(context, t, BUCKET_ROWS, buckets * PC_BUCKET_ROWS * sizeof(uint32_t), 0, again, fits));
     if (!*fits) {
         free_table(t);
     }
@@ -125,12 +142,18 @@ static int64_t most_voxels(const pc_voxelize_job *job, double cells) {
     return cells < (double)job->rows ? (int64_t)cells : job->rows;
 }
 
-static int64_t most_in_result(const pc_voxelize_job *job, double cells) {
+/* And so many slots. */
+static int64_t room_of(const pc_voxelize_job *job, double cells, uint64_t slots) {
     const int64_t most = most_voxels(job, cells);
-    return job->max_voxels && job->max_voxels < most ? job->max_voxels : most;
+    return slots < (uint64_t)most ? (int64_t)slots : most;
 }
 
-/* Slots: at least half as many again as there may be voxels, and, where that is little, so many that few are tried; 0
+/* Those of so many voxels that are in the result. */
+static int64_t result_of(const pc_voxelize_job *job, int64_t voxels) {
+    return job->max_voxels && job->max_voxels < voxels ? job->max_voxels : voxels;
+}
+
+/* Slots that are enough for any cloud: at least half as many again as there may be voxels, and, where that is little, so many that few are tried; 0
  * when a place cannot name as many. */
 static uint64_t slots_of(const pc_voxelize_job *job, double cells) {
     const double most = (double)most_voxels(job, cells);
@@ -139,6 +162,20 @@ static uint64_t slots_of(const pc_voxelize_job *job, double cells) {
         slots *= 2;
     }
     return slots < PC_NO_SLOT ? slots : 0;
+}
+
+/* Slots to begin with, and after those that were too few. Of many records, a power of two that is less than there may be
+ * voxels, but a few times what the last such cloud had: clouds that follow each other are alike. */
+static uint64_t first_slots(const pc_voxelize_job *job, double cells, const table *t) {
+    uint64_t slots = FIRST;
+    while (slots < 4 * (uint64_t)t->found) {
+        slots *= 2;
+    }
+    return job->rows >= SMALL && slots < (uint64_t)most_voxels(job, cells) ? slots : slots_of(job, cells);
+}
+
+static uint64_t more_slots(const pc_voxelize_job *job, double cells, uint64_t slots) {
+    return GROWTH * slots < (uint64_t)most_voxels(job, cells) ? GROWTH * slots : slots_of(job, cells);
 }
 
 #endif
