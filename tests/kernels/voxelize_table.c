@@ -1,0 +1,247 @@
+/* voxelize_table [--tables N] [--quick]: clouds whose voxels are more than the hash table of CUDA begins with, so that
+ * it has to grow, against the CPU, byte for byte; and what the table is like for the clouds that follow. N - 1 tables
+ * are too small, by default 2: of the sizes that the program has, that takes 43,000,000 points and 10 GB. --quick: one
+ * kind of features. Exit code 0 passed, 1 failed, 77 no CUDA device. */
+#include "backend.h"
+#include "cuda_voxelize.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { COLUMNS = 4, SIDE = 512, GROWTH = 8, CROWD = 40, REPEATS = 3, SKIPPED = 77 };
+
+/* Cells of 1 m from 0 on: SIDE x SIDE x 2 SIDE. */
+#define CELLS (2u * SIDE * SIDE * SIDE)
+
+static const struct setting {
+    const char *name;
+    pcgpu_features features;
+    int64_t max_points, max_voxels;
+} kinds[] = {
+    {"means of the first 5", PCGPU_FEATURES_MEAN, 5, 0},
+    {"means", PCGPU_FEATURES_MEAN, 0, 0},
+    {"points", PCGPU_FEATURES_POINTS, 2, 0},
+    {"pillars of few voxels", PCGPU_FEATURES_PILLAR, 12, 1000},
+    {"first", PCGPU_FEATURES_FIRST, 0, 0},
+    {"nearest of the first 6", PCGPU_FEATURES_NEAREST, 6, 0},
+};
+
+static int checks, failures;
+
+static void expect(bool ok, const char *setting, const char *cloud, const char *what) {
+    checks++;
+    if (!ok && failures++ < 20) {
+        printf("FAILED: %s, %s: %s\n", setting, cloud, what);
+    }
+}
+
+/* ---- clouds ----------------------------------------------------------------------------------------------------- */
+
+/* The cell of record i. */
+typedef uint32_t cell_fn(int64_t i);
+
+/* Scattered cells. Of eight records seven are alone in theirs, or meet one of the eighth ones, which are crowds. */
+static uint32_t many_cells(int64_t i) {
+    return (uint32_t)(i % 8 == 7 ? i / 8 % CROWD * 8 : i) * 0x9E3779B1u & (CELLS - 1);
+}
+
+static uint32_t one_cell(int64_t i) {
+    (void)i;
+    return CELLS / 3;
+}
+
+static float *make(int64_t rows, cell_fn *cell_of) {
+    float *data = malloc((size_t)rows * COLUMNS * sizeof *data);
+    for (int64_t i = 0; data && i < rows; i++) {
+        float *p = data + i * COLUMNS;
+        const uint32_t cell = cell_of(i);
+        p[0] = (float)(cell % SIDE) + (float)(i % 7) / 8.0f;
+        p[1] = (float)(cell / SIDE % SIDE) + (float)(i % 5) / 8.0f;
+        p[2] = (float)(cell / SIDE / SIDE) + 0.5f;
+        p[3] = (float)(i % 1000);
+    }
+    return data;
+}
+
+static pc_voxelize_job job_of(const struct setting *s, const float *data, int64_t rows) {
+    pc_voxelize_job job = {.rows = rows,
+                           .columns = COLUMNS,
+                           .data = data,
+                           .grid = {.max = {SIDE, SIDE, 2 * SIDE}, .size = {1, 1, 1}, .cells = {SIDE, SIDE, 2 * SIDE}},
+                           .max_points = s->max_points,
+                           .max_voxels = s->max_voxels,
+                           .features = s->features};
+    return job;
+}
+
+/* ---- comparing -------------------------------------------------------------------------------------------------- */
+
+static const char *difference(const pcgpu_voxels *a, const pcgpu_voxels *b, int64_t rows) {
+    const size_t v = (size_t)a->count, values = v * (size_t)a->capacity * (size_t)a->columns;
+    if (a->voxels_found != b->voxels_found || a->count != b->count || a->capacity != b->capacity ||
+        a->columns != b->columns) {
+        return "the number of voxels differs";
+    }
+    if (a->in_range != b->in_range || a->kept != b->kept || a->over_points != b->over_points ||
+        a->over_voxels != b->over_voxels || a->largest != b->largest) {
+        return "what is told of the points differs";
+    }
+    if (memcmp(a->point_voxel, b->point_voxel, (size_t)rows * sizeof *a->point_voxel) != 0) {
+        return "point_voxel differs";
+    }
+    if (memcmp(a->counts, b->counts, v * sizeof *a->counts) ||
+        memcmp(a->coords, b->coords, v * 4 * sizeof *a->coords)) {
+        return "counts or coords differ";
+    }
+    if (!a->selected != !b->selected || (a->selected && memcmp(a->selected, b->selected, v * sizeof *a->selected))) {
+        return "selected differs";
+    }
+    return memcmp(a->features, b->features, values * sizeof *a->features) ? "features differ" : NULL;
+}
+
+/* A cloud with what the CPU makes of it. */
+typedef struct known {
+    const char *name;
+    pc_voxelize_job job;
+    pcgpu_voxels want;
+} known;
+
+static known know(pcgpu_context *cpu, const struct setting *s, const char *name, const float *data, int64_t rows) {
+    known k = {.name = name, .job = job_of(s, data, rows)};
+    expect(pc_backend_cpu.voxelize(cpu, &k.job, &k.want) == PCGPU_OK, s->name, name, cpu->error);
+    return k;
+}
+
+/* Voxelizes on CUDA, with or without a clock; returns what is told of the table. tries: how many there must be. */
+static pc_cuda_voxelize_table check(pcgpu_context *cuda, const struct setting *s, const known *k, int repeats,
+                                    int tries) {
+    float milliseconds[REPEATS];
+    pcgpu_voxels got = {.count = 0};
+    pc_cuda_voxelize_table table;
+    const pcgpu_status status = pc_cuda_voxelize_timed(cuda, &k->job, repeats, milliseconds, 0, NULL, &got);
+    const char *what = status == PCGPU_OK ? difference(&k->want, &got, k->job.rows) : cuda->error;
+    pc_cuda_voxelize_tell(cuda, &table);
+    expect(!what, s->name, k->name, what);
+    if (table.tries != tries) {
+        printf("%d tables for %lld voxels, %lld slots in the last\n", table.tries, (long long)k->want.voxels_found,
+               (long long)table.slots);
+    }
+    expect(table.tries == tries, s->name, k->name, "not as many tables as it takes");
+    pcgpu_voxels_free(&got);
+    return table;
+}
+
+/* ---- the test --------------------------------------------------------------------------------------------------- */
+
+typedef struct inputs {
+    float *many, *one;
+    int64_t rows, one_rows, few_rows;
+    int64_t least; /* slots */
+    int tables;    /* that `many` takes at first */
+} inputs;
+
+static pcgpu_context *open_cuda(pcgpu_status *status) {
+    pcgpu_settings settings;
+    pcgpu_context *context;
+    pcgpu_settings_init(&settings);
+    settings.device = PCGPU_DEVICE_CUDA;
+    *status = pcgpu_open(&settings, &context);
+    return context;
+}
+
+/* A new context knows nothing of clouds before. */
+static void check_setting(const struct setting *s, const inputs *in, pcgpu_context *cpu) {
+    pcgpu_status status;
+    pcgpu_context *cuda = open_cuda(&status);
+    known many = know(cpu, s, "many voxels", in->many, in->rows),
+          one = know(cpu, s, "one voxel", in->one, in->one_rows),
+          few = know(cpu, s, "few points", in->many, in->few_rows);
+    expect(status == PCGPU_OK, s->name, "a context", cuda ? cuda->error : "no memory");
+    check(cuda, s, &many, 0, in->tables);
+    pc_cuda_voxelize_table table = check(cuda, s, &many, 0, 1);
+    expect(table.slots >= 3 * many.want.voxels_found / 2, s->name, many.name,
+           "a like cloud has a table that is too small");
+    check(cuda, s, &few, 0, 1);
+    check(cuda, s, &one, 0, 1);
+    table = check(cuda, s, &one, 0, 1);
+    expect(table.slots == in->least, s->name, one.name, "the table is still a large one");
+    check(cuda, s, &many, 0, in->tables); /* in the memory that there is */
+    check(cuda, s, &few, REPEATS, 1);
+    check(cuda, s, &many, REPEATS, 1);
+    check(cuda, s, &one, REPEATS, 1);
+    pcgpu_close(cuda);
+    cuda = open_cuda(&status);
+    expect(status == PCGPU_OK, s->name, "another context", cuda ? cuda->error : "no memory");
+    table = check(cuda, s, &one, 0, 1);
+    expect(table.slots == in->least, s->name, one.name, "the first table is a large one");
+    check(cuda, s, &many, REPEATS, in->tables);
+    pcgpu_close(cuda);
+    pcgpu_voxels_free(&many.want);
+    pcgpu_voxels_free(&one.want);
+    pcgpu_voxels_free(&few.want);
+}
+
+/* So many records that the voxels, more than seven of eight, are more than the slots of all tables but the last. */
+static inputs make_inputs(const pc_cuda_voxelize_table *table, int tables) {
+    inputs in = {.least = table->least, .tables = tables, .few_rows = table->rows - 1};
+    int64_t slots = table->least;
+    for (int i = 2; i < tables; i++) {
+        slots *= GROWTH;
+    }
+    in.rows = slots * 5 / 4 > table->rows ? slots * 5 / 4 : table->rows;
+    in.one_rows = 2 * table->rows > 2 * table->least ? 2 * table->rows : 2 * table->least;
+    in.many = make(in.rows, many_cells);
+    in.one = make(in.one_rows, one_cell);
+    return in;
+}
+
+static int usage(void) {
+    fprintf(stderr, "usage: voxelize_table [--tables N] [--quick], N from 2 to 6\n");
+    return 2;
+}
+
+int main(int argc, char **argv) {
+    int tables = 3;
+    size_t count = sizeof kinds / sizeof *kinds;
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--tables") == 0 && i + 1 < argc) {
+            tables = atoi(argv[++i]);
+        } else if (strcmp(argv[i], "--quick") == 0) {
+            count = 1;
+        } else {
+            return usage();
+        }
+    }
+    if (tables < 2 || tables > 6) {
+        return usage();
+    }
+    pcgpu_status status;
+    pcgpu_context *cpu, *cuda = open_cuda(&status);
+    if (status != PCGPU_OK) {
+        printf("%s: %s\n", status == PCGPU_ERROR_UNAVAILABLE ? "skipped" : "FAILED", pcgpu_last_error(cuda));
+        return status == PCGPU_ERROR_UNAVAILABLE ? SKIPPED : 1;
+    }
+    pc_cuda_voxelize_table table;
+    pc_cuda_voxelize_tell(cuda, &table);
+    pcgpu_close(cuda);
+    inputs in = make_inputs(&table, tables);
+    pcgpu_settings cpu_settings;
+    pcgpu_settings_init(&cpu_settings);
+    cpu_settings.device = PCGPU_DEVICE_CPU;
+    if (pcgpu_open(&cpu_settings, &cpu) != PCGPU_OK || !in.many || !in.one) {
+        printf("FAILED: no memory for %lld points\n", (long long)in.rows);
+        return 1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const double begin = pc_now();
+        check_setting(&kinds[i], &in, cpu);
+        printf("%s: %lld points, %d tables, the first of %lld slots, %.1f s\n", kinds[i].name, (long long)in.rows,
+               tables, (long long)in.least, pc_now() - begin);
+    }
+    printf("%d checks, %d failures\n", checks, failures);
+    free(in.many);
+    free(in.one);
+    pcgpu_close(cpu);
+    return failures ? 1 : 0;
+}
