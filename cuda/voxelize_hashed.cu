@@ -258,7 +258,8 @@ static pcgpu_status take_rows(pcgpu_context *context, const pc_voxelize_job *job
     return pc_voxelize_up(context, job, &s->data);
 }
 
-/* What does, after rows: what has been taken for fewer slots is far smaller, and stays until the next call. */
+/* What does, after rows. What has been taken for fewer slots is far smaller, and stays until the next call; the few
+ * tables that a call tries take no more blocks than the arena has. */
 static pcgpu_status take_slots(pcgpu_context *context, const pc_voxelize_job *job, const table *t, int64_t room,
                                pc_hashed *s) {
     s->room = (uint32_t)room;
@@ -292,8 +293,9 @@ static pcgpu_status read_counters(pcgpu_context *context, const pc_hashed *s, pc
     return PCGPU_OK;
 }
 
-/* The features are allocated ahead, or when the number of voxels is known. A table that is too small is not timed; where
- * a cell finds its slot depends on the order of the records, so one that was just large enough may be too small later. */
+/* The features are allocated ahead, or when the number of voxels is known. A table that is too small is not timed;
+ * where a cell finds its slot depends on the order of the records, so one that was just large enough may be too small
+ * later. */
 static pcgpu_status run(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock, call *c,
                         pcgpu_voxels *out, bool *full) {
     pc_hashed *s = &c->told;
@@ -364,11 +366,11 @@ pcgpu_status pc_voxelize_hashed(pcgpu_context *context, const pc_voxelize_job *j
         PC_TRY(run(context, job, clock, &c, out, &full));
     } while (full);
     t->in_use = false;
-    t->found = job->rows < SMALL ? t->found : out->voxels_found;
+    t->found = job->rows < SMALL ? t->found : (uint64_t)out->voxels_found;
     return PCGPU_OK;
 }
 
 extern "C" void pc_cuda_voxelize_tell(pcgpu_context *context, pc_cuda_voxelize_table *told) {
     const table *t = (const table *)pc_cuda_of(context)->voxels;
-    *told = pc_cuda_voxelize_table{SMALL, FIRST, t ? t->slots : 0, t ? t->tries : 0};
+    *told = pc_cuda_voxelize_table{SMALL, FIRST, t ? (int64_t)t->slots : 0, t ? t->tries : 0};
 }

@@ -29,9 +29,9 @@
  * The table is clean between calls and so needs no time to be cleared. It takes 40 + 4 (P - PC_SLOT_ROWS) bytes a slot;
  * nothing grows with the volume of the grid. Of few records, it has room for a voxel of each. Of many, whose voxels are
  * far fewer as a rule, it begins small, so that memory grows with the voxels and the device has the addresses of all of
- * it at hand: a table of gigabytes takes a third more time. When insert finds no free slot near a cell's home, it leaves
- * its records out and says so; the other kernels run as for a cloud without them, and the host, which reads that with
- * the number of voxels, does the call again with a larger table. */
+ * it at hand: a table of gigabytes takes a third more time. When insert finds no free slot near a cell's home, it
+ * leaves its records out and says so; the other kernels run as for a cloud without them, and the host, which reads that
+ * with the number of voxels, does the call again with a larger table. */
 #ifndef PC_VOXELIZE_HASHED_CUH
 #define PC_VOXELIZE_HASHED_CUH
 
@@ -152,7 +152,8 @@ __device__ static inline uint32_t pc_cells_along(const pc_hashed &s, int axis) {
     return (uint32_t)s.grid.cells[axis];
 }
 
-/* There may be more voxels than slots; else there are fewer. */
+/* There may be more voxels than slots. Else there are fewer, at most two of three slots are in use, and a free one is
+ * always found. */
 __device__ static inline bool pc_may_be_full(const pc_hashed &s) {
     return s.room == s.mask + 1;
 }

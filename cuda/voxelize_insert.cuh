@@ -91,8 +91,7 @@ __device__ static bool gives_up(const pc_hashed &s, uint32_t tried) {
 /* Counts `count` records of a cell, i the lowest of them. Looks through the slots of its place in a line, then through
  * those of the next place. Where the table is too small, there may be no slot: the records are as if they were not in
  * the cloud. FEW: not so; the table is never too small. */
-template <bool FEW>
-__device__ static arrival arrive(const pc_hashed &s, uint32_t key, uint32_t i, uint32_t count) {
+template <bool FEW> __device__ static arrival arrive(const pc_hashed &s, uint32_t key, uint32_t i, uint32_t count) {
     enum { LOOK = 8 };
     uint32_t home = home_of(key, s.mask), at = home;
     while (true) {

@@ -40,8 +40,8 @@ typedef struct table {
     uint32_t calls; /* since the buckets were clean */
     int turn;       /* which sums the last call had */
     bool in_use;    /* or left so by a failure */
-    int64_t found;  /* voxels of the last cloud of many records */
-    int64_t slots;  /* of the last call, */
+    uint64_t found; /* voxels of the last cloud of many records */
+    uint64_t slots; /* of the last call, */
     int tries;      /* which was done so many times until they were enough */
 } table;
 
@@ -142,7 +142,7 @@ static int64_t most_voxels(const pc_voxelize_job *job, double cells) {
     return cells < (double)job->rows ? (int64_t)cells : job->rows;
 }
 
-/* And so many slots. */
+/* The same with so many slots. */
 static int64_t room_of(const pc_voxelize_job *job, double cells, uint64_t slots) {
     const int64_t most = most_voxels(job, cells);
     return slots < (uint64_t)most ? (int64_t)slots : most;
@@ -153,8 +153,8 @@ static int64_t result_of(const pc_voxelize_job *job, int64_t voxels) {
     return job->max_voxels && job->max_voxels < voxels ? job->max_voxels : voxels;
 }
 
-/* Slots that are enough for any cloud: at least half as many again as there may be voxels, and, where that is little, so many that few are tried; 0
- * when a place cannot name as many. */
+/* Slots that are enough for any cloud: at least half as many again as there may be voxels, and, where that is little,
+ * so many that few are tried; 0 when a place cannot name as many. */
 static uint64_t slots_of(const pc_voxelize_job *job, double cells) {
     const double most = (double)most_voxels(job, cells);
     uint64_t slots = 1024;
@@ -164,16 +164,17 @@ static uint64_t slots_of(const pc_voxelize_job *job, double cells) {
     return slots < PC_NO_SLOT ? slots : 0;
 }
 
-/* Slots to begin with, and after those that were too few. Of many records, a power of two that is less than there may be
- * voxels, but a few times what the last such cloud had: clouds that follow each other are alike. */
+/* Slots to begin with, a power of two. Of many records, less than there may be voxels, as pc_may_be_full wants it, but
+ * a few times what the last such cloud had: clouds that follow each other are alike. */
 static uint64_t first_slots(const pc_voxelize_job *job, double cells, const table *t) {
     uint64_t slots = FIRST;
-    while (slots < 4 * (uint64_t)t->found) {
+    while (slots < 4 * t->found) {
         slots *= 2;
     }
     return job->rows >= SMALL && slots < (uint64_t)most_voxels(job, cells) ? slots : slots_of(job, cells);
 }
 
+/* And after so many that were too few. */
 static uint64_t more_slots(const pc_voxelize_job *job, double cells, uint64_t slots) {
     return GROWTH * slots < (uint64_t)most_voxels(job, cells) ? GROWTH * slots : slots_of(job, cells);
 }

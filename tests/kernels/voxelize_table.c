@@ -50,6 +50,27 @@ static uint32_t one_cell(int64_t i) {
     return CELLS / 3;
 }
 
+/* Cells that have one home in tables of up to UNLUCKY_LINES lines, by the function home_of of cuda/voxelize_insert.cuh:
+ * more than a table that may be too small is searched for. */
+enum { UNLUCKY = 200, UNLUCKY_LINES = 1 << 18 };
+
+static uint32_t unlucky[UNLUCKY];
+
+static bool find_unlucky(void) {
+    int found = 0;
+    for (uint32_t cell = 0; cell < CELLS && found < UNLUCKY; cell += 4) {
+        const uint32_t line = (cell >> 2) * 0x9e3779b1u;
+        if (((line ^ line >> 15) & (UNLUCKY_LINES - 1)) == 0) {
+            unlucky[found++] = cell;
+        }
+    }
+    return found == UNLUCKY;
+}
+
+static uint32_t unlucky_cell(int64_t i) {
+    return unlucky[i % UNLUCKY];
+}
+
 static float *make(int64_t rows, cell_fn *cell_of) {
     float *data = malloc((size_t)rows * COLUMNS * sizeof *data);
     for (int64_t i = 0; data && i < rows; i++) {
@@ -134,10 +155,10 @@ static pc_cuda_voxelize_table check(pcgpu_context *cuda, const struct setting *s
 /* ---- the test --------------------------------------------------------------------------------------------------- */
 
 typedef struct inputs {
-    float *many, *one;
-    int64_t rows, one_rows, few_rows;
-    int64_t least; /* slots */
-    int tables;    /* that `many` takes at first */
+    float *many, *one, *unlucky;
+    int64_t rows, one_rows, few_rows, unlucky_rows;
+    int64_t least;              /* slots */
+    int tables, unlucky_tables; /* that `many` and `unlucky` take at first */
 } inputs;
 
 static pcgpu_context *open_cuda(pcgpu_status *status) {
@@ -155,7 +176,8 @@ static void check_setting(const struct setting *s, const inputs *in, pcgpu_conte
     pcgpu_context *cuda = open_cuda(&status);
     known many = know(cpu, s, "many voxels", in->many, in->rows),
           one = know(cpu, s, "one voxel", in->one, in->one_rows),
-          few = know(cpu, s, "few points", in->many, in->few_rows);
+          few = know(cpu, s, "few points", in->many, in->few_rows),
+          unlucky_ones = know(cpu, s, "cells with one home", in->unlucky, in->unlucky_rows);
     expect(status == PCGPU_OK, s->name, "a context", cuda ? cuda->error : "no memory");
     check(cuda, s, &many, 0, in->tables);
     pc_cuda_voxelize_table table = check(cuda, s, &many, 0, 1);
@@ -175,22 +197,33 @@ static void check_setting(const struct setting *s, const inputs *in, pcgpu_conte
     table = check(cuda, s, &one, 0, 1);
     expect(table.slots == in->least, s->name, one.name, "the first table is a large one");
     check(cuda, s, &many, REPEATS, in->tables);
+    check(cuda, s, &one, 0, 1);
+    check(cuda, s, &unlucky_ones, 0, in->unlucky_tables);
     pcgpu_close(cuda);
     pcgpu_voxels_free(&many.want);
     pcgpu_voxels_free(&one.want);
     pcgpu_voxels_free(&few.want);
+    pcgpu_voxels_free(&unlucky_ones.want);
 }
 
 /* So many records that the voxels, more than seven of eight, are more than the slots of all tables but the last. */
 static inputs make_inputs(const pc_cuda_voxelize_table *table, int tables) {
-    inputs in = {.least = table->least, .tables = tables, .few_rows = table->rows - 1};
+    inputs in = {.least = table->least,
+                 .tables = tables,
+                 .few_rows = table->rows - 1,
+                 .unlucky_rows = table->rows,
+                 .unlucky_tables = 1};
     int64_t slots = table->least;
     for (int i = 2; i < tables; i++) {
         slots *= GROWTH;
     }
     in.rows = slots * 5 / 4 > table->rows ? slots * 5 / 4 : table->rows;
     in.one_rows = 2 * table->rows > 2 * table->least ? 2 * table->rows : 2 * table->least;
+    for (slots = table->least; slots < in.unlucky_rows; slots *= GROWTH) { /* then a table is large enough for any */
+        in.unlucky_tables++;
+    }
     in.many = make(in.rows, many_cells);
+    in.unlucky = find_unlucky() ? make(in.unlucky_rows, unlucky_cell) : NULL;
     in.one = make(in.one_rows, one_cell);
     return in;
 }
@@ -229,7 +262,7 @@ int main(int argc, char **argv) {
     pcgpu_settings cpu_settings;
     pcgpu_settings_init(&cpu_settings);
     cpu_settings.device = PCGPU_DEVICE_CPU;
-    if (pcgpu_open(&cpu_settings, &cpu) != PCGPU_OK || !in.many || !in.one) {
+    if (pcgpu_open(&cpu_settings, &cpu) != PCGPU_OK || !in.many || !in.one || !in.unlucky) {
         printf("FAILED: no memory for %lld points\n", (long long)in.rows);
         return 1;
     }
@@ -242,6 +275,7 @@ int main(int argc, char **argv) {
     printf("%d checks, %d failures\n", checks, failures);
     free(in.many);
     free(in.one);
+    free(in.unlucky);
     pcgpu_close(cpu);
     return failures ? 1 : 0;
 }
