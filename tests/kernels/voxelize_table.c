@@ -206,22 +206,26 @@ static void check_setting(const struct setting *s, const inputs *in, pcgpu_conte
     pcgpu_voxels_free(&unlucky_ones.want);
 }
 
-/* So many records that the voxels, more than seven of eight, are more than the slots of all tables but the last. */
+/* Tables that it takes for so many voxels: the last of them is large enough for any cloud. */
+static int tables_for(const pc_cuda_voxelize_table *table, int64_t voxels) {
+    int tables = 1;
+    for (int64_t slots = table->least; slots < voxels; slots *= GROWTH) {
+        tables++;
+    }
+    return tables;
+}
+
+/* So many records that the voxels, at least seven of eight, are more than the slots of all tables but the last. */
 static inputs make_inputs(const pc_cuda_voxelize_table *table, int tables) {
-    inputs in = {.least = table->least,
-                 .tables = tables,
-                 .few_rows = table->rows - 1,
-                 .unlucky_rows = table->rows,
-                 .unlucky_tables = 1};
+    inputs in = {.least = table->least, .few_rows = table->rows - 1, .unlucky_rows = table->rows};
     int64_t slots = table->least;
     for (int i = 2; i < tables; i++) {
         slots *= GROWTH;
     }
     in.rows = slots * 5 / 4 > table->rows ? slots * 5 / 4 : table->rows;
     in.one_rows = 2 * table->rows > 2 * table->least ? 2 * table->rows : 2 * table->least;
-    for (slots = table->least; slots < in.unlucky_rows; slots *= GROWTH) { /* then a table is large enough for any */
-        in.unlucky_tables++;
-    }
+    in.tables = tables_for(table, in.rows / 8 * 7);
+    in.unlucky_tables = tables_for(table, in.unlucky_rows); /* no smaller one does: the voxels are few, but unlucky */
     in.many = make(in.rows, many_cells);
     in.unlucky = find_unlucky() ? make(in.unlucky_rows, unlucky_cell) : NULL;
     in.one = make(in.one_rows, one_cell);
@@ -270,7 +274,7 @@ int main(int argc, char **argv) {
         const double begin = pc_now();
         check_setting(&kinds[i], &in, cpu);
         printf("%s: %lld points, %d tables, the first of %lld slots, %.1f s\n", kinds[i].name, (long long)in.rows,
-               tables, (long long)in.least, pc_now() - begin);
+               in.tables, (long long)in.least, pc_now() - begin);
     }
     printf("%d checks, %d failures\n", checks, failures);
     free(in.many);
