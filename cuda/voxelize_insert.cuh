@@ -77,8 +77,8 @@ typedef struct arrival {
     bool may_begin; /* no lower record of the cell had come */
 } arrival;
 
-/* Whether to go on looking in a table that may be too small, with `tried` slots in use by others, 0 for all of the
- * place; if not, the host is told. Where that has been seen by any, others look no further than they must. */
+/* Whether to look no further in a table that may be too small, with `tried` slots in use by other cells, 0 for all of
+ * the place. The host is told then; once it has been, others give up at their next look here. */
 __device__ static bool gives_up(const pc_hashed &s, uint32_t tried) {
     enum { MOST = 128 /* slots: with half of them in use, hardly a cell is farther from its home */ };
     if (tried == 0 || tried >= MOST) {
