@@ -257,6 +257,7 @@ int main(int argc, char **argv) {
     pcgpu_context *cpu, *cuda = open_cuda(&status);
     if (status != PCGPU_OK) {
         printf("%s: %s\n", status == PCGPU_ERROR_UNAVAILABLE ? "skipped" : "FAILED", pcgpu_last_error(cuda));
+        pcgpu_close(cuda);
         return status == PCGPU_ERROR_UNAVAILABLE ? SKIPPED : 1;
     }
     pc_cuda_voxelize_table table;
