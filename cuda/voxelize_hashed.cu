@@ -5,7 +5,7 @@
 #include "voxelize_all.cuh"
 #include "voxelize_fill.cuh"
 #include "voxelize_finish.cuh"
-#include "voxelize_insert.cuh"
+#include "voxelize_insert_many.cuh"
 #include "voxelize_table.cuh"
 
 /* The features of all voxels that there may be, up to this size, are allocated before their number is known. */
@@ -64,26 +64,42 @@ enum { INSERT, NUMBER, FINISH = NUMBER, FILL, GATHER = FILL, FILL_MANY };
 
 static pcgpu_status add_insert(pcgpu_context *context, const call *c) {
     const pc_hashed *s = &c->told;
+    const bool many = s->rows >= LARGE;
     const unsigned multiprocessors = (unsigned)pc_cuda_of(context)->properties.multiProcessorCount,
-                   blocks = at_most(pc_blocks(s->rows, PC_INSERT_THREADS), PC_INSERTS * multiprocessors);
+                   resident = (many ? PC_INSERT_MANYS : PC_INSERTS) * multiprocessors,
+                   blocks = at_most(pc_blocks(s->rows, PC_INSERT_THREADS), resident);
     cudaLaunchAttribute attribute = {};
     cudaLaunchConfig_t insert = configuration(context, blocks, PC_INSERT_THREADS, &attribute);
+    if (many) {
+        return add_kernel(context, c, INSERT, &insert, insert_many_kernel, *s, cells_of(&s->grid));
+    }
     return add_kernel(context, c, INSERT, &insert, s->finishes ? insert_kernel<true> : insert_kernel<false>, *s);
+}
+
+/* Words of marks that a warp of number_many and of gather looks at. */
+static uint32_t share_of(const pc_hashed *s) {
+    return s->rows < LARGE ? PC_MANY_WORDS : PC_MOST_WORDS;
+}
+
+static pcgpu_status add_number_many(pcgpu_context *context, const call *c) {
+    const pc_hashed *s = &c->told;
+    const uint32_t share = share_of(s);
+    const unsigned blocks = pc_blocks(s->rows, (int64_t)share * PC_NUMBER_THREADS),
+                   multiprocessors = (unsigned)pc_cuda_of(context)->properties.multiProcessorCount;
+    cudaLaunchAttribute attribute = {};
+    cudaLaunchConfig_t number = configuration(context, blocks, PC_NUMBER_THREADS, &attribute),
+                       gather =
+                           configuration(context, at_most(blocks, 3 * multiprocessors), PC_NUMBER_THREADS, &attribute);
+    number.dynamicSmemBytes = gather.dynamicSmemBytes = bytes_of_lists(share);
+    PC_TRY(add_kernel(context, c, NUMBER, &number, number_many_kernel, *s, share));
+    return add_kernel(context, c, GATHER, &gather, gather_kernel, *s, share);
 }
 
 static pcgpu_status add_number(pcgpu_context *context, const call *c) {
     const pc_hashed *s = &c->told;
-    const unsigned few = pc_blocks(s->rows, PC_TILE_ROWS), many = pc_blocks(s->rows, PC_MANY_ROWS),
-                   multiprocessors = (unsigned)pc_cuda_of(context)->properties.multiProcessorCount;
     cudaLaunchAttribute attribute = {};
-    cudaLaunchConfig_t number = configuration(context, s->marks ? many : few, PC_NUMBER_THREADS, &attribute),
-                       gather =
-                           configuration(context, at_most(few, 4 * multiprocessors), PC_NUMBER_THREADS, &attribute);
-    if (!s->marks) {
-        return add_kernel(context, c, NUMBER, &number, number_kernel, *s);
-    }
-    PC_TRY(add_kernel(context, c, NUMBER, &number, number_many_kernel, *s));
-    return add_kernel(context, c, GATHER, &gather, gather_kernel, *s);
+    cudaLaunchConfig_t number = configuration(context, pc_blocks(s->rows, PC_TILE_ROWS), PC_NUMBER_THREADS, &attribute);
+    return s->marks ? add_number_many(context, c) : add_kernel(context, c, NUMBER, &number, number_kernel, *s);
 }
 
 /* Voxels that a block of fill holds at once: whole stripes. */

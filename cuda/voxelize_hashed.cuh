@@ -3,11 +3,13 @@
  *
  * insert: Every record finds or claims the slot of its cell in a hash table. The records of a cell are counted as they
  * arrive; the first PC_SLOT_ROWS are kept in the slot, those up to P beside it, later ones are `late`. The slot also
- * keeps the lowest record.
+ * keeps the lowest record. Of very many records (voxelize_insert_many.cuh), those that are only to be counted are, and
+ * others wait until a warp has 32 of them.
  *
  * number: Voxels are numbered by their lowest records, in one pass with decoupled look-back (Merrill and Garland 2016)
  * over "is the lowest of its voxel", which shares out places for the late records on the way. What the slots have goes
- * to an array by number.
+ * to an array by number. Of many records, insert marks those that may be the lowest, and late ones, a bit each, and
+ * only these are looked at again.
  *
  * gather: Late records go to their places; of a cloud whose tiles all run at once, number does it.
  *
@@ -44,12 +46,14 @@ enum {
     PC_MOST_COLUMNS = 16,
     PC_SLOT_ROWS = 4,
     PC_INSERT_THREADS = 256,
-    PC_INSERTS = 8, /* blocks of insert a multiprocessor */
+    PC_INSERTS = 8,      /* blocks of insert a multiprocessor, */
+    PC_INSERT_MANYS = 6, /* and of insert_many */
     PC_NUMBER_THREADS = 512,
-    PC_TILE_ROWS = 2 * PC_NUMBER_THREADS,  /* records that a block numbers, */
-    PC_MANY_ROWS = 16 * PC_NUMBER_THREADS, /* or where there are many */
-    PC_ALL_THREADS = 128,                  /* of fill_all, */
-    PC_ALLS = 8,                           /* and its blocks a multiprocessor */
+    PC_TILE_ROWS = 2 * PC_NUMBER_THREADS, /* records that a block numbers, */
+    PC_MANY_WORDS = 16,                   /* or, where there are many, a warp of it, words of 32 records; */
+    PC_MOST_WORDS = 40,                   /* or where there are very many */
+    PC_ALL_THREADS = 128,                 /* of fill_all, */
+    PC_ALLS = 8,                          /* and its blocks a multiprocessor */
     PC_FILL_THREADS = 128,
     PC_FILLS = 8,            /* blocks of fill a multiprocessor */
     PC_FILL_ROWS = 1024,     /* kept records that a block of fill holds at once, of four columns: fewer of more */

@@ -8,12 +8,14 @@ typedef struct position {
     float p[3];
 } position;
 
-/* Of record i, if there is one. */
+/* Of record i, if there is one. The column after the three is not loaded with them: its register, which nobody reads,
+ * would be given to another value while the load is on its way, and that value would wait for it. */
 __device__ static position position_of(const pc_hashed &s, uint32_t i) {
     position at = {{0.0f, 0.0f, 0.0f}};
     if (i < s.rows && s.aligned) {
-        const float4 record = ((const float4 *)s.data)[i];
-        at = position{{record.x, record.y, record.z}};
+        const float *record = s.data + 4 * (size_t)i;
+        const float2 first = *(const float2 *)record;
+        at = position{{first.x, first.y, record[2]}};
     } else if (i < s.rows) {
         const float *record = s.data + (size_t)i * (size_t)s.columns;
         at = position{{record[0], record[1], record[2]}};
@@ -88,14 +90,19 @@ __device__ static bool gives_up(const pc_hashed &s, uint32_t tried) {
     return pc_half_load(&s.counters->full) != 0;
 }
 
-/* Counts `count` records of a cell, i the lowest of them. Looks through the slots of its place in a line, then through
- * those of the next place. Where the table is too small, there may be no slot: the records are as if they were not in
- * the cloud. FEW: not so; the table is never too small. */
-template <bool FEW> __device__ static arrival arrive(const pc_hashed &s, uint32_t key, uint32_t i, uint32_t count) {
+/* The count, key, lowest record and bound of a slot. */
+__device__ static uint4 look_at(const pc_hashed &s, uint32_t slot) {
+    return pc_note_load((const uint4 *)&s.slots[slot]);
+}
+
+/* Counts `count` records of a cell, i the lowest of them. Looks through the slots of its place in a line from `home`
+ * on, beginning with `at`, which has been `seen`, then through those of the next place. Where the table is too small,
+ * there may be no slot: the records are as if they were not in the cloud. FEW: not so; the table is never too small. */
+template <bool FEW>
+__device__ static arrival arrive(const pc_hashed &s, uint32_t key, uint32_t i, uint32_t count, uint32_t home,
+                                 uint32_t at, uint4 seen) {
     enum { LOOK = 8 };
-    uint32_t home = home_of(key, s.mask), at = home;
     while (true) {
-        uint4 seen = pc_note_load((const uint4 *)&s.slots[at]); /* count, key, lowest record, bound */
         pc_slot *slot = &s.slots[at];
         if (seen.y == PC_NO_KEY) {
             const unsigned long long free = ~0ull, mine = (unsigned long long)key << 32 | count,
@@ -125,6 +132,7 @@ template <bool FEW> __device__ static arrival arrive(const pc_hashed &s, uint32_
         if (at == home) {
             home = at = (home + 1) & s.mask;
         }
+        seen = look_at(s, at);
     }
 }
 
@@ -166,18 +174,29 @@ __device__ static void keep_late(const pc_hashed &s, uint32_t slot, uint32_t num
     }
 }
 
+/* Record i, if it is there, and one of the first P that came. */
+__device__ static void keep_row(const pc_hashed &s, uint32_t i, bool there, uint32_t slot, uint32_t rank) {
+    if (there && rank < (uint32_t)s.kept) {
+        *(rank < PC_SLOT_ROWS ? &s.slots[slot].row[rank] : &pc_more_of(s, slot)[rank - PC_SLOT_ROWS]) = i;
+    }
+}
+
+/* Whether the records of a group that came as the rank-th of their voxel and on tell its bound: of those that come
+ * before it is seen, a few. EARLY: from the first late ones on. */
+template <bool EARLY> __device__ static bool tells(uint32_t rank, uint32_t group, uint32_t p) {
+    enum { TIMES = 4 /* P: where there are few records, it is not worth it sooner */, EVERY = 8 };
+    return EARLY ? rank / EVERY != (rank + (uint32_t)__popc(group)) / EVERY : rank >= TIMES * p;
+}
+
 /* What a warp does with 32 records whose cells have been found or claimed by the leader of each group of equal cells.
- */
-template <bool BUCKETS>
+ * BUCKETS: late records are put into buckets. */
+template <bool BUCKETS, bool EARLY>
 __device__ static void keep_record(const pc_hashed &s, uint32_t i, bool in_range, uint32_t group, const arrival &a) {
-    enum { TELLING = 4 }; /* times P records after which the bound is told: where there are few, it is not worth it */
     const int lane = (int)threadIdx.x % 32, leader = __ffs((int)group) - 1;
     const uint32_t below = (1u << lane) - 1, p = (uint32_t)s.kept, slot = __shfl_sync(PC_ALL_LANES, a.slot, leader),
                    rank = __shfl_sync(PC_ALL_LANES, a.rank, leader) + (uint32_t)__popc(group & below);
     const bool late = in_range && rank >= p && rank < DROPPED;
-    if (in_range && rank < p) {
-        *(rank < PC_SLOT_ROWS ? &s.slots[slot].row[rank] : &pc_more_of(s, slot)[rank - PC_SLOT_ROWS]) = i;
-    }
+    keep_row(s, i, in_range, slot, rank);
     if (BUCKETS && late) {
         keep_late(s, slot, rank - p, i);
     } else if (late) {
@@ -198,7 +217,7 @@ __device__ static void keep_record(const pc_hashed &s, uint32_t i, bool in_range
             s.point_voxel[i] = -1;
         }
     }
-    tell_bounds(s, slot, late && lane == leader && a.bound == PC_NO_ROW && rank >= TELLING * p && !s.all);
+    tell_bounds(s, slot, late && lane == leader && a.bound == PC_NO_ROW && tells<EARLY>(rank, group, p) && !s.all);
 }
 
 /* As finish wants to find it. */
@@ -228,10 +247,11 @@ __global__ static void __launch_bounds__(PC_INSERT_THREADS, PC_RESIDENT(PC_INSER
         const uint32_t key = key_of(s, i, at), group = __match_any_sync(PC_ALL_LANES, key);
         arrival a = {PC_NO_SLOT, PC_NO_ROW, 0, false};
         if (key != PC_NO_KEY && (int)threadIdx.x % 32 == __ffs((int)group) - 1) {
-            a = arrive<BUCKETS>(s, key, i, (uint32_t)__popc(group));
+            const uint32_t home = home_of(key, s.mask);
+            a = arrive<BUCKETS>(s, key, i, (uint32_t)__popc(group), home, home, look_at(s, home));
         }
         __syncwarp();
-        keep_record<BUCKETS>(s, i, key != PC_NO_KEY, group, a);
+        keep_record<BUCKETS, false>(s, i, key != PC_NO_KEY, group, a);
         at = next;
     }
 }

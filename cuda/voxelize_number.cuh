@@ -230,61 +230,152 @@ __global__ static void __launch_bounds__(PC_NUMBER_THREADS) number_kernel(const 
     }
 }
 
-/* Many records a thread, for others. Of those that are marked the slots are read, four at a time; what begins is read
- * again when it is numbered. */
-__global__ static void __launch_bounds__(PC_NUMBER_THREADS, PC_RESIDENT(PC_NUMBER_THREADS, 4))
-    number_many_kernel(const pc_hashed s) {
-    enum { RECORDS = PC_MANY_ROWS / PC_NUMBER_THREADS, FOUR = 4, NONE = -1 };
-    const int64_t first = ((int64_t)blockIdx.x * PC_NUMBER_THREADS + threadIdx.x) * RECORDS;
+/* ---- many records ----------------------------------------------------------------------------------------------- */
+
+/* Of many records few are marked, as a rule. A warp makes a list of those of `share` words of marks, of 32 records
+ * each, and looks at the records of the list. */
+enum { NUMBER_WARPS = PC_NUMBER_THREADS / 32 };
+
+/* What the lists of a block take of shared memory: a number after the first record of the warp's words is 16 bits. */
+static size_t bytes_of_lists(uint32_t share) {
+    return (size_t)NUMBER_WARPS * share * 32 * sizeof(uint16_t);
+}
+
+static_assert(NUMBER_WARPS * PC_MOST_WORDS * 32 * sizeof(uint16_t) <= 47 << 10, "what a block may have everywhere");
+
+/* Makes the list of what is marked in words `word` and on, in order, and returns how many that are; by a warp. `late`:
+ * which of the marks. */
+__device__ static uint32_t list_marked(const pc_hashed &s, uint32_t word, uint32_t share, bool late, uint16_t *list) {
+    const uint32_t lane = threadIdx.x % 32, words = (s.rows + 31) / 32;
+    uint32_t count = 0;
+    for (uint32_t first = 0; first < share; first += 32) {
+        const uint32_t at = first + lane;
+        const uint2 marks = at < share && word + at < words ? s.marks[word + at] : make_uint2(0, 0);
+        uint32_t marked = late ? marks.y : marks.x, end = (uint32_t)__popc(marked);
+        const uint32_t mine = end;
+        for (int step = 1; step < 32; step *= 2) {
+            const uint32_t other = __shfl_up_sync(PC_ALL_LANES, end, step);
+            end += (int)lane >= step ? other : 0;
+        }
+        for (uint32_t to = count + end - mine; marked; marked &= marked - 1) {
+            list[to++] = (uint16_t)(at * 32 + (uint32_t)__ffs((int)marked) - 1);
+        }
+        count += __shfl_sync(PC_ALL_LANES, end, 31);
+    }
+    __syncwarp();
+    return count;
+}
+
+/* The words of a warp begin with the warp's number in the launch times their number. */
+__device__ static uint32_t warp_of_launch(void) {
+    return (blockIdx.x * PC_NUMBER_THREADS + threadIdx.x) / 32;
+}
+
+/* Of those that are marked the slots are read; what begins is read again when it is numbered. */
+__global__ static void __launch_bounds__(PC_NUMBER_THREADS, PC_RESIDENT(PC_NUMBER_THREADS, 3))
+    number_many_kernel(const pc_hashed s, uint32_t share) {
+    enum { FOUR = 4, TWO = 2 };
+    extern __shared__ __align__(16) char memory[];
+    const uint32_t lane = threadIdx.x % 32, below = (1u << lane) - 1, first = warp_of_launch() * share * 32;
+    uint16_t *list = (uint16_t *)memory + threadIdx.x / 32 * share * 32;
     block_sums sums = {0, 0, 0, 0};
-    uint32_t begins = 0; /* a bit a record */
     unsigned long long mine = 0;
     pc_launch_next();
     pc_wait_for_last();
-    uint32_t marked = first < (int64_t)s.rows ? s.marks[first / 32].x >> first % 32 & ((1u << RECORDS) - 1) : 0;
-    while (marked) {
-        int record[FOUR];
-        uint32_t place[FOUR];
+    const uint32_t count = list_marked(s, first / 32, share, false, list);
+    uint32_t begun = 0;
+    for (uint32_t base = 0; base < count; base += 32 * FOUR) {
+        uint32_t record[FOUR], slot[FOUR];
+        uint4 head[FOUR];
 #pragma unroll
-        for (int k = 0; k < FOUR; k++) {
-            record[k] = marked ? __ffs((int)marked) - 1 : NONE;
-            place[k] = marked ? s.place[first + record[k]] : 0;
-            marked &= marked - 1;
+        for (uint32_t k = 0; k < FOUR; k++) {
+            const uint32_t at = base + 32 * k + lane;
+            record[k] = at < count ? first + list[at] : PC_NO_ROW;
+            slot[k] = at < count ? PC_SLOT_OF(s.place[record[k]]) : 0;
         }
 #pragma unroll
-        for (int k = 0; k < FOUR; k++) {
-            if (record[k] != NONE) {
-                const uint4 head = *(const uint4 *)&s.slots[PC_SLOT_OF(place[k])];
-                if (head.z == (uint32_t)(first + record[k])) {
-                    begins |= 1u << record[k];
-                    mine += VOXEL + late_of(s, head);
-                }
+        for (uint32_t k = 0; k < FOUR; k++) {
+            head[k] = record[k] != PC_NO_ROW ? *(const uint4 *)&s.slots[slot[k]] : make_uint4(0, 0, 0, 0);
+        }
+#pragma unroll
+        for (uint32_t k = 0; k < FOUR; k++) {
+            const bool begins = record[k] != PC_NO_ROW && head[k].z == record[k];
+            const uint32_t those = __ballot_sync(PC_ALL_LANES, begins);
+            if (begins) { /* before what is still to be read */
+                list[begun + (uint32_t)__popc(those & below)] = (uint16_t)(record[k] - first);
+                mine += VOXEL + late_of(s, head[k]);
+            }
+            begun += (uint32_t)__popc(those);
+        }
+        __syncwarp();
+    }
+    const uint32_t lates = pc_warp_add(lates_of(mine));
+    unsigned long long next = place_among_all(s, lane == 0 ? begun * VOXEL + lates : 0);
+    next = __shfl_sync(PC_ALL_LANES, next, 0);
+    for (uint32_t base = 0; base < begun; base += 32 * TWO) {
+        uint32_t slot[TWO];
+        beginning b[TWO];
+#pragma unroll
+        for (uint32_t k = 0; k < TWO; k++) {
+            const uint32_t at = base + 32 * k + lane;
+            slot[k] = at < begun ? PC_SLOT_OF(s.place[first + list[at]]) : PC_NO_SLOT;
+        }
+#pragma unroll
+        for (uint32_t k = 0; k < TWO; k++) {
+            if (slot[k] != PC_NO_SLOT) {
+                b[k] = begin_of(s, slot[k]);
             }
         }
-    }
-    unsigned long long next = place_among_all(s, mine);
-    for (; begins; begins &= begins - 1) {
-        const uint32_t slot = PC_SLOT_OF(s.place[first + __ffs((int)begins) - 1]);
-        const beginning b = begin_of(s, slot);
-        set_down(s, b, slot, voxels_of(next), lates_of(next), &sums);
-        next += VOXEL + late_of(s, b.head);
+#pragma unroll
+        for (uint32_t k = 0; k < TWO; k++) {
+            const uint32_t late = slot[k] != PC_NO_SLOT ? late_of(s, b[k].head) : 0;
+            uint32_t before = late;
+            for (int step = 1; step < 32; step *= 2) {
+                const uint32_t other = __shfl_up_sync(PC_ALL_LANES, before, step);
+                before += (int)lane >= step ? other : 0;
+            }
+            if (slot[k] != PC_NO_SLOT) {
+                set_down(s, b[k], slot[k], voxels_of(next) + 32 * k + lane, lates_of(next) + before - late, &sums);
+            }
+            before = __shfl_sync(PC_ALL_LANES, before, 31);
+            next += before; /* no more than 31 bits in all */
+        }
+        next += 32 * TWO * VOXEL;
     }
     add_up<PC_NUMBER_THREADS>(pc_sums_of(s), sums);
 }
 
 /* After number_many: puts late records where the others of their voxels are. */
-__global__ static void __launch_bounds__(PC_NUMBER_THREADS) gather_kernel(const pc_hashed s) {
+__global__ static void __launch_bounds__(PC_NUMBER_THREADS) gather_kernel(const pc_hashed s, uint32_t share) {
+    enum { FOUR = 4 };
+    extern __shared__ __align__(16) char memory[];
+    uint16_t *list = (uint16_t *)memory + threadIdx.x / 32 * share * 32;
     pc_launch_next();
     pc_wait_for_last();
-    const uint32_t count = s.counters->late == 0 ? 0 : s.rows, step = gridDim.x * PC_NUMBER_THREADS;
-#pragma unroll 4
-    for (uint32_t i = blockIdx.x * PC_NUMBER_THREADS + threadIdx.x; i < count; i += step) {
-        if (s.marks[i / 32].y >> i % 32 & 1u) {
-            const uint32_t at = s.late[PC_SLOT_OF(s.place[i])].y;
-            if (at != NOT_WANTED) {
-                s.late_rows[at - 1 + s.rank[i]] = i;
+    const uint32_t words = s.counters->late == 0 ? 0 : (s.rows + 31) / 32, lane = threadIdx.x % 32;
+    for (uint32_t word = warp_of_launch() * share; word < words; word += gridDim.x * NUMBER_WARPS * share) {
+        const uint32_t count = list_marked(s, word, share, true, list);
+        for (uint32_t base = 0; base < count; base += 32 * FOUR) {
+            uint32_t record[FOUR], at[FOUR], rank[FOUR];
+#pragma unroll
+            for (uint32_t k = 0; k < FOUR; k++) {
+                const uint32_t in_list = base + 32 * k + lane;
+                record[k] = in_list < count ? word * 32 + list[in_list] : PC_NO_ROW;
+                at[k] = in_list < count ? PC_SLOT_OF(s.place[record[k]]) : 0;
+                rank[k] = in_list < count ? s.rank[record[k]] : 0;
+            }
+#pragma unroll
+            for (uint32_t k = 0; k < FOUR; k++) {
+                at[k] = record[k] != PC_NO_ROW ? s.late[at[k]].y : NOT_WANTED;
+            }
+#pragma unroll
+            for (uint32_t k = 0; k < FOUR; k++) {
+                if (at[k] != NOT_WANTED) {
+                    s.late_rows[at[k] - 1 + rank[k]] = record[k];
+                }
             }
         }
+        __syncwarp();
     }
 }
 

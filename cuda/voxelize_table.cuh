@@ -11,6 +11,7 @@
 /* tests/emulator has other numbers, so that small clouds take all ways. */
 #ifndef PC_VOXELIZE_SMALL
 #define PC_VOXELIZE_SMALL 500000
+#define PC_VOXELIZE_LARGE 16000000
 #define PC_VOXELIZE_SLOTS (1 << 22)
 #define PC_VOXELIZE_AHEAD 1e9
 #define PC_VOXELIZE_CALLS 0
@@ -18,6 +19,7 @@
 
 enum {
     SMALL = PC_VOXELIZE_SMALL, /* records, voxels */
+    LARGE = PC_VOXELIZE_LARGE, /* records */
     FIRST = PC_VOXELIZE_SLOTS, /* slots to begin with where there are more records */
     GROWTH = 8                 /* times as many where these are too few */
 };

@@ -184,6 +184,13 @@ static inline void __trap(void) {
 
 /* ---- arithmetic and memory -------------------------------------------------------------------------------------- */
 
+/* Rounded down. */
+static inline float __fadd_rd(float a, float b) {
+    const double sum = (double)a + (double)b, of_b = sum - (double)a, lost = ((double)a - (sum - of_b)) + ((double)b - of_b);
+    const float nearest = (float)sum;
+    return nearest > sum || (nearest == sum && lost < 0.0) ? nextafterf(nearest, -HUGE_VALF) : nearest;
+}
+
 static inline uint32_t __float_as_uint(float value) {
     return (uint32_t)emulated_bits(value);
 }

@@ -168,6 +168,19 @@ static void origins(test_random *r, float *p, int64_t i, int64_t n) {
     }
 }
 
+/* The same few places again and again; now and then another one, the origin, or no number. */
+static void again(test_random *r, float *p, int64_t i, int64_t n) {
+    test_random own = {.state = (uint64_t)(i % 45)};
+    const uint64_t kind = test_next(r) % 64;
+    uniform(kind < 3 ? r : &own, p, i, n);
+    set(p, p[0] + test_uniform(r, 0.0f, 0.02f), p[1], p[2]);
+    if (kind == 3) {
+        set(p, 0.0f, -0.0f, 0.0f);
+    } else if (kind == 4) {
+        p[test_next(r) % 3] = test_next(r) % 2 ? NAN : -INFINITY;
+    }
+}
+
 /* ---- what sensors see: clouds of any size, for benchmarks too ---------------------------------------------------- */
 
 static void cube(test_random *r, float *p, int64_t i, int64_t n) {
@@ -282,7 +295,7 @@ static const struct kind {
     {"outlier", outlier, 1999, 4},
     {"faces", faces, 6001, 4},
     {"one voxel", one_voxel, 3001, 5},
-    {"origins", origins, 900, 4},
+    {"origins", origins, 2701, 4},
     {"sixteen columns", uniform, 1111, 16},
     {"many", uniform, 30011, 4},
     {"cube", cube, 2000, 3},
@@ -293,6 +306,7 @@ static const struct kind {
     {"coarse grid", coarse_grid, 900, 4},
     {"few bits", few_bits, 1500, 4},
     {"seams", seams, 8009, 4},
+    {"again", again, 6007, 4},
 };
 
 /* Other columns: reflectance, and now and then a NaN with a payload or an infinity. */

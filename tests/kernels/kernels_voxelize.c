@@ -250,6 +250,26 @@ static void check_ties(test_bed *bed) {
     }
 }
 
+/* ---- many records ---------------------------------------------------------------------------------------------- */
+
+/* Most records are of voxels that have all they keep, and others come now and then: what CUDA puts aside of a cloud with
+ * very many, as the emulator has it of this one. */
+static void check_again(test_bed *bed) {
+    static const int64_t most[] = {0, 60};
+    pcgpu_cloud cloud;
+    make_cloud_named("again", bed->seed, 400009, &cloud);
+    for (int i = 0; i < 2; i++) {
+        pcgpu_voxelize_params p = {.range = {-50, -50, -5, 50, 50, 5},
+                                   .size = {0.5, 0.5, 0.5},
+                                   .max_points = 5 + 8 * i,
+                                   .max_voxels = most[i],
+                                   .drop_origin = i > 0};
+        pcgpu_voxels want = check_case(bed, "again", &cloud, &p);
+        pcgpu_voxels_free(&want);
+    }
+    pcgpu_cloud_free(&cloud);
+}
+
 /* ---- clouds with an offset, refusals -------------------------------------------------------------------------- */
 
 /* The offset is subtracted from the range in float64, so that a moved cloud gives the features of the same records. */
@@ -370,6 +390,7 @@ static void check(test_bed *bed) {
     pcgpu_cloud_free(&cloud);
     check_sums(bed);
     check_ties(bed);
+    check_again(bed);
     check_offset(bed);
     check_far_origin(bed);
     check_refusals(bed);
