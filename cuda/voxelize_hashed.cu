@@ -73,7 +73,11 @@ static pcgpu_status add_insert(pcgpu_context *context, const call *c) {
     if (many) {
         return add_kernel(context, c, INSERT, &insert, insert_many_kernel, *s, cells_of(&s->grid));
     }
-    return add_kernel(context, c, INSERT, &insert, s->finishes ? insert_kernel<true> : insert_kernel<false>, *s);
+    return add_kernel(context, c, INSERT, &insert,
+                      s->finishes                 ? insert_kernel<true, true>
+                      : s->rows < (uint32_t)SMALL ? insert_kernel<false, true>
+                                                  : insert_kernel<false, false>,
+                      *s);
 }
 
 /* Words of marks that a warp of number_many and of gather looks at. */

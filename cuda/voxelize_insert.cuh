@@ -8,17 +8,31 @@ typedef struct position {
     float p[3];
 } position;
 
-/* Of record i, if there is one. The column after the three is not loaded with them: its register, which nobody reads,
- * would be given to another value while the load is on its way, and that value would wait for it. */
+/* Of record i, if there is one. */
 __device__ static position position_of(const pc_hashed &s, uint32_t i) {
     position at = {{0.0f, 0.0f, 0.0f}};
     if (i < s.rows && s.aligned) {
-        const float *record = s.data + 4 * (size_t)i;
-        const float2 first = *(const float2 *)record;
-        at = position{{first.x, first.y, record[2]}};
+        const float4 record = ((const float4 *)s.data)[i];
+        at = position{{record.x, record.y, record.z}};
     } else if (i < s.rows) {
         const float *record = s.data + (size_t)i * (size_t)s.columns;
         at = position{{record[0], record[1], record[2]}};
+    }
+    return at;
+}
+
+/* The same, to be on its way while other things are done. So the column after the three is not loaded with them: its
+ * register, which nobody reads, would be given to another value, and that would wait for the load. */
+__device__ static position next_position_of(const pc_hashed &s, uint32_t i) {
+    position at = {{0.0f, 0.0f, 0.0f}};
+    if (i < s.rows) {
+        const float *record = s.data + (size_t)i * (size_t)s.columns;
+        if (s.aligned) {
+            const float2 first = *(const float2 *)record;
+            at = position{{first.x, first.y, record[2]}};
+        } else {
+            at = position{{record[0], record[1], record[2]}};
+        }
     }
     return at;
 }
@@ -90,19 +104,14 @@ __device__ static bool gives_up(const pc_hashed &s, uint32_t tried) {
     return pc_half_load(&s.counters->full) != 0;
 }
 
-/* The count, key, lowest record and bound of a slot. */
-__device__ static uint4 look_at(const pc_hashed &s, uint32_t slot) {
-    return pc_note_load((const uint4 *)&s.slots[slot]);
-}
-
-/* Counts `count` records of a cell, i the lowest of them. Looks through the slots of its place in a line from `home`
- * on, beginning with `at`, which has been `seen`, then through those of the next place. Where the table is too small,
- * there may be no slot: the records are as if they were not in the cloud. FEW: not so; the table is never too small. */
-template <bool FEW>
-__device__ static arrival arrive(const pc_hashed &s, uint32_t key, uint32_t i, uint32_t count, uint32_t home,
-                                 uint32_t at, uint4 seen) {
+/* Counts `count` records of a cell, i the lowest of them. Looks through the slots of its place in a line, then through
+ * those of the next place. Where the table is too small, there may be no slot: the records are as if they were not in
+ * the cloud. FEW: not so; the table is never too small. */
+template <bool FEW> __device__ static arrival arrive(const pc_hashed &s, uint32_t key, uint32_t i, uint32_t count) {
     enum { LOOK = 8 };
+    uint32_t home = home_of(key, s.mask), at = home;
     while (true) {
+        uint4 seen = pc_note_load((const uint4 *)&s.slots[at]); /* count, key, lowest record, bound */
         pc_slot *slot = &s.slots[at];
         if (seen.y == PC_NO_KEY) {
             const unsigned long long free = ~0ull, mine = (unsigned long long)key << 32 | count,
@@ -132,7 +141,6 @@ __device__ static arrival arrive(const pc_hashed &s, uint32_t key, uint32_t i, u
         if (at == home) {
             home = at = (home + 1) & s.mask;
         }
-        seen = look_at(s, at);
     }
 }
 
@@ -231,8 +239,9 @@ __device__ static void clean_words(const pc_hashed &s) {
     }
 }
 
-/* A thread a record, and the next one on its way; the lanes of a warp whose records share a cell act together. */
-template <bool BUCKETS>
+/* A thread a record, and the next one on its way; the lanes of a warp whose records share a cell act together. FEW:
+ * most threads have no other record. */
+template <bool BUCKETS, bool FEW>
 __global__ static void __launch_bounds__(PC_INSERT_THREADS, PC_RESIDENT(PC_INSERT_THREADS, PC_INSERTS))
     insert_kernel(const pc_hashed s) {
     const uint32_t step = gridDim.x * PC_INSERT_THREADS;
@@ -243,12 +252,11 @@ __global__ static void __launch_bounds__(PC_INSERT_THREADS, PC_RESIDENT(PC_INSER
     }
     position at = position_of(s, i);
     for (; i - threadIdx.x % 32 < s.rows; i += step) {
-        const position next = position_of(s, i + step);
+        const position next = FEW ? position_of(s, i + step) : next_position_of(s, i + step);
         const uint32_t key = key_of(s, i, at), group = __match_any_sync(PC_ALL_LANES, key);
         arrival a = {PC_NO_SLOT, PC_NO_ROW, 0, false};
         if (key != PC_NO_KEY && (int)threadIdx.x % 32 == __ffs((int)group) - 1) {
-            const uint32_t home = home_of(key, s.mask);
-            a = arrive<BUCKETS>(s, key, i, (uint32_t)__popc(group), home, home, look_at(s, home));
+            a = arrive<FEW>(s, key, i, (uint32_t)__popc(group));
         }
         __syncwarp();
         keep_record<BUCKETS, false>(s, i, key != PC_NO_KEY, group, a);

@@ -124,8 +124,7 @@ __device__ static void insert_waiting(const pc_hashed &s, const waiting *of, int
     const uint32_t group = __match_any_sync(PC_ALL_LANES, mine.y);
     arrival a = {PC_NO_SLOT, PC_NO_ROW, DROPPED, false};
     if (lane < count && lane == __ffs((int)group) - 1) {
-        const uint32_t home = home_of(mine.y, s.mask);
-        a = arrive<false>(s, mine.y, mine.x, (uint32_t)__popc(group), home, home, look_at(s, home));
+        a = arrive<false>(s, mine.y, mine.x, (uint32_t)__popc(group));
     }
     __syncwarp();
     keep_waiting(s, mine.x, lane < count, group, a);
@@ -143,9 +142,9 @@ __global__ static void __launch_bounds__(PC_INSERT_THREADS, PC_RESIDENT(PC_INSER
     waiting *queue = queues[threadIdx.x / 32];
     int queued = 0;
     pc_launch_next();
-    position at = position_of(s, i);
+    position at = next_position_of(s, i);
     for (; i - threadIdx.x % 32 < s.rows; i += step) {
-        const position next = position_of(s, i + step);
+        const position next = next_position_of(s, i + step);
         bool in_range = i < s.rows && in_cells(s, c, at);
         if (s.skip_origin) {
             const bool skipped = i < s.rows && pc_is_skipped(true, s.skip, at.p);
@@ -160,7 +159,7 @@ __global__ static void __launch_bounds__(PC_INSERT_THREADS, PC_RESIDENT(PC_INSER
         const bool leads = in_range && (group & below) == 0;
         uint4 seen = make_uint4(0, PC_NO_KEY, 0, PC_NO_ROW);
         if (leads) {
-            seen = look_at(s, home);
+            seen = pc_note_load((const uint4 *)&s.slots[home]);
         }
         const bool drops = leads && seen.y == key && i > seen.w;
         if (drops) {
@@ -172,7 +171,7 @@ __global__ static void __launch_bounds__(PC_INSERT_THREADS, PC_RESIDENT(PC_INSER
         if (__popc(left) > FEW) {
             arrival a = {PC_NO_SLOT, PC_NO_ROW, DROPPED, false};
             if (leads && !drops) {
-                a = arrive<false>(s, key, i, (uint32_t)__popc(group), home, home, seen);
+                a = arrive<false>(s, key, i, (uint32_t)__popc(group));
             }
             __syncwarp();
             keep_record<false, true>(s, i, in_range, group, a);
