@@ -176,7 +176,7 @@ __global__ static void __launch_bounds__(PC_INSERT_THREADS, PC_RESIDENT(PC_INSER
             __syncwarp();
             keep_record<false, true>(s, i, in_range, group, a);
         } else {
-            if (threadIdx.x % 32 == 0) {
+            if (threadIdx.x % 32 == 0) { /* those that wait set their bits later */
                 s.marks[i / 32] = make_uint2(0, 0);
             }
             if (i < s.rows) {
