@@ -1,42 +1,11 @@
 /* Voxelization against a plain loop over the records. */
 #include "cpu.h"
 #include "reference.h"
+#include "voxels_difference.h"
 
 #include <float.h>
 
-/* ---- comparing ------------------------------------------------------------------------------------------------ */
-
-/* The first thing in which two results differ, or NULL. */
-static const char *difference(const pcgpu_voxels *a, const pcgpu_voxels *b, int64_t rows, bool selects) {
-    size_t v = (size_t)a->count;
-#define DIFFERS(member)                                                                                                \
-    if (a->member != b->member) {                                                                                      \
-        return #member;                                                                                                \
-    }
-    DIFFERS(voxels_found)
-    DIFFERS(count)
-    DIFFERS(capacity)
-    DIFFERS(columns)
-    DIFFERS(in_range)
-    DIFFERS(kept)
-    DIFFERS(out_of_range)
-    DIFFERS(over_points)
-    DIFFERS(over_voxels)
-    DIFFERS(largest)
-    DIFFERS(run.non_finite)
-    DIFFERS(run.at_origin)
-#undef DIFFERS
-    if (memcmp(a->point_voxel, b->point_voxel, (size_t)rows * 4)) {
-        return "point_voxel";
-    }
-    if (memcmp(a->counts, b->counts, v * 4) || memcmp(a->coords, b->coords, v * 16)) {
-        return "counts or coords";
-    }
-    if (selects ? memcmp(a->selected, b->selected, v * 4) != 0 : b->selected != NULL) {
-        return "selected";
-    }
-    return memcmp(a->features, b->features, v * (size_t)a->capacity * (size_t)a->columns * 4) ? "features" : NULL;
-}
+/* ---- cases -------------------------------------------------------------------------------------------------------- */
 
 /* The CPU's forms and numbers of parts that the public call does not choose for clouds of this size. */
 static void check_forms(test_bed *bed, const char *name, const pcgpu_cloud *cloud, const double range[6],
@@ -66,7 +35,7 @@ static void check_forms(test_bed *bed, const char *name, const pcgpu_cloud *clou
         pcgpu_voxels got = {.count = 0};
         pcgpu_status status = pc_cpu_voxelize_as(context, &job, &got, &form);
         got.out_of_range = cloud->rows - got.in_range - got.run.non_finite - got.run.at_origin;
-        const char *what = status == PCGPU_OK ? difference(want, &got, cloud->rows, selects) : context->error;
+        const char *what = status == PCGPU_OK ? voxels_difference(want, &got, cloud->rows, selects) : context->error;
         expect(bed, !what, "voxelize, %s, %s, vector form %d, %d parts, features %d, P %lld, V %lld: %s differs", name,
                bed->label[i / PC_SIMD_FORMS], (int)form.simd, form.parts, (int)p->features, (long long)p->max_points,
                (long long)p->max_voxels, what);
@@ -97,7 +66,7 @@ static pcgpu_voxels check_case(test_bed *bed, const char *name, const pcgpu_clou
             }
         }
         if (status == PCGPU_OK) {
-            const char *what = difference(&want, &got, cloud->rows, selects);
+            const char *what = voxels_difference(&want, &got, cloud->rows, selects);
             expect(bed, !what, "voxelize, %s, %s, features %d, P %lld, V %lld: %s differs", name, bed->label[i],
                    (int)p->features, (long long)p->max_points, (long long)p->max_voxels, what);
             expect(bed, !p->range_auto || got.out_of_range == 0, "voxelize, %s: automatic range, %lld outside", name,
@@ -293,7 +262,7 @@ static void check_offset(test_bed *bed) {
     for (int c = 0; c < bed->contexts; c++) {
         pcgpu_voxels got;
         pcgpu_status status = pcgpu_voxelize(bed->context[c], &cloud, &p, &got);
-        const char *what = status == PCGPU_OK ? difference(&want, &got, cloud.rows, false) : "the status";
+        const char *what = status == PCGPU_OK ? voxels_difference(&want, &got, cloud.rows, false) : "the status";
         expect(bed, !what, "voxelize with an offset, %s: %s differs", bed->label[c], what);
         pcgpu_voxels_free(&got);
     }

@@ -4,6 +4,7 @@
  * kind of features. Exit code 0 passed, 1 failed, 77 no CUDA device. */
 #include "backend.h"
 #include "cuda_voxelize.h"
+#include "voxels_difference.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -97,29 +98,6 @@ static pc_voxelize_job job_of(const struct setting *s, const float *data, int64_
 
 /* ---- comparing -------------------------------------------------------------------------------------------------- */
 
-static const char *difference(const pcgpu_voxels *a, const pcgpu_voxels *b, int64_t rows) {
-    const size_t v = (size_t)a->count, values = v * (size_t)a->capacity * (size_t)a->columns;
-    if (a->voxels_found != b->voxels_found || a->count != b->count || a->capacity != b->capacity ||
-        a->columns != b->columns) {
-        return "the number of voxels differs";
-    }
-    if (a->in_range != b->in_range || a->kept != b->kept || a->over_points != b->over_points ||
-        a->over_voxels != b->over_voxels || a->largest != b->largest) {
-        return "what is told of the points differs";
-    }
-    if (memcmp(a->point_voxel, b->point_voxel, (size_t)rows * sizeof *a->point_voxel) != 0) {
-        return "point_voxel differs";
-    }
-    if (memcmp(a->counts, b->counts, v * sizeof *a->counts) ||
-        memcmp(a->coords, b->coords, v * 4 * sizeof *a->coords)) {
-        return "counts or coords differ";
-    }
-    if (!a->selected != !b->selected || (a->selected && memcmp(a->selected, b->selected, v * sizeof *a->selected))) {
-        return "selected differs";
-    }
-    return memcmp(a->features, b->features, values * sizeof *a->features) ? "features differ" : NULL;
-}
-
 /* A cloud with what the CPU makes of it. */
 typedef struct known {
     const char *name;
@@ -140,7 +118,8 @@ static pc_cuda_voxelize_table check(pcgpu_context *cuda, const struct setting *s
     pcgpu_voxels got = {.count = 0};
     pc_cuda_voxelize_table table;
     const pcgpu_status status = pc_cuda_voxelize_timed(cuda, &k->job, repeats, milliseconds, 0, NULL, &got);
-    const char *what = status == PCGPU_OK ? difference(&k->want, &got, k->job.rows) : cuda->error;
+    const char *what =
+        status == PCGPU_OK ? voxels_difference(&k->want, &got, k->job.rows, k->want.selected != NULL) : cuda->error;
     pc_cuda_voxelize_tell(cuda, &table);
     expect(!what, s->name, k->name, what);
     if (table.tries != tries) {
