@@ -92,8 +92,8 @@ static pcgpu_status add_number_many(pcgpu_context *context, const call *c) {
                    multiprocessors = (unsigned)pc_cuda_of(context)->properties.multiProcessorCount;
     cudaLaunchAttribute attribute = {};
     cudaLaunchConfig_t number = configuration(context, blocks, PC_NUMBER_THREADS, &attribute),
-                       gather =
-                           configuration(context, at_most(blocks, 3 * multiprocessors), PC_NUMBER_THREADS, &attribute);
+                       gather = configuration(context, at_most(blocks, PC_NUMBER_MANYS * multiprocessors),
+                                              PC_NUMBER_THREADS, &attribute);
     number.dynamicSmemBytes = gather.dynamicSmemBytes = bytes_of_lists(share);
     PC_TRY(add_kernel(context, c, NUMBER, &number, number_many_kernel, *s, share));
     return add_kernel(context, c, GATHER, &gather, gather_kernel, *s, share);

@@ -49,6 +49,7 @@ enum {
     PC_INSERTS = 8,      /* blocks of insert a multiprocessor, */
     PC_INSERT_MANYS = 6, /* and of insert_many */
     PC_NUMBER_THREADS = 512,
+    PC_NUMBER_MANYS = 3,                  /* blocks of number_many and of gather a multiprocessor */
     PC_TILE_ROWS = 2 * PC_NUMBER_THREADS, /* records that a block numbers, */
     PC_MANY_WORDS = 16,                   /* or, where there are many, a warp of it, words of 32 records; */
     PC_MOST_WORDS = 40,                   /* or where there are very many */

@@ -24,17 +24,12 @@ __device__ static position position_of(const pc_hashed &s, uint32_t i) {
 /* The same, to be on its way while other things are done. So the column after the three is not loaded with them: its
  * register, which nobody reads, would be given to another value, and that would wait for the load. */
 __device__ static position next_position_of(const pc_hashed &s, uint32_t i) {
-    position at = {{0.0f, 0.0f, 0.0f}};
-    if (i < s.rows) {
-        const float *record = s.data + (size_t)i * (size_t)s.columns;
-        if (s.aligned) {
-            const float2 first = *(const float2 *)record;
-            at = position{{first.x, first.y, record[2]}};
-        } else {
-            at = position{{record[0], record[1], record[2]}};
-        }
+    if (i >= s.rows || !s.aligned) {
+        return position_of(s, i);
     }
-    return at;
+    const float *record = s.data + 4 * (size_t)i;
+    const float2 first = *(const float2 *)record;
+    return position{{first.x, first.y, record[2]}};
 }
 
 /* The key of a point's cell as pc_point_key has it, or PC_NO_KEY, without divisions but where they are needed. The
@@ -64,18 +59,21 @@ __device__ static uint32_t point_key(const pc_hashed &s, const float *p) {
     return in_range ? (cell[2] * pc_cells_along(s, 1) + cell[1]) * pc_cells_along(s, 0) + cell[0] : PC_NO_KEY;
 }
 
+/* Counts lanes; by a warp. */
+__device__ static void add_lanes(unsigned long long *to, uint32_t lanes) {
+    if (threadIdx.x % 32 == 0 && lanes) {
+        atomicAdd(to, (unsigned long long)__popc(lanes));
+    }
+}
+
 /* The key of record i's cell, or PC_NO_KEY. */
 __device__ static uint32_t key_of(const pc_hashed &s, uint32_t i, const position &at) {
     const bool there = i < s.rows, finite = pc_is_finite3(at.p[0], at.p[1], at.p[2]),
                skipped = pc_is_skipped(s.skip_origin, s.skip, at.p);
     const uint32_t not_finite = __ballot_sync(PC_ALL_LANES, there && !finite),
                    at_origin = __ballot_sync(PC_ALL_LANES, there && skipped);
-    if (threadIdx.x % 32 == 0 && not_finite) {
-        atomicAdd(&pc_sums_of(s)->non_finite, (unsigned long long)__popc(not_finite));
-    }
-    if (threadIdx.x % 32 == 0 && at_origin) {
-        atomicAdd(&pc_sums_of(s)->at_origin, (unsigned long long)__popc(at_origin));
-    }
+    add_lanes(&pc_sums_of(s)->non_finite, not_finite);
+    add_lanes(&pc_sums_of(s)->at_origin, at_origin);
     return there && !skipped ? point_key(s, at.p) : PC_NO_KEY;
 }
 

@@ -15,28 +15,27 @@ typedef struct pc_cells {
 
 #define MANY_WHOLE 12582912.0f /* 1.5 x 2^23: a sum with what is below 2^22 is a whole number */
 
-/* Numbers in order as integers in order. */
-static int64_t order_of_float(float value) {
-    int32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits < 0 ? -(int64_t)(bits & INT32_MAX) : bits;
-}
-
-static float float_of_order(int64_t order) {
-    const uint32_t bits = order < 0 ? 0x80000000u | (uint32_t)-order : (uint32_t)order;
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
+/* The bits of numbers in order as integers in order, and these as bits. */
+static int32_t in_order(int32_t bits) {
+    return bits ^ (bits >> 31 & INT32_MAX);
 }
 
 /* The highest number in the range of an axis that has a cell: the cell's number never falls as the coordinate rises. */
 static float highest_with_cell(const pc_grid *grid, int axis) {
-    int64_t low = order_of_float(grid->min[axis]), high = order_of_float(grid->max[axis]); /* has one, has none */
-    while (high - low > 1) {
+    int32_t bits[2]; /* of one that has, and of one that has none */
+    memcpy(&bits[0], &grid->min[axis], sizeof bits[0]);
+    memcpy(&bits[1], &grid->max[axis], sizeof bits[1]);
+    float highest = grid->min[axis];
+    for (int64_t low = in_order(bits[0]), high = in_order(bits[1]); high - low > 1;) {
         const int64_t middle = low + (high - low) / 2;
-        *(pc_axis_cell(grid, axis, float_of_order(middle)) >= 0 ? &low : &high) = middle;
+        const int32_t of_middle = in_order((int32_t)middle);
+        float value;
+        memcpy(&value, &of_middle, sizeof value);
+        const bool has = pc_axis_cell(grid, axis, value) >= 0;
+        *(has ? &low : &high) = middle;
+        highest = has ? value : highest;
     }
-    return float_of_order(low);
+    return highest;
 }
 
 /* The product with 1 / size is within 2^-22.4 of the quotient after its rounding, relatively, and so is the whole
@@ -84,14 +83,6 @@ __device__ static bool in_cells(const pc_hashed &s, const pc_cells &c, const pos
         inside = inside && at.p[k] >= s.grid.min[k] && at.p[k] <= c.most[k];
     }
     return inside;
-}
-
-/* Counts lanes; by a warp. */
-__device__ static void add_lanes(unsigned long long *to, bool mine) {
-    const uint32_t all = __ballot_sync(PC_ALL_LANES, mine);
-    if (all && threadIdx.x % 32 == 0) {
-        atomicAdd(to, (unsigned long long)__popc(all));
-    }
 }
 
 /* Records that wait until there are enough of them for a warp: which, and the key of the cell. */
@@ -148,11 +139,12 @@ __global__ static void __launch_bounds__(PC_INSERT_THREADS, PC_RESIDENT(PC_INSER
         bool in_range = i < s.rows && in_cells(s, c, at);
         if (s.skip_origin) {
             const bool skipped = i < s.rows && pc_is_skipped(true, s.skip, at.p);
-            add_lanes(&pc_sums_of(s)->at_origin, skipped);
+            add_lanes(&pc_sums_of(s)->at_origin, __ballot_sync(PC_ALL_LANES, skipped));
             in_range = in_range && !skipped;
         }
         if (__any_sync(PC_ALL_LANES, !in_range)) {
-            add_lanes(&pc_sums_of(s)->non_finite, i < s.rows && !pc_is_finite3(at.p[0], at.p[1], at.p[2]));
+            const bool not_finite = i < s.rows && !pc_is_finite3(at.p[0], at.p[1], at.p[2]);
+            add_lanes(&pc_sums_of(s)->non_finite, __ballot_sync(PC_ALL_LANES, not_finite));
         }
         const uint32_t key = in_range ? many_key(s, c, at) : PC_NO_KEY, group = __match_any_sync(PC_ALL_LANES, key),
                        home = home_of(key, s.mask);

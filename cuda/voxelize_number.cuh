@@ -22,11 +22,7 @@ __device__ static uint32_t lates_of(unsigned long long sum) {
 template <int THREADS, typename Sum> __device__ static Sum sum_before(Sum mine, Sum *all) {
     __shared__ Sum of_warp[THREADS / 32];
     const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
-    Sum sum = mine;
-    for (int step = 1; step < 32; step *= 2) {
-        const Sum other = __shfl_up_sync(PC_ALL_LANES, sum, step);
-        sum += lane >= step ? other : 0;
-    }
+    const Sum sum = pc_warp_sum_up_to(mine);
     if (lane == 31) {
         of_warp[warp] = sum;
     }
@@ -251,12 +247,8 @@ __device__ static uint32_t list_marked(const pc_hashed &s, uint32_t word, uint32
     for (uint32_t first = 0; first < share; first += 32) {
         const uint32_t at = first + lane;
         const uint2 marks = at < share && word + at < words ? s.marks[word + at] : make_uint2(0, 0);
-        uint32_t marked = late ? marks.y : marks.x, end = (uint32_t)__popc(marked);
-        const uint32_t mine = end;
-        for (int step = 1; step < 32; step *= 2) {
-            const uint32_t other = __shfl_up_sync(PC_ALL_LANES, end, step);
-            end += (int)lane >= step ? other : 0;
-        }
+        uint32_t marked = late ? marks.y : marks.x;
+        const uint32_t mine = (uint32_t)__popc(marked), end = pc_warp_sum_up_to(mine);
         for (uint32_t to = count + end - mine; marked; marked &= marked - 1) {
             list[to++] = (uint16_t)(at * 32 + (uint32_t)__ffs((int)marked) - 1);
         }
@@ -272,7 +264,7 @@ __device__ static uint32_t warp_of_launch(void) {
 }
 
 /* Of those that are marked the slots are read; what begins is read again when it is numbered. */
-__global__ static void __launch_bounds__(PC_NUMBER_THREADS, PC_RESIDENT(PC_NUMBER_THREADS, 3))
+__global__ static void __launch_bounds__(PC_NUMBER_THREADS, PC_RESIDENT(PC_NUMBER_THREADS, PC_NUMBER_MANYS))
     number_many_kernel(const pc_hashed s, uint32_t share) {
     enum { FOUR = 4, TWO = 2 };
     extern __shared__ __align__(16) char memory[];
@@ -329,16 +321,11 @@ __global__ static void __launch_bounds__(PC_NUMBER_THREADS, PC_RESIDENT(PC_NUMBE
 #pragma unroll
         for (uint32_t k = 0; k < TWO; k++) {
             const uint32_t late = slot[k] != PC_NO_SLOT ? late_of(s, b[k].head) : 0;
-            uint32_t before = late;
-            for (int step = 1; step < 32; step *= 2) {
-                const uint32_t other = __shfl_up_sync(PC_ALL_LANES, before, step);
-                before += (int)lane >= step ? other : 0;
-            }
+            const uint32_t upto = pc_warp_sum_up_to(late);
             if (slot[k] != PC_NO_SLOT) {
-                set_down(s, b[k], slot[k], voxels_of(next) + 32 * k + lane, lates_of(next) + before - late, &sums);
+                set_down(s, b[k], slot[k], voxels_of(next) + 32 * k + lane, lates_of(next) + upto - late, &sums);
             }
-            before = __shfl_sync(PC_ALL_LANES, before, 31);
-            next += before; /* no more than 31 bits in all */
+            next += __shfl_sync(PC_ALL_LANES, upto, 31); /* no more than 31 bits in all */
         }
         next += 32 * TWO * VOXEL;
     }

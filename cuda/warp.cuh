@@ -43,4 +43,14 @@ __device__ static inline uint32_t pc_warp_add(uint32_t value) {
 #endif
 }
 
+/* The sum of the values of this lane and of those before it. */
+template <typename Sum> __device__ static inline Sum pc_warp_sum_up_to(Sum value) {
+    const int lane = (int)threadIdx.x % 32;
+    for (int step = 1; step < 32; step *= 2) {
+        const Sum other = __shfl_up_sync(PC_ALL_LANES, value, step);
+        value += lane >= step ? other : 0;
+    }
+    return value;
+}
+
 #endif
