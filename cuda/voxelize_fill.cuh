@@ -161,13 +161,11 @@ __device__ static void fill_features(const pc_hashed &s, const chunk &c) {
 
 /* ---- the kernel ------------------------------------------------------------------------------------------------- */
 
-/* Dynamic shared memory: the values of the kept records. */
-__global__ static void __launch_bounds__(PC_FILL_THREADS, PC_RESIDENT(PC_FILL_THREADS, PC_FILLS))
-    fill_kernel(const pc_hashed s, int most) {
-    enum { WARPS = PC_FILL_THREADS / 32 };
-    extern __shared__ __align__(16) char memory[];
+/* memory: shared, for the values of the kept records. MANY: after insert_many. */
+template <bool MANY> __device__ static void fill_chunks(const pc_hashed &s, int most, char *memory) {
+    enum { WARPS = PC_FILL_THREADS / 32, UNSORTED = MANY ? SMALL_ONES * 32 : PC_MOST_KEPT + 4 };
     __shared__ uint32_t rows[PC_FILL_ROWS];
-    __shared__ __align__(16) uint32_t unsorted[WARPS * (PC_MOST_KEPT + 4)];
+    __shared__ __align__(16) uint32_t unsorted[WARPS * UNSORTED];
     __shared__ int16_t kept[PC_FILL_THREADS];
     __shared__ float means[3 * PC_FILL_THREADS];
     __shared__ large list[PC_FILL_THREADS];
@@ -192,12 +190,25 @@ __global__ static void __launch_bounds__(PC_FILL_THREADS, PC_RESIDENT(PC_FILL_TH
         if (from > 0) {
             read_voxel(s, number_of(c, (int)threadIdx.x), &mine);
         }
-        take_voxels(s, c, found, mine, list, count);
+        take_voxels<MANY>(s, c, found, mine, list, count);
         __syncthreads();
-        for (int i = warp; i < count[0]; i += WARPS) {
-            collect<AT_ONCE>(s, c, list[i], unsorted + warp * (PC_MOST_KEPT + 4));
+        for (int i = warp * (MANY ? SMALL_ONES : 1); i < count[0]; i += WARPS * (MANY ? SMALL_ONES : 1)) {
+            if (MANY) {
+                collect_together(s, c, list, i, count[0], unsorted + warp * UNSORTED);
+            } else {
+                collect<AT_ONCE>(s, c, list[i], unsorted + warp * UNSORTED);
+            }
+        }
+        for (int i = warp; MANY && i < count[1]; i += WARPS) {
+            const large of = list[PC_FILL_THREADS - 1 - i];
+            if (of.late < CROWD) {
+                collect<AT_ONCE>(s, c, of, unsorted + warp * UNSORTED);
+            }
         }
         for (int i = 0; i < count[1]; i++) {
+            if (MANY && list[PC_FILL_THREADS - 1 - i].late < CROWD) {
+                continue;
+            }
             __syncthreads();
             collect_crowded<WARPS, AT_ONCE>(s, c, list[PC_FILL_THREADS - 1 - i], unsorted);
         }
@@ -206,6 +217,18 @@ __global__ static void __launch_bounds__(PC_FILL_THREADS, PC_RESIDENT(PC_FILL_TH
         __syncthreads();
     }
     pc_clean(s);
+}
+
+__global__ static void __launch_bounds__(PC_FILL_THREADS, PC_RESIDENT(PC_FILL_THREADS, PC_FILLS))
+    fill_kernel(const pc_hashed s, int most) {
+    extern __shared__ __align__(16) char memory[];
+    fill_chunks<false>(s, most, memory);
+}
+
+__global__ static void __launch_bounds__(PC_FILL_THREADS, PC_RESIDENT(PC_FILL_THREADS, PC_FILLS))
+    fill_many_kernel(const pc_hashed s, int most) {
+    extern __shared__ __align__(16) char memory[];
+    fill_chunks<true>(s, most, memory);
 }
 
 #endif

@@ -1,12 +1,6 @@
-/* Voxelization by hashing on CUDA: memory and launches of the kernels of voxelize_hashed.cuh. */
-#include "voxelize_hashed.cuh"
-
+/* Voxelization by hashing on CUDA: memory for the kernels of voxelize_hashed.cuh, and the result. */
 #include "cuda_voxelize.h"
-#include "voxelize_all.cuh"
-#include "voxelize_fill.cuh"
-#include "voxelize_finish.cuh"
-#include "voxelize_insert_many.cuh"
-#include "voxelize_table.cuh"
+#include "voxelize_launch.cuh"
 
 /* The features of all voxels that there may be, up to this size, are allocated before their number is known. */
 static const double most_ahead = PC_VOXELIZE_AHEAD;
@@ -20,130 +14,7 @@ void pc_voxelize_end(pcgpu_context *context) {
     }
 }
 
-/* ---- launches --------------------------------------------------------------------------------------------------- */
-
-/* A call: what the kernels are told, and of few records their chain. */
-typedef struct call {
-    table *of;
-    pc_hashed told;
-    pc_chain *chain;
-} call;
-
-static cudaLaunchConfig_t configuration(pcgpu_context *context, unsigned blocks, int threads,
-                                        cudaLaunchAttribute *attribute) {
-    cudaLaunchConfig_t config = {};
-    attribute->id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attribute->val.programmaticStreamSerializationAllowed = 1;
-    config.gridDim = dim3(blocks);
-    config.blockDim = dim3((unsigned)threads);
-    config.stream = pc_cuda_of(context)->stream;
-    config.attrs = attribute;
-    return config;
-}
-
-/* Launches kernel `number` of the call, or puts it into the chain. Each but the first may start while the one before it
- * ends. */
-template <typename... P, typename... A>
-static pcgpu_status add_kernel(pcgpu_context *context, const call *c, int number, cudaLaunchConfig_t *config,
-                               void (*kernel)(P...), A... arguments) {
-    const bool overlaps = number > 0 && pc_cuda_of(context)->properties.major >= 9;
-    if (c->chain) {
-        CUDA_TRY(context, pc_chain_set(c->chain, number, config, overlaps, kernel, arguments...));
-    } else {
-        config->numAttrs = overlaps;
-        CUDA_TRY(context, cudaLaunchKernelEx(config, kernel, arguments...));
-    }
-    return PCGPU_OK;
-}
-
-static unsigned at_most(unsigned blocks, unsigned most) {
-    return blocks < most ? blocks : most;
-}
-
-enum { INSERT, NUMBER, FINISH = NUMBER, FILL, GATHER = FILL, FILL_MANY };
-
-static pcgpu_status add_insert(pcgpu_context *context, const call *c) {
-    const pc_hashed *s = &c->told;
-    const bool many = s->rows >= LARGE;
-    const unsigned multiprocessors = (unsigned)pc_cuda_of(context)->properties.multiProcessorCount,
-                   resident = (many ? PC_INSERT_MANYS : PC_INSERTS) * multiprocessors,
-                   blocks = at_most(pc_blocks(s->rows, PC_INSERT_THREADS), resident);
-    cudaLaunchAttribute attribute = {};
-    cudaLaunchConfig_t insert = configuration(context, blocks, PC_INSERT_THREADS, &attribute);
-    if (many) {
-        return add_kernel(context, c, INSERT, &insert, insert_many_kernel, *s, cells_of(&s->grid));
-    }
-    return add_kernel(context, c, INSERT, &insert,
-                      s->finishes                 ? insert_kernel<true, true>
-                      : s->rows < (uint32_t)SMALL ? insert_kernel<false, true>
-                                                  : insert_kernel<false, false>,
-                      *s);
-}
-
-/* Words of marks that a warp of number_many and of gather looks at. */
-static uint32_t share_of(const pc_hashed *s) {
-    return s->rows < LARGE ? PC_MANY_WORDS : PC_MOST_WORDS;
-}
-
-static pcgpu_status add_number_many(pcgpu_context *context, const call *c) {
-    const pc_hashed *s = &c->told;
-    const uint32_t share = share_of(s);
-    const unsigned blocks = pc_blocks(s->rows, (int64_t)share * PC_NUMBER_THREADS),
-                   multiprocessors = (unsigned)pc_cuda_of(context)->properties.multiProcessorCount;
-    cudaLaunchAttribute attribute = {};
-    cudaLaunchConfig_t number = configuration(context, blocks, PC_NUMBER_THREADS, &attribute),
-                       gather = configuration(context, at_most(blocks, PC_NUMBER_MANYS * multiprocessors),
-                                              PC_NUMBER_THREADS, &attribute);
-    number.dynamicSmemBytes = gather.dynamicSmemBytes = bytes_of_lists(share);
-    PC_TRY(add_kernel(context, c, NUMBER, &number, number_many_kernel, *s, share));
-    return add_kernel(context, c, GATHER, &gather, gather_kernel, *s, share);
-}
-
-static pcgpu_status add_number(pcgpu_context *context, const call *c) {
-    const pc_hashed *s = &c->told;
-    cudaLaunchAttribute attribute = {};
-    cudaLaunchConfig_t number = configuration(context, pc_blocks(s->rows, PC_TILE_ROWS), PC_NUMBER_THREADS, &attribute);
-    return s->marks ? add_number_many(context, c) : add_kernel(context, c, NUMBER, &number, number_kernel, *s);
-}
-
-/* Voxels that a block of fill holds at once: whole stripes. */
-static int chunk_of(const pc_hashed *s) {
-    const int rows = s->columns <= 4 ? (int)PC_FILL_ROWS : PC_FILL_ROWS * 4 / s->columns,
-              voxels = rows / s->kept / STRIPE * STRIPE;
-    return voxels < STRIPE ? (int)STRIPE : voxels < PC_FILL_THREADS ? voxels : (int)PC_FILL_THREADS;
-}
-
-static pcgpu_status add_fill(pcgpu_context *context, const call *c) {
-    const pc_hashed *s = &c->told;
-    const int number = s->marks ? FILL_MANY : FILL;
-    const unsigned multiprocessors = (unsigned)pc_cuda_of(context)->properties.multiProcessorCount,
-                   blocks = (s->all ? PC_ALLS : PC_FILLS) * multiprocessors;
-    cudaLaunchAttribute attribute = {};
-    if (s->all) {
-        cudaLaunchConfig_t config = configuration(context, blocks, PC_ALL_THREADS, &attribute);
-        return add_kernel(context, c, number, &config, fill_all_kernel, *s);
-    }
-    cudaLaunchConfig_t config = configuration(context, blocks, PC_FILL_THREADS, &attribute);
-    config.dynamicSmemBytes = (size_t)(chunk_of(s) * s->kept * s->columns) * sizeof(float);
-    return add_kernel(context, c, number, &config, fill_kernel, *s, chunk_of(s));
-}
-
-static pcgpu_status add_finish(pcgpu_context *context, const call *c) {
-    const pc_hashed *s = &c->told;
-    const unsigned blocks = pc_blocks(s->rows, PC_FINISH_THREADS);
-    cudaLaunchAttribute attribute = {};
-    cudaLaunchConfig_t config = configuration(context, blocks, PC_FINISH_THREADS, &attribute);
-    return add_kernel(context, c, FINISH, &config, finish_kernel, *s);
-}
-
-static pcgpu_status add_kernels(pcgpu_context *context, const call *c) {
-    PC_TRY(add_insert(context, c));
-    if (c->told.finishes) {
-        return add_finish(context, c);
-    }
-    PC_TRY(add_number(context, c));
-    return add_fill(context, c);
-}
+/* ---- a call --------------------------------------------------------------------------------------------------- */
 
 static pcgpu_status begin_call(pcgpu_context *context, call *c) {
     PC_TRY(count_call(context, c->of));
@@ -250,8 +121,27 @@ static void take_grid(const pc_grid *grid, pc_hashed *s) {
     }
 }
 
+/* Records that a block of insert_many lists at most: those it looks at. */
+static uint32_t list_room(pcgpu_context *context, int64_t rows) {
+    const unsigned blocks = inserts_of(context, rows, true);
+    return pc_blocks(pc_blocks(rows, PC_INSERT_THREADS), (int)blocks) * PC_INSERT_THREADS;
+}
+
+static pcgpu_status take_lists(pcgpu_context *context, int64_t rows, pc_lists *l) {
+    const unsigned blocks = inserts_of(context, rows, true);
+    l->room = list_room(context, rows);
+    PC_TRY(pc_voxelize_take(context, blocks, &l->count));
+    PC_TRY(pc_voxelize_take(context, blocks, &l->begun));
+    PC_TRY(pc_voxelize_take(context, (int64_t)blocks * l->room, &l->record));
+    PC_TRY(pc_voxelize_take(context, words_of_lists(rows), &l->begins));
+    return pc_voxelize_take(context, words_of_lists(rows), &l->before);
+}
+
 /* What does not depend on the slots. */
-static pcgpu_status take_rows(pcgpu_context *context, const pc_voxelize_job *job, uint64_t buckets, pc_hashed *s) {
+static pcgpu_status take_rows(pcgpu_context *context, const pc_voxelize_job *job, uint64_t buckets, bool many,
+                              pc_hashed *s) {
+    const int64_t listed =
+        many ? (int64_t)inserts_of(context, job->rows, true) * list_room(context, job->rows) : job->rows;
     memset(s, 0, sizeof *s);
     take_grid(&job->grid, s);
     s->skip_origin = job->skip_origin;
@@ -263,15 +153,15 @@ static pcgpu_status take_rows(pcgpu_context *context, const pc_voxelize_job *job
     s->kept = s->all ? (int)PC_SLOT_ROWS : (int)job->max_points;
     s->most = job->max_voxels ? (uint32_t)job->max_voxels : ~0u;
     s->kind = job->features;
-    PC_TRY(pc_voxelize_take(context, job->rows, &s->place));
+    PC_TRY(pc_voxelize_take(context, listed, &s->place));
     if (buckets > 0) {
         s->finishes = true;
         s->bucket_mask = (uint32_t)(buckets - 1);
     } else {
-        PC_TRY(pc_voxelize_take(context, job->rows, &s->rank));
+        PC_TRY(pc_voxelize_take(context, listed, &s->rank));
     }
-    PC_TRY(pc_voxelize_take(context, job->rows, &s->late_rows));
-    if (job->rows >= SMALL) {
+    PC_TRY(pc_voxelize_take(context, listed, &s->late_rows));
+    if (job->rows >= SMALL && !many) {
         PC_TRY(pc_voxelize_take(context, (job->rows + 31) / 32, &s->marks));
     }
     PC_TRY(pc_voxelize_take(context, job->rows, &s->point_voxel));
@@ -373,9 +263,14 @@ pcgpu_status pc_voxelize_hashed(pcgpu_context *context, const pc_voxelize_job *j
         if (!*done) {
             return PCGPU_OK;
         }
+        c.many = job->rows >= LARGE && job->max_points > 0 && cells_of(&job->grid, slots, &c.cells);
+        c.cells.notes = (unsigned long long *)t->array[NOTES];
         if (!full) {
             PC_TRY(pc_arena_reset(context, &pc_cuda_of(context)->arena));
-            PC_TRY(take_rows(context, job, buckets, &c.told));
+            PC_TRY(take_rows(context, job, buckets, c.many, &c.told));
+            if (c.many) {
+                PC_TRY(take_lists(context, job->rows, &c.lists));
+            }
             c.of = t;
             c.chain = few ? &t->chains[chain_of(&c.told)] : NULL;
         }

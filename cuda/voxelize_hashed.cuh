@@ -51,8 +51,7 @@ enum {
     PC_NUMBER_THREADS = 512,
     PC_NUMBER_MANYS = 3,                  /* blocks of number_many and of gather a multiprocessor */
     PC_TILE_ROWS = 2 * PC_NUMBER_THREADS, /* records that a block numbers, */
-    PC_MANY_WORDS = 16,                   /* or, where there are many, a warp of it, words of 32 records; */
-    PC_MOST_WORDS = 40,                   /* or where there are very many */
+    PC_MANY_WORDS = 16,                   /* or, where there are many, a warp of it, words of 32 records */
     PC_ALL_THREADS = 128,                 /* of fill_all, */
     PC_ALLS = 8,                          /* and its blocks a multiprocessor */
     PC_FILL_THREADS = 128,

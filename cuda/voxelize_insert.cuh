@@ -77,7 +77,8 @@ __device__ static uint32_t key_of(const pc_hashed &s, uint32_t i, const position
     return there && !skipped ? point_key(s, at.p) : PC_NO_KEY;
 }
 
-/* Four cells that follow each other in x share a line of the cache. */
+enum { NEAR_IN_X = 4 /* cells that follow each other share a line of the cache */ };
+
 __device__ static uint32_t home_of(uint32_t key, uint32_t mask) {
     uint32_t line = (key >> 2) * 0x9e3779b1u;
     return ((line ^ line >> 15) << 2 | (key & 3u)) & mask;
@@ -105,9 +106,10 @@ __device__ static bool gives_up(const pc_hashed &s, uint32_t tried) {
 /* Counts `count` records of a cell, i the lowest of them. Looks through the slots of its place in a line, then through
  * those of the next place. Where the table is too small, there may be no slot: the records are as if they were not in
  * the cloud. FEW: not so; the table is never too small. */
-template <bool FEW> __device__ static arrival arrive(const pc_hashed &s, uint32_t key, uint32_t i, uint32_t count) {
+template <bool FEW, int NEAR>
+__device__ static arrival arrive(const pc_hashed &s, uint32_t key, uint32_t home, uint32_t i, uint32_t count) {
     enum { LOOK = 8 };
-    uint32_t home = home_of(key, s.mask), at = home;
+    uint32_t at = home;
     while (true) {
         uint4 seen = pc_note_load((const uint4 *)&s.slots[at]); /* count, key, lowest record, bound */
         pc_slot *slot = &s.slots[at];
@@ -131,8 +133,8 @@ template <bool FEW> __device__ static arrival arrive(const pc_hashed &s, uint32_
             }
             return arrival{at, seen.w, rank, i < seen.z};
         }
-        at = (at + 4) & s.mask;
-        const uint32_t tried = ((at - home) & s.mask) / 4;
+        at = (at + NEAR) & s.mask;
+        const uint32_t tried = ((at - home) & s.mask) / NEAR;
         if (!FEW && tried % LOOK == 0 && pc_may_be_full(s) && gives_up(s, tried)) {
             return arrival{PC_NO_SLOT, PC_NO_ROW, DROPPED, false};
         }
@@ -187,16 +189,15 @@ __device__ static void keep_row(const pc_hashed &s, uint32_t i, bool there, uint
     }
 }
 
-/* Whether the records of a group that came as the rank-th of their voxel and on tell its bound: of those that come
- * before it is seen, a few. EARLY: from the first late ones on. */
-template <bool EARLY> __device__ static bool tells(uint32_t rank, uint32_t group, uint32_t p) {
-    enum { TIMES = 4 /* P: where there are few records, it is not worth it sooner */, EVERY = 8 };
-    return EARLY ? rank / EVERY != (rank + (uint32_t)__popc(group)) / EVERY : rank >= TIMES * p;
+/* Where there are few records, bounds are not worth it sooner. */
+__device__ static bool tells(uint32_t rank, uint32_t p) {
+    enum { TIMES = 4 /* P */ };
+    return rank >= TIMES * p;
 }
 
 /* What a warp does with 32 records whose cells have been found or claimed by the leader of each group of equal cells.
  * BUCKETS: late records are put into buckets. */
-template <bool BUCKETS, bool EARLY>
+template <bool BUCKETS>
 __device__ static void keep_record(const pc_hashed &s, uint32_t i, bool in_range, uint32_t group, const arrival &a) {
     const int lane = (int)threadIdx.x % 32, leader = __ffs((int)group) - 1;
     const uint32_t below = (1u << lane) - 1, p = (uint32_t)s.kept, slot = __shfl_sync(PC_ALL_LANES, a.slot, leader),
@@ -223,7 +224,7 @@ __device__ static void keep_record(const pc_hashed &s, uint32_t i, bool in_range
             s.point_voxel[i] = -1;
         }
     }
-    tell_bounds(s, slot, late && lane == leader && a.bound == PC_NO_ROW && tells<EARLY>(rank, group, p) && !s.all);
+    tell_bounds(s, slot, late && lane == leader && a.bound == PC_NO_ROW && tells(rank, p) && !s.all);
 }
 
 /* As finish wants to find it. */
@@ -254,10 +255,10 @@ __global__ static void __launch_bounds__(PC_INSERT_THREADS, PC_RESIDENT(PC_INSER
         const uint32_t key = key_of(s, i, at), group = __match_any_sync(PC_ALL_LANES, key);
         arrival a = {PC_NO_SLOT, PC_NO_ROW, 0, false};
         if (key != PC_NO_KEY && (int)threadIdx.x % 32 == __ffs((int)group) - 1) {
-            a = arrive<FEW>(s, key, i, (uint32_t)__popc(group));
+            a = arrive<FEW, NEAR_IN_X>(s, key, home_of(key, s.mask), i, (uint32_t)__popc(group));
         }
         __syncwarp();
-        keep_record<BUCKETS, false>(s, i, key != PC_NO_KEY, group, a);
+        keep_record<BUCKETS>(s, i, key != PC_NO_KEY, group, a);
         at = next;
     }
 }

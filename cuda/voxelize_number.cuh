@@ -237,7 +237,7 @@ static size_t bytes_of_lists(uint32_t share) {
     return (size_t)NUMBER_WARPS * share * 32 * sizeof(uint16_t);
 }
 
-static_assert(NUMBER_WARPS * PC_MOST_WORDS * 32 * sizeof(uint16_t) <= 47 << 10, "what a block may have everywhere");
+static_assert(NUMBER_WARPS * PC_MANY_WORDS * 32 * sizeof(uint16_t) <= 47 << 10, "what a block may have everywhere");
 
 /* Makes the list of what is marked in words `word` and on, in order, and returns how many that are; by a warp. `late`:
  * which of the marks. */
@@ -289,6 +289,7 @@ __global__ static void __launch_bounds__(PC_NUMBER_THREADS, PC_RESIDENT(PC_NUMBE
         for (uint32_t k = 0; k < FOUR; k++) {
             head[k] = record[k] != PC_NO_ROW ? *(const uint4 *)&s.slots[slot[k]] : make_uint4(0, 0, 0, 0);
         }
+        __syncwarp();
 #pragma unroll
         for (uint32_t k = 0; k < FOUR; k++) {
             const bool begins = record[k] != PC_NO_ROW && head[k].z == record[k];

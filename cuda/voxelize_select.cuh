@@ -6,6 +6,7 @@
 
 enum {
     STRIPE = 4,          /* voxels that follow each other: crowded ones are neighbours, and better shared out */
+    SMALL_ONES = 4,      /* voxels that a warp looks at together, if a lane has a record */
     AT_ONCE = 16,        /* late records that a lane looks at together, */
     FEW_AT_ONCE = 4,     /* or where there are few */
     CROWD = 32 * AT_ONCE /* late records of a voxel that the whole block looks at */
@@ -174,6 +175,56 @@ __device__ static void collect(const pc_hashed &s, const chunk &c, const large &
     sort_rows(rows, of.kept, of.kept, c.rows + of.voxel * s.kept);
 }
 
+/* The kept records of voxels `first` and on of a list, as many as SMALL_ONES, each with no more records than a warp has
+ * lanes, late ones too; by a warp. `rows`: of SMALL_ONES x 32. As collect_smaller of finish. */
+__device__ static void collect_together(const pc_hashed &s, const chunk &c, const large *list, int first, int count,
+                                        uint32_t *rows) {
+    const int lane = (int)threadIdx.x % 32, last = min(first + SMALL_ONES, count) - 1;
+    uint32_t row[SMALL_ONES], most = 0;
+    for (int i = first; i <= last; i++) {
+        most = max(most, (uint32_t)list[i].kept + list[i].late);
+    }
+#pragma unroll
+    for (int k = 0; k < SMALL_ONES; k++) { /* loads on their way together */
+        const large of = list[min(first + k, last)];
+        const int late = lane - of.kept;
+        const uint32_t *beside = pc_more_of(s, of.slot) + (lane - PC_SLOT_ROWS),
+                       *from = late < 0 ? beside : s.late_rows + of.late_first + late;
+        row[k] = PC_NO_ROW;
+        if (first + k <= last && (late < 0 ? lane >= PC_SLOT_ROWS : late < (int)of.late)) {
+            row[k] = *from;
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < SMALL_ONES; k++) {
+        const large of = list[min(first + k, last)];
+        if (first + k <= last && lane < min(of.kept, (int)PC_SLOT_ROWS)) {
+            row[k] = c.rows[of.voxel * s.kept + lane];
+        }
+        if (first + k <= last && lane >= PC_SLOT_ROWS && lane < of.kept) { /* as the next call wants it */
+            pc_more_of(s, of.slot)[lane - PC_SLOT_ROWS] = PC_NO_ROW;
+        }
+        rows[32 * k + lane] = row[k];
+    }
+    __syncwarp();
+    int rank[SMALL_ONES] = {};
+    for (uint32_t i = 0; i < most; i += 4) {
+#pragma unroll
+        for (int k = 0; k < SMALL_ONES; k++) {
+            const uint4 other = *(const uint4 *)(rows + 32 * k + i);
+            rank[k] += (other.x < row[k]) + (other.y < row[k]) + (other.z < row[k]) + (other.w < row[k]);
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < SMALL_ONES; k++) {
+        const large of = list[min(first + k, last)];
+        if (row[k] != PC_NO_ROW && rank[k] < of.kept) {
+            c.rows[of.voxel * s.kept + rank[k]] = row[k];
+        }
+    }
+    __syncwarp();
+}
+
 /* The same of a voxel with very many late ones, by the block: a warp a part of them. `rows`: P a warp. */
 template <int WARPS, int MANY>
 __device__ static void collect_crowded(const pc_hashed &s, const chunk &c, const large &of, uint32_t *rows) {
@@ -206,7 +257,9 @@ __device__ static void read_voxel(const pc_hashed &s, uint32_t number, pc_number
 }
 
 /* Takes what has been read of the chunk's voxels; a thread a voxel. Those with more records than a slot or a voxel
- * keeps are put into a list, crowded ones from its end. */
+ * keeps are put into a list, crowded ones from its end. MANY: from the end also those that collect_together does not
+ * take; and many are not in the result, and only cleaned up. */
+template <bool MANY>
 __device__ static void take_voxels(const pc_hashed &s, const chunk &c, uint32_t found, const pc_numbered &of,
                                    large *list, int count[2]) {
     const int v = (int)threadIdx.x, p = s.kept;
@@ -215,11 +268,19 @@ __device__ static void take_voxels(const pc_hashed &s, const chunk &c, uint32_t 
         c.kept[v] = -1;
         return;
     }
+    if (MANY && number >= s.most) {
+        for (int k = PC_SLOT_ROWS; k < (int)of.kept; k++) {
+            pc_more_of(s, of.slot)[k - PC_SLOT_ROWS] = PC_NO_ROW;
+        }
+        pc_clean_slot(s, of);
+        c.kept[v] = -1;
+        return;
+    }
     uint32_t row[PC_SLOT_ROWS] = {of.row[0], of.row[1], of.row[2], of.row[3]}; /* those that are not there are ~0 */
     if (of.kept > PC_SLOT_ROWS || of.late) {
-        const bool crowded = of.late >= CROWD && number < s.most;
-        const int place = atomicAdd(&count[crowded], 1);
-        list[crowded ? PC_FILL_THREADS - 1 - place : place] = large{v, (int)of.kept, of.slot, of.late, of.late_first};
+        const bool from_end = MANY ? of.kept + of.late > 32 : of.late >= CROWD && number < s.most;
+        const int place = atomicAdd(&count[from_end], 1);
+        list[from_end ? PC_FILL_THREADS - 1 - place : place] = large{v, (int)of.kept, of.slot, of.late, of.late_first};
     } else {
         order_four(row);
     }

@@ -28,13 +28,13 @@ static_assert(6 * SMALL <= 1 << PC_BUCKET_SLOTS && SMALL / PC_BUCKET_ROWS < 1 <<
               "what the key of a bucket has room for");
 static_assert(FIRST >= 4 && (FIRST & (FIRST - 1)) == 0, "slots, of which four are a line");
 
-enum { SLOTS, MORE, LATE, TILES, COUNTERS, BUCKET_KEYS, BUCKET_ROWS, WORDS, TABLE_ARRAYS };
+enum { SLOTS, MORE, LATE, NOTES, TILES, COUNTERS, BUCKET_KEYS, BUCKET_ROWS, WORDS, TABLE_ARRAYS };
 
 /* Of few records: of all of them, of a limit, and of a small one. */
 enum { CHAIN_ALL, CHAIN_LIMIT, CHAIN_FINISH, CHAINS };
 
-/* Between calls all bytes of SLOTS and MORE are ~0, those of LATE and TILES 0, and of COUNTERS the sums that the next
- * call does not clean; no key of a bucket is of a later call. */
+/* Between calls all bytes of SLOTS, MORE and NOTES are ~0, those of LATE and TILES 0, and of COUNTERS the sums that the
+ * next call does not clean; no key of a bucket is of a later call. */
 typedef struct table {
     void *array[TABLE_ARRAYS];
     size_t size[TABLE_ARRAYS]; /* bytes */
@@ -119,6 +119,7 @@ static pcgpu_status prepare_table(pcgpu_context *context, const pc_voxelize_job 
     PC_TRY(grow(context, t, SLOTS, slots * sizeof(pc_slot), 0xff, again, fits));
     PC_TRY(grow(context, t, MORE, slots * beside * sizeof(uint32_t), 0xff, again, fits));
     PC_TRY(grow(context, t, LATE, slots * sizeof(uint2), 0, again, fits));
+    PC_TRY(grow(context, t, NOTES, job->rows >= LARGE ? slots * sizeof(unsigned long long) : 0, 0xff, again, fits));
     PC_TRY(grow(context, t, TILES, tiles * sizeof(unsigned long long), 0, again, fits));
     PC_TRY(grow(context, t, COUNTERS, sizeof(pc_voxelize_counters), 0, again, fits));
     PC_TRY(grow(context, t, BUCKET_KEYS, buckets * sizeof(unsigned long long), 0, again, fits));
