@@ -1,15 +1,15 @@
-/* Voxelization with a limit of P points, or of means or single records of all points, in two to four kernels and
+/* Voxelization with a limit of P points, or of means or single records of all points, in two to six kernels and
  * without a device-wide sort.
  *
  * insert: Every record finds or claims the slot of its cell in a hash table. The records of a cell are counted as they
  * arrive; the first PC_SLOT_ROWS are kept in the slot, those up to P beside it, later ones are `late`. The slot also
- * keeps the lowest record. Of very many records (voxelize_insert_many.cuh), those that are only to be counted are, and
- * others wait until a warp has 32 of them.
+ * keeps the lowest record. Of very many records (voxelize_insert_many.cuh), those that are only to be counted are,
+ * which notes beside the slots tell, and others wait until a warp has 32 of them.
  *
  * number: Voxels are numbered by their lowest records, in one pass with decoupled look-back (Merrill and Garland 2016)
  * over "is the lowest of its voxel", which shares out places for the late records on the way. What the slots have goes
  * to an array by number. Of many records, insert marks those that may be the lowest, and late ones, a bit each, and
- * only these are looked at again.
+ * only these are looked at again. Of very many (voxelize_number_many.cuh), it lists them.
  *
  * gather: Late records go to their places; of a cloud whose tiles all run at once, number does it.
  *
@@ -28,12 +28,12 @@
  * counted and dropped. As a GPU runs the blocks of a launch more or less in order, few others are late in a large
  * cloud.
  *
- * The table is clean between calls and so needs no time to be cleared. It takes 40 + 4 (P - PC_SLOT_ROWS) bytes a slot;
- * nothing grows with the volume of the grid. Of few records, it has room for a voxel of each. Of many, whose voxels are
- * far fewer as a rule, it begins small, so that memory grows with the voxels and the device has the addresses of all of
- * it at hand: a table of gigabytes takes a third more time. When insert finds no free slot near a cell's home, it
- * leaves its records out and says so; the other kernels run as for a cloud without them, and the host, which reads that
- * with the number of voxels, does the call again with a larger table. */
+ * The table is clean between calls and so needs no time to be cleared. It takes 40 + 4 (P - PC_SLOT_ROWS) bytes a
+ * slot, 8 more with notes; nothing grows with the volume of the grid. Of few records, it has room for a voxel of
+ * each. Of many, whose voxels are far fewer as a rule, it begins small, so that memory grows with the voxels and the
+ * device has the addresses of all of it at hand: a table of gigabytes takes a third more time. When insert finds no
+ * free slot near a cell's home, it leaves its records out and says so; the other kernels run as for a cloud without
+ * them, and the host, which reads that with the number of voxels, does the call again with a larger table. */
 #ifndef PC_VOXELIZE_HASHED_CUH
 #define PC_VOXELIZE_HASHED_CUH
 

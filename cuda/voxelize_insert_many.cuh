@@ -157,7 +157,7 @@ __device__ static void note_bound(const pc_hashed &s, const pc_cells &c, uint32_
     }
 }
 
-/* Puts records into the list of the block; by a warp. `listed`: how many there are. */
+/* Puts those that are marked so into the list of the block; by a warp. `listed`: how many there are. */
 __device__ static void list_records(const pc_hashed &s, const pc_lists &l, uint32_t i, uint32_t place,
                                     uint32_t late_rank, uint32_t *listed) {
     const uint32_t those = __ballot_sync(PC_ALL_LANES, place & (PC_LATE | PC_MAYBE)), lane = threadIdx.x % 32;
@@ -226,8 +226,8 @@ __device__ static uint32_t count_out(const pc_hashed &s, bool there, const posit
     return key;
 }
 
-/* As insert_kernel, of a cloud with a limit of points. Soon most records are above the bounds of
- * their voxels, and at home: the notes tell so, and these have only to be counted. What is more to do for others would
+/* As insert_kernel, of a cloud with a limit of points. Soon most records are above the bounds of their voxels: the
+ * notes tell so where their cells are at home, and these have only to be counted. What is more to do for others would
  * take a warp as long as for all 32, so few of them wait until they are 32. */
 template <bool ALIGNED>
 __global__ static void __launch_bounds__(PC_INSERT_THREADS, PC_RESIDENT(PC_INSERT_THREADS, PC_INSERT_MANYS))
