@@ -5,7 +5,7 @@
 #include "voxelize_hashed.cuh"
 
 enum {
-    STRIPE = 4,          /* voxels that follow each other: crowded ones are neighbours, and better shared out */
+    STRIPE = 2,          /* voxels that follow each other: crowded ones are neighbours, and better shared out */
     SMALL_ONES = 4,      /* voxels that a warp looks at together, if a lane has a record */
     AT_ONCE = 16,        /* late records that a lane looks at together, */
     FEW_AT_ONCE = 4,     /* or where there are few */
@@ -114,16 +114,19 @@ template <int EACH> __device__ static void merge_late(const uint32_t *late, uint
             least = min(least, row[k]);
         }
         least = ~pc_warp_max(~least);
-        while (least < highest) { /* between them is the p-th */
+        while (least < highest) { /* between them is the p-th, or as good: one that has p up to it */
             const uint32_t middle = least + (highest - least) / 2;
             uint32_t below = 0;
 #pragma unroll
             for (int k = 0; k < ALL; k++) {
                 below += row[k] <= middle;
             }
-            const bool enough = pc_warp_add(below) >= (uint32_t)p;
-            highest = enough ? middle : highest;
-            least = enough ? least : middle + 1;
+            below = pc_warp_add(below);
+            highest = below >= (uint32_t)p ? middle : highest;
+            if (below == (uint32_t)p) {
+                break;
+            }
+            least = below > (uint32_t)p ? least : middle + 1;
         }
         int place = 0;
 #pragma unroll
