@@ -9,7 +9,7 @@ stop() {
     SIGNAL=$1 NUMBER=$2
     shift 2
     LAST="$SIGNAL while: $*"
-    # A shell starts background jobs with SIGINT ignored, and ignored stays ignored: python or env puts it back.
+    # A shell starts background jobs with SIGINT ignored, nohup all with SIGHUP, and ignored stays ignored: env puts it back.
     $RESTORE "$PCGPU" "$@" > "$OUT" 2> "$ERR" < /dev/null &
     CHILD=$!
     sleep 0.6
@@ -19,15 +19,15 @@ stop() {
     expected $((128 + NUMBER)) $?
 }
 
-if env --default-signal=INT true 2> /dev/null; then
-    RESTORE='env --default-signal=INT'
+if env --default-signal=INT,HUP true 2> /dev/null; then
+    RESTORE='env --default-signal=INT,HUP' SIGNALS='INT:2 TERM:15 HUP:1'
 else
-    RESTORE=''
-    skip_part SIGINT 'env cannot restore the signal'
+    RESTORE='' SIGNALS=TERM:15
+    skip_part 'SIGINT and SIGHUP' 'env cannot restore the signals'
 fi
 LONG='--cpu --threads 1 --ratio 1 --start random'
-for PAIR in 'INT 2' 'TERM 15' 'HUP 1'; do
-    [ "$PAIR" != 'INT 2' ] || [ -n "$RESTORE" ] || continue
+for SIGNAL in $SIGNALS; do
+    PAIR="${SIGNAL%:*} ${SIGNAL#*:}"
     stop $PAIR sample $LONG a.bin -o out.bin --indices i --json j
     only a.bin
     # Several at once, with all their outputs begun.
