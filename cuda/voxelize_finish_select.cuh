@@ -175,13 +175,7 @@ __device__ static void collect_smaller(const pc_hashed &s, finish_memory *m, int
     }
     __syncwarp();
     int rank[TOGETHER] = {};
-    for (int i = 0; i < most; i += 4) {
-#pragma unroll
-        for (int k = 0; k < TOGETHER; k++) {
-            const uint4 other = *(const uint4 *)(rows + 32 * k + i);
-            rank[k] += (other.x < row[k]) + (other.y < row[k]) + (other.z < row[k]) + (other.w < row[k]);
-        }
-    }
+    count_lower(rows, most, row, rank);
 #pragma unroll
     for (int k = 0; k < TOGETHER; k++) {
         if (row[k] != PC_NO_ROW) {

@@ -121,27 +121,22 @@ static void take_grid(const pc_grid *grid, pc_hashed *s) {
     }
 }
 
-/* Records that a block of insert_many lists at most: those it looks at. */
-static uint32_t list_room(pcgpu_context *context, int64_t rows) {
+/* The lists of insert_many: no more records of a block than it looks at. *listed: what all have room for. */
+static pcgpu_status take_lists(pcgpu_context *context, int64_t rows, pc_lists *l, int64_t *listed) {
     const unsigned blocks = inserts_of(context, rows, true);
-    return pc_blocks(pc_blocks(rows, PC_INSERT_THREADS), (int)blocks) * PC_INSERT_THREADS;
-}
-
-static pcgpu_status take_lists(pcgpu_context *context, int64_t rows, pc_lists *l) {
-    const unsigned blocks = inserts_of(context, rows, true);
-    l->room = list_room(context, rows);
+    l->room = pc_blocks(pc_blocks(rows, PC_INSERT_THREADS), (int)blocks) * PC_INSERT_THREADS;
+    *listed = (int64_t)blocks * l->room;
     PC_TRY(pc_voxelize_take(context, blocks, &l->count));
     PC_TRY(pc_voxelize_take(context, blocks, &l->begun));
-    PC_TRY(pc_voxelize_take(context, (int64_t)blocks * l->room, &l->record));
+    PC_TRY(pc_voxelize_take(context, *listed, &l->record));
     PC_TRY(pc_voxelize_take(context, words_of_lists(rows), &l->begins));
     return pc_voxelize_take(context, words_of_lists(rows), &l->before);
 }
 
-/* What does not depend on the slots. */
-static pcgpu_status take_rows(pcgpu_context *context, const pc_voxelize_job *job, uint64_t buckets, bool many,
-                              pc_hashed *s) {
-    const int64_t listed =
-        many ? (int64_t)inserts_of(context, job->rows, true) * list_room(context, job->rows) : job->rows;
+/* What does not depend on the slots, with lists or without. */
+static pcgpu_status take_rows(pcgpu_context *context, const pc_voxelize_job *job, uint64_t buckets, call *c) {
+    pc_hashed *s = &c->told;
+    int64_t listed = job->rows;
     memset(s, 0, sizeof *s);
     take_grid(&job->grid, s);
     s->skip_origin = job->skip_origin;
@@ -153,6 +148,9 @@ static pcgpu_status take_rows(pcgpu_context *context, const pc_voxelize_job *job
     s->kept = s->all ? (int)PC_SLOT_ROWS : (int)job->max_points;
     s->most = job->max_voxels ? (uint32_t)job->max_voxels : ~0u;
     s->kind = job->features;
+    if (c->many) {
+        PC_TRY(take_lists(context, job->rows, &c->lists, &listed));
+    }
     PC_TRY(pc_voxelize_take(context, listed, &s->place));
     if (buckets > 0) {
         s->finishes = true;
@@ -161,7 +159,7 @@ static pcgpu_status take_rows(pcgpu_context *context, const pc_voxelize_job *job
         PC_TRY(pc_voxelize_take(context, listed, &s->rank));
     }
     PC_TRY(pc_voxelize_take(context, listed, &s->late_rows));
-    if (job->rows >= SMALL && !many) {
+    if (job->rows >= SMALL && !c->many) {
         PC_TRY(pc_voxelize_take(context, (job->rows + 31) / 32, &s->marks));
     }
     PC_TRY(pc_voxelize_take(context, job->rows, &s->point_voxel));
@@ -259,18 +257,15 @@ pcgpu_status pc_voxelize_hashed(pcgpu_context *context, const pc_voxelize_job *j
     t->tries = 0;
     do {
         const uint64_t slots = full ? more_slots(job, cells, t->slots) : first_slots(job, cells, t);
-        PC_TRY(prepare_table(context, job, slots, buckets, full, t, done));
+        c.many = job->rows >= LARGE && job->max_points > 0 && cells_of(&job->grid, slots, &c.cells);
+        PC_TRY(prepare_table(context, job, slots, buckets, c.many, full, t, done));
         if (!*done) {
             return PCGPU_OK;
         }
-        c.many = job->rows >= LARGE && job->max_points > 0 && cells_of(&job->grid, slots, &c.cells);
         c.cells.notes = (unsigned long long *)t->array[NOTES];
         if (!full) {
             PC_TRY(pc_arena_reset(context, &pc_cuda_of(context)->arena));
-            PC_TRY(take_rows(context, job, buckets, c.many, &c.told));
-            if (c.many) {
-                PC_TRY(take_lists(context, job->rows, &c.lists));
-            }
+            PC_TRY(take_rows(context, job, buckets, &c));
             c.of = t;
             c.chain = few ? &t->chains[chain_of(&c.told)] : NULL;
         }

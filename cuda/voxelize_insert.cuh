@@ -37,14 +37,13 @@ __device__ static position next_position_of(const pc_hashed &s, uint32_t i) {
  * the nearest whole number is farther than 2^-21, which rounding does not step over, both are on the same side of it.
  */
 __device__ static uint32_t point_key(const pc_hashed &s, const float *p) {
-    const float whole = 12582912.0f; /* 1.5 x 2^23: adding it rounds what is below 2^22 to a whole number */
     uint32_t cell[3];
     bool in_range = true, decided = true;
 #pragma unroll
     for (int k = 0; k < 3; k++) {
-        const float quotient = (p[k] - s.grid.min[k]) * s.inverse[k], shifted = quotient + whole,
-                    beyond = quotient - (shifted - whole);
-        cell[k] = __float_as_uint(shifted) - __float_as_uint(whole) - (beyond < 0.0f);
+        const float quotient = (p[k] - s.grid.min[k]) * s.inverse[k], shifted = quotient + PC_ROUNDER,
+                    beyond = quotient - (shifted - PC_ROUNDER);
+        cell[k] = __float_as_uint(shifted) - __float_as_uint(PC_ROUNDER) - (beyond < 0.0f);
         in_range = in_range && p[k] >= s.grid.min[k] && p[k] < s.grid.max[k];
         decided = decided && fabsf(beyond) > quotient * 0x1p-21f && quotient < 0x1p22f;
     }

@@ -30,33 +30,15 @@ typedef struct pc_lists {
     uint32_t *before; /* words: voxels that begin before them */
 } pc_lists;
 
-#define MANY_WHOLE 12582912.0f /* 1.5 x 2^23: a sum with what is below 2^22 is a whole number */
-
 /* ---- the grid, by the host -------------------------------------------------------------------------------------- */
-
-static int32_t bits_of(float value) {
-    int32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
-static float float_of(int32_t bits) {
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-/* The bits of numbers in order as integers in order, and these as bits. */
-static int32_t in_order(int32_t bits) {
-    return bits ^ (bits >> 31 & INT32_MAX);
-}
 
 /* The highest number in the range of an axis that has a cell: the cell's number never falls as the coordinate rises. */
 static float highest_with_cell(const pc_grid *grid, int axis) {
     float highest = grid->min[axis];
-    for (int64_t low = in_order(bits_of(grid->min[axis])), high = in_order(bits_of(grid->max[axis])); high - low > 1;) {
+    for (int64_t low = pc_in_order(pc_float_bits(grid->min[axis])), high = pc_in_order(pc_float_bits(grid->max[axis]));
+         high - low > 1;) {
         const int64_t middle = low + (high - low) / 2;
-        const float value = float_of(in_order((int32_t)middle));
+        const float value = pc_bits_float(pc_in_order((int32_t)middle));
         const bool has = pc_axis_cell(grid, axis, value) >= 0;
         *(has ? &low : &high) = middle;
         highest = has ? value : highest;
@@ -80,9 +62,9 @@ static bool divides(const pc_grid *grid, int axis) {
         return false;
     }
     for (float cell = 1.0f; cell <= grid->cells[axis]; cell++) {
-        const int32_t edge = bits_of(cell * size);
+        const int32_t edge = pc_float_bits(cell * size);
         for (int32_t bits = edge - NEXT; bits <= edge + NEXT; bits++) {
-            const float difference = float_of(bits);
+            const float difference = pc_bits_float(bits);
             if ((many_quotient(difference, size, inverse) < cell) != (difference / size < cell)) {
                 return false;
             }
@@ -93,7 +75,7 @@ static bool divides(const pc_grid *grid, int axis) {
 
 /* false: the cells of this grid cannot be found so, in a table of that many slots. */
 static bool cells_of(const pc_grid *grid, uint64_t slots, pc_cells *c) {
-    const uint32_t whole = (uint32_t)bits_of(MANY_WHOLE);
+    const uint32_t whole = (uint32_t)pc_float_bits(PC_ROUNDER);
     double blocks = grid->cells[2];
     for (int k = 0; k < 3; k++) {
         const float most = highest_with_cell(grid, k), far = most - grid->min[k];
@@ -101,7 +83,7 @@ static bool cells_of(const pc_grid *grid, uint64_t slots, pc_cells *c) {
             return false;
         }
         c->min[k] = grid->min[k] == 0.0f ? -0.0f : grid->min[k];
-        c->far[k] = (uint32_t)bits_of(far);
+        c->far[k] = (uint32_t)pc_float_bits(far);
         c->size[k] = grid->size[k];
         c->inverse[k] = 1.0f / grid->size[k];
     }
@@ -121,13 +103,13 @@ static bool cells_of(const pc_grid *grid, uint64_t slots, pc_cells *c) {
 
 /* The key of a point's cell, which is not the one that point_key gives, or PC_NO_KEY. */
 __device__ static uint32_t many_key(const pc_cells &c, bool there, const position &at) {
-    uint32_t cell[3]; /* plus what MANY_WHOLE is as an integer */
+    uint32_t cell[3]; /* plus what PC_ROUNDER is as an integer */
     bool inside = there;
 #pragma unroll
     for (int k = 0; k < 3; k++) {
         const float difference = at.p[k] - c.min[k];
         inside = inside && __float_as_uint(difference) <= c.far[k]; /* of no number below 0, and not of NaN */
-        cell[k] = __float_as_uint(__fadd_rd(many_quotient(difference, c.size[k], c.inverse[k]), MANY_WHOLE));
+        cell[k] = __float_as_uint(__fadd_rd(many_quotient(difference, c.size[k], c.inverse[k]), PC_ROUNDER));
     }
     const uint32_t block = (cell[2] * c.along[1] + cell[1] / SIDE) * c.along[0] + cell[0] / SIDE - c.bias;
     return inside ? block * NEAR_IN_BLOCK + cell[1] % SIDE * SIDE + cell[0] % SIDE : PC_NO_KEY;
@@ -157,18 +139,24 @@ __device__ static void note_bound(const pc_hashed &s, const pc_cells &c, uint32_
     }
 }
 
+/* Places after the `taken` of a list of the block, in shared memory, one for each of `those` lanes; by a warp. */
+__device__ static uint32_t take_places(uint32_t those, uint32_t *taken) {
+    const uint32_t lane = threadIdx.x % 32;
+    uint32_t at = 0;
+    if (lane == 0 && those) {
+        at = atomicAdd(taken, (uint32_t)__popc(those));
+    }
+    return __shfl_sync(PC_ALL_LANES, at, 0) + (uint32_t)__popc(those & ((1u << lane) - 1));
+}
+
 /* Puts those that are marked so into the list of the block; by a warp. `listed`: how many there are. */
 __device__ static void list_records(const pc_hashed &s, const pc_lists &l, uint32_t i, uint32_t place,
                                     uint32_t late_rank, uint32_t *listed) {
-    const uint32_t those = __ballot_sync(PC_ALL_LANES, place & (PC_LATE | PC_MAYBE)), lane = threadIdx.x % 32;
+    const uint32_t those = __ballot_sync(PC_ALL_LANES, place & (PC_LATE | PC_MAYBE));
     if (those == 0) {
         return;
     }
-    uint32_t at = 0;
-    if (lane == 0) {
-        at = atomicAdd(listed, (uint32_t)__popc(those));
-    }
-    at = blockIdx.x * l.room + __shfl_sync(PC_ALL_LANES, at, 0) + (uint32_t)__popc(those & ((1u << lane) - 1));
+    const uint32_t at = blockIdx.x * l.room + take_places(those, listed);
     if (place & (PC_LATE | PC_MAYBE)) {
         l.record[at] = i;
         s.place[at] = place;

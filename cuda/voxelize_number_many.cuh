@@ -22,7 +22,7 @@ __global__ static void __launch_bounds__(LIST_THREADS) begin_kernel(const pc_has
     __syncthreads();
     pc_launch_next();
     pc_wait_for_last();
-    const uint32_t first = blockIdx.x * l.room, end = first + l.count[blockIdx.x], lane = threadIdx.x % 32;
+    const uint32_t first = blockIdx.x * l.room, end = first + l.count[blockIdx.x];
     for (uint32_t base = first; base < end; base += LIST_THREADS) {
         const uint32_t at = base + threadIdx.x, place = at < end ? s.place[at] : 0;
         bool begins = false;
@@ -33,12 +33,7 @@ __global__ static void __launch_bounds__(LIST_THREADS) begin_kernel(const pc_has
                 atomicOr(&l.begins[record / 32], 1u << record % 32);
             }
         }
-        const uint32_t those = __ballot_sync(PC_ALL_LANES, begins);
-        uint32_t to = 0;
-        if (lane == 0 && those) {
-            to = atomicAdd(&begun, (uint32_t)__popc(those));
-        }
-        to = first + __shfl_sync(PC_ALL_LANES, to, 0) + (uint32_t)__popc(those & ((1u << lane) - 1));
+        const uint32_t to = first + take_places(__ballot_sync(PC_ALL_LANES, begins), &begun);
         if (begins) {
             s.late_rows[to] = at;
         }

@@ -178,6 +178,19 @@ __device__ static void collect(const pc_hashed &s, const chunk &c, const large &
     sort_rows(rows, of.kept, of.kept, c.rows + of.voxel * s.kept);
 }
 
+/* Adds to each rank how many of the first `most` rows of the same voxel are lower; `rows`: 32 a voxel. */
+template <int VOXELS, typename Count>
+__device__ static void count_lower(const uint32_t *rows, Count most, const uint32_t (&row)[VOXELS],
+                                   int (&rank)[VOXELS]) {
+    for (Count i = 0; i < most; i += 4) {
+#pragma unroll
+        for (int k = 0; k < VOXELS; k++) {
+            const uint4 other = *(const uint4 *)(rows + 32 * k + i);
+            rank[k] += (other.x < row[k]) + (other.y < row[k]) + (other.z < row[k]) + (other.w < row[k]);
+        }
+    }
+}
+
 /* The kept records of voxels `first` and on of a list, as many as SMALL_ONES, each with no more records than a warp has
  * lanes, late ones too; by a warp. `rows`: of SMALL_ONES x 32. As collect_smaller of finish. */
 __device__ static void collect_together(const pc_hashed &s, const chunk &c, const large *list, int first, int count,
@@ -211,13 +224,7 @@ __device__ static void collect_together(const pc_hashed &s, const chunk &c, cons
     }
     __syncwarp();
     int rank[SMALL_ONES] = {};
-    for (uint32_t i = 0; i < most; i += 4) {
-#pragma unroll
-        for (int k = 0; k < SMALL_ONES; k++) {
-            const uint4 other = *(const uint4 *)(rows + 32 * k + i);
-            rank[k] += (other.x < row[k]) + (other.y < row[k]) + (other.z < row[k]) + (other.w < row[k]);
-        }
-    }
+    count_lower(rows, most, row, rank);
 #pragma unroll
     for (int k = 0; k < SMALL_ONES; k++) {
         const large of = list[min(first + k, last)];

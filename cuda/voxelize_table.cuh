@@ -109,9 +109,10 @@ static uint64_t buckets_of(int64_t rows, int64_t max_points) {
     return buckets;
 }
 
-/* buckets: 0 where there are none. again: after the same job with fewer slots, which were too few. */
+/* buckets: 0 where there are none. notes: there are some. again: after the same job with fewer slots, which were too
+ * few. */
 static pcgpu_status prepare_table(pcgpu_context *context, const pc_voxelize_job *job, uint64_t slots, uint64_t buckets,
-                                  bool again, table *t, bool *fits) {
+                                  bool notes, bool again, table *t, bool *fits) {
     const size_t beside = job->max_points > PC_SLOT_ROWS ? (size_t)(job->max_points - PC_SLOT_ROWS) : 0,
                  tiles = (size_t)(job->rows + PC_TILE_ROWS - 1) / PC_TILE_ROWS,
                  words = buckets ? pc_words_of((uint32_t)job->rows) : 0;
@@ -119,7 +120,7 @@ static pcgpu_status prepare_table(pcgpu_context *context, const pc_voxelize_job 
     PC_TRY(grow(context, t, SLOTS, slots * sizeof(pc_slot), 0xff, again, fits));
     PC_TRY(grow(context, t, MORE, slots * beside * sizeof(uint32_t), 0xff, again, fits));
     PC_TRY(grow(context, t, LATE, slots * sizeof(uint2), 0, again, fits));
-    PC_TRY(grow(context, t, NOTES, job->rows >= LARGE ? slots * sizeof(unsigned long long) : 0, 0xff, again, fits));
+    PC_TRY(grow(context, t, NOTES, notes ? slots * sizeof(unsigned long long) : 0, 0xff, again, fits));
     PC_TRY(grow(context, t, TILES, tiles * sizeof(unsigned long long), 0, again, fits));
     PC_TRY(grow(context, t, COUNTERS, sizeof(pc_voxelize_counters), 0, again, fits));
     PC_TRY(grow(context, t, BUCKET_KEYS, buckets * sizeof(unsigned long long), 0, again, fits));

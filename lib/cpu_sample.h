@@ -18,12 +18,6 @@ enum {
     PC_BUCKET_BYTES = 28,     /* the most that sampling by buckets holds for a point */
 };
 
-PC_INLINE float pc_bits_float(int32_t bits) {
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 /* Whether the next farthest point, whose distance has these bits, stays unpicked. There is one before the last pick. */
 PC_INLINE bool pc_sampling_ends(const pc_sample_job *job, int64_t picked, int32_t bits) {
     return picked == job->count || sqrtf(pc_bits_float(bits)) < job->min_distance;
@@ -52,13 +46,12 @@ PC_INLINE int32_t pc_lower_distances(const float *restrict x, const float *restr
 PC_INLINE void pc_find_bounds(const float *values, int64_t n, float *low, float *high) {
     int32_t least = INT32_MAX, most = INT32_MIN;
     for (int64_t i = 0; i < n; i++) {
-        int32_t bits = pc_float_bits(values[i]);
-        int32_t key = bits ^ (bits >> 31 & INT32_MAX);
+        int32_t key = pc_in_order(pc_float_bits(values[i]));
         least = key < least ? key : least;
         most = key > most ? key : most;
     }
-    *low = pc_bits_float(least ^ (least >> 31 & INT32_MAX));
-    *high = pc_bits_float(most ^ (most >> 31 & INT32_MAX));
+    *low = pc_bits_float(pc_in_order(least));
+    *high = pc_bits_float(pc_in_order(most));
 }
 
 /* Samples one cloud, bucket_points >= 1 of neighbouring points at a time; false when memory is short. More than one

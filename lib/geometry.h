@@ -34,6 +34,18 @@ PC_HD_ALWAYS int32_t pc_float_bits(float value) {
     return bits;
 }
 
+/* The float32 of these bits. */
+PC_HD_ALWAYS float pc_bits_float(int32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* The bits of float32s as integers in the order of these, and such integers as bits. */
+PC_HD_ALWAYS int32_t pc_in_order(int32_t bits) {
+    return bits ^ (bits >> 31 & INT32_MAX);
+}
+
 /* 1 / x of 2^-100 <= x <= 2^100. There two steps from a GPU's own estimate are rounded as a division is, which
  * tests/icp/reciprocal.cu shows for every such x; what a compiler adds for others is a branch. */
 PC_HD_ALWAYS float pc_reciprocal(float x) {

@@ -4,10 +4,10 @@
 head -c 48000000 /dev/urandom > a.bin
 cp a.bin ../a.bin
 
-# stop SIGNAL NUMBER WORD...: starts a run that would take long and signals it.
+# stop SIGNAL:NUMBER WORD...: starts a run that would take long and signals it.
 stop() {
-    SIGNAL=$1 NUMBER=$2
-    shift 2
+    SIGNAL=${1%:*} NUMBER=${1#*:}
+    shift
     LAST="$SIGNAL while: $*"
     # A shell starts background jobs with SIGINT ignored, nohup all with SIGHUP, and ignored stays ignored: env puts it back.
     $RESTORE "$PCGPU" "$@" > "$OUT" 2> "$ERR" < /dev/null &
@@ -26,20 +26,19 @@ else
     skip_part 'SIGINT and SIGHUP' 'env cannot restore the signals'
 fi
 LONG='--cpu --threads 1 --ratio 1 --start random'
-for SIGNAL in $SIGNALS; do
-    PAIR="${SIGNAL%:*} ${SIGNAL#*:}"
-    stop $PAIR sample $LONG a.bin -o out.bin --indices i --json j
+for PAIR in $SIGNALS; do
+    stop "$PAIR" sample $LONG a.bin -o out.bin --indices i --json j
     only a.bin
     # Several at once, with all their outputs begun.
     mkdir d
     cp a.bin ../b.bin
-    stop $PAIR sample $LONG a.bin ../b.bin -o d/ --indices d/ --distances d/
+    stop "$PAIR" sample $LONG a.bin ../b.bin -o d/ --indices d/ --distances d/
     rmdir d || die "the folder holds $(ls -A d)"
-    stop $PAIR sample $LONG a.bin
+    stop "$PAIR" sample $LONG a.bin
     size_is "$OUT" 0
     # What was there stays as it was.
     echo old > out.bin
-    stop $PAIR sample $LONG a.bin -f -o out.bin
+    stop "$PAIR" sample $LONG a.bin -f -o out.bin
     [ "$(cat out.bin)" = old ] || die 'the old output is gone'
     only a.bin out.bin
     rm out.bin
