@@ -190,8 +190,8 @@ __device__ static void collect_smaller(const pc_hashed &s, finish_memory *m, int
 
 /* A voxel as fill has it: its late records in an array, by threads `lane` of `lanes` that have met, and its place in a
  * chunk. first: where there is room in late_rows. */
-__device__ static large bring_late(const pc_hashed &s, finish_memory *m, int voxel, uint32_t first, uint32_t lane,
-                                   uint32_t lanes, chunk *c) {
+__device__ static large gather_late(const pc_hashed &s, finish_memory *m, int voxel, uint32_t first, uint32_t lane,
+                                    uint32_t lanes, chunk *c) {
     large of = m->of[voxel];
     of.late_first = first;
     for (uint32_t i = lane; i < of.late; i += BROUGHT * lanes) {
@@ -226,7 +226,7 @@ __device__ static void collect_others(const pc_hashed &s, finish_memory *m, uint
         const int voxel = m->large_of[LARGER][i], lane = (int)threadIdx.x % 32;
         uint32_t first = lane == 0 ? atomicAdd(&s.counters->late, m->of[voxel].late) : 0;
         first = __shfl_sync(PC_ALL_LANES, first, 0);
-        const large of = bring_late(s, m, voxel, first, (uint32_t)lane, 32, &c);
+        const large of = gather_late(s, m, voxel, first, (uint32_t)lane, 32, &c);
         __syncwarp();
         collect<LATE_TOGETHER>(s, c, of, scratch + warp * (PC_MOST_KEPT + 4));
     }
@@ -237,7 +237,7 @@ __device__ static void collect_others(const pc_hashed &s, finish_memory *m, uint
             room = atomicAdd(&s.counters->late, m->of[voxel].late);
         }
         __syncthreads();
-        const large of = bring_late(s, m, voxel, room, threadIdx.x, PC_FINISH_THREADS, &c);
+        const large of = gather_late(s, m, voxel, room, threadIdx.x, PC_FINISH_THREADS, &c);
         __syncthreads();
         collect_crowded<FINISH_WARPS, LATE_TOGETHER>(s, c, of, scratch);
     }

@@ -18,7 +18,9 @@ void pc_voxelize_end(pcgpu_context *context) {
 
 static pcgpu_status begin_call(pcgpu_context *context, call *c) {
     PC_TRY(count_call(context, c->of));
-    if (c->told.finishes) {
+    if (c->dense) {
+        c->told.calls = ++c->of->dense;
+    } else if (c->told.finishes) {
         c->told.calls = c->of->calls;
     }
     c->told.turn = c->of->turn = 1 - c->of->turn;
@@ -151,9 +153,11 @@ static pcgpu_status take_rows(pcgpu_context *context, const pc_voxelize_job *job
     if (c->many) {
         PC_TRY(take_lists(context, job->rows, &c->lists, &listed));
     }
-    PC_TRY(pc_voxelize_take(context, listed, &s->place));
+    if (!c->dense) {
+        PC_TRY(pc_voxelize_take(context, listed, &s->place));
+    }
     if (buckets > 0) {
-        s->finishes = true;
+        s->finishes = !c->dense;
         s->bucket_mask = (uint32_t)(buckets - 1);
     } else {
         PC_TRY(pc_voxelize_take(context, listed, &s->rank));
@@ -169,17 +173,26 @@ static pcgpu_status take_rows(pcgpu_context *context, const pc_voxelize_job *job
 /* What does, after rows. What has been taken for fewer slots is far smaller, and stays until the next call; the few
  * tables that a call tries take no more blocks than the arena has. */
 static pcgpu_status take_slots(pcgpu_context *context, const pc_voxelize_job *job, const table *t, int64_t room,
-                               pc_hashed *s) {
+                               bool dense, pc_hashed *s) {
     s->room = (uint32_t)room;
     s->mask = (uint32_t)(t->slots - 1);
     s->slots = (pc_slot *)t->array[SLOTS];
     s->more = (uint32_t *)t->array[MORE];
     s->late = (uint2 *)t->array[LATE];
     s->counters = (pc_voxelize_counters *)t->array[COUNTERS];
-    if (s->finishes) {
-        s->bucket_keys = (unsigned long long *)t->array[BUCKET_KEYS];
+    if (dense) {
+        s->cells = (pc_cell *)t->array[CELLS];
+        s->cell_rows = (uint32_t *)t->array[CELL_ROWS];
+        s->found = (uint32_t *)t->array[FOUND];
+    }
+    if (s->finishes || dense) {
+        s->bucket_keys = (unsigned long long *)t->array[dense ? CELL_BUCKETS : BUCKET_KEYS];
         s->bucket_rows = (uint32_t *)t->array[BUCKET_ROWS];
-        s->words = (uint32_t *)t->array[WORDS];
+        if (dense) {
+            s->begins = (pc_beginnings *)t->array[BEGINS];
+        } else {
+            s->words = (uint32_t *)t->array[WORDS];
+        }
     } else {
         s->tiles = (unsigned long long *)t->array[TILES];
         PC_TRY(pc_voxelize_take(context, room, &s->voxels));
@@ -235,8 +248,14 @@ static bool finishes(const pc_voxelize_job *job) {
            (job->features == PCGPU_FEATURES_MEAN || job->features == PCGPU_FEATURES_POINTS);
 }
 
-static int chain_of(const pc_hashed *s) {
-    return s->all ? CHAIN_ALL : s->finishes ? CHAIN_FINISH : CHAIN_LIMIT;
+/* A dense table is no larger than another would be, and dense_fill can do the job. */
+static bool is_dense(const pc_voxelize_job *job, double cells) {
+    return job->columns == 4 && job->max_points > 0 && cells <= (double)slots_of(job, cells) &&
+           job->features != PCGPU_FEATURES_FIRST && job->features != PCGPU_FEATURES_NEAREST;
+}
+
+static int chain_of(const call *c) {
+    return c->dense ? CHAIN_DENSE : c->told.all ? CHAIN_ALL : c->told.finishes ? CHAIN_FINISH : CHAIN_LIMIT;
 }
 
 pcgpu_status pc_voxelize_hashed(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock,
@@ -244,10 +263,10 @@ pcgpu_status pc_voxelize_hashed(pcgpu_context *context, const pc_voxelize_job *j
     const double cells = (double)job->grid.cells[0] * (double)job->grid.cells[1] * (double)job->grid.cells[2];
     const bool padded = job->features == PCGPU_FEATURES_POINTS || job->features == PCGPU_FEATURES_PILLAR,
                few = job->rows < SMALL && fits_ahead(job, most_voxels(job, cells));
-    const uint64_t buckets = few && finishes(job) ? buckets_of(job->rows, job->max_points) : 0;
     table *t = NULL;
     call c;
     bool full = false;
+    uint64_t buckets;
     *done = job->max_points <= PC_MOST_KEPT && !(padded && job->max_points == 0) && job->columns <= PC_MOST_COLUMNS &&
             cells < (double)PC_NO_KEY && slots_of(job, cells) > 0;
     if (!*done) {
@@ -255,10 +274,14 @@ pcgpu_status pc_voxelize_hashed(pcgpu_context *context, const pc_voxelize_job *j
     }
     PC_TRY(table_of(context, &t));
     t->tries = 0;
+    c.dense = few && is_dense(job, cells);
+    buckets = c.dense || (few && finishes(job)) ? buckets_of(job->rows, job->max_points) : 0;
     do {
-        const uint64_t slots = full ? more_slots(job, cells, t->slots) : first_slots(job, cells, t);
+        const uint64_t slots = c.dense ? (uint64_t)cells
+                               : full  ? more_slots(job, cells, t->slots)
+                                       : first_slots(job, cells, t);
         c.many = job->rows >= LARGE && job->max_points > 0 && cells_of(&job->grid, slots, &c.cells);
-        PC_TRY(prepare_table(context, job, slots, buckets, c.many, full, t, done));
+        PC_TRY(prepare_table(context, job, slots, buckets, c.many, c.dense, full, t, done));
         if (!*done) {
             return PCGPU_OK;
         }
@@ -267,12 +290,12 @@ pcgpu_status pc_voxelize_hashed(pcgpu_context *context, const pc_voxelize_job *j
             PC_TRY(pc_arena_reset(context, &pc_cuda_of(context)->arena));
             PC_TRY(take_rows(context, job, buckets, &c));
             c.of = t;
-            c.chain = few ? &t->chains[chain_of(&c.told)] : NULL;
+            c.chain = few ? &t->chains[chain_of(&c)] : NULL;
         }
         t->slots = slots;
         t->tries++;
         t->in_use = true;
-        PC_TRY(take_slots(context, job, t, room_of(job, cells, slots), &c.told));
+        PC_TRY(take_slots(context, job, t, room_of(job, cells, slots), c.dense, &c.told));
         PC_TRY(run(context, job, clock, &c, out, &full));
     } while (full);
     t->in_use = false;

@@ -23,6 +23,13 @@
  * second hash table. With a large P the first tiles of a scan, where most pillars begin, would have ten times the work
  * of others.
  *
+ * A scan with few cells, as pillars are, has a dense table, for means, arrays and pillar features of four columns, and
+ * two kernels. dense_insert: A record is counted in its cell without being looked for, and kept beside it; records
+ * beyond P go into buckets. Whoever is the first that came puts the cell into a list, and whoever is the lowest until
+ * then tells so in a bit for each record, which it clears for the one that was: when all have come, the bits say where
+ * voxels begin, so that nothing has to be numbered in order. dense_fill: Eight lanes fill a voxel of the list, whose
+ * number is how many bits are set before its lowest record; other warps do crowded ones at the same time.
+ *
  * Records arrive in any order, so any P of a voxel's are first; but the highest of these is a bound: a record above it
  * is not among the P lowest. From some number of records on, it is told in the slot, and records above it are
  * counted and dropped. As a GPU runs the blocks of a launch more or less in order, few others are late in a large
@@ -63,11 +70,27 @@ enum {
     /* Kept records that a block of finish holds at once: what shared memory takes, the cache does not have, where as
      * many loads are on their way as there is room for. */
     PC_FINISH_ROWS = 768,
-    PC_FEW_POINTS = 16, /* of a voxel: with more, tiles have too different amounts of work */
+    PC_FEW_POINTS = 16,     /* of a voxel: with more, tiles have too different amounts of work */
+    PC_DENSE_THREADS = 256, /* of dense_fill, */
+    PC_DENSES = 4,          /* its blocks a multiprocessor, */
+    PC_CROWD_BLOCKS = 32,   /* and of these, those that begin with crowded voxels */
+    PC_SHARES = 16,         /* parts of the list of cells with records */
+    PC_BEGIN_ROWS = 1024,   /* records whose beginnings are counted together */
+    PC_APART = 8,           /* words from count to count, so that few are in the same sector, */
+    PC_FAR_APART = 128,     /* or, where the sum is waited for, the same part of the cache */
     PC_BUCKET_ROWS = 16,
     PC_BUCKET_SLOTS = 22,  /* bits of a slot in a bucket's key, */
     PC_BUCKET_NUMBERS = 15 /* and of a number */
 };
+
+/* Clouds of fewer records are scans. Crowded voxels that a block of dense_fill keeps for all of its warps. Other
+ * numbers in tests/kernels and tests/emulator, as those of voxelize_table.cuh. */
+#ifndef PC_VOXELIZE_SMALL
+#define PC_VOXELIZE_SMALL        500000
+#define PC_VOXELIZE_LARGE_CROWDS 16
+#endif
+
+enum { PC_BEGINS = PC_VOXELIZE_SMALL / PC_BEGIN_ROWS + 1 };
 
 #define PC_NO_KEY         0xffffffffu
 #define PC_NO_ROW         0xffffffffu /* and no bound: a clean slot is all ones */
@@ -83,6 +106,21 @@ typedef struct __align__(32) pc_slot {
     uint32_t row[PC_SLOT_ROWS]; /* records as they came */
 }
 pc_slot;
+
+/* A cell of a dense table; its records as they came are beside it. */
+typedef struct pc_cell {
+    uint32_t last;  /* records so far, - 1 */
+    uint32_t first; /* the lowest */
+} pc_cell;
+
+/* Of a dense table: how many cells with records there are, in parts, and how many with more than P; and which records
+ * begin a voxel, a bit for each, and how many of PC_BEGIN_ROWS do. */
+typedef struct pc_beginnings {
+    uint32_t found[PC_SHARES][PC_FAR_APART];
+    uint32_t crowded[PC_FAR_APART];
+    uint32_t count[PC_BEGINS][PC_APART];
+    uint32_t bits[PC_BEGINS * PC_BEGIN_ROWS / 32];
+} pc_beginnings;
 
 /* A voxel by number. */
 typedef struct __align__(32) pc_numbered {
@@ -112,14 +150,26 @@ typedef struct pc_hashed {
     int columns, kept; /* kept: P, or, where all are, PC_SLOT_ROWS */
     uint32_t mask;     /* slots - 1 */
     /* The table: */
-    pc_slot *slots;
-    uint32_t *more; /* slots x (P - PC_SLOT_ROWS): further records as they came */
-    uint2 *late;    /* slots: dropped records, and where late ones begin in late_rows plus 1 */
+    union {
+        pc_slot *slots;
+        pc_cell *cells; /* dense: for each cell of the grid */
+    };
+    union {
+        uint32_t *more;      /* slots x (P - PC_SLOT_ROWS): further records as they came */
+        uint32_t *cell_rows; /* dense: cells x (P up to a multiple of 4): records as they came */
+    };
+    uint2 *late; /* slots: dropped records, and where late ones begin in late_rows plus 1 */
     pc_voxelize_counters *counters;
     /* Of this call: */
-    uint32_t *place;      /* rows: slot, PC_LATE, PC_MAYBE; with marks only where one of the two is set */
+    union {
+        uint32_t *place; /* rows: slot, PC_LATE, PC_MAYBE; with marks only where one of the two is set */
+        uint32_t *found; /* dense: cells with records, in PC_SHARES parts */
+    };
     int32_t *point_voxel; /* of the result; may be NULL */
-    uint32_t *late_rows;  /* the late records, those of a voxel together */
+    union {
+        uint32_t *late_rows; /* the late records, those of a voxel together */
+        uint32_t *crowded;   /* dense: cells with more than P records */
+    };
     union {
         struct {
             uint2 *marks;   /* where there are many records, of 32 each a bit a record: PC_MAYBE, PC_LATE; else NULL */
@@ -130,8 +180,11 @@ typedef struct pc_hashed {
         struct { /* with finish: buckets of late records, found by slot and number */
             unsigned long long *bucket_keys;
             uint32_t *bucket_rows, bucket_mask;
-            uint32_t calls;  /* part of the keys: those of calls before are free */
-            uint32_t *words; /* what each block has found; insert cleans it */
+            uint32_t calls; /* part of the keys: those of calls before are free; dense: only 0 are free */
+            union {
+                uint32_t *words;       /* what each block has found; insert cleans it */
+                pc_beginnings *begins; /* dense: two in turn; dense_fill cleans that of the call before */
+            };
         };
     };
     int turn;      /* which of the sums */
@@ -179,9 +232,28 @@ static inline __host__ __device__ uint32_t pc_words_of(uint32_t rows) {
     return pc_finish_tiles(rows) + pc_finish_tiles(rows) / PC_FINISH_GROUP + 1;
 }
 
+/* Cells that a part of the list has room for: 32 records after 32 are of the next part. */
+static inline __host__ __device__ uint32_t pc_share_room(uint32_t rows) {
+    return (rows / (32 * PC_SHARES) + 1) * 32;
+}
+
+/* Records beside a cell. */
+static inline __host__ __device__ uint32_t pc_cell_room(int kept) {
+    return ((uint32_t)kept + 3) / 4 * 4;
+}
+
+__device__ static inline pc_beginnings *pc_begins_of(const pc_hashed &s) {
+    return &s.begins[s.calls % 2];
+}
+
 /* The key of the bucket of late records number * PC_BUCKET_ROWS and on of a voxel. */
 __device__ static inline unsigned long long pc_bucket_key(const pc_hashed &s, uint32_t slot, uint32_t number) {
     return ((unsigned long long)s.calls << PC_BUCKET_SLOTS | slot) << PC_BUCKET_NUMBERS | number;
+}
+
+/* The same of a cell, where buckets are cleaned up after use: not 0. */
+__device__ static inline unsigned long long pc_cell_bucket_key(uint32_t cell, uint32_t number) {
+    return ((unsigned long long)cell + 1) << PC_BUCKET_NUMBERS | number / PC_BUCKET_ROWS;
 }
 
 __device__ static inline bool pc_bucket_in_use(const pc_hashed &s, unsigned long long key) {

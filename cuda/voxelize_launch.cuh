@@ -3,6 +3,8 @@
 #define PC_VOXELIZE_LAUNCH_CUH
 
 #include "voxelize_all.cuh"
+#include "voxelize_dense_fill.cuh"
+#include "voxelize_dense_insert.cuh"
 #include "voxelize_fill.cuh"
 #include "voxelize_finish.cuh"
 #include "voxelize_number_many.cuh"
@@ -12,7 +14,8 @@
 typedef struct call {
     table *of;
     pc_hashed told;
-    bool many; /* insert_many does it, with: */
+    bool dense; /* the table has each cell of the grid */
+    bool many;  /* insert_many does it, with: */
     pc_cells cells;
     pc_lists lists;
     pc_chain *chain;
@@ -74,7 +77,8 @@ static pcgpu_status add_insert(pcgpu_context *context, const call *c) {
                           s->aligned ? insert_many_kernel<true> : insert_many_kernel<false>, *s, c->cells, c->lists);
     }
     return add_kernel(context, c, INSERT, &insert,
-                      s->finishes                 ? insert_kernel<true, true>
+                      c->dense                    ? dense_insert_kernel
+                      : s->finishes               ? insert_kernel<true, true>
                       : s->rows < (uint32_t)SMALL ? insert_kernel<false, true>
                                                   : insert_kernel<false, false>,
                       *s);
@@ -147,8 +151,33 @@ static pcgpu_status add_finish(pcgpu_context *context, const call *c) {
     return add_kernel(context, c, FINISH, &config, finish_kernel, *s);
 }
 
+typedef void dense_fill(const pc_hashed s, uint32_t crowd_blocks);
+
+/* lanes: of a voxel. */
+template <bool PILLARS> static dense_fill *dense_fill_of(int lanes) {
+    return lanes == 4   ? dense_fill_kernel<4, PILLARS>
+           : lanes == 8 ? dense_fill_kernel<8, PILLARS>
+                        : dense_fill_kernel<16, PILLARS>;
+}
+
+static pcgpu_status add_dense_fill(pcgpu_context *context, const call *c) {
+    const pc_hashed *s = &c->told;
+    const int lanes = s->kept <= 4 * DENSE_EACH ? 4 : s->kept <= 8 * DENSE_EACH ? 8 : 16;
+    const unsigned multiprocessors = (unsigned)pc_cuda_of(context)->properties.multiProcessorCount,
+                   needed = pc_blocks((int64_t)s->room * lanes, PC_DENSE_THREADS),
+                   blocks = at_most(PC_CROWD_BLOCKS + needed, PC_DENSES * multiprocessors);
+    cudaLaunchAttribute attribute = {};
+    cudaLaunchConfig_t config = configuration(context, blocks, PC_DENSE_THREADS, &attribute);
+    return add_kernel(context, c, FINISH, &config,
+                      s->kind == PCGPU_FEATURES_PILLAR ? dense_fill_of<true>(lanes) : dense_fill_of<false>(lanes), *s,
+                      at_most(PC_CROWD_BLOCKS, blocks / 2));
+}
+
 static pcgpu_status add_kernels(pcgpu_context *context, const call *c) {
     PC_TRY(add_insert(context, c));
+    if (c->dense) {
+        return add_dense_fill(context, c);
+    }
     if (c->told.finishes) {
         return add_finish(context, c);
     }

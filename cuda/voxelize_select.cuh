@@ -86,8 +86,23 @@ __device__ static void sort_rows(uint32_t *numbers, int count, int keep, uint32_
     __syncwarp();
 }
 
-/* The p lowest of `count` late records and of the p `lowest` go there, in any order; by a warp. */
-template <int EACH> __device__ static void merge_late(const uint32_t *late, uint32_t count, uint32_t *lowest, int p) {
+/* Late records `first` and on, of `count`, EACH of which a lane looks at; returns the lowest. */
+template <int EACH>
+__device__ static uint32_t bring_late(const uint32_t *late, uint32_t first, uint32_t count, uint32_t *row) {
+    uint32_t least = PC_NO_ROW;
+#pragma unroll
+    for (int k = 0; k < EACH; k++) {
+        const uint32_t i = first + 32 * (uint32_t)k + threadIdx.x % 32;
+        row[k] = i < count ? late[i] : PC_NO_ROW;
+        least = min(least, row[k]);
+    }
+    return least;
+}
+
+/* The p lowest of `count` late records and of the p `lowest` go there, in any order; by a warp. Late: where bring_late
+ * finds them. */
+template <int EACH, typename Late>
+__device__ static void merge_late(const Late &late, uint32_t count, uint32_t *lowest, int p) {
     enum { KEPT = PC_MOST_KEPT / 32, ALL = KEPT + EACH };
     const int lane = (int)threadIdx.x % 32;
     uint32_t row[ALL], highest = 0;
@@ -98,13 +113,7 @@ template <int EACH> __device__ static void merge_late(const uint32_t *late, uint
     highest = pc_warp_max(highest);
 #pragma unroll 1
     for (uint32_t first = 0; first < count; first += 32 * EACH) {
-        uint32_t least = PC_NO_ROW;
-#pragma unroll
-        for (int k = 0; k < EACH; k++) {
-            const uint32_t i = first + 32 * (uint32_t)k + (uint32_t)lane;
-            row[KEPT + k] = i < count ? late[i] : PC_NO_ROW;
-            least = min(least, row[KEPT + k]);
-        }
+        uint32_t least = bring_late<EACH>(late, first, count, row + KEPT);
         if (!__any_sync(PC_ALL_LANES, least < highest)) {
             continue;
         }

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 
 /* tests/emulator has other numbers, so that small clouds take all ways. */
-#ifndef PC_VOXELIZE_SMALL
-#define PC_VOXELIZE_SMALL 500000
+#ifndef PC_VOXELIZE_LARGE
 #define PC_VOXELIZE_LARGE 16000000
 #define PC_VOXELIZE_SLOTS (1 << 22)
 #define PC_VOXELIZE_AHEAD 1e9
@@ -28,18 +27,35 @@ static_assert(6 * SMALL <= 1 << PC_BUCKET_SLOTS && SMALL / PC_BUCKET_ROWS < 1 <<
               "what the key of a bucket has room for");
 static_assert(FIRST >= 4 && (FIRST & (FIRST - 1)) == 0, "slots, of which four are a line");
 
-enum { SLOTS, MORE, LATE, NOTES, TILES, COUNTERS, BUCKET_KEYS, BUCKET_ROWS, WORDS, TABLE_ARRAYS };
+enum {
+    SLOTS,
+    MORE,
+    LATE,
+    NOTES,
+    TILES,
+    COUNTERS,
+    BUCKET_KEYS,
+    BUCKET_ROWS,
+    WORDS,
+    CELLS,
+    CELL_ROWS,
+    CELL_BUCKETS,
+    FOUND,
+    BEGINS,
+    TABLE_ARRAYS
+};
 
-/* Of few records: of all of them, of a limit, and of a small one. */
-enum { CHAIN_ALL, CHAIN_LIMIT, CHAIN_FINISH, CHAINS };
+/* Of few records: of all of them, of a limit, of a small one, and of few cells. */
+enum { CHAIN_ALL, CHAIN_LIMIT, CHAIN_FINISH, CHAIN_DENSE, CHAINS };
 
-/* Between calls all bytes of SLOTS, MORE and NOTES are ~0, those of LATE and TILES 0, and of COUNTERS the sums that the
- * next call does not clean; no key of a bucket is of a later call. */
+/* Between calls all bytes of SLOTS, MORE, NOTES, CELLS and FOUND are ~0, those of LATE, TILES and CELL_BUCKETS 0, and
+ * of COUNTERS and BEGINS what the next call does not clean; no key of a bucket is of a later call. */
 typedef struct table {
     void *array[TABLE_ARRAYS];
     size_t size[TABLE_ARRAYS]; /* bytes */
     pc_chain chains[CHAINS];
     uint32_t calls; /* since the buckets were clean */
+    uint32_t dense; /* calls with a dense table */
     int turn;       /* which sums the last call had */
     bool in_use;    /* or left so by a failure */
     uint64_t found; /* voxels of the last cloud of many records */
@@ -109,21 +125,36 @@ static uint64_t buckets_of(int64_t rows, int64_t max_points) {
     return buckets;
 }
 
-/* buckets: 0 where there are none. notes: there are some. again: after the same job with fewer slots, which were too
- * few. */
+/* What a dense table takes: a cell for each of the grid, whatever the cloud. */
+static pcgpu_status prepare_cells(pcgpu_context *context, const pc_voxelize_job *job, uint64_t cells, table *t,
+                                  bool *fits) {
+    const size_t rows = cells * pc_cell_room((int)job->max_points),
+                 found = PC_SHARES * (size_t)pc_share_room((uint32_t)job->rows);
+    PC_TRY(grow(context, t, CELLS, cells * sizeof(pc_cell), 0xff, false, fits));
+    PC_TRY(grow(context, t, CELL_ROWS, rows * sizeof(uint32_t), 0, false, fits));
+    PC_TRY(grow(context, t, FOUND, found * sizeof(uint32_t), 0xff, false, fits));
+    return grow(context, t, BEGINS, 2 * sizeof(pc_beginnings), 0, false, fits);
+}
+
+/* buckets: 0 where there are none. notes: there are some. dense: the slots are cells. again: after the same job with
+ * fewer slots, which were too few. */
 static pcgpu_status prepare_table(pcgpu_context *context, const pc_voxelize_job *job, uint64_t slots, uint64_t buckets,
-                                  bool notes, bool again, table *t, bool *fits) {
+                                  bool notes, bool dense, bool again, table *t, bool *fits) {
     const size_t beside = job->max_points > PC_SLOT_ROWS ? (size_t)(job->max_points - PC_SLOT_ROWS) : 0,
                  tiles = (size_t)(job->rows + PC_TILE_ROWS - 1) / PC_TILE_ROWS,
-                 words = buckets ? pc_words_of((uint32_t)job->rows) : 0;
+                 words = buckets && !dense ? pc_words_of((uint32_t)job->rows) : 0;
     *fits = true;
-    PC_TRY(grow(context, t, SLOTS, slots * sizeof(pc_slot), 0xff, again, fits));
-    PC_TRY(grow(context, t, MORE, slots * beside * sizeof(uint32_t), 0xff, again, fits));
-    PC_TRY(grow(context, t, LATE, slots * sizeof(uint2), 0, again, fits));
-    PC_TRY(grow(context, t, NOTES, notes ? slots * sizeof(unsigned long long) : 0, 0xff, again, fits));
-    PC_TRY(grow(context, t, TILES, tiles * sizeof(unsigned long long), 0, again, fits));
+    if (dense) {
+        PC_TRY(prepare_cells(context, job, slots, t, fits));
+    } else {
+        PC_TRY(grow(context, t, SLOTS, slots * sizeof(pc_slot), 0xff, again, fits));
+        PC_TRY(grow(context, t, MORE, slots * beside * sizeof(uint32_t), 0xff, again, fits));
+        PC_TRY(grow(context, t, LATE, slots * sizeof(uint2), 0, again, fits));
+        PC_TRY(grow(context, t, NOTES, notes ? slots * sizeof(unsigned long long) : 0, 0xff, again, fits));
+        PC_TRY(grow(context, t, TILES, tiles * sizeof(unsigned long long), 0, again, fits));
+    }
     PC_TRY(grow(context, t, COUNTERS, sizeof(pc_voxelize_counters), 0, again, fits));
-    PC_TRY(grow(context, t, BUCKET_KEYS, buckets * sizeof(unsigned long long), 0, again, fits));
+    PC_TRY(grow(context, t, dense ? CELL_BUCKETS : BUCKET_KEYS, buckets * sizeof(unsigned long long), 0, again, fits));
     PC_TRY(grow(context, t, WORDS, words * sizeof(uint32_t), 0, again, fits));
     PC_TRY(grow(context, t, BUCKET_ROWS, buckets * PC_BUCKET_ROWS * sizeof(uint32_t), 0, again, fits));
     if (!*fits) {

@@ -168,6 +168,13 @@ static void origins(test_random *r, float *p, int64_t i, int64_t n) {
     }
 }
 
+/* The nearer to a corner of a box of 16 x 16 x 2 m, the more. */
+static void corner(test_random *r, float *p, int64_t i, int64_t n) {
+    const float x = test_uniform(r, 0.0f, 1.0f), y = test_uniform(r, 0.0f, 1.0f);
+    (void)n;
+    set(p, i % 50 == 0 ? NAN : 16.0f * x * x * x * x, 16.0f * y * y, test_uniform(r, 0.0f, 2.0f));
+}
+
 /* The same few places again and again; now and then another one, the origin, or no number. */
 static void again(test_random *r, float *p, int64_t i, int64_t n) {
     test_random own = {.state = (uint64_t)(i % 45)};
@@ -307,6 +314,7 @@ static const struct kind {
     {"few bits", few_bits, 1500, 4},
     {"seams", seams, 8009, 4},
     {"again", again, 6007, 4},
+    {"corner", corner, 1409, 4},
 };
 
 /* Other columns: reflectance, and now and then a NaN with a payload or an infinity. */

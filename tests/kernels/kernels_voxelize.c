@@ -240,6 +240,27 @@ static void check_again(test_bed *bed, int64_t rows) {
     pcgpu_cloud_free(&cloud);
 }
 
+/* ---- few cells --------------------------------------------------------------------------------------------------- */
+
+/* Grids of which CUDA has a table of every cell, with voxels of every size and limits near these; every `step`-th. */
+static void check_few_cells(test_bed *bed, int64_t rows, int step) {
+    static const int points[] = {1, 3, 4, 5, 16, 17, 31, 32, 33, 63, 64};
+    static const double sizes[][3] = {{0.5, 0.5, 2}, {1, 1, 1}, {4, 4, 2}, {8, 16, 2}, {16, 16, 2}};
+    pcgpu_cloud cloud;
+    make_cloud_named("corner", bed->seed, rows, &cloud);
+    static const pcgpu_features features[] = {PCGPU_FEATURES_MEAN, PCGPU_FEATURES_POINTS, PCGPU_FEATURES_PILLAR};
+    for (int i = 0; i < 11 * 5 * 3; i += step) {
+        pcgpu_voxelize_params p = {.range = {0, 0, 0, 16, 16, 2},
+                                   .max_points = points[i % 11],
+                                   .max_voxels = i % 4 == 3 ? 1 + i % 7 * 20 : 0,
+                                   .features = features[i % 3]};
+        memcpy(p.size, sizes[i % 5], sizeof p.size);
+        pcgpu_voxels want = check_case(bed, "few cells", &cloud, &p);
+        pcgpu_voxels_free(&want);
+    }
+    pcgpu_cloud_free(&cloud);
+}
+
 /* ---- clouds with an offset, refusals -------------------------------------------------------------------------- */
 
 /* The offset is subtracted from the range in float64, so that a moved cloud gives the features of the same records. */
@@ -358,6 +379,7 @@ static void check(test_bed *bed) {
     }
     if (bed->clouds) { /* for sanitizers, which are slow */
         check_again(bed, 20011);
+        check_few_cells(bed, 1409, 7);
         return;
     }
     make_cloud_named("clusters", bed->seed, 100003, &cloud);
@@ -366,6 +388,8 @@ static void check(test_bed *bed) {
     check_sums(bed);
     check_ties(bed);
     check_again(bed, 400009);
+    check_few_cells(bed, 1409, 1);
+    check_few_cells(bed, 30011, 1);
     check_offset(bed);
     check_far_origin(bed);
     check_refusals(bed);
