@@ -1,5 +1,5 @@
-/* The second and last kernel of voxelize_hashed.cuh where the table has each cell of the grid, for means or arrays of
- * records of four columns: a few lanes number and fill a voxel. */
+/* The second and last kernel of voxelize_hashed.cuh where the table has each cell of the grid, for means, arrays or
+ * pillar features of records of four columns: a few lanes number and fill a voxel. */
 #ifndef PC_VOXELIZE_DENSE_FILL_CUH
 #define PC_VOXELIZE_DENSE_FILL_CUH
 

@@ -65,10 +65,8 @@ __device__ static uint32_t number_at(const near_bits<LANES> &bits, const uint32_
     uint32_t sum = 0;
 #pragma unroll
     for (uint32_t k = 0; k < WORDS; k++) {
-        const uint32_t word = first_word(first) + threadIdx.x % LANES * WORDS + k, lower = word < first / 32 ? ~0u
-                                                                                           : word == first / 32
-                                                                                               ? (1u << first % 32) - 1
-                                                                                               : 0;
+        const uint32_t word = first_word(first) + threadIdx.x % LANES * WORDS + k;
+        const uint32_t lower = word < first / 32 ? ~0u : word == first / 32 ? (1u << first % 32) - 1 : 0;
         sum += (uint32_t)__popc(bits.word[k] & lower);
     }
 #pragma unroll

@@ -388,8 +388,10 @@ static void check(test_bed *bed) {
     check_sums(bed);
     check_ties(bed);
     check_again(bed, 400009);
-    check_few_cells(bed, 1409, 1);
-    check_few_cells(bed, 30011, 1);
+    check_few_cells(bed, 1409, bed->quick ? 4 : 1);
+    if (!bed->quick) {
+        check_few_cells(bed, 30011, 1);
+    }
     check_offset(bed);
     check_far_origin(bed);
     check_refusals(bed);
