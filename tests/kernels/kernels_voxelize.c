@@ -245,10 +245,10 @@ static void check_again(test_bed *bed, int64_t rows) {
 /* Grids of which CUDA has a table of every cell, with voxels of every size and limits near these; every `step`-th. */
 static void check_few_cells(test_bed *bed, int64_t rows, int step) {
     static const int points[] = {1, 3, 4, 5, 16, 17, 31, 32, 33, 63, 64};
+    static const pcgpu_features features[] = {PCGPU_FEATURES_MEAN, PCGPU_FEATURES_POINTS, PCGPU_FEATURES_PILLAR};
     static const double sizes[][3] = {{0.5, 0.5, 2}, {1, 1, 1}, {4, 4, 2}, {8, 16, 2}, {16, 16, 2}};
     pcgpu_cloud cloud;
     make_cloud_named("corner", bed->seed, rows, &cloud);
-    static const pcgpu_features features[] = {PCGPU_FEATURES_MEAN, PCGPU_FEATURES_POINTS, PCGPU_FEATURES_PILLAR};
     for (int i = 0; i < 11 * 5 * 3; i += step) {
         pcgpu_voxelize_params p = {.range = {0, 0, 0, 16, 16, 2},
                                    .max_points = points[i % 11],
