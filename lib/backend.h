@@ -237,6 +237,9 @@ void pc_points_free(pc_points *points);
 /* First of the three adjacent columns nx ny nz or normal_x normal_y normal_z, or -1. */
 int pc_normal_column(const pcgpu_cloud *cloud);
 
+/* A new cloud with the columns, types and offset of another; its values are the caller's to fill. */
+pcgpu_status pc_cloud_create_like(pcgpu_context *context, const pcgpu_cloud *model, int64_t rows, pcgpu_cloud *out);
+
 #ifdef __cplusplus
 }
 #endif

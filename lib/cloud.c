@@ -42,8 +42,7 @@ int pcgpu_cloud_column(const pcgpu_cloud *cloud, const char *name) {
     return -1;
 }
 
-/* A new cloud with the columns of another. */
-static pcgpu_status create_like(pcgpu_context *context, const pcgpu_cloud *model, int64_t rows, pcgpu_cloud *out) {
+pcgpu_status pc_cloud_create_like(pcgpu_context *context, const pcgpu_cloud *model, int64_t rows, pcgpu_cloud *out) {
     pcgpu_status status = pcgpu_cloud_create(context, rows, model->columns, out);
     if (status == PCGPU_OK) {
         memcpy(out->offset, model->offset, sizeof out->offset);
@@ -55,7 +54,7 @@ static pcgpu_status create_like(pcgpu_context *context, const pcgpu_cloud *model
 
 pcgpu_status pcgpu_cloud_gather(pcgpu_context *context, const pcgpu_cloud *cloud, const int32_t *indices, int64_t count,
                                 pcgpu_cloud *out) {
-    pcgpu_status status = create_like(context, cloud, count, out);
+    pcgpu_status status = pc_cloud_create_like(context, cloud, count, out);
     if (status != PCGPU_OK) {
         return status;
     }
@@ -86,7 +85,7 @@ int pc_normal_column(const pcgpu_cloud *cloud) {
 
 pcgpu_status pcgpu_cloud_transform(pcgpu_context *context, const pcgpu_cloud *cloud, const double T[16],
                                    const double *offset, pcgpu_cloud *out) {
-    pcgpu_status status = create_like(context, cloud, cloud->rows, out);
+    pcgpu_status status = pc_cloud_create_like(context, cloud, cloud->rows, out);
     if (status != PCGPU_OK) {
         return status;
     }

@@ -30,6 +30,7 @@ static pcgpu_status align_by_icp(pcgpu_odometry *o, const pcgpu_register_params 
     pcgpu_register_params here = *params;
     const pcgpu_run before = result->run;
     here.drop_origin = false; /* they are gone already */
+    here.min_range = here.beam_correction = 0.0;
     pcgpu_status status = as_cloud(o, 0, scan, &clouds[0]);
     status = status == PCGPU_OK ? as_cloud(o, 1, target, &clouds[1]) : status;
     if (status == PCGPU_OK) {
@@ -37,6 +38,7 @@ static pcgpu_status align_by_icp(pcgpu_odometry *o, const pcgpu_register_params 
         result->run.points_in = before.points_in;
         result->run.non_finite = before.non_finite;
         result->run.at_origin = before.at_origin;
+        result->run.too_near = before.too_near;
     }
     return status;
 }

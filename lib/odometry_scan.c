@@ -205,19 +205,25 @@ pcgpu_status pc_odometry_take(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_od
         return pc_fail(o->context, PCGPU_ERROR_ARGUMENT, "%lld points; more than 2^31 are not possible",
                        (long long)cloud->rows);
     }
-    pcgpu_status status = take_memory(o, scan, cloud->rows);
+    pc_scan taken;
+    pcgpu_status status = pc_scan_take(o->context, cloud, &p->registration, &taken, run);
+    if (status == PCGPU_OK) {
+        status = take_memory(o, scan, cloud->rows);
+    }
     if (status != PCGPU_OK) {
+        pc_scan_release(&taken);
         return status;
     }
     scan->raw = NULL;
     memcpy(scan->offset, cloud->offset, sizeof scan->offset);
     if (p->deskew != PCGPU_DESKEW_NONE) {
-        status = take_timed(o, cloud, scan, run);
+        status = take_timed(o, taken.cloud, scan, run);
     } else {
-        pc_cells_select_into(o->context, cloud, p->registration.drop_origin, o->held.device, scan->xyz, &scan->points,
-                             run);
+        pc_cells_select_into(o->context, taken.cloud, p->registration.drop_origin, o->held.device, scan->xyz,
+                             &scan->points, run);
         pc_cells_settle(&scan->points, scan->offset);
     }
+    pc_scan_release(&taken);
     scan->points.place = (int)(scan - o->scans);
     for (int k = 0; k < 3; k++) {
         o->home[k] = !o->last ? scan->offset[k] : o->home[k];

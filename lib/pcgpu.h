@@ -230,6 +230,7 @@ typedef struct pcgpu_run {
     int64_t points_in;  /* records of the input(s) */
     int64_t non_finite; /* dropped: a coordinate is NaN or infinite */
     int64_t at_origin;  /* dropped: x = y = z = 0 in the file and drop_origin was asked for */
+    int64_t too_near;   /* dropped: nearer to the sensor than min_range of a registration */
     int stages;
     struct {
         char name[16];

@@ -49,6 +49,10 @@ typedef struct pcgpu_register_params {
     double rotation_epsilon;    /* radians */
     double min_score;           /* 0 to 1: a result with a lower score is not a success */
     bool drop_origin;           /* default true */
+    double min_range;           /* metres, 0 to 1e6: points nearer to the sensor, the origin of their file, are left out;
+                                   0 (default) = none */
+    double beam_correction;     /* degrees, -10 to 10, that the elevation of each point is raised by before anything else;
+                                   0 (default) = none, 0.205 for KITTI; see SCANS of the manual page for its source */
     bool symmetric;             /* register both ways and take the motion halfway; default false. Not for odometry */
 } pcgpu_register_params;
 
@@ -84,6 +88,13 @@ typedef struct pcgpu_registration {
 } pcgpu_registration;
 
 void pcgpu_register_params_init(pcgpu_register_params *params);
+
+/* A scan as a registration with these parameters takes it: a copy with the records that min_range keeps and with the
+ * beam_correction of the positions, and of the normals where it has them. z points up. Registrations and odometry of
+ * clouds do this by themselves; scans for pcgpu_register_range, and a scan that is written with its pose, are corrected
+ * here. *run: what is left out is added to points_in, too_near and, for drop_origin, at_origin. Errors: MEMORY. */
+pcgpu_status pcgpu_scan_correct(pcgpu_context *context, const pcgpu_cloud *scan, const pcgpu_register_params *params,
+                                pcgpu_cloud *out, pcgpu_run *run);
 
 /* Registers source onto target. A registration that fails to converge is PCGPU_OK with converged = false and the
  * reason; T_target_source is then the last estimate. The transform maps file coordinates to file coordinates, offsets

@@ -76,6 +76,11 @@ pcgpu_status pc_register_check(pcgpu_context *context, const pcgpu_register_para
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "steps of %g m and %g rad to stop at; give numbers from 0 up",
                        p->translation_epsilon, p->rotation_epsilon);
     }
+    if (!in_range(p->min_range, 0.0, 1e6) || !in_range(p->beam_correction, -10.0, 10.0)) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "a least range of %g m and a beam correction of %g degrees; give 0 to 1e6 and -10 to 10",
+                       p->min_range, p->beam_correction);
+    }
     if (!in_range(p->min_score, 0.0, 1.0)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a least score of %g; give 0 to 1", p->min_score);
     }
@@ -346,9 +351,9 @@ pcgpu_status pc_register_close(pc_register_work *w, pcgpu_status status) {
     return status;
 }
 
-pcgpu_status pc_register_pair(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
-                              const pcgpu_register_params *params, const pcgpu_cloud *source, const pcgpu_cloud *target,
-                              pcgpu_registration *result) {
+pcgpu_status pc_register_taken(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
+                               const pcgpu_register_params *params, const pcgpu_cloud *source, const pcgpu_cloud *target,
+                               pcgpu_registration *result) {
     if (params->search) {
         return pc_register_search(context, backend, run, params, source, target, result);
     }

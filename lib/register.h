@@ -1,7 +1,7 @@
 /* What the files of a registration share: register.c (checks, verdict), register_pairs.c (several pairs),
  * register_level.c (downsampling, iterations of a level of ICP), register_search.c (starts without a guess),
- * register_starts.c (registration from them), register_symmetric.c (both ways), register_cells.c (registration by
- * cells), register_solve.c (what the sums of a step mean). */
+ * register_starts.c (registration from them), register_scan.c (corrections of scans), register_symmetric.c (both ways),
+ * register_cells.c (registration by cells), register_solve.c (what the sums of a step mean). */
 #ifndef PC_REGISTER_H
 #define PC_REGISTER_H
 
@@ -88,8 +88,12 @@ pcgpu_status pc_search_starts(pcgpu_context *context, const pcgpu_register_param
 /* The angle between their turns, 0 to 180. */
 double pc_start_degrees(const pc_start *a, const pc_start *b);
 
-/* A registration from its beginning to its end; pc_register_search (register_starts.c) is the same from several starts.
+/* A registration from its beginning to its end, of clouds as they are (pc_register_taken) and of scans that parameters
+ * may correct first (pc_register_pair); pc_register_search (register_starts.c) is the first of them from several starts.
  */
+pcgpu_status pc_register_taken(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
+                               const pcgpu_register_params *params, const pcgpu_cloud *source, const pcgpu_cloud *target,
+                               pcgpu_registration *result);
 pcgpu_status pc_register_search(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
                                 const pcgpu_register_params *params, const pcgpu_cloud *source,
                                 const pcgpu_cloud *target, pcgpu_registration *result);
@@ -117,6 +121,16 @@ pcgpu_status pc_register_from_starts(pcgpu_context *context, const pc_backend *b
 
 /* Adds the time since `begin` to a stage and returns the time now. */
 double pc_register_stage_end(pc_register_work *w, pc_register_stage which, double begin);
+
+/* A cloud as it is registered (register_scan.c): itself, or a copy after min_range and beam_correction of the parameters,
+ * whose points left out are counted in `run`. Release it in any case. */
+typedef struct pc_scan {
+    const pcgpu_cloud *cloud;
+    pcgpu_cloud own;
+} pc_scan;
+pcgpu_status pc_scan_take(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_register_params *params,
+                          pc_scan *scan, pcgpu_run *run);
+void pc_scan_release(pc_scan *scan);
 
 /* The usable points of a cloud, with its normals where the method takes them (register_points.c); their means by voxels
  * of `size` metres, or themselves when it is 0. `out` is zeroed before, or what an earlier call left. */

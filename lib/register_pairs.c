@@ -83,10 +83,20 @@ static pcgpu_status take_memory(const pair_set *set, int first, int count, float
 static void prepare_pair(const pair_set *set, int first, int i, group *g) {
     const pcgpu_pair *pair = &set->pairs[first + i];
     pcgpu_context own = *set->context; /* for the error: others may fail at the same time */
+    pcgpu_run *run = &g->w[i].result->run;
+    pc_scan from, to = {0};
     own.threads = 1;
     g->w[i].context = &own;
     double begin = pc_now();
-    pcgpu_status status = pc_cells_prepare(&g->c[i], pair->source, pair->target, &g->jobs[i]);
+    pcgpu_status status = pc_scan_take(&own, pair->source, g->w[i].params, &from, run);
+    if (status == PCGPU_OK) {
+        status = pc_scan_take(&own, pair->target, g->w[i].params, &to, run);
+    }
+    if (status == PCGPU_OK) {
+        status = pc_cells_prepare(&g->c[i], from.cloud, to.cloud, &g->jobs[i]);
+    }
+    pc_scan_release(&from);
+    pc_scan_release(&to);
     g->w[i].context = set->context;
     pc_register_stage_end(&g->w[i], PC_STAGE_SELECT, begin);
     if (status != PCGPU_OK) {

@@ -1,0 +1,136 @@
+/* A scan before it is registered: points near the sensor are left out, and the elevation of its beams is corrected.
+ *
+ * Every registration of clouds takes its points from what pc_scan_take gives, so that no method and no back end knows of
+ * either. The correction turns a point p by the angle a about the horizontal axis k = (p x z) / |p x z|, which raises its
+ * elevation by a and keeps range and azimuth. Deschaud 2018 (IMLS-SLAM) found that the beams of KITTI's scanner are off
+ * by such an angle; Dellenbach et al. 2022 (CT-ICP) and Vizzo et al. 2023 (KISS-ICP) correct it by 0.205 degree. */
+#include "register.h"
+
+#include <string.h>
+
+#define RADIANS 0.017453292519943295 /* of a degree */
+
+typedef struct rotation {
+    double sine, cosine;
+} rotation;
+
+/* By Taylor's series, since the sines of libraries differ: up to 10 degrees the first term left out is below 1e-25. */
+static rotation rotation_of(double degrees) {
+    enum { TERMS = 8 };
+    const double angle = RADIANS * degrees, square = angle * angle;
+    rotation r = {1.0, 1.0};
+    for (int k = 2 * TERMS; k > 0; k -= 2) {
+        r.sine = 1.0 - square / (double)(k * (k + 1)) * r.sine;
+        r.cosine = 1.0 - square / (double)((k - 1) * k) * r.cosine;
+    }
+    r.sine *= angle;
+    return r;
+}
+
+/* Rodrigues' formula for an axis (x, y, 0) of unit length. */
+static void rotate(const rotation *r, const double axis[2], double v[3]) {
+    const double along = (1.0 - r->cosine) * (axis[0] * v[0] + axis[1] * v[1]);
+    const double across = axis[0] * v[1] - axis[1] * v[0];
+    v[0] = (r->cosine * v[0] + r->sine * (axis[1] * v[2])) + along * axis[0];
+    v[1] = (r->cosine * v[1] - r->sine * (axis[0] * v[2])) + along * axis[1];
+    v[2] = r->cosine * v[2] + r->sine * across;
+}
+
+/* Raises the elevation of a point about its sensor; its normal, at column `normal` unless that is negative, turns with it.
+ * A point straight above the sensor has no axis to turn about. */
+static void correct_record(const rotation *r, const double offset[3], int normal, float *record) {
+    double p[3];
+    for (int k = 0; k < 3; k++) {
+        p[k] = offset[k] + (double)record[k];
+    }
+    const double horizontal = sqrt(p[0] * p[0] + p[1] * p[1]);
+    if (!(horizontal > 0.0) || !pc_is_finite3(record[0], record[1], record[2])) {
+        return;
+    }
+    const double axis[2] = {p[1] / horizontal, -p[0] / horizontal};
+    rotate(r, axis, p);
+    for (int k = 0; k < 3; k++) {
+        record[k] = (float)(p[k] - offset[k]);
+    }
+    if (normal >= 0) {
+        double n[3] = {(double)record[normal], (double)record[normal + 1], (double)record[normal + 2]};
+        rotate(r, axis, n);
+        for (int k = 0; k < 3; k++) {
+            record[normal + k] = (float)n[k];
+        }
+    }
+}
+
+/* Squared metres from the sensor; NaN or infinite where a coordinate is. */
+static double squared_range(const double offset[3], const float *record) {
+    double sum = 0.0;
+    for (int k = 0; k < 3; k++) {
+        const double p = offset[k] + (double)record[k];
+        sum += p * p;
+    }
+    return sum;
+}
+
+pcgpu_status pcgpu_scan_correct(pcgpu_context *context, const pcgpu_cloud *scan, const pcgpu_register_params *params,
+                                pcgpu_cloud *out, pcgpu_run *run) {
+    const rotation turn = rotation_of(params->beam_correction);
+    const double nearest = params->min_range * params->min_range;
+    const size_t columns = (size_t)scan->columns;
+    pcgpu_status status = pc_cloud_create_like(context, scan, scan->rows, out);
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    const int normal = pc_normal_column(scan);
+    int64_t kept = 0, at_origin = 0;
+    for (int64_t i = 0; i < scan->rows; i++) {
+        const float *from = scan->data + (size_t)i * columns;
+        const double square = squared_range(scan->offset, from);
+        if (square < nearest) {
+            at_origin += square == 0.0 && params->drop_origin; /* no return, which is no point that is too near */
+            continue;
+        }
+        float *to = out->data + (size_t)kept++ * columns;
+        memcpy(to, from, columns * sizeof *to);
+        if (params->beam_correction != 0.0) {
+            correct_record(&turn, scan->offset, normal, to);
+        }
+    }
+    out->rows = kept;
+    run->points_in += scan->rows - kept;
+    run->at_origin += at_origin;
+    run->too_near += scan->rows - kept - at_origin;
+    return PCGPU_OK;
+}
+
+pcgpu_status pc_scan_take(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_register_params *params,
+                          pc_scan *scan, pcgpu_run *run) {
+    *scan = (pc_scan){.cloud = cloud};
+    if (params->min_range == 0.0 && params->beam_correction == 0.0) {
+        return PCGPU_OK;
+    }
+    scan->cloud = &scan->own;
+    return pcgpu_scan_correct(context, cloud, params, &scan->own, run);
+}
+
+void pc_scan_release(pc_scan *scan) {
+    pcgpu_cloud_free(&scan->own);
+}
+
+pcgpu_status pc_register_pair(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
+                              const pcgpu_register_params *params, const pcgpu_cloud *source, const pcgpu_cloud *target,
+                              pcgpu_registration *result) {
+    pc_scan from, to = {0};
+    pcgpu_run begun = *run;
+    pcgpu_status status = pc_scan_take(context, source, params, &from, &begun);
+    if (status == PCGPU_OK) {
+        status = pc_scan_take(context, target, params, &to, &begun);
+    }
+    if (status == PCGPU_OK) {
+        pcgpu_register_params taken = *params; /* which a search passes on: nothing is corrected twice */
+        taken.min_range = taken.beam_correction = 0.0;
+        status = pc_register_taken(context, backend, &begun, &taken, from.cloud, to.cloud, result);
+    }
+    pc_scan_release(&from);
+    pc_scan_release(&to);
+    return status;
+}

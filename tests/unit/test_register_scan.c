@@ -1,0 +1,293 @@
+/* min_range and beam_correction: what a scan becomes before it is registered, and that all methods, several pairs and
+ * odometry register that. */
+#include "pcgpu.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "register_test.h"
+
+#include <math.h>
+
+#define RADIAN 57.29577951308232 /* degrees */
+
+static pcgpu_register_params corrections(double min_range, double degrees) {
+    pcgpu_register_params params;
+    pcgpu_register_params_init(&params);
+    assert_true(params.min_range == 0.0 && params.beam_correction == 0.0);
+    params.min_range = min_range;
+    params.beam_correction = degrees;
+    return params;
+}
+
+static pcgpu_cloud cloud_of(int64_t rows, int columns, const float *values) {
+    pcgpu_cloud cloud;
+    assert_int_equal(pcgpu_cloud_create(NULL, rows, columns, &cloud), PCGPU_OK);
+    memcpy(cloud.data, values, (size_t)rows * (size_t)columns * sizeof *values);
+    return cloud;
+}
+
+/* A point at a known elevation is then at that and the angle, with its range and azimuth; libm says where. */
+static void test_elevation(void **state) {
+    static const double angles[] = {0.205, -0.205, 1e-6, 1.0, 5.0, 10.0, -10.0};
+    pcgpu_context *context = open_context(1);
+    (void)state;
+    for (size_t a = 0; a < sizeof angles / sizeof angles[0]; a++) {
+        for (int elevation = -80; elevation <= 75; elevation += 5) {
+            for (int azimuth = 0; azimuth < 360; azimuth += 15) {
+                const double e = elevation / RADIAN, z = azimuth / RADIAN, up = e + angles[a] / RADIAN, range = 23.5;
+                const float values[4] = {(float)(range * cos(e) * cos(z)), (float)(range * cos(e) * sin(z)),
+                                         (float)(range * sin(e)), 0.75f};
+                const double wanted[3] = {range * cos(up) * cos(z), range * cos(up) * sin(z), range * sin(up)};
+                pcgpu_cloud cloud = cloud_of(1, 4, values), out;
+                pcgpu_register_params params = corrections(0.0, angles[a]);
+                pcgpu_run run = {0};
+                assert_int_equal(pcgpu_scan_correct(context, &cloud, &params, &out, &run), PCGPU_OK);
+                assert_int_equal(out.rows, 1);
+                for (int k = 0; k < 3; k++) {
+                    assert_true(fabs((double)out.data[k] - wanted[k]) < 4e-6); /* two roundings of float32 at 23.5 */
+                }
+                assert_true(out.data[3] == 0.75f);
+                pcgpu_cloud_free(&cloud);
+                pcgpu_cloud_free(&out);
+            }
+        }
+    }
+    pcgpu_close(context);
+}
+
+/* The bytes for KITTI's angle. */
+static void test_known_point(void **state) {
+    const float values[] = {10, 0, 0, 1, 0, -10, 0, 2, 3, 4, 12, 3};
+    pcgpu_context *context = open_context(1);
+    pcgpu_cloud cloud = cloud_of(3, 4, values), out;
+    pcgpu_register_params params = corrections(0.0, 0.205);
+    pcgpu_run run = {0};
+    (void)state;
+    assert_int_equal(pcgpu_scan_correct(context, &cloud, &params, &out, &run), PCGPU_OK);
+    assert_true(out.data[0] == 9.999936f && out.data[1] == 0.0f && out.data[2] == 0.035779173f);
+    assert_true(out.data[4] == 0.0f && out.data[5] == -9.999936f && out.data[6] == 0.035779173f);
+    /* (3, 4) / 5 outwards: 5 cos - 12 sin = 4.9570330 and 12 cos + 5 sin = 12.0178128 */
+    assert_true(out.data[8] == 2.9742198f && out.data[9] == 3.9656264f && out.data[10] == 12.0178128f);
+    pcgpu_cloud_free(&cloud);
+    pcgpu_cloud_free(&out);
+    pcgpu_close(context);
+}
+
+/* What is left out, and counted as what; records without an elevation stay as they are; far offsets. */
+static void test_records(void **state) {
+    const float values[] = {0, 0, 0, 1,  0, 0, 0, 2,  1, 1, 1, 3,  0, 0, 5, 4,  NAN, 1, 1, 5,  INFINITY, 0, 0, 6,
+                            2, 0, 0, 7,  1.9999999f, 0, 0, 8};
+    pcgpu_context *context = open_context(1);
+    pcgpu_cloud cloud = cloud_of(8, 4, values), out;
+    pcgpu_register_params params = corrections(2.0, 0.205);
+    pcgpu_run run = {.points_in = 100};
+    (void)state;
+    assert_int_equal(pcgpu_scan_correct(context, &cloud, &params, &out, &run), PCGPU_OK);
+    assert_int_equal(out.rows, 4); /* 2 m is not nearer than 2 m */
+    assert_int_equal(run.points_in, 104);
+    assert_int_equal(run.at_origin, 2);
+    assert_int_equal(run.too_near, 2);
+    assert_true(out.data[2] == 5.0f && out.data[3] == 4.0f && out.data[0] == 0.0f); /* straight up */
+    assert_true(isnan(out.data[4]) && out.data[7] == 5.0f && isinf(out.data[8]));
+    assert_true(out.data[15] == 7.0f);
+    pcgpu_cloud_free(&out);
+    params.drop_origin = false;
+    assert_int_equal(pcgpu_scan_correct(context, &cloud, &params, &out, &run), PCGPU_OK);
+    assert_int_equal(run.at_origin, 2);
+    assert_int_equal(run.too_near, 2 + 4);
+    pcgpu_cloud_free(&out);
+    /* The sensor is at the origin of the file, not at that of the coordinates that are stored. */
+    params = corrections(0.0, 10.0);
+    cloud.offset[0] = 8.0;
+    memset(cloud.data, 0, 3 * sizeof *cloud.data);
+    assert_int_equal(pcgpu_scan_correct(context, &cloud, &params, &out, &run), PCGPU_OK);
+    assert_true(out.rows == 8 && out.offset[0] == 8.0);
+    assert_true(fabs((double)out.data[0] - (8.0 * cos(10.0 / RADIAN) - 8.0)) < 1e-6);
+    assert_true(fabs((double)out.data[2] - 8.0 * sin(10.0 / RADIAN)) < 1e-6);
+    pcgpu_cloud_free(&out);
+    pcgpu_cloud_free(&cloud);
+    pcgpu_close(context);
+}
+
+/* The normal of a wall that faces the sensor is as steep as the wall is tilted. */
+static void test_normals(void **state) {
+    const float values[] = {0, 20, 0, 0, -1, 0, 0, 20, 0, 1, 0, 0};
+    pcgpu_context *context = open_context(1);
+    pcgpu_cloud cloud = cloud_of(2, 6, values), out;
+    pcgpu_register_params params = corrections(0.0, 2.0);
+    pcgpu_run run = {0};
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        snprintf(cloud.names[3 + k], PCGPU_NAME_SIZE, "n%c", "xyz"[k]);
+    }
+    assert_int_equal(pcgpu_scan_correct(context, &cloud, &params, &out, &run), PCGPU_OK);
+    assert_true(fabs((double)out.data[4] + cos(2.0 / RADIAN)) < 1e-6);
+    assert_true(fabs((double)out.data[5] + sin(2.0 / RADIAN)) < 1e-6);
+    assert_true(out.data[9] == 1.0f && out.data[10] == 0.0f && out.data[11] == 0.0f); /* along the axis */
+    assert_string_equal(out.names[3], "nx");
+    pcgpu_cloud_free(&out);
+    pcgpu_cloud_free(&cloud);
+    pcgpu_close(context);
+}
+
+/* ---- registration ------------------------------------------------------------------------------------------------ */
+
+enum { POINTS = 20000, OWN = 2000, SCANS = 4 };
+
+static uint64_t seed;
+
+static double noise(void) { /* in [-1, 1) */
+    seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+    return (double)(int64_t)seed * 0x1p-63;
+}
+
+/* A street corner seen from x metres along it, and the vehicle that carries the sensor. */
+static pcgpu_cloud scan_at(double x, uint64_t first) {
+    pcgpu_cloud cloud;
+    assert_int_equal(pcgpu_cloud_create(NULL, POINTS, 4, &cloud), PCGPU_OK);
+    seed = first;
+    for (int64_t i = 0; i < POINTS; i++) {
+        double p[3] = {12.0 * noise(), 9.0 * noise(), -1.7};
+        const int kind = (int)(i % 4);
+        if (kind == 1) {
+            p[1] = 9.0, p[2] = 2.0 * noise();
+        } else if (kind == 2) {
+            p[0] = 12.0, p[2] = 2.0 * noise();
+        } else if (kind == 3) {
+            p[i % 8 == 3 ? 0 : 1] = 4.0 * floor(2.0 * noise()) + 2.0, p[2] = 2.0 * noise();
+        }
+        p[0] -= x;
+        for (int k = 0; k < 3; k++) {
+            p[k] = i < OWN ? 0.9 * noise() : p[k];
+            cloud.data[4 * i + k] = (float)(p[k] + 0.005 * noise());
+        }
+        cloud.data[4 * i + 3] = (float)i / POINTS;
+    }
+    return cloud;
+}
+
+static void assert_same(const pcgpu_registration *a, const pcgpu_registration *b) {
+    assert_memory_equal(a->T_target_source, b->T_target_source, sizeof a->T_target_source);
+    assert_memory_equal(a->covariance, b->covariance, sizeof a->covariance);
+    assert_true(a->score == b->score && a->source_points == b->source_points && a->converged == b->converged);
+}
+
+/* What is registered is what pcgpu_scan_correct gives, by every method, from 1 and 2 threads, alone and as pairs. */
+static void test_methods(void **state) {
+    pcgpu_cloud given[2] = {scan_at(0.0, 1), scan_at(0.4, 2)}, scans[2];
+    pcgpu_context *contexts[2] = {open_context(1), open_context(2)};
+    pcgpu_register_params params = corrections(2.0, 0.205);
+    pcgpu_run run = {0};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pcgpu_scan_correct(contexts[0], &given[i], &params, &scans[i], &run), PCGPU_OK);
+        assert_true(scans[i].rows < POINTS && scans[i].rows >= POINTS - 2 * OWN);
+    }
+    for (int test = 0; test < 6; test++) {
+        params.method = test < 4 ? (pcgpu_register_method)test : PCGPU_REGISTER_CELLS;
+        params.search = test == 4;
+        params.symmetric = test == 5;
+        pcgpu_register_params plain = params;
+        plain.min_range = plain.beam_correction = 0.0;
+        pcgpu_registration wanted, got, without, several[3];
+        const pcgpu_pair pairs[3] = {{&given[1], &given[0]}, {&given[0], &given[1]}, {&given[1], &given[0]}};
+        assert_int_equal(pcgpu_register(contexts[0], &scans[1], &scans[0], &plain, &wanted), PCGPU_OK);
+        assert_int_equal(pcgpu_register(contexts[0], &given[1], &given[0], &plain, &without), PCGPU_OK);
+        assert_true(memcmp(without.T_target_source, wanted.T_target_source, sizeof wanted.T_target_source) != 0);
+        assert_int_equal(without.run.too_near, 0);
+        for (int c = 0; c < 2; c++) {
+            assert_int_equal(pcgpu_register(contexts[c], &given[1], &given[0], &params, &got), PCGPU_OK);
+            assert_same(&got, &wanted);
+            assert_int_equal(got.run.points_in, 2 * POINTS);
+            assert_int_equal(got.run.too_near, run.too_near);
+            assert_int_equal(pcgpu_register_pairs(contexts[c], pairs, 3, &params, several), PCGPU_OK);
+            assert_same(&several[0], &wanted);
+            assert_same(&several[2], &wanted);
+            assert_int_equal(several[1].run.too_near, run.too_near);
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        pcgpu_cloud_free(&given[i]);
+        pcgpu_cloud_free(&scans[i]);
+        pcgpu_close(contexts[i]);
+    }
+}
+
+static void test_odometry(void **state) {
+    pcgpu_context *context = open_context(2);
+    pcgpu_cloud given[SCANS], scans[SCANS];
+    pcgpu_odometry_params params, plain;
+    (void)state;
+    pcgpu_odometry_params_init(&params);
+    params.time_column = 3;
+    plain = params;
+    params.registration.min_range = 2.0;
+    params.registration.beam_correction = 0.205;
+    int64_t left_out[SCANS];
+    for (int i = 0; i < SCANS; i++) {
+        pcgpu_run run = {0};
+        given[i] = scan_at(0.3 * i, (uint64_t)i);
+        assert_int_equal(pcgpu_scan_correct(context, &given[i], &params.registration, &scans[i], &run), PCGPU_OK);
+        left_out[i] = run.too_near;
+    }
+    for (int test = 0; test < 5; test++) {
+        params.reference = plain.reference = test < 3 ? (pcgpu_reference)test : PCGPU_REFERENCE_PREVIOUS;
+        params.deskew = plain.deskew = test == 3 ? PCGPU_DESKEW_TIME : PCGPU_DESKEW_NONE;
+        params.registration.method = plain.registration.method =
+            test == 4 ? PCGPU_REGISTER_PLANE : PCGPU_REGISTER_CELLS;
+        pcgpu_odometry *a, *b;
+        pcgpu_odometry_frame f, g;
+        assert_int_equal(pcgpu_odometry_open(context, &params, &a), PCGPU_OK);
+        assert_int_equal(pcgpu_odometry_open(context, &plain, &b), PCGPU_OK);
+        for (int i = 0; i < SCANS; i++) {
+            assert_int_equal(pcgpu_odometry_add(a, &given[i], 0.1 * i, &f), PCGPU_OK);
+            assert_int_equal(pcgpu_odometry_add(b, &scans[i], 0.1 * i, &g), PCGPU_OK);
+            assert_true(f.good && g.good);
+            assert_memory_equal(f.T_world_frame, g.T_world_frame, sizeof f.T_world_frame);
+            assert_int_equal(f.registration.run.too_near, left_out[i]);
+            assert_int_equal(f.registration.run.points_in, POINTS);
+        }
+        pcgpu_odometry_close(a);
+        pcgpu_odometry_close(b);
+    }
+    for (int i = 0; i < SCANS; i++) {
+        pcgpu_cloud_free(&given[i]);
+        pcgpu_cloud_free(&scans[i]);
+    }
+    pcgpu_close(context);
+}
+
+static void test_refused(void **state) {
+    static const double wrong[][2] = {{-1, 0}, {NAN, 0}, {2e6, 0}, {0, 10.001}, {0, -11}, {0, NAN}};
+    pcgpu_context *context = open_context(1);
+    pcgpu_cloud cloud = scan_at(0.0, 1);
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        pcgpu_register_params params = corrections(wrong[i][0], wrong[i][1]);
+        pcgpu_registration result;
+        assert_int_equal(pcgpu_register(context, &cloud, &cloud, &params, &result), PCGPU_ERROR_ARGUMENT);
+        assert_non_null(strstr(pcgpu_last_error(context), "give 0 to 1e6 and -10 to 10"));
+    }
+    /* Nothing is left: no answer, and no error. */
+    pcgpu_register_params params = corrections(1000.0, 0.0);
+    pcgpu_registration result;
+    assert_int_equal(pcgpu_register(context, &cloud, &cloud, &params, &result), PCGPU_OK);
+    assert_false(result.converged);
+    assert_int_equal(result.run.too_near, 2 * POINTS);
+    pcgpu_cloud_free(&cloud);
+    pcgpu_close(context);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_elevation), cmocka_unit_test(test_known_point), cmocka_unit_test(test_records),
+        cmocka_unit_test(test_normals),   cmocka_unit_test(test_methods),     cmocka_unit_test(test_odometry),
+        cmocka_unit_test(test_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
