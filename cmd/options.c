@@ -137,14 +137,16 @@ static const option_row table[] = {
     {"symmetric", 0, FOR_REGISTER, 0, &type_flag, NULL, AT(registration.symmetric), 0, 0, NULL,
      "Register both ways and take the motion halfway: TARGET and SOURCE exchanged give the inverse, and errors are smaller. "
      "Twice the work; see BOTH WAYS. Not for sequences."},
-    {"voxel", 0, FOR_REGISTER, 0, &type_real, "S", AT(registration.voxel), 0, FAR, NULL,
-     "Downsample both clouds by voxels of S metres at the finest level; 0 = do not. The finest cells of the method cells are "
-     "twice as wide."},
+    {"voxel", 0, FOR_REGISTER, OPTION_AUTO, &type_real, "S", AT(registration.voxel), 0, FAR, NULL,
+     "Voxel size of the finest level in metres; 0 = do not downsample. The finest cells of the method cells are twice as "
+     "wide. auto: from the spacing of the target's points, in a sequence of the first scan's. Default: auto."},
     {"levels", 0, FOR_REGISTER, 0, &type_int, "N", AT(registration.levels), 0, 8, NULL,
      "Levels from coarse to fine; each halves the voxel and the correspondence distance of the one before. 0: 4 for the "
      "method cells, which like depth images has 6 at most, else 3."},
-    {"max-distance", 0, FOR_REGISTER, OPTION_ABOVE_MIN, &type_real, "D", AT(registration.max_distance), 0, FAR, NULL,
-     "Largest distance of corresponding points in metres, at the coarsest level; not for the method cells."},
+    {"max-distance", 0, FOR_REGISTER, OPTION_ABOVE_MIN | OPTION_AUTO, &type_real, "D", AT(registration.max_distance), 0,
+     FAR, NULL,
+     "Maximum correspondence distance in metres, at the coarsest level; not for the method cells. auto: 8 voxels. Default: "
+     "auto."},
     {"kernel", 0, FOR_REGISTER, 0, &type_choice, "NAME", AT(registration.kernel), 0, 0, kernels,
      "Robust weight of residuals at the finest level, see KERNELS; auto: cauchy for plane and gicp, none for point. Not "
      "for the method cells, which has its own."},
@@ -153,9 +155,10 @@ static const option_row table[] = {
      "Residual in metres at which the kernel begins to distrust; its own depends on --voxel."},
     {"max-iterations", 0, FOR_REGISTER, 0, &type_int, "N", AT(registration.max_iterations), 1, 100000, NULL,
      "Most iterations of one level."},
-    {"translation-epsilon", 0, FOR_REGISTER, OPTION_ABOVE_MIN, &type_real, "T", AT(registration.translation_epsilon), 0,
-     FAR, NULL,
-     "A level has converged when an update moves less than T metres and turns less than the other epsilon."},
+    {"translation-epsilon", 0, FOR_REGISTER, OPTION_ABOVE_MIN | OPTION_AUTO, &type_real, "T",
+     AT(registration.translation_epsilon), 0, FAR, NULL,
+     "A level has converged when an update moves less than T metres and turns less than the other epsilon. auto: a voxel "
+     "divided by 2500. Default: auto."},
     {"rotation-epsilon", 0, FOR_REGISTER, OPTION_ABOVE_MIN, &type_real, "A", AT(registration.rotation_epsilon), 0, 3.2,
      NULL, "The same for the rotation, in radians."},
     {"min-score", 0, FOR_REGISTER, 0, &type_real, "S", AT(registration.min_score), 0, 1, NULL,

@@ -110,6 +110,7 @@ enum {
     OPTION_TEXT = 64,        /* ... and is readable text */
     OPTION_MAIN = 128,       /* ... and is the command's data */
     OPTION_PLY = 256,        /* ... or a .ply whatever its name is */
+    OPTION_AUTO = 1024,      /* a real number, or "auto", which is the default and PCGPU_AUTO */
     OPTION_GROWS = 512       /* ... but one for all inputs, written while they are read and gone on with by --resume */
 };
 

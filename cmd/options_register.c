@@ -10,7 +10,9 @@ const char *options_init_file(const option_values *options) {
 bool options_check_register(option_values *options, char *why, size_t why_size) {
     pcgpu_register_params *p = &options->registration;
     const char *wrong = NULL;
-    p->search = options->init && !options_init_file(options);
+    p->search = !options->init                  ? PCGPU_SEARCH_RESCUE
+                : options_init_file(options) ? PCGPU_SEARCH_NEVER
+                                             : PCGPU_SEARCH_ALWAYS;
     if (p->method == PCGPU_REGISTER_CELLS && p->kernel != PCGPU_KERNEL_AUTO) {
         wrong = "kernel: the method cells has its own; leave it out or give --method plane, gicp or point";
     } else if (p->kernel_scale != 0 && (p->method == PCGPU_REGISTER_CELLS || p->kernel == PCGPU_KERNEL_NONE)) {

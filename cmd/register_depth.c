@@ -104,7 +104,7 @@ bool register_check(const session *s, char *why, size_t why_size) {
     }
     if (any && given(s, "method")) {
         wrong = "method is for association nearest, and projective is given; give one of them";
-    } else if (any && o->registration.search) {
+    } else if (any && o->registration.search == PCGPU_SEARCH_ALWAYS) {
         wrong = "init: auto looks for a start of association nearest; give that, or a FILE with a start";
     } else if (o->trajectory && o->association == ASSOCIATION_PROJECTIVE &&
                !register_is_projective(s, s->inputs, s->input_count)) {

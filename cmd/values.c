@@ -120,8 +120,8 @@ static bool parse_bounded(const option_row *o, const char *text, double *value, 
 }
 
 static bool parse_real(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
-    double value;
-    if (!parse_bounded(o, text, &value, why, why_size)) {
+    double value = PCGPU_AUTO;
+    if (!((o->flags & OPTION_AUTO) && strcmp(text, "auto") == 0) && !parse_bounded(o, text, &value, why, why_size)) {
         return false;
     }
     *(double *)field = value;
@@ -130,7 +130,7 @@ static bool parse_real(const option_row *o, const char *text, void *field, char 
 
 static bool print_number(const option_row *o, double value, bool single, FILE *out) {
     char buffer[NUMBER_SIZE];
-    if (value == 0 && (o->flags & OPTION_ZERO_IS_NONE)) {
+    if ((value == 0 && (o->flags & OPTION_ZERO_IS_NONE)) || (value == PCGPU_AUTO && (o->flags & OPTION_AUTO))) {
         return false;
     }
     fputs(number_text(value, single, buffer), out);

@@ -24,6 +24,7 @@
     1e-3                      /* on the diagonal, relative to its mean: limits steps that the scene says nothing about \
                                */
 #define PC_CELLS_SHRINKS  0.7 /* a step that is smaller than the one before by this factor lets the next be foretold */
+#define PC_CELLS_START_EDGES 2e-3 /* of a finest edge: a result so near to its start is compared with it */
 #define PC_CELLS_ROUNDING 1e-6 /* of a gain */
 /* A step after which the gain has fallen by more is halved; less is the points' changing of cells. */
 #define PC_CELLS_GAIN_LOST 0.02
@@ -233,7 +234,7 @@ PC_HD void pc_cells_ask_judge(pc_cells_path *p) {
 
 /* A start that is as good as what the iteration made of it stays: the answer for a cloud and itself is exact. */
 PC_HD void pc_cells_finish_phases(pc_cells_path *p) {
-    if (pc_pose_near(&p->start, &p->pose, p->target.center, 1e-3, 1e-4)) {
+    if (pc_pose_near(&p->start, &p->pose, p->target.center, PC_CELLS_START_EDGES * p->edge, 1e-4)) {
         p->stage = PC_CELLS_AT_RESULT;
         pc_cells_ask_pass(p, &p->pose);
         pc_cells_ask_sums(p, PC_SUMS_SOLVE, p->phase.kernel, NULL);

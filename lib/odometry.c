@@ -27,6 +27,11 @@ void pcgpu_odometry_params_init(pcgpu_odometry_params *params) {
 
 /* ---- opening ------------------------------------------------------------------------------------------------- */
 
+/* Quanta are exact in float32 up to there. */
+static double widest_model(const pcgpu_odometry_params *p) {
+    return 8000.0 * 2.0 * p->registration.voxel;
+}
+
 static pcgpu_status check(pcgpu_context *context, const pcgpu_odometry_params *p) {
     pcgpu_status status = pc_register_check(context, &p->registration);
     if (status != PCGPU_OK) {
@@ -50,8 +55,9 @@ static pcgpu_status check(pcgpu_context *context, const pcgpu_odometry_params *p
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a keyframe of %g m, %g rad and a fitness of %g; give 0 or more",
                        p->keyframe_distance, p->keyframe_angle, p->keyframe_fitness);
     }
-    double most = 8000.0 * 2.0 * p->registration.voxel; /* quanta are exact in float32 up to there */
-    if (!(p->model_range > 0.0) || (p->reference == PCGPU_REFERENCE_MODEL && p->model_range > most)) {
+    const double most = widest_model(p);
+    if (!(p->model_range > 0.0) ||
+        (p->reference == PCGPU_REFERENCE_MODEL && p->registration.voxel != PCGPU_AUTO && p->model_range > most)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
                        "a model that reaches %g m; give more than 0 and up to %g m, or a larger voxel", p->model_range,
                        most);
@@ -75,6 +81,7 @@ pcgpu_status pcgpu_odometry_open(pcgpu_context *context, const pcgpu_odometry_pa
     if (status == PCGPU_OK) {
         o->context = context;
         o->params = *params;
+        o->params.registration.search = PCGPU_SEARCH_NEVER; /* what a sequence knows of its motion is better */
         o->kind = &pc_reference_kinds[params->reference];
         o->present = &o->scans[0];
         *odometry = o;
@@ -161,10 +168,18 @@ static pc_odometry_scan *unused_scan(pcgpu_odometry *o) {
     return NULL; /* there are three */
 }
 
-/* The back end for all scans, from the points of a registration. */
-static pcgpu_status choose(pcgpu_odometry *o, double points) {
+/* The back end and the voxel size for all scans, from the first. */
+static pcgpu_status choose(pcgpu_odometry *o, const pcgpu_cloud *first) {
+    const double points = 2.0 * (double)first->rows; /* of a registration */
     const pc_backend *chosen = NULL;
-    pcgpu_status status = pc_register_choose(o->context, &o->params.registration, points, 1, &o->run, &chosen);
+    pcgpu_register_params *p = &o->params.registration, given = *p;
+    pcgpu_status status = pc_register_settle(o->context, &given, NULL, first, p);
+    if (status == PCGPU_OK && given.voxel == PCGPU_AUTO) {
+        o->params.model_range = fmin(o->params.model_range, widest_model(&o->params));
+    }
+    if (status == PCGPU_OK) {
+        status = pc_register_choose(o->context, p, points, 1, &o->run, &chosen);
+    }
     if (status == PCGPU_OK && chosen->scans_open && o->params.registration.method == PCGPU_REGISTER_CELLS) {
         status = chosen->scans_open(o->context, &o->held.device);
     }
@@ -179,7 +194,7 @@ static pcgpu_status take(pcgpu_odometry *o, const pcgpu_cloud *cloud, double tim
                        time, o->newest);
     }
     if (!o->backend) {
-        status = choose(o, 2.0 * (double)cloud->rows);
+        status = choose(o, cloud);
     }
     *run = o->run;
     double begin = pc_now();

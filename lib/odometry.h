@@ -89,6 +89,7 @@ struct pcgpu_odometry {
     pc_odometry_scan *present, *last, *keyframe; /* last NULL: no scan has a pose; keyframe may be the last */
     int64_t good;                                /* scans with a pose */
     int lost;                                    /* scans without one since the last that has */
+    pc_carrier carrier;                          /* of the last scan that was taken */
     double min_score;                            /* of the present scan's registration */
     double select_seconds;                       /* that taking the present scan took */
     double newest;                               /* time of the last scan */

@@ -231,6 +231,7 @@ typedef struct pcgpu_run {
     int64_t non_finite; /* dropped: a coordinate is NaN or infinite */
     int64_t at_origin;  /* dropped: x = y = z = 0 in the file and drop_origin was asked for */
     int64_t too_near;   /* dropped: nearer to the sensor than min_range of a registration */
+    int64_t on_carrier; /* dropped: returns of what carries the sensor, which a registration found */
     int stages;
     struct {
         char name[16];

@@ -33,19 +33,35 @@ typedef enum pcgpu_kernel {
     PCGPU_KERNEL_GEMAN
 } pcgpu_kernel;
 
-enum { PCGPU_MAX_LEVELS = 8 };
+/* Starts besides the given one, which a coarse search finds; see STARTS of the manual page. */
+typedef enum pcgpu_search {
+    PCGPU_SEARCH_NEVER,
+    PCGPU_SEARCH_ALWAYS, /* at any rotation about z, before the given start */
+    PCGPU_SEARCH_RESCUE  /* when the registration from the given start has not converged; at rotations about z of up to
+                            PCGPU_RESCUE_DEGREES from it */
+} pcgpu_search;
+
+enum { PCGPU_MAX_LEVELS = 8, PCGPU_RESCUE_DEGREES = 30 };
+
+/* A parameter that follows from the points. */
+#define PCGPU_AUTO (-1.0)
 
 typedef struct pcgpu_register_params {
     pcgpu_register_method method;
     double init[16];            /* T_target_source to start from, row-major; default identity */
-    bool search;                /* also try starts that a search finds, see STARTS of the manual page; default false */
-    double voxel;               /* downsampling of both clouds at the finest level, metres; 0 = none, not for CELLS */
+    pcgpu_search search;        /* default RESCUE; a sequence has its own ways and takes it as NEVER */
+    double voxel;               /* voxel size of the finest level, metres; 0 = no downsampling, not for CELLS; PCGPU_AUTO
+                                   (default): a power of two at which most points of the target lie in cells, two voxels
+                                   wide, whose points spread over two directions. With `symmetric` the larger of both
+                                   clouds', in a sequence that of the first scan */
     int levels;                 /* 1 to 8, CELLS to 6; 0 (default) = 3, CELLS 4 */
-    double max_distance;        /* largest correspondence distance, at the coarsest level, metres */
+    double max_distance;        /* maximum correspondence distance at the coarsest level, metres; PCGPU_AUTO (default):
+                                   8 voxels */
     pcgpu_kernel kernel;
     double kernel_scale;        /* metres; 0 (default) = the kernel's own */
     int max_iterations;         /* a level */
-    double translation_epsilon; /* metres: a level ends when an update is smaller in both */
+    double translation_epsilon; /* metres: a level ends when an update is smaller in both; PCGPU_AUTO (default):
+                                   voxel / 2500 */
     double rotation_epsilon;    /* radians */
     double min_score;           /* 0 to 1: a result with a lower score is not a success */
     bool drop_origin;           /* default true */
@@ -66,6 +82,7 @@ typedef struct pcgpu_registration {
     double start[16];                       /* the one that led here, as params->init */
     int iterations;                         /* over all levels */
     int levels;                             /* in effect */
+    double voxel;                           /* in effect, metres */
     int level_iterations[PCGPU_MAX_LEVELS]; /* of each level, coarse to fine */
     int64_t source_points;                  /* used at the finest level */
     int64_t target_points;

@@ -13,10 +13,11 @@ void pcgpu_register_params_init(pcgpu_register_params *params) {
     *params = (pcgpu_register_params){
         .method = PCGPU_REGISTER_CELLS,
         .init = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1},
-        .voxel = 0.25,
-        .max_distance = 2.0,
+        .search = PCGPU_SEARCH_RESCUE,
+        .voxel = PCGPU_AUTO,
+        .max_distance = PCGPU_AUTO,
         .max_iterations = 50,
-        .translation_epsilon = 1e-4,
+        .translation_epsilon = PCGPU_AUTO,
         .rotation_epsilon = 1e-5,
         .min_score = 0.35,
         .drop_origin = true,
@@ -47,8 +48,9 @@ pcgpu_status pc_register_check(pcgpu_context *context, const pcgpu_register_para
     }
     bool cells = p->method == PCGPU_REGISTER_CELLS;
     int levels = cells ? PC_CELLS_MAX_LEVELS : PCGPU_MAX_LEVELS;
-    if (p->voxel != 0.0 && !in_range(p->voxel, 1e-6, 1e6)) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a voxel of %g m; give 0 (none) or 1e-6 to 1e6", p->voxel);
+    if (p->voxel != 0.0 && p->voxel != PCGPU_AUTO && !in_range(p->voxel, 1e-6, 1e6)) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a voxel of %g m; give 0 (none), 1e-6 to 1e6 or PCGPU_AUTO",
+                       p->voxel);
     }
     if (cells && p->voxel == 0.0) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
@@ -66,13 +68,14 @@ pcgpu_status pc_register_check(pcgpu_context *context, const pcgpu_register_para
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a kernel's scale of %g m; give 0 (its own) or 1e-9 to 1e6",
                        p->kernel_scale);
     }
-    if (!in_range(p->max_distance, 1e-6, 1e6)) {
+    if (p->max_distance != PCGPU_AUTO && !in_range(p->max_distance, 1e-6, 1e6)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a largest distance of %g m; give 1e-6 to 1e6", p->max_distance);
     }
     if (p->max_iterations < 1 || p->max_iterations > 100000) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%d iterations; give 1 to 100000", p->max_iterations);
     }
-    if (!in_range(p->translation_epsilon, 0.0, 1e6) || !in_range(p->rotation_epsilon, 0.0, 10.0)) {
+    if ((p->translation_epsilon != PCGPU_AUTO && !in_range(p->translation_epsilon, 0.0, 1e6)) ||
+        !in_range(p->rotation_epsilon, 0.0, 10.0)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "steps of %g m and %g rad to stop at; give numbers from 0 up",
                        p->translation_epsilon, p->rotation_epsilon);
     }
@@ -127,7 +130,8 @@ pcgpu_status pc_register_choose(pcgpu_context *context, const pcgpu_register_par
                                                       : 1e-6) *
                  points;
     double cuda = cells ? 2e-4 + 3e-9 * points : 5e-3 * pairs + 8e-8 * points;
-    double starts = p->search ? SEARCHED_STARTS : 1.0, search = p->search ? 0.02 * pairs + 1e-8 * points : 0.0;
+    const bool searches = p->search == PCGPU_SEARCH_ALWAYS;
+    double starts = searches ? SEARCHED_STARTS : 1.0, search = searches ? 0.02 * pairs + 1e-8 * points : 0.0;
     return pc_choose_backend(context, starts * cpu + search, starts * cuda + search, run, backend);
 }
 
@@ -318,6 +322,7 @@ void pc_register_open(pc_register_work *w, pcgpu_context *context, const pc_back
     *w = (pc_register_work){.context = context, .backend = backend, .params = params, .result = result};
     w->levels = pc_register_levels(params);
     result->levels = w->levels;
+    result->voxel = params->voxel;
     result->starts = 1;
     memcpy(result->start, params->init, sizeof result->start);
     memcpy(w->offset_source, source->offset, sizeof w->offset_source);
@@ -354,13 +359,15 @@ pcgpu_status pc_register_close(pc_register_work *w, pcgpu_status status) {
 pcgpu_status pc_register_taken(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
                                const pcgpu_register_params *params, const pcgpu_cloud *source, const pcgpu_cloud *target,
                                pcgpu_registration *result) {
-    if (params->search) {
+    if (params->search == PCGPU_SEARCH_ALWAYS) {
         return pc_register_search(context, backend, run, params, source, target, result);
     }
     pc_register_work w;
     pc_register_open(&w, context, backend, run, params, source, target, result);
     bool cells = params->method == PCGPU_REGISTER_CELLS;
-    return pc_register_close(&w, cells ? pc_register_cells(&w, source, target) : run_icp(&w, source, target));
+    pcgpu_status status =
+        pc_register_close(&w, cells ? pc_register_cells(&w, source, target) : run_icp(&w, source, target));
+    return status == PCGPU_OK ? pc_register_rescue(context, backend, run, params, source, target, result) : status;
 }
 
 pcgpu_status pcgpu_register(pcgpu_context *context, const pcgpu_cloud *source, const pcgpu_cloud *target,
@@ -377,5 +384,9 @@ pcgpu_status pcgpu_register(pcgpu_context *context, const pcgpu_cloud *source, c
         const pcgpu_pair pair = {source, target};
         return pc_register_pairs(context, backend, &run, params, &pair, 1, result);
     }
-    return status == PCGPU_OK ? pc_register_pair(context, backend, &run, params, source, target, result) : status;
+    pcgpu_register_params settled;
+    if (status == PCGPU_OK) {
+        status = pc_register_settle(context, params, source, target, &settled);
+    }
+    return status == PCGPU_OK ? pc_register_pair(context, backend, &run, &settled, source, target, result) : status;
 }

@@ -66,8 +66,15 @@ int pc_register_levels(const pcgpu_register_params *params);
 pcgpu_status pc_register_choose(pcgpu_context *context, const pcgpu_register_params *params, double points, int pairs,
                                 pcgpu_run *run, const pc_backend **backend);
 
-/* Levels in effect. */
-int pc_register_levels(const pcgpu_register_params *params);
+/* The k-th smallest of n values, which change their order (Hoare 1961). */
+float pc_select_value(float *values, int n, int k);
+/* The parameters in effect: what is PCGPU_AUTO in `params` follows from the spacing of the target's points, or with
+ * `symmetric` from that of the sparser cloud. source may be NULL. Errors: MEMORY. */
+pcgpu_status pc_register_settle(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *source,
+                                const pcgpu_cloud *target, pcgpu_register_params *settled);
+/* The edge in metres of the cells that go with the spacing of a cloud's points (register_scale.c), a power of two; 0
+ * where no edge does. Errors: MEMORY. */
+pcgpu_status pc_register_spacing(pcgpu_context *context, const pcgpu_cloud *cloud, bool drop_origin, double *edge);
 
 /* Begins a registration on the back end that was chosen, which `run` names; closing it fills the result, or clears it
  * when `status` is an error, releases everything and returns `status`. */
@@ -76,15 +83,17 @@ void pc_register_open(pc_register_work *w, pcgpu_context *context, const pc_back
                       pcgpu_registration *result);
 pcgpu_status pc_register_close(pc_register_work *w, pcgpu_status status);
 
-/* Where to start without a guess (register_search.c): at most PC_STARTS, best first. Errors: MEMORY. */
+/* Where to start without a guess (register_search.c): at most PC_STARTS, best first, rotated about z by up to `degrees`
+ * either way. Errors: MEMORY. */
 enum { PC_STARTS = 6 };
 typedef struct pc_start {
     double T[16]; /* T_target_source */
     int32_t score;
-    int turn; /* about z, of the search's */
+    int turn; /* about z, in steps of the search */
 } pc_start;
-pcgpu_status pc_search_starts(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *source,
-                              const pcgpu_cloud *target, pc_start starts[PC_STARTS], int *count);
+pcgpu_status pc_search_starts(pcgpu_context *context, const pcgpu_register_params *params, double degrees,
+                              const pcgpu_cloud *source, const pcgpu_cloud *target, pc_start starts[PC_STARTS],
+                              int *count);
 /* The angle between their turns, 0 to 180. */
 double pc_start_degrees(const pc_start *a, const pc_start *b);
 
@@ -95,6 +104,11 @@ pcgpu_status pc_register_taken(pcgpu_context *context, const pc_backend *backend
                                const pcgpu_register_params *params, const pcgpu_cloud *source, const pcgpu_cloud *target,
                                pcgpu_registration *result);
 pcgpu_status pc_register_search(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
+                                const pcgpu_register_params *params, const pcgpu_cloud *source,
+                                const pcgpu_cloud *target, pcgpu_registration *result);
+/* Goes on from a result that has not converged, where params->search is RESCUE: replaces it by a better one from the
+ * starts of a search. */
+pcgpu_status pc_register_rescue(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
                                 const pcgpu_register_params *params, const pcgpu_cloud *source,
                                 const pcgpu_cloud *target, pcgpu_registration *result);
 pcgpu_status pc_register_pair(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
@@ -122,6 +136,16 @@ pcgpu_status pc_register_from_starts(pcgpu_context *context, const pc_backend *b
 /* Adds the time since `begin` to a stage and returns the time now. */
 double pc_register_stage_end(pc_register_work *w, pc_register_stage which, double begin);
 
+/* The returns near the sensor of one scan (register_carrier.c). Points of another scan that lie where these do are those
+ * of the carrier, such as the roof of a car, and are left out by pc_scan_take. All zero: none. */
+enum { PC_CARRIER_SIDE = 32 };
+typedef struct pc_carrier {
+    float radius;                                                 /* metres from the sensor; 0 = there are none */
+    uint32_t bits[PC_CARRIER_SIDE * PC_CARRIER_SIDE]; /* by x and y, a bit for each z: a return is near */
+} pc_carrier;
+void pc_carrier_find(const pcgpu_cloud *cloud, pc_carrier *carrier);
+bool pc_carrier_has(const pc_carrier *carrier, const double offset[3], const float *record);
+
 /* A cloud as it is registered (register_scan.c): itself, or a copy after min_range and beam_correction of the parameters,
  * whose points left out are counted in `run`. Release it in any case. */
 typedef struct pc_scan {
@@ -129,8 +153,11 @@ typedef struct pc_scan {
     pcgpu_cloud own;
 } pc_scan;
 pcgpu_status pc_scan_take(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_register_params *params,
-                          pc_scan *scan, pcgpu_run *run);
+                          const pc_carrier *carrier, pc_scan *scan, pcgpu_run *run);
 void pc_scan_release(pc_scan *scan);
+/* Both scans of a pair, the source without the returns of the carrier. Release both in any case. */
+pcgpu_status pc_scan_take_pair(pcgpu_context *context, const pcgpu_pair *pair, const pcgpu_register_params *params,
+                               pc_scan *source, pc_scan *target, pcgpu_run *run);
 
 /* The usable points of a cloud, with its normals where the method takes them (register_points.c); their means by voxels
  * of `size` metres, or themselves when it is 0. `out` is zeroed before, or what an earlier call left. */

@@ -21,7 +21,7 @@ static const double kernel_scales[] = {
     [PCGPU_KERNEL_HUBER] = 0.1, [PCGPU_KERNEL_CAUCHY] = 0.14, [PCGPU_KERNEL_TUKEY] = 0.5, [PCGPU_KERNEL_GEMAN] = 0.3};
 
 /* A cycle of poses this close together is as converged as nearest neighbours allow. */
-#define CYCLE_METRES  1e-3
+#define CYCLE_VOXELS  4e-3
 #define CYCLE_RADIANS 1e-4
 
 double pc_register_stage_end(pc_register_work *w, pc_register_stage which, double begin) {
@@ -201,7 +201,7 @@ static pcgpu_status iterate(pc_register_work *w, bool finest) {
             return PCGPU_OK;
         }
         double turn = pc_norm3(update), shift = pc_norm3(update + 3);
-        bool small = !finest || (shift < CYCLE_METRES && turn < CYCLE_RADIANS);
+        bool small = !finest || (shift < CYCLE_VOXELS * w->spacing && turn < CYCLE_RADIANS);
         pc_pose next = pc_pose_updated(&w->pose, w->center, update);
         pc_pose_remember(&history, &w->pose, sums[PC_ICP_COST] / sums[PC_ICP_EQUATIONS]);
         w->pose = next;

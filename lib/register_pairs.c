@@ -19,8 +19,7 @@ enum { MOST_PAIRS = 1 << 30 }; /* so that twice as many can be counted */
 typedef struct pair_set {
     pcgpu_context *context;
     const pc_backend *backend;
-    const pcgpu_register_params *params; /* of the pairs, or so many that they take in turn */
-    int params_count;
+    const pcgpu_register_params *params; /* of each pair */
     bool both_ways; /* every second pair is the one before, exchanged */
     pcgpu_run run;  /* as it begins for each */
     const pcgpu_pair *pairs;
@@ -29,7 +28,7 @@ typedef struct pair_set {
 } pair_set;
 
 static const pcgpu_register_params *params_of(const pair_set *set, int i) {
-    return &set->params[i % set->params_count];
+    return &set->params[i];
 }
 
 /* Passes on the error of pair `i`, which may be in `from` alone. */
@@ -84,14 +83,11 @@ static void prepare_pair(const pair_set *set, int first, int i, group *g) {
     const pcgpu_pair *pair = &set->pairs[first + i];
     pcgpu_context own = *set->context; /* for the error: others may fail at the same time */
     pcgpu_run *run = &g->w[i].result->run;
-    pc_scan from, to = {0};
+    pc_scan from, to;
     own.threads = 1;
     g->w[i].context = &own;
     double begin = pc_now();
-    pcgpu_status status = pc_scan_take(&own, pair->source, g->w[i].params, &from, run);
-    if (status == PCGPU_OK) {
-        status = pc_scan_take(&own, pair->target, g->w[i].params, &to, run);
-    }
+    pcgpu_status status = pc_scan_take_pair(&own, pair, g->w[i].params, &from, &to, run);
     if (status == PCGPU_OK) {
         status = pc_cells_prepare(&g->c[i], from.cloud, to.cloud, &g->jobs[i]);
     }
@@ -157,6 +153,12 @@ static pcgpu_status run_group(const pair_set *set, int first, int count, group *
     }
     for (int i = 0; i < count; i++) {
         pc_register_close(&g->w[i], status);
+    }
+    for (int i = first; i < first + count && status == PCGPU_OK; i++) {
+        if (!set->results[i].converged && params_of(set, i)->search == PCGPU_SEARCH_RESCUE) {
+            status = run_pair(set, set->context, i);
+            status = status == PCGPU_OK ? status : fail_pair(set, set->context, i, status);
+        }
     }
     return status;
 }
@@ -238,7 +240,7 @@ static pcgpu_status run_a_thread_each(const pair_set *set) {
 static pcgpu_status run_set(pair_set *set) {
     const pcgpu_register_params *p = set->params;
     const int threads = set->context->threads;
-    bool together = p->method == PCGPU_REGISTER_CELLS && !p->search && set->backend->cells_register;
+    bool together = p->method == PCGPU_REGISTER_CELLS && p->search != PCGPU_SEARCH_ALWAYS && set->backend->cells_register;
     bool spread = set->backend == &pc_backend_cpu && threads > 1 && set->count >= threads;
     set->run.threads = spread ? 1 : set->run.threads;
     return together ? run_groups(set) : spread ? run_a_thread_each(set) : run_in_turn(set);
@@ -259,19 +261,20 @@ static void tell_back(const pcgpu_run *back, pcgpu_run *run) {
 static pcgpu_status run_both_ways(pair_set *set) {
     const pair_set given = *set;
     const size_t n = (size_t)given.count;
-    pcgpu_register_params ways[2] = {*given.params, *given.params};
+    pcgpu_register_params *ways = malloc(2 * n * sizeof *ways);
     pcgpu_pair *pairs = malloc(2 * n * sizeof *pairs);
     pcgpu_registration *results = malloc(2 * n * sizeof *results);
     pcgpu_status status =
-        pairs && results ? PCGPU_OK : pc_fail_memory(set->context, 2 * n * sizeof *results, "the pairs both ways");
+        ways && pairs && results ? PCGPU_OK
+                                 : pc_fail_memory(set->context, 2 * n * sizeof *results, "the pairs both ways");
     for (size_t i = 0; i < n && status == PCGPU_OK; i++) {
         pairs[2 * i] = given.pairs[i];
         pairs[2 * i + 1] = (pcgpu_pair){given.pairs[i].target, given.pairs[i].source};
+        ways[2 * i] = ways[2 * i + 1] = given.params[i];
+        pc_register_inverse_start(ways[2 * i].init, ways[2 * i + 1].init);
     }
     if (status == PCGPU_OK) {
-        pc_register_inverse_start(ways[0].init, ways[1].init);
         set->params = ways;
-        set->params_count = 2;
         set->both_ways = true;
         set->pairs = pairs;
         set->results = results;
@@ -280,9 +283,10 @@ static pcgpu_status run_both_ways(pair_set *set) {
     }
     for (size_t i = 0; i < n && status == PCGPU_OK; i++) {
         given.results[i] = results[2 * i];
-        pc_register_meet_halfway(&given.results[i], &results[2 * i + 1], pc_register_apart_metres(given.params));
+        pc_register_meet_halfway(&given.results[i], &results[2 * i + 1], pc_register_apart_metres(&given.params[i]));
         tell_back(&results[2 * i + 1].run, &given.results[i].run);
     }
+    free(ways);
     free(pairs);
     free(results);
     return status;
@@ -293,15 +297,23 @@ static pcgpu_status run_both_ways(pair_set *set) {
 pcgpu_status pc_register_pairs(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
                                const pcgpu_register_params *params, const pcgpu_pair *pairs, int count,
                                pcgpu_registration *results) {
+    pcgpu_register_params *settled = malloc((size_t)count * sizeof *settled);
+    pcgpu_status status = settled ? PCGPU_OK : pc_fail_memory(context, (size_t)count * sizeof *settled, "the pairs");
+    for (int i = 0; i < count && status == PCGPU_OK; i++) {
+        status = pc_register_settle(context, params, pairs[i].source, pairs[i].target, &settled[i]);
+    }
     pair_set set = {.context = context,
                     .backend = backend,
-                    .params = params,
-                    .params_count = 1,
+                    .params = settled,
                     .run = *run,
                     .pairs = pairs,
                     .count = count,
                     .results = results};
-    return params->symmetric ? run_both_ways(&set) : run_set(&set);
+    if (status == PCGPU_OK) {
+        status = params->symmetric ? run_both_ways(&set) : run_set(&set);
+    }
+    free(settled);
+    return status;
 }
 
 pcgpu_status pc_register_from_starts(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
@@ -317,7 +329,6 @@ pcgpu_status pc_register_from_starts(pcgpu_context *context, const pc_backend *b
     pair_set set = {.context = context,
                     .backend = backend,
                     .params = params,
-                    .params_count = count,
                     .run = *run,
                     .pairs = pairs,
                     .count = count,

@@ -102,29 +102,73 @@ pcgpu_status pcgpu_scan_correct(pcgpu_context *context, const pcgpu_cloud *scan,
     return PCGPU_OK;
 }
 
-pcgpu_status pc_scan_take(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_register_params *params,
-                          pc_scan *scan, pcgpu_run *run) {
-    *scan = (pc_scan){.cloud = cloud};
-    if (params->min_range == 0.0 && params->beam_correction == 0.0) {
+/* Copies the records that are not returns of the carrier, when those left out are the lesser part. */
+static pcgpu_status leave_out_carrier(pcgpu_context *context, const pc_carrier *carrier, pc_scan *scan,
+                                      pcgpu_run *run) {
+    const pcgpu_cloud *from = scan->cloud;
+    const size_t columns = (size_t)from->columns;
+    pcgpu_cloud rest = {0};
+    int64_t kept = 0;
+    pcgpu_status status = pc_cloud_create_like(context, from, from->rows, &rest);
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    for (int64_t i = 0; i < from->rows; i++) {
+        const float *record = from->data + (size_t)i * columns;
+        if (!pc_carrier_has(carrier, from->offset, record)) {
+            memcpy(rest.data + (size_t)kept++ * columns, record, columns * sizeof *record);
+        }
+    }
+    if (2 * kept < from->rows || kept == from->rows) {
+        pcgpu_cloud_free(&rest);
         return PCGPU_OK;
     }
+    run->points_in += from->rows - kept;
+    run->on_carrier += from->rows - kept;
+    rest.rows = kept;
+    pcgpu_cloud_free(&scan->own);
+    scan->own = rest;
     scan->cloud = &scan->own;
-    return pcgpu_scan_correct(context, cloud, params, &scan->own, run);
+    return PCGPU_OK;
+}
+
+pcgpu_status pc_scan_take(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_register_params *params,
+                          const pc_carrier *carrier, pc_scan *scan, pcgpu_run *run) {
+    pcgpu_status status = PCGPU_OK;
+    *scan = (pc_scan){.cloud = cloud};
+    if (params->min_range != 0.0 || params->beam_correction != 0.0) {
+        scan->cloud = &scan->own;
+        status = pcgpu_scan_correct(context, cloud, params, &scan->own, run);
+    }
+    if (status == PCGPU_OK && carrier && carrier->radius > 0.0f) {
+        status = leave_out_carrier(context, carrier, scan, run);
+    }
+    return status;
 }
 
 void pc_scan_release(pc_scan *scan) {
     pcgpu_cloud_free(&scan->own);
 }
 
+pcgpu_status pc_scan_take_pair(pcgpu_context *context, const pcgpu_pair *pair, const pcgpu_register_params *params,
+                               pc_scan *source, pc_scan *target, pcgpu_run *run) {
+    pc_carrier carrier;
+    *source = (pc_scan){0};
+    pcgpu_status status = pc_scan_take(context, pair->target, params, NULL, target, run);
+    if (status == PCGPU_OK) {
+        pc_carrier_find(target->cloud, &carrier);
+        status = pc_scan_take(context, pair->source, params, &carrier, source, run);
+    }
+    return status;
+}
+
 pcgpu_status pc_register_pair(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
                               const pcgpu_register_params *params, const pcgpu_cloud *source, const pcgpu_cloud *target,
                               pcgpu_registration *result) {
-    pc_scan from, to = {0};
+    pc_scan from, to;
     pcgpu_run begun = *run;
-    pcgpu_status status = pc_scan_take(context, source, params, &from, &begun);
-    if (status == PCGPU_OK) {
-        status = pc_scan_take(context, target, params, &to, &begun);
-    }
+    const pcgpu_pair pair = {source, target};
+    pcgpu_status status = pc_scan_take_pair(context, &pair, params, &from, &to, &begun);
     if (status == PCGPU_OK) {
         pcgpu_register_params taken = *params; /* which a search passes on: nothing is corrected twice */
         taken.min_range = taken.beam_correction = 0.0;

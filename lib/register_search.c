@@ -55,6 +55,7 @@ typedef struct search {
     uint8_t *blurred; /* SIDE squared: 3 at a column, 2 beside, 1 at its corners */
     int32_t *listed;  /* the source's columns that count */
     int listed_count;
+    int most_turn;     /* either way */
     start best[TURNS]; /* of each turn; then the starts in front */
     int count;         /* of the starts */
 } search;
@@ -159,11 +160,19 @@ static void turned(const double R[9], const column *c, double to[2]) {
     to[1] = R[3] * x + R[4] * y;
 }
 
-/* The best translation of a turn; the first of equal ones. */
+static int between(int a, int b) {
+    int turns = abs(a - b);
+    return turns < TURNS - turns ? turns : TURNS - turns;
+}
+
+/* The best translation of a turn, the first of equal ones; a score of -1 for a turn that is too far. */
 static start score_turn(const search *s, int turn) {
     uint16_t scores[SPAN][SPAN] = {{0}};
     double R[9], to[2];
     start best = {.score = -1, .turn = turn};
+    if (between(turn, 0) > s->most_turn) {
+        return best;
+    }
     rotation_of(turn, R);
     for (int k = 0; k < s->listed_count; k++) {
         turned(R, &s->source.columns[s->listed[k]], to);
@@ -192,16 +201,11 @@ static int compare_starts(const void *a, const void *b) {
     return p->score != q->score ? (p->score < q->score) - (p->score > q->score) : p->turn - q->turn;
 }
 
-static int between(int a, int b) {
-    int turns = abs(a - b);
-    return turns < TURNS - turns ? turns : TURNS - turns;
-}
-
 /* Keeps the best ones that are apart from each other, in front. */
 static int choose_starts(start *starts) {
     int kept = 0;
     qsort(starts, TURNS, sizeof *starts, compare_starts);
-    for (int i = 0; i < TURNS && kept < PC_STARTS; i++) {
+    for (int i = 0; i < TURNS && kept < PC_STARTS && starts[i].score >= 0; i++) {
         bool near = false;
         for (int k = 0; k < kept; k++) {
             near = near || between(starts[i].turn, starts[k].turn) < APART;
@@ -329,13 +333,15 @@ double pc_start_degrees(const pc_start *a, const pc_start *b) {
     return between(a->turn, b->turn) * (360.0 / TURNS);
 }
 
-pcgpu_status pc_search_starts(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *source,
-                              const pcgpu_cloud *target, pc_start starts[PC_STARTS], int *count) {
+pcgpu_status pc_search_starts(pcgpu_context *context, const pcgpu_register_params *params, double degrees,
+                              const pcgpu_cloud *source, const pcgpu_cloud *target, pc_start starts[PC_STARTS],
+                              int *count) {
     search *s = new_search(cell_of(params, pc_register_levels(params)));
     *count = 0;
     if (!s) {
         return pc_fail_memory(context, 8 << 20, "the search for a start");
     }
+    s->most_turn = (int)(degrees * (TURNS / 360.0));
     pcgpu_status status = search_clouds(s, context, params->drop_origin, source, target);
     for (int i = 0; i < s->count && status == PCGPU_OK; i++) {
         starts[i].score = s->best[i].score;

@@ -89,20 +89,51 @@ static pcgpu_status register_from(trials *t, pcgpu_registration *result, double 
     return status;
 }
 
+/* The starts of a search, then the given one. */
+static pcgpu_status prepare(trials *t, const pcgpu_register_params *params, double degrees) {
+    int found = 0;
+    pcgpu_status status =
+        pc_search_starts(t->context, params, degrees, t->pair.source, t->pair.target, t->starts, &found);
+    memcpy(t->starts[found].T, params->init, sizeof params->init);
+    t->count = found + 1;
+    for (int i = 0; i < t->count; i++) {
+        t->params[i] = *params;
+        t->params[i].search = PCGPU_SEARCH_NEVER;
+        memcpy(t->params[i].init, t->starts[i].T, sizeof t->starts[i].T);
+    }
+    return status;
+}
+
+pcgpu_status pc_register_rescue(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
+                                const pcgpu_register_params *params, const pcgpu_cloud *source,
+                                const pcgpu_cloud *target, pcgpu_registration *result) {
+    if (params->search != PCGPU_SEARCH_RESCUE || result->converged || result->source_points < PC_REGISTER_MIN_POINTS ||
+        result->target_points < PC_REGISTER_MIN_POINTS) {
+        return PCGPU_OK;
+    }
+    double begin = pc_now(), own = 0.0;
+    trials t = {.context = context, .backend = backend, .run = run, .pair = {source, target}, .best = -1};
+    pcgpu_registration given = *result;
+    pcgpu_status status = prepare(&t, params, PCGPU_RESCUE_DEGREES);
+    if (status == PCGPU_OK && t.count > 1) {
+        t.done[t.count - 1] = true;
+        t.results[t.count - 1] = given;
+        status = register_from(&t, result, &own);
+    }
+    if (status == PCGPU_OK) {
+        pc_stage(&result->run, "search", begin);
+    } else {
+        memset(result, 0, sizeof *result);
+    }
+    return status;
+}
+
 pcgpu_status pc_register_search(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
                                 const pcgpu_register_params *params, const pcgpu_cloud *source,
                                 const pcgpu_cloud *target, pcgpu_registration *result) {
     double begin = pc_now(), own = 0.0;
     trials t = {.context = context, .backend = backend, .run = run, .pair = {source, target}, .best = -1};
-    int found = 0;
-    pcgpu_status status = pc_search_starts(context, params, source, target, t.starts, &found);
-    memcpy(t.starts[found].T, params->init, sizeof params->init);
-    t.count = found + 1;
-    for (int i = 0; i < t.count; i++) {
-        t.params[i] = *params;
-        t.params[i].search = false;
-        memcpy(t.params[i].init, t.starts[i].T, sizeof t.starts[i].T);
-    }
+    pcgpu_status status = prepare(&t, params, 180.0);
     if (status == PCGPU_OK) {
         status = register_from(&t, result, &own);
     }

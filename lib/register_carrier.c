@@ -1,0 +1,85 @@
+/* What carries the sensor. A scanner on a car or a robot sees its roof, mirrors or frame at the same place in every scan,
+ * which pulls each registration towards "no motion". Returns near the sensor that another scan has at the same place, in
+ * the coordinates of the sensor, are those of the carrier or of ground next to it, and are left out.
+ *
+ * Near is a small part of the distance that the scan reaches. Scans with few returns there have no carrier. */
+#include "register.h"
+
+#include <string.h>
+
+#define NEAR_SHARE  0.125f /* of the range that nine of ten points keep */
+#define LEAST_SHARE 0.02   /* of the points, near the sensor */
+
+enum { SAMPLES = 1021, SIDE = PC_CARRIER_SIDE };
+
+static float range_of(const pcgpu_cloud *cloud, int64_t i) {
+    const float *from = cloud->data + i * cloud->columns;
+    double p[3];
+    for (int k = 0; k < 3; k++) {
+        p[k] = cloud->offset[k] + (double)from[k];
+    }
+    return (float)sqrt((p[0] * p[0] + p[1] * p[1]) + p[2] * p[2]);
+}
+
+/* Up to SAMPLES ranges of points that are not at the origin, spread over the cloud. */
+static int sample_ranges(const pcgpu_cloud *cloud, float ranges[SAMPLES]) {
+    const int64_t every = cloud->rows / SAMPLES > 1 ? cloud->rows / SAMPLES : 1;
+    int n = 0;
+    for (int64_t i = 0; i < cloud->rows && n < SAMPLES; i += every) {
+        const float range = range_of(cloud, i);
+        ranges[n] = range;
+        n += range > 0.0f && range < INFINITY;
+    }
+    return n;
+}
+
+/* The cell of a point within the radius; false for others. */
+static inline bool cell_of(float radius, const double offset[3], const float *record, int c[3]) {
+    const double per = 0.5 * SIDE / (double)radius;
+    for (int k = 0; k < 3; k++) {
+        const double v = (offset[k] + (double)record[k]) * per + 0.5 * SIDE;
+        if (!(v >= 0.0 && v < SIDE)) {
+            return false;
+        }
+        c[k] = (int)v;
+    }
+    return true;
+}
+
+/* Marks the cell of a return and those next to it. */
+static void mark(pc_carrier *carrier, const int c[3]) {
+    const uint32_t here = UINT32_C(1) << c[2], column = here | here << 1 | here >> 1;
+    for (int x = c[0] - 1; x <= c[0] + 1; x++) {
+        for (int y = c[1] - 1; y <= c[1] + 1; y++) {
+            if (x >= 0 && x < SIDE && y >= 0 && y < SIDE) {
+                carrier->bits[y * SIDE + x] |= column;
+            }
+        }
+    }
+}
+
+void pc_carrier_find(const pcgpu_cloud *cloud, pc_carrier *carrier) {
+    float ranges[SAMPLES];
+    int c[3], near = 0;
+    const int n = sample_ranges(cloud, ranges);
+    *carrier = (pc_carrier){0};
+    const float radius = n > 0 ? NEAR_SHARE * pc_select_value(ranges, n, n * 9 / 10) : 0.0f;
+    for (int i = 0; i < n; i++) {
+        near += ranges[i] < radius;
+    }
+    if ((double)near < LEAST_SHARE * (double)n || near == 0) {
+        return;
+    }
+    carrier->radius = radius;
+    for (int64_t i = 0; i < cloud->rows; i++) {
+        const float *record = cloud->data + i * cloud->columns;
+        if (cell_of(radius, cloud->offset, record, c)) {
+            mark(carrier, c);
+        }
+    }
+}
+
+bool pc_carrier_has(const pc_carrier *carrier, const double offset[3], const float *record) {
+    int c[3];
+    return cell_of(carrier->radius, offset, record, c) && (carrier->bits[c[1] * SIDE + c[0]] >> c[2] & 1u);
+}

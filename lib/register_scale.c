@@ -1,0 +1,354 @@
+/* Registration: the voxel size that goes with the spacing of the points.
+ *
+ * A cell of a registration says something about a surface when its points spread over two directions. Points that are
+ * too sparse for the cell, or of one ring of a spinning LiDAR, make a line or nothing. The edge of a cell is therefore
+ * the smallest power of two, in metres, at which MOST of the points lie in cells whose points spread over two
+ * directions. Powers of two, so that scans of one sensor have one edge.
+ *
+ * SEEDS points of the cloud stand for all. The boxes around them, each of STEPS levels of cells, are found in one pass
+ * over the points; what is counted does not depend on the order of the points, but for the choice of the seeds. */
+#include "register.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SAMPLES = 255,     /* points that the extent of a cloud is estimated from */
+    SEEDS = 240,       /* points whose cells are counted */
+    STEPS = 2,         /* levels of cells that one pass counts, each half as wide */
+    FINE = 1 << (STEPS - 1),
+    SLOTS = 512,       /* of the table of boxes, a power of two */
+    FILTER = 1 << 13,  /* bytes that say whether a box may be listed: 32 x 32 x 8 */
+    MOST_PASSES = 24,
+    FEWEST = 4,        /* points of a cell that counts, as PC_CELLS_MIN_POINTS */
+};
+
+#define MOST        0.675
+#define EXTENT      0.003 /* of the second direction: variance against the squared edge, as PC_CELLS_PLANE_EXTENT */
+#define BOXES       32.0  /* boxes of the first pass to the extent, at least */
+#define WIDEST      0.5   /* of the extent: no cell is wider */
+#define OFF_ROUND   0.381966f
+
+/* Sums over the points of a cell, in edges of a box. */
+typedef struct moments {
+    float n, x, y, z, xx, xy, xz, yy, yz, zz;
+} moments;
+
+typedef struct box {
+    int32_t c[3];
+    moments cells[FINE * FINE * FINE];
+} box;
+
+typedef struct scale {
+    const pcgpu_cloud *cloud;
+    float origin[3]; /* a record that counts as unusable; NaN for none */
+    float middle[3], extent;
+    int64_t seeds[SEEDS];
+    int seed_count;
+    float edge, per_edge; /* of a box */
+    uint8_t filter[FILTER];
+    int16_t slots[SLOTS]; /* a box, or -1 */
+    int seed_box[SEEDS];
+    int box_count;
+    box boxes[SEEDS];
+} scale;
+
+static const float *record(const scale *s, int64_t i) {
+    return s->cloud->data + i * s->cloud->columns;
+}
+
+static bool usable(const scale *s, const float *p) {
+    return pc_is_finite3(p[0], p[1], p[2]) && !(p[0] == s->origin[0] && p[1] == s->origin[1] && p[2] == s->origin[2]);
+}
+
+float pc_select_value(float *v, int n, int k) {
+    int low = 0, high = n - 1;
+    while (low < high) {
+        const float pivot = v[(low + high) / 2];
+        int i = low, j = high;
+        while (i <= j) {
+            while (v[i] < pivot) {
+                i++;
+            }
+            while (v[j] > pivot) {
+                j--;
+            }
+            if (i <= j) {
+                const float t = v[i];
+                v[i++] = v[j];
+                v[j--] = t;
+            }
+        }
+        if (k <= j) {
+            high = j;
+        } else if (k >= i) {
+            low = i;
+        } else {
+            break;
+        }
+    }
+    return v[k];
+}
+
+/* The median on each axis, and the distance from it that nine of ten points keep. */
+static bool measure_extent(scale *s) {
+    float p[3][SAMPLES], values[SAMPLES];
+    const int64_t rows = s->cloud->rows, every = rows / SAMPLES > 1 ? rows / SAMPLES : 1;
+    int n = 0;
+    for (int64_t i = 0; i < rows && n < SAMPLES; i += every) {
+        const float *from = record(s, i);
+        if (usable(s, from)) {
+            p[0][n] = from[0], p[1][n] = from[1], p[2][n] = from[2];
+            n++;
+        }
+    }
+    if (n < PC_REGISTER_MIN_POINTS) {
+        return false;
+    }
+    for (int k = 0; k < 3; k++) {
+        memcpy(values, p[k], sizeof values);
+        s->middle[k] = pc_select_value(values, n, n / 2);
+    }
+    for (int i = 0; i < n; i++) {
+        float x = p[0][i] - s->middle[0], y = p[1][i] - s->middle[1], z = p[2][i] - s->middle[2];
+        values[i] = (x * x + y * y) + z * z;
+    }
+    s->extent = sqrtf(pc_select_value(values, n, n * 9 / 10));
+    return s->extent > 0.0f && s->extent < 1e9f;
+}
+
+static void choose_seeds(scale *s) {
+    const int64_t every = s->cloud->rows / SEEDS > 1 ? s->cloud->rows / SEEDS : 1;
+    for (int64_t i = 0; i * every < s->cloud->rows && s->seed_count < SEEDS; i++) {
+        const int64_t row = pc_cells_pick(i, every);
+        if (row < s->cloud->rows && usable(s, record(s, row))) {
+            s->seeds[s->seed_count++] = row;
+        }
+    }
+}
+
+/* ---- one pass ---------------------------------------------------------------------------------------------------- */
+
+static inline float in_boxes(const scale *s, float value, int axis) {
+    return (value - s->middle[axis]) * s->per_edge + OFF_ROUND;
+}
+
+static inline unsigned filter_at(const int32_t c[3]) {
+    return ((unsigned)c[0] & 31u) | ((unsigned)c[1] & 31u) << 5 | ((unsigned)c[2] & 7u) << 10;
+}
+
+static int find_box(scale *s, const int32_t c[3], bool adds) {
+    const uint64_t key = (uint64_t)(uint32_t)c[0] * 0x9E3779B1u ^ (uint64_t)(uint32_t)c[1] * 0x85EBCA77u ^
+                         (uint64_t)(uint32_t)c[2] * 0xC2B2AE3Du;
+    unsigned slot = (unsigned)(pc_hash64(key) % SLOTS);
+    while (s->slots[slot] >= 0) {
+        const box *b = &s->boxes[s->slots[slot]];
+        if (b->c[0] == c[0] && b->c[1] == c[1] && b->c[2] == c[2]) {
+            return s->slots[slot];
+        }
+        slot = (slot + 1) % SLOTS;
+    }
+    if (adds) {
+        s->slots[slot] = (int16_t)s->box_count;
+        memset(&s->boxes[s->box_count], 0, sizeof(box));
+        memcpy(s->boxes[s->box_count].c, c, sizeof s->boxes[0].c);
+        return s->box_count++;
+    }
+    return -1;
+}
+
+static void list_boxes(scale *s, float edge) {
+    s->edge = edge;
+    s->per_edge = 1.0f / edge;
+    s->box_count = 0;
+    memset(s->filter, 0, sizeof s->filter);
+    memset(s->slots, -1, sizeof s->slots);
+    for (int i = 0; i < s->seed_count; i++) {
+        const float *p = record(s, s->seeds[i]);
+        int32_t c[3];
+        for (int k = 0; k < 3; k++) {
+            c[k] = (int32_t)floorf(in_boxes(s, p[k], k));
+        }
+        s->filter[filter_at(c)] = 1;
+        s->seed_box[i] = find_box(s, c, true);
+    }
+}
+
+/* A coordinate that is not finite, or too far away for a box of a seed. */
+static inline float within(float v) {
+    const float most = 1e9f;
+    return v < most && v > -most ? v : most;
+}
+
+static void add_point(scale *s, const float f[3], const int32_t c[3]) {
+    const int at = find_box(s, c, false);
+    if (at < 0) {
+        return;
+    }
+    const float x = f[0] - (float)c[0], y = f[1] - (float)c[1], z = f[2] - (float)c[2];
+    const int i = (int)(x * FINE), j = (int)(y * FINE), k = (int)(z * FINE);
+    moments *m = &s->boxes[at].cells[(k * FINE + j) * FINE + i];
+    m->n += 1.0f;
+    m->x += x, m->y += y, m->z += z;
+    m->xx += x * x, m->xy += x * y, m->xz += x * z, m->yy += y * y, m->yz += y * z, m->zz += z * z;
+}
+
+enum { BLOCK = 256 };
+
+/* Of n records: in which boxes they are, and where the filter has these. In loops that compilers vectorize. */
+static inline void locate(const scale *s, const float *from, int columns, int n, float f[3][BLOCK], int32_t c[3][BLOCK],
+                          uint32_t at[BLOCK]) {
+    for (int k = 0; k < 3; k++) {
+        for (int i = 0; i < n; i++) {
+            f[k][i] = within(in_boxes(s, from[i * columns + k], k));
+            const int32_t whole = (int32_t)f[k][i];
+            c[k][i] = whole - (f[k][i] < (float)whole);
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        at[i] = ((uint32_t)c[0][i] & 31u) | ((uint32_t)c[1][i] & 31u) << 5 | ((uint32_t)c[2][i] & 7u) << 10;
+    }
+}
+
+/* Adds the points of the listed boxes to their cells. */
+static void add_points(scale *s) {
+    const int64_t rows = s->cloud->rows;
+    const int columns = s->cloud->columns;
+    float f[3][BLOCK];
+    int32_t c[3][BLOCK];
+    uint32_t at[BLOCK];
+    for (int64_t begin = 0; begin < rows; begin += BLOCK) {
+        const int n = rows - begin < BLOCK ? (int)(rows - begin) : BLOCK;
+        const float *from = record(s, begin);
+        if (columns == 4) {
+            locate(s, from, 4, n, f, c, at);
+        } else {
+            locate(s, from, columns, n, f, c, at);
+        }
+        for (int i = 0; i < n; i++) {
+            if (s->filter[at[i]] && usable(s, from + i * columns)) {
+                add_point(s, (float[3]){f[0][i], f[1][i], f[2][i]}, (int32_t[3]){c[0][i], c[1][i], c[2][i]});
+            }
+        }
+    }
+}
+
+/* ---- what the cells say ------------------------------------------------------------------------------------------ */
+
+/* Whether the points of a cell, `wide` edges of a box, spread over two directions. */
+static bool spreads(const moments *m, float wide) {
+    if (m->n < FEWEST) {
+        return false;
+    }
+    const float per = 1.0f / m->n, x = m->x * per, y = m->y * per, z = m->z * per;
+    const float xx = m->xx * per - x * x, yy = m->yy * per - y * y, zz = m->zz * per - z * z;
+    const float xy = m->xy * per - x * y, xz = m->xz * per - x * z, yz = m->yz * per - y * z;
+    const float minors = ((xx * yy - xy * xy) + (xx * zz - xz * xz)) + (yy * zz - yz * yz);
+    return minors >= (float)EXTENT * (wide * wide) * ((xx + yy) + zz);
+}
+
+static void join(moments *m, const moments *from) {
+    m->n += from->n;
+    m->x += from->x, m->y += from->y, m->z += from->z;
+    m->xx += from->xx, m->xy += from->xy, m->xz += from->xz;
+    m->yy += from->yy, m->yz += from->yz, m->zz += from->zz;
+}
+
+/* Which share of the seeds lies in cells that spread, where a box has 2^step cells to the edge. */
+static double share_of(const scale *s, int step) {
+    const int wide = FINE >> step;
+    int found = 0;
+    for (int i = 0; i < s->seed_count; i++) {
+        const float *p = record(s, s->seeds[i]);
+        const box *b = &s->boxes[s->seed_box[i]];
+        int first[3];
+        for (int k = 0; k < 3; k++) {
+            first[k] = (int)((in_boxes(s, p[k], k) - (float)b->c[k]) * FINE) / wide * wide;
+        }
+        moments m = {0};
+        for (int j = 0; j < wide * wide * wide; j++) {
+            const int z = first[2] + j / (wide * wide), y = first[1] + j / wide % wide, x = first[0] + j % wide;
+            join(&m, &b->cells[(z * FINE + y) * FINE + x]);
+        }
+        found += spreads(&m, (float)wide / FINE);
+    }
+    return (double)found / (double)s->seed_count;
+}
+
+/* The smallest edge of a cell that will do, 0 when the points allow none. */
+static double choose_edge(scale *s) {
+    const double widest = WIDEST * (double)s->extent;
+    int exponent;
+    (void)frexp((double)s->extent / BOXES, &exponent);
+    double edge = ldexp(1.0, exponent - 1), good = 0.0; /* a power of two, extent / BOXES at the most */
+    for (int pass = 0; pass < MOST_PASSES; pass++) {
+        list_boxes(s, (float)edge);
+        add_points(s);
+        int step = 0;
+        while (step < STEPS && share_of(s, step) >= MOST) {
+            good = ldexp(edge, -step);
+            step++;
+        }
+        if (good > 0.0 && step < STEPS) {
+            return good;
+        }
+        /* finer cells may do, or wider ones have to */
+        edge = good > 0.0 ? ldexp(edge, -STEPS) : 2.0 * edge;
+        if (edge > widest || edge < 1e-30) {
+            break;
+        }
+    }
+    return good;
+}
+
+pcgpu_status pc_register_spacing(pcgpu_context *context, const pcgpu_cloud *cloud, bool drop_origin, double *edge) {
+    scale *s = malloc(sizeof *s);
+    *edge = 0.0;
+    if (!s) {
+        return pc_fail_memory(context, sizeof *s, "the voxel size");
+    }
+    s->cloud = cloud;
+    s->seed_count = 0;
+    for (int k = 0; k < 3; k++) {
+        const float origin = (float)-cloud->offset[k];
+        s->origin[k] = drop_origin && cloud->offset[k] + (double)origin == 0.0 ? origin : NAN;
+    }
+    if (measure_extent(s)) {
+        choose_seeds(s);
+    }
+    if (s->seed_count >= PC_REGISTER_MIN_POINTS) {
+        *edge = choose_edge(s);
+    }
+    free(s);
+    return PCGPU_OK;
+}
+
+/* Without points to go by: that of LiDAR scans of streets. */
+#define STREET_VOXEL 0.25
+
+/* Per voxel: the maximum correspondence distance at the coarsest level, and the step that ends the finest. */
+#define DISTANCE_VOXELS 8.0
+#define EPSILON_VOXELS  4e-4
+
+pcgpu_status pc_register_settle(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *source,
+                                const pcgpu_cloud *target, pcgpu_register_params *settled) {
+    pcgpu_status status = PCGPU_OK;
+    double edge = 0.0, other = 0.0;
+    *settled = *params;
+    if (params->voxel == PCGPU_AUTO) {
+        status = pc_register_spacing(context, target, params->drop_origin, &edge);
+        if (status == PCGPU_OK && params->symmetric && source) {
+            status = pc_register_spacing(context, source, params->drop_origin, &other);
+        }
+        edge = other > edge ? other : edge;
+        settled->voxel = edge > 0.0 ? 0.5 * edge : STREET_VOXEL;
+    }
+    const double voxel = settled->voxel > 0.0 ? settled->voxel : STREET_VOXEL;
+    if (params->max_distance == PCGPU_AUTO) {
+        settled->max_distance = DISTANCE_VOXELS * voxel;
+    }
+    if (params->translation_epsilon == PCGPU_AUTO) {
+        settled->translation_epsilon = EPSILON_VOXELS * voxel;
+    }
+    return status;
+}
