@@ -1,0 +1,24 @@
+/* Tables of bench_verdict. */
+#ifndef VERDICT_TABLE_H
+#define VERDICT_TABLE_H
+
+#include "verdict.h"
+
+typedef struct verdict_row {
+    bool taken, search;
+    const char *place, *sensor;
+    verdict_truth truth;
+    pcgpu_status status;
+    double step, error[2], score, fitness, agreement, rmse, seconds;
+    int64_t points[2];
+    bool right, converged;
+    bool open; /* converged when no score is asked */
+    char reason[160];
+} verdict_row;
+
+/* False with a message. */
+bool verdict_dump(const char *path, const verdict_row *rows, int count);
+/* Whether a pair of two places converged. */
+bool verdict_print(const verdict_row *rows, int count);
+
+#endif
