@@ -9,10 +9,6 @@
 
 /* ---- motions ------------------------------------------------------------------------------------------------- */
 
-/* out = a b and out = T^-1, of rigid transforms; out is another array. */
-void pc_transform_multiply(const double a[16], const double b[16], double out[16]);
-void pc_transform_invert(const double T[16], double out[16]);
-
 /* A motion of constant velocity in the moving frame: turn (Cayley's, 2 tan(angle / 2) about its axis) and way in a unit
  * of time. */
 typedef struct pc_twist {

@@ -43,6 +43,24 @@ static pcgpu_status align_by_icp(pcgpu_odometry *o, const pcgpu_register_params 
     return status;
 }
 
+/* The scan, and what it is registered to; a model by the last scan of it. Coordinates far from their origin were not seen
+ * from there. */
+static void see(const pcgpu_odometry *o, const pc_odometry_scan *scan, const pc_odometry_scan *target,
+                pc_register_work *w) {
+    const pc_odometry_scan *scans[2] = {scan, target ? target : o->last};
+    if (o->home[0] != 0.0 || o->home[1] != 0.0 || o->home[2] != 0.0) {
+        return;
+    }
+    for (int i = 0; i < 2; i++) {
+        const pc_point_set *p = &scans[i]->points;
+        w->seen[i] = (pc_seen){.n = p->n, .x = p->x, .y = p->y, .z = p->z, .stride = 1};
+        memcpy(w->seen[i].offset, scans[i]->offset, sizeof w->seen[i].offset);
+    }
+    if (!target) {
+        pc_transform_invert(o->last->T, w->seen_from_target);
+    }
+}
+
 /* target NULL: the model. */
 static pcgpu_status align_by_cells(pcgpu_odometry *o, const pcgpu_register_params *params, pc_odometry_scan *scan,
                                    pc_odometry_scan *target, pcgpu_registration *result) {
@@ -52,6 +70,7 @@ static pcgpu_status align_by_cells(pcgpu_odometry *o, const pcgpu_register_param
     memcpy(source.offset, scan->offset, sizeof source.offset);
     memcpy(to.offset, target ? target->offset : o->model_anchor, sizeof to.offset);
     pc_register_open(&w, o->context, o->backend, &run, params, &source, &to, result);
+    see(o, scan, target, &w);
     w.seconds[PC_STAGE_SELECT] = o->select_seconds;
     double start = pc_now();
     pcgpu_status status = pc_odometry_send(o, scan);

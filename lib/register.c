@@ -7,6 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Overlaps and scores of surfaces that are nothing, whatever the sensors saw. */
+#define LITTLE_OVERLAP 0.1
+#define LEAST_SURFACES 0.02
+
 enum { ICP_LEVELS = 3, CELLS_LEVELS = 4, SEARCHED_STARTS = 7 };
 
 void pcgpu_register_params_init(pcgpu_register_params *params) {
@@ -233,6 +237,25 @@ static pcgpu_status evaluate(pc_register_work *w) {
     return status == PCGPU_OK ? measure_score(w) : status;
 }
 
+/* The surfaces alone say how well what overlaps agrees, which depends on density, noise and overlap. What the sensors saw
+ * through does not: where both scans are known to be seen from their origins, it decides. */
+static pcgpu_status measure_free_space(pc_register_work *w) {
+    pcgpu_registration *r = w->result;
+    pc_view_counts counts;
+    double T[16];
+    r->free_space = -1.0;
+    if (w->stopped || r->score < LEAST_SURFACES || w->seen[0].n == 0 || w->seen[1].n == 0) {
+        return PCGPU_OK;
+    }
+    pc_transform_multiply(w->seen_from_target, r->T_target_source, T);
+    pcgpu_status status = pc_view_compare(w->context, &w->seen[0], &w->seen[1], T, r->voxel, &counts);
+    if (status == PCGPU_OK && counts.known) {
+        r->free_space = (double)counts.free / (double)(counts.free + counts.agree);
+        r->score = sqrt(r->score) * fmax(0.0, 1.0 - r->free_space / PC_MOST_FREE);
+    }
+    return status;
+}
+
 static void judge(pc_register_work *w) {
     pcgpu_registration *r = w->result;
     const pcgpu_register_params *p = w->params;
@@ -241,15 +264,19 @@ static void judge(pc_register_work *w) {
     if (w->stopped) {
         return;
     }
-    if (r->fitness < p->min_score) {
-        snprintf(why, size, "%s: %.1f %% of the source points have a target point within %g m; %.1f %% are wanted",
-                 r->fitness < 0.1 ? "no overlap" : "too little overlap", 100.0 * r->fitness, w->gate,
-                 100.0 * p->min_score);
-    } else if (r->score < p->min_score) {
-        snprintf(why, size,
-                 "the surfaces do not agree: %.1f %% of the source points match, but weighted by their distances only "
-                 "%.1f %%; %.1f %% are wanted",
-                 100.0 * r->fitness, 100.0 * r->score, 100.0 * p->min_score);
+    if (r->score < p->min_score) {
+        if (r->fitness < LITTLE_OVERLAP) {
+            snprintf(why, size, "no overlap: %.1f %% of the source points have a target point within %g m",
+                     100.0 * r->fitness, w->gate);
+        } else if (r->free_space > 0.5 * PC_MOST_FREE) {
+            snprintf(why, size,
+                     "the scans contradict each other: %.1f %% of the points lie in the free space of the other scan",
+                     100.0 * r->free_space);
+        } else {
+            snprintf(why, size,
+                     "the surfaces do not agree: %.1f %% of the source points match; the score is %.3f, %.3f is wanted",
+                     100.0 * r->fitness, r->score, p->min_score);
+        }
     } else if (r->degenerate) {
         snprintf(why, size, "the scene leaves a direction open: %s", r->unconstrained);
     } else if (!w->converged) {
@@ -315,6 +342,23 @@ int pc_register_levels(const pcgpu_register_params *params) {
     return params->levels ? params->levels : own;
 }
 
+static pc_seen seen_by(const pcgpu_cloud *cloud) {
+    pc_seen seen = {.n = cloud->rows,
+                    .x = cloud->data,
+                    .y = cloud->data + 1,
+                    .z = cloud->data + 2,
+                    .stride = cloud->columns};
+    memcpy(seen.offset, cloud->offset, sizeof seen.offset);
+    return seen;
+}
+
+void pc_register_see(pc_register_work *w, const pcgpu_cloud *source, const pcgpu_cloud *target) {
+    static const double identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
+    w->seen[0] = seen_by(source);
+    w->seen[1] = seen_by(target);
+    memcpy(w->seen_from_target, identity, sizeof identity);
+}
+
 void pc_register_open(pc_register_work *w, pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
                       const pcgpu_register_params *params, const pcgpu_cloud *source, const pcgpu_cloud *target,
                       pcgpu_registration *result) {
@@ -325,6 +369,7 @@ void pc_register_open(pc_register_work *w, pcgpu_context *context, const pc_back
     result->voxel = params->voxel;
     result->starts = 1;
     memcpy(result->start, params->init, sizeof result->start);
+    pc_register_see(w, source, target);
     memcpy(w->offset_source, source->offset, sizeof w->offset_source);
     memcpy(w->offset_target, target->offset, sizeof w->offset_target);
 }
@@ -336,6 +381,7 @@ pcgpu_status pc_register_close(pc_register_work *w, pcgpu_status status) {
         for (int k = 0; k < 3; k++) {
             w->result->center[k] = w->center[k] + w->offset_target[k];
         }
+        status = measure_free_space(w);
         judge(w);
     }
     for (int i = 0; i < PC_REGISTER_STAGES && status == PCGPU_OK; i++) {

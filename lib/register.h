@@ -30,6 +30,21 @@ typedef struct pc_rows {
     float *normals; /* likewise, of unit length or zero; NULL where they are not given */
 } pc_rows;
 
+/* Points as a sensor at their origin saw them, and what two scans, laid on each other, say of each other
+ * (register_view.c). */
+typedef struct pc_seen {
+    int64_t n;
+    const float *x, *y, *z;
+    int64_t stride;   /* from point to point */
+    double offset[3]; /* of the points from the sensor */
+} pc_seen;
+typedef struct pc_view_counts {
+    int64_t agree, free, hidden, unknown; /* points of either in the view of the other */
+    bool seen[2];                         /* source, target: seen from the origin */
+    double behind[2];                     /* the share of points behind others of the same scan */
+    bool known;                           /* both were seen from their origins, and enough points were compared */
+} pc_view_counts;
+
 typedef struct pc_register_work {
     pcgpu_context *context;
     const pcgpu_register_params *params;
@@ -50,6 +65,8 @@ typedef struct pc_register_work {
     bool normals;         /* the level's target has normals */
     bool converged;       /* the level's iterations */
     bool stopped;         /* result->reason says why; no further level can help */
+    pc_seen seen[2];      /* source and target as their sensors saw them; no points where that is not known */
+    double seen_from_target[16]; /* from the frame of the target to that of the sensor that saw seen[1] */
     double seconds[PC_REGISTER_STAGES];
 } pc_register_work;
 
@@ -82,6 +99,8 @@ void pc_register_open(pc_register_work *w, pcgpu_context *context, const pc_back
                       const pcgpu_register_params *params, const pcgpu_cloud *source, const pcgpu_cloud *target,
                       pcgpu_registration *result);
 pcgpu_status pc_register_close(pc_register_work *w, pcgpu_status status);
+/* The clouds as their sensors saw them, borrowed until the registration is closed; opening does this with its clouds. */
+void pc_register_see(pc_register_work *w, const pcgpu_cloud *source, const pcgpu_cloud *target);
 
 /* Where to start without a guess (register_search.c): at most PC_STARTS, best first, rotated about z by up to `degrees`
  * either way. Errors: MEMORY. */
@@ -133,6 +152,10 @@ pcgpu_status pc_register_from_starts(pcgpu_context *context, const pc_backend *b
                                      const pcgpu_register_params *params, const pcgpu_pair *pair, int count,
                                      pcgpu_registration *results);
 
+/* out = a b and out = T^-1, of rigid transforms; out is another array. */
+void pc_transform_multiply(const double a[16], const double b[16], double out[16]);
+void pc_transform_invert(const double T[16], double out[16]);
+
 /* Adds the time since `begin` to a stage and returns the time now. */
 double pc_register_stage_end(pc_register_work *w, pc_register_stage which, double begin);
 
@@ -155,9 +178,16 @@ typedef struct pc_scan {
 pcgpu_status pc_scan_take(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_register_params *params,
                           const pc_carrier *carrier, pc_scan *scan, pcgpu_run *run);
 void pc_scan_release(pc_scan *scan);
-/* Both scans of a pair, the source without the returns of the carrier. Release both in any case. */
+/* Both scans of a pair without the returns of the carrier. Release both in any case. */
 pcgpu_status pc_scan_take_pair(pcgpu_context *context, const pcgpu_pair *pair, const pcgpu_register_params *params,
                                pc_scan *source, pc_scan *target, pcgpu_run *run);
+
+/* A score is 0 where so many of the points lie in the free space of the other scan. Right results have up to 0.01. */
+#define PC_MOST_FREE 0.04
+
+/* What two scans say of each other. T: T_target_source. Errors: MEMORY. */
+pcgpu_status pc_view_compare(pcgpu_context *context, const pc_seen *source, const pc_seen *target, const double T[16],
+                             double voxel, pc_view_counts *counts);
 
 /* The usable points of a cloud, with its normals where the method takes them (register_points.c); their means by voxels
  * of `size` metres, or themselves when it is 0. `out` is zeroed before, or what an earlier call left. */

@@ -54,6 +54,7 @@ static pcgpu_status run_pair(const pair_set *set, pcgpu_context *context, int i)
 typedef struct group {
     pc_register_work w[GROUP_PAIRS];
     pc_cells_work c[GROUP_PAIRS];
+    pc_scan source[GROUP_PAIRS], target[GROUP_PAIRS];
     pc_cells_job jobs[GROUP_PAIRS]; /* of the pairs, then of those that have enough points */
     int pair[GROUP_PAIRS];          /* that a job is of, in the group */
     int job_count;
@@ -83,16 +84,15 @@ static void prepare_pair(const pair_set *set, int first, int i, group *g) {
     const pcgpu_pair *pair = &set->pairs[first + i];
     pcgpu_context own = *set->context; /* for the error: others may fail at the same time */
     pcgpu_run *run = &g->w[i].result->run;
-    pc_scan from, to;
+    pc_scan *from = &g->source[i], *to = &g->target[i];
     own.threads = 1;
     g->w[i].context = &own;
     double begin = pc_now();
-    pcgpu_status status = pc_scan_take_pair(&own, pair, g->w[i].params, &from, &to, run);
+    pcgpu_status status = pc_scan_take_pair(&own, pair, g->w[i].params, from, to, run);
     if (status == PCGPU_OK) {
-        status = pc_cells_prepare(&g->c[i], from.cloud, to.cloud, &g->jobs[i]);
+        pc_register_see(&g->w[i], from->cloud, to->cloud);
+        status = pc_cells_prepare(&g->c[i], from->cloud, to->cloud, &g->jobs[i]);
     }
-    pc_scan_release(&from);
-    pc_scan_release(&to);
     g->w[i].context = set->context;
     pc_register_stage_end(&g->w[i], PC_STAGE_SELECT, begin);
     if (status != PCGPU_OK) {
@@ -138,6 +138,7 @@ static pcgpu_status prepare(const pair_set *set, int first, int count, group *g)
 static pcgpu_status run_group(const pair_set *set, int first, int count, group *g) {
     for (int i = 0; i < count; i++) {
         const pcgpu_pair *pair = &set->pairs[first + i];
+        g->source[i] = g->target[i] = (pc_scan){0};
         pc_register_open(&g->w[i], set->context, set->backend, &set->run, params_of(set, first + i), pair->source,
                          pair->target, &set->results[first + i]);
     }
@@ -153,6 +154,8 @@ static pcgpu_status run_group(const pair_set *set, int first, int count, group *
     }
     for (int i = 0; i < count; i++) {
         pc_register_close(&g->w[i], status);
+        pc_scan_release(&g->source[i]);
+        pc_scan_release(&g->target[i]);
     }
     for (int i = first; i < first + count && status == PCGPU_OK; i++) {
         if (!set->results[i].converged && params_of(set, i)->search == PCGPU_SEARCH_RESCUE) {

@@ -152,12 +152,20 @@ void pc_scan_release(pc_scan *scan) {
 
 pcgpu_status pc_scan_take_pair(pcgpu_context *context, const pcgpu_pair *pair, const pcgpu_register_params *params,
                                pc_scan *source, pc_scan *target, pcgpu_run *run) {
-    pc_carrier carrier;
-    *source = (pc_scan){0};
-    pcgpu_status status = pc_scan_take(context, pair->target, params, NULL, target, run);
+    pc_carrier carriers[2];
+    pcgpu_status status = pc_scan_take(context, pair->source, params, NULL, source, run);
+    *target = (pc_scan){.cloud = pair->target};
     if (status == PCGPU_OK) {
-        pc_carrier_find(target->cloud, &carrier);
-        status = pc_scan_take(context, pair->source, params, &carrier, source, run);
+        status = pc_scan_take(context, pair->target, params, NULL, target, run);
+    }
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    pc_carrier_find(source->cloud, &carriers[0]);
+    pc_carrier_find(target->cloud, &carriers[1]);
+    if (carriers[0].radius > 0.0f && carriers[1].radius > 0.0f) {
+        status = leave_out_carrier(context, &carriers[1], source, run);
+        status = status == PCGPU_OK ? leave_out_carrier(context, &carriers[0], target, run) : status;
     }
     return status;
 }

@@ -22,7 +22,9 @@ enum {
     SPAN = 2 * REACH,
     SIDE = 2 * (WINDOW + REACH),
     TURNS = 180,
-    APART = 5,           /* turns between two starts, at least */
+    PEAKS = 3,           /* translations that are kept of a turn */
+    APART = 5,           /* turns between two starts, or */
+    APART_CELLS = 4,     /* cells, at least */
     MOST_COLUMNS = 4096, /* of the source: their scores fit 16 bits */
     FEWEST_COLUMNS = 8,  /* of either, for a picture that says anything */
     HEIGHT_BINS = 256,   /* of the difference in height, an eighth of a cell each */
@@ -56,8 +58,8 @@ typedef struct search {
     int32_t *listed;  /* the source's columns that count */
     int listed_count;
     int most_turn;     /* either way */
-    start best[TURNS]; /* of each turn; then the starts in front */
-    int count;         /* of the starts */
+    start best[TURNS * PEAKS]; /* of each turn; then the starts in front */
+    int count;                 /* of the starts */
 } search;
 
 /* ---- pictures ---------------------------------------------------------------------------------------------------- */
@@ -165,13 +167,32 @@ static int between(int a, int b) {
     return turns < TURNS - turns ? turns : TURNS - turns;
 }
 
-/* The best translation of a turn, the first of equal ones; a score of -1 for a turn that is too far. */
-static start score_turn(const search *s, int turn) {
+/* The highest of the scores that is no nearer than APART_CELLS to one of the `count` peaks before it; the first of equal
+ * ones. */
+static start find_peak(uint16_t scores[SPAN][SPAN], int turn, const start *peaks, int count) {
+    start best = {.score = -1, .turn = turn};
+    for (int at = 0; at < SPAN * SPAN; at++) {
+        const int dx = at % SPAN - REACH, dy = at / SPAN - REACH;
+        bool near = scores[at / SPAN][at % SPAN] <= best.score;
+        for (int k = 0; k < count && !near; k++) {
+            near = abs(dx - peaks[k].dx) < APART_CELLS && abs(dy - peaks[k].dy) < APART_CELLS;
+        }
+        if (!near) {
+            best = (start){scores[at / SPAN][at % SPAN], turn, dx, dy};
+        }
+    }
+    return best;
+}
+
+/* The best translations of a turn; scores of -1 for a turn that is too far. */
+static void score_turn(const search *s, int turn, start peaks[PEAKS]) {
     uint16_t scores[SPAN][SPAN] = {{0}};
     double R[9], to[2];
-    start best = {.score = -1, .turn = turn};
+    for (int i = 0; i < PEAKS; i++) {
+        peaks[i] = (start){.score = -1, .turn = turn};
+    }
     if (between(turn, 0) > s->most_turn) {
-        return best;
+        return;
     }
     rotation_of(turn, R);
     for (int k = 0; k < s->listed_count; k++) {
@@ -187,28 +208,29 @@ static start score_turn(const search *s, int turn) {
             }
         }
     }
-    for (int at = 0; at < SPAN * SPAN; at++) {
-        int32_t score = scores[at / SPAN][at % SPAN];
-        if (score > best.score) {
-            best = (start){score, turn, at % SPAN - REACH, at / SPAN - REACH};
-        }
+    for (int i = 0; i < PEAKS; i++) {
+        peaks[i] = find_peak(scores, turn, peaks, i);
     }
-    return best;
 }
 
 static int compare_starts(const void *a, const void *b) {
     const start *p = a, *q = b;
-    return p->score != q->score ? (p->score < q->score) - (p->score > q->score) : p->turn - q->turn;
+    if (p->score != q->score) {
+        return (p->score < q->score) - (p->score > q->score);
+    }
+    return p->turn != q->turn ? p->turn - q->turn : p->dy != q->dy ? p->dy - q->dy : p->dx - q->dx;
 }
 
 /* Keeps the best ones that are apart from each other, in front. */
 static int choose_starts(start *starts) {
     int kept = 0;
-    qsort(starts, TURNS, sizeof *starts, compare_starts);
-    for (int i = 0; i < TURNS && kept < PC_STARTS && starts[i].score >= 0; i++) {
+    qsort(starts, TURNS * PEAKS, sizeof *starts, compare_starts);
+    for (int i = 0; i < TURNS * PEAKS && kept < PC_STARTS && starts[i].score >= 0; i++) {
         bool near = false;
         for (int k = 0; k < kept; k++) {
-            near = near || between(starts[i].turn, starts[k].turn) < APART;
+            near = near || (between(starts[i].turn, starts[k].turn) < APART &&
+                            abs(starts[i].dx - starts[k].dx) < APART_CELLS &&
+                            abs(starts[i].dy - starts[k].dy) < APART_CELLS);
         }
         if (!near) {
             starts[kept++] = starts[i];
@@ -275,7 +297,7 @@ static void find_starts(search *s, int threads) {
     }
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (int turn = 0; turn < TURNS; turn++) {
-        s->best[turn] = score_turn(s, turn);
+        score_turn(s, turn, s->best + turn * PEAKS);
     }
     s->count = choose_starts(s->best);
 }
