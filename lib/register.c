@@ -241,16 +241,14 @@ static pcgpu_status evaluate(pc_register_work *w) {
  * through does not: where both scans are known to be seen from their origins, it decides. */
 static pcgpu_status measure_free_space(pc_register_work *w) {
     pcgpu_registration *r = w->result;
-    pc_view_counts counts;
     double T[16];
     r->free_space = -1.0;
     if (w->stopped || r->score < LEAST_SURFACES || w->seen[0].n == 0 || w->seen[1].n == 0) {
         return PCGPU_OK;
     }
     pc_transform_multiply(w->seen_from_target, r->T_target_source, T);
-    pcgpu_status status = pc_view_compare(w->context, &w->seen[0], &w->seen[1], T, r->voxel, &counts);
-    if (status == PCGPU_OK && counts.known) {
-        r->free_space = (double)counts.free / (double)(counts.free + counts.agree);
+    pcgpu_status status = pc_view_compare(w->context, &w->seen[0], &w->seen[1], T, r->voxel, &r->free_space);
+    if (status == PCGPU_OK && r->free_space >= 0.0) {
         r->score = sqrt(r->score) * fmax(0.0, 1.0 - r->free_space / PC_MOST_FREE);
     }
     return status;

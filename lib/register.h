@@ -30,20 +30,13 @@ typedef struct pc_rows {
     float *normals; /* likewise, of unit length or zero; NULL where they are not given */
 } pc_rows;
 
-/* Points as a sensor at their origin saw them, and what two scans, laid on each other, say of each other
- * (register_view.c). */
+/* Points as a sensor at their origin saw them. */
 typedef struct pc_seen {
     int64_t n;
     const float *x, *y, *z;
     int64_t stride;   /* from point to point */
     double offset[3]; /* of the points from the sensor */
 } pc_seen;
-typedef struct pc_view_counts {
-    int64_t agree, free, hidden, unknown; /* points of either in the view of the other */
-    bool seen[2];                         /* source, target: seen from the origin */
-    double behind[2];                     /* the share of points behind others of the same scan */
-    bool known;                           /* both were seen from their origins, and enough points were compared */
-} pc_view_counts;
 
 typedef struct pc_register_work {
     pcgpu_context *context;
@@ -185,9 +178,10 @@ pcgpu_status pc_scan_take_pair(pcgpu_context *context, const pcgpu_pair *pair, c
 /* A score is 0 where so many of the points lie in the free space of the other scan. Right results have up to 0.01. */
 #define PC_MOST_FREE 0.04
 
-/* What two scans say of each other. T: T_target_source. Errors: MEMORY. */
+/* The share of the points of both scans that lie in the free space of the other one, of those that its sensor could see
+ * (register_view.c); -1 where that is not known. T: T_target_source. Errors: MEMORY. */
 pcgpu_status pc_view_compare(pcgpu_context *context, const pc_seen *source, const pc_seen *target, const double T[16],
-                             double voxel, pc_view_counts *counts);
+                             double voxel, double *share);
 
 /* The usable points of a cloud, with its normals where the method takes them (register_points.c); their means by voxels
  * of `size` metres, or themselves when it is 0. `out` is zeroed before, or what an earlier call left. */

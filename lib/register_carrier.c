@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-#define NEAR_SHARE  0.125f /* of the range that nine of ten points keep */
-#define LEAST_SHARE 0.02   /* of the points, near the sensor */
+#define NEAR_SHARE  0.08f /* of the range that 97 of 100 points keep */
+#define LEAST_SHARE 0.05  /* of the points, near the sensor */
 
 enum { SAMPLES = 1021, SIDE = PC_CARRIER_SIDE };
 
@@ -63,7 +63,7 @@ void pc_carrier_find(const pcgpu_cloud *cloud, pc_carrier *carrier) {
     int c[3], near = 0;
     const int n = sample_ranges(cloud, ranges);
     *carrier = (pc_carrier){0};
-    const float radius = n > 0 ? NEAR_SHARE * pc_select_value(ranges, n, n * 9 / 10) : 0.0f;
+    const float radius = n > 0 ? NEAR_SHARE * pc_select_value(ranges, n, n * 97 / 100) : 0.0f;
     for (int i = 0; i < n; i++) {
         near += ranges[i] < radius;
     }

@@ -3,7 +3,8 @@
  * A cell of a registration says something about a surface when its points spread over two directions. Points that are
  * too sparse for the cell, or of one ring of a spinning LiDAR, make a line or nothing. The edge of a cell is therefore
  * the smallest power of two, in metres, at which MOST of the points lie in cells whose points spread over two
- * directions. Powers of two, so that scans of one sensor have one edge.
+ * directions, and enough of these cells are thin: the noise of the sensor is small against them. Powers of two, so that
+ * scans of one sensor have one edge.
  *
  * SEEDS points of the cloud stand for all. The boxes around them, each of STEPS levels of cells, are found in one pass
  * over the points; what is counted does not depend on the order of the points, but for the choice of the seeds. */
@@ -19,11 +20,12 @@ enum {
     FINE = 1 << (STEPS - 1),
     SLOTS = 512,       /* of the table of boxes, a power of two */
     FILTER = 1 << 13,  /* bytes that say whether a box may be listed: 32 x 32 x 8 */
-    MOST_PASSES = 24,
     FEWEST = 4,        /* points of a cell that counts, as PC_CELLS_MIN_POINTS */
 };
 
 #define MOST        0.675
+#define THIN        0.33   /* of the seeds in such cells, at least: their cells are thin */
+#define THICKNESS   0.00105 /* variance across a surface against the squared edge: 3.2 % of it */
 #define EXTENT      0.003 /* of the second direction: variance against the squared edge, as PC_CELLS_PLANE_EXTENT */
 #define BOXES       32.0  /* boxes of the first pass to the extent, at least */
 #define WIDEST      0.5   /* of the extent: no cell is wider */
@@ -233,18 +235,28 @@ static void add_points(scale *s) {
     }
 }
 
+/* Counts the cells of boxes of this edge, unless that was done last. */
+static void count_cells(scale *s, double edge) {
+    if (s->edge != (float)edge) {
+        list_boxes(s, (float)edge);
+        add_points(s);
+    }
+}
+
 /* ---- what the cells say ------------------------------------------------------------------------------------------ */
 
-/* Whether the points of a cell, `wide` edges of a box, spread over two directions. */
-static bool spreads(const moments *m, float wide) {
+/* What the points of a cell, `wide` edges of a box, are: 0, or 1 when they spread over two directions, or 2 when they are
+ * thin in the third, too. Eigenvalues a <= b <= c of the covariance: a is about det / minors, b about minors / trace. */
+static int shape_of(const moments *m, float wide) {
     if (m->n < FEWEST) {
-        return false;
+        return 0;
     }
-    const float per = 1.0f / m->n, x = m->x * per, y = m->y * per, z = m->z * per;
+    const float per = 1.0f / m->n, x = m->x * per, y = m->y * per, z = m->z * per, w2 = wide * wide;
     const float xx = m->xx * per - x * x, yy = m->yy * per - y * y, zz = m->zz * per - z * z;
     const float xy = m->xy * per - x * y, xz = m->xz * per - x * z, yz = m->yz * per - y * z;
     const float minors = ((xx * yy - xy * xy) + (xx * zz - xz * xz)) + (yy * zz - yz * yz);
-    return minors >= (float)EXTENT * (wide * wide) * ((xx + yy) + zz);
+    const float det = (xx * (yy * zz - yz * yz) - xy * (xy * zz - yz * xz)) + xz * (xy * yz - yy * xz);
+    return minors >= (float)EXTENT * w2 * ((xx + yy) + zz) ? 1 + (det <= (float)THICKNESS * w2 * minors) : 0;
 }
 
 static void join(moments *m, const moments *from) {
@@ -254,10 +266,11 @@ static void join(moments *m, const moments *from) {
     m->yy += from->yy, m->yz += from->yz, m->zz += from->zz;
 }
 
-/* Which share of the seeds lies in cells that spread, where a box has 2^step cells to the edge. */
-static double share_of(const scale *s, int step) {
+/* Whether enough of the seeds lie in cells that spread, and enough of these in cells that are thin, where a box has
+ * 2^step cells to the edge. */
+static bool suits(const scale *s, int step, bool thin) {
     const int wide = FINE >> step;
-    int found = 0;
+    int found[3] = {0};
     for (int i = 0; i < s->seed_count; i++) {
         const float *p = record(s, s->seeds[i]);
         const box *b = &s->boxes[s->seed_box[i]];
@@ -270,35 +283,44 @@ static double share_of(const scale *s, int step) {
             const int z = first[2] + j / (wide * wide), y = first[1] + j / wide % wide, x = first[0] + j % wide;
             join(&m, &b->cells[(z * FINE + y) * FINE + x]);
         }
-        found += spreads(&m, (float)wide / FINE);
+        found[shape_of(&m, (float)wide / FINE)]++;
     }
-    return (double)found / (double)s->seed_count;
+    const int spread = found[1] + found[2];
+    return (double)spread >= MOST * (double)s->seed_count && (!thin || (double)found[2] >= THIN * (double)spread);
 }
 
-/* The smallest edge of a cell that will do, 0 when the points allow none. */
-static double choose_edge(scale *s) {
+/* The smallest edge at which cells spread, 0 when none does. */
+static double spreading_edge(scale *s) {
     const double widest = WIDEST * (double)s->extent;
     int exponent;
     (void)frexp((double)s->extent / BOXES, &exponent);
     double edge = ldexp(1.0, exponent - 1), good = 0.0; /* a power of two, extent / BOXES at the most */
-    for (int pass = 0; pass < MOST_PASSES; pass++) {
-        list_boxes(s, (float)edge);
-        add_points(s);
+    while (edge <= widest && edge > 1e-30) {
+        const double before = good;
+        count_cells(s, edge);
         int step = 0;
-        while (step < STEPS && share_of(s, step) >= MOST) {
-            good = ldexp(edge, -step);
-            step++;
+        while (step < STEPS && suits(s, step, false)) {
+            good = ldexp(edge, -step++);
         }
-        if (good > 0.0 && step < STEPS) {
-            return good;
+        if (good > 0.0 && (step < STEPS || before > 0.0) && step != STEPS) {
+            break; /* finer cells do not spread */
         }
-        /* finer cells may do, or wider ones have to */
         edge = good > 0.0 ? ldexp(edge, -STEPS) : 2.0 * edge;
-        if (edge > widest || edge < 1e-30) {
-            break;
-        }
     }
     return good;
+}
+
+/* That edge, or the next one or the one after it when noise makes its cells thick. */
+static double choose_edge(scale *s) {
+    const double spreading = spreading_edge(s);
+    for (int wider = 0; wider < 3 && spreading > 0.0; wider++) {
+        const double edge = ldexp(spreading, wider);
+        count_cells(s, edge);
+        if (suits(s, 0, true)) {
+            return edge;
+        }
+    }
+    return spreading;
 }
 
 pcgpu_status pc_register_spacing(pcgpu_context *context, const pcgpu_cloud *cloud, bool drop_origin, double *edge) {
@@ -309,6 +331,7 @@ pcgpu_status pc_register_spacing(pcgpu_context *context, const pcgpu_cloud *clou
     }
     s->cloud = cloud;
     s->seed_count = 0;
+    s->edge = 0.0f;
     for (int k = 0; k < 3; k++) {
         const float origin = (float)-cloud->offset[k];
         s->origin[k] = drop_origin && cloud->offset[k] + (double)origin == 0.0 ? origin : NAN;

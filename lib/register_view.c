@@ -27,11 +27,18 @@ enum {
 
 #define MARGIN_RANGE 0.04f /* of a distance, besides a voxel: what is nearer by less is no contradiction */
 #define BEHIND       0.25f /* of a distance, besides a voxel: what is farther by more lies behind */
-#define MOST_HIDDEN  0.35  /* of the points of a scan that lie behind others of the same scan */
+#define MOST_BEHIND  0.35  /* of the points of a scan: they lie behind others of the same scan */
+#define MOST_SELF    0.01  /* of the points of a scan: they lie in the free space of others of the same scan */
+
+/* Points of one scan in the view of another. */
+typedef struct view_counts {
+    int64_t agree, free;
+} view_counts;
 
 /* What a sensor saw: squared distances by bins, INFINITY and 0 where it saw nothing. */
 typedef struct view {
     float low[BINS], high[BINS];
+    bool own[BINS]; /* it has a point itself: beyond the edges of the field of view nothing is known */
 } view;
 
 /* The bin of a direction. */
@@ -89,20 +96,17 @@ static inline bool take(const pc_seen *s, int64_t i, float p[3]) {
     return square > 0.0f && square < 1e30f;
 }
 
+/* One of so many points in a row is taken, so that no more than `most` are. */
 static int64_t every_of(const pc_seen *s, int64_t most) {
     return (s->n + most - 1) / most;
 }
 
-/* Makes a view; false when the points were not seen from the origin. */
-static bool make_view(const pc_seen *s, double voxel, view *v, double *hidden) {
-    const int64_t every = every_of(s, MOST_SEEN), n = s->n / every;
-    int bins = 0;
-    int64_t behind = 0, used = 0;
+static void add_points(const pc_seen *s, int64_t every, view *v) {
     for (int i = 0; i < BINS; i++) {
         v->low[i] = INFINITY;
         v->high[i] = 0.0f;
     }
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < s->n / every; i++) {
         float p[3];
         if (take(s, pc_cells_pick(i, every), p)) {
             const int bin = bin_of(p);
@@ -111,31 +115,30 @@ static bool make_view(const pc_seen *s, double voxel, view *v, double *hidden) {
             v->high[bin] = square > v->high[bin] ? square : v->high[bin];
         }
     }
-    for (int i = 0; i < BINS; i++) {
-        bins += v->high[i] > 0.0f;
-    }
-    const int64_t apart = every_of(s, MOST_ASKED);
-    for (int64_t i = 0; i * apart < s->n; i++) {
+}
+
+/* The share of the points that lie behind others in the same bin, which is small for what was seen from the origin. */
+static double behind_of(const view *v, const pc_seen *s, double voxel) {
+    const int64_t every = every_of(s, MOST_ASKED);
+    int64_t behind = 0, used = 0;
+    for (int64_t i = 0; i * every < s->n; i++) {
         float p[3];
-        if (take(s, i * apart, p)) {
+        if (take(s, i * every, p)) {
             const float range = sqrtf(square_of(p)), low = sqrtf(v->low[bin_of(p)]);
             behind += range - low > (float)voxel + BEHIND * range;
             used++;
         }
     }
-    *hidden = used ? (double)behind / (double)used : 1.0;
-    widen(v->low, true);
-    widen(v->high, false);
-    return bins >= FEWEST_BINS && *hidden <= MOST_HIDDEN;
+    return used ? (double)behind / (double)used : 1.0;
 }
 
-/* Counts the points of `s`, moved by T into the frame of a view, that the sensor of the view could see: those that agree
- * with it, and those in its free space. */
-static void ask(const view *v, const pc_seen *s, const double T[16], double voxel, pc_view_counts *counts) {
-    const int64_t every = every_of(s, MOST_ASKED), n = s->n / every;
-    for (int64_t i = 0; i < n; i++) {
+/* Counts the points of `s`, one of `every` from the `first` on, moved by T into the frame of a view, that the sensor of
+ * the view could see: those that agree with it, and those in its free space. */
+static void ask(const view *v, const pc_seen *s, int64_t every, int64_t first, const double T[16], double voxel,
+                view_counts *counts) {
+    for (int64_t i = 0; i < s->n / every; i++) {
         float p[3], q[3];
-        if (!take(s, pc_cells_pick(i, every), p)) {
+        if (!take(s, i * every + (pc_cells_pick(i, every) - i * every + first) % every, p)) {
             continue;
         }
         for (int k = 0; k < 3; k++) {
@@ -147,36 +150,60 @@ static void ask(const view *v, const pc_seen *s, const double T[16], double voxe
             continue;
         }
         const int bin = bin_of(q);
-        if (v->high[bin] > 0.0f) {
+        if (v->own[bin]) {
             const bool nearer = range < sqrtf(v->low[bin]) - margin;
             const bool farther = range > sqrtf(v->high[bin]) + margin;
             counts->free += nearer;
             counts->agree += !nearer && !farther;
-            counts->hidden += farther;
-        } else {
-            counts->unknown++;
         }
     }
 }
 
+static double free_share(const view_counts *counts) {
+    const int64_t all = counts->free + counts->agree;
+    return all ? (double)counts->free / (double)all : 0.0;
+}
+
+/* Makes a view of half of the points at most; false when they were not seen from the origin, or are so sparse that the
+ * other half is in free space. */
+static bool make_view(const pc_seen *s, double voxel, view *v) {
+    static const double identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
+    const int64_t every = every_of(s, MOST_SEEN) > 2 ? every_of(s, MOST_SEEN) : 2;
+    view_counts self = {0};
+    int bins = 0;
+    add_points(s, every, v);
+    for (int i = 0; i < BINS; i++) {
+        v->own[i] = v->high[i] > 0.0f;
+        bins += v->own[i];
+    }
+    if (bins < FEWEST_BINS || behind_of(v, s, voxel) > MOST_BEHIND) {
+        return false;
+    }
+    widen(v->low, true);
+    widen(v->high, false);
+    ask(v, s, every, 1, identity, voxel, &self);
+    return free_share(&self) <= MOST_SELF;
+}
+
 pcgpu_status pc_view_compare(pcgpu_context *context, const pc_seen *source, const pc_seen *target, const double T[16],
-                             double voxel, pc_view_counts *counts) {
+                             double voxel, double *share) {
     view *v = malloc(sizeof *v);
     double back[16];
-    *counts = (pc_view_counts){0};
+    view_counts sums = {0}, *counts = &sums;
+    *share = -1.0;
     if (!v) {
         return pc_fail_memory(context, sizeof *v, "what the sensors saw");
     }
     pc_register_inverse_start(T, back);
-    counts->seen[0] = source->n > 0 && make_view(source, voxel, v, &counts->behind[0]);
-    if (counts->seen[0]) {
-        ask(v, target, back, voxel, counts);
+    bool seen = source->n > 0 && make_view(source, voxel, v);
+    if (seen) {
+        ask(v, target, every_of(target, MOST_ASKED), 0, back, voxel, counts);
+        seen = target->n > 0 && make_view(target, voxel, v);
     }
-    counts->seen[1] = target->n > 0 && make_view(target, voxel, v, &counts->behind[1]);
-    if (counts->seen[1]) {
-        ask(v, source, T, voxel, counts);
+    if (seen) {
+        ask(v, source, every_of(source, MOST_ASKED), 0, T, voxel, counts);
+        *share = counts->agree + counts->free >= FEWEST_ASKED ? free_share(counts) : -1.0;
     }
-    counts->known = counts->seen[0] && counts->seen[1] && counts->agree + counts->free >= FEWEST_ASKED;
     free(v);
     return PCGPU_OK;
 }

@@ -77,6 +77,7 @@ static bool judge(pcgpu_context *context, const arguments *a, const verdict_pair
     row->open = r.converged;
     row->score = r.score;
     row->fitness = r.fitness;
+    row->free_space = r.free_space;
     row->agreement = r.agreement;
     row->rmse = r.inlier_rmse;
     snprintf(row->reason, sizeof row->reason, "%s", r.reason);

@@ -9,7 +9,7 @@ typedef struct verdict_row {
     const char *place, *sensor;
     verdict_truth truth;
     pcgpu_status status;
-    double step, error[2], score, fitness, agreement, rmse, seconds;
+    double step, error[2], score, fitness, agreement, free_space, rmse, seconds;
     int64_t points[2];
     bool right, converged;
     bool open; /* converged when no score is asked */
