@@ -2,12 +2,15 @@
  * which pulls each registration towards "no motion". Returns near the sensor that another scan has at the same place, in
  * the coordinates of the sensor, are those of the carrier or of ground next to it, and are left out.
  *
- * Near is a small part of the distance that the scan reaches. Scans with few returns there have no carrier. */
+ * Near is a small part of the distance that the scan reaches, or within the length of half a car where that is not most
+ * of it. Scans with few returns there have no carrier. */
 #include "register.h"
 
 #include <string.h>
 
 #define NEAR_SHARE  0.08f /* of the range that 97 of 100 points keep */
+#define CAR_METRES  3.0f  /* or this, */
+#define CAR_SHARE   0.2f  /* but no more of that range than this */
 #define LEAST_SHARE 0.05  /* of the points, near the sensor */
 
 enum { SAMPLES = 1021, SIDE = PC_CARRIER_SIDE };
@@ -63,7 +66,8 @@ void pc_carrier_find(const pcgpu_cloud *cloud, pc_carrier *carrier) {
     int c[3], near = 0;
     const int n = sample_ranges(cloud, ranges);
     *carrier = (pc_carrier){0};
-    const float radius = n > 0 ? NEAR_SHARE * pc_select_value(ranges, n, n * 97 / 100) : 0.0f;
+    const float reach = n > 0 ? pc_select_value(ranges, n, n * 97 / 100) : 0.0f;
+    const float radius = fmaxf(NEAR_SHARE * reach, fminf(CAR_METRES, CAR_SHARE * reach));
     for (int i = 0; i < n; i++) {
         near += ranges[i] < radius;
     }
