@@ -63,6 +63,9 @@ static void print_run(const job *j, json *out) {
         json_open(out, "dropped");
         json_integer(out, "non_finite", run->non_finite);
         json_integer(out, "at_origin", run->at_origin);
+        if (j->session->command->bit == FOR_REGISTER) {
+            json_integer(out, "too_near", run->too_near);
+        }
         json_close(out);
         json_text(out, "backend", run->backend);
         json_text(out, "device", run->device);

@@ -165,6 +165,11 @@ static const option_row table[] = {
      "A result with a lower score is not a success. The score is the share of matched source points, each counting "
      "less "
      "the farther it lies from the target's surface."},
+    {"min-range", 0, FOR_REGISTER, 0, &type_real, "M", AT(registration.min_range), 0, FAR, NULL,
+     "Leave out points nearer than M metres to the sensor, the origin of their file, such as those of the vehicle; 0 = none. "
+     "See SCANS."},
+    {"beam-correction", 0, FOR_REGISTER, 0, &type_real, "DEGREES", AT(registration.beam_correction), -10, 10, NULL,
+     "Raise the elevation of each point by so many degrees before anything else: 0.205 for KITTI. See SCANS."},
     {"transform", 0, FOR_REGISTER, OPTION_OUTPUT | OPTION_TEXT, &type_path, "FILE", AT(transform), 0, 0, NULL,
      "Write T_target_source, which maps source coordinates into the target's frame."},
     {"transform-format", 0, FOR_REGISTER, 0, &type_choice, "NAME", AT(transform_format), 0, 0, transform_formats,

@@ -53,14 +53,68 @@ void register_add_result(json *out, const pcgpu_registration *r) {
     json_numbers(out, "covariance", r->covariance, 36);
 }
 
+/* ---- the answer for a person ---- */
+
 /* Root of the summed variances of three diagonal entries of the covariance. */
 static double deviation(const pcgpu_registration *r, int first) {
     const double *c = r->covariance;
     return sqrt(c[7 * first] + c[7 * (first + 1)] + c[7 * (first + 2)]);
 }
 
-void register_summarize(const job *j, const pcgpu_registration *r) {
-    if (!r->converged) {
+enum { ANSWER_SIZE = 32 };
+
+#define NOTHING 1e-4 /* millimetres, degrees: what is below is shown as 0 */
+
+static const char *length_text(double metres, char text[ANSWER_SIZE]) {
+    const double millimetres = 1e3 * metres;
+    if (millimetres < 10.0) {
+        snprintf(text, ANSWER_SIZE, "%.2g mm", millimetres < NOTHING ? 0.0 : millimetres);
+    } else {
+        snprintf(text, ANSWER_SIZE, "%.3f m", metres);
+    }
+    return text;
+}
+
+static const char *angle_text(double radians, char text[ANSWER_SIZE]) {
+    const double degrees = DEGREE * radians;
+    snprintf(text, ANSWER_SIZE, degrees < 0.01 ? "%.2g degree" : "%.3f degree", degrees < NOTHING ? 0.0 : degrees);
+    return text;
+}
+
+/* How far the origin of the source moves; where the coordinates of a map have an offset, the point of that. */
+static double moved(const double T[16], const double from[3]) {
+    double square = 0.0;
+    for (int k = 0; k < 3; k++) {
+        const double *row = T + 4 * k;
+        const double d = ((row[0] * from[0] + row[1] * from[1]) + row[2] * from[2]) + row[3] - from[k];
+        square += d * d;
+    }
+    return sqrt(square);
+}
+
+static double turned(const double T[16]) {
+    const double x = T[9] - T[6], y = T[2] - T[8], z = T[4] - T[1];
+    return atan2(sqrt(x * x + y * y + z * z), T[0] + T[5] + T[10] - 1.0);
+}
+
+/* One line, as one pair is registered for it; of the pairs of a list, which have no time of their own, with -v. */
+static void report_answer(const job *j, const pcgpu_registration *r, double seconds) {
+    char length[2][ANSWER_SIZE], angle[2][ANSWER_SIZE], time[ANSWER_SIZE] = "";
+    if (j->line == 0) {
+        snprintf(time, sizeof time, seconds < 0.01 ? "; %.1f ms" : seconds < 1.0 ? "; %.0f ms" : "; %.1f s",
+                 seconds < 1.0 ? 1e3 * seconds : seconds);
+    }
+    (j->line == 0 ? report_result : report_summary)(
+        NULL, "%s -> %s: moved %s, turned %s; score %.2f, +- %s, %s%s", j->names[0], j->names[1],
+        length_text(moved(r->T_target_source, j->clouds[0].offset), length[0]),
+        angle_text(turned(r->T_target_source), angle[0]), r->score, length_text(deviation(r, 3), length[1]),
+        angle_text(deviation(r, 0), angle[1]), time);
+}
+
+void register_summarize(const job *j, const pcgpu_registration *r, double seconds) {
+    if (r->converged) {
+        report_answer(j, r, seconds);
+    } else {
         report_error(j->names[0], "did not converge: %s", r->reason);
     }
     if (j->projective || j->ranges) {
@@ -73,12 +127,11 @@ void register_summarize(const job *j, const pcgpu_registration *r) {
         report_summary(
             j->names[0],
             "%s after %d iterations: %lld of %lld points matched (fitness %.3f, score %.3f), inlier RMSE %.4f m; %lld records "
-            "at the origin dropped; %s",
+            "at the origin and %lld nearer than --min-range dropped; %s",
             r->converged ? "converged" : "stopped", r->iterations, (long long)r->inliers, (long long)r->source_points,
-            r->fitness, r->score, r->inlier_rmse, (long long)r->run.at_origin, r->run.backend);
+            r->fitness, r->score, r->inlier_rmse, (long long)r->run.at_origin, (long long)r->run.too_near,
+            r->run.backend);
     }
-    report_summary(j->names[0], "standard deviation by the residuals: %.2f mm at the target's centroid, %.4f degree",
-                   1e3 * deviation(r, 3), DEGREE * deviation(r, 0));
     if (r->symmetric) {
         report_summary(j->names[0], "both ways end %.2f mm apart at the target's centroid, %.4f degree",
                        1e3 * r->apart[0], DEGREE * r->apart[1]);
@@ -88,47 +141,62 @@ void register_summarize(const job *j, const pcgpu_registration *r) {
     }
 }
 
-/* On standard output in any case, as long as nothing else goes there. */
-static void write_transforms(job *j, const double T[16]) {
+/* A file has the last estimate in any case. Standard output has what converged alone, so that what reads it takes nothing
+ * else for an answer, as long as nothing else goes there. */
+static void write_transforms(job *j, const pcgpu_registration *r) {
     const option_values *o = j->session->options;
     FILE *asked = job_stream(j, "transform");
     bool taken = asked == stdout || job_stream(j, "output") == stdout || j->session->json.stream == stdout;
-    if (asked) {
-        transform_write(asked, T, o->transform_format);
+    if (asked && (asked != stdout || r->converged)) {
+        transform_write(asked, r->T_target_source, o->transform_format);
     }
-    if (!taken) {
-        transform_write(stdout, T, asked ? TRANSFORM_MATRIX : o->transform_format);
+    if (!taken && r->converged) {
+        transform_write(stdout, r->T_target_source, asked ? TRANSFORM_MATRIX : o->transform_format);
     }
 }
 
-int register_output(job *j, const pcgpu_registration *r) {
-    pcgpu_cloud aligned;
+/* ---- a pair ---- */
+
+pcgpu_status register_scan(const job *j, int i, pcgpu_cloud *own, const pcgpu_cloud **scan, pcgpu_run *run) {
+    pcgpu_register_params params = j->session->options->registration;
+    params.drop_origin = j->session->options->drop_origin;
+    *own = (pcgpu_cloud){0};
+    *scan = &j->clouds[i];
+    if (params.min_range == 0 && params.beam_correction == 0) {
+        return PCGPU_OK;
+    }
+    *scan = own;
+    return pcgpu_scan_correct(j->session->context, &j->clouds[i], &params, own, run);
+}
+
+/* The source where the target is, as it was registered: without what was left out, and corrected. */
+static int write_aligned(job *j, const double T[16]) {
     pcgpu_context *context = j->session->context;
-    pcgpu_status status = PCGPU_OK;
+    pcgpu_cloud own = {0}, aligned = {0};
+    const pcgpu_cloud *source = &j->clouds[0];
+    pcgpu_run counted = {0};
+    pcgpu_status status =
+        j->projective ? pcgpu_depth_to_cloud(context, &j->images[0], &j->session->options->camera, &own, NULL)
+                      : register_scan(j, 0, &own, &source, &counted);
+    if (status == PCGPU_OK) {
+        source = j->projective ? &own : source;
+        status = pcgpu_cloud_transform(context, source, T, j->clouds[1].offset, &aligned);
+    }
+    int code = status == PCGPU_OK ? job_write_cloud(j, &aligned) : job_failed(j, status);
+    pcgpu_cloud_free(&own);
+    pcgpu_cloud_free(&aligned);
+    return code;
+}
+
+int register_output(job *j, const pcgpu_registration *r) {
+    FILE *stream = job_stream(j, "output");
     j->run = r->run;
     for (int i = 0; i < j->count && j->projective; i++) {
         j->run.points_in += j->depth[i].pixels - j->depth[i].no_return - j->depth[i].out_of_range;
     }
     json_text(&j->result, "association", j->projective || j->ranges ? "projective" : "nearest");
     register_add_result(&j->result, r);
-    if (!job_stream(j, "output")) {
-        return EXIT_DONE;
-    }
-    if (j->projective) { /* the points of the image, which other inputs of the job do not need */
-        status = pcgpu_depth_to_cloud(context, &j->images[0], &j->session->options->camera, &j->clouds[0], NULL);
-    }
-    if (status == PCGPU_OK) {
-        status = pcgpu_cloud_transform(context, &j->clouds[0], r->T_target_source, j->clouds[1].offset, &aligned);
-    }
-    if (j->projective) {
-        pcgpu_cloud_free(&j->clouds[0]);
-    }
-    if (status != PCGPU_OK) {
-        return job_failed(j, status);
-    }
-    int code = job_write_cloud(j, &aligned);
-    pcgpu_cloud_free(&aligned);
-    return code;
+    return stream && (stream != stdout || r->converged) ? write_aligned(j, r->T_target_source) : EXIT_DONE;
 }
 
 pcgpu_status register_pair(const job *j, const pcgpu_register_params *params, pcgpu_registration *result) {
@@ -145,15 +213,17 @@ int register_process(job *j) {
         return EXIT_FAILED;
     }
     progress_begin(j->names[0], "registering");
+    const double begin = seconds_now();
     pcgpu_status status = register_pair(j, &params, &r);
+    const double seconds = seconds_now() - begin;
     if (status != PCGPU_OK) {
         return job_failed(j, status);
     }
     int code = register_output(j, &r);
     if (code == EXIT_DONE) {
         progress_end();
-        write_transforms(j, r.T_target_source);
-        register_summarize(j, &r);
+        write_transforms(j, &r);
+        register_summarize(j, &r, seconds);
         code = r.converged ? EXIT_DONE : EXIT_NOT_CONVERGED;
     }
     return code;

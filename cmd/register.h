@@ -16,8 +16,12 @@ pcgpu_status register_ranges(const job *job, const double init[16], pcgpu_regist
 int register_output(job *job, const pcgpu_registration *result);
 /* The members of a result. */
 void register_add_result(json *out, const pcgpu_registration *result);
-/* Messages: an error unless it converged, a summary, a warning of what is unconstrained. */
-void register_summarize(const job *job, const pcgpu_registration *result);
+/* Messages: how far it moved, how sure and in what time, an error unless it converged, a summary, a warning of what is
+ * unconstrained. seconds: that the pair took; those of a list do not say. */
+void register_summarize(const job *job, const pcgpu_registration *result, double seconds);
+/* An input as it is registered: the cloud itself, or `own`, which the caller frees, after --min-range and
+ * --beam-correction. What is left out is added to `run`. */
+pcgpu_status register_scan(const job *job, int i, pcgpu_cloud *own, const pcgpu_cloud **scan, pcgpu_run *run);
 
 /* register_depth.c: the parameters of depth images, as the options have them. */
 pcgpu_register_depth_params register_image_params(const session *session);

@@ -7,6 +7,11 @@ static bool given(const session *s, const char *name) {
     return option_given(s->options, name, s->command);
 }
 
+/* On the command line: a configuration may serve several commands. */
+static bool given_here(const session *s, const char *name) {
+    return s->options->source[option_index(option_by_name(name, FOR_REGISTER))] == FROM_COMMAND_LINE;
+}
+
 bool register_is_projective(const session *s, const char *const *inputs, int count) {
     bool images = count > 0;
     for (int i = 0; i < count && images; i++) {
@@ -91,6 +96,26 @@ static bool check_pair(const session *s, const char **inputs, bool *projective, 
     return true;
 }
 
+/* Why --min-range or --beam-correction would have no effect on some input; NULL when both have one. */
+static const char *check_scans(const session *s) {
+    const option_values *o = s->options;
+    const int each = session_has_pairs(s) ? 2 : s->input_count; /* that are registered to each other */
+    for (int i = 0; i < s->input_count && o->registration.beam_correction != 0; i++) {
+        const pcgpu_format_info *format = input_format(s, s->inputs[i]);
+        if (format && format->depth) {
+            return "beam-correction is for the scans of a LiDAR, and a depth image is given; leave it out";
+        }
+    }
+    for (int i = 0; i + each <= s->input_count && each > 0 && o->registration.min_range != 0; i += each) {
+        if (o->poses || register_is_projective(s, s->inputs + i, each)) {
+            return "min-range is for clouds, and depth images are given; leave it out, or give min_depth of their --camera";
+        }
+    }
+    return o->evaluate && (given_here(s, "min-range") || given_here(s, "beam-correction"))
+               ? "min-range and beam-correction are for registration, and --evaluate registers nothing; leave them out"
+               : NULL;
+}
+
 bool register_check(const session *s, char *why, size_t why_size) {
     const option_values *o = s->options;
     const char *wrong = NULL;
@@ -110,6 +135,7 @@ bool register_check(const session *s, char *why, size_t why_size) {
                !register_is_projective(s, s->inputs, s->input_count)) {
         wrong = "association projective of a sequence is for depth images; leave it out, scans go by the method cells";
     }
+    wrong = wrong ? wrong : check_scans(s);
     if (wrong) {
         snprintf(why, why_size, "%s", wrong);
     }
@@ -147,8 +173,10 @@ void register_effect(const session *s, const char *const *inputs, int count, opt
                                           "min-score", "translation-epsilon", "rotation-epsilon"};
         leave_out(s, own, sizeof own / sizeof own[0], effect);
     } else if (register_is_projective(s, inputs, count)) {
+        static const char *const scans[] = {"min-range", "beam-correction"};
         const pcgpu_register_depth_params p = register_image_params(s);
         take_effect(s, &p, effect);
+        leave_out(s, scans, sizeof scans / sizeof scans[0], effect);
     } else if (count > 0 && register_has_ranges(s, inputs, count)) {
         const pcgpu_register_depth_params p = range_params(s);
         take_effect(s, &p, effect);
@@ -167,7 +195,22 @@ pcgpu_status register_images(const job *j, const double init[16], pcgpu_registra
 
 pcgpu_status register_ranges(const job *j, const double init[16], pcgpu_registration *result) {
     pcgpu_register_depth_params params = range_params(j->session);
+    pcgpu_cloud own[2] = {{0}};
+    const pcgpu_cloud *scans[2];
+    pcgpu_run left_out = {0};
     memcpy(params.init, init, sizeof params.init);
-    return pcgpu_register_range(j->session->context, &j->clouds[0], &j->clouds[1], &j->session->options->range_image,
-                                &params, result);
+    pcgpu_status status = register_scan(j, 0, &own[0], &scans[0], &left_out);
+    if (status == PCGPU_OK) {
+        status = register_scan(j, 1, &own[1], &scans[1], &left_out);
+    }
+    if (status == PCGPU_OK) {
+        status = pcgpu_register_range(j->session->context, scans[0], scans[1], &j->session->options->range_image, &params,
+                                      result);
+        result->run.points_in += left_out.points_in;
+        result->run.at_origin += left_out.at_origin;
+        result->run.too_near += left_out.too_near;
+    }
+    pcgpu_cloud_free(&own[0]);
+    pcgpu_cloud_free(&own[1]);
+    return status;
 }

@@ -111,7 +111,7 @@ static int finish_pair(const list_run *run, int i) {
     }
     if (code == EXIT_DONE) {
         progress_end();
-        register_summarize(j, r);
+        register_summarize(j, r, 0);
         code = r->converged ? EXIT_DONE : EXIT_NOT_CONVERGED;
     }
     if (i + 1 == g->count) {

@@ -100,6 +100,15 @@ void report_detail(const char *name, const char *format, ...) {
     va_end(args);
 }
 
+void report_result(const char *name, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    if (!quiet) {
+        say(name, "", format, args);
+    }
+    va_end(args);
+}
+
 void report_summary(const char *name, const char *format, ...) {
     va_list args;
     va_start(args, format);

@@ -18,7 +18,7 @@ cp "$OUT" ../matrix
 [ "$(numbers ../matrix)" = '1.00 0.00 0.00 -0.10 0.00 1.00 0.00 0.00 0.00 0.00 1.00 0.00 0.00 0.00 0.00 1.00 ' ] ||
     die "the matrix is $(cat ../matrix)"
 [ "$(awk 'NF == 4' ../matrix | wc -l)" -eq 4 ] || die 'not four rows of four numbers'
-stderr_is ''
+stderr_has '^pcgpu: source\.bin -> target\.bin: moved 0\.100 m, '
 
 expect 0 pcgpu register $TUNE source.bin target.bin --transform T
 same T ../matrix

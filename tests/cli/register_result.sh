@@ -1,0 +1,75 @@
+# What register puts on standard output and says to a person: the transform of what converged and nothing else, and one
+# line with the motion, its certainty and the time.
+. "${0%/*}/lib.sh"
+STREET=$PCGPU_SOURCE/testdata/street.bin MOVED=$PCGPU_SOURCE/testdata/street_moved.bin
+cp "$STREET" t.bin
+cp "$MOVED" s.bin
+cloud 3000 > near.bin
+records near.bin | awk '{ $1 += 500; print }' | floats > far.bin
+
+# One line for a person, in every method, also where nobody watches; not with -q.
+NUMBERS='score 0\.[0-9]+, \+- [0-9.]+ mm, [0-9.]+ degree; [0-9.]+ m?s$'
+for METHOD in cells plane gicp point; do
+    expect 0 pcgpu register --method $METHOD s.bin t.bin
+    [ "$(wc -l < "$ERR")" -eq 1 ] || die 'not one line'
+    stderr_has "^pcgpu: s\\.bin -> t\\.bin: moved 0\\.(80|78)[0-9] m, turned 2\\.5[0-9]+ degree; $NUMBERS"
+    [ "$(awk 'NF == 4' "$OUT" | wc -l)" -eq 4 ] || die 'no matrix'
+done
+expect 0 pcgpu register -q s.bin t.bin
+stderr_is ''
+expect 0 pcgpu register s.bin t.bin --association projective
+stderr_has "^pcgpu: s\\.bin -> t\\.bin: moved 0\\.80[0-9] m, turned "
+# The angle is that of the transform.
+sed 's/.*turned \([0-9.]*\) degree.*/\1/' "$ERR" | cat - "$PCGPU_SOURCE/testdata/street_T.txt" | awk '
+    NR == 1 { said = $1 } NR > 1 && NR < 5 { t += $(NR - 1) }
+    END { c = (t - 1) / 2; d = said - atan2(sqrt(1 - c * c), c) * 57.29577951308232; exit !(d < 0.01 && d > -0.01) }' || die 'another angle'
+checked
+expect 0 pcgpu register t.bin t.bin
+stderr_has '^pcgpu: t\.bin -> t\.bin: moved 0 mm, turned 0 degree; score 0\.[0-9]+, '
+# In the coordinates of a map the motion is that of a point there, not of the origin far away.
+for NAME in s t; do
+    records $NAME.bin | awk -v n=20000 'BEGIN { print "ply\nformat ascii 1.0\nelement vertex " n "\nproperty double x\nproperty double y\nproperty double z\nend_header" }
+        NR <= 3 * n && NR % 3 == 0 { printf "%.6f %.6f %.6f\n", $1 + 500000, $2 + 5000000, $3 }' > $NAME.ply
+done
+expect 0 pcgpu register s.ply t.ply
+stderr_has '^pcgpu: s\.ply -> t\.ply: moved [01]\.[0-9]+ m, '
+
+# No answer: standard output stays empty, whatever would go there; files and --json have the last estimate.
+expect 4 pcgpu register near.bin far.bin
+stdout_is ''
+stderr_has '^pcgpu: near\.bin: did not converge: '
+[ "$(wc -l < "$ERR")" -eq 1 ] || die 'not one line'
+for FORMAT in matrix kitti tum; do
+    expect 4 pcgpu register near.bin far.bin --transform-format $FORMAT
+    stdout_is ''
+    expect 4 pcgpu register near.bin far.bin --transform-format $FORMAT --transform -
+    stdout_is ''
+done
+expect 4 pcgpu register near.bin far.bin -o -
+stdout_is ''
+expect 4 pcgpu register near.bin far.bin -o - --json j
+stdout_is ''
+grep -q '"exit_code": 4' j || die 'the exit code is not in --json'
+expect 4 pcgpu register near.bin far.bin --transform T -o moved.bin --json - # a report, which says it
+stdout_has '"exit_code": 4, .*"T_target_source": \[1, 0, .*"converged": false, "reason": "no overlap'
+[ "$(awk 'NF == 4' T | wc -l)" -eq 4 ] || die 'no last estimate in the file'
+size_is moved.bin 48000
+expect 4 pcgpu register near.bin far.bin --association projective
+stdout_is ''
+expect 4 pcgpu register near.bin far.bin --symmetric
+stdout_is ''
+# What converges still gets there.
+expect 0 pcgpu register -q s.bin t.bin --transform -
+[ "$(awk 'NF == 4' "$OUT" | wc -l)" -eq 4 ] || die 'no matrix'
+expect 0 pcgpu register -q s.bin t.bin -o -
+size_is "$OUT" "$(wc -c < s.bin)"
+
+# A list keeps its lines in step: nan is no transform.
+printf 's.bin t.bin\nnear.bin far.bin\n' > list
+expect 4 pcgpu register --pairs list --transform-format kitti
+[ "$(sed -n 2p "$OUT")" = 'nan nan nan nan nan nan nan nan nan nan nan nan' ] || die 'the line of what did not converge'
+[ "$(wc -l < "$ERR")" -eq 1 ] || die 'a list has a line for each pair on standard output alone'
+printf 's.bin t.bin\n' > one
+expect 0 pcgpu register --pairs one -v
+stderr_has '^pcgpu: one:1: s\.bin -> t\.bin: moved 0\.80[0-9] m, turned .* degree$'
+finish

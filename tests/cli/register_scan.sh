@@ -1,0 +1,105 @@
+# register --min-range and --beam-correction: what they leave out and turn, for every method, lists, range images and
+# sequences, and where they are refused.
+. "${0%/*}/lib.sh"
+export OMP_WAIT_POLICY=passive
+DATA=$PCGPU_SOURCE/testdata
+# The street with the vehicle that carries the scanner: a box within 1.4 m, the same in both scans.
+vehicle() {
+    awk 'BEGIN { srand(5); for (i = 0; i < 4000; i++) {
+        u = 2 * rand() - 1; v = 2 * rand() - 1; k = i % 3
+        print k == 0 ? 1 : u, k == 1 ? 0.8 : 0.8 * v, k == 2 ? -0.3 : -0.4 + 0.2 * u, 0.5 } }' | floats
+}
+vehicle > vehicle.bin
+cat "$DATA/street.bin" vehicle.bin > a.bin
+cat "$DATA/street_moved.bin" vehicle.bin > b.bin
+# The street has no point that near, so that without the vehicle it is the scan as it was.
+for METHOD in cells plane gicp point; do
+    expect 0 pcgpu register -q --cpu --method $METHOD --voxel 0.5 "$DATA/street_moved.bin" "$DATA/street.bin"
+    cp "$OUT" ../wanted
+    for THREADS in 1 2; do
+        expect 0 pcgpu register -q --cpu --threads $THREADS --method $METHOD --voxel 0.5 --min-range 2 b.bin a.bin --json r.json -f
+        same "$OUT" ../wanted
+    done
+    grep -q '"points_in": 128000, "dropped": {"non_finite": 0, "at_origin": 0, "too_near": 8000}' r.json || die "the counts: $(cat r.json)"
+    grep -q '"min_range": 2, "beam_correction": 0,' r.json || die 'the parameters are not in --json'
+    expect 0 pcgpu register -q --cpu --method $METHOD --voxel 0.5 b.bin a.bin
+    differ "$OUT" ../wanted
+done
+expect 0 pcgpu register -q --cpu "$DATA/street_moved.bin" "$DATA/street.bin" --association projective
+cp "$OUT" ../wanted
+expect 0 pcgpu register --cpu b.bin a.bin --association projective --min-range 2 -v
+same "$OUT" ../wanted
+expect 0 pcgpu register --cpu b.bin a.bin --min-range 2 -v
+stderr_has '0 records at the origin and 8000 nearer than --min-range dropped'
+
+# A list and -o: what is written is what was registered, moved.
+printf 'b.bin a.bin\na.bin b.bin\nb.bin a.bin\n' > list
+expect 0 pcgpu register -q --cpu --min-range 2 --beam-correction 0.205 b.bin a.bin -o moved.bin --transform-format kitti
+cp "$OUT" ../wanted
+size_is moved.bin 960000
+expect 0 pcgpu register -q --cpu --threads 2 --min-range 2 --beam-correction 0.205 --pairs list --transform-format kitti
+sed -n 3p "$OUT" > ../line
+same ../line ../wanted
+printf 'register: {min_range: 2, beam_correction: 0.205}\n' > c.yaml
+expect 0 pcgpu register -q --cpu --config c.yaml b.bin a.bin --transform-format kitti
+same "$OUT" ../wanted
+
+# 12 m ahead and 1 m up: the elevation rises by the angle, the range stays.
+awk 'BEGIN { for (i = 0; i < 40; i++) for (j = 0; j < 40; j++) print 12, (i - 20) * 0.2, (j - 20) * 0.1, 7; print 12, 0, 1, 9 }' |
+    floats > wall.bin
+expect 4 pcgpu register -q wall.bin wall.bin --beam-correction 10 -o up.bin
+records up.bin | tail -n 1 | awk '{ r = sqrt($1 ^ 2 + $3 ^ 2); e = atan2($3, $1) * 57.29577951308232
+    exit !(r > sqrt(145) - 1e-4 && r < sqrt(145) + 1e-4 && e > 14.7635 && e < 14.7637 && $2 == 0 && $4 == 9) }' ||
+    die "the point is at $(records up.bin | tail -n 1)"
+checked
+expect 4 pcgpu register -q wall.bin wall.bin --beam-correction=-10 -o down.bin
+records down.bin | tail -n 1 | awk '{ e = atan2($3, $1) * 57.29577951308232; exit !(e > -5.2365 && e < -5.2363) }' ||
+    die "the point is at $(records down.bin | tail -n 1)"
+checked
+
+# Sequences: the poses are those of the scans without the vehicle, to every reference, with the counts of each scan.
+for i in 0 2 4; do cp a.bin s$i.bin && cp "$DATA/street.bin" t$i.bin; done
+for i in 1 3; do cp b.bin s$i.bin && cp "$DATA/street_moved.bin" t$i.bin; done
+for REFERENCE in previous keyframe model; do
+    expect 0 pcgpu register -q --cpu --reference $REFERENCE t?.bin --trajectory -
+    cp "$OUT" ../wanted
+    for THREADS in 1 2; do
+        expect 0 pcgpu register -q --cpu --threads $THREADS --reference $REFERENCE --min-range 2 s?.bin --trajectory - --json j -f
+        same "$OUT" ../wanted
+    done
+done
+[ "$(grep -c '"points_in": 64000, "dropped": {"non_finite": 0, "at_origin": 0, "too_near": 4000}' j)" -eq 5 ] || die "the counts: $(cat j)"
+expect 0 pcgpu register -q --cpu --beam-correction 0.205 --min-range 2 s?.bin --trajectory whole.txt
+head -n 3 whole.txt > half.txt
+expect 0 pcgpu register -q --cpu --beam-correction 0.205 --min-range 2 s?.bin --trajectory half.txt --resume
+same half.txt whole.txt
+
+# Where they have no effect, and what is out of range.
+ROOM=$DATA/room
+CAMERA="--config $ROOM/camera.yaml"
+refused() {
+    PATTERN=$1
+    shift
+    expect 2 pcgpu register "$@"
+    stdout_is ''
+    stderr_has "$PATTERN"
+}
+refused '^pcgpu: beam-correction is for the scans of a LiDAR' $CAMERA $ROOM/frame-000001.png $ROOM/frame-000000.png --beam-correction 1
+refused '^pcgpu: beam-correction is for the scans of a LiDAR' $CAMERA $ROOM/frame-000001.png $ROOM/frame-000000.png --beam-correction 1 \
+    --association nearest
+refused '^pcgpu: min-range is for clouds, and depth images' $CAMERA $ROOM/frame-000001.png $ROOM/frame-000000.png --min-range 1
+refused '^pcgpu: min-range is for clouds, and depth images' $CAMERA $ROOM/*.png --trajectory t.txt --min-range 1
+refused '^pcgpu: min-range is for clouds, and depth images' $CAMERA $ROOM/*.png --poses $ROOM/poses_tum.txt -o x.ply --min-range 1
+refused '^pcgpu: min-range and beam-correction are for registration' --evaluate half.txt --ground-truth whole.txt --beam-correction 0.205
+printf "$ROOM/frame-000001.png $ROOM/frame-000000.png\n" > images
+refused '^pcgpu: min-range is for clouds, and depth images' $CAMERA --pairs images --min-range 1
+expect 0 pcgpu register --config c.yaml --evaluate half.txt --ground-truth whole.txt
+expect 0 pcgpu register -q $CAMERA $ROOM/frame-000001.png $ROOM/frame-000000.png --association nearest --min-range 2 --json r.json -f
+grep -Eq '"too_near": [1-9]' r.json || die 'nothing of a depth image was left out'
+expect 0 pcgpu register -q $CAMERA $ROOM/frame-000001.png $ROOM/frame-000000.png --json r.json -f
+grep -q '"min_range": null, "beam_correction": null' r.json || die 'parameters without effect are in --json'
+expect 2 pcgpu register a.bin b.bin --beam-correction 11
+stderr_has '^pcgpu: --beam-correction: .*10'
+expect 2 pcgpu register a.bin b.bin --min-range=-1
+stderr_has '^pcgpu: --min-range: '
+finish
