@@ -14,34 +14,34 @@ cat "$DATA/street.bin" vehicle.bin > a.bin
 cat "$DATA/street_moved.bin" vehicle.bin > b.bin
 # The street has no point that near, so that without the vehicle it is the scan as it was.
 for METHOD in cells plane gicp point; do
-    expect 0 pcgpu register -q --cpu --method $METHOD --voxel 0.5 "$DATA/street_moved.bin" "$DATA/street.bin"
+    expect 0 pcgpu register -q --method $METHOD --voxel 0.5 "$DATA/street_moved.bin" "$DATA/street.bin"
     cp "$OUT" ../wanted
     for THREADS in 1 2; do
-        expect 0 pcgpu register -q --cpu --threads $THREADS --method $METHOD --voxel 0.5 --min-range 2 b.bin a.bin --json r.json -f
+        expect 0 pcgpu register -q --threads $THREADS --method $METHOD --voxel 0.5 --min-range 2 b.bin a.bin --json r.json -f
         same "$OUT" ../wanted
     done
     grep -q '"points_in": 128000, "dropped": {"non_finite": 0, "at_origin": 0, "too_near": 8000}' r.json || die "the counts: $(cat r.json)"
     grep -q '"min_range": 2, "beam_correction": 0,' r.json || die 'the parameters are not in --json'
-    expect 0 pcgpu register -q --cpu --method $METHOD --voxel 0.5 b.bin a.bin
+    expect 0 pcgpu register -q --method $METHOD --voxel 0.5 b.bin a.bin
     differ "$OUT" ../wanted
 done
-expect 0 pcgpu register -q --cpu "$DATA/street_moved.bin" "$DATA/street.bin" --association projective
+expect 0 pcgpu register -q "$DATA/street_moved.bin" "$DATA/street.bin" --association projective
 cp "$OUT" ../wanted
-expect 0 pcgpu register --cpu b.bin a.bin --association projective --min-range 2 -v
+expect 0 pcgpu register b.bin a.bin --association projective --min-range 2 -v
 same "$OUT" ../wanted
-expect 0 pcgpu register --cpu b.bin a.bin --min-range 2 -v
+expect 0 pcgpu register b.bin a.bin --min-range 2 -v
 stderr_has '0 records at the origin and 8000 nearer than --min-range dropped'
 
 # A list and -o: what is written is what was registered, moved.
 printf 'b.bin a.bin\na.bin b.bin\nb.bin a.bin\n' > list
-expect 0 pcgpu register -q --cpu --min-range 2 --beam-correction 0.205 b.bin a.bin -o moved.bin --transform-format kitti
+expect 0 pcgpu register -q --min-range 2 --beam-correction 0.205 b.bin a.bin -o moved.bin --transform-format kitti
 cp "$OUT" ../wanted
 size_is moved.bin 960000
-expect 0 pcgpu register -q --cpu --threads 2 --min-range 2 --beam-correction 0.205 --pairs list --transform-format kitti
+expect 0 pcgpu register -q --threads 2 --min-range 2 --beam-correction 0.205 --pairs list --transform-format kitti
 sed -n 3p "$OUT" > ../line
 same ../line ../wanted
 printf 'register: {min_range: 2, beam_correction: 0.205}\n' > c.yaml
-expect 0 pcgpu register -q --cpu --config c.yaml b.bin a.bin --transform-format kitti
+expect 0 pcgpu register -q --config c.yaml b.bin a.bin --transform-format kitti
 same "$OUT" ../wanted
 
 # 12 m ahead and 1 m up: the elevation rises by the angle, the range stays.
@@ -61,17 +61,17 @@ checked
 for i in 0 2 4; do cp a.bin s$i.bin && cp "$DATA/street.bin" t$i.bin; done
 for i in 1 3; do cp b.bin s$i.bin && cp "$DATA/street_moved.bin" t$i.bin; done
 for REFERENCE in previous keyframe model; do
-    expect 0 pcgpu register -q --cpu --reference $REFERENCE t?.bin --trajectory -
+    expect 0 pcgpu register -q --reference $REFERENCE t?.bin --trajectory -
     cp "$OUT" ../wanted
     for THREADS in 1 2; do
-        expect 0 pcgpu register -q --cpu --threads $THREADS --reference $REFERENCE --min-range 2 s?.bin --trajectory - --json j -f
+        expect 0 pcgpu register -q --threads $THREADS --reference $REFERENCE --min-range 2 s?.bin --trajectory - --json j -f
         same "$OUT" ../wanted
     done
 done
 [ "$(grep -c '"points_in": 64000, "dropped": {"non_finite": 0, "at_origin": 0, "too_near": 4000}' j)" -eq 5 ] || die "the counts: $(cat j)"
-expect 0 pcgpu register -q --cpu --beam-correction 0.205 --min-range 2 s?.bin --trajectory whole.txt
+expect 0 pcgpu register -q --beam-correction 0.205 --min-range 2 s?.bin --trajectory whole.txt
 head -n 3 whole.txt > half.txt
-expect 0 pcgpu register -q --cpu --beam-correction 0.205 --min-range 2 s?.bin --trajectory half.txt --resume
+expect 0 pcgpu register -q --beam-correction 0.205 --min-range 2 s?.bin --trajectory half.txt --resume
 same half.txt whole.txt
 
 # Where they have no effect, and what is out of range.

@@ -28,6 +28,7 @@ def register(folder, source, target, *options, code=0):
     rotation = matrix[:3, :3]
     check(np.allclose(rotation @ rotation.T, np.eye(3), atol=1e-12) and np.linalg.det(rotation) > 0, 'a rotation')
     check(matrix[3].tolist() == [0, 0, 0, 1], 'the last row of a rigid transform', matrix[3])
+    check(bool(result.stdout) == (result.returncode == 0), 'standard output has what converged, and nothing else', result.stdout)
     if result.stdout:
         equal('stdout and --transform', np.loadtxt(result.stdout.decode().splitlines()), matrix)
     return matrix, summary
@@ -95,7 +96,11 @@ def test_kitti(folder):
         size = error(truth, np.eye(4))
         check(abs(size[0] - metres) < 0.002 and abs(size[1] - degrees) < 0.002, 'the sizes of the true motion', size)
         source, target = (data(f'kitti00/velodyne/{k:06d}.bin') for k in (j, i))
-        compare(folder, f'KITTI {j} onto {i}', source, target, truth, 0.03, 0.1)
+        for method in ('cells', 'plane', 'gicp'):
+            options = ('--method', method)
+            compare(folder, f'KITTI {j} onto {i}, {method}', source, target, truth, 0.03, 0.1, *options)
+            compare(folder, f'KITTI {j} onto {i}, {method}, beams corrected', source, target, truth, 0.03, 0.1, *options,
+                    '--beam-correction', 0.205)
 
 
 def rigid(metres, degrees, rng):

@@ -171,9 +171,9 @@ def rigid_error(T, truth):
 
 
 def register(folder, source, target, *options, code=0):
-    result = run('register', source, target, '--json', folder / 'r.json', '-f', *options, code=code)
-    T = np.array(result.stdout.decode().split(), float).reshape(4, 4)
-    return T, read_json(folder / 'r.json')['result']
+    run('register', source, target, '--json', folder / 'r.json', '-f', *options, code=code)
+    result = read_json(folder / 'r.json')['result']
+    return np.array(result['T_target_source'], float).reshape(4, 4), result
 
 
 # ---- tests -----------------------------------------------------------------------------------------------------------

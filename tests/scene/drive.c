@@ -10,7 +10,7 @@
 typedef struct arguments {
     int frames, steps;
     uint64_t seed, layout;
-    double step, rate;
+    double step, rate, beams_off;
     bool moving;
     const char *folder;
 } arguments;
@@ -24,6 +24,7 @@ static const char usage[] =
     "  --steps N    firings of each of the 64 beams in a scan (default 900)\n"
     "  --moving 1   the car moves while a scan is taken, its pose is that of the middle of the scan,\n"
     "               and records have a fifth value: 0 at the first firing, 1 at the next scan's\n"
+    "  --beams-off A  the beams point A degrees higher than the scanner says (default 0)\n"
     "  --seed N     of the noise and the dropouts (default 1)\n"
     "  --layout N   seed of the block (default 1)\n";
 
@@ -42,6 +43,8 @@ static bool parse_option(arguments *a, const char *name, const char *text) {
         a->step = value;
     } else if (strcmp(name, "--rate") == 0 && value > 0.0) {
         a->rate = value;
+    } else if (strcmp(name, "--beams-off") == 0 && value <= 10.0) {
+        a->beams_off = value;
     } else if (strcmp(name, "--moving") == 0 && whole && value <= 1.0) {
         a->moving = value == 1.0;
     } else if (strcmp(name, "--seed") == 0 && whole) {
@@ -82,6 +85,18 @@ static void print_pose(FILE *file, const scene_pose *first, const scene_pose *po
     }
 }
 
+/* Where the scanner says that points are whose beams point higher than it knows. */
+static void lower(double degrees, float *points, int64_t count, int columns) {
+    for (int64_t i = 0; i < count && degrees > 0.0; i++) {
+        float *p = points + columns * i;
+        const double x = (double)p[0], y = (double)p[1], z = (double)p[2], level = sqrt(x * x + y * y);
+        const double range = sqrt(level * level + z * z), low = atan2(z, level) - degrees / 57.29577951308232;
+        p[0] = (float)(x / level * range * cos(low));
+        p[1] = (float)(y / level * range * cos(low));
+        p[2] = (float)(range * sin(low));
+    }
+}
+
 static bool write_frame(const arguments *a, const scene *block, int frame, scene_pose *poses, float *points) {
     char path[4096];
     const double metres = a->step * frame;
@@ -91,6 +106,7 @@ static bool write_frame(const arguments *a, const scene *block, int frame, scene
     }
     /* The scanner's turn has nothing to do with the car: phases differ from scan to scan. */
     int64_t count = scene_sweep(block, &sensor, a->steps, fmod(0.37 * frame, 1.0), a->seed + (uint64_t)frame, points);
+    lower(a->beams_off, points, count, sensor.times ? 5 : 4);
     snprintf(path, sizeof path, "%s/%06d.bin", a->folder, frame);
     if (count < 0 || !scene_write(path, points, count, sensor.times ? 5 : 4)) {
         fprintf(stderr, "drive: %s: ", path);
