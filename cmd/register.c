@@ -101,7 +101,10 @@ static double turned(const double T[16]) {
 static void report_answer(const job *j, const pcgpu_registration *r, double seconds) {
     char length[2][ANSWER_SIZE], angle[2][ANSWER_SIZE], time[ANSWER_SIZE] = "";
     if (j->line == 0) {
-        snprintf(time, sizeof time, seconds < 0.01 ? "; %.1f ms" : seconds < 1.0 ? "; %.0f ms" : "; %.1f s",
+        snprintf(time, sizeof time,
+                 seconds < 0.01  ? "; %.1f ms"
+                 : seconds < 1.0 ? "; %.0f ms"
+                                 : "; %.1f s",
                  seconds < 1.0 ? 1e3 * seconds : seconds);
     }
     (j->line == 0 ? report_result : report_summary)(
@@ -124,13 +127,12 @@ void register_summarize(const job *j, const pcgpu_registration *r, double second
                        r->converged ? "converged" : "stopped", r->iterations, (long long)r->inliers,
                        (long long)r->source_points, r->fitness, r->score, r->plane_rmse, r->run.backend);
     } else {
-        report_summary(
-            j->names[0],
-            "%s after %d iterations: %lld of %lld points matched (fitness %.3f, score %.3f), inlier RMSE %.4f m; %lld records "
-            "at the origin and %lld nearer than --min-range dropped; %s",
-            r->converged ? "converged" : "stopped", r->iterations, (long long)r->inliers, (long long)r->source_points,
-            r->fitness, r->score, r->inlier_rmse, (long long)r->run.at_origin, (long long)r->run.too_near,
-            r->run.backend);
+        report_summary(j->names[0],
+                       "%s after %d iterations: %lld of %lld points matched (fitness %.3f, score %.3f), inlier RMSE "
+                       "%.4f m; %lld records at the origin and %lld nearer than --min-range dropped; %s",
+                       r->converged ? "converged" : "stopped", r->iterations, (long long)r->inliers,
+                       (long long)r->source_points, r->fitness, r->score, r->inlier_rmse, (long long)r->run.at_origin,
+                       (long long)r->run.too_near, r->run.backend);
     }
     if (r->symmetric) {
         report_summary(j->names[0], "both ways end %.2f mm apart at the target's centroid, %.4f degree",
@@ -141,8 +143,8 @@ void register_summarize(const job *j, const pcgpu_registration *r, double second
     }
 }
 
-/* A file has the last estimate in any case. Standard output has what converged alone, so that what reads it takes nothing
- * else for an answer, as long as nothing else goes there. */
+/* A file has the last estimate in any case. Standard output has what converged alone, so that what reads it takes
+ * nothing else for an answer, as long as nothing else goes there. */
 static void write_transforms(job *j, const pcgpu_registration *r) {
     const option_values *o = j->session->options;
     FILE *asked = job_stream(j, "transform");
@@ -175,9 +177,9 @@ static int write_aligned(job *j, const double T[16]) {
     pcgpu_cloud own = {0}, aligned = {0};
     const pcgpu_cloud *source = &j->clouds[0];
     pcgpu_run counted = {0};
-    pcgpu_status status =
-        j->projective ? pcgpu_depth_to_cloud(context, &j->images[0], &j->session->options->camera, &own, NULL)
-                      : register_scan(j, 0, &own, &source, &counted);
+    pcgpu_status status = j->projective
+                              ? pcgpu_depth_to_cloud(context, &j->images[0], &j->session->options->camera, &own, NULL)
+                              : register_scan(j, 0, &own, &source, &counted);
     if (status == PCGPU_OK) {
         source = j->projective ? &own : source;
         status = pcgpu_cloud_transform(context, source, T, j->clouds[1].offset, &aligned);

@@ -108,7 +108,8 @@ static const char *check_scans(const session *s) {
     }
     for (int i = 0; i + each <= s->input_count && each > 0 && o->registration.min_range != 0; i += each) {
         if (o->poses || register_is_projective(s, s->inputs + i, each)) {
-            return "min-range is for clouds, and depth images are given; leave it out, or give min_depth of their --camera";
+            return "min-range is for clouds, and depth images are given; leave it out, or give min_depth of their "
+                   "--camera";
         }
     }
     return o->evaluate && (given_here(s, "min-range") || given_here(s, "beam-correction"))
@@ -204,8 +205,8 @@ pcgpu_status register_ranges(const job *j, const double init[16], pcgpu_registra
         status = register_scan(j, 1, &own[1], &scans[1], &left_out);
     }
     if (status == PCGPU_OK) {
-        status = pcgpu_register_range(j->session->context, scans[0], scans[1], &j->session->options->range_image, &params,
-                                      result);
+        status = pcgpu_register_range(j->session->context, scans[0], scans[1], &j->session->options->range_image,
+                                      &params, result);
         result->run.points_in += left_out.points_in;
         result->run.at_origin += left_out.at_origin;
         result->run.too_near += left_out.too_near;

@@ -14,7 +14,7 @@ void report_detail(const char *name, const char *format, ...) __attribute__((for
 /* The text of the last report_error since report_forget_error, or NULL: what --json says of a failed input. */
 const char *report_last_error(void);
 void report_forget_error(void);
-void report_result(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));  /* not with -q */
+void report_result(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3))); /* not with -q */
 /* For a person who watches: when stderr is a terminal or with -v. */
 void report_summary(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The library's sentence, which may begin with the name itself. */

@@ -65,10 +65,10 @@ typedef struct pcgpu_register_params {
     double rotation_epsilon;    /* radians */
     double min_score;           /* 0 to 1: a result with a lower score is not a success */
     bool drop_origin;           /* default true */
-    double min_range;           /* metres, 0 to 1e6: points nearer to the sensor, the origin of their file, are left out;
-                                   0 (default) = none */
-    double beam_correction;     /* degrees, -10 to 10, that the elevation of each point is raised by before anything else;
-                                   0 (default) = none, 0.205 for KITTI; see SCANS of the manual page for its source */
+    double min_range;       /* metres, 0 to 1e6: points nearer to the sensor, the origin of their file, are left out;
+                               0 (default) = none */
+    double beam_correction; /* degrees, -10 to 10, that the elevation of each point is raised by before anything else;
+                               0 (default) = none, 0.205 for KITTI; see SCANS of the manual page for its source */
     bool symmetric;             /* register both ways and take the motion halfway; default false. Not for odometry */
 } pcgpu_register_params;
 

@@ -110,11 +110,12 @@ pcgpu_status pc_search_starts(pcgpu_context *context, const pcgpu_register_param
 double pc_start_degrees(const pc_start *a, const pc_start *b);
 
 /* A registration from its beginning to its end, of clouds as they are (pc_register_taken) and of scans that parameters
- * may correct first (pc_register_pair); pc_register_search (register_starts.c) is the first of them from several starts.
+ * may correct first (pc_register_pair); pc_register_search (register_starts.c) is the first of them from several
+ * starts.
  */
 pcgpu_status pc_register_taken(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
-                               const pcgpu_register_params *params, const pcgpu_cloud *source, const pcgpu_cloud *target,
-                               pcgpu_registration *result);
+                               const pcgpu_register_params *params, const pcgpu_cloud *source,
+                               const pcgpu_cloud *target, pcgpu_registration *result);
 pcgpu_status pc_register_search(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
                                 const pcgpu_register_params *params, const pcgpu_cloud *source,
                                 const pcgpu_cloud *target, pcgpu_registration *result);

@@ -1,9 +1,10 @@
 /* A scan before it is registered: points near the sensor are left out, and the elevation of its beams is corrected.
  *
- * Every registration of clouds takes its points from what pc_scan_take gives, so that no method and no back end knows of
- * either. The correction turns a point p by the angle a about the horizontal axis k = (p x z) / |p x z|, which raises its
- * elevation by a and keeps range and azimuth. Deschaud 2018 (IMLS-SLAM) found that the beams of KITTI's scanner are off
- * by such an angle; Dellenbach et al. 2022 (CT-ICP) and Vizzo et al. 2023 (KISS-ICP) correct it by 0.205 degree. */
+ * Every registration of clouds takes its points from what pc_scan_take gives, so that no method and no back end knows
+ * of either. The correction turns a point p by the angle a about the horizontal axis k = (p x z) / |p x z|, which
+ * raises its elevation by a and keeps range and azimuth. Deschaud 2018 (IMLS-SLAM) found that the beams of KITTI's
+ * scanner are off by such an angle; Dellenbach et al. 2022 (CT-ICP) and Vizzo et al. 2023 (KISS-ICP) correct it by
+ * 0.205 degree. */
 #include "register.h"
 
 #include <string.h>
@@ -27,78 +28,78 @@ static rotation rotation_of(double degrees) {
     return r;
 }
 
-/* Rodrigues' formula for an axis (x, y, 0) of unit length. */
-static void rotate(const rotation *r, const double axis[2], double v[3]) {
-    const double along = (1.0 - r->cosine) * (axis[0] * v[0] + axis[1] * v[1]);
-    const double across = axis[0] * v[1] - axis[1] * v[0];
-    v[0] = (r->cosine * v[0] + r->sine * (axis[1] * v[2])) + along * axis[0];
-    v[1] = (r->cosine * v[1] - r->sine * (axis[0] * v[2])) + along * axis[1];
-    v[2] = r->cosine * v[2] + r->sine * across;
+/* A normal turns about the axis of its point, (x, y, 0) of unit length: Rodrigues' formula. */
+static void turn_normal(const rotation *r, double x, double y, float n[3]) {
+    const double a = (double)n[0], b = (double)n[1], c = (double)n[2], along = (1.0 - r->cosine) * (x * a + y * b);
+    n[0] = (float)((r->cosine * a + r->sine * (y * c)) + along * x);
+    n[1] = (float)((r->cosine * b - r->sine * (x * c)) + along * y);
+    n[2] = (float)(r->cosine * c + r->sine * (x * b - y * a));
 }
 
-/* Raises the elevation of a point about its sensor; its normal, at column `normal` unless that is negative, turns with it.
- * A point straight above the sensor has no axis to turn about. */
-static void correct_record(const rotation *r, const double offset[3], int normal, float *record) {
-    double p[3];
-    for (int k = 0; k < 3; k++) {
-        p[k] = offset[k] + (double)record[k];
-    }
-    const double horizontal = sqrt(p[0] * p[0] + p[1] * p[1]);
-    if (!(horizontal > 0.0) || !pc_is_finite3(record[0], record[1], record[2])) {
+/* Raises the elevation of a point about its sensor, where the formula is p cos a + (k x p) sin a. A point straight
+ * above the sensor has no axis to turn about, and one that is not finite is dropped later. */
+static inline void raise_record(const rotation *r, const double offset[3], int normal, float *record) {
+    const double x = offset[0] + (double)record[0], y = offset[1] + (double)record[1],
+                 z = offset[2] + (double)record[2];
+    const double level = sqrt(x * x + y * y), per = 1.0 / level, scale = r->cosine - r->sine * (z * per);
+    if (!(level > 0.0 && level < INFINITY && z - z == 0.0)) {
         return;
     }
-    const double axis[2] = {p[1] / horizontal, -p[0] / horizontal};
-    rotate(r, axis, p);
-    for (int k = 0; k < 3; k++) {
-        record[k] = (float)(p[k] - offset[k]);
-    }
+    record[0] = (float)(x * scale - offset[0]);
+    record[1] = (float)(y * scale - offset[1]);
+    record[2] = (float)((r->cosine * z + r->sine * level) - offset[2]);
     if (normal >= 0) {
-        double n[3] = {(double)record[normal], (double)record[normal + 1], (double)record[normal + 2]};
-        rotate(r, axis, n);
-        for (int k = 0; k < 3; k++) {
-            record[normal + k] = (float)n[k];
-        }
+        turn_normal(r, y * per, -x * per, record + normal);
+    }
+}
+
+static void raise_all(double degrees, pcgpu_cloud *cloud) {
+    const rotation r = rotation_of(degrees);
+    const int normal = pc_normal_column(cloud);
+    for (int64_t i = 0; i < cloud->rows; i++) {
+        raise_record(&r, cloud->offset, normal, cloud->data + (size_t)i * (size_t)cloud->columns);
     }
 }
 
 /* Squared metres from the sensor; NaN or infinite where a coordinate is. */
 static double squared_range(const double offset[3], const float *record) {
-    double sum = 0.0;
-    for (int k = 0; k < 3; k++) {
-        const double p = offset[k] + (double)record[k];
-        sum += p * p;
-    }
-    return sum;
+    const double x = offset[0] + (double)record[0], y = offset[1] + (double)record[1],
+                 z = offset[2] + (double)record[2];
+    return (x * x + y * y) + z * z;
+}
+
+/* Appends the records [begin, end) of a scan. */
+static void append(const pcgpu_cloud *scan, int64_t begin, int64_t end, pcgpu_cloud *out) {
+    const size_t columns = (size_t)scan->columns;
+    memcpy(out->data + (size_t)out->rows * columns, scan->data + (size_t)begin * columns,
+           (size_t)(end - begin) * columns * sizeof *out->data);
+    out->rows += end - begin;
 }
 
 pcgpu_status pcgpu_scan_correct(pcgpu_context *context, const pcgpu_cloud *scan, const pcgpu_register_params *params,
                                 pcgpu_cloud *out, pcgpu_run *run) {
-    const rotation turn = rotation_of(params->beam_correction);
     const double nearest = params->min_range * params->min_range;
-    const size_t columns = (size_t)scan->columns;
     pcgpu_status status = pc_cloud_create_like(context, scan, scan->rows, out);
     if (status != PCGPU_OK) {
         return status;
     }
-    const int normal = pc_normal_column(scan);
-    int64_t kept = 0, at_origin = 0;
-    for (int64_t i = 0; i < scan->rows; i++) {
-        const float *from = scan->data + (size_t)i * columns;
-        const double square = squared_range(scan->offset, from);
+    int64_t begin = 0, at_origin = 0;
+    out->rows = 0;
+    for (int64_t i = 0; i < scan->rows && nearest > 0.0; i++) {
+        const double square = squared_range(scan->offset, scan->data + (size_t)i * (size_t)scan->columns);
         if (square < nearest) {
             at_origin += square == 0.0 && params->drop_origin; /* no return, which is no point that is too near */
-            continue;
-        }
-        float *to = out->data + (size_t)kept++ * columns;
-        memcpy(to, from, columns * sizeof *to);
-        if (params->beam_correction != 0.0) {
-            correct_record(&turn, scan->offset, normal, to);
+            append(scan, begin, i, out);
+            begin = i + 1;
         }
     }
-    out->rows = kept;
-    run->points_in += scan->rows - kept;
+    append(scan, begin, scan->rows, out);
+    if (params->beam_correction != 0.0) {
+        raise_all(params->beam_correction, out);
+    }
+    run->points_in += scan->rows - out->rows;
     run->at_origin += at_origin;
-    run->too_near += scan->rows - kept - at_origin;
+    run->too_near += scan->rows - out->rows - at_origin;
     return PCGPU_OK;
 }
 

@@ -472,6 +472,8 @@ static void run_variant(pcgpu_context *context, int reference, const variant *v,
     p.keyframe_distance = v->keyframe_distance;
     p.model_range = v->model_range;
     p.registration.voxel = voxel;
+    p.registration.min_range = v->known ? 4.0 : 0.0;
+    p.registration.beam_correction = v->known ? 0.205 : 0.0;
     expect(pcgpu_odometry_open(context, &p, &o) == PCGPU_OK, names[reference], v->name, pcgpu_last_error(context), 0);
     for (int i = 0; i < count && o; i++) {
         pcgpu_odometry_frame *f = &frames[i];
@@ -493,7 +495,8 @@ static void run_variant(pcgpu_context *context, int reference, const variant *v,
         expect(status == PCGPU_OK, names[reference], v->name, pcgpu_last_error(context), i);
         const pcgpu_run run = {.points_in = f->registration.run.points_in,
                                .non_finite = f->registration.run.non_finite,
-                               .at_origin = f->registration.run.at_origin};
+                               .at_origin = f->registration.run.at_origin,
+                               .too_near = f->registration.run.too_near};
         expect(strcmp(f->registration.run.backend, context->settings.device == PCGPU_DEVICE_CUDA ? "cuda" : "cpu") == 0,
                names[reference], v->name, "the back end", i);
         f->registration.run = run;

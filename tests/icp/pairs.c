@@ -247,7 +247,10 @@ static pcgpu_cloud make_cloud(int kind, int64_t n, int columns) {
 
 /* What a registration reports, but for times and names. */
 static void forget_run(pcgpu_registration *r) {
-    pcgpu_run run = {.points_in = r->run.points_in, .non_finite = r->run.non_finite, .at_origin = r->run.at_origin};
+    pcgpu_run run = {.points_in = r->run.points_in,
+                     .non_finite = r->run.non_finite,
+                     .at_origin = r->run.at_origin,
+                     .too_near = r->run.too_near};
     r->run = run;
 }
 
@@ -262,6 +265,8 @@ static void check_clouds(int count) {
         params.max_iterations = 20;
         params.symmetric = i % 3 == 2;
         params.search = i % 4 == 3;
+        params.min_range = i % 2 ? 3.0 : 0.0;
+        params.beam_correction = i % 2 ? 0.205 : 0.0;
         pcgpu_registration expected, r;
         memset(&expected, 0, sizeof expected);
         pcgpu_status status = pcgpu_register(cpu, &source, &target, &params, &expected);
@@ -293,6 +298,8 @@ static void check_together(int kinds, int times, bool symmetric) {
     pcgpu_register_params_init(&params);
     params.max_iterations = 20;
     params.symmetric = symmetric;
+    params.min_range = symmetric ? 0.0 : 3.0;
+    params.beam_correction = symmetric ? 0.0 : 0.205;
     char error[1024] = "";
     int n = 0, failing = 0;
     for (int i = 0; i < kinds; i++) {

@@ -80,8 +80,8 @@ static void test_known_point(void **state) {
 
 /* What is left out, and counted as what; records without an elevation stay as they are; far offsets. */
 static void test_records(void **state) {
-    const float values[] = {0, 0, 0, 1,  0, 0, 0, 2,  1, 1, 1, 3,  0, 0, 5, 4,  NAN, 1, 1, 5,  INFINITY, 0, 0, 6,
-                            2, 0, 0, 7,  1.9999999f, 0, 0, 8};
+    const float values[] = {0,   0, 0, 1, 0,        0, 0, 2, 1, 1, 1, 3, 0,          0, 5, 4,
+                            NAN, 1, 1, 5, INFINITY, 0, 0, 6, 2, 0, 0, 7, 1.9999999f, 0, 0, 8};
     pcgpu_context *context = open_context(1);
     pcgpu_cloud cloud = cloud_of(8, 4, values), out;
     pcgpu_register_params params = corrections(2.0, 0.205);
