@@ -4,6 +4,8 @@
  *   --method NAME    ndt (default), plane, gicp, point
  *   --pairs N        default 2000
  *   --seed N         default 1
+ *   --data DIR       also the pairs of real data in DIR (../shared/data)
+ *   --from truth     starts pairs of one place from their truth: what the verdict says where the optimizer cannot fail
  *   --kind TEXT      only pairs with this in PLACE/SENSOR/TRUTH, with /auto behind for those with a search
  *   --dump FILE      a line of CSV for each pair
  *   --threads N      default: all processors
@@ -24,10 +26,10 @@
 #include <unistd.h>
 
 typedef struct arguments {
-    int pairs, threads, write;
+    int pairs, generated, threads, write;
     uint64_t seed;
-    const char *kind, *dump, *folder;
-    bool check;
+    const char *kind, *dump, *folder, *data;
+    bool check, from_truth;
     pcgpu_register_params params;
 } arguments;
 
@@ -38,15 +40,16 @@ typedef struct work {
     atomic_bool failed;
 } work;
 
-/* Metres and degrees between two transforms, where the source's sensor stands. */
-static void compare(const double got[16], const double truth[16], double error[2]) {
+/* Metres between where two transforms bring the middle of the source, or its sensor, and degrees. */
+static void compare(const double got[16], const double truth[16], const double center[3], double error[2]) {
     double trace = 0.0, square = 0.0;
     for (int i = 0; i < 3; i++) {
         double off = got[4 * i + 3] - truth[4 * i + 3];
-        square += off * off;
         for (int k = 0; k < 3; k++) {
+            off += (got[4 * i + k] - truth[4 * i + k]) * center[k];
             trace += got[4 * i + k] * truth[4 * i + k];
         }
+        square += off * off;
     }
     /* From the Frobenius norm of the difference: exact for small angles. */
     double norm = fmax(0.0, 6.0 - 2.0 * trace);
@@ -63,7 +66,10 @@ static double now(void) {
 static bool judge(pcgpu_context *context, const arguments *a, const verdict_pair *pair, verdict_row *row) {
     pcgpu_register_params params = a->params;
     pcgpu_registration r;
-    params.search = pair->search;
+    params.search = pair->search && !a->from_truth;
+    if (a->from_truth && pair->truth <= VERDICT_SELF) {
+        memcpy(params.init, pair->T_target_source, sizeof params.init);
+    }
     double begin = now();
     row->status = pcgpu_register(context, &pair->source, &pair->target, &params, &r);
     row->seconds = now() - begin;
@@ -71,8 +77,9 @@ static bool judge(pcgpu_context *context, const arguments *a, const verdict_pair
         snprintf(row->reason, sizeof row->reason, "%s", pcgpu_last_error(context));
         return true;
     }
-    compare(r.T_target_source, pair->T_target_source, row->error);
-    row->right = pair->truth <= VERDICT_SELF && row->error[0] <= pair->tolerance[0] && row->error[1] <= pair->tolerance[1];
+    compare(r.T_target_source, pair->T_target_source, pair->center, row->error);
+    row->right =
+        pair->truth <= VERDICT_SELF && row->error[0] <= pair->tolerance[0] && row->error[1] <= pair->tolerance[1];
     row->converged = r.converged;
     row->open = r.converged;
     row->score = r.score;
@@ -90,6 +97,12 @@ static bool judge(pcgpu_context *context, const arguments *a, const verdict_pair
     return true;
 }
 
+/* The generated pairs, then the real ones. */
+static pcgpu_status make(pcgpu_context *context, const arguments *a, int index, bool *taken, verdict_pair *pair) {
+    return index < a->generated ? verdict_make(context, a->seed, index, a->kind, taken, pair)
+                                : verdict_make_real(context, a->data, index - a->generated, a->kind, taken, pair);
+}
+
 static void *run(void *argument) {
     work *w = argument;
     pcgpu_settings settings;
@@ -101,7 +114,7 @@ static void *run(void *argument) {
     for (int i = atomic_fetch_add(&w->next, 1); good && i < w->a->pairs; i = atomic_fetch_add(&w->next, 1)) {
         verdict_row *row = &w->rows[i];
         verdict_pair pair;
-        good = verdict_make(context, w->a->seed, i, w->a->kind, &row->taken, &pair) == PCGPU_OK;
+        good = make(context, w->a, i, &row->taken, &pair) == PCGPU_OK;
         if (good && row->taken) {
             row->place = pair.place;
             row->sensor = pair.sensor;
@@ -161,8 +174,7 @@ static int write_pair(const arguments *a) {
     bool taken;
     pcgpu_settings_init(&settings);
     settings.device = PCGPU_DEVICE_CPU;
-    bool good = pcgpu_open(&settings, &context) == PCGPU_OK &&
-                verdict_make(context, a->seed, a->write, NULL, &taken, &pair) == PCGPU_OK &&
+    bool good = pcgpu_open(&settings, &context) == PCGPU_OK && make(context, a, a->write, &taken, &pair) == PCGPU_OK &&
                 write_cloud(context, a->folder, "source.ply", &pair.source) &&
                 write_cloud(context, a->folder, "target.ply", &pair.target);
     if (good) {
@@ -209,6 +221,10 @@ static bool parse(int argc, char **argv, arguments *a) {
             a->seed = strtoull(value, NULL, 10);
         } else if (strcmp(argv[i], "--kind") == 0) {
             a->kind = value;
+        } else if (strcmp(argv[i], "--data") == 0) {
+            a->data = value;
+        } else if (strcmp(argv[i], "--from") == 0 && strcmp(value, "truth") == 0) {
+            a->from_truth = true;
         } else if (strcmp(argv[i], "--dump") == 0) {
             a->dump = value;
         } else if (strcmp(argv[i], "--threads") == 0) {
@@ -224,14 +240,19 @@ static bool parse(int argc, char **argv, arguments *a) {
         }
         i++;
     }
+    a->generated = a->pairs;
+    a->pairs += a->data ? verdict_real_count(a->data) : 0;
     return a->pairs > 0 && a->threads > 0;
 }
 
 int main(int argc, char **argv) {
     arguments a;
     if (!parse(argc, argv, &a)) {
-        fputs("usage: bench_verdict [--method ndt|plane|gicp|point] [--pairs N] [--seed N] [--kind TEXT] [--dump FILE]\n"
-              "                     [--threads N] [--min-score S] [--assert] | [--seed N] --write DIR INDEX\n", stderr);
+        fputs(
+            "usage: bench_verdict [--method ndt|plane|gicp|point] [--pairs N] [--seed N] [--kind TEXT] [--dump FILE]\n"
+            "                     [--threads N] [--min-score S] [--data DIR] [--from truth] [--assert] | [--seed N] "
+            "--write DIR INDEX\n",
+            stderr);
         return 2;
     }
     if (a.folder) {

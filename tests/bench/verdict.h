@@ -1,5 +1,5 @@
-/* What the files of bench_verdict share: worlds made of simple shapes, sensors that look at them, and pairs of scans with
- * a known truth. Everything follows from seeds. Lengths are metres; the z axis of a world points up. */
+/* What the files of bench_verdict share: worlds made of simple shapes, sensors that look at them, and pairs of scans
+ * with a known truth. Everything follows from seeds. Lengths are metres; the z axis of a world points up. */
 #ifndef VERDICT_H
 #define VERDICT_H
 
@@ -22,7 +22,7 @@ typedef struct verdict_world {
     int columns, rows;      /* heights of the ground, a metre apart */
     float *heights;
     float lowest, highest;
-    bool bare; /* without ground */
+    bool bare;   /* without ground */
     double cell; /* the grid of shapes: its edge, its size, and CSR lists */
     int nx, ny;
     int *begin, *lists;
@@ -63,11 +63,12 @@ typedef struct verdict_sensor {
     const char *name;
     int beams, steps;
     double (*elevation)(int beam); /* degrees; NULL: solid state */
-    double view[2];                /* solid state: degrees across and up; 0 rows: a rosette */
+    double view[2]; /* solid state: degrees across and up; 0 beams: a rosette; 0 degrees: a depth camera */
     double range, noise;
     bool carrier; /* on the roof of a car that it sees */
 } verdict_sensor;
 
+bool verdict_is_camera(const verdict_sensor *sensor);
 extern const verdict_sensor verdict_sensors[];
 extern const int verdict_sensor_count;
 
@@ -101,6 +102,7 @@ typedef struct verdict_pair {
     bool search;
     double T_target_source[16]; /* row-major; of pairs of one place */
     double step;                /* how far apart the sensors were; -1: not known */
+    double center[3];           /* of the source: where its error is measured, file coordinates */
     double tolerance[2];
     pcgpu_cloud source, target;
 } verdict_pair;
@@ -110,5 +112,22 @@ typedef struct verdict_pair {
 pcgpu_status verdict_make(pcgpu_context *context, uint64_t seed, int index, const char *filter, bool *taken,
                           verdict_pair *pair);
 void verdict_pair_free(verdict_pair *pair);
+
+/* ---- pairs that are no scans of a vehicle's or a camera's: verdict_small.c ---- */
+
+/* A scanned object of 2 to 30 cm; or terrain from the air in coordinates of millions. */
+pcgpu_status verdict_make_object(pcgpu_context *context, scene_random *random, verdict_pair *pair);
+pcgpu_status verdict_make_aerial(pcgpu_context *context, scene_random *random, verdict_pair *pair);
+
+/* Rotation from yaw, pitch and roll in degrees; 4x4 from a rotation and how far `center` moves. */
+void verdict_rotation(double yaw, double pitch, double roll, double rotation[9]);
+void verdict_about(const double rotation[9], const double center[3], const double shift[3], double T[16]);
+
+/* ---- real pairs: verdict_real.c ---- */
+
+/* How many there are in a folder of data as ../shared/data; 0 where there is none. */
+int verdict_real_count(const char *data);
+pcgpu_status verdict_make_real(pcgpu_context *context, const char *data, int index, const char *filter, bool *taken,
+                               verdict_pair *pair);
 
 #endif

@@ -18,13 +18,32 @@ static void multiply(const double a[9], const double b[9], double product[9]) {
 }
 
 /* Yaw, pitch, roll in degrees. */
-static void rotation_of(double yaw, double pitch, double roll, double rotation[9]) {
+void verdict_rotation(double yaw, double pitch, double roll, double rotation[9]) {
     const double k = 0.017453292519943295;
     double cy = cos(yaw * k), sy = sin(yaw * k), cp = cos(pitch * k), sp = sin(pitch * k), cr = cos(roll * k);
     double sr = sin(roll * k);
-    const double r[9] = {cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr, sy * cp, sy * sp * sr + cy * cr,
-                         sy * sp * cr - cy * sr, -sp, cp * sr, cp * cr};
+    const double r[9] = {cy * cp,
+                         cy * sp * sr - sy * cr,
+                         cy * sp * cr + sy * sr,
+                         sy * cp,
+                         sy * sp * sr + cy * cr,
+                         sy * sp * cr - cy * sr,
+                         -sp,
+                         cp * sr,
+                         cp * cr};
     memcpy(rotation, r, sizeof r);
+}
+
+void verdict_about(const double rotation[9], const double center[3], const double shift[3], double T[16]) {
+    memset(T, 0, 16 * sizeof *T);
+    T[15] = 1.0;
+    for (int i = 0; i < 3; i++) {
+        T[4 * i + 3] = center[i] + shift[i];
+        for (int k = 0; k < 3; k++) {
+            T[4 * i + k] = rotation[3 * i + k];
+            T[4 * i + 3] -= rotation[3 * i + k] * center[k];
+        }
+    }
 }
 
 /* A sensor of a vehicle that stands on the ground, and sways a little. */
@@ -35,10 +54,20 @@ static void pose_at(const verdict_world *w, double x, double y, double yaw, doub
     double left = verdict_height(w, x - 0.8 * s, y + 0.8 * c), right = verdict_height(w, x + 0.8 * s, y - 0.8 * c);
     pitch = -atan2(ahead - behind, 2.8) * 57.29578 + 0.3 * scene_gauss(random);
     roll = atan2(left - right, 1.6) * 57.29578 + 0.3 * scene_gauss(random);
-    rotation_of(yaw, pitch, roll, pose->rotation);
+    verdict_rotation(yaw, pitch, roll, pose->rotation);
     pose->position[0] = x;
     pose->position[1] = y;
     pose->position[2] = (ahead + behind + left + right) / 4 + height;
+}
+
+/* The frame of a camera that looks ahead and, 0 to 1, ever more down. */
+static void look_ahead(double down, scene_pose *pose) {
+    const double optical[9] = {0, 0, 1, -1, 0, 0, 0, -1, 0}, c = cos(0.6 * down), s = sin(0.6 * down);
+    const double pitch[9] = {1, 0, 0, 0, c, s, 0, -s, c};
+    double camera[9], rotation[9];
+    multiply(optical, pitch, camera);
+    multiply(pose->rotation, camera, rotation);
+    memcpy(pose->rotation, rotation, sizeof rotation);
 }
 
 /* target^-1 source, 4x4 */
@@ -67,6 +96,7 @@ static void identity(double T[16]) {
 /* ---- the plan of a pair ---- */
 
 typedef struct plan {
+    int small; /* 1: an object, 2: aerial */
     const verdict_place *place;
     const verdict_sensor *sensor;
     verdict_truth truth;
@@ -78,6 +108,9 @@ typedef struct plan {
 static const verdict_sensor *sensor_for(const verdict_place *place, scene_random *r) {
     const bool indoors = place->cell < 2.0;
     double pick = scene_uniform(r);
+    if (place->cell < 0.5) {
+        return &verdict_sensors[verdict_sensor_count - 1];
+    }
     static const char *const inside[] = {"spin16", "spin16", "spin16", "spin32bare", "rosette"};
     const char *name = inside[(int)(5.0 * pick)];
     for (int i = 0; indoors && i < verdict_sensor_count; i++) {
@@ -85,7 +118,7 @@ static const verdict_sensor *sensor_for(const verdict_place *place, scene_random
             return &verdict_sensors[i];
         }
     }
-    int choice = (int)(pick * verdict_sensor_count);
+    int choice = (int)(pick * (verdict_sensor_count - 1)); /* the last is a camera */
     return &verdict_sensors[choice];
 }
 
@@ -93,12 +126,13 @@ static void draw_plan(uint64_t seed, int index, plan *p) {
     p->random = (scene_random){seed * 0x9E3779B97F4A7C15u + (uint64_t)index * 0xD1342543DE82EF95u};
     scene_uniform(&p->random);
     double where = scene_uniform(&p->random), what = scene_uniform(&p->random), search = scene_uniform(&p->random);
-    static const double upto[] = {0.32, 0.60, 0.73, 0.83, 0.93, 1.0}; /* of the places */
+    static const double upto[] = {0.26, 0.48, 0.58, 0.66, 0.74, 0.80, 0.87, 0.94, 1.0}; /* places, objects, aerial */
     int place = 0;
     while (where >= upto[place]) {
         place++;
     }
-    p->place = &verdict_places[place];
+    p->small = place < verdict_place_count ? 0 : place - verdict_place_count + 1;
+    p->place = &verdict_places[p->small ? 0 : place];
     p->sensor = sensor_for(p->place, &p->random);
     /* Half of one place, half of two. */
     p->truth = what < 0.40   ? VERDICT_NEAR
@@ -107,14 +141,27 @@ static void draw_plan(uint64_t seed, int index, plan *p) {
                : what < 0.70 ? VERDICT_OTHER
                : what < 0.80 ? VERDICT_FAR
                              : VERDICT_MIRROR;
+    if (p->truth == VERDICT_FAR && (p->small || p->place->high[0] < 100.0)) {
+        p->truth = VERDICT_OTHER;
+    }
     p->search = search < 0.1 && p->truth != VERDICT_SELF;
     p->world = (uint64_t)(scene_uniform(&p->random) * 9007199254740992.0);
     p->other = (uint64_t)(scene_uniform(&p->random) * 9007199254740992.0);
 }
 
+static const char *place_of(const plan *p) {
+    static const char *const names[] = {"object", "aerial"};
+    return p->small ? names[p->small - 1] : p->place->name;
+}
+
+static const char *sensor_of(const plan *p) {
+    static const char *const names[] = {"scanner", "airborne"};
+    return p->small ? names[p->small - 1] : p->sensor->name;
+}
+
 static bool wanted(const plan *p, const char *filter) {
     char name[128];
-    snprintf(name, sizeof name, "%s/%s/%s%s", p->place->name, p->sensor->name, verdict_truths[p->truth],
+    snprintf(name, sizeof name, "%s/%s/%s%s", place_of(p), sensor_of(p), verdict_truths[p->truth],
              p->search ? "/auto" : "");
     return !filter || strstr(name, filter);
 }
@@ -147,7 +194,7 @@ static pcgpu_status make_halves(pcgpu_context *context, plan *p, const pcgpu_clo
     scene_pose there = {{1, 0, 0, 0, 1, 0, 0, 0, 1}, {0}}, here = there;
     double yaw = scene_between(&p->random, -2.0, 2.0), tilt = scene_between(&p->random, -0.5, 0.5);
     if (moved) {
-        rotation_of(yaw, tilt, -tilt, there.rotation);
+        verdict_rotation(yaw, tilt, -tilt, there.rotation);
         there.position[0] = scene_between(&p->random, -step, step);
         there.position[1] = scene_between(&p->random, -step, step);
         there.position[2] = 0.1 * scene_between(&p->random, -step, step);
@@ -185,6 +232,8 @@ static pcgpu_status scan_pair(pcgpu_context *context, plan *p, verdict_world *wo
     double x = scene_between(r, place->start[0], place->end[0]), y = scene_between(r, place->start[1], place->end[1]);
     double yaw = scene_between(r, -3.0, 3.0), height = scene_between(r, place->height[0], place->height[1]);
     uint64_t noise = (uint64_t)(scene_uniform(r) * 9007199254740992.0);
+    const bool camera = verdict_is_camera(p->sensor);
+    yaw = camera ? 60.0 * yaw : yaw;
     const double at[3] = {x, y, yaw};
     verdict_carrier_draw(&carrier, r);
     pose_at(world, x, y, yaw, height, r, &first);
@@ -193,6 +242,10 @@ static pcgpu_status scan_pair(pcgpu_context *context, plan *p, verdict_world *wo
         pose_at(world, x + away, y, yaw + scene_between(r, -5.0, 5.0), height, r, &second);
     } else {
         second_pose(p, r, world, at, height, &second);
+    }
+    if (camera) {
+        look_ahead(p->world % 97 / 97.0, &first);
+        look_ahead(p->world % 97 / 97.0, &second);
     }
     pair->step = sqrt(pow(second.position[0] - first.position[0], 2) + pow(second.position[1] - first.position[1], 2));
     pcgpu_cloud target = {0};
@@ -217,6 +270,9 @@ static pcgpu_status scan_pair(pcgpu_context *context, plan *p, verdict_world *wo
             return PCGPU_ERROR_MEMORY;
         }
         second_pose(p, r, world, at, height, &second);
+        if (camera) {
+            look_ahead(p->world % 97 / 97.0, &second);
+        }
     } else if (!verdict_world_sort(world, place->period)) {
         pair->target = target;
         return PCGPU_ERROR_MEMORY;
@@ -224,7 +280,7 @@ static pcgpu_status scan_pair(pcgpu_context *context, plan *p, verdict_world *wo
     pair->target = target;
     relative(&second, &first, pair->T_target_source);
     for (int64_t i = 0; p->truth == VERDICT_MIRROR && i < target.rows; i++) {
-        target.data[4 * i + 1] = -target.data[4 * i + 1];
+        target.data[4 * i + !camera] = -target.data[4 * i + !camera]; /* left and right */
     }
     return verdict_scan(context, world, p->sensor, &carrier, &second, noise + 1, &pair->source);
 }
@@ -233,11 +289,15 @@ pcgpu_status verdict_make(pcgpu_context *context, uint64_t seed, int index, cons
                           verdict_pair *pair) {
     plan p;
     draw_plan(seed, index, &p);
-    *pair = (verdict_pair){.place = p.place->name, .sensor = p.sensor->name, .truth = p.truth, .search = p.search};
+    *pair = (verdict_pair){.place = place_of(&p), .sensor = sensor_of(&p), .truth = p.truth, .search = p.search};
     memcpy(pair->tolerance, p.place->tolerance, sizeof pair->tolerance);
     *taken = wanted(&p, filter);
     if (!*taken) {
         return PCGPU_OK;
+    }
+    if (p.small) {
+        return p.small == 1 ? verdict_make_object(context, &p.random, pair)
+                            : verdict_make_aerial(context, &p.random, pair);
     }
     verdict_world world = {0};
     pcgpu_status status = open_world(&p, p.world, &world) ? scan_pair(context, &p, &world, pair) : PCGPU_ERROR_MEMORY;

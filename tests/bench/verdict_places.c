@@ -30,7 +30,8 @@ static verdict_shape *post(verdict_world *w, scene_material material, double x, 
 /* ---- things ---- */
 
 /* Spheres at random within an ellipsoid: rays pass between them. */
-static void crown(verdict_world *w, scene_random *r, double x, double y, double h, double across, double up, int count) {
+static void crown(verdict_world *w, scene_random *r, double x, double y, double h, double across, double up,
+                  int count) {
     double foot = verdict_height(w, x, y);
     for (int i = 0; i < count;) {
         double u = between(r, -1.0, 1.0), v = between(r, -1.0, 1.0), t = between(r, -1.0, 1.0);
@@ -73,8 +74,8 @@ static void car(verdict_world *w, scene_random *r, double x, double y, double de
     }
     for (int i = 0; i < 4; i++) {
         double along = (i & 1 ? 0.31 : -0.31) * length, across = (i & 2 ? 0.5 : -0.5) * (width - 0.2);
-        verdict_shape *wheel = box(w, SCENE_CLOTH, x + c * along - s * across, y + s * along + c * across, 0.6, 0.2,
-                                   0.0, 0.6, degrees);
+        verdict_shape *wheel =
+            box(w, SCENE_CLOTH, x + c * along - s * across, y + s * along + c * across, 0.6, 0.2, 0.0, 0.6, degrees);
         wheel->speed[0] = speed * c;
         wheel->speed[1] = speed * s;
     }
@@ -178,6 +179,19 @@ static void barrier(verdict_world *w, scene_random *r, double side, double y) {
     }
 }
 
+/* A row of bushes and trees with gaps. */
+static void hedge(verdict_world *w, scene_random *r, double side, double y) {
+    double from = between(r, w->low[0], 100.0), length = between(r, 40.0, 200.0);
+    for (double x = from; x < from + length && x < w->high[0]; x += between(r, 1.0, 4.0)) {
+        double aside = between(r, 0.0, 2.5);
+        if (chance(r, 0.2)) {
+            tree(w, r, x, side * (y + aside));
+        } else {
+            bush(w, r, x, side * (y + aside));
+        }
+    }
+}
+
 static void road_cars(verdict_world *w, scene_random *r, double half, bool split) {
     int count = (int)between(r, 3.0, 16.0);
     for (int i = 0; i < count; i++) {
@@ -192,8 +206,8 @@ static void road_cars(verdict_world *w, scene_random *r, double half, bool split
 static void road(verdict_world *w, scene_random *r) {
     double grade = between(r, -0.03, 0.03), camber = between(r, -0.02, 0.02);
     const double slope[2] = {grade, camber};
-    verdict_ground(w, r, slope, 0.4, 0.02);
-    double half = between(r, 6.0, 13.0), trees = between(r, 0.02, 0.35);
+    verdict_ground(w, r, slope, 0.15, 0.01);
+    double half = between(r, 6.0, 13.0), trees = between(r, 0.05, 0.5);
     bool split = chance(r, 0.5);
     if (split) {
         rails(w, r, 0.0);
@@ -222,6 +236,13 @@ static void road(verdict_world *w, scene_random *r) {
             } else if (chance(r, trees)) {
                 bush(w, r, x + along, side * (verge + 2.0));
             }
+        }
+        if (chance(r, 0.4)) {
+            hedge(w, r, side, verge + 3.0);
+        }
+        if (chance(r, 0.3)) { /* a house or a bridge's wall far from the road */
+            double x = between(r, -60.0, 90.0), front = verge + between(r, 5.0, 25.0);
+            house(w, r, side, front, x, x + 14.0);
         }
     }
     if (chance(r, 0.25)) { /* a bridge for signs */
@@ -321,7 +342,7 @@ static void furniture(verdict_world *w, scene_random *r, double x, double y) {
 /* A wall along x (or y) with a door. */
 static void wall(verdict_world *w, scene_random *r, bool along_x, double at, double from, double to, double tall) {
     double door = between(r, from + 0.5, fmax(from + 0.6, to - 1.5)), thick = between(r, 0.1, 0.25);
-    bool open = chance(r, 0.6);
+    bool open = chance(r, 0.8);
     const double parts[2][2] = {{from, open ? door : to}, {open ? door + 1.0 : to, to}};
     for (int i = 0; i < 2; i++) {
         double middle = (parts[i][0] + parts[i][1]) / 2, length = parts[i][1] - parts[i][0];
@@ -341,20 +362,21 @@ static void rooms(verdict_world *w, scene_random *r) {
     verdict_ground(w, r, slope, 0.0, 0.0);
     double tall = between(r, 2.4, 3.4), depth = between(r, 3.5, 7.0), hall = between(r, 1.6, 5.0);
     for (double side = -1.0; side <= 1.0; side += 2.0) {
-        double front = side * hall / 2, back = side * (hall / 2 + depth);
+        double back = side * (hall / 2 + depth);
         for (double x = w->low[0]; x < w->high[0];) {
-            double end = x + between(r, 3.0, 7.0);
+            double end = x + between(r, 3.0, 7.0), front = side * (hall / 2 + between(r, 0.0, 0.7));
             wall(w, r, true, front, x, end, tall);
             wall(w, r, true, back, x, end, tall);
             wall(w, r, false, end, fmin(front, back), fmax(front, back), tall);
             int count = (int)between(r, 2.0, 7.0);
             for (int i = 0; i < count; i++) {
-                double u = between(r, x + 0.5, end - 0.5), v = side * between(r, hall / 2 + 0.6, hall / 2 + depth - 0.5);
+                double u = between(r, x + 0.5, end - 0.5),
+                       v = side * between(r, hall / 2 + 0.6, hall / 2 + depth - 0.5);
                 furniture(w, r, u, v);
             }
-            if (chance(r, 0.4)) {
+            if (chance(r, 0.6)) {
                 double u = between(r, x, end);
-                furniture(w, r, u, side * (hall / 2 - 0.3));
+                furniture(w, r, u, side * (hall / 2 - 0.2));
             }
             if (chance(r, 0.15)) {
                 double u = between(r, x, end), v = side * between(r, 0.3, hall / 2 + 2.0);
@@ -364,6 +386,32 @@ static void rooms(verdict_world *w, scene_random *r) {
         }
     }
     box(w, SCENE_PAVING, 0.0, 0.0, 2.0 * w->high[0] + 400.0, 60.0, tall, tall + 0.3, 0.0);
+}
+
+/* One room for a camera, full of things. */
+static void room(verdict_world *w, scene_random *r) {
+    const double slope[2] = {0.0, 0.0};
+    verdict_ground(w, r, slope, 0.0, 0.0);
+    double x = between(r, 1.8, 3.5), y = between(r, 1.8, 3.0), tall = between(r, 2.3, 3.0);
+    wall(w, r, true, y, -x, x, tall);
+    wall(w, r, true, -y, -x, x, tall);
+    wall(w, r, false, x, -y, y, tall);
+    wall(w, r, false, -x, -y, y, tall);
+    box(w, SCENE_PAVING, 0.0, 0.0, 12.0, 12.0, tall, tall + 0.2, 0.0);
+    int count = (int)between(r, 14.0, 26.0);
+    for (int i = 0; i < count; i++) {
+        bool across = chance(r, 0.5), less = chance(r, 0.5);
+        double u = between(r, -1.0, 1.0) * (x - 0.3), v = between(r, -1.0, 1.0) * (y - 0.3),
+               size = between(r, 0.05, 0.4);
+        double up = between(r, 0.0, 1.8), turn = between(r, 0.0, 180.0);
+        if (across) {
+            u = less ? 0.35 - x : x - 0.35;
+        } else {
+            v = less ? 0.35 - y : y - 0.35;
+        }
+        furniture(w, r, u, v);
+        box(w, SCENE_PAINT, u, v, size, 0.6 * size, up, up + size, turn); /* on a shelf, at a wall */
+    }
 }
 
 static void warehouse(verdict_world *w, scene_random *r) {
@@ -392,11 +440,34 @@ static void warehouse(verdict_world *w, scene_random *r) {
 }
 
 const verdict_place verdict_places[] = {
-    {"street", street, {-110, -80}, {250, 80}, 2.0, {-5, -2.5}, {5, -1.0}, {1.0, 6.0}, 10.0, 0.5, {1.6, 2.0}, {0.2, 1.0}},
+    {"street",
+     street,
+     {-110, -80},
+     {250, 80},
+     2.0,
+     {-5, -2.5},
+     {5, -1.0},
+     {1.0, 6.0},
+     10.0,
+     0.5,
+     {1.6, 2.0},
+     {0.2, 1.0}},
     {"road", road, {-110, -80}, {250, 80}, 2.0, {-5, -5.0}, {5, -1.5}, {2.0, 4.0}, 3.0, 0.1, {1.6, 2.0}, {0.2, 1.0}},
     {"park", park, {-110, -80}, {250, 80}, 2.0, {-5, -1.5}, {5, 1.5}, {1.0, 4.0}, 10.0, 0.5, {1.0, 2.0}, {0.2, 1.0}},
     {"yard", yard, {-110, -80}, {250, 80}, 2.0, {-5, -1.0}, {5, 1.0}, {1.0, 5.0}, 10.0, 0.5, {1.6, 2.0}, {0.2, 1.0}},
     {"rooms", rooms, {-40, -20}, {150, 20}, 0.5, {-3, -0.4}, {3, 0.4}, {0.1, 1.0}, 10.0, 0.3, {0.3, 1.4}, {0.1, 1.0}},
-    {"hall", warehouse, {-40, -25}, {150, 25}, 1.0, {-3, -0.6}, {3, 0.6}, {0.1, 1.5}, 10.0, 0.3, {0.4, 2.0}, {0.1, 1.0}},
+    {"hall",
+     warehouse,
+     {-40, -25},
+     {150, 25},
+     1.0,
+     {-3, -0.6},
+     {3, 0.6},
+     {0.1, 1.5},
+     10.0,
+     0.3,
+     {0.4, 2.0},
+     {0.1, 1.0}},
+    {"room", room, {-5, -5}, {5, 5}, 0.25, {-0.5, -0.5}, {0.5, 0.5}, {0.01, 0.15}, 6.0, 0.1, {0.9, 1.6}, {0.03, 1.0}},
 };
 const int verdict_place_count = sizeof verdict_places / sizeof verdict_places[0];

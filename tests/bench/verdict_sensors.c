@@ -34,8 +34,13 @@ const verdict_sensor verdict_sensors[] = {
     {"spin32bare", 32, 1084, beams_32, {0}, 80.0, 0.02, false},
     {"rosette", 0, 24000, NULL, {70.4, 77.2}, 120.0, 0.02, false},
     {"flash", 100, 480, NULL, {120.0, 25.0}, 100.0, 0.025, false},
+    {"depth", 480, 640, NULL, {0}, 8.0, 0.0012, false},
 };
 const int verdict_sensor_count = sizeof verdict_sensors / sizeof verdict_sensors[0];
+
+bool verdict_is_camera(const verdict_sensor *sensor) {
+    return !sensor->elevation && sensor->view[0] == 0.0;
+}
 
 static scene_shape carrier_box(double x, double z, double length, double width, double height) {
     return (scene_shape){.kind = SCENE_BOX,
@@ -87,6 +92,10 @@ static bool measure(const verdict_world *world, const verdict_sensor *sensor, co
     double chance = scene_uniform(random), noise = sensor->noise * scene_gauss(random);
     double strength = own.incidence * (1.0 - own.distance / (1.25 * sensor->range));
     double lost = lost_share[own.material] + (strength < 0.05 ? 0.5 * (1.0 - strength / 0.05) : 0.0);
+    if (verdict_is_camera(sensor)) { /* Nguyen et al. 2012: it grows with the square of the depth */
+        double z = own.distance * d[2] - 0.4;
+        noise *= (0.0012 + 0.0019 * z * z) / (0.0012 * d[2]);
+    }
     *range = own.distance + (own.material == SCENE_LEAVES ? 2.0 : 1.0) * noise;
     return found && chance >= lost && *range > 0.3;
 }
@@ -100,7 +109,12 @@ static void direction_of(double azimuth, double elevation, double d[3]) {
 
 /* The direction of a firing. phase, 0 to 1, differs from scan to scan. */
 static void aim(const verdict_sensor *s, int beam, int step, double phase, double d[3]) {
-    if (s->elevation) {
+    if (verdict_is_camera(s)) { /* a pixel: z forward, x right, y down */
+        double x = (step - 319.5) / 585.0, y = (beam - 239.5) / 585.0, length = sqrt(x * x + y * y + 1.0);
+        d[0] = x / length;
+        d[1] = y / length;
+        d[2] = 1.0 / length;
+    } else if (s->elevation) {
         double skew = phase + 0.618 * beam; /* the lasers are not in one column */
         direction_of(360.0 * (step + skew - floor(skew)) / s->steps, s->elevation(beam), d);
     } else if (s->beams) {

@@ -106,8 +106,10 @@ static void print_groups(const verdict_row *rows, int count, group_by by, double
     static const char *const titles[] = {"", "place", "sensor", "truth", "start"};
     const char *names[32];
     int found = 0;
-    printf("%-12s  right  right  wrong  wrong |  apart  apart | errors |  score, right     |  score, wrong\n", titles[by]);
-    printf("%-12s   conv    rej   conv    rej |   conv    rej |        |   min    2%%   50%% |   50%%   98%%   max\n", "");
+    printf("%-12s  right  right  wrong  wrong |  apart  apart | errors |  score, right     |  score, wrong\n",
+           titles[by]);
+    printf("%-12s   conv    rej   conv    rej |   conv    rej |        |   min    2%%   50%% |   50%%   98%%   max\n",
+           "");
     for (int i = 0; i < count; i++) {
         int k = 0;
         while (rows[i].taken && k < found && strcmp(names[k], group_of(&rows[i], by)) != 0) {
@@ -146,8 +148,8 @@ static void print_curve(const verdict_row *rows, int count) {
             rejected += rows[i].taken && rows[i].right && !yes;
             accepted += rows[i].taken && !rows[i].right && yes;
         }
-        printf("       %.2f   %5d  %6.2f %%      %5d  %6.2f %%\n", limit, rejected, right ? 100.0 * rejected / right : 0.0,
-               accepted, all ? 100.0 * accepted / all : 0.0);
+        printf("       %.2f   %5d  %6.2f %%      %5d  %6.2f %%\n", limit, rejected,
+               right ? 100.0 * rejected / right : 0.0, accepted, all ? 100.0 * accepted / all : 0.0);
     }
 }
 

@@ -45,8 +45,7 @@ static void add_wave(verdict_world *w, scene_random *random, double amplitude, d
 void verdict_ground(verdict_world *w, scene_random *random, const double slope[2], double wide, double narrow) {
     for (int j = 0; j < w->rows; j++) {
         for (int i = 0; i < w->columns; i++) {
-            w->heights[(size_t)j * w->columns + i] =
-                (float)(slope[0] * (w->low[0] + i) + slope[1] * (w->low[1] + j));
+            w->heights[(size_t)j * w->columns + i] = (float)(slope[0] * (w->low[0] + i) + slope[1] * (w->low[1] + j));
         }
     }
     for (int i = 0; i < 3; i++) {
