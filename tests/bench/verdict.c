@@ -42,19 +42,21 @@ typedef struct work {
 
 /* Metres between where two transforms bring the middle of the source, or its sensor, and degrees. */
 static void compare(const double got[16], const double truth[16], const double center[3], double error[2]) {
-    double trace = 0.0, square = 0.0;
+    double d[9] = {0}, square = 0.0; /* d: rotation of truth^-1 got */
     for (int i = 0; i < 3; i++) {
         double off = got[4 * i + 3] - truth[4 * i + 3];
         for (int k = 0; k < 3; k++) {
             off += (got[4 * i + k] - truth[4 * i + k]) * center[k];
-            trace += got[4 * i + k] * truth[4 * i + k];
+            for (int m = 0; m < 3; m++) {
+                d[3 * k + m] += truth[4 * i + k] * got[4 * i + m];
+            }
         }
         square += off * off;
     }
-    /* From the Frobenius norm of the difference: exact for small angles. */
-    double norm = fmax(0.0, 6.0 - 2.0 * trace);
+    /* By its skew part, which files of poses with few digits do not spoil. */
+    const double x = d[7] - d[5], y = d[2] - d[6], z = d[3] - d[1];
     error[0] = sqrt(square);
-    error[1] = 2.0 * asin(fmin(1.0, sqrt(norm / 8.0))) * 57.29577951308232;
+    error[1] = atan2(sqrt(x * x + y * y + z * z) / 2.0, (d[0] + d[4] + d[8] - 1.0) / 2.0) * 57.29577951308232;
 }
 
 static double now(void) {

@@ -126,7 +126,7 @@ static void draw_plan(uint64_t seed, int index, plan *p) {
     p->random = (scene_random){seed * 0x9E3779B97F4A7C15u + (uint64_t)index * 0xD1342543DE82EF95u};
     scene_uniform(&p->random);
     double where = scene_uniform(&p->random), what = scene_uniform(&p->random), search = scene_uniform(&p->random);
-    static const double upto[] = {0.26, 0.48, 0.58, 0.66, 0.74, 0.80, 0.87, 0.94, 1.0}; /* places, objects, aerial */
+    static const double upto[] = {0.26, 0.48, 0.58, 0.66, 0.74, 0.80, 0.88, 0.96, 1.0}; /* places, objects, aerial */
     int place = 0;
     while (where >= upto[place]) {
         place++;

@@ -158,7 +158,7 @@ static void add_nuscenes(const char *data) {
 /* Frames with a file of a pose each. */
 static void add_7scenes(const char *data, const char *name, const char *folder, int begin, int end, int step,
                         int most_apart) {
-    source *s = new_source(name, 0, &kinect, 0.03, 1.0, most_apart);
+    source *s = new_source(name, 0, &kinect, 0.05, 1.5, most_apart);
     for (int i = begin; i < end; i += step) {
         char path[128];
         double pose[16];

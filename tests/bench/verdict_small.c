@@ -204,7 +204,7 @@ static pcgpu_status scan_terrain(pcgpu_context *context, const verdict_world *w,
 pcgpu_status verdict_make_aerial(pcgpu_context *context, scene_random *r, verdict_pair *pair) {
     static const double still[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
     const verdict_truth truth = pair->truth;
-    double size = between(r, 200.0, 450.0), rotation[9], shift[3], limit = truth == VERDICT_SELF ? 0.0 : 1.0;
+    double size = between(r, 200.0, 320.0), rotation[9], shift[3], limit = truth == VERDICT_SELF ? 0.0 : 1.0;
     const double offset[3] = {452000.0, 5411000.0, 300.0};
     double yaw = limit * between(r, -0.5, 0.5);
     for (int k = 0; k < 3; k++) {
@@ -215,8 +215,8 @@ pcgpu_status verdict_make_aerial(pcgpu_context *context, scene_random *r, verdic
     verdict_about(rotation, offset, shift, pair->T_target_source);
     memcpy(pair->center, offset, sizeof pair->center);
     pair->step = sqrt(shift[0] * shift[0] + shift[1] * shift[1] + shift[2] * shift[2]);
-    pair->tolerance[0] = 0.5;
-    pair->tolerance[1] = 0.3;
+    pair->tolerance[0] = 0.3;
+    pair->tolerance[1] = 0.15;
     verdict_world world = {0};
     bool split = truth == VERDICT_HALVES || truth == VERDICT_SELF;
     pcgpu_status status = open_terrain(&world, first, size) ? PCGPU_OK : PCGPU_ERROR_MEMORY;
