@@ -57,6 +57,9 @@ typedef struct verdict_place {
 extern const verdict_place verdict_places[];
 extern const int verdict_place_count;
 
+/* The road of "road" without its cars; returns half its width; *split: it has rails in its middle. */
+double verdict_road(verdict_world *world, scene_random *random, bool *split);
+
 /* ---- sensors ---- */
 
 typedef struct verdict_sensor {
@@ -68,15 +71,19 @@ typedef struct verdict_sensor {
     bool carrier; /* on the roof of a car that it sees */
 } verdict_sensor;
 
-bool verdict_is_camera(const verdict_sensor *sensor);
-extern const verdict_sensor verdict_sensors[];
-extern const int verdict_sensor_count;
-
 /* What of the car is within sight, in the sensor's frame: the same in each scan. */
 typedef struct verdict_carrier {
     int count;
     scene_shape shapes[4];
 } verdict_carrier;
+
+const verdict_sensor *verdict_sensor_named(const char *name);
+/* The distance along a direction of the sensor's frame, with noise; false without a return. */
+bool verdict_measure(const verdict_world *world, const verdict_sensor *sensor, const verdict_carrier *carrier,
+                     const scene_pose *pose, const double d[3], scene_random *random, double *range);
+bool verdict_is_camera(const verdict_sensor *sensor);
+extern const verdict_sensor verdict_sensors[];
+extern const int verdict_sensor_count;
 
 void verdict_carrier_draw(verdict_carrier *carrier, scene_random *random);
 /* A scan as a cloud of x y z intensity. */

@@ -113,10 +113,8 @@ static const verdict_sensor *sensor_for(const verdict_place *place, scene_random
     }
     static const char *const inside[] = {"spin16", "spin16", "spin16", "spin32bare", "rosette"};
     const char *name = inside[(int)(5.0 * pick)];
-    for (int i = 0; indoors && i < verdict_sensor_count; i++) {
-        if (strcmp(verdict_sensors[i].name, name) == 0) {
-            return &verdict_sensors[i];
-        }
+    if (indoors) {
+        return verdict_sensor_named(name);
     }
     int choice = (int)(pick * (verdict_sensor_count - 1)); /* the last is a camera */
     return &verdict_sensors[choice];

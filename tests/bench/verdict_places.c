@@ -180,8 +180,8 @@ static void barrier(verdict_world *w, scene_random *r, double side, double y) {
 }
 
 /* A row of bushes and trees with gaps. */
-static void hedge(verdict_world *w, scene_random *r, double side, double y) {
-    double from = between(r, w->low[0], 100.0), length = between(r, 40.0, 200.0);
+static void hedge(verdict_world *w, scene_random *r, double side, double y, double base) {
+    double from = base + between(r, w->low[0], 100.0), length = between(r, 40.0, 200.0);
     for (double x = from; x < from + length && x < w->high[0]; x += between(r, 1.0, 4.0)) {
         double aside = between(r, 0.0, 2.5);
         if (chance(r, 0.2)) {
@@ -203,13 +203,13 @@ static void road_cars(verdict_world *w, scene_random *r, double half, bool split
     }
 }
 
-static void road(verdict_world *w, scene_random *r) {
+double verdict_road(verdict_world *w, scene_random *r, bool *split) {
     double grade = between(r, -0.03, 0.03), camber = between(r, -0.02, 0.02);
     const double slope[2] = {grade, camber};
     verdict_ground(w, r, slope, 0.15, 0.01);
     double half = between(r, 6.0, 13.0), trees = between(r, 0.05, 0.5);
-    bool split = chance(r, 0.5);
-    if (split) {
+    *split = chance(r, 0.5);
+    if (*split) {
         rails(w, r, 0.0);
     }
     for (double side = -1.0; side <= 1.0; side += 2.0) {
@@ -237,12 +237,14 @@ static void road(verdict_world *w, scene_random *r) {
                 bush(w, r, x + along, side * (verge + 2.0));
             }
         }
-        if (chance(r, 0.4)) {
-            hedge(w, r, side, verge + 3.0);
-        }
-        if (chance(r, 0.3)) { /* a house or a bridge's wall far from the road */
-            double x = between(r, -60.0, 90.0), front = verge + between(r, 5.0, 25.0);
-            house(w, r, side, front, x, x + 14.0);
+        for (double base = 0.0; base < w->high[0] - 249.0; base += 360.0) { /* once; on a long road again and again */
+            if (chance(r, 0.4)) {
+                hedge(w, r, side, verge + 3.0, base);
+            }
+            if (chance(r, 0.3)) { /* a house or a bridge's wall far from the road */
+                double x = base + between(r, -60.0, 90.0), front = verge + between(r, 5.0, 25.0);
+                house(w, r, side, front, x, x + 14.0);
+            }
         }
     }
     if (chance(r, 0.25)) { /* a bridge for signs */
@@ -251,6 +253,12 @@ static void road(verdict_world *w, scene_random *r) {
         post(w, SCENE_METAL, x, -half - 1.0, 0.2, 0.0, 6.5);
         box(w, SCENE_METAL, x, 0.0, 0.5, 2.0 * half + 2.0, 6.0, 6.5, 0.0);
     }
+    return half;
+}
+
+static void road(verdict_world *w, scene_random *r) {
+    bool split;
+    double half = verdict_road(w, r, &split);
     road_cars(w, r, half, split);
 }
 

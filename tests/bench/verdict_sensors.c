@@ -2,7 +2,7 @@
 #include "verdict.h"
 
 #include <math.h>
-#include <stdlib.h>
+#include <string.h>
 
 static double beams_16(int beam) {
     return 15.0 - 2.0 * beam;
@@ -38,6 +38,15 @@ const verdict_sensor verdict_sensors[] = {
 };
 const int verdict_sensor_count = sizeof verdict_sensors / sizeof verdict_sensors[0];
 
+const verdict_sensor *verdict_sensor_named(const char *name) {
+    for (int i = 0; i < verdict_sensor_count; i++) {
+        if (strcmp(verdict_sensors[i].name, name) == 0) {
+            return &verdict_sensors[i];
+        }
+    }
+    return NULL;
+}
+
 bool verdict_is_camera(const verdict_sensor *sensor) {
     return !sensor->elevation && sensor->view[0] == 0.0;
 }
@@ -68,9 +77,8 @@ static const double lost_share[] = {
     [SCENE_LEAVES] = 0.10,  [SCENE_CLOTH] = 0.02,  [SCENE_MARKING] = 0.01, [SCENE_REFLECTOR] = 0.0,
 };
 
-/* The distance along a direction of the sensor; false without a return. */
-static bool measure(const verdict_world *world, const verdict_sensor *sensor, const verdict_carrier *carrier,
-                    const scene_pose *pose, const double d[3], scene_random *random, double *range) {
+bool verdict_measure(const verdict_world *world, const verdict_sensor *sensor, const verdict_carrier *carrier,
+                     const scene_pose *pose, const double d[3], scene_random *random, double *range) {
     scene_ray r = {.direction = {d[0], d[1], d[2]}};
     scene_hit h, own = {.distance = sensor->range};
     bool found = false;
@@ -141,7 +149,7 @@ pcgpu_status verdict_scan(pcgpu_context *context, const verdict_world *world, co
         for (int step = 0; step < sensor->steps; step++) {
             double d[3], range;
             aim(sensor, beam, step, phase, d);
-            if (measure(world, sensor, sensor->carrier ? carrier : &none, pose, d, &random, &range)) {
+            if (verdict_measure(world, sensor, sensor->carrier ? carrier : &none, pose, d, &random, &range)) {
                 float *p = cloud->data + 4 * cloud->rows++;
                 for (int k = 0; k < 3; k++) {
                     p[k] = (float)(floor(range * d[k] * 1000.0 + 0.5) / 1000.0);
