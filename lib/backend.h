@@ -3,6 +3,7 @@
 #ifndef PC_BACKEND_H
 #define PC_BACKEND_H
 
+#include "cpu_team.h"
 #include "geometry.h"
 #include "pcgpu.h"
 
@@ -191,7 +192,7 @@ struct pcgpu_context {
     void *cuda;                      /* state of the CUDA back end once started, else NULL */
     void *cpu_icp;                   /* state of a CPU registration in progress, else NULL */
     pc_buffer scratch[PC_SCRATCHES]; /* of an operation, kept for the next one */
-    struct pc_team *team;            /* see pc_context_team, or NULL: not yet */
+    pc_team *team;                   /* see pc_context_team, or NULL: not yet */
     void *cpu_voxels;                /* memory of the CPU's voxelization, reused, or NULL */
     void *cpu_cells;                 /* memory of CPU registrations by cells, kept for the next one, or NULL */
     void *cpu_depth;                 /* memory of CPU registrations of depth frames, or NULL */
@@ -200,7 +201,11 @@ struct pcgpu_context {
 };
 
 /* Its threads that share the parts of a step (lib/cpu_team.h), for one call at a time; NULL when memory is short. */
-struct pc_team *pc_context_team(pcgpu_context *context);
+pc_team *pc_context_team(pcgpu_context *context);
+/* Does parts, or ranges of `chunk` of n items, on these threads; on the caller's alone without a context. A part of a
+ * step has a context of one thread, or none, for steps of its own. */
+void pc_run_parts(pcgpu_context *context, int parts, pc_team_fn *function, void *state);
+void pc_run_ranges(pcgpu_context *context, int64_t n, int64_t chunk, pc_range_fn *function, void *state);
 
 /* Records the sentence for pcgpu_last_error and returns `status`. */
 pcgpu_status pc_fail(pcgpu_context *context, pcgpu_status status, const char *format, ...)

@@ -1,7 +1,6 @@
 /* Contexts: settings, the last error, logging, clocks. */
 #include "backend.h"
 #include "cpu.h"
-#include "cpu_team.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -95,9 +94,23 @@ void pcgpu_close(pcgpu_context *context) {
     }
 }
 
-struct pc_team *pc_context_team(pcgpu_context *context) {
+pc_team *pc_context_team(pcgpu_context *context) {
     context->team = context->team ? context->team : pc_team_open(context->threads);
     return context->team;
+}
+
+static pc_team *team_for(pcgpu_context *context, int64_t parts) {
+    return context && context->threads > 1 && parts > 1 ? pc_context_team(context) : NULL;
+}
+
+void pc_run_parts(pcgpu_context *context, int parts, pc_team_fn *function, void *state) {
+    pc_team_run(team_for(context, parts), parts, function, state);
+}
+
+void pc_run_ranges(pcgpu_context *context, int64_t n, int64_t chunk, pc_range_fn *function, void *state) {
+    if (n > 0) {
+        pc_team_for(team_for(context, n > chunk ? 2 : 1), n, chunk, function, state);
+    }
 }
 
 const char *pcgpu_last_error(const pcgpu_context *context) {

@@ -1,5 +1,5 @@
-/* The team: a step is open while parts of it are left to claim. Helpers that come in time join it and claim parts; the
- * caller claims, too, closes the step when none is left, and waits for helpers in the middle of one. */
+/* The team: the number of the step and its next part are one word, which a thread that claims a part raises by one. So
+ * a thread that comes late finds the step closed, or its claim fails, and it needs no lock where parts are short. */
 #include "cpu_team.h"
 
 #include <pthread.h>
@@ -8,20 +8,23 @@
 
 enum { SPINS = 2000 }; /* looks before a thread sleeps: some 20 us, about what waking it takes */
 
-struct pc_team {
-    pthread_mutex_t mutex;
-    pthread_cond_t opened, left;
-    pthread_t *helpers; /* threads - 1 */
-    int threads, started;
-    bool quit;
+#define CLOSED UINT32_MAX /* a next part that no step has */
 
-    pc_team_fn *function;
-    void *state;
-    int parts;
-    atomic_int next;       /* the next part to claim */
-    atomic_int open_steps; /* counts the steps: a change wakes helpers */
-    bool open;
-    atomic_int inside; /* helpers that joined the open step */
+struct pc_team {
+    pthread_mutex_t mutex;        /* guards sleeping */
+    pthread_cond_t opened, ended; /* for helpers, for the caller */
+    pthread_t *helpers;           /* threads - 1 */
+    int threads, started;
+    bool refused;
+
+    _Atomic(pc_team_fn *) function;
+    _Atomic(void *) state;
+    atomic_int parts;
+    _Atomic uint64_t next; /* the step in the upper half, its next part to claim in the lower one */
+    atomic_int done;       /* parts of the step */
+    atomic_int sleepers;   /* helpers that sleep, or are about to */
+    atomic_bool waits;     /* the caller sleeps, or is about to */
+    atomic_bool quit;
 };
 
 static void pause_briefly(void) {
@@ -30,38 +33,54 @@ static void pause_briefly(void) {
 #endif
 }
 
-static void claim_parts(pc_team *t) {
-    while (pc_team_help(t)) {
+static bool has_parts(pc_team *t) {
+    return (uint32_t)atomic_load(&t->next) < (uint32_t)atomic_load(&t->parts);
+}
+
+/* Claims a part and does it. What belongs to the step is read before the claim, which fails if the step has changed. */
+static bool do_part(pc_team *t, int *parts, int *done) {
+    uint64_t next = atomic_load(&t->next);
+    while ((uint32_t)next < (uint32_t)(*parts = atomic_load(&t->parts))) {
+        pc_team_fn *function = atomic_load(&t->function);
+        void *state = atomic_load(&t->state);
+        if (atomic_compare_exchange_weak(&t->next, &next, next + 1)) {
+            function(state, (int)(uint32_t)next);
+            *done = atomic_fetch_add(&t->done, 1) + 1;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void sleep_until_opened(pc_team *t) {
+    for (int i = 0; i < SPINS && !has_parts(t); i++) {
+        pause_briefly();
+    }
+    if (!has_parts(t)) {
+        pthread_mutex_lock(&t->mutex);
+        atomic_fetch_add(&t->sleepers, 1);
+        while (!has_parts(t) && !atomic_load(&t->quit)) {
+            pthread_cond_wait(&t->opened, &t->mutex);
+        }
+        atomic_fetch_sub(&t->sleepers, 1);
+        pthread_mutex_unlock(&t->mutex);
     }
 }
 
 static void *help(void *argument) {
     pc_team *t = argument;
-    int seen = 0;
-    while (true) {
-        for (int i = 0; i < SPINS && atomic_load_explicit(&t->open_steps, memory_order_relaxed) == seen; i++) {
-            pause_briefly();
-        }
-        pthread_mutex_lock(&t->mutex);
-        while (!t->quit && atomic_load(&t->open_steps) == seen) {
-            pthread_cond_wait(&t->opened, &t->mutex);
-        }
-        seen = atomic_load(&t->open_steps);
-        const bool quit = t->quit, joins = t->open;
-        atomic_fetch_add(&t->inside, joins);
-        pthread_mutex_unlock(&t->mutex);
-        if (quit) {
-            return NULL;
-        }
-        if (joins) {
-            claim_parts(t);
-            pthread_mutex_lock(&t->mutex);
-            if (atomic_fetch_sub(&t->inside, 1) == 1) {
-                pthread_cond_signal(&t->left);
+    int parts = 0, done = 0;
+    while (!atomic_load(&t->quit)) {
+        while (do_part(t, &parts, &done)) {
+            if (done == parts && atomic_load(&t->waits)) {
+                pthread_mutex_lock(&t->mutex);
+                pthread_cond_signal(&t->ended);
+                pthread_mutex_unlock(&t->mutex);
             }
-            pthread_mutex_unlock(&t->mutex);
         }
+        sleep_until_opened(t);
     }
+    return NULL;
 }
 
 pc_team *pc_team_open(int threads) {
@@ -74,9 +93,10 @@ pc_team *pc_team_open(int threads) {
     }
     t->threads = threads;
     t->helpers = helpers;
+    atomic_store(&t->next, CLOSED);
     pthread_mutex_init(&t->mutex, NULL);
     pthread_cond_init(&t->opened, NULL);
-    pthread_cond_init(&t->left, NULL);
+    pthread_cond_init(&t->ended, NULL);
     return t;
 }
 
@@ -84,73 +104,88 @@ int pc_team_threads(const pc_team *team) {
     return team->threads;
 }
 
+int pc_team_refused(const pc_team *team) {
+    return team->refused ? team->started + 1 : 0;
+}
+
 void pc_team_close(pc_team *t) {
     if (!t) {
         return;
     }
     pthread_mutex_lock(&t->mutex);
-    t->quit = true;
-    atomic_fetch_add(&t->open_steps, 1);
+    atomic_store(&t->quit, true);
     pthread_cond_broadcast(&t->opened);
     pthread_mutex_unlock(&t->mutex);
     for (int i = 0; i < t->started; i++) {
         pthread_join(t->helpers[i], NULL);
     }
     pthread_cond_destroy(&t->opened);
-    pthread_cond_destroy(&t->left);
+    pthread_cond_destroy(&t->ended);
     pthread_mutex_destroy(&t->mutex);
     free(t->helpers);
     free(t);
 }
 
-/* As many helpers as the parts can use; fewer when the system refuses more. */
+/* As many helpers as the parts can use. What the system has refused once is not asked for again: it would be refused
+ * in each of thousands of steps. */
 static void start_helpers(pc_team *t, int parts) {
     const int most = parts < t->threads ? parts : t->threads;
-    while (t->started < most - 1 && pthread_create(&t->helpers[t->started], NULL, help, t) == 0) {
-        t->started++;
+    while (t->started < most - 1 && !t->refused) {
+        t->refused = pthread_create(&t->helpers[t->started], NULL, help, t) != 0;
+        t->started += !t->refused;
     }
+}
+
+/* No more than can claim a part. */
+static void wake_helpers(pc_team *t, int parts) {
+    if (atomic_load(&t->sleepers) == 0) {
+        return;
+    }
+    pthread_mutex_lock(&t->mutex);
+    const int sleepers = atomic_load(&t->sleepers);
+    for (int i = 0; i < sleepers && i < parts - 1; i++) {
+        pthread_cond_signal(&t->opened);
+    }
+    pthread_mutex_unlock(&t->mutex);
 }
 
 void pc_team_begin(pc_team *t, int parts, pc_team_fn *function, void *state) {
+    const uint64_t step = (atomic_load(&t->next) >> 32) + 1;
     start_helpers(t, parts);
-    pthread_mutex_lock(&t->mutex);
-    t->function = function;
-    t->state = state;
-    t->parts = parts;
-    atomic_store(&t->next, 0);
-    t->open = true;
-    if (t->started > 0) {
-        atomic_fetch_add(&t->open_steps, 1);
-        pthread_cond_broadcast(&t->opened);
-    }
-    pthread_mutex_unlock(&t->mutex);
+    atomic_store(&t->next, step << 32 | CLOSED); /* claims fail until all of the step is there */
+    atomic_store(&t->function, function);
+    atomic_store(&t->state, state);
+    atomic_store(&t->done, 0);
+    atomic_store(&t->parts, parts);
+    atomic_store(&t->next, step << 32);
+    wake_helpers(t, parts);
 }
 
 bool pc_team_help(pc_team *t) {
-    const int part = atomic_load(&t->next) < t->parts ? atomic_fetch_add(&t->next, 1) : t->parts;
-    if (part < t->parts) {
-        t->function(t->state, part);
-    }
-    return part < t->parts;
+    int parts, done;
+    return do_part(t, &parts, &done);
 }
 
 void pc_team_end(pc_team *t) {
-    claim_parts(t);
-    pthread_mutex_lock(&t->mutex);
-    t->open = false;
-    pthread_mutex_unlock(&t->mutex);
-    for (int i = 0; i < SPINS && atomic_load(&t->inside) > 0; i++) {
+    const int parts = atomic_load(&t->parts);
+    while (pc_team_help(t)) {
+    }
+    for (int i = 0; i < SPINS && atomic_load(&t->done) < parts; i++) {
         pause_briefly();
     }
-    pthread_mutex_lock(&t->mutex);
-    while (atomic_load(&t->inside) > 0) {
-        pthread_cond_wait(&t->left, &t->mutex);
+    if (atomic_load(&t->done) < parts) {
+        pthread_mutex_lock(&t->mutex);
+        atomic_store(&t->waits, true);
+        while (atomic_load(&t->done) < parts) {
+            pthread_cond_wait(&t->ended, &t->mutex);
+        }
+        atomic_store(&t->waits, false);
+        pthread_mutex_unlock(&t->mutex);
     }
-    pthread_mutex_unlock(&t->mutex);
 }
 
 void pc_team_run(pc_team *t, int parts, pc_team_fn *function, void *state) {
-    if (parts <= 1 || t->threads <= 1) {
+    if (!t || parts <= 1 || t->threads <= 1) {
         for (int part = 0; part < parts; part++) {
             function(state, part);
         }
@@ -158,4 +193,21 @@ void pc_team_run(pc_team *t, int parts, pc_team_fn *function, void *state) {
     }
     pc_team_begin(t, parts, function, state);
     pc_team_end(t);
+}
+
+typedef struct ranges {
+    int64_t n, chunk;
+    pc_range_fn *function;
+    void *state;
+} ranges;
+
+static void do_range(void *state, int part) {
+    const ranges *r = state;
+    const int64_t begin = part * r->chunk, end = begin + r->chunk;
+    r->function(r->state, begin, end < r->n ? end : r->n);
+}
+
+void pc_team_for(pc_team *team, int64_t n, int64_t chunk, pc_range_fn *function, void *state) {
+    ranges r = {n, chunk, function, state};
+    pc_team_run(team, (int)((n + chunk - 1) / chunk), do_range, &r);
 }

@@ -1,23 +1,35 @@
-/* A few threads that share the parts of one step after another. Unlike a team of OpenMP, no thread is waited for that
- * has nothing in hand: where other programs keep the processors busy, the caller does all parts itself and goes on,
- * while a barrier would cost it the time slices of others. Threads that wait sleep after some microseconds. */
+/* The threads of a context, which share the parts of one step after another. No thread is waited for that has no part
+ * in hand: where other programs keep the processors busy, or the system refuses threads, the caller does all parts
+ * itself and goes on. Threads without work sleep after some microseconds. */
 #ifndef PC_CPU_TEAM_H
 #define PC_CPU_TEAM_H
 
 #include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 typedef struct pc_team pc_team;
 
 /* A part of a step, 0 to parts - 1, each done once, by any thread. */
 typedef void pc_team_fn(void *state, int part);
+/* Items [begin, end) of a step. */
+typedef void pc_range_fn(void *state, int64_t begin, int64_t end);
 
-/* A team of up to `threads` with the caller; NULL when memory is short. Threads start as they are first needed. */
+/* A team of up to `threads` with the caller; NULL when memory is short. Threads start as they are first needed, and
+ * there are fewer when the system refuses to start more. */
 pc_team *pc_team_open(int threads);
 int pc_team_threads(const pc_team *team);
+/* The threads that there are, with the caller, once the system has refused more; else 0. */
+int pc_team_refused(const pc_team *team);
 void pc_team_close(pc_team *team); /* NULL is accepted */
 
-/* Does all parts; what they wrote can be read afterwards. */
+/* Does all parts; what they wrote can be read afterwards. The caller does them alone where `team` is NULL. */
 void pc_team_run(pc_team *team, int parts, pc_team_fn *function, void *state);
+/* The same for n items, `chunk` of them (1 or more) to a part. */
+void pc_team_for(pc_team *team, int64_t n, int64_t chunk, pc_range_fn *function, void *state);
 
 /* The same in pieces, where the caller has other things to do as soon as some parts are done: begins, does one part
  * (false when none is left to begin), does the rest and waits. */
@@ -25,4 +37,7 @@ void pc_team_begin(pc_team *team, int parts, pc_team_fn *function, void *state);
 bool pc_team_help(pc_team *team);
 void pc_team_end(pc_team *team);
 
+#ifdef __cplusplus
+}
+#endif
 #endif
