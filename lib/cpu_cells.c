@@ -4,10 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef _OPENMP
-#include <omp.h>
-#endif
-
 enum {
     AT_A_TIME = PC_CELLS_POINTS_AT_A_TIME,
     POINTS_A_THREAD = 16384,
@@ -173,13 +169,8 @@ static void clear_source(const pc_cells_grid *g, int thread) {
 }
 
 static int team_size(const pcgpu_context *context, int64_t work, int64_t for_one) {
-#ifdef _OPENMP
     int64_t useful = work / for_one;
     return useful < 1 ? 1 : useful < context->threads ? (int)useful : context->threads;
-#else
-    (void)context, (void)work, (void)for_one;
-    return 1;
-#endif
 }
 
 /* Memory for the sums of each thread; that of a model is zero where a pass has not been, so it is made when its cells
@@ -202,10 +193,33 @@ static bool take_source(pc_cells_grid *g, bool model, int team) {
     return g->touched;
 }
 
+/* A pass, each of `parts` with sums of its own. */
+typedef struct passing {
+    const pc_cells_state *s;
+    const pc_cells_pass *pass;
+    int parts;
+} passing;
+
+static void add_part(void *state, int part) {
+    const passing *p = state;
+    const int64_t n = p->s->set_points[p->pass->set];
+    for (int k = 0; k < p->s->grid_count; k++) {
+        clear_source(p->s->grids[k], part);
+    }
+    add_source_for(p->s->simd)(p->s, p->pass, n * part / p->parts, n * (part + 1) / p->parts, part);
+}
+
+static void join_part(void *state, int part) {
+    const passing *p = state;
+    for (int k = 0; k < p->s->grid_count; k++) {
+        const size_t blocks = blocks_of(p->s->grids[k]), me = (size_t)part, all = (size_t)p->parts;
+        join(p->s->grids[k], p->parts, blocks * me / all, blocks * (me + 1) / all);
+    }
+}
+
 pcgpu_status pc_cpu_cells_pass(pcgpu_context *context, const struct pc_cells_pass *p) {
     pc_cells_state *s = context->cpu_cells;
-    const int64_t n = s->set_points[p->set];
-    int team = team_size(context, n, POINTS_A_THREAD);
+    int team = team_size(context, s->set_points[p->set], POINTS_A_THREAD);
     s->grids[0] = s->on_model ? &s->model[p->level] : &s->level[p->level];
     s->grids[1] = s->on_model ? &s->model[PC_CELLS_MAX_LEVELS] : &s->shifted;
     s->grid_count = p->grids;
@@ -214,22 +228,10 @@ pcgpu_status pc_cpu_cells_pass(pcgpu_context *context, const struct pc_cells_pas
             return pc_fail_memory(context, values_of(s->grids[k]) * (size_t)team * 4, "the source in cells");
         }
     }
-#pragma omp parallel num_threads(team) if (team > 1)
-    {
-#ifdef _OPENMP
-        int thread = omp_get_thread_num(), threads = omp_get_num_threads();
-#else
-        int thread = 0, threads = 1;
-#endif
-        for (int k = 0; k < s->grid_count; k++) {
-            clear_source(s->grids[k], thread);
-        }
-        add_source_for(s->simd)(s, p, n * thread / threads, n * (thread + 1) / threads, thread);
-#pragma omp barrier
-        for (int k = 0; k < s->grid_count && threads > 1; k++) {
-            const size_t blocks = blocks_of(s->grids[k]), me = (size_t)thread, all = (size_t)threads;
-            join(s->grids[k], threads, blocks * me / all, blocks * (me + 1) / all);
-        }
+    passing all = {s, p, team};
+    pc_run_parts(context, team, add_part, &all);
+    if (team > 1) {
+        pc_run_parts(context, team, join_part, &all);
     }
     for (int k = 0; k < s->grid_count; k++) {
         memset(s->grids[k]->source, 0, 4 * sizeof *s->grids[k]->source); /* of cell 0, which is none */
@@ -300,6 +302,23 @@ PC_INLINE void sum_chunk(const pc_cells_grid *g, const pc_cells_step *given, int
 PC_SIMD_FORMS_OF(sum_chunk, (const pc_cells_grid *g, const pc_cells_step *given, int32_t chunk, double *to),
                  (g, given, chunk, to))
 
+/* The sums over the chunks of the last pass, of the first grid and then of the second. */
+typedef struct summing {
+    const pc_cells_state *s;
+    const pc_cells_step *step;
+    int32_t first; /* chunks of the first grid */
+    double *parts;
+} summing;
+
+static void sum_chunks(void *state, int64_t begin, int64_t end) {
+    const summing *m = state;
+    for (int64_t i = begin; i < end; i++) {
+        const bool second = i >= m->first;
+        sum_chunk_for(m->s->simd)(m->s->grids[second], m->step, (int32_t)i - (second ? m->first : 0),
+                                  m->parts + (size_t)i * PC_CELLS_SUMS);
+    }
+}
+
 pcgpu_status pc_cpu_cells_sum(pcgpu_context *context, const struct pc_cells_step *step, double *sums) {
     pc_cells_state *s = context->cpu_cells;
     int32_t chunks[2] = {0}, all = 0;
@@ -311,13 +330,8 @@ pcgpu_status pc_cpu_cells_sum(pcgpu_context *context, const struct pc_cells_step
     if (!parts) {
         return pc_fail_memory(context, (uint64_t)all * PC_CELLS_SUMS * 8, "the sums over cells");
     }
-    int team = team_size(context, all, CHUNKS_A_THREAD);
-#pragma omp parallel for schedule(static) num_threads(team) if (team > 1)
-    for (int32_t i = 0; i < all; i++) {
-        bool second = i >= chunks[0];
-        sum_chunk_for(s->simd)(s->grids[second], step, second ? i - chunks[0] : i, parts + (size_t)i * PC_CELLS_SUMS);
-    }
-    (void)team;
+    summing m = {s, step, chunks[0], parts};
+    pc_run_ranges(context, all, all < 2 * CHUNKS_A_THREAD ? all : CHUNKS_A_THREAD / 2, sum_chunks, &m);
     memset(sums, 0, PC_CELLS_SUMS * sizeof *sums);
     for (int32_t i = 0; i < all; i++) {
         for (int k = 0; k < PC_CELLS_SUMS; k++) {

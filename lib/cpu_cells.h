@@ -1,6 +1,6 @@
-/* What the files of registration by cells on the CPU share: cpu_cells_target.c makes the cells of the target,
- * cpu_cells_model.c those of a model, cpu_cells_finish.c their means and weights, cpu_cells.c adds the source to them
- * and sums over them. The arithmetic is in icp_cells.h. */
+/* What the files of registration by cells on the CPU share: cpu_cells_grid.c has the cells and the table that finds
+ * them, cpu_cells_target.c makes those of the target, cpu_cells_model.c those of a model, cpu_cells_finish.c their means
+ * and weights, cpu_cells.c adds the source to them and sums over them. The arithmetic is in icp_cells.h. */
 #ifndef PC_CPU_CELLS_H
 #define PC_CPU_CELLS_H
 
@@ -110,15 +110,28 @@ PC_INLINE void pc_cells_quantize_all(const pc_cells_map *map, const float *restr
     }
 }
 
-/* The grids of a scan or a model; cpu_cells_target.c. */
+/* cpu_cells_grid.c: room for `cells` of them; false when memory is short, and the grid is as it was. One that has room
+ * can be made empty. An empty one that may get to some cells without growing. */
+bool pc_cells_reserve(pc_cells_grid *g, int64_t cells);
+void pc_cells_empty_grid(pc_cells_grid *g, int shift, int32_t half);
 bool pc_cells_begin_grid(pc_cells_grid *g, int shift, int32_t half, int64_t cells);
 void pc_cells_free_grid(pc_cells_grid *g);
+/* Fills the table anew, from the keys. */
+void pc_cells_place_all(pc_cells_grid *g);
+/* A new cell; 0 when memory is short. */
+uint32_t pc_cells_append(pc_cells_grid *g, uint64_t key);
+
 /* The number of a cell, which is new when there is none; 0 when memory is short. */
-uint32_t pc_cells_take(pc_cells_grid *g, uint64_t key);
+PC_INLINE uint32_t pc_cells_take(pc_cells_grid *g, uint64_t key) {
+    uint32_t cell = pc_cells_find(g, key);
+    return cell ? cell : pc_cells_append(g, key);
+}
+
+/* cpu_cells_target.c */
 /* Adds moments whose corner lies (dx, dy, dz) quanta from that of `to`. */
 void pc_cells_add_moments(pc_cells_moments *to, const pc_cells_moments *m, int64_t dx, int64_t dy, int64_t dz);
 /* The finest cells of both grids of a scan, then the wider ones. False when memory is short. */
-bool pc_cells_add_target(const pcgpu_context *context, pc_cells_state *s, const pc_cells_target *t);
+bool pc_cells_add_target(pcgpu_context *context, pc_cells_state *s, const pc_cells_target *t);
 bool pc_cells_merge_levels(pc_cells_state *s, int levels);
 /* Centroid and number of cells from a finest grid; levers from its blocks. */
 void pc_cells_find_center(const pc_cells_grid *g, const pc_cells_target *t, pc_cells_measure *measure);
@@ -128,10 +141,13 @@ pc_cells_state *pc_cells_state_of(pcgpu_context *context);
 /* cpu_cells_model.c */
 void pc_cells_free_model(pc_cells_state *s);
 
-/* Fills g->blocks, or only the stale ones; false when memory is short. */
-bool pc_cells_finish_stale(const pcgpu_context *context, const pc_cells_state *s, const pc_cells_target *t,
-                           const double center[3], pc_cells_grid *g);
-bool pc_cells_finish_grid(const pcgpu_context *context, const pc_cells_state *s, const pc_cells_target *t,
+/* Memory for the blocks of `cells` cells, with what was in it when `keep`; false when it is short. */
+bool pc_cells_reserve_blocks(pc_cells_grid *g, int64_t cells, bool keep);
+/* Fills g->blocks, on the caller's thread alone where there is no context; false when memory is short. */
+bool pc_cells_finish_grid(pcgpu_context *context, const pc_cells_state *s, const pc_cells_target *t,
                           const double center[3], pc_cells_grid *g);
+/* Fills the stale ones, for which there is memory. */
+void pc_cells_finish_stale(pcgpu_context *context, const pc_cells_state *s, const pc_cells_target *t,
+                           const double center[3], pc_cells_grid *g);
 
 #endif

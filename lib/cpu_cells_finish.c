@@ -1,7 +1,11 @@
 /* Means and weights of the cells of the target, a block of lanes at a time. */
 #include "cpu_cells.h"
 
-enum { MOMENTS = 10 };
+enum {
+    MOMENTS = 10,
+    BLOCKS_A_PART = 2 * PC_CELLS_CHUNK / PC_CELLS_LANES,
+    BLOCKS_ALONE = 32 * PC_CELLS_CHUNK / PC_CELLS_LANES, /* finished by one thread */
+};
 
 /* Blocks [begin, end) of a grid; padding lanes have no points. */
 PC_INLINE void finish_blocks(const pc_cells_grid *g, int32_t begin, int32_t end, const pc_cells_target *t,
@@ -34,37 +38,57 @@ PC_SIMD_FORMS_OF(finish_blocks,
                   double s2),
                  (g, begin, end, t, center, s2))
 
-bool pc_cells_finish_grid(const pcgpu_context *context, const pc_cells_state *s, const pc_cells_target *t,
+/* Blocks of a grid to finish, all or the stale ones. */
+typedef struct finishing {
+    const pc_cells_grid *g;
+    const pc_cells_target *t;
+    const double *center;
+    double s2;
+    pc_simd simd;
+} finishing;
+
+static void finish_range(void *state, int64_t begin, int64_t end) {
+    const finishing *f = state;
+    finish_blocks_for(f->simd)(f->g, (int32_t)begin, (int32_t)end, f->t, f->center, f->s2);
+}
+
+static void finish_stale_range(void *state, int64_t begin, int64_t end) {
+    const finishing *f = state;
+    for (int64_t b = begin; b < end; b++) {
+        if (f->g->stale[b]) {
+            finish_range(state, b, b + 1);
+            f->g->stale[b] = 0;
+        }
+    }
+}
+
+static void run(pcgpu_context *context, const pc_cells_state *s, const pc_cells_target *t, const double center[3],
+                const pc_cells_grid *g, int64_t blocks, pc_range_fn *function) {
+    finishing f = {g, t, center, pc_cells_noise2(t->noise, t->widening, t->quantum, g->shift), s->simd};
+    pc_run_ranges(context, blocks, blocks > BLOCKS_ALONE ? BLOCKS_A_PART : blocks, function, &f);
+}
+
+/* Up to whole chunks, whose padding the sums read. */
+static int64_t blocks_of(int64_t cells) {
+    return (cells + PC_CELLS_CHUNK - 1) / PC_CELLS_CHUNK * (PC_CELLS_CHUNK / PC_CELLS_LANES);
+}
+
+bool pc_cells_reserve_blocks(pc_cells_grid *g, int64_t cells, bool keep) {
+    void *blocks = pc_buffer_take(&g->memory[PC_CELLS_BLOCKS], (size_t)blocks_of(cells) * sizeof *g->blocks, keep);
+    g->blocks = g->memory[PC_CELLS_BLOCKS].memory;
+    return blocks;
+}
+
+bool pc_cells_finish_grid(pcgpu_context *context, const pc_cells_state *s, const pc_cells_target *t,
                           const double center[3], pc_cells_grid *g) {
-    int32_t chunks = (g->count + PC_CELLS_CHUNK - 1) / PC_CELLS_CHUNK, blocks = PC_CELLS_CHUNK / PC_CELLS_LANES;
-    double s2 = pc_cells_noise2(t->noise, t->widening, t->quantum, g->shift);
-    g->blocks = pc_buffer_take(&g->memory[PC_CELLS_BLOCKS], (size_t)chunks * (size_t)blocks * sizeof *g->blocks, false);
-    if (!g->blocks) {
+    if (!pc_cells_reserve_blocks(g, g->count, false)) {
         return false;
     }
-#pragma omp parallel for schedule(static) num_threads(context->threads) if (chunks > 32)
-    for (int32_t i = 0; i < chunks; i++) {
-        finish_blocks_for(s->simd)(g, i * blocks, (i + 1) * blocks, t, center, s2);
-    }
-    (void)context;
+    run(context, s, t, center, g, blocks_of(g->count), finish_range);
     return true;
 }
 
-bool pc_cells_finish_stale(const pcgpu_context *context, const pc_cells_state *s, const pc_cells_target *t,
+void pc_cells_finish_stale(pcgpu_context *context, const pc_cells_state *s, const pc_cells_target *t,
                            const double center[3], pc_cells_grid *g) {
-    const int32_t chunks = (g->count + PC_CELLS_CHUNK - 1) / PC_CELLS_CHUNK, blocks = PC_CELLS_CHUNK / PC_CELLS_LANES;
-    const double s2 = pc_cells_noise2(t->noise, t->widening, t->quantum, g->shift);
-    g->blocks = pc_buffer_take(&g->memory[PC_CELLS_BLOCKS], (size_t)chunks * (size_t)blocks * sizeof *g->blocks, true);
-    if (!g->blocks) {
-        return false;
-    }
-#pragma omp parallel for schedule(static, 16) num_threads(context->threads) if (chunks > 32)
-    for (int32_t b = 0; b < (g->count + PC_CELLS_LANES - 1) / PC_CELLS_LANES; b++) {
-        if (g->stale[b]) {
-            finish_blocks_for(s->simd)(g, b, b + 1, t, center, s2);
-            g->stale[b] = 0;
-        }
-    }
-    (void)context;
-    return true;
+    run(context, s, t, center, g, (g->count + PC_CELLS_LANES - 1) / PC_CELLS_LANES, finish_stale_range);
 }

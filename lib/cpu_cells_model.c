@@ -21,17 +21,6 @@ void pc_cells_free_model(pc_cells_state *s) {
     s->model = NULL;
 }
 
-static bool forget(pc_cells_state *s, int levels) {
-    s->model = s->model ? s->model : calloc(GRIDS, sizeof *s->model);
-    bool good = s->model;
-    for (int i = 0; i <= levels && good; i++) {
-        const int at = grid_at(i, levels), level = at == SHIFTED ? 0 : at;
-        const int32_t half = at == SHIFTED ? 1 << (PC_CELLS_BITS - 1) : 0;
-        good = pc_cells_begin_grid(&s->model[at], PC_CELLS_BITS + level, half, FIRST_CELLS >> level);
-    }
-    return good;
-}
-
 /* Renumbers the cells for a box that begins `by` cells later on each axis, and drops those outside it. */
 static void move_grid(pc_cells_grid *g, const int64_t by[3], const float limit[3]) {
     int32_t kept = 1;
@@ -43,33 +32,58 @@ static void move_grid(pc_cells_grid *g, const int64_t by[3], const float limit[3
         }
     }
     g->count = kept;
-    memset(g->slots, 0, sizeof *g->slots << g->bits);
-    for (int32_t i = 1; i < kept; i++) {
-        uint32_t mask = (1u << g->bits) - 1, at = pc_cells_slot(g, g->keys[i]);
-        while (g->slots[at]) {
-            at = (at + 1) & mask;
-        }
-        g->slots[at] = (uint32_t)i;
-    }
+    pc_cells_place_all(g);
 }
 
 /* A mark for each block that there may be; new ones are 0. */
-static bool make_marks(pc_cells_grid *g, int32_t cells) {
+static bool reserve_marks(pc_cells_grid *g, int64_t cells) {
     size_t before = g->memory[PC_CELLS_STALE].bytes, bytes = (size_t)cells / PC_CELLS_LANES + 1;
-    g->stale = pc_buffer_take(&g->memory[PC_CELLS_STALE], bytes, true);
-    if (g->stale && g->memory[PC_CELLS_STALE].bytes > before) {
+    const bool good = pc_buffer_take(&g->memory[PC_CELLS_STALE], bytes, true);
+    g->stale = g->memory[PC_CELLS_STALE].memory;
+    if (g->memory[PC_CELLS_STALE].bytes > before) {
         memset(g->stale + before, 0, g->memory[PC_CELLS_STALE].bytes - before);
     }
-    return g->stale;
+    return good;
 }
 
-/* Adds the cells of a scan. Where they go is found for some at a time, so that the memory accesses overlap. */
-static bool add_cells(const pc_cells_grid *scan, pc_cells_grid *g, int64_t most) {
+/* All memory that adding the scan can take, so that nothing fails once the model begins to change. */
+static bool reserve(pc_cells_state *s, const pc_cells_model *m) {
+    const int levels = m->scan.levels;
+    s->model = s->model ? s->model : calloc(GRIDS, sizeof *s->model);
+    bool good = s->model;
+    for (int i = 0; i <= levels && good; i++) {
+        const int at = grid_at(i, levels), level = at == SHIFTED ? 0 : at;
+        pc_cells_grid *g = &s->model[at];
+        const pc_cells_grid *scan = at == SHIFTED ? &s->shifted : &s->level[at];
+        const int64_t least = FIRST_CELLS >> level, cells = (int64_t)g->count + scan->count;
+        good = pc_cells_reserve(g, cells > least ? cells : least) && reserve_marks(g, cells) &&
+               pc_cells_reserve_blocks(g, cells, true);
+    }
+    return good;
+}
+
+static void forget(pc_cells_state *s, int levels) {
+    for (int i = 0; i <= levels; i++) {
+        const int at = grid_at(i, levels), level = at == SHIFTED ? 0 : at;
+        pc_cells_empty_grid(&s->model[at], PC_CELLS_BITS + level, at == SHIFTED ? 1 << (PC_CELLS_BITS - 1) : 0);
+    }
+}
+
+static void move(pc_cells_state *s, const pc_cells_model *m) {
+    const int levels = m->scan.levels;
+    for (int i = 0; i <= levels; i++) {
+        const int at = grid_at(i, levels), level = at == SHIFTED ? 0 : at;
+        const int64_t by[3] = {pc_cells_move_at(m->move[0], levels, level), pc_cells_move_at(m->move[1], levels, level),
+                               pc_cells_move_at(m->move[2], levels, level)};
+        move_grid(&s->model[at], by, m->scan.map.limit);
+    }
+}
+
+/* Adds the cells of a scan, for which there is room. Where they go is found for some at a time, so that the memory
+ * accesses overlap. */
+static void add_cells(const pc_cells_grid *scan, pc_cells_grid *g, int64_t most) {
     enum { AT_A_TIME = 32 };
     uint32_t cells[AT_A_TIME];
-    if (!make_marks(g, g->count + scan->count)) {
-        return false;
-    }
     for (int32_t first = 1; first < scan->count; first += AT_A_TIME) {
         const int32_t n = scan->count - first < AT_A_TIME ? scan->count - first : AT_A_TIME;
         for (int32_t i = 0; i < n; i++) {
@@ -77,9 +91,6 @@ static bool add_cells(const pc_cells_grid *scan, pc_cells_grid *g, int64_t most)
         }
         for (int32_t i = 0; i < n; i++) {
             cells[i] = pc_cells_take(g, scan->keys[first + i]);
-            if (!cells[i]) {
-                return false;
-            }
             __builtin_prefetch(&g->moments[cells[i]], 1);
         }
         for (int32_t i = 0; i < n; i++) {
@@ -90,24 +101,24 @@ static bool add_cells(const pc_cells_grid *scan, pc_cells_grid *g, int64_t most)
             }
         }
     }
-    return true;
 }
 
-static bool add_scan(const pcgpu_context *context, pc_cells_state *s, const pc_cells_model *m) {
-    const int levels = m->scan.levels;
-    bool good = pc_cells_add_target(context, s, &m->scan) && pc_cells_merge_levels(s, levels);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(context->threads) if (context->threads > 1) reduction(&& : good)
-    for (int i = 0; i <= levels; i++) {
-        const int at = grid_at(levels - i, levels); /* the two finest, which take longest, come near the beginning */
-        const pc_cells_grid *scan = at == SHIFTED ? &s->shifted : &s->level[at];
-        good = good && add_cells(scan, &s->model[at], pc_cells_most_at(m->most, at == SHIFTED ? 0 : at));
-    }
-    return good;
+typedef struct adding {
+    pc_cells_state *s;
+    const pc_cells_model *m;
+} adding;
+
+static void add_grid(void *state, int part) {
+    const adding *a = state;
+    const int levels = a->m->scan.levels;
+    const int at = grid_at(levels - part, levels); /* the two finest, which take longest, come near the beginning */
+    const pc_cells_grid *scan = at == SHIFTED ? &a->s->shifted : &a->s->level[at];
+    add_cells(scan, &a->s->model[at], pc_cells_most_at(a->m->most, at == SHIFTED ? 0 : at));
 }
 
 /* Motions are about the middle of the scan, not of the model, which may be far from it: a turn would be next to a
  * translation then, and scenes would seem to leave it open. */
-static bool measure_scan(const pcgpu_context *context, pc_cells_state *s, const pc_cells_model *m,
+static bool measure_scan(pcgpu_context *context, pc_cells_state *s, const pc_cells_model *m,
                          pc_cells_measure *measure) {
     pc_cells_find_center(&s->level[0], &m->scan, measure);
     bool good = pc_cells_finish_grid(context, s, &m->scan, measure->center, &s->level[0]);
@@ -117,37 +128,36 @@ static bool measure_scan(const pcgpu_context *context, pc_cells_state *s, const 
     return good;
 }
 
-static bool finish(const pcgpu_context *context, pc_cells_state *s, const pc_cells_model *m,
+static void finish(pcgpu_context *context, pc_cells_state *s, const pc_cells_model *m,
                    const pc_cells_measure *measure) {
-    bool good = true;
-    for (int i = 0; i <= m->scan.levels && good; i++) {
+    for (int i = 0; i <= m->scan.levels; i++) {
         pc_cells_grid *g = &s->model[grid_at(i, m->scan.levels)];
-        good = make_marks(g, g->count);
-        if (good && m->renew) {
+        if (m->renew) {
             memset(g->stale, 1, ((size_t)g->count + PC_CELLS_LANES - 1) / PC_CELLS_LANES);
         }
-        good = good && pc_cells_finish_stale(context, s, &m->scan, measure->center, g);
+        pc_cells_finish_stale(context, s, &m->scan, measure->center, g);
     }
-    return good;
 }
 
 pcgpu_status pc_cpu_cells_model(pcgpu_context *context, const struct pc_cells_model *m, pc_cells_measure *measure) {
     pc_cells_state *s = pc_cells_state_of(context);
+    pc_cells_measure found = *measure;
     const int levels = m->scan.levels;
-    bool good = s && ((s->model && !m->forget) || forget(s, levels));
-    bool moves = m->move[0] != 0 || m->move[1] != 0 || m->move[2] != 0;
-    for (int i = 0; i <= levels && good && moves; i++) {
-        const int at = grid_at(i, levels), level = at == SHIFTED ? 0 : at;
-        const int64_t by[3] = {pc_cells_move_at(m->move[0], levels, level), pc_cells_move_at(m->move[1], levels, level),
-                               pc_cells_move_at(m->move[2], levels, level)};
-        move_grid(&s->model[at], by, m->scan.map.limit);
-    }
-    good = good && add_scan(context, s, m) && (!m->renew || measure_scan(context, s, m, measure)) &&
-           finish(context, s, m, measure);
-    if (!good) {
+    if (!s || !pc_cells_add_target(context, s, &m->scan) || !pc_cells_merge_levels(s, levels) ||
+        (m->renew && !measure_scan(context, s, m, &found)) || !reserve(s, m)) {
         return pc_fail_memory(context, (uint64_t)m->scan.n * 128, "the cells of the model");
     }
-    measure->cells = s->model[0].count - 1;
+    adding a = {s, m};
+    if (m->forget || s->model[0].count == 0) {
+        forget(s, levels);
+    }
+    if (m->move[0] != 0 || m->move[1] != 0 || m->move[2] != 0) {
+        move(s, m);
+    }
+    pc_run_parts(context, levels + 1, add_grid, &a);
+    finish(context, s, m, &found);
+    found.cells = s->model[0].count - 1;
+    *measure = found;
     s->on_model = true;
     return PCGPU_OK;
 }

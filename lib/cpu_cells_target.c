@@ -6,6 +6,7 @@
  * parts are merged in order, which keeps the order of the cells that of their first points. */
 #include "cpu_cells.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,90 +14,11 @@ enum {
     CELLS_ALONE = 5000, /* finished and merged by one thread: another costs more to wake */
     AT_A_TIME = PC_CELLS_POINTS_AT_A_TIME,
     POINTS_A_PART = 16384,
-    FEWEST_BITS = 10,
 };
-
-/* ---- a grid ----------------------------------------------------------------------------------------------------- */
-
-void pc_cells_free_grid(pc_cells_grid *g) {
-    for (size_t i = 0; i < sizeof g->memory / sizeof g->memory[0]; i++) {
-        free(g->memory[i].memory);
-    }
-}
-
-static bool make_slots(pc_cells_grid *g, int bits) {
-    size_t bytes = sizeof *g->slots << bits;
-    g->bits = bits;
-    g->slots = pc_buffer_take(&g->memory[PC_CELLS_SLOTS], bytes, false);
-    if (g->slots) {
-        memset(g->slots, 0, bytes);
-    }
-    return g->slots;
-}
-
-static bool make_room(pc_cells_grid *g, int32_t capacity) {
-    g->keys = pc_buffer_take(&g->memory[PC_CELLS_KEYS], (size_t)capacity * sizeof *g->keys, true);
-    g->moments = pc_buffer_take(&g->memory[PC_CELLS_MOMENTS], (size_t)capacity * sizeof *g->moments, true);
-    g->capacity = capacity;
-    return g->keys && g->moments;
-}
-
-/* Cells for a table of 2^bits slots, which is the faster the emptier it is. */
-static int32_t room_of(int bits) {
-    return (int32_t)(3u << (bits - 4));
-}
-
-/* An empty grid that may get to some cells without growing. */
-bool pc_cells_begin_grid(pc_cells_grid *g, int shift, int32_t half, int64_t cells) {
-    int bits = FEWEST_BITS;
-    while (bits < 30 && (int64_t)room_of(bits) < cells) {
-        bits++;
-    }
-    g->shift = shift;
-    g->half = half;
-    if (!make_slots(g, bits) || !make_room(g, room_of(bits))) {
-        return false;
-    }
-    g->count = 1;
-    g->keys[0] = UINT64_MAX;
-    memset(&g->moments[0], 0, sizeof g->moments[0]);
-    return true;
-}
-
-static void place(pc_cells_grid *g, int32_t cell) {
-    uint32_t mask = (1u << g->bits) - 1, at = pc_cells_slot(g, g->keys[cell]);
-    while (g->slots[at]) {
-        at = (at + 1) & mask;
-    }
-    g->slots[at] = (uint32_t)cell;
-}
-
-/* A new cell; the table grows with them. 0 when memory is short. */
-static uint32_t add_cell(pc_cells_grid *g, uint64_t key) {
-    if (g->count == g->capacity) {
-        if (g->bits >= 30 || !make_room(g, room_of(g->bits + 1)) || !make_slots(g, g->bits + 1)) {
-            return 0;
-        }
-        for (int32_t i = 1; i < g->count; i++) {
-            place(g, i);
-        }
-    }
-    int32_t cell = g->count++;
-    g->keys[cell] = key;
-    memset(&g->moments[cell], 0, sizeof g->moments[cell]);
-    place(g, cell);
-    return (uint32_t)cell;
-}
-
-uint32_t pc_cells_take(pc_cells_grid *g, uint64_t key) {
-    uint32_t cell = pc_cells_find(g, key);
-    return cell ? cell : add_cell(g, key);
-}
 
 /* NULL when memory is short. */
 PC_INLINE pc_cells_moments *cell_of(pc_cells_grid *g, uint64_t key) {
-    uint32_t cell = pc_cells_find(g, key);
-    cell = cell ? cell : add_cell(g, key);
+    uint32_t cell = pc_cells_take(g, key);
     return cell ? &g->moments[cell] : NULL;
 }
 
@@ -275,41 +197,63 @@ void pc_cells_find_levers(const pc_cells_grid *g, pc_cells_measure *measure) {
 static bool take_parts(pc_cells_state *s, int parts) {
     int more = 2 * (parts - 1);
     if (more > s->parts_made) {
-        s->part = pc_buffer_take(&s->part_memory, (size_t)more * sizeof *s->part, true);
-        if (!s->part) {
-            s->parts_made = 0;
+        pc_cells_grid *part = pc_buffer_take(&s->part_memory, (size_t)more * sizeof *s->part, true);
+        if (!part) {
             return false;
         }
+        s->part = part;
         memset(s->part + s->parts_made, 0, (size_t)(more - s->parts_made) * sizeof *s->part);
         s->parts_made = more;
     }
     return true;
 }
 
-/* The finest cells of both grids. */
-bool pc_cells_add_target(const pcgpu_context *context, pc_cells_state *s, const pc_cells_target *t) {
+/* The finest cells of both grids: each part of the points for itself, then all parts of a grid in order. */
+typedef struct adding {
+    pc_cells_state *s;
+    const pc_cells_target *t;
+    int parts;
+    atomic_bool failed;
+} adding;
+
+static void add_part(void *state, int i) {
+    adding *a = state;
+    pc_cells_state *s = a->s;
+    const int64_t n = a->t->n, part = i / 2, begin = n * part / a->parts, end = n * (part + 1) / a->parts;
+    pc_cells_grid *g = part ? &s->part[i - 2] : i ? &s->shifted : &s->level[0];
+    bool ok = pc_cells_begin_grid(g, PC_CELLS_BITS, i % 2 ? 1 << (PC_CELLS_BITS - 1) : 0, (end - begin) / 8);
+    if (ok) {
+        add_points_for(s->simd)(a->t, begin, end, g, &ok);
+    }
+    if (!ok) {
+        atomic_store(&a->failed, true);
+    }
+}
+
+static void merge_parts(void *state, int i) {
+    adding *a = state;
+    bool ok = true;
+    for (int part = 1; part < a->parts && ok; part++) {
+        ok = merge_part(&a->s->part[2 * (part - 1) + i], i ? &a->s->shifted : &a->s->level[0]);
+    }
+    if (!ok) {
+        atomic_store(&a->failed, true);
+    }
+}
+
+bool pc_cells_add_target(pcgpu_context *context, pc_cells_state *s, const pc_cells_target *t) {
     int64_t most = t->n / POINTS_A_PART;
     int parts = (context->threads + 1) / 2;
     parts = parts < most ? parts : most > 1 ? (int)most : 1;
-    bool good = take_parts(s, parts);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(context->threads) if (context->threads > 1) reduction(&& : good)
-    for (int i = 0; i < 2 * parts; i++) {
-        int part = i / 2;
-        pc_cells_grid *g = part ? &s->part[i - 2] : i ? &s->shifted : &s->level[0];
-        int64_t begin = t->n * part / parts, end = t->n * (part + 1) / parts;
-        bool ok = good && pc_cells_begin_grid(g, PC_CELLS_BITS, i % 2 ? 1 << (PC_CELLS_BITS - 1) : 0, (end - begin) / 8);
-        if (ok) {
-            add_points_for(s->simd)(t, begin, end, g, &ok);
-        }
-        good = good && ok;
+    adding a = {.s = s, .t = t, .parts = parts};
+    if (!take_parts(s, parts)) {
+        return false;
     }
-#pragma omp parallel for schedule(static, 1) num_threads(2) if (parts > 1) reduction(&& : good)
-    for (int i = 0; i < 2; i++) {
-        for (int part = 1; part < parts && good; part++) {
-            good = good && merge_part(&s->part[2 * (part - 1) + i], i ? &s->shifted : &s->level[0]);
-        }
+    pc_run_parts(context, 2 * parts, add_part, &a);
+    if (parts > 1 && !atomic_load(&a.failed)) {
+        pc_run_parts(context, 2, merge_parts, &a);
     }
-    return good;
+    return !atomic_load(&a.failed);
 }
 
 bool pc_cells_merge_levels(pc_cells_state *s, int levels) {
@@ -321,18 +265,23 @@ bool pc_cells_merge_levels(pc_cells_state *s, int levels) {
 }
 
 /* The wider cells, while another thread finishes the shifted ones. */
+typedef struct widening {
+    pc_cells_state *s;
+    const pc_cells_target *t;
+    const double *center;
+    bool good[2];
+} widening;
+
+static void widen_part(void *state, int part) {
+    widening *w = state;
+    w->good[part] = part == 0 ? pc_cells_merge_levels(w->s, w->t->levels)
+                              : pc_cells_finish_grid(NULL, w->s, w->t, w->center, &w->s->shifted);
+}
+
 static bool merge_levels(pcgpu_context *context, pc_cells_state *s, const pc_cells_target *t, const double center[3]) {
-    const bool two = context->threads > 1 && s->level[0].count > CELLS_ALONE;
-    bool merged = true, finished = true;
-    (void)two;
-#pragma omp parallel sections num_threads(2) if (two)
-    {
-#pragma omp section
-        merged = pc_cells_merge_levels(s, t->levels);
-#pragma omp section
-        finished = pc_cells_finish_grid(context, s, t, center, &s->shifted);
-    }
-    return merged && finished;
+    widening w = {.s = s, .t = t, .center = center};
+    pc_run_parts(s->level[0].count > CELLS_ALONE ? context : NULL, 2, widen_part, &w);
+    return w.good[0] && w.good[1];
 }
 
 static pc_simd widest(const pcgpu_context *context) {

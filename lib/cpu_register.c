@@ -5,7 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK_VALUES = PC_ICP_GROUP * PC_ICP_SUMS };
+enum {
+    CHUNK_VALUES = PC_ICP_GROUP * PC_ICP_SUMS,
+    NORMALS_A_PART = 256,
+    CHUNKS_A_PART = 8,
+};
 
 typedef struct level {
     pc_icp_grid grid; /* borrowed arrays */
@@ -27,6 +31,21 @@ void pc_cpu_icp_end(pcgpu_context *context) {
     }
 }
 
+typedef struct estimate {
+    const pc_icp_grid *grid;
+    float radius;
+    bool scatter;
+    float *to;
+} estimate;
+
+static void estimate_normals(void *state, int64_t begin, int64_t end) {
+    const estimate *e = state;
+    for (int64_t i = begin; i < end; i++) {
+        pc_icp_point p = e->grid->points[i];
+        pc_icp_normal(e->grid, p.x, p.y, p.z, e->radius, e->to + 3 * (e->scatter ? p.index : i));
+    }
+}
+
 /* Normals of n points, 3 each: copied where they are given, else estimated on `grid`, whose points they are; these go
  * to the place of the point before it was grouped when `scatter`. */
 static pcgpu_status make_normals(pcgpu_context *context, const pc_icp_grid *grid, int64_t n, const float *given,
@@ -41,11 +60,8 @@ static pcgpu_status make_normals(pcgpu_context *context, const pc_icp_grid *grid
         memcpy(to, given, bytes);
         return PCGPU_OK;
     }
-#pragma omp parallel for schedule(dynamic, 256) num_threads(context->threads)
-    for (int64_t i = 0; i < n; i++) {
-        pc_icp_point p = grid->points[i];
-        pc_icp_normal(grid, p.x, p.y, p.z, radius, to + 3 * (scatter ? p.index : i));
-    }
+    estimate e = {grid, radius, scatter, to};
+    pc_run_ranges(context, n, NORMALS_A_PART, estimate_normals, &e);
     return PCGPU_OK;
 }
 
@@ -109,14 +125,24 @@ static void sum_chunk(const level *v, const struct pc_icp_step *step, int64_t ch
     memcpy(v->chunks + chunk * PC_ICP_SUMS, rows, PC_ICP_SUMS * sizeof *rows);
 }
 
+typedef struct summing {
+    const level *v;
+    const struct pc_icp_step *step;
+} summing;
+
+static void sum_chunks(void *state, int64_t begin, int64_t end) {
+    const summing *s = state;
+    for (int64_t i = begin; i < end; i++) {
+        sum_chunk(s->v, s->step, i);
+    }
+}
+
 pcgpu_status pc_cpu_icp_step(pcgpu_context *context, const struct pc_icp_step *step, double *sums) {
     const level *v = context->cpu_icp;
     int64_t left = (v->n + PC_ICP_GROUP - 1) / PC_ICP_GROUP;
     memset(sums, 0, PC_ICP_SUMS * sizeof *sums);
-#pragma omp parallel for schedule(dynamic, 8) num_threads(context->threads)
-    for (int64_t i = 0; i < left; i++) {
-        sum_chunk(v, step, i);
-    }
+    summing s = {v, step};
+    pc_run_ranges(context, left, CHUNKS_A_PART, sum_chunks, &s);
     while (left > 1) {
         int64_t groups = (left + PC_ICP_GROUP - 1) / PC_ICP_GROUP;
         for (int64_t g = 0; g < groups; g++) {

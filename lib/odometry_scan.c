@@ -219,8 +219,8 @@ pcgpu_status pc_odometry_take(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_od
     if (p->deskew != PCGPU_DESKEW_NONE) {
         status = take_timed(o, taken.cloud, scan, run);
     } else {
-        pc_cells_select_into(o->context, taken.cloud, p->registration.drop_origin, o->held.device, scan->xyz,
-                             &scan->points, run);
+        pc_cells_select_into(o->context, taken.cloud, p->registration.drop_origin, scan->xyz, &scan->points,
+                             run);
         pc_cells_settle(&scan->points, scan->offset);
     }
     pc_scan_release(&taken);
@@ -233,6 +233,8 @@ pcgpu_status pc_odometry_take(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_od
     }
     return status;
 }
+
+enum { POINTS_A_PART = 8192 };
 
 /* The middle of the sweep from the place of a point: p + 2 (h x p + h x (h x p)) / (1 + h h) + way, with Cayley's h. */
 static inline void move_point(const pc_twist *m, const double once[3], const double twice[3], double s, double p[3]) {
@@ -248,30 +250,41 @@ static inline void move_point(const pc_twist *m, const double once[3], const dou
     }
 }
 
+typedef struct moving {
+    pc_twist motion;
+    double once[3], twice[3]; /* see pc_twist_of */
+    const double *offset;
+    pc_odometry_scan *scan;
+} moving;
+
+static void move_points(void *state, int64_t begin, int64_t end) {
+    const moving *m = state;
+    const pc_point_set *to = &m->scan->points;
+    const float *x = m->scan->raw, *y = x + to->n, *z = y + to->n;
+    const double *offset = m->offset;
+    for (int64_t i = begin; i < end; i++) {
+        double p[3] = {(double)x[i] + offset[0], (double)y[i] + offset[1], (double)z[i] + offset[2]};
+        move_point(&m->motion, m->once, m->twice, (double)m->scan->phase[i], p);
+        to->x[i] = (float)(p[0] - offset[0]);
+        to->y[i] = (float)(p[1] - offset[1]);
+        to->z[i] = (float)(p[2] - offset[2]);
+    }
+}
+
 pcgpu_status pc_odometry_deskew(pcgpu_odometry *o, const pc_twist *motion, pc_odometry_scan *scan) {
     static const pc_twist still;
-    const pc_twist m = motion ? *motion : still;
+    moving m = {.motion = motion ? *motion : still, .offset = scan->cloud_offset, .scan = scan};
     const int64_t n = scan->points.n;
-    const float *x = scan->raw, *y = x + n, *z = y + n;
-    const double *offset = scan->cloud_offset;
-    double once[3], twice[3];
     pcgpu_status status = take_memory(o, scan, n); /* which a device may be reading */
     if (status != PCGPU_OK) {
         return status;
     }
     float *to = scan->xyz;
-    cross(m.turn, m.way, once);
-    cross(m.turn, once, twice);
+    cross(m.motion.turn, m.motion.way, m.once);
+    cross(m.motion.turn, m.once, m.twice);
     scan->points = (pc_point_set){.n = n, .x = to, .y = to + n, .z = to + 2 * n, .place = (int)(scan - o->scans)};
-#pragma omp parallel for schedule(static) num_threads(o->context->threads) if (n > 16384)
-    for (int64_t i = 0; i < n; i++) {
-        double p[3] = {(double)x[i] + offset[0], (double)y[i] + offset[1], (double)z[i] + offset[2]};
-        move_point(&m, once, twice, (double)scan->phase[i], p);
-        scan->points.x[i] = (float)(p[0] - offset[0]);
-        scan->points.y[i] = (float)(p[1] - offset[1]);
-        scan->points.z[i] = (float)(p[2] - offset[2]);
-    }
-    memcpy(scan->offset, offset, sizeof scan->offset);
+    pc_run_ranges(o->context, n, POINTS_A_PART, move_points, &m);
+    memcpy(scan->offset, scan->cloud_offset, sizeof scan->offset);
     pc_cells_find_box(&scan->points);
     pc_cells_settle(&scan->points, scan->offset);
     return PCGPU_OK;

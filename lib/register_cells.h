@@ -50,10 +50,9 @@ void pc_cells_arrange_source(pc_cells_work *c);
 pcgpu_status pc_cells_prepare(pc_cells_work *c, const pcgpu_cloud *source, const pcgpu_cloud *target,
                               pc_cells_job *job);
 
-/* The same for a cloud and memory of the caller's, 3 floats a record: for sets that are used more than once. `device`:
- * the cells are made on one, see pc_cells_select. */
-void pc_cells_select_into(pcgpu_context *context, const pcgpu_cloud *cloud, bool drop_origin, bool device,
-                          float *memory, pc_point_set *p, pcgpu_run *run);
+/* The same for a cloud and memory of the caller's, 3 floats a record: for sets that are used more than once. */
+void pc_cells_select_into(pcgpu_context *context, const pcgpu_cloud *cloud, bool drop_origin, float *memory,
+                          pc_point_set *p, pcgpu_run *run);
 /* The box of points that the caller has made. */
 void pc_cells_find_box(pc_point_set *p);
 /* Takes whole metres off far-away coordinates, which are added to `offset`: no registration has to do it then. */

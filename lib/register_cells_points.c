@@ -196,32 +196,19 @@ static void finish_selection(const selection *s, pcgpu_run *run) {
     run->points_in += s->cloud->rows;
 }
 
-static void select_all(selection *s, int count, int threads) {
-    threads = threads < count ? threads : count;
-#pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
-    for (int i = 0; i < count; i++) {
-        select_one(s, i);
-    }
-}
-
-/* Where the host computes the cells, too, its threads are OpenMP's, and a second set of them would be in their way. */
 static pcgpu_status select_on_host(pc_cells_work *c, selection s[CLOUDS], pc_cells_target_fn *then, pc_cells_job *job) {
     pcgpu_run *run = &c->w->result->run;
-    select_all(s, s[TARGET].count + s[SOURCE].count, c->w->context->threads);
+    pc_run_parts(c->w->context, s[TARGET].count + s[SOURCE].count, select_one, s);
     finish_selection(&s[TARGET], run);
     finish_selection(&s[SOURCE], run);
     return then(c, job);
 }
 
-void pc_cells_select_into(pcgpu_context *context, const pcgpu_cloud *cloud, bool drop_origin, bool device,
-                          float *memory, pc_point_set *p, pcgpu_run *run) {
+void pc_cells_select_into(pcgpu_context *context, const pcgpu_cloud *cloud, bool drop_origin, float *memory,
+                          pc_point_set *p, pcgpu_run *run) {
     selection s;
     lay_selection(cloud, drop_origin, memory, p, &s);
-    if (device && pc_context_team(context)) {
-        pc_team_run(context->team, s.count, select_one, &s);
-    } else {
-        select_all(&s, s.count, context->threads);
-    }
+    pc_run_parts(context, s.count, select_one, &s);
     finish_selection(&s, run);
 }
 

@@ -2,13 +2,11 @@
 #include "register.h"
 #include "register_cells.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 /* A group's bounds: what fills the largest device and can be held twice, in the host's memory and in the device's. */
 enum { GROUP_PAIRS = 64, GROUP_POINTS = 1 << 24 };
@@ -25,6 +23,9 @@ typedef struct pair_set {
     const pcgpu_pair *pairs;
     int count;
     pcgpu_registration *results;
+    pthread_mutex_t mutex; /* guards what follows, and the context's error */
+    int failing;           /* the first pair that failed, in their order, and how; `count`: none */
+    pcgpu_status failed;
 } pair_set;
 
 static const pcgpu_register_params *params_of(const pair_set *set, int i) {
@@ -37,6 +38,16 @@ static pcgpu_status fail_pair(const pair_set *set, const pcgpu_context *from, in
     snprintf(why, sizeof why, "%s", pcgpu_last_error(from));
     const bool back = set->both_ways && i % 2 == 1;
     return pc_fail(set->context, status, "%s%s", back ? "source and target exchanged: " : "", why);
+}
+
+/* Keeps the error of pair `i`, unless an earlier one failed. */
+static void keep_failure(pair_set *set, const pcgpu_context *from, int i, pcgpu_status status) {
+    pthread_mutex_lock(&set->mutex);
+    if (i < set->failing) {
+        set->failing = i;
+        set->failed = fail_pair(set, from, i, status);
+    }
+    pthread_mutex_unlock(&set->mutex);
 }
 
 static int64_t points_of(const pcgpu_pair *pair) {
@@ -58,8 +69,6 @@ typedef struct group {
     pc_cells_job jobs[GROUP_PAIRS]; /* of the pairs, then of those that have enough points */
     int pair[GROUP_PAIRS];          /* that a job is of, in the group */
     int job_count;
-    int failing; /* the first pair that could not be prepared, and how */
-    pcgpu_status failed;
 } group;
 
 /* One block for the coordinates of all targets, one for those of all sources: a back end has no more of them. */
@@ -79,8 +88,19 @@ static pcgpu_status take_memory(const pair_set *set, int first, int count, float
     return status;
 }
 
+/* The jobs of pairs from `first` on. */
+typedef struct preparation {
+    pair_set *set;
+    int first;
+    group *g;
+} preparation;
+
 /* Selects the points of a pair and makes its job, on one thread. */
-static void prepare_pair(const pair_set *set, int first, int i, group *g) {
+static void prepare_pair(void *state, int i) {
+    const preparation *p = state;
+    pair_set *set = p->set;
+    group *g = p->g;
+    const int first = p->first;
     const pcgpu_pair *pair = &set->pairs[first + i];
     pcgpu_context own = *set->context; /* for the error: others may fail at the same time */
     pcgpu_run *run = &g->w[i].result->run;
@@ -96,16 +116,12 @@ static void prepare_pair(const pair_set *set, int first, int i, group *g) {
     g->w[i].context = set->context;
     pc_register_stage_end(&g->w[i], PC_STAGE_SELECT, begin);
     if (status != PCGPU_OK) {
-#pragma omp critical(pc_register_pairs_failed)
-        if (i < g->failing) { /* the first in the order of the pairs */
-            g->failing = i;
-            g->failed = fail_pair(set, &own, first + i, status);
-        }
+        keep_failure(set, &own, first + i, status);
     }
 }
 
 /* Makes the jobs of all pairs. */
-static pcgpu_status prepare(const pair_set *set, int first, int count, group *g) {
+static pcgpu_status prepare(pair_set *set, int first, int count, group *g) {
     float *memory[PC_SCRATCHES];
     pcgpu_status status = take_memory(set, first, count, memory);
     if (status != PCGPU_OK) {
@@ -118,13 +134,8 @@ static pcgpu_status prepare(const pair_set *set, int first, int count, group *g)
         memory[PC_SCRATCH_SOURCE] += 3 * set->pairs[first + i].source->rows;
         memory[PC_SCRATCH_TARGET] += 3 * set->pairs[first + i].target->rows;
     }
-    const int most = set->context->threads, threads = count < most ? count : most;
-    g->failing = count;
-    g->failed = PCGPU_OK;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) if (threads > 1)
-    for (int i = 0; i < count; i++) {
-        prepare_pair(set, first, i, g);
-    }
+    preparation p = {set, first, g};
+    pc_run_parts(set->context, count, prepare_pair, &p);
     g->job_count = 0;
     for (int i = 0; i < count; i++) {
         if (g->jobs[i].path.levels) { /* else there are too few points */
@@ -132,10 +143,10 @@ static pcgpu_status prepare(const pair_set *set, int first, int count, group *g)
             g->jobs[g->job_count++] = g->jobs[i];
         }
     }
-    return g->failed;
+    return set->failed;
 }
 
-static pcgpu_status run_group(const pair_set *set, int first, int count, group *g) {
+static pcgpu_status run_group(pair_set *set, int first, int count, group *g) {
     for (int i = 0; i < count; i++) {
         const pcgpu_pair *pair = &set->pairs[first + i];
         g->source[i] = g->target[i] = (pc_scan){0};
@@ -166,7 +177,7 @@ static pcgpu_status run_group(const pair_set *set, int first, int count, group *
     return status;
 }
 
-static pcgpu_status run_groups(const pair_set *set) {
+static pcgpu_status run_groups(pair_set *set) {
     group *g = malloc(sizeof *g);
     pcgpu_status status = g ? PCGPU_OK : pc_fail_memory(set->context, sizeof *g, "the pairs");
     for (int first = 0, count; first < set->count && status == PCGPU_OK; first += count) {
@@ -207,37 +218,34 @@ static pcgpu_status take_helper(const pcgpu_context *context, int thread, pcgpu_
     return status;
 }
 
-/* A context has the memory of one registration, so each thread has its own. */
-static pcgpu_status run_a_thread_each(const pair_set *set) {
+/* Pairs that threads claim one by one; a context has the memory of one registration, so each thread has its own. */
+typedef struct claims {
+    pair_set *set;
+    atomic_int next;
+} claims;
+
+static void run_claimed(void *state, int thread) {
+    claims *c = state;
+    for (int i; (i = atomic_fetch_add(&c->next, 1)) < c->set->count;) {
+        pcgpu_context *own = NULL;
+        pcgpu_status status = take_helper(c->set->context, thread, &own);
+        status = status == PCGPU_OK ? run_pair(c->set, own, i) : status;
+        if (status != PCGPU_OK) {
+            keep_failure(c->set, own, i, status);
+        }
+    }
+}
+
+static pcgpu_status run_a_thread_each(pair_set *set) {
     pcgpu_context *context = set->context;
-    pcgpu_status failed = PCGPU_OK;
-    int failing = set->count;
     const size_t bytes = (size_t)context->threads * sizeof(pcgpu_context *);
     context->helpers = context->helpers ? context->helpers : calloc(1, bytes);
     if (!context->helpers) {
         return pc_fail_memory(context, bytes, "the threads");
     }
-#pragma omp parallel num_threads(context->threads)
-    {
-        pcgpu_context *own = NULL;
-#ifdef _OPENMP
-        pcgpu_status opened = take_helper(context, omp_get_thread_num(), &own);
-#else
-        pcgpu_status opened = take_helper(context, 0, &own);
-#endif
-#pragma omp for schedule(dynamic, 1)
-        for (int i = 0; i < set->count; i++) {
-            pcgpu_status status = opened == PCGPU_OK ? run_pair(set, own, i) : opened;
-            if (status != PCGPU_OK) {
-#pragma omp critical(pc_register_pairs_failed)
-                if (i < failing) { /* the first in the order of the pairs */
-                    failing = i;
-                    failed = fail_pair(set, own, i, status);
-                }
-            }
-        }
-    }
-    return failed;
+    claims c = {.set = set};
+    pc_run_parts(context, context->threads, run_claimed, &c);
+    return set->failed;
 }
 
 static pcgpu_status run_set(pair_set *set) {
@@ -246,7 +254,12 @@ static pcgpu_status run_set(pair_set *set) {
     bool together = p->method == PCGPU_REGISTER_CELLS && p->search != PCGPU_SEARCH_ALWAYS && set->backend->cells_register;
     bool spread = set->backend == &pc_backend_cpu && threads > 1 && set->count >= threads;
     set->run.threads = spread ? 1 : set->run.threads;
-    return together ? run_groups(set) : spread ? run_a_thread_each(set) : run_in_turn(set);
+    set->failing = set->count;
+    set->failed = PCGPU_OK;
+    pthread_mutex_init(&set->mutex, NULL);
+    pcgpu_status status = together ? run_groups(set) : spread ? run_a_thread_each(set) : run_in_turn(set);
+    pthread_mutex_destroy(&set->mutex);
+    return status;
 }
 
 /* ---- both ways --------------------------------------------------------------------------------------------------- */

@@ -285,7 +285,12 @@ static double cell_of(const pcgpu_register_params *p, int levels) {
     return CELL_VOXELS * spacing;
 }
 
-static void find_starts(search *s, int threads) {
+static void score_one(void *state, int turn) {
+    search *s = state;
+    score_turn(s, turn, s->best + turn * PEAKS);
+}
+
+static void find_starts(pcgpu_context *context, search *s) {
     blur(s);
     list_columns(s);
     int columns = 0;
@@ -295,10 +300,7 @@ static void find_starts(search *s, int threads) {
     if (columns < FEWEST_COLUMNS || s->listed_count < FEWEST_COLUMNS) {
         return;
     }
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
-    for (int turn = 0; turn < TURNS; turn++) {
-        score_turn(s, turn, s->best + turn * PEAKS);
-    }
+    pc_run_parts(context, TURNS, score_one, s);
     s->count = choose_starts(s->best);
 }
 
@@ -344,7 +346,7 @@ static pcgpu_status search_clouds(search *s, pcgpu_context *context, bool drop_o
                           (picture *[2]){&s->source, &s->target});
         fill(&s->source, &points[0], source->offset);
         fill(&s->target, &points[1], target->offset);
-        find_starts(s, context->threads);
+        find_starts(context, s);
     }
     pc_points_free(&points[0]);
     pc_points_free(&points[1]);
