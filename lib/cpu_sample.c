@@ -1,22 +1,16 @@
 /* Farthest point sampling on the CPU: the choice between the plain loop and buckets (cpu_sample_buckets.c), and the
  * plain O(points x picks) loop, vectorized and shared out among threads.
  *
- * Each thread owns a fixed range of points and keeps, for each of them, the squared distance to the picks so far. A
- * round updates these with the newest pick, the first one with all seeds, and finds the range's farthest point; after
- * one barrier every thread reads all the candidates and comes to the same pick, so a round needs no second barrier. */
+ * The points are in parts, and each has the squared distance to the picks so far. A round is a step of the context's
+ * threads: it updates these with the newest pick, the first one with all seeds, and finds the farthest point of each
+ * part. */
 #include "cpu_sample.h"
 
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#ifdef _OPENMP
-#include <omp.h>
-#endif
-
 enum {
     CHUNK = 1024, /* points between two looks at the best value; its three coordinates and distances stay in L1 */
-    SPINS = 2000, /* a few microseconds */
     /* Waiting for each other costs the threads about as much as this many points: 2 us against 0.12 ns a point. */
     POINTS_A_THREAD = 16384,
     PREPARED_A_THREAD = 16, /* times as many repay a thread that prepares buckets */
@@ -67,21 +61,15 @@ typedef struct far_point {
     int32_t bits, index;
 } far_point;
 
-/* What a thread found in its range; two a thread, used in turn, each on a cache line of its own. `round` is stored last
- * and tells the others that the rest is there. */
-typedef struct candidate {
-    int32_t bits;
-    int32_t index;
-    _Atomic int64_t round;
-    char padding[48];
-} candidate;
-
 typedef struct sampler {
     pc_sample_job *job;
     update_fn *update;
     find_fn *find;
-    int32_t *nearest;      /* n */
-    candidate *candidates; /* 2 x team, zero at the start */
+    int32_t *nearest; /* n */
+    int parts;
+    far_point *found;     /* of each part */
+    const int32_t *picks; /* of the round */
+    int64_t pick_count;
 } sampler;
 
 /* The farthest point of [begin, end) after the points `picks`, the lowest index on ties; index -1 when all have been
@@ -115,91 +103,69 @@ static far_point search_range(const sampler *s, int64_t begin, int64_t end, cons
     return best;
 }
 
-/* Waits until *round is `wanted`: briefly in a loop, since a round lasts microseconds, then leaving the core to others,
- * since on a busy machine the thread waited for may not be running. */
-static void wait_for(_Atomic int64_t *round, int64_t wanted) {
-    for (int tries = 0; atomic_load_explicit(round, memory_order_acquire) != wanted; tries++) {
-        if (tries >= SPINS) {
-            sched_yield();
-        }
+/* The points of a part; no two parts write to one cache line of distances. */
+static void range_of(const sampler *s, int part, int64_t *begin, int64_t *end) {
+    const int64_t n = s->job->n, block = ((n + s->parts - 1) / s->parts + 15) / 16 * 16;
+    *begin = block * part < n ? block * part : n;
+    *end = *begin + block < n ? *begin + block : n;
+}
+
+static void clear_part(void *state, int part) {
+    const sampler *s = state;
+    int64_t begin, end;
+    range_of(s, part, &begin, &end);
+    for (int64_t i = begin; i < end; i++) {
+        s->nearest[i] = PC_INFINITE;
     }
 }
 
-/* Shares what the threads found in this round. Ranges ascend with the thread, so a strict comparison keeps the lowest
- * index. A candidate is overwritten two rounds later: its owner has by then seen everyone's next one, which they stored
- * after they had read this one. */
-static far_point agree(const sampler *s, far_point mine, int64_t round, int thread, int team) {
-    candidate *all = s->candidates + (round & 1) * team;
-    all[thread].bits = mine.bits;
-    all[thread].index = mine.index;
-    atomic_store_explicit(&all[thread].round, round, memory_order_release);
+static void search_part(void *state, int part) {
+    const sampler *s = state;
+    int64_t begin, end;
+    range_of(s, part, &begin, &end);
+    s->found[part] = search_range(s, begin, end, s->picks, s->pick_count);
+}
+
+/* The farthest point of all parts. They ascend, so a strict comparison keeps the lowest index. */
+static far_point search_all(pcgpu_context *context, sampler *s, const int32_t *picks, int64_t count) {
     far_point best = {.bits = PC_PICKED, .index = -1};
-    for (int t = 0; t < team; t++) {
-        wait_for(&all[t].round, round);
-        if (all[t].bits > best.bits) {
-            best = (far_point){.bits = all[t].bits, .index = all[t].index};
-        }
+    s->picks = picks;
+    s->pick_count = count;
+    pc_run_parts(context, s->parts, search_part, s);
+    for (int part = 0; part < s->parts; part++) {
+        best = s->found[part].bits > best.bits ? s->found[part] : best;
     }
     return best;
 }
 
-/* The part of one thread in sampling a cloud. */
-static void sample_part(const sampler *s, int thread, int team) {
-    pc_sample_job *job = s->job;
-    int64_t block = (job->n + team - 1) / team;
-    block = (block + 15) / 16 * 16; /* no two threads write to one cache line of distances */
-    int64_t begin = block * thread < job->n ? block * thread : job->n;
-    int64_t end = begin + block < job->n ? begin + block : job->n;
-    for (int64_t i = begin; i < end; i++) {
-        s->nearest[i] = PC_INFINITE;
-    }
-    far_point pick = {.bits = PC_INFINITE, .index = (int32_t)job->start};
-    int64_t picked = 0, round = 0;
-    if (job->seed_count) {
-        pick = search_range(s, begin, end, job->seeds, job->seed_count);
-        pick = team > 1 ? agree(s, pick, ++round, thread, team) : pick;
-    }
-    while (!pc_sampling_ends(job, picked, pick.bits)) {
-        if (thread == 0) {
-            job->indices[picked] = pick.index;
-            job->squared[picked] = pc_bits_float(pick.bits);
+/* Samples one cloud by the plain loop in so many parts; false when memory is short. */
+static bool sample_plainly(pcgpu_context *context, pc_sample_job *job, pc_simd simd, int parts) {
+    sampler s = {.job = job, .update = update_for(simd), .find = find_first_for(simd), .parts = parts};
+    s.nearest = malloc((size_t)job->n * sizeof *s.nearest);
+    s.found = malloc((size_t)parts * sizeof *s.found);
+    const bool ok = s.nearest && s.found;
+    if (ok) {
+        far_point pick = {.bits = PC_INFINITE, .index = (int32_t)job->start};
+        int64_t picked = 0;
+        pc_run_parts(context, parts, clear_part, &s);
+        if (job->seed_count) {
+            pick = search_all(context, &s, job->seeds, job->seed_count);
         }
-        picked++;
-        pick = search_range(s, begin, end, &pick.index, 1);
-        pick = team > 1 ? agree(s, pick, ++round, thread, team) : pick;
-    }
-    if (thread == 0) {
+        while (!pc_sampling_ends(job, picked, pick.bits)) {
+            job->indices[picked] = pick.index;
+            job->squared[picked++] = pc_bits_float(pick.bits);
+            pick = search_all(context, &s, &pick.index, 1);
+        }
         pc_end_sampling(job, picked, pick.bits);
     }
-}
-
-/* Samples one cloud by the plain loop with a team of threads; false when memory is short. */
-static bool sample_plainly(pc_sample_job *job, pc_simd simd, int team) {
-    sampler s = {.job = job, .update = update_for(simd), .find = find_first_for(simd)};
-    s.nearest = malloc((size_t)job->n * sizeof *s.nearest);
-    s.candidates = calloc(2 * (size_t)team, sizeof *s.candidates);
-    bool ok = s.nearest && s.candidates;
-    if (ok && team == 1) {
-        sample_part(&s, 0, 1);
-    } else if (ok) {
-#ifdef _OPENMP
-#pragma omp parallel num_threads(team)
-        sample_part(&s, omp_get_thread_num(), omp_get_num_threads());
-#endif
-    }
     free(s.nearest);
-    free(s.candidates);
+    free(s.found);
     return ok;
 }
 
 static int team_size(int threads, int64_t n, int64_t points_a_thread) {
-#ifdef _OPENMP
     int64_t useful = n / points_a_thread;
     return useful < 1 ? 1 : useful < threads ? (int)useful : threads;
-#else
-    (void)threads, (void)n, (void)points_a_thread;
-    return 1;
-#endif
 }
 
 /* ---- the choice ------------------------------------------------------------------------------------------------ */
@@ -255,30 +221,45 @@ static way choose_way(const pc_sample_job *job, const pc_sample_form *form, int 
     return seconds_buckets(job->n, rounds_of(job)) < seconds ? buckets : plain;
 }
 
-static bool sample_cloud(pc_sample_job *job, const pc_sample_form *form, int threads) {
-    const way w = choose_way(job, form, threads);
-    return w.buckets ? pc_sample_by_buckets(job, form->simd, w.threads, form->bucket_points)
-                     : sample_plainly(job, form->simd, w.threads);
+/* On the caller's thread alone without a context. */
+static bool sample_cloud(pcgpu_context *context, pc_sample_job *job, const pc_sample_form *form) {
+    const way w = choose_way(job, form, context ? context->threads : 1);
+    return w.buckets ? pc_sample_by_buckets(w.threads > 1 ? context : NULL, job, form->simd, form->bucket_points)
+                     : sample_plainly(context, job, form->simd, w.threads);
+}
+
+/* Clouds that are sampled a thread each. */
+typedef struct clouds {
+    pc_sample_job *jobs;
+    const pc_sample_form *form;
+    atomic_bool failed;
+} clouds;
+
+static void sample_one(void *state, int i) {
+    clouds *c = state;
+    if (!sample_cloud(NULL, &c->jobs[i], c->form)) {
+        atomic_store(&c->failed, true);
+    }
 }
 
 pcgpu_status pc_cpu_sample_as(pcgpu_context *context, pc_sample_job *jobs, int count, const pc_sample_form *form) {
+    clouds all = {.jobs = jobs, .form = form};
     int64_t largest = 0;
-    int failed = 0, widest = 1;
+    bool failed = false;
+    int widest = 1;
     for (int i = 0; i < count; i++) {
         const way w = choose_way(&jobs[i], form, context->threads);
         widest = w.threads > widest ? w.threads : widest;
         largest = jobs[i].n > largest ? jobs[i].n : largest;
     }
     if (count > 1 && (count >= context->threads || widest == 1)) { /* a thread a cloud */
-        context->worked = widest = count < context->threads ? count : context->threads;
-#pragma omp parallel for num_threads(widest) schedule(dynamic, 1) reduction(+ : failed)
-        for (int i = 0; i < count; i++) {
-            failed += !sample_cloud(&jobs[i], form, 1);
-        }
+        context->worked = count < context->threads ? count : context->threads;
+        pc_run_parts(context, count, sample_one, &all);
+        failed = atomic_load(&all.failed);
     } else {
         context->worked = widest;
-        for (int i = 0; i < count; i++) {
-            failed += !sample_cloud(&jobs[i], form, context->threads);
+        for (int i = 0; i < count && !failed; i++) {
+            failed = !sample_cloud(context, &jobs[i], form);
         }
     }
     if (failed) {

@@ -55,11 +55,11 @@ PC_INLINE void pc_find_bounds(const float *values, int64_t n, float *low, float 
 }
 
 /* Samples one cloud, bucket_points >= 1 of neighbouring points at a time; false when memory is short. More than one
- * thread only prepare. */
-bool pc_sample_by_buckets(pc_sample_job *job, pc_simd simd, int threads, int32_t bucket_points);
+ * thread only prepare; without a context it is the caller's. */
+bool pc_sample_by_buckets(pcgpu_context *context, pc_sample_job *job, pc_simd simd, int32_t bucket_points);
 
 /* Writes the points 0..n-1 of the job so that points near each other in space come near each other; false when memory
  * is short. The same for the same cloud. */
-bool pc_sample_order(const pc_sample_job *job, pc_simd simd, int threads, int32_t *order);
+bool pc_sample_order(pcgpu_context *context, const pc_sample_job *job, pc_simd simd, int32_t *order);
 
 #endif

@@ -208,9 +208,9 @@ PC_INLINE void pick_points(pc_tree *t, pc_sample_job *job) {
 
 PC_SIMD_FORMS_OF(pick_points, (pc_tree * t, pc_sample_job *job), (t, job))
 
-bool pc_sample_by_buckets(pc_sample_job *job, pc_simd simd, int threads, int32_t bucket_points) {
+bool pc_sample_by_buckets(pcgpu_context *context, pc_sample_job *job, pc_simd simd, int32_t bucket_points) {
     pc_tree t;
-    bool ok = pc_tree_build(&t, job, simd, threads, bucket_points);
+    bool ok = pc_tree_build(context, &t, job, simd, bucket_points);
     if (ok) {
         pick_points_for(simd)(&t, job);
     }

@@ -9,6 +9,7 @@
 #include "cpu_sample.h"
 
 #include <float.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 enum {
@@ -230,20 +231,41 @@ __attribute__((noinline)) static bool order_step(step *s, int32_t *order, int64_
     return ok;
 }
 
+/* The runs that a step has left. */
+typedef struct ordering {
+    const step *s;
+    int32_t *order;
+    int64_t n;
+    atomic_bool failed;
+} ordering;
+
+static bool order_range(pcgpu_context *context, const pc_sample_job *job, pc_simd simd, int32_t *order, int64_t n,
+                        bool whole);
+
 /* A run of cells has fewer points than the range, or its points are no longer told apart and stay as they are. */
-static bool order_range(const pc_sample_job *job, pc_simd simd, int32_t *order, int64_t n, bool whole, int threads) {
-    step s = {.job = job, .simd = simd};
-    int failed = !order_step(&s, order, n, whole);
-    (void)threads;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) reduction(+ : failed) if (threads > 1)
-    for (int64_t k = 0; k < s.run_count; k++) {
-        const int64_t begin = s.runs[k].begin, count = s.runs[k].end - begin;
-        failed += count < n && !order_range(job, simd, order + begin, count, false, 1);
+static void order_run(void *state, int64_t begin, int64_t end) {
+    ordering *o = state;
+    for (int64_t k = begin; k < end; k++) {
+        const run *r = &o->s->runs[k];
+        const int64_t count = r->end - r->begin;
+        if (count < o->n && !order_range(NULL, o->s->job, o->s->simd, o->order + r->begin, count, false)) {
+            atomic_store(&o->failed, true);
+        }
     }
-    free(s.runs);
-    return failed == 0;
 }
 
-bool pc_sample_order(const pc_sample_job *job, pc_simd simd, int threads, int32_t *order) {
-    return order_range(job, simd, order, job->n, true, threads);
+static bool order_range(pcgpu_context *context, const pc_sample_job *job, pc_simd simd, int32_t *order, int64_t n,
+                        bool whole) {
+    step s = {.job = job, .simd = simd};
+    ordering o = {.s = &s, .order = order, .n = n};
+    const bool ok = order_step(&s, order, n, whole);
+    if (ok) {
+        pc_run_ranges(context, s.run_count, 1, order_run, &o);
+    }
+    free(s.runs);
+    return ok && !atomic_load(&o.failed);
+}
+
+bool pc_sample_order(pcgpu_context *context, const pc_sample_job *job, pc_simd simd, int32_t *order) {
+    return order_range(context, job, simd, order, job->n, true);
 }

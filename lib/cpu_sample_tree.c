@@ -128,31 +128,47 @@ static bool allocate_nodes(pc_tree *t) {
     return true;
 }
 
+enum { BUCKETS_A_PART = 256 };
+
+/* One axis of all buckets. */
+typedef struct filling {
+    pc_tree *t;
+    pc_simd simd;
+    int axis;
+    const float *from;
+    float *to;
+} filling;
+
+static void fill_buckets(void *state, int64_t begin, int64_t end) {
+    const filling *f = state;
+    for (int64_t b = begin; b < end; b++) {
+        fill_axis_for(f->simd)(f->t, b, f->axis, f->from, f->to);
+    }
+}
+
 /* The coordinates in the order of t->index, with the bounds of the buckets. Where the job's own arrays may be
  * overwritten, each is filled from the one after it and leaves its place to the next, so that one more is enough. */
-static void fill_coordinates(pc_tree *t, pc_sample_job *job, pc_simd simd, int threads, float *fresh, int64_t stride) {
+static void fill_coordinates(pcgpu_context *context, pc_tree *t, pc_sample_job *job, pc_simd simd, float *fresh,
+                             int64_t stride) {
     float *from[3] = {job->x, job->y, job->z}, **to[3] = {&t->x, &t->y, &t->z};
-    (void)threads;
     for (int a = 0; a < 3; a++) {
         float *axis = *to[a] = fresh;
-#pragma omp parallel for num_threads(threads) if (threads > 1)
-        for (int64_t b = 0; b < t->buckets; b++) {
-            fill_axis_for(simd)(t, b, a, from[a], axis);
-        }
+        filling f = {t, simd, a, from[a], axis};
+        pc_run_ranges(context, t->buckets, BUCKETS_A_PART, fill_buckets, &f);
         fresh = job->disposable ? from[a] : fresh + stride;
     }
     t->nearest = (int32_t *)fresh;
 }
 
-bool pc_tree_build(pc_tree *t, pc_sample_job *job, pc_simd simd, int threads, int64_t bucket_points) {
+bool pc_tree_build(pcgpu_context *context, pc_tree *t, pc_sample_job *job, pc_simd simd, int64_t bucket_points) {
     *t = (pc_tree){.n = job->n, .points = bucket_points};
     const int64_t stride = (job->n + 15) / 16 * 16;
     int32_t *order = allocate_lines((uint64_t)stride * (job->disposable ? 2 : 5) * sizeof *order);
     t->memory[3] = t->index = order;
-    if (!order || !pc_sample_order(job, simd, threads, order) || !allocate_nodes(t) || !note_positions(t, job)) {
+    if (!order || !pc_sample_order(context, job, simd, order) || !allocate_nodes(t) || !note_positions(t, job)) {
         return false;
     }
-    fill_coordinates(t, job, simd, threads, (float *)order + stride, stride);
+    fill_coordinates(context, t, job, simd, (float *)order + stride, stride);
     if (!mark_picked(t, job)) {
         return false;
     }

@@ -62,7 +62,7 @@ typedef struct pc_bucket {
 
 /* A tree of the job's points with the seeds or the start marked as picked, and the distances to first[0]; false when
  * memory is short. Takes over the coordinates of the job if it may. */
-bool pc_tree_build(pc_tree *t, pc_sample_job *job, pc_simd simd, int threads, int64_t bucket_points);
+bool pc_tree_build(pcgpu_context *context, pc_tree *t, pc_sample_job *job, pc_simd simd, int64_t bucket_points);
 void pc_tree_free(pc_tree *t);
 
 PC_INLINE pc_bucket pc_bucket_at(const pc_tree *t, int64_t b) {

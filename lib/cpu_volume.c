@@ -2,6 +2,7 @@
 #include "cpu_simd.h"
 #include "cpu_volume.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,8 @@
 
 /* A slice of a block, 64 voxels, at a time: x and y of each in a table, and each step of the update for all of them. */
 enum { SLICE = 64 };
+
+enum { PIXELS_A_PART = 1 << 14, BLOCKS_A_PART = 64, FLAGS_A_PART = 4096, TILES_A_PART = 16 };
 
 typedef struct slice {
     float x[SLICE], y[SLICE];
@@ -79,40 +82,56 @@ pc_simd pc_cpu_volume_simd(const pcgpu_context *context) {
     return widest;
 }
 
-static void invert(const pcgpu_context *context, const pc_volume_job *job, float *inverse) {
-    const int64_t width = job->view.width;
-#pragma omp parallel for schedule(static) num_threads(context->threads)
-    for (int32_t v = 0; v < job->view.height; v++) {
-        for (int64_t i = v * width; i < (v + 1) * width; i++) {
-            inverse[i] = pc_volume_inverse(job, job->depth[i]);
-        }
+/* A frame's pixels. */
+typedef struct inverting {
+    const pc_volume_job *job;
+    float *inverse;
+} inverting;
+
+static void invert(void *state, int64_t begin, int64_t end) {
+    const inverting *v = state;
+    for (int64_t i = begin; i < end; i++) {
+        v->inverse[i] = pc_volume_inverse(v->job, v->job->depth[i]);
     }
 }
 
-static int64_t update_blocks(const pcgpu_context *context, const pc_cpu_volume *v, const pc_volume_frame *frame) {
+/* A frame's blocks, from 1 on. */
+typedef struct updating {
+    const pc_cpu_volume *v;
+    const pc_volume_frame *frame;
+    void (*update)(const pc_volume_frame *, const slice *, const float[3], float *, float *, uint8_t *);
+    slice places;
+    _Atomic int64_t updated;
+} updating;
+
+static void update_range(void *state, int64_t begin, int64_t end) {
+    updating *u = state;
+    const pc_cpu_volume *v = u->v;
     const uint64_t *keys = v->keys.memory;
     int64_t updated = 0;
-    slice places;
-    for (int i = 0; i < SLICE; i++) {
-        places.x[i] = (float)(i % 8);
-        places.y[i] = (float)(i / 8);
-    }
-    void (*update)(const pc_volume_frame *, const slice *, const float[3], float *, float *, uint8_t *) =
-        update_block_for(pc_cpu_volume_simd(context));
-#pragma omp parallel for schedule(dynamic, 64) num_threads(context->threads) reduction(+ : updated)
-    for (int64_t b = 1; b <= v->count; b++) {
+    for (int64_t b = begin + 1; b <= end; b++) {
         int32_t block[3];
         float corner[3];
         pc_volume_extent extent;
         pc_volume_unpack(keys[b], block);
-        if (pc_volume_seen(&frame->view, block, &extent)) {
-            pc_volume_corner(&frame->view, block, corner);
-            update(frame, &places, corner, (float *)v->distances.memory + b * PC_VOLUME_VOXELS,
-                   (float *)v->weights.memory + b * PC_VOLUME_VOXELS, (uint8_t *)v->behind.memory + b);
+        if (pc_volume_seen(&u->frame->view, block, &extent)) {
+            pc_volume_corner(&u->frame->view, block, corner);
+            u->update(u->frame, &u->places, corner, (float *)v->distances.memory + b * PC_VOLUME_VOXELS,
+                      (float *)v->weights.memory + b * PC_VOLUME_VOXELS, (uint8_t *)v->behind.memory + b);
             updated++;
         }
     }
-    return updated;
+    atomic_fetch_add(&u->updated, updated);
+}
+
+static int64_t update_blocks(pcgpu_context *context, const pc_cpu_volume *v, const pc_volume_frame *frame) {
+    updating u = {.v = v, .frame = frame, .update = update_block_for(pc_cpu_volume_simd(context))};
+    for (int i = 0; i < SLICE; i++) {
+        u.places.x[i] = (float)(i % 8);
+        u.places.y[i] = (float)(i / 8);
+    }
+    pc_run_ranges(context, v->count, BLOCKS_A_PART, update_range, &u);
+    return atomic_load(&u.updated);
 }
 
 pcgpu_status pc_cpu_volume_integrate(pcgpu_context *context, void *state, struct pc_volume_job *job) {
@@ -126,7 +145,8 @@ pcgpu_status pc_cpu_volume_integrate(pcgpu_context *context, void *state, struct
     if (status != PCGPU_OK) {
         return status;
     }
-    invert(context, job, inverse);
+    inverting pixels = {job, inverse};
+    pc_run_ranges(context, (int64_t)job->view.width * job->view.height, PIXELS_A_PART, invert, &pixels);
     const pc_volume_frame frame = {.view = job->view, .inverse = inverse};
     job->updated_blocks = update_blocks(context, v, &frame);
     job->blocks = v->count;
@@ -141,11 +161,29 @@ static int32_t tiles_of(int32_t pixels) {
     return (pixels + PC_VOLUME_TILE - 1) / PC_VOLUME_TILE;
 }
 
-static void find_active(const pcgpu_context *context, const pc_cpu_volume *v, uint8_t *active) {
-    active[0] = 0;
-#pragma omp parallel for schedule(static) num_threads(context->threads)
-    for (int64_t b = 1; b <= v->count; b++) {
+static void find_active(void *state, int64_t begin, int64_t end) {
+    const pc_cpu_volume *v = state;
+    uint8_t *active = v->active.memory;
+    for (int64_t b = begin + 1; b <= end; b++) {
         active[b] = pc_volume_is_active(v->neighbours.memory, v->behind.memory, b);
+    }
+}
+
+/* The rays of a view, by tiles. */
+typedef struct casting {
+    pc_volume_grid grid;
+    pc_volume_cast_fn *cast;
+    const pc_volume_view *view;
+    int32_t across;
+    float (*ranges)[2];
+    const pc_maps *maps;
+} casting;
+
+static void cast_tiles(void *state, int64_t begin, int64_t end) {
+    const casting *c = state;
+    for (int32_t i = (int32_t)begin; i < (int32_t)end; i++) {
+        c->cast(&c->grid, c->view, i % c->across * PC_VOLUME_TILE, i / c->across * PC_VOLUME_TILE, c->ranges[i],
+                c->maps);
     }
 }
 
@@ -186,14 +224,16 @@ pcgpu_status pc_cpu_volume_raycast(pcgpu_context *context, void *state, const st
     if (!ranges || !active) {
         return pc_fail_memory(context, (uint64_t)tiles * sizeof *ranges + blocks, "a view of a volume");
     }
-    find_active(context, v, active);
+    active[0] = 0;
+    pc_run_ranges(context, v->count, FLAGS_A_PART, find_active, v);
     find_ranges(v, view, ranges);
-    const pc_volume_grid grid = pc_cpu_volume_grid(v);
-    pc_volume_cast_fn *cast = pc_cpu_volume_cast(pc_cpu_volume_simd(context));
-#pragma omp parallel for schedule(dynamic, 16) num_threads(context->threads)
-    for (int32_t i = 0; i < tiles; i++) {
-        cast(&grid, view, i % across * PC_VOLUME_TILE, i / across * PC_VOLUME_TILE, ranges[i], maps);
-    }
+    casting c = {.grid = pc_cpu_volume_grid(v),
+                 .cast = pc_cpu_volume_cast(pc_cpu_volume_simd(context)),
+                 .view = view,
+                 .across = across,
+                 .ranges = ranges,
+                 .maps = maps};
+    pc_run_ranges(context, tiles, TILES_A_PART, cast_tiles, &c);
     return PCGPU_OK;
 }
 

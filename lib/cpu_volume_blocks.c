@@ -113,17 +113,22 @@ static void scan_row(const pc_cpu_volume *v, const pc_volume_job *job, int32_t r
     }
 }
 
-static void scan(const pcgpu_context *context, const pc_cpu_volume *v, const pc_volume_job *job,
-                 pc_volume_list *lists) {
-    const int threads = context->threads;
-#pragma omp parallel for schedule(static, 1) num_threads(threads)
-    for (int part = 0; part < threads; part++) {
-        scanner s;
-        s.find_ends = find_ends_for(pc_cpu_volume_simd(context));
-        memset(s.recent, 0xff, sizeof s.recent);
-        for (int32_t row = part; row < job->view.height; row += threads) {
-            scan_row(v, job, row, &s, &lists[part]);
-        }
+/* A frame in so many parts, each with a list. */
+typedef struct scanning {
+    const pc_cpu_volume *v;
+    const pc_volume_job *job;
+    pc_simd simd;
+    int parts;
+    pc_volume_list *lists;
+} scanning;
+
+static void scan_part(void *state, int part) {
+    const scanning *p = state;
+    scanner s;
+    s.find_ends = find_ends_for(p->simd);
+    memset(s.recent, 0xff, sizeof s.recent);
+    for (int32_t row = part; row < p->job->view.height; row += p->parts) {
+        scan_row(p->v, p->job, row, &s, &p->lists[part]);
     }
 }
 
@@ -208,14 +213,20 @@ static pcgpu_status grow_arrays(pcgpu_context *context, pc_cpu_volume *v, int64_
     return PCGPU_OK;
 }
 
-static void clear_block(const pc_cpu_volume *v, int64_t block) {
-    float *d = (float *)v->distances.memory + block * PC_VOLUME_VOXELS;
-    for (int i = 0; i < PC_VOLUME_VOXELS; i++) {
+enum { BLOCKS_A_PART = 64 };
+
+/* Blocks that come after those that there are; the first one has the number -1. */
+static void clear_blocks(void *state, int64_t begin, int64_t end) {
+    const pc_cpu_volume *v = state;
+    const int64_t first = v->count + 1 + begin, count = end - begin;
+    float *d = (float *)v->distances.memory + first * PC_VOLUME_VOXELS;
+    for (int64_t i = 0; i < count * PC_VOLUME_VOXELS; i++) {
         d[i] = pc_volume_nan();
     }
-    ((uint8_t *)v->behind.memory)[block] = 0;
-    memset((float *)v->weights.memory + block * PC_VOLUME_VOXELS, 0, PC_VOLUME_VOXELS * sizeof *d);
-    memset((int32_t *)v->neighbours.memory + block * PC_VOLUME_NEIGHBOURS, 0, PC_VOLUME_NEIGHBOURS * sizeof(int32_t));
+    memset((uint8_t *)v->behind.memory + first, 0, (size_t)count);
+    memset((float *)v->weights.memory + first * PC_VOLUME_VOXELS, 0, (size_t)count * PC_VOLUME_VOXELS * sizeof *d);
+    memset((int32_t *)v->neighbours.memory + first * PC_VOLUME_NEIGHBOURS, 0,
+           (size_t)count * PC_VOLUME_NEIGHBOURS * sizeof(int32_t));
 }
 
 /* Both ways: the older blocks get the new one as their neighbour. */
@@ -241,10 +252,7 @@ static pcgpu_status add_blocks(pcgpu_context *context, pc_cpu_volume *v, const u
     if (count > 0) {
         memcpy((uint64_t *)v->keys.memory + first, keys, (size_t)count * sizeof *keys);
     }
-#pragma omp parallel for schedule(static) num_threads(context->threads)
-    for (int64_t b = first; b <= last; b++) {
-        clear_block(v, b);
-    }
+    pc_run_ranges(context, count, BLOCKS_A_PART, clear_blocks, v);
     for (int64_t b = first; b <= last; b++) {
         insert(v->slots, v->mask, keys[b - first], b);
     }
@@ -262,7 +270,8 @@ pcgpu_status pc_cpu_volume_allocate(pcgpu_context *context, pc_cpu_volume *v, pc
         return pc_fail_memory(context, bytes, "the new blocks of a frame");
     }
     memset(lists, 0, bytes);
-    scan(context, v, job, lists);
+    scanning p = {v, job, pc_cpu_volume_simd(context), context->threads, lists};
+    pc_run_parts(context, context->threads, scan_part, &p);
     pcgpu_status status = join(context, v, lists, &job->new_blocks);
     job->unreachable = 0;
     for (int i = 0; i < context->threads; i++) {
@@ -290,7 +299,7 @@ pcgpu_status pc_cpu_volume_open(pcgpu_context *context, void **state) {
     status = status == PCGPU_OK ? grow_table(context, v, 0) : status;
     if (status == PCGPU_OK) {
         ((uint64_t *)v->keys.memory)[0] = PC_VOLUME_EMPTY;
-        clear_block(v, 0);
+        clear_blocks(v, -1, 0);
     }
     return status;
 }

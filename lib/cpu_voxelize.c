@@ -112,7 +112,6 @@ void pc_cpu_voxelize_end(pcgpu_context *context) {
     pc_voxel_scratch *s = context->cpu_voxels;
     if (s) {
         free_scratch(s, true);
-        pc_team_close(s->team);
         free(s);
         context->cpu_voxels = NULL;
     }
@@ -123,8 +122,8 @@ static bool have_scratch(pcgpu_context *context) {
     if (!s) {
         context->cpu_voxels = s = calloc(1, sizeof *s);
     }
-    if (s && !s->team) {
-        s->team = pc_team_open(context->threads);
+    if (s) {
+        s->team = pc_context_team(context);
     }
     return s && s->team;
 }

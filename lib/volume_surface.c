@@ -13,7 +13,6 @@ enum { EDGES = 3 * PC_VOLUME_VOXELS, WORDS = EDGES / 64 };
 typedef struct surface {
     pc_volume_grid grid;
     int64_t count;
-    int threads;
     double voxel;
     float truncation; /* as much or more: cut */
     float min_weight;
@@ -218,7 +217,21 @@ static void free_memory(surface *s) {
     free(s->order);
 }
 
-static void prepare(surface *s) {
+enum { BLOCKS_A_PART = 64 };
+
+static void find_range_patterns(void *state, int64_t begin, int64_t end) {
+    for (int64_t b = begin + 1; b <= end; b++) {
+        find_patterns(state, b);
+    }
+}
+
+static void find_range_crossings(void *state, int64_t begin, int64_t end) {
+    for (int64_t b = begin + 1; b <= end; b++) {
+        find_crossings(state, b);
+    }
+}
+
+static void prepare(pcgpu_context *context, surface *s) {
     memset(s->patterns[0], 0, sizeof s->patterns[0]);
     memset(s->crossings[0], 0, sizeof s->crossings[0]);
     s->vertices[0] = s->triangles[0] = 0;
@@ -228,14 +241,8 @@ static void prepare(surface *s) {
     }
     qsort(s->order, (size_t)s->count, sizeof *s->order, by_key);
     choose_offset(s);
-#pragma omp parallel for schedule(dynamic, 64) num_threads(s->threads)
-    for (int64_t b = 1; b <= s->count; b++) {
-        find_patterns(s, b);
-    }
-#pragma omp parallel for schedule(dynamic, 64) num_threads(s->threads)
-    for (int64_t b = 1; b <= s->count; b++) {
-        find_crossings(s, b);
-    }
+    pc_run_ranges(context, s->count, BLOCKS_A_PART, find_range_patterns, s);
+    pc_run_ranges(context, s->count, BLOCKS_A_PART, find_range_crossings, s);
 }
 
 static pcgpu_status make_cloud(pcgpu_context *context, const surface *s, int64_t vertices, pcgpu_cloud *cloud) {
@@ -246,6 +253,21 @@ static pcgpu_status make_cloud(pcgpu_context *context, const surface *s, int64_t
     }
     memcpy(cloud->offset, s->offset, sizeof s->offset);
     return status;
+}
+
+typedef struct writing {
+    const surface *s;
+    pcgpu_mesh *mesh;
+} writing;
+
+static void write_range(void *state, int64_t begin, int64_t end) {
+    const writing *w = state;
+    for (int64_t b = begin + 1; b <= end; b++) {
+        write_vertices(w->s, b, w->mesh->vertices.data);
+        if (w->mesh->triangles > 0) {
+            write_triangles(w->s, b, w->mesh->indices);
+        }
+    }
 }
 
 static pcgpu_status write_all(pcgpu_context *context, const surface *s, int64_t vertices, int64_t triangles,
@@ -261,13 +283,8 @@ static pcgpu_status write_all(pcgpu_context *context, const surface *s, int64_t 
         pcgpu_mesh_free(mesh);
         return pc_fail_memory(context, bytes, "the triangles of a mesh");
     }
-#pragma omp parallel for schedule(dynamic, 64) num_threads(s->threads)
-    for (int64_t b = 1; b <= s->count; b++) {
-        write_vertices(s, b, mesh->vertices.data);
-        if (triangles > 0) {
-            write_triangles(s, b, mesh->indices);
-        }
-    }
+    writing w = {s, mesh};
+    pc_run_ranges(context, s->count, BLOCKS_A_PART, write_range, &w);
     return PCGPU_OK;
 }
 
@@ -281,13 +298,12 @@ pcgpu_status pc_volume_extract(pcgpu_context *context, const pc_volume_blocks *b
     }
     s->grid = blocks->grid;
     s->count = blocks->count;
-    s->threads = context->threads;
     s->voxel = voxel;
     s->truncation = 0.999f * truncation; /* means of what was cut may be some ulp below */
     s->min_weight = min_weight;
     pc_mesh_table_fill(&s->table);
     if (take_memory(s)) {
-        prepare(s);
+        prepare(context, s);
         number_all(s, &vertices, &faces);
         status = vertices > INT32_MAX || (triangles && faces > INT32_MAX)
                      ? pc_fail(context, PCGPU_ERROR_MEMORY,

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { MAX_AXIS_CELLS = 1 << 24, SURVEY_ALONE = 500000 };
+enum { MAX_AXIS_CELLS = 1 << 24, SURVEY_ALONE = 500000, SURVEY_PARTS = 64 };
 #define MAX_CELLS ((int64_t)1 << 62)
 
 static const char axis_name[3] = {'x', 'y', 'z'};
@@ -69,14 +69,9 @@ static void set_skip(const pcgpu_cloud *cloud, const pcgpu_voxelize_params *p, p
     }
 }
 
-static survey survey_cloud(const pc_voxelize_job *job, int threads) {
+static survey survey_rows(const pc_voxelize_job *job, int64_t begin, int64_t end) {
     float x0 = HUGE_VALF, y0 = HUGE_VALF, z0 = HUGE_VALF, x1 = -HUGE_VALF, y1 = -HUGE_VALF, z1 = -HUGE_VALF;
-    const bool parallel = job->rows > SURVEY_ALONE; /* on a busy machine the threads may wait longer than they work */
-    (void)threads, (void)parallel;
-    /* clang-format off */
-#pragma omp parallel for num_threads(threads) if (parallel) reduction(min : x0, y0, z0) reduction(max : x1, y1, z1)
-    /* clang-format on */
-    for (int64_t i = 0; i < job->rows; i++) {
+    for (int64_t i = begin; i < end; i++) {
         const float *p = job->data + i * job->columns;
         if (pc_is_finite3(p[0], p[1], p[2]) && !pc_is_skipped(job->skip_origin, job->skip, p)) {
             x0 = p[0] < x0 ? p[0] : x0;
@@ -88,6 +83,32 @@ static survey survey_cloud(const pc_voxelize_job *job, int threads) {
         }
     }
     return (survey){{x0, y0, z0}, {x1, y1, z1}};
+}
+
+/* In parts, each with what it found. */
+typedef struct surveying {
+    const pc_voxelize_job *job;
+    int parts;
+    survey found[SURVEY_PARTS];
+} surveying;
+
+static void survey_part(void *state, int part) {
+    surveying *s = state;
+    const int64_t rows = s->job->rows;
+    s->found[part] = survey_rows(s->job, rows * part / s->parts, rows * (part + 1) / s->parts);
+}
+
+static survey survey_cloud(pcgpu_context *context, const pc_voxelize_job *job) {
+    surveying s = {.job = job, .parts = job->rows > SURVEY_ALONE ? SURVEY_PARTS : 1};
+    pc_run_parts(context, s.parts, survey_part, &s);
+    survey all = s.found[0];
+    for (int i = 1; i < s.parts; i++) {
+        for (int k = 0; k < 3; k++) {
+            all.min[k] = s.found[i].min[k] < all.min[k] ? s.found[i].min[k] : all.min[k];
+            all.max[k] = s.found[i].max[k] > all.max[k] ? s.found[i].max[k] : all.max[k];
+        }
+    }
+    return all;
 }
 
 /* ---- the grid ------------------------------------------------------------------------------------------------ */
@@ -243,7 +264,7 @@ pcgpu_status pcgpu_voxelize(pcgpu_context *context, const pcgpu_cloud *cloud, co
     set_skip(cloud, params, &job);
     survey found = {{0}, {0}};
     if (params->range_auto) {
-        found = survey_cloud(&job, context->threads);
+        found = survey_cloud(context, &job);
     }
     double range[6];
     status = make_grid(context, cloud, params, &found, &job.grid, range);

@@ -1,7 +1,6 @@
 #!/bin/sh
 # register --trajectory, --resume, --ground-truth and --evaluate: sequences of two scans of a street that take turns.
 . "${0%/*}/lib.sh"
-export OMP_WAIT_POLICY=passive # threads of several tests share few cores
 DATA=$PCGPU_SOURCE/testdata
 a=$DATA/street.bin b=$DATA/street_moved.bin
 for i in 0 2 4 6; do cp "$a" "s$i.bin"; done

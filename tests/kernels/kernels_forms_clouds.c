@@ -2,6 +2,8 @@
  * every use of seeds, counts and a least distance. */
 #include "kernels_forms.h"
 
+#include <unistd.h>
+
 /* All points are usable: the jobs are made without lib/sample.c. */
 static const char *const kinds[] = {
     "uniform",     "rings",    "lattice",   "duplicates",   "clusters",    "all equal", "collinear", "1e30",
@@ -118,6 +120,11 @@ void make_pack(test_bed *bed, test_random *r, int count, int64_t least, int64_t 
     }
 }
 
+static void answer_one(void *state, int i) {
+    pc_sample_job **jobs = state;
+    plain_sample_job(jobs[i]);
+}
+
 void answer_packs(test_random *r, pack *packs, int count) {
     int cases = 0;
     pc_sample_job **jobs = malloc((size_t)count * MOST_IN_PACK * sizeof *jobs);
@@ -126,10 +133,9 @@ void answer_packs(test_random *r, pack *packs, int count) {
             jobs[cases++] = &packs[i].cases[k].want;
         }
     }
-#pragma omp parallel for schedule(dynamic, 1)
-    for (int i = 0; i < cases; i++) {
-        plain_sample_job(jobs[i]);
-    }
+    pc_team *team = pc_team_open((int)sysconf(_SC_NPROCESSORS_ONLN));
+    pc_team_run(team, cases, answer_one, jobs);
+    pc_team_close(team);
     for (int i = 0; i < cases; i++) {
         draw_min_distance(r, jobs[i]);
     }

@@ -5,7 +5,6 @@
 set -eu
 drive=$(cd "${1%/*}" && pwd)/${1##*/}
 pcgpu=${PCGPU:?}
-export OMP_WAIT_POLICY=passive
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"

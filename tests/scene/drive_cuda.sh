@@ -8,7 +8,6 @@ frames=${2:-120} steps=${3:-500}
 [ $# -lt 3 ] && set -- || shift 3
 references=${*:-previous keyframe model}
 pcgpu=${PCGPU:?}
-export OMP_WAIT_POLICY=passive
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"

@@ -7,7 +7,6 @@ room=$1
 program=$(cd "${2%/*}" && pwd)/${2##*/}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-export OMP_WAIT_POLICY=passive
 
 "$room" --loop 120 --noise 1 "$folder"
 cd "$folder"
