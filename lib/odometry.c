@@ -207,10 +207,16 @@ static pcgpu_status take(pcgpu_odometry *o, const pcgpu_cloud *cloud, double tim
 }
 
 /* Only the motion to the second good scan tells how the first is to be deskewed: the world begins with it once more. */
+static pcgpu_status begin_with(pcgpu_odometry *o, const pc_twist *motion) {
+    o->begun_now = *motion;
+    o->begins_again = true;
+    pcgpu_status status = pc_odometry_deskew(o, motion, o->last);
+    return status == PCGPU_OK ? o->kind->begin(o, o->last) : status;
+}
+
 static pcgpu_status begin_anew(pcgpu_odometry *o, const double T[16]) {
     const pc_twist motion = sweep_motion(o, o->present->time, T);
-    pcgpu_status status = pc_odometry_deskew(o, &motion, o->last);
-    return status == PCGPU_OK ? o->kind->begin(o, o->last) : status;
+    return begin_with(o, &motion);
 }
 
 /* The present scan has a pose: it becomes the last one, and joins the reference. */
@@ -341,15 +347,35 @@ static pcgpu_status add_next(pcgpu_odometry *o, pcgpu_odometry_frame *f) {
     return status;
 }
 
-pcgpu_status pcgpu_odometry_add(pcgpu_odometry *o, const pcgpu_cloud *cloud, double time, pcgpu_odometry_frame *f) {
-    *f = (pcgpu_odometry_frame){0};
+/* What a scan that fails has changed is as it was before: the keyframe, and with the next scan, how the world begins. */
+static pcgpu_status begin_scan(pcgpu_odometry *o, pc_odometry_scan **keyframe) {
+    const pc_twist begun = o->begun;
     pc_clear_error(o->context);
     exchange_cells(o);
-    pcgpu_status status = take(o, cloud, time, &f->registration.run);
+    *keyframe = o->keyframe;
+    return o->begins_again ? begin_with(o, &begun) : PCGPU_OK;
+}
+
+static void end_scan(pcgpu_odometry *o, pc_odometry_scan *keyframe, pcgpu_status status) {
+    exchange_cells(o);
+    if (status == PCGPU_OK) {
+        o->begun = o->begun_now;
+        o->begins_again = false;
+    } else if (o->keyframe != keyframe) {
+        o->keyframe = keyframe;
+        o->held.held = false;
+    }
+}
+
+pcgpu_status pcgpu_odometry_add(pcgpu_odometry *o, const pcgpu_cloud *cloud, double time, pcgpu_odometry_frame *f) {
+    pc_odometry_scan *keyframe;
+    *f = (pcgpu_odometry_frame){0};
+    pcgpu_status status = begin_scan(o, &keyframe);
+    status = status == PCGPU_OK ? take(o, cloud, time, &f->registration.run) : status;
     if (status == PCGPU_OK) {
         status = o->last ? add_next(o, f) : add_first(o, f);
     }
-    exchange_cells(o);
+    end_scan(o, keyframe, status);
     if (status != PCGPU_OK) {
         *f = (pcgpu_odometry_frame){0};
         return status;
@@ -370,18 +396,19 @@ pcgpu_status pcgpu_odometry_add(pcgpu_odometry *o, const pcgpu_cloud *cloud, dou
 pcgpu_status pcgpu_odometry_add_known(pcgpu_odometry *o, const pcgpu_cloud *cloud, double time, const double T[16]) {
     pcgpu_run run;
     bool joins;
+    pc_odometry_scan *keyframe;
     pc_clear_error(o->context);
     pcgpu_status status = pc_register_check_pose(o->context, "the pose", T);
     if (status != PCGPU_OK) {
         return status;
     }
-    exchange_cells(o);
-    status = take(o, cloud, time, &run);
+    status = begin_scan(o, &keyframe);
+    status = status == PCGPU_OK ? take(o, cloud, time, &run) : status;
     if (status == PCGPU_OK) {
         double here[16];
         move_origin(o, 1.0, T, here);
         status = accept(o, here, 1.0, &joins);
     }
-    exchange_cells(o);
+    end_scan(o, keyframe, status);
     return status;
 }

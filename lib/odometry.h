@@ -91,10 +91,12 @@ struct pcgpu_odometry {
     double newest;                               /* time of the last scan */
     double before[16], time_before;              /* of the good scan before the last, when good > 1 */
     pc_cells_held held;
-    double home[3];         /* 0 but for coordinates far from their origin, in which motions are ill-conditioned */
-    double model_anchor[3]; /* world coordinates of the middle of the model's box */
-    double model_cells;     /* when it was last renewed */
-    pc_buffer rows[2];      /* points by rows, for the methods of ICP */
+    double home[3];            /* 0 but for coordinates far from their origin, in which motions are ill-conditioned */
+    pc_twist begun, begun_now; /* that the first scan was moved by: as it was after the last scan, and is */
+    bool begins_again;         /* the last scan failed after the first one had been moved by another */
+    double model_anchor[3];    /* world coordinates of the middle of the model's box */
+    double model_cells;        /* when it was last renewed */
+    pc_buffer rows[2];         /* points by rows, for the methods of ICP */
 };
 
 #endif

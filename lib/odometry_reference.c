@@ -213,17 +213,19 @@ static pcgpu_status add_to_model(pcgpu_odometry *o, pc_odometry_scan *scan, bool
     pcgpu_registration unused = {0};
     pcgpu_cloud source = {0}, to = {0};
     pc_cells_model m = {.forget = forget, .most = o->params.model_points};
+    pc_cells_measure measure = o->held.measure;
+    double anchor[3];
     for (int k = 0; k < 3; k++) { /* the origin of the file's coordinates is the sensor */
         double cells = floor((scan->T[4 * k + 3] - o->model_anchor[k]) / wide + 0.5);
         bool moves = fabs(cells) > 1.0;
         m.move[k] = moves && !forget ? (int32_t)(fabs(cells) < 1e9 ? cells : 1e9) : 0;
-        o->model_anchor[k] += moves ? cells * wide : 0.0;
+        anchor[k] = o->model_anchor[k] + (moves ? cells * wide : 0.0);
         m.renew = m.renew || moves;
     }
     m.renew = m.renew || forget || (double)o->held.measure.cells > RENEW_GROWTH * o->model_cells;
     memcpy(params.init, scan->T, sizeof params.init);
     memcpy(source.offset, scan->offset, sizeof source.offset);
-    memcpy(to.offset, o->model_anchor, sizeof to.offset);
+    memcpy(to.offset, anchor, sizeof to.offset);
     pc_register_work w;
     pc_register_open(&w, o->context, o->backend, &o->run, &params, &source, &to, &unused);
     pc_register_import_pose(&w);
@@ -232,13 +234,16 @@ static pcgpu_status add_to_model(pcgpu_odometry *o, pc_odometry_scan *scan, bool
     pcgpu_status status = pc_odometry_send(o, scan);
     if (status == PCGPU_OK) {
         status = o->held.device
-                     ? o->backend->scans_model(o->context, o->held.device, scan->points.place, &m, &o->held.measure)
-                     : o->backend->cells_model(o->context, &m, &o->held.measure);
+                     ? o->backend->scans_model(o->context, o->held.device, scan->points.place, &m, &measure)
+                     : o->backend->cells_model(o->context, &m, &measure);
     }
-    if (m.renew) {
-        o->model_cells = (double)o->held.measure.cells;
+    if (status != PCGPU_OK) {
+        return status; /* the model is as it was */
     }
-    o->held.held = status == PCGPU_OK;
+    memcpy(o->model_anchor, anchor, sizeof anchor);
+    o->held.measure = measure;
+    o->model_cells = m.renew ? (double)measure.cells : o->model_cells;
+    o->held.held = true;
     o->held.points = INT32_MAX; /* no need to count them */
     return status;
 }
