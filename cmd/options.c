@@ -238,7 +238,8 @@ static const option_row table[] = {
     {"device", 0, FOR_ALL, 0, &type_device, "NAME", AT(settings), 0, 1023, devices,
      "auto, cpu, cuda or cuda:N. auto takes CUDA when a device is there and the work repays its start-up."},
     {"threads", 0, FOR_ALL, 0, &type_int, "N", AT(settings.threads), 0, 4096, NULL,
-     "CPU threads, 0 = all; results never depend on it."},
+     "CPU threads. 0: OMP_NUM_THREADS where that is set, else as many as the affinity mask and the quota of the control "
+     "group allow. Results never depend on it."},
     {"config", 0, FOR_ALL, OPTION_LINE_ONLY, &type_path, "FILE", AT(config), 0, 0, NULL,
      "Read options from a YAML file: long option names with _ for -, flat or under the command's name; voxelize "
      "also reads configurations of OpenPCDet. The command line wins."},

@@ -20,6 +20,7 @@ struct sequence_reader {
     int begin, count; /* of the slots that are filled */
     bool done, stop;
     FILE *log; /* of the scan that is being read */
+    bool threaded; /* else the system refuses a thread, and scans are read as they are asked for */
     pthread_t thread;
     pthread_mutex_t lock; /* guards begin, count, done and stop */
     pthread_cond_t change;
@@ -75,12 +76,17 @@ static void read_scan(sequence_reader *r, int index, scan_read *scan) {
     scan->seconds = seconds_now() - begin;
 }
 
+/* The next input to read; -1 when there is none. */
+static int take_input(sequence_reader *r) {
+    while (r->next < r->session->input_count && r->skip && r->skip[r->next]) {
+        r->next++;
+    }
+    return r->next < r->session->input_count ? r->next++ : -1;
+}
+
 static void *read_all(void *user) {
     sequence_reader *r = user;
-    for (int i = r->next; i < r->session->input_count; i++) {
-        if (r->skip && r->skip[i]) {
-            continue;
-        }
+    for (int i; (i = take_input(r)) >= 0;) {
         pthread_mutex_lock(&r->lock);
         while (r->count == AHEAD && !r->stop) {
             pthread_cond_wait(&r->change, &r->lock);
@@ -117,7 +123,8 @@ sequence_reader *sequence_reader_open(const session *s, int first, const bool *s
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool good = pcgpu_open(&settings, &r->context) == PCGPU_OK && pthread_create(&r->thread, NULL, read_all, r) == 0;
+    bool good = pcgpu_open(&settings, &r->context) == PCGPU_OK;
+    r->threaded = good && pthread_create(&r->thread, NULL, read_all, r) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (!good) {
         pcgpu_close(r->context);
@@ -129,7 +136,19 @@ sequence_reader *sequence_reader_open(const session *s, int first, const bool *s
     return r;
 }
 
+static void read_now(sequence_reader *r) {
+    const int i = take_input(r);
+    r->done = i < 0;
+    r->count = !r->done;
+    if (!r->done) {
+        read_scan(r, i, &r->slots[r->begin]);
+    }
+}
+
 bool sequence_reader_next(sequence_reader *r, scan_read *scan) {
+    if (!r->threaded) {
+        read_now(r);
+    }
     pthread_mutex_lock(&r->lock);
     while (r->count == 0 && !r->done) {
         pthread_cond_wait(&r->change, &r->lock);
@@ -162,7 +181,9 @@ void sequence_reader_close(sequence_reader *r) {
     r->stop = true;
     pthread_cond_signal(&r->change);
     pthread_mutex_unlock(&r->lock);
-    pthread_join(r->thread, NULL);
+    if (r->threaded) {
+        pthread_join(r->thread, NULL);
+    }
     for (; r->count > 0; r->count--, r->begin = (r->begin + 1) % AHEAD) {
         pcgpu_cloud_free(&r->slots[r->begin].cloud);
         pcgpu_depth_free(&r->slots[r->begin].image);

@@ -18,8 +18,9 @@ typedef struct scan_read {
 
 typedef struct sequence_reader sequence_reader;
 
-/* `images`: depth images are read as such, else as clouds. Starts to read inputs[i] for i = first, ..., count - 1; those with `skip` true are left out (NULL: none). NULL when
- * memory or threads are short. All given stays the caller's until the reader is closed. */
+/* `images`: depth images are read as such, else as clouds. Starts to read inputs[i] for i = first, ..., count - 1; those
+ * with `skip` true are left out (NULL: none). NULL when memory is short. Where the system refuses the thread, scans are
+ * read as they are asked for. All given stays the caller's until the reader is closed. */
 sequence_reader *sequence_reader_open(const session *session, int first, const bool *skip, bool images);
 /* Waits for the next scan; false when there is none left. */
 bool sequence_reader_next(sequence_reader *reader, scan_read *scan);

@@ -290,8 +290,17 @@ static bool try_input(const char *path) {
     return !path || stream;
 }
 
+/* The first number of OMP_NUM_THREADS, as programs with OpenMP take it; 0: it has none. */
+static int threads_of_environment(void) {
+    const char *text = getenv("OMP_NUM_THREADS");
+    char *end = NULL;
+    const long threads = text ? strtol(text, &end, 10) : 0;
+    return threads >= 1 && threads <= 4096 && (*end == '\0' || *end == ',') ? (int)threads : 0;
+}
+
 static int open_context(session *s) {
     pcgpu_settings *settings = &s->options->settings;
+    settings->threads = settings->threads > 0 ? settings->threads : threads_of_environment();
     settings->log = report_log;
     settings->log_user = &s->name;
     pcgpu_status status = pcgpu_open(settings, &s->context);

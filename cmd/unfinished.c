@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,23 +12,28 @@ static const output *volatile pending[PENDING_MAX];
 
 static pthread_t main_thread; /* which holds signals while it changes `pending` */
 
-static void end_by_signal(int number) {
-    if (!pthread_equal(pthread_self(), main_thread)) {
-        pthread_kill(main_thread, number);
-        return;
-    }
+static void remove_pending(void) {
     for (int i = 0; i < PENDING_MAX; i++) {
         const output *o = pending[i];
         if (o && o->temporary) {
             unlink(o->temporary);
         }
     }
+}
+
+static void end_by_signal(int number) {
+    if (!pthread_equal(pthread_self(), main_thread)) {
+        pthread_kill(main_thread, number);
+        return;
+    }
+    remove_pending();
     signal(number, SIG_DFL);
     raise(number);
 }
 
 void files_catch_signals(void) {
     main_thread = pthread_self();
+    atexit(remove_pending); /* exit() where memory is short */
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         struct sigaction action = {.sa_handler = end_by_signal}, before;

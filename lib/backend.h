@@ -193,6 +193,7 @@ struct pcgpu_context {
     void *cpu_icp;                   /* state of a CPU registration in progress, else NULL */
     pc_buffer scratch[PC_SCRATCHES]; /* of an operation, kept for the next one */
     pc_team *team;                   /* see pc_context_team, or NULL: not yet */
+    bool refusal_reported;           /* that the system refuses threads */
     void *cpu_voxels;                /* memory of the CPU's voxelization, reused, or NULL */
     void *cpu_cells;                 /* memory of CPU registrations by cells, kept for the next one, or NULL */
     void *cpu_depth;                 /* memory of CPU registrations of depth frames, or NULL */

@@ -8,10 +8,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#ifdef _OPENMP
-#include <omp.h>
-#endif
-
 const char *pcgpu_status_name(pcgpu_status status) {
     switch (status) {
     case PCGPU_OK: return "success";
@@ -51,15 +47,6 @@ static void read_cpu_name(char *name, size_t size) {
     }
 }
 
-static int usable_threads(int asked) {
-#ifdef _OPENMP
-    return asked > 0 ? asked : omp_get_num_procs();
-#else
-    (void)asked;
-    return 1;
-#endif
-}
-
 pcgpu_status pcgpu_open(const pcgpu_settings *settings, pcgpu_context **context) {
     pcgpu_context *c = calloc(1, sizeof *c);
     *context = c;
@@ -73,9 +60,19 @@ pcgpu_status pcgpu_open(const pcgpu_settings *settings, pcgpu_context **context)
     if (c->settings.threads < 0 || c->settings.threads > 4096) {
         return pc_fail(c, PCGPU_ERROR_ARGUMENT, "%d threads; give 1 to 4096, or 0 for all", c->settings.threads);
     }
-    c->threads = usable_threads(c->settings.threads);
+    c->threads = c->settings.threads > 0 ? c->settings.threads : pc_processors("");
     read_cpu_name(c->cpu_name, sizeof c->cpu_name);
     return c->settings.device == PCGPU_DEVICE_CUDA ? pc_cuda_start(c) : PCGPU_OK;
+}
+
+/* Once: the system will not let more start in the next steps. */
+static void report_refusal(pcgpu_context *context) {
+    const int threads = context->team ? pc_team_refused(context->team) : 0;
+    if (threads > 0 && !context->refusal_reported) {
+        context->refusal_reported = true;
+        pc_log(context, PCGPU_LOG_INFO, "the system refuses more than %d of %d threads; going on with these", threads,
+               context->threads);
+    }
 }
 
 void pcgpu_close(pcgpu_context *context) {
@@ -84,6 +81,7 @@ void pcgpu_close(pcgpu_context *context) {
             pcgpu_close(context->helpers[i]);
         }
         free(context->helpers);
+        report_refusal(context);
         pc_cpu_stop(context);
         pc_team_close(context->team);
         for (int i = 0; i < PC_SCRATCHES; i++) {
@@ -96,6 +94,7 @@ void pcgpu_close(pcgpu_context *context) {
 
 pc_team *pc_context_team(pcgpu_context *context) {
     context->team = context->team ? context->team : pc_team_open(context->threads);
+    report_refusal(context);
     return context->team;
 }
 

@@ -58,7 +58,8 @@ typedef void (*pcgpu_log_fn)(void *user, pcgpu_log_level level, const char *mess
 typedef struct pcgpu_settings {
     pcgpu_device device; /* default AUTO */
     int cuda_index;      /* CUDA ordinal, default 0 */
-    int threads;         /* CPU threads, 0 (default) = all that the process may use; results never depend on it */
+    int threads;         /* CPU threads, 0 (default) = all that the process may use, by its affinity mask and the quota of
+                          * its control groups; fewer where the system refuses some; results never depend on it */
     pcgpu_log_fn log;    /* default NULL: silent */
     void *log_user;
 } pcgpu_settings;
