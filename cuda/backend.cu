@@ -105,6 +105,12 @@ extern "C" int pc_cuda_devices(pcgpu_device_info *devices, int capacity, char *w
 static pcgpu_status start_device(pcgpu_context *context, pc_cuda *cuda) {
     CUDA_TRY(context, cudaSetDevice(cuda->index));
     CUDA_TRY(context, cudaGetDeviceProperties(&cuda->properties, cuda->index));
+    const int major = cuda->properties.major, minor = cuda->properties.minor;
+    if (10 * major + minor < 75) { /* there are no kernels for it */
+        return pc_fail(context, PCGPU_ERROR_UNAVAILABLE,
+                       "%.63s has compute capability %d.%d, and 7.5 or higher is needed; use --cpu",
+                       cuda->properties.name, major, minor);
+    }
     CUDA_TRY(context, cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking));
     return PCGPU_OK;
 }

@@ -65,6 +65,19 @@ static size_t told_bytes(void) {
     return (sizeof(pc_cells_told) + 255) / 256 * 256;
 }
 
+/* Kept only once it is clear: the next call would take it as it is. */
+static pcgpu_status take_fold(pcgpu_context *context, pc_cells_scans *s) {
+    void *memory = NULL;
+    CUDA_TRY(context, cudaMalloc(&memory, told_bytes() + sizeof(pc_cells_fold)));
+    const cudaError_t cleared = cudaMemsetAsync(memory, 0, told_bytes(), pc_cuda_of(context)->stream);
+    if (cleared != cudaSuccess) {
+        cudaFree(memory);
+    }
+    CUDA_TRY(context, cleared);
+    s->fold_device = (char *)memory;
+    return PCGPU_OK;
+}
+
 /* For the first model of a sequence. */
 static pcgpu_status start_model(pcgpu_context *context, pc_cells_scans *s, int levels) {
     uint32_t capacity[PC_CELLS_GRIDS];
@@ -72,8 +85,7 @@ static pcgpu_status start_model(pcgpu_context *context, pc_cells_scans *s, int l
         PC_TRY(pc_cells_fold_resident(context, &s->fold_resident));
         PC_TRY(take_pinned(context, &s->fold, sizeof(pc_cells_fold)));
         PC_TRY(take_pinned(context, &s->folded, sizeof(pc_cells_fold_result)));
-        CUDA_TRY(context, cudaMalloc((void **)&s->fold_device, told_bytes() + sizeof(pc_cells_fold)));
-        CUDA_TRY(context, cudaMemsetAsync(s->fold_device, 0, told_bytes(), pc_cuda_of(context)->stream));
+        PC_TRY(take_fold(context, s));
     }
     for (int i = 0; i <= levels; i++) {
         capacity[i] = FIRST_CELLS >> (i < levels ? i : 0);

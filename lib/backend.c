@@ -50,10 +50,31 @@ int pcgpu_devices(pcgpu_device_info *devices, int capacity, char *why, size_t wh
     return pc_cuda_devices(devices, capacity, why, why_size, driver);
 }
 
+/* The device is not used any more; the error says why. */
+static void give_up_cuda(pcgpu_context *context) {
+    context->cuda_failed = true;
+    snprintf(context->cuda_why_not, sizeof context->cuda_why_not, "%.255s", context->error);
+    pc_clear_error(context);
+}
+
+bool pc_goes_to_cpu(pcgpu_context *context, const pc_backend *backend, pcgpu_status status) {
+    const bool fails = status == PCGPU_ERROR_MEMORY || status == PCGPU_ERROR_DEVICE;
+    if (!fails || context->settings.device != PCGPU_DEVICE_AUTO || backend == &pc_backend_cpu || context->cuda_failed) {
+        return false;
+    }
+    give_up_cuda(context);
+    pc_log(context, PCGPU_LOG_WARNING, "the CPU goes on without the GPU: %s", context->cuda_why_not);
+    return true;
+}
+
 /* AUTO's question: would CUDA be done sooner? Starts the device when the answer is yes. */
 static bool auto_takes_cuda(pcgpu_context *context, double cpu_seconds, double cuda_seconds, pcgpu_run *run) {
     double start = context->cuda ? 0.0 : CUDA_START_SECONDS;
     double cpu = cpu_seconds / context->threads;
+    if (context->cuda_failed) {
+        snprintf(run->reason, sizeof run->reason, "%.95s", context->cuda_why_not);
+        return false;
+    }
     if (!pc_backend_cuda()) {
         snprintf(run->reason, sizeof run->reason, "this build has no CUDA");
         return false;
@@ -63,12 +84,8 @@ static bool auto_takes_cuda(pcgpu_context *context, double cpu_seconds, double c
                  cuda_seconds + start);
         return false;
     }
-    if (!context->cuda && !context->cuda_failed && pc_cuda_start(context) != PCGPU_OK) {
-        context->cuda_failed = true;
-        snprintf(context->cuda_why_not, sizeof context->cuda_why_not, "%.255s", context->error);
-        pc_clear_error(context);
-    }
-    if (!context->cuda) {
+    if (!context->cuda && pc_cuda_start(context) != PCGPU_OK) {
+        give_up_cuda(context);
         snprintf(run->reason, sizeof run->reason, "%.95s", context->cuda_why_not);
         return false;
     }

@@ -223,6 +223,10 @@ void pc_clear_error(pcgpu_context *context);
 pcgpu_status pc_choose_backend(pcgpu_context *context, double cpu_seconds, double cuda_seconds, pcgpu_run *run,
                                const pc_backend **backend);
 
+/* After an operation on this back end: whether it failed on a device that AUTO chose. The device is not chosen any more
+ * then, which a warning says, and the operation is to be chosen a back end for and done once more. */
+bool pc_goes_to_cpu(pcgpu_context *context, const pc_backend *backend, pcgpu_status status);
+
 /* Monotonic seconds; pc_stage appends a stage that began at `begin` and returns the time now. */
 double pc_now(void);
 double pc_stage(pcgpu_run *run, const char *name, double begin);

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { SPINS = 2000 }; /* looks before a thread sleeps: some 20 us, about what waking it takes */
+enum { SPINS = 6000 }; /* looks before a thread sleeps: 50 to 100 us, more than most steps of one thread between two of all */
 
 #define CLOSED UINT32_MAX /* a next part that no step has */
 

@@ -371,10 +371,12 @@ pcgpu_status pcgpu_odometry_add(pcgpu_odometry *o, const pcgpu_cloud *cloud, dou
     pc_odometry_scan *keyframe;
     *f = (pcgpu_odometry_frame){0};
     pcgpu_status status = begin_scan(o, &keyframe);
-    status = status == PCGPU_OK ? take(o, cloud, time, &f->registration.run) : status;
-    if (status == PCGPU_OK) {
-        status = o->last ? add_next(o, f) : add_first(o, f);
-    }
+    do {
+        status = status == PCGPU_OK ? take(o, cloud, time, &f->registration.run) : status;
+        if (status == PCGPU_OK) {
+            status = o->last ? add_next(o, f) : add_first(o, f);
+        }
+    } while (pc_odometry_begins_on_cpu(o, &status));
     end_scan(o, keyframe, status);
     if (status != PCGPU_OK) {
         *f = (pcgpu_odometry_frame){0};

@@ -52,6 +52,9 @@ pcgpu_status pc_odometry_deskew(pcgpu_odometry *o, const pc_twist *motion, pc_od
 /* Sends the points to the device that keeps them, where there is one and it has not got them. */
 pcgpu_status pc_odometry_send(pcgpu_odometry *o, pc_odometry_scan *scan);
 void pc_odometry_scan_free(pc_odometry_scan *scan);
+/* Whether the first scan failed on a device that AUTO chose: it keeps nothing of the sequence yet and is given up, and
+ * the scan is to be added once more. */
+bool pc_odometry_begins_on_cpu(pcgpu_odometry *o, pcgpu_status *status);
 
 /* ---- what scans are registered to ---------------------------------------------------------------------------- */
 

@@ -305,3 +305,16 @@ void pc_odometry_scan_free(pc_odometry_scan *scan) {
     free(scan->raw_memory.memory);
     *scan = (pc_odometry_scan){0};
 }
+
+bool pc_odometry_begins_on_cpu(pcgpu_odometry *o, pcgpu_status *status) {
+    if (o->last || !o->backend || !pc_goes_to_cpu(o->context, o->backend, *status)) {
+        return false;
+    }
+    if (o->held.device) {
+        o->backend->scans_close(o->context, o->held.device);
+    }
+    o->held = (pc_cells_held){0};
+    o->backend = NULL;
+    *status = PCGPU_OK;
+    return true;
+}

@@ -421,16 +421,21 @@ pcgpu_status pcgpu_register(pcgpu_context *context, const pcgpu_cloud *source, c
     memset(result, 0, sizeof *result);
     pc_clear_error(context);
     pcgpu_status status = pc_register_check(context, params);
-    if (status == PCGPU_OK) {
-        status = pc_register_choose(context, params, (double)(source->rows + target->rows), 1, &run, &backend);
-    }
-    if (status == PCGPU_OK && params->symmetric) {
-        const pcgpu_pair pair = {source, target};
-        return pc_register_pairs(context, backend, &run, params, &pair, 1, result);
-    }
+    const pcgpu_pair pair = {source, target};
     pcgpu_register_params settled;
     if (status == PCGPU_OK) {
         status = pc_register_settle(context, params, source, target, &settled);
     }
-    return status == PCGPU_OK ? pc_register_pair(context, backend, &run, &settled, source, target, result) : status;
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    do {
+        status = pc_register_choose(context, params, (double)(source->rows + target->rows), 1, &run, &backend);
+        if (status == PCGPU_OK && params->symmetric) {
+            status = pc_register_pairs(context, backend, &run, &settled, &pair, 1, result);
+        } else if (status == PCGPU_OK) {
+            status = pc_register_pair(context, backend, &run, &settled, source, target, result);
+        }
+    } while (pc_goes_to_cpu(context, backend, status));
+    return status;
 }

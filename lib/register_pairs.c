@@ -368,10 +368,12 @@ pcgpu_status pcgpu_register_pairs(pcgpu_context *context, const pcgpu_pair *pair
     }
     pcgpu_status status = pc_register_check(context, params);
     if (status == PCGPU_OK && count > 0) {
-        status = pc_register_choose(context, params, points, count, &run, &backend);
-    }
-    if (status == PCGPU_OK && count > 0) {
-        status = pc_register_pairs(context, backend, &run, params, pairs, count, results);
+        do {
+            status = pc_register_choose(context, params, points, count, &run, &backend);
+            if (status == PCGPU_OK) {
+                status = pc_register_pairs(context, backend, &run, params, pairs, count, results);
+            }
+        } while (pc_goes_to_cpu(context, backend, status));
     }
     for (int i = 0; i < count && status != PCGPU_OK; i++) {
         results[i] = (pcgpu_registration){0};

@@ -177,13 +177,16 @@ static void estimate(const pc_sample_job *jobs, int count, int threads, double *
 static pcgpu_status run_farthest(pcgpu_context *context, pc_sample_job *jobs, int count, pcgpu_run *run,
                                  double *begin) {
     const pc_backend *backend;
+    pcgpu_status status;
     double cpu, cuda;
     estimate(jobs, count, context->threads, &cpu, &cuda);
-    pcgpu_status status = pc_choose_backend(context, cpu, cuda, run, &backend);
-    *begin = pc_now();
-    context->worked = run->threads;
-    status = status == PCGPU_OK ? backend->sample(context, jobs, count) : status;
-    run->threads = context->worked;
+    do {
+        status = pc_choose_backend(context, cpu, cuda, run, &backend);
+        *begin = pc_now();
+        context->worked = run->threads;
+        status = status == PCGPU_OK ? backend->sample(context, jobs, count) : status;
+        run->threads = context->worked;
+    } while (pc_goes_to_cpu(context, backend, status));
     return status;
 }
 

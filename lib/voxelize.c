@@ -275,13 +275,15 @@ pcgpu_status pcgpu_voxelize(pcgpu_context *context, const pcgpu_cloud *cloud, co
     double cpu, cuda;
     const pc_backend *backend;
     estimate(&job, &cpu, &cuda);
-    status = pc_choose_backend(context, cpu, cuda, &result->run, &backend);
-    begin = pc_now(); /* starting a device is not voxelizing */
-    if (status == PCGPU_OK) {
-        context->worked = result->run.threads;
-        status = backend->voxelize(context, &job, result);
-        result->run.threads = context->worked;
-    }
+    do {
+        status = pc_choose_backend(context, cpu, cuda, &result->run, &backend);
+        begin = pc_now(); /* starting a device is not voxelizing */
+        if (status == PCGPU_OK) {
+            context->worked = result->run.threads;
+            status = backend->voxelize(context, &job, result);
+            result->run.threads = context->worked;
+        }
+    } while (pc_goes_to_cpu(context, backend, status));
     if (status != PCGPU_OK) {
         pcgpu_voxels_free(result);
         return status;

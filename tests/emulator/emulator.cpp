@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <setjmp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <ucontext.h>
@@ -326,7 +327,9 @@ void emulated_launch(dim3 grid, dim3 threads, unsigned together, const std::func
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int) {
     *properties = cudaDeviceProp();
     snprintf(properties->name, sizeof properties->name, "emulator");
-    properties->major = 9;
+    const char *capability = getenv("EMULATED_CAPABILITY"); /* 61 for 6.1 */
+    properties->major = capability ? atoi(capability) / 10 : 9;
+    properties->minor = capability ? atoi(capability) % 10 : 0;
     properties->multiProcessorCount = EMULATED_MULTIPROCESSORS;
     properties->cooperativeLaunch = 1;
     properties->totalGlobalMem = (size_t)4 << 30;
@@ -335,6 +338,11 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int) {
 }
 
 cudaError_t cudaMalloc(void **allocated, size_t bytes) {
+    static std::atomic<int> asked;
+    const char *most = getenv("EMULATED_ALLOCATIONS"); /* that succeed */
+    if (most && asked++ >= atoi(most)) {
+        return cudaErrorMemoryAllocation;
+    }
     *allocated = aligned_alloc(256, (bytes + 255) / 256 * 256);
     if (!*allocated) {
         return cudaErrorMemoryAllocation;
