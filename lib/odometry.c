@@ -399,7 +399,6 @@ pcgpu_status pcgpu_odometry_add_known(pcgpu_odometry *o, const pcgpu_cloud *clou
     pcgpu_run run;
     bool joins;
     pc_odometry_scan *keyframe;
-    pc_clear_error(o->context);
     pcgpu_status status = pc_register_check_pose(o->context, "the pose", T);
     if (status != PCGPU_OK) {
         return status;
