@@ -205,8 +205,9 @@ static int add_known(sequence_run *run, scan_read *scan) {
     scan_read_log(scan, name);
     if (scan->good) {
         const double *T = run->poses + 16 * scan->index, time = run->times[scan->index];
-        status = run->camera ? pcgpu_depth_odometry_add_known(run->camera, &scan->image, time, T)
-                             : pcgpu_odometry_add_known(run->odometry, &scan->cloud, time, T);
+        const bool keyframe = scan->index + 1 == run->before.count;
+        status = run->camera ? pcgpu_depth_odometry_add_known(run->camera, &scan->image, time, T, keyframe)
+                             : pcgpu_odometry_add_known(run->odometry, &scan->cloud, time, T, keyframe);
         pcgpu_cloud_free(&scan->cloud);
         pcgpu_depth_free(&scan->image);
     }

@@ -219,21 +219,27 @@ static pcgpu_status begin_anew(pcgpu_odometry *o, const double T[16]) {
     return begin_with(o, &motion);
 }
 
-/* The present scan has a pose: it becomes the last one, and joins the reference. */
-static pcgpu_status accept(pcgpu_odometry *o, const double T[16], double fitness, bool *joins) {
+/* The present scan has a pose: it becomes the last one. The pose is that of the trajectory, and all that is kept
+ * follows from it as it is written there, so that a later run can go on from it. *joins: the scan joins the reference;
+ * `known`: whether it does was found earlier. */
+static pcgpu_status accept(pcgpu_odometry *o, const double T_world_frame[16], double fitness, bool known, bool *joins) {
     pc_odometry_scan *scan = o->present;
     pcgpu_status status = PCGPU_OK;
-    memcpy(scan->T, T, sizeof scan->T);
+    move_origin(o, 1.0, T_world_frame, scan->T);
     if (deskews(o)) {
-        const pc_twist motion = o->last ? sweep_motion(o, scan->time, T) : (pc_twist){0};
+        const pc_twist motion = o->last ? sweep_motion(o, scan->time, scan->T) : (pc_twist){0};
         status = pc_odometry_deskew(o, o->last ? &motion : NULL, scan);
     }
     if (status == PCGPU_OK && deskews(o) && o->good == 1) {
-        status = begin_anew(o, T);
+        status = begin_anew(o, scan->T);
     }
-    *joins = true;
-    if (status == PCGPU_OK) {
-        status = o->last ? o->kind->accept(o, scan, fitness, joins) : o->kind->begin(o, scan);
+    if (!known) {
+        *joins = !o->last || !o->kind->joins || o->kind->joins(o, scan, fitness);
+    }
+    if (status == PCGPU_OK && !o->last) {
+        status = o->kind->begin(o, scan);
+    } else if (status == PCGPU_OK && (*joins || !o->kind->joins)) {
+        status = o->kind->accept(o, scan);
     }
     if (status == PCGPU_OK) {
         if (o->last) {
@@ -324,9 +330,8 @@ static pcgpu_status add_first(pcgpu_odometry *o, pcgpu_odometry_frame *f) {
                  PC_REGISTER_MIN_POINTS);
         return PCGPU_OK;
     }
-    double T[16];
-    move_origin(o, 1.0, o->params.registration.init, T);
-    pcgpu_status status = accept(o, T, 1.0, &f->keyframe);
+    memcpy(f->T_world_frame, o->params.registration.init, sizeof f->T_world_frame);
+    pcgpu_status status = accept(o, f->T_world_frame, 1.0, false, &f->keyframe);
     f->good = status == PCGPU_OK;
     return status;
 }
@@ -340,7 +345,8 @@ static pcgpu_status add_next(pcgpu_odometry *o, pcgpu_odometry_frame *f) {
     }
     const bool relocalized = o->lost > 0;
     double begin = pc_now();
-    status = accept(o, T, f->registration.fitness, &f->keyframe);
+    move_origin(o, -1.0, T, f->T_world_frame);
+    status = accept(o, f->T_world_frame, f->registration.fitness, false, &f->keyframe);
     pc_stage(&f->registration.run, "reference", begin);
     f->good = status == PCGPU_OK;
     f->relocalized = f->good && relocalized;
@@ -385,31 +391,28 @@ pcgpu_status pcgpu_odometry_add(pcgpu_odometry *o, const pcgpu_cloud *cloud, dou
     if (f->attempts > 0) {
         move_origin(o, -1.0, f->registration.T_target_source, f->registration.T_target_source);
     }
-    if (f->good) {
-        move_origin(o, -1.0, o->last->T, f->T_world_frame);
-    } else {
+    if (!f->good) {
         set_lost(f->T_world_frame);
         o->lost++;
         o->newest = time;
     }
+    f->reference_time = o->keyframe ? o->keyframe->time : o->last ? o->last->time : NAN;
     return status;
 }
 
-pcgpu_status pcgpu_odometry_add_known(pcgpu_odometry *o, const pcgpu_cloud *cloud, double time, const double T[16]) {
+pcgpu_status pcgpu_odometry_add_known(pcgpu_odometry *o, const pcgpu_cloud *cloud, double time, const double T[16],
+                                      bool keyframe) {
     pcgpu_run run;
-    bool joins;
-    pc_odometry_scan *keyframe;
+    pc_odometry_scan *before;
     pcgpu_status status = pc_register_check_pose(o->context, "the pose", T);
     if (status != PCGPU_OK) {
         return status;
     }
-    status = begin_scan(o, &keyframe);
+    status = begin_scan(o, &before);
     status = status == PCGPU_OK ? take(o, cloud, time, &run) : status;
     if (status == PCGPU_OK) {
-        double here[16];
-        move_origin(o, 1.0, T, here);
-        status = accept(o, here, 1.0, &joins);
+        status = accept(o, T, 1.0, true, &keyframe);
     }
-    end_scan(o, keyframe, status);
+    end_scan(o, before, status);
     return status;
 }

@@ -68,9 +68,10 @@ typedef struct pc_reference_kind {
     bool (*nearer)(pcgpu_odometry *o);
     /* `scan` is where the world begins; all that was is forgotten. */
     pcgpu_status (*begin)(pcgpu_odometry *o, pc_odometry_scan *scan);
-    /* `scan` has a pose. `fitness`: of its registration, 1 when that is not known. *joins: it is the reference, or part
-     * of it, from now on. */
-    pcgpu_status (*accept)(pcgpu_odometry *o, pc_odometry_scan *scan, double fitness, bool *joins);
+    /* Whether `scan`, which has a pose by a registration of this fitness, becomes the reference. NULL: always. */
+    bool (*joins)(const pcgpu_odometry *o, const pc_odometry_scan *scan, double fitness);
+    /* `scan` has a pose and is the reference, or part of it, from now on. */
+    pcgpu_status (*accept)(pcgpu_odometry *o, pc_odometry_scan *scan);
     bool only_cells; /* registers by cells only */
 } pc_reference_kind;
 

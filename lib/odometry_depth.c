@@ -191,14 +191,15 @@ static pcgpu_status find_pose(pcgpu_depth_odometry *o, pcgpu_frame *frame, const
 
 /* ---- an image --------------------------------------------------------------------------------------------------- */
 
-static bool is_new_keyframe(const pcgpu_depth_odometry *o, const double T[16], double fitness) {
-    return !o->keyframe.frame || fitness < o->params.keyframe_fitness ||
+static bool joins_reference(const pcgpu_depth_odometry *o, const double T[16], double fitness) {
+    return o->params.reference != PCGPU_REFERENCE_KEYFRAME || !o->keyframe.frame ||
+           fitness < o->params.keyframe_fitness ||
            pc_moved_beyond(o->keyframe.T, T, o->params.keyframe_distance, o->params.keyframe_angle);
 }
 
-/* The image has a pose. Takes the frame, also when it fails. */
+/* The image has a pose, and joins the reference or does not. Takes the frame, also when it fails. */
 static pcgpu_status accept(pcgpu_depth_odometry *o, pcgpu_frame *frame, const pcgpu_depth *depth, double time,
-                           const double T[16], double fitness, bool *joins) {
+                           const double T[16], bool joins) {
     pcgpu_status status = PCGPU_OK;
     if (o->volume) {
         status = pc_volume_fuse(o->volume, depth, &frame->maps, &o->camera, T);
@@ -215,11 +216,10 @@ static pcgpu_status accept(pcgpu_depth_odometry *o, pcgpu_frame *frame, const pc
     o->last.frame = frame;
     o->last.time = time;
     memcpy(o->last.T, T, sizeof o->last.T);
-    *joins = o->params.reference != PCGPU_REFERENCE_KEYFRAME || is_new_keyframe(o, T, fitness);
     if (old != o->keyframe.frame) {
         pcgpu_frame_free(o->context, old);
     }
-    if (*joins && o->params.reference == PCGPU_REFERENCE_KEYFRAME) {
+    if ((joins || !o->keyframe.frame) && o->params.reference == PCGPU_REFERENCE_KEYFRAME) {
         pcgpu_frame_free(o->context, o->keyframe.frame);
         o->keyframe = o->last;
     }
@@ -267,7 +267,8 @@ static pcgpu_status add_first(pcgpu_depth_odometry *o, pcgpu_frame *frame, const
         return PCGPU_OK;
     }
     memcpy(f->T_world_frame, o->params.registration.init, sizeof f->T_world_frame);
-    pcgpu_status status = accept(o, frame, depth, time, f->T_world_frame, 1.0, &f->keyframe);
+    f->keyframe = true;
+    pcgpu_status status = accept(o, frame, depth, time, f->T_world_frame, true);
     f->good = status == PCGPU_OK;
     return status;
 }
@@ -281,7 +282,8 @@ static pcgpu_status add_next(pcgpu_depth_odometry *o, pcgpu_frame *frame, const 
         return status;
     }
     const double begin = pc_now();
-    status = accept(o, frame, depth, time, f->T_world_frame, f->registration.fitness, &f->keyframe);
+    f->keyframe = joins_reference(o, f->T_world_frame, f->registration.fitness);
+    status = accept(o, frame, depth, time, f->T_world_frame, f->keyframe);
     pc_stage(&f->registration.run, "reference", begin);
     f->good = status == PCGPU_OK;
     f->relocalized = f->good && relocalized;
@@ -309,18 +311,18 @@ pcgpu_status pcgpu_depth_odometry_add(pcgpu_depth_odometry *o, const pcgpu_depth
         o->lost++;
         o->newest = time;
     }
+    f->reference_time = o->keyframe.frame ? o->keyframe.time : o->last.frame ? o->last.time : NAN;
     return PCGPU_OK;
 }
 
 pcgpu_status pcgpu_depth_odometry_add_known(pcgpu_depth_odometry *o, const pcgpu_depth *depth, double time,
-                                            const double T[16]) {
+                                            const double T[16], bool keyframe) {
     pcgpu_camera camera;
     pcgpu_frame *frame;
-    bool joins;
     pc_clear_error(o->context);
     pcgpu_status status = pc_register_check_pose(o->context, "the pose", T);
     if (status == PCGPU_OK) {
         status = take(o, depth, time, &camera, &frame);
     }
-    return status == PCGPU_OK ? accept(o, frame, depth, time, T, 1.0, &joins) : status;
+    return status == PCGPU_OK ? accept(o, frame, depth, time, T, keyframe) : status;
 }

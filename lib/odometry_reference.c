@@ -119,15 +119,8 @@ static pcgpu_status align_to_last(pcgpu_odometry *o, pc_odometry_scan *scan, con
     return align_to(o, scan, o->last, predicted, result, T);
 }
 
-static pcgpu_status begin_with_last(pcgpu_odometry *o, pc_odometry_scan *scan) {
+static pcgpu_status become_last(pcgpu_odometry *o, pc_odometry_scan *scan) {
     be_target(o, scan);
-    return PCGPU_OK;
-}
-
-static pcgpu_status accept_last(pcgpu_odometry *o, pc_odometry_scan *scan, double fitness, bool *joins) {
-    (void)fitness;
-    be_target(o, scan);
-    *joins = true;
     return PCGPU_OK;
 }
 
@@ -151,18 +144,14 @@ static bool nearer_keyframe(pcgpu_odometry *o) {
     return other;
 }
 
-static pcgpu_status begin_with_keyframe(pcgpu_odometry *o, pc_odometry_scan *scan) {
+static pcgpu_status become_keyframe(pcgpu_odometry *o, pc_odometry_scan *scan) {
     make_keyframe(o, scan);
     return PCGPU_OK;
 }
 
-static pcgpu_status accept_keyframe(pcgpu_odometry *o, pc_odometry_scan *scan, double fitness, bool *joins) {
-    *joins = pc_moved_beyond(o->keyframe->T, scan->T, o->params.keyframe_distance, o->params.keyframe_angle) ||
-             fitness < o->params.keyframe_fitness;
-    if (*joins) {
-        make_keyframe(o, scan);
-    }
-    return PCGPU_OK;
+static bool is_new_keyframe(const pcgpu_odometry *o, const pc_odometry_scan *scan, double fitness) {
+    return pc_moved_beyond(o->keyframe->T, scan->T, o->params.keyframe_distance, o->params.keyframe_angle) ||
+           fitness < o->params.keyframe_fitness;
 }
 
 /* ---- a model ------------------------------------------------------------------------------------------------- */
@@ -254,18 +243,17 @@ static pcgpu_status begin_with_model(pcgpu_odometry *o, pc_odometry_scan *scan) 
     return add_to_model(o, scan, true);
 }
 
-static pcgpu_status accept_model(pcgpu_odometry *o, pc_odometry_scan *scan, double fitness, bool *joins) {
-    (void)fitness;
-    *joins = true;
+static pcgpu_status accept_model(pcgpu_odometry *o, pc_odometry_scan *scan) {
     return add_to_model(o, scan, false);
 }
 
 const pc_reference_kind pc_reference_kinds[] = {
-    [PCGPU_REFERENCE_PREVIOUS] = {.align = align_to_last, .begin = begin_with_last, .accept = accept_last},
+    [PCGPU_REFERENCE_PREVIOUS] = {.align = align_to_last, .begin = become_last, .accept = become_last},
     [PCGPU_REFERENCE_KEYFRAME] = {.align = align_to_keyframe,
                                   .nearer = nearer_keyframe,
-                                  .begin = begin_with_keyframe,
-                                  .accept = accept_keyframe},
+                                  .begin = become_keyframe,
+                                  .joins = is_new_keyframe,
+                                  .accept = become_keyframe},
     [PCGPU_REFERENCE_MODEL] = {.align = align_to_model,
                                .begin = begin_with_model,
                                .accept = accept_model,

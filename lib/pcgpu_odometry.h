@@ -48,6 +48,8 @@ typedef struct pcgpu_odometry_frame {
     bool relocalized;                /* and scans before it had none */
     bool keyframe;                   /* it is the reference, or a part of it, from now on */
     int attempts;                    /* registrations that were tried; 0 for the first scan */
+    double reference_time;           /* of the scan that is the last to have become, or joined, the reference; NaN when
+                                        none has a pose */
     double T_world_frame[16];        /* of the scan, row-major; NaN when it is lost */
     pcgpu_registration registration; /* the last one; its T_target_source is T_reference_frame, of the model
                                         T_world_frame. Zeroed, but for `run`, for the first scan */
@@ -73,10 +75,12 @@ pcgpu_status pcgpu_odometry_add(pcgpu_odometry *odometry, const pcgpu_cloud *clo
                                 pcgpu_odometry_frame *frame);
 
 /* Adds a scan whose pose is known and was found good, such as one of a run that ended early, without registering it.
- * When all good scans of a trajectory are added by this, with the times they had, what follows has the bytes that it
- * would have had; with PREVIOUS and KEYFRAME the last two will do, but a keyframe is then the last of them. */
+ * keyframe: it is the one that has the last reference_time; MODEL and PREVIOUS take every scan. What follows has the
+ * bytes that it would have had when all good scans of a trajectory are added by this, in their order and with the times
+ * they had. For PREVIOUS and KEYFRAME some are enough: the first two good scans, and the last one and the keyframe with
+ * two good scans before each. */
 pcgpu_status pcgpu_odometry_add_known(pcgpu_odometry *odometry, const pcgpu_cloud *cloud, double time,
-                                      const double T_world_frame[16]);
+                                      const double T_world_frame[16], bool keyframe);
 
 /* ---- how good a trajectory is -------------------------------------------------------------------------------- */
 

@@ -40,7 +40,7 @@ pcgpu_status pcgpu_depth_odometry_add(pcgpu_depth_odometry *odometry, const pcgp
 
 /* Adds an image whose pose is known, without registering it: see pcgpu_odometry_add_known. */
 pcgpu_status pcgpu_depth_odometry_add_known(pcgpu_depth_odometry *odometry, const pcgpu_depth *depth, double time,
-                                            const double T_world_camera[16]);
+                                            const double T_world_camera[16], bool keyframe);
 
 /* The model, which stays the odometry's; NULL with other references. */
 pcgpu_volume *pcgpu_depth_odometry_volume(pcgpu_depth_odometry *odometry);

@@ -153,42 +153,6 @@ static void check_poses(int reference) {
            "some, or all", keyframes);
 }
 
-/* A run that ends and goes on has the bytes of one that does not; others may use the context in between. */
-static void check_resuming(int reference, bool deskew) {
-    static double poses[SCANS][16], others[SCANS][16];
-    pcgpu_odometry_params p = params_of(reference);
-    p.deskew = deskew ? PCGPU_DESKEW_TIME : PCGPU_DESKEW_NONE;
-    p.time_column = 3;
-    p.model_range = 12.0; /* so that cells are dropped */
-    p.keyframe_distance = 0.0;
-    int good = run(&p, 1, 0, poses, NULL);
-    expect(good == SCANS, names[reference], deskew ? "a small model, deskewed" : "a small model", "all have poses",
-           good);
-    for (int ends = 1; ends < SCANS; ends += 7) {
-        pcgpu_context *context = open_cpu(2, 0);
-        pcgpu_odometry *o = NULL;
-        pcgpu_register_params pair;
-        pcgpu_registration unused;
-        pcgpu_register_params_init(&pair);
-        pcgpu_odometry_open(context, &p, &o);
-        memcpy(others, poses, sizeof others);
-        const int first = reference == PCGPU_REFERENCE_MODEL || ends < 2 ? 0 : ends - 2;
-        for (int i = first; i < ends; i++) {
-            if (poses[i][0] != poses[i][0]) {
-                continue;
-            }
-            pcgpu_status status = pcgpu_odometry_add_known(o, &scans[i], i, poses[i]);
-            expect(status == PCGPU_OK, names[reference], "known poses", pcgpu_last_error(context), i);
-        }
-        pcgpu_register(context, &scans[3], &scans[5], &pair, &unused);
-        go_on(o, ends, others, NULL);
-        expect(memcmp(poses, others, sizeof poses) == 0, names[reference], deskew ? "going on, deskewed" : "going on",
-               "the same bytes", ends);
-        pcgpu_odometry_close(o);
-        pcgpu_close(context);
-    }
-}
-
 /* What a sensor sees that is covered. */
 enum { BLOB = 200 };
 static float blob[4 * BLOB];
@@ -197,6 +161,91 @@ static void make_blob(void) {
     state = 5;
     for (int i = 0; i < 4 * BLOB; i++) {
         blob[i] = 0.2f * random_unit();
+    }
+}
+
+/* The scans that a run needs to go on after `ends`: all with a pose make the model again, for the other references
+ * these are enough: the first two, and the last one and the keyframe with two before each. Returns the keyframe. */
+static int find_needed(int reference, int ends, const pcgpu_odometry_frame *frames, bool needed[SCANS]) {
+    const int keyframe = (int)frames[ends - 1].reference_time;
+    int good[SCANS], n = 0;
+    for (int i = 0; i < ends; i++) {
+        needed[i] = frames[i].good && reference == PCGPU_REFERENCE_MODEL;
+        if (frames[i].good) {
+            good[n++] = i;
+        }
+    }
+    for (int k = 0; k < n; k++) {
+        const bool before_keyframe = good[k] <= keyframe && (k + 3 >= n || good[k + 3] > keyframe);
+        needed[good[k]] = needed[good[k]] || k < 2 || k + 3 >= n || before_keyframe;
+    }
+    return keyframe;
+}
+
+static void go_on_after(int ends, const pcgpu_odometry_params *p, const pcgpu_odometry_frame *frames,
+                        double poses[SCANS][16], const char *label) {
+    static double others[SCANS][16];
+    bool needed[SCANS];
+    pcgpu_context *context = open_cpu(2, 0);
+    pcgpu_odometry *o = NULL;
+    pcgpu_register_params pair;
+    pcgpu_registration unused;
+    const int keyframe = find_needed((int)p->reference, ends, frames, needed);
+    pcgpu_register_params_init(&pair);
+    pcgpu_odometry_open(context, p, &o);
+    memcpy(others, poses, sizeof others);
+    for (int i = 0; i < ends; i++) {
+        pcgpu_status status = needed[i] ? pcgpu_odometry_add_known(o, &scans[i], i, poses[i], i == keyframe) : PCGPU_OK;
+        expect(status == PCGPU_OK, names[p->reference], "known poses", pcgpu_last_error(context), i);
+    }
+    pcgpu_register(context, &scans[3], &scans[5], &pair, &unused);
+    go_on(o, ends, others, NULL);
+    expect(memcmp(poses, others, sizeof others) == 0, names[p->reference], label, "the same bytes", ends);
+    pcgpu_odometry_close(o);
+    pcgpu_close(context);
+}
+
+/* A run that ends and goes on has the bytes of one that does not, wherever it ends; others may use the context in
+ * between. Scans that show nothing are lost, some of them where the reference then changes; the fitness decides about
+ * some keyframes, the distance about others. far: from the origin of the files. */
+static void check_resuming(int reference, bool deskew, bool far) {
+    static double poses[SCANS][16];
+    static pcgpu_odometry_frame frames[SCANS];
+    static const int lost[] = {5, 10, 11};
+    pcgpu_cloud kept[3];
+    pcgpu_odometry_params p = params_of(reference);
+    p.deskew = deskew ? PCGPU_DESKEW_TIME : PCGPU_DESKEW_NONE;
+    p.time_column = 3;
+    p.model_range = 12.0; /* so that cells are dropped */
+    p.keyframe_distance = 1.2;
+    p.keyframe_fitness = deskew ? 0.775 : 0.79;
+    for (int i = 0; i < SCANS; i++) {
+        scans[i].rows = 18000;
+        scans[i].offset[0] = far ? 412345.678 : 0.0;
+        scans[i].offset[1] = far ? 5412345.678 : 0.0;
+    }
+    for (int i = 0; i < 3; i++) {
+        kept[i] = scans[lost[i]];
+        scans[lost[i]].data = blob;
+        scans[lost[i]].rows = BLOB;
+    }
+    const char *label = deskew ? "going on, deskewed" : far ? "going on, far away" : "going on";
+    int good = run(&p, 1, 0, poses, frames), keyframes = 0;
+    expect(good == SCANS - 3, names[reference], label, "all others have poses", good);
+    for (int ends = 1; ends < SCANS; ends++) {
+        keyframes += frames[ends].keyframe;
+        if (frames[ends - 1].good && (reference == PCGPU_REFERENCE_KEYFRAME || ends % 5 == 2)) {
+            go_on_after(ends, &p, frames, poses, label);
+        }
+    }
+    expect(reference != PCGPU_REFERENCE_KEYFRAME || (keyframes > 2 && keyframes < good - 2), names[reference], label,
+           "some are keyframes", keyframes);
+    for (int i = 0; i < 3; i++) {
+        scans[lost[i]] = kept[i];
+    }
+    for (int i = 0; i < SCANS; i++) {
+        scans[i].rows = POINTS;
+        scans[i].offset[0] = scans[i].offset[1] = 0.0;
     }
 }
 
@@ -398,7 +447,8 @@ static void check_refusals(void) {
     for (int i = 0; i < 16; i++) {
         bad[i] = NAN;
     }
-    expect(pcgpu_odometry_add_known(o, &scans[2], 3.0, bad) == PCGPU_ERROR_ARGUMENT, "add known", "pose", "nan", 0);
+    expect(pcgpu_odometry_add_known(o, &scans[2], 3.0, bad, true) == PCGPU_ERROR_ARGUMENT, "add known", "pose", "nan",
+           0);
     pcgpu_odometry_close(o);
     p.deskew = PCGPU_DESKEW_TIME;
     pcgpu_odometry_open(context, &p, &o);
@@ -487,7 +537,7 @@ static void run_variant(pcgpu_context *context, int reference, const variant *v,
         memset(f, 0, sizeof *f);
         if (v->known && i < count / 2) {
             cloud.rows = i == 1 ? 0 : cloud.rows; /* a scan that was lost to whoever knows its pose */
-            pcgpu_status status = pcgpu_odometry_add_known(o, &cloud, i, truth[i]);
+            pcgpu_status status = pcgpu_odometry_add_known(o, &cloud, i, truth[i], i % 2 == 0);
             expect(status == PCGPU_OK, names[reference], v->name, pcgpu_last_error(context), i);
             continue;
         }
@@ -563,7 +613,8 @@ int main(int argc, char **argv) {
     make_scans(false, 1.0);
     for (int r = 0; r < 3; r++) {
         check_poses(r);
-        check_resuming(r, false);
+        check_resuming(r, false, false);
+        check_resuming(r, false, true);
         check_lost(r);
     }
     check_far();
@@ -571,8 +622,9 @@ int main(int argc, char **argv) {
     check_icp();
     make_scans(true, 1.0);
     check_deskewing();
-    check_resuming(PCGPU_REFERENCE_MODEL, true);
-    check_resuming(PCGPU_REFERENCE_PREVIOUS, true);
+    for (int r = 0; r < 3; r++) {
+        check_resuming(r, true, false);
+    }
     free_scans();
     printf("odometry: %d checks, %d failed\n", checks, failures);
     return failures > 0;

@@ -94,7 +94,7 @@ static void disturb(pcgpu_context *context, int i) {
     pcgpu_register_depth(context, &images[(i + 3) % FRAMES], &images[(i + 4) % FRAMES], &camera, NULL, &p, &r);
 }
 
-/* known: so many images are added with the poses that `like` has. */
+/* known: so many images are added with the poses that `like` has; without a model only those that are needed. */
 static void run(pcgpu_context *context, const pcgpu_depth_odometry_params *p, bool disturbed, int known,
                 const outcome *like, outcome *out) {
     pcgpu_depth_odometry *o = NULL;
@@ -102,9 +102,13 @@ static void run(pcgpu_context *context, const pcgpu_depth_odometry_params *p, bo
     expect(pcgpu_depth_odometry_open(context, &camera, p, &o) == PCGPU_OK, names[p->reference], "open", "status", 0);
     for (int i = 0; i < FRAMES && o; i++) {
         if (i < known) {
+            const bool keyframe = times[i] == like->frames[known - 1].reference_time;
             out->frames[i] = like->frames[i];
-            expect(pcgpu_depth_odometry_add_known(o, &images[i], times[i], like->frames[i].T_world_frame) == PCGPU_OK,
-                   names[p->reference], "known", "status", i);
+            if (p->reference == PCGPU_REFERENCE_MODEL || i + 2 >= known || keyframe) {
+                expect(pcgpu_depth_odometry_add_known(o, &images[i], times[i], like->frames[i].T_world_frame,
+                                                      keyframe) == PCGPU_OK,
+                       names[p->reference], "known", "status", i);
+            }
             continue;
         }
         if (disturbed) {
@@ -260,11 +264,11 @@ static void test_lost(pcgpu_context *context, const char *label) {
     for (int k = 0; k < 3; k++) {
         mirror[4 * k] = -mirror[4 * k];
     }
-    expect(pcgpu_depth_odometry_add_known(o, &images[3], times[3], mirror) == PCGPU_ERROR_ARGUMENT &&
+    expect(pcgpu_depth_odometry_add_known(o, &images[3], times[3], mirror, true) == PCGPU_ERROR_ARGUMENT &&
                strstr(pcgpu_last_error(context), "the pose: not a rigid transform"),
            "known", label, "a mirror", 0);
-    expect(pcgpu_depth_odometry_add_known(o, &images[3], times[2], truth[3]) == PCGPU_ERROR_ARGUMENT, "known", label,
-           "a time that does not rise", 0);
+    expect(pcgpu_depth_odometry_add_known(o, &images[3], times[2], truth[3], true) == PCGPU_ERROR_ARGUMENT, "known",
+           label, "a time that does not rise", 0);
     pcgpu_depth_odometry_close(o);
 }
 
