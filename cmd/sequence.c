@@ -16,6 +16,7 @@ typedef struct sequence_run {
     double *times;     /* of each scan */
     double *poses;     /* of each scan, NaN where there is none; for the evaluation */
     bool *skip;        /* scans that need not be read */
+    int keyframe;      /* of those that are known, the last that became the reference */
     int good, lost, failed;
     double begin;
     char what[2][64]; /* the progress line, by turns */
@@ -40,10 +41,14 @@ static bool read_times(sequence_run *run) {
         return true;
     }
     run->times = malloc((size_t)count * sizeof *run->times);
-    for (int i = 0; i < count && run->times; i++) {
+    if (!run->times) {
+        report_error(o->trajectory, "out of memory");
+        return false;
+    }
+    for (int i = 0; i < count; i++) {
         run->times[i] = i / o->rate;
     }
-    return run->times;
+    return true;
 }
 
 static int open_odometry(sequence_run *run) {
@@ -80,18 +85,34 @@ static bool check_before(const sequence_run *run) {
     return true;
 }
 
-/* What is known already: all good scans make the model again, two are enough for the other references. */
+/* Marks up to `wanted` scans with a pose as needed, going back from scan i. */
+static void need_before(sequence_run *run, int i, int wanted) {
+    for (; i >= 0 && wanted > 0; i--) {
+        if (has_pose(run->poses + 16 * i)) {
+            run->skip[i] = false;
+            wanted--;
+        }
+    }
+}
+
+/* What is known already: all good scans make the model again; for the other references see pcgpu_odometry_add_known. */
 static void plan_known(sequence_run *run) {
-    const int count = run->session->input_count;
+    const int count = run->session->input_count, done = (int)run->before.count;
     const bool all = run->session->options->odometry.reference == PCGPU_REFERENCE_MODEL;
-    int wanted = all ? count : 2;
+    int first = 0;
     for (int i = 0; i < 16 * count; i++) {
         run->poses[i] = NAN;
     }
-    memcpy(run->poses, run->before.poses, (size_t)run->before.count * 16 * sizeof *run->poses);
-    for (int i = (int)run->before.count - 1; i >= 0; i--) {
-        run->skip[i] = !has_pose(run->poses + 16 * i) || wanted-- <= 0;
+    memcpy(run->poses, run->before.poses, (size_t)done * 16 * sizeof *run->poses);
+    run->keyframe = done - 1;
+    for (int i = 0; i < done; i++) {
+        const bool good = has_pose(run->poses + 16 * i);
+        run->skip[i] = !good || (!all && first >= 2);
+        first += good;
+        run->keyframe = good && run->times[i] == run->before.reference_time ? i : run->keyframe;
     }
+    need_before(run, run->keyframe, 3);
+    need_before(run, done - 1, 3);
 }
 
 static int open_run(sequence_run *run) {
@@ -111,6 +132,11 @@ static int open_run(sequence_run *run) {
     }
     if (run->before.count > 0) {
         plan_known(run);
+        if (run->before.reference_time != run->before.reference_time &&
+            run->session->options->odometry.reference == PCGPU_REFERENCE_KEYFRAME) {
+            report_warning(run->output.path, "does not say which scan is the keyframe; the last one is now, and poses "
+                                             "may differ from those of one run");
+        }
         report_summary(run->output.path, "%lld of %d scans are done, going on after them", (long long)run->before.count,
                        count);
     }
@@ -153,7 +179,7 @@ static void report_frame(const job *j, const pcgpu_odometry_frame *f) {
 }
 
 /* A scan that was read. Returns its exit code. */
-static int add_scan(sequence_run *run, job *j, int index, double *T) {
+static int add_scan(sequence_run *run, job *j, int index, double *T, double *reference_time) {
     pcgpu_odometry_frame f;
     const double time = run->times[index];
     pcgpu_status status = run->camera ? pcgpu_depth_odometry_add(run->camera, &j->images[0], time, &f)
@@ -168,12 +194,13 @@ static int add_scan(sequence_run *run, job *j, int index, double *T) {
     add_frame(&j->result, index, time, &f);
     report_frame(j, &f);
     memcpy(T, f.T_world_frame, sizeof f.T_world_frame);
+    *reference_time = f.reference_time;
     return f.good ? EXIT_DONE : EXIT_NOT_CONVERGED;
 }
 
 static int process_scan(sequence_run *run, scan_read *scan) {
     const char *name = run->session->inputs[scan->index];
-    double *T = run->poses + 16 * scan->index;
+    double *T = run->poses + 16 * scan->index, reference_time = NAN;
     job j;
     int code = job_begin_scan(&j, run->session, name, &scan->cloud, &scan->image, &scan->depth, scan->seconds);
     for (int i = 0; i < 16; i++) {
@@ -186,12 +213,12 @@ static int process_scan(sequence_run *run, scan_read *scan) {
         report_error(name, "%s", named ? scan->error + length + 2 : scan->error);
         code = EXIT_FAILED;
     }
-    code = code == EXIT_DONE ? add_scan(run, &j, scan->index, T) : code;
+    code = code == EXIT_DONE ? add_scan(run, &j, scan->index, T, &reference_time) : code;
     code = job_end(&j, code);
     run->good += code == EXIT_DONE;
     run->lost += code == EXIT_NOT_CONVERGED;
     run->failed += code == EXIT_FAILED;
-    if (!sequence_output_add(&run->output, code == EXIT_DONE ? T : NULL, run->times[scan->index])) {
+    if (!sequence_output_add(&run->output, code == EXIT_DONE ? T : NULL, run->times[scan->index], reference_time)) {
         return EXIT_USAGE; /* nothing more can be written */
     }
     return code == EXIT_NO_CUDA ? code : EXIT_DONE;
@@ -205,7 +232,7 @@ static int add_known(sequence_run *run, scan_read *scan) {
     scan_read_log(scan, name);
     if (scan->good) {
         const double *T = run->poses + 16 * scan->index, time = run->times[scan->index];
-        const bool keyframe = scan->index + 1 == run->before.count;
+        const bool keyframe = scan->index == run->keyframe;
         status = run->camera ? pcgpu_depth_odometry_add_known(run->camera, &scan->image, time, T, keyframe)
                              : pcgpu_odometry_add_known(run->odometry, &scan->cloud, time, T, keyframe);
         pcgpu_cloud_free(&scan->cloud);

@@ -20,7 +20,8 @@ int sequence_end_model(session *session, job *j, pcgpu_depth_odometry *odometry,
 /* ---- sequence_output.c ---- */
 
 /* A trajectory that is written line by line. A file is NAME.partial until it is complete, and stays there when the run
- * ends early, so that another one can go on. */
+ * ends early, so that another one can go on. It is locked while a run writes it, and has lines of its own
+ * (TRAJECTORY_STATE), by which it is known and which the trajectory does not get. */
 typedef struct sequence_output {
     const char *path;
     char *partial; /* NULL: written directly, to standard output, a device or a pipe */
@@ -33,9 +34,9 @@ typedef struct sequence_output {
  * written after them. False after saying why. */
 bool sequence_output_open(const session *session, sequence_output *output, trajectory *before);
 /* T NULL: no pose. The line is in the file, whatever happens next; false after saying why it is not. */
-bool sequence_output_add(sequence_output *output, const double *T, double time);
-/* Gives it its name, or, when the run has not come to its end, keeps what is there and says so; a file without a pose
- * is removed. False after saying why. */
+bool sequence_output_add(sequence_output *output, const double *T, double time, double reference_time);
+/* Writes the trajectory and removes the partial file, or, when the run has not come to its end, keeps what is there and
+ * says so; one without a pose is removed. False after saying why. */
 bool sequence_output_close(sequence_output *output, bool complete, bool some);
 
 /* ---- evaluate.c ---- */

@@ -1,21 +1,74 @@
 /* The trajectory of a sequence as it grows. */
+#include "numbers.h"
 #include "sequence.h"
 #include "transform.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool exists(const char *path) {
-    struct stat st;
-    return lstat(path, &st) == 0;
-}
+static const char first_line[] = TRAJECTORY_STATE "trajectory\n";
 
 static bool cannot(const char *path, const char *what) {
     report_error(path, "cannot %s: %s", what, errno ? strerror(errno) : "the device refused the data");
     return false;
+}
+
+/* ---- FILE.partial ---------------------------------------------------------------------------------------------- */
+
+/* Whether the partial file that exists is one of ours that no other run writes: a name may be anybody's. Takes the
+ * lock, which goes with the descriptor. */
+static bool check_partial(const char *path, int fd) {
+    char begin[sizeof first_line] = "";
+    struct stat st, named;
+    if (fstat(fd, &st) != 0) {
+        return cannot(path, "be read");
+    }
+    if (!S_ISREG(st.st_mode) || st.st_nlink > 1) {
+        report_error(path, "is not a regular file with one name; give another --trajectory, or remove it");
+    } else if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) { /* some file systems have no locks */
+        report_error(path, "is being written by another run; wait for its end, or give another --trajectory");
+    } else if (stat(path, &named) != 0 || named.st_ino != st.st_ino || named.st_dev != st.st_dev) {
+        report_error(path, "was just finished by another run; start again");
+    } else if (st.st_size > 0 && (pread(fd, begin, sizeof begin - 1, 0) < 0 || strcmp(begin, first_line) != 0)) {
+        report_error(path, "is no trajectory that pcgpu has begun; give another --trajectory, or move it away");
+    } else {
+        return true;
+    }
+    return false;
+}
+
+/* *begun: it was there. A new one is as private as the file that is to be replaced. */
+static bool open_partial(const session *s, sequence_output *o, bool *begun) {
+    struct stat st;
+    const mode_t mode = stat(o->path, &st) == 0 ? st.st_mode & 0666 : 0666;
+    if (!output_check(o->partial, true, true)) {
+        return false;
+    }
+    int fd = open(o->partial, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    *begun = fd < 0 && errno == EEXIST;
+    if (*begun) {
+        fd = open(o->partial, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    }
+    if (fd < 0 && errno == ELOOP) {
+        report_error(o->partial, "is a link; give another --trajectory, or remove the link");
+        return false;
+    }
+    bool good = fd >= 0 ? check_partial(o->partial, fd) : cannot(o->partial, "be written");
+    if (good && *begun && !s->options->force && !s->options->resume) {
+        report_error(o->partial, "is of a run that ended early; give --resume to go on, or -f to begin anew");
+        good = false;
+    }
+    o->stream = good ? fdopen(fd, "r+b") : NULL;
+    if (fd >= 0 && !o->stream) {
+        close(fd);
+    }
+    return good && (o->stream || cannot(o->partial, "be written"));
 }
 
 /* How many lines to keep: those up to the last pose. */
@@ -27,18 +80,17 @@ static int64_t lines_to_keep(const trajectory *t) {
     return n;
 }
 
-static transform_format format_of(const trajectory *t) {
-    return t->times ? TRANSFORM_TUM : TRANSFORM_MATRIX; /* the other two cannot be told apart by what was read */
-}
-
-/* Reads what is there of an earlier run. */
-static bool read_before(const session *s, const char *path, const sequence_output *o, trajectory *before) {
+/* Reads what is there of an earlier run: the partial file, or a trajectory that is complete. */
+static bool read_before(const session *s, const sequence_output *o, bool begun, trajectory *before) {
+    static const int numbers[] = {[TRANSFORM_MATRIX] = 16, [TRANSFORM_KITTI] = 12, [TRANSFORM_TUM] = 8};
+    const char *path = begun ? o->partial : o->path;
     char why[1024];
-    if (!trajectory_read(path, true, before, why, sizeof why)) {
+    if (begun ? !trajectory_read_unfinished(o->stream, path, before, why, sizeof why)
+              : !trajectory_read(path, true, before, why, sizeof why)) {
         report_error(NULL, "%s; it cannot be gone on with", why);
         return false;
     }
-    if (before->count > 0 && (format_of(before) == TRANSFORM_TUM) != (o->format == TRANSFORM_TUM)) {
+    if (before->count > 0 && before->numbers != numbers[o->format]) {
         report_error(path, "has another format; give the --trajectory-format that it was begun with");
         return false;
     }
@@ -68,39 +120,41 @@ static bool copy_start(const char *from, FILE *to, int64_t bytes) {
     return good;
 }
 
-static bool go_on(const session *s, sequence_output *o, trajectory *before) {
-    const bool begun = exists(o->partial);
-    const char *from = begun ? o->partial : o->path;
-    if (!begun && !exists(o->path)) { /* nothing yet */
-        o->stream = fopen(o->partial, "wb");
-        return o->stream || cannot(o->partial, "be written");
-    }
-    if (!read_before(s, from, o, before)) {
+/* The partial file holds no more than what is gone on with, and writing goes on behind it. */
+static bool go_on(const session *s, sequence_output *o, bool begun, trajectory *before) {
+    struct stat st;
+    const bool known = s->options->resume && (begun || lstat(o->path, &st) == 0);
+    if (known && !read_before(s, o, begun, before)) {
         return false;
     }
     const int64_t bytes = before->count > 0 ? before->ends[before->count - 1] : 0;
     errno = 0;
-    if (begun) {
-        o->stream = fopen(o->partial, "r+b");
-        if (!o->stream || ftruncate(fileno(o->stream), (off_t)bytes) != 0 || fseek(o->stream, 0, SEEK_END) != 0) {
-            return cannot(o->partial, "be written");
-        }
-        return true;
+    bool good = fseek(o->stream, 0, SEEK_SET) == 0 && ftruncate(fileno(o->stream), begun ? (off_t)bytes : 0) == 0;
+    if (good && begun && bytes > 0) {
+        good = fseek(o->stream, 0, SEEK_END) == 0;
+    } else if (good) {
+        good = fputs(first_line, o->stream) >= 0 && (!known || begun || copy_start(o->path, o->stream, bytes));
     }
-    o->stream = fopen(o->partial, "wb");
-    return (o->stream && copy_start(from, o->stream, bytes)) || cannot(o->partial, "be written");
+    return (good && fflush(o->stream) == 0) || cannot(o->partial, "be written");
 }
 
-static bool begin(const session *s, sequence_output *o) {
-    if (!s->options->force && exists(o->partial)) {
-        report_error(o->partial, "is of a run that ended early; give --resume to go on, or -f to begin anew");
+static bool open_file(const session *s, sequence_output *o, trajectory *before) {
+    const size_t size = strlen(o->path) + sizeof ".partial";
+    bool begun;
+    o->partial = malloc(size);
+    if (!o->partial) {
+        report_error(o->path, "out of memory");
         return false;
     }
-    if (!output_check(o->path, s->options->force, true)) {
+    snprintf(o->partial, size, "%s.partial", o->path);
+    if (!output_check(o->path, o->replaces, true) || !open_partial(s, o, &begun)) {
         return false;
     }
-    o->stream = fopen(o->partial, "wb");
-    return o->stream || cannot(o->partial, "be written");
+    bool good = go_on(s, o, begun, before);
+    if (!good && !begun) {
+        unlink(o->partial);
+    }
+    return good;
 }
 
 bool sequence_output_open(const session *s, sequence_output *o, trajectory *before) {
@@ -108,7 +162,7 @@ bool sequence_output_open(const session *s, sequence_output *o, trajectory *befo
     *o = (sequence_output){.path = options->trajectory,
                            .format = options->trajectory_format,
                            .replaces = options->force || options->resume};
-    *before = (trajectory){0};
+    *before = (trajectory){.reference_time = NAN};
     if (path_is_stream(o->path)) {
         if (options->resume) {
             report_error(o->path, "is no file, so that nothing can be resumed; leave out --resume");
@@ -117,14 +171,7 @@ bool sequence_output_open(const session *s, sequence_output *o, trajectory *befo
         o->stream = strcmp(o->path, "-") == 0 ? stdout : fopen(o->path, "wb");
         return o->stream || cannot(o->path, "be written");
     }
-    const size_t size = strlen(o->path) + sizeof ".partial";
-    o->partial = malloc(size);
-    if (!o->partial) {
-        report_error(o->path, "out of memory");
-        return false;
-    }
-    snprintf(o->partial, size, "%s.partial", o->path);
-    bool good = options->resume ? output_check(o->path, true, true) && go_on(s, o, before) : begin(s, o);
+    bool good = open_file(s, o, before);
     if (!good) {
         if (o->stream) {
             fclose(o->stream);
@@ -136,31 +183,58 @@ bool sequence_output_open(const session *s, sequence_output *o, trajectory *befo
     return good;
 }
 
-bool sequence_output_add(sequence_output *o, const double *T, double time) {
+static const char *written_name(const sequence_output *o) {
+    return o->stream == stdout ? "standard output" : o->partial ? o->partial : o->path;
+}
+
+bool sequence_output_add(sequence_output *o, const double *T, double time, double reference_time) {
+    char text[2][NUMBER_SIZE];
     errno = 0;
+    if (T && o->partial) {
+        fprintf(o->stream, TRAJECTORY_STATE "%s %s ", number_text(time, false, text[0]),
+                number_text(reference_time, false, text[1]));
+        transform_write_line(o->stream, T, TRANSFORM_KITTI);
+    }
     transform_write_pose(o->stream, T, time, o->format);
-    return fflush(o->stream) == 0 && !ferror(o->stream) ? true
-                                                        : cannot(o->stream == stdout ? "standard output"
-                                                                 : o->partial        ? o->partial
-                                                                                     : o->path,
-                                                                 "be written");
+    return (fflush(o->stream) == 0 && !ferror(o->stream)) || cannot(written_name(o), "be written");
+}
+
+/* Writes the trajectory: the partial file without what only --resume needs. */
+static bool write_whole(const sequence_output *o) {
+    output whole;
+    char *line = NULL;
+    size_t size = 0;
+    ssize_t length;
+    if (!output_open(&whole, o->path, o->replaces, true)) {
+        return false;
+    }
+    errno = 0;
+    bool good = fseek(o->stream, 0, SEEK_SET) == 0;
+    while (good && (length = getline(&line, &size, o->stream)) > 0) {
+        good = strncmp(line, TRAJECTORY_STATE, sizeof TRAJECTORY_STATE - 1) == 0 ||
+               fwrite(line, 1, (size_t)length, whole.stream) == (size_t)length;
+    }
+    good = (good && feof(o->stream)) || cannot(o->partial, "be copied");
+    free(line);
+    if (!good) {
+        output_discard(&whole);
+    }
+    return good && output_commit(&whole);
 }
 
 bool sequence_output_close(sequence_output *o, bool complete, bool some) {
     bool good = true;
     errno = 0;
-    if (o->stream && o->stream != stdout) {
-        good = fclose(o->stream) == 0 || cannot(o->partial ? o->partial : o->path, "be written");
+    if (o->partial && some && complete) {
+        good = write_whole(o);
     }
-    if (o->partial && !some) {
-        unlink(o->partial);
-    } else if (o->partial && !complete) {
+    if (o->partial && some && (!complete || !good)) {
         report_error(o->partial, "has what was done; give --resume to go on");
-    } else if (o->partial && good && !o->replaces && exists(o->path)) {
-        report_error(o->path, "has appeared while its data was made, which is in %s", o->partial);
-        good = false;
-    } else if (o->partial && good && rename(o->partial, o->path) != 0) {
-        good = cannot(o->path, "be written");
+    } else if (o->partial) {
+        unlink(o->partial);
+    }
+    if (o->stream && o->stream != stdout) { /* not before: the lock goes with it */
+        good = (fclose(o->stream) == 0 || cannot(written_name(o), "be written")) && good;
     }
     free(o->partial);
     *o = (sequence_output){0};

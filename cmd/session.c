@@ -238,6 +238,13 @@ static bool check_output(const session *s, const option_row *o, const char *path
            (!many || !folder || session_check_names(s, o, path, why, why_size));
 }
 
+/* Whether two outputs go to one place, or one to that of the other until that is complete. */
+static bool same_place(const char *path, const char *other) {
+    const size_t length = strlen(other);
+    return (strcmp(path, other) == 0 && !path_is_folder(path) && (is_dash(path) || !path_is_stream(path))) ||
+           (strncmp(path, other, length) == 0 && strcmp(path + length, ".partial") == 0);
+}
+
 /* Each output its own place. */
 static bool check_outputs(const session *s, char *why, size_t why_size) {
     const char *paths[JOB_OUTPUTS + 1];
@@ -252,9 +259,9 @@ static bool check_outputs(const session *s, char *why, size_t why_size) {
             continue;
         }
         for (int k = 0; k < n; k++) {
-            if (strcmp(paths[k], path) == 0 && !path_is_folder(path) && (is_dash(path) || !path_is_stream(path))) {
+            if (same_place(paths[k], path)) {
                 snprintf(why, why_size, "two outputs go to %s; give each its own",
-                         is_dash(path) ? "standard output" : path);
+                         is_dash(path) ? "standard output" : paths[k]);
                 return false;
             }
         }

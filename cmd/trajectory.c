@@ -84,7 +84,7 @@ static int split_numbers(char *line, double numbers[MOST_NUMBERS]) {
 /* ---- trajectories ---- */
 
 typedef struct pose_line {
-    double T[16], time;
+    double T[16], time, reference_time;
 } pose_line;
 
 /* A line that stands for a pose. *form: how many numbers the lines have, 0 = not known. */
@@ -130,6 +130,19 @@ static bool parse_lost(const char *line, pose_line *p) {
     return strncmp(line, word, sizeof word - 1) == 0 && number_parse(line + sizeof word - 1, &p->time);
 }
 
+/* The state of the pose that follows; false for other lines. */
+static bool parse_state(char *line, pose_line *p) {
+    double v[MOST_NUMBERS];
+    char why[256];
+    if (strncmp(line, TRAJECTORY_STATE, sizeof TRAJECTORY_STATE - 1) != 0 ||
+        split_numbers(line + sizeof TRAJECTORY_STATE - 1, v) != 14) {
+        return false;
+    }
+    p->time = v[0];
+    p->reference_time = v[1];
+    return transform_from_numbers(v + 2, 12, p->T, why, sizeof why);
+}
+
 static bool append(trajectory *t, int64_t *room, const pose_line *p, int64_t end) {
     if (t->count == *room) {
         int64_t more = *room ? 2 * *room : 256;
@@ -146,22 +159,27 @@ static bool append(trajectory *t, int64_t *room, const pose_line *p, int64_t end
     }
     memcpy(t->poses + 16 * t->count, p->T, sizeof p->T);
     t->times[t->count] = p->time;
+    t->reference_time = p->T[0] == p->T[0] ? p->reference_time : t->reference_time;
     t->ends[t->count++] = end;
     return true;
 }
 
-static bool read_poses(line_file *f, bool unfinished, trajectory *t) {
+/* states: lines that are no comments here. */
+static bool read_poses(line_file *f, bool unfinished, bool states, trajectory *t) {
     int64_t room = 0;
     int form = 0;
-    bool whole = true;
+    bool whole = true, has_state = false;
+    pose_line state;
+    t->reference_time = NAN;
     while (next_line(f, &whole)) {
-        pose_line p;
-        const char *text = f->line + strspn(f->line, " \t\r");
+        pose_line p = {.reference_time = NAN};
+        char *text = f->line + strspn(f->line, " \t\r");
         bool lost = parse_lost(text, &p);
         if (unfinished && !whole) {
             break;
         }
         if (!lost && (*text == '#' || *text == '\0')) {
+            has_state = (states && parse_state(text, &state)) || has_state;
             continue;
         }
         if (!lost && !parse_pose(f, &form, &p)) {
@@ -171,6 +189,8 @@ static bool read_poses(line_file *f, bool unfinished, trajectory *t) {
             return line_wrong(f, "a lost scan as TUM's format has it among other lines; give lines of one format");
         }
         form = lost ? 8 : form;
+        p = has_state && p.T[0] == p.T[0] ? state : p;
+        has_state = false;
         if (!append(t, &room, &p, f->end)) {
             return no_memory(f);
         }
@@ -178,11 +198,23 @@ static bool read_poses(line_file *f, bool unfinished, trajectory *t) {
     if (ferror(f->stream)) {
         return line_wrong(f, "cannot be read to its end");
     }
-    if (form != 8) {
+    t->numbers = form;
+    if (form != 8 && !states) {
         free(t->times);
         t->times = NULL;
     }
     return true;
+}
+
+bool trajectory_read_unfinished(FILE *stream, const char *name, trajectory *t, char *why, size_t why_size) {
+    line_file f = {.name = name, .stream = stream, .why = why, .why_size = why_size};
+    *t = (trajectory){0};
+    bool good = read_poses(&f, true, true, t);
+    free(f.line);
+    if (!good) {
+        trajectory_free(t);
+    }
+    return good;
 }
 
 bool trajectory_read(const char *path, bool unfinished, trajectory *t, char *why, size_t why_size) {
@@ -191,7 +223,7 @@ bool trajectory_read(const char *path, bool unfinished, trajectory *t, char *why
     if (!open_lines(&f, path, why, why_size)) {
         return false;
     }
-    bool good = read_poses(&f, unfinished, t);
+    bool good = read_poses(&f, unfinished, false, t);
     close_lines(&f);
     if (!good) {
         trajectory_free(t);

@@ -43,7 +43,7 @@ expect 0 pcgpu register --cpu --init init.txt s?.bin --trajectory moved.txt
 # A run that ended early is gone on with, and gives the same bytes; its last line may be torn.
 for reference in previous model; do
     for done in 1 2 5; do
-        head -n $done $reference.txt > r.txt.partial
+        { echo '#pcgpu trajectory'; head -n $done $reference.txt; } > r.txt.partial
         printf '0.99 0.01' >> r.txt.partial
         expect 1 pcgpu register --cpu --reference $reference s?.bin --trajectory r.txt
         stderr_has 'r.txt.partial: is of a run that ended early; give --resume'
@@ -73,11 +73,12 @@ stderr_has 'its pose 2 is of 0.25'
 mkfifo pipe.bin
 "$PCGPU" register --cpu s0.bin s1.bin pipe.bin --trajectory cut.txt 2> "$ERR" &
 PID=$!
-while ! { [ -e cut.txt.partial ] && [ "$(wc -l < cut.txt.partial)" -eq 2 ]; }; do sleep 0.05; done
+while ! { [ -e cut.txt.partial ] && [ "$(grep -vc '^#' cut.txt.partial)" -eq 2 ]; }; do sleep 0.05; done
 kill -TERM $PID
 wait $PID 2> /dev/null
 absent cut.txt
-lines cut.txt.partial 2
+grep -v '^#' cut.txt.partial > cut_poses.txt
+lines cut_poses.txt 2
 rm pipe.bin
 expect 0 pcgpu register --cpu s?.bin --trajectory cut.txt --resume
 same cut.txt model.txt

@@ -46,7 +46,7 @@ stderr_has 'mesh is about the model of depth images'
 
 # A run that ended early is gone on with, and gives the same bytes.
 for done in 1 3; do
-    head -n $done model.txt > r.txt.partial
+    { echo '#pcgpu trajectory'; head -n $done model.txt; } > r.txt.partial
     expect 0 $RUN --cpu f?.png --trajectory r.txt --resume
     same r.txt model.txt
     rm r.txt

@@ -53,6 +53,6 @@ for how in time counterclockwise; do
 done
 
 # A run that ended at any place goes on to the same bytes, the model of the scans before included.
-head -n 100 time.txt > again.txt.partial
+{ echo '#pcgpu trajectory'; head -n 100 time.txt; } > again.txt.partial
 "$pcgpu" register --cpu --fields 5 --deskew time moving/*.bin --trajectory again.txt --resume
 cmp again.txt time.txt

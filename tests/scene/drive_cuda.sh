@@ -64,7 +64,7 @@ done
 
 # A run on the CPU that ended is gone on with on CUDA.
 track whole.txt --cpu still/*.bin
-head -n $((frames / 2)) whole.txt > again.txt.partial
+{ echo '#pcgpu trajectory'; head -n $((frames / 2)) whole.txt; } > again.txt.partial
 "$pcgpu" register --cuda still/*.bin --trajectory again.txt --resume 2> again.errors || { cat again.errors; exit 1; }
 cmp again.txt whole.txt
 echo "$compared trajectories and one that was gone on with are equal"

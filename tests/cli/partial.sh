@@ -1,0 +1,112 @@
+#!/bin/sh
+# register --trajectory FILE writes FILE.partial until it is complete: a name that may be taken, by another run or by a file
+# that is not pcgpu's.
+. "${0%/*}/lib.sh"
+export OMP_WAIT_POLICY=passive # threads of several tests share few cores
+DATA=$PCGPU_SOURCE/testdata
+cp "$DATA/street.bin" s0.bin
+cp "$DATA/street_moved.bin" s1.bin
+RUN='pcgpu register --cpu --reference previous'
+mode_is() { [ "$(ls -l "$1" | cut -c 1-10)" = "$2" ] || die "$1 has the mode $(ls -l "$1" | cut -c 1-10), expected $2"; checked; }
+
+expect 0 $RUN s0.bin s1.bin s0.bin --trajectory whole.txt
+! grep -q '#' whole.txt || die 'the trajectory has lines of the partial file'
+mode_is whole.txt -rw-r--r--
+
+# An input of that name.
+cp s1.bin in.partial
+expect 1 $RUN --format bin s0.bin in.partial --trajectory in -f
+stderr_has '^pcgpu: in\.partial: is an input of this run'
+same in.partial s1.bin
+absent in
+rm in.partial
+
+# A file that is not pcgpu's, a link to one and one with a second name: neither written to nor removed.
+echo precious > kept
+cp kept t.txt.partial
+for how in -f --resume ''; do
+    expect 1 $RUN s0.bin s1.bin --trajectory t.txt $how
+    stderr_has '^pcgpu: t\.txt\.partial: is no trajectory that pcgpu has begun; give another --trajectory, or move it'
+    same t.txt.partial kept
+done
+for link in 'ln -s' ln 'ln -s /nowhere'; do
+    rm -f t.txt.partial
+    [ "$link" = 'ln -s /nowhere' ] && $link t.txt.partial || $link kept t.txt.partial
+    for how in -f --resume; do
+        expect 1 $RUN s0.bin s1.bin --trajectory t.txt $how
+        stderr_has '^pcgpu: t\.txt\.partial: is (a link|not a regular file with one name); give another --trajectory, or remove'
+    done
+    [ "$(cat kept)" = precious ] || die "what $link t.txt.partial leads to was written"
+done
+rm t.txt.partial
+mkfifo t.txt.partial
+expect 1 $RUN s0.bin s1.bin --trajectory t.txt -f
+stderr_has '^pcgpu: t\.txt\.partial: is not a regular file'
+rm t.txt.partial
+absent t.txt
+expect 2 $RUN s0.bin s1.bin --trajectory t.txt --json t.txt.partial
+stderr_has 'two outputs go to t\.txt\.partial'
+
+# A second run while the first one waits for its last scan: it is refused, and the first has its bytes.
+mkfifo pipe.bin
+echo old > t.txt
+chmod 600 t.txt
+$RUN s0.bin s1.bin pipe.bin --trajectory t.txt -f > "$OUT" 2> "$WORK/first" &
+CHILD=$!
+while ! [ -s t.txt.partial ] || [ "$(grep -vc '^#' t.txt.partial)" -ne 2 ]; do
+    kill -0 $CHILD 2> /dev/null || die 'the first run has ended'
+    sleep 0.05
+done
+mode_is t.txt.partial -rw-------
+cp t.txt.partial before
+for how in -f --resume '-f --resume'; do
+    expect 1 $RUN s0.bin s1.bin s0.bin --trajectory t.txt $how
+    stderr_has '^pcgpu: t\.txt\.partial: is being written by another run; wait for its end, or give another --trajectory'
+    same t.txt.partial before
+done
+rm t.txt # so that nothing but the partial file is in the way
+expect 1 $RUN s0.bin s1.bin s0.bin --trajectory t.txt
+stderr_has 'is being written by another run'
+echo old > t.txt
+chmod 600 t.txt
+cat s0.bin > pipe.bin
+wait $CHILD
+expected 0 $?
+rm pipe.bin
+same t.txt whole.txt
+mode_is t.txt -rw-------
+absent t.txt.partial
+
+# One that ended early, which -f begins anew and --resume goes on with; a name that was taken meanwhile is not replaced.
+{ echo '#pcgpu trajectory'; head -n 2 whole.txt; } > u.txt.partial
+expect 1 $RUN s0.bin s1.bin s0.bin --trajectory u.txt
+stderr_has 'u\.txt\.partial: is of a run that ended early; give --resume to go on, or -f to begin anew'
+cp u.txt.partial v.txt.partial
+expect 0 $RUN s0.bin s1.bin s0.bin --trajectory u.txt -f
+same u.txt whole.txt
+expect 0 $RUN s0.bin s1.bin s0.bin --trajectory v.txt --resume
+same v.txt whole.txt
+expect 1 $RUN s0.bin s1.bin s0.bin --trajectory u.txt
+absent u.txt.partial v.txt.partial
+mkfifo pipe.bin
+$RUN s0.bin s1.bin pipe.bin --trajectory w.txt > "$OUT" 2> "$ERR" &
+CHILD=$!
+while ! [ -s w.txt.partial ]; do sleep 0.05; done
+echo other > w.txt
+cat s0.bin > pipe.bin
+wait $CHILD
+expected 1 $?
+stderr_has '^pcgpu: w\.txt: exists already'
+stderr_has '^pcgpu: w\.txt\.partial: has what was done; give --resume to go on'
+[ "$(cat w.txt)" = other ] || die 'a file that has appeared was replaced'
+rm pipe.bin w.txt
+expect 0 $RUN s0.bin s1.bin s0.bin --trajectory w.txt --resume
+same w.txt whole.txt
+
+# Times that differ from those it was begun with, in every format.
+$RUN s0.bin s1.bin missing.bin --trajectory t2.txt > "$OUT" 2> "$ERR"
+{ echo '#pcgpu trajectory'; echo '#pcgpu 0 0 1 0 0 0 0 1 0 0 0 0 1 0'; head -n 1 whole.txt; echo '#pcgpu 0.1 0.1 1 0 0 0 0 1 0 0 0 0 1 0'
+  sed -n 2p whole.txt; } > x.txt.partial
+expect 1 $RUN s0.bin s1.bin s0.bin --trajectory x.txt --resume --rate 5
+stderr_has 'its pose 2 is of 0\.1'
+finish
