@@ -13,9 +13,6 @@ bool document_wrong(const document *d, const yaml_node_t *node, const char *form
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    for (char *p = text; *p; p++) {
-        *p = (unsigned char)*p < 0x20 || *p == 0x7f ? '?' : *p;
-    }
     snprintf(d->why, d->why_size, "%s:%zu:%zu: %s", d->path, node->start_mark.line + 1, node->start_mark.column + 1,
              text);
     return false;

@@ -28,7 +28,7 @@ const char *document_text(const yaml_node_t *node);
 /* A scalar without quotes: a number, true, null are no strings. */
 bool document_is_plain(const yaml_node_t *node);
 
-/* Writes "FILE:line:column: TEXT" to `why`, control characters as question marks. Returns false. */
+/* Writes "FILE:line:column: TEXT" to `why`. Returns false. */
 bool document_wrong(const document *d, const yaml_node_t *node, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

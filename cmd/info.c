@@ -107,11 +107,14 @@ static void add_columns(json *out, const pcgpu_cloud *cloud, const column_info *
 static void print_cloud(const job *j, const column_info *columns, int64_t non_finite, int64_t duplicates,
                         int64_t at_origin) {
     const pcgpu_cloud *cloud = &j->clouds[0];
-    printf("%s: %s, %lld points, %d columns\n", j->names[0], j->input_format[0] ? j->input_format[0]->name : "?",
+    print_shown(stdout, j->names[0]);
+    printf(": %s, %lld points, %d columns\n", j->input_format[0] ? j->input_format[0]->name : "?",
            (long long)cloud->rows, cloud->columns);
     printf("  %-12s %-8s %14s %14s %14s %10s\n", "column", "type", "min", "max", "mean", "non-finite");
     for (int k = 0; k < cloud->columns; k++) {
-        printf("  %-12s %-8s %14.6g %14.6g %14.6g %10lld\n", cloud->names[k], type_name(cloud->types[k]),
+        printf("  ");
+        const int shown = print_shown(stdout, cloud->names[k]);
+        printf("%*s %-8s %14.6g %14.6g %14.6g %10lld\n", shown < 12 ? 12 - shown : 0, "", type_name(cloud->types[k]),
                columns[k].min, columns[k].max, columns[k].mean, (long long)columns[k].non_finite);
     }
     if (j->depth[0].pixels > 0) {

@@ -23,6 +23,11 @@ static int utf8_length(const unsigned char *p) {
     return overlong || beyond ? 0 : n;
 }
 
+/* The control character at p: those of ASCII and, in two bytes, of C1. */
+static bool is_control(const unsigned char *p) {
+    return *p < 0x20 || *p == 0x7F || (*p == 0xC2 && p[1] < 0xA0);
+}
+
 void json_print_string(FILE *out, const char *text) {
     fputc('"', out);
     const unsigned char *p = (const unsigned char *)text;
@@ -30,17 +35,34 @@ void json_print_string(FILE *out, const char *text) {
         int n = utf8_length(p);
         if (n == 0) {
             fputs("\\ufffd", out);
-            p++;
+            n = 1;
         } else if (*p == '"' || *p == '\\') {
-            fprintf(out, "\\%c", *p++);
-        } else if (*p < 0x20 || *p == 0x7F) {
-            fprintf(out, "\\u%04x", *p++);
+            fprintf(out, "\\%c", *p);
+        } else if (is_control(p)) {
+            fprintf(out, "\\u%04x", p[n - 1]);
         } else {
             fwrite(p, 1, (size_t)n, out);
-            p += n;
         }
+        p += n;
     }
     fputc('"', out);
+}
+
+int print_shown(FILE *out, const char *text) {
+    int columns = 0;
+    for (const unsigned char *p = (const unsigned char *)text; *p;) {
+        const int n = utf8_length(p);
+        if (n > 0 && !is_control(p)) {
+            fwrite(p, 1, (size_t)n, out);
+            p += n;
+            columns++;
+            continue;
+        }
+        for (int i = 0; i < n || i == 0; i++) {
+            columns += fprintf(out, "\\x%02x", *p++);
+        }
+    }
+    return columns;
 }
 
 void json_key(json *j, const char *key) {

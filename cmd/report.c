@@ -52,11 +52,17 @@ void report_place(const char *list, int64_t line) {
     }
 }
 
+/* Where all messages are printed, and nothing that steers a terminal is. */
 static void say(const char *name, const char *kind, const char *format, va_list args) {
+    static char text[8192];
     pthread_mutex_lock(&progress.lock);
     erase();
-    fprintf(stderr, "pcgpu: %s%s%s%s", place, name ? name : "", name ? ": " : "", kind);
-    vfprintf(stderr, format, args);
+    vsnprintf(text, sizeof text, format, args);
+    fputs("pcgpu: ", stderr);
+    print_shown(stderr, place);
+    print_shown(stderr, name ? name : "");
+    fprintf(stderr, "%s%s", name ? ": " : "", kind);
+    print_shown(stderr, text);
     fputc('\n', stderr);
     fflush(stderr);
     pthread_mutex_unlock(&progress.lock);
@@ -153,7 +159,9 @@ static void *draw(void *unused) {
         pthread_cond_timedwait(&progress.change, &progress.lock, &wake);
         double seconds = seconds_now() - progress.begin;
         if (!progress.stop && seconds > 0.5) {
-            fprintf(stderr, "\r\033[Kpcgpu: %s: %s, %.0f s", progress.name, progress.what, seconds);
+            fputs("\r\033[Kpcgpu: ", stderr);
+            print_shown(stderr, progress.name);
+            fprintf(stderr, ": %s, %.0f s", progress.what, seconds);
             fflush(stderr);
             progress.drawn = true;
         }

@@ -4,7 +4,8 @@
 
 #include "pcgpu.h"
 
-/* Messages are "pcgpu: NAME: text" on stderr; `name` may be NULL. Nothing is coloured, so NO_COLOR needs no care. */
+/* Messages are "pcgpu: NAME: text" on stderr; `name` may be NULL. Nothing is coloured, so NO_COLOR needs no care. Names
+ * and texts may hold anything: they are shown by print_shown. */
 void report_setup(bool verbose, bool quiet);
 /* From now on messages are about a line of a list, which they name first: "pcgpu: LIST:LINE: NAME: text"; NULL ends it. */
 void report_place(const char *list, int64_t line);
@@ -47,6 +48,10 @@ void json_key(json *j, const char *key);
 
 /* A JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD. */
 void json_print_string(FILE *out, const char *text);
+
+/* For a terminal: control characters, those of C1 too, and bytes that are not UTF-8 are written as \xNN. Returns the
+ * number of characters. */
+int print_shown(FILE *out, const char *text);
 
 double seconds_now(void);
 

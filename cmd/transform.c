@@ -79,9 +79,6 @@ bool transform_read(FILE *stream, double T[16], char *why, size_t why_size) {
     int n = 0;
     while (n < 17 && next_word(stream, word, sizeof word)) {
         if (!number_parse(word, &v[n])) {
-            for (char *p = word; *p; p++) {
-                *p = *p >= ' ' && *p <= '~' ? *p : '?'; /* a binary file may hold what steers terminals */
-            }
             snprintf(why, why_size, "\"%s\" is not a finite number; give a text file with a transform", word);
             return false;
         }

@@ -84,7 +84,7 @@ expect 2 pcgpu register - -
 cp "$PCGPU_SOURCE/testdata/street.bin" s.bin
 printf '\033[31mred\n' > red
 expect 1 pcgpu register s.bin s.bin --init red
-stderr_has '^pcgpu: red: "\?\[31mred" is not a finite number; '
+stderr_has '^pcgpu: red: "\\x1b\[31mred" is not a finite number; '
 # Kernels and their scale are for ICP.
 for KERNEL in auto none huber cauchy tukey geman; do
     expect 0 pcgpu register $TUNE --method gicp --kernel $KERNEL source.bin target.bin

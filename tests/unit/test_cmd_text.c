@@ -34,6 +34,7 @@ static void test_json_strings(void **state) {
         const char *text, *json;
     } cases[] = {{"a\"b\\c", "\"a\\\"b\\\\c\""},
                  {"\t\n\x01", "\"\\u0009\\u000a\\u0001\""},
+                 {"\x7f\xc2\x80\xc2\x9f\xc2\xa0", "\"\\u007f\\u0080\\u009f\xc2\xa0\""},
                  {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\""},
                  {"\xff\xc3", "\"\\ufffd\\ufffd\""},
                  {"\xc0\xaf", "\"\\ufffd\\ufffd\""},            /* overlong */
