@@ -1,30 +1,26 @@
 /* Help, the OPTIONS sections of the man pages and the configuration in effect, from the table of options. */
 #include "options.h"
+#include "text.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* The default as text, without the quotes of JSON; "" when there is none worth saying. */
-static void default_text(const option_row *o, const command_info *command, char *text, size_t size) {
-    text[0] = '\0';
-    char *shown = NULL;
-    size_t length = 0;
+static void default_text(const option_row *o, const command_info *command, char *value, size_t size) {
+    value[0] = '\0';
+    text_stream shown;
     option_values defaults;
-    FILE *memory = open_memstream(&shown, &length);
-    if (!memory) {
-        return;
-    }
     options_init(&defaults, command);
-    bool any = option_print(&defaults, o, memory);
+    bool any = text_open(&shown) && option_print(&defaults, o, shown.stream);
     options_free(&defaults);
-    fclose(memory);
+    any = text_close(&shown) && any;
     bool silent = !any || o->type->kind == VALUE_BOOLEAN || (o->flags & OPTION_ALIAS);
-    if (!silent && shown[0] == '"') {
-        snprintf(text, size, "%.*s", (int)length - 2, shown + 1);
+    if (!silent && shown.data[0] == '"') {
+        snprintf(value, size, "%.*s", (int)shown.size - 2, shown.data + 1);
     } else if (!silent) {
-        snprintf(text, size, "%s", shown);
+        snprintf(value, size, "%s", shown.data);
     }
-    free(shown);
+    text_free(&shown);
 }
 
 /* The help sentence with its default, which depends on the command. */
@@ -199,26 +195,23 @@ static void print_key(const option_row *o, FILE *out) {
     }
 }
 
-void options_print_yaml(const option_values *options, const command_info *command, FILE *out) {
+bool options_print_yaml(const option_values *options, const command_info *command, FILE *out) {
+    bool good = true;
     fprintf(out, "# pcgpu %s: the configuration in effect\n%s:\n", command->name, command->name);
     for (int i = 0; option_at(i); i++) {
         const option_row *o = option_at(i);
         if (!(o->commands & command->bit) || (o->flags & (OPTION_ALIAS | OPTION_LINE_ONLY))) {
             continue;
         }
-        char *value = NULL;
-        size_t length = 0;
-        FILE *memory = open_memstream(&value, &length);
-        if (!memory) {
-            continue;
-        }
-        bool any = option_print(options, o, memory);
-        fclose(memory);
-        if (any) {
+        text_stream value;
+        bool any = text_open(&value) && option_print(options, o, value.stream);
+        good = text_close(&value) && good;
+        if (any && good) {
             fputs("  ", out);
             print_key(o, out);
-            fprintf(out, ": %s\n", value);
+            fprintf(out, ": %s\n", value.data);
         }
-        free(value);
+        text_free(&value);
     }
+    return good;
 }

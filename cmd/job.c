@@ -188,18 +188,34 @@ static void name_shared(const job *j, json *names) {
     }
 }
 
-/* Puts the outputs in place, or removes them all. `names` receives them as JSON members. */
-static int commit_outputs(job *j, int code, json *names) {
+/* What --json says of the job is kept until its end, also when it is not wanted. */
+static int open_result(job *j) {
+    report_forget_error();
+    if (!text_open(&j->members)) {
+        report_error(j->names[0], "out of memory");
+    }
+    j->result = (json){.out = j->members.stream, .first = true};
+    return j->members.stream ? EXIT_DONE : EXIT_FAILED;
+}
+
+/* Puts the outputs in place, or removes them all. `members` receives them for --json. */
+static int commit_outputs(job *j, int code, text_stream *members) {
     double begin = seconds_now();
     bool good = code == EXIT_DONE || code == EXIT_NOT_CONVERGED;
-    if (j->shares || j->line > 0) {
-        name_shared(j, names);
+    json names = {.out = members->stream, .first = true};
+    if (good && (j->shares || j->line > 0)) {
+        name_shared(j, &names);
     }
     /* None gets its name before the data of all is written. */
     for (int i = 0; i < j->output_count && good; i++) {
-        json_text(names, j->outputs[i].option->name, j->outputs[i].file.path);
+        json_text(&names, j->outputs[i].option->name, j->outputs[i].file.path);
         good = output_finish(&j->outputs[i].file);
         code = good ? code : EXIT_FAILED;
+    }
+    if (good && !(text_good(members) && text_good(&j->members))) {
+        report_error(j->names[0], "out of memory");
+        good = false;
+        code = EXIT_FAILED;
     }
     for (int i = 0; i < j->output_count; i++) {
         output *file = &j->outputs[i].file;
@@ -232,12 +248,8 @@ static int begin(job *j, const char **inputs, job *before) {
     j->begin = seconds_now();
     j->projective = session_has_pairs(j->session) && register_is_projective(j->session, inputs, 2);
     j->ranges = session_has_pairs(j->session) && register_has_ranges(j->session, inputs, 2);
-    report_forget_error();
-    j->result = (json){.out = open_memstream(&j->result_text, &j->result_size), .first = true};
-    if (!j->result.out) {
-        report_error(NULL, "out of memory");
-    }
-    int code = j->result.out ? read_job(j, before) : EXIT_FAILED;
+    int code = open_result(j);
+    code = code == EXIT_DONE ? read_job(j, before) : code;
     job_note_error(j);
     return code;
 }
@@ -268,12 +280,7 @@ int job_begin_scan(job *j, session *s, const char *input, pcgpu_cloud *cloud, pc
     *cloud = (pcgpu_cloud){0};
     *image = (pcgpu_depth){0};
     s->name = j->names[0];
-    report_forget_error();
-    j->result = (json){.out = open_memstream(&j->result_text, &j->result_size), .first = true};
-    if (!j->result.out) {
-        report_error(NULL, "out of memory");
-    }
-    return j->result.out ? EXIT_DONE : EXIT_FAILED;
+    return open_result(j);
 }
 
 void job_keep(job *kept, job *from) {
@@ -299,35 +306,24 @@ void job_resume(job *j) {
 }
 
 static void job_free(job *j) {
-    if (j->result.out) {
-        fclose(j->result.out);
-    }
-    free(j->result_text);
+    text_free(&j->members);
     job_free_clouds(j);
 }
 
 int job_end(job *j, int code) {
-    char *outputs = NULL;
-    size_t outputs_size = 0;
-    json names = {.out = open_memstream(&outputs, &outputs_size), .first = true};
-    if (!names.out) {
-        report_error(NULL, "out of memory");
+    text_stream outputs;
+    if (!text_open(&outputs)) {
+        report_error(j->names[0], "out of memory");
         code = EXIT_FAILED;
     }
-    code = commit_outputs(j, code, &names);
+    code = commit_outputs(j, code, &outputs);
     job_note_error(j);
     progress_end();
-    if (names.out) {
-        fclose(names.out);
-    }
-    if (j->result.out) {
-        fflush(j->result.out);
-    }
     if (code == EXIT_DONE || code == EXIT_NOT_CONVERGED) {
         job_report(j);
     }
-    job_print_json(j, code, outputs);
-    free(outputs);
+    job_print_json(j, code, outputs.data);
+    text_free(&outputs);
     job_free(j);
     return code;
 }

@@ -7,6 +7,7 @@
 #include "options.h"
 #include "pairs.h"
 #include "report.h"
+#include "text.h"
 
 /* The exit codes scripts rely on. */
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_NO_CUDA = 3, EXIT_NOT_CONVERGED = 4 };
@@ -50,9 +51,8 @@ typedef struct job {
     pcgpu_run run;
     int64_t points_out; /* -1 = not a cloud */
     const char *unit;   /* what comes out, NULL = points */
-    json result;        /* members of "result", into result_text */
-    char *result_text;
-    size_t result_size;
+    json result;        /* members of "result", into `members` */
+    text_stream members;
     char error[1024]; /* what is said of it in --json when it failed */
 } job;
 

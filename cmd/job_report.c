@@ -99,12 +99,12 @@ void job_print_json(const job *j, int code, const char *outputs) {
         json_text(&out, "error", j->error[0] ? j->error : NULL);
     } else {
         json_key(&out, "outputs");
-        fprintf(out.out, "{%s}", outputs);
+        fprintf(out.out, "{%s}", outputs ? outputs : "");
         print_run(j, &out);
         print_parameters(j, &out);
         print_seconds(j, &out);
         json_key(&out, "result");
-        fprintf(out.out, "{%s}", j->result_text ? j->result_text : "");
+        fprintf(out.out, "{%s}", j->members.data ? j->members.data : "");
     }
     json_close(&out);
     fputc('\n', out.out);

@@ -202,6 +202,6 @@ void help_man_options(const command_info *command, FILE *out); /* roff */
 /* Prints the completions for a shell; false for an unknown shell. */
 bool completion_print(const char *shell, FILE *out);
 /* The configuration in effect as YAML, which --config reads back. */
-void options_print_yaml(const option_values *options, const command_info *command, FILE *out);
+bool options_print_yaml(const option_values *options, const command_info *command, FILE *out);
 
 #endif

@@ -56,23 +56,25 @@ static void read_scan(sequence_reader *r, int index, scan_read *scan) {
                                     .camera = option_given(o, "camera", r->session->command) ? &o->camera : NULL,
                                     .depth_counts = &scan->depth};
     double begin = seconds_now();
-    size_t size;
+    text_stream log;
     *scan = (scan_read){.index = index};
     FILE *stream = open_scan(path, scan);
     if (!stream) {
         return;
     }
-    r->log = open_memstream(&scan->log, &size);
+    text_open(&log);
+    r->log = log.stream;
     scan->good = (r->images ? pcgpu_read_depth_for(r->context, stream, path, &how, &scan->image)
                             : pcgpu_read(r->context, stream, path, &how, &scan->cloud)) == PCGPU_OK;
     if (!scan->good) {
         snprintf(scan->error, sizeof scan->error, "%s", pcgpu_last_error(r->context));
     }
     fclose(stream);
-    if (r->log) {
-        fclose(r->log);
-        r->log = NULL;
+    if (!text_close(&log) && scan->good) {
+        snprintf(scan->error, sizeof scan->error, "out of memory");
+        scan->good = false;
     }
+    scan->log = log.data;
     scan->seconds = seconds_now() - begin;
 }
 

@@ -355,7 +355,10 @@ int session_dry_run(session *s) {
     if (good && code == EXIT_DONE) {
         option_values effect;
         register_effect(s, s->inputs, s->input_count, &effect);
-        options_print_yaml(&effect, s->command, stdout);
+        good = options_print_yaml(&effect, s->command, stdout);
+        if (!good) {
+            report_error(NULL, "out of memory");
+        }
     }
     return code ? code : good ? EXIT_DONE : EXIT_FAILED;
 }

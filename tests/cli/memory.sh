@@ -1,0 +1,65 @@
+#!/bin/sh
+# memory.sh LIBRARY: each allocation of a command fails once, and with all that follow it: the command then ends with an
+# error that it prints, or with the outputs it has else; never by a signal, nor with half of a line in --json.
+. "${0%/*}/lib.sh"
+LIBRARY=$1
+export OMP_WAIT_POLICY=passive MALLOC_PERTURB_=0 LD_PRELOAD=
+cloud 60 > a.bin
+cloud 50 > b.bin
+cp "$PCGPU_SOURCE/testdata/street.bin" s.bin
+printf 'a.bin b.bin\nb.bin a.bin\n' > pairs.txt
+head -c 1600 s.bin > c.bin
+
+# Neither what the clock says nor the name of the CPU, which is read from a file where it can be.
+timeless() { sed 's/"seconds": {[^}]*}/"seconds": {}/g; s/"device": "[^"]*", "reason"/"reason"/g' "$1"; }
+outputs() { for FILE in out.*; do [ -e "$FILE" ] && cat "$FILE"; done; }
+
+# each WORD...: of the outputs, out.json is that of --json.
+each() {
+    LAST="$*"
+    rm -f out.*
+    LD_PRELOAD=$LIBRARY "$PCGPU" "$@" < /dev/null > out.stdout 2> "$ERR" || [ $? -eq 4 ] || die 'it fails with all its memory'
+    TOTAL=$(sed -n 's/^allocations //p' "$ERR")
+    [ -n "$TOTAL" ] || skip_all 'allocations cannot be made to fail here'
+    mkdir -p ../whole
+    mv out.* ../whole/
+    FAILED=0
+    for MANY in 1 1000000; do
+        AT=0
+        while [ $AT -lt "$TOTAL" ]; do
+            LAST="FAIL_AT=$AT FAIL_MANY=$MANY LD_PRELOAD=$LIBRARY pcgpu $*"
+            FAIL_AT=$AT FAIL_MANY=$MANY LD_PRELOAD=$LIBRARY "$PCGPU" "$@" < /dev/null > out.stdout 2> "$ERR"
+            CODE=$?
+            case $CODE in
+            0 | 4)
+                for FILE in out.*; do
+                    timeless "../whole/$FILE" > ../wanted
+                    timeless "$FILE" > ../got
+                    cmp -s ../wanted ../got || { head -c 600 ../got >&2; die "exit code $CODE, and $FILE is another"; }
+                done
+                ;;
+            1 | 2 | 3)
+                [ -s "$ERR" ] || die "exit code $CODE without a message"
+                FAILED=$((FAILED + 1))
+                ! [ -e out.json ] || ! grep -v '^{"command": .*}$' out.json || die 'half a line in --json'
+                ;;
+            *) die "exit code $CODE" ;;
+            esac
+            rm -f out.*
+            rm -f .out.*pcgpu-*
+            checked
+            AT=$((AT + 1))
+        done
+    done
+    [ $FAILED -gt 0 ] || die 'it needs no memory'
+    rm -f ../whole/out.*
+}
+
+each info a.bin --json out.json
+each sample --cpu --threads 1 -m 5 a.bin -o out.bin --json out.json --indices out.txt
+each sample --cpu -m 5 a.bin --dry-run
+each voxelize --cpu --threads 1 --batch --range -9,-9,-9,9,9,9 --size 1 --max-points 3 a.bin b.bin -o out.npy --json out.json
+each register --cpu --threads 1 --method point --pairs pairs.txt --json out.json
+each register --cpu --threads 1 --reference previous --method plane s.bin s.bin --trajectory out.txt --json out.json
+each register --evaluate "$PCGPU_SOURCE/testdata/room/poses_kitti.txt" --ground-truth "$PCGPU_SOURCE/testdata/room/poses_kitti.txt"
+finish
