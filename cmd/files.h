@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Removes unfinished outputs when a signal ends the program. Call once, before outputs are opened. */
+/* When a signal ends the program, unfinished outputs are removed and it is said how to go on. Call once, before outputs
+ * are opened. */
 void files_catch_signals(void);
 
 /* The name to show: "standard input" for "-". */

@@ -124,6 +124,21 @@ void report_summary(const char *name, const char *format, ...) {
     va_end(args);
 }
 
+void report_signal(const char *begin, const char *end) {
+    const char *const parts[] = {progress.drawn ? "\r\033[K" : "", "pcgpu: ", begin, end ? end : "", "\n"};
+    char line[8192];
+    size_t n = 0;
+    progress.drawn = false;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        const size_t length = strlen(parts[i]), fits = sizeof line - n;
+        memcpy(line + n, parts[i], length < fits ? length : fits);
+        n += length < fits ? length : fits;
+    }
+    if (write(STDERR_FILENO, line, n) < 0) {
+        return; /* nobody hears it */
+    }
+}
+
 /* The library puts the names of files into its sentences where it knows them. */
 static bool begins_with_name(const char *sentence, const char *name) {
     return name && strncmp(sentence, name, strlen(name)) == 0 && strncmp(sentence + strlen(name), ": ", 2) == 0;

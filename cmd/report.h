@@ -23,6 +23,9 @@ void report_failure(const char *name, const pcgpu_context *context);
 /* A pcgpu_log_fn; `user` points to the name of the current input. */
 void report_log(void *user, pcgpu_log_level level, const char *message);
 
+/* "pcgpu: " and the two texts (NULL: none), in a handler of signals. */
+void report_signal(const char *begin, const char *end);
+
 /* A line such as "pcgpu: a.bin: sampling, 3 s" that a thread draws while work takes over half a second and stderr is a
  * terminal that can erase a line. `name` and `what` are borrowed until progress_end. */
 void progress_begin(const char *name, const char *what);

@@ -28,6 +28,7 @@ typedef struct sequence_output {
     FILE *stream;
     bool replaces;
     transform_format format;
+    text_stream kept; /* the sentence for a run that a signal ends */
 } sequence_output;
 
 /* Opens it; with --resume *before receives the poses that are there, up to the last good one, and what follows is

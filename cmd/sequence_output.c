@@ -2,6 +2,7 @@
 #include "numbers.h"
 #include "sequence.h"
 #include "transform.h"
+#include "unfinished.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -138,6 +139,29 @@ static bool go_on(const session *s, sequence_output *o, bool begun, trajectory *
     return (good && fflush(o->stream) == 0) || cannot(o->partial, "be written");
 }
 
+static const char has_done[] = "has what was done; give --resume to go on";
+
+/* From now on a signal leaves what --resume goes on with. */
+static bool keep_partial(sequence_output *o) {
+    if (text_open(&o->kept)) {
+        print_shown(o->kept.stream, o->partial);
+        fprintf(o->kept.stream, ": %s", has_done);
+    }
+    if (!text_close(&o->kept)) {
+        report_error(o->path, "out of memory");
+        return false;
+    }
+    unfinished_keep(o->kept.data);
+    return true;
+}
+
+static void close_output(sequence_output *o) {
+    unfinished_keep(NULL);
+    text_free(&o->kept);
+    free(o->partial);
+    *o = (sequence_output){0};
+}
+
 static bool open_file(const session *s, sequence_output *o, trajectory *before) {
     const size_t size = strlen(o->path) + sizeof ".partial";
     bool begun;
@@ -150,7 +174,7 @@ static bool open_file(const session *s, sequence_output *o, trajectory *before) 
     if (!output_check(o->path, o->replaces, true) || !open_partial(s, o, &begun)) {
         return false;
     }
-    bool good = go_on(s, o, begun, before);
+    bool good = go_on(s, o, begun, before) && keep_partial(o);
     if (!good && !begun) {
         unlink(o->partial);
     }
@@ -176,9 +200,8 @@ bool sequence_output_open(const session *s, sequence_output *o, trajectory *befo
         if (o->stream) {
             fclose(o->stream);
         }
-        free(o->partial);
+        close_output(o);
         trajectory_free(before);
-        *o = (sequence_output){0};
     }
     return good;
 }
@@ -229,14 +252,13 @@ bool sequence_output_close(sequence_output *o, bool complete, bool some) {
         good = write_whole(o);
     }
     if (o->partial && some && (!complete || !good)) {
-        report_error(o->partial, "has what was done; give --resume to go on");
+        report_error(o->partial, "%s", has_done);
     } else if (o->partial) {
         unlink(o->partial);
     }
     if (o->stream && o->stream != stdout) { /* not before: the lock goes with it */
         good = (fclose(o->stream) == 0 || cannot(written_name(o), "be written")) && good;
     }
-    free(o->partial);
-    *o = (sequence_output){0};
+    close_output(o);
     return good;
 }

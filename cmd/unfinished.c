@@ -1,5 +1,6 @@
 /* Outputs that are being written, and the signals that end the program before they are whole. */
 #include "unfinished.h"
+#include "report.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -10,7 +11,32 @@
 enum { PENDING_MAX = 256 }; /* a batch of inputs with a few outputs each */
 static const output *volatile pending[PENDING_MAX];
 
-static pthread_t main_thread; /* which holds signals while it changes `pending` */
+static const char *volatile kept; /* what is said of a file that stays */
+static pthread_t main_thread;     /* which holds signals while it changes these */
+
+/* Those that end a program and that something outside sends: a person, a batch system before its time limit, a limit, a
+ * timer. */
+static const struct {
+    int number;
+    const char *name;
+} ending[] = {{SIGINT, "SIGINT"},   {SIGTERM, "SIGTERM"}, {SIGHUP, "SIGHUP"},   {SIGQUIT, "SIGQUIT"},
+              {SIGUSR1, "SIGUSR1"}, {SIGUSR2, "SIGUSR2"}, {SIGALRM, "SIGALRM"}, {SIGVTALRM, "SIGVTALRM"},
+              {SIGPROF, "SIGPROF"}, {SIGXCPU, "SIGXCPU"}, {SIGPIPE, NULL}};
+enum { ENDING = sizeof ending / sizeof ending[0] };
+
+/* Says what ended the program; a broken pipe is quiet. */
+static void report_end(int number) {
+    for (int i = 0; i < ENDING; i++) {
+        if (ending[i].number == number && ending[i].name) {
+            report_signal(ending[i].name, kept ? " has ended the run"
+                                               : " has ended the run; outputs that exist are complete, start again for "
+                                                 "those that do not");
+            if (kept) {
+                report_signal(kept, NULL);
+            }
+        }
+    }
+}
 
 static void remove_pending(void) {
     for (int i = 0; i < PENDING_MAX; i++) {
@@ -22,11 +48,16 @@ static void remove_pending(void) {
 }
 
 static void end_by_signal(int number) {
+    static volatile sig_atomic_t ended;
     if (!pthread_equal(pthread_self(), main_thread)) {
         pthread_kill(main_thread, number);
         return;
     }
+    if (ended++) {
+        return;
+    }
     remove_pending();
+    report_end(number);
     signal(number, SIG_DFL);
     raise(number);
 }
@@ -34,16 +65,21 @@ static void end_by_signal(int number) {
 void files_catch_signals(void) {
     main_thread = pthread_self();
     atexit(remove_pending); /* exit() where memory is short */
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+    for (int i = 0; i < ENDING; i++) {
+        const int number = ending[i].number;
         struct sigaction action = {.sa_handler = end_by_signal}, before;
-        sigemptyset(&action.sa_mask);
-        sigaction(numbers[i], NULL, &before);
+        sigfillset(&action.sa_mask);
+        sigaction(number, NULL, &before);
         /* nohup and background jobs of a shell ignore signals on purpose. A broken pipe is quiet in any case. */
-        if (before.sa_handler != SIG_IGN || numbers[i] == SIGPIPE) {
-            sigaction(numbers[i], &action, NULL);
+        if (before.sa_handler != SIG_IGN || number == SIGPIPE) {
+            sigaction(number, &action, NULL);
         }
     }
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of writing it */
+}
+
+void unfinished_keep(const char *sentence) {
+    kept = sentence;
 }
 
 void hold_signals(sigset_t *before) {

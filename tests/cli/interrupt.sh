@@ -1,12 +1,14 @@
-# Ctrl-C and a polite kill: the program dies of the signal and leaves no partial file.
+# Ctrl-C, a polite kill, and what batch systems, limits and timers send: the program says how to go on, dies of the signal
+# and leaves no partial file.
 . "${0%/*}/lib.sh"
+ulimit -c 0
 # Three million different points, all of them to be picked: seconds of work on any machine.
 head -c 48000000 /dev/urandom > a.bin
 cp a.bin ../a.bin
 
-# stop SIGNAL:NUMBER WORD...: starts a run that would take long and signals it.
+# stop SIGNAL WORD...: starts a run that would take long and signals it.
 stop() {
-    SIGNAL=${1%:*} NUMBER=${1#*:}
+    SIGNAL=$1
     shift
     LAST="$SIGNAL while: $*"
     # A shell starts background jobs with SIGINT ignored, nohup all with SIGHUP, and ignored stays ignored: env puts it back.
@@ -16,34 +18,49 @@ stop() {
     kill -0 "$CHILD" 2> /dev/null || { wait "$CHILD"; die "it ended by itself with exit code $?"; }
     kill -s "$SIGNAL" "$CHILD"
     wait "$CHILD"
-    expected $((128 + NUMBER)) $?
+    CODE=$?
+    [ $CODE -gt 128 ] && [ "$(kill -l $CODE)" = "$SIGNAL" ] || die "exit code $CODE, expected that of SIG$SIGNAL"
+    stderr_is "pcgpu: SIG$SIGNAL has ended the run; outputs that exist are complete, start again for those that do not"
 }
 
-if env --default-signal=INT,HUP true 2> /dev/null; then
-    RESTORE='env --default-signal=INT,HUP' SIGNALS='INT:2 TERM:15 HUP:1'
+OTHERS='USR1 USR2 ALRM VTALRM PROF XCPU'
+if env --default-signal=INT,HUP,QUIT true 2> /dev/null; then
+    RESTORE='env --default-signal=INT,HUP,QUIT' SIGNALS='INT TERM HUP' OTHERS="QUIT $OTHERS"
 else
-    RESTORE='' SIGNALS=TERM:15
-    skip_part 'SIGINT and SIGHUP' 'env cannot restore the signals'
+    RESTORE='' SIGNALS=TERM
+    skip_part 'SIGINT, SIGHUP and SIGQUIT' 'env cannot restore the signals'
 fi
 LONG='--cpu --threads 1 --ratio 1 --start random'
-for PAIR in $SIGNALS; do
-    stop "$PAIR" sample $LONG a.bin -o out.bin --indices i --json j
+for NAME in $SIGNALS; do
+    stop "$NAME" sample $LONG a.bin -o out.bin --indices i --json j
     only a.bin
     # Several at once, with all their outputs begun.
     mkdir d
     cp a.bin ../b.bin
-    stop "$PAIR" sample $LONG a.bin ../b.bin -o d/ --indices d/ --distances d/
+    stop "$NAME" sample $LONG a.bin ../b.bin -o d/ --indices d/ --distances d/
     rmdir d || die "the folder holds $(ls -A d)"
-    stop "$PAIR" sample $LONG a.bin
+    stop "$NAME" sample $LONG a.bin
     size_is "$OUT" 0
     # What was there stays as it was.
     echo old > out.bin
-    stop "$PAIR" sample $LONG a.bin -f -o out.bin
+    stop "$NAME" sample $LONG a.bin -f -o out.bin
     [ "$(cat out.bin)" = old ] || die 'the old output is gone'
     only a.bin out.bin
     rm out.bin
 done
 same a.bin ../a.bin
+for NAME in $OTHERS; do
+    mkdir d
+    stop "$NAME" sample $LONG a.bin ../b.bin -o d/ --json j
+    rmdir d || die "the folder holds $(ls -A d)"
+    only a.bin
+done
+
+# A limit for the size of files: an error like a full disk.
+(ulimit -f 20; exec "$PCGPU" sample --cpu --ratio 1 --method random a.bin -o out.bin) > "$OUT" 2> "$ERR"
+expected 1 $?
+stderr_has '^pcgpu: out\.bin: cannot be written: File too large'
+only a.bin
 
 # Interrupted while it waits for stdin.
 mkfifo pipe

@@ -103,6 +103,16 @@ rm pipe.bin w.txt
 expect 0 $RUN s0.bin s1.bin s0.bin --trajectory w.txt --resume
 same w.txt whole.txt
 
+# A limit for the size of files leaves what was done.
+(ulimit -f 1; exec "$PCGPU" register --cpu --reference previous s0.bin s1.bin s0.bin s1.bin s0.bin s1.bin s0.bin --trajectory y.txt) \
+    > "$OUT" 2> "$ERR"
+expected 1 $?
+stderr_has '^pcgpu: y\.txt\.partial: cannot be written: File too large'
+stderr_has '^pcgpu: y\.txt\.partial: has what was done; give --resume to go on'
+expect 0 $RUN s0.bin s1.bin s0.bin s1.bin s0.bin s1.bin s0.bin --trajectory y.txt --resume
+expect 0 $RUN s0.bin s1.bin s0.bin s1.bin s0.bin s1.bin s0.bin --trajectory z.txt
+same y.txt z.txt
+
 # Times that differ from those it was begun with, in every format.
 $RUN s0.bin s1.bin missing.bin --trajectory t2.txt > "$OUT" 2> "$ERR"
 { echo '#pcgpu trajectory'; echo '#pcgpu 0 0 1 0 0 0 0 1 0 0 0 0 1 0'; head -n 1 whole.txt; echo '#pcgpu 0.1 0.1 1 0 0 0 0 1 0 0 0 0 1 0'

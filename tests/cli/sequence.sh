@@ -76,6 +76,8 @@ PID=$!
 while ! { [ -e cut.txt.partial ] && [ "$(grep -vc '^#' cut.txt.partial)" -eq 2 ]; }; do sleep 0.05; done
 kill -TERM $PID
 wait $PID 2> /dev/null
+stderr_is 'pcgpu: SIGTERM has ended the run
+pcgpu: cut.txt.partial: has what was done; give --resume to go on'
 absent cut.txt
 grep -v '^#' cut.txt.partial > cut_poses.txt
 lines cut_poses.txt 2
