@@ -1,5 +1,6 @@
 /* YAML documents through libyaml. */
 #include "document.h"
+#include "files.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -90,6 +91,7 @@ bool document_open(document *d, const char *path, char *why, size_t why_size) {
     } else if (!d->path) {
         snprintf(why, why_size, "%s: out of memory", path);
     } else {
+        input_protect(path);
         good = load(d, file);
     }
     if (file) {

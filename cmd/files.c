@@ -155,6 +155,15 @@ static bool refuse_dead_link(const char *path) {
     return dead;
 }
 
+bool output_check_stdout(void) {
+    struct stat st;
+    bool input = fstat(STDOUT_FILENO, &st) == 0 && list_has(&inputs, &st);
+    if (input) {
+        report_error("standard output", "is an input of this run; give it another file");
+    }
+    return !input;
+}
+
 bool output_check(const char *path, bool force, bool text) {
     struct stat st;
     bool direct;
@@ -190,12 +199,12 @@ static bool open_directly(output *o, bool force, bool text) {
     return !terminal_refused(o->path, fileno(o->stream), force, text);
 }
 
-/* The permissions of a new file, or of the one it replaces. */
+/* The permissions of a new file, or of the one it replaces; not that it runs as its owner. */
 static void set_mode(int fd, const struct stat *replaced) {
     mode_t mask = umask(0);
     umask(mask);
     /* A file system without permissions may refuse; the data is there all the same. */
-    if (fchmod(fd, replaced ? replaced->st_mode & 07777 : 0666 & ~mask) != 0) {
+    if (fchmod(fd, replaced ? replaced->st_mode & 0777 : 0666 & ~mask) != 0) {
         errno = 0;
     }
 }

@@ -31,6 +31,8 @@ typedef struct output {
 /* The rules without opening: nothing that exists is replaced without `force`, an input never; data that is not `text`
  * goes to a terminal only with `force`. */
 bool output_check(const char *path, bool force, bool text);
+/* Standard output is no input, whatever may be printed there. */
+bool output_check_stdout(void);
 bool output_open(output *output, const char *path, bool force, bool text);
 /* Flushes and closes: all its data is written, but it has not got its name. On failure the output is discarded. */
 bool output_finish(output *output);

@@ -277,18 +277,21 @@ bool session_check(session *s, char *why, size_t why_size) {
     return check_inputs(s, why, why_size) && register_check(s, why, why_size) && check_outputs(s, why, why_size);
 }
 
-static void protect_inputs(session *s) {
+/* From now on no output replaces a file that is read; false when standard output is one. Configurations were protected
+ * when they were read. */
+static bool protect_inputs(session *s) {
     for (int i = 0; i < s->input_count; i++) {
         input_protect(s->inputs[i]);
     }
     const option_values *o = s->options;
-    const char *const also[] = {o->config,       options_init_file(o), o->seeds,    o->pairs, o->timestamps,
-                                o->ground_truth, o->calibration, o->evaluate, o->poses};
+    const char *const also[] = {options_init_file(o), o->seeds,       o->pairs,    o->timestamps,
+                                o->ground_truth,      o->calibration, o->evaluate, o->poses};
     for (size_t i = 0; i < sizeof also / sizeof also[0]; i++) {
         if (also[i]) {
             input_protect(also[i]);
         }
     }
+    return output_check_stdout();
 }
 
 static bool try_input(const char *path) {
@@ -335,8 +338,7 @@ static bool try_output(const session *s, const option_row *row, const char *path
 
 int session_dry_run(session *s) {
     const option_values *o = s->options;
-    protect_inputs(s);
-    int code = open_context(s);
+    int code = protect_inputs(s) ? open_context(s) : EXIT_FAILED;
     bool good = try_input(options_init_file(o)) && try_input(o->seeds) && try_input(o->poses);
     for (int i = 0; i < s->input_count; i++) {
         good = try_input(s->inputs[i]) && good;
@@ -375,8 +377,7 @@ int session_jobs_at_once(const session *s, int most) {
 }
 
 int session_open(session *s) {
-    protect_inputs(s);
-    int code = open_context(s);
+    int code = protect_inputs(s) ? open_context(s) : EXIT_FAILED;
     if (code == EXIT_DONE && s->options->json && !output_open(&s->json, s->options->json, s->options->force, true)) {
         code = EXIT_FAILED;
     }

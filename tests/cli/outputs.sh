@@ -20,6 +20,12 @@ stderr_has '^pcgpu: i: '
 rm i
 only a.bin b.bin out.bin
 
+# A file that is replaced keeps who may read and write it, and no more.
+chmod 6750 out.bin
+expect 0 pcgpu sample -m 20 a.bin -o out.bin -f
+case $(ls -l out.bin) in -rwxr-x---*) checked ;; *) die "mode of out.bin: $(ls -l out.bin)" ;; esac
+chmod 644 out.bin
+
 # A file mode as any program leaves it.
 case $(ls -l out.bin) in -rw-r--r--*) checked ;; *) die "mode of out.bin: $(ls -l out.bin)" ;; esac
 
@@ -40,6 +46,31 @@ same a.bin ../a.bin
 expect 1 pcgpu register b.bin a.bin -f -o a.bin
 same a.bin ../a.bin
 rm -r link.bin hard.bin d
+# Nor is a configuration, be it the first of two or one that another inherits from.
+printf 'sample:\n  count: 5\n' > first.yaml
+printf 'sample:\n  seed: 1\n' > second.yaml
+for NAME in first.yaml second.yaml; do
+    cp $NAME ../kept
+    expect 1 pcgpu sample --config first.yaml --config second.yaml a.bin -f -o out.bin --json $NAME
+    stderr_has "^pcgpu: $NAME: is an input of this run"
+    same $NAME ../kept
+done
+rm first.yaml second.yaml
+cp -R "$PCGPU_SOURCE/tests/cli/openpcdet/cfgs" .
+for NAME in cfgs/kitti_models/second.yaml cfgs/dataset_configs/kitti_dataset.yaml; do
+    cp $NAME ../kept
+    expect 1 pcgpu voxelize --config cfgs/kitti_models/second.yaml a.bin -f -o out.npz --json $NAME
+    stderr_has "^pcgpu: $NAME: is an input of this run"
+    same $NAME ../kept
+done
+rm -r cfgs
+# Nor by standard output.
+for APPEND in 'sample -m 10 a.bin' 'sample -m 10 - -o -' 'info a.bin' 'sample -m 10 --dry-run a.bin -o x.bin'; do
+    pcgpu $APPEND < a.bin >> a.bin 2> "$ERR"
+    expected 1 $?
+    stderr_is 'pcgpu: standard output: is an input of this run; give it another file'
+    same a.bin ../a.bin
+done
 # A link to nothing is not replaced unasked.
 ln -s nowhere dead.bin
 expect 1 pcgpu sample -m 10 a.bin -o dead.bin
