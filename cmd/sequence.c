@@ -85,34 +85,19 @@ static bool check_before(const sequence_run *run) {
     return true;
 }
 
-/* Marks up to `wanted` scans with a pose as needed, going back from scan i. */
-static void need_before(sequence_run *run, int i, int wanted) {
-    for (; i >= 0 && wanted > 0; i--) {
-        if (has_pose(run->poses + 16 * i)) {
-            run->skip[i] = false;
-            wanted--;
-        }
-    }
-}
-
-/* What is known already: all good scans make the model again; for the other references see pcgpu_odometry_add_known. */
+/* What is known already: all good scans are added with their poses, so that nothing differs from a run that made them.
+ */
 static void plan_known(sequence_run *run) {
     const int count = run->session->input_count, done = (int)run->before.count;
-    const bool all = run->session->options->odometry.reference == PCGPU_REFERENCE_MODEL;
-    int first = 0;
     for (int i = 0; i < 16 * count; i++) {
         run->poses[i] = NAN;
     }
     memcpy(run->poses, run->before.poses, (size_t)done * 16 * sizeof *run->poses);
     run->keyframe = done - 1;
     for (int i = 0; i < done; i++) {
-        const bool good = has_pose(run->poses + 16 * i);
-        run->skip[i] = !good || (!all && first >= 2);
-        first += good;
-        run->keyframe = good && run->times[i] == run->before.reference_time ? i : run->keyframe;
+        run->skip[i] = !has_pose(run->poses + 16 * i);
+        run->keyframe = run->times[i] == run->before.reference_time ? i : run->keyframe;
     }
-    need_before(run, run->keyframe, 3);
-    need_before(run, done - 1, 3);
 }
 
 static int open_run(sequence_run *run) {

@@ -75,10 +75,9 @@ pcgpu_status pcgpu_odometry_add(pcgpu_odometry *odometry, const pcgpu_cloud *clo
                                 pcgpu_odometry_frame *frame);
 
 /* Adds a scan whose pose is known and was found good, such as one of a run that ended early, without registering it.
- * keyframe: it is the one that has the last reference_time; MODEL and PREVIOUS take every scan. What follows has the
- * bytes that it would have had when all good scans of a trajectory are added by this, in their order and with the times
- * they had. For PREVIOUS and KEYFRAME some are enough: the first two good scans, and the last one and the keyframe with
- * two good scans before each. */
+ * keyframe: it is the one that has the last reference_time; MODEL and PREVIOUS take every scan. When all good scans of
+ * a trajectory are added by this, in their order and with the times they had, what follows has the bytes that it would
+ * have had. */
 pcgpu_status pcgpu_odometry_add_known(pcgpu_odometry *odometry, const pcgpu_cloud *cloud, double time,
                                       const double T_world_frame[16], bool keyframe);
 

@@ -94,7 +94,7 @@ static void disturb(pcgpu_context *context, int i) {
     pcgpu_register_depth(context, &images[(i + 3) % FRAMES], &images[(i + 4) % FRAMES], &camera, NULL, &p, &r);
 }
 
-/* known: so many images are added with the poses that `like` has; without a model only those that are needed. */
+/* known: so many images are added with the poses that `like` has. */
 static void run(pcgpu_context *context, const pcgpu_depth_odometry_params *p, bool disturbed, int known,
                 const outcome *like, outcome *out) {
     pcgpu_depth_odometry *o = NULL;
@@ -104,11 +104,9 @@ static void run(pcgpu_context *context, const pcgpu_depth_odometry_params *p, bo
         if (i < known) {
             const bool keyframe = times[i] == like->frames[known - 1].reference_time;
             out->frames[i] = like->frames[i];
-            if (p->reference == PCGPU_REFERENCE_MODEL || i + 2 >= known || keyframe) {
-                expect(pcgpu_depth_odometry_add_known(o, &images[i], times[i], like->frames[i].T_world_frame,
-                                                      keyframe) == PCGPU_OK,
-                       names[p->reference], "known", "status", i);
-            }
+            expect(pcgpu_depth_odometry_add_known(o, &images[i], times[i], like->frames[i].T_world_frame, keyframe) ==
+                       PCGPU_OK,
+                   names[p->reference], "known", "status", i);
             continue;
         }
         if (disturbed) {

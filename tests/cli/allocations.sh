@@ -1,5 +1,5 @@
 #!/bin/sh
-# memory.sh LIBRARY: each allocation of a command fails once, and with all that follow it: the command then ends with an
+# allocations.sh LIBRARY: each allocation of a command fails once, and with all that follow it: the command then ends with an
 # error that it prints, or with the outputs it has else; never by a signal, nor with half of a line in --json.
 . "${0%/*}/lib.sh"
 LIBRARY=$1
