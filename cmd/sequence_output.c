@@ -66,10 +66,11 @@ static bool open_partial(const session *s, sequence_output *o, bool *begun) {
         good = false;
     }
     o->stream = good ? fdopen(fd, "r+b") : NULL;
+    good = good && (o->stream || cannot(o->partial, "be written"));
     if (fd >= 0 && !o->stream) {
         close(fd);
     }
-    return good && (o->stream || cannot(o->partial, "be written"));
+    return good;
 }
 
 /* How many lines to keep: those up to the last pose. */
