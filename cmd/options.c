@@ -38,7 +38,7 @@ static const char *const transform_formats[] = {"matrix", "kitti", "tum", NULL};
 static const char *const references[] = {"previous", "keyframe", "model", NULL};
 static const char *const deskews[] = {"none", "time", "counterclockwise", "clockwise", NULL};
 static const char *const devices[] = {"auto", "cpu", "cuda", NULL};
-static const char *const starts[] = {"center", "random", NULL};
+static const char *const starts[] = {"first", "center", "random", NULL};
 static const char *const automatic[] = {"auto", NULL};
 
 _Static_assert(sizeof(pcgpu_sample_method) == sizeof(int) && sizeof(pcgpu_register_method) == sizeof(int) &&
@@ -69,7 +69,8 @@ static const option_row table[] = {
     {"seed", 0, FOR_SAMPLE, 0, &type_seed, "S", AT(sample.seed), 0, 0, NULL,
      "Seed of everything random; the same seed gives the same bytes on every platform."},
     {"start", 0, FOR_SAMPLE, 0, &type_start, "WHERE", AT(sample), 0, 2147483647, starts,
-     "First pick: a record index, center (the point farthest from the centroid) or random (drawn with --seed)."},
+     "First pick: first (the first usable record), a record index, center (the point farthest from the centroid) or random "
+     "(drawn with --seed)."},
     {"seeds", 0, FOR_SAMPLE, 0, &type_path, "FILE", AT(seeds), 0, 0, NULL,
      "Record indices that count as picked already, as --indices writes them; sampling goes on after them and writes the "
      "new picks only. For one input, in place of --start."},

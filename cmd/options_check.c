@@ -29,17 +29,17 @@ static bool settle_count_and_ratio(option_values *options, char *why, size_t why
     return out;
 }
 
-/* Seeds come first, so there is nothing to start with. The default says nothing: --dry-run prints it. */
+/* Seeds come first, so there is nothing to start with. The default excludes nothing: --dry-run prints it. */
 static bool settle_seeds_and_start(option_values *options, char *why, size_t why_size) {
     const pcgpu_sample_params *p = &options->sample;
-    if (!options->seeds || (p->start == PCGPU_START_INDEX && p->start_index == 0)) {
+    if (!options->seeds || p->start == PCGPU_START_FIRST) {
         return true;
     }
     const char *out = later_wins(options, "seeds", "start", why, why_size);
     if (out && strcmp(out, "seeds") == 0) {
         options->seeds = NULL;
     } else if (out) {
-        options->sample.start = PCGPU_START_INDEX;
+        options->sample.start = PCGPU_START_FIRST;
         options->sample.start_index = 0;
     }
     return out;

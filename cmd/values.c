@@ -340,7 +340,9 @@ static bool parse_cuda(const option_row *o, const char *text, void *field, char 
 static bool parse_start(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
     pcgpu_sample_params *p = field;
     int64_t index = 0;
-    if (strcmp(text, "center") == 0) {
+    if (strcmp(text, "first") == 0) {
+        p->start = PCGPU_START_FIRST;
+    } else if (strcmp(text, "center") == 0) {
         p->start = PCGPU_START_CENTER;
     } else if (strcmp(text, "random") == 0) {
         p->start = PCGPU_START_RANDOM;
@@ -359,7 +361,9 @@ static bool print_start(const option_row *o, const void *field, FILE *out) {
     if (p->start == PCGPU_START_INDEX) {
         fprintf(out, "%" PRId64, p->start_index);
     } else {
-        json_print_string(out, p->start == PCGPU_START_CENTER ? "center" : "random");
+        json_print_string(out, p->start == PCGPU_START_FIRST    ? "first"
+                               : p->start == PCGPU_START_CENTER ? "center"
+                                                                : "random");
     }
     return true;
 }

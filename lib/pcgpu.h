@@ -251,6 +251,7 @@ typedef enum pcgpu_sample_method {
 } pcgpu_sample_method;
 
 typedef enum pcgpu_sample_start {
+    PCGPU_START_FIRST,  /* the first usable record */
     PCGPU_START_INDEX,  /* the record `start_index` */
     PCGPU_START_CENTER, /* the point farthest from the centroid (float64 mean in index order, rounded to float32) */
     PCGPU_START_RANDOM  /* drawn with `seed` */
@@ -262,7 +263,7 @@ typedef struct pcgpu_sample_params {
     double ratio;       /* picks = max(1, floor(ratio * usable points)), in (0, 1]; 0 = not given */
     float min_distance; /* metres: stop when the next farthest point is nearer; 0 = not given. FPS only */
     pcgpu_sample_start start;
-    int64_t start_index; /* a record of the input that is usable */
+    int64_t start_index; /* of INDEX: a record of the input that is usable; else 0 */
     uint64_t seed;
     bool drop_origin;
     const int32_t *seeds; /* seed_count records of the input, each once and usable, that count as picked and are not

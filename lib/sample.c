@@ -41,7 +41,11 @@ static pcgpu_status check(pcgpu_context *context, const pcgpu_sample_params *p, 
     if (p->seed_count && clouds > 1) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "seeds for %d clouds; they are records of one", clouds);
     }
-    if (p->seed_count && (p->start != PCGPU_START_INDEX || p->start_index != 0)) {
+    if (p->start != PCGPU_START_INDEX && p->start_index != 0) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "start_index is %lld without PCGPU_START_INDEX; set start, too",
+                       (long long)p->start_index);
+    }
+    if (p->seed_count && p->start != PCGPU_START_FIRST) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
                        "both a start and seeds are given; the seeds are picked first, so leave the start out");
     }

@@ -49,7 +49,9 @@ static const char *dropped_why(const pcgpu_sample_params *p) {
 
 pcgpu_status pc_sample_start(pcgpu_context *context, const pcgpu_sample_params *p, const pc_points *points,
                              int64_t rows, int64_t *start) {
-    if (p->start == PCGPU_START_CENTER) {
+    if (p->start == PCGPU_START_FIRST) {
+        *start = 0;
+    } else if (p->start == PCGPU_START_CENTER) {
         *start = farthest_from_centroid(points);
     } else if (p->start == PCGPU_START_RANDOM) {
         *start = pc_random_place(p->seed, points->n);
@@ -61,7 +63,7 @@ pcgpu_status pc_sample_start(pcgpu_context *context, const pcgpu_sample_params *
         *start = place_of_record(points, p->start_index);
         if (*start < 0) {
             return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                           "start record %lld was dropped (%s); give another start, or center or random",
+                           "start record %lld was dropped (%s); give another start, or leave it out for the first usable record",
                            (long long)p->start_index, dropped_why(p));
         }
     }

@@ -99,6 +99,24 @@ stderr_is ''
 rm out.bin
 expect 1 pcgpu sample -m 4 --start 1 holes.bin -o out.bin # only 3 can be used
 stderr_has '^pcgpu: holes\.bin: .*4.*3'
+# The first pick is the first record that can be one, of each input; one that is asked for must be able to.
+expect 0 pcgpu sample -m 3 --start 1 holes.bin -o wanted.bin --indices wanted
+expect 0 pcgpu sample -m 3 holes.bin -o out.bin --indices i
+same out.bin wanted.bin
+same i wanted
+expect 0 pcgpu sample -m 3 --start first holes.bin -f -o out.bin
+same out.bin wanted.bin
+mkdir both
+expect 0 pcgpu sample -m 3 holes.bin a.bin -o both/
+same both/holes.bin wanted.bin
+expect 0 pcgpu sample -m 3 --start 0 a.bin -f -o out.bin
+same both/a.bin out.bin
+expect 0 pcgpu sample -m 3 --dry-run holes.bin
+sed '/device/d; s/: *first/: 1/' "$OUT" > start.yaml
+stdout_has 'start: "first"'
+expect 0 pcgpu sample --config start.yaml holes.bin -f -o out.bin
+same out.bin wanted.bin
+rm -r both start.yaml wanted wanted.bin out.bin i
 expect 1 pcgpu sample -m 1 --start 0 holes.bin -o out.bin # record 0 cannot
 stderr_has '^pcgpu: holes\.bin: .*0'
 expect 1 pcgpu sample -m 1 --start 6 holes.bin -o out.bin

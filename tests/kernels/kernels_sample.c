@@ -29,6 +29,7 @@ static void check_cloud(test_bed *bed, const char *name, const pcgpu_cloud *clou
         if (n == 0) {
             return;
         }
+        params.start = PCGPU_START_INDEX;
         params.start_index = first;
         params.count = n < most ? n : most;
         if (variant >= 2) {
@@ -43,7 +44,12 @@ static void check_cloud(test_bed *bed, const char *name, const pcgpu_cloud *clou
             free_picks(&want);
             want = plain_sample(cloud, params.start_index, params.count, params.min_distance, params.drop_origin);
         }
-        check_contexts(bed, name, cloud, &params, &want);
+        pcgpu_sample_params as_asked = params;
+        if (variant == 0) { /* the default is the same record */
+            as_asked.start = PCGPU_START_FIRST;
+            as_asked.start_index = 0;
+        }
+        check_contexts(bed, name, cloud, &as_asked, &want);
         check_forms(bed, variant == 0 ? 16 : 2, name, cloud, &params, &want);
         free_picks(&want);
     }
@@ -217,9 +223,9 @@ static void check_refusals(test_bed *bed) {
     make_cloud_named("empty", bed->seed, 0, &empty);
     cloud.data[4 * 7] = NAN;
     refused(bed, &cloud, (pcgpu_sample_params){.count = 5000}, "5000 samples asked of 99 usable points");
-    refused(bed, &cloud, (pcgpu_sample_params){.count = 5, .start_index = 100}, "records 0 to 99");
-    refused(bed, &cloud, (pcgpu_sample_params){.count = 5, .start_index = 7}, "record 7 was dropped");
-    refused(bed, &cloud, (pcgpu_sample_params){.count = 5, .start_index = -1}, "-1");
+    refused(bed, &cloud, (pcgpu_sample_params){.count = 5, .start = PCGPU_START_INDEX, .start_index = 100}, "records 0 to 99");
+    refused(bed, &cloud, (pcgpu_sample_params){.count = 5, .start = PCGPU_START_INDEX, .start_index = 7}, "record 7 was dropped");
+    refused(bed, &cloud, (pcgpu_sample_params){.count = 5, .start = PCGPU_START_INDEX, .start_index = -1}, "-1");
     refused(bed, &cloud, (pcgpu_sample_params){0}, "not given");
     refused(bed, &cloud, (pcgpu_sample_params){.count = -3}, "-3 samples");
     refused(bed, &cloud, (pcgpu_sample_params){.ratio = 1.5}, "ratio of 1.5");

@@ -72,6 +72,7 @@ static void check_all_picks_of(test_bed *bed, const char *name, int64_t rows) {
     pcgpu_sample_params params;
     pcgpu_sample_params_init(&params);
     params.count = rows;
+    params.start = PCGPU_START_INDEX;
     params.start_index = rows / 3;
     picks want = plain_sample(&cloud, params.start_index, rows, 0.0f, false);
     if (rows < 100) {

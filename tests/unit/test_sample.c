@@ -55,8 +55,11 @@ static void test_refused(void **state) {
     wrong.seeds = NULL;
     refused(&wrong, 1, "2 seeds; give 0 or more, and where they are");
     wrong = params;
-    wrong.start_index = 1;
+    wrong.start = PCGPU_START_INDEX;
     refused(&wrong, 1, "both a start and seeds");
+    wrong = params;
+    wrong.start_index = 1;
+    refused(&wrong, 1, "start_index is 1 without PCGPU_START_INDEX");
     wrong = params;
     wrong.start = PCGPU_START_RANDOM;
     refused(&wrong, 1, "both a start and seeds");
