@@ -69,7 +69,6 @@ static void add_counts(fusion *f, const char *name, const pcgpu_volume_counts *c
 
 static int fuse_frame(fusion *f, const char *path, const frame_pose *pose) {
     const option_values *o = f->session->options;
-    const pcgpu_format_info *format = input_format(f->session, path);
     const char *name = input_name(path);
     pcgpu_depth depth;
     pcgpu_volume_counts counts;
@@ -86,7 +85,7 @@ static int fuse_frame(fusion *f, const char *path, const frame_pose *pose) {
         return EXIT_FAILED;
     }
     double begin = seconds_now();
-    pcgpu_status status = pcgpu_read_depth(f->session->context, stream, path, format->name, &depth);
+    pcgpu_status status = pcgpu_read_depth(f->session->context, stream, path, o->format, &depth);
     f->job->read_seconds += seconds_now() - begin;
     input_close(stream);
     if (status != PCGPU_OK) {

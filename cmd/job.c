@@ -51,13 +51,14 @@ static const pcgpu_camera *camera_of(const job *j, int i) {
 
 static int read_cloud(job *j, int i, FILE *stream) {
     pcgpu_context *context = j->session->context;
-    const pcgpu_read_options how = {.format = j->input_format[i] ? j->input_format[i]->name : NULL,
+    const pcgpu_read_options how = {.format = j->session->options->format,
                                     .fields = j->session->options->fields,
                                     .camera = camera_of(j, i),
-                                    .depth_counts = &j->depth[i]};
+                                    .depth_counts = &j->depth[i],
+                                    .found = &j->input_format[i]};
     progress_begin(j->names[0], "reading");
-    pcgpu_status status = j->projective ? pcgpu_read_depth_for(context, stream, j->names[i], &how, &j->images[i])
-                                        : pcgpu_read(context, stream, j->names[i], &how, &j->clouds[i]);
+    pcgpu_status status = j->projective ? pcgpu_read_depth_for(context, stream, j->inputs[i], &how, &j->images[i])
+                                        : pcgpu_read(context, stream, j->inputs[i], &how, &j->clouds[i]);
     if (status != PCGPU_OK) {
         report_failure(j->names[i], context);
     }
@@ -85,7 +86,6 @@ static int read_job(job *j, job *before) {
     FILE *streams[JOB_CLOUDS] = {0};
     int code = EXIT_DONE;
     for (int i = 0; i < j->count && code == EXIT_DONE; i++) {
-        j->input_format[i] = input_format(j->session, j->inputs[i]);
         if (take_over(j, i, before)) {
             continue;
         }

@@ -34,7 +34,7 @@ typedef struct job {
     session *session;
     int count; /* inputs that are read for it; 0 = it reads all of the session by itself */
     const char *inputs[JOB_CLOUDS], *names[JOB_CLOUDS];
-    const pcgpu_format_info *input_format[JOB_CLOUDS];
+    const pcgpu_format_info *input_format[JOB_CLOUDS]; /* of those that were read */
     bool projective; /* depth images that are registered as such: in place of clouds */
     bool ranges;     /* clouds that are registered as range images */
     pcgpu_depth images[JOB_CLOUDS];
@@ -111,7 +111,8 @@ const char *output_path(const session *session, const option_row *option);
 /* The file of one input: `path`, or in a folder a name made from the input's. malloc'd; NULL without memory. */
 char *output_name(const session *session, const option_row *option, const char *path, const char *input);
 bool output_is_text(const session *session, const option_row *option);
-/* As given, from the name, bin for streams; NULL when the name says nothing. */
+/* What is expected before an input is read: as given, from the name, bin for streams, else from the content; NULL when
+ * none says a format. */
 const pcgpu_format_info *input_format(const session *session, const char *path);
 /* Format of --output going to `path`; never NULL after session_check. */
 const pcgpu_format_info *output_format(const session *session, const char *path, const char *input);

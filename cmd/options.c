@@ -221,7 +221,7 @@ static const option_row table[] = {
     {"force", 'f', FOR_ALL, 0, &type_flag, NULL, AT(force), 0, 0, NULL,
      "Replace existing output files; write binary data to a terminal."},
     {"format", 'F', FOR_ALL, 0, &type_reader, "NAME", AT(format), 0, 0, NULL,
-     "Format of the inputs; default: from the file name, bin for standard input."},
+     "Format of the inputs; default: by the first bytes, else by the file name, else bin for a stream."},
     {"output-format", 0, FOR_CLOUDS, 0, &type_writer, "NAME", AT(output_format), 0, 0, NULL,
      "Format of the output; default: from the file name, bin for standard output, the input's own in a folder."},
     {"fields", 0, FOR_ALL, 0, &type_int, "N", AT(fields), 3, 16, NULL,

@@ -50,8 +50,7 @@ static FILE *open_scan(const char *path, scan_read *scan) {
 static void read_scan(sequence_reader *r, int index, scan_read *scan) {
     const option_values *o = r->session->options;
     const char *path = r->session->inputs[index];
-    const pcgpu_format_info *format = input_format(r->session, path);
-    const pcgpu_read_options how = {.format = format ? format->name : NULL,
+    const pcgpu_read_options how = {.format = o->format,
                                     .fields = o->fields,
                                     .camera = option_given(o, "camera", r->session->command) ? &o->camera : NULL,
                                     .depth_counts = &scan->depth};

@@ -17,12 +17,24 @@ const char *output_path(const session *s, const option_row *option) {
     return path || !implied ? path : "-";
 }
 
+/* By the first bytes of a file whose name says nothing. `why`: what it is instead. */
+static const pcgpu_format_info *content_format(const char *path, char *why, size_t why_size) {
+    char head[64];
+    FILE *file = fopen(path, "rb");
+    size_t size = file ? fread(head, 1, sizeof head, file) : 0;
+    if (file) {
+        fclose(file);
+    }
+    return pcgpu_format_of_content(head, size, why, why_size);
+}
+
 const pcgpu_format_info *input_format(const session *s, const char *path) {
+    char why[256];
     const pcgpu_format_info *named = pcgpu_format_of_path(path);
     return s->options->format     ? pcgpu_format_by_name(s->options->format)
            : named                ? named
            : path_is_stream(path) ? pcgpu_format_by_name("bin")
-                                  : NULL;
+                                  : content_format(path, why, sizeof why);
 }
 
 const pcgpu_format_info *output_format(const session *s, const char *path, const char *input) {
@@ -87,8 +99,13 @@ static const char *standard_input_named(const char *path) {
 /* A depth image is no cloud without one. */
 static bool check_camera(const session *s, const char *path, char *why, size_t why_size) {
     const pcgpu_format_info *format = input_format(s, path);
+    char content[256];
     if (!format || !format->depth || option_given(s->options, "camera", s->command)) {
         return true;
+    }
+    format = s->options->format || path_is_stream(path) ? format : content_format(path, content, sizeof content);
+    if (format && !format->depth) {
+        return true; /* its name is wrong */
     }
     snprintf(
         why, why_size,
@@ -110,7 +127,11 @@ static bool check_input(const session *s, int i, char *why, size_t why_size) {
         return false;
     }
     if (!input_format(s, path) && !path_is_folder(path)) {
-        snprintf(why, why_size, "%s: the name says no format; give -F bin, ply, pcd, npy, png or pgm", path);
+        char content[256];
+        content_format(path, content, sizeof content);
+        snprintf(why, why_size, "%s: %s", path,
+                 content[0] ? content
+                            : "neither the name nor the content says a format; give -F bin, ply, pcd, npy, png or pgm");
         return false;
     }
     return check_camera(s, path, why, why_size);

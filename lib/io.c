@@ -71,18 +71,20 @@ static void list_formats(char *out, size_t size, use what) {
     }
 }
 
-static pcgpu_status choose_format(pcgpu_context *context, const char *path, const char *shown, const char *format,
-                                  use what, const pc_format **chosen) {
-    const pcgpu_format_info *info = format ? pcgpu_format_by_name(format) : pcgpu_format_of_path(path);
+/* `format` by its name, or else `found`, which NULL is when it is not known. */
+static pcgpu_status choose_format(pcgpu_context *context, const char *shown, const char *format,
+                                  const pcgpu_format_info *found, use what, const pc_format **chosen) {
+    const pcgpu_format_info *info = format ? pcgpu_format_by_name(format) : found;
     static const char *const verbs[] = {"be read", "hold a depth image", "hold a cloud", "hold these arrays"};
-    const char *option = what == USE_READ || what == USE_READ_DEPTH ? "--format" : "--output-format";
+    const bool reads = what == USE_READ || what == USE_READ_DEPTH;
+    const char *option = reads ? "--format" : "--output-format";
     char list[128];
     list_formats(list, sizeof list, what);
     if (!info) {
         return format ? pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: '%s' is not a format; %s takes %s", shown, format,
                                 option, list)
-                      : pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: the name does not tell the format; give %s %s",
-                                shown, option, list);
+                      : pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: the %s that of a format; give %s %s", shown,
+                                reads ? "content is not known and the name not" : "name is not", option, list);
     }
     for (int i = 0; i < FORMATS; i++) {
         if (&formats[i]->info == info) {
@@ -93,6 +95,35 @@ static pcgpu_status choose_format(pcgpu_context *context, const char *path, cons
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: %s cannot %s; use %s", shown, info->name, verbs[what], list);
     }
     return PCGPU_OK;
+}
+
+/* Reads a stream whose format is the one given, or that of its first bytes, or of its name, or bin when it is no file.
+ * What is not read here is refused before the rest of it is. On failure there is nothing to free. */
+static pcgpu_status read_bytes(pcgpu_context *context, FILE *stream, const char *name, const char *format, use what,
+                               const pc_format **chosen, pc_bytes *bytes) {
+    const char *shown = pc_input_name(name);
+    const pcgpu_format_info *found = NULL;
+    char why[256];
+    *bytes = (pc_bytes){NULL, 0};
+    if (!format) {
+        pcgpu_status status = pc_bytes_head(context, stream, shown, bytes);
+        if (status != PCGPU_OK) {
+            return status;
+        }
+        found = pcgpu_format_of_content(bytes->data, bytes->size, why, sizeof why);
+        if (why[0]) {
+            pc_bytes_free(bytes);
+            return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: %s", shown, why);
+        }
+        found = found ? found : pcgpu_format_of_path(name);
+        found = found || pc_is_regular(stream) ? found : &pc_format_bin.info;
+    }
+    pcgpu_status status = choose_format(context, shown, format, found, what, chosen);
+    if (status != PCGPU_OK) {
+        pc_bytes_free(bytes);
+        return status;
+    }
+    return pc_bytes_read(context, stream, shown, bytes);
 }
 
 /* ---- entry points --------------------------------------------------------------------------------------------- */
@@ -134,8 +165,8 @@ static pcgpu_status fail_named(pcgpu_context *context, pcgpu_status status, cons
 }
 
 /* A depth image for a camera. */
-static pcgpu_status read_image(pcgpu_context *context, const pc_format *format, FILE *stream, const char *shown,
-                               const pcgpu_read_options *options, pcgpu_depth *depth) {
+static pcgpu_status read_image(pcgpu_context *context, const pc_format *format, const pc_bytes *bytes,
+                               const char *shown, const pcgpu_read_options *options, pcgpu_depth *depth) {
     pcgpu_depth_counts counts;
     if (!options->camera) {
         return pc_fail(
@@ -144,7 +175,7 @@ static pcgpu_status read_image(pcgpu_context *context, const pc_format *format, 
             "camera:",
             shown);
     }
-    pcgpu_status status = format->read_depth(context, stream, shown, depth);
+    pcgpu_status status = format->read_depth(context, bytes, shown, depth);
     if (status != PCGPU_OK) {
         return status;
     }
@@ -160,10 +191,10 @@ static pcgpu_status read_image(pcgpu_context *context, const pc_format *format, 
     return PCGPU_OK;
 }
 
-static pcgpu_status depth_cloud(pcgpu_context *context, const pc_format *format, FILE *stream, const char *shown,
-                                const pcgpu_read_options *options, pcgpu_cloud *cloud) {
+static pcgpu_status depth_cloud(pcgpu_context *context, const pc_format *format, const pc_bytes *bytes,
+                                const char *shown, const pcgpu_read_options *options, pcgpu_cloud *cloud) {
     pcgpu_depth depth = {0};
-    pcgpu_status status = read_image(context, format, stream, shown, options, &depth);
+    pcgpu_status status = read_image(context, format, bytes, shown, options, &depth);
     if (status == PCGPU_OK) {
         status = pcgpu_depth_to_cloud(context, &depth, options->camera, cloud, NULL);
         pcgpu_depth_free(&depth);
@@ -176,19 +207,25 @@ pcgpu_status pcgpu_read(pcgpu_context *context, FILE *stream, const char *name, 
     const pcgpu_read_options defaults = {0};
     const char *shown = pc_input_name(name);
     const pc_format *format = NULL;
+    pc_bytes bytes;
     c_locale locale;
     memset(cloud, 0, sizeof *cloud);
     options = options ? options : &defaults;
-    pcgpu_status status = choose_format(context, name, shown, options->format, USE_READ, &format);
+    pcgpu_status status = read_bytes(context, stream, name, options->format, USE_READ, &format, &bytes);
     if (status != PCGPU_OK) {
         return status;
     }
     if (!enter_c_locale(&locale)) {
+        pc_bytes_free(&bytes);
         return pc_fail_memory(context, 1, shown);
     }
-    status = format->read_depth ? depth_cloud(context, format, stream, shown, options, cloud)
-                                : format->read(context, stream, shown, options, cloud);
+    if (options->found) {
+        *options->found = &format->info;
+    }
+    status = format->read_depth ? depth_cloud(context, format, &bytes, shown, options, cloud)
+                                : format->read(context, &bytes, shown, options, cloud);
     leave_c_locale(&locale);
+    pc_bytes_free(&bytes);
     if (status != PCGPU_OK) {
         memset(cloud, 0, sizeof *cloud);
     }
@@ -210,10 +247,12 @@ pcgpu_status pcgpu_read_file(pcgpu_context *context, const char *path, const pcg
 pcgpu_status pcgpu_read_depth(pcgpu_context *context, FILE *stream, const char *name, const char *format,
                               pcgpu_depth *depth) {
     const pc_format *chosen = NULL;
+    pc_bytes bytes;
     memset(depth, 0, sizeof *depth);
-    pcgpu_status status = choose_format(context, name, pc_input_name(name), format, USE_READ_DEPTH, &chosen);
+    pcgpu_status status = read_bytes(context, stream, name, format, USE_READ_DEPTH, &chosen, &bytes);
     if (status == PCGPU_OK) {
-        status = chosen->read_depth(context, stream, pc_input_name(name), depth);
+        status = chosen->read_depth(context, &bytes, pc_input_name(name), depth);
+        pc_bytes_free(&bytes);
     }
     if (status != PCGPU_OK) {
         memset(depth, 0, sizeof *depth);
@@ -224,10 +263,12 @@ pcgpu_status pcgpu_read_depth(pcgpu_context *context, FILE *stream, const char *
 pcgpu_status pcgpu_read_depth_for(pcgpu_context *context, FILE *stream, const char *name,
                                   const pcgpu_read_options *options, pcgpu_depth *depth) {
     const pc_format *chosen = NULL;
+    pc_bytes bytes;
     memset(depth, 0, sizeof *depth);
-    pcgpu_status status = choose_format(context, name, pc_input_name(name), options->format, USE_READ_DEPTH, &chosen);
+    pcgpu_status status = read_bytes(context, stream, name, options->format, USE_READ_DEPTH, &chosen, &bytes);
     if (status == PCGPU_OK) {
-        status = read_image(context, chosen, stream, pc_input_name(name), options, depth);
+        status = read_image(context, chosen, &bytes, pc_input_name(name), options, depth);
+        pc_bytes_free(&bytes);
     }
     if (status != PCGPU_OK) {
         memset(depth, 0, sizeof *depth);
@@ -243,7 +284,7 @@ pcgpu_status pcgpu_write(pcgpu_context *context, FILE *stream, const char *name,
                          const pcgpu_cloud *cloud) {
     const pc_format *chosen = NULL;
     c_locale locale;
-    pcgpu_status status = choose_format(context, name, shown_output(name), format, USE_WRITE, &chosen);
+    pcgpu_status status = choose_format(context, shown_output(name), format, pcgpu_format_of_path(name), USE_WRITE, &chosen);
     if (status != PCGPU_OK) {
         return status;
     }
@@ -264,6 +305,6 @@ pcgpu_status pcgpu_write(pcgpu_context *context, FILE *stream, const char *name,
 pcgpu_status pcgpu_write_arrays(pcgpu_context *context, FILE *stream, const char *name, const char *format,
                                 const pcgpu_array *arrays, int count) {
     const pc_format *chosen = NULL;
-    pcgpu_status status = choose_format(context, name, shown_output(name), format, USE_WRITE_ARRAYS, &chosen);
+    pcgpu_status status = choose_format(context, shown_output(name), format, pcgpu_format_of_path(name), USE_WRITE_ARRAYS, &chosen);
     return status == PCGPU_OK ? chosen->write_arrays(context, stream, shown_output(name), arrays, count) : status;
 }

@@ -1,7 +1,7 @@
 /* The table of formats, and what readers and writers share. A format is one file io_NAME.c with one entry in io.c.
  *
- * A reader takes the whole stream into memory (it need not seek, and a count in a header can then be checked against
- * the bytes that are there before anything is allocated), describes where its columns lie in a pc_table, and lets
+ * A reader gets the whole file in memory (a stream need not seek, and a count in a header can be checked against the
+ * bytes that are there before anything is allocated), describes where its columns lie in a pc_table, and lets
  * pc_table_to_cloud convert them. A writer asks pc_output_types for the types and pc_output_rows for the bytes. */
 #ifndef PC_IO_H
 #define PC_IO_H
@@ -12,16 +12,23 @@
 #error "the file formats are written for little-endian machines"
 #endif
 
+/* The content of a file. data[size] is a NUL that is not part of it. */
+typedef struct pc_bytes {
+    unsigned char *data;
+    size_t size;
+} pc_bytes;
+
 typedef struct pc_format {
     pcgpu_format_info info;
-    /* `name` is what messages call the file. On failure the caller zeroes the cloud; a reader frees what it holds. */
-    pcgpu_status (*read)(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_read_options *options,
+    /* `name` is what messages call the file. The caller frees the bytes, whose memory may move into the cloud. On failure
+     * the caller zeroes the cloud; a reader frees what it allocated. */
+    pcgpu_status (*read)(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,
                          pcgpu_cloud *cloud);
     pcgpu_status (*write)(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud);
     pcgpu_status (*write_arrays)(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_array *arrays,
                                  int count);
-    /* In place of `read` for depth images. On failure the caller zeroes the image; a reader frees what it holds. */
-    pcgpu_status (*read_depth)(pcgpu_context *context, FILE *stream, const char *name, pcgpu_depth *depth);
+    /* In place of `read` for depth images. On failure the caller zeroes the image; a reader frees what it allocated. */
+    pcgpu_status (*read_depth)(pcgpu_context *context, const pc_bytes *bytes, const char *name, pcgpu_depth *depth);
 } pc_format;
 
 extern const pc_format pc_format_bin, pc_format_ply, pc_format_ply_ascii, pc_format_pcd, pc_format_npy, pc_format_npz,
@@ -36,14 +43,18 @@ const char *pc_input_name(const char *name);
 
 /* ---- bytes: io_bytes.c --------------------------------------------------------------------------------------- */
 
-/* The content of a file. data[size] is a NUL that is not part of it. */
-typedef struct pc_bytes {
-    unsigned char *data;
-    size_t size;
-} pc_bytes;
+enum { PC_HEAD = 64 }; /* bytes that say what a file is */
 
-/* Reads a stream up to its end. Memory grows with what arrives. Errors: IO, MEMORY. */
+/* Begins to read a stream: at most PC_HEAD bytes. Errors: IO, MEMORY; there is then nothing to free. */
+pcgpu_status pc_bytes_head(pcgpu_context *context, FILE *stream, const char *name, pc_bytes *bytes);
+/* Reads on up to its end, from {NULL, 0} or what pc_bytes_head has read. Memory grows with what arrives; what is not a
+ * regular file may hold half of the machine's memory, and a device 64 MiB, since it may have no end. Errors: IO, MEMORY,
+ * FORMAT (too long); the bytes are then freed. */
 pcgpu_status pc_bytes_read(pcgpu_context *context, FILE *stream, const char *name, pc_bytes *bytes);
+/* Whether a stream is a file of the file system, whose name says what it holds. */
+bool pc_is_regular(FILE *stream);
+/* Whether all bytes are printable ASCII, tabs and ends of lines. */
+bool pc_looks_like_text(const void *data, size_t size);
 void pc_bytes_free(pc_bytes *bytes);
 
 pcgpu_status pc_write_bytes(pcgpu_context *context, FILE *stream, const char *name, const void *data, size_t size);

@@ -29,7 +29,7 @@ static pcgpu_status fail_size(pcgpu_context *context, const char *name, size_t s
                    name, size, fields, record, size % record, MIN_FIELDS, MAX_FIELDS);
 }
 
-static pcgpu_status read_bin(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_read_options *options,
+static pcgpu_status read_bin(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,
                              pcgpu_cloud *cloud) {
     int fields = options->fields ? options->fields : DEFAULT_FIELDS;
     if (fields < MIN_FIELDS || fields > MAX_FIELDS) {
@@ -37,24 +37,17 @@ static pcgpu_status read_bin(pcgpu_context *context, FILE *stream, const char *n
                        "%s: a record of %d fields is not possible; --fields takes %d to %d", name, fields, MIN_FIELDS,
                        MAX_FIELDS);
     }
-    pc_bytes bytes;
-    pcgpu_status status = pc_bytes_read(context, stream, name, &bytes);
-    if (status != PCGPU_OK) {
-        return status;
+    if (bytes->size >= 16 && pc_looks_like_text(bytes->data, bytes->size < PC_HEAD ? bytes->size : PC_HEAD)) {
+        return pc_fail(context, PCGPU_ERROR_FORMAT,
+                       "%s: begins as text, and .bin holds float32 values; give text as .ply or .pcd, with a header", name);
     }
     size_t record = (size_t)fields * sizeof(float);
-    if (bytes.size % record) {
-        status = fail_size(context, name, bytes.size, fields);
-        goto done;
+    if (bytes->size % record) {
+        return fail_size(context, name, bytes->size, fields);
     }
-    pc_table table = {.rows = (int64_t)(bytes.size / record)};
-    status = pc_table_add_unnamed(context, name, &table, fields, PCGPU_FLOAT32, sizeof(float), record);
-    if (status == PCGPU_OK) {
-        status = pc_table_to_cloud(context, name, &table, &bytes, cloud);
-    }
-done:
-    pc_bytes_free(&bytes);
-    return status;
+    pc_table table = {.rows = (int64_t)(bytes->size / record)};
+    pcgpu_status status = pc_table_add_unnamed(context, name, &table, fields, PCGPU_FLOAT32, sizeof(float), record);
+    return status == PCGPU_OK ? pc_table_to_cloud(context, name, &table, bytes, cloud) : status;
 }
 
 /* float32 coordinates of the file's frame; what the rounding loses is warned about. */

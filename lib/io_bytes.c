@@ -5,6 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+enum { FIRST_GUESS = 1 << 16, DEVICE_LIMIT = 64 << 20 };
+
+bool pc_is_regular(FILE *stream) {
+    struct stat s;
+    int fd = fileno(stream);
+    return fd < 0 || fstat(fd, &s) != 0 || S_ISREG(s.st_mode); /* memory has no descriptor, and an end */
+}
 
 /* What a regular file still holds, so that one allocation and one read do; else a first guess for a pipe. */
 static size_t expected_size(FILE *stream) {
@@ -16,37 +25,64 @@ static size_t expected_size(FILE *stream) {
             return (size_t)(s.st_size - at);
         }
     }
-    return (size_t)1 << 16;
+    return FIRST_GUESS;
 }
 
-pcgpu_status pc_bytes_read(pcgpu_context *context, FILE *stream, const char *name, pc_bytes *bytes) {
-    *bytes = (pc_bytes){NULL, 0};
-    size_t capacity = expected_size(stream) + 1; /* the byte more finds the end of a file of the expected size */
-    for (;;) {
-        unsigned char *data = capacity == SIZE_MAX ? NULL : realloc(bytes->data, capacity + 1);
-        if (!data) {
-            pc_bytes_free(bytes);
-            return pc_fail(context, PCGPU_ERROR_MEMORY,
-                           "%s: out of memory: %.1f MB were needed to read it; use a "
-                           "smaller file",
-                           name, (double)capacity / 1e6);
-        }
-        bytes->data = data;
-        errno = 0;
-        bytes->size += fread(data + bytes->size, 1, capacity - bytes->size, stream);
-        if (bytes->size < capacity) {
-            break;
-        }
-        capacity = capacity > SIZE_MAX / 2 ? SIZE_MAX : capacity * 2;
+/* A pipe or a device may go on for ever. It is not read until the system has no memory left. */
+static size_t largest_size(FILE *stream) {
+    struct stat s;
+    if (pc_is_regular(stream)) {
+        return SIZE_MAX - 2;
     }
+    if (fstat(fileno(stream), &s) == 0 && (S_ISCHR(s.st_mode) || S_ISBLK(s.st_mode))) {
+        return DEVICE_LIMIT;
+    }
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? (size_t)pages / 2 * (size_t)page : SIZE_MAX - 2;
+}
+
+/* Makes room for `capacity` bytes, and reads until they are there or the stream ends. */
+static pcgpu_status fill(pcgpu_context *context, FILE *stream, const char *name, size_t capacity, pc_bytes *bytes) {
+    unsigned char *data = realloc(bytes->data, capacity + 1);
+    if (!data) {
+        pc_bytes_free(bytes);
+        return pc_fail(context, PCGPU_ERROR_MEMORY,
+                       "%s: out of memory: %.1f MB were needed to read it; use a "
+                       "smaller file",
+                       name, (double)capacity / 1e6);
+    }
+    bytes->data = data;
+    errno = 0;
+    bytes->size += fread(data + bytes->size, 1, capacity - bytes->size, stream);
+    data[bytes->size] = '\0';
     if (ferror(stream)) {
         int error = errno;
         pc_bytes_free(bytes);
         return pc_fail(context, PCGPU_ERROR_IO, "%s: cannot be read: %s; check the file and its disk", name,
                        error ? strerror(error) : "input error");
     }
-    bytes->data[bytes->size] = '\0';
     return PCGPU_OK;
+}
+
+pcgpu_status pc_bytes_head(pcgpu_context *context, FILE *stream, const char *name, pc_bytes *bytes) {
+    *bytes = (pc_bytes){NULL, 0};
+    return fill(context, stream, name, PC_HEAD, bytes);
+}
+
+pcgpu_status pc_bytes_read(pcgpu_context *context, FILE *stream, const char *name, pc_bytes *bytes) {
+    size_t limit = largest_size(stream);
+    size_t capacity = bytes->size + expected_size(stream) + 1; /* the byte more finds the end of a file of that size */
+    pcgpu_status status = fill(context, stream, name, capacity, bytes);
+    while (status == PCGPU_OK && bytes->size == capacity) {
+        if (capacity > limit) {
+            pc_bytes_free(bytes);
+            return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: has no end after %.0f MB; give a file, or a part of it",
+                           name, (double)limit / 1e6);
+        }
+        capacity = capacity > limit / 2 ? limit + 1 : capacity * 2;
+        status = fill(context, stream, name, capacity, bytes);
+    }
+    return status;
 }
 
 void pc_bytes_free(pc_bytes *bytes) {

@@ -102,30 +102,20 @@ static pcgpu_status read_bin(pcgpu_context *context, const char *name, const pc_
     return take_integers(context, name, bytes->data, bytes->size / size, PCGPU_INT32, false, indices);
 }
 
-/* Of int32 values only such above 150 million could look like this. */
-static bool looks_like_text(const pc_bytes *bytes) {
-    for (size_t i = 0; i < bytes->size; i++) {
-        unsigned char c = bytes->data[i];
-        if (!((c >= ' ' && c <= '~') || c == '\n' || c == '\r' || c == '\t')) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* The name decides where it can. Else the content does, so that what a file may hold can come through a pipe. */
 static pcgpu_status read_any(pcgpu_context *context, const char *name, const pc_bytes *bytes, pcgpu_indices *indices) {
     if (pc_has_extension(name, ".npy")) {
         return read_npy(context, name, bytes, indices);
     }
-    if (pc_has_extension(name, ".txt") || looks_like_text(bytes)) {
+    if (pc_has_extension(name, ".txt") || pc_looks_like_text(bytes->data, bytes->size)) {
+        /* of int32 values only such above 150 million look like this */
         return read_text(context, name, bytes, indices);
     }
     return pc_npy_begins(bytes) ? read_npy(context, name, bytes, indices) : read_bin(context, name, bytes, indices);
 }
 
 pcgpu_status pcgpu_read_indices(pcgpu_context *context, FILE *stream, const char *name, pcgpu_indices *indices) {
-    pc_bytes bytes;
+    pc_bytes bytes = {NULL, 0};
     name = pc_input_name(name);
     *indices = (pcgpu_indices){0};
     if (pc_has_extension(name, ".npz")) {

@@ -143,31 +143,23 @@ static pcgpu_status build_table(pcgpu_context *context, const char *name, const 
                                 npy->fortran ? size : columns * size);
 }
 
-static pcgpu_status read_npy(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_read_options *options,
+static pcgpu_status read_npy(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,
                              pcgpu_cloud *cloud) {
     (void)options;
-    pc_bytes bytes;
     pc_npy npy;
     pc_table table;
-    pcgpu_status status = pc_bytes_read(context, stream, name, &bytes);
-    if (status == PCGPU_OK && !pc_npy_begins(&bytes)) {
-        status = pc_fail(context, PCGPU_ERROR_FORMAT,
-                         "%s: does not begin as a .npy file; give --format if it is another", name);
+    if (!pc_npy_begins(bytes)) {
+        return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: does not begin as a .npy file; give --format if it is another",
+                       name);
     }
+    pcgpu_status status = pc_npy_parse(context, name, bytes, &npy);
     if (status == PCGPU_OK) {
-        status = pc_npy_parse(context, name, &bytes, &npy);
-    }
-    if (status == PCGPU_OK) {
-        status = check_cloud(context, name, &bytes, &npy);
+        status = check_cloud(context, name, bytes, &npy);
     }
     if (status == PCGPU_OK) {
         status = build_table(context, name, &npy, &table);
     }
-    if (status == PCGPU_OK) {
-        status = pc_table_to_cloud(context, name, &table, &bytes, cloud);
-    }
-    pc_bytes_free(&bytes);
-    return status;
+    return status == PCGPU_OK ? pc_table_to_cloud(context, name, &table, bytes, cloud) : status;
 }
 
 /* ---- writing -------------------------------------------------------------------------------------------------- */

@@ -339,22 +339,13 @@ static pcgpu_status read_points(pcd_input *in, pc_bytes *bytes, pcgpu_cloud *clo
     return status;
 }
 
-static pcgpu_status read_pcd(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_read_options *options,
+static pcgpu_status read_pcd(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,
                              pcgpu_cloud *cloud) {
     (void)options;
-    pc_bytes bytes;
-    pcgpu_status status = pc_bytes_read(context, stream, name, &bytes);
-    if (status != PCGPU_OK) {
-        return status;
-    }
     pcd_input in = {.context = context, .name = name, .width = -1, .height = -1, .points = -1};
-    in.text = (pc_text){.p = (const char *)bytes.data, .end = (const char *)bytes.data + bytes.size};
-    status = read_header(&in);
-    if (status == PCGPU_OK) {
-        status = read_points(&in, &bytes, cloud);
-    }
-    pc_bytes_free(&bytes);
-    return status;
+    in.text = (pc_text){.p = (const char *)bytes->data, .end = (const char *)bytes->data + bytes->size};
+    pcgpu_status status = read_header(&in);
+    return status == PCGPU_OK ? read_points(&in, bytes, cloud) : status;
 }
 
 const pc_format pc_format_pcd = {

@@ -84,14 +84,9 @@ static pcgpu_status read_pixels(const pgm_input *in, pcgpu_depth *depth) {
     return status;
 }
 
-static pcgpu_status read_pgm(pcgpu_context *context, FILE *stream, const char *name, pcgpu_depth *depth) {
-    pc_bytes bytes;
-    pcgpu_status status = pc_bytes_read(context, stream, name, &bytes);
-    if (status != PCGPU_OK) {
-        return status;
-    }
-    pgm_input in = {.context = context, .name = name, .p = bytes.data, .end = bytes.data + bytes.size};
-    status = read_header(&in);
+static pcgpu_status read_pgm(pcgpu_context *context, const pc_bytes *bytes, const char *name, pcgpu_depth *depth) {
+    pgm_input in = {.context = context, .name = name, .p = bytes->data, .end = bytes->data + bytes->size};
+    pcgpu_status status = read_header(&in);
     if (status == PCGPU_OK) {
         status = pc_depth_check(context, name, in.width, in.height, SIZE_MAX, 1);
     }
@@ -101,7 +96,6 @@ static pcgpu_status read_pgm(pcgpu_context *context, FILE *stream, const char *n
     if (status != PCGPU_OK) {
         pcgpu_depth_free(depth);
     }
-    pc_bytes_free(&bytes);
     return status;
 }
 

@@ -251,17 +251,12 @@ static pcgpu_status fail_no_vertex(pc_ply_input *in) {
                    in->name, used ? list : "nothing");
 }
 
-static pcgpu_status read_ply(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_read_options *options,
+static pcgpu_status read_ply(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,
                              pcgpu_cloud *cloud) {
     (void)options;
-    pc_bytes bytes;
-    pcgpu_status status = pc_bytes_read(context, stream, name, &bytes);
-    if (status != PCGPU_OK) {
-        return status;
-    }
-    const char *text = (const char *)bytes.data;
-    pc_ply_input in = {.context = context, .name = name, .text = {.p = text, .end = text + bytes.size}};
-    status = pc_ply_header(context, name, &in.text, &in.ply);
+    const char *text = (const char *)bytes->data;
+    pc_ply_input in = {.context = context, .name = name, .text = {.p = text, .end = text + bytes->size}};
+    pcgpu_status status = pc_ply_header(context, name, &in.text, &in.ply);
     if (status != PCGPU_OK) {
         goto done;
     }
@@ -274,11 +269,10 @@ static pcgpu_status read_ply(pcgpu_context *context, FILE *stream, const char *n
         status = skip_element(&in, e);
     }
     if (status == PCGPU_OK) {
-        status = read_vertices(&in, vertex, &bytes, cloud);
+        status = read_vertices(&in, vertex, bytes, cloud);
     }
 done:
     pc_ply_free(&in.ply);
-    pc_bytes_free(&bytes);
     return status;
 }
 

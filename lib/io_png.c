@@ -127,27 +127,18 @@ static pcgpu_status decode(png_input *in) {
     return status;
 }
 
-static pcgpu_status read_png(pcgpu_context *context, FILE *stream, const char *name, pcgpu_depth *depth) {
-    pc_bytes bytes;
-    pcgpu_status status = pc_bytes_read(context, stream, name, &bytes);
-    if (status != PCGPU_OK) {
-        return status;
-    }
-    png_input in = {.context = context, .name = name, .p = bytes.data, .left = bytes.size, .depth = depth};
-    if (bytes.size < 8 || png_sig_cmp(bytes.data, 0, 8) != 0) {
-        status =
-            pc_fail(context, PCGPU_ERROR_FORMAT, "%s: does not begin as a .png; give --format if it is another", name);
-        goto done;
+static pcgpu_status read_png(pcgpu_context *context, const pc_bytes *bytes, const char *name, pcgpu_depth *depth) {
+    png_input in = {.context = context, .name = name, .p = bytes->data, .left = bytes->size, .depth = depth};
+    if (bytes->size < 8 || png_sig_cmp(bytes->data, 0, 8) != 0) {
+        return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: does not begin as a .png; give --format if it is another", name);
     }
     in.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &in, keep_error, ignore_warning);
     in.info = in.png ? png_create_info_struct(in.png) : NULL;
-    status = in.info ? decode(&in) : pc_fail_memory(context, 1, name);
-done:
+    pcgpu_status status = in.info ? decode(&in) : pc_fail_memory(context, 1, name);
     png_destroy_read_struct(&in.png, &in.info, NULL);
     if (status != PCGPU_OK) {
         pcgpu_depth_free(depth);
     }
-    pc_bytes_free(&bytes);
     return status;
 }
 

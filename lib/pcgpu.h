@@ -158,12 +158,16 @@ const pcgpu_format_info *pcgpu_format_at(int i);
 /* The format that a file name stands for, or NULL. "-" stands for bin. */
 const pcgpu_format_info *pcgpu_format_of_path(const char *path);
 const pcgpu_format_info *pcgpu_format_by_name(const char *name);
+/* The format of a file that begins with these bytes, of which 64 are enough, or NULL. `why` is then empty, as for .bin,
+ * which has no header, or says which format it is that is not read, and what to do. */
+const pcgpu_format_info *pcgpu_format_of_content(const void *head, size_t size, char *why, size_t why_size);
 
 typedef struct pcgpu_read_options {
-    const char *format; /* NULL: from the name */
+    const char *format; /* NULL: by the first bytes, else by the name; a stream that is no file and has no name is bin */
     int fields;         /* float32 columns of a .bin record, 3 to 16; 0 = 4 (KITTI) */
     const pcgpu_camera *camera; /* of depth images; NULL: they are an error */
     pcgpu_depth_counts *depth_counts; /* filled when a depth image was read; NULL: not wanted */
+    const pcgpu_format_info **found;  /* set to the format that is read; NULL: not wanted */
 } pcgpu_read_options;
 
 /* Reads one cloud from `stream`, which need not seek, up to its end; `name` is used for messages and for the format.
@@ -175,7 +179,7 @@ pcgpu_status pcgpu_read(pcgpu_context *context, FILE *stream, const char *name, 
 pcgpu_status pcgpu_read_file(pcgpu_context *context, const char *path, const pcgpu_read_options *options,
                              pcgpu_cloud *cloud);
 
-/* Reads a depth image as it is stored. `format` is "png", "pgm" or NULL (from `name`). Errors as of pcgpu_read. */
+/* Reads a depth image as it is stored. `format` is "png", "pgm" or NULL (as of pcgpu_read). Errors as of pcgpu_read. */
 pcgpu_status pcgpu_read_depth(pcgpu_context *context, FILE *stream, const char *name, const char *format,
                               pcgpu_depth *depth);
 /* The same for a camera, that of the options: checks that the image can be its, logs and counts the pixels as pcgpu_read

@@ -21,8 +21,9 @@ void fuzz_check_sentence(const char *error, const char *name) {
     fuzz_check_printable(error);
 }
 
-static void check_error(pcgpu_context *context, pcgpu_status status, const pcgpu_cloud *cloud) {
-    MUST(status == PCGPU_ERROR_FORMAT);
+/* Without a format, the bytes may be those of none, and the camera that of another image. */
+static void check_error(pcgpu_context *context, pcgpu_status status, bool known, const pcgpu_cloud *cloud) {
+    MUST(status == PCGPU_ERROR_FORMAT || (!known && status == PCGPU_ERROR_ARGUMENT));
     fuzz_check_sentence(pcgpu_last_error(context), "input");
     MUST(!cloud->data && cloud->rows == 0 && cloud->columns == 0);
 }
@@ -66,7 +67,10 @@ static void check_again(pcgpu_context *context, const pcgpu_cloud *cloud, const 
 }
 
 int fuzz_check_read(const char *format, const uint8_t *data, size_t size) {
-    const pcgpu_read_options options = {.format = format};
+    const bool known = strcmp(format, "content") != 0;
+    const pcgpu_camera camera = {.fx = 2, .fy = 2, .cx = 1, .cy = 1, .depth_scale = 1000, .max_depth = 60};
+    const pcgpu_format_info *found = NULL;
+    const pcgpu_read_options options = {.format = known ? format : NULL, .camera = &camera, .found = &found};
     static const char *const outputs[] = {"ply", "ply-ascii", "pcd", "npy"};
     pcgpu_context *context;
     pcgpu_cloud cloud;
@@ -81,8 +85,9 @@ int fuzz_check_read(const char *format, const uint8_t *data, size_t size) {
     pcgpu_status status = pcgpu_read(context, f, "input", &options, &cloud);
     fclose(f);
     if (status != PCGPU_OK) {
-        check_error(context, status, &cloud);
+        check_error(context, status, known, &cloud);
     } else {
+        MUST(found && found->reads && (!known || strcmp(found->name, format) == 0));
         check_cloud(&cloud);
         for (size_t i = 0; i < sizeof outputs / sizeof outputs[0]; i++) {
             check_again(context, &cloud, outputs[i]);

@@ -72,6 +72,13 @@ static const struct {
     {"png", "filters", "", "\5\3\0\0", 0}, /* width, height, interlaced, with texts */
     {"png", "interlaced", "", "\11\11\1\0", 0},
     {"png", "texts", "", "\2\2\0\1", 0},
+    {"content", "ply", "ply\nformat ascii 1.0\nelement vertex 1\n" XYZ "end_header\n", "1 2 3\n", 0},
+    {"content", "crlf", "ply\r\nformat ascii 1.0\r\nelement vertex 1\r\n" XYZ "end_header\r\n", "1 2 3\r\n", 0},
+    {"content", "pcd", "# .PCD v.7\nFIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nCOUNT 1 1 1\nPOINTS 1\nDATA ascii\n", "1 2 3\n",
+     0},
+    {"content", "npy", "\x93NUMPY\x01\1", "\x46\1{'descr': '<f4', 'fortran_order': False, 'shape': (2, 4), }          \n",
+     32},
+    {"content", "pgm", "P5\n3 4 16448\n", NULL, 24},
     {"indices", "i4", "\x93NUMPY\x01\1",
      "\x46\1{'descr': '<i4', 'fortran_order': False, 'shape': (3,), }            \n", 12},
     {"indices", "u8", "\x93NUMPY\x02\1",

@@ -126,7 +126,7 @@ static void test_format_errors(void **state) {
     FILE *f = tmpfile();
     assert_int_equal(pcgpu_read(s->context, f, "scan.xyz", NULL, &cloud), PCGPU_ERROR_ARGUMENT);
     assert_string_equal(pcgpu_last_error(s->context),
-                        "scan.xyz: the name does not tell the format; give --format bin, ply, pcd, npy, png or pgm");
+                        "scan.xyz: the content is not known and the name not that of a format; give --format bin, ply, pcd, npy, png or pgm");
     assert_int_equal(pcgpu_read(s->context, f, "-", &(pcgpu_read_options){.format = "las"}, &cloud),
                      PCGPU_ERROR_ARGUMENT);
     assert_string_equal(pcgpu_last_error(s->context),

@@ -1,0 +1,80 @@
+# What an input is, its first bytes say, whatever its name is and also through a pipe; what is not read is named.
+. "${0%/*}/lib.sh"
+cloud 110 > a.bin # 1760 bytes: as .ply and as other files its size allows several --fields
+expect 0 pcgpu sample -m 7 a.bin -o wanted.bin
+
+# Formats that are read: on standard input, under a name without an extension, under that of another format.
+for FORMAT in ply ply-ascii pcd npy; do
+    expect 0 pcgpu sample --method random --ratio 1 a.bin --output-format "$FORMAT" -o whole
+    pcgpu sample -m 7 - --output-format bin < whole > "$OUT" 2> "$ERR"
+    expected 0 $?
+    PICKS=$("$PCGPU" sample -m 7 --output-format bin -F "${FORMAT%-ascii}" whole | od -An -v -t f4)
+    [ "$(od -An -v -t f4 "$OUT")" = "$PICKS" ] || die "$FORMAT on standard input is something else"
+    cat whole | pcgpu sample -m 7 --output-format bin > "$OUT" 2> "$ERR"
+    expected 0 $?
+    [ "$(od -An -v -t f4 "$OUT")" = "$PICKS" ] || die "$FORMAT through a pipe is something else"
+    for NAME in whole.bin whole.png whole.PLY whole.pcd whole.npy; do
+        cp whole "$NAME"
+        expect 0 pcgpu sample -m 7 "$NAME" --output-format bin -o -
+        [ "$(od -An -v -t f4 "$OUT")" = "$PICKS" ] || die "$FORMAT as $NAME is something else"
+    done
+    expect 0 pcgpu sample -m 7 whole --output-format bin -o -
+    [ "$(od -An -v -t f4 "$OUT")" = "$PICKS" ] || die "$FORMAT without a name is something else"
+    expect 0 "$PCGPU" info whole.bin --json -
+    stdout_has "\"format\": \"${FORMAT%-ascii}\", \"points\": 110,"
+    rm whole*
+done
+# --format is believed.
+expect 0 pcgpu sample --method random --ratio 1 a.bin -o a.ply
+expect 1 pcgpu sample -m 1 -F npy a.ply
+stderr_has 'a\.ply: does not begin as a \.npy file'
+
+# Depth images: a cloud through a camera, under any name; without a camera the message asks for one.
+printf 'P5\n4 4\n65535\n' > d.pgm
+head -c 32 a.bin >> d.pgm
+cp d.pgm d.bin
+cp d.pgm d
+expect 0 pcgpu sample --camera 5,5,2,2 -m 2 d.pgm -o wanted.ply
+for NAME in d.bin d; do
+    expect 0 pcgpu sample --camera 5,5,2,2 -m 2 "$NAME" -f -o got.ply
+    same got.ply wanted.ply
+done
+pcgpu sample --camera 5,5,2,2 -m 2 - -f -o got.ply < d 2> "$ERR" > "$OUT"
+expected 0 $?
+same got.ply wanted.ply
+expect 1 pcgpu sample -m 1 d.bin
+stderr_has '^pcgpu: d\.bin: a depth image becomes points through a camera; give --camera'
+pcgpu sample -m 1 - < d 2> "$ERR" > "$OUT"
+expected 1 $?
+stderr_has '^pcgpu: standard input: a depth image becomes points through a camera; give --camera'
+
+# Formats that are not read: named, with what makes them readable; never taken for .bin.
+refused() { # BYTES PATTERN
+    { printf "$1"; head -c 1600 a.bin; } | head -c 1600 > other.bin # whole records of 16 bytes
+    expect 1 pcgpu sample -m 1 other.bin
+    stderr_has "^pcgpu: other\\.bin: $2"
+    stdout_is ''
+    pcgpu sample -m 1 - < other.bin 2> "$ERR" > "$OUT"
+    expected 1 $?
+    stderr_has "^pcgpu: standard input: $2"
+    cp other.bin other
+    expect 2 "$PCGPU" info other
+    stderr_has "^pcgpu: other: $2"
+}
+refused '\037\213\010\000' 'holds data compressed by gzip, which is not read; .*gzip -dc'
+refused '\3757zXZ\000' 'holds data compressed by xz, .*xz -dc'
+refused '\050\265\057\375' 'holds data compressed by zstd, .*zstd -dc'
+refused 'PK\003\004' 'holds a zip archive, such as \.npz, .*numpy\.save'
+refused 'LASF\000\000' 'holds LAS or LAZ, .*pdal translate'
+refused 'ASTM-E57' 'holds E57, .*pdal translate'
+refused '\377\330\377\340' 'holds JPEG, .*16 bits'
+refused '\211HDF\r\n\032\n' 'holds HDF5, .*numpy\.save'
+refused '#ROSBAG V2.0\n' 'holds a ROS bag, .*\.pcd'
+refused 'version https://git-lfs.github.com/spec/v1\n' 'holds a pointer of Git LFS .*git lfs pull'
+refused '<!DOCTYPE html>' 'holds a web page'
+
+# Text is no .bin.
+awk 'BEGIN { for (i = 0; i < 40; i++) print i, 2.5, "1.5e0", 0 }' > text.bin
+expect 1 pcgpu sample -m 1 --fields 4 text.bin
+stderr_has '^pcgpu: text\.bin: begins as text, .*\.ply or \.pcd'
+finish
