@@ -20,4 +20,9 @@ for command in sample voxelize register info; do
         bad=1
     fi
 done
+# What is installed names the folder of the configurations.
+if grep -n DATADIR "$(dirname "$PCGPU")"/../man/*.1 || ! grep -q '^\.I /.*/pcgpu/configs/' "$(dirname "$PCGPU")"/../man/pcgpu-info.1; then
+    echo 'FAIL: a page that is installed does not name the folder of the configurations'
+    bad=1
+fi
 exit "$bad"
