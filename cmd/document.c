@@ -39,21 +39,82 @@ bool document_is_plain(const yaml_node_t *node) {
     return node->type == YAML_SCALAR_NODE && node->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
 }
 
-static bool syntax_error(const document *d, FILE *file, const yaml_parser_t *parser) {
-    if (ferror(file)) {
-        snprintf(d->why, d->why_size, "%s: cannot be read: %s; give a YAML file", d->path, strerror(errno));
-    } else {
-        snprintf(d->why, d->why_size, "%s:%zu:%zu: not valid YAML: %s", d->path, parser->problem_mark.line + 1,
-                 parser->problem_mark.column + 1, parser->problem ? parser->problem : "out of memory");
-    }
+/* An error at a place, which counts from 0. */
+static bool wrong_at(const document *d, size_t line, size_t column, const char *what) {
+    snprintf(d->why, d->why_size, "%s:%zu:%zu: %s", d->path, line + 1, column + 1, what);
     return false;
 }
 
+static bool syntax_error(const document *d, const yaml_parser_t *parser) {
+    char what[256];
+    const char *problem = parser->problem ? parser->problem : "out of memory";
+    snprintf(what, sizeof what, "%s%s", parser->error == YAML_MEMORY_ERROR ? "" : "not valid YAML: ",
+             parser->error == YAML_MEMORY_ERROR ? "out of memory" : problem);
+    return wrong_at(d, parser->problem_mark.line, parser->problem_mark.column, what);
+}
+
+/* The whole file. libyaml takes seconds for megabytes, and /dev/zero has no end. */
+static bool read_text(const document *d, FILE *file, unsigned char *text, size_t *size) {
+    size_t line = 0, column = 0;
+    errno = 0;
+    *size = fread(text, 1, DOCUMENT_SIZE + 1, file);
+    if (ferror(file)) {
+        snprintf(d->why, d->why_size, "%s: cannot be read: %s; give a YAML file", d->path,
+                 errno ? strerror(errno) : "input error");
+        return false;
+    }
+    for (size_t i = 0; i < DOCUMENT_SIZE && *size > DOCUMENT_SIZE; i++) {
+        column = text[i] == '\n' ? 0 : column + 1;
+        line += text[i] == '\n';
+    }
+    return *size <= DOCUMENT_SIZE ||
+           wrong_at(d, line, column, "goes on after 256 KiB, which no configuration needs; give a smaller YAML file");
+}
+
+static bool start(yaml_parser_t *parser, const unsigned char *text, size_t size) {
+    bool good = yaml_parser_initialize(parser);
+    if (good) {
+        yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING);
+        yaml_parser_set_input_string(parser, text, size);
+    }
+    return good;
+}
+
+/* libyaml's time grows with the square of the depth, and that of anchors with the square of their number: they are
+ * counted event by event before the document is made. */
+static bool check_shape(const document *d, const unsigned char *text, size_t size) {
+    yaml_parser_t parser;
+    yaml_event_t event = {0};
+    int depth = 0, anchors = 0;
+    bool good = start(&parser, text, size) || wrong_at(d, 0, 0, "out of memory");
+    for (yaml_event_type_t type = YAML_NO_EVENT; good && type != YAML_STREAM_END_EVENT;) {
+        if (!yaml_parser_parse(&parser, &event)) {
+            good = syntax_error(d, &parser);
+            break;
+        }
+        type = event.type;
+        bool begins = type == YAML_SEQUENCE_START_EVENT || type == YAML_MAPPING_START_EVENT;
+        bool ends = type == YAML_SEQUENCE_END_EVENT || type == YAML_MAPPING_END_EVENT;
+        depth += begins - ends;
+        anchors += (type == YAML_SCALAR_EVENT && event.data.scalar.anchor) ||
+                   (type == YAML_SEQUENCE_START_EVENT && event.data.sequence_start.anchor) ||
+                   (type == YAML_MAPPING_START_EVENT && event.data.mapping_start.anchor);
+        if (depth > DOCUMENT_DEPTH || anchors > DOCUMENT_ANCHORS) {
+            good = wrong_at(d, event.start_mark.line, event.start_mark.column,
+                            depth > DOCUMENT_DEPTH ? "lists and mappings are more than 64 deep here; leave some out"
+                                                   : "more than 1000 anchors; write the values themselves");
+        }
+        yaml_event_delete(&event);
+    }
+    yaml_parser_delete(&parser);
+    return good;
+}
+
 /* Nothing may stand behind the document. */
-static bool check_end(const document *d, FILE *file, yaml_parser_t *parser) {
+static bool check_end(const document *d, yaml_parser_t *parser) {
     yaml_document_t next;
     if (!yaml_parser_load(parser, &next)) {
-        return syntax_error(d, file, parser);
+        return syntax_error(d, parser);
     }
     const yaml_node_t *more = yaml_document_get_root_node(&next);
     if (more) {
@@ -63,18 +124,13 @@ static bool check_end(const document *d, FILE *file, yaml_parser_t *parser) {
     return !more;
 }
 
-static bool load(document *d, FILE *file) {
+static bool load(document *d, const unsigned char *text, size_t size) {
     yaml_parser_t parser;
-    if (!yaml_parser_initialize(&parser)) {
-        snprintf(d->why, d->why_size, "%s: out of memory", d->path);
-        return false;
+    if (!start(&parser, text, size)) {
+        return wrong_at(d, 0, 0, "out of memory");
     }
-    yaml_parser_set_input_file(&parser, file);
-    yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
-    bool good = yaml_parser_load(&parser, &d->yaml);
-    if (!good) {
-        syntax_error(d, file, &parser);
-    } else if (!check_end(d, file, &parser)) {
+    bool good = yaml_parser_load(&parser, &d->yaml) || syntax_error(d, &parser);
+    if (good && !check_end(d, &parser)) {
         yaml_document_delete(&d->yaml);
         good = false;
     }
@@ -83,20 +139,22 @@ static bool load(document *d, FILE *file) {
 }
 
 bool document_open(document *d, const char *path, char *why, size_t why_size) {
+    char reason[512];
+    size_t size = 0;
     *d = (document){.path = strdup(path), .why = why, .why_size = why_size};
-    FILE *file = fopen(path, "rb");
+    unsigned char *text = malloc(DOCUMENT_SIZE + 1);
+    FILE *file = input_try(path, reason, sizeof reason);
     bool good = false;
     if (!file) {
-        snprintf(why, why_size, "%s: %s; give a file that can be read", path, strerror(errno));
-    } else if (!d->path) {
+        snprintf(why, why_size, "%s: %s", path, reason);
+    } else if (!d->path || !text) {
         snprintf(why, why_size, "%s: out of memory", path);
     } else {
         input_protect(path);
-        good = load(d, file);
+        good = read_text(d, file, text, &size) && check_shape(d, text, size) && load(d, text, size);
     }
-    if (file) {
-        fclose(file);
-    }
+    input_close(file);
+    free(text);
     if (!good) {
         free(d->path);
         d->path = NULL;

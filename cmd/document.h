@@ -8,6 +8,8 @@
 
 #include <yaml.h>
 
+enum { DOCUMENT_SIZE = 256 << 10, DOCUMENT_DEPTH = 64, DOCUMENT_ANCHORS = 1000 }; /* limits of a file */
+
 typedef struct document {
     char *path;
     yaml_document_t yaml;

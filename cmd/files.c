@@ -64,28 +64,6 @@ void input_protect(const char *path) {
     }
 }
 
-FILE *input_open(const char *path) {
-    struct stat st;
-    if (is_dash(path)) {
-        return stdin;
-    }
-    FILE *stream = fopen(path, "rb");
-    if (!stream) {
-        report_error(path, "%s; give a file that can be read", strerror(errno));
-    } else if (fstat(fileno(stream), &st) == 0 && S_ISDIR(st.st_mode)) {
-        report_error(path, "is a folder; give the files in it, such as %s/*.bin", path);
-        fclose(stream);
-        stream = NULL;
-    }
-    return stream;
-}
-
-void input_close(FILE *stream) {
-    if (stream && stream != stdin) {
-        fclose(stream);
-    }
-}
-
 /* ---- outputs ---- */
 
 bool path_is_folder(const char *path) {

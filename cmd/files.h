@@ -12,8 +12,10 @@ void files_catch_signals(void);
 
 /* The name to show: "standard input" for "-". */
 const char *input_name(const char *path);
-/* Opens a file, or standard input for "-". */
+/* input.c: opens a file, or standard input for "-". A pipe (FIFO) must get a writer within 10 s. */
 FILE *input_open(const char *path);
+/* The same without a message: `why` is one, without the name. */
+FILE *input_try(const char *path, char *why, size_t why_size);
 void input_close(FILE *stream);
 /* Remembers a file that is read in this run, so that no output replaces it. Missing files are ignored. */
 void input_protect(const char *path);

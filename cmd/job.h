@@ -87,6 +87,8 @@ typedef int (*job_function)(job *job);
 bool session_check(session *session, char *why, size_t why_size);
 /* Whether the inputs are SOURCE and TARGET, or many such. */
 bool session_has_pairs(const session *session);
+/* session_formats.c: that the format of an input is known, and the camera of a depth image. */
+bool session_check_format(const session *session, const char *path, char *why, size_t why_size);
 /* Jobs of the run, and the input that names the outputs of one. */
 int session_job_count(const session *session);
 const char *session_input_of(const session *session, int i);

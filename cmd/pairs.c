@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+
+enum { LIST_LIMIT = 256 << 20 }; /* bytes, some million pairs; /dev/zero has no end */
 
 /* The whole file with a zero at its end; NULL with errno when it cannot be read. */
 static char *read_all(FILE *stream, size_t *size) {
@@ -25,8 +26,9 @@ static char *read_all(FILE *stream, size_t *size) {
         errno = 0;
         got = fread(text + n, 1, held - n - 1, stream);
         n += got;
-    } while (got > 0);
-    if (ferror(stream)) {
+    } while (got > 0 && n <= LIST_LIMIT);
+    errno = n > LIST_LIMIT ? EFBIG : errno;
+    if (n > LIST_LIMIT || ferror(stream)) {
         free(text);
         return NULL;
     }
@@ -36,20 +38,17 @@ static char *read_all(FILE *stream, size_t *size) {
 }
 
 static char *read_list(const char *path, size_t *size, char *why, size_t why_size) {
-    struct stat st;
-    bool dash = strcmp(path, "-") == 0;
-    if (!dash && stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
-        snprintf(why, why_size, "%s: is a folder; give a list of pairs", path);
+    char reason[512];
+    FILE *stream = input_try(path, reason, sizeof reason);
+    if (!stream) {
+        snprintf(why, why_size, "%s: %s", path, reason);
         return NULL;
     }
-    FILE *stream = dash ? stdin : fopen(path, "rb");
-    char *text = stream ? read_all(stream, size) : NULL;
+    char *text = read_all(stream, size);
     if (!text) {
         snprintf(why, why_size, "%s: %s; give a list of pairs that can be read", input_name(path), strerror(errno));
     }
-    if (!dash && stream) {
-        fclose(stream);
-    }
+    input_close(stream);
     return text;
 }
 

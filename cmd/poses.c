@@ -1,10 +1,9 @@
 /* Poses of many frames in one file. */
 #include "poses.h"
-#include "files.h"
+#include "lines.h"
 #include "transform.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -55,47 +54,35 @@ static bool add(pose_list *list, const frame_pose *pose) {
     return true;
 }
 
-static bool read_lines(FILE *stream, const char *name, pose_list *list, char *why, size_t why_size) {
-    char *line = NULL, reason[256];
-    size_t size = 0;
-    ssize_t length;
-    bool good = true;
-    for (int64_t number = 1; good && (length = getline(&line, &size, stream)) >= 0; number++) {
-        frame_pose pose = {.line = number};
-        if (strlen(line) != (size_t)length) {
-            snprintf(why, why_size, "%s:%lld: a zero byte; give a text file with a pose a line", name,
-                     (long long)number);
-            good = false;
-        } else if (is_blank_line(line)) {
+static bool read_lines(line_file *f, pose_list *list) {
+    char reason[256];
+    bool whole;
+    while (next_line(f, &whole)) {
+        frame_pose pose = {.line = f->number};
+        if (strlen(f->line) != f->length) {
+            return line_wrong(f, "a zero byte; give a text file with a pose a line");
+        }
+        if (is_blank_line(f->line)) {
             continue;
-        } else if (!parse_line(line, (size_t)length, &pose, reason, sizeof reason)) {
-            snprintf(why, why_size, "%s:%lld: %s", name, (long long)number, reason);
-            good = false;
-        } else if (!add(list, &pose)) {
-            snprintf(why, why_size, "%s: out of memory", name);
-            good = false;
+        }
+        if (!parse_line(f->line, f->length, &pose, reason, sizeof reason)) {
+            return line_wrong(f, reason);
+        }
+        if (!add(list, &pose)) {
+            return line_wrong(f, "out of memory");
         }
     }
-    if (good && ferror(stream)) {
-        snprintf(why, why_size, "%s: %s; give a file that can be read", name, strerror(errno));
-        good = false;
-    }
-    free(line);
-    return good;
+    return true;
 }
 
 bool poses_read(const char *path, pose_list *list, char *why, size_t why_size) {
-    const bool dash = strcmp(path, "-") == 0;
+    line_file f;
     *list = (pose_list){0};
-    FILE *stream = dash ? stdin : fopen(path, "r");
-    if (!stream) {
-        snprintf(why, why_size, "%s: %s; give a file with a pose a line", path, strerror(errno));
+    if (!open_lines(&f, path, why, why_size)) {
         return false;
     }
-    bool good = read_lines(stream, input_name(path), list, why, why_size);
-    if (!dash) {
-        fclose(stream);
-    }
+    bool good = read_lines(&f, list);
+    good = close_lines(&f) && good;
     if (!good) {
         poses_free(list);
     }

@@ -1,12 +1,10 @@
 /* Reads the scans of a sequence ahead of the one that is registered. */
 #include "sequence_reader.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { AHEAD = 2 };
 
@@ -34,19 +32,6 @@ static void keep_log(void *user, pcgpu_log_level level, const char *message) {
     }
 }
 
-static FILE *open_scan(const char *path, scan_read *scan) {
-    struct stat st;
-    FILE *stream = fopen(path, "rb");
-    if (!stream) {
-        snprintf(scan->error, sizeof scan->error, "%s; give a file that can be read", strerror(errno));
-    } else if (fstat(fileno(stream), &st) == 0 && S_ISDIR(st.st_mode)) {
-        snprintf(scan->error, sizeof scan->error, "is a folder; give the files in it, such as %s/*.bin", path);
-        fclose(stream);
-        stream = NULL;
-    }
-    return stream;
-}
-
 static void read_scan(sequence_reader *r, int index, scan_read *scan) {
     const option_values *o = r->session->options;
     const char *path = r->session->inputs[index];
@@ -57,7 +42,7 @@ static void read_scan(sequence_reader *r, int index, scan_read *scan) {
     double begin = seconds_now();
     text_stream log;
     *scan = (scan_read){.index = index};
-    FILE *stream = open_scan(path, scan);
+    FILE *stream = input_try(path, scan->error, sizeof scan->error);
     if (!stream) {
         return;
     }

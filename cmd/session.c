@@ -17,38 +17,6 @@ const char *output_path(const session *s, const option_row *option) {
     return path || !implied ? path : "-";
 }
 
-/* By the first bytes of a file whose name says nothing. `why`: what it is instead. */
-static const pcgpu_format_info *content_format(const char *path, char *why, size_t why_size) {
-    char head[64];
-    FILE *file = fopen(path, "rb");
-    size_t size = file ? fread(head, 1, sizeof head, file) : 0;
-    if (file) {
-        fclose(file);
-    }
-    return pcgpu_format_of_content(head, size, why, why_size);
-}
-
-const pcgpu_format_info *input_format(const session *s, const char *path) {
-    char why[256];
-    const pcgpu_format_info *named = pcgpu_format_of_path(path);
-    return s->options->format     ? pcgpu_format_by_name(s->options->format)
-           : named                ? named
-           : path_is_stream(path) ? pcgpu_format_by_name("bin")
-                                  : content_format(path, why, sizeof why);
-}
-
-const pcgpu_format_info *output_format(const session *s, const char *path, const char *input) {
-    if (s->options->output_format) {
-        return pcgpu_format_by_name(s->options->output_format);
-    }
-    if (path_is_folder(path)) {
-        const pcgpu_format_info *same = input_format(s, input);
-        return same && same->writes ? same : pcgpu_format_by_name("bin");
-    }
-    const pcgpu_format_info *named = pcgpu_format_of_path(path);
-    return !named && path_is_stream(path) ? pcgpu_format_by_name("bin") : named;
-}
-
 static bool is_main(const option_row *option) {
     return option->flags & OPTION_MAIN;
 }
@@ -96,25 +64,6 @@ static const char *standard_input_named(const char *path) {
     return path && strcmp(path, "/dev/stdin") == 0 ? "-" : path;
 }
 
-/* A depth image is no cloud without one. */
-static bool check_camera(const session *s, const char *path, char *why, size_t why_size) {
-    const pcgpu_format_info *format = input_format(s, path);
-    char content[256];
-    if (!format || !format->depth || option_given(s->options, "camera", s->command)) {
-        return true;
-    }
-    format = s->options->format || path_is_stream(path) ? format : content_format(path, content, sizeof content);
-    if (format && !format->depth) {
-        return true; /* its name is wrong */
-    }
-    snprintf(
-        why, why_size,
-        "%s: a depth image becomes points through a camera; give --camera FX,FY,CX,CY, or a --config with camera:, "
-        "such as configs/kinect.yaml",
-        input_name(path));
-    return false;
-}
-
 static bool check_input(const session *s, int i, char *why, size_t why_size) {
     const char *path = s->inputs[i];
     if (s->options->pairs) { /* say where in the list */
@@ -126,15 +75,7 @@ static bool check_input(const session *s, int i, char *why, size_t why_size) {
         snprintf(why, why_size, "standard input cannot be one of many clouds; give files");
         return false;
     }
-    if (!input_format(s, path) && !path_is_folder(path)) {
-        char content[256];
-        content_format(path, content, sizeof content);
-        snprintf(why, why_size, "%s: %s", path,
-                 content[0] ? content
-                            : "neither the name nor the content says a format; give -F bin, ply, pcd, npy, png or pgm");
-        return false;
-    }
-    return check_camera(s, path, why, why_size);
+    return session_check_format(s, path, why, why_size);
 }
 
 static bool read_once(int dashes, char *why, size_t why_size) {
@@ -315,10 +256,14 @@ static bool protect_inputs(session *s) {
     return output_check_stdout();
 }
 
+/* A pipe that is opened and closed would end its writer. */
 static bool try_input(const char *path) {
-    FILE *stream = path ? input_open(path) : NULL;
+    if (!path || path_is_stream(path)) {
+        return true;
+    }
+    FILE *stream = input_open(path);
     input_close(stream);
-    return !path || stream;
+    return stream;
 }
 
 /* The first number of OMP_NUM_THREADS, as programs with OpenMP take it; 0: it has none. */

@@ -1,66 +1,15 @@
 /* Trajectories in files. */
 #include "trajectory.h"
-#include "files.h"
+#include "lines.h"
 #include "numbers.h"
 #include "transform.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 enum { MOST_NUMBERS = 17 };
-
-/* A file of lines being read. */
-typedef struct line_file {
-    const char *name;
-    FILE *stream;
-    char *line;
-    size_t size;
-    int64_t number, end; /* of the line: from 1; bytes up to its end */
-    char *why;
-    size_t why_size;
-} line_file;
-
-static bool open_lines(line_file *f, const char *path, char *why, size_t why_size) {
-    struct stat st;
-    *f = (line_file){.name = path, .why = why, .why_size = why_size};
-    f->stream = fopen(path, "rb");
-    if (f->stream && fstat(fileno(f->stream), &st) == 0 && S_ISDIR(st.st_mode)) {
-        fclose(f->stream);
-        f->stream = NULL;
-        errno = EISDIR;
-    }
-    if (!f->stream) {
-        snprintf(why, why_size, "%s: %s; give a file that can be read", path, strerror(errno));
-    }
-    return f->stream;
-}
-
-static void close_lines(line_file *f) {
-    free(f->line);
-    fclose(f->stream);
-}
-
-/* The next line without its end; *whole: it has one. */
-static bool next_line(line_file *f, bool *whole) {
-    ssize_t length = getline(&f->line, &f->size, f->stream);
-    if (length < 0) {
-        return false;
-    }
-    *whole = f->line[length - 1] == '\n';
-    f->line[length - *whole] = '\0';
-    f->end += length;
-    f->number++;
-    return true;
-}
-
-static bool line_wrong(const line_file *f, const char *what) {
-    snprintf(f->why, f->why_size, "%s:%lld: %s", f->name, (long long)f->number, what);
-    return false;
-}
 
 static bool no_memory(const line_file *f) {
     return line_wrong(f, "out of memory");
@@ -195,8 +144,8 @@ static bool read_poses(line_file *f, bool unfinished, bool states, trajectory *t
             return no_memory(f);
         }
     }
-    if (ferror(f->stream)) {
-        return line_wrong(f, "cannot be read to its end");
+    if (f->failed) {
+        return false;
     }
     t->numbers = form;
     if (form != 8 && !states) {
@@ -224,7 +173,7 @@ bool trajectory_read(const char *path, bool unfinished, trajectory *t, char *why
         return false;
     }
     bool good = read_poses(&f, unfinished, false, t);
-    close_lines(&f);
+    good = close_lines(&f) && good;
     if (!good) {
         trajectory_free(t);
     }
@@ -265,7 +214,7 @@ static bool read_times(line_file *f, double **times, int64_t *count) {
         }
         (*times)[(*count)++] = v[0];
     }
-    return !ferror(f->stream) || line_wrong(f, "cannot be read to its end");
+    return true;
 }
 
 bool timestamps_read(const char *path, double **times, int64_t *count, char *why, size_t why_size) {
@@ -276,7 +225,7 @@ bool timestamps_read(const char *path, double **times, int64_t *count, char *why
         return false;
     }
     bool good = read_times(&f, times, count);
-    close_lines(&f);
+    good = close_lines(&f) && good;
     if (!good) {
         free(*times);
         *times = NULL;
@@ -313,7 +262,7 @@ bool calibration_read(const char *path, double T[16], char *why, size_t why_size
         return false;
     }
     bool good = read_calibration(&f, T, &found);
-    if (good && !found) {
+    if (good && !found && !f.failed) {
         char what[256];
         rewind(f.stream);
         good = transform_read(f.stream, T, what, sizeof what);
@@ -321,6 +270,5 @@ bool calibration_read(const char *path, double T[16], char *why, size_t why_size
             snprintf(why, why_size, "%s: no line \"Tr:\" of 12 numbers as in KITTI's calib.txt, and %s", path, what);
         }
     }
-    close_lines(&f);
-    return good;
+    return close_lines(&f) && good;
 }

@@ -8,19 +8,22 @@
 
 static const double TOLERANCE = 1e-3; /* of quaternions, as pcgpu_is_rigid has of rotations */
 
+/* The next byte of at most *left, which a pipe without an end is cut to. */
+static int next_byte(FILE *stream, long *left) {
+    return (*left)-- > 0 ? getc(stream) : EOF;
+}
+
 /* The next word, NULL at the end. Too long a word comes out cut and is then no number. */
-static const char *next_word(FILE *stream, char *word, size_t size) {
+static const char *next_word(FILE *stream, long *left, char *word, size_t size) {
     size_t n = 0;
     int c;
-    while ((c = getc(stream)) != EOF && (isspace(c) || c == ',' || c == '#')) {
-        while (c == '#' && (c = getc(stream)) != EOF && c != '\n') {
+    while ((c = next_byte(stream, left)) != EOF && (isspace(c) || c == ',' || c == '#')) {
+        while (c == '#' && (c = next_byte(stream, left)) != EOF && c != '\n') {
             c = '#';
         }
     }
-    for (; c != EOF && !isspace(c) && c != ',' && c != '#'; c = getc(stream)) {
-        if (n + 1 < size) {
-            word[n++] = (char)c;
-        }
+    for (; c != EOF && !isspace(c) && c != ',' && c != '#' && n + 1 < size; c = next_byte(stream, left)) {
+        word[n++] = (char)c;
     }
     if (c == '#') {
         ungetc(c, stream);
@@ -76,16 +79,17 @@ bool transform_from_numbers(const double *v, int n, double T[16], char *why, siz
 bool transform_read(FILE *stream, double T[16], char *why, size_t why_size) {
     double v[17];
     char word[64];
+    long left = 1 << 20;
     int n = 0;
-    while (n < 17 && next_word(stream, word, sizeof word)) {
+    while (n < 17 && next_word(stream, &left, word, sizeof word)) {
         if (!number_parse(word, &v[n])) {
             snprintf(why, why_size, "\"%s\" is not a finite number; give a text file with a transform", word);
             return false;
         }
         n++;
     }
-    if (ferror(stream)) {
-        snprintf(why, why_size, "cannot be read");
+    if (ferror(stream) || left < 0) {
+        snprintf(why, why_size, left < 0 ? "more than 1 MiB; give a text file with a transform" : "cannot be read");
         return false;
     }
     return transform_from_numbers(v, n, T, why, why_size);

@@ -57,7 +57,7 @@ head -c 500 /dev/urandom > c.yaml
 expect 2 pcgpu sample --config c.yaml -m 10 a.bin -o x.bin
 stderr_has '^pcgpu: c\.yaml:[0-9]+:[0-9]+: '
 expect 2 pcgpu sample --config . -m 10 a.bin -o x.bin
-stderr_has '^pcgpu: \.: .*directory; '
+stderr_has '^pcgpu: \.: is a folder; '
 expect 2 pcgpu sample --config missing.yaml -m 10 a.bin -o x.bin
 stderr_has '^pcgpu: missing\.yaml: '
 rm -f c.yaml got.bin

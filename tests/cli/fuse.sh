@@ -96,7 +96,7 @@ stderr_has 'a truncation of 0\.01 m is not possible with voxels of 0\.04 m; give
 expect 1 $FAIL --poses one.txt "$1" "$2"
 stderr_is 'pcgpu: one.txt: 1 poses for 2 images; give a line for each, in their order'
 expect 1 $FAIL --poses missing.txt "$1"
-stderr_has '^pcgpu: missing\.txt: No such file or directory; give a file with a pose a line$'
+stderr_has '^pcgpu: missing\.txt: No such file or directory; give a file that can be read$'
 expect 1 $FAIL --poses three.txt "$1" missing.png "$2"
 stderr_has '^pcgpu: missing\.png: '
 expect 1 $FAIL --poses three.txt "$1" none.pgm "$2"

@@ -1,0 +1,83 @@
+/* Opening inputs. A pipe of the file system that nobody writes to would hold a run for ever, without a word. */
+#include "files.h"
+#include "report.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { WRITER_SECONDS = 10, LOOKS_PER_SECOND = 20 };
+
+/* Waits for the process that writes; whether there is one. *first: a byte that was read meanwhile, or EOF. */
+static bool wait_for_writer(int fd, int *first) {
+    for (int look = 0; look < WRITER_SECONDS * LOOKS_PER_SECOND; look++) {
+        struct pollfd pipe = {.fd = fd, .events = POLLIN};
+        unsigned char byte;
+        if (poll(&pipe, 1, 1000 / LOOKS_PER_SECOND) > 0) {
+            return true; /* it has written, or is gone already */
+        }
+        ssize_t n = read(fd, &byte, 1);
+        if (n == 1) {
+            *first = byte;
+        }
+        if (n == 1 || (n < 0 && errno == EAGAIN)) {
+            return true; /* it is there and takes its time */
+        }
+    }
+    return false;
+}
+
+static FILE *open_pipe(const char *path, char *why, size_t why_size) {
+    int first = EOF, fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    FILE *stream = NULL;
+    if (fd >= 0 && !wait_for_writer(fd, &first)) {
+        snprintf(why, why_size, "is a pipe (FIFO) that no process has opened for writing in %d s; start that first",
+                 WRITER_SECONDS);
+    } else if (fd < 0 || fcntl(fd, F_SETFL, 0) < 0 || !(stream = fdopen(fd, "rb"))) {
+        snprintf(why, why_size, "%s; give a file that can be read", strerror(errno));
+    } else if (first != EOF) {
+        ungetc(first, stream);
+    }
+    if (!stream && fd >= 0) {
+        close(fd);
+    }
+    return stream;
+}
+
+FILE *input_try(const char *path, char *why, size_t why_size) {
+    struct stat st;
+    if (strcmp(path, "-") == 0) {
+        return stdin;
+    }
+    bool there = stat(path, &st) == 0;
+    if (there && S_ISFIFO(st.st_mode)) {
+        return open_pipe(path, why, why_size);
+    }
+    if (there && S_ISDIR(st.st_mode)) {
+        snprintf(why, why_size, "is a folder; give a file in it");
+        return NULL;
+    }
+    FILE *stream = fopen(path, "rb");
+    if (!stream) {
+        snprintf(why, why_size, "%s; give a file that can be read", strerror(errno));
+    }
+    return stream;
+}
+
+FILE *input_open(const char *path) {
+    char why[512];
+    FILE *stream = input_try(path, why, sizeof why);
+    if (!stream) {
+        report_error(path, "%s", why);
+    }
+    return stream;
+}
+
+void input_close(FILE *stream) {
+    if (stream && stream != stdin) {
+        fclose(stream);
+    }
+}

@@ -1,0 +1,63 @@
+/* Text files, line by line. */
+#include "lines.h"
+#include "files.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool open_lines(line_file *f, const char *path, char *why, size_t why_size) {
+    char reason[512];
+    *f = (line_file){.name = input_name(path), .why = why, .why_size = why_size};
+    f->stream = input_try(path, reason, sizeof reason);
+    if (!f->stream) {
+        snprintf(why, why_size, "%s: %s", path, reason);
+    }
+    return f->stream;
+}
+
+bool close_lines(line_file *f) {
+    free(f->line);
+    f->line = NULL;
+    input_close(f->stream);
+    return !f->failed;
+}
+
+bool line_wrong(const line_file *f, const char *what) {
+    snprintf(f->why, f->why_size, "%s:%lld: %s", f->name, (long long)f->number, what);
+    return false;
+}
+
+static bool fail(line_file *f, const char *what) {
+    f->failed = true;
+    return line_wrong(f, what);
+}
+
+bool next_line(line_file *f, bool *whole) {
+    size_t n = 0;
+    int c = EOF;
+    f->line = f->line ? f->line : malloc(LINE_LIMIT + 1); /* once, so that memory cannot end within a file */
+    f->number++;
+    if (!f->line) {
+        return fail(f, "out of memory");
+    }
+    errno = 0;
+    while (n < LINE_LIMIT && (c = getc(f->stream)) != EOF && c != '\n') {
+        f->line[n++] = (char)c;
+    }
+    if (ferror(f->stream)) {
+        return fail(f, errno ? strerror(errno) : "cannot be read to its end");
+    }
+    f->end += (int64_t)n + (c == '\n');
+    if (n == LINE_LIMIT) {
+        return fail(f, "a line of more than 65536 bytes; give a text file");
+    }
+    if (f->end > TEXT_LIMIT) {
+        return fail(f, "more than 1 GiB up to this line; give a smaller file");
+    }
+    *whole = c == '\n';
+    f->line[n] = '\0';
+    f->length = n;
+    f->number -= !n && !*whole;
+    return n > 0 || *whole;
+}
