@@ -1,25 +1,42 @@
 /* The heap of a run. A short one spends much of its time in the kernel, which hands out its memory page by page as it
  * is touched: a scan of 2 MB takes some 3,000 pages to sample. So memory is taken in one piece, in large pages where
- * the system has them, and kept. Very large arrays come and go as before. */
+ * the system has them, and kept. Very large arrays come and go as before. Where address space is limited, the heap grows
+ * as usual: a run that needs little gets by with little. */
 #define _DEFAULT_SOURCE /* sbrk, madvise */
 #include "heap.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 
 #ifdef __GLIBC__
 #include <malloc.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum { PIECE = 64 << 20, LARGEST_INSIDE = 32 << 20, PAGE = 4096 };
 
+/* Whether the limits (ulimit -v, -d) leave enough for pieces that are not all used. */
+static bool has_space(void) {
+    struct rlimit space, data;
+    const rlim_t enough = (rlim_t)64 * PIECE;
+    return getrlimit(RLIMIT_AS, &space) == 0 && getrlimit(RLIMIT_DATA, &data) == 0 && space.rlim_cur >= enough &&
+           data.rlim_cur >= enough;
+}
+
 void heap_prepare(void) {
+    if (!has_space()) {
+        return;
+    }
     mallopt(M_MMAP_THRESHOLD, LARGEST_INSIDE);
     mallopt(M_TRIM_THRESHOLD, 2 * PIECE);
     mallopt(M_TOP_PAD, PIECE);
     char *begin = sbrk(0);
     void *volatile first = malloc(LARGEST_INSIDE / 2); /* more than the heap has, so it grows, and by PIECE */
+    if (!first) {
+        mallopt(M_TOP_PAD, LARGEST_INSIDE / 256); /* the system promises no more than it has */
+    }
     free(first);
     char *end = sbrk(0);
     begin += (PAGE - (uintptr_t)begin % PAGE) % PAGE;

@@ -61,34 +61,40 @@ static bool deflate_some(z_stream *z, const void *data, size_t size, int flush) 
     return true;
 }
 
-/* Deflates a header and data into at most `room` bytes; returns the size, or 0 when they do not fit. */
-static size_t deflate_into(unsigned char *out, size_t room, const char *header, size_t header_size, const void *data,
-                           size_t size) {
+/* Deflates a header and data into at most `room` bytes; *packed is the size, or 0 when they do not fit. False when memory
+ * is exhausted. */
+static bool deflate_into(unsigned char *out, size_t room, const char *header, size_t header_size, const void *data,
+                         size_t size, size_t *packed) {
     z_stream z = {0};
+    *packed = 0;
     if (deflateInit2(&z, 1, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
-        return 0;
+        return false;
     }
     z.next_out = out;
     z.avail_out = (uInt)(room < CHUNK ? room : CHUNK);
-    bool fits = deflate_some(&z, header, header_size, Z_NO_FLUSH) && deflate_some(&z, data, size, Z_FINISH);
-    size_t packed = (size_t)(z.next_out - out);
+    if (deflate_some(&z, header, header_size, Z_NO_FLUSH) && deflate_some(&z, data, size, Z_FINISH)) {
+        *packed = (size_t)(z.next_out - out);
+    }
     deflateEnd(&z);
-    return fits ? packed : 0;
+    return true;
 }
 
-/* The deflated member, or NULL when storing is better or memory is short. A piece of 64 KiB from the middle decides. */
-static unsigned char *try_deflate(const char *header, size_t header_size, const void *data, size_t size,
+/* The deflated member, or NULL when storing is better, or when memory is exhausted, which is an error: the bytes of an
+ * archive do not depend on it. A piece of 64 KiB from the middle decides. */
+static unsigned char *try_deflate(archive *a, const char *header, size_t header_size, const void *data, size_t size,
                                   size_t *packed) {
     size_t piece = size < TRIAL ? size : TRIAL;
     size_t room = size / 2 + 1024;
     unsigned char *out = malloc(room);
-    if (!out) {
-        return NULL;
-    }
     const unsigned char *middle = (const unsigned char *)data + (size - piece) / 2;
-    bool worth = deflate_into(out, piece / 2, "", 0, middle, piece) > 0;
-    *packed = worth ? deflate_into(out, room, header, header_size, data, size) : 0;
-    if (*packed == 0) {
+    bool good = out && deflate_into(out, piece / 2, "", 0, middle, piece, packed);
+    if (good && *packed > 0) {
+        good = deflate_into(out, room, header, header_size, data, size, packed);
+    }
+    if (!good) {
+        a->status = pc_fail_memory(a->context, room, a->name);
+    }
+    if (!good || *packed == 0) {
         free(out);
         return NULL;
     }
@@ -184,7 +190,7 @@ static void put_member(archive *a, const pcgpu_array *array, size_t size, member
     char header[PC_NPY_HEADER_SIZE];
     size_t header_size = pc_npy_header(header, array->type, array->dimensions, array->shape);
     size_t packed = 0;
-    unsigned char *deflated = size ? try_deflate(header, header_size, array->data, size, &packed) : NULL;
+    unsigned char *deflated = size ? try_deflate(a, header, header_size, array->data, size, &packed) : NULL;
     snprintf(m->name, sizeof m->name, "%s.npy", array->name);
     m->crc = (uint32_t)crc32_z(crc32_z(0, NULL, 0), (const Bytef *)header, header_size);
     if (size) {

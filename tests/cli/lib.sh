@@ -5,7 +5,7 @@
 #   stdout_is TEXT, stderr_is TEXT, stdout_has PATTERN, stderr_has PATTERN (extended regular expressions)
 #   same A B, absent FILE..., present FILE..., size_is FILE BYTES, only NAME... (what the folder holds)
 #   cloud N > x.bin          N points of 4 float32: a spiral, so that no two distances are equal
-#   skip_part WHAT WHY, finish (exit 77 when everything was skipped)
+#   has_sanitizer, skip_part WHAT WHY, finish (exit 77 when everything was skipped)
 #
 # The GPU suite sets PCGPU_DEVICE; `pcgpu` then runs every operation there.
 set -u
@@ -119,6 +119,9 @@ have_cuda() {
     cloud 1 > "$WORK/one.bin"
     "$PCGPU" sample --cuda -m 1 "$WORK/one.bin" > /dev/null 2>&1
 }
+
+# A sanitizer needs more address space than a limit leaves.
+has_sanitizer() { grep -q __asan_init "$PCGPU"; }
 
 skip_part() { printf 'skipped: %s: %s\n' "$1" "$2"; SKIPPED="$SKIPPED $1"; }
 skip_all() { printf 'skipped: %s\n' "$1"; exit 77; }

@@ -1,0 +1,44 @@
+# Little memory: small runs get by with little address space, and what does not is an error, never other bytes.
+. "${0%/*}/lib.sh"
+has_sanitizer && skip_all 'a sanitizer needs terabytes of address space'
+cp "$PCGPU_SOURCE/testdata/street.bin" a.bin
+expect 0 pcgpu sample -m 50 a.bin -o sample.bin
+expect 0 pcgpu voxelize --size 0.5 --features points a.bin -o voxels.npz
+expect 0 pcgpu register a.bin a.bin --transform T.txt
+
+# limited KILOBYTES COMMAND...: with no more address space than that.
+limited() {
+    SPACE=$1
+    shift
+    LAST="(ulimit -v $SPACE) $*"
+    (ulimit -v "$SPACE" && exec "$PCGPU" "$@") < /dev/null > "$OUT" 2> "$ERR"
+}
+
+# 64 MB had to be free before anything.
+limited 60000 sample --cpu --threads 1 -m 50 a.bin -o x.bin
+expected 0 $?
+same x.bin sample.bin
+limited 60000 voxelize --cpu --threads 1 --size 0.5 --features points a.bin -o x.npz
+expected 0 $?
+same x.npz voxels.npz
+limited 60000 register --cpu --threads 1 a.bin a.bin --transform x.txt
+expected 0 $?
+same x.txt T.txt
+
+# From nothing to enough: the same bytes, or an error with a message and without an output.
+SPACE=7000
+while [ "$SPACE" -lt 40000 ]; do
+    rm -f x.npz
+    limited "$SPACE" voxelize --cpu --threads 1 --size 0.5 --features points a.bin -o x.npz
+    CODE=$?
+    if [ "$CODE" -eq 0 ]; then
+        same x.npz voxels.npz
+    elif [ "$CODE" -lt 127 ]; then # else the program could not be loaded
+        expected 1 "$CODE"
+        stderr_has '^pcgpu: .*memory'
+        absent x.npz
+    fi
+    SPACE=$((SPACE + 400))
+done
+only a.bin sample.bin voxels.npz T.txt x.bin x.txt x.npz
+finish
