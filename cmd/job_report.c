@@ -117,7 +117,8 @@ void job_report(const job *j) {
                        (long long)run->points_in);
     }
     if (run->backend[0]) {
-        report_detail(j->names[0], "%s (%s, %d threads): %s", run->backend, run->device, run->threads, run->reason);
+        report_detail(j->names[0], "%s (%s, %d %s): %s", run->backend, run->device, run->threads,
+                      run->threads == 1 ? "thread" : "threads", run->reason);
     }
     report_detail(j->names[0], "read %.4f s", j->read_seconds);
     for (int i = 0; i < run->stages; i++) {

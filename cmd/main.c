@@ -61,7 +61,7 @@ static int completion(int count, char **words) {
                : usage_error(NULL, "completions are for bash, zsh and fish; give one of them");
 }
 
-/* Options before a command: only those that ask about the program. */
+/* Options without a command: only those that ask about the program. */
 static int program_options(int count, char **words) {
     bool version = false, verbose = false, wants_help = false;
     for (int i = 0; i < count; i++) {
@@ -76,7 +76,7 @@ static int program_options(int count, char **words) {
             wants_help = true;
         } else {
             char why[256];
-            snprintf(why, sizeof why, "%.80s stands before the command; give the command first", w);
+            snprintf(why, sizeof why, "no command; %.80s is an option of one", w);
             return usage_error(NULL, why);
         }
     }
@@ -203,17 +203,24 @@ int main(int argc, char **argv) {
         help_program(stderr);
         return EXIT_USAGE;
     }
-    const command_info *command = command_by_name(argv[1]);
+    int at = command_line_find_command(argc - 1, argv + 1);
+    if (at < 0) {
+        return finish(program_options(argc - 1, argv + 1));
+    }
+    char *name = argv[1 + at]; /* options before it are its own */
+    memmove(argv + 2, argv + 1, (size_t)at * sizeof *argv);
+    argv[1] = name;
+    const command_info *command = command_by_name(name);
     int count = argc - 2;
     char **words = argv + 2;
     if (command) {
         return finish(command_main(command, count, words));
     }
-    if (strcmp(argv[1], "help") == 0) {
+    if (strcmp(name, "help") == 0) {
         return finish(help(count, words));
     }
-    if (strcmp(argv[1], "completion") == 0) {
+    if (strcmp(name, "completion") == 0) {
         return finish(completion(count, words));
     }
-    return finish(argv[1][0] == '-' ? program_options(argc - 1, argv + 1) : unknown_command(argv[1]));
+    return finish(unknown_command(name));
 }

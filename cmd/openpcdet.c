@@ -260,15 +260,19 @@ static bool read_features(reader *r) {
     if (strcmp(name, "MeanVFE") == 0 || strcmp(name, "DynMeanVFE") == 0) {
         return set_text(r, "features", "mean");
     }
-    if (strcmp(name, "PillarVFE") != 0) {
-        return true;
-    }
-    bool distance, absolute; /* an eleventh value, or seven without x, y and z */
-    if (find_switch(r, "WITH_DISTANCE", false, &distance) == FAILED ||
-        find_switch(r, "USE_ABSLOTE_XYZ", true, &absolute) == FAILED) {
+    bool distance = false, absolute = true; /* an eleventh value, or seven without x, y and z */
+    bool pillar = strcmp(name, "PillarVFE") == 0;
+    if (pillar && (find_switch(r, "WITH_DISTANCE", false, &distance) == FAILED ||
+                   find_switch(r, "USE_ABSLOTE_XYZ", true, &absolute) == FAILED)) {
         return false;
     }
-    return distance || !absolute || set_text(r, "features", "pillar");
+    if (!pillar || distance || !absolute) {
+        return document_wrong(value.document, value.node,
+                              "the features of %s%s are not made here; give --features points for the points "
+                              "themselves, or mean or pillar",
+                              name, distance ? " with WITH_DISTANCE" : absolute ? "" : " without USE_ABSLOTE_XYZ");
+    }
+    return set_text(r, "features", "pillar");
 }
 
 /* ---- the file ------------------------------------------------------------------------------------------------ */

@@ -213,17 +213,19 @@ static const option_row table[] = {
     {"truncation", 0, FOR_REGISTER, OPTION_ZERO_IS_NONE, &type_real, "T", AT(volume.truncation), 0, 64000, NULL,
      "Distances from the surface, in metres, within which the model keeps them: 2 to 64 voxels; default 4 voxels."},
     {"mesh", 0, FOR_REGISTER, OPTION_OUTPUT | OPTION_PLY, &type_path, "FILE", AT(mesh), 0, 0, NULL,
-     "Write the surface of the model as triangles, .ply."},
+     "Write the surface of the model as triangles, to a name that ends in .ply."},
 
     /* common */
     {"output", 'o', FOR_CLOUDS, OPTION_OUTPUT | OPTION_MAIN, &type_path, "PATH", AT(output), 0, 0, NULL,
-     "Output file; - is standard output; a folder (DIR/) gets one file an input, named after it."},
+     "Output file; - is standard output; a folder (DIR/), made if it is not there, gets one file an input, named after "
+     "it."},
     {"force", 'f', FOR_ALL, 0, &type_flag, NULL, AT(force), 0, 0, NULL,
      "Replace existing output files; write binary data to a terminal."},
     {"format", 'F', FOR_ALL, 0, &type_reader, "NAME", AT(format), 0, 0, NULL,
      "Format of the inputs; default: by the first bytes, else by the file name, else bin for a stream."},
     {"output-format", 0, FOR_CLOUDS, 0, &type_writer, "NAME", AT(output_format), 0, 0, NULL,
-     "Format of the output; default: from the file name, bin for standard output, the input's own in a folder."},
+     "Format of the output; default: from the file name, bin for standard output, in a folder the input's own, or npz for "
+     "voxelize."},
     {"fields", 0, FOR_ALL, 0, &type_int, "N", AT(fields), 3, 16, NULL,
      "float32 values in a record of a .bin input: 4 for KITTI, 5 for nuScenes."},
     {"camera", 0, FOR_ALL, 0, &type_camera, "FX,FY,CX,CY", AT(camera), 0, 0, NULL,

@@ -181,7 +181,9 @@ typedef struct command_line {
     int input_count;
 } command_line;
 
-/* Splits the words after the command's name. Borrows them. On failure `why` is a sentence. */
+/* The index of the command's name: the first word that is no option and not the value of one; -1 without one. */
+int command_line_find_command(int count, char **words);
+/* Splits the words of a command without its name. Borrows them. On failure `why` is a sentence. */
 bool command_line_parse(const command_info *command, int count, char **words, command_line *line, char *why,
                         size_t why_size);
 void command_line_free(command_line *line);

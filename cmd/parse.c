@@ -65,7 +65,8 @@ const char *closest_name(const char *wrong, const char *(*next)(int i, unsigned 
 
 static bool unknown_option(const command_info *command, const char *name, char *why, size_t why_size) {
     const option_row *elsewhere = option_by_name(name, FOR_ALL);
-    const char *close = closest_name(name, next_option_name, command->bit);
+    const char *close =
+        strcmp(name, "gpu") == 0 ? "cuda" : closest_name(name, next_option_name, command->bit); /* no letters in common */
     if (elsewhere) {
         snprintf(why, why_size, "--%s is not an option of %s but of %s; see pcgpu %s --help", name, command->name,
                  command_of_option(elsewhere)->name, command->name);
@@ -131,6 +132,29 @@ static bool parse_short(const command_info *command, const char *letters, const 
         return true;
     }
     return true;
+}
+
+/* Whether the next word is the value of this one, an option of any command. */
+static bool takes_next(const char *word) {
+    const option_row *o = NULL;
+    if (word[1] == '-') {
+        o = option_by_name(word + 2, FOR_ALL); /* none with "=" has this name */
+    }
+    for (const char *p = word + 1; word[1] != '-' && *p && !(o && o->argument); p++) {
+        o = option_by_letter(*p, FOR_ALL);
+        if (o && o->argument && p[1]) {
+            return false; /* the rest is its value */
+        }
+    }
+    return o && o->argument && !(o->flags & OPTION_MAYBE_VALUE);
+}
+
+int command_line_find_command(int count, char **words) {
+    int i = 0;
+    while (i < count && words[i][0] == '-' && words[i][1]) {
+        i += takes_next(words[i]) ? 2 : 1;
+    }
+    return i < count ? i : -1;
 }
 
 bool command_line_parse(const command_info *command, int count, char **words, command_line *line, char *why,

@@ -192,6 +192,11 @@ static bool check_output(const session *s, const option_row *o, const char *path
                  o->name, is_dash(path) ? " (standard output)" : "", o->name);
         return false;
     }
+    const pcgpu_format_info *named = pcgpu_format_of_path(path);
+    if ((o->flags & OPTION_PLY) && !folder && !path_is_stream(path) && !(named && strcmp(named->name, "ply") == 0)) {
+        snprintf(why, why_size, "%s: a mesh is written as .ply; give a name that ends in .ply", path);
+        return false;
+    }
     if (is_dash(path) && !output_is_text(s, o) && !s->options->force && !s->options->dry_run && isatty(STDOUT_FILENO)) {
         snprintf(why, why_size, "binary data would go to the terminal; give -o FILE, or -f to write it anyway");
         return false;
@@ -291,8 +296,8 @@ static int open_context(session *s) {
 static bool try_output(const session *s, const option_row *row, const char *path) {
     int files = path_is_folder(path) ? session_job_count(s) : 1;
     bool good = true;
-    if (s->options->resume && (row->flags & OPTION_GROWS)) {
-        return true; /* it may be there */
+    if ((s->options->resume && (row->flags & OPTION_GROWS)) || (path_is_folder(path) && access(path, F_OK) != 0)) {
+        return true; /* it may be there, or is a folder that will be made */
     }
     for (int i = 0; i < files; i++) {
         char *name = output_name(s, row, path, session_input_of(s, i));
@@ -342,8 +347,21 @@ int session_jobs_at_once(const session *s, int most) {
     return streams || jobs < 1 ? 1 : jobs < most ? (int)jobs : most;
 }
 
+/* Folders that are given as such, DIR/, and are not there yet. */
+static bool make_folders(const session *s) {
+    bool good = true;
+    for (int i = 0; option_at(i) && good; i++) {
+        const char *path = is_output(s, option_at(i)) ? output_path(s, option_at(i)) : NULL;
+        good = !path || !path_is_folder(path) || folder_make(path);
+    }
+    return good;
+}
+
 int session_open(session *s) {
     int code = protect_inputs(s) ? open_context(s) : EXIT_FAILED;
+    if (code == EXIT_DONE && !make_folders(s)) {
+        code = EXIT_FAILED;
+    }
     if (code == EXIT_DONE && s->options->json && !output_open(&s->json, s->options->json, s->options->force, true)) {
         code = EXIT_FAILED;
     }

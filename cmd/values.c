@@ -26,7 +26,9 @@ static bool in_bounds(const option_row *o, double value) {
     return value <= o->max && (o->flags & OPTION_ABOVE_MIN ? value > o->min : value >= o->min);
 }
 
-static bool number_wrong(const option_row *o, const char *text, const char *what, char *why, size_t why_size) {
+/* `digits`: it is a number, but not one in range. */
+static bool number_wrong(const option_row *o, const char *text, bool digits, const char *what, char *why,
+                         size_t why_size) {
     char bounds[80];
     double value;
     if (o->max >= 1e9 && number_parse(text, &value) && value > o->max) {
@@ -34,7 +36,9 @@ static bool number_wrong(const option_row *o, const char *text, const char *what
     } else {
         bounds_text(o, bounds);
     }
-    snprintf(why, why_size, "\"%s\" is not %s in range; give %s", text, what, bounds);
+    bool whole = strcmp(what, "a number") != 0;
+    snprintf(why, why_size, "\"%s\" is not %s%s; give %s%s", text, what, digits ? " in range" : "",
+             whole && !digits ? "digits only, " : "", bounds);
     return false;
 }
 
@@ -60,7 +64,7 @@ static bool parse_whole(const option_row *o, const char *text, int64_t *value, c
     *value = strtoll(text, &end, 10);
     bool digits = text[0] != '\0' && strspn(text, "+-0123456789") == strlen(text) && *end == '\0';
     return (digits && errno == 0 && in_bounds(o, (double)*value)) ||
-           number_wrong(o, text, "a whole number", why, why_size);
+           number_wrong(o, text, digits, "a whole number", why, why_size);
 }
 
 static bool parse_int(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
@@ -116,7 +120,8 @@ static bool print_seed(const option_row *o, const void *field, FILE *out) {
 }
 
 static bool parse_bounded(const option_row *o, const char *text, double *value, char *why, size_t why_size) {
-    return (number_parse(text, value) && in_bounds(o, *value)) || number_wrong(o, text, "a number", why, why_size);
+    bool number = number_parse(text, value);
+    return (number && in_bounds(o, *value)) || number_wrong(o, text, number, "a number", why, why_size);
 }
 
 static bool parse_real(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
@@ -148,7 +153,7 @@ static bool parse_float(const option_row *o, const char *text, void *field, char
     }
     /* A tiny positive number must not become 0, which would mean "not given". */
     if (value != 0 && (float)value == 0.0f) {
-        return number_wrong(o, text, "a float32 number", why, why_size);
+        return number_wrong(o, text, true, "a float32 number", why, why_size);
     }
     *(float *)field = (float)value;
     return true;

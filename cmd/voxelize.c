@@ -179,6 +179,11 @@ int voxelize_cloud(job *j, pcgpu_voxels *v) {
         return job_failed(j, status);
     }
     j->run = v->run;
+    if (v->run.points_in == v->run.non_finite + v->run.at_origin) {
+        report_error(j->names[0], "0 usable points among %lld records; check the input", (long long)v->run.points_in);
+        pcgpu_voxels_free(v);
+        return EXIT_FAILED;
+    }
     j->points_out = v->count;
     j->unit = "voxels";
     add_result(&j->result, v);

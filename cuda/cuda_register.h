@@ -1,6 +1,6 @@
-/* Registration by cells in a chosen form: cuda/register_cells.cu chooses what is fastest for the sizes and the number
- * of pairs. Every form gives the same bits, which is what tests and benchmarks use this for. And what tests look at of
- * a model that is on the device. */
+/* What tests and benchmarks call of registration by cells on CUDA: a form of their choice (register_cells_jobs.cu; without
+ * one it takes what is fastest for the sizes and the number of pairs, and every form gives the same bits), and the cells
+ * of a model on the device (register_cells_model.cu). */
 #ifndef PC_CUDA_REGISTER_H
 #define PC_CUDA_REGISTER_H
 

@@ -1,5 +1,5 @@
 /* Voxelization by a sort: memory, launches, and the prefix sum and the sort between the kernels of voxelize_sorted.cuh.
- * All CUB calls of the project are in this file: they dominate its compile time. */
+ * CUB's sort and scan take most of its compile time. */
 #include "voxelize_sorted.cuh"
 
 #include <cub/device/device_radix_sort.cuh>

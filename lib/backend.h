@@ -1,5 +1,6 @@
-/* What a back end is: a table of operations on plain arrays. The files lib/sample.c, voxelize.c and register.c check
- * parameters, drop unusable points and share all logic that needs no parallel hardware; a back end only computes. */
+/* What a back end is: a table of operations on plain arrays. The files of an operation (sample*.c, voxelize*.c,
+ * register*.c, odometry*.c, volume*.c) check parameters, drop unusable points and share all logic that needs no parallel
+ * hardware; a back end only computes. And the context, with its errors, log, memory and threads. */
 #ifndef PC_BACKEND_H
 #define PC_BACKEND_H
 

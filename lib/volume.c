@@ -93,8 +93,8 @@ void pcgpu_volume_get_stats(const pcgpu_volume *v, pcgpu_volume_stats *stats) {
 pcgpu_status pc_volume_full(pcgpu_context *context, int64_t needed, int64_t most) {
     return pc_fail(
         context, PCGPU_ERROR_MEMORY,
-        "the model would have %lld blocks of 8 x 8 x 8 voxels, more than the limit of %lld; give larger voxels, "
-        "a smaller max_depth, or a higher limit",
+        "the model would have %lld blocks of 8 x 8 x 8 voxels, more than the limit of %lld; give larger voxels "
+        "or a smaller max_depth",
         (long long)needed, (long long)most);
 }
 

@@ -114,4 +114,10 @@ printf '1 0 0 0 0 1 0 0 0 0 1 0\0\n' > bad.txt
 expect 1 $FAIL --poses bad.txt "$1"
 stderr_has '^pcgpu: bad\.txt:1: a zero byte'
 absent x.ply y.ply
+# A mesh is a .ply; other names are not given to one.
+for NAME in mesh.obj mesh.STL mesh.glb mesh; do
+    expect 2 "$PCGPU" register $CONFIG --poses "$ROOM/poses_kitti.txt" --mesh "$NAME" $FRAMES
+    stderr_has "^pcgpu: $NAME: a mesh is written as \.ply; give a name that ends in \.ply"
+    absent "$NAME"
+done
 finish

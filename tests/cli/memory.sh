@@ -38,7 +38,7 @@ while [ "$SPACE" -lt 40000 ]; do
         stderr_has '^pcgpu: .*memory'
         absent x.npz
     fi
-    SPACE=$((SPACE + 400))
+    SPACE=$((SPACE + 800))
 done
 only a.bin sample.bin voxels.npz T.txt x.bin x.txt x.npz
 finish

@@ -86,7 +86,15 @@ holds "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V}]" "$IN|8|9|\"
 holds "DATA_CONFIG:\n  $R\n  DATA_PROCESSOR: [{NAME: transform_points_to_voxels_placeholder, $V}]\nMODEL: {VFE: {NAME: DynMeanVFE}}" \
     "$IN|0|0|\"mean\""
 # Encoders that begin with other values than the ten decide nothing.
-for VFE in '{NAME: PillarVFE, WITH_DISTANCE: True}' '{NAME: PillarVFE, USE_ABSLOTE_XYZ: no}' '{NAME: SomethingVFE}' '{}' 7; do
+# Features that are not made here are not replaced by others without a word.
+for VFE in '{NAME: PillarVFE, WITH_DISTANCE: True}' '{NAME: PillarVFE, USE_ABSLOTE_XYZ: no}' '{NAME: DynPillarVFE}'; do
+    printf '%b' "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V, $L}]\nMODEL: {VFE: $VFE}" > vfe.yaml
+    expect 2 pcgpu voxelize --config vfe.yaml --dry-run a.bin
+    stderr_has '^pcgpu: vfe\.yaml:[0-9]+:[0-9]+: .*(PillarVFE|WITH_DISTANCE|USE_ABSLOTE_XYZ).*give --features points'
+    expect 0 pcgpu voxelize --config vfe.yaml --features points --dry-run a.bin
+    stdout_has 'features: "points"'
+done
+for VFE in '{}' 7; do
     holds "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V, $L}]\nMODEL: {VFE: $VFE}" "$IN|3|6|\"mean\""
 done
 holds "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V, $L}]\nMODEL: {VFE: {NAME: PillarVFE}}" "$IN|3|6|\"pillar\""
@@ -96,7 +104,9 @@ $R" > base1.yaml
 echo "POINT_CLOUD_RANGE: [0, 0, 0, 1, 1, 1]
 DATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V, $L}]
 MODEL: {VFE: {NAME: PillarVFE, WITH_DISTANCE: True}}" > base2.yaml
-holds '_BASE_CONFIG_: base1.yaml' "$IN|3|6|\"mean\""
+echo '_BASE_CONFIG_: base1.yaml' > c.yaml
+expect 2 pcgpu voxelize --config c.yaml --dry-run a.bin
+stderr_has '^pcgpu: base2\.yaml:3:21: the features of PillarVFE with WITH_DISTANCE are not made here; '
 holds '_BASE_CONFIG_: base1.yaml\nMODEL: {VFE: {WITH_DISTANCE: False}}' "$IN|3|6|\"pillar\""
 holds "DATA_CONFIG: {_BASE_CONFIG_: base1.yaml}\nDATA_CONFIG: {_BASE_CONFIG_: base2.yaml, $R}" "$IN|3|6|\"mean\""
 rm -f c.yaml file.npz effect.npz effect.yaml

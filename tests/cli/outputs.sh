@@ -71,6 +71,19 @@ for APPEND in 'sample -m 10 a.bin' 'sample -m 10 - -o -' 'info a.bin' 'sample -m
     stderr_is 'pcgpu: standard output: is an input of this run; give it another file'
     same a.bin ../a.bin
 done
+# A folder that is not there is made, with those above it; a dry run makes none.
+expect 0 pcgpu sample -m 10 a.bin b.bin --dry-run -o made/here/ --indices made/i/
+absent made
+expect 0 pcgpu sample -m 10 a.bin b.bin -o made/here/ --indices made/i/
+size_is made/here/a.bin 160
+size_is made/i/b.indices.bin 40
+expect 0 pcgpu sample -m 10 a.bin b.bin -f -o made/here//
+rm -r made
+expect 1 pcgpu sample -m 10 a.bin b.bin -o a.bin/sub/ # one message
+[ "$(wc -l < "$ERR")" -eq 1 ] || die 'more than one message'
+stderr_has '^pcgpu: a\.bin/sub/: .*[Nn]ot a directory'
+expect 2 pcgpu sample -m 0 a.bin -o made/
+absent made
 # A link to nothing is not replaced unasked.
 ln -s nowhere dead.bin
 expect 1 pcgpu sample -m 10 a.bin -o dead.bin
@@ -98,7 +111,6 @@ only a.bin b.bin out.bin
 # Where nothing can be written.
 expect 1 pcgpu sample -m 10 a.bin -o nowhere/deeper/x.bin
 stderr_has '^pcgpu: nowhere/deeper/x\.bin: '
-expect 1 pcgpu sample -m 10 a.bin -o nowhere/deeper/
 absent nowhere
 expect 1 pcgpu sample -m 10 a.bin -o a.bin/x.bin
 if [ "$(id -u)" -ne 0 ]; then

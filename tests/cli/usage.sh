@@ -100,6 +100,42 @@ refuse 'transform-format' register --transform-format nonsense a.bin a.bin
 refuse 'SOURCE|TARGET|two' register a.bin
 refuse 'config|nowhere' sample -m 3 --config nowhere.yaml a.bin
 
+# What is no number is not out of range.
+for BAD in 4k 1e3 0x10 '4 000' x; do
+    refuse "--count: \"$BAD\" is not a whole number; give digits only, 1 or more" sample -m "$BAD" a.bin
+done
+refuse '--count: "0" is not a whole number in range; give 1 or more' sample -m 0 a.bin
+refuse '--ratio: "half" is not a number; give above 0 to 1' sample --ratio half a.bin
+expect 0 "$PCGPU" sample -v --cpu --threads 1 -m 3 a.bin
+stderr_has '\(.*, 1 thread\): '
+# A GPU is asked for by --cuda.
+refuse 'unknown option --gpu; did you mean --cuda' sample -m 3 --gpu a.bin
+refuse 'unknown option --gpu; did you mean --cuda' sample -m 3 --gpu=1 a.bin
+
+# Options may stand before the command, with their values.
+expect 0 "$PCGPU" info a.bin --verbose
+cp "$OUT" ../info
+for BEFORE in --verbose -v '--threads 2 -v' '--fields=4' '-F bin' '-Fbin' '-vF bin'; do
+    expect 0 "$PCGPU" $BEFORE info a.bin
+    same "$OUT" ../info
+done
+expect 0 "$PCGPU" sample -m 3 a.bin
+cp "$OUT" ../three
+for BEFORE in '-m 3' '-m3' '--count 3' '--count=3' '--cpu --seed 1 -m 3'; do
+    expect 0 "$PCGPU" $BEFORE sample a.bin
+    same "$OUT" ../three
+done
+expect 0 "$PCGPU" --json - info a.bin
+stdout_has '"command": "info"'
+expect 0 "$PCGPU" --help sample
+stdout_has '^Usage: pcgpu sample'
+refuse '--size is not an option of info but of voxelize' --size 1 info a.bin
+refuse 'unknown command sampel; did you mean sample' -v sampel a.bin
+refuse 'no command' --verbose
+refuse 'no command' -m 3
+refuse 'unknown option --nonsense' --nonsense info a.bin
+refuse 'unknown option -Z' -Z info a.bin
+
 # A word behind -- is an input, whatever it looks like; options may stand behind inputs.
 cp a.bin ./-m
 expect 0 "$PCGPU" sample -m 2 -F bin -o b.bin -- -m

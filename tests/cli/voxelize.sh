@@ -61,8 +61,8 @@ for LIMITS in '--max-points 5' '--max-voxels 2'; do # one less than what there i
 done
 mkdir strict
 expect 1 pcgpu voxelize $GRID --strict --max-points 2 drops.bin a.bin -o strict/
-present strict/a.bin
-absent strict/drops.bin
+present strict/a.npz
+absent strict/drops.npz
 echo 'strict: true' > strict.yaml
 expect 1 pcgpu voxelize $GRID --config strict.yaml --max-points 2 drops.bin -o x.bin
 
@@ -72,6 +72,34 @@ size_is none.bin 0
 size_is none 0
 expect 0 pcgpu voxelize --range 100,100,100,104,104,104 --size 1 a.bin -o none.npz
 present none.npz
+
+# No usable point at all is an error, as sample has it; info reports it.
+: > empty.bin
+echo 'nan nan nan nan' | floats > nothing.bin
+for NAME in empty.bin nothing.bin; do
+    expect 1 pcgpu voxelize --size 1 "$NAME" -o x.npz
+    stderr_has "^pcgpu: $NAME: 0 usable points among [01] records; check the input"
+    expect 1 pcgpu voxelize --range 0,0,0,4,4,4 --size 1 "$NAME" -o x.npz
+    expect 1 pcgpu voxelize --range 0,0,0,4,4,4 --size 1 --batch a.bin "$NAME" -o x.npz
+    absent x.npz
+    expect 0 "$PCGPU" info "$NAME"
+done
+printf '0 0 0 1\n0 0 0 2\n' | floats > origin.bin
+expect 1 pcgpu voxelize --size 1 --drop-origin origin.bin -o x.npz
+stderr_has '^pcgpu: origin\.bin: 0 usable points among 2 records'
+
+# Into a folder: .npz, whatever the input is; a cloud or .bin where it is asked for. The folder is made, and those above.
+expect 0 pcgpu voxelize $GRID --max-points 2 a.bin -o a.npz
+expect 0 pcgpu sample --method random --ratio 1 a.bin -o as.ply
+expect 0 pcgpu voxelize $GRID --max-points 2 a.bin as.ply -o new/folder/
+same new/folder/a.npz a.npz
+present new/folder/as.npz
+[ "$(ls new/folder)" = 'a.npz
+as.npz' ] || die "new/folder holds $(ls new/folder)"
+expect 0 pcgpu voxelize $GRID --max-points 2 a.bin -o new/bin/ --output-format bin
+present new/bin/a.bin
+expect 0 pcgpu voxelize $GRID --max-points 2 a.bin -o new/ply/ --output-format ply
+present new/ply/a.ply
 
 # Grids that do not fit say so, with what is allowed.
 expect 1 pcgpu voxelize --range 0,0,0,1000000,1,1 --size 0.001 a.bin -o x.bin

@@ -9,13 +9,13 @@ GRID='--range 0,0,0,4,4,4 --size 1'
 mkdir d
 expect 0 pcgpu voxelize $GRID a.bin b.bin -o d/ --coords d/ --json d/log
 for NAME in a b; do
-    expect 0 pcgpu voxelize $GRID $NAME.bin -o alone.bin -f --coords alone.coords
-    same d/$NAME.bin alone.bin
+    expect 0 pcgpu voxelize $GRID $NAME.bin -o alone.npz -f --coords alone.coords
+    same d/$NAME.npz alone.npz
     same d/$NAME.coords.bin alone.coords
 done
-expect 0 pcgpu voxelize $GRID a.bin b.bin -o d/ --output-format npz
-present d/a.npz d/b.npz
-rm -r d alone.bin alone.coords
+expect 0 pcgpu voxelize $GRID a.bin b.bin -o d/ --output-format bin
+present d/a.bin d/b.bin
+rm -r d alone.npz alone.coords
 
 # --batch: the same features one after the other; the number of the input before z, y, x.
 expect 0 pcgpu voxelize $GRID --batch a.bin b.bin -o v.bin --coords c --counts n --point-voxel p
