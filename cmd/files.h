@@ -46,6 +46,7 @@ void output_discard(output *output); /* accepts a zeroed struct */
 bool path_is_folder(const char *path);
 /* folders.c: makes a folder "DIR/" that is not there, and those above it. */
 bool folder_make(const char *path);
+bool folder_check(const char *path); /* that it can be made */
 /* True when the path exists and is neither a regular file nor a folder, or is "-". */
 bool path_is_stream(const char *path);
 /* "DIR/STEM.EXT" for a folder and an input; malloc'd, NULL when memory is exhausted. `extension` has its dot. */

@@ -7,6 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+static bool refuse(const char *path) {
+    report_error(path, "the folder cannot be made: %s; give another output", strerror(errno));
+    return false;
+}
 
 bool folder_make(const char *path) {
     struct stat st;
@@ -18,10 +24,23 @@ bool folder_make(const char *path) {
         good = mkdir(made, 0777) == 0 || errno == EEXIST;
         *end = '/';
     }
-    good = good && (stat(path, &st) == 0); /* a file of that name is none */
-    if (!good) {
-        report_error(path, "the folder cannot be made: %s; give another output", strerror(errno));
-    }
+    good = good && stat(path, &st) == 0; /* a file of that name is none */
     free(made);
-    return good;
+    return good || refuse(path);
+}
+
+bool folder_check(const char *path) {
+    char *above = strdup(path);
+    bool good = false;
+    errno = above ? 0 : ENOMEM;
+    for (char *end = above; end && (end = strrchr(above, '/'));) {
+        end[end == above] = '\0'; /* the nearest one that is there decides; "/" is */
+        good = access(above, W_OK | X_OK) == 0;
+        end = good || errno != ENOENT ? NULL : end;
+    }
+    if (above && !good && errno == ENOENT && !strchr(above, '/')) {
+        good = access(".", W_OK | X_OK) == 0;
+    }
+    free(above);
+    return good || refuse(path);
 }

@@ -296,8 +296,11 @@ static int open_context(session *s) {
 static bool try_output(const session *s, const option_row *row, const char *path) {
     int files = path_is_folder(path) ? session_job_count(s) : 1;
     bool good = true;
-    if ((s->options->resume && (row->flags & OPTION_GROWS)) || (path_is_folder(path) && access(path, F_OK) != 0)) {
-        return true; /* it may be there, or is a folder that will be made */
+    if (s->options->resume && (row->flags & OPTION_GROWS)) {
+        return true; /* it may be there */
+    }
+    if (path_is_folder(path) && access(path, F_OK) != 0) {
+        return folder_check(path); /* it will be made */
     }
     for (int i = 0; i < files; i++) {
         char *name = output_name(s, row, path, session_input_of(s, i));

@@ -101,8 +101,10 @@ cp a.bin d/a.bin
 expect 1 pcgpu sample --dry-run -m 10 a.bin ten.bin -o d/
 stderr_has '^pcgpu: d/a\.bin: '
 expect 0 pcgpu sample --dry-run -m 10 a.bin ten.bin -f -o d/
-expect 1 pcgpu sample --dry-run -m 10 a.bin -o missing/
-stderr_has '^pcgpu: missing/a\.bin: '
+expect 0 pcgpu sample --dry-run -m 10 a.bin -o missing/folder/ # which would be made
+absent missing
+expect 1 pcgpu sample --dry-run -m 10 a.bin -o a.bin/sub/
+stderr_has '^pcgpu: a\.bin/sub/: the folder cannot be made: Not a directory'
 rm -r d
 if [ -w / ]; then # the folder of /x is /
     expect 0 pcgpu sample --dry-run -m 10 a.bin -o "/pcgpu-$$.bin"
