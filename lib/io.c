@@ -284,7 +284,8 @@ pcgpu_status pcgpu_write(pcgpu_context *context, FILE *stream, const char *name,
                          const pcgpu_cloud *cloud) {
     const pc_format *chosen = NULL;
     c_locale locale;
-    pcgpu_status status = choose_format(context, shown_output(name), format, pcgpu_format_of_path(name), USE_WRITE, &chosen);
+    pcgpu_status status =
+        choose_format(context, shown_output(name), format, pcgpu_format_of_path(name), USE_WRITE, &chosen);
     if (status != PCGPU_OK) {
         return status;
     }
@@ -305,6 +306,7 @@ pcgpu_status pcgpu_write(pcgpu_context *context, FILE *stream, const char *name,
 pcgpu_status pcgpu_write_arrays(pcgpu_context *context, FILE *stream, const char *name, const char *format,
                                 const pcgpu_array *arrays, int count) {
     const pc_format *chosen = NULL;
-    pcgpu_status status = choose_format(context, shown_output(name), format, pcgpu_format_of_path(name), USE_WRITE_ARRAYS, &chosen);
+    pcgpu_status status =
+        choose_format(context, shown_output(name), format, pcgpu_format_of_path(name), USE_WRITE_ARRAYS, &chosen);
     return status == PCGPU_OK ? chosen->write_arrays(context, stream, shown_output(name), arrays, count) : status;
 }

@@ -1,5 +1,5 @@
-/* The format of a file by its first bytes, whatever its name is: magic numbers, as file(1) knows them. No coordinates in
- * metres begin like one of them: as float32 they are below 1e-3 or above 1e8, or one value in 2^32. */
+/* The format of a file by its first bytes, whatever its name is: magic numbers, as file(1) knows them. No coordinates
+ * in metres begin like one of them: as float32 they are below 1e-3 or above 1e8, or one value in 2^32. */
 #include "io.h"
 
 #include <string.h>
@@ -24,7 +24,9 @@ static const magic magics[] = {
     {BYTES("\x93NUMPY"), &pc_format_npy, NULL, NULL},
     {BYTES("\x89PNG\r\n\x1a\n"), &pc_format_png, NULL, NULL},
     {BYTES("\x1f\x8b\x08"), NULL, "data compressed by gzip", "expand it first: gzip -dc FILE | pcgpu ... -"},
-    {BYTES("\xfd" "7zXZ"), NULL, "data compressed by xz", "expand it first: xz -dc FILE | pcgpu ... -"},
+    {BYTES("\xfd"
+           "7zXZ"),
+     NULL, "data compressed by xz", "expand it first: xz -dc FILE | pcgpu ... -"},
     {BYTES("\x28\xb5\x2f\xfd"), NULL, "data compressed by zstd", "expand it first: zstd -dc FILE | pcgpu ... -"},
     {BYTES("BZh91AY&SY"), NULL, "data compressed by bzip2", "expand it first: bzip2 -dc FILE | pcgpu ... -"},
     {BYTES("PK\3\4"), NULL, "a zip archive, such as .npz", "extract it, or save one array with numpy.save as .npy"},
@@ -38,8 +40,10 @@ static const magic magics[] = {
     {BYTES("\x89MCAP0\r\n"), NULL, "MCAP", "export its clouds as .pcd, such as by: pcl_ros bag_to_pcd"},
     {BYTES("SQLite format 3"), NULL, "an SQLite database, such as a ROS 2 bag",
      "export its clouds as .pcd, such as by: pcl_ros bag_to_pcd"},
-    {BYTES("\xd4\xc3\xb2\xa1"), NULL, "captured packets (pcap)", "export the frames as .pcd with the sensor's own tool"},
-    {BYTES("\x0a\x0d\x0d\x0a"), NULL, "captured packets (pcapng)", "export the frames as .pcd with the sensor's own tool"},
+    {BYTES("\xd4\xc3\xb2\xa1"), NULL, "captured packets (pcap)",
+     "export the frames as .pcd with the sensor's own tool"},
+    {BYTES("\x0a\x0d\x0d\x0a"), NULL, "captured packets (pcapng)",
+     "export the frames as .pcd with the sensor's own tool"},
     {BYTES("\xff\xd8\xff"), NULL, "JPEG", DEPTH},
     {BYTES("II*\0"), NULL, "TIFF", DEPTH},
     {BYTES("MM\0*"), NULL, "TIFF", DEPTH},
@@ -52,8 +56,8 @@ static const magic magics[] = {
 
 /* "P5" or "P2", a blank, and the width or a comment. */
 static bool is_pgm(const unsigned char *p, size_t size) {
-    return size >= 4 && p[0] == 'P' && (p[1] == '2' || p[1] == '5') && (p[2] == ' ' || (p[2] >= '\t' && p[2] <= '\r')) &&
-           ((p[3] >= '0' && p[3] <= '9') || p[3] == '#');
+    return size >= 4 && p[0] == 'P' && (p[1] == '2' || p[1] == '5') &&
+           (p[2] == ' ' || (p[2] >= '\t' && p[2] <= '\r')) && ((p[3] >= '0' && p[3] <= '9') || p[3] == '#');
 }
 
 const pcgpu_format_info *pcgpu_format_of_content(const void *head, size_t size, char *why, size_t why_size) {
