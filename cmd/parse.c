@@ -65,8 +65,9 @@ const char *closest_name(const char *wrong, const char *(*next)(int i, unsigned 
 
 static bool unknown_option(const command_info *command, const char *name, char *why, size_t why_size) {
     const option_row *elsewhere = option_by_name(name, FOR_ALL);
-    const char *close =
-        strcmp(name, "gpu") == 0 ? "cuda" : closest_name(name, next_option_name, command->bit); /* no letters in common */
+    const char *close = strcmp(name, "gpu") == 0
+                            ? "cuda"
+                            : closest_name(name, next_option_name, command->bit); /* no letters in common */
     if (elsewhere) {
         snprintf(why, why_size, "--%s is not an option of %s but of %s; see pcgpu %s --help", name, command->name,
                  command_of_option(elsewhere)->name, command->name);

@@ -20,8 +20,8 @@ typedef struct pc_bytes {
 
 typedef struct pc_format {
     pcgpu_format_info info;
-    /* `name` is what messages call the file. The caller frees the bytes, whose memory may move into the cloud. On failure
-     * the caller zeroes the cloud; a reader frees what it allocated. */
+    /* `name` is what messages call the file. The caller frees the bytes, whose memory may move into the cloud. On
+     * failure the caller zeroes the cloud; a reader frees what it allocated. */
     pcgpu_status (*read)(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,
                          pcgpu_cloud *cloud);
     pcgpu_status (*write)(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud);
@@ -48,8 +48,8 @@ enum { PC_HEAD = 64 }; /* bytes that say what a file is */
 /* Begins to read a stream: at most PC_HEAD bytes. Errors: IO, MEMORY; there is then nothing to free. */
 pcgpu_status pc_bytes_head(pcgpu_context *context, FILE *stream, const char *name, pc_bytes *bytes);
 /* Reads on up to its end, from {NULL, 0} or what pc_bytes_head has read. Memory grows with what arrives; what is not a
- * regular file may hold half of the machine's memory, and a device 64 MiB, since it may have no end. Errors: IO, MEMORY,
- * FORMAT (too long); the bytes are then freed. */
+ * regular file may hold half of the machine's memory, and a device 64 MiB, since it may have no end. Errors: IO,
+ * MEMORY, FORMAT (too long); the bytes are then freed. */
 pcgpu_status pc_bytes_read(pcgpu_context *context, FILE *stream, const char *name, pc_bytes *bytes);
 /* Whether a stream is a file of the file system, whose name says what it holds. */
 bool pc_is_regular(FILE *stream);

@@ -29,8 +29,8 @@ static pcgpu_status fail_size(pcgpu_context *context, const char *name, size_t s
                    name, size, fields, record, size % record, MIN_FIELDS, MAX_FIELDS);
 }
 
-static pcgpu_status read_bin(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,
-                             pcgpu_cloud *cloud) {
+static pcgpu_status read_bin(pcgpu_context *context, pc_bytes *bytes, const char *name,
+                             const pcgpu_read_options *options, pcgpu_cloud *cloud) {
     int fields = options->fields ? options->fields : DEFAULT_FIELDS;
     if (fields < MIN_FIELDS || fields > MAX_FIELDS) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
@@ -39,7 +39,8 @@ static pcgpu_status read_bin(pcgpu_context *context, pc_bytes *bytes, const char
     }
     if (bytes->size >= 16 && pc_looks_like_text(bytes->data, bytes->size < PC_HEAD ? bytes->size : PC_HEAD)) {
         return pc_fail(context, PCGPU_ERROR_FORMAT,
-                       "%s: begins as text, and .bin holds float32 values; give text as .ply or .pcd, with a header", name);
+                       "%s: begins as text, and .bin holds float32 values; give text as .ply or .pcd, with a header",
+                       name);
     }
     size_t record = (size_t)fields * sizeof(float);
     if (bytes->size % record) {

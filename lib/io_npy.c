@@ -143,8 +143,8 @@ static pcgpu_status build_table(pcgpu_context *context, const char *name, const 
                                 npy->fortran ? size : columns * size);
 }
 
-static pcgpu_status read_npy(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,
-                             pcgpu_cloud *cloud) {
+static pcgpu_status read_npy(pcgpu_context *context, pc_bytes *bytes, const char *name,
+                             const pcgpu_read_options *options, pcgpu_cloud *cloud) {
     (void)options;
     pc_npy npy;
     pc_table table;

@@ -61,8 +61,8 @@ static bool deflate_some(z_stream *z, const void *data, size_t size, int flush) 
     return true;
 }
 
-/* Deflates a header and data into at most `room` bytes; *packed is the size, or 0 when they do not fit. False when memory
- * is exhausted. */
+/* Deflates a header and data into at most `room` bytes; *packed is the size, or 0 when they do not fit. False when
+ * memory is exhausted. */
 static bool deflate_into(unsigned char *out, size_t room, const char *header, size_t header_size, const void *data,
                          size_t size, size_t *packed) {
     z_stream z = {0};

@@ -339,8 +339,8 @@ static pcgpu_status read_points(pcd_input *in, pc_bytes *bytes, pcgpu_cloud *clo
     return status;
 }
 
-static pcgpu_status read_pcd(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,
-                             pcgpu_cloud *cloud) {
+static pcgpu_status read_pcd(pcgpu_context *context, pc_bytes *bytes, const char *name,
+                             const pcgpu_read_options *options, pcgpu_cloud *cloud) {
     (void)options;
     pcd_input in = {.context = context, .name = name, .width = -1, .height = -1, .points = -1};
     in.text = (pc_text){.p = (const char *)bytes->data, .end = (const char *)bytes->data + bytes->size};

@@ -251,8 +251,8 @@ static pcgpu_status fail_no_vertex(pc_ply_input *in) {
                    in->name, used ? list : "nothing");
 }
 
-static pcgpu_status read_ply(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,
-                             pcgpu_cloud *cloud) {
+static pcgpu_status read_ply(pcgpu_context *context, pc_bytes *bytes, const char *name,
+                             const pcgpu_read_options *options, pcgpu_cloud *cloud) {
     (void)options;
     const char *text = (const char *)bytes->data;
     pc_ply_input in = {.context = context, .name = name, .text = {.p = text, .end = text + bytes->size}};

@@ -130,7 +130,8 @@ static pcgpu_status decode(png_input *in) {
 static pcgpu_status read_png(pcgpu_context *context, const pc_bytes *bytes, const char *name, pcgpu_depth *depth) {
     png_input in = {.context = context, .name = name, .p = bytes->data, .left = bytes->size, .depth = depth};
     if (bytes->size < 8 || png_sig_cmp(bytes->data, 0, 8) != 0) {
-        return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: does not begin as a .png; give --format if it is another", name);
+        return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: does not begin as a .png; give --format if it is another",
+                       name);
     }
     in.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &in, keep_error, ignore_warning);
     in.info = in.png ? png_create_info_struct(in.png) : NULL;
