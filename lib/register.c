@@ -7,10 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Overlaps and scores of surfaces that are nothing, whatever the sensors saw. */
-#define LITTLE_OVERLAP 0.1
-#define LEAST_SURFACES 0.02
-
 enum { ICP_LEVELS = 3, CELLS_LEVELS = 4, SEARCHED_STARTS = 7 };
 
 void pcgpu_register_params_init(pcgpu_register_params *params) {
@@ -139,7 +135,7 @@ pcgpu_status pc_register_choose(pcgpu_context *context, const pcgpu_register_par
     return pc_choose_backend(context, starts * cpu + search, starts * cuda + search, run, backend);
 }
 
-/* ---- the verdict ------------------------------------------------------------------------------------------------- */
+/* ---- poses -------------------------------------------------------------------------------------------------------- */
 
 /* T of the result from the pose: target - offset = R (source - offset) + t. */
 void pc_register_export_pose(pc_register_work *w) {
@@ -167,125 +163,6 @@ void pc_register_import_pose(pc_register_work *w) {
     }
 }
 
-/* What the scene constrains at the last pose: by its planes, or, where point-to-point met few of them, by everything.
- */
-static pcgpu_status condition(pc_register_work *w, double *sums) {
-    pcgpu_registration *r = w->result;
-    double limit = PC_DEGENERATE_PLANE;
-    if (w->params->method == PCGPU_REGISTER_POINT && sums[PC_ICP_EQUATIONS] < 0.5 * sums[PC_ICP_MATCHES]) {
-        limit = PC_DEGENERATE_MIXED;
-        pc_icp_rows kind = w->normals ? PC_ICP_ROWS_MIXED : PC_ICP_ROWS_POINT;
-        pcgpu_status status = pc_register_step(w, kind, (pc_register_weights){0}, sums);
-        if (status != PCGPU_OK) {
-            return status;
-        }
-    }
-    if (sums[PC_ICP_EQUATIONS] > 0.0) {
-        pc_conditioning c;
-        pc_conditioning_of(sums, w->lever, limit, &c);
-        double free = sums[PC_ICP_EQUATIONS] - 6.0;
-        pc_information(sums, r->information);
-        pc_covariance_of(r->information, sums[PC_ICP_R2] / (free > 1.0 ? free : 1.0), r->covariance);
-        memcpy(r->eigenvalues, c.values, sizeof r->eigenvalues);
-        r->degenerate = c.unconstrained > 0;
-        if (r->degenerate) {
-            pc_describe_unconstrained(&c, r->unconstrained, sizeof r->unconstrained);
-        }
-    }
-    return PCGPU_OK;
-}
-
-/* The score: fitness times the mean robust weight of the matches to the power of 1.5, which tells how well the surfaces
- * lie on each other, whatever the gate. Grounds match anywhere, so that fitness alone would accept two places of one
- * city. Right answers have 0.43 (halves of a scan by rings) to 0.86, wrong ones up to 0.2, a street and its mirror
- * image up to 0.31; with the weight itself the two nearest would be 0.53 and 0.37. */
-static pcgpu_status measure_score(pc_register_work *w) {
-    pcgpu_registration *r = w->result;
-    double sums[PC_ICP_SUMS], information[36];
-    r->score = r->fitness;
-    if (!w->normals) {
-        return PCGPU_OK;
-    }
-    pcgpu_status status = pc_register_step(w, PC_ICP_ROWS_PLANE, pc_register_score_weights(w), sums);
-    if (status == PCGPU_OK && sums[PC_ICP_EQUATIONS] > 0.0) {
-        pc_information(sums, information);
-        /* normals have length 1: the trace of the translation's block is the sum of the weights */
-        double mean = (information[21] + information[28] + information[35]) / sums[PC_ICP_EQUATIONS];
-        r->score *= mean * sqrt(mean);
-    }
-    return status;
-}
-
-/* Fills what the last pose is worth, measured once more at that pose with all weights 1. */
-static pcgpu_status evaluate(pc_register_work *w) {
-    pcgpu_registration *r = w->result;
-    double sums[PC_ICP_SUMS];
-    const pc_icp_rows rows = w->normals ? PC_ICP_ROWS_PLANE : PC_ICP_ROWS_POINT;
-    pcgpu_status status = pc_register_step(w, rows, (pc_register_weights){0}, sums);
-    if (status != PCGPU_OK) {
-        return status;
-    }
-    r->inliers = (int64_t)sums[PC_ICP_MATCHES];
-    r->fitness = sums[PC_ICP_MATCHES] / (double)r->source_points;
-    if (r->inliers > 0) {
-        r->inlier_rmse = sqrt(sums[PC_ICP_D2] / sums[PC_ICP_MATCHES]);
-    }
-    if (w->params->method != PCGPU_REGISTER_POINT && sums[PC_ICP_EQUATIONS] > 0.0) {
-        r->plane_rmse = sqrt(sums[PC_ICP_R2] / sums[PC_ICP_EQUATIONS]);
-    }
-    status = condition(w, sums);
-    return status == PCGPU_OK ? measure_score(w) : status;
-}
-
-/* The surfaces alone say how well what overlaps agrees, which depends on density, noise and overlap. What the sensors saw
- * through does not: where both scans are known to be seen from their origins, it decides. */
-static pcgpu_status measure_free_space(pc_register_work *w) {
-    pcgpu_registration *r = w->result;
-    double T[16];
-    r->free_space = -1.0;
-    if (w->stopped || r->score < LEAST_SURFACES || w->seen[0].n == 0 || w->seen[1].n == 0) {
-        return PCGPU_OK;
-    }
-    pc_transform_multiply(w->seen_from_target, r->T_target_source, T);
-    pcgpu_status status = pc_view_compare(w->context, &w->seen[0], &w->seen[1], T, r->voxel, &r->free_space);
-    if (status == PCGPU_OK && r->free_space >= 0.0) {
-        r->score = sqrt(r->score) * fmax(0.0, 1.0 - r->free_space / PC_MOST_FREE);
-    }
-    return status;
-}
-
-static void judge(pc_register_work *w) {
-    pcgpu_registration *r = w->result;
-    const pcgpu_register_params *p = w->params;
-    char *why = r->reason;
-    size_t size = sizeof r->reason;
-    if (w->stopped) {
-        return;
-    }
-    if (r->score < p->min_score) {
-        if (r->fitness < LITTLE_OVERLAP) {
-            snprintf(why, size, "no overlap: %.1f %% of the source points have a target point within %g m",
-                     100.0 * r->fitness, w->gate);
-        } else if (r->free_space > 0.5 * PC_MOST_FREE) {
-            snprintf(why, size,
-                     "the scans contradict each other: %.1f %% of the points lie in the free space of the other scan",
-                     100.0 * r->free_space);
-        } else {
-            snprintf(why, size,
-                     "the surfaces do not agree: %.1f %% of the source points match; the score is %.3f, %.3f is wanted",
-                     100.0 * r->fitness, r->score, p->min_score);
-        }
-    } else if (r->degenerate) {
-        snprintf(why, size, "the scene leaves a direction open: %s", r->unconstrained);
-    } else if (!w->converged) {
-        snprintf(why, size, "%d iterations were not enough at the finest level; allow more or start closer",
-                 p->max_iterations);
-    } else {
-        r->converged = true;
-        snprintf(why, size, "converged after %d iterations", r->iterations);
-    }
-}
-
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 static pcgpu_status run_levels(pc_register_work *w) {
@@ -300,7 +177,7 @@ static pcgpu_status run_levels(pc_register_work *w) {
     w->result->source_points = w->level_source.n;
     w->result->target_points = w->level_target.n;
     double begin = pc_now();
-    pcgpu_status status = evaluate(w);
+    pcgpu_status status = pc_register_evaluate(w);
     pc_register_stage_end(w, PC_STAGE_ITERATE, begin);
     return status;
 }
@@ -379,8 +256,7 @@ pcgpu_status pc_register_close(pc_register_work *w, pcgpu_status status) {
         for (int k = 0; k < 3; k++) {
             w->result->center[k] = w->center[k] + w->offset_target[k];
         }
-        status = measure_free_space(w);
-        judge(w);
+        status = pc_register_judge(w);
     }
     for (int i = 0; i < PC_REGISTER_STAGES && status == PCGPU_OK; i++) {
         pc_stage(&w->result->run, names[i], pc_now() - w->seconds[i]);

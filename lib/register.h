@@ -190,6 +190,11 @@ pcgpu_status pc_rows_select(pc_register_work *w, const pcgpu_cloud *cloud, pc_ro
 pcgpu_status pc_rows_downsample(pc_register_work *w, const pc_rows *points, double size, pc_rows *out);
 void pc_rows_free(pc_rows *rows);
 
+/* Fills what the result says of the last pose of ICP, measured with all weights 1; and when the transform is there, for
+ * each method, free space, score, verdict and its reason (register_verdict.c). */
+pcgpu_status pc_register_evaluate(pc_register_work *w);
+pcgpu_status pc_register_judge(pc_register_work *w);
+
 /* Prepares and iterates level `l` of params->levels; sets pose, converged and, when nothing can be done, stopped. */
 pcgpu_status pc_register_level(pc_register_work *w, int l);
 
