@@ -82,6 +82,8 @@ pcgpu_status pcgpu_odometry_open(pcgpu_context *context, const pcgpu_odometry_pa
         o->context = context;
         o->params = *params;
         o->params.registration.search = PCGPU_SEARCH_NEVER; /* what a sequence knows of its motion is better */
+        o->given = o->params.registration;
+        o->given_range = params->model_range;
         o->kind = &pc_reference_kinds[params->reference];
         o->present = &o->scans[0];
         *odometry = o;
@@ -168,18 +170,20 @@ static pc_odometry_scan *unused_scan(pcgpu_odometry *o) {
     return NULL; /* there are three */
 }
 
-/* The back end and the voxel size for all scans, from the first. */
-static pcgpu_status choose(pcgpu_odometry *o, const pcgpu_cloud *first) {
-    const double points = 2.0 * (double)first->rows; /* of a registration */
+/* The voxel size for all scans, from the first one that gets a pose. */
+static pcgpu_status settle(pcgpu_odometry *o, const pcgpu_cloud *first) {
+    pcgpu_register_params *p = &o->params.registration;
+    pcgpu_status status = pc_register_settle(o->context, &o->given, NULL, first, p);
+    if (status == PCGPU_OK && o->given.voxel == PCGPU_AUTO) {
+        o->params.model_range = fmin(o->given_range, widest_model(&o->params));
+    }
+    return status;
+}
+
+/* The back end for all scans, from the points of a registration. */
+static pcgpu_status choose(pcgpu_odometry *o, double points) {
     const pc_backend *chosen = NULL;
-    pcgpu_register_params *p = &o->params.registration, given = *p;
-    pcgpu_status status = pc_register_settle(o->context, &given, NULL, first, p);
-    if (status == PCGPU_OK && given.voxel == PCGPU_AUTO) {
-        o->params.model_range = fmin(o->params.model_range, widest_model(&o->params));
-    }
-    if (status == PCGPU_OK) {
-        status = pc_register_choose(o->context, p, points, 1, &o->run, &chosen);
-    }
+    pcgpu_status status = pc_register_choose(o->context, &o->params.registration, points, 1, &o->run, &chosen);
     if (status == PCGPU_OK && chosen->scans_open && o->params.registration.method == PCGPU_REGISTER_CELLS) {
         status = chosen->scans_open(o->context, &o->held.device);
     }
@@ -193,8 +197,11 @@ static pcgpu_status take(pcgpu_odometry *o, const pcgpu_cloud *cloud, double tim
         return pc_fail(o->context, PCGPU_ERROR_ARGUMENT, "a scan at %.17g s after one at %.17g s; times must rise",
                        time, o->newest);
     }
-    if (!o->backend) {
-        status = choose(o, cloud);
+    if (!o->last) {
+        status = settle(o, cloud);
+    }
+    if (status == PCGPU_OK && !o->backend) {
+        status = choose(o, 2.0 * (double)cloud->rows);
     }
     *run = o->run;
     double begin = pc_now();

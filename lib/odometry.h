@@ -42,6 +42,7 @@ typedef struct pc_odometry_scan {
     float *phase; /* -0.5 to 0.5 of a sweep */
     double cloud_offset[3];
     pc_buffer memory, raw_memory;
+    pc_carrier carrier; /* the returns near its sensor */
 } pc_odometry_scan;
 
 /* Takes the usable points of a cloud. The first scan sets `home`, a place near the points in the coordinates of the
@@ -80,7 +81,9 @@ extern const pc_reference_kind pc_reference_kinds[];
 
 struct pcgpu_odometry {
     pcgpu_context *context;
-    pcgpu_odometry_params params;
+    pcgpu_odometry_params params;                /* with what the first good scan has settled */
+    pcgpu_register_params given;                 /* before that */
+    double given_range;
     const pc_reference_kind *kind;
     const pc_backend *backend;                   /* NULL before the first scan */
     pcgpu_run run;                               /* as that of each scan begins */
@@ -89,7 +92,6 @@ struct pcgpu_odometry {
     pc_odometry_scan *present, *last, *keyframe; /* last NULL: no scan has a pose; keyframe may be the last */
     int64_t good;                                /* scans with a pose */
     int lost;                                    /* scans without one since the last that has */
-    pc_carrier carrier;                          /* of the last scan that was taken */
     double min_score;                            /* of the present scan's registration */
     double select_seconds;                       /* that taking the present scan took */
     double newest;                               /* time of the last scan */

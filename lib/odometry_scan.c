@@ -206,7 +206,8 @@ pcgpu_status pc_odometry_take(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_od
                        (long long)cloud->rows);
     }
     pc_scan taken;
-    pcgpu_status status = pc_scan_take(o->context, cloud, &p->registration, &o->carrier, &taken, run);
+    pcgpu_status status = pc_scan_take(o->context, cloud, &p->registration, o->last ? &o->last->carrier : NULL,
+                                       &taken, run);
     if (status == PCGPU_OK) {
         status = take_memory(o, scan, cloud->rows);
     }
@@ -224,7 +225,7 @@ pcgpu_status pc_odometry_take(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_od
         pc_cells_settle(&scan->points, scan->offset);
     }
     pc_scan_release(&taken);
-    pc_carrier_find(cloud, &o->carrier);
+    pc_carrier_find(cloud, &scan->carrier);
     scan->points.place = (int)(scan - o->scans);
     for (int k = 0; k < 3; k++) {
         o->home[k] = !o->last ? scan->offset[k] : o->home[k];
