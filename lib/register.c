@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ICP_LEVELS = 3, CELLS_LEVELS = 4, SEARCHED_STARTS = 7 };
+enum { ICP_LEVELS = 3, SEARCHED_STARTS = 7 };
 
 void pcgpu_register_params_init(pcgpu_register_params *params) {
     *params = (pcgpu_register_params){
@@ -213,7 +213,7 @@ static pcgpu_status run_icp(pc_register_work *w, const pcgpu_cloud *source, cons
 }
 
 int pc_register_levels(const pcgpu_register_params *params) {
-    int own = params->method == PCGPU_REGISTER_CELLS ? CELLS_LEVELS : ICP_LEVELS;
+    int own = params->method == PCGPU_REGISTER_CELLS ? PC_CELLS_LEVELS : ICP_LEVELS;
     return params->levels ? params->levels : own;
 }
 

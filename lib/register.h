@@ -12,7 +12,7 @@
 
 /* ---- a registration in progress -------------------------------------------------------------------------------- */
 
-enum { PC_REGISTER_MIN_POINTS = 10 };
+enum { PC_REGISTER_MIN_POINTS = 10, PC_CELLS_LEVELS = 4 /* its own */ };
 
 typedef enum pc_register_stage {
     PC_STAGE_SELECT,
@@ -82,9 +82,10 @@ float pc_select_value(float *values, int n, int k);
  * `symmetric` from that of the sparser cloud. source may be NULL. Errors: MEMORY. */
 pcgpu_status pc_register_settle(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *source,
                                 const pcgpu_cloud *target, pcgpu_register_params *settled);
-/* The edge in metres of the cells that go with the spacing of a cloud's points (register_scale.c), a power of two; 0
- * where no edge does. Errors: MEMORY. */
-pcgpu_status pc_register_spacing(pcgpu_context *context, const pcgpu_cloud *cloud, bool drop_origin, double *edge);
+/* The edge in metres of the cells that go with the spacing of a cloud's points (register_scale.c), a power of two, 0
+ * where no edge does; and how many levels their reach takes. Errors: MEMORY. */
+pcgpu_status pc_register_spacing(pcgpu_context *context, const pcgpu_cloud *cloud, bool drop_origin, double *edge,
+                                 int *levels);
 
 /* Begins a registration on the back end that was chosen, which `run` names; closing it fills the result, or clears it
  * when `status` is an error, releases everything and returns `status`. */

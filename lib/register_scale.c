@@ -28,6 +28,7 @@ enum {
 #define THICKNESS   0.00105 /* variance across a surface against the squared edge: 3.2 % of it */
 #define EXTENT      0.003 /* of the second direction: variance against the squared edge, as PC_CELLS_PLANE_EXTENT */
 #define BOXES       32.0  /* boxes of the first pass to the extent, at least */
+#define WIDE_CELL   0.111 /* of the extent: so wide at least are the cells of the first level, for their reach */
 #define WIDEST      0.5   /* of the extent: no cell is wider */
 #define OFF_ROUND   0.381966f
 
@@ -323,9 +324,20 @@ static double choose_edge(scale *s) {
     return spreading;
 }
 
-pcgpu_status pc_register_spacing(pcgpu_context *context, const pcgpu_cloud *cloud, bool drop_origin, double *edge) {
+/* Fewer or more levels than the method's own do not pay. */
+static int levels_of(double edge, double extent) {
+    int levels = PC_CELLS_LEVELS;
+    while (levels < PC_CELLS_MAX_LEVELS && edge * (double)(1 << (levels - 1)) < WIDE_CELL * extent) {
+        levels++;
+    }
+    return levels;
+}
+
+pcgpu_status pc_register_spacing(pcgpu_context *context, const pcgpu_cloud *cloud, bool drop_origin, double *edge,
+                                 int *levels) {
     scale *s = malloc(sizeof *s);
     *edge = 0.0;
+    *levels = PC_CELLS_LEVELS;
     if (!s) {
         return pc_fail_memory(context, sizeof *s, "the voxel size");
     }
@@ -341,6 +353,7 @@ pcgpu_status pc_register_spacing(pcgpu_context *context, const pcgpu_cloud *clou
     }
     if (s->seed_count >= PC_REGISTER_MIN_POINTS) {
         *edge = choose_edge(s);
+        *levels = *edge > 0.0 ? levels_of(*edge, (double)s->extent) : PC_CELLS_LEVELS;
     }
     free(s);
     return PCGPU_OK;
@@ -357,13 +370,18 @@ pcgpu_status pc_register_settle(pcgpu_context *context, const pcgpu_register_par
                                 const pcgpu_cloud *target, pcgpu_register_params *settled) {
     pcgpu_status status = PCGPU_OK;
     double edge = 0.0, other = 0.0;
+    int levels = 0, other_levels = 0;
     *settled = *params;
     if (params->voxel == PCGPU_AUTO) {
-        status = pc_register_spacing(context, target, params->drop_origin, &edge);
+        status = pc_register_spacing(context, target, params->drop_origin, &edge, &levels);
         if (status == PCGPU_OK && params->symmetric && source) {
-            status = pc_register_spacing(context, source, params->drop_origin, &other);
+            status = pc_register_spacing(context, source, params->drop_origin, &other, &other_levels);
         }
+        levels = other > edge ? other_levels : levels;
         edge = other > edge ? other : edge;
+        if (params->levels == 0 && params->method == PCGPU_REGISTER_CELLS) {
+            settled->levels = levels;
+        }
         settled->voxel = edge > 0.0 ? 0.5 * edge : STREET_VOXEL;
     }
     const double voxel = settled->voxel > 0.0 ? settled->voxel : STREET_VOXEL;

@@ -90,8 +90,8 @@ static void fill(picture *p, const pc_points *points, const double offset[3]) {
     }
 }
 
-/* The sensor, where both clouds are seen from theirs, else the centroids. */
-static void choose_references(const pc_points *points[2], const double *offset[2], picture *pictures[2]) {
+/* The sensor, where both clouds are seen from theirs, which is returned; else the centroids. */
+static bool choose_references(const pc_points *points[2], const double *offset[2], picture *pictures[2]) {
     bool sensors = true;
     for (int i = 0; i < 2; i++) {
         const float *values[3] = {points[i]->x, points[i]->y, points[i]->z};
@@ -110,6 +110,7 @@ static void choose_references(const pc_points *points[2], const double *offset[2
     for (int i = 0; i < 2 && sensors; i++) {
         memset(pictures[i]->reference, 0, sizeof pictures[i]->reference);
     }
+    return sensors;
 }
 
 static void blur(search *s) {
@@ -342,11 +343,14 @@ static pcgpu_status search_clouds(search *s, pcgpu_context *context, bool drop_o
         status = pc_points_select(context, target, drop_origin, &points[1], &ignored);
     }
     if (status == PCGPU_OK && points[0].n > 0 && points[1].n > 0) {
-        choose_references((const pc_points *[2]){&points[0], &points[1]}, offsets,
+        const bool sensors =
+            choose_references((const pc_points *[2]){&points[0], &points[1]}, offsets,
                           (picture *[2]){&s->source, &s->target});
-        fill(&s->source, &points[0], source->offset);
-        fill(&s->target, &points[1], target->offset);
-        find_starts(context, s);
+        if (sensors || s->most_turn == TURNS / 2) { /* else the given start says more than the centroids */
+            fill(&s->source, &points[0], source->offset);
+            fill(&s->target, &points[1], target->offset);
+            find_starts(context, s);
+        }
     }
     pc_points_free(&points[0]);
     pc_points_free(&points[1]);
