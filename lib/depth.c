@@ -14,6 +14,9 @@ void pcgpu_camera_init(pcgpu_camera *camera) {
     *camera = (pcgpu_camera){.cx = NAN, .cy = NAN, .depth_scale = 1000};
 }
 
+/* The largest value of the images: a sensor that saturates writes it where it measures nothing. */
+enum { PC_DEPTH_SATURATED = UINT16_MAX };
+
 static bool is_positive(double value) {
     return value > 0 && isfinite(value);
 }
@@ -63,14 +66,15 @@ static unsigned first_depth(const pcgpu_camera *c, double metres, bool above) {
 }
 
 void pc_depth_range(const pcgpu_camera *c, unsigned *low, unsigned *high) {
+    const unsigned far = c->max_depth > 0 ? first_depth(c, c->max_depth, true) : PC_DEPTH_SATURATED;
     *low = first_depth(c, c->min_depth, false);
-    *high = c->max_depth > 0 ? first_depth(c, c->max_depth, true) : UINT16_MAX + 1;
+    *high = far < PC_DEPTH_SATURATED ? far : PC_DEPTH_SATURATED;
 }
 
 void pc_depth_count(const pcgpu_depth *depth, unsigned low, unsigned high, pcgpu_depth_counts *counts) {
     size_t pixels = (size_t)depth->width * (size_t)depth->height, none = 0, points = 0;
     for (size_t i = 0; i < pixels; i++) {
-        none += depth->data[i] == 0;
+        none += depth->data[i] == 0 || depth->data[i] == PC_DEPTH_SATURATED;
         points += depth->data[i] >= low && depth->data[i] < high;
     }
     *counts = (pcgpu_depth_counts){

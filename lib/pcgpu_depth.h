@@ -9,7 +9,8 @@ extern "C" {
 #endif
 
 /* A depth image: height rows of width pixels, row-major, from the top; each the distance along the optical axis in
- * units that the camera knows, 0 = no return. As with clouds, a caller may fill the struct with memory of its own. */
+ * units that the camera knows, 0 and 65535 (saturated) = no return. As with clouds, a caller may fill the struct with
+ * memory of its own. */
 typedef struct pcgpu_depth {
     int width, height; /* 1 to PCGPU_DEPTH_SIDE each, at most PCGPU_DEPTH_PIXELS together */
     uint16_t *data;    /* height x width */
@@ -36,7 +37,7 @@ void pcgpu_camera_init(pcgpu_camera *camera);
 /* Where the pixels of an image went: pixels = points + no_return + out_of_range. */
 typedef struct pcgpu_depth_counts {
     int64_t pixels;       /* width x height */
-    int64_t no_return;    /* depth 0 */
+    int64_t no_return;    /* depth 0 or 65535 */
     int64_t out_of_range; /* nearer than min_depth or farther than max_depth */
 } pcgpu_depth_counts;
 

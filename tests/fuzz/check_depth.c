@@ -48,7 +48,7 @@ static void check_cloud(pcgpu_context *context, const char *format, const uint8_
     MUST(cloud.columns == 3 && n.pixels == (int64_t)depth->width * depth->height && n.out_of_range == 0);
     int64_t row = 0;
     for (int64_t i = 0; i < n.pixels; i++) {
-        if (depth->data[i]) {
+        if (depth->data[i] && depth->data[i] != UINT16_MAX) {
             MUST(row < cloud.rows && cloud.data[3 * row + 2] == (float)depth->data[i]);
             MUST(isfinite(cloud.data[3 * row]) && isfinite(cloud.data[3 * row + 1]));
             row++;

@@ -270,6 +270,29 @@ static void test_lost(pcgpu_context *context, const char *label) {
     pcgpu_depth_odometry_close(o);
 }
 
+/* Where a sensor saturates it has measured nothing, as where an image has 0. */
+static void test_saturated(pcgpu_context *context, const char *label) {
+    pcgpu_registration r[2];
+    pcgpu_register_depth_params p;
+    pcgpu_register_depth_params_init(&p);
+    p.min_score = 0.2;
+    const size_t pixels = (size_t)images[0].width * (size_t)images[0].height;
+    uint16_t *data = malloc(2 * pixels * sizeof *data);
+    for (int k = 0; k < 2; k++) {
+        for (size_t i = 0; i < 2 * pixels; i++) { /* 0.7 % of the pixels of both images, in one place */
+            const bool none = i % WIDTH - 90 < 11 && i % pixels / WIDTH < 6;
+            data[i] = none ? (uint16_t)(k * UINT16_MAX) : images[i / pixels].data[i % pixels];
+        }
+        const pcgpu_depth source = {images[0].width, images[0].height, data + pixels};
+        const pcgpu_depth target = {images[0].width, images[0].height, data};
+        pcgpu_register_depth(context, &source, &target, &camera, NULL, &p, &r[k]);
+        printf("0.7 %% of the pixels at %d: %s\n", k * UINT16_MAX, r[k].reason);
+    }
+    free(data);
+    expect(r[0].converged && memcmp(r[0].T_target_source, r[1].T_target_source, sizeof r[0].T_target_source) == 0,
+           "saturated", label, "as without a return", 0);
+}
+
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 static void test_truth(const outcome *model) {
@@ -310,6 +333,7 @@ int main(int argc, char **argv) {
         test_context(device, "CUDA", wanted);
         test_limit(device, "CUDA", &wanted[PCGPU_REFERENCE_MODEL]);
         test_lost(device, "CUDA");
+        test_saturated(device, "CUDA");
         pcgpu_close(device);
     } else {
         for (int simd = 1; simd <= PC_SIMD_FORMS; simd++) {
@@ -322,6 +346,7 @@ int main(int argc, char **argv) {
         }
         test_limit(one, "CPU", &wanted[PCGPU_REFERENCE_MODEL]);
         test_lost(one, "CPU");
+        test_saturated(one, "CPU");
     }
     for (int r = 0; r < 4; r++) {
         pcgpu_cloud_free(&wanted[r].surface);

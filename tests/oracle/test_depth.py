@@ -19,7 +19,7 @@ def points(depth, camera):
     z = depth / np.float64(scale)
     x = ((np.arange(depth.shape[1]) - cx) / fx)[None, :] * z
     y = ((np.arange(depth.shape[0]) - cy) / fy)[:, None] * z
-    keep = (depth > 0) & (z >= low) & (z <= high)
+    keep = (depth > 0) & (depth < 65535) & (z >= low) & (z <= high)
     return np.stack([x[keep], y[keep], z[keep]], 1).astype(np.float32), keep
 
 
@@ -58,8 +58,8 @@ def compare(path, depth, name, folder):
     equal(f'{path.name}: sampled records', read_bin(folder / 's.bin', 3), wanted[indices])
     report = read_json(folder / 'all.json')
     check(report['points_in'] == len(wanted), 'points in', report['points_in'])
-    out = int((~keep & (depth > 0)).sum())
-    counts = {'pixels': depth.size, 'no_return': int((depth == 0).sum()), 'out_of_range': out}
+    none = (depth == 0) | (depth == 65535)
+    counts = {'pixels': depth.size, 'no_return': int(none.sum()), 'out_of_range': int((~keep & ~none).sum())}
     check(report['depth'] == counts, 'counts', report['depth'])
     return wanted
 

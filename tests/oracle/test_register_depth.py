@@ -26,7 +26,7 @@ class Camera:
 
 def metres(depth, camera):
     z = depth / camera.scale
-    return np.where((depth > 0) & (z >= camera.low) & (z <= camera.high), z, 0)
+    return np.where((depth > 0) & (depth < 65535) & (z >= camera.low) & (z <= camera.high), z, 0)
 
 
 def edge_of(camera, level):
