@@ -23,7 +23,7 @@ typedef struct pcgpu_register_depth_params {
     double bilateral;           /* standard deviation in metres of the bilateral filter of depths; 0 (default) = none */
     double translation_epsilon; /* metres: the finest level ends when an update is smaller in both; default 1e-5 */
     double rotation_epsilon;    /* radians; default 1e-5 */
-    double min_score;           /* 0 to 1: a result with a lower score is not a success; default 0.4 */
+    double min_score;           /* 0 to 1: a result with a lower score is not a success; default 0.2 */
     bool symmetric;             /* register both ways and take the motion halfway, see pcgpu_register; default false.
                                    Not for odometry */
 } pcgpu_register_depth_params;
@@ -33,7 +33,8 @@ void pcgpu_register_depth_params_init(pcgpu_register_depth_params *params);
 /* Registers the depth image `source` onto `target`; target_camera NULL: the same camera. T_target_source maps points of
  * the source's camera frame into the target's. source_points and target_points are pixels with a surface, inliers the
  * pixels of the source that match, fitness their share, agreement that of those that fall where the target has a
- * surface, each counting less the farther it lies from it, and score the product; inlier_rmse and plane_rmse are that
+ * surface, each counting less the farther it lies from it. The score is the agreement, less where fewer of these pixels
+ * match than the noise of the matches explains (see the manual page); inlier_rmse and plane_rmse are that
  * across the surface; the information and the covariance are robustly weighted. A registration that fails is PCGPU_OK
  * with converged = false and the reason. Errors: ARGUMENT (also: an image that is not of its camera's size), MEMORY,
  * DEVICE. */

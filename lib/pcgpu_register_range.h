@@ -26,7 +26,7 @@ enum { PCGPU_RANGE_ROWS = 1024, PCGPU_RANGE_COLUMNS = 32 };
 void pcgpu_range_image_init(pcgpu_range_image *image);
 
 /* The defaults of pcgpu_register_depth_params for scans: 3 levels of 15, 15 and 30 iterations, max_distance 2, epsilons
- * of 1e-4 m and 1e-5 rad, min_score 0.12. `bilateral` is not used. */
+ * of 1e-4 m and 1e-5 rad, min_score 0.2. `bilateral` is not used. */
 void pcgpu_register_range_params_init(pcgpu_register_depth_params *params);
 
 /* Registers scans by projective association: as pcgpu_register_depth registers depth images; see RANGE IMAGES of

@@ -38,7 +38,7 @@ void pcgpu_register_range_params_init(pcgpu_register_depth_params *params) {
     params->max_distance = 2.0;
     params->translation_epsilon = 1e-4;
     params->rotation_epsilon = 1e-5;
-    params->min_score = 0.12;
+    params->min_score = 0.2;
 }
 
 static pcgpu_status check_image(pcgpu_context *context, const pcgpu_range_image *i) {

@@ -35,7 +35,7 @@ same "$OUT" given.txt
 expect 0 pcgpu register --config c.yaml --dry-run "$A" "$B"
 stdout_has '^  range_image: \[32, 256, -24\.8, 2\]$'
 stdout_has '^  level_iterations: \[15, 15, 30\]$'
-stdout_has '^  min_score: 0\.12$'
+stdout_has '^  min_score: 0\.2$'
 cp "$OUT" effect.yaml
 expect 0 pcgpu register --config effect.yaml --dry-run "$A" "$B"
 same "$OUT" effect.yaml
@@ -64,7 +64,7 @@ head -n 1 "$OUT" | tr ' ' '\n' > got.txt
 tr ' ' '\n' < auto.txt > wanted.txt
 same got.txt wanted.txt
 [ "$(grep -c '"association": "projective", "T_target_source"' pairs.json)" -eq 2 ] || die 'the associations of a list'
-[ "$(grep -c '"method": null, .*"min_score": 0\.12,' pairs.json)" -eq 2 ] || die 'the parameters of a list'
+[ "$(grep -c '"method": null, .*"min_score": 0\.2,' pairs.json)" -eq 2 ] || die 'the parameters of a list'
 LAST='a scan on standard input'
 pcgpu register $PROJECTIVE - "$B" < "$A" > "$OUT" 2> "$ERR"
 expected 0 $?
