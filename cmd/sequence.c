@@ -141,6 +141,7 @@ static void add_frame(json *out, int index, double time, const pcgpu_odometry_fr
     json_number(out, "time", time);
     json_boolean(out, "lost", !f->good);
     json_boolean(out, "relocalized", f->relocalized);
+    json_text(out, "state", !f->good ? "lost" : f->relocalized ? "recovered" : "found");
     json_boolean(out, "keyframe", f->keyframe);
     json_integer(out, "attempts", f->attempts);
     json_numbers(out, "T_world_frame", f->T_world_frame, 16);
@@ -157,7 +158,7 @@ static void report_frame(const job *j, const pcgpu_odometry_frame *f) {
     if (!f->good) {
         report_error(j->names[0], "lost after %d attempts: %s", f->attempts, r->reason);
     } else if (f->relocalized) {
-        report_warning(j->names[0], "found again, after scans that were lost");
+        report_warning(j->names[0], "recovered, after scans that were lost");
     }
     report_detail(j->names[0], "at %.4f %.4f %.4f m, %d iterations, fitness %.3f, score %.3f", T[3], T[7], T[11],
                   r->iterations, r->fitness, r->score);

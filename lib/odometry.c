@@ -12,7 +12,7 @@
 #define DESKEW_METRES  0.01
 #define DESKEW_RADIANS 0.001
 
-enum { DESKEW_ROUNDS = 5 };
+enum { DESKEW_ROUNDS = 5, SEARCHED_STARTS = 2 };
 
 void pcgpu_odometry_params_init(pcgpu_odometry_params *params) {
     *params = (pcgpu_odometry_params){.reference = PCGPU_REFERENCE_MODEL,
@@ -111,6 +111,9 @@ void pcgpu_odometry_close(pcgpu_odometry *o) {
     for (int i = 0; i < PC_SCANS; i++) {
         pc_odometry_scan_free(&o->scans[i]);
     }
+    for (int i = 0; i < PC_KEPT; i++) {
+        free(o->kept[i].memory.memory);
+    }
     free(o->rows[0].memory);
     free(o->rows[1].memory);
     free(o);
@@ -126,15 +129,9 @@ static pc_twist motion_between(const double from[16], const double to[16]) {
     return pc_twist_of(moved);
 }
 
-/* The pose at `time`; false when there is no motion to go by, and it is the last one. */
-static bool predict(const pcgpu_odometry *o, double time, double T[16]) {
-    memcpy(T, o->last->T, 16 * sizeof *T);
-    return o->good > 1 && pc_predict(o->before, o->time_before, o->last->T, o->last->time, time, T);
-}
-
 /* The sweep of a scan lasts as long as it is from scan to scan, and its motion is that since the last good one. */
 static pc_twist sweep_motion(const pcgpu_odometry *o, double time, const double T[16]) {
-    double sweep = o->good > 1 ? o->last->time - o->time_before : time - o->last->time, since = time - o->last->time;
+    double sweep = o->track.good > 1 ? o->last->time - o->track.time_before : time - o->last->time, since = time - o->last->time;
     pc_twist motion = motion_between(o->last->T, T);
     double share = sweep < since ? sweep / since : 1.0;
     for (int k = 0; k < 3; k++) {
@@ -193,9 +190,9 @@ static pcgpu_status choose(pcgpu_odometry *o, double points) {
 
 static pcgpu_status take(pcgpu_odometry *o, const pcgpu_cloud *cloud, double time, pcgpu_run *run) {
     pcgpu_status status = PCGPU_OK;
-    if (!(time - time == 0.0) || ((o->last || o->lost > 0) && !(time > o->newest))) {
+    if (!pc_track_accepts_time(&o->track, time)) {
         return pc_fail(o->context, PCGPU_ERROR_ARGUMENT, "a scan at %.17g s after one at %.17g s; times must rise",
-                       time, o->newest);
+                       time, o->track.newest);
     }
     if (!o->last) {
         status = settle(o, cloud);
@@ -237,7 +234,7 @@ static pcgpu_status accept(pcgpu_odometry *o, const double T_world_frame[16], do
         const pc_twist motion = o->last ? sweep_motion(o, scan->time, scan->T) : (pc_twist){0};
         status = pc_odometry_deskew(o, o->last ? &motion : NULL, scan);
     }
-    if (status == PCGPU_OK && deskews(o) && o->good == 1) {
+    if (status == PCGPU_OK && deskews(o) && o->track.good == 1) {
         status = begin_anew(o, scan->T);
     }
     if (!known) {
@@ -249,14 +246,12 @@ static pcgpu_status accept(pcgpu_odometry *o, const double T_world_frame[16], do
         status = o->kind->accept(o, scan);
     }
     if (status == PCGPU_OK) {
-        if (o->last) {
-            memcpy(o->before, o->last->T, sizeof o->before);
-            o->time_before = o->last->time;
+        const int slot = pc_track_keep(&o->track, scan->T, o->params.keyframe_distance, o->params.keyframe_angle);
+        if (slot >= 0) {
+            pc_odometry_keep(scan, &o->kept[slot]);
         }
+        pc_track_found(&o->track, scan->T, scan->time);
         o->last = scan;
-        o->good++;
-        o->lost = 0;
-        o->newest = scan->time;
         o->present = unused_scan(o);
     }
     return status;
@@ -296,7 +291,7 @@ static pcgpu_status align(pcgpu_odometry *o, const double start[16], pcgpu_odome
         if (nearly_same(&used, &found)) {
             break;
         }
-        if (o->good == 1 && f->registration.converged) {
+        if (o->track.good == 1 && f->registration.converged) {
             status = begin_anew(o, T);
         }
         memcpy(from, T, sizeof from);
@@ -304,28 +299,62 @@ static pcgpu_status align(pcgpu_odometry *o, const double start[16], pcgpu_odome
     return status;
 }
 
-/* Tries what may lead to a registration that converges: the predicted pose, then the last one, then both with a nearer
- * reference. */
-static pcgpu_status find_pose(pcgpu_odometry *o, pcgpu_odometry_frame *f, double T[16]) {
-    double predicted[16];
-    const bool moving = predict(o, o->present->time, predicted);
-    do {
-        pcgpu_status status = align(o, predicted, f, T);
-        if (status == PCGPU_OK && !f->registration.converged && moving) {
-            status = align(o, o->last->T, f, T);
-        }
-        if (status != PCGPU_OK || f->registration.converged) {
-            return status;
-        }
-    } while (o->kind->nearer && o->kind->nearer(o));
-    return PCGPU_OK;
+/* Registers from the best poses that a coarse search finds: `init` matters to none of them. */
+static pcgpu_status search(pcgpu_odometry *o, pcgpu_register_params *params, const pcgpu_cloud *source,
+                           const pcgpu_cloud *target, pcgpu_registration *result) {
+    pc_start starts[PC_STARTS];
+    int found = 0;
+    pcgpu_status status = pc_search_starts(o->context, params, 180.0, source, target, starts, &found);
+    result->converged = false;
+    for (int i = 0; i < found && i < SEARCHED_STARTS && status == PCGPU_OK && !result->converged; i++) {
+        memcpy(params->init, starts[i].T, sizeof params->init);
+        status = pc_register_pair(o->context, o->backend, &o->run, params, source, target, result);
+    }
+    return status;
 }
 
-static void set_lost(double T[16]) {
-    for (int i = 0; i < 16; i++) {
-        T[i] = NAN;
+/* Registers to a kept scan, wherever the present one may be. The cells that the CPU keeps are not touched. */
+static pcgpu_status align_to_kept(pcgpu_odometry *o, const pc_attempt *attempt, pcgpu_odometry_frame *f,
+                                  double T[16]) {
+    pcgpu_register_params params = o->params.registration;
+    const pcgpu_run run = f->registration.run;
+    const pcgpu_cloud target = pc_odometry_kept_cloud(&o->kept[attempt->kept]);
+    const double *pose = o->track.poses[attempt->kept];
+    pcgpu_cloud source;
+    params.search = PCGPU_SEARCH_NEVER;
+    params.drop_origin = false; /* such points are gone already */
+    params.min_range = params.beam_correction = 0.0;
+    params.min_score = fmin(attempt->score * params.min_score, 1.0);
+    pcgpu_status status = pc_odometry_as_cloud(o, 0, o->present, &source);
+    if (status == PCGPU_OK) {
+        exchange_cells(o);
+        status = search(o, &params, &source, &target, &f->registration);
+        exchange_cells(o);
     }
+    f->registration.run.points_in = run.points_in;
+    f->registration.run.non_finite = run.non_finite;
+    f->registration.run.at_origin = run.at_origin;
+    pc_transform_multiply(pose, f->registration.T_target_source, T);
+    f->attempts++;
+    return status;
 }
+
+static pcgpu_status align_attempt(void *owner, const pc_attempt *attempt, pcgpu_odometry_frame *f, double T[16]) {
+    pcgpu_odometry *o = owner;
+    if (attempt->kept >= 0) {
+        return align_to_kept(o, attempt, f, T);
+    }
+    o->min_score = fmin(attempt->score * o->params.registration.min_score, 1.0);
+    return align(o, attempt->start, f, T);
+}
+
+static bool take_nearer(void *owner) {
+    pcgpu_odometry *o = owner;
+    return o->kind->nearer && o->kind->nearer(o);
+}
+
+/* A lost scan costs two registrations or, with a keyframe, four, and for each kept scan a search and two more. */
+static const pc_track_ops scan_ops = {.align = align_attempt, .nearer = take_nearer, .tries = 2};
 
 /* The first good scan: nothing to register it to. */
 static pcgpu_status add_first(pcgpu_odometry *o, pcgpu_odometry_frame *f) {
@@ -345,12 +374,11 @@ static pcgpu_status add_first(pcgpu_odometry *o, pcgpu_odometry_frame *f) {
 
 static pcgpu_status add_next(pcgpu_odometry *o, pcgpu_odometry_frame *f) {
     double T[16];
-    o->min_score = pc_least_score(o->params.registration.min_score, o->lost);
-    pcgpu_status status = find_pose(o, f, T);
+    pcgpu_status status = pc_track_find(&o->track, &scan_ops, o, o->present->time, f, T);
     if (status != PCGPU_OK || !f->registration.converged) {
         return status;
     }
-    const bool relocalized = o->lost > 0;
+    const bool relocalized = o->track.lost > 0;
     double begin = pc_now();
     move_origin(o, -1.0, T, f->T_world_frame);
     status = accept(o, f->T_world_frame, f->registration.fitness, false, &f->keyframe);
@@ -399,9 +427,7 @@ pcgpu_status pcgpu_odometry_add(pcgpu_odometry *o, const pcgpu_cloud *cloud, dou
         move_origin(o, -1.0, f->registration.T_target_source, f->registration.T_target_source);
     }
     if (!f->good) {
-        set_lost(f->T_world_frame);
-        o->lost++;
-        o->newest = time;
+        pc_track_lost(&o->track, time, f->T_world_frame);
     }
     f->reference_time = o->keyframe ? o->keyframe->time : o->last ? o->last->time : NAN;
     return status;

@@ -1,5 +1,6 @@
-/* What the files of odometry share: odometry.c (from scan to pose), odometry_reference.c (what scans are registered to)
- * and odometry_scan.c (points of a scan, the sensor's motion in it). */
+/* What the files of odometry share: odometry_track.c (the states of a sequence of scans or depth images), odometry.c
+ * (from scan to pose), odometry_reference.c (what scans are registered to) and odometry_scan.c (points of a scan, the
+ * sensor's motion in it). */
 #ifndef PC_ODOMETRY_H
 #define PC_ODOMETRY_H
 
@@ -25,10 +26,51 @@ bool pc_predict(const double before[16], double time_before, const double last[1
                 double T[16]);
 /* Whether it is farther from `from` to `to` than so many metres or radians. */
 bool pc_moved_beyond(const double from[16], const double to[16], double metres, double radians);
-/* The score that a registration needs, after so many lost scans or images: what comes after a lost one may be anywhere, so
- * that its registration has to be so much better; a wrong pose is worse than none. */
-double pc_least_score(double min_score, int lost);
 
+/* ---- the track ------------------------------------------------------------------------------------------------ */
+
+/* Frames that are kept, no two of them near each other, for lost ones to be found by. */
+enum { PC_KEPT = 16 };
+
+/* The states of a sequence, whatever its frames are: a frame is found, recovered (the ones before it were lost) or
+ * lost. */
+typedef struct pc_track {
+    double last[16], time_last;     /* of the last frame with a pose, when good > 0 */
+    double before[16], time_before; /* of the one before, when good > 1 */
+    double newest;                  /* time of the last frame */
+    int64_t good;                   /* frames with a pose */
+    int lost;                       /* frames without one since the last that has */
+    double poses[PC_KEPT][16];      /* of the kept frames, by slot */
+    int kept, oldest;               /* how many, and the slot of the first of them */
+} pc_track;
+
+/* A registration to try: of the present frame, from `start` in the world. */
+typedef struct pc_attempt {
+    double start[16];
+    int kept;     /* slot of the kept frame to register to; -1: the reference */
+    double score; /* times the least score */
+} pc_attempt;
+
+/* What differs between scans and depth images. */
+typedef struct pc_track_ops {
+    /* *T becomes the pose of the present frame in the world, of use when f->registration has converged. */
+    pcgpu_status (*align)(void *owner, const pc_attempt *attempt, pcgpu_odometry_frame *f, double T[16]);
+    bool (*nearer)(void *owner); /* takes a nearer reference for the present frame; false when there is none */
+    int tries;                   /* how many kept frames one that is not found by its motion is tried against */
+} pc_track_ops;
+
+/* Finds the pose of the present frame; it has none when f->registration has not converged. */
+pcgpu_status pc_track_find(pc_track *t, const pc_track_ops *ops, void *owner, double time, pcgpu_odometry_frame *f,
+                           double T[16]);
+/* Whether `time` is a time, and later than all before. */
+bool pc_track_accepts_time(const pc_track *t, double time);
+/* The pose at `time`; false when no motion is known, and it is the last one. */
+bool pc_track_predict(const pc_track *t, double time, double T[16]);
+/* What became of the present frame; a lost one has the pose NaN. */
+void pc_track_found(pc_track *t, const double T[16], double time);
+void pc_track_lost(pc_track *t, double time, double T[16]);
+/* The slot in which the owner keeps a frame at T, in place of what was kept there; -1 when another one is that near. */
+int pc_track_keep(pc_track *t, const double T[16], double metres, double radians);
 /* ---- a scan -------------------------------------------------------------------------------------------------- */
 
 typedef struct pc_odometry_scan {
@@ -56,6 +98,17 @@ void pc_odometry_scan_free(pc_odometry_scan *scan);
 /* Whether the first scan failed on a device that AUTO chose: it keeps nothing of the sequence yet and is given up, and
  * the scan is to be added once more. */
 bool pc_odometry_begins_on_cpu(pcgpu_odometry *o, pcgpu_status *status);
+
+/* A scan that is kept: records of x y z. */
+typedef struct pc_kept_scan {
+    int64_t n;
+    double offset[3]; /* from home */
+    pc_buffer memory;
+} pc_kept_scan;
+void pc_odometry_keep(const pc_odometry_scan *scan, pc_kept_scan *kept); /* without memory for it: none */
+/* Both as clouds, whose memory stays where it is. */
+pcgpu_status pc_odometry_as_cloud(pcgpu_odometry *o, int which, const pc_odometry_scan *scan, pcgpu_cloud *cloud);
+pcgpu_cloud pc_odometry_kept_cloud(const pc_kept_scan *kept);
 
 /* ---- what scans are registered to ---------------------------------------------------------------------------- */
 
@@ -90,12 +143,10 @@ struct pcgpu_odometry {
     void *cpu_cells;                             /* the CPU's cells, which are the context's only during a call */
     pc_odometry_scan scans[PC_SCANS];            /* the one that is added, the last good one, the keyframe */
     pc_odometry_scan *present, *last, *keyframe; /* last NULL: no scan has a pose; keyframe may be the last */
-    int64_t good;                                /* scans with a pose */
-    int lost;                                    /* scans without one since the last that has */
-    double min_score;                            /* of the present scan's registration */
+    pc_track track;
+    pc_kept_scan kept[PC_KEPT];                  /* by the track's slots */
+    double min_score;                            /* of the present registration */
     double select_seconds;                       /* that taking the present scan took */
-    double newest;                               /* time of the last scan */
-    double before[16], time_before;              /* of the good scan before the last, when good > 1 */
     pc_cells_held held;
     double home[3];            /* 0 but for coordinates far from their origin, in which motions are ill-conditioned */
     pc_twist begun, begun_now; /* that the first scan was moved by: as it was after the last scan, and is */

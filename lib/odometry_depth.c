@@ -9,24 +9,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A frame with a pose. */
-typedef struct posed_frame {
-    pcgpu_frame *frame;
-    double T[16], time;
-} posed_frame;
-
 struct pcgpu_depth_odometry {
     pcgpu_context *context;
     pcgpu_camera camera;
     pcgpu_depth_odometry_params params;
     const pc_backend *backend;
     pcgpu_run run;
-    posed_frame last, keyframe;     /* the keyframe's frame may be the last one's */
-    pcgpu_volume *volume;           /* NULL but for MODEL */
-    double before[16], time_before; /* of the good image before the last, when good > 1 */
-    int64_t good;                   /* images with a pose */
-    int lost;                       /* images without one since the last that has */
-    double newest;                  /* time of the last image */
+    pc_track track;
+    pcgpu_frame *last, *keyframe, *kept[PC_KEPT]; /* by the track's slots; a frame may be all of these */
+    double keyframe_T[16], keyframe_time;
+    pcgpu_volume *volume; /* NULL but for MODEL */
+    /* Of the present image: */
+    pcgpu_frame *present;
+    pcgpu_camera present_camera; /* the odometry's, with the image's size */
+    pcgpu_reference to;          /* what it is registered to */
 };
 
 void pcgpu_depth_odometry_params_init(pcgpu_depth_odometry_params *params) {
@@ -96,12 +92,26 @@ pcgpu_status pcgpu_depth_odometry_open(pcgpu_context *context, const pcgpu_camer
     return PCGPU_OK;
 }
 
+/* Puts `frame` where another one was, which is released once it is nowhere. */
+static void replace(pcgpu_depth_odometry *o, pcgpu_frame **at, pcgpu_frame *frame) {
+    pcgpu_frame *old = *at;
+    *at = frame;
+    bool used = old == o->last || old == o->keyframe;
+    for (int i = 0; i < PC_KEPT; i++) {
+        used = used || old == o->kept[i];
+    }
+    if (!used) {
+        pcgpu_frame_free(o->context, old);
+    }
+}
+
 void pcgpu_depth_odometry_close(pcgpu_depth_odometry *o) {
     if (o) {
-        if (o->keyframe.frame != o->last.frame) {
-            pcgpu_frame_free(o->context, o->keyframe.frame);
+        replace(o, &o->keyframe, NULL);
+        replace(o, &o->last, NULL);
+        for (int i = 0; i < PC_KEPT; i++) {
+            replace(o, &o->kept[i], NULL);
         }
-        pcgpu_frame_free(o->context, o->last.frame);
         pcgpu_volume_close(o->volume);
         free(o);
     }
@@ -124,27 +134,30 @@ static pcgpu_status see_model(pcgpu_depth_odometry *o, const double T[16], const
     return status;
 }
 
-/* Registers `frame` from a start in the world; *T becomes its pose. */
-static pcgpu_status align(pcgpu_depth_odometry *o, pcgpu_frame *frame, const pcgpu_camera *camera, pcgpu_reference to,
-                          const double start[16], pcgpu_odometry_frame *f, double T[16]) {
-    const bool model = to == PCGPU_REFERENCE_MODEL;
-    const posed_frame *reference = to == PCGPU_REFERENCE_KEYFRAME ? &o->keyframe : &o->last;
-    const double *from = model ? start : reference->T;
+/* To a kept frame from where that was; to the reference from the start. */
+static pcgpu_status align(void *owner, const pc_attempt *attempt, pcgpu_odometry_frame *f, double T[16]) {
+    pcgpu_depth_odometry *o = owner;
+    const bool model = attempt->kept < 0 && o->to == PCGPU_REFERENCE_MODEL;
+    const bool keyframe = o->to == PCGPU_REFERENCE_KEYFRAME;
+    const double *from = attempt->kept >= 0 ? o->track.poses[attempt->kept]
+                         : model            ? attempt->start
+                         : keyframe         ? o->keyframe_T
+                                            : o->track.last;
     const double begin = pc_now();
     pcgpu_register_depth_params params = o->params.registration;
-    pcgpu_frame *seen = NULL, *target = reference->frame;
+    pcgpu_frame *seen = NULL, *target = attempt->kept >= 0 ? o->kept[attempt->kept] : keyframe ? o->keyframe : o->last;
     double inverse[16];
     pcgpu_status status = PCGPU_OK;
-    params.min_score = pc_least_score(params.min_score, o->lost);
+    params.min_score = fmin(attempt->score * params.min_score, 1.0);
     pc_transform_invert(from, inverse);
-    pc_transform_multiply(inverse, start, params.init);
+    pc_transform_multiply(inverse, attempt->start, params.init);
     if (model) {
-        status = see_model(o, start, camera, &seen);
+        status = see_model(o, attempt->start, &o->present_camera, &seen);
         target = seen;
     }
     double seconds = pc_now() - begin;
     if (status == PCGPU_OK) {
-        status = pcgpu_register_frames(o->context, frame, target, &params, &f->registration);
+        status = pcgpu_register_frames(o->context, o->present, target, &params, &f->registration);
     }
     if (seen) { /* a device is at it when the host has gone on */
         seconds = fmax(seconds, seen->maps.measure.seconds);
@@ -161,46 +174,31 @@ static pcgpu_status align(pcgpu_depth_odometry *o, pcgpu_frame *frame, const pcg
     return status;
 }
 
-/* Where the camera would be now if it went on as before; false when that is not known, and it is the last pose. */
-static bool predict(const pcgpu_depth_odometry *o, double time, double T[16]) {
-    memcpy(T, o->last.T, 16 * sizeof *T);
-    return o->good > 1 && pc_predict(o->before, o->time_before, o->last.T, o->last.time, time, T);
+/* The last frame in place of the keyframe or of the model, which may still be thin where the camera has just arrived.
+ */
+static bool take_nearer(void *owner) {
+    pcgpu_depth_odometry *o = owner;
+    const bool other = o->to == PCGPU_REFERENCE_MODEL || (o->to == PCGPU_REFERENCE_KEYFRAME && o->keyframe != o->last);
+    o->to = other ? PCGPU_REFERENCE_PREVIOUS : o->to;
+    return other;
 }
 
-/* Tries what may lead to a registration that converges: the predicted pose, then the last one, then both with the last
- * frame in place of the keyframe or of the model, which may still be thin where the camera has just arrived. */
-static pcgpu_status find_pose(pcgpu_depth_odometry *o, pcgpu_frame *frame, const pcgpu_camera *camera, double time,
-                              pcgpu_odometry_frame *f, double T[16]) {
-    double predicted[16];
-    const bool moving = predict(o, time, predicted);
-    pcgpu_reference to = o->params.reference;
-    if (to == PCGPU_REFERENCE_KEYFRAME && o->keyframe.frame == o->last.frame) {
-        to = PCGPU_REFERENCE_PREVIOUS;
-    }
-    for (;;) {
-        pcgpu_status status = align(o, frame, camera, to, predicted, f, T);
-        if (status == PCGPU_OK && !f->registration.converged && moving) {
-            status = align(o, frame, camera, to, o->last.T, f, T);
-        }
-        if (status != PCGPU_OK || f->registration.converged || to == PCGPU_REFERENCE_PREVIOUS) {
-            return status;
-        }
-        to = PCGPU_REFERENCE_PREVIOUS;
-    }
-}
+static const pc_track_ops depth_ops = {.align = align, .nearer = take_nearer, .tries = 4};
 
 /* ---- an image --------------------------------------------------------------------------------------------------- */
 
 static bool joins_reference(const pcgpu_depth_odometry *o, const double T[16], double fitness) {
-    return o->params.reference != PCGPU_REFERENCE_KEYFRAME || !o->keyframe.frame ||
-           fitness < o->params.keyframe_fitness ||
-           pc_moved_beyond(o->keyframe.T, T, o->params.keyframe_distance, o->params.keyframe_angle);
+    return o->params.reference != PCGPU_REFERENCE_KEYFRAME || !o->keyframe || fitness < o->params.keyframe_fitness ||
+           pc_moved_beyond(o->keyframe_T, T, o->params.keyframe_distance, o->params.keyframe_angle);
 }
 
-/* The image has a pose, and joins the reference or does not. Takes the frame, also when it fails. */
-static pcgpu_status accept(pcgpu_depth_odometry *o, pcgpu_frame *frame, const pcgpu_depth *depth, double time,
-                           const double T[16], bool joins) {
+/* The image has a pose, and joins the reference or does not. Takes the present frame, also when it fails. */
+static pcgpu_status accept(pcgpu_depth_odometry *o, const pcgpu_depth *depth, double time, const double T[16],
+                           bool joins) {
+    const pcgpu_depth_odometry_params *p = &o->params;
+    pcgpu_frame *frame = o->present;
     pcgpu_status status = PCGPU_OK;
+    o->present = NULL;
     if (o->volume) {
         status = pc_volume_fuse(o->volume, depth, &frame->maps, &o->camera, T);
     }
@@ -208,82 +206,73 @@ static pcgpu_status accept(pcgpu_depth_odometry *o, pcgpu_frame *frame, const pc
         pcgpu_frame_free(o->context, frame);
         return status;
     }
-    if (o->good > 0) {
-        memcpy(o->before, o->last.T, sizeof o->before);
-        o->time_before = o->last.time;
+    replace(o, &o->last, frame);
+    if ((joins || !o->keyframe) && p->reference == PCGPU_REFERENCE_KEYFRAME) {
+        replace(o, &o->keyframe, frame);
+        o->keyframe_time = time;
+        memcpy(o->keyframe_T, T, sizeof o->keyframe_T);
     }
-    pcgpu_frame *old = o->last.frame;
-    o->last.frame = frame;
-    o->last.time = time;
-    memcpy(o->last.T, T, sizeof o->last.T);
-    if (old != o->keyframe.frame) {
-        pcgpu_frame_free(o->context, old);
+    const int slot = pc_track_keep(&o->track, T, p->keyframe_distance, p->keyframe_angle);
+    if (slot >= 0) {
+        replace(o, &o->kept[slot], frame);
     }
-    if ((joins || !o->keyframe.frame) && o->params.reference == PCGPU_REFERENCE_KEYFRAME) {
-        pcgpu_frame_free(o->context, o->keyframe.frame);
-        o->keyframe = o->last;
-    }
-    o->good++;
-    o->lost = 0;
-    o->newest = time;
+    pc_track_found(&o->track, T, time);
     return PCGPU_OK;
 }
 
-/* Makes the frame of an image. camera: the odometry's, with the image's size. */
-static pcgpu_status take(pcgpu_depth_odometry *o, const pcgpu_depth *depth, double time, pcgpu_camera *camera,
-                         pcgpu_frame **frame) {
-    *frame = NULL;
-    *camera = o->camera;
-    if (!(time - time == 0.0) || (o->good + o->lost > 0 && !(time > o->newest))) {
+/* Makes the present frame of an image. */
+static pcgpu_status take(pcgpu_depth_odometry *o, const pcgpu_depth *depth, double time) {
+    o->present_camera = o->camera;
+    o->to = o->params.reference;
+    if (!pc_track_accepts_time(&o->track, time)) {
         return pc_fail(o->context, PCGPU_ERROR_ARGUMENT, "an image at %.17g s after one at %.17g s; times must rise",
-                       time, o->newest);
+                       time, o->track.newest);
     }
-    pcgpu_status status = pc_camera_check(o->context, depth->width, depth->height, camera);
-    camera->width = depth->width;
-    camera->height = depth->height;
+    pcgpu_status status = pc_camera_check(o->context, depth->width, depth->height, &o->camera);
+    o->present_camera.width = depth->width;
+    o->present_camera.height = depth->height;
     if (status == PCGPU_OK) {
-        status = pc_frame_of_depth(o->context, o->backend, depth, camera, &o->params.registration, frame);
+        status = pc_frame_of_depth(o->context, o->backend, depth, &o->present_camera, &o->params.registration,
+                                   &o->present);
     }
     if (status == PCGPU_OK) {
-        (*frame)->run = o->run;
+        o->present->run = o->run;
     }
     return status;
 }
 
 /* The first image with enough pixels is where the world begins. */
-static pcgpu_status add_first(pcgpu_depth_odometry *o, pcgpu_frame *frame, const pcgpu_depth *depth, double time,
+static pcgpu_status add_first(pcgpu_depth_odometry *o, const pcgpu_depth *depth, double time,
                               pcgpu_odometry_frame *f) {
     unsigned low, high;
     pcgpu_depth_counts counts;
     pc_depth_range(&o->camera, &low, &high);
     pc_depth_count(depth, low, high, &counts);
     const int64_t points = counts.pixels - counts.no_return - counts.out_of_range;
-    f->registration.run = frame->run;
+    f->registration.run = o->present->run;
     f->registration.run.stages = 0;
     if (points < PC_REGISTER_MIN_POINTS) {
         snprintf(f->registration.reason, sizeof f->registration.reason,
                  "it has %lld pixels with a depth; at least %d are needed", (long long)points, PC_REGISTER_MIN_POINTS);
-        pcgpu_frame_free(o->context, frame);
         return PCGPU_OK;
     }
     memcpy(f->T_world_frame, o->params.registration.init, sizeof f->T_world_frame);
     f->keyframe = true;
-    pcgpu_status status = accept(o, frame, depth, time, f->T_world_frame, true);
+    pcgpu_status status = accept(o, depth, time, f->T_world_frame, true);
     f->good = status == PCGPU_OK;
     return status;
 }
 
-static pcgpu_status add_next(pcgpu_depth_odometry *o, pcgpu_frame *frame, const pcgpu_camera *camera,
-                             const pcgpu_depth *depth, double time, pcgpu_odometry_frame *f) {
-    const bool relocalized = o->lost > 0;
-    pcgpu_status status = find_pose(o, frame, camera, time, f, f->T_world_frame);
+static pcgpu_status add_next(pcgpu_depth_odometry *o, const pcgpu_depth *depth, double time,
+                             pcgpu_odometry_frame *f) {
+    const bool relocalized = o->track.lost > 0;
+    pcgpu_status status = pc_track_find(&o->track, &depth_ops, o, time, f, f->T_world_frame);
     if (status != PCGPU_OK || !f->registration.converged) {
-        pcgpu_frame_free(o->context, frame);
         return status;
     }
     const double begin = pc_now();
     f->keyframe = joins_reference(o, f->T_world_frame, f->registration.fitness);
-    status = accept(o, frame, depth, time, f->T_world_frame, f->keyframe);
+    status = accept(o, depth, time, f->T_world_frame, f->keyframe);
     pc_stage(&f->registration.run, "reference", begin);
     f->good = status == PCGPU_OK;
     f->relocalized = f->good && relocalized;
@@ -292,37 +281,29 @@ static pcgpu_status add_next(pcgpu_depth_odometry *o, pcgpu_frame *frame, const 
 
 pcgpu_status pcgpu_depth_odometry_add(pcgpu_depth_odometry *o, const pcgpu_depth *depth, double time,
                                       pcgpu_odometry_frame *f) {
-    pcgpu_camera camera;
-    pcgpu_frame *frame;
     *f = (pcgpu_odometry_frame){0};
     pc_clear_error(o->context);
-    pcgpu_status status = take(o, depth, time, &camera, &frame);
+    pcgpu_status status = take(o, depth, time);
     if (status == PCGPU_OK) {
-        status = o->good > 0 ? add_next(o, frame, &camera, depth, time, f) : add_first(o, frame, depth, time, f);
+        status = o->track.good > 0 ? add_next(o, depth, time, f) : add_first(o, depth, time, f);
     }
+    pcgpu_frame_free(o->context, o->present);
+    o->present = NULL;
     if (status != PCGPU_OK) {
         *f = (pcgpu_odometry_frame){0};
-        return status;
+    } else if (!f->good) {
+        pc_track_lost(&o->track, time, f->T_world_frame);
     }
-    if (!f->good) {
-        for (int i = 0; i < 16; i++) {
-            f->T_world_frame[i] = NAN;
-        }
-        o->lost++;
-        o->newest = time;
-    }
-    f->reference_time = o->keyframe.frame ? o->keyframe.time : o->last.frame ? o->last.time : NAN;
-    return PCGPU_OK;
+    f->reference_time = o->keyframe ? o->keyframe_time : o->last ? o->track.time_last : NAN;
+    return status;
 }
 
 pcgpu_status pcgpu_depth_odometry_add_known(pcgpu_depth_odometry *o, const pcgpu_depth *depth, double time,
                                             const double T[16], bool keyframe) {
-    pcgpu_camera camera;
-    pcgpu_frame *frame;
     pc_clear_error(o->context);
     pcgpu_status status = pc_register_check_pose(o->context, "the pose", T);
     if (status == PCGPU_OK) {
-        status = take(o, depth, time, &camera, &frame);
+        status = take(o, depth, time);
     }
-    return status == PCGPU_OK ? accept(o, frame, depth, time, T, keyframe) : status;
+    return status == PCGPU_OK ? accept(o, depth, time, T, keyframe) : status;
 }

@@ -6,23 +6,6 @@
 
 /* ---- two scans ----------------------------------------------------------------------------------------------- */
 
-/* A scan as a cloud of x y z, for the methods of ICP. */
-static pcgpu_status as_cloud(pcgpu_odometry *o, int which, const pc_odometry_scan *scan, pcgpu_cloud *cloud) {
-    const pc_point_set *p = &scan->points;
-    const size_t bytes = (3 * (size_t)p->n + 1) * sizeof(float);
-    *cloud = (pcgpu_cloud){.rows = p->n, .columns = 3, .data = pc_buffer_take(&o->rows[which], bytes, false)};
-    memcpy(cloud->offset, scan->offset, sizeof cloud->offset);
-    if (!cloud->data) {
-        return pc_fail_memory(o->context, bytes, "the points");
-    }
-    for (int64_t i = 0; i < p->n; i++) {
-        cloud->data[3 * i] = p->x[i];
-        cloud->data[3 * i + 1] = p->y[i];
-        cloud->data[3 * i + 2] = p->z[i];
-    }
-    return PCGPU_OK;
-}
-
 /* The points were selected when the scan was taken; `result` has that in its `run` and keeps it. */
 static pcgpu_status align_by_icp(pcgpu_odometry *o, const pcgpu_register_params *params, pc_odometry_scan *scan,
                                  pc_odometry_scan *target, pcgpu_registration *result) {
@@ -31,8 +14,8 @@ static pcgpu_status align_by_icp(pcgpu_odometry *o, const pcgpu_register_params 
     const pcgpu_run before = result->run;
     here.drop_origin = false; /* they are gone already */
     here.min_range = here.beam_correction = 0.0;
-    pcgpu_status status = as_cloud(o, 0, scan, &clouds[0]);
-    status = status == PCGPU_OK ? as_cloud(o, 1, target, &clouds[1]) : status;
+    pcgpu_status status = pc_odometry_as_cloud(o, 0, scan, &clouds[0]);
+    status = status == PCGPU_OK ? pc_odometry_as_cloud(o, 1, target, &clouds[1]) : status;
     if (status == PCGPU_OK) {
         status = pc_register_pair(o->context, o->backend, &o->run, &here, &clouds[0], &clouds[1], result);
         result->run.points_in = before.points_in;

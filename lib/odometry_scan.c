@@ -78,7 +78,7 @@ void pc_twist_after(const pc_twist *twist, double time, double T[16]) {
 }
 
 /* Farther ahead than so many steps like the last one, velocity says nothing. */
-#define PREDICT_STEPS 5.0
+#define PREDICT_STEPS 20.0
 
 bool pc_predict(const double before[16], double time_before, const double last[16], double time_last, double time,
                 double T[16]) {
@@ -103,12 +103,6 @@ bool pc_moved_beyond(const double from[16], const double to[16], double metres, 
     const double way[3] = {moved[3], moved[7], moved[11]};
     const pc_twist twist = pc_twist_of(moved);
     return pc_norm3(way) > metres || pc_norm3(twist.turn) > radians;
-}
-
-#define FOUND_AGAIN_SCORE 1.3
-
-double pc_least_score(double min_score, int lost) {
-    return lost == 0 ? min_score : fmin(FOUND_AGAIN_SCORE * min_score, 1.0);
 }
 
 /* ---- when a point was taken ---------------------------------------------------------------------------------- */
@@ -299,6 +293,36 @@ pcgpu_status pc_odometry_send(pcgpu_odometry *o, pc_odometry_scan *scan) {
         scan->sent = status == PCGPU_OK;
     }
     return status;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------------------------- */
+
+static float *fill_rows(pc_buffer *memory, const pc_point_set *p) {
+    float *rows = pc_buffer_take(memory, (3 * (size_t)p->n + 1) * sizeof *rows, false);
+    for (int64_t i = 0; i < p->n && rows; i++) {
+        rows[3 * i] = p->x[i];
+        rows[3 * i + 1] = p->y[i];
+        rows[3 * i + 2] = p->z[i];
+    }
+    return rows;
+}
+
+pcgpu_status pc_odometry_as_cloud(pcgpu_odometry *o, int which, const pc_odometry_scan *scan, pcgpu_cloud *cloud) {
+    const pc_point_set *p = &scan->points;
+    *cloud = (pcgpu_cloud){.rows = p->n, .columns = 3, .data = fill_rows(&o->rows[which], p)};
+    memcpy(cloud->offset, scan->offset, sizeof cloud->offset);
+    return cloud->data ? PCGPU_OK : pc_fail_memory(o->context, 12 * (uint64_t)p->n, "the points");
+}
+
+void pc_odometry_keep(const pc_odometry_scan *scan, pc_kept_scan *kept) {
+    kept->n = fill_rows(&kept->memory, &scan->points) ? scan->points.n : 0;
+    memcpy(kept->offset, scan->offset, sizeof kept->offset);
+}
+
+pcgpu_cloud pc_odometry_kept_cloud(const pc_kept_scan *kept) {
+    pcgpu_cloud cloud = {.rows = kept->n, .columns = 3, .data = kept->memory.memory};
+    memcpy(cloud.offset, kept->offset, sizeof cloud.offset);
+    return cloud;
 }
 
 void pc_odometry_scan_free(pc_odometry_scan *scan) {

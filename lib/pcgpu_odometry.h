@@ -45,7 +45,7 @@ void pcgpu_odometry_params_init(pcgpu_odometry_params *params);
 /* What became of one scan. */
 typedef struct pcgpu_odometry_frame {
     bool good;                       /* it has a pose */
-    bool relocalized;                /* and scans before it had none */
+    bool relocalized;                /* recovered: it has one, and scans before it had none */
     bool keyframe;                   /* it is the reference, or a part of it, from now on */
     int attempts;                    /* registrations that were tried; 0 for the first scan */
     double reference_time;           /* of the scan that is the last to have become, or joined, the reference; NaN when
@@ -65,9 +65,9 @@ pcgpu_status pcgpu_odometry_open(pcgpu_context *context, const pcgpu_odometry_pa
 void pcgpu_odometry_close(pcgpu_odometry *odometry); /* accepts NULL */
 
 /* Adds the next scan, taken `time` seconds after some common zero, and finds its pose: from the constant velocity of
- * the last two scans with a pose, and when that does not lead to a registration that converges, from the last pose. A
- * scan that still has none is lost: PCGPU_OK with good = false, and the next is registered to what the last good one
- * was. The first scan with enough points is where the world begins, at params.registration.init. Times must rise; a
+ * the last two scans with a pose, and when that does not lead to a registration that converges, from the last pose,
+ * and then by a coarse search among some of up to 16 scans that are kept, a keyframe's distance or angle apart. A scan
+ * that still has none is lost: PCGPU_OK with good = false, and the next is looked for in the same order. The first scan with enough points is where the world begins, at params.registration.init. Times must rise; a
  * scan that is missing is simply not added. The cloud is not kept. The poses do not depend on the number of threads,
  * nor on the back end. Errors: those of pcgpu_register, and ARGUMENT for a time that does not rise or a column that is
  * not there. After an error the scan counts as not added. */

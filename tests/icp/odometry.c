@@ -253,6 +253,53 @@ static void check_lost(int reference) {
     expect(farthest(poses, truth) < 0.02, names[reference], "lost scans", "the others near the truth", 0);
 }
 
+/* Scans [first, last) as a sensor has them that is turned about z by so many quarters of a right angle, or is behind a
+ * mirror. */
+static void turn_scans(int first, int last, int quarters, bool mirrored) {
+    double T[16];
+    const pc_twist turn = {.turn = {0.0, 0.0, 2.0 * 0.198912367379658}}; /* 2 tan of half a quarter */
+    for (int i = first; i < last; i++) {
+        double inverse[16], turned[16];
+        pc_twist_after(&turn, 0.0, T);
+        for (int k = 0; k < quarters; k++) {
+            double once[16], before[16];
+            memcpy(before, T, sizeof before);
+            pc_twist_after(&turn, 1.0, once);
+            pc_transform_multiply(before, once, T);
+        }
+        pc_transform_invert(T, inverse);
+        for (int64_t k = 0; k < scans[i].rows; k++) {
+            float *p = scans[i].data + 4 * k;
+            const double x = (double)p[0], y = mirrored ? -(double)p[1] : (double)p[1];
+            p[0] = (float)(inverse[0] * x + inverse[1] * y);
+            p[1] = (float)(inverse[4] * x + inverse[5] * y);
+        }
+        pc_transform_multiply(truth[i], T, turned);
+        memcpy(truth[i], turned, sizeof turned);
+    }
+}
+
+/* A sensor that turns by 90 degrees from one scan to the next is found by a search among the kept scans; one that sees
+ * a mirror image has no pose, and is found again after it. */
+static void check_search(int reference) {
+    static double poses[SCANS][16];
+    static pcgpu_odometry_frame frames[SCANS];
+    const pcgpu_odometry_params p = params_of(reference);
+    turn_scans(LOST, SCANS, 4, false);
+    int good = run(&p, 2, 0, poses, frames);
+    printf("%-9s turned: %d of %d, at most %.2f mm off, %d attempts\n", names[reference], good, SCANS,
+           1e3 * farthest(poses, truth), frames[LOST].attempts);
+    expect(good == SCANS && farthest(poses, truth) < 0.02, names[reference], "a sudden turn", "all have a pose", good);
+    go_on_after(LOST, &p, frames, poses, "a sudden turn");
+    make_scans(false, 1.0);
+    turn_scans(LOST, LOST + 3, 0, true);
+    good = run(&p, 2, 0, poses, frames);
+    printf("%-9s mirrored: %d of %d\n", names[reference], good, SCANS);
+    expect(good == SCANS - 3 && frames[LOST + 3].relocalized, names[reference], "mirrored", "three are lost", good);
+    expect(farthest(poses, truth) < 0.02, names[reference], "mirrored", "the others near the truth", 0);
+    make_scans(false, 1.0);
+}
+
 static void check_deskewing(void) {
     static double poses[SCANS][16];
     static const char *const how[] = {"none", "time"};
@@ -597,6 +644,7 @@ int main(int argc, char **argv) {
         check_resuming(r, false, false);
         check_resuming(r, false, true);
         check_lost(r);
+        check_search(r);
     }
     check_far();
     check_refusals();

@@ -293,6 +293,25 @@ static void test_saturated(pcgpu_context *context, const char *label) {
            "saturated", label, "as without a return", 0);
 }
 
+/* What is seen in a mirror is another place, though walls fit walls. */
+static void test_mirrored(pcgpu_context *context, const char *label) {
+    const int width = images[0].width;
+    const size_t pixels = (size_t)width * (size_t)images[0].height;
+    uint16_t *data = malloc(pixels * sizeof *data);
+    const pcgpu_depth mirrored = {width, images[0].height, data};
+    pcgpu_register_depth_params p;
+    pcgpu_register_depth_params_init(&p);
+    for (int k = 0; k < FRAMES * FRAMES; k++) {
+        pcgpu_registration r;
+        for (size_t i = 0; i < pixels; i++) {
+            data[i] = images[k / FRAMES].data[i - i % (size_t)width + (size_t)(width - 1) - i % (size_t)width];
+        }
+        pcgpu_register_depth(context, &mirrored, &images[k % FRAMES], &camera, NULL, &p, &r);
+        expect(!r.converged, "mirrored", label, "another place", k);
+    }
+    free(data);
+}
+
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 static void test_truth(const outcome *model) {
@@ -347,6 +366,7 @@ int main(int argc, char **argv) {
         test_limit(one, "CPU", &wanted[PCGPU_REFERENCE_MODEL]);
         test_lost(one, "CPU");
         test_saturated(one, "CPU");
+        test_mirrored(one, "CPU");
     }
     for (int r = 0; r < 4; r++) {
         pcgpu_cloud_free(&wanted[r].surface);

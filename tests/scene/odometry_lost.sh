@@ -1,0 +1,72 @@
+#!/bin/sh
+# odometry_lost.sh ROOM DRIVE PROGRAM: sequences with frames that show nothing. Ten depth images covered by a hand while the
+# camera goes on by 40 degrees, ten covered scans of a street: all others have poses, right ones at once. With
+# $PCGPU_DATA, sequences of 7-Scenes that were lost for ever; and places apart, which must not be found.
+set -eu
+room=$1 drive=$2
+program=$(cd "${3%/*}" && pwd)/${3##*/}
+config=${PCGPU_SOURCE:?}/configs/7scenes.yaml
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+export OMP_WAIT_POLICY=passive
+mkdir "$folder/room" "$folder/street"
+"$room" --path around --loop 120 --noise 1 --width 160 --frames 60 --format pgm "$folder/room"
+"$drive" --frames 45 --steps 500 --seed 9 "$folder/street"
+cd "$folder"
+
+# check NAME COUNT LOST METRES: as many lines are without a pose, the others so near to the truth.
+check() {
+    paste -d ' ' trajectory.txt "$5" | awk -v name="$1" -v count="$2" -v lost="$3" -v most="$4" '
+        $1 ~ /nan/ { none++; next }
+        { off = sqrt(($4 - $16) ^ 2 + ($8 - $20) ^ 2 + ($12 - $24) ^ 2); if (off > worst) worst = off }
+        END { printf "%s: %d of %d lost, at most %.1f mm off\n", name, none, NR, 1000 * worst
+              exit !(NR == count && none + 0 == lost && worst < most) }' || { echo "FAIL: $1"; exit 1; }
+}
+
+# A surface 0.26 m away that fills the image; a few points around the sensor, and no scan at all.
+printf 'P5\n160 120\n65535\n' > covered.pgm
+head -c 38400 /dev/zero | tr '\0' '\001' >> covered.pgm
+for i in 0 1 2 3 4 5 6 7 8 9; do
+    cp covered.pgm room/frame-00002$i.pgm
+    head -c 3200 street/000000.bin > covered.bin
+    mv covered.bin street/0000$((25 + i)).bin
+done
+: > street/000030.bin
+head -n 1 room/poses_kitti.txt > first.txt
+for reference in previous keyframe model; do
+    code=0
+    "$program" register -q --cpu --config room/camera.yaml --init first.txt --reference $reference room/*.pgm \
+        --trajectory trajectory.txt -f 2> messages.txt || code=$?
+    [ $code -eq 4 ] || { cat messages.txt; exit 1; }
+    check "room, $reference" 60 10 0.03 room/poses_kitti.txt
+    code=0
+    "$program" register -q --cpu --reference $reference street/*.bin --trajectory trajectory.txt -f 2> messages.txt || code=$?
+    [ $code -eq 4 ] || { cat messages.txt; exit 1; }
+    check "street, $reference" 45 10 0.02 street/poses.txt
+done
+
+[ -d "${PCGPU_DATA:-/nonexistent}/depth_7scenes_lost" ] || { echo 'skipped: 7-Scenes'; exit 0; }
+# KinectFusion's poses are good to some centimetres over such a way.
+for case in 'depth_7scenes_lost previous 26' 'depth_7scenes_lost keyframe 26' 'depth_7scenes_lost model 26' \
+    'depth_7scenes_path previous 60'; do
+    set -- $case
+    for file in "$PCGPU_DATA/$1"/*.pose.txt; do
+        awk 'NR < 4 { printf "%s ", $0 } END { print "" }' "$file"
+    done > truth.txt
+    head -n 1 truth.txt > first.txt
+    "$program" register -q --cpu --config "$config" --init first.txt --reference $2 "$PCGPU_DATA/$1"/*.depth.png \
+        --trajectory trajectory.txt -f
+    check "$1, $2" "$3" 0 0.25 truth.txt
+done
+# No pose where two views have next to nothing, or nothing, in common.
+for pair in '000000 000304' '000400 000104' '000464 000200' '000256 000472'; do
+    set -- $pair
+    code=0
+    "$program" register -q --cpu --config "$config" "$PCGPU_DATA/depth_7scenes_path/frame-$1.depth.png" \
+        "$PCGPU_DATA/depth_7scenes_path/frame-$2.depth.png" > /dev/null 2>&1 || code=$?
+    [ $code -eq 4 ] || { echo "FAIL: $1 onto $2 has exit code $code"; exit 1; }
+    code=0
+    "$program" register -q --cpu --config "$config" --target-camera 525,525,319.5,239.5 \
+        "$PCGPU_DATA/depth_7scenes_path/frame-$1.depth.png" "$PCGPU_DATA/depth_livingroom/00000.png" > /dev/null 2>&1 || code=$?
+    [ $code -eq 4 ] || { echo "FAIL: $1 onto another place has exit code $code"; exit 1; }
+done
