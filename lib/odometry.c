@@ -14,111 +14,6 @@
 
 enum { DESKEW_ROUNDS = 5, SEARCHED_STARTS = 2 };
 
-void pcgpu_odometry_params_init(pcgpu_odometry_params *params) {
-    *params = (pcgpu_odometry_params){.reference = PCGPU_REFERENCE_MODEL,
-                                      .keyframe_distance = 3.0,
-                                      .keyframe_angle = 0.35,
-                                      .keyframe_fitness = 0.6,
-                                      .model_range = 80.0,
-                                      .model_points = 200,
-                                      .time_column = 4};
-    pcgpu_register_params_init(&params->registration);
-}
-
-/* ---- opening ------------------------------------------------------------------------------------------------- */
-
-/* Quanta are exact in float32 up to there. */
-static double widest_model(const pcgpu_odometry_params *p) {
-    return 8000.0 * 2.0 * p->registration.voxel;
-}
-
-static pcgpu_status check(pcgpu_context *context, const pcgpu_odometry_params *p) {
-    pcgpu_status status = pc_register_check(context, &p->registration);
-    if (status != PCGPU_OK) {
-        return status;
-    }
-    if (p->registration.symmetric) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                       "a sequence is registered one way, to what was before; leave symmetric out");
-    }
-    if ((int)p->reference < 0 || p->reference > PCGPU_REFERENCE_MODEL || (int)p->deskew < 0 ||
-        p->deskew > PCGPU_DESKEW_CLOCKWISE) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "reference %d or deskewing %d is not known", (int)p->reference,
-                       (int)p->deskew);
-    }
-    if (pc_reference_kinds[p->reference].only_cells && p->registration.method != PCGPU_REGISTER_CELLS) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                       "a model is made of cells; register by the method cells, or to the previous scan or a keyframe");
-    }
-    if (!(p->keyframe_distance >= 0.0 && p->keyframe_angle >= 0.0 && p->keyframe_fitness >= 0.0 &&
-          p->keyframe_fitness <= 1.0)) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a keyframe of %g m, %g rad and a fitness of %g; give 0 or more",
-                       p->keyframe_distance, p->keyframe_angle, p->keyframe_fitness);
-    }
-    const double most = widest_model(p);
-    if (!(p->model_range > 0.0) ||
-        (p->reference == PCGPU_REFERENCE_MODEL && p->registration.voxel != PCGPU_AUTO && p->model_range > most)) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                       "a model that reaches %g m; give more than 0 and up to %g m, or a larger voxel", p->model_range,
-                       most);
-    }
-    if (p->model_points < 1 || p->model_points > 1000000) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld points in a cell of the model; give 1 to 1000000",
-                       (long long)p->model_points);
-    }
-    return PCGPU_OK;
-}
-
-pcgpu_status pcgpu_odometry_open(pcgpu_context *context, const pcgpu_odometry_params *params,
-                                 pcgpu_odometry **odometry) {
-    pc_clear_error(context);
-    *odometry = NULL;
-    pcgpu_status status = check(context, params);
-    pcgpu_odometry *o = status == PCGPU_OK ? calloc(1, sizeof *o) : NULL;
-    if (status == PCGPU_OK && !o) {
-        status = pc_fail_memory(context, sizeof *o, "the odometry");
-    }
-    if (status == PCGPU_OK) {
-        o->context = context;
-        o->params = *params;
-        o->params.registration.search = PCGPU_SEARCH_NEVER; /* what a sequence knows of its motion is better */
-        o->given = o->params.registration;
-        o->given_range = params->model_range;
-        o->kind = &pc_reference_kinds[params->reference];
-        o->present = &o->scans[0];
-        *odometry = o;
-    }
-    return status;
-}
-
-/* The cells that the CPU keeps are this odometry's during a call, and whoever uses the context else has others. */
-static void exchange_cells(pcgpu_odometry *o) {
-    void *other = o->context->cpu_cells;
-    o->context->cpu_cells = o->cpu_cells;
-    o->cpu_cells = other;
-}
-
-void pcgpu_odometry_close(pcgpu_odometry *o) {
-    if (!o) {
-        return;
-    }
-    exchange_cells(o);
-    pc_cpu_release_cells(o->context);
-    exchange_cells(o);
-    if (o->held.device) {
-        o->backend->scans_close(o->context, o->held.device);
-    }
-    for (int i = 0; i < PC_SCANS; i++) {
-        pc_odometry_scan_free(&o->scans[i]);
-    }
-    for (int i = 0; i < PC_KEPT; i++) {
-        free(o->kept[i].memory.memory);
-    }
-    free(o->rows[0].memory);
-    free(o->rows[1].memory);
-    free(o);
-}
-
 /* ---- motion -------------------------------------------------------------------------------------------------- */
 
 /* The motion from one pose to another as what a scan's duration would make of it: sweeps follow each other. */
@@ -167,16 +62,6 @@ static pc_odometry_scan *unused_scan(pcgpu_odometry *o) {
     return NULL; /* there are three */
 }
 
-/* The voxel size for all scans, from the first one that gets a pose. */
-static pcgpu_status settle(pcgpu_odometry *o, const pcgpu_cloud *first) {
-    pcgpu_register_params *p = &o->params.registration;
-    pcgpu_status status = pc_register_settle(o->context, &o->given, NULL, first, p);
-    if (status == PCGPU_OK && o->given.voxel == PCGPU_AUTO) {
-        o->params.model_range = fmin(o->given_range, widest_model(&o->params));
-    }
-    return status;
-}
-
 /* The back end for all scans, from the points of a registration. */
 static pcgpu_status choose(pcgpu_odometry *o, double points) {
     const pc_backend *chosen = NULL;
@@ -194,10 +79,7 @@ static pcgpu_status take(pcgpu_odometry *o, const pcgpu_cloud *cloud, double tim
         return pc_fail(o->context, PCGPU_ERROR_ARGUMENT, "a scan at %.17g s after one at %.17g s; times must rise",
                        time, o->track.newest);
     }
-    if (!o->last) {
-        status = settle(o, cloud);
-    }
-    if (status == PCGPU_OK && !o->backend) {
+    if (!o->backend) {
         status = choose(o, 2.0 * (double)cloud->rows);
     }
     *run = o->run;
@@ -327,9 +209,9 @@ static pcgpu_status align_to_kept(pcgpu_odometry *o, const pc_attempt *attempt, 
     params.min_score = fmin(attempt->score * params.min_score, 1.0);
     pcgpu_status status = pc_odometry_as_cloud(o, 0, o->present, &source);
     if (status == PCGPU_OK) {
-        exchange_cells(o);
+        pc_odometry_exchange_cells(o);
         status = search(o, &params, &source, &target, &f->registration);
-        exchange_cells(o);
+        pc_odometry_exchange_cells(o);
     }
     f->registration.run.points_in = run.points_in;
     f->registration.run.non_finite = run.non_finite;
@@ -392,13 +274,13 @@ static pcgpu_status add_next(pcgpu_odometry *o, pcgpu_odometry_frame *f) {
 static pcgpu_status begin_scan(pcgpu_odometry *o, pc_odometry_scan **keyframe) {
     const pc_twist begun = o->begun;
     pc_clear_error(o->context);
-    exchange_cells(o);
+    pc_odometry_exchange_cells(o);
     *keyframe = o->keyframe;
     return o->begins_again ? begin_with(o, &begun) : PCGPU_OK;
 }
 
 static void end_scan(pcgpu_odometry *o, pc_odometry_scan *keyframe, pcgpu_status status) {
-    exchange_cells(o);
+    pc_odometry_exchange_cells(o);
     if (status == PCGPU_OK) {
         o->begun = o->begun_now;
         o->begins_again = false;

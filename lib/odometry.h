@@ -87,6 +87,10 @@ typedef struct pc_odometry_scan {
     pc_carrier carrier; /* the returns near its sensor */
 } pc_odometry_scan;
 
+/* The CPU's cells are those of this odometry during a call; other users of the context have others. */
+void pc_odometry_exchange_cells(pcgpu_odometry *o);
+/* How far a model of these voxels may reach: quanta are exact in float32 up to there. */
+double pc_odometry_widest_model(const pcgpu_odometry_params *p);
 /* Takes the usable points of a cloud. The first scan sets `home`, a place near the points in the coordinates of the
  * files. */
 pcgpu_status pc_odometry_take(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_odometry_scan *scan, pcgpu_run *run);

@@ -193,6 +193,16 @@ static pcgpu_status take_timed(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_o
     return PCGPU_OK;
 }
 
+/* The voxel size for all scans, from the first one that gets a pose. */
+static pcgpu_status settle(pcgpu_odometry *o, const pcgpu_cloud *first) {
+    pcgpu_register_params *p = &o->params.registration;
+    pcgpu_status status = pc_register_settle(o->context, &o->given, NULL, first, p);
+    if (status == PCGPU_OK && o->given.voxel == PCGPU_AUTO) {
+        o->params.model_range = fmin(o->given_range, pc_odometry_widest_model(&o->params));
+    }
+    return status;
+}
+
 pcgpu_status pc_odometry_take(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_odometry_scan *scan, pcgpu_run *run) {
     const pcgpu_odometry_params *p = &o->params;
     if (cloud->rows > INT32_MAX) {
@@ -200,8 +210,14 @@ pcgpu_status pc_odometry_take(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_od
                        (long long)cloud->rows);
     }
     pc_scan taken;
-    pcgpu_status status = pc_scan_take(o->context, cloud, &p->registration, o->last ? &o->last->carrier : NULL,
-                                       &taken, run);
+    pcgpu_status status = pc_scan_take(o->context, cloud, &p->registration, &taken, run);
+    if (status == PCGPU_OK && !o->last) {
+        status = settle(o, taken.cloud);
+    }
+    if (status == PCGPU_OK) {
+        pc_carrier_find(taken.cloud, &scan->carrier);
+        status = o->last ? pc_scan_leave_out(o->context, &o->last->carrier, &taken, run) : PCGPU_OK;
+    }
     if (status == PCGPU_OK) {
         status = take_memory(o, scan, cloud->rows);
     }
@@ -219,7 +235,6 @@ pcgpu_status pc_odometry_take(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_od
         pc_cells_settle(&scan->points, scan->offset);
     }
     pc_scan_release(&taken);
-    pc_carrier_find(cloud, &scan->carrier);
     scan->points.place = (int)(scan - o->scans);
     for (int k = 0; k < 3; k++) {
         o->home[k] = !o->last ? scan->offset[k] : o->home[k];

@@ -155,7 +155,7 @@ void pc_transform_invert(const double T[16], double out[16]);
 double pc_register_stage_end(pc_register_work *w, pc_register_stage which, double begin);
 
 /* The returns near the sensor of one scan (register_carrier.c). Points of another scan that lie where these do are those
- * of the carrier, such as the roof of a car, and are left out by pc_scan_take. All zero: none. */
+ * of the carrier, such as the roof of a car. All zero: none. */
 enum { PC_CARRIER_SIDE = 32 };
 typedef struct pc_carrier {
     float radius;                                                 /* metres from the sensor; 0 = there are none */
@@ -171,7 +171,9 @@ typedef struct pc_scan {
     pcgpu_cloud own;
 } pc_scan;
 pcgpu_status pc_scan_take(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_register_params *params,
-                          const pc_carrier *carrier, pc_scan *scan, pcgpu_run *run);
+                          pc_scan *scan, pcgpu_run *run);
+/* Leaves out the returns that `carrier` has, unless they are most of the scan. */
+pcgpu_status pc_scan_leave_out(pcgpu_context *context, const pc_carrier *carrier, pc_scan *scan, pcgpu_run *run);
 void pc_scan_release(pc_scan *scan);
 /* Both scans of a pair without the returns of the carrier. Release both in any case. */
 pcgpu_status pc_scan_take_pair(pcgpu_context *context, const pcgpu_pair *pair, const pcgpu_register_params *params,

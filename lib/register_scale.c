@@ -29,6 +29,8 @@ enum {
 #define EXTENT      0.003 /* of the second direction: variance against the squared edge, as PC_CELLS_PLANE_EXTENT */
 #define BOXES       32.0  /* boxes of the first pass to the extent, at least */
 #define WIDE_CELL   0.111 /* of the extent: so wide at least are the cells of the first level, for their reach */
+#define FINEST      1e-6   /* of the extent: no cell is narrower */
+#define FARTHEST    100.0f /* extents from the middle to a seed */
 #define WIDEST      0.5   /* of the extent: no cell is wider */
 #define OFF_ROUND   0.381966f
 
@@ -120,11 +122,20 @@ static bool measure_extent(scale *s) {
     return s->extent > 0.0f && s->extent < 1e9f;
 }
 
+/* Whether a box around a point has a number that fits, be it the smallest one. */
+static bool is_near(const scale *s, const float *p) {
+    bool near = true;
+    for (int k = 0; k < 3; k++) {
+        near = near && fabsf(p[k] - s->middle[k]) < FARTHEST * s->extent;
+    }
+    return near;
+}
+
 static void choose_seeds(scale *s) {
     const int64_t every = s->cloud->rows / SEEDS > 1 ? s->cloud->rows / SEEDS : 1;
     for (int64_t i = 0; i * every < s->cloud->rows && s->seed_count < SEEDS; i++) {
         const int64_t row = pc_cells_pick(i, every);
-        if (row < s->cloud->rows && usable(s, record(s, row))) {
+        if (row < s->cloud->rows && usable(s, record(s, row)) && is_near(s, record(s, row))) {
             s->seeds[s->seed_count++] = row;
         }
     }
@@ -296,7 +307,7 @@ static double spreading_edge(scale *s) {
     int exponent;
     (void)frexp((double)s->extent / BOXES, &exponent);
     double edge = ldexp(1.0, exponent - 1), good = 0.0; /* a power of two, extent / BOXES at the most */
-    while (edge <= widest && edge > 1e-30) {
+    while (edge <= widest && edge > FINEST * (double)s->extent) {
         const double before = good;
         count_cells(s, edge);
         int step = 0;

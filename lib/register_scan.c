@@ -104,14 +104,14 @@ pcgpu_status pcgpu_scan_correct(pcgpu_context *context, const pcgpu_cloud *scan,
 }
 
 /* Copies the records that are not returns of the carrier, when those left out are the lesser part. */
-static pcgpu_status leave_out_carrier(pcgpu_context *context, const pc_carrier *carrier, pc_scan *scan,
-                                      pcgpu_run *run) {
+pcgpu_status pc_scan_leave_out(pcgpu_context *context, const pc_carrier *carrier, pc_scan *scan, pcgpu_run *run) {
     const pcgpu_cloud *from = scan->cloud;
     const size_t columns = (size_t)from->columns;
     pcgpu_cloud rest = {0};
     int64_t kept = 0;
-    pcgpu_status status = pc_cloud_create_like(context, from, from->rows, &rest);
-    if (status != PCGPU_OK) {
+    pcgpu_status status =
+        carrier->radius > 0.0f ? pc_cloud_create_like(context, from, from->rows, &rest) : PCGPU_OK;
+    if (status != PCGPU_OK || carrier->radius == 0.0f) {
         return status;
     }
     for (int64_t i = 0; i < from->rows; i++) {
@@ -134,15 +134,12 @@ static pcgpu_status leave_out_carrier(pcgpu_context *context, const pc_carrier *
 }
 
 pcgpu_status pc_scan_take(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_register_params *params,
-                          const pc_carrier *carrier, pc_scan *scan, pcgpu_run *run) {
+                          pc_scan *scan, pcgpu_run *run) {
     pcgpu_status status = PCGPU_OK;
     *scan = (pc_scan){.cloud = cloud};
     if (params->min_range != 0.0 || params->beam_correction != 0.0) {
         scan->cloud = &scan->own;
         status = pcgpu_scan_correct(context, cloud, params, &scan->own, run);
-    }
-    if (status == PCGPU_OK && carrier && carrier->radius > 0.0f) {
-        status = leave_out_carrier(context, carrier, scan, run);
     }
     return status;
 }
@@ -154,10 +151,10 @@ void pc_scan_release(pc_scan *scan) {
 pcgpu_status pc_scan_take_pair(pcgpu_context *context, const pcgpu_pair *pair, const pcgpu_register_params *params,
                                pc_scan *source, pc_scan *target, pcgpu_run *run) {
     pc_carrier carriers[2];
-    pcgpu_status status = pc_scan_take(context, pair->source, params, NULL, source, run);
+    pcgpu_status status = pc_scan_take(context, pair->source, params, source, run);
     *target = (pc_scan){.cloud = pair->target};
     if (status == PCGPU_OK) {
-        status = pc_scan_take(context, pair->target, params, NULL, target, run);
+        status = pc_scan_take(context, pair->target, params, target, run);
     }
     if (status != PCGPU_OK) {
         return status;
@@ -165,8 +162,8 @@ pcgpu_status pc_scan_take_pair(pcgpu_context *context, const pcgpu_pair *pair, c
     pc_carrier_find(source->cloud, &carriers[0]);
     pc_carrier_find(target->cloud, &carriers[1]);
     if (carriers[0].radius > 0.0f && carriers[1].radius > 0.0f) {
-        status = leave_out_carrier(context, &carriers[1], source, run);
-        status = status == PCGPU_OK ? leave_out_carrier(context, &carriers[0], target, run) : status;
+        status = pc_scan_leave_out(context, &carriers[1], source, run);
+        status = status == PCGPU_OK ? pc_scan_leave_out(context, &carriers[0], target, run) : status;
     }
     return status;
 }
