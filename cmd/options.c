@@ -131,7 +131,8 @@ static const option_row table[] = {
      "Camera of TARGET, written as --camera, when it is not that of SOURCE."},
     {"init", 0, FOR_REGISTER, 0, &type_path, "FILE", AT(init), 0, 0, NULL,
      "Start from this T_target_source: a 4x4 matrix, a KITTI line (12 numbers) or a TUM line (7, or 8 with a time). auto: "
-     "look for it, up to any turn about z and a translation of 64 voxels; see STARTS."},
+     "a coarse search, at any rotation about z and translations of up to 64 voxels. Default: the identity, and when that "
+     "does not converge, the search at rotations of up to 30 degrees; see STARTS."},
     {"pairs", 0, FOR_REGISTER, 0, &type_path, "LIST", AT(pairs), 0, 0, NULL,
      "Register the pairs of a list, one a line: SOURCE TARGET, with a tab between them when names have blanks; - is "
      "standard input. Prints one line a pair."},
@@ -142,8 +143,8 @@ static const option_row table[] = {
      "Voxel size of the finest level in metres; 0 = do not downsample. The finest cells of the method cells are twice as "
      "wide. auto: from the spacing of the target's points, in a sequence of the first scan's. Default: auto."},
     {"levels", 0, FOR_REGISTER, 0, &type_int, "N", AT(registration.levels), 0, 8, NULL,
-     "Levels from coarse to fine; each halves the voxel and the correspondence distance of the one before. 0: 4 for the "
-     "method cells, which like depth images has 6 at most, else 3."},
+     "Levels from coarse to fine; each halves the voxel and the correspondence distance of the one before. 0: 4 to 6 for the "
+     "method cells, by the extent of the cloud when --voxel is auto, else 4; other methods 3."},
     {"max-distance", 0, FOR_REGISTER, OPTION_ABOVE_MIN | OPTION_AUTO, &type_real, "D", AT(registration.max_distance), 0,
      FAR, NULL,
      "Maximum correspondence distance in metres, at the coarsest level; not for the method cells. auto: 8 voxels. Default: "
@@ -163,9 +164,8 @@ static const option_row table[] = {
     {"rotation-epsilon", 0, FOR_REGISTER, OPTION_ABOVE_MIN, &type_real, "A", AT(registration.rotation_epsilon), 0, 3.2,
      NULL, "The same for the rotation, in radians."},
     {"min-score", 0, FOR_REGISTER, 0, &type_real, "S", AT(registration.min_score), 0, 1, NULL,
-     "A result with a lower score is not a success. The score is the share of matched source points, each counting "
-     "less "
-     "the farther it lies from the target's surface."},
+     "A result with a lower score is not a success. The score says how well the surfaces agree and, where both scans were seen "
+     "from their origins, how few points of one lie in the free space of the other; see VERDICT."},
     {"min-range", 0, FOR_REGISTER, 0, &type_real, "M", AT(registration.min_range), 0, FAR, NULL,
      "Leave out points nearer than M metres to the sensor, the origin of their file, such as those of the vehicle; 0 = none. "
      "See SCANS."},

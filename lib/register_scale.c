@@ -258,7 +258,8 @@ static void count_cells(scale *s, double edge) {
 /* ---- what the cells say ------------------------------------------------------------------------------------------ */
 
 /* What the points of a cell, `wide` edges of a box, are: 0, or 1 when they spread over two directions, or 2 when they are
- * thin in the third, too. Eigenvalues a <= b <= c of the covariance: a is about det / minors, b about minors / trace. */
+ * thin in the third, too. Eigenvalues a <= b <= c of the covariance: a is about det / minors, b about minors / trace;
+ * three points have a plane of their own, so that a is n / (n - 3) times as large as it looks. */
 static int shape_of(const moments *m, float wide) {
     if (m->n < FEWEST) {
         return 0;
@@ -268,7 +269,7 @@ static int shape_of(const moments *m, float wide) {
     const float xy = m->xy * per - x * y, xz = m->xz * per - x * z, yz = m->yz * per - y * z;
     const float minors = ((xx * yy - xy * xy) + (xx * zz - xz * xz)) + (yy * zz - yz * yz);
     const float det = (xx * (yy * zz - yz * yz) - xy * (xy * zz - yz * xz)) + xz * (xy * yz - yy * xz);
-    return minors >= (float)EXTENT * w2 * ((xx + yy) + zz) ? 1 + (det <= (float)THICKNESS * w2 * minors) : 0;
+    return minors >= (float)EXTENT * w2 * ((xx + yy) + zz) ? 1 + (m->n * det <= (float)THICKNESS * w2 * (m->n - 3.0f) * minors) : 0;
 }
 
 static void join(moments *m, const moments *from) {

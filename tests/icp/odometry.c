@@ -458,6 +458,7 @@ static void check_refusals(void) {
         pcgpu_odometry_params p = params_of(i == 0 ? 3 : PCGPU_REFERENCE_MODEL);
         p.registration.method = i == 1 ? PCGPU_REGISTER_PLANE : PCGPU_REGISTER_CELLS;
         p.model_range = i == 2 ? 0.0 : i == 3 ? 1e5 : 80.0;
+        p.registration.voxel = i == 3 ? 0.25 : PCGPU_AUTO;
         p.model_points = i == 4 ? 0 : 200;
         p.keyframe_fitness = i == 5 ? 1.5 : 0.6;
         p.deskew = (pcgpu_deskew)(i == 6 ? 4 : 0);

@@ -264,7 +264,8 @@ static void check_clouds(int count) {
         pcgpu_register_params_init(&params);
         params.max_iterations = 20;
         params.symmetric = i % 3 == 2;
-        params.search = i % 4 == 3;
+        params.voxel = 0.25;
+        params.search = i % 4 == 3 ? PCGPU_SEARCH_ALWAYS : i % 4 == 1 ? PCGPU_SEARCH_RESCUE : PCGPU_SEARCH_NEVER;
         params.min_range = i % 2 ? 3.0 : 0.0;
         params.beam_correction = i % 2 ? 0.205 : 0.0;
         pcgpu_registration expected, r;

@@ -609,7 +609,7 @@ static void test_parameters(void **unused) {
         pcgpu_register_params p;
         pcgpu_registration result;
         pcgpu_register_params_init(&p);
-        p.voxel = i == 0 ? -1.0 : i == 1 ? NAN : p.voxel;
+        p.voxel = i == 0 ? -2.0 : i == 1 ? NAN : p.voxel;
         p.levels = i == 2 ? -1 : i == 3 ? 9 : p.levels;
         p.max_distance = i == 4 ? 0.0 : p.max_distance;
         p.max_iterations = i == 5 ? 0 : p.max_iterations;

@@ -318,7 +318,7 @@ static void test_part(void **unused) {
     pcgpu_register_params params;
     pcgpu_register_params_init(&params);
     for (int k = 0; k < 2; k++) {
-        params.min_score = 0.5;
+        params.min_score = 0.75;
         params.symmetric = false;
         pcgpu_registration r = run(contexts[k], &part, &whole, &params);
         assert_true(r.converged);
