@@ -12,7 +12,10 @@
 #define DESKEW_METRES  0.01
 #define DESKEW_RADIANS 0.001
 
-enum { DESKEW_ROUNDS = 5, SEARCHED_STARTS = 2 };
+/* Scans that are far apart see each other's surfaces from another distance: their voxels are so much wider. */
+#define KEPT_VOXELS 2.0
+
+enum { DESKEW_ROUNDS = 5, SEARCHED_STARTS = 4 };
 
 /* ---- motion -------------------------------------------------------------------------------------------------- */
 
@@ -204,6 +207,7 @@ static pcgpu_status align_to_kept(pcgpu_odometry *o, const pc_attempt *attempt, 
     const double *pose = o->track.poses[attempt->kept];
     pcgpu_cloud source;
     params.search = PCGPU_SEARCH_NEVER;
+    params.voxel *= KEPT_VOXELS;
     params.drop_origin = false; /* such points are gone already */
     params.min_range = params.beam_correction = 0.0;
     params.min_score = fmin(attempt->score * params.min_score, 1.0);
@@ -235,7 +239,7 @@ static bool take_nearer(void *owner) {
     return o->kind->nearer && o->kind->nearer(o);
 }
 
-/* A lost scan costs two registrations or, with a keyframe, four, and for each kept scan a search and two more. */
+/* A lost scan costs two registrations or, with a keyframe, four, and for each kept scan a search and four more. */
 static const pc_track_ops scan_ops = {.align = align_attempt, .nearer = take_nearer, .tries = 2};
 
 /* The first good scan: nothing to register it to. */
