@@ -15,6 +15,35 @@
 
 enum { SAMPLES = 1021, SIDE = PC_CARRIER_SIDE };
 
+float pc_select_value(float *v, int n, int k) {
+    int low = 0, high = n - 1;
+    while (low < high) {
+        const float pivot = v[(low + high) / 2];
+        int i = low, j = high;
+        while (i <= j) {
+            while (v[i] < pivot) {
+                i++;
+            }
+            while (v[j] > pivot) {
+                j--;
+            }
+            if (i <= j) {
+                const float t = v[i];
+                v[i++] = v[j];
+                v[j--] = t;
+            }
+        }
+        if (k <= j) {
+            high = j;
+        } else if (k >= i) {
+            low = i;
+        } else {
+            break;
+        }
+    }
+    return v[k];
+}
+
 static float range_of(const pcgpu_cloud *cloud, int64_t i) {
     const float *from = cloud->data + i * cloud->columns;
     double p[3];

@@ -15,11 +15,10 @@
 
 enum {
     SAMPLES = 255,     /* points that the extent of a cloud is estimated from */
-    SEEDS = 240,       /* points whose cells are counted */
+    SEEDS = 192,       /* points whose cells are counted */
     STEPS = 2,         /* levels of cells that one pass counts, each half as wide */
     FINE = 1 << (STEPS - 1),
-    SLOTS = 512,       /* of the table of boxes, a power of two */
-    FILTER = 1 << 13,  /* bytes that say whether a box may be listed: 32 x 32 x 8 */
+    COLUMNS = 1 << 13, /* of the table of boxes: 32 x 32 x 8, which repeat in space */
     FEWEST = 4,        /* points of a cell that counts, as PC_CELLS_MIN_POINTS */
 };
 
@@ -41,6 +40,7 @@ typedef struct moments {
 
 typedef struct box {
     int32_t c[3];
+    int next; /* of the same entry of the table, or -1 */
     moments cells[FINE * FINE * FINE];
 } box;
 
@@ -51,8 +51,7 @@ typedef struct scale {
     int64_t seeds[SEEDS];
     int seed_count;
     float edge, per_edge; /* of a box */
-    uint8_t filter[FILTER];
-    int16_t slots[SLOTS]; /* a box, or -1 */
+    int16_t first[COLUMNS]; /* a box, or -1 */
     int seed_box[SEEDS];
     int box_count;
     box boxes[SEEDS];
@@ -64,35 +63,6 @@ static const float *record(const scale *s, int64_t i) {
 
 static bool usable(const scale *s, const float *p) {
     return pc_is_finite3(p[0], p[1], p[2]) && !(p[0] == s->origin[0] && p[1] == s->origin[1] && p[2] == s->origin[2]);
-}
-
-float pc_select_value(float *v, int n, int k) {
-    int low = 0, high = n - 1;
-    while (low < high) {
-        const float pivot = v[(low + high) / 2];
-        int i = low, j = high;
-        while (i <= j) {
-            while (v[i] < pivot) {
-                i++;
-            }
-            while (v[j] > pivot) {
-                j--;
-            }
-            if (i <= j) {
-                const float t = v[i];
-                v[i++] = v[j];
-                v[j--] = t;
-            }
-        }
-        if (k <= j) {
-            high = j;
-        } else if (k >= i) {
-            low = i;
-        } else {
-            break;
-        }
-    }
-    return v[k];
 }
 
 /* The median on each axis, and the distance from it that nine of ten points keep. */
@@ -147,44 +117,44 @@ static inline float in_boxes(const scale *s, float value, int axis) {
     return (value - s->middle[axis]) * s->per_edge + OFF_ROUND;
 }
 
-static inline unsigned filter_at(const int32_t c[3]) {
+static inline unsigned entry_of(const int32_t c[3]) {
     return ((unsigned)c[0] & 31u) | ((unsigned)c[1] & 31u) << 5 | ((unsigned)c[2] & 7u) << 10;
 }
 
-static int find_box(scale *s, const int32_t c[3], bool adds) {
-    const uint64_t key = (uint64_t)(uint32_t)c[0] * 0x9E3779B1u ^ (uint64_t)(uint32_t)c[1] * 0x85EBCA77u ^
-                         (uint64_t)(uint32_t)c[2] * 0xC2B2AE3Du;
-    unsigned slot = (unsigned)(pc_hash64(key) % SLOTS);
-    while (s->slots[slot] >= 0) {
-        const box *b = &s->boxes[s->slots[slot]];
-        if (b->c[0] == c[0] && b->c[1] == c[1] && b->c[2] == c[2]) {
-            return s->slots[slot];
-        }
-        slot = (slot + 1) % SLOTS;
+/* The box of these coordinates, or -1. */
+static inline int find_box(const scale *s, const int32_t c[3], unsigned entry) {
+    int at = s->first[entry];
+    while (at >= 0 && (s->boxes[at].c[0] != c[0] || s->boxes[at].c[1] != c[1] || s->boxes[at].c[2] != c[2])) {
+        at = s->boxes[at].next;
     }
-    if (adds) {
-        s->slots[slot] = (int16_t)s->box_count;
-        memset(&s->boxes[s->box_count], 0, sizeof(box));
-        memcpy(s->boxes[s->box_count].c, c, sizeof s->boxes[0].c);
-        return s->box_count++;
+    return at;
+}
+
+static int add_box(scale *s, const int32_t c[3]) {
+    const unsigned entry = entry_of(c);
+    int at = find_box(s, c, entry);
+    if (at < 0) {
+        box *b = &s->boxes[at = s->box_count++];
+        memset(b, 0, sizeof *b);
+        memcpy(b->c, c, sizeof b->c);
+        b->next = s->first[entry];
+        s->first[entry] = (int16_t)at;
     }
-    return -1;
+    return at;
 }
 
 static void list_boxes(scale *s, float edge) {
     s->edge = edge;
     s->per_edge = 1.0f / edge;
     s->box_count = 0;
-    memset(s->filter, 0, sizeof s->filter);
-    memset(s->slots, -1, sizeof s->slots);
+    memset(s->first, -1, sizeof s->first);
     for (int i = 0; i < s->seed_count; i++) {
         const float *p = record(s, s->seeds[i]);
         int32_t c[3];
         for (int k = 0; k < 3; k++) {
             c[k] = (int32_t)floorf(in_boxes(s, p[k], k));
         }
-        s->filter[filter_at(c)] = 1;
-        s->seed_box[i] = find_box(s, c, true);
+        s->seed_box[i] = add_box(s, c);
     }
 }
 
@@ -194,11 +164,7 @@ static inline float within(float v) {
     return v < most && v > -most ? v : most;
 }
 
-static void add_point(scale *s, const float f[3], const int32_t c[3]) {
-    const int at = find_box(s, c, false);
-    if (at < 0) {
-        return;
-    }
+static void add_point(scale *s, int at, const float f[3], const int32_t c[3]) {
     const float x = f[0] - (float)c[0], y = f[1] - (float)c[1], z = f[2] - (float)c[2];
     const int i = (int)(x * FINE), j = (int)(y * FINE), k = (int)(z * FINE);
     moments *m = &s->boxes[at].cells[(k * FINE + j) * FINE + i];
@@ -209,7 +175,7 @@ static void add_point(scale *s, const float f[3], const int32_t c[3]) {
 
 enum { BLOCK = 256 };
 
-/* Of n records: in which boxes they are, and where the filter has these. In loops that compilers vectorize. */
+/* Of n records: in which boxes they are, and where the table has these. In loops that compilers vectorize. */
 static inline void locate(const scale *s, const float *from, int columns, int n, float f[3][BLOCK], int32_t c[3][BLOCK],
                           uint32_t at[BLOCK]) {
     for (int k = 0; k < 3; k++) {
@@ -240,8 +206,13 @@ static void add_points(scale *s) {
             locate(s, from, columns, n, f, c, at);
         }
         for (int i = 0; i < n; i++) {
-            if (s->filter[at[i]] && usable(s, from + i * columns)) {
-                add_point(s, (float[3]){f[0][i], f[1][i], f[2][i]}, (int32_t[3]){c[0][i], c[1][i], c[2][i]});
+            if (s->first[at[i]] < 0) {
+                continue;
+            }
+            const int32_t place[3] = {c[0][i], c[1][i], c[2][i]};
+            const int found = find_box(s, place, at[i]);
+            if (found >= 0 && usable(s, from + i * columns)) {
+                add_point(s, found, (float[3]){f[0][i], f[1][i], f[2][i]}, place);
             }
         }
     }

@@ -16,11 +16,11 @@
 #include <string.h>
 
 enum {
-    SIDE = 48, /* bins on an edge of the cube */
+    SIDE = 40, /* bins on an edge of the cube */
     FACES = 6,
     BINS = FACES * SIDE * SIDE,
-    MOST_SEEN = 1 << 14,  /* points that a view is made of */
-    MOST_ASKED = 1 << 12, /* points of the other scan */
+    MOST_SEEN = 1 << 13,  /* points that a view is made of */
+    MOST_ASKED = 1 << 11, /* points of the other scan */
     FEWEST_BINS = 256,
     FEWEST_ASKED = 256,
 };
@@ -132,13 +132,12 @@ static double behind_of(const view *v, const pc_seen *s, double voxel) {
     return used ? (double)behind / (double)used : 1.0;
 }
 
-/* Counts the points of `s`, one of `every` from the `first` on, moved by T into the frame of a view, that the sensor of
+/* Counts the points of `s`, one of `every`, moved by T into the frame of a view, that the sensor of
  * the view could see: those that agree with it, and those in its free space. */
-static void ask(const view *v, const pc_seen *s, int64_t every, int64_t first, const double T[16], double voxel,
-                view_counts *counts) {
+static void ask(const view *v, const pc_seen *s, int64_t every, const double T[16], double voxel, view_counts *counts) {
     for (int64_t i = 0; i < s->n / every; i++) {
         float p[3], q[3];
-        if (!take(s, i * every + (pc_cells_pick(i, every) - i * every + first) % every, p)) {
+        if (!take(s, pc_cells_pick(i, every), p)) {
             continue;
         }
         for (int k = 0; k < 3; k++) {
@@ -165,7 +164,7 @@ static double free_share(const view_counts *counts) {
 }
 
 /* Makes a view of half of the points at most; false when they were not seen from the origin, or are so sparse that the
- * other half is in free space. */
+ * others lie in free space. */
 static bool make_view(const pc_seen *s, double voxel, view *v) {
     static const double identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
     const int64_t every = every_of(s, MOST_SEEN) > 2 ? every_of(s, MOST_SEEN) : 2;
@@ -181,7 +180,8 @@ static bool make_view(const pc_seen *s, double voxel, view *v) {
     }
     widen(v->low, true);
     widen(v->high, false);
-    ask(v, s, every, 1, identity, voxel, &self);
+    const int64_t apart = every_of(s, MOST_ASKED);
+    ask(v, s, apart == every ? every + 1 : apart, identity, voxel, &self); /* hardly a point of the view */
     return free_share(&self) <= MOST_SELF;
 }
 
@@ -197,11 +197,11 @@ pcgpu_status pc_view_compare(pcgpu_context *context, const pc_seen *source, cons
     pc_register_inverse_start(T, back);
     bool seen = source->n > 0 && make_view(source, voxel, v);
     if (seen) {
-        ask(v, target, every_of(target, MOST_ASKED), 0, back, voxel, counts);
+        ask(v, target, every_of(target, MOST_ASKED), back, voxel, counts);
         seen = target->n > 0 && make_view(target, voxel, v);
     }
     if (seen) {
-        ask(v, source, every_of(source, MOST_ASKED), 0, T, voxel, counts);
+        ask(v, source, every_of(source, MOST_ASKED), T, voxel, counts);
         *share = counts->agree + counts->free >= FEWEST_ASKED ? free_share(counts) : -1.0;
     }
     free(v);

@@ -11,7 +11,7 @@
  *   --threads N      default: all processors
  *   --min-score S    instead of the default
  *   --write DIR I    the clouds of pair I as DIR/source.ply, DIR/target.ply and T_target_source.txt, and no more
- *   --assert         fail when a pair of two places converged
+ *   --assert         fail when more than one of a hundred pairs is of two places and converged; the aim is 0.2 %
  *
  * Prints tables without times, which are the same from run to run; pairs are spread over threads. */
 #include "verdict_table.h"
@@ -266,7 +266,7 @@ int main(int argc, char **argv) {
         return 1;
     }
     bool good = !a.dump || verdict_dump(a.dump, rows, a.pairs);
-    bool apart = verdict_print(rows, a.pairs);
+    const int apart = verdict_print(rows, a.pairs);
     free(rows);
-    return !good || (a.check && apart) ? 1 : 0;
+    return !good || (a.check && apart > a.pairs / 100) ? 1 : 0;
 }

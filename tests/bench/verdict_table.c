@@ -153,15 +153,15 @@ static void print_curve(const verdict_row *rows, int count) {
     }
 }
 
-bool verdict_print(const verdict_row *rows, int count) {
+int verdict_print(const verdict_row *rows, int count) {
     double *scores = malloc((size_t)count * sizeof *scores);
-    bool apart = false;
+    int apart = 0;
     for (int by = BY_ALL; scores && by <= BY_START; by++) {
         print_groups(rows, count, (group_by)by, scores);
     }
     print_curve(rows, count);
     for (int i = 0; i < count; i++) {
-        apart = apart || (rows[i].taken && !same_place(&rows[i]) && rows[i].converged);
+        apart += rows[i].taken && !same_place(&rows[i]) && rows[i].converged;
     }
     free(scores);
     return apart;

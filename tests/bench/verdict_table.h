@@ -18,7 +18,7 @@ typedef struct verdict_row {
 
 /* False with a message. */
 bool verdict_dump(const char *path, const verdict_row *rows, int count);
-/* Whether a pair of two places converged. */
-bool verdict_print(const verdict_row *rows, int count);
+/* How many pairs of two places converged. */
+int verdict_print(const verdict_row *rows, int count);
 
 #endif

@@ -3,15 +3,22 @@
 #include "fuzz.h"
 
 #include "poses.h"
+#include "report.h"
 #include "trajectory.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* "poses.txt: ..." or "poses.txt:LINE: ..." */
+/* "poses.txt: ..." or "poses.txt:LINE: ..."; what of it is printed steers no terminal. */
 static void check_sentence(const char *why) {
+    char *shown = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&shown, &size);
     MUST(strncmp(why, "poses.txt:", 10) == 0 && strlen(why) > 20);
-    fuzz_check_printable(why);
+    MUST(out && print_shown(out, why) >= 0 && fclose(out) == 0);
+    fuzz_check_printable(shown);
+    free(shown);
 }
 
 static void check_pose(const double *T) {

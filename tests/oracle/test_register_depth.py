@@ -121,8 +121,12 @@ def step(T, source, target, gate, scale):
     out[:3, 3] = R @ (T[:3, 3] - center) + center + x[3:]
     told = {'inliers': len(r), 'eigenvalues': scene, 'source_points': int(ok.sum()), 'target_points': len(every),
             'plane_rmse': np.sqrt((r * r).mean()), 'agreement': kernel.sum() / landed,
-            'score': len(r) / ok.sum() * kernel.sum() / landed, 'length': np.linalg.norm(x[3:]), 'angle': np.linalg.norm(x[:3])}
+            'score': score_of(len(r) / landed, kernel.sum() / landed), 'length': np.linalg.norm(x[3:]), 'angle': np.linalg.norm(x[:3])}
     return out, told
+
+
+def score_of(matched, agreement):
+    return agreement * min(1, matched * matched / agreement) ** 4
 
 
 def follow(source, target, iterations=(4, 5, 10), gate=.4):

@@ -391,7 +391,7 @@ def test_downsampling_utm(folder):
 def test_batch(folder):
     """--batch: what the inputs give alone, one after the other."""
     rng = np.random.default_rng(13)
-    clouds = [street_like(rng, n, 4) for n in (3000, 1, 700, 0, 5000)]
+    clouds = [street_like(rng, n, 4) for n in (3000, 1, 700, 2, 5000)]
     paths = [folder / f'input{i}.bin' for i in range(len(clouds))]
     for path, points in zip(paths, clouds):
         write_bin(path, points)
