@@ -65,6 +65,7 @@ static void print_run(const job *j, json *out) {
         json_integer(out, "at_origin", run->at_origin);
         if (j->session->command->bit == FOR_REGISTER) {
             json_integer(out, "too_near", run->too_near);
+            json_integer(out, "on_carrier", run->on_carrier);
         }
         json_close(out);
         json_text(out, "backend", run->backend);

@@ -15,7 +15,7 @@
 
 enum {
     SAMPLES = 255,     /* points that the extent of a cloud is estimated from */
-    SEEDS = 192,       /* points whose cells are counted */
+    SEEDS = 240,       /* points whose cells are counted */
     STEPS = 2,         /* levels of cells that one pass counts, each half as wide */
     FINE = 1 << (STEPS - 1),
     COLUMNS = 1 << 13, /* of the table of boxes: 32 x 32 x 8, which repeat in space */

@@ -20,7 +20,7 @@ for METHOD in cells plane gicp point; do
         expect 0 pcgpu register -q --threads $THREADS --method $METHOD --voxel 0.5 --min-range 2 b.bin a.bin --json r.json -f
         same "$OUT" ../wanted
     done
-    grep -q '"points_in": 128000, "dropped": {"non_finite": 0, "at_origin": 0, "too_near": 8000}' r.json || die "the counts: $(cat r.json)"
+    grep -q '"points_in": 128000, "dropped": {"non_finite": 0, "at_origin": 0, "too_near": 8000, "on_carrier": 0}' r.json || die "the counts: $(cat r.json)"
     grep -q '"min_range": 2, "beam_correction": 0,' r.json || die 'the parameters are not in --json'
     expect 0 pcgpu register -q --method $METHOD --voxel 0.5 b.bin a.bin
     differ "$OUT" ../wanted
@@ -68,7 +68,7 @@ for REFERENCE in previous keyframe model; do
         same "$OUT" ../wanted
     done
 done
-[ "$(grep -c '"points_in": 64000, "dropped": {"non_finite": 0, "at_origin": 0, "too_near": 4000}' j)" -eq 5 ] || die "the counts: $(cat j)"
+[ "$(grep -c '"points_in": 64000, "dropped": {"non_finite": 0, "at_origin": 0, "too_near": 4000, "on_carrier": 0}' j)" -eq 5 ] || die "the counts: $(cat j)"
 expect 0 pcgpu register -q --beam-correction 0.205 --min-range 2 s?.bin --trajectory whole.txt
 head -n 3 whole.txt > half.txt
 expect 0 pcgpu register -q --beam-correction 0.205 --min-range 2 s?.bin --trajectory half.txt --resume
