@@ -91,7 +91,9 @@ static pcgpu_status measure_free_space(pc_register_work *w) {
     pc_transform_multiply(w->seen_from_target, r->T_target_source, T);
     pcgpu_status status = pc_view_compare(w->context, &w->seen[0], &w->seen[1], T, r->voxel, &r->free_space);
     if (status == PCGPU_OK && r->free_space >= 0.0) {
-        r->score = sqrt(r->score) * fmax(0.0, 1.0 - r->free_space / PC_MOST_FREE);
+        /* the mean of fitness and agreement, of which the score of cells is the product */
+        const double surfaces = w->params->method == PCGPU_REGISTER_CELLS ? sqrt(r->score) : r->score;
+        r->score = surfaces * fmax(0.0, 1.0 - r->free_space / PC_MOST_FREE);
     }
     return status;
 }
