@@ -1,14 +1,26 @@
-/* To be preloaded: allocation FAIL_AT of the process, counted from 0, and those after it up to FAIL_MANY of them return
- * NULL. Without FAIL_AT their number is written to standard error at the end. */
+/* To be preloaded: allocation FAIL_AT, counted from 0 where main begins, and those after it up to FAIL_MANY of them return
+ * NULL. Without FAIL_AT their number is written to standard error at the end. What libraries allocate before main, such as
+ * the CUDA runtime, never fails: they end by a signal, and no program can help it. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+typedef int main_function(int, char **, char **);
+
+static main_function *program;
+static atomic_bool started;
 static atomic_long made;
 
 static int fails(void) {
     static long first = -1, many = -1;
+    if (!started) {
+        return 0;
+    }
     const long number = atomic_fetch_add(&made, 1);
     if (number == 0) {
         const char *at = getenv("FAIL_AT"), *count = getenv("FAIL_MANY");
@@ -20,7 +32,23 @@ static int fails(void) {
     return now;
 }
 
-/* glibc's own. */
+static int begin(int argc, char **argv, char **environment) {
+    started = true;
+    return program(argc, argv, environment);
+}
+
+/* glibc's own, which runs the constructors and then main. */
+typedef int start_function(main_function *, int, char **, void (*)(void), void (*)(void), void (*)(void), void *);
+start_function __libc_start_main;
+int __libc_start_main(main_function *function, int argc, char **argv, void (*init)(void), void (*fini)(void),
+                      void (*unload)(void), void *stack) {
+    void *found = dlsym(RTLD_NEXT, "__libc_start_main");
+    start_function *start = NULL;
+    memcpy(&start, &found, sizeof start);
+    program = function;
+    return start(begin, argc, argv, init, fini, unload, stack);
+}
+
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *memory, size_t size);
