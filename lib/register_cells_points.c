@@ -25,7 +25,7 @@ static const float nowhere[3][2] = {{INFINITY, -INFINITY}, {INFINITY, -INFINITY}
 
 /* Widens [low, high] to values; in lanes, which compilers vectorize as they are. */
 static inline void widen(const float *values, int64_t n, float range[2]) {
-    enum { L = 16 };
+    enum { L = 64 }; /* so many that they stay a loop */
     float least[L], most[L];
     int64_t whole = n / L * L;
     for (int l = 0; l < L; l++) {

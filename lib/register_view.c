@@ -23,6 +23,7 @@ enum {
     MOST_ASKED = 1 << 11, /* points of the other scan */
     FEWEST_BINS = 256,
     FEWEST_ASKED = 256,
+    BLOCK = 256, /* points at a time */
 };
 
 #define MARGIN_RANGE 0.04f /* of a distance, besides a voxel: what is nearer by less is no contradiction */
@@ -41,16 +42,26 @@ typedef struct view {
     bool own[BINS]; /* it has a point itself: beyond the edges of the field of view nothing is known */
 } view;
 
-/* The bin of a direction. */
-static inline int bin_of(const float p[3]) {
-    const float x = p[0], y = p[1], z = p[2], ax = fabsf(x), ay = fabsf(y), az = fabsf(z);
-    const int along_x = (ax >= ay) & (ax >= az), along_y = !along_x & (ay >= az);
-    const float major = along_x ? x : along_y ? y : z;
-    const float per = 0.5f * SIDE / fabsf(major);
-    const int i = (int)((along_x ? y : x) * per + 0.5f * SIDE);
-    const int j = (int)((along_x | along_y ? z : y) * per + 0.5f * SIDE);
-    const int face = 2 * (along_x ? 0 : along_y ? 1 : 2) + (major < 0.0f);
-    return (face * SIDE + (j < SIDE ? j : SIDE - 1)) * SIDE + (i < SIDE ? i : SIDE - 1);
+/* Some points from a sensor, with a direction each. */
+typedef struct view_points {
+    int n;
+    float x[BLOCK], y[BLOCK], z[BLOCK], square[BLOCK];
+    int32_t bin[BLOCK];
+} view_points;
+
+/* Squared distances, and the bins of the directions; a loop that compilers vectorize. */
+static void find_bins(view_points *p) {
+    for (int i = 0; i < p->n; i++) {
+        const float x = p->x[i], y = p->y[i], z = p->z[i], ax = fabsf(x), ay = fabsf(y), az = fabsf(z);
+        const int along_x = (ax >= ay) & (ax >= az), along_y = (ay >= az) & !along_x;
+        const float major = along_x ? x : along_y ? y : z;
+        const float per = 0.5f * SIDE / fabsf(major);
+        const int u = (int)((along_x ? y : x) * per + 0.5f * SIDE);
+        const int w = (int)((along_x | along_y ? z : y) * per + 0.5f * SIDE);
+        const int face = 2 * (2 - along_y - 2 * along_x) + (major < 0.0f);
+        p->square[i] = (x * x + y * y) + z * z;
+        p->bin[i] = (face * SIDE + (w < SIDE ? w : SIDE - 1)) * SIDE + (u < SIDE ? u : SIDE - 1);
+    }
 }
 
 /* Of a value and those on both sides of it, along rows and then along columns of each face. */
@@ -82,78 +93,101 @@ static void widen(float *values, bool least) {
     }
 }
 
-static inline float square_of(const float p[3]) {
-    return (p[0] * p[0] + p[1] * p[1]) + p[2] * p[2];
-}
-
-/* A point from the sensor; false when it has no direction. */
-static inline bool take(const pc_seen *s, int64_t i, float p[3]) {
-    const int64_t at = i * s->stride;
-    p[0] = (float)((double)s->x[at] + s->offset[0]);
-    p[1] = (float)((double)s->y[at] + s->offset[1]);
-    p[2] = (float)((double)s->z[at] + s->offset[2]);
-    const float square = square_of(p);
-    return square > 0.0f && square < 1e30f;
-}
-
 /* One of so many points in a row is taken, so that no more than `most` are. */
 static int64_t every_of(const pc_seen *s, int64_t most) {
     return (s->n + most - 1) / most;
 }
 
+/* Picks `begin` and those after it, as many as a block holds, of those that have a direction; the pick after them. */
+static int64_t take_block(const pc_seen *s, int64_t begin, int64_t every, view_points *p) {
+    const int64_t all = s->n / every, end = begin + BLOCK < all ? begin + BLOCK : all;
+    int64_t places[BLOCK];
+    int n = 0;
+    for (int64_t i = begin; i < end; i++) {
+        places[i - begin] = pc_cells_pick(i, every) * s->stride;
+        __builtin_prefetch(s->x + places[i - begin]);
+    }
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t at = places[i - begin];
+        const float x = (float)((double)s->x[at] + s->offset[0]);
+        const float y = (float)((double)s->y[at] + s->offset[1]);
+        const float z = (float)((double)s->z[at] + s->offset[2]);
+        const float square = (x * x + y * y) + z * z;
+        p->x[n] = x;
+        p->y[n] = y;
+        p->z[n] = z;
+        n += (square > 0.0f) & (square < 1e30f);
+    }
+    p->n = n;
+    return end;
+}
+
 static void add_points(const pc_seen *s, int64_t every, view *v) {
+    view_points p;
     for (int i = 0; i < BINS; i++) {
         v->low[i] = INFINITY;
         v->high[i] = 0.0f;
     }
-    for (int64_t i = 0; i < s->n / every; i++) {
-        float p[3];
-        if (take(s, pc_cells_pick(i, every), p)) {
-            const int bin = bin_of(p);
-            const float square = square_of(p);
-            v->low[bin] = square < v->low[bin] ? square : v->low[bin];
-            v->high[bin] = square > v->high[bin] ? square : v->high[bin];
+    for (int64_t at = 0; at < s->n / every;) {
+        at = take_block(s, at, every, &p);
+        find_bins(&p);
+        for (int i = 0; i < p.n; i++) {
+            float *low = &v->low[p.bin[i]], *high = &v->high[p.bin[i]];
+            *low = p.square[i] < *low ? p.square[i] : *low;
+            *high = p.square[i] > *high ? p.square[i] : *high;
         }
     }
 }
 
 /* The share of the points that lie behind others in the same bin, which is small for what was seen from the origin. */
-static double behind_of(const view *v, const pc_seen *s, double voxel) {
-    const int64_t every = every_of(s, MOST_ASKED);
+static double behind_of(const view *v, const pc_seen *s, int64_t every, double voxel) {
     int64_t behind = 0, used = 0;
-    for (int64_t i = 0; i * every < s->n; i++) {
-        float p[3];
-        if (take(s, i * every, p)) {
-            const float range = sqrtf(square_of(p)), low = sqrtf(v->low[bin_of(p)]);
-            behind += range - low > (float)voxel + BEHIND * range;
-            used++;
+    view_points p;
+    for (int64_t at = 0; at < s->n / every;) {
+        at = take_block(s, at, every, &p);
+        find_bins(&p);
+        for (int i = 0; i < p.n; i++) {
+            const float range = sqrtf(p.square[i]);
+            behind += range - sqrtf(v->low[p.bin[i]]) > (float)voxel + BEHIND * range;
         }
+        used += p.n;
     }
     return used ? (double)behind / (double)used : 1.0;
 }
 
-/* Counts the points of `s`, one of `every`, moved by T into the frame of a view, that the sensor of
- * the view could see: those that agree with it, and those in its free space. */
-static void ask(const view *v, const pc_seen *s, int64_t every, const double T[16], double voxel, view_counts *counts) {
-    for (int64_t i = 0; i < s->n / every; i++) {
-        float p[3], q[3];
-        if (!take(s, pc_cells_pick(i, every), p)) {
-            continue;
+/* Moves points by T; what comes to lie at the sensor, or too far from it, is left out. */
+static void move(view_points *p, const double T[16]) {
+    int n = 0;
+    for (int i = 0; i < p->n; i++) {
+        const double x = (double)p->x[i], y = (double)p->y[i], z = (double)p->z[i];
+        const float a = (float)(((T[0] * x + T[1] * y) + T[2] * z) + T[3]);
+        const float b = (float)(((T[4] * x + T[5] * y) + T[6] * z) + T[7]);
+        const float c = (float)(((T[8] * x + T[9] * y) + T[10] * z) + T[11]);
+        const float square = (a * a + b * b) + c * c;
+        p->x[n] = a;
+        p->y[n] = b;
+        p->z[n] = c;
+        n += (square > 0.0f) & (square < 1e30f);
+    }
+    p->n = n;
+}
+
+/* Counts the points of `s`, one of `every`, moved by T into the frame of a view, that the sensor of the view could see:
+ * those that agree with it, and those in its free space. Without T they are there. */
+static void ask(const view *v, const pc_seen *s, int64_t every, const double *T, double voxel, view_counts *counts) {
+    view_points p;
+    for (int64_t at = 0; at < s->n / every;) {
+        at = take_block(s, at, every, &p);
+        if (T) {
+            move(&p, T);
         }
-        for (int k = 0; k < 3; k++) {
-            const double *row = T + 4 * k;
-            q[k] = (float)(((row[0] * (double)p[0] + row[1] * (double)p[1]) + row[2] * (double)p[2]) + row[3]);
-        }
-        const float range = sqrtf(square_of(q)), margin = (float)voxel + MARGIN_RANGE * range;
-        if (!(range > 0.0f && range < 1e15f)) {
-            continue;
-        }
-        const int bin = bin_of(q);
-        if (v->own[bin]) {
-            const bool nearer = range < sqrtf(v->low[bin]) - margin;
-            const bool farther = range > sqrtf(v->high[bin]) + margin;
-            counts->free += nearer;
-            counts->agree += !nearer && !farther;
+        find_bins(&p);
+        for (int i = 0; i < p.n; i++) {
+            const int bin = p.bin[i];
+            const float range = sqrtf(p.square[i]), margin = (float)voxel + MARGIN_RANGE * range;
+            const bool nearer = range < sqrtf(v->low[bin]) - margin, farther = range > sqrtf(v->high[bin]) + margin;
+            counts->free += v->own[bin] & nearer;
+            counts->agree += v->own[bin] & !nearer & !farther;
         }
     }
 }
@@ -166,8 +200,8 @@ static double free_share(const view_counts *counts) {
 /* Makes a view of half of the points at most; false when they were not seen from the origin, or are so sparse that the
  * others lie in free space. */
 static bool make_view(const pc_seen *s, double voxel, view *v) {
-    static const double identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
     const int64_t every = every_of(s, MOST_SEEN) > 2 ? every_of(s, MOST_SEEN) : 2;
+    const int64_t few = every_of(s, MOST_ASKED), apart = few == every ? every + 1 : few; /* hardly a point of the view */
     view_counts self = {0};
     int bins = 0;
     add_points(s, every, v);
@@ -175,13 +209,12 @@ static bool make_view(const pc_seen *s, double voxel, view *v) {
         v->own[i] = v->high[i] > 0.0f;
         bins += v->own[i];
     }
-    if (bins < FEWEST_BINS || behind_of(v, s, voxel) > MOST_BEHIND) {
+    if (bins < FEWEST_BINS || behind_of(v, s, apart, voxel) > MOST_BEHIND) {
         return false;
     }
     widen(v->low, true);
     widen(v->high, false);
-    const int64_t apart = every_of(s, MOST_ASKED);
-    ask(v, s, apart == every ? every + 1 : apart, identity, voxel, &self); /* hardly a point of the view */
+    ask(v, s, apart, NULL, voxel, &self);
     return free_share(&self) <= MOST_SELF;
 }
 
