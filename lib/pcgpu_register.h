@@ -90,8 +90,9 @@ typedef struct pcgpu_registration {
     double fitness;     /* inliers / source_points */
     double score;       /* 0 to 1. How well the surfaces agree, s: CELLS: fitness x agreement; else fitness x the mean
                            weight of the matches ^ 1.5, a weight falling from 1 to 1/4 at 0.4 voxel from the target's
-                           surface; without normals: fitness. Where free_space is known: (CELLS: sqrt(s), else s) x
-                           (1 - free_space / 0.04), at least 0; else s */
+                           surface; without normals: fitness. Where free_space is known: (1 - free_space / 0.05), at
+                           least 0, times s, of CELLS times sqrt(s) (eigenvalues[0] / 0.03) ^ 0.25, of which the
+                           power is at most 1, and 1 where degenerate; else s */
     double free_space;  /* share of the points that lie in the free space of the other scan, of those that its sensor could
                            see, see VERDICT of the manual page; -1: not known, since a cloud was not seen from its origin
                            or the surfaces do not agree at all */

@@ -162,7 +162,8 @@ typedef struct pc_carrier {
     uint32_t bits[PC_CARRIER_SIDE * PC_CARRIER_SIDE]; /* by x and y, a bit for each z: a return is near */
 } pc_carrier;
 void pc_carrier_find(const pcgpu_cloud *cloud, pc_carrier *carrier);
-bool pc_carrier_has(const pc_carrier *carrier, const double offset[3], const float *record);
+/* Whether a record lies where it has a return within a part (1 or 2: all or half) of its radius. */
+bool pc_carrier_has(const pc_carrier *carrier, int part, const double offset[3], const float *record);
 
 /* A cloud as it is registered (register_scan.c): itself, or a copy after min_range and beam_correction of the parameters,
  * whose points left out are counted in `run`. Release it in any case. */
@@ -172,7 +173,7 @@ typedef struct pc_scan {
 } pc_scan;
 pcgpu_status pc_scan_take(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_register_params *params,
                           pc_scan *scan, pcgpu_run *run);
-/* Leaves out the returns that `carrier` has, unless they are most of the scan. */
+/* Leaves out the returns that `carrier` has, or those within half of its radius, unless they are most of the scan. */
 pcgpu_status pc_scan_leave_out(pcgpu_context *context, const pc_carrier *carrier, pc_scan *scan, pcgpu_run *run);
 void pc_scan_release(pc_scan *scan);
 /* Both scans of a pair without the returns of the carrier. Release both in any case. */
@@ -180,7 +181,7 @@ pcgpu_status pc_scan_take_pair(pcgpu_context *context, const pcgpu_pair *pair, c
                                pc_scan *source, pc_scan *target, pcgpu_run *run);
 
 /* A score is 0 where so many of the points lie in the free space of the other scan. Right results have up to 0.01. */
-#define PC_MOST_FREE 0.04
+#define PC_MOST_FREE 0.05
 
 /* The share of the points of both scans that lie in the free space of the other one, of those that its sensor could see
  * (register_view.c); -1 where that is not known. T: T_target_source. Errors: MEMORY. */

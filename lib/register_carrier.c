@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#define NEAR_SHARE  0.08f /* of the range that 97 of 100 points keep */
+#define NEAR_SHARE  0.05f /* of the range that 97 of 100 points keep */
 #define CAR_METRES  3.0f  /* or this, */
 #define CAR_SHARE   0.2f  /* but no more of that range than this */
 #define LEAST_SHARE 0.05  /* of the points, near the sensor */
@@ -112,7 +112,16 @@ void pc_carrier_find(const pcgpu_cloud *cloud, pc_carrier *carrier) {
     }
 }
 
-bool pc_carrier_has(const pc_carrier *carrier, const double offset[3], const float *record) {
+bool pc_carrier_has(const pc_carrier *carrier, int part, const double offset[3], const float *record) {
+    const int low = SIDE / 2 - SIDE / 2 / part, high = SIDE - low;
     int c[3];
-    return cell_of(carrier->radius, offset, record, c) && (carrier->bits[c[1] * SIDE + c[0]] >> c[2] & 1u);
+    if (!cell_of(carrier->radius, offset, record, c)) {
+        return false;
+    }
+    for (int k = 0; k < 3; k++) {
+        if (c[k] < low || c[k] >= high) {
+            return false;
+        }
+    }
+    return carrier->bits[c[1] * SIDE + c[0]] >> c[2] & 1u;
 }

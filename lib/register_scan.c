@@ -103,22 +103,31 @@ pcgpu_status pcgpu_scan_correct(pcgpu_context *context, const pcgpu_cloud *scan,
     return PCGPU_OK;
 }
 
-/* Copies the records that are not returns of the carrier, when those left out are the lesser part. */
+/* Copies the records that are not returns of the carrier, which lie within a part of its radius. */
+static int64_t leave_out(const pc_carrier *carrier, int part, const pcgpu_cloud *from, pcgpu_cloud *rest) {
+    const size_t columns = (size_t)from->columns;
+    int64_t kept = 0;
+    for (int64_t i = 0; i < from->rows; i++) {
+        const float *record = from->data + (size_t)i * columns;
+        if (!pc_carrier_has(carrier, part, from->offset, record)) {
+            memcpy(rest->data + (size_t)kept++ * columns, record, columns * sizeof *record);
+        }
+    }
+    return kept;
+}
+
+/* What is left out is the lesser part: within half of the radius where all of it would be more. */
 pcgpu_status pc_scan_leave_out(pcgpu_context *context, const pc_carrier *carrier, pc_scan *scan, pcgpu_run *run) {
     const pcgpu_cloud *from = scan->cloud;
-    const size_t columns = (size_t)from->columns;
     pcgpu_cloud rest = {0};
-    int64_t kept = 0;
     pcgpu_status status =
         carrier->radius > 0.0f ? pc_cloud_create_like(context, from, from->rows, &rest) : PCGPU_OK;
     if (status != PCGPU_OK || carrier->radius == 0.0f) {
         return status;
     }
-    for (int64_t i = 0; i < from->rows; i++) {
-        const float *record = from->data + (size_t)i * columns;
-        if (!pc_carrier_has(carrier, from->offset, record)) {
-            memcpy(rest.data + (size_t)kept++ * columns, record, columns * sizeof *record);
-        }
+    int64_t kept = leave_out(carrier, 1, from, &rest);
+    if (2 * kept < from->rows) {
+        kept = leave_out(carrier, 2, from, &rest);
     }
     if (2 * kept < from->rows || kept == from->rows) {
         pcgpu_cloud_free(&rest);

@@ -8,6 +8,9 @@
 /* Overlaps and scores of surfaces that are nothing, whatever the sensors saw. */
 #define LITTLE_OVERLAP 0.1
 #define LEAST_SURFACES 0.02
+/* The least eigenvalue from which on a scene constrains cells well: 0.05 and more in streets; on bare roads, where a scan
+ * fits at several places, 0.004 to 0.02. */
+#define WELL_CONSTRAINED 0.03
 
 /* What the scene constrains at the last pose: by its planes, or, where point-to-point met few of them, by everything.
  */
@@ -91,9 +94,13 @@ static pcgpu_status measure_free_space(pc_register_work *w) {
     pc_transform_multiply(w->seen_from_target, r->T_target_source, T);
     pcgpu_status status = pc_view_compare(w->context, &w->seen[0], &w->seen[1], T, r->voxel, &r->free_space);
     if (status == PCGPU_OK && r->free_space >= 0.0) {
-        /* the mean of fitness and agreement, of which the score of cells is the product */
-        const double surfaces = w->params->method == PCGPU_REGISTER_CELLS ? sqrt(r->score) : r->score;
-        r->score = surfaces * fmax(0.0, 1.0 - r->free_space / PC_MOST_FREE);
+        if (w->params->method == PCGPU_REGISTER_CELLS) {
+            /* the mean of fitness and agreement, of which the score of cells is the product; less where the scene hardly
+             * says which of several places is meant, unless it is the reason by itself */
+            const double well = r->degenerate ? 1.0 : fmin(1.0, sqrt(r->eigenvalues[0] / WELL_CONSTRAINED));
+            r->score = sqrt(r->score * well);
+        }
+        r->score *= fmax(0.0, 1.0 - r->free_space / PC_MOST_FREE);
     }
     return status;
 }

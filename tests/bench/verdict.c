@@ -68,7 +68,7 @@ static double now(void) {
 static bool judge(pcgpu_context *context, const arguments *a, const verdict_pair *pair, verdict_row *row) {
     pcgpu_register_params params = a->params;
     pcgpu_registration r;
-    params.search = pair->search && !a->from_truth;
+    params.search = a->from_truth ? PCGPU_SEARCH_NEVER : pair->search ? PCGPU_SEARCH_ALWAYS : a->params.search;
     if (a->from_truth && pair->truth <= VERDICT_SELF) {
         memcpy(params.init, pair->T_target_source, sizeof params.init);
     }
@@ -89,6 +89,14 @@ static bool judge(pcgpu_context *context, const arguments *a, const verdict_pair
     row->free_space = r.free_space;
     row->agreement = r.agreement;
     row->rmse = r.inlier_rmse;
+    row->voxel = r.voxel;
+    for (int k = 0; k < 3; k++) {
+        row->sigma[0] += r.covariance[7 * (k + 3)];
+        row->sigma[1] += r.covariance[7 * k];
+    }
+    row->sigma[0] = sqrt(row->sigma[0]);
+    row->sigma[1] = sqrt(row->sigma[1]) * 57.29577951308232;
+    memcpy(row->eigenvalues, r.eigenvalues, sizeof row->eigenvalues);
     snprintf(row->reason, sizeof row->reason, "%s", r.reason);
     if (!r.converged) { /* whether the score alone is the reason: for the curve */
         params.min_score = 0.0;

@@ -16,8 +16,9 @@ static double beams_64(int beam) {
     return beam < 32 ? 2.0 - beam / 3.0 : -8.83 - (beam - 32) * (24.8 - 8.83) / 31.0;
 }
 
-static double beams_128(int beam) {
-    return 22.5 - 45.0 / 127.0 * beam;
+/* As many above the horizon as below it. */
+static double beams_64_even(int beam) {
+    return 22.5 - 45.0 / 63.0 * beam;
 }
 
 /* Dense about the horizon. */
@@ -29,7 +30,7 @@ const verdict_sensor verdict_sensors[] = {
     {"spin16", 16, 1800, beams_16, {0}, 100.0, 0.02, false},
     {"spin32", 32, 1084, beams_32, {0}, 80.0, 0.02, true},
     {"spin64", 64, 1800, beams_64, {0}, 90.0, 0.015, false},
-    {"spin64car", 64, 1024, beams_128, {0}, 90.0, 0.015, true},
+    {"spin64car", 64, 1024, beams_64_even, {0}, 90.0, 0.015, true},
     {"spin128", 128, 1024, beams_128_dense, {0}, 120.0, 0.015, true},
     {"spin32bare", 32, 1084, beams_32, {0}, 80.0, 0.02, false},
     {"rosette", 0, 24000, NULL, {70.4, 77.2}, 120.0, 0.02, false},

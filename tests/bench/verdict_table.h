@@ -10,6 +10,7 @@ typedef struct verdict_row {
     verdict_truth truth;
     pcgpu_status status;
     double step, error[2], score, fitness, agreement, free_space, rmse, seconds;
+    double voxel, sigma[2], eigenvalues[6]; /* sigma: metres and degrees, as error */
     int64_t points[2];
     bool right, converged;
     bool open; /* converged when no score is asked */
