@@ -1,0 +1,109 @@
+#!/bin/sh
+# The bytes of every command: bytes.list has a line "HASH STATUS COMMAND" for each, and what the program writes has that
+# sha256 (its first 16 digits) on every back end, with any number of threads. A change of bytes is a change of behaviour: it is
+# announced in NEWS.md, and `bytes.sh --update` writes the new list. Costs 10 s and as much again for real data.
+#
+#   bytes.sh [--update] [PATTERN]   only commands that have PATTERN, an extended regular expression
+#   PCGPU_BYTES_THREADS             thread counts, default "1 2"
+#
+# A command has a folder of its own. Hashed are its standard output and all files; not standard error, and of JSON not
+# times, threads and back end.
+. "${0%/*}/lib.sh"
+UPDATE=''
+[ "${1:-}" = --update ] && { UPDATE=yes; shift; }
+PATTERN=${1:-.}
+LIST=$PCGPU_SOURCE/tests/cli/bytes.list
+ln -s "$PCGPU_SOURCE/testdata" "$WORK/testdata"
+ln -s "$PCGPU_SOURCE/configs" "$WORK/configs"
+mkdir "$WORK/prepared"
+T=../testdata C=../configs P=../prepared S=../prepared/seq D=''
+[ -d "${PCGPU_DATA:-}" ] && { ln -s "$PCGPU_DATA" "$WORK/data"; D=../data; }
+
+# The inputs that are not in testdata: few points, several columns and formats, records without a position, drives.
+(
+    cd "$WORK/prepared" || exit 99
+    cloud 2000 > small.bin
+    { cloud 120; printf 'nan 1 2 3\ninf 0 0 0\n1 -inf 2 0\n' | floats; cloud 80; } > h.bin
+    { printf 'nan nan nan 0\n' | floats; cat h.bin; } > holes.bin && rm h.bin
+    { printf '0 0 0 0\n0 0 0 1\n' | floats; cloud 150; printf '0 0 0 2\n' | floats; } > zeros.bin
+    awk 'BEGIN { for (i = 0; i < 100; i++) print 1.5, -2.25, 0.5, i }' | floats > same.bin
+    awk 'BEGIN { for (i = 0; i < 100; i++) print i / 8, 0, 0, i }' | floats > line.bin
+    awk 'BEGIN { for (i = 0; i < 1500; i++) { r = 4 + i * 0.02; x = i * 0.61
+        printf "%.6f %.6f %.6f %d %d\n", r * cos(x), r * sin(x), i % 29 * 0.07 - 1, i % 256, i % 32 } }' | floats > five.bin
+    head -c 1001 small.bin > cut.bin
+    printf '0\n1999\n1000\n' > seeds.txt
+    {
+        printf 'ply\nformat ascii 1.0\nelement vertex 400\nproperty double x\nproperty double y\nproperty double z\nend_header\n'
+        awk 'BEGIN { for (i = 0; i < 400; i++) printf "%.3f %.3f %.3f\n", 500000.125 + i * 0.35, 5400000.5 + i * i % 97 * 0.21, i % 13 * 0.4 }'
+    } > utm.ply
+    for KIND in ply pcd npy; do
+        "$PCGPU" sample --cpu --fields 5 --ratio 1 --method random five.bin -o five.$KIND || exit 99
+    done
+    "$PCGPU" sample --cpu -m 6000 --method random ../testdata/street.bin -o thin.bin || exit 99
+    "$PCGPU" sample --cpu -m 6000 --method random --seed 3 ../testdata/street_moved.bin -o thin_moved.bin || exit 99
+    # Turned by exactly 90 degrees, x y to -y x, which no rounding touches.
+    records thin_moved.bin | awk '{ print -$2, $1, $3, $4 }' | floats > turned.bin
+    mkdir seq
+    for i in 0 2 4; do ln -s ../../testdata/street.bin seq/s$i.bin; done
+    for i in 1 3; do ln -s ../../testdata/street_moved.bin seq/s$i.bin; done
+    awk 'BEGIN { for (i = 0; i < 120; i++) print 1, 0, 0, i * 1.5, 0, 1, 0, i % 7 * 0.1, 0, 0, 1, 0 }' > seq/truth.txt
+    awk 'BEGIN { for (i = 0; i < 120; i++) print 1, 0, 0, i * 1.51, 0, 1, 0, i % 5 * 0.1, 0, 0, 1, i * 0.01 }' > seq/poses.txt
+    head -n 5 seq/truth.txt > seq/five.txt
+    printf '1 0 0 0.02\n0 1 0 -0.01\n0 0 1 0.01\n0 0 0 1\n' > near.txt
+    { sed -n 1,2p ../testdata/room/poses_kitti.txt; echo 'nan nan nan nan nan nan nan nan nan nan nan nan'
+      sed -n 4p ../testdata/room/poses_kitti.txt; } > gap.txt
+    printf '%s\n' '../testdata/street_moved.bin ../testdata/street.bin' '../prepared/thin_moved.bin ../prepared/thin.bin' \
+        '../testdata/street.bin ../testdata/street.bin' > pairs.txt
+    printf '%s\n' '../testdata/room/frame-000001.png ../testdata/room/frame-000000.png' \
+        '../testdata/room/frame-000003.png ../testdata/room/frame-000002.png' > depth_pairs.txt
+    printf '%s\n' '../data/kitti00/velodyne/000001.bin ../data/kitti00/velodyne/000000.bin' \
+        '../data/kitti00/velodyne/000015.bin ../data/kitti00/velodyne/000014.bin' \
+        '../data/nuscenes_sequence/000009.bin ../data/nuscenes_sequence/000008.bin' > kitti_pairs.txt
+) || die 'the inputs could not be made'
+
+# What does not follow from the input alone goes out of JSON.
+same_everywhere() { sed -E 's/, "(seconds|run)": \{[^}]*\}//g; s/"version": "[^"]*", //; s/, "(threads|backend|device|reason)": ("[^"]*"|[0-9]+)//g'; }
+
+# hash COMMAND: 16 digits, and its exit status
+hash() {
+    rm -rf "$WORK/run" && mkdir "$WORK/run" && cd "$WORK/run" || exit 99
+    eval "pcgpu $1" < /dev/null > "$OUT" 2> "$ERR"
+    STATUS=$?
+    ! grep -Eq 'AddressSanitizer|LeakSanitizer|runtime error:' "$ERR" || die "a sanitizer reported an error: $1"
+    {
+        case $1 in *' --json -'* | info*) same_everywhere < "$OUT" ;; *) cat "$OUT" ;; esac
+        find . -type f | sort | while IFS= read -r NAME; do
+            printf '%s\n' "$NAME"
+            cat "$NAME"
+        done
+    } | sha256sum | sed "s/^\(.\{16\}\).*/\1 $STATUS/"
+}
+
+DIFFERENT=0 COUNTS=${PCGPU_BYTES_THREADS:-1 2}
+[ -z "$UPDATE" ] || COUNTS=1
+for THREADS in $COUNTS; do
+    export OMP_NUM_THREADS="$THREADS"
+    while read -r HASH STATUS COMMAND; do
+        case $HASH in '' | '#') [ -z "$UPDATE" ] || echo "$HASH${STATUS:+ $STATUS}${COMMAND:+ $COMMAND}" >> "$WORK/new"; continue ;; esac
+        case $COMMAND in *'$D/'* | *kitti_pairs*) NEEDS=data ;; *) NEEDS='' ;; esac
+        if { [ -n "$NEEDS" ] && [ -z "$D" ]; } || ! printf '%s\n' "$COMMAND" | grep -Eq -e "$PATTERN"; then
+            [ -z "$UPDATE" ] || printf '%s\n' "$HASH $STATUS $COMMAND" >> "$WORK/new"
+            continue
+        fi
+        GOT=$(hash "$COMMAND") || exit 1
+        [ -z "$UPDATE" ] || printf '%s\n' "$GOT $COMMAND" >> "$WORK/new"
+        checked
+        [ "$GOT" = "$HASH $STATUS" ] && continue
+        DIFFERENT=$((DIFFERENT + 1))
+        printf '%s in place of %s, %s threads: pcgpu %s\n' "$GOT" "$HASH $STATUS" "$THREADS" "$COMMAND"
+        [ "${GOT#* }" = 0 ] || sed 's/^/    /; 3q' "$ERR"
+    done < "$LIST"
+done
+if [ -n "$UPDATE" ]; then
+    cp "$WORK/new" "$LIST"
+    echo "$DIFFERENT lines of bytes.list are new"
+    exit 0
+fi
+[ -n "$D" ] || skip_part 'real data' 'PCGPU_DATA is no folder'
+[ "$DIFFERENT" -eq 0 ] || { echo "FAIL: $DIFFERENT of $CHECKS commands wrote other bytes" >&2; exit 1; }
+finish
