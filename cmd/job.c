@@ -247,7 +247,6 @@ static int begin(job *j, const char **inputs, job *before) {
     }
     j->begin = seconds_now();
     j->projective = session_has_pairs(j->session) && register_is_projective(j->session, inputs, 2);
-    j->ranges = session_has_pairs(j->session) && register_has_ranges(j->session, inputs, 2);
     int code = open_result(j);
     code = code == EXIT_DONE ? read_job(j, before) : code;
     job_note_error(j);

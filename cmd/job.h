@@ -36,7 +36,6 @@ typedef struct job {
     const char *inputs[JOB_CLOUDS], *names[JOB_CLOUDS];
     const pcgpu_format_info *input_format[JOB_CLOUDS]; /* of those that were read */
     bool projective; /* depth images that are registered as such: in place of clouds */
-    bool ranges;     /* clouds that are registered as range images */
     pcgpu_depth images[JOB_CLOUDS];
     pcgpu_cloud clouds[JOB_CLOUDS];
     bool lent[JOB_CLOUDS];                /* clouds or images that are another job's by now */
@@ -136,7 +135,6 @@ int voxelize_batch(session *session); /* all inputs into one file */
 int register_process(job *job);
 /* register_depth.c: whether inputs are depth images to be registered as such; usage checks for all of them. */
 bool register_is_projective(const session *session, const char *const *inputs, int count);
-bool register_has_ranges(const session *session, const char *const *inputs, int count); /* ... or scans, by projection */
 bool register_check(const session *session, char *why, size_t why_size);
 /* The options as they are in effect for these inputs, for telling them: with the defaults that are theirs. Strings are
  * the session's. Without inputs: those of a list, of which each has its own. */

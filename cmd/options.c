@@ -114,19 +114,14 @@ static const option_row table[] = {
      "cells: means and covariances of the points in cubic cells; plane: point-to-plane ICP; point: point-to-point ICP; "
      "gicp: plane-to-plane ICP."},
     {"association", 0, FOR_REGISTER, 0, &type_choice, "NAME", AT(association), 0, 0, associations,
-     "projective: a pixel of one depth image, or of the range image of a scan, with the pixel of the other that it falls on; "
+     "projective: a pixel of one depth image with the pixel of the other that it falls on; "
      "nearest: clouds, or those of the points of depth images, and --method says how; auto: projective for two depth images "
      "unless --method is given, else nearest."},
     {"level-iterations", 0, FOR_REGISTER, 0, &type_level_counts, "N,N,N", AT(level_iterations), 0, 100000, NULL,
-     "Most iterations of each level from coarse to fine, for projective association in place of --max-iterations; not given, "
-     "scans have 15,15,30."},
+     "Most iterations of each level from coarse to fine, for projective association in place of --max-iterations."},
     {"bilateral", 0, FOR_REGISTER, 0, &type_real, "S", AT(bilateral), 0, FAR, NULL,
      "Smooth depth images with a bilateral filter whose weight of depths has a standard deviation of S metres; 0 = none. "
      "For projective association."},
-    {"range-image", 0, FOR_REGISTER, 0, &type_range_image, "ROWS,COLUMNS", AT(range_image), 0, 0, NULL,
-     "Range images of scans for projective association: as many rows as the scanner has lasers, and a multiple of 32 columns "
-     "around the full circle, or 0 for what fits the points; LOW,HIGH may follow, the edges in degrees above the horizon, "
-     "else those of the points."},
     {"target-camera", 0, FOR_REGISTER, 0, &type_camera, "FX,FY,CX,CY", AT(target_camera), 0, 0, NULL,
      "Camera of TARGET, written as --camera, when it is not that of SOURCE."},
     {"init", 0, FOR_REGISTER, 0, &type_path, "FILE", AT(init), 0, 0, NULL,
@@ -305,7 +300,6 @@ void options_init(option_values *options, const command_info *command) {
     options->voxelize.range_auto =
         true; /* the library knows no default range; the cloud's own bounds fit every input */
     pcgpu_register_params_init(&options->registration);
-    pcgpu_range_image_init(&options->range_image);
     pcgpu_odometry_params_init(&options->odometry);
     options->trajectory_format = TRANSFORM_KITTI;
     options->rate = 10;

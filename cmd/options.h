@@ -65,7 +65,6 @@ typedef struct option_values {
     association association;
     level_counts level_iterations;
     double bilateral;
-    pcgpu_range_image range_image;
     pcgpu_camera target_camera; /* where it is another */
     const char *init, *pairs, *transform;
     pcgpu_volume_params volume;
@@ -98,7 +97,7 @@ typedef struct option_type {
 
 extern const option_type type_flag, type_no_flag, type_int, type_int64, type_seed, type_real, type_float, type_path,
     type_reader, type_writer, type_choice, type_range, type_size, type_device, type_cpu, type_cuda, type_start,
-    type_camera, type_level_counts, type_range_image;
+    type_camera, type_level_counts;
 
 enum {
     OPTION_ALIAS = 1,        /* another spelling of an option: accepted everywhere, never printed as a value */

@@ -122,7 +122,7 @@ void register_summarize(const job *j, const pcgpu_registration *r, double second
     } else {
         report_error(j->names[0], "did not converge: %s", r->reason);
     }
-    if (j->projective || j->ranges) {
+    if (j->projective) {
         report_summary(j->names[0],
                        "%s after %d iterations, associated by projection: %lld of %lld pixels matched (fitness %.3f, score "
                        "%.3f), RMSE %.4f m across the surface; %s",
@@ -198,14 +198,13 @@ int register_output(job *j, const pcgpu_registration *r) {
     for (int i = 0; i < j->count && j->projective; i++) {
         j->run.points_in += j->depth[i].pixels - j->depth[i].no_return - j->depth[i].out_of_range;
     }
-    json_text(&j->result, "association", j->projective || j->ranges ? "projective" : "nearest");
+    json_text(&j->result, "association", j->projective ? "projective" : "nearest");
     register_add_result(&j->result, r);
     return stream && (stream != stdout || r->converged) ? write_aligned(j, r->T_target_source) : EXIT_DONE;
 }
 
 pcgpu_status register_pair(const job *j, const pcgpu_register_params *params, pcgpu_registration *result) {
     return j->projective ? register_images(j, params->init, result)
-           : j->ranges   ? register_ranges(j, params->init, result)
                          : pcgpu_register(j->session->context, &j->clouds[0], &j->clouds[1], params, result);
 }
 

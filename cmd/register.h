@@ -10,8 +10,6 @@ bool register_read_init(const session *session, double T[16]);
 pcgpu_status register_pair(const job *job, const pcgpu_register_params *params, pcgpu_registration *result);
 /* register_depth.c: two depth images by projective association. */
 pcgpu_status register_images(const job *job, const double init[16], pcgpu_registration *result);
-/* register_depth.c: two scans by projective association of their range images. */
-pcgpu_status register_ranges(const job *job, const double init[16], pcgpu_registration *result);
 /* Keeps the result for --json and writes the aligned source if it is wanted. Returns an exit code. */
 int register_output(job *job, const pcgpu_registration *result);
 /* The members of a result. */

@@ -1,4 +1,4 @@
-/* pcgpu register: two depth images, or the range images of two scans, by projective association. */
+/* pcgpu register: two depth images by projective association. */
 #include "register.h"
 
 #include <string.h>
@@ -22,19 +22,10 @@ bool register_is_projective(const session *s, const char *const *inputs, int cou
            (s->options->association == ASSOCIATION_PROJECTIVE || !given(s, "method"));
 }
 
-bool register_has_ranges(const session *s, const char *const *inputs, int count) {
-    for (int i = 0; i < count; i++) {
-        const pcgpu_format_info *format = input_format(s, inputs[i]);
-        if (format && format->depth) {
-            return false;
-        }
-    }
-    return s->options->association == ASSOCIATION_PROJECTIVE;
-}
-
-/* Options that were given in place of the defaults. */
-static pcgpu_register_depth_params take_options(const session *s, pcgpu_register_depth_params p) {
+pcgpu_register_depth_params register_image_params(const session *s) {
     const option_values *o = s->options;
+    pcgpu_register_depth_params p;
+    pcgpu_register_depth_params_init(&p);
     level_counts counts = o->level_iterations;
     if (!given(s, "level-iterations")) {
         counts.count = p.levels;
@@ -56,18 +47,6 @@ static pcgpu_register_depth_params take_options(const session *s, pcgpu_register
     return p;
 }
 
-pcgpu_register_depth_params register_image_params(const session *s) {
-    pcgpu_register_depth_params p;
-    pcgpu_register_depth_params_init(&p);
-    return take_options(s, p);
-}
-
-static pcgpu_register_depth_params range_params(const session *s) {
-    pcgpu_register_depth_params p;
-    pcgpu_register_range_params_init(&p);
-    return take_options(s, p);
-}
-
 static bool check_levels(const session *s, char *why, size_t why_size) {
     const int levels = s->options->registration.levels, counts = s->options->level_iterations.count;
     if (levels > PCGPU_DEPTH_LEVELS) {
@@ -84,12 +63,11 @@ static bool check_levels(const session *s, char *why, size_t why_size) {
 
 /* Whether two inputs go together; says what is wrong. */
 static bool check_pair(const session *s, const char **inputs, bool *projective, char *why, size_t why_size) {
-    *projective = register_is_projective(s, inputs, 2) || register_has_ranges(s, inputs, 2);
+    *projective = register_is_projective(s, inputs, 2);
     if (s->options->association == ASSOCIATION_PROJECTIVE && !*projective) {
         const pcgpu_format_info *source = input_format(s, inputs[0]);
         snprintf(why, why_size,
-                 "%s: not a depth image, and projective association is for two of them, or for two scans; leave "
-                 "association out",
+                 "%s: not a depth image, and projective association is for two of them; leave association out",
                  input_name(inputs[source && source->depth ? 1 : 0]));
         return false;
     }
@@ -134,7 +112,7 @@ bool register_check(const session *s, char *why, size_t why_size) {
         wrong = "init: auto looks for a start of association nearest; give that, or a FILE with a start";
     } else if (o->trajectory && o->association == ASSOCIATION_PROJECTIVE &&
                !register_is_projective(s, s->inputs, s->input_count)) {
-        wrong = "association projective of a sequence is for depth images; leave it out, scans go by the method cells";
+        wrong = "association projective is for depth images; leave it out, scans go by the method cells";
     }
     wrong = wrong ? wrong : check_scans(s);
     if (wrong) {
@@ -151,18 +129,6 @@ static void leave_out(const session *s, const char *const *names, size_t count, 
     }
 }
 
-static void take_effect(const session *s, const pcgpu_register_depth_params *p, option_values *effect) {
-    static const char *const clouds[] = {"method", "voxel", "kernel", "kernel-scale", "max-iterations"};
-    effect->association = ASSOCIATION_PROJECTIVE;
-    effect->level_iterations.count = p->levels;
-    memcpy(effect->level_iterations.values, p->level_iterations, sizeof effect->level_iterations.values);
-    effect->registration.max_distance = p->max_distance;
-    effect->registration.translation_epsilon = p->translation_epsilon;
-    effect->registration.rotation_epsilon = p->rotation_epsilon;
-    effect->registration.min_score = p->min_score;
-    leave_out(s, clouds, sizeof clouds / sizeof clouds[0], effect);
-}
-
 void register_effect(const session *s, const char *const *inputs, int count, option_values *effect) {
     const option_values *o = s->options;
     *effect = *o;
@@ -174,13 +140,17 @@ void register_effect(const session *s, const char *const *inputs, int count, opt
                                           "min-score", "translation-epsilon", "rotation-epsilon"};
         leave_out(s, own, sizeof own / sizeof own[0], effect);
     } else if (register_is_projective(s, inputs, count)) {
-        static const char *const scans[] = {"min-range", "beam-correction"};
+        static const char *const clouds[] = {"method",         "voxel",     "kernel",         "kernel-scale",
+                                             "max-iterations", "min-range", "beam-correction"};
         const pcgpu_register_depth_params p = register_image_params(s);
-        take_effect(s, &p, effect);
-        leave_out(s, scans, sizeof scans / sizeof scans[0], effect);
-    } else if (count > 0 && register_has_ranges(s, inputs, count)) {
-        const pcgpu_register_depth_params p = range_params(s);
-        take_effect(s, &p, effect);
+        effect->association = ASSOCIATION_PROJECTIVE;
+        effect->level_iterations.count = p.levels;
+        memcpy(effect->level_iterations.values, p.level_iterations, sizeof effect->level_iterations.values);
+        effect->registration.max_distance = p.max_distance;
+        effect->registration.translation_epsilon = p.translation_epsilon;
+        effect->registration.rotation_epsilon = p.rotation_epsilon;
+        effect->registration.min_score = p.min_score;
+        leave_out(s, clouds, sizeof clouds / sizeof clouds[0], effect);
     }
 }
 
@@ -192,26 +162,4 @@ pcgpu_status register_images(const job *j, const double init[16], pcgpu_registra
     memcpy(params.init, init, sizeof params.init);
     return pcgpu_register_depth(j->session->context, &j->images[0], &j->images[1], &o->camera,
                                 given(j->session, "target-camera") ? &o->target_camera : NULL, &params, result);
-}
-
-pcgpu_status register_ranges(const job *j, const double init[16], pcgpu_registration *result) {
-    pcgpu_register_depth_params params = range_params(j->session);
-    pcgpu_cloud own[2] = {{0}};
-    const pcgpu_cloud *scans[2];
-    pcgpu_run left_out = {0};
-    memcpy(params.init, init, sizeof params.init);
-    pcgpu_status status = register_scan(j, 0, &own[0], &scans[0], &left_out);
-    if (status == PCGPU_OK) {
-        status = register_scan(j, 1, &own[1], &scans[1], &left_out);
-    }
-    if (status == PCGPU_OK) {
-        status = pcgpu_register_range(j->session->context, scans[0], scans[1], &j->session->options->range_image,
-                                      &params, result);
-        result->run.points_in += left_out.points_in;
-        result->run.at_origin += left_out.at_origin;
-        result->run.too_near += left_out.too_near;
-    }
-    pcgpu_cloud_free(&own[0]);
-    pcgpu_cloud_free(&own[1]);
-    return status;
 }

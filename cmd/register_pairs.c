@@ -49,7 +49,7 @@ static void begin_pairs(list_run *run, int first, int most) {
 
 /* Whether a pair is one of those that are registered by a call for all. */
 static bool joins(const group *g, int i) {
-    return g->codes[i] == EXIT_DONE && !g->jobs[i].projective && !g->jobs[i].ranges;
+    return g->codes[i] == EXIT_DONE && !g->jobs[i].projective;
 }
 
 /* One call for all that were read. When it fails, each is then tried alone, and says what is wrong with it. */

@@ -7,8 +7,8 @@
  * of a part, all blocks add up the parts, and each takes the step for itself, from the same sums to the same pose.
  * Nothing is written a pixel; those of both frames that a block needs stay in its cache while it is at a level. The
  * host waits once. */
+#include "register_depth.cuh"
 #include "register_depth_notes.cuh"
-#include "register_range.cuh"
 
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +64,7 @@ __device__ static inline void add_tile(bool scene, const pc_depth_task *task, in
 }
 
 /* A tile of a warp: lane k returns sum k. */
-template <pc_depth_projection PROJECTION, int LOADS>
+template <int LOADS>
 __device__ static inline double add_lanes(bool scene, const pc_depth_task *task, int n, const pc_depth_step *step,
                                           int tile) {
     float sums[PC_ICP_SUMS];
@@ -72,25 +72,20 @@ __device__ static inline double add_lanes(bool scene, const pc_depth_task *task,
     for (int k = 0; k < PC_ICP_SUMS; k++) {
         sums[k] = 0.0f;
     }
-    if (PROJECTION == PC_DEPTH_SPHERICAL) {
-        pc_range_add_tile(scene, task->from, task->to, &task->source[n], &task->target[n], step, tile, sums);
-    } else {
-        add_tile<LOADS>(scene, task, n, step, tile, sums);
-    }
+    add_tile<LOADS>(scene, task, n, step, tile, sums);
     return pc_depth_add_lanes(sums);
 }
 
 /* The sums of a group, 0 for one that is none; `tiles`: room for those of its tiles. Lane k of warp 0 returns sum k. */
-template <pc_depth_projection PROJECTION>
 __device__ static inline double add_group(bool scene, const pc_depth_task *task, int n, const pc_depth_step *step,
                                           int group, double (*tiles)[PC_ICP_SUMS]) {
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32, loads = task->source[n].loads;
     const int all = pc_depth_tiles(&task->source[n], loads), first = group * PC_DEPTH_GROUP, tile = first + warp;
     double own = 0.0, sum = 0.0;
     if (tile < all) { /* whole warps */
-        own = PROJECTION == PC_DEPTH_SPHERICAL || loads == 8 ? add_lanes<PROJECTION, 8>(scene, task, n, step, tile)
-              : loads == 4                                   ? add_lanes<PROJECTION, 4>(scene, task, n, step, tile)
-                                                             : add_lanes<PROJECTION, 2>(scene, task, n, step, tile);
+        own = loads == 8   ? add_lanes<8>(scene, task, n, step, tile)
+              : loads == 4 ? add_lanes<4>(scene, task, n, step, tile)
+                           : add_lanes<2>(scene, task, n, step, tile);
     }
     __syncthreads(); /* all have read the path, and the tiles of the group before */
     tiles[warp][lane] = own;
@@ -184,7 +179,6 @@ __device__ static void copy_words(void *to, const void *from, size_t bytes) {
     }
 }
 
-template <pc_depth_projection PROJECTION>
 __global__ void __launch_bounds__(THREADS, 1) path_kernel(const __grid_constant__ pc_depth_task given) {
     __shared__ pc_depth_shared shared;
     __shared__ pc_depth_task task;
@@ -205,8 +199,8 @@ __global__ void __launch_bounds__(THREADS, 1) path_kernel(const __grid_constant_
         /* A block without a group at this level tells nothing of use but that it has come so far: or the others would
          * not know that it has read the parts of the pass before. */
         for (int g = (int)blockIdx.x; g < notes; g += blocks) {
-            const double sum = scene ? add_group<PROJECTION>(true, &task, n, &step, g, shared.tiles)
-                                     : add_group<PROJECTION>(false, &task, n, &step, g, shared.tiles);
+            const double sum = scene ? add_group(true, &task, n, &step, g, shared.tiles)
+                                     : add_group(false, &task, n, &step, g, shared.tiles);
             if (threadIdx.x < 32) {
                 pc_depth_tell(task.groups + (size_t)g * PC_ICP_SUMS + lane, sum, task.launch, pass);
             }
@@ -306,31 +300,20 @@ static pcgpu_status take_notes(pcgpu_context *context, pc_depth_state *s, int gr
     return PCGPU_OK;
 }
 
-/* The kernel of a projection. */
-typedef void pc_depth_path_kernel(pc_depth_task);
-
-static pc_depth_path_kernel *kernel_of(pc_depth_projection projection) {
-    return projection == PC_DEPTH_SPHERICAL ? path_kernel<PC_DEPTH_SPHERICAL> : path_kernel<PC_DEPTH_PINHOLE>;
-}
-
-static pcgpu_status count_blocks(pcgpu_context *context, pc_depth_state *s, pc_depth_projection projection, int groups,
-                                 int *blocks) {
+static pcgpu_status count_blocks(pcgpu_context *context, pc_depth_state *s, int groups, int *blocks) {
     const struct cudaDeviceProp *p = &pc_cuda_of(context)->properties;
-    int *resident = &s->resident[projection];
-    if (!*resident) {
+    if (!s->resident) {
         int a_multiprocessor = 0;
-        CUDA_TRY(context,
-                 cudaOccupancyMaxActiveBlocksPerMultiprocessor(&a_multiprocessor, kernel_of(projection), THREADS, 0));
-        *resident = p->cooperativeLaunch ? a_multiprocessor * p->multiProcessorCount : 1;
+        CUDA_TRY(context, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&a_multiprocessor, path_kernel, THREADS, 0));
+        s->resident = p->cooperativeLaunch ? a_multiprocessor * p->multiProcessorCount : 1;
     }
-    *blocks = groups < *resident ? groups : *resident;
+    *blocks = groups < s->resident ? groups : s->resident;
     return *blocks > 0 ? PCGPU_OK
                        : pc_fail(context, PCGPU_ERROR_UNAVAILABLE,
                                  "the device cannot run %d threads in a block; use --cpu", THREADS);
 }
 
-static pcgpu_status start(pcgpu_context *context, const pc_depth_task *task, pc_depth_projection projection,
-                          int blocks) {
+static pcgpu_status start(pcgpu_context *context, const pc_depth_task *task, int blocks) {
     cudaLaunchAttribute attribute;
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3((unsigned)blocks);
@@ -340,7 +323,7 @@ static pcgpu_status start(pcgpu_context *context, const pc_depth_task *task, pc_
     config.numAttrs = 1;
     attribute.id = cudaLaunchAttributeCooperative;
     attribute.val.cooperative = 1;
-    CUDA_TRY(context, cudaLaunchKernelEx(&config, kernel_of(projection), *task));
+    CUDA_TRY(context, cudaLaunchKernelEx(&config, path_kernel, *task));
     return PCGPU_OK;
 }
 
@@ -365,9 +348,9 @@ extern "C" pcgpu_status pc_cuda_depth_register(pcgpu_context *context, struct pc
         const int own = pc_depth_groups(&source->level[l], source->level[l].loads);
         groups = own > groups ? own : groups;
     }
-    PC_TRY(count_blocks(context, s, source->projection, groups, &blocks));
+    PC_TRY(count_blocks(context, s, groups, &blocks));
     PC_TRY(take_notes(context, s, groups, blocks, &task));
-    PC_TRY(start(context, &task, source->projection, blocks));
+    PC_TRY(start(context, &task, blocks));
     CUDA_TRY(context, cudaStreamSynchronize(pc_cuda_of(context)->stream));
     *path = *(const pc_depth_path *)s->result.memory;
     source->measure.seconds = path->source_seconds;

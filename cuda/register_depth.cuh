@@ -30,7 +30,7 @@ typedef struct pc_depth_state {
     cudaEvent_t copied[2];     /* when they have arrived */
     int turn;
     pc_depth_memory result; /* pinned: the path at its end */
-    int resident[2];        /* blocks that run at the same time, by pc_depth_projection, 0 = not known yet */
+    int resident;           /* blocks that run at the same time, 0 = not known yet */
     uint32_t launch;        /* the number of the last one, 0 = none since the notes were cleared */
 } pc_depth_state;
 

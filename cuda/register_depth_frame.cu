@@ -1,6 +1,6 @@
 /* Registration of depth frames on CUDA: the memory of a frame, and what it is made from on its way to the device. The
  * host copies an image to pinned memory and goes on. */
-#include "register_range.cuh"
+#include "register_depth.cuh"
 
 #include <string.h>
 
@@ -140,10 +140,8 @@ extern "C" pcgpu_status pc_cuda_depth_frame(pcgpu_context *context, const struct
     pc_depth_making m;
     memset(&m, 0, sizeof m);
     PC_TRY(pc_depth_take_state(context, &s));
-    const bool spherical = frame->projection == PC_DEPTH_SPHERICAL;
-    pcgpu_status status =
-        spherical ? pc_range_make_frame(context, s, image->points, frame) : describe(context, s, image, frame, &m);
-    if (status == PCGPU_OK && !spherical) {
+    pcgpu_status status = describe(context, s, image, frame, &m);
+    if (status == PCGPU_OK) {
         status = pc_depth_make_maps(context, &m);
     }
     if (status != PCGPU_OK) {

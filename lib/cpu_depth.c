@@ -268,9 +268,6 @@ pcgpu_status pc_cpu_depth_frame(pcgpu_context *context, const struct pc_depth_im
     pc_cpu_depth_state *s = pc_cpu_depth_take(context);
     making m = {.image = image, .frame = frame};
     const double begin = pc_now();
-    if (frame->projection == PC_DEPTH_SPHERICAL) {
-        return pc_cpu_range_frame(context, image, frame);
-    }
     if (!s || !pc_cpu_depth_take_maps(s, frame) || !take_depths(s, frame, m.depths)) {
         pc_cpu_depth_free(context, frame);
         return pc_fail_memory(context, frame->floats * 6, "the maps of a frame");

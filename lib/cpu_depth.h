@@ -52,12 +52,6 @@ typedef struct pc_depth_pass {
     const float *from, *to;
 } pc_depth_pass;
 
-/* cpu_range.c, cpu_range_sum.c: the frame of a range image, whose passes are these functions. */
-pcgpu_status pc_cpu_range_frame(pcgpu_context *context, const struct pc_depth_image *image,
-                                struct pc_depth_frame *frame);
-pc_depth_tile_fn *pc_cpu_range_measure(pc_simd simd); /* of a pc_depth_measured */
-pc_depth_tile_fn *pc_cpu_range_match(pc_simd simd);   /* of a pc_depth_pass */
-
 static inline float *pc_depth_pixels(const pc_depth_frame *frame, int level) {
     return frame->maps + frame->level[level].at;
 }

@@ -108,10 +108,8 @@ PC_SIMD_FORMS_OF(measure_tile, (const void *what, int tile_column, int tile_row,
 bool pc_cpu_depth_measure(pcgpu_context *context, pc_depth_frame *frame) {
     const pc_cpu_depth_state *s = context->cpu_depth;
     const pc_depth_measured m = {.level = frame->level[0], .pixels = pc_depth_pixels(frame, 0)};
-    pc_depth_tile_fn *tile =
-        frame->projection == PC_DEPTH_SPHERICAL ? pc_cpu_range_measure(s->simd) : measure_tile_for(s->simd);
     double sums[PC_ICP_SUMS];
-    if (!pc_cpu_depth_add_up(context, &m.level, PC_DEPTH_LOADS, tile, &m, sums)) {
+    if (!pc_cpu_depth_add_up(context, &m.level, PC_DEPTH_LOADS, measure_tile_for(s->simd), &m, sums)) {
         return false;
     }
     pc_depth_measure_of(sums, &frame->measure);
@@ -207,9 +205,7 @@ static bool match(pcgpu_context *context, const pc_depth_frame *source, const pc
                              .target = target->level[level],
                              .from = pc_depth_pixels(source, level),
                              .to = pc_depth_pixels(target, level)};
-    pc_depth_tile_fn *tile =
-        source->projection == PC_DEPTH_SPHERICAL ? pc_cpu_range_match(s->simd) : match_tile_for(s->simd);
-    return pc_cpu_depth_add_up(context, &m.source, m.source.loads, tile, &m, sums);
+    return pc_cpu_depth_add_up(context, &m.source, m.source.loads, match_tile_for(s->simd), &m, sums);
 }
 
 pcgpu_status pc_cpu_depth_register(pcgpu_context *context, struct pc_depth_frame *source, struct pc_depth_frame *target,

@@ -87,9 +87,7 @@ typedef struct pc_depth_measure {
     double seconds;   /* that making the maps took; on a device without the copy of the image */
 } pc_depth_measure;
 
-struct pc_range_points; /* icp_range.h */
-
-/* What a frame is made from: a depth image, maps, or the points of a range image. */
+/* What a frame is made from: a depth image, or maps. */
 typedef struct pc_depth_image {
     int width, height;
     const uint16_t *data; /* height x width, or NULL for maps */
@@ -100,16 +98,10 @@ typedef struct pc_depth_image {
     const float *space;   /* PC_DEPTH_BILATERAL_SIDE^2 weights of places */
     pc_maps maps;         /* when data is NULL */
     bool maps_on_device;  /* their pointers are the back end's; else the host's */
-    const struct pc_range_points *points; /* what a range image is made of, and then nothing above is used; or NULL */
 } pc_depth_image;
-
-/* How points and pixels of a frame belong together: as a camera has it, or around the whole turn of a scanner,
- * icp_range.h, which says what differs. */
-typedef enum pc_depth_projection { PC_DEPTH_PINHOLE, PC_DEPTH_SPHERICAL } pc_depth_projection;
 
 /* A frame that is ready to be a source or a target. `maps` is memory of the back end that made it. */
 typedef struct pc_depth_frame {
-    pc_depth_projection projection; /* source and target have the same */
     int levels;                     /* 0 is the finest */
     pc_depth_level level[PC_DEPTH_MAX_LEVELS];
     float *maps;

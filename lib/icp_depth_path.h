@@ -27,7 +27,6 @@ typedef struct pc_depth_path {
     int most[PC_DEPTH_MAX_LEVELS]; /* iterations of each level, 0 the finest, which has at least one */
     double gate;                   /* largest distance of corresponding points at the coarsest level; halved below */
     double metres, radians;        /* shorter steps end the finest level */
-    double widening;               /* the kernel of a level is so many times as wide as that of the one below */
     pc_pose start;
     pc_depth_measure target;
     /* Out. */
@@ -85,7 +84,7 @@ PC_HD void pc_depth_next_level(pc_depth_path *p) {
         const double gate = pc_depth_gate(p, p->level);
         double kernel = PC_DEPTH_KERNEL, factor = 1.0;
         for (int l = 0; l < p->level; l++) {
-            kernel *= p->widening;
+            kernel *= PC_DEPTH_WIDENING;
             factor *= PC_DEPTH_STEP_FACTOR;
         }
         p->step.gate_squared = (float)(gate * gate);

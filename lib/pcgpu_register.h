@@ -113,8 +113,7 @@ void pcgpu_register_params_init(pcgpu_register_params *params);
 
 /* A scan as a registration with these parameters takes it: a copy with the records that min_range keeps and with the
  * beam_correction of the positions, and of the normals where it has them. z points up. Registrations and odometry of
- * clouds do this by themselves; scans for pcgpu_register_range, and a scan that is written with its pose, are corrected
- * here. *run: what is left out is added to points_in, too_near and, for drop_origin, at_origin. Errors: MEMORY. */
+ * clouds do this by themselves; a scan that is written with its pose is corrected here. *run: what is left out is added to points_in, too_near and, for drop_origin, at_origin. Errors: MEMORY. */
 pcgpu_status pcgpu_scan_correct(pcgpu_context *context, const pcgpu_cloud *scan, const pcgpu_register_params *params,
                                 pcgpu_cloud *out, pcgpu_run *run);
 

@@ -6,7 +6,6 @@
  * which grows with its square, and by a kernel; the finest level ends when the pose stands still. The arithmetic is in
  * icp_depth.h, the way from level to level in icp_depth_path.h. */
 #include "depth.h"
-#include "icp_range.h"
 #include "register_depth.h"
 #include "register.h"
 #include "solve.h"
@@ -16,7 +15,6 @@
 
 /* Pixels are as uncertain together as one of so many: each depth takes part in as many planes. */
 #define SHARED_DEPTHS ((double)((2 * PC_DEPTH_TAPS + 1) * (2 * PC_DEPTH_TAPS + 1)))
-#define SHARED_RANGES 9.0
 
 /* Two ways that end farther apart do not lead to the same place, metres. */
 #define APART_METRES 0.05
@@ -105,8 +103,8 @@ static double score_of(double matched, double agreement) {
     return agreement * (ratio < 1.0 ? (ratio * ratio) * (ratio * ratio) : 1.0);
 }
 
-/* What the last sums are worth; so many pixels count as one. */
-static void evaluate(const pc_depth_path *path, double shared, pcgpu_registration *r) {
+/* What the last sums are worth. */
+static void evaluate(const pc_depth_path *path, pcgpu_registration *r) {
     const double matches = path->scene[PC_ICP_MATCHES], kernel = path->scene[PC_DEPTH_KERNEL_SUM], free = matches - 6.0;
     const double landed = path->scene[PC_DEPTH_LANDED];
     const double weights = weights_of(path->worth);
@@ -126,7 +124,7 @@ static void evaluate(const pc_depth_path *path, double shared, pcgpu_registratio
         r->information[i] *= unit;
     }
     const double variance = path->worth[PC_ICP_COST] * unit / (free > 1.0 ? free : 1.0);
-    pc_covariance_of(r->information, shared * variance, r->covariance);
+    pc_covariance_of(r->information, SHARED_DEPTHS * variance, r->covariance);
 }
 
 static bool settled(const pc_depth_path *path) {
@@ -175,8 +173,7 @@ static bool enough_pixels(pcgpu_registration *r) {
     return true;
 }
 
-static void conclude(const pc_depth_path *path, const pcgpu_register_depth_params *p, double shared,
-                     pcgpu_registration *r) {
+static void conclude(const pc_depth_path *path, const pcgpu_register_depth_params *p, pcgpu_registration *r) {
     r->levels = path->levels;
     r->source_points = (int64_t)path->source_points;
     r->target_points = (int64_t)path->target.points;
@@ -191,7 +188,7 @@ static void conclude(const pc_depth_path *path, const pcgpu_register_depth_param
     pc_pose_matrix(&path->pose, r->T_target_source);
     memcpy(r->center, path->target.center, sizeof r->center);
     if (path->end == PC_DEPTH_ARRIVED) {
-        evaluate(path, shared, r);
+        evaluate(path, r);
     }
     judge(path, p, r);
 }
@@ -201,13 +198,11 @@ static void conclude(const pc_depth_path *path, const pcgpu_register_depth_param
 static void describe_path(const pcgpu_frame *source, const pcgpu_frame *target, const pcgpu_register_depth_params *p,
                           pc_depth_path *path) {
     const int both = source->maps.levels < target->maps.levels ? source->maps.levels : target->maps.levels;
-    const bool spherical = source->maps.projection == PC_DEPTH_SPHERICAL;
     *path = (pc_depth_path){.levels = both < p->levels ? both : p->levels,
                             .gate = p->max_distance,
                             .metres = p->translation_epsilon,
                             .radians = p->rotation_epsilon,
-                            .start = pc_matrix_pose(p->init),
-                            .widening = spherical ? PC_RANGE_WIDENING : PC_DEPTH_WIDENING};
+                            .start = pc_matrix_pose(p->init)};
     for (int l = 0; l < path->levels; l++) {
         path->most[l] = p->level_iterations[p->levels - 1 - l];
     }
@@ -228,7 +223,7 @@ static pcgpu_status register_once(pcgpu_context *context, pcgpu_frame *source, p
     describe_path(source, target, params, &path);
     pcgpu_status status = source->backend->depth_register(context, &source->maps, &target->maps, &path);
     if (status == PCGPU_OK) {
-        conclude(&path, params, source->maps.projection == PC_DEPTH_SPHERICAL ? SHARED_RANGES : SHARED_DEPTHS, result);
+        conclude(&path, params, result);
         if (tell_maps) {
             pc_stage(&result->run, "maps", pc_now() - (path.source_seconds + path.target.seconds));
         }
@@ -268,10 +263,6 @@ pcgpu_status pcgpu_register_frames(pcgpu_context *context, pcgpu_frame *source, 
         status = pc_fail(context, PCGPU_ERROR_ARGUMENT,
                          "one frame is on %s and the other on %s; set the device of the context", source->backend->name,
                          target->backend->name);
-    }
-    if (status == PCGPU_OK && source->maps.projection != target->maps.projection) {
-        status = pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                         "one frame is a depth image and the other a scan; give two of a kind");
     }
     if (status != PCGPU_OK) {
         return status;

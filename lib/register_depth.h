@@ -26,11 +26,7 @@ pcgpu_status pc_frame_of_depth(pcgpu_context *context, const pc_backend *backend
 pcgpu_status pc_frame_of_maps(pcgpu_context *context, const pc_backend *backend, const pc_maps *maps, bool on_device,
                               const pcgpu_camera *camera, int levels, pcgpu_frame **frame);
 
-/* A frame of a scan on a back end; the image is one that is possible. Adds where the points went to `run`. */
-pcgpu_status pc_frame_of_range(pcgpu_context *context, const pc_backend *backend, const pcgpu_cloud *scan,
-                               const pcgpu_range_image *image, int levels, pcgpu_run *run, pcgpu_frame **frame);
-
-/* Registers frames that are on one back end and have the same projection; result->run is filled but for the stages.
+/* Registers frames that are on one back end; result->run is filled but for the stages.
  * With tell_maps they are new, and the time that they took is told. */
 pcgpu_status pc_register_frames(pcgpu_context *context, pcgpu_frame *source, pcgpu_frame *target,
                                 const pcgpu_register_depth_params *params, bool tell_maps, pcgpu_registration *result);

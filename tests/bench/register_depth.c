@@ -162,7 +162,6 @@ static void pass_apart(const pc_depth_frame *source, const pc_depth_frame *targe
 static pc_depth_path path_of(const pcgpu_frame *source, const pcgpu_frame *target,
                              const pcgpu_register_depth_params *params) {
     pc_depth_path path = {.levels = source->maps.levels,
-                          .widening = PC_DEPTH_WIDENING,
                           .gate = params->max_distance,
                           .start = {.q = {1, 0, 0, 0}},
                           .target = target->maps.measure};

@@ -120,7 +120,7 @@ refused() { # refused PATTERN ARGUMENT...
     stdout_is ''
 }
 refused '--association: "closest" is not .*projective' --association closest --config "$CAMERA" "$A" "$B"
-refused 'b\.ply: not a depth image, and projective association is for two' --association projective --config "$CAMERA" "$A" b.ply
+refused 'b\.ply: not a depth image, and projective association is for two of them' --association projective --config "$CAMERA" "$A" b.ply
 refused 'method is for association nearest' --association projective --method plane --config "$CAMERA" "$A" "$B"
 refused 'init: auto looks for a start of association nearest' --init auto --config "$CAMERA" "$A" "$B"
 refused '7 levels of projective association; give 1 to 6' --levels 7 --config "$CAMERA" "$A" "$B"

@@ -17,7 +17,7 @@ for METHOD in cells plane gicp point; do
 done
 expect 0 pcgpu register -q s.bin t.bin
 stderr_is ''
-expect 0 pcgpu register s.bin t.bin --association projective
+expect 0 pcgpu register s.bin t.bin
 stderr_has "^pcgpu: s\\.bin -> t\\.bin: moved 0\\.80[0-9] m, turned "
 # The angle is that of the transform.
 sed 's/.*turned \([0-9.]*\) degree.*/\1/' "$ERR" | cat - "$PCGPU_SOURCE/testdata/street_T.txt" | awk '
@@ -54,8 +54,6 @@ expect 4 pcgpu register near.bin far.bin --transform T -o moved.bin --json - # a
 stdout_has '"exit_code": 4, .*"T_target_source": \[1, 0, .*"converged": false, "reason": "no overlap'
 [ "$(awk 'NF == 4' T | wc -l)" -eq 4 ] || die 'no last estimate in the file'
 size_is moved.bin 48000
-expect 4 pcgpu register near.bin far.bin --association projective
-stdout_is ''
 expect 4 pcgpu register near.bin far.bin --symmetric
 stdout_is ''
 # What converges still gets there.

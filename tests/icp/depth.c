@@ -185,7 +185,6 @@ static void run_scene(int number, int width, int height, kind which, const place
                .make = make_reference,
                .add = add_pixel,
                .path = {.gate = 0.2,
-                        .widening = PC_DEPTH_WIDENING,
                         .metres = number % 2 ? 1e-5 : 0.0,
                         .radians = 1e-5,
                         .start = {.q = {1, 0, 0, 0}, .t = {0.002, 0.001, 0}}}};

@@ -76,7 +76,6 @@ def cases(folder):
             yield f'register street, {method}', register_case(street, moved, '--method', method)
         for kernel in ('none', 'huber', 'tukey', 'geman'):
             yield f'register street, {kernel}', register_case(street, moved, '--method', 'plane', '--kernel', kernel)
-        yield 'register street, range images', register_case(street, moved, '--association', 'projective')
     else:
         part_skipped('street', 'testdata/ is not here')
     frames = [testdata(f'room/frame-{i:06d}.png') for i in range(4)]
@@ -108,11 +107,6 @@ def cases(folder):
         yield f'register KITTI 15 onto 14, {method}', register_case(scans[1], scans[0], '--method', method)
         yield f'register KITTI 95 onto 94, {method}', register_case(scans[3], scans[2], '--method', method)
         yield f'register pair, {method}', register_case(*pair, '--method', method)
-    ranges = ('--association', 'projective')
-    yield 'register KITTI 95 onto 94, range images', register_case(scans[3], scans[2], *ranges)
-    yield 'register KITTI 15 onto 14, 256 rows', register_case(scans[1], scans[0], *ranges, '--range-image', '256,2048')
-    yield 'register pair, range images', register_case(*pair, *ranges)
-    yield 'register two places, range images', register_case(kitti, data('kitti/000000.bin'), *ranges)
     yield 'register without a guess', register_case(kitti, kitti, '--init', 'auto')
     yield 'register without a guess, plane', register_case(scans[1], scans[0], '--init', 'auto', '--method', 'plane')
     yield 'register two places', register_case(kitti, data('kitti/000000.bin'), '--min-score', 0)

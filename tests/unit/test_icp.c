@@ -79,7 +79,6 @@ static pc_depth_path a_path(void) {
                        .gate = 0.2,
                        .metres = 1e-3,
                        .radians = 1e-3,
-                       .widening = PC_DEPTH_WIDENING,
                        .start = {.q = {1, 0, 0, 0}, .t = {0.1, 0.2, 0.3}},
                        .target = {.points = 1000, .center = {1, 2, 3}, .lever = {1, 1, 1}}};
     pc_depth_path_begin(&p);
