@@ -1,9 +1,9 @@
-/* Registration by cells on CUDA: the kernel (lib/register_cells.c says what the method is).
+/* Registration by cells on CUDA: the kernel (lib/register/ndt/ndt.c says what the method is).
  *
  * Idea: one launch from points to the transform. The blocks of a group make the cells of the target and then follow the
  * path of the registration to its end, with a barrier of the group between what depends on each other; the host sends
  * the points and waits. Integer atomics add up points, so their order does not matter; cells are numbered by their
- * first points and summed in the order of icp_cells.h, so the bits are the CPU's. Several pairs run side by side, each
+ * first points and summed in the order of ndt_math.h, so the bits are the CPU's. Several pairs run side by side, each
  * on its own group: a cluster of blocks, or blocks of a cooperative launch.
  * register_cells_jobs.cu has the memory and the copies. */
 #include "register_cells_sums.cuh"

@@ -1,11 +1,11 @@
 /* What the files of registration by cells on CUDA share: register_cells.cu (the idea, memory, launches),
  * register_cells_target.cuh (the cells of the target), register_cells_sums.cuh (the source in them, sums, the way to
- * the result). The arithmetic is in icp_cells.h and icp_cells_path.h. */
+ * the result). The arithmetic is in ndt_math.h and ndt_path.h. */
 #ifndef PC_REGISTER_CELLS_CUH
 #define PC_REGISTER_CELLS_CUH
 
 #include "common.cuh"
-#include "icp_cells_path.h"
+#include "ndt_path.h"
 #include "ptx.cuh"
 
 enum {

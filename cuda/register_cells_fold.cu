@@ -1,4 +1,4 @@
-/* Folding a scan into the model of a sequence (lib/cpu_cells_model.c says what that is).
+/* Folding a scan into the model of a sequence (lib/register/ndt/ndt_cpu_model.c says what that is).
  *
  * Idea: the scan's cells are made as those of a target are, numbered by their first points. Each of them is one cell of
  * the model at most, and no other is, so that a thread that has found or made it adds to it alone, and computes its

@@ -236,7 +236,7 @@ __device__ static inline void pc_cells_tell(uint4 *note, double value, uint32_t 
     pc_note_store(note, (uint32_t)bits, (uint32_t)(bits >> 32), tag, 0);
 }
 
-/* Sums of one chunk: a cell a thread, then a lane of a sum a thread, in the order of icp_cells.h. */
+/* Sums of one chunk: a cell a thread, then a lane of a sum a thread, in the order of ndt_math.h. */
 __device__ static __noinline__ void pc_cells_sum_chunk(const pc_cells_task *task, const pc_cells_step *step, int grid,
                                                        uint32_t chunk, pc_cells_shared *shared, uint4 *to) {
     const pc_cells_layer *s = &task->grid[grid];

@@ -1,4 +1,4 @@
-/* Registration of depth frames on CUDA (lib/register_depth.c says what the method is).
+/* Registration of depth frames on CUDA (lib/register/projective/projective.c says what the method is).
  *
  * Idea: one launch from the start of the path to its end. A warp takes a tile, a thread adds up PC_DEPTH_LOADS pixels
  * in registers, the lanes are reduced by exchanges, the warps of a block are one group of tiles. Sums go from block to

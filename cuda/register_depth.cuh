@@ -4,7 +4,7 @@
 #define PC_REGISTER_DEPTH_CUH
 
 #include "common.cuh"
-#include "icp_depth_path.h"
+#include "projective_path.h"
 #include "ptx.cuh"
 #include "warp.cuh"
 
@@ -82,7 +82,7 @@ PC_HD const float4 *pc_depth_pixels_of(const float *maps, const pc_depth_level *
     return (const float4 *)(maps + level->at);
 }
 
-/* Adds up the lanes of a warp in the order of icp_depth.h, all PC_ICP_SUMS sums at once: lane k returns sum k. With
+/* Adds up the lanes of a warp in the order of projective_math.h, all PC_ICP_SUMS sums at once: lane k returns sum k. With
  * each step half of the sums of a lane go to the lane across, which adds its own half. */
 __device__ static inline double pc_depth_add_lanes(const float sums[PC_ICP_SUMS]) {
     const int lane = (int)threadIdx.x % 32;

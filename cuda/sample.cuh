@@ -15,7 +15,7 @@
  * value demands. So p is picked with just the value it has now, whenever its turn comes. The accepted points of all
  * rounds, sorted from high to low, are the order of farthest point sampling; those above the highest point that is still
  * open are final. The highest point of all is accepted by every round that looks at it, which of two rounds one does.
- * (Distances to boxes are rounded no higher than those to the points inside: see lib/cpu_sample_buckets.c.)
+ * (Distances to boxes are rounded no higher than those to the points inside: see lib/sample/sample_cpu_buckets.c.)
  *
  * To keep messages short a round looks only at buckets at or above a threshold, a share of the largest value that
  * follows the number of them. */

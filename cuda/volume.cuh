@@ -5,8 +5,8 @@
 
 #include "common.cuh"
 #include "ptx.cuh"
-#include "volume_job.h"
-#include "volume_ray.h"
+#include "tsdf_job.h"
+#include "tsdf_ray.h"
 
 enum { VOLUME_WARP = 32, VOLUME_THREADS = 128, VOLUME_COUNTERS = 4, VOLUME_FILLING = 1024 };
 

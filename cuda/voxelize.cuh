@@ -8,7 +8,7 @@
 #define PC_VOXELIZE_CUH
 
 #include "common.cuh"
-#include "voxel.h"
+#include "voxelize_math.h"
 
 /* *pointer = memory for `count` items from the arena of the context. */
 template <typename T> static inline pcgpu_status pc_voxelize_take(pcgpu_context *context, int64_t count, T **pointer) {

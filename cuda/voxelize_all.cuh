@@ -1,6 +1,6 @@
 /* The last kernel of voxelize_hashed.cuh when there is no limit of points: means of all records of a voxel, or one of
  * them. What is computed does not depend on the order of the records, so nothing is sorted: sums are exact until they
- * are rounded (voxel_sum.h), and the lowest or the nearest record is a minimum. */
+ * are rounded (voxelize_sum.h), and the lowest or the nearest record is a minimum. */
 #ifndef PC_VOXELIZE_ALL_CUH
 #define PC_VOXELIZE_ALL_CUH
 

@@ -6,7 +6,7 @@
  * RUNS calls after three that warm up. Every result is compared with the CPU's: exit code 1 when one differs, 77
  * without a device. */
 #include "cuda_register.h"
-#include "register_cells.h"
+#include "ndt.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,8 +7,8 @@
  * numbers for each, and their sum. On CUDA the same in separate kernels, and every transform is compared with the
  * CPU's: exit code 1 when one differs, 77 without a device. */
 #include "bench.h"
-#include "cpu_depth.h"
-#include "register_depth.h"
+#include "projective_cpu.h"
+#include "projective.h"
 #ifdef BENCH_CUDA
 #include "register_depth_apart.h"
 #endif

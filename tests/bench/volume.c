@@ -5,7 +5,7 @@
  *   --truncation METRES  --simd N (1: no vectors, 2: AVX2, 3: AVX-512)  --layout SEED */
 #include "bench.h"
 #include "room.h"
-#include "volume_job.h"
+#include "tsdf_job.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* What the programs of bench_voxelize return, compared with what the CPU does. */
 #include "voxelize_bench.h"
 
-#include "voxel.h"
+#include "voxelize_math.h"
 
 /* ---- byte for byte --------------------------------------------------------------------------------------------- */
 

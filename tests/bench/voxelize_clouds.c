@@ -1,7 +1,7 @@
 /* The clouds of bench_voxelize. */
 #include "voxelize_bench.h"
 
-#include "cpu_team.h"
+#include "threads.h"
 #include "scene.h"
 
 #include <unistd.h>

@@ -12,11 +12,11 @@
  * Where the libraries differ, or lose time or points, this takes the better way: 32-bit keys beside the numbers in one
  * table of at most half its slots, probed to the end; no atomic for a key that is there or a voxel that is full; the
  * array is not cleared for the most voxels there may be, but padded for those there are; 16-byte accesses for records
- * of 4 columns. Cells are those of lib/geometry.h, so that the voxels are the same. */
+ * of 4 columns. Cells are those of lib/core/geometry.h, so that the voxels are the same. */
 #include "voxelize_two_pass.h"
 
 #include "common.cuh"
-#include "voxel.h"
+#include "voxelize_math.h"
 
 #define THREADS 256
 #define WARP    32

@@ -9,42 +9,50 @@ fail() {
     failures=$((failures + 1))
 }
 
-# Quoted includes only; system headers are free. Prints "FILE:LINE: header".
-includes() {
-    awk '/^[ \t]*#[ \t]*include[ \t]*"/ { split($0, part, "\""); print FILENAME ":" FNR ": " part[2] }' "$@"
-}
+# FOLDER and whose headers its files may include, besides their own: no arrow upwards.
+floors='
+lib lib
+lib/core lib
+lib/io lib/core
+lib/sample lib/core
+lib/voxelize lib/core
+lib/register lib/core lib/register/icp lib/register/ndt
+lib/register/icp lib/core lib/register
+lib/register/ndt lib/core lib/register lib/register/icp
+lib/register/projective lib/core lib/register lib/register/icp
+lib/fuse lib/core lib/register/projective
+lib/odometry lib lib/core lib/register lib/register/ndt lib/register/projective lib/fuse
+cuda lib/core lib/voxelize lib/register/icp lib/register/ndt lib/register/projective lib/fuse
+cmd lib
+'
+sources=$(find lib cmd cuda -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh')
+bad=$(for side in '^cmd/' '^(lib|cuda)/'; do echo "$sources" | grep -E "$side" | sed 's|.*/||' | grep 'h$' | sort | uniq -d; done)
+[ -z "$bad" ] || fail "headers are found by their names, and these are not unique: $bad"
 
-# wall NAME ALLOWED FILE...: every quoted include of the files matches the extended regular expression ALLOWED.
-wall() {
-    name=$1
-    allowed=$2
-    shift 2
-    [ -e "$1" ] || { fail "$name: no such file: $1" && return; }
-    bad=$(includes "$@" | grep -vE ": ($allowed)\$")
-    [ -z "$bad" ] || fail "$name may include only ($allowed):
+# Quoted includes only; system headers are free. Lines "FILE:LINE FOLDER INCLUDED".
+includes=$(echo "$sources" | tr '\n' ' ' | xargs awk '/^[ \t]*#[ \t]*include[ \t]*"/ {
+    split($0, part, "\""); folder = FILENAME; sub("/[^/]*$", "", folder); print FILENAME ":" FNR, folder, part[2] }')
+bad=$( { echo "$sources"; echo --; echo "$floors"; echo --; echo "$includes"; } | awk '
+    $1 == "--" { part++; next }
+    part == 0 { name = $1; sub(".*/", "", name); folder = $1; sub("/[^/]*$", "", folder); holds[folder "/" name] = 1
+                where[folder ~ "^cmd", name] = folder }
+    part == 1 { for (k = 2; k <= NF; k++) may[$1, $k] = 1; if (NF) known[$1] = 1 }
+    part == 2 { side = $2 ~ "^cmd"
+                to = (($2 "/" $3) in holds) ? $2 : ((side, $3) in where) ? where[side, $3] : ((0, $3) in where) ? where[0, $3] : "?"
+                if (!($2 in known)) print $2 " has no line among the floors"
+                else if (to != $2 && !(($2, to) in may)) print $1 ": \"" $3 "\" of " to }' | sort -u)
+[ -z "$bad" ] || fail "an arrow that the floors do not have:
 $bad"
-}
 
-cmd_headers=
-for header in cmd/*.h; do
-    header=${header#cmd/}
-    [ "$header" = '*.h' ] || cmd_headers="$cmd_headers${header%.h}\\.h|"
-done
-wall "cmd/" "${cmd_headers}pcgpu\.h" cmd/*.[ch]
-wall "cuda/" 'backend\.h|geometry\.h|(common|ptx|warp|chain)\.cuh|(sample|voxelize|register|volume)[a-z_]*\.cuh|cuda_(sample|voxelize|register|volume)\.h|(icp|voxel|volume)[a-z_]*\.h' cuda/*.c cuda/*.cu cuda/*.cuh
-wall "lib/io*" 'io[a-z_]*\.h' lib/io_*.c lib/io.c
-wall "lib/cpu_*" 'backend\.h|geometry\.h|(cpu|icp|voxel|volume)[a-z_]*\.h' lib/cpu_*.c
-wall "lib/OPERATION*.c" '(backend|geometry|depth|cpu_team|(icp|voxel|sample|register|solve|volume)[a-z_]*)\.h' lib/sample*.c lib/voxelize*.c \
-    lib/register*.c lib/volume*.c lib/depth.c
-wall "lib/odometry*.c" '(backend|geometry|depth|pcgpu_odometry|(icp|register|odometry|solve|volume)[a-z_]*)\.h' lib/odometry*.[ch] lib/trajectory.c
-wall "lib/pcgpu.h" 'pcgpu_[a-z_]*\.h' lib/pcgpu.h
-wall "lib/pcgpu_*.h" 'pcgpu\.h' lib/pcgpu_[e-z]*.h
-wall "lib/pcgpu_depth.h" 'none' lib/pcgpu_depth.h
+# A header that includes itself by way of others. The public headers stand for pcgpu.h, which includes them in its place.
+bad=$(echo "$includes" | awk '{ sub(":.*", "", $1); sub(".*/", "", $1) } $1 ~ /h$/ && $1 !~ /^pcgpu/ { print $1, $3 }' | tsort 2>&1 > /dev/null)
+[ -z "$bad" ] || fail "a circle of includes:
+$bad"
 
 # The library speaks through error sentences and the log callback, and takes its settings as arguments.
 speech='(^|[^a-zA-Z0-9_])(printf|puts|putchar|perror|vprintf|exit|_exit|_Exit|quick_exit|abort|getenv|secure_getenv|setenv|system|popen|signal|sigaction)[ ]*\('
 streams='(^|[^a-zA-Z0-9_])(stdout|stderr|stdin)([^a-zA-Z0-9_]|$)'
-for file in lib/*.[ch] cuda/*.c cuda/*.cu cuda/*.cuh; do
+for file in $(echo "$sources" | grep -v '^cmd'); do
     # Comments and strings may say these words.
     bad=$(awk -v file="$file" '{
             line = $0
@@ -68,16 +76,16 @@ $bad"
 done
 
 # No call site chooses a back end by preprocessor: link the stub.
-bad=$(grep -nE '^[ ]*#[ ]*if.*(HAVE_CUDA|WITH_CUDA|USE_CUDA)' lib/*.[ch] cmd/*.[ch])
+bad=$(grep -nE '^[ ]*#[ ]*if.*(HAVE_CUDA|WITH_CUDA|USE_CUDA)' $sources)
 [ -z "$bad" ] || fail "no #ifdef of CUDA:
 $bad"
 
-for file in lib/*.[ch] cmd/*.[ch] cuda/*.c cuda/*.cu cuda/*.cuh; do
+for file in $sources; do
     lines=$(wc -l <"$file")
     [ "$lines" -le 400 ] || fail "$file has $lines lines, more than 400; split it by subject"
 done
 
-bad=$(grep -nEw 'TODO|FIXME|XXX|HACK' lib/*.[ch] cmd/*.[ch] cuda/*.c cuda/*.cu cuda/*.cuh)
+bad=$(grep -nEw 'TODO|FIXME|XXX|HACK' $sources)
 [ -z "$bad" ] || fail "unfinished work is an issue, not a mark:
 $bad"
 

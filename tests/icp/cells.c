@@ -5,7 +5,7 @@
  * vectors runs with 1, 2, 5 and 16 threads. Exit code 0 passed, 1 failed, 77 no such device or nothing to test in the
  * back end. */
 #include "cpu.h"
-#include "icp_cells.h"
+#include "ndt_math.h"
 #include "icp_test.h"
 
 #include <stdlib.h>

@@ -5,10 +5,10 @@
 #define DEPTH_TEST_H
 
 #include "cpu.h"
-#include "icp_depth_maps.h"
-#include "icp_depth_path.h"
+#include "projective_maps.h"
+#include "projective_path.h"
 #include "icp_test.h"
-#include "register_depth.h"
+#include "projective.h"
 
 #include <stdlib.h>
 #include <string.h>

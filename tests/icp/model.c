@@ -5,10 +5,10 @@
  * of all grids must be the same, byte for byte and in the same order: keys, moments, means and weights. Every few scans
  * the scan is registered to both models, whose paths must be the same to the last bit; before that, to one scan.
  * Exit code 0 passed, 1 failed, 77 no such device. */
-#include "cpu_cells.h"
+#include "ndt_cpu.h"
 #include "cpu.h"
 #include "cuda_register.h"
-#include "icp_cells_path.h"
+#include "ndt_path.h"
 #include "icp_test.h"
 
 #include <stdlib.h>

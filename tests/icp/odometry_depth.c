@@ -7,7 +7,7 @@
 #include "cpu.h"
 #include "icp_test.h"
 #include "odometry.h"
-#include "register_depth.h"
+#include "projective.h"
 #include "room.h"
 
 #include <stdlib.h>

@@ -7,7 +7,7 @@
  * Exit code 0 passed, 1 failed, 77 no such device. */
 #include "cpu.h"
 #include "cuda_register.h"
-#include "icp_cells_path.h"
+#include "ndt_path.h"
 #include "icp_test.h"
 
 #include <stdlib.h>

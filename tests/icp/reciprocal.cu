@@ -1,4 +1,4 @@
-/* reciprocal: pc_reciprocal (lib/geometry.h) on a GPU is a division's result for every x that it is for, 2^-100 to
+/* reciprocal: pc_reciprocal (lib/core/geometry.h) on a GPU is a division's result for every x that it is for, 2^-100 to
  * 2^100, by the GPU's own IEEE division, and that is the host's for every fraction at four scales. Exit code 77 without
  * a device. */
 #include "geometry.h"

@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-/* All points are usable: the jobs are made without lib/sample.c. */
+/* All points are usable: the jobs are made without lib/sample/sample.c. */
 static const char *const kinds[] = {
     "uniform",     "rings",    "lattice",   "duplicates",   "clusters",    "all equal", "collinear", "1e30",
     "3e38",        "denormal", "tiny",      "outlier",      "faces",       "one voxel", "origins",   "cube",

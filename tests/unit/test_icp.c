@@ -1,5 +1,5 @@
 /* Arithmetic that the back ends of registration share, against the C library and by its own rules. */
-#include "icp_depth_path.h"
+#include "projective_path.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

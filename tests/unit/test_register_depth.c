@@ -1,6 +1,6 @@
 /* Depth frames through the library: scenes whose answer is known, those that have none, and wrong arguments. */
 #include "pcgpu.h"
-#include "register_depth.h"
+#include "projective.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

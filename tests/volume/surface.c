@@ -1,6 +1,6 @@
 /* What comes out of a volume against scenes that are known: a plane, a sphere, the generated room; and meshes against
  * what a mesh must be. surface [cpu|cuda]. Exit code 0 passed, 1 failed, 77 no such device. */
-#include "volume_job.h"
+#include "tsdf_job.h"
 #include "volume_test.h"
 
 enum { SKIPPED = 77 };

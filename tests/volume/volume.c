@@ -4,8 +4,8 @@
  * looking at every block for every tile; only the formulas of volume.h and volume_ray.h are shared. On the CPU every
  * form of vectors runs with 1, 2, 5 and 16 threads. Exit code 0 passed, 1 failed, 77 no such device. */
 #include "cpu.h"
-#include "volume_job.h"
-#include "volume_ray.h"
+#include "tsdf_job.h"
+#include "tsdf_ray.h"
 #include "volume_test.h"
 
 enum { SKIPPED = 77, MAX_CONTEXTS = 16, MOST_FRAMES = 16 };
@@ -18,7 +18,7 @@ typedef struct frame {
     pc_volume_job job;
 } frame;
 
-/* As lib/volume.c places a camera. */
+/* As lib/fuse/tsdf.c places a camera. */
 static void place(frame *f, const room_camera *seen, const double T[16], double voxel, double truncation) {
     pc_volume_view *view = &f->job.view;
     const double side = 8 * voxel;

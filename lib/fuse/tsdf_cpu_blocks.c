@@ -1,0 +1,326 @@
+/* The blocks of a volume on the CPU: which a frame needs, and room for them.
+ *
+ * Threads walk along the rays of rows of pixels and note what the table has not; neighbouring pixels mostly need the
+ * same blocks, so that each thread has a small memory of keys that it has just seen. The notes are sorted, which gives
+ * new blocks the same numbers whatever thread found them. */
+#include "simd.h"
+#include "tsdf_cpu.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { RECENT = 256, LEAST_SLOTS = 1 << 12 };
+
+pc_volume_grid pc_cpu_volume_grid(const pc_cpu_volume *v) {
+    return (pc_volume_grid){.slots = v->slots,
+                            .mask = v->mask,
+                            .keys = v->keys.memory,
+                            .distances = v->distances.memory,
+                            .weights = v->weights.memory,
+                            .active = v->active.memory,
+                            .neighbours = v->neighbours.memory};
+}
+
+/* ---- which are missing ------------------------------------------------------------------------------------------ */
+
+static void note(pc_volume_list *list, uint64_t key) {
+    if (list->count == list->room) {
+        int64_t room = list->room ? 2 * list->room : 1024;
+        uint64_t *more = realloc(list->keys, (size_t)room * sizeof *more);
+        if (!more) {
+            list->failed = true;
+            return;
+        }
+        list->keys = more;
+        list->room = room;
+    }
+    list->keys[list->count++] = key;
+}
+
+/* What a thread needs to look at rows: first the ends of all segments of one, which become vectors, then the walks. */
+enum { STRIPE = 64 };
+
+typedef struct scanner scanner;
+
+struct scanner {
+    void (*find_ends)(const pc_volume_job *, int32_t, int32_t, float, const uint16_t *, scanner *);
+    uint64_t recent[RECENT];
+    float a[3][STRIPE], b[3][STRIPE];
+    int32_t begin[3][STRIPE], end[3][STRIPE];
+};
+
+PC_INLINE void find_ends(const pc_volume_job *job, int32_t left, int32_t count, float y, const uint16_t *depth,
+                         scanner *s) {
+    const pc_volume_view *view = &job->view;
+    for (int32_t i = 0; i < count; i++) {
+        const float x = ((float)(left + i) - view->cx) / view->fx;
+        const pc_volume_segment way = pc_volume_segment_of(view, x, y, (float)depth[i] / job->units);
+        for (int k = 0; k < 3; k++) {
+            s->a[k][i] = way.a[k];
+            s->b[k][i] = way.b[k];
+            s->begin[k][i] = pc_volume_block_of(way.a[k]);
+            s->end[k][i] = pc_volume_block_of(way.b[k]);
+        }
+    }
+}
+
+PC_SIMD_FORMS_OF(find_ends,
+                 (const pc_volume_job *job, int32_t left, int32_t count, float y, const uint16_t *depth, scanner *s),
+                 (job, left, count, y, depth, s))
+
+static void walk(const pc_cpu_volume *v, const pc_volume_view *view, const pc_volume_segment *way,
+                 const int32_t begin[3], const int32_t end[3], uint64_t *recent, pc_volume_list *list) {
+    pc_volume_walk walk;
+    pc_volume_walk_begin(view, way, begin, end, &walk);
+    do {
+        const uint64_t key = pc_volume_key(walk.block[0], walk.block[1], walk.block[2]);
+        uint64_t *place = &recent[(uint32_t)(walk.block[0] + 7 * walk.block[1] + 53 * walk.block[2]) % RECENT];
+        if (*place != key) {
+            *place = key;
+            if (pc_volume_find(v->slots, v->mask, key) == 0) {
+                note(list, key);
+            }
+        }
+    } while (pc_volume_walk_next(&walk));
+}
+
+static void scan_row(const pc_cpu_volume *v, const pc_volume_job *job, int32_t row, scanner *s, pc_volume_list *list) {
+    const uint16_t *depth = job->depth + (size_t)row * (size_t)job->view.width;
+    const float y = ((float)row - job->view.cy) / job->view.fy;
+    int32_t last[2][3] = {{INT32_MIN, 0, 0}, {INT32_MIN, 0, 0}};
+    for (int32_t left = 0; left < job->view.width; left += STRIPE) {
+        const int32_t count = job->view.width - left < STRIPE ? job->view.width - left : STRIPE;
+        s->find_ends(job, left, count, y, depth + left, s);
+        for (int32_t i = 0; i < count; i++) {
+            if (depth[left + i] < job->low || depth[left + i] >= job->high) {
+                last[0][0] = INT32_MIN;
+                continue;
+            }
+            const int32_t ends[2][3] = {{s->begin[0][i], s->begin[1][i], s->begin[2][i]},
+                                        {s->end[0][i], s->end[1][i], s->end[2][i]}};
+            if (memcmp(ends, last, sizeof ends) == 0 && pc_volume_follows(left + i, ends[0], ends[1])) {
+                continue;
+            }
+            if (!pc_volume_reaches(&job->view, ends[0], ends[1])) {
+                list->unreachable++;
+                last[0][0] = INT32_MIN;
+                continue;
+            }
+            const pc_volume_segment way = {{s->a[0][i], s->a[1][i], s->a[2][i]}, {s->b[0][i], s->b[1][i], s->b[2][i]}};
+            walk(v, &job->view, &way, ends[0], ends[1], s->recent, list);
+            memcpy(last, ends, sizeof last);
+        }
+    }
+}
+
+/* A frame in so many parts, each with a list. */
+typedef struct scanning {
+    const pc_cpu_volume *v;
+    const pc_volume_job *job;
+    pc_simd simd;
+    int parts;
+    pc_volume_list *lists;
+} scanning;
+
+static void scan_part(void *state, int part) {
+    const scanning *p = state;
+    scanner s;
+    s.find_ends = find_ends_for(p->simd);
+    memset(s.recent, 0xff, sizeof s.recent);
+    for (int32_t row = part; row < p->job->view.height; row += p->parts) {
+        scan_row(p->v, p->job, row, &s, &p->lists[part]);
+    }
+}
+
+static int by_key(const void *a, const void *b) {
+    const uint64_t p = *(const uint64_t *)a, q = *(const uint64_t *)b;
+    return p < q ? -1 : p > q;
+}
+
+/* The keys of all lists in order, each once. */
+static pcgpu_status join(pcgpu_context *context, pc_cpu_volume *v, const pc_volume_list *lists, int64_t *count) {
+    int64_t n = 0;
+    bool failed = false;
+    for (int i = 0; i < context->threads; i++) {
+        n += lists[i].count;
+        failed = failed || lists[i].failed;
+    }
+    uint64_t *keys = failed ? NULL : pc_buffer_take(&v->wanted, (size_t)(n + 1) * sizeof *keys, false);
+    if (!keys) {
+        return pc_fail_memory(context, (uint64_t)n * sizeof *keys, "the new blocks of a frame");
+    }
+    n = 0;
+    for (int i = 0; i < context->threads; i++) {
+        if (lists[i].count > 0) {
+            memcpy(keys + n, lists[i].keys, (size_t)lists[i].count * sizeof *keys);
+        }
+        n += lists[i].count;
+    }
+    qsort(keys, (size_t)n, sizeof *keys, by_key);
+    *count = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (i == 0 || keys[i] != keys[i - 1]) {
+            keys[(*count)++] = keys[i];
+        }
+    }
+    return PCGPU_OK;
+}
+
+/* ---- room for them ---------------------------------------------------------------------------------------------- */
+
+static void insert(pc_volume_slot *slots, uint64_t mask, uint64_t key, int64_t block) {
+    uint64_t i = pc_hash64(key) & mask;
+    while (slots[i].key != PC_VOLUME_EMPTY) {
+        i = (i + 1) & mask;
+    }
+    slots[i] = (pc_volume_slot){key, block};
+}
+
+/* A table that is at most a quarter full. */
+static pcgpu_status grow_table(pcgpu_context *context, pc_cpu_volume *v, int64_t blocks) {
+    uint64_t slots = v->slots ? v->mask + 1 : LEAST_SLOTS;
+    while (slots < 4 * (uint64_t)blocks) {
+        slots *= 2;
+    }
+    if (v->slots && slots == v->mask + 1) {
+        return PCGPU_OK;
+    }
+    pc_volume_slot *table = malloc(slots * sizeof *table);
+    if (!table) {
+        return pc_fail_memory(context, slots * sizeof *table, "the table of a volume's blocks");
+    }
+    for (uint64_t i = 0; i < slots; i++) {
+        table[i] = (pc_volume_slot){PC_VOLUME_EMPTY, 0};
+    }
+    const uint64_t *keys = v->keys.memory;
+    for (int64_t b = 1; b <= v->count; b++) {
+        insert(table, slots - 1, keys[b], b);
+    }
+    free(v->slots);
+    v->slots = table;
+    v->mask = slots - 1;
+    return PCGPU_OK;
+}
+
+/* Arrays of blocks 0 to `blocks`. */
+static pcgpu_status grow_arrays(pcgpu_context *context, pc_cpu_volume *v, int64_t blocks) {
+    const size_t n = (size_t)blocks + 1, values = n * PC_VOLUME_VOXELS * sizeof(float);
+    if (!pc_buffer_take(&v->keys, n * sizeof(uint64_t), true) || !pc_buffer_take(&v->behind, n, true) ||
+        !pc_buffer_take(&v->distances, values, true) || !pc_buffer_take(&v->weights, values, true) ||
+        !pc_buffer_take(&v->neighbours, n * PC_VOLUME_NEIGHBOURS * sizeof(int32_t), true)) {
+        return pc_fail_memory(context, 2 * values, "the blocks of a volume");
+    }
+    return PCGPU_OK;
+}
+
+enum { BLOCKS_A_PART = 64 };
+
+/* Blocks that come after those that there are; the first one has the number -1. */
+static void clear_blocks(void *state, int64_t begin, int64_t end) {
+    const pc_cpu_volume *v = state;
+    const int64_t first = v->count + 1 + begin, count = end - begin;
+    float *d = (float *)v->distances.memory + first * PC_VOLUME_VOXELS;
+    for (int64_t i = 0; i < count * PC_VOLUME_VOXELS; i++) {
+        d[i] = pc_volume_nan();
+    }
+    memset((uint8_t *)v->behind.memory + first, 0, (size_t)count);
+    memset((float *)v->weights.memory + first * PC_VOLUME_VOXELS, 0, (size_t)count * PC_VOLUME_VOXELS * sizeof *d);
+    memset((int32_t *)v->neighbours.memory + first * PC_VOLUME_NEIGHBOURS, 0,
+           (size_t)count * PC_VOLUME_NEIGHBOURS * sizeof(int32_t));
+}
+
+/* Both ways: the older blocks get the new one as their neighbour. */
+static void link_block(const pc_cpu_volume *v, int64_t block) {
+    int32_t *neighbours = v->neighbours.memory, at[3];
+    pc_volume_unpack(((const uint64_t *)v->keys.memory)[block], at);
+    for (int n = 0; n < PC_VOLUME_NEIGHBOURS; n++) {
+        const int64_t other = pc_volume_neighbour(v->slots, v->mask, at, n);
+        neighbours[PC_VOLUME_NEIGHBOURS * block + n] = (int32_t)other;
+        if (other > 0) {
+            neighbours[PC_VOLUME_NEIGHBOURS * other + (PC_VOLUME_NEIGHBOURS - 1 - n)] = (int32_t)block;
+        }
+    }
+}
+
+static pcgpu_status add_blocks(pcgpu_context *context, pc_cpu_volume *v, const uint64_t *keys, int64_t count) {
+    const int64_t first = v->count + 1, last = v->count + count;
+    pcgpu_status status = grow_arrays(context, v, last);
+    status = status == PCGPU_OK ? grow_table(context, v, last) : status;
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    if (count > 0) {
+        memcpy((uint64_t *)v->keys.memory + first, keys, (size_t)count * sizeof *keys);
+    }
+    pc_run_ranges(context, count, BLOCKS_A_PART, clear_blocks, v);
+    for (int64_t b = first; b <= last; b++) {
+        insert(v->slots, v->mask, keys[b - first], b);
+    }
+    v->count = last;
+    for (int64_t b = first; b <= last; b++) {
+        link_block(v, b);
+    }
+    return PCGPU_OK;
+}
+
+pcgpu_status pc_cpu_volume_allocate(pcgpu_context *context, pc_cpu_volume *v, pc_volume_job *job) {
+    const size_t bytes = (size_t)context->threads * sizeof(pc_volume_list);
+    pc_volume_list *lists = pc_buffer_take(&v->lists, bytes, false);
+    if (!lists) {
+        return pc_fail_memory(context, bytes, "the new blocks of a frame");
+    }
+    memset(lists, 0, bytes);
+    scanning p = {v, job, pc_cpu_volume_simd(context), context->threads, lists};
+    pc_run_parts(context, context->threads, scan_part, &p);
+    pcgpu_status status = join(context, v, lists, &job->new_blocks);
+    job->unreachable = 0;
+    for (int i = 0; i < context->threads; i++) {
+        job->unreachable += lists[i].unreachable;
+        free(lists[i].keys);
+    }
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    if (v->count + job->new_blocks > job->max_blocks) {
+        return pc_volume_full(context, v->count + job->new_blocks, job->max_blocks);
+    }
+    return add_blocks(context, v, v->wanted.memory, job->new_blocks);
+}
+
+/* ---- opening and closing ---------------------------------------------------------------------------------------- */
+
+pcgpu_status pc_cpu_volume_open(pcgpu_context *context, void **state) {
+    pc_cpu_volume *v = calloc(1, sizeof *v);
+    *state = v;
+    if (!v) {
+        return pc_fail_memory(context, sizeof *v, "a volume");
+    }
+    pcgpu_status status = grow_arrays(context, v, 0);
+    status = status == PCGPU_OK ? grow_table(context, v, 0) : status;
+    if (status == PCGPU_OK) {
+        ((uint64_t *)v->keys.memory)[0] = PC_VOLUME_EMPTY;
+        clear_blocks(v, -1, 0);
+    }
+    return status;
+}
+
+void pc_cpu_volume_close(pcgpu_context *context, void *state) {
+    (void)context;
+    pc_cpu_volume *v = state;
+    if (v) {
+        pc_buffer *const buffers[] = {&v->keys,  &v->distances, &v->weights, &v->neighbours, &v->inverse,
+                                      &v->lists, &v->wanted,    &v->active,  &v->ranges,     &v->behind, &v->maps};
+        for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++) {
+            free(buffers[i]->memory);
+        }
+        free(v->slots);
+        free(v);
+    }
+}
+
+pcgpu_status pc_cpu_volume_blocks(pcgpu_context *context, void *state, pc_volume_blocks *blocks) {
+    (void)context;
+    const pc_cpu_volume *v = state;
+    *blocks = (pc_volume_blocks){.grid = pc_cpu_volume_grid(v), .count = v->count};
+    return PCGPU_OK;
+}

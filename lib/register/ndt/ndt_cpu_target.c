@@ -1,0 +1,346 @@
+/* The cells of the target: one pass over its points adds count, sums and sums of products into the finest cells of two
+ * grids; wider cells are merged from them. All of it is integers until a cell's mean and weight are computed.
+ *
+ * Consecutive points of a scan mostly lie in the same cell. Sums over such a run are differences of running sums, so
+ * that the table is searched once a run. With more threads, the two grids and parts of the points are independent;
+ * parts are merged in order, which keeps the order of the cells that of their first points. */
+#include "ndt_cpu.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CELLS_ALONE = 5000, /* finished and merged by one thread: another costs more to wake */
+    AT_A_TIME = PC_CELLS_POINTS_AT_A_TIME,
+    POINTS_A_PART = 16384,
+};
+
+/* NULL when memory is short. */
+PC_INLINE pc_cells_moments *cell_of(pc_cells_grid *g, uint64_t key) {
+    uint32_t cell = pc_cells_take(g, key);
+    return cell ? &g->moments[cell] : NULL;
+}
+
+/* ---- points ----------------------------------------------------------------------------------------------------- */
+
+/* Running sums of coordinates within the cell and of their products, two to a word: 128 products of 20 bits fit 32. */
+typedef struct running {
+    uint64_t x_y[AT_A_TIME + 1], z_xy[AT_A_TIME + 1], xx_yy[AT_A_TIME + 1], zz_xz[AT_A_TIME + 1], yz[AT_A_TIME + 1];
+} running;
+
+PC_INLINE void accumulate(uint64_t *words, int n) {
+    uint64_t sum = 0;
+    words[0] = 0;
+    for (int i = 1; i <= n; i++) {
+        sum += words[i];
+        words[i] = sum;
+    }
+}
+
+PC_INLINE uint64_t pair(uint32_t low, uint32_t high) {
+    return (uint64_t)high << 32 | low;
+}
+
+PC_INLINE void run_sums(const int32_t *ux, const int32_t *uy, const int32_t *uz, int n, int32_t half,
+                        running *restrict r) {
+    const uint32_t mask = (1u << PC_CELLS_BITS) - 1, h = (uint32_t)half;
+    for (int i = 0; i < n; i++) {
+        uint32_t x = ((uint32_t)ux[i] + h) & mask, y = ((uint32_t)uy[i] + h) & mask, z = ((uint32_t)uz[i] + h) & mask;
+        r->x_y[i + 1] = pair(x, y);
+        r->z_xy[i + 1] = pair(z, x * y);
+        r->xx_yy[i + 1] = pair(x * x, y * y);
+        r->zz_xz[i + 1] = pair(z * z, x * z);
+        r->yz[i + 1] = y * z;
+    }
+    accumulate(r->x_y, n);
+    accumulate(r->z_xy, n);
+    accumulate(r->xx_yy, n);
+    accumulate(r->zz_xz, n);
+    accumulate(r->yz, n);
+}
+
+/* Adds the points between two places of the running sums to a cell. */
+PC_INLINE void add_run(pc_cells_moments *m, const running *r, int begin, int end) {
+    uint64_t x_y = r->x_y[end] - r->x_y[begin], z_xy = r->z_xy[end] - r->z_xy[begin];
+    uint64_t xx_yy = r->xx_yy[end] - r->xx_yy[begin], zz_xz = r->zz_xz[end] - r->zz_xz[begin];
+    m->n += end - begin;
+    m->x += (uint32_t)x_y;
+    m->y += (int64_t)(x_y >> 32);
+    m->z += (uint32_t)z_xy;
+    m->xy += (int64_t)(z_xy >> 32);
+    m->xx += (uint32_t)xx_yy;
+    m->yy += (int64_t)(xx_yy >> 32);
+    m->zz += (uint32_t)zz_xz;
+    m->xz += (int64_t)(zz_xz >> 32);
+    m->yz += (int64_t)(r->yz[end] - r->yz[begin]);
+}
+
+/* Adds points to the finest cells of one grid. */
+PC_INLINE void add_points(const pc_cells_target *t, int64_t begin, int64_t end, pc_cells_grid *g, bool *ok) {
+    int32_t ux[AT_A_TIME], uy[AT_A_TIME], uz[AT_A_TIME], ends[AT_A_TIME];
+    running sums;
+    *ok = true;
+    for (int64_t i = begin; i < end; i += AT_A_TIME) {
+        int n = (int)(end - i < AT_A_TIME ? end - i : AT_A_TIME);
+        pc_cells_quantize_all(&t->map, t->x + i, t->y + i, t->z + i, n, ux, uy, uz);
+        run_sums(ux, uy, uz, n, g->half, &sums);
+        int runs = pc_cells_runs(ux, uy, uz, n, g->half, g->shift, ends);
+        for (int k = 0, first = 0; k < runs; first = ends[k++]) {
+            if (ux[first] < 0) {
+                continue;
+            }
+            uint64_t key =
+                pc_cells_key((uint32_t)(ux[first] + g->half) >> g->shift, (uint32_t)(uy[first] + g->half) >> g->shift,
+                             (uint32_t)(uz[first] + g->half) >> g->shift);
+            pc_cells_moments *m = cell_of(g, key);
+            if (!m) {
+                *ok = false;
+                return;
+            }
+            add_run(m, &sums, first, ends[k]);
+        }
+    }
+}
+
+PC_SIMD_FORMS_OF(add_points, (const pc_cells_target *t, int64_t begin, int64_t end, pc_cells_grid *g, bool *ok),
+                 (t, begin, end, g, ok))
+
+/* ---- wider cells ------------------------------------------------------------------------------------------------ */
+
+void pc_cells_add_moments(pc_cells_moments *to, const pc_cells_moments *m, int64_t dx, int64_t dy, int64_t dz) {
+    pc_cells_moments moved = pc_cells_moved(m, dx, dy, dz);
+    to->n += moved.n;
+    to->x += moved.x;
+    to->y += moved.y;
+    to->z += moved.z;
+    to->xx += moved.xx;
+    to->xy += moved.xy;
+    to->xz += moved.xz;
+    to->yy += moved.yy;
+    to->yz += moved.yz;
+    to->zz += moved.zz;
+}
+
+/* The next level: eight cells to one. */
+static bool merge_level(const pc_cells_grid *fine, pc_cells_grid *wide) {
+    if (!pc_cells_begin_grid(wide, fine->shift + 1, 0, fine->count / 2)) {
+        return false;
+    }
+    for (int32_t i = 1; i < fine->count; i++) {
+        uint32_t c[3];
+        pc_cells_split_key(fine->keys[i], c);
+        pc_cells_moments *m = cell_of(wide, pc_cells_key(c[0] >> 1, c[1] >> 1, c[2] >> 1));
+        if (!m) {
+            return false;
+        }
+        pc_cells_add_moments(m, &fine->moments[i], (int64_t)(c[0] & 1) << fine->shift, (int64_t)(c[1] & 1) << fine->shift,
+                    (int64_t)(c[2] & 1) << fine->shift);
+    }
+    return true;
+}
+
+/* The cells of a later part, in order after those that are there. */
+static bool merge_part(const pc_cells_grid *part, pc_cells_grid *g) {
+    for (int32_t i = 1; i < part->count; i++) {
+        pc_cells_moments *m = cell_of(g, part->keys[i]);
+        if (!m) {
+            return false;
+        }
+        pc_cells_add_moments(m, &part->moments[i], 0, 0, 0);
+    }
+    return true;
+}
+
+/* ---- centroid and levers ----------------------------------------------------------------------------------------- */
+
+/* The centroid of all points, from integers; then the levers from the means of the cells, in order. */
+void pc_cells_find_center(const pc_cells_grid *g, const pc_cells_target *t, pc_cells_measure *measure) {
+    int64_t n = 0, sum[3] = {0};
+    for (int32_t i = 1; i < g->count; i++) {
+        const pc_cells_moments *m = &g->moments[i];
+        uint32_t c[3];
+        pc_cells_split_key(g->keys[i], c);
+        n += m->n;
+        sum[0] += m->x + m->n * ((int64_t)c[0] << g->shift);
+        sum[1] += m->y + m->n * ((int64_t)c[1] << g->shift);
+        sum[2] += m->z + m->n * ((int64_t)c[2] << g->shift);
+    }
+    for (int k = 0; k < 3; k++) {
+        measure->center[k] = pc_cells_center(sum[k], n, t->origin[k], t->quantum);
+    }
+    measure->cells = g->count - 1;
+}
+
+void pc_cells_find_levers(const pc_cells_grid *g, pc_cells_measure *measure) {
+    enum { L = PC_CELLS_LANES };
+    double n = 0.0, square[3] = {0};
+    for (int32_t first = 0; first < g->count; first += PC_CELLS_CHUNK) {
+        double lanes[3][L] = {{0}};
+        for (int32_t i = first; i < first + PC_CELLS_CHUNK && i < g->count; i++) {
+            const pc_cells_block *b = &g->blocks[i / L];
+            double points = (double)g->moments[i].n;
+            n += points;
+            for (int k = 0; k < 3; k++) {
+                lanes[k][i % L] += pc_cells_square_of(b->mean[k][i % L], points);
+            }
+        }
+        for (int k = 0; k < 3; k++) {
+            square[k] += pc_cells_halve(lanes[k]);
+        }
+    }
+    pc_cells_levers(square, n, measure->lever);
+}
+
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
+
+static bool take_parts(pc_cells_state *s, int parts) {
+    int more = 2 * (parts - 1);
+    if (more > s->parts_made) {
+        pc_cells_grid *part = pc_buffer_take(&s->part_memory, (size_t)more * sizeof *s->part, true);
+        if (!part) {
+            return false;
+        }
+        s->part = part;
+        memset(s->part + s->parts_made, 0, (size_t)(more - s->parts_made) * sizeof *s->part);
+        s->parts_made = more;
+    }
+    return true;
+}
+
+/* The finest cells of both grids: each part of the points for itself, then all parts of a grid in order. */
+typedef struct adding {
+    pc_cells_state *s;
+    const pc_cells_target *t;
+    int parts;
+    atomic_bool failed;
+} adding;
+
+static void add_part(void *state, int i) {
+    adding *a = state;
+    pc_cells_state *s = a->s;
+    const int64_t n = a->t->n, part = i / 2, begin = n * part / a->parts, end = n * (part + 1) / a->parts;
+    pc_cells_grid *g = part ? &s->part[i - 2] : i ? &s->shifted : &s->level[0];
+    bool ok = pc_cells_begin_grid(g, PC_CELLS_BITS, i % 2 ? 1 << (PC_CELLS_BITS - 1) : 0, (end - begin) / 8);
+    if (ok) {
+        add_points_for(s->simd)(a->t, begin, end, g, &ok);
+    }
+    if (!ok) {
+        atomic_store(&a->failed, true);
+    }
+}
+
+static void merge_parts(void *state, int i) {
+    adding *a = state;
+    bool ok = true;
+    for (int part = 1; part < a->parts && ok; part++) {
+        ok = merge_part(&a->s->part[2 * (part - 1) + i], i ? &a->s->shifted : &a->s->level[0]);
+    }
+    if (!ok) {
+        atomic_store(&a->failed, true);
+    }
+}
+
+bool pc_cells_add_target(pcgpu_context *context, pc_cells_state *s, const pc_cells_target *t) {
+    int64_t most = t->n / POINTS_A_PART;
+    int parts = (context->threads + 1) / 2;
+    parts = parts < most ? parts : most > 1 ? (int)most : 1;
+    adding a = {.s = s, .t = t, .parts = parts};
+    if (!take_parts(s, parts)) {
+        return false;
+    }
+    pc_run_parts(context, 2 * parts, add_part, &a);
+    if (parts > 1 && !atomic_load(&a.failed)) {
+        pc_run_parts(context, 2, merge_parts, &a);
+    }
+    return !atomic_load(&a.failed);
+}
+
+bool pc_cells_merge_levels(pc_cells_state *s, int levels) {
+    bool merged = true;
+    for (int l = 1; l < levels && merged; l++) {
+        merged = merge_level(&s->level[l - 1], &s->level[l]);
+    }
+    return merged;
+}
+
+/* The wider cells, while another thread finishes the shifted ones. */
+typedef struct widening {
+    pc_cells_state *s;
+    const pc_cells_target *t;
+    const double *center;
+    bool good[2];
+} widening;
+
+static void widen_part(void *state, int part) {
+    widening *w = state;
+    w->good[part] = part == 0 ? pc_cells_merge_levels(w->s, w->t->levels)
+                              : pc_cells_finish_grid(NULL, w->s, w->t, w->center, &w->s->shifted);
+}
+
+static bool merge_levels(pcgpu_context *context, pc_cells_state *s, const pc_cells_target *t, const double center[3]) {
+    widening w = {.s = s, .t = t, .center = center};
+    pc_run_parts(s->level[0].count > CELLS_ALONE ? context : NULL, 2, widen_part, &w);
+    return w.good[0] && w.good[1];
+}
+
+static pc_simd widest(const pcgpu_context *context) {
+    for (int simd = PC_SIMD_FORMS - 1; simd > 0; simd--) {
+        if (pc_cpu_has((pc_simd)simd) && (context->simd_limit == 0 || simd < context->simd_limit)) {
+            return (pc_simd)simd;
+        }
+    }
+    return PC_SIMD_BASE;
+}
+
+pc_cells_state *pc_cells_state_of(pcgpu_context *context) {
+    if (!context->cpu_cells) {
+        context->cpu_cells = calloc(1, sizeof(pc_cells_state));
+    }
+    pc_cells_state *s = context->cpu_cells;
+    if (s) {
+        s->simd = widest(context);
+    }
+    return s;
+}
+
+void pc_cpu_cells_free(pcgpu_context *context) {
+    pc_cells_state *s = context->cpu_cells;
+    if (s) {
+        for (int i = 0; i < PC_CELLS_MAX_LEVELS; i++) {
+            pc_cells_free_grid(&s->level[i]);
+        }
+        pc_cells_free_grid(&s->shifted);
+        for (int i = 0; i < s->parts_made; i++) {
+            pc_cells_free_grid(&s->part[i]);
+        }
+        pc_cells_free_model(s);
+        free(s->part_memory.memory);
+        free(s->chunks.memory);
+        free(s->sets.memory);
+        free(s);
+        context->cpu_cells = NULL;
+    }
+}
+
+pcgpu_status pc_cpu_cells_target(pcgpu_context *context, const struct pc_cells_target *t,
+                                 struct pc_cells_measure *measure) {
+    pc_cells_state *s = pc_cells_state_of(context);
+    bool good = s;
+    if (good) {
+        s->on_model = false;
+        good = pc_cells_add_target(context, s, t);
+    }
+    if (good) {
+        pc_cells_find_center(&s->level[0], t, measure);
+        good = merge_levels(context, s, t, measure->center);
+    }
+    for (int l = 0; l < t->levels && good; l++) {
+        good = pc_cells_finish_grid(context, s, t, measure->center, &s->level[l]);
+    }
+    if (!good) {
+        return pc_fail_memory(context, (uint64_t)t->n * 128, "the cells of the target");
+    }
+    pc_cells_find_levers(&s->level[0], measure);
+    return PCGPU_OK;
+}

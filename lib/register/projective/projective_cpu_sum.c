@@ -1,0 +1,231 @@
+/* Registration of depth frames on the CPU: the passes over the source. A tile is one vector loop over its lanes for
+ * each of its rows; its sums stay in L1, and nothing else is written. */
+#pragma GCC optimize(                                                                                                  \
+    "no-trapping-math") /* flags of exceptions, which nobody reads, keep selects from being vectorized */
+#include "projective_cpu.h"
+
+#include <string.h>
+
+enum { L = PC_DEPTH_LANES };
+
+/* ---- the order of additions -------------------------------------------------------------------------------------- */
+
+/* One step of halving the lanes of all sums. */
+PC_INLINE void halve_all(const double *restrict from, int half, double *restrict to) {
+    for (int k = 0; k < PC_ICP_SUMS; k++) {
+        for (int l = 0; l < half; l++) {
+            to[k * half + l] = from[2 * k * half + l] + from[(2 * k + 1) * half + l];
+        }
+    }
+}
+
+PC_INLINE void reduce_lanes(const float *lanes, double *to) {
+    double wide[PC_ICP_SUMS * L / 2], narrow[PC_ICP_SUMS * L / 4];
+    for (int k = 0; k < PC_ICP_SUMS; k++) {
+        for (int l = 0; l < L / 2; l++) {
+            wide[k * (L / 2) + l] = (double)lanes[k * L + l] + (double)lanes[k * L + L / 2 + l];
+        }
+    }
+    _Static_assert(PC_DEPTH_LANES == 32, "halved five times");
+    halve_all(wide, 8, narrow);
+    halve_all(narrow, 4, wide);
+    halve_all(wide, 2, narrow);
+    halve_all(narrow, 1, to);
+}
+
+PC_SIMD_FORMS_OF(reduce_lanes, (const float *lanes, double *to), (lanes, to))
+
+typedef struct adding {
+    pc_simd simd;
+    const pc_depth_level *level;
+    int loads;
+    pc_depth_tile_fn *tile;
+    const void *what;
+    double *sums; /* PC_ICP_SUMS a group */
+} adding;
+
+static void add_group(void *state, int group) {
+    const adding *a = state;
+    const int across = a->level->columns / L, tiles = pc_depth_tiles(a->level, a->loads);
+    const int first = group * PC_DEPTH_GROUP;
+    double *sums = a->sums + (size_t)group * PC_ICP_SUMS;
+    memset(sums, 0, PC_ICP_SUMS * sizeof *sums);
+    for (int i = first; i < first + PC_DEPTH_GROUP && i < tiles; i++) {
+        float lanes[PC_ICP_SUMS * L] __attribute__((aligned(64)));
+        double own[PC_ICP_SUMS];
+        memset(lanes, 0, sizeof lanes);
+        a->tile(a->what, i % across, i / across, lanes);
+        reduce_lanes_for(a->simd)(lanes, own);
+        for (int k = 0; k < PC_ICP_SUMS; k++) {
+            sums[k] += own[k];
+        }
+    }
+}
+
+bool pc_cpu_depth_add_up(pcgpu_context *context, const pc_depth_level *level, int loads, pc_depth_tile_fn *tile,
+                         const void *what, double sums[PC_ICP_SUMS]) {
+    pc_cpu_depth_state *s = context->cpu_depth;
+    const int groups = pc_depth_groups(level, loads);
+    double *group_sums = pc_buffer_take(&s->sums, (size_t)groups * PC_ICP_SUMS * sizeof *group_sums, false);
+    if (!group_sums) {
+        return false;
+    }
+    adding a = {.simd = s->simd, .level = level, .loads = loads, .tile = tile, .what = what, .sums = group_sums};
+    pc_team_run(s->team, groups, add_group, &a);
+    double parts[PC_DEPTH_PARTS][PC_ICP_SUMS] = {{0}};
+    for (int g = 0; g < groups; g++) {
+        for (int k = 0; k < PC_ICP_SUMS; k++) {
+            parts[g % PC_DEPTH_PARTS][k] += group_sums[(size_t)g * PC_ICP_SUMS + (size_t)k];
+        }
+    }
+    memset(sums, 0, PC_ICP_SUMS * sizeof *sums);
+    for (int p = 0; p < PC_DEPTH_PARTS; p++) {
+        for (int k = 0; k < PC_ICP_SUMS; k++) {
+            sums[k] += parts[p][k];
+        }
+    }
+    return true;
+}
+
+/* ---- the measure of a frame ------------------------------------------------------------------------------------- */
+
+PC_INLINE void measure_tile(const void *what, int tile_column, int tile_row, float *restrict lanes) {
+    const pc_depth_measured *m = what;
+    for (int v = tile_row * PC_DEPTH_LOADS; v < (tile_row + 1) * PC_DEPTH_LOADS; v++) {
+        const float y = ((float)v - m->level.cy) * m->level.per_fy;
+        const size_t at = (size_t)v * (size_t)m->level.columns + (size_t)(tile_column * L);
+        const float *row = m->pixels + PC_DEPTH_VALUES * at;
+        for (int l = 0; l < L; l++) {
+            const float x = ((float)(tile_column * L + l) - m->level.cx) * m->level.per_fx;
+            pc_depth_add_measure(x, y, row[PC_DEPTH_VALUES * l + PC_DEPTH_Z], lanes + l, L);
+        }
+    }
+}
+
+PC_SIMD_FORMS_OF(measure_tile, (const void *what, int tile_column, int tile_row, float *lanes),
+                 (what, tile_column, tile_row, lanes))
+
+bool pc_cpu_depth_measure(pcgpu_context *context, pc_depth_frame *frame) {
+    const pc_cpu_depth_state *s = context->cpu_depth;
+    const pc_depth_measured m = {.level = frame->level[0], .pixels = pc_depth_pixels(frame, 0)};
+    double sums[PC_ICP_SUMS];
+    if (!pc_cpu_depth_add_up(context, &m.level, PC_DEPTH_LOADS, measure_tile_for(s->simd), &m, sums)) {
+        return false;
+    }
+    pc_depth_measure_of(sums, &frame->measure);
+    return true;
+}
+
+/* ---- a pass over the source ------------------------------------------------------------------------------------- */
+
+/* L pixels, value by value. */
+typedef struct lanes_of {
+    float value[PC_DEPTH_VALUES][L];
+} lanes_of;
+
+/* Where they fall. */
+typedef struct landings {
+    float x[L], y[L], z[L], u[L], v[L];
+    int32_t at[L];
+} landings;
+
+PC_INLINE void split(const float *restrict pixels, lanes_of *restrict to) {
+    for (int l = 0; l < L; l++) {
+        for (int k = 0; k < PC_DEPTH_VALUES; k++) {
+            to->value[k][l] = pixels[PC_DEPTH_VALUES * l + k];
+        }
+    }
+}
+
+PC_INLINE void project_row(const pc_depth_pass *given, int u, float y, const float *restrict z, landings *restrict to) {
+    const pc_depth_step step = given->step;
+    const pc_depth_level source = given->source, target = given->target;
+    for (int l = 0; l < L; l++) {
+        pc_depth_landing p;
+        pc_depth_project(&step, &target, ((float)(u + l) - source.cx) * source.per_fx, y, z[l], &p);
+        to->x[l] = p.x;
+        to->y[l] = p.y;
+        to->z[l] = p.z;
+        to->u[l] = p.u;
+        to->v[l] = p.v;
+        to->at[l] = p.at;
+    }
+}
+
+/* The pixels of the target there: whole ones are copied, since gathering values one by one takes as many loads. */
+PC_INLINE void fetch(const float *restrict pixels, const int32_t *restrict at, lanes_of *restrict to) {
+    float whole[PC_DEPTH_VALUES * L] __attribute__((aligned(64)));
+    for (int l = 0; l < L; l++) {
+        memcpy(whole + PC_DEPTH_VALUES * l, pixels + PC_DEPTH_VALUES * (ptrdiff_t)at[l],
+               PC_DEPTH_VALUES * sizeof *whole);
+    }
+    split(whole, to);
+}
+
+PC_INLINE void add_row(bool scene, const pc_depth_pass *given, const landings *restrict to,
+                       const lanes_of *restrict from, const lanes_of *restrict there, float *restrict lanes) {
+    const pc_depth_step step = given->step;
+    const pc_depth_level target = given->target;
+    for (int l = 0; l < L; l++) {
+        const pc_depth_landing p = {to->x[l], to->y[l], to->z[l], to->u[l], to->v[l], to->at[l]};
+        pc_depth_add(scene, &step, &target, &p, from->value[PC_DEPTH_NX][l], from->value[PC_DEPTH_NY][l],
+                     from->value[PC_DEPTH_NZ][l], there->value[PC_DEPTH_NX][l], there->value[PC_DEPTH_NY][l],
+                     there->value[PC_DEPTH_NZ][l], there->value[PC_DEPTH_Z][l], lanes + l, L);
+    }
+}
+
+PC_INLINE void match_tile(const void *what, int tile_column, int tile_row, float *restrict lanes) {
+    const pc_depth_pass *m = what;
+    for (int v = tile_row * m->source.loads; v < (tile_row + 1) * m->source.loads; v++) {
+        const float y = ((float)v - m->source.cy) * m->source.per_fy;
+        const size_t at = (size_t)v * (size_t)m->source.columns + (size_t)(tile_column * L);
+        lanes_of from, there;
+        landings to;
+        split(m->from + PC_DEPTH_VALUES * at, &from);
+        project_row(m, tile_column * L, y, from.value[PC_DEPTH_Z], &to);
+        fetch(m->to, to.at, &there);
+        if (m->scene) {
+            add_row(true, m, &to, &from, &there, lanes);
+        } else {
+            add_row(false, m, &to, &from, &there, lanes);
+        }
+    }
+}
+
+PC_SIMD_FORMS_OF(match_tile, (const void *what, int tile_column, int tile_row, float *lanes),
+                 (what, tile_column, tile_row, lanes))
+
+static bool match(pcgpu_context *context, const pc_depth_frame *source, const pc_depth_frame *target,
+                  const pc_depth_path *path, double *sums) {
+    const int level = path->level;
+    const pc_cpu_depth_state *s = context->cpu_depth;
+    const pc_depth_pass m = {.scene = path->asks_scene,
+                             .step = path->step,
+                             .source = source->level[level],
+                             .target = target->level[level],
+                             .from = pc_depth_pixels(source, level),
+                             .to = pc_depth_pixels(target, level)};
+    return pc_cpu_depth_add_up(context, &m.source, m.source.loads, match_tile_for(s->simd), &m, sums);
+}
+
+pcgpu_status pc_cpu_depth_register(pcgpu_context *context, struct pc_depth_frame *source, struct pc_depth_frame *target,
+                                   struct pc_depth_path *path) {
+    double sums[PC_ICP_SUMS];
+    if (!pc_cpu_depth_take(context)) {
+        return pc_fail_memory(context, sizeof(pc_cpu_depth_state), "a registration");
+    }
+    path->target = target->measure;
+    path->source_points = source->measure.points;
+    path->source_seconds = source->measure.seconds;
+    pc_depth_path_begin(path);
+    while (path->end == PC_DEPTH_UNDER_WAY) {
+        const int level = path->level;
+        const double begin = pc_now();
+        if (!match(context, source, target, path, sums)) {
+            return pc_fail_memory(context, 0, "the sums of a pass");
+        }
+        pc_depth_path_next(path, sums);
+        path->seconds[level] += pc_now() - begin;
+    }
+    return PCGPU_OK;
+}

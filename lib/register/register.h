@@ -1,0 +1,255 @@
+/* What the files of a registration share: register.c (checks, verdict), register_pairs.c (several pairs),
+ * icp.c (downsampling, iterations of a level of ICP), register_search.c (starts without a guess),
+ * register_starts.c (registration from them), register_scan.c (corrections of scans), register_symmetric.c (both ways),
+ * ndt.c (registration by cells), register_solve.c (what the sums of a step mean). */
+#ifndef PC_REGISTER_H
+#define PC_REGISTER_H
+
+#include "backend.h"
+#include "ndt_math.h"
+#include "pose.h"
+#include "icp_step.h"
+
+/* ---- a registration in progress -------------------------------------------------------------------------------- */
+
+enum { PC_REGISTER_MIN_POINTS = 10, PC_CELLS_LEVELS = 4 /* its own */ };
+
+typedef enum pc_register_stage {
+    PC_STAGE_SELECT,
+    PC_STAGE_DOWNSAMPLE,
+    PC_STAGE_INDEX,
+    PC_STAGE_NORMALS,
+    PC_STAGE_ITERATE,
+    PC_REGISTER_STAGES
+} pc_register_stage;
+
+/* Points as rows of x, y, z. */
+typedef struct pc_rows {
+    int64_t n;
+    float *xyz;
+    float *normals; /* likewise, of unit length or zero; NULL where they are not given */
+} pc_rows;
+
+/* Points as a sensor at their origin saw them. */
+typedef struct pc_seen {
+    int64_t n;
+    const float *x, *y, *z;
+    int64_t stride;   /* from point to point */
+    double offset[3]; /* of the points from the sensor */
+} pc_seen;
+
+typedef struct pc_register_work {
+    pcgpu_context *context;
+    const pcgpu_register_params *params;
+    const pc_backend *backend;
+    pcgpu_registration *result;
+    pc_rows source, target;             /* all usable points, offsets not counted */
+    pc_rows level_source, level_target; /* the same, downsampled for the level */
+    float *split;                       /* level_source as x[], y[], z[] */
+    float *grouped;                     /* level_target's normals in the order of its grid */
+    pc_icp_grid grid;                   /* of level_target */
+    pc_icp_grid source_grid;            /* of level_source, where its normals are estimated */
+    double offset_source[3], offset_target[3];
+    double center[3];     /* the target's centroid */
+    double lever[3];      /* rms distance of the target's points from axes through it */
+    double spacing, gate; /* of the level, metres */
+    pc_pose pose;         /* the estimate, offsets not counted */
+    int levels;           /* in effect */
+    bool normals;         /* the level's target has normals */
+    bool converged;       /* the level's iterations */
+    bool stopped;         /* result->reason says why; no further level can help */
+    pc_seen seen[2];      /* source and target as their sensors saw them; no points where that is not known */
+    double seen_from_target[16]; /* from the frame of the target to that of the sensor that saw seen[1] */
+    double seconds[PC_REGISTER_STAGES];
+} pc_register_work;
+
+/* Whether parameters can be used; says what is wrong with them. */
+pcgpu_status pc_register_check(pcgpu_context *context, const pcgpu_register_params *params);
+
+/* Whether T is rigid and within float64's precision; `what` begins the sentence that says why not. */
+pcgpu_status pc_register_check_pose(pcgpu_context *context, const char *what, const double T[16]);
+
+/* The levels in effect. */
+int pc_register_levels(const pcgpu_register_params *params);
+
+/* The back end for so many pairs, which have so many points together. */
+pcgpu_status pc_register_choose(pcgpu_context *context, const pcgpu_register_params *params, double points, int pairs,
+                                pcgpu_run *run, const pc_backend **backend);
+
+/* The k-th smallest of n values, which change their order (Hoare 1961). */
+float pc_select_value(float *values, int n, int k);
+/* The parameters in effect: what is PCGPU_AUTO in `params` follows from the spacing of the target's points, or with
+ * `symmetric` from that of the sparser cloud. source may be NULL. Errors: MEMORY. */
+pcgpu_status pc_register_settle(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *source,
+                                const pcgpu_cloud *target, pcgpu_register_params *settled);
+/* The edge in metres of the cells that go with the spacing of a cloud's points (register_scale.c), a power of two, 0
+ * where no edge does; and how many levels their reach takes. Errors: MEMORY. */
+pcgpu_status pc_register_spacing(pcgpu_context *context, const pcgpu_cloud *cloud, bool drop_origin, double *edge,
+                                 int *levels);
+
+/* Begins a registration on the back end that was chosen, which `run` names; closing it fills the result, or clears it
+ * when `status` is an error, releases everything and returns `status`. */
+void pc_register_open(pc_register_work *w, pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
+                      const pcgpu_register_params *params, const pcgpu_cloud *source, const pcgpu_cloud *target,
+                      pcgpu_registration *result);
+pcgpu_status pc_register_close(pc_register_work *w, pcgpu_status status);
+/* The clouds as their sensors saw them, borrowed until the registration is closed; opening does this with its clouds. */
+void pc_register_see(pc_register_work *w, const pcgpu_cloud *source, const pcgpu_cloud *target);
+
+/* Where to start without a guess (register_search.c): at most PC_STARTS, best first, rotated about z by up to `degrees`
+ * either way. Errors: MEMORY. */
+enum { PC_STARTS = 6 };
+typedef struct pc_start {
+    double T[16]; /* T_target_source */
+    int32_t score;
+    int turn; /* about z, in steps of the search */
+} pc_start;
+pcgpu_status pc_search_starts(pcgpu_context *context, const pcgpu_register_params *params, double degrees,
+                              const pcgpu_cloud *source, const pcgpu_cloud *target, pc_start starts[PC_STARTS],
+                              int *count);
+/* The angle between their turns, 0 to 180. */
+double pc_start_degrees(const pc_start *a, const pc_start *b);
+
+/* A registration from its beginning to its end, of clouds as they are (pc_register_taken) and of scans that parameters
+ * may correct first (pc_register_pair); pc_register_search (register_starts.c) is the first of them from several
+ * starts.
+ */
+pcgpu_status pc_register_taken(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
+                               const pcgpu_register_params *params, const pcgpu_cloud *source,
+                               const pcgpu_cloud *target, pcgpu_registration *result);
+pcgpu_status pc_register_search(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
+                                const pcgpu_register_params *params, const pcgpu_cloud *source,
+                                const pcgpu_cloud *target, pcgpu_registration *result);
+/* Goes on from a result that has not converged, where params->search is RESCUE: replaces it by a better one from the
+ * starts of a search. */
+pcgpu_status pc_register_rescue(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
+                                const pcgpu_register_params *params, const pcgpu_cloud *source,
+                                const pcgpu_cloud *target, pcgpu_registration *result);
+pcgpu_status pc_register_pair(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
+                              const pcgpu_register_params *params, const pcgpu_cloud *source, const pcgpu_cloud *target,
+                              pcgpu_registration *result);
+
+/* Registers both ways (register_symmetric.c). The start of the way back: the inverse of init. Then `there` takes how far
+ * its transform and the inverse of that of `back` are apart, and when that is no more than `metres` at the target's
+ * centroid and a degree, the motion halfway; it has converged when it is and both have. */
+void pc_register_inverse_start(const double init[16], double inverse[16]);
+void pc_register_meet_halfway(pcgpu_registration *there, const pcgpu_registration *back, double metres);
+/* What these metres are: a voxel. */
+double pc_register_apart_metres(const pcgpu_register_params *params);
+
+/* Pairs on the back end that was chosen (register_pairs.c), as pcgpu_register_pairs. */
+pcgpu_status pc_register_pairs(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
+                               const pcgpu_register_params *params, const pcgpu_pair *pairs, int count,
+                               pcgpu_registration *results);
+
+/* One pair from `count` starts, each with its parameters, which differ in `init` only (register_pairs.c). */
+pcgpu_status pc_register_from_starts(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
+                                     const pcgpu_register_params *params, const pcgpu_pair *pair, int count,
+                                     pcgpu_registration *results);
+
+/* out = a b and out = T^-1, of rigid transforms; out is another array. */
+void pc_transform_multiply(const double a[16], const double b[16], double out[16]);
+void pc_transform_invert(const double T[16], double out[16]);
+
+/* Adds the time since `begin` to a stage and returns the time now. */
+double pc_register_stage_end(pc_register_work *w, pc_register_stage which, double begin);
+
+/* The returns near the sensor of one scan (register_carrier.c). Points of another scan that lie where these do are those
+ * of the carrier, such as the roof of a car. All zero: none. */
+enum { PC_CARRIER_SIDE = 32 };
+typedef struct pc_carrier {
+    float radius;                                                 /* metres from the sensor; 0 = there are none */
+    uint32_t bits[PC_CARRIER_SIDE * PC_CARRIER_SIDE]; /* by x and y, a bit for each z: a return is near */
+} pc_carrier;
+void pc_carrier_find(const pcgpu_cloud *cloud, pc_carrier *carrier);
+/* Whether a record lies where it has a return within a part (1 or 2: all or half) of its radius. */
+bool pc_carrier_has(const pc_carrier *carrier, int part, const double offset[3], const float *record);
+
+/* A cloud as it is registered (register_scan.c): itself, or a copy after min_range and beam_correction of the parameters,
+ * whose points left out are counted in `run`. Release it in any case. */
+typedef struct pc_scan {
+    const pcgpu_cloud *cloud;
+    pcgpu_cloud own;
+} pc_scan;
+pcgpu_status pc_scan_take(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_register_params *params,
+                          pc_scan *scan, pcgpu_run *run);
+/* Leaves out the returns that `carrier` has, or those within half of its radius, unless they are most of the scan. */
+pcgpu_status pc_scan_leave_out(pcgpu_context *context, const pc_carrier *carrier, pc_scan *scan, pcgpu_run *run);
+void pc_scan_release(pc_scan *scan);
+/* Both scans of a pair without the returns of the carrier. Release both in any case. */
+pcgpu_status pc_scan_take_pair(pcgpu_context *context, const pcgpu_pair *pair, const pcgpu_register_params *params,
+                               pc_scan *source, pc_scan *target, pcgpu_run *run);
+
+/* A score is 0 where so many of the points lie in the free space of the other scan. Right results have up to 0.01. */
+#define PC_MOST_FREE 0.05
+
+/* The share of the points of both scans that lie in the free space of the other one, of those that its sensor could see
+ * (register_view.c); -1 where that is not known. T: T_target_source. Errors: MEMORY. */
+pcgpu_status pc_view_compare(pcgpu_context *context, const pc_seen *source, const pc_seen *target, const double T[16],
+                             double voxel, double *share);
+
+/* The usable points of a cloud, with its normals where the method takes them (icp_points.c); their means by voxels
+ * of `size` metres, or themselves when it is 0. `out` is zeroed before, or what an earlier call left. */
+pcgpu_status pc_rows_select(pc_register_work *w, const pcgpu_cloud *cloud, pc_rows *out);
+pcgpu_status pc_rows_downsample(pc_register_work *w, const pc_rows *points, double size, pc_rows *out);
+void pc_rows_free(pc_rows *rows);
+
+/* Fills what the result says of the last pose of ICP, measured with all weights 1; and when the transform is there, for
+ * each method, free space, score, verdict and its reason (register_verdict.c). */
+pcgpu_status pc_register_evaluate(pc_register_work *w);
+pcgpu_status pc_register_judge(pc_register_work *w);
+
+/* Prepares and iterates level `l` of params->levels; sets pose, converged and, when nothing can be done, stopped. */
+pcgpu_status pc_register_level(pc_register_work *w, int l);
+
+/* One pass over the level's source at the present pose. */
+typedef struct pc_register_weights {
+    pc_icp_kernel kernel;
+    double scale; /* metres */
+} pc_register_weights;
+pcgpu_status pc_register_step(pc_register_work *w, pc_icp_rows kind, pc_register_weights weights, double *sums);
+
+/* The weights of a score: 1/4 at 0.4 of the level's spacing. */
+pc_register_weights pc_register_score_weights(const pc_register_work *w);
+
+/* Registers by cells (ndt.c): pose and what the result says, but for the transform and the verdict. Sets
+ * source and target points, center and lever. */
+pcgpu_status pc_register_cells(pc_register_work *w, const pcgpu_cloud *source, const pcgpu_cloud *target);
+
+/* The pose to start from, and the transform of the result, for the offsets of the clouds. */
+void pc_register_import_pose(pc_register_work *w);
+void pc_register_export_pose(pc_register_work *w);
+
+/* ---- the sums of a step ------------------------------------------------------------------------------------------ */
+
+/* Directions with a smaller eigenvalue are not constrained by the scene. The eigenvalues are of the information divided
+ * by the number of equations, with a rotation about an axis in metres at the rms distance of the points from it: 1
+ * would be every normal along that direction. Planes, corridors and spheres with 2 cm of noise stay below 0.0003,
+ * streets and the KITTI scans are above 0.1. Scenes with few planes are judged with the points that have no normal
+ * counting in all directions (PC_ICP_ROWS_MIXED), which is more lenient. Cells, whose normals are averages with the
+ * noise taken off: planes, corridors and spheres with 2 to 4 cm of noise stay below 0.0017, halves of KITTI and
+ * nuScenes scans are above 0.009. */
+#define PC_DEGENERATE_PLANE 1e-2
+#define PC_DEGENERATE_MIXED 3e-2
+#define PC_DEGENERATE_CELLS 3e-3
+#define PC_DEGENERATE_DEPTH 3e-3
+
+typedef struct pc_conditioning {
+    double values[6];   /* ascending */
+    double vectors[36]; /* by rows: rotation (times lever), translation */
+    int unconstrained;  /* how many values are below the limit */
+} pc_conditioning;
+
+void pc_conditioning_of(const double *sums, const double lever[3], double limit, pc_conditioning *c);
+
+/* Of the pose: variance of one equation times the inverse of the information; all zero when that has none. */
+void pc_covariance_of(const double information[36], double variance, double covariance[36]);
+
+/* The update (rotation about the step's centre, then translation) that solves the normal equations in the constrained
+ * directions and is zero in the others. False when there is none. */
+bool pc_solve_step(const double *sums, const double lever[3], double update[6]);
+
+/* The unconstrained directions in words: "translation along x, rotation about z". */
+void pc_describe_unconstrained(const pc_conditioning *c, char *text, size_t size);
+
+#endif

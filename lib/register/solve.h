@@ -1,0 +1,18 @@
+/* Small float64 linear algebra for registration, on the host: + - * / sqrt only, so every machine gets the same bits.
+ */
+#ifndef PC_SOLVE_H
+#define PC_SOLVE_H
+
+#include "pose.h"
+
+/* Eigenvalues of a symmetric 6x6 matrix in ascending order; row i of `vectors` is the unit eigenvector of values[i]. */
+void pc_eigen6(const double A[36], double values[6], double vectors[36]);
+
+/* The unit quaternion of a rotation matrix R, which is one to rounding errors. */
+void pc_matrix_quaternion(const double R[9], double q[4]);
+
+/* A pose from its 4x4 matrix, and back. */
+pc_pose pc_matrix_pose(const double T[16]);
+void pc_pose_matrix(const pc_pose *pose, double T[16]);
+
+#endif

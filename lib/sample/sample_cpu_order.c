@@ -1,0 +1,271 @@
+/* An order of points along a Morton curve (Morton 1966): the bounding box is cut into at most 2^7 cells along its
+ * longest side, the bits of the three cell numbers of a point are interleaved, and these keys are sorted by counting in
+ * two passes. The first pass hands on no more than the upper half of a key and the place of the point, in 32 bits.
+ * Where many points share a cell, because one stray point stretches the box, say, the cell is ordered again within a
+ * box of its own.
+ *
+ * A cloud too large for this is first cut into 2^4 cells a side, by one pass that holds two bytes a point, and then
+ * ordered in runs of neighbouring cells. What one step holds is given back before the next begins. */
+#include "sample_cpu.h"
+
+#include <float.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum {
+    COARSE_BITS = 4, /* of a cell number */
+    FINE_BITS = 7,
+    MAX_DIGIT_BITS = (3 * FINE_BITS + 1) / 2,
+    CELLS = 1 << 3 * COARSE_BITS,
+    PLACE_BITS = 32 - MAX_DIGIT_BITS,
+    AT_ONCE = 1 << 20, /* points that are sorted by fine cells: less than PLACE_BITS hold */
+    CROWD = 1024,      /* points in a cell that repay another sort */
+    BLOCK = 512,       /* keys that are made before they are counted, in L1 */
+};
+
+/* Points whose coordinates are at hand, to be sorted. */
+typedef struct range {
+    int64_t n;
+    const float *x, *y, *z;
+} range;
+
+/* How coordinates become cell numbers; halves, since a difference may overflow. */
+typedef struct grid {
+    float half_low[3], scale, last;
+} grid;
+
+/* Consecutive points that want ordering among themselves. */
+typedef struct run {
+    int64_t begin, end;
+} run;
+
+/* The work of one step. */
+typedef struct step {
+    const pc_sample_job *job;
+    pc_simd simd;
+    range range;
+    grid grid;
+    int32_t *places; /* n, out: places in the range, in order */
+    run *runs;       /* out */
+    int64_t run_count;
+} step;
+
+/* ---- keys ------------------------------------------------------------------------------------------------------ */
+
+/* Moves bit i of a cell number to bit 3 i. */
+PC_INLINE uint32_t spread(uint32_t v) {
+    v = (v | v << 8) & 0x0000f00fu;
+    v = (v | v << 4) & 0x000c30c3u;
+    return (v | v << 2) & 0x00249249u;
+}
+
+PC_INLINE uint32_t spread_cell(float v, float half_low, float scale, float last) {
+    float c = (0.5f * v - half_low) * scale;
+    return spread((uint32_t)(int32_t)(c < last ? c : last));
+}
+
+PC_INLINE void make_keys(const range *r, const grid *g, int64_t begin, int64_t n, uint32_t *restrict keys) {
+    const float *x = r->x + begin, *y = r->y + begin, *z = r->z + begin;
+    const float low_x = g->half_low[0], low_y = g->half_low[1], low_z = g->half_low[2];
+    const float scale = g->scale, last = g->last;
+    for (int64_t i = 0; i < n; i++) {
+        keys[i] = spread_cell(x[i], low_x, scale, last) | spread_cell(y[i], low_y, scale, last) << 1 |
+                  spread_cell(z[i], low_z, scale, last) << 2;
+    }
+}
+
+PC_INLINE void find_bounds(const range *r, float low[3], float high[3]) {
+    pc_find_bounds(r->x, r->n, &low[0], &high[0]);
+    pc_find_bounds(r->y, r->n, &low[1], &high[1]);
+    pc_find_bounds(r->z, r->n, &low[2], &high[2]);
+}
+
+PC_SIMD_FORMS_OF(make_keys, (const range *r, const grid *g, int64_t begin, int64_t n, uint32_t *keys),
+                 (r, g, begin, n, keys))
+PC_SIMD_FORMS_OF(find_bounds, (const range *r, float low[3], float high[3]), (r, low, high))
+
+static void find_grid(step *s, int bits) {
+    float low[3], high[3], side = 0.0f;
+    find_bounds_for(s->simd)(&s->range, low, high);
+    for (int k = 0; k < 3; k++) {
+        s->grid.half_low[k] = 0.5f * low[k];
+        side = fmaxf(side, 0.5f * high[k] - 0.5f * low[k]);
+    }
+    s->grid.last = (float)((1 << bits) - 1);
+    s->grid.scale = side > 0.0f ? fminf(s->grid.last / side, FLT_MAX) : 0.0f;
+}
+
+/* ---- sorting --------------------------------------------------------------------------------------------------- */
+
+static void counts_to_starts(uint32_t *counts, int64_t n) {
+    uint32_t sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t count = counts[i];
+        counts[i] = sum;
+        sum += count;
+    }
+}
+
+/* Cells with far more than CROWD points, of the sorted range: a look at every CROWD-th point finds them. */
+static void list_crowds(step *s, const uint32_t *keys) {
+    const int64_t n = s->range.n;
+    for (int64_t i = 0; i + CROWD < n;) {
+        uint32_t key = keys[s->places[i]];
+        if (keys[s->places[i + CROWD]] != key) {
+            i += CROWD;
+            continue;
+        }
+        run r = {i, i + CROWD};
+        while (r.begin > 0 && keys[s->places[r.begin - 1]] == key) {
+            r.begin--;
+        }
+        while (r.end < n && keys[s->places[r.end]] == key) {
+            r.end++;
+        }
+        s->runs[s->run_count++] = r;
+        i = r.end;
+    }
+}
+
+/* Orders at most AT_ONCE points; `memory` has 2 n. */
+static void sort_fine(step *s, int bits, uint32_t *memory) {
+    const int64_t n = s->range.n;
+    const int digit_bits = (3 * bits + 1) / 2;
+    const uint32_t digit = (1u << digit_bits) - 1, place = (1u << PLACE_BITS) - 1;
+    uint32_t *keys = memory, *items = memory + n;
+    uint32_t lower[1 << MAX_DIGIT_BITS], upper[1 << MAX_DIGIT_BITS];
+    memset(lower, 0, sizeof *lower << digit_bits);
+    memset(upper, 0, sizeof *upper << digit_bits);
+    for (int64_t i = 0; i < n;) {
+        int64_t end = n - i < BLOCK ? n : i + BLOCK;
+        make_keys_for(s->simd)(&s->range, &s->grid, i, end - i, keys + i);
+        for (; i < end; i++) {
+            lower[keys[i] & digit]++;
+            upper[keys[i] >> digit_bits]++;
+        }
+    }
+    counts_to_starts(lower, (int64_t)digit + 1);
+    counts_to_starts(upper, (int64_t)digit + 1);
+    for (int64_t i = 0; i < n; i++) {
+        items[lower[keys[i] & digit]++] = keys[i] >> digit_bits << PLACE_BITS | (uint32_t)i;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        s->places[upper[items[i] >> PLACE_BITS]++] = (int32_t)(items[i] & place);
+    }
+    list_crowds(s, keys);
+}
+
+/* Orders any number of points by coarse cells; `memory` has n. */
+static void sort_coarse(step *s, uint16_t *memory) {
+    const int64_t n = s->range.n;
+    uint32_t starts[CELLS] = {0}, keys[BLOCK];
+    for (int64_t i = 0; i < n;) {
+        int64_t count = n - i < BLOCK ? n - i : BLOCK;
+        make_keys_for(s->simd)(&s->range, &s->grid, i, count, keys);
+        for (int64_t k = 0; k < count; k++, i++) {
+            memory[i] = (uint16_t)keys[k];
+            starts[keys[k]]++;
+        }
+    }
+    run r = {0, 0};
+    for (int c = 0; c < CELLS; c++) { /* runs of as many cells as are sorted at once, or of one that is larger */
+        if (r.end > r.begin && r.end - r.begin + starts[c] > AT_ONCE) {
+            s->runs[s->run_count++] = r;
+            r.begin = r.end;
+        }
+        r.end += starts[c];
+    }
+    s->runs[s->run_count++] = r;
+    counts_to_starts(starts, CELLS);
+    for (int64_t i = 0; i < n; i++) {
+        s->places[starts[memory[i]]++] = (int32_t)i;
+    }
+}
+
+/* ---- steps ----------------------------------------------------------------------------------------------------- */
+
+/* Enough cells for the points to be few in most, when they lie on surfaces, but no more than the points repay. */
+static int fine_bits(int64_t n) {
+    int bits = 2;
+    while (bits < FINE_BITS && INT64_C(1) << 3 * (bits - 1) < n) {
+        bits++;
+    }
+    return bits;
+}
+
+/* A step on the points of `order`, which is 0..n-1 and not yet written when `whole`; false when memory is short. Leaves
+ * the runs to be ordered next to the caller, who frees them. Never inlined: the counters of the sorts would stay on the
+ * stack of every step that is under way. */
+__attribute__((noinline)) static bool order_step(step *s, int32_t *order, int64_t n, bool whole) {
+    const int bits = n > AT_ONCE ? COARSE_BITS : fine_bits(n);
+    const pc_sample_job *job = s->job;
+    float *gathered = whole ? NULL : malloc((size_t)n * 3 * sizeof *gathered);
+    int32_t *places = whole ? order : malloc((size_t)n * sizeof *places);
+    void *memory = malloc((size_t)n * (n > AT_ONCE ? sizeof(uint16_t) : 2 * sizeof(uint32_t)));
+    s->runs = malloc(((size_t)n / CROWD + 2) * sizeof *s->runs);
+    bool ok = (gathered || whole) && places && memory && s->runs;
+    if (ok) {
+        s->range = whole ? (range){n, job->x, job->y, job->z} : (range){n, gathered, gathered + n, gathered + 2 * n};
+        s->places = places;
+        for (int64_t i = 0; i < n && !whole; i++) {
+            gathered[i] = job->x[order[i]];
+            gathered[i + n] = job->y[order[i]];
+            gathered[i + 2 * n] = job->z[order[i]];
+        }
+        find_grid(s, bits);
+        if (n > AT_ONCE) {
+            sort_coarse(s, memory);
+        } else {
+            sort_fine(s, bits, memory);
+        }
+        for (int64_t i = 0; i < n && !whole; i++) {
+            places[i] = order[places[i]];
+        }
+        if (!whole) {
+            memcpy(order, places, (size_t)n * sizeof *order);
+        }
+    }
+    free(gathered);
+    free(whole ? NULL : places);
+    free(memory);
+    return ok;
+}
+
+/* The runs that a step has left. */
+typedef struct ordering {
+    const step *s;
+    int32_t *order;
+    int64_t n;
+    atomic_bool failed;
+} ordering;
+
+static bool order_range(pcgpu_context *context, const pc_sample_job *job, pc_simd simd, int32_t *order, int64_t n,
+                        bool whole);
+
+/* A run of cells has fewer points than the range, or its points are no longer told apart and stay as they are. */
+static void order_run(void *state, int64_t begin, int64_t end) {
+    ordering *o = state;
+    for (int64_t k = begin; k < end; k++) {
+        const run *r = &o->s->runs[k];
+        const int64_t count = r->end - r->begin;
+        if (count < o->n && !order_range(NULL, o->s->job, o->s->simd, o->order + r->begin, count, false)) {
+            atomic_store(&o->failed, true);
+        }
+    }
+}
+
+static bool order_range(pcgpu_context *context, const pc_sample_job *job, pc_simd simd, int32_t *order, int64_t n,
+                        bool whole) {
+    step s = {.job = job, .simd = simd};
+    ordering o = {.s = &s, .order = order, .n = n};
+    const bool ok = order_step(&s, order, n, whole);
+    if (ok) {
+        pc_run_ranges(context, s.run_count, 1, order_run, &o);
+    }
+    free(s.runs);
+    return ok && !atomic_load(&o.failed);
+}
+
+bool pc_sample_order(pcgpu_context *context, const pc_sample_job *job, pc_simd simd, int32_t *order) {
+    return order_range(context, job, simd, order, job->n, true);
+}

@@ -1,0 +1,191 @@
+/* Building the tree of buckets: the points are ordered, brought together in that order, and bounded bucket by bucket
+ * and node by node. */
+#include "sample_cpu_tree.h"
+
+#include <stdlib.h>
+
+enum { CACHE_LINE = 64 };
+
+static void *allocate_lines(uint64_t bytes) {
+    uint64_t lines = (bytes + CACHE_LINE - 1) / CACHE_LINE;
+    return lines > SIZE_MAX / CACHE_LINE ? NULL : aligned_alloc(CACHE_LINE, (size_t)lines * CACHE_LINE);
+}
+
+/* One coordinate of bucket b in the order of the points, and its bounds. */
+PC_INLINE void fill_axis(const pc_tree *t, int64_t b, int axis, const float *from, float *to) {
+    const int64_t begin = b * t->points, n = t->n - begin < t->points ? t->n - begin : t->points;
+    const int32_t *order = t->index + begin;
+    pc_node *v = &t->level[0].nodes[b / PC_FANOUT];
+    for (int64_t i = 0; i < n; i++) {
+        to[begin + i] = from[order[i]];
+    }
+    pc_find_bounds(to + begin, n, &v->low[axis][b % PC_FANOUT], &v->high[axis][b % PC_FANOUT]);
+}
+
+PC_INLINE void reach_first(const pc_tree *t, int64_t b) {
+    const pc_bucket k = pc_bucket_at(t, b);
+    pc_note_farthest(t, b, pc_lower_distances(k.x, k.y, k.z, k.nearest, k.n, t->first[0]));
+}
+
+PC_SIMD_FORMS_OF(fill_axis, (const pc_tree *t, int64_t b, int axis, const float *from, float *to),
+                 (t, b, axis, from, to))
+PC_SIMD_FORMS_OF(reach_first, (const pc_tree *t, int64_t b), (t, b))
+
+static uint32_t reversed_bits(uint32_t v) {
+    v = (v & 0x55555555u) << 1 | (v >> 1 & 0x55555555u);
+    v = (v & 0x33333333u) << 2 | (v >> 2 & 0x33333333u);
+    v = (v & 0x0f0f0f0fu) << 4 | (v >> 4 & 0x0f0f0f0fu);
+    return __builtin_bswap32(v);
+}
+
+/* Keeps the positions of what is picked from the first, in the order of the reversed bits of their places in the list:
+ * whatever order they came in, a scan's or a curve's, the first ones are then spread over the whole cloud, and the
+ * others have only their neighbourhood to change. One after the other along a scan, each would change all that lies
+ * ahead. */
+static bool note_positions(pc_tree *t, const pc_sample_job *job) {
+    const int32_t start = (int32_t)job->start, *picks = job->seed_count ? job->seeds : &start;
+    const int64_t count = job->seed_count ? job->seed_count : 1;
+    int bits = 0;
+    while (count > INT64_C(1) << bits) {
+        bits++;
+    }
+    t->first = t->memory[4] = malloc((size_t)count * sizeof *t->first);
+    for (int64_t i = 0; t->first && i < INT64_C(1) << bits; i++) {
+        int64_t place = (int64_t)((uint64_t)reversed_bits((uint32_t)i) << bits >> 32);
+        if (place < count) {
+            float *to = t->first[t->first_count++];
+            to[0] = job->x[picks[place]];
+            to[1] = job->y[picks[place]];
+            to[2] = job->z[picks[place]];
+        }
+    }
+    return t->first != NULL;
+}
+
+/* Marks what is picked from the first: the start, or the seeds by a bit for each point, since they may be many. */
+static bool mark_picked(const pc_tree *t, const pc_sample_job *job) {
+    for (int64_t i = 0; i < t->n; i++) {
+        t->nearest[i] = PC_INFINITE;
+    }
+    if (job->seed_count == 0) {
+        t->nearest[pc_place_of(t->index, t->n, (int32_t)job->start)] = PC_PICKED;
+        return true;
+    }
+    uint8_t *taken = calloc((size_t)t->n / 8 + 1, 1);
+    for (int64_t k = 0; taken && k < job->seed_count; k++) {
+        taken[job->seeds[k] / 8] |= (uint8_t)(1u << job->seeds[k] % 8);
+    }
+    for (int64_t i = 0; taken && i < t->n; i++) {
+        t->nearest[i] = taken[t->index[i] / 8] >> t->index[i] % 8 & 1 ? PC_PICKED : PC_INFINITE;
+    }
+    free(taken);
+    return taken != NULL;
+}
+
+/* Fills the place of node v, which has `children`, in its parent. */
+static void fill_parent(const pc_level *here, const pc_level *above, int64_t v, int64_t children) {
+    const pc_node *from = &here->nodes[v];
+    pc_node *parent = &above->nodes[v / PC_FANOUT];
+    int c = (int)(v % PC_FANOUT);
+    for (int a = 0; a < 3; a++) {
+        float low, high;
+        pc_find_bounds(from->low[a], children, &parent->low[a][c], &high);
+        pc_find_bounds(from->high[a], children, &low, &parent->high[a][c]);
+    }
+    pc_note_child(from, parent, c);
+}
+
+/* Lays out the levels and marks all places as empty. */
+static bool allocate_nodes(pc_tree *t) {
+    int64_t nodes = 0;
+    t->buckets = (t->n + t->points - 1) / t->points;
+    for (int64_t below = t->buckets; t->levels == 0 || below > 1; t->levels++) {
+        below = (below + PC_FANOUT - 1) / PC_FANOUT;
+        t->level[t->levels].count = below;
+        nodes += below;
+    }
+    const size_t leaf_bytes = (size_t)t->level[0].count * sizeof(pc_leaf);
+    pc_node *node = t->memory[0] = allocate_lines((uint64_t)nodes * sizeof *node);
+    int32_t *visited = t->memory[1] = calloc((size_t)nodes, sizeof *visited);
+    t->leaves = t->memory[2] = allocate_lines(leaf_bytes);
+    if (!node || !visited || !t->leaves) {
+        return false;
+    }
+    memset(node, 0, (size_t)nodes * sizeof *node);
+    memset(t->leaves, 0, leaf_bytes);
+    for (int l = 0; l < t->levels; l++) {
+        pc_level *here = &t->level[l];
+        here->nodes = node;
+        here->visited = visited;
+        node += here->count;
+        visited += here->count;
+        for (int64_t i = 0; i < here->count * PC_FANOUT; i++) {
+            here->nodes[i / PC_FANOUT].bits[i % PC_FANOUT] = PC_PICKED;
+            here->nodes[i / PC_FANOUT].index[i % PC_FANOUT] = PC_NO_INDEX;
+            here->nodes[i / PC_FANOUT].bucket[i % PC_FANOUT] = (int32_t)i; /* for good in the lowest level */
+        }
+    }
+    return true;
+}
+
+enum { BUCKETS_A_PART = 256 };
+
+/* One axis of all buckets. */
+typedef struct filling {
+    pc_tree *t;
+    pc_simd simd;
+    int axis;
+    const float *from;
+    float *to;
+} filling;
+
+static void fill_buckets(void *state, int64_t begin, int64_t end) {
+    const filling *f = state;
+    for (int64_t b = begin; b < end; b++) {
+        fill_axis_for(f->simd)(f->t, b, f->axis, f->from, f->to);
+    }
+}
+
+/* The coordinates in the order of t->index, with the bounds of the buckets. Where the job's own arrays may be
+ * overwritten, each is filled from the one after it and leaves its place to the next, so that one more is enough. */
+static void fill_coordinates(pcgpu_context *context, pc_tree *t, pc_sample_job *job, pc_simd simd, float *fresh,
+                             int64_t stride) {
+    float *from[3] = {job->x, job->y, job->z}, **to[3] = {&t->x, &t->y, &t->z};
+    for (int a = 0; a < 3; a++) {
+        float *axis = *to[a] = fresh;
+        filling f = {t, simd, a, from[a], axis};
+        pc_run_ranges(context, t->buckets, BUCKETS_A_PART, fill_buckets, &f);
+        fresh = job->disposable ? from[a] : fresh + stride;
+    }
+    t->nearest = (int32_t *)fresh;
+}
+
+bool pc_tree_build(pcgpu_context *context, pc_tree *t, pc_sample_job *job, pc_simd simd, int64_t bucket_points) {
+    *t = (pc_tree){.n = job->n, .points = bucket_points};
+    const int64_t stride = (job->n + 15) / 16 * 16;
+    int32_t *order = allocate_lines((uint64_t)stride * (job->disposable ? 2 : 5) * sizeof *order);
+    t->memory[3] = t->index = order;
+    if (!order || !pc_sample_order(context, job, simd, order) || !allocate_nodes(t) || !note_positions(t, job)) {
+        return false;
+    }
+    fill_coordinates(context, t, job, simd, (float *)order + stride, stride);
+    if (!mark_picked(t, job)) {
+        return false;
+    }
+    for (int64_t b = 0; b < t->buckets; b++) {
+        reach_first_for(simd)(t, b);
+    }
+    for (int l = 0; l + 1 < t->levels; l++) {
+        for (int64_t v = 0; v < t->level[l].count; v++) {
+            int64_t below = l ? t->level[l - 1].count : t->buckets, left = below - v * PC_FANOUT;
+            fill_parent(&t->level[l], &t->level[l + 1], v, left < PC_FANOUT ? left : PC_FANOUT);
+        }
+    }
+    return true;
+}
+
+void pc_tree_free(pc_tree *t) {
+    for (int i = 0; i < 5; i++) {
+        free(t->memory[i]);
+    }
+}

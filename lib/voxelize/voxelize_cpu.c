@@ -1,0 +1,154 @@
+/* Voxelization on the CPU:
+ *
+ *   1. numbers of the voxels, in the order of their first records (voxelize_cpu_number.c)
+ *   2. the limits, and with them the size of the result
+ *   3. each kept point goes to its place: into the padded features, or into the list of its voxel's points, from which
+ *      the features of each voxel are made (voxelize_cpu_places.c); or it is added to a sum (voxelize_cpu_sums.c)
+ *
+ * Memory grows with the points and the voxels found, never with the volume of the grid. Each step that several threads
+ * share gives the same for every number of them: the place of a point follows from how many points of its voxel are
+ * before it, and sums of a voxel are made by one thread, in index order, or are exact. */
+#include "voxelize_cpu.h"
+
+#include <stdlib.h>
+
+enum {
+    PART_ROWS = 16384,      /* fewest records that repay one more thread: some 100 us */
+    KEPT_BYTES = 256 << 20, /* most scratch memory that stays with the context */
+};
+
+/* ---- limits ---------------------------------------------------------------------------------------------------- */
+
+static int64_t kept_of(const pc_voxelize_job *job, int64_t points) {
+    return job->max_points && job->max_points < points ? job->max_points : points;
+}
+
+/* Counts what is kept and what is dropped, and returns the largest number of kept points in a voxel. */
+static int64_t count_points(const pc_voxelizer *v, pcgpu_voxels *out) {
+    const pc_voxelize_job *job = v->job;
+    int64_t largest_kept = 0;
+    out->in_range = out->kept = out->over_points = out->over_voxels = out->largest = 0;
+    out->voxels_found = v->numbered.found;
+    out->count = job->max_voxels && job->max_voxels < out->voxels_found ? job->max_voxels : out->voxels_found;
+    for (int64_t i = 0; i < out->voxels_found; i++) {
+        int64_t points = v->numbered.voxels[i].points, kept = i < out->count ? kept_of(job, points) : 0;
+        out->in_range += points;
+        out->largest = points > out->largest ? points : out->largest;
+        out->kept += kept;
+        out->over_points += i < out->count ? points - kept : 0;
+        largest_kept = kept > largest_kept ? kept : largest_kept;
+    }
+    out->over_voxels = out->in_range - out->kept - out->over_points;
+    return largest_kept;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------------------------- */
+
+static pcgpu_status run(pcgpu_context *context, pc_voxelizer *v, pcgpu_voxels *out) {
+    size_t rows = (size_t)v->job->rows;
+    out->point_voxel = malloc((rows + 1) * sizeof *out->point_voxel);
+    if (!out->point_voxel || !pc_number_voxels(v->job, &v->form, v->scratch, out->point_voxel, &v->numbered)) {
+        return pc_fail_memory(context, rows * (sizeof *out->point_voxel + 2 * sizeof(pc_cell_voxel)),
+                              "the voxels' hash table");
+    }
+    context->worked = v->numbered.threads;
+    out->run.non_finite = v->numbered.drops.non_finite;
+    out->run.at_origin = v->numbered.drops.at_origin;
+    pcgpu_status status = pc_voxels_allocate(context, v->job, count_points(v, out), out);
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    for (int64_t i = 0; i < out->count; i++) {
+        out->counts[i] = (int32_t)kept_of(v->job, v->numbered.voxels[i].points);
+    }
+    if (!(pc_can_sum(v) ? pc_voxelize_by_sums(v, out) : pc_voxelize_by_places(v, out))) {
+        return pc_fail_memory(context, rows * 12, "the points of the voxels");
+    }
+    return PCGPU_OK;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------------------------- */
+
+bool pc_block_reserve(pc_block *block, size_t bytes, bool keep) {
+    if (bytes <= block->bytes) {
+        return true;
+    }
+    if (!keep) {
+        free(block->memory);
+        *block = (pc_block){NULL, 0};
+    }
+    void *memory = realloc(block->memory, bytes);
+    if (memory) {
+        *block = (pc_block){memory, bytes};
+    }
+    return memory != NULL;
+}
+
+static size_t free_block(pc_block *block, bool really) {
+    size_t bytes = block->bytes;
+    if (really) {
+        free(block->memory);
+        *block = (pc_block){NULL, 0};
+    }
+    return bytes;
+}
+
+/* The bytes of the scratch memory, which are given back when `really`. */
+static size_t free_scratch(pc_voxel_scratch *s, bool really) {
+    size_t bytes = free_block(&s->voxels, really) + free_block(&s->cursors, really) + free_block(&s->starts, really) +
+                   free_block(&s->order, really) + free_block(&s->sums, really);
+    for (int i = 0; i < PC_VOXEL_PARTS; i++) {
+        struct pc_voxel_part *part = &s->part[i];
+        bytes += free_block(&part->map, really) + free_block(&part->before, really) + free_block(&part->to, really) +
+                 free_block(&part->hash, really) + free_block(&part->share_voxel, really) +
+                 free_block(&part->sums, really) + free_block(&part->list.voxel_block, really) +
+                 free_block(&part->list.table_block, really) + free_block(&part->share.voxel_block, really) +
+                 free_block(&part->share.table_block, really);
+    }
+    return bytes;
+}
+
+void pc_cpu_voxelize_end(pcgpu_context *context) {
+    pc_voxel_scratch *s = context->cpu_voxels;
+    if (s) {
+        free_scratch(s, true);
+        free(s);
+        context->cpu_voxels = NULL;
+    }
+}
+
+static bool have_scratch(pcgpu_context *context) {
+    pc_voxel_scratch *s = context->cpu_voxels;
+    if (!s) {
+        context->cpu_voxels = s = calloc(1, sizeof *s);
+    }
+    if (s) {
+        s->team = pc_context_team(context);
+    }
+    return s && s->team;
+}
+
+pcgpu_status pc_cpu_voxelize_as(pcgpu_context *context, const pc_voxelize_job *job, pcgpu_voxels *out,
+                                const pc_voxelize_form *form) {
+    if (!have_scratch(context)) {
+        return pc_fail_memory(context, sizeof(pc_voxel_scratch), "the voxels");
+    }
+    pc_voxelizer v = {
+        .job = job, .form = *form, .layout = pc_cell_layout_of(&job->grid), .scratch = context->cpu_voxels};
+    pcgpu_status status = run(context, &v, out);
+    if (status != PCGPU_OK) {
+        pcgpu_voxels_free(out);
+    }
+    if (status != PCGPU_OK || free_scratch(v.scratch, false) > KEPT_BYTES) {
+        free_scratch(v.scratch, true);
+    }
+    return status;
+}
+
+pcgpu_status pc_cpu_voxelize(pcgpu_context *context, const pc_voxelize_job *job, pcgpu_voxels *out) {
+    pc_voxelize_form form = {.part_rows = PART_ROWS};
+    for (int simd = PC_SIMD_BASE; simd < PC_SIMD_FORMS; simd++) {
+        form.simd = pc_cpu_has((pc_simd)simd) ? (pc_simd)simd : form.simd;
+    }
+    return pc_cpu_voxelize_as(context, job, out, &form);
+}
