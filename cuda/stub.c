@@ -1,8 +1,8 @@
 /* Takes the place of the CUDA back end in a build without nvcc, so that no call site needs to know. */
 #include "backend.h"
-#include "cuda_register.h"
-#include "cuda_sample.h"
-#include "cuda_voxelize.h"
+#include "ndt_cuda.h"
+#include "sample_cuda.h"
+#include "voxelize_cuda.h"
 
 static const char why_not[] = "this pcgpu was built without CUDA; rebuild with -Dcuda=enabled, or use --cpu";
 

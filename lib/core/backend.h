@@ -157,7 +157,7 @@ void pc_cpu_release_cells(pcgpu_context *context);
  * `threads` can do counts as often, since AUTO divides by them. */
 double pc_cpu_sample_seconds(const pc_sample_job *jobs, int count, int threads);
 
-/* ---- the CUDA side: cuda/backend.cu, or cuda/stub.c in a CPU-only build -------------------------------------- */
+/* ---- the CUDA side: cuda/core/backend.cu, or cuda/stub.c in a CPU-only build -------------------------------------- */
 
 const pc_backend *pc_backend_cuda(void); /* NULL in a CPU-only build */
 const char *pc_cuda_architectures(void);

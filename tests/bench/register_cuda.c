@@ -5,7 +5,7 @@
  * from usable points in pinned memory, and PAIRS (default 64) of them at once. Prints least and median milliseconds of
  * RUNS calls after three that warm up. Every result is compared with the CPU's: exit code 1 when one differs, 77
  * without a device. */
-#include "cuda_register.h"
+#include "ndt_cuda.h"
 #include "ndt.h"
 
 #include <stdlib.h>

@@ -9,7 +9,7 @@
  * The arithmetic of a pixel is that of lib/register/projective/projective_math.h, so the poses are the same but for the order of additions. */
 #include "register_depth_apart.h"
 
-#include "register_depth.cuh"
+#include "projective.cuh"
 
 #include <cub/block/block_reduce.cuh>
 #include <cub/device/device_select.cuh>

@@ -1,6 +1,6 @@
 /* bench_sample [--data DIR] [--quick] [--only NAME]: ways of farthest point sampling on the GPU, side by side in one
  * run, as Markdown. `reference` is one block a cloud, as libraries do it (sample_one_block.cu); `single` makes one pick
- * a round; `cluster`, `grid` and `grid stored` are the forms of cuda/cuda_sample.h, `chosen` what pcgpu takes; `CPU` is
+ * a round; `cluster`, `grid` and `grid stored` are the forms of cuda/sample/sample_cuda.h, `chosen` what pcgpu takes; `CPU` is
  * our own with one thread. Device time from points to picks, median of 10 runs after 3, or one run where it takes more
  * than 50 ms.
  *

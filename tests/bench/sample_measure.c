@@ -1,7 +1,7 @@
 /* Runs the programs of bench_sample on a batch and compares them with each other. */
 #include "sample_bench.h"
 
-#include "cuda_sample.h"
+#include "sample_cuda.h"
 #include "sample_one_block.h"
 
 const char *const program_names[PROGRAMS] = {"reference", "single", "cluster", "grid", "grid stored", "chosen", "cpu"};

@@ -1,7 +1,7 @@
 /* Runs the programs of bench_voxelize on a cloud, checks and times them. */
 #include "voxelize_bench.h"
 
-#include "cuda_voxelize.h"
+#include "voxelize_cuda.h"
 #include "voxelize_two_pass.h"
 
 /* What pc_cuda_voxelize_timed and two_pass_voxelize are. */

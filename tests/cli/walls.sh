@@ -22,7 +22,14 @@ lib/register/ndt lib/core lib/register lib/register/icp
 lib/register/projective lib/core lib/register lib/register/icp
 lib/fuse lib/core lib/register/projective
 lib/odometry lib lib/core lib/register lib/register/ndt lib/register/projective lib/fuse
-cuda lib/core lib/voxelize lib/register/icp lib/register/ndt lib/register/projective lib/fuse
+cuda lib/core cuda/register/ndt cuda/sample cuda/voxelize
+cuda/core lib/core
+cuda/sample cuda/core lib/core
+cuda/voxelize cuda/core lib/core lib/voxelize
+cuda/register/icp cuda/core lib/core lib/register/icp
+cuda/register/ndt cuda/core lib/core lib/register/ndt
+cuda/register/projective cuda/core lib/core lib/register/projective
+cuda/fuse cuda/core lib/core lib/fuse cuda/register/projective lib/register/projective
 cmd lib
 '
 sources=$(find lib cmd cuda -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh')

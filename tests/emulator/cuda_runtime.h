@@ -367,7 +367,7 @@ static inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, v
     return cudaSuccess;
 }
 
-/* cuda/chain.cuh's, for which graphs forget what types arguments have. */
+/* cuda/core/chain.cuh's, for which graphs forget what types arguments have. */
 enum { PC_CHAIN_KERNELS = 4 };
 struct pc_chain {
     std::function<void()> *kernel[PC_CHAIN_KERNELS];

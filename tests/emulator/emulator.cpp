@@ -192,7 +192,7 @@ void *emulated_in_block(void *mine, unsigned rank) {
     return own->with->shared[rank] + ((char *)mine - memory);
 }
 
-/* ---- cuda/ptx.cuh ------------------------------------------------------------------------------------------------ */
+/* ---- cuda/core/ptx.cuh ------------------------------------------------------------------------------------------------ */
 
 uint4 pc_note_load(const uint4 *from) {
     unsigned __int128 v = __atomic_load_n((const unsigned __int128 *)from, __ATOMIC_SEQ_CST);

@@ -1,4 +1,4 @@
-/* Boxes and values in fewer bits (cuda/sample_notes.cuh): never less than what was told, and not much more. */
+/* Boxes and values in fewer bits (cuda/sample/sample_notes.cuh): never less than what was told, and not much more. */
 #include "sample_notes.cuh"
 
 #include <cmath>

@@ -7,7 +7,7 @@
  * Exit code 0 passed, 1 failed, 77 no such device. */
 #include "ndt_cpu.h"
 #include "cpu.h"
-#include "cuda_register.h"
+#include "ndt_cuda.h"
 #include "ndt_path.h"
 #include "icp_test.h"
 

@@ -6,7 +6,7 @@
  * `tiny`, for tools that are slow: one pair on CUDA, in a group and in a cluster.
  * Exit code 0 passed, 1 failed, 77 no such device. */
 #include "cpu.h"
-#include "cuda_register.h"
+#include "ndt_cuda.h"
 #include "ndt_path.h"
 #include "icp_test.h"
 

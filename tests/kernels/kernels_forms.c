@@ -3,7 +3,7 @@
 #include "kernels_forms.h"
 
 #include "cpu.h"
-#include "cuda_sample.h"
+#include "sample_cuda.h"
 
 #include <signal.h>
 #include <unistd.h>

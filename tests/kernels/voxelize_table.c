@@ -3,7 +3,7 @@
  * are too small, by default 2: of the sizes that the program has, that takes 43,000,000 points and 10 GB. --quick: one
  * kind of features. Exit code 0 passed, 1 failed, 77 no CUDA device. */
 #include "backend.h"
-#include "cuda_voxelize.h"
+#include "voxelize_cuda.h"
 #include "voxels_difference.h"
 
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static uint32_t one_cell(int64_t i) {
     return CELLS / 3;
 }
 
-/* Cells that have one home in tables of up to UNLUCKY_LINES lines, by the function home_of of cuda/voxelize_insert.cuh:
+/* Cells that have one home in tables of up to UNLUCKY_LINES lines, by the function home_of of cuda/voxelize/voxelize_insert.cuh:
  * more than a table that may be too small is searched for. */
 enum { UNLUCKY = 200, UNLUCKY_LINES = 1 << 18 };
 

@@ -7,8 +7,8 @@
  * of a part, all blocks add up the parts, and each takes the step for itself, from the same sums to the same pose.
  * Nothing is written a pixel; those of both frames that a block needs stay in its cache while it is at a level. The
  * host waits once. */
-#include "register_depth.cuh"
-#include "register_depth_notes.cuh"
+#include "projective.cuh"
+#include "projective_notes.cuh"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,8 @@
  * mean and weight right away: no atomics, and no order that could matter. New cells get the next numbers in the order
  * of the scan's, by the counting that numbers cells anywhere, so the model's order is that of the CPU. Only where the
  * box moves, or memory grows, all cells are gone through: they are numbered again in their order, into other memory. */
-#include "register_cells_fold.cuh"
-#include "register_cells_target.cuh"
+#include "ndt_fold.cuh"
+#include "ndt_target.cuh"
 
 /* Shared memory of a block. */
 typedef struct fold_shared {

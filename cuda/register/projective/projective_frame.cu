@@ -1,6 +1,6 @@
 /* Registration of depth frames on CUDA: the memory of a frame, and what it is made from on its way to the device. The
  * host copies an image to pinned memory and goes on. */
-#include "register_depth.cuh"
+#include "projective.cuh"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #ifndef PC_REGISTER_CELLS_MEMORY_CUH
 #define PC_REGISTER_CELLS_MEMORY_CUH
 
-#include "register_cells.cuh"
+#include "ndt.cuh"
 
 #include <string.h>
 

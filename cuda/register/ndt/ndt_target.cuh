@@ -6,7 +6,7 @@
 #ifndef PC_REGISTER_CELLS_TARGET_CUH
 #define PC_REGISTER_CELLS_TARGET_CUH
 
-#include "register_cells_number.cuh"
+#include "ndt_number.cuh"
 
 /* ---- zeros ------------------------------------------------------------------------------------------------------- */
 

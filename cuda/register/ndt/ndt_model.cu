@@ -1,11 +1,11 @@
 /* The model of a sequence on CUDA: its memory, and what the host has to do with it; the kernel is in
- * register_cells_fold.cu.
+ * ndt_fold.cu.
  *
  * The model never leaves the device. A scan is one launch: its cells are made and added, and the host is told how many
  * cells there are now. Where they do not fit, the kernel has said so before it added anything, the host makes a larger
  * piece of memory, and the next launch begins with bringing the cells there. */
-#include "cuda_register.h"
-#include "register_cells_scans.cuh"
+#include "ndt_cuda.h"
+#include "ndt_scans.cuh"
 
 #include <stdlib.h>
 #include <string.h>

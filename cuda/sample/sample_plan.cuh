@@ -3,7 +3,7 @@
 #define PC_SAMPLE_PLAN_CUH
 
 #include "sample.cuh"
-#include "cuda_sample.h"
+#include "sample_cuda.h"
 
 /* A launch: clouds [first, first + count). */
 typedef struct pc_wave {

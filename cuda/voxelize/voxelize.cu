@@ -1,5 +1,5 @@
 /* Voxelization on CUDA: the records go up, one of two ways (voxelize.cuh) makes voxels of them. */
-#include "cuda_voxelize.h"
+#include "voxelize_cuda.h"
 #include "voxelize.cuh"
 
 pcgpu_status pc_voxelize_up(pcgpu_context *context, const pc_voxelize_job *job, const float **data) {

@@ -1,10 +1,10 @@
-/* What a sequence keeps on the device: register_cells_scans.cu (its points, its target, registration) and
- * register_cells_model.cu (its model). */
+/* What a sequence keeps on the device: ndt_scans.cu (its points, its target, registration) and
+ * ndt_model.cu (its model). */
 #ifndef PC_REGISTER_CELLS_SCANS_CUH
 #define PC_REGISTER_CELLS_SCANS_CUH
 
-#include "register_cells_fold.cuh"
-#include "register_cells_memory.cuh"
+#include "ndt_fold.cuh"
+#include "ndt_memory.cuh"
 
 /* Points of a scan: pinned memory that the host fills, and what was sent of it. */
 typedef struct pc_cells_place {
@@ -50,7 +50,7 @@ typedef struct pc_cells_scans {
 pcgpu_status pc_cells_scans_wait(pcgpu_context *context, pc_cells_scans *s);
 /* Lays out the cells of points that were sent, as the task of the state. */
 pcgpu_status pc_cells_scans_lay(pcgpu_context *context, pc_cells_scans *s, int place, const pc_cells_target *target);
-/* Sends what the task is told and gives where it is on the device; `step` as in register_cells_jobs.cu. */
+/* Sends what the task is told and gives where it is on the device; `step` as in ndt_jobs.cu. */
 pcgpu_status pc_cells_scans_tell(pcgpu_context *context, pc_cells_scans *s, int step, header *out);
 /* After cells did not fit: makes more room for those to come. */
 pcgpu_status pc_cells_scans_widen(pcgpu_context *context, pc_cells_scans *s);

@@ -5,7 +5,7 @@
  * selects the next scan, and stay as long as it is the target. So a scan costs a copy of its points and one launch that
  * follows the path, and the host waits once. All in the order of one stream: kernels fill the device, and a copy is
  * short against what it could overlap with. */
-#include "register_cells_scans.cuh"
+#include "ndt_scans.cuh"
 
 #include <stdlib.h>
 #include <string.h>

@@ -21,7 +21,7 @@ template <typename T> static inline pcgpu_status pc_voxelize_take(pcgpu_context 
 /* Takes memory for the job's records from the arena and starts to copy them there. */
 pcgpu_status pc_voxelize_up(pcgpu_context *context, const pc_voxelize_job *job, const float **data);
 
-/* A clock for repeated runs of what happens on the device: see cuda_voxelize.h. */
+/* A clock for repeated runs of what happens on the device: see voxelize_cuda.h. */
 typedef struct pc_voxelize_clock {
     int repeats;
     float *milliseconds; /* of each */

@@ -5,8 +5,8 @@
  * the points and waits. Integer atomics add up points, so their order does not matter; cells are numbered by their
  * first points and summed in the order of ndt_math.h, so the bits are the CPU's. Several pairs run side by side, each
  * on its own group: a cluster of blocks, or blocks of a cooperative launch.
- * register_cells_jobs.cu has the memory and the copies. */
-#include "register_cells_sums.cuh"
+ * ndt_jobs.cu has the memory and the copies. */
+#include "ndt_sums.cuh"
 
 /* Words of a struct, by all threads of a block. */
 __device__ static void copy_words(void *to, const void *from, size_t bytes) {

@@ -9,7 +9,7 @@
  *
  * Memory: 4.2 kB a block, 16 bytes a slot of the table, which is at most half full, and 4 bytes a pixel of a frame, 24
  * of a view. Arrays grow by half, by a copy. */
-#include "volume.cuh"
+#include "tsdf.cuh"
 
 #include <stdlib.h>
 #include <string.h>

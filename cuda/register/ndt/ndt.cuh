@@ -1,5 +1,5 @@
-/* What the files of registration by cells on CUDA share: register_cells.cu (the idea, memory, launches),
- * register_cells_target.cuh (the cells of the target), register_cells_sums.cuh (the source in them, sums, the way to
+/* What the files of registration by cells on CUDA share: ndt.cu (the idea, memory, launches),
+ * ndt_target.cuh (the cells of the target), ndt_sums.cuh (the source in them, sums, the way to
  * the result). The arithmetic is in ndt_math.h and ndt_path.h. */
 #ifndef PC_REGISTER_CELLS_CUH
 #define PC_REGISTER_CELLS_CUH
@@ -94,7 +94,7 @@ typedef struct pc_cells_task {
     pc_cells_path path;
 } pc_cells_task;
 
-/* ---- register_cells.cu ------------------------------------------------------------------------------------------- */
+/* ---- ndt.cu ------------------------------------------------------------------------------------------- */
 
 enum { PC_CELLS_COUNTER = 128 }; /* bytes of a group's counter */
 

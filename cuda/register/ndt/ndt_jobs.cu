@@ -1,10 +1,10 @@
 /* Registration by cells on CUDA: memory, copies, and the operations of the back end; the kernel is in
- * register_cells.cu.
+ * ndt.cu.
  *
  * Points are copied from pinned memory, which the caller fills for that. One pair begins with its target, whose cells
  * are made while the source is selected and copied; several begin when all are there. */
-#include "cuda_register.h"
-#include "register_cells_memory.cuh"
+#include "ndt_cuda.h"
+#include "ndt_memory.cuh"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* What the files of the registration of depth frames on CUDA share: register_depth_frame.cu holds frames,
- * register_depth_maps.cu makes their maps, register_depth.cu follows the path. */
+/* What the files of the registration of depth frames on CUDA share: projective_frame.cu holds frames,
+ * projective_maps.cu makes their maps, projective.cu follows the path. */
 #ifndef PC_REGISTER_DEPTH_CUH
 #define PC_REGISTER_DEPTH_CUH
 

@@ -1,5 +1,5 @@
 /* Voxelization by hashing on CUDA: memory for the kernels of voxelize_hashed.cuh, and the result. */
-#include "cuda_voxelize.h"
+#include "voxelize_cuda.h"
 #include "voxelize_launch.cuh"
 
 /* The features of all voxels that there may be, up to this size, are allocated before their number is known. */

@@ -1,6 +1,6 @@
-/* What tests and benchmarks call of registration by cells on CUDA: a form of their choice (register_cells_jobs.cu; without
+/* What tests and benchmarks call of registration by cells on CUDA: a form of their choice (ndt_jobs.cu; without
  * one it takes what is fastest for the sizes and the number of pairs, and every form gives the same bits), and the cells
- * of a model on the device (register_cells_model.cu). */
+ * of a model on the device (ndt_model.cu). */
 #ifndef PC_CUDA_REGISTER_H
 #define PC_CUDA_REGISTER_H
 

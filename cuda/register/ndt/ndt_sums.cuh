@@ -6,7 +6,7 @@
 #ifndef PC_REGISTER_CELLS_SUMS_CUH
 #define PC_REGISTER_CELLS_SUMS_CUH
 
-#include "register_cells_target.cuh"
+#include "ndt_target.cuh"
 
 enum {
     PC_CELLS_AT_ONCE = 16,                          /* sums of a chunk that are in shared memory at a time */

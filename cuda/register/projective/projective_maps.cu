@@ -4,7 +4,7 @@
  * memory as far as a tile reaches; planes of all levels, each block a tile with its margin in shared memory; and one
  * block for the measure. */
 #include "projective_maps.h"
-#include "register_depth.cuh"
+#include "projective.cuh"
 
 enum {
     THREADS = PC_DEPTH_TILE_THREADS,

@@ -1,9 +1,9 @@
-/* The model of a sequence, as the kernel that folds a scan into it sees it: register_cells_fold.cu; its memory is that
- * of register_cells_model.cu. */
+/* The model of a sequence, as the kernel that folds a scan into it sees it: ndt_fold.cu; its memory is that
+ * of ndt_model.cu. */
 #ifndef PC_REGISTER_CELLS_FOLD_CUH
 #define PC_REGISTER_CELLS_FOLD_CUH
 
-#include "register_cells.cuh"
+#include "ndt.cuh"
 
 /* A grid of the model. Cells that are laid anew come from other memory than they go to. */
 typedef struct pc_cells_folded {

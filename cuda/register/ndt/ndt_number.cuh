@@ -4,7 +4,7 @@
 #ifndef PC_REGISTER_CELLS_NUMBER_CUH
 #define PC_REGISTER_CELLS_NUMBER_CUH
 
-#include "register_cells.cuh"
+#include "ndt.cuh"
 #include "warp.cuh"
 
 /* How many cells of some grids begin with items that a warp owns. */
