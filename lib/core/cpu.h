@@ -1,4 +1,4 @@
-/* The operations of the CPU back end: pc_cpu_X and what belongs to it are in cpu_X.c or in files cpu_X_*.c. */
+/* The operations of the CPU back end: pc_cpu_X and what belongs to it are in X_cpu.c or in files X_cpu_*.c. */
 #ifndef PC_CPU_H
 #define PC_CPU_H
 

@@ -1,7 +1,7 @@
 /* Registration by cells on every back end against a plain reference, byte for byte: cells cpu|cuda [SEED].
  *
  * The reference knows no table, no runs, no merging of levels and no vectors: it looks for the cell of every point
- * among all cells and adds it up by itself. Only the formulas of icp_cells.h are shared. On the CPU every form of
+ * among all cells and adds it up by itself. Only the formulas of ndt_math.h are shared. On the CPU every form of
  * vectors runs with 1, 2, 5 and 16 threads. Exit code 0 passed, 1 failed, 77 no such device or nothing to test in the
  * back end. */
 #include "cpu.h"

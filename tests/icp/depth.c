@@ -1,7 +1,7 @@
 /* Registration of depth frames on every back end against a plain reference, byte for byte: depth cpu|cuda [SEED
  * [small|tiny]].
  *
- * The reference goes pixel by pixel, without margins, vectors or threads, and adds up in the order that icp_depth.h
+ * The reference goes pixel by pixel, without margins, vectors or threads, and adds up in the order that projective_math.h
  * says, written once more; only the formulas for a pixel are shared. On the CPU every form of vectors runs with 1, 2, 3
  * and 8 threads. Exit code 0 passed, 1 failed, 77 no such device. */
 #include "depth_test.h"

@@ -1,5 +1,5 @@
 /* What the tests of the registration of frames share: a reference that follows a path pixel by pixel and adds up in the
- * order that icp_depth.h says, written once more without vectors or threads; the back ends that run; and the comparison
+ * order that projective_math.h says, written once more without vectors or threads; the back ends that run; and the comparison
  * of both. */
 #ifndef DEPTH_TEST_H
 #define DEPTH_TEST_H

@@ -1,7 +1,7 @@
 /* Volumes on every back end against a plain reference, byte for byte: volume cpu|cuda [SEED].
  *
  * The reference has no hash table of its own making, no threads, no vectors and no ranges of tiles other than by
- * looking at every block for every tile; only the formulas of volume.h and volume_ray.h are shared. On the CPU every
+ * looking at every block for every tile; only the formulas of tsdf_math.h and tsdf_ray.h are shared. On the CPU every
  * form of vectors runs with 1, 2, 5 and 16 threads. Exit code 0 passed, 1 failed, 77 no such device. */
 #include "cpu.h"
 #include "tsdf_job.h"

@@ -1,6 +1,7 @@
 /* pcgpu register --trajectory: the poses of a sequence of scans. */
-#include "sequence.h"
+#include "evaluate.h"
 #include "register.h"
+#include "sequence.h"
 #include "sequence_reader.h"
 
 #include <math.h>

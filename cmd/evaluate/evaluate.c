@@ -1,5 +1,5 @@
 /* pcgpu register --ground-truth: how far a trajectory is from the truth. */
-#include "sequence.h"
+#include "evaluate.h"
 
 #include <math.h>
 #include <stdlib.h>

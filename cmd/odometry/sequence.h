@@ -1,5 +1,4 @@
-/* What the files of sequences share: sequence.c (from scan to scan), sequence_output.c (the trajectory as it grows) and
- * evaluate.c (trajectories against the truth). */
+/* What the files of sequences share: sequence.c (from scan to scan) and sequence_output.c (the trajectory as it grows). */
 #ifndef SEQUENCE_H
 #define SEQUENCE_H
 
@@ -39,14 +38,5 @@ bool sequence_output_add(sequence_output *output, const double *T, double time, 
 /* Writes the trajectory and removes the partial file, or, when the run has not come to its end, keeps what is there and
  * says so; one without a pose is removed. False after saying why. */
 bool sequence_output_close(sequence_output *output, bool complete, bool some);
-
-/* ---- evaluate.c ---- */
-
-/* Reads the truth that --ground-truth and --calibration name. False after saying why. */
-bool evaluate_read_truth(const session *session, trajectory *truth);
-/* Compares `estimate` with it, prints the table where nothing else is on standard output, and an object of --json.
- * `times`: of the estimates; NULL: `estimate` has them or --rate tells. Returns an exit code. */
-int evaluate_print(session *session, const trajectory *estimate, const double *times, const trajectory *truth,
-                   bool prints);
 
 #endif

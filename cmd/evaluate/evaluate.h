@@ -1,0 +1,15 @@
+/* Trajectories against the truth. */
+#ifndef EVALUATE_H
+#define EVALUATE_H
+
+#include "job.h"
+#include "trajectory.h"
+
+/* Reads the truth that --ground-truth and --calibration name. False after saying why. */
+bool evaluate_read_truth(const session *session, trajectory *truth);
+/* Compares `estimate` with it, prints the table where nothing else is on standard output, and an object of --json.
+ * `times`: of the estimates; NULL: `estimate` has them or --rate tells. Returns an exit code. */
+int evaluate_print(session *session, const trajectory *estimate, const double *times, const trajectory *truth,
+                   bool prints);
+
+#endif
