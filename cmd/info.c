@@ -129,7 +129,7 @@ static void print_cloud(const job *j, const column_info *columns, int64_t non_fi
     }
 }
 
-int info_process(job *j) {
+static int info_process(job *j) {
     const pcgpu_cloud *cloud = &j->clouds[0];
     column_info columns[PCGPU_MAX_COLUMNS];
     progress_begin(j->names[0], "counting");
@@ -227,7 +227,7 @@ static void machine_json(FILE *stream) {
     fputc('\n', stream);
 }
 
-int info_machine(session *s) {
+static int info_machine(session *s) {
     if (s->json.stream) {
         machine_json(s->json.stream);
     }
@@ -236,3 +236,14 @@ int info_machine(session *s) {
     }
     return EXIT_DONE;
 }
+
+static int run(session *s) {
+    return s->input_count > 0 ? session_run_each(s, info_process) : info_machine(s);
+}
+
+const command_info info_command = {.name = "info",
+                                   .bit = FOR_INFO,
+                                   .arguments = "[OPTION]... [INPUT]...",
+                                   .summary = "show what is in a cloud, or what this build and machine can do",
+                                   .inputs_per_job = 1,
+                                   .run = run};

@@ -1,6 +1,5 @@
 /* pcgpu: the program. Words -> options -> session -> the command. */
 #include "config.h"
-#include "fuse.h"
 #include "heap.h"
 #include "job.h"
 
@@ -116,29 +115,10 @@ static bool line_has(const command_line *line, const char *name) {
     return false;
 }
 
-static int run_register(session *s) {
-    const option_values *o = s->options;
-    return o->poses        ? fuse_run(s)
-           : o->pairs      ? register_pairs(s)
-           : o->trajectory ? register_sequence(s)
-           : o->evaluate   ? register_evaluate(s)
-                           : session_run_together(s, register_process);
-}
-
-static int run_command(session *s) {
-    switch (s->command->bit) {
-    case FOR_SAMPLE: return sample_run(s);
-    case FOR_VOXELIZE: return s->options->batch ? voxelize_batch(s) : session_run_each(s, voxelize_process);
-    case FOR_REGISTER: return run_register(s);
-    default: return s->input_count > 0 ? session_run_each(s, info_process) : info_machine(s);
-    }
-}
-
 static int run_session(session *s) {
     const option_values *o = s->options;
     char why[1024];
-    if (!options_check(s->options, s->command, why, sizeof why) || !session_check(s, why, sizeof why) ||
-        !fuse_check(s, why, sizeof why)) {
+    if (!options_check(s->options, s->command, why, sizeof why) || !session_check(s, why, sizeof why)) {
         return usage_error(s->command, why);
     }
     report_setup(o->verbose, o->quiet);
@@ -151,7 +131,7 @@ static int run_session(session *s) {
     heap_prepare();
     int code = session_open(s);
     if (code == EXIT_DONE) {
-        code = run_command(s);
+        code = s->command->run(s);
     }
     return session_close(s, code);
 }

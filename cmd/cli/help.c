@@ -27,7 +27,7 @@ static void default_text(const option_row *o, const command_info *command, char 
 static void full_help(const option_row *o, const command_info *command, char *text, size_t size) {
     char value[128];
     default_text(o, command, value, sizeof value);
-    if (strcmp(o->name, "drop-origin") == 0 && command->bit == FOR_REGISTER) {
+    if (strcmp(o->name, "drop-origin") == 0 && (command->traits & COMMAND_DROPS_ORIGIN)) {
         snprintf(text, size, "%s This is the default.", o->help);
     } else if (value[0]) {
         snprintf(text, size, "%s Default: %s.", o->help, value);
@@ -73,30 +73,45 @@ static void print_option(const option_row *o, const command_info *command, FILE 
     print_wrapped(out, text, (int)strlen(head));
 }
 
+/* Options that commands of all kinds have are told apart from those of this one and its like. */
+static bool is_common(const option_row *o) {
+    return o->commands & (FOR_SAMPLE | FOR_INFO) && (o->commands & (o->commands - 1));
+}
+
+/* Whether the command has such options. */
+static bool has_options(const command_info *command, bool common) {
+    for (int i = 0; option_at(i); i++) {
+        if ((option_at(i)->commands & command->bit) && is_common(option_at(i)) == common) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void help_command(const command_info *command, FILE *out) {
     fprintf(out, "Usage: pcgpu %s %s\n%c%s.\n", command->name, command->arguments, command->summary[0] - 'a' + 'A',
             command->summary + 1);
-    if (command->bit != FOR_INFO) {
+    if (has_options(command, false)) {
         fprintf(out, "\nOptions of %s:\n", command->name);
         for (int i = 0; option_at(i); i++) {
-            if (option_at(i)->commands == command->bit) {
+            if ((option_at(i)->commands & command->bit) && !is_common(option_at(i))) {
                 print_option(option_at(i), command, out);
             }
         }
     }
     fputs("\nCommon options:\n", out);
     for (int i = 0; option_at(i); i++) {
-        if (option_at(i)->commands != command->bit && (option_at(i)->commands & command->bit)) {
+        if ((option_at(i)->commands & command->bit) && is_common(option_at(i))) {
             print_option(option_at(i), command, out);
         }
     }
-    if (command->bit == FOR_SAMPLE || command->bit == FOR_VOXELIZE) {
+    if (command->traits & COMMAND_READS_STDIN) {
         fputs("\nWithout an INPUT, or when it is -, standard input is read.\n", out);
     }
     fprintf(out,
             "\nExit status: 0 done; 1 an input or output failed; 2 usage; 3 CUDA not usable%s.\n"
             "See man pcgpu-%s for the whole story.\n",
-            command->bit == FOR_REGISTER ? "; 4 did not converge" : "", command->name);
+            command->traits & COMMAND_MAY_NOT_CONVERGE ? "; 4 did not converge" : "", command->name);
 }
 
 void help_program(FILE *out) {
@@ -113,6 +128,7 @@ void help_program(FILE *out) {
           "  pcgpu sample -m 4096 scan.bin -o sample.ply\n"
           "  pcgpu voxelize --config configs/pillar.yaml scan.bin -o voxels.npz\n"
           "  pcgpu register scan1.bin scan2.bin\n"
+          "  pcgpu odometry scans/*.bin --trajectory poses.txt\n"
           "  pcgpu info scan.bin\n\n"
           "pcgpu COMMAND --help lists the options of a command; pcgpu --version -v shows what this build can do.\n",
           out);
@@ -174,16 +190,16 @@ static void print_man_option(const option_row *o, const command_info *command, F
 }
 
 void help_man_options(const command_info *command, FILE *out) {
-    if (command->bit != FOR_INFO) {
+    if (has_options(command, false)) {
         for (int i = 0; option_at(i); i++) {
-            if (option_at(i)->commands == command->bit) {
+            if ((option_at(i)->commands & command->bit) && !is_common(option_at(i))) {
                 print_man_option(option_at(i), command, out);
             }
         }
         fputs(".SS Common options\n", out);
     }
     for (int i = 0; option_at(i); i++) {
-        if (option_at(i)->commands != command->bit && (option_at(i)->commands & command->bit)) {
+        if ((option_at(i)->commands & command->bit) && is_common(option_at(i))) {
             print_man_option(option_at(i), command, out);
         }
     }

@@ -1,30 +1,8 @@
-/* The table of options, the table of commands, defaults and cross checks. */
+/* The table of options, and their defaults. */
 #include "options.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static const command_info commands[] = {
-    {"sample", FOR_SAMPLE, "[OPTION]... [INPUT]...", "pick points of a cloud: farthest point sampling or at random"},
-    {"voxelize", FOR_VOXELIZE, "[OPTION]... [INPUT]...", "group points by voxel and compute one feature row a voxel"},
-    {"register", FOR_REGISTER, "[OPTION]... SOURCE TARGET | SCAN... | --pairs LIST",
-     "find the rigid transform that maps SOURCE onto TARGET, or poses of scans"},
-    {"info", FOR_INFO, "[OPTION]... [INPUT]...", "show what is in a cloud, or what this build and machine can do"},
-};
-enum { COMMANDS = sizeof commands / sizeof commands[0] };
-
-const command_info *command_at(int i) {
-    return i >= 0 && i < COMMANDS ? &commands[i] : NULL;
-}
-
-const command_info *command_by_name(const char *name) {
-    for (int i = 0; i < COMMANDS; i++) {
-        if (strcmp(commands[i].name, name) == 0) {
-            return &commands[i];
-        }
-    }
-    return NULL;
-}
 
 /* In the order of the library's enums. */
 static const char *const sample_methods[] = {"fps", "random", NULL};
@@ -110,16 +88,16 @@ static const option_row table[] = {
      "Which of the two limits of voxels in a --config of OpenPCDet: test or train."},
 
     /* register */
-    {"method", 0, FOR_REGISTER, 0, &type_choice, "NAME", AT(registration.method), 0, 0, register_methods,
+    {"method", 0, FOR_REGISTRATION, 0, &type_choice, "NAME", AT(registration.method), 0, 0, register_methods,
      "cells: means and covariances of the points in cubic cells; plane: point-to-plane ICP; point: point-to-point ICP; "
      "gicp: plane-to-plane ICP."},
-    {"association", 0, FOR_REGISTER, 0, &type_choice, "NAME", AT(association), 0, 0, associations,
+    {"association", 0, FOR_REGISTRATION, 0, &type_choice, "NAME", AT(association), 0, 0, associations,
      "projective: a pixel of one depth image with the pixel of the other that it falls on; "
      "nearest: clouds, or those of the points of depth images, and --method says how; auto: projective for two depth images "
      "unless --method is given, else nearest."},
-    {"level-iterations", 0, FOR_REGISTER, 0, &type_level_counts, "N,N,N", AT(level_iterations), 0, 100000, NULL,
+    {"level-iterations", 0, FOR_REGISTRATION, 0, &type_level_counts, "N,N,N", AT(level_iterations), 0, 100000, NULL,
      "Most iterations of each level from coarse to fine, for projective association in place of --max-iterations."},
-    {"bilateral", 0, FOR_REGISTER, 0, &type_real, "S", AT(bilateral), 0, FAR, NULL,
+    {"bilateral", 0, FOR_REGISTRATION, 0, &type_real, "S", AT(bilateral), 0, FAR, NULL,
      "Smooth depth images with a bilateral filter whose weight of depths has a standard deviation of S metres; 0 = none. "
      "For projective association."},
     {"target-camera", 0, FOR_REGISTER, 0, &type_camera, "FX,FY,CX,CY", AT(target_camera), 0, 0, NULL,
@@ -128,43 +106,46 @@ static const option_row table[] = {
      "Start from this T_target_source: a 4x4 matrix, a KITTI line (12 numbers) or a TUM line (7, or 8 with a time). auto: "
      "a coarse search, at any rotation about z and translations of up to 64 voxels. Default: the identity, and when that "
      "does not converge, the search at rotations of up to 30 degrees; see STARTS."},
+    {"init", 0, FOR_ODOMETRY, 0, &type_path, "FILE", AT(init), 0, 0, NULL,
+     "The pose of the first input: a 4x4 matrix, a KITTI line (12 numbers) or a TUM line (7, or 8 with a time). Default: the "
+     "identity."},
     {"pairs", 0, FOR_REGISTER, 0, &type_path, "LIST", AT(pairs), 0, 0, NULL,
      "Register the pairs of a list, one a line: SOURCE TARGET, with a tab between them when names have blanks; - is "
      "standard input. Prints one line a pair."},
     {"symmetric", 0, FOR_REGISTER, 0, &type_flag, NULL, AT(registration.symmetric), 0, 0, NULL,
      "Register both ways and take the motion halfway: TARGET and SOURCE exchanged give the inverse, and errors are smaller. "
-     "Twice the work; see BOTH WAYS. Not for sequences."},
-    {"voxel", 0, FOR_REGISTER, OPTION_AUTO, &type_real, "S", AT(registration.voxel), 0, FAR, NULL,
+     "Twice the work; see BOTH WAYS."},
+    {"voxel", 0, FOR_REGISTRATION, OPTION_AUTO, &type_real, "S", AT(registration.voxel), 0, FAR, NULL,
      "Voxel size of the finest level in metres; 0 = do not downsample. The finest cells of the method cells are twice as "
      "wide. auto: from the spacing of the target's points, in a sequence of the first scan's. Default: auto."},
-    {"levels", 0, FOR_REGISTER, 0, &type_int, "N", AT(registration.levels), 0, 8, NULL,
+    {"levels", 0, FOR_REGISTRATION, 0, &type_int, "N", AT(registration.levels), 0, 8, NULL,
      "Levels from coarse to fine; each halves the voxel and the correspondence distance of the one before. 0: 4 to 6 for the "
      "method cells, by the extent of the cloud when --voxel is auto, else 4; other methods 3."},
-    {"max-distance", 0, FOR_REGISTER, OPTION_ABOVE_MIN | OPTION_AUTO, &type_real, "D", AT(registration.max_distance), 0,
+    {"max-distance", 0, FOR_REGISTRATION, OPTION_ABOVE_MIN | OPTION_AUTO, &type_real, "D", AT(registration.max_distance), 0,
      FAR, NULL,
      "Maximum correspondence distance in metres, at the coarsest level; not for the method cells. auto: 8 voxels. Default: "
      "auto."},
-    {"kernel", 0, FOR_REGISTER, 0, &type_choice, "NAME", AT(registration.kernel), 0, 0, kernels,
+    {"kernel", 0, FOR_REGISTRATION, 0, &type_choice, "NAME", AT(registration.kernel), 0, 0, kernels,
      "Robust weight of residuals at the finest level, see KERNELS; auto: cauchy for plane and gicp, none for point. Not "
      "for the method cells, which has its own."},
-    {"kernel-scale", 0, FOR_REGISTER, OPTION_ZERO_IS_NONE | OPTION_ABOVE_MIN, &type_real, "S",
+    {"kernel-scale", 0, FOR_REGISTRATION, OPTION_ZERO_IS_NONE | OPTION_ABOVE_MIN, &type_real, "S",
      AT(registration.kernel_scale), 0, FAR, NULL,
      "Residual in metres at which the kernel begins to distrust; its own depends on --voxel."},
-    {"max-iterations", 0, FOR_REGISTER, 0, &type_int, "N", AT(registration.max_iterations), 1, 100000, NULL,
+    {"max-iterations", 0, FOR_REGISTRATION, 0, &type_int, "N", AT(registration.max_iterations), 1, 100000, NULL,
      "Most iterations of one level."},
-    {"translation-epsilon", 0, FOR_REGISTER, OPTION_ABOVE_MIN | OPTION_AUTO, &type_real, "T",
+    {"translation-epsilon", 0, FOR_REGISTRATION, OPTION_ABOVE_MIN | OPTION_AUTO, &type_real, "T",
      AT(registration.translation_epsilon), 0, FAR, NULL,
      "A level has converged when an update moves less than T metres and turns less than the other epsilon. auto: a voxel "
      "divided by 2500. Default: auto."},
-    {"rotation-epsilon", 0, FOR_REGISTER, OPTION_ABOVE_MIN, &type_real, "A", AT(registration.rotation_epsilon), 0, 3.2,
+    {"rotation-epsilon", 0, FOR_REGISTRATION, OPTION_ABOVE_MIN, &type_real, "A", AT(registration.rotation_epsilon), 0, 3.2,
      NULL, "The same for the rotation, in radians."},
-    {"min-score", 0, FOR_REGISTER, 0, &type_real, "S", AT(registration.min_score), 0, 1, NULL,
+    {"min-score", 0, FOR_REGISTRATION, 0, &type_real, "S", AT(registration.min_score), 0, 1, NULL,
      "A result with a lower score is not a success. The score says how well the surfaces agree and, where both scans were seen "
      "from their origins, how few points of one lie in the free space of the other; see VERDICT."},
-    {"min-range", 0, FOR_REGISTER, 0, &type_real, "M", AT(registration.min_range), 0, FAR, NULL,
+    {"min-range", 0, FOR_REGISTRATION, 0, &type_real, "M", AT(registration.min_range), 0, FAR, NULL,
      "Leave out points nearer than M metres to the sensor, the origin of their file, such as those of the vehicle; 0 = none. "
      "See SCANS."},
-    {"beam-correction", 0, FOR_REGISTER, 0, &type_real, "DEGREES", AT(registration.beam_correction), -10, 10, NULL,
+    {"beam-correction", 0, FOR_REGISTRATION, 0, &type_real, "DEGREES", AT(registration.beam_correction), -10, 10, NULL,
      "Raise the elevation of each point by so many degrees before anything else: 0.205 for KITTI. See SCANS."},
     {"transform", 0, FOR_REGISTER, OPTION_OUTPUT | OPTION_TEXT, &type_path, "FILE", AT(transform), 0, 0, NULL,
      "Write T_target_source, which maps source coordinates into the target's frame."},
@@ -172,42 +153,39 @@ static const option_row table[] = {
      "matrix: four rows of four numbers; kitti: the upper three rows in one line; tum: time 0, translation and "
      "quaternion "
      "x y z w in one line. With --pairs each is one line."},
-    {"trajectory", 0, FOR_REGISTER, OPTION_OUTPUT | OPTION_TEXT | OPTION_GROWS, &type_path, "FILE", AT(trajectory), 0, 0, NULL,
-     "The inputs are a sequence of scans: write the pose of each, one a line, in the frame of the first."},
-    {"trajectory-format", 0, FOR_REGISTER, 0, &type_choice, "NAME", AT(trajectory_format), 0, 0, transform_formats,
+    {"trajectory", 0, FOR_ODOMETRY, OPTION_OUTPUT | OPTION_TEXT | OPTION_GROWS, &type_path, "FILE", AT(trajectory), 0, 0, NULL,
+     "Write the pose of each input to FILE, one a line, in the frame of the first; - is standard output, the default."},
+    {"trajectory-format", 0, FOR_ODOMETRY, 0, &type_choice, "NAME", AT(trajectory_format), 0, 0, transform_formats,
      "matrix: 16 numbers a line; kitti: 12; tum: time, translation and quaternion x y z w."},
-    {"reference", 0, FOR_REGISTER, 0, &type_choice, "NAME", AT(odometry.reference), 0, 0, references,
+    {"reference", 0, FOR_ODOMETRY, 0, &type_choice, "NAME", AT(odometry.reference), 0, 0, references,
      "What a scan of a sequence is registered to: the previous one, a keyframe, or a model of all before it."},
-    {"model-range", 0, FOR_REGISTER, OPTION_ABOVE_MIN, &type_real, "M", AT(odometry.model_range), 0, FAR, NULL,
+    {"model-range", 0, FOR_ODOMETRY, OPTION_ABOVE_MIN, &type_real, "M", AT(odometry.model_range), 0, FAR, NULL,
      "Metres from the sensor on each axis that the model reaches at least; what lies farther is dropped."},
-    {"deskew", 0, FOR_REGISTER, 0, &type_choice, "NAME", AT(odometry.deskew), 0, 0, deskews,
+    {"deskew", 0, FOR_ODOMETRY, 0, &type_choice, "NAME", AT(odometry.deskew), 0, 0, deskews,
      "How scans of a sequence are freed from the sensor's motion during them: none; time: with a column of times; "
      "counterclockwise, clockwise: as one turn of the scanner, seen from above, from the first point on."},
-    {"time-column", 0, FOR_REGISTER, 0, &type_int, "N", AT(odometry.time_column), 3, 63, NULL,
+    {"time-column", 0, FOR_ODOMETRY, 0, &type_int, "N", AT(odometry.time_column), 3, 63, NULL,
      "The column of the times of points, counted from 0, for --deskew time."},
-    {"timestamps", 0, FOR_REGISTER, 0, &type_path, "FILE", AT(timestamps), 0, 0, NULL,
-     "Seconds of each scan of the sequence, one a line; without it they follow from --rate."},
-    {"rate", 0, FOR_REGISTER, OPTION_ABOVE_MIN, &type_real, "HZ", AT(rate), 0, FAR, NULL,
-     "Scans of the sequence in a second."},
-    {"resume", 0, FOR_REGISTER, 0, &type_flag, NULL, AT(resume), 0, 0, NULL,
-     "Go on where a --trajectory ended early, after its last pose; one that is complete is extended by more scans."},
-    {"ground-truth", 0, FOR_REGISTER, 0, &type_path, "FILE", AT(ground_truth), 0, 0, NULL,
-     "The true trajectory, one pose a line as 16, 12 or 8 numbers: print how far that of --trajectory or --evaluate is "
-     "from it."},
-    {"evaluate", 0, FOR_REGISTER, 0, &type_path, "FILE", AT(evaluate), 0, 0, NULL,
-     "Compare a trajectory that exists with --ground-truth; nothing is registered."},
-    {"calibration", 0, FOR_REGISTER, 0, &type_path, "FILE", AT(calibration), 0, 0, NULL,
+    {"timestamps", 0, FOR_TRAJECTORY, 0, &type_path, "FILE", AT(timestamps), 0, 0, NULL,
+     "Seconds of each input or pose, one a line; without it they follow from --rate."},
+    {"rate", 0, FOR_TRAJECTORY, OPTION_ABOVE_MIN, &type_real, "HZ", AT(rate), 0, FAR, NULL,
+     "Scans, images or poses in a second."},
+    {"resume", 0, FOR_ODOMETRY, 0, &type_flag, NULL, AT(resume), 0, 0, NULL,
+     "Go on where a --trajectory ended early, after its last pose; one that is complete is extended by more inputs."},
+    {"ground-truth", 0, FOR_TRAJECTORY, 0, &type_path, "FILE", AT(ground_truth), 0, 0, NULL,
+     "The true trajectory, one pose a line as 16, 12 or 8 numbers: print how far the poses are from it."},
+    {"calibration", 0, FOR_TRAJECTORY, 0, &type_path, "FILE", AT(calibration), 0, 0, NULL,
      "T_truth_sensor when --ground-truth is about another sensor, such as a camera: a KITTI calib.txt, or a transform as for "
      "--init."},
 
-    {"poses", 0, FOR_REGISTER, 0, &type_path, "FILE", AT(poses), 0, 0, NULL,
-     "Register nothing: fuse the inputs, depth images, into a model. FILE has a line for each, which maps its camera into the "
-     "world: KITTI (12 numbers), a 4x4 matrix (16) or TUM (7, or 8 with a time); nan leaves an image out."},
-    {"voxel-size", 0, FOR_REGISTER, OPTION_ABOVE_MIN, &type_real, "S", AT(volume.voxel_size), 0, 1000, NULL,
+    {"poses", 0, FOR_FUSE, 0, &type_path, "FILE", AT(poses), 0, 0, NULL,
+     "The poses of the images, a line for each, which maps its camera into the world: KITTI (12 numbers), a 4x4 matrix (16) or "
+     "TUM (7, or 8 with a time); nan leaves an image out."},
+    {"voxel-size", 0, FOR_MODEL, OPTION_ABOVE_MIN, &type_real, "S", AT(volume.voxel_size), 0, 1000, NULL,
      "Edge of the voxels of the model, in metres."},
-    {"truncation", 0, FOR_REGISTER, OPTION_ZERO_IS_NONE, &type_real, "T", AT(volume.truncation), 0, 64000, NULL,
+    {"truncation", 0, FOR_MODEL, OPTION_ZERO_IS_NONE, &type_real, "T", AT(volume.truncation), 0, 64000, NULL,
      "Distances from the surface, in metres, within which the model keeps them: 2 to 64 voxels; default 4 voxels."},
-    {"mesh", 0, FOR_REGISTER, OPTION_OUTPUT | OPTION_PLY, &type_path, "FILE", AT(mesh), 0, 0, NULL,
+    {"mesh", 0, FOR_MODEL, OPTION_OUTPUT | OPTION_PLY, &type_path, "FILE", AT(mesh), 0, 0, NULL,
      "Write the surface of the model as triangles, to a name that ends in .ply."},
 
     /* common */
@@ -216,26 +194,26 @@ static const option_row table[] = {
      "it."},
     {"force", 'f', FOR_ALL, 0, &type_flag, NULL, AT(force), 0, 0, NULL,
      "Replace existing output files; write binary data to a terminal."},
-    {"format", 'F', FOR_ALL, 0, &type_reader, "NAME", AT(format), 0, 0, NULL,
+    {"format", 'F', FOR_INPUTS, 0, &type_reader, "NAME", AT(format), 0, 0, NULL,
      "Format of the inputs; default: by the first bytes, else by the file name, else bin for a stream."},
     {"output-format", 0, FOR_CLOUDS, 0, &type_writer, "NAME", AT(output_format), 0, 0, NULL,
      "Format of the output; default: from the file name, bin for standard output, in a folder the input's own, or npz for "
      "voxelize."},
-    {"fields", 0, FOR_ALL, 0, &type_int, "N", AT(fields), 3, 16, NULL,
+    {"fields", 0, FOR_POINTS | FOR_INFO, 0, &type_int, "N", AT(fields), 3, 16, NULL,
      "float32 values in a record of a .bin input: 4 for KITTI, 5 for nuScenes."},
-    {"camera", 0, FOR_ALL, 0, &type_camera, "FX,FY,CX,CY", AT(camera), 0, 0, NULL,
+    {"camera", 0, FOR_INPUTS, 0, &type_camera, "FX,FY,CX,CY", AT(camera), 0, 0, NULL,
      "Camera of depth images, in pixels; width, height, depth_scale, min_depth and max_depth may follow as NAME=VALUE. "
      "In a --config the same as a mapping."},
-    {"drop-origin", 0, FOR_CLOUDS, 0, &type_flag, NULL, AT(drop_origin), 0, 0, NULL,
+    {"drop-origin", 0, FOR_POINTS, 0, &type_flag, NULL, AT(drop_origin), 0, 0, NULL,
      "Drop records at exactly (0,0,0), which some sensors write for no return."},
-    {"keep-origin", 0, FOR_CLOUDS, OPTION_ALIAS, &type_no_flag, NULL, AT(drop_origin), 0, 0, NULL,
+    {"keep-origin", 0, FOR_POINTS, OPTION_ALIAS, &type_no_flag, NULL, AT(drop_origin), 0, 0, NULL,
      "Keep records at exactly (0,0,0)."},
-    {"cpu", 0, FOR_ALL, OPTION_ALIAS, &type_cpu, NULL, AT(settings), 0, 0, NULL, "The same as --device cpu."},
-    {"cuda", 0, FOR_ALL, OPTION_ALIAS | OPTION_MAYBE_VALUE, &type_cuda, "N", AT(settings), 0, 1023, NULL,
+    {"cpu", 0, FOR_INPUTS, OPTION_ALIAS, &type_cpu, NULL, AT(settings), 0, 0, NULL, "The same as --device cpu."},
+    {"cuda", 0, FOR_INPUTS, OPTION_ALIAS | OPTION_MAYBE_VALUE, &type_cuda, "N", AT(settings), 0, 1023, NULL,
      "Use CUDA device N (0 when not given); without a usable device fail with exit code 3 rather than run on the CPU."},
-    {"device", 0, FOR_ALL, 0, &type_device, "NAME", AT(settings), 0, 1023, devices,
+    {"device", 0, FOR_INPUTS, 0, &type_device, "NAME", AT(settings), 0, 1023, devices,
      "auto, cpu, cuda or cuda:N. auto takes CUDA when a device is there and the work repays its start-up."},
-    {"threads", 0, FOR_ALL, 0, &type_int, "N", AT(settings.threads), 0, 4096, NULL,
+    {"threads", 0, FOR_INPUTS, 0, &type_int, "N", AT(settings.threads), 0, 4096, NULL,
      "CPU threads. 0: OMP_NUM_THREADS where that is set, else as many as the affinity mask and the quota of the control "
      "group allow. Results never depend on it."},
     {"config", 0, FOR_ALL, OPTION_LINE_ONLY, &type_path, "FILE", AT(config), 0, 0, NULL,
@@ -283,10 +261,10 @@ const option_row *option_by_letter(char letter, unsigned commands_mask) {
 
 const command_info *command_of_option(const option_row *option) {
     int i = 0;
-    while (!(commands[i].bit & option->commands)) {
+    while (!(command_at(i)->bit & option->commands)) {
         i++;
     }
-    return &commands[i];
+    return command_at(i);
 }
 
 void options_init(option_values *options, const command_info *command) {
@@ -306,7 +284,7 @@ void options_init(option_values *options, const command_info *command) {
     level_counts_init(&options->level_iterations);
     pcgpu_volume_params_init(&options->volume);
     options->drop_origin =
-        command->bit == FOR_REGISTER ? options->registration.drop_origin : options->sample.drop_origin;
+        command->traits & COMMAND_DROPS_ORIGIN ? options->registration.drop_origin : options->sample.drop_origin;
 }
 
 void options_free(option_values *options) {
@@ -339,6 +317,15 @@ bool option_set(option_values *options, const option_row *option, const char *te
 bool option_print(const option_values *options, const option_row *option, FILE *out) {
     return options->source[option_index(option)] != NOT_IN_EFFECT &&
            option->type->print(option, (const char *)options + option->field, out);
+}
+
+bool option_given_here(const option_values *options, const char *name, const command_info *command) {
+    const option_row *option = option_by_name(name, command->bit);
+    return option && options->source[option_index(option)] == FROM_COMMAND_LINE;
+}
+
+const char *options_init_file(const option_values *options) {
+    return options->init && strcmp(options->init, "auto") != 0 ? options->init : NULL;
 }
 
 bool option_given(const option_values *options, const char *name, const command_info *command) {

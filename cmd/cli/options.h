@@ -10,19 +10,56 @@ enum {
     FOR_SAMPLE = 1,
     FOR_VOXELIZE = 2,
     FOR_REGISTER = 4,
-    FOR_INFO = 8,
-    FOR_CLOUDS = FOR_SAMPLE | FOR_VOXELIZE | FOR_REGISTER, /* those that write clouds */
-    FOR_ALL = FOR_CLOUDS | FOR_INFO
+    FOR_ODOMETRY = 8,
+    FOR_FUSE = 16,
+    FOR_EVALUATE = 32,
+    FOR_INFO = 64,
+    FOR_REGISTRATION = FOR_REGISTER | FOR_ODOMETRY,
+    FOR_MODEL = FOR_ODOMETRY | FOR_FUSE, /* depth images into a model */
+    FOR_TRAJECTORY = FOR_ODOMETRY | FOR_EVALUATE,
+    FOR_POINTS = FOR_SAMPLE | FOR_VOXELIZE | FOR_REGISTRATION, /* what works on points */
+    FOR_CLOUDS = FOR_POINTS | FOR_FUSE,                        /* those that write clouds */
+    FOR_INPUTS = FOR_CLOUDS | FOR_INFO,
+    FOR_ALL = FOR_INPUTS | FOR_EVALUATE
 };
 
+/* What a command is like. */
+enum {
+    COMMAND_READS_STDIN = 1,      /* when there is no input */
+    COMMAND_PRINTS_DATA = 2,      /* its data goes to standard output when there is no --output */
+    COMMAND_WRITES_ARRAYS = 4,    /* its data may be arrays, and into a folder it is .npz */
+    COMMAND_DROPS_ORIGIN = 8,     /* records at the origin, by default */
+    COMMAND_MAY_NOT_CONVERGE = 16, /* exit status 4 */
+    COMMAND_READS_TEXT = 32       /* its inputs are no clouds */
+};
+
+typedef struct option_values option_values;
+struct session;
+
+/* A command: what it is called and what it does at each place of a run. Hooks are NULL where there is nothing to do; those
+ * that return false have said why in a sentence. */
 typedef struct command_info {
     const char *name;
     unsigned bit;          /* FOR_... */
     const char *arguments; /* of the usage line */
     const char *summary;   /* one line */
+    unsigned traits;       /* COMMAND_... */
+    int inputs_per_job;    /* 2: a source and a target; 0: one job takes all */
+    /* Options against each other; sets what follows from them. */
+    bool (*settle)(option_values *options, const struct command_info *command, char *why, size_t why_size);
+    /* How many inputs there are; may set them. */
+    bool (*take_inputs)(struct session *session, char *why, size_t why_size);
+    /* Options and inputs against each other. */
+    bool (*check)(const struct session *session, char *why, size_t why_size);
+    /* Whether the inputs of a job are depth images that are taken as such, not as clouds. */
+    bool (*takes_images)(const struct session *session, const char *const *inputs, int count);
+    /* The options as they are in effect for these inputs, for --dry-run and --json: with the defaults that are theirs.
+     * Strings are the session's. Without inputs: those of a list, of which each has its own. */
+    void (*effect)(const struct session *session, const char *const *inputs, int count, option_values *effect);
+    int (*run)(struct session *session); /* returns an exit code */
 } command_info;
 
-/* The i-th command, or NULL past the last. */
+/* commands.c: the i-th command, or NULL past the last. */
 const command_info *command_at(int i);
 const command_info *command_by_name(const char *name);
 
@@ -44,7 +81,7 @@ typedef struct level_counts {
 typedef enum value_source { FROM_DEFAULT, FROM_FILE, FROM_COMMAND_LINE, NOT_IN_EFFECT } value_source;
 
 /* The values in effect. Strings are borrowed from argv or kept in `kept`. */
-typedef struct option_values {
+struct option_values {
     const char *output, *format, *output_format, *config, *json;
     bool force, drop_origin, verbose, quiet, dry_run, help, version;
     int fields;
@@ -72,7 +109,7 @@ typedef struct option_values {
     transform_format transform_format;
 
     pcgpu_odometry_params odometry; /* but for `registration`, which is the one above */
-    const char *trajectory, *timestamps, *ground_truth, *calibration, *evaluate;
+    const char *trajectory, *timestamps, *ground_truth, *calibration;
     transform_format trajectory_format;
     double rate;
     bool resume;
@@ -80,7 +117,7 @@ typedef struct option_values {
     unsigned char source[OPTIONS_MAX]; /* value_source of each row of the table */
     char **kept;
     size_t kept_count;
-} option_values;
+};
 
 struct option_row;
 
@@ -148,13 +185,17 @@ bool option_print(const option_values *options, const option_row *option, FILE *
 void option_leave_out(option_values *options, const char *name, const command_info *command); /* unless it was given */
 bool option_given(const option_values *options, const char *name, const command_info *command);
 
-/* options_register.c: those of register against each other; sets what follows from them. */
-bool options_check_register(option_values *options, char *why, size_t why_size);
+/* Whether the command line has it; a configuration may serve several commands. */
+bool option_given_here(const option_values *options, const char *name, const command_info *command);
 /* The file of --init; NULL without one and for --init auto. */
 const char *options_init_file(const option_values *options);
 
-/* options_check.c: checks options against each other. On failure `why` is a sentence. */
+/* options_check.c: checks options against each other, with the command's own hook. On failure `why` is a sentence. */
 bool options_check(option_values *options, const command_info *command, char *why, size_t why_size);
+/* Two options that exclude each other and are both given: the one from the later source stays, two from the same source
+ * are an error. Returns the one to leave out, or NULL. */
+const char *options_later_wins(const option_values *options, const command_info *command, const char *a, const char *b,
+                               char *why, size_t why_size);
 
 /* ---- camera.c: the camera of depth images ---- */
 

@@ -1,4 +1,4 @@
-/* pcgpu register --ground-truth: how far a trajectory is from the truth. */
+/* pcgpu evaluate, and odometry --ground-truth: how far a trajectory is from the truth. */
 #include "evaluate.h"
 
 #include <math.h>
@@ -102,13 +102,13 @@ static void print_table(FILE *out, const pcgpu_evaluation *e) {
     }
 }
 
-static void print_json(const session *s, const pcgpu_evaluation *e) {
+static void print_json(const session *s, const char *name, const pcgpu_evaluation *e) {
     const option_values *o = s->options;
     json out = {.out = s->json.stream, .first = true};
     json_open(&out, NULL);
     json_text(&out, "command", s->command->name);
     json_text(&out, "version", pcgpu_version());
-    json_text(&out, "trajectory", o->evaluate ? o->evaluate : o->trajectory);
+    json_text(&out, "trajectory", name);
     json_text(&out, "ground_truth", o->ground_truth);
     json_open(&out, "evaluation");
     json_integer(&out, "poses", e->poses);
@@ -146,9 +146,9 @@ static void print_json(const session *s, const pcgpu_evaluation *e) {
     fputc('\n', out.out);
 }
 
-int evaluate_print(session *s, const trajectory *estimate, const double *times, const trajectory *truth, bool prints) {
+int evaluate_print(session *s, const char *name, const trajectory *estimate, const double *times,
+                   const trajectory *truth, bool prints) {
     const option_values *o = s->options;
-    const char *name = o->evaluate ? o->evaluate : o->trajectory;
     const bool by_time = estimate->times && truth->times;
     double *matched = NULL, *spaced = NULL;
     pcgpu_evaluation e;
@@ -178,7 +178,7 @@ int evaluate_print(session *s, const trajectory *estimate, const double *times, 
             print_table(stdout, &e);
         }
         if (s->json.stream) {
-            print_json(s, &e);
+            print_json(s, name, &e);
         }
         code = EXIT_DONE;
     }
@@ -187,15 +187,36 @@ int evaluate_print(session *s, const trajectory *estimate, const double *times, 
     return code;
 }
 
-/* ---- register --evaluate ---- */
+/* ---- the command ---- */
 
-int register_evaluate(session *s) {
+static bool settle(option_values *o, const command_info *command, char *why, size_t why_size) {
+    const char *wrong = NULL;
+    if (!o->ground_truth) {
+        wrong = "no truth to compare with; give --ground-truth FILE";
+    } else if (o->timestamps && option_given_here(o, "rate", command)) {
+        wrong = "timestamps and rate exclude each other; give one of them";
+    }
+    if (wrong) {
+        snprintf(why, why_size, "%s", wrong);
+    }
+    return !wrong;
+}
+
+static bool take_inputs(session *s, char *why, size_t why_size) {
+    if (s->input_count != 1) {
+        snprintf(why, why_size, "%d inputs; give one trajectory", s->input_count);
+    }
+    return s->input_count == 1;
+}
+
+
+static int run(session *s) {
     const option_values *o = s->options;
     trajectory estimate = {0}, truth = {0};
     double *times = NULL;
     int64_t count = 0;
     char why[1024];
-    bool good = trajectory_read(o->evaluate, false, &estimate, why, sizeof why) &&
+    bool good = trajectory_read(s->inputs[0], false, &estimate, why, sizeof why) &&
                 (!o->timestamps || timestamps_read(o->timestamps, &times, &count, why, sizeof why));
     if (!good) {
         report_error(NULL, "%s", why);
@@ -205,10 +226,19 @@ int register_evaluate(session *s) {
         good = false;
     }
     int code = good && evaluate_read_truth(s, &truth)
-                   ? evaluate_print(s, &estimate, times, &truth, s->json.stream != stdout)
+                   ? evaluate_print(s, s->inputs[0], &estimate, times, &truth, s->json.stream != stdout)
                    : EXIT_FAILED;
     trajectory_free(&estimate);
     trajectory_free(&truth);
     free(times);
     return code;
 }
+
+const command_info evaluate_command = {.name = "evaluate",
+                                       .bit = FOR_EVALUATE,
+                                       .arguments = "[OPTION]... --ground-truth FILE TRAJECTORY",
+                                       .summary = "measure how far a trajectory is from the true one",
+                                       .traits = COMMAND_READS_TEXT,
+                                       .settle = settle,
+                                       .take_inputs = take_inputs,
+                                       .run = run};

@@ -1,53 +1,8 @@
-/* pcgpu register --poses: depth images with known poses become a model: frames in, surface points or a mesh out. */
+/* pcgpu fuse: depth images with known poses become a model: frames in, surface points or a mesh out. */
 #include "fuse.h"
 #include "poses.h"
-#include "sequence.h"
 
 #include <string.h>
-
-bool fuse_check(const session *s, char *why, size_t why_size) {
-    const option_values *o = s->options;
-    static const char *const with[] = {"mesh", "voxel-size", "truncation"};
-    static const char *const without[] = {"pairs", "init", "transform"};
-    if (s->command->bit != FOR_REGISTER) {
-        return true;
-    }
-    const bool model = o->poses || sequence_has_model(s);
-    for (int i = 0; i < 3 && (o->poses || !model); i++) {
-        bool given = option_given(o, o->poses ? without[i] : with[i], s->command);
-        /* What a configuration says of models does not matter to a pair. */
-        if (given &&
-            (o->poses || o->source[option_index(option_by_name(with[i], FOR_REGISTER))] == FROM_COMMAND_LINE)) {
-            snprintf(why, why_size,
-                     o->poses
-                         ? "%s and poses exclude each other: frames with known poses are not registered; leave one out"
-                         : "%s is about the model of depth images; give --poses FILE with it, or --trajectory FILE and "
-                           "--reference model",
-                     o->poses ? without[i] : with[i]);
-            return false;
-        }
-    }
-    if (o->trajectory && !model && (o->output || o->mesh)) {
-        snprintf(why, why_size,
-                 "this sequence has a trajectory and no other output; leave out --output, or give depth "
-                 "images and --reference model");
-        return false;
-    }
-    if (o->poses && !o->output && !o->mesh) {
-        snprintf(why, why_size,
-                 "no output; give -o FILE for the points of the surface, --mesh FILE for triangles, or both");
-        return false;
-    }
-    for (int i = 0; o->poses && i < s->input_count; i++) {
-        const pcgpu_format_info *format = input_format(s, s->inputs[i]);
-        if (!format || !format->depth) {
-            snprintf(why, why_size, "%s is not a depth image, which --poses is for; give .png or .pgm files",
-                     input_name(s->inputs[i]));
-            return false;
-        }
-    }
-    return true;
-}
 
 /* What the library says is about the frame. */
 static int fail_frame(const fusion *f, const char *name) {
@@ -187,7 +142,34 @@ int fuse_write_model(fusion *f) {
     return code;
 }
 
-int fuse_run(session *s) {
+/* ---- the command ---- */
+
+static bool settle(option_values *o, const command_info *command, char *why, size_t why_size) {
+    (void)command;
+    const char *wrong = NULL;
+    if (!o->poses) {
+        wrong = "no poses; give --poses FILE with a line for each image, or let pcgpu odometry find them";
+    } else if (!o->output && !o->mesh) {
+        wrong = "no output; give -o FILE for the points of the surface, --mesh FILE for triangles, or both";
+    }
+    if (wrong) {
+        snprintf(why, why_size, "%s", wrong);
+    }
+    return !wrong;
+}
+
+static bool check(const session *s, char *why, size_t why_size) {
+    for (int i = 0; i < s->input_count; i++) {
+        const pcgpu_format_info *format = input_format(s, s->inputs[i]);
+        if (!format || !format->depth) {
+            snprintf(why, why_size, "%s is not a depth image; give .png or .pgm files", input_name(s->inputs[i]));
+            return false;
+        }
+    }
+    return true;
+}
+
+static int run(session *s) {
     job j;
     fusion f = {.session = s, .job = &j};
     pcgpu_volume_params params = s->options->volume;
@@ -202,3 +184,12 @@ int fuse_run(session *s) {
     pcgpu_volume_close(f.volume);
     return job_end(&j, code);
 }
+
+const command_info fuse_command = {.name = "fuse",
+                                   .bit = FOR_FUSE,
+                                   .arguments = "[OPTION]... --poses FILE IMAGE...",
+                                   .summary = "fuse depth images with known poses into a model: points or a mesh",
+                                   .traits = COMMAND_READS_STDIN,
+                                   .settle = settle,
+                                   .check = check,
+                                   .run = run};

@@ -1,13 +1,8 @@
-/* pcgpu register --poses: depth images with known poses become a model. */
+/* The model that depth images are fused into, as an output: of pcgpu fuse, and of the odometry of a depth camera. */
 #ifndef FUSE_H
 #define FUSE_H
 
 #include "job.h"
-
-/* Usage: what does not go together with or without --poses. On failure `why` is a sentence. */
-bool fuse_check(const session *session, char *why, size_t why_size);
-/* Returns an exit code. */
-int fuse_run(session *session);
 
 /* A model that images have been fused into, and the job that it is the output of. */
 typedef struct fusion {

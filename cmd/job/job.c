@@ -246,7 +246,8 @@ static int begin(job *j, const char **inputs, job *before) {
         j->names[i] = input_name(inputs[i]);
     }
     j->begin = seconds_now();
-    j->projective = session_has_pairs(j->session) && register_is_projective(j->session, inputs, 2);
+    const command_info *command = j->session->command;
+    j->projective = j->count > 0 && command->takes_images && command->takes_images(j->session, inputs, j->count);
     int code = open_result(j);
     code = code == EXIT_DONE ? read_job(j, before) : code;
     job_note_error(j);

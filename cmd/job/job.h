@@ -84,8 +84,8 @@ typedef int (*job_function)(job *job);
 
 /* Usage checks of inputs and outputs against each other. On failure `why` is a sentence. */
 bool session_check(session *session, char *why, size_t why_size);
-/* Whether the inputs are SOURCE and TARGET, or many such. */
-bool session_has_pairs(const session *session);
+/* The options in effect for some of the inputs: those of the command's hook. */
+void session_effect(const session *session, const char *const *inputs, int count, option_values *effect);
 /* session_formats.c: that the format of an input is known, and the camera of a depth image. */
 bool session_check_format(const session *session, const char *path, char *why, size_t why_size);
 /* Jobs of the run, and the input that names the outputs of one. */
@@ -128,22 +128,6 @@ int job_write_array(job *job, const char *name, const pcgpu_array *array);
 /* `format` NULL: from the output's name, bin when that says nothing. */
 int job_write_arrays(job *job, const char *name, const char *format, const pcgpu_array *arrays, int count);
 
-/* The commands. */
-int sample_run(session *session); /* all inputs, several at a time */
-int voxelize_process(job *job);
-int voxelize_batch(session *session); /* all inputs into one file */
-int register_process(job *job);
-/* register_depth.c: whether inputs are depth images to be registered as such; usage checks for all of them. */
-bool register_is_projective(const session *session, const char *const *inputs, int count);
-bool register_check(const session *session, char *why, size_t why_size);
-/* The options as they are in effect for these inputs, for telling them: with the defaults that are theirs. Strings are
- * the session's. Without inputs: those of a list, of which each has its own. */
-void register_effect(const session *session, const char *const *inputs, int count, option_values *effect);
-int register_pairs(session *session);    /* all pairs of a list */
-int register_sequence(session *session); /* the poses of all inputs */
-int register_evaluate(session *session); /* a trajectory and the truth */
-int info_process(job *job);
-int info_machine(session *session); /* info without an input */
 void version_print(bool verbose);
 
 #endif

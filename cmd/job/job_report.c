@@ -4,7 +4,7 @@
 static void print_parameters(const job *j, json *out) {
     const session *s = j->session;
     option_values effect;
-    register_effect(s, j->count ? j->inputs : s->inputs, j->count ? j->count : s->input_count, &effect);
+    session_effect(s, j->count ? j->inputs : s->inputs, j->count ? j->count : s->input_count, &effect);
     json_open(out, "parameters");
     for (int i = 0; option_at(i); i++) {
         const option_row *o = option_at(i);
@@ -63,7 +63,7 @@ static void print_run(const job *j, json *out) {
         json_open(out, "dropped");
         json_integer(out, "non_finite", run->non_finite);
         json_integer(out, "at_origin", run->at_origin);
-        if (j->session->command->bit == FOR_REGISTER) {
+        if (option_by_name("min-range", j->session->command->bit)) {
             json_integer(out, "too_near", run->too_near);
             json_integer(out, "on_carrier", run->on_carrier);
         }

@@ -12,8 +12,7 @@ static bool is_dash(const char *path) {
 const char *output_path(const session *s, const option_row *option) {
     const option_values *o = s->options;
     const char *path = *(const char *const *)((const char *)o + option->field);
-    /* Without -o data goes to standard output; register has something better to print. */
-    bool implied = strcmp(option->name, "output") == 0 && s->command->bit != FOR_REGISTER;
+    bool implied = strcmp(option->name, "output") == 0 && (s->command->traits & COMMAND_PRINTS_DATA);
     return path || !implied ? path : "-";
 }
 
@@ -23,17 +22,19 @@ static bool is_main(const option_row *option) {
 
 /* Jobs of the run, and the input that names the outputs of one. */
 int session_job_count(const session *s) {
-    return s->command->bit != FOR_REGISTER ? s->input_count : s->options->pairs ? s->pairs.count : 1;
+    const int each = s->command->inputs_per_job;
+    return each ? s->input_count / each : 1;
 }
 
-/* The scans of a sequence, a trajectory to evaluate (no input at all), else a pair. */
-bool session_has_pairs(const session *s) {
-    return s->command->bit == FOR_REGISTER && !s->options->trajectory && !s->options->evaluate &&
-           !s->options->poses;
+void session_effect(const session *s, const char *const *inputs, int count, option_values *effect) {
+    *effect = *s->options;
+    if (s->command->effect) {
+        s->command->effect(s, inputs, count, effect);
+    }
 }
 
 const char *session_input_of(const session *s, int i) {
-    return s->input_count == 0 ? "-" : s->inputs[s->command->bit == FOR_REGISTER ? 2 * i : i];
+    return s->input_count == 0 ? "-" : s->inputs[i * s->command->inputs_per_job];
 }
 
 bool output_is_text(const session *s, const option_row *option) {
@@ -71,11 +72,11 @@ static bool check_input(const session *s, int i, char *why, size_t why_size) {
         why += (size_t)at < why_size ? (size_t)at : 0;
         why_size -= (size_t)at < why_size ? (size_t)at : 0;
     }
-    if ((s->options->pairs || s->options->trajectory) && is_dash(path)) {
+    if (s->options->pairs && is_dash(path)) {
         snprintf(why, why_size, "standard input cannot be one of many clouds; give files");
         return false;
     }
-    return session_check_format(s, path, why, why_size);
+    return (s->command->traits & COMMAND_READS_TEXT) || session_check_format(s, path, why, why_size);
 }
 
 static bool read_once(int dashes, char *why, size_t why_size) {
@@ -103,32 +104,16 @@ static bool count_inputs(session *s, char *why, size_t why_size) {
     if (s->options->pairs) {
         return take_pairs(s, why, why_size);
     }
-    if (session_has_pairs(s) && s->input_count != 2) {
-        snprintf(why, why_size, "%d inputs; give two: SOURCE TARGET, or the scans of a sequence and --trajectory FILE",
-                 s->input_count);
-        return false;
+    if (s->command->take_inputs) {
+        return s->command->take_inputs(s, why, why_size);
     }
-    if (s->options->trajectory && s->input_count == 0) {
-        snprintf(why, why_size, "no input; give the scans of the sequence");
-        return false;
-    }
-    if (s->options->evaluate) {
-        if (s->input_count > 0) {
-            snprintf(why, why_size, "%d inputs and --evaluate, which registers nothing; leave them out", s->input_count);
-        }
-        return s->input_count == 0;
-    }
-    if (s->input_count == 0 && s->command->bit != FOR_INFO) {
+    if (s->input_count == 0 && (s->command->traits & COMMAND_READS_STDIN)) {
         if (isatty(STDIN_FILENO)) {
             snprintf(why, why_size, "no input; give a file, or - for standard input");
             return false;
         }
         s->inputs = standard_input;
         s->input_count = 1;
-    }
-    if (s->options->seeds && s->input_count > 1) {
-        snprintf(why, why_size, "%d inputs and --seeds, which are records of one; give one input", s->input_count);
-        return false;
     }
     return true;
 }
@@ -162,7 +147,7 @@ static bool check_format(const session *s, const char *path, char *why, size_t w
         snprintf(why, why_size,
                  "%s: %s holds a cloud, in which inputs cannot be told apart; give .npz, or leave out --batch", path,
                  format->name);
-    } else if (!format->writes && !(format->writes_arrays && s->command->bit == FOR_VOXELIZE)) {
+    } else if (!format->writes && !(format->writes_arrays && (s->command->traits & COMMAND_WRITES_ARRAYS))) {
         snprintf(why, why_size, "%s cannot hold a cloud; give another --output-format, such as ply", format->name);
     } else {
         return true;
@@ -173,7 +158,7 @@ static bool check_format(const session *s, const char *path, char *why, size_t w
 /* One output against its input, its terminal and its name. */
 static bool check_output(const session *s, const option_row *o, const char *path, char *why, size_t why_size) {
     bool batch = s->options->batch, folder = path_is_folder(path), pairs = s->options->pairs;
-    if (s->options->trajectory && folder) {
+    if ((o->flags & OPTION_GROWS) && folder) {
         snprintf(why, why_size, "%s is a folder and a trajectory is one file; give --%s FILE", path, o->name);
         return false;
     }
@@ -241,7 +226,8 @@ static bool check_outputs(const session *s, char *why, size_t why_size) {
 }
 
 bool session_check(session *s, char *why, size_t why_size) {
-    return check_inputs(s, why, why_size) && register_check(s, why, why_size) && check_outputs(s, why, why_size);
+    return check_inputs(s, why, why_size) && (!s->command->check || s->command->check(s, why, why_size)) &&
+           check_outputs(s, why, why_size);
 }
 
 /* From now on no output replaces a file that is read; false when standard output is one. Configurations were protected
@@ -251,8 +237,8 @@ static bool protect_inputs(session *s) {
         input_protect(s->inputs[i]);
     }
     const option_values *o = s->options;
-    const char *const also[] = {options_init_file(o), o->seeds,       o->pairs,    o->timestamps,
-                                o->ground_truth,      o->calibration, o->evaluate, o->poses};
+    const char *const also[] = {options_init_file(o), o->seeds,       o->pairs, o->timestamps,
+                                o->ground_truth,      o->calibration, o->poses};
     for (size_t i = 0; i < sizeof also / sizeof also[0]; i++) {
         if (also[i]) {
             input_protect(also[i]);
@@ -330,7 +316,7 @@ int session_dry_run(session *s) {
     }
     if (good && code == EXIT_DONE) {
         option_values effect;
-        register_effect(s, s->inputs, s->input_count, &effect);
+        session_effect(s, s->inputs, s->input_count, &effect);
         good = options_print_yaml(&effect, s->command, stdout);
         if (!good) {
             report_error(NULL, "out of memory");

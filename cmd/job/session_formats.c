@@ -25,7 +25,7 @@ const pcgpu_format_info *output_format(const session *s, const char *path, const
     if (s->options->output_format) {
         return pcgpu_format_by_name(s->options->output_format);
     }
-    if (path_is_folder(path) && s->command->bit == FOR_VOXELIZE) {
+    if (path_is_folder(path) && (s->command->traits & COMMAND_WRITES_ARRAYS)) {
         return pcgpu_format_by_name("npz"); /* values alone, named like a scan, would be taken for one */
     }
     if (path_is_folder(path)) {

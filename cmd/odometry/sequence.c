@@ -1,4 +1,4 @@
-/* pcgpu register --trajectory: the poses of a sequence of scans. */
+/* pcgpu odometry: the poses of a sequence of scans or depth images. */
 #include "evaluate.h"
 #include "register.h"
 #include "sequence.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct sequence_run {
+typedef struct sequence_state {
     session *session;
     pcgpu_odometry *odometry;
     pcgpu_depth_odometry *camera; /* in its place for depth images */
@@ -21,11 +21,11 @@ typedef struct sequence_run {
     int good, lost, failed;
     double begin;
     char what[2][64]; /* the progress line, by turns */
-} sequence_run;
+} sequence_state;
 
 /* ---- before the first scan ---- */
 
-static bool read_times(sequence_run *run) {
+static bool read_times(sequence_state *run) {
     const option_values *o = run->session->options;
     const int count = run->session->input_count;
     char why[1024];
@@ -52,7 +52,7 @@ static bool read_times(sequence_run *run) {
     return true;
 }
 
-static int open_odometry(sequence_run *run) {
+static int open_odometry(sequence_state *run) {
     session *s = run->session;
     pcgpu_odometry_params params = s->options->odometry;
     params.registration = s->options->registration;
@@ -73,7 +73,7 @@ static bool has_pose(const double *T) {
 }
 
 /* Times that the trajectory has must be those of the scans. */
-static bool check_before(const sequence_run *run) {
+static bool check_before(const sequence_state *run) {
     for (int64_t i = 0; run->before.times && i < run->before.count; i++) {
         if (fabs(run->before.times[i] - run->times[i]) > 1e-6) {
             report_error(
@@ -88,7 +88,7 @@ static bool check_before(const sequence_run *run) {
 
 /* What is known already: all good scans are added with their poses, so that nothing differs from a run that made them.
  */
-static void plan_known(sequence_run *run) {
+static void plan_known(sequence_state *run) {
     const int count = run->session->input_count, done = (int)run->before.count;
     for (int i = 0; i < 16 * count; i++) {
         run->poses[i] = NAN;
@@ -101,7 +101,7 @@ static void plan_known(sequence_run *run) {
     }
 }
 
-static int open_run(sequence_run *run) {
+static int open_run(sequence_state *run) {
     const int count = run->session->input_count;
     int code = read_times(run) ? open_odometry(run) : EXIT_FAILED;
     if (code != EXIT_DONE || !sequence_output_open(run->session, &run->output, &run->before)) {
@@ -131,7 +131,7 @@ static int open_run(sequence_run *run) {
 
 /* ---- scans ---- */
 
-static void show_progress(sequence_run *run, int index) {
+static void show_progress(sequence_state *run, int index) {
     char *text = run->what[index % 2];
     snprintf(text, sizeof run->what[0], "scan %d of %d", index + 1, run->session->input_count);
     progress_begin(run->output.path ? run->output.path : "sequence", text);
@@ -166,7 +166,7 @@ static void report_frame(const job *j, const pcgpu_odometry_frame *f) {
 }
 
 /* A scan that was read. Returns its exit code. */
-static int add_scan(sequence_run *run, job *j, int index, double *T, double *reference_time) {
+static int add_scan(sequence_state *run, job *j, int index, double *T, double *reference_time) {
     pcgpu_odometry_frame f;
     const double time = run->times[index];
     pcgpu_status status = run->camera ? pcgpu_depth_odometry_add(run->camera, &j->images[0], time, &f)
@@ -185,7 +185,7 @@ static int add_scan(sequence_run *run, job *j, int index, double *T, double *ref
     return f.good ? EXIT_DONE : EXIT_NOT_CONVERGED;
 }
 
-static int process_scan(sequence_run *run, scan_read *scan) {
+static int process_scan(sequence_state *run, scan_read *scan) {
     const char *name = run->session->inputs[scan->index];
     double *T = run->poses + 16 * scan->index, reference_time = NAN;
     job j;
@@ -212,7 +212,7 @@ static int process_scan(sequence_run *run, scan_read *scan) {
 }
 
 /* A scan of the run before. Without it what follows would not be what it would have been. */
-static int add_known(sequence_run *run, scan_read *scan) {
+static int add_known(sequence_state *run, scan_read *scan) {
     const char *name = run->session->inputs[scan->index];
     run->session->name = name;
     pcgpu_status status = PCGPU_OK;
@@ -234,7 +234,7 @@ static int add_known(sequence_run *run, scan_read *scan) {
 }
 
 /* *stopped: not all scans were processed. */
-static int run_scans(sequence_run *run, bool *stopped) {
+static int run_scans(sequence_state *run, bool *stopped) {
     sequence_reader *reader = sequence_reader_open(run->session, 0, run->skip, run->camera != NULL);
     scan_read scan;
     int code = EXIT_DONE;
@@ -256,7 +256,7 @@ static int run_scans(sequence_run *run, bool *stopped) {
 
 /* ---- all of it ---- */
 
-static void summarize(const sequence_run *run) {
+static void summarize(const sequence_state *run) {
     const int count = run->good + run->lost + run->failed;
     const double seconds = seconds_now() - run->begin;
     if (run->lost + run->failed > 0) {
@@ -267,15 +267,15 @@ static void summarize(const sequence_run *run) {
                    count / (seconds > 0 ? seconds : 1e-9), run->lost, run->failed);
 }
 
-static int evaluate(sequence_run *run, const trajectory *truth) {
+static int evaluate(sequence_state *run, const trajectory *truth) {
     const trajectory estimate = {.count = run->session->input_count,
                                  .poses = run->poses,
                                  .times = run->session->options->timestamps ? run->times : NULL};
-    return evaluate_print(run->session, &estimate, run->times, truth,
+    return evaluate_print(run->session, run->session->options->trajectory, &estimate, run->times, truth,
                           run->session->json.stream != stdout && run->output.stream != stdout);
 }
 
-static int run_sequence(sequence_run *run) {
+static int run_sequence(sequence_state *run) {
     trajectory truth = {0};
     bool stopped = true;
     if (run->session->options->ground_truth && !evaluate_read_truth(run->session, &truth)) {
@@ -299,8 +299,8 @@ static int run_sequence(sequence_run *run) {
     return code;
 }
 
-int register_sequence(session *s) {
-    sequence_run run = {.session = s};
+int sequence_run(session *s) {
+    sequence_state run = {.session = s};
     job model;
     bool has_model;
     int code = sequence_begin_model(s, &model, &has_model);

@@ -5,6 +5,8 @@
 #include "job.h"
 #include "trajectory.h"
 
+int sequence_run(session *session); /* the command */
+
 /* ---- sequence_depth.c ---- */
 
 /* Whether all inputs of a sequence are depth images that are registered as such; and whether to a volume. */

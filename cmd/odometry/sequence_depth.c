@@ -1,4 +1,4 @@
-/* pcgpu register --trajectory with depth images: the odometry of a depth camera, and its model. */
+/* pcgpu odometry with depth images: the odometry of a depth camera, and its model. */
 #include "fuse.h"
 #include "register.h"
 #include "sequence.h"
@@ -6,8 +6,7 @@
 #include <string.h>
 
 bool sequence_is_depth(const session *s) {
-    return s->command->bit == FOR_REGISTER && s->options->trajectory &&
-           register_is_projective(s, s->inputs, s->input_count);
+    return register_is_projective(s, s->inputs, s->input_count);
 }
 
 bool sequence_has_model(const session *s) {

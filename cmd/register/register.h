@@ -4,6 +4,17 @@
 
 #include "job.h"
 
+/* Hooks of the command, which odometry shares: a sequence is registered by the same options. */
+bool register_settle(option_values *options, const command_info *command, char *why, size_t why_size);
+void register_effect(const session *session, const char *const *inputs, int count, option_values *effect);
+/* Whether inputs are depth images to be registered as such. */
+bool register_is_projective(const session *session, const char *const *inputs, int count);
+bool register_check(const session *session, char *why, size_t why_size);
+/* That --min-range and --beam-correction have an effect on all inputs, of which so many are registered to each other. */
+bool register_check_scans(const session *session, int each, char *why, size_t why_size);
+int register_process(job *job);
+int register_pairs(session *session); /* all pairs of a list */
+
 /* The transform of --init; `T` stays as it is without one. False after saying why. */
 bool register_read_init(const session *session, double T[16]);
 /* Registers a job's two inputs as what they are; the start is that of `params`. */

@@ -7,11 +7,6 @@ static bool given(const session *s, const char *name) {
     return option_given(s->options, name, s->command);
 }
 
-/* On the command line: a configuration may serve several commands. */
-static bool given_here(const session *s, const char *name) {
-    return s->options->source[option_index(option_by_name(name, FOR_REGISTER))] == FROM_COMMAND_LINE;
-}
-
 bool register_is_projective(const session *s, const char *const *inputs, int count) {
     bool images = count > 0;
     for (int i = 0; i < count && images; i++) {
@@ -74,32 +69,31 @@ static bool check_pair(const session *s, const char **inputs, bool *projective, 
     return true;
 }
 
-/* Why --min-range or --beam-correction would have no effect on some input; NULL when both have one. */
-static const char *check_scans(const session *s) {
+bool register_check_scans(const session *s, int each, char *why, size_t why_size) {
     const option_values *o = s->options;
-    const int each = session_has_pairs(s) ? 2 : s->input_count; /* that are registered to each other */
+    const char *wrong = NULL;
     for (int i = 0; i < s->input_count && o->registration.beam_correction != 0; i++) {
         const pcgpu_format_info *format = input_format(s, s->inputs[i]);
         if (format && format->depth) {
-            return "beam-correction is for the scans of a LiDAR, and a depth image is given; leave it out";
+            wrong = "beam-correction is for the scans of a LiDAR, and a depth image is given; leave it out";
         }
     }
     for (int i = 0; i + each <= s->input_count && each > 0 && o->registration.min_range != 0; i += each) {
-        if (o->poses || register_is_projective(s, s->inputs + i, each)) {
-            return "min-range is for clouds, and depth images are given; leave it out, or give min_depth of their "
-                   "--camera";
+        if (!wrong && register_is_projective(s, s->inputs + i, each)) {
+            wrong = "min-range is for clouds, and depth images are given; leave it out, or give min_depth of their "
+                    "--camera";
         }
     }
-    return o->evaluate && (given_here(s, "min-range") || given_here(s, "beam-correction"))
-               ? "min-range and beam-correction are for registration, and --evaluate registers nothing; leave them out"
-               : NULL;
+    if (wrong) {
+        snprintf(why, why_size, "%s", wrong);
+    }
+    return !wrong;
 }
 
 bool register_check(const session *s, char *why, size_t why_size) {
-    const option_values *o = s->options;
     const char *wrong = NULL;
     bool any = false;
-    for (int i = 0; i + 1 < s->input_count && session_has_pairs(s); i += 2) {
+    for (int i = 0; i + 1 < s->input_count; i += 2) {
         bool projective;
         if (!check_pair(s, s->inputs + i, &projective, why, why_size)) {
             return false;
@@ -108,17 +102,13 @@ bool register_check(const session *s, char *why, size_t why_size) {
     }
     if (any && given(s, "method")) {
         wrong = "method is for association nearest, and projective is given; give one of them";
-    } else if (any && o->registration.search == PCGPU_SEARCH_ALWAYS) {
+    } else if (any && s->options->registration.search == PCGPU_SEARCH_ALWAYS) {
         wrong = "init: auto looks for a start of association nearest; give that, or a FILE with a start";
-    } else if (o->trajectory && o->association == ASSOCIATION_PROJECTIVE &&
-               !register_is_projective(s, s->inputs, s->input_count)) {
-        wrong = "association projective is for depth images; leave it out, scans go by the method cells";
     }
-    wrong = wrong ? wrong : check_scans(s);
     if (wrong) {
         snprintf(why, why_size, "%s", wrong);
     }
-    return !wrong && (!any || check_levels(s, why, why_size));
+    return !wrong && register_check_scans(s, 2, why, why_size) && (!any || check_levels(s, why, why_size));
 }
 
 /* ---- the configuration in effect --------------------------------------------------------------------------------- */
@@ -132,9 +122,6 @@ static void leave_out(const session *s, const char *const *names, size_t count, 
 void register_effect(const session *s, const char *const *inputs, int count, option_values *effect) {
     const option_values *o = s->options;
     *effect = *o;
-    if (s->command->bit != FOR_REGISTER || o->poses || o->evaluate) {
-        return;
-    }
     if (count == 0 && o->association != ASSOCIATION_NEAREST && !given(s, "method")) {
         static const char *const own[] = {"method",    "level-iterations",    "max-distance",
                                           "min-score", "translation-epsilon", "rotation-epsilon"};

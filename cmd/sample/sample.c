@@ -1,5 +1,5 @@
 /* pcgpu sample: farthest point sampling and random sampling. */
-#include "job.h"
+#include "sample_run.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -28,4 +28,7 @@ int voxels_write_cloud(job *j, const pcgpu_voxels *v);
 /* The voxel of each record. */
 pcgpu_array voxels_point_array(const pcgpu_voxels *v);
 
+int voxelize_process(job *j);
+int voxelize_batch(session *s); /* all inputs into one file */
+
 #endif

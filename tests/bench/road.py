@@ -52,7 +52,7 @@ def pcgpu(program, folder, name, reference, options):
     trajectory = folder / 'estimate.txt'
     trajectory.unlink(missing_ok=True)
     begin = time.perf_counter()
-    run = subprocess.run([program, 'register', '--cpu', '--fields', '5', '--reference', reference, *options,
+    run = subprocess.run([program, 'odometry', '--cpu', '--fields', '5', '--reference', reference, *options,
                           '--trajectory', trajectory, *sorted(folder.glob('*.bin'))], stderr=subprocess.PIPE, text=True,
                          env={**os.environ, 'OMP_WAIT_POLICY': 'passive'})
     seconds = time.perf_counter() - begin

@@ -111,17 +111,19 @@ if [ -w / ]; then # the folder of /x is /
     absent "/pcgpu-$$.bin"
 fi
 
-# register.yaml names every key with its default: it changes nothing.
-expect 0 pcgpu register --dry-run a.bin a.bin
-cp "$OUT" defaults.yaml
-expect 0 pcgpu register --config "$PCGPU_SOURCE/configs/register.yaml" --dry-run a.bin a.bin
-cmp -s defaults.yaml "$OUT" || die "configs/register.yaml differs from the defaults: $(diff defaults.yaml "$OUT")"
+# register.yaml and odometry.yaml name every key with its default: they change nothing.
+for COMMAND in register odometry; do
+    expect 0 pcgpu $COMMAND --dry-run a.bin a.bin
+    cp "$OUT" defaults.yaml
+    expect 0 pcgpu $COMMAND --config "$PCGPU_SOURCE/configs/$COMMAND.yaml" --dry-run a.bin a.bin
+    cmp -s defaults.yaml "$OUT" || die "configs/$COMMAND.yaml differs from the defaults: $(diff defaults.yaml "$OUT")"
+done
 
 # Every configuration of the project.
 for CONFIG in "$PCGPU_SOURCE"/configs/*.yaml; do
     [ -e "$CONFIG" ] || die 'configs/ is empty'
     case $CONFIG in
-        */register*) COMMAND=register INPUTS='a.bin a.bin' ;;
+        */register* | */odometry*) COMMAND=${CONFIG##*/} && COMMAND=${COMMAND%.yaml} INPUTS='a.bin a.bin' ;;
         */livingroom.yaml | */kinect.yaml | */7scenes.yaml | */tum.yaml) COMMAND=register INPUTS='a.bin a.bin' ;;
         *sample.yaml) COMMAND=voxelize INPUTS=a.bin
             grep -Eq '^(sample:|count:|ratio:)' "$CONFIG" && COMMAND=sample ;;

@@ -35,7 +35,7 @@ for name in "$(printf 'x\033[31my')" "$(printf 'x\ny')" "$(printf 'x\302\2332Jy'
     expect 0 pcgpu voxelize --dry-run --size 0.2 "$name.bin" -o "$name.ply"
     printable "$OUT"
     cloud 30 > a.bin
-    expect 1 pcgpu register a.bin "$name.bin" --trajectory "nowhere/$name"
+    expect 1 pcgpu odometry a.bin "$name.bin" --trajectory "nowhere/$name"
     printable "$ERR"
     printf '%s.bin a.bin' "missing$name" | tr '\n' '_' > "$name.txt"
     expect 1 pcgpu register --cpu --pairs "$name.txt"

@@ -37,10 +37,10 @@ soon 1 '^pcgpu: /dev/zero: has no end after 67 MB; ' info /dev/zero
 soon 1 '^pcgpu: /dev/zero: has no end after 67 MB; ' sample -m 1 --seeds /dev/zero a.bin
 soon 1 '/dev/zero: ' register a.bin b.bin --init /dev/zero
 soon 2 '^pcgpu: /dev/zero: File too large' register --pairs /dev/zero
-soon 1 '/dev/zero:1: a line of more than 65536 bytes' register --poses /dev/zero d.pgm --camera 5,5,2,2 -o out.ply
-soon 1 '/dev/zero:1: a line of more than 65536 bytes' register --evaluate /dev/zero --ground-truth a.bin
-LAST='register --trajectory with times from /dev/zero'
-soon 1 '/dev/zero:1: a line of more than 65536 bytes' register --trajectory t.txt --timestamps /dev/zero a.bin b.bin
+soon 1 '/dev/zero:1: a line of more than 65536 bytes' fuse --poses /dev/zero d.pgm --camera 5,5,2,2 -o out.ply
+soon 1 '/dev/zero:1: a line of more than 65536 bytes' evaluate /dev/zero --ground-truth a.bin
+LAST='odometry --trajectory with times from /dev/zero'
+soon 1 '/dev/zero:1: a line of more than 65536 bytes' odometry --trajectory t.txt --timestamps /dev/zero a.bin b.bin
 absent out.ply t.txt
 LAST='sample < /dev/zero'
 timeout 20 "$PCGPU" sample -m 1 - < /dev/zero > "$OUT" 2> "$ERR"
@@ -61,7 +61,7 @@ fi
 # A pipe of the file system: with a writer it is a file as others, also one that begins late; without one it is named.
 mkfifo scan.bin config.yaml init.txt poses.txt list.txt
 for ARGUMENTS in 'info scan.bin' 'sample --config config.yaml -m 1 a.bin' 'register a.bin b.bin --init init.txt' \
-    'register --pairs list.txt' 'register --poses poses.txt d.pgm --camera 5,5,2,2 -o out.ply'; do
+    'register --pairs list.txt' 'fuse --poses poses.txt d.pgm --camera 5,5,2,2 -o out.ply'; do
     timeout 30 "$PCGPU" $ARGUMENTS < /dev/null > "$WORK/out.${ARGUMENTS%% *}" 2> "$WORK/err.$(echo "$ARGUMENTS" | tr -c 'a-z\n' _)" &
 done
 wait

@@ -1,9 +1,9 @@
-# register --poses: depth images with known poses become a model, points or triangles; and what does not fit is refused.
+# fuse: depth images with known poses become a model, points or triangles; and what does not fit is refused.
 . "${0%/*}/lib.sh"
 ROOM=$PCGPU_SOURCE/testdata/room
 CONFIG="--config $ROOM/camera.yaml"
 FRAMES="$ROOM/frame-000000.png $ROOM/frame-000001.png $ROOM/frame-000002.png $ROOM/frame-000003.png"
-FUSE="pcgpu register $CONFIG --voxel-size 0.04"
+FUSE="pcgpu fuse $CONFIG --voxel-size 0.04"
 
 # number NAME FILE: of the header of a .ply
 number() { sed -n "s/^element $1 //p; /^end_header/q" "$2"; }
@@ -53,36 +53,38 @@ sed -n '1,2p;4p' "$ROOM/poses_kitti.txt" > three.txt
 set -- $FRAMES
 expect 0 $FUSE --poses three.txt "$1" "$2" "$4" -o three.ply
 same gap.ply three.ply
-pcgpu register $CONFIG --voxel-size 0.04 --poses - "$1" "$2" "$4" -o stdin.ply < three.txt > "$OUT" 2> "$ERR" || die 'poses on standard input'
+pcgpu fuse $CONFIG --voxel-size 0.04 --poses - "$1" "$2" "$4" -o stdin.ply < three.txt > "$OUT" 2> "$ERR" || die 'poses on standard input'
 same stdin.ply three.ply
 
 # Other parameters, also in a configuration; those of models do not matter to a pair.
-printf 'register:\n  voxel_size: 0.08\n  truncation: 0.4\n' > model.yaml
-expect 0 pcgpu register $CONFIG --config model.yaml --poses "$ROOM/poses_kitti.txt" $FRAMES -o coarse.ply --json - -f
+printf 'fuse:\n  voxel_size: 0.08\n  truncation: 0.4\n' > model.yaml
+expect 0 pcgpu fuse $CONFIG --config model.yaml --poses "$ROOM/poses_kitti.txt" $FRAMES -o coarse.ply --json - -f
 stdout_has '"voxel_size": 0.08, "truncation": 0.4, "blocks"'
 [ "$(number vertex coarse.ply)" -lt $((VERTICES / 2)) ] || die 'larger voxels give more points'
-expect 0 pcgpu register --dry-run $CONFIG --config model.yaml "$1" "$2"
+expect 0 pcgpu register --dry-run $CONFIG --config model.yaml "$1" "$2" # read past
 
 # Nothing to see.
 printf 'P5\n2 2\n65535\n\0\0\0\0\0\0\0\0' > none.pgm
 echo '1 0 0 0 0 1 0 0 0 0 1 0' > one.txt
-expect 0 pcgpu register --camera 1,1,0,0 --poses one.txt none.pgm -o empty.ply --mesh empty_mesh.ply
+expect 0 pcgpu fuse --camera 1,1,0,0 --poses one.txt none.pgm -o empty.ply --mesh empty_mesh.ply
 stderr_has '^pcgpu: none\.pgm: warning: the model has no surface; check the camera, the poses and --voxel-size$'
 [ "$(number vertex empty.ply)" = 0 ] && [ "$(number face empty_mesh.ply)" = 0 ] || die 'an empty model'
 
 # Usage.
 for ARGUMENTS in '--mesh x.ply' '--voxel-size 0.1' '--truncation 1'; do
     expect 2 pcgpu register $CONFIG "$1" "$2" $ARGUMENTS
-    stderr_has 'is about the model of depth images; give --poses FILE with it, or --trajectory FILE and --reference model$'
+    stderr_has 'is not an option of register but of odometry'
 done
 expect 2 $FUSE --poses three.txt "$1" "$2" "$4"
 stderr_has '^pcgpu: no output; give -o FILE'
 expect 2 $FUSE --poses three.txt "$1" "$2" "$4" -o x.ply --init one.txt
-stderr_has '^pcgpu: init and poses exclude each other'
+stderr_has '^pcgpu: --init is not an option of fuse but of register'
+expect 2 $FUSE "$1" "$2" -o x.ply
+stderr_has '^pcgpu: no poses; give --poses FILE'
 expect 2 $FUSE --poses three.txt --pairs one.txt -o x.ply
 expect 2 $FUSE --poses three.txt "$PCGPU_SOURCE/testdata/street.bin" -o x.ply
-stderr_has 'street\.bin is not a depth image, which --poses is for; give \.png or \.pgm files$'
-expect 2 pcgpu register --poses one.txt "$1" -o x.ply
+stderr_has 'street\.bin is not a depth image; give \.png or \.pgm files$'
+expect 2 pcgpu fuse --poses one.txt "$1" -o x.ply
 stderr_has 'a depth image becomes points through a camera'
 expect 2 $FUSE --poses one.txt "$1" -o x.ply --mesh x.ply
 stderr_has 'two outputs go to x\.ply'
@@ -116,7 +118,7 @@ stderr_has '^pcgpu: bad\.txt:1: a zero byte'
 absent x.ply y.ply
 # A mesh is a .ply; other names are not given to one.
 for NAME in mesh.obj mesh.STL mesh.glb mesh; do
-    expect 2 "$PCGPU" register $CONFIG --poses "$ROOM/poses_kitti.txt" --mesh "$NAME" $FRAMES
+    expect 2 "$PCGPU" fuse $CONFIG --poses "$ROOM/poses_kitti.txt" --mesh "$NAME" $FRAMES
     stderr_has "^pcgpu: $NAME: a mesh is written as \.ply; give a name that ends in \.ply"
     absent "$NAME"
 done

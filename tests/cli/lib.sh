@@ -22,7 +22,7 @@ LAST='' CHECKS=0 SKIPPED=''
 
 pcgpu() {
     case ${PCGPU_DEVICE:+$1} in
-        sample | voxelize | register) OPERATION=$1; shift; "$PCGPU" "$OPERATION" --device "$PCGPU_DEVICE" "$@" ;;
+        sample | voxelize | register | odometry | fuse) OPERATION=$1; shift; "$PCGPU" "$OPERATION" --device "$PCGPU_DEVICE" "$@" ;;
         *) "$PCGPU" "$@" ;;
     esac
 }

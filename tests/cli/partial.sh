@@ -6,7 +6,7 @@ export OMP_WAIT_POLICY=passive # threads of several tests share few cores
 DATA=$PCGPU_SOURCE/testdata
 cp "$DATA/street.bin" s0.bin
 cp "$DATA/street_moved.bin" s1.bin
-RUN='pcgpu register --cpu --reference previous'
+RUN='pcgpu odometry --cpu --reference previous'
 mode_is() { [ "$(ls -l "$1" | cut -c 1-10)" = "$2" ] || die "$1 has the mode $(ls -l "$1" | cut -c 1-10), expected $2"; checked; }
 
 expect 0 $RUN s0.bin s1.bin s0.bin --trajectory whole.txt
@@ -104,7 +104,7 @@ expect 0 $RUN s0.bin s1.bin s0.bin --trajectory w.txt --resume
 same w.txt whole.txt
 
 # A limit for the size of files leaves what was done.
-(ulimit -f 1; exec "$PCGPU" register --cpu --reference previous s0.bin s1.bin s0.bin s1.bin s0.bin s1.bin s0.bin --trajectory y.txt) \
+(ulimit -f 1; exec "$PCGPU" odometry --cpu --reference previous s0.bin s1.bin s0.bin s1.bin s0.bin s1.bin s0.bin --trajectory y.txt) \
     > "$OUT" 2> "$ERR"
 expected 1 $?
 stderr_has '^pcgpu: y\.txt\.partial: cannot be written: File too large'

@@ -57,17 +57,17 @@ checked
 for i in 0 2 4; do cp a.bin s$i.bin && cp "$DATA/street.bin" t$i.bin; done
 for i in 1 3; do cp b.bin s$i.bin && cp "$DATA/street_moved.bin" t$i.bin; done
 for REFERENCE in previous keyframe model; do
-    expect 0 pcgpu register -q --reference $REFERENCE t?.bin --trajectory -
+    expect 0 pcgpu odometry -q --reference $REFERENCE t?.bin --trajectory -
     cp "$OUT" ../wanted
     for THREADS in 1 2; do
-        expect 0 pcgpu register -q --threads $THREADS --reference $REFERENCE --min-range 2 s?.bin --trajectory - --json j -f
+        expect 0 pcgpu odometry -q --threads $THREADS --reference $REFERENCE --min-range 2 s?.bin --trajectory - --json j -f
         same "$OUT" ../wanted
     done
 done
 [ "$(grep -c '"points_in": 64000, "dropped": {"non_finite": 0, "at_origin": 0, "too_near": 4000, "on_carrier": 0}' j)" -eq 5 ] || die "the counts: $(cat j)"
-expect 0 pcgpu register -q --beam-correction 0.205 --min-range 2 s?.bin --trajectory whole.txt
+expect 0 pcgpu odometry -q --beam-correction 0.205 --min-range 2 s?.bin --trajectory whole.txt
 head -n 3 whole.txt > half.txt
-expect 0 pcgpu register -q --beam-correction 0.205 --min-range 2 s?.bin --trajectory half.txt --resume
+expect 0 pcgpu odometry -q --beam-correction 0.205 --min-range 2 s?.bin --trajectory half.txt --resume
 same half.txt whole.txt
 
 # Where they have no effect, and what is out of range.
@@ -84,12 +84,14 @@ refused '^pcgpu: beam-correction is for the scans of a LiDAR' $CAMERA $ROOM/fram
 refused '^pcgpu: beam-correction is for the scans of a LiDAR' $CAMERA $ROOM/frame-000001.png $ROOM/frame-000000.png --beam-correction 1 \
     --association nearest
 refused '^pcgpu: min-range is for clouds, and depth images' $CAMERA $ROOM/frame-000001.png $ROOM/frame-000000.png --min-range 1
-refused '^pcgpu: min-range is for clouds, and depth images' $CAMERA $ROOM/*.png --trajectory t.txt --min-range 1
-refused '^pcgpu: min-range is for clouds, and depth images' $CAMERA $ROOM/*.png --poses $ROOM/poses_tum.txt -o x.ply --min-range 1
-refused '^pcgpu: min-range and beam-correction are for registration' --evaluate half.txt --ground-truth whole.txt --beam-correction 0.205
+expect 2 pcgpu odometry $CAMERA $ROOM/*.png --min-range 1
+stdout_is ''
+stderr_has '^pcgpu: min-range is for clouds, and depth images'
+expect 2 pcgpu fuse $CAMERA $ROOM/*.png --poses $ROOM/poses_tum.txt -o x.ply --min-range 1
+expect 2 pcgpu evaluate half.txt --ground-truth whole.txt --beam-correction 0.205
 printf "$ROOM/frame-000001.png $ROOM/frame-000000.png\n" > images
 refused '^pcgpu: min-range is for clouds, and depth images' $CAMERA --pairs images --min-range 1
-expect 0 pcgpu register --config c.yaml --evaluate half.txt --ground-truth whole.txt
+expect 0 pcgpu evaluate --config c.yaml half.txt --ground-truth whole.txt
 expect 0 pcgpu register -q $CAMERA $ROOM/frame-000001.png $ROOM/frame-000000.png --association nearest --min-range 2 --json r.json -f
 grep -Eq '"too_near": [1-9]' r.json || die 'nothing of a depth image was left out'
 expect 0 pcgpu register -q $CAMERA $ROOM/frame-000001.png $ROOM/frame-000000.png --json r.json -f

@@ -76,7 +76,7 @@ expect 0 pcgpu register $IMAGES --symmetric "$ROOM/frame-000000.png" "$ROOM/fram
 inverse there "$OUT" 1e-12
 
 # Sequences are registered one way.
-expect 2 pcgpu register --symmetric --trajectory poses "$MOVED" "$STREET"
-stderr_has 'leave out --symmetric or --trajectory'
+expect 2 pcgpu odometry --symmetric --trajectory poses "$MOVED" "$STREET"
+stderr_has 'symmetric is not an option of odometry but of register'
 absent poses
 finish

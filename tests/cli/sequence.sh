@@ -1,5 +1,5 @@
 #!/bin/sh
-# register --trajectory, --resume, --ground-truth and --evaluate: sequences of two scans of a street that take turns.
+# odometry and evaluate: sequences of two scans of a street that take turns.
 . "${0%/*}/lib.sh"
 DATA=$PCGPU_SOURCE/testdata
 a=$DATA/street.bin b=$DATA/street_moved.bin
@@ -10,7 +10,7 @@ line() { sed -n "$2p" "$1"; }
 
 # Each reference finds the motion; the pose of the first scan is the identity.
 for reference in previous keyframe model; do
-    expect 0 pcgpu register --cpu --reference $reference s?.bin --trajectory $reference.txt
+    expect 0 pcgpu odometry --cpu --reference $reference s?.bin --trajectory $reference.txt
     stdout_is ''
     stderr_is ''
     lines $reference.txt 7
@@ -19,25 +19,29 @@ for reference in previous keyframe model; do
         die "$reference: the second pose is off: $(line $reference.txt 2)"
     awk 'NR % 2 { if ($4 > 0.003 || $4 < -0.003 || $8 > 0.003 || $8 < -0.003) exit 1 }' $reference.txt ||
         die "$reference: the way back is off"
-    expect 0 pcgpu register --cpu --threads 1 --reference $reference s?.bin --trajectory -
+    expect 0 pcgpu odometry --cpu --threads 1 --reference $reference s?.bin --trajectory -
     same "$OUT" $reference.txt
 done
 absent model.txt.partial
 
+# Without --trajectory it goes to standard output.
+expect 0 pcgpu odometry --cpu s?.bin
+same "$OUT" model.txt
+
 # The formats say the same.
-expect 0 pcgpu register --cpu s?.bin --trajectory matrix.txt --trajectory-format matrix
+expect 0 pcgpu odometry --cpu s?.bin --trajectory matrix.txt --trajectory-format matrix
 awk 'NF != 16 || $16 != 1 { exit 1 }' matrix.txt || die 'a matrix has not 16 numbers'
 cut -d' ' -f1-12 matrix.txt > upper.txt
 same upper.txt model.txt
-expect 0 pcgpu register --cpu s?.bin --trajectory tum.txt --trajectory-format tum --rate 4
+expect 0 pcgpu odometry --cpu s?.bin --trajectory tum.txt --trajectory-format tum --rate 4
 awk 'NF != 8 || $1 != (NR - 1) / 4 { exit 1 }' tum.txt || die 'the times of --rate 4 are off'
 printf '1.5\n1.75\n# a comment\n2\n3\n4\n5\n6\n' > times.txt
-expect 0 pcgpu register --cpu s?.bin --trajectory tum2.txt --trajectory-format tum --timestamps times.txt
+expect 0 pcgpu odometry --cpu s?.bin --trajectory tum2.txt --trajectory-format tum --timestamps times.txt
 awk 'NR == 3 && $1 != 2 { exit 1 }' tum2.txt || die 'the times of --timestamps are off'
 
 # --init is the pose of the first scan.
 printf '1 0 0 10  0 1 0 20  0 0 1 30  0 0 0 1\n' > init.txt
-expect 0 pcgpu register --cpu --init init.txt s?.bin --trajectory moved.txt
+expect 0 pcgpu odometry --cpu --init init.txt s?.bin --trajectory moved.txt
 [ "$(line moved.txt 1)" = '1 0 0 10 0 1 0 20 0 0 1 30' ] || die 'the first pose is not that of --init'
 
 # A run that ended early is gone on with, and gives the same bytes; its last line may be torn.
@@ -45,9 +49,9 @@ for reference in previous model; do
     for done in 1 2 5; do
         { echo '#pcgpu trajectory'; head -n $done $reference.txt; } > r.txt.partial
         printf '0.99 0.01' >> r.txt.partial
-        expect 1 pcgpu register --cpu --reference $reference s?.bin --trajectory r.txt
+        expect 1 pcgpu odometry --cpu --reference $reference s?.bin --trajectory r.txt
         stderr_has 'r.txt.partial: is of a run that ended early; give --resume'
-        expect 0 pcgpu register --cpu --reference $reference s?.bin --trajectory r.txt --resume --json r.jsonl
+        expect 0 pcgpu odometry --cpu --reference $reference s?.bin --trajectory r.txt --resume --json r.jsonl
         same r.txt $reference.txt
         lines r.jsonl $((7 - done))
         absent r.txt.partial
@@ -55,23 +59,23 @@ for reference in previous model; do
     done
 done
 # A trajectory that is complete becomes longer.
-expect 0 pcgpu register --cpu s[0-3].bin --trajectory r.txt
-expect 1 pcgpu register --cpu s?.bin --trajectory r.txt
+expect 0 pcgpu odometry --cpu s[0-3].bin --trajectory r.txt
+expect 1 pcgpu odometry --cpu s?.bin --trajectory r.txt
 stderr_has 'r.txt: exists already'
-expect 0 pcgpu register --cpu s?.bin --trajectory r.txt --resume
+expect 0 pcgpu odometry --cpu s?.bin --trajectory r.txt --resume
 same r.txt model.txt
-expect 0 pcgpu register --cpu s?.bin --trajectory r.txt --resume
+expect 0 pcgpu odometry --cpu s?.bin --trajectory r.txt --resume
 same r.txt model.txt
-expect 1 pcgpu register --cpu s[0-3].bin --trajectory r.txt --resume
+expect 1 pcgpu odometry --cpu s[0-3].bin --trajectory r.txt --resume
 stderr_has 'r.txt: has 7 poses and there are 4 scans'
 same r.txt model.txt
-expect 1 pcgpu register --cpu s?.bin --trajectory r.txt --trajectory-format tum --resume
+expect 1 pcgpu odometry --cpu s?.bin --trajectory r.txt --trajectory-format tum --resume
 stderr_has 'r.txt: has another format'
-expect 1 pcgpu register --cpu s?.bin --trajectory tum.txt --trajectory-format tum --rate 5 --resume
+expect 1 pcgpu odometry --cpu s?.bin --trajectory tum.txt --trajectory-format tum --rate 5 --resume
 stderr_has 'its pose 2 is of 0.25'
 # An interrupt leaves what was done.
 mkfifo pipe.bin
-"$PCGPU" register --cpu s0.bin s1.bin pipe.bin --trajectory cut.txt 2> "$ERR" &
+"$PCGPU" odometry --cpu s0.bin s1.bin pipe.bin --trajectory cut.txt 2> "$ERR" &
 PID=$!
 while ! { [ -e cut.txt.partial ] && [ "$(grep -vc '^#' cut.txt.partial)" -eq 2 ]; }; do sleep 0.05; done
 kill -TERM $PID
@@ -82,14 +86,14 @@ absent cut.txt
 grep -v '^#' cut.txt.partial > cut_poses.txt
 lines cut_poses.txt 2
 rm pipe.bin
-expect 0 pcgpu register --cpu s?.bin --trajectory cut.txt --resume
+expect 0 pcgpu odometry --cpu s?.bin --trajectory cut.txt --resume
 same cut.txt model.txt
 
 # A scan that is missing, one that is broken, one that shows nothing.
 cp s3.bin kept.bin
 rm s3.bin
 head -c 24 "$a" > s4.bin
-expect 1 pcgpu register --cpu s0.bin s1.bin s2.bin s3.bin s4.bin s5.bin s6.bin --trajectory gaps.txt --json gaps.jsonl
+expect 1 pcgpu odometry --cpu s0.bin s1.bin s2.bin s3.bin s4.bin s5.bin s6.bin --trajectory gaps.txt --json gaps.jsonl
 stderr_has '^pcgpu: s3.bin: No such file'
 stderr_has '^pcgpu: s4.bin: 24 bytes are not whole records'
 stderr_has 'gaps.txt: 2 of 7 scans have no pose: 0 lost, 2 not read'
@@ -100,7 +104,7 @@ grep -q '"inputs": \["s3.bin"\], "exit_code": 1, "failed": true, "error": "No su
 lines gaps.jsonl 7
 cloud 300 > s3.bin
 cp "$a" s4.bin
-expect 4 pcgpu register --cpu s?.bin --trajectory lost.txt --trajectory-format tum --json lost.jsonl
+expect 4 pcgpu odometry --cpu s?.bin --trajectory lost.txt --trajectory-format tum --json lost.jsonl
 stderr_has '^pcgpu: s3.bin: lost after . attempts: '
 [ "$(line lost.txt 4)" = '# lost 0.3' ] || die "the lost scan is: $(line lost.txt 4)"
 lines lost.txt 7
@@ -108,32 +112,32 @@ grep -q '"frame": 3, "time": 0.3[0-9]*, "lost": true' lost.jsonl || die 'no lost
 grep -q '"frame": 4, .*"relocalized": true' lost.jsonl || die 'not found again'
 # Going on after scans that were lost at the end tries them again.
 head -n 4 lost.txt > again.txt
-expect 4 pcgpu register --cpu s?.bin --trajectory again.txt --trajectory-format tum --resume --json again.jsonl
+expect 4 pcgpu odometry --cpu s?.bin --trajectory again.txt --trajectory-format tum --resume --json again.jsonl
 lines again.jsonl 4
 lines again.txt 7
 cp kept.bin s3.bin
 : > empty.bin
-expect 4 pcgpu register --cpu empty.bin s0.bin s1.bin --trajectory late.txt
+expect 4 pcgpu odometry --cpu empty.bin s0.bin s1.bin --trajectory late.txt
 [ "$(line late.txt 2)" = '1 0 0 0 0 1 0 0 0 0 1 0' ] || die 'the world does not begin with the first good scan'
 
 # The evaluation.
-expect 0 pcgpu register --evaluate model.txt --ground-truth model.txt
+expect 0 pcgpu evaluate model.txt --ground-truth model.txt
 stdout_has '^7 poses compared, 0 missing, 4.8'
 stdout_has 'RMSE 0.000000 m, mean 0.000000 m'
 stdout_has 'shorter than the 100 m'
-expect 0 pcgpu register --evaluate tum.txt --ground-truth matrix.txt --json e.jsonl
+expect 0 pcgpu evaluate tum.txt --ground-truth matrix.txt --json e.jsonl
 grep -q '"evaluation": {"poses": 7, "missing": 0, ' e.jsonl || die 'no evaluation in --json'
-expect 0 pcgpu register --cpu s?.bin --trajectory t1.txt --ground-truth model.txt
+expect 0 pcgpu odometry --cpu s?.bin --trajectory t1.txt --ground-truth model.txt
 stdout_has '^7 poses compared, 0 missing'
-expect 1 pcgpu register --evaluate lost.txt --ground-truth tum2.txt
+expect 1 pcgpu evaluate lost.txt --ground-truth tum2.txt
 stderr_has 'lost.txt: 0 poses in common; at least 2 are needed'
-expect 1 pcgpu register --evaluate model.txt --ground-truth gaps2.txt
+expect 1 pcgpu evaluate model.txt --ground-truth gaps2.txt
 stderr_has 'gaps2.txt: No such file'
 head -n 3 model.txt > short.txt
-expect 1 pcgpu register --evaluate short.txt --ground-truth model.txt
+expect 1 pcgpu evaluate short.txt --ground-truth model.txt
 stderr_has 'short.txt: 3 poses, and 7 in model.txt'
 printf 'Tr: 1 0 0 1 0 1 0 2 0 0 1 3\n' > calib.txt
-expect 0 pcgpu register --evaluate model.txt --ground-truth model.txt --calibration calib.txt
+expect 0 pcgpu evaluate model.txt --ground-truth model.txt --calibration calib.txt
 
 # What is refused, each with the place and the remedy.
 printf '1 0 0 0 0 1 0 0 0 0 1\n' > bad1.txt
@@ -142,35 +146,46 @@ printf '1 0 0 0 0 1 0 0 0 0 1 nan\n' > bad3.txt
 printf '1 0 0 0 0 1 0 0 0 0 1 0\n0 0 0 0 0 0 0 1\n' > bad4.txt
 printf 'x\n' > bad5.txt
 for i in 1 2 3 4 5; do
-    expect 1 pcgpu register --evaluate bad$i.txt --ground-truth model.txt
+    expect 1 pcgpu evaluate bad$i.txt --ground-truth model.txt
     stderr_has "bad$i.txt:[12]: "
 done
 printf '1\n1\n' > times2.txt
-expect 1 pcgpu register s0.bin s1.bin --trajectory n.txt --timestamps times2.txt
+expect 1 pcgpu odometry s0.bin s1.bin --trajectory n.txt --timestamps times2.txt
 stderr_has 'times2.txt:2: not later'
 printf '1\n' > times3.txt
-expect 1 pcgpu register s0.bin s1.bin --trajectory n.txt --timestamps times3.txt
+expect 1 pcgpu odometry s0.bin s1.bin --trajectory n.txt --timestamps times3.txt
 stderr_has '1 times for 2 scans'
-expect 2 pcgpu register --trajectory n.txt
+expect 2 pcgpu odometry --trajectory n.txt
 expect 2 pcgpu register s0.bin s1.bin s2.bin
+stderr_has '3 inputs; give two, SOURCE TARGET, or --pairs LIST; poses of a sequence are found by pcgpu odometry'
 expect 2 pcgpu register s0.bin s1.bin --resume
-expect 2 pcgpu register s0.bin s1.bin --trajectory n.txt -o n/
-expect 2 pcgpu register s0.bin s1.bin --trajectory n.txt --transform T.txt
+stderr_has 'resume is not an option of register but of odometry'
+expect 2 pcgpu odometry s0.bin s1.bin --resume
+stderr_has 'resume goes on with a file; give --trajectory FILE'
+expect 2 pcgpu odometry s0.bin s1.bin --calibration calib.txt
+stderr_has 'calibration is of --ground-truth'
+expect 2 pcgpu odometry s0.bin s1.bin --init auto
+stderr_has 'init: auto finds the start of a pair'
+expect 2 pcgpu odometry s0.bin s1.bin --trajectory n.txt -o n/
+expect 2 pcgpu odometry s0.bin s1.bin --trajectory n.txt --transform T.txt
 expect 2 pcgpu register s0.bin s1.bin --ground-truth model.txt
-expect 2 pcgpu register --evaluate model.txt
-expect 2 pcgpu register --evaluate model.txt --ground-truth model.txt -o x.ply
-expect 0 pcgpu register --evaluate model.txt --ground-truth model.txt --dry-run
-expect 0 pcgpu register s0.bin s1.bin s2.bin --trajectory n.txt --dry-run
+expect 2 pcgpu evaluate model.txt
+stderr_has 'no truth to compare with; give --ground-truth FILE'
+expect 2 pcgpu evaluate --ground-truth model.txt
+stderr_has '0 inputs; give one trajectory'
+expect 2 pcgpu evaluate model.txt --ground-truth model.txt -o x.ply
+expect 0 pcgpu evaluate model.txt --ground-truth model.txt --dry-run
+expect 0 pcgpu odometry s0.bin s1.bin s2.bin --trajectory n.txt --dry-run
 stdout_has 'trajectory: "?n.txt'
-expect 2 pcgpu register s0.bin --evaluate model.txt --ground-truth model.txt
-expect 2 pcgpu register s0.bin s1.bin --trajectory n.txt --reference nothing
-expect 2 pcgpu register s0.bin s1.bin --trajectory n.txt --method plane
+expect 2 pcgpu evaluate s0.bin model.txt --ground-truth model.txt
+expect 2 pcgpu odometry s0.bin s1.bin --trajectory n.txt --reference nothing
+expect 2 pcgpu odometry s0.bin s1.bin --trajectory n.txt --method plane
 stderr_has 'a model is made of cells'
-expect 2 pcgpu register s0.bin - --trajectory n.txt
-expect 2 pcgpu register s0.bin s1.bin --trajectory here/
-expect 1 pcgpu register s0.bin s1.bin --trajectory s1.bin -f
+expect 2 pcgpu odometry s0.bin - --trajectory n.txt
+expect 2 pcgpu odometry s0.bin s1.bin --trajectory here/
+expect 1 pcgpu odometry s0.bin s1.bin --trajectory s1.bin -f
 stderr_has 's1.bin: is an input of this run'
-expect 1 pcgpu register s0.bin s1.bin --trajectory n.txt --deskew time --time-column 9
+expect 1 pcgpu odometry s0.bin s1.bin --trajectory n.txt --deskew time --time-column 9
 stderr_has 'no column 9'
 absent n.txt
 finish

@@ -3,7 +3,7 @@
 
 expect 0 "$PCGPU" --help
 stdout_has '^Usage: pcgpu'
-for COMMAND in sample voxelize register info; do
+for COMMAND in sample voxelize register odometry fuse evaluate info; do
     stdout_has "^ +$COMMAND "
 done
 stderr_is ''
@@ -13,10 +13,10 @@ same "$OUT" ../help
 expect 0 "$PCGPU" help
 same "$OUT" ../help
 
-for COMMAND in sample voxelize register info; do
+for COMMAND in sample voxelize register odometry fuse evaluate info; do
     expect 0 "$PCGPU" help "$COMMAND"
     stdout_has "^Usage: pcgpu $COMMAND"
-    stdout_has '--threads'
+    [ "$COMMAND" = evaluate ] || stdout_has '--threads'
     cp "$OUT" ../help
     expect 0 "$PCGPU" "$COMMAND" --help
     same "$OUT" ../help

@@ -30,7 +30,7 @@ cuda/register/icp cuda/core lib/core lib/register/icp
 cuda/register/ndt cuda/core lib/core lib/register/ndt
 cuda/register/projective cuda/core lib/core lib/register/projective
 cuda/fuse cuda/core lib/core lib/fuse cuda/register/projective lib/register/projective
-cmd lib cmd/cli cmd/config cmd/job cmd/fuse
+cmd lib cmd/cli cmd/config cmd/job
 cmd/cli lib
 cmd/job lib cmd/cli
 cmd/config cmd/cli cmd/job
@@ -39,7 +39,7 @@ cmd/sample cmd/job
 cmd/voxelize cmd/job
 cmd/register cmd/cli cmd/job cmd/poses
 cmd/evaluate cmd/job cmd/poses
-cmd/fuse cmd/job cmd/poses cmd/odometry
+cmd/fuse cmd/job cmd/poses
 cmd/odometry cmd/cli cmd/job cmd/poses cmd/register cmd/fuse cmd/evaluate
 '
 sources=$(find lib cmd cuda -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh')

@@ -83,13 +83,13 @@ def cases(folder):
         config = ('--config', SOURCE / 'testdata/room/camera.yaml')
         yield 'register depth', command('register', frames[:2], *config, '--transform', 'T', outputs=('T',))
         for reference in ('previous', 'model'):
-            yield f'depth sequence, {reference}', command('register', frames, *config, '--reference', reference,
+            yield f'depth sequence, {reference}', command('odometry', frames, *config, '--reference', reference,
                                                           '--trajectory', 't', outputs=('t',))
-        yield 'depth sequence, its mesh', command('register', frames, *config, '--trajectory', 't', '--mesh', 'm.ply',
+        yield 'depth sequence, its mesh', command('odometry', frames, *config, '--trajectory', 't', '--mesh', 'm.ply',
                                                   outputs=('t', 'm.ply'))
     if street and moved:
         for reference in ('previous', 'keyframe'):
-            yield f'sequence of scans, {reference}', command('register', [street, moved, street], '--reference', reference,
+            yield f'sequence of scans, {reference}', command('odometry', [street, moved, street], '--reference', reference,
                                                              '--trajectory', 't', outputs=('t',))
     if not data('kitti/000001.bin'):
         part_skipped('real scans', 'the data is not here')

@@ -144,7 +144,7 @@ def write(path, poses, form, times):
 
 
 def evaluate(folder, *options):
-    result = common.run('register', '--evaluate', folder / 'e.txt', '--ground-truth', folder / 't.txt', '--json', '-',
+    result = common.run('evaluate', folder / 'e.txt', '--ground-truth', folder / 't.txt', '--json', '-',
                         *options)
     return json.loads(result.stdout)['evaluation']
 

@@ -119,7 +119,7 @@ def test_surface(folder):
         write_pgm(names[-1], depth)
     (folder / 'poses.txt').write_text('\n'.join(
         ' '.join(f'{v:.17g}' for v in np.hstack([R, t[:, None]]).ravel()) for R, t in POSES))
-    run('register', '--camera', f'{FX},{FY},{CX},{CY},depth_scale={SCALE:g}', '--voxel-size', VOXEL, '--truncation',
+    run('fuse', '--camera', f'{FX},{FY},{CX},{CY},depth_scale={SCALE:g}', '--voxel-size', VOXEL, '--truncation',
         TRUNCATION, '--poses', folder / 'poses.txt', *names, '-o', folder / 'model.ply', '--json', folder / 'model.json')
     cloud = read_ply(folder / 'model.ply')
     got = np.stack([cloud[k] for k in 'xyz'], 1).astype(float) / VOXEL

@@ -26,33 +26,33 @@ mkdir still moving fast
 "$drive" --frames 240 --steps 500 still
 "$drive" --frames 240 --steps 500 --moving 1 --seed 7 moving
 for reference in previous keyframe model; do
-    "$pcgpu" register --cpu --reference $reference still/*.bin --trajectory $reference.txt --ground-truth still/poses.txt
+    "$pcgpu" odometry --cpu --reference $reference still/*.bin --trajectory $reference.txt --ground-truth still/poses.txt
     drift $reference.txt still/poses.txt $reference
-    "$pcgpu" register --cpu --threads 1 --reference $reference still/*.bin --trajectory one.txt -f
+    "$pcgpu" odometry --cpu --threads 1 --reference $reference still/*.bin --trajectory one.txt -f
     cmp one.txt $reference.txt
 done
 # 30 m/s, and 13 degrees from scan to scan at the corners.
 "$drive" --frames 75 --step 3 --steps 500 --seed 9 fast
 for reference in previous keyframe model; do
-    "$pcgpu" register --cpu --reference $reference fast/*.bin --trajectory fast.txt -f
+    "$pcgpu" odometry --cpu --reference $reference fast/*.bin --trajectory fast.txt -f
     drift fast.txt fast/poses.txt "fast, $reference"
 done
 # Beams that are 0.205 degree off, as KITTI's: the correction makes of them what exact beams give.
 mkdir off
 "$drive" --frames 120 --step 2 --steps 500 --beams-off 0.205 --seed 11 off
 for angle in 0 0.205; do
-    "$pcgpu" register --cpu --beam-correction $angle off/*.bin --trajectory off.txt --ground-truth off/poses.txt -f |
+    "$pcgpu" odometry --cpu --beam-correction $angle off/*.bin --trajectory off.txt --ground-truth off/poses.txt -f |
         awk -v angle=$angle '$1 == 100 && $2 == "m" {
             printf "beams off by 0.205 degree, corrected by %s: %s %% and %s degree per 100 m\n", angle, $5, $7
             found = angle > 0 ? $5 < 0.05 && $7 + 0 < 0.05 : $5 > 0.3 }
             END { exit !found }'
 done
 for how in time counterclockwise; do
-    "$pcgpu" register --cpu --fields 5 --deskew $how moving/*.bin --trajectory $how.txt
+    "$pcgpu" odometry --cpu --fields 5 --deskew $how moving/*.bin --trajectory $how.txt
     drift $how.txt moving/poses.txt "deskew $how"
 done
 
 # A run that ended at any place goes on to the same bytes, the model of the scans before included.
 { echo '#pcgpu trajectory'; head -n 100 time.txt; } > again.txt.partial
-"$pcgpu" register --cpu --fields 5 --deskew time moving/*.bin --trajectory again.txt --resume
+"$pcgpu" odometry --cpu --fields 5 --deskew time moving/*.bin --trajectory again.txt --resume
 cmp again.txt time.txt

@@ -25,7 +25,7 @@ fi
 track() { # track FILE OPTION... SCAN...
     file=$1
     shift
-    "$pcgpu" register "$@" --trajectory "$file" -f 2> "$file.errors" || [ $? -eq 4 ] || { cat "$file.errors"; return 1; }
+    "$pcgpu" odometry "$@" --trajectory "$file" -f 2> "$file.errors" || [ $? -eq 4 ] || { cat "$file.errors"; return 1; }
 }
 
 compared=0
@@ -65,6 +65,6 @@ done
 # A run on the CPU that ended is gone on with on CUDA.
 track whole.txt --cpu still/*.bin
 { echo '#pcgpu trajectory'; head -n $((frames / 2)) whole.txt; } > again.txt.partial
-"$pcgpu" register --cuda still/*.bin --trajectory again.txt --resume 2> again.errors || { cat again.errors; exit 1; }
+"$pcgpu" odometry --cuda still/*.bin --trajectory again.txt --resume 2> again.errors || { cat again.errors; exit 1; }
 cmp again.txt whole.txt
 echo "$compared trajectories and one that was gone on with are equal"

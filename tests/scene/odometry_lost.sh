@@ -35,12 +35,12 @@ done
 head -n 1 room/poses_kitti.txt > first.txt
 for reference in previous keyframe model; do
     code=0
-    "$program" register -q --cpu --config room/camera.yaml --init first.txt --reference $reference room/*.pgm \
+    "$program" odometry -q --cpu --config room/camera.yaml --init first.txt --reference $reference room/*.pgm \
         --trajectory trajectory.txt -f 2> messages.txt || code=$?
     [ $code -eq 4 ] || { cat messages.txt; exit 1; }
     check "room, $reference" 60 10 0.03 room/poses_kitti.txt
     code=0
-    "$program" register -q --cpu --reference $reference street/*.bin --trajectory trajectory.txt -f 2> messages.txt || code=$?
+    "$program" odometry -q --cpu --reference $reference street/*.bin --trajectory trajectory.txt -f 2> messages.txt || code=$?
     [ $code -eq 4 ] || { cat messages.txt; exit 1; }
     check "street, $reference" 45 10 0.02 street/poses.txt
 done
@@ -54,7 +54,7 @@ for case in 'depth_7scenes_lost previous 26' 'depth_7scenes_lost keyframe 26' 'd
         awk 'NR < 4 { printf "%s ", $0 } END { print "" }' "$file"
     done > truth.txt
     head -n 1 truth.txt > first.txt
-    "$program" register -q --cpu --config "$config" --init first.txt --reference $2 "$PCGPU_DATA/$1"/*.depth.png \
+    "$program" odometry -q --cpu --config "$config" --init first.txt --reference $2 "$PCGPU_DATA/$1"/*.depth.png \
         --trajectory trajectory.txt -f
     check "$1, $2" "$3" 0 0.25 truth.txt
 done

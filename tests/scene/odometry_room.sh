@@ -22,7 +22,7 @@ last() {
 }
 
 for reference in previous keyframe model; do
-    "$program" register -q --cpu --config camera.yaml --init first.txt --reference $reference \
+    "$program" odometry -q --cpu --config camera.yaml --init first.txt --reference $reference \
         frame-*.png --trajectory $reference.txt
     printf '%s: the last pose is off by %s (metres, degrees)\n' $reference "$(last $reference.txt)"
 done

@@ -2,7 +2,7 @@
 """picture_model.py MODEL.ply OUTPUT.png: the picture of a room's model in README.md, with NumPy alone.
 
     build/tests/scene/room --path around --loop 180 --noise 1 frames
-    build/cmd/pcgpu register --config frames/camera.yaml frames/*.png --trajectory poses.txt -o model.ply
+    build/cmd/pcgpu odometry --config frames/camera.yaml frames/*.png --trajectory poses.txt -o model.ply
     python3 tests/scene/picture_model.py model.ply testdata/room.png
 
 Surface points as a doll's house: those that face away from the eye are left out, so that it looks through the walls.

@@ -21,9 +21,9 @@ checked=0
 each() {
     name=$1 places=$2 scans=$3
     shift 3
-    "$pcgpu" register --cpu "$@" $scans/*.bin --trajectory whole.txt -f 2> errors || [ $? -eq 4 ] || { cat errors; exit 1; }
+    "$pcgpu" odometry --cpu "$@" $scans/*.bin --trajectory whole.txt -f 2> errors || [ $? -eq 4 ] || { cat errors; exit 1; }
     mkfifo pipe.bin
-    "$pcgpu" register --cpu "$@" $scans/00000*.bin $scans/000010.bin pipe.bin --trajectory ended.txt -f 2> errors &
+    "$pcgpu" odometry --cpu "$@" $scans/00000*.bin $scans/000010.bin pipe.bin --trajectory ended.txt -f 2> errors &
     child=$!
     while [ "$(tail -n 1 ended.txt.partial 2> errors | cut -d ' ' -f 1-12)" != "$(sed -n 11p whole.txt | cut -d ' ' -f 1-12)" ]; do
         kill -0 $child || { cat errors; exit 1; }
@@ -36,7 +36,7 @@ each() {
         awk -v poses="$poses" '{ print } !/^#pcgpu/ && ++n == poses { exit }' ended.txt.partial > again.txt.partial
         # What an interrupt may leave behind the last line.
         sed -n "$((2 * poses + 2))p" ended.txt.partial | cut -c 1-40 | tr -d '\n' >> again.txt.partial
-        "$pcgpu" register --cpu "$@" $scans/*.bin --trajectory again.txt --resume 2> errors || [ $? -eq 4 ] || { cat errors; exit 1; }
+        "$pcgpu" odometry --cpu "$@" $scans/*.bin --trajectory again.txt --resume 2> errors || [ $? -eq 4 ] || { cat errors; exit 1; }
         cmp again.txt whole.txt || { echo "FAIL: $name: other bytes after $poses poses"; exit 1; }
         [ ! -e again.txt.partial ] || { echo "FAIL: $name: again.txt.partial is left"; exit 1; }
         rm again.txt

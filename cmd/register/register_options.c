@@ -1,0 +1,46 @@
+/* pcgpu register: the command, and what options of registration mean together. */
+#include "register.h"
+
+bool register_settle(option_values *options, const command_info *command, char *why, size_t why_size) {
+    (void)command;
+    pcgpu_register_params *p = &options->registration;
+    const char *wrong = NULL;
+    p->search = !options->init                  ? PCGPU_SEARCH_RESCUE
+                : options_init_file(options) ? PCGPU_SEARCH_NEVER
+                                             : PCGPU_SEARCH_ALWAYS;
+    if (p->method == PCGPU_REGISTER_CELLS && p->kernel != PCGPU_KERNEL_AUTO) {
+        wrong = "kernel: the method cells has its own; leave it out or give --method plane, gicp or point";
+    } else if (p->kernel_scale != 0 && (p->method == PCGPU_REGISTER_CELLS || p->kernel == PCGPU_KERNEL_NONE)) {
+        wrong = "kernel-scale: there is no kernel that it is of; give --method plane, gicp or point and a --kernel";
+    }
+    if (wrong) {
+        snprintf(why, why_size, "%s", wrong);
+    }
+    return !wrong;
+}
+
+static bool take_inputs(session *s, char *why, size_t why_size) {
+    if (s->input_count != 2) {
+        snprintf(why, why_size,
+                 "%d inputs; give two, SOURCE TARGET, or --pairs LIST; poses of a sequence are found by pcgpu odometry",
+                 s->input_count);
+    }
+    return s->input_count == 2;
+}
+
+static int run(session *s) {
+    return s->options->pairs ? register_pairs(s) : session_run_together(s, register_process);
+}
+
+const command_info register_command = {.name = "register",
+                                       .bit = FOR_REGISTER,
+                                       .arguments = "[OPTION]... SOURCE TARGET | --pairs LIST",
+                                       .summary = "find the rigid transform that maps SOURCE onto TARGET",
+                                       .traits = COMMAND_DROPS_ORIGIN | COMMAND_MAY_NOT_CONVERGE,
+                                       .inputs_per_job = 2,
+                                       .settle = register_settle,
+                                       .take_inputs = take_inputs,
+                                       .check = register_check,
+                                       .takes_images = register_is_projective,
+                                       .effect = register_effect,
+                                       .run = run};
