@@ -54,6 +54,18 @@ static bool check_model(const session *s, char *why, size_t why_size) {
     return true;
 }
 
+/* Options that this kind of sequence does not look at. */
+static bool check_kind(const session *s, bool images, char *why, size_t why_size) {
+    static const char *const of_scans[] = {"model-range", "deskew", "time-column"};
+    static const char *const of_model[] = {"model-range"}, *const of_time[] = {"time-column"};
+    const pcgpu_odometry_params *p = &s->options->odometry;
+    return register_check_kind(s, !images, images, why, why_size) &&
+           (!images || register_refuse(s, of_scans, 3, "is for scans, and depth images are given", why, why_size)) &&
+           (p->reference == PCGPU_REFERENCE_MODEL ||
+            register_refuse(s, of_model, 1, "is for --reference model", why, why_size)) &&
+           (p->deskew == PCGPU_DESKEW_TIME || register_refuse(s, of_time, 1, "is for --deskew time", why, why_size));
+}
+
 static bool check(const session *s, char *why, size_t why_size) {
     for (int i = 0; i < s->input_count; i++) {
         if (strcmp(s->inputs[i], "-") == 0) {
@@ -65,7 +77,8 @@ static bool check(const session *s, char *why, size_t why_size) {
         snprintf(why, why_size, "association projective is for depth images; leave it out, scans go by the method cells");
         return false;
     }
-    return register_check_scans(s, s->input_count, why, why_size) && check_model(s, why, why_size);
+    return register_check_scans(s, s->input_count, why, why_size) &&
+           check_kind(s, sequence_is_depth(s), why, why_size) && check_model(s, why, why_size);
 }
 
 const command_info odometry_command = {.name = "odometry",

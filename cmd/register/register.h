@@ -10,6 +10,12 @@ void register_effect(const session *session, const char *const *inputs, int coun
 /* Whether inputs are depth images to be registered as such. */
 bool register_is_projective(const session *session, const char *const *inputs, int count);
 bool register_check(const session *session, char *why, size_t why_size);
+/* That none of these options is on the command line, where it would have no effect: `reason` says why, after its name. What a
+ * configuration says is read past: it may serve several calls. */
+bool register_refuse(const session *session, const char *const *names, int count, const char *reason, char *why,
+                     size_t why_size);
+/* The same for the options of the kind of registration that these inputs do not get. */
+bool register_check_kind(const session *session, bool clouds, bool images, char *why, size_t why_size);
 /* That --min-range and --beam-correction have an effect on all inputs, of which so many are registered to each other. */
 bool register_check_scans(const session *session, int each, char *why, size_t why_size);
 int register_process(job *job);

@@ -92,13 +92,14 @@ bool register_check_scans(const session *s, int each, char *why, size_t why_size
 
 bool register_check(const session *s, char *why, size_t why_size) {
     const char *wrong = NULL;
-    bool any = false;
+    bool any = false, clouds = false;
     for (int i = 0; i + 1 < s->input_count; i += 2) {
         bool projective;
         if (!check_pair(s, s->inputs + i, &projective, why, why_size)) {
             return false;
         }
         any = any || projective;
+        clouds = clouds || !projective;
     }
     if (any && given(s, "method")) {
         wrong = "method is for association nearest, and projective is given; give one of them";
@@ -108,7 +109,8 @@ bool register_check(const session *s, char *why, size_t why_size) {
     if (wrong) {
         snprintf(why, why_size, "%s", wrong);
     }
-    return !wrong && register_check_scans(s, 2, why, why_size) && (!any || check_levels(s, why, why_size));
+    return !wrong && register_check_scans(s, 2, why, why_size) && (!any || check_levels(s, why, why_size)) &&
+           register_check_kind(s, clouds, any, why, why_size);
 }
 
 /* ---- the configuration in effect --------------------------------------------------------------------------------- */

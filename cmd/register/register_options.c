@@ -19,6 +19,27 @@ bool register_settle(option_values *options, const command_info *command, char *
     return !wrong;
 }
 
+bool register_refuse(const session *s, const char *const *names, int count, const char *reason, char *why,
+                     size_t why_size) {
+    for (int i = 0; i < count; i++) {
+        if (option_given_here(s->options, names[i], s->command)) {
+            snprintf(why, why_size, "%s %s; leave it out", names[i], reason);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool register_check_kind(const session *s, bool clouds, bool images, char *why, size_t why_size) {
+    static const char *const of_images[] = {"level-iterations", "bilateral"};
+    static const char *const of_clouds[] = {"voxel", "kernel", "kernel-scale", "max-iterations"};
+    static const char *const of_icp[] = {"max-distance"};
+    const bool cells = s->options->registration.method == PCGPU_REGISTER_CELLS;
+    return (images || register_refuse(s, of_images, 2, "is for depth images by projective association", why, why_size)) &&
+           (clouds || register_refuse(s, of_clouds, 4, "is for clouds, and depth images are given", why, why_size)) &&
+           (images || !cells || register_refuse(s, of_icp, 1, "has no effect on the method cells", why, why_size));
+}
+
 static bool take_inputs(session *s, char *why, size_t why_size) {
     if (s->input_count != 2) {
         snprintf(why, why_size,

@@ -8,7 +8,7 @@ walls() { # walls DX
 }
 walls 0 > target.bin
 walls 0.1 > source.bin
-TUNE='--voxel 0.1 --max-distance 0.5'
+TUNE='--voxel 0.1'
 
 # numbers FILE: all numbers in one line, rounded to centimetres.
 numbers() { tr ',' ' ' < "$1" | awk '{ for (i = 1; i <= NF; i++) printf "%.2f ", $i + 0 }' | sed 's/-0\.00/0.00/g'; }

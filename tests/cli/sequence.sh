@@ -181,6 +181,11 @@ expect 2 pcgpu evaluate s0.bin model.txt --ground-truth model.txt
 expect 2 pcgpu odometry s0.bin s1.bin --trajectory n.txt --reference nothing
 expect 2 pcgpu odometry s0.bin s1.bin --trajectory n.txt --method plane
 stderr_has 'a model is made of cells'
+# Options that this kind of sequence does not look at.
+for ARGUMENTS in '--bilateral 1' '--level-iterations 1,2,3' '--time-column 5' '--reference previous --model-range 9' '--max-distance 1'; do
+    expect 2 pcgpu odometry s0.bin s1.bin $ARGUMENTS
+    stderr_has '^pcgpu: [a-z-]+ (is for|has no effect on) .*; leave it out$'
+done
 expect 2 pcgpu odometry s0.bin - --trajectory n.txt
 expect 2 pcgpu odometry s0.bin s1.bin --trajectory here/
 expect 1 pcgpu odometry s0.bin s1.bin --trajectory s1.bin -f
