@@ -18,7 +18,7 @@ extern "C" {
 typedef enum pcgpu_register_method {
     PCGPU_REGISTER_PLANE,
     PCGPU_REGISTER_POINT,
-    PCGPU_REGISTER_CELLS,
+    PCGPU_REGISTER_NDT,
     PCGPU_REGISTER_GICP
 } pcgpu_register_method;
 

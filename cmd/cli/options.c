@@ -6,7 +6,7 @@
 
 /* In the order of the library's enums. */
 static const char *const sample_methods[] = {"fps", "random", NULL};
-static const char *const register_methods[] = {"plane", "point", "cells", "gicp", NULL};
+static const char *const register_methods[] = {"plane", "point", "ndt", "gicp", NULL};
 static const char *const kernels[] = {"auto", "none", "huber", "cauchy", "tukey", "geman", NULL};
 static const char *const features[] = {"mean", "points", "pillar", "first", "nearest", NULL};
 static const char *const dtypes[] = {"float32", "float16", NULL};
@@ -61,7 +61,7 @@ static const option_row table[] = {
     /* voxelize */
     {"range", 0, FOR_VOXELIZE, 0, &type_range, "X0,Y0,Z0,X1,Y1,Z1", AT(voxelize), -METRES, METRES, automatic,
      "Keep points with X0 <= x < X1 and so on, metres; auto: the cloud's own bounds, from a multiple of the size."},
-    {"size", 0, FOR_VOXELIZE, OPTION_ABOVE_MIN, &type_size, "SX,SY,SZ", AT(voxelize.size), 0, METRES, NULL,
+    {"voxel-size", 0, FOR_VOXELIZE, OPTION_ABOVE_MIN, &type_size, "SX,SY,SZ", AT(voxelize.size), 0, METRES, NULL,
      "Size of a voxel in metres; one number makes a cube."},
     {"max-points", 0, FOR_VOXELIZE, 0, &type_int64, "P", AT(voxelize.max_points), 0, 2147483647, NULL,
      "Keep the first P points of a voxel; 0 = all."},
@@ -89,7 +89,7 @@ static const option_row table[] = {
 
     /* register */
     {"method", 0, FOR_REGISTRATION, 0, &type_choice, "NAME", AT(registration.method), 0, 0, register_methods,
-     "cells: means and covariances of the points in cubic cells; plane: point-to-plane ICP; point: point-to-point ICP; "
+     "ndt: normal distributions transform, means and covariances of the points in cubic cells; plane: point-to-plane ICP; point: point-to-point ICP; "
      "gicp: plane-to-plane ICP."},
     {"association", 0, FOR_REGISTRATION, 0, &type_choice, "NAME", AT(association), 0, 0, associations,
      "projective: a pixel of one depth image with the pixel of the other that it falls on; "
@@ -115,22 +115,22 @@ static const option_row table[] = {
     {"symmetric", 0, FOR_REGISTER, 0, &type_flag, NULL, AT(registration.symmetric), 0, 0, NULL,
      "Register both ways and take the motion halfway: TARGET and SOURCE exchanged give the inverse, and errors are smaller. "
      "Twice the work; see BOTH WAYS."},
-    {"voxel", 0, FOR_REGISTRATION, OPTION_AUTO, &type_real, "S", AT(registration.voxel), 0, FAR, NULL,
-     "Voxel size of the finest level in metres; 0 = do not downsample. The finest cells of the method cells are twice as "
+    {"voxel-size", 0, FOR_REGISTRATION, OPTION_AUTO, &type_real, "S", AT(registration.voxel), 0, FAR, NULL,
+     "Voxel size of the finest level in metres; 0 = do not downsample. The finest cells of method ndt are twice as "
      "wide. auto: from the spacing of the target's points, in a sequence of the first scan's. Default: auto."},
     {"levels", 0, FOR_REGISTRATION, 0, &type_int, "N", AT(registration.levels), 0, 8, NULL,
      "Levels from coarse to fine; each halves the voxel and the correspondence distance of the one before. 0: 4 to 6 for the "
-     "method cells, by the extent of the cloud when --voxel is auto, else 4; other methods 3."},
+     "method cells, by the extent of the cloud when --voxel-size is auto, else 4; other methods 3."},
     {"max-distance", 0, FOR_REGISTRATION, OPTION_ABOVE_MIN | OPTION_AUTO, &type_real, "D", AT(registration.max_distance), 0,
      FAR, NULL,
-     "Maximum correspondence distance in metres, at the coarsest level; not for the method cells. auto: 8 voxels. Default: "
+     "Maximum correspondence distance in metres, at the coarsest level; not for method ndt. auto: 8 voxels. Default: "
      "auto."},
     {"kernel", 0, FOR_REGISTRATION, 0, &type_choice, "NAME", AT(registration.kernel), 0, 0, kernels,
      "Robust weight of residuals at the finest level, see KERNELS; auto: cauchy for plane and gicp, none for point. Not "
-     "for the method cells, which has its own."},
+     "for method ndt, which has its own."},
     {"kernel-scale", 0, FOR_REGISTRATION, OPTION_ZERO_IS_NONE | OPTION_ABOVE_MIN, &type_real, "S",
      AT(registration.kernel_scale), 0, FAR, NULL,
-     "Residual in metres at which the kernel begins to distrust; its own depends on --voxel."},
+     "Residual in metres at which the kernel begins to distrust; its own depends on --voxel-size."},
     {"max-iterations", 0, FOR_REGISTRATION, 0, &type_int, "N", AT(registration.max_iterations), 1, 100000, NULL,
      "Most iterations of one level."},
     {"translation-epsilon", 0, FOR_REGISTRATION, OPTION_ABOVE_MIN | OPTION_AUTO, &type_real, "T",
@@ -181,8 +181,10 @@ static const option_row table[] = {
     {"poses", 0, FOR_FUSE, 0, &type_path, "FILE", AT(poses), 0, 0, NULL,
      "The poses of the images, a line for each, which maps its camera into the world: KITTI (12 numbers), a 4x4 matrix (16) or "
      "TUM (7, or 8 with a time); nan leaves an image out."},
-    {"voxel-size", 0, FOR_MODEL, OPTION_ABOVE_MIN, &type_real, "S", AT(volume.voxel_size), 0, 1000, NULL,
+    {"voxel-size", 0, FOR_FUSE, OPTION_ABOVE_MIN, &type_real, "S", AT(volume.voxel_size), 0, 1000, NULL,
      "Edge of the voxels of the model, in metres."},
+    {"map-voxel", 0, FOR_ODOMETRY, OPTION_ABOVE_MIN, &type_real, "S", AT(volume.voxel_size), 0, 1000, NULL,
+     "Edge of the voxels of the model of depth images, in metres."},
     {"truncation", 0, FOR_MODEL, OPTION_ZERO_IS_NONE, &type_real, "T", AT(volume.truncation), 0, 64000, NULL,
      "Distances from the surface, in metres, within which the model keeps them: 2 to 64 voxels; default 4 voxels."},
     {"mesh", 0, FOR_MODEL, OPTION_OUTPUT | OPTION_PLY, &type_path, "FILE", AT(mesh), 0, 0, NULL,

@@ -207,7 +207,7 @@ static bool read_section(const reader *r, const command_info *command, const yam
 
 static bool read_root(const reader *r, const yaml_node_t *root) {
     if (root->type != YAML_MAPPING_NODE) {
-        return document_wrong(r->document, root, "keys with values are expected, such as \"size: 0.2\"");
+        return document_wrong(r->document, root, "keys with values are expected, such as \"voxel_size: 0.2\"");
     }
     return openpcdet_is(r->document) ? openpcdet_read(r->document, r->command, r->options)
                                      : read_mapping(r, root, true, false) && read_mapping(r, root, true, true);

@@ -211,7 +211,7 @@ static bool read_max_voxels(reader *r, place entry) {
 
 static bool read_processor(reader *r) {
     place processors, entry = {0};
-    bool dynamic = false, settled = given(r, "size") && given(r, "max-points") && given(r, "max-voxels");
+    bool dynamic = false, settled = given(r, "voxel-size") && given(r, "max-points") && given(r, "max-voxels");
     search result = find_data(r, "DATA_PROCESSOR", &processors);
     if (result == FOUND) {
         entry = voxel_entry(processors, &dynamic);
@@ -223,11 +223,11 @@ static bool read_processor(reader *r) {
         place at = result == FOUND ? processors : r->root;
         return result != FAILED &&
                document_wrong(at.document, at.node,
-                              "no transform_points_to_voxels in %s DATA_PROCESSOR; give --size, --max-points and "
+                              "no transform_points_to_voxels in %s DATA_PROCESSOR; give --voxel-size, --max-points and "
                               "--max-voxels, or the configuration of a model that takes voxels",
                               result == FOUND ? "this" : "a");
     }
-    if (!set_required(r, "size", "VOXEL_SIZE", entry)) {
+    if (!set_required(r, "voxel-size", "VOXEL_SIZE", entry)) {
         return false;
     }
     return dynamic ? set_text(r, "max-points", "0") && set_text(r, "max-voxels", "0")

@@ -127,7 +127,7 @@ int fuse_write_model(fusion *f) {
     j->points_out = mesh.vertices.rows;
     add_result(f, &stats, &mesh);
     if (mesh.vertices.rows == 0) {
-        report_warning(j->names[0], "the model has no surface; check the camera, the poses and --voxel-size");
+        report_warning(j->names[0], "the model has no surface; check the camera, the poses and the size of the voxels");
     }
     int code = job_write_cloud(j, &mesh.vertices);
     code = code == EXIT_DONE ? write_mesh(j, &mesh) : code;

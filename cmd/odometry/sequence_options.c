@@ -31,7 +31,7 @@ static bool take_inputs(session *s, char *why, size_t why_size) {
 
 /* The outputs and options of a model, which depth images have. */
 static bool check_model(const session *s, char *why, size_t why_size) {
-    static const char *const with[] = {"mesh", "voxel-size", "truncation"};
+    static const char *const with[] = {"mesh", "map-voxel", "truncation"};
     const option_values *o = s->options;
     if (sequence_has_model(s)) {
         return true;
@@ -74,7 +74,7 @@ static bool check(const session *s, char *why, size_t why_size) {
         }
     }
     if (s->options->association == ASSOCIATION_PROJECTIVE && !sequence_is_depth(s)) {
-        snprintf(why, why_size, "association projective is for depth images; leave it out, scans go by the method cells");
+        snprintf(why, why_size, "association projective is for depth images; leave it out, scans go by method ndt");
         return false;
     }
     return register_check_scans(s, s->input_count, why, why_size) &&

@@ -8,9 +8,9 @@ bool register_settle(option_values *options, const command_info *command, char *
     p->search = !options->init                  ? PCGPU_SEARCH_RESCUE
                 : options_init_file(options) ? PCGPU_SEARCH_NEVER
                                              : PCGPU_SEARCH_ALWAYS;
-    if (p->method == PCGPU_REGISTER_CELLS && p->kernel != PCGPU_KERNEL_AUTO) {
-        wrong = "kernel: the method cells has its own; leave it out or give --method plane, gicp or point";
-    } else if (p->kernel_scale != 0 && (p->method == PCGPU_REGISTER_CELLS || p->kernel == PCGPU_KERNEL_NONE)) {
+    if (p->method == PCGPU_REGISTER_NDT && p->kernel != PCGPU_KERNEL_AUTO) {
+        wrong = "kernel: method ndt has its own; leave it out or give --method plane, gicp or point";
+    } else if (p->kernel_scale != 0 && (p->method == PCGPU_REGISTER_NDT || p->kernel == PCGPU_KERNEL_NONE)) {
         wrong = "kernel-scale: there is no kernel that it is of; give --method plane, gicp or point and a --kernel";
     }
     if (wrong) {
@@ -32,12 +32,12 @@ bool register_refuse(const session *s, const char *const *names, int count, cons
 
 bool register_check_kind(const session *s, bool clouds, bool images, char *why, size_t why_size) {
     static const char *const of_images[] = {"level-iterations", "bilateral"};
-    static const char *const of_clouds[] = {"voxel", "kernel", "kernel-scale", "max-iterations"};
+    static const char *const of_clouds[] = {"voxel-size", "kernel", "kernel-scale", "max-iterations"};
     static const char *const of_icp[] = {"max-distance"};
-    const bool cells = s->options->registration.method == PCGPU_REGISTER_CELLS;
+    const bool cells = s->options->registration.method == PCGPU_REGISTER_NDT;
     return (images || register_refuse(s, of_images, 2, "is for depth images by projective association", why, why_size)) &&
            (clouds || register_refuse(s, of_clouds, 4, "is for clouds, and depth images are given", why, why_size)) &&
-           (images || !cells || register_refuse(s, of_icp, 1, "has no effect on the method cells", why, why_size));
+           (images || !cells || register_refuse(s, of_icp, 1, "has no effect on method ndt", why, why_size));
 }
 
 static bool take_inputs(session *s, char *why, size_t why_size) {

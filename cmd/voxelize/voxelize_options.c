@@ -8,7 +8,7 @@ static bool settle(option_values *options, const command_info *command, char *wh
         return false;
     }
     if (!(p->size[0] > 0 && p->size[1] > 0 && p->size[2] > 0)) {
-        snprintf(why, why_size, "no voxel size; give --size SX,SY,SZ in metres or a --config with one");
+        snprintf(why, why_size, "no voxel size; give --voxel-size SX,SY,SZ in metres or a --config with one");
         return false;
     }
     if (options->batch && p->range_auto) {

@@ -35,9 +35,9 @@ static pcgpu_status check(pcgpu_context *context, const pcgpu_odometry_params *p
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "reference %d or deskewing %d is not known", (int)p->reference,
                        (int)p->deskew);
     }
-    if (pc_reference_kinds[p->reference].only_cells && p->registration.method != PCGPU_REGISTER_CELLS) {
+    if (pc_reference_kinds[p->reference].only_cells && p->registration.method != PCGPU_REGISTER_NDT) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                       "a model is made of cells; register by the method cells, or to the previous scan or a keyframe");
+                       "a model is made of cells; register by method ndt, or to the previous scan or a keyframe");
     }
     if (!(p->keyframe_distance >= 0.0 && p->keyframe_angle >= 0.0 && p->keyframe_fitness >= 0.0 &&
           p->keyframe_fitness <= 1.0)) {

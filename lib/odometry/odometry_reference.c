@@ -89,7 +89,7 @@ static pcgpu_status align_to(pcgpu_odometry *o, pc_odometry_scan *scan, pc_odome
     pc_transform_invert(target->T, inverse);
     pc_transform_multiply(inverse, predicted, params.init);
     params.min_score = o->min_score;
-    pcgpu_status status = params.method == PCGPU_REGISTER_CELLS ? align_by_cells(o, &params, scan, target, result)
+    pcgpu_status status = params.method == PCGPU_REGISTER_NDT ? align_by_cells(o, &params, scan, target, result)
                                                                 : align_by_icp(o, &params, scan, target, result);
     pc_transform_multiply(target->T, result->T_target_source, T);
     return status;

@@ -11,7 +11,7 @@ enum { ICP_LEVELS = 3, SEARCHED_STARTS = 7 };
 
 void pcgpu_register_params_init(pcgpu_register_params *params) {
     *params = (pcgpu_register_params){
-        .method = PCGPU_REGISTER_CELLS,
+        .method = PCGPU_REGISTER_NDT,
         .init = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1},
         .search = PCGPU_SEARCH_RESCUE,
         .voxel = PCGPU_AUTO,
@@ -46,7 +46,7 @@ pcgpu_status pc_register_check(pcgpu_context *context, const pcgpu_register_para
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "method %d is not known; give plane, point, cells or gicp",
                        (int)p->method);
     }
-    bool cells = p->method == PCGPU_REGISTER_CELLS;
+    bool cells = p->method == PCGPU_REGISTER_NDT;
     int levels = cells ? PC_CELLS_MAX_LEVELS : PCGPU_MAX_LEVELS;
     if (p->voxel != 0.0 && p->voxel != PCGPU_AUTO && !in_range(p->voxel, 1e-6, 1e6)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a voxel of %g m; give 0 (none), 1e-6 to 1e6 or PCGPU_AUTO",
@@ -54,14 +54,14 @@ pcgpu_status pc_register_check(pcgpu_context *context, const pcgpu_register_para
     }
     if (cells && p->voxel == 0.0) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                       "the method cells without a voxel; give the half of a finest cell's edge, or another method");
+                       "method ndt without a voxel; give the half of a finest cell's edge, or another method");
     }
     if (p->levels < 0 || p->levels > levels) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%d levels; give 1 to %d, or 0 for the method's own", p->levels,
                        levels);
     }
     if ((int)p->kernel < 0 || (int)p->kernel > PCGPU_KERNEL_GEMAN || (cells && p->kernel != PCGPU_KERNEL_AUTO)) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "kernel %d is not known, or not for the method cells",
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "kernel %d is not known, or not for method ndt",
                        (int)p->kernel);
     }
     if (p->kernel_scale != 0.0 && !in_range(p->kernel_scale, 1e-9, 1e6)) {
@@ -122,7 +122,7 @@ static void measure_target(pc_register_work *w) {
  * are one launch, are selecting and copying the points. */
 pcgpu_status pc_register_choose(pcgpu_context *context, const pcgpu_register_params *p, double points, int pairs,
                                 pcgpu_run *run, const pc_backend **backend) {
-    bool cells = p->method == PCGPU_REGISTER_CELLS;
+    bool cells = p->method == PCGPU_REGISTER_NDT;
     points *= p->symmetric ? 2.0 : 1.0;
     double cpu = (cells                               ? 2e-8
                   : p->method == PCGPU_REGISTER_PLANE ? 5.5e-7
@@ -213,7 +213,7 @@ static pcgpu_status run_icp(pc_register_work *w, const pcgpu_cloud *source, cons
 }
 
 int pc_register_levels(const pcgpu_register_params *params) {
-    int own = params->method == PCGPU_REGISTER_CELLS ? PC_CELLS_LEVELS : ICP_LEVELS;
+    int own = params->method == PCGPU_REGISTER_NDT ? PC_CELLS_LEVELS : ICP_LEVELS;
     return params->levels ? params->levels : own;
 }
 
@@ -284,7 +284,7 @@ pcgpu_status pc_register_taken(pcgpu_context *context, const pc_backend *backend
     }
     pc_register_work w;
     pc_register_open(&w, context, backend, run, params, source, target, result);
-    bool cells = params->method == PCGPU_REGISTER_CELLS;
+    bool cells = params->method == PCGPU_REGISTER_NDT;
     pcgpu_status status =
         pc_register_close(&w, cells ? pc_register_cells(&w, source, target) : run_icp(&w, source, target));
     return status == PCGPU_OK ? pc_register_rescue(context, backend, run, params, source, target, result) : status;

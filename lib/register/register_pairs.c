@@ -251,7 +251,7 @@ static pcgpu_status run_a_thread_each(pair_set *set) {
 static pcgpu_status run_set(pair_set *set) {
     const pcgpu_register_params *p = set->params;
     const int threads = set->context->threads;
-    bool together = p->method == PCGPU_REGISTER_CELLS && p->search != PCGPU_SEARCH_ALWAYS && set->backend->cells_register;
+    bool together = p->method == PCGPU_REGISTER_NDT && p->search != PCGPU_SEARCH_ALWAYS && set->backend->cells_register;
     bool spread = set->backend == &pc_backend_cpu && threads > 1 && set->count >= threads;
     set->run.threads = spread ? 1 : set->run.threads;
     set->failing = set->count;

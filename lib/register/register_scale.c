@@ -362,7 +362,7 @@ pcgpu_status pc_register_settle(pcgpu_context *context, const pcgpu_register_par
         }
         levels = other > edge ? other_levels : levels;
         edge = other > edge ? other : edge;
-        if (params->levels == 0 && params->method == PCGPU_REGISTER_CELLS) {
+        if (params->levels == 0 && params->method == PCGPU_REGISTER_NDT) {
             settled->levels = levels;
         }
         settled->voxel = edge > 0.0 ? 0.5 * edge : STREET_VOXEL;

@@ -283,8 +283,8 @@ static void transform_of(const search *s, const start *at, double T[16]) {
 
 static double cell_of(const pcgpu_register_params *p, int levels) {
     double spacing = p->voxel > 0.0 ? p->voxel : 0.5 * p->max_distance / (double)(1 << (levels - 1));
-    /* more levels of the method cells reach as much farther */
-    const int wider = p->method == PCGPU_REGISTER_CELLS && levels > PC_CELLS_LEVELS ? levels - PC_CELLS_LEVELS : 0;
+    /* more levels of method ndt reach as much farther */
+    const int wider = p->method == PCGPU_REGISTER_NDT && levels > PC_CELLS_LEVELS ? levels - PC_CELLS_LEVELS : 0;
     return CELL_VOXELS * spacing * (double)(1 << wider);
 }
 

@@ -42,7 +42,7 @@ static bool worth_it(const trials *t, int i) {
 /* Does start i, and where the back end does several at once those after it that are worth it by now. */
 static pcgpu_status do_start(trials *t, int i) {
     const double begin = pc_now();
-    const bool together = i > 0 && t->params[0].method == PCGPU_REGISTER_CELLS && t->backend->cells_register;
+    const bool together = i > 0 && t->params[0].method == PCGPU_REGISTER_NDT && t->backend->cells_register;
     pcgpu_register_params params[TRIALS];
     pcgpu_registration results[TRIALS];
     int which[TRIALS], count = 0;

@@ -94,7 +94,7 @@ static pcgpu_status measure_free_space(pc_register_work *w) {
     pc_transform_multiply(w->seen_from_target, r->T_target_source, T);
     pcgpu_status status = pc_view_compare(w->context, &w->seen[0], &w->seen[1], T, r->voxel, &r->free_space);
     if (status == PCGPU_OK && r->free_space >= 0.0) {
-        if (w->params->method == PCGPU_REGISTER_CELLS) {
+        if (w->params->method == PCGPU_REGISTER_NDT) {
             /* the mean of fitness and agreement, of which the score of cells is the product; less where the scene hardly
              * says which of several places is meant, unless it is the reason by itself */
             const double well = r->degenerate ? 1.0 : fmin(1.0, sqrt(r->eigenvalues[0] / WELL_CONSTRAINED));

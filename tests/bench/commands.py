@@ -31,8 +31,8 @@ CASES = [
     ('sample, 16384', ['sample', '-m', '16384', SCAN], 'sample'),
     ('voxelize, pillars 0.16 m', ['voxelize', '--config', f'{CONFIG}/pillar.yaml', SCAN], 'voxelize'),
     ('voxelize, SECOND 0.05 m', ['voxelize', '--config', f'{CONFIG}/second.yaml', SCAN], 'voxelize'),
-    ('voxelize, downsampling 0.25 m', ['voxelize', '--size', '0.25', SCAN], 'voxelize'),
-    ('register, cells', ['register', *PAIR], None),
+    ('voxelize, downsampling 0.25 m', ['voxelize', '--voxel-size', '0.25', SCAN], 'voxelize'),
+    ('register, ndt', ['register', *PAIR], None),
     ('register, point-to-plane', ['register', '--method', 'plane', *PAIR], None),
 ]
 BACKENDS = [('CPU, 1 thread', ['--cpu', '--threads', '1']), ('CPU, all threads', ['--cpu']), ('CUDA', ['--cuda'])]

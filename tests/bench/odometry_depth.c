@@ -6,7 +6,7 @@
  *   --path sway|around  --width PIXELS  --noise 0|1  --layout SEED      of the room; the path has 120 frames, then
  * repeats
  *   --data FOLDER  instead: frame-000000.depth.png, ... and frame-000000.pose.txt, ... as of 7-Scenes
- *   --voxel METRES  --truncation METRES  --weight W  --bilateral METRES  --simd N
+ *   --voxel-size METRES  --truncation METRES  --weight W  --bilateral METRES  --simd N
  *
  * Each run is repeated --rounds times and the last one counts, which has found code warm; its model is a new one, whose
  * memory grows. On CUDA, levels and ray casting are the device's own times, and joining the reference is what the host
@@ -74,7 +74,7 @@ static arguments parse(int argc, char **argv) {
             a.noise = atoi(value) != 0;
         } else if (strcmp(name, "--layout") == 0) {
             a.layout = strtoull(value, NULL, 10);
-        } else if (strcmp(name, "--voxel") == 0) {
+        } else if (strcmp(name, "--voxel-size") == 0) {
             a.volume.voxel_size = atof(value);
         } else if (strcmp(name, "--truncation") == 0) {
             a.volume.truncation = atof(value);

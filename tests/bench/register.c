@@ -1,7 +1,7 @@
 /* bench_register METHOD THREADS RUNS [base|avx2] < LIST: registration on the CPU, in memory and warm, from two clouds
  * to the 4x4.
  *
- * METHOD is plane, point, cells or gicp, and words with a colon before each may follow: search, symmetric, levels=N,
+ * METHOD is plane, point, ndt or gicp, and words with a colon before each may follow: search, symmetric, levels=N,
  * voxel=S, max-distance=D, kernel=NAME, kernel-scale=S, as the command's options of these names.
  *
  * Every line of LIST is SOURCE TARGET and the 16 numbers of the transform to start from; the clouds stay in memory from
@@ -31,7 +31,7 @@ static int compare_doubles(const void *a, const void *b) {
 }
 
 static pcgpu_register_method method_by_name(const char *name) {
-    static const char *const names[] = {"plane", "point", "cells", "gicp"};
+    static const char *const names[] = {"plane", "point", "ndt", "gicp"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(names[i], name) == 0) {
             return (pcgpu_register_method)i;

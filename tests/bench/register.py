@@ -3,7 +3,7 @@ beside the peers that are installed (small_gicp, kiss-icp, open3d) in the same r
 
     register.py BENCH_REGISTER [METHOD[,METHOD]...] [SEED] [--quick]     PCGPU_DATA as for the tests; prints Markdown
 
-A METHOD is what bench_register takes, as plane or cells:symmetric. Of many runs the first METHOD has all, others a part, which
+A METHOD is what bench_register takes, as plane or ndt:symmetric. Of many runs the first METHOD has all, others a part, which
 the tables say: the whole takes some minutes.
 
 Exact pairs: a scan is split at random into two disjoint halves and one of them is moved by a known transform of 0.8 m and
@@ -44,7 +44,7 @@ from register_clouds import DATA, KITTI, Pairs, error, half_pairs, read_scan, re
 WORDS = [word for word in sys.argv[2:] if word != '--quick']
 QUICK = '--quick' in sys.argv
 BENCH = sys.argv[1]
-PLAIN = ['cells', 'plane', 'gicp', 'point']
+PLAIN = ['ndt', 'plane', 'gicp', 'point']
 METHODS = WORDS[0].split(',') if WORDS else PLAIN + [f'{method}:symmetric' for method in PLAIN[:3]]
 BASES = list(dict.fromkeys(method.split(':')[0] for method in METHODS))
 SEED = int(WORDS[1]) if len(WORDS) > 1 else 0
@@ -287,12 +287,12 @@ def speed():
     source, target = map(load, files)
     jobs = [(*files, np.eye(4))]
     programs = [(f'pcgpu {method}', threads) for method in METHODS for threads in (1, 2)]
-    programs += [('pcgpu cells avx2', 1), ('pcgpu cells base', 1)] if 'cells' in BASES else []
+    programs += [('pcgpu ndt avx2', 1), ('pcgpu ndt base', 1)] if 'ndt' in BASES else []
     times = {program: [] for program in programs + [(name, 1) for name in peers()]}
     for _ in range(2 if QUICK else 4):  # in turn, so that a drift of the machine's speed meets all alike
         for name, threads in programs:
             _, method, *vectors = name.split()
-            record = run_pcgpu(method, jobs, threads, runs=11 if 'cells' in method else 1, vectors=''.join(vectors))[0]
+            record = run_pcgpu(method, jobs, threads, runs=11 if 'ndt' in method else 1, vectors=''.join(vectors))[0]
             times[name, threads].append((record['least'], record['median']))
         for name, align in peers().items():
             begin = time.perf_counter()

@@ -1,7 +1,7 @@
 /* bench_volume [OPTION]...: fusing and ray casting the frames of the generated room, in memory, as fast as it goes; and
  * how near the model is to the room, which is known. One line of a table.
  *
- *   --device cpu|cuda  --threads N  --width PIXELS  --frames N  --path sway|around  --noise 0|1  --voxel METRES
+ *   --device cpu|cuda  --threads N  --width PIXELS  --frames N  --path sway|around  --noise 0|1  --voxel-size METRES
  *   --truncation METRES  --simd N (1: no vectors, 2: AVX2, 3: AVX-512)  --layout SEED */
 #include "bench.h"
 #include "room.h"
@@ -59,7 +59,7 @@ static arguments parse(int argc, char **argv) {
             a.path = strcmp(value, "around") == 0 ? ROOM_AROUND : ROOM_SWAY;
         } else if (strcmp(name, "--layout") == 0) {
             a.layout = strtoull(value, NULL, 10);
-        } else if (strcmp(name, "--voxel") == 0) {
+        } else if (strcmp(name, "--voxel-size") == 0) {
             a.params.voxel_size = atof(value);
         } else if (strcmp(name, "--truncation") == 0) {
             a.params.truncation = atof(value);

@@ -58,7 +58,7 @@ each() {
 each info a.bin --json out.json
 each sample --cpu --threads 1 -m 5 a.bin -o out.bin --json out.json --indices out.txt
 each sample --cpu -m 5 a.bin --dry-run
-each voxelize --cpu --threads 1 --batch --range -9,-9,-9,9,9,9 --size 1 --max-points 3 a.bin b.bin -o out.npy --json out.json
+each voxelize --cpu --threads 1 --batch --range -9,-9,-9,9,9,9 --voxel-size 1 --max-points 3 a.bin b.bin -o out.npy --json out.json
 each register --cpu --threads 1 --method point --pairs pairs.txt --transform out.txt --json out.json
 each odometry --cpu --threads 1 --reference previous --method plane s.bin s.bin --trajectory out.txt --json out.json
 each evaluate "$PCGPU_SOURCE/testdata/room/poses_kitti.txt" --ground-truth "$PCGPU_SOURCE/testdata/room/poses_kitti.txt"

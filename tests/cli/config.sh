@@ -17,7 +17,7 @@ works 'count: 10' ten.bin
 works '# a comment\ncount: 20\nstart: 7' twenty.bin
 works 'sample:\n  count: 20\n  start: 7' twenty.bin
 works 'sample: {count: 20, start: 7}' twenty.bin
-works 'voxelize:\n  size: 0.5\nregister:\n  levels: 2\nsample:\n  count: 10' ten.bin
+works 'voxelize:\n  voxel_size: 0.5\nregister:\n  levels: 2\nsample:\n  count: 10' ten.bin
 works 'count: 20\nsample:\n  count: 10' ten.bin # the section is nearer than the flat key
 works 'sample:\n  count: 10\ncount: 20' ten.bin # wherever it stands
 works 'count: 30' ten.bin --count 10            # the command line wins
@@ -37,7 +37,7 @@ fails() {
 }
 fails 1:1 nonsense 'nonsense: 3'
 fails 2:1 'cuont' 'method: fps\ncuont: 10'
-fails 2:3 size 'sample:\n  size: 3'
+fails 2:3 voxel_size 'sample:\n  voxel_size: 3'
 fails 2:3 'nonsense' 'voxelize:\n  nonsense: 3'
 fails 1:8 count 'count: [1, 2]'
 fails 1:8 count 'count: ten'
@@ -48,7 +48,7 @@ fails 1:8 count 'count: "10"'
 fails 2:10 ratio 'sample:\n  ratio: 1.5'
 fails 1:9 method 'method: nonsense'
 fails 1:14 drop_origin 'drop_origin: maybe'
-fails 3:9 size 'count: 3\nvoxelize:\n  size: -1'
+fails 3:15 voxel_size 'count: 3\nvoxelize:\n  voxel_size: -1'
 fails '[0-9]+:[0-9]+' '' 'count: [1, 2'
 fails '[0-9]+:[0-9]+' '' '- count\n- 10'
 fails 2:1 twice 'count: 10\ncount: 20'
@@ -85,10 +85,10 @@ grep -Eq '^ +seed: "?18446744073709551615"?$' ../effect.yaml || die 'the seed lo
 again sample -m 20 --seeds ../none.txt a.bin
 grep -Eq '^ +seeds: "\.\./none\.txt"$' ../effect.yaml || die 'seeds are not in the configuration in effect'
 again sample --min-distance 0.1 --start center --drop-origin a.bin
-again voxelize --range=-1.5,0,0,10,20.25,30 --size 0.1,0.2,0.3 --max-points 5 --features pillar a.bin
-again voxelize --range auto --size 0.25 --dtype float16 a.bin
+again voxelize --range=-1.5,0,0,10,20.25,30 --voxel-size 0.1,0.2,0.3 --max-points 5 --features pillar a.bin
+again voxelize --range auto --voxel-size 0.25 --dtype float16 a.bin
 INPUTS='a.bin a.bin'
-again register --method point --voxel 0.3 --levels 2 --max-distance 1.25 a.bin a.bin
+again register --method point --voxel-size 0.3 --levels 2 --max-distance 1.25 a.bin a.bin
 expect 0 pcgpu sample --config "$WORK/effect.yaml" --dry-run -m 10 a.bin # sections of other commands are read past
 # What the real run would refuse, the dry run refuses.
 expect 1 pcgpu sample --dry-run -m 10 missing.bin -o x.bin

@@ -32,7 +32,7 @@ for name in "$(printf 'x\033[31my')" "$(printf 'x\ny')" "$(printf 'x\302\2332Jy'
     printable out.jsonl
     expect 0 pcgpu info "$name.bin"
     printable "$OUT"
-    expect 0 pcgpu voxelize --dry-run --size 0.2 "$name.bin" -o "$name.ply"
+    expect 0 pcgpu voxelize --dry-run --voxel-size 0.2 "$name.bin" -o "$name.ply"
     printable "$OUT"
     cloud 30 > a.bin
     expect 1 pcgpu odometry a.bin "$name.bin" --trajectory "nowhere/$name"

@@ -19,7 +19,7 @@ for IMAGE in a.pgm a.png; do
     expect 0 pcgpu sample --camera $CAMERA -m 4 $IMAGE -f -o four.ply --indices i.txt
     expect 0 pcgpu sample -m 1 four.ply -f -o one.bin # what was written is a cloud of x y z
     size_is one.bin 12
-    expect 0 pcgpu voxelize --camera $CAMERA --size 100 --range=-100,-100,-100,100,100,100 --features points $IMAGE \
+    expect 0 pcgpu voxelize --camera $CAMERA --voxel-size 100 --range=-100,-100,-100,100,100,100 --features points $IMAGE \
         -f -o points.bin
     od -An -v -t f4 -w12 points.bin | awk '$3 != 0 { $1 = $1; print }' | sort > got.txt
     printf '%s\n' '-0.25 0.125 0.5' '0 0 1' '1 0 2' '2 1 4' | sort > wanted.txt
@@ -57,7 +57,7 @@ expect 0 pcgpu info --camera $CAMERA a.png "$PCGPU_SOURCE/testdata/street.bin" #
 stderr_is ''
 
 # Without a camera, or with one that is not this image's.
-for COMMAND in 'info' 'sample -m 1' 'voxelize --size 1'; do
+for COMMAND in 'info' 'sample -m 1' 'voxelize --voxel-size 1'; do
     expect 2 pcgpu $COMMAND a.png
     stderr_has '^pcgpu: a\.png: a depth image becomes points through a camera; give --camera FX,FY,CX,CY, or a --config'
     expect 2 pcgpu $COMMAND --format pgm -

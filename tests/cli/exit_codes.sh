@@ -20,7 +20,7 @@ else
         stdout_is ''
         stderr_has '^pcgpu: .*[Cc][Uu][Dd][Aa]'
     done
-    expect 3 "$PCGPU" voxelize --cuda --range auto --size 1 a.bin -o x.bin
+    expect 3 "$PCGPU" voxelize --cuda --range auto --voxel-size 1 a.bin -o x.bin
     expect 3 "$PCGPU" register --cuda a.bin a.bin
     expect 3 "$PCGPU" sample --cuda -m 10 a.bin
     stdout_is ''

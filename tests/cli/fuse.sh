@@ -67,11 +67,11 @@ expect 0 pcgpu register --dry-run $CONFIG --config model.yaml "$1" "$2" # read p
 printf 'P5\n2 2\n65535\n\0\0\0\0\0\0\0\0' > none.pgm
 echo '1 0 0 0 0 1 0 0 0 0 1 0' > one.txt
 expect 0 pcgpu fuse --camera 1,1,0,0 --poses one.txt none.pgm -o empty.ply --mesh empty_mesh.ply
-stderr_has '^pcgpu: none\.pgm: warning: the model has no surface; check the camera, the poses and --voxel-size$'
+stderr_has '^pcgpu: none\.pgm: warning: the model has no surface; check the camera, the poses and the size of the voxels$'
 [ "$(number vertex empty.ply)" = 0 ] && [ "$(number face empty_mesh.ply)" = 0 ] || die 'an empty model'
 
 # Usage.
-for ARGUMENTS in '--mesh x.ply' '--voxel-size 0.1' '--truncation 1'; do
+for ARGUMENTS in '--mesh x.ply' '--map-voxel 0.1' '--truncation 1'; do
     expect 2 pcgpu register $CONFIG "$1" "$2" $ARGUMENTS
     stderr_has 'is not an option of register but of odometry'
 done

@@ -7,7 +7,7 @@ for i in 1 2 3 4 5; do
     printf '%s\t%s\n' "$PCGPU_SOURCE/testdata/street_moved.bin" "$PCGPU_SOURCE/testdata/street.bin"
 done >list
 register() {
-    expect "$1" pcgpu register --method point --voxel 1 --levels 1 --threads 1 --pairs list --device "$2"
+    expect "$1" pcgpu register --method point --voxel-size 1 --levels 1 --threads 1 --pairs list --device "$2"
 }
 register 0 cpu
 cp "$OUT" cpu

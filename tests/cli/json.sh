@@ -75,7 +75,7 @@ if cp a.bin "$NAME" 2> /dev/null; then
     ask j 0 'get("points_out") == 10'
 fi
 
-expect 0 pcgpu voxelize --range=-9,-9,-2,9,9,3 --size 1 --max-points 3 a.bin -f -o v.npz --json j
+expect 0 pcgpu voxelize --range=-9,-9,-2,9,9,3 --voxel-size 1 --max-points 3 a.bin -f -o v.npz --json j
 ask j 0 'get("in_range") == get("kept") + get("over_points") + get("over_voxels")'
 ask j 0 'get("voxels_found") > 10 and get("max_points") == 3 and get("features") == "mean"'
 ask j 0 'get("in_range") + get("out_of_range") == 300 and get("largest") >= 3'

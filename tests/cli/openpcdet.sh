@@ -9,7 +9,7 @@ cloud 3000 > a.bin
 effect() {
     expect 0 pcgpu voxelize "$@" --dry-run a.bin
     stderr_is ''
-    GOT=$(sed -n 's/^  \(range\|size\|max_points\|max_voxels\|features\): //p' "$OUT" | tr '\n' '|')
+    GOT=$(sed -n 's/^  \(range\|voxel_size\|max_points\|max_voxels\|features\): //p' "$OUT" | tr '\n' '|')
     [ "$GOT" = "$EFFECT|" ] || die "in effect: $GOT, expected: $EFFECT|"
     cp "$OUT" effect.yaml
     expect 0 pcgpu voxelize --config effect.yaml --dry-run a.bin
@@ -38,7 +38,7 @@ for PAIR in second.yaml:second.yaml pointpillar.yaml:pillar.yaml; do
 done
 # The command line wins, and so does a later file.
 EFFECT="$PILLARS|7|\"points\"" effect --features points --config "$MODELS/pointpillar.yaml" --max-voxels 7
-EFFECT='"auto"|[1, 1, 1]|2|0|"pillar"' effect --config "$MODELS/pointpillar.yaml" --range auto --size 1 \
+EFFECT='"auto"|[1, 1, 1]|2|0|"pillar"' effect --config "$MODELS/pointpillar.yaml" --range auto --voxel-size 1 \
     --max-points 2 --max-voxels 0
 echo 'voxelize: {max_points: 9}' > nine.yaml
 EFFECT="${PILLARS%|*}|9|40000|\"pillar\"" effect --config "$MODELS/pointpillar.yaml" --config nine.yaml
@@ -65,7 +65,7 @@ expect 2 pcgpu voxelize --config alone/second.yaml a.bin -o x.bin
 stderr_has '^pcgpu: alone/second\.yaml:5:20: POINT_CLOUD_RANGE is to come from cfgs/dataset_configs/kitti_dataset\.yaml.*tools/'
 expect 2 pcgpu voxelize --config alone/second.yaml --range auto a.bin -o x.bin
 stderr_has '^pcgpu: alone/second\.yaml:5:20: DATA_PROCESSOR is to come from'
-EFFECT='"auto"|[2, 2, 2]|0|0|"mean"' effect --config alone/second.yaml --range auto --size 2 --max-points 0 --max-voxels 0
+EFFECT='"auto"|[2, 2, 2]|0|0|"mean"' effect --config alone/second.yaml --range auto --voxel-size 2 --max-points 0 --max-voxels 0
 absent x.bin
 
 # holds YAML EFFECT OPTION...: a small file and what is in effect.
@@ -123,8 +123,8 @@ fails() {
 }
 fails 'c\.yaml:1:1' 'no POINT_CLOUD_RANGE' 'CLASS_NAMES: [Car]'
 fails 'c\.yaml:1:1' 'no transform_points_to_voxels in a DATA_PROCESSOR' "$R"
-fails 'c\.yaml:3:3' 'no transform_points_to_voxels in this' "$R\nDATA_PROCESSOR:\n  - NAME: sample_points" --size 1
-fails 'c\.yaml:2:18' 'no VOXEL_SIZE.*--size' "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $L}]"
+fails 'c\.yaml:3:3' 'no transform_points_to_voxels in this' "$R\nDATA_PROCESSOR:\n  - NAME: sample_points" --voxel-size 1
+fails 'c\.yaml:2:18' 'no VOXEL_SIZE.*--voxel-size' "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $L}]"
 fails 'c\.yaml:2:18' 'no MAX_POINTS_PER_VOXEL.*--max-points' "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V}]"
 fails 'c\.yaml:2:18' 'no MAX_NUMBER_OF_VOXELS.*--max-voxels' \
     "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V, MAX_POINTS_PER_VOXEL: 3}]"
@@ -133,8 +133,8 @@ fails 'c\.yaml:2:123' 'no number for train.*--max-voxels' \
     --split train
 fails 'c\.yaml:1:20' 'six numbers' 'POINT_CLOUD_RANGE: [1, 2]'
 fails 'c\.yaml:1:27' 'list of numbers' 'POINT_CLOUD_RANGE: [1, 2, [3], 4, 5, 6]'
-fails 'c\.yaml:2:1' 'size is a key of pcgpu.*--config' "$R\nsize: 1"
-fails 'c\.yaml:2:1' 'voxelize is a key of pcgpu' "$R\nvoxelize: {size: 1}"
+fails 'c\.yaml:2:1' 'voxel_size is a key of pcgpu.*--config' "$R\nvoxel_size: 1"
+fails 'c\.yaml:2:1' 'voxelize is a key of pcgpu' "$R\nvoxelize: {voxel_size: 1}"
 fails 'c\.yaml:1:16' 'circle' '_BASE_CONFIG_: c.yaml'
 fails 'c\.yaml:1:16' 'name of a file' '_BASE_CONFIG_: [c.yaml]'
 fails 'c\.yaml:1:16' 'POINT_CLOUD_RANGE is to come from /nowhere/x\.yaml' '_BASE_CONFIG_: /nowhere/x.yaml'
@@ -148,7 +148,7 @@ fails 'broken\.yaml:1:20' 'six numbers' '_BASE_CONFIG_: broken.yaml'
 # Other commands say whose it is; --split without such a file is a mistake.
 expect 2 pcgpu sample -m 10 --config "$MODELS/second.yaml" a.bin -o x.bin
 stderr_has 'configuration of OpenPCDet; pcgpu voxelize reads it'
-expect 2 pcgpu voxelize --size 1 --split train a.bin -o x.bin
+expect 2 pcgpu voxelize --voxel-size 1 --split train a.bin -o x.bin
 stderr_has 'split'
 expect 2 pcgpu voxelize --config "$MODELS/second.yaml" --split val a.bin -o x.bin
 stderr_has 'test, train'

@@ -8,7 +8,7 @@ walls() { # walls DX
 }
 walls 0 > target.bin
 walls 0.1 > source.bin
-TUNE='--voxel 0.1'
+TUNE='--voxel-size 0.1'
 
 # numbers FILE: all numbers in one line, rounded to centimetres.
 numbers() { tr ',' ' ' < "$1" | awk '{ for (i = 1; i <= NF; i++) printf "%.2f ", $i + 0 }' | sed 's/-0\.00/0.00/g'; }
@@ -46,7 +46,7 @@ expect 1 pcgpu register $TUNE source.bin target.bin --init missing
 # --init auto looks for a start: here for a quarter turn, which no method finds alone. A file of that name has a folder.
 STREET=$PCGPU_SOURCE/testdata/street.bin
 od -An -v -t f4 -w16 "$STREET" | awk '{ print 2 - $2, $1 - 1, $3 + 0.3, $4 }' | floats > turned.bin
-for METHOD in cells plane; do
+for METHOD in ndt plane; do
     expect 4 pcgpu register --method $METHOD turned.bin "$STREET"
     expect 0 pcgpu register --method $METHOD --init auto --threads 1 turned.bin "$STREET" -f --json found.json
     [ "$(numbers "$OUT")" = '0.00 1.00 0.00 1.00 -1.00 0.00 0.00 2.00 0.00 0.00 1.00 -0.30 0.00 0.00 0.00 1.00 ' ] ||
@@ -63,7 +63,7 @@ expect 0 pcgpu register $TUNE source.bin target.bin --init ./auto
 [ "$(numbers "$OUT")" = "$(numbers ../matrix)" ] || die '--init ./auto is not the file'
 
 # Every method, every thread count, the same again.
-for METHOD in cells plane point gicp; do
+for METHOD in ndt plane point gicp; do
     expect 0 pcgpu register $TUNE --cpu --threads 1 --method $METHOD source.bin target.bin
     cp "$OUT" ../one
     expect 0 pcgpu register $TUNE --cpu --threads 3 --method $METHOD source.bin target.bin
@@ -92,7 +92,7 @@ for KERNEL in auto none huber cauchy tukey geman; do
 done
 expect 0 pcgpu register $TUNE --method plane --kernel huber --kernel-scale 0.02 source.bin target.bin
 expect 2 pcgpu register --kernel huber s.bin s.bin
-stderr_has '^pcgpu: kernel: the method cells has its own; '
+stderr_has '^pcgpu: kernel: method ndt has its own; '
 expect 2 pcgpu register --kernel-scale 0.1 s.bin s.bin
 expect 2 pcgpu register --method plane --kernel none --kernel-scale 0.1 s.bin s.bin
 stderr_has '^pcgpu: kernel-scale: there is no kernel'
@@ -101,5 +101,5 @@ expect 2 pcgpu register --method plane --kernel-scale 0 s.bin s.bin
 # Options out of range are errors of usage.
 expect 2 pcgpu register s.bin s.bin --max-distance 1e9
 stderr_has '^pcgpu: --max-distance: .*1000000'
-expect 2 pcgpu register s.bin s.bin --voxel 1e9
+expect 2 pcgpu register s.bin s.bin --voxel-size 1e9
 finish

@@ -26,9 +26,9 @@ expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --association nearest --jso
 stderr_has 'points matched'
 grep -q '"association": "nearest"' r.json || die 'the association of clouds'
 cp "$OUT" nearest.txt
-expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --method cells
+expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --method ndt
 same "$OUT" nearest.txt
-expect 0 pcgpu voxelize --config "$CAMERA" --size 0.02 "$B" -o b.ply
+expect 0 pcgpu voxelize --config "$CAMERA" --voxel-size 0.02 "$B" -o b.ply
 expect 0 pcgpu register --config "$CAMERA" "$A" b.ply -v
 stderr_has 'points matched'
 
@@ -64,8 +64,8 @@ for WORDS in '' '--levels 2' '--max-distance 0.2 --min-score 0.5'; do
     expect 0 pcgpu register --config effect.yaml "$A" "$B"
     same "$OUT" wanted.txt
 done
-expect 0 pcgpu register --config "$CAMERA" --method cells --dry-run "$A" "$B"
-stdout_has '^  method: "cells"$'
+expect 0 pcgpu register --config "$CAMERA" --method ndt --dry-run "$A" "$B"
+stdout_has '^  method: "ndt"$'
 printf '%s\t%s\n' "$A" "$B" > effect_pairs.txt
 expect 0 pcgpu register --config "$CAMERA" --pairs effect_pairs.txt
 cp "$OUT" wanted.txt
@@ -74,13 +74,13 @@ cp "$OUT" effect.yaml
 expect 0 pcgpu register --config effect.yaml --pairs effect_pairs.txt
 same "$OUT" wanted.txt
 # Each pair of a list tells its own.
-expect 0 pcgpu voxelize --config "$CAMERA" --size 0.02 "$B" -o effect.ply
+expect 0 pcgpu voxelize --config "$CAMERA" --voxel-size 0.02 "$B" -o effect.ply
 printf '%s\t%s\n' "$A" effect.ply >> effect_pairs.txt
 expect 0 pcgpu register --config "$CAMERA" --pairs effect_pairs.txt --json effect.json
 LAST='the JSON of a list of images and clouds'
 [ "$(grep -c '"method": null, "association": "projective", "level_iterations": \[4, 5, 10\].* "min_score": 0\.2,' effect.json)" -eq 1 ] ||
     die 'the parameters of the images'
-[ "$(grep -c '"method": "cells", "association": "auto".* "min_score": 0\.35,' effect.json)" -eq 1 ] ||
+[ "$(grep -c '"method": "ndt", "association": "auto".* "min_score": 0\.35,' effect.json)" -eq 1 ] ||
     die 'the parameters of the clouds'
 
 # A start, a moved source, and a list of pairs.
@@ -125,7 +125,7 @@ refused 'method is for association nearest' --association projective --method pl
 refused 'init: auto looks for a start of association nearest' --init auto --config "$CAMERA" "$A" "$B"
 refused 'max-iterations is for clouds, and depth images are given; leave it out' --max-iterations 9 --config "$CAMERA" "$A" "$B"
 refused 'bilateral is for depth images by projective association; leave it out' --bilateral 1 "$PCGPU_SOURCE/testdata/street.bin" "$PCGPU_SOURCE/testdata/street.bin"
-refused 'max-distance has no effect on the method cells; leave it out' --max-distance 1 "$PCGPU_SOURCE/testdata/street.bin" "$PCGPU_SOURCE/testdata/street.bin"
+refused 'max-distance has no effect on method ndt; leave it out' --max-distance 1 "$PCGPU_SOURCE/testdata/street.bin" "$PCGPU_SOURCE/testdata/street.bin"
 refused '7 levels of projective association; give 1 to 6' --levels 7 --config "$CAMERA" "$A" "$B"
 refused '2 levels and the iterations of 3; leave levels out' --levels 2 --level-iterations 1,2,3 --config "$CAMERA" "$A" "$B"
 for LIST in '' 4,5, ,4 4,x 4.5 -1,4 4,0 1,1,1,1,1,1,1 100001; do

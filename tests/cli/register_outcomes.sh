@@ -42,7 +42,7 @@ outcome() {
     size_is moved.bin "$(wc -c < "$3")"
     grep -q "\"converged\": *$([ "$1" -eq 0 ] && echo true || echo false)" "$OUT" || die 'converged is not as the exit code'
 }
-for METHOD in cells plane gicp point; do
+for METHOD in ndt plane gicp point; do
     expect 4 pcgpu register --method $METHOD --init auto mirrored.bin "$STREET"
     outcome 4 'a direction open: translation along x, translation along y, rotation about z' plane.1.bin plane.2.bin
     outcome 4 'a direction open: translation along x$' corridor.1.bin corridor.2.bin

@@ -13,7 +13,7 @@ cloud 5 > few.bin
 awk 'BEGIN { for (i = 0; i < 400; i++) print i % 20 * 0.1, int(i / 20) * 0.1, 0, 0 }' | floats > plane.bin
 # A target too wide for its cells: the library refuses it, after it was read.
 { cat t.bin; echo 3e8 0 0 0 | floats; } > wide.bin
-TUNE='--voxel 0.2'
+TUNE='--voxel-size 0.2'
 
 # alone SOURCE TARGET FORMAT: the transform by the command for one pair, as one line.
 alone() {

@@ -9,7 +9,7 @@ records near.bin | awk '{ $1 += 500; print }' | floats > far.bin
 
 # One line for a person, in every method, also where nobody watches; not with -q.
 NUMBERS='score 0\.[0-9]+, \+- [0-9.]+ mm, [0-9.]+ degree; [0-9.]+ m?s$'
-for METHOD in cells plane gicp point; do
+for METHOD in ndt plane gicp point; do
     expect 0 pcgpu register --method $METHOD s.bin t.bin
     [ "$(wc -l < "$ERR")" -eq 1 ] || die 'not one line'
     stderr_has "^pcgpu: s\\.bin -> t\\.bin: moved 0\\.(80|78)[0-9] m, turned 2\\.5[0-9]+ degree; $NUMBERS"

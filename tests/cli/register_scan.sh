@@ -13,16 +13,16 @@ vehicle > vehicle.bin
 cat "$DATA/street.bin" vehicle.bin > a.bin
 cat "$DATA/street_moved.bin" vehicle.bin > b.bin
 # The street has no point that near, so that without the vehicle it is the scan as it was.
-for METHOD in cells plane gicp point; do
-    expect 0 pcgpu register -q --method $METHOD --voxel 0.5 "$DATA/street_moved.bin" "$DATA/street.bin"
+for METHOD in ndt plane gicp point; do
+    expect 0 pcgpu register -q --method $METHOD --voxel-size 0.5 "$DATA/street_moved.bin" "$DATA/street.bin"
     cp "$OUT" ../wanted
     for THREADS in 1 2; do
-        expect 0 pcgpu register -q --threads $THREADS --method $METHOD --voxel 0.5 --min-range 2 b.bin a.bin --json r.json -f
+        expect 0 pcgpu register -q --threads $THREADS --method $METHOD --voxel-size 0.5 --min-range 2 b.bin a.bin --json r.json -f
         same "$OUT" ../wanted
     done
     grep -q '"points_in": 128000, "dropped": {"non_finite": 0, "at_origin": 0, "too_near": 8000, "on_carrier": 0}' r.json || die "the counts: $(cat r.json)"
     grep -q '"min_range": 2, "beam_correction": 0,' r.json || die 'the parameters are not in --json'
-    expect 0 pcgpu register -q --method $METHOD --voxel 0.5 b.bin a.bin
+    expect 0 pcgpu register -q --method $METHOD --voxel-size 0.5 b.bin a.bin
     differ "$OUT" ../wanted
 done
 expect 0 pcgpu register b.bin a.bin --min-range 2 -v

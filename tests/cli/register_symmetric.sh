@@ -14,7 +14,7 @@ inverse() {
             if (worst > limit) { print "off by " worst; exit 1 } }' || die "$1 and $2 are not inverse to each other"
     checked
 }
-for METHOD in cells plane gicp; do
+for METHOD in ndt plane gicp; do
     TUNE="--method $METHOD --transform-format kitti"
     expect 0 pcgpu register $TUNE "$MOVED" "$STREET"
     cp "$OUT" one_way
@@ -44,7 +44,7 @@ expect 0 pcgpu register --symmetric --init auto --transform-format kitti "$STREE
 inverse there "$OUT" 1e-3
 
 # A part of the street lies on the street, but the street not on its part.
-pcgpu voxelize --size 0.05 --range -60,-60,-5,-5,60,20 "$STREET" -o part.ply
+pcgpu voxelize --voxel-size 0.05 --range -60,-60,-5,-5,60,20 "$STREET" -o part.ply
 expect 0 pcgpu register part.ply "$STREET" --min-score 0.55
 expect 4 pcgpu register part.ply "$STREET" --min-score 0.55 --symmetric
 stderr_has '^pcgpu: part\.ply: did not converge: source and target exchanged: the surfaces do not agree: '

@@ -6,7 +6,7 @@ for i in 0 1 2 3; do cp "$ROOM/frame-00000$i.png" f$i.png; done
 cp "$ROOM/camera.yaml" "$ROOM/poses_kitti.txt" .
 head -n 1 poses_kitti.txt > first.txt
 lines() { [ "$(wc -l < "$1")" -eq "$2" ] || die "$1 has $(wc -l < "$1") lines, expected $2"; checked; }
-printf 'odometry:\n  voxel_size: 0.02\n' > model.yaml
+printf 'odometry:\n  map_voxel: 0.02\n' > model.yaml
 RUN='pcgpu odometry --config camera.yaml --config model.yaml --init first.txt'
 
 # Each reference finds the poses, from the first one's on; the number of threads does not matter.
@@ -68,7 +68,7 @@ expect 1 $RUN --cpu f0.png small.pgm f1.png --trajectory gap3.txt
 stderr_has '^pcgpu: small\.pgm: .*32 x 24 pixels and the camera'
 
 # As clouds, when a method or the association says so.
-expect 0 pcgpu odometry --cpu --config camera.yaml --association nearest --reference previous --voxel 0.05 f0.png f1.png \
+expect 0 pcgpu odometry --cpu --config camera.yaml --association nearest --reference previous --voxel-size 0.05 f0.png f1.png \
     --trajectory clouds.txt
 lines clouds.txt 2
 finish

@@ -3,7 +3,7 @@
 has_sanitizer && skip_all 'a sanitizer needs terabytes of address space'
 cp "$PCGPU_SOURCE/testdata/street.bin" a.bin
 expect 0 pcgpu sample -m 50 a.bin -o sample.bin
-expect 0 pcgpu voxelize --size 0.5 --features points a.bin -o voxels.npz
+expect 0 pcgpu voxelize --voxel-size 0.5 --features points a.bin -o voxels.npz
 expect 0 pcgpu register a.bin a.bin --transform T.txt
 
 # limited KILOBYTES COMMAND...: with no more address space than that.
@@ -26,7 +26,7 @@ ENOUGH=$((LOADED + 52000))
 limited $ENOUGH sample --cpu --threads 1 -m 50 a.bin -o x.bin
 expected 0 $?
 same x.bin sample.bin
-limited $ENOUGH voxelize --cpu --threads 1 --size 0.5 --features points a.bin -o x.npz
+limited $ENOUGH voxelize --cpu --threads 1 --voxel-size 0.5 --features points a.bin -o x.npz
 expected 0 $?
 same x.npz voxels.npz
 limited $ENOUGH register --cpu --threads 1 a.bin a.bin --transform x.txt
@@ -37,7 +37,7 @@ same x.txt T.txt
 SPACE=$LOADED
 while [ "$SPACE" -lt $((LOADED + 33000)) ]; do
     rm -f x.npz
-    limited "$SPACE" voxelize --cpu --threads 1 --size 0.5 --features points a.bin -o x.npz
+    limited "$SPACE" voxelize --cpu --threads 1 --voxel-size 0.5 --features points a.bin -o x.npz
     CODE=$?
     if [ "$CODE" -eq 0 ]; then
         same x.npz voxels.npz

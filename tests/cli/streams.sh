@@ -64,7 +64,7 @@ if [ -c /dev/full ]; then
     [ "$(wc -l < "$ERR")" -eq 1 ] || die 'it is said more than once'
     expect 1 pcgpu sample -m 50 a.bin -o /dev/full --indices i # all outputs or none
     absent i
-    expect 1 pcgpu voxelize --size 0.1 a.bin -o /dev/full --output-format npz
+    expect 1 pcgpu voxelize --voxel-size 0.1 a.bin -o /dev/full --output-format npz
     stderr_has '^pcgpu: /dev/full: '
     expect 1 pcgpu sample -m 50 a.bin -o /dev/full
     stderr_has "^pcgpu: /dev/full: "

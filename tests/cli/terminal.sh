@@ -20,7 +20,7 @@ for FORMAT in ply npy pcd; do
 done
 expect 2 on 12 "$PCGPU" sample -m 10 a.bin -o -
 stderr_has 'terminal'
-expect 2 on 12 "$PCGPU" voxelize --range auto --size 1 a.bin
+expect 2 on 12 "$PCGPU" voxelize --range auto --voxel-size 1 a.bin
 stderr_has 'terminal'
 expect 0 on 12 "$PCGPU" sample -m 10 a.bin --force
 [ "$(wc -c < "$ERR")" -ge 160 ] || die '-f did not write to the terminal'

@@ -65,7 +65,7 @@ refuse '-Z' sample -Z a.bin
 refuse '--count' sample --count
 refuse 'm' sample a.bin -m
 refuse 'value' sample -m 3 --force=yes a.bin
-refuse '--size' sample -m 3 --size 1 a.bin
+refuse '--voxel-size' sample -m 3 --voxel-size 1 a.bin
 for BAD in 0 -1 1.5 x '' 3x 99999999999999999999; do
     refuse count sample -m "$BAD" a.bin
 done
@@ -87,13 +87,13 @@ refuse threads sample -m 3 --threads -1 a.bin
 refuse device sample -m 3 --device gpu a.bin
 refuse format sample -m 3 -F nonsense a.bin
 refuse output-format sample -m 3 --output-format nonsense a.bin -o b.x
-refuse range voxelize --range 0,0,0,1,1 --size 1 a.bin
-refuse size voxelize --range auto --size 1,1 a.bin
-refuse size voxelize --range auto --size 0 a.bin
-refuse size voxelize --range auto --size -1,1,1 a.bin
-refuse features voxelize --range auto --size 1 --features nonsense a.bin
-refuse dtype voxelize --range auto --size 1 --dtype float8 a.bin
-refuse max-points voxelize --range auto --size 1 --max-points -1 a.bin
+refuse range voxelize --range 0,0,0,1,1 --voxel-size 1 a.bin
+refuse size voxelize --range auto --voxel-size 1,1 a.bin
+refuse size voxelize --range auto --voxel-size 0 a.bin
+refuse size voxelize --range auto --voxel-size -1,1,1 a.bin
+refuse features voxelize --range auto --voxel-size 1 --features nonsense a.bin
+refuse dtype voxelize --range auto --voxel-size 1 --dtype float8 a.bin
+refuse max-points voxelize --range auto --voxel-size 1 --max-points -1 a.bin
 refuse levels register --levels 9 a.bin a.bin
 refuse method register --method nonsense a.bin a.bin
 refuse 'transform-format' register --transform-format nonsense a.bin a.bin
@@ -129,7 +129,7 @@ expect 0 "$PCGPU" --json - info a.bin
 stdout_has '"command": "info"'
 expect 0 "$PCGPU" --help sample
 stdout_has '^Usage: pcgpu sample'
-refuse '--size is not an option of info but of voxelize' --size 1 info a.bin
+refuse '--voxel-size is not an option of info but of voxelize' --voxel-size 1 info a.bin
 refuse 'unknown command sampel; did you mean sample' -v sampel a.bin
 refuse 'no command' --verbose
 refuse 'no command' -m 3

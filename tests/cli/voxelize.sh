@@ -2,7 +2,7 @@
 . "${0%/*}/lib.sh"
 { echo '0.5 0.5 0.5 1'; echo '0.6 0.5 0.5 3'; echo '2.5 0.5 0.5 5'; echo '0.5 1.5 2.5 7'; echo '9 9 9 9'; } |
     floats > a.bin
-GRID='--range 0,0,0,4,4,4 --size 1'
+GRID='--range 0,0,0,4,4,4 --voxel-size 1'
 
 expect 0 pcgpu voxelize $GRID a.bin -o v.bin --coords c --counts n --point-voxel p
 stdout_is ''
@@ -47,7 +47,7 @@ for MEMBER in '"points_in": 14' '"non_finite": 2' '"at_origin": 1' '"kept": 4' '
     '"points_per_voxel": 2.66666'; do
     stdout_has "[ {]$MEMBER"
 done
-expect 0 pcgpu voxelize --range 100,100,100,104,104,104 --size 1 -v --json - -o /dev/null drops.bin
+expect 0 pcgpu voxelize --range 100,100,100,104,104,104 --voxel-size 1 -v --json - -o /dev/null drops.bin
 stderr_has '0 points in range in 0 voxels: 0 a voxel on average, 0 at most; max-points loses 0 % of them'
 
 # --strict: what the limits drop fails the input; other reasons do not. The others of several inputs are written.
@@ -67,25 +67,25 @@ echo 'strict: true' > strict.yaml
 expect 1 pcgpu voxelize $GRID --config strict.yaml --max-points 2 drops.bin -o x.bin
 
 # Nothing in range: a warning, empty arrays, no error.
-expect 0 pcgpu voxelize --range 100,100,100,104,104,104 --size 1 a.bin -o none.bin --counts none
+expect 0 pcgpu voxelize --range 100,100,100,104,104,104 --voxel-size 1 a.bin -o none.bin --counts none
 size_is none.bin 0
 size_is none 0
-expect 0 pcgpu voxelize --range 100,100,100,104,104,104 --size 1 a.bin -o none.npz
+expect 0 pcgpu voxelize --range 100,100,100,104,104,104 --voxel-size 1 a.bin -o none.npz
 present none.npz
 
 # No usable point at all is an error, as sample has it; info reports it.
 : > empty.bin
 echo 'nan nan nan nan' | floats > nothing.bin
 for NAME in empty.bin nothing.bin; do
-    expect 1 pcgpu voxelize --size 1 "$NAME" -o x.npz
+    expect 1 pcgpu voxelize --voxel-size 1 "$NAME" -o x.npz
     stderr_has "^pcgpu: $NAME: 0 usable points among [01] records; check the input"
-    expect 1 pcgpu voxelize --range 0,0,0,4,4,4 --size 1 "$NAME" -o x.npz
-    expect 1 pcgpu voxelize --range 0,0,0,4,4,4 --size 1 --batch a.bin "$NAME" -o x.npz
+    expect 1 pcgpu voxelize --range 0,0,0,4,4,4 --voxel-size 1 "$NAME" -o x.npz
+    expect 1 pcgpu voxelize --range 0,0,0,4,4,4 --voxel-size 1 --batch a.bin "$NAME" -o x.npz
     absent x.npz
     expect 0 "$PCGPU" info "$NAME"
 done
 printf '0 0 0 1\n0 0 0 2\n' | floats > origin.bin
-expect 1 pcgpu voxelize --size 1 --drop-origin origin.bin -o x.npz
+expect 1 pcgpu voxelize --voxel-size 1 --drop-origin origin.bin -o x.npz
 stderr_has '^pcgpu: origin\.bin: 0 usable points among 2 records'
 
 # Into a folder: .npz, whatever the input is; a cloud or .bin where it is asked for. The folder is made, and those above.
@@ -102,29 +102,29 @@ expect 0 pcgpu voxelize $GRID --max-points 2 a.bin -o new/ply/ --output-format p
 present new/ply/a.ply
 
 # Grids that do not fit say so, with what is allowed.
-expect 1 pcgpu voxelize --range 0,0,0,1000000,1,1 --size 0.001 a.bin -o x.bin
+expect 1 pcgpu voxelize --range 0,0,0,1000000,1,1 --voxel-size 0.001 a.bin -o x.bin
 stderr_has '^pcgpu: .*(16777216|2\^24)'
-expect 2 pcgpu voxelize --range 1,0,0,0,1,1 --size 1 a.bin -o x.bin
+expect 2 pcgpu voxelize --range 1,0,0,0,1,1 --voxel-size 1 a.bin -o x.bin
 stderr_has '^pcgpu: .*range'
-expect 2 pcgpu voxelize --range 0,0,0,1,1,nan --size 1 a.bin -o x.bin
-expect 0 pcgpu voxelize --size 1 a.bin # the range is auto then
+expect 2 pcgpu voxelize --range 0,0,0,1,1,nan --voxel-size 1 a.bin -o x.bin
+expect 0 pcgpu voxelize --voxel-size 1 a.bin # the range is auto then
 cp "$OUT" default.bin
-expect 0 pcgpu voxelize --size 1 --range auto a.bin
+expect 0 pcgpu voxelize --voxel-size 1 --range auto a.bin
 same "$OUT" default.bin
 expect 2 pcgpu voxelize --range auto a.bin -o x.bin
 stderr_has 'size'
 absent x.bin
 # What float32 and float16 cannot hold is told.
 printf 'ply\nformat ascii 1.0\nelement vertex 2\nproperty double x\nproperty double y\nproperty double z\nend_header\n414000.123 5412345.678 1\n414001.123 5412346.678 2\n' > utm.ply
-expect 0 pcgpu voxelize --size 1 utm.ply -o utm.npy
+expect 0 pcgpu voxelize --voxel-size 1 utm.ply -o utm.npy
 stderr_has '^pcgpu: utm\.ply: warning: .*rounded to float32.* by up to 0\.1'
-expect 0 pcgpu voxelize --size 1 --dtype float16 utm.ply -f -o utm.npy
+expect 0 pcgpu voxelize --voxel-size 1 --dtype float16 utm.ply -f -o utm.npy
 stderr_has '^pcgpu: utm\.ply: warning: 4 values are beyond 65504'
-expect 0 pcgpu voxelize --size 1 -q --dtype float16 utm.ply -f -o utm.npy
+expect 0 pcgpu voxelize --voxel-size 1 -q --dtype float16 utm.ply -f -o utm.npy
 stderr_is ''
 # A side array whose name ends in .txt is text: a line for each voxel, or record.
-expect 0 pcgpu voxelize --size 1 a.bin -f -o v.npy --coords c --counts n --point-voxel p
-expect 0 pcgpu voxelize --size 1 a.bin -f -o v.npy --coords c.txt --counts n.txt --point-voxel p.txt
+expect 0 pcgpu voxelize --voxel-size 1 a.bin -f -o v.npy --coords c --counts n --point-voxel p
+expect 0 pcgpu voxelize --voxel-size 1 a.bin -f -o v.npy --coords c.txt --counts n.txt --point-voxel p.txt
 od -An -v -t d4 -w16 c | awk '{ $1 = $1; print }' > wanted
 same c.txt wanted
 integers n > wanted

@@ -3,7 +3,7 @@
 . "${0%/*}/lib.sh"
 { echo '0.5 0.5 0.5 1'; echo '0.6 0.5 0.5 3'; echo '2.5 0.5 0.5 5'; } | floats > a.bin
 { echo '2.5 0.5 0.5 7'; echo '9 9 9 9'; echo '0.5 1.5 2.5 7'; } | floats > b.bin
-GRID='--range 0,0,0,4,4,4 --size 1'
+GRID='--range 0,0,0,4,4,4 --voxel-size 1'
 
 # A folder: each input as it is alone.
 mkdir d
@@ -42,7 +42,7 @@ expect 0 pcgpu voxelize $GRID --batch --features points b.bin a.bin
 size_is "$OUT" $((4 * 2 * 4 * 4))
 expect 0 pcgpu voxelize $GRID --batch --max-voxels 1 b.bin a.bin
 size_is "$OUT" $((2 * 16))
-expect 0 pcgpu voxelize --range 50,50,50,51,51,51 --size 1 --batch a.bin b.bin -o none.npz # nothing in range
+expect 0 pcgpu voxelize --range 50,50,50,51,51,51 --voxel-size 1 --batch a.bin b.bin -o none.npz # nothing in range
 present none.npz
 rm -f v.npy v.bin c n p one.bin alone.bin twice.bin wanted none.npz
 
@@ -83,7 +83,7 @@ expect 2 pcgpu voxelize $GRID --batch a.bin b.bin -o d/
 stderr_has 'folder.*; give --output FILE'
 expect 2 pcgpu voxelize $GRID --batch a.bin b.bin -o x.npz --coords d
 stderr_has 'folder.*; give --coords FILE'
-expect 2 pcgpu voxelize --size 1 --batch a.bin b.bin -o x.npz
+expect 2 pcgpu voxelize --voxel-size 1 --batch a.bin b.bin -o x.npz
 stderr_has 'one grid; give --range'
 expect 2 pcgpu voxelize $GRID a.bin b.bin -o x.npz # not without --batch
 only a.bin b.bin d t.ply

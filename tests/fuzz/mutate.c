@@ -43,7 +43,7 @@ static size_t mutate(uint8_t *data, size_t size, size_t capacity, uint64_t *stat
                                         " *a ",
                                         "\n_BASE_CONFIG_: config.yaml\n",
                                         "\nDATA_CONFIG:\n  ",
-                                        "\nsize: 1e-3\n"};
+                                        "\nvoxel_size: 1e-3\n"};
     size_t at = size ? next(state) % size : 0;
     size_t n = 1 + next(state) % 16;
     switch (next(state) % 6) {

@@ -41,7 +41,7 @@ static const struct {
      "FIELDS x y z i\nSIZE 4 4 4 2\nTYPE F F F U\nCOUNT 1 1 1 1\nPOINTS 4\nDATA binary_compressed\n",
      "\x0e\0\0\0\x38\0\0\0\x03\x01\x02\x3f\x40\xe0\x1e\x03\xe0\x02\x07\x01\x05\x06", 0},
     {"yaml", "flat", "# comment\ncount: 10\nstart: center\nfields: 5\n", "cuda: 1\nmin_distance: 1.5e-1\nseed: 7\n", 0},
-    {"yaml", "sections", "voxelize:\n  range: [0, -39.68, -3, 69.12, 39.68, 1]\n  size: \"0.16,0.16,4\"\n",
+    {"yaml", "sections", "voxelize:\n  range: [0, -39.68, -3, 69.12, 39.68, 1]\n  voxel_size: \"0.16,0.16,4\"\n",
      "  features: pillar\n  force: true\nsample: {count: 3}\nregister:\n  levels: 2\n", 0},
     {"yaml", "camera",
      "camera: {width: 640, height: 480, fx: 525, fy: 525.5, cx: 319.5, cy: 239.5, depth_scale: 5e3}\n",

@@ -456,7 +456,7 @@ static void check_refusals(void) {
     pcgpu_odometry_frame f;
     for (int i = 0; i < 8; i++) {
         pcgpu_odometry_params p = params_of(i == 0 ? 3 : PCGPU_REFERENCE_MODEL);
-        p.registration.method = i == 1 ? PCGPU_REGISTER_PLANE : PCGPU_REGISTER_CELLS;
+        p.registration.method = i == 1 ? PCGPU_REGISTER_PLANE : PCGPU_REGISTER_NDT;
         p.model_range = i == 2 ? 0.0 : i == 3 ? 1e5 : 80.0;
         p.registration.voxel = i == 3 ? 0.25 : PCGPU_AUTO;
         p.model_points = i == 4 ? 0 : 200;

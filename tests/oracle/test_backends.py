@@ -68,11 +68,11 @@ def cases(folder):
     for features in ('mean', 'points', 'pillar', 'first', 'nearest'):
         for limits in ((0, 0), (5, 900)):
             yield f'voxelize {features} {limits}', voxelize_case(
-                [mixed], '--range=-40,-40,-4,40,40,4', '--size=.8,.8,1', '--features', features, '--max-points',
+                [mixed], '--range=-40,-40,-4,40,40,4', '--voxel-size=.8,.8,1', '--features', features, '--max-points',
                 limits[0], '--max-voxels', limits[1])
     street, moved = testdata('street.bin'), testdata('street_moved.bin')
     if street and moved:
-        for method in ('cells', 'plane', 'point', 'gicp'):
+        for method in ('ndt', 'plane', 'point', 'gicp'):
             yield f'register street, {method}', register_case(street, moved, '--method', method)
         for kernel in ('none', 'huber', 'tukey', 'geman'):
             yield f'register street, {kernel}', register_case(street, moved, '--method', 'plane', '--kernel', kernel)
@@ -103,7 +103,7 @@ def cases(folder):
         yield f'voxelize {config}', voxelize_case([nuscenes], '--config', SOURCE / 'configs' / config)
     scans = [data(f'kitti00/velodyne/{i:06d}.bin') for i in (14, 15, 94, 95)]
     pair = data('pair/source.ply'), data('pair/target.ply')
-    for method in ('cells', 'plane', 'gicp'):
+    for method in ('ndt', 'plane', 'gicp'):
         yield f'register KITTI 15 onto 14, {method}', register_case(scans[1], scans[0], '--method', method)
         yield f'register KITTI 95 onto 94, {method}', register_case(scans[3], scans[2], '--method', method)
         yield f'register pair, {method}', register_case(*pair, '--method', method)
@@ -111,7 +111,7 @@ def cases(folder):
     yield 'register without a guess, plane', register_case(scans[1], scans[0], '--init', 'auto', '--method', 'plane')
     yield 'register two places', register_case(kitti, data('kitti/000000.bin'), '--min-score', 0)
     yield 'register a scan and itself', register_case(kitti, kitti)
-    yield 'register small cells, six levels', register_case(*pair, '--voxel', .04, '--levels', 6)
+    yield 'register small cells, six levels', register_case(*pair, '--voxel-size', .04, '--levels', 6)
 
 
 def outcome(words, outputs, device):

@@ -50,7 +50,7 @@ def test_configurations():
 def compare(path, depth, name, folder):
     """All points, as the points of one voxel, and a sample of them."""
     wanted, keep = points(depth, CAMERAS[name])
-    run('voxelize', '--config', config(name), '--size', 200000, '--range=-1e5,-1e5,-1e5,1e5,1e5,1e5', '--features',
+    run('voxelize', '--config', config(name), '--voxel-size', 200000, '--range=-1e5,-1e5,-1e5,1e5,1e5,1e5', '--features',
         'points', path, '-f', '-o', folder / 'all.npy', '--json', folder / 'all.json')
     equal(f'{path.name} through {name}', np.sort(np.load(folder / 'all.npy').reshape(-1, 3), 0), np.sort(wanted, 0))
     run('sample', '--config', config(name), '-m', 50, path, '-f', '-o', folder / 's.bin', '--indices', folder / 's.npy')
@@ -75,8 +75,8 @@ def test_generated(folder):
     for filters in ((0,), (1,), (2,), (3,), (4,), (0, 1, 2, 3, 4), (4, 3, 2, 1, 0)):
         write_png(folder / 'a.png', smooth, filters)
         equal(f'the decoder of this test, filters {filters}', read_png(folder / 'a.png'), smooth)
-        run('voxelize', '--config', config('tum'), '--size', .01, folder / 'a.png', '-f', '-o', folder / 'png.bin')
-        run('voxelize', '--config', config('tum'), '--size', .01, folder / 'a.pgm', '-f', '-o', folder / 'pgm.bin')
+        run('voxelize', '--config', config('tum'), '--voxel-size', .01, folder / 'a.png', '-f', '-o', folder / 'png.bin')
+        run('voxelize', '--config', config('tum'), '--voxel-size', .01, folder / 'a.pgm', '-f', '-o', folder / 'pgm.bin')
         check((folder / 'png.bin').read_bytes() == (folder / 'pgm.bin').read_bytes(), f'.png with filters {filters}')
     for name in CAMERAS:
         for file in ('a.png', 'a.pgm'):
@@ -121,7 +121,7 @@ def test_room(folder):
     check(len(frames) == len(poses) >= 4, 'a pose for each frame of testdata/room')
     camera = (640, 480, 525, 525, 319.5, 239.5, 1000, 0, np.inf)
     for i, frame in enumerate(frames):
-        run('voxelize', '--config', frame.parent / 'camera.yaml', '--size', 200000, '--features', 'points',
+        run('voxelize', '--config', frame.parent / 'camera.yaml', '--voxel-size', 200000, '--features', 'points',
             '--range=-1e5,-1e5,-1e5,1e5,1e5,1e5', frame, '-f', '-o', folder / 'room.npy')
         equal(f'{frame.name} of the room', np.load(folder / 'room.npy')[0], points(read_png(frame), camera)[0])
         if i > 0:

@@ -96,7 +96,7 @@ def test_kitti(folder):
         size = error(truth, np.eye(4))
         check(abs(size[0] - metres) < 0.002 and abs(size[1] - degrees) < 0.002, 'the sizes of the true motion', size)
         source, target = (data(f'kitti00/velodyne/{k:06d}.bin') for k in (j, i))
-        for method in ('cells', 'plane', 'gicp'):
+        for method in ('ndt', 'plane', 'gicp'):
             options = ('--method', method)
             compare(folder, f'KITTI {j} onto {i}, {method}', source, target, truth, 0.03, 0.1, *options)
             compare(folder, f'KITTI {j} onto {i}, {method}, beams corrected', source, target, truth, 0.03, 0.1, *options,
@@ -176,7 +176,7 @@ def test_there_and_back(folder):
         return
     cases = [(f'KITTI {j} onto {i}', scans[j], scans[i], 0.002, 0.01) for i, j in ((0, 1), (1, 2), (2, 3), (14, 15), (94, 95))]
     cases.append(('pair, whose scans are bent', *pair, 0.006, 0.07))
-    for method in ('cells', 'gicp'):
+    for method in ('ndt', 'gicp'):
         for label, source, target, metres, degrees in cases:
             there = register(folder, source, target, '--method', method)[0]
             back = register(folder, target, source, '--method', method)[0]
@@ -195,7 +195,7 @@ def test_utm(folder):
     clouds = [read_bin(path)[:, :3].astype(np.float64) for path in (source, target)]
     for name, points in zip('st', clouds):
         np.save(folder / f'{name}.npy', points + far)
-    for method in ('cells', 'plane', 'gicp', 'point'):
+    for method in ('ndt', 'plane', 'gicp', 'point'):
         near = register(folder, source, target, '--method', method)[0]
         matrix, summary = register(folder, folder / 's.npy', folder / 't.npy', '--method', method, '-o', folder / 'moved.npy')
         expected = clouds[0] @ near[:3, :3].T + near[:3, 3] + far

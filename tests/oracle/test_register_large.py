@@ -2,7 +2,7 @@
 
 PCGPU_LARGE_PAIR  points of each cloud, default 300000
 PCGPU_DEVICE      cuda: on the GPU too, which has to give the CPU's answer, digit for digit
-PCGPU_METHODS     default "cells plane"
+PCGPU_METHODS     default "ndt plane"
 """
 import os
 import subprocess
@@ -13,7 +13,7 @@ import numpy as np
 from common import DEVICE, PROGRAM, check, fail, finish, read_json, scratch
 
 POINTS = int(os.environ.get('PCGPU_LARGE_PAIR', '300000'))
-METHODS = os.environ.get('PCGPU_METHODS', 'cells plane').split()
+METHODS = os.environ.get('PCGPU_METHODS', 'ndt plane').split()
 DEVICES = ['cpu', 'cuda'] if DEVICE == 'cuda' else ['cpu']
 MOST_BYTES = 160  # of the process on the CPU, a point of both clouds,
 LEAST_BYTES = 60e6  # and for the program itself

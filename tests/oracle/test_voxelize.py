@@ -46,7 +46,7 @@ def compare(folder, label, path, options, expected):
 def grid_options(low, high, size, max_points, max_voxels, features):
     def join(values):
         return ','.join(str(v) for v in values)
-    return [f'--range={join([*low, *high])}', f'--size={join(size)}', '--max-points', max_points, '--max-voxels',
+    return [f'--range={join([*low, *high])}', f'--voxel-size={join(size)}', '--max-points', max_points, '--max-voxels',
             max_voxels, '--features', features]
 
 
@@ -202,7 +202,7 @@ def test_range_auto(folder):
     expected = oracle.voxelize(points, *auto_grid(points[:, :3], size), size, 0, 0, 'mean')
     check(expected.in_range == len(oracle.usable(points)), 'range auto: every finite point is in range')
     compare(folder, 'range auto', folder / 'auto.bin',
-            ['--range', 'auto', '--size', '.5,.25,2', '--max-points', 0, '--max-voxels', 0, '--features', 'mean'],
+            ['--range', 'auto', '--voxel-size', '.5,.25,2', '--max-points', 0, '--max-voxels', 0, '--features', 'mean'],
             expected)
 
 
@@ -278,7 +278,7 @@ def columns_of(cloud):
 
 
 def test_downsampling(folder):
-    """--size alone: the same cloud as .bin, .ply and .pcd, with all columns of 3 to 16."""
+    """--voxel-size alone: the same cloud as .bin, .ply and .pcd, with all columns of 3 to 16."""
     rng = np.random.default_rng(14)
     for columns in range(3, 17):
         points = street_like(rng, 2000, columns)
@@ -289,7 +289,7 @@ def test_downsampling(folder):
             check(0 < expected.count < len(points), 'the grid is neither too fine nor empty')
             for out in (folder / 'out.bin', folder / 'out.ply', folder / 'out.pcd'):
                 options = [] if features == 'mean' else ['--features', features]
-                run('voxelize', '--size', .5, *options, '--fields', columns, folder / 'in.bin', '-f', '-o', out)
+                run('voxelize', '--voxel-size', .5, *options, '--fields', columns, folder / 'in.bin', '-f', '-o', out)
             label = f'downsampling, {columns} columns, {features}'
             equal(f'{label}: .bin', read_bin(folder / 'out.bin', columns), expected.features)
             equal(f'{label}: .ply', columns_of(read_ply(folder / 'out.ply')), expected.features)
@@ -320,7 +320,7 @@ def test_downsampling_columns(folder):
         write(folder / f'columns.{extension}', points)
         for features in ('mean', 'first', 'nearest', 'points'):
             out = folder / f'small.{extension}'
-            run('voxelize', '--size', 1, '--features', features, folder / f'columns.{extension}', '-f', '-o', out)
+            run('voxelize', '--voxel-size', 1, '--features', features, folder / f'columns.{extension}', '-f', '-o', out)
             cloud, label = read(out), f'columns of .{extension}, {features}'
             expected = oracle.voxelize(table, *grid, features='mean' if features == 'points' else features)
             check(cloud.dtype.names == points.dtype.names, f'{label}: names', cloud.dtype.names)
@@ -347,7 +347,7 @@ def test_packed_colours(folder):
         write_pcd(folder / 'rgb.pcd', points)
         xyz = np.stack([points[name] for name in 'xyz'], axis=1)
         expected = oracle.voxelize(xyz, *auto_grid(xyz, 1.0), (1, 1, 1), max_points=3)
-        run('voxelize', '--size', 1, '--max-points', 3, folder / 'rgb.pcd', '-f', '-o', folder / 'small.pcd')
+        run('voxelize', '--voxel-size', 1, '--max-points', 3, folder / 'rgb.pcd', '-f', '-o', folder / 'small.pcd')
         cloud = read_pcd(folder / 'small.pcd')
         kept = expected.point_voxel >= 0
         wanted = np.zeros(expected.count, '<u4')
@@ -373,7 +373,7 @@ def test_downsampling_utm(folder):
         small = {}
         for extension in ('ply', 'pcd', 'bin'):
             small[extension] = folder / f'small.{extension}'
-            result = run('voxelize', '--size', 2, '--features', features, folder / 'utm.ply', '-f', '-o',
+            result = run('voxelize', '--voxel-size', 2, '--features', features, folder / 'utm.ply', '-f', '-o',
                          small[extension])
             warned = b'rounded to float32' in result.stderr
             check(warned == (extension == 'bin'), f'UTM {features}: .{extension} warns when it rounds', result.stderr)

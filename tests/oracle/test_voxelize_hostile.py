@@ -28,7 +28,7 @@ def same(what, got, expected):
 
 def options_of(grid, max_points, max_voxels, features):
     low, high, size = (','.join(repr(float(v)) for v in values) for values in grid)
-    return [f'--range={low},{high}', f'--size={size}', '--max-points', max_points, '--max-voxels', max_voxels,
+    return [f'--range={low},{high}', f'--voxel-size={size}', '--max-points', max_points, '--max-voxels', max_voxels,
             '--features', features]
 
 

@@ -189,7 +189,7 @@ static bool write_camera(const arguments *a) {
     fprintf(file,
             "# The camera of these frames, made by tests/scene/room.c.\n"
             "camera: {width: %d, height: %d, fx: %.10g, fy: %.10g, cx: %.10g, cy: %.10g, depth_scale: %.10g}\n"
-            "register: {voxel: 0.05, max_distance: 0.4}\n",
+            "register: {voxel_size: 0.05, max_distance: 0.4}\n",
             c->width, c->height, c->fx, c->fy, c->cx, c->cy, c->depth_scale);
     return close_file(a, "camera.yaml", file, true);
 }

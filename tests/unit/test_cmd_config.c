@@ -31,7 +31,7 @@ static bool load(const char *yaml, const char *command, option_values *o) {
 static void test_values(void **state) {
     (void)state;
     option_values o;
-    assert_true(load("fields: 5\nvoxelize:\n  range: [0, -39.68, -3, 69.12, 39.68, 1]\n  size: \"0.16, 0.16, 4\"\n"
+    assert_true(load("fields: 5\nvoxelize:\n  range: [0, -39.68, -3, 69.12, 39.68, 1]\n  voxel_size: \"0.16, 0.16, 4\"\n"
                      "  max_points: 32\n  features: pillar\n  force: true\nsample:\n  count: 10\n",
                      "voxelize", &o));
     assert_int_equal(o.fields, 5);
@@ -56,7 +56,7 @@ static void test_errors(void **state) {
         const char *yaml, *says;
     } wrong[] = {{"cuont: 1", ":1:1: unknown key cuont; did you mean count?"},
                  {"a: 1\n", ":1:1: "},
-                 {"count: 1\nsize: 1", ":2:1: size is not a key of sample but of voxelize"},
+                 {"count: 1\nvoxel_size: 1", ":2:1: voxel_size is not a key of sample but of voxelize"},
                  {"config: x", ":1:1: config is for the command line only"},
                  {"min-distance: 1", ":1:1: unknown key min-distance; did you mean min_distance?"},
                  {"count: 1\ncount: 2", ":2:1: the key count stands here twice"},
@@ -69,8 +69,8 @@ static void test_errors(void **state) {
                  {"count: 0", ":1:8: count: "},
                  {"force: 1", ":1:8: force: "},
                  {"force: yes", ":1:8: force: "},
-                 {"voxelize:\n  size: [1, [2], 3]", ":2:13: a list of numbers"},
-                 {"voxelize:\n  size: [1, 2]", ":2:9: size: "},
+                 {"voxelize:\n  voxel_size: [1, [2], 3]", ":2:19: a list of numbers"},
+                 {"voxelize:\n  voxel_size: [1, 2]", ":2:15: voxel_size: "},
                  {"voxelize: 3", ":1:11: voxelize: "},
                  {"count: 3\n---\ncount: 4", ":3:1: a second document"},
                  {"[1]", ":1:1: "},

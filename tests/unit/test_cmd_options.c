@@ -61,10 +61,10 @@ static void test_vectors(void **state) {
     assert_false(set(&o, c, "range", "1,2,3,,5,6", why));
     assert_false(set(&o, c, "range", "1,2,3,4,5,6,", why));
     assert_true(set(&o, c, "range", "auto", why));
-    assert_true(set(&o, c, "size", "0.2", why));
+    assert_true(set(&o, c, "voxel-size", "0.2", why));
     assert_true(o.voxelize.size[0] == 0.2 && o.voxelize.size[2] == 0.2);
-    assert_false(set(&o, c, "size", "1,1", why));
-    assert_false(set(&o, c, "size", "1,1,0", why));
+    assert_false(set(&o, c, "voxel-size", "1,1", why));
+    assert_false(set(&o, c, "voxel-size", "1,1,0", why));
     options_free(&o);
 }
 
@@ -146,7 +146,7 @@ static void test_command_line(void **state) {
         char *word;
         const char *says;
     } wrong[] = {{"--ratoi=1", "did you mean --ratio?"},
-                 {"--voxel=1", "of register"},
+                 {"--levels=1", "of register"},
                  {"--zzzzzzzz", "--help"},
                  {"-Z", "-Z"},
                  {"-m", "needs a value"},

@@ -141,7 +141,7 @@ static void test_known_motion(void **unused) {
     pcgpu_registration point = run(context, &source, &target, PCGPU_REGISTER_POINT);
     assert_true(point.converged);
     assert_true(largest_difference(point.T_target_source, moved) < 2e-2);
-    pcgpu_registration cells = run(context, &source, &target, PCGPU_REGISTER_CELLS);
+    pcgpu_registration cells = run(context, &source, &target, PCGPU_REGISTER_NDT);
     assert_true(cells.converged);
     assert_false(cells.degenerate);
     assert_true(largest_difference(cells.T_target_source, moved) < 2e-3);
@@ -172,7 +172,7 @@ static void test_threads_do_not_matter(void **unused) {
         pcgpu_context *context = open_context(threads);
         pcgpu_cloud target = make(context, place_corner, 20000, 3, 0.02, NULL);
         pcgpu_cloud source = make(context, place_corner, 20000, 4, 0.02, moved);
-        pcgpu_registration result = run(context, &source, &target, i % 2 ? PCGPU_REGISTER_CELLS : PCGPU_REGISTER_PLANE);
+        pcgpu_registration result = run(context, &source, &target, i % 2 ? PCGPU_REGISTER_NDT : PCGPU_REGISTER_PLANE);
         if (threads == 1) {
             first = firsts[i % 2] = result;
         }
@@ -286,7 +286,7 @@ static void test_hostile_points(void **unused) {
         assert_int_equal(result.run.points_in, 40000);
     }
     source.data[0] = 3e38f;
-    result = run(context, &source, &target, PCGPU_REGISTER_CELLS); /* a point far away is in no cell */
+    result = run(context, &source, &target, PCGPU_REGISTER_NDT); /* a point far away is in no cell */
     assert_true(result.converged);
     assert_true(largest_difference(result.T_target_source, moved) < 5e-3);
     source.data[0] = 1e30f;
@@ -295,7 +295,7 @@ static void test_hostile_points(void **unused) {
     params.method = PCGPU_REGISTER_PLANE;
     assert_int_equal(pcgpu_register(context, &source, &target, &params, &result), PCGPU_ERROR_ARGUMENT);
     assert_non_null(strstr(pcgpu_last_error(context), "remove far outliers"));
-    params.method = PCGPU_REGISTER_CELLS;
+    params.method = PCGPU_REGISTER_NDT;
     assert_int_equal(pcgpu_register(context, &target, &source, &params, &result), PCGPU_ERROR_ARGUMENT);
     assert_non_null(strstr(pcgpu_last_error(context), "remove far outliers"));
     pcgpu_cloud_free(&source);
@@ -342,7 +342,7 @@ static void check_offsets(pcgpu_register_method method) {
 static void test_offsets(void **unused) {
     (void)unused;
     check_offsets(PCGPU_REGISTER_PLANE);
-    check_offsets(PCGPU_REGISTER_CELLS);
+    check_offsets(PCGPU_REGISTER_NDT);
 }
 
 /* Coordinates so large that float32 has steps of 8 mm: they are no finer afterwards, but lose nothing more. */
@@ -359,14 +359,14 @@ static void test_far_from_origin(void **unused) {
     pcgpu_register_params params;
     pcgpu_registration result;
     pcgpu_register_params_init(&params);
-    params.method = PCGPU_REGISTER_CELLS;
+    params.method = PCGPU_REGISTER_NDT;
     params.init[7] = 70000.0;
     assert_int_equal(pcgpu_register(context, &source, &target, &params, &result), PCGPU_OK);
     assert_true(result.converged);
     double x = result.T_target_source[0] * 100000.3 - result.T_target_source[1] * 70000.0 + result.T_target_source[3];
     double y = result.T_target_source[4] * 100000.3 - result.T_target_source[5] * 70000.0 + result.T_target_source[7];
     assert_true(fabs(x - 100000.0) < 5e-3 && fabs(y) < 5e-3);
-    result = run(context, &target, &target, PCGPU_REGISTER_CELLS);
+    result = run(context, &target, &target, PCGPU_REGISTER_NDT);
     assert_true(result.converged &&
                 largest_difference(result.T_target_source,
                                    (double[16]){1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}) < 1e-9);
@@ -382,7 +382,7 @@ static void test_half_turn(void **unused) {
     pcgpu_context *context = open_context(2);
     pcgpu_cloud target = make(context, place_corner, 30000, 20, 0.02, NULL);
     pcgpu_cloud source = make(context, place_corner, 30000, 21, 0.02, turned);
-    pcgpu_registration result = run(context, &source, &target, PCGPU_REGISTER_CELLS);
+    pcgpu_registration result = run(context, &source, &target, PCGPU_REGISTER_NDT);
     assert_false(result.converged);
     assert_true(result.score < 0.35);
     pcgpu_cloud_free(&source);
@@ -422,7 +422,7 @@ static void test_search(void **unused) {
         assert_memory_equal(first.start, result.start, sizeof first.start);
         assert_int_equal(first.starts, result.starts);
         /* Far from their origins, clouds are turned about their centroids. */
-        params.method = PCGPU_REGISTER_CELLS;
+        params.method = PCGPU_REGISTER_NDT;
         source.offset[0] = target.offset[0] = metres;
         assert_int_equal(pcgpu_register(context, &source, &target, &params, &result), PCGPU_OK);
         assert_true(result.converged);
@@ -531,7 +531,7 @@ static void test_given_normals(void **unused) {
     }
     pcgpu_registration again = run(context, &source, &given, PCGPU_REGISTER_PLANE);
     assert_memory_equal(again.T_target_source, open.T_target_source, sizeof open.T_target_source);
-    for (int method = PCGPU_REGISTER_POINT; method <= PCGPU_REGISTER_CELLS; method++) {
+    for (int method = PCGPU_REGISTER_POINT; method <= PCGPU_REGISTER_NDT; method++) {
         pcgpu_registration with = run(context, &source, &given, (pcgpu_register_method)method);
         pcgpu_registration without = run(context, &source, &target, (pcgpu_register_method)method);
         assert_memory_equal(with.T_target_source, without.T_target_source, sizeof with.T_target_source);

@@ -189,7 +189,7 @@ static void test_methods(void **state) {
         assert_true(scans[i].rows < POINTS && scans[i].rows >= POINTS - 2 * OWN);
     }
     for (int test = 0; test < 6; test++) {
-        params.method = test < 4 ? (pcgpu_register_method)test : PCGPU_REGISTER_CELLS;
+        params.method = test < 4 ? (pcgpu_register_method)test : PCGPU_REGISTER_NDT;
         params.search = test == 4;
         params.symmetric = test == 5;
         pcgpu_register_params plain = params;
@@ -239,7 +239,7 @@ static void test_odometry(void **state) {
         params.reference = plain.reference = test < 3 ? (pcgpu_reference)test : PCGPU_REFERENCE_PREVIOUS;
         params.deskew = plain.deskew = test == 3 ? PCGPU_DESKEW_TIME : PCGPU_DESKEW_NONE;
         params.registration.method = plain.registration.method =
-            test == 4 ? PCGPU_REGISTER_PLANE : PCGPU_REGISTER_CELLS;
+            test == 4 ? PCGPU_REGISTER_PLANE : PCGPU_REGISTER_NDT;
         pcgpu_odometry *a, *b;
         pcgpu_odometry_frame f, g;
         assert_int_equal(pcgpu_odometry_open(context, &params, &a), PCGPU_OK);
