@@ -14,7 +14,7 @@ extern "C" {
 typedef enum pcgpu_reference {
     PCGPU_REFERENCE_PREVIOUS, /* the scan before it that has a pose */
     PCGPU_REFERENCE_KEYFRAME, /* a scan that stays until the sensor has moved on */
-    PCGPU_REFERENCE_MODEL /* all scans before it, as cells of their moments in a box that moves with the sensor; CELLS
+    PCGPU_REFERENCE_MODEL /* all scans before it, as cells of their moments in a box that moves with the sensor; NDT
                              only */
 } pcgpu_reference;
 

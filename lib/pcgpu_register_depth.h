@@ -11,7 +11,7 @@ extern "C" {
 enum { PCGPU_DEPTH_LEVELS = 6 };
 
 /* Registration of depth images by projective association and the point-to-plane cost, coarse to fine, as in
- * KinectFusion (Newcombe et al. 2011); see DEPTH FRAMES of pcgpu-register(1). */
+ * KinectFusion (Newcombe et al. 2011); see DEPTH FRAMES of pcgpu-methods(7). */
 typedef struct pcgpu_register_depth_params {
     double init[16]; /* T_target_source to start from, row-major; default identity */
     int levels;      /* of the pyramid, each half as large as the one below; 1 to PCGPU_DEPTH_LEVELS, default 3.
@@ -34,7 +34,7 @@ void pcgpu_register_depth_params_init(pcgpu_register_depth_params *params);
  * the source's camera frame into the target's. source_points and target_points are pixels with a surface, inliers the
  * pixels of the source that match, fitness their share, agreement that of those that fall where the target has a
  * surface, each counting less the farther it lies from it. The score is the agreement, less where fewer of these pixels
- * match than the noise of the matches explains (see the manual page); inlier_rmse and plane_rmse are that
+ * match than the noise of the matches explains (see there); inlier_rmse and plane_rmse are that
  * across the surface; the information and the covariance are robustly weighted. A registration that fails is PCGPU_OK
  * with converged = false and the reason. Errors: ARGUMENT (also: an image that is not of its camera's size), MEMORY,
  * DEVICE. */

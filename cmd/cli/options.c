@@ -105,7 +105,7 @@ static const option_row table[] = {
     {"init", 0, FOR_REGISTER, 0, &type_path, "FILE", AT(init), 0, 0, NULL,
      "Start from this T_target_source: a 4x4 matrix, a KITTI line (12 numbers) or a TUM line (7, or 8 with a time). auto: "
      "a coarse search, at any rotation about z and translations of up to 64 voxels. Default: the identity, and when that "
-     "does not converge, the search at rotations of up to 30 degrees; see STARTS."},
+     "does not converge, the search at rotations of up to 30 degrees; see STARTS of pcgpu-methods(7)."},
     {"init", 0, FOR_ODOMETRY, 0, &type_path, "FILE", AT(init), 0, 0, NULL,
      "The pose of the first input: a 4x4 matrix, a KITTI line (12 numbers) or a TUM line (7, or 8 with a time). Default: the "
      "identity."},
@@ -114,7 +114,7 @@ static const option_row table[] = {
      "standard input. Prints one line a pair."},
     {"symmetric", 0, FOR_REGISTER, 0, &type_flag, NULL, AT(registration.symmetric), 0, 0, NULL,
      "Register both ways and take the motion halfway: TARGET and SOURCE exchanged give the inverse, and errors are smaller. "
-     "Twice the work; see BOTH WAYS."},
+     "Twice the work; see BOTH WAYS of pcgpu-methods(7)."},
     {"voxel-size", 0, FOR_REGISTRATION, OPTION_AUTO, &type_real, "S", AT(registration.voxel), 0, FAR, NULL,
      "Voxel size of the finest level in metres; 0 = do not downsample. The finest cells of method ndt are twice as "
      "wide. auto: from the spacing of the target's points, in a sequence of the first scan's. Default: auto."},
@@ -126,7 +126,7 @@ static const option_row table[] = {
      "Maximum correspondence distance in metres, at the coarsest level; not for method ndt. auto: 8 voxels. Default: "
      "auto."},
     {"kernel", 0, FOR_REGISTRATION, 0, &type_choice, "NAME", AT(registration.kernel), 0, 0, kernels,
-     "Robust weight of residuals at the finest level, see KERNELS; auto: cauchy for plane and gicp, none for point. Not "
+     "Robust weight of residuals at the finest level, see KERNELS of pcgpu-methods(7); auto: cauchy for plane and gicp, none for point. Not "
      "for method ndt, which has its own."},
     {"kernel-scale", 0, FOR_REGISTRATION, OPTION_ZERO_IS_NONE | OPTION_ABOVE_MIN, &type_real, "S",
      AT(registration.kernel_scale), 0, FAR, NULL,
@@ -141,12 +141,12 @@ static const option_row table[] = {
      NULL, "The same for the rotation, in radians."},
     {"min-score", 0, FOR_REGISTRATION, 0, &type_real, "S", AT(registration.min_score), 0, 1, NULL,
      "A result with a lower score is not a success. The score says how well the surfaces agree and, where both scans were seen "
-     "from their origins, how few points of one lie in the free space of the other; see VERDICT."},
+     "from their origins, how few points of one lie in the free space of the other; see VERDICT of pcgpu-methods(7)."},
     {"min-range", 0, FOR_REGISTRATION, 0, &type_real, "M", AT(registration.min_range), 0, FAR, NULL,
      "Leave out points nearer than M metres to the sensor, the origin of their file, such as those of the vehicle; 0 = none. "
-     "See SCANS."},
+     "See SCANS of pcgpu-methods(7)."},
     {"beam-correction", 0, FOR_REGISTRATION, 0, &type_real, "DEGREES", AT(registration.beam_correction), -10, 10, NULL,
-     "Raise the elevation of each point by so many degrees before anything else: 0.205 for KITTI. See SCANS."},
+     "Raise the elevation of each point by so many degrees before anything else: 0.205 for KITTI. See SCANS of pcgpu-methods(7)."},
     {"transform", 0, FOR_REGISTER, OPTION_OUTPUT | OPTION_TEXT, &type_path, "FILE", AT(transform), 0, 0, NULL,
      "Write T_target_source, which maps source coordinates into the target's frame."},
     {"transform-format", 0, FOR_REGISTER, 0, &type_choice, "NAME", AT(transform_format), 0, 0, transform_formats,
