@@ -5,7 +5,7 @@ bool register_settle(option_values *options, const command_info *command, char *
     (void)command;
     pcgpu_register_params *p = &options->registration;
     const char *wrong = NULL;
-    p->search = !options->init                  ? PCGPU_SEARCH_RESCUE
+    p->search = !options->init               ? PCGPU_SEARCH_RESCUE
                 : options_init_file(options) ? PCGPU_SEARCH_NEVER
                                              : PCGPU_SEARCH_ALWAYS;
     if (p->method == PCGPU_REGISTER_NDT && p->kernel != PCGPU_KERNEL_AUTO) {
@@ -35,7 +35,8 @@ bool register_check_kind(const session *s, bool clouds, bool images, char *why, 
     static const char *const of_clouds[] = {"voxel-size", "kernel", "kernel-scale", "max-iterations"};
     static const char *const of_icp[] = {"max-distance"};
     const bool cells = s->options->registration.method == PCGPU_REGISTER_NDT;
-    return (images || register_refuse(s, of_images, 2, "is for depth images by projective association", why, why_size)) &&
+    return (images ||
+            register_refuse(s, of_images, 2, "is for depth images by projective association", why, why_size)) &&
            (clouds || register_refuse(s, of_clouds, 4, "is for clouds, and depth images are given", why, why_size)) &&
            (images || !cells || register_refuse(s, of_icp, 1, "has no effect on method ndt", why, why_size));
 }

@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-static bool settle_count_and_ratio(option_values *options, const command_info *command, char *why,
-                                   size_t why_size) {
+static bool settle_count_and_ratio(option_values *options, const command_info *command, char *why, size_t why_size) {
     pcgpu_sample_params *p = &options->sample;
     if (p->count == 0 || p->ratio == 0) {
         return true;
@@ -19,8 +18,7 @@ static bool settle_count_and_ratio(option_values *options, const command_info *c
 }
 
 /* Seeds come first, so there is nothing to start with. The default excludes nothing: --dry-run prints it. */
-static bool settle_seeds_and_start(option_values *options, const command_info *command, char *why,
-                                   size_t why_size) {
+static bool settle_seeds_and_start(option_values *options, const command_info *command, char *why, size_t why_size) {
     const pcgpu_sample_params *p = &options->sample;
     if (!options->seeds || p->start == PCGPU_START_FIRST) {
         return true;

@@ -5,39 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const pc_backend backend = {
-    "cuda",
-    pc_cuda_sample,
-    pc_cuda_voxelize,
-    pc_cuda_icp_target,
-    pc_cuda_icp_source,
-    pc_cuda_icp_step,
-    pc_cuda_icp_end,
-    pc_cuda_cells_target,
-    pc_cuda_cells_source,
-    pc_cuda_cells_pass,
-    pc_cuda_cells_sum,
-    pc_cuda_cells_memory,
-    pc_cuda_cells_begin,
-    pc_cuda_cells_register,
-    pc_cuda_depth_frame,
-    pc_cuda_depth_free,
-    pc_cuda_depth_register,
-    pc_cuda_volume_open,
-    pc_cuda_volume_close,
-    pc_cuda_volume_integrate,
-    pc_cuda_volume_raycast,
-    pc_cuda_volume_maps,
-    pc_cuda_volume_blocks,
-    NULL, /* a model of scans is that of their sequence */
-    pc_cuda_scans_open,
-    pc_cuda_scans_close,
-    pc_cuda_scans_memory,
-    pc_cuda_scans_send,
-    pc_cuda_scans_target,
-    pc_cuda_scans_model,
-    pc_cuda_scans_register,
-};
+extern "C" {
+extern const struct pc_sample_ops pc_cuda_sample_ops;
+extern const struct pc_voxelize_ops pc_cuda_voxelize_ops;
+extern const struct pc_icp_ops pc_cuda_icp_ops;
+extern const struct pc_ndt_ops pc_cuda_ndt_ops;
+extern const struct pc_projective_ops pc_cuda_projective_ops;
+extern const struct pc_tsdf_ops pc_cuda_tsdf_ops;
+}
+
+static const pc_backend backend = {"cuda",          &pc_cuda_sample_ops,     &pc_cuda_voxelize_ops, &pc_cuda_icp_ops,
+                                   &pc_cuda_ndt_ops, &pc_cuda_projective_ops, &pc_cuda_tsdf_ops};
 
 extern "C" const pc_backend *pc_backend_cuda(void) {
     return &backend;

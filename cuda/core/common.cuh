@@ -79,47 +79,11 @@ static inline unsigned pc_blocks(int64_t n, int threads) {
     return (unsigned)((n + threads - 1) / threads);
 }
 
-/* ---- the operations, one file each ---- */
+/* ---- what features keep in the device's state, released with it ---- */
 extern "C" {
-pcgpu_status pc_cuda_sample(pcgpu_context *context, pc_sample_job *jobs, int count);
-pcgpu_status pc_cuda_voxelize(pcgpu_context *context, const pc_voxelize_job *job, pcgpu_voxels *out);
 void pc_voxelize_end(pcgpu_context *context);
-pcgpu_status pc_cuda_icp_target(pcgpu_context *context, const struct pc_icp_target *target);
-pcgpu_status pc_cuda_icp_source(pcgpu_context *context, const struct pc_icp_source *source);
-pcgpu_status pc_cuda_icp_step(pcgpu_context *context, const struct pc_icp_step *step, double *sums);
 void pc_cuda_icp_end(pcgpu_context *context);
-pcgpu_status pc_cuda_cells_target(pcgpu_context *context, const struct pc_cells_target *target,
-                                  struct pc_cells_measure *measure);
-pcgpu_status pc_cuda_cells_source(pcgpu_context *context, const struct pc_cells_source *source);
-pcgpu_status pc_cuda_cells_pass(pcgpu_context *context, const struct pc_cells_pass *pass);
-pcgpu_status pc_cuda_cells_sum(pcgpu_context *context, const struct pc_cells_step *step, double *sums);
-pcgpu_status pc_cuda_cells_memory(pcgpu_context *context, int which, size_t bytes, void **memory);
-pcgpu_status pc_cuda_cells_begin(pcgpu_context *context, const struct pc_cells_target *target);
-pcgpu_status pc_cuda_cells_register(pcgpu_context *context, struct pc_cells_job *jobs, int count);
 void pc_cuda_cells_free(pcgpu_context *context);
-pcgpu_status pc_cuda_scans_open(pcgpu_context *context, void **state);
-void pc_cuda_scans_close(pcgpu_context *context, void *state);
-pcgpu_status pc_cuda_scans_memory(pcgpu_context *context, void *state, int place, size_t bytes, void **memory);
-pcgpu_status pc_cuda_scans_send(pcgpu_context *context, void *state, int place, int64_t n, const float *x,
-                                const float *y, const float *z);
-pcgpu_status pc_cuda_scans_target(pcgpu_context *context, void *state, int place,
-                                  const struct pc_cells_target *target);
-pcgpu_status pc_cuda_scans_model(pcgpu_context *context, void *state, int place, const struct pc_cells_model *model,
-                                 struct pc_cells_measure *measure);
-pcgpu_status pc_cuda_scans_register(pcgpu_context *context, void *state, int place, struct pc_cells_job *job);
-pcgpu_status pc_cuda_volume_open(pcgpu_context *context, void **state);
-void pc_cuda_volume_close(pcgpu_context *context, void *state);
-pcgpu_status pc_cuda_volume_integrate(pcgpu_context *context, void *state, struct pc_volume_job *job);
-pcgpu_status pc_cuda_volume_raycast(pcgpu_context *context, void *state, const struct pc_volume_view *view,
-                                    const struct pc_maps *maps);
-pcgpu_status pc_cuda_volume_maps(pcgpu_context *context, void *state, const struct pc_volume_view *view,
-                                 struct pc_maps *maps);
-pcgpu_status pc_cuda_volume_blocks(pcgpu_context *context, void *state, struct pc_volume_blocks *blocks);
-pcgpu_status pc_cuda_depth_frame(pcgpu_context *context, const struct pc_depth_image *image,
-                                 struct pc_depth_frame *frame);
-void pc_cuda_depth_free(pcgpu_context *context, struct pc_depth_frame *frame);
-pcgpu_status pc_cuda_depth_register(pcgpu_context *context, struct pc_depth_frame *source,
-                                    struct pc_depth_frame *target, struct pc_depth_path *path);
 void pc_cuda_depth_end(pcgpu_context *context);
 }
 

@@ -133,13 +133,13 @@ static pcgpu_status make_empty(pcgpu_context *context, volume *v) {
     return PCGPU_OK;
 }
 
-extern "C" pcgpu_status pc_cuda_volume_open(pcgpu_context *context, void **state) {
+static pcgpu_status pc_cuda_volume_open(pcgpu_context *context, void **state) {
     volume *v = (volume *)calloc(1, sizeof *v);
     *state = v;
     return v ? make_empty(context, v) : pc_fail_memory(context, sizeof *v, "a volume");
 }
 
-extern "C" void pc_cuda_volume_close(pcgpu_context *context, void *state) {
+static void pc_cuda_volume_close(pcgpu_context *context, void *state) {
     volume *v = (volume *)state;
     if (v) {
         cudaSetDevice(pc_cuda_of(context)->index);
@@ -235,7 +235,7 @@ static pcgpu_status take_depth(pcgpu_context *context, volume *v, const pc_volum
     return PCGPU_OK;
 }
 
-extern "C" pcgpu_status pc_cuda_volume_integrate(pcgpu_context *context, void *state, pc_volume_job *job) {
+static pcgpu_status pc_cuda_volume_integrate(pcgpu_context *context, void *state, pc_volume_job *job) {
     volume *v = (volume *)state;
     const uint16_t *depth = NULL;
     CUDA_TRY(context, cudaSetDevice(pc_cuda_of(context)->index));
@@ -292,7 +292,7 @@ static pcgpu_status cast(pcgpu_context *context, volume *v, const pc_volume_view
     return PCGPU_OK;
 }
 
-extern "C" pcgpu_status pc_cuda_volume_raycast(pcgpu_context *context, void *state, const struct pc_volume_view *view,
+static pcgpu_status pc_cuda_volume_raycast(pcgpu_context *context, void *state, const struct pc_volume_view *view,
                                                const struct pc_maps *maps) {
     const size_t bytes = 3 * (size_t)view->width * (size_t)view->height * sizeof(float);
     pc_maps device;
@@ -301,7 +301,7 @@ extern "C" pcgpu_status pc_cuda_volume_raycast(pcgpu_context *context, void *sta
     return pc_cuda_down(context, maps->normals, device.normals, bytes);
 }
 
-extern "C" pcgpu_status pc_cuda_volume_maps(pcgpu_context *context, void *state, const struct pc_volume_view *view,
+static pcgpu_status pc_cuda_volume_maps(pcgpu_context *context, void *state, const struct pc_volume_view *view,
                                             struct pc_maps *maps) {
     return cast(context, (volume *)state, view, false, maps);
 }
@@ -314,7 +314,7 @@ static pcgpu_status bring(pcgpu_context *context, pc_buffer *buffer, const void 
 }
 
 /* Its table is not there: who extracts a surface goes by neighbours. */
-extern "C" pcgpu_status pc_cuda_volume_blocks(pcgpu_context *context, void *state, struct pc_volume_blocks *blocks) {
+static pcgpu_status pc_cuda_volume_blocks(pcgpu_context *context, void *state, struct pc_volume_blocks *blocks) {
     volume *v = (volume *)state;
     const size_t n = (size_t)v->count + 1, values = n * PC_VOLUME_VOXELS * sizeof(float);
     CUDA_TRY(context, cudaSetDevice(pc_cuda_of(context)->index));
@@ -330,3 +330,6 @@ extern "C" pcgpu_status pc_cuda_volume_blocks(pcgpu_context *context, void *stat
     blocks->count = v->count;
     return PCGPU_OK;
 }
+
+const pc_tsdf_ops pc_cuda_tsdf_ops = {pc_cuda_volume_open,    pc_cuda_volume_close, pc_cuda_volume_integrate,
+                                      pc_cuda_volume_raycast, pc_cuda_volume_maps,  pc_cuda_volume_blocks};

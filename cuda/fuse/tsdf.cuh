@@ -7,6 +7,7 @@
 #include "ptx.cuh"
 #include "tsdf_job.h"
 #include "tsdf_ray.h"
+#include "tsdf_ops.h"
 
 enum { VOLUME_WARP = 32, VOLUME_THREADS = 128, VOLUME_COUNTERS = 4, VOLUME_FILLING = 1024 };
 

@@ -248,7 +248,9 @@ extern "C" pcgpu_status pc_cuda_sample_as(pcgpu_context *context, pc_sample_job 
     return PCGPU_OK;
 }
 
-extern "C" pcgpu_status pc_cuda_sample(pcgpu_context *context, pc_sample_job *jobs, int count) {
+static pcgpu_status pc_cuda_sample(pcgpu_context *context, pc_sample_job *jobs, int count) {
     const pc_cuda_sample_form form = {};
     return pc_cuda_sample_as(context, jobs, count, &form, 1, NULL);
 }
+
+const pc_sample_ops pc_cuda_sample_ops = {pc_cuda_sample};

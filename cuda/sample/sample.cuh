@@ -24,6 +24,7 @@
 
 #include "common.cuh"
 #include "warp.cuh"
+#include "sample_ops.h"
 
 typedef unsigned long long word;
 

@@ -3,7 +3,7 @@
 #ifndef PC_CUDA_SAMPLE_H
 #define PC_CUDA_SAMPLE_H
 
-#include "backend.h"
+#include "sample_ops.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -78,6 +78,8 @@ extern "C" pcgpu_status pc_cuda_voxelize_timed(pcgpu_context *context, const pc_
     return status;
 }
 
-extern "C" pcgpu_status pc_cuda_voxelize(pcgpu_context *context, const pc_voxelize_job *job, pcgpu_voxels *out) {
+static pcgpu_status pc_cuda_voxelize(pcgpu_context *context, const pc_voxelize_job *job, pcgpu_voxels *out) {
     return pc_cuda_voxelize_timed(context, job, 0, NULL, 0, NULL, out);
 }
+
+const pc_voxelize_ops pc_cuda_voxelize_ops = {pc_cuda_voxelize};

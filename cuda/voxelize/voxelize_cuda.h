@@ -2,7 +2,7 @@
 #ifndef PC_CUDA_VOXELIZE_H
 #define PC_CUDA_VOXELIZE_H
 
-#include "backend.h"
+#include "voxelize_ops.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,45 +1,31 @@
 /* The choice of a back end, and what this machine offers. */
 #include "backend.h"
-#include "cpu.h"
 
 #include <string.h>
 
 /* Seconds to create a CUDA context, measured on an H200 (0.19 to 0.29); part of AUTO's decision only. */
 #define CUDA_START_SECONDS 0.25
 
-const pc_backend pc_backend_cpu = {
-    .name = "cpu",
-    .sample = pc_cpu_sample,
-    .voxelize = pc_cpu_voxelize,
-    .icp_target = pc_cpu_icp_target,
-    .icp_source = pc_cpu_icp_source,
-    .icp_step = pc_cpu_icp_step,
-    .icp_end = pc_cpu_icp_end,
-    .cells_target = pc_cpu_cells_target,
-    .cells_source = pc_cpu_cells_source,
-    .cells_pass = pc_cpu_cells_pass,
-    .cells_sum = pc_cpu_cells_sum,
-    .cells_model = pc_cpu_cells_model,
-    .depth_frame = pc_cpu_depth_frame,
-    .depth_free = pc_cpu_depth_free,
-    .depth_register = pc_cpu_depth_register,
-    .volume_open = pc_cpu_volume_open,
-    .volume_close = pc_cpu_volume_close,
-    .volume_integrate = pc_cpu_volume_integrate,
-    .volume_raycast = pc_cpu_volume_raycast,
-    .volume_maps = pc_cpu_volume_maps,
-    .volume_blocks = pc_cpu_volume_blocks,
-};
+extern const struct pc_sample_ops pc_cpu_sample_ops;
+extern const struct pc_voxelize_ops pc_cpu_voxelize_ops;
+extern const struct pc_icp_ops pc_cpu_icp_ops;
+extern const struct pc_ndt_ops pc_cpu_ndt_ops;
+extern const struct pc_projective_ops pc_cpu_projective_ops;
+extern const struct pc_tsdf_ops pc_cpu_tsdf_ops;
+
+const pc_backend pc_backend_cpu = {.name = "cpu",
+                                   .sample = &pc_cpu_sample_ops,
+                                   .voxelize = &pc_cpu_voxelize_ops,
+                                   .icp = &pc_cpu_icp_ops,
+                                   .ndt = &pc_cpu_ndt_ops,
+                                   .projective = &pc_cpu_projective_ops,
+                                   .tsdf = &pc_cpu_tsdf_ops};
 
 void pc_cpu_stop(pcgpu_context *context) {
     pc_cpu_icp_end(context);
     pc_cpu_voxelize_end(context);
     pc_cpu_cells_free(context);
     pc_cpu_depth_end(context);
-}
-
-void pc_cpu_release_cells(pcgpu_context *context) {
-    pc_cpu_cells_free(context);
 }
 
 const char *pcgpu_cuda_architectures(void) {

@@ -1,6 +1,6 @@
-/* What a back end is: a table of operations on plain arrays. The files of an operation (sample*.c, voxelize*.c,
- * register*.c, odometry*.c, volume*.c) check parameters, drop unusable points and share all logic that needs no parallel
- * hardware; a back end only computes. And the context, with its errors, log, memory and threads. */
+/* What a back end is: tables of operations on plain arrays. The files of a feature check parameters, drop unusable points
+ * and share all logic that needs no parallel hardware; a back end only computes. And the context, with its errors, log,
+ * memory and threads. */
 #ifndef PC_BACKEND_H
 #define PC_BACKEND_H
 
@@ -12,150 +12,26 @@
 extern "C" {
 #endif
 
-/* ---- operations: host pointers in, host pointers out --------------------------------------------------------- */
-
-/* Farthest point sampling of one cloud of n >= 1 finite points. Without seeds it picks `start` (0 <= start < n) first,
- * at distance +inf. Seeds are distinct points that count as picked already; they are not written, and `start` is not
- * used. Then farthest points, the lowest place on ties, until `count` are picked (1..n, with seeds 0..n - seed_count)
- * or the next one's squared distance is below the least distance (compared after sqrtf with `min_distance`). */
-typedef struct pc_sample_job {
-    int64_t n;
-    float *x, *y, *z;
-    bool disposable; /* nobody needs x, y and z afterwards: the back end may overwrite them */
-    int64_t start, count;
-    int64_t seed_count;   /* 0 = none */
-    const int32_t *seeds; /* seed_count */
-    float min_distance;   /* 0 = none */
-    int32_t *indices;     /* count, caller's */
-    float *squared;       /* count, caller's */
-    int64_t picked;       /* out */
-    float rest; /* out: squared distance of the pick that would have come next, 0 when every point is picked */
-} pc_sample_job;
-
-/* Voxelization of `rows` row-major records. skip_origin drops records at exactly (0,0,0). Non-finite coordinates are
- * out of every range. The outputs below are malloc'd by the back end; on failure it frees what it had and leaves NULL.
- */
-typedef struct pc_voxelize_job {
-    int64_t rows;
-    int columns;
-    const float *data;
-    pc_grid grid;
-    int64_t max_points, max_voxels; /* 0 = none */
-    pcgpu_features features;
-    bool skip_origin;
-    float skip[3]; /* the record that counts as the origin: -offset, normally 0 0 0 */
-} pc_voxelize_job;
-
-/* One registration at a time per context: for each level icp_target, then icp_source, then icp_step as often as wanted;
- * icp_end at last, also after a failure. The arrays given stay the caller's and valid until the next icp_target or
- * icp_end. All points are finite float32 in a frame that lib/register/register.c chooses. */
-struct pc_icp_target; /* lib/register/icp/icp_step.h */
-struct pc_icp_source;
-struct pc_icp_step;
-struct pc_cells_target; /* lib/register/ndt/ndt_math.h */
-struct pc_cells_measure;
-struct pc_cells_model;
-struct pc_cells_source;
-struct pc_cells_pass;
-struct pc_cells_step;
-struct pc_cells_job;   /* lib/register/ndt/ndt_path.h */
-struct pc_depth_image; /* lib/register/projective/projective_math.h */
-struct pc_depth_frame;
-struct pc_depth_path; /* lib/register/projective/projective_path.h */
-
-/* Volumes: each has a state of its own. See lib/fuse/tsdf_math.h. */
-struct pc_volume_job; /* lib/fuse/tsdf_job.h */
-struct pc_volume_view;
-struct pc_volume_blocks;
-struct pc_maps; /* lib/register/projective/projective_math.h */
-
+/* A back end: a table of operations for each feature, which is declared beside it (sample_ops.h, voxelize_ops.h, ...). */
 typedef struct pc_backend {
     const char *name; /* "cpu", "cuda" */
-    /* Runs all jobs, on CUDA concurrently. */
-    pcgpu_status (*sample)(pcgpu_context *context, pc_sample_job *jobs, int count);
-    /* Fills count, capacity, columns, features, coords, counts, point_voxel, selected, in_range, kept, over_points,
-     * over_voxels, voxels_found, largest, run.non_finite and run.at_origin; leaves the rest of `out` alone. */
-    pcgpu_status (*voxelize)(pcgpu_context *context, const pc_voxelize_job *job, pcgpu_voxels *out);
-    /* Takes the target of a level: uploads its grid, takes or estimates one normal a point. See lib/register/icp/icp_step.h. */
-    pcgpu_status (*icp_target)(pcgpu_context *context, const struct pc_icp_target *target);
-    /* Takes the source of a level, and its normals likewise where they are needed. */
-    pcgpu_status (*icp_source)(pcgpu_context *context, const struct pc_icp_source *source);
-    /* One iteration: transforms, matches and sums; `sums` has PC_ICP_SUMS values. */
-    pcgpu_status (*icp_step)(pcgpu_context *context, const struct pc_icp_step *step, double *sums);
-    /* Releases what the registration holds. */
-    void (*icp_end)(pcgpu_context *context);
-    /* Registration by cells, see lib/register/ndt/ndt_math.h. cells_target and cells_source
-     * once, then passes, and after each as many sums as wanted, PC_CELLS_SUMS values each. What is held is used again
-     * by the next one. */
-    pcgpu_status (*cells_target)(pcgpu_context *context, const struct pc_cells_target *target,
-                                 struct pc_cells_measure *measure);
-    pcgpu_status (*cells_source)(pcgpu_context *context, const struct pc_cells_source *source);
-    pcgpu_status (*cells_pass)(pcgpu_context *context, const struct pc_cells_pass *pass);
-    pcgpu_status (*cells_sum)(pcgpu_context *context, const struct pc_cells_step *step, double *sums);
-    /* NULL where the host follows the path. Memory for the points of a cloud (PC_SCRATCH_TARGET, then
-     * PC_SCRATCH_SOURCE), from which they are copied fastest, until it is asked for again. A target of a single pair
-     * may be begun before its source is there. All of it for several pairs, on CUDA concurrently. */
-    pcgpu_status (*cells_memory)(pcgpu_context *context, int which, size_t bytes, void **memory);
-    pcgpu_status (*cells_begin)(pcgpu_context *context, const struct pc_cells_target *target);
-    pcgpu_status (*cells_register)(pcgpu_context *context, struct pc_cells_job *jobs, int count);
-    /* Registration of depth frames, see lib/register/projective/projective_math.h. Makes the maps of a frame whose levels are laid out; releases
-     * them; and follows a path from its start to its end, which fills what is not given. */
-    pcgpu_status (*depth_frame)(pcgpu_context *context, const struct pc_depth_image *image,
-                                struct pc_depth_frame *frame);
-    void (*depth_free)(pcgpu_context *context, struct pc_depth_frame *frame);
-    pcgpu_status (*depth_register)(pcgpu_context *context, struct pc_depth_frame *source, struct pc_depth_frame *target,
-                                   struct pc_depth_path *path);
-    /* An empty volume; closed also when opening failed, and NULL is accepted. */
-    pcgpu_status (*volume_open)(pcgpu_context *context, void **state);
-    void (*volume_close)(pcgpu_context *context, void *state);
-    /* Fuses a frame, all of it or, on failure, nothing. A device may still be at it afterwards. */
-    pcgpu_status (*volume_integrate)(pcgpu_context *context, void *state, struct pc_volume_job *job);
-    /* Vertices and normals of every pixel into arrays in host memory. */
-    pcgpu_status (*volume_raycast)(pcgpu_context *context, void *state, const struct pc_volume_view *view,
-                                   const struct pc_maps *maps);
-    /* The vertices alone, into memory of the back end, which is the state's until its next call, for depth_frame. A
-     * device may still be at it afterwards; what follows in the context comes after it. */
-    pcgpu_status (*volume_maps)(pcgpu_context *context, void *state, const struct pc_volume_view *view,
-                                struct pc_maps *maps);
-    /* The whole volume in host memory; the arrays stay the state's, until the next call with it. */
-    pcgpu_status (*volume_blocks)(pcgpu_context *context, void *state, struct pc_volume_blocks *blocks);
-    /* NULL where sequences have a state of their own, see scans_model. Changes the model that is kept, and makes it the
-     * target of what follows up to the next cells_target; `measure`, of the last call, becomes that of the model. */
-    pcgpu_status (*cells_model)(pcgpu_context *context, const struct pc_cells_model *model,
-                                struct pc_cells_measure *measure);
-    /* Registration by cells along a sequence, of which the device keeps what one scan leaves for the next; NULL where
-     * the host follows the path. A sequence has a state of its own, with points at PC_SCANS places; closed also when
-     * opening failed, and NULL is accepted. */
-    pcgpu_status (*scans_open)(pcgpu_context *context, void **state);
-    void (*scans_close)(pcgpu_context *context, void *state);
-    /* Memory for the points of a place, from which they are sent fastest, until it is asked for again; nothing reads it
-     * any more then. It is to be asked for each time that points are written. */
-    pcgpu_status (*scans_memory)(pcgpu_context *context, void *state, int place, size_t bytes, void **memory);
-    /* Takes n points of that memory. */
-    pcgpu_status (*scans_send)(pcgpu_context *context, void *state, int place, int64_t n, const float *x,
-                               const float *y, const float *z);
-    /* Makes the points that a place has the target of what follows, and may still be at it afterwards; theirs of
-     * `target` are not looked at. They must stay there as long. */
-    pcgpu_status (*scans_target)(pcgpu_context *context, void *state, int place, const struct pc_cells_target *target);
-    /* Adds them to the sequence's model, and makes that the target; as cells_model. */
-    pcgpu_status (*scans_model)(pcgpu_context *context, void *state, int place, const struct pc_cells_model *model,
-                                struct pc_cells_measure *measure);
-    /* Registers those of a place; the job's target is not looked at, nor are its points. */
-    pcgpu_status (*scans_register)(pcgpu_context *context, void *state, int place, struct pc_cells_job *job);
+    const struct pc_sample_ops *sample;
+    const struct pc_voxelize_ops *voxelize;
+    const struct pc_icp_ops *icp;
+    const struct pc_ndt_ops *ndt;
+    const struct pc_projective_ops *projective;
+    const struct pc_tsdf_ops *tsdf;
 } pc_backend;
-
-enum { PC_SCANS = 3 }; /* the one that is registered, the one before, a keyframe */
 
 extern const pc_backend pc_backend_cpu;
 
 /* Releases what the CPU back end keeps in a context. */
 void pc_cpu_stop(pcgpu_context *context);
-/* Releases the cells of registrations alone. */
-void pc_cpu_release_cells(pcgpu_context *context);
-
-/* What the CPU back end expects to take for these clouds on one thread, in seconds, for AUTO. Work that only one of the
- * `threads` can do counts as often, since AUTO divides by them. */
-double pc_cpu_sample_seconds(const pc_sample_job *jobs, int count, int threads);
+/* What it keeps of each feature. */
+void pc_cpu_voxelize_end(pcgpu_context *context);
+void pc_cpu_icp_end(pcgpu_context *context);
+void pc_cpu_cells_free(pcgpu_context *context);
+void pc_cpu_depth_end(pcgpu_context *context);
 
 /* ---- the CUDA side: cuda/core/backend.cu, or cuda/stub.c in a CPU-only build -------------------------------------- */
 

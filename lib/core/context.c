@@ -1,6 +1,5 @@
 /* Contexts: settings, the last error, logging, clocks. */
 #include "backend.h"
-#include "cpu.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -3,7 +3,12 @@
 #ifndef PC_CPU_SIMD_H
 #define PC_CPU_SIMD_H
 
-#include "cpu.h"
+#include "backend.h"
+
+/* Vectors that a function may be compiled for; every form gives the same bytes. */
+typedef enum pc_simd { PC_SIMD_BASE, PC_SIMD_AVX2, PC_SIMD_AVX512, PC_SIMD_FORMS } pc_simd;
+
+bool pc_cpu_has(pc_simd simd); /* this machine */
 
 /* For bodies that are compiled once for each vector form. */
 #define PC_INLINE static inline __attribute__((always_inline))

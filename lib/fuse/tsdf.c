@@ -1,6 +1,7 @@
 /* Volumes: checks, the camera's place in the volume, and what is counted. */
 #include "depth.h"
 #include "tsdf_job.h"
+#include "tsdf_ops.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +64,7 @@ pcgpu_status pcgpu_volume_open(pcgpu_context *context, const pcgpu_volume_params
         status = pc_choose_backend(context, CPU_SECONDS * frames, CUDA_SECONDS * frames, &v->stats.run, &v->backend);
     }
     if (status == PCGPU_OK) {
-        status = v->backend->volume_open(context, &v->state);
+        status = v->backend->tsdf->open(context, &v->state);
     }
     if (status != PCGPU_OK) {
         pcgpu_volume_close(v);
@@ -76,7 +77,7 @@ pcgpu_status pcgpu_volume_open(pcgpu_context *context, const pcgpu_volume_params
 void pcgpu_volume_close(pcgpu_volume *v) {
     if (v) {
         if (v->backend) {
-            v->backend->volume_close(v->context, v->state);
+            v->backend->tsdf->close(v->context, v->state);
         }
         free(v);
     }
@@ -188,7 +189,7 @@ static pcgpu_status integrate(pcgpu_volume *v, const pcgpu_depth *depth, const p
     job.low = low;
     job.high = high;
     job.units = (float)camera->depth_scale;
-    status = v->backend->volume_integrate(v->context, v->state, &job);
+    status = v->backend->tsdf->integrate(v->context, v->state, &job);
     if (status != PCGPU_OK) {
         return status;
     }
@@ -224,7 +225,7 @@ pcgpu_status pcgpu_volume_raycast(pcgpu_volume *v, const pcgpu_camera *camera, c
     pcgpu_status status = look_from(v, camera->width, camera->height, camera, T_world_camera, &view);
     if (status == PCGPU_OK) {
         const pc_maps maps = {.width = view.width, .height = view.height, .vertices = vertices, .normals = normals};
-        status = v->backend->volume_raycast(v->context, v->state, &view, &maps);
+        status = v->backend->tsdf->raycast(v->context, v->state, &view, &maps);
     }
     add_seconds(v, "raycast", begin);
     return status;
@@ -236,7 +237,7 @@ pcgpu_status pc_volume_see(pcgpu_volume *v, const pcgpu_camera *camera, const do
     const double begin = pc_now();
     pcgpu_status status = look_from(v, camera->width, camera->height, camera, T_world_camera, &view);
     if (status == PCGPU_OK) {
-        status = v->backend->volume_maps(v->context, v->state, &view, maps);
+        status = v->backend->tsdf->maps(v->context, v->state, &view, maps);
     }
     add_seconds(v, "raycast", begin);
     return status;
@@ -251,7 +252,7 @@ static pcgpu_status extract(pcgpu_volume *v, double min_weight, bool triangles, 
         return pc_fail(v->context, PCGPU_ERROR_ARGUMENT, "a least weight of %g is not possible; 0 to 1e12 are",
                        min_weight);
     }
-    pcgpu_status status = v->backend->volume_blocks(v->context, v->state, &blocks);
+    pcgpu_status status = v->backend->tsdf->blocks(v->context, v->state, &blocks);
     if (status == PCGPU_OK) {
         status = pc_volume_extract(v->context, &blocks, p->voxel_size, (float)p->truncation, (float)min_weight,
                                    triangles, mesh);

@@ -248,3 +248,10 @@ pcgpu_status pc_cpu_volume_maps(pcgpu_context *context, void *state, const struc
     *maps = (pc_maps){.width = view->width, .height = view->height, .vertices = vertices};
     return pc_cpu_volume_raycast(context, state, view, maps);
 }
+
+const pc_tsdf_ops pc_cpu_tsdf_ops = {.open = pc_cpu_volume_open,
+                                     .close = pc_cpu_volume_close,
+                                     .integrate = pc_cpu_volume_integrate,
+                                     .raycast = pc_cpu_volume_raycast,
+                                     .maps = pc_cpu_volume_maps,
+                                     .blocks = pc_cpu_volume_blocks};

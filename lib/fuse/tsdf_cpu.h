@@ -2,8 +2,9 @@
 #ifndef PC_CPU_VOLUME_H
 #define PC_CPU_VOLUME_H
 
-#include "cpu.h"
+#include "simd.h"
 #include "tsdf_job.h"
+#include "tsdf_ops.h"
 
 /* Keys of blocks that one thread found missing; a key may be in several lists, or twice in one. */
 typedef struct pc_volume_list {
@@ -38,5 +39,15 @@ pcgpu_status pc_cpu_volume_allocate(pcgpu_context *context, pc_cpu_volume *volum
 typedef void pc_volume_cast_fn(const pc_volume_grid *grid, const pc_volume_view *view, int32_t left, int32_t top,
                                const float range[2], const pc_maps *maps);
 pc_volume_cast_fn *pc_cpu_volume_cast(pc_simd simd);
+
+/* Of pc_cpu_tsdf_ops. */
+pcgpu_status pc_cpu_volume_open(pcgpu_context *context, void **state);
+void pc_cpu_volume_close(pcgpu_context *context, void *state);
+pcgpu_status pc_cpu_volume_integrate(pcgpu_context *context, void *state, struct pc_volume_job *job);
+pcgpu_status pc_cpu_volume_raycast(pcgpu_context *context, void *state, const struct pc_volume_view *view,
+                                   const struct pc_maps *maps);
+pcgpu_status pc_cpu_volume_maps(pcgpu_context *context, void *state, const struct pc_volume_view *view,
+                                struct pc_maps *maps);
+pcgpu_status pc_cpu_volume_blocks(pcgpu_context *context, void *state, struct pc_volume_blocks *blocks);
 
 #endif

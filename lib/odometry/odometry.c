@@ -69,8 +69,8 @@ static pc_odometry_scan *unused_scan(pcgpu_odometry *o) {
 static pcgpu_status choose(pcgpu_odometry *o, double points) {
     const pc_backend *chosen = NULL;
     pcgpu_status status = pc_register_choose(o->context, &o->params.registration, points, 1, &o->run, &chosen);
-    if (status == PCGPU_OK && chosen->scans_open && o->params.registration.method == PCGPU_REGISTER_NDT) {
-        status = chosen->scans_open(o->context, &o->held.device);
+    if (status == PCGPU_OK && chosen->ndt->scans_open && o->params.registration.method == PCGPU_REGISTER_NDT) {
+        status = chosen->ndt->scans_open(o->context, &o->held.device);
     }
     o->backend = status == PCGPU_OK ? chosen : NULL;
     return status;

@@ -4,6 +4,7 @@
 #ifndef PC_ODOMETRY_H
 #define PC_ODOMETRY_H
 
+#include "ndt_ops.h"
 #include "pcgpu_odometry.h"
 #include "register.h"
 #include "ndt.h"

@@ -91,10 +91,10 @@ void pcgpu_odometry_close(pcgpu_odometry *o) {
         return;
     }
     pc_odometry_exchange_cells(o);
-    pc_cpu_release_cells(o->context);
+    pc_cpu_cells_free(o->context);
     pc_odometry_exchange_cells(o);
     if (o->held.device) {
-        o->backend->scans_close(o->context, o->held.device);
+        o->backend->ndt->scans_close(o->context, o->held.device);
     }
     for (int i = 0; i < PC_SCANS; i++) {
         pc_odometry_scan_free(&o->scans[i]);

@@ -206,8 +206,8 @@ static pcgpu_status add_to_model(pcgpu_odometry *o, pc_odometry_scan *scan, bool
     pcgpu_status status = pc_odometry_send(o, scan);
     if (status == PCGPU_OK) {
         status = o->held.device
-                     ? o->backend->scans_model(o->context, o->held.device, scan->points.place, &m, &measure)
-                     : o->backend->cells_model(o->context, &m, &measure);
+                     ? o->backend->ndt->scans_model(o->context, o->held.device, scan->points.place, &m, &measure)
+                     : o->backend->ndt->model(o->context, &m, &measure);
     }
     if (status != PCGPU_OK) {
         return status; /* the model is as it was */

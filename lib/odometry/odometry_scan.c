@@ -152,7 +152,7 @@ static pcgpu_status take_memory(pcgpu_odometry *o, pc_odometry_scan *scan, int64
     scan->sent = false;
     if (o->held.device) {
         const int place = (int)(scan - o->scans);
-        pcgpu_status status = o->backend->scans_memory(o->context, o->held.device, place, bytes, &memory);
+        pcgpu_status status = o->backend->ndt->scans_memory(o->context, o->held.device, place, bytes, &memory);
         scan->xyz = memory;
         return status;
     }
@@ -304,7 +304,7 @@ pcgpu_status pc_odometry_send(pcgpu_odometry *o, pc_odometry_scan *scan) {
     const pc_point_set *p = &scan->points;
     pcgpu_status status = PCGPU_OK;
     if (o->held.device && !scan->sent) {
-        status = o->backend->scans_send(o->context, o->held.device, p->place, p->n, p->x, p->y, p->z);
+        status = o->backend->ndt->scans_send(o->context, o->held.device, p->place, p->n, p->x, p->y, p->z);
         scan->sent = status == PCGPU_OK;
     }
     return status;
@@ -351,7 +351,7 @@ bool pc_odometry_begins_on_cpu(pcgpu_odometry *o, pcgpu_status *status) {
         return false;
     }
     if (o->held.device) {
-        o->backend->scans_close(o->context, o->held.device);
+        o->backend->ndt->scans_close(o->context, o->held.device);
     }
     o->held = (pc_cells_held){0};
     o->backend = NULL;

@@ -1,5 +1,6 @@
 /* Registration: checks, usable points, the way from coarse to fine, and the verdict. */
 #include "icp_grid.h"
+#include "icp_ops.h"
 #include "register.h"
 #include "solve.h"
 
@@ -261,7 +262,7 @@ pcgpu_status pc_register_close(pc_register_work *w, pcgpu_status status) {
     for (int i = 0; i < PC_REGISTER_STAGES && status == PCGPU_OK; i++) {
         pc_stage(&w->result->run, names[i], pc_now() - w->seconds[i]);
     }
-    w->backend->icp_end(w->context);
+    w->backend->icp->end(w->context);
     pc_rows_free(&w->source);
     pc_rows_free(&w->target);
     pc_rows_free(&w->level_source);

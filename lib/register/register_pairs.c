@@ -1,6 +1,7 @@
 /* Several pairs at once: by cells on CUDA in groups that are on the device together, on the CPU one a thread. */
 #include "register.h"
 #include "ndt.h"
+#include "ndt_ops.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -82,7 +83,7 @@ static pcgpu_status take_memory(const pair_set *set, int first, int count, float
     pcgpu_status status = PCGPU_OK;
     for (int k = 0; k < PC_SCRATCHES && status == PCGPU_OK; k++) {
         void *block = NULL;
-        status = set->backend->cells_memory(set->context, order[k], rows[order[k]] * 3 * sizeof(float), &block);
+        status = set->backend->ndt->memory(set->context, order[k], rows[order[k]] * 3 * sizeof(float), &block);
         memory[order[k]] = block;
     }
     return status;
@@ -156,7 +157,7 @@ static pcgpu_status run_group(pair_set *set, int first, int count, group *g) {
     pcgpu_status status = prepare(set, first, count, g);
     double begin = pc_now();
     if (status == PCGPU_OK && g->job_count > 0) {
-        status = set->backend->cells_register(set->context, g->jobs, g->job_count);
+        status = set->backend->ndt->register_jobs(set->context, g->jobs, g->job_count);
     }
     for (int k = 0; status == PCGPU_OK && k < g->job_count; k++) {
         pc_cells_work *c = &g->c[g->pair[k]];
@@ -251,7 +252,7 @@ static pcgpu_status run_a_thread_each(pair_set *set) {
 static pcgpu_status run_set(pair_set *set) {
     const pcgpu_register_params *p = set->params;
     const int threads = set->context->threads;
-    bool together = p->method == PCGPU_REGISTER_NDT && p->search != PCGPU_SEARCH_ALWAYS && set->backend->cells_register;
+    bool together = p->method == PCGPU_REGISTER_NDT && p->search != PCGPU_SEARCH_ALWAYS && set->backend->ndt->register_jobs;
     bool spread = set->backend == &pc_backend_cpu && threads > 1 && set->count >= threads;
     set->run.threads = spread ? 1 : set->run.threads;
     set->failing = set->count;

@@ -5,6 +5,7 @@
  * more than one, all that are worth it are done at once as soon as the first, which mostly is the answer, has failed;
  * those that would not have been tried one after the other are forgotten, so that the answer is the same. */
 #include "register.h"
+#include "ndt_ops.h"
 
 #include <string.h>
 
@@ -42,7 +43,7 @@ static bool worth_it(const trials *t, int i) {
 /* Does start i, and where the back end does several at once those after it that are worth it by now. */
 static pcgpu_status do_start(trials *t, int i) {
     const double begin = pc_now();
-    const bool together = i > 0 && t->params[0].method == PCGPU_REGISTER_NDT && t->backend->cells_register;
+    const bool together = i > 0 && t->params[0].method == PCGPU_REGISTER_NDT && t->backend->ndt->register_jobs;
     pcgpu_register_params params[TRIALS];
     pcgpu_registration results[TRIALS];
     int which[TRIALS], count = 0;

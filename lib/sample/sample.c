@@ -188,7 +188,7 @@ static pcgpu_status run_farthest(pcgpu_context *context, pc_sample_job *jobs, in
         status = pc_choose_backend(context, cpu, cuda, run, &backend);
         *begin = pc_now();
         context->worked = run->threads;
-        status = status == PCGPU_OK ? backend->sample(context, jobs, count) : status;
+        status = status == PCGPU_OK ? backend->sample->sample(context, jobs, count) : status;
         run->threads = context->worked;
     } while (pc_goes_to_cpu(context, backend, status));
     return status;

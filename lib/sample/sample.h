@@ -4,6 +4,7 @@
 #define PC_SAMPLE_H
 
 #include "backend.h"
+#include "sample_ops.h"
 
 /* ---- sample_places.c ------------------------------------------------------------------------------------------- */
 

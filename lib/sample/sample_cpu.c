@@ -46,16 +46,6 @@ PC_SIMD_FORMS_OF(update,
                   int32_t *farthest),
                  (x, y, z, nearest, n, pick, farthest))
 
-bool pc_cpu_has(pc_simd simd) {
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    return simd == PC_SIMD_BASE || (simd == PC_SIMD_AVX2 && __builtin_cpu_supports("avx2")) ||
-           (simd == PC_SIMD_AVX512 && __builtin_cpu_supports("avx512f"));
-#else
-    return simd == PC_SIMD_BASE;
-#endif
-}
-
 /* A point and the bits of its squared distance to the picks so far. */
 typedef struct far_point {
     int32_t bits, index;
@@ -268,7 +258,7 @@ pcgpu_status pc_cpu_sample_as(pcgpu_context *context, pc_sample_job *jobs, int c
     return PCGPU_OK;
 }
 
-pcgpu_status pc_cpu_sample(pcgpu_context *context, pc_sample_job *jobs, int count) {
+static pcgpu_status pc_cpu_sample(pcgpu_context *context, pc_sample_job *jobs, int count) {
     pc_sample_form form = {.points_a_thread = POINTS_A_THREAD, .bucket_points = BUCKET_POINTS};
     for (int simd = PC_SIMD_BASE; simd < PC_SIMD_FORMS; simd++) {
         if (pc_cpu_has((pc_simd)simd)) {
@@ -277,3 +267,5 @@ pcgpu_status pc_cpu_sample(pcgpu_context *context, pc_sample_job *jobs, int coun
     }
     return pc_cpu_sample_as(context, jobs, count, &form);
 }
+
+const pc_sample_ops pc_cpu_sample_ops = {.sample = pc_cpu_sample};

@@ -8,6 +8,7 @@
 #ifndef PC_CPU_SAMPLE_H
 #define PC_CPU_SAMPLE_H
 
+#include "sample_ops.h"
 #include "simd.h"
 
 #include <string.h>
@@ -17,6 +18,19 @@ enum {
     PC_INFINITE = 0x7f800000, /* the bits of +inf */
     PC_BUCKET_BYTES = 28,     /* the most that sampling by buckets holds for a point */
 };
+
+/* Farthest point sampling in a chosen form; pc_cpu_sample takes the widest vectors of the machine and what is fastest
+ * for the size. Every form gives the same bits, which is what the tests use this for. */
+typedef enum pc_sample_algorithm { PC_SAMPLE_CHOOSE, PC_SAMPLE_PLAIN, PC_SAMPLE_BUCKETS } pc_sample_algorithm;
+
+typedef struct pc_sample_form {
+    pc_simd simd;
+    pc_sample_algorithm algorithm;
+    int64_t points_a_thread; /* for the plain loop: fewest points that are worth one more thread, >= 1 */
+    int32_t bucket_points;   /* for buckets: points in one, >= 1 */
+} pc_sample_form;
+
+pcgpu_status pc_cpu_sample_as(pcgpu_context *context, pc_sample_job *jobs, int count, const pc_sample_form *form);
 
 /* Whether the next farthest point, whose distance has these bits, stays unpicked. There is one before the last pick. */
 PC_INLINE bool pc_sampling_ends(const pc_sample_job *job, int64_t picked, int32_t bits) {

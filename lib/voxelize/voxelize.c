@@ -280,7 +280,7 @@ pcgpu_status pcgpu_voxelize(pcgpu_context *context, const pcgpu_cloud *cloud, co
         begin = pc_now(); /* starting a device is not voxelizing */
         if (status == PCGPU_OK) {
             context->worked = result->run.threads;
-            status = backend->voxelize(context, &job, result);
+            status = backend->voxelize->voxelize(context, &job, result);
             result->run.threads = context->worked;
         }
     } while (pc_goes_to_cpu(context, backend, status));

@@ -8,6 +8,17 @@
 #include "threads.h"
 #include "voxelize_math.h"
 
+/* Voxelization in a chosen form; pc_cpu_voxelize takes the widest vectors of the machine. Every form gives the same
+ * bits. */
+typedef struct pc_voxelize_form {
+    pc_simd simd;
+    int64_t part_rows; /* fewest records that are worth one more thread, >= 1 */
+    int parts;         /* the records are numbered in so many parts, 1 to 64; 0: as threads have time */
+} pc_voxelize_form;
+
+pcgpu_status pc_cpu_voxelize_as(pcgpu_context *context, const pc_voxelize_job *job, pcgpu_voxels *out,
+                                const pc_voxelize_form *form);
+
 /* Compilers make vectors of the machine from it. */
 typedef float pc_float4 __attribute__((vector_size(16)));
 

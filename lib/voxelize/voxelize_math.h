@@ -8,7 +8,7 @@
 #ifndef PC_VOXEL_H
 #define PC_VOXEL_H
 
-#include "backend.h"
+#include "voxelize_ops.h"
 #include "voxelize_sum.h"
 
 enum { PC_PILLAR_COLUMNS = 10 };

@@ -98,7 +98,7 @@ static double run_cpu(bench *b, const batch *of, answers *want, bool *ran) {
     *ran = false;
     do {
         double begin = pc_now();
-        if (pc_backend_cpu.sample(b->cpu, want->jobs, of->count) != PCGPU_OK) {
+        if (pc_backend_cpu.sample->sample(b->cpu, want->jobs, of->count) != PCGPU_OK) {
             failed(b, of, CPU, b->cpu->error);
             return NAN;
         }

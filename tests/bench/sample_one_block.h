@@ -2,7 +2,7 @@
 #ifndef SAMPLE_ONE_BLOCK_H
 #define SAMPLE_ONE_BLOCK_H
 
-#include "backend.h"
+#include "sample_ops.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -70,7 +70,7 @@ static pcgpu_voxels ask_cpu(bench *b, const pc_voxelize_job *job, pcgpu_features
     memset(&result, 0, sizeof result);
     other.features = features;
     other.max_voxels = max_voxels;
-    if (pc_backend_cpu.voxelize(b->cpu, &other, &result) != PCGPU_OK) {
+    if (pc_backend_cpu.voxelize->voxelize(b->cpu, &other, &result) != PCGPU_OK) {
         die(b->cpu->error);
     }
     return result;

@@ -2,7 +2,7 @@
 #ifndef VOXELIZE_TWO_PASS_H
 #define VOXELIZE_TWO_PASS_H
 
-#include "backend.h"
+#include "voxelize_ops.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -17,14 +17,14 @@ lib/io lib/core
 lib/sample lib/core
 lib/voxelize lib/core
 lib/register lib/core lib/register/icp lib/register/ndt
-lib/register/icp lib/core lib/register
+lib/register/icp lib/core lib/register lib/voxelize
 lib/register/ndt lib/core lib/register lib/register/icp
 lib/register/projective lib/core lib/register lib/register/icp
 lib/fuse lib/core lib/register/projective
 lib/odometry lib lib/core lib/register lib/register/ndt lib/register/projective lib/fuse
 cuda lib/core cuda/register/ndt cuda/sample cuda/voxelize
 cuda/core lib/core
-cuda/sample cuda/core lib/core
+cuda/sample cuda/core lib/core lib/sample
 cuda/voxelize cuda/core lib/core lib/voxelize
 cuda/register/icp cuda/core lib/core lib/register/icp
 cuda/register/ndt cuda/core lib/core lib/register/ndt

@@ -4,7 +4,8 @@
  * among all cells and adds it up by itself. Only the formulas of ndt_math.h are shared. On the CPU every form of
  * vectors runs with 1, 2, 5 and 16 threads. Exit code 0 passed, 1 failed, 77 no such device or nothing to test in the
  * back end. */
-#include "cpu.h"
+#include "ndt_ops.h"
+#include "simd.h"
 #include "ndt_math.h"
 #include "icp_test.h"
 
@@ -248,7 +249,7 @@ static void check_sums(const bed *b, const char *name, const grid *grids, int co
         }
         for (int c = 0; c < b->contexts; c++) {
             memset(sums, 0xff, sizeof sums);
-            pcgpu_status status = b->backend->cells_sum(b->context[c], &step, sums);
+            pcgpu_status status = b->backend->ndt->sum(b->context[c], &step, sums);
             expect(status == PCGPU_OK && memcmp(sums, expected, sizeof sums) == 0, name, b->label[c], "sums",
                    10 * number + i);
         }
@@ -287,11 +288,11 @@ static void check_scene(const bed *b, const scene *s) {
     reference_levers(&grids[0], lever);
     for (int c = 0; c < b->contexts; c++) {
         pc_cells_measure measure = {{0}, {0}, 0};
-        pcgpu_status status = b->backend->cells_target(b->context[c], &t, &measure);
+        pcgpu_status status = b->backend->ndt->target(b->context[c], &t, &measure);
         expect(status == PCGPU_OK && memcmp(measure.center, center, sizeof center) == 0 &&
                    memcmp(measure.lever, lever, sizeof lever) == 0 && measure.cells == grids[0].count - 1,
                s->name, b->label[c], "target", 0);
-        expect(b->backend->cells_source(b->context[c], &parts) == PCGPU_OK, s->name, b->label[c], "source", 0);
+        expect(b->backend->ndt->source(b->context[c], &parts) == PCGPU_OK, s->name, b->label[c], "source", 0);
     }
     for (int i = 0; i < 3 * LEVELS; i++) {
         const double *turn = turns[i / LEVELS];
@@ -306,7 +307,7 @@ static void check_scene(const bed *b, const scene *s) {
             reference_pass(&p, &parts, source, &seen[k]);
         }
         for (int c = 0; c < b->contexts; c++) {
-            expect(b->backend->cells_pass(b->context[c], &p) == PCGPU_OK, s->name, b->label[c], "pass", i);
+            expect(b->backend->ndt->pass(b->context[c], &p) == PCGPU_OK, s->name, b->label[c], "pass", i);
         }
         check_sums(b, s->name, seen, count, i);
     }
@@ -341,7 +342,7 @@ int main(int argc, char **argv) {
     bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
     state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     b.backend = cuda ? pc_backend_cuda() : &pc_backend_cpu;
-    if (!b.backend || !b.backend->cells_target) {
+    if (!b.backend || !b.backend->ndt->target) {
         printf("skipped: this back end does not register by cells\n");
         return SKIPPED;
     }

@@ -4,7 +4,8 @@
 #ifndef DEPTH_TEST_H
 #define DEPTH_TEST_H
 
-#include "cpu.h"
+#include "projective_ops.h"
+#include "simd.h"
 #include "projective_maps.h"
 #include "projective_path.h"
 #include "icp_test.h"
@@ -213,7 +214,8 @@ static inline void keep_nothing(pcgpu_context *context, struct pc_depth_frame *f
 }
 
 static inline void refer(const place *p, const trial *t, bool target, reference *r) {
-    static const pc_backend backend = {.name = "reference", .depth_frame = keep_made, .depth_free = keep_nothing};
+    static const pc_projective_ops ops = {.make_frame = keep_made, .free_frame = keep_nothing};
+    static const pc_backend backend = {.name = "reference", .projective = &ops};
     const place there = {p->context, &backend, "reference"};
     now_made.of = t;
     now_made.to = r;
@@ -235,7 +237,7 @@ static inline pc_depth_path run_trial(const trial *t, const place *places, int c
         for (int again = 0; again < 2 && a && b; again++) {
             pc_depth_path got = t->path;
             got.levels = levels;
-            expect(p->backend->depth_register(p->context, &a->maps, &b->maps, &got) == PCGPU_OK, t->name, p->label,
+            expect(p->backend->projective->register_frames(p->context, &a->maps, &b->maps, &got) == PCGPU_OK, t->name, p->label,
                    pcgpu_last_error(p->context), again);
             compare(&got, &wanted, t->name, p->label, again);
         }

@@ -3,7 +3,7 @@
  * The reference knows no grid: it looks at every target point for the nearest one and for the neighbours of a normal,
  * and adds up by recursion. Only the formulas of icp_step.h are shared, and these are checked by what they promise.
  * Exit code 0 passed, 1 failed, 77 no CUDA device. */
-#include "backend.h"
+#include "icp_ops.h"
 #include "icp_grid.h"
 #include "icp_step.h"
 #include "icp_test.h"
@@ -325,7 +325,7 @@ static void check_steps(const bed *b, const scene *s, int64_t n) {
         reference_step(s, &step, n, expected);
         for (int c = 0; c < b->contexts; c++) {
             memset(sums, 0xff, sizeof sums);
-            pcgpu_status status = b->backend->icp_step(b->context[c], &step, sums);
+            pcgpu_status status = b->backend->icp->step(b->context[c], &step, sums);
             expect(status == PCGPU_OK && memcmp(sums, expected, sizeof sums) == 0, s->name, b->label[c], "sums", i);
         }
     }
@@ -345,7 +345,7 @@ static void set_source(const bed *b, const scene *s, int64_t n, const pc_icp_gri
                                 .normals = s->given ? s->source_normals : NULL,
                                 .grid = grid,
                                 .normal_radius = s->radius};
-        expect(b->backend->icp_source(b->context[c], &source) == PCGPU_OK, s->name, b->label[c], "source", n);
+        expect(b->backend->icp->source(b->context[c], &source) == PCGPU_OK, s->name, b->label[c], "source", n);
     }
 }
 
@@ -381,7 +381,7 @@ static void check_scene(const bed *b, scene *s, fill_fn *fill, double edge, floa
     }
     pc_icp_target target = {.grid = grid, .normals = s->given ? s->grouped_normals : NULL, .normal_radius = radius};
     for (int c = 0; c < b->contexts && status == PCGPU_OK; c++) {
-        expect(b->backend->icp_target(b->context[c], &target) == PCGPU_OK, s->name, b->label[c], "target", 0);
+        expect(b->backend->icp->target(b->context[c], &target) == PCGPU_OK, s->name, b->label[c], "target", 0);
     }
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && sizes[i] <= sources && status == PCGPU_OK; i++) {
         check_source(b, s, sizes[i]);
@@ -390,7 +390,7 @@ static void check_scene(const bed *b, scene *s, fill_fn *fill, double edge, floa
         check_source(b, s, sources);
     }
     for (int c = 0; c < b->contexts; c++) {
-        b->backend->icp_end(b->context[c]);
+        b->backend->icp->end(b->context[c]);
     }
     pc_icp_grid_free(&grid);
     free(s->target);

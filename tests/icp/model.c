@@ -6,7 +6,8 @@
  * the scan is registered to both models, whose paths must be the same to the last bit; before that, to one scan.
  * Exit code 0 passed, 1 failed, 77 no such device. */
 #include "ndt_cpu.h"
-#include "cpu.h"
+#include "ndt_ops.h"
+#include "simd.h"
 #include "ndt_cuda.h"
 #include "ndt_path.h"
 #include "icp_test.h"
@@ -93,18 +94,18 @@ static pc_cells_target describe_scan(int64_t n, int levels, const pc_pose *pose)
 
 static bool add(side *s, int place, const pc_cells_model *m) {
     if (!s->device) {
-        return s->backend->cells_model(s->context, m, &s->measure) == PCGPU_OK;
+        return s->backend->ndt->model(s->context, m, &s->measure) == PCGPU_OK;
     }
     const size_t n = (size_t)m->scan.n;
     void *memory = NULL;
     float *to;
-    if (s->backend->scans_memory(s->context, s->device, place, 3 * n * sizeof *to + 1, &memory) != PCGPU_OK) {
+    if (s->backend->ndt->scans_memory(s->context, s->device, place, 3 * n * sizeof *to + 1, &memory) != PCGPU_OK) {
         return false;
     }
     to = memory;
     memcpy(to, xyz, 3 * n * sizeof *to);
-    return s->backend->scans_send(s->context, s->device, place, m->scan.n, to, to + n, to + 2 * n) == PCGPU_OK &&
-           s->backend->scans_model(s->context, s->device, place, m, &s->measure) == PCGPU_OK;
+    return s->backend->ndt->scans_send(s->context, s->device, place, m->scan.n, to, to + n, to + 2 * n) == PCGPU_OK &&
+           s->backend->ndt->scans_model(s->context, s->device, place, m, &s->measure) == PCGPU_OK;
 }
 
 static bool look(const side *s, int grid, int levels, cells *out) {
@@ -159,15 +160,15 @@ static bool follow(side *s, int place, pc_cells_job *job) {
     pc_cells_path *path = &job->path;
     path->target = s->measure;
     if (s->device) {
-        return s->backend->scans_register(s->context, s->device, place, job) == PCGPU_OK;
+        return s->backend->ndt->scans_register(s->context, s->device, place, job) == PCGPU_OK;
     }
-    bool good = s->backend->cells_source(s->context, &job->source) == PCGPU_OK;
+    bool good = s->backend->ndt->source(s->context, &job->source) == PCGPU_OK;
     pc_cells_path_begin(path);
     while (good && path->end == PC_CELLS_UNDER_WAY) {
         const pc_cells_command *c = &path->command;
-        good = !c->passes || s->backend->cells_pass(s->context, &c->pass) == PCGPU_OK;
+        good = !c->passes || s->backend->ndt->pass(s->context, &c->pass) == PCGPU_OK;
         for (int i = 0; i < c->sums && good; i++) {
-            good = s->backend->cells_sum(s->context, &c->step[i], sums[i]) == PCGPU_OK;
+            good = s->backend->ndt->sum(s->context, &c->step[i], sums[i]) == PCGPU_OK;
         }
         pc_cells_path_next(path, sums);
     }
@@ -248,20 +249,20 @@ static void check_target(int64_t n) {
         }
     }
     const pc_cells_target t = describe_scan(n, levels, &identity);
-    bool good = reference.backend->cells_target(reference.context, &t, &reference.measure) == PCGPU_OK;
+    bool good = reference.backend->ndt->target(reference.context, &t, &reference.measure) == PCGPU_OK;
     if (other.device) {
         void *memory = NULL;
-        good = good && other.backend->scans_memory(other.context, other.device, place, 3 * (size_t)n * sizeof *xyz,
+        good = good && other.backend->ndt->scans_memory(other.context, other.device, place, 3 * (size_t)n * sizeof *xyz,
                                                    &memory) == PCGPU_OK;
         float *to = memory;
         if (good) {
             memcpy(to, xyz, 3 * (size_t)n * sizeof *to);
             good =
-                other.backend->scans_send(other.context, other.device, place, n, to, to + n, to + 2 * n) == PCGPU_OK &&
-                other.backend->scans_target(other.context, other.device, place, &t) == PCGPU_OK;
+                other.backend->ndt->scans_send(other.context, other.device, place, n, to, to + n, to + 2 * n) == PCGPU_OK &&
+                other.backend->ndt->scans_target(other.context, other.device, place, &t) == PCGPU_OK;
         }
     } else {
-        good = good && other.backend->cells_target(other.context, &t, &other.measure) == PCGPU_OK;
+        good = good && other.backend->ndt->target(other.context, &t, &other.measure) == PCGPU_OK;
     }
     expect(good, "target", "making it", pcgpu_last_error(other.context), n);
     check_path(place, n, levels, "target", 0);
@@ -273,7 +274,7 @@ static void open_sides(bool cuda) {
     reference = (side){.context = open_context(PCGPU_DEVICE_CPU, 1), .backend = &pc_backend_cpu};
     other = (side){.context = open_context(cuda ? PCGPU_DEVICE_CUDA : PCGPU_DEVICE_CPU, cuda ? 1 : 3),
                    .backend = cuda ? pc_backend_cuda() : &pc_backend_cpu};
-    if (cuda && other.backend->scans_open(other.context, &other.device) != PCGPU_OK) {
+    if (cuda && other.backend->ndt->scans_open(other.context, &other.device) != PCGPU_OK) {
         expect(false, "sequence", "opening", pcgpu_last_error(other.context), 0);
         exit(1);
     }
@@ -281,7 +282,7 @@ static void open_sides(bool cuda) {
 
 static void close_sides(void) {
     if (other.device) {
-        other.backend->scans_close(other.context, other.device);
+        other.backend->ndt->scans_close(other.context, other.device);
     }
     pcgpu_close(reference.context);
     pcgpu_close(other.context);

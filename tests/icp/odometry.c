@@ -5,7 +5,8 @@
  * cpu: Poses against the truth for each reference; the same bytes at every thread count and vector form, and when the
  * context is used by others in between; trajectories gone on with; lost scans; motions and deskewing; what is refused.
  */
-#include "cpu.h"
+#include "ndt_ops.h"
+#include "simd.h"
 #include "icp_test.h"
 #include "odometry.h"
 
@@ -346,13 +347,13 @@ static void sums_of(pcgpu_context *context, const float *xyz, double x, double s
                                     .points = {POINTS, POINTS, POINTS},
                                     .every = {1, 1, 1}};
     const pc_cells_target t = target_of(xyz, POINTS, x);
-    pc_backend_cpu.cells_source(context, &source);
+    pc_backend_cpu.ndt->source(context, &source);
     for (int l = 0; l < LEVELS; l++) {
         const pc_cells_pass pass = {.map = t.map, .set = PC_SET_ALL, .level = l, .grids = l == 0 ? 2 : 1};
         const pc_cells_step step = {
             .quantum = (float)t.quantum, .points = 1.0f, .most = 12.0f, .kernel = 4.0f, .robust = 1.0f};
-        pc_backend_cpu.cells_pass(context, &pass);
-        pc_backend_cpu.cells_sum(context, &step, sums[l]);
+        pc_backend_cpu.ndt->pass(context, &pass);
+        pc_backend_cpu.ndt->sum(context, &step, sums[l]);
     }
 }
 
@@ -384,12 +385,12 @@ static void check_model(void) {
         pcgpu_context *context = open_cpu(threads, 0);
         pc_cells_measure measures[4];
         const pc_cells_target t = target_of(xyz, POINTS, 0.0);
-        pc_backend_cpu.cells_target(context, &t, &measures[0]);
+        pc_backend_cpu.ndt->target(context, &t, &measures[0]);
         sums_of(context, xyz, 0.0, wanted);
         expect(wanted[0][PC_CELLS_POINTS] > POINTS, "model", "a target", "has what is looked for", threads);
 
         pc_cells_model m = {.scan = t, .forget = true, .renew = true, .most = INT32_MAX};
-        pc_backend_cpu.cells_model(context, &m, &measures[1]);
+        pc_backend_cpu.ndt->model(context, &m, &measures[1]);
         sums_of(context, xyz, 0.0, got);
         expect(memcmp(got, wanted, sizeof got) == 0, "model", "one scan", "the sums of a target", threads);
         expect(memcmp(&measures[0], &measures[1], sizeof measures[0]) == 0, "model", "one scan", "its measure",
@@ -397,13 +398,13 @@ static void check_model(void) {
 
         /* another one, of which all is left behind when the box moves on by 18 of its widest cells, 36 m */
         m.scan = target_of(other, POINTS, 0.0);
-        pc_backend_cpu.cells_model(context, &m, &measures[2]);
+        pc_backend_cpu.ndt->model(context, &m, &measures[2]);
         m = (pc_cells_model){
             .scan = target_of(xyz, POINTS / 3, 0.0), .move = {18, 0, 0}, .renew = true, .most = INT32_MAX};
-        pc_backend_cpu.cells_model(context, &m, &measures[2]);
+        pc_backend_cpu.ndt->model(context, &m, &measures[2]);
         m.scan = target_of(xyz + POINTS / 3, POINTS - POINTS / 3, 0.0);
         m.move[0] = 0;
-        pc_backend_cpu.cells_model(context, &m, &measures[2]);
+        pc_backend_cpu.ndt->model(context, &m, &measures[2]);
         sums_of(context, xyz, 0.0, got);
         expect(same_sums(got, wanted), "model", "two parts", "the sums of a target", threads);
         expect(measures[0].cells == measures[2].cells, "model", "two parts", "as many cells", threads);
@@ -412,10 +413,10 @@ static void check_model(void) {
         m.scan = target_of(other, POINTS, 30.0);
         m.most = 1;
         m.renew = false;
-        pc_backend_cpu.cells_model(context, &m, &measures[2]);
+        pc_backend_cpu.ndt->model(context, &m, &measures[2]);
         m.scan = t;
         sums_of(context, xyz, 0.0, wanted);
-        pc_backend_cpu.cells_model(context, &m, &measures[2]);
+        pc_backend_cpu.ndt->model(context, &m, &measures[2]);
         sums_of(context, xyz, 0.0, got);
         expect(memcmp(got[0], wanted[0], sizeof got[0]) == 0, "model", "full cells", "stay as they are", threads);
         pcgpu_close(context);

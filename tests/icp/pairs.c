@@ -5,7 +5,8 @@
  * they report, byte for byte.
  * `tiny`, for tools that are slow: one pair on CUDA, in a group and in a cluster.
  * Exit code 0 passed, 1 failed, 77 no such device. */
-#include "cpu.h"
+#include "ndt_ops.h"
+#include "simd.h"
 #include "ndt_cuda.h"
 #include "ndt_path.h"
 #include "icp_test.h"
@@ -122,14 +123,14 @@ static pc_cells_job make_job(const pair *p, float *memory[2]) {
 static bool follow(const pc_backend *backend, pcgpu_context *context, pc_cells_job *job) {
     double sums[PC_CELLS_MOST_SUMS][PC_CELLS_SUMS];
     pc_cells_path *path = &job->path;
-    bool good = backend->cells_target(context, &job->target, &path->target) == PCGPU_OK &&
-                backend->cells_source(context, &job->source) == PCGPU_OK;
+    bool good = backend->ndt->target(context, &job->target, &path->target) == PCGPU_OK &&
+                backend->ndt->source(context, &job->source) == PCGPU_OK;
     pc_cells_path_begin(path);
     while (good && path->end == PC_CELLS_UNDER_WAY) {
         const pc_cells_command *c = &path->command;
-        good = !c->passes || backend->cells_pass(context, &c->pass) == PCGPU_OK;
+        good = !c->passes || backend->ndt->pass(context, &c->pass) == PCGPU_OK;
         for (int i = 0; i < c->sums && good; i++) {
-            good = backend->cells_sum(context, &c->step[i], sums[i]) == PCGPU_OK;
+            good = backend->ndt->sum(context, &c->step[i], sums[i]) == PCGPU_OK;
         }
         pc_cells_path_next(path, sums);
     }

@@ -3,7 +3,8 @@
 #ifndef KERNELS_H
 #define KERNELS_H
 
-#include "backend.h"
+#include "sample_ops.h"
+#include "voxelize_ops.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -108,7 +108,7 @@ void make_whole(test_bed *bed, const char *kind, int64_t n, pack *out) {
     out->count = 1;
     take_points(bed, kind, bed->seed, n, c);
     take_outputs(c, n);
-    pcgpu_status status = pc_backend_cpu.sample(bed->context[0], &c->want, 1);
+    pcgpu_status status = pc_backend_cpu.sample->sample(bed->context[0], &c->want, 1);
     expect(bed, status == PCGPU_OK, "%s of %lld points, all picked, cpu: %s", kind, (long long)n,
            bed->context[0]->error);
 }

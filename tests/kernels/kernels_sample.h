@@ -2,7 +2,7 @@
 #ifndef KERNELS_SAMPLE_H
 #define KERNELS_SAMPLE_H
 
-#include "cpu.h"
+#include "sample_cpu.h"
 #include "reference.h"
 
 bool same(const picks *want, int64_t count, const int32_t *indices, const float *distances);

@@ -1,5 +1,5 @@
 /* Voxelization against a plain loop over the records. */
-#include "cpu.h"
+#include "voxelize_cpu.h"
 #include "reference.h"
 #include "voxels_difference.h"
 

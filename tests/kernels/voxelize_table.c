@@ -2,7 +2,8 @@
  * it has to grow, against the CPU, byte for byte; and what the table is like for the clouds that follow. N - 1 tables
  * are too small, by default 2: of the sizes that the program has, that takes 43,000,000 points and 10 GB. --quick: one
  * kind of features. Exit code 0 passed, 1 failed, 77 no CUDA device. */
-#include "backend.h"
+#include "sample_ops.h"
+#include "voxelize_ops.h"
 #include "voxelize_cuda.h"
 #include "voxels_difference.h"
 
@@ -107,7 +108,7 @@ typedef struct known {
 
 static known know(pcgpu_context *cpu, const struct setting *s, const char *name, const float *data, int64_t rows) {
     known k = {.name = name, .job = job_of(s, data, rows)};
-    expect(pc_backend_cpu.voxelize(cpu, &k.job, &k.want) == PCGPU_OK, s->name, name, cpu->error);
+    expect(pc_backend_cpu.voxelize->voxelize(cpu, &k.job, &k.want) == PCGPU_OK, s->name, name, cpu->error);
     return k;
 }
 

@@ -3,7 +3,8 @@
  * The reference has no hash table of its own making, no threads, no vectors and no ranges of tiles other than by
  * looking at every block for every tile; only the formulas of tsdf_math.h and tsdf_ray.h are shared. On the CPU every
  * form of vectors runs with 1, 2, 5 and 16 threads. Exit code 0 passed, 1 failed, 77 no such device. */
-#include "cpu.h"
+#include "simd.h"
+#include "tsdf_ops.h"
 #include "tsdf_job.h"
 #include "tsdf_ray.h"
 #include "volume_test.h"
@@ -339,19 +340,19 @@ static void run(pcgpu_context *context, const pc_backend *backend, const char *l
     float *memory = malloc(2 * values * sizeof *memory);
     const pc_maps maps = {
         .width = wanted->width, .height = wanted->height, .vertices = memory, .normals = memory + values};
-    pcgpu_status status = backend->volume_open(context, &state);
+    pcgpu_status status = backend->tsdf->open(context, &state);
     for (int i = 0; i < s->count && status == PCGPU_OK; i++) {
         pc_volume_job job = s->frames[i].job;
         job.blocks = job.new_blocks = job.updated_blocks = job.unreachable = -1;
         job.tells_updated = i % 2 == 0; /* else a device goes on when the host does */
-        status = backend->volume_integrate(context, state, &job);
+        status = backend->tsdf->integrate(context, state, &job);
         CHECK(job.new_blocks == s->frames[i].job.new_blocks &&
                   (!job.tells_updated || job.updated_blocks == s->frames[i].job.updated_blocks) &&
                   job.unreachable == s->frames[i].job.unreachable,
               "%s, %s, frame %d: %lld new, %lld updated, %lld unreachable", s->name, label, i,
               (long long)job.new_blocks, (long long)job.updated_blocks, (long long)job.unreachable);
         if (i == s->count / 2 && status == PCGPU_OK) { /* between frames, it changes nothing */
-            status = backend->volume_raycast(context, state, &s->frames[0].job.view, &maps);
+            status = backend->tsdf->raycast(context, state, &s->frames[0].job.view, &maps);
         }
     }
     /* A limit that is one block too low: the frame is refused and nothing has changed. */
@@ -359,11 +360,11 @@ static void run(pcgpu_context *context, const pc_backend *backend, const char *l
         frame other = s->frames[0];
         other.job.view.anchor[0] += 5000;
         other.job.max_blocks = r->count + s->frames[0].job.new_blocks - 1;
-        CHECK(backend->volume_integrate(context, state, &other.job) == PCGPU_ERROR_MEMORY, "%s, %s: the limit", s->name,
+        CHECK(backend->tsdf->integrate(context, state, &other.job) == PCGPU_ERROR_MEMORY, "%s, %s: the limit", s->name,
               label);
     }
     if (status == PCGPU_OK) {
-        status = backend->volume_raycast(context, state, &s->frames[s->count - 1].job.view, &maps);
+        status = backend->tsdf->raycast(context, state, &s->frames[s->count - 1].job.view, &maps);
     }
     CHECK(status == PCGPU_OK, "%s, %s: %s", s->name, label, pcgpu_last_error(context));
     if (status == PCGPU_OK) {
@@ -375,13 +376,13 @@ static void run(pcgpu_context *context, const pc_backend *backend, const char *l
                   "%s, %s: normal of pixel %zu: %.9g, not %.9g", s->name, label, i / 3, (double)maps.normals[i],
                   (double)wanted->normals[i]);
         }
-        status = backend->volume_blocks(context, state, &blocks);
+        status = backend->tsdf->blocks(context, state, &blocks);
         CHECK(status == PCGPU_OK, "%s, %s: %s", s->name, label, pcgpu_last_error(context));
     }
     if (status == PCGPU_OK) {
         compare_blocks(s, r, label, &blocks);
     }
-    backend->volume_close(context, state);
+    backend->tsdf->close(context, state);
     free(memory);
 }
 

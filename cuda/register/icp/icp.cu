@@ -10,6 +10,7 @@
  * the sums; by pairs 12 for its normal and, to estimate that, what a target point takes. */
 #include "common.cuh"
 #include "icp_step.h"
+#include "icp_ops.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -144,7 +145,7 @@ static pcgpu_status upload_normals(pcgpu_context *context, int64_t n, const floa
     return PCGPU_OK;
 }
 
-extern "C" pcgpu_status pc_cuda_icp_target(pcgpu_context *context, const struct pc_icp_target *target) {
+static pcgpu_status pc_cuda_icp_target(pcgpu_context *context, const struct pc_icp_target *target) {
     pc_cuda *cuda = pc_cuda_of(context);
     pc_cuda_icp_end(context);
     PC_TRY(pc_arena_reset(context, &cuda->icp_arena));
@@ -166,7 +167,7 @@ static int64_t groups_of(int64_t count) {
     return (count + PC_ICP_GROUP - 1) / PC_ICP_GROUP;
 }
 
-extern "C" pcgpu_status pc_cuda_icp_source(pcgpu_context *context, const struct pc_icp_source *source) {
+static pcgpu_status pc_cuda_icp_source(pcgpu_context *context, const struct pc_icp_source *source) {
     level *v = (level *)pc_cuda_of(context)->icp;
     pc_arena *arena = &pc_cuda_of(context)->icp_arena;
     const int64_t n = source->n;
@@ -196,7 +197,7 @@ extern "C" pcgpu_status pc_cuda_icp_source(pcgpu_context *context, const struct 
     return PCGPU_OK;
 }
 
-extern "C" pcgpu_status pc_cuda_icp_step(pcgpu_context *context, const struct pc_icp_step *step, double *sums) {
+static pcgpu_status pc_cuda_icp_step(pcgpu_context *context, const struct pc_icp_step *step, double *sums) {
     pc_cuda *cuda = pc_cuda_of(context);
     const level *v = (const level *)cuda->icp;
     double *from = v->sums[0], *to = v->sums[1];
@@ -217,3 +218,5 @@ extern "C" pcgpu_status pc_cuda_icp_step(pcgpu_context *context, const struct pc
     }
     return pc_cuda_down(context, sums, from, PC_ICP_SUMS * sizeof *sums);
 }
+
+const pc_icp_ops pc_cuda_icp_ops = {pc_cuda_icp_target, pc_cuda_icp_source, pc_cuda_icp_step, pc_cuda_icp_end};

@@ -7,6 +7,7 @@
 #include "common.cuh"
 #include "ndt_path.h"
 #include "ptx.cuh"
+#include "ndt_ops.h"
 
 enum {
     PC_CELLS_THREADS = 512,
@@ -250,6 +251,27 @@ __device__ static inline unsigned long long pc_cells_key_at(const int32_t u[3], 
     return u[0] < 0 ? PC_CELLS_NO_KEY
                     : pc_cells_key((uint32_t)(u[0] + half) >> shift, (uint32_t)(u[1] + half) >> shift,
                                    (uint32_t)(u[2] + half) >> shift);
+}
+
+extern "C" {
+pcgpu_status pc_cuda_cells_target(pcgpu_context *context, const struct pc_cells_target *target,
+                                  struct pc_cells_measure *measure);
+pcgpu_status pc_cuda_cells_source(pcgpu_context *context, const struct pc_cells_source *source);
+pcgpu_status pc_cuda_cells_pass(pcgpu_context *context, const struct pc_cells_pass *pass);
+pcgpu_status pc_cuda_cells_sum(pcgpu_context *context, const struct pc_cells_step *step, double *sums);
+pcgpu_status pc_cuda_cells_memory(pcgpu_context *context, int which, size_t bytes, void **memory);
+pcgpu_status pc_cuda_cells_begin(pcgpu_context *context, const struct pc_cells_target *target);
+pcgpu_status pc_cuda_cells_register(pcgpu_context *context, struct pc_cells_job *jobs, int count);
+pcgpu_status pc_cuda_scans_open(pcgpu_context *context, void **state);
+void pc_cuda_scans_close(pcgpu_context *context, void *state);
+pcgpu_status pc_cuda_scans_memory(pcgpu_context *context, void *state, int place, size_t bytes, void **memory);
+pcgpu_status pc_cuda_scans_send(pcgpu_context *context, void *state, int place, int64_t n, const float *x,
+                                const float *y, const float *z);
+pcgpu_status pc_cuda_scans_target(pcgpu_context *context, void *state, int place,
+                                  const struct pc_cells_target *target);
+pcgpu_status pc_cuda_scans_model(pcgpu_context *context, void *state, int place, const struct pc_cells_model *model,
+                                 struct pc_cells_measure *measure);
+pcgpu_status pc_cuda_scans_register(pcgpu_context *context, void *state, int place, struct pc_cells_job *job);
 }
 
 #endif

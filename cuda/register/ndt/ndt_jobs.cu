@@ -366,3 +366,19 @@ extern "C" pcgpu_status pc_cuda_cells_sum(pcgpu_context *context, const struct p
     memcpy(sums, result_of(s, 0)->added, PC_CELLS_SUMS * sizeof *sums);
     return PCGPU_OK;
 }
+
+const pc_ndt_ops pc_cuda_ndt_ops = {pc_cuda_cells_target,
+                                    pc_cuda_cells_source,
+                                    pc_cuda_cells_pass,
+                                    pc_cuda_cells_sum,
+                                    pc_cuda_cells_memory,
+                                    pc_cuda_cells_begin,
+                                    pc_cuda_cells_register,
+                                    NULL, /* a model of scans is that of their sequence */
+                                    pc_cuda_scans_open,
+                                    pc_cuda_scans_close,
+                                    pc_cuda_scans_memory,
+                                    pc_cuda_scans_send,
+                                    pc_cuda_scans_target,
+                                    pc_cuda_scans_model,
+                                    pc_cuda_scans_register};

@@ -357,3 +357,5 @@ extern "C" pcgpu_status pc_cuda_depth_register(pcgpu_context *context, struct pc
     target->measure = path->target;
     return PCGPU_OK;
 }
+
+const pc_projective_ops pc_cuda_projective_ops = {pc_cuda_depth_frame, pc_cuda_depth_free, pc_cuda_depth_register};

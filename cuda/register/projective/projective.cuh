@@ -7,6 +7,7 @@
 #include "projective_path.h"
 #include "ptx.cuh"
 #include "warp.cuh"
+#include "projective_ops.h"
 
 enum {
     PC_DEPTH_TILE_THREADS = PC_DEPTH_LANES * PC_DEPTH_LOADS,  /* for maps: a pixel a thread */
@@ -105,6 +106,14 @@ __device__ static inline double pc_depth_add_lanes(const float sums[PC_ICP_SUMS]
         }
     }
     return wide[0];
+}
+
+extern "C" {
+pcgpu_status pc_cuda_depth_frame(pcgpu_context *context, const struct pc_depth_image *image,
+                                 struct pc_depth_frame *frame);
+void pc_cuda_depth_free(pcgpu_context *context, struct pc_depth_frame *frame);
+pcgpu_status pc_cuda_depth_register(pcgpu_context *context, struct pc_depth_frame *source,
+                                    struct pc_depth_frame *target, struct pc_depth_path *path);
 }
 
 #endif

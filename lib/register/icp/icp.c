@@ -1,5 +1,6 @@
 /* One level of a registration: both clouds downsampled, the target's grid and normals, and the iterations. */
 #include "icp_grid.h"
+#include "icp_ops.h"
 #include "register.h"
 #include "solve.h"
 
@@ -63,7 +64,7 @@ static pcgpu_status give_source(pc_register_work *w, bool paired, double edge, f
                             .normals = paired ? w->level_source.normals : NULL,
                             .grid = &w->source_grid,
                             .normal_radius = estimates ? radius : 0.0f};
-    return status == PCGPU_OK ? w->backend->icp_source(w->context, &source) : status;
+    return status == PCGPU_OK ? w->backend->icp->source(w->context, &source) : status;
 }
 
 /* The target's own normals in the order of its grid. */
@@ -112,7 +113,7 @@ static pcgpu_status prepare(pc_register_work *w, int l) {
         /* point-to-point needs normals too in the end, to tell what the scene constrains */
         w->normals = p->method != PCGPU_REGISTER_POINT || finest;
         pc_icp_target target = {.grid = w->grid, .normals = w->grouped, .normal_radius = w->normals ? radius : 0.0f};
-        status = w->backend->icp_target(w->context, &target);
+        status = w->backend->icp->target(w->context, &target);
     }
     if (status == PCGPU_OK) {
         status = give_source(w, p->method == PCGPU_REGISTER_GICP && finest, edge, radius);
@@ -161,7 +162,7 @@ pcgpu_status pc_register_step(pc_register_work *w, pc_icp_rows kind, pc_register
     pc_quaternion_matrix(w->pose.q, step.R);
     memcpy(step.t, w->pose.t, sizeof step.t);
     memcpy(step.center, w->center, sizeof step.center);
-    return w->backend->icp_step(w->context, &step, sums);
+    return w->backend->icp->step(w->context, &step, sums);
 }
 
 /* Says why this step has no solution, or solves it. */

@@ -1,5 +1,5 @@
 /* One level of a registration on the CPU: normals of the target, and steps summed in the fixed tree of icp_math.h. */
-#include "cpu.h"
+#include "icp_ops.h"
 #include "icp_step.h"
 
 #include <stdlib.h>
@@ -65,7 +65,7 @@ static pcgpu_status make_normals(pcgpu_context *context, const pc_icp_grid *grid
     return PCGPU_OK;
 }
 
-pcgpu_status pc_cpu_icp_target(pcgpu_context *context, const struct pc_icp_target *target) {
+static pcgpu_status pc_cpu_icp_target(pcgpu_context *context, const struct pc_icp_target *target) {
     pc_cpu_icp_end(context);
     level *v = calloc(1, sizeof *v);
     context->cpu_icp = v;
@@ -78,7 +78,7 @@ pcgpu_status pc_cpu_icp_target(pcgpu_context *context, const struct pc_icp_targe
                : PCGPU_OK;
 }
 
-pcgpu_status pc_cpu_icp_source(pcgpu_context *context, const struct pc_icp_source *source) {
+static pcgpu_status pc_cpu_icp_source(pcgpu_context *context, const struct pc_icp_source *source) {
     level *v = context->cpu_icp;
     size_t bytes = (size_t)((source->n + PC_ICP_GROUP - 1) / PC_ICP_GROUP) * PC_ICP_SUMS * sizeof(double);
     free(v->chunks);
@@ -137,7 +137,7 @@ static void sum_chunks(void *state, int64_t begin, int64_t end) {
     }
 }
 
-pcgpu_status pc_cpu_icp_step(pcgpu_context *context, const struct pc_icp_step *step, double *sums) {
+static pcgpu_status pc_cpu_icp_step(pcgpu_context *context, const struct pc_icp_step *step, double *sums) {
     const level *v = context->cpu_icp;
     int64_t left = (v->n + PC_ICP_GROUP - 1) / PC_ICP_GROUP;
     memset(sums, 0, PC_ICP_SUMS * sizeof *sums);
@@ -159,3 +159,6 @@ pcgpu_status pc_cpu_icp_step(pcgpu_context *context, const struct pc_icp_step *s
     }
     return PCGPU_OK;
 }
+
+const pc_icp_ops pc_cpu_icp_ops = {
+    .target = pc_cpu_icp_target, .source = pc_cpu_icp_source, .step = pc_cpu_icp_step, .end = pc_cpu_icp_end};

@@ -1,5 +1,6 @@
 /* Registration by ICP: the usable points of a cloud with the normals that it brings, and their means by voxel. */
 #include "register.h"
+#include "voxelize_ops.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -127,7 +128,7 @@ static pcgpu_status voxel_means(pc_register_work *w, const pc_rows *points, doub
     pcgpu_status status = normals && !records ? pc_fail_memory(w->context, 24 * (uint64_t)points->n, "the normals")
                                               : cover(w, points, size, &job.grid);
     if (status == PCGPU_OK) {
-        status = w->backend->voxelize(w->context, &job, &voxels);
+        status = w->backend->voxelize->voxelize(w->context, &job, &voxels);
     }
     free(records);
     if (status == PCGPU_OK && !normals) {

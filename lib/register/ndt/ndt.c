@@ -68,10 +68,10 @@ static pcgpu_status follow(const pc_cells_work *c, pc_cells_path *path) {
     while (path->end == PC_CELLS_UNDER_WAY && status == PCGPU_OK) {
         const pc_cells_command *command = &path->command;
         if (command->passes) {
-            status = c->backend->cells_pass(c->w->context, &command->pass);
+            status = c->backend->ndt->pass(c->w->context, &command->pass);
         }
         for (int i = 0; i < command->sums && status == PCGPU_OK; i++) {
-            status = c->backend->cells_sum(c->w->context, &command->step[i], sums[i]);
+            status = c->backend->ndt->sum(c->w->context, &command->step[i], sums[i]);
         }
         if (status == PCGPU_OK) {
             pc_cells_path_next(path, sums);
@@ -108,9 +108,9 @@ void pc_cells_conclude(pc_cells_work *c, const pc_cells_path *path) {
 /* On a back end that is called for every step. */
 static pcgpu_status run_by_steps(const pc_cells_work *c, pc_cells_job *job) {
     double begin = pc_now();
-    pcgpu_status status = c->backend->cells_target(c->w->context, &job->target, &job->path.target);
+    pcgpu_status status = c->backend->ndt->target(c->w->context, &job->target, &job->path.target);
     if (status == PCGPU_OK) {
-        status = c->backend->cells_source(c->w->context, &job->source);
+        status = c->backend->ndt->source(c->w->context, &job->source);
     }
     begin = pc_register_stage_end(c->w, PC_STAGE_INDEX, begin);
     if (status == PCGPU_OK) {
@@ -122,7 +122,7 @@ static pcgpu_status run_by_steps(const pc_cells_work *c, pc_cells_job *job) {
 
 static pcgpu_status run_at_once(const pc_cells_work *c, pc_cells_job *job) {
     double begin = pc_now();
-    pcgpu_status status = c->backend->cells_register(c->w->context, job, 1);
+    pcgpu_status status = c->backend->ndt->register_jobs(c->w->context, job, 1);
     pc_register_stage_end(c->w, PC_STAGE_ITERATE, begin);
     return status;
 }
@@ -144,11 +144,11 @@ static pcgpu_status begin(pc_cells_work *c, pc_cells_job *job) {
         return PCGPU_OK;
     }
     pcgpu_status status = lay_target(c, &job->target);
-    return status == PCGPU_OK && pc_cells_begins(c) ? c->backend->cells_begin(c->w->context, &job->target) : status;
+    return status == PCGPU_OK && pc_cells_begins(c) ? c->backend->ndt->begin(c->w->context, &job->target) : status;
 }
 
 static pcgpu_status run(pc_cells_work *c, pc_cells_job *job) {
-    pcgpu_status status = c->backend->cells_register ? run_at_once(c, job) : run_by_steps(c, job);
+    pcgpu_status status = c->backend->ndt->register_jobs ? run_at_once(c, job) : run_by_steps(c, job);
     if (status == PCGPU_OK) {
         pc_cells_conclude(c, &job->path);
     }
@@ -192,8 +192,8 @@ static pcgpu_status take_target(pc_cells_work *c, pc_point_set *target, pc_cells
     c->target = *target;
     pcgpu_status status = lay_target(c, &t);
     if (status == PCGPU_OK) {
-        status = held->device ? c->backend->scans_target(c->w->context, held->device, target->place, &t)
-                              : c->backend->cells_target(c->w->context, &t, &held->measure);
+        status = held->device ? c->backend->ndt->scans_target(c->w->context, held->device, target->place, &t)
+                              : c->backend->ndt->target(c->w->context, &t, &held->measure);
     }
     held->held = status == PCGPU_OK;
     held->frame = c->frame;
@@ -210,9 +210,9 @@ pcgpu_status pc_register_cells_hold(pc_register_work *w, pc_point_set *target, p
 static pcgpu_status follow_held(pc_cells_work *c, pc_cells_job *job, const pc_cells_held *held) {
     pcgpu_context *context = c->w->context;
     if (held->device) {
-        return c->backend->scans_register(context, held->device, c->source.place, job);
+        return c->backend->ndt->scans_register(context, held->device, c->source.place, job);
     }
-    pcgpu_status status = c->backend->cells_source(context, &job->source);
+    pcgpu_status status = c->backend->ndt->source(context, &job->source);
     return status == PCGPU_OK ? follow(c, &job->path) : status;
 }
 

@@ -3,6 +3,7 @@
 #ifndef PC_REGISTER_CELLS_H
 #define PC_REGISTER_CELLS_H
 
+#include "ndt_ops.h"
 #include "ndt_path.h"
 #include "register.h"
 
@@ -28,7 +29,7 @@ typedef struct pc_cells_work {
 /* Whether the cells of the target are begun while the source is selected: those of a single pair, on a device. One of
  * several pairs has memory of its own, and a thread. */
 static inline bool pc_cells_begins(const pc_cells_work *c) {
-    return c->backend->cells_begin && !c->memory[PC_SCRATCH_TARGET];
+    return c->backend->ndt->begin && !c->memory[PC_SCRATCH_TARGET];
 }
 
 /* What is done with a job as soon as the target's points are there. */

@@ -340,3 +340,9 @@ pcgpu_status pc_cpu_cells_sum(pcgpu_context *context, const struct pc_cells_step
     }
     return PCGPU_OK;
 }
+
+const pc_ndt_ops pc_cpu_ndt_ops = {.target = pc_cpu_cells_target,
+                                   .source = pc_cpu_cells_source,
+                                   .pass = pc_cpu_cells_pass,
+                                   .sum = pc_cpu_cells_sum,
+                                   .model = pc_cpu_cells_model};

@@ -6,6 +6,7 @@
 
 #include "simd.h"
 #include "ndt_math.h"
+#include "ndt_ops.h"
 
 enum { PC_CELLS_POINTS_AT_A_TIME = 128 }; /* their coordinates, sums and ends of runs stay in L1 */
 
@@ -149,5 +150,14 @@ bool pc_cells_finish_grid(pcgpu_context *context, const pc_cells_state *s, const
 /* Fills the stale ones, for which there is memory. */
 void pc_cells_finish_stale(pcgpu_context *context, const pc_cells_state *s, const pc_cells_target *t,
                            const double center[3], pc_cells_grid *g);
+
+/* Of pc_cpu_ndt_ops. */
+pcgpu_status pc_cpu_cells_target(pcgpu_context *context, const struct pc_cells_target *target,
+                                 struct pc_cells_measure *measure);
+pcgpu_status pc_cpu_cells_pass(pcgpu_context *context, const struct pc_cells_pass *pass);
+pcgpu_status pc_cpu_cells_source(pcgpu_context *context, const struct pc_cells_source *source);
+pcgpu_status pc_cpu_cells_sum(pcgpu_context *context, const struct pc_cells_step *step, double *sums);
+pcgpu_status pc_cpu_cells_model(pcgpu_context *context, const struct pc_cells_model *model,
+                                struct pc_cells_measure *measure);
 
 #endif

@@ -131,10 +131,10 @@ static float *take_memory(const pc_cells_work *c, int scratch, size_t rows) {
     if (c->memory[scratch]) {
         return c->memory[scratch];
     }
-    if (!c->backend->cells_memory) {
+    if (!c->backend->ndt->memory) {
         return pc_buffer_take(&c->w->context->scratch[scratch], bytes, false);
     }
-    return c->backend->cells_memory(c->w->context, scratch, bytes, &memory) == PCGPU_OK ? memory : NULL;
+    return c->backend->ndt->memory(c->w->context, scratch, bytes, &memory) == PCGPU_OK ? memory : NULL;
 }
 
 /* One cloud of which the usable points are selected. */

@@ -221,7 +221,7 @@ static pcgpu_status register_once(pcgpu_context *context, pcgpu_frame *source, p
                                   pcgpu_registration *result) {
     pc_depth_path path;
     describe_path(source, target, params, &path);
-    pcgpu_status status = source->backend->depth_register(context, &source->maps, &target->maps, &path);
+    pcgpu_status status = source->backend->projective->register_frames(context, &source->maps, &target->maps, &path);
     if (status == PCGPU_OK) {
         conclude(&path, params, result);
         if (tell_maps) {

@@ -3,6 +3,7 @@
 #define PC_REGISTER_DEPTH_H
 
 #include "backend.h"
+#include "projective_ops.h"
 #include "projective_path.h"
 
 struct pcgpu_frame {

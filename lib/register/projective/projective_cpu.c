@@ -297,3 +297,6 @@ void pc_cpu_depth_free(pcgpu_context *context, struct pc_depth_frame *frame) {
     free(last.memory);
     frame->maps = NULL;
 }
+
+const pc_projective_ops pc_cpu_projective_ops = {
+    .make_frame = pc_cpu_depth_frame, .free_frame = pc_cpu_depth_free, .register_frames = pc_cpu_depth_register};

@@ -5,6 +5,7 @@
 
 #include "simd.h"
 #include "threads.h"
+#include "projective_ops.h"
 #include "projective_path.h"
 
 enum { PC_DEPTH_SPARES = 3 }; /* maps of freed frames that are kept, since fresh pages cost as much as the maps */
@@ -55,5 +56,12 @@ typedef struct pc_depth_pass {
 static inline float *pc_depth_pixels(const pc_depth_frame *frame, int level) {
     return frame->maps + frame->level[level].at;
 }
+
+/* Of pc_cpu_projective_ops. */
+pcgpu_status pc_cpu_depth_frame(pcgpu_context *context, const struct pc_depth_image *image,
+                                struct pc_depth_frame *frame);
+void pc_cpu_depth_free(pcgpu_context *context, struct pc_depth_frame *frame);
+pcgpu_status pc_cpu_depth_register(pcgpu_context *context, struct pc_depth_frame *source,
+                                   struct pc_depth_frame *target, struct pc_depth_path *path);
 
 #endif

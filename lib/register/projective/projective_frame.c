@@ -69,7 +69,7 @@ static pcgpu_status make_frame(pcgpu_context *context, const pc_backend *backend
     }
     frame->backend = backend;
     lay_out(camera, image->width, image->height, levels, &frame->maps);
-    pcgpu_status status = backend->depth_frame(context, image, &frame->maps);
+    pcgpu_status status = backend->projective->make_frame(context, image, &frame->maps);
     if (status != PCGPU_OK) {
         free(frame);
         return status;
@@ -134,7 +134,7 @@ pcgpu_status pcgpu_frame_create(pcgpu_context *context, const pcgpu_depth *depth
 
 void pcgpu_frame_free(pcgpu_context *context, pcgpu_frame *frame) {
     if (frame) {
-        frame->backend->depth_free(context, &frame->maps);
+        frame->backend->projective->free_frame(context, &frame->maps);
         free(frame);
     }
 }

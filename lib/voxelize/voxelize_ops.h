@@ -1,0 +1,36 @@
+/* What a back end does for voxelization. Host pointers in, host pointers out. */
+#ifndef PC_VOXELIZE_OPS_H
+#define PC_VOXELIZE_OPS_H
+
+#include "backend.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Voxelization of `rows` row-major records. skip_origin drops records at exactly (0,0,0). Non-finite coordinates are
+ * out of every range. The outputs below are malloc'd by the back end; on failure it frees what it had and leaves NULL.
+ */
+typedef struct pc_voxelize_job {
+    int64_t rows;
+    int columns;
+    const float *data;
+    pc_grid grid;
+    int64_t max_points, max_voxels; /* 0 = none */
+    pcgpu_features features;
+    bool skip_origin;
+    float skip[3]; /* the record that counts as the origin: -offset, normally 0 0 0 */
+} pc_voxelize_job;
+
+typedef struct pc_voxelize_ops {
+    /* Fills count, capacity, columns, features, coords, counts, point_voxel, selected, in_range, kept, over_points,
+     * over_voxels, voxels_found, largest, run.non_finite and run.at_origin; leaves the rest of `out` alone. */
+    pcgpu_status (*voxelize)(pcgpu_context *context, const pc_voxelize_job *job, pcgpu_voxels *out);
+} pc_voxelize_ops;
+
+extern const pc_voxelize_ops pc_cpu_voxelize_ops, pc_cuda_voxelize_ops;
+
+#ifdef __cplusplus
+}
+#endif
+#endif
