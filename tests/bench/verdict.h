@@ -33,6 +33,7 @@ void verdict_world_close(verdict_world *world);
 /* Ground: a slope and waves of these amplitudes, in order of ever shorter wavelength. */
 void verdict_ground(verdict_world *world, scene_random *random, const double slope[2], double wide, double narrow);
 double verdict_height(const verdict_world *world, double x, double y);
+/* What it returns is valid until the next one is added. */
 verdict_shape *verdict_add(verdict_world *world, scene_kind kind, scene_material material, const double center[3],
                            const double size[3], double degrees);
 /* Sorts the shapes, at the places that those that move have after `seconds`, into the grid. */

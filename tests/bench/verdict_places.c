@@ -63,14 +63,12 @@ static void car(verdict_world *w, scene_random *r, double x, double y, double de
     double length = between(r, 3.8, 5.2), width = between(r, 1.65, 1.95), roof = between(r, 1.4, 1.6);
     roof += van ? 0.7 : 0.0;
     double belt = van ? 1.05 : 0.88, c = cos(degrees * 0.0174533), s = sin(degrees * 0.0174533);
-    verdict_shape *parts[6];
-    int count = 0;
-    parts[count++] = box(w, SCENE_PAINT, x, y, length, width, 0.22, belt, degrees);
-    parts[count++] = box(w, van ? SCENE_PAINT : SCENE_GLASS, x - 0.05 * c * length, y - 0.05 * s * length,
-                         length * (van ? 0.86 : 0.52), width - 0.22, belt, roof, degrees);
-    for (int i = 0; i < count; i++) {
-        parts[i]->speed[0] = speed * c;
-        parts[i]->speed[1] = speed * s;
+    for (int i = 0; i < 2; i++) {
+        verdict_shape *part = i == 0 ? box(w, SCENE_PAINT, x, y, length, width, 0.22, belt, degrees)
+                                     : box(w, van ? SCENE_PAINT : SCENE_GLASS, x - 0.05 * c * length, y - 0.05 * s * length,
+                                           length * (van ? 0.86 : 0.52), width - 0.22, belt, roof, degrees);
+        part->speed[0] = speed * c; /* now: the next one may move it */
+        part->speed[1] = speed * s;
     }
     for (int i = 0; i < 4; i++) {
         double along = (i & 1 ? 0.31 : -0.31) * length, across = (i & 2 ? 0.5 : -0.5) * (width - 0.2);
