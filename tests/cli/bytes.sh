@@ -58,7 +58,7 @@ T=../testdata C=../configs P=../prepared S=../prepared/seq D=''
         '../testdata/room/frame-000003.png ../testdata/room/frame-000002.png' > depth_pairs.txt
     printf '%s\n' '../data/kitti00/velodyne/000001.bin ../data/kitti00/velodyne/000000.bin' \
         '../data/kitti00/velodyne/000015.bin ../data/kitti00/velodyne/000014.bin' \
-        '../data/nuscenes_sequence/000009.bin ../data/nuscenes_sequence/000008.bin' > kitti_pairs.txt
+        '../data/kitti00/velodyne/000003.bin ../data/kitti00/velodyne/000002.bin' > kitti_pairs.txt
 ) || die 'the inputs could not be made'
 
 # What does not follow from the input alone goes out of JSON.
