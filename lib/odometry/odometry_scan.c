@@ -216,7 +216,8 @@ pcgpu_status pc_odometry_take(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_od
     }
     if (status == PCGPU_OK) {
         pc_carrier_find(taken.cloud, &scan->carrier);
-        status = o->last ? pc_scan_leave_out(o->context, &o->last->carrier, &taken, run) : PCGPU_OK;
+        /* Of the first scan all that is near goes: nothing says yet which of it is the carrier. */
+        status = pc_scan_leave_out(o->context, o->last ? &o->last->carrier : &scan->carrier, &taken, run);
     }
     if (status == PCGPU_OK) {
         status = take_memory(o, scan, cloud->rows);
