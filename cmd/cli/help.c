@@ -73,38 +73,33 @@ static void print_option(const option_row *o, const command_info *command, FILE 
     print_wrapped(out, text, (int)strlen(head));
 }
 
-/* Options that commands of all kinds have are told apart from those of this one and its like. */
+/* Options that commands of every kind have; the others are of one command, or of some that do related work. */
 static bool is_common(const option_row *o) {
     return o->commands & (FOR_SAMPLE | FOR_INFO) && (o->commands & (o->commands - 1));
 }
 
-/* Whether the command has such options. */
-static bool has_options(const command_info *command, bool common) {
+/* Prints the common options of a command, or its others, after `title`. False, and nothing printed, where there are
+ * none. */
+static bool print_options(const command_info *command, bool common, const char *title,
+                          void (*print)(const option_row *o, const command_info *command, FILE *out), FILE *out) {
+    bool any = false;
     for (int i = 0; option_at(i); i++) {
         if ((option_at(i)->commands & command->bit) && is_common(option_at(i)) == common) {
-            return true;
+            fputs(any ? "" : title, out);
+            any = true;
+            print(option_at(i), command, out);
         }
     }
-    return false;
+    return any;
 }
 
 void help_command(const command_info *command, FILE *out) {
     fprintf(out, "Usage: pcgpu %s %s\n%c%s.\n", command->name, command->arguments, command->summary[0] - 'a' + 'A',
             command->summary + 1);
-    if (has_options(command, false)) {
-        fprintf(out, "\nOptions of %s:\n", command->name);
-        for (int i = 0; option_at(i); i++) {
-            if ((option_at(i)->commands & command->bit) && !is_common(option_at(i))) {
-                print_option(option_at(i), command, out);
-            }
-        }
-    }
-    fputs("\nCommon options:\n", out);
-    for (int i = 0; option_at(i); i++) {
-        if ((option_at(i)->commands & command->bit) && is_common(option_at(i))) {
-            print_option(option_at(i), command, out);
-        }
-    }
+    char title[64];
+    snprintf(title, sizeof title, "\nOptions of %s:\n", command->name);
+    print_options(command, false, title, print_option, out);
+    print_options(command, true, "\nCommon options:\n", print_option, out);
     if (command->traits & COMMAND_READS_STDIN) {
         fputs("\nWithout an INPUT, or when it is -, standard input is read.\n", out);
     }
@@ -190,19 +185,8 @@ static void print_man_option(const option_row *o, const command_info *command, F
 }
 
 void help_man_options(const command_info *command, FILE *out) {
-    if (has_options(command, false)) {
-        for (int i = 0; option_at(i); i++) {
-            if ((option_at(i)->commands & command->bit) && !is_common(option_at(i))) {
-                print_man_option(option_at(i), command, out);
-            }
-        }
-        fputs(".SS Common options\n", out);
-    }
-    for (int i = 0; option_at(i); i++) {
-        if ((option_at(i)->commands & command->bit) && is_common(option_at(i))) {
-            print_man_option(option_at(i), command, out);
-        }
-    }
+    const bool own = print_options(command, false, "", print_man_option, out);
+    print_options(command, true, own ? ".SS Common options\n" : "", print_man_option, out);
 }
 
 static void print_key(const option_row *o, FILE *out) {

@@ -119,8 +119,8 @@ static const option_row table[] = {
      "Voxel size of the finest level in metres; 0 = do not downsample. The finest cells of method ndt are twice as "
      "wide. auto: from the spacing of the target's points, in a sequence of the first scan's. Default: auto."},
     {"levels", 0, FOR_REGISTRATION, 0, &type_int, "N", AT(registration.levels), 0, 8, NULL,
-     "Levels from coarse to fine; each halves the voxel and the correspondence distance of the one before. 0: 4 to 6 for the "
-     "method cells, by the extent of the cloud when --voxel-size is auto, else 4; other methods 3."},
+     "Levels from coarse to fine; each halves the voxel and the correspondence distance of the one before. 0: 4 to 6 for "
+     "method ndt, by the extent of the cloud when --voxel-size is auto, else 4; other methods 3."},
     {"max-distance", 0, FOR_REGISTRATION, OPTION_ABOVE_MIN | OPTION_AUTO, &type_real, "D", AT(registration.max_distance), 0,
      FAR, NULL,
      "Maximum correspondence distance in metres, at the coarsest level; not for method ndt. auto: 8 voxels. Default: "

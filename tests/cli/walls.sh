@@ -24,20 +24,20 @@ lib/fuse lib/core lib/register/projective
 lib/odometry lib lib/core lib/register lib/register/ndt lib/register/projective lib/fuse
 cuda lib/core cuda/register/ndt cuda/sample cuda/voxelize
 cuda/core lib/core
-cuda/sample cuda/core lib/core lib/sample
-cuda/voxelize cuda/core lib/core lib/voxelize
-cuda/register/icp cuda/core lib/core lib/register/icp
+cuda/sample cuda/core lib/sample
+cuda/voxelize cuda/core lib/voxelize
+cuda/register/icp cuda/core lib/register/icp
 cuda/register/ndt cuda/core lib/core lib/register/ndt
-cuda/register/projective cuda/core lib/core lib/register/projective
-cuda/fuse cuda/core lib/core lib/fuse cuda/register/projective lib/register/projective
-cmd lib cmd/cli cmd/config cmd/job
+cuda/register/projective cuda/core lib/register/projective
+cuda/fuse cuda/core lib/fuse
+cmd cmd/cli cmd/config cmd/job
 cmd/cli lib
 cmd/job lib cmd/cli
 cmd/config cmd/cli cmd/job
 cmd/poses cmd/cli cmd/job
 cmd/sample cmd/job
 cmd/voxelize cmd/job
-cmd/register cmd/cli cmd/job cmd/poses
+cmd/register cmd/job cmd/poses
 cmd/evaluate cmd/job cmd/poses
 cmd/fuse cmd/job cmd/poses
 cmd/odometry cmd/cli cmd/job cmd/poses cmd/register cmd/fuse cmd/evaluate

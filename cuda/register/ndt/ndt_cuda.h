@@ -24,7 +24,7 @@ typedef struct pc_cuda_cells_form {
 pcgpu_status pc_cuda_cells_as(pcgpu_context *context, struct pc_cells_job *jobs, int count,
                               const pc_cuda_cells_form *form);
 
-/* The cells of a grid of a sequence's model (lib/core/backend.h, scans_model) in memory of the caller's, `capacity` of them:
+/* The cells of a grid of a sequence's model (ndt_ops.h, scans_model) in memory of the caller's, `capacity` of them:
  * level `grid`, and after the widest the shifted grid of level 0. Cell 0 is none and counts. */
 pcgpu_status pc_cuda_scans_cells(pcgpu_context *context, void *state, int grid, int64_t capacity, int64_t *count,
                                  uint64_t *keys, struct pc_cells_moments *moments, struct pc_cells_block *blocks);
