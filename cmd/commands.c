@@ -1,4 +1,4 @@
-/* The commands. Each is made in its folder. */
+/* The table of commands. Each command is defined in its folder. */
 #include "options.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* pcgpu info: what is in a cloud; without an input, what this build and machine can do. */
+/* pcgpu info: the content of a cloud; without an input, the properties of this build and machine. */
 #include "job.h"
 
 #include <math.h>

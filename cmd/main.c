@@ -8,26 +8,29 @@
 #include <string.h>
 #include <unistd.h>
 
-static int usage_error(const command_info *command, const char *why) {
+/* An error without a command. The usage errors of a command name its options and need no hint. */
+static int usage_error(const char *why) {
     report_error(NULL, "%s", why);
-    if (!command) {
-        fputs("Try 'pcgpu --help'.\n", stderr);
-    }
+    fputs("Try 'pcgpu --help'.\n", stderr);
     return EXIT_USAGE;
 }
 
 static int unknown_command(const char *word) {
-    char why[256];
+    reason why;
     const char *close = closest_name(word, next_command_name, FOR_ALL);
+    refuse(&why, "unknown command %.80s", word);
     if (close) {
-        snprintf(why, sizeof why, "unknown command %.80s; did you mean %s?", word, close);
-    } else {
-        snprintf(why, sizeof why, "unknown command %.80s", word);
+        refuse_more(&why, "; did you mean %s?", close);
     }
-    return usage_error(NULL, why);
+    return usage_error(why.text);
 }
 
-/* Standard output may be a full disk. */
+static int option_error(const reason *why) {
+    report_error(NULL, "%s", why->text);
+    return EXIT_USAGE;
+}
+
+/* Flushes standard output, which may be a file on a full disk. */
 static int finish(int code) {
     errno = 0;
     if (fflush(stdout) != 0 || ferror(stdout)) {
@@ -57,10 +60,10 @@ static int help(int count, char **words) {
 static int completion(int count, char **words) {
     return count == 1 && completion_print(words[0], stdout)
                ? EXIT_DONE
-               : usage_error(NULL, "completions are for bash, zsh and fish; give one of them");
+               : usage_error("completions are for bash, zsh and fish; give one of them");
 }
 
-/* Options without a command: only those that ask about the program. */
+/* Options without a command: only --help and --version. */
 static int program_options(int count, char **words) {
     bool version = false, verbose = false, wants_help = false;
     for (int i = 0; i < count; i++) {
@@ -74,9 +77,9 @@ static int program_options(int count, char **words) {
         } else if (strcmp(w, "--help") == 0 || strcmp(w, "-h") == 0) {
             wants_help = true;
         } else {
-            char why[256];
-            snprintf(why, sizeof why, "no command; %.80s is an option of one", w);
-            return usage_error(NULL, why);
+            reason why;
+            refuse(&why, "no command; %.80s is an option of one", w);
+            return usage_error(why.text);
         }
     }
     if (wants_help) {
@@ -84,26 +87,25 @@ static int program_options(int count, char **words) {
     } else if (version) {
         version_print(verbose);
     } else {
-        return usage_error(NULL, "no command");
+        return usage_error("no command");
     }
     return EXIT_DONE;
 }
 
-/* Defaults, then the configuration files, then the command line. That comes once before the files as well: it says how
- * to read those of OpenPCDet, and which of their values may be missing. */
-static bool settle_options(const command_info *command, const command_line *line, option_values *o, char *why,
-                           size_t why_size) {
+/* Defaults, then the configuration files, then the command line. The command line is also applied before the files,
+ * since the reader of OpenPCDet configurations depends on it: --split, and options that replace missing values. */
+static bool settle_options(const command_info *command, const command_line *line, option_values *o, reason *why) {
     options_init(o, command);
-    if (!command_line_apply(line, o, why, why_size)) {
+    if (!command_line_apply(line, o, why)) {
         return false;
     }
     for (int i = 0; i < line->assignment_count; i++) {
         const assignment *a = &line->assignments[i];
-        if (strcmp(a->option->name, "config") == 0 && !config_load(a->value, command, o, why, why_size)) {
+        if (strcmp(a->option->name, "config") == 0 && !config_load(a->value, command, o, why)) {
             return false;
         }
     }
-    return command_line_apply(line, o, why, why_size);
+    return command_line_apply(line, o, why);
 }
 
 static bool line_has(const command_line *line, const char *name) {
@@ -117,9 +119,9 @@ static bool line_has(const command_line *line, const char *name) {
 
 static int run_session(session *s) {
     const option_values *o = s->options;
-    char why[1024];
-    if (!options_check(s->options, s->command, why, sizeof why) || !session_check(s, why, sizeof why)) {
-        return usage_error(s->command, why);
+    reason why;
+    if (!options_check(s->options, s->command, &why) || !session_check(s, &why)) {
+        return option_error(&why);
     }
     report_setup(o->verbose, o->quiet);
     if (o->dry_run) {
@@ -146,18 +148,18 @@ static int run(const command_info *command, const command_line *line, option_val
 static int command_main(const command_info *command, int count, char **words) {
     command_line line;
     option_values o = {0};
-    char why[1024];
+    reason why;
     int code;
-    if (!command_line_parse(command, count, words, &line, why, sizeof why)) {
-        code = usage_error(command, why);
+    if (!command_line_parse(command, count, words, &line, &why)) {
+        code = option_error(&why);
     } else if (line_has(&line, "help")) {
         help_command(command, stdout);
         code = EXIT_DONE;
     } else if (line_has(&line, "version")) {
         version_print(line_has(&line, "verbose"));
         code = EXIT_DONE;
-    } else if (!settle_options(command, &line, &o, why, sizeof why)) {
-        code = usage_error(command, why);
+    } else if (!settle_options(command, &line, &o, &why)) {
+        code = option_error(&why);
     } else {
         code = run(command, &line, &o);
     }
@@ -166,9 +168,9 @@ static int command_main(const command_info *command, int count, char **words) {
     return code;
 }
 
-/* The number of a closed standard stream would go to the next file opened, and messages or data would end up in it. Its
- * place is held by a file that refuses them as a closed one does. */
-static void hold_standard_streams(void) {
+/* A closed standard stream would give its descriptor to the next opened file, and messages or data would go into that
+ * file. /dev/null, opened for the wrong direction, reserves the descriptor and fails as a closed stream does. */
+static void reserve_standard_streams(void) {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd) {
             _exit(EXIT_FAILED);
@@ -177,7 +179,7 @@ static void hold_standard_streams(void) {
 }
 
 int main(int argc, char **argv) {
-    hold_standard_streams();
+    reserve_standard_streams();
     report_setup(false, false);
     if (argc < 2) {
         help_program(stderr);
@@ -187,7 +189,7 @@ int main(int argc, char **argv) {
     if (at < 0) {
         return finish(program_options(argc - 1, argv + 1));
     }
-    char *name = argv[1 + at]; /* options before it are its own */
+    char *name = argv[1 + at]; /* options before the name belong to the command, too */
     memmove(argv + 2, argv + 1, (size_t)at * sizeof *argv);
     argv[1] = name;
     const command_info *command = command_by_name(name);

@@ -34,15 +34,15 @@ void pc_cuda_stop(pcgpu_context *context) {
     (void)context;
 }
 
-bool pc_cuda_sample_can(pcgpu_context *context, const pc_cuda_sample_form *form, int64_t n) {
+bool pc_cuda_sample_can(pcgpu_context *context, const pc_cuda_sample_variant *form, int64_t n) {
     (void)context;
     (void)form;
     (void)n;
     return false;
 }
 
-pcgpu_status pc_cuda_sample_as(pcgpu_context *context, pc_sample_job *jobs, int count, const pc_cuda_sample_form *form,
-                               int repeats, float *milliseconds) {
+pcgpu_status pc_cuda_sample_as(pcgpu_context *context, pc_sample_job *jobs, int count,
+                               const pc_cuda_sample_variant *form, int repeats, float *milliseconds) {
     (void)jobs;
     (void)count;
     (void)form;
@@ -62,21 +62,21 @@ pcgpu_status pc_cuda_voxelize_timed(pcgpu_context *context, const pc_voxelize_jo
     return pc_fail(context, PCGPU_ERROR_UNAVAILABLE, "%s", why_not);
 }
 
-void pc_cuda_voxelize_tell(pcgpu_context *context, pc_cuda_voxelize_table *told) {
+void pc_cuda_voxelize_tell(pcgpu_context *context, pc_cuda_voxelize_table *persistent) {
     (void)context;
-    *told = (pc_cuda_voxelize_table){0, 0, 0, 0};
+    *persistent = (pc_cuda_voxelize_table){0, 0, 0, 0};
 }
 
-pcgpu_status pc_cuda_cells_as(pcgpu_context *context, struct pc_cells_job *jobs, int count,
-                              const pc_cuda_cells_form *form) {
+pcgpu_status pc_cuda_ndt_as(pcgpu_context *context, struct pc_ndt_job *jobs, int count,
+                              const pc_cuda_ndt_form *form) {
     (void)jobs;
     (void)count;
     (void)form;
     return pc_fail(context, PCGPU_ERROR_UNAVAILABLE, "%s", why_not);
 }
 
-pcgpu_status pc_cuda_scans_cells(pcgpu_context *context, void *state, int grid, int64_t capacity, int64_t *count,
-                                 uint64_t *keys, struct pc_cells_moments *moments, struct pc_cells_block *blocks) {
+pcgpu_status pc_cuda_ndt_sequence_cells(pcgpu_context *context, void *state, int grid, int64_t capacity, int64_t *count,
+                                 uint64_t *keys, struct pc_ndt_moments *moments, struct pc_ndt_block *blocks) {
     (void)state;
     (void)grid;
     (void)capacity;

@@ -2,18 +2,18 @@
  *
  * The header goes from simple to advanced:
  *   1. status and context      pcgpu_open, pcgpu_close, pcgpu_last_error
- *   2. clouds, depth images    pcgpu_cloud, pcgpu_cloud_gather, pcgpu_cloud_transform, pcgpu_is_rigid, pcgpu_depth_to_cloud
+ *   2. clouds, depth images    pcgpu_cloud, pcgpu_cloud_gather, pcgpu_cloud_transform, pcgpu_depth_to_cloud
  *   3. files                   pcgpu_read, pcgpu_write, pcgpu_write_arrays, pcgpu_read_depth, pcgpu_read_indices
  *   4. operations              pcgpu_sample, pcgpu_voxelize, pcgpu_register, pcgpu_volume_integrate
  *   5. what this build can do  pcgpu_version, pcgpu_devices, pcgpu_format_at
  *
  * Conventions
- *   - A function that can fail returns a pcgpu_status; the sentence for a person is pcgpu_last_error(context).
- *   - An output struct is overwritten, never read; on failure it is left zeroed and owns nothing. What it owns after
- *     success is released by the _free function that takes it; those accept zeroed structs.
+ *   - A function that can fail returns a pcgpu_status. pcgpu_last_error(context) returns the sentence for the user.
+ *   - An output struct is overwritten, never read. On failure it is zeroed and owns nothing. After success, the _free
+ *     function for its type releases what it owns. A _free function accepts a zeroed struct.
  *   - Lengths are metres, angles radians, times seconds. Matrices are row-major; T_target_source maps source
  *     coordinates into the target's frame: p_target = T_target_source * p_source.
- *   - A context is used by one thread at a time; contexts are independent of each other.
+ *   - One thread at a time uses a context. Contexts are independent of each other.
  *   - The library never prints, exits or reads the environment; messages go to the callback of the settings. */
 #ifndef PCGPU_H
 #define PCGPU_H
@@ -36,8 +36,8 @@ typedef enum pcgpu_status {
     PCGPU_ERROR_ARGUMENT,    /* a parameter is out of its documented range */
     PCGPU_ERROR_MEMORY,      /* host or device memory is exhausted */
     PCGPU_ERROR_IO,          /* the system refused to read or write */
-    PCGPU_ERROR_FORMAT,      /* a file's content is not what its format says */
-    PCGPU_ERROR_UNAVAILABLE, /* the back end asked for cannot be used on this machine or in this build */
+    PCGPU_ERROR_FORMAT,      /* the content of a file violates its format */
+    PCGPU_ERROR_UNAVAILABLE, /* this machine or this build cannot use the requested back end */
     PCGPU_ERROR_DEVICE       /* a CUDA call failed while an operation ran */
 } pcgpu_status;
 
@@ -45,21 +45,21 @@ typedef enum pcgpu_status {
 const char *pcgpu_status_name(pcgpu_status status);
 
 typedef enum pcgpu_device {
-    PCGPU_DEVICE_AUTO, /* CUDA when a device is there and the work repays its start-up, else the CPU */
+    PCGPU_DEVICE_AUTO, /* CUDA when a device exists and the work repays its start-up, else the CPU */
     PCGPU_DEVICE_CPU,
     PCGPU_DEVICE_CUDA /* fail with PCGPU_ERROR_UNAVAILABLE rather than run elsewhere */
 } pcgpu_device;
 
 typedef enum pcgpu_log_level { PCGPU_LOG_WARNING, PCGPU_LOG_INFO } pcgpu_log_level;
 
-/* Called on the caller's thread with one line without a newline; `message` is valid during the call only. */
+/* The library calls it on the caller's thread with one line without a newline. `message` is valid during the call. */
 typedef void (*pcgpu_log_fn)(void *user, pcgpu_log_level level, const char *message);
 
 typedef struct pcgpu_settings {
     pcgpu_device device; /* default AUTO */
     int cuda_index;      /* CUDA ordinal, default 0 */
-    int threads;         /* CPU threads, 0 (default) = all that the process may use, by its affinity mask and the quota of
-                          * its control groups; fewer where the system refuses some; results never depend on it */
+    int threads;         /* CPU threads; 0 (default) = all that the affinity mask and the quota of the control groups
+                          * allow. Fewer run where the system refuses some. Results do not depend on the number */
     pcgpu_log_fn log;    /* default NULL: silent */
     void *log_user;
 } pcgpu_settings;
@@ -68,15 +68,15 @@ typedef struct pcgpu_context pcgpu_context;
 
 void pcgpu_settings_init(pcgpu_settings *settings);
 
-/* Opens a context. `settings` may be NULL (defaults). With PCGPU_DEVICE_CUDA the device is started here; with AUTO on
- * the first operation that repays it. *context is set whenever memory allowed, also on failure, so that the error can
- * be read; close it in either case.
+/* Opens a context. `settings` may be NULL (defaults). PCGPU_DEVICE_CUDA starts the device here; AUTO starts it at the
+ * first operation that repays the start-up. *context is also set on failure, unless memory is exhausted, so that the
+ * error can be read. Close it in both cases.
  * Errors: ARGUMENT, MEMORY, UNAVAILABLE. */
 pcgpu_status pcgpu_open(const pcgpu_settings *settings, pcgpu_context **context);
 void pcgpu_close(pcgpu_context *context); /* accepts NULL */
 
-/* The sentence that explains the last failure of a call with this context ("" when there was none). Owned by the
- * context, valid until its next call. `context` may be NULL: "out of memory". */
+/* The sentence that explains the last failure of a call with this context, or "". The context owns it; it is valid
+ * until the next call. For NULL the sentence is "out of memory". */
 const char *pcgpu_last_error(const pcgpu_context *context);
 
 /* ---- 2. clouds ---------------------------------------------------------------------------------------------- */
@@ -87,7 +87,8 @@ enum {
     PCGPU_MAX_STAGES = 8
 };
 
-/* The type a column had in its file: values are float32 in memory, writers that keep types (.ply) restore it. */
+/* The type of a column in its file. Values are float32 in memory; a writer that keeps types (.ply) restores the
+ * type. */
 typedef enum pcgpu_type {
     PCGPU_FLOAT32, PCGPU_FLOAT64,
     PCGPU_INT8, PCGPU_UINT8, PCGPU_INT16, PCGPU_UINT16, PCGPU_INT32, PCGPU_UINT32,
@@ -95,9 +96,9 @@ typedef enum pcgpu_type {
 } pcgpu_type;
 
 /* N points of F float32 columns, row-major; columns 0, 1, 2 are x, y, z in metres, relative to `offset`: a point's
- * coordinates are offset[k] + data[row * columns + k]. Readers set a non-zero offset (whole metres) only where float32
- * would lose precision, e.g. UTM. A caller may fill the struct with memory of its own; pcgpu_cloud_free is then not
- * called on it. */
+ * coordinates are offset[k] + data[row * columns + k]. A reader sets a non-zero offset (whole metres) only where
+ * float32 would lose precision, e.g. UTM. A caller may fill the struct with its own memory, and then does not call
+ * pcgpu_cloud_free on it. */
 typedef struct pcgpu_cloud {
     int64_t rows;
     int columns; /* 3 to PCGPU_MAX_COLUMNS */
@@ -120,80 +121,82 @@ int pcgpu_cloud_column(const pcgpu_cloud *cloud, const char *name);
 pcgpu_status pcgpu_cloud_gather(pcgpu_context *context, const pcgpu_cloud *cloud, const int32_t *indices, int64_t count,
                                 pcgpu_cloud *out);
 
-/* out = the cloud with its points mapped by the 4x4 matrix T, in float64 rounded once; its offset is `offset` (NULL: the
- * cloud's own). Columns nx ny nz (or normal_x ...) are rotated; all others are copied. Errors: MEMORY. */
+/* out = the cloud with its points transformed by the 4x4 matrix T, in float64 and rounded once. The offset of `out` is
+ * `offset`, or that of the cloud for NULL. Columns nx ny nz (or normal_x ...) are rotated; all others are copied.
+ * Errors: MEMORY. */
 pcgpu_status pcgpu_cloud_transform(pcgpu_context *context, const pcgpu_cloud *cloud, const double T[16],
                                    const double *offset, pcgpu_cloud *out);
 
-/* Whether the 4x4 matrix T is a rigid transform: its rotation is orthonormal to 1e-3, since files hold few digits, and no
- * mirror; its translation is finite; its last row is 0 0 0 1. If not, `why` says what is wrong; NULL: nobody asks. */
+/* Whether the 4x4 matrix T is a rigid transform. Its rotation must be orthonormal to 1e-3, since files hold few digits,
+ * with a positive determinant; its translation must be finite; its last row must be 0 0 0 1. If a condition fails,
+ * `why` receives a sentence (may be NULL). */
 bool pcgpu_is_rigid(const double T[16], char *why, size_t why_size);
 
-/* A depth image as a cloud: columns x y z in the camera's frame, one record for each pixel with a return, row by row from
- * the top, left to right. With d the depth of pixel (u, v): z = d / depth_scale, x = ((u - cx) / fx) * z,
- * y = ((v - cy) / fy) * z, in float64, each rounded once to float32; the limits are compared with the float64 z. `counts`
- * may be NULL. Errors: ARGUMENT (an image or camera that is not possible, or of different sizes), MEMORY. */
+/* Converts a depth image to a cloud with the columns x y z in the camera frame: one record per pixel with a return, row
+ * by row from the top, left to right. With d the depth of pixel (u, v): z = d / depth_scale, x = ((u - cx) / fx) * z, y
+ * = ((v - cy) / fy) * z, in float64, each rounded once to float32; the limits are compared with the float64 z. `counts`
+ * may be NULL. Errors: ARGUMENT (an invalid image or camera, or different sizes), MEMORY. */
 pcgpu_status pcgpu_depth_to_cloud(pcgpu_context *context, const pcgpu_depth *depth, const pcgpu_camera *camera,
                                   pcgpu_cloud *cloud, pcgpu_depth_counts *counts);
-/* The counts alone. */
+/* Computes only the counts. */
 pcgpu_status pcgpu_depth_count(pcgpu_context *context, const pcgpu_depth *depth, const pcgpu_camera *camera,
                                pcgpu_depth_counts *counts);
 
 /* ---- 3. files ----------------------------------------------------------------------------------------------- */
 
 /* Formats: "bin" (KITTI, nuScenes: records of float32, no header), "ply", "ply-ascii" (write only), "pcd", "npy"; for
- * arrays "npz"; depth images "png" and "pgm" (read only, 16-bit greyscale). Names are matched by file name when `format` is
- * NULL: the extension, ".pcd.bin" being bin; "-" and unknown extensions are an error unless a format is given ("-" defaults
- * to bin). */
+ * arrays "npz"; depth images "png" and "pgm" (read only, 16-bit greyscale). When `format` is NULL, the extension of the
+ * file name selects the format (".pcd.bin" is bin, "-" is bin); an unknown extension is an error. */
 typedef struct pcgpu_format_info {
     const char *name;
     const char *extension;   /* ".ply" */
     const char *description; /* one line */
     bool reads, writes, writes_arrays;
-    bool depth; /* a depth image: reading it as a cloud takes a camera */
+    bool depth; /* a depth image: reading it as a cloud needs a camera */
 } pcgpu_format_info;
 
 /* The i-th format, or NULL past the last. Constant storage. */
 const pcgpu_format_info *pcgpu_format_at(int i);
-/* The format that a file name stands for, or NULL. "-" stands for bin. */
+/* The format of a file name, or NULL. "-" is bin. */
 const pcgpu_format_info *pcgpu_format_of_path(const char *path);
 const pcgpu_format_info *pcgpu_format_by_name(const char *name);
-/* The format of a file that begins with these bytes, of which 64 are enough, or NULL. `why` is then empty, as for .bin,
- * which has no header, or says which format it is that is not read, and what to do. */
+/* The format of a file that begins with these bytes (64 are enough), or NULL. For NULL, `why` is empty, as for .bin,
+ * which has no header, or names the unsupported format and the remedy. */
 const pcgpu_format_info *pcgpu_format_of_content(const void *head, size_t size, char *why, size_t why_size);
 
 typedef struct pcgpu_read_options {
-    const char *format; /* NULL: by the first bytes, else by the name; a stream that is no file and has no name is bin */
+    const char *format; /* NULL: by the first bytes, else by the name; a stream without a file name is bin */
     int fields;         /* float32 columns of a .bin record, 3 to 16; 0 = 4 (KITTI) */
-    const pcgpu_camera *camera; /* of depth images; NULL: they are an error */
-    pcgpu_depth_counts *depth_counts; /* filled when a depth image was read; NULL: not wanted */
-    const pcgpu_format_info **found;  /* set to the format that is read; NULL: not wanted */
+    const pcgpu_camera *camera;       /* of depth images; NULL: a depth image is an error */
+    pcgpu_depth_counts *depth_counts; /* filled for a depth image; may be NULL */
+    const pcgpu_format_info **found;  /* set to the format of the file; may be NULL */
 } pcgpu_read_options;
 
-/* Reads one cloud from `stream`, which need not seek, up to its end; `name` is used for messages and for the format.
- * `options` may be NULL. A depth image becomes the cloud of pcgpu_depth_to_cloud; how many pixels had no return is logged.
- * Errors: IO, FORMAT, MEMORY, ARGUMENT; the sentence names the file, the place and the remedy. */
+/* Reads one cloud from `stream`, which need not seek, up to its end. Messages and the choice of a format use `name`.
+ * `options` may be NULL. A depth image becomes the cloud of pcgpu_depth_to_cloud; the number of pixels without a return
+ * is logged. Errors: IO, FORMAT, MEMORY, ARGUMENT; the sentence names the file, the position and the remedy. */
 pcgpu_status pcgpu_read(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_read_options *options,
                         pcgpu_cloud *cloud);
 /* The same from a path. */
 pcgpu_status pcgpu_read_file(pcgpu_context *context, const char *path, const pcgpu_read_options *options,
                              pcgpu_cloud *cloud);
 
-/* Reads a depth image as it is stored. `format` is "png", "pgm" or NULL (as of pcgpu_read). Errors as of pcgpu_read. */
+/* Reads a depth image without a conversion. `format` is "png", "pgm" or NULL, as in pcgpu_read. Errors: as in
+ * pcgpu_read. */
 pcgpu_status pcgpu_read_depth(pcgpu_context *context, FILE *stream, const char *name, const char *format,
                               pcgpu_depth *depth);
-/* The same for a camera, that of the options: checks that the image can be its, logs and counts the pixels as pcgpu_read
+/* The same, with a check of the image size against the camera of the options. Logs and counts the pixels as pcgpu_read
  * does. Errors also: ARGUMENT. */
 pcgpu_status pcgpu_read_depth_for(pcgpu_context *context, FILE *stream, const char *name,
                                   const pcgpu_read_options *options, pcgpu_depth *depth);
 
-/* Writes a cloud in `format` (a name; NULL: from `name`) to a stream that need not seek. The stream is not closed;
- * flushing errors are the caller's to check. A cloud with an offset: .ply, .pcd and .npy write float64 coordinates,
- * .bin warns with the size of the rounding. Errors: IO, ARGUMENT, MEMORY. */
+/* Writes a cloud in `format` (a name; NULL: from `name`) to a stream that need not seek. The stream stays open; the
+ * caller checks for errors when it flushes the stream. For a cloud with an offset, .ply, .pcd and .npy have float64
+ * coordinates, and .bin logs a warning with the size of the rounding. Errors: IO, ARGUMENT, MEMORY. */
 pcgpu_status pcgpu_write(pcgpu_context *context, FILE *stream, const char *name, const char *format,
                          const pcgpu_cloud *cloud);
 
-/* A dense array for .npy, .npz and raw .bin files, row-major, little-endian. `data` is borrowed. */
+/* A dense array for .npy, .npz and raw .bin files, row-major, little-endian. The caller owns `data`. */
 typedef struct pcgpu_array {
     const char *name; /* the member's name in a .npz */
     pcgpu_type type;
@@ -202,7 +205,7 @@ typedef struct pcgpu_array {
     const void *data;
 } pcgpu_array;
 
-/* Writes arrays to a stream that need not seek: "npz" any number of them; "npy" and "bin" exactly one.
+/* Writes arrays to a stream that need not seek: "npz" takes any number of arrays; "npy" and "bin" take exactly one.
  * Errors: IO, ARGUMENT, MEMORY. */
 pcgpu_status pcgpu_write_arrays(pcgpu_context *context, FILE *stream, const char *name, const char *format,
                                 const pcgpu_array *arrays, int count);
@@ -215,18 +218,18 @@ typedef struct pcgpu_indices {
 
 /* Reads record indices from `stream`, which need not seek, up to its end. The content is
  *   .npy  an array (N,) or (N, 1) of any integer type and byte order,
- *   text  one index a line in decimal digits, blanks around it allowed, lines without one not; or
+ *   text  one index per line in decimal digits; blanks around it are allowed, empty lines are not; or
  *   int32 little-endian without a header, as pcgpu_write_arrays writes an array as "bin".
- * `name` is used for messages ("-" is called standard input) and for the content: NAME.npy, NAME.txt. Under another name
- * it is .npy if it begins as such, text if it is nothing but text, else int32. An empty file that is not named .npy holds
- * no indices. Errors: IO, MEMORY, FORMAT (a value out of range, or content that is none of these; the sentence names the
- * place), ARGUMENT (NAME.npz, which is not read). */
+ * Messages use `name` ("-" is standard input). The names NAME.npy and NAME.txt select the type of content. For another
+ * name, content with the .npy signature is .npy, content of text characters only is text, and other content is int32.
+ * An empty file that is not named .npy holds no indices. Errors: IO, MEMORY, FORMAT (a value out of range, or content
+ * of no such type; the sentence names the position), ARGUMENT (NAME.npz, which is not supported). */
 pcgpu_status pcgpu_read_indices(pcgpu_context *context, FILE *stream, const char *name, pcgpu_indices *indices);
 void pcgpu_indices_free(pcgpu_indices *indices);
 
 /* ---- 4. operations ------------------------------------------------------------------------------------------ */
 
-/* How an operation was carried out; filled in every result. */
+/* How an operation ran; filled in every result. */
 typedef struct pcgpu_run {
     char backend[8];    /* "cpu" or "cuda" */
     char device[64];    /* the processor's or the GPU's name */
@@ -234,9 +237,9 @@ typedef struct pcgpu_run {
     int threads;        /* CPU threads used */
     int64_t points_in;  /* records of the input(s) */
     int64_t non_finite; /* dropped: a coordinate is NaN or infinite */
-    int64_t at_origin;  /* dropped: x = y = z = 0 in the file and drop_origin was asked for */
+    int64_t at_origin;  /* dropped: x = y = z = 0 in the file, with drop_origin */
     int64_t too_near;   /* dropped: nearer to the sensor than min_range of a registration */
-    int64_t on_carrier; /* dropped: returns of what carries the sensor, which a registration found */
+    int64_t on_carrier; /* dropped: returns from the vehicle that carries the sensor, found by a registration */
     int stages;
     struct {
         char name[16];
@@ -244,77 +247,79 @@ typedef struct pcgpu_run {
     } stage[PCGPU_MAX_STAGES];
 } pcgpu_run;
 
-/* Farthest point sampling (Gonzalez 1985; Eldar et al. 1997): the first pick is given, every further pick is the point
- * with the largest distance to the picks so far, the lowest index on ties; a picked point is never picked again.
+/* Farthest point sampling (Gonzalez 1985; Eldar et al. 1997): the first pick is given; every further pick is the point
+ * with the largest distance to the earlier picks, and the lowest index on ties. No point is picked twice.
  * Squared distances are (dx*dx + dy*dy) + dz*dz in float32. */
 typedef enum pcgpu_sample_method {
     PCGPU_SAMPLE_FPS,
-    PCGPU_SAMPLE_RANDOM /* uniform without replacement, in the order drawn; the same on every platform. Draws among the
-                           points that are no seeds; with the picks of a call with the same `seed` as seeds they go on
-                           where that call ended */
+    PCGPU_SAMPLE_RANDOM /* uniform without replacement, in the order of the draws, which is the same on every platform.
+                           Seeds are not drawn. When the seeds are the picks of a call with the same `seed`, the draws
+                           continue the sequence of that call */
 } pcgpu_sample_method;
 
 typedef enum pcgpu_sample_start {
     PCGPU_START_FIRST,  /* the first usable record */
     PCGPU_START_INDEX,  /* the record `start_index` */
     PCGPU_START_CENTER, /* the point farthest from the centroid (float64 mean in index order, rounded to float32) */
-    PCGPU_START_RANDOM  /* drawn with `seed` */
+    PCGPU_START_RANDOM  /* a random record, by `seed` */
 } pcgpu_sample_start;
 
 typedef struct pcgpu_sample_params {
     pcgpu_sample_method method;
-    int64_t count;      /* picks wanted, >= 1, the seeds not among them; 0 = not given */
+    int64_t count;      /* number of picks, >= 1, without the seeds; 0 = not given */
     double ratio;       /* picks = max(1, floor(ratio * usable points)), in (0, 1]; 0 = not given */
     float min_distance; /* metres: stop when the next farthest point is nearer; 0 = not given. FPS only */
     pcgpu_sample_start start;
     int64_t start_index; /* of INDEX: a record of the input that is usable; else 0 */
     uint64_t seed;
     bool drop_origin;
-    const int32_t *seeds; /* seed_count records of the input, each once and usable, that count as picked and are not
-                             picked again; farthest point sampling goes on from them and `start` stays as it was
-                             initialized. For one cloud */
+    const int32_t *seeds; /* seed_count distinct usable records of the input, which count as picked before the first
+                             pick. Farthest point sampling continues from them; `start` then keeps its initial value.
+                             For one cloud */
     int64_t seed_count;   /* 0 = none */
-    bool coverage;        /* measure it for RANDOM too, which costs a pass of farthest point sampling */
+    bool coverage;        /* measure the coverage for RANDOM too, which costs a pass of farthest point sampling */
 } pcgpu_sample_params;
 
 typedef struct pcgpu_sampled {
-    int64_t count;     /* 0 only with seeds and a least distance */
+    int64_t count;     /* 0 only with seeds and a minimum distance */
     int32_t *indices;  /* count: records of the input, in pick order */
-    float *distances;  /* count: distance in metres of each pick to seeds and picks before it, +inf for the first when
-                          there are no seeds; FPS only */
-    float coverage;    /* metres: no usable point is farther from all seeds and picks, and one is as far; NaN when it was
-                          not measured */
+    float *distances;  /* count: distance in metres of each pick to the nearest seed or earlier pick, +inf for the first
+                          pick without seeds; FPS only */
+    float coverage;    /* metres: the largest distance of a usable point to its nearest seed or pick (covering radius);
+                          NaN when it was not measured */
     pcgpu_run run;
 } pcgpu_sampled;
 
 void pcgpu_sample_params_init(pcgpu_sample_params *params);
 
 /* Samples one cloud. Exactly one of count and ratio, or min_distance alone or with one of them as the upper bound.
- * Errors: ARGUMENT (count over the usable points that are no seeds, start or a seed not usable, a seed twice, more than
- * 2^31-1 rows), MEMORY, DEVICE. */
+ * Errors: ARGUMENT (count above the number of usable points that are not seeds, a start or seed that is not usable, a
+ * repeated seed, more than 2^31-1 rows), MEMORY, DEVICE. */
 pcgpu_status pcgpu_sample(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_sample_params *params,
                           pcgpu_sampled *result);
 
-/* Samples several clouds with one call, on CUDA at the same time. results: `clouds` structs, all or none are filled;
- * each equals what pcgpu_sample gives for its cloud, but for the times. */
+/* Samples several clouds with one call; CUDA samples them concurrently. results: `count` structs; all or none are
+ * filled. Each equals the result of pcgpu_sample for its cloud, except for the times. */
 pcgpu_status pcgpu_sample_batch(pcgpu_context *context, const pcgpu_cloud *const *clouds, int count,
                                 const pcgpu_sample_params *params, pcgpu_sampled *results);
 void pcgpu_sampled_free(pcgpu_sampled *result);
 
 typedef enum pcgpu_features {
-    PCGPU_FEATURES_MEAN,   /* V x F: mean of the kept points. With max_points: float32 sum in index order / count; without:
-                              the exact sum, rounded to float64, / count, rounded to float32, so that no order counts and
-                              |mean - exact mean m| <= (2^-24 + 2^-51) |m| + 2^-150; NaN, infinities as IEEE adds them */
+    PCGPU_FEATURES_MEAN,   /* V x F: mean of the kept points. With max_points: float32 sum in index order / count.
+                              Without: the exact sum, rounded to float64, / count, rounded to float32; it does not
+                              depend on the order, and |mean - exact mean m| <= (2^-24 + 2^-51) |m| + 2^-150. NaN and
+                              infinities follow IEEE addition */
     PCGPU_FEATURES_POINTS, /* V x P x F: the kept points in index order, padded with zeros */
-    PCGPU_FEATURES_PILLAR, /* V x P x 10: x y z r, x y z minus the mean of the kept points, x y z minus the pillar's centre,
-                              padded with zeros (PointPillars, Lang et al. 2019); r = column 3, 0 without one */
+    PCGPU_FEATURES_PILLAR, /* V x P x 10: x y z r, x y z minus the mean of the kept points, x y z minus the pillar's
+                              centre, padded with zeros (PointPillars, Lang et al. 2019); r = column 3, 0 without one */
     PCGPU_FEATURES_FIRST,  /* V x F: the voxel's first point */
     PCGPU_FEATURES_NEAREST /* V x F: the kept point nearest to the mean of the kept points, lowest index on ties */
 } pcgpu_features;
 
 /* Voxelization, first come first served, in float32: a point is in range when min <= p < max on each axis and its cell
- * c = floor((p - min) / size) satisfies 0 <= c < cells, cells = round((max - min) / size). Voxels are numbered by their
- * first point; the first max_points points of a voxel are kept; voxels beyond max_voxels are dropped with their points. */
+ * c = floor((p - min) / size) satisfies 0 <= c < cells, cells = round((max - min) / size). Voxel ids follow the order
+ * of the first points. A voxel keeps its first max_points points. Voxels beyond max_voxels are dropped with their
+ * points. */
 typedef struct pcgpu_voxelize_params {
     bool range_auto;    /* range = the cloud's own bounds, its lower corner at a multiple of the size */
     double range[6];    /* x0 y0 z0 x1 y1 z1, metres, in the coordinates of the file */
@@ -328,7 +333,7 @@ typedef struct pcgpu_voxelize_params {
 typedef struct pcgpu_voxels {
     int64_t count;    /* V */
     int64_t capacity; /* P of points and pillar, else 1 */
-    int columns;      /* values a feature row: F, or 10 for pillar */
+    int columns;      /* values per feature row: F, or 10 for pillar */
     float *features;  /* V x columns, or V x P x columns; x y z relative to the cloud's offset */
     int32_t *coords;  /* V x 4: batch (0), z, y, x */
     int32_t *counts;  /* V: kept points */
@@ -344,7 +349,7 @@ typedef struct pcgpu_voxels {
 
 void pcgpu_voxelize_params_init(pcgpu_voxelize_params *params);
 
-/* Errors: ARGUMENT (size or range not usable, more than 2^24 cells an axis or 2^62 in all), MEMORY, DEVICE. */
+/* Errors: ARGUMENT (invalid size or range, more than 2^24 cells per axis or 2^62 in total), MEMORY, DEVICE. */
 pcgpu_status pcgpu_voxelize(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_voxelize_params *params,
                             pcgpu_voxels *result);
 void pcgpu_voxels_free(pcgpu_voxels *result);
@@ -362,8 +367,8 @@ typedef struct pcgpu_device_info {
     uint64_t memory; /* bytes */
 } pcgpu_device_info;
 
-/* Fills up to `capacity` entries and returns the number of CUDA devices. When it is 0, `why` (may be NULL) says why in a
- * sentence. `driver` (may be NULL) receives the driver's CUDA version, e.g. 13000, or 0. */
+/* Fills up to `capacity` entries and returns the number of CUDA devices. When the number is 0, `why` (may be NULL)
+ * receives the reason as a sentence. `driver` (may be NULL) receives the driver's CUDA version, e.g. 13000, or 0. */
 int pcgpu_devices(pcgpu_device_info *devices, int capacity, char *why, size_t why_size, int *driver);
 
 #ifdef __cplusplus

@@ -1,4 +1,5 @@
-/* Odometry of a depth camera: the poses of a sequence of depth images. A part of pcgpu.h, which includes this header. */
+/* Odometry of a depth camera: the poses of a sequence of depth images. A part of pcgpu.h, which includes this
+ * header. */
 #ifndef PCGPU_H
 #include "pcgpu.h" /* which includes this in its place */
 #elif !defined PCGPU_ODOMETRY_DEPTH_H
@@ -10,11 +11,12 @@ extern "C" {
 
 typedef struct pcgpu_depth_odometry_params {
     pcgpu_register_depth_params registration; /* of each step; init: the pose of the first frame, T_world_camera */
-    pcgpu_reference reference;                /* default MODEL: a volume, seen from where the camera is expected, as in
+    pcgpu_reference reference;                /* default MODEL: a volume, ray-cast from the predicted pose, as in
                                                  KinectFusion (Newcombe et al. 2011) */
-    double keyframe_distance;                 /* metres from a keyframe, after which there is a new one; default 0.3 */
-    double keyframe_angle;                    /* radians; default 0.2 */
-    double keyframe_fitness;                  /* the same when a lower share of pixels matches; default 0.7 */
+    double keyframe_distance;                 /* metres: an image farther from the keyframe becomes the next one;
+                                                 default 0.3 */
+    double keyframe_angle;                    /* radians, likewise; default 0.2 */
+    double keyframe_fitness;                  /* an image with a lower fitness becomes the next one, too; default 0.7 */
     pcgpu_volume_params volume;               /* of MODEL */
 } pcgpu_depth_odometry_params;
 
@@ -22,28 +24,27 @@ void pcgpu_depth_odometry_params_init(pcgpu_depth_odometry_params *params);
 
 typedef struct pcgpu_depth_odometry pcgpu_depth_odometry;
 
-/* Begins a trajectory of one camera. As with pcgpu_odometry_open the context stays open and is used by each call.
+/* Begins a trajectory of one camera. As with pcgpu_odometry_open, the context must stay open, since each call uses it.
  * *odometry is NULL on failure. Errors: ARGUMENT, MEMORY, DEVICE. */
 pcgpu_status pcgpu_depth_odometry_open(pcgpu_context *context, const pcgpu_camera *camera,
                                        const pcgpu_depth_odometry_params *params, pcgpu_depth_odometry **odometry);
 void pcgpu_depth_odometry_close(pcgpu_depth_odometry *odometry); /* accepts NULL */
 
-/* Adds the next depth image, as pcgpu_odometry_add does with scans: T_world_frame maps the camera's frame into the world;
- * the registration's T_target_source is T_reference_frame, and with MODEL T_world_frame, its information is about what
- * the camera was expected to see. What does not match the
- * keyframe or the model is tried against the image before, and then against some of up to 16 frames that are kept, a
- * keyframe's distance or angle apart, each 6.5 MB for 640 x 480 pixels. A lost image changes nothing, and the next one is
- * looked for in the same order.
- * Errors: those of pcgpu_register_depth and pcgpu_volume_integrate, and ARGUMENT for a time that does not rise. After an
- * error the image counts as not added. */
+/* Adds the next depth image, as pcgpu_odometry_add does with scans. T_world_frame maps the camera frame into the world.
+ * The T_target_source of the registration is T_reference_frame, with MODEL T_world_frame; with MODEL its information
+ * belongs to the predicted view. If an image does not match the keyframe or the model, it is registered to the previous
+ * image, and then to some of up to 16 stored frames, which are at least keyframe_distance or keyframe_angle from each
+ * other and take 6.5 MB each for 640 x 480 pixels. A lost image changes nothing; the next image is searched in the same
+ * order. Errors: as in pcgpu_register_depth and pcgpu_volume_integrate, and ARGUMENT for a time that does not increase.
+ * After an error, the image was not added. */
 pcgpu_status pcgpu_depth_odometry_add(pcgpu_depth_odometry *odometry, const pcgpu_depth *depth, double time,
                                       pcgpu_odometry_frame *frame);
 
-/* Adds an image whose pose is known, without registering it: see pcgpu_odometry_add_known. */
+/* Adds an image with a known pose, without a registration: see pcgpu_odometry_add_known. */
 pcgpu_status pcgpu_depth_odometry_add_known(pcgpu_depth_odometry *odometry, const pcgpu_depth *depth, double time,
                                             const double T_world_camera[16], bool keyframe);
 
-/* The model, which stays the odometry's; NULL with other references. */
+/* The model, which the odometry owns; NULL with other references. */
 pcgpu_volume *pcgpu_depth_odometry_volume(pcgpu_depth_odometry *odometry);
 
 #ifdef __cplusplus

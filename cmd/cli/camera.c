@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-/* In the order in which they are shown. Those of SHORTHAND to before SHORTHAND_END may stand without their names. */
+/* In the order of the output. Members from SHORTHAND to before SHORTHAND_END may be given without their names. */
 static const struct member {
     const char *name;
     size_t field; /* in pcgpu_camera */
@@ -30,14 +30,13 @@ static double get(const pcgpu_camera *camera, const struct member *m) {
     return m->whole ? *(const int *)(const void *)field : *(const double *)(const void *)field;
 }
 
-static bool set(pcgpu_camera *camera, const struct member *m, const char *text, char *why, size_t why_size) {
+static bool set(pcgpu_camera *camera, const struct member *m, const char *text, reason *why) {
     char *field = (char *)camera + m->field;
     double value;
     if (!number_parse(text, &value) || value > m->max || value < m->min || (m->above && value == m->min) ||
         (m->whole && value != floor(value))) {
-        snprintf(why, why_size, "%s: \"%s\" is not %s in range; give %s%g to %g", m->name, text,
+        return refuse(why, "%s: \"%s\" is not %s in range; give %s%g to %g", m->name, text,
                  m->whole ? "a whole number" : "a number", m->above ? "above " : "", m->min, m->max);
-        return false;
     }
     if (m->whole) {
         *(int *)(void *)field = (int)value;
@@ -47,37 +46,36 @@ static bool set(pcgpu_camera *camera, const struct member *m, const char *text, 
     return true;
 }
 
-static bool unknown_member(const char *name, size_t length, char *why, size_t why_size) {
-    int n = snprintf(why, why_size, "\"%.*s\" is not known of a camera; give", (int)(length < 40 ? length : 40), name);
-    for (int i = 0; i < MEMBERS && n > 0 && (size_t)n < why_size; i++) {
-        n += snprintf(why + n, why_size - (size_t)n, "%s %s", i ? "," : "", members[i].name);
+static bool refuse_member(const char *name, size_t length, reason *why) {
+    refuse(why, "a camera has no \"%.*s\"; give", (int)(length < 40 ? length : 40), name);
+    for (int i = 0; i < MEMBERS; i++) {
+        refuse_more(why, "%s %s", i ? "," : "", members[i].name);
     }
     return false;
 }
 
-/* One word: NAME=VALUE, or a number that is the `place`-th of the line. */
-static bool parse_word(pcgpu_camera *camera, const char *word, int place, char *why, size_t why_size) {
+/* Parses one word: NAME=VALUE, or the `position`-th number without a name. */
+static bool parse_word(pcgpu_camera *camera, const char *word, int position, reason *why) {
     const char *equals = strchr(word, '=');
     if (!equals) {
-        if (place >= SHORTHAND_END - SHORTHAND) {
-            snprintf(why, why_size, "\"%s\" is one number too many behind FX,FY,CX,CY; name it, such as depth_scale=%s",
+        if (position >= SHORTHAND_END - SHORTHAND) {
+            return refuse(why, "\"%s\" is one number too many after FX,FY,CX,CY; name it, such as depth_scale=%s",
                      word, word);
-            return false;
         }
-        return set(camera, &members[SHORTHAND + place], word, why, why_size);
+        return set(camera, &members[SHORTHAND + position], word, why);
     }
     for (int i = 0; i < MEMBERS; i++) {
         size_t length = strlen(members[i].name);
         if ((size_t)(equals - word) == length && strncmp(word, members[i].name, length) == 0) {
-            return set(camera, &members[i], equals + 1, why, why_size);
+            return set(camera, &members[i], equals + 1, why);
         }
     }
-    return unknown_member(word, (size_t)(equals - word), why, why_size);
+    return refuse_member(word, (size_t)(equals - word), why);
 }
 
 enum { WORD_SIZE = 64 };
 
-/* Takes a word without the blanks around it, up to a comma or the end. False for none or a long one. */
+/* Copies a word without the blanks around it, up to a comma or the end. False for an empty or long word. */
 static bool take_word(const char **p, char word[WORD_SIZE]) {
     const char *begin = *p + strspn(*p, " \t");
     size_t length = strcspn(begin, ",");
@@ -89,8 +87,8 @@ static bool take_word(const char **p, char word[WORD_SIZE]) {
     return word[0] != '\0';
 }
 
-/* Words between commas; what is not named keeps its value, so that a line can complete a configuration. */
-static bool parse_camera(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
+/* Parses words between commas. Other members keep their values, so that a line can complete a configuration. */
+static bool parse_camera(const option_row *o, const char *text, void *field, reason *why) {
     (void)o;
     pcgpu_camera camera = *(const pcgpu_camera *)field;
     int plain = 0;
@@ -98,14 +96,12 @@ static bool parse_camera(const option_row *o, const char *text, void *field, cha
     char word[WORD_SIZE];
     for (const char *p = text;; p++) {
         if (!take_word(&p, word)) {
-            snprintf(why, why_size, "\"%s\" is not a camera; give FX,FY,CX,CY in pixels", text);
-            return false;
+            return refuse(why, "\"%s\" is not a camera; give FX,FY,CX,CY in pixels", text);
         }
         if (named && !strchr(word, '=')) {
-            snprintf(why, why_size, "\"%s\" stands behind a name; give FX,FY,CX,CY first", word);
-            return false;
+            return refuse(why, "\"%s\" follows a name; give FX,FY,CX,CY first", word);
         }
-        if (!parse_word(&camera, word, plain, why, why_size)) {
+        if (!parse_word(&camera, word, plain, why)) {
             return false;
         }
         named = strchr(word, '=') != NULL;
@@ -115,14 +111,13 @@ static bool parse_camera(const option_row *o, const char *text, void *field, cha
         }
     }
     if (plain != 0 && plain != SHORTHAND_END - SHORTHAND) {
-        snprintf(why, why_size, "\"%s\" has %d numbers without a name; give four, FX,FY,CX,CY in pixels", text, plain);
-        return false;
+        return refuse(why, "\"%s\" has %d numbers without a name; give four, FX,FY,CX,CY in pixels", text, plain);
     }
     *(pcgpu_camera *)field = camera;
     return true;
 }
 
-/* What was not set is left out. */
+/* Prints the members that were set. */
 static bool print_camera(const option_row *o, const void *field, FILE *out) {
     (void)o;
     const pcgpu_camera *camera = field;
@@ -145,18 +140,16 @@ static bool print_camera(const option_row *o, const void *field, FILE *out) {
     return any;
 }
 
-bool camera_check(const pcgpu_camera *camera, char *why, size_t why_size) {
+bool camera_check(const pcgpu_camera *camera, reason *why) {
     for (int i = SHORTHAND; i < SHORTHAND_END; i++) {
         double value = get(camera, &members[i]);
         if (!(value >= members[i].min) || (members[i].above && value == members[i].min)) {
-            snprintf(why, why_size, "camera: %s is missing; give fx, fy, cx and cy", members[i].name);
-            return false;
+            return refuse(why, "camera: %s is missing; give fx, fy, cx and cy", members[i].name);
         }
     }
     if (camera->max_depth > 0 && camera->max_depth <= camera->min_depth) {
-        snprintf(why, why_size, "camera: depths from %g to %g m; max_depth is above min_depth, or 0 for no limit",
+        return refuse(why, "camera: depths from %g to %g m; max_depth is above min_depth, or 0 for no limit",
                  camera->min_depth, camera->max_depth);
-        return false;
     }
     return true;
 }

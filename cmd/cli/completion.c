@@ -32,7 +32,7 @@ static void print_values(const option_row *o, const char *separator, FILE *out) 
     }
 }
 
-static bool knows(const command_info *command, const option_row *o) {
+static bool has_option(const command_info *command, const option_row *o) {
     return (o->commands & command->bit) != 0;
 }
 
@@ -40,7 +40,7 @@ static void print_bash_command(const command_info *command, FILE *out) {
     fprintf(out, "    %s)\n        case $previous in\n", command->name);
     for (int i = 0; option_at(i); i++) {
         const option_row *o = option_at(i);
-        if (!knows(command, o) || !o->argument || (o->flags & OPTION_MAYBE_VALUE)) {
+        if (!has_option(command, o) || !o->argument || (o->flags & OPTION_MAYBE_VALUE)) {
             continue;
         }
         fprintf(out, "        --%s", o->name);
@@ -59,7 +59,7 @@ static void print_bash_command(const command_info *command, FILE *out) {
     }
     fputs("        *) words='", out);
     for (int i = 0; option_at(i); i++) {
-        if (knows(command, option_at(i))) {
+        if (has_option(command, option_at(i))) {
             fprintf(out, "--%s ", option_at(i)->name);
         }
     }
@@ -157,7 +157,7 @@ static void print_zsh(FILE *out) {
     for (int i = 0; command_at(i); i++) {
         fprintf(out, "    %s)\n        _arguments -s \\\n", command_at(i)->name);
         for (int k = 0; option_at(k); k++) {
-            if (knows(command_at(i), option_at(k))) {
+            if (has_option(command_at(i), option_at(k))) {
                 print_zsh_option(option_at(k), out);
             }
         }
@@ -179,7 +179,7 @@ static void print_fish(FILE *out) {
     for (int i = 0; command_at(i); i++) {
         for (int k = 0; option_at(k); k++) {
             const option_row *o = option_at(k);
-            if (!knows(command_at(i), o)) {
+            if (!has_option(command_at(i), o)) {
                 continue;
             }
             fprintf(out, "complete -c pcgpu -n '__fish_seen_subcommand_from %s' -l %s", command_at(i)->name, o->name);

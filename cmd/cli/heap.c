@@ -1,7 +1,6 @@
-/* The heap of a run. A short one spends much of its time in the kernel, which hands out its memory page by page as it
- * is touched: a scan of 2 MB takes some 3,000 pages to sample. So memory is taken in one piece, in large pages where
- * the system has them, and kept. Very large arrays come and go as before. Where address space is limited, the heap grows
- * as usual: a run that needs little gets by with little. */
+/* The heap of a run. A short run spends much of its time on page faults: sampling a scan of 2 MB touches about 3,000
+ * pages. So the heap grows in one large piece, with huge pages where the system has them, and is not trimmed. Very
+ * large arrays are still mapped one by one. Where the address space is limited, the heap grows as usual. */
 #define _DEFAULT_SOURCE /* sbrk, madvise */
 #include "heap.h"
 
@@ -17,7 +16,7 @@
 
 enum { PIECE = 64 << 20, LARGEST_INSIDE = 32 << 20, PAGE = 4096 };
 
-/* Whether the limits (ulimit -v, -d) leave enough for pieces that are not all used. */
+/* Whether the limits (ulimit -v, -d) permit large pieces that are partly unused. */
 static bool has_space(void) {
     struct rlimit space, data;
     const rlim_t enough = (rlim_t)64 * PIECE;
@@ -33,9 +32,9 @@ void heap_prepare(void) {
     mallopt(M_TRIM_THRESHOLD, 2 * PIECE);
     mallopt(M_TOP_PAD, PIECE);
     char *begin = sbrk(0);
-    void *volatile first = malloc(LARGEST_INSIDE / 2); /* more than the heap has, so it grows, and by PIECE */
+    void *volatile first = malloc(LARGEST_INSIDE / 2); /* more than the heap has: it grows by PIECE */
     if (!first) {
-        mallopt(M_TOP_PAD, LARGEST_INSIDE / 256); /* the system promises no more than it has */
+        mallopt(M_TOP_PAD, LARGEST_INSIDE / 256); /* the system does not overcommit memory */
     }
     free(first);
     char *end = sbrk(0);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The default as text, without the quotes of JSON; "" when there is none worth saying. */
+/* The default as text, without the quotes of JSON; "" when the help does not show it. */
 static void default_text(const option_row *o, const command_info *command, char *value, size_t size) {
     value[0] = '\0';
     text_stream shown;
@@ -73,13 +73,13 @@ static void print_option(const option_row *o, const command_info *command, FILE 
     print_wrapped(out, text, (int)strlen(head));
 }
 
-/* Options that commands of every kind have; the others are of one command, or of some that do related work. */
+/* Whether commands of all kinds have the option; other options belong to one command or to related ones. */
 static bool is_common(const option_row *o) {
     return o->commands & (FOR_SAMPLE | FOR_INFO) && (o->commands & (o->commands - 1));
 }
 
-/* Prints the common options of a command, or its others, after `title`. False, and nothing printed, where there are
- * none. */
+/* Prints the common options of a command, or its other options, after `title`. Without such options it prints nothing
+ * and returns false. */
 static bool print_options(const command_info *command, bool common, const char *title,
                           void (*print)(const option_row *o, const command_info *command, FILE *out), FILE *out) {
     bool any = false;
@@ -105,7 +105,7 @@ void help_command(const command_info *command, FILE *out) {
     }
     fprintf(out,
             "\nExit status: 0 done; 1 an input or output failed; 2 usage; 3 CUDA not usable%s.\n"
-            "See man pcgpu-%s for the whole story.\n",
+            "See man pcgpu-%s for details.\n",
             command->traits & COMMAND_MAY_NOT_CONVERGE ? "; 4 did not converge" : "", command->name);
 }
 
@@ -129,7 +129,8 @@ void help_program(FILE *out) {
           out);
 }
 
-/* Text for roff: every dash is a minus sign to be copied, and backslashes are protected. Returns the bytes written. */
+/* Text for roff: a dash becomes a minus sign that can be copied, and backslashes are escaped. Returns the bytes
+ * written. */
 static int print_roff(FILE *out, const char *text, int length) {
     int bytes = 0;
     for (int i = 0; i < length; i++) {
@@ -145,7 +146,7 @@ static int print_roff(FILE *out, const char *text, int length) {
 
 /* The same in lines of about 80 bytes. A dot or an apostrophe at the beginning of one would be a request. */
 static void print_roff_lines(FILE *out, const char *text) {
-    enum { WIDTH = 80, ESCAPES = 8 }; /* room for those of one word */
+    enum { WIDTH = 80, ESCAPES = 8 }; /* reserved for the escapes of one word */
     int column = 0;
     while (*text) {
         int length = (int)strcspn(text, " ");

@@ -11,7 +11,7 @@ void level_counts_init(level_counts *counts) {
     memcpy(counts->values, params.level_iterations, sizeof counts->values);
 }
 
-static bool parse_counts(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
+static bool parse_counts(const option_row *o, const char *text, void *field, reason *why) {
     level_counts counts = {0};
     const char *p = text;
     bool good = true;
@@ -30,12 +30,9 @@ static bool parse_counts(const option_row *o, const char *text, void *field, cha
         }
     }
     if (!good || counts.values[counts.count - 1] < 1) {
-        snprintf(
-            why, why_size,
-            "\"%s\" are not the iterations of levels; give 1 to %d whole numbers up to %g such as 4,5,10, the last "
+        return refuse(why, "\"%s\" are not the iterations of levels; give 1 to %d whole numbers up to %g such as 4,5,10, the last "
             "one 1 or more",
             text, PCGPU_DEPTH_LEVELS, o->max);
-        return false;
     }
     *(level_counts *)field = counts;
     return true;

@@ -8,7 +8,7 @@
 
 bool number_parse(const char *text, double *value) {
     char *end;
-    /* strtod alone would take "nan", "inf", hexadecimal and leading blanks too. */
+    /* strtod alone accepts "nan", "inf", hexadecimal numbers and leading blanks, too. */
     if (text[0] == '\0' || strspn(text, "+-.0123456789eE") != strlen(text)) {
         return false;
     }

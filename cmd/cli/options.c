@@ -28,16 +28,16 @@ _Static_assert(sizeof(pcgpu_sample_method) == sizeof(int) && sizeof(pcgpu_regist
                "type_choice stores an int");
 
 #define AT(member) offsetof(option_values, member)
-#define METRES     1e9 /* no bound that matters, and no overflow in float32 squares */
-#define FAR        1e6 /* what registration takes */
+#define METRES     1e9 /* far above any cloud, without overflow in float32 squares */
+#define FAR        1e6 /* the limit of registration */
 
 /* name, letter, commands, flags, type, argument, field, min, max, choices, help */
 static const option_row table[] = {
     /* sample */
     {"count", 'm', FOR_SAMPLE, OPTION_ZERO_IS_NONE, &type_int64, "N", AT(sample.count), 1, 2147483647, NULL,
-     "Pick exactly N points. More than the cloud has is an error."},
+     "Pick exactly N points. A larger N than the number of points is an error."},
     {"ratio", 0, FOR_SAMPLE, OPTION_ZERO_IS_NONE | OPTION_ABOVE_MIN, &type_real, "R", AT(sample.ratio), 0, 1, NULL,
-     "Pick this share of the usable points, in (0, 1]."},
+     "Pick this fraction of the usable points, in (0, 1]."},
     {"min-distance", 0, FOR_SAMPLE, OPTION_ZERO_IS_NONE | OPTION_ABOVE_MIN, &type_float, "D", AT(sample.min_distance),
      0, METRES, NULL,
      "Stop when the next farthest point is nearer than D metres to the picked ones; alone, or with --count or --ratio "
@@ -50,17 +50,17 @@ static const option_row table[] = {
      "First pick: first (the first usable record), a record index, center (the point farthest from the centroid) or random "
      "(drawn with --seed)."},
     {"seeds", 0, FOR_SAMPLE, 0, &type_path, "FILE", AT(seeds), 0, 0, NULL,
-     "Record indices that count as picked already, as --indices writes them; sampling goes on after them and writes the "
-     "new picks only. For one input, in place of --start."},
+     "Record indices that count as earlier picks, in the format of --indices; sampling continues from them and writes only "
+     "the new picks. For one input, in place of --start."},
     {"indices", 0, FOR_SAMPLE, OPTION_OUTPUT, &type_path, "FILE", AT(indices), 0, 0, NULL,
      "Write the record index of each pick in pick order, int32 little-endian (.npy, .npz or .txt by name)."},
     {"distances", 0, FOR_SAMPLE, OPTION_OUTPUT, &type_path, "FILE", AT(distances), 0, 0, NULL,
-     "Write each pick's distance in metres to the picks before it, infinite for a first one, float32 little-endian (.npy, "
+     "Write each pick's distance in metres to the earlier picks, infinite for the first pick, float32 little-endian (.npy, "
      ".npz or .txt by name)."},
 
     /* voxelize */
     {"range", 0, FOR_VOXELIZE, 0, &type_range, "X0,Y0,Z0,X1,Y1,Z1", AT(voxelize), -METRES, METRES, automatic,
-     "Keep points with X0 <= x < X1 and so on, metres; auto: the cloud's own bounds, from a multiple of the size."},
+     "Keep points with X0 <= x < X1 and so on, metres; auto: the bounds of the cloud, from a multiple of the size."},
     {"voxel-size", 0, FOR_VOXELIZE, OPTION_ABOVE_MIN, &type_size, "SX,SY,SZ", AT(voxelize.size), 0, METRES, NULL,
      "Size of a voxel in metres; one number makes a cube."},
     {"max-points", 0, FOR_VOXELIZE, 0, &type_int64, "P", AT(voxelize.max_points), 0, 2147483647, NULL,
@@ -69,8 +69,7 @@ static const option_row table[] = {
      "Keep the first V voxels; 0 = all."},
     {"features", 0, FOR_VOXELIZE, 0, &type_choice, "NAME", AT(voxelize.features), 0, 0, features,
      "mean: the mean of a voxel's kept points; points: the points themselves, padded with zeros; pillar: the ten "
-     "values "
-     "a point of PointPillars; first: the first point; nearest: the kept point nearest to the mean."},
+     "values per point of PointPillars; first: the first point; nearest: the kept point nearest to the mean."},
     {"coords", 0, FOR_VOXELIZE, OPTION_OUTPUT, &type_path, "FILE", AT(coords), 0, 0, NULL,
      "Write the voxel coordinates, int32 V x 4: 0 or the number in the batch, z, y, x (.npy, .npz or .txt by name)."},
     {"counts", 0, FOR_VOXELIZE, OPTION_OUTPUT, &type_path, "FILE", AT(counts), 0, 0, NULL,
@@ -82,26 +81,26 @@ static const option_row table[] = {
     {"strict", 0, FOR_VOXELIZE, 0, &type_flag, NULL, AT(strict), 0, 0, NULL,
      "Fail, with exit code 1 and no output, when --max-points or --max-voxels drops a point."},
     {"batch", 0, FOR_VOXELIZE, 0, &type_flag, NULL, AT(batch), 0, 0, NULL,
-     "One output for all inputs, one after the other; the first of the voxel coordinates is the number of the input. "
-     "With a --range, and not into a cloud."},
+     "One output for all inputs, one after the other; the first voxel coordinate is the index of the input. "
+     "Needs a --range; not for an output that is a cloud."},
     {"split", 0, FOR_VOXELIZE, OPTION_LINE_ONLY, &type_choice, "NAME", AT(split), 0, 0, splits,
-     "Which of the two limits of voxels in a --config of OpenPCDet: test or train."},
+     "Selects one of the two limits of voxels in a --config of OpenPCDet: test or train."},
 
     /* register */
     {"method", 0, FOR_REGISTRATION, 0, &type_choice, "NAME", AT(registration.method), 0, 0, register_methods,
-     "ndt: normal distributions transform, means and covariances of the points in cubic cells; plane: point-to-plane ICP; point: point-to-point ICP; "
-     "gicp: plane-to-plane ICP."},
+     "ndt: normal distributions transform, distribution to distribution; plane: point-to-plane ICP; point: point-to-point "
+     "ICP; gicp: plane-to-plane ICP."},
     {"association", 0, FOR_REGISTRATION, 0, &type_choice, "NAME", AT(association), 0, 0, associations,
-     "projective: a pixel of one depth image with the pixel of the other that it falls on; "
-     "nearest: clouds, or those of the points of depth images, and --method says how; auto: projective for two depth images "
+     "projective: a pixel of one depth image with the pixel of the other image that it projects to; "
+     "nearest: clouds, or the points of depth images, by --method; auto: projective for two depth images "
      "unless --method is given, else nearest."},
     {"level-iterations", 0, FOR_REGISTRATION, 0, &type_level_counts, "N,N,N", AT(level_iterations), 0, 100000, NULL,
-     "Most iterations of each level from coarse to fine, for projective association in place of --max-iterations."},
+     "Maximum iterations of each level from coarse to fine, for projective association in place of --max-iterations."},
     {"bilateral", 0, FOR_REGISTRATION, 0, &type_real, "S", AT(bilateral), 0, FAR, NULL,
-     "Smooth depth images with a bilateral filter whose weight of depths has a standard deviation of S metres; 0 = none. "
+     "Smooth depth images with a bilateral filter with a standard deviation of S metres in depth; 0 = none. "
      "For projective association."},
     {"target-camera", 0, FOR_REGISTER, 0, &type_camera, "FX,FY,CX,CY", AT(target_camera), 0, 0, NULL,
-     "Camera of TARGET, written as --camera, when it is not that of SOURCE."},
+     "Camera of TARGET, in the format of --camera, when it differs from that of SOURCE."},
     {"init", 0, FOR_REGISTER, 0, &type_path, "FILE", AT(init), 0, 0, NULL,
      "Start from this T_target_source: a 4x4 matrix, a KITTI line (12 numbers) or a TUM line (7, or 8 with a time). auto: "
      "a coarse search, at any rotation about z and translations of up to 64 voxels. Default: the identity, and when that "
@@ -110,102 +109,102 @@ static const option_row table[] = {
      "The pose of the first input: a 4x4 matrix, a KITTI line (12 numbers) or a TUM line (7, or 8 with a time). Default: the "
      "identity."},
     {"pairs", 0, FOR_REGISTER, 0, &type_path, "LIST", AT(pairs), 0, 0, NULL,
-     "Register the pairs of a list, one a line: SOURCE TARGET, with a tab between them when names have blanks; - is "
-     "standard input. Prints one line a pair."},
+     "Register the pairs of a list, one per line: SOURCE TARGET, with a tab between them when names have blanks; - is "
+     "standard input. Prints one line per pair."},
     {"symmetric", 0, FOR_REGISTER, 0, &type_flag, NULL, AT(registration.symmetric), 0, 0, NULL,
-     "Register both ways and take the motion halfway: TARGET and SOURCE exchanged give the inverse, and errors are smaller. "
-     "Twice the work; see BOTH WAYS of pcgpu-methods(7)."},
+     "Register in both directions and average the motions: TARGET and SOURCE exchanged give the inverse, and errors are "
+     "smaller. Twice the work; see SYMMETRIC REGISTRATION of pcgpu-methods(7)."},
     {"voxel-size", 0, FOR_REGISTRATION, OPTION_AUTO, &type_real, "S", AT(registration.voxel), 0, FAR, NULL,
-     "Voxel size of the finest level in metres; 0 = do not downsample. The finest cells of method ndt are twice as "
-     "wide. auto: from the spacing of the target's points, in a sequence of the first scan's. Default: auto."},
+     "Voxel size of the finest level in metres; 0 = do not downsample. The finest voxels of method ndt are twice as "
+     "wide. auto: from the spacing of the target's points, for odometry of the first scan's. Default: auto."},
     {"levels", 0, FOR_REGISTRATION, 0, &type_int, "N", AT(registration.levels), 0, 8, NULL,
-     "Levels from coarse to fine; each halves the voxel and the correspondence distance of the one before. 0: 4 to 6 for "
+     "Levels from coarse to fine; each halves the voxel size and the correspondence distance of the level before. 0: 4 to 6 for "
      "method ndt, by the extent of the cloud when --voxel-size is auto, else 4; other methods 3."},
     {"max-distance", 0, FOR_REGISTRATION, OPTION_ABOVE_MIN | OPTION_AUTO, &type_real, "D", AT(registration.max_distance), 0,
      FAR, NULL,
      "Maximum correspondence distance in metres, at the coarsest level; not for method ndt. auto: 8 voxels. Default: "
      "auto."},
     {"kernel", 0, FOR_REGISTRATION, 0, &type_choice, "NAME", AT(registration.kernel), 0, 0, kernels,
-     "Robust weight of residuals at the finest level, see KERNELS of pcgpu-methods(7); auto: cauchy for plane and gicp, none for point. Not "
-     "for method ndt, which has its own."},
+     "Robust kernel of the residuals at the finest level, see KERNELS of pcgpu-methods(7); auto: cauchy for plane and gicp, none "
+     "for point. Not for method ndt, which has its own."},
     {"kernel-scale", 0, FOR_REGISTRATION, OPTION_ZERO_IS_NONE | OPTION_ABOVE_MIN, &type_real, "S",
      AT(registration.kernel_scale), 0, FAR, NULL,
-     "Residual in metres at which the kernel begins to distrust; its own depends on --voxel-size."},
+     "Scale of the robust kernel in metres; larger residuals get lower weights. The default depends on --voxel-size."},
     {"max-iterations", 0, FOR_REGISTRATION, 0, &type_int, "N", AT(registration.max_iterations), 1, 100000, NULL,
-     "Most iterations of one level."},
+     "Maximum iterations per level."},
     {"translation-epsilon", 0, FOR_REGISTRATION, OPTION_ABOVE_MIN | OPTION_AUTO, &type_real, "T",
      AT(registration.translation_epsilon), 0, FAR, NULL,
-     "A level has converged when an update moves less than T metres and turns less than the other epsilon. auto: a voxel "
-     "divided by 2500. Default: auto."},
+     "A level has converged when an update has a translation below T metres and a rotation below --rotation-epsilon. auto: "
+     "the voxel size divided by 2500. Default: auto."},
     {"rotation-epsilon", 0, FOR_REGISTRATION, OPTION_ABOVE_MIN, &type_real, "A", AT(registration.rotation_epsilon), 0, 3.2,
-     NULL, "The same for the rotation, in radians."},
+     NULL, "The limit for the rotation of an update, in radians."},
     {"min-score", 0, FOR_REGISTRATION, 0, &type_real, "S", AT(registration.min_score), 0, 1, NULL,
-     "A result with a lower score is not a success. The score says how well the surfaces agree and, where both scans were seen "
-     "from their origins, how few points of one lie in the free space of the other; see VERDICT of pcgpu-methods(7)."},
+     "A result with a lower score has not converged. The score measures the consistency of the surfaces and, where both scans "
+     "were seen from their origins, falls with the points of one in the free space of the other; see CONVERGENCE CHECK of "
+     "pcgpu-methods(7)."},
     {"min-range", 0, FOR_REGISTRATION, 0, &type_real, "M", AT(registration.min_range), 0, FAR, NULL,
-     "Leave out points nearer than M metres to the sensor, the origin of their file, such as those of the vehicle; 0 = none. "
+     "Drop points nearer than M metres to the sensor, the origin of their file, such as returns from the vehicle; 0 = none. "
      "See SCANS of pcgpu-methods(7)."},
     {"beam-correction", 0, FOR_REGISTRATION, 0, &type_real, "DEGREES", AT(registration.beam_correction), -10, 10, NULL,
-     "Raise the elevation of each point by so many degrees before anything else: 0.205 for KITTI. See SCANS of pcgpu-methods(7)."},
+     "Add this angle to the elevation of each point before all other steps: 0.205 for KITTI. See SCANS of pcgpu-methods(7)."},
     {"transform", 0, FOR_REGISTER, OPTION_OUTPUT | OPTION_TEXT, &type_path, "FILE", AT(transform), 0, 0, NULL,
      "Write T_target_source, which maps source coordinates into the target's frame."},
     {"transform-format", 0, FOR_REGISTER, 0, &type_choice, "NAME", AT(transform_format), 0, 0, transform_formats,
      "matrix: four rows of four numbers; kitti: the upper three rows in one line; tum: time 0, translation and "
-     "quaternion "
-     "x y z w in one line. With --pairs each is one line."},
+     "quaternion x y z w in one line. With --pairs each transform is one line."},
     {"trajectory", 0, FOR_ODOMETRY, OPTION_OUTPUT | OPTION_TEXT | OPTION_GROWS, &type_path, "FILE", AT(trajectory), 0, 0, NULL,
-     "Write the pose of each input to FILE, one a line, in the frame of the first; - is standard output, the default."},
+     "Write the pose of each input to FILE, one per line, in the frame of the first; - is standard output, the default."},
     {"trajectory-format", 0, FOR_ODOMETRY, 0, &type_choice, "NAME", AT(trajectory_format), 0, 0, transform_formats,
-     "matrix: 16 numbers a line; kitti: 12; tum: time, translation and quaternion x y z w."},
+     "matrix: 16 numbers per line; kitti: 12; tum: time, translation and quaternion x y z w."},
     {"reference", 0, FOR_ODOMETRY, 0, &type_choice, "NAME", AT(odometry.reference), 0, 0, references,
-     "What a scan of a sequence is registered to: the previous one, a keyframe, or a model of all before it."},
+     "The reference of the registration: the previous scan, a keyframe, or a local map of all earlier scans."},
     {"model-range", 0, FOR_ODOMETRY, OPTION_ABOVE_MIN, &type_real, "M", AT(odometry.model_range), 0, FAR, NULL,
-     "Metres from the sensor on each axis that the model reaches at least; what lies farther is dropped."},
+     "Minimum extent of the local map from the sensor on each axis, in metres; farther voxels are dropped."},
     {"deskew", 0, FOR_ODOMETRY, 0, &type_choice, "NAME", AT(odometry.deskew), 0, 0, deskews,
-     "How scans of a sequence are freed from the sensor's motion during them: none; time: with a column of times; "
-     "counterclockwise, clockwise: as one turn of the scanner, seen from above, from the first point on."},
+     "How scans are corrected for the motion of the sensor: none; time: with a column of times; "
+     "counterclockwise, clockwise: as one revolution of the scanner, seen from above, from the first point on."},
     {"time-column", 0, FOR_ODOMETRY, 0, &type_int, "N", AT(odometry.time_column), 3, 63, NULL,
      "The column of the times of points, counted from 0, for --deskew time."},
     {"timestamps", 0, FOR_TRAJECTORY, 0, &type_path, "FILE", AT(timestamps), 0, 0, NULL,
-     "Seconds of each input or pose, one a line; without it they follow from --rate."},
+     "The time of each input or pose in seconds, one per line; without it, --rate determines the times."},
     {"rate", 0, FOR_TRAJECTORY, OPTION_ABOVE_MIN, &type_real, "HZ", AT(rate), 0, FAR, NULL,
-     "Scans, images or poses in a second."},
+     "Scans, images or poses per second."},
     {"resume", 0, FOR_ODOMETRY, 0, &type_flag, NULL, AT(resume), 0, 0, NULL,
-     "Go on where a --trajectory ended early, after its last pose; one that is complete is extended by more inputs."},
+     "Continue an interrupted --trajectory after its last pose; a complete one is extended by more inputs."},
     {"ground-truth", 0, FOR_TRAJECTORY, 0, &type_path, "FILE", AT(ground_truth), 0, 0, NULL,
-     "The true trajectory, one pose a line as 16, 12 or 8 numbers: print how far the poses are from it."},
+     "The true trajectory, one pose per line as 16, 12 or 8 numbers: print the errors of the poses."},
     {"calibration", 0, FOR_TRAJECTORY, 0, &type_path, "FILE", AT(calibration), 0, 0, NULL,
-     "T_truth_sensor when --ground-truth is about another sensor, such as a camera: a KITTI calib.txt, or a transform as for "
-     "--init."},
+     "T_truth_sensor when --ground-truth belongs to another sensor, such as a camera: a KITTI calib.txt, or a transform as "
+     "for --init."},
 
     {"poses", 0, FOR_FUSE, 0, &type_path, "FILE", AT(poses), 0, 0, NULL,
-     "The poses of the images, a line for each, which maps its camera into the world: KITTI (12 numbers), a 4x4 matrix (16) or "
+     "The poses of the images, one per line, which map the camera into the world: KITTI (12 numbers), a 4x4 matrix (16) or "
      "TUM (7, or 8 with a time); nan leaves an image out."},
     {"voxel-size", 0, FOR_FUSE, OPTION_ABOVE_MIN, &type_real, "S", AT(volume.voxel_size), 0, 1000, NULL,
-     "Edge of the voxels of the model, in metres."},
+     "Voxel size of the model, in metres."},
     {"map-voxel", 0, FOR_ODOMETRY, OPTION_ABOVE_MIN, &type_real, "S", AT(volume.voxel_size), 0, 1000, NULL,
-     "Edge of the voxels of the model of depth images, in metres."},
+     "Voxel size of the model of depth images, in metres."},
     {"truncation", 0, FOR_MODEL, OPTION_ZERO_IS_NONE, &type_real, "T", AT(volume.truncation), 0, 64000, NULL,
-     "Distances from the surface, in metres, within which the model keeps them: 2 to 64 voxels; default 4 voxels."},
+     "Truncation distance of the model, in metres: 2 to 64 voxels; default 4 voxels."},
     {"mesh", 0, FOR_MODEL, OPTION_OUTPUT | OPTION_PLY, &type_path, "FILE", AT(mesh), 0, 0, NULL,
-     "Write the surface of the model as triangles, to a name that ends in .ply."},
+     "Write the surface of the model as triangles, to a file with a name that ends in .ply."},
 
     /* common */
     {"output", 'o', FOR_CLOUDS, OPTION_OUTPUT | OPTION_MAIN, &type_path, "PATH", AT(output), 0, 0, NULL,
-     "Output file; - is standard output; a folder (DIR/), made if it is not there, gets one file an input, named after "
-     "it."},
+     "Output file; - is standard output; a folder (DIR/), which is created if it is missing, gets one file per input, with "
+     "the name of the input."},
     {"force", 'f', FOR_ALL, 0, &type_flag, NULL, AT(force), 0, 0, NULL,
      "Replace existing output files; write binary data to a terminal."},
     {"format", 'F', FOR_INPUTS, 0, &type_reader, "NAME", AT(format), 0, 0, NULL,
      "Format of the inputs; default: by the first bytes, else by the file name, else bin for a stream."},
     {"output-format", 0, FOR_CLOUDS, 0, &type_writer, "NAME", AT(output_format), 0, 0, NULL,
-     "Format of the output; default: from the file name, bin for standard output, in a folder the input's own, or npz for "
-     "voxelize."},
+     "Format of the output; default: from the file name, bin for standard output, in a folder the format of the input, or npz "
+     "for voxelize."},
     {"fields", 0, FOR_POINTS | FOR_INFO, 0, &type_int, "N", AT(fields), 3, 16, NULL,
      "float32 values in a record of a .bin input: 4 for KITTI, 5 for nuScenes."},
     {"camera", 0, FOR_INPUTS, 0, &type_camera, "FX,FY,CX,CY", AT(camera), 0, 0, NULL,
      "Camera of depth images, in pixels; width, height, depth_scale, min_depth and max_depth may follow as NAME=VALUE. "
-     "In a --config the same as a mapping."},
+     "In a --config the same members as a mapping."},
     {"drop-origin", 0, FOR_POINTS, 0, &type_flag, NULL, AT(drop_origin), 0, 0, NULL,
      "Drop records at exactly (0,0,0), which some sensors write for no return."},
     {"keep-origin", 0, FOR_POINTS, OPTION_ALIAS, &type_no_flag, NULL, AT(drop_origin), 0, 0, NULL,
@@ -214,17 +213,17 @@ static const option_row table[] = {
     {"cuda", 0, FOR_INPUTS, OPTION_ALIAS | OPTION_MAYBE_VALUE, &type_cuda, "N", AT(settings), 0, 1023, NULL,
      "Use CUDA device N (0 when not given); without a usable device fail with exit code 3 rather than run on the CPU."},
     {"device", 0, FOR_INPUTS, 0, &type_device, "NAME", AT(settings), 0, 1023, devices,
-     "auto, cpu, cuda or cuda:N. auto takes CUDA when a device is there and the work repays its start-up."},
+     "auto, cpu, cuda or cuda:N. auto selects CUDA when a device exists and the work repays its start-up."},
     {"threads", 0, FOR_INPUTS, 0, &type_int, "N", AT(settings.threads), 0, 4096, NULL,
      "CPU threads. 0: OMP_NUM_THREADS where that is set, else as many as the affinity mask and the quota of the control "
-     "group allow. Results never depend on it."},
+     "group allow. Results never depend on the number of threads."},
     {"config", 0, FOR_ALL, OPTION_LINE_ONLY, &type_path, "FILE", AT(config), 0, 0, NULL,
      "Read options from a YAML file: long option names with _ for -, flat or under the command's name; voxelize "
      "also reads configurations of OpenPCDet. The command line wins."},
     {"json", 0, FOR_ALL, 0, &type_path, "FILE", AT(json), 0, 0, NULL,
-     "Write one JSON object an input, one a line; - is standard output when no data goes there."},
+     "Write one JSON object per input, one per line; - is standard output when no data goes there."},
     {"verbose", 'v', FOR_ALL, 0, &type_flag, NULL, AT(verbose), 0, 0, NULL,
-     "Show a summary, the time of each stage, and which back end was chosen and why."},
+     "Show a summary, the time of each stage, and the chosen back end with the reason."},
     {"quiet", 'q', FOR_ALL, 0, &type_flag, NULL, AT(quiet), 0, 0, NULL, "Show errors only."},
     {"dry-run", 0, FOR_ALL, OPTION_LINE_ONLY, &type_flag, NULL, AT(dry_run), 0, 0, NULL,
      "Check everything, print the configuration in effect as YAML and write nothing."},
@@ -233,7 +232,7 @@ static const option_row table[] = {
      "Show the version; with -v also back ends, GPU architectures, formats and devices."},
 };
 enum { ROWS = sizeof table / sizeof table[0] };
-_Static_assert((int)ROWS <= (int)OPTIONS_MAX, "options.source has a place for every row");
+_Static_assert((int)ROWS <= (int)OPTIONS_MAX, "options.source has an entry for every row");
 
 const option_row *option_at(int i) {
     return i >= 0 && i < ROWS ? &table[i] : NULL;
@@ -277,8 +276,7 @@ void options_init(option_values *options, const command_info *command) {
     pcgpu_camera_init(&options->target_camera);
     pcgpu_sample_params_init(&options->sample);
     pcgpu_voxelize_params_init(&options->voxelize);
-    options->voxelize.range_auto =
-        true; /* the library knows no default range; the cloud's own bounds fit every input */
+    options->voxelize.range_auto = true; /* the library has no default range; the bounds of the cloud fit every input */
     pcgpu_register_params_init(&options->registration);
     pcgpu_odometry_params_init(&options->odometry);
     options->trajectory_format = TRANSFORM_KITTI;
@@ -310,10 +308,9 @@ const char *options_keep(option_values *options, const char *text) {
     return copy;
 }
 
-bool option_set(option_values *options, const option_row *option, const char *text, value_source source, char *why,
-                size_t why_size) {
+bool option_set(option_values *options, const option_row *option, const char *text, value_source source, reason *why) {
     options->source[option_index(option)] = (unsigned char)source;
-    return option->type->parse(option, text, (char *)options + option->field, why, why_size);
+    return option->type->parse(option, text, (char *)options + option->field, why);
 }
 
 bool option_print(const option_values *options, const option_row *option, FILE *out) {

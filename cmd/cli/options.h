@@ -1,11 +1,12 @@
-/* The options of every command. One table makes the command-line parser, --help, the OPTIONS sections of the man pages,
- * the shell completions, the keys of configuration files, --dry-run and the parameters in --json. */
+/* The options of every command. One table defines the command-line parser, --help, the OPTIONS sections of the man
+ * pages, the shell completions, the keys of configuration files, --dry-run and the parameters in --json. */
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
 #include "pcgpu.h"
+#include "reason.h"
 
-/* The commands that know an option. */
+/* The commands that have an option. */
 enum {
     FOR_SAMPLE = 1,
     FOR_VOXELIZE = 2,
@@ -17,44 +18,44 @@ enum {
     FOR_REGISTRATION = FOR_REGISTER | FOR_ODOMETRY,
     FOR_MODEL = FOR_ODOMETRY | FOR_FUSE, /* depth images into a model */
     FOR_TRAJECTORY = FOR_ODOMETRY | FOR_EVALUATE,
-    FOR_POINTS = FOR_SAMPLE | FOR_VOXELIZE | FOR_REGISTRATION, /* what works on points */
-    FOR_CLOUDS = FOR_POINTS | FOR_FUSE,                        /* those that write clouds */
+    FOR_POINTS = FOR_SAMPLE | FOR_VOXELIZE | FOR_REGISTRATION, /* commands that read clouds */
+    FOR_CLOUDS = FOR_POINTS | FOR_FUSE,                        /* commands that write clouds */
     FOR_INPUTS = FOR_CLOUDS | FOR_INFO,
     FOR_ALL = FOR_INPUTS | FOR_EVALUATE
 };
 
-/* What a command is like. */
+/* Properties of a command. */
 enum {
-    COMMAND_READS_STDIN = 1,      /* when there is no input */
-    COMMAND_PRINTS_DATA = 2,      /* its data goes to standard output when there is no --output */
-    COMMAND_WRITES_ARRAYS = 4,    /* its data may be arrays, and into a folder it is .npz */
-    COMMAND_DROPS_ORIGIN = 8,     /* records at the origin, by default */
-    COMMAND_MAY_NOT_CONVERGE = 16, /* exit status 4 */
-    COMMAND_READS_TEXT = 32       /* its inputs are no clouds */
+    COMMAND_READS_STDIN = 1,       /* without an input */
+    COMMAND_PRINTS_DATA = 2,       /* writes its data to standard output without --output */
+    COMMAND_WRITES_ARRAYS = 4,     /* its data may be arrays; in a folder they are .npz */
+    COMMAND_DROPS_ORIGIN = 8,      /* drops records at the origin by default */
+    COMMAND_MAY_NOT_CONVERGE = 16, /* has exit status 4 */
+    COMMAND_READS_TEXT = 32        /* its inputs are not clouds */
 };
 
 typedef struct option_values option_values;
 struct session;
 
-/* A command: what it is called and what it does at each place of a run. Hooks are NULL where there is nothing to do; those
- * that return false have said why in a sentence. */
+/* A command: its name and its hooks for each stage of a run. A hook may be NULL. A hook that returns false has set
+ * `why`. */
 typedef struct command_info {
     const char *name;
     unsigned bit;          /* FOR_... */
     const char *arguments; /* of the usage line */
     const char *summary;   /* one line */
     unsigned traits;       /* COMMAND_... */
-    int inputs_per_job;    /* 2: a source and a target; 0: one job takes all */
-    /* Options against each other; sets what follows from them. */
-    bool (*settle)(option_values *options, const struct command_info *command, char *why, size_t why_size);
-    /* How many inputs there are; may set them. */
-    bool (*take_inputs)(struct session *session, char *why, size_t why_size);
-    /* Options and inputs against each other. */
-    bool (*check)(const struct session *session, char *why, size_t why_size);
-    /* Whether the inputs of a job are depth images that are taken as such, not as clouds. */
+    int inputs_per_job;    /* 2: a source and a target; 0: one job has all inputs */
+    /* Checks the options against each other; sets values that depend on others. */
+    bool (*settle)(option_values *options, const struct command_info *command, reason *why);
+    /* Checks the number of inputs; may set the inputs. */
+    bool (*take_inputs)(struct session *session, reason *why);
+    /* Checks the options against the inputs. */
+    bool (*check)(const struct session *session, reason *why);
+    /* Whether the inputs of a job are depth images that stay images and do not become clouds. */
     bool (*takes_images)(const struct session *session, const char *const *inputs, int count);
-    /* The options as they are in effect for these inputs, for --dry-run and --json: with the defaults that are theirs.
-     * Strings are the session's. Without inputs: those of a list, of which each has its own. */
+    /* The options in effect for these inputs, with their defaults, for --dry-run and --json. The session owns the
+     * strings. Without inputs: the options of a list of pairs, where each pair has its own defaults. */
     void (*effect)(const struct session *session, const char *const *inputs, int count, option_values *effect);
     int (*run)(struct session *session); /* returns an exit code */
 } command_info;
@@ -65,7 +66,7 @@ const command_info *command_by_name(const char *name);
 
 typedef enum dtype { DTYPE_FLOAT32, DTYPE_FLOAT16 } dtype;
 typedef enum split { SPLIT_TEST, SPLIT_TRAIN } split;
-/* How points find their partners; AUTO: by projection for two depth images. */
+/* How correspondences are found; AUTO: by projection for two depth images. */
 typedef enum association { ASSOCIATION_AUTO, ASSOCIATION_PROJECTIVE, ASSOCIATION_NEAREST } association;
 typedef enum transform_format { TRANSFORM_MATRIX, TRANSFORM_KITTI, TRANSFORM_TUM } transform_format;
 
@@ -77,10 +78,10 @@ typedef struct level_counts {
     int values[PCGPU_DEPTH_LEVELS];
 } level_counts;
 
-/* Where a value comes from; a later one wins. NOT_IN_EFFECT: a default that does not hold for these inputs. */
+/* The source of a value; a later source wins. NOT_IN_EFFECT: a default that does not apply to these inputs. */
 typedef enum value_source { FROM_DEFAULT, FROM_FILE, FROM_COMMAND_LINE, NOT_IN_EFFECT } value_source;
 
-/* The values in effect. Strings are borrowed from argv or kept in `kept`. */
+/* The values in effect. Strings belong to argv or to `kept`. */
 struct option_values {
     const char *output, *format, *output_format, *config, *json;
     bool force, drop_origin, verbose, quiet, dry_run, help, version;
@@ -96,19 +97,19 @@ struct option_values {
     dtype dtype;
     bool strict, batch;
     split split;    /* of a configuration of OpenPCDet */
-    bool openpcdet; /* one was read */
+    bool openpcdet; /* a configuration of OpenPCDet was read */
 
     pcgpu_register_params registration;
     association association;
     level_counts level_iterations;
     double bilateral;
-    pcgpu_camera target_camera; /* where it is another */
+    pcgpu_camera target_camera; /* of the target, when it differs */
     const char *init, *pairs, *transform;
     pcgpu_volume_params volume;
     const char *poses, *mesh;
     transform_format transform_format;
 
-    pcgpu_odometry_params odometry; /* but for `registration`, which is the one above */
+    pcgpu_odometry_params odometry; /* its `registration` is the one above */
     const char *trajectory, *timestamps, *ground_truth, *calibration;
     transform_format trajectory_format;
     double rate;
@@ -121,14 +122,14 @@ struct option_values {
 
 struct option_row;
 
-/* How a value is read and shown. */
+/* How a value is parsed and printed. */
 typedef struct option_type {
-    enum { VALUE_BOOLEAN, VALUE_NUMBER, VALUE_TEXT } kind; /* what a configuration file must hold for it */
-    bool list;                                             /* a list of numbers fits too */
-    bool mapping;                                          /* a mapping too: each pair is read as NAME=VALUE */
-    /* Reads `text` into *field. On failure `why` says what is wrong and what to give. */
-    bool (*parse)(const struct option_row *option, const char *text, void *field, char *why, size_t why_size);
-    /* Writes the value as JSON, which is YAML too. Returns false, writing nothing, when there is no value. */
+    enum { VALUE_BOOLEAN, VALUE_NUMBER, VALUE_TEXT } kind; /* the type of the value in a configuration file */
+    bool list;                                             /* a list of numbers is accepted, too */
+    bool mapping;                                          /* a mapping, too: each pair is parsed as NAME=VALUE */
+    /* Parses `text` into *field. On failure `why` names the error and the remedy. */
+    bool (*parse)(const struct option_row *option, const char *text, void *field, reason *why);
+    /* Writes the value as JSON, which is also YAML. Returns false, and writes nothing, when there is no value. */
     bool (*print)(const struct option_row *option, const void *field, FILE *out);
 } option_type;
 
@@ -137,17 +138,17 @@ extern const option_type type_flag, type_no_flag, type_int, type_int64, type_see
     type_camera, type_level_counts;
 
 enum {
-    OPTION_ALIAS = 1,        /* another spelling of an option: accepted everywhere, never printed as a value */
+    OPTION_ALIAS = 1,        /* another spelling of an option; accepted everywhere, never printed as a value */
     OPTION_LINE_ONLY = 2,    /* not a configuration key */
     OPTION_ZERO_IS_NONE = 4, /* 0 means "not given" */
     OPTION_ABOVE_MIN = 8,    /* `min` itself is out of range */
     OPTION_MAYBE_VALUE = 16, /* --name or --name=VALUE, never --name VALUE */
-    OPTION_OUTPUT = 32,      /* a file that is written for each input */
-    OPTION_TEXT = 64,        /* ... and is readable text */
-    OPTION_MAIN = 128,       /* ... and is the command's data */
-    OPTION_PLY = 256,        /* ... or a .ply whatever its name is */
-    OPTION_AUTO = 1024,      /* a real number, or "auto", which is the default and PCGPU_AUTO */
-    OPTION_GROWS = 512       /* ... but one for all inputs, written while they are read and gone on with by --resume */
+    OPTION_OUTPUT = 32,      /* an output file per input */
+    OPTION_TEXT = 64,        /* an output of readable text */
+    OPTION_MAIN = 128,       /* the output with the data of the command */
+    OPTION_PLY = 256,        /* an output in .ply, which its name must say */
+    OPTION_GROWS = 512,      /* one output for all inputs, written input by input; --resume appends to it */
+    OPTION_AUTO = 1024       /* a real number, or "auto", which is the default and PCGPU_AUTO */
 };
 
 typedef struct option_row {
@@ -159,48 +160,48 @@ typedef struct option_row {
     size_t field;         /* offset in options */
     double min, max;      /* of numbers */
     const char *const *choices;
-    const char *help; /* sentences; the default is added to them */
+    const char *help; /* sentences; the help adds the default */
 } option_row;
 
 /* The i-th option, or NULL past the last. */
 const option_row *option_at(int i);
 int option_index(const option_row *option);
-/* A command that knows the option. */
+/* The first command with the option. */
 const command_info *command_of_option(const option_row *option);
-/* The option with this long name that one of `commands` knows, or NULL. */
+/* The option of one of `commands` with this long name, or NULL. */
 const option_row *option_by_name(const char *name, unsigned commands);
 const option_row *option_by_letter(char letter, unsigned commands);
 
-/* Defaults of a command, those of operations from the library. */
+/* Sets the defaults of a command; those of operations come from the library. */
 void options_init(option_values *options, const command_info *command);
 void options_free(option_values *options);
 /* A copy of `text` that lives as long as `options`; NULL when memory is exhausted. */
 const char *options_keep(option_values *options, const char *text);
 
-/* Sets one value; on failure `why` is a sentence without the option's name. */
-bool option_set(option_values *options, const option_row *option, const char *text, value_source source, char *why,
-                size_t why_size);
-/* False, and nothing printed, where there is no value, or none in effect. */
+/* Sets one value. On failure `why` does not contain the name of the option. */
+bool option_set(option_values *options, const option_row *option, const char *text, value_source source, reason *why);
+/* Prints the value in effect. Without one it prints nothing and returns false. */
 bool option_print(const option_values *options, const option_row *option, FILE *out);
-void option_leave_out(option_values *options, const char *name, const command_info *command); /* unless it was given */
+/* Marks the value as NOT_IN_EFFECT, unless it was given. */
+void option_leave_out(option_values *options, const char *name, const command_info *command);
 bool option_given(const option_values *options, const char *name, const command_info *command);
 
-/* Whether the command line has it; a configuration may serve several commands. */
+/* Whether the command line has the option; a configuration may serve several commands. */
 bool option_given_here(const option_values *options, const char *name, const command_info *command);
 /* The file of --init; NULL without one and for --init auto. */
 const char *options_init_file(const option_values *options);
 
-/* options_check.c: checks options against each other, with the command's own hook. On failure `why` is a sentence. */
-bool options_check(option_values *options, const command_info *command, char *why, size_t why_size);
-/* Two options that exclude each other and are both given: the one from the later source stays, two from the same source
- * are an error. Returns the one to leave out, or NULL. */
+/* options_check.c: checks the options against each other, including the hook of the command. */
+bool options_check(option_values *options, const command_info *command, reason *why);
+/* For two given options that exclude each other: the option from the later source wins; two options from one source are
+ * an error. Returns the option to leave out, or NULL. */
 const char *options_later_wins(const option_values *options, const command_info *command, const char *a, const char *b,
-                               char *why, size_t why_size);
+                               reason *why);
 
 /* ---- camera.c: the camera of depth images ---- */
 
-/* Whether a camera that was given is complete. On failure `why` is a sentence. */
-bool camera_check(const pcgpu_camera *camera, char *why, size_t why_size);
+/* Whether a given camera is complete. */
+bool camera_check(const pcgpu_camera *camera, reason *why);
 
 /* ---- levels.c: iterations of levels ---- */
 
@@ -221,29 +222,28 @@ typedef struct command_line {
     int input_count;
 } command_line;
 
-/* The index of the command's name: the first word that is no option and not the value of one; -1 without one. */
+/* The index of the command's name: the first word that is neither an option nor the value of one; or -1. */
 int command_line_find_command(int count, char **words);
-/* Splits the words of a command without its name. Borrows them. On failure `why` is a sentence. */
-bool command_line_parse(const command_info *command, int count, char **words, command_line *line, char *why,
-                        size_t why_size);
+/* Splits the words of a command, without its name. `line` points to the words. */
+bool command_line_parse(const command_info *command, int count, char **words, command_line *line, reason *why);
 void command_line_free(command_line *line);
 /* Sets the values given on the line. */
-bool command_line_apply(const command_line *line, option_values *options, char *why, size_t why_size);
+bool command_line_apply(const command_line *line, option_values *options, reason *why);
 
-/* The closest of the names that `next` yields (NULL ends), or NULL when none is close or two are equally so. */
+/* The closest name of the iterator `next` (NULL ends it), or NULL when no name is close, or two are equally close. */
 const char *closest_name(const char *wrong, const char *(*next)(int i, unsigned commands), unsigned commands);
 /* Iterators for closest_name; `commands` limits options. */
 const char *next_option_name(int i, unsigned commands);
 const char *next_command_name(int i, unsigned commands);
 
-/* ---- help.c, completion.c: texts made from the table ---- */
+/* ---- help.c, completion.c: texts from the table ---- */
 
 void help_program(FILE *out);
 void help_command(const command_info *command, FILE *out);
 void help_man_options(const command_info *command, FILE *out); /* roff */
 /* Prints the completions for a shell; false for an unknown shell. */
 bool completion_print(const char *shell, FILE *out);
-/* The configuration in effect as YAML, which --config reads back. */
+/* Prints the configuration in effect as YAML, which --config can read. */
 bool options_print_yaml(const option_values *options, const command_info *command, FILE *out);
 
 #endif

@@ -63,20 +63,15 @@ const char *closest_name(const char *wrong, const char *(*next)(int i, unsigned 
     return tie ? NULL : found;
 }
 
-static bool unknown_option(const command_info *command, const char *name, char *why, size_t why_size) {
+static bool unknown_option(const command_info *command, const char *name, reason *why) {
     const option_row *elsewhere = option_by_name(name, FOR_ALL);
     const char *close = strcmp(name, "gpu") == 0
                             ? "cuda"
                             : closest_name(name, next_option_name, command->bit); /* no letters in common */
-    if (elsewhere) {
-        snprintf(why, why_size, "--%s is not an option of %s but of %s; see pcgpu %s --help", name, command->name,
-                 command_of_option(elsewhere)->name, command->name);
-    } else if (close) {
-        snprintf(why, why_size, "unknown option --%s; did you mean --%s?", name, close);
-    } else {
-        snprintf(why, why_size, "unknown option --%s; see pcgpu %s --help", name, command->name);
-    }
-    return false;
+    return elsewhere ? refuse(why, "--%s is not an option of %s but of %s; see pcgpu %s --help", name, command->name,
+                              command_of_option(elsewhere)->name, command->name)
+           : close   ? refuse(why, "unknown option --%s; did you mean --%s?", name, close)
+                     : refuse(why, "unknown option --%s; see pcgpu %s --help", name, command->name);
 }
 
 static void assign(command_line *line, const option_row *option, const char *value) {
@@ -85,26 +80,24 @@ static void assign(command_line *line, const option_row *option, const char *val
 
 /* --name, --name=VALUE, --name VALUE. `word` is without the dashes; `next` is the word behind it or NULL. */
 static bool parse_long(const command_info *command, const char *word, const char *next, bool *used_next,
-                       command_line *line, char *why, size_t why_size) {
+                       command_line *line, reason *why) {
     char name[64];
     const char *equals = strchr(word, '=');
     size_t length = equals ? (size_t)(equals - word) : strlen(word);
     snprintf(name, sizeof name, "%.*s", length < sizeof name ? (int)length : (int)sizeof name - 1, word);
     const option_row *o = option_by_name(name, command->bit);
     if (!o) {
-        return unknown_option(command, name, why, why_size);
+        return unknown_option(command, name, why);
     }
     if (!o->argument || (o->flags & OPTION_MAYBE_VALUE)) {
         if (equals && !o->argument) {
-            snprintf(why, why_size, "--%s takes no value; leave out \"%s\"", name, equals);
-            return false;
+            return refuse(why, "--%s takes no value; leave out \"%s\"", name, equals);
         }
         assign(line, o, equals ? equals + 1 : NULL);
         return true;
     }
     if (!equals && !next) {
-        snprintf(why, why_size, "--%s needs a value; give --%s %s", name, name, o->argument);
-        return false;
+        return refuse(why, "--%s needs a value; give --%s %s", name, name, o->argument);
     }
     *used_next = !equals;
     assign(line, o, equals ? equals + 1 : next);
@@ -113,20 +106,18 @@ static bool parse_long(const command_info *command, const char *word, const char
 
 /* -v, -fv, -m4096, -m 4096. `letters` is without the dash. */
 static bool parse_short(const command_info *command, const char *letters, const char *next, bool *used_next,
-                        command_line *line, char *why, size_t why_size) {
+                        command_line *line, reason *why) {
     for (const char *p = letters; *p; p++) {
         const option_row *o = option_by_letter(*p, command->bit);
         if (!o) {
-            snprintf(why, why_size, "unknown option -%c; see pcgpu %s --help", *p, command->name);
-            return false;
+            return refuse(why, "unknown option -%c; see pcgpu %s --help", *p, command->name);
         }
         if (!o->argument) {
             assign(line, o, NULL);
             continue;
         }
         if (!p[1] && !next) {
-            snprintf(why, why_size, "-%c needs a value; give -%c %s", *p, *p, o->argument);
-            return false;
+            return refuse(why, "-%c needs a value; give -%c %s", *p, *p, o->argument);
         }
         *used_next = !p[1];
         assign(line, o, p[1] ? p + 1 : next);
@@ -135,7 +126,7 @@ static bool parse_short(const command_info *command, const char *letters, const 
     return true;
 }
 
-/* Whether the next word is the value of this one, an option of any command. */
+/* Whether the next word is the value of this option, which may belong to any command. */
 static bool takes_next(const char *word) {
     const option_row *o = NULL;
     if (word[1] == '-') {
@@ -158,8 +149,7 @@ int command_line_find_command(int count, char **words) {
     return i < count ? i : -1;
 }
 
-bool command_line_parse(const command_info *command, int count, char **words, command_line *line, char *why,
-                        size_t why_size) {
+bool command_line_parse(const command_info *command, int count, char **words, command_line *line, reason *why) {
     /* A word makes at most as many assignments as it has letters. */
     size_t most = 1;
     for (int i = 0; i < count; i++) {
@@ -168,8 +158,7 @@ bool command_line_parse(const command_info *command, int count, char **words, co
     *line = (command_line){.assignments = calloc(most, sizeof *line->assignments),
                            .inputs = calloc((size_t)count + 1, sizeof *line->inputs)};
     if (!line->assignments || !line->inputs) {
-        snprintf(why, why_size, "out of memory");
-        return false;
+        return refuse(why, "out of memory");
     }
     bool options_ended = false;
     for (int i = 0; i < count; i++) {
@@ -179,8 +168,8 @@ bool command_line_parse(const command_info *command, int count, char **words, co
             line->inputs[line->input_count++] = word;
         } else if (strcmp(word, "--") == 0) {
             options_ended = true;
-        } else if (word[1] == '-' ? !parse_long(command, word + 2, next, &used_next, line, why, why_size)
-                                  : !parse_short(command, word + 1, next, &used_next, line, why, why_size)) {
+        } else if (word[1] == '-' ? !parse_long(command, word + 2, next, &used_next, line, why)
+                                  : !parse_short(command, word + 1, next, &used_next, line, why)) {
             return false;
         }
         i += used_next;
@@ -194,13 +183,12 @@ void command_line_free(command_line *line) {
     *line = (command_line){0};
 }
 
-bool command_line_apply(const command_line *line, option_values *options, char *why, size_t why_size) {
+bool command_line_apply(const command_line *line, option_values *options, reason *why) {
     for (int i = 0; i < line->assignment_count; i++) {
         const assignment *a = &line->assignments[i];
-        char reason[400];
-        if (!option_set(options, a->option, a->value, FROM_COMMAND_LINE, reason, sizeof reason)) {
-            snprintf(why, why_size, "--%s: %s", a->option->name, reason);
-            return false;
+        reason inner;
+        if (!option_set(options, a->option, a->value, FROM_COMMAND_LINE, &inner)) {
+            return refuse(why, "--%s: %s", a->option->name, inner.text);
         }
     }
     return true;

@@ -12,7 +12,7 @@
 static bool verbose, quiet, terminal, can_erase;
 
 static struct {
-    pthread_mutex_t lock; /* guards stderr and what follows */
+    pthread_mutex_t lock; /* guards stderr and the members below */
     pthread_cond_t change;
     pthread_t thread;
     bool running, stop, drawn;
@@ -52,22 +52,6 @@ void report_place(const char *list, int64_t line) {
     }
 }
 
-/* Where all messages are printed, and nothing that steers a terminal is. */
-static void say(const char *name, const char *kind, const char *format, va_list args) {
-    static char text[8192];
-    pthread_mutex_lock(&progress.lock);
-    erase();
-    vsnprintf(text, sizeof text, format, args);
-    fputs("pcgpu: ", stderr);
-    print_shown(stderr, place);
-    print_shown(stderr, name ? name : "");
-    fprintf(stderr, "%s%s", name ? ": " : "", kind);
-    print_shown(stderr, text);
-    fputc('\n', stderr);
-    fflush(stderr);
-    pthread_mutex_unlock(&progress.lock);
-}
-
 static char last_error[1024];
 
 const char *report_last_error(void) {
@@ -78,50 +62,34 @@ void report_forget_error(void) {
     last_error[0] = '\0';
 }
 
-void report_error(const char *name, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    vsnprintf(last_error, sizeof last_error, format, args);
-    va_end(args);
-    va_start(args, format);
-    say(name, "", format, args);
-    va_end(args);
+static bool is_shown(report_kind kind) {
+    return kind == REPORT_ERROR ||
+           (kind == REPORT_DETAIL ? verbose : !quiet && (kind != REPORT_SUMMARY || verbose || terminal));
 }
 
-void report_warning(const char *name, const char *format, ...) {
+/* Control sequences for the terminal are escaped. */
+void report(report_kind kind, const char *name, const char *format, ...) {
+    static char text[8192];
     va_list args;
-    va_start(args, format);
-    if (!quiet) {
-        say(name, "warning: ", format, args);
+    if (!is_shown(kind)) {
+        return;
     }
-    va_end(args);
-}
-
-void report_detail(const char *name, const char *format, ...) {
-    va_list args;
+    pthread_mutex_lock(&progress.lock);
+    erase();
     va_start(args, format);
-    if (verbose) {
-        say(name, "", format, args);
-    }
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
-}
-
-void report_result(const char *name, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    if (!quiet) {
-        say(name, "", format, args);
+    if (kind == REPORT_ERROR) {
+        snprintf(last_error, sizeof last_error, "%.*s", (int)sizeof last_error - 1, text);
     }
-    va_end(args);
-}
-
-void report_summary(const char *name, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    if (!quiet && (verbose || terminal)) {
-        say(name, "", format, args);
-    }
-    va_end(args);
+    fputs("pcgpu: ", stderr);
+    print_shown(stderr, place);
+    print_shown(stderr, name ? name : "");
+    fprintf(stderr, "%s%s", name ? ": " : "", kind == REPORT_WARNING ? "warning: " : "");
+    print_shown(stderr, text);
+    fputc('\n', stderr);
+    fflush(stderr);
+    pthread_mutex_unlock(&progress.lock);
 }
 
 void report_signal(const char *begin, const char *end) {
@@ -135,31 +103,26 @@ void report_signal(const char *begin, const char *end) {
         n += length < fits ? length : fits;
     }
     if (write(STDERR_FILENO, line, n) < 0) {
-        return; /* nobody hears it */
+        return; /* standard error is closed */
     }
 }
 
-/* The library puts the names of files into its sentences where it knows them. */
-static bool begins_with_name(const char *sentence, const char *name) {
-    return name && strncmp(sentence, name, strlen(name)) == 0 && strncmp(sentence + strlen(name), ": ", 2) == 0;
+const char *sentence_without_name(const char *sentence, const char *name) {
+    const size_t length = name ? strlen(name) : 0;
+    const bool named = name && strncmp(sentence, name, length) == 0 && strncmp(sentence + length, ": ", 2) == 0;
+    return named ? sentence + length + 2 : sentence;
 }
 
 void report_failure(const char *name, const pcgpu_context *context) {
     const char *sentence = pcgpu_last_error(context);
-    bool named = begins_with_name(sentence, name);
+    const bool named = sentence_without_name(sentence, name) != sentence;
     report_error(named ? NULL : name, "%s", sentence);
 }
 
 void report_log(void *user, pcgpu_log_level level, const char *message) {
     const char *name = *(const char **)user;
-    if (begins_with_name(message, name)) {
-        message += strlen(name) + 2;
-    }
-    if (level == PCGPU_LOG_WARNING) {
-        report_warning(name, "%s", message);
-    } else {
-        report_detail(name, "%s", message);
-    }
+    report(level == PCGPU_LOG_WARNING ? REPORT_WARNING : REPORT_DETAIL, name, "%s",
+           sentence_without_name(message, name));
 }
 
 static void *draw(void *unused) {
@@ -199,7 +162,7 @@ void progress_begin(const char *name, const char *what) {
     progress.stop = false;
     progress.begin = seconds_now();
     pthread_cond_init(&progress.change, NULL);
-    /* Signals stay with the threads that work. */
+    /* Only the other threads handle signals. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);

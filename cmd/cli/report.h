@@ -1,42 +1,46 @@
-/* What the program says: messages, the progress line, JSON. */
+/* Messages, the progress line, and JSON. */
 #ifndef REPORT_H
 #define REPORT_H
 
 #include "pcgpu.h"
 
-/* Messages are "pcgpu: NAME: text" on stderr; `name` may be NULL. Nothing is coloured, so NO_COLOR needs no care. Names
- * and texts may hold anything: they are shown by print_shown. */
+/* Messages are "pcgpu: NAME: text" on standard error; `name` may be NULL. They have no colours. print_shown escapes the
+ * names and texts. */
 void report_setup(bool verbose, bool quiet);
-/* From now on messages are about a line of a list, which they name first: "pcgpu: LIST:LINE: NAME: text"; NULL ends it. */
+/* Sets the line of a list for later messages: "pcgpu: LIST:LINE: NAME: text". NULL ends it. */
 void report_place(const char *list, int64_t line);
-void report_error(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void report_warning(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3))); /* not with -q */
-void report_detail(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));  /* with -v */
-/* The text of the last report_error since report_forget_error, or NULL: what --json says of a failed input. */
+/* A summary is printed when standard error is a terminal, or with -v; a detail with -v; only errors with -q. */
+typedef enum report_kind { REPORT_ERROR, REPORT_WARNING, REPORT_RESULT, REPORT_SUMMARY, REPORT_DETAIL } report_kind;
+void report(report_kind kind, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
+#define report_error(...)   report(REPORT_ERROR, __VA_ARGS__)
+#define report_warning(...) report(REPORT_WARNING, __VA_ARGS__)
+#define report_result(...)  report(REPORT_RESULT, __VA_ARGS__)
+#define report_summary(...) report(REPORT_SUMMARY, __VA_ARGS__)
+#define report_detail(...)  report(REPORT_DETAIL, __VA_ARGS__)
+/* The text of the last report_error since report_forget_error, or NULL. It is the "error" of --json. */
 const char *report_last_error(void);
 void report_forget_error(void);
-void report_result(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3))); /* not with -q */
-/* For a person who watches: when stderr is a terminal or with -v. */
-void report_summary(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The library's sentence, which may begin with the name itself. */
+/* A sentence of the library, which may begin with the name, without it. */
+const char *sentence_without_name(const char *sentence, const char *name);
+/* Reports the last error of the library. */
 void report_failure(const char *name, const pcgpu_context *context);
 /* A pcgpu_log_fn; `user` points to the name of the current input. */
 void report_log(void *user, pcgpu_log_level level, const char *message);
 
-/* "pcgpu: " and the two texts (NULL: none), in a handler of signals. */
+/* Prints "pcgpu: " and the two texts (NULL: none); for a signal handler. */
 void report_signal(const char *begin, const char *end);
 
-/* A line such as "pcgpu: a.bin: sampling, 3 s" that a thread draws while work takes over half a second and stderr is a
- * terminal that can erase a line. `name` and `what` are borrowed until progress_end. */
+/* Shows a line such as "pcgpu: a.bin: sampling, 3 s" while work takes more than half a second and standard error is a
+ * terminal that can erase a line. A thread draws it. `name` and `what` must stay valid until progress_end. */
 void progress_begin(const char *name, const char *what);
 void progress_end(void);
 
 /* ---- JSON on one line ---- */
 
-/* An object being written. Members are added in order; the caller closes what it opens. */
+/* A JSON writer. Members are written in the order of the calls; the caller closes every object. */
 typedef struct json {
     FILE *out;
-    bool first; /* nothing stands yet in the innermost object */
+    bool first; /* the innermost object is empty */
 } json;
 
 void json_open(json *j, const char *key); /* an object; key NULL for the outermost */
@@ -52,7 +56,7 @@ void json_key(json *j, const char *key);
 /* A JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD. */
 void json_print_string(FILE *out, const char *text);
 
-/* For a terminal: control characters, those of C1 too, and bytes that are not UTF-8 are written as \xNN. Returns the
+/* Prints text for a terminal: control characters, including C1, and bytes that are not UTF-8 become \xNN. Returns the
  * number of characters. */
 int print_shown(FILE *out, const char *text);
 

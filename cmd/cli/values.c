@@ -1,4 +1,4 @@
-/* The types of options: how each reads its text and shows its value. */
+/* The types of options: how each parses its text and prints its value. */
 #include "numbers.h"
 #include "options.h"
 #include "report.h"
@@ -26,9 +26,8 @@ static bool in_bounds(const option_row *o, double value) {
     return value <= o->max && (o->flags & OPTION_ABOVE_MIN ? value > o->min : value >= o->min);
 }
 
-/* `digits`: it is a number, but not one in range. */
-static bool number_wrong(const option_row *o, const char *text, bool digits, const char *what, char *why,
-                         size_t why_size) {
+/* `digits`: the text is a number, but out of range. */
+static bool number_wrong(const option_row *o, const char *text, bool digits, const char *what, reason *why) {
     char bounds[80];
     double value;
     if (o->max >= 1e9 && number_parse(text, &value) && value > o->max) {
@@ -37,15 +36,13 @@ static bool number_wrong(const option_row *o, const char *text, bool digits, con
         bounds_text(o, bounds);
     }
     bool whole = strcmp(what, "a number") != 0;
-    snprintf(why, why_size, "\"%s\" is not %s%s; give %s%s", text, what, digits ? " in range" : "",
+    return refuse(why, "\"%s\" is not %s%s; give %s%s", text, what, digits ? " in range" : "",
              whole && !digits ? "digits only, " : "", bounds);
-    return false;
 }
 
-static bool parse_true(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
+static bool parse_true(const option_row *o, const char *text, void *field, reason *why) {
     if (text && strcmp(text, "true") != 0 && strcmp(text, "false") != 0) {
-        snprintf(why, why_size, "\"%s\" is neither true nor false", text);
-        return false;
+        return refuse(why, "\"%s\" is neither true nor false", text);
     }
     bool on = !text || text[0] == 't';
     *(bool *)field = o->type == &type_no_flag ? !on : on;
@@ -58,18 +55,18 @@ static bool print_flag(const option_row *o, const void *field, FILE *out) {
     return true;
 }
 
-static bool parse_whole(const option_row *o, const char *text, int64_t *value, char *why, size_t why_size) {
+static bool parse_whole(const option_row *o, const char *text, int64_t *value, reason *why) {
     char *end;
     errno = 0;
     *value = strtoll(text, &end, 10);
     bool digits = text[0] != '\0' && strspn(text, "+-0123456789") == strlen(text) && *end == '\0';
     return (digits && errno == 0 && in_bounds(o, (double)*value)) ||
-           number_wrong(o, text, digits, "a whole number", why, why_size);
+           number_wrong(o, text, digits, "a whole number", why);
 }
 
-static bool parse_int(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
+static bool parse_int(const option_row *o, const char *text, void *field, reason *why) {
     int64_t value;
-    if (!parse_whole(o, text, &value, why, why_size)) {
+    if (!parse_whole(o, text, &value, why)) {
         return false;
     }
     *(int *)field = (int)value;
@@ -82,9 +79,9 @@ static bool print_int(const option_row *o, const void *field, FILE *out) {
     return true;
 }
 
-static bool parse_int64(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
+static bool parse_int64(const option_row *o, const char *text, void *field, reason *why) {
     int64_t value;
-    if (!parse_whole(o, text, &value, why, why_size)) {
+    if (!parse_whole(o, text, &value, why)) {
         return false;
     }
     *(int64_t *)field = value;
@@ -100,14 +97,13 @@ static bool print_int64(const option_row *o, const void *field, FILE *out) {
     return true;
 }
 
-static bool parse_seed(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
+static bool parse_seed(const option_row *o, const char *text, void *field, reason *why) {
     (void)o;
     char *end;
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);
     if (text[0] == '\0' || strspn(text, "0123456789") != strlen(text) || errno != 0 || *end != '\0') {
-        snprintf(why, why_size, "\"%s\" is not a seed; give a whole number from 0 to 18446744073709551615", text);
-        return false;
+        return refuse(why, "\"%s\" is not a seed; give a whole number from 0 to 18446744073709551615", text);
     }
     *(uint64_t *)field = value;
     return true;
@@ -119,14 +115,14 @@ static bool print_seed(const option_row *o, const void *field, FILE *out) {
     return true;
 }
 
-static bool parse_bounded(const option_row *o, const char *text, double *value, char *why, size_t why_size) {
+static bool parse_bounded(const option_row *o, const char *text, double *value, reason *why) {
     bool number = number_parse(text, value);
-    return (number && in_bounds(o, *value)) || number_wrong(o, text, number, "a number", why, why_size);
+    return (number && in_bounds(o, *value)) || number_wrong(o, text, number, "a number", why);
 }
 
-static bool parse_real(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
+static bool parse_real(const option_row *o, const char *text, void *field, reason *why) {
     double value = PCGPU_AUTO;
-    if (!((o->flags & OPTION_AUTO) && strcmp(text, "auto") == 0) && !parse_bounded(o, text, &value, why, why_size)) {
+    if (!((o->flags & OPTION_AUTO) && strcmp(text, "auto") == 0) && !parse_bounded(o, text, &value, why)) {
         return false;
     }
     *(double *)field = value;
@@ -146,14 +142,14 @@ static bool print_real(const option_row *o, const void *field, FILE *out) {
     return print_number(o, *(const double *)field, false, out);
 }
 
-static bool parse_float(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
+static bool parse_float(const option_row *o, const char *text, void *field, reason *why) {
     double value;
-    if (!parse_bounded(o, text, &value, why, why_size)) {
+    if (!parse_bounded(o, text, &value, why)) {
         return false;
     }
-    /* A tiny positive number must not become 0, which would mean "not given". */
+    /* A tiny positive number must not become 0, which means "not given". */
     if (value != 0 && (float)value == 0.0f) {
-        return number_wrong(o, text, true, "a float32 number", why, why_size);
+        return number_wrong(o, text, true, "a float32 number", why);
     }
     *(float *)field = (float)value;
     return true;
@@ -163,12 +159,11 @@ static bool print_float(const option_row *o, const void *field, FILE *out) {
     return print_number(o, (double)*(const float *)field, true, out);
 }
 
-static bool parse_path(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
+static bool parse_path(const option_row *o, const char *text, void *field, reason *why) {
     if (text[0] == '\0') {
-        snprintf(why, why_size, "the name is empty; give a path");
-        return false;
+        return refuse(why, "the name is empty; give a path");
     }
-    /* One name for standard output, so that it is not written twice, replaced or asked for its format. */
+    /* One name for standard output, so that the checks of outputs recognize it. */
     bool standard = (o->flags & OPTION_OUTPUT || strcmp(o->name, "json") == 0) && strcmp(text, "/dev/stdout") == 0;
     *(const char **)field = standard ? "-" : text;
     return true;
@@ -184,42 +179,39 @@ static bool print_path(const option_row *o, const void *field, FILE *out) {
 }
 
 /* Names of formats that can be read, or written. */
-static bool parse_format(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
+static bool parse_format(const option_row *o, const char *text, void *field, reason *why) {
     bool reading = o->type == &type_reader;
     const pcgpu_format_info *info = pcgpu_format_by_name(text);
     if (info && (reading ? info->reads : info->writes || info->writes_arrays)) {
         *(const char **)field = info->name;
         return true;
     }
-    int n = snprintf(why, why_size, "\"%s\" is not a format that can be %s; give one of", text,
+    refuse(why, "\"%s\" is not a format that can be %s; give one of", text,
                      reading ? "read" : "written");
-    for (int i = 0; (info = pcgpu_format_at(i)) && n > 0 && (size_t)n < why_size; i++) {
+    for (int i = 0; (info = pcgpu_format_at(i)); i++) {
         if (reading ? info->reads : info->writes || info->writes_arrays) {
-            n += snprintf(why + n, why_size - (size_t)n, " %s", info->name);
+            refuse_more(why, " %s", info->name);
         }
     }
     return false;
 }
 
-static bool choice_wrong(const option_row *o, const char *text, const char *more, char *why, size_t why_size) {
-    int n = snprintf(why, why_size, "\"%s\" is not possible; give", text);
-    for (int i = 0; o->choices[i] && n > 0 && (size_t)n < why_size; i++) {
-        n += snprintf(why + n, why_size - (size_t)n, "%s %s", i ? "," : "", o->choices[i]);
+static bool choice_wrong(const option_row *o, const char *text, const char *more, reason *why) {
+    refuse(why, "\"%s\" is not possible; give", text);
+    for (int i = 0; o->choices[i]; i++) {
+        refuse_more(why, "%s %s", i ? "," : "", o->choices[i]);
     }
-    if (n > 0 && (size_t)n < why_size) {
-        snprintf(why + n, why_size - (size_t)n, "%s", more);
-    }
-    return false;
+    return refuse_more(why, "%s", more);
 }
 
-static bool parse_choice(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
+static bool parse_choice(const option_row *o, const char *text, void *field, reason *why) {
     for (int i = 0; o->choices[i]; i++) {
         if (strcmp(o->choices[i], text) == 0) {
             *(int *)field = i;
             return true;
         }
     }
-    return choice_wrong(o, text, "", why, why_size);
+    return choice_wrong(o, text, "", why);
 }
 
 static bool print_choice(const option_row *o, const void *field, FILE *out) {
@@ -235,7 +227,7 @@ static void print_numbers(const double *values, int n, FILE *out) {
     fputc(']', out);
 }
 
-static bool parse_range(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
+static bool parse_range(const option_row *o, const char *text, void *field, reason *why) {
     pcgpu_voxelize_params *p = field;
     p->range_auto = strcmp(text, "auto") == 0;
     if (p->range_auto) {
@@ -245,10 +237,7 @@ static bool parse_range(const option_row *o, const char *text, void *field, char
     for (int i = 0; i < 6 && good; i++) {
         good = in_bounds(o, p->range[i]);
     }
-    if (!good) {
-        snprintf(why, why_size, "\"%s\" is not a range; give six numbers x0,y0,z0,x1,y1,z1 in metres, or auto", text);
-    }
-    return good;
+    return good || refuse(why, "\"%s\" is not a range; give six numbers x0,y0,z0,x1,y1,z1 in metres, or auto", text);
 }
 
 static bool print_range(const option_row *o, const void *field, FILE *out) {
@@ -262,7 +251,7 @@ static bool print_range(const option_row *o, const void *field, FILE *out) {
     return true;
 }
 
-static bool parse_size(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
+static bool parse_size(const option_row *o, const char *text, void *field, reason *why) {
     double *size = field, values[3];
     int n = numbers_parse(text, values, 3);
     bool good = n == 1 || n == 3;
@@ -270,8 +259,7 @@ static bool parse_size(const option_row *o, const char *text, void *field, char 
         good = in_bounds(o, values[i]);
     }
     if (!good) {
-        snprintf(why, why_size, "\"%s\" is not a voxel size; give one or three numbers above 0, in metres", text);
-        return false;
+        return refuse(why, "\"%s\" is not a voxel size; give one or three numbers above 0, in metres", text);
     }
     for (int k = 0; k < 3; k++) {
         size[k] = values[n == 1 ? 0 : k];
@@ -288,11 +276,11 @@ static bool print_size(const option_row *o, const void *field, FILE *out) {
     return size[0] > 0;
 }
 
-static bool parse_device(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
+static bool parse_device(const option_row *o, const char *text, void *field, reason *why) {
     pcgpu_settings *settings = field;
     int64_t index = 0;
     if (strncmp(text, "cuda:", 5) == 0) {
-        if (!parse_whole(o, text + 5, &index, why, why_size)) {
+        if (!parse_whole(o, text + 5, &index, why)) {
             return false;
         }
         settings->device = PCGPU_DEVICE_CUDA;
@@ -303,7 +291,7 @@ static bool parse_device(const option_row *o, const char *text, void *field, cha
     } else if (strcmp(text, "cuda") == 0) {
         settings->device = PCGPU_DEVICE_CUDA;
     } else {
-        return choice_wrong(o, text, " or cuda:N", why, why_size);
+        return choice_wrong(o, text, " or cuda:N", why);
     }
     settings->cuda_index = (int)index;
     return true;
@@ -319,21 +307,21 @@ static bool print_device(const option_row *o, const void *field, FILE *out) {
     return true;
 }
 
-static bool parse_cpu(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
-    bool on;
-    if (!parse_true(o, text, &on, why, why_size)) {
+static bool parse_cpu(const option_row *o, const char *text, void *field, reason *why) {
+    bool on = false;
+    if (!parse_true(o, text, &on, why)) {
         return false;
     }
-    return !on || parse_device(o, "cpu", field, why, why_size);
+    return !on || parse_device(o, "cpu", field, why);
 }
 
 /* --cuda, --cuda=N; in a configuration file also true and false. */
-static bool parse_cuda(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
+static bool parse_cuda(const option_row *o, const char *text, void *field, reason *why) {
     int64_t index = 0;
     if (text && strcmp(text, "false") == 0) {
         return true;
     }
-    if (text && strcmp(text, "true") != 0 && !parse_whole(o, text, &index, why, why_size)) {
+    if (text && strcmp(text, "true") != 0 && !parse_whole(o, text, &index, why)) {
         return false;
     }
     pcgpu_settings *settings = field;
@@ -342,7 +330,7 @@ static bool parse_cuda(const option_row *o, const char *text, void *field, char 
     return true;
 }
 
-static bool parse_start(const option_row *o, const char *text, void *field, char *why, size_t why_size) {
+static bool parse_start(const option_row *o, const char *text, void *field, reason *why) {
     pcgpu_sample_params *p = field;
     int64_t index = 0;
     if (strcmp(text, "first") == 0) {
@@ -351,10 +339,10 @@ static bool parse_start(const option_row *o, const char *text, void *field, char
         p->start = PCGPU_START_CENTER;
     } else if (strcmp(text, "random") == 0) {
         p->start = PCGPU_START_RANDOM;
-    } else if (text[0] >= '0' && text[0] <= '9' && parse_whole(o, text, &index, why, why_size)) {
+    } else if (text[0] >= '0' && text[0] <= '9' && parse_whole(o, text, &index, why)) {
         p->start = PCGPU_START_INDEX;
     } else {
-        return choice_wrong(o, text, " or a record index", why, why_size);
+        return choice_wrong(o, text, " or a record index", why);
     }
     p->start_index = index;
     return true;

@@ -7,7 +7,7 @@
 typedef struct reader {
     const document *document;
     const command_info *command; /* whose keys are being read */
-    option_values *options;      /* where values go: the caller's, or scratch for other commands */
+    option_values *options;      /* the destination: of the caller, or scratch for other commands */
 } reader;
 
 /* Replaces one letter by another in a copy of at most `size` bytes. */
@@ -68,7 +68,7 @@ static bool join_list(const document *d, const yaml_node_t *node, char *text, si
     return true;
 }
 
-/* The text to hand to the setter, after a check of the value's type. */
+/* The text for the setter, after a check of the value's type. */
 static const char *value_text(const document *d, const option_row *o, const char *key, const yaml_node_t *node,
                               char *list, size_t list_size) {
     const char *text = document_text(node);
@@ -99,13 +99,13 @@ static const char *value_text(const document *d, const option_row *o, const char
 
 static bool set_text(const document *d, option_values *options, const option_row *o, const char *key,
                      const yaml_node_t *node, const char *text) {
-    char reason[400];
+    reason inner;
     const char *kept = options_keep(options, text);
     if (!kept) {
         return document_wrong(d, node, "out of memory");
     }
-    return option_set(options, o, kept, FROM_FILE, reason, sizeof reason) ||
-           document_wrong(d, node, "%s: %s", key, reason);
+    return option_set(options, o, kept, FROM_FILE, &inner) ||
+           document_wrong(d, node, "%s: %s", key, inner.text);
 }
 
 /* True when an earlier pair of the mapping has the same key. */
@@ -119,7 +119,7 @@ static bool is_duplicate(const document *d, const yaml_node_t *mapping, const ya
     return false;
 }
 
-/* Each pair is set by itself, so that an error has its place. */
+/* Sets each pair separately, so that an error has its position. */
 static bool set_mapping(const document *d, option_values *options, const option_row *o, const char *key,
                         const yaml_node_t *mapping) {
     if (mapping->data.mapping.pairs.start == mapping->data.mapping.pairs.top) {
@@ -134,7 +134,7 @@ static bool set_mapping(const document *d, option_values *options, const option_
             return document_wrong(d, value ? name_node : value_node, "%s: names with a number each are expected", key);
         }
         if (is_duplicate(d, mapping, p, name)) {
-            return document_wrong(d, name_node, "the key %s stands here twice; leave one out", name);
+            return document_wrong(d, name_node, "the key %s occurs twice; leave one out", name);
         }
         int length = snprintf(text, sizeof text, "%s=%s", name, value);
         if (length < 0 || (size_t)length >= sizeof text) {
@@ -168,7 +168,7 @@ static bool read_mapping(const reader *r, const yaml_node_t *mapping, bool top, 
             return document_wrong(r->document, key_node, "a key must be a name; see pcgpu %s --help", r->command->name);
         }
         if (is_duplicate(r->document, mapping, p, key)) {
-            return document_wrong(r->document, key_node, "the key %s stands here twice; leave one out", key);
+            return document_wrong(r->document, key_node, "the key %s occurs twice; leave one out", key);
         }
         const command_info *section = top ? command_by_name(key) : NULL;
         if (top && (section != NULL) != sections) {
@@ -186,10 +186,10 @@ static bool read_mapping(const reader *r, const yaml_node_t *mapping, bool top, 
 
 static bool read_section(const reader *r, const command_info *command, const yaml_node_t *node) {
     if (node->type == YAML_SCALAR_NODE && node->data.scalar.length == 0) {
-        return true; /* a section whose keys are all commented out */
+        return true; /* all keys of the section are commented out */
     }
     if (node->type != YAML_MAPPING_NODE) {
-        return document_wrong(r->document, node, "%s: keys with values are expected, one a line and indented",
+        return document_wrong(r->document, node, "%s: keys with values are expected, one per line and indented",
                               command->name);
     }
     if (command == r->command) {
@@ -213,9 +213,9 @@ static bool read_root(const reader *r, const yaml_node_t *root) {
                                      : read_mapping(r, root, true, false) && read_mapping(r, root, true, true);
 }
 
-bool config_load(const char *path, const command_info *command, option_values *options, char *why, size_t why_size) {
+bool config_load(const char *path, const command_info *command, option_values *options, reason *why) {
     document d;
-    if (!document_open(&d, path, why, why_size)) {
+    if (!document_open(&d, path, why)) {
         return false;
     }
     const reader r = {.document = &d, .command = command, .options = options};

@@ -14,9 +14,8 @@ bool document_wrong(const document *d, const yaml_node_t *node, const char *form
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    snprintf(d->why, d->why_size, "%s:%zu:%zu: %s", d->path, node->start_mark.line + 1, node->start_mark.column + 1,
+    return refuse(d->why, "%s:%zu:%zu: %s", d->path, node->start_mark.line + 1, node->start_mark.column + 1,
              text);
-    return false;
 }
 
 const yaml_node_t *document_node(const document *d, int index) {
@@ -39,10 +38,9 @@ bool document_is_plain(const yaml_node_t *node) {
     return node->type == YAML_SCALAR_NODE && node->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
 }
 
-/* An error at a place, which counts from 0. */
+/* An error at a line and column, which count from 0. */
 static bool wrong_at(const document *d, size_t line, size_t column, const char *what) {
-    snprintf(d->why, d->why_size, "%s:%zu:%zu: %s", d->path, line + 1, column + 1, what);
-    return false;
+    return refuse(d->why, "%s:%zu:%zu: %s", d->path, line + 1, column + 1, what);
 }
 
 static bool syntax_error(const document *d, const yaml_parser_t *parser) {
@@ -53,22 +51,21 @@ static bool syntax_error(const document *d, const yaml_parser_t *parser) {
     return wrong_at(d, parser->problem_mark.line, parser->problem_mark.column, what);
 }
 
-/* The whole file. libyaml takes seconds for megabytes, and /dev/zero has no end. */
+/* Reads the file, with a limit: libyaml takes seconds for megabytes, and /dev/zero has no end. */
 static bool read_text(const document *d, FILE *file, unsigned char *text, size_t *size) {
     size_t line = 0, column = 0;
     errno = 0;
     *size = fread(text, 1, DOCUMENT_SIZE + 1, file);
     if (ferror(file)) {
-        snprintf(d->why, d->why_size, "%s: cannot be read: %s; give a YAML file", d->path,
+        return refuse(d->why, "%s: cannot be read: %s; give a YAML file", d->path,
                  errno ? strerror(errno) : "input error");
-        return false;
     }
     for (size_t i = 0; i < DOCUMENT_SIZE && *size > DOCUMENT_SIZE; i++) {
         column = text[i] == '\n' ? 0 : column + 1;
         line += text[i] == '\n';
     }
     return *size <= DOCUMENT_SIZE ||
-           wrong_at(d, line, column, "goes on after 256 KiB, which no configuration needs; give a smaller YAML file");
+           wrong_at(d, line, column, "the file is larger than 256 KiB; give a smaller YAML file");
 }
 
 static bool start(yaml_parser_t *parser, const unsigned char *text, size_t size) {
@@ -80,8 +77,8 @@ static bool start(yaml_parser_t *parser, const unsigned char *text, size_t size)
     return good;
 }
 
-/* libyaml's time grows with the square of the depth, and that of anchors with the square of their number: they are
- * counted event by event before the document is made. */
+/* The time of libyaml grows with the square of the depth, and with the square of the number of anchors. So both are
+ * counted, event by event, before the document is built. */
 static bool check_shape(const document *d, const unsigned char *text, size_t size) {
     yaml_parser_t parser;
     yaml_event_t event = {0};
@@ -138,17 +135,17 @@ static bool load(document *d, const unsigned char *text, size_t size) {
     return good;
 }
 
-bool document_open(document *d, const char *path, char *why, size_t why_size) {
-    char reason[512];
+bool document_open(document *d, const char *path, reason *why) {
+    reason inner;
     size_t size = 0;
-    *d = (document){.path = strdup(path), .why = why, .why_size = why_size};
+    *d = (document){.path = strdup(path), .why = why};
     unsigned char *text = malloc(DOCUMENT_SIZE + 1);
-    FILE *file = input_try(path, reason, sizeof reason);
+    FILE *file = input_try(path, &inner);
     bool good = false;
     if (!file) {
-        snprintf(why, why_size, "%s: %s", path, reason);
+        refuse(why, "%s: %s", path, inner.text);
     } else if (!d->path || !text) {
-        snprintf(why, why_size, "%s: out of memory", path);
+        refuse(why, "%s: out of memory", path);
     } else {
         input_protect(path);
         good = read_text(d, file, text, &size) && check_shape(d, text, size) && load(d, text, size);

@@ -1,8 +1,9 @@
-/* YAML documents through libyaml: one from a file, and errors that name a place in it. */
+/* YAML documents by libyaml: reads one from a file, and makes errors with a position in it. */
 #ifndef DOCUMENT_H
 #define DOCUMENT_H
 
-#include <stdbool.h>
+#include "reason.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,21 +14,20 @@ enum { DOCUMENT_SIZE = 256 << 10, DOCUMENT_DEPTH = 64, DOCUMENT_ANCHORS = 1000 }
 typedef struct document {
     char *path;
     yaml_document_t yaml;
-    char *why; /* where sentences about it go; borrowed */
-    size_t why_size;
+    reason *why; /* receives the errors of the document */
 } document;
 
-/* Reads a file that holds one document. Nodes stay where they are until document_close. On failure `why` says what is
- * wrong and what to do, and there is nothing to close. */
-bool document_open(document *d, const char *path, char *why, size_t why_size);
+/* Reads a file with one document. Nodes are valid until document_close. On failure `why` has the error, and the
+ * document is not open. */
+bool document_open(document *d, const char *path, reason *why);
 void document_close(document *d);
 
-/* NULL for a file without anything but comments. */
+/* The root, or NULL for a file with only comments. */
 const yaml_node_t *document_root(const document *d);
 const yaml_node_t *document_node(const document *d, int index);
-/* The text of a scalar, or NULL for anything else and for text with a NUL inside. */
+/* The text of a scalar; NULL for other nodes and for text with a NUL. */
 const char *document_text(const yaml_node_t *node);
-/* A scalar without quotes: a number, true, null are no strings. */
+/* Whether a node is a scalar without quotes, such as a number, true or null. */
 bool document_is_plain(const yaml_node_t *node);
 
 /* Writes "FILE:line:column: TEXT" to `why`. Returns false. */

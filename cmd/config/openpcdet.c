@@ -1,5 +1,5 @@
-/* Configurations of OpenPCDet. Its merge_new_config (pcdet/config.py) gives the rules of inheritance: a mapping is laid
- * over the base that it names, key by key; lists and scalars are replaced. */
+/* Configurations of OpenPCDet. Its merge_new_config (pcdet/config.py) defines the inheritance: a mapping overrides its
+ * base key by key; lists and scalars are replaced. */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "openpcdet.h"
 #include "config.h"
@@ -17,20 +17,20 @@ typedef struct place {
 } place;
 
 typedef struct base {
-    const yaml_node_t *heir; /* the mapping that names it */
+    const yaml_node_t *heir; /* the mapping with its name */
     document document;
 } base;
 
 typedef struct reader {
     place root;
     option_values *options;
-    base bases[MAX_BASES]; /* those opened so far */
+    base bases[MAX_BASES]; /* the open ones */
     int base_count;
 } reader;
 
 typedef enum search { FOUND, ABSENT, FAILED } search;
 
-/* The value of a key in the mapping itself, the last one if it stands there twice, as PyYAML has it. */
+/* The value of a key in the mapping itself; of a repeated key, the last value, as in PyYAML. */
 static place own_value(place mapping, const char *key) {
     place value = {.document = mapping.document};
     if (mapping.node->type != YAML_MAPPING_NODE) {
@@ -47,9 +47,8 @@ static place own_value(place mapping, const char *key) {
 
 /* ---- inheritance --------------------------------------------------------------------------------------------- */
 
-/* OpenPCDet takes the name relative to the working directory, which must be its tools/. Folders above the file that
- * names it are tried after that, so that a configuration works from anywhere. malloc'd; NULL when there is no such
- * file. */
+/* In OpenPCDet the name is relative to the working directory, which must be its tools/. This also tries the folders
+ * above the file with the name, so that a configuration works from any folder. malloc'd; NULL when no file exists. */
 static char *locate_base(const char *name, const char *heir) {
     if (access(name, F_OK) == 0) {
         return strdup(name);
@@ -73,7 +72,7 @@ static char *locate_base(const char *name, const char *heir) {
     return found;
 }
 
-/* The root of the base that a mapping names. `wanted` is the key that is missing. */
+/* The root of the base of a mapping. `wanted` is the missing key. */
 static search base_of(reader *r, place mapping, const char *wanted, place *root) {
     place name = own_value(mapping, "_BASE_CONFIG_");
     if (!name.node) {
@@ -96,12 +95,12 @@ static search base_of(reader *r, place mapping, const char *wanted, place *root)
         if (!path) {
             document_wrong(
                 name.document, name.node,
-                "%s is to come from %s, which is neither in the working directory nor in a folder above this "
-                "file; run this in OpenPCDet's tools/, or add %s here",
+                "%s is missing, and its base %s is neither in the working directory nor in a folder above this "
+                "file; run pcgpu in OpenPCDet's tools/, or add %s here",
                 wanted, text, wanted);
             return FAILED;
         }
-        bool good = document_open(&r->bases[i].document, path, name.document->why, name.document->why_size);
+        bool good = document_open(&r->bases[i].document, path, name.document->why);
         free(path);
         if (!good) {
             return FAILED;
@@ -113,7 +112,7 @@ static search base_of(reader *r, place mapping, const char *wanted, place *root)
     return root->node ? FOUND : ABSENT;
 }
 
-/* What stands under the keys of `path`, which NULL ends: in the mapping, else in its base. */
+/* Finds the value of the nested keys `path`, which NULL ends, in the mapping, else in its base. */
 static search find(reader *r, place mapping, const char *const *path, place *found) {
     place value = own_value(mapping, path[0]), root;
     if (value.node && !path[1]) {
@@ -126,12 +125,12 @@ static search find(reader *r, place mapping, const char *const *path, place *fou
             return inner;
         }
     }
-    bool is_data = strcmp(path[0], "DATA_CONFIG") == 0; /* which a data configuration has not */
+    bool is_data = strcmp(path[0], "DATA_CONFIG") == 0; /* a data configuration does not have this key */
     search inherited = base_of(r, mapping, is_data ? path[1] : path[0], &root);
     return inherited == FOUND ? find(r, root, path, found) : inherited;
 }
 
-/* The same of a data configuration, which a model's has under DATA_CONFIG. */
+/* Finds a key of a data configuration, which a model configuration has under DATA_CONFIG. */
 static search find_data(reader *r, const char *key, place *found) {
     const char *const model[] = {"DATA_CONFIG", key, NULL}, *const data[] = {key, NULL};
     search in_data = own_value(r->root, key).node ? ABSENT : find(r, r->root, model, found);
@@ -149,11 +148,11 @@ static bool set(reader *r, const char *option, const char *key, place value) {
 }
 
 static bool set_text(reader *r, const char *option, const char *text) {
-    char why[8];
-    return option_set(r->options, option_by_name(option, FOR_VOXELIZE), text, FROM_FILE, why, sizeof why);
+    reason why;
+    return option_set(r->options, option_by_name(option, FOR_VOXELIZE), text, FROM_FILE, &why);
 }
 
-/* The value of a key of an entry. It may be missing when the command line gives the option. */
+/* Sets an option from a key of an entry. The key may be missing when the command line has the option. */
 static bool set_required(reader *r, const char *option, const char *key, place entry) {
     place value = own_value(entry, key);
     if (value.node) {
@@ -173,7 +172,7 @@ static bool read_range(reader *r) {
                                                                     "no POINT_CLOUD_RANGE; add it, or give --range"));
 }
 
-/* The entry of DATA_PROCESSOR that makes voxels; *dynamic for the one that has no limits. */
+/* The entry of DATA_PROCESSOR for voxels; *dynamic: the entry without limits. */
 static place voxel_entry(place processors, bool *dynamic) {
     place entry = {.document = processors.document};
     if (processors.node->type != YAML_SEQUENCE_NODE) {
@@ -268,7 +267,7 @@ static bool read_features(reader *r) {
     }
     if (!pillar || distance || !absolute) {
         return document_wrong(value.document, value.node,
-                              "the features of %s%s are not made here; give --features points for the points "
+                              "the features of %s%s are not supported; give --features points for the points "
                               "themselves, or mean or pillar",
                               name, distance ? " with WITH_DISTANCE" : absolute ? "" : " without USE_ABSLOTE_XYZ");
     }
@@ -289,7 +288,7 @@ bool openpcdet_is(const document *d) {
     return false;
 }
 
-/* Keys of this program would be passed over with the others, and nobody would notice. */
+/* Refuses keys of pcgpu, which would be ignored silently. */
 static bool check_no_own_keys(place root) {
     for (yaml_node_pair_t *p = root.node->data.mapping.pairs.start; p < root.node->data.mapping.pairs.top; p++) {
         const yaml_node_t *node = document_node(root.document, p->key);
@@ -303,7 +302,7 @@ static bool check_no_own_keys(place root) {
             return document_wrong(
                 root.document, node,
                 "%s is a key of pcgpu in a configuration of OpenPCDet; give it on the command line, or "
-                "in a file of its own with a second --config",
+                "in another file with a second --config",
                 key);
         }
     }

@@ -1,4 +1,4 @@
-/* Configurations of OpenPCDet (github.com/open-mmlab/OpenPCDet, tools/cfgs/): what a data or model YAML says about
+/* Configurations of OpenPCDet (github.com/open-mmlab/OpenPCDet, tools/cfgs/): the keys of a data or model YAML for
  * voxels.
  *
  *   POINT_CLOUD_RANGE                    range
@@ -6,20 +6,20 @@
  *     VOXEL_SIZE                         size
  *     MAX_POINTS_PER_VOXEL               max-points
  *     MAX_NUMBER_OF_VOXELS: train, test  max-voxels, chosen by --split
- *   or NAME: transform_points_to_voxels_placeholder, which has the VOXEL_SIZE alone and no limits
- *   MODEL: VFE: NAME                     features, where they have a name here: PillarVFE pillar, MeanVFE mean
+ *   or NAME: transform_points_to_voxels_placeholder, which has only VOXEL_SIZE and no limits
+ *   MODEL: VFE: NAME                     features: PillarVFE pillar, MeanVFE mean
  *
- * A model YAML has the first two under DATA_CONFIG. What a mapping does not say is taken from the file that its
- * _BASE_CONFIG_ names; such a file is only looked for when something is missing. All other keys are passed over. */
+ * A model YAML has the first two under DATA_CONFIG. A missing key of a mapping is searched in the file of its
+ * _BASE_CONFIG_, which is opened only then. All other keys are ignored. */
 #ifndef OPENPCDET_H
 #define OPENPCDET_H
 
 #include "document.h"
 #include "options.h"
 
-/* True when the top level of a document has keys of such a file. */
+/* True when the top level of a document has keys of such a configuration. */
 bool openpcdet_is(const document *d);
-/* Sets the options of voxelize. What neither the file nor the command line says is an error. */
+/* Sets the options of voxelize. A value that neither the file nor the command line gives is an error. */
 bool openpcdet_read(const document *d, const command_info *command, option_values *options);
 
 #endif

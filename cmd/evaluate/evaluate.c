@@ -1,4 +1,4 @@
-/* pcgpu evaluate, and odometry --ground-truth: how far a trajectory is from the truth. */
+/* pcgpu evaluate, and odometry --ground-truth: the errors of a trajectory against the truth. */
 #include "evaluate.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define DEGREES       57.29577951308232
-#define MATCH_SECONDS 0.02 /* poses of one time may differ by so much */
+#define MATCH_SECONDS 0.02 /* the largest difference in time of matching poses */
 
 /* ---- the truth ---- */
 
@@ -30,14 +30,14 @@ static void invert(const double T[16], double out[16]) {
 bool evaluate_read_truth(const session *s, trajectory *truth) {
     const option_values *o = s->options;
     double T[16], inverse[16];
-    char why[1024];
-    if (!trajectory_read(o->ground_truth, false, truth, why, sizeof why) ||
-        (o->calibration && !calibration_read(o->calibration, T, why, sizeof why))) {
+    reason why;
+    if (!trajectory_read(o->ground_truth, false, truth, &why) ||
+        (o->calibration && !calibration_read(o->calibration, T, &why))) {
         trajectory_free(truth);
-        report_error(NULL, "%s", why);
+        report_error(NULL, "%s", why.text);
         return false;
     }
-    if (o->calibration) { /* from the other sensor's frames to those of the scans */
+    if (o->calibration) { /* from the frames of the other sensor to the frames of the scans */
         invert(T, inverse);
         for (int64_t i = 0; i < truth->count; i++) {
             multiply(truth->poses + 16 * i, T, truth->poses + 16 * i);
@@ -47,7 +47,7 @@ bool evaluate_read_truth(const session *s, trajectory *truth) {
     return true;
 }
 
-/* For each estimate the true pose of its time, the nearest within MATCH_SECONDS; NaN where there is none. */
+/* The true pose for each estimate: the nearest in time, within MATCH_SECONDS, or NaN. */
 static double *match_by_time(const trajectory *estimate, const double *times, const trajectory *truth) {
     double *poses = malloc(((size_t)estimate->count + 1) * 16 * sizeof *poses);
     int64_t k = 0;
@@ -63,9 +63,9 @@ static double *match_by_time(const trajectory *estimate, const double *times, co
     return poses;
 }
 
-/* ---- what is told ---- */
+/* ---- output ---- */
 
-static void print_lengths(FILE *out, const pcgpu_evaluation *e, bool is_short, double mean, double turn) {
+static void print_lengths(FILE *out, const pcgpu_evaluation *e, bool is_short, double mean, double rotation) {
     for (int i = 0; i < PCGPU_SEGMENTS; i++) {
         const pcgpu_segment_error *g = &e->segments[i];
         if ((g->length < 100.0) == is_short && g->count > 0) {
@@ -74,7 +74,7 @@ static void print_lengths(FILE *out, const pcgpu_evaluation *e, bool is_short, d
         }
     }
     if (mean == mean) {
-        fprintf(out, "  all %46.4f %% %10.4f degree/100m\n", 100.0 * mean, 100.0 * turn * DEGREES);
+        fprintf(out, "  all %46.4f %% %10.4f degree/100m\n", 100.0 * mean, 100.0 * rotation * DEGREES);
     }
 }
 
@@ -150,12 +150,12 @@ int evaluate_print(session *s, const char *name, const trajectory *estimate, con
                    const trajectory *truth, bool prints) {
     const option_values *o = s->options;
     const bool by_time = estimate->times && truth->times;
+    const char *shown = o->trajectory ? output_shown(name) : input_name(name); /* the output of odometry, or an input */
     double *matched = NULL, *spaced = NULL;
     pcgpu_evaluation e;
     if (!by_time && estimate->count != truth->count) {
-        report_error(
-            name, "%lld poses, and %lld in %s, which go together line by line; give as many, or both in TUM's format",
-            (long long)estimate->count, (long long)truth->count, o->ground_truth);
+        report_error(shown, "%lld poses, and %lld in %s; give one true pose per pose, or both files in TUM format",
+                     (long long)estimate->count, (long long)truth->count, o->ground_truth);
         return EXIT_FAILED;
     }
     times = times ? times : estimate->times;
@@ -169,10 +169,10 @@ int evaluate_print(session *s, const char *name, const trajectory *estimate, con
     }
     int code = EXIT_FAILED;
     if ((by_time && !matched) || (!by_time && !times && !spaced)) {
-        report_error(name, "out of memory");
+        report_error(shown, "out of memory");
     } else if (pcgpu_trajectory_evaluate(s->context, estimate->poses, by_time ? matched : truth->poses,
                                          times ? times : spaced, estimate->count, &e) != PCGPU_OK) {
-        report_failure(name, s->context);
+        report_failure(shown, s->context);
     } else {
         if (prints) {
             print_table(stdout, &e);
@@ -189,39 +189,32 @@ int evaluate_print(session *s, const char *name, const trajectory *estimate, con
 
 /* ---- the command ---- */
 
-static bool settle(option_values *o, const command_info *command, char *why, size_t why_size) {
+static bool settle(option_values *o, const command_info *command, reason *why) {
     const char *wrong = NULL;
     if (!o->ground_truth) {
         wrong = "no truth to compare with; give --ground-truth FILE";
     } else if (o->timestamps && option_given_here(o, "rate", command)) {
         wrong = "timestamps and rate exclude each other; give one of them";
     }
-    if (wrong) {
-        snprintf(why, why_size, "%s", wrong);
-    }
-    return !wrong;
+    return !wrong || refuse(why, "%s", wrong);
 }
 
-static bool take_inputs(session *s, char *why, size_t why_size) {
-    if (s->input_count != 1) {
-        snprintf(why, why_size, "%d inputs; give one trajectory", s->input_count);
-    }
-    return s->input_count == 1;
+static bool take_inputs(session *s, reason *why) {
+    return s->input_count == 1 || refuse(why, "%d inputs; give one trajectory", s->input_count);
 }
-
 
 static int run(session *s) {
     const option_values *o = s->options;
     trajectory estimate = {0}, truth = {0};
     double *times = NULL;
     int64_t count = 0;
-    char why[1024];
-    bool good = trajectory_read(s->inputs[0], false, &estimate, why, sizeof why) &&
-                (!o->timestamps || timestamps_read(o->timestamps, &times, &count, why, sizeof why));
+    reason why;
+    bool good = trajectory_read(s->inputs[0], false, &estimate, &why) &&
+                (!o->timestamps || timestamps_read(o->timestamps, &times, &count, &why));
     if (!good) {
-        report_error(NULL, "%s", why);
+        report_error(NULL, "%s", why.text);
     } else if (times && count < estimate.count) {
-        report_error(o->timestamps, "%lld times for %lld poses; give one a line for each", (long long)count,
+        report_error(o->timestamps, "%lld times for %lld poses; give one line per pose", (long long)count,
                      (long long)estimate.count);
         good = false;
     }

@@ -1,10 +1,10 @@
-/* pcgpu fuse: depth images with known poses become a model: frames in, surface points or a mesh out. */
+/* pcgpu fuse: integrates depth images with known poses into a model, and writes surface points or a mesh. */
 #include "fuse.h"
 #include "poses.h"
 
 #include <string.h>
 
-/* What the library says is about the frame. */
+/* Reports an error of the library with the name of the frame. */
 static int fail_frame(const fusion *f, const char *name) {
     report_failure(name, f->session->context);
     return EXIT_FAILED;
@@ -58,14 +58,14 @@ static int fuse_frame(fusion *f, const char *path, const frame_pose *pose) {
 static int fuse_frames(fusion *f) {
     session *s = f->session;
     pose_list list;
-    char why[1024];
-    if (!poses_read(s->options->poses, &list, why, sizeof why)) {
-        report_error(NULL, "%s", why);
+    reason why;
+    if (!poses_read(s->options->poses, &list, &why)) {
+        report_error(NULL, "%s", why.text);
         return EXIT_FAILED;
     }
     int code = EXIT_DONE;
     if (list.count != s->input_count) {
-        report_error(input_name(s->options->poses), "%d poses for %d images; give a line for each, in their order",
+        report_error(input_name(s->options->poses), "%d poses for %d images; give one line per image, in their order",
                      list.count, s->input_count);
         code = EXIT_FAILED;
     }
@@ -113,7 +113,7 @@ int fuse_write_model(fusion *f) {
     job *j = f->job;
     pcgpu_mesh mesh;
     pcgpu_volume_stats stats;
-    progress_begin(j->names[0], "making the surface");
+    progress_begin(j->names[0], "extracting the surface");
     const bool triangles = f->session->options->mesh != NULL;
     pcgpu_status status = PCGPU_OK;
     memset(&mesh, 0, sizeof mesh);
@@ -144,26 +144,22 @@ int fuse_write_model(fusion *f) {
 
 /* ---- the command ---- */
 
-static bool settle(option_values *o, const command_info *command, char *why, size_t why_size) {
+static bool settle(option_values *o, const command_info *command, reason *why) {
     (void)command;
     const char *wrong = NULL;
     if (!o->poses) {
-        wrong = "no poses; give --poses FILE with a line for each image, or let pcgpu odometry find them";
+        wrong = "no poses; give --poses FILE with one line per image, or let pcgpu odometry find the poses";
     } else if (!o->output && !o->mesh) {
         wrong = "no output; give -o FILE for the points of the surface, --mesh FILE for triangles, or both";
     }
-    if (wrong) {
-        snprintf(why, why_size, "%s", wrong);
-    }
-    return !wrong;
+    return !wrong || refuse(why, "%s", wrong);
 }
 
-static bool check(const session *s, char *why, size_t why_size) {
+static bool check(const session *s, reason *why) {
     for (int i = 0; i < s->input_count; i++) {
         const pcgpu_format_info *format = input_format(s, s->inputs[i]);
         if (!format || !format->depth) {
-            snprintf(why, why_size, "%s is not a depth image; give .png or .pgm files", input_name(s->inputs[i]));
-            return false;
+            return refuse(why, "%s is not a depth image; give .png or .pgm files", input_name(s->inputs[i]));
         }
     }
     return true;

@@ -1,10 +1,10 @@
-/* The model that depth images are fused into, as an output: of pcgpu fuse, and of the odometry of a depth camera. */
+/* The model of depth images as an output of pcgpu fuse and of pcgpu odometry. */
 #ifndef FUSE_H
 #define FUSE_H
 
 #include "job.h"
 
-/* A model that images have been fused into, and the job that it is the output of. */
+/* A model, and the job that writes it. */
 typedef struct fusion {
     session *session;
     job *job;
@@ -12,7 +12,7 @@ typedef struct fusion {
     int64_t fused, skipped, unreachable;
 } fusion;
 
-/* Writes what --output and --mesh ask for and tells what the model is. Returns an exit code. */
+/* Writes --output and --mesh and reports the model. Returns an exit code. */
 int fuse_write_model(fusion *f);
 
 #endif

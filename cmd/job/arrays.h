@@ -4,10 +4,10 @@
 
 #include "pcgpu.h"
 
-/* Whether an array that goes to a file of this name is written as text: NAME.txt. */
+/* Whether an array is written as text to a file of this name: NAME.txt. */
 bool array_is_text(const char *path);
-/* One line for each entry of the first dimension, values separated by blanks; float32 reads back exactly. The array
- * holds int32 or float32. */
+/* Writes one line per entry of the first dimension, with blanks between the values. float32 values read back exactly.
+ * The array has int32 or float32. */
 void array_write_text(FILE *stream, const pcgpu_array *array);
 
 #endif

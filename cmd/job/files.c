@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- files of this run, by identity ---- */
+/* ---- the files of this run, by device and inode ---- */
 
 typedef struct identity {
     dev_t device;
@@ -55,6 +55,10 @@ static bool is_dash(const char *path) {
 
 const char *input_name(const char *path) {
     return is_dash(path) ? "standard input" : path;
+}
+
+const char *output_shown(const char *path) {
+    return is_dash(path) ? "standard output" : path;
 }
 
 void input_protect(const char *path) {
@@ -101,12 +105,11 @@ static bool terminal_refused(const char *path, int fd, bool force, bool text) {
     if (force || text || !isatty(fd)) {
         return false;
     }
-    report_error(is_dash(path) ? "standard output" : path,
-                 "binary data would go to the terminal; give -o FILE, or -f to write it anyway");
+    report_error(output_shown(path), "binary data would go to the terminal; give -o FILE, or -f to write it anyway");
     return true;
 }
 
-/* Rules for what exists already. *direct: not a regular file, to be written in place. */
+/* The rules for an existing path. *direct: not a regular file, so it is written in place. */
 static bool check_existing(const char *path, bool force, const struct stat *st, bool *direct) {
     *direct = !S_ISREG(st->st_mode);
     if (S_ISDIR(st->st_mode)) {
@@ -123,12 +126,12 @@ static bool check_existing(const char *path, bool force, const struct stat *st, 
     return false;
 }
 
-/* A link to nothing is there and is no file; replacing it is for those who say so. */
+/* A dead link is replaced only with --force. */
 static bool refuse_dead_link(const char *path) {
     struct stat st;
     bool dead = lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
     if (dead) {
-        report_error(path, "is a link to a file that is not there; give -f to replace the link");
+        report_error(path, "is a link to a missing file; give -f to replace the link");
     }
     return dead;
 }
@@ -177,11 +180,11 @@ static bool open_directly(output *o, bool force, bool text) {
     return !terminal_refused(o->path, fileno(o->stream), force, text);
 }
 
-/* The permissions of a new file, or of the one it replaces; not that it runs as its owner. */
+/* The permissions of a new file, or of the replaced one, without set-user-id. */
 static void set_mode(int fd, const struct stat *replaced) {
     mode_t mask = umask(0);
     umask(mask);
-    /* A file system without permissions may refuse; the data is there all the same. */
+    /* A file system without permissions may refuse this; the data is complete nevertheless. */
     if (fchmod(fd, replaced ? replaced->st_mode & 0777 : 0666 & ~mask) != 0) {
         errno = 0;
     }
@@ -206,14 +209,14 @@ static bool open_temporary(output *o, const struct stat *replaced) {
         free(o->temporary);
         o->temporary = NULL;
     }
-    bool noted = fd >= 0 && unfinished_add(o);
+    bool added = fd >= 0 && unfinished_add(o);
     release_signals(&before);
     if (fd < 0) {
         report_error(o->path, "%s; give an output in a folder that can be written", strerror(error));
         return false;
     }
     set_mode(fd, replaced);
-    o->stream = noted ? fdopen(fd, "wb") : NULL;
+    o->stream = added ? fdopen(fd, "wb") : NULL;
     if (!o->stream) {
         report_error(o->path, "too many open files");
         close(fd);
@@ -221,8 +224,8 @@ static bool open_temporary(output *o, const struct stat *replaced) {
     return o->stream != NULL;
 }
 
-/* The file that a path means: links followed, and for a new file its folder's own name, so that x and ./x are one.
- * malloc'd; NULL when memory is exhausted. */
+/* The canonical path of an output: links are followed, also those of the folder of a new file, so that x and ./x are
+ * equal. malloc'd; NULL when memory is exhausted. */
 static char *resolved(const char *path, bool exists) {
     char *whole = exists ? realpath(path, NULL) : NULL, *folder = NULL;
     const char *slash = strrchr(path, '/');
@@ -234,7 +237,7 @@ static char *resolved(const char *path, bool exists) {
     folder = head ? realpath(head, NULL) : NULL;
     if (!folder) {
         free(head);
-        return strdup(path); /* to be refused when it is opened */
+        return strdup(path); /* opening it will fail */
     }
     size_t size = strlen(folder) + strlen(base) + 2;
     whole = malloc(size);
@@ -285,7 +288,7 @@ static void output_forget(output *o) {
     *o = (output){0};
 }
 
-/* What standard output still holds back goes nowhere, and its error has been reported. */
+/* Drops the buffered data of standard output, whose error has been reported. */
 static void drop_standard_output(void) {
     int nowhere = open("/dev/null", O_WRONLY);
     if (nowhere >= 0 && dup2(nowhere, STDOUT_FILENO) >= 0 && nowhere != STDOUT_FILENO) {
@@ -308,8 +311,7 @@ void output_discard(output *o) {
 }
 
 static bool commit_failed(output *o, int error) {
-    report_error(is_dash(o->path) ? "standard output" : o->path, "cannot write: %s",
-                 error ? strerror(error) : "the device refused the data");
+    report_error(output_shown(o->path), "cannot write: %s", error ? strerror(error) : "the device refused the data");
     output_discard(o);
     return false;
 }
@@ -326,7 +328,7 @@ bool output_finish(output *o) {
     return stream == stdout || fclose(stream) == 0 || commit_failed(o, errno);
 }
 
-/* Gives the temporary file its name. Unless a file was to be replaced, one that has appeared meanwhile is not. */
+/* Renames the temporary file. Without --force, it does not replace a file that appeared during the run. */
 static bool put_in_place(const output *o) {
     if (!o->replaces) {
         if (link(o->temporary, o->final) == 0) {
@@ -358,7 +360,7 @@ bool output_commit(output *o) {
         }
         release_signals(&before);
         if (!good && error == EEXIST) {
-            report_error(o->path, "has appeared while its data was made; give -f to replace it");
+            report_error(o->path, "appeared during the run; give -f to replace it");
             output_discard(o);
             return false;
         }

@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool refuse(const char *path) {
-    report_error(path, "the folder cannot be made: %s; give another output", strerror(errno));
+static bool cannot_create(const char *path) {
+    report_error(path, "cannot create the folder: %s; give another output", strerror(errno));
     return false;
 }
 
@@ -24,9 +24,9 @@ bool folder_make(const char *path) {
         good = mkdir(made, 0777) == 0 || errno == EEXIST;
         *end = '/';
     }
-    good = good && stat(path, &st) == 0; /* a file of that name is none */
+    good = good && stat(path, &st) == 0; /* fails for a file of that name */
     free(made);
-    return good || refuse(path);
+    return good || cannot_create(path);
 }
 
 bool folder_check(const char *path) {
@@ -34,7 +34,7 @@ bool folder_check(const char *path) {
     bool good = false;
     errno = above ? 0 : ENOMEM;
     for (char *end = above; end && (end = strrchr(above, '/'));) {
-        end[end == above] = '\0'; /* the nearest one that is there decides; "/" is */
+        end[end == above] = '\0'; /* the nearest existing folder decides; "/" exists */
         good = access(above, W_OK | X_OK) == 0;
         end = good || errno != ENOENT ? NULL : end;
     }
@@ -42,5 +42,5 @@ bool folder_check(const char *path) {
         good = access(".", W_OK | X_OK) == 0;
     }
     free(above);
-    return good || refuse(path);
+    return good || cannot_create(path);
 }

@@ -1,4 +1,4 @@
-/* IEEE 754 binary16, with integers only so that the result does not depend on the machine. */
+/* IEEE 754 binary16, in integer arithmetic, so that the result does not depend on the machine. */
 #include "half.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ uint16_t half_from_float(float value) {
         return (uint16_t)sign;
     }
     uint32_t shift, mantissa;
-    if (magnitude >= 0x38800000) { /* normal: 13 bits go, the exponent is rebased from 127 to 15 */
+    if (magnitude >= 0x38800000) { /* normal: drop 13 bits, rebase the exponent from 127 to 15 */
         shift = 13;
         mantissa = magnitude - 0x38000000;
     } else { /* subnormal: the value in units of 2^-24 */

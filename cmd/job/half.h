@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* The nearest binary16, ties to even; overflow gives an infinity, NaN stays NaN. */
+/* The nearest binary16, ties to even. Overflow gives an infinity; NaN stays NaN. */
 uint16_t half_from_float(float value);
 
 #endif

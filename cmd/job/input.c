@@ -1,4 +1,4 @@
-/* Opening inputs. A pipe of the file system that nobody writes to would hold a run for ever, without a word. */
+/* Opening inputs. Opening a FIFO without a writer would block the run forever, without a message. */
 #include "files.h"
 #include "report.h"
 
@@ -11,33 +11,33 @@
 
 enum { WRITER_SECONDS = 10, LOOKS_PER_SECOND = 20 };
 
-/* Waits for the process that writes; whether there is one. *first: a byte that was read meanwhile, or EOF. */
+/* Waits for a writer; whether there is one. *first: a byte that was read to find out, or EOF. */
 static bool wait_for_writer(int fd, int *first) {
     for (int look = 0; look < WRITER_SECONDS * LOOKS_PER_SECOND; look++) {
         struct pollfd pipe = {.fd = fd, .events = POLLIN};
         unsigned char byte;
         if (poll(&pipe, 1, 1000 / LOOKS_PER_SECOND) > 0) {
-            return true; /* it has written, or is gone already */
+            return true; /* the writer has written, or has closed the pipe */
         }
         ssize_t n = read(fd, &byte, 1);
         if (n == 1) {
             *first = byte;
         }
         if (n == 1 || (n < 0 && errno == EAGAIN)) {
-            return true; /* it is there and takes its time */
+            return true; /* the writer has the pipe open */
         }
     }
     return false;
 }
 
-static FILE *open_pipe(const char *path, char *why, size_t why_size) {
+static FILE *open_pipe(const char *path, reason *why) {
     int first = EOF, fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     FILE *stream = NULL;
     if (fd >= 0 && !wait_for_writer(fd, &first)) {
-        snprintf(why, why_size, "is a pipe (FIFO) that no process has opened for writing in %d s; start that first",
-                 WRITER_SECONDS);
+        refuse(why, "is a pipe (FIFO) that no process has opened for writing in %d s; start the writer first",
+               WRITER_SECONDS);
     } else if (fd < 0 || fcntl(fd, F_SETFL, 0) < 0 || !(stream = fdopen(fd, "rb"))) {
-        snprintf(why, why_size, "%s; give a file that can be read", strerror(errno));
+        refuse(why, "%s; give a file that can be read", strerror(errno));
     } else if (first != EOF) {
         ungetc(first, stream);
     }
@@ -47,31 +47,31 @@ static FILE *open_pipe(const char *path, char *why, size_t why_size) {
     return stream;
 }
 
-FILE *input_try(const char *path, char *why, size_t why_size) {
+FILE *input_try(const char *path, reason *why) {
     struct stat st;
     if (strcmp(path, "-") == 0) {
         return stdin;
     }
     bool there = stat(path, &st) == 0;
     if (there && S_ISFIFO(st.st_mode)) {
-        return open_pipe(path, why, why_size);
+        return open_pipe(path, why);
     }
     if (there && S_ISDIR(st.st_mode)) {
-        snprintf(why, why_size, "is a folder; give a file in it");
+        refuse(why, "is a folder; give a file in it");
         return NULL;
     }
     FILE *stream = fopen(path, "rb");
     if (!stream) {
-        snprintf(why, why_size, "%s; give a file that can be read", strerror(errno));
+        refuse(why, "%s; give a file that can be read", strerror(errno));
     }
     return stream;
 }
 
 FILE *input_open(const char *path) {
-    char why[512];
-    FILE *stream = input_try(path, why, sizeof why);
+    reason why;
+    FILE *stream = input_try(path, &why);
     if (!stream) {
-        report_error(path, "%s", why);
+        report_error(path, "%s", why.text);
     }
     return stream;
 }

@@ -1,4 +1,4 @@
-/* A job: one input, or two, from opening to the report. */
+/* A job: one or two inputs, from opening to the report. */
 #include "job.h"
 #include "arrays.h"
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Opens one output; in a folder its name is made from the input's. */
+/* Opens one output; in a folder its name is derived from the input. */
 static bool open_output(job *j, const option_row *option, const char *path) {
     const session *s = j->session;
     job_output *slot = &j->outputs[j->output_count];
@@ -28,7 +28,7 @@ static bool open_outputs(job *j) {
     for (int i = 0; option_at(i); i++) {
         const option_row *o = option_at(i);
         bool here = (o->commands & j->session->command->bit) && (o->flags & OPTION_OUTPUT);
-        bool shared = j->line > 0 && !(o->flags & OPTION_MAIN); /* one file for all pairs of a list */
+        bool shared = j->line > 0 && !(o->flags & OPTION_MAIN); /* all pairs of a list have one file */
         const char *path = here && !shared && !(o->flags & OPTION_GROWS) ? output_path(j->session, o) : NULL;
         if (path && (o->flags & OPTION_MAIN)) {
             j->format = output_format(j->session, path, j->inputs[0]);
@@ -65,7 +65,7 @@ static int read_cloud(job *j, int i, FILE *stream) {
     return status == PCGPU_OK ? EXIT_DONE : EXIT_FAILED;
 }
 
-/* Takes an input over from a job that has read it. */
+/* Takes over an input from a job that has read it. */
 static bool take_over(job *j, int i, job *before) {
     for (int k = 0; before && k < before->count; k++) {
         bool has = j->projective ? before->images[k].data != NULL : before->clouds[k].data != NULL;
@@ -81,7 +81,7 @@ static bool take_over(job *j, int i, job *before) {
     return false;
 }
 
-/* Opens everything first, so that what cannot be opened costs no time. */
+/* Opens all files before it reads, so that a file that cannot be opened costs no time. */
 static int read_job(job *j, job *before) {
     FILE *streams[JOB_CLOUDS] = {0};
     int code = EXIT_DONE;
@@ -119,7 +119,7 @@ FILE *job_stream(job *j, const char *name) {
 static const char *stream_name(const job *j, const FILE *stream) {
     for (int i = 0; i < j->output_count; i++) {
         if (j->outputs[i].file.stream == stream) {
-            return stream == stdout ? "standard output" : j->outputs[i].file.path;
+            return output_shown(j->outputs[i].file.path);
         }
     }
     return "output";
@@ -138,7 +138,7 @@ int job_write_cloud(job *j, const pcgpu_cloud *cloud) {
     progress_begin(j->names[0], "writing");
     double begin = seconds_now();
     const char *name = stream_name(j, stream);
-    j->session->name = name; /* what the library says meanwhile is about the output */
+    j->session->name = name; /* messages of the library are about the output now */
     pcgpu_status status = pcgpu_write(j->session->context, stream, name, j->format->name, cloud);
     j->session->name = j->names[0];
     j->write_seconds += seconds_now() - begin;
@@ -156,7 +156,7 @@ int job_write_arrays(job *j, const char *option_name, const char *format, const 
     double begin = seconds_now();
     const char *name = stream_name(j, stream);
     if (!format && count == 1 && array_is_text(name)) {
-        array_write_text(stream, arrays); /* an error shows when the output is finished */
+        array_write_text(stream, arrays); /* output_finish reports errors */
         j->write_seconds += seconds_now() - begin;
         return EXIT_DONE;
     }
@@ -174,9 +174,9 @@ int job_write_array(job *j, const char *option_name, const pcgpu_array *array) {
     return job_write_arrays(j, option_name, NULL, array, 1);
 }
 
-/* ---- outputs in place ---- */
+/* ---- commit ---- */
 
-/* The files that a job has in common with others. */
+/* Names the files that a job shares with others. */
 static void name_shared(const job *j, json *names) {
     for (int i = 0; option_at(i); i++) {
         const option_row *o = option_at(i);
@@ -188,7 +188,7 @@ static void name_shared(const job *j, json *names) {
     }
 }
 
-/* What --json says of the job is kept until its end, also when it is not wanted. */
+/* Opens the stream for the result of the job, which --json prints at the end. */
 static int open_result(job *j) {
     report_forget_error();
     if (!text_open(&j->members)) {
@@ -198,7 +198,7 @@ static int open_result(job *j) {
     return j->members.stream ? EXIT_DONE : EXIT_FAILED;
 }
 
-/* Puts the outputs in place, or removes them all. `members` receives them for --json. */
+/* Commits all outputs, or removes all. `members` receives their names for --json. */
 static int commit_outputs(job *j, int code, text_stream *members) {
     double begin = seconds_now();
     bool good = code == EXIT_DONE || code == EXIT_NOT_CONVERGED;
@@ -206,7 +206,7 @@ static int commit_outputs(job *j, int code, text_stream *members) {
     if (good && (j->shares || j->line > 0)) {
         name_shared(j, &names);
     }
-    /* None gets its name before the data of all is written. */
+    /* No output is renamed before the data of all is written. */
     for (int i = 0; i < j->output_count && good; i++) {
         json_text(&names, j->outputs[i].option->name, j->outputs[i].file.path);
         good = output_finish(&j->outputs[i].file);
@@ -232,7 +232,7 @@ static int commit_outputs(job *j, int code, text_stream *members) {
     return code;
 }
 
-/* ---- from begin to end ---- */
+/* ---- begin and end ---- */
 
 void job_note_error(job *j) {
     if (report_last_error()) {

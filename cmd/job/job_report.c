@@ -1,4 +1,4 @@
-/* What is said of a job that has ended: an object of --json, messages with -v. */
+/* The report of a job that has ended: an object of --json, and messages with -v. */
 #include "job.h"
 
 static void print_parameters(const job *j, json *out) {
@@ -35,7 +35,7 @@ static void print_seconds(const job *j, json *out) {
     json_close(out);
 }
 
-/* Of all inputs together, as points_in. */
+/* The sum over all inputs, as points_in. */
 static void print_depth(const job *j, json *out) {
     pcgpu_depth_counts sum = {0};
     for (int i = 0; i < JOB_CLOUDS; i++) {

@@ -6,14 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool open_lines(line_file *f, const char *path, char *why, size_t why_size) {
-    char reason[512];
-    *f = (line_file){.name = input_name(path), .why = why, .why_size = why_size};
-    f->stream = input_try(path, reason, sizeof reason);
-    if (!f->stream) {
-        snprintf(why, why_size, "%s: %s", path, reason);
-    }
-    return f->stream;
+bool open_lines(line_file *f, const char *path, reason *why) {
+    reason inner;
+    *f = (line_file){.name = input_name(path), .why = why};
+    f->stream = input_try(path, &inner);
+    return f->stream || refuse(why, "%s: %s", path, inner.text);
 }
 
 bool close_lines(line_file *f) {
@@ -24,8 +21,7 @@ bool close_lines(line_file *f) {
 }
 
 bool line_wrong(const line_file *f, const char *what) {
-    snprintf(f->why, f->why_size, "%s:%lld: %s", f->name, (long long)f->number, what);
-    return false;
+    return refuse(f->why, "%s:%lld: %s", f->name, (long long)f->number, what);
 }
 
 static bool fail(line_file *f, const char *what) {
@@ -36,7 +32,7 @@ static bool fail(line_file *f, const char *what) {
 bool next_line(line_file *f, bool *whole) {
     size_t n = 0;
     int c = EOF;
-    f->line = f->line ? f->line : malloc(LINE_LIMIT + 1); /* once, so that memory cannot end within a file */
+    f->line = f->line ? f->line : malloc(LINE_LIMIT + 1); /* once, so that it cannot fail within a file */
     f->number++;
     if (!f->line) {
         return fail(f, "out of memory");

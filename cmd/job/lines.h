@@ -1,32 +1,34 @@
-/* Text files, line by line, and bounded: what is no text, such as /dev/zero, may have no line and no end. */
+/* Text files, line by line, with limits: a file that is not text, such as /dev/zero, may have no line ends and no
+ * end. */
 #ifndef LINES_H
 #define LINES_H
 
-#include <stdbool.h>
+#include "reason.h"
+
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-enum { LINE_LIMIT = 1 << 16, TEXT_LIMIT = 1 << 30 }; /* bytes of a line, and of all of them */
+enum { LINE_LIMIT = 1 << 16, TEXT_LIMIT = 1 << 30 }; /* bytes per line, and per file */
 
-/* Begins as {.name, .stream, .why, .why_size} or by open_lines. */
+/* Initialize it as {.name, .stream, .why} or by open_lines. */
 typedef struct line_file {
     const char *name; /* for messages */
     FILE *stream;
     char *line;
-    size_t length;       /* of the line without its end; it may have zero bytes */
-    int64_t number, end; /* of the line: from 1; bytes up to its end */
-    bool failed;         /* it could not be read; `why` says so */
-    char *why;
-    size_t why_size;
+    size_t length;       /* of the line without its end; the line may contain zero bytes */
+    int64_t number, end; /* of the line: its number from 1; its end in bytes from the start of the file */
+    bool failed;         /* reading failed; `why` has the error */
+    reason *why;
 } line_file;
 
-/* Opens a file, or standard input for "-". False, with a sentence in `why`, when it cannot be read. */
-bool open_lines(line_file *f, const char *path, char *why, size_t why_size);
+/* Opens a file, or standard input for "-". False, with the error in `why`, when it cannot be read. */
+bool open_lines(line_file *f, const char *path, reason *why);
 /* False when reading had failed. */
 bool close_lines(line_file *f);
 
-/* The next line without its end; *whole: it has one. False at the end of the file, and when reading fails. */
+/* Reads the next line without its end; *whole: the line has an end. False at the end of the file, and when reading
+ * fails. */
 bool next_line(line_file *f, bool *whole);
 
 /* Writes "FILE:LINE: WHAT" to `why`; returns false. */

@@ -1,77 +1,23 @@
 /* Lists of pairs of clouds. */
 #include "pairs.h"
-#include "files.h"
+#include "lines.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIST_LIMIT = 256 << 20 }; /* bytes, some million pairs; /dev/zero has no end */
-
-/* The whole file with a zero at its end; NULL with errno when it cannot be read. */
-static char *read_all(FILE *stream, size_t *size) {
-    char *text = NULL;
-    size_t held = 0, n = 0, got;
-    do {
-        if (held - n < 2) {
-            held = held ? 2 * held : 1 << 16;
-            char *more = realloc(text, held);
-            if (!more) {
-                free(text);
-                errno = ENOMEM;
-                return NULL;
-            }
-            text = more;
-        }
-        errno = 0;
-        got = fread(text + n, 1, held - n - 1, stream);
-        n += got;
-    } while (got > 0 && n <= LIST_LIMIT);
-    errno = n > LIST_LIMIT ? EFBIG : errno;
-    if (n > LIST_LIMIT || ferror(stream)) {
-        free(text);
-        return NULL;
-    }
-    text[n] = '\0';
-    *size = n;
-    return text;
-}
-
-static char *read_list(const char *path, size_t *size, char *why, size_t why_size) {
-    char reason[512];
-    FILE *stream = input_try(path, reason, sizeof reason);
-    if (!stream) {
-        snprintf(why, why_size, "%s: %s", path, reason);
-        return NULL;
-    }
-    char *text = read_all(stream, size);
-    if (!text) {
-        snprintf(why, why_size, "%s: %s; give a list of pairs that can be read", input_name(path), strerror(errno));
-    }
-    input_close(stream);
-    return text;
-}
-
-static bool is_blank(char c) {
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
 static char *skip_blanks(char *p) {
-    while (is_blank(*p)) {
-        p++;
-    }
-    return p;
+    return p + strspn(p, " \t\r");
 }
 
 static void cut_blanks(char *begin) {
-    char *end = begin + strlen(begin);
-    while (end > begin && is_blank(end[-1])) {
-        end--;
+    size_t length = strlen(begin);
+    while (length > 0 && strchr(" \t\r", begin[length - 1])) {
+        length--;
     }
-    *end = '\0';
+    begin[length] = '\0';
 }
 
-/* Splits a line in place. What is wrong with it, or NULL. */
+/* Splits a line in place. Returns what is wrong with the line, or NULL. */
 static const char *split(char *line, const char **source, const char **target) {
     char *tab = strchr(line, '\t'), *between = tab ? tab : line + strcspn(line, " ");
     if (*between == '\0') {
@@ -88,51 +34,61 @@ static const char *split(char *line, const char **source, const char **target) {
     return NULL;
 }
 
-/* At most one pair a line. */
-static bool make_room(pair_list *list, size_t size) {
-    size_t lines = 1;
-    for (size_t i = 0; i < size; i++) {
-        lines += list->text[i] == '\n';
+/* Makes space for one more pair: the capacity doubles at powers of two. */
+static bool grow(pair_list *list) {
+    const size_t capacity = list->count ? 2 * (size_t)list->count : 1;
+    if ((list->count & (list->count - 1)) != 0) {
+        return true;
     }
-    list->inputs = malloc(2 * lines * sizeof *list->inputs);
-    list->lines = malloc(lines * sizeof *list->lines);
-    return list->inputs && list->lines && lines < INT32_MAX / 2;
+    if (list->count > INT32_MAX / 4) {
+        return false;
+    }
+    const char **inputs = realloc(list->inputs, 2 * capacity * sizeof *inputs);
+    list->inputs = inputs ? inputs : list->inputs;
+    int64_t *lines = realloc(list->lines, capacity * sizeof *lines);
+    list->lines = lines ? lines : list->lines;
+    char **text = realloc(list->text, capacity * sizeof *text);
+    list->text = text ? text : list->text;
+    return inputs && lines && text;
 }
 
-static bool parse(pair_list *list, const char *name, size_t size, char *why, size_t why_size) {
-    char *next = list->text;
-    for (int64_t line = 1; next < list->text + size; line++) {
-        char *begin = skip_blanks(next), *end = next + strcspn(next, "\n");
-        const char *wrong = end < list->text + size && *end != '\n' ? "a zero byte" : NULL;
-        *end = '\0';
-        next = end + 1;
-        cut_blanks(begin);
-        if (!wrong && (*begin == '\0' || *begin == '#')) {
-            continue;
+static const char *append(pair_list *list, const char *line, int64_t number) {
+    char *text = grow(list) ? strdup(line) : NULL;
+    const size_t i = 2 * (size_t)list->count;
+    const char *wrong = text ? split(text, &list->inputs[i], &list->inputs[i + 1]) : "out of memory";
+    if (wrong) {
+        free(text);
+        return wrong;
+    }
+    list->text[list->count] = text;
+    list->lines[list->count++] = number;
+    return NULL;
+}
+
+static bool read_lines(line_file *f, pair_list *list) {
+    for (bool whole; next_line(f, &whole);) {
+        char *line = skip_blanks(f->line);
+        const char *wrong = strlen(f->line) != f->length ? "a zero byte" : NULL;
+        cut_blanks(line);
+        if (!wrong && *line != '\0' && *line != '#') {
+            wrong = append(list, line, f->number);
         }
-        wrong = wrong ? wrong : split(begin, &list->inputs[2 * list->count], &list->inputs[2 * list->count + 1]);
         if (wrong) {
-            snprintf(why, why_size, "%s:%lld: %s; give SOURCE TARGET, with one tab between them when names have blanks",
-                     name, (long long)line, wrong);
-            return false;
+            return refuse(f->why, "%s:%lld: %s; give SOURCE TARGET, with one tab between them when names have blanks",
+                          f->name, (long long)f->number, wrong);
         }
-        list->lines[list->count++] = line;
     }
-    if (list->count == 0) {
-        snprintf(why, why_size, "%s: no pair; give a line SOURCE TARGET for each", name);
-    }
-    return list->count > 0;
+    return f->failed || list->count > 0 || refuse(f->why, "%s: no pair; give one line SOURCE TARGET per pair", f->name);
 }
 
-bool pairs_read(const char *path, pair_list *list, char *why, size_t why_size) {
-    size_t size = 0;
-    *list = (pair_list){.text = read_list(path, &size, why, why_size)};
-    bool good = list->text;
-    if (good && !make_room(list, size)) {
-        snprintf(why, why_size, "%s: too many lines for the memory; give several lists", input_name(path));
-        good = false;
+bool pairs_read(const char *path, pair_list *list, reason *why) {
+    line_file f;
+    *list = (pair_list){0};
+    if (!open_lines(&f, path, why)) {
+        return false;
     }
-    good = good && parse(list, input_name(path), size, why, why_size);
+    bool good = read_lines(&f, list);
+    good = close_lines(&f) && good;
     if (!good) {
         pairs_free(list);
     }
@@ -140,8 +96,11 @@ bool pairs_read(const char *path, pair_list *list, char *why, size_t why_size) {
 }
 
 void pairs_free(pair_list *list) {
+    for (int i = 0; i < list->count; i++) {
+        free(list->text[i]);
+    }
+    free(list->text);
     free(list->inputs);
     free(list->lines);
-    free(list->text);
     *list = (pair_list){0};
 }

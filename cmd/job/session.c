@@ -1,4 +1,4 @@
-/* A run of the program: checks before anything is read, the context, the --json file. */
+/* A run of the program: the checks before the first input is read, the context, the --json file. */
 #include "job.h"
 
 #include <stdlib.h>
@@ -20,7 +20,6 @@ static bool is_main(const option_row *option) {
     return option->flags & OPTION_MAIN;
 }
 
-/* Jobs of the run, and the input that names the outputs of one. */
 int session_job_count(const session *s) {
     const int each = s->command->inputs_per_job;
     return each ? s->input_count / each : 1;
@@ -60,57 +59,52 @@ static bool is_output(const session *s, const option_row *o) {
     return (o->commands & s->command->bit) && (o->flags & OPTION_OUTPUT);
 }
 
-/* One name for standard input, so that it is not read twice. */
+/* One name for standard input, so that the check for a second use recognizes it. */
 static const char *standard_input_named(const char *path) {
     return path && strcmp(path, "/dev/stdin") == 0 ? "-" : path;
 }
 
-static bool check_input(const session *s, int i, char *why, size_t why_size) {
-    const char *path = s->inputs[i];
-    if (s->options->pairs) { /* say where in the list */
-        int at = snprintf(why, why_size, "%s:%lld: ", input_name(s->options->pairs), (long long)s->pairs.lines[i / 2]);
-        why += (size_t)at < why_size ? (size_t)at : 0;
-        why_size -= (size_t)at < why_size ? (size_t)at : 0;
+/* The sentence about an input of a list begins with its line there. */
+static bool check_input(const session *s, int i, reason *why) {
+    const char *path = s->inputs[i], *list = s->options->pairs;
+    if ((s->command->traits & COMMAND_READS_TEXT) ||
+        (list && is_dash(path) ? refuse(why, "standard input cannot be one of many clouds; give files")
+                               : session_check_format(s, path, why))) {
+        return true;
     }
-    if (s->options->pairs && is_dash(path)) {
-        snprintf(why, why_size, "standard input cannot be one of many clouds; give files");
-        return false;
+    if (list) {
+        refuse(why, "%s:%lld: %s", input_name(list), (long long)s->pairs.lines[i / 2], why->text);
     }
-    return (s->command->traits & COMMAND_READS_TEXT) || session_check_format(s, path, why, why_size);
+    return false;
 }
 
-static bool read_once(int dashes, char *why, size_t why_size) {
-    if (dashes > 1) {
-        snprintf(why, why_size, "standard input is given %d times; it can be read once", dashes);
-    }
-    return dashes <= 1;
+static bool read_once(int dashes, reason *why) {
+    return dashes <= 1 || refuse(why, "standard input is given %d times; it can be read once", dashes);
 }
 
 /* Takes the inputs from the list of --pairs. */
-static bool take_pairs(session *s, char *why, size_t why_size) {
+static bool take_pairs(session *s, reason *why) {
     if (s->input_count > 0) {
-        snprintf(why, why_size, "%d inputs and --pairs, which lists them; leave one of both out", s->input_count);
-        return false;
+        return refuse(why, "%d inputs and --pairs, which lists the inputs; leave one of both out", s->input_count);
     }
-    bool good = pairs_read(s->options->pairs, &s->pairs, why, why_size);
+    bool good = pairs_read(s->options->pairs, &s->pairs, why);
     s->inputs = s->pairs.inputs;
     s->input_count = 2 * s->pairs.count;
     return good;
 }
 
-/* How many there are, and that it fits the command. */
-static bool count_inputs(session *s, char *why, size_t why_size) {
+/* Sets the inputs and checks their number. */
+static bool count_inputs(session *s, reason *why) {
     static const char *standard_input[] = {"-"};
     if (s->options->pairs) {
-        return take_pairs(s, why, why_size);
+        return take_pairs(s, why);
     }
     if (s->command->take_inputs) {
-        return s->command->take_inputs(s, why, why_size);
+        return s->command->take_inputs(s, why);
     }
     if (s->input_count == 0 && (s->command->traits & COMMAND_READS_STDIN)) {
         if (isatty(STDIN_FILENO)) {
-            snprintf(why, why_size, "no input; give a file, or - for standard input");
-            return false;
+            return refuse(why, "no input; give a file, or - for standard input");
         }
         s->inputs = standard_input;
         s->input_count = 1;
@@ -118,87 +112,77 @@ static bool count_inputs(session *s, char *why, size_t why_size) {
     return true;
 }
 
-static bool check_inputs(session *s, char *why, size_t why_size) {
+static bool check_inputs(session *s, reason *why) {
     option_values *o = s->options;
     o->seeds = standard_input_named(o->seeds);
     o->init = standard_input_named(o->init);
     o->pairs = standard_input_named(o->pairs);
     o->poses = standard_input_named(o->poses);
     int dashes = is_dash(o->seeds) + is_dash(o->init) + is_dash(o->pairs) + is_dash(o->poses);
-    if (!read_once(dashes, why, why_size) || !count_inputs(s, why, why_size)) {
+    if (!read_once(dashes, why) || !count_inputs(s, why)) {
         return false;
     }
     for (int i = 0; i < s->input_count; i++) {
         s->inputs[i] = standard_input_named(s->inputs[i]);
         dashes += is_dash(s->inputs[i]);
-        if (!check_input(s, i, why, why_size)) {
+        if (!check_input(s, i, why)) {
             return false;
         }
     }
-    return read_once(dashes, why, why_size);
+    return read_once(dashes, why);
 }
 
-/* The name of --output must say a format that the command can write. */
-static bool check_format(const session *s, const char *path, char *why, size_t why_size) {
+/* The name of --output must select a format that the command can write. */
+static bool check_format(const session *s, const char *path, reason *why) {
     const pcgpu_format_info *format = output_format(s, path, s->inputs[0]);
     if (!format) {
-        snprintf(why, why_size, "%s: the name says no format; give --output-format, or a name such as out.ply", path);
-    } else if (s->options->batch && !format->writes_arrays) {
-        snprintf(why, why_size,
-                 "%s: %s holds a cloud, in which inputs cannot be told apart; give .npz, or leave out --batch", path,
-                 format->name);
-    } else if (!format->writes && !(format->writes_arrays && (s->command->traits & COMMAND_WRITES_ARRAYS))) {
-        snprintf(why, why_size, "%s cannot hold a cloud; give another --output-format, such as ply", format->name);
-    } else {
-        return true;
+        return refuse(why, "%s: the name has no known format; give --output-format, or a name such as out.ply", path);
     }
-    return false;
+    if (s->options->batch && !format->writes_arrays) {
+        return refuse(why, "%s: %s holds one cloud without the number of the input; give .npz, or leave out --batch",
+                      path, format->name);
+    }
+    return format->writes || (format->writes_arrays && (s->command->traits & COMMAND_WRITES_ARRAYS)) ||
+           refuse(why, "%s cannot hold a cloud; give another --output-format, such as ply", format->name);
 }
 
-/* One output against its input, its terminal and its name. */
-static bool check_output(const session *s, const option_row *o, const char *path, char *why, size_t why_size) {
+/* Checks one output: its file or folder, its name, and the terminal. */
+static bool check_output(const session *s, const option_row *o, const char *path, reason *why) {
     bool batch = s->options->batch, folder = path_is_folder(path), pairs = s->options->pairs;
     if ((o->flags & OPTION_GROWS) && folder) {
-        snprintf(why, why_size, "%s is a folder and a trajectory is one file; give --%s FILE", path, o->name);
-        return false;
+        return refuse(why, "%s is a folder and a trajectory is one file; give --%s FILE", path, o->name);
     }
     bool many = pairs ? is_main(o) : session_job_count(s) > 1 && !batch;
     if (pairs && !is_main(o) && folder) {
-        snprintf(why, why_size, "%s is a folder and what is written of a list is one file; give --%s FILE", path,
-                 o->name);
-        return false;
+        return refuse(why, "%s is a folder, and a list of pairs has one such file; give --%s FILE", path, o->name);
     }
     if (batch && folder) {
-        snprintf(why, why_size, "%s is a folder and a batch is one file; give --%s FILE", path, o->name);
-        return false;
+        return refuse(why, "%s is a folder and a batch is one file; give --%s FILE", path, o->name);
     }
     if (many && !folder && (is_dash(path) || !path_is_stream(path))) {
-        snprintf(why, why_size, "%d %s and one --%s%s; give --%s DIR/", session_job_count(s), pairs ? "pairs" : "inputs",
+        return refuse(why, "%d %s and one --%s%s; give --%s DIR/", session_job_count(s), pairs ? "pairs" : "inputs",
                  o->name, is_dash(path) ? " (standard output)" : "", o->name);
-        return false;
     }
     const pcgpu_format_info *named = pcgpu_format_of_path(path);
     if ((o->flags & OPTION_PLY) && !folder && !path_is_stream(path) && !(named && strcmp(named->name, "ply") == 0)) {
-        snprintf(why, why_size, "%s: a mesh is written as .ply; give a name that ends in .ply", path);
-        return false;
+        return refuse(why, "%s: a mesh is written as .ply; give a name that ends in .ply", path);
     }
     if (is_dash(path) && !output_is_text(s, o) && !s->options->force && !s->options->dry_run && isatty(STDOUT_FILENO)) {
-        snprintf(why, why_size, "binary data would go to the terminal; give -o FILE, or -f to write it anyway");
-        return false;
+        return refuse(why, "binary data would go to the terminal; give -o FILE, or -f to write it anyway");
     }
-    return (!is_main(o) || check_format(s, path, why, why_size)) &&
-           (!many || !folder || session_check_names(s, o, path, why, why_size));
+    return (!is_main(o) || check_format(s, path, why)) &&
+           (!many || !folder || session_check_names(s, o, path, why));
 }
 
-/* Whether two outputs go to one place, or one to that of the other until that is complete. */
+/* Whether two outputs have the same file, or one output is the partial file of the other. */
 static bool same_place(const char *path, const char *other) {
     const size_t length = strlen(other);
     return (strcmp(path, other) == 0 && !path_is_folder(path) && (is_dash(path) || !path_is_stream(path))) ||
            (strncmp(path, other, length) == 0 && strcmp(path + length, ".partial") == 0);
 }
 
-/* Each output its own place. */
-static bool check_outputs(const session *s, char *why, size_t why_size) {
+/* Checks that each output has another file. */
+static bool check_outputs(const session *s, reason *why) {
     const char *paths[JOB_OUTPUTS + 1];
     int n = 0;
     if (s->options->json) {
@@ -212,12 +196,10 @@ static bool check_outputs(const session *s, char *why, size_t why_size) {
         }
         for (int k = 0; k < n; k++) {
             if (same_place(paths[k], path)) {
-                snprintf(why, why_size, "two outputs go to %s; give each its own",
-                         is_dash(path) ? "standard output" : paths[k]);
-                return false;
+                return refuse(why, "two outputs go to %s; give each its own", output_shown(paths[k]));
             }
         }
-        if (!check_output(s, o, path, why, why_size)) {
+        if (!check_output(s, o, path, why)) {
             return false;
         }
         paths[n++] = path;
@@ -225,13 +207,13 @@ static bool check_outputs(const session *s, char *why, size_t why_size) {
     return true;
 }
 
-bool session_check(session *s, char *why, size_t why_size) {
-    return check_inputs(s, why, why_size) && (!s->command->check || s->command->check(s, why, why_size)) &&
-           check_outputs(s, why, why_size);
+bool session_check(session *s, reason *why) {
+    return check_inputs(s, why) && (!s->command->check || s->command->check(s, why)) &&
+           check_outputs(s, why);
 }
 
-/* From now on no output replaces a file that is read; false when standard output is one. Configurations were protected
- * when they were read. */
+/* From now on, no output replaces an input; false when standard output is an input. Configurations were protected when
+ * they were read. */
 static bool protect_inputs(session *s) {
     for (int i = 0; i < s->input_count; i++) {
         input_protect(s->inputs[i]);
@@ -247,7 +229,7 @@ static bool protect_inputs(session *s) {
     return output_check_stdout();
 }
 
-/* A pipe that is opened and closed would end its writer. */
+/* Opens an input as a check. Not a pipe: closing the pipe would end its writer. */
 static bool try_input(const char *path) {
     if (!path || path_is_stream(path)) {
         return true;
@@ -257,7 +239,7 @@ static bool try_input(const char *path) {
     return stream;
 }
 
-/* The first number of OMP_NUM_THREADS, as programs with OpenMP take it; 0: it has none. */
+/* The first number of OMP_NUM_THREADS, which is the number of threads of OpenMP; 0: none. */
 static int threads_of_environment(void) {
     const char *text = getenv("OMP_NUM_THREADS");
     char *end = NULL;
@@ -278,15 +260,15 @@ static int open_context(session *s) {
     return status == PCGPU_ERROR_UNAVAILABLE ? EXIT_NO_CUDA : status == PCGPU_ERROR_ARGUMENT ? EXIT_USAGE : EXIT_FAILED;
 }
 
-/* Each file that an output would become. */
+/* Checks each file of an output. */
 static bool try_output(const session *s, const option_row *row, const char *path) {
     int files = path_is_folder(path) ? session_job_count(s) : 1;
     bool good = true;
     if (s->options->resume && (row->flags & OPTION_GROWS)) {
-        return true; /* it may be there */
+        return true; /* the file may exist */
     }
     if (path_is_folder(path) && access(path, F_OK) != 0) {
-        return folder_check(path); /* it will be made */
+        return folder_check(path); /* the run will create it */
     }
     for (int i = 0; i < files; i++) {
         char *name = output_name(s, row, path, session_input_of(s, i));
@@ -306,7 +288,7 @@ int session_dry_run(session *s) {
     for (int i = 0; option_at(i); i++) {
         const option_row *row = option_at(i);
         const char *path = is_output(s, row) ? output_path(s, row) : NULL;
-        /* Nothing is written, so standard output may well be a terminal. */
+        /* A dry run writes no data, so standard output may be a terminal. */
         if (path && !is_dash(path)) {
             good = try_output(s, row, path) && good;
         }
@@ -325,7 +307,8 @@ int session_dry_run(session *s) {
     return code ? code : good ? EXIT_DONE : EXIT_FAILED;
 }
 
-/* Pipes take turns: who feeds one may wait for the output of the one before. And each job holds its outputs open. */
+/* With pipes, one job at a time: the writer of a pipe may wait for the output of the job before. With files, each job
+ * keeps its outputs open. */
 int session_jobs_at_once(const session *s, int most) {
     const char *path = output_path(s, option_by_name("output", s->command->bit));
     bool streams = path && path_is_stream(path);
@@ -336,7 +319,7 @@ int session_jobs_at_once(const session *s, int most) {
     return streams || jobs < 1 ? 1 : jobs < most ? (int)jobs : most;
 }
 
-/* Folders that are given as such, DIR/, and are not there yet. */
+/* Creates the folders DIR/ of the outputs. */
 static bool make_folders(const session *s) {
     bool good = true;
     for (int i = 0; option_at(i) && good; i++) {

@@ -1,4 +1,4 @@
-/* Outputs that are being written, and the signals that end the program before they are whole. */
+/* Outputs that are not complete, and the signals that end the program. */
 #include "unfinished.h"
 #include "report.h"
 
@@ -11,11 +11,11 @@
 enum { PENDING_MAX = 256 }; /* a batch of inputs with a few outputs each */
 static const output *volatile pending[PENDING_MAX];
 
-static const char *volatile kept; /* what is said of a file that stays */
-static pthread_t main_thread;     /* which holds signals while it changes these */
+static const char *volatile kept; /* the message about a file that stays */
+static pthread_t main_thread;     /* it blocks signals while it changes `pending` and `kept` */
 
-/* Those that end a program and that something outside sends: a person, a batch system before its time limit, a limit, a
- * timer. */
+/* The signals that end a program and come from outside: from a user, a batch system before its time limit, a resource
+ * limit, a timer. */
 static const struct {
     int number;
     const char *name;
@@ -24,13 +24,13 @@ static const struct {
               {SIGPROF, "SIGPROF"}, {SIGXCPU, "SIGXCPU"}, {SIGPIPE, NULL}};
 enum { ENDING = sizeof ending / sizeof ending[0] };
 
-/* Says what ended the program; a broken pipe is quiet. */
+/* Prints which signal ended the program; SIGPIPE prints nothing. */
 static void report_end(int number) {
     for (int i = 0; i < ENDING; i++) {
         if (ending[i].number == number && ending[i].name) {
             report_signal(ending[i].name, kept ? " has ended the run"
-                                               : " has ended the run; outputs that exist are complete, start again for "
-                                                 "those that do not");
+                                               : " has ended the run; existing outputs are complete, start again for "
+                                                 "the others");
             if (kept) {
                 report_signal(kept, NULL);
             }
@@ -64,18 +64,18 @@ static void end_by_signal(int number) {
 
 void files_catch_signals(void) {
     main_thread = pthread_self();
-    atexit(remove_pending); /* exit() where memory is short */
+    atexit(remove_pending); /* for exit() when memory is exhausted */
     for (int i = 0; i < ENDING; i++) {
         const int number = ending[i].number;
         struct sigaction action = {.sa_handler = end_by_signal}, before;
         sigfillset(&action.sa_mask);
         sigaction(number, NULL, &before);
-        /* nohup and background jobs of a shell ignore signals on purpose. A broken pipe is quiet in any case. */
+        /* nohup and background jobs of a shell ignore signals on purpose. SIGPIPE is always handled. */
         if (before.sa_handler != SIG_IGN || number == SIGPIPE) {
             sigaction(number, &action, NULL);
         }
     }
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of writing it */
+    signal(SIGXFSZ, SIG_IGN); /* the write fails instead */
 }
 
 void unfinished_keep(const char *sentence) {

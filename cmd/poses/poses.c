@@ -13,7 +13,7 @@ static bool is_blank_line(const char *line) {
     return *line == '\0' || *line == '#';
 }
 
-/* Whether a word of the line is nan: what is written for a frame that has no pose. */
+/* Whether a word of the line is nan, as in the line of a frame without a pose. */
 static bool has_nan(const char *line) {
     for (const char *p = line; *p && *p != '#';) {
         size_t length = strcspn(p, " \t\r\n,#");
@@ -26,25 +26,24 @@ static bool has_nan(const char *line) {
     return false;
 }
 
-static bool parse_line(char *line, size_t length, frame_pose *pose, char *why, size_t why_size) {
+static bool parse_line(char *line, size_t length, frame_pose *pose, reason *why) {
     pose->known = !has_nan(line);
     if (!pose->known) {
         return true;
     }
     FILE *stream = fmemopen(line, length, "r");
     if (!stream) {
-        snprintf(why, why_size, "out of memory");
-        return false;
+        return refuse(why, "out of memory");
     }
-    bool good = transform_read(stream, pose->T, why, why_size);
+    bool good = transform_read(stream, pose->T, why);
     fclose(stream);
     return good;
 }
 
 static bool add(pose_list *list, const frame_pose *pose) {
-    if ((list->count & (list->count - 1)) == 0) { /* room doubles at powers of two */
-        size_t room = list->count ? 2 * (size_t)list->count : 1;
-        frame_pose *more = list->count < INT32_MAX / 2 ? realloc(list->poses, room * sizeof *more) : NULL;
+    if ((list->count & (list->count - 1)) == 0) { /* the capacity doubles at powers of two */
+        size_t capacity = list->count ? 2 * (size_t)list->count : 1;
+        frame_pose *more = list->count < INT32_MAX / 2 ? realloc(list->poses, capacity * sizeof *more) : NULL;
         if (!more) {
             return false;
         }
@@ -55,18 +54,18 @@ static bool add(pose_list *list, const frame_pose *pose) {
 }
 
 static bool read_lines(line_file *f, pose_list *list) {
-    char reason[256];
+    reason inner;
     bool whole;
     while (next_line(f, &whole)) {
         frame_pose pose = {.line = f->number};
         if (strlen(f->line) != f->length) {
-            return line_wrong(f, "a zero byte; give a text file with a pose a line");
+            return line_wrong(f, "a zero byte; give a text file with one pose per line");
         }
         if (is_blank_line(f->line)) {
             continue;
         }
-        if (!parse_line(f->line, f->length, &pose, reason, sizeof reason)) {
-            return line_wrong(f, reason);
+        if (!parse_line(f->line, f->length, &pose, &inner)) {
+            return line_wrong(f, inner.text);
         }
         if (!add(list, &pose)) {
             return line_wrong(f, "out of memory");
@@ -75,10 +74,10 @@ static bool read_lines(line_file *f, pose_list *list) {
     return true;
 }
 
-bool poses_read(const char *path, pose_list *list, char *why, size_t why_size) {
+bool poses_read(const char *path, pose_list *list, reason *why) {
     line_file f;
     *list = (pose_list){0};
-    if (!open_lines(&f, path, why, why_size)) {
+    if (!open_lines(&f, path, why)) {
         return false;
     }
     bool good = read_lines(&f, list);

@@ -2,12 +2,13 @@
 #ifndef POSES_H
 #define POSES_H
 
-#include <stdbool.h>
+#include "reason.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
 typedef struct frame_pose {
-    bool known;   /* false: the line has nan for it */
+    bool known;   /* false: the line has nan */
     int64_t line; /* of the file */
     double T[16]; /* world from camera, row-major */
 } frame_pose;
@@ -17,9 +18,9 @@ typedef struct pose_list {
     frame_pose *poses;
 } pose_list;
 
-/* One pose a line, as transform_read takes them; empty lines and those that begin with # are skipped. "-" is standard
- * input. On failure `why` is a sentence with the file's name and line. */
-bool poses_read(const char *path, pose_list *list, char *why, size_t why_size);
+/* Reads one pose per line, in the formats of transform_read; empty lines and lines that begin with # are skipped. "-"
+ * is standard input. On failure `why` has the name of the file and the line. */
+bool poses_read(const char *path, pose_list *list, reason *why);
 void poses_free(pose_list *list);
 
 #endif

@@ -15,7 +15,7 @@ static bool no_memory(const line_file *f) {
     return line_wrong(f, "out of memory");
 }
 
-/* The numbers of a line, at most MOST_NUMBERS; -1 when a word is none. "nan" counts as one. */
+/* Splits a line into at most MOST_NUMBERS numbers; "nan" is a number. Returns how many, or -1 for another word. */
 static int split_numbers(char *line, double numbers[MOST_NUMBERS]) {
     int n = 0;
     char *rest = NULL;
@@ -36,10 +36,10 @@ typedef struct pose_line {
     double T[16], time, reference_time;
 } pose_line;
 
-/* A line that stands for a pose. *form: how many numbers the lines have, 0 = not known. */
-static bool parse_pose(line_file *f, int *form, pose_line *p) {
+/* Parses the line of a pose. *columns: how many numbers the lines have, 0 = unknown. */
+static bool parse_pose(line_file *f, int *columns, pose_line *p) {
     double v[MOST_NUMBERS];
-    char why[256];
+    reason why;
     bool all = true, any = false;
     int n = split_numbers(f->line, v);
     p->time = NAN;
@@ -47,10 +47,10 @@ static bool parse_pose(line_file *f, int *form, pose_line *p) {
         return line_wrong(f, n < 0 ? "not numbers; give lines of 16, 12 (KITTI) or 8 (TUM) numbers"
                                    : "give lines of 16, 12 (KITTI) or 8 (TUM) numbers");
     }
-    if (*form && *form != n) {
-        return line_wrong(f, "another number of numbers than the line before; give lines of one format");
+    if (*columns && *columns != n) {
+        return line_wrong(f, "not as many numbers as the line before; give lines of one format");
     }
-    *form = n;
+    *columns = n;
     for (int i = n == 8; i < n; i++) {
         all = all && isnan(v[i]);
         any = any || isnan(v[i]);
@@ -65,12 +65,12 @@ static bool parse_pose(line_file *f, int *form, pose_line *p) {
         p->T[i] = NAN;
     }
     if (any && !all) {
-        return line_wrong(f, "nan among numbers; a pose has all of its numbers or none");
+        return line_wrong(f, "nan among numbers; give all numbers of the pose, or nan for each");
     }
-    return all || transform_from_numbers(v, n, p->T, why, sizeof why) || line_wrong(f, why);
+    return all || transform_from_numbers(v, n, p->T, &why) || line_wrong(f, why.text);
 }
 
-/* "# lost TIME", which stands for a pose, too. */
+/* Parses "# lost TIME", which is the line of a missing pose. */
 static bool parse_lost(const char *line, pose_line *p) {
     static const char word[] = "# lost ";
     for (int i = 0; i < 16; i++) {
@@ -79,22 +79,22 @@ static bool parse_lost(const char *line, pose_line *p) {
     return strncmp(line, word, sizeof word - 1) == 0 && number_parse(line + sizeof word - 1, &p->time);
 }
 
-/* The state of the pose that follows; false for other lines. */
+/* Parses the state of the next pose; false for other lines. */
 static bool parse_state(char *line, pose_line *p) {
     double v[MOST_NUMBERS];
-    char why[256];
+    reason why;
     if (strncmp(line, TRAJECTORY_STATE, sizeof TRAJECTORY_STATE - 1) != 0 ||
         split_numbers(line + sizeof TRAJECTORY_STATE - 1, v) != 14) {
         return false;
     }
     p->time = v[0];
     p->reference_time = v[1];
-    return transform_from_numbers(v + 2, 12, p->T, why, sizeof why);
+    return transform_from_numbers(v + 2, 12, p->T, &why);
 }
 
-static bool append(trajectory *t, int64_t *room, const pose_line *p, int64_t end) {
-    if (t->count == *room) {
-        int64_t more = *room ? 2 * *room : 256;
+static bool append(trajectory *t, int64_t *capacity, const pose_line *p, int64_t end) {
+    if (t->count == *capacity) {
+        int64_t more = *capacity ? 2 * *capacity : 256;
         double *poses = realloc(t->poses, (size_t)more * 16 * sizeof *poses);
         t->poses = poses ? poses : t->poses;
         double *times = realloc(t->times, (size_t)more * sizeof *times);
@@ -104,7 +104,7 @@ static bool append(trajectory *t, int64_t *room, const pose_line *p, int64_t end
         if (!poses || !times || !ends) {
             return false;
         }
-        *room = more;
+        *capacity = more;
     }
     memcpy(t->poses + 16 * t->count, p->T, sizeof p->T);
     t->times[t->count] = p->time;
@@ -113,10 +113,10 @@ static bool append(trajectory *t, int64_t *room, const pose_line *p, int64_t end
     return true;
 }
 
-/* states: lines that are no comments here. */
+/* states: lines with TRAJECTORY_STATE are not comments. */
 static bool read_poses(line_file *f, bool unfinished, bool states, trajectory *t) {
-    int64_t room = 0;
-    int form = 0;
+    int64_t capacity = 0;
+    int columns = 0;
     bool whole = true, has_state = false;
     pose_line state;
     t->reference_time = NAN;
@@ -131,32 +131,32 @@ static bool read_poses(line_file *f, bool unfinished, bool states, trajectory *t
             has_state = (states && parse_state(text, &state)) || has_state;
             continue;
         }
-        if (!lost && !parse_pose(f, &form, &p)) {
+        if (!lost && !parse_pose(f, &columns, &p)) {
             return false;
         }
-        if (lost && form && form != 8) {
-            return line_wrong(f, "a lost scan as TUM's format has it among other lines; give lines of one format");
+        if (lost && columns && columns != 8) {
+            return line_wrong(f, "a lost scan in TUM format among lines of another format; give lines of one format");
         }
-        form = lost ? 8 : form;
+        columns = lost ? 8 : columns;
         p = has_state && p.T[0] == p.T[0] ? state : p;
         has_state = false;
-        if (!append(t, &room, &p, f->end)) {
+        if (!append(t, &capacity, &p, f->end)) {
             return no_memory(f);
         }
     }
     if (f->failed) {
         return false;
     }
-    t->numbers = form;
-    if (form != 8 && !states) {
+    t->numbers = columns;
+    if (columns != 8 && !states) {
         free(t->times);
         t->times = NULL;
     }
     return true;
 }
 
-bool trajectory_read_unfinished(FILE *stream, const char *name, trajectory *t, char *why, size_t why_size) {
-    line_file f = {.name = name, .stream = stream, .why = why, .why_size = why_size};
+bool trajectory_read_unfinished(FILE *stream, const char *name, trajectory *t, reason *why) {
+    line_file f = {.name = name, .stream = stream, .why = why};
     *t = (trajectory){0};
     bool good = read_poses(&f, true, true, t);
     free(f.line);
@@ -166,10 +166,10 @@ bool trajectory_read_unfinished(FILE *stream, const char *name, trajectory *t, c
     return good;
 }
 
-bool trajectory_read(const char *path, bool unfinished, trajectory *t, char *why, size_t why_size) {
+bool trajectory_read(const char *path, bool unfinished, trajectory *t, reason *why) {
     line_file f;
     *t = (trajectory){0};
-    if (!open_lines(&f, path, why, why_size)) {
+    if (!open_lines(&f, path, why)) {
         return false;
     }
     bool good = read_poses(&f, unfinished, false, t);
@@ -190,7 +190,7 @@ void trajectory_free(trajectory *t) {
 /* ---- times ---- */
 
 static bool read_times(line_file *f, double **times, int64_t *count) {
-    int64_t room = 0;
+    int64_t capacity = 0;
     bool whole;
     while (next_line(f, &whole)) {
         double v[MOST_NUMBERS];
@@ -199,14 +199,14 @@ static bool read_times(line_file *f, double **times, int64_t *count) {
             continue;
         }
         if (split_numbers(f->line, v) != 1 || isnan(v[0])) {
-            return line_wrong(f, "not one number; give the seconds of one scan a line");
+            return line_wrong(f, "not one number; give the seconds of one scan per line");
         }
         if (*count > 0 && !(v[0] > (*times)[*count - 1])) {
-            return line_wrong(f, "not later than the scan before; times must rise");
+            return line_wrong(f, "not later than the scan before; give increasing times");
         }
-        if (*count == room) {
-            room = room ? 2 * room : 256;
-            double *more = realloc(*times, (size_t)room * sizeof **times);
+        if (*count == capacity) {
+            capacity = capacity ? 2 * capacity : 256;
+            double *more = realloc(*times, (size_t)capacity * sizeof **times);
             if (!more) {
                 return no_memory(f);
             }
@@ -217,11 +217,11 @@ static bool read_times(line_file *f, double **times, int64_t *count) {
     return true;
 }
 
-bool timestamps_read(const char *path, double **times, int64_t *count, char *why, size_t why_size) {
+bool timestamps_read(const char *path, double **times, int64_t *count, reason *why) {
     line_file f;
     *times = NULL;
     *count = 0;
-    if (!open_lines(&f, path, why, why_size)) {
+    if (!open_lines(&f, path, why)) {
         return false;
     }
     bool good = read_times(&f, times, count);
@@ -241,7 +241,7 @@ static bool read_calibration(line_file *f, double T[16], bool *found) {
     while (next_line(f, &whole)) {
         for (int i = 0; i < 2; i++) {
             double v[MOST_NUMBERS];
-            char why[256];
+            reason why;
             if (strncmp(f->line, names[i], strlen(names[i])) != 0) {
                 continue;
             }
@@ -249,25 +249,25 @@ static bool read_calibration(line_file *f, double T[16], bool *found) {
                 return line_wrong(f, "not 12 numbers");
             }
             *found = true;
-            return transform_from_numbers(v, 12, T, why, sizeof why) || line_wrong(f, why);
+            return transform_from_numbers(v, 12, T, &why) || line_wrong(f, why.text);
         }
     }
     return true;
 }
 
-bool calibration_read(const char *path, double T[16], char *why, size_t why_size) {
+bool calibration_read(const char *path, double T[16], reason *why) {
     line_file f;
     bool found = false;
-    if (!open_lines(&f, path, why, why_size)) {
+    if (!open_lines(&f, path, why)) {
         return false;
     }
     bool good = read_calibration(&f, T, &found);
     if (good && !found && !f.failed) {
-        char what[256];
+        reason inner;
         rewind(f.stream);
-        good = transform_read(f.stream, T, what, sizeof what);
+        good = transform_read(f.stream, T, &inner);
         if (!good) {
-            snprintf(why, why_size, "%s: no line \"Tr:\" of 12 numbers as in KITTI's calib.txt, and %s", path, what);
+            refuse(why, "%s: no line \"Tr:\" of 12 numbers as in KITTI's calib.txt, and %s", path, inner.text);
         }
     }
     return close_lines(&f) && good;

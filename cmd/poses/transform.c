@@ -6,14 +6,14 @@
 #include <math.h>
 #include <string.h>
 
-static const double TOLERANCE = 1e-3; /* of quaternions, as pcgpu_is_rigid has of rotations */
+static const double TOLERANCE = 1e-3; /* of the norm of a quaternion; pcgpu_is_rigid has the same for rotations */
 
-/* The next byte of at most *left, which a pipe without an end is cut to. */
+/* The next byte, of at most *left: a pipe may have no end. */
 static int next_byte(FILE *stream, long *left) {
     return (*left)-- > 0 ? getc(stream) : EOF;
 }
 
-/* The next word, NULL at the end. Too long a word comes out cut and is then no number. */
+/* The next word, or NULL at the end. A word that is too long is cut, and is then not a number. */
 static const char *next_word(FILE *stream, long *left, char *word, size_t size) {
     size_t n = 0;
     int c;
@@ -32,12 +32,11 @@ static const char *next_word(FILE *stream, long *left, char *word, size_t size) 
     return n ? word : NULL;
 }
 
-static bool from_quaternion(const double v[7], double T[16], char *why, size_t why_size) {
+static bool from_quaternion(const double v[7], double T[16], reason *why) {
     double x = v[3], y = v[4], z = v[5], w = v[6];
     double norm = sqrt(x * x + y * y + z * z + w * w);
     if (!(fabs(norm - 1) < TOLERANCE)) {
-        snprintf(why, why_size, "the quaternion has length %g; give a unit quaternion", norm);
-        return false;
+        return refuse(why, "the quaternion has length %g; give a unit quaternion", norm);
     }
     x /= norm, y /= norm, z /= norm, w /= norm;
     const double R[16] = {1 - 2 * (y * y + z * z),
@@ -60,39 +59,36 @@ static bool from_quaternion(const double v[7], double T[16], char *why, size_t w
     return true;
 }
 
-bool transform_from_numbers(const double *v, int n, double T[16], char *why, size_t why_size) {
+bool transform_from_numbers(const double *v, int n, double T[16], reason *why) {
     static const double identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
     char word[NUMBER_SIZE];
     memcpy(T, identity, sizeof identity);
     switch (n) {
     case 7:
-    case 8: return from_quaternion(v + (n - 7), T, why, why_size);
+    case 8: return from_quaternion(v + (n - 7), T, why);
     case 12:
-    case 16: memcpy(T, v, (size_t)n * sizeof v[0]); return pcgpu_is_rigid(T, why, why_size);
+    case 16: memcpy(T, v, (size_t)n * sizeof v[0]); return pcgpu_is_rigid(T, why->text, sizeof why->text);
     default:
-        snprintf(why, why_size, "%s numbers; give a 4x4 matrix (16), a KITTI line (12) or a TUM line (7 or 8)",
+        return refuse(why, "%s numbers; give a 4x4 matrix (16), a KITTI line (12) or a TUM line (7 or 8)",
                  n >= 17 ? "more than 16" : number_text(n, false, word));
-        return false;
     }
 }
 
-bool transform_read(FILE *stream, double T[16], char *why, size_t why_size) {
+bool transform_read(FILE *stream, double T[16], reason *why) {
     double v[17];
     char word[64];
     long left = 1 << 20;
     int n = 0;
     while (n < 17 && next_word(stream, &left, word, sizeof word)) {
         if (!number_parse(word, &v[n])) {
-            snprintf(why, why_size, "\"%s\" is not a finite number; give a text file with a transform", word);
-            return false;
+            return refuse(why, "\"%s\" is not a finite number; give a text file with a transform", word);
         }
         n++;
     }
     if (ferror(stream) || left < 0) {
-        snprintf(why, why_size, left < 0 ? "more than 1 MiB; give a text file with a transform" : "cannot be read");
-        return false;
+        return refuse(why, left < 0 ? "more than 1 MiB; give a text file with a transform" : "cannot be read");
     }
-    return transform_from_numbers(v, n, T, why, why_size);
+    return transform_from_numbers(v, n, T, why);
 }
 
 /* Quaternion x y z w of a rotation, w >= 0, from the largest of its four squares (Shepperd 1978). */

@@ -9,15 +9,15 @@
 
 bool register_read_init(const session *s, double T[16]) {
     const char *path = options_init_file(s->options);
-    char why[256];
+    reason why;
     FILE *stream = path ? input_open(path) : NULL;
     if (!stream) {
         return !path;
     }
-    bool good = transform_read(stream, T, why, sizeof why);
+    bool good = transform_read(stream, T, &why);
     input_close(stream);
     if (!good) {
-        report_error(path, "%s", why);
+        report_error(path, "%s", why.text);
     }
     return good;
 }
@@ -55,7 +55,7 @@ void register_add_result(json *out, const pcgpu_registration *r) {
     json_numbers(out, "covariance", r->covariance, 36);
 }
 
-/* ---- the answer for a person ---- */
+/* ---- the result as text ---- */
 
 /* Root of the summed variances of three diagonal entries of the covariance. */
 static double deviation(const pcgpu_registration *r, int first) {
@@ -65,7 +65,7 @@ static double deviation(const pcgpu_registration *r, int first) {
 
 enum { ANSWER_SIZE = 32 };
 
-#define NOTHING 1e-4 /* millimetres, degrees: what is below is shown as 0 */
+#define NOTHING 1e-4 /* millimetres, degrees: smaller values are shown as 0 */
 
 static const char *length_text(double metres, char text[ANSWER_SIZE]) {
     const double millimetres = 1e3 * metres;
@@ -83,7 +83,7 @@ static const char *angle_text(double radians, char text[ANSWER_SIZE]) {
     return text;
 }
 
-/* How far the origin of the source moves; where the coordinates of a map have an offset, the point of that. */
+/* The distance that the origin of the source moves; for coordinates with an offset, the point at the offset. */
 static double moved(const double T[16], const double from[3]) {
     double square = 0.0;
     for (int k = 0; k < 3; k++) {
@@ -94,12 +94,12 @@ static double moved(const double T[16], const double from[3]) {
     return sqrt(square);
 }
 
-static double turned(const double T[16]) {
+static double rotation_angle(const double T[16]) {
     const double x = T[9] - T[6], y = T[2] - T[8], z = T[4] - T[1];
     return atan2(sqrt(x * x + y * y + z * z), T[0] + T[5] + T[10] - 1.0);
 }
 
-/* One line, as one pair is registered for it; of the pairs of a list, which have no time of their own, with -v. */
+/* Prints one line. The pairs of a list have no separate times, and a line only with -v. */
 static void report_answer(const job *j, const pcgpu_registration *r, double seconds) {
     char length[2][ANSWER_SIZE], angle[2][ANSWER_SIZE], time[ANSWER_SIZE] = "";
     if (j->line == 0) {
@@ -109,11 +109,11 @@ static void report_answer(const job *j, const pcgpu_registration *r, double seco
                                  : "; %.1f s",
                  seconds < 1.0 ? 1e3 * seconds : seconds);
     }
-    (j->line == 0 ? report_result : report_summary)(
-        NULL, "%s -> %s: moved %s, turned %s; score %.2f, +- %s, %s%s", j->names[0], j->names[1],
-        length_text(moved(r->T_target_source, j->clouds[0].offset), length[0]),
-        angle_text(turned(r->T_target_source), angle[0]), r->score, length_text(deviation(r, 3), length[1]),
-        angle_text(deviation(r, 0), angle[1]), time);
+    report(j->line == 0 ? REPORT_RESULT : REPORT_SUMMARY, NULL,
+           "%s -> %s: moved %s, turned %s; score %.2f, +- %s, %s%s", j->names[0], j->names[1],
+           length_text(moved(r->T_target_source, j->clouds[0].offset), length[0]),
+           angle_text(rotation_angle(r->T_target_source), angle[0]), r->score, length_text(deviation(r, 3), length[1]),
+           angle_text(deviation(r, 0), angle[1]), time);
 }
 
 void register_summarize(const job *j, const pcgpu_registration *r, double seconds) {
@@ -137,7 +137,7 @@ void register_summarize(const job *j, const pcgpu_registration *r, double second
                        (long long)r->run.too_near, r->run.backend);
     }
     if (r->symmetric) {
-        report_summary(j->names[0], "both ways end %.2f mm apart at the target's centroid, %.4f degree",
+        report_summary(j->names[0], "inverse-consistency error %.2f mm at the target's centroid, %.4f degree",
                        1e3 * r->apart[0], DEGREE * r->apart[1]);
     }
     if (r->degenerate) {
@@ -145,17 +145,17 @@ void register_summarize(const job *j, const pcgpu_registration *r, double second
     }
 }
 
-/* A file has the last estimate in any case. Standard output has what converged alone, so that what reads it takes
- * nothing else for an answer, as long as nothing else goes there. */
+/* A file always gets the last estimate. Standard output gets only a converged transform, so that a reader never uses
+ * another one; and only if no other output goes there. */
 static void write_transforms(job *j, const pcgpu_registration *r) {
     const option_values *o = j->session->options;
-    FILE *asked = job_stream(j, "transform");
-    bool taken = asked == stdout || job_stream(j, "output") == stdout || j->session->json.stream == stdout;
-    if (asked && (asked != stdout || r->converged)) {
-        transform_write(asked, r->T_target_source, o->transform_format);
+    FILE *file = job_stream(j, "transform");
+    bool busy = file == stdout || job_stream(j, "output") == stdout || j->session->json.stream == stdout;
+    if (file && (file != stdout || r->converged)) {
+        transform_write(file, r->T_target_source, o->transform_format);
     }
-    if (!taken && r->converged) {
-        transform_write(stdout, r->T_target_source, asked ? TRANSFORM_MATRIX : o->transform_format);
+    if (!busy && r->converged) {
+        transform_write(stdout, r->T_target_source, file ? TRANSFORM_MATRIX : o->transform_format);
     }
 }
 
@@ -173,7 +173,7 @@ pcgpu_status register_scan(const job *j, int i, pcgpu_cloud *own, const pcgpu_cl
     return pcgpu_scan_correct(j->session->context, &j->clouds[i], &params, own, run);
 }
 
-/* The source where the target is, as it was registered: without what was left out, and corrected. */
+/* Writes the source in the frame of the target, without the dropped points and with the beam correction. */
 static int write_aligned(job *j, const double T[16]) {
     pcgpu_context *context = j->session->context;
     pcgpu_cloud own = {0}, aligned = {0};

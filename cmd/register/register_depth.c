@@ -28,7 +28,7 @@ pcgpu_register_depth_params register_image_params(const session *s) {
     }
     p.levels = o->registration.levels ? o->registration.levels : counts.count;
     for (int l = 0; l < p.levels && l < PCGPU_DEPTH_LEVELS; l++) {
-        /* coarser levels than there are numbers do as much as the first one */
+        /* additional coarse levels have the iterations of the first one */
         const int at = counts.count - p.levels + l;
         p.level_iterations[l] = counts.values[at > 0 ? at : 0];
     }
@@ -42,34 +42,30 @@ pcgpu_register_depth_params register_image_params(const session *s) {
     return p;
 }
 
-static bool check_levels(const session *s, char *why, size_t why_size) {
+static bool check_levels(const session *s, reason *why) {
     const int levels = s->options->registration.levels, counts = s->options->level_iterations.count;
     if (levels > PCGPU_DEPTH_LEVELS) {
-        snprintf(why, why_size, "%d levels of projective association; give 1 to %d", levels, PCGPU_DEPTH_LEVELS);
-        return false;
+        return refuse(why, "%d levels of projective association; give 1 to %d", levels, PCGPU_DEPTH_LEVELS);
     }
     if (levels > 0 && levels != counts && given(s, "level-iterations")) {
-        snprintf(why, why_size, "%d levels and the iterations of %d; leave levels out, or give as many", levels,
-                 counts);
-        return false;
+        return refuse(why, "%d levels and iterations of %d levels; leave levels out, or give equal numbers", levels,
+                      counts);
     }
     return true;
 }
 
-/* Whether two inputs go together; says what is wrong. */
-static bool check_pair(const session *s, const char **inputs, bool *projective, char *why, size_t why_size) {
+/* Checks that two inputs fit the association. */
+static bool check_pair(const session *s, const char **inputs, bool *projective, reason *why) {
     *projective = register_is_projective(s, inputs, 2);
     if (s->options->association == ASSOCIATION_PROJECTIVE && !*projective) {
         const pcgpu_format_info *source = input_format(s, inputs[0]);
-        snprintf(why, why_size,
-                 "%s: not a depth image, and projective association is for two of them; leave association out",
+        return refuse(why, "%s: not a depth image, and projective association needs two; leave association out",
                  input_name(inputs[source && source->depth ? 1 : 0]));
-        return false;
     }
     return true;
 }
 
-bool register_check_scans(const session *s, int each, char *why, size_t why_size) {
+bool register_check_scans(const session *s, int each, reason *why) {
     const option_values *o = s->options;
     const char *wrong = NULL;
     for (int i = 0; i < s->input_count && o->registration.beam_correction != 0; i++) {
@@ -84,18 +80,15 @@ bool register_check_scans(const session *s, int each, char *why, size_t why_size
                     "--camera";
         }
     }
-    if (wrong) {
-        snprintf(why, why_size, "%s", wrong);
-    }
-    return !wrong;
+    return !wrong || refuse(why, "%s", wrong);
 }
 
-bool register_check(const session *s, char *why, size_t why_size) {
+bool register_check(const session *s, reason *why) {
     const char *wrong = NULL;
     bool any = false, clouds = false;
     for (int i = 0; i + 1 < s->input_count; i += 2) {
         bool projective;
-        if (!check_pair(s, s->inputs + i, &projective, why, why_size)) {
+        if (!check_pair(s, s->inputs + i, &projective, why)) {
             return false;
         }
         any = any || projective;
@@ -104,13 +97,10 @@ bool register_check(const session *s, char *why, size_t why_size) {
     if (any && given(s, "method")) {
         wrong = "method is for association nearest, and projective is given; give one of them";
     } else if (any && s->options->registration.search == PCGPU_SEARCH_ALWAYS) {
-        wrong = "init: auto looks for a start of association nearest; give that, or a FILE with a start";
+        wrong = "init: auto needs association nearest; give that, or a FILE with the initial transform";
     }
-    if (wrong) {
-        snprintf(why, why_size, "%s", wrong);
-    }
-    return !wrong && register_check_scans(s, 2, why, why_size) && (!any || check_levels(s, why, why_size)) &&
-           register_check_kind(s, clouds, any, why, why_size);
+    return (!wrong || refuse(why, "%s", wrong)) && register_check_scans(s, 2, why) && (!any || check_levels(s, why)) &&
+           register_check_kind(s, clouds, any, why);
 }
 
 /* ---- the configuration in effect --------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
-/* pcgpu register: the command, and what options of registration mean together. */
+/* pcgpu register: the command, and checks of its options. */
 #include "register.h"
 
-bool register_settle(option_values *options, const command_info *command, char *why, size_t why_size) {
+bool register_settle(option_values *options, const command_info *command, reason *why) {
     (void)command;
     pcgpu_register_params *p = &options->registration;
     const char *wrong = NULL;
@@ -9,45 +9,38 @@ bool register_settle(option_values *options, const command_info *command, char *
                 : options_init_file(options) ? PCGPU_SEARCH_NEVER
                                              : PCGPU_SEARCH_ALWAYS;
     if (p->method == PCGPU_REGISTER_NDT && p->kernel != PCGPU_KERNEL_AUTO) {
-        wrong = "kernel: method ndt has its own; leave it out or give --method plane, gicp or point";
+        wrong = "kernel: method ndt has its own kernel; leave it out or give --method plane, gicp or point";
     } else if (p->kernel_scale != 0 && (p->method == PCGPU_REGISTER_NDT || p->kernel == PCGPU_KERNEL_NONE)) {
-        wrong = "kernel-scale: there is no kernel that it is of; give --method plane, gicp or point and a --kernel";
+        wrong = "kernel-scale needs a kernel; give --method plane, gicp or point and a --kernel";
     }
-    if (wrong) {
-        snprintf(why, why_size, "%s", wrong);
-    }
-    return !wrong;
+    return !wrong || refuse(why, "%s", wrong);
 }
 
-bool register_refuse(const session *s, const char *const *names, int count, const char *reason, char *why,
-                     size_t why_size) {
+bool register_refuse(const session *s, const char *const *names, int count, const char *cause, reason *why) {
     for (int i = 0; i < count; i++) {
         if (option_given_here(s->options, names[i], s->command)) {
-            snprintf(why, why_size, "%s %s; leave it out", names[i], reason);
-            return false;
+            return refuse(why, "%s %s; leave it out", names[i], cause);
         }
     }
     return true;
 }
 
-bool register_check_kind(const session *s, bool clouds, bool images, char *why, size_t why_size) {
+bool register_check_kind(const session *s, bool clouds, bool images, reason *why) {
     static const char *const of_images[] = {"level-iterations", "bilateral"};
     static const char *const of_clouds[] = {"voxel-size", "kernel", "kernel-scale", "max-iterations"};
     static const char *const of_icp[] = {"max-distance"};
-    const bool cells = s->options->registration.method == PCGPU_REGISTER_NDT;
+    const bool ndt = s->options->registration.method == PCGPU_REGISTER_NDT;
     return (images ||
-            register_refuse(s, of_images, 2, "is for depth images by projective association", why, why_size)) &&
-           (clouds || register_refuse(s, of_clouds, 4, "is for clouds, and depth images are given", why, why_size)) &&
-           (images || !cells || register_refuse(s, of_icp, 1, "has no effect on method ndt", why, why_size));
+            register_refuse(s, of_images, 2, "is for depth images by projective association", why)) &&
+           (clouds || register_refuse(s, of_clouds, 4, "is for clouds, and depth images are given", why)) &&
+           (images || !ndt || register_refuse(s, of_icp, 1, "has no effect on method ndt", why));
 }
 
-static bool take_inputs(session *s, char *why, size_t why_size) {
-    if (s->input_count != 2) {
-        snprintf(why, why_size,
-                 "%d inputs; give two, SOURCE TARGET, or --pairs LIST; poses of a sequence are found by pcgpu odometry",
-                 s->input_count);
-    }
-    return s->input_count == 2;
+static bool take_inputs(session *s, reason *why) {
+    return s->input_count == 2 || refuse(why,
+                                         "%d inputs; give two, SOURCE TARGET, or --pairs LIST; pcgpu odometry finds "
+                                         "the poses of a sequence",
+                                         s->input_count);
 }
 
 static int run(session *s) {

@@ -1,21 +1,22 @@
-/* pcgpu register --pairs: the pairs of a list, several by one call of the library, with one line for each. */
+/* pcgpu register --pairs: registers the pairs of a list, several per call of the library, and prints one line per
+ * pair. */
 #include "register.h"
 #include "transform.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Pairs that are registered by one call: CUDA runs them at the same time, the CPU one a thread. Their clouds and
- * unfinished outputs are held together, hence the bounds. */
+/* Limits of the pairs in one call, since their clouds and open outputs are in memory together. CUDA runs the pairs
+ * concurrently; the CPU runs one per thread. */
 enum { GROUP_PAIRS = 64, GROUP_BYTES = 512 << 20 };
 
 typedef struct group {
     int count;
     job jobs[GROUP_PAIRS];
     int codes[GROUP_PAIRS];
-    bool registered[GROUP_PAIRS]; /* by the call for all; `results` then holds it */
+    bool registered[GROUP_PAIRS]; /* by the common call, into `results` */
     pcgpu_registration results[GROUP_PAIRS];
-    job kept; /* clouds of the last pair before */
+    job kept; /* the clouds of the previous pair */
 } group;
 
 typedef struct list_run {
@@ -23,7 +24,7 @@ typedef struct list_run {
     const char *name; /* of the list, for messages */
     pcgpu_register_params params;
     output transforms; /* of --transform; stream NULL without it */
-    bool prints;       /* on standard output, too */
+    bool prints;       /* also to standard output */
     group *group;
 } list_run;
 
@@ -47,12 +48,13 @@ static void begin_pairs(list_run *run, int first, int most) {
     g->kept = (job){0};
 }
 
-/* Whether a pair is one of those that are registered by a call for all. */
+/* Whether a pair belongs to the common call. */
 static bool joins(const group *g, int i) {
     return g->codes[i] == EXIT_DONE && !g->jobs[i].projective;
 }
 
-/* One call for all that were read. When it fails, each is then tried alone, and says what is wrong with it. */
+/* Registers all pairs that were read with one call. When it fails, finish_pair registers each pair alone and reports
+ * its error. */
 static void register_together(const list_run *run) {
     group *g = run->group;
     pcgpu_pair pairs[GROUP_PAIRS];
@@ -92,7 +94,7 @@ static void write_line(const list_run *run, const double *T) {
         transform_write_line(stdout, T, format);
     }
     if (run->prints || run->transforms.stream == stdout) {
-        fflush(stdout); /* who reads it may wait; an error shows at the end */
+        fflush(stdout); /* a reader may wait for it; errors are reported at the end */
     }
 }
 
@@ -123,7 +125,7 @@ static int finish_pair(const list_run *run, int i) {
     return code;
 }
 
-/* The code of a list from those of its pairs: a failure tells more than a pair that has not converged. */
+/* The exit code of a list: a failure outranks a pair that did not converge. */
 static int worse(int a, int b) {
     static const int ranks[] = {
         [EXIT_DONE] = 0, [EXIT_NOT_CONVERGED] = 1, [EXIT_FAILED] = 2, [EXIT_NO_CUDA] = 3, [EXIT_USAGE] = 4};

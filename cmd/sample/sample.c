@@ -42,7 +42,7 @@ static void add_result(job *j, const pcgpu_sampled *sampled) {
     }
 }
 
-/* Writes what the library made of a job, and frees it. */
+/* Writes the result of a job, and frees it. */
 static int finish(job *j, pcgpu_sampled *sampled) {
     j->run = sampled->run;
     j->points_out = sampled->count;
@@ -55,11 +55,11 @@ static int finish(job *j, pcgpu_sampled *sampled) {
 static pcgpu_sample_params parameters(const session *s) {
     pcgpu_sample_params params = s->options->sample;
     params.drop_origin = s->options->drop_origin;
-    params.coverage = s->options->json || s->options->verbose; /* where it is shown */
+    params.coverage = s->options->json || s->options->verbose; /* only these show it */
     return params;
 }
 
-/* The records of --seeds, none without it. */
+/* Reads the records of --seeds, if it is given. */
 static bool read_seeds(const session *s, pcgpu_indices *seeds) {
     const char *path = s->options->seeds;
     FILE *stream = path ? input_open(path) : NULL;
@@ -92,15 +92,15 @@ static int sample_alone(job *j) {
 
 /* ---- several inputs ---- */
 
-/* Inputs that are sampled by one call of the library: CUDA runs them at the same time, the CPU one a thread. Their
- * clouds and unfinished outputs are held together, hence the bounds. */
+/* Limits of the inputs in one call of the library, since their clouds and open outputs are in memory together. CUDA
+ * samples them concurrently; the CPU samples one per thread. */
 enum { BATCH_JOBS = 32, BATCH_BYTES = 256 << 20 };
 
 typedef struct batch {
     int count;
     job jobs[BATCH_JOBS];
     int codes[BATCH_JOBS];
-    bool sampled[BATCH_JOBS]; /* by the call for all; `results` then holds it */
+    bool sampled[BATCH_JOBS]; /* by the common call, into `results` */
     pcgpu_sampled results[BATCH_JOBS];
 } batch;
 
@@ -114,7 +114,7 @@ static void begin_jobs(batch *b, session *s, const char **inputs, int count) {
     }
 }
 
-/* One call for all that were read. When it fails for one of them or for their number, each is then tried alone. */
+/* Samples all inputs that were read with one call. When it fails, end_jobs samples each input alone. */
 static void sample_together(batch *b, const session *s) {
     const pcgpu_cloud *clouds[BATCH_JOBS];
     pcgpu_sampled results[BATCH_JOBS];

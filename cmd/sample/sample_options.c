@@ -1,14 +1,14 @@
-/* pcgpu sample: the command, and its options against each other. */
+/* pcgpu sample: the command, and checks of its options. */
 #include "sample_run.h"
 
 #include <string.h>
 
-static bool settle_count_and_ratio(option_values *options, const command_info *command, char *why, size_t why_size) {
+static bool settle_count_and_ratio(option_values *options, const command_info *command, reason *why) {
     pcgpu_sample_params *p = &options->sample;
     if (p->count == 0 || p->ratio == 0) {
         return true;
     }
-    const char *out = options_later_wins(options, command, "count", "ratio", why, why_size);
+    const char *out = options_later_wins(options, command, "count", "ratio", why);
     if (out && strcmp(out, "ratio") == 0) {
         p->ratio = 0;
     } else if (out) {
@@ -17,13 +17,13 @@ static bool settle_count_and_ratio(option_values *options, const command_info *c
     return out;
 }
 
-/* Seeds come first, so there is nothing to start with. The default excludes nothing: --dry-run prints it. */
-static bool settle_seeds_and_start(option_values *options, const command_info *command, char *why, size_t why_size) {
+/* Seeds replace the start. The default start is allowed, since --dry-run prints it. */
+static bool settle_seeds_and_start(option_values *options, const command_info *command, reason *why) {
     const pcgpu_sample_params *p = &options->sample;
     if (!options->seeds || p->start == PCGPU_START_FIRST) {
         return true;
     }
-    const char *out = options_later_wins(options, command, "seeds", "start", why, why_size);
+    const char *out = options_later_wins(options, command, "seeds", "start", why);
     if (out && strcmp(out, "seeds") == 0) {
         options->seeds = NULL;
     } else if (out) {
@@ -33,10 +33,10 @@ static bool settle_seeds_and_start(option_values *options, const command_info *c
     return out;
 }
 
-static bool settle(option_values *options, const command_info *command, char *why, size_t why_size) {
+static bool settle(option_values *options, const command_info *command, reason *why) {
     const pcgpu_sample_params *p = &options->sample;
-    if (!settle_count_and_ratio(options, command, why, why_size) ||
-        !settle_seeds_and_start(options, command, why, why_size)) {
+    if (!settle_count_and_ratio(options, command, why) ||
+        !settle_seeds_and_start(options, command, why)) {
         return false;
     }
     const char *wrong = NULL;
@@ -47,16 +47,12 @@ static bool settle(option_values *options, const command_info *command, char *wh
     } else if (p->method == PCGPU_SAMPLE_RANDOM && options->distances) {
         wrong = "random sampling has no distances; leave --distances out or give --method fps";
     }
-    if (wrong) {
-        snprintf(why, why_size, "%s", wrong);
-    }
-    return !wrong;
+    return !wrong || refuse(why, "%s", wrong);
 }
 
-static bool check(const session *s, char *why, size_t why_size) {
+static bool check(const session *s, reason *why) {
     if (s->options->seeds && s->input_count > 1) {
-        snprintf(why, why_size, "%d inputs and --seeds, which are records of one; give one input", s->input_count);
-        return false;
+        return refuse(why, "%d inputs and --seeds, which are records of one; give one input", s->input_count);
     }
     return true;
 }

@@ -25,7 +25,7 @@ void voxels_add_offset(const job *j, pcgpu_voxels *v) {
         return;
     }
     for (int64_t i = 0; i < v->count; i++) {
-        /* Padding stays 0. */
+        /* The padding remains 0. */
         int32_t rows = padded ? v->counts[i] : 1;
         for (int32_t k = 0; k < rows; k++) {
             float *row = v->features + (size_t)(i * v->capacity + k) * (size_t)v->columns;
@@ -115,12 +115,12 @@ int voxels_write_sides(job *j, const pcgpu_voxels *v) {
     return code == EXIT_DONE ? job_write_array(j, "point-voxel", &point_voxel) : code;
 }
 
-/* Points of a voxel before max_points. */
+/* Points per voxel, before max_points. */
 static double mean_occupancy(const pcgpu_voxels *v) {
     return v->voxels_found ? (double)v->in_range / (double)v->voxels_found : 0;
 }
 
-/* The share of the points in range. */
+/* The fraction of the points in range. */
 static double lost_to_max_points(const pcgpu_voxels *v) {
     return v->in_range ? (double)v->over_points / (double)v->in_range : 0;
 }
@@ -152,7 +152,7 @@ static void summarize(const job *j, const pcgpu_voxels *v) {
         (long long)v->run.at_origin, (long long)v->over_points, (long long)v->over_voxels);
     report_detail(
         j->names[0],
-        "%lld points in range in %lld voxels: %.4g a voxel on average, %lld at most; max-points loses %.3g %% of "
+        "%lld points in range in %lld voxels: %.4g per voxel on average, %lld at most; max-points loses %.3g %% of "
         "them",
         (long long)v->in_range, (long long)v->voxels_found, mean_occupancy(v), (long long)v->largest,
         100 * lost_to_max_points(v));

@@ -1,29 +1,29 @@
-/* Between the files of pcgpu voxelize: the voxels of a job, and what files hold of them as arrays or as a cloud. */
+/* What the files of pcgpu voxelize share: the voxels of a job, and their output as arrays or as a cloud. */
 #ifndef VOXELIZE_H
 #define VOXELIZE_H
 
 #include "job.h"
 
-/* True for features with a row for each point. */
+/* True for features with one row per point. */
 bool features_are_padded(pcgpu_features features);
-/* Those of the library, from the options in effect. */
+/* The parameters of the library, from the options in effect. */
 pcgpu_voxelize_params voxelize_parameters(const job *j);
 
-/* Voxelizes the cloud of a job, fills its run and result, and says what was dropped; with --strict dropped points are
- * an error. Returns an exit code; on failure there is nothing to free. */
+/* Voxelizes the cloud of a job, fills its run and result, and reports the dropped points; with --strict, dropped points
+ * are an error. Returns an exit code; on failure `v` owns nothing. */
 int voxelize_cloud(job *j, pcgpu_voxels *v);
 
-/* Features are relative to the cloud's offset, arrays hold the coordinates of the file: adds the offset, and warns
- * about what float32 cannot hold. */
+/* Adds the offset of the cloud to the features, since arrays have the coordinates of the file. Warns when float32 loses
+ * precision. */
 void voxels_add_offset(const job *j, pcgpu_voxels *v);
 
-/* Writes --output as arrays: .npz has the features, coords, num_points and the `count` <= 3 arrays `more`, others have
- * the features alone. Returns an exit code. */
+/* Writes --output as arrays: .npz has the features, coords, num_points and the `count` <= 3 arrays `more`; other
+ * formats have only the features. Returns an exit code. */
 int voxels_write(job *j, const pcgpu_voxels *v, const pcgpu_array *more, int count);
-/* --coords, --counts, --point-voxel. */
+/* Writes --coords, --counts and --point-voxel. Returns an exit code. */
 int voxels_write_sides(job *j, const pcgpu_voxels *v);
-/* Writes --output as a cloud of one point a voxel with the input's columns: the point that first and nearest chose,
- * else the mean. Returns an exit code. */
+/* Writes --output as a cloud of one point per voxel with the columns of the input: the point that first or nearest
+ * selected, else the mean. Returns an exit code. */
 int voxels_write_cloud(job *j, const pcgpu_voxels *v);
 /* The voxel of each record. */
 pcgpu_array voxels_point_array(const pcgpu_voxels *v);

@@ -1,19 +1,19 @@
-/* pcgpu voxelize --batch: all inputs in one file, as a training step takes them. Inputs are read and voxelized one
- * after the other; what stays in memory of each are its voxels. */
+/* pcgpu voxelize --batch: all inputs in one file, for a training step. The inputs are read and voxelized one after the
+ * other; only their voxels are kept in memory. */
 #include "voxelize.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct batch {
-    int begun; /* jobs */
+    int begun; /* number of jobs */
     job *jobs;
     pcgpu_voxels *voxels; /* of each job */
     pcgpu_voxels all;
-    int32_t *voxel_offsets, *point_offsets; /* inputs + 1: where each begins in `all`; the last is the total */
+    int32_t *voxel_offsets, *point_offsets; /* inputs + 1: the first of each input in `all`; the last is the total */
 } batch;
 
-/* Rows of one feature array may be wider in the other: the rest is padding. */
+/* Copies feature rows; wider rows are padded with zeros. */
 static void copy_features(float *out, int64_t capacity, const pcgpu_voxels *v) {
     size_t width = (size_t)v->capacity * (size_t)v->columns, wide = (size_t)capacity * (size_t)v->columns;
     for (int64_t i = 0; i < v->count; i++) {
@@ -23,12 +23,12 @@ static void copy_features(float *out, int64_t capacity, const pcgpu_voxels *v) {
     }
 }
 
-static void copy_voxels(pcgpu_voxels *all, int64_t voxel, int64_t point, int number, const pcgpu_voxels *v) {
+static void copy_voxels(pcgpu_voxels *all, int64_t voxel, int64_t point, int batch_index, const pcgpu_voxels *v) {
     int32_t *coords = all->coords + 4 * voxel;
     copy_features(all->features + (size_t)voxel * (size_t)all->capacity * (size_t)all->columns, all->capacity, v);
     memcpy(coords, v->coords, (size_t)v->count * 4 * sizeof *coords);
     for (int64_t i = 0; i < v->count; i++) {
-        coords[4 * i] = number;
+        coords[4 * i] = batch_index;
     }
     memcpy(all->counts + voxel, v->counts, (size_t)v->count * sizeof *all->counts);
     for (int64_t i = 0; i < v->run.points_in; i++) {
@@ -37,7 +37,7 @@ static void copy_voxels(pcgpu_voxels *all, int64_t voxel, int64_t point, int num
     }
 }
 
-/* Where each input begins, and the shape of the whole. */
+/* Computes the offsets of the inputs and the shape of `all`. */
 static int measure(batch *b) {
     pcgpu_voxels *all = &b->all;
     all->columns = b->voxels[0].columns;
@@ -51,7 +51,7 @@ static int measure(batch *b) {
         if (all->count > INT32_MAX || all->run.points_in > INT32_MAX) {
             report_error(
                 b->jobs[i].names[0],
-                "with it the batch has %lld points in %lld voxels; their numbers are 32 bits wide, so split it "
+                "with this input the batch has %lld points in %lld voxels, and ids have 32 bits; split it "
                 "below 2^31",
                 (long long)all->run.points_in, (long long)all->count);
             return EXIT_FAILED;
@@ -78,7 +78,7 @@ static int join(batch *b) {
     if (!all->features || !all->coords || !all->counts || !all->point_voxel) {
         report_error(
             b->jobs[0].names[0],
-            "out of memory; the features of the batch would take %.3g GB: give fewer inputs, or limit points and "
+            "out of memory; the features of the batch need %.3g GB: give fewer inputs, or limit points and "
             "voxels",
             (double)one * (double)row / 1e9);
         return EXIT_FAILED;
@@ -127,7 +127,7 @@ static int add_input(batch *b, session *s, int i) {
     return code;
 }
 
-/* All jobs succeed or none. */
+/* Ends all jobs with one exit code. */
 static int end_jobs(batch *b, int code) {
     for (int i = 0; i < b->begun; i++) {
         job *j = &b->jobs[i];

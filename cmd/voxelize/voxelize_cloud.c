@@ -1,7 +1,7 @@
-/* pcgpu voxelize into a cloud: one point a voxel, with all columns of the input.
+/* pcgpu voxelize into a cloud: one point per voxel, with all columns of the input.
  *
- * The mean of a colour is a colour: packed ones (rgb of .pcd: four bytes in the bits of a float) are averaged byte by
- * byte, and red, green, blue and alpha of one byte are rounded and stay bytes. */
+ * The mean of colours is a colour: a packed colour (rgb of .pcd: four bytes in the bits of a float) is averaged byte by
+ * byte; the mean of red, green, blue or alpha bytes is rounded to a byte. */
 #include "voxelize.h"
 
 #include <math.h>
@@ -81,13 +81,13 @@ static void round_column(pcgpu_cloud *cloud, int k) {
     }
 }
 
-/* The rows of the features mean as a cloud like the input. */
+/* Makes a cloud like the input from the rows of the feature `mean`. */
 static bool fill_means(const pcgpu_cloud *input, const pcgpu_voxels *v, const float *rows, pcgpu_cloud *means) {
     memcpy(means->data, rows, (size_t)v->count * (size_t)input->columns * sizeof *rows);
     memcpy(means->offset, input->offset, sizeof means->offset);
     memcpy(means->names, input->names, sizeof means->names);
     for (int k = 0; k < input->columns; k++) {
-        /* A mean of whole numbers is no whole number. */
+        /* The mean of integers is not an integer. */
         means->types[k] = input->types[k] == PCGPU_FLOAT64 ? PCGPU_FLOAT64 : PCGPU_FLOAT32;
         if (k >= 3 && is_colour(input, k)) {
             means->types[k] = PCGPU_UINT8;

@@ -127,7 +127,7 @@ extern "C" void pc_cuda_stop(pcgpu_context *context) {
     if (cuda) {
         pc_cuda_icp_end(context);
         pc_voxelize_end(context);
-        pc_cuda_cells_free(context);
+        pc_cuda_ndt_free(context);
         pc_cuda_depth_end(context);
         pc_arena_free(&cuda->arena);
         pc_arena_free(&cuda->icp_arena);

@@ -1,4 +1,4 @@
-/* What every .cu file shares: error checks, the device arena, the state of the back end. */
+/* Shared by all .cu files: error checks, the device arena, the state of the back end. */
 #ifndef PC_COMMON_CUH
 #define PC_COMMON_CUH
 
@@ -24,7 +24,8 @@
         }                                                                                                              \
     } while (0)
 
-/* Launches a kernel on the context's stream. What compiles kernels for the CPU (tests/emulator) starts them its own way. */
+/* Launches a kernel on the context's stream. tests/emulator, which compiles kernels for the CPU, defines PC_START
+ * itself. */
 #ifdef __CUDACC__
 #define PC_START(kernel, grid, threads, stream, ...) kernel<<<(grid), (threads), 0, (stream)>>>(__VA_ARGS__)
 #endif
@@ -57,8 +58,8 @@ typedef struct pc_cuda {
     pc_arena icp_arena; /* a registration, from icp_target to icp_end */
     void *icp;    /* state of a registration in progress, else NULL */
     void *voxels; /* the table of voxels, kept for the next call, or NULL */
-    void *cells; /* what registrations by cells keep, or NULL */
-    void *depth; /* what registrations of depth frames keep, or NULL */
+    void *ndt; /* memory of registrations by ndt, kept between calls, or NULL */
+    void *depth; /* memory of projective registrations, kept between calls, or NULL */
 } pc_cuda;
 
 static inline pc_cuda *pc_cuda_of(pcgpu_context *context) {
@@ -74,7 +75,7 @@ void pc_arena_free(pc_arena *arena);
 pcgpu_status pc_cuda_up(pcgpu_context *context, void *device, const void *host, size_t bytes);
 pcgpu_status pc_cuda_down(pcgpu_context *context, void *host, const void *device, size_t bytes);
 
-/* Blocks of `threads` that cover n items, one a thread, at most 2^31-1 blocks. */
+/* Blocks of `threads` that cover n items, one item per thread, at most 2^31-1 blocks. */
 static inline unsigned pc_blocks(int64_t n, int threads) {
     return (unsigned)((n + threads - 1) / threads);
 }
@@ -83,7 +84,7 @@ static inline unsigned pc_blocks(int64_t n, int threads) {
 extern "C" {
 void pc_voxelize_end(pcgpu_context *context);
 void pc_cuda_icp_end(pcgpu_context *context);
-void pc_cuda_cells_free(pcgpu_context *context);
+void pc_cuda_ndt_free(pcgpu_context *context);
 void pc_cuda_depth_end(pcgpu_context *context);
 }
 

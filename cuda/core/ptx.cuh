@@ -1,4 +1,4 @@
-/* What CUDA C++ has no name for. tests/emulator has its own of each. */
+/* PTX without a CUDA C++ intrinsic. tests/emulator implements each of these. */
 #ifndef PC_PTX_CUH
 #define PC_PTX_CUH
 
@@ -7,7 +7,7 @@
 
 #ifdef __CUDACC__
 
-/* Sixteen bytes that other blocks see whole or not at all. */
+/* A message: sixteen bytes that other blocks read whole or not at all. */
 __device__ static inline uint4 pc_note_load(const uint4 *from) {
     unsigned __int128 v;
     asm volatile("ld.relaxed.gpu.global.b128 %0, [%1];" : "=q"(v) : "l"(from) : "memory");
@@ -19,7 +19,7 @@ __device__ static inline void pc_note_store(uint4 *to, uint32_t x, uint32_t y, u
     asm volatile("st.relaxed.gpu.global.b128 [%0], %1;" ::"l"(to), "q"(v) : "memory");
 }
 
-/* The same of eight bytes. */
+/* The same for eight bytes. */
 __device__ static inline unsigned long long pc_word_load(const unsigned long long *from) {
     unsigned long long v;
     asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(v) : "l"(from) : "memory");
@@ -30,19 +30,20 @@ __device__ static inline void pc_word_store(unsigned long long *to, unsigned lon
     asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(to), "l"(v) : "memory");
 }
 
-/* Adds 1 to a count after everything that this thread, and those it has met, have written. */
+/* Adds 1 to a counter with release semantics: writes of this thread, and of the threads it has synchronized with, come
+ * first. */
 __device__ static inline void pc_arrive(uint32_t *count) {
     asm volatile("fence.acq_rel.gpu;\n\tred.relaxed.gpu.global.add.u32 [%0], 1;" ::"l"(count) : "memory");
 }
 
-/* The count; what was written before its arrivals is seen afterwards. */
+/* Reads the counter with acquire semantics: writes before its increments are visible afterwards. */
 __device__ static inline uint32_t pc_arrived(const uint32_t *count) {
     uint32_t v;
     asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(count) : "memory");
     return v;
 }
 
-/* And of four. */
+/* The same for four bytes. */
 __device__ static inline uint32_t pc_half_load(const uint32_t *from) {
     uint32_t v;
     asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(from) : "memory");
@@ -53,12 +54,13 @@ __device__ static inline void pc_half_store(uint32_t *to, uint32_t v) {
     asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(to), "r"(v) : "memory");
 }
 
-/* Between two looks at what another block is to write. */
+/* Waits between two polls of a word that another block will write. */
 __device__ static inline void pc_pause(void) {
 }
 
-/* Of kernels that follow each other in a stream with programmatic launch (from sm_90; else they do not overlap): lets
- * the next one's blocks come as room becomes free, and waits until all before this one has ended. */
+/* Of kernels that follow each other in a stream with programmatic launch (from sm_90; else they do not overlap): the
+ * first lets blocks of the next kernel start as resources become free, the second waits until all kernels before this
+ * one have ended. */
 __device__ static inline void pc_launch_next(void) {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
@@ -71,20 +73,20 @@ __device__ static inline void pc_wait_for_last(void) {
 #endif
 }
 
-/* A clock that all multiprocessors share. */
+/* The global clock of the device. */
 __device__ static inline unsigned long long pc_nanoseconds(void) {
     unsigned long long t;
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
     return t;
 }
 
-/* Computes a value here rather than where it is used. */
+/* Keeps the compiler from moving the computation of `value` to its uses. */
 __device__ static inline void pc_settle(uint32_t &value) {
     asm volatile("" : "+r"(value));
 }
 
 #if __CUDA_ARCH__ >= 900
-/* The two halves of a barrier of all threads of a cluster; by whole warps. */
+/* Arrival and wait of a cluster barrier; whole warps call them. */
 __device__ static inline void pc_cluster_arrive(void) {
     asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
 }
@@ -105,7 +107,7 @@ void pc_arrive(uint32_t *count);
 uint32_t pc_arrived(const uint32_t *count);
 void pc_pause(void);
 static inline unsigned long long pc_nanoseconds(void) {
-    return 0; /* fibers take turns, so time tells nothing */
+    return 0; /* fibers run in turns, so times are meaningless */
 }
 static inline void pc_launch_next(void) {
 }

@@ -1,4 +1,4 @@
-/* What kernels of any operation need: threads that a multiprocessor holds, and what the lanes of a warp do together. */
+/* Shared by kernels of all operations: threads per multiprocessor, and warp collectives. */
 #ifndef PC_WARP_CUH
 #define PC_WARP_CUH
 
@@ -17,7 +17,7 @@
 #define PC_RESIDENT(threads, blocks)                                                                                   \
     ((threads) * (blocks) <= PC_MULTIPROCESSOR_THREADS ? (blocks) : PC_MULTIPROCESSOR_THREADS / (threads))
 
-/* By all lanes: */
+/* All lanes call these: */
 #define PC_ALL_LANES 0xffffffffu
 
 __device__ static inline uint32_t pc_warp_max(uint32_t value) {
@@ -43,7 +43,7 @@ __device__ static inline uint32_t pc_warp_add(uint32_t value) {
 #endif
 }
 
-/* The sum of the values of this lane and of those before it. */
+/* Inclusive scan: the sum over this lane and the lanes before it. */
 template <typename Sum> __device__ static inline Sum pc_warp_sum_up_to(Sum value) {
     const int lane = (int)threadIdx.x % 32;
     for (int step = 1; step < 32; step *= 2) {

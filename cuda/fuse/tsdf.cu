@@ -1,14 +1,14 @@
 /* Volumes on CUDA.
  *
- * Idea: everything stays on the device. A frame is uploaded, unless its maps have been made there; one kernel walks the
- * rays and puts the blocks that are missing into the hash table. New blocks are linked to their neighbours, blocks in
- * sight listed, and their voxels updated, each by one thread, so that no order matters. The host learns how many new
- * blocks there are, since it owns the memory, while the device goes on with them: where memory was short, it has done
- * nothing, and is started again with more. A view first gets, for tiles of 8 x 8 pixels, the depths between which blocks
- * have a surface, then a ray a pixel between them.
+ * Idea: all data stays on the device. A frame is uploaded, unless its maps were computed there. One kernel walks the
+ * rays and inserts the missing blocks into the hash table. New blocks are linked to their neighbours, visible blocks
+ * are listed, and their voxels are updated, each by one thread, so that no order matters. The host reads the number of
+ * new blocks, since it allocates the memory, while the device continues with them. Where memory was insufficient, the
+ * device has done nothing, and is launched again after an allocation. For a view, the first kernel computes, for tiles
+ * of 8 x 8 pixels, the range of depths with surface blocks; then one ray per pixel is cast in this range.
  *
- * Memory: 4.2 kB a block, 16 bytes a slot of the table, which is at most half full, and 4 bytes a pixel of a frame, 24
- * of a view. Arrays grow by half, by a copy. */
+ * Memory: 4.2 kB per block, 16 bytes per slot of the table, whose load factor is at most a half, and 4 bytes per pixel
+ * of a frame, 24 of a view. Arrays grow by half, with a copy. */
 #include "tsdf.cuh"
 
 #include <stdlib.h>
@@ -19,24 +19,24 @@ enum { LEAST_SLOTS = 1 << 12, LEAST_BLOCKS = 1 << 9, UPDATING = 4096 };
 typedef struct volume {
     pc_volume_slot *slots;
     uint64_t mask;
-    uint64_t *keys;      /* as many as half the slots, and block 0 */
-    int64_t count, room; /* blocks, without block 0; and as many as the arrays hold */
+    uint64_t *keys;          /* half as many as slots, and block 0 */
+    int64_t count, capacity; /* number of blocks without block 0; capacity of the arrays */
     volume_arrays arrays;
-    uint32_t *list;      /* of blocks that a frame updates */
-    uint32_t *told;      /* counters in pinned memory, */
-    cudaEvent_t counted; /* from then on */
-    /* Of one frame or view: */
+    uint32_t *list;        /* the blocks that a frame updates */
+    uint32_t *host_counts; /* counters in pinned host memory */
+    cudaEvent_t counted;   /* recorded after the copy of the counters */
+    /* Buffers of one frame or view: */
     struct {
         void *memory;
         size_t bytes;
     } depth, inverse, counters, ranges, maps;
-    /* Of pc_cuda_volume_blocks, in host memory: */
+    /* Results of pc_cuda_volume_blocks, in host memory: */
     pc_buffer host_keys, host_distances, host_weights, host_neighbours;
 } volume;
 
 /* ---- memory ----------------------------------------------------------------------------------------------------- */
 
-/* *array = device memory for `to` items with the first `from` of what was there. */
+/* Reallocates *array in device memory for `to` items, and copies the first `from` items. */
 static pcgpu_status grow(pcgpu_context *context, void **array, size_t from, size_t to) {
     void *more = NULL;
     CUDA_TRY(context, cudaMalloc(&more, to));
@@ -53,7 +53,7 @@ static pcgpu_status grow(pcgpu_context *context, void **array, size_t from, size
     return PCGPU_OK;
 }
 
-/* Memory of one call, which only grows. */
+/* A buffer of one call, which only grows. */
 template <typename B> static pcgpu_status take(pcgpu_context *context, B *buffer, size_t bytes) {
     if (bytes > buffer->bytes) {
         buffer->bytes = 0;
@@ -63,13 +63,13 @@ template <typename B> static pcgpu_status take(pcgpu_context *context, B *buffer
     return PCGPU_OK;
 }
 
-/* Arrays for blocks 0 to `blocks`. When one cannot grow, those that have are only larger than need be. */
+/* Grows the arrays for blocks 0 to `blocks`. When one fails, the others are only larger than necessary. */
 static pcgpu_status grow_arrays(pcgpu_context *context, volume *v, int64_t blocks) {
-    if (blocks <= v->room) {
+    if (blocks <= v->capacity) {
         return PCGPU_OK;
     }
-    const int64_t wide = blocks + blocks / 2, room = wide > LEAST_BLOCKS ? wide : (int64_t)LEAST_BLOCKS;
-    const size_t from = v->room > 0 ? (size_t)v->count + 1 : 0, to = (size_t)room + 1;
+    const int64_t wide = blocks + blocks / 2, capacity = wide > LEAST_BLOCKS ? wide : (int64_t)LEAST_BLOCKS;
+    const size_t from = v->capacity > 0 ? (size_t)v->count + 1 : 0, to = (size_t)capacity + 1;
     const size_t values = PC_VOLUME_VOXELS * sizeof(float), links = PC_VOLUME_NEIGHBOURS * sizeof(int32_t);
     PC_TRY(grow(context, (void **)&v->arrays.distances, from * values, to * values));
     PC_TRY(grow(context, (void **)&v->arrays.weights, from * values, to * values));
@@ -77,11 +77,11 @@ static pcgpu_status grow_arrays(pcgpu_context *context, volume *v, int64_t block
     PC_TRY(grow(context, (void **)&v->arrays.behind, from, to));
     PC_TRY(grow(context, (void **)&v->arrays.active, 0, to));
     PC_TRY(grow(context, (void **)&v->list, 0, to * sizeof *v->list));
-    v->room = room;
+    v->capacity = capacity;
     return PCGPU_OK;
 }
 
-/* most: new blocks that there may be. */
+/* most: maximum number of new blocks. */
 static volume_table table_of(const volume *v, int64_t most) {
     const volume_table table = {v->slots,
                                 v->mask,
@@ -93,7 +93,7 @@ static volume_table table_of(const volume *v, int64_t most) {
     return table;
 }
 
-/* Fills the table anew with the blocks that there are: what a frame that failed had put into it is gone. */
+/* Rebuilds the table from the existing blocks, without the entries of a failed frame. */
 static pcgpu_status refill(pcgpu_context *context, volume *v) {
     const uint64_t slots = v->mask + 1;
     PC_LAUNCH(context, volume_clear_kernel, pc_blocks((int64_t)slots, VOLUME_THREADS), VOLUME_THREADS, v->slots, slots);
@@ -123,7 +123,7 @@ static pcgpu_status grow_table(pcgpu_context *context, volume *v, uint64_t slots
 
 static pcgpu_status make_empty(pcgpu_context *context, volume *v) {
     CUDA_TRY(context, cudaSetDevice(pc_cuda_of(context)->index));
-    CUDA_TRY(context, cudaMallocHost((void **)&v->told, VOLUME_COUNTERS * sizeof *v->told));
+    CUDA_TRY(context, cudaMallocHost((void **)&v->host_counts, VOLUME_COUNTERS * sizeof *v->host_counts));
     CUDA_TRY(context, cudaEventCreateWithFlags(&v->counted, cudaEventDisableTiming));
     PC_TRY(take(context, &v->counters, VOLUME_COUNTERS * sizeof(uint32_t) + sizeof(unsigned long long)));
     PC_TRY(grow_table(context, v, LEAST_SLOTS));
@@ -143,7 +143,7 @@ static void pc_cuda_volume_close(pcgpu_context *context, void *state) {
     volume *v = (volume *)state;
     if (v) {
         cudaSetDevice(pc_cuda_of(context)->index);
-        cudaStreamSynchronize(pc_cuda_of(context)->stream); /* it may still be at the last frame */
+        cudaStreamSynchronize(pc_cuda_of(context)->stream); /* the last frame may still be running */
         void *const device[] = {
             v->slots,           v->keys,          v->arrays.distances, v->arrays.weights, v->arrays.neighbours,
             v->arrays.behind,   v->arrays.active, v->depth.memory,     v->inverse.memory, v->list,
@@ -151,7 +151,7 @@ static void pc_cuda_volume_close(pcgpu_context *context, void *state) {
         for (size_t i = 0; i < sizeof device / sizeof device[0]; i++) {
             cudaFree(device[i]);
         }
-        cudaFreeHost(v->told);
+        cudaFreeHost(v->host_counts);
         if (v->counted) {
             cudaEventDestroy(v->counted);
         }
@@ -165,7 +165,7 @@ static void pc_cuda_volume_close(pcgpu_context *context, void *state) {
 
 /* ---- fusion ----------------------------------------------------------------------------------------------------- */
 
-/* Puts the blocks that the frame needs into the table and tells how many are new. */
+/* Inserts the blocks that the frame needs into the table, and counts the new ones. */
 static pcgpu_status find_new(pcgpu_context *context, volume *v, const pc_volume_job *job, const uint16_t *depth) {
     const size_t bytes = VOLUME_COUNTERS * sizeof(uint32_t);
     const dim3 grid(pc_blocks(job->view.width, VOLUME_THREADS), (unsigned)job->view.height);
@@ -175,12 +175,13 @@ static pcgpu_status find_new(pcgpu_context *context, volume *v, const pc_volume_
     CUDA_TRY(context, cudaMemsetAsync(v->counters.memory, 0, bytes, stream));
     PC_LAUNCH(context, volume_allocate_kernel, grid, VOLUME_THREADS, on_device, table_of(v, 0),
               (float *)v->inverse.memory);
-    CUDA_TRY(context, cudaMemcpyAsync(v->told, v->counters.memory, bytes, cudaMemcpyDeviceToHost, stream));
+    CUDA_TRY(context, cudaMemcpyAsync(v->host_counts, v->counters.memory, bytes, cudaMemcpyDeviceToHost, stream));
     CUDA_TRY(context, cudaEventRecord(v->counted, stream));
     return PCGPU_OK;
 }
 
-/* Makes the new blocks and updates all that the camera may see; nothing when more than `most` are new. */
+/* Initializes the new blocks and updates all blocks that the camera may see; does nothing when more than `most` are
+ * new. */
 static pcgpu_status update(pcgpu_context *context, volume *v, const pc_volume_job *job, int64_t most) {
     const pc_volume_frame frame = {job->view, (const float *)v->inverse.memory};
     const volume_table table = table_of(v, most);
@@ -198,20 +199,20 @@ static pcgpu_status update(pcgpu_context *context, volume *v, const pc_volume_jo
     return PCGPU_OK;
 }
 
-/* The host waits for the number of new blocks alone. */
+/* The host waits only for the number of new blocks. */
 static pcgpu_status fuse(pcgpu_context *context, volume *v, const pc_volume_job *job, const uint16_t *depth) {
-    const int64_t allowed = job->max_blocks - v->count, room = v->room - v->count;
-    const int64_t most = room < allowed ? room : allowed;
+    const int64_t allowed = job->max_blocks - v->count, capacity = v->capacity - v->count;
+    const int64_t most = capacity < allowed ? capacity : allowed;
     for (;;) {
         PC_TRY(find_new(context, v, job, depth));
         PC_TRY(update(context, v, job, most));
         CUDA_TRY(context, cudaEventSynchronize(v->counted));
-        if (!v->told[COUNT_FULL]) {
+        if (!v->host_counts[COUNT_FULL]) {
             break;
         }
         PC_TRY(grow_table(context, v, 4 * (v->mask + 1)));
     }
-    const int64_t count = v->told[COUNT_NEW];
+    const int64_t count = v->host_counts[COUNT_NEW];
     if (count > allowed) {
         return pc_volume_full(context, v->count + count, job->max_blocks);
     }
@@ -223,7 +224,7 @@ static pcgpu_status fuse(pcgpu_context *context, volume *v, const pc_volume_job 
     return PCGPU_OK;
 }
 
-/* The image on the device: what its maps were made from, or sent now. */
+/* The image on the device: that of its maps, or a transfer. */
 static pcgpu_status take_depth(pcgpu_context *context, volume *v, const pc_volume_job *job, const uint16_t **depth) {
     const size_t bytes = (size_t)job->view.width * (size_t)job->view.height * sizeof **depth;
     *depth = job->frame ? job->frame->image : NULL;
@@ -243,18 +244,18 @@ static pcgpu_status pc_cuda_volume_integrate(pcgpu_context *context, void *state
     PC_TRY(take_depth(context, v, job, &depth));
     pcgpu_status status = fuse(context, v, job, depth);
     if (status != PCGPU_OK) {
-        refill(context, v); /* when that fails, too, the device is lost */
+        refill(context, v); /* if this fails, too, the device is unusable */
         return status;
     }
-    job->new_blocks = v->told[COUNT_NEW];
-    job->unreachable = v->told[COUNT_UNREACHABLE];
+    job->new_blocks = v->host_counts[COUNT_NEW];
+    job->unreachable = v->host_counts[COUNT_UNREACHABLE];
     job->updated_blocks = 0;
-    if (job->tells_updated) {
-        PC_TRY(pc_cuda_down(context, v->told, v->counters.memory, VOLUME_COUNTERS * sizeof *v->told));
-        job->updated_blocks = v->told[COUNT_UPDATED];
+    if (job->counts_updated) {
+        PC_TRY(pc_cuda_down(context, v->host_counts, v->counters.memory, VOLUME_COUNTERS * sizeof *v->host_counts));
+        job->updated_blocks = v->host_counts[COUNT_UPDATED];
     }
     job->blocks = v->count;
-    job->bytes = (int64_t)((size_t)(v->room + 1) * (PC_VOLUME_VOXELS * 8 + PC_VOLUME_NEIGHBOURS * 4 + 6) +
+    job->bytes = (int64_t)((size_t)(v->capacity + 1) * (PC_VOLUME_VOXELS * 8 + PC_VOLUME_NEIGHBOURS * 4 + 6) +
                            (v->mask + 1) * (sizeof *v->slots + sizeof *v->keys / 2));
     return PCGPU_OK;
 }
@@ -313,7 +314,7 @@ static pcgpu_status bring(pcgpu_context *context, pc_buffer *buffer, const void 
     return host ? pc_cuda_down(context, host, device, bytes) : pc_fail_memory(context, bytes, "the blocks of a volume");
 }
 
-/* Its table is not there: who extracts a surface goes by neighbours. */
+/* Without the table, since surface extraction uses the neighbours. */
 static pcgpu_status pc_cuda_volume_blocks(pcgpu_context *context, void *state, struct pc_volume_blocks *blocks) {
     volume *v = (volume *)state;
     const size_t n = (size_t)v->count + 1, values = n * PC_VOLUME_VOXELS * sizeof(float);

@@ -1,5 +1,5 @@
-/* Kernels of volumes. A thread is a pixel where blocks are looked for and where rays are cast, a voxel where a frame is
- * fused. Which thread comes first decides the numbers of new blocks and nothing else: no result shows them. */
+/* Kernels of volumes. There is one thread per pixel for the search of blocks and for ray casting, and one per voxel for
+ * the integration. The order of the threads only determines the ids of new blocks, which no result depends on. */
 #ifndef PC_VOLUME_CUH
 #define PC_VOLUME_CUH
 
@@ -11,18 +11,18 @@
 
 enum { VOLUME_WARP = 32, VOLUME_THREADS = 128, VOLUME_COUNTERS = 4, VOLUME_FILLING = 1024 };
 
-/* What kernels count. */
+/* The counters of the kernels. */
 enum { COUNT_NEW, COUNT_UNREACHABLE, COUNT_UPDATED, COUNT_FULL };
 
 /* ---- blocks that a frame needs ---------------------------------------------------------------------------------- */
 
-/* The table while it grows: blocks are numbered from `first`, as many as there is room for. What follows is in the
- * stream before the host knows how many there are; with more than `most` of them it does nothing. */
+/* The table during the insertion: new blocks get ids from `first`, up to the capacity. Later kernels are in the stream
+ * before the host knows the number of new blocks; they do nothing when there are more than `most`. */
 typedef struct volume_table {
     pc_volume_slot *slots;
     uint64_t mask;
     uint64_t *keys;
-    uint32_t first, room, most;
+    uint32_t first, capacity, most;
     uint32_t *counters;
 } volume_table;
 
@@ -31,14 +31,14 @@ __device__ static inline uint32_t volume_new_blocks(const volume_table *table) {
     return table->counters[COUNT_FULL] || count > table->most ? 0 : count;
 }
 
-/* With those; 0 when nothing is to be done. */
+/* The number of blocks including the new ones; 0 when the kernels do nothing. */
 __device__ static inline uint32_t volume_all_blocks(const volume_table *table) {
     const uint32_t count = table->counters[COUNT_NEW];
     return table->counters[COUNT_FULL] || count > table->most ? 0 : table->first - 1 + count;
 }
 
-/* A slot without a block holds PC_VOLUME_EMPTY; whoever exchanges that for a key numbers the block. More than there is
- * room for are counted no further than the table can hold them. */
+/* An empty slot holds PC_VOLUME_EMPTY; the thread that exchanges it for a key assigns the id. Blocks beyond the
+ * capacity are counted only as far as the table can hold them. */
 __device__ static inline void volume_insert(const volume_table *table, uint64_t key) {
     uint64_t i = pc_hash64(key) & table->mask;
     for (uint64_t n = 0; n <= table->mask; n++, i = (i + 1) & table->mask) {
@@ -48,7 +48,7 @@ __device__ static inline void volume_insert(const volume_table *table, uint64_t 
                              (unsigned long long)key);
             if (held == PC_VOLUME_EMPTY) {
                 const uint32_t number = atomicAdd(&table->counters[COUNT_NEW], 1u);
-                if (number < table->room) {
+                if (number < table->capacity) {
                     table->slots[i].block = table->first + number;
                     table->keys[table->first + number] = key;
                 } else {
@@ -72,7 +72,7 @@ static __global__ void __launch_bounds__(VOLUME_THREADS) volume_clear_kernel(pc_
     }
 }
 
-/* Puts the blocks that there are into a table that is empty. */
+/* Inserts the existing blocks into an empty table. */
 static __global__ void __launch_bounds__(VOLUME_THREADS) volume_fill_kernel(const volume_table table, uint32_t blocks) {
     const uint32_t b = blockIdx.x * VOLUME_THREADS + threadIdx.x + 1;
     if (b > blocks) {
@@ -87,8 +87,8 @@ static __global__ void __launch_bounds__(VOLUME_THREADS) volume_fill_kernel(cons
     table.slots[i].block = b;
 }
 
-/* Also makes the image of inverse depths. A pixel that follows the one before it in the warp has nothing to add; all
- * lanes of a warp come to the exchange. */
+/* Also computes the image of inverse depths. A pixel that needs the same blocks as its predecessor in the warp inserts
+ * none. All lanes of a warp take part in the shuffle. */
 static __global__ void __launch_bounds__(VOLUME_THREADS)
     volume_allocate_kernel(const pc_volume_job job, const volume_table table, float *inverse) {
     const int32_t u = (int32_t)(blockIdx.x * VOLUME_THREADS + threadIdx.x), v = (int32_t)blockIdx.y;
@@ -101,11 +101,11 @@ static __global__ void __launch_bounds__(VOLUME_THREADS)
     if (inside) {
         inverse[(int64_t)v * job.view.width + u] = pc_volume_inverse(&job, d);
     }
-    const pc_volume_segment way = pc_volume_segment_of(&job.view, ((float)u - job.view.cx) / job.view.fx,
-                                                       ((float)v - job.view.cy) / job.view.fy, z);
+    const pc_volume_segment march = pc_volume_segment_of(&job.view, ((float)u - job.view.cx) / job.view.fx,
+                                                         ((float)v - job.view.cy) / job.view.fy, z);
     for (int k = 0; k < 3; k++) {
-        begin[k] = pc_volume_block_of(way.a[k]);
-        end[k] = pc_volume_block_of(way.b[k]);
+        begin[k] = pc_volume_block_of(march.a[k]);
+        end[k] = pc_volume_block_of(march.b[k]);
     }
     if (walks && !pc_volume_reaches(&job.view, begin, end)) {
         atomicAdd(&table.counters[COUNT_UNREACHABLE], 1u);
@@ -120,7 +120,7 @@ static __global__ void __launch_bounds__(VOLUME_THREADS)
         return;
     }
     pc_volume_walk walk;
-    pc_volume_walk_begin(&job.view, &way, begin, end, &walk);
+    pc_volume_walk_begin(&job.view, &march, begin, end, &walk);
     do {
         volume_insert(&table, pc_volume_key(walk.block[0], walk.block[1], walk.block[2]));
     } while (pc_volume_walk_next(&walk));
@@ -134,7 +134,7 @@ typedef struct volume_arrays {
     uint8_t *behind, *active;
 } volume_arrays;
 
-/* It is empty. Threads 0 to 26 tell its neighbours, in both directions. */
+/* Initializes a block as empty. Threads 0 to 26 link its neighbours, in both directions. */
 __device__ static inline void volume_begin_block(const volume_table &table, const volume_arrays &arrays, uint32_t b) {
     const int thread = (int)threadIdx.x;
     for (int i = thread; i < PC_VOLUME_VOXELS; i += VOLUME_THREADS) {
@@ -152,19 +152,19 @@ __device__ static inline void volume_begin_block(const volume_table &table, cons
             other = pc_volume_neighbour(table.slots, table.mask, at, thread);
         }
         arrays.neighbours[(int64_t)b * PC_VOLUME_NEIGHBOURS + thread] = other;
-        if (other > 0 && other < (int32_t)table.first) { /* a new one does it itself */
+        if (other > 0 && other < (int32_t)table.first) { /* a new one links itself */
             arrays.neighbours[(int64_t)other * PC_VOLUME_NEIGHBOURS + (PC_VOLUME_NEIGHBOURS - 1 - thread)] = (int32_t)b;
         }
     }
 }
 
-/* Block 0, which stands for blocks that do not exist. */
+/* Block 0, which represents missing blocks. */
 static __global__ void __launch_bounds__(VOLUME_THREADS)
     volume_none_kernel(const volume_table table, const volume_arrays arrays) {
     volume_begin_block(table, arrays, 0);
 }
 
-/* A block of threads a block, in turn. */
+/* Each block of threads processes one block after another. */
 static __global__ void __launch_bounds__(VOLUME_THREADS)
     volume_new_kernel(const volume_table table, const volume_arrays arrays) {
     const uint32_t count = volume_new_blocks(&table);
@@ -175,7 +175,7 @@ static __global__ void __launch_bounds__(VOLUME_THREADS)
 
 /* ---- fusion ----------------------------------------------------------------------------------------------------- */
 
-/* A list of the blocks that the camera may see, in any order. */
+/* Lists the blocks that the camera may see, in any order. */
 static __global__ void __launch_bounds__(VOLUME_THREADS)
     volume_seen_kernel(const pc_volume_view view, const volume_table table, uint32_t *list) {
     const uint32_t b = blockIdx.x * VOLUME_THREADS + threadIdx.x + 1;
@@ -190,7 +190,7 @@ static __global__ void __launch_bounds__(VOLUME_THREADS)
     }
 }
 
-/* Blocks of threads take blocks of the list in turn; a thread has four voxels, in every second slice. */
+/* Blocks of threads process the list in a grid-stride loop; a thread has four voxels, in every second slice. */
 static __global__ void __launch_bounds__(VOLUME_THREADS)
     volume_update_kernel(const pc_volume_frame frame, const uint64_t *keys, const uint32_t *list,
                          const uint32_t *counters, const volume_arrays arrays) {
@@ -214,7 +214,7 @@ static __global__ void __launch_bounds__(VOLUME_THREADS)
             }
             const float before = weight;
             pc_volume_update(&frame, p[0], p[1], p[2], &distance, &weight);
-            if (weight != before || before > 0.0f) { /* it may have been seen */
+            if (weight != before || before > 0.0f) { /* the voxel may have been seen */
                 arrays.distances[at] = distance;
                 arrays.weights[at] = weight;
             }
@@ -229,8 +229,8 @@ static __global__ void __launch_bounds__(VOLUME_THREADS)
 
 /* ---- ray casting ------------------------------------------------------------------------------------------------ */
 
-/* What blocks may hold a surface; and tiles without one, as yet. Depths are not negative, so that their bits have their
- * order. */
+/* Computes which blocks may have a surface, and clears the ranges of the tiles. Depths are nonnegative, so their bits
+ * sort as integers. */
 static __global__ void __launch_bounds__(VOLUME_THREADS)
     volume_active_kernel(const volume_arrays arrays, uint32_t blocks, uint32_t *ranges, uint32_t tiles,
                          unsigned long long *begun) {
@@ -247,7 +247,7 @@ static __global__ void __launch_bounds__(VOLUME_THREADS)
     }
 }
 
-/* A warp a block, a lane a tile. */
+/* One warp per block, one lane per tile. */
 static __global__ void __launch_bounds__(VOLUME_THREADS)
     volume_ranges_kernel(const pc_volume_view view, const uint64_t *keys, const uint8_t *active, uint32_t blocks,
                          uint32_t *ranges) {
@@ -277,7 +277,7 @@ static __global__ void __launch_bounds__(VOLUME_THREADS)
     }
 }
 
-/* A block of threads has two tiles beside each other, a warp 8 x 4 pixels. NORMALS: they are asked for. */
+/* A block of threads has two adjacent tiles, a warp 8 x 4 pixels. NORMALS: also computes normals. */
 template <bool NORMALS>
 static __global__ void __launch_bounds__(VOLUME_THREADS)
     volume_cast_kernel(const pc_volume_grid grid, const pc_volume_view view, const uint32_t *ranges, float *vertices,

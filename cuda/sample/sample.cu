@@ -1,4 +1,4 @@
-/* Farthest point sampling on CUDA: memory, and the way there and back. The idea is in sample.cuh. */
+/* Farthest point sampling on CUDA: memory, transfers, launches. The idea is in sample.cuh. */
 #include "sample_plan.cuh"
 
 #include <stdlib.h>
@@ -6,7 +6,8 @@
 
 /* ---- memory ----------------------------------------------------------------------------------------------------- */
 
-/* One piece of device memory for a wave, cut into arrays. Called twice: to measure (base NULL), then to place. */
+/* Device memory for a wave, partitioned into arrays. lay_out_wave runs twice: with base NULL to measure, then with the
+ * memory. */
 typedef struct layout {
     char *base;
     size_t used;
@@ -21,25 +22,26 @@ static void *cut(layout *l, size_t bytes) {
 typedef struct device_wave {
     pc_cloud *clouds;
     pc_rounds_end *ends;
-    void *zeroed; /* what must be zero before a run */
+    void *zeroed; /* arrays that must be zero before a run */
     size_t zeroed_bytes;
     void *scratch;
     size_t scratch_bytes;
 } device_wave;
 
 /* Fills the host's copy of the clouds with addresses on the device. */
-static device_wave place(layout *l, const pc_wave *w, const pc_sample_job *jobs, size_t scratch_bytes, pc_cloud *out) {
+static device_wave lay_out_wave(layout *l, const pc_wave *w, const pc_sample_job *jobs, size_t scratch_bytes,
+                                pc_cloud *out) {
     device_wave d;
     const pc_rounds_shape *s = &w->shape;
     const size_t count = (size_t)w->count;
     d.clouds = (pc_cloud *)cut(l, count * sizeof *d.clouds);
     size_t zeroed = l->used;
     pc_bounds *bounds = (pc_bounds *)cut(l, count * sizeof *bounds);
-    uint32_t *spared = (uint32_t *)cut(l, count * sizeof *spared);
+    uint32_t *pool_used = (uint32_t *)cut(l, count * sizeof *pool_used);
     float *side = (float *)cut(l, count * sizeof *side);
     d.ends = (pc_rounds_end *)cut(l, count * sizeof *d.ends);
-    const size_t notes_each = w->cluster ? 0 : (size_t)s->blocks * PC_GRID_NOTES;
-    pc_note *notes = (pc_note *)cut(l, count * notes_each * sizeof *notes);
+    const size_t mailboxes_each = w->cluster ? 0 : (size_t)s->blocks * PC_GRID_MAILBOXES;
+    pc_mailbox *mailboxes = (pc_mailbox *)cut(l, count * mailboxes_each * sizeof *mailboxes);
     d.zeroed = bounds;
     d.zeroed_bytes = l->used - zeroed;
     d.scratch = cut(l, scratch_bytes);
@@ -58,29 +60,29 @@ static device_wave place(layout *l, const pc_wave *w, const pc_sample_job *jobs,
         c->wanted = job->count - c->lead;
         c->min_distance = job->min_distance;
         c->runs = (uint32_t)pc_runs_of(job->n, s->bucket_points);
-        c->spare = (uint32_t)((int64_t)s->workers * s->buckets - c->runs);
+        c->pool = (uint32_t)((int64_t)s->workers * s->buckets - c->runs);
         c->x = (const float *)cut(l, n * sizeof(float));
         c->y = (const float *)cut(l, n * sizeof(float));
         c->z = (const float *)cut(l, n * sizeof(float));
         c->seeds = (const int32_t *)cut(l, (size_t)c->seed_count * sizeof(int32_t));
         c->sorted = (float4 *)cut(l, n * sizeof(float4));
         c->nearest = s->stored ? (float *)cut(l, n * sizeof(float)) : NULL;
-        c->ranges = (pc_range *)cut(l, (c->runs + c->spare) * sizeof(pc_range));
+        c->ranges = (pc_range *)cut(l, (c->runs + c->pool) * sizeof(pc_range));
         c->tiles = (pc_tile *)cut(l, (size_t)pc_tiles_of(job->n) * sizeof(pc_tile));
         c->indices = (int32_t *)cut(l, ((size_t)job->count + 1) * sizeof(int32_t));
         c->squared = (float *)cut(l, ((size_t)job->count + 1) * sizeof(float));
         c->accepted = accepted ? accepted + first : NULL;
         c->bounds = bounds ? bounds + i : NULL;
-        c->spared = spared ? spared + i : NULL;
+        c->pool_used = pool_used ? pool_used + i : NULL;
         c->side = side ? side + i : NULL;
         c->end = d.ends ? d.ends + i : NULL;
-        c->notes = notes && !w->cluster ? notes + (size_t)i * notes_each : NULL;
+        c->mailboxes = mailboxes && !w->cluster ? mailboxes + (size_t)i * mailboxes_each : NULL;
         first += job->n;
     }
     return d;
 }
 
-/* ---- there and back --------------------------------------------------------------------------------------------- */
+/* ---- transfers and launches ------------------------------------------------------------------------------------- */
 
 static pcgpu_status upload(pcgpu_context *context, const pc_wave *w, const pc_sample_job *jobs, const pc_cloud *clouds,
                            const device_wave *d) {
@@ -98,7 +100,7 @@ static pcgpu_status upload(pcgpu_context *context, const pc_wave *w, const pc_sa
     return pc_cuda_up(context, d->clouds, clouds, (size_t)w->count * sizeof *clouds);
 }
 
-/* Everything from clouds in device memory to picks in device memory. */
+/* All work from clouds in device memory to picks in device memory. */
 static pcgpu_status compute(pcgpu_context *context, const pc_wave *w, const device_wave *d) {
     CUDA_TRY(context, cudaMemsetAsync(d->zeroed, 0, d->zeroed_bytes, pc_cuda_of(context)->stream));
     PC_TRY(pc_sample_order(context, d->clouds, w->points, w->largest, w->count, w->shape.bucket_points, d->scratch,
@@ -134,7 +136,7 @@ static pcgpu_status compute_timed(pcgpu_context *context, const pc_wave *w, cons
     return status;
 }
 
-/* When every point left lies on a pick, farthest point sampling takes them by index. */
+/* When every remaining point coincides with a pick, farthest point sampling takes the points by index. */
 static pcgpu_status pick_the_rest(pcgpu_context *context, pc_sample_job *job) {
     bool *taken = (bool *)calloc((size_t)job->n, sizeof *taken);
     if (!taken) {
@@ -174,7 +176,7 @@ static pcgpu_status download(pcgpu_context *context, const pc_wave *w, pc_sample
         size_t bytes = (size_t)job->picked * 4;
         CUDA_TRY(context, cudaMemcpyAsync(job->indices, c->indices, bytes, cudaMemcpyDeviceToHost, stream));
         CUDA_TRY(context, cudaMemcpyAsync(job->squared, c->squared, bytes, cudaMemcpyDeviceToHost, stream));
-        if (end->final > end->valid) { /* the pick that would have come next is among the ranked ones */
+        if (end->final > end->valid) { /* the next pick is among the ranked ones */
             CUDA_TRY(context, cudaMemcpyAsync(&job->rest, c->squared + job->picked, 4, cudaMemcpyDeviceToHost, stream));
         }
     }
@@ -195,12 +197,12 @@ static pcgpu_status run_wave(pcgpu_context *context, const pc_wave *w, pc_sample
     size_t scratch_bytes;
     void *memory;
     PC_TRY(pc_sample_order_scratch(context, w->points, &scratch_bytes));
-    place(&l, w, jobs, scratch_bytes, clouds);
+    lay_out_wave(&l, w, jobs, scratch_bytes, clouds);
     PC_TRY(pc_arena_reset(context, arena));
     PC_TRY(pc_arena_take(context, arena, l.used, &memory));
     l.base = (char *)memory;
     l.used = 0;
-    device_wave d = place(&l, w, jobs, scratch_bytes, clouds);
+    device_wave d = lay_out_wave(&l, w, jobs, scratch_bytes, clouds);
     PC_TRY(upload(context, w, jobs, clouds, &d));
     for (int r = 0; r < repeats; r++) {
         PC_TRY(milliseconds ? compute_timed(context, w, &d, &milliseconds[r]) : compute(context, w, &d));
@@ -210,17 +212,17 @@ static pcgpu_status run_wave(pcgpu_context *context, const pc_wave *w, pc_sample
 
 /* ---- calls ------------------------------------------------------------------------------------------------------ */
 
-extern "C" bool pc_cuda_sample_can(pcgpu_context *context, const pc_cuda_sample_form *form, int64_t n) {
+extern "C" bool pc_cuda_sample_can(pcgpu_context *context, const pc_cuda_sample_variant *variant, int64_t n) {
     pc_wave w = {};
     bool fits = false;
     w.count = 1;
     w.largest = n;
     return cudaSetDevice(pc_cuda_of(context)->index) == cudaSuccess &&
-           pc_plan_wave(context, &w, form, &fits) == PCGPU_OK && fits;
+           pc_plan_wave(context, &w, variant, &fits) == PCGPU_OK && fits;
 }
 
 extern "C" pcgpu_status pc_cuda_sample_as(pcgpu_context *context, pc_sample_job *jobs, int count,
-                                          const pc_cuda_sample_form *form, int repeats, float *milliseconds) {
+                                          const pc_cuda_sample_variant *variant, int repeats, float *milliseconds) {
     CUDA_TRY(context, cudaSetDevice(pc_cuda_of(context)->index));
     for (int r = 0; milliseconds && r < repeats; r++) {
         milliseconds[r] = 0.0f;
@@ -228,13 +230,13 @@ extern "C" pcgpu_status pc_cuda_sample_as(pcgpu_context *context, pc_sample_job 
     for (int first = 0; first < count;) {
         pc_wave w = pc_gather_wave(jobs, first, count);
         bool fits;
-        PC_TRY(pc_plan_wave(context, &w, form, &fits));
-        for (int i = 0; i < w.count; i++) { /* the plan may have left out some */
+        PC_TRY(pc_plan_wave(context, &w, variant, &fits));
+        for (int i = 0; i < w.count; i++) { /* the plan may have reduced the count */
             w.points += jobs[first + i].n;
         }
         if (!fits) {
-            return pc_fail(context, PCGPU_ERROR_DEVICE, "this GPU has no room for sampling %lld points; use --cpu",
-                           (long long)w.largest);
+            return pc_fail(context, PCGPU_ERROR_DEVICE,
+                           "this GPU has too little memory to sample %lld points; use --cpu", (long long)w.largest);
         }
         pc_cloud *clouds = (pc_cloud *)malloc((size_t)w.count * sizeof *clouds);
         pc_rounds_end *ends = (pc_rounds_end *)malloc((size_t)w.count * sizeof *ends);
@@ -249,8 +251,8 @@ extern "C" pcgpu_status pc_cuda_sample_as(pcgpu_context *context, pc_sample_job 
 }
 
 static pcgpu_status pc_cuda_sample(pcgpu_context *context, pc_sample_job *jobs, int count) {
-    const pc_cuda_sample_form form = {};
-    return pc_cuda_sample_as(context, jobs, count, &form, 1, NULL);
+    const pc_cuda_sample_variant variant = {};
+    return pc_cuda_sample_as(context, jobs, count, &variant, 1, NULL);
 }
 
 const pc_sample_ops pc_cuda_sample_ops = {pc_cuda_sample};

@@ -5,31 +5,31 @@
 #include "sample_group.cuh"
 
 enum {
-    HITS = 32,   /* new picks that a family notes before it looks at them: a bit each */
-    PARTED = 24, /* families more than the shape's, for parts of long ones */
+    HITS = 32,   /* new picks that a family collects before it applies them: one bit each */
+    PARTED = 24, /* additional families, for parts of split ones */
 };
 
-/* A family may be this many times as long as the edge of a cube that holds the same share of the bounding cube. */
+/* The longest family, as a multiple of the side of a cube with the family's fraction of the bounding cube. */
 #define LONGEST_FAMILY 2.0f
 
 #define INFINITE 0x7f800000u /* bits of +inf */
 
 /* Neighbouring buckets of a block. */
 typedef struct family {
-    float low[3], high[3]; /* a box around them all */
+    float low[3], high[3]; /* the common box */
     int32_t first, count;
 } family;
 
-/* Arrays for refreshing, in shared memory. */
+/* Arrays of the update, in shared memory. */
 typedef struct refreshing {
     pc_bucket *buckets;
     family *families;
     uint32_t *family_count;
     float4 *fresh;    /* the new picks */
-    uint16_t *hits;   /* HITS a family: places in `fresh` of picks that may reach it */
-    uint32_t *near;   /* of a bucket in the queue: a bit for each of its family's hits that may reach it */
-    uint32_t *queue;  /* buckets to look at, and their families in the upper half */
-    uint32_t *queued; /* how many */
+    uint16_t *hits;   /* HITS per family: indices in `fresh` of picks that may reach it */
+    uint32_t *near;   /* of a queued bucket: one bit for each hit of its family that may reach it */
+    uint32_t *queue;  /* buckets to update, with their families in the upper half */
+    uint32_t *queued; /* length of the queue */
 } refreshing;
 
 /* ---- a block's points ------------------------------------------------------------------------------------------- */
@@ -39,25 +39,26 @@ template <bool STORED> struct block_points {
     float4 *points;
     float *nearest;
     const pc_range *ranges;              /* of the cloud */
-    int buckets, kin_log, rank, workers; /* see pc_rounds_shape */
+    int buckets, chunk_log, rank, workers; /* see pc_rounds_shape */
 
-    /* The place among the cloud's ranges of this block's bucket b. */
+    /* The index, among the ranges of the cloud, of this block's bucket b. */
     __device__ int64_t slot(int b) const {
-        return (((int64_t)(b >> kin_log) * workers + rank) << kin_log) + (b & ((1 << kin_log) - 1));
+        return (((int64_t)(b >> chunk_log) * workers + rank) << chunk_log) + (b & ((1 << chunk_log) - 1));
     }
     __device__ int64_t begin(int b) const {
         return STORED ? (int64_t)ranges[slot(b)].begin : (int64_t)b * PC_RUN;
     }
-    /* Points of a bucket; those in shared memory are filled up to a run with picked ones of the highest index. */
+    /* The number of points of a bucket. In shared memory, buckets are padded to a run with picked points of the highest
+     * index. */
     __device__ int count(int b) const {
         return STORED ? (int)ranges[slot(b)].count : PC_RUN;
     }
 };
 
-/* The farthest of the points that the lanes of a warp have found, and the second largest value, to the bucket; returns
- * the largest value. */
-__device__ static uint32_t note_farthest(pc_bucket *bucket, uint32_t largest, uint32_t second, uint32_t inverted,
-                                         const float4 &at) {
+/* Reduces the farthest points of the lanes of a warp and stores the result, with the second largest value, in the
+ * bucket. Returns the largest value. */
+__device__ static uint32_t store_farthest(pc_bucket *bucket, uint32_t largest, uint32_t second, uint32_t inverted,
+                                          const float4 &at) {
     uint32_t of_all = pc_warp_max(largest);
     bool own = largest == of_all;
     uint32_t equal = __ballot_sync(PC_ALL_LANES, own);
@@ -66,7 +67,7 @@ __device__ static uint32_t note_farthest(pc_bucket *bucket, uint32_t largest, ui
         own = own && inverted == lowest;
     }
     second = pc_warp_max(own ? second : largest);
-    __syncwarp(); /* all lanes have read what the bucket was */
+    __syncwarp(); /* all lanes have read the old bucket */
     if (own) {
         bucket->largest = of_all;
         bucket->second = second;
@@ -82,8 +83,8 @@ __device__ static float lowered(float value, const float4 &p, const float4 &pick
     return fminf(value, pc_squared_distance(p.x, p.y, p.z, pick.x, pick.y, pick.z));
 }
 
-/* A warp lowers the values of bucket b by the distances to the picks that `near` names among `hits`, and finds its
- * farthest point and second largest value. */
+/* A warp lowers the values of bucket b by the distances to the picks with a bit in `near` among `hits`, and finds the
+ * farthest point and the second largest value of the bucket. */
 template <bool STORED>
 __device__ static void update_bucket(const block_points<STORED> &points, int b, pc_bucket *bucket, uint32_t near,
                                      const uint16_t *hits, const float4 *fresh) {
@@ -108,14 +109,14 @@ __device__ static void update_bucket(const block_points<STORED> &points, int b, 
             second = max(second, value);
         }
     }
-    note_farthest(bucket, largest, second, inverted, at);
+    store_farthest(bucket, largest, second, inverted, at);
 }
 
-/* Fills the buckets, and the points in shared memory, of this block. */
+/* Loads the buckets of this block, and its points in shared memory. */
 template <bool STORED>
 __device__ static void load_buckets(const pc_cloud &c, const block_points<STORED> &points, pc_bucket *buckets) {
     const int lane = (int)threadIdx.x % 32;
-    const int64_t slots = c.runs + min(*c.spared, c.spare);
+    const int64_t slots = c.runs + min(*c.pool_used, c.pool);
     for (int b = (int)threadIdx.x / 32; b < points.buckets; b += PC_ROUND_WARPS) {
         int64_t slot = points.slot(b);
         const float inf = HUGE_VALF;
@@ -135,18 +136,18 @@ __device__ static void load_buckets(const pc_cloud &c, const block_points<STORED
         }
         __syncwarp();
         if (r.count) {
-            update_bucket(points, b, &buckets[b], 0, NULL, NULL); /* no seed may be near enough to do it */
+            update_bucket(points, b, &buckets[b], 0, NULL, NULL); /* the seeds may not reach this bucket */
         }
     }
 }
 
-/* Makes families of the block's buckets: PC_FAMILY that follow each other, in parts where they are too far apart, as on
- * both sides of a gap. A thread PC_FAMILY buckets. */
+/* Groups the block's buckets into families of PC_FAMILY consecutive buckets, and splits a family whose buckets are too
+ * distant from each other, as on both sides of a gap. One thread per PC_FAMILY buckets. */
 __device__ static void find_families(const refreshing &r, int whole, float longest) {
     for (int f = (int)threadIdx.x; f < whole; f += PC_ROUND_THREADS) {
         const float inf = HUGE_VALF;
         family part = {{inf, inf, inf}, {-inf, -inf, -inf}, f * PC_FAMILY, 0};
-        uint32_t place = (uint32_t)f;
+        uint32_t slot = (uint32_t)f;
         for (int m = 0; m < PC_FAMILY; m++) {
             const pc_bucket *b = &r.buckets[f * PC_FAMILY + m];
             family larger = part;
@@ -160,21 +161,21 @@ __device__ static void find_families(const refreshing &r, int whole, float longe
             uint32_t next = 0;
             if (side > longest && part.count > 0 &&
                 (next = atomicAdd(r.family_count, 1u)) < (uint32_t)(whole + PARTED)) {
-                r.families[place] = part;
-                place = next;
+                r.families[slot] = part;
+                slot = next;
                 larger = family{
                     {b->low[0], b->low[1], b->low[2]}, {b->high[0], b->high[1], b->high[2]}, f * PC_FAMILY + m, 1};
             }
             part = larger;
         }
-        r.families[place] = part;
+        r.families[slot] = part;
     }
 }
 
 /* ---- refreshing ------------------------------------------------------------------------------------------------- */
 
-/* Which of a family's noted hits may reach which of its buckets: lane m < PC_FAMILY returns bits of the hits for bucket
- * m. Lane 8 g + m looks at every fourth hit, from the g-th on, and bucket m. */
+/* Matches the collected hits of a family with its buckets: lane m < PC_FAMILY returns the bits of the hits that may
+ * reach bucket m. Lane 8 g + m tests every fourth hit, from the g-th on, with bucket m. */
 __device__ static uint32_t match_hits(const refreshing &r, const family &own, float reach, const uint16_t *hits,
                                       int found) {
     const int lane = (int)threadIdx.x % 32;
@@ -190,7 +191,7 @@ __device__ static uint32_t match_hits(const refreshing &r, const family &own, fl
     return mine;
 }
 
-/* A warp finds the buckets of family f that new picks may reach, and puts them into the queue. */
+/* A warp finds the buckets of family f that new picks may reach, and appends them to the queue. */
 template <bool STORED>
 __device__ static void spread_family(const refreshing &r, const block_points<STORED> &points, int f, int count) {
     const family all = r.families[f];
@@ -206,7 +207,7 @@ __device__ static void spread_family(const refreshing &r, const block_points<STO
         float4 pick = r.fresh[min(base + lane, count - 1)];
         bool hit = (base + lane < count) & (pc_box_distance(all.low, all.high, pick.x, pick.y, pick.z) < most);
         uint32_t hitting = __ballot_sync(PC_ALL_LANES, hit);
-        if (found + __popc(hitting) > HITS) { /* too many to note: the buckets are looked at once more later */
+        if (found + __popc(hitting) > HITS) { /* the list is full: apply the collected hits first */
             __syncwarp();
             uint32_t near = match_hits(r, own, reach, hits, found);
 #pragma unroll 1
@@ -230,15 +231,15 @@ __device__ static void spread_family(const refreshing &r, const block_points<STO
     }
     uint32_t near = match_hits(r, own, reach, hits, found);
     bool queues = lane < PC_FAMILY && near;
-    uint32_t place = pc_append(r.queued, queues);
+    uint32_t slot = pc_append(r.queued, queues);
     if (queues) {
         r.near[member] = near;
-        r.queue[place] = (uint32_t)member | (uint32_t)f << 16;
+        r.queue[slot] = (uint32_t)member | (uint32_t)f << 16;
     }
 }
 
-/* Brings the block's buckets up to date with `count` new picks: a warp a family, then a warp a bucket. All threads have
- * seen the picks before and see the buckets after. */
+/* Updates the block's buckets with `count` new picks: one warp per family, then one warp per bucket. The picks must be
+ * visible to all threads; afterwards the buckets are visible to all threads. */
 template <bool STORED>
 __device__ static void refresh(const refreshing &r, const block_points<STORED> &points, int count) {
     const int warp = (int)threadIdx.x / 32;
@@ -258,25 +259,26 @@ __device__ static void refresh(const refreshing &r, const block_points<STORED> &
     }
 }
 
-/* Whether a round looks at a point, though it is not the farthest of its bucket. */
+/* Whether a point is at or above the threshold without being the farthest point of its bucket. */
 __device__ static bool matters(const float4 &p, float value, const pc_bucket &bucket, uint32_t least) {
     return __float_as_uint(value) >= least && ~__float_as_uint(p.w) != bucket.inverted;
 }
 
-/* A box around all points within the bounds that the lanes of a warp have found. */
-__device__ static void note_box(pc_box *box, const pc_bounds &bounds, const pc_bucket *bucket) {
+/* Reduces the bounds of the lanes of a warp to a box. */
+__device__ static void store_box(pc_box *box, const pc_bounds &bounds, const pc_bucket *bucket) {
 #pragma unroll
     for (int axis = 0; axis < 3; axis++) {
         const uint32_t high = pc_warp_max(bounds.high[axis]), inverted_low = pc_warp_max(bounds.inverted_low[axis]);
         if (threadIdx.x % 32 == 0) {
-            box->low[axis] = high ? pc_from_ordered(~inverted_low) : bucket->at[axis]; /* of no points any box will do */
+            box->low[axis] = high ? pc_from_ordered(~inverted_low) : bucket->at[axis]; /* for no points, any box is
+                                                                                          correct */
             box->high[axis] = high ? pc_from_ordered(high) : bucket->at[axis];
         }
     }
 }
 
-/* What a warp does with a bucket of a block that has few: lowers its values by the new picks that may reach it, finds
- * its farthest point, and lists it with its box when that is at or above the threshold. */
+/* The update of a bucket in a block with few buckets, by a warp: lowers the values by the new picks that may reach it,
+ * finds its farthest point, and lists it with its box if that point is at or above the threshold. */
 __device__ static void refresh_bucket(const refreshing &r, const block_points<false> &points, const pc_block &block,
                                       int b, int count, uint32_t threshold) {
     const int lane = (int)threadIdx.x % 32;
@@ -301,7 +303,7 @@ __device__ static void refresh_bucket(const refreshing &r, const block_points<fa
     }
     if (touched) {
         points.nearest[b * PC_RUN + lane] = d;
-        value = note_farthest(bucket, __float_as_uint(d), 0, ~__float_as_uint(p.w), p);
+        value = store_farthest(bucket, __float_as_uint(d), 0, ~__float_as_uint(p.w), p);
     }
     if (lane == 0) {
         atomicMax(&block.round->own_top, value);
@@ -314,12 +316,12 @@ __device__ static void refresh_bucket(const refreshing &r, const block_points<fa
     if (matters(p, d, *bucket, threshold)) {
         pc_bound(&bounds, p.x, p.y, p.z);
     }
-    const uint32_t place = __shfl_sync(PC_ALL_LANES, lane == 0 ? atomicAdd(&block.round->own_count, 1u) : 0, 0);
+    const uint32_t slot = __shfl_sync(PC_ALL_LANES, lane == 0 ? atomicAdd(&block.round->own_count, 1u) : 0, 0);
     if (lane == 0) {
-        block.own[place] = (uint16_t)b;
+        block.own[slot] = (uint16_t)b;
     }
-    if (place < PC_MOST_MESSAGES) { /* more are not published */
-        note_box(&block.round->box[place], bounds, bucket);
+    if (slot < PC_MOST_MESSAGES) { /* further buckets are not published */
+        store_box(&block.round->box[slot], bounds, bucket);
     }
 }
 

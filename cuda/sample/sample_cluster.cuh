@@ -1,5 +1,5 @@
-/* The exchange of a cluster (sample_group.cuh): every block has all messages in its own shared memory, where the others
- * write them. */
+/* The exchange of a cluster (sample_group.cuh): every block has all messages in its own shared memory, and the other
+ * blocks write them there (distributed shared memory). */
 #ifndef PC_SAMPLE_CLUSTER_CUH
 #define PC_SAMPLE_CLUSTER_CUH
 
@@ -23,21 +23,21 @@ struct pc_cluster_group {
         list = (pc_bucket *)memory;
         masks = (word *)(list + blocks * messages);
         headers = (pc_header *)(masks + blocks);
-        arrive(); /* the first publish waits until the memory of all blocks is there */
+        arrive(); /* the first publish waits until the shared memory of all blocks exists */
     }
 
     __device__ bool decides(int) const {
         return true;
     }
 
-    /* No block goes while another may still reach for its memory. */
+    /* No block exits while another block may access its shared memory. */
     __device__ void end() {
         arrive();
         wait();
     }
 
     __device__ void arrive() {
-        __syncwarp(); /* lanes that wrote to others and lanes that did not arrive together */
+        __syncwarp(); /* all lanes of a warp arrive together */
         pc_cluster_arrive();
     }
 
@@ -51,8 +51,8 @@ struct pc_cluster_group {
     }
 
     __device__ void publish(const pc_block &block, int count, int) {
-        wait(); /* for all to have read the messages of the last round */
-        pc_note_own(block, count);
+        wait(); /* until all blocks have read the messages of the last round */
+        pc_store_own(block, count);
         for (int i = (int)threadIdx.x; i < count << blocks_log; i += PC_ROUND_THREADS) {
             int message = i >> blocks_log, to = i & (blocks - 1);
             const pc_bucket *from = &block.buckets[block.own[message]];
@@ -65,12 +65,12 @@ struct pc_cluster_group {
         }
         if ((int)threadIdx.x < blocks) {
             const pc_round *r = block.round;
-            *in_block(&headers[block.rank], (int)threadIdx.x) = pc_header{(uint32_t)count, r->own_top, r->more};
+            *in_block(&headers[block.rank], (int)threadIdx.x) = pc_header{(uint32_t)count, r->own_top, r->overflow};
         }
         arrive();
     }
 
-    /* By one warp. */
+    /* For one warp. */
     __device__ void sum_up(pc_round *round) {
         const int lane = (int)threadIdx.x % 32;
         pc_header h = {0, 0, 0};
@@ -78,7 +78,7 @@ struct pc_cluster_group {
             h = headers[lane];
         }
         uint32_t listed = pc_warp_add(h.listed), open = pc_warp_max(h.top);
-        if (h.more) {
+        if (h.overflow) {
             atomicMax(&round->cut, pc_key(list[lane * messages + (int)h.listed - 1]));
         }
         if (lane == 0) {
@@ -87,14 +87,14 @@ struct pc_cluster_group {
         }
     }
 
-    /* A lane a message, with the messages of all blocks counted through; warps left over share the own buckets. */
+    /* One lane per message, numbered over all blocks. Further warps divide the own buckets. */
     __device__ void test(const pc_block &block, int count, int) {
         const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
         wait();
         if (warp == 0) {
             sum_up(block.round);
         }
-        int end = lane < blocks ? (int)headers[lane].listed : 0; /* of the messages up to this block */
+        int end = lane < blocks ? (int)headers[lane].listed : 0; /* inclusive sum over the blocks */
         for (int step = 1; step < blocks; step *= 2) {
             int before = __shfl_up_sync(PC_ALL_LANES, end, step);
             end += lane >= step ? before : 0;
@@ -104,7 +104,7 @@ struct pc_cluster_group {
         const int parts = max(PC_ROUND_WARPS >> log, 1), part = warp >> log;
         for (int chunk = warp & ((1 << log) - 1); part < parts && chunk < chunks; chunk += PC_ROUND_WARPS) {
             const int i = chunk * 32 + lane;
-            int from = 0; /* the blocks whose messages all come before this one */
+            int from = 0; /* number of blocks whose messages all precede this one */
             for (int step = blocks / 2; step > 0; step /= 2) {
                 from += __shfl_sync(PC_ALL_LANES, end, from + step - 1) <= i ? step : 0;
             }
@@ -121,12 +121,12 @@ struct pc_cluster_group {
     __device__ void find_open(pc_round *round) const {
         for (int i = (int)threadIdx.x; i < blocks * messages; i += PC_ROUND_THREADS) {
             if (i % messages < (int)headers[i / messages].listed) {
-                pc_note_open(round, list[i]);
+                pc_match_open(round, list[i]);
             }
         }
     }
 
-    /* `mask`, of the first warp, has a bit for each of the block's messages. */
+    /* `mask` of the first warp has one bit per message of the block. */
     __device__ void accept(const pc_block &block, word mask, bool stop, int) {
         if (stop) {
             return;
@@ -137,7 +137,7 @@ struct pc_cluster_group {
         arrive();
     }
 
-    /* A warp the messages of a block. */
+    /* One warp per block's messages. */
     __device__ int gather(const pc_block &block, const pc_cloud &cloud, int64_t accepted, int, float4 *fresh) {
         const int lane = (int)threadIdx.x % 32;
         wait();
@@ -149,16 +149,17 @@ struct pc_cluster_group {
             for (int message = lane; message < PC_MOST_MESSAGES && mask >> message; message += 32) {
                 if (mask >> message & 1) {
                     const pc_bucket &b = list[from * messages + message];
-                    uint32_t place = first + pc_bits_below(mask, message);
-                    fresh[place] = make_float4(b.at[0], b.at[1], b.at[2], 0.0f);
+                    uint32_t slot = first + pc_bits_below(mask, message);
+                    fresh[slot] = make_float4(b.at[0], b.at[1], b.at[2], 0.0f);
                     if (from == block.rank) {
-                        cloud.accepted[accepted + place] = pc_key(b);
+                        cloud.accepted[accepted + slot] = pc_key(b);
                     }
                 }
             }
         }
         __syncthreads();
-        arrive(); /* this block has read the messages; the work up to the next publish hides the waiting */
+        arrive(); /* this block has read the messages; the work until the next publish hides the latency of the
+                     barrier */
         return all;
     }
 };

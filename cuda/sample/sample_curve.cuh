@@ -1,7 +1,7 @@
-/* The order of the points of a cloud for farthest point sampling, and their buckets: along a Hilbert curve (Skilling,
- * "Programming the Hilbert curve", AIP Conf. Proc. 707, 2004) through a grid over the cloud's bounding cube, and every
- * 32 that follow each other are a bucket. A bucket that is much longer than the buckets of an evenly filled cube would
- * be is parted, into spare buckets behind the others: a long one is looked at by too many picks. */
+/* The order of the points of a cloud for farthest point sampling, and their buckets. The points are sorted along a
+ * Hilbert curve (Skilling, "Programming the Hilbert curve", AIP Conf. Proc. 707, 2004) in a grid over the bounding cube
+ * of the cloud; 32 consecutive points are a bucket. A bucket that is much longer than the buckets of an evenly filled
+ * cube is split, into buckets of the pool behind the others, since a long bucket is in reach of too many picks. */
 #ifndef PC_SAMPLE_CURVE_CUH
 #define PC_SAMPLE_CURVE_CUH
 
@@ -9,10 +9,10 @@
 
 enum { MOST_AXIS_BITS = 10 };
 
-/* A bucket may be this many times as long as the edge of a cube that holds the same share of the bounding cube. */
+/* The longest bucket, as a multiple of the side of a cube with the bucket's fraction of the bounding cube. */
 #define LONGEST 2.0
 
-/* Joins the bounds of all threads of a block to those of the cloud. */
+/* Merges the bounds of all threads of a block into those of the cloud. */
 __device__ static void join_bounds(pc_bounds *all, const pc_bounds *mine) {
     __shared__ uint32_t of_block[6];
     if (threadIdx.x < 6) {
@@ -35,7 +35,7 @@ __device__ static void join_bounds(pc_bounds *all, const pc_bounds *mine) {
 /* The bounding cube; float64, in which no side overflows. */
 typedef struct cube {
     double low[3], side;
-    float longest; /* the most that a bucket may measure on an axis */
+    float longest; /* maximum extent of a bucket on an axis */
 } cube;
 
 __device__ static cube bounding_cube(const pc_cloud &c) {
@@ -48,7 +48,7 @@ __device__ static cube bounding_cube(const pc_cloud &c) {
     return q;
 }
 
-/* Moves bit i of a cell number to bit 3 i. */
+/* Moves bit i of a cell coordinate to bit 3 i. */
 __device__ static uint32_t spread(uint32_t v) {
     v = (v | v << 16) & 0x030000ffu;
     v = (v | v << 8) & 0x0300f00fu;
@@ -56,7 +56,7 @@ __device__ static uint32_t spread(uint32_t v) {
     return (v | v << 2) & 0x09249249u;
 }
 
-/* The place along the curve of a cell with `bits` bits an axis. */
+/* The position along the curve of a cell with `bits` bits per axis. */
 __device__ static uint32_t hilbert(uint32_t cell[3], int bits) {
     for (uint32_t q = 1u << (bits - 1); q > 1; q >>= 1) {
         for (int k = 0; k < 3; k++) {
@@ -78,7 +78,7 @@ __device__ static uint32_t hilbert(uint32_t cell[3], int bits) {
     return spread(cell[0] ^ t) << 2 | spread(cell[1] ^ t) << 1 | spread(cell[2] ^ t);
 }
 
-/* The place of a point along the curve with `bits` bits an axis. */
+/* The position of a point along the curve with `bits` bits per axis. */
 __device__ static uint32_t curve_key(const cube &q, int bits, float x, float y, float z) {
     const double scale = q.side > 0.0 ? (double)((1 << bits) - 1) / q.side : 0.0;
     uint32_t cell[3] = {(uint32_t)(((double)x - q.low[0]) * scale), (uint32_t)(((double)y - q.low[1]) * scale),
@@ -106,7 +106,7 @@ __device__ static void put_range(pc_range *to, const box *b, uint32_t begin, uin
     to->count = count;
 }
 
-/* The box of the lanes `from` to this one. */
+/* The common box of the lanes from `from` to this lane. */
 __device__ static box prefix_box(const box *mine, int from) {
     int lane = threadIdx.x % 32;
     box b = *mine;
@@ -123,7 +123,8 @@ __device__ static box prefix_box(const box *mine, int from) {
     return b;
 }
 
-/* A warp's run of at most 32 points, one a lane, becomes a bucket, or several where it is too long. */
+/* A warp converts a run of at most 32 points, one per lane, into a bucket, or into several if the bucket is too long.
+ */
 __device__ static void part_run(const pc_cloud &c, uint32_t run, uint32_t begin, int count, const box *mine,
                                 float most) {
     int lane = threadIdx.x % 32, from = 0;
@@ -135,9 +136,9 @@ __device__ static void part_run(const pc_cloud &c, uint32_t run, uint32_t begin,
         int end = beyond ? __ffs((int)beyond) - 1 : count;
         uint32_t next = 0;
         if (beyond) {
-            next = lane == 0 ? atomicAdd(c.spared, 1u) : 0;
+            next = lane == 0 ? atomicAdd(c.pool_used, 1u) : 0;
             next = __shfl_sync(PC_ALL_LANES, next, 0);
-            end = next < c.spare ? end : count;
+            end = next < c.pool ? end : count;
         }
         if (lane == end - 1) {
             put_range(&c.ranges[slot], &b, begin + (uint32_t)from, (uint32_t)(end - from));
@@ -147,8 +148,7 @@ __device__ static void part_run(const pc_cloud &c, uint32_t run, uint32_t begin,
     }
 }
 
-/* A warp makes the bucket, or buckets, of a run. The points are fetched by their indices, or with NULL are in c.sorted.
- */
+/* A warp builds the buckets of a run. The points are fetched by their indices; for NULL they are in c.sorted. */
 __device__ static void make_buckets(const pc_cloud &c, int64_t run, int bucket_points, float longest,
                                     const int32_t *indices) {
     const int lane = threadIdx.x % 32;
@@ -182,11 +182,11 @@ __device__ static void make_buckets(const pc_cloud &c, int64_t run, int bucket_p
 
 /* ---- one cloud in one launch: sample_sort.cu --------------------------------------------------------------------- */
 
-/* How many points it takes, 0 on a device that cannot. */
+/* The maximum number of points; 0 on a device without cooperative launches. */
 int64_t pc_sample_sort_most(pcgpu_context *context);
 /* Bytes of scratch for n points. */
 size_t pc_sample_sort_scratch(int64_t n);
-/* Does what pc_sample_order does; `bits` an axis. */
+/* Does the work of pc_sample_order, with `bits` bits per axis. */
 pcgpu_status pc_sample_sort(pcgpu_context *context, const pc_cloud *device, int64_t n, int bits, int bucket_points,
                             void *scratch);
 

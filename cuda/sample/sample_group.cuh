@@ -1,14 +1,16 @@
-/* How the blocks that sample a cloud together exchange a round's buckets and new picks: blocks of a cluster write into
- * each other's shared memory, blocks of a grid leave notes in global memory. Both offer, in this order,
+/* The exchange of a round's buckets and new picks between the blocks of a cloud. Blocks of a cluster write into each
+ * other's shared memory; blocks of a grid write mailboxes in global memory. Both groups have these functions, called in
+ * this order:
  *
- *     publish    tells all blocks of this block's buckets above the threshold
- *     test       waits for those of all blocks, runs this block's buckets against them, and sums them up in the round
- *     find_open  finds the open point that would be picked next, when that must be known
- *     accept     tells all blocks which of this block's buckets are picked, or that there are enough
- *     gather     waits for those of all blocks and returns how many they are, their positions in `fresh`, or STOP;
- *                picks go to the cloud's list, from `accepted` on
+ *     publish    publishes this block's buckets above the threshold to all blocks
+ *     test       waits for the buckets of all blocks, tests this block's buckets against them, and sums up the round
+ *     find_open  finds the open point that sampling picks next, for the test of completion
+ *     accept     publishes which of this block's buckets are picked, or that sampling is complete
+ *     gather     waits for the picks of all blocks and returns their number, with the positions in `fresh`, or STOP;
+ *                appends the picks to the list of the cloud, from `accepted` on
  *
- * and test and gather end with a barrier of the block. Blocks that decide() say when there are enough, all the same. */
+ * test and gather end with a barrier of the block. Blocks for which decides() is true evaluate the completion; all such
+ * blocks get the same result. */
 #ifndef PC_SAMPLE_GROUP_CUH
 #define PC_SAMPLE_GROUP_CUH
 
@@ -18,7 +20,7 @@
 #define PC_ROUND_WARPS   (PC_ROUND_THREADS / 32)
 
 enum {
-    PC_MOST_MESSAGES = 64, /* of a block and round: a bit each */
+    PC_MOST_MESSAGES = 64, /* per block and round, one bit each */
     PC_STOP = -1,
 };
 
@@ -26,47 +28,47 @@ typedef struct pc_box {
     float low[3], high[3];
 } pc_box;
 
-/* What a block knows of a round, in shared memory. */
+/* The state of a round in a block, in shared memory. */
 typedef struct pc_round {
-    uint32_t own_count; /* of the block's buckets, those above the threshold */
+    uint32_t own_count; /* number of the block's buckets above the threshold */
     uint32_t own_top;   /* bits of the largest value of the block */
-    bool more;          /* there were more of them than can be published: the highest were */
+    bool overflow;      /* there are more buckets than can be published; the highest are published */
     word blocked;       /* a bit for each published bucket */
-    uint32_t counted;
     /* Of all blocks: */
     uint32_t listed; /* published buckets */
     uint32_t open;   /* bits of the largest value */
-    word cut;        /* key: only buckets from it on may be accepted, since some below are not known */
+    word cut;        /* cutoff key: only buckets at or above it may be accepted, since some buckets below are not
+                        listed */
     uint32_t next;   /* of find_open: inverted index of the first listed point with the value `open`, or 0 */
-    int32_t fresh;   /* new picks, or less than 0: stop */
-    /* Of the next round, by the first warp: */
-    float depth;        /* the threshold's share of `open` is 1 - depth */
-    uint32_t threshold; /* bits of the least value that a round looks at */
-    int32_t limit;      /* buckets that a block may publish */
+    int32_t fresh;   /* number of new picks; negative: stop */
+    /* Of the next round, set by the first warp: */
+    float depth;        /* the threshold is (1 - depth) times `open` */
+    uint32_t threshold; /* bits of the smallest value that the round examines */
+    int32_t limit;      /* maximum number of buckets that a block publishes */
     /* Of the block's published buckets: the farthest point with its value, and its inverted index. */
     float4 at[PC_MOST_MESSAGES];
     uint32_t inverted[PC_MOST_MESSAGES];
-    pc_box box[PC_MOST_MESSAGES]; /* around its other points that a round looks at */
+    pc_box box[PC_MOST_MESSAGES]; /* around its other points at or above the threshold */
 } pc_round;
 
-/* What a block of a cluster tells the others in a round beside its buckets. */
+/* The header of a block's messages in a cluster. */
 typedef struct pc_header {
-    uint32_t listed, top, more;
+    uint32_t listed, top, overflow;
 } pc_header;
 
-/* Shared memory of the exchange: of a cluster all buckets of a round, headers and masks, of a grid the list. */
+/* Bytes of shared memory for the exchange: for a cluster all buckets of a round, headers and masks; for a grid the
+ * list. */
 __host__ __device__ static inline size_t pc_exchange_bytes(const pc_rounds_shape &shape, bool cluster) {
-    size_t a_block = (size_t)shape.messages * sizeof(pc_bucket) + sizeof(pc_header) + sizeof(word);
-    return cluster ? (size_t)shape.blocks * a_block : (size_t)shape.list * sizeof(pc_bucket);
+    size_t block_bytes = (size_t)shape.messages * sizeof(pc_bucket) + sizeof(pc_header) + sizeof(word);
+    return cluster ? (size_t)shape.blocks * block_bytes : (size_t)shape.list * sizeof(pc_bucket);
 }
 
-/* What a block works on: arrays in its shared memory. */
+/* The arrays of a block, in shared memory. */
 typedef struct pc_block {
     pc_bucket *buckets;
-    uint16_t *own; /* buckets that the block publishes */
+    uint16_t *own; /* the published buckets */
     pc_round *round;
     int rank;
-    bool single;
 } pc_block;
 
 __device__ static inline word pc_key(const pc_bucket &b) {
@@ -80,7 +82,7 @@ __device__ static inline float pc_box_distance(const float *low, const float *hi
     return (dx * dx + dy * dy) + dz * dz;
 }
 
-/* Whether q keeps the block's published bucket i from being accepted. No branches: time is latency here. */
+/* Whether q prevents the acceptance of the block's published bucket i. Without branches, since latency dominates. */
 __device__ static inline bool pc_blocks(const pc_block &block, const pc_bucket &q, int i) {
     const float4 p = block.round->at[i];
     const uint32_t largest = __float_as_uint(p.w);
@@ -88,11 +90,11 @@ __device__ static inline bool pc_blocks(const pc_block &block, const pc_bucket &
     bool near = pc_squared_distance(p.x, p.y, p.z, q.at[0], q.at[1], q.at[2]) < __uint_as_float(q.largest);
     bool near_others =
         (q.second >= largest) & (pc_box_distance(q.low, q.high, p.x, p.y, p.z) < __uint_as_float(q.second));
-    return higher & (near | near_others | block.single);
+    return higher & (near | near_others);
 }
 
-/* Marks the block's published buckets first, first + step, ... below `count` that a q of this warp keeps from being
- * accepted. */
+/* Marks the block's published buckets first, first + step, ... below `count` whose acceptance a q of this warp
+ * prevents. */
 __device__ static inline void pc_test(const pc_block &block, const pc_bucket &q, int first, int step, int count) {
     word blocked = 0;
 #pragma unroll 2
@@ -104,15 +106,15 @@ __device__ static inline void pc_test(const pc_block &block, const pc_bucket &q,
     }
 }
 
-/* What find_open does with each listed bucket. */
-__device__ static inline void pc_note_open(pc_round *round, const pc_bucket &b) {
+/* Updates the result of find_open with a listed bucket. */
+__device__ static inline void pc_match_open(pc_round *round, const pc_bucket &b) {
     if (b.largest == round->open) {
         atomicMax(&round->next, b.inverted);
     }
 }
 
-/* Notes what pc_test needs of the published buckets. */
-__device__ static inline void pc_note_own(const pc_block &block, int count) {
+/* Copies the members of the published buckets that pc_test needs. */
+__device__ static inline void pc_store_own(const pc_block &block, int count) {
     int i = (int)threadIdx.x;
     if (i < count) {
         const pc_bucket &b = block.buckets[block.own[i]];
@@ -121,7 +123,7 @@ __device__ static inline void pc_note_own(const pc_block &block, int count) {
     }
 }
 
-/* A place of its own for each lane that asks, from a counter in shared memory; by a whole warp. */
+/* Returns a separate slot for each lane that asks, from a counter in shared memory. For whole warps. */
 __device__ static inline uint32_t pc_append(uint32_t *counter, bool asks) {
     const int lane = (int)threadIdx.x % 32;
     const uint32_t all = __ballot_sync(PC_ALL_LANES, asks);

@@ -1,28 +1,28 @@
-/* Which buckets of a block a round looks at, and what the other blocks are told of them. */
+/* Which buckets of a block a round examines, and the boxes that the block publishes. */
 #ifndef PC_SAMPLE_LISTING_CUH
 #define PC_SAMPLE_LISTING_CUH
 
 #include "sample_buckets.cuh"
 
-/* Lists the block's buckets at or above the threshold in block.own and finds its highest point. */
+/* Lists the block's buckets at or above the threshold in block.own, and finds the block's largest value. */
 __device__ static void select(const pc_block &block, int buckets, uint32_t threshold) {
     const int lane = (int)threadIdx.x % 32;
     for (int first = (int)threadIdx.x - lane; first < buckets; first += PC_ROUND_THREADS) {
         int b = first + lane;
         uint32_t value = b < buckets ? block.buckets[b].largest : 0;
         uint32_t most = pc_warp_max(value);
-        uint32_t place = pc_append(&block.round->own_count, value >= threshold);
+        uint32_t slot = pc_append(&block.round->own_count, value >= threshold);
         if (lane == 0) {
             atomicMax(&block.round->own_top, most);
         }
         if (value >= threshold) {
-            block.own[place] = (uint16_t)b;
+            block.own[slot] = (uint16_t)b;
         }
     }
     __syncthreads();
 }
 
-/* Keeps the `most` highest of more buckets than a block may publish, in their order. */
+/* Keeps the `most` highest buckets, in their order, when there are more than the block may publish. */
 __device__ static void keep_highest(const pc_block &block, uint16_t *chosen, int most) {
     const int count = (int)block.round->own_count;
     for (int i = (int)threadIdx.x; i < count; i += PC_ROUND_THREADS) {
@@ -40,31 +40,12 @@ __device__ static void keep_highest(const pc_block &block, uint16_t *chosen, int
         block.own[i] = chosen[i];
     }
     if (threadIdx.x == 0) {
-        block.round->more = true;
+        block.round->overflow = true;
     }
     __syncthreads();
 }
 
-/* Of one pick a round: only the highest bucket. Returns how many. */
-__device__ static int keep_top(const pc_block &block, int buckets) {
-    const uint32_t top = block.round->own_top;
-    if (top == 0) {
-        return 0;
-    }
-    for (int turn = 0; turn < 2; turn++) {
-        for (int b = (int)threadIdx.x; b < buckets; b += PC_ROUND_THREADS) {
-            if (block.buckets[b].largest == top && turn == 0) {
-                atomicMax(&block.round->counted, block.buckets[b].inverted);
-            } else if (block.buckets[b].largest == top && block.buckets[b].inverted == block.round->counted) {
-                block.own[0] = (uint16_t)b;
-            }
-        }
-        __syncthreads();
-    }
-    return 1;
-}
-
-/* The boxes of the `count` published buckets. A warp a bucket. */
+/* Computes the boxes of the `count` published buckets. One warp per bucket. */
 template <bool STORED>
 __device__ static void bound_published(const block_points<STORED> &points, const pc_block &block, int count,
                                        uint32_t least) {
@@ -80,18 +61,18 @@ __device__ static void bound_published(const block_points<STORED> &points, const
                 pc_bound(&bounds, p.x, p.y, p.z);
             }
         }
-        note_box(&block.round->box[i], bounds, bucket);
+        store_box(&block.round->box[i], bounds, bucket);
     }
     __syncthreads();
 }
 
-/* Brings a block's buckets up to date with `count` new picks and lists those at or above the threshold in block.own.
- * All threads have seen the picks before and see the list after. */
+/* Updates a block's buckets with `count` new picks and lists the buckets at or above the threshold in block.own. The
+ * picks must be visible to all threads; afterwards the list is visible to all threads. */
 template <bool STORED>
 __device__ static void renew(const refreshing &r, const block_points<STORED> &points, const pc_block &block, int count,
                              uint32_t threshold) {
     if constexpr (!STORED) {
-        if (points.kin_log == 0) {
+        if (points.chunk_log == 0) {
             for (int b = (int)threadIdx.x / 32; b < points.buckets; b += PC_ROUND_WARPS) {
                 refresh_bucket(r, points, block, b, count, threshold);
             }

@@ -1,12 +1,12 @@
-/* Puts the points of clouds into the order of sample_curve.cuh and makes their buckets: one cloud that is not too large
- * by a kernel of its own (sample_sort.cu), others by a sort of all clouds together. */
+/* Sorts the points of clouds along the curve of sample_curve.cuh and builds their buckets: a single cloud of moderate
+ * size in one launch (sample_sort.cu), other clouds by one CUB radix sort of all clouds. */
 #include "sample_curve.cuh"
 
 #include <cub/device/device_radix_sort.cuh>
 
 enum { THREADS = 256 };
 
-/* blockIdx.y: the cloud. The bounds are zero before. */
+/* blockIdx.y: the cloud. The bounds must be zero. */
 __global__ static void bounds_kernel(const pc_cloud *clouds) {
     const pc_cloud c = clouds[blockIdx.y];
     pc_bounds mine = {{0, 0, 0}, {0, 0, 0}};
@@ -25,7 +25,7 @@ __global__ static void key_kernel(const pc_cloud *clouds, int bits, uint32_t *ke
     }
 }
 
-/* A warp a run. */
+/* One warp per run. */
 __global__ static void bucket_kernel(const pc_cloud *clouds, const int32_t *indices, int bucket_points) {
     const pc_cloud c = clouds[blockIdx.y];
     const cube q = bounding_cube(c);
@@ -39,14 +39,14 @@ __global__ static void bucket_kernel(const pc_cloud *clouds, const int32_t *indi
 }
 
 int pc_sample_key_bits(int64_t n) {
-    int axis = 4; /* so many that a cell of an evenly filled cube holds a sixty-fourth of a point */
+    int axis = 4; /* increased until there are 64 cells per point */
     while (axis < MOST_AXIS_BITS && (1ll << (3 * axis)) < 64 * n) {
         axis++;
     }
     return 3 * axis;
 }
 
-/* Parts of the scratch: two arrays of keys, two of indices, what the sort needs. */
+/* The scratch has two arrays of keys, two of indices, and the temporary storage of the sort. */
 static size_t array_bytes(int64_t n) {
     return ((size_t)n * sizeof(uint32_t) + 255) / 256 * 256;
 }
@@ -63,8 +63,8 @@ pcgpu_status pc_sample_order_scratch(pcgpu_context *context, int64_t n, size_t *
     return PCGPU_OK;
 }
 
-/* Counting the points of every cell instead takes 25 us less for 120,000 points, but mixes the points of a cell, which
- * scanners give in the order of neighbours: the rounds then take longer by more than that. */
+/* A counting sort by cells takes 25 us less for 120,000 points. But it permutes the points of a cell, which scanners
+ * output in the order of neighbours, and the rounds then lose more time. */
 pcgpu_status pc_sample_order(pcgpu_context *context, const pc_cloud *device, int64_t n, int64_t largest, int count,
                              int bucket_points, void *scratch, size_t scratch_bytes) {
     cudaStream_t stream = pc_cuda_of(context)->stream;
@@ -79,7 +79,7 @@ pcgpu_status pc_sample_order(pcgpu_context *context, const pc_cloud *device, int
     while (1 << cloud_bits < count) {
         cloud_bits++;
     }
-    /* As many blocks as the device has room for, shared out among the clouds. */
+    /* As many blocks as are resident on the device, partitioned among the clouds. */
     int64_t most = (int64_t)pc_cuda_of(context)->properties.multiProcessorCount * 8;
     most = most > count ? most / count : 1;
     unsigned blocks = pc_blocks(largest, THREADS);

@@ -1,31 +1,31 @@
-/* Farthest point sampling on CUDA: which clouds run at once, in which form and on how many blocks. */
+/* Farthest point sampling on CUDA: which clouds run in one launch, with which variant and how many blocks. */
 #include "sample_plan.cuh"
 
 enum {
-    CLUSTER_MESSAGES = 64, /* at most; fewer when the points leave no room */
+    CLUSTER_MESSAGES = 64, /* at most; fewer when the points need the shared memory */
     LEAST_MESSAGES = 16,
-    LEAST_LIST = 768, /* of a grid; more as far as there is room, which clouds with many equal distances need */
+    LEAST_LIST = 768, /* grid only; longer where shared memory permits, for clouds with many equal distances */
     MOST_LIST = 1536,
     LIST_STEP = 128,
-    FEW_BUCKETS = 64,      /* of a block, so few that each is looked at in every round */
-    FAMILIES_A_BLOCK = 2,  /* of a cloud that could do with fewer blocks: more cost more to bring together */
-    STORED_BUCKETS = 2048, /* of a block whose points are in global memory */
-    GRID_POINTS = 8192,    /* of one cloud that repays the whole device */
-    MOST_CLOUDS = 65535,   /* the second dimension of a launch */
-    WAVE_POINTS = 1 << 26, /* of several clouds at once; a larger one runs alone */
+    FEW_BUCKETS = 64,       /* per block: every round examines each bucket */
+    FAMILIES_PER_BLOCK = 2, /* minimum for using more blocks: each block adds cost to the exchange */
+    STORED_BUCKETS = 2048,  /* per block, for points in global memory */
+    GRID_POINTS = 8192,     /* minimum size of a single cloud for the whole device */
+    MOST_CLOUDS = 65535,    /* the second dimension of a launch */
+    WAVE_POINTS = 1 << 26,  /* of several clouds in one launch; a larger cloud runs alone */
 };
 
-/* Buckets a round for one block; comparing them costs about as much as meeting. All are compared with all, so twice as
- * many take four times as many blocks. */
-#define CLUSTER_CROWD 60.0f
-#define GRID_CROWD    26.0f
+/* The target number of buckets per round for one block: their comparison takes about as long as the exchange. All pairs
+ * are compared, so the target grows with the square root of the number of blocks. */
+#define CLUSTER_TARGET 60.0f
+#define GRID_TARGET    26.0f
 
 static int64_t families_of(int64_t n, int bucket_points) {
     return (pc_runs_of(n, bucket_points) + PC_FAMILY - 1) / PC_FAMILY;
 }
 
-/* The shape for clouds of at most n points on `blocks` blocks each. Every block has one more family, or up to a tenth
- * more buckets, than its share, for parts of long buckets. */
+/* The shape for clouds of at most n points on `blocks` blocks each. Every block has one family, or up to a tenth of its
+ * buckets, in addition to its partition, as its part of the pool for split buckets. */
 static pc_rounds_shape make_shape(int64_t n, int blocks, bool cluster, bool stored, int bucket_points) {
     pc_rounds_shape s = {};
     s.threads = cluster ? (int)PC_CLUSTER_THREADS : (int)PC_GRID_THREADS;
@@ -33,22 +33,23 @@ static pc_rounds_shape make_shape(int64_t n, int blocks, bool cluster, bool stor
     s.workers = cluster ? blocks : blocks - 1;
     s.bucket_points = stored ? bucket_points : PC_RUN;
     const int warps = s.threads / 32;
-    int64_t share = (pc_runs_of(n, s.bucket_points) + s.workers - 1) / s.workers, few = share + share / 10 + 1;
-    int64_t turns =
-        (share + warps - 1) / warps; /* of a warp a bucket; one more for spare ones costs more than it gains */
-    few = few < turns * warps ? few : turns * warps;
-    s.kin_log = few <= FEW_BUCKETS && !stored ? 0 : (int)PC_FAMILY_LOG;
-    s.buckets = s.kin_log == 0 ? (int)few
-                               : (int)((families_of(n, s.bucket_points) + s.workers - 1) / s.workers + 1) * PC_FAMILY;
+    int64_t per_worker = (pc_runs_of(n, s.bucket_points) + s.workers - 1) / s.workers,
+            few = per_worker + per_worker / 10 + 1;
+    int64_t passes =
+        (per_worker + warps - 1) / warps; /* one bucket per warp; another pass for the pool costs more than it gains */
+    few = few < passes * warps ? few : passes * warps;
+    s.chunk_log = few <= FEW_BUCKETS && !stored ? 0 : (int)PC_FAMILY_LOG;
+    s.buckets = s.chunk_log == 0 ? (int)few
+                                 : (int)((families_of(n, s.bucket_points) + s.workers - 1) / s.workers + 1) * PC_FAMILY;
     s.messages = cluster ? (int)CLUSTER_MESSAGES : (int)PC_GRID_MESSAGES;
     s.fresh = blocks * (cluster ? s.messages : (int)PC_GRID_ACCEPTS);
     s.list = cluster ? 0 : LEAST_LIST;
     s.stored = stored;
-    s.crowd = (cluster ? CLUSTER_CROWD : GRID_CROWD) * sqrtf((float)s.workers);
+    s.target = (cluster ? CLUSTER_TARGET : GRID_TARGET) * sqrtf((float)s.workers);
     return s;
 }
 
-/* A cluster of this size for the wave, when the device can run it. */
+/* Plans a cluster of this size for the wave; *fits = false when the device cannot run it. */
 static pcgpu_status try_cluster(pcgpu_context *context, pc_wave *w, int blocks, bool *fits) {
     int resident = 0;
     *fits = false;
@@ -67,14 +68,14 @@ static pcgpu_status try_cluster(pcgpu_context *context, pc_wave *w, int blocks, 
     return PCGPU_OK;
 }
 
-/* The cluster for the wave: as many blocks as the largest cloud repays, as long as all clouds run at once; more only
- * where it does not fit otherwise. */
+/* Plans a cluster for the wave: as many blocks as the largest cloud repays while all clouds are resident; more blocks
+ * only where the cloud does not fit into fewer. */
 static pcgpu_status plan_cluster(pcgpu_context *context, pc_wave *w, int wanted, bool *fits) {
     const int multiprocessors = pc_cuda_of(context)->properties.multiProcessorCount;
     *fits = false;
     for (int blocks = 1; blocks <= PC_MOST_BLOCKS; blocks *= 2) {
         bool larger = (int64_t)blocks * w->count <= multiprocessors &&
-                      families_of(w->largest, PC_RUN) >= (int64_t)blocks * FAMILIES_A_BLOCK;
+                      families_of(w->largest, PC_RUN) >= (int64_t)blocks * FAMILIES_PER_BLOCK;
         if (wanted ? blocks == wanted : !*fits || larger) {
             bool this_fits;
             PC_TRY(try_cluster(context, w, blocks, &this_fits));
@@ -84,25 +85,25 @@ static pcgpu_status plan_cluster(pcgpu_context *context, pc_wave *w, int wanted,
     return PCGPU_OK;
 }
 
-/* A grid: all blocks that are resident at once, shared out among the clouds. */
-static pcgpu_status plan_grid(pcgpu_context *context, pc_wave *w, const pc_cuda_sample_form *form, bool *fits) {
+/* Plans a grid: all resident blocks of the device, partitioned among the clouds. */
+static pcgpu_status plan_grid(pcgpu_context *context, pc_wave *w, const pc_cuda_sample_variant *variant, bool *fits) {
     const int multiprocessors = pc_cuda_of(context)->properties.multiProcessorCount;
     const size_t most = pc_cuda_of(context)->properties.sharedMemPerBlockOptin;
     *fits = false;
     w->cluster = false;
-    int clouds = multiprocessors / (form->blocks > 2 ? form->blocks : 2); /* a worker and the manager at least */
-    clouds = clouds > 1 ? clouds : 1;                                     /* more blocks than there are do not fit */
+    int clouds = multiprocessors / (variant->blocks > 2 ? variant->blocks : 2); /* at least a worker and the manager */
+    clouds = clouds > 1 ? clouds : 1; /* with too many blocks, *fits becomes false */
     w->count = w->count < clouds ? w->count : clouds;
     int64_t useful = pc_runs_of(w->largest, PC_RUN) / 16 + 2, blocks = multiprocessors / w->count;
-    blocks = form->blocks ? form->blocks : useful < blocks ? useful : blocks;
+    blocks = variant->blocks ? variant->blocks : useful < blocks ? useful : blocks;
     blocks = blocks < PC_GRID_BLOCKS ? blocks : (int64_t)PC_GRID_BLOCKS;
     blocks = blocks > 2 ? blocks : 2;
-    w->shape =
-        make_shape(w->largest, (int)blocks, false, form->stored, form->bucket_points ? form->bucket_points : PC_RUN);
-    if (!form->stored && pc_sample_rounds_bytes(&w->shape, false) > most) {
+    w->shape = make_shape(w->largest, (int)blocks, false, variant->stored,
+                          variant->bucket_points ? variant->bucket_points : PC_RUN);
+    if (!variant->stored && pc_sample_rounds_bytes(&w->shape, false) > most) {
         w->shape = make_shape(w->largest, (int)blocks, false, true, PC_RUN);
     }
-    for (int points = PC_RUN; w->shape.stored && !form->bucket_points; points *= 2) {
+    for (int points = PC_RUN; w->shape.stored && !variant->bucket_points; points *= 2) {
         w->shape = make_shape(w->largest, (int)blocks, false, true, points);
         if (w->shape.buckets <= STORED_BUCKETS && pc_sample_rounds_bytes(&w->shape, false) <= most) {
             break;
@@ -119,7 +120,6 @@ static pcgpu_status plan_grid(pcgpu_context *context, pc_wave *w, const pc_cuda_
     return PCGPU_OK;
 }
 
-/* The jobs from `first` on that one launch takes. */
 pc_wave pc_gather_wave(const pc_sample_job *jobs, int first, int count) {
     pc_wave w = {};
     int64_t points = 0;
@@ -139,18 +139,17 @@ pc_wave pc_gather_wave(const pc_sample_job *jobs, int first, int count) {
     return w;
 }
 
-pcgpu_status pc_plan_wave(pcgpu_context *context, pc_wave *w, const pc_cuda_sample_form *form, bool *fits) {
-    bool choose = form->kind == PC_CUDA_SAMPLE_CHOOSE && !form->stored;
+pcgpu_status pc_plan_wave(pcgpu_context *context, pc_wave *w, const pc_cuda_sample_variant *variant, bool *fits) {
+    bool choose = variant->kind == PC_CUDA_SAMPLE_CHOOSE && !variant->stored;
     *fits = false;
     if (choose && w->count == 1 && w->largest >= GRID_POINTS) {
-        PC_TRY(plan_grid(context, w, form, fits));
+        PC_TRY(plan_grid(context, w, variant, fits));
     }
-    if (!*fits && form->kind != PC_CUDA_SAMPLE_GRID && !form->stored) {
-        PC_TRY(plan_cluster(context, w, form->blocks, fits));
+    if (!*fits && variant->kind != PC_CUDA_SAMPLE_GRID && !variant->stored) {
+        PC_TRY(plan_cluster(context, w, variant->blocks, fits));
     }
-    if (!*fits && form->kind != PC_CUDA_SAMPLE_CLUSTER) {
-        PC_TRY(plan_grid(context, w, form, fits));
+    if (!*fits && variant->kind != PC_CUDA_SAMPLE_CLUSTER) {
+        PC_TRY(plan_grid(context, w, variant, fits));
     }
-    w->shape.single = form->single;
     return PCGPU_OK;
 }

@@ -13,14 +13,14 @@ typedef struct pc_wave {
     pc_rounds_shape shape;
 } pc_wave;
 
-/* Buckets before any is parted. */
+/* The number of buckets before long ones are split. */
 static inline int64_t pc_runs_of(int64_t n, int bucket_points) {
     return (n + bucket_points - 1) / bucket_points;
 }
 
-/* The jobs from `first` on that one launch may take; `points` is left 0 until the plan has settled which. */
+/* The jobs from `first` on that fit into one launch. `points` stays 0, since the plan may reduce the count. */
 pc_wave pc_gather_wave(const pc_sample_job *jobs, int first, int count);
-/* Fills the form of the wave, and may take fewer clouds; *fits = false when the device cannot run it. */
-pcgpu_status pc_plan_wave(pcgpu_context *context, pc_wave *w, const pc_cuda_sample_form *form, bool *fits);
+/* Chooses the variant and shape of the wave, and may reduce its count; *fits = false when the device cannot run it. */
+pcgpu_status pc_plan_wave(pcgpu_context *context, pc_wave *w, const pc_cuda_sample_variant *variant, bool *fits);
 
 #endif

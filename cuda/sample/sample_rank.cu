@@ -1,11 +1,11 @@
-/* The picks of all rounds, brought into the order of farthest point sampling: the rank of a pick is the number of picks
- * that are higher. Rounds go from high to low with little overlap, so picks are compared in tiles of 128 that were
- * accepted together; a tile whose lowest pick is above the other tile's highest counts as a whole. The rounds leave the
- * lowest and the highest of each tile. */
+/* Sorts the picks of all rounds into the order of farthest point sampling: the rank of a pick is the number of higher
+ * picks. Rounds proceed from high to low with little overlap, so picks are compared in tiles of 128 consecutive
+ * accepted picks. If the lowest pick of a tile is above the highest pick of another tile, the tile is counted as a
+ * whole. The rounds store the lowest and the highest pick of each tile. */
 #include "sample.cuh"
 
-/* A warp's picks: writes those that are final and were asked for or come next, and notes how many they are. */
-__device__ static void place(const pc_cloud &c, bool there, word pick, int64_t rank) {
+/* Writes the final picks of a warp up to the requested number and the next one, and updates the counts. */
+__device__ static void write_ranked(const pc_cloud &c, bool there, word pick, int64_t rank) {
     const bool final = there && pick > c.end->open && rank <= c.wanted;
     const float squared = __uint_as_float((uint32_t)(pick >> 32));
     const bool valid = final && rank < c.wanted && !(sqrtf(squared) < c.min_distance);
@@ -21,7 +21,7 @@ __device__ static void place(const pc_cloud &c, bool there, word pick, int64_t r
     }
 }
 
-/* A thread a pick of the block's tile. */
+/* One thread per pick of the block's tile. */
 __global__ static void rank_kernel(const pc_cloud *clouds) {
     const pc_cloud &c = clouds[blockIdx.y];
     __shared__ unsigned long long above;
@@ -65,12 +65,12 @@ __global__ static void rank_kernel(const pc_cloud *clouds) {
                 __syncthreads();
             }
         }
-        place(c, i < picks, mine, rank + (int64_t)above);
+        write_ranked(c, i < picks, mine, rank + (int64_t)above);
     }
 }
 
 pcgpu_status pc_sample_rank(pcgpu_context *context, const pc_cloud *device, int count, int64_t most_wanted) {
-    /* Rounds accept somewhat more than was asked for; what is beyond, the blocks come to in their loops. */
+    /* Rounds accept slightly more picks than requested. The blocks loop over tiles beyond the grid. */
     int64_t tiles = (most_wanted + most_wanted / 4) / PC_TILE + 8;
     int64_t most = (int64_t)pc_cuda_of(context)->properties.multiProcessorCount * 16;
     dim3 grid((unsigned)(tiles < most ? tiles : most), (unsigned)count);

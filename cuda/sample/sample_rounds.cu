@@ -1,11 +1,11 @@
-/* The rounds of farthest point sampling: one persistent kernel from the first pick to the last, see sample.cuh. */
+/* The rounds of farthest point sampling: one persistent kernel from the first pick to the last; see sample.cuh. */
 #include "sample_cluster.cuh"
 #include "sample_grid.cuh"
 #include "sample_listing.cuh"
 
 /* ---- shared memory ---------------------------------------------------------------------------------------------- */
 
-/* Parts of a block's shared memory, as offsets. Buckets of a family lie one after the other, and so do their points:
+/* The layout of a block's shared memory, as offsets. The buckets of a family are contiguous, and so are their points:
  * point i of bucket b is at b * PC_RUN + i. */
 typedef struct layout {
     size_t points, nearest, buckets, families, fresh, group, hits, near, queue, own, chosen, round, bytes;
@@ -18,7 +18,7 @@ __host__ __device__ static size_t after(size_t *used, size_t bytes) {
 }
 
 __host__ __device__ static layout lay_out(const pc_rounds_shape &shape, bool cluster) {
-    size_t buckets = (size_t)shape.buckets, families = shape.kin_log ? buckets / PC_FAMILY + PARTED : 0, used = 0;
+    size_t buckets = (size_t)shape.buckets, families = shape.chunk_log ? buckets / PC_FAMILY + PARTED : 0, used = 0;
     size_t held = shape.stored ? 0 : buckets * PC_RUN;
     layout l;
     l.points = after(&used, held * sizeof(float4));
@@ -39,15 +39,14 @@ __host__ __device__ static layout lay_out(const pc_rounds_shape &shape, bool clu
 
 /* ---- a round ---------------------------------------------------------------------------------------------------- */
 
-/* What renew fills, when all threads are past their last look at it. */
+/* Clears the results of renew, after all threads have used them. */
 __device__ static void clear_own(pc_round *round) {
     round->own_count = 0;
     round->own_top = 0;
-    round->more = false;
-    round->counted = 0;
+    round->overflow = false;
 }
 
-/* The same for test. */
+/* Clears the results of test. */
 __device__ static void clear_others(pc_round *round) {
     round->blocked = 0;
     round->listed = 0;
@@ -56,8 +55,8 @@ __device__ static void clear_others(pc_round *round) {
     round->next = 0;
 }
 
-/* The key of the point that would be picked next, or a higher one when it is not listed. A listed one that found no
- * room is in `cut`. The same for all threads. */
+/* The key of the point that sampling picks next, or a higher key when that point is not listed. A bucket beyond the
+ * capacity of the list is in `cut`. The same for all threads. */
 template <typename GROUP> __device__ static word highest_open(const GROUP &group, pc_round *round) {
     group.find_open(round);
     __syncthreads();
@@ -65,9 +64,9 @@ template <typename GROUP> __device__ static word highest_open(const GROUP &group
     return max(listed, round->cut);
 }
 
-/* Whether as many of the accepted picks as are wanted are above every open point; those before `passed` are, which
- * follows. `open` is the highest open point of the last round, which only falls: so few picks have to be looked at. All
- * threads come to the same answer. */
+/* Whether the requested number of accepted picks is above every open point. The picks before `passed` are, which is
+ * updated. `open` is the highest open point of the last round; it only decreases, so few picks must be tested. All
+ * threads get the same result. */
 template <typename GROUP>
 __device__ static bool enough(const GROUP &group, pc_round *round, const pc_cloud &c, int64_t accepted, word *open,
                               int64_t *passed) {
@@ -94,24 +93,25 @@ __device__ static bool enough(const GROUP &group, pc_round *round, const pc_clou
     return above >= c.wanted;
 }
 
-/* The threshold of the next round: a share of the largest value, so low that about `crowd` buckets are above it. Where
- * so many are equal that this does not help, and the list has no room for them, a block may publish its share of the
- * list: its highest buckets are then known to all, and what is left for later is below them. */
+/* Sets the threshold of the next round: a fraction of the largest value, adapted so that about `target` buckets are
+ * above it. With many equal values this is not effective. When the buckets then exceed the list, every block may
+ * publish only its partition of the list: the highest buckets of each block are listed, and the buckets that wait are
+ * below them. */
 __device__ static void aim(pc_round *round, const pc_rounds_shape &shape) {
     if (shape.list && round->listed > (uint32_t)shape.list) {
         round->limit = max(shape.list / shape.workers, 1);
     } else if (round->cut == 0) {
         round->limit = shape.messages;
     }
-    float by = sqrtf(shape.crowd / fmaxf((float)round->listed, 1.0f));
+    float by = sqrtf(shape.target / fmaxf((float)round->listed, 1.0f));
     float depth = fminf(fmaxf(round->depth * fminf(fmaxf(by, 0.6f), 1.25f), 0.02f), 0.5f);
     round->depth = depth;
     round->threshold = max(__float_as_uint((1.0f - depth) * __uint_as_float(round->open)), 1u);
 }
 
-/* The next of the first picks, which the caller has made, to `fresh`; returns how many. */
-__device__ static int take_seeds(const pc_cloud &c, int64_t first, float4 *fresh, int room) {
-    int count = (int)min((int64_t)room, c.seed_count - first);
+/* Copies the next seeds to `fresh`; returns how many. */
+__device__ static int take_seeds(const pc_cloud &c, int64_t first, float4 *fresh, int capacity) {
+    int count = (int)min((int64_t)capacity, c.seed_count - first);
     for (int i = (int)threadIdx.x; i < count; i += PC_ROUND_THREADS) {
         int32_t seed = c.seeds[first + i];
         fresh[i] = make_float4(c.x[seed], c.y[seed], c.z[seed], 0.0f);
@@ -120,7 +120,7 @@ __device__ static int take_seeds(const pc_cloud &c, int64_t first, float4 *fresh
     return count;
 }
 
-/* The accepted ones of a block's published buckets, a bit each; by one warp. */
+/* The accepted buckets among the block's published ones, one bit each; for one warp. */
 __device__ static word accepted_mask(const pc_block &block, int count) {
     const pc_round *round = block.round;
     word mask = 0;
@@ -135,7 +135,7 @@ __device__ static word accepted_mask(const pc_block &block, int count) {
     return mask;
 }
 
-/* What the ranking needs, by one block: a warp a tile. */
+/* Computes the tiles for the ranking, in one block: one warp per tile. */
 __device__ static void bound_tiles(const pc_cloud &c, int64_t accepted) {
     const int lane = (int)threadIdx.x % 32;
     for (int64_t t = (int)threadIdx.x / 32; t < pc_tiles_of(accepted); t += PC_ROUND_WARPS) {
@@ -173,12 +173,12 @@ __device__ static void sample_cloud(const pc_cloud &c, const pc_rounds_shape &sh
                           (uint32_t *)(memory + l.near),
                           (uint32_t *)(memory + l.queue),
                           &queued};
-    const pc_block block = {r.buckets, (uint16_t *)(memory + l.own), mine, rank, shape.single};
+    const pc_block block = {r.buckets, (uint16_t *)(memory + l.own), mine, rank};
     const block_points<STORED> points = {STORED ? c.sorted : (float4 *)(memory + l.points),
                                          STORED ? c.nearest : (float *)(memory + l.nearest),
                                          c.ranges,
                                          buckets,
-                                         shape.kin_log,
+                                         shape.chunk_log,
                                          rank,
                                          shape.workers};
     GROUP group;
@@ -195,7 +195,7 @@ __device__ static void sample_cloud(const pc_cloud &c, const pc_rounds_shape &sh
     }
     load_buckets(c, points, r.buckets);
     __syncthreads();
-    if (shape.kin_log) {
+    if (shape.chunk_log) {
         find_families(r, buckets / PC_FAMILY, *c.side * LONGEST_FAMILY / cbrtf((float)c.runs / PC_FAMILY));
         __syncthreads();
     }
@@ -215,13 +215,11 @@ __device__ static void sample_cloud(const pc_cloud &c, const pc_rounds_shape &sh
             continue;
         }
         int count = (int)mine->own_count;
-        if (shape.single) {
-            count = keep_top(block, buckets);
-        } else if (count > mine->limit) {
+        if (count > mine->limit) {
             count = mine->limit;
             keep_highest(block, (uint16_t *)(memory + l.chosen), count);
             bound_published(points, block, count, mine->threshold);
-        } else if (STORED || shape.kin_log) {
+        } else if (STORED || shape.chunk_log) {
             bound_published(points, block, count, mine->threshold);
         }
         if (threadIdx.x == 0) {
@@ -248,7 +246,8 @@ __device__ static void sample_cloud(const pc_cloud &c, const pc_rounds_shape &sh
         if (threadIdx.x == 0) {
             clear_others(mine);
         }
-        /* Two rounds that accept nothing cannot follow each other: the threshold of the second is below the top. */
+        /* Two consecutive rounds without a pick are impossible: the threshold of the second is below the highest
+         * point. */
         idle = added == 0 ? idle + 1 : 0;
         accepted += added;
         round++;
@@ -264,7 +263,7 @@ __device__ static void sample_cloud(const pc_cloud &c, const pc_rounds_shape &sh
     group.end();
 }
 
-/* The cloud of this block in shared memory: registers are short. */
+/* Copies the cloud of this block to shared memory, which saves registers. */
 __device__ static void load_cloud(const pc_cloud *clouds, const pc_rounds_shape &shape, pc_cloud *c) {
     if (threadIdx.x == 0) {
         *c = clouds[blockIdx.x / (unsigned)shape.blocks];
@@ -290,7 +289,7 @@ __global__ void __launch_bounds__(PC_CLUSTER_THREADS, 1)
 #else
     (void)clouds;
     (void)shape;
-    __trap(); /* pc_sample_rounds_resident says that there are no clusters */
+    __trap(); /* pc_sample_rounds_resident reports no clusters */
 #endif
 }
 
@@ -325,7 +324,7 @@ static cudaLaunchConfig_t configuration(const pc_rounds_shape *shape, int clouds
     return config;
 }
 
-/* Lets the kernel use the shared memory and the cluster size of the shape. */
+/* Permits the kernel the shared memory and the cluster size of the shape. */
 static pcgpu_status permit(pcgpu_context *context, const pc_rounds_shape *shape, bool cluster) {
     const void *kernel = (const void *)kernel_of(shape, cluster);
     CUDA_TRY(context, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -348,16 +347,16 @@ pcgpu_status pc_sample_rounds_resident(pcgpu_context *context, const pc_rounds_s
         cudaLaunchAttribute attribute;
         cudaLaunchConfig_t config = configuration(shape, 1, true, &attribute, NULL);
         if (cudaOccupancyMaxActiveClusters(resident, cluster_kernel, &config) != cudaSuccess) {
-            cudaGetLastError(); /* a size that the device does not offer */
+            cudaGetLastError(); /* a cluster size that the device does not support */
             *resident = 0;
         }
         return PCGPU_OK;
     }
-    int a_multiprocessor = 0;
+    int per_multiprocessor = 0;
     CUDA_TRY(context,
-             cudaOccupancyMaxActiveBlocksPerMultiprocessor(&a_multiprocessor, kernel_of(shape, false), shape->threads,
+             cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_multiprocessor, kernel_of(shape, false), shape->threads,
                                                            pc_sample_rounds_bytes(shape, false)));
-    *resident = a_multiprocessor * p->multiProcessorCount;
+    *resident = per_multiprocessor * p->multiProcessorCount;
     return PCGPU_OK;
 }
 

@@ -1,30 +1,30 @@
-/* The order and the buckets of one cloud in one launch, for clouds of up to a point a thread of the device: a radix
- * sort by 8 bits at a time, from the lowest, whose blocks keep a tile of the points each and meet twice a pass. At such
- * sizes a sort made for throughput mostly waits: its passes, and the kernels around it, take three times as long.
+/* The order and the buckets of one cloud in one launch, for clouds of up to one point per thread of the device: a
+ * least-significant-digit radix sort with digits of 8 bits. Each block has a tile of the points; a pass has two grid
+ * barriers. For such sizes a sort for throughput is dominated by latency: its launches take three times as long.
  *
- * A pass: every block counts the digits of its tile and tells all; every block adds up the counts of all blocks, which
- * gives the places of its own; every thread puts its key and index there. */
+ * A pass: every block publishes the digit counts of its tile; every block sums the counts of all blocks, which gives
+ * its offsets; every thread writes its key and index there. */
 #include "sample_curve.cuh"
 
 #include <cooperative_groups.h>
 
 enum {
-    TILE = 1024, /* points of a block, one a thread */
+    TILE = 1024, /* points per block, one per thread */
     WARPS = TILE / 32,
     DIGIT_BITS = 8,
     DIGITS = 1 << DIGIT_BITS,
-    LEAST_TILE = 256,  /* points that repay a block */
-    MOST_BLOCKS = 128, /* what add_up reads */
+    LEAST_TILE = 256,  /* minimum points per block */
+    MOST_BLOCKS = 128, /* limit of add_up */
     PARTS = 4,
     NO_DIGIT = DIGITS /* of threads without a point */
 };
 
 typedef struct sorting {
-    uint16_t of_warp[WARPS][DIGITS];     /* counts, then the places before each warp within the block */
-    uint16_t of_part[PARTS][DIGITS];     /* the same of a quarter of the warps */
-    uint32_t all[PARTS][DIGITS / 2];     /* counts of a quarter of the blocks, two digits a word */
-    uint32_t earlier[PARTS][DIGITS / 2]; /* of those before this block */
-    uint32_t begin[DIGITS];              /* where this block's points go */
+    uint16_t of_warp[WARPS][DIGITS];     /* counts, then offsets of each warp within the block */
+    uint16_t of_part[PARTS][DIGITS];     /* the same for a quarter of the warps */
+    uint32_t all[PARTS][DIGITS / 2];     /* counts of a quarter of the blocks, two digits per word */
+    uint32_t earlier[PARTS][DIGITS / 2]; /* counts of the blocks before this one */
+    uint32_t begin[DIGITS];              /* offsets of this block's points */
     uint32_t warp_sums[DIGITS / 32];
 } sorting;
 
@@ -33,7 +33,7 @@ typedef uint2 item;
 
 /* ---- a pass ----------------------------------------------------------------------------------------------------- */
 
-/* The place of this thread's point among those of its warp with the same digit; counts them. */
+/* The rank of this thread's point among those of its warp with the same digit; counts the digits of the warp. */
 __device__ static uint32_t rank_in_warp(sorting *s, uint32_t digit) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     ((uint4 *)s->of_warp[warp])[lane] = make_uint4(0, 0, 0, 0); /* 512 bytes */
@@ -45,7 +45,7 @@ __device__ static uint32_t rank_in_warp(sorting *s, uint32_t digit) {
     return (uint32_t)__popc(before);
 }
 
-/* Turns the counts of the warps into places within the block, and writes the counts of the block. */
+/* Converts the counts of the warps into offsets within the block, and writes the counts of the block. */
 __device__ static void count_block(sorting *s, uint16_t *counts) {
     enum { EACH = WARPS / PARTS };
     const int part = threadIdx.x / DIGITS, digit = threadIdx.x % DIGITS;
@@ -59,21 +59,21 @@ __device__ static void count_block(sorting *s, uint16_t *counts) {
     }
     s->of_part[part][digit] = (uint16_t)sum;
     __syncthreads();
-    uint32_t place = 0;
+    uint32_t slot = 0;
     for (int p = 0; p < part; p++) {
-        place += s->of_part[p][digit];
+        slot += s->of_part[p][digit];
     }
     if (part == PARTS - 1) {
-        counts[digit] = (uint16_t)(place + sum);
+        counts[digit] = (uint16_t)(slot + sum);
     }
 #pragma unroll
     for (int k = 0; k < EACH; k++) {
-        s->of_warp[part * EACH + k][digit] = (uint16_t)place;
-        place += count[k];
+        s->of_warp[part * EACH + k][digit] = (uint16_t)slot;
+        slot += count[k];
     }
 }
 
-/* Adds words of two 16-bit counts over the lanes 4 apart. */
+/* Sums words of two 16-bit counts over the lanes with a stride of 4. */
 __device__ static uint32_t sum_of_lanes(uint32_t counts) {
     for (int step = 4; step < 32; step *= 2) {
         counts += __shfl_xor_sync(PC_ALL_LANES, counts, step);
@@ -81,8 +81,8 @@ __device__ static uint32_t sum_of_lanes(uint32_t counts) {
     return counts;
 }
 
-/* The counts of all blocks, and of those before this one. Lane 4 k + m of a warp reads eight digits of every eighth
- * block, from the k-th on; a quarter of the blocks has at most 32,768 points, so that 16 bits hold each sum. */
+/* Sums the counts of all blocks, and of the blocks before this one. Lane 4 k + m of a warp reads eight digits of every
+ * eighth block, from the k-th on. A quarter of the blocks has at most 32,768 points, so that 16 bits hold each sum. */
 __device__ static void add_up(sorting *s, const uint16_t *counts) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, part = warp / (WARPS / PARTS);
     const int word = (warp % (WARPS / PARTS) * 4 + lane % 4) * 4; /* the first of four, of two digits each */
@@ -111,7 +111,8 @@ __device__ static void add_up(sorting *s, const uint16_t *counts) {
     __syncthreads();
 }
 
-/* Where the block's points of each digit begin: after all points of lower digits and those of this digit before. */
+/* The offset of the block's points of each digit: behind all points with lower digits, and the points with this digit
+ * in earlier blocks. */
 __device__ static void find_begin(sorting *s) {
     const int digit = threadIdx.x, lane = digit % 32, shift = digit % 2 * 16;
     uint32_t own = 0, earlier = 0, upto = 0;
@@ -141,7 +142,7 @@ __device__ static void find_begin(sorting *s) {
 
 /* ---- the kernel ------------------------------------------------------------------------------------------------- */
 
-/* `tile` points a block; items: two arrays of n, counts: an array of DIGITS for each block. */
+/* `tile` points per block. items: two arrays of n; counts: DIGITS per block. */
 __global__ static void __launch_bounds__(TILE, 1)
     sort_kernel(const pc_cloud *cloud, int tile, int bits, int bucket_points, item *items, uint16_t *counts) {
     __shared__ __align__(16) sorting s;
@@ -178,11 +179,11 @@ __global__ static void __launch_bounds__(TILE, 1)
         add_up(&s, counts);
         find_begin(&s);
         if (there) {
-            const uint32_t place = s.begin[digit] + s.of_warp[threadIdx.x / 32][digit] + rank;
+            const uint32_t slot = s.begin[digit] + s.of_warp[threadIdx.x / 32][digit] + rank;
             if (last) {
-                c.sorted[place] = make_float4(x, y, z, __uint_as_float(mine.y));
+                c.sorted[slot] = make_float4(x, y, z, __uint_as_float(mine.y));
             } else {
-                items[place] = mine;
+                items[slot] = mine;
             }
         }
         all.sync();

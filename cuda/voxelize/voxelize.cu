@@ -1,4 +1,4 @@
-/* Voxelization on CUDA: the records go up, one of two ways (voxelize.cuh) makes voxels of them. */
+/* Voxelization on CUDA: the records are copied to the device, and the first variant that fits makes voxels of them. */
 #include "voxelize_cuda.h"
 #include "voxelize.cuh"
 
@@ -57,14 +57,25 @@ pcgpu_status pc_voxelize_repeat(pcgpu_context *context, const pc_voxelize_clock 
     return status;
 }
 
+/* The first that fits is the fastest:
+ *
+ *   direct  the key of a cell is its index: a scan on a grid of few cells, such as pillars (voxelize_hashed.cuh)
+ *   hash    a hash table of cells: any grid of fewer than 2^32 - 1 (voxelize_hashed.cuh)
+ *   sort    a stable sort of the records by voxel: everything else (voxelize_sort.cuh) */
+static const pc_voxelize_variant *const variants[] = {&pc_voxelize_direct, &pc_voxelize_hash, &pc_voxelize_sort};
+
 static pcgpu_status voxelize(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock,
                              pcgpu_voxels *out) {
     bool done = false;
     if (job->rows == 0) {
         return pc_voxels_allocate(context, job, 0, out);
     }
-    PC_TRY(pc_voxelize_hashed(context, job, clock, out, &done));
-    return done ? PCGPU_OK : pc_voxelize_sorted(context, job, clock, out);
+    for (size_t i = 0; !done && i < sizeof variants / sizeof *variants; i++) {
+        if (variants[i]->fits(job)) {
+            PC_TRY(variants[i]->run(context, job, clock, out, &done));
+        }
+    }
+    return PCGPU_OK;
 }
 
 extern "C" pcgpu_status pc_cuda_voxelize_timed(pcgpu_context *context, const pc_voxelize_job *job, int repeats,

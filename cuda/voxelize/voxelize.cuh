@@ -1,9 +1,4 @@
-/* Voxelization on CUDA: what its two ways share.
- *
- *   hashed  with a limit of points, which is what detection networks ask for: the table of cells itself keeps each
- *           voxel's first points, so that nothing is sorted but the few points of a voxel; and downsampling, to means or
- *           to single points (voxelize_hashed.cuh)
- *   sorted  everything else: a device-wide stable sort by voxel (voxelize_sorted.cuh) */
+/* Voxelization on CUDA: the table of variants, and what they share. */
 #ifndef PC_VOXELIZE_CUH
 #define PC_VOXELIZE_CUH
 
@@ -24,7 +19,7 @@ pcgpu_status pc_voxelize_up(pcgpu_context *context, const pc_voxelize_job *job, 
 /* A clock for repeated runs of what happens on the device: see voxelize_cuda.h. */
 typedef struct pc_voxelize_clock {
     int repeats;
-    float *milliseconds; /* of each */
+    float *milliseconds; /* per run */
     size_t cold_bytes;
     float *means; /* host */
 } pc_voxelize_clock;
@@ -35,12 +30,15 @@ typedef pcgpu_status pc_voxelize_part(pcgpu_context *context, void *state);
 pcgpu_status pc_voxelize_repeat(pcgpu_context *context, const pc_voxelize_clock *clock, pc_voxelize_part *prepare,
                                 pc_voxelize_part *work, void *state);
 
-/* Both fill `out`, whose arrays the caller frees after a failure; clock may be NULL. `done` tells whether the hashed way
- * can do the job on this device: at most PC_MOST_KEPT points of a voxel, or all for one row of features; at most
- * PC_MOST_COLUMNS columns; fewer than 2^32 - 1 cells; memory for the table. */
-pcgpu_status pc_voxelize_hashed(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock,
-                                pcgpu_voxels *out, bool *done);
-pcgpu_status pc_voxelize_sorted(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock,
-                                pcgpu_voxels *out);
+/* A variant: `run` fills `out`, whose arrays the caller frees after a failure; clock may be NULL. *done = false: the
+ * device has no memory for this variant, and the next one that fits is tried. */
+typedef struct pc_voxelize_variant {
+    const char *name;
+    bool (*fits)(const pc_voxelize_job *job);
+    pcgpu_status (*run)(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock,
+                        pcgpu_voxels *out, bool *done);
+} pc_voxelize_variant;
+
+extern const pc_voxelize_variant pc_voxelize_direct, pc_voxelize_hash, pc_voxelize_sort;
 
 #endif

@@ -29,9 +29,9 @@ __device__ static void bring_records(const pc_hashed &s, finish_memory *m) {
 
 /* What is told of a voxel beside its features. The key tells the cell without a division of floating-point numbers. */
 __device__ static void put_voxel(const pc_hashed &s, uint32_t number, uint32_t key, int kept) {
-    const uint32_t line = key / pc_cells_along(s, 0), plane = line / pc_cells_along(s, 1);
+    const uint32_t line = key / pc_grid_along(s, 0), plane = line / pc_grid_along(s, 1);
     ((int4 *)s.coords)[number] =
-        make_int4(0, (int)plane, (int)(line - plane * pc_cells_along(s, 1)), (int)(key - line * pc_cells_along(s, 0)));
+        make_int4(0, (int)plane, (int)(line - plane * pc_grid_along(s, 1)), (int)(key - line * pc_grid_along(s, 0)));
     s.counts[number] = kept;
 }
 

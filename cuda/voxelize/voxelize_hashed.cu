@@ -1,4 +1,4 @@
-/* Voxelization by hashing on CUDA: memory for the kernels of voxelize_hashed.cuh, and the result. */
+/* Variants `direct` and `hash` of voxelization: memory for the kernels of voxelize_hashed.cuh, and the result. */
 #include "voxelize_cuda.h"
 #include "voxelize_launch.cuh"
 
@@ -248,40 +248,32 @@ static bool finishes(const pc_voxelize_job *job) {
            (job->features == PCGPU_FEATURES_MEAN || job->features == PCGPU_FEATURES_POINTS);
 }
 
-/* A dense table is no larger than another would be, and dense_fill can do the job. */
-static bool is_dense(const pc_voxelize_job *job, double cells) {
-    return job->columns == 4 && job->max_points > 0 && cells <= (double)slots_of(job, cells) &&
-           job->features != PCGPU_FEATURES_FIRST && job->features != PCGPU_FEATURES_NEAREST;
+/* A single scan, whose features are allocated before the number of voxels is known. */
+static bool is_scan(const pc_voxelize_job *job) {
+    return job->rows < SMALL && fits_ahead(job, most_voxels(job, cells_in(job)));
 }
 
 static int chain_of(const call *c) {
     return c->dense ? CHAIN_DENSE : c->told.all ? CHAIN_ALL : c->told.finishes ? CHAIN_FINISH : CHAIN_LIMIT;
 }
 
-pcgpu_status pc_voxelize_hashed(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock,
-                                pcgpu_voxels *out, bool *done) {
-    const double cells = (double)job->grid.cells[0] * (double)job->grid.cells[1] * (double)job->grid.cells[2];
-    const bool padded = job->features == PCGPU_FEATURES_POINTS || job->features == PCGPU_FEATURES_PILLAR,
-               few = job->rows < SMALL && fits_ahead(job, most_voxels(job, cells));
+static pcgpu_status run_cells(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock,
+                              bool direct, pcgpu_voxels *out, bool *done) {
+    const double cells = cells_in(job);
+    const bool few = is_scan(job);
     table *t = NULL;
     call c;
     bool full = false;
-    uint64_t buckets;
-    *done = job->max_points <= PC_MOST_KEPT && !(padded && job->max_points == 0) && job->columns <= PC_MOST_COLUMNS &&
-            cells < (double)PC_NO_KEY && slots_of(job, cells) > 0;
-    if (!*done) {
-        return PCGPU_OK;
-    }
     PC_TRY(table_of(context, &t));
     t->tries = 0;
-    c.dense = few && is_dense(job, cells);
-    buckets = c.dense || (few && finishes(job)) ? buckets_of(job->rows, job->max_points) : 0;
+    c.dense = direct;
+    const uint64_t buckets = direct || (few && finishes(job)) ? buckets_of(job->rows, job->max_points) : 0;
     do {
-        const uint64_t slots = c.dense ? (uint64_t)cells
-                               : full  ? more_slots(job, cells, t->slots)
-                                       : first_slots(job, cells, t);
+        const uint64_t slots = direct ? (uint64_t)cells
+                               : full ? more_slots(job, cells, t->slots)
+                                      : first_slots(job, cells, t);
         c.many = job->rows >= LARGE && job->max_points > 0 && cells_of(&job->grid, slots, &c.cells);
-        PC_TRY(prepare_table(context, job, slots, buckets, c.many, c.dense, full, t, done));
+        PC_TRY(prepare_table(context, job, slots, buckets, c.many, direct, full, t, done));
         if (!*done) {
             return PCGPU_OK;
         }
@@ -295,13 +287,40 @@ pcgpu_status pc_voxelize_hashed(pcgpu_context *context, const pc_voxelize_job *j
         t->slots = slots;
         t->tries++;
         t->in_use = true;
-        PC_TRY(take_slots(context, job, t, room_of(job, cells, slots), c.dense, &c.told));
+        PC_TRY(take_slots(context, job, t, room_of(job, cells, slots), direct, &c.told));
         PC_TRY(run(context, job, clock, &c, out, &full));
     } while (full);
     t->in_use = false;
     t->found = job->rows < SMALL ? t->found : (uint64_t)out->voxels_found;
     return PCGPU_OK;
 }
+
+/* ---- the variants ----------------------------------------------------------------------------------------------- */
+
+static bool hash_fits(const pc_voxelize_job *job) {
+    const bool padded = job->features == PCGPU_FEATURES_POINTS || job->features == PCGPU_FEATURES_PILLAR;
+    return job->max_points <= PC_MOST_KEPT && !(padded && job->max_points == 0) && job->columns <= PC_MOST_COLUMNS &&
+           cells_in(job) < (double)PC_NO_KEY && slots_of(job, cells_in(job)) > 0;
+}
+
+/* The grid takes no more memory than a hash table would, and dense_fill has the features. */
+static bool direct_fits(const pc_voxelize_job *job) {
+    return hash_fits(job) && is_scan(job) && cells_in(job) <= (double)slots_of(job, cells_in(job)) &&
+           job->max_points > 0 && job->features != PCGPU_FEATURES_FIRST && job->features != PCGPU_FEATURES_NEAREST;
+}
+
+static pcgpu_status run_direct(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock,
+                               pcgpu_voxels *out, bool *done) {
+    return run_cells(context, job, clock, true, out, done);
+}
+
+static pcgpu_status run_hash(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock,
+                             pcgpu_voxels *out, bool *done) {
+    return run_cells(context, job, clock, false, out, done);
+}
+
+const pc_voxelize_variant pc_voxelize_direct = {"direct", direct_fits, run_direct};
+const pc_voxelize_variant pc_voxelize_hash = {"hash", hash_fits, run_hash};
 
 extern "C" void pc_cuda_voxelize_tell(pcgpu_context *context, pc_cuda_voxelize_table *told) {
     const table *t = (const table *)pc_cuda_of(context)->voxels;

@@ -23,12 +23,12 @@
  * second hash table. With a large P the first tiles of a scan, where most pillars begin, would have ten times the work
  * of others.
  *
- * A scan with few cells, as pillars are, has a dense table, for means, arrays and pillar features of four columns, and
- * two kernels. dense_insert: A record is counted in its cell without being looked for, and kept beside it; records
- * beyond P go into buckets. Whoever is the first that came puts the cell into a list, and whoever is the lowest until
- * then tells so in a bit for each record, which it clears for the one that was: when all have come, the bits say where
- * voxels begin, so that nothing has to be numbered in order. dense_fill: Eight lanes fill a voxel of the list, whose
- * number is how many bits are set before its lowest record; other warps do crowded ones at the same time.
+ * A scan with few cells, as pillars are, has a dense table, for means, arrays and pillar features, and two kernels.
+ * dense_insert: A record is counted in its cell without being looked for, and kept beside it; records beyond P go into
+ * buckets. Whoever is the first that came puts the cell into a list, and whoever is the lowest until then tells so in a
+ * bit for each record, which it clears for the one that was: when all have come, the bits say where voxels begin, so
+ * that nothing has to be numbered in order. dense_fill: Eight lanes fill a voxel of the list, whose number is how many
+ * bits are set before its lowest record; other warps do crowded ones at the same time.
  *
  * Records arrive in any order, so any P of a voxel's are first; but the highest of these is a bound: a record above it
  * is not among the P lowest. From some number of records on, it is told in the slot, and records above it are
@@ -79,6 +79,7 @@ enum {
     PC_APART = 8,           /* words from count to count, so that few are in the same sector, */
     PC_FAR_APART = 128,     /* or, where the sum is waited for, the same part of the cache */
     PC_BUCKET_ROWS = 16,
+    PC_COLUMNS_AT_ONCE = 8, /* of records of other than four columns, in shared memory */
     PC_BUCKET_SLOTS = 22,  /* bits of a slot in a bucket's key, */
     PC_BUCKET_NUMBERS = 15 /* and of a number */
 };
@@ -205,7 +206,7 @@ typedef struct pc_hashed {
 static_assert(sizeof(pc_hashed) <= 248, "see above");
 
 /* Cells of the grid along an axis. */
-__device__ static inline uint32_t pc_cells_along(const pc_hashed &s, int axis) {
+__device__ static inline uint32_t pc_grid_along(const pc_hashed &s, int axis) {
     return (uint32_t)s.grid.cells[axis];
 }
 

@@ -54,8 +54,8 @@ __device__ static uint32_t point_key(const pc_hashed &s, const float *p) {
         }
     }
     in_range =
-        in_range && cell[0] < pc_cells_along(s, 0) && cell[1] < pc_cells_along(s, 1) && cell[2] < pc_cells_along(s, 2);
-    return in_range ? (cell[2] * pc_cells_along(s, 1) + cell[1]) * pc_cells_along(s, 0) + cell[0] : PC_NO_KEY;
+        in_range && cell[0] < pc_grid_along(s, 0) && cell[1] < pc_grid_along(s, 1) && cell[2] < pc_grid_along(s, 2);
+    return in_range ? (cell[2] * pc_grid_along(s, 1) + cell[1]) * pc_grid_along(s, 0) + cell[0] : PC_NO_KEY;
 }
 
 /* Counts lanes; by a warp. */

@@ -154,10 +154,10 @@ static pcgpu_status add_finish(pcgpu_context *context, const call *c) {
 typedef void dense_fill(const pc_hashed s, uint32_t crowd_blocks);
 
 /* lanes: of a voxel. */
-template <bool PILLARS> static dense_fill *dense_fill_of(int lanes) {
-    return lanes == 4   ? dense_fill_kernel<4, PILLARS>
-           : lanes == 8 ? dense_fill_kernel<8, PILLARS>
-                        : dense_fill_kernel<16, PILLARS>;
+template <bool PILLARS, bool FOUR> static dense_fill *dense_fill_of(int lanes) {
+    return lanes == 4   ? dense_fill_kernel<4, PILLARS, FOUR>
+           : lanes == 8 ? dense_fill_kernel<8, PILLARS, FOUR>
+                        : dense_fill_kernel<16, PILLARS, FOUR>;
 }
 
 static pcgpu_status add_dense_fill(pcgpu_context *context, const call *c) {
@@ -169,8 +169,11 @@ static pcgpu_status add_dense_fill(pcgpu_context *context, const call *c) {
     cudaLaunchAttribute attribute = {};
     cudaLaunchConfig_t config = configuration(context, blocks, PC_DENSE_THREADS, &attribute);
     return add_kernel(context, c, FINISH, &config,
-                      s->kind == PCGPU_FEATURES_PILLAR ? dense_fill_of<true>(lanes) : dense_fill_of<false>(lanes), *s,
-                      at_most(PC_CROWD_BLOCKS, blocks / 2));
+                      s->kind == PCGPU_FEATURES_PILLAR
+                          ? (s->aligned ? dense_fill_of<true, true>(lanes) : dense_fill_of<true, false>(lanes))
+                      : s->aligned ? dense_fill_of<false, true>(lanes)
+                                   : dense_fill_of<false, false>(lanes),
+                      *s, at_most(PC_CROWD_BLOCKS, blocks / 2));
 }
 
 static pcgpu_status add_kernels(pcgpu_context *context, const call *c) {

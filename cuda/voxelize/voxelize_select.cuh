@@ -137,6 +137,7 @@ __device__ static void merge_late(const Late &late, uint32_t count, uint32_t *lo
             }
             least = below > (uint32_t)p ? least : middle + 1;
         }
+        __syncwarp(); /* `lowest` was read by other lanes */
         int place = 0;
 #pragma unroll
         for (int k = 0; k < ALL; k++) {

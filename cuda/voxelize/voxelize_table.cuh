@@ -172,6 +172,10 @@ static pcgpu_status count_call(pcgpu_context *context, table *t) {
     return PCGPU_OK;
 }
 
+static double cells_in(const pc_voxelize_job *job) {
+    return (double)job->grid.cells[0] * (double)job->grid.cells[1] * (double)job->grid.cells[2];
+}
+
 /* Voxels that there may be. */
 static int64_t most_voxels(const pc_voxelize_job *job, double cells) {
     return cells < (double)job->rows ? (int64_t)cells : job->rows;

@@ -1,4 +1,4 @@
-/* The choice of a back end, and what this machine offers. */
+/* The choice of a back end, and the devices of this machine. */
 #include "backend.h"
 
 #include <string.h>
@@ -24,7 +24,7 @@ const pc_backend pc_backend_cpu = {.name = "cpu",
 void pc_cpu_stop(pcgpu_context *context) {
     pc_cpu_icp_end(context);
     pc_cpu_voxelize_end(context);
-    pc_cpu_cells_free(context);
+    pc_cpu_ndt_free(context);
     pc_cpu_depth_end(context);
 }
 
@@ -36,10 +36,10 @@ int pcgpu_devices(pcgpu_device_info *devices, int capacity, char *why, size_t wh
     return pc_cuda_devices(devices, capacity, why, why_size, driver);
 }
 
-/* The device is not used any more; the error says why. */
+/* AUTO does not use the device any more; keeps the error as the reason. */
 static void give_up_cuda(pcgpu_context *context) {
     context->cuda_failed = true;
-    snprintf(context->cuda_why_not, sizeof context->cuda_why_not, "%.255s", context->error);
+    snprintf(context->cuda_why_not, sizeof context->cuda_why_not, "%.255s", context->errors.text);
     pc_clear_error(context);
 }
 
@@ -49,11 +49,11 @@ bool pc_goes_to_cpu(pcgpu_context *context, const pc_backend *backend, pcgpu_sta
         return false;
     }
     give_up_cuda(context);
-    pc_log(context, PCGPU_LOG_WARNING, "the CPU goes on without the GPU: %s", context->cuda_why_not);
+    pc_log(context, PCGPU_LOG_WARNING, "the CPU continues without the GPU: %s", context->cuda_why_not);
     return true;
 }
 
-/* AUTO's question: would CUDA be done sooner? Starts the device when the answer is yes. */
+/* Whether AUTO takes CUDA; starts the device if so. */
 static bool auto_takes_cuda(pcgpu_context *context, double cpu_seconds, double cuda_seconds, pcgpu_run *run) {
     double start = context->cuda ? 0.0 : CUDA_START_SECONDS;
     double cpu = cpu_seconds / context->threads;

@@ -1,6 +1,10 @@
 /* Clouds: memory, columns, gathering, transforming, and the usable points of one. */
-#include "backend.h"
+#include "cloud.h"
+#include "error.h"
+#include "geometry.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,8 +12,9 @@ pcgpu_status pcgpu_cloud_create(pcgpu_context *context, int64_t rows, int column
     static const char *const first[] = {"x", "y", "z", "intensity"};
     memset(cloud, 0, sizeof *cloud);
     if (rows < 0 || columns < 3 || columns > PCGPU_MAX_COLUMNS) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a cloud of %lld rows and %d columns; 3 to %d columns are possible",
-                       (long long)rows, columns, PCGPU_MAX_COLUMNS);
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "a cloud of %lld rows and %d columns; 3 to %d columns are possible", (long long)rows, columns,
+                       PCGPU_MAX_COLUMNS);
     }
     uint64_t bytes = (uint64_t)rows * (uint64_t)columns * sizeof(float);
     cloud->data = malloc(bytes ? bytes : 1);
@@ -154,8 +159,8 @@ pcgpu_status pc_points_select(pcgpu_context *context, const pcgpu_cloud *cloud, 
                               pcgpu_run *run) {
     memset(points, 0, sizeof *points);
     if (cloud->rows > INT32_MAX) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld points; indices are 32 bits wide, so split the cloud below 2^31",
-                       (long long)cloud->rows);
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "%lld points; indices are 32 bits wide, so split the cloud below 2^31", (long long)cloud->rows);
     }
     size_t rows = (size_t)cloud->rows;
     points->memory = malloc((rows ? rows : 1) * 3 * sizeof(float));

@@ -1,5 +1,6 @@
 /* Depth images: the camera, and from pixels to points. */
 #include "depth.h"
+#include "error.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Which vectors this machine has. */
+/* The vector extensions of this machine. */
 #include "simd.h"
 
 bool pc_cpu_has(pc_simd simd) {

@@ -3,7 +3,7 @@
 #ifndef PC_CPU_SIMD_H
 #define PC_CPU_SIMD_H
 
-#include "backend.h"
+#include <stdbool.h>
 
 /* Vectors that a function may be compiled for; every form gives the same bytes. */
 typedef enum pc_simd { PC_SIMD_BASE, PC_SIMD_AVX2, PC_SIMD_AVX512, PC_SIMD_FORMS } pc_simd;

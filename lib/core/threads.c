@@ -1,12 +1,12 @@
-/* The team: the number of the step and its next part are one word, which a thread that claims a part raises by one. So
- * a thread that comes late finds the step closed, or its claim fails, and it needs no lock where parts are short. */
+/* The team: the number of the step and its next part are one word, which a thread that claims a part raises by one. A
+ * late thread finds the step closed, or its claim fails, so claims need no lock. */
 #include "threads.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { SPINS = 6000 }; /* looks before a thread sleeps: 50 to 100 us, more than most steps of one thread between two of all */
+enum { SPINS = 6000 }; /* polls before a thread sleeps: 50 to 100 us, longer than most single-threaded sections between two steps */
 
 #define CLOSED UINT32_MAX /* a next part that no step has */
 
@@ -126,8 +126,8 @@ void pc_team_close(pc_team *t) {
     free(t);
 }
 
-/* As many helpers as the parts can use. What the system has refused once is not asked for again: it would be refused
- * in each of thousands of steps. */
+/* Starts as many helpers as the parts can use. After a refusal it asks for no more threads: each of thousands of steps
+ * would be refused. */
 static void start_helpers(pc_team *t, int parts) {
     const int most = parts < t->threads ? parts : t->threads;
     while (t->started < most - 1 && !t->refused) {

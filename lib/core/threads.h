@@ -1,6 +1,6 @@
-/* The threads of a context, which share the parts of one step after another. No thread is waited for that has no part
- * in hand: where other programs keep the processors busy, or the system refuses threads, the caller does all parts
- * itself and goes on. Threads without work sleep after some microseconds. */
+/* The threads of a context, which share the parts of one step after another. A step waits only for threads that have
+ * claimed a part: if other programs keep the processors busy, or the system refuses threads, the caller does all parts
+ * itself. Threads without work sleep after some microseconds. */
 #ifndef PC_CPU_TEAM_H
 #define PC_CPU_TEAM_H
 
@@ -22,11 +22,11 @@ typedef void pc_range_fn(void *state, int64_t begin, int64_t end);
  * there are fewer when the system refuses to start more. */
 pc_team *pc_team_open(int threads);
 int pc_team_threads(const pc_team *team);
-/* The threads that there are, with the caller, once the system has refused more; else 0. */
+/* The number of threads, with the caller, once the system has refused more; else 0. */
 int pc_team_refused(const pc_team *team);
 void pc_team_close(pc_team *team); /* NULL is accepted */
 
-/* Does all parts; what they wrote can be read afterwards. The caller does them alone where `team` is NULL. */
+/* Does all parts; their writes are visible afterwards. With `team` NULL the caller does them alone. */
 void pc_team_run(pc_team *team, int parts, pc_team_fn *function, void *state);
 /* The same for n items, `chunk` of them (1 or more) to a part. */
 void pc_team_for(pc_team *team, int64_t n, int64_t chunk, pc_range_fn *function, void *state);

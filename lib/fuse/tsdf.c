@@ -1,4 +1,4 @@
-/* Volumes: checks, the camera's place in the volume, and what is counted. */
+/* Volumes: checks, the pose of the camera in the volume, and counts. */
 #include "depth.h"
 #include "tsdf_job.h"
 #include "tsdf_ops.h"
@@ -15,7 +15,7 @@ struct pcgpu_volume {
     pcgpu_volume_stats stats;
 };
 
-/* Seconds a frame on one CPU thread and on an H200, for AUTO. */
+/* Estimated seconds per frame on one CPU thread and on an H200, for AUTO. */
 #define CPU_SECONDS  0.04
 #define CUDA_SECONDS 0.001
 
@@ -153,7 +153,7 @@ static pcgpu_status look_from(const pcgpu_volume *v, int width, int height, cons
     return PCGPU_OK;
 }
 
-/* To the stage of this name, since `begin`. */
+/* Adds the time since `begin` to the stage of this name. */
 static void add_seconds(pcgpu_volume *v, const char *name, double begin) {
     pcgpu_run *run = &v->stats.run;
     int i = 0;
@@ -169,7 +169,7 @@ static void add_seconds(pcgpu_volume *v, const char *name, double begin) {
 
 /* ---- operations ------------------------------------------------------------------------------------------------- */
 
-/* counts NULL: nobody asks. */
+/* `counts` may be NULL. */
 static pcgpu_status integrate(pcgpu_volume *v, const pcgpu_depth *depth, const pc_depth_frame *frame,
                               const pcgpu_camera *camera, const double T[16], pcgpu_volume_counts *counts) {
     pcgpu_volume_stats *s = &v->stats;
@@ -177,7 +177,7 @@ static pcgpu_status integrate(pcgpu_volume *v, const pcgpu_depth *depth, const p
     unsigned low, high;
     const double begin = pc_now();
     pc_volume_job job = {
-        .depth = depth->data, .frame = frame, .max_blocks = s->params.max_blocks, .tells_updated = counts};
+        .depth = depth->data, .frame = frame, .max_blocks = s->params.max_blocks, .counts_updated = counts};
     if (counts) {
         *counts = (pcgpu_volume_counts){0};
     }
@@ -193,7 +193,7 @@ static pcgpu_status integrate(pcgpu_volume *v, const pcgpu_depth *depth, const p
     if (status != PCGPU_OK) {
         return status;
     }
-    pc_depth_count(depth, low, high, &pixels); /* a device is busy meanwhile */
+    pc_depth_count(depth, low, high, &pixels); /* while a device works */
     s->frames++;
     s->blocks = job.blocks;
     s->bytes = job.bytes;

@@ -1,4 +1,4 @@
-/* Volumes on the CPU: fusing a frame, and casting the rays of a view. */
+/* Volumes on the CPU: integration of a frame, and ray casting of a view. */
 #include "simd.h"
 #include "tsdf_cpu.h"
 
@@ -8,7 +8,8 @@
 
 /* ---- fusion ----------------------------------------------------------------------------------------------------- */
 
-/* A slice of a block, 64 voxels, at a time: x and y of each in a table, and each step of the update for all of them. */
+/* One slice of a block, 64 voxels, at a time: a table has x and y of each voxel, and each step of the update is a loop
+ * over the slice. */
 enum { SLICE = 64 };
 
 enum { PIXELS_A_PART = 1 << 14, BLOCKS_A_PART = 64, FLAGS_A_PART = 4096, TILES_A_PART = 16 };
@@ -17,7 +18,7 @@ typedef struct slice {
     float x[SLICE], y[SLICE];
 } slice;
 
-/* Returns whether a voxel is behind a surface afterwards. */
+/* Returns whether a voxel is behind a surface after the update. */
 PC_INLINE int update_slice(const pc_volume_frame *frame, const slice *places, float bx, float by, float bz,
                            float *restrict distances, float *restrict weights) {
     const pc_volume_view *view = &frame->view;
@@ -82,7 +83,7 @@ pc_simd pc_cpu_volume_simd(const pcgpu_context *context) {
     return widest;
 }
 
-/* A frame's pixels. */
+/* The pixels of a frame. */
 typedef struct inverting {
     const pc_volume_job *job;
     float *inverse;
@@ -95,7 +96,7 @@ static void invert(void *state, int64_t begin, int64_t end) {
     }
 }
 
-/* A frame's blocks, from 1 on. */
+/* The blocks of a frame, from 1 on. */
 typedef struct updating {
     const pc_cpu_volume *v;
     const pc_volume_frame *frame;
@@ -169,7 +170,7 @@ static void find_active(void *state, int64_t begin, int64_t end) {
     }
 }
 
-/* The rays of a view, by tiles. */
+/* Casts the rays of a view, tile by tile. */
 typedef struct casting {
     pc_volume_grid grid;
     pc_volume_cast_fn *cast;
@@ -187,7 +188,7 @@ static void cast_tiles(void *state, int64_t begin, int64_t end) {
     }
 }
 
-/* The depths between which each tile has blocks with surfaces. */
+/* The range of depths in which each tile has blocks with surfaces. */
 static void find_ranges(const pc_cpu_volume *v, const pc_volume_view *view, float (*ranges)[2]) {
     const int32_t across = tiles_of(view->width), down = tiles_of(view->height);
     const uint64_t *keys = v->keys.memory;

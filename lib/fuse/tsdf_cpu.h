@@ -6,18 +6,18 @@
 #include "tsdf_job.h"
 #include "tsdf_ops.h"
 
-/* Keys of blocks that one thread found missing; a key may be in several lists, or twice in one. */
+/* Keys of missing blocks, found by one thread; a key may be in several lists, or twice in one list. */
 typedef struct pc_volume_list {
     uint64_t *keys;
-    int64_t count, room;
+    int64_t count, capacity;
     int64_t unreachable; /* pixels */
-    bool failed;         /* memory was short */
+    bool failed;         /* memory was exhausted */
 } pc_volume_list;
 
 typedef struct pc_cpu_volume {
     pc_volume_slot *slots;
     uint64_t mask;
-    int64_t count; /* of blocks; they are numbered from 1, block 0 has no values */
+    int64_t count; /* number of blocks; ids start at 1, and block 0 has no values */
     /* Of each block, block 0 included: */
     pc_buffer keys, distances, weights, neighbours;
     pc_buffer behind; /* uint8_t: it has a voxel behind a surface */
@@ -25,17 +25,17 @@ typedef struct pc_cpu_volume {
     pc_buffer inverse, lists, wanted, active, ranges, maps;
 } pc_cpu_volume;
 
-/* The widest vectors that this machine has and a test allows. */
+/* The widest vectors of this machine that a test allows. */
 pc_simd pc_cpu_volume_simd(const pcgpu_context *context);
 
-/* What reading takes. */
+/* The view of a volume for reading. */
 pc_volume_grid pc_cpu_volume_grid(const pc_cpu_volume *volume);
 
-/* tsdf_cpu_blocks.c: makes the blocks that a frame needs. All or, on failure, none. */
+/* tsdf_cpu_blocks.c: allocates the blocks that a frame needs; all of them or, on failure, none. */
 pcgpu_status pc_cpu_volume_allocate(pcgpu_context *context, pc_cpu_volume *volume, pc_volume_job *job);
 
-/* tsdf_cpu_rays.c: the rays of a tile, whose blocks with surfaces lie between the two depths, in a form of vectors.
- */
+/* tsdf_cpu_rays.c: casts the rays of a tile, whose blocks with surfaces lie between the two depths, with vectors of a
+ * given width. */
 typedef void pc_volume_cast_fn(const pc_volume_grid *grid, const pc_volume_view *view, int32_t left, int32_t top,
                                const float range[2], const pc_maps *maps);
 pc_volume_cast_fn *pc_cpu_volume_cast(pc_simd simd);

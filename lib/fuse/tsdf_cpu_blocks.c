@@ -1,8 +1,8 @@
-/* The blocks of a volume on the CPU: which a frame needs, and room for them.
+/* The blocks of a volume on the CPU: finds the blocks that a frame needs, and allocates them.
  *
- * Threads walk along the rays of rows of pixels and note what the table has not; neighbouring pixels mostly need the
- * same blocks, so that each thread has a small memory of keys that it has just seen. The notes are sorted, which gives
- * new blocks the same numbers whatever thread found them. */
+ * Threads walk along the rays of rows of pixels and list the keys that the hash table lacks. Neighbouring pixels mostly
+ * need the same blocks, so each thread has a small cache of recent keys. The lists are sorted, so that new blocks get
+ * the same ids whichever thread found them. */
 #include "simd.h"
 #include "tsdf_cpu.h"
 
@@ -23,21 +23,21 @@ pc_volume_grid pc_cpu_volume_grid(const pc_cpu_volume *v) {
 
 /* ---- which are missing ------------------------------------------------------------------------------------------ */
 
-static void note(pc_volume_list *list, uint64_t key) {
-    if (list->count == list->room) {
-        int64_t room = list->room ? 2 * list->room : 1024;
-        uint64_t *more = realloc(list->keys, (size_t)room * sizeof *more);
+static void add_key(pc_volume_list *list, uint64_t key) {
+    if (list->count == list->capacity) {
+        int64_t capacity = list->capacity ? 2 * list->capacity : 1024;
+        uint64_t *more = realloc(list->keys, (size_t)capacity * sizeof *more);
         if (!more) {
             list->failed = true;
             return;
         }
         list->keys = more;
-        list->room = room;
+        list->capacity = capacity;
     }
     list->keys[list->count++] = key;
 }
 
-/* What a thread needs to look at rows: first the ends of all segments of one, which become vectors, then the walks. */
+/* The data of a thread for a row: first the ends of all segments of the row, which vectorize, then the walks. */
 enum { STRIPE = 64 };
 
 typedef struct scanner scanner;
@@ -54,12 +54,12 @@ PC_INLINE void find_ends(const pc_volume_job *job, int32_t left, int32_t count, 
     const pc_volume_view *view = &job->view;
     for (int32_t i = 0; i < count; i++) {
         const float x = ((float)(left + i) - view->cx) / view->fx;
-        const pc_volume_segment way = pc_volume_segment_of(view, x, y, (float)depth[i] / job->units);
+        const pc_volume_segment march = pc_volume_segment_of(view, x, y, (float)depth[i] / job->units);
         for (int k = 0; k < 3; k++) {
-            s->a[k][i] = way.a[k];
-            s->b[k][i] = way.b[k];
-            s->begin[k][i] = pc_volume_block_of(way.a[k]);
-            s->end[k][i] = pc_volume_block_of(way.b[k]);
+            s->a[k][i] = march.a[k];
+            s->b[k][i] = march.b[k];
+            s->begin[k][i] = pc_volume_block_of(march.a[k]);
+            s->end[k][i] = pc_volume_block_of(march.b[k]);
         }
     }
 }
@@ -68,17 +68,17 @@ PC_SIMD_FORMS_OF(find_ends,
                  (const pc_volume_job *job, int32_t left, int32_t count, float y, const uint16_t *depth, scanner *s),
                  (job, left, count, y, depth, s))
 
-static void walk(const pc_cpu_volume *v, const pc_volume_view *view, const pc_volume_segment *way,
+static void walk(const pc_cpu_volume *v, const pc_volume_view *view, const pc_volume_segment *march,
                  const int32_t begin[3], const int32_t end[3], uint64_t *recent, pc_volume_list *list) {
     pc_volume_walk walk;
-    pc_volume_walk_begin(view, way, begin, end, &walk);
+    pc_volume_walk_begin(view, march, begin, end, &walk);
     do {
         const uint64_t key = pc_volume_key(walk.block[0], walk.block[1], walk.block[2]);
-        uint64_t *place = &recent[(uint32_t)(walk.block[0] + 7 * walk.block[1] + 53 * walk.block[2]) % RECENT];
-        if (*place != key) {
-            *place = key;
+        uint64_t *position = &recent[(uint32_t)(walk.block[0] + 7 * walk.block[1] + 53 * walk.block[2]) % RECENT];
+        if (*position != key) {
+            *position = key;
             if (pc_volume_find(v->slots, v->mask, key) == 0) {
-                note(list, key);
+                add_key(list, key);
             }
         }
     } while (pc_volume_walk_next(&walk));
@@ -106,14 +106,15 @@ static void scan_row(const pc_cpu_volume *v, const pc_volume_job *job, int32_t r
                 last[0][0] = INT32_MIN;
                 continue;
             }
-            const pc_volume_segment way = {{s->a[0][i], s->a[1][i], s->a[2][i]}, {s->b[0][i], s->b[1][i], s->b[2][i]}};
-            walk(v, &job->view, &way, ends[0], ends[1], s->recent, list);
+            const pc_volume_segment march = {{s->a[0][i], s->a[1][i], s->a[2][i]},
+                                             {s->b[0][i], s->b[1][i], s->b[2][i]}};
+            walk(v, &job->view, &march, ends[0], ends[1], s->recent, list);
             memcpy(last, ends, sizeof last);
         }
     }
 }
 
-/* A frame in so many parts, each with a list. */
+/* A frame, divided into parts with one list each. */
 typedef struct scanning {
     const pc_cpu_volume *v;
     const pc_volume_job *job;
@@ -137,7 +138,7 @@ static int by_key(const void *a, const void *b) {
     return p < q ? -1 : p > q;
 }
 
-/* The keys of all lists in order, each once. */
+/* Merges the lists into sorted, unique keys. */
 static pcgpu_status join(pcgpu_context *context, pc_cpu_volume *v, const pc_volume_list *lists, int64_t *count) {
     int64_t n = 0;
     bool failed = false;
@@ -166,7 +167,7 @@ static pcgpu_status join(pcgpu_context *context, pc_cpu_volume *v, const pc_volu
     return PCGPU_OK;
 }
 
-/* ---- room for them ---------------------------------------------------------------------------------------------- */
+/* ---- allocation ---------------------------------------------------------------------------------------------- */
 
 static void insert(pc_volume_slot *slots, uint64_t mask, uint64_t key, int64_t block) {
     uint64_t i = pc_hash64(key) & mask;
@@ -176,7 +177,7 @@ static void insert(pc_volume_slot *slots, uint64_t mask, uint64_t key, int64_t b
     slots[i] = (pc_volume_slot){key, block};
 }
 
-/* A table that is at most a quarter full. */
+/* Allocates a table with a load factor of at most a quarter. */
 static pcgpu_status grow_table(pcgpu_context *context, pc_cpu_volume *v, int64_t blocks) {
     uint64_t slots = v->slots ? v->mask + 1 : LEAST_SLOTS;
     while (slots < 4 * (uint64_t)blocks) {
@@ -202,7 +203,7 @@ static pcgpu_status grow_table(pcgpu_context *context, pc_cpu_volume *v, int64_t
     return PCGPU_OK;
 }
 
-/* Arrays of blocks 0 to `blocks`. */
+/* Allocates the arrays of blocks 0 to `blocks`. */
 static pcgpu_status grow_arrays(pcgpu_context *context, pc_cpu_volume *v, int64_t blocks) {
     const size_t n = (size_t)blocks + 1, values = n * PC_VOLUME_VOXELS * sizeof(float);
     if (!pc_buffer_take(&v->keys, n * sizeof(uint64_t), true) || !pc_buffer_take(&v->behind, n, true) ||
@@ -215,7 +216,7 @@ static pcgpu_status grow_arrays(pcgpu_context *context, pc_cpu_volume *v, int64_
 
 enum { BLOCKS_A_PART = 64 };
 
-/* Blocks that come after those that there are; the first one has the number -1. */
+/* Appends blocks; the first one has the id -1 until then. */
 static void clear_blocks(void *state, int64_t begin, int64_t end) {
     const pc_cpu_volume *v = state;
     const int64_t first = v->count + 1 + begin, count = end - begin;
@@ -229,7 +230,7 @@ static void clear_blocks(void *state, int64_t begin, int64_t end) {
            (size_t)count * PC_VOLUME_NEIGHBOURS * sizeof(int32_t));
 }
 
-/* Both ways: the older blocks get the new one as their neighbour. */
+/* Links a new block with its neighbours, in both directions. */
 static void link_block(const pc_cpu_volume *v, int64_t block) {
     int32_t *neighbours = v->neighbours.memory, at[3];
     pc_volume_unpack(((const uint64_t *)v->keys.memory)[block], at);

@@ -1,6 +1,6 @@
-/* The rays of a view on the CPU: those of a tile go side by side, in steps that are loops over them, so that what is
- * arithmetic becomes vectors and only looking things up in memory is done one by one. Rays that have ended leave the
- * others, which close up. What a ray does is what pc_volume_cast says. */
+/* The rays of a view on the CPU. The rays of a tile advance together, in steps that are loops over the rays, so that
+ * the arithmetic vectorizes and only the hash lookups are scalar. Rays that have ended are removed by compaction. Each
+ * ray computes what pc_volume_cast computes. */
 #include "simd.h"
 #include "tsdf_cpu.h"
 #include "tsdf_ray.h"
@@ -9,14 +9,14 @@
 
 enum { LANES = PC_VOLUME_TILE * PC_VOLUME_TILE };
 
-/* Places on rays. */
+/* Positions on rays. */
 typedef struct places {
     int32_t block[3][LANES], voxel[3][LANES], cell[LANES], good[LANES], moved[LANES];
-    float share[3][LANES];
+    float fraction[3][LANES];
 } places;
 
 typedef struct lanes {
-    int32_t ray[LANES]; /* its number in the tile */
+    int32_t ray[LANES]; /* its index in the tile */
     float direction[3][LANES], voxel[LANES];
     float t[LANES], last[LANES], at_last[LANES];
     int32_t sharp[LANES];
@@ -26,7 +26,7 @@ typedef struct lanes {
     float f[LANES];
 } lanes;
 
-/* Where rays go through a surface. */
+/* Intersections of rays with a surface. */
 typedef struct hits {
     int count;
     int32_t ray[LANES], stopped[LANES];
@@ -44,7 +44,7 @@ typedef struct tile {
     int32_t u[LANES], v[LANES];
 } tile;
 
-/* Loops that only compute go over whole vectors: what is behind the last ray is not looked at. */
+/* Loops without memory side effects process whole vectors; the values behind the last ray are ignored. */
 PC_INLINE int whole_vectors(int count) {
     return (count + 15) / 16 * 16;
 }
@@ -60,13 +60,13 @@ PC_INLINE void find_places(const float origin[3], float direction[3][LANES], con
     for (int k = 0; k < 3; k++) {
         for (int i = 0; i < count; i++) {
             int32_t block, voxel;
-            float share;
-            const bool good = pc_volume_on_axis(origin[k], direction[k][i], t[i], &block, &voxel, &share);
+            float fraction;
+            const bool good = pc_volume_on_axis(origin[k], direction[k][i], t[i], &block, &voxel, &fraction);
             at->good[i] &= good;
             at->moved[i] |= block != at->block[k][i];
             at->block[k][i] = block;
             at->voxel[k][i] = voxel;
-            at->share[k][i] = share;
+            at->fraction[k][i] = fraction;
         }
     }
 }
@@ -82,10 +82,10 @@ PC_INLINE void find_cell(const tile *c, places *at, int i) {
 PC_INLINE pc_volume_cell cell_of(const places *at, int i) {
     return (pc_volume_cell){at->cell[i],
                             {at->voxel[0][i], at->voxel[1][i], at->voxel[2][i]},
-                            {at->share[0][i], at->share[1][i], at->share[2][i]}};
+                            {at->fraction[0][i], at->fraction[1][i], at->fraction[2][i]}};
 }
 
-/* Interpolated values of some of the places, whose numbers are `which`. */
+/* Interpolated values of the positions with the indices `which`. */
 PC_INLINE void find_values(const pc_volume_grid *grid, const places *at, const int32_t *which, int count, float *f) {
     float c[8][LANES], s[3][LANES], value[LANES];
     for (int i = 0; i < count; i++) {
@@ -96,7 +96,7 @@ PC_INLINE void find_values(const pc_volume_grid *grid, const places *at, const i
             c[k][i] = corners[k];
         }
         for (int k = 0; k < 3; k++) {
-            s[k][i] = cell.share[k];
+            s[k][i] = cell.fraction[k];
         }
     }
     const int wide = whole_vectors(count);
@@ -114,9 +114,9 @@ PC_INLINE void find_values(const pc_volume_grid *grid, const places *at, const i
     }
 }
 
-/* ---- on the way ------------------------------------------------------------------------------------------------- */
+/* ---- marching ------------------------------------------------------------------------------------------------- */
 
-/* Rays that are in a block without a surface leap; those that come to an end stay where they are, without values. */
+/* Rays in a block without a surface leap to another block; rays that end stay at their position, without values. */
 PC_INLINE void settle_lanes(const tile *c, lanes *l, int count) {
     for (int i = 0; i < count; i++) {
         bool good = l->at.good[i] && l->t[i] <= c->end;
@@ -124,16 +124,16 @@ PC_INLINE void settle_lanes(const tile *c, lanes *l, int count) {
             find_cell(c, &l->at, i);
         }
         if (good && !c->grid->active[l->at.cell[i]]) {
-            pc_volume_place at = {{l->at.block[0][i], l->at.block[1][i], l->at.block[2][i]}, cell_of(&l->at, i)};
-            pc_volume_way way = {l->t[i], l->last[i], l->at_last[i], l->sharp[i]};
-            good = pc_volume_leap(c->grid, c->view, &c->rays[l->ray[i]], c->end, &at, &way);
-            l->t[i] = way.t;
-            l->at_last[i] = way.at_last;
+            pc_volume_position at = {{l->at.block[0][i], l->at.block[1][i], l->at.block[2][i]}, cell_of(&l->at, i)};
+            pc_volume_march march = {l->t[i], l->last[i], l->at_last[i], l->sharp[i]};
+            good = pc_volume_leap(c->grid, c->view, &c->rays[l->ray[i]], c->end, &at, &march);
+            l->t[i] = march.t;
+            l->at_last[i] = march.at_last;
             l->at.cell[i] = at.cell.block;
             for (int k = 0; k < 3; k++) {
                 l->at.block[k][i] = at.block[k];
                 l->at.voxel[k][i] = at.cell.voxel[k];
-                l->at.share[k][i] = at.cell.share[k];
+                l->at.fraction[k][i] = at.cell.fraction[k];
             }
         }
         l->ended[i] = !good;
@@ -141,16 +141,16 @@ PC_INLINE void settle_lanes(const tile *c, lanes *l, int count) {
     }
 }
 
-/* The values at the nearest voxels, and interpolated ones near a surface. */
+/* The values of the nearest voxels, and interpolated values near a surface. */
 PC_INLINE void look_around(const tile *c, lanes *l, int count) {
     const float near = PC_VOLUME_NEAR * c->view->voxel;
     int32_t which[LANES];
     int some = 0;
     const int wide = whole_vectors(count);
     for (int i = 0; i < wide; i++) {
-        const int32_t x = pc_volume_nearer(l->at.voxel[0][i], l->at.share[0][i]);
-        const int32_t y = pc_volume_nearer(l->at.voxel[1][i], l->at.share[1][i]);
-        const int32_t z = pc_volume_nearer(l->at.voxel[2][i], l->at.share[2][i]);
+        const int32_t x = pc_volume_nearer(l->at.voxel[0][i], l->at.fraction[0][i]);
+        const int32_t y = pc_volume_nearer(l->at.voxel[1][i], l->at.fraction[1][i]);
+        const int32_t z = pc_volume_nearer(l->at.voxel[2][i], l->at.fraction[2][i]);
         l->n[i] = ((x + 8) >> 3) + 3 * ((y + 8) >> 3) + 9 * ((z + 8) >> 3);
         l->offset[i] = (z & 7) * 64 + (y & 7) * 8 + (x & 7);
     }
@@ -173,20 +173,20 @@ PC_INLINE void advance_lanes(const tile *c, lanes *l, int count) {
     const float voxel = c->view->voxel;
     count = whole_vectors(count);
     for (int i = 0; i < count; i++) {
-        pc_volume_way way = {l->t[i], l->last[i], l->at_last[i], l->sharp[i]};
-        const bool on = pc_volume_advance(&way, l->f[i], l->near[i], l->voxel[i], voxel);
-        l->t[i] = way.t;
-        l->last[i] = way.last;
-        l->at_last[i] = way.at_last;
-        l->sharp[i] = way.sharp;
+        pc_volume_march march = {l->t[i], l->last[i], l->at_last[i], l->sharp[i]};
+        const bool on = pc_volume_advance(&march, l->f[i], l->near[i], l->voxel[i], voxel);
+        l->t[i] = march.t;
+        l->last[i] = march.last;
+        l->at_last[i] = march.at_last;
+        l->sharp[i] = march.sharp;
         l->ended[i] |= on ? 0 : 2;
     }
 }
 
-/* A ray that is behind a surface: a hit if it was before it. */
+/* Handles a ray behind a surface: a hit if the last position was in front of it. */
 PC_INLINE void add_hit(const tile *c, const lanes *l, int i, hits *h) {
-    const pc_volume_way way = {l->t[i], l->last[i], l->at_last[i], l->sharp[i]};
-    const pc_volume_bracket s = {way.last, pc_volume_sharpen(c->grid, c->view, &c->rays[l->ray[i]], &way), way.t,
+    const pc_volume_march march = {l->t[i], l->last[i], l->at_last[i], l->sharp[i]};
+    const pc_volume_bracket s = {march.last, pc_volume_sharpen(c->grid, c->view, &c->rays[l->ray[i]], &march), march.t,
                                  l->f[i]};
     if (s.at_a > 0.0f) {
         const int n = h->count++;
@@ -243,7 +243,7 @@ PC_INLINE void narrow_hits(const tile *c, hits *h) {
         h->t[i] = pc_volume_zero(&h->between[i]);
         h->stopped[i] = 0;
     }
-    for (int n = 0; n <= PC_VOLUME_NARROWINGS; n++) { /* the last time for the place alone */
+    for (int n = 0; n <= PC_VOLUME_NARROWINGS; n++) { /* the last iteration only computes the position */
         find_places(c->rays[0].origin, h->direction, h->t, h->count, &h->at);
         for (int i = 0; i < h->count; i++) {
             which[i] = i;
@@ -265,9 +265,9 @@ PC_INLINE void narrow_hits(const tile *c, hits *h) {
     }
 }
 
-/* As pc_volume_gradient: values around the cell, z, y, x, without those at the ends of two axes; then the mean of the
- * four lines along an axis, at each of its places, and their differences. */
-/* Rows of them: z and y, and the first and the last x. */
+/* As pc_volume_gradient: the values around the cell, z, y, x, without those at the ends of two axes; then the mean of
+ * the four lines along an axis, at each of its positions, and their differences. */
+/* The rows of these values: z and y, and the first and the last x. */
 static const uint8_t ROWS[12][4] = {{0, 1, 1, 2}, {0, 2, 1, 2}, {1, 0, 1, 2}, {1, 1, 0, 3}, {1, 2, 0, 3}, {1, 3, 1, 2},
                                     {2, 0, 1, 2}, {2, 1, 0, 3}, {2, 2, 0, 3}, {2, 3, 1, 2}, {3, 1, 1, 2}, {3, 2, 1, 2}};
 
@@ -276,14 +276,14 @@ PC_INLINE void load_around(const pc_volume_grid *grid, hits *h, int i) {
     const pc_volume_span y = pc_volume_span_of(h->at.voxel[1][i], 3, 8);
     const pc_volume_span z = pc_volume_span_of(h->at.voxel[2][i], 9, 64);
     const int32_t *around = grid->neighbours + PC_VOLUME_NEIGHBOURS * (int64_t)h->at.cell[i];
-    const bool whole = x.n[0] == x.n[3]; /* rows do not leave the block */
+    const bool whole = x.n[0] == x.n[3]; /* the rows are inside the block */
     for (int r = 0; r < 12; r++) {
         const int k = ROWS[r][0], j = ROWS[r][1], first = ROWS[r][2], last = ROWS[r][3];
         const int32_t *blocks = around + (y.n[j] + z.n[k]);
-        const float *row = grid->distances + (y.place[j] + z.place[k]);
+        const float *row = grid->distances + (y.pos[j] + z.pos[k]);
         const int64_t one = (int64_t)blocks[x.n[1]] * PC_VOLUME_VOXELS;
         for (int n = first; n <= last; n++) {
-            h->c[k][j][n][i] = row[(whole ? one : (int64_t)blocks[x.n[n]] * PC_VOLUME_VOXELS) + x.place[n]];
+            h->c[k][j][n][i] = row[(whole ? one : (int64_t)blocks[x.n[n]] * PC_VOLUME_VOXELS) + x.pos[n]];
         }
     }
 }
@@ -295,7 +295,7 @@ PC_INLINE void find_gradients(const tile *c, hits *h) {
     }
     for (int n = 0; n < 4; n++) {
         for (int i = 0; i < h->count; i++) {
-            const float x = h->at.share[0][i], y = h->at.share[1][i], z = h->at.share[2][i];
+            const float x = h->at.fraction[0][i], y = h->at.fraction[1][i], z = h->at.fraction[2][i];
             line[0][n][i] =
                 pc_volume_mix4(h->c[1][1][n][i], h->c[1][2][n][i], h->c[2][1][n][i], h->c[2][2][n][i], y, z);
             line[1][n][i] =
@@ -307,7 +307,7 @@ PC_INLINE void find_gradients(const tile *c, hits *h) {
     for (int k = 0; k < 3; k++) {
         for (int i = 0; i < h->count; i++) {
             h->gradient[k][i] =
-                pc_volume_central(line[k][0][i], line[k][1][i], line[k][2][i], line[k][3][i], h->at.share[k][i]);
+                pc_volume_central(line[k][0][i], line[k][1][i], line[k][2][i], line[k][3][i], h->at.fraction[k][i]);
         }
     }
 }
@@ -333,7 +333,7 @@ PC_INLINE void write_hits(const tile *c, const hits *h, const pc_maps *maps) {
 
 /* ---- a tile ----------------------------------------------------------------------------------------------------- */
 
-/* Its rays, and nothing in the maps. Returns how many there are. */
+/* Initializes the rays of the tile, and clears its maps. Returns the number of rays. */
 PC_INLINE int begin_tile(tile *c, lanes *l, int32_t left, int32_t top, const pc_maps *maps) {
     int count = 0;
     for (int32_t v = top; v < top + PC_VOLUME_TILE && v < c->view->height; v++) {

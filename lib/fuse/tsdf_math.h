@@ -1,18 +1,18 @@
 /* A truncated signed distance function in hashed blocks of voxels (Curless and Levoy 1996, Newcombe et al. 2011,
  * Niessner et al. 2013): the arithmetic that the CPU and CUDA share.
  *
- * A voxel is a sample at a lattice point: voxel (i, j, k) lies at voxel_size * (i, j, k) of the world. A block is 8 x 8
- * x 8 of them; blocks exist only where a ray ended nearby, and a hash table finds them. Each voxel holds the mean
- * distance to the surface along the rays that saw it, in metres, positive in front, cut at +-truncation, and the sum of
- * their weights. A voxel that no ray has seen holds NaN, so that whatever is interpolated from it is NaN as well, and
- * so does block 0, which stands for blocks that do not exist.
+ * A voxel is a sample at a lattice point: voxel (i, j, k) is at voxel_size * (i, j, k) of the world. A block has 8 x 8
+ * x 8 voxels. Blocks exist only near the end of a ray, and a hash table finds them. Each voxel stores the mean distance
+ * to the surface along the rays that saw it, in metres, positive in front of the surface, clamped to +-truncation, and
+ * the sum of their weights. A voxel that no ray has seen is NaN, so that every interpolation with it is NaN; so is
+ * block 0, which represents missing blocks.
  *
- * Both values are float32. Distances in 16 bits were tried: half the memory, and the errors of tests/volume/surface.c are
- * the same to 0.05 mm; but rounding stops a running mean whose steps get smaller than a half unit, and vectors would have
- * to convert. They lie in arrays of their own, since ray casting needs no weights.
+ * Both values are float32. Distances with 16 bits halve the memory, and the errors of tests/volume/surface.c are the
+ * same to 0.05 mm. But rounding stops a running mean when its steps fall below half a unit, and vectors need
+ * conversions. Distances and weights are separate arrays, since ray casting needs no weights.
  *
- * Coordinates are float32 in voxels from the first voxel of the block that the camera is in, the anchor: the camera is
- * near and precise wherever in the world it is. */
+ * Coordinates are float32 in voxels from the first voxel of the anchor, which is the block of the camera. So
+ * coordinates near the camera are precise everywhere in the world. */
 #ifndef PC_VOLUME_H
 #define PC_VOLUME_H
 
@@ -22,15 +22,15 @@
 
 enum {
     PC_VOLUME_SIDE = 8,
-    PC_VOLUME_VOXELS = 512, /* of a block, x fastest, z slowest */
+    PC_VOLUME_VOXELS = 512, /* per block, x fastest, z slowest */
     PC_VOLUME_NEIGHBOURS = 27,
     PC_VOLUME_REACH = 1 << 20,   /* block coordinates are -REACH to REACH - 1 */
-    PC_VOLUME_TILE = 8,          /* pixels a side that share where their rays begin and end */
-    PC_VOLUME_TRUNCATION = 64,   /* most voxels of a truncation */
-    PC_VOLUME_LONGEST_RAY = 8192 /* steps; only views with more blocks in a row than that are cut */
+    PC_VOLUME_TILE = 8,          /* pixels per side of a tile with a common range of depths */
+    PC_VOLUME_TRUNCATION = 64,   /* maximum truncation in voxels */
+    PC_VOLUME_LONGEST_RAY = 8192 /* steps; cuts only views with more blocks in a row */
 };
 
-/* The same bits everywhere; processors make different ones. */
+/* The same bits on every machine; processors produce different NaNs. */
 PC_HD float pc_volume_nan(void) {
 #ifdef __CUDA_ARCH__
     return __int_as_float(0x7fc00000);
@@ -65,15 +65,16 @@ typedef struct pc_volume_slot {
     int64_t block;
 } pc_volume_slot;
 
-/* What reading takes. Linear probing; the table always has empty slots. */
+/* The view of a volume for reading. Linear probing; the table always has empty slots. */
 typedef struct pc_volume_grid {
     const pc_volume_slot *slots;
-    uint64_t mask;             /* slots - 1, their number being a power of two */
+    uint64_t mask;             /* number of slots - 1; the number is a power of two */
     const uint64_t *keys;      /* of each block */
-    const float *distances;    /* PC_VOLUME_VOXELS a block */
+    const float *distances;    /* PC_VOLUME_VOXELS per block */
     const float *weights;      /* likewise */
-    const uint8_t *active;     /* whether a cell of the block may hold a surface; block 0 not. For ray casting */
-    const int32_t *neighbours; /* PC_VOLUME_NEIGHBOURS a block: those around it, x fastest, itself in the middle */
+    const uint8_t *active;     /* whether a cell of the block may have a surface; false for block 0. For ray casting */
+    const int32_t *neighbours; /* PC_VOLUME_NEIGHBOURS per block: the blocks around it, x fastest, with itself in the
+                                  middle */
 } pc_volume_grid;
 
 /* The block with this key, 0 = none. */
@@ -94,8 +95,8 @@ PC_HD int32_t pc_volume_neighbour(const pc_volume_slot *slots, uint64_t mask, co
     return pc_volume_find_at(slots, mask, block[0] + n % 3 - 1, block[1] + n / 3 % 3 - 1, block[2] + n / 9 - 1);
 }
 
-/* Cells reach into the first voxels of the next blocks, so that a surface needs a block with something behind a
- * surface, or such a neighbour towards higher coordinates. */
+/* Cells extend into the first voxels of the next blocks. So a surface needs a voxel behind a surface in the block, or
+ * in a neighbour towards higher coordinates. */
 PC_HD uint8_t pc_volume_is_active(const int32_t *neighbours, const uint8_t *behind, int64_t block) {
     const int32_t *n = neighbours + PC_VOLUME_NEIGHBOURS * block;
     uint8_t any = 0;
@@ -110,20 +111,20 @@ PC_HD uint8_t pc_volume_is_active(const int32_t *neighbours, const uint8_t *behi
 typedef struct pc_volume_view {
     int32_t width, height;
     float fx, fy, cx, cy;
-    int32_t anchor[3];   /* the block that holds the camera */
-    float to_camera[12]; /* 3 x 4: from voxels, counted from the anchor, to metres of the camera's frame */
-    float to_volume[12]; /* and back */
+    int32_t anchor[3];   /* the block of the camera */
+    float to_camera[12]; /* 3 x 4: from voxels relative to the anchor to metres in the camera frame */
+    float to_volume[12]; /* the inverse */
     float voxel;         /* metres */
     float truncation;    /* metres */
     float max_weight;
 } pc_volume_view;
 
-/* A point of the camera's frame in voxels, on one axis. */
+/* A point of the camera frame in voxels, on one axis. */
 PC_HD_ALWAYS float pc_volume_row(const float *T, float x, float y, float z) {
     return ((T[0] * x + T[1] * y) + T[2] * z) + T[3];
 }
 
-/* The first voxel of a block in the camera's frame. */
+/* The first voxel of a block in the camera frame. */
 PC_HD void pc_volume_corner(const pc_volume_view *view, const int32_t block[3], float p[3]) {
     const float x = (float)(PC_VOLUME_SIDE * (block[0] - view->anchor[0]));
     const float y = (float)(PC_VOLUME_SIDE * (block[1] - view->anchor[1]));
@@ -133,19 +134,19 @@ PC_HD void pc_volume_corner(const pc_volume_view *view, const int32_t block[3], 
     }
 }
 
-/* Where a ray may begin, for a block whose first corner is at depth z: some voxels before. */
+/* The depth where a ray begins for a block whose first corner is at depth z: some voxels before it. */
 PC_HD float pc_volume_begin(const pc_volume_view *view, float z) {
     const float begin = z - 2.0f * view->voxel;
     return begin > 0.0f ? begin : 0.0f;
 }
 
-/* Where a block may be seen: columns and rows of pixels, from the first to the last, and depths. False: nowhere. */
+/* The projection of a block: the first and last columns and rows of pixels, and the depths. False: not visible. */
 typedef struct pc_volume_extent {
     int32_t u[2], v[2];
     float z[2];
 } pc_volume_extent;
 
-/* Bounds of pixels between two coordinates that may be anything. */
+/* Bounds of pixels between two coordinates with any value. */
 PC_HD bool pc_volume_pixels(float low, float high, int32_t size, int32_t out[2]) {
     if (!(high >= -1.0f && low <= (float)size)) {
         return false;
@@ -158,7 +159,7 @@ PC_HD bool pc_volume_pixels(float low, float high, int32_t size, int32_t out[2])
 }
 
 PC_HD bool pc_volume_seen(const pc_volume_view *view, const int32_t block[3], pc_volume_extent *e) {
-    const float near_z = 0.25f * view->voxel; /* nearer, projections say nothing: the block may be anywhere */
+    const float near_z = 0.25f * view->voxel; /* too near for a projection: the block may be anywhere */
     const float *T = view->to_camera;
     float p[3], low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY};
     bool close = false;
@@ -195,8 +196,8 @@ PC_HD bool pc_volume_seen(const pc_volume_view *view, const int32_t block[3], pc
 
 /* ---- blocks that a ray needs ------------------------------------------------------------------------------------ */
 
-/* The way along the ray of a pixel from a truncation before its depth to one behind: both ends in blocks from the
- * anchor's first voxel. x, y: (u - cx) / fx and (v - cy) / fy. */
+/* The segment on the ray of a pixel from a truncation before its depth to one behind it: both ends in blocks, relative
+ * to the anchor's first voxel. x, y: (u - cx) / fx and (v - cy) / fy. */
 typedef struct pc_volume_segment {
     float a[3], b[3];
 } pc_volume_segment;
@@ -214,7 +215,7 @@ PC_HD_ALWAYS pc_volume_segment pc_volume_segment_of(const pc_volume_view *view, 
     return s;
 }
 
-/* The block of a coordinate, from the anchor; cut where all are out of reach anyway. NaN is, too. */
+/* The block of a coordinate, relative to the anchor; clamped where all blocks are out of reach, also for NaN. */
 PC_HD_ALWAYS int32_t pc_volume_block_of(float p) {
     const float most = 4.0f * PC_VOLUME_REACH;
     float q = p < most ? p : most;
@@ -223,13 +224,14 @@ PC_HD_ALWAYS int32_t pc_volume_block_of(float p) {
     return whole - ((float)whole > q ? 1 : 0);
 }
 
-/* The blocks along a segment (Amanatides and Woo 1987): begin the walk, then take blocks while there are any. */
+/* The blocks along a segment (Amanatides and Woo 1987): begin the walk, then take blocks until its end. */
 typedef struct pc_volume_walk {
     int32_t block[3], step[3], left;
-    float next[3], delta[3]; /* shares of the way at which the next block begins on an axis, and between blocks */
+    float next[3], delta[3]; /* fractions of the segment at which the next block begins on an axis, and between
+                                blocks */
 } pc_volume_walk;
 
-/* Whether both ends, blocks from the anchor, are in the volume's reach. */
+/* Whether both ends, blocks relative to the anchor, are within the reach of the volume. */
 PC_HD_ALWAYS bool pc_volume_reaches(const pc_volume_view *view, const int32_t begin[3], const int32_t end[3]) {
     const int32_t reach = PC_VOLUME_REACH - 2 * PC_VOLUME_TRUNCATION;
     bool good = true;
@@ -240,36 +242,36 @@ PC_HD_ALWAYS bool pc_volume_reaches(const pc_volume_view *view, const int32_t be
     return good;
 }
 
-/* Of a segment in reach. */
+/* Begins the walk of a segment in reach. */
 PC_HD void pc_volume_walk_begin(const pc_volume_view *view, const pc_volume_segment *s, const int32_t begin[3],
                                 const int32_t end[3], pc_volume_walk *walk) {
     walk->left = 1;
     for (int k = 0; k < 3; k++) {
-        const float way = s->b[k] - s->a[k];
+        const float march = s->b[k] - s->a[k];
         walk->block[k] = view->anchor[k] + begin[k];
         walk->step[k] = end[k] > begin[k] ? 1 : end[k] < begin[k] ? -1 : 0;
         walk->left += end[k] > begin[k] ? end[k] - begin[k] : begin[k] - end[k];
         walk->delta[k] = walk->next[k] = INFINITY;
         if (walk->step[k] != 0) {
-            walk->delta[k] = (float)walk->step[k] / way;
-            walk->next[k] = ((float)(begin[k] + (walk->step[k] > 0)) - s->a[k]) / way;
+            walk->delta[k] = (float)walk->step[k] / march;
+            walk->next[k] = ((float)(begin[k] + (walk->step[k] > 0)) - s->a[k]) / march;
         }
     }
 }
 
-/* Whether a pixel has no need to walk: the one on its left walks between the same blocks. Where they are one or have a
- * face in common, there is only one way. Else one in four looks again: blocks of which so few pixels cut a corner can
- * wait. */
+/* Whether a pixel can skip its walk, since the pixel on its left walks between the same blocks. If these blocks are
+ * equal or share a face, both walks are the same. Otherwise, one of four pixels walks: blocks with a corner that so few
+ * pixels cut can be added by a later frame. */
 PC_HD_ALWAYS bool pc_volume_follows(int32_t u, const int32_t begin[3], const int32_t end[3]) {
-    int32_t apart = 0;
+    int32_t steps = 0;
     for (int k = 0; k < 3; k++) {
-        apart += end[k] > begin[k] ? end[k] - begin[k] : begin[k] - end[k];
+        steps += end[k] > begin[k] ? end[k] - begin[k] : begin[k] - end[k];
     }
-    return apart <= 1 || u % 4 != 0;
+    return steps <= 1 || u % 4 != 0;
 }
 
-/* Goes on to the next block, whose coordinates are walk->block; false at the end. Steps are counted, so that rounding
- * cannot lead past the last one; they are taken only on axes that have some left. */
+/* Advances to the next block, whose coordinates are walk->block; false at the end. Steps are counted, so that rounding
+ * cannot lead past the last block; they are taken only on axes with steps left. */
 PC_HD bool pc_volume_walk_next(pc_volume_walk *walk) {
     if (--walk->left <= 0) {
         return false;
@@ -283,21 +285,20 @@ PC_HD bool pc_volume_walk_next(pc_volume_walk *walk) {
 
 /* ---- fusion ----------------------------------------------------------------------------------------------------- */
 
-/* A frame as it is fused: 1 / depth of each pixel, 0 = none. Inverse depth, since it is what is linear in the image
- * where a plane is seen. */
+/* A frame for integration: 1 / depth of each pixel, 0 = none. The inverse depth of a plane is linear in the image. */
 typedef struct pc_volume_frame {
     pc_volume_view view;
     const float *inverse;
 } pc_volume_frame;
 
-/* An update of a voxel has three steps: where it is in the image, what depth is there, and the new mean. They stand
- * apart so that each, in a loop over voxels, becomes vectors. */
+/* An update of a voxel has three steps: its projection, the depth there, and the new mean. They are separate, so that
+ * each one vectorizes in a loop over voxels. */
 typedef struct pc_volume_spot {
-    int32_t at;          /* the first of the four pixels around it, */
-    int32_t more, below; /* the steps to the next ones, 0 at the edges of the image, */
-    float a, b;          /* and the shares of them */
+    int32_t at;          /* index of the first of the four pixels around it */
+    int32_t more, below; /* the offsets to the next ones, 0 at the borders of the image */
+    float a, b;          /* the interpolation weights */
     float stretch;       /* length of the ray for a depth of 1 */
-    int32_t inside;      /* it is in the image, between the middles of pixels */
+    int32_t inside;      /* whether it is in the image, between pixel centres */
 } pc_volume_spot;
 
 PC_HD_ALWAYS pc_volume_spot pc_volume_project(const pc_volume_view *view, float x, float y, float z) {
@@ -320,14 +321,15 @@ PC_HD_ALWAYS pc_volume_spot pc_volume_project(const pc_volume_view *view, float 
     return s;
 }
 
-/* What a frame says at a spot. */
+/* A frame's measurement at a projected point. */
 typedef struct pc_volume_reading {
     float inverse; /* depth; 0 = none */
-    float facing;  /* squared cosine of the angle between the ray and the surface's normal, about */
+    float facing;  /* approximate squared cosine of the angle between the ray and the surface normal */
 } pc_volume_reading;
 
-/* Interpolated between four pixels whose depths lie within a truncation of each other; else, at an edge, that of the
- * nearest one, with little trust. The slope follows from the differences: a step of a pixel is 1 / f of the depth. */
+/* Interpolates between four pixels whose depths are within a truncation of each other. Otherwise, at a depth
+ * discontinuity, it takes the nearest pixel with a low weight. The slope follows from the differences: a step of a
+ * pixel is 1 / f of the depth. */
 PC_HD_ALWAYS pc_volume_reading pc_volume_read(const pc_volume_view *view, float i00, float i10, float i01, float i11,
                                               float a, float b) {
     pc_volume_reading r;
@@ -344,8 +346,8 @@ PC_HD_ALWAYS pc_volume_reading pc_volume_read(const pc_volume_view *view, float 
     return r;
 }
 
-/* The weight is 1 / depth^2, which follows the noise of structured light and stereo, times that of slant surfaces, of
- * which distances along the ray tell less. */
+/* The weight is 1 / depth^2, according to the noise of structured light and stereo, times the factor for slant
+ * surfaces, where distances along the ray are less informative. */
 PC_HD_ALWAYS void pc_volume_blend(const pc_volume_view *view, pc_volume_reading r, float z, float stretch,
                                   int32_t inside, float *distance, float *weight) {
     const float old_weight = *weight, old_distance = *distance, truncation = view->truncation;
@@ -358,7 +360,7 @@ PC_HD_ALWAYS void pc_volume_blend(const pc_volume_view *view, pc_volume_reading 
     *weight = seen ? most : old_weight;
 }
 
-/* All of it, of one voxel at (x, y, z) of the camera's frame. */
+/* The complete update of one voxel at (x, y, z) of the camera frame. */
 PC_HD_ALWAYS void pc_volume_update(const pc_volume_frame *frame, float x, float y, float z, float *distance,
                                    float *weight) {
     const pc_volume_view *view = &frame->view;

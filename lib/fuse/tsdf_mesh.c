@@ -1,8 +1,8 @@
-/* The table of marching cubes, made from a rule rather than typed: around each face of a cell, what is inside of it is
- * cut off by segments from where the edge of the face enters the inside to where it leaves it. A face with two
- * diagonals gets two segments, so that the two inside corners stay apart; this depends on nothing but the four corners,
- * so that the cell on the other side cuts it the same way and the mesh has no crack (which the table of 1987 has). The
- * segments of the six faces join to closed polygons, which are cut into fans. */
+/* The table of marching cubes, computed from a rule instead of written by hand: on each face of a cell, segments
+ * separate the inside corners from the others. A face with two inside corners on a diagonal gets two segments, which
+ * separate these two corners. This depends only on the four corners, so the cells on both sides of a face agree, and
+ * the mesh has no crack (the table of 1987 has cracks). The segments of the six faces form closed polygons, which are
+ * divided into fans of triangles. */
 #include "tsdf_mesh.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ int pc_mesh_edge_corner(int edge) {
     return (edge & 1) << low | (edge >> 1 & 1) << high;
 }
 
-/* The edge between two corners that differ in one axis. */
+/* The edge between two corners that differ on one axis. */
 static int edge_between(int a, int b) {
     const int axis = (a ^ b) >> 1, first = a & b, low = axis == 0 ? 1 : 0, high = axis == 2 ? 1 : 2;
     return 4 * axis + (first >> low & 1) + 2 * (first >> high & 1);
@@ -25,7 +25,7 @@ static void face_corners(int axis, int side, int corners[4]) {
     memcpy(corners, turned, sizeof turned);
 }
 
-/* next[e]: the edge that the polygon goes to from edge e, -1 = it does not pass e. */
+/* next[e]: the next edge of the polygon after edge e, -1 = e is not on the polygon. */
 static void link_edges(int pattern, int next[PC_MESH_EDGES]) {
     for (int e = 0; e < PC_MESH_EDGES; e++) {
         next[e] = -1;
@@ -37,7 +37,7 @@ static void link_edges(int pattern, int next[PC_MESH_EDGES]) {
             if ((pattern >> corner[i] & 1) || !(pattern >> corner[(i + 1) % 4] & 1)) {
                 continue;
             }
-            int last = i + 1; /* entered before corner i + 1; left behind corner `last` */
+            int last = i + 1; /* the inside corners are i + 1 to `last` */
             while (pattern >> corner[(last + 1) % 4] & 1) {
                 last++;
             }
@@ -57,8 +57,8 @@ static bool share_face(int a, int b) {
     return false;
 }
 
-/* The corner of a polygon from which its fan goes: diagonals must not lie in a face, where the cell behind it may have
- * the same one. */
+/* The corner of a polygon where its fan starts. No diagonal of the fan may be in a face, where the neighbouring cell
+ * may have the same edge. */
 static int apex_of(const int *loop, int length) {
     int best = 0, fewest = length;
     for (int apex = 0; apex < length; apex++) {

@@ -1,11 +1,11 @@
-/* Marching cubes: which edges of a cell a triangle has its corners on, for each of 256 patterns of signs. */
+/* Marching cubes: the edges of a cell with the corners of the triangles, for each of 256 patterns of signs. */
 #ifndef PC_VOLUME_MESH_H
 #define PC_VOLUME_MESH_H
 
 #include "tsdf_job.h"
 
 /* Corner x + 2 y + 4 z of a cell is bit x + 2 y + 4 z of its pattern: 1 = inside. An edge is 4 * axis + (0 to 3) for
- * the place of its first corner on the other two axes, the lower axis first. */
+ * the position of its first corner on the other two axes, the lower axis first. */
 enum { PC_MESH_PATTERNS = 256, PC_MESH_EDGES = 12, PC_MESH_TRIANGLES = 10 };
 
 typedef struct pc_mesh_table {

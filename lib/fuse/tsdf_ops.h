@@ -1,4 +1,4 @@
-/* What a back end does for volumes, of which each has a state of its own; see tsdf_math.h. */
+/* The operations of a back end for volumes; each volume has its own state. See tsdf_math.h. */
 #ifndef PC_TSDF_OPS_H
 #define PC_TSDF_OPS_H
 
@@ -14,18 +14,19 @@ struct pc_volume_blocks;
 struct pc_maps; /* projective_math.h */
 
 typedef struct pc_tsdf_ops {
-    /* An empty volume; closed also when opening failed, and NULL is accepted. */
+    /* Opens an empty volume. Close it also when opening failed; close accepts NULL. */
     pcgpu_status (*open)(pcgpu_context *context, void **state);
     void (*close)(pcgpu_context *context, void *state);
-    /* Fuses a frame, all of it or, on failure, nothing. A device may still be at it afterwards. */
+    /* Integrates a frame, completely or, on failure, not at all. A device may still be working when it returns. */
     pcgpu_status (*integrate)(pcgpu_context *context, void *state, struct pc_volume_job *job);
-    /* Vertices and normals of every pixel into arrays in host memory. */
+    /* Ray-casts the vertices and normals of every pixel into arrays in host memory. */
     pcgpu_status (*raycast)(pcgpu_context *context, void *state, const struct pc_volume_view *view,
                             const struct pc_maps *maps);
-    /* The vertices alone, into memory of the back end, which is the state's until its next call, for make_frame of
-     * pc_projective_ops. A device may still be at it afterwards; what follows in the context comes after it. */
+    /* Ray-casts only the vertices, into memory of the back end, for make_frame of pc_projective_ops. The state owns
+     * this memory until its next call. A device may still be working when it returns; later operations of the context
+     * run after it. */
     pcgpu_status (*maps)(pcgpu_context *context, void *state, const struct pc_volume_view *view, struct pc_maps *maps);
-    /* The whole volume in host memory; the arrays stay the state's, until the next call with it. */
+    /* Returns the whole volume in host memory. The state owns the arrays until its next call. */
     pcgpu_status (*blocks)(pcgpu_context *context, void *state, struct pc_volume_blocks *blocks);
 } pc_tsdf_ops;
 

@@ -1,12 +1,13 @@
-/* The surface of a volume: marching cubes in passes over blocks, each of which writes what no other does, so that the
- * result does not depend on threads. Blocks are taken in the order of their keys, whatever their numbers are. */
+/* The surface of a volume: marching cubes in passes over blocks. In a pass, each block writes only its own data, so
+ * that the result does not depend on the threads. The order of blocks is that of their keys, independent of their
+ * ids. */
 #include "tsdf_mesh.h"
 #include "tsdf_ray.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A block has 3 edges a voxel, along x, y and z: bit 3 * voxel + axis of its crossings tells whether a vertex is there.
+/* A block has 3 edges per voxel, along x, y and z: bit 3 * voxel + axis of its crossings marks an edge with a vertex.
  */
 enum { EDGES = 3 * PC_VOLUME_VOXELS, WORDS = EDGES / 64 };
 
@@ -14,20 +15,21 @@ typedef struct surface {
     pc_volume_grid grid;
     int64_t count;
     double voxel;
-    float truncation; /* as much or more: cut */
+    float truncation; /* this value or more: clamped */
     float min_weight;
     double offset[3];
     pc_mesh_table table;
     /* Of each block, block 0 included: */
-    uint8_t (*patterns)[PC_VOLUME_VOXELS]; /* of the cell behind each voxel; 0 where it has no triangle */
+    uint8_t (*patterns)[PC_VOLUME_VOXELS]; /* of the cell whose first corner is the voxel; 0 for a cell without
+                                              triangles */
     uint64_t (*crossings)[WORDS];
-    int64_t *vertices, *triangles; /* the first of the block */
-    uint64_t (*order)[2];          /* key and number of the blocks 1 to count, by key */
+    int64_t *vertices, *triangles; /* the first ones of the block */
+    uint64_t (*order)[2];          /* key and id of the blocks 1 to count, sorted by key */
 } surface;
 
 /* ---- cells ------------------------------------------------------------------------------------------------------ */
 
-/* 0 also when a corner is unseen or at +truncation: no surface was seen there. */
+/* 0 also when a corner is unseen or at +truncation, since no surface was seen there. */
 static uint8_t pattern_of(const surface *s, int64_t block, int32_t x, int32_t y, int32_t z) {
     unsigned pattern = 0;
     for (int i = 0; i < 8; i++) {
@@ -47,7 +49,7 @@ static void find_patterns(const surface *s, int64_t block) {
     }
 }
 
-/* Whether one of the four cells around an edge has triangles, whose corners are then on all edges of the cell with a
+/* Whether one of the four cells around an edge has triangles; their corners are then on all edges of the cell with a
  * change of sign. */
 static bool is_crossed(const surface *s, int64_t block, const int32_t voxel[3], int axis) {
     const int low = axis == 0 ? 1 : 0, high = axis == 2 ? 1 : 2;
@@ -103,22 +105,23 @@ static void gradient_at(const surface *s, int64_t block, const int32_t voxel[3],
     }
 }
 
-/* x y z nx ny nz. The share of the edge is kept off its ends, so that no two vertices are at the same place. */
+/* x y z nx ny nz. The fraction of the edge is kept away from its ends, so that no two vertices have the same
+ * position. */
 static void write_vertex(const surface *s, int64_t block, const int32_t at[3], int32_t voxel, int axis, float out[6]) {
     const int32_t v[3] = {voxel & 7, voxel >> 3 & 7, voxel >> 6};
     const int32_t w[3] = {v[0] + (axis == 0), v[1] + (axis == 1), v[2] + (axis == 2)};
     const float a = pc_volume_fetch(&s->grid, block, v[0], v[1], v[2]);
     const float b = pc_volume_fetch(&s->grid, block, w[0], w[1], w[2]);
     const float least = 1.0f / 1024.0f;
-    float share = a / (a - b), g[3], h[3];
-    share = share > least ? share : least;
-    share = share < 1.0f - least ? share : 1.0f - least;
+    float fraction = a / (a - b), g[3], h[3];
+    fraction = fraction > least ? fraction : least;
+    fraction = fraction < 1.0f - least ? fraction : 1.0f - least;
     gradient_at(s, block, v, g);
     gradient_at(s, block, w, h);
     for (int k = 0; k < 3; k++) {
-        const double place = (double)(PC_VOLUME_SIDE * at[k] + v[k]) + (k == axis ? (double)share : 0.0);
-        out[k] = (float)(place * s->voxel - s->offset[k]);
-        g[k] = pc_volume_mix(g[k], h[k], share);
+        const double position = (double)(PC_VOLUME_SIDE * at[k] + v[k]) + (k == axis ? (double)fraction : 0.0);
+        out[k] = (float)(position * s->voxel - s->offset[k]);
+        g[k] = pc_volume_mix(g[k], h[k], fraction);
     }
     const float length = sqrtf((g[0] * g[0] + g[1] * g[1]) + g[2] * g[2]);
     for (int k = 0; k < 3; k++) {
@@ -173,7 +176,7 @@ static int by_key(const void *a, const void *b) {
     return p[0] < q[0] ? -1 : p[0] > q[0];
 }
 
-/* From counts to the first of each block, in the order of keys. */
+/* Converts counts to offsets of the blocks, in the order of keys. */
 static void number_all(surface *s, int64_t *vertices, int64_t *triangles) {
     *vertices = *triangles = 0;
     for (int64_t i = 0; i < s->count; i++) {
@@ -185,7 +188,7 @@ static void number_all(surface *s, int64_t *vertices, int64_t *triangles) {
     }
 }
 
-/* Whole metres, where float32 would be coarse. */
+/* The offset of the cloud: whole metres, where float32 loses precision. */
 static void choose_offset(surface *s) {
     for (int k = 0; k < 3; k++) {
         int32_t low = PC_VOLUME_REACH, high = -PC_VOLUME_REACH, at[3];
@@ -299,7 +302,7 @@ pcgpu_status pc_volume_extract(pcgpu_context *context, const pc_volume_blocks *b
     s->grid = blocks->grid;
     s->count = blocks->count;
     s->voxel = voxel;
-    s->truncation = 0.999f * truncation; /* means of what was cut may be some ulp below */
+    s->truncation = 0.999f * truncation; /* means of clamped values may be some ulp below */
     s->min_weight = min_weight;
     pc_mesh_table_fill(&s->table);
     if (take_memory(s)) {

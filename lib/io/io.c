@@ -19,7 +19,7 @@ bool pc_has_extension(const char *path, const char *extension) {
     return n > e && strcasecmp(path + n - e, extension) == 0;
 }
 
-/* Of formats with the same extension the first is meant: .ply is binary. "x.pcd.bin" ends in .bin. */
+/* Of formats with the same extension, the first is chosen: .ply is binary. "x.pcd.bin" ends in .bin. */
 const pcgpu_format_info *pcgpu_format_of_path(const char *path) {
     if (strcmp(path, "-") == 0) {
         return &pc_format_bin.info;
@@ -54,7 +54,7 @@ static bool can(const pc_format *format, use what) {
     }
 }
 
-/* The names of the formats that can do something: "bin, ply or pcd". */
+/* The names of the formats with a capability: "bin, ply or pcd". */
 static void list_formats(char *out, size_t size, use what) {
     int left = 0;
     for (int i = 0; i < FORMATS; i++) {
@@ -71,7 +71,7 @@ static void list_formats(char *out, size_t size, use what) {
     }
 }
 
-/* `format` by its name, or else `found`, which NULL is when it is not known. */
+/* The format with the name `format`, else `found`, which is NULL for an unknown format. */
 static pcgpu_status choose_format(pcgpu_context *context, const char *shown, const char *format,
                                   const pcgpu_format_info *found, use what, const pc_format **chosen) {
     const pcgpu_format_info *info = format ? pcgpu_format_by_name(format) : found;
@@ -97,8 +97,8 @@ static pcgpu_status choose_format(pcgpu_context *context, const char *shown, con
     return PCGPU_OK;
 }
 
-/* Reads a stream whose format is the one given, or that of its first bytes, or of its name, or bin when it is no file.
- * What is not read here is refused before the rest of it is. On failure there is nothing to free. */
+/* Reads a stream. Its format is the given one, or that of its first bytes, or of its name, or bin for a stream that is
+ * not a file. An unsupported format is refused before the rest is read. On failure there is nothing to free. */
 static pcgpu_status read_bytes(pcgpu_context *context, FILE *stream, const char *name, const char *format, use what,
                                const pc_format **chosen, pc_bytes *bytes) {
     const char *shown = pc_input_name(name);
@@ -128,7 +128,7 @@ static pcgpu_status read_bytes(pcgpu_context *context, FILE *stream, const char 
 
 /* ---- entry points --------------------------------------------------------------------------------------------- */
 
-/* Numbers in text have a decimal point whatever locale the program has set for itself. */
+/* Numbers in text have a decimal point in every locale of the program. */
 typedef struct c_locale {
     locale_t own, before;
 } c_locale;
@@ -148,8 +148,8 @@ const char *pc_input_name(const char *name) {
     return strcmp(name, "-") == 0 ? "standard input" : name;
 }
 
-/* What became of the pixels; loud when nothing is left, which is likely to be a camera that does not belong to them. */
-static void tell_counts(pcgpu_context *context, const char *shown, const pcgpu_depth_counts *n) {
+/* Logs the counts of the pixels; a warning when no point remains, since the camera is then probably wrong. */
+static void log_counts(pcgpu_context *context, const char *shown, const pcgpu_depth_counts *n) {
     int64_t points = n->pixels - n->no_return - n->out_of_range;
     pc_log(context, points > 0 ? PCGPU_LOG_INFO : PCGPU_LOG_WARNING,
            "%s: %lld of %lld pixels are points; %lld have no return and %lld are out of the camera's range%s", shown,
@@ -157,14 +157,14 @@ static void tell_counts(pcgpu_context *context, const char *shown, const pcgpu_d
            n->out_of_range > 0 && points == 0 ? "; check its depth_scale, min_depth and max_depth" : "");
 }
 
-/* What is wrong with a camera says nothing of the file. */
+/* The error of a camera does not name the file. */
 static pcgpu_status fail_named(pcgpu_context *context, pcgpu_status status, const char *shown) {
     char sentence[512];
     snprintf(sentence, sizeof sentence, "%s", pcgpu_last_error(context));
     return pc_fail(context, status, "%s: %s", shown, sentence);
 }
 
-/* A depth image for a camera. */
+/* Reads a depth image for a camera. */
 static pcgpu_status read_image(pcgpu_context *context, const pc_format *format, const pc_bytes *bytes,
                                const char *shown, const pcgpu_read_options *options, pcgpu_depth *depth) {
     pcgpu_depth_counts counts;
@@ -184,7 +184,7 @@ static pcgpu_status read_image(pcgpu_context *context, const pc_format *format, 
         pcgpu_depth_free(depth);
         return fail_named(context, status, shown);
     }
-    tell_counts(context, shown, &counts);
+    log_counts(context, shown, &counts);
     if (options->depth_counts) {
         *options->depth_counts = counts;
     }

@@ -12,7 +12,7 @@
 #error "the file formats are written for little-endian machines"
 #endif
 
-/* The content of a file. data[size] is a NUL that is not part of it. */
+/* The content of a file. data[size] is a NUL that is not counted. */
 typedef struct pc_bytes {
     unsigned char *data;
     size_t size;
@@ -36,24 +36,24 @@ extern const pc_format pc_format_bin, pc_format_ply, pc_format_ply_ascii, pc_for
 
 /* ---- names: io.c ---------------------------------------------------------------------------------------------- */
 
-/* Whether a path ends in an extension such as ".npy", in either case, with something before it. */
+/* Whether a path ends in an extension such as ".npy", ignoring case, after a nonempty stem. */
 bool pc_has_extension(const char *path, const char *extension);
-/* What messages call an input: "standard input" for "-". */
+/* The name of an input in messages: "standard input" for "-". */
 const char *pc_input_name(const char *name);
 
 /* ---- bytes: io_bytes.c --------------------------------------------------------------------------------------- */
 
-enum { PC_HEAD = 64 }; /* bytes that say what a file is */
+enum { PC_HEAD = 64 }; /* bytes that identify the format of a file */
 
-/* Begins to read a stream: at most PC_HEAD bytes. Errors: IO, MEMORY; there is then nothing to free. */
+/* Reads the first bytes of a stream, at most PC_HEAD. Errors: IO, MEMORY; there is then nothing to free. */
 pcgpu_status pc_bytes_head(pcgpu_context *context, FILE *stream, const char *name, pc_bytes *bytes);
-/* Reads on up to its end, from {NULL, 0} or what pc_bytes_head has read. Memory grows with what arrives; what is not a
- * regular file may hold half of the machine's memory, and a device 64 MiB, since it may have no end. Errors: IO,
- * MEMORY, FORMAT (too long); the bytes are then freed. */
+/* Reads a stream to its end, after {NULL, 0} or the bytes of pc_bytes_head. The memory grows with the data. The limit
+ * is half of the machine's memory for a stream that is not a regular file, and 64 MiB for a device, since it may have
+ * no end. Errors: IO, MEMORY, FORMAT (too long); the bytes are then freed. */
 pcgpu_status pc_bytes_read(pcgpu_context *context, FILE *stream, const char *name, pc_bytes *bytes);
-/* Whether a stream is a file of the file system, whose name says what it holds. */
+/* Whether a stream is a file, so that its name describes its content. */
 bool pc_is_regular(FILE *stream);
-/* Whether all bytes are printable ASCII, tabs and ends of lines. */
+/* Whether all bytes are printable ASCII, tabs or line ends. */
 bool pc_looks_like_text(const void *data, size_t size);
 void pc_bytes_free(pc_bytes *bytes);
 
@@ -68,7 +68,7 @@ pcgpu_status pc_fail_short(pcgpu_context *context, const char *name, uint64_t pr
 
 /* ---- columns of a file: io_table.c --------------------------------------------------------------------------- */
 
-/* Types that a file can have and a cloud cannot: they become float32 columns with the type PCGPU_FLOAT64. */
+/* Types of files that a cloud does not have: they become float32 columns with the type PCGPU_FLOAT64. */
 enum { PC_INT64 = PCGPU_FLOAT16 + 1, PC_UINT64 };
 
 size_t pc_type_size(int type); /* 1, 2, 4 or 8 */
@@ -76,7 +76,7 @@ size_t pc_type_size(int type); /* 1, 2, 4 or 8 */
 /* One value of any type but PCGPU_FLOAT16; `swap` = big endian. 64-bit integers are rounded to float64. */
 double pc_load_value(const unsigned char *p, int type, bool swap);
 
-/* Value i of a column lies at bytes->data + start + offset + i * stride. */
+/* Value i of a column is at bytes->data + start + offset + i * stride. */
 typedef struct pc_field {
     char name[PCGPU_NAME_SIZE];
     uint8_t type; /* pcgpu_type, PC_INT64, PC_UINT64 */
@@ -111,28 +111,28 @@ pcgpu_status pc_table_to_cloud(pcgpu_context *context, const char *name, pc_tabl
 
 bool pc_has_offset(const pcgpu_cloud *cloud);
 
-/* The types a cloud is written with. Coordinates: float64 with an offset, else float32 even if the file had float64,
- * since the values are float32. Other columns: the integer type they had if every value still is such an integer, else
- * float32. */
+/* The types of the columns in a file. Coordinates are float64 with an offset, else float32, even if the input had
+ * float64, since the values are float32. Another column has its former integer type if every value is still such an
+ * integer, else float32. */
 void pc_output_types(const pcgpu_cloud *cloud, uint8_t types[PCGPU_MAX_COLUMNS]);
 
 /* Writes all rows as packed little-endian records of these types. */
 pcgpu_status pc_output_rows(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud,
                             const uint8_t types[PCGPU_MAX_COLUMNS]);
 
-/* The value that a writer stores: with the offset for x y z. */
+/* The stored value: with the offset for x y z. */
 static inline double pc_output_value(const pcgpu_cloud *cloud, int64_t row, int column) {
     double v = (double)cloud->data[(size_t)row * (size_t)cloud->columns + (size_t)column];
     return column < 3 ? cloud->offset[column] + v : v;
 }
 
-/* A column's name as headers that separate names by blanks can hold it. */
+/* The name of a column for headers that separate names by blanks. */
 void pc_output_name(const pcgpu_cloud *cloud, int column, char out[PCGPU_NAME_SIZE]);
 
 /* ---- depth images: io_depth.c, used by io_png.c and io_pgm.c --------------------------------------------------- */
 
-/* Checks a size that a header declares, before anything is allocated: the limits of pcgpu_depth, and that `present` bytes
- * of data can hold the image when a byte of them makes at most `expansion` bytes of it. Errors: FORMAT. */
+/* Checks a size that a header declares, before anything is allocated: the limits of pcgpu_depth, and that `present`
+ * bytes of data can hold the image when a byte of them makes at most `expansion` bytes of it. Errors: FORMAT. */
 pcgpu_status pc_depth_check(pcgpu_context *context, const char *name, uint64_t width, uint64_t height, size_t present,
                             unsigned expansion);
 /* Allocates an image of a size that was checked. Errors: MEMORY. */
@@ -148,12 +148,12 @@ typedef struct pc_span {
 
 typedef struct pc_text {
     const char *p, *end;
-    int64_t line; /* number of the line read last, from 1 */
+    int64_t line; /* number of the last line, from 1 */
 } pc_text;
 
 /* Takes the next line without its end (\n or \r\n). False at the end of the text. */
 bool pc_text_line(pc_text *text, pc_span *line);
-/* The same, over lines of blanks. */
+/* The same, but skips blank lines. */
 bool pc_text_filled_line(pc_text *text, pc_span *line);
 /* Takes the next token from a line. */
 bool pc_text_token(pc_span *line, pc_span *token);
@@ -161,14 +161,14 @@ bool pc_text_token(pc_span *line, pc_span *token);
 bool pc_span_is(pc_span span, const char *text);
 /* A whole number from 0 to 10^18. */
 bool pc_span_count(pc_span span, int64_t *value);
-/* A span that may come from a hostile file, made fit for a message: short and printable. */
+/* A span of a possibly hostile file, shortened and made printable for a message. */
 typedef struct pc_shown {
     char text[48];
 } pc_shown;
 pc_shown pc_span_show(pc_span span);
 
-/* Stores the value of a token as `type` in the machine's byte order, rounded once. False when it is not a number, or
- * not one that an integer type holds. The text must be followed by a NUL somewhere. Needs the C locale. */
+/* Stores the value of a token as `type` in the byte order of the machine, rounded once. False when it is not a number,
+ * or does not fit an integer type. A NUL must follow the text. Needs the C locale. */
 bool pc_span_number(pc_span span, int type, unsigned char *out);
 
 /* Writes the shortest text of at most 9 (17) digits that reads back as the same value; returns its length. */
@@ -221,14 +221,13 @@ typedef struct pc_npy {
     bool swap, fortran;               /* big endian; the first index varies fastest */
     int dimensions;                   /* 0 = one value */
     int64_t shape[PC_NPY_DIMENSIONS]; /* each 0 to 10^18: not checked against the bytes that are there */
-    pc_shown type_text, shape_text;   /* as the header says them, for messages */
+    pc_shown type_text, shape_text;   /* the text of the header, for messages */
     size_t start;                     /* of the values within the bytes */
 } pc_npy;
 
-/* Whether the bytes begin as a .npy file. */
+/* Whether the bytes begin with the signature of .npy. */
 bool pc_npy_begins(const pc_bytes *bytes);
-/* Reads the header of bytes that begin as a .npy file, versions 1 to 3. Arrays of records are refused. Errors: FORMAT.
- */
+/* Reads the header of a .npy file, versions 1 to 3. Arrays of records are refused. Errors: FORMAT. */
 pcgpu_status pc_npy_parse(pcgpu_context *context, const char *name, const pc_bytes *bytes, pc_npy *npy);
 
 /* Writes a version 1 header, padded to a multiple of 64 bytes; returns its size. */

@@ -1,4 +1,4 @@
-/* .bin: records of float32 without a header, as KITTI (4 a point) and nuScenes (5 a point) store scans. */
+/* .bin: records of float32 without a header, as in KITTI (4 per point) and nuScenes (5 per point). */
 #include "io.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 
 enum { MIN_FIELDS = 3, MAX_FIELDS = 16, DEFAULT_FIELDS = 4 };
 
-/* Says which numbers of fields would divide a size that `fields` does not. */
+/* Lists the numbers of fields that divide a size, for the error of a size that `fields` does not divide. */
 static pcgpu_status fail_size(pcgpu_context *context, const char *name, size_t size, int fields) {
     char choices[128] = "";
     size_t used = 0;
@@ -51,7 +51,7 @@ static pcgpu_status read_bin(pcgpu_context *context, pc_bytes *bytes, const char
     return status == PCGPU_OK ? pc_table_to_cloud(context, name, &table, bytes, cloud) : status;
 }
 
-/* float32 coordinates of the file's frame; what the rounding loses is warned about. */
+/* float32 coordinates in the frame of the file; logs a warning with the size of the rounding. */
 static pcgpu_status write_rounded(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud) {
     double largest = 0;
     for (int64_t i = 0; i < cloud->rows; i++) {
@@ -91,7 +91,7 @@ static pcgpu_status write_bin(pcgpu_context *context, FILE *stream, const char *
                           (size_t)cloud->rows * (size_t)cloud->columns * sizeof(float));
 }
 
-/* The raw data of one array. */
+/* Writes the raw data of one array. */
 static pcgpu_status write_arrays(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_array *arrays,
                                  int count) {
     size_t size;

@@ -1,4 +1,4 @@
-/* Whole streams in and out. */
+/* Reading and writing whole streams. */
 #include "io.h"
 
 #include <errno.h>
@@ -12,10 +12,10 @@ enum { FIRST_GUESS = 1 << 16, DEVICE_LIMIT = 64 << 20 };
 bool pc_is_regular(FILE *stream) {
     struct stat s;
     int fd = fileno(stream);
-    return fd < 0 || fstat(fd, &s) != 0 || S_ISREG(s.st_mode); /* memory has no descriptor, and an end */
+    return fd < 0 || fstat(fd, &s) != 0 || S_ISREG(s.st_mode); /* a stream in memory has no descriptor */
 }
 
-/* What a regular file still holds, so that one allocation and one read do; else a first guess for a pipe. */
+/* The remaining size of a regular file, so that one allocation and one read suffice; else a first guess for a pipe. */
 static size_t expected_size(FILE *stream) {
     struct stat s;
     int fd = fileno(stream);
@@ -28,7 +28,7 @@ static size_t expected_size(FILE *stream) {
     return FIRST_GUESS;
 }
 
-/* A pipe or a device may go on for ever. It is not read until the system has no memory left. */
+/* The limit of a stream. A pipe or a device may have no end; reading must not exhaust the memory of the system. */
 static size_t largest_size(FILE *stream) {
     struct stat s;
     if (pc_is_regular(stream)) {
@@ -41,7 +41,7 @@ static size_t largest_size(FILE *stream) {
     return pages > 0 && page > 0 ? (size_t)pages / 2 * (size_t)page : SIZE_MAX - 2;
 }
 
-/* Makes room for `capacity` bytes, and reads until they are there or the stream ends. */
+/* Grows the memory to `capacity` bytes, and reads until it is full or the stream ends. */
 static pcgpu_status fill(pcgpu_context *context, FILE *stream, const char *name, size_t capacity, pc_bytes *bytes) {
     unsigned char *data = realloc(bytes->data, capacity + 1);
     if (!data) {
@@ -71,7 +71,8 @@ pcgpu_status pc_bytes_head(pcgpu_context *context, FILE *stream, const char *nam
 
 pcgpu_status pc_bytes_read(pcgpu_context *context, FILE *stream, const char *name, pc_bytes *bytes) {
     size_t limit = largest_size(stream);
-    size_t capacity = bytes->size + expected_size(stream) + 1; /* the byte more finds the end of a file of that size */
+    size_t capacity = bytes->size + expected_size(stream) + 1; /* the additional byte detects the end of a file of that
+                                                                  size */
     pcgpu_status status = fill(context, stream, name, capacity, bytes);
     while (status == PCGPU_OK && bytes->size == capacity) {
         if (capacity > limit) {

@@ -1,5 +1,5 @@
-/* The format of a file by its first bytes, whatever its name is: magic numbers, as file(1) knows them. No coordinates
- * in metres begin like one of them: as float32 they are below 1e-3 or above 1e8, or one value in 2^32. */
+/* The format of a file by its first bytes, independent of its name: magic numbers, as in file(1). Coordinates in metres
+ * do not begin like any of them: as float32, these are below 1e-3 or above 1e8, or one value in 2^32. */
 #include "io.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 typedef struct magic {
     const char *bytes;
     size_t size;
-    const pc_format *format; /* NULL: not read here */
+    const pc_format *format; /* NULL: unsupported */
     const char *what, *advice;
 } magic;
 

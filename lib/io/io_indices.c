@@ -1,16 +1,17 @@
-/* Record indices, read: from .npy, from text, and from int32 values without a header. */
+/* Reading record indices: from .npy, from text, and from int32 values without a header. */
 #include "io.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* `count` is of values that are there: it was counted in the bytes of the file. */
+/* `count` is a number of existing values: it was counted in the bytes of the file. */
 static pcgpu_status allocate(pcgpu_context *context, const char *name, size_t count, pcgpu_indices *indices) {
-    indices->values = calloc(count ? count : 1, sizeof *indices->values); /* it checks the product */
+    indices->values = calloc(count ? count : 1, sizeof *indices->values); /* calloc checks the product */
     return indices->values ? PCGPU_OK : pc_fail_memory(context, (uint64_t)count * sizeof *indices->values, name);
 }
 
-/* Packed integers of any type. Float64 holds every value that is an index, and rounds no other to one. */
+/* Packed integers of any type. float64 represents every valid index exactly, and rounds no invalid value to a valid
+ * one. */
 static pcgpu_status take_integers(pcgpu_context *context, const char *name, const unsigned char *data, size_t count,
                                   int type, bool swap, pcgpu_indices *indices) {
     size_t size = pc_type_size(type);
@@ -57,7 +58,7 @@ static pcgpu_status read_npy(pcgpu_context *context, const char *name, const pc_
     size_t count = (size_t)npy.shape[0];
     if (present > count * size) {
         return pc_fail(context, PCGPU_ERROR_FORMAT,
-                       "%s: %zu bytes follow the %zu values that its header tells; save it again with numpy.save", name,
+                       "%s: %zu bytes follow the %zu values of its header; save it again with numpy.save", name,
                        present - count * size, count);
     }
     return take_integers(context, name, bytes->data + npy.start, count, npy.type, npy.swap, indices);
@@ -102,13 +103,13 @@ static pcgpu_status read_bin(pcgpu_context *context, const char *name, const pc_
     return take_integers(context, name, bytes->data, bytes->size / size, PCGPU_INT32, false, indices);
 }
 
-/* The name decides where it can. Else the content does, so that what a file may hold can come through a pipe. */
+/* The name determines the type; without a known name, the content does, so that every type can come through a pipe. */
 static pcgpu_status read_any(pcgpu_context *context, const char *name, const pc_bytes *bytes, pcgpu_indices *indices) {
     if (pc_has_extension(name, ".npy")) {
         return read_npy(context, name, bytes, indices);
     }
     if (pc_has_extension(name, ".txt") || pc_looks_like_text(bytes->data, bytes->size)) {
-        /* of int32 values only such above 150 million look like this */
+        /* int32 values look like this only above 150 million */
         return read_text(context, name, bytes, indices);
     }
     return pc_npy_begins(bytes) ? read_npy(context, name, bytes, indices) : read_bin(context, name, bytes, indices);

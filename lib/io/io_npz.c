@@ -11,13 +11,13 @@
 
 enum { TRIAL = 1 << 16, CHUNK = 1 << 30, MAX_NAME = 256, STORED = 0, DEFLATED = 8 };
 
-#define LIMIT32 UINT32_MAX /* a field with this value says: see the zip64 record */
+#define LIMIT32 UINT32_MAX /* a field with this value refers to the zip64 record */
 
 typedef struct member {
     char name[MAX_NAME];
     uint32_t crc;
     int method;
-    uint64_t size, packed, offset; /* bytes of the .npy, bytes in the archive, place of the local header */
+    uint64_t size, packed, offset; /* bytes of the .npy, bytes in the archive, offset of the local header */
 } member;
 
 typedef struct archive {
@@ -25,7 +25,7 @@ typedef struct archive {
     FILE *stream;
     const char *name;
     uint64_t position;
-    pcgpu_status status; /* of the first write that failed */
+    pcgpu_status status; /* of the first failed write */
 } archive;
 
 static void put(archive *a, const void *data, size_t size) {
@@ -61,9 +61,9 @@ static bool deflate_some(z_stream *z, const void *data, size_t size, int flush) 
     return true;
 }
 
-/* Deflates a header and data into at most `room` bytes; *packed is the size, or 0 when they do not fit. False when
+/* Deflates a header and data into at most `capacity` bytes; *packed is the size, or 0 when they do not fit. False when
  * memory is exhausted. */
-static bool deflate_into(unsigned char *out, size_t room, const char *header, size_t header_size, const void *data,
+static bool deflate_into(unsigned char *out, size_t capacity, const char *header, size_t header_size, const void *data,
                          size_t size, size_t *packed) {
     z_stream z = {0};
     *packed = 0;
@@ -71,7 +71,7 @@ static bool deflate_into(unsigned char *out, size_t room, const char *header, si
         return false;
     }
     z.next_out = out;
-    z.avail_out = (uInt)(room < CHUNK ? room : CHUNK);
+    z.avail_out = (uInt)(capacity < CHUNK ? capacity : CHUNK);
     if (deflate_some(&z, header, header_size, Z_NO_FLUSH) && deflate_some(&z, data, size, Z_FINISH)) {
         *packed = (size_t)(z.next_out - out);
     }
@@ -79,20 +79,20 @@ static bool deflate_into(unsigned char *out, size_t room, const char *header, si
     return true;
 }
 
-/* The deflated member, or NULL when storing is better, or when memory is exhausted, which is an error: the bytes of an
- * archive do not depend on it. A piece of 64 KiB from the middle decides. */
+/* Returns the deflated member, or NULL when storing is better. Exhausted memory is an error, since the bytes of an
+ * archive must not depend on it. A piece of 64 KiB from the middle decides. */
 static unsigned char *try_deflate(archive *a, const char *header, size_t header_size, const void *data, size_t size,
                                   size_t *packed) {
     size_t piece = size < TRIAL ? size : TRIAL;
-    size_t room = size / 2 + 1024;
-    unsigned char *out = malloc(room);
+    size_t capacity = size / 2 + 1024;
+    unsigned char *out = malloc(capacity);
     const unsigned char *middle = (const unsigned char *)data + (size - piece) / 2;
     bool good = out && deflate_into(out, piece / 2, "", 0, middle, piece, packed);
     if (good && *packed > 0) {
-        good = deflate_into(out, room, header, header_size, data, size, packed);
+        good = deflate_into(out, capacity, header, header_size, data, size, packed);
     }
     if (!good) {
-        a->status = pc_fail_memory(a->context, room, a->name);
+        a->status = pc_fail_memory(a->context, capacity, a->name);
     }
     if (!good || *packed == 0) {
         free(out);
@@ -101,7 +101,7 @@ static unsigned char *try_deflate(archive *a, const char *header, size_t header_
     return out;
 }
 
-/* The part that local and central headers share, from "version needed" to the length of the name. */
+/* The common part of local and central headers, from "version needed" to the length of the name. */
 static size_t common_fields(unsigned char *out, size_t at, const member *m, bool zip64, size_t extra) {
     at = number(out, at, 2, zip64 ? 45 : 20);
     at = number(out, at, 2, 1 << 11); /* the name is UTF-8 */

@@ -11,7 +11,7 @@ typedef struct pcd_field {
     pc_span name;
     int size, type; /* of one value: bytes, pcgpu_type */
     char kind;      /* F, I or U */
-    int64_t count;  /* values a point */
+    int64_t count;  /* values per point */
 } pcd_field;
 
 typedef enum pcd_data { PCD_ASCII, PCD_BINARY, PCD_COMPRESSED } pcd_data;
@@ -50,7 +50,7 @@ static pcgpu_status parse_names(pcd_input *in, pc_span line) {
     return PCGPU_OK;
 }
 
-/* One value a field, after the line FIELDS: SIZE, TYPE or COUNT, told apart by the first letter. */
+/* Parses one value per field, after the line FIELDS: SIZE, TYPE or COUNT, which differ in the first letter. */
 static pcgpu_status parse_values(pcd_input *in, pc_span line, char key) {
     pc_span token;
     int64_t value = 0;
@@ -120,7 +120,7 @@ static pcgpu_status parse_line(pcd_input *in, pc_span key, pc_span line) {
     return fail_header(in, key, "a PCD keyword (FIELDS SIZE TYPE COUNT WIDTH HEIGHT POINTS DATA)");
 }
 
-/* Settles the types of the fields and the number of points once the whole header is known. */
+/* Determines the types of the fields and the number of points after the whole header is read. */
 static pcgpu_status finish_header(pcd_input *in) {
     static const int types[3][9] = {
         {[4] = PCGPU_FLOAT32 + 1, [8] = PCGPU_FLOAT64 + 1}, /* + 1: 0 is no type */
@@ -174,7 +174,7 @@ static pcgpu_status read_header(pcd_input *in) {
 
 /* ---- data ----------------------------------------------------------------------------------------------------- */
 
-/* Bytes of a point. Padding is part of a binary record, but neither of packed text nor of compressed data. */
+/* Bytes per point. Padding is part of a binary record, but not of packed text or compressed data. */
 static size_t point_size(const pcd_input *in) {
     size_t size = 0;
     for (int i = 0; i < in->field_count; i++) {
@@ -254,7 +254,7 @@ static pcgpu_status expand(pcd_input *in, pc_bytes *packed) {
                           "%s: the compressed data is damaged; copy or export it again", in->name);
 }
 
-/* Describes the line read last, which has a bad value, or none where `value` is empty. */
+/* Reports the last line, which has an invalid value, or too few values where `value` is empty. */
 static pcgpu_status fail_point(const pcd_input *in, pc_span value, const pcd_field *field) {
     pc_shown v = pc_span_show(value);
     pc_shown f = pc_span_show(field->name);
@@ -291,8 +291,8 @@ static pcgpu_status ascii_point(pcd_input *in, pc_span line, unsigned char *out)
     return PCGPU_OK;
 }
 
-/* Text into packed records. Every value takes two characters, which bounds what a header can make us allocate; the row
- * after the last possible one is there to be refused with its line number. */
+/* Converts text to packed records. Every value has at least two characters, which bounds the allocation for a hostile
+ * header. The row after the last possible one is parsed, too, so that its error has its line number. */
 static pcgpu_status read_ascii(pcd_input *in, int values, pc_bytes *packed) {
     size_t record = point_size(in);
     uint64_t possible = (uint64_t)(in->text.end - in->text.p) / (2 * (uint64_t)values) + 2;
@@ -318,7 +318,7 @@ static pcgpu_status read_ascii(pcd_input *in, int values, pc_bytes *packed) {
 static pcgpu_status read_points(pcd_input *in, pc_bytes *bytes, pcgpu_cloud *cloud) {
     pc_bytes packed = {NULL, 0};
     pc_table table = {.rows = 0};
-    /* The columns first: x y z among them make sure that a point has a size. */
+    /* The columns first: they include x y z, so that the size of a point is not 0. */
     pcgpu_status status = build_table(in, &table);
     if (status != PCGPU_OK || table.columns < 3) {
         return status != PCGPU_OK ? status : pc_table_to_cloud(in->context, in->name, &table, bytes, cloud);

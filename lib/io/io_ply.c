@@ -9,7 +9,7 @@ typedef struct pc_ply_input {
     pcgpu_context *context;
     const char *name;
     pc_ply ply;
-    pc_text text; /* p is where the next element begins */
+    pc_text text; /* p is the start of the next element */
 } pc_ply_input;
 
 /* The first element called vertex, or NULL. */
@@ -26,7 +26,7 @@ static size_t remaining(const pc_ply_input *in) {
     return (size_t)(in->text.end - in->text.p);
 }
 
-/* Bytes of the scalars of a row, and whether it has lists, whose length counts are then added to `least`. */
+/* Bytes of the scalars of a row, and whether the row has lists; the bytes of their counts are then added to `least`. */
 static bool row_size(const pc_ply *ply, const pc_ply_element *element, size_t *scalars, size_t *least) {
     bool lists = false;
     *scalars = *least = 0;
@@ -43,7 +43,7 @@ static bool row_size(const pc_ply *ply, const pc_ply_element *element, size_t *s
     return lists;
 }
 
-/* The length of a list; a negative one becomes huge and is then longer than the file. */
+/* The length of a list; a negative length becomes huge and then exceeds the file. */
 static uint64_t list_length(const char *p, const pc_ply_property *property, bool swap) {
     size_t size = pc_type_size(property->count_type);
     unsigned char bytes[8] = {0};
@@ -55,7 +55,7 @@ static uint64_t list_length(const char *p, const pc_ply_property *property, bool
     return length;
 }
 
-/* Steps over one binary row, copying its scalars to `out` unless that is NULL. False at the end of the file. */
+/* Skips one binary row, and copies its scalars to `out` unless that is NULL. False at the end of the file. */
 static bool binary_row(pc_ply_input *in, const pc_ply_element *element, unsigned char *out) {
     const char *p = in->text.p;
     for (size_t i = 0; i < element->properties; i++) {
@@ -87,7 +87,7 @@ static bool binary_row(pc_ply_input *in, const pc_ply_element *element, unsigned
     return true;
 }
 
-/* Describes the line read last: `what` with the name of a property and, unless it is empty, a value before it. */
+/* Reports the last line: `what` with the name of a property and, unless it is empty, a value before it. */
 static pcgpu_status fail_line(const pc_ply_input *in, pc_span value, const char *what, pc_span property) {
     pc_shown v = pc_span_show(value);
     pc_shown p = pc_span_show(property);
@@ -96,7 +96,7 @@ static pcgpu_status fail_line(const pc_ply_input *in, pc_span value, const char 
                    in->name, (long long)in->text.line, quote, v.text, value.n ? "' " : "", what, p.text);
 }
 
-/* Steps over a list of a line; its length is the token before. */
+/* Skips a list in a line; its length is the token before. */
 static bool skip_list(pc_span *line, pc_span length) {
     unsigned char bytes[4];
     uint32_t left;
@@ -167,9 +167,9 @@ static pcgpu_status skip_element(pc_ply_input *in, const pc_ply_element *element
     return PCGPU_OK;
 }
 
-/* Rows of text, or rows with lists: their scalars are packed into memory of their own. A row takes at least `least`
- * bytes of a binary file and two characters a value of a text, which bounds what is allocated by the size of the file;
- * the row after the last possible one is there to be refused with its line number. */
+/* Reads rows of text, or rows with lists: packs their scalars into new memory. A row has at least `least` bytes in a
+ * binary file, and two characters per value in text, which bounds the allocation by the size of the file. The row after
+ * the last possible one is parsed, too, so that its error has its line number. */
 static pcgpu_status pack_vertices(pc_ply_input *in, const pc_ply_element *vertex, size_t scalars, size_t least,
                                   pc_bytes *packed) {
     uint64_t count = (uint64_t)vertex->count;

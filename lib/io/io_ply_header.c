@@ -38,10 +38,10 @@ static bool parse_type(pc_span span, uint8_t *type) {
     return false;
 }
 
-/* Makes room for one more entry; capacities are powers of two. */
+/* Grows an array for one more entry; capacities are powers of two. */
 static void *grow(void *array, size_t count, size_t size) {
     if (count & (count - 1) || (count && count < 8)) {
-        return array; /* between two capacities */
+        return array; /* the capacity suffices */
     }
     return realloc(array, (count ? count * 2 : 8) * size);
 }

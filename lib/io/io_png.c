@@ -5,7 +5,7 @@
 #include <setjmp.h>
 #include <string.h>
 
-/* Deflate makes at most 1032 bytes out of one, which bounds the images that a file can hold. */
+/* Deflate expands a byte to at most 1032 bytes, which bounds the size of the image in a file. */
 enum { EXPANSION = 1032 };
 
 typedef struct png_input {
@@ -13,7 +13,7 @@ typedef struct png_input {
     const char *name;
     const unsigned char *p;
     size_t left;
-    bool ended; /* libpng asked for more than there is */
+    bool ended; /* libpng requested more bytes than the file has */
     char why[96];
     png_structp png;
     png_infop info;
@@ -43,7 +43,7 @@ static void keep_error(png_structp png, png_const_charp message) {
     png_longjmp(png, 1);
 }
 
-/* What libpng can put right is no news: odd colour profiles and the like. */
+/* Ignores warnings: libpng corrects these defects, such as invalid colour profiles. */
 static void ignore_warning(png_structp png, png_const_charp message) {
     (void)png;
     (void)message;
@@ -56,7 +56,7 @@ static bool read_header(png_input *in) {
         return false;
     }
     png_set_read_fn(in->png, in, take_bytes);
-    /* The sides are checked by pc_depth_check, which says what is possible. */
+    /* pc_depth_check checks the sides and reports the limits */
     png_set_user_limits(in->png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
     png_set_keep_unknown_chunks(in->png, PNG_HANDLE_CHUNK_NEVER, NULL, -1); /* texts and profiles are not expanded */
     png_read_info(in->png, in->info);
@@ -79,7 +79,7 @@ static bool read_pixels(png_input *in) {
             png_read_row(in->png, (png_bytep)(in->depth->data + (size_t)row * (size_t)in->depth->width), NULL);
         }
     }
-    png_read_end(in->png, NULL); /* the checksum of the last piece, and that there is an end */
+    png_read_end(in->png, NULL); /* checks the last checksum and the end */
     return true;
 }
 

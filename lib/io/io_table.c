@@ -143,10 +143,10 @@ static void copy_column(const pc_table *table, const pc_field *field, const unsi
     }
 }
 
-/* What float32 made of a column. */
+/* The effect of the conversion of a column to float32. */
 typedef struct rounding {
     int64_t changed; /* finite values */
-    double largest;  /* the largest change of a value that is still finite */
+    double largest;  /* the largest change of a value that remains finite */
 } rounding;
 
 /* Converts a block of a column that is not float32. */
@@ -163,8 +163,8 @@ static void round_column(const pc_table *table, const pc_field *field, const uns
     }
 }
 
-/* A whole number amid the values that float32 can hold, so that the file's 0 stays exact. Zeros do not count: a few
- * records without a return would move the offset of a map half way to the origin, where float32 is coarse. */
+/* Returns a whole number near the middle of the values, so that the file's 0 remains exact. Zeros are ignored: a few
+ * records without a return would move the offset of a map towards the origin, where float32 loses precision. */
 static double axis_offset(const pc_table *table, const pc_field *field, const unsigned char *data) {
     if (field->type == PCGPU_FLOAT32) {
         return 0;
@@ -182,12 +182,12 @@ static double axis_offset(const pc_table *table, const pc_field *field, const un
         }
     }
     bool small = low > -1024.0 && high < 1024.0;
-    /* Halves, so that the sum of two huge bounds stays finite; round() of a finite value is a whole number. */
+    /* halves, so that the sum of two huge bounds is finite; round() of a finite value is a whole number */
     double middle = round(low / 2 + high / 2);
     return exact || small ? 0 : fabs(middle) <= (double)FLT_MAX ? (double)(float)middle : middle;
 }
 
-/* True when the records are what a cloud holds, so that their memory can become the cloud's. */
+/* Whether the records have the layout of a cloud, so that their memory can become the cloud's. */
 static bool is_cloud_memory(const pc_table *table) {
     for (int k = 0; k < table->columns; k++) {
         const pc_field *f = &table->fields[k];

@@ -71,8 +71,8 @@ bool pc_span_count(pc_span span, int64_t *value) {
 
 pc_shown pc_span_show(pc_span span) {
     pc_shown shown;
-    size_t room = sizeof shown.text - 4;
-    size_t n = span.n < room ? span.n : room;
+    size_t capacity = sizeof shown.text - 4;
+    size_t n = span.n < capacity ? span.n : capacity;
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)span.p[i];
         shown.text[i] = c >= 0x20 && c < 0x7f ? (char)c : '?';
@@ -127,7 +127,7 @@ static bool parse_short(pc_span span, double *value) {
     return true;
 }
 
-/* "1.#QNAN", "-1.#IND", "1.#INF": how old Microsoft libraries print them. */
+/* "1.#QNAN", "-1.#IND", "1.#INF": the output of old Microsoft libraries. */
 static bool parse_microsoft(pc_span span, double *value) {
     bool negative = span.n && *span.p == '-';
     const char *p = span.p + negative;

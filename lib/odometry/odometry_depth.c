@@ -1,6 +1,6 @@
 /* Odometry of a depth camera: from image to pose. An image becomes a frame, its pose is predicted from the motion
  * before, and it is registered to the frame before it, to a keyframe, or to what a volume shows from the predicted
- * pose. All that an image leaves behind follows from the image, its time and its pose. */
+ * pose. The state after an image depends only on the image, its time and its pose. */
 #include "depth.h"
 #include "odometry.h"
 #include "projective.h"
@@ -17,13 +17,17 @@ struct pcgpu_depth_odometry {
     pcgpu_run run;
     pc_track track;
     pcgpu_frame *last, *keyframe, *kept[PC_KEPT]; /* by the track's slots; a frame may be all of these */
-    double keyframe_T[16], keyframe_time;
-    pcgpu_volume *volume; /* NULL but for MODEL */
+    double keyframe_T[16], keyframe_time;         /* NAN: there is none */
+    pcgpu_volume *volume;                         /* NULL but for MODEL */
     /* Of the present image: */
+    const pcgpu_depth *image;
+    double time;
     pcgpu_frame *present;
     pcgpu_camera present_camera; /* the odometry's, with the image's size */
     pcgpu_reference to;          /* what it is registered to */
 };
+
+static const pc_track_ops depth_ops;
 
 void pcgpu_depth_odometry_params_init(pcgpu_depth_odometry_params *params) {
     *params = (pcgpu_depth_odometry_params){
@@ -32,13 +36,13 @@ void pcgpu_depth_odometry_params_init(pcgpu_depth_odometry_params *params) {
     pcgpu_volume_params_init(&params->volume);
 }
 
-/* ---- opening ---------------------------------------------------------------------------------------------------- */
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 static pcgpu_status check(pcgpu_context *context, const pcgpu_depth_odometry_params *p) {
     pcgpu_status status = pc_register_depth_check(context, &p->registration);
     if (status == PCGPU_OK && p->registration.symmetric) {
         status = pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                         "a sequence is registered one way, to what was before; leave symmetric out");
+                         "odometry registers in one direction only; leave symmetric out");
     }
     if (status == PCGPU_OK && ((int)p->reference < 0 || p->reference > PCGPU_REFERENCE_MODEL)) {
         status = pc_fail(context, PCGPU_ERROR_ARGUMENT, "reference %d is not known", (int)p->reference);
@@ -83,6 +87,13 @@ pcgpu_status pcgpu_depth_odometry_open(pcgpu_context *context, const pcgpu_camer
     o->context = context;
     o->camera = *camera;
     o->params = *params;
+    o->keyframe_time = NAN;
+    o->track = (pc_track){.context = context,
+                          .ops = &depth_ops,
+                          .owner = o,
+                          .keyframe_distance = params->keyframe_distance,
+                          .keyframe_angle = params->keyframe_angle};
+    memcpy(o->track.init, params->registration.init, sizeof o->track.init);
     status = choose(o);
     if (status != PCGPU_OK) {
         pcgpu_depth_odometry_close(o);
@@ -92,7 +103,7 @@ pcgpu_status pcgpu_depth_odometry_open(pcgpu_context *context, const pcgpu_camer
     return PCGPU_OK;
 }
 
-/* Puts `frame` where another one was, which is released once it is nowhere. */
+/* Stores `frame` in place of another frame, which is released when no other pointer has it. */
 static void replace(pcgpu_depth_odometry *o, pcgpu_frame **at, pcgpu_frame *frame) {
     pcgpu_frame *old = *at;
     *at = frame;
@@ -121,9 +132,9 @@ pcgpu_volume *pcgpu_depth_odometry_volume(pcgpu_depth_odometry *o) {
     return o->volume;
 }
 
-/* ---- what a frame is registered to ------------------------------------------------------------------------------ */
+/* ---- what a frame is registered to ------------------------------------------------------------------------------- */
 
-/* The model as a camera sees it that is expected at T. It stays on the back end. */
+/* Renders the model from the expected pose T; the maps stay on the back end. */
 static pcgpu_status see_model(pcgpu_depth_odometry *o, const double T[16], const pcgpu_camera *camera,
                               pcgpu_frame **seen) {
     pc_maps maps;
@@ -134,7 +145,7 @@ static pcgpu_status see_model(pcgpu_depth_odometry *o, const double T[16], const
     return status;
 }
 
-/* To a kept frame from where that was; to the reference from the start. */
+/* Registers to a kept frame, or to the reference from the start. */
 static pcgpu_status align(void *owner, const pc_attempt *attempt, pcgpu_odometry_frame *f, double T[16]) {
     pcgpu_depth_odometry *o = owner;
     const bool model = attempt->kept < 0 && o->to == PCGPU_REFERENCE_MODEL;
@@ -159,7 +170,7 @@ static pcgpu_status align(void *owner, const pc_attempt *attempt, pcgpu_odometry
     if (status == PCGPU_OK) {
         status = pcgpu_register_frames(o->context, o->present, target, &params, &f->registration);
     }
-    if (seen) { /* a device is at it when the host has gone on */
+    if (seen) { /* a device renders while the host continues */
         seconds = fmax(seconds, seen->maps.measure.seconds);
     }
     pcgpu_frame_free(o->context, seen);
@@ -174,7 +185,7 @@ static pcgpu_status align(void *owner, const pc_attempt *attempt, pcgpu_odometry
     return status;
 }
 
-/* The last frame in place of the keyframe or of the model, which may still be thin where the camera has just arrived.
+/* Falls back to the last frame from the keyframe or the model, which may be sparse where the camera has just arrived.
  */
 static bool take_nearer(void *owner) {
     pcgpu_depth_odometry *o = owner;
@@ -183,127 +194,122 @@ static bool take_nearer(void *owner) {
     return other;
 }
 
-static const pc_track_ops depth_ops = {.align = align, .nearer = take_nearer, .tries = 4};
+/* ---- an image ---------------------------------------------------------------------------------------------------- */
 
-/* ---- an image --------------------------------------------------------------------------------------------------- */
-
-static bool joins_reference(const pcgpu_depth_odometry *o, const double T[16], double fitness) {
-    return o->params.reference != PCGPU_REFERENCE_KEYFRAME || !o->keyframe || fitness < o->params.keyframe_fitness ||
-           pc_moved_beyond(o->keyframe_T, T, o->params.keyframe_distance, o->params.keyframe_angle);
-}
-
-/* The image has a pose, and joins the reference or does not. Takes the present frame, also when it fails. */
-static pcgpu_status accept(pcgpu_depth_odometry *o, const pcgpu_depth *depth, double time, const double T[16],
-                           bool joins) {
-    const pcgpu_depth_odometry_params *p = &o->params;
-    pcgpu_frame *frame = o->present;
-    pcgpu_status status = PCGPU_OK;
-    o->present = NULL;
-    if (o->volume) {
-        status = pc_volume_fuse(o->volume, depth, &frame->maps, &o->camera, T);
-    }
-    if (status != PCGPU_OK) {
-        pcgpu_frame_free(o->context, frame);
-        return status;
-    }
-    replace(o, &o->last, frame);
-    if ((joins || !o->keyframe) && p->reference == PCGPU_REFERENCE_KEYFRAME) {
-        replace(o, &o->keyframe, frame);
-        o->keyframe_time = time;
-        memcpy(o->keyframe_T, T, sizeof o->keyframe_T);
-    }
-    const int slot = pc_track_keep(&o->track, T, p->keyframe_distance, p->keyframe_angle);
-    if (slot >= 0) {
-        replace(o, &o->kept[slot], frame);
-    }
-    pc_track_found(&o->track, T, time);
+static pcgpu_status begin_image(void *owner) {
+    (void)owner;
     return PCGPU_OK;
 }
 
 /* Makes the present frame of an image. */
-static pcgpu_status take(pcgpu_depth_odometry *o, const pcgpu_depth *depth, double time) {
-    o->present_camera = o->camera;
+static pcgpu_status take(void *owner, const void *data, double time, pcgpu_run *run) {
+    pcgpu_depth_odometry *o = owner;
+    const pcgpu_depth *depth = data;
+    o->image = depth;
+    o->time = time;
     o->to = o->params.reference;
-    if (!pc_track_accepts_time(&o->track, time)) {
-        return pc_fail(o->context, PCGPU_ERROR_ARGUMENT, "an image at %.17g s after one at %.17g s; times must rise",
-                       time, o->track.newest);
-    }
-    pcgpu_status status = pc_camera_check(o->context, depth->width, depth->height, &o->camera);
+    o->present_camera = o->camera;
     o->present_camera.width = depth->width;
     o->present_camera.height = depth->height;
+    pcgpu_status status = pc_camera_check(o->context, depth->width, depth->height, &o->camera);
     if (status == PCGPU_OK) {
-        status = pc_frame_of_depth(o->context, o->backend, depth, &o->present_camera, &o->params.registration,
-                                   &o->present);
+        status =
+            pc_frame_of_depth(o->context, o->backend, depth, &o->present_camera, &o->params.registration, &o->present);
     }
     if (status == PCGPU_OK) {
-        o->present->run = o->run;
+        o->present->run = *run = o->run;
+        run->stages = 0;
     }
     return status;
 }
 
-/* The first image with enough pixels is where the world begins. */
-static pcgpu_status add_first(pcgpu_depth_odometry *o, const pcgpu_depth *depth, double time,
-                              pcgpu_odometry_frame *f) {
+static int64_t count(void *owner, pcgpu_run *run) {
+    const pcgpu_depth_odometry *o = owner;
     unsigned low, high;
     pcgpu_depth_counts counts;
+    (void)run;
     pc_depth_range(&o->camera, &low, &high);
-    pc_depth_count(depth, low, high, &counts);
-    const int64_t points = counts.pixels - counts.no_return - counts.out_of_range;
-    f->registration.run = o->present->run;
-    f->registration.run.stages = 0;
-    if (points < PC_REGISTER_MIN_POINTS) {
-        snprintf(f->registration.reason, sizeof f->registration.reason,
-                 "it has %lld pixels with a depth; at least %d are needed", (long long)points, PC_REGISTER_MIN_POINTS);
-        return PCGPU_OK;
-    }
-    memcpy(f->T_world_frame, o->params.registration.init, sizeof f->T_world_frame);
-    f->keyframe = true;
-    pcgpu_status status = accept(o, depth, time, f->T_world_frame, true);
-    f->good = status == PCGPU_OK;
-    return status;
+    pc_depth_count(o->image, low, high, &counts);
+    return counts.pixels - counts.no_return - counts.out_of_range;
 }
 
-static pcgpu_status add_next(pcgpu_depth_odometry *o, const pcgpu_depth *depth, double time,
-                             pcgpu_odometry_frame *f) {
-    const bool relocalized = o->track.lost > 0;
-    pcgpu_status status = pc_track_find(&o->track, &depth_ops, o, time, f, f->T_world_frame);
-    if (status != PCGPU_OK || !f->registration.converged) {
+static void to_caller(const void *owner, const double T[16], double T_world_frame[16]) {
+    (void)owner;
+    memcpy(T_world_frame, T, 16 * sizeof *T);
+}
+
+static bool joins(const void *owner, const double T[16], double fitness) {
+    const pcgpu_depth_odometry *o = owner;
+    return o->params.reference != PCGPU_REFERENCE_KEYFRAME || !o->keyframe || fitness < o->params.keyframe_fitness ||
+           pc_moved_beyond(o->keyframe_T, T, o->params.keyframe_distance, o->params.keyframe_angle);
+}
+
+static pcgpu_status accept(void *owner, const double T_world_frame[16], bool joins, double T[16]) {
+    pcgpu_depth_odometry *o = owner;
+    pcgpu_frame *frame = o->present;
+    pcgpu_status status = PCGPU_OK;
+    if (o->volume) {
+        status = pc_volume_fuse(o->volume, o->image, &frame->maps, &o->camera, T_world_frame);
+    }
+    if (status != PCGPU_OK) {
         return status;
     }
-    const double begin = pc_now();
-    f->keyframe = joins_reference(o, f->T_world_frame, f->registration.fitness);
-    status = accept(o, depth, time, f->T_world_frame, f->keyframe);
-    pc_stage(&f->registration.run, "reference", begin);
-    f->good = status == PCGPU_OK;
-    f->relocalized = f->good && relocalized;
-    return status;
+    o->present = NULL;
+    memcpy(T, T_world_frame, 16 * sizeof *T);
+    replace(o, &o->last, frame);
+    if ((joins || !o->keyframe) && o->params.reference == PCGPU_REFERENCE_KEYFRAME) {
+        replace(o, &o->keyframe, frame);
+        o->keyframe_time = o->time;
+        memcpy(o->keyframe_T, T, sizeof o->keyframe_T);
+    }
+    return PCGPU_OK;
 }
+
+static void keep(void *owner, int slot) {
+    pcgpu_depth_odometry *o = owner;
+    replace(o, &o->kept[slot], o->last);
+}
+
+/* The back end was chosen when the odometry was opened. */
+static bool restarts(void *owner, pcgpu_status *status) {
+    (void)owner;
+    (void)status;
+    return false;
+}
+
+static void end_image(void *owner, pcgpu_status status) {
+    pcgpu_depth_odometry *o = owner;
+    (void)status;
+    pcgpu_frame_free(o->context, o->present);
+    o->present = NULL;
+}
+
+static double keyframe_time(const void *owner) {
+    return ((const pcgpu_depth_odometry *)owner)->keyframe_time;
+}
+
+static const pc_track_ops depth_ops = {.frame = "an image",
+                                       .points = "pixels with a depth",
+                                       .tries = 4,
+                                       .begin = begin_image,
+                                       .take = take,
+                                       .count = count,
+                                       .align = align,
+                                       .nearer = take_nearer,
+                                       .to_caller = to_caller,
+                                       .joins = joins,
+                                       .accept = accept,
+                                       .keep = keep,
+                                       .restarts = restarts,
+                                       .end = end_image,
+                                       .keyframe_time = keyframe_time};
 
 pcgpu_status pcgpu_depth_odometry_add(pcgpu_depth_odometry *o, const pcgpu_depth *depth, double time,
                                       pcgpu_odometry_frame *f) {
-    *f = (pcgpu_odometry_frame){0};
-    pc_clear_error(o->context);
-    pcgpu_status status = take(o, depth, time);
-    if (status == PCGPU_OK) {
-        status = o->track.good > 0 ? add_next(o, depth, time, f) : add_first(o, depth, time, f);
-    }
-    pcgpu_frame_free(o->context, o->present);
-    o->present = NULL;
-    if (status != PCGPU_OK) {
-        *f = (pcgpu_odometry_frame){0};
-    } else if (!f->good) {
-        pc_track_lost(&o->track, time, f->T_world_frame);
-    }
-    f->reference_time = o->keyframe ? o->keyframe_time : o->last ? o->track.time_last : NAN;
-    return status;
+    return pc_track_add(&o->track, depth, time, f);
 }
 
 pcgpu_status pcgpu_depth_odometry_add_known(pcgpu_depth_odometry *o, const pcgpu_depth *depth, double time,
                                             const double T[16], bool keyframe) {
-    pc_clear_error(o->context);
-    pcgpu_status status = pc_register_check_pose(o->context, "the pose", T);
-    if (status == PCGPU_OK) {
-        status = take(o, depth, time);
-    }
-    return status == PCGPU_OK ? accept(o, depth, time, T, keyframe) : status;
+    return pc_track_add_known(&o->track, depth, time, T, keyframe);
 }

@@ -1,5 +1,5 @@
 /* Odometry: its parameters, opening and closing. */
-#include "odometry.h"
+#include "odometry_lidar.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +15,9 @@ void pcgpu_odometry_params_init(pcgpu_odometry_params *params) {
     pcgpu_register_params_init(&params->registration);
 }
 
-/* ---- opening ------------------------------------------------------------------------------------------------- */
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
 
-double pc_odometry_widest_model(const pcgpu_odometry_params *p) {
+double pc_odometry_widest_local_map(const pcgpu_odometry_params *p) {
     return 8000.0 * 2.0 * p->registration.voxel;
 }
 
@@ -28,14 +28,14 @@ static pcgpu_status check(pcgpu_context *context, const pcgpu_odometry_params *p
     }
     if (p->registration.symmetric) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                       "a sequence is registered one way, to what was before; leave symmetric out");
+                       "odometry registers in one direction only; leave symmetric out");
     }
     if ((int)p->reference < 0 || p->reference > PCGPU_REFERENCE_MODEL || (int)p->deskew < 0 ||
         p->deskew > PCGPU_DESKEW_CLOCKWISE) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "reference %d or deskewing %d is not known", (int)p->reference,
                        (int)p->deskew);
     }
-    if (pc_reference_kinds[p->reference].only_cells && p->registration.method != PCGPU_REGISTER_NDT) {
+    if (pc_reference_kinds[p->reference].only_ndt && p->registration.method != PCGPU_REGISTER_NDT) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
                        "a model is made of cells; register by method ndt, or to the previous scan or a keyframe");
     }
@@ -44,7 +44,7 @@ static pcgpu_status check(pcgpu_context *context, const pcgpu_odometry_params *p
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a keyframe of %g m, %g rad and a fitness of %g; give 0 or more",
                        p->keyframe_distance, p->keyframe_angle, p->keyframe_fitness);
     }
-    const double most = pc_odometry_widest_model(p);
+    const double most = pc_odometry_widest_local_map(p);
     if (!(p->model_range > 0.0) ||
         (p->reference == PCGPU_REFERENCE_MODEL && p->registration.voxel != PCGPU_AUTO && p->model_range > most)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
@@ -70,39 +70,36 @@ pcgpu_status pcgpu_odometry_open(pcgpu_context *context, const pcgpu_odometry_pa
     if (status == PCGPU_OK) {
         o->context = context;
         o->params = *params;
-        o->params.registration.search = PCGPU_SEARCH_NEVER; /* what a sequence knows of its motion is better */
+        o->params.registration.search = PCGPU_SEARCH_NEVER; /* the motion of a sequence predicts better */
         o->given = o->params.registration;
         o->given_range = params->model_range;
         o->kind = &pc_reference_kinds[params->reference];
         o->present = &o->scans[0];
+        o->track = (pc_track){.context = context,
+                              .ops = &pc_lidar_ops,
+                              .owner = o,
+                              .keyframe_distance = params->keyframe_distance,
+                              .keyframe_angle = params->keyframe_angle};
+        memcpy(o->track.init, params->registration.init, sizeof o->track.init);
         *odometry = o;
     }
     return status;
-}
-
-void pc_odometry_exchange_cells(pcgpu_odometry *o) {
-    void *other = o->context->cpu_cells;
-    o->context->cpu_cells = o->cpu_cells;
-    o->cpu_cells = other;
 }
 
 void pcgpu_odometry_close(pcgpu_odometry *o) {
     if (!o) {
         return;
     }
-    pc_odometry_exchange_cells(o);
-    pc_cpu_cells_free(o->context);
-    pc_odometry_exchange_cells(o);
-    if (o->held.device) {
-        o->backend->ndt->scans_close(o->context, o->held.device);
+    if (o->backend) {
+        o->backend->ndt->sequence_close(o->context, o->held.sequence);
     }
     for (int i = 0; i < PC_SCANS; i++) {
         pc_odometry_scan_free(&o->scans[i]);
     }
     for (int i = 0; i < PC_KEPT; i++) {
-        free(o->kept[i].memory.memory);
+        pc_buffer_free(&o->kept[i].memory);
     }
-    free(o->rows[0].memory);
-    free(o->rows[1].memory);
+    pc_buffer_free(&o->rows[0]);
+    pc_buffer_free(&o->rows[1]);
     free(o);
 }

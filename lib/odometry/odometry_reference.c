@@ -1,10 +1,10 @@
-/* Odometry: what a scan is registered to - the scan before it, a keyframe, or a model of all that came before. */
-#include "odometry.h"
+/* Odometry: the references of a scan - the previous scan, a keyframe, or a local map of all previous scans. */
+#include "odometry_lidar.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- two scans ----------------------------------------------------------------------------------------------- */
+/* ---- two scans --------------------------------------------------------------------------------------------------- */
 
 /* The points were selected when the scan was taken; `result` has that in its `run` and keeps it. */
 static pcgpu_status align_by_icp(pcgpu_odometry *o, const pcgpu_register_params *params, pc_odometry_scan *scan,
@@ -26,8 +26,8 @@ static pcgpu_status align_by_icp(pcgpu_odometry *o, const pcgpu_register_params 
     return status;
 }
 
-/* The scan, and what it is registered to; a model by the last scan of it. Coordinates far from their origin were not seen
- * from there. */
+/* The scan, and what it is registered to; a local map by the last scan of it. Coordinates far from their origin were
+ * not seen from there. */
 static void see(const pcgpu_odometry *o, const pc_odometry_scan *scan, const pc_odometry_scan *target,
                 pc_register_work *w) {
     const pc_odometry_scan *scans[2] = {scan, target ? target : o->last};
@@ -44,16 +44,17 @@ static void see(const pcgpu_odometry *o, const pc_odometry_scan *scan, const pc_
     }
 }
 
-/* target NULL: the model. */
-static pcgpu_status align_by_cells(pcgpu_odometry *o, const pcgpu_register_params *params, pc_odometry_scan *scan,
-                                   pc_odometry_scan *target, pcgpu_registration *result) {
+/* target NULL: the local map. */
+static pcgpu_status align_by_ndt(pcgpu_odometry *o, const pcgpu_register_params *params, pc_odometry_scan *scan,
+                                 pc_odometry_scan *target, pcgpu_registration *result) {
     const pcgpu_run run = result->run;
     pcgpu_cloud source = {0}, to = {0};
     pc_register_work w;
     memcpy(source.offset, scan->offset, sizeof source.offset);
-    memcpy(to.offset, target ? target->offset : o->model_anchor, sizeof to.offset);
+    memcpy(to.offset, target ? target->offset : o->map_anchor, sizeof to.offset);
     pc_register_open(&w, o->context, o->backend, &run, params, &source, &to, result);
     see(o, scan, target, &w);
+    w.near = o->near;
     w.seconds[PC_STAGE_SELECT] = o->select_seconds;
     double start = pc_now();
     pcgpu_status status = pc_odometry_send(o, scan);
@@ -62,23 +63,24 @@ static pcgpu_status align_by_cells(pcgpu_odometry *o, const pcgpu_register_param
     }
     pc_register_stage_end(&w, PC_STAGE_INDEX, start);
     if (status == PCGPU_OK) {
-        status = pc_register_cells_points(&w, &scan->points, target ? &target->points : NULL, &o->held);
+        status = pc_register_ndt_points(&w, &scan->points, target ? &target->points : NULL, &o->held);
     }
     return pc_register_close(&w, status);
 }
 
-/* A scan that the next ones are registered to. A device makes its cells while the host takes the next scan; what is
- * wrong is told when they are needed. */
+/* Makes a scan the target of the next ones. A device builds its cells while the host takes the next scan; errors are
+ * reported by the registration that needs the cells. */
 static void be_target(pcgpu_odometry *o, pc_odometry_scan *scan) {
+    pcgpu_registration unused = {0};
+    const pcgpu_cloud nothing = {0};
+    pc_register_work w;
     o->held.held = false;
-    if (o->held.device) {
-        pcgpu_registration unused = {0};
-        const pcgpu_cloud nothing = {0};
-        pc_register_work w;
-        pc_register_open(&w, o->context, o->backend, &o->run, &o->params.registration, &nothing, &nothing, &unused);
-        if (pc_odometry_send(o, scan) != PCGPU_OK || pc_register_cells_hold(&w, &scan->points, &o->held) != PCGPU_OK) {
-            pc_clear_error(o->context);
-        }
+    if (o->params.registration.method != PCGPU_REGISTER_NDT) {
+        return;
+    }
+    pc_register_open(&w, o->context, o->backend, &o->run, &o->params.registration, &nothing, &nothing, &unused);
+    if (pc_odometry_send(o, scan) != PCGPU_OK || pc_register_ndt_hold(&w, &scan->points, &o->held) != PCGPU_OK) {
+        pc_clear_error(o->context);
     }
 }
 
@@ -89,13 +91,26 @@ static pcgpu_status align_to(pcgpu_odometry *o, pc_odometry_scan *scan, pc_odome
     pc_transform_invert(target->T, inverse);
     pc_transform_multiply(inverse, predicted, params.init);
     params.min_score = o->min_score;
-    pcgpu_status status = params.method == PCGPU_REGISTER_NDT ? align_by_cells(o, &params, scan, target, result)
-                                                                : align_by_icp(o, &params, scan, target, result);
+    pcgpu_status status = params.method == PCGPU_REGISTER_NDT ? align_by_ndt(o, &params, scan, target, result)
+                                                              : align_by_icp(o, &params, scan, target, result);
     pc_transform_multiply(target->T, result->T_target_source, T);
     return status;
 }
 
-/* ---- the scan before ----------------------------------------------------------------------------------------- */
+/* Where every scan joins the reference, and there is no nearer one. */
+static bool always_joins(const pcgpu_odometry *o, const double T[16], double fitness) {
+    (void)o;
+    (void)T;
+    (void)fitness;
+    return true;
+}
+
+static bool never_nearer(pcgpu_odometry *o) {
+    (void)o;
+    return false;
+}
+
+/* ---- the scan before --------------------------------------------------------------------------------------------- */
 
 static pcgpu_status align_to_last(pcgpu_odometry *o, pc_odometry_scan *scan, const double predicted[16],
                                   pcgpu_registration *result, double T[16]) {
@@ -107,7 +122,7 @@ static pcgpu_status become_last(pcgpu_odometry *o, pc_odometry_scan *scan) {
     return PCGPU_OK;
 }
 
-/* ---- a keyframe ---------------------------------------------------------------------------------------------- */
+/* ---- a keyframe -------------------------------------------------------------------------------------------------- */
 
 static pcgpu_status align_to_keyframe(pcgpu_odometry *o, pc_odometry_scan *scan, const double predicted[16],
                                       pcgpu_registration *result, double T[16]) {
@@ -132,14 +147,14 @@ static pcgpu_status become_keyframe(pcgpu_odometry *o, pc_odometry_scan *scan) {
     return PCGPU_OK;
 }
 
-static bool is_new_keyframe(const pcgpu_odometry *o, const pc_odometry_scan *scan, double fitness) {
-    return pc_moved_beyond(o->keyframe->T, scan->T, o->params.keyframe_distance, o->params.keyframe_angle) ||
+static bool is_new_keyframe(const pcgpu_odometry *o, const double T[16], double fitness) {
+    return pc_moved_beyond(o->keyframe->T, T, o->params.keyframe_distance, o->params.keyframe_angle) ||
            fitness < o->params.keyframe_fitness;
 }
 
-/* ---- a model ------------------------------------------------------------------------------------------------- */
+/* ---- a local map ------------------------------------------------------------------------------------------------- */
 
-/* Cells, centroid and levers are made anew when there are so many more. */
+/* Cells, centroid and radii of gyration are recomputed when the number of cells has grown by this factor. */
 #define RENEW_GROWTH 1.3
 
 static double edge_of(const pcgpu_odometry *o) {
@@ -150,12 +165,12 @@ static int levels_of(const pcgpu_odometry *o) {
     return pc_register_levels(&o->params.registration);
 }
 
-static pcgpu_status align_to_model(pcgpu_odometry *o, pc_odometry_scan *scan, const double predicted[16],
-                                   pcgpu_registration *result, double T[16]) {
+static pcgpu_status align_to_local_map(pcgpu_odometry *o, pc_odometry_scan *scan, const double predicted[16],
+                                       pcgpu_registration *result, double T[16]) {
     pcgpu_register_params params = o->params.registration;
     memcpy(params.init, predicted, sizeof params.init);
     params.min_score = o->min_score;
-    pcgpu_status status = align_by_cells(o, &params, scan, NULL, result);
+    pcgpu_status status = align_by_ndt(o, &params, scan, NULL, result);
     memcpy(T, result->T_target_source, 16 * sizeof *T);
     return status;
 }
@@ -164,19 +179,19 @@ static pcgpu_status align_to_model(pcgpu_odometry *o, pc_odometry_scan *scan, co
 static void lay_box(pcgpu_odometry *o) {
     const double edge = edge_of(o), wide = edge * (double)(1 << (levels_of(o) - 1));
     const double half =
-        ceil(o->params.model_range / wide) + 2.0; /* it moves when the sensor is a cell off its middle */
-    pc_cells_frame *f = &o->held.frame;
-    f->quantum = edge / (double)(1 << PC_CELLS_BITS);
-    f->per_quantum = (double)(1 << PC_CELLS_BITS) / edge;
+        ceil(o->params.model_range / wide) + 2.0; /* it moves when the sensor is a cell from its middle */
+    pc_ndt_frame *f = &o->held.frame;
+    f->unit = edge / (double)(1 << PC_NDT_BITS);
+    f->per_unit = (double)(1 << PC_NDT_BITS) / edge;
     for (int k = 0; k < 3; k++) {
         f->origin[k] = -half * wide - 0.381966011250105 * edge;
-        f->limit[k] = (float)(2.0 * half * wide / edge * (double)(1 << PC_CELLS_BITS));
+        f->limit[k] = (float)(2.0 * half * wide / edge * (double)(1 << PC_NDT_BITS));
     }
 }
 
-/* Adds a scan at its pose; the box follows it. One without points, whose pose was given, has no middle that motions
- * could be about: the model stays as it is. */
-static pcgpu_status add_to_model(pcgpu_odometry *o, pc_odometry_scan *scan, bool forget) {
+/* Adds a scan at its pose; the box follows it. A scan without points, whose pose was given, has no centroid to rotate
+ * about: the local map stays as it is. */
+static pcgpu_status merge_into_local_map(pcgpu_odometry *o, pc_odometry_scan *scan, bool forget) {
     if (scan->points.n == 0 && !forget) {
         return PCGPU_OK;
     }
@@ -184,61 +199,65 @@ static pcgpu_status add_to_model(pcgpu_odometry *o, pc_odometry_scan *scan, bool
     pcgpu_register_params params = o->params.registration;
     pcgpu_registration unused = {0};
     pcgpu_cloud source = {0}, to = {0};
-    pc_cells_model m = {.forget = forget, .most = o->params.model_points};
-    pc_cells_measure measure = o->held.measure;
+    pc_ndt_merge m = {.forget = forget, .most = o->params.model_points};
+    pc_ndt_measure measure = o->held.measure;
     double anchor[3];
     for (int k = 0; k < 3; k++) { /* the origin of the file's coordinates is the sensor */
-        double cells = floor((scan->T[4 * k + 3] - o->model_anchor[k]) / wide + 0.5);
+        double cells = floor((scan->T[4 * k + 3] - o->map_anchor[k]) / wide + 0.5);
         bool moves = fabs(cells) > 1.0;
         m.move[k] = moves && !forget ? (int32_t)(fabs(cells) < 1e9 ? cells : 1e9) : 0;
-        anchor[k] = o->model_anchor[k] + (moves ? cells * wide : 0.0);
+        anchor[k] = o->map_anchor[k] + (moves ? cells * wide : 0.0);
         m.renew = m.renew || moves;
     }
-    m.renew = m.renew || forget || (double)o->held.measure.cells > RENEW_GROWTH * o->model_cells;
+    m.renew = m.renew || forget || (double)o->held.measure.cells > RENEW_GROWTH * o->map_cells;
     memcpy(params.init, scan->T, sizeof params.init);
     memcpy(source.offset, scan->offset, sizeof source.offset);
     memcpy(to.offset, anchor, sizeof to.offset);
     pc_register_work w;
     pc_register_open(&w, o->context, o->backend, &o->run, &params, &source, &to, &unused);
     pc_register_import_pose(&w);
-    pc_cells_work c = {.w = &w, .frame = o->held.frame, .target = scan->points, .noise = pc_cells_noise_of(&w)};
-    pc_cells_describe_target(&c, &w.pose, &m.scan);
+    pc_ndt_work c = {.w = &w, .frame = o->held.frame, .target = scan->points, .sigma = pc_ndt_sigma_of(&w)};
+    pc_ndt_describe_target(&c, &w.pose, &m.scan);
     pcgpu_status status = pc_odometry_send(o, scan);
     if (status == PCGPU_OK) {
-        status = o->held.device
-                     ? o->backend->ndt->scans_model(o->context, o->held.device, scan->points.place, &m, &measure)
-                     : o->backend->ndt->model(o->context, &m, &measure);
+        status = o->backend->ndt->sequence_merge(o->context, o->held.sequence, scan->points.scan, &m, &measure);
     }
     if (status != PCGPU_OK) {
-        return status; /* the model is as it was */
+        return status; /* the local map is as it was */
     }
-    memcpy(o->model_anchor, anchor, sizeof anchor);
+    memcpy(o->map_anchor, anchor, sizeof anchor);
     o->held.measure = measure;
-    o->model_cells = m.renew ? (double)measure.cells : o->model_cells;
+    o->map_cells = m.renew ? (double)measure.cells : o->map_cells;
     o->held.held = true;
     o->held.points = INT32_MAX; /* no need to count them */
     return status;
 }
 
-static pcgpu_status begin_with_model(pcgpu_odometry *o, pc_odometry_scan *scan) {
-    memset(o->model_anchor, 0, sizeof o->model_anchor);
+static pcgpu_status begin_with_local_map(pcgpu_odometry *o, pc_odometry_scan *scan) {
+    memset(o->map_anchor, 0, sizeof o->map_anchor);
     lay_box(o);
-    return add_to_model(o, scan, true);
+    return merge_into_local_map(o, scan, true);
 }
 
-static pcgpu_status accept_model(pcgpu_odometry *o, pc_odometry_scan *scan) {
-    return add_to_model(o, scan, false);
+static pcgpu_status accept_into_local_map(pcgpu_odometry *o, pc_odometry_scan *scan) {
+    return merge_into_local_map(o, scan, false);
 }
 
 const pc_reference_kind pc_reference_kinds[] = {
-    [PCGPU_REFERENCE_PREVIOUS] = {.align = align_to_last, .begin = become_last, .accept = become_last},
+    [PCGPU_REFERENCE_PREVIOUS] = {.align = align_to_last,
+                                  .nearer = never_nearer,
+                                  .begin = become_last,
+                                  .joins = always_joins,
+                                  .accept = become_last},
     [PCGPU_REFERENCE_KEYFRAME] = {.align = align_to_keyframe,
                                   .nearer = nearer_keyframe,
                                   .begin = become_keyframe,
                                   .joins = is_new_keyframe,
                                   .accept = become_keyframe},
-    [PCGPU_REFERENCE_MODEL] = {.align = align_to_model,
-                               .begin = begin_with_model,
-                               .accept = accept_model,
-                               .only_cells = true},
+    [PCGPU_REFERENCE_MODEL] = {.align = align_to_local_map,
+                               .nearer = never_nearer,
+                               .begin = begin_with_local_map,
+                               .joins = always_joins,
+                               .accept = accept_into_local_map,
+                               .only_ndt = true},
 };

@@ -1,5 +1,5 @@
 /* Odometry: the sensor's motion, the usable points of a scan, and where they would be had it stood still. */
-#include "odometry.h"
+#include "odometry_lidar.h"
 #include "solve.h"
 
 #include <stdlib.h>
@@ -42,8 +42,8 @@ static void turn_matrix(const double half[3], double R[9]) {
     pc_quaternion_matrix(q, R);
 }
 
-/* The way of a motion of constant velocity is an arc: with w the turn and u the velocity at its beginning, the position
- * is u s + w x u s^2/2 + w x (w x u) s^3/6 to third order, which is 0.1 mm of 1 m in turns of 10 degrees. Solved for u
+/* The trajectory of a motion of constant velocity is an arc: with rotation w and initial velocity u, the position is u
+ * s + w x u s^2/2 + w x (w x u) s^3/6 to third order, which is 0.1 mm of 1 m in rotations of 10 degrees. Solved for u
  * at s = 1. */
 pc_twist pc_twist_of(const double T[16]) {
     const double R[9] = {T[0], T[1], T[2], T[4], T[5], T[6], T[8], T[9], T[10]}, t[3] = {T[3], T[7], T[11]};
@@ -51,33 +51,33 @@ pc_twist pc_twist_of(const double T[16]) {
     pc_twist twist;
     pc_matrix_quaternion(R, q);
     for (int k = 0; k < 3; k++) {
-        twist.turn[k] = 2.0 * q[1 + k] / (q[0] != 0.0 ? q[0] : 1e-9);
+        twist.rotation[k] = 2.0 * q[1 + k] / (q[0] != 0.0 ? q[0] : 1e-9);
     }
-    cross(twist.turn, t, once);
-    cross(twist.turn, once, twice);
+    cross(twist.rotation, t, once);
+    cross(twist.rotation, once, twice);
     for (int k = 0; k < 3; k++) {
-        twist.way[k] = (t[k] - 0.5 * once[k]) + twice[k] / 12.0;
+        twist.translation[k] = (t[k] - 0.5 * once[k]) + twice[k] / 12.0;
     }
     return twist;
 }
 
 void pc_twist_after(const pc_twist *twist, double time, double T[16]) {
     double half[3], R[9], once[3], twice[3];
-    cross(twist->turn, twist->way, once);
-    cross(twist->turn, once, twice);
+    cross(twist->rotation, twist->translation, once);
+    cross(twist->rotation, once, twice);
     for (int k = 0; k < 3; k++) {
-        half[k] = 0.5 * time * twist->turn[k];
+        half[k] = 0.5 * time * twist->rotation[k];
     }
     turn_matrix(half, R);
     for (int k = 0; k < 3; k++) {
         memcpy(T + 4 * k, R + 3 * k, 3 * sizeof *T);
-        T[4 * k + 3] = time * (twist->way[k] + time * (0.5 * once[k] + time * (twice[k] / 6.0)));
+        T[4 * k + 3] = time * (twist->translation[k] + time * (0.5 * once[k] + time * (twice[k] / 6.0)));
     }
     T[12] = T[13] = T[14] = 0.0;
     T[15] = 1.0;
 }
 
-/* Farther ahead than so many steps like the last one, velocity says nothing. */
+/* The motion is not extrapolated farther than so many steps. */
 #define PREDICT_STEPS 20.0
 
 bool pc_predict(const double before[16], double time_before, const double last[16], double time_last, double time,
@@ -100,9 +100,9 @@ bool pc_moved_beyond(const double from[16], const double to[16], double metres, 
     double inverse[16], moved[16];
     pc_transform_invert(from, inverse);
     pc_transform_multiply(inverse, to, moved);
-    const double way[3] = {moved[3], moved[7], moved[11]};
+    const double translation[3] = {moved[3], moved[7], moved[11]};
     const pc_twist twist = pc_twist_of(moved);
-    return pc_norm3(way) > metres || pc_norm3(twist.turn) > radians;
+    return pc_norm3(translation) > metres || pc_norm3(twist.rotation) > radians;
 }
 
 /* ---- when a point was taken ---------------------------------------------------------------------------------- */
@@ -150,14 +150,10 @@ static pcgpu_status take_memory(pcgpu_odometry *o, pc_odometry_scan *scan, int64
     const size_t bytes = (3 * (size_t)rows + 1) * sizeof(float);
     void *memory = NULL;
     scan->sent = false;
-    if (o->held.device) {
-        const int place = (int)(scan - o->scans);
-        pcgpu_status status = o->backend->ndt->scans_memory(o->context, o->held.device, place, bytes, &memory);
-        scan->xyz = memory;
-        return status;
-    }
-    scan->xyz = pc_buffer_take(&scan->memory, bytes, false);
-    return scan->xyz ? PCGPU_OK : pc_fail_memory(o->context, bytes, "the points");
+    pcgpu_status status =
+        o->backend->ndt->sequence_memory(o->context, o->held.sequence, (int)(scan - o->scans), bytes, &memory);
+    scan->xyz = memory;
+    return status;
 }
 
 static pcgpu_status take_timed(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_odometry_scan *scan, pcgpu_run *run) {
@@ -193,12 +189,18 @@ static pcgpu_status take_timed(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_o
     return PCGPU_OK;
 }
 
+/* A result of a scene that hardly constrains a direction counts wherever it is from so many times the least score on. On a
+ * bare road wrong ones have up to 1.8 times. */
+#define CLEAR_SCORE 2.0
+
 /* The voxel size for all scans, from the first one that gets a pose. */
 static pcgpu_status settle(pcgpu_odometry *o, const pcgpu_cloud *first) {
     pcgpu_register_params *p = &o->params.registration;
     pcgpu_status status = pc_register_settle(o->context, &o->given, NULL, first, p);
+    o->track.near = p->method == PCGPU_REGISTER_NDT ? 0.5 * p->voxel : 0.0;
+    o->track.clear_score = CLEAR_SCORE * p->min_score;
     if (status == PCGPU_OK && o->given.voxel == PCGPU_AUTO) {
-        o->params.model_range = fmin(o->given_range, pc_odometry_widest_model(&o->params));
+        o->params.model_range = fmin(o->given_range, pc_odometry_widest_local_map(&o->params));
     }
     return status;
 }
@@ -216,7 +218,7 @@ pcgpu_status pc_odometry_take(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_od
     }
     if (status == PCGPU_OK) {
         pc_carrier_find(taken.cloud, &scan->carrier);
-        /* Of the first scan all that is near goes: nothing says yet which of it is the carrier. */
+        /* All near points of the first scan are dropped: the carrier is not known yet. */
         status = pc_scan_leave_out(o->context, o->last ? &o->last->carrier : &scan->carrier, &taken, run);
     }
     if (status == PCGPU_OK) {
@@ -231,12 +233,12 @@ pcgpu_status pc_odometry_take(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_od
     if (p->deskew != PCGPU_DESKEW_NONE) {
         status = take_timed(o, taken.cloud, scan, run);
     } else {
-        pc_cells_select_into(o->context, taken.cloud, p->registration.drop_origin, scan->xyz, &scan->points,
+        pc_ndt_select_into(o->context, taken.cloud, p->registration.drop_origin, scan->xyz, &scan->points,
                              run);
-        pc_cells_settle(&scan->points, scan->offset);
+        pc_ndt_settle(&scan->points, scan->offset);
     }
     pc_scan_release(&taken);
-    scan->points.place = (int)(scan - o->scans);
+    scan->points.scan = (int)(scan - o->scans);
     for (int k = 0; k < 3; k++) {
         o->home[k] = !o->last ? scan->offset[k] : o->home[k];
         scan->offset[k] -= o->home[k];
@@ -247,17 +249,18 @@ pcgpu_status pc_odometry_take(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_od
 
 enum { POINTS_A_PART = 8192 };
 
-/* The middle of the sweep from the place of a point: p + 2 (h x p + h x (h x p)) / (1 + h h) + way, with Cayley's h. */
+/* The middle of the sweep from the place of a point: p + 2 (h x p + h x (h x p)) / (1 + h h) + translation, with
+ * Cayley's h. */
 static inline void move_point(const pc_twist *m, const double once[3], const double twice[3], double s, double p[3]) {
     double half[3], a[3], b[3], square = 1.0;
     for (int k = 0; k < 3; k++) {
-        half[k] = 0.5 * s * m->turn[k];
+        half[k] = 0.5 * s * m->rotation[k];
         square += half[k] * half[k];
     }
     cross(half, p, a);
     cross(half, a, b);
     for (int k = 0; k < 3; k++) {
-        p[k] += 2.0 * (a[k] + b[k]) / square + s * (m->way[k] + s * (0.5 * once[k] + s * (twice[k] / 6.0)));
+        p[k] += 2.0 * (a[k] + b[k]) / square + s * (m->translation[k] + s * (0.5 * once[k] + s * (twice[k] / 6.0)));
     }
 }
 
@@ -291,21 +294,21 @@ pcgpu_status pc_odometry_deskew(pcgpu_odometry *o, const pc_twist *motion, pc_od
         return status;
     }
     float *to = scan->xyz;
-    cross(m.motion.turn, m.motion.way, m.once);
-    cross(m.motion.turn, m.once, m.twice);
-    scan->points = (pc_point_set){.n = n, .x = to, .y = to + n, .z = to + 2 * n, .place = (int)(scan - o->scans)};
+    cross(m.motion.rotation, m.motion.translation, m.once);
+    cross(m.motion.rotation, m.once, m.twice);
+    scan->points = (pc_point_set){.n = n, .x = to, .y = to + n, .z = to + 2 * n, .scan = (int)(scan - o->scans)};
     pc_run_ranges(o->context, n, POINTS_A_PART, move_points, &m);
     memcpy(scan->offset, scan->cloud_offset, sizeof scan->offset);
-    pc_cells_find_box(&scan->points);
-    pc_cells_settle(&scan->points, scan->offset);
+    pc_ndt_find_box(&scan->points);
+    pc_ndt_settle(&scan->points, scan->offset);
     return PCGPU_OK;
 }
 
 pcgpu_status pc_odometry_send(pcgpu_odometry *o, pc_odometry_scan *scan) {
     const pc_point_set *p = &scan->points;
     pcgpu_status status = PCGPU_OK;
-    if (o->held.device && !scan->sent) {
-        status = o->backend->ndt->scans_send(o->context, o->held.device, p->place, p->n, p->x, p->y, p->z);
+    if (!scan->sent) {
+        status = o->backend->ndt->sequence_send(o->context, o->held.sequence, p->scan, p->n, p->x, p->y, p->z);
         scan->sent = status == PCGPU_OK;
     }
     return status;
@@ -342,8 +345,7 @@ pcgpu_cloud pc_odometry_kept_cloud(const pc_kept_scan *kept) {
 }
 
 void pc_odometry_scan_free(pc_odometry_scan *scan) {
-    free(scan->memory.memory);
-    free(scan->raw_memory.memory);
+    pc_buffer_free(&scan->raw_memory);
     *scan = (pc_odometry_scan){0};
 }
 
@@ -351,10 +353,8 @@ bool pc_odometry_begins_on_cpu(pcgpu_odometry *o, pcgpu_status *status) {
     if (o->last || !o->backend || !pc_goes_to_cpu(o->context, o->backend, *status)) {
         return false;
     }
-    if (o->held.device) {
-        o->backend->ndt->scans_close(o->context, o->held.device);
-    }
-    o->held = (pc_cells_held){0};
+    o->backend->ndt->sequence_close(o->context, o->held.sequence);
+    o->held = (pc_ndt_held){0};
     o->backend = NULL;
     *status = PCGPU_OK;
     return true;

@@ -5,7 +5,9 @@
  * pose that one of these gives is registered to the reference once more. All that is kept follows from frames, times
  * and poses, so that a trajectory that is known can be gone through again. */
 #include "odometry.h"
+#include "solve.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* A pose that no motion leads to may be anywhere: its registration has to be so much better, since a wrong pose is
@@ -58,8 +60,90 @@ static int slot_to_try(const pc_track *t, int tries, int i) {
     return (t->oldest + t->kept - 1 - age) % t->kept;
 }
 
+/* How far a result may be from the prediction to support it: a sensor does not change its velocity by more in a step.
+ */
+#define NEAR_STEP    0.1
+#define NEAR_RADIANS 0.02
+
+static bool is_near(const pc_track *t, const double predicted[16], const double T[16]) {
+    double inverse[16], step[16];
+    pc_transform_invert(t->last, inverse);
+    pc_transform_multiply(inverse, predicted, step);
+    const double translation[3] = {step[3], step[7], step[11]};
+    const pc_twist twist = pc_twist_of(step);
+    return !pc_moved_beyond(predicted, T, t->near + NEAR_STEP * pc_norm3(translation),
+                            NEAR_RADIANS + NEAR_STEP * pc_norm3(twist.rotation));
+}
+
 static bool is_found(pcgpu_status status, const pcgpu_odometry_frame *f) {
     return status == PCGPU_OK && f->registration.converged;
+}
+
+/* The direction in the world that a registration with the result T_world_frame says least about: the first eigenvector
+ * of the translation's block of its information, which has the axes of the target. */
+static void weakest_direction(const pcgpu_registration *r, const double T_world_frame[16], double direction[3]) {
+    const double *information = r->information;
+    double a[36] = {0}, values[6], vectors[36], inverse[16], T_world_target[16];
+    for (int i = 0; i < 6; i++) {
+        for (int k = 0; k < 6; k++) {
+            a[6 * i + k] = i >= 3 && k >= 3 ? information[6 * i + k] : 0.0;
+        }
+    }
+    for (int i = 0; i < 3; i++) {
+        a[7 * i] = a[21] + a[28] + a[35]; /* above all of the others */
+    }
+    pc_eigen6(a, values, vectors);
+    pc_transform_invert(r->T_target_source, inverse);
+    pc_transform_multiply(T_world_frame, inverse, T_world_target);
+    for (int k = 0; k < 3; k++) {
+        const double *row = T_world_target + 4 * k;
+        direction[k] = (row[0] * vectors[3] + row[1] * vectors[4]) + row[2] * vectors[5];
+    }
+}
+
+/* Whether a result fits elsewhere just as well: the scene hardly constrains a direction, along which the result is far
+ * from the prediction, and the surfaces do not agree so well that it counts nevertheless. */
+static bool is_ambiguous(const pc_track *t, const double predicted[16], const double T[16],
+                         const pcgpu_registration *r) {
+    double direction[3], inverse[16], step[16], off = 0.0;
+    if (t->near == 0.0 || r->eigenvalues[0] >= PC_WELL_CONSTRAINED || r->score >= t->clear_score) {
+        return false;
+    }
+    pc_transform_invert(t->last, inverse);
+    pc_transform_multiply(inverse, predicted, step);
+    const double translation[3] = {step[3], step[7], step[11]};
+    weakest_direction(r, T, direction);
+    for (int k = 0; k < 3; k++) {
+        off += direction[k] * (T[4 * k + 3] - predicted[4 * k + 3]);
+    }
+    return fabs(off) > t->near + NEAR_STEP * pc_norm3(translation);
+}
+
+static void reject_ambiguous(const pc_track *t, const double predicted[16], const double T[16], pcgpu_registration *r) {
+    if (r->converged && is_ambiguous(t, predicted, T, r)) {
+        r->converged = false;
+        snprintf(r->reason, sizeof r->reason,
+                 "the scene hardly constrains a direction, and the result is not near the predicted pose");
+    }
+}
+
+/* A scene that repeats itself, or a bare road, fits at several places, and the coarse levels may lead to the wrong one.
+ * Which one is meant is known from the motion: a result that is ambiguous, or has not converged, is replaced
+ * by one of the finest level that is near it. (KISS-ICP, Vizzo et al. 2023, limits correspondences by the error of
+ * predictions to the same end.) */
+static pcgpu_status stay_near(const pc_track *t, const pc_track_ops *ops, void *owner, pc_attempt *attempt,
+                              pcgpu_odometry_frame *f, double T[16]) {
+    const pcgpu_registration far = f->registration;
+    double near[16];
+    attempt->near = true;
+    pcgpu_status status = ops->align(owner, attempt, f, near);
+    attempt->near = false;
+    if (is_found(status, f) && is_near(t, attempt->start, near)) {
+        memcpy(T, near, sizeof near);
+    } else {
+        f->registration = far;
+    }
+    return status;
 }
 
 /* Registers to the reference from the predicted pose, then from the last one, then both with a nearer reference. */
@@ -71,15 +155,54 @@ static pcgpu_status find_by_motion(const pc_track *t, const pc_track_ops *ops, v
     do {
         memcpy(attempt.start, predicted, sizeof predicted);
         pcgpu_status status = ops->align(owner, &attempt, f, T);
+        if (status == PCGPU_OK && moving && t->near > 0.0 &&
+            (!f->registration.converged || is_ambiguous(t, predicted, T, &f->registration))) {
+            status = stay_near(t, ops, owner, &attempt, f, T);
+            reject_ambiguous(t, predicted, T, &f->registration);
+        }
         if (status == PCGPU_OK && !f->registration.converged && moving) {
             memcpy(attempt.start, t->last, sizeof attempt.start);
             status = ops->align(owner, &attempt, f, T);
+            reject_ambiguous(t, predicted, T, &f->registration);
         }
         if (status != PCGPU_OK || f->registration.converged) {
             return status;
         }
     } while (ops->nearer(owner));
     return PCGPU_OK;
+}
+
+/* How far to look for the first motion, and how densely, in voxels. */
+enum { FIRST_REACH = 16 };
+
+/* What is to be small: planes lie on each other, and all that constrains the motion agrees. Unlike fitness and score,
+ * it does not prefer that nothing has moved, where the rings of both scans match. */
+static double disagreement(const pcgpu_registration *r) {
+    return r->converged && !r->degenerate && r->agreement > 0.0 ? r->plane_rmse / r->agreement : INFINITY;
+}
+
+/* Before any motion is known, a bare road says hardly how far a car has come. Tries the finest level from places along
+ * the direction that is constrained least, and takes the best. */
+static pcgpu_status find_first_motion(const pc_track *t, const pc_track_ops *ops, void *owner, pcgpu_odometry_frame *f,
+                                      double T[16]) {
+    pc_attempt attempt = {.kept = -1, .score = 1.0, .near = true};
+    pcgpu_registration best = f->registration;
+    pcgpu_status status = PCGPU_OK;
+    double direction[3], found[16];
+    weakest_direction(&best, T, direction);
+    for (int i = -FIRST_REACH; i <= FIRST_REACH && status == PCGPU_OK; i++) {
+        memcpy(attempt.start, t->last, sizeof attempt.start);
+        for (int k = 0; k < 3; k++) {
+            attempt.start[4 * k + 3] += 2.0 * t->near * i * direction[k];
+        }
+        status = ops->align(owner, &attempt, f, found);
+        if (status == PCGPU_OK && disagreement(&f->registration) < disagreement(&best)) {
+            best = f->registration;
+            memcpy(T, found, sizeof found);
+        }
+    }
+    f->registration = best;
+    return status;
 }
 
 /* What a kept frame gives; with a pose that the reference agrees with, that. */
@@ -107,14 +230,23 @@ static pcgpu_status find_by_kept(const pc_track *t, const pc_track_ops *ops, voi
 pcgpu_status pc_track_find(pc_track *t, const pc_track_ops *ops, void *owner, double time, pcgpu_odometry_frame *f,
                            double T[16]) {
     pcgpu_status status = find_by_motion(t, ops, owner, time, f, T);
+    if (status == PCGPU_OK && t->good == 1 && t->near > 0.0 && f->registration.eigenvalues[0] > 0.0 &&
+        f->registration.eigenvalues[0] < PC_WELL_CONSTRAINED) {
+        status = find_first_motion(t, ops, owner, f, T);
+    }
     if (status != PCGPU_OK || f->registration.converged ||
         f->registration.source_points < PC_REGISTER_MIN_POINTS) { /* which no reference can help */
         return status;
     }
     const pcgpu_registration by_motion = f->registration;
+    double predicted[16];
+    const bool moving = pc_track_predict(t, time, predicted);
     const int count = ops->tries < t->kept ? ops->tries : t->kept;
     for (int i = 0; i < count && status == PCGPU_OK && !f->registration.converged; i++) {
         status = find_by_kept(t, ops, owner, slot_to_try(t, ops->tries, i), f, T);
+        if (moving) {
+            reject_ambiguous(t, predicted, T, &f->registration);
+        }
     }
     if (status == PCGPU_OK && !f->registration.converged) {
         f->registration = by_motion;

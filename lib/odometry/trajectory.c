@@ -1,6 +1,4 @@
-/* How good a trajectory is: absolute and relative errors as the field defines them (Sturm et al. 2012, Geiger et al.
- * 2012).
- */
+/* Errors of a trajectory: absolute and relative, as the field defines them (Sturm et al. 2012, Geiger et al. 2012). */
 #include "pose.h"
 #include "odometry.h"
 #include "solve.h"
@@ -17,7 +15,7 @@ typedef struct common_poses {
     int64_t n;
     const double **estimate, **truth;
     double *times; /* NULL without */
-    double *way;   /* metres along the true path */
+    double *path;   /* metres along the true path */
 } common_poses;
 
 static bool is_there(const double T[16]) {
@@ -30,8 +28,8 @@ static bool is_there(const double T[16]) {
 }
 
 static double distance(const double *a, const double *b) {
-    const double way[3] = {a[3] - b[3], a[7] - b[7], a[11] - b[11]};
-    return pc_norm3(way);
+    const double path[3] = {a[3] - b[3], a[7] - b[7], a[11] - b[11]};
+    return pc_norm3(path);
 }
 
 static pcgpu_status find_common(pcgpu_context *context, const double *estimate, const double *truth,
@@ -40,8 +38,8 @@ static pcgpu_status find_common(pcgpu_context *context, const double *estimate, 
     *c = (common_poses){.estimate = malloc(n * sizeof *c->estimate),
                         .truth = malloc(n * sizeof *c->truth),
                         .times = times ? malloc(n * sizeof *c->times) : NULL,
-                        .way = malloc(n * sizeof *c->way)};
-    if (!c->estimate || !c->truth || (times && !c->times) || !c->way) {
+                        .path = malloc(n * sizeof *c->path)};
+    if (!c->estimate || !c->truth || (times && !c->times) || !c->path) {
         return pc_fail_memory(context, 4 * 8 * n, "the trajectories");
     }
     for (int64_t i = 0; i < count; i++) {
@@ -49,7 +47,7 @@ static pcgpu_status find_common(pcgpu_context *context, const double *estimate, 
         bool both = is_there(T) && is_there(U);
         *missing += is_there(U) && !both;
         if (both) {
-            c->way[c->n] = c->n ? c->way[c->n - 1] + distance(c->truth[c->n - 1], U) : 0.0;
+            c->path[c->n] = c->n ? c->path[c->n - 1] + distance(c->truth[c->n - 1], U) : 0.0;
             if (times) {
                 c->times[c->n] = times[i];
             }
@@ -67,7 +65,7 @@ static void free_common(common_poses *c) {
     free(c->estimate);
     free(c->truth);
     free(c->times);
-    free(c->way);
+    free(c->path);
 }
 
 /* ---- absolute ------------------------------------------------------------------------------------------------ */
@@ -149,9 +147,9 @@ static void motion_error(const common_poses *c, int64_t i, int64_t j, double *me
     pc_transform_multiply(inverse, c->estimate[j], estimate);
     pc_transform_invert(truth, inverse);
     pc_transform_multiply(inverse, estimate, error);
-    const double way[3] = {error[3], error[7], error[11]};
+    const double path[3] = {error[3], error[7], error[11]};
     const double axis[3] = {error[9] - error[6], error[2] - error[8], error[4] - error[1]};
-    *metres = pc_norm3(way);
+    *metres = pc_norm3(path);
     *radians = atan2(pc_norm3(axis), error[0] + error[5] + error[10] - 1.0);
 }
 
@@ -164,7 +162,7 @@ static int64_t relative(const common_poses *c, bool second, double *metres, doub
         while (second && j < c->n && c->times[j] - c->times[i] < 1.0 - 1e-6) {
             j++;
         }
-        /* where a pose is missing there is none a second later */
+        /* a missing pose has none a second later */
         if (j < c->n && !(second && c->times[j] - c->times[i] > 1.5)) {
             double m, r;
             motion_error(c, i, j, &m, &r);
@@ -185,7 +183,7 @@ static void measure_segments(const common_poses *c, int which, pcgpu_segment_err
     double sum[2] = {0};
     *s = (pcgpu_segment_error){.length = length};
     for (int64_t i = 0, j = 0; i < c->n; i += step) {
-        while (j < c->n && !(c->way[j] > c->way[i] + length)) {
+        while (j < c->n && !(c->path[j] > c->path[i] + length)) {
             j++;
         }
         if (j == c->n) {
@@ -232,7 +230,7 @@ pcgpu_status pcgpu_trajectory_evaluate(pcgpu_context *context, const double *est
                               : pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld poses", (long long)count);
     if (status == PCGPU_OK) {
         e->poses = c.n;
-        e->length = c.way[c.n - 1];
+        e->length = c.path[c.n - 1];
         status = absolute(context, &c, e);
     }
     if (status == PCGPU_OK) {

@@ -156,7 +156,8 @@ PC_HD bool pc_solve6_by_blocks(const double A[36], const double b[6], double x[6
 }
 
 /* The Gauss-Newton step from the sums of a pass, in units in which a turn moves points as far as a translation: scale
- * is 1 / lever, or 1. `ridge`, relative to the mean of the diagonal, limits steps that the scene says nothing about. */
+ * is 1 / gyration, or 1. `ridge`, relative to the mean of the diagonal, limits steps that the scene says nothing about.
+ */
 PC_HD bool pc_solve_ridge(const double scale[6], double ridge, const double *sums, double update[6]) {
     double a[36], b[6];
     pc_information(sums, a);
@@ -277,73 +278,24 @@ PC_HD void pc_pose_difference(const pc_pose *from, const pc_pose *to, const doub
     }
 }
 
-/* Whether they may differ by no more than these radians, which tells most apart: the squared distance of unit
- * quaternions is a quarter of the angle's square. */
-PC_HD bool pc_pose_may_be_near(const pc_pose *a, const pc_pose *b, double radians) {
+/* Whether they may differ by no more than the root of `radians2`, a cheap test that rejects most pairs: the squared
+ * distance of unit quaternions is a quarter of the squared angle. */
+PC_HD bool pc_pose_may_be_near(const pc_pose *a, const pc_pose *b, double radians2) {
     const double dot = (a->q[0] * b->q[0] + a->q[1] * b->q[1]) + (a->q[2] * b->q[2] + a->q[3] * b->q[3]);
-    return !(2.0 - 2.0 * fabs(dot) > radians * radians + 1e-12);
+    return !(2.0 - 2.0 * fabs(dot) > radians2 + 1e-12);
 }
 
-/* Whether they differ by no more than this at the centre. */
-PC_HD bool pc_pose_near(const pc_pose *a, const pc_pose *b, const double center[3], double metres, double radians) {
+/* Whether they differ by no more than this at the centre, given as squares. */
+PC_HD bool pc_pose_near(const pc_pose *a, const pc_pose *b, const double center[3], double metres2, double radians2) {
     double turn[9], shift[3], square = 0.0;
-    if (!pc_pose_may_be_near(a, b, radians)) {
+    if (!pc_pose_may_be_near(a, b, radians2)) {
         return false;
     }
     pc_pose_difference(a, b, center, turn, shift);
     for (int i = 0; i < 9; i++) {
         square += turn[i] * turn[i];
     }
-    return pc_square3(shift) <= metres * metres && 0.5 * square <= radians * radians;
-}
-
-/* The last poses of an iteration with what they cost. */
-enum { PC_POSE_HISTORY = 8 };
-typedef struct pc_pose_history {
-    pc_pose poses[PC_POSE_HISTORY];
-    double costs[PC_POSE_HISTORY];
-    int steps;
-} pc_pose_history;
-
-PC_HD void pc_pose_remember(pc_pose_history *history, const pc_pose *pose, double cost) {
-    history->poses[history->steps % PC_POSE_HISTORY] = *pose;
-    history->costs[history->steps % PC_POSE_HISTORY] = cost;
-    history->steps++;
-}
-
-/* Whether `pose` comes back to the one so many steps before, 2 to PC_POSE_HISTORY. */
-PC_HD bool pc_pose_returns(const pc_pose *pose, int age, const double center[3], double metres, double radians,
-                           const pc_pose_history *h) {
-    return age <= h->steps &&
-           pc_pose_near(&h->poses[(h->steps - age) % PC_POSE_HISTORY], pose, center, metres, radians);
-}
-
-/* The best pose of the last `age` steps. */
-PC_HD pc_pose pc_pose_best(int age, const pc_pose_history *h) {
-    int best = h->steps - age;
-    for (int i = best + 1; i < h->steps; i++) {
-        best = h->costs[i % PC_POSE_HISTORY] < h->costs[best % PC_POSE_HISTORY] ? i : best;
-    }
-    return h->poses[best % PC_POSE_HISTORY];
-}
-
-/* An iteration can flip between a few poses for ever, since points change their partners. When `pose` comes back to one
- * before the last, takes the best pose of the cycle. Places of the history that no pose has been put into yet hold
- * anything. */
-PC_HD bool pc_pose_ends_in_cycle(pc_pose *pose, const double center[3], double metres, double radians,
-                                 const pc_pose_history *h) {
-    /* By place; all are looked at before any is decided on, since a GPU's one thread waits for each decision. */
-    unsigned near = 0;
-    for (int i = 0; i < PC_POSE_HISTORY; i++) {
-        near |= (unsigned)pc_pose_may_be_near(&h->poses[i], pose, radians) << i;
-    }
-    for (int age = 2; near && age <= PC_POSE_HISTORY; age++) {
-        if (pc_pose_returns(pose, age, center, metres, radians, h)) {
-            *pose = pc_pose_best(age, h);
-            return true;
-        }
-    }
-    return false;
+    return pc_square3(shift) <= metres2 && 0.5 * square <= radians2;
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* Registration: checks, usable points, the way from coarse to fine, and the verdict. */
+/* Registration: checks, usable points, levels from coarse to fine. */
 #include "icp_grid.h"
 #include "icp_ops.h"
 #include "register.h"
@@ -25,7 +25,7 @@ void pcgpu_register_params_init(pcgpu_register_params *params) {
     };
 }
 
-/* ---- parameters ------------------------------------------------------------------------------------------------ */
+/* ---- parameters -------------------------------------------------------------------------------------------------- */
 
 static bool in_range(double value, double low, double high) {
     return value >= low && value <= high;
@@ -48,7 +48,7 @@ pcgpu_status pc_register_check(pcgpu_context *context, const pcgpu_register_para
                        (int)p->method);
     }
     bool cells = p->method == PCGPU_REGISTER_NDT;
-    int levels = cells ? PC_CELLS_MAX_LEVELS : PCGPU_MAX_LEVELS;
+    int levels = cells ? PC_NDT_MAX_LEVELS : PCGPU_MAX_LEVELS;
     if (p->voxel != 0.0 && p->voxel != PCGPU_AUTO && !in_range(p->voxel, 1e-6, 1e6)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a voxel of %g m; give 0 (none), 1e-6 to 1e6 or PCGPU_AUTO",
                        p->voxel);
@@ -62,8 +62,7 @@ pcgpu_status pc_register_check(pcgpu_context *context, const pcgpu_register_para
                        levels);
     }
     if ((int)p->kernel < 0 || (int)p->kernel > PCGPU_KERNEL_GEMAN || (cells && p->kernel != PCGPU_KERNEL_AUTO)) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "kernel %d is not known, or not for method ndt",
-                       (int)p->kernel);
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "kernel %d is not known, or not for method ndt", (int)p->kernel);
     }
     if (p->kernel_scale != 0.0 && !in_range(p->kernel_scale, 1e-9, 1e6)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a kernel's scale of %g m; give 0 (its own) or 1e-9 to 1e6",
@@ -91,7 +90,7 @@ pcgpu_status pc_register_check(pcgpu_context *context, const pcgpu_register_para
     return pc_register_check_pose(context, "the initial transform", p->init);
 }
 
-/* ---- points ---------------------------------------------------------------------------------------------------- */
+/* ---- points ------------------------------------------------------------------------------------------------------ */
 
 /* Centroid of the target, and the rms distances of its points from the axes through it. */
 static void measure_target(pc_register_work *w) {
@@ -112,8 +111,8 @@ static void measure_target(pc_register_work *w) {
         }
     }
     for (int k = 0; k < 3; k++) {
-        w->lever[k] = sqrt((spread[(k + 1) % 3] + spread[(k + 2) % 3]) / (double)t->n);
-        w->lever[k] = w->lever[k] > 0.0 ? w->lever[k] : 1.0;
+        w->gyration[k] = sqrt((spread[(k + 1) % 3] + spread[(k + 2) % 3]) / (double)t->n);
+        w->gyration[k] = w->gyration[k] > 0.0 ? w->gyration[k] : 1.0;
     }
 }
 
@@ -136,7 +135,8 @@ pcgpu_status pc_register_choose(pcgpu_context *context, const pcgpu_register_par
     return pc_choose_backend(context, starts * cpu + search, starts * cuda + search, run, backend);
 }
 
-/* ---- poses -------------------------------------------------------------------------------------------------------- */
+/* ---- poses --------------------------------------------------------------------------------------------------------
+ */
 
 /* T of the result from the pose: target - offset = R (source - offset) + t. */
 void pc_register_export_pose(pc_register_work *w) {
@@ -183,7 +183,7 @@ static pcgpu_status run_levels(pc_register_work *w) {
     return status;
 }
 
-/* Says so when there are too few points. */
+/* Writes the reason when there are too few points. */
 static bool enough_points(pc_register_work *w) {
     pcgpu_registration *r = w->result;
     bool which = w->source.n < PC_REGISTER_MIN_POINTS;
@@ -214,16 +214,13 @@ static pcgpu_status run_icp(pc_register_work *w, const pcgpu_cloud *source, cons
 }
 
 int pc_register_levels(const pcgpu_register_params *params) {
-    int own = params->method == PCGPU_REGISTER_NDT ? PC_CELLS_LEVELS : ICP_LEVELS;
+    int own = params->method == PCGPU_REGISTER_NDT ? PC_NDT_LEVELS : ICP_LEVELS;
     return params->levels ? params->levels : own;
 }
 
 static pc_seen seen_by(const pcgpu_cloud *cloud) {
-    pc_seen seen = {.n = cloud->rows,
-                    .x = cloud->data,
-                    .y = cloud->data + 1,
-                    .z = cloud->data + 2,
-                    .stride = cloud->columns};
+    pc_seen seen = {
+        .n = cloud->rows, .x = cloud->data, .y = cloud->data + 1, .z = cloud->data + 2, .stride = cloud->columns};
     memcpy(seen.offset, cloud->offset, sizeof seen.offset);
     return seen;
 }
@@ -257,7 +254,7 @@ pcgpu_status pc_register_close(pc_register_work *w, pcgpu_status status) {
         for (int k = 0; k < 3; k++) {
             w->result->center[k] = w->center[k] + w->offset_target[k];
         }
-        status = pc_register_judge(w);
+        status = pc_register_check_convergence(w);
     }
     for (int i = 0; i < PC_REGISTER_STAGES && status == PCGPU_OK; i++) {
         pc_stage(&w->result->run, names[i], pc_now() - w->seconds[i]);
@@ -278,8 +275,8 @@ pcgpu_status pc_register_close(pc_register_work *w, pcgpu_status status) {
 }
 
 pcgpu_status pc_register_taken(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
-                               const pcgpu_register_params *params, const pcgpu_cloud *source, const pcgpu_cloud *target,
-                               pcgpu_registration *result) {
+                               const pcgpu_register_params *params, const pcgpu_cloud *source,
+                               const pcgpu_cloud *target, pcgpu_registration *result) {
     if (params->search == PCGPU_SEARCH_ALWAYS) {
         return pc_register_search(context, backend, run, params, source, target, result);
     }
@@ -287,7 +284,7 @@ pcgpu_status pc_register_taken(pcgpu_context *context, const pc_backend *backend
     pc_register_open(&w, context, backend, run, params, source, target, result);
     bool cells = params->method == PCGPU_REGISTER_NDT;
     pcgpu_status status =
-        pc_register_close(&w, cells ? pc_register_cells(&w, source, target) : run_icp(&w, source, target));
+        pc_register_close(&w, cells ? pc_register_ndt(&w, source, target) : run_icp(&w, source, target));
     return status == PCGPU_OK ? pc_register_rescue(context, backend, run, params, source, target, result) : status;
 }
 

@@ -1,7 +1,7 @@
-/* What the files of a registration share: register.c (checks, verdict), register_pairs.c (several pairs),
- * icp.c (downsampling, iterations of a level of ICP), register_search.c (starts without a guess),
- * register_starts.c (registration from them), register_scan.c (corrections of scans), register_symmetric.c (both ways),
- * ndt.c (registration by cells), register_solve.c (what the sums of a step mean). */
+/* Shared by the files of a registration: register.c (checks, levels), register_pairs.c (several pairs), icp.c
+ * (downsampling and iterations of a level of ICP), register_search.c (starts without a guess), register_starts.c
+ * (registration from them), register_scan.c (corrections of scans), register_symmetric.c (forward and backward), ndt.c
+ * (method ndt), register_solve.c (normal equations). */
 #ifndef PC_REGISTER_H
 #define PC_REGISTER_H
 
@@ -10,9 +10,9 @@
 #include "pose.h"
 #include "icp_step.h"
 
-/* ---- a registration in progress -------------------------------------------------------------------------------- */
+/* ---- a registration in progress ---------------------------------------------------------------------------------- */
 
-enum { PC_REGISTER_MIN_POINTS = 10, PC_CELLS_LEVELS = 4 /* its own */ };
+enum { PC_REGISTER_MIN_POINTS = 10, PC_NDT_LEVELS = 4 /* its own */ };
 
 typedef enum pc_register_stage {
     PC_STAGE_SELECT,
@@ -30,7 +30,7 @@ typedef struct pc_rows {
     float *normals; /* likewise, of unit length or zero; NULL where they are not given */
 } pc_rows;
 
-/* Points as a sensor at their origin saw them. */
+/* Points relative to the sensor that saw them. */
 typedef struct pc_seen {
     int64_t n;
     const float *x, *y, *z;
@@ -50,20 +50,21 @@ typedef struct pc_register_work {
     pc_icp_grid grid;                   /* of level_target */
     pc_icp_grid source_grid;            /* of level_source, where its normals are estimated */
     double offset_source[3], offset_target[3];
-    double center[3];     /* the target's centroid */
-    double lever[3];      /* rms distance of the target's points from axes through it */
-    double spacing, gate; /* of the level, metres */
-    pc_pose pose;         /* the estimate, offsets not counted */
-    int levels;           /* in effect */
-    bool normals;         /* the level's target has normals */
-    bool converged;       /* the level's iterations */
-    bool stopped;         /* result->reason says why; no further level can help */
-    pc_seen seen[2];      /* source and target as their sensors saw them; no points where that is not known */
+    double center[3];                   /* the target's centroid */
+    double gyration[3];                 /* rms distance of the target's points from axes through it */
+    double spacing, max_correspondence; /* of the level, metres */
+    pc_pose pose;                       /* the estimate, offsets not counted */
+    int levels;                         /* in effect */
+    bool near;                   /* method ndt at the finest level alone, and a result near the start is likely */
+    bool normals;                /* the level's target has normals */
+    bool converged;              /* the level's iterations */
+    bool stopped;                /* result->reason says why; no further level can help */
+    pc_seen seen[2];             /* source and target as their sensors saw them; no points where that is not known */
     double seen_from_target[16]; /* from the frame of the target to that of the sensor that saw seen[1] */
     double seconds[PC_REGISTER_STAGES];
 } pc_register_work;
 
-/* Whether parameters can be used; says what is wrong with them. */
+/* Checks parameters. */
 pcgpu_status pc_register_check(pcgpu_context *context, const pcgpu_register_params *params);
 
 /* Whether T is rigid and within float64's precision; `what` begins the sentence that says why not. */
@@ -78,12 +79,12 @@ pcgpu_status pc_register_choose(pcgpu_context *context, const pcgpu_register_par
 
 /* The k-th smallest of n values, which change their order (Hoare 1961). */
 float pc_select_value(float *values, int n, int k);
-/* The parameters in effect: what is PCGPU_AUTO in `params` follows from the spacing of the target's points, or with
+/* The parameters in effect: PCGPU_AUTO in `params` is resolved from the spacing of the target's points, or with
  * `symmetric` from that of the sparser cloud. source may be NULL. Errors: MEMORY. */
 pcgpu_status pc_register_settle(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *source,
                                 const pcgpu_cloud *target, pcgpu_register_params *settled);
-/* The edge in metres of the cells that go with the spacing of a cloud's points (register_scale.c), a power of two, 0
- * where no edge does; and how many levels their reach takes. Errors: MEMORY. */
+/* The cell edge in metres that fits the spacing of a cloud's points (register_scale.c), a power of two, 0 when none
+ * fits; and the number of levels. Errors: MEMORY. */
 pcgpu_status pc_register_spacing(pcgpu_context *context, const pcgpu_cloud *cloud, bool drop_origin, double *edge,
                                  int *levels);
 
@@ -93,11 +94,12 @@ void pc_register_open(pc_register_work *w, pcgpu_context *context, const pc_back
                       const pcgpu_register_params *params, const pcgpu_cloud *source, const pcgpu_cloud *target,
                       pcgpu_registration *result);
 pcgpu_status pc_register_close(pc_register_work *w, pcgpu_status status);
-/* The clouds as their sensors saw them, borrowed until the registration is closed; opening does this with its clouds. */
+/* The clouds as their sensors saw them, borrowed until the registration is closed; opening does this with its clouds.
+ */
 void pc_register_see(pc_register_work *w, const pcgpu_cloud *source, const pcgpu_cloud *target);
 
-/* Where to start without a guess (register_search.c): at most PC_STARTS, best first, rotated about z by up to `degrees`
- * either way. Errors: MEMORY. */
+/* Starts without a guess (register_search.c): at most PC_STARTS, best first, rotated about z by -`degrees` to
+ * `degrees`. Errors: MEMORY. */
 enum { PC_STARTS = 6 };
 typedef struct pc_start {
     double T[16]; /* T_target_source */
@@ -120,8 +122,8 @@ pcgpu_status pc_register_taken(pcgpu_context *context, const pc_backend *backend
 pcgpu_status pc_register_search(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
                                 const pcgpu_register_params *params, const pcgpu_cloud *source,
                                 const pcgpu_cloud *target, pcgpu_registration *result);
-/* Goes on from a result that has not converged, where params->search is RESCUE: replaces it by a better one from the
- * starts of a search. */
+/* When params->search is RESCUE and the result has not converged: replaces it by a better one from the starts of a
+ * search. */
 pcgpu_status pc_register_rescue(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
                                 const pcgpu_register_params *params, const pcgpu_cloud *source,
                                 const pcgpu_cloud *target, pcgpu_registration *result);
@@ -129,12 +131,13 @@ pcgpu_status pc_register_pair(pcgpu_context *context, const pc_backend *backend,
                               const pcgpu_register_params *params, const pcgpu_cloud *source, const pcgpu_cloud *target,
                               pcgpu_registration *result);
 
-/* Registers both ways (register_symmetric.c). The start of the way back: the inverse of init. Then `there` takes how far
- * its transform and the inverse of that of `back` are apart, and when that is no more than `metres` at the target's
- * centroid and a degree, the motion halfway; it has converged when it is and both have. */
+/* Symmetric registration (register_symmetric.c). The backward registration starts at the inverse of init. Then `there`
+ * gets the inverse-consistency error: the difference between its transform and the inverse of that of `back`. If it is
+ * at most `metres` at the target's centroid and one degree, `there` gets the motion halfway, and has converged if both
+ * have. */
 void pc_register_inverse_start(const double init[16], double inverse[16]);
 void pc_register_meet_halfway(pcgpu_registration *there, const pcgpu_registration *back, double metres);
-/* What these metres are: a voxel. */
+/* The default of these metres: a voxel. */
 double pc_register_apart_metres(const pcgpu_register_params *params);
 
 /* Pairs on the back end that was chosen (register_pairs.c), as pcgpu_register_pairs. */
@@ -154,19 +157,19 @@ void pc_transform_invert(const double T[16], double out[16]);
 /* Adds the time since `begin` to a stage and returns the time now. */
 double pc_register_stage_end(pc_register_work *w, pc_register_stage which, double begin);
 
-/* The returns near the sensor of one scan (register_carrier.c). Points of another scan that lie where these do are those
- * of the carrier, such as the roof of a car. All zero: none. */
+/* The returns near the sensor of one scan (register_carrier.c). Points of another scan at the same places belong to the
+ * carrier, such as the roof of a car. All zero: none. */
 enum { PC_CARRIER_SIDE = 32 };
 typedef struct pc_carrier {
-    float radius;                                                 /* metres from the sensor; 0 = there are none */
+    float radius;                                     /* metres from the sensor; 0 = there are none */
     uint32_t bits[PC_CARRIER_SIDE * PC_CARRIER_SIDE]; /* by x and y, a bit for each z: a return is near */
 } pc_carrier;
 void pc_carrier_find(const pcgpu_cloud *cloud, pc_carrier *carrier);
 /* Whether a record lies where it has a return within a part (1 or 2: all or half) of its radius. */
 bool pc_carrier_has(const pc_carrier *carrier, int part, const double offset[3], const float *record);
 
-/* A cloud as it is registered (register_scan.c): itself, or a copy after min_range and beam_correction of the parameters,
- * whose points left out are counted in `run`. Release it in any case. */
+/* A cloud as it is registered (register_scan.c): itself, or a copy after min_range and beam_correction of the
+ * parameters, whose points left out are counted in `run`. Release it in any case. */
 typedef struct pc_scan {
     const pcgpu_cloud *cloud;
     pcgpu_cloud own;
@@ -195,9 +198,9 @@ pcgpu_status pc_rows_downsample(pc_register_work *w, const pc_rows *points, doub
 void pc_rows_free(pc_rows *rows);
 
 /* Fills what the result says of the last pose of ICP, measured with all weights 1; and when the transform is there, for
- * each method, free space, score, verdict and its reason (register_verdict.c). */
+ * each method, free space, score, and whether it converged with the reason (register_verdict.c). */
 pcgpu_status pc_register_evaluate(pc_register_work *w);
-pcgpu_status pc_register_judge(pc_register_work *w);
+pcgpu_status pc_register_check_convergence(pc_register_work *w);
 
 /* Prepares and iterates level `l` of params->levels; sets pose, converged and, when nothing can be done, stopped. */
 pcgpu_status pc_register_level(pc_register_work *w, int l);
@@ -212,9 +215,9 @@ pcgpu_status pc_register_step(pc_register_work *w, pc_icp_rows kind, pc_register
 /* The weights of a score: 1/4 at 0.4 of the level's spacing. */
 pc_register_weights pc_register_score_weights(const pc_register_work *w);
 
-/* Registers by cells (ndt.c): pose and what the result says, but for the transform and the verdict. Sets
- * source and target points, center and lever. */
-pcgpu_status pc_register_cells(pc_register_work *w, const pcgpu_cloud *source, const pcgpu_cloud *target);
+/* Registers by method ndt (ndt.c): sets the pose and the result except transform and convergence check, source and target points,
+ * center and radii of gyration. */
+pcgpu_status pc_register_ndt(pc_register_work *w, const pcgpu_cloud *source, const pcgpu_cloud *target);
 
 /* The pose to start from, and the transform of the result, for the offsets of the clouds. */
 void pc_register_import_pose(pc_register_work *w);
@@ -231,23 +234,28 @@ void pc_register_export_pose(pc_register_work *w);
  * nuScenes scans are above 0.009. */
 #define PC_DEGENERATE_PLANE 1e-2
 #define PC_DEGENERATE_MIXED 3e-2
-#define PC_DEGENERATE_CELLS 3e-3
+#define PC_DEGENERATE_NDT   3e-3
 #define PC_DEGENERATE_DEPTH 3e-3
+
+/* The least eigenvalue from which on a scene constrains cells well: 0.05 and more in streets; on bare roads, where a
+ * scan fits at several places, 0.004 to 0.02. */
+#define PC_WELL_CONSTRAINED 0.03
 
 typedef struct pc_conditioning {
     double values[6];   /* ascending */
-    double vectors[36]; /* by rows: rotation (times lever), translation */
+    double vectors[36]; /* by rows: rotation (times the radius of gyration), translation */
     int unconstrained;  /* how many values are below the limit */
 } pc_conditioning;
 
-void pc_conditioning_of(const double *sums, const double lever[3], double limit, pc_conditioning *c);
+void pc_conditioning_of(const double *sums, const double gyration[3], double limit, pc_conditioning *c);
 
-/* Of the pose: variance of one equation times the inverse of the information; all zero when that has none. */
+/* Covariance of the pose: variance of one equation times the inverse of the information; all zero when that is
+ * singular. */
 void pc_covariance_of(const double information[36], double variance, double covariance[36]);
 
 /* The update (rotation about the step's centre, then translation) that solves the normal equations in the constrained
  * directions and is zero in the others. False when there is none. */
-bool pc_solve_step(const double *sums, const double lever[3], double update[6]);
+bool pc_solve_step(const double *sums, const double gyration[3], double update[6]);
 
 /* The unconstrained directions in words: "translation along x, rotation about z". */
 void pc_describe_unconstrained(const pc_conditioning *c, char *text, size_t size);

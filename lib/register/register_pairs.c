@@ -1,4 +1,4 @@
-/* Several pairs at once: by cells on CUDA in groups that are on the device together, on the CPU one a thread. */
+/* Several pairs: method ndt on CUDA in groups that are on the device together, on the CPU one pair per thread. */
 #include "register.h"
 #include "ndt.h"
 #include "ndt_ops.h"
@@ -19,8 +19,8 @@ typedef struct pair_set {
     pcgpu_context *context;
     const pc_backend *backend;
     const pcgpu_register_params *params; /* of each pair */
-    bool both_ways; /* every second pair is the one before, exchanged */
-    pcgpu_run run;  /* as it begins for each */
+    bool both_ways;                      /* every second pair is the one before, exchanged */
+    pcgpu_run run;                       /* as it begins for each */
     const pcgpu_pair *pairs;
     int count;
     pcgpu_registration *results;
@@ -35,7 +35,7 @@ static const pcgpu_register_params *params_of(const pair_set *set, int i) {
 
 /* Passes on the error of pair `i`, which may be in `from` alone. */
 static pcgpu_status fail_pair(const pair_set *set, const pcgpu_context *from, int i, pcgpu_status status) {
-    char why[sizeof from->error];
+    char why[sizeof from->errors.text];
     snprintf(why, sizeof why, "%s", pcgpu_last_error(from));
     const bool back = set->both_ways && i % 2 == 1;
     return pc_fail(set->context, status, "%s%s", back ? "source and target exchanged: " : "", why);
@@ -65,23 +65,23 @@ static pcgpu_status run_pair(const pair_set *set, pcgpu_context *context, int i)
 
 typedef struct group {
     pc_register_work w[GROUP_PAIRS];
-    pc_cells_work c[GROUP_PAIRS];
+    pc_ndt_work c[GROUP_PAIRS];
     pc_scan source[GROUP_PAIRS], target[GROUP_PAIRS];
-    pc_cells_job jobs[GROUP_PAIRS]; /* of the pairs, then of those that have enough points */
-    int pair[GROUP_PAIRS];          /* that a job is of, in the group */
+    pc_ndt_job jobs[GROUP_PAIRS]; /* of the pairs, then of those that have enough points */
+    int pair[GROUP_PAIRS];        /* that a job is of, in the group */
     int job_count;
 } group;
 
 /* One block for the coordinates of all targets, one for those of all sources: a back end has no more of them. */
-static pcgpu_status take_memory(const pair_set *set, int first, int count, float *memory[PC_SCRATCHES]) {
-    size_t rows[PC_SCRATCHES] = {1, 1};
+static pcgpu_status take_memory(const pair_set *set, int first, int count, float *memory[PC_NDT_CLOUDS]) {
+    size_t rows[PC_NDT_CLOUDS] = {1, 1};
     for (int i = first; i < first + count; i++) {
-        rows[PC_SCRATCH_SOURCE] += (size_t)set->pairs[i].source->rows;
-        rows[PC_SCRATCH_TARGET] += (size_t)set->pairs[i].target->rows;
+        rows[PC_NDT_SOURCE] += (size_t)set->pairs[i].source->rows;
+        rows[PC_NDT_TARGET] += (size_t)set->pairs[i].target->rows;
     }
-    static const int order[PC_SCRATCHES] = {PC_SCRATCH_TARGET, PC_SCRATCH_SOURCE};
+    static const int order[PC_NDT_CLOUDS] = {PC_NDT_TARGET, PC_NDT_SOURCE};
     pcgpu_status status = PCGPU_OK;
-    for (int k = 0; k < PC_SCRATCHES && status == PCGPU_OK; k++) {
+    for (int k = 0; k < PC_NDT_CLOUDS && status == PCGPU_OK; k++) {
         void *block = NULL;
         status = set->backend->ndt->memory(set->context, order[k], rows[order[k]] * 3 * sizeof(float), &block);
         memory[order[k]] = block;
@@ -112,7 +112,7 @@ static void prepare_pair(void *state, int i) {
     pcgpu_status status = pc_scan_take_pair(&own, pair, g->w[i].params, from, to, run);
     if (status == PCGPU_OK) {
         pc_register_see(&g->w[i], from->cloud, to->cloud);
-        status = pc_cells_prepare(&g->c[i], from->cloud, to->cloud, &g->jobs[i]);
+        status = pc_ndt_prepare(&g->c[i], from->cloud, to->cloud, &g->jobs[i]);
     }
     g->w[i].context = set->context;
     pc_register_stage_end(&g->w[i], PC_STAGE_SELECT, begin);
@@ -123,23 +123,23 @@ static void prepare_pair(void *state, int i) {
 
 /* Makes the jobs of all pairs. */
 static pcgpu_status prepare(pair_set *set, int first, int count, group *g) {
-    float *memory[PC_SCRATCHES];
+    float *memory[PC_NDT_CLOUDS];
     pcgpu_status status = take_memory(set, first, count, memory);
     if (status != PCGPU_OK) {
         return status;
     }
     for (int i = 0; i < count; i++) {
-        g->jobs[i] = (pc_cells_job){0};
-        g->c[i] = (pc_cells_work){.w = &g->w[i], .backend = set->backend};
+        g->jobs[i] = (pc_ndt_job){0};
+        g->c[i] = (pc_ndt_work){.w = &g->w[i], .backend = set->backend};
         memcpy(g->c[i].memory, memory, sizeof memory);
-        memory[PC_SCRATCH_SOURCE] += 3 * set->pairs[first + i].source->rows;
-        memory[PC_SCRATCH_TARGET] += 3 * set->pairs[first + i].target->rows;
+        memory[PC_NDT_SOURCE] += 3 * set->pairs[first + i].source->rows;
+        memory[PC_NDT_TARGET] += 3 * set->pairs[first + i].target->rows;
     }
     preparation p = {set, first, g};
     pc_run_parts(set->context, count, prepare_pair, &p);
     g->job_count = 0;
     for (int i = 0; i < count; i++) {
-        if (g->jobs[i].path.levels) { /* else there are too few points */
+        if (g->jobs[i].optimizer.levels) { /* else there are too few points */
             g->pair[g->job_count] = i;
             g->jobs[g->job_count++] = g->jobs[i];
         }
@@ -160,9 +160,8 @@ static pcgpu_status run_group(pair_set *set, int first, int count, group *g) {
         status = set->backend->ndt->register_jobs(set->context, g->jobs, g->job_count);
     }
     for (int k = 0; status == PCGPU_OK && k < g->job_count; k++) {
-        pc_cells_work *c = &g->c[g->pair[k]];
-        pc_cells_conclude(c, &g->jobs[k].path);
-        pc_register_stage_end(c->w, PC_STAGE_ITERATE, begin);
+        pc_ndt_work *c = &g->c[g->pair[k]];
+        pc_ndt_conclude(c, &g->jobs[k], begin);
     }
     for (int i = 0; i < count; i++) {
         pc_register_close(&g->w[i], status);
@@ -219,7 +218,7 @@ static pcgpu_status take_helper(const pcgpu_context *context, int thread, pcgpu_
     return status;
 }
 
-/* Pairs that threads claim one by one; a context has the memory of one registration, so each thread has its own. */
+/* Threads claim pairs one by one. A context has the memory of one registration, so each thread has its own context. */
 typedef struct claims {
     pair_set *set;
     atomic_int next;
@@ -252,7 +251,8 @@ static pcgpu_status run_a_thread_each(pair_set *set) {
 static pcgpu_status run_set(pair_set *set) {
     const pcgpu_register_params *p = set->params;
     const int threads = set->context->threads;
-    bool together = p->method == PCGPU_REGISTER_NDT && p->search != PCGPU_SEARCH_ALWAYS && set->backend->ndt->register_jobs;
+    const bool together =
+        p->method == PCGPU_REGISTER_NDT && p->search != PCGPU_SEARCH_ALWAYS && set->backend->ndt->concurrent_jobs;
     bool spread = set->backend == &pc_backend_cpu && threads > 1 && set->count >= threads;
     set->run.threads = spread ? 1 : set->run.threads;
     set->failing = set->count;
@@ -263,10 +263,10 @@ static pcgpu_status run_set(pair_set *set) {
     return status;
 }
 
-/* ---- both ways --------------------------------------------------------------------------------------------------- */
+/* ---- symmetric --------------------------------------------------------------------------------------------------- */
 
-/* What the way back took, as one more stage; it may have been at the same time. */
-static void tell_back(const pcgpu_run *back, pcgpu_run *run) {
+/* Reports the seconds of the backward registration as one more stage; it may have run concurrently. */
+static void report_back(const pcgpu_run *back, pcgpu_run *run) {
     double seconds = 0.0;
     for (int i = 0; i < back->stages; i++) {
         seconds += back->stage[i].seconds;
@@ -274,24 +274,24 @@ static void tell_back(const pcgpu_run *back, pcgpu_run *run) {
     pc_stage(run, "back", pc_now() - seconds);
 }
 
-/* Each pair is followed by itself the other way round. */
+/* Each pair is followed by the same pair with source and target exchanged. */
 static pcgpu_status run_both_ways(pair_set *set) {
     const pair_set given = *set;
     const size_t n = (size_t)given.count;
-    pcgpu_register_params *ways = malloc(2 * n * sizeof *ways);
+    pcgpu_register_params *both = malloc(2 * n * sizeof *both);
     pcgpu_pair *pairs = malloc(2 * n * sizeof *pairs);
     pcgpu_registration *results = malloc(2 * n * sizeof *results);
-    pcgpu_status status =
-        ways && pairs && results ? PCGPU_OK
-                                 : pc_fail_memory(set->context, 2 * n * sizeof *results, "the pairs both ways");
+    pcgpu_status status = both && pairs && results
+                              ? PCGPU_OK
+                              : pc_fail_memory(set->context, 2 * n * sizeof *results, "the pairs in both directions");
     for (size_t i = 0; i < n && status == PCGPU_OK; i++) {
         pairs[2 * i] = given.pairs[i];
         pairs[2 * i + 1] = (pcgpu_pair){given.pairs[i].target, given.pairs[i].source};
-        ways[2 * i] = ways[2 * i + 1] = given.params[i];
-        pc_register_inverse_start(ways[2 * i].init, ways[2 * i + 1].init);
+        both[2 * i] = both[2 * i + 1] = given.params[i];
+        pc_register_inverse_start(both[2 * i].init, both[2 * i + 1].init);
     }
     if (status == PCGPU_OK) {
-        set->params = ways;
+        set->params = both;
         set->both_ways = true;
         set->pairs = pairs;
         set->results = results;
@@ -301,9 +301,9 @@ static pcgpu_status run_both_ways(pair_set *set) {
     for (size_t i = 0; i < n && status == PCGPU_OK; i++) {
         given.results[i] = results[2 * i];
         pc_register_meet_halfway(&given.results[i], &results[2 * i + 1], pc_register_apart_metres(&given.params[i]));
-        tell_back(&results[2 * i + 1].run, &given.results[i].run);
+        report_back(&results[2 * i + 1].run, &given.results[i].run);
     }
-    free(ways);
+    free(both);
     free(pairs);
     free(results);
     return status;

@@ -19,13 +19,13 @@ enum {
     STEPS = 2,         /* levels of cells that one pass counts, each half as wide */
     FINE = 1 << (STEPS - 1),
     COLUMNS = 1 << 13, /* of the table of boxes: 32 x 32 x 8, which repeat in space */
-    FEWEST = 4,        /* points of a cell that counts, as PC_CELLS_MIN_POINTS */
+    FEWEST = 4,        /* points of a cell that counts, as PC_NDT_MIN_POINTS */
 };
 
 #define MOST        0.675
 #define THIN        0.33   /* of the seeds in such cells, at least: their cells are thin */
 #define THICKNESS   0.00105 /* variance across a surface against the squared edge: 3.2 % of it */
-#define EXTENT      0.003 /* of the second direction: variance against the squared edge, as PC_CELLS_PLANE_EXTENT */
+#define EXTENT      0.003 /* of the second direction: variance against the squared edge, as PC_NDT_PLANE_EXTENT */
 #define BOXES       32.0  /* boxes of the first pass to the extent, at least */
 #define WIDE_CELL   0.111 /* of the extent: so wide at least are the cells of the first level, for their reach */
 #define FINEST      1e-6   /* of the extent: no cell is narrower */
@@ -104,7 +104,7 @@ static bool is_near(const scale *s, const float *p) {
 static void choose_seeds(scale *s) {
     const int64_t every = s->cloud->rows / SEEDS > 1 ? s->cloud->rows / SEEDS : 1;
     for (int64_t i = 0; i * every < s->cloud->rows && s->seed_count < SEEDS; i++) {
-        const int64_t row = pc_cells_pick(i, every);
+        const int64_t row = pc_ndt_pick(i, every);
         if (row < s->cloud->rows && usable(s, record(s, row)) && is_near(s, record(s, row))) {
             s->seeds[s->seed_count++] = row;
         }
@@ -309,8 +309,8 @@ static double choose_edge(scale *s) {
 
 /* Fewer or more levels than the method's own do not pay. */
 static int levels_of(double edge, double extent) {
-    int levels = PC_CELLS_LEVELS;
-    while (levels < PC_CELLS_MAX_LEVELS && edge * (double)(1 << (levels - 1)) < WIDE_CELL * extent) {
+    int levels = PC_NDT_LEVELS;
+    while (levels < PC_NDT_MAX_LEVELS && edge * (double)(1 << (levels - 1)) < WIDE_CELL * extent) {
         levels++;
     }
     return levels;
@@ -320,7 +320,7 @@ pcgpu_status pc_register_spacing(pcgpu_context *context, const pcgpu_cloud *clou
                                  int *levels) {
     scale *s = malloc(sizeof *s);
     *edge = 0.0;
-    *levels = PC_CELLS_LEVELS;
+    *levels = PC_NDT_LEVELS;
     if (!s) {
         return pc_fail_memory(context, sizeof *s, "the voxel size");
     }
@@ -336,7 +336,7 @@ pcgpu_status pc_register_spacing(pcgpu_context *context, const pcgpu_cloud *clou
     }
     if (s->seed_count >= PC_REGISTER_MIN_POINTS) {
         *edge = choose_edge(s);
-        *levels = *edge > 0.0 ? levels_of(*edge, (double)s->extent) : PC_CELLS_LEVELS;
+        *levels = *edge > 0.0 ? levels_of(*edge, (double)s->extent) : PC_NDT_LEVELS;
     }
     free(s);
     return PCGPU_OK;

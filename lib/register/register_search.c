@@ -1,6 +1,6 @@
 /* Registration without a guess: where to start.
  *
- * Seen from above, walls, poles and trunks make a picture that tells two poses apart, while the ground looks alike
+ * Seen from above, walls, poles and trunks distinguish two poses, while the ground looks alike
  * everywhere. Both clouds become square columns as wide as a cell of 4 voxels; a column counts whose points differ in
  * height by half a cell or more. The source's columns are turned about the vertical by all multiples of 2 degrees, and
  * for each turn all translations by whole cells are scored at once: each column of the source adds the patch of the
@@ -57,7 +57,7 @@ typedef struct search {
     uint8_t *blurred; /* SIDE squared: 3 at a column, 2 beside, 1 at its corners */
     int32_t *listed;  /* the source's columns that count */
     int listed_count;
-    int most_turn;     /* either way */
+    int most_turn;     /* in both directions */
     start best[TURNS * PEAKS]; /* of each turn; then the starts in front */
     int count;                 /* of the starts */
 } search;
@@ -284,7 +284,7 @@ static void transform_of(const search *s, const start *at, double T[16]) {
 static double cell_of(const pcgpu_register_params *p, int levels) {
     double spacing = p->voxel > 0.0 ? p->voxel : 0.5 * p->max_distance / (double)(1 << (levels - 1));
     /* more levels of method ndt reach as much farther */
-    const int wider = p->method == PCGPU_REGISTER_NDT && levels > PC_CELLS_LEVELS ? levels - PC_CELLS_LEVELS : 0;
+    const int wider = p->method == PCGPU_REGISTER_NDT && levels > PC_NDT_LEVELS ? levels - PC_NDT_LEVELS : 0;
     return CELL_VOXELS * spacing * (double)(1 << wider);
 }
 

@@ -1,15 +1,15 @@
-/* What the sums of a step mean: the update that they ask for, and the directions that they leave open. */
+/* Normal equations: the update, and the unconstrained directions. */
 #include "register.h"
 #include "solve.h"
 
 #include <stdio.h>
 #include <string.h>
 
-void pc_conditioning_of(const double *sums, const double lever[3], double limit, pc_conditioning *c) {
+void pc_conditioning_of(const double *sums, const double gyration[3], double limit, pc_conditioning *c) {
     double a[36];
     pc_information(sums, a);
     for (int i = 0; i < 36; i++) {
-        double scale = (i / 6 < 3 ? lever[i / 6] : 1.0) * (i % 6 < 3 ? lever[i % 6] : 1.0);
+        double scale = (i / 6 < 3 ? gyration[i / 6] : 1.0) * (i % 6 < 3 ? gyration[i % 6] : 1.0);
         a[i] /= scale * sums[PC_ICP_EQUATIONS];
     }
     pc_eigen6(a, c->values, c->vectors);
@@ -28,28 +28,28 @@ void pc_covariance_of(const double information[36], double variance, double cova
     }
 }
 
-bool pc_solve_step(const double *sums, const double lever[3], double update[6]) {
+bool pc_solve_step(const double *sums, const double gyration[3], double update[6]) {
     double a[36], b[6];
     pc_conditioning c;
     pc_information(sums, a);
-    pc_conditioning_of(sums, lever, PC_DEGENERATE_PLANE, &c);
+    pc_conditioning_of(sums, gyration, PC_DEGENERATE_PLANE, &c);
     for (int i = 0; i < 6; i++) {
         b[i] = -sums[PC_ICP_JR + i];
     }
     if (c.unconstrained == 0) {
         return pc_solve6(a, b, update);
     }
-    /* Zhang, Kaess and Singh 2016: move only where the scene says something. */
+    /* Zhang, Kaess and Singh 2016: update only constrained directions. */
     memset(update, 0, 6 * sizeof *update);
     for (int v = c.unconstrained; v < 6; v++) {
         const double *e = c.vectors + 6 * v;
         double along = 0.0;
         for (int i = 0; i < 6; i++) {
-            along += e[i] * (i < 3 ? b[i] / lever[i] : b[i]);
+            along += e[i] * (i < 3 ? b[i] / gyration[i] : b[i]);
         }
         along /= c.values[v] * sums[PC_ICP_EQUATIONS];
         for (int i = 0; i < 6; i++) {
-            update[i] += along * (i < 3 ? e[i] / lever[i] : e[i]);
+            update[i] += along * (i < 3 ? e[i] / gyration[i] : e[i]);
         }
     }
     return c.unconstrained < 6;

@@ -1,16 +1,16 @@
 /* Registration from the starts that a search found (register_search.c), and from the one that was given.
  *
- * The starts are tried in their order, the given one last. Once one has converged, only those are worth it that look
- * nearly as good and lead elsewhere. The best result is the answer. By cells on a device, where several cost hardly
- * more than one, all that are worth it are done at once as soon as the first, which mostly is the answer, has failed;
- * those that would not have been tried one after the other are forgotten, so that the answer is the same. */
+ * The starts are tried in their order, the given one last. Once one has converged, only starts are tried that score
+ * nearly as high and lie elsewhere. The best result is the answer. By cells on a device, where several cost hardly more
+ * than one, all that are worth it are done at once as soon as the first, which mostly is the answer, has failed; those
+ * that would not have been tried one after the other are forgotten, so that the answer is the same. */
 #include "register.h"
 #include "ndt_ops.h"
 
 #include <string.h>
 
 #define NEARLY    0.8  /* as good as another score */
-#define ELSEWHERE 30.0 /* degrees from a start that has converged to one that leads elsewhere */
+#define ELSEWHERE 30.0 /* degrees between a converged start and one that lies elsewhere */
 
 enum { TRIALS = PC_STARTS + 1 };
 
@@ -40,10 +40,11 @@ static bool worth_it(const trials *t, int i) {
            pc_start_degrees(at, &t->starts[t->best]) >= ELSEWHERE;
 }
 
-/* Does start i, and where the back end does several at once those after it that are worth it by now. */
+/* Registers from start i; where the back end runs jobs concurrently, also from later starts that are candidates by now.
+ */
 static pcgpu_status do_start(trials *t, int i) {
     const double begin = pc_now();
-    const bool together = i > 0 && t->params[0].method == PCGPU_REGISTER_NDT && t->backend->ndt->register_jobs;
+    const bool together = i > 0 && t->params[0].method == PCGPU_REGISTER_NDT && t->backend->ndt->concurrent_jobs;
     pcgpu_register_params params[TRIALS];
     pcgpu_registration results[TRIALS];
     int which[TRIALS], count = 0;
@@ -57,7 +58,7 @@ static pcgpu_status do_start(trials *t, int i) {
     if (count > 1) {
         status = pc_register_from_starts(t->context, t->backend, t->run, params, &t->pair, count, results);
     }
-    if (count == 1 || status != PCGPU_OK) { /* several at once take more memory than one does */
+    if (count == 1 || status != PCGPU_OK) { /* several jobs take more memory than one */
         count = 1;
         pc_clear_error(t->context);
         status = pc_register_pair(t->context, t->backend, t->run, &params[0], t->pair.source, t->pair.target, results);

@@ -1,11 +1,11 @@
-/* Registration both ways: the source onto the target, the target onto the source, and the motion halfway between the
- * first and the inverse of the second.
+/* Symmetric registration: source onto target, target onto source, and the motion halfway between the first and the
+ * inverse of the second.
  *
- * Cells and normals are those of the target, so that one way alone favours it: the two answers differ by a millimetre
- * on scans of a car, by more where the scans are bent against each other. Each way is a registration of its own, from
- * the start or its inverse, so the exchange of the clouds exchanges the two and inverts the answer, to rounding. What
- * is found is also more accurate, since the errors of the two ways are not the same, and two ways that lead to
- * different places tell a wrong answer that one of them takes for right.
+ * Cells and normals are those of the target, so a registration in one direction alone favours it: the two answers
+ * differ by a millimetre on scans of a car, by more where the scans are bent against each other. Each direction is a
+ * registration of its own, from the start or its inverse, so the exchange of the clouds exchanges the two and inverts
+ * the answer, to rounding. The result is also more accurate, since the errors of the two directions differ, and a large
+ * inverse-consistency error reveals a wrong answer that one direction alone accepts.
  *
  * Halfway is on the screw motion M from one pose to the other: T = M^1/2 T_there. This mean does not depend on the
  * coordinates of either cloud, and its inverse is the mean of the inverses (Pennec and Arsigny 2013). That exchanged
@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Two ways that differ by more than so many voxels or radians do not lead to the same place. */
+/* Limits of the inverse-consistency error, in voxels and radians. */
 #define APART_VOXELS  1.0
 #define APART_RADIANS 0.0175
 
@@ -48,7 +48,7 @@ static pc_pose motion_between(const pc_pose *a, const pc_pose *b) {
     pc_pose motion = {.q = {a->q[0], -a->q[1], -a->q[2], -a->q[3]}};
     double t[3];
     pc_quaternion_turned(b->q, motion.q);
-    if (motion.q[0] < 0.0) { /* the same turn, by the shorter way */
+    if (motion.q[0] < 0.0) { /* the same rotation by the smaller angle */
         for (int k = 0; k < 4; k++) {
             motion.q[k] = -motion.q[k];
         }
@@ -74,7 +74,7 @@ static pc_pose half_of(const pc_pose *motion) {
     return half;
 }
 
-/* ---- both ways --------------------------------------------------------------------------------------------------- */
+/* ---- forward and backward ---------------------------------------------------------------------------------------- */
 
 void pc_register_inverse_start(const double init[16], double inverse[16]) {
     const pc_pose start = pc_matrix_pose(init), back = inverse_of(&start);
@@ -82,8 +82,8 @@ void pc_register_inverse_start(const double init[16], double inverse[16]) {
 }
 
 double pc_register_apart_metres(const pcgpu_register_params *params) {
-    const double gate = params->max_distance / (double)(1 << (pc_register_levels(params) - 1));
-    return APART_VOXELS * (params->voxel > 0.0 ? params->voxel : 0.5 * gate);
+    const double max_correspondence = params->max_distance / (double)(1 << (pc_register_levels(params) - 1));
+    return APART_VOXELS * (params->voxel > 0.0 ? params->voxel : 0.5 * max_correspondence);
 }
 
 void pc_register_meet_halfway(pcgpu_registration *there, const pcgpu_registration *back, double metres) {
@@ -109,7 +109,7 @@ void pc_register_meet_halfway(pcgpu_registration *there, const pcgpu_registratio
         const size_t size = sizeof there->reason;
         there->converged = false;
         if (back->converged) {
-            snprintf(why, size, "the two ways lead to places that are %.3g m and %.3g degrees apart; start closer",
+            snprintf(why, size, "forward and backward registration disagree by %.3g m and %.3g degrees; give a better init",
                      there->apart[0], there->apart[1] * DEGREE);
         } else {
             snprintf(why, size, "source and target exchanged: %.*s", (int)sizeof back->reason - 30, back->reason);

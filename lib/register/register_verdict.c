@@ -1,4 +1,4 @@
-/* Registration: how much a result is worth, and the verdict. */
+/* Registration: score, conditioning and convergence check of a result. */
 #include "register.h"
 #include "solve.h"
 
@@ -8,9 +8,8 @@
 /* Overlaps and scores of surfaces that are nothing, whatever the sensors saw. */
 #define LITTLE_OVERLAP 0.1
 #define LEAST_SURFACES 0.02
-/* The least eigenvalue from which on a scene constrains cells well: 0.05 and more in streets; on bare roads, where a scan
- * fits at several places, 0.004 to 0.02. */
-#define WELL_CONSTRAINED 0.03
+/* PC_MOST_FREE near a pose that the motion predicts: other cars leave up to 0.07 on a road. */
+#define MOST_FREE_NEAR 0.2
 
 /* What the scene constrains at the last pose: by its planes, or, where point-to-point met few of them, by everything.
  */
@@ -27,7 +26,7 @@ static pcgpu_status condition(pc_register_work *w, double *sums) {
     }
     if (sums[PC_ICP_EQUATIONS] > 0.0) {
         pc_conditioning c;
-        pc_conditioning_of(sums, w->lever, limit, &c);
+        pc_conditioning_of(sums, w->gyration, limit, &c);
         double free = sums[PC_ICP_EQUATIONS] - 6.0;
         pc_information(sums, r->information);
         pc_covariance_of(r->information, sums[PC_ICP_R2] / (free > 1.0 ? free : 1.0), r->covariance);
@@ -40,9 +39,9 @@ static pcgpu_status condition(pc_register_work *w, double *sums) {
     return PCGPU_OK;
 }
 
-/* The score: fitness times the mean robust weight of the matches to the power of 1.5, which tells how well the surfaces
- * lie on each other, whatever the gate. Grounds match anywhere, so that fitness alone would accept two places of one
- * city. Right answers have 0.43 (halves of a scan by rings) to 0.86, wrong ones up to 0.2, a street and its mirror
+/* The score: fitness times the mean robust weight of the matches to the power of 1.5, which says how well the surfaces
+ * lie on each other, whatever the maximum correspondence distance. Grounds match anywhere, so that fitness alone would
+ * accept two places of one city. Right answers have 0.43 (halves of a scan by rings) to 0.86, wrong ones up to 0.2, a street and its mirror
  * image up to 0.31; with the weight itself the two nearest would be 0.53 and 0.37. */
 static pcgpu_status measure_score(pc_register_work *w) {
     pcgpu_registration *r = w->result;
@@ -82,8 +81,8 @@ pcgpu_status pc_register_evaluate(pc_register_work *w) {
     return status == PCGPU_OK ? measure_score(w) : status;
 }
 
-/* The surfaces alone say how well what overlaps agrees, which depends on density, noise and overlap. What the sensors saw
- * through does not: where both scans are known to be seen from their origins, it decides. */
+/* The surfaces alone say how well what overlaps agrees, which depends on density, noise and overlap. What the sensors
+ * saw through does not: where both scans are known to be seen from their origins, it decides. */
 static pcgpu_status measure_free_space(pc_register_work *w) {
     pcgpu_registration *r = w->result;
     double T[16];
@@ -95,17 +94,18 @@ static pcgpu_status measure_free_space(pc_register_work *w) {
     pcgpu_status status = pc_view_compare(w->context, &w->seen[0], &w->seen[1], T, r->voxel, &r->free_space);
     if (status == PCGPU_OK && r->free_space >= 0.0) {
         if (w->params->method == PCGPU_REGISTER_NDT) {
-            /* the mean of fitness and agreement, of which the score of cells is the product; less where the scene hardly
-             * says which of several places is meant, unless it is the reason by itself */
-            const double well = r->degenerate ? 1.0 : fmin(1.0, sqrt(r->eigenvalues[0] / WELL_CONSTRAINED));
+            /* the mean of fitness and agreement, of which the score of cells is the product; less where the scene
+             * hardly says which of several places is meant, unless it is the reason by itself */
+            const double well =
+                r->degenerate || w->near ? 1.0 : fmin(1.0, sqrt(r->eigenvalues[0] / PC_WELL_CONSTRAINED));
             r->score = sqrt(r->score * well);
         }
-        r->score *= fmax(0.0, 1.0 - r->free_space / PC_MOST_FREE);
+        r->score *= fmax(0.0, 1.0 - r->free_space / (w->near ? MOST_FREE_NEAR : PC_MOST_FREE));
     }
     return status;
 }
 
-static void judge(pc_register_work *w) {
+static void check_convergence(pc_register_work *w) {
     pcgpu_registration *r = w->result;
     const pcgpu_register_params *p = w->params;
     char *why = r->reason;
@@ -116,7 +116,7 @@ static void judge(pc_register_work *w) {
     if (r->score < p->min_score) {
         if (r->fitness < LITTLE_OVERLAP) {
             snprintf(why, size, "no overlap: %.1f %% of the source points have a target point within %g m",
-                     100.0 * r->fitness, w->gate);
+                     100.0 * r->fitness, w->max_correspondence);
         } else if (r->free_space > 0.5 * PC_MOST_FREE) {
             snprintf(why, size,
                      "the scans contradict each other: %.1f %% of the points lie in the free space of the other scan",
@@ -126,21 +126,21 @@ static void judge(pc_register_work *w) {
                      "the surfaces do not agree: %.1f %% of the source points match; the score is %.3f, %.3f is wanted",
                      100.0 * r->fitness, r->score, p->min_score);
         }
-    } else if (r->degenerate) {
+    } else if (r->degenerate && !w->near) { /* near a prediction, that says where along it */
         snprintf(why, size, "the scene leaves a direction open: %s", r->unconstrained);
-    } else if (!w->converged) {
+    } else if (!w->converged && !w->near) {
         snprintf(why, size, "%d iterations were not enough at the finest level; allow more or start closer",
                  p->max_iterations);
     } else {
         r->converged = true;
-        snprintf(why, size, "converged after %d iterations", r->iterations);
+        snprintf(why, size, "%s after %d iterations", w->near ? "near the predicted pose" : "converged", r->iterations);
     }
 }
 
-pcgpu_status pc_register_judge(pc_register_work *w) {
+pcgpu_status pc_register_check_convergence(pc_register_work *w) {
     pcgpu_status status = measure_free_space(w);
     if (status == PCGPU_OK) {
-        judge(w);
+        check_convergence(w);
     }
     return status;
 }

@@ -104,7 +104,7 @@ static int64_t take_block(const pc_seen *s, int64_t begin, int64_t every, view_p
     int64_t places[BLOCK];
     int n = 0;
     for (int64_t i = begin; i < end; i++) {
-        places[i - begin] = pc_cells_pick(i, every) * s->stride;
+        places[i - begin] = pc_ndt_pick(i, every) * s->stride;
         __builtin_prefetch(s->x + places[i - begin]);
     }
     for (int64_t i = begin; i < end; i++) {

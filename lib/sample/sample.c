@@ -1,4 +1,4 @@
-/* Sampling: checks of the parameters, the choice of the back end, and the way from usable points back to records. */
+/* Sampling: checks of the parameters, the choice of the back end, and the conversion from usable points to records. */
 #include "sample.h"
 
 #include <math.h>
@@ -60,7 +60,7 @@ static pcgpu_status check(pcgpu_context *context, const pcgpu_sample_params *p, 
     return PCGPU_OK;
 }
 
-/* How many picks of n usable points; next to a least distance a count is only an upper bound. */
+/* The number of picks of n usable points; with a minimum distance, a count is only an upper bound. */
 static pcgpu_status decide_count(pcgpu_context *context, const pcgpu_sample_params *p, int64_t n, int64_t rows,
                                  int64_t *count) {
     int64_t wanted = p->count, left = n - p->seed_count;
@@ -91,7 +91,7 @@ static pcgpu_status decide_count(pcgpu_context *context, const pcgpu_sample_para
 
 /* ---- one cloud and many ------------------------------------------------------------------------------------- */
 
-/* A cloud on its way to a back end. */
+/* A cloud and its job. */
 typedef struct prepared {
     pc_points points;
     int32_t *seeds;
@@ -102,14 +102,14 @@ static void prepared_free(prepared *cloud) {
     free(cloud->seeds);
 }
 
-/* Room for the picks; with a least distance there may be none. */
-static pcgpu_status make_room(pcgpu_context *context, int64_t count, bool distances, pcgpu_sampled *result) {
-    size_t room = count > 0 ? (size_t)count : 1;
-    result->indices = malloc(room * sizeof *result->indices);
-    result->distances = distances ? malloc(room * sizeof *result->distances) : NULL;
+/* Allocates the arrays of the picks; with a minimum distance there may be no picks. */
+static pcgpu_status allocate_picks(pcgpu_context *context, int64_t count, bool distances, pcgpu_sampled *result) {
+    size_t capacity = count > 0 ? (size_t)count : 1;
+    result->indices = malloc(capacity * sizeof *result->indices);
+    result->distances = distances ? malloc(capacity * sizeof *result->distances) : NULL;
     return result->indices && (result->distances || !distances)
                ? PCGPU_OK
-               : pc_fail_memory(context, (uint64_t)room * 8, "the picks");
+               : pc_fail_memory(context, (uint64_t)capacity * 8, "the picks");
 }
 
 static pcgpu_status prepare(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_sample_params *p,
@@ -127,7 +127,7 @@ static pcgpu_status prepare(pcgpu_context *context, const pcgpu_cloud *cloud, co
         status = pc_sample_start(context, p, points, cloud->rows, &job->start);
     }
     if (status == PCGPU_OK) {
-        status = make_room(context, job->count, p->method == PCGPU_SAMPLE_FPS, result);
+        status = allocate_picks(context, job->count, p->method == PCGPU_SAMPLE_FPS, result);
     }
     if (status != PCGPU_OK) {
         return status;
@@ -136,7 +136,7 @@ static pcgpu_status prepare(pcgpu_context *context, const pcgpu_cloud *cloud, co
     job->x = points->x;
     job->y = points->y;
     job->z = points->z;
-    job->disposable = true; /* picks are places; the records stay */
+    job->disposable = true; /* the picks are indices; the result is gathered from the records */
     job->seed_count = p->seed_count;
     job->seeds = made->seeds;
     job->min_distance = p->min_distance;
@@ -146,7 +146,7 @@ static pcgpu_status prepare(pcgpu_context *context, const pcgpu_cloud *cloud, co
     return PCGPU_OK;
 }
 
-/* Records instead of usable points, metres instead of their squares. */
+/* Converts usable points to records, and squared distances to metres. */
 static void finish(const pc_points *points, const pc_sample_job *job, bool covered, pcgpu_sampled *result) {
     result->count = job->picked;
     result->coverage = covered ? sqrtf(job->rest) : NAN;
@@ -158,17 +158,18 @@ static void finish(const pc_points *points, const pc_sample_job *job, bool cover
             result->distances[i] = sqrtf(result->distances[i]);
         }
     }
-    if (result->count < job->count) { /* a least distance ended it; a shrinking realloc that fails leaves the block */
-        size_t room = result->count > 0 ? (size_t)result->count : 1;
-        void *indices = realloc(result->indices, room * sizeof *result->indices);
-        void *distances = realloc(result->distances, room * sizeof *result->distances);
+    if (result->count < job->count) { /* the minimum distance ended it. If a shrinking realloc fails, the block
+                                         remains */
+        size_t capacity = result->count > 0 ? (size_t)result->count : 1;
+        void *indices = realloc(result->indices, capacity * sizeof *result->indices);
+        void *distances = realloc(result->distances, capacity * sizeof *result->distances);
         result->indices = indices ? indices : result->indices;
         result->distances = distances ? distances : result->distances;
     }
 }
 
-/* Seconds on one CPU thread and on a started device, for AUTO. On the device copying is the larger part: picking takes
- * 0.3 to 0.8 ms for 1,024 to 16,384 of 120,268 points (an H200), 10 ms for 65,536 of 10 million. */
+/* Estimated seconds on one CPU thread and on a started device, for AUTO. Most of the device time is the transfer:
+ * sampling takes 0.3 to 0.8 ms for 1,024 to 16,384 of 120,268 points (an H200), 10 ms for 65,536 of 10 million. */
 static void estimate(const pc_sample_job *jobs, int count, int threads, double *cpu, double *cuda) {
     *cpu = pc_cpu_sample_seconds(jobs, count, threads);
     *cuda = 5e-4;
@@ -177,7 +178,7 @@ static void estimate(const pc_sample_job *jobs, int count, int threads, double *
     }
 }
 
-/* Farthest point sampling on the back end that suits it. *begin leaves out the start of a device. */
+/* Farthest point sampling on the chosen back end. *begin excludes the start of a device. */
 static pcgpu_status run_farthest(pcgpu_context *context, pc_sample_job *jobs, int count, pcgpu_run *run,
                                  double *begin) {
     const pc_backend *backend;
@@ -210,8 +211,7 @@ static pcgpu_status run_random(pcgpu_context *context, uint64_t seed, pc_sample_
     return status;
 }
 
-/* How far the points are from a sample that is there: farthest point sampling of nothing more, with all of it as seeds.
- */
+/* The coverage of an existing sample: farthest point sampling of no points with the sample as seeds. */
 static pcgpu_status run_coverage(pcgpu_context *context, pc_sample_job *jobs, int count, pcgpu_run *run,
                                  double *begin) {
     int64_t total = 0;
@@ -290,7 +290,7 @@ pcgpu_status pcgpu_sample_batch(pcgpu_context *context, const pcgpu_cloud *const
         status = prepare(context, clouds[i], params, &made[i], &jobs[i], &results[i]);
         if (status != PCGPU_OK && count > 1) {
             char why[512];
-            snprintf(why, sizeof why, "%.511s", context->error);
+            snprintf(why, sizeof why, "%.511s", context->errors.text);
             pc_fail(context, status, "cloud %d of the batch: %s", i, why);
         }
     }

@@ -1,23 +1,23 @@
 /* Farthest point sampling on the CPU: the choice between the plain loop and buckets (sample_cpu_buckets.c), and the
- * plain O(points x picks) loop, vectorized and shared out among threads.
+ * plain O(points x picks) loop, vectorized and parallel.
  *
- * The points are in parts, and each has the squared distance to the picks so far. A round is a step of the context's
- * threads: it updates these with the newest pick, the first one with all seeds, and finds the farthest point of each
- * part. */
+ * The points are partitioned; each has its squared distance to the picks so far. A round is one step of the thread
+ * pool: it updates the distances with the newest pick, the first round with all seeds, and finds the farthest point of
+ * each part. */
 #include "sample_cpu.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 
 enum {
-    CHUNK = 1024, /* points between two looks at the best value; its three coordinates and distances stay in L1 */
-    /* Waiting for each other costs the threads about as much as this many points: 2 us against 0.12 ns a point. */
-    POINTS_A_THREAD = 16384,
-    PREPARED_A_THREAD = 16, /* times as many repay a thread that prepares buckets */
+    CHUNK = 1024, /* points between two comparisons with the best value; their coordinates and distances stay in L1 */
+    /* The synchronization of the threads takes as long as this many points: 2 us at 0.12 ns per point. */
+    POINTS_PER_THREAD = 16384,
+    PREPARED_PER_THREAD = 16, /* threads that prepare buckets need this many times as many points */
     BUCKET_POINTS = 128,
 };
 
-/* Waiting for each other in a round. */
+/* The synchronization of a round. */
 #define WAIT_SECONDS 2e-6
 
 typedef void update_fn(const float *x, const float *y, const float *z, int32_t *nearest, int64_t n, const float *pick,
@@ -29,14 +29,14 @@ PC_INLINE void update(const float *x, const float *y, const float *z, int32_t *n
     *farthest = pc_lower_distances(x, y, z, nearest, n, pick);
 }
 
-/* The first place of `bits`, which occurs among n. */
+/* The first index of `bits`, which occurs among n. */
 PC_INLINE void find_first(const int32_t *nearest, int64_t n, int32_t bits, int32_t *first) {
-    int32_t place = INT32_MAX;
+    int32_t slot = INT32_MAX;
     for (int32_t i = 0; i < (int32_t)n; i++) {
         int32_t own = i | (-(int32_t)(nearest[i] != bits) & INT32_MAX);
-        place = own < place ? own : place;
+        slot = own < slot ? own : slot;
     }
-    *first = place;
+    *first = slot;
 }
 
 PC_SIMD_FORMS_OF(find_first, (const int32_t *nearest, int64_t n, int32_t bits, int32_t *first),
@@ -62,8 +62,8 @@ typedef struct sampler {
     int64_t pick_count;
 } sampler;
 
-/* The farthest point of [begin, end) after the points `picks`, the lowest index on ties; index -1 when all have been
- * picked. */
+/* The farthest point of [begin, end) after the points `picks`, with the lowest index on ties; index -1 when all points
+ * are picked. */
 static far_point search_range(const sampler *s, int64_t begin, int64_t end, const int32_t *picks, int64_t count) {
     const pc_sample_job *job = s->job;
     far_point best = {.bits = PC_PICKED, .index = -1};
@@ -93,7 +93,7 @@ static far_point search_range(const sampler *s, int64_t begin, int64_t end, cons
     return best;
 }
 
-/* The points of a part; no two parts write to one cache line of distances. */
+/* The points of a part. No two parts share a cache line of distances. */
 static void range_of(const sampler *s, int part, int64_t *begin, int64_t *end) {
     const int64_t n = s->job->n, block = ((n + s->parts - 1) / s->parts + 15) / 16 * 16;
     *begin = block * part < n ? block * part : n;
@@ -116,7 +116,7 @@ static void search_part(void *state, int part) {
     s->found[part] = search_range(s, begin, end, s->picks, s->pick_count);
 }
 
-/* The farthest point of all parts. They ascend, so a strict comparison keeps the lowest index. */
+/* The farthest point of all parts. The parts ascend, so a strict comparison keeps the lowest index. */
 static far_point search_all(pcgpu_context *context, sampler *s, const int32_t *picks, int64_t count) {
     far_point best = {.bits = PC_PICKED, .index = -1};
     s->picks = picks;
@@ -128,7 +128,7 @@ static far_point search_all(pcgpu_context *context, sampler *s, const int32_t *p
     return best;
 }
 
-/* Samples one cloud by the plain loop in so many parts; false when memory is short. */
+/* Samples one cloud with the plain loop in this number of parts; false when memory is exhausted. */
 static bool sample_plainly(pcgpu_context *context, pc_sample_job *job, pc_simd simd, int parts) {
     sampler s = {.job = job, .update = update_for(simd), .find = find_first_for(simd), .parts = parts};
     s.nearest = malloc((size_t)job->n * sizeof *s.nearest);
@@ -153,24 +153,24 @@ static bool sample_plainly(pcgpu_context *context, pc_sample_job *job, pc_simd s
     return ok;
 }
 
-static int team_size(int threads, int64_t n, int64_t points_a_thread) {
-    int64_t useful = n / points_a_thread;
+static int thread_count(int threads, int64_t n, int64_t points_per_thread) {
+    int64_t useful = n / points_per_thread;
     return useful < 1 ? 1 : useful < threads ? (int)useful : threads;
 }
 
 /* ---- the choice ------------------------------------------------------------------------------------------------ */
 
-/* The figures below are fitted to least times of either way with AVX-512 on one core of a Zen 5 server, on a LiDAR scan
- * and a random cube, 64 to 1,000,000 points and 8 to 16,384 picks. They are meant for choosing: within a factor of 1.6
- * or so of most times, and the way chosen is the faster one except where both take about as long. */
+/* The constants below are fitted to minimum times of both algorithms with AVX-512 on one core of a Zen 5 server, on a
+ * LiDAR scan and a random cube, 64 to 1,000,000 points and 8 to 16,384 picks. The estimates are within a factor of 1.6
+ * of most times. The chosen algorithm is the faster one, except where both take similar times. */
 
-/* 0.11 ns a point and pick in the caches, 0.15 beyond. */
+/* 0.11 ns per point and pick in the caches, 0.15 ns beyond. */
 static double seconds_plain(int64_t n, int64_t rounds) {
     return (20e-9 + 0.13e-9 * (double)n) * (double)rounds;
 }
 
-/* 4 to 50 ns a point to bring them in order, the more the less they fit the caches. The first picks reach all buckets,
- * the k-th about one in k. A later pick looks at a few: 0.1 us with 1,024 points, 0.3 us with 120,000. */
+/* 4 to 50 ns per point for the order, more when the points exceed the caches. The first picks reach all buckets, the
+ * k-th about one in k. A later pick examines a few buckets: 0.1 us with 1,024 points, 0.3 us with 120,000. */
 static double seconds_buckets(int64_t n, int64_t rounds) {
     const double points = (double)n, picks = (double)rounds;
     const double order = 4e-9 + fmin(8e-15 * points, 45e-9), reach = 0.35e-9 * log2(picks + 1.0);
@@ -178,13 +178,13 @@ static double seconds_buckets(int64_t n, int64_t rounds) {
     return 2e-6 + points * (order + reach) + picks * pick;
 }
 
-/* How often distances are lowered: by every seed and every pick. */
+/* The number of distance updates: one per seed and pick. */
 static int64_t rounds_of(const pc_sample_job *job) {
     return job->seed_count + job->count;
 }
 
 double pc_cpu_sample_seconds(const pc_sample_job *jobs, int count, int threads) {
-    double idle = count < threads ? (double)threads / count : 1.0; /* buckets use one thread a cloud */
+    double idle = count < threads ? (double)threads / count : 1.0; /* buckets use one thread per cloud */
     double seconds = 0.0;
     for (int i = 0; i < count; i++) {
         int64_t n = jobs[i].n, rounds = rounds_of(&jobs[i]);
@@ -193,63 +193,64 @@ double pc_cpu_sample_seconds(const pc_sample_job *jobs, int count, int threads) 
     return seconds;
 }
 
-typedef struct way {
+typedef struct plan {
     bool buckets;
     int threads;
-} way;
+} plan;
 
-static way choose_way(const pc_sample_job *job, const pc_sample_form *form, int threads) {
-    const way plain = {false, team_size(threads, job->n, form->points_a_thread)};
-    const way buckets = {true, team_size(threads, job->n, PREPARED_A_THREAD * form->points_a_thread)};
-    if (form->algorithm != PC_SAMPLE_CHOOSE) {
-        return form->algorithm == PC_SAMPLE_BUCKETS ? buckets : plain;
+static plan choose_plan(const pc_sample_job *job, const pc_sample_variant *variant, int threads) {
+    const plan plain = {false, thread_count(threads, job->n, variant->points_per_thread)};
+    const plan buckets = {true, thread_count(threads, job->n, PREPARED_PER_THREAD * variant->points_per_thread)};
+    if (variant->algorithm != PC_SAMPLE_CHOOSE) {
+        return variant->algorithm == PC_SAMPLE_BUCKETS ? buckets : plain;
     }
     double seconds = seconds_plain(job->n, rounds_of(job)) / plain.threads;
-    if (plain.threads > 1) { /* must win twice over: it takes all cores, and is far slower when others use them */
+    if (plain.threads > 1) { /* must be twice as fast: it occupies all cores, and is far slower on a busy machine */
         seconds = 2.0 * (seconds + WAIT_SECONDS * (double)job->count);
     }
     return seconds_buckets(job->n, rounds_of(job)) < seconds ? buckets : plain;
 }
 
-/* On the caller's thread alone without a context. */
-static bool sample_cloud(pcgpu_context *context, pc_sample_job *job, const pc_sample_form *form) {
-    const way w = choose_way(job, form, context ? context->threads : 1);
-    return w.buckets ? pc_sample_by_buckets(w.threads > 1 ? context : NULL, job, form->simd, form->bucket_points)
-                     : sample_plainly(context, job, form->simd, w.threads);
+/* Without a context, only the caller's thread works. */
+static bool sample_cloud(pcgpu_context *context, pc_sample_job *job, const pc_sample_variant *variant) {
+    const plan w = choose_plan(job, variant, context ? context->threads : 1);
+    return w.buckets ? pc_sample_by_buckets(w.threads > 1 ? context : NULL, job, variant->simd, variant->bucket_points)
+                     : sample_plainly(context, job, variant->simd, w.threads);
 }
 
-/* Clouds that are sampled a thread each. */
+/* Clouds that are sampled by one thread each. */
 typedef struct clouds {
     pc_sample_job *jobs;
-    const pc_sample_form *form;
+    const pc_sample_variant *variant;
     atomic_bool failed;
 } clouds;
 
 static void sample_one(void *state, int i) {
     clouds *c = state;
-    if (!sample_cloud(NULL, &c->jobs[i], c->form)) {
+    if (!sample_cloud(NULL, &c->jobs[i], c->variant)) {
         atomic_store(&c->failed, true);
     }
 }
 
-pcgpu_status pc_cpu_sample_as(pcgpu_context *context, pc_sample_job *jobs, int count, const pc_sample_form *form) {
-    clouds all = {.jobs = jobs, .form = form};
+pcgpu_status pc_cpu_sample_as(pcgpu_context *context, pc_sample_job *jobs, int count,
+                              const pc_sample_variant *variant) {
+    clouds all = {.jobs = jobs, .variant = variant};
     int64_t largest = 0;
     bool failed = false;
     int widest = 1;
     for (int i = 0; i < count; i++) {
-        const way w = choose_way(&jobs[i], form, context->threads);
+        const plan w = choose_plan(&jobs[i], variant, context->threads);
         widest = w.threads > widest ? w.threads : widest;
         largest = jobs[i].n > largest ? jobs[i].n : largest;
     }
-    if (count > 1 && (count >= context->threads || widest == 1)) { /* a thread a cloud */
+    if (count > 1 && (count >= context->threads || widest == 1)) { /* one thread per cloud */
         context->worked = count < context->threads ? count : context->threads;
         pc_run_parts(context, count, sample_one, &all);
         failed = atomic_load(&all.failed);
     } else {
         context->worked = widest;
         for (int i = 0; i < count && !failed; i++) {
-            failed = !sample_cloud(context, &jobs[i], form);
+            failed = !sample_cloud(context, &jobs[i], variant);
         }
     }
     if (failed) {
@@ -259,13 +260,13 @@ pcgpu_status pc_cpu_sample_as(pcgpu_context *context, pc_sample_job *jobs, int c
 }
 
 static pcgpu_status pc_cpu_sample(pcgpu_context *context, pc_sample_job *jobs, int count) {
-    pc_sample_form form = {.points_a_thread = POINTS_A_THREAD, .bucket_points = BUCKET_POINTS};
+    pc_sample_variant variant = {.points_per_thread = POINTS_PER_THREAD, .bucket_points = BUCKET_POINTS};
     for (int simd = PC_SIMD_BASE; simd < PC_SIMD_FORMS; simd++) {
         if (pc_cpu_has((pc_simd)simd)) {
-            form.simd = (pc_simd)simd;
+            variant.simd = (pc_simd)simd;
         }
     }
-    return pc_cpu_sample_as(context, jobs, count, &form);
+    return pc_cpu_sample_as(context, jobs, count, &variant);
 }
 
 const pc_sample_ops pc_cpu_sample_ops = {.sample = pc_cpu_sample};

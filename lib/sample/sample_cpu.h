@@ -1,10 +1,10 @@
-/* What the two ways of farthest point sampling on the CPU share: sample_cpu.c holds the plain loop over all points and
- * the choice between the two, sample_cpu_buckets.c the one that skips points which a pick cannot reach,
- * sample_cpu_tree.c what this needs to know of the points, and sample_cpu_order.c the order that makes skipping pay.
+/* What the two algorithms of farthest point sampling on the CPU share: sample_cpu.c has the plain loop over all points
+ * and the choice of the algorithm, sample_cpu_buckets.c the algorithm that skips points out of reach of a pick,
+ * sample_cpu_tree.c its tree of buckets, and sample_cpu_order.c the order of points that makes skipping effective.
  *
- * Distances are kept as the bits of the float: for values >= 0 these order as integers do, integer minimum and maximum
- * vectorize without any relaxation of floating-point rules, and every negative integer is below all of them, which
- * marks a point that has been picked. */
+ * Distances are stored as the bits of the float. For values >= 0, these sort as integers do; integer minimum and
+ * maximum vectorize without relaxed floating-point rules; and every negative integer is below all distances, so it
+ * marks a picked point. */
 #ifndef PC_CPU_SAMPLE_H
 #define PC_CPU_SAMPLE_H
 
@@ -16,23 +16,24 @@
 enum {
     PC_PICKED = -1,
     PC_INFINITE = 0x7f800000, /* the bits of +inf */
-    PC_BUCKET_BYTES = 28,     /* the most that sampling by buckets holds for a point */
+    PC_BUCKET_BYTES = 28,     /* maximum memory per point of the bucket algorithm */
 };
 
-/* Farthest point sampling in a chosen form; pc_cpu_sample takes the widest vectors of the machine and what is fastest
- * for the size. Every form gives the same bits, which is what the tests use this for. */
+/* Farthest point sampling with a given variant, for tests; pc_cpu_sample takes the widest vectors of the machine and
+ * the fastest algorithm for the size. All variants give the same bits. */
 typedef enum pc_sample_algorithm { PC_SAMPLE_CHOOSE, PC_SAMPLE_PLAIN, PC_SAMPLE_BUCKETS } pc_sample_algorithm;
 
-typedef struct pc_sample_form {
+typedef struct pc_sample_variant {
     pc_simd simd;
     pc_sample_algorithm algorithm;
-    int64_t points_a_thread; /* for the plain loop: fewest points that are worth one more thread, >= 1 */
-    int32_t bucket_points;   /* for buckets: points in one, >= 1 */
-} pc_sample_form;
+    int64_t points_per_thread; /* plain loop: minimum points per thread, >= 1 */
+    int32_t bucket_points;     /* buckets: points per bucket, >= 1 */
+} pc_sample_variant;
 
-pcgpu_status pc_cpu_sample_as(pcgpu_context *context, pc_sample_job *jobs, int count, const pc_sample_form *form);
+pcgpu_status pc_cpu_sample_as(pcgpu_context *context, pc_sample_job *jobs, int count, const pc_sample_variant *variant);
 
-/* Whether the next farthest point, whose distance has these bits, stays unpicked. There is one before the last pick. */
+/* Whether sampling ends before the next farthest point, whose distance has these bits. Before the last pick, there is
+ * one. */
 PC_INLINE bool pc_sampling_ends(const pc_sample_job *job, int64_t picked, int32_t bits) {
     return picked == job->count || sqrtf(pc_bits_float(bits)) < job->min_distance;
 }
@@ -56,7 +57,7 @@ PC_INLINE int32_t pc_lower_distances(const float *restrict x, const float *restr
     return best;
 }
 
-/* The smallest and the largest of n >= 1 values, compared as integers that order like floats. */
+/* The smallest and the largest of n >= 1 values, compared as integers that sort as floats. */
 PC_INLINE void pc_find_bounds(const float *values, int64_t n, float *low, float *high) {
     int32_t least = INT32_MAX, most = INT32_MIN;
     for (int64_t i = 0; i < n; i++) {
@@ -68,12 +69,12 @@ PC_INLINE void pc_find_bounds(const float *values, int64_t n, float *low, float 
     *high = pc_bits_float(pc_in_order(most));
 }
 
-/* Samples one cloud, bucket_points >= 1 of neighbouring points at a time; false when memory is short. More than one
- * thread only prepare; without a context it is the caller's. */
+/* Samples one cloud, with buckets of bucket_points >= 1 neighbouring points; false when memory is exhausted. With a
+ * context, its threads only prepare the buckets; without one, the caller's thread does all work. */
 bool pc_sample_by_buckets(pcgpu_context *context, pc_sample_job *job, pc_simd simd, int32_t bucket_points);
 
-/* Writes the points 0..n-1 of the job so that points near each other in space come near each other; false when memory
- * is short. The same for the same cloud. */
+/* Writes the points 0..n-1 of the job in an order in which neighbours in space are close to each other; false when
+ * memory is exhausted. The order is deterministic. */
 bool pc_sample_order(pcgpu_context *context, const pc_sample_job *job, pc_simd simd, int32_t *order);
 
 #endif

@@ -1,11 +1,11 @@
-/* An order of points along a Morton curve (Morton 1966): the bounding box is cut into at most 2^7 cells along its
- * longest side, the bits of the three cell numbers of a point are interleaved, and these keys are sorted by counting in
- * two passes. The first pass hands on no more than the upper half of a key and the place of the point, in 32 bits.
- * Where many points share a cell, because one stray point stretches the box, say, the cell is ordered again within a
- * box of its own.
+/* An order of points along a Morton curve (Morton 1966). The bounding box is divided into at most 2^7 cells along its
+ * longest side; the bits of the three cell coordinates of a point are interleaved; these keys are sorted by a counting
+ * sort in two passes. Between the passes, an item has only the upper half of a key and the index of the point, in 32
+ * bits. Where many points share a cell, because an outlier extends the box, the points of the cell are sorted again
+ * within their own box.
  *
- * A cloud too large for this is first cut into 2^4 cells a side, by one pass that holds two bytes a point, and then
- * ordered in runs of neighbouring cells. What one step holds is given back before the next begins. */
+ * A large cloud is first divided into 2^4 cells per side, by one pass with two bytes per point, and then sorted in runs
+ * of neighbouring cells. Each step frees its memory before the next one begins. */
 #include "sample_cpu.h"
 
 #include <float.h>
@@ -13,28 +13,28 @@
 #include <stdlib.h>
 
 enum {
-    COARSE_BITS = 4, /* of a cell number */
+    COARSE_BITS = 4, /* per cell coordinate */
     FINE_BITS = 7,
     MAX_DIGIT_BITS = (3 * FINE_BITS + 1) / 2,
     CELLS = 1 << 3 * COARSE_BITS,
-    PLACE_BITS = 32 - MAX_DIGIT_BITS,
-    AT_ONCE = 1 << 20, /* points that are sorted by fine cells: less than PLACE_BITS hold */
-    CROWD = 1024,      /* points in a cell that repay another sort */
-    BLOCK = 512,       /* keys that are made before they are counted, in L1 */
+    INDEX_BITS = 32 - MAX_DIGIT_BITS,
+    AT_ONCE = 1 << 20, /* points that are sorted by fine cells in one step: less than INDEX_BITS hold */
+    OVERFULL = 1024,   /* points in a cell that make another sort worthwhile */
+    BLOCK = 512,       /* keys that are computed before they are counted, in L1 */
 };
 
-/* Points whose coordinates are at hand, to be sorted. */
+/* Points to be sorted, with contiguous coordinates. */
 typedef struct range {
     int64_t n;
     const float *x, *y, *z;
 } range;
 
-/* How coordinates become cell numbers; halves, since a difference may overflow. */
+/* The mapping from coordinates to cell coordinates; with halves, since a difference may overflow. */
 typedef struct grid {
     float half_low[3], scale, last;
 } grid;
 
-/* Consecutive points that want ordering among themselves. */
+/* Consecutive points that another step sorts. */
 typedef struct run {
     int64_t begin, end;
 } run;
@@ -45,14 +45,14 @@ typedef struct step {
     pc_simd simd;
     range range;
     grid grid;
-    int32_t *places; /* n, out: places in the range, in order */
+    int32_t *sorted; /* n, out: indices in the range, in sorted order */
     run *runs;       /* out */
     int64_t run_count;
 } step;
 
 /* ---- keys ------------------------------------------------------------------------------------------------------ */
 
-/* Moves bit i of a cell number to bit 3 i. */
+/* Moves bit i of a cell coordinate to bit 3 i. */
 PC_INLINE uint32_t spread(uint32_t v) {
     v = (v | v << 8) & 0x0000f00fu;
     v = (v | v << 4) & 0x000c30c3u;
@@ -106,20 +106,20 @@ static void counts_to_starts(uint32_t *counts, int64_t n) {
     }
 }
 
-/* Cells with far more than CROWD points, of the sorted range: a look at every CROWD-th point finds them. */
-static void list_crowds(step *s, const uint32_t *keys) {
+/* Lists the overfull cells of the sorted range: comparing every OVERFULL-th point finds them. */
+static void list_overfull(step *s, const uint32_t *keys) {
     const int64_t n = s->range.n;
-    for (int64_t i = 0; i + CROWD < n;) {
-        uint32_t key = keys[s->places[i]];
-        if (keys[s->places[i + CROWD]] != key) {
-            i += CROWD;
+    for (int64_t i = 0; i + OVERFULL < n;) {
+        uint32_t key = keys[s->sorted[i]];
+        if (keys[s->sorted[i + OVERFULL]] != key) {
+            i += OVERFULL;
             continue;
         }
-        run r = {i, i + CROWD};
-        while (r.begin > 0 && keys[s->places[r.begin - 1]] == key) {
+        run r = {i, i + OVERFULL};
+        while (r.begin > 0 && keys[s->sorted[r.begin - 1]] == key) {
             r.begin--;
         }
-        while (r.end < n && keys[s->places[r.end]] == key) {
+        while (r.end < n && keys[s->sorted[r.end]] == key) {
             r.end++;
         }
         s->runs[s->run_count++] = r;
@@ -127,11 +127,11 @@ static void list_crowds(step *s, const uint32_t *keys) {
     }
 }
 
-/* Orders at most AT_ONCE points; `memory` has 2 n. */
+/* Sorts at most AT_ONCE points; `memory` has 2 n words. */
 static void sort_fine(step *s, int bits, uint32_t *memory) {
     const int64_t n = s->range.n;
     const int digit_bits = (3 * bits + 1) / 2;
-    const uint32_t digit = (1u << digit_bits) - 1, place = (1u << PLACE_BITS) - 1;
+    const uint32_t digit = (1u << digit_bits) - 1, slot = (1u << INDEX_BITS) - 1;
     uint32_t *keys = memory, *items = memory + n;
     uint32_t lower[1 << MAX_DIGIT_BITS], upper[1 << MAX_DIGIT_BITS];
     memset(lower, 0, sizeof *lower << digit_bits);
@@ -147,15 +147,15 @@ static void sort_fine(step *s, int bits, uint32_t *memory) {
     counts_to_starts(lower, (int64_t)digit + 1);
     counts_to_starts(upper, (int64_t)digit + 1);
     for (int64_t i = 0; i < n; i++) {
-        items[lower[keys[i] & digit]++] = keys[i] >> digit_bits << PLACE_BITS | (uint32_t)i;
+        items[lower[keys[i] & digit]++] = keys[i] >> digit_bits << INDEX_BITS | (uint32_t)i;
     }
     for (int64_t i = 0; i < n; i++) {
-        s->places[upper[items[i] >> PLACE_BITS]++] = (int32_t)(items[i] & place);
+        s->sorted[upper[items[i] >> INDEX_BITS]++] = (int32_t)(items[i] & slot);
     }
-    list_crowds(s, keys);
+    list_overfull(s, keys);
 }
 
-/* Orders any number of points by coarse cells; `memory` has n. */
+/* Sorts any number of points by coarse cells; `memory` has n. */
 static void sort_coarse(step *s, uint16_t *memory) {
     const int64_t n = s->range.n;
     uint32_t starts[CELLS] = {0}, keys[BLOCK];
@@ -168,7 +168,7 @@ static void sort_coarse(step *s, uint16_t *memory) {
         }
     }
     run r = {0, 0};
-    for (int c = 0; c < CELLS; c++) { /* runs of as many cells as are sorted at once, or of one that is larger */
+    for (int c = 0; c < CELLS; c++) { /* a run has as many cells as one step can sort, or one larger cell */
         if (r.end > r.begin && r.end - r.begin + starts[c] > AT_ONCE) {
             s->runs[s->run_count++] = r;
             r.begin = r.end;
@@ -178,13 +178,13 @@ static void sort_coarse(step *s, uint16_t *memory) {
     s->runs[s->run_count++] = r;
     counts_to_starts(starts, CELLS);
     for (int64_t i = 0; i < n; i++) {
-        s->places[starts[memory[i]]++] = (int32_t)i;
+        s->sorted[starts[memory[i]]++] = (int32_t)i;
     }
 }
 
 /* ---- steps ----------------------------------------------------------------------------------------------------- */
 
-/* Enough cells for the points to be few in most, when they lie on surfaces, but no more than the points repay. */
+/* Enough cells that most have few points, for points on surfaces, but at most as many as the points justify. */
 static int fine_bits(int64_t n) {
     int bits = 2;
     while (bits < FINE_BITS && INT64_C(1) << 3 * (bits - 1) < n) {
@@ -193,20 +193,20 @@ static int fine_bits(int64_t n) {
     return bits;
 }
 
-/* A step on the points of `order`, which is 0..n-1 and not yet written when `whole`; false when memory is short. Leaves
- * the runs to be ordered next to the caller, who frees them. Never inlined: the counters of the sorts would stay on the
- * stack of every step that is under way. */
+/* Sorts the points of `order`; `whole`: these are all points, and `order` is not yet written. False when memory is
+ * exhausted. The caller frees the runs for the next step. Not inlined, since the counters of the sorts would remain on
+ * the stack of every active step. */
 __attribute__((noinline)) static bool order_step(step *s, int32_t *order, int64_t n, bool whole) {
     const int bits = n > AT_ONCE ? COARSE_BITS : fine_bits(n);
     const pc_sample_job *job = s->job;
     float *gathered = whole ? NULL : malloc((size_t)n * 3 * sizeof *gathered);
-    int32_t *places = whole ? order : malloc((size_t)n * sizeof *places);
+    int32_t *sorted = whole ? order : malloc((size_t)n * sizeof *sorted);
     void *memory = malloc((size_t)n * (n > AT_ONCE ? sizeof(uint16_t) : 2 * sizeof(uint32_t)));
-    s->runs = malloc(((size_t)n / CROWD + 2) * sizeof *s->runs);
-    bool ok = (gathered || whole) && places && memory && s->runs;
+    s->runs = malloc(((size_t)n / OVERFULL + 2) * sizeof *s->runs);
+    bool ok = (gathered || whole) && sorted && memory && s->runs;
     if (ok) {
         s->range = whole ? (range){n, job->x, job->y, job->z} : (range){n, gathered, gathered + n, gathered + 2 * n};
-        s->places = places;
+        s->sorted = sorted;
         for (int64_t i = 0; i < n && !whole; i++) {
             gathered[i] = job->x[order[i]];
             gathered[i + n] = job->y[order[i]];
@@ -219,19 +219,19 @@ __attribute__((noinline)) static bool order_step(step *s, int32_t *order, int64_
             sort_fine(s, bits, memory);
         }
         for (int64_t i = 0; i < n && !whole; i++) {
-            places[i] = order[places[i]];
+            sorted[i] = order[sorted[i]];
         }
         if (!whole) {
-            memcpy(order, places, (size_t)n * sizeof *order);
+            memcpy(order, sorted, (size_t)n * sizeof *order);
         }
     }
     free(gathered);
-    free(whole ? NULL : places);
+    free(whole ? NULL : sorted);
     free(memory);
     return ok;
 }
 
-/* The runs that a step has left. */
+/* The runs of a step. */
 typedef struct ordering {
     const step *s;
     int32_t *order;
@@ -242,7 +242,7 @@ typedef struct ordering {
 static bool order_range(pcgpu_context *context, const pc_sample_job *job, pc_simd simd, int32_t *order, int64_t n,
                         bool whole);
 
-/* A run of cells has fewer points than the range, or its points are no longer told apart and stay as they are. */
+/* Sorts a run of cells. A run with all points of the range cannot be divided further and remains unchanged. */
 static void order_run(void *state, int64_t begin, int64_t end) {
     ordering *o = state;
     for (int64_t k = begin; k < end; k++) {

@@ -1,5 +1,5 @@
-/* Building the tree of buckets: the points are ordered, brought together in that order, and bounded bucket by bucket
- * and node by node. */
+/* Construction of the tree of buckets: sort the points, gather them in this order, and compute the bounds of each
+ * bucket and node. */
 #include "sample_cpu_tree.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@ static void *allocate_lines(uint64_t bytes) {
     return lines > SIZE_MAX / CACHE_LINE ? NULL : aligned_alloc(CACHE_LINE, (size_t)lines * CACHE_LINE);
 }
 
-/* One coordinate of bucket b in the order of the points, and its bounds. */
+/* Gathers one coordinate of bucket b in the order of the points, and computes its bounds. */
 PC_INLINE void fill_axis(const pc_tree *t, int64_t b, int axis, const float *from, float *to) {
     const int64_t begin = b * t->points, n = t->n - begin < t->points ? t->n - begin : t->points;
     const int32_t *order = t->index + begin;
@@ -24,7 +24,7 @@ PC_INLINE void fill_axis(const pc_tree *t, int64_t b, int axis, const float *fro
 
 PC_INLINE void reach_first(const pc_tree *t, int64_t b) {
     const pc_bucket k = pc_bucket_at(t, b);
-    pc_note_farthest(t, b, pc_lower_distances(k.x, k.y, k.z, k.nearest, k.n, t->first[0]));
+    pc_update_farthest(t, b, pc_lower_distances(k.x, k.y, k.z, k.nearest, k.n, t->first[0]));
 }
 
 PC_SIMD_FORMS_OF(fill_axis, (const pc_tree *t, int64_t b, int axis, const float *from, float *to),
@@ -38,11 +38,10 @@ static uint32_t reversed_bits(uint32_t v) {
     return __builtin_bswap32(v);
 }
 
-/* Keeps the positions of what is picked from the first, in the order of the reversed bits of their places in the list:
- * whatever order they came in, a scan's or a curve's, the first ones are then spread over the whole cloud, and the
- * others have only their neighbourhood to change. One after the other along a scan, each would change all that lies
- * ahead. */
-static bool note_positions(pc_tree *t, const pc_sample_job *job) {
+/* Stores the positions of the start or the seeds, sorted by the bit-reversed index in the list. Whatever the order of
+ * the seeds, along a scan or a curve, the first ones are then spread over the whole cloud, and the others change only
+ * their neighbourhood. In the order of a scan, each seed would change all points ahead of it. */
+static bool order_first(pc_tree *t, const pc_sample_job *job) {
     const int32_t start = (int32_t)job->start, *picks = job->seed_count ? job->seeds : &start;
     const int64_t count = job->seed_count ? job->seed_count : 1;
     int bits = 0;
@@ -51,24 +50,24 @@ static bool note_positions(pc_tree *t, const pc_sample_job *job) {
     }
     t->first = t->memory[4] = malloc((size_t)count * sizeof *t->first);
     for (int64_t i = 0; t->first && i < INT64_C(1) << bits; i++) {
-        int64_t place = (int64_t)((uint64_t)reversed_bits((uint32_t)i) << bits >> 32);
-        if (place < count) {
+        int64_t slot = (int64_t)((uint64_t)reversed_bits((uint32_t)i) << bits >> 32);
+        if (slot < count) {
             float *to = t->first[t->first_count++];
-            to[0] = job->x[picks[place]];
-            to[1] = job->y[picks[place]];
-            to[2] = job->z[picks[place]];
+            to[0] = job->x[picks[slot]];
+            to[1] = job->y[picks[slot]];
+            to[2] = job->z[picks[slot]];
         }
     }
     return t->first != NULL;
 }
 
-/* Marks what is picked from the first: the start, or the seeds by a bit for each point, since they may be many. */
+/* Marks the start or the seeds as picked; the seeds by one bit per point, since they may be many. */
 static bool mark_picked(const pc_tree *t, const pc_sample_job *job) {
     for (int64_t i = 0; i < t->n; i++) {
         t->nearest[i] = PC_INFINITE;
     }
     if (job->seed_count == 0) {
-        t->nearest[pc_place_of(t->index, t->n, (int32_t)job->start)] = PC_PICKED;
+        t->nearest[pc_slot_of(t->index, t->n, (int32_t)job->start)] = PC_PICKED;
         return true;
     }
     uint8_t *taken = calloc((size_t)t->n / 8 + 1, 1);
@@ -82,7 +81,7 @@ static bool mark_picked(const pc_tree *t, const pc_sample_job *job) {
     return taken != NULL;
 }
 
-/* Fills the place of node v, which has `children`, in its parent. */
+/* Fills the slot of node v, which has `children`, in its parent. */
 static void fill_parent(const pc_level *here, const pc_level *above, int64_t v, int64_t children) {
     const pc_node *from = &here->nodes[v];
     pc_node *parent = &above->nodes[v / PC_FANOUT];
@@ -92,10 +91,10 @@ static void fill_parent(const pc_level *here, const pc_level *above, int64_t v, 
         pc_find_bounds(from->low[a], children, &parent->low[a][c], &high);
         pc_find_bounds(from->high[a], children, &low, &parent->high[a][c]);
     }
-    pc_note_child(from, parent, c);
+    pc_update_child(from, parent, c);
 }
 
-/* Lays out the levels and marks all places as empty. */
+/* Allocates the levels and marks all slots as empty. */
 static bool allocate_nodes(pc_tree *t) {
     int64_t nodes = 0;
     t->buckets = (t->n + t->points - 1) / t->points;
@@ -122,13 +121,13 @@ static bool allocate_nodes(pc_tree *t) {
         for (int64_t i = 0; i < here->count * PC_FANOUT; i++) {
             here->nodes[i / PC_FANOUT].bits[i % PC_FANOUT] = PC_PICKED;
             here->nodes[i / PC_FANOUT].index[i % PC_FANOUT] = PC_NO_INDEX;
-            here->nodes[i / PC_FANOUT].bucket[i % PC_FANOUT] = (int32_t)i; /* for good in the lowest level */
+            here->nodes[i / PC_FANOUT].bucket[i % PC_FANOUT] = (int32_t)i; /* final in the lowest level */
         }
     }
     return true;
 }
 
-enum { BUCKETS_A_PART = 256 };
+enum { BUCKETS_PER_PART = 256 };
 
 /* One axis of all buckets. */
 typedef struct filling {
@@ -146,15 +145,15 @@ static void fill_buckets(void *state, int64_t begin, int64_t end) {
     }
 }
 
-/* The coordinates in the order of t->index, with the bounds of the buckets. Where the job's own arrays may be
- * overwritten, each is filled from the one after it and leaves its place to the next, so that one more is enough. */
+/* Gathers the coordinates in the order of t->index, with the bounds of the buckets. When the job's arrays may be
+ * overwritten, each axis is gathered into the array of the axis before it, so that one additional array is enough. */
 static void fill_coordinates(pcgpu_context *context, pc_tree *t, pc_sample_job *job, pc_simd simd, float *fresh,
                              int64_t stride) {
     float *from[3] = {job->x, job->y, job->z}, **to[3] = {&t->x, &t->y, &t->z};
     for (int a = 0; a < 3; a++) {
         float *axis = *to[a] = fresh;
         filling f = {t, simd, a, from[a], axis};
-        pc_run_ranges(context, t->buckets, BUCKETS_A_PART, fill_buckets, &f);
+        pc_run_ranges(context, t->buckets, BUCKETS_PER_PART, fill_buckets, &f);
         fresh = job->disposable ? from[a] : fresh + stride;
     }
     t->nearest = (int32_t *)fresh;
@@ -165,7 +164,7 @@ bool pc_tree_build(pcgpu_context *context, pc_tree *t, pc_sample_job *job, pc_si
     const int64_t stride = (job->n + 15) / 16 * 16;
     int32_t *order = allocate_lines((uint64_t)stride * (job->disposable ? 2 : 5) * sizeof *order);
     t->memory[3] = t->index = order;
-    if (!order || !pc_sample_order(context, job, simd, order) || !allocate_nodes(t) || !note_positions(t, job)) {
+    if (!order || !pc_sample_order(context, job, simd, order) || !allocate_nodes(t) || !order_first(t, job)) {
         return false;
     }
     fill_coordinates(context, t, job, simd, (float *)order + stride, stride);

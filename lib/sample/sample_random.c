@@ -1,9 +1,10 @@
-/* Random numbers of sampling: where it starts, and drawing without replacement. */
+/* Random numbers of sampling: a random start, and draws without replacement. */
 #include "sample.h"
 
 #include <stdlib.h>
 
-/* xoshiro256** (Blackman and Vigna 2018), its state filled by splitmix64 from the seed: the same draws everywhere. */
+/* xoshiro256** (Blackman and Vigna 2018) with a state from splitmix64 of the seed. The numbers are the same on every
+ * platform. */
 typedef struct generator {
     uint64_t s[4];
 } generator;
@@ -34,7 +35,7 @@ static uint64_t next_random(generator *g) {
     return result;
 }
 
-/* A number in 0..bound-1, every one equally likely (Lemire 2019), from the upper 32 bits of each draw. */
+/* A uniform number in 0..bound-1 (Lemire 2019), from the upper 32 bits of each random number. */
 static uint32_t draw_below(generator *g, uint32_t bound) {
     uint64_t product = (next_random(g) >> 32) * bound;
     if ((uint32_t)product < bound) {
@@ -46,58 +47,60 @@ static uint32_t draw_below(generator *g, uint32_t bound) {
     return (uint32_t)(product >> 32);
 }
 
-int64_t pc_random_place(uint64_t seed, int64_t n) {
+int64_t pc_random_below(uint64_t seed, int64_t n) {
     generator g = seeded(seed);
     return draw_below(&g, (uint32_t)n);
 }
 
-/* A deck of the points 0..n-1 that knows where each card lies; without seeds nobody asks, and `place` is NULL. */
-typedef struct deck {
-    int32_t *cards, *place;
-} deck;
+/* A permutation of the points 0..n-1, with its inverse. The inverse, `position`, is only needed for seeds; else
+ * NULL. */
+typedef struct permutation {
+    int32_t *items, *position;
+} permutation;
 
-static void swap_cards(deck *d, int64_t a, int64_t b) {
-    int32_t card = d->cards[a];
-    d->cards[a] = d->cards[b];
-    d->cards[b] = card;
-    if (d->place) {
-        d->place[d->cards[a]] = (int32_t)a;
-        d->place[d->cards[b]] = (int32_t)b;
+static void swap_items(permutation *d, int64_t a, int64_t b) {
+    int32_t card = d->items[a];
+    d->items[a] = d->items[b];
+    d->items[b] = card;
+    if (d->position) {
+        d->position[d->items[a]] = (int32_t)a;
+        d->position[d->items[b]] = (int32_t)b;
     }
 }
 
-/* A Fisher-Yates shuffle whose first places are the seeds and whose next `count` are drawn. Seeds that the same shuffle
- * has drawn before leave the deck and the generator as they were then, so that drawing goes on where it ended. */
-static void shuffle(deck *d, generator *g, const pc_sample_job *job) {
+/* A Fisher-Yates shuffle whose first entries are the seeds and whose next `count` entries are drawn. If the seeds are
+ * the picks of an earlier call, the permutation and the generator get the state at the end of that call, so the draws
+ * continue its sequence. */
+static void shuffle(permutation *d, generator *g, const pc_sample_job *job) {
     for (int64_t i = 0; i < job->n; i++) {
-        d->cards[i] = (int32_t)i;
-        if (d->place) {
-            d->place[i] = (int32_t)i;
+        d->items[i] = (int32_t)i;
+        if (d->position) {
+            d->position[i] = (int32_t)i;
         }
     }
     for (int64_t i = 0; i < job->seed_count; i++) {
         draw_below(g, (uint32_t)(job->n - i));
-        swap_cards(d, i, d->place[job->seeds[i]]);
+        swap_items(d, i, d->position[job->seeds[i]]);
     }
     for (int64_t k = 0; k < job->count; k++) {
         int64_t i = job->seed_count + k;
-        swap_cards(d, i, i + draw_below(g, (uint32_t)(job->n - i)));
-        job->indices[k] = d->cards[i];
+        swap_items(d, i, i + draw_below(g, (uint32_t)(job->n - i)));
+        job->indices[k] = d->items[i];
     }
 }
 
 pcgpu_status pc_random_draw(pcgpu_context *context, uint64_t seed, pc_sample_job *job) {
     size_t bytes = (size_t)job->n * sizeof(int32_t);
-    deck d = {.cards = malloc(bytes), .place = job->seed_count ? malloc(bytes) : NULL};
+    permutation d = {.items = malloc(bytes), .position = job->seed_count ? malloc(bytes) : NULL};
     pcgpu_status status = PCGPU_OK;
-    if (d.cards && (d.place || !job->seed_count)) {
+    if (d.items && (d.position || !job->seed_count)) {
         generator g = seeded(seed);
         shuffle(&d, &g, job);
         job->picked = job->count;
     } else {
         status = pc_fail_memory(context, 2 * (uint64_t)bytes, "the random draws");
     }
-    free(d.cards);
-    free(d.place);
+    free(d.items);
+    free(d.position);
     return status;
 }

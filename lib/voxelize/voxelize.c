@@ -1,4 +1,4 @@
-/* Voxelization: checks of the parameters, the grid that they stand for, and the memory of the result. */
+/* Voxelization: checks of the parameters, the grid, and the memory of the result. */
 #include "voxelize_math.h"
 
 #include <stdlib.h>
@@ -60,7 +60,7 @@ typedef struct survey {
     float min[3], max[3]; /* of the usable points; min > max when there is none */
 } survey;
 
-/* Sets the record that counts as the file's origin; an offset that float32 cannot hold has none. */
+/* Sets the record that is at the origin of the file; an offset that float32 cannot represent has none. */
 static void set_skip(const pcgpu_cloud *cloud, const pcgpu_voxelize_params *p, pc_voxelize_job *job) {
     job->skip_origin = p->drop_origin;
     for (int k = 0; k < 3; k++) {
@@ -85,7 +85,7 @@ static survey survey_rows(const pc_voxelize_job *job, int64_t begin, int64_t end
     return (survey){{x0, y0, z0}, {x1, y1, z1}};
 }
 
-/* In parts, each with what it found. */
+/* The bounds by parts of the cloud. */
 typedef struct surveying {
     const pc_voxelize_job *job;
     int parts;
@@ -121,8 +121,8 @@ static void set_axis(pc_grid *grid, int k, double low, double high, double offse
     grid->cells[k] = roundf((grid->max[k] - grid->min[k]) / grid->size[k]);
 }
 
-/* The axis of a grid that holds every usable point: corners at multiples of the size, moved outwards by whole cells
- * until the float32 tests hold for the extreme points. These tests are monotonic, so all others pass, too. */
+/* The axis of a grid with all usable points: the corners are multiples of the size, moved outwards by whole cells until
+ * the float32 tests hold for the extreme points. These tests are monotonic, so all other points pass, too. */
 static pcgpu_status fit_axis(pcgpu_context *context, const survey *found, double offset, double size, int k,
                              pc_grid *grid, double range[6]) {
     bool empty = found->min[k] > found->max[k];
@@ -239,9 +239,10 @@ pcgpu_status pc_voxels_allocate(pcgpu_context *context, const pc_voxelize_job *j
     return PCGPU_OK;
 }
 
-/* Seconds on one CPU thread and on a started device, for AUTO: 10 ns a record on one core of a Zen 5 server, 5 to 10 as
- * measured by tests/bench, and as much again on slower ones, for the pages of the result and for threads that wait. On
- * the device the transfers over PCIe, at 10 GB/s, and 1 ms of launches outweigh the kernels. */
+/* Estimated seconds on one CPU thread and on a started device, for AUTO: 10 ns per record on one core of a Zen 5
+ * server, where tests/bench measures 5 to 10 ns, and the same again for slower cores, page faults of the result and
+ * synchronization. On the device, the transfers over PCIe, at 10 GB/s, and 1 ms of launches exceed the time of the
+ * kernels. */
 static void estimate(const pc_voxelize_job *job, double *cpu, double *cuda) {
     *cpu = (double)job->rows * 20e-9;
     *cuda = 1e-3 + (double)job->rows * (double)(job->columns + 2) * 4e-10;
@@ -277,7 +278,7 @@ pcgpu_status pcgpu_voxelize(pcgpu_context *context, const pcgpu_cloud *cloud, co
     estimate(&job, &cpu, &cuda);
     do {
         status = pc_choose_backend(context, cpu, cuda, &result->run, &backend);
-        begin = pc_now(); /* starting a device is not voxelizing */
+        begin = pc_now(); /* the start of the device is not part of the voxelization */
         if (status == PCGPU_OK) {
             context->worked = result->run.threads;
             status = backend->voxelize->voxelize(context, &job, result);

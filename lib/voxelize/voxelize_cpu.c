@@ -1,20 +1,21 @@
 /* Voxelization on the CPU:
  *
- *   1. numbers of the voxels, in the order of their first records (voxelize_cpu_number.c)
+ *   1. ids of the voxels, in the order of their first records (voxelize_cpu_number.c)
  *   2. the limits, and with them the size of the result
- *   3. each kept point goes to its place: into the padded features, or into the list of its voxel's points, from which
- *      the features of each voxel are made (voxelize_cpu_places.c); or it is added to a sum (voxelize_cpu_sums.c)
+ *   3. each kept point is written to its slot: into the padded features, or into the list of its voxel's points, from
+ *      which the features of the voxel are computed (voxelize_cpu_places.c); or it is added to a sum
+ * (voxelize_cpu_sums.c)
  *
- * Memory grows with the points and the voxels found, never with the volume of the grid. Each step that several threads
- * share gives the same for every number of them: the place of a point follows from how many points of its voxel are
- * before it, and sums of a voxel are made by one thread, in index order, or are exact. */
+ * The memory is proportional to the points and voxels, not to the volume of the grid. The results of each parallel step
+ * are independent of the number of threads: the slot of a point follows from the number of earlier points of its voxel,
+ * and the sums of a voxel are computed by one thread in index order, or are exact. */
 #include "voxelize_cpu.h"
 
 #include <stdlib.h>
 
 enum {
-    PART_ROWS = 16384,      /* fewest records that repay one more thread: some 100 us */
-    KEPT_BYTES = 256 << 20, /* most scratch memory that stays with the context */
+    PART_ROWS = 16384,      /* minimum records per thread: about 100 us of work */
+    KEPT_BYTES = 256 << 20, /* maximum scratch memory that the context keeps */
 };
 
 /* ---- limits ---------------------------------------------------------------------------------------------------- */
@@ -23,7 +24,7 @@ static int64_t kept_of(const pc_voxelize_job *job, int64_t points) {
     return job->max_points && job->max_points < points ? job->max_points : points;
 }
 
-/* Counts what is kept and what is dropped, and returns the largest number of kept points in a voxel. */
+/* Counts kept and dropped points, and returns the largest number of kept points in a voxel. */
 static int64_t count_points(const pc_voxelizer *v, pcgpu_voxels *out) {
     const pc_voxelize_job *job = v->job;
     int64_t largest_kept = 0;
@@ -93,17 +94,17 @@ static size_t free_block(pc_block *block, bool really) {
     return bytes;
 }
 
-/* The bytes of the scratch memory, which are given back when `really`. */
+/* Returns the bytes of the scratch memory; `really` frees it. */
 static size_t free_scratch(pc_voxel_scratch *s, bool really) {
     size_t bytes = free_block(&s->voxels, really) + free_block(&s->cursors, really) + free_block(&s->starts, really) +
                    free_block(&s->order, really) + free_block(&s->sums, really);
     for (int i = 0; i < PC_VOXEL_PARTS; i++) {
         struct pc_voxel_part *part = &s->part[i];
         bytes += free_block(&part->map, really) + free_block(&part->before, really) + free_block(&part->to, really) +
-                 free_block(&part->hash, really) + free_block(&part->share_voxel, really) +
+                 free_block(&part->hash, really) + free_block(&part->partition_voxel, really) +
                  free_block(&part->sums, really) + free_block(&part->list.voxel_block, really) +
-                 free_block(&part->list.table_block, really) + free_block(&part->share.voxel_block, really) +
-                 free_block(&part->share.table_block, really);
+                 free_block(&part->list.table_block, really) + free_block(&part->partition.voxel_block, really) +
+                 free_block(&part->partition.table_block, really);
     }
     return bytes;
 }

@@ -11,7 +11,7 @@ PC_INLINE void take_coordinates(const float *restrict data, int columns, int32_t
     }
 }
 
-/* Whether a quotient is a cell of the axis. It is not negative then, so that cutting off its fraction is its floor. */
+/* Whether a quotient is a cell of the axis. It is then nonnegative, so that truncation is its floor. */
 PC_INLINE int32_t on_axis(float p, float quotient, float min, float max, float cells) {
     return (p >= min) & (p < max) & (quotient >= 0.0f) & (quotient < cells);
 }
@@ -55,8 +55,7 @@ PC_INLINE void find_cells(const pc_voxelize_job *job, const pc_cell_layout *layo
                           pc_cells *cells, pc_drops *drops) {
     const float *data = job->data + row * job->columns;
     const int64_t next = row + n, ahead = job->rows - next < PC_CELL_BLOCK ? job->rows - next : PC_CELL_BLOCK;
-    for (int64_t k = 0; k < ahead * job->columns;
-         k += 64 / (int64_t)sizeof *data) { /* the next block, in the meantime */
+    for (int64_t k = 0; k < ahead * job->columns; k += 64 / (int64_t)sizeof *data) { /* prefetches the next block */
         __builtin_prefetch(job->data + next * job->columns + k);
     }
     switch (job->columns) { /* loads with a constant stride are vectorized */

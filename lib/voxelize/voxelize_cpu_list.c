@@ -1,4 +1,4 @@
-/* The growth of a list of voxels and of its hash table; looking up is in the header. */
+/* The growth of a list of voxels and of its hash table; the lookup is in the header. */
 #include "voxelize_cpu.h"
 
 enum {

@@ -1,13 +1,13 @@
-/* Merging the voxels of parts that were numbered apart:
+/* Merges the voxels of parts with local ids:
  *
- *   1. each thread takes the voxels of all parts that hash to its share, part by part, so that it meets a voxel's first
- *      part first, and counts the records of the voxel in the parts before
- *   2. a voxel is new in its first part; new voxels are counted part by part, and get their numbers in this order
+ *   1. each thread takes the voxels of all parts whose hash is in its partition, part by part, so that it sees the
+ *      first part of a voxel first, and counts the records of the voxel in earlier parts
+ *   2. a voxel is new in its first part; new voxels are counted part by part, and get their ids in this order
  *
- * which is the order of their first records, whatever the parts. */
+ * which is the order of their first records, independent of the parts. */
 #include "voxelize_cpu.h"
 
-/* Which share each voxel of a part belongs to; memory for what the merging finds out. */
+/* Assigns each voxel of a part to a partition; allocates the memory of the merge. */
 static bool split_part(struct pc_voxel_part *part, int parts) {
     const pc_voxel_list *list = &part->list;
     size_t n = (size_t)list->found + 1;
@@ -25,8 +25,9 @@ static bool split_part(struct pc_voxel_part *part, int parts) {
     return true;
 }
 
-/* Merges those of the n voxels of a part from `begin` on that belong to the share. */
-static void merge_block(const struct pc_voxel_part *part, int which, int64_t begin, int32_t n, pc_voxel_list *share) {
+/* Merges the voxels of the partition among the n voxels of a part from `begin` on. */
+static void merge_block(const struct pc_voxel_part *part, int which, int64_t begin, int32_t n,
+                        pc_voxel_list *partition) {
     const uint8_t *to = (const uint8_t *)part->to.memory + begin;
     const uint32_t *hash = (const uint32_t *)part->hash.memory + begin;
     const pc_cell_voxel *voxels = part->list.voxels + 1 + begin;
@@ -38,52 +39,53 @@ static void merge_block(const struct pc_voxel_part *part, int which, int64_t beg
         count += to[e] == which;
     }
     for (int32_t i = 0; i < count; i++) {
-        __builtin_prefetch(&share->table[hash[mine[i]] & (share->slots - 1)]);
+        __builtin_prefetch(&partition->table[hash[mine[i]] & (partition->slots - 1)]);
     }
     for (int32_t i = 0; i < count; i++) {
         const int32_t e = mine[i];
-        const uint32_t id = pc_list_add(share, voxels[e].key, hash[e], voxels[e].first, voxels[e].points);
+        const uint32_t id = pc_list_add(partition, voxels[e].key, hash[e], voxels[e].first, voxels[e].points);
         map[e] = (int32_t)id;
-        before[e] = share->voxels[id].points - voxels[e].points;
+        before[e] = partition->voxels[id].points - voxels[e].points;
     }
 }
 
-/* Merges one share, and counts in new_ones[] the voxels that each part has first. Maps hold numbers in the share. */
-static bool merge_share(pc_voxel_scratch *scratch, int parts, int which, int64_t *new_ones) {
-    pc_voxel_list *share = &scratch->part[which].share;
+/* Merges one partition, and counts in new_ones[] the voxels whose first part is this one. The maps have ids within the
+ * partition. */
+static bool merge_partition(pc_voxel_scratch *scratch, int parts, int which, int64_t *new_ones) {
+    pc_voxel_list *partition = &scratch->part[which].partition;
     int64_t all = 0;
     for (int p = 0; p < parts; p++) {
         all += scratch->part[p].list.found;
     }
-    if (!pc_list_start(share, &scratch->part[0].list.layout, all / parts)) {
+    if (!pc_list_start(partition, &scratch->part[0].list.layout, all / parts)) {
         return false;
     }
     for (int p = 0; p < parts; p++) {
         const struct pc_voxel_part *part = &scratch->part[p];
-        const int64_t found = share->found;
+        const int64_t found = partition->found;
         for (int64_t e = 0; e < part->list.found; e += PC_CELL_BLOCK) {
             const int64_t n = part->list.found - e < PC_CELL_BLOCK ? part->list.found - e : PC_CELL_BLOCK;
-            if (!pc_list_reserve(share, PC_CELL_BLOCK)) {
+            if (!pc_list_reserve(partition, PC_CELL_BLOCK)) {
                 return false;
             }
-            merge_block(part, which, e, (int32_t)n, share);
+            merge_block(part, which, e, (int32_t)n, partition);
         }
-        new_ones[p] = share->found - found;
+        new_ones[p] = partition->found - found;
     }
-    pc_block *numbers = &scratch->part[which].share_voxel;
-    return pc_block_reserve(numbers, ((size_t)share->found + 1) * sizeof(int32_t), false);
+    pc_block *numbers = &scratch->part[which].partition_voxel;
+    return pc_block_reserve(numbers, ((size_t)partition->found + 1) * sizeof(int32_t), false);
 }
 
-/* Numbers the voxels that the part has first, from `next` on, and describes them. */
+/* Assigns ids, from `next` on, to the voxels whose first part is this one, and describes them. */
 static void number_new(pc_voxel_scratch *scratch, int p, int64_t next, pc_cell_voxel *voxels) {
     const struct pc_voxel_part *part = &scratch->part[p];
     const uint8_t *to = part->to.memory;
     const int32_t *map = part->map.memory;
     for (int64_t e = 0; e < part->list.found; e++) {
-        const struct pc_voxel_part *share = &scratch->part[to[e]];
-        const pc_cell_voxel v = share->share.voxels[map[e]];
+        const struct pc_voxel_part *partition = &scratch->part[to[e]];
+        const pc_cell_voxel v = partition->partition.voxels[map[e]];
         if (v.first == part->list.voxels[e + 1].first) {
-            ((int32_t *)share->share_voxel.memory)[map[e]] = (int32_t)next;
+            ((int32_t *)partition->partition_voxel.memory)[map[e]] = (int32_t)next;
             voxels[next++] = v;
         }
     }
@@ -92,7 +94,7 @@ static void number_new(pc_voxel_scratch *scratch, int p, int64_t next, pc_cell_v
 typedef struct merger {
     pc_voxel_scratch *scratch;
     int parts;
-    int64_t new_ones[PC_VOXEL_PARTS][PC_VOXEL_PARTS]; /* by share and part */
+    int64_t new_ones[PC_VOXEL_PARTS][PC_VOXEL_PARTS]; /* by partition and part */
     int64_t starts[PC_VOXEL_PARTS];
     bool failed[PC_VOXEL_PARTS];
     pc_cell_voxel *voxels;
@@ -105,7 +107,7 @@ static void split_one(void *state, int p) {
 
 static void merge_one(void *state, int which) {
     merger *m = state;
-    m->failed[which] = !merge_share(m->scratch, m->parts, which, m->new_ones[which]);
+    m->failed[which] = !merge_partition(m->scratch, m->parts, which, m->new_ones[which]);
 }
 
 static void number_one(void *state, int p) {
@@ -147,7 +149,7 @@ pc_part_map pc_map_part(pc_voxel_scratch *scratch, const pc_numbered *numbered, 
     const uint8_t *to = own->to.memory;
     int32_t *map = own->map.memory;
     for (int64_t e = 0; e < own->list.found; e++) {
-        map[e] = ((const int32_t *)scratch->part[to[e]].share_voxel.memory)[map[e]];
+        map[e] = ((const int32_t *)scratch->part[to[e]].partition_voxel.memory)[map[e]];
     }
     return (pc_part_map){map, own->before.memory};
 }

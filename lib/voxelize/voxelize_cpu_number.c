@@ -1,14 +1,14 @@
-/* Numbers of voxels, first come, first served: each record's cell is looked up in a hash table of the voxels found so
- * far.
+/* Ids of voxels in the order of their first records: the cell of each record is looked up in a hash table of the voxels
+ * so far.
  *
- * One thread begins with all records. Another that comes to help cuts the upper half off the longest part that is left,
- * and numbers its voxels apart; where no processor is free for it, the first one simply goes on. What the parts found
- * is merged at the end (voxelize_cpu_merge.c), with the same result for any parts. */
+ * One thread begins with all records. Another thread that becomes free splits off the upper half of the longest
+ * remaining part and assigns local ids to its voxels. If no processor is free, the first thread processes all records.
+ * The results of the parts are merged at the end (voxelize_cpu_merge.c); the result does not depend on the parts. */
 #include "voxelize_cpu.h"
 
 #include <stdatomic.h>
 
-enum { AHEAD = 16 }; /* places of the table that are on their way from memory */
+enum { AHEAD = 16 }; /* slots of the table that are being prefetched */
 
 /* ---- one part -------------------------------------------------------------------------------------------------- */
 
@@ -38,8 +38,8 @@ static bool number_rows(const pc_voxelize_job *job, pc_find_cells_fn *find, int6
     return true;
 }
 
-/* The records of a part that nobody has taken yet: the first in the upper 32 bits, the end in the lower. The owner
- * takes from the front, others may cut the back off. */
+/* The remaining records of a part: the first in the upper 32 bits, the end in the lower ones. The owner takes records
+ * from the front; other threads may split off the back. */
 typedef struct rest {
     _Atomic uint64_t rows;
     char padding[56]; /* a cache line of its own */
@@ -64,15 +64,15 @@ typedef struct numberer {
     pc_cell_layout layout;
     pc_voxel_scratch *scratch;
     int32_t *numbers;
-    int threads; /* that the cloud is worth */
+    int threads; /* number of useful threads */
     int parts;   /* at the most */
     rest left[PC_VOXEL_PARTS];
-    int64_t begin[PC_VOXEL_PARTS]; /* first record, or -1 for a part that is not needed */
+    int64_t begin[PC_VOXEL_PARTS]; /* first record, or -1 for an unused part */
     pc_drops drops[PC_VOXEL_PARTS];
     bool failed[PC_VOXEL_PARTS];
 } numberer;
 
-/* Gives part p the upper half of the longest rest; false when none is long enough. */
+/* Assigns the upper half of the longest remaining part to part p; false when no part is long enough. */
 static bool cut_off(numberer *n, int p) {
     while (true) {
         uint64_t longest = 0;
@@ -96,7 +96,7 @@ static bool cut_off(numberer *n, int p) {
     }
 }
 
-/* The next records of part p, from *row on; how many. */
+/* Takes the next records of part p, from *row on; returns how many. */
 static int32_t take_rows(numberer *n, int p, int64_t *row) {
     uint64_t rows = atomic_load(&n->left[p].rows);
     int64_t count;
@@ -125,7 +125,7 @@ static void number_part(void *state, int p) {
 
 /* ---- all of it ------------------------------------------------------------------------------------------------- */
 
-/* The parts that were needed, in the order of their records. */
+/* The used parts, in the order of their records. */
 static void order_parts(numberer *n, pc_numbered *out) {
     struct pc_voxel_part *part = n->scratch->part;
     out->parts = 0;
@@ -136,15 +136,15 @@ static void order_parts(numberer *n, pc_numbered *out) {
         }
         out->begin[out->parts++] = n->begin[p];
         if (i < p) {
-            const struct pc_voxel_part spare = part[i];
+            const struct pc_voxel_part moved = part[i];
             part[i] = part[p];
-            part[p] = spare;
+            part[p] = moved;
         }
         for (; i > 0 && out->begin[i - 1] > out->begin[i]; i--) {
-            const struct pc_voxel_part spare = part[i];
+            const struct pc_voxel_part moved = part[i];
             const int64_t begin = out->begin[i];
             part[i] = part[i - 1];
-            part[i - 1] = spare;
+            part[i - 1] = moved;
             out->begin[i] = out->begin[i - 1];
             out->begin[i - 1] = begin;
         }
@@ -152,8 +152,8 @@ static void order_parts(numberer *n, pc_numbered *out) {
     out->begin[out->parts] = n->job->rows;
 }
 
-/* Parts to begin with: one, which others cut pieces off, unless the form says how many; and how many there may be, more
- * than threads, so that one that is done can take over from one that is not getting on. */
+/* The initial number of parts: one, which other threads split, unless the variant fixes the number; and the maximum,
+ * which exceeds the number of threads, so that a free thread can take over from one that makes no progress. */
 static void start_parts(numberer *n) {
     const int64_t rows = n->job->rows, most = rows / n->form->part_rows;
     const int fixed = n->form->parts, wanted = 4 * n->threads;

@@ -1,12 +1,13 @@
-/* Features by places: where a point goes follows from the points of its voxel before it, so that any number of threads
- * can put points to their places. Padded features are filled directly, the others are made from each voxel's rows. */
+/* Features by slots: the slot of a point follows from the number of earlier points of its voxel, so that any number of
+ * threads can write points to their slots. Padded features are written directly; the others are computed from the rows
+ * of each voxel. */
 #include "voxelize_cpu.h"
 
 static bool is_padded(pcgpu_features features) {
     return features == PCGPU_FEATURES_POINTS || features == PCGPU_FEATURES_PILLAR;
 }
 
-/* What is made from the rows of a voxel. */
+/* The features from the rows of a voxel. */
 static bool needs_order(pcgpu_features features) {
     return features == PCGPU_FEATURES_MEAN || features == PCGPU_FEATURES_NEAREST;
 }
@@ -41,7 +42,7 @@ bool pc_start_cursors(pc_voxelizer *v, const pcgpu_voxels *out) {
 
 /* ---- places ---------------------------------------------------------------------------------------------------- */
 
-/* What becomes of a point that is kept as the place-th of its voxel. */
+/* Stores a point that is kept in a slot of its voxel. */
 PC_INLINE void put_point(const pc_voxelizer *v, int64_t row, int64_t voxel, int32_t place, pcgpu_features features,
                          int columns, pcgpu_voxels *out) {
     const float *p = v->job->data + row * columns;
@@ -98,7 +99,7 @@ static void place_part(void *state, int part) {
 
 /* ---- features of one voxel ------------------------------------------------------------------------------------- */
 
-/* Means of the first `width` columns of rows in index order: pc_voxel_mean for all of them at a time. */
+/* Means of the first `width` columns of rows in index order: pc_voxel_mean for all columns at a time. */
 static void find_means(const pc_voxelize_job *job, const int32_t *rows, int32_t count, int width, float *mean) {
     float sums[PCGPU_MAX_COLUMNS];
     for (int k = 0; k < width; k++) {
@@ -116,7 +117,7 @@ static void find_means(const pc_voxelize_job *job, const int32_t *rows, int32_t 
     }
 }
 
-/* The same for x y z and one more, what most clouds have, as vectors. */
+/* The same for x y z and one more column, as in most clouds, with vectors. */
 static void find_means_of_four(const pc_voxelize_job *job, const int32_t *rows, int32_t count, float *mean) {
     pc_float4 sum = {0.0f, 0.0f, 0.0f, 0.0f};
     for (int32_t i = 0; i < count; i++) {
@@ -131,7 +132,7 @@ static void find_means_of_four(const pc_voxelize_job *job, const int32_t *rows, 
     }
 }
 
-/* Without a limit this is for `nearest` alone, which needs three. */
+/* Without a limit, only `nearest` uses this, with three columns. */
 static void fill_means(const pc_voxelize_job *job, const int32_t *rows, int32_t count, int width, float *mean) {
     if (job->max_points == 0) {
         for (int k = 0; k < width; k++) {
@@ -144,7 +145,7 @@ static void fill_means(const pc_voxelize_job *job, const int32_t *rows, int32_t 
     }
 }
 
-/* The points' own values are in place. */
+/* The values of the points are already stored. */
 static void finish_pillar(const pc_voxelize_job *job, int32_t count, const int32_t *coords, float *rows) {
     float mean[3];
     for (int k = 0; k < 3; k++) {

@@ -1,12 +1,12 @@
-/* Sums of voxels while the records go by: no list of each voxel's points is made. A float64 sum whose rounding lost
- * something turns into NaN and stays it, as do sums with values that are not finite: their means are made from the
- * points again, exactly. */
+/* Sums of voxels in a stream over the records, without lists of the points. A float64 sum becomes NaN, and remains NaN,
+ * when a rounding is not exact, or when a value is not finite; the means of such voxels are computed again from the
+ * points, exactly. */
 #include "voxelize_cpu.h"
 
-/* Adds the records begin..end-1, in index order, to sums of their voxels by local number, `columns` each, which start
- * as zeroes: with max_points float32, of the first points, which takes a single part; without float64, NaN where a sum
- * would not be exact. voxels[] goes from local numbers to voxels by `map` (NULL: they are the same), and is -1 for
- * records that are not kept, those of voxels from `count` on among them. `cursors`, zeroes, count the points with
+/* Adds the records begin..end-1, in index order, to the sums of their voxels by local id, `columns` each, which start
+ * as zeroes. With max_points the sums are float32 sums of the first points, which needs a single part; without,
+ * float64, and NaN where a sum is not exact. voxels[] maps local ids to voxels through `map` (NULL: identity); it is -1
+ * for records that are not kept, including the voxels from `count` on. `cursors`, zeroes, count the points with
  * max_points. */
 typedef struct addition {
     const pc_voxelize_job *job;
@@ -16,7 +16,7 @@ typedef struct addition {
     void *sums;
 } addition;
 
-/* Four columns at a time: compilers make the widest vectors of the form from it. */
+/* Four columns at a time: compilers use the widest vectors of the variant. */
 typedef double double4 __attribute__((vector_size(32)));
 typedef int64_t mask4 __attribute__((vector_size(32)));
 
@@ -129,8 +129,8 @@ static void sum_part(void *state, int p) {
     add_records_for(s->v->form.simd)(&a);
 }
 
-/* Adds up what the parts have of the voxels of a share. */
-static void join_share(void *state, int which) {
+/* Adds the sums of the parts for the voxels of a partition. */
+static void join_partition(void *state, int which) {
     summer *s = state;
     const pc_voxel_scratch *scratch = s->v->scratch;
     const int64_t columns = s->v->job->columns;
@@ -185,7 +185,7 @@ static void repair_piece(void *state, int piece) {
     }
 }
 
-/* From the points; their voxels are known by now. */
+/* Exact sums from the points, after the voxels are known. */
 static bool repair_means(summer *s) {
     pc_voxelizer *v = s->v;
     if (!pc_start_cursors(v, s->out) || !pc_start_order(v, s->out)) {
@@ -225,7 +225,7 @@ bool pc_voxelize_by_sums(pc_voxelizer *v, pcgpu_voxels *out) {
             return false;
         }
         s.sums = v->scratch->sums.memory;
-        pc_team_run(v->scratch->team, parts, join_share, &s);
+        pc_team_run(v->scratch->team, parts, join_partition, &s);
     } else if (v->job->max_points == 0) {
         s.sums = v->scratch->part[0].sums.memory;
     }

@@ -1,10 +1,11 @@
-/* What the features of a voxel are made of: arithmetic shared by both back ends (see geometry.h for its rules), and the
- * memory of the result.
+/* The features of a voxel: arithmetic shared by both back ends (see geometry.h for its rules), and the memory of the
+ * result.
  *
- * A voxel's kept points are a run of row numbers in index order; `wide` selects the sums. With max_points, float32 in
- * index order, as the networks were trained with: the first P points are few, and their order is known anyway. Without,
- * exact sums, rounded once (voxelize_sum.h): a voxel may hold millions of points, which a GPU must be free to add in any
- * order. The point nearest to the mean follows from that mean alone: least squared distance in float32, lowest row. */
+ * A voxel's kept points are a run of row numbers in index order; `wide` selects the sums. With max_points, sums are
+ * float32 in index order, as in the training of the networks: the first P points are few, and their order is known.
+ * Without, sums are exact and rounded once (voxelize_sum.h): a voxel may have millions of points, which a GPU must be
+ * able to add in any order. The point nearest to the mean is determined by that mean: least squared distance in
+ * float32, lowest row. */
 #ifndef PC_VOXEL_H
 #define PC_VOXEL_H
 
@@ -13,12 +14,12 @@
 
 enum { PC_PILLAR_COLUMNS = 10 };
 
-/* Whether a record is the origin that is to be skipped. */
+/* Whether a record is at the origin, and the origin is skipped. */
 PC_HD bool pc_is_skipped(bool skip_origin, const float skip[3], const float *p) {
     return skip_origin && p[0] == skip[0] && p[1] == skip[1] && p[2] == skip[2];
 }
 
-/* The key of a record's cell, or -1 when it is out of range, not finite or the origin that is to be skipped. */
+/* The key of a record's cell, or -1 when the record is out of range, not finite, or at a skipped origin. */
 PC_HD int64_t pc_record_key(const pc_grid *grid, bool skip_origin, const float skip[3], const float *p) {
     return pc_is_skipped(skip_origin, skip, p) ? -1 : pc_point_key(grid, p[0], p[1], p[2]);
 }
@@ -67,7 +68,7 @@ PC_HD float pc_voxel_mean(const float *data, int columns, const int32_t *rows, i
     return pc_one_nan(sum / (float)count);
 }
 
-/* The row nearest to `mean`, the first one on ties; `rows` may be NULL here, too. */
+/* The row nearest to `mean`, the first one on ties; `rows` may be NULL, too. */
 PC_HD int32_t pc_voxel_nearest(const float *data, int columns, const int32_t *rows, int64_t count,
                                const float mean[3]) {
     int64_t best = pc_voxel_row(rows, 0);
@@ -116,10 +117,9 @@ PC_HD void pc_pillar_row(const pc_grid *grid, const float *p, int columns, const
 extern "C" {
 #endif
 
-/* Sets capacity and columns and allocates the arrays of `out` (point_voxel unless it is there), uninitialized, for
- * out->count voxels; `largest` is the
- * largest number of kept points in one of them. Fails, leaving the arrays NULL, when a padded array would not fit into
- * this machine's memory. */
+/* Sets capacity and columns and allocates the arrays of `out` (point_voxel unless it exists), uninitialized, for
+ * out->count voxels; `largest` is the largest number of kept points in a voxel. Fails, with NULL arrays, when a padded
+ * array exceeds the memory of this machine. */
 pcgpu_status pc_voxels_allocate(pcgpu_context *context, const pc_voxelize_job *job, int64_t largest, pcgpu_voxels *out);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* What a back end does for voxelization. Host pointers in, host pointers out. */
+/* The operations of a back end for voxelization. All pointers are host pointers. */
 #ifndef PC_VOXELIZE_OPS_H
 #define PC_VOXELIZE_OPS_H
 

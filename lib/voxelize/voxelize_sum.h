@@ -1,25 +1,25 @@
-/* Sums that do not depend on their order: what the means of voxels without a limit of points are made of. Shared by the
- * CPU and by CUDA (see geometry.h for the rules).
+/* Sums that do not depend on the order, for the means of voxels without a limit of points. Shared by the CPU and CUDA
+ * (see geometry.h for the rules).
  *
  * The sum is exact, and rounded once:
  *
  *     mean = float32( float64(sum of the values) / float64(count) )
  *
  * where float64() and float32() round to nearest, ties to even. So a back end may add the points of a voxel in any
- * order and in as many parts as it likes, one voxel of millions of points included, and no point beyond a voxel has a
- * part in its mean. With m the exact mean,
+ * order and in any partition, including one voxel with millions of points, and no other point influences the mean. With
+ * m the exact mean,
  *
  *     |mean - m| <= (2^-24 + 2^-51) |m| + 2^-150,
  *
- * half a unit in the last place of float32 and, in one case of 2^27 or so, a hair more; the last term is for means
- * below float32's normal range. A mean is never outside the least and the largest value, and is that value when all are
- * the same. A NaN among the values, or infinities of both signs, give NaN; else an infinity gives itself. A sum of 0 is
- * +0.
+ * half a unit in the last place of float32 and, in about one case of 2^27, slightly more; the last term is for means
+ * below the normal range of float32. A mean is never outside the smallest and the largest value, and equals the value
+ * when all are equal. A NaN among the values, or infinities of both signs, give NaN; otherwise an infinity gives
+ * itself. A sum of 0 is +0.
  *
- * Two ways lead there. Plain additions in float64 are exact as long as the bits of all values and of the sum fit into
- * one significand of 53 bits, which the exponents of 1,000 values may differ by 20 for: nearly always. Each addition
- * tells whether it was (the error term of Knuth, TAOCP 2, 4.2.2, theorem B). Where one was not, the values are added
- * again in fixed point wide enough for every float32: pc_exact_sum. */
+ * There are two algorithms. Plain additions in float64 are exact as long as the bits of all values and of the sum fit
+ * into one significand of 53 bits; the exponents of 1,000 values may then differ by 20, which is nearly always the
+ * case. The error term of each addition shows whether it was exact (Knuth, TAOCP 2, 4.2.2, theorem B). If one addition
+ * was not exact, the values are added again in fixed point that is wide enough for every float32: pc_exact_sum. */
 #ifndef PC_VOXEL_SUM_H
 #define PC_VOXEL_SUM_H
 
@@ -28,7 +28,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* NaN with one fixed pattern of bits: what arithmetic makes of a NaN differs between processors. */
+/* NaN with a fixed bit pattern, since the NaN of an operation differs between processors. */
 PC_HD float pc_one_nan(float value) {
     if (value != value) {
         const uint32_t bits = 0x7fc00000u;
@@ -37,7 +37,7 @@ PC_HD float pc_one_nan(float value) {
     return value;
 }
 
-/* What of the exact result the rounded addition of two finite numbers left out; NaN when one of them is not finite. */
+/* The rounding error of the addition of two finite numbers; NaN when one of them is not finite. */
 PC_HD double pc_addition_error(double a, double b, double sum) {
     double part = sum - a;
     return (a - (sum - part)) + (b - part);
@@ -47,13 +47,13 @@ PC_HD float pc_rounded_mean(double sum, int64_t count) {
     return pc_one_nan((float)(sum / (double)count));
 }
 
-/* A sum of up to 2^31 - 1 float32 values in units of 2^-149: the digits of base 2^32 are kept in 64 bits, lowest first,
- * which leaves room for all carries. Start from zeroes. */
+/* A sum of up to 2^31 - 1 float32 values in units of 2^-149: digits of base 2^32 in 64 bits, lowest first, which leaves
+ * bits for all carries. Start from zeroes. */
 enum { PC_SUM_DIGITS = 9, PC_SUM_NAN = 1, PC_SUM_PLUS_INF = 2, PC_SUM_MINUS_INF = 4 };
 
 typedef struct pc_exact_sum {
     int64_t digit[PC_SUM_DIGITS];
-    uint32_t not_finite; /* PC_SUM_ bits of what occurred */
+    uint32_t not_finite; /* PC_SUM_ bits of the kinds of values */
 } pc_exact_sum;
 
 PC_HD void pc_exact_add(pc_exact_sum *sum, float value) {
@@ -108,7 +108,7 @@ PC_HD double pc_exact_round(const pc_exact_sum *sum) {
     if (top < 0) {
         return 0.0;
     }
-    /* The first 64 bits of it; whether anything is set below them goes into the last, where it decides ties alone. */
+    /* The leading 64 bits; the last bit is set if any lower bit is set, which only decides ties. */
     uint64_t head = (uint64_t)digit[top] << 32 | (top > 0 ? digit[top - 1] : 0);
     uint32_t next = top > 1 ? digit[top - 2] : 0, rest = 0;
     int exponent = 32 * (top - 1) - 149;

@@ -8,6 +8,7 @@
  * line to line. Prints one line of JSON for each: the transform, what the library says of it, and milliseconds of RUNS
  * calls after one that warms up; base and avx2 keep to narrower vectors than the machine's. register.py makes the
  * pairs, adds peers and makes tables. */
+#include "backend.h"
 #include "simd.h"
 
 #include <stdlib.h>

@@ -89,7 +89,7 @@ static void bench_pair(const char *name, const pcgpu_cloud *source, const pcgpu_
 
 /* A job whose points are in memory that CUDA copies fast, and its path as the CPU has it. */
 typedef struct prepared {
-    pc_cells_job job;
+    pc_ndt_job job;
     pc_pose pose;
 } prepared;
 
@@ -110,39 +110,38 @@ static prepared prepare(const pcgpu_cloud *source, const pcgpu_cloud *target, fl
     pcgpu_register_params_init(&params);
     pc_register_work w = {
         .context = cpu, .params = &params, .backend = &pc_backend_cpu, .result = &result, .levels = 4};
-    pc_cells_work c = {.w = &w, .backend = &pc_backend_cpu};
-    if (pc_cells_prepare(&c, source, target, &p.job) != PCGPU_OK || p.job.path.levels == 0) {
+    pc_ndt_work c = {.w = &w, .backend = &pc_backend_cpu};
+    if (pc_ndt_prepare(&c, source, target, &p.job) != PCGPU_OK || p.job.optimizer.levels == 0) {
         die("a pair has too few points");
     }
-    pc_cells_target *t = &p.job.target;
-    pc_cells_source *s = &p.job.source;
+    pc_ndt_target *t = &p.job.target;
+    pc_ndt_source *s = &p.job.source;
     t->x = move_points(memory, t->x, t->y, t->z, t->n);
     t->y = t->x + t->n;
     t->z = t->y + t->n;
     s->x = move_points(memory, s->x, s->y, s->z, s->n);
     s->y = s->x + s->n;
     s->z = s->y + s->n;
-    pc_cells_job job = p.job;
-    const pc_cuda_cells_form one_block = {1, false, 0.0};
-    if (pc_cuda_cells_as(cuda, &job, 1, &one_block) != PCGPU_OK) {
+    pc_ndt_job job = p.job;
+    const pc_cuda_ndt_form one_block = {.blocks = 1};
+    if (pc_cuda_ndt_as(cuda, &job, 1, &one_block) != PCGPU_OK) {
         die(pcgpu_last_error(cuda));
     }
-    p.pose = job.path.pose; /* bench_pair has compared it with the CPU's */
+    p.pose = job.optimizer.base.pose; /* bench_pair has compared it with the CPU's */
     return p;
 }
 
-static void bench_form(const prepared *pairs, int kinds, int count, const pc_cuda_cells_form *form, int runs) {
+static void bench_form(const prepared *pairs, int kinds, int count, const pc_cuda_ndt_form *form, int runs) {
     static double ms[MOST_RUNS];
-    static pc_cells_job jobs[MOST_PAIRS];
+    static pc_ndt_job jobs[MOST_PAIRS];
     char name[64];
-    snprintf(name, sizeof name, "%d at once, %s of %d blocks", count, form->cluster ? "clusters" : "groups",
-             form->blocks);
+    snprintf(name, sizeof name, "%d at once, groups of %d blocks", count, form->blocks);
     for (int i = -WARM; i < runs; i++) {
         for (int k = 0; k < count; k++) {
             jobs[k] = pairs[k % kinds].job;
         }
         double begin = pc_now();
-        pcgpu_status status = pc_cuda_cells_as(cuda, jobs, count, form);
+        pcgpu_status status = pc_cuda_ndt_as(cuda, jobs, count, form);
         ms[i < 0 ? 0 : i] = 1e3 * (pc_now() - begin);
         if (status == PCGPU_ERROR_UNAVAILABLE) {
             printf("%-44s not on this device\n", name);
@@ -152,7 +151,7 @@ static void bench_form(const prepared *pairs, int kinds, int count, const pc_cud
             die(pcgpu_last_error(cuda));
         }
         for (int k = 0; k < count; k++) {
-            expect(memcmp(&jobs[k].path.pose, &pairs[k % kinds].pose, sizeof(pc_pose)) == 0, name);
+            expect(memcmp(&jobs[k].optimizer.base.pose, &pairs[k % kinds].pose, sizeof(pc_pose)) == 0, name);
         }
     }
     timing t = summarize(ms, runs);
@@ -161,9 +160,8 @@ static void bench_form(const prepared *pairs, int kinds, int count, const pc_cud
 
 int main(int argc, char **argv) {
     static const char *const scans[] = {"000001", "000000", "000003", "000002", "000015", "000014", "000095", "000094"};
-    static const pc_cuda_cells_form forms[] = {{0, false, 0.0},  {132, false, 0.0}, {96, false, 0.0}, {64, false, 0.0},
-                                               {32, false, 0.0}, {16, false, 0.0},  {16, true, 0.0},  {12, true, 0.0},
-                                               {8, false, 0.0},  {8, true, 0.0},    {4, true, 0.0},   {2, true, 0.0}};
+    static const pc_cuda_ndt_form forms[] = {{0, 0.0},  {132, 0.0}, {96, 0.0}, {64, 0.0},
+                                             {32, 0.0}, {16, 0.0},  {8, 0.0}};
     enum { FORMS = sizeof forms / sizeof forms[0], FILES = sizeof scans / sizeof scans[0], MOST_FILES = 64 };
     static char paths[MOST_FILES][1024];
     static pcgpu_cloud clouds[MOST_FILES];
@@ -205,7 +203,7 @@ int main(int argc, char **argv) {
         bench_pair(name, &clouds[i], &clouds[i + 1], runs);
     }
     void *memory = NULL;
-    if (pc_backend_cuda()->ndt->memory(cuda, PC_SCRATCH_TARGET, 3 * points * sizeof(float), &memory) != PCGPU_OK) {
+    if (pc_backend_cuda()->ndt->memory(cuda, PC_NDT_TARGET, 3 * points * sizeof(float), &memory) != PCGPU_OK) {
         die(pcgpu_last_error(cuda));
     }
     float *next = memory;

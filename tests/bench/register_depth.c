@@ -159,16 +159,16 @@ static void pass_apart(const pc_depth_frame *source, const pc_depth_frame *targe
     }
 }
 
-static pc_depth_path path_of(const pcgpu_frame *source, const pcgpu_frame *target,
-                             const pcgpu_register_depth_params *params) {
-    pc_depth_path path = {.levels = source->maps.levels,
-                          .gate = params->max_distance,
-                          .start = {.q = {1, 0, 0, 0}},
-                          .target = target->maps.measure};
-    for (int l = 0; l < path.levels; l++) {
-        path.most[l] = params->level_iterations[path.levels - 1 - l];
+static pc_depth_optimizer optimizer_of(const pcgpu_frame *source, const pcgpu_frame *target,
+                                       const pcgpu_register_depth_params *params) {
+    pc_depth_optimizer optimizer = {.levels = source->maps.levels,
+                                    .max_correspondence = params->max_distance,
+                                    .start = {.q = {1, 0, 0, 0}},
+                                    .target = target->maps.measure};
+    for (int l = 0; l < optimizer.levels; l++) {
+        optimizer.most[l] = params->level_iterations[optimizer.levels - 1 - l];
     }
-    return path;
+    return optimizer;
 }
 
 static void compare_forms(pcgpu_context *context, const frames *f, double fused) {
@@ -184,21 +184,21 @@ static void compare_forms(pcgpu_context *context, const frames *f, double fused)
     if (!mask || !list || !systems) {
         die(NULL, "out of memory");
     }
-    pc_depth_path path;
+    pc_depth_optimizer optimizer;
     for (int run = 0; run < 3; run++) {
-        path = path_of(a, b, &params);
+        optimizer = optimizer_of(a, b, &params);
         const double begin = pc_now();
-        pc_depth_path_begin(&path);
-        while (path.end == PC_DEPTH_UNDER_WAY) {
-            pass_apart(&a->maps, &b->maps, path.level, &path.step, mask, list, systems, sums);
-            pc_depth_path_next(&path, sums);
+        pc_depth_optimizer_begin(&optimizer);
+        while (optimizer.end == PC_DEPTH_UNDER_WAY) {
+            pass_apart(&a->maps, &b->maps, optimizer.base.level, &optimizer.step, mask, list, systems, sums);
+            pc_depth_optimizer_next(&optimizer, sums);
         }
         ms[run] = (float)(1e3 * (pc_now() - begin));
     }
     const double apart = bench_median(ms, 3);
     printf(
         "separate passes, 1 thread: 19 iterations %.1f ms, %.1f times as long as fused; translation %.6f %.6f %.6f\n",
-        apart, apart / fused, path.pose.t[0], path.pose.t[1], path.pose.t[2]);
+        apart, apart / fused, optimizer.base.pose.t[0], optimizer.base.pose.t[1], optimizer.base.pose.t[2]);
     free(systems);
     free(list);
     free(mask);
@@ -215,18 +215,18 @@ static void compare_kernels(pcgpu_context *context, const frames *f, double fuse
     pcgpu_register_depth_params_init(&params);
     pcgpu_frame *a = make(context, f, 1, &params), *b = make(context, f, 0, &params);
     join(context, a, b, &params, &r); /* the measure of the target is known then */
-    pc_depth_path path;
+    pc_depth_optimizer optimizer;
     for (int run = -1; run < RUNS; run++) {
         double own;
-        path = path_of(a, b, &params);
-        if (register_depth_apart(context, &a->maps, &b->maps, &path, &own) != PCGPU_OK) {
+        optimizer = optimizer_of(a, b, &params);
+        if (register_depth_apart(context, &a->maps, &b->maps, &optimizer, &own) != PCGPU_OK) {
             die(context, NULL);
         }
         ms[run < 0 ? 0 : run] = (float)own;
     }
     const double apart = bench_median(ms, RUNS);
     printf("separate kernels: 19 iterations %.3f ms, %.1f times as long as fused; translation %.6f %.6f %.6f\n", apart,
-           apart / fused, path.pose.t[0], path.pose.t[1], path.pose.t[2]);
+           apart / fused, optimizer.base.pose.t[0], optimizer.base.pose.t[1], optimizer.base.pose.t[2]);
     pcgpu_frame_free(context, a);
     pcgpu_frame_free(context, b);
 }

@@ -102,7 +102,7 @@ static pcgpu_status pass(pcgpu_context *context, apart_state *s, void *select, s
 }
 
 extern "C" pcgpu_status register_depth_apart(pcgpu_context *context, const struct pc_depth_frame *source,
-                                             const struct pc_depth_frame *target, struct pc_depth_path *path,
+                                             const struct pc_depth_frame *target, struct pc_depth_optimizer *optimizer,
                                              double *milliseconds) {
     pc_arena *arena = &pc_cuda_of(context)->arena;
     const size_t pixels = (size_t)source->level[0].columns * (size_t)source->level[0].rows;
@@ -123,15 +123,15 @@ extern "C" pcgpu_status register_depth_apart(pcgpu_context *context, const struc
     PC_TRY(pc_arena_take(context, arena, select_bytes, &select));
     CUDA_TRY(context, cudaStreamSynchronize(pc_cuda_of(context)->stream));
     const double begin = pc_now();
-    pc_depth_path_begin(path);
-    while (path->end == PC_DEPTH_UNDER_WAY) {
-        s.source = source->level[path->level];
-        s.target = target->level[path->level];
+    pc_depth_optimizer_begin(optimizer);
+    while (optimizer->end == PC_DEPTH_UNDER_WAY) {
+        s.source = source->level[optimizer->base.level];
+        s.target = target->level[optimizer->base.level];
         s.from = pc_depth_pixels_of(source->maps, &s.source);
         s.to = pc_depth_pixels_of(target->maps, &s.target);
-        s.step = path->step;
+        s.step = optimizer->step;
         PC_TRY(pass(context, &s, select, select_bytes, sums));
-        pc_depth_path_next(path, sums);
+        pc_depth_optimizer_next(optimizer, sums);
     }
     *milliseconds = 1e3 * (pc_now() - begin);
     return PCGPU_OK;

@@ -9,12 +9,12 @@ extern "C" {
 #endif
 
 struct pc_depth_frame; /* lib/register/projective/projective_math.h */
-struct pc_depth_path;  /* lib/register/projective/projective_path.h */
+struct pc_depth_optimizer;  /* lib/register/projective/projective_optimizer.h */
 
 /* Follows the path of two frames that the CUDA back end made; `target` of the path is given. Fills the path; the sums
  * are those of the back end to rounding. milliseconds: from the first launch to the last sum. */
 pcgpu_status register_depth_apart(pcgpu_context *context, const struct pc_depth_frame *source,
-                                  const struct pc_depth_frame *target, struct pc_depth_path *path,
+                                  const struct pc_depth_frame *target, struct pc_depth_optimizer *optimizer,
                                   double *milliseconds);
 
 #ifdef __cplusplus

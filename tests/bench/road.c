@@ -25,11 +25,11 @@ typedef struct road_work {
     float *points;
 } road_work;
 
-/* Where the middle of the road is, metres to the left, and its slope. */
+/* Where the middle of the road is, metres to the left, never more than 40, and its slope. */
 static double bend(double x, double *slope) {
     const double a = 0.0070, b = 0.0023;
-    *slope = 15.0 * a * cos(a * x) + 25.0 * b * cos(b * x) - (15.0 * a + 25.0 * b);
-    return 15.0 * sin(a * x) + 25.0 * sin(b * x) - (15.0 * a + 25.0 * b) * x;
+    *slope = 15.0 * a * cos(a * x) + 25.0 * b * cos(b * x);
+    return 15.0 * sin(a * x) + 25.0 * sin(b * x);
 }
 
 static void pose_at(const verdict_world *world, double lane, double t, scene_pose *pose) {
@@ -194,7 +194,7 @@ int main(int argc, char **argv) {
               stderr);
         return 2;
     }
-    const double low[2] = {-140.0, -110.0}, high[2] = {SPEED * PERIOD * a.frames + 140.0, 110.0};
+    const double low[2] = {-140.0, -150.0}, high[2] = {SPEED * PERIOD * a.frames + 140.0, 150.0};
     scene_random random = {a.seed};
     road_work w = {0};
     bool good = verdict_world_open(&w.straight, low, high, 2.0);

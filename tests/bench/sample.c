@@ -1,8 +1,7 @@
-/* bench_sample [--data DIR] [--quick] [--only NAME]: ways of farthest point sampling on the GPU, side by side in one
- * run, as Markdown. `reference` is one block a cloud, as libraries do it (sample_one_block.cu); `single` makes one pick
- * a round; `cluster`, `grid` and `grid stored` are the forms of cuda/sample/sample_cuda.h, `chosen` what pcgpu takes; `CPU` is
- * our own with one thread. Device time from points to picks, median of 10 runs after 3, or one run where it takes more
- * than 50 ms.
+/* bench_sample [--data DIR] [--quick] [--only NAME]: variants of farthest point sampling on the GPU, side by side in one
+ * run, as Markdown. `reference` is one block per cloud, as libraries do it (sample_one_block.cu); `cluster`, `grid` and
+ * `grid stored` are the variants of cuda/sample/sample_cuda.h, `chosen` is what pcgpu takes; `CPU` is our own with one
+ * thread. Device time from points to picks, median of 10 runs after 3, or one run where it takes more than 50 ms.
  *
  * NAME is part of a group's or a cloud's name. Every program must pick the same: exit code 1 when one does not, 77
  * without CUDA. A time that misses its target is printed, and fails nothing. */
@@ -15,8 +14,8 @@ enum { SCAN_POINTS = 120268 };
 static const char *title; /* of the table that the next row begins, else NULL */
 
 static void print_header(void) {
-    printf("\n%s\n\n| cloud | points | picks | chosen, ms | us a pick | reference, ms | single, ms | cluster | grid | "
-           "grid stored | CPU |\n|---|---|---|---|---|---|---|---|---|---|---|\n",
+    printf("\n%s\n\n| cloud | points | picks | chosen, ms | us a pick | reference, ms | cluster | grid | "
+           "grid stored | CPU |\n|---|---|---|---|---|---|---|---|---|---|\n",
            title);
 }
 
@@ -44,7 +43,7 @@ static cell row(bench *b, const batch *of, int64_t picks) {
     printf("| %s | %s%lld | %lld | %.3f | %.3f |", of->name, clouds, (long long)c.n, (long long)picks, c.ms[CHOSEN],
            c.ms[CHOSEN] * 1e3 / (double)picks);
     print_program(&c, REFERENCE);
-    for (int program = SINGLE; program <= CPU; program++) {
+    for (int program = CLUSTER; program <= CPU; program++) {
         if (program != CHOSEN) {
             print_program(&c, program);
         }
@@ -65,7 +64,7 @@ static pc_points take_points(bench *b, pcgpu_cloud *cloud) {
     pc_points points;
     pcgpu_run run = {0};
     if (pc_points_select(b->cpu, cloud, false, &points, &run) != PCGPU_OK) {
-        die("a cloud", b->cpu->error);
+        die("a cloud", b->cpu->errors.text);
     }
     pcgpu_cloud_free(cloud);
     return points;
@@ -97,7 +96,7 @@ static bool read_scan(bench *b, pc_points *points) {
     }
     fclose(file);
     if (pcgpu_read_file(b->cpu, path, NULL, &cloud) != PCGPU_OK) {
-        die(path, b->cpu->error);
+        die(path, b->cpu->errors.text);
     }
     *points = take_points(b, &cloud);
     return true;

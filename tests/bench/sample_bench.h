@@ -6,7 +6,7 @@
 #include "bench.h"
 #include "kernels.h"
 
-enum { REFERENCE, SINGLE, CLUSTER, GRID, GRID_STORED, CHOSEN, CPU, PROGRAMS };
+enum { REFERENCE, CLUSTER, GRID, GRID_STORED, CHOSEN, CPU, PROGRAMS };
 
 typedef struct bench {
     pcgpu_context *cuda, *cpu; /* the CPU's has one thread */

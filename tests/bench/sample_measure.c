@@ -4,10 +4,9 @@
 #include "sample_cuda.h"
 #include "sample_one_block.h"
 
-const char *const program_names[PROGRAMS] = {"reference", "single", "cluster", "grid", "grid stored", "chosen", "cpu"};
+const char *const program_names[PROGRAMS] = {"reference", "cluster", "grid", "grid stored", "chosen", "cpu"};
 
-static const pc_cuda_sample_form forms[PROGRAMS] = {
-    [SINGLE] = {.kind = PC_CUDA_SAMPLE_CHOOSE, .single = true},
+static const pc_cuda_sample_variant forms[PROGRAMS] = {
     [CLUSTER] = {.kind = PC_CUDA_SAMPLE_CLUSTER},
     [GRID] = {.kind = PC_CUDA_SAMPLE_GRID},
     [GRID_STORED] = {.kind = PC_CUDA_SAMPLE_GRID, .stored = true},
@@ -99,7 +98,7 @@ static double run_cpu(bench *b, const batch *of, answers *want, bool *ran) {
     do {
         double begin = pc_now();
         if (pc_backend_cpu.sample->sample(b->cpu, want->jobs, of->count) != PCGPU_OK) {
-            failed(b, of, CPU, b->cpu->error);
+            failed(b, of, CPU, b->cpu->errors.text);
             return NAN;
         }
         ms[runs++] = (float)((pc_now() - begin) * 1e3);
@@ -110,7 +109,7 @@ static double run_cpu(bench *b, const batch *of, answers *want, bool *ran) {
 
 static double run_form(bench *b, const batch *of, int program, answers *got, bool *ran) {
     float ms[RUNS] = {NAN};
-    const pc_cuda_sample_form *form = &forms[program];
+    const pc_cuda_sample_variant *form = &forms[program];
     *ran = false;
     if (!pc_cuda_sample_can(b->cuda, form, of->clouds[0].n)) {
         return NAN;
@@ -122,7 +121,7 @@ static double run_form(bench *b, const batch *of, int program, answers *got, boo
     }
     *ran = status == PCGPU_OK && all_picked(of, got, got->jobs[0].count);
     if (!*ran) {
-        failed(b, of, program, status == PCGPU_OK ? "too few picks" : b->cuda->error);
+        failed(b, of, program, status == PCGPU_OK ? "too few picks" : b->cuda->errors.text);
         return NAN;
     }
     return (double)ms[0];

@@ -190,7 +190,7 @@ static void measure_floor(bench *b) {
     b->cold_bytes = b->tiny ? (size_t)1 << 16 : (size_t)256 << 20;
     if (device_copy_rate(b->cuda, bytes, &b->copy_rate) != PCGPU_OK ||
         device_launch_time(b->cuda, &b->launch_us) != PCGPU_OK) {
-        printf("FAILED the floor: %s\n", b->cuda->error);
+        printf("FAILED the floor: %s\n", b->cuda->errors.text);
         exit(1);
     }
     printf("%s. Copy of %.3g GB: %.0f GB/s, read and written; launch of an empty kernel: %.2f us. In brackets how many "

@@ -13,7 +13,7 @@ static void die(const char *what, const char *why) {
 
 static void create(const bench *b, int64_t points, pcgpu_cloud *cloud) {
     if (pcgpu_cloud_create(b->cpu, points, 4, cloud) != PCGPU_OK) {
-        die("a cloud", b->cpu->error);
+        die("a cloud", b->cpu->errors.text);
     }
 }
 
@@ -32,7 +32,7 @@ bool cloud_file(const bench *b, const char *name, int fields, pcgpu_cloud *cloud
     }
     fclose(file);
     if (pcgpu_read_file(b->cpu, path, &options, cloud) != PCGPU_OK) {
-        die(path, b->cpu->error);
+        die(path, b->cpu->errors.text);
     }
     if (b->tiny && cloud->rows > cloud_points(b, 0)) {
         cloud->rows = cloud_points(b, 0);

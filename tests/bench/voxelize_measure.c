@@ -44,7 +44,7 @@ static pc_voxelize_job make_job(bench *b, const pcgpu_cloud *cloud, const grid_c
     if (p->range_auto) {
         pcgpu_voxels found;
         if (pcgpu_voxelize(b->cpu, cloud, p, &found) != PCGPU_OK) {
-            die(b->cpu->error);
+            die(b->cpu->errors.text);
         }
         memcpy(range, found.range, sizeof range);
         pcgpu_voxels_free(&found);
@@ -71,7 +71,7 @@ static pcgpu_voxels ask_cpu(bench *b, const pc_voxelize_job *job, pcgpu_features
     other.features = features;
     other.max_voxels = max_voxels;
     if (pc_backend_cpu.voxelize->voxelize(b->cpu, &other, &result) != PCGPU_OK) {
-        die(b->cpu->error);
+        die(b->cpu->errors.text);
     }
     return result;
 }
@@ -132,7 +132,7 @@ static double call(runner *r, int warm, int timed, size_t cold_bytes) {
         return NAN;
     }
     if (program->run(r->b->cuda, &r->e->job, warm + timed, ms, cold_bytes, r->means, &got.voxels) != PCGPU_OK) {
-        printf("FAILED %s, %s: %s\n", r->where, program->name, r->b->cuda->error);
+        printf("FAILED %s, %s: %s\n", r->where, program->name, r->b->cuda->errors.text);
         r->failed = true;
     } else {
         const char *wrong = program->check(r->e, &got);

@@ -104,7 +104,7 @@ expect 0 pcgpu sample --dry-run -m 10 a.bin ten.bin -f -o d/
 expect 0 pcgpu sample --dry-run -m 10 a.bin -o missing/folder/ # which would be made
 absent missing
 expect 1 pcgpu sample --dry-run -m 10 a.bin -o a.bin/sub/
-stderr_has '^pcgpu: a\.bin/sub/: the folder cannot be made: Not a directory'
+stderr_has '^pcgpu: a\.bin/sub/: cannot create the folder: Not a directory'
 rm -r d
 if [ -w / ]; then # the folder of /x is /
     expect 0 pcgpu sample --dry-run -m 10 a.bin -o "/pcgpu-$$.bin"

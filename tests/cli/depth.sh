@@ -94,8 +94,8 @@ refused '1,2,3, ' "$usage"
 refused '1 2 3 4' 'fx: "1 2 3 4" is not a number'
 refused 0,2,3,4 'fx: "0" is not a number in range; give above 0 to 1e\+06'
 refused 1,2,nan,4 'cx: "nan" is not a number'
-refused fx=1,2,3,4,5 'stands behind a name'
-refused 1,2,3,4,fz=2 '"fz" is not known of a camera; give width, height, fx, fy, cx, cy, depth_scale, min_depth, max_depth'
+refused fx=1,2,3,4,5 'follows a name'
+refused 1,2,3,4,fz=2 'a camera has no "fz"; give width, height, fx, fy, cx, cy, depth_scale, min_depth, max_depth'
 refused 1,2,3,4,width=1.5 'width: "1.5" is not a whole number in range'
 refused 1,2,3,4,depth_scale=0 'depth_scale: "0" is not a number in range; give above 0'
 expect 2 pcgpu info --camera fx=2,fy=2,cx=1 a.png
@@ -126,8 +126,8 @@ fails() { # fails PLACE PATTERN YAML
     absent no.bin
 }
 fails 2:7 'camera: fx: "0" is not a number' 'camera:\n  fx: 0'
-fails 3:7 'camera: "fz" is not known of a camera' 'camera:\n  fx: 2\n  fz: 2'
-fails 1:19 'the key fx stands here twice' 'camera: {fx: 2,   fx: 3}'
+fails 3:7 'camera: a camera has no "fz"' 'camera:\n  fx: 2\n  fz: 2'
+fails 1:19 'the key fx occurs twice' 'camera: {fx: 2,   fx: 3}'
 fails 1:14 'camera: names with a number each are expected' 'camera: {fx: [1]}'
 fails 1:10 'camera: names with a number each are expected' 'camera: {fx: "1"}'
 fails 1:9 'camera: names with a number each are expected' 'camera: {}'

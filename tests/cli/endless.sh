@@ -25,18 +25,18 @@ soon 2 '^pcgpu: deep\.yaml:65:[0-9]+: .*more than 64 deep' sample --config deep.
 awk 'BEGIN { for (i = 0; i < 3000; i++) { printf "k%d: &a%d 1\n", i, i } }' > anchors.yaml
 soon 2 '^pcgpu: anchors\.yaml:1001:[0-9]+: more than 1000 anchors' sample --config anchors.yaml -m 1 a.bin
 { echo 'count: 3'; head -c 1000000 /dev/zero | tr '\0' '#'; } > large.yaml
-soon 2 '^pcgpu: large\.yaml:2:[0-9]+: goes on after 256 KiB' sample --config large.yaml -m 1 a.bin
+soon 2 '^pcgpu: large\.yaml:2:[0-9]+: the file is larger than 256 KiB' sample --config large.yaml -m 1 a.bin
 { echo 'count: 3'; head -c 250000 /dev/zero | tr '\0' '#'; } > large.yaml
 expect 0 pcgpu sample --config large.yaml a.bin -o out.bin
 size_is out.bin 48
 
 # A device that has no end, as every kind of input.
-soon 2 '^pcgpu: /dev/zero:1:[0-9]+: goes on after 256 KiB' sample --config /dev/zero -m 1 a.bin
+soon 2 '^pcgpu: /dev/zero:1:[0-9]+: the file is larger than 256 KiB' sample --config /dev/zero -m 1 a.bin
 soon 1 '^pcgpu: /dev/zero: has no end after 67 MB; ' sample -m 1 /dev/zero
 soon 1 '^pcgpu: /dev/zero: has no end after 67 MB; ' info /dev/zero
 soon 1 '^pcgpu: /dev/zero: has no end after 67 MB; ' sample -m 1 --seeds /dev/zero a.bin
 soon 1 '/dev/zero: ' register a.bin b.bin --init /dev/zero
-soon 2 '^pcgpu: /dev/zero: File too large' register --pairs /dev/zero
+soon 2 '^pcgpu: /dev/zero:1: a line of more than 65536 bytes' register --pairs /dev/zero
 soon 1 '/dev/zero:1: a line of more than 65536 bytes' fuse --poses /dev/zero d.pgm --camera 5,5,2,2 -o out.ply
 soon 1 '/dev/zero:1: a line of more than 65536 bytes' evaluate /dev/zero --ground-truth a.bin
 LAST='odometry --trajectory with times from /dev/zero'

@@ -96,7 +96,7 @@ FAIL="$FUSE -o x.ply --mesh y.ply"
 expect 1 $FAIL --truncation 0.01 --poses one.txt "$1"
 stderr_has 'a truncation of 0\.01 m is not possible with voxels of 0\.04 m; give 2 to 64 voxels, 0\.08 to 2\.56 m$'
 expect 1 $FAIL --poses one.txt "$1" "$2"
-stderr_is 'pcgpu: one.txt: 1 poses for 2 images; give a line for each, in their order'
+stderr_is 'pcgpu: one.txt: 1 poses for 2 images; give one line per image, in their order'
 expect 1 $FAIL --poses missing.txt "$1"
 stderr_has '^pcgpu: missing\.txt: No such file or directory; give a file that can be read$'
 expect 1 $FAIL --poses three.txt "$1" missing.png "$2"

@@ -15,8 +15,8 @@ cp "$OUT" cpu
 export EMULATED_ALLOCATIONS=0 # nothing fits the device
 register 0 auto
 same "$OUT" cpu
-stderr_has "the CPU goes on without the GPU: the GPU's memory is exhausted"
-[ "$(grep -c 'goes on without the GPU' "$ERR")" = 1 ] || die 'the warning is not given once'
+stderr_has "the CPU continues without the GPU: the GPU's memory is exhausted"
+[ "$(grep -c 'continues without the GPU' "$ERR")" = 1 ] || die 'the warning is not given once'
 register 1 cuda
 stderr_has "the GPU's memory is exhausted"
 unset EMULATED_ALLOCATIONS

@@ -20,7 +20,7 @@ stop() {
     wait "$CHILD"
     CODE=$?
     [ $CODE -gt 128 ] && [ "$(kill -l $CODE)" = "$SIGNAL" ] || die "exit code $CODE, expected that of SIG$SIGNAL"
-    stderr_is "pcgpu: SIG$SIGNAL has ended the run; outputs that exist are complete, start again for those that do not"
+    stderr_is "pcgpu: SIG$SIGNAL has ended the run; existing outputs are complete, start again for the others"
 }
 
 OTHERS='USR1 USR2 ALRM VTALRM PROF XCPU'

@@ -62,9 +62,9 @@ cd ../../..
 EFFECT="$PILLARS|40000|\"pillar\"" effect --config alone/pointpillar.yaml
 # Without the base: what is missing, from where, and what to do. The command line may say it all.
 expect 2 pcgpu voxelize --config alone/second.yaml a.bin -o x.bin
-stderr_has '^pcgpu: alone/second\.yaml:5:20: POINT_CLOUD_RANGE is to come from cfgs/dataset_configs/kitti_dataset\.yaml.*tools/'
+stderr_has '^pcgpu: alone/second\.yaml:5:20: POINT_CLOUD_RANGE is missing, and its base cfgs/dataset_configs/kitti_dataset\.yaml.*tools/'
 expect 2 pcgpu voxelize --config alone/second.yaml --range auto a.bin -o x.bin
-stderr_has '^pcgpu: alone/second\.yaml:5:20: DATA_PROCESSOR is to come from'
+stderr_has '^pcgpu: alone/second\.yaml:5:20: DATA_PROCESSOR is missing, and its base'
 EFFECT='"auto"|[2, 2, 2]|0|0|"mean"' effect --config alone/second.yaml --range auto --voxel-size 2 --max-points 0 --max-voxels 0
 absent x.bin
 
@@ -86,7 +86,7 @@ holds "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V}]" "$IN|8|9|\"
 holds "DATA_CONFIG:\n  $R\n  DATA_PROCESSOR: [{NAME: transform_points_to_voxels_placeholder, $V}]\nMODEL: {VFE: {NAME: DynMeanVFE}}" \
     "$IN|0|0|\"mean\""
 # Encoders that begin with other values than the ten decide nothing.
-# Features that are not made here are not replaced by others without a word.
+# Features that are not supported are not replaced by others without a word.
 for VFE in '{NAME: PillarVFE, WITH_DISTANCE: True}' '{NAME: PillarVFE, USE_ABSLOTE_XYZ: no}' '{NAME: DynPillarVFE}'; do
     printf '%b' "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V, $L}]\nMODEL: {VFE: $VFE}" > vfe.yaml
     expect 2 pcgpu voxelize --config vfe.yaml --dry-run a.bin
@@ -106,7 +106,7 @@ DATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V, $L}]
 MODEL: {VFE: {NAME: PillarVFE, WITH_DISTANCE: True}}" > base2.yaml
 echo '_BASE_CONFIG_: base1.yaml' > c.yaml
 expect 2 pcgpu voxelize --config c.yaml --dry-run a.bin
-stderr_has '^pcgpu: base2\.yaml:3:21: the features of PillarVFE with WITH_DISTANCE are not made here; '
+stderr_has '^pcgpu: base2\.yaml:3:21: the features of PillarVFE with WITH_DISTANCE are not supported; '
 holds '_BASE_CONFIG_: base1.yaml\nMODEL: {VFE: {WITH_DISTANCE: False}}' "$IN|3|6|\"pillar\""
 holds "DATA_CONFIG: {_BASE_CONFIG_: base1.yaml}\nDATA_CONFIG: {_BASE_CONFIG_: base2.yaml, $R}" "$IN|3|6|\"mean\""
 rm -f c.yaml file.npz effect.npz effect.yaml
@@ -137,7 +137,7 @@ fails 'c\.yaml:2:1' 'voxel_size is a key of pcgpu.*--config' "$R\nvoxel_size: 1"
 fails 'c\.yaml:2:1' 'voxelize is a key of pcgpu' "$R\nvoxelize: {voxel_size: 1}"
 fails 'c\.yaml:1:16' 'circle' '_BASE_CONFIG_: c.yaml'
 fails 'c\.yaml:1:16' 'name of a file' '_BASE_CONFIG_: [c.yaml]'
-fails 'c\.yaml:1:16' 'POINT_CLOUD_RANGE is to come from /nowhere/x\.yaml' '_BASE_CONFIG_: /nowhere/x.yaml'
+fails 'c\.yaml:1:16' 'POINT_CLOUD_RANGE is missing, and its base /nowhere/x\.yaml' '_BASE_CONFIG_: /nowhere/x.yaml'
 echo 'POINT_CLOUD_RANGE: [1, 2, 3' > broken.yaml
 printf '_BASE_CONFIG_: broken.yaml\n' > c.yaml
 expect 2 pcgpu voxelize --config c.yaml a.bin -o x.bin

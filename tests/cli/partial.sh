@@ -26,7 +26,7 @@ echo precious > kept
 cp kept t.txt.partial
 for how in -f --resume ''; do
     expect 1 $RUN s0.bin s1.bin --trajectory t.txt $how
-    stderr_has '^pcgpu: t\.txt\.partial: is no trajectory that pcgpu has begun; give another --trajectory, or move it'
+    stderr_has '^pcgpu: t\.txt\.partial: is not a trajectory of pcgpu; give another --trajectory, or rename it'
     same t.txt.partial kept
 done
 for link in 'ln -s' ln 'ln -s /nowhere'; do
@@ -80,7 +80,7 @@ absent t.txt.partial
 # One that ended early, which -f begins anew and --resume goes on with; a name that was taken meanwhile is not replaced.
 { echo '#pcgpu trajectory'; head -n 2 whole.txt; } > u.txt.partial
 expect 1 $RUN s0.bin s1.bin s0.bin --trajectory u.txt
-stderr_has 'u\.txt\.partial: is of a run that ended early; give --resume to go on, or -f to begin anew'
+stderr_has 'u\.txt\.partial: is from an interrupted run; give --resume to continue it, or -f to start again'
 cp u.txt.partial v.txt.partial
 expect 0 $RUN s0.bin s1.bin s0.bin --trajectory u.txt -f
 same u.txt whole.txt
@@ -97,7 +97,7 @@ cat s0.bin > pipe.bin
 wait $CHILD
 expected 1 $?
 stderr_has '^pcgpu: w\.txt: exists already'
-stderr_has '^pcgpu: w\.txt\.partial: has what was done; give --resume to go on'
+stderr_has '^pcgpu: w\.txt\.partial: has the poses so far; give --resume to continue'
 [ "$(cat w.txt)" = other ] || die 'a file that has appeared was replaced'
 rm pipe.bin w.txt
 expect 0 $RUN s0.bin s1.bin s0.bin --trajectory w.txt --resume
@@ -108,7 +108,7 @@ same w.txt whole.txt
     > "$OUT" 2> "$ERR"
 expected 1 $?
 stderr_has '^pcgpu: y\.txt\.partial: cannot be written: File too large'
-stderr_has '^pcgpu: y\.txt\.partial: has what was done; give --resume to go on'
+stderr_has '^pcgpu: y\.txt\.partial: has the poses so far; give --resume to continue'
 expect 0 $RUN s0.bin s1.bin s0.bin s1.bin s0.bin s1.bin s0.bin --trajectory y.txt --resume
 expect 0 $RUN s0.bin s1.bin s0.bin s1.bin s0.bin s1.bin s0.bin --trajectory z.txt
 same y.txt z.txt
@@ -118,5 +118,5 @@ $RUN s0.bin s1.bin missing.bin --trajectory t2.txt > "$OUT" 2> "$ERR"
 { echo '#pcgpu trajectory'; echo '#pcgpu 0 0 1 0 0 0 0 1 0 0 0 0 1 0'; head -n 1 whole.txt; echo '#pcgpu 0.1 0.1 1 0 0 0 0 1 0 0 0 0 1 0'
   sed -n 2p whole.txt; } > x.txt.partial
 expect 1 $RUN s0.bin s1.bin s0.bin --trajectory x.txt --resume --rate 5
-stderr_has 'its pose 2 is of 0\.1'
+stderr_has 'pose 2 has the time 0\.1'
 finish

@@ -92,10 +92,10 @@ for KERNEL in auto none huber cauchy tukey geman; do
 done
 expect 0 pcgpu register $TUNE --method plane --kernel huber --kernel-scale 0.02 source.bin target.bin
 expect 2 pcgpu register --kernel huber s.bin s.bin
-stderr_has '^pcgpu: kernel: method ndt has its own; '
+stderr_has '^pcgpu: kernel: method ndt has its own kernel; '
 expect 2 pcgpu register --kernel-scale 0.1 s.bin s.bin
 expect 2 pcgpu register --method plane --kernel none --kernel-scale 0.1 s.bin s.bin
-stderr_has '^pcgpu: kernel-scale: there is no kernel'
+stderr_has '^pcgpu: kernel-scale needs a kernel'
 expect 2 pcgpu register --method plane --kernel welsch s.bin s.bin
 expect 2 pcgpu register --method plane --kernel-scale 0 s.bin s.bin
 # Options out of range are errors of usage.

@@ -120,14 +120,14 @@ refused() { # refused PATTERN ARGUMENT...
     stdout_is ''
 }
 refused '--association: "closest" is not .*projective' --association closest --config "$CAMERA" "$A" "$B"
-refused 'b\.ply: not a depth image, and projective association is for two of them' --association projective --config "$CAMERA" "$A" b.ply
+refused 'b\.ply: not a depth image, and projective association needs two' --association projective --config "$CAMERA" "$A" b.ply
 refused 'method is for association nearest' --association projective --method plane --config "$CAMERA" "$A" "$B"
-refused 'init: auto looks for a start of association nearest' --init auto --config "$CAMERA" "$A" "$B"
+refused 'init: auto needs association nearest' --init auto --config "$CAMERA" "$A" "$B"
 refused 'max-iterations is for clouds, and depth images are given; leave it out' --max-iterations 9 --config "$CAMERA" "$A" "$B"
 refused 'bilateral is for depth images by projective association; leave it out' --bilateral 1 "$PCGPU_SOURCE/testdata/street.bin" "$PCGPU_SOURCE/testdata/street.bin"
 refused 'max-distance has no effect on method ndt; leave it out' --max-distance 1 "$PCGPU_SOURCE/testdata/street.bin" "$PCGPU_SOURCE/testdata/street.bin"
 refused '7 levels of projective association; give 1 to 6' --levels 7 --config "$CAMERA" "$A" "$B"
-refused '2 levels and the iterations of 3; leave levels out' --levels 2 --level-iterations 1,2,3 --config "$CAMERA" "$A" "$B"
+refused '2 levels and iterations of 3 levels; leave levels out' --levels 2 --level-iterations 1,2,3 --config "$CAMERA" "$A" "$B"
 for LIST in '' 4,5, ,4 4,x 4.5 -1,4 4,0 1,1,1,1,1,1,1 100001; do
     refused 'are not the iterations of levels; give 1 to 6 whole numbers' "--level-iterations=$LIST" --config "$CAMERA" "$A" "$B"
 done

@@ -139,7 +139,7 @@ refused '^pcgpu: wrong:2: a zero byte; ' --pairs wrong
 printf '# nothing\n\n' > wrong
 refused '^pcgpu: wrong: no pair; ' --pairs wrong
 printf 's1.bin t.what\n' > wrong
-refused '^pcgpu: wrong:1: t\.what: neither the name nor the content says a format; ' --pairs wrong
+refused '^pcgpu: wrong:1: t\.what: neither the name nor the content has a known format; ' --pairs wrong
 printf 's1.bin t.bin\n\ns1.bin -\n' > wrong
 refused '^pcgpu: wrong:3: standard input cannot be ' --pairs wrong
 refused '^pcgpu: missing: No such file' --pairs missing
@@ -150,7 +150,7 @@ refused 'is a folder' --pairs list --transform ./
 refused '5 pairs and one --output; give --output DIR/' --pairs list -o x.bin
 refused '5 pairs and one --output \(standard output\)' --pairs list -o -
 printf 's1.bin t.bin\ns2.bin t.bin\n./s1.bin s2.bin\n' > wrong
-refused 'lines 1 and 3 would both become \./s1\.bin; ' --pairs wrong -o ./
+refused 'lines 1 and 3 have the same output \./s1\.bin; ' --pairs wrong -o ./
 rm wrong
 [ "$(ls -A)" = "$before" ] || die "a refused call left $(ls -A)"
 # --dry-run looks at every cloud of the list.

@@ -29,7 +29,7 @@ done
 
 # It is said how far the ways are apart, and what the time went into.
 expect 0 pcgpu register --symmetric "$MOVED" "$STREET" --json report -v --transform T
-stderr_has 'both ways end [0-9.]+ mm apart at the target.s centroid, 0\.0[0-9]+ degree'
+stderr_has 'inverse-consistency error [0-9.]+ mm at the target.s centroid, 0\.0[0-9]+ degree'
 stderr_has ': back [0-9.]+ s$'
 grep -Eq '"apart": \[0\.0[0-9]+, [0-9.e-]+\], "center": \[' report || die 'not in --json'
 grep -q '"symmetric": true' report || die 'not among the parameters'
@@ -68,7 +68,7 @@ stdout_is ''
 ROOM=$PCGPU_SOURCE/testdata/room
 IMAGES="--config $ROOM/camera.yaml --transform-format kitti"
 expect 0 pcgpu register $IMAGES --symmetric "$ROOM/frame-000001.png" "$ROOM/frame-000000.png" -v
-stderr_has 'both ways end 0\.[0-9]+ mm apart'
+stderr_has 'inverse-consistency error 0\.[0-9]+ mm'
 cp "$OUT" there
 expect 0 pcgpu register $IMAGES "$ROOM/frame-000001.png" "$ROOM/frame-000000.png"
 ! cmp -s there "$OUT" || die 'both ways of depth images are one way'

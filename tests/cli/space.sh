@@ -33,8 +33,9 @@ limited $ENOUGH register --cpu --threads 1 a.bin a.bin --transform x.txt
 expected 0 $?
 same x.txt T.txt
 
-# From nothing to enough: the same bytes, or an error with a message and without an output.
-SPACE=$LOADED
+# From little to enough: the same bytes, or an error with a message and without an output. The command line is read first,
+# and an error there is one of usage.
+SPACE=$((LOADED + 800))
 while [ "$SPACE" -lt $((LOADED + 33000)) ]; do
     rm -f x.npz
     limited "$SPACE" voxelize --cpu --threads 1 --voxel-size 0.5 --features points a.bin -o x.npz

@@ -26,23 +26,23 @@ static void check_error(const char *why) {
 
 /* Of one command, 1 when it is valid. */
 static int check_command(const command_info *command, const void *data, size_t size) {
-    char why[1024] = "";
+    reason why = {""};
     option_values o, again;
     fuzz_write_file("config.yaml", data, size); /* which inherits from absent.yaml, or from itself, a circle */
     options_init(&o, command);
-    bool good = config_load("config.yaml", command, &o, why, sizeof why);
+    bool good = config_load("config.yaml", command, &o, &why);
     if (good) {
         char *first = print(&o, command);
         fuzz_write_file("config.yaml", first, strlen(first));
         options_init(&again, command);
-        MUST(config_load("config.yaml", command, &again, why, sizeof why));
+        MUST(config_load("config.yaml", command, &again, &why));
         char *second = print(&again, command);
         MUST(strcmp(first, second) == 0);
         options_free(&again);
         free(first);
         free(second);
     } else {
-        check_error(why);
+        check_error(why.text);
     }
     options_free(&o);
     return good;

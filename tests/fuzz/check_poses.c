@@ -34,10 +34,10 @@ static void check_pose(const double *T) {
 }
 
 static int check_trajectory(bool unfinished) {
-    char why[1024] = "";
+    reason why = {""};
     trajectory t;
-    if (!trajectory_read("poses.txt", unfinished, &t, why, sizeof why)) {
-        check_sentence(why);
+    if (!trajectory_read("poses.txt", unfinished, &t, &why)) {
+        check_sentence(why.text);
         MUST(t.count == 0 && !t.poses);
         return 0;
     }
@@ -53,10 +53,10 @@ static int check_trajectory(bool unfinished) {
 }
 
 static int check_list(void) {
-    char why[1024] = "";
+    reason why = {""};
     pose_list list;
-    if (!poses_read("poses.txt", &list, why, sizeof why)) {
-        check_sentence(why);
+    if (!poses_read("poses.txt", &list, &why)) {
+        check_sentence(why.text);
         return 0;
     }
     for (int i = 0; i < list.count; i++) {
@@ -70,11 +70,11 @@ static int check_list(void) {
 }
 
 static int check_times(void) {
-    char why[1024] = "";
+    reason why = {""};
     double *times = NULL;
     int64_t count = 0;
-    if (!timestamps_read("poses.txt", &times, &count, why, sizeof why)) {
-        check_sentence(why);
+    if (!timestamps_read("poses.txt", &times, &count, &why)) {
+        check_sentence(why.text);
         return 0;
     }
     for (int64_t i = 0; i < count; i++) {
@@ -85,10 +85,10 @@ static int check_times(void) {
 }
 
 static int check_calibration(void) {
-    char why[1024] = "";
+    reason why = {""};
     double T[16];
-    if (!calibration_read("poses.txt", T, why, sizeof why)) {
-        check_sentence(why);
+    if (!calibration_read("poses.txt", T, &why)) {
+        check_sentence(why.text);
         return 0;
     }
     check_pose(T);

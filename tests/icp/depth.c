@@ -1,9 +1,9 @@
 /* Registration of depth frames on every back end against a plain reference, byte for byte: depth cpu|cuda [SEED
  * [small|tiny]].
  *
- * The reference goes pixel by pixel, without margins, vectors or threads, and adds up in the order that projective_math.h
- * says, written once more; only the formulas for a pixel are shared. On the CPU every form of vectors runs with 1, 2, 3
- * and 8 threads. Exit code 0 passed, 1 failed, 77 no such device. */
+ * The reference goes pixel by pixel, without margins, vectors or threads, and adds up in the order that
+ * projective_math.h says, written once more; only the formulas for a pixel are shared. On the CPU every form of vectors
+ * runs with 1, 2, 3 and 8 threads. Exit code 0 passed, 1 failed, 77 no such device. */
 #include "depth_test.h"
 
 /* ---- images ------------------------------------------------------------------------------------------------------ */
@@ -184,12 +184,12 @@ static void run_scene(int number, int width, int height, kind which, const place
                .frame_on = frame_on,
                .make = make_reference,
                .add = add_pixel,
-               .path = {.gate = 0.2,
-                        .metres = number % 2 ? 1e-5 : 0.0,
-                        .radians = 1e-5,
-                        .start = {.q = {1, 0, 0, 0}, .t = {0.002, 0.001, 0}}}};
+               .optimizer = {.max_correspondence = 0.2,
+                             .metres = number % 2 ? 1e-5 : 0.0,
+                             .radians = 1e-5,
+                             .start = {.q = {1, 0, 0, 0}, .t = {0.002, 0.001, 0}}}};
     for (int l = 0; l < PC_DEPTH_MAX_LEVELS; l++) {
-        t.path.most[l] = 1 + (number + l) % 4;
+        t.optimizer.most[l] = 1 + (number + l) % 4;
     }
     run_trial(&t, places, count);
     free(s.maps.vertices);

@@ -1,13 +1,13 @@
 /* What the tests of the registration of frames share: a reference that follows a path pixel by pixel and adds up in the
- * order that projective_math.h says, written once more without vectors or threads; the back ends that run; and the comparison
- * of both. */
+ * order that projective_math.h says, written once more without vectors or threads; the back ends that run; and the
+ * comparison of both. */
 #ifndef DEPTH_TEST_H
 #define DEPTH_TEST_H
 
 #include "projective_ops.h"
 #include "simd.h"
 #include "projective_maps.h"
-#include "projective_path.h"
+#include "projective_optimizer.h"
 #include "icp_test.h"
 #include "projective.h"
 
@@ -84,18 +84,20 @@ static inline void add_in_order(const pass *p, add_pixel_fn *add, double sums[PC
     }
 }
 
-static inline void follow(const reference *source, const reference *target, add_pixel_fn *add, pc_depth_path *path) {
+static inline void follow(const reference *source, const reference *target, add_pixel_fn *add,
+                          pc_depth_optimizer *optimizer) {
     double sums[PC_ICP_SUMS];
     pc_depth_measure from;
     add_in_order(&(pass){.source = source}, add, sums);
     pc_depth_measure_of(sums, &from);
     add_in_order(&(pass){.source = target}, add, sums);
-    pc_depth_measure_of(sums, &path->target);
-    path->source_points = from.points;
-    pc_depth_path_begin(path);
-    while (path->end == PC_DEPTH_UNDER_WAY) {
-        add_in_order(&(pass){source, target, path->level, &path->step, path->asks_scene}, add, sums);
-        pc_depth_path_next(path, sums);
+    pc_depth_measure_of(sums, &optimizer->target);
+    optimizer->source_points = from.points;
+    pc_depth_optimizer_begin(optimizer);
+    while (optimizer->end == PC_DEPTH_UNDER_WAY) {
+        add_in_order(&(pass){source, target, optimizer->base.level, &optimizer->step, optimizer->asks_scene}, add,
+                     sums);
+        pc_depth_optimizer_next(optimizer, sums);
     }
 }
 
@@ -172,18 +174,20 @@ static inline bool same_double(const double *a, const double *b, int n) {
     return memcmp(a, b, (size_t)n * sizeof *a) == 0;
 }
 
-static inline void compare(const pc_depth_path *got, const pc_depth_path *wanted, const char *name, const char *label,
-                           int64_t at) {
+static inline void compare(const pc_depth_optimizer *got, const pc_depth_optimizer *wanted, const char *name,
+                           const char *label, int64_t at) {
     expect(got->end == wanted->end, name, label, "end", at);
     expect(got->source_points == wanted->source_points, name, label, "points of the source", at);
     expect(same_double(&got->target.points, &wanted->target.points, 7), name, label, "measure of the target", at);
-    expect(memcmp(got->iterations, wanted->iterations, sizeof got->iterations) == 0, name, label, "iterations", at);
-    expect(same_double(got->worth, wanted->worth, PC_ICP_SUMS), name, label, "sums", at);
+    expect(memcmp(got->base.iterations, wanted->base.iterations, sizeof got->base.iterations) == 0, name, label,
+           "iterations", at);
+    expect(same_double(got->final_sums, wanted->final_sums, PC_ICP_SUMS), name, label, "sums", at);
     expect(same_double(got->scene, wanted->scene, PC_ICP_SUMS), name, label, "sums of the scene", at);
-    expect(same_double(got->pose.q, wanted->pose.q, 4) && same_double(got->pose.t, wanted->pose.t, 3), name, label,
-           "pose", at);
-    expect(same_double(got->update, wanted->update, 6) && got->converged == wanted->converged, name, label, "update",
-           at);
+    expect(same_double(got->base.pose.q, wanted->base.pose.q, 4) &&
+               same_double(got->base.pose.t, wanted->base.pose.t, 3),
+           name, label, "pose", at);
+    expect(same_double(got->update, wanted->update, 6) && got->base.converged == wanted->base.converged, name, label,
+           "update", at);
 }
 
 /* A scene that all back ends register, and the reference. */
@@ -193,7 +197,7 @@ typedef struct trial {
     pcgpu_frame *(*frame_on)(const place *p, const void *scene, bool target); /* NULL: a failure that it has told */
     void (*make)(const pc_depth_image *image, const pc_depth_frame *laid_out, reference *r);
     add_pixel_fn *add;
-    pc_depth_path path; /* but for its levels */
+    pc_depth_optimizer optimizer; /* but for its levels */
 } trial;
 
 /* What keep_made makes: the library tells it no more than a back end. */
@@ -223,9 +227,9 @@ static inline void refer(const place *p, const trial *t, bool target, reference 
 }
 
 /* Compares every place, twice, with the reference, whose path it returns. */
-static inline pc_depth_path run_trial(const trial *t, const place *places, int count) {
+static inline pc_depth_optimizer run_trial(const trial *t, const place *places, int count) {
     reference source = {0}, target = {0};
-    pc_depth_path wanted = t->path;
+    pc_depth_optimizer wanted = t->optimizer;
     refer(places, t, false, &source);
     refer(places, t, true, &target);
     const int levels = source.frame.levels < target.frame.levels ? source.frame.levels : target.frame.levels;
@@ -235,10 +239,10 @@ static inline pc_depth_path run_trial(const trial *t, const place *places, int c
         const place *p = &places[i];
         pcgpu_frame *a = t->frame_on(p, t->scene, false), *b = t->frame_on(p, t->scene, true);
         for (int again = 0; again < 2 && a && b; again++) {
-            pc_depth_path got = t->path;
+            pc_depth_optimizer got = t->optimizer;
             got.levels = levels;
-            expect(p->backend->projective->register_frames(p->context, &a->maps, &b->maps, &got) == PCGPU_OK, t->name, p->label,
-                   pcgpu_last_error(p->context), again);
+            expect(p->backend->projective->register_frames(p->context, &a->maps, &b->maps, &got) == PCGPU_OK, t->name,
+                   p->label, pcgpu_last_error(p->context), again);
             compare(&got, &wanted, t->name, p->label, again);
         }
         pcgpu_frame_free(p->context, b);

@@ -130,7 +130,7 @@ static void reference_point(const scene *s, const pc_icp_step *step, int64_t row
     const float *p = s->source + 3 * row;
     float q[3];
     int64_t best = -1;
-    float least = step->gate_squared;
+    float least = step->max_correspondence_squared;
     for (int k = 0; k < 3; k++) {
         const double *r = step->R + 3 * k;
         q[k] = (float)(((r[0] * (double)p[0] + r[1] * (double)p[1]) + r[2] * (double)p[2]) + step->t[k]);
@@ -308,7 +308,7 @@ typedef struct bed {
     const pc_backend *backend;
 } bed;
 
-/* One source size: every pose, gate and kind of equation. */
+/* One source size: every pose, maximum correspondence distance and kind of equation. */
 static void check_steps(const bed *b, const scene *s, int64_t n) {
     static const double turns[][2] = {{1.0, 0.0}, {0.8, 0.6}, {-1.0, 0.0}}; /* cosine and sine about z */
     const float gates[] = {0.3f, 2.5f, (float)(64.0 * s->edge * s->edge)};  /* register.c has no larger one in cells */
@@ -317,7 +317,7 @@ static void check_steps(const bed *b, const scene *s, int64_t n) {
         pc_icp_step step = {.R = {turn[0], -turn[1], 0, turn[1], turn[0], 0, 0, 0, 1},
                             .t = {0.0, i % 2 ? 0.25 : 0.0, 0.01 * i},
                             .center = {1.0, -2.0, 0.5},
-                            .gate_squared = gates[i / 5 % 3],
+                            .max_correspondence_squared = gates[i / 5 % 3],
                             .scale_squared = 0.01,
                             .kernel = (pc_icp_kernel)(i % 5),
                             .rows = (pc_icp_rows)((i + i / 5) % 4)};

@@ -5,10 +5,11 @@
  * cpu: Poses against the truth for each reference; the same bytes at every thread count and vector form, and when the
  * context is used by others in between; trajectories gone on with; lost scans; motions and deskewing; what is refused.
  */
+#include "ndt_cpu.h"
 #include "ndt_ops.h"
 #include "simd.h"
 #include "icp_test.h"
-#include "odometry.h"
+#include "odometry_lidar.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +51,7 @@ static void scene_point(int64_t i, double p[3]) {
 
 static void pose_at(double time, double T[16]) {
     const double s = 0.5 * time;
-    const pc_twist motion = {.turn = {0.002, -0.001, 0.03 / 0.5}, .way = {1.0, 0.05, 0.0}};
+    const pc_twist motion = {.rotation = {0.002, -0.001, 0.03 / 0.5}, .translation = {1.0, 0.05, 0.0}};
     pc_twist_after(&motion, s, T);
 }
 
@@ -258,7 +259,7 @@ static void check_lost(int reference) {
  * mirror. */
 static void turn_scans(int first, int last, int quarters, bool mirrored) {
     double T[16];
-    const pc_twist turn = {.turn = {0.0, 0.0, 2.0 * 0.198912367379658}}; /* 2 tan of half a quarter */
+    const pc_twist turn = {.rotation = {0.0, 0.0, 2.0 * 0.198912367379658}}; /* 2 tan of half a quarter */
     for (int i = first; i < last; i++) {
         double inverse[16], turned[16];
         pc_twist_after(&turn, 0.0, T);
@@ -318,59 +319,58 @@ static void check_deskewing(void) {
     expect(off[1] < 0.02 && off[1] < 0.5 * off[0], "moving", "deskewing", "is better than not", 0);
 }
 
-/* ---- the cells of a model ------------------------------------------------------------------------------------ */
+/* ---- the cells of a local map ------------------------------------------------------------------------------------ */
 
 enum { LEVELS = 3 };
 
-/* Points in metres; the box begins at -32 m and quanta are 1/1024 of cells of 0.5 m. */
-static pc_cells_target target_of(const float *xyz, int64_t n, double x) {
-    const double per_quantum = 2048.0;
-    pc_cells_target t = {.n = n, .x = xyz, .y = xyz + POINTS, .z = xyz + 2 * POINTS, .levels = LEVELS};
-    t.quantum = 1.0 / per_quantum;
-    t.noise = 0.0275;
+/* Points in metres; the box begins at -32 m and fixed-point units are 1/1024 of cells of 0.5 m. */
+static pc_ndt_target target_of(const float *xyz, int64_t n, double x) {
+    const double per_unit = 2048.0;
+    pc_ndt_target t = {.n = n, .x = xyz, .y = xyz + POINTS, .z = xyz + 2 * POINTS, .levels = LEVELS};
+    t.unit = 1.0 / per_unit;
+    t.sigma = 0.0275;
     t.widening = 0.05;
     for (int k = 0; k < 3; k++) {
         t.origin[k] = -32.0;
-        t.map.m[5 * k] = (float)per_quantum;
-        t.map.m[4 * k + 3] = (float)((32.0 + (k == 0 ? x : 0.0)) * per_quantum);
-        t.map.limit[k] = 64.0f * (float)per_quantum;
+        t.map.m[5 * k] = (float)per_unit;
+        t.map.m[4 * k + 3] = (float)((32.0 + (k == 0 ? x : 0.0)) * per_unit);
+        t.map.limit[k] = 64.0f * (float)per_unit;
     }
     return t;
 }
 
 /* The sums of a pass over each level, both grids of the finest. */
-static void sums_of(pcgpu_context *context, const float *xyz, double x, double sums[LEVELS][PC_CELLS_SUMS]) {
-    const pc_cells_source source = {.n = POINTS,
-                                    .x = xyz,
-                                    .y = xyz + POINTS,
-                                    .z = xyz + 2 * POINTS,
-                                    .points = {POINTS, POINTS, POINTS},
-                                    .every = {1, 1, 1}};
-    const pc_cells_target t = target_of(xyz, POINTS, x);
+static void sums_of(pcgpu_context *context, const float *xyz, double x, double sums[LEVELS][PC_NDT_SUMS]) {
+    const pc_ndt_source source = {.n = POINTS,
+                                  .x = xyz,
+                                  .y = xyz + POINTS,
+                                  .z = xyz + 2 * POINTS,
+                                  .points = {POINTS, POINTS, POINTS},
+                                  .every = {1, 1, 1}};
+    const pc_ndt_target t = target_of(xyz, POINTS, x);
     pc_backend_cpu.ndt->source(context, &source);
     for (int l = 0; l < LEVELS; l++) {
-        const pc_cells_pass pass = {.map = t.map, .set = PC_SET_ALL, .level = l, .grids = l == 0 ? 2 : 1};
-        const pc_cells_step step = {
-            .quantum = (float)t.quantum, .points = 1.0f, .most = 12.0f, .kernel = 4.0f, .robust = 1.0f};
+        const pc_ndt_pass pass = {.map = t.map, .set = PC_SET_ALL, .level = l, .grids = l == 0 ? 2 : 1};
+        const pc_ndt_step step = {.unit = (float)t.unit, .points = 1.0f, .most = 12.0f, .kernel = 4.0f, .robust = 1.0f};
         pc_backend_cpu.ndt->pass(context, &pass);
         pc_backend_cpu.ndt->sum(context, &step, sums[l]);
     }
 }
 
-static bool same_sums(double a[LEVELS][PC_CELLS_SUMS], double b[LEVELS][PC_CELLS_SUMS]) {
+static bool same_sums(double a[LEVELS][PC_NDT_SUMS], double b[LEVELS][PC_NDT_SUMS]) {
     bool same = true;
     for (int l = 0; l < LEVELS; l++) { /* those that do not depend on where the centroid is */
         same = same && memcmp(&a[l][15], &b[l][15], 6 * sizeof(double)) == 0 &&
-               memcmp(&a[l][24], &b[l][24], (PC_CELLS_SUMS - 24) * sizeof(double)) == 0;
+               memcmp(&a[l][24], &b[l][24], (PC_NDT_SUMS - 24) * sizeof(double)) == 0;
     }
     return same;
 }
 
-/* A model of one scan is a target; so is one of a scan that came in two parts, after a box that held another has moved
- * away from that. A cell that has enough points stays as it is. */
+/* A local map of one scan is a target; so is one of a scan that came in two parts, after a box that held another has
+ * moved away from that. A cell that has enough points stays as it is. */
 static void check_model(void) {
     static float xyz[3 * POINTS], other[3 * POINTS];
-    double wanted[LEVELS][PC_CELLS_SUMS], got[LEVELS][PC_CELLS_SUMS];
+    double wanted[LEVELS][PC_NDT_SUMS], got[LEVELS][PC_NDT_SUMS];
     state = 9;
     for (int64_t i = 0; i < POINTS; i++) {
         double p[2][3];
@@ -383,14 +383,14 @@ static void check_model(void) {
     }
     for (int threads = 1; threads <= 3; threads += 2) {
         pcgpu_context *context = open_cpu(threads, 0);
-        pc_cells_measure measures[4];
-        const pc_cells_target t = target_of(xyz, POINTS, 0.0);
+        pc_ndt_measure measures[4];
+        const pc_ndt_target t = target_of(xyz, POINTS, 0.0);
         pc_backend_cpu.ndt->target(context, &t, &measures[0]);
         sums_of(context, xyz, 0.0, wanted);
-        expect(wanted[0][PC_CELLS_POINTS] > POINTS, "model", "a target", "has what is looked for", threads);
+        expect(wanted[0][PC_NDT_POINTS] > POINTS, "model", "a target", "has what is looked for", threads);
 
-        pc_cells_model m = {.scan = t, .forget = true, .renew = true, .most = INT32_MAX};
-        pc_backend_cpu.ndt->model(context, &m, &measures[1]);
+        pc_ndt_merge m = {.scan = t, .forget = true, .renew = true, .most = INT32_MAX};
+        pc_ndt_merge_scan(context, pc_ndt_state_of(context), &m, &measures[1]);
         sums_of(context, xyz, 0.0, got);
         expect(memcmp(got, wanted, sizeof got) == 0, "model", "one scan", "the sums of a target", threads);
         expect(memcmp(&measures[0], &measures[1], sizeof measures[0]) == 0, "model", "one scan", "its measure",
@@ -398,13 +398,13 @@ static void check_model(void) {
 
         /* another one, of which all is left behind when the box moves on by 18 of its widest cells, 36 m */
         m.scan = target_of(other, POINTS, 0.0);
-        pc_backend_cpu.ndt->model(context, &m, &measures[2]);
-        m = (pc_cells_model){
+        pc_ndt_merge_scan(context, pc_ndt_state_of(context), &m, &measures[2]);
+        m = (pc_ndt_merge){
             .scan = target_of(xyz, POINTS / 3, 0.0), .move = {18, 0, 0}, .renew = true, .most = INT32_MAX};
-        pc_backend_cpu.ndt->model(context, &m, &measures[2]);
+        pc_ndt_merge_scan(context, pc_ndt_state_of(context), &m, &measures[2]);
         m.scan = target_of(xyz + POINTS / 3, POINTS - POINTS / 3, 0.0);
         m.move[0] = 0;
-        pc_backend_cpu.ndt->model(context, &m, &measures[2]);
+        pc_ndt_merge_scan(context, pc_ndt_state_of(context), &m, &measures[2]);
         sums_of(context, xyz, 0.0, got);
         expect(same_sums(got, wanted), "model", "two parts", "the sums of a target", threads);
         expect(measures[0].cells == measures[2].cells, "model", "two parts", "as many cells", threads);
@@ -413,10 +413,10 @@ static void check_model(void) {
         m.scan = target_of(other, POINTS, 30.0);
         m.most = 1;
         m.renew = false;
-        pc_backend_cpu.ndt->model(context, &m, &measures[2]);
+        pc_ndt_merge_scan(context, pc_ndt_state_of(context), &m, &measures[2]);
         m.scan = t;
         sums_of(context, xyz, 0.0, wanted);
-        pc_backend_cpu.ndt->model(context, &m, &measures[2]);
+        pc_ndt_merge_scan(context, pc_ndt_state_of(context), &m, &measures[2]);
         sums_of(context, xyz, 0.0, got);
         expect(memcmp(got[0], wanted[0], sizeof got[0]) == 0, "model", "full cells", "stay as they are", threads);
         pcgpu_close(context);
@@ -431,8 +431,8 @@ static void check_motions(void) {
         pc_twist twist;
         double T[16], half[16], both[16], inverse[16], unit[16];
         for (int k = 0; k < 3; k++) {
-            twist.turn[k] = 0.1 * (double)random_unit() - 0.05;
-            twist.way[k] = 2.0 * (double)random_unit() - 1.0;
+            twist.rotation[k] = 0.1 * (double)random_unit() - 0.05;
+            twist.translation[k] = 2.0 * (double)random_unit() - 1.0;
         }
         pc_twist_after(&twist, 1.0, T);
         pc_twist back = pc_twist_of(T);
@@ -445,8 +445,9 @@ static void check_motions(void) {
             expect(fabs(unit[k] - (k % 5 == 0)) < 1e-15, "motion", "inverse", "is one", i);
         }
         for (int k = 0; k < 3; k++) {
-            expect(fabs(back.turn[k] - twist.turn[k]) < 1e-14 && fabs(back.way[k] - twist.way[k]) < 1e-4, "motion",
-                   "twist", "comes back", i);
+            expect(fabs(back.rotation[k] - twist.rotation[k]) < 1e-14 &&
+                       fabs(back.translation[k] - twist.translation[k]) < 1e-4,
+                   "motion", "twist", "comes back", i);
         }
     }
 }

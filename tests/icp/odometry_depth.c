@@ -4,6 +4,7 @@
  * memory and on one thread of the CPU: at every thread count and vector form, on CUDA, and when the context is used by
  * others in between. Lost images, a limit of memory in the middle, trajectories gone on with. Exit code 77 without such
  * a device. */
+#include "backend.h"
 #include "simd.h"
 #include "icp_test.h"
 #include "odometry.h"

@@ -3,12 +3,12 @@
  * First the paths of pairs, made here, against the CPU's step by step: on CUDA in every form, one by one and all at
  * once. Then pcgpu_register and pcgpu_register_pairs on hostile clouds against one thread of the CPU, everything that
  * they report, byte for byte.
- * `tiny`, for tools that are slow: one pair on CUDA, in a group and in a cluster.
+ * `tiny`, for tools that are slow: one pair on CUDA.
  * Exit code 0 passed, 1 failed, 77 no such device. */
 #include "ndt_ops.h"
 #include "simd.h"
 #include "ndt_cuda.h"
-#include "ndt_path.h"
+#include "ndt_optimizer.h"
 #include "icp_test.h"
 
 #include <stdlib.h>
@@ -80,11 +80,11 @@ static float *make(fill_fn *fill, int64_t n, double away) {
 }
 
 /* The points of a job are in `memory`, to be freed. */
-static pc_cells_job make_job(const pair *p, float *memory[2]) {
+static pc_ndt_job make_job(const pair *p, float *memory[2]) {
     static const pc_pose identity = {.q = {1, 0, 0, 0}};
     const int64_t m = p->targets, n = p->sources, most[PC_SETS] = {p->part, 2 * p->part, 8 * p->part};
     float *target = memory[0] = make(p->fill, m, 0.0), *source = memory[1] = make(p->fill, n, p->away);
-    pc_cells_frame frame = {.quantum = p->edge / (1 << PC_CELLS_BITS), .per_quantum = (1 << PC_CELLS_BITS) / p->edge};
+    pc_ndt_frame frame = {.unit = p->edge / (1 << PC_NDT_BITS), .per_unit = (1 << PC_NDT_BITS) / p->edge};
     for (int k = 0; k < 3; k++) {
         float low = INFINITY, high = -INFINITY;
         for (int64_t i = 0; i < m; i++) {
@@ -92,56 +92,56 @@ static pc_cells_job make_job(const pair *p, float *memory[2]) {
             high = fmaxf(high, target[k * m + i]);
         }
         frame.origin[k] = (double)low - 1.3 * p->edge;
-        frame.limit[k] = (float)(floor((double)(high - low) / p->edge + 3.0) * (1 << PC_CELLS_BITS));
+        frame.limit[k] = (float)(floor((double)(high - low) / p->edge + 3.0) * (1 << PC_NDT_BITS));
     }
-    pc_cells_job job = {.target = {.n = m,
-                                   .x = target,
-                                   .y = target + m,
-                                   .z = target + 2 * m,
-                                   .map = pc_cells_map_at(&frame, &identity),
-                                   .quantum = frame.quantum,
-                                   .noise = 0.055 * p->edge,
-                                   .widening = 0.05,
-                                   .levels = p->levels},
-                        .source = {.n = n, .x = source, .y = source + n, .z = source + 2 * n},
-                        .path = {.frame = frame,
-                                 .levels = p->levels,
-                                 .max_iterations = p->max_iterations,
-                                 .edge = p->edge,
-                                 .metres = 1e-4,
-                                 .radians = 1e-5,
-                                 .start = identity}};
+    pc_ndt_job job = {.target = {.n = m,
+                                 .x = target,
+                                 .y = target + m,
+                                 .z = target + 2 * m,
+                                 .map = pc_ndt_map_at(&frame, &identity),
+                                 .unit = frame.unit,
+                                 .sigma = 0.055 * p->edge,
+                                 .widening = 0.05,
+                                 .levels = p->levels},
+                      .source = {.n = n, .x = source, .y = source + n, .z = source + 2 * n},
+                      .optimizer = {.frame = frame,
+                                    .levels = p->levels,
+                                    .max_iterations = p->max_iterations,
+                                    .edge = p->edge,
+                                    .metres = 1e-4,
+                                    .radians = 1e-5,
+                                    .start = identity}};
     memcpy(job.target.origin, frame.origin, sizeof frame.origin);
     for (int i = 0; i < PC_SETS; i++) {
         job.source.every[i] = (n + most[i] - 1) / most[i];
-        job.path.points[i] = job.source.points[i] = n / job.source.every[i];
+        job.optimizer.points[i] = job.source.points[i] = n / job.source.every[i];
     }
     return job;
 }
 
 /* Step by step on a back end. */
-static bool follow(const pc_backend *backend, pcgpu_context *context, pc_cells_job *job) {
-    double sums[PC_CELLS_MOST_SUMS][PC_CELLS_SUMS];
-    pc_cells_path *path = &job->path;
-    bool good = backend->ndt->target(context, &job->target, &path->target) == PCGPU_OK &&
+static bool follow(const pc_backend *backend, pcgpu_context *context, pc_ndt_job *job) {
+    double sums[PC_NDT_MOST_SUMS][PC_NDT_SUMS];
+    pc_ndt_optimizer *optimizer = &job->optimizer;
+    bool good = backend->ndt->target(context, &job->target, &optimizer->target) == PCGPU_OK &&
                 backend->ndt->source(context, &job->source) == PCGPU_OK;
-    pc_cells_path_begin(path);
-    while (good && path->end == PC_CELLS_UNDER_WAY) {
-        const pc_cells_command *c = &path->command;
+    pc_ndt_optimizer_begin(optimizer);
+    while (good && optimizer->end == PC_NDT_UNDER_WAY) {
+        const pc_ndt_command *c = &optimizer->command;
         good = !c->passes || backend->ndt->pass(context, &c->pass) == PCGPU_OK;
         for (int i = 0; i < c->sums && good; i++) {
             good = backend->ndt->sum(context, &c->step[i], sums[i]) == PCGPU_OK;
         }
-        pc_cells_path_next(path, sums);
+        pc_ndt_optimizer_next(optimizer, sums);
     }
     return good;
 }
 
-static bool same_path(const pc_cells_path *a, const pc_cells_path *b) {
+static bool same_optimizer(const pc_ndt_optimizer *a, const pc_ndt_optimizer *b) {
     return memcmp(&a->target, &b->target, sizeof a->target) == 0 && a->end == b->end &&
-           memcmp(&a->pose, &b->pose, sizeof a->pose) == 0 && a->converged == b->converged &&
-           memcmp(a->iterations, b->iterations, sizeof a->iterations) == 0 && a->phase.level == b->phase.level &&
-           memcmp(a->worth, b->worth, sizeof a->worth) == 0;
+           memcmp(&a->base.pose, &b->base.pose, sizeof a->base.pose) == 0 && a->base.converged == b->base.converged &&
+           memcmp(a->base.iterations, b->base.iterations, sizeof a->base.iterations) == 0 &&
+           a->phase.level == b->phase.level && memcmp(a->final_sums, b->final_sums, sizeof a->final_sums) == 0;
 }
 
 enum { PAIRS = 12, QUICK_PAIRS = 4, FEW_ITERATIONS = 5 };
@@ -162,11 +162,10 @@ static const pair pairs[PAIRS] = {
 };
 
 static void check_paths(bool cuda, int count) {
-    static const pc_cuda_cells_form forms[] = {
-        {0, false, 0.0}, {1, false, 0.0}, {2, false, 0.0}, {5, false, 1e6},   {1, true, 0.0},
-        {2, true, 0.0},  {3, true, 2.0},  {16, true, 0.0}, {132, false, 0.0},
+    static const pc_cuda_ndt_form forms[] = {
+        {0, 0.0}, {1, 0.0}, {2, 0.0}, {3, 2.0}, {5, 1e6}, {132, 0.0},
     };
-    pc_cells_job jobs[PAIRS], expected[PAIRS], given[PAIRS];
+    pc_ndt_job jobs[PAIRS], expected[PAIRS], given[PAIRS];
     float *memory[PAIRS][2];
     for (int i = 0; i < count; i++) {
         jobs[i] = expected[i] = make_job(&pairs[i], memory[i]);
@@ -174,26 +173,27 @@ static void check_paths(bool cuda, int count) {
     }
     for (int i = 0; i < count; i++) {
         for (int k = 0; k < others; k++) {
-            pc_cells_job job = jobs[i];
+            pc_ndt_job job = jobs[i];
             bool good = follow(cuda ? pc_backend_cuda() : &pc_backend_cpu, other[k], &job);
-            expect(good && same_path(&job.path, &expected[i].path), pairs[i].name, label[k], "steps", 0);
+            expect(good && same_optimizer(&job.optimizer, &expected[i].optimizer), pairs[i].name, label[k], "steps", 0);
         }
         for (size_t f = 0; f < sizeof forms / sizeof forms[0] && cuda; f++) {
-            pc_cells_job job = jobs[i];
-            pcgpu_status status = pc_cuda_cells_as(other[0], &job, 1, &forms[f]);
-            expect(status == PCGPU_ERROR_UNAVAILABLE ? forms[f].blocks > 3
-                                                     : status == PCGPU_OK && same_path(&job.path, &expected[i].path),
+            pc_ndt_job job = jobs[i];
+            pcgpu_status status = pc_cuda_ndt_as(other[0], &job, 1, &forms[f]);
+            expect(status == PCGPU_ERROR_UNAVAILABLE
+                       ? forms[f].blocks > 3
+                       : status == PCGPU_OK && same_optimizer(&job.optimizer, &expected[i].optimizer),
                    pairs[i].name, label[0], "form", (int64_t)f);
         }
     }
     for (size_t f = 0; f < sizeof forms / sizeof forms[0] && cuda; f++) {
         memcpy(given, jobs, sizeof given);
-        pcgpu_status status = pc_cuda_cells_as(other[0], given, count, &forms[f]);
+        pcgpu_status status = pc_cuda_ndt_as(other[0], given, count, &forms[f]);
         expect(status == PCGPU_OK || (status == PCGPU_ERROR_UNAVAILABLE && forms[f].blocks > 3), "all pairs", label[0],
                "form", (int64_t)f);
         for (int i = 0; i < count && status == PCGPU_OK; i++) {
-            expect(same_path(&given[i].path, &expected[i].path), pairs[i].name, label[0], "form of all pairs",
-                   (int64_t)f);
+            expect(same_optimizer(&given[i].optimizer, &expected[i].optimizer), pairs[i].name, label[0],
+                   "form of all pairs", (int64_t)f);
         }
     }
     for (int i = 0; i < count; i++) {
@@ -204,16 +204,14 @@ static void check_paths(bool cuda, int count) {
 
 /* A pair of few points and iterations. */
 static void check_tiny(void) {
-    static const pc_cuda_cells_form forms[] = {{3, false, 0.0}, {2, true, 0.0}};
+    static const pc_cuda_ndt_form form = {.blocks = 3};
     const pair *p = &pairs[FEW_ITERATIONS];
     float *memory[2];
-    pc_cells_job job = make_job(p, memory), expected = job;
+    pc_ndt_job job = make_job(p, memory), expected = job;
     expect(follow(&pc_backend_cpu, cpu, &expected), p->name, "cpu", "path", 0);
-    for (int f = 0; f < 2; f++) {
-        pc_cells_job given = job;
-        pcgpu_status status = pc_cuda_cells_as(other[0], &given, 1, &forms[f]);
-        expect(status == PCGPU_OK && same_path(&given.path, &expected.path), p->name, label[0], "form", f);
-    }
+    pc_ndt_job given = job;
+    pcgpu_status status = pc_cuda_ndt_as(other[0], &given, 1, &form);
+    expect(status == PCGPU_OK && same_optimizer(&given.optimizer, &expected.optimizer), p->name, label[0], "form", 0);
     free(memory[0]);
     free(memory[1]);
 }

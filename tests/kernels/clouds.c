@@ -335,7 +335,7 @@ bool make_cloud(int kind, uint64_t seed, int64_t rows, pcgpu_cloud *cloud, const
     int64_t n = rows ? rows : k->rows;
     pcgpu_context scratch = {0};
     if (pcgpu_cloud_create(&scratch, n, k->columns, cloud) != PCGPU_OK) {
-        fprintf(stderr, "kernels: %s\n", scratch.error);
+        fprintf(stderr, "kernels: %s\n", scratch.errors.text);
         exit(1);
     }
     test_random r = {.state = seed + 1000003u * (uint64_t)kind};

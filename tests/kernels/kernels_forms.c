@@ -15,8 +15,8 @@ typedef struct way {
     char name[48]; /* its line of the summary */
     pcgpu_context *context;
     bool chosen; /* by the back end itself */
-    pc_sample_form cpu;
-    pc_cuda_sample_form cuda;
+    pc_sample_variant cpu;
+    pc_cuda_sample_variant cuda;
 } way;
 
 /* Clouds compared, by the name of the form. */
@@ -55,7 +55,7 @@ static int list_cpu_ways(const test_bed *bed, test_random *r, way *ways) {
             *w = (way){.context = bed->context[0],
                        .cpu = {.simd = (pc_simd)simd,
                                .algorithm = (pc_sample_algorithm)a,
-                               .points_a_thread = 100,
+                               .points_per_thread = 100,
                                .bucket_points = points}};
             snprintf(w->name, sizeof w->name, "cpu %s, %s", a == PC_SAMPLE_PLAIN ? "plain loop" : "buckets",
                      simd_names[simd]);
@@ -78,8 +78,8 @@ static int list_cpu_ways(const test_bed *bed, test_random *r, way *ways) {
 
 static void name_cuda_way(way *w) {
     static const char *const kinds[] = {"as chosen", "cluster", "grid"};
-    snprintf(w->name, sizeof w->name, "cuda %s%s%s%s", kinds[w->cuda.kind], w->cuda.stored ? ", stored" : "",
-             w->cuda.single ? ", single" : "", w->cuda.blocks || w->cuda.bucket_points ? ", odd sizes" : "");
+    snprintf(w->name, sizeof w->name, "cuda %s%s%s", kinds[w->cuda.kind], w->cuda.stored ? ", stored" : "",
+             w->cuda.blocks || w->cuda.bucket_points ? ", odd sizes" : "");
 }
 
 static int list_cuda_ways(const test_bed *bed, test_random *r, int64_t largest, way *ways) {
@@ -92,12 +92,10 @@ static int list_cuda_ways(const test_bed *bed, test_random *r, int64_t largest, 
                  {PC_CUDA_SAMPLE_GRID, true}};
     static const int blocks[] = {0, 1, 2, 3, 4, 8, 16, 100}, bucket_points[] = {32, 64, 96, 128, 256, 1024, 0};
     int count = 0;
-    for (size_t i = 0; i < 3 * sizeof kinds / sizeof kinds[0]; i++) {
+    for (size_t i = 0; i < 2 * sizeof kinds / sizeof kinds[0]; i++) {
         way *w = &ways[count];
-        *w = (way){.context = bed->context[0], .cuda = {.kind = kinds[i / 3].kind, .stored = kinds[i / 3].stored}};
-        w->cuda.single = i % 3 == 1;
-        if (i % 3 == 2) {
-            w->cuda.single = test_next(r) % 4 == 0;
+        *w = (way){.context = bed->context[0], .cuda = {.kind = kinds[i / 2].kind, .stored = kinds[i / 2].stored}};
+        if (i % 2 == 1) {
             w->cuda.blocks = blocks[test_next(r) % (sizeof blocks / sizeof blocks[0])];
             bool other = w->cuda.blocks == 0; /* no way twice */
             w->cuda.bucket_points =
@@ -185,7 +183,7 @@ static void check_way(test_bed *bed, const pack *p, const way *w, tally *t) {
         longest_seconds = seconds;
         memcpy(longest, at_work, sizeof longest);
     }
-    expect(bed, status == PCGPU_OK, "%s, %d clouds: %s", w->name, p->count, w->context->error);
+    expect(bed, status == PCGPU_OK, "%s, %d clouds: %s", w->name, p->count, w->context->errors.text);
     for (int i = 0; i < p->count; i++) {
         const pc_sample_job *want = &p->cases[i].want;
         char text[160] = "";
@@ -259,7 +257,7 @@ static void check_whole_clouds(test_bed *bed, test_random *r, tally *t) {
         make_whole(bed, clouds[i].kind, clouds[i].n, p);
         int count = list_cuda_ways(bed, r, clouds[i].n, ways);
         for (int k = 0; k < count; k++) {
-            if (!ways[k].cuda.single && ways[k].cuda.blocks == 0) { /* those take seconds */
+            if (ways[k].cuda.blocks == 0) { /* those take seconds */
                 check_way(bed, p, &ways[k], t);
             }
         }

@@ -110,7 +110,7 @@ void make_whole(test_bed *bed, const char *kind, int64_t n, pack *out) {
     take_outputs(c, n);
     pcgpu_status status = pc_backend_cpu.sample->sample(bed->context[0], &c->want, 1);
     expect(bed, status == PCGPU_OK, "%s of %lld points, all picked, cpu: %s", kind, (long long)n,
-           bed->context[0]->error);
+           bed->context[0]->errors.text);
 }
 
 void make_pack(test_bed *bed, test_random *r, int count, int64_t least, int64_t most, double work, pack *out) {

@@ -211,8 +211,8 @@ static void refused(test_bed *bed, const pcgpu_cloud *cloud, pcgpu_sample_params
     pcgpu_context *context = bed->context[0];
     pcgpu_sampled got;
     pcgpu_status status = pcgpu_sample(context, cloud, &params, &got);
-    expect(bed, status == PCGPU_ERROR_ARGUMENT && strstr(context->error, words), "refusal '%s': got %d '%s'", words,
-           (int)status, context->error);
+    expect(bed, status == PCGPU_ERROR_ARGUMENT && strstr(context->errors.text, words), "refusal '%s': got %d '%s'", words,
+           (int)status, context->errors.text);
     expect(bed, !got.indices && !got.distances && got.count == 0, "refusal '%s': the result is not empty", words);
     pcgpu_sampled_free(&got);
 }
@@ -240,8 +240,8 @@ static void check_refusals(test_bed *bed) {
     pcgpu_sampled results[2];
     pcgpu_sample_params params = {.count = 2};
     pcgpu_status status = pcgpu_sample_batch(bed->context[0], both, 2, &params, results);
-    expect(bed, status == PCGPU_ERROR_ARGUMENT && strstr(bed->context[0]->error, "cloud 1") && !results[0].indices,
-           "a batch with an empty cloud: %s", bed->context[0]->error);
+    expect(bed, status == PCGPU_ERROR_ARGUMENT && strstr(bed->context[0]->errors.text, "cloud 1") && !results[0].indices,
+           "a batch with an empty cloud: %s", bed->context[0]->errors.text);
     pcgpu_cloud_free(&cloud);
     pcgpu_cloud_free(&empty);
 }
@@ -281,7 +281,7 @@ typedef struct bench_state {
     const pcgpu_cloud *cloud;
     pcgpu_context *context;
     pcgpu_sample_params params;
-    pc_sample_form form;
+    pc_sample_variant form;
 } bench_state;
 
 static void run_reference(void *state) {
@@ -294,7 +294,7 @@ static void run_public(void *state) {
     bench_state *s = state;
     pcgpu_sampled got;
     if (pcgpu_sample(s->context, s->cloud, &s->params, &got) != PCGPU_OK) {
-        printf("%s\n", s->context->error);
+        printf("%s\n", s->context->errors.text);
     }
     pcgpu_sampled_free(&got);
 }
@@ -313,7 +313,7 @@ static void run_form(void *state) {
                              .indices = got.indices,
                              .squared = got.distances};
         if (pc_cpu_sample_as(s->context, &job, 1, &s->form) != PCGPU_OK) {
-            printf("%s\n", s->context->error);
+            printf("%s\n", s->context->errors.text);
         }
         pc_points_free(&points);
     }
@@ -340,7 +340,7 @@ static void bench(test_bed *bed) {
                 snprintf(label, sizeof label, "cpu, %s, %s", way == PC_SAMPLE_PLAIN ? "plain loop" : "buckets",
                          forms[form]);
                 s.context = bed->context[0];
-                s.form = (pc_sample_form){(pc_simd)form, (pc_sample_algorithm)way, 8192, 128};
+                s.form = (pc_sample_variant){(pc_simd)form, (pc_sample_algorithm)way, 8192, 128};
                 print_rate(label, median_seconds(bed, run_form, &s), plain, items, "point, pick");
             }
         }

@@ -8,7 +8,7 @@ bool same(const picks *want, int64_t count, const int32_t *indices, const float 
 
 /* One form on one context. `want` names records, the job usable points. */
 static void check_form(test_bed *bed, int c, const char *name, const pc_points *points,
-                       const pcgpu_sample_params *params, const picks *want, const pc_sample_form *form) {
+                       const pcgpu_sample_params *params, const picks *want, const pc_sample_variant *form) {
     int64_t start = 0;
     while (points->rows && points->rows[start] != params->start_index) {
         start++;
@@ -44,14 +44,14 @@ void check_forms(test_bed *bed, int threads, const char *name, const pcgpu_cloud
         pcgpu_run run = {0};
         pc_points points;
         if (pc_points_select(bed->context[c], cloud, params->drop_origin, &points, &run) != PCGPU_OK) {
-            expect(bed, false, "sample, %s: %s", name, bed->context[c]->error);
+            expect(bed, false, "sample, %s: %s", name, bed->context[c]->errors.text);
             return;
         }
         for (int simd = PC_SIMD_BASE; simd < PC_SIMD_FORMS; simd++) {
             if (!pc_cpu_has((pc_simd)simd)) {
                 continue;
             }
-            pc_sample_form form = {.simd = (pc_simd)simd, .algorithm = PC_SAMPLE_PLAIN, .points_a_thread = 100};
+            pc_sample_variant form = {.simd = (pc_simd)simd, .algorithm = PC_SAMPLE_PLAIN, .points_per_thread = 100};
             check_form(bed, c, name, &points, params, want, &form);
             form.algorithm = PC_SAMPLE_BUCKETS;
             for (size_t i = 0; i < sizeof bucket_points / sizeof bucket_points[0] && c == 0; i++) {
@@ -80,13 +80,13 @@ static void check_all_picks_of(test_bed *bed, const char *name, int64_t rows) {
     } else if (pc_points_select(bed->context[0], &cloud, false, &points, &run) == PCGPU_OK) {
         for (int simd = PC_SIMD_BASE; simd < PC_SIMD_FORMS; simd++) {
             for (int i = 0; i < 2 && pc_cpu_has((pc_simd)simd); i++) {
-                pc_sample_form form = {(pc_simd)simd, PC_SAMPLE_BUCKETS, 100, bucket_points[i]};
+                pc_sample_variant form = {(pc_simd)simd, PC_SAMPLE_BUCKETS, 100, bucket_points[i]};
                 check_form(bed, 0, name, &points, &params, &want, &form);
             }
         }
         pc_points_free(&points);
     } else {
-        expect(bed, false, "sample, %s: %s", name, bed->context[0]->error);
+        expect(bed, false, "sample, %s: %s", name, bed->context[0]->errors.text);
     }
     free_picks(&want);
     pcgpu_cloud_free(&cloud);

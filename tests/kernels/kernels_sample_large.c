@@ -4,12 +4,12 @@
 
 /* One cloud in buckets, keeping the coordinates and giving them up. */
 static void check_prepared(test_bed *bed, int c, const char *name, const pcgpu_cloud *cloud, const picks *want,
-                           pc_sample_form *form) {
+                           pc_sample_variant *form) {
     for (int disposable = 0; disposable < 2; disposable++) {
         pcgpu_run run = {0};
         pc_points points;
         if (pc_points_select(bed->context[c], cloud, false, &points, &run) != PCGPU_OK) {
-            expect(bed, false, "sample, %s: %s", name, bed->context[c]->error);
+            expect(bed, false, "sample, %s: %s", name, bed->context[c]->errors.text);
             return;
         }
         picks got = {0, calloc((size_t)want->count, 4), calloc((size_t)want->count, 4)};
@@ -45,7 +45,7 @@ static void check_sizes(test_bed *bed) {
         picks want = plain_sample(&cloud, 0, 12, 0.0f, false);
         for (int simd = PC_SIMD_BASE; simd < PC_SIMD_FORMS; simd++) {
             for (int c = 0; c < bed->contexts && pc_cpu_has((pc_simd)simd); c++) {
-                pc_sample_form form = {(pc_simd)simd, PC_SAMPLE_BUCKETS, 1000, 128};
+                pc_sample_variant form = {(pc_simd)simd, PC_SAMPLE_BUCKETS, 1000, 128};
                 check_prepared(bed, c, clouds[i].name, &cloud, &want, &form);
             }
         }

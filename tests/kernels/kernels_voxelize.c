@@ -36,7 +36,7 @@ static void check_forms(test_bed *bed, const char *name, const pcgpu_cloud *clou
         pcgpu_voxels got = {.count = 0};
         pcgpu_status status = pc_cpu_voxelize_as(context, &job, &got, &form);
         got.out_of_range = cloud->rows - got.in_range - got.run.non_finite - got.run.at_origin;
-        const char *what = status == PCGPU_OK ? voxels_difference(want, &got, cloud->rows, selects) : context->error;
+        const char *what = status == PCGPU_OK ? voxels_difference(want, &got, cloud->rows, selects) : context->errors.text;
         expect(bed, !what, "voxelize, %s, %s, vector form %d, %d parts, features %d, P %lld, V %lld: %s differs", name,
                bed->label[i / PC_SIMD_FORMS], (int)form.simd, form.parts, (int)p->features, (long long)p->max_points,
                (long long)p->max_voxels, what);
@@ -59,7 +59,7 @@ static pcgpu_voxels check_case(test_bed *bed, const char *name, const pcgpu_clou
             continue;
         }
         expect(bed, status == PCGPU_OK && !refused, "voxelize, %s, %s: %s", name, bed->label[i],
-               bed->context[i]->error);
+               bed->context[i]->errors.text);
         if (status == PCGPU_OK && !want.counts) {
             want = plain_voxelize(cloud, p->range_auto ? got.range : p->range, p);
             if (!bed->cuda) {
@@ -242,23 +242,56 @@ static void check_again(test_bed *bed, int64_t rows) {
 
 /* ---- few cells --------------------------------------------------------------------------------------------------- */
 
-/* Grids of which CUDA has a table of every cell, with voxels of every size and limits near these; every `step`-th. */
+/* The same points with other columns than four: x y z, and any values. */
+static void set_columns(pcgpu_cloud *cloud, int columns) {
+    float *data = malloc((size_t)cloud->rows * (size_t)columns * sizeof *data + 1);
+    if (!data) {
+        fprintf(stderr, "kernels: out of memory\n");
+        exit(1);
+    }
+    for (int64_t i = 0; i < cloud->rows; i++) {
+        const float *p = cloud->data + i * cloud->columns;
+        for (int k = 0; k < columns; k++) {
+            data[i * columns + k] = k < cloud->columns ? p[k] : (float)(i % 1009 * (k + 1)) / 7.0f;
+        }
+    }
+    for (int k = cloud->columns; k < columns; k++) {
+        snprintf(cloud->names[k], sizeof cloud->names[k], "column%d", k);
+        cloud->types[k] = PCGPU_FLOAT32;
+    }
+    free(cloud->data);
+    cloud->data = data;
+    cloud->columns = columns;
+}
+
+/* Grids of which CUDA has a table of every cell, and the same cells in a grid of far more, of which it has not; with
+ * voxels of every size and limits near these, and records of several sizes; every `step`-th. */
 static void check_few_cells(test_bed *bed, int64_t rows, int step) {
-    static const int points[] = {1, 3, 4, 5, 16, 17, 31, 32, 33, 63, 64};
+    static const int points[] = {1, 3, 4, 5, 16, 17, 31, 32, 33, 63, 64}, columns[] = {4, 3, 5, 8, 9, 16};
     static const pcgpu_features features[] = {PCGPU_FEATURES_MEAN, PCGPU_FEATURES_POINTS, PCGPU_FEATURES_PILLAR};
     static const double sizes[][3] = {{0.5, 0.5, 2}, {1, 1, 1}, {4, 4, 2}, {8, 16, 2}, {16, 16, 2}};
-    pcgpu_cloud cloud;
-    make_cloud_named("corner", bed->seed, rows, &cloud);
-    for (int i = 0; i < 11 * 5 * 3; i += step) {
-        pcgpu_voxelize_params p = {.range = {0, 0, 0, 16, 16, 2},
-                                   .max_points = points[i % 11],
-                                   .max_voxels = i % 4 == 3 ? 1 + i % 7 * 20 : 0,
-                                   .features = features[i % 3]};
-        memcpy(p.size, sizes[i % 5], sizeof p.size);
-        pcgpu_voxels want = check_case(bed, "few cells", &cloud, &p);
-        pcgpu_voxels_free(&want);
+    for (int c = 0; c < 6; c++) {
+        pcgpu_cloud cloud;
+        make_cloud_named("corner", bed->seed, rows, &cloud);
+        if (cloud.columns != columns[c]) {
+            set_columns(&cloud, columns[c]);
+        }
+        for (int i = c * 2; i < 11 * 5 * 3; i += c ? step * 5 : step) {
+            pcgpu_voxelize_params p = {.range = {0, 0, 0, 16, 16, 2},
+                                       .max_points = points[i % 11],
+                                       .max_voxels = i % 4 == 3 ? 1 + i % 7 * 20 : 0,
+                                       .features = features[i % 3]};
+            memcpy(p.size, sizes[i % 5], sizeof p.size);
+            pcgpu_voxels want = check_case(bed, "few cells", &cloud, &p);
+            pcgpu_voxels_free(&want);
+            p.range[3] = p.range[4] = 8000;
+            p.features = features[i % 2];
+            p.max_points = points[i % 5];
+            want = check_case(bed, "few of many cells", &cloud, &p);
+            pcgpu_voxels_free(&want);
+        }
+        pcgpu_cloud_free(&cloud);
     }
-    pcgpu_cloud_free(&cloud);
 }
 
 /* ---- clouds with an offset, refusals -------------------------------------------------------------------------- */
@@ -294,7 +327,7 @@ static void check_offset(test_bed *bed) {
         pcgpu_voxels got;
         pcgpu_status status = pcgpu_voxelize(bed->context[c], &cloud, &p, &got);
         expect(bed, status == PCGPU_OK && got.in_range == cloud.rows && fabs(got.range[1] - 5400073.0) < 1.0,
-               "automatic range with an offset, %s: %s", bed->label[c], bed->context[c]->error);
+               "automatic range with an offset, %s: %s", bed->label[c], bed->context[c]->errors.text);
         pcgpu_voxels_free(&got);
     }
     pcgpu_cloud_free(&cloud);
@@ -323,8 +356,8 @@ static void refused(test_bed *bed, const pcgpu_cloud *cloud, pcgpu_voxelize_para
     pcgpu_context *context = bed->context[0];
     pcgpu_voxels got;
     pcgpu_status status = pcgpu_voxelize(context, cloud, &p, &got);
-    expect(bed, status != PCGPU_OK && strstr(context->error, words), "refusal '%s': got %d '%s'", words, (int)status,
-           context->error);
+    expect(bed, status != PCGPU_OK && strstr(context->errors.text, words), "refusal '%s': got %d '%s'", words, (int)status,
+           context->errors.text);
     expect(bed, !got.features && !got.point_voxel && got.count == 0, "refusal '%s': the result is not empty", words);
     pcgpu_voxels_free(&got);
 }
@@ -415,7 +448,7 @@ static void run_public(void *state) {
     bench_state *s = state;
     pcgpu_voxels got;
     if (pcgpu_voxelize(s->context, s->cloud, s->params, &got) != PCGPU_OK) {
-        printf("%s\n", s->context->error);
+        printf("%s\n", s->context->errors.text);
     }
     pcgpu_voxels_free(&got);
 }

@@ -108,7 +108,7 @@ typedef struct known {
 
 static known know(pcgpu_context *cpu, const struct setting *s, const char *name, const float *data, int64_t rows) {
     known k = {.name = name, .job = job_of(s, data, rows)};
-    expect(pc_backend_cpu.voxelize->voxelize(cpu, &k.job, &k.want) == PCGPU_OK, s->name, name, cpu->error);
+    expect(pc_backend_cpu.voxelize->voxelize(cpu, &k.job, &k.want) == PCGPU_OK, s->name, name, cpu->errors.text);
     return k;
 }
 
@@ -120,7 +120,7 @@ static pc_cuda_voxelize_table check(pcgpu_context *cuda, const struct setting *s
     pc_cuda_voxelize_table table;
     const pcgpu_status status = pc_cuda_voxelize_timed(cuda, &k->job, repeats, milliseconds, 0, NULL, &got);
     const char *what =
-        status == PCGPU_OK ? voxels_difference(&k->want, &got, k->job.rows, k->want.selected != NULL) : cuda->error;
+        status == PCGPU_OK ? voxels_difference(&k->want, &got, k->job.rows, k->want.selected != NULL) : cuda->errors.text;
     pc_cuda_voxelize_tell(cuda, &table);
     expect(!what, s->name, k->name, what);
     if (table.tries != tries) {
@@ -158,7 +158,7 @@ static void check_setting(const struct setting *s, const inputs *in, pcgpu_conte
           one = know(cpu, s, "one voxel", in->one, in->one_rows),
           few = know(cpu, s, "few points", in->many, in->few_rows),
           unlucky_ones = know(cpu, s, "cells with one home", in->unlucky, in->unlucky_rows);
-    expect(status == PCGPU_OK, s->name, "a context", cuda ? cuda->error : "no memory");
+    expect(status == PCGPU_OK, s->name, "a context", cuda ? cuda->errors.text : "no memory");
     check(cuda, s, &many, 0, in->tables);
     pc_cuda_voxelize_table table = check(cuda, s, &many, 0, 1);
     expect(table.slots >= 3 * many.want.voxels_found / 2, s->name, many.name,
@@ -173,7 +173,7 @@ static void check_setting(const struct setting *s, const inputs *in, pcgpu_conte
     check(cuda, s, &one, REPEATS, 1);
     pcgpu_close(cuda);
     cuda = open_cuda(&status);
-    expect(status == PCGPU_OK, s->name, "another context", cuda ? cuda->error : "no memory");
+    expect(status == PCGPU_OK, s->name, "another context", cuda ? cuda->errors.text : "no memory");
     table = check(cuda, s, &one, 0, 1);
     expect(table.slots == in->least, s->name, one.name, "the first table is a large one");
     check(cuda, s, &many, REPEATS, in->tables);

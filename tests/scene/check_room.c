@@ -107,13 +107,14 @@ static void read_poses(sequence *s) {
 }
 
 static void read_sequence(sequence *s, const char *folder) {
-    char path[4096], why[1024];
+    char path[4096];
+    reason why;
     option_values o;
     *s = (sequence){.folder = folder};
     snprintf(path, sizeof path, "%s/camera.yaml", folder);
     options_init(&o, info_command);
-    if (!config_load(path, info_command, &o, why, sizeof why) || !camera_check(&o.camera, why, sizeof why)) {
-        stop(path, why);
+    if (!config_load(path, info_command, &o, &why) || !camera_check(&o.camera, &why)) {
+        stop(path, why.text);
     }
     s->camera = o.camera;
     options_free(&o);

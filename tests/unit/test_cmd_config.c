@@ -6,7 +6,7 @@
 #include "config.h"
 
 static char path[] = "/tmp/pcgpu-test-config.XXXXXX";
-static char why[1024];
+static reason why;
 
 static int make_file(void **state) {
     (void)state;
@@ -25,7 +25,7 @@ static bool load(const char *yaml, const char *command, option_values *o) {
     fputs(yaml, stream);
     fclose(stream);
     options_init(o, command_by_name(command));
-    return config_load(path, command_by_name(command), o, why, sizeof why);
+    return config_load(path, command_by_name(command), o, &why);
 }
 
 static void test_values(void **state) {
@@ -59,7 +59,7 @@ static void test_errors(void **state) {
                  {"count: 1\nvoxel_size: 1", ":2:1: voxel_size is not a key of sample but of voxelize"},
                  {"config: x", ":1:1: config is for the command line only"},
                  {"min-distance: 1", ":1:1: unknown key min-distance; did you mean min_distance?"},
-                 {"count: 1\ncount: 2", ":2:1: the key count stands here twice"},
+                 {"count: 1\ncount: 2", ":2:1: the key count occurs twice"},
                  {"sample: {count: 1}\nsample: {count: 2}", ":2:1: "},
                  {"count:", ":1:7: count has no value"},
                  {"count: ~", ":1:8: count has no value"},
@@ -80,10 +80,10 @@ static void test_errors(void **state) {
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         option_values o;
         assert_false(load(wrong[i].yaml, "sample", &o));
-        if (!strstr(why, wrong[i].says)) {
-            fail_msg("%s gave: %s", wrong[i].yaml, why);
+        if (!strstr(why.text, wrong[i].says)) {
+            fail_msg("%s gave: %s", wrong[i].yaml, why.text);
         }
-        assert_int_equal(strncmp(why, path, strlen(path)), 0);
+        assert_int_equal(strncmp(why.text, path, strlen(path)), 0);
         options_free(&o);
     }
 }

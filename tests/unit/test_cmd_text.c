@@ -94,10 +94,10 @@ static void test_half(void **state) {
     assert_int_equal(half_from_float(1e-40f), 0);
 }
 
-static bool read_text(const char *text, double T[16], char why[256]) {
+static bool read_text(const char *text, double T[16], reason *why) {
     FILE *stream = fmemopen((void *)(uintptr_t)text, strlen(text), "rb");
     assert_non_null(stream);
-    bool good = transform_read(stream, T, why, 256);
+    bool good = transform_read(stream, T, why);
     fclose(stream);
     return good;
 }
@@ -105,12 +105,12 @@ static bool read_text(const char *text, double T[16], char why[256]) {
 static void test_transform_read(void **state) {
     (void)state;
     double T[16];
-    char why[256];
-    assert_true(read_text("0 -1 0 5\n1,0,0,6\n# a comment\n0 0 1 7 # another\n0 0 0 1\n", T, why));
+    reason why;
+    assert_true(read_text("0 -1 0 5\n1,0,0,6\n# a comment\n0 0 1 7 # another\n0 0 0 1\n", T, &why));
     assert_true(T[3] == 5 && T[7] == 6 && T[11] == 7 && T[1] == -1);
-    assert_true(read_text("1 0 0 1 0 1 0 2 0 0 1 3", T, why));
+    assert_true(read_text("1 0 0 1 0 1 0 2 0 0 1 3", T, &why));
     assert_true(T[3] == 1 && T[11] == 3 && T[15] == 1);
-    assert_true(read_text("1305031102.17 1 2 3 0 0 0.70710678 0.70710678", T, why));
+    assert_true(read_text("1305031102.17 1 2 3 0 0 0.70710678 0.70710678", T, &why));
     assert_true(T[3] == 1 && fabs(T[0]) < 1e-7 && fabs(T[4] - 1) < 1e-7);
     static const struct {
         const char *text, *says;
@@ -125,8 +125,8 @@ static void test_transform_read(void **state) {
                  {"1 0 0 0 0 1 0 0 0 0 1 0 0 0 0 1 0", "more than 16"},
                  {"one", "one"}};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        assert_false(read_text(wrong[i].text, T, why));
-        assert_non_null(strstr(why, wrong[i].says));
+        assert_false(read_text(wrong[i].text, T, &why));
+        assert_non_null(strstr(why.text, wrong[i].says));
     }
 }
 
@@ -136,16 +136,17 @@ static void test_transform_round_trip(void **state) {
     for (int i = 0; i < 200; i++) {
         double q[4] = {sin(i * 1.1), cos(i * 2.3), sin(i * 3.7 + 1), i % 4 ? cos(i * 0.7) : 0};
         double norm = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
-        char text[512], why[256];
+        char text[512];
+        reason why;
         double T[16], back[16];
         snprintf(text, sizeof text, "%.17g %.17g %.17g %.17g %.17g %.17g %.17g", i * 0.1, -i / 3.0, 1e6, q[0] / norm,
                  q[1] / norm, q[2] / norm, q[3] / norm);
-        assert_true(read_text(text, T, why));
+        assert_true(read_text(text, T, &why));
         for (int format = TRANSFORM_MATRIX; format <= TRANSFORM_TUM; format++) {
             FILE *stream = fmemopen(text, sizeof text, "wb");
             transform_write(stream, T, (transform_format)format);
             fclose(stream);
-            assert_true(read_text(text, back, why));
+            assert_true(read_text(text, back, &why));
             for (int k = 0; k < 16; k++) {
                 assert_true(format == TRANSFORM_TUM ? fabs(T[k] - back[k]) < 1e-14 * 1e6 : T[k] == back[k]);
                 assert_true(k % 4 == 3 || fabs(T[k] - back[k]) < 1e-14);

@@ -201,7 +201,7 @@ void test_indices_npy_bad(void **state) {
         snprintf(sentence, sizeof sentence, "file ends after %zu of 6 values; ", n >= header ? (n - header) / 8 : 0);
         refuses(s, "x.npy", data, n, n < 10 ? "does not begin as a .npy" : n < header ? "within its header" : sentence);
     }
-    refuses(s, "x.npy", data, size + 3, "3 bytes follow the 6 values that its header tells; ");
+    refuses(s, "x.npy", data, size + 3, "3 bytes follow the 6 values of its header; ");
     data[6] = 4;
     refuses(s, "x.npy", data, size, "is .npy version 4; ");
     refuses(s, "x.npy", "1\n2\n", 4, "does not begin as a .npy file; ");

@@ -344,10 +344,10 @@ static void run(pcgpu_context *context, const pc_backend *backend, const char *l
     for (int i = 0; i < s->count && status == PCGPU_OK; i++) {
         pc_volume_job job = s->frames[i].job;
         job.blocks = job.new_blocks = job.updated_blocks = job.unreachable = -1;
-        job.tells_updated = i % 2 == 0; /* else a device goes on when the host does */
+        job.counts_updated = i % 2 == 0; /* else a device goes on when the host does */
         status = backend->tsdf->integrate(context, state, &job);
         CHECK(job.new_blocks == s->frames[i].job.new_blocks &&
-                  (!job.tells_updated || job.updated_blocks == s->frames[i].job.updated_blocks) &&
+                  (!job.counts_updated || job.updated_blocks == s->frames[i].job.updated_blocks) &&
                   job.unreachable == s->frames[i].job.unreachable,
               "%s, %s, frame %d: %lld new, %lld updated, %lld unreachable", s->name, label, i,
               (long long)job.new_blocks, (long long)job.updated_blocks, (long long)job.unreachable);

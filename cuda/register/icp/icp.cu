@@ -2,9 +2,9 @@
  *
  * Idea: the target (points grouped by cell, table of cells, normals) and the source stay in the device arena for the
  * whole level; an iteration sends a pose as kernel arguments and brings 256 bytes back. One thread a source point does
- * what icp_step.h says and keeps its 32 sums in registers; a warp is a chunk of the reduction tree, and one small launch a
- * level of the tree adds groups of 32 chunks. The tree is that of the CPU, addition for addition, so the bits are the
- * same.
+ * what icp_step.h says and keeps its 32 sums in registers; a warp is a chunk of the reduction tree, and one small
+ * launch a level of the tree adds groups of 32 chunks. The tree is that of the CPU, addition for addition, so the bits
+ * are the same.
  *
  * Memory: 16 bytes a target point, 32 to 64 a cell, 12 for its normal; 12 bytes a source point and 8 for its share of
  * the sums; by pairs 12 for its normal and, to estimate that, what a target point takes. */
@@ -24,10 +24,10 @@ typedef struct level {
     int64_t n;
     float *x, *y, *z;
     float *source_normals; /* 3 a point, or NULL */
-    double *sums[2]; /* the chunks, and the groups of chunks; then in turns */
+    double *sums[2];       /* the chunks, and the groups of chunks; then in turns */
 } level;
 
-/* ---- kernels --------------------------------------------------------------------------------------------------- */
+/* ---- kernels ----------------------------------------------------------------------------------------------------- */
 
 /* Of a source to the places that its points had before they were grouped. */
 static __global__ void __launch_bounds__(THREADS)
@@ -100,7 +100,7 @@ static __global__ void __launch_bounds__(THREADS) groups_kernel(const double *ro
     groups[i] = v[0];
 }
 
-/* ---- the operations -------------------------------------------------------------------------------------------- */
+/* ---- the operations ---------------------------------------------------------------------------------------------- */
 
 /* *device = a copy of `bytes` of host memory in the registration's arena. */
 static pcgpu_status upload(pcgpu_context *context, const void *host, size_t bytes, void **device) {

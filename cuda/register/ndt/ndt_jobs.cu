@@ -12,38 +12,38 @@
 /* ---- the state --------------------------------------------------------------------------------------------------- */
 
 /* What a context keeps between registrations. */
-typedef struct cells_state {
+typedef struct ndt_state {
     pc_arena arena;
-    pinned points[PC_SCRATCHES];
-    pinned header, results; /* what tasks are told, and what they say */
-    double sparing;         /* points to a cell that were enough so far */
+    pinned points[PC_NDT_CLOUDS];
+    pinned header, results; /* parameters and results of tasks */
+    double points_per_cell; /* points to a cell that were enough so far */
     cudaStream_t copies;    /* of the source, while the target is made */
     cudaEvent_t copied;
     int resident;       /* blocks that run at the same time, 0 = not known yet */
     const float *begun; /* the target that is being made, or NULL */
     char *device;       /* of the tasks: see header_of */
-    pc_cells_task task; /* a registration that is done step by step, as it is on the device */
-} cells_state;
+    pc_ndt_task task;   /* a registration that is done step by step, as it is on the device */
+} ndt_state;
 
-static pcgpu_status start_state(pcgpu_context *context, cells_state *s) {
-    s->sparing = PC_CELLS_SPARING;
+static pcgpu_status start_state(pcgpu_context *context, ndt_state *s) {
+    s->points_per_cell = PC_NDT_POINTS_PER_CELL;
     CUDA_TRY(context, cudaStreamCreateWithFlags(&s->copies, cudaStreamNonBlocking));
     CUDA_TRY(context, cudaEventCreateWithFlags(&s->copied, cudaEventDisableTiming));
     return PCGPU_OK;
 }
 
-static pcgpu_status take_state(pcgpu_context *context, cells_state **state) {
+static pcgpu_status take_state(pcgpu_context *context, ndt_state **state) {
     pc_cuda *cuda = pc_cuda_of(context);
-    cells_state *s = (cells_state *)cuda->cells;
+    ndt_state *s = (ndt_state *)cuda->ndt;
     if (!s) {
-        s = (cells_state *)calloc(1, sizeof *s);
-        cuda->cells = s;
+        s = (ndt_state *)calloc(1, sizeof *s);
+        cuda->ndt = s;
         if (!s) {
             return pc_fail_memory(context, sizeof *s, "the registration");
         }
         pcgpu_status status = start_state(context, s);
         if (status != PCGPU_OK) {
-            pc_cuda_cells_free(context);
+            pc_cuda_ndt_free(context);
             return status;
         }
     }
@@ -51,13 +51,13 @@ static pcgpu_status take_state(pcgpu_context *context, cells_state **state) {
     return PCGPU_OK;
 }
 
-extern "C" void pc_cuda_cells_free(pcgpu_context *context) {
+extern "C" void pc_cuda_ndt_free(pcgpu_context *context) {
     pc_cuda *cuda = pc_cuda_of(context);
-    cells_state *s = (cells_state *)cuda->cells;
+    ndt_state *s = (ndt_state *)cuda->ndt;
     if (s) {
         cudaStreamSynchronize(cuda->stream); /* a target may have been begun without a source */
         pc_arena_free(&s->arena);
-        for (int i = 0; i < PC_SCRATCHES; i++) {
+        for (int i = 0; i < PC_NDT_CLOUDS; i++) {
             cudaFreeHost(s->points[i].memory);
         }
         cudaFreeHost(s->header.memory);
@@ -69,22 +69,22 @@ extern "C" void pc_cuda_cells_free(pcgpu_context *context) {
             cudaStreamDestroy(s->copies);
         }
         free(s);
-        cuda->cells = NULL;
+        cuda->ndt = NULL;
     }
 }
 
 /* Waits for everything that may still read what the host has filled. */
-static pcgpu_status finish(pcgpu_context *context, cells_state *s) {
+static pcgpu_status finish(pcgpu_context *context, ndt_state *s) {
     s->begun = NULL;
     CUDA_TRY(context, cudaStreamSynchronize(s->copies));
     CUDA_TRY(context, cudaStreamSynchronize(pc_cuda_of(context)->stream));
     return PCGPU_OK;
 }
 
-extern "C" pcgpu_status pc_cuda_cells_memory(pcgpu_context *context, int which, size_t bytes, void **memory) {
-    cells_state *s = NULL;
+extern "C" pcgpu_status pc_cuda_ndt_memory(pcgpu_context *context, int which, size_t bytes, void **memory) {
+    ndt_state *s = NULL;
     PC_TRY(take_state(context, &s));
-    if (which == PC_SCRATCH_TARGET) { /* a source is taken while the cells of its target are made */
+    if (which == PC_NDT_TARGET) { /* a source is taken while the cells of its target are made */
         PC_TRY(finish(context, s));
     }
     PC_TRY(take_pinned(context, &s->points[which], bytes));
@@ -111,45 +111,38 @@ static pcgpu_status upload_points(pcgpu_context *context, cudaStream_t stream, c
 /* How pairs are spread over the device. */
 typedef struct shape {
     int blocks, groups;
-    bool cluster;
 } shape;
 
 /* For pairs of this size: a block to so many points, as many as there are multiprocessors for each, or what is asked
  * for. */
-static pcgpu_status choose_shape(pcgpu_context *context, cells_state *s, int64_t points, int count,
-                                 const pc_cuda_cells_form *form, shape *out) {
-    if (form->blocks) {
-        PC_TRY(pc_cells_resident(context, form->blocks, form->cluster, &out->groups));
-        if (out->groups < 1 || form->blocks > PC_CELLS_MAX_BLOCKS) {
-            return pc_fail(context, PCGPU_ERROR_UNAVAILABLE, "the device cannot run %d blocks together", form->blocks);
-        }
-        out->blocks = form->blocks;
-        out->cluster = form->cluster;
-    } else {
-        if (!s->resident) {
-            PC_TRY(pc_cells_resident(context, 1, false, &s->resident));
-        }
-        out->blocks = blocks_for(points, s->resident, count);
-        out->groups = s->resident / out->blocks;
-        out->cluster = false;
+static pcgpu_status choose_shape(pcgpu_context *context, ndt_state *s, int64_t points, int count,
+                                 const pc_cuda_ndt_form *form, shape *out) {
+    *out = shape{1, 1};
+    if (!s->resident) {
+        PC_TRY(pc_ndt_resident(context, &s->resident));
     }
+    if (form->blocks > s->resident || form->blocks > PC_NDT_MAX_BLOCKS) {
+        return pc_fail(context, PCGPU_ERROR_UNAVAILABLE, "the device cannot run %d blocks together", form->blocks);
+    }
+    out->blocks = form->blocks ? form->blocks : blocks_for(points, s->resident, count);
+    out->groups = s->resident / out->blocks;
     out->groups = out->groups < count ? out->groups : count;
     return PCGPU_OK;
 }
 
-/* Sends what tasks are told, in one copy, and gives where it is on the device. step: 0 for the first launch, which has
- * told nothing so far, else 1. */
-static pcgpu_status send_header(pcgpu_context *context, cells_state *s, cudaStream_t stream, pc_cells_task *tasks,
+/* Sends the parameters of tasks in one copy; `out` gets their device addresses. step: 0 for the first launch, else 1.
+ */
+static pcgpu_status send_header(pcgpu_context *context, ndt_state *s, cudaStream_t stream, pc_ndt_task *tasks,
                                 int count, int step, header *out) {
     PC_TRY(take_pinned(context, &s->header, header_bytes(count)));
-    PC_TRY(take_pinned(context, &s->results, (size_t)count * sizeof(pc_cells_result)));
+    PC_TRY(take_pinned(context, &s->results, (size_t)count * sizeof(pc_ndt_result)));
     carving c = {s->device, 0}, h = {s->header.memory, 0};
     const header there = header_of(&c, count), here = header_of(&h, count);
     for (int i = 0; i < count; i++) {
-        tasks[i].told = &there.told[i];
-        tasks[i].result = (pc_cells_result *)s->results.memory + i;
+        tasks[i].persistent = &there.persistent[i];
+        tasks[i].result = (pc_ndt_result *)s->results.memory + i;
     }
-    char *from = step ? (char *)here.step[step].counters : (char *)here.told;
+    char *from = step ? (char *)here.step[step].counters : (char *)here.persistent;
     memset(from, 0, (size_t)((char *)here.step[step].tasks - from));
     memcpy(here.step[step].tasks, tasks, (size_t)count * sizeof *tasks);
     const size_t bytes = (size_t)((char *)(here.step[step].tasks + count) - from);
@@ -160,15 +153,15 @@ static pcgpu_status send_header(pcgpu_context *context, cells_state *s, cudaStre
 }
 
 /* What is launched next waits for the copies so far. */
-static pcgpu_status wait_for_copies(pcgpu_context *context, cells_state *s) {
+static pcgpu_status wait_for_copies(pcgpu_context *context, ndt_state *s) {
     CUDA_TRY(context, cudaEventRecord(s->copied, s->copies));
     CUDA_TRY(context, cudaStreamWaitEvent(pc_cuda_of(context)->stream, s->copied, 0));
     return PCGPU_OK;
 }
 
-/* Work for the task of the state; `stream` copies what it is told. */
-static pcgpu_status start_task(pcgpu_context *context, cells_state *s, cudaStream_t stream, int64_t points, int step) {
-    const pc_cuda_cells_form form = {};
+/* Launches the task of the state; `stream` copies its parameters. */
+static pcgpu_status start_task(pcgpu_context *context, ndt_state *s, cudaStream_t stream, int64_t points, int step) {
+    const pc_cuda_ndt_form form = {};
     shape shape;
     header h;
     PC_TRY(choose_shape(context, s, points, 1, &form, &shape));
@@ -176,58 +169,57 @@ static pcgpu_status start_task(pcgpu_context *context, cells_state *s, cudaStrea
     if (stream == s->copies) {
         PC_TRY(wait_for_copies(context, s));
     }
-    return pc_cells_launch(context, h.step[step].tasks, 1, 1, shape.blocks, shape.cluster, h.step[step].counters);
+    return pc_ndt_launch(context, h.step[step].tasks, 1, 1, shape.blocks, h.step[step].counters);
 }
 
 /* ---- several pairs ----------------------------------------------------------------------------------------------- */
 
-/* Memory for tasks, with so much room for cells. */
-static pcgpu_status take_tasks(pcgpu_context *context, cells_state *s, const pc_cells_job *jobs, pc_cells_task *tasks,
-                               int count, uint32_t work, double sparing) {
+/* Memory for tasks, with a capacity for one cell per `points_per_cell` target points. */
+static pcgpu_status take_tasks(pcgpu_context *context, ndt_state *s, const pc_ndt_job *jobs, pc_ndt_task *tasks,
+                               int count, uint32_t work, double points_per_cell) {
     carving size = {NULL, header_bytes(count)}, c = {NULL, header_bytes(count)};
     for (int i = 0; i < count; i++) {
-        PC_TRY(lay_out(context, &size, &jobs[i], work, sparing, &tasks[i]));
+        PC_TRY(lay_out(context, &size, &jobs[i], work, points_per_cell, &tasks[i]));
     }
     PC_TRY(pc_arena_reset(context, &s->arena));
     PC_TRY(pc_arena_take(context, &s->arena, size.used, (void **)&c.base));
     s->device = c.base;
     for (int i = 0; i < count; i++) {
-        PC_TRY(lay_out(context, &c, &jobs[i], work, sparing, &tasks[i]));
+        PC_TRY(lay_out(context, &c, &jobs[i], work, points_per_cell, &tasks[i]));
     }
     return PCGPU_OK;
 }
 
 /* As many pairs at a time as there are groups: while they are at work, the points of the next ones are copied. */
-static pcgpu_status run_jobs(pcgpu_context *context, cells_state *s, const pc_cells_job *jobs, pc_cells_task *tasks,
-                             int count, uint32_t work, double sparing, const shape *shape) {
+static pcgpu_status run_jobs(pcgpu_context *context, ndt_state *s, const pc_ndt_job *jobs, pc_ndt_task *tasks,
+                             int count, uint32_t work, double points_per_cell, const shape *shape) {
     const int together = shape->groups;
     header h;
     PC_TRY(finish(context, s));
-    PC_TRY(take_tasks(context, s, jobs, tasks, count, work, sparing));
+    PC_TRY(take_tasks(context, s, jobs, tasks, count, work, points_per_cell));
     PC_TRY(send_header(context, s, pc_cuda_of(context)->stream, tasks, count, 0, &h));
     for (int first = 0; first < count; first += together) {
         const int end = first + together < count ? first + together : count;
         for (int i = first; i < end; i++) {
-            const pc_cells_target *t = &jobs[i].target;
-            const pc_cells_source *source = &jobs[i].source;
+            const pc_ndt_target *t = &jobs[i].target;
+            const pc_ndt_source *source = &jobs[i].source;
             PC_TRY(upload_points(context, s->copies, tasks[i].target.x, t->n, t->x, t->y, t->z));
             PC_TRY(upload_points(context, s->copies, tasks[i].source.x, source->n, source->x, source->y, source->z));
         }
         PC_TRY(wait_for_copies(context, s));
-        PC_TRY(pc_cells_launch(context, h.step[0].tasks + first, end - first, end - first, shape->blocks,
-                               shape->cluster,
-                               h.step[0].counters + (size_t)first * (PC_CELLS_COUNTER / sizeof(uint32_t))));
+        PC_TRY(pc_ndt_launch(context, h.step[0].tasks + first, end - first, end - first, shape->blocks,
+                             h.step[0].counters + (size_t)first * (PC_NDT_COUNTER / sizeof(uint32_t))));
     }
     return finish(context, s);
 }
 
-static const pc_cells_result *result_of(const cells_state *s, int i) {
-    return (const pc_cells_result *)s->results.memory + i;
+static const pc_ndt_result *result_of(const ndt_state *s, int i) {
+    return (const pc_ndt_result *)s->results.memory + i;
 }
 
-/* Does the work with as much room as it takes. */
-static pcgpu_status run_with_room(pcgpu_context *context, cells_state *s, const pc_cells_job *jobs,
-                                  pc_cells_task *tasks, int count, uint32_t work, const pc_cuda_cells_form *form) {
+/* Repeats the work with a larger capacity until all cells fit. */
+static pcgpu_status run_until_cells_fit(pcgpu_context *context, ndt_state *s, const pc_ndt_job *jobs,
+                                        pc_ndt_task *tasks, int count, uint32_t work, const pc_cuda_ndt_form *form) {
     shape shape;
     int64_t points = 0;
     for (int i = 0; i < count; i++) {
@@ -235,9 +227,9 @@ static pcgpu_status run_with_room(pcgpu_context *context, cells_state *s, const 
         points = own > points ? own : points;
     }
     PC_TRY(choose_shape(context, s, points, count, form, &shape));
-    double sparing = form->sparing > 0.0 ? form->sparing : s->sparing;
+    double points_per_cell = form->points_per_cell > 0.0 ? form->points_per_cell : s->points_per_cell;
     for (;;) {
-        PC_TRY(run_jobs(context, s, jobs, tasks, count, work, sparing, &shape));
+        PC_TRY(run_jobs(context, s, jobs, tasks, count, work, points_per_cell, &shape));
         bool overflow = false;
         for (int i = 0; i < count; i++) {
             overflow = overflow || result_of(s, i)->overflow;
@@ -245,25 +237,25 @@ static pcgpu_status run_with_room(pcgpu_context *context, cells_state *s, const 
         if (!overflow) {
             return PCGPU_OK;
         }
-        if (sparing <= 1.0) {
-            return pc_fail(context, PCGPU_ERROR_DEVICE, "the cells of a target do not fit, though each point has room");
+        if (points_per_cell <= 1.0) {
+            return pc_fail(context, PCGPU_ERROR_DEVICE, "the cells of a target do not fit, though the capacity is one cell per point");
         }
-        s->sparing = sparing = sparing > PC_CELLS_SPARING ? PC_CELLS_SPARING : 1.0;
+        s->points_per_cell = points_per_cell = points_per_cell > PC_NDT_POINTS_PER_CELL ? PC_NDT_POINTS_PER_CELL : 1.0;
     }
 }
 
-extern "C" pcgpu_status pc_cuda_cells_as(pcgpu_context *context, struct pc_cells_job *jobs, int count,
-                                         const pc_cuda_cells_form *form) {
-    cells_state *s = NULL;
+extern "C" pcgpu_status pc_cuda_ndt_as(pcgpu_context *context, struct pc_ndt_job *jobs, int count,
+                                       const pc_cuda_ndt_form *form) {
+    ndt_state *s = NULL;
     PC_TRY(take_state(context, &s));
-    pc_cells_task *tasks = (pc_cells_task *)malloc((size_t)count * sizeof *tasks);
+    pc_ndt_task *tasks = (pc_ndt_task *)malloc((size_t)count * sizeof *tasks);
     if (!tasks) {
         return pc_fail_memory(context, (uint64_t)count * sizeof *tasks, "the registrations");
     }
     pcgpu_status status =
-        run_with_room(context, s, jobs, tasks, count, PC_CELLS_MAKE | PC_CELLS_PART | PC_CELLS_FOLLOW, form);
+        run_until_cells_fit(context, s, jobs, tasks, count, PC_NDT_MAKE | PC_NDT_PART | PC_NDT_FOLLOW, form);
     for (int i = 0; i < count && status == PCGPU_OK; i++) {
-        jobs[i].path = result_of(s, i)->path;
+        jobs[i].optimizer = result_of(s, i)->optimizer;
     }
     free(tasks);
     return status;
@@ -271,14 +263,14 @@ extern "C" pcgpu_status pc_cuda_cells_as(pcgpu_context *context, struct pc_cells
 
 /* ---- one pair ---------------------------------------------------------------------------------------------------- */
 
-extern "C" pcgpu_status pc_cuda_cells_begin(pcgpu_context *context, const struct pc_cells_target *target) {
-    cells_state *s = NULL;
-    pc_cells_job job;
+extern "C" pcgpu_status pc_cuda_ndt_begin(pcgpu_context *context, const struct pc_ndt_target *target) {
+    ndt_state *s = NULL;
+    pc_ndt_job job;
     memset(&job, 0, sizeof job);
     job.target = *target;
     PC_TRY(take_state(context, &s));
     PC_TRY(finish(context, s));
-    PC_TRY(take_tasks(context, s, &job, &s->task, 1, PC_CELLS_MAKE, s->sparing));
+    PC_TRY(take_tasks(context, s, &job, &s->task, 1, PC_NDT_MAKE, s->points_per_cell));
     PC_TRY(upload_points(context, pc_cuda_of(context)->stream, s->task.target.x, target->n, target->x, target->y,
                          target->z));
     PC_TRY(start_task(context, s, pc_cuda_of(context)->stream, 2 * target->n, 0));
@@ -287,8 +279,8 @@ extern "C" pcgpu_status pc_cuda_cells_begin(pcgpu_context *context, const struct
 }
 
 /* The source after the target that was begun. */
-static pcgpu_status follow_begun(pcgpu_context *context, cells_state *s, const pc_cells_job *job) {
-    const pc_cells_source *source = &job->source;
+static pcgpu_status follow_begun(pcgpu_context *context, ndt_state *s, const pc_ndt_job *job) {
+    const pc_ndt_source *source = &job->source;
     carving size = {NULL, 0}, c = {NULL, 0};
     s->task.source = *source;
     carve_source(&size, &s->task);
@@ -296,52 +288,52 @@ static pcgpu_status follow_begun(pcgpu_context *context, cells_state *s, const p
     s->task.source = *source;
     carve_source(&c, &s->task);
     PC_TRY(upload_points(context, s->copies, s->task.source.x, source->n, source->x, source->y, source->z));
-    s->task.path = job->path;
-    s->task.work = PC_CELLS_PART | PC_CELLS_FOLLOW;
+    s->task.optimizer = job->optimizer;
+    s->task.work = PC_NDT_PART | PC_NDT_FOLLOW;
     PC_TRY(start_task(context, s, s->copies, job->target.n + source->n, 1));
     return finish(context, s);
 }
 
-extern "C" pcgpu_status pc_cuda_cells_register(pcgpu_context *context, struct pc_cells_job *jobs, int count) {
-    const pc_cuda_cells_form form = {};
-    cells_state *s = NULL;
+extern "C" pcgpu_status pc_cuda_ndt_register(pcgpu_context *context, struct pc_ndt_job *jobs, int count) {
+    const pc_cuda_ndt_form form = {};
+    ndt_state *s = NULL;
     PC_TRY(take_state(context, &s));
     if (count == 1 && s->begun && s->begun == jobs->target.x && s->task.target.n == jobs->target.n) {
         PC_TRY(follow_begun(context, s, jobs));
         if (!result_of(s, 0)->overflow) {
-            jobs->path = result_of(s, 0)->path;
+            jobs->optimizer = result_of(s, 0)->optimizer;
             return PCGPU_OK;
         }
-        s->sparing = 1.0;
+        s->points_per_cell = 1.0;
     }
-    return pc_cuda_cells_as(context, jobs, count, &form);
+    return pc_cuda_ndt_as(context, jobs, count, &form);
 }
 
 /* ---- step by step ------------------------------------------------------------------------------------------------ */
 
 /* Does a part of the work on the task that is on the device. */
 static pcgpu_status run_step(pcgpu_context *context, uint32_t work) {
-    cells_state *s = (cells_state *)pc_cuda_of(context)->cells;
+    ndt_state *s = (ndt_state *)pc_cuda_of(context)->ndt;
     s->task.work = work;
     PC_TRY(start_task(context, s, pc_cuda_of(context)->stream, s->task.target.n + s->task.source.n, 1));
     return finish(context, s);
 }
 
-extern "C" pcgpu_status pc_cuda_cells_target(pcgpu_context *context, const struct pc_cells_target *target,
-                                             struct pc_cells_measure *measure) {
-    const pc_cuda_cells_form form = {};
-    cells_state *s = NULL;
-    pc_cells_job job;
+extern "C" pcgpu_status pc_cuda_ndt_target(pcgpu_context *context, const struct pc_ndt_target *target,
+                                           struct pc_ndt_measure *measure) {
+    const pc_cuda_ndt_form form = {};
+    ndt_state *s = NULL;
+    pc_ndt_job job;
     memset(&job, 0, sizeof job);
     job.target = *target;
     PC_TRY(take_state(context, &s));
-    PC_TRY(run_with_room(context, s, &job, &s->task, 1, PC_CELLS_MAKE, &form));
-    *measure = result_of(s, 0)->path.target;
+    PC_TRY(run_until_cells_fit(context, s, &job, &s->task, 1, PC_NDT_MAKE, &form));
+    *measure = result_of(s, 0)->optimizer.target;
     return PCGPU_OK;
 }
 
-extern "C" pcgpu_status pc_cuda_cells_source(pcgpu_context *context, const struct pc_cells_source *source) {
-    cells_state *s = (cells_state *)pc_cuda_of(context)->cells;
+extern "C" pcgpu_status pc_cuda_ndt_source(pcgpu_context *context, const struct pc_ndt_source *source) {
+    ndt_state *s = (ndt_state *)pc_cuda_of(context)->ndt;
     carving size = {NULL, 0}, c = {NULL, 0};
     s->task.source = *source;
     carve_source(&size, &s->task);
@@ -350,35 +342,35 @@ extern "C" pcgpu_status pc_cuda_cells_source(pcgpu_context *context, const struc
     carve_source(&c, &s->task);
     PC_TRY(upload_points(context, pc_cuda_of(context)->stream, s->task.source.x, source->n, source->x, source->y,
                          source->z));
-    return run_step(context, PC_CELLS_PART);
+    return run_step(context, PC_NDT_PART);
 }
 
-extern "C" pcgpu_status pc_cuda_cells_pass(pcgpu_context *context, const struct pc_cells_pass *pass) {
-    cells_state *s = (cells_state *)pc_cuda_of(context)->cells;
-    s->task.path.command.pass = *pass;
-    return run_step(context, PC_CELLS_PASS);
+extern "C" pcgpu_status pc_cuda_ndt_pass(pcgpu_context *context, const struct pc_ndt_pass *pass) {
+    ndt_state *s = (ndt_state *)pc_cuda_of(context)->ndt;
+    s->task.optimizer.command.pass = *pass;
+    return run_step(context, PC_NDT_PASS);
 }
 
-extern "C" pcgpu_status pc_cuda_cells_sum(pcgpu_context *context, const struct pc_cells_step *step, double *sums) {
-    cells_state *s = (cells_state *)pc_cuda_of(context)->cells;
-    s->task.path.command.step[0] = *step;
-    PC_TRY(run_step(context, PC_CELLS_SUM));
-    memcpy(sums, result_of(s, 0)->added, PC_CELLS_SUMS * sizeof *sums);
+extern "C" pcgpu_status pc_cuda_ndt_sum(pcgpu_context *context, const struct pc_ndt_step *step, double *sums) {
+    ndt_state *s = (ndt_state *)pc_cuda_of(context)->ndt;
+    s->task.optimizer.command.step[0] = *step;
+    PC_TRY(run_step(context, PC_NDT_SUM));
+    memcpy(sums, result_of(s, 0)->added, PC_NDT_SUMS * sizeof *sums);
     return PCGPU_OK;
 }
 
-const pc_ndt_ops pc_cuda_ndt_ops = {pc_cuda_cells_target,
-                                    pc_cuda_cells_source,
-                                    pc_cuda_cells_pass,
-                                    pc_cuda_cells_sum,
-                                    pc_cuda_cells_memory,
-                                    pc_cuda_cells_begin,
-                                    pc_cuda_cells_register,
-                                    NULL, /* a model of scans is that of their sequence */
-                                    pc_cuda_scans_open,
-                                    pc_cuda_scans_close,
-                                    pc_cuda_scans_memory,
-                                    pc_cuda_scans_send,
-                                    pc_cuda_scans_target,
-                                    pc_cuda_scans_model,
-                                    pc_cuda_scans_register};
+const pc_ndt_ops pc_cuda_ndt_ops = {true,
+                                    pc_cuda_ndt_memory,
+                                    pc_cuda_ndt_begin,
+                                    pc_cuda_ndt_register,
+                                    pc_cuda_ndt_sequence_open,
+                                    pc_cuda_ndt_sequence_close,
+                                    pc_cuda_ndt_sequence_memory,
+                                    pc_cuda_ndt_sequence_send,
+                                    pc_cuda_ndt_sequence_target,
+                                    pc_cuda_ndt_sequence_merge,
+                                    pc_cuda_ndt_sequence_register,
+                                    pc_cuda_ndt_target,
+                                    pc_cuda_ndt_source,
+                                    pc_cuda_ndt_pass,
+                                    pc_cuda_ndt_sum};

@@ -1,17 +1,17 @@
-/* Memory of registrations by cells on CUDA: 12 bytes a point and 8 for its two slots; for each grid 220 bytes a cell
- * and 32 to 64 for the table. Room is made for a cell to every few points of the target, and for one to each point when
- * that was too little, which the blocks say before they number any. */
-#ifndef PC_REGISTER_CELLS_MEMORY_CUH
-#define PC_REGISTER_CELLS_MEMORY_CUH
+/* Memory of method ndt on CUDA: 12 bytes per point and 8 for its two slots; per grid 220 bytes per cell and 32 to 64
+ * for the table. The first capacity assumes a few target points per cell. If it is too small, the blocks report that
+ * before they assign ids, and the next capacity is one cell per point. */
+#ifndef PC_NDT_MEMORY_CUH
+#define PC_NDT_MEMORY_CUH
 
 #include "ndt.cuh"
 
 #include <string.h>
 
-enum { PC_CELLS_ROOM = 4096 }; /* for cells of any target, however few its points are */
+enum { PC_NDT_LEAST_CAPACITY = 4096 }; /* the least capacity for cells */
 
 /* Points to a cell, where nothing is known of the target. */
-#define PC_CELLS_SPARING 4.0
+#define PC_NDT_POINTS_PER_CELL 4.0
 
 /* Pinned memory that only grows. */
 typedef struct pinned {
@@ -35,7 +35,7 @@ static inline pcgpu_status take_pinned(pcgpu_context *context, pinned *p, size_t
 static inline int blocks_for(int64_t points, int resident, int count) {
     enum { POINTS_A_BLOCK = 1024, FEWEST_BLOCKS = 8 };
     int64_t blocks = resident / count;
-    const int64_t useful = points / POINTS_A_BLOCK, most = PC_CELLS_MAX_BLOCKS;
+    const int64_t useful = points / POINTS_A_BLOCK, most = PC_NDT_MAX_BLOCKS;
     blocks = blocks < (int64_t)FEWEST_BLOCKS ? (int64_t)FEWEST_BLOCKS : blocks;
     blocks = blocks < useful ? blocks : useful;
     blocks = blocks < resident ? blocks : resident;
@@ -57,21 +57,21 @@ static inline void *carve(carving *c, size_t bytes) {
 
 /* What tasks have at the beginning of their memory, and the host's pinned copy of it. A second launch has counters and
  * tasks of its own, which are copied while the first is at work. */
-enum { PC_CELLS_STEPS = 2 };
+enum { PC_NDT_STEPS = 2 };
 typedef struct header {
-    pc_cells_told *told;
+    pc_ndt_persistent *persistent;
     struct {
         uint32_t *counters;
-        pc_cells_task *tasks;
-    } step[PC_CELLS_STEPS];
+        pc_ndt_task *tasks;
+    } step[PC_NDT_STEPS];
 } header;
 
 static inline header header_of(carving *c, int count) {
     header h;
-    h.told = (pc_cells_told *)carve(c, (size_t)count * sizeof *h.told);
-    for (int i = 0; i < PC_CELLS_STEPS; i++) {
-        h.step[i].counters = (uint32_t *)carve(c, (size_t)count * PC_CELLS_COUNTER);
-        h.step[i].tasks = (pc_cells_task *)carve(c, (size_t)count * sizeof *h.step[i].tasks);
+    h.persistent = (pc_ndt_persistent *)carve(c, (size_t)count * sizeof *h.persistent);
+    for (int i = 0; i < PC_NDT_STEPS; i++) {
+        h.step[i].counters = (uint32_t *)carve(c, (size_t)count * PC_NDT_COUNTER);
+        h.step[i].tasks = (pc_ndt_task *)carve(c, (size_t)count * sizeof *h.step[i].tasks);
     }
     return h;
 }
@@ -82,38 +82,38 @@ static inline size_t header_bytes(int count) {
     return c.used;
 }
 
-static inline size_t chunks_of(const pc_cells_task *t) {
-    return t->capacity / PC_CELLS_CHUNK + 1;
+static inline size_t chunks_of(const pc_ndt_task *t) {
+    return t->capacity / PC_NDT_CHUNK + 1;
 }
 
-/* The cells of all grids of a target, and what blocks tell each other. */
-static inline void carve_cells(carving *c, pc_cells_task *t) {
+/* The cells of all grids of a target, and the mailbox of the blocks. */
+static inline void carve_cells(carving *c, pc_ndt_task *t) {
     const size_t n = (size_t)t->target.n, capacity = t->capacity;
-    for (int i = 0; i < PC_CELLS_GRIDS; i++) {
-        pc_cells_layer *g = &t->grid[i];
-        const bool shifted = i == PC_CELLS_SHIFTED;
+    for (int i = 0; i < PC_NDT_GRIDS; i++) {
+        pc_ndt_layer *g = &t->grid[i];
+        const bool shifted = i == PC_NDT_SHIFTED;
         if (i >= t->target.levels && !shifted) {
             continue;
         }
-        g->shift = PC_CELLS_BITS + (shifted ? 0 : i);
-        g->half = shifted ? 1 << (PC_CELLS_BITS - 1) : 0;
-        g->slots = (pc_cells_slot *)carve(c, sizeof *g->slots << t->most_bits);
+        g->shift = PC_NDT_BITS + (shifted ? 0 : i);
+        g->half = shifted ? 1 << (PC_NDT_BITS - 1) : 0;
+        g->slots = (pc_ndt_slot *)carve(c, sizeof *g->slots << t->most_bits);
         g->slot_of = (uint32_t *)carve(c, (shifted || i == 0 ? n : capacity) * sizeof *g->slot_of);
         g->keys = (uint64_t *)carve(c, capacity * sizeof *g->keys);
-        g->moments = (pc_cells_moments *)carve(c, capacity * sizeof *g->moments);
-        g->blocks = (pc_cells_block *)carve(c, (capacity / PC_CELLS_LANES + 1) * sizeof *g->blocks);
-        for (int k = 0; k < PC_CELLS_SOURCES; k++) {
+        g->moments = (pc_ndt_moments *)carve(c, capacity * sizeof *g->moments);
+        g->blocks = (pc_ndt_block *)carve(c, (capacity / PC_NDT_LANES + 1) * sizeof *g->blocks);
+        for (int k = 0; k < PC_NDT_SOURCES; k++) {
             g->source[k] = (uint4 *)carve(c, capacity * sizeof *g->source[k]);
         }
     }
-    t->counts = (uint32_t *)carve(c, PC_CELLS_GRIDS * PC_CELLS_MAX_BLOCKS * sizeof *t->counts);
-    t->levers = (double *)carve(c, 3 * chunks_of(t) * sizeof *t->levers);
-    t->notes_half = PC_CELLS_MOST_SUMS * 2 * chunks_of(t) * PC_CELLS_SUMS;
-    t->notes = (uint4 *)carve(c, 2 * t->notes_half * sizeof *t->notes);
+    t->counts = (uint32_t *)carve(c, PC_NDT_GRIDS * PC_NDT_MAX_BLOCKS * sizeof *t->counts);
+    t->gyration_sums = (double *)carve(c, 3 * chunks_of(t) * sizeof *t->gyration_sums);
+    t->mailbox_half = PC_NDT_MOST_SUMS * 2 * chunks_of(t) * PC_NDT_SUMS;
+    t->mailbox = (uint4 *)carve(c, 2 * t->mailbox_half * sizeof *t->mailbox);
 }
 
 /* The same with its points. */
-static inline void carve_target(carving *c, pc_cells_task *t) {
+static inline void carve_target(carving *c, pc_ndt_task *t) {
     const size_t n = (size_t)t->target.n;
     float *xyz = (float *)carve(c, 3 * n * sizeof *xyz);
     t->target.x = xyz;
@@ -122,15 +122,15 @@ static inline void carve_target(carving *c, pc_cells_task *t) {
     carve_cells(c, t);
 }
 
-static inline void carve_parts(carving *c, pc_cells_task *t) {
-    const pc_cells_source *s = &t->source;
+static inline void carve_parts(carving *c, pc_ndt_task *t) {
+    const pc_ndt_source *s = &t->source;
     for (int i = 0; i < PC_SETS; i++) {
         t->part[i] = s->every[i] > 1 ? (float *)carve(c, 3 * (size_t)s->points[i] * sizeof(float)) : NULL;
     }
 }
 
-static inline void carve_source(carving *c, pc_cells_task *t) {
-    pc_cells_source *s = &t->source;
+static inline void carve_source(carving *c, pc_ndt_task *t) {
+    pc_ndt_source *s = &t->source;
     const size_t n = (size_t)s->n;
     float *xyz = (float *)carve(c, 3 * n * sizeof *xyz);
     s->x = xyz;
@@ -139,8 +139,8 @@ static inline void carve_source(carving *c, pc_cells_task *t) {
     carve_parts(c, t);
 }
 
-static inline pcgpu_status set_capacity(pcgpu_context *context, pc_cells_task *t, double sparing) {
-    const double most = (double)t->target.n + 1.0, room = (double)t->target.n / sparing + PC_CELLS_ROOM;
+static inline pcgpu_status set_capacity(pcgpu_context *context, pc_ndt_task *t, double points_per_cell) {
+    const double most = (double)t->target.n + 1.0, room = (double)t->target.n / points_per_cell + PC_NDT_LEAST_CAPACITY;
     const double capacity = room < most ? room : most;
     if (capacity > (double)(1u << 30)) {
         return pc_fail_memory(context, (uint64_t)capacity * 284, "the cells of the target on the GPU");
@@ -151,14 +151,14 @@ static inline pcgpu_status set_capacity(pcgpu_context *context, pc_cells_task *t
     return PCGPU_OK;
 }
 
-static inline pcgpu_status lay_out(pcgpu_context *context, carving *c, const pc_cells_job *job, uint32_t work,
-                                   double sparing, pc_cells_task *t) {
+static inline pcgpu_status lay_out(pcgpu_context *context, carving *c, const pc_ndt_job *job, uint32_t work,
+                                   double points_per_cell, pc_ndt_task *t) {
     memset(t, 0, sizeof *t);
     t->work = work;
     t->target = job->target;
     t->source = job->source;
-    t->path = job->path;
-    PC_TRY(set_capacity(context, t, sparing));
+    t->optimizer = job->optimizer;
+    PC_TRY(set_capacity(context, t, points_per_cell));
     carve_target(c, t);
     carve_source(c, t);
     return PCGPU_OK;

@@ -1,52 +1,52 @@
-/* Numbers of cells. A slot keeps the lowest item that lies in its cell, so that "I am the first of my cell" tells how
- * many cells begin before an item: that numbers cells in the order of their first items, whatever came first in time.
- * Warps count the cells that begin with the items they own, then blocks tell each other, then the warps number them. */
-#ifndef PC_REGISTER_CELLS_NUMBER_CUH
-#define PC_REGISTER_CELLS_NUMBER_CUH
+/* Assigns ids to cells in the order of their first items, whatever the order of execution. A slot keeps the lowest item
+ * in its cell; an item that equals it is the first of the cell. Each warp counts the first items among its own, the
+ * blocks exchange the counts, and a scan over them gives the ids. */
+#ifndef PC_NDT_NUMBER_CUH
+#define PC_NDT_NUMBER_CUH
 
 #include "ndt.cuh"
 #include "warp.cuh"
 
 /* How many cells of some grids begin with items that a warp owns. */
-typedef struct pc_cells_numbering {
-    uint32_t warp[PC_CELLS_GRIDS][PC_CELLS_WARPS]; /* in shared memory, then of the warps before */
-    uint32_t before[PC_CELLS_GRIDS], all[PC_CELLS_GRIDS];
-} pc_cells_numbering;
+typedef struct pc_ndt_numbering {
+    uint32_t warp[PC_NDT_GRIDS][PC_NDT_WARPS]; /* in shared memory, then of the warps before */
+    uint32_t before[PC_NDT_GRIDS], all[PC_NDT_GRIDS];
+} pc_ndt_numbering;
 
 /* Of grids [from, to), or of the two of level 0 for from = 0. */
-__device__ static inline int pc_cells_grid_at(int i, int from) {
-    return from == 0 && i == 1 ? (int)PC_CELLS_SHIFTED : i;
+__device__ static inline int pc_ndt_grid_at(int i, int from) {
+    return from == 0 && i == 1 ? (int)PC_NDT_SHIFTED : i;
 }
 
-/* Slots of an item in these grids, PC_CELLS_NO_SLOT but where it is the first of its cell: all of them are asked for
+/* Slots of an item in these grids, PC_NDT_NO_SLOT but where it is the first of its cell: all of them are asked for
  * before the first is looked at. */
-__device__ static inline void pc_cells_firsts_of(const pc_cells_task *task, int from, int to, int64_t item,
-                                                 int64_t items, uint32_t slot[PC_CELLS_GRIDS]) {
-    uint32_t first[PC_CELLS_GRIDS];
+__device__ static inline void pc_ndt_firsts_of(const pc_ndt_task *task, int from, int to, int64_t item, int64_t items,
+                                               uint32_t slot[PC_NDT_GRIDS]) {
+    uint32_t first[PC_NDT_GRIDS];
 #pragma unroll
-    for (int i = 0; i < PC_CELLS_GRIDS; i++) {
-        slot[i] = PC_CELLS_NO_SLOT;
+    for (int i = 0; i < PC_NDT_GRIDS; i++) {
+        slot[i] = PC_NDT_NO_SLOT;
         if (i >= from && i < to && item < items) {
-            slot[i] = task->grid[pc_cells_grid_at(i, from)].slot_of[item];
+            slot[i] = task->grid[pc_ndt_grid_at(i, from)].slot_of[item];
         }
     }
 #pragma unroll
-    for (int i = 0; i < PC_CELLS_GRIDS; i++) {
-        first[i] = slot[i] != PC_CELLS_NO_SLOT ? task->grid[pc_cells_grid_at(i, from)].slots[slot[i]].first : 0;
+    for (int i = 0; i < PC_NDT_GRIDS; i++) {
+        first[i] = slot[i] != PC_NDT_NO_SLOT ? task->grid[pc_ndt_grid_at(i, from)].slots[slot[i]].first : 0;
     }
 #pragma unroll
-    for (int i = 0; i < PC_CELLS_GRIDS; i++) {
-        slot[i] = slot[i] != PC_CELLS_NO_SLOT && first[i] == (uint32_t)item ? slot[i] : PC_CELLS_NO_SLOT;
+    for (int i = 0; i < PC_NDT_GRIDS; i++) {
+        slot[i] = slot[i] != PC_NDT_NO_SLOT && first[i] == (uint32_t)item ? slot[i] : PC_NDT_NO_SLOT;
     }
 }
 
-/* What the warps of a block have counted: makes it what the warps before have, and tells the sum to other blocks. */
-__device__ static inline void pc_cells_tell_counts(const pc_cells_group *g, const pc_cells_task *task, int from, int to,
-                                                   pc_cells_numbering *n) {
+/* Exclusive scan of the counts of a block's warps; publishes the block's sum. */
+__device__ static inline void pc_ndt_publish_counts(const pc_ndt_group *g, const pc_ndt_task *task, int from, int to,
+                                                    pc_ndt_numbering *n) {
     __syncthreads();
     if ((int)threadIdx.x >= from && (int)threadIdx.x < to) {
         uint32_t sum = 0;
-        for (int w = 0; w < PC_CELLS_WARPS; w++) {
+        for (int w = 0; w < PC_NDT_WARPS; w++) {
             const uint32_t mine = n->warp[threadIdx.x][w];
             n->warp[threadIdx.x][w] = sum;
             sum += mine;
@@ -55,40 +55,40 @@ __device__ static inline void pc_cells_tell_counts(const pc_cells_group *g, cons
     }
 }
 
-__device__ static inline void pc_cells_count_firsts(const pc_cells_group *g, const pc_cells_task *task, int from,
-                                                    int to, int64_t items, pc_cells_numbering *n) {
-    const pc_cells_range own = pc_cells_own(g, items);
-    uint32_t count[PC_CELLS_GRIDS] = {0}, slot[PC_CELLS_GRIDS];
+__device__ static inline void pc_ndt_count_firsts(const pc_ndt_group *g, const pc_ndt_task *task, int from, int to,
+                                                  int64_t items, pc_ndt_numbering *n) {
+    const pc_ndt_range own = pc_ndt_own(g, items);
+    uint32_t count[PC_NDT_GRIDS] = {0}, slot[PC_NDT_GRIDS];
     for (int64_t tile = own.begin; tile < own.end; tile++) {
-        pc_cells_firsts_of(task, from, to, tile * 32 + pc_cells_lane(), items, slot);
+        pc_ndt_firsts_of(task, from, to, tile * 32 + pc_ndt_lane(), items, slot);
 #pragma unroll
-        for (int i = 0; i < PC_CELLS_GRIDS; i++) {
-            count[i] += (uint32_t)__popc(__ballot_sync(PC_CELLS_ALL, slot[i] != PC_CELLS_NO_SLOT));
+        for (int i = 0; i < PC_NDT_GRIDS; i++) {
+            count[i] += (uint32_t)__popc(__ballot_sync(PC_NDT_ALL, slot[i] != PC_NDT_NO_SLOT));
         }
     }
 #pragma unroll
-    for (int i = 0; i < PC_CELLS_GRIDS; i++) {
-        if (i >= from && i < to && pc_cells_lane() == 0) {
+    for (int i = 0; i < PC_NDT_GRIDS; i++) {
+        if (i >= from && i < to && pc_ndt_lane() == 0) {
             n->warp[i][threadIdx.x / 32] = count[i];
         }
     }
-    pc_cells_tell_counts(g, task, from, to, n);
+    pc_ndt_publish_counts(g, task, from, to, n);
 }
 
 /* After a barrier: cells of the blocks before and of all, with cell 0. */
-__device__ static inline void pc_cells_hear_counts(const pc_cells_group *g, const pc_cells_task *task, int from, int to,
-                                                   pc_cells_numbering *n) {
+__device__ static inline void pc_ndt_receive_counts(const pc_ndt_group *g, const pc_ndt_task *task, int from, int to,
+                                                    pc_ndt_numbering *n) {
     const int warp = (int)threadIdx.x / 32;
-    for (int i = from + warp; i < to; i += PC_CELLS_WARPS) {
+    for (int i = from + warp; i < to; i += PC_NDT_WARPS) {
         uint32_t before = 0, all = 0;
-        for (int b = pc_cells_lane(); b < g->blocks; b += 32) {
+        for (int b = pc_ndt_lane(); b < g->blocks; b += 32) {
             const uint32_t count = task->counts[i * g->blocks + b];
             before += b < g->rank ? count : 0;
             all += count;
         }
         before = pc_warp_add(before);
         all = pc_warp_add(all);
-        if (pc_cells_lane() == 0) {
+        if (pc_ndt_lane() == 0) {
             n->before[i] = 1 + before;
             n->all[i] = 1 + all;
         }
@@ -96,31 +96,31 @@ __device__ static inline void pc_cells_hear_counts(const pc_cells_group *g, cons
     __syncthreads();
 }
 
-__device__ static inline void pc_cells_add_counts(const pc_cells_group *g, const pc_cells_task *task, int from, int to,
-                                                  pc_cells_numbering *n) {
-    pc_cells_hear_counts(g, task, from, to, n);
+__device__ static inline void pc_ndt_add_counts(const pc_ndt_group *g, const pc_ndt_task *task, int from, int to,
+                                                pc_ndt_numbering *n) {
+    pc_ndt_receive_counts(g, task, from, to, n);
     if (g->rank == 0 && (int)threadIdx.x >= from && (int)threadIdx.x < to) {
-        task->told->count[pc_cells_grid_at((int)threadIdx.x, from)].cells = n->all[threadIdx.x];
+        task->persistent->count[pc_ndt_grid_at((int)threadIdx.x, from)].cells = n->all[threadIdx.x];
     }
 }
 
-__device__ static inline void pc_cells_number(const pc_cells_group *g, const pc_cells_task *task, int from, int to,
-                                              int64_t items, const pc_cells_numbering *n) {
-    const pc_cells_range own = pc_cells_own(g, items);
-    uint32_t next[PC_CELLS_GRIDS], slot[PC_CELLS_GRIDS];
+__device__ static inline void pc_ndt_number(const pc_ndt_group *g, const pc_ndt_task *task, int from, int to,
+                                            int64_t items, const pc_ndt_numbering *n) {
+    const pc_ndt_range own = pc_ndt_own(g, items);
+    uint32_t next[PC_NDT_GRIDS], slot[PC_NDT_GRIDS];
 #pragma unroll
-    for (int i = 0; i < PC_CELLS_GRIDS; i++) {
+    for (int i = 0; i < PC_NDT_GRIDS; i++) {
         next[i] = i >= from && i < to ? n->before[i] + n->warp[i][threadIdx.x / 32] : 0;
     }
     for (int64_t tile = own.begin; tile < own.end; tile++) {
-        pc_cells_firsts_of(task, from, to, tile * 32 + pc_cells_lane(), items, slot);
+        pc_ndt_firsts_of(task, from, to, tile * 32 + pc_ndt_lane(), items, slot);
 #pragma unroll
-        for (int i = 0; i < PC_CELLS_GRIDS; i++) {
-            const bool first = slot[i] != PC_CELLS_NO_SLOT;
-            const uint32_t firsts = __ballot_sync(PC_CELLS_ALL, first);
+        for (int i = 0; i < PC_NDT_GRIDS; i++) {
+            const bool first = slot[i] != PC_NDT_NO_SLOT;
+            const uint32_t firsts = __ballot_sync(PC_NDT_ALL, first);
             if (first) {
-                const pc_cells_layer *s = &task->grid[pc_cells_grid_at(i, from)];
-                const uint32_t number = next[i] + (uint32_t)__popc(firsts & ((1u << pc_cells_lane()) - 1));
+                const pc_ndt_layer *s = &task->grid[pc_ndt_grid_at(i, from)];
+                const uint32_t number = next[i] + (uint32_t)__popc(firsts & ((1u << pc_ndt_lane()) - 1));
                 s->slots[slot[i]].number = number;
                 s->keys[number] = s->slots[slot[i]].key;
             }

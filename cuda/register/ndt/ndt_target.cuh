@@ -2,73 +2,73 @@
  *
  * Points find or take the slots of their cells of level 0, in both of its grids; cells are numbered, and moments added
  * up by number; consecutive points in one cell are summed within a warp. Wider cells are made of those of level 0 in
- * the same way, all levels at once. */
-#ifndef PC_REGISTER_CELLS_TARGET_CUH
-#define PC_REGISTER_CELLS_TARGET_CUH
+ * likewise, all levels at once. */
+#ifndef PC_NDT_TARGET_CUH
+#define PC_NDT_TARGET_CUH
 
 #include "ndt_number.cuh"
 
 /* ---- zeros ------------------------------------------------------------------------------------------------------- */
 
 /* Memory that a group clears: words of 16 bytes. */
-__device__ static inline void pc_cells_fill(const pc_cells_group *g, void *memory, size_t bytes, uint4 with) {
+__device__ static inline void pc_ndt_fill(const pc_ndt_group *g, void *memory, size_t bytes, uint4 with) {
     uint4 *words = (uint4 *)memory;
-    const size_t stride = (size_t)g->blocks * PC_CELLS_THREADS;
-    for (size_t i = (size_t)g->rank * PC_CELLS_THREADS + threadIdx.x; i < bytes / sizeof *words; i += stride) {
+    const size_t stride = (size_t)g->blocks * PC_NDT_THREADS;
+    for (size_t i = (size_t)g->rank * PC_NDT_THREADS + threadIdx.x; i < bytes / sizeof *words; i += stride) {
         words[i] = with;
     }
 }
 
-__device__ static inline void pc_cells_clear_slots(const pc_cells_group *g, const pc_cells_layer *s, int bits) {
-    pc_cells_fill(g, s->slots, sizeof *s->slots << bits, make_uint4(~0u, ~0u, ~0u, 0));
+__device__ static inline void pc_ndt_clear_slots(const pc_ndt_group *g, const pc_ndt_layer *s, int bits) {
+    pc_ndt_fill(g, s->slots, sizeof *s->slots << bits, make_uint4(~0u, ~0u, ~0u, 0));
 }
 
 /* Of the cells that there are. */
-__device__ static inline void pc_cells_clear_cells(const pc_cells_group *g, const pc_cells_layer *s, uint32_t cells) {
+__device__ static inline void pc_ndt_clear_cells(const pc_ndt_group *g, const pc_ndt_layer *s, uint32_t cells) {
     const uint4 zero = make_uint4(0, 0, 0, 0);
-    pc_cells_fill(g, s->moments, cells * sizeof *s->moments, zero);
-    for (int i = 0; i < PC_CELLS_SOURCES; i++) {
-        pc_cells_fill(g, s->source[i], cells * sizeof *s->source[i], zero);
+    pc_ndt_fill(g, s->moments, cells * sizeof *s->moments, zero);
+    for (int i = 0; i < PC_NDT_SOURCES; i++) {
+        pc_ndt_fill(g, s->source[i], cells * sizeof *s->source[i], zero);
     }
     if (g->rank == 0 && threadIdx.x == 0) {
-        s->keys[0] = PC_CELLS_NO_KEY;
+        s->keys[0] = PC_NDT_NO_KEY;
     }
 }
 
 /* Shared memory of a block that makes a target. */
-typedef struct pc_cells_making {
-    double squares[3 * PC_CELLS_CHUNK];
-    pc_cells_numbering numbering;
-} pc_cells_making;
+typedef struct pc_ndt_making {
+    double squares[3 * PC_NDT_CHUNK];
+    pc_ndt_numbering numbering;
+} pc_ndt_making;
 
 /* ---- points of level 0 ------------------------------------------------------------------------------------------- */
 
-__device__ static inline void pc_cells_target_point(const pc_cells_target *t, int64_t i, int32_t u[3]) {
-    u[0] = u[1] = u[2] = PC_CELLS_OUT;
+__device__ static inline void pc_ndt_target_point(const pc_ndt_target *t, int64_t i, int32_t u[3]) {
+    u[0] = u[1] = u[2] = PC_NDT_OUT;
     if (i < t->n) {
-        pc_cells_quantize(&t->map, t->x[i], t->y[i], t->z[i], u);
+        pc_ndt_quantize(&t->map, t->x[i], t->y[i], t->z[i], u);
     }
 }
 
-/* Takes slots for one item a lane: the heads of runs do. */
-__device__ static inline void pc_cells_take_slots(const pc_cells_task *task, const pc_cells_layer *s, int bits,
-                                                  unsigned long long key, int64_t item, bool good, uint32_t probes) {
-    const pc_cells_run run = pc_cells_run_of(key);
-    uint32_t slot = PC_CELLS_NO_SLOT;
-    if (run.head && key != PC_CELLS_NO_KEY) {
-        slot = pc_cells_insert(s->slots, bits, key, (uint32_t)item, probes);
-        if (slot == PC_CELLS_NO_SLOT) {
-            task->told->overflow = 1;
+/* Claims slots for one item per lane; the heads of runs do it. */
+__device__ static inline void pc_ndt_take_slots(const pc_ndt_task *task, const pc_ndt_layer *s, int bits,
+                                                unsigned long long key, int64_t item, bool good, uint32_t probes) {
+    const pc_ndt_run run = pc_ndt_run_of(key);
+    uint32_t slot = PC_NDT_NO_SLOT;
+    if (run.head && key != PC_NDT_NO_KEY) {
+        slot = pc_ndt_insert(s->slots, bits, key, (uint32_t)item, probes);
+        if (slot == PC_NDT_NO_SLOT) {
+            task->persistent->overflow = 1;
         }
     }
-    slot = __shfl_sync(PC_CELLS_ALL, slot, run.begin);
+    slot = __shfl_sync(PC_NDT_ALL, slot, run.begin);
     if (good) {
         s->slot_of[item] = slot;
     }
 }
 
 /* Adds the values of all threads of a block to `to`. */
-__device__ static inline void pc_cells_add_totals(const long long value[4], unsigned long long *to) {
+__device__ static inline void pc_ndt_add_totals(const long long value[4], unsigned long long *to) {
     __shared__ unsigned long long sum[4];
     __syncthreads();
     if (threadIdx.x < 4) {
@@ -78,9 +78,9 @@ __device__ static inline void pc_cells_add_totals(const long long value[4], unsi
     for (int k = 0; k < 4; k++) {
         unsigned long long v = (unsigned long long)value[k];
         for (int by = 16; by > 0; by /= 2) {
-            v += __shfl_xor_sync(PC_CELLS_ALL, v, by);
+            v += __shfl_xor_sync(PC_NDT_ALL, v, by);
         }
-        if (pc_cells_lane() == 0) {
+        if (pc_ndt_lane() == 0) {
             atomicAdd(&sum[k], v);
         }
     }
@@ -90,29 +90,29 @@ __device__ static inline void pc_cells_add_totals(const long long value[4], unsi
     }
 }
 
-__device__ static inline void pc_cells_place_points(const pc_cells_group *g, const pc_cells_task *task) {
-    const pc_cells_target *t = &task->target;
-    const uint32_t probes = task->capacity > (uint64_t)t->n ? ~0u : (uint32_t)PC_CELLS_PROBES;
-    const pc_cells_range own = pc_cells_own(g, t->n);
+__device__ static inline void pc_ndt_place_points(const pc_ndt_group *g, const pc_ndt_task *task) {
+    const pc_ndt_target *t = &task->target;
+    const uint32_t probes = task->capacity > (uint64_t)t->n ? ~0u : (uint32_t)PC_NDT_PROBES;
+    const pc_ndt_range own = pc_ndt_own(g, t->n);
     long long total[4] = {0, 0, 0, 0};
     for (int64_t tile = own.begin; tile < own.end; tile++) {
-        const int64_t i = tile * 32 + pc_cells_lane();
+        const int64_t i = tile * 32 + pc_ndt_lane();
         int32_t u[3];
-        pc_cells_target_point(t, i, u);
+        pc_ndt_target_point(t, i, u);
         const bool in = u[0] >= 0;
         for (int k = 0; k < 2; k++) {
-            const pc_cells_layer *s = &task->grid[k ? PC_CELLS_SHIFTED : 0];
-            pc_cells_take_slots(task, s, task->most_bits, pc_cells_key_at(u, s->half, s->shift), i, i < t->n, probes);
+            const pc_ndt_layer *s = &task->grid[k ? PC_NDT_SHIFTED : 0];
+            pc_ndt_take_slots(task, s, task->most_bits, pc_ndt_key_at(u, s->half, s->shift), i, i < t->n, probes);
         }
         total[0] += in;
         for (int k = 0; k < 3; k++) {
             total[1 + k] += in ? u[k] : 0;
         }
     }
-    pc_cells_add_totals(total, task->told->total);
+    pc_ndt_add_totals(total, task->persistent->total);
 }
 
-__device__ static inline void pc_cells_add_atomic(pc_cells_moments *to, const pc_cells_moments &m) {
+__device__ static inline void pc_ndt_add_atomic(pc_ndt_moments *to, const pc_ndt_moments &m) {
     unsigned long long *words = (unsigned long long *)to;
     const int64_t values[10] = {m.n, m.x, m.y, m.z, m.xx, m.xy, m.xz, m.yy, m.yz, m.zz};
 #pragma unroll
@@ -122,43 +122,42 @@ __device__ static inline void pc_cells_add_atomic(pc_cells_moments *to, const pc
 }
 
 /* Of 32 points: coordinates have 10 bits and products 20, so three and two sums of them fit a word. */
-__device__ static inline pc_cells_moments pc_cells_moments_of_run(const pc_cells_run &run, const int32_t u[3],
-                                                                  int32_t half) {
-    const uint32_t mask = (1u << PC_CELLS_BITS) - 1;
+__device__ static inline pc_ndt_moments pc_ndt_moments_of_run(const pc_ndt_run &run, const int32_t u[3], int32_t half) {
+    const uint32_t mask = (1u << PC_NDT_BITS) - 1;
     const uint32_t x = (uint32_t)(u[0] + half) & mask, y = (uint32_t)(u[1] + half) & mask,
                    z = (uint32_t)(u[2] + half) & mask;
-    const unsigned long long xyz = pc_cells_sum_run(run, (unsigned long long)z << 42 | (unsigned long long)y << 21 | x);
-    const unsigned long long xx_yy = pc_cells_sum_run(run, pc_cells_pair(x * x, y * y));
-    const unsigned long long zz_xy = pc_cells_sum_run(run, pc_cells_pair(z * z, x * y));
-    const unsigned long long xz_yz = pc_cells_sum_run(run, pc_cells_pair(x * z, y * z));
-    return pc_cells_moments{run.end - run.begin,      (int64_t)(xyz & 0x1fffff), (int64_t)(xyz >> 21 & 0x1fffff),
-                            (int64_t)(xyz >> 42),     (int64_t)(uint32_t)xx_yy,  (int64_t)(zz_xy >> 32),
-                            (int64_t)(uint32_t)xz_yz, (int64_t)(xx_yy >> 32),    (int64_t)(xz_yz >> 32),
-                            (int64_t)(uint32_t)zz_xy};
+    const unsigned long long xyz = pc_ndt_sum_run(run, (unsigned long long)z << 42 | (unsigned long long)y << 21 | x);
+    const unsigned long long xx_yy = pc_ndt_sum_run(run, pc_ndt_pair(x * x, y * y));
+    const unsigned long long zz_xy = pc_ndt_sum_run(run, pc_ndt_pair(z * z, x * y));
+    const unsigned long long xz_yz = pc_ndt_sum_run(run, pc_ndt_pair(x * z, y * z));
+    return pc_ndt_moments{run.end - run.begin,      (int64_t)(xyz & 0x1fffff), (int64_t)(xyz >> 21 & 0x1fffff),
+                          (int64_t)(xyz >> 42),     (int64_t)(uint32_t)xx_yy,  (int64_t)(zz_xy >> 32),
+                          (int64_t)(uint32_t)xz_yz, (int64_t)(xx_yy >> 32),    (int64_t)(xz_yz >> 32),
+                          (int64_t)(uint32_t)zz_xy};
 }
 
-__device__ static inline void pc_cells_add_points(const pc_cells_group *g, const pc_cells_task *task) {
-    const pc_cells_target *t = &task->target;
-    const pc_cells_range own = pc_cells_own(g, t->n);
+__device__ static inline void pc_ndt_add_points(const pc_ndt_group *g, const pc_ndt_task *task) {
+    const pc_ndt_target *t = &task->target;
+    const pc_ndt_range own = pc_ndt_own(g, t->n);
     for (int64_t tile = own.begin; tile < own.end; tile++) {
-        const int64_t i = tile * 32 + pc_cells_lane();
+        const int64_t i = tile * 32 + pc_ndt_lane();
         int32_t u[3];
-        pc_cells_target_point(t, i, u);
-        pc_cells_run run[2];
+        pc_ndt_target_point(t, i, u);
+        pc_ndt_run run[2];
         uint32_t number[2]; /* of both grids' cells, asked for together */
 #pragma unroll
         for (int k = 0; k < 2; k++) {
-            const pc_cells_layer *s = &task->grid[pc_cells_grid_at(k, 0)];
-            const uint32_t slot = i < t->n ? s->slot_of[i] : PC_CELLS_NO_SLOT;
-            run[k] = pc_cells_run_of(slot);
-            number[k] = run[k].head && slot != PC_CELLS_NO_SLOT ? s->slots[slot].number : 0;
+            const pc_ndt_layer *s = &task->grid[pc_ndt_grid_at(k, 0)];
+            const uint32_t slot = i < t->n ? s->slot_of[i] : PC_NDT_NO_SLOT;
+            run[k] = pc_ndt_run_of(slot);
+            number[k] = run[k].head && slot != PC_NDT_NO_SLOT ? s->slots[slot].number : 0;
         }
 #pragma unroll
         for (int k = 0; k < 2; k++) {
-            const pc_cells_layer *s = &task->grid[pc_cells_grid_at(k, 0)];
-            const pc_cells_moments m = pc_cells_moments_of_run(run[k], u, s->half);
+            const pc_ndt_layer *s = &task->grid[pc_ndt_grid_at(k, 0)];
+            const pc_ndt_moments m = pc_ndt_moments_of_run(run[k], u, s->half);
             if (number[k]) {
-                pc_cells_add_atomic(&s->moments[number[k]], m);
+                pc_ndt_add_atomic(&s->moments[number[k]], m);
             }
         }
     }
@@ -166,82 +165,81 @@ __device__ static inline void pc_cells_add_points(const pc_cells_group *g, const
 
 /* ---- wider cells, of those of level 0 ---------------------------------------------------------------------------- */
 
-__device__ static inline unsigned long long pc_cells_wide_key(uint64_t key, int level) {
+__device__ static inline unsigned long long pc_ndt_wide_key(uint64_t key, int level) {
     uint32_t c[3];
-    pc_cells_split_key(key, c);
-    return pc_cells_key(c[0] >> level, c[1] >> level, c[2] >> level);
+    pc_ndt_split_key(key, c);
+    return pc_ndt_key(c[0] >> level, c[1] >> level, c[2] >> level);
 }
 
 /* A tile of cells and a level at a time. */
-__device__ static inline void pc_cells_place_cells(const pc_cells_group *g, const pc_cells_task *task, uint32_t cells) {
+__device__ static inline void pc_ndt_place_cells(const pc_ndt_group *g, const pc_ndt_task *task, uint32_t cells) {
     const int64_t wide = task->target.levels - 1, tiles = ((int64_t)cells + 31) / 32;
-    const pc_cells_range own = pc_cells_own(g, tiles * wide * 32);
+    const pc_ndt_range own = pc_ndt_own(g, tiles * wide * 32);
     for (int64_t j = own.begin; j < own.end; j++) {
-        const int64_t i = j / wide * 32 + pc_cells_lane();
+        const int64_t i = j / wide * 32 + pc_ndt_lane();
         const int l = 1 + (int)(j % wide);
         const bool good = i > 0 && i < cells;
         const uint64_t key = good ? task->grid[0].keys[i] : 0;
-        pc_cells_take_slots(task, &task->grid[l], task->told->count[l].bits,
-                            good ? pc_cells_wide_key(key, l) : PC_CELLS_NO_KEY, i, i < cells, ~0u);
+        pc_ndt_take_slots(task, &task->grid[l], task->persistent->count[l].bits,
+                          good ? pc_ndt_wide_key(key, l) : PC_NDT_NO_KEY, i, i < cells, ~0u);
     }
 }
 
 /* A cell and a level at a time. */
-__device__ static inline void pc_cells_add_cells(const pc_cells_group *g, const pc_cells_task *task, uint32_t cells) {
-    const pc_cells_layer *fine = &task->grid[0];
-    const int64_t stride = (int64_t)g->blocks * PC_CELLS_THREADS, wide = task->target.levels - 1;
-    for (int64_t j = (int64_t)g->rank * PC_CELLS_THREADS + threadIdx.x; j < cells * wide; j += stride) {
+__device__ static inline void pc_ndt_add_cells(const pc_ndt_group *g, const pc_ndt_task *task, uint32_t cells) {
+    const pc_ndt_layer *fine = &task->grid[0];
+    const int64_t stride = (int64_t)g->blocks * PC_NDT_THREADS, wide = task->target.levels - 1;
+    for (int64_t j = (int64_t)g->rank * PC_NDT_THREADS + threadIdx.x; j < cells * wide; j += stride) {
         const int64_t i = j % cells;
         const int l = 1 + (int)(j / cells);
         if (i == 0) {
             continue;
         }
-        const pc_cells_layer *s = &task->grid[l];
+        const pc_ndt_layer *s = &task->grid[l];
         const uint32_t slot = s->slot_of[i], inside = (1u << l) - 1;
-        const pc_cells_moments m = fine->moments[i];
+        const pc_ndt_moments m = fine->moments[i];
         uint32_t c[3];
-        pc_cells_split_key(fine->keys[i], c);
-        pc_cells_add_atomic(&s->moments[s->slots[slot].number],
-                            pc_cells_moved(&m, (int64_t)(c[0] & inside) << fine->shift,
-                                           (int64_t)(c[1] & inside) << fine->shift,
-                                           (int64_t)(c[2] & inside) << fine->shift));
+        pc_ndt_split_key(fine->keys[i], c);
+        pc_ndt_add_atomic(&s->moments[s->slots[slot].number], pc_ndt_moved(&m, (int64_t)(c[0] & inside) << fine->shift,
+                                                                           (int64_t)(c[1] & inside) << fine->shift,
+                                                                           (int64_t)(c[2] & inside) << fine->shift));
     }
 }
 
 /* ---- means and weights ------------------------------------------------------------------------------------------- */
 
-__device__ static inline void pc_cells_center_of(const pc_cells_task *task, double center[3]) {
+__device__ static inline void pc_ndt_center_of(const pc_ndt_task *task, double center[3]) {
     for (int k = 0; k < 3; k++) {
-        center[k] = pc_cells_center((int64_t)task->told->total[1 + k], (int64_t)task->told->total[0],
-                                    task->target.origin[k], task->target.quantum);
+        center[k] = pc_ndt_center((int64_t)task->persistent->total[1 + k], (int64_t)task->persistent->total[0],
+                                  task->target.origin[k], task->target.unit);
     }
 }
 
 /* One cell; center: of the target. */
-__device__ static inline void pc_cells_finish_cell(const pc_cells_target *t, const pc_cells_layer *s,
-                                                   const double center[3], int64_t i) {
-    const double edge = t->quantum * (double)(1 << s->shift);
-    const double s2 = pc_cells_noise2(t->noise, t->widening, t->quantum, s->shift);
-    const pc_cells_moments of = s->moments[i];
+__device__ static inline void pc_ndt_finish_cell(const pc_ndt_target *t, const pc_ndt_layer *s, const double center[3],
+                                                 int64_t i) {
+    const double edge = t->unit * (double)(1 << s->shift);
+    const double s2 = pc_ndt_sigma2(t->sigma, t->widening, t->unit, s->shift);
+    const pc_ndt_moments of = s->moments[i];
     const double m[10] = {(double)of.n,  (double)of.x,  (double)of.y,  (double)of.z,  (double)of.xx,
                           (double)of.xy, (double)of.xz, (double)of.yy, (double)of.yz, (double)of.zz};
     uint32_t c[3];
     double corner[3];
-    pc_cells_split_key(s->keys[i], c);
+    pc_ndt_split_key(s->keys[i], c);
     for (int a = 0; a < 3; a++) {
-        corner[a] = pc_cells_corner(c[a], s->shift, s->half, t->quantum, t->origin[a], center[a]);
+        corner[a] = pc_ndt_corner(c[a], s->shift, s->half, t->unit, t->origin[a], center[a]);
     }
-    pc_cells_finish(m, corner, 1, t->quantum, edge, s2, &s->blocks[i / PC_CELLS_LANES], (int)(i % PC_CELLS_LANES));
+    pc_ndt_finish(m, corner, 1, t->unit, edge, s2, &s->blocks[i / PC_NDT_LANES], (int)(i % PC_NDT_LANES));
 }
 
 /* Of grids [from, to), or of the two of level 0 for from = 0; cells: of each. One grid's cells follow the other's, so
  * that different threads have them. */
-__device__ static inline void pc_cells_finish_cells(const pc_cells_group *g, const pc_cells_task *task, int from,
-                                                    int to, const uint32_t cells[PC_CELLS_GRIDS]) {
-    const int64_t stride = (int64_t)g->blocks * PC_CELLS_THREADS;
+__device__ static inline void pc_ndt_finish_cells(const pc_ndt_group *g, const pc_ndt_task *task, int from, int to,
+                                                  const uint32_t cells[PC_NDT_GRIDS]) {
+    const int64_t stride = (int64_t)g->blocks * PC_NDT_THREADS;
     double center[3];
-    pc_cells_center_of(task, center);
-    for (int64_t j = (int64_t)g->rank * PC_CELLS_THREADS + threadIdx.x;; j += stride) {
+    pc_ndt_center_of(task, center);
+    for (int64_t j = (int64_t)g->rank * PC_NDT_THREADS + threadIdx.x;; j += stride) {
         int64_t i = j;
         int k = from;
         for (; k < to && i >= cells[k]; k++) {
@@ -250,48 +248,48 @@ __device__ static inline void pc_cells_finish_cells(const pc_cells_group *g, con
         if (k >= to) {
             break;
         }
-        pc_cells_finish_cell(&task->target, &task->grid[pc_cells_grid_at(k, from)], center, i);
+        pc_ndt_finish_cell(&task->target, &task->grid[pc_ndt_grid_at(k, from)], center, i);
     }
 }
 
-/* Squares for the levers: a block a chunk of level 0. `rows`: shared memory for 3 x PC_CELLS_CHUNK. */
-__device__ static inline void pc_cells_add_squares(const pc_cells_group *g, const pc_cells_task *task, uint32_t cells,
-                                                   double *rows) {
-    const pc_cells_layer *s = &task->grid[0];
-    const int lane = (int)threadIdx.x % PC_CELLS_LANES, axis = (int)threadIdx.x / PC_CELLS_LANES;
-    for (uint32_t chunk = (uint32_t)g->rank; chunk * PC_CELLS_CHUNK < cells; chunk += (uint32_t)g->blocks) {
-        const uint32_t i = chunk * PC_CELLS_CHUNK + threadIdx.x;
+/* Squares for the radii of gyration: one block per chunk of level 0. `rows`: shared memory for 3 x PC_NDT_CHUNK. */
+__device__ static inline void pc_ndt_add_squares(const pc_ndt_group *g, const pc_ndt_task *task, uint32_t cells,
+                                                 double *rows) {
+    const pc_ndt_layer *s = &task->grid[0];
+    const int lane = (int)threadIdx.x % PC_NDT_LANES, axis = (int)threadIdx.x / PC_NDT_LANES;
+    for (uint32_t chunk = (uint32_t)g->rank; chunk * PC_NDT_CHUNK < cells; chunk += (uint32_t)g->blocks) {
+        const uint32_t i = chunk * PC_NDT_CHUNK + threadIdx.x;
         for (int k = 0; k < 3; k++) {
-            rows[k * PC_CELLS_CHUNK + threadIdx.x] =
-                i < cells ? pc_cells_square_of(s->blocks[i / PC_CELLS_LANES].mean[k][i % PC_CELLS_LANES],
-                                               (double)s->moments[i].n)
-                          : 0.0;
+            rows[k * PC_NDT_CHUNK + threadIdx.x] =
+                i < cells
+                    ? pc_ndt_square_of(s->blocks[i / PC_NDT_LANES].mean[k][i % PC_NDT_LANES], (double)s->moments[i].n)
+                    : 0.0;
         }
         __syncthreads();
         if (threadIdx.x < 64) { /* whole warps; three axes of lanes of them */
             double sum = 0.0;
-            for (int k = lane; k < PC_CELLS_CHUNK && axis < 3; k += PC_CELLS_LANES) {
-                sum += rows[axis * PC_CELLS_CHUNK + k];
+            for (int k = lane; k < PC_NDT_CHUNK && axis < 3; k += PC_NDT_LANES) {
+                sum += rows[axis * PC_NDT_CHUNK + k];
             }
-            for (int half = PC_CELLS_LANES / 2; half >= 1; half /= 2) {
-                sum += __shfl_xor_sync(PC_CELLS_ALL, sum, half);
+            for (int half = PC_NDT_LANES / 2; half >= 1; half /= 2) {
+                sum += __shfl_xor_sync(PC_NDT_ALL, sum, half);
             }
             if (lane == 0 && axis < 3) {
-                task->levers[3 * chunk + (uint32_t)axis] = sum;
+                task->gyration_sums[3 * chunk + (uint32_t)axis] = sum;
             }
         }
         __syncthreads();
     }
 }
 
-/* What a target's path is told, by every block for itself. `rows` as above. */
-__device__ static inline void pc_cells_measure_of(const pc_cells_task *task, double *rows, pc_cells_measure *measure) {
-    const uint32_t cells = task->told->count[0].cells, chunks = (cells + PC_CELLS_CHUNK - 1) / PC_CELLS_CHUNK;
+/* Measure of the target for the optimizer, computed by every block. `rows` as above. */
+__device__ static inline void pc_ndt_measure_of(const pc_ndt_task *task, double *rows, pc_ndt_measure *measure) {
+    const uint32_t cells = task->persistent->count[0].cells, chunks = (cells + PC_NDT_CHUNK - 1) / PC_NDT_CHUNK;
     double square = 0.0; /* a thread an axis */
-    for (uint32_t first = 0; first < chunks; first += PC_CELLS_CHUNK) {
-        const uint32_t count = 3 * min(chunks - first, (uint32_t)PC_CELLS_CHUNK);
-        for (uint32_t i = threadIdx.x; i < count; i += PC_CELLS_THREADS) {
-            rows[i] = task->levers[3 * first + i];
+    for (uint32_t first = 0; first < chunks; first += PC_NDT_CHUNK) {
+        const uint32_t count = 3 * min(chunks - first, (uint32_t)PC_NDT_CHUNK);
+        for (uint32_t i = threadIdx.x; i < count; i += PC_NDT_THREADS) {
+            rows[i] = task->gyration_sums[3 * first + i];
         }
         __syncthreads();
         for (uint32_t i = threadIdx.x; threadIdx.x < 3 && i < count; i += 3) {
@@ -304,75 +302,76 @@ __device__ static inline void pc_cells_measure_of(const pc_cells_task *task, dou
     }
     __syncthreads();
     if (threadIdx.x == 0) {
-        pc_cells_center_of(task, measure->center);
-        pc_cells_levers(rows, (double)task->told->total[0], measure->lever);
+        pc_ndt_center_of(task, measure->center);
+        pc_ndt_gyration(rows, (double)task->persistent->total[0], measure->gyration);
         measure->cells = cells - 1;
     }
 }
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
-/* Cells of all grids; `overflow` is told when they are more than there is room for. */
-__device__ static inline void pc_cells_make(pc_cells_group *g, const pc_cells_task *task, pc_cells_making *shared) {
-    pc_cells_numbering *n = &shared->numbering;
-    const pc_cells_target *t = &task->target;
-    const pc_cells_layer *const both[2] = {&task->grid[0], &task->grid[PC_CELLS_SHIFTED]};
+/* Cells of all grids; sets `overflow` when they exceed the capacity. */
+__device__ static inline void pc_ndt_make(pc_ndt_group *g, const pc_ndt_task *task, pc_ndt_making *shared) {
+    pc_ndt_numbering *n = &shared->numbering;
+    const pc_ndt_target *t = &task->target;
+    const pc_ndt_layer *const both[2] = {&task->grid[0], &task->grid[PC_NDT_SHIFTED]};
     for (int k = 0; k < 2; k++) {
-        pc_cells_clear_slots(g, both[k], task->most_bits);
+        pc_ndt_clear_slots(g, both[k], task->most_bits);
     }
-    pc_cells_meet(g);
-    pc_cells_place_points(g, task);
-    pc_cells_meet(g);
-    if (task->told->overflow) {
+    pc_ndt_barrier(g);
+    pc_ndt_place_points(g, task);
+    pc_ndt_barrier(g);
+    if (task->persistent->overflow) {
         return;
     }
-    pc_cells_count_firsts(g, task, 0, 2, t->n, n);
-    pc_cells_meet(g);
-    pc_cells_add_counts(g, task, 0, 2, n);
+    pc_ndt_count_firsts(g, task, 0, 2, t->n, n);
+    pc_ndt_barrier(g);
+    pc_ndt_add_counts(g, task, 0, 2, n);
     const uint32_t cells = n->all[0];
     if (n->all[0] > task->capacity || n->all[1] > task->capacity) {
-        task->told->overflow = 1;
+        task->persistent->overflow = 1;
         return;
     }
     int bits = 32 - __clz((int)cells) + 1;
     bits = bits < task->most_bits ? bits : task->most_bits;
-    pc_cells_number(g, task, 0, 2, t->n, n);
+    pc_ndt_number(g, task, 0, 2, t->n, n);
     for (int k = 0; k < 2; k++) {
-        pc_cells_clear_cells(g, both[k], n->all[k]);
+        pc_ndt_clear_cells(g, both[k], n->all[k]);
     }
     const uint32_t shifted = n->all[1];
-    /* What an earlier registration has noted here. Both grids of level 0 have the most chunks. */
+    /* Clears the messages of an earlier registration. Both grids of level 0 have the most chunks. */
     const size_t most =
-        (size_t)((cells + PC_CELLS_CHUNK - 1) / PC_CELLS_CHUNK + (shifted + PC_CELLS_CHUNK - 1) / PC_CELLS_CHUNK) *
-        PC_CELLS_MOST_SUMS * PC_CELLS_SUMS;
+        (size_t)((cells + PC_NDT_CHUNK - 1) / PC_NDT_CHUNK + (shifted + PC_NDT_CHUNK - 1) / PC_NDT_CHUNK) *
+        PC_NDT_MOST_SUMS * PC_NDT_SUMS;
     for (int i = 0; i < 2; i++) {
-        pc_cells_fill(g, task->notes + (i ? task->notes_half : 0), most * sizeof *task->notes, make_uint4(0, 0, 0, 0));
+        pc_ndt_fill(g, task->mailbox + (i ? task->mailbox_half : 0), most * sizeof *task->mailbox,
+                    make_uint4(0, 0, 0, 0));
     }
     for (int l = 1; l < t->levels; l++) {
-        pc_cells_clear_slots(g, &task->grid[l], bits);
+        pc_ndt_clear_slots(g, &task->grid[l], bits);
     }
-    if (g->rank == 0 && (int)threadIdx.x < PC_CELLS_GRIDS) {
-        const bool wide = threadIdx.x > 0 && threadIdx.x < PC_CELLS_SHIFTED;
-        task->told->count[threadIdx.x].bits = wide ? bits : task->most_bits;
+    if (g->rank == 0 && (int)threadIdx.x < PC_NDT_GRIDS) {
+        const bool wide = threadIdx.x > 0 && threadIdx.x < PC_NDT_SHIFTED;
+        task->persistent->count[threadIdx.x].bits = wide ? bits : task->most_bits;
     }
-    pc_cells_meet(g);
-    pc_cells_add_points(g, task);
-    pc_cells_place_cells(g, task, cells);
-    pc_cells_meet(g);
-    pc_cells_count_firsts(g, task, 1, t->levels, cells, n);
-    pc_cells_finish_cells(g, task, 0, 2, n->all);
-    pc_cells_meet(g);
-    pc_cells_add_counts(g, task, 1, t->levels, n);
-    pc_cells_number(g, task, 1, t->levels, cells, n);
+    pc_ndt_barrier(g);
+    pc_ndt_add_points(g, task);
+    pc_ndt_place_cells(g, task, cells);
+    pc_ndt_barrier(g);
+    pc_ndt_count_firsts(g, task, 1, t->levels, cells, n);
+    pc_ndt_finish_cells(g, task, 0, 2, n->all);
+    pc_ndt_barrier(g);
+    pc_ndt_add_counts(g, task, 1, t->levels, n);
+    pc_ndt_number(g, task, 1, t->levels, cells, n);
     for (int l = 1; l < t->levels; l++) {
-        pc_cells_clear_cells(g, &task->grid[l], n->all[l]);
+        pc_ndt_clear_cells(g, &task->grid[l], n->all[l]);
     }
-    pc_cells_add_squares(g, task, cells, shared->squares);
-    pc_cells_meet(g);
-    pc_cells_add_cells(g, task, cells);
-    pc_cells_meet(g);
-    pc_cells_finish_cells(g, task, 1, t->levels, n->all);
-    pc_cells_meet(g);
+    pc_ndt_add_squares(g, task, cells, shared->squares);
+    pc_ndt_barrier(g);
+    pc_ndt_add_cells(g, task, cells);
+    pc_ndt_barrier(g);
+    pc_ndt_finish_cells(g, task, 1, t->levels, n->all);
+    pc_ndt_barrier(g);
 }
 
 #endif

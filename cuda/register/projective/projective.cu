@@ -1,14 +1,14 @@
-/* Registration of depth frames on CUDA (lib/register/projective/projective.c says what the method is).
+/* Projective registration of depth frames on CUDA. lib/register/projective/projective.c describes the method.
  *
- * Idea: one launch from the start of the path to its end. A warp takes a tile, a thread adds up PC_DEPTH_LOADS pixels
- * in registers, the lanes are reduced by exchanges, the warps of a block are one group of tiles. Sums go from block to
- * block as notes of sixteen bytes, a number and the pass that it is of, which are seen whole or not at all: so nobody
- * waits for a barrier of all blocks and then for memory, and nothing has to be flushed. Some blocks add up the groups
- * of a part, all blocks add up the parts, and each takes the step for itself, from the same sums to the same pose.
- * Nothing is written a pixel; those of both frames that a block needs stay in its cache while it is at a level. The
- * host waits once. */
+ * Idea: one launch runs the optimizer from its start to its end. A warp takes a tile, a thread adds up PC_DEPTH_LOADS
+ * pixels in registers, the lanes are reduced by exchanges, the warps of a block are one group of tiles. Sums go from
+ * block to block as messages of sixteen bytes, a value and the number of its pass, which a reader sees whole or not at
+ * all. So no block waits for a barrier of all blocks and then for memory, and nothing is flushed. Some blocks add up
+ * the groups of a part, all blocks add up the parts, and each takes the step for itself, from the same sums to the same
+ * pose. Nothing is written a pixel; those of both frames that a block needs stay in its cache while it is at a level.
+ * The host waits once. */
 #include "projective.cuh"
-#include "projective_notes.cuh"
+#include "projective_mailbox.cuh"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,11 +20,11 @@ typedef struct pc_depth_task {
     pc_depth_level source[PC_DEPTH_MAX_LEVELS], target[PC_DEPTH_MAX_LEVELS];
     const float *from, *to; /* maps */
     const pc_depth_extra *source_extra, *target_extra;
-    uint4 *groups;   /* notes, PC_ICP_SUMS a group or, where there are more of those, a block */
+    uint4 *groups;   /* messages, PC_ICP_SUMS a group or, where there are more of those, a block */
     uint4 *parts[2]; /* PC_ICP_SUMS a part; by turns, since others may still read those of the pass before */
-    uint32_t launch; /* its number, the notes' */
-    pc_depth_path *result;
-    pc_depth_path path;
+    uint32_t launch; /* its number, the messages' */
+    pc_depth_optimizer *result;
+    pc_depth_optimizer optimizer;
 } pc_depth_task;
 
 static_assert(sizeof(pc_depth_task) <= 4096, "parameters of a kernel");
@@ -76,7 +76,8 @@ __device__ static inline double add_lanes(bool scene, const pc_depth_task *task,
     return pc_depth_add_lanes(sums);
 }
 
-/* The sums of a group, 0 for one that is none; `tiles`: room for those of its tiles. Lane k of warp 0 returns sum k. */
+/* The sums of a group, 0 for one that is none; `tiles`: memory for those of its tiles. Lane k of warp 0 returns sum k.
+ */
 __device__ static inline double add_group(bool scene, const pc_depth_task *task, int n, const pc_depth_step *step,
                                           int group, double (*tiles)[PC_ICP_SUMS]) {
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32, loads = task->source[n].loads;
@@ -87,7 +88,7 @@ __device__ static inline double add_group(bool scene, const pc_depth_task *task,
               : loads == 4 ? add_lanes<4>(scene, task, n, step, tile)
                            : add_lanes<2>(scene, task, n, step, tile);
     }
-    __syncthreads(); /* all have read the path, and the tiles of the group before */
+    __syncthreads(); /* all threads have read the optimizer and the tiles of the previous group */
     tiles[warp][lane] = own;
     __syncthreads();
     if (warp == 0) {
@@ -103,38 +104,39 @@ __device__ static inline double add_group(bool scene, const pc_depth_task *task,
 
 /* ---- from block to block ----------------------------------------------------------------------------------------- */
 
-/* By all warps, after the block's notes have been told. Each part is added up by one warp of one block, and the parts
- * by warp 0 of every block, whose lane k returns sum k. Not inlined, for its registers. */
-__device__ static __noinline__ double collect(const pc_depth_task *task, int groups, int notes, uint32_t pass) {
+/* By all warps, after the block's messages were published. Each part is added up by one warp of one block, and the
+ * parts by warp 0 of every block, whose lane k returns sum k. Not inlined, for its registers. */
+__device__ static __noinline__ double collect(const pc_depth_task *task, int groups, int messages, uint32_t pass) {
     const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32, blocks = (int)gridDim.x;
     const int part = (int)blockIdx.x + warp * blocks;
     uint4 *parts = task->parts[pass % 2];
     if (part < PC_DEPTH_PARTS) {
-        const int count = (notes - part + PC_DEPTH_PARTS - 1) / PC_DEPTH_PARTS;
+        const int count = (messages - part + PC_DEPTH_PARTS - 1) / PC_DEPTH_PARTS;
         const int most = (groups - part + PC_DEPTH_PARTS - 1) / PC_DEPTH_PARTS;
-        const double sum = pc_depth_add_notes(task->groups + (size_t)part * PC_ICP_SUMS + lane,
-                                              PC_DEPTH_PARTS * PC_ICP_SUMS, count, most, task->launch, pass);
-        pc_depth_tell(parts + (size_t)part * PC_ICP_SUMS + lane, sum, task->launch, pass);
+        const double sum = pc_depth_add_messages(task->groups + (size_t)part * PC_ICP_SUMS + lane,
+                                                 PC_DEPTH_PARTS * PC_ICP_SUMS, count, most, task->launch, pass);
+        pc_depth_publish(parts + (size_t)part * PC_ICP_SUMS + lane, sum, task->launch, pass);
     }
-    return warp == 0 ? pc_depth_add_notes(parts + lane, PC_ICP_SUMS, PC_DEPTH_PARTS, PC_DEPTH_PARTS, task->launch, pass)
-                     : 0.0;
+    return warp == 0
+               ? pc_depth_add_messages(parts + lane, PC_ICP_SUMS, PC_DEPTH_PARTS, PC_DEPTH_PARTS, task->launch, pass)
+               : 0.0;
 }
 
-/* ---- the path --------------------------------------------------------------------------------------------------- */
+/* ---- the optimizer ----------------------------------------------------------------------------------------------- */
 
 typedef struct pc_depth_shared {
     double tiles[PC_DEPTH_GROUP][PC_ICP_SUMS];
     double sums[PC_ICP_SUMS];
-    pc_depth_path path;
+    pc_depth_optimizer optimizer;
     unsigned long long time;
 } pc_depth_shared;
 
 /* By warp 0, lane k with sum k: one thread solves, each lane looks for a cycle of another length. Not inlined: what it
  * needs of registers is not what the rest needs. */
 __device__ static __noinline__ void go_on(double sum, pc_depth_shared *shared) {
-    pc_depth_path *path = &shared->path;
-    const int lane = (int)threadIdx.x, level = path->level;
-    double *kept = pc_depth_path_keeps(path);
+    pc_depth_optimizer *optimizer = &shared->optimizer;
+    const int lane = (int)threadIdx.x, level = optimizer->base.level;
+    double *kept = pc_depth_optimizer_keeps(optimizer);
     shared->sums[lane] = sum;
     if (kept) {
         kept[lane] = sum;
@@ -142,22 +144,22 @@ __device__ static __noinline__ void go_on(double sum, pc_depth_shared *shared) {
     __syncwarp();
     int searches = 0;
     if (lane == 0) {
-        searches = pc_depth_path_step(path, shared->sums);
+        searches = pc_depth_optimizer_step(optimizer, shared->sums);
     }
     __syncwarp();
     uint32_t returns = 0;
     if (__shfl_sync(PC_ALL_LANES, searches, 0)) {
-        returns =
-            __ballot_sync(PC_ALL_LANES, lane >= 2 && lane <= PC_POSE_HISTORY && pc_depth_path_returns(path, lane));
+        returns = __ballot_sync(PC_ALL_LANES,
+                                lane >= 2 && lane <= PC_POSE_HISTORY && pc_depth_optimizer_returns(optimizer, lane));
     }
-    __syncwarp(); /* the path has been read */
+    __syncwarp(); /* the optimizer has been read */
     if (lane == 0) {
-        if (path->end == PC_DEPTH_UNDER_WAY) {
-            pc_depth_path_go_on(path, returns ? __ffs((int)returns) - 1 : 0);
+        if (optimizer->end == PC_DEPTH_UNDER_WAY) {
+            pc_depth_optimizer_go_on(optimizer, returns ? __ffs((int)returns) - 1 : 0);
         }
-        if (path->level != level || path->end != PC_DEPTH_UNDER_WAY) {
+        if (optimizer->base.level != level || optimizer->end != PC_DEPTH_UNDER_WAY) {
             const unsigned long long now = pc_nanoseconds();
-            path->seconds[level] += 1e-9 * (double)(now - shared->time);
+            optimizer->seconds[level] += 1e-9 * (double)(now - shared->time);
             shared->time = now;
         }
     }
@@ -165,12 +167,12 @@ __device__ static __noinline__ void go_on(double sum, pc_depth_shared *shared) {
 }
 
 __device__ static __noinline__ void begin(const pc_depth_task *task, pc_depth_shared *shared) {
-    pc_depth_path *path = &shared->path;
+    pc_depth_optimizer *optimizer = &shared->optimizer;
     shared->time = pc_nanoseconds();
-    path->target = task->target_extra->measure;
-    path->source_points = task->source_extra->measure.points;
-    path->source_seconds = task->source_extra->measure.seconds;
-    pc_depth_path_begin(path);
+    optimizer->target = task->target_extra->measure;
+    optimizer->source_points = task->source_extra->measure.points;
+    optimizer->source_seconds = task->source_extra->measure.seconds;
+    pc_depth_optimizer_begin(optimizer);
 }
 
 __device__ static void copy_words(void *to, const void *from, size_t bytes) {
@@ -179,40 +181,40 @@ __device__ static void copy_words(void *to, const void *from, size_t bytes) {
     }
 }
 
-__global__ void __launch_bounds__(THREADS, 1) path_kernel(const __grid_constant__ pc_depth_task given) {
+__global__ void __launch_bounds__(THREADS, 1) optimizer_kernel(const __grid_constant__ pc_depth_task given) {
     __shared__ pc_depth_shared shared;
     __shared__ pc_depth_task task;
     const int lane = (int)threadIdx.x % 32;
     copy_words(&task, &given, sizeof task); /* where levels are found by number */
     __syncthreads();
-    copy_words(&shared.path, &task.path, sizeof shared.path);
+    copy_words(&shared.optimizer, &task.optimizer, sizeof shared.optimizer);
     __syncthreads();
     if (threadIdx.x == 0) {
         begin(&task, &shared);
     }
     __syncthreads();
-    for (uint32_t pass = 1; shared.path.end == PC_DEPTH_UNDER_WAY; pass++) {
-        const int n = shared.path.level, groups = pc_depth_groups(&task.source[n], task.source[n].loads);
-        const int blocks = (int)gridDim.x, notes = groups > blocks ? groups : blocks;
-        const pc_depth_step step = shared.path.step;
-        const bool scene = shared.path.asks_scene;
-        /* A block without a group at this level tells nothing of use but that it has come so far: or the others would
-         * not know that it has read the parts of the pass before. */
-        for (int g = (int)blockIdx.x; g < notes; g += blocks) {
+    for (uint32_t pass = 1; shared.optimizer.end == PC_DEPTH_UNDER_WAY; pass++) {
+        const int n = shared.optimizer.base.level, groups = pc_depth_groups(&task.source[n], task.source[n].loads);
+        const int blocks = (int)gridDim.x, messages = groups > blocks ? groups : blocks;
+        const pc_depth_step step = shared.optimizer.step;
+        const bool scene = shared.optimizer.asks_scene;
+        /* A block without a group at this level publishes empty messages: they show the others that it has read the
+         * parts of the previous pass. */
+        for (int g = (int)blockIdx.x; g < messages; g += blocks) {
             const double sum = scene ? add_group(true, &task, n, &step, g, shared.tiles)
                                      : add_group(false, &task, n, &step, g, shared.tiles);
             if (threadIdx.x < 32) {
-                pc_depth_tell(task.groups + (size_t)g * PC_ICP_SUMS + lane, sum, task.launch, pass);
+                pc_depth_publish(task.groups + (size_t)g * PC_ICP_SUMS + lane, sum, task.launch, pass);
             }
         }
-        const double sum = collect(&task, groups, notes, pass);
+        const double sum = collect(&task, groups, messages, pass);
         if (threadIdx.x < 32) {
             go_on(sum, &shared);
         }
         __syncthreads();
     }
     if (blockIdx.x == 0) {
-        copy_words(task.result, &shared.path, sizeof shared.path);
+        copy_words(task.result, &shared.optimizer, sizeof shared.optimizer);
     }
 }
 
@@ -275,7 +277,7 @@ extern "C" void pc_cuda_depth_end(pcgpu_context *context) {
         }
         cudaFree(s->depths.memory);
         cudaFree(s->given.memory);
-        cudaFree(s->notes.memory);
+        cudaFree(s->mailbox.memory);
         cudaFreeHost(s->result.memory);
         free(s);
         cuda->depth = NULL;
@@ -284,17 +286,18 @@ extern "C" void pc_cuda_depth_end(pcgpu_context *context) {
 
 /* ---- launching --------------------------------------------------------------------------------------------------- */
 
-/* Memory for the notes of a launch, which are told by its number. */
-static pcgpu_status take_notes(pcgpu_context *context, pc_depth_state *s, int groups, int blocks, pc_depth_task *task) {
+/* Mailbox of a launch; messages carry the launch number. */
+static pcgpu_status take_mailbox(pcgpu_context *context, pc_depth_state *s, int groups, int blocks,
+                                 pc_depth_task *task) {
     const size_t parts = (size_t)PC_DEPTH_PARTS * PC_ICP_SUMS, all = (size_t)(groups > blocks ? groups : blocks);
-    const size_t before = s->notes.bytes;
-    PC_TRY(pc_depth_grow(context, &s->notes, (2 * parts + all * PC_ICP_SUMS) * sizeof(uint4), false));
-    if (s->notes.bytes != before || s->launch == UINT32_MAX) { /* fresh memory, or numbers that begin again */
-        CUDA_TRY(context, cudaMemsetAsync(s->notes.memory, 0, s->notes.bytes, pc_cuda_of(context)->stream));
+    const size_t before = s->mailbox.bytes;
+    PC_TRY(pc_depth_grow(context, &s->mailbox, (2 * parts + all * PC_ICP_SUMS) * sizeof(uint4), false));
+    if (s->mailbox.bytes != before || s->launch == UINT32_MAX) { /* fresh memory, or numbers that begin again */
+        CUDA_TRY(context, cudaMemsetAsync(s->mailbox.memory, 0, s->mailbox.bytes, pc_cuda_of(context)->stream));
         s->launch = 0;
     }
     task->launch = ++s->launch;
-    task->parts[0] = (uint4 *)s->notes.memory;
+    task->parts[0] = (uint4 *)s->mailbox.memory;
     task->parts[1] = task->parts[0] + parts;
     task->groups = task->parts[1] + parts;
     return PCGPU_OK;
@@ -304,7 +307,8 @@ static pcgpu_status count_blocks(pcgpu_context *context, pc_depth_state *s, int 
     const struct cudaDeviceProp *p = &pc_cuda_of(context)->properties;
     if (!s->resident) {
         int a_multiprocessor = 0;
-        CUDA_TRY(context, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&a_multiprocessor, path_kernel, THREADS, 0));
+        CUDA_TRY(context,
+                 cudaOccupancyMaxActiveBlocksPerMultiprocessor(&a_multiprocessor, optimizer_kernel, THREADS, 0));
         s->resident = p->cooperativeLaunch ? a_multiprocessor * p->multiProcessorCount : 1;
     }
     *blocks = groups < s->resident ? groups : s->resident;
@@ -323,17 +327,17 @@ static pcgpu_status start(pcgpu_context *context, const pc_depth_task *task, int
     config.numAttrs = 1;
     attribute.id = cudaLaunchAttributeCooperative;
     attribute.val.cooperative = 1;
-    CUDA_TRY(context, cudaLaunchKernelEx(&config, path_kernel, *task));
+    CUDA_TRY(context, cudaLaunchKernelEx(&config, optimizer_kernel, *task));
     return PCGPU_OK;
 }
 
 extern "C" pcgpu_status pc_cuda_depth_register(pcgpu_context *context, struct pc_depth_frame *source,
-                                               struct pc_depth_frame *target, struct pc_depth_path *path) {
+                                               struct pc_depth_frame *target, struct pc_depth_optimizer *optimizer) {
     pc_depth_state *s = NULL;
     pc_depth_task task;
     int blocks = 0;
     PC_TRY(pc_depth_take_state(context, &s));
-    PC_TRY(pc_depth_grow(context, &s->result, sizeof *path, true));
+    PC_TRY(pc_depth_grow(context, &s->result, sizeof *optimizer, true));
     memset(&task, 0, sizeof task);
     memcpy(task.source, source->level, sizeof task.source);
     memcpy(task.target, target->level, sizeof task.target);
@@ -341,20 +345,20 @@ extern "C" pcgpu_status pc_cuda_depth_register(pcgpu_context *context, struct pc
     task.to = target->maps;
     task.source_extra = (const pc_depth_extra *)source->backend;
     task.target_extra = (const pc_depth_extra *)target->backend;
-    task.result = (pc_depth_path *)s->result.memory;
-    task.path = *path;
+    task.result = (pc_depth_optimizer *)s->result.memory;
+    task.optimizer = *optimizer;
     int groups = 0;
     for (int l = 0; l < source->levels; l++) {
         const int own = pc_depth_groups(&source->level[l], source->level[l].loads);
         groups = own > groups ? own : groups;
     }
     PC_TRY(count_blocks(context, s, groups, &blocks));
-    PC_TRY(take_notes(context, s, groups, blocks, &task));
+    PC_TRY(take_mailbox(context, s, groups, blocks, &task));
     PC_TRY(start(context, &task, blocks));
     CUDA_TRY(context, cudaStreamSynchronize(pc_cuda_of(context)->stream));
-    *path = *(const pc_depth_path *)s->result.memory;
-    source->measure.seconds = path->source_seconds;
-    target->measure = path->target;
+    *optimizer = *(const pc_depth_optimizer *)s->result.memory;
+    source->measure.seconds = optimizer->source_seconds;
+    target->measure = optimizer->target;
     return PCGPU_OK;
 }
 

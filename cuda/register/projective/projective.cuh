@@ -1,16 +1,16 @@
 /* What the files of the registration of depth frames on CUDA share: projective_frame.cu holds frames,
- * projective_maps.cu makes their maps, projective.cu follows the path. */
+ * projective_maps.cu builds their maps, projective.cu runs the optimizer. */
 #ifndef PC_REGISTER_DEPTH_CUH
 #define PC_REGISTER_DEPTH_CUH
 
 #include "common.cuh"
-#include "projective_path.h"
+#include "projective_optimizer.h"
 #include "ptx.cuh"
 #include "warp.cuh"
 #include "projective_ops.h"
 
 enum {
-    PC_DEPTH_TILE_THREADS = PC_DEPTH_LANES * PC_DEPTH_LOADS,  /* for maps: a pixel a thread */
+    PC_DEPTH_TILE_THREADS = PC_DEPTH_LANES * PC_DEPTH_LOADS,  /* for maps: one pixel per thread */
     PC_DEPTH_GROUP_THREADS = PC_DEPTH_LANES * PC_DEPTH_GROUP, /* for sums: a tile a warp */
     PC_DEPTH_SPARES = 3                                       /* memory of freed frames that is kept */
 };
@@ -26,13 +26,13 @@ typedef struct pc_depth_state {
     pc_depth_memory spare[PC_DEPTH_SPARES];
     pc_depth_memory depths;    /* of all levels of the frame being made */
     pc_depth_memory given;     /* maps or tables that it is made from */
-    pc_depth_memory notes;     /* of groups and parts */
-    pc_depth_memory pinned[2]; /* what is on its way, by turns */
+    pc_depth_memory mailbox;   /* of groups and parts */
+    pc_depth_memory pinned[2]; /* buffers of copies in flight, in turns */
     cudaEvent_t copied[2];     /* when they have arrived */
     int turn;
-    pc_depth_memory result; /* pinned: the path at its end */
+    pc_depth_memory result; /* pinned: the optimizer at its end */
     int resident;           /* blocks that run at the same time, 0 = not known yet */
-    uint32_t launch;        /* the number of the last one, 0 = none since the notes were cleared */
+    uint32_t launch;        /* the number of the last one, 0 = none since the messages were cleared */
 } pc_depth_state;
 
 /* What belongs to a frame on the device, behind its maps. */
@@ -66,7 +66,7 @@ static inline size_t pc_depth_round_up(size_t bytes) {
 pcgpu_status pc_depth_take_maps(pcgpu_context *context, pc_depth_state *state, pc_depth_frame *frame,
                                 double **tile_sums, uint16_t **image);
 
-/* Bytes of the host on their way to the device. */
+/* Host bytes being copied to the device. */
 typedef struct pc_depth_part {
     const void *from;
     void *to;
@@ -83,8 +83,8 @@ PC_HD const float4 *pc_depth_pixels_of(const float *maps, const pc_depth_level *
     return (const float4 *)(maps + level->at);
 }
 
-/* Adds up the lanes of a warp in the order of projective_math.h, all PC_ICP_SUMS sums at once: lane k returns sum k. With
- * each step half of the sums of a lane go to the lane across, which adds its own half. */
+/* Adds up the lanes of a warp in the order of projective_math.h, all PC_ICP_SUMS sums at once: lane k returns sum k.
+ * With each step half of the sums of a lane go to the lane across, which adds its own half. */
 __device__ static inline double pc_depth_add_lanes(const float sums[PC_ICP_SUMS]) {
     const int lane = (int)threadIdx.x % 32;
     double wide[PC_ICP_SUMS / 2];
@@ -113,7 +113,7 @@ pcgpu_status pc_cuda_depth_frame(pcgpu_context *context, const struct pc_depth_i
                                  struct pc_depth_frame *frame);
 void pc_cuda_depth_free(pcgpu_context *context, struct pc_depth_frame *frame);
 pcgpu_status pc_cuda_depth_register(pcgpu_context *context, struct pc_depth_frame *source,
-                                    struct pc_depth_frame *target, struct pc_depth_path *path);
+                                    struct pc_depth_frame *target, struct pc_depth_optimizer *optimizer);
 }
 
 #endif

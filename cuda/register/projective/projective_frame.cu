@@ -1,5 +1,5 @@
-/* Registration of depth frames on CUDA: the memory of a frame, and what it is made from on its way to the device. The
- * host copies an image to pinned memory and goes on. */
+/* Projective registration on CUDA: the memory of a frame, and the copy of its image to the device. The host copies an
+ * image to pinned memory and continues. */
 #include "projective.cuh"
 
 #include <string.h>

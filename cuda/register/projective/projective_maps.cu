@@ -1,7 +1,8 @@
-/* Registration of depth frames on CUDA: the maps of a frame (lib/register/projective/projective_math.h says what they are).
+/* Registration of depth frames on CUDA: the maps of a frame (lib/register/projective/projective_math.h says what they
+ * are).
  *
  * Three launches in a stream and no wait: depths of the finest level and of those above from one another, in shared
- * memory as far as a tile reaches; planes of all levels, each block a tile with its margin in shared memory; and one
+ * memory as far as a tile reaches; planes of all levels, one tile per block with its margin in shared memory; and one
  * block for the measure. */
 #include "projective_maps.h"
 #include "projective.cuh"

@@ -1,6 +1,7 @@
 /* One level of a registration: both clouds downsampled, the target's grid and normals, and the iterations. */
 #include "icp_grid.h"
 #include "icp_ops.h"
+#include "optimizer.h"
 #include "register.h"
 #include "solve.h"
 
@@ -21,7 +22,7 @@
 static const double kernel_scales[] = {
     [PCGPU_KERNEL_HUBER] = 0.1, [PCGPU_KERNEL_CAUCHY] = 0.14, [PCGPU_KERNEL_TUKEY] = 0.5, [PCGPU_KERNEL_GEMAN] = 0.3};
 
-/* A cycle of poses this close together is as converged as nearest neighbours allow. */
+/* Nearest neighbours do not converge further than a cycle of poses this close together. */
 #define CYCLE_VOXELS  4e-3
 #define CYCLE_RADIANS 1e-4
 
@@ -48,7 +49,7 @@ static pcgpu_status split_source(pc_register_work *w) {
     return PCGPU_OK;
 }
 
-/* Hands the source over, with what its normals are to be made of. */
+/* Gives the source to the back end, with the grid from which its normals are estimated. */
 static pcgpu_status give_source(pc_register_work *w, bool paired, double edge, float radius) {
     const bool estimates = paired && !w->level_source.normals;
     pcgpu_status status = split_source(w);
@@ -85,16 +86,16 @@ static pcgpu_status group_normals(pc_register_work *w) {
     return PCGPU_OK;
 }
 
-/* Everything before the first step of level `l`. Without a voxel size the finest level keeps every point, and the
- * others take the voxel that goes with their gate in the defaults. */
+/* Prepares level `l`. Without a voxel size the finest level keeps every point, and the others take the default voxel of
+ * their maximum correspondence distance. */
 static pcgpu_status prepare(pc_register_work *w, int l) {
     const pcgpu_register_params *p = w->params;
     bool finest = l == w->levels - 1;
-    w->gate = p->max_distance / (double)(1 << l);
-    w->spacing = p->voxel > 0.0 ? p->voxel * (double)(1 << (w->levels - 1 - l)) : 0.5 * w->gate;
+    w->max_correspondence = p->max_distance / (double)(1 << l);
+    w->spacing = p->voxel > 0.0 ? p->voxel * (double)(1 << (w->levels - 1 - l)) : 0.5 * w->max_correspondence;
     double size = finest ? p->voxel : w->spacing;
     double begin = pc_now();
-    double edge = fmax(EDGE * w->spacing, 0.125 * w->gate);
+    double edge = fmax(EDGE * w->spacing, 0.125 * w->max_correspondence);
     pcgpu_status status = pc_rows_downsample(w, &w->source, size, &w->level_source);
     if (status == PCGPU_OK) {
         status = pc_rows_downsample(w, &w->target, size, &w->level_target);
@@ -110,7 +111,7 @@ static pcgpu_status prepare(pc_register_work *w, int l) {
     begin = pc_register_stage_end(w, PC_STAGE_INDEX, begin);
     const float radius = (float)(NORMAL_RADIUS * w->spacing);
     if (status == PCGPU_OK) {
-        /* point-to-point needs normals too in the end, to tell what the scene constrains */
+        /* point-to-point needs normals at the end, too, to find unconstrained directions */
         w->normals = p->method != PCGPU_REGISTER_POINT || finest;
         pc_icp_target target = {.grid = w->grid, .normals = w->grouped, .normal_radius = w->normals ? radius : 0.0f};
         status = w->backend->icp->target(w->context, &target);
@@ -128,8 +129,8 @@ pc_register_weights pc_register_score_weights(const pc_register_work *w) {
     return (pc_register_weights){PC_ICP_KERNEL_GEMAN, SCORE_SCALE * w->spacing};
 }
 
-/* Of the iterations. Levels above the finest have no kernel: far from the answer, what fits is not what is right. On
- * halves of KITTI scans, a kernel at all levels was up to 0.8 m off, where rings lay on rings. */
+/* Of the iterations. Levels above the finest have no kernel: far from the answer, small residuals do not mean correct
+ * matches. On halves of KITTI scans, a kernel at all levels was up to 0.8 m off, where rings lay on rings. */
 static pc_register_weights weights_of(const pc_register_work *w, bool finest) {
     static const pc_icp_kernel kernels[] = {[PCGPU_KERNEL_NONE] = PC_ICP_KERNEL_NONE,
                                             [PCGPU_KERNEL_HUBER] = PC_ICP_KERNEL_HUBER,
@@ -139,14 +140,14 @@ static pc_register_weights weights_of(const pc_register_work *w, bool finest) {
     const pcgpu_register_params *p = w->params;
     pcgpu_kernel kernel = finest ? p->kernel : PCGPU_KERNEL_NONE;
     if (kernel == PCGPU_KERNEL_AUTO) {
-        /* a robust weight makes point-to-point cling to the rings of a laser scanner, which move with the scanner */
+        /* with robust weights point-to-point locks to the rings of a laser scanner, which move with the scanner */
         kernel = p->method == PCGPU_REGISTER_POINT ? PCGPU_KERNEL_NONE : PCGPU_KERNEL_CAUCHY;
     }
     const double own = kernel_scales[kernel] * w->spacing;
     return (pc_register_weights){kernels[kernel], p->kernel_scale > 0.0 ? p->kernel_scale : own};
 }
 
-/* By pairs only at the finest level: above, they give weight to what fits already. */
+/* Plane-to-plane weights only at the finest level: above it, they favour what fits already. */
 static pc_icp_rows rows_of(const pc_register_work *w, bool finest) {
     const pcgpu_register_method method = w->params->method;
     return method == PCGPU_REGISTER_POINT            ? PC_ICP_ROWS_POINT
@@ -155,7 +156,7 @@ static pc_icp_rows rows_of(const pc_register_work *w, bool finest) {
 }
 
 pcgpu_status pc_register_step(pc_register_work *w, pc_icp_rows kind, pc_register_weights weights, double *sums) {
-    pc_icp_step step = {.gate_squared = (float)(w->gate * w->gate),
+    pc_icp_step step = {.max_correspondence_squared = (float)(w->max_correspondence * w->max_correspondence),
                         .scale_squared = weights.scale * weights.scale,
                         .kernel = weights.kernel,
                         .rows = kind};
@@ -165,16 +166,16 @@ pcgpu_status pc_register_step(pc_register_work *w, pc_icp_rows kind, pc_register
     return w->backend->icp->step(w->context, &step, sums);
 }
 
-/* Says why this step has no solution, or solves it. */
+/* Solves the step, or writes the reason why it has no solution. */
 static bool solve(pc_register_work *w, const double *sums, double update[6]) {
     char *why = w->result->reason;
     size_t size = sizeof w->result->reason;
     if (sums[PC_ICP_MATCHES] == 0.0) {
-        snprintf(why, size, "no overlap: no source point has a target point within %g m", w->gate);
+        snprintf(why, size, "no overlap: no source point has a target point within %g m", w->max_correspondence);
     } else if (sums[PC_ICP_EQUATIONS] < PC_REGISTER_MIN_POINTS) {
         snprintf(why, size, "too few correspondences: %.0f source points have a usable target point within %g m",
-                 sums[PC_ICP_EQUATIONS], w->gate);
-    } else if (!pc_solve_step(sums, w->lever, update) || !isfinite(pc_norm3(update) + pc_norm3(update + 3))) {
+                 sums[PC_ICP_EQUATIONS], w->max_correspondence);
+    } else if (!pc_solve_step(sums, w->gyration, update) || !isfinite(pc_norm3(update) + pc_norm3(update + 3))) {
         snprintf(why, size, "the correspondences constrain no direction");
     } else {
         return true;
@@ -187,11 +188,12 @@ static pcgpu_status iterate(pc_register_work *w, bool finest) {
     const pc_register_weights weights = weights_of(w, finest);
     const pc_icp_rows rows = rows_of(w, finest);
     const double step = finest ? 0.0 : COARSE_STEP * w->spacing,
-                 arm = fmax(w->lever[0], fmax(w->lever[1], w->lever[2]));
+                 arm = fmax(w->gyration[0], fmax(w->gyration[1], w->gyration[2]));
     const double metres = fmax(p->translation_epsilon, step), radians = fmax(p->rotation_epsilon, step / arm);
-    pc_pose_history history = {0};
+    pc_optimizer o = {.pose = w->pose};
     double sums[PC_ICP_SUMS], update[6];
-    for (int i = 0; i < p->max_iterations && !w->converged; i++) {
+    pc_optimizer_begin_level(&o, 0, metres, radians);
+    do {
         pcgpu_status status = pc_register_step(w, rows, weights, sums);
         if (status != PCGPU_OK) {
             return status;
@@ -201,14 +203,15 @@ static pcgpu_status iterate(pc_register_work *w, bool finest) {
             w->stopped = true;
             return PCGPU_OK;
         }
-        double turn = pc_norm3(update), shift = pc_norm3(update + 3);
-        bool small = !finest || (shift < CYCLE_VOXELS * w->spacing && turn < CYCLE_RADIANS);
-        pc_pose next = pc_pose_updated(&w->pose, w->center, update);
-        pc_pose_remember(&history, &w->pose, sums[PC_ICP_COST] / sums[PC_ICP_EQUATIONS]);
-        w->pose = next;
-        w->converged = (shift <= metres && turn <= radians) ||
-                       (small && pc_pose_ends_in_cycle(&w->pose, w->center, metres, radians, &history));
-    }
+        pc_optimizer_move(&o, w->center, sums[PC_ICP_COST] / sums[PC_ICP_EQUATIONS], update);
+        o.converged = pc_optimizer_is_short(&o, pc_square3(update + 3), pc_square3(update));
+        if (!o.converged &&
+            (!finest || (pc_norm3(update + 3) < CYCLE_VOXELS * w->spacing && pc_norm3(update) < CYCLE_RADIANS))) {
+            pc_optimizer_find_cycle(&o, w->center);
+        }
+        w->pose = o.pose;
+    } while (!pc_optimizer_ends_level(&o, p->max_iterations));
+    w->converged = o.converged;
     return PCGPU_OK;
 }
 

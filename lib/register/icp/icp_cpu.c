@@ -17,7 +17,7 @@ typedef struct level {
     int64_t n;
     const float *x, *y, *z; /* borrowed */
     float *source_normals;  /* 3 a point, or NULL */
-    double *chunks;         /* PC_ICP_SUMS a chunk of PC_ICP_GROUP source points */
+    double *chunks;         /* PC_ICP_SUMS per chunk of PC_ICP_GROUP source points */
 } level;
 
 void pc_cpu_icp_end(pcgpu_context *context) {

@@ -19,7 +19,7 @@
 #define PC_UNROLL
 #endif
 
-/* ---- the grid ------------------------------------------------------------------------------------------------ */
+/* ---- the grid ---------------------------------------------------------------------------------------------------- */
 
 enum {
     PC_ICP_AXIS_BITS = 21,      /* of a cell key */
@@ -69,7 +69,7 @@ PC_HD pc_icp_slot pc_icp_find(const pc_icp_grid *grid, int32_t cx, int32_t cy, i
     }
 }
 
-/* ---- nearest neighbour ----------------------------------------------------------------------------------------- */
+/* ---- nearest neighbour ------------------------------------------------------------------------------------------- */
 
 /* One axis of a search: cells are visited outwards, k = 0 the query's own or the outermost one on its side, then
  * alternately the nearer and the farther side, so that the gap to the k-th cell never shrinks. */
@@ -121,7 +121,7 @@ PC_HD float pc_icp_axis_bound(const pc_icp_axis *axis, int32_t k, float edge) {
 
 typedef struct pc_icp_match {
     int32_t at;    /* place in grid->points, -1 for none */
-    float squared; /* squared distance; the squared gate for none */
+    float squared; /* squared distance; the squared maximum correspondence distance for none */
 } pc_icp_match;
 
 PC_HD void pc_icp_search_cell(const pc_icp_grid *grid, pc_icp_slot slot, float x, float y, float z,
@@ -137,9 +137,10 @@ PC_HD void pc_icp_search_cell(const pc_icp_grid *grid, pc_icp_slot slot, float x
     }
 }
 
-/* The exact nearest point with squared distance <= gate_squared, the lowest index on ties. */
-PC_HD pc_icp_match pc_icp_nearest(const pc_icp_grid *grid, float x, float y, float z, float gate_squared) {
-    pc_icp_match best = {-1, gate_squared};
+/* The exact nearest point with squared distance <= max_correspondence_squared, the lowest index on ties. */
+PC_HD pc_icp_match pc_icp_nearest(const pc_icp_grid *grid, float x, float y, float z,
+                                  float max_correspondence_squared) {
+    pc_icp_match best = {-1, max_correspondence_squared};
     pc_icp_axis ax, ay, az;
     if (!pc_icp_axis_init(&ax, grid, 0, x) || !pc_icp_axis_init(&ay, grid, 1, y) ||
         !pc_icp_axis_init(&az, grid, 2, z)) {
@@ -172,7 +173,7 @@ PC_HD pc_icp_match pc_icp_nearest(const pc_icp_grid *grid, float x, float y, flo
     return best;
 }
 
-/* ---- normals --------------------------------------------------------------------------------------------------- */
+/* ---- normals ----------------------------------------------------------------------------------------------------- */
 
 /* One rotation of Jacobi's method on a symmetric n x n matrix `a`, whose eigenvectors become the columns of `v`. */
 PC_HD void pc_jacobi_rotate(int n, double *a, double *v, int p, int q) {
@@ -304,7 +305,7 @@ PC_HD void pc_icp_normal(const pc_icp_grid *grid, float x, float y, float z, flo
     pc_icp_plane(&m, normal);
 }
 
-/* ---- sums ------------------------------------------------------------------------------------------------------- */
+/* ---- sums -------------------------------------------------------------------------------------------------------- */
 
 /* What a step adds up. An equation of residual r has the six derivatives j, rotation first, then translation. */
 enum {

@@ -1,4 +1,4 @@
-/* What a back end does for a level of ICP. */
+/* Operations of a back end for a level of ICP. */
 #ifndef PC_ICP_OPS_H
 #define PC_ICP_OPS_H
 

@@ -8,7 +8,7 @@
 /* Normals of a voxel that differ by more than about 25 degrees have a mean that is shorter: an edge, not a plane. */
 #define LEAST_MEAN 0.9
 
-/* Where fewer points of a level than this share have a normal, they are estimated. */
+/* Normals are estimated where less than this fraction of a level's points has one. */
 #define LEAST_SHARE 0.5
 
 void pc_rows_free(pc_rows *rows) {
@@ -141,8 +141,8 @@ static pcgpu_status voxel_means(pc_register_work *w, const pc_rows *points, doub
     return status;
 }
 
-/* Normals that too few points have are no help. */
-static void judge_normals(pc_rows *rows) {
+/* Drops normals that too few points have. */
+static void drop_rare_normals(pc_rows *rows) {
     int64_t found = 0;
     for (int64_t i = 0; i < rows->n && rows->normals; i++) {
         const float *n = rows->normals + 3 * i;
@@ -168,6 +168,6 @@ pcgpu_status pc_rows_downsample(pc_register_work *w, const pc_rows *points, doub
             status = pc_fail_memory(w->context, 2 * bytes, "the points");
         }
     }
-    judge_normals(out);
+    drop_rare_normals(out);
     return status;
 }

@@ -1,7 +1,8 @@
 /* One ICP iteration, shared by the CPU and the CUDA back end.
  *
  * A level of a registration is a target (points in a grid of cells, one normal a point) and a source. A step transforms
- * every source point, finds its nearest target point within the gate and adds up the normal equations. */
+ * every source point, finds its nearest target point within the maximum correspondence distance and adds up the normal
+ * equations. */
 #ifndef PC_ICP_STEP_H
 #define PC_ICP_STEP_H
 
@@ -27,7 +28,7 @@ typedef struct pc_icp_source {
 typedef enum pc_icp_rows {
     PC_ICP_ROWS_PLANE, /* one along the normal; none where the target point has no normal */
     PC_ICP_ROWS_POINT, /* three, along the axes */
-    PC_ICP_ROWS_MIXED, /* one along the normal, three where there is none: tells what the scene can constrain */
+    PC_ICP_ROWS_MIXED, /* one along the normal, three where there is none: for unconstrained directions */
     PC_ICP_ROWS_PAIR   /* three, weighted by the covariances of both points: see pc_icp_pair_weight */
 } pc_icp_rows;
 
@@ -41,10 +42,10 @@ typedef enum pc_icp_kernel {
 } pc_icp_kernel;
 
 typedef struct pc_icp_step {
-    double R[9], t[3];    /* the pose: target = R source + t */
-    double center[3];     /* the rotation of an update is about this point */
-    float gate_squared;   /* of the correspondences */
-    double scale_squared; /* of the kernel, > 0 unless there is none */
+    double R[9], t[3];                /* the pose: target = R source + t */
+    double center[3];                 /* the rotation of an update is about this point */
+    float max_correspondence_squared; /* of the correspondences */
+    double scale_squared;             /* of the kernel, > 0 unless there is none */
     pc_icp_kernel kernel;
     pc_icp_rows rows;
 } pc_icp_step;
@@ -155,7 +156,7 @@ PC_HD pc_icp_meeting pc_icp_meet(const pc_icp_grid *grid, const pc_icp_step *ste
     float qx = (float)(((step->R[0] * px + step->R[1] * py) + step->R[2] * pz) + step->t[0]);
     float qy = (float)(((step->R[3] * px + step->R[4] * py) + step->R[5] * pz) + step->t[1]);
     float qz = (float)(((step->R[6] * px + step->R[7] * py) + step->R[8] * pz) + step->t[2]);
-    pc_icp_meeting meeting = {pc_icp_nearest(grid, qx, qy, qz, step->gate_squared).at, 0, 0, 0, 0, 0, 0};
+    pc_icp_meeting meeting = {pc_icp_nearest(grid, qx, qy, qz, step->max_correspondence_squared).at, 0, 0, 0, 0, 0, 0};
     if (meeting.at >= 0) {
         pc_icp_point m = grid->points[meeting.at];
         meeting.ax = (double)qx - step->center[0];

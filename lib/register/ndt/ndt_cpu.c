@@ -1,31 +1,30 @@
-/* Registration by cells on the CPU: adds a transformed source to the cells of the target, and sums over them. */
+/* Method ndt on the CPU: accumulates the transformed source in the target's cells, and takes sums over cells. */
 #include "ndt_cpu.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    AT_A_TIME = PC_CELLS_POINTS_AT_A_TIME,
+    AT_A_TIME = PC_NDT_POINTS_AT_A_TIME,
     POINTS_A_THREAD = 16384,
     CHUNKS_A_THREAD = 16,
 };
 
-/* ---- the parts of the source ------------------------------------------------------------------------------------ */
+/* ---- the parts of the source ------------------------------------------------------------------------------------- */
 
-static void take_set(const pc_cells_source *source, int which, float *memory) {
+static void take_set(const pc_ndt_source *source, int which, float *memory) {
     const int64_t n = source->points[which], every = source->every[which];
     float *x = memory, *y = memory + n, *z = memory + 2 * n;
     for (int64_t i = 0; i < n; i++) {
-        int64_t at = pc_cells_pick(i, every);
+        int64_t at = pc_ndt_pick(i, every);
         x[i] = source->x[at];
         y[i] = source->y[at];
         z[i] = source->z[at];
     }
 }
 
-/* Copies them, since every pass goes over one again. */
-pcgpu_status pc_cpu_cells_source(pcgpu_context *context, const struct pc_cells_source *source) {
-    pc_cells_state *s = context->cpu_cells;
+/* Copies the parts, since every pass reads one again. */
+pcgpu_status pc_ndt_take_source(pcgpu_context *context, pc_ndt_state *s, const pc_ndt_source *source) {
     size_t bytes = 0;
     for (int i = 0; i < PC_SETS; i++) {
         bytes += source->every[i] > 1 ? 3 * (size_t)source->points[i] * sizeof(float) : 0;
@@ -47,9 +46,9 @@ pcgpu_status pc_cpu_cells_source(pcgpu_context *context, const struct pc_cells_s
     return PCGPU_OK;
 }
 
-/* ---- the source in cells ---------------------------------------------------------------------------------------- */
+/* ---- the source in cells ----------------------------------------------------------------------------------------- */
 
-/* Running sums of coordinates, in 64 bits with overflow: what is left after a cell's corner is taken off fits. */
+/* Prefix sums of coordinates, in 64 bits with overflow: the difference, less the cell's corner, fits. */
 typedef struct running {
     uint64_t x_y[AT_A_TIME + 1], z[AT_A_TIME + 1];
 } running;
@@ -71,20 +70,20 @@ PC_INLINE void run_sums(const int32_t *ux, const int32_t *uy, const int32_t *uz,
 
 /* Adds the runs of one block of points to the cells of one grid: first where each run belongs, then the sums, so that
  * the memory accesses of the searches overlap. */
-PC_INLINE void add_runs(const pc_cells_grid *g, const int32_t *ux, const int32_t *uy, const int32_t *uz, int n,
+PC_INLINE void add_runs(const pc_ndt_grid *g, const int32_t *ux, const int32_t *uy, const int32_t *uz, int n,
                         const running *r, uint32_t *source, uint8_t *touched) {
     int32_t ends[AT_A_TIME];
     uint32_t cells[AT_A_TIME];
     const int shift = g->shift;
     const int32_t half = g->half;
-    int runs = pc_cells_runs(ux, uy, uz, n, half, shift, ends);
+    int runs = pc_ndt_runs(ux, uy, uz, n, half, shift, ends);
     for (int k = 0, first = 0; k < runs; first = ends[k++]) {
-        uint64_t key = pc_cells_key((uint32_t)(ux[first] + half) >> shift, (uint32_t)(uy[first] + half) >> shift,
-                                    (uint32_t)(uz[first] + half) >> shift);
-        cells[k] = pc_cells_find(g, key);
+        uint64_t key = pc_ndt_key((uint32_t)(ux[first] + half) >> shift, (uint32_t)(uy[first] + half) >> shift,
+                                  (uint32_t)(uz[first] + half) >> shift);
+        cells[k] = pc_ndt_find(g, key);
     }
     for (int k = 0; touched && k < runs; k++) {
-        touched[cells[k] / PC_CELLS_LANES] = 1;
+        touched[cells[k] / PC_NDT_LANES] = 1;
     }
     const uint64_t mask = ~(((uint64_t)1 << shift) - 1);
     for (int k = 0, first = 0; k < runs; first = ends[k++]) {
@@ -102,38 +101,38 @@ PC_INLINE void add_runs(const pc_cells_grid *g, const int32_t *ux, const int32_t
 }
 
 /* Of the source in all cells of a grid, up to whole blocks of lanes. */
-PC_INLINE size_t blocks_of(const pc_cells_grid *g) {
-    return ((size_t)g->count + PC_CELLS_LANES - 1) / PC_CELLS_LANES;
+PC_INLINE size_t blocks_of(const pc_ndt_grid *g) {
+    return ((size_t)g->count + PC_NDT_LANES - 1) / PC_NDT_LANES;
 }
 
-PC_INLINE size_t values_of(const pc_cells_grid *g) {
-    return blocks_of(g) * PC_CELLS_LANES * 4;
+PC_INLINE size_t values_of(const pc_ndt_grid *g) {
+    return blocks_of(g) * PC_NDT_LANES * 4;
 }
 
 /* Adds points [begin, end) to the sums of a thread. */
-PC_INLINE void add_source(const pc_cells_state *s, const pc_cells_pass *p, int64_t begin, int64_t end, int thread) {
+PC_INLINE void add_source(const pc_ndt_state *s, const pc_ndt_pass *p, int64_t begin, int64_t end, int thread) {
     int32_t ux[AT_A_TIME], uy[AT_A_TIME], uz[AT_A_TIME];
     running sums;
     const float *x = s->set[p->set][0], *y = s->set[p->set][1], *z = s->set[p->set][2];
     for (int64_t i = begin; i < end; i += AT_A_TIME) {
         int n = (int)(end - i < AT_A_TIME ? end - i : AT_A_TIME);
-        pc_cells_quantize_all(&p->map, x + i, y + i, z + i, n, ux, uy, uz);
+        pc_ndt_quantize_all(&p->map, x + i, y + i, z + i, n, ux, uy, uz);
         run_sums(ux, uy, uz, n, &sums);
         for (int k = 0; k < s->grid_count; k++) {
-            const pc_cells_grid *g = s->grids[k];
+            const pc_ndt_grid *g = s->grids[k];
             add_runs(g, ux, uy, uz, n, &sums, g->source + values_of(g) * (size_t)thread,
                      g->touched ? g->touched + blocks_of(g) * (size_t)thread : NULL);
         }
     }
 }
 
-PC_SIMD_FORMS_OF(add_source, (const pc_cells_state *s, const pc_cells_pass *p, int64_t begin, int64_t end, int thread),
+PC_SIMD_FORMS_OF(add_source, (const pc_ndt_state *s, const pc_ndt_pass *p, int64_t begin, int64_t end, int thread),
                  (s, p, begin, end, thread))
 
-/* Adds the sums of the other threads to those of the first, blocks [begin, end): a model has many that none of them
+/* Adds the sums of the other threads to those of the first, blocks [begin, end): a local map has many that none of them
  * touched. What they leave behind is zero for the next pass where only touched blocks are cleared. */
-PC_INLINE void join(pc_cells_grid *g, int threads, size_t begin, size_t end) {
-    enum { VALUES = 4 * PC_CELLS_LANES };
+PC_INLINE void join(pc_ndt_grid *g, int threads, size_t begin, size_t end) {
+    enum { VALUES = 4 * PC_NDT_LANES };
     for (int t = 1; t < threads; t++) {
         uint32_t *restrict sums = g->source, *restrict other = g->source + (size_t)t * values_of(g);
         uint8_t *touched = g->touched ? g->touched + (size_t)t * blocks_of(g) : NULL;
@@ -151,9 +150,9 @@ PC_INLINE void join(pc_cells_grid *g, int threads, size_t begin, size_t end) {
     }
 }
 
-/* Makes the sums of a thread zero: all of them, or those of the last pass over a model. */
-static void clear_source(const pc_cells_grid *g, int thread) {
-    const size_t blocks = blocks_of(g), block = 4 * PC_CELLS_LANES;
+/* Clears the sums of a thread: all of them, or those that the last pass over a local map touched. */
+static void clear_source(const pc_ndt_grid *g, int thread) {
+    const size_t blocks = blocks_of(g), block = 4 * PC_NDT_LANES;
     uint32_t *source = g->source + values_of(g) * (size_t)thread;
     uint8_t *touched = g->touched + blocks * (size_t)thread;
     if (!g->touched) {
@@ -173,17 +172,17 @@ static int team_size(const pcgpu_context *context, int64_t work, int64_t for_one
     return useful < 1 ? 1 : useful < context->threads ? (int)useful : context->threads;
 }
 
-/* Memory for the sums of each thread; that of a model is zero where a pass has not been, so it is made when its cells
- * change. */
-static bool take_source(pc_cells_grid *g, bool model, int team) {
+/* Memory for the sums of each thread; that of a local map is zero where a pass has not been, so it is made when its
+ * cells change. */
+static bool take_source(pc_ndt_grid *g, bool local_map, int team) {
     const size_t values = values_of(g) * (size_t)team, blocks = blocks_of(g) * (size_t)team;
-    g->source = pc_buffer_take(&g->memory[PC_CELLS_SOURCE], values * sizeof *g->source + 1, false);
-    if (!model || !g->source) {
+    g->source = pc_buffer_take(&g->memory[PC_NDT_MEMORY_SOURCE], values * sizeof *g->source + 1, false);
+    if (!local_map || !g->source) {
         g->touched = NULL;
         return g->source;
     }
     const bool same = g->touched && g->touched_blocks == blocks_of(g) && g->touched_team == team;
-    g->touched = pc_buffer_take(&g->memory[PC_CELLS_TOUCHED], blocks + 1, false);
+    g->touched = pc_buffer_take(&g->memory[PC_NDT_MEMORY_TOUCHED], blocks + 1, false);
     if (g->touched && !same) {
         memset(g->source, 0, values * sizeof *g->source);
         memset(g->touched, 0, blocks);
@@ -195,8 +194,8 @@ static bool take_source(pc_cells_grid *g, bool model, int team) {
 
 /* A pass, each of `parts` with sums of its own. */
 typedef struct passing {
-    const pc_cells_state *s;
-    const pc_cells_pass *pass;
+    const pc_ndt_state *s;
+    const pc_ndt_pass *pass;
     int parts;
 } passing;
 
@@ -217,14 +216,13 @@ static void join_part(void *state, int part) {
     }
 }
 
-pcgpu_status pc_cpu_cells_pass(pcgpu_context *context, const struct pc_cells_pass *p) {
-    pc_cells_state *s = context->cpu_cells;
+pcgpu_status pc_ndt_add_pass(pcgpu_context *context, pc_ndt_state *s, const pc_ndt_pass *p) {
     int team = team_size(context, s->set_points[p->set], POINTS_A_THREAD);
-    s->grids[0] = s->on_model ? &s->model[p->level] : &s->level[p->level];
-    s->grids[1] = s->on_model ? &s->model[PC_CELLS_MAX_LEVELS] : &s->shifted;
+    s->grids[0] = s->on_local_map ? &s->local_map[p->level] : &s->level[p->level];
+    s->grids[1] = s->on_local_map ? &s->local_map[PC_NDT_MAX_LEVELS] : &s->shifted;
     s->grid_count = p->grids;
     for (int k = 0; k < s->grid_count; k++) {
-        if (!take_source(s->grids[k], s->on_model, team)) {
+        if (!take_source(s->grids[k], s->on_local_map, team)) {
             return pc_fail_memory(context, values_of(s->grids[k]) * (size_t)team * 4, "the source in cells");
         }
     }
@@ -242,9 +240,9 @@ pcgpu_status pc_cpu_cells_pass(pcgpu_context *context, const struct pc_cells_pas
 /* ---- sums over cells --------------------------------------------------------------------------------------------- */
 
 /* Adds LANES cells; their sums of the source come cell by cell. */
-PC_INLINE void add_lanes(const pc_cells_step *step, const pc_cells_block *block, const uint32_t *source,
+PC_INLINE void add_lanes(const pc_ndt_step *step, const pc_ndt_block *block, const uint32_t *source,
                          float *restrict sums) {
-    enum { L = PC_CELLS_LANES };
+    enum { L = PC_NDT_LANES };
     int32_t own[4][L];
     uint32_t any = 0;
     for (int l = 0; l < L; l++) {
@@ -256,14 +254,14 @@ PC_INLINE void add_lanes(const pc_cells_step *step, const pc_cells_block *block,
     }
     if (any) {
         for (int l = 0; l < L; l++) {
-            pc_cells_add(step, block, l, own[0][l], own[1][l], own[2][l], own[3][l], sums + l, L);
+            pc_ndt_add(step, block, l, own[0][l], own[1][l], own[2][l], own[3][l], sums + l, L);
         }
     }
 }
 
-/* One step of halving the lanes of all sums, as pc_cells_halve does those of one. */
+/* One halving step for the lanes of all sums; pc_ndt_halve does it for one sum. */
 PC_INLINE void halve_all(const double *restrict from, int half, double *restrict to) {
-    for (int k = 0; k < PC_CELLS_SUMS; k++) {
+    for (int k = 0; k < PC_NDT_SUMS; k++) {
         for (int l = 0; l < half; l++) {
             to[k * half + l] = from[2 * k * half + l] + from[(2 * k + 1) * half + l];
         }
@@ -271,41 +269,41 @@ PC_INLINE void halve_all(const double *restrict from, int half, double *restrict
 }
 
 /* One chunk of cells. */
-PC_INLINE void sum_chunk(const pc_cells_grid *g, const pc_cells_step *given, int32_t chunk, double *to) {
-    enum { L = PC_CELLS_LANES };
-    const pc_cells_step step = *given;
-    float sums[PC_CELLS_SUMS * L] = {0};
-    int32_t end = (chunk + 1) * PC_CELLS_CHUNK < g->count ? (chunk + 1) * PC_CELLS_CHUNK : g->count;
+PC_INLINE void sum_chunk(const pc_ndt_grid *g, const pc_ndt_step *given, int32_t chunk, double *to) {
+    enum { L = PC_NDT_LANES };
+    const pc_ndt_step step = *given;
+    float sums[PC_NDT_SUMS * L] = {0};
+    int32_t end = (chunk + 1) * PC_NDT_CHUNK < g->count ? (chunk + 1) * PC_NDT_CHUNK : g->count;
     bool some = !g->touched;
-    for (int32_t i = chunk * PC_CELLS_CHUNK; i < end; i += L) {
+    for (int32_t i = chunk * PC_NDT_CHUNK; i < end; i += L) {
         if (g->touched && !g->touched[i / L]) {
             continue;
         }
         some = true;
         add_lanes(&step, &g->blocks[i / L], g->source + 4 * (size_t)i, sums);
     }
-    double lanes[PC_CELLS_SUMS * L], halves[PC_CELLS_SUMS * L / 2];
+    double lanes[PC_NDT_SUMS * L], halves[PC_NDT_SUMS * L / 2];
     if (!some) {
-        memset(to, 0, PC_CELLS_SUMS * sizeof *to); /* what the sums of nothing are */
+        memset(to, 0, PC_NDT_SUMS * sizeof *to); /* the sums of no cells */
         return;
     }
-    for (int i = 0; i < PC_CELLS_SUMS * L; i++) {
+    for (int i = 0; i < PC_NDT_SUMS * L; i++) {
         lanes[i] = (double)sums[i];
     }
-    _Static_assert(PC_CELLS_LANES == 16, "halved four times");
+    _Static_assert(PC_NDT_LANES == 16, "halved four times");
     halve_all(lanes, 8, halves);
     halve_all(halves, 4, lanes);
     halve_all(lanes, 2, halves);
     halve_all(halves, 1, to);
 }
 
-PC_SIMD_FORMS_OF(sum_chunk, (const pc_cells_grid *g, const pc_cells_step *given, int32_t chunk, double *to),
+PC_SIMD_FORMS_OF(sum_chunk, (const pc_ndt_grid *g, const pc_ndt_step *given, int32_t chunk, double *to),
                  (g, given, chunk, to))
 
 /* The sums over the chunks of the last pass, of the first grid and then of the second. */
 typedef struct summing {
-    const pc_cells_state *s;
-    const pc_cells_step *step;
+    const pc_ndt_state *s;
+    const pc_ndt_step *step;
     int32_t first; /* chunks of the first grid */
     double *parts;
 } summing;
@@ -315,34 +313,27 @@ static void sum_chunks(void *state, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) {
         const bool second = i >= m->first;
         sum_chunk_for(m->s->simd)(m->s->grids[second], m->step, (int32_t)i - (second ? m->first : 0),
-                                  m->parts + (size_t)i * PC_CELLS_SUMS);
+                                  m->parts + (size_t)i * PC_NDT_SUMS);
     }
 }
 
-pcgpu_status pc_cpu_cells_sum(pcgpu_context *context, const struct pc_cells_step *step, double *sums) {
-    pc_cells_state *s = context->cpu_cells;
+pcgpu_status pc_ndt_sum(pcgpu_context *context, pc_ndt_state *s, const pc_ndt_step *step, double *sums) {
     int32_t chunks[2] = {0}, all = 0;
     for (int k = 0; k < s->grid_count; k++) {
-        chunks[k] = (s->grids[k]->count + PC_CELLS_CHUNK - 1) / PC_CELLS_CHUNK;
+        chunks[k] = (s->grids[k]->count + PC_NDT_CHUNK - 1) / PC_NDT_CHUNK;
         all += chunks[k];
     }
-    double *parts = pc_buffer_take(&s->chunks, ((size_t)all + 1) * PC_CELLS_SUMS * sizeof *parts, false);
+    double *parts = pc_buffer_take(&s->chunks, ((size_t)all + 1) * PC_NDT_SUMS * sizeof *parts, false);
     if (!parts) {
-        return pc_fail_memory(context, (uint64_t)all * PC_CELLS_SUMS * 8, "the sums over cells");
+        return pc_fail_memory(context, (uint64_t)all * PC_NDT_SUMS * 8, "the sums over cells");
     }
     summing m = {s, step, chunks[0], parts};
     pc_run_ranges(context, all, all < 2 * CHUNKS_A_THREAD ? all : CHUNKS_A_THREAD / 2, sum_chunks, &m);
-    memset(sums, 0, PC_CELLS_SUMS * sizeof *sums);
+    memset(sums, 0, PC_NDT_SUMS * sizeof *sums);
     for (int32_t i = 0; i < all; i++) {
-        for (int k = 0; k < PC_CELLS_SUMS; k++) {
-            sums[k] += parts[(size_t)i * PC_CELLS_SUMS + (size_t)k];
+        for (int k = 0; k < PC_NDT_SUMS; k++) {
+            sums[k] += parts[(size_t)i * PC_NDT_SUMS + (size_t)k];
         }
     }
     return PCGPU_OK;
 }
-
-const pc_ndt_ops pc_cpu_ndt_ops = {.target = pc_cpu_cells_target,
-                                   .source = pc_cpu_cells_source,
-                                   .pass = pc_cpu_cells_pass,
-                                   .sum = pc_cpu_cells_sum,
-                                   .model = pc_cpu_cells_model};

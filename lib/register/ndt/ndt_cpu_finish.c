@@ -3,45 +3,45 @@
 
 enum {
     MOMENTS = 10,
-    BLOCKS_A_PART = 2 * PC_CELLS_CHUNK / PC_CELLS_LANES,
-    BLOCKS_ALONE = 32 * PC_CELLS_CHUNK / PC_CELLS_LANES, /* finished by one thread */
+    BLOCKS_A_PART = 2 * PC_NDT_CHUNK / PC_NDT_LANES,
+    BLOCKS_ALONE = 32 * PC_NDT_CHUNK / PC_NDT_LANES, /* finished by one thread */
 };
 
 /* Blocks [begin, end) of a grid; padding lanes have no points. */
-PC_INLINE void finish_blocks(const pc_cells_grid *g, int32_t begin, int32_t end, const pc_cells_target *t,
+PC_INLINE void finish_blocks(const pc_ndt_grid *g, int32_t begin, int32_t end, const pc_ndt_target *t,
                              const double *center, double s2) {
-    enum { L = PC_CELLS_LANES };
+    enum { L = PC_NDT_LANES };
     for (int32_t b = begin; b < end; b++) {
         double m[MOMENTS * L] = {0}, corner[3 * L] = {0};
         for (int l = 0; l < L && b * L + l < g->count; l++) {
-            const pc_cells_moments *from = &g->moments[b * L + l];
+            const pc_ndt_moments *from = &g->moments[b * L + l];
             const int64_t values[MOMENTS] = {from->n,  from->x,  from->y,  from->z,  from->xx,
                                              from->xy, from->xz, from->yy, from->yz, from->zz};
             for (int k = 0; k < MOMENTS; k++) {
                 m[k * L + l] = (double)values[k];
             }
             uint32_t c[3];
-            pc_cells_split_key(g->keys[b * L + l], c);
+            pc_ndt_split_key(g->keys[b * L + l], c);
             for (int k = 0; k < 3; k++) {
-                corner[k * L + l] = pc_cells_corner(c[k], g->shift, g->half, t->quantum, t->origin[k], center[k]);
+                corner[k * L + l] = pc_ndt_corner(c[k], g->shift, g->half, t->unit, t->origin[k], center[k]);
             }
         }
-        double edge = t->quantum * (double)(1 << g->shift);
+        double edge = t->unit * (double)(1 << g->shift);
         for (int l = 0; l < L; l++) {
-            pc_cells_finish(m + l, corner + l, L, t->quantum, edge, s2, &g->blocks[b], l);
+            pc_ndt_finish(m + l, corner + l, L, t->unit, edge, s2, &g->blocks[b], l);
         }
     }
 }
 
 PC_SIMD_FORMS_OF(finish_blocks,
-                 (const pc_cells_grid *g, int32_t begin, int32_t end, const pc_cells_target *t, const double *center,
+                 (const pc_ndt_grid *g, int32_t begin, int32_t end, const pc_ndt_target *t, const double *center,
                   double s2),
                  (g, begin, end, t, center, s2))
 
 /* Blocks of a grid to finish, all or the stale ones. */
 typedef struct finishing {
-    const pc_cells_grid *g;
-    const pc_cells_target *t;
+    const pc_ndt_grid *g;
+    const pc_ndt_target *t;
     const double *center;
     double s2;
     pc_simd simd;
@@ -62,33 +62,33 @@ static void finish_stale_range(void *state, int64_t begin, int64_t end) {
     }
 }
 
-static void run(pcgpu_context *context, const pc_cells_state *s, const pc_cells_target *t, const double center[3],
-                const pc_cells_grid *g, int64_t blocks, pc_range_fn *function) {
-    finishing f = {g, t, center, pc_cells_noise2(t->noise, t->widening, t->quantum, g->shift), s->simd};
+static void run(pcgpu_context *context, const pc_ndt_state *s, const pc_ndt_target *t, const double center[3],
+                const pc_ndt_grid *g, int64_t blocks, pc_range_fn *function) {
+    finishing f = {g, t, center, pc_ndt_sigma2(t->sigma, t->widening, t->unit, g->shift), s->simd};
     pc_run_ranges(context, blocks, blocks > BLOCKS_ALONE ? BLOCKS_A_PART : blocks, function, &f);
 }
 
 /* Up to whole chunks, whose padding the sums read. */
 static int64_t blocks_of(int64_t cells) {
-    return (cells + PC_CELLS_CHUNK - 1) / PC_CELLS_CHUNK * (PC_CELLS_CHUNK / PC_CELLS_LANES);
+    return (cells + PC_NDT_CHUNK - 1) / PC_NDT_CHUNK * (PC_NDT_CHUNK / PC_NDT_LANES);
 }
 
-bool pc_cells_reserve_blocks(pc_cells_grid *g, int64_t cells, bool keep) {
-    void *blocks = pc_buffer_take(&g->memory[PC_CELLS_BLOCKS], (size_t)blocks_of(cells) * sizeof *g->blocks, keep);
-    g->blocks = g->memory[PC_CELLS_BLOCKS].memory;
+bool pc_ndt_reserve_blocks(pc_ndt_grid *g, int64_t cells, bool keep) {
+    void *blocks = pc_buffer_take(&g->memory[PC_NDT_MEMORY_BLOCKS], (size_t)blocks_of(cells) * sizeof *g->blocks, keep);
+    g->blocks = g->memory[PC_NDT_MEMORY_BLOCKS].memory;
     return blocks;
 }
 
-bool pc_cells_finish_grid(pcgpu_context *context, const pc_cells_state *s, const pc_cells_target *t,
-                          const double center[3], pc_cells_grid *g) {
-    if (!pc_cells_reserve_blocks(g, g->count, false)) {
+bool pc_ndt_finish_grid(pcgpu_context *context, const pc_ndt_state *s, const pc_ndt_target *t, const double center[3],
+                        pc_ndt_grid *g) {
+    if (!pc_ndt_reserve_blocks(g, g->count, false)) {
         return false;
     }
     run(context, s, t, center, g, blocks_of(g->count), finish_range);
     return true;
 }
 
-void pc_cells_finish_stale(pcgpu_context *context, const pc_cells_state *s, const pc_cells_target *t,
-                           const double center[3], pc_cells_grid *g) {
-    run(context, s, t, center, g, (g->count + PC_CELLS_LANES - 1) / PC_CELLS_LANES, finish_stale_range);
+void pc_ndt_finish_stale(pcgpu_context *context, const pc_ndt_state *s, const pc_ndt_target *t, const double center[3],
+                         pc_ndt_grid *g) {
+    run(context, s, t, center, g, (g->count + PC_NDT_LANES - 1) / PC_NDT_LANES, finish_stale_range);
 }

@@ -1,9 +1,9 @@
 /* The cells of the target: one pass over its points adds count, sums and sums of products into the finest cells of two
- * grids; wider cells are merged from them. All of it is integers until a cell's mean and weight are computed.
+ * grids; wider cells are merged from them. All arithmetic is in integers until the mean and weight of a cell.
  *
- * Consecutive points of a scan mostly lie in the same cell. Sums over such a run are differences of running sums, so
- * that the table is searched once a run. With more threads, the two grids and parts of the points are independent;
- * parts are merged in order, which keeps the order of the cells that of their first points. */
+ * Consecutive points of a scan mostly lie in the same cell. Sums over such a run are differences of prefix sums, so the
+ * table is searched once per run. With more threads, the two grids and parts of the points are independent; parts are
+ * merged in order, so cells stay in the order of their first points. */
 #include "ndt_cpu.h"
 
 #include <stdatomic.h>
@@ -11,18 +11,18 @@
 #include <string.h>
 
 enum {
-    CELLS_ALONE = 5000, /* finished and merged by one thread: another costs more to wake */
-    AT_A_TIME = PC_CELLS_POINTS_AT_A_TIME,
+    CELLS_ALONE = 5000, /* up to so many cells are finished and merged by one thread: waking another costs more */
+    AT_A_TIME = PC_NDT_POINTS_AT_A_TIME,
     POINTS_A_PART = 16384,
 };
 
 /* NULL when memory is short. */
-PC_INLINE pc_cells_moments *cell_of(pc_cells_grid *g, uint64_t key) {
-    uint32_t cell = pc_cells_take(g, key);
+PC_INLINE pc_ndt_moments *cell_of(pc_ndt_grid *g, uint64_t key) {
+    uint32_t cell = pc_ndt_take(g, key);
     return cell ? &g->moments[cell] : NULL;
 }
 
-/* ---- points ----------------------------------------------------------------------------------------------------- */
+/* ---- points ------------------------------------------------------------------------------------------------------ */
 
 /* Running sums of coordinates within the cell and of their products, two to a word: 128 products of 20 bits fit 32. */
 typedef struct running {
@@ -44,7 +44,7 @@ PC_INLINE uint64_t pair(uint32_t low, uint32_t high) {
 
 PC_INLINE void run_sums(const int32_t *ux, const int32_t *uy, const int32_t *uz, int n, int32_t half,
                         running *restrict r) {
-    const uint32_t mask = (1u << PC_CELLS_BITS) - 1, h = (uint32_t)half;
+    const uint32_t mask = (1u << PC_NDT_BITS) - 1, h = (uint32_t)half;
     for (int i = 0; i < n; i++) {
         uint32_t x = ((uint32_t)ux[i] + h) & mask, y = ((uint32_t)uy[i] + h) & mask, z = ((uint32_t)uz[i] + h) & mask;
         r->x_y[i + 1] = pair(x, y);
@@ -61,7 +61,7 @@ PC_INLINE void run_sums(const int32_t *ux, const int32_t *uy, const int32_t *uz,
 }
 
 /* Adds the points between two places of the running sums to a cell. */
-PC_INLINE void add_run(pc_cells_moments *m, const running *r, int begin, int end) {
+PC_INLINE void add_run(pc_ndt_moments *m, const running *r, int begin, int end) {
     uint64_t x_y = r->x_y[end] - r->x_y[begin], z_xy = r->z_xy[end] - r->z_xy[begin];
     uint64_t xx_yy = r->xx_yy[end] - r->xx_yy[begin], zz_xz = r->zz_xz[end] - r->zz_xz[begin];
     m->n += end - begin;
@@ -77,23 +77,23 @@ PC_INLINE void add_run(pc_cells_moments *m, const running *r, int begin, int end
 }
 
 /* Adds points to the finest cells of one grid. */
-PC_INLINE void add_points(const pc_cells_target *t, int64_t begin, int64_t end, pc_cells_grid *g, bool *ok) {
+PC_INLINE void add_points(const pc_ndt_target *t, int64_t begin, int64_t end, pc_ndt_grid *g, bool *ok) {
     int32_t ux[AT_A_TIME], uy[AT_A_TIME], uz[AT_A_TIME], ends[AT_A_TIME];
     running sums;
     *ok = true;
     for (int64_t i = begin; i < end; i += AT_A_TIME) {
         int n = (int)(end - i < AT_A_TIME ? end - i : AT_A_TIME);
-        pc_cells_quantize_all(&t->map, t->x + i, t->y + i, t->z + i, n, ux, uy, uz);
+        pc_ndt_quantize_all(&t->map, t->x + i, t->y + i, t->z + i, n, ux, uy, uz);
         run_sums(ux, uy, uz, n, g->half, &sums);
-        int runs = pc_cells_runs(ux, uy, uz, n, g->half, g->shift, ends);
+        int runs = pc_ndt_runs(ux, uy, uz, n, g->half, g->shift, ends);
         for (int k = 0, first = 0; k < runs; first = ends[k++]) {
             if (ux[first] < 0) {
                 continue;
             }
             uint64_t key =
-                pc_cells_key((uint32_t)(ux[first] + g->half) >> g->shift, (uint32_t)(uy[first] + g->half) >> g->shift,
-                             (uint32_t)(uz[first] + g->half) >> g->shift);
-            pc_cells_moments *m = cell_of(g, key);
+                pc_ndt_key((uint32_t)(ux[first] + g->half) >> g->shift, (uint32_t)(uy[first] + g->half) >> g->shift,
+                           (uint32_t)(uz[first] + g->half) >> g->shift);
+            pc_ndt_moments *m = cell_of(g, key);
             if (!m) {
                 *ok = false;
                 return;
@@ -103,13 +103,13 @@ PC_INLINE void add_points(const pc_cells_target *t, int64_t begin, int64_t end, 
     }
 }
 
-PC_SIMD_FORMS_OF(add_points, (const pc_cells_target *t, int64_t begin, int64_t end, pc_cells_grid *g, bool *ok),
+PC_SIMD_FORMS_OF(add_points, (const pc_ndt_target *t, int64_t begin, int64_t end, pc_ndt_grid *g, bool *ok),
                  (t, begin, end, g, ok))
 
-/* ---- wider cells ------------------------------------------------------------------------------------------------ */
+/* ---- wider cells ------------------------------------------------------------------------------------------------- */
 
-void pc_cells_add_moments(pc_cells_moments *to, const pc_cells_moments *m, int64_t dx, int64_t dy, int64_t dz) {
-    pc_cells_moments moved = pc_cells_moved(m, dx, dy, dz);
+void pc_ndt_add_moments(pc_ndt_moments *to, const pc_ndt_moments *m, int64_t dx, int64_t dy, int64_t dz) {
+    pc_ndt_moments moved = pc_ndt_moved(m, dx, dy, dz);
     to->n += moved.n;
     to->x += moved.x;
     to->y += moved.y;
@@ -123,81 +123,82 @@ void pc_cells_add_moments(pc_cells_moments *to, const pc_cells_moments *m, int64
 }
 
 /* The next level: eight cells to one. */
-static bool merge_level(const pc_cells_grid *fine, pc_cells_grid *wide) {
-    if (!pc_cells_begin_grid(wide, fine->shift + 1, 0, fine->count / 2)) {
+static bool merge_level(const pc_ndt_grid *fine, pc_ndt_grid *wide) {
+    if (!pc_ndt_begin_grid(wide, fine->shift + 1, 0, fine->count / 2)) {
         return false;
     }
     for (int32_t i = 1; i < fine->count; i++) {
         uint32_t c[3];
-        pc_cells_split_key(fine->keys[i], c);
-        pc_cells_moments *m = cell_of(wide, pc_cells_key(c[0] >> 1, c[1] >> 1, c[2] >> 1));
+        pc_ndt_split_key(fine->keys[i], c);
+        pc_ndt_moments *m = cell_of(wide, pc_ndt_key(c[0] >> 1, c[1] >> 1, c[2] >> 1));
         if (!m) {
             return false;
         }
-        pc_cells_add_moments(m, &fine->moments[i], (int64_t)(c[0] & 1) << fine->shift, (int64_t)(c[1] & 1) << fine->shift,
-                    (int64_t)(c[2] & 1) << fine->shift);
+        pc_ndt_add_moments(m, &fine->moments[i], (int64_t)(c[0] & 1) << fine->shift, (int64_t)(c[1] & 1) << fine->shift,
+                           (int64_t)(c[2] & 1) << fine->shift);
     }
     return true;
 }
 
 /* The cells of a later part, in order after those that are there. */
-static bool merge_part(const pc_cells_grid *part, pc_cells_grid *g) {
+static bool merge_part(const pc_ndt_grid *part, pc_ndt_grid *g) {
     for (int32_t i = 1; i < part->count; i++) {
-        pc_cells_moments *m = cell_of(g, part->keys[i]);
+        pc_ndt_moments *m = cell_of(g, part->keys[i]);
         if (!m) {
             return false;
         }
-        pc_cells_add_moments(m, &part->moments[i], 0, 0, 0);
+        pc_ndt_add_moments(m, &part->moments[i], 0, 0, 0);
     }
     return true;
 }
 
-/* ---- centroid and levers ----------------------------------------------------------------------------------------- */
+/* ---- centroid and radii of gyration
+ * ----------------------------------------------------------------------------------------- */
 
-/* The centroid of all points, from integers; then the levers from the means of the cells, in order. */
-void pc_cells_find_center(const pc_cells_grid *g, const pc_cells_target *t, pc_cells_measure *measure) {
+/* The centroid of all points, from integers; then the radii of gyration from the means of the cells, in order. */
+void pc_ndt_find_center(const pc_ndt_grid *g, const pc_ndt_target *t, pc_ndt_measure *measure) {
     int64_t n = 0, sum[3] = {0};
     for (int32_t i = 1; i < g->count; i++) {
-        const pc_cells_moments *m = &g->moments[i];
+        const pc_ndt_moments *m = &g->moments[i];
         uint32_t c[3];
-        pc_cells_split_key(g->keys[i], c);
+        pc_ndt_split_key(g->keys[i], c);
         n += m->n;
         sum[0] += m->x + m->n * ((int64_t)c[0] << g->shift);
         sum[1] += m->y + m->n * ((int64_t)c[1] << g->shift);
         sum[2] += m->z + m->n * ((int64_t)c[2] << g->shift);
     }
     for (int k = 0; k < 3; k++) {
-        measure->center[k] = pc_cells_center(sum[k], n, t->origin[k], t->quantum);
+        measure->center[k] = pc_ndt_center(sum[k], n, t->origin[k], t->unit);
     }
     measure->cells = g->count - 1;
 }
 
-void pc_cells_find_levers(const pc_cells_grid *g, pc_cells_measure *measure) {
-    enum { L = PC_CELLS_LANES };
+void pc_ndt_find_gyration(const pc_ndt_grid *g, pc_ndt_measure *measure) {
+    enum { L = PC_NDT_LANES };
     double n = 0.0, square[3] = {0};
-    for (int32_t first = 0; first < g->count; first += PC_CELLS_CHUNK) {
+    for (int32_t first = 0; first < g->count; first += PC_NDT_CHUNK) {
         double lanes[3][L] = {{0}};
-        for (int32_t i = first; i < first + PC_CELLS_CHUNK && i < g->count; i++) {
-            const pc_cells_block *b = &g->blocks[i / L];
+        for (int32_t i = first; i < first + PC_NDT_CHUNK && i < g->count; i++) {
+            const pc_ndt_block *b = &g->blocks[i / L];
             double points = (double)g->moments[i].n;
             n += points;
             for (int k = 0; k < 3; k++) {
-                lanes[k][i % L] += pc_cells_square_of(b->mean[k][i % L], points);
+                lanes[k][i % L] += pc_ndt_square_of(b->mean[k][i % L], points);
             }
         }
         for (int k = 0; k < 3; k++) {
-            square[k] += pc_cells_halve(lanes[k]);
+            square[k] += pc_ndt_halve(lanes[k]);
         }
     }
-    pc_cells_levers(square, n, measure->lever);
+    pc_ndt_gyration(square, n, measure->gyration);
 }
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
-static bool take_parts(pc_cells_state *s, int parts) {
+static bool take_parts(pc_ndt_state *s, int parts) {
     int more = 2 * (parts - 1);
     if (more > s->parts_made) {
-        pc_cells_grid *part = pc_buffer_take(&s->part_memory, (size_t)more * sizeof *s->part, true);
+        pc_ndt_grid *part = pc_buffer_take(&s->part_memory, (size_t)more * sizeof *s->part, true);
         if (!part) {
             return false;
         }
@@ -210,18 +211,18 @@ static bool take_parts(pc_cells_state *s, int parts) {
 
 /* The finest cells of both grids: each part of the points for itself, then all parts of a grid in order. */
 typedef struct adding {
-    pc_cells_state *s;
-    const pc_cells_target *t;
+    pc_ndt_state *s;
+    const pc_ndt_target *t;
     int parts;
     atomic_bool failed;
 } adding;
 
 static void add_part(void *state, int i) {
     adding *a = state;
-    pc_cells_state *s = a->s;
+    pc_ndt_state *s = a->s;
     const int64_t n = a->t->n, part = i / 2, begin = n * part / a->parts, end = n * (part + 1) / a->parts;
-    pc_cells_grid *g = part ? &s->part[i - 2] : i ? &s->shifted : &s->level[0];
-    bool ok = pc_cells_begin_grid(g, PC_CELLS_BITS, i % 2 ? 1 << (PC_CELLS_BITS - 1) : 0, (end - begin) / 8);
+    pc_ndt_grid *g = part ? &s->part[i - 2] : i ? &s->shifted : &s->level[0];
+    bool ok = pc_ndt_begin_grid(g, PC_NDT_BITS, i % 2 ? 1 << (PC_NDT_BITS - 1) : 0, (end - begin) / 8);
     if (ok) {
         add_points_for(s->simd)(a->t, begin, end, g, &ok);
     }
@@ -241,7 +242,7 @@ static void merge_parts(void *state, int i) {
     }
 }
 
-bool pc_cells_add_target(pcgpu_context *context, pc_cells_state *s, const pc_cells_target *t) {
+bool pc_ndt_add_target(pcgpu_context *context, pc_ndt_state *s, const pc_ndt_target *t) {
     int64_t most = t->n / POINTS_A_PART;
     int parts = (context->threads + 1) / 2;
     parts = parts < most ? parts : most > 1 ? (int)most : 1;
@@ -256,7 +257,7 @@ bool pc_cells_add_target(pcgpu_context *context, pc_cells_state *s, const pc_cel
     return !atomic_load(&a.failed);
 }
 
-bool pc_cells_merge_levels(pc_cells_state *s, int levels) {
+bool pc_ndt_merge_levels(pc_ndt_state *s, int levels) {
     bool merged = true;
     for (int l = 1; l < levels && merged; l++) {
         merged = merge_level(&s->level[l - 1], &s->level[l]);
@@ -266,81 +267,38 @@ bool pc_cells_merge_levels(pc_cells_state *s, int levels) {
 
 /* The wider cells, while another thread finishes the shifted ones. */
 typedef struct widening {
-    pc_cells_state *s;
-    const pc_cells_target *t;
+    pc_ndt_state *s;
+    const pc_ndt_target *t;
     const double *center;
     bool good[2];
 } widening;
 
 static void widen_part(void *state, int part) {
     widening *w = state;
-    w->good[part] = part == 0 ? pc_cells_merge_levels(w->s, w->t->levels)
-                              : pc_cells_finish_grid(NULL, w->s, w->t, w->center, &w->s->shifted);
+    w->good[part] = part == 0 ? pc_ndt_merge_levels(w->s, w->t->levels)
+                              : pc_ndt_finish_grid(NULL, w->s, w->t, w->center, &w->s->shifted);
 }
 
-static bool merge_levels(pcgpu_context *context, pc_cells_state *s, const pc_cells_target *t, const double center[3]) {
+static bool merge_levels(pcgpu_context *context, pc_ndt_state *s, const pc_ndt_target *t, const double center[3]) {
     widening w = {.s = s, .t = t, .center = center};
     pc_run_parts(s->level[0].count > CELLS_ALONE ? context : NULL, 2, widen_part, &w);
     return w.good[0] && w.good[1];
 }
 
-static pc_simd widest(const pcgpu_context *context) {
-    for (int simd = PC_SIMD_FORMS - 1; simd > 0; simd--) {
-        if (pc_cpu_has((pc_simd)simd) && (context->simd_limit == 0 || simd < context->simd_limit)) {
-            return (pc_simd)simd;
-        }
-    }
-    return PC_SIMD_BASE;
-}
-
-pc_cells_state *pc_cells_state_of(pcgpu_context *context) {
-    if (!context->cpu_cells) {
-        context->cpu_cells = calloc(1, sizeof(pc_cells_state));
-    }
-    pc_cells_state *s = context->cpu_cells;
-    if (s) {
-        s->simd = widest(context);
-    }
-    return s;
-}
-
-void pc_cpu_cells_free(pcgpu_context *context) {
-    pc_cells_state *s = context->cpu_cells;
-    if (s) {
-        for (int i = 0; i < PC_CELLS_MAX_LEVELS; i++) {
-            pc_cells_free_grid(&s->level[i]);
-        }
-        pc_cells_free_grid(&s->shifted);
-        for (int i = 0; i < s->parts_made; i++) {
-            pc_cells_free_grid(&s->part[i]);
-        }
-        pc_cells_free_model(s);
-        free(s->part_memory.memory);
-        free(s->chunks.memory);
-        free(s->sets.memory);
-        free(s);
-        context->cpu_cells = NULL;
-    }
-}
-
-pcgpu_status pc_cpu_cells_target(pcgpu_context *context, const struct pc_cells_target *t,
-                                 struct pc_cells_measure *measure) {
-    pc_cells_state *s = pc_cells_state_of(context);
-    bool good = s;
+pcgpu_status pc_ndt_make_target(pcgpu_context *context, pc_ndt_state *s, const pc_ndt_target *t,
+                                pc_ndt_measure *measure) {
+    s->on_local_map = false;
+    bool good = pc_ndt_add_target(context, s, t);
     if (good) {
-        s->on_model = false;
-        good = pc_cells_add_target(context, s, t);
-    }
-    if (good) {
-        pc_cells_find_center(&s->level[0], t, measure);
+        pc_ndt_find_center(&s->level[0], t, measure);
         good = merge_levels(context, s, t, measure->center);
     }
     for (int l = 0; l < t->levels && good; l++) {
-        good = pc_cells_finish_grid(context, s, t, measure->center, &s->level[l]);
+        good = pc_ndt_finish_grid(context, s, t, measure->center, &s->level[l]);
     }
     if (!good) {
         return pc_fail_memory(context, (uint64_t)t->n * 128, "the cells of the target");
     }
-    pc_cells_find_levers(&s->level[0], measure);
+    pc_ndt_find_gyration(&s->level[0], measure);
     return PCGPU_OK;
 }

@@ -1,131 +1,133 @@
-/* Arithmetic and data of registration by cells, shared by the back ends; lib/register/ndt/ndt.c says what the method is.
+/* Arithmetic and data of method ndt, shared by the back ends. lib/register/ndt/ndt.c describes the method.
  *
- * Points are rounded to whole quanta, 2^PC_CELLS_BITS to the edge of a finest cell. What is added up over points are
- * integers, so that neither threads nor blocks nor vectors can change a sum. Cells are numbered from 1 in the order of
- * their first point. Sums over them are made in PC_CELLS_LANES lanes, cell i in lane i modulo that: in float32 over the
- * cells of a chunk, then in float64 the lanes by halving, then the chunks, all in order. */
-#ifndef PC_ICP_CELLS_H
-#define PC_ICP_CELLS_H
+ * Points are rounded to whole fixed-point units, 2^PC_NDT_BITS to the edge of a finest cell. Sums over points are
+ * integers, so neither threads nor blocks nor vectors change them. Cells are numbered from 1 in the order of their
+ * first point. Sums over cells use PC_NDT_LANES lanes, cell i in lane i modulo PC_NDT_LANES: in float32 over the cells
+ * of a chunk, then in float64 the lanes by halving, then the chunks, all in order. */
+#ifndef PC_NDT_MATH_H
+#define PC_NDT_MATH_H
 
 #include "icp_math.h"
 
 enum {
-    PC_CELLS_BITS = 10,            /* of a coordinate within a finest cell */
-    PC_CELLS_AXIS_BITS = 20,       /* of the number of a finest cell on an axis */
-    PC_CELLS_MAX_LEVELS = 6,       /* keeps the sums below in range */
-    PC_CELLS_MAX_SOURCE = 1 << 20, /* points of a pass: their sums of BITS bits fit 31 */
-    PC_CELLS_MAX_COARSE = 1 << 15, /* the same at levels whose cells are up to 2^5 finest ones wide */
-    PC_CELLS_MIN_POINTS = 4,       /* of the target; a cell with fewer counts for nothing */
-    PC_CELLS_MIN_PLANE = 4,        /* of the target, to be called a plane */
-    PC_CELLS_LANES = 16,
-    PC_CELLS_CHUNK = 32 * PC_CELLS_LANES,
-    PC_CELLS_OUT = INT32_MIN, /* coordinate of a point outside the target's box: negative in every grid */
+    PC_NDT_BITS = 10,            /* of a coordinate within a finest cell */
+    PC_NDT_AXIS_BITS = 20,       /* of the number of a finest cell on an axis */
+    PC_NDT_MAX_LEVELS = 6,       /* keeps the sums below in range */
+    PC_NDT_MAX_SOURCE = 1 << 20, /* points of a pass: their sums of BITS bits fit 31 */
+    PC_NDT_MAX_COARSE = 1 << 15, /* the same at levels whose cells are up to 2^5 finest ones wide */
+    PC_NDT_MIN_POINTS = 4,       /* of the target; a cell with fewer has no weight */
+    PC_NDT_MIN_PLANE = 4,        /* of the target, to be called a plane */
+    PC_NDT_LANES = 16,
+    PC_NDT_CHUNK = 32 * PC_NDT_LANES,
+    PC_NDT_OUT = INT32_MIN, /* coordinate of a point outside the target's box: negative in every grid */
 };
 
-/* ---- points to quanta ------------------------------------------------------------------------------------------- */
+/* ---- points to fixed-point units
+ * ------------------------------------------------------------------------------------------- */
 
-/* Quanta from a point: floor(m (x, y, z, 1)), of use where it is in [0, limit) on all axes. */
-typedef struct pc_cells_map {
+/* Fixed-point units of a point: floor(m (x, y, z, 1)), valid in [0, limit) on all axes. */
+typedef struct pc_ndt_map {
     float m[12];
     float limit[3]; /* at most 2^30 */
-} pc_cells_map;
+} pc_ndt_map;
 
-/* value = 0 when it is not in [0, limit); a comparison with the original tells. Never NaN in, never out of an int32. */
-PC_HD_ALWAYS float pc_cells_clamp(float value, float limit) {
+/* value = 0 when it is not in [0, limit); compare the result with the original to find out. The input is never NaN; the
+ * result fits an int32. */
+PC_HD_ALWAYS float pc_ndt_clamp(float value, float limit) {
     float above = value >= 0.0f ? value : 0.0f;
     return above < limit ? above : 0.0f;
 }
 
-PC_HD_ALWAYS void pc_cells_quantize(const pc_cells_map *map, float x, float y, float z, int32_t u[3]) {
+PC_HD_ALWAYS void pc_ndt_quantize(const pc_ndt_map *map, float x, float y, float z, int32_t u[3]) {
     const float *m = map->m;
     float a = ((m[0] * x + m[1] * y) + m[2] * z) + m[3];
     float b = ((m[4] * x + m[5] * y) + m[6] * z) + m[7];
     float c = ((m[8] * x + m[9] * y) + m[10] * z) + m[11];
-    float ca = pc_cells_clamp(a, map->limit[0]);
-    float cb = pc_cells_clamp(b, map->limit[1]);
-    float cc = pc_cells_clamp(c, map->limit[2]);
+    float ca = pc_ndt_clamp(a, map->limit[0]);
+    float cb = pc_ndt_clamp(b, map->limit[1]);
+    float cc = pc_ndt_clamp(c, map->limit[2]);
     bool in = (ca == a) & (cb == b) & (cc == c);
     int32_t ia = (int32_t)ca, ib = (int32_t)cb, ic = (int32_t)cc;
-    u[0] = in ? ia : PC_CELLS_OUT;
-    u[1] = in ? ib : PC_CELLS_OUT;
-    u[2] = in ? ic : PC_CELLS_OUT;
+    u[0] = in ? ia : PC_NDT_OUT;
+    u[1] = in ? ib : PC_NDT_OUT;
+    u[2] = in ? ic : PC_NDT_OUT;
 }
 
-PC_HD uint64_t pc_cells_key(uint32_t cx, uint32_t cy, uint32_t cz) {
-    const int bits = PC_CELLS_AXIS_BITS + 1; /* the second grid has a cell more on every axis */
+PC_HD uint64_t pc_ndt_key(uint32_t cx, uint32_t cy, uint32_t cz) {
+    const int bits = PC_NDT_AXIS_BITS + 1; /* the second grid has a cell more on every axis */
     return ((((uint64_t)cz << bits) | cy) << bits) | cx;
 }
 
-PC_HD_ALWAYS void pc_cells_split_key(uint64_t key, uint32_t c[3]) {
-    const int bits = PC_CELLS_AXIS_BITS + 1;
+PC_HD_ALWAYS void pc_ndt_split_key(uint64_t key, uint32_t c[3]) {
+    const int bits = PC_NDT_AXIS_BITS + 1;
     for (int k = 0; k < 3; k++) {
         c[k] = (uint32_t)(key >> (bits * k)) & ((1u << bits) - 1);
     }
 }
 
-/* ---- cells of the target ---------------------------------------------------------------------------------------- */
+/* ---- cells of the target ----------------------------------------------------------------------------------------- */
 
-/* Of points in a cell, in quanta from its lower corner. */
-typedef struct pc_cells_moments {
+/* Of points in a cell, in fixed-point units from its lower corner. */
+typedef struct pc_ndt_moments {
     int64_t n, x, y, z, xx, xy, xz, yy, yz, zz;
-} pc_cells_moments;
+} pc_ndt_moments;
 
-/* The same from another corner, which lies (dx, dy, dz) quanta before theirs. */
-PC_HD_ALWAYS pc_cells_moments pc_cells_moved(const pc_cells_moments *m, int64_t dx, int64_t dy, int64_t dz) {
-    pc_cells_moments moved = {m->n,
-                              m->x + m->n * dx,
-                              m->y + m->n * dy,
-                              m->z + m->n * dz,
-                              m->xx + dx * (2 * m->x + m->n * dx),
-                              m->xy + dx * m->y + dy * (m->x + m->n * dx),
-                              m->xz + dx * m->z + dz * (m->x + m->n * dx),
-                              m->yy + dy * (2 * m->y + m->n * dy),
-                              m->yz + dy * m->z + dz * (m->y + m->n * dy),
-                              m->zz + dz * (2 * m->z + m->n * dz)};
+/* The same from another corner, which lies (dx, dy, dz) fixed-point units before theirs. */
+PC_HD_ALWAYS pc_ndt_moments pc_ndt_moved(const pc_ndt_moments *m, int64_t dx, int64_t dy, int64_t dz) {
+    pc_ndt_moments moved = {m->n,
+                            m->x + m->n * dx,
+                            m->y + m->n * dy,
+                            m->z + m->n * dz,
+                            m->xx + dx * (2 * m->x + m->n * dx),
+                            m->xy + dx * m->y + dy * (m->x + m->n * dx),
+                            m->xz + dx * m->z + dz * (m->x + m->n * dx),
+                            m->yy + dy * (2 * m->y + m->n * dy),
+                            m->yz + dy * m->z + dz * (m->y + m->n * dy),
+                            m->zz + dz * (2 * m->z + m->n * dz)};
     return moved;
 }
 
-/* What an iteration needs of PC_CELLS_LANES cells of the target. All zero: a cell that counts for nothing. */
-typedef struct pc_cells_block {
-    float n[PC_CELLS_LANES];         /* points; 0 when there are too few */
-    float seen[PC_CELLS_LANES];      /* 1 when there are enough, else 0 */
-    float inside[3][PC_CELLS_LANES]; /* the mean, quanta from the cell's lower corner */
-    float mean[3][PC_CELLS_LANES];   /* the mean, metres from the target's centroid */
-    float weight[6][PC_CELLS_LANES]; /* W = s^2 (C + s^2 I)^-2, upper triangle by rows, 1/m^2 */
-    float normal[6][PC_CELLS_LANES]; /* t^8 (C + t^2 I)^-4, nearly n n^T of the unit normal of a plane, else 0 */
-} pc_cells_block;
+/* Data of PC_NDT_LANES target cells for an iteration. A cell that is all zero has no weight. */
+typedef struct pc_ndt_block {
+    float n[PC_NDT_LANES];         /* points; 0 when there are too few */
+    float seen[PC_NDT_LANES];      /* 1 when there are enough, else 0 */
+    float inside[3][PC_NDT_LANES]; /* the mean, fixed-point units from the cell's lower corner */
+    float mean[3][PC_NDT_LANES];   /* the mean, metres from the target's centroid */
+    float weight[6][PC_NDT_LANES]; /* W = s^2 (C + s^2 I)^-2, upper triangle by rows, 1/m^2 */
+    float normal[6][PC_NDT_LANES]; /* t^8 (C + t^2 I)^-4, nearly n n^T of the unit normal of a plane, else 0 */
+} pc_ndt_block;
 
-/* Thickness of a plane against its second extent, and that extent against the cell's edge, as variances; the scale in
- * edges at which its thickness does not matter. */
-#define PC_CELLS_PLANE_THICKNESS 0.1
-#define PC_CELLS_PLANE_EXTENT    0.003
-#define PC_CELLS_PLANE_SCALE     0.06
+/* Limits of a plane, as ratios of variances: thickness to second extent, and second extent to the cell's edge. Scale in
+ * edges below which thickness does not matter. */
+#define PC_NDT_PLANE_THICKNESS 0.1
+#define PC_NDT_PLANE_EXTENT    0.003
+#define PC_NDT_PLANE_SCALE     0.06
 
 /* A symmetric 3x3 matrix. */
-typedef struct pc_cells_matrix {
+typedef struct pc_ndt_matrix {
     double xx, xy, xz, yy, yz, zz;
-} pc_cells_matrix;
+} pc_ndt_matrix;
 
 /* (C + s2 I)^-1 */
-PC_HD_ALWAYS pc_cells_matrix pc_cells_inverse(pc_cells_matrix c, double s2) {
+PC_HD_ALWAYS pc_ndt_matrix pc_ndt_inverse(pc_ndt_matrix c, double s2) {
     double a = c.xx + s2, b = c.yy + s2, d = c.zz + s2;
-    pc_cells_matrix m = {b * d - c.yz * c.yz, c.xz * c.yz - c.xy * d, c.xy * c.yz - c.xz * b,
-                         a * d - c.xz * c.xz, c.xy * c.xz - a * c.yz, a * b - c.xy * c.xy};
+    pc_ndt_matrix m = {b * d - c.yz * c.yz, c.xz * c.yz - c.xy * d, c.xy * c.yz - c.xz * b,
+                       a * d - c.xz * c.xz, c.xy * c.xz - a * c.yz, a * b - c.xy * c.xy};
     double scale = 1.0 / ((a * m.xx + c.xy * m.xy) + c.xz * m.xz);
-    pc_cells_matrix inverse = {m.xx * scale, m.xy * scale, m.xz * scale, m.yy * scale, m.yz * scale, m.zz * scale};
+    pc_ndt_matrix inverse = {m.xx * scale, m.xy * scale, m.xz * scale, m.yy * scale, m.yz * scale, m.zz * scale};
     return inverse;
 }
 
-PC_HD_ALWAYS pc_cells_matrix pc_cells_square(pc_cells_matrix m) {
-    pc_cells_matrix square = {(m.xx * m.xx + m.xy * m.xy) + m.xz * m.xz, (m.xx * m.xy + m.xy * m.yy) + m.xz * m.yz,
-                              (m.xx * m.xz + m.xy * m.yz) + m.xz * m.zz, (m.xy * m.xy + m.yy * m.yy) + m.yz * m.yz,
-                              (m.xy * m.xz + m.yy * m.yz) + m.yz * m.zz, (m.xz * m.xz + m.yz * m.yz) + m.zz * m.zz};
+PC_HD_ALWAYS pc_ndt_matrix pc_ndt_square(pc_ndt_matrix m) {
+    pc_ndt_matrix square = {(m.xx * m.xx + m.xy * m.xy) + m.xz * m.xz, (m.xx * m.xy + m.xy * m.yy) + m.xz * m.yz,
+                            (m.xx * m.xz + m.xy * m.yz) + m.xz * m.zz, (m.xy * m.xy + m.yy * m.yy) + m.yz * m.yz,
+                            (m.xy * m.xz + m.yy * m.yz) + m.yz * m.zz, (m.xz * m.xz + m.yz * m.yz) + m.zz * m.zz};
     return square;
 }
 
 /* rows[.][l] = scale (m - less n) */
-PC_HD_ALWAYS void pc_cells_store(float (*rows)[PC_CELLS_LANES], int l, double scale, pc_cells_matrix m, double less,
-                                 pc_cells_matrix n) {
+PC_HD_ALWAYS void pc_ndt_store(float (*rows)[PC_NDT_LANES], int l, double scale, pc_ndt_matrix m, double less,
+                               pc_ndt_matrix n) {
     rows[0][l] = (float)(scale * (m.xx - less * n.xx));
     rows[1][l] = (float)(scale * (m.xy - less * n.xy));
     rows[2][l] = (float)(scale * (m.xz - less * n.xz));
@@ -134,78 +136,77 @@ PC_HD_ALWAYS void pc_cells_store(float (*rows)[PC_CELLS_LANES], int l, double sc
     rows[5][l] = (float)(scale * (m.zz - less * n.zz));
 }
 
-/* Fills lane l of a block. m: 10 moments as float64, in the order of pc_cells_moments; corner: of the cell, metres from
- * the target's centroid; both with `stride` from value to value. quantum and edge in metres; s2: the square of the
- * noise scale s. Without a branch, for the sake of vectors. */
-PC_HD_ALWAYS void pc_cells_finish(const double *m, const double *corner, int stride, double quantum, double edge,
-                                  double s2, pc_cells_block *block, int l) {
-    double n = m[0], per = 1.0 / (n + (double)(n < 1.0)), q2 = quantum * quantum;
+/* Fills lane l of a block. m: 10 moments as float64, in the order of pc_ndt_moments; corner: of the cell, metres from
+ * the target's centroid; both with `stride` from value to value. unit and edge in metres; s2: the square of the
+ * regularization sigma s. Branch-free, so that it vectorizes. */
+PC_HD_ALWAYS void pc_ndt_finish(const double *m, const double *corner, int stride, double unit, double edge, double s2,
+                                pc_ndt_block *block, int l) {
+    double n = m[0], per = 1.0 / (n + (double)(n < 1.0)), q2 = unit * unit;
     double x = m[stride] * per, y = m[2 * stride] * per, z = m[3 * stride] * per;
-    pc_cells_matrix c = {(m[4 * stride] * per - x * x) * q2, (m[5 * stride] * per - x * y) * q2,
-                         (m[6 * stride] * per - x * z) * q2, (m[7 * stride] * per - y * y) * q2,
-                         (m[8 * stride] * per - y * z) * q2, (m[9 * stride] * per - z * z) * q2};
-    double seen = (double)(n >= (double)PC_CELLS_MIN_POINTS);
+    pc_ndt_matrix c = {(m[4 * stride] * per - x * x) * q2, (m[5 * stride] * per - x * y) * q2,
+                       (m[6 * stride] * per - x * z) * q2, (m[7 * stride] * per - y * y) * q2,
+                       (m[8 * stride] * per - y * z) * q2, (m[9 * stride] * per - z * z) * q2};
+    double seen = (double)(n >= (double)PC_NDT_MIN_POINTS);
     block->n[l] = (float)(seen * n);
     block->seen[l] = (float)seen;
     block->inside[0][l] = (float)x;
     block->inside[1][l] = (float)y;
     block->inside[2][l] = (float)z;
-    block->mean[0][l] = (float)(corner[0] + (x + 0.5) * quantum);
-    block->mean[1][l] = (float)(corner[stride] + (y + 0.5) * quantum);
-    block->mean[2][l] = (float)(corner[2 * stride] + (z + 0.5) * quantum);
-    pc_cells_matrix inverse = pc_cells_inverse(c, s2);
-    pc_cells_store(block->weight, l, seen * s2, pc_cells_square(inverse), 0.0, inverse);
+    block->mean[0][l] = (float)(corner[0] + (x + 0.5) * unit);
+    block->mean[1][l] = (float)(corner[stride] + (y + 0.5) * unit);
+    block->mean[2][l] = (float)(corner[2 * stride] + (z + 0.5) * unit);
+    pc_ndt_matrix inverse = pc_ndt_inverse(c, s2);
+    pc_ndt_store(block->weight, l, seen * s2, pc_ndt_square(inverse), 0.0, inverse);
     /* Eigenvalues a <= b <= c of the covariance: a is about det / minors, b about minors / trace. */
     double trace = (c.xx + c.yy) + c.zz;
     double minors = ((c.xx * c.yy - c.xy * c.xy) + (c.xx * c.zz - c.xz * c.xz)) + (c.yy * c.zz - c.yz * c.yz);
     double det =
         (c.xx * (c.yy * c.zz - c.yz * c.yz) - c.xy * (c.xy * c.zz - c.yz * c.xz)) + c.xz * (c.xy * c.yz - c.yy * c.xz);
-    int flat = det * trace <= PC_CELLS_PLANE_THICKNESS * (minors * minors);
-    int wide = minors >= PC_CELLS_PLANE_EXTENT * (edge * edge) * trace;
-    double plane = (double)(flat & wide & (n >= (double)PC_CELLS_MIN_PLANE));
-    /* Noise tilts the normal: what it puts along the plane is a / (n b) on the average, and is taken off. */
+    int flat = det * trace <= PC_NDT_PLANE_THICKNESS * (minors * minors);
+    int wide = minors >= PC_NDT_PLANE_EXTENT * (edge * edge) * trace;
+    double plane = (double)(flat & wide & (n >= (double)PC_NDT_MIN_PLANE));
+    /* Noise tilts the normal. Its mean component along the plane, a / (n b), is subtracted. */
     double tilt = det / ((minors + 1e-300) * (n + (double)(n < 4.0) * 4.0 - 3.0));
-    double t2 = PC_CELLS_PLANE_SCALE * PC_CELLS_PLANE_SCALE * (edge * edge), t4 = t2 * t2;
-    inverse = pc_cells_inverse(c, t2);
-    pc_cells_store(block->normal, l, plane * (t4 * t4), pc_cells_square(pc_cells_square(inverse)), tilt / (t4 * t4),
-                   inverse);
+    double t2 = PC_NDT_PLANE_SCALE * PC_NDT_PLANE_SCALE * (edge * edge), t4 = t2 * t2;
+    inverse = pc_ndt_inverse(c, t2);
+    pc_ndt_store(block->normal, l, plane * (t4 * t4), pc_ndt_square(pc_ndt_square(inverse)), tilt / (t4 * t4), inverse);
 }
 
-/* ---- one step --------------------------------------------------------------------------------------------------- */
+/* ---- one step ---------------------------------------------------------------------------------------------------- */
 
-/* Numbers instead of flags: a choice by a flag keeps compilers from vectorizing over the lanes. */
-typedef struct pc_cells_step {
-    float quantum;  /* metres */
-    float turn[9];  /* the change since the points were added up: p + turn p + shift, p from the target's centroid; */
-    float shift[3]; /* zero at first */
-    float points;   /* how many source points each of them stands for, >= 1 */
-    float most;     /* so many points give a cell half of the largest weight */
-    float kernel;   /* k^2 of the squared Geman-McClure kernel (k^2 / (k^2 + r^2))^2 */
-    float robust;   /* 1: weights with the kernel; 0: without */
-    float planes;   /* 1: J^T W J of the normals alone; 0: of the weights */
-} pc_cells_step;
+/* Flags are floats: a branch on a flag would keep compilers from vectorizing over the lanes. */
+typedef struct pc_ndt_step {
+    float unit;           /* metres */
+    float rotation[9];    /* the motion since the pass: p + rotation p + translation, p from the target's centroid */
+    float translation[3]; /* zero at first */
+    float points;         /* source points per point of the part, >= 1 */
+    float most;           /* number of points at which a cell has half of the largest weight */
+    float kernel;         /* k^2 of the squared Geman-McClure kernel (k^2 / (k^2 + r^2))^2 */
+    float robust;         /* 1: weights with the kernel; 0: without */
+    float planes;         /* 1: J^T W J of the normals alone; 0: of the weights */
+} pc_ndt_step;
 
-/* What a step adds up: JJ and JR as in icp_math.h, then these. */
+/* Sums of a step: JJ and JR as in icp_math.h, then these. */
 enum {
-    PC_CELLS_GAIN = 27,   /* sum of w k^2 / (k^2 + r^2), which the iteration maximizes */
-    PC_CELLS_R2 = 28,     /* sum of the robustly weighted squared residuals, in units of the noise scale */
-    PC_CELLS_D2 = 29,     /* sum of the squared distances of source mean and target mean, a point of the source each */
-    PC_CELLS_POINTS = 30, /* points of the source in cells of the target */
-    PC_CELLS_CELLS = 31,  /* cells that both have */
-    PC_CELLS_SUMS = 32
+    PC_NDT_OBJECTIVE = 27, /* sum of w k^2 / (k^2 + r^2), which the iteration maximizes */
+    PC_NDT_R2 = 28,        /* sum of the robustly weighted squared residuals, in units of the regularization sigma */
+    PC_NDT_D2 = 29,        /* sum of the squared distances of source mean and target mean, a point of the source each */
+    PC_NDT_POINTS = 30,    /* points of the source in cells of the target */
+    PC_NDT_CELLS = 31,     /* cells that both have */
+    PC_NDT_SUMS = 32
 };
 
-/* Adds the cell of lane l: points of the source and the sums of their quanta from the cell's lower corner. sums: lane l
- * of PC_CELLS_SUMS rows of `stride`. */
-PC_HD_ALWAYS void pc_cells_add(const pc_cells_step *step, const pc_cells_block *block, int l, int32_t points,
-                               int32_t sum_x, int32_t sum_y, int32_t sum_z, float *sums, int stride) {
+/* Adds the cell of lane l: points of the source and the sums of their fixed-point units from the cell's lower corner.
+ * sums: lane l of PC_NDT_SUMS rows of `stride`. */
+PC_HD_ALWAYS void pc_ndt_add(const pc_ndt_step *step, const pc_ndt_block *block, int l, int32_t points, int32_t sum_x,
+                             int32_t sum_y, int32_t sum_z, float *sums, int stride) {
     int32_t some = points > 0;
-    float n = (float)points, target = block->n[l], per = step->quantum / (float)(points + 1 - some);
-    float dx = (float)sum_x * per - block->inside[0][l] * step->quantum;
-    float dy = (float)sum_y * per - block->inside[1][l] * step->quantum;
-    float dz = (float)sum_z * per - block->inside[2][l] * step->quantum;
+    float n = (float)points, target = block->n[l], per = step->unit / (float)(points + 1 - some);
+    float dx = (float)sum_x * per - block->inside[0][l] * step->unit;
+    float dy = (float)sum_y * per - block->inside[1][l] * step->unit;
+    float dz = (float)sum_z * per - block->inside[2][l] * step->unit;
     float x = block->mean[0][l] + dx, y = block->mean[1][l] + dy, z = block->mean[2][l] + dz;
-    const float *turn = step->turn, *shift = step->shift;
+    const float *turn = step->rotation, *shift = step->translation;
     float ex = ((turn[0] * x + turn[1] * y) + turn[2] * z) + shift[0];
     float ey = ((turn[3] * x + turn[4] * y) + turn[5] * z) + shift[1];
     float ez = ((turn[6] * x + turn[7] * y) + turn[8] * z) + shift[2];
@@ -220,7 +221,7 @@ PC_HD_ALWAYS void pc_cells_add(const pc_cells_step *step, const pc_cells_block *
     /* The variance of the difference of two means is that of a point times 1/n + 1/target. */
     float s = n * step->points, h = s * target / (s + target + 1e-20f);
     float w = h / (1.0f + h / step->most); /* 0 where either has no points */
-    float k = step->kernel / (step->kernel + r2), gain = w * k;
+    float k = step->kernel / (step->kernel + r2), objective = w * k;
     float count = n * block->seen[l], cell = (float)some * block->seen[l];
     w *= step->robust * (k * k) + (1.0f - step->robust);
     float planes = step->planes, others = 1.0f - planes;
@@ -242,13 +243,13 @@ PC_HD_ALWAYS void pc_cells_add(const pc_cells_step *step, const pc_cells_block *
     ADD(x * azy - y * azx), ADD(azx), ADD(azy), ADD(azz);
     ADD(wxx), ADD(wxy), ADD(wxz), ADD(wyy), ADD(wyz), ADD(wzz);
     ADD(y * gz - z * gy), ADD(z * gx - x * gz), ADD(x * gy - y * gx), ADD(gx), ADD(gy), ADD(gz);
-    ADD(gain), ADD(w * r2), ADD(count * ((dx * dx + dy * dy) + dz * dz)), ADD(count), ADD(cell);
+    ADD(objective), ADD(w * r2), ADD(count * ((dx * dx + dy * dy) + dz * dz)), ADD(count), ADD(cell);
 #undef ADD
 }
 
 /* The lanes of one sum by halving, in place; returns the sum. */
-PC_HD_ALWAYS double pc_cells_halve(double lanes[PC_CELLS_LANES]) {
-    for (int half = PC_CELLS_LANES / 2; half >= 1; half /= 2) {
+PC_HD_ALWAYS double pc_ndt_halve(double lanes[PC_NDT_LANES]) {
+    for (int half = PC_NDT_LANES / 2; half >= 1; half /= 2) {
         for (int l = 0; l < half; l++) {
             lanes[l] += lanes[l + half];
         }
@@ -256,120 +257,120 @@ PC_HD_ALWAYS double pc_cells_halve(double lanes[PC_CELLS_LANES]) {
     return lanes[0];
 }
 
-/* What the levers are made of, summed like a step but in float64 throughout: points times the squares of x, y and z. */
-PC_HD_ALWAYS double pc_cells_square_of(float mean, double points) {
+/* Terms of the radii of gyration: points times the squares of x, y and z, summed like a step but in float64 throughout.
+ */
+PC_HD_ALWAYS double pc_ndt_square_of(float mean, double points) {
     return points * ((double)mean * (double)mean);
 }
 
-/* Levers from those sums. */
-PC_HD void pc_cells_levers(const double square[3], double points, double lever[3]) {
+/* Radii of gyration from those sums. */
+PC_HD void pc_ndt_gyration(const double square[3], double points, double gyration[3]) {
     for (int k = 0; k < 3; k++) {
         double length = points > 0.0 ? sqrt((square[(k + 1) % 3] + square[(k + 2) % 3]) / points) : 0.0;
-        lever[k] = length > 0.0 ? length : 1.0;
+        gyration[k] = length > 0.0 ? length : 1.0;
     }
 }
 
-/* The centroid on one axis, in metres: from the sum of the quanta of n points. */
-PC_HD double pc_cells_center(int64_t sum, int64_t n, double origin, double quantum) {
-    return origin + ((double)sum / (double)(n ? n : 1) + 0.5) * quantum;
+/* The centroid on one axis, in metres: from the sum of the fixed-point units of n points. */
+PC_HD double pc_ndt_center(int64_t sum, int64_t n, double origin, double unit) {
+    return origin + ((double)sum / (double)(n ? n : 1) + 0.5) * unit;
 }
 
-/* s^2 of a level whose cells have 2^shift quanta to the edge. */
-PC_HD double pc_cells_noise2(double noise, double widening, double quantum, int shift) {
-    double wide = shift > PC_CELLS_BITS ? widening * (quantum * (double)(1 << shift)) : 0.0;
-    return noise * noise + wide * wide;
+/* s^2 of a level whose cells have 2^shift fixed-point units to the edge. */
+PC_HD double pc_ndt_sigma2(double sigma, double widening, double unit, int shift) {
+    double wide = shift > PC_NDT_BITS ? widening * (unit * (double)(1 << shift)) : 0.0;
+    return sigma * sigma + wide * wide;
 }
 
 /* The lower corner of a cell on one axis, metres from the centroid. */
-PC_HD_ALWAYS double pc_cells_corner(uint32_t cell, int shift, int32_t half, double quantum, double origin,
-                                    double center) {
-    return ((double)(((int64_t)cell << shift) - half) * quantum + origin) - center;
+PC_HD_ALWAYS double pc_ndt_corner(uint32_t cell, int shift, int32_t half, double unit, double origin, double center) {
+    return ((double)(((int64_t)cell << shift) - half) * unit + origin) - center;
 }
 
-/* ---- what a back end is given ------------------------------------------------------------------------------------ */
+/* ---- parameters of a back end ------------------------------------------------------------------------------------ */
 
-/* The target: n finite points that `map` takes to quanta. */
-typedef struct pc_cells_target {
+/* The target: n finite points that `map` takes to fixed-point units. */
+typedef struct pc_ndt_target {
     int64_t n;
     const float *x, *y, *z;
-    pc_cells_map map;
-    double quantum;   /* metres */
-    double origin[3]; /* of the quanta, metres */
-    double noise;     /* s at the finest level, metres */
-    double widening;  /* at a level above: s^2 = noise^2 + (widening * edge)^2 */
-    int levels;       /* 1 to PC_CELLS_MAX_LEVELS */
-} pc_cells_target;
+    pc_ndt_map map;
+    double unit;      /* metres */
+    double origin[3]; /* of the fixed-point units, metres */
+    double sigma;     /* s at the finest level, metres */
+    double widening;  /* at a level above: s^2 = sigma^2 + (widening * edge)^2 */
+    int levels;       /* 1 to PC_NDT_MAX_LEVELS */
+} pc_ndt_target;
 
-/* Where the quanta lie. */
-typedef struct pc_cells_frame {
-    double quantum;     /* metres */
-    double per_quantum; /* 1 / quantum */
-    double origin[3];   /* metres */
-    float limit[3];     /* of the target's box in quanta, at most 2^30 */
-} pc_cells_frame;
+/* Frame of the fixed-point units. */
+typedef struct pc_ndt_frame {
+    double unit;      /* metres */
+    double per_unit;  /* 1 / unit */
+    double origin[3]; /* metres */
+    float limit[3];   /* of the target's box in fixed-point units, at most 2^30 */
+} pc_ndt_frame;
 
-/* What it is told of the target. */
-typedef struct pc_cells_measure {
-    double center[3]; /* centroid in metres */
-    double lever[3];  /* rms distances of the finest cells' means, by points, from the axes through it */
-    int64_t cells;    /* of the finest level */
-} pc_cells_measure;
+/* What the optimizer knows of the target. */
+typedef struct pc_ndt_measure {
+    double center[3];   /* centroid in metres */
+    double gyration[3]; /* rms distances of the finest cells' means, by points, from the axes through it */
+    int64_t cells;      /* of the finest level */
+} pc_ndt_measure;
 
-/* Scans that are kept as cells in a box, as a target of several registrations. First the box moves, and what is outside
- * then is dropped; then the points of `scan`, whose map has the scan's pose in it, are added to the cells that have not
- * got enough. Centroid and levers are those of the scan when it was last renewed. */
-typedef struct pc_cells_model {
-    pc_cells_target scan; /* n may be 0 unless it is renewed */
-    bool forget;          /* begin with no cells */
-    int32_t move[3];      /* of the box, in widest cells */
-    bool renew;           /* find centroid and levers anew; there are points then, and always when the box moves */
-    int64_t most;         /* a finest cell with so many points takes no more, one that is 2^l as wide 4^l as many */
-} pc_cells_model;
+/* A merge of a scan into the local map: cells in a box, the target of several registrations. First the box moves and
+ * cells outside it are dropped. Then the points of `scan`, whose map contains the scan's pose, are added to cells that
+ * are not full. Centroid and radii of gyration are those of the scan when it was last renewed. */
+typedef struct pc_ndt_merge {
+    pc_ndt_target scan; /* n may be 0 unless `renew` */
+    bool forget;        /* clear the map first */
+    int32_t move[3];    /* of the box, in widest cells */
+    bool renew;   /* recompute centroid and radii of gyration; requires points, and is set whenever the box moves */
+    int64_t most; /* capacity of a finest cell in points; a cell 2^l times as wide has 4^l times the capacity */
+} pc_ndt_merge;
 
-/* The same at a level: how many of its cells the box moves by, and how many points a cell takes. */
-PC_HD int64_t pc_cells_move_at(int32_t move, int levels, int level) {
+/* The same at a level: the box's move in its cells, and the capacity of a cell. */
+PC_HD int64_t pc_ndt_move_at(int32_t move, int levels, int level) {
     return (int64_t)move * (1 << (levels - 1 - level));
 }
 
-PC_HD int64_t pc_cells_most_at(int64_t most, int level) {
+PC_HD int64_t pc_ndt_most_at(int64_t most, int level) {
     return most << 2 * level;
 }
 
 /* The key of a cell where the box begins `by` cells later on each axis; false when it is outside then. */
-PC_HD_ALWAYS bool pc_cells_move_key(uint64_t *key, const int64_t by[3], int shift, int32_t half, const float limit[3]) {
+PC_HD_ALWAYS bool pc_ndt_move_key(uint64_t *key, const int64_t by[3], int shift, int32_t half, const float limit[3]) {
     uint32_t c[3];
     bool in = true;
-    pc_cells_split_key(*key, c);
+    pc_ndt_split_key(*key, c);
     for (int k = 0; k < 3; k++) {
         int64_t cell = (int64_t)c[k] - by[k];
         in = in && cell >= 0 && (double)((cell << shift) - half) < (double)limit[k];
         c[k] = (uint32_t)cell;
     }
-    *key = pc_cells_key(c[0], c[1], c[2]);
+    *key = pc_ndt_key(c[0], c[1], c[2]);
     return in;
 }
 
-/* The parts of the source that passes take: some of it, or all where that is not much. */
+/* The parts of the source that passes take: a subset, or all of it when it is small. */
 enum { PC_SET_COARSE, PC_SET_MIDDLE, PC_SET_ALL, PC_SETS };
 
 /* The source: n finite points, and for each part how many points it has, one out of every so many. */
-typedef struct pc_cells_source {
+typedef struct pc_ndt_source {
     int64_t n;
     const float *x, *y, *z;
     int64_t points[PC_SETS], every[PC_SETS]; /* points x every <= n */
-} pc_cells_source;
+} pc_ndt_source;
 
-/* The i-th point of a part: one at random out of every so many in a row, which is even in space as the order of a scan
- * is, and not in step with the rings or columns of a scanner. */
-PC_HD_ALWAYS int64_t pc_cells_pick(int64_t i, int64_t every) {
+/* The i-th point of a part: a random one out of every `every` consecutive points. This samples a scan evenly in space
+ * and is not in step with its rings or columns. */
+PC_HD_ALWAYS int64_t pc_ndt_pick(int64_t i, int64_t every) {
     return i * every + (int64_t)((pc_hash64((uint64_t)i) >> 32) * (uint64_t)every >> 32);
 }
 
-/* One pass: a part of the source, mapped to quanta, is added to the cells of a level, 0 the finest; `grids` 2 adds the
- * second grid, which is shifted by half a cell and exists at level 0. */
-typedef struct pc_cells_pass {
-    pc_cells_map map;
+/* One pass: a part of the source, mapped to fixed-point units, is added to the cells of a level, 0 the finest; `grids`
+ * 2 adds the second grid, which is shifted by half a cell and exists at level 0. */
+typedef struct pc_ndt_pass {
+    pc_ndt_map map;
     int set, level, grids;
-} pc_cells_pass;
+} pc_ndt_pass;
 
 #endif

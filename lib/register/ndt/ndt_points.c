@@ -1,5 +1,4 @@
-/* Registration by cells: the usable points of both clouds, the parts of the source, and where the target's grid lies.
- */
+/* Method ndt: usable points of both clouds, parts of the source, layout of the target's grid. */
 #include "threads.h"
 #include "ndt.h"
 #include "solve.h"
@@ -18,9 +17,9 @@ enum {
     POINTS_A_PART = 4096,
 };
 
-/* ---- points ----------------------------------------------------------------------------------------------------- */
+/* ---- points ------------------------------------------------------------------------------------------------------ */
 
-/* A box around nothing. */
+/* The empty box. */
 static const float nowhere[3][2] = {{INFINITY, -INFINITY}, {INFINITY, -INFINITY}, {INFINITY, -INFINITY}};
 
 /* Widens [low, high] to values; in lanes, which compilers vectorize as they are. */
@@ -49,7 +48,7 @@ static inline void widen(const float *values, int64_t n, float range[2]) {
     }
 }
 
-/* What a thread has selected: n points from `begin` on. */
+/* Points selected by a thread: n points from `begin` on. */
 typedef struct part {
     int64_t begin, n, non_finite, at_origin;
     float box[3][2];
@@ -103,7 +102,7 @@ static void select_part(const pcgpu_cloud *cloud, int64_t begin, int64_t end, co
     *out = own;
 }
 
-/* Puts the parts one after the other. */
+/* Concatenates the parts. */
 static void join_parts(const part *parts, int count, pc_point_set *p, pcgpu_run *run) {
     memcpy(p->box, nowhere, sizeof p->box);
     for (int i = 0; i < count; i++) {
@@ -124,17 +123,15 @@ static void join_parts(const part *parts, int count, pc_point_set *p, pcgpu_run 
     }
 }
 
-/* Memory for the coordinates of so many points: what was given, the back end's, or what the context keeps. */
-static float *take_memory(const pc_cells_work *c, int scratch, size_t rows) {
-    const size_t bytes = 3 * (rows ? rows : 1) * sizeof(float);
-    void *memory = NULL;
-    if (c->memory[scratch]) {
-        return c->memory[scratch];
+/* Memory for the coordinates of so many points: what was given, or the back end's. */
+static pcgpu_status take_memory(const pc_ndt_work *c, int which, size_t rows, float **out) {
+    void *memory = c->memory[which];
+    pcgpu_status status = PCGPU_OK;
+    if (!memory) {
+        status = c->backend->ndt->memory(c->w->context, which, 3 * (rows ? rows : 1) * sizeof(float), &memory);
     }
-    if (!c->backend->ndt->memory) {
-        return pc_buffer_take(&c->w->context->scratch[scratch], bytes, false);
-    }
-    return c->backend->ndt->memory(c->w->context, scratch, bytes, &memory) == PCGPU_OK ? memory : NULL;
+    *out = memory;
+    return status;
 }
 
 /* One cloud of which the usable points are selected. */
@@ -163,20 +160,19 @@ static void lay_selection(const pcgpu_cloud *cloud, bool drop_origin, float *mem
     atomic_init(&s->done, 0);
 }
 
-static pcgpu_status prepare_selection(const pc_cells_work *c, const pcgpu_cloud *cloud, int scratch, pc_point_set *to,
+static pcgpu_status prepare_selection(const pc_ndt_work *c, const pcgpu_cloud *cloud, int which, pc_point_set *to,
                                       selection *s) {
     pcgpu_context *context = c->w->context;
-    const size_t rows = (size_t)cloud->rows;
     if (cloud->rows > INT32_MAX) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld points; more than 2^31 are not possible",
                        (long long)cloud->rows);
     }
-    float *memory = take_memory(c, scratch, rows);
-    if (!memory) {
-        return pc_fail_memory(context, rows * 12, "the points");
+    float *memory = NULL;
+    pcgpu_status status = take_memory(c, which, (size_t)cloud->rows, &memory);
+    if (status == PCGPU_OK) {
+        lay_selection(cloud, c->w->params->drop_origin, memory, to, s);
     }
-    lay_selection(cloud, c->w->params->drop_origin, memory, to, s);
-    return PCGPU_OK;
+    return status;
 }
 
 /* A part of the target, or of the source after those. */
@@ -196,7 +192,8 @@ static void finish_selection(const selection *s, pcgpu_run *run) {
     run->points_in += s->cloud->rows;
 }
 
-static pcgpu_status select_on_host(pc_cells_work *c, selection s[CLOUDS], pc_cells_target_fn *then, pc_cells_job *job) {
+/* By one thread, beside others that do other pairs. */
+static pcgpu_status select_alone(pc_ndt_work *c, selection s[CLOUDS], pc_ndt_target_fn *then, pc_ndt_job *job) {
     pcgpu_run *run = &c->w->result->run;
     pc_run_parts(c->w->context, s[TARGET].count + s[SOURCE].count, select_one, s);
     finish_selection(&s[TARGET], run);
@@ -204,24 +201,23 @@ static pcgpu_status select_on_host(pc_cells_work *c, selection s[CLOUDS], pc_cel
     return then(c, job);
 }
 
-void pc_cells_select_into(pcgpu_context *context, const pcgpu_cloud *cloud, bool drop_origin, float *memory,
-                          pc_point_set *p, pcgpu_run *run) {
+void pc_ndt_select_into(pcgpu_context *context, const pcgpu_cloud *cloud, bool drop_origin, float *memory,
+                        pc_point_set *p, pcgpu_run *run) {
     selection s;
     lay_selection(cloud, drop_origin, memory, p, &s);
     pc_run_parts(context, s.count, select_one, &s);
     finish_selection(&s, run);
 }
 
-void pc_cells_find_box(pc_point_set *p) {
+void pc_ndt_find_box(pc_point_set *p) {
     memcpy(p->box, nowhere, sizeof p->box);
     widen(p->x, p->n, p->box[0]);
     widen(p->y, p->n, p->box[1]);
     widen(p->z, p->n, p->box[2]);
 }
 
-/* Where a device makes the target's cells: it begins as soon as those points are there. */
-static pcgpu_status select_for_device(pc_cells_work *c, selection s[CLOUDS], pc_cells_target_fn *then,
-                                      pc_cells_job *job) {
+/* By all threads: `then` is called as soon as the points of the target are there. */
+static pcgpu_status select_single(pc_ndt_work *c, selection s[CLOUDS], pc_ndt_target_fn *then, pc_ndt_job *job) {
     pcgpu_context *context = c->w->context;
     if (!pc_context_team(context)) {
         return pc_fail_memory(context, sizeof(void *) * (size_t)context->threads, "the threads");
@@ -239,29 +235,28 @@ static pcgpu_status select_for_device(pc_cells_work *c, selection s[CLOUDS], pc_
     return status;
 }
 
-pcgpu_status pc_cells_select(pc_cells_work *c, const pcgpu_cloud *source, const pcgpu_cloud *target,
-                             pc_cells_target_fn *then, pc_cells_job *job) {
+pcgpu_status pc_ndt_select(pc_ndt_work *c, const pcgpu_cloud *source, const pcgpu_cloud *target, pc_ndt_target_fn *then,
+                           pc_ndt_job *job) {
     selection s[CLOUDS];
-    pcgpu_status status = prepare_selection(c, target, PC_SCRATCH_TARGET, &c->target, &s[TARGET]);
+    pcgpu_status status = prepare_selection(c, target, PC_NDT_TARGET, &c->target, &s[TARGET]);
     if (status == PCGPU_OK) {
-        status = prepare_selection(c, source, PC_SCRATCH_SOURCE, &c->source, &s[SOURCE]);
+        status = prepare_selection(c, source, PC_NDT_SOURCE, &c->source, &s[SOURCE]);
     }
     if (status != PCGPU_OK) {
         return status;
     }
-    /* else without the context's team, which is for one call at a time */
-    return pc_cells_begins(c) ? select_for_device(c, s, then, job) : select_on_host(c, s, then, job);
+    return pc_ndt_is_single(c) ? select_single(c, s, then, job) : select_alone(c, s, then, job);
 }
 
-/* What to take off far-away coordinates, where float32 is coarse: the middle of their box in whole metres, which is
- * exact; 0 for coordinates near 0, `other` where it does as well, so that a cloud and itself are treated alike. */
+/* The shift of far-away coordinates, where float32 is coarse: the middle of their box in whole metres, which is exact.
+ * 0 for coordinates near 0; `other` where that serves as well, so that a cloud and its copy get the same shift. */
 static double shift_of(const float range[2], double other) {
     double low = (double)range[0], high = (double)range[1];
     double middle = floor(0.5 * (low + high) + 0.5), extent = high - low;
     return fabs(middle) <= extent ? 0.0 : fabs(middle - other) <= extent ? other : middle;
 }
 
-/* Takes a whole number of metres off an axis of a cloud, whose offset keeps it. */
+/* Subtracts whole metres from an axis of a cloud and adds them to its offset. */
 static void shift_axis(pc_point_set *p, int axis, double shift, double *offset) {
     float *values = axis == 0 ? p->x : axis == 1 ? p->y : p->z;
     if (shift == 0.0) {
@@ -275,7 +270,7 @@ static void shift_axis(pc_point_set *p, int axis, double shift, double *offset) 
     *offset += shift;
 }
 
-void pc_cells_settle(pc_point_set *p, double offset[3]) {
+void pc_ndt_settle(pc_point_set *p, double offset[3]) {
     enum { MOST_SHIFTS = 3 }; /* one, and another where the middle of few points is half a metre off */
     for (int k = 0; k < 3 && p->n > 0; k++) {
         for (int i = 0; i < MOST_SHIFTS; i++) {
@@ -284,25 +279,25 @@ void pc_cells_settle(pc_point_set *p, double offset[3]) {
     }
 }
 
-/* ---- the source ------------------------------------------------------------------------------------------------- */
+/* ---- the source -------------------------------------------------------------------------------------------------- */
 
 static int64_t clamped(int64_t n, int64_t least, int64_t most) {
     return n < least ? least : n > most ? most : n;
 }
 
-static void choose_parts(pc_cells_work *c) {
-    pc_cells_source *s = &c->parts;
+static void choose_parts(pc_ndt_work *c) {
+    pc_ndt_source *s = &c->parts;
     const pc_point_set *all = &c->source;
-    const int64_t most[PC_SETS] = {clamped(all->n / 8, COARSE_LEAST, PC_CELLS_MAX_COARSE),
-                                   clamped(all->n / 4, MIDDLE_LEAST, MIDDLE_MOST), PC_CELLS_MAX_SOURCE};
-    *s = (pc_cells_source){.n = all->n, .x = all->x, .y = all->y, .z = all->z};
+    const int64_t most[PC_SETS] = {clamped(all->n / 8, COARSE_LEAST, PC_NDT_MAX_COARSE),
+                                   clamped(all->n / 4, MIDDLE_LEAST, MIDDLE_MOST), PC_NDT_MAX_SOURCE};
+    *s = (pc_ndt_source){.n = all->n, .x = all->x, .y = all->y, .z = all->z};
     for (int i = 0; i < PC_SETS; i++) {
         s->every[i] = (all->n + most[i] - 1) / most[i];
         s->points[i] = all->n / s->every[i];
     }
 }
 
-void pc_cells_arrange_source(pc_cells_work *c) {
+void pc_ndt_arrange_source(pc_ndt_work *c) {
     choose_parts(c);
     for (int k = 0; k < 3; k++) {
         shift_axis(&c->source, k, shift_of(c->source.box[k], c->target_shift[k]), &c->w->offset_source[k]);
@@ -310,31 +305,31 @@ void pc_cells_arrange_source(pc_cells_work *c) {
     pc_register_import_pose(c->w);
 }
 
-/* ---- the target ------------------------------------------------------------------------------------------------- */
+/* ---- the target -------------------------------------------------------------------------------------------------- */
 
-/* The quanta of the target's box, whose corner is a finest cell or more away from the points. Faces of cells keep clear
- * of round coordinates, where walls and floors of made-up scenes lie. */
-static pcgpu_status lay_grid(pc_cells_work *c, double edge) {
+/* The fixed-point units of the target's box, whose corner is a finest cell or more away from the points. Cell faces
+ * avoid round coordinates, where walls and floors of synthetic scenes lie. */
+static pcgpu_status lay_grid(pc_ndt_work *c, double edge) {
     pc_register_work *w = c->w;
     double wide = edge * (double)(1 << (w->levels - 1));
-    c->frame.quantum = edge / (double)(1 << PC_CELLS_BITS);
-    c->frame.per_quantum = (double)(1 << PC_CELLS_BITS) / edge;
+    c->frame.unit = edge / (double)(1 << PC_NDT_BITS);
+    c->frame.per_unit = (double)(1 << PC_NDT_BITS) / edge;
     for (int k = 0; k < 3; k++) {
         double low = (double)c->target.box[k][0], high = (double)c->target.box[k][1];
         c->frame.origin[k] = floor((low - edge) / wide) * wide - OFF_ROUND * edge;
         double cells = floor((high - c->frame.origin[k]) / edge) + 2.0;
-        if (!(cells < (double)(1 << PC_CELLS_AXIS_BITS))) {
+        if (!(cells < (double)(1 << PC_NDT_AXIS_BITS))) {
             return pc_fail(
                 w->context, PCGPU_ERROR_ARGUMENT,
                 "the target spans %.3g m, more than %d cells of %.3g m; remove far outliers or use a larger voxel",
-                high - low, 1 << PC_CELLS_AXIS_BITS, edge);
+                high - low, 1 << PC_NDT_AXIS_BITS, edge);
         }
-        c->frame.limit[k] = (float)(cells * (double)(1 << PC_CELLS_BITS));
+        c->frame.limit[k] = (float)(cells * (double)(1 << PC_NDT_BITS));
     }
     return PCGPU_OK;
 }
 
-pcgpu_status pc_cells_arrange_target(pc_cells_work *c, double edge) {
+pcgpu_status pc_ndt_arrange_target(pc_ndt_work *c, double edge) {
     for (int k = 0; k < 3; k++) {
         c->target_shift[k] = shift_of(c->target.box[k], 0.0);
         shift_axis(&c->target, k, c->target_shift[k], &c->w->offset_target[k]);

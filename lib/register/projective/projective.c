@@ -4,7 +4,7 @@
  * What differs, for accuracy: planes fitted to 5 x 5 depths in place of central differences give the normals, and the
  * depths, of both frames, without the steps of a camera's quantization; pixels are weighted by the noise of a depth,
  * which grows with its square, and by a kernel; the finest level ends when the pose stands still. The arithmetic is in
- * projective_math.h, the way from level to level in projective_path.h. */
+ * projective_math.h, the optimizer in projective_optimizer.h. */
 #include "depth.h"
 #include "projective.h"
 #include "register.h"
@@ -16,7 +16,7 @@
 /* Pixels are as uncertain together as one of so many: each depth takes part in as many planes. */
 #define SHARED_DEPTHS ((double)((2 * PC_DEPTH_TAPS + 1) * (2 * PC_DEPTH_TAPS + 1)))
 
-/* Two ways that end farther apart do not lead to the same place, metres. */
+/* Forward and backward registration disagree beyond this inverse-consistency error, metres. */
 #define APART_METRES 0.05
 
 /* Steps that end with the iterations, but not longer than this, are those of pixels that change their partners. */
@@ -70,20 +70,20 @@ pcgpu_status pc_register_depth_check(pcgpu_context *context, const pcgpu_registe
     return status == PCGPU_OK ? check_levels(context, p) : status;
 }
 
-/* ---- the verdict ------------------------------------------------------------------------------------------------ */
+/* ---- convergence check ------------------------------------------------------------------------------------------- */
 
 /* The sum of the weights, of which unit normals make the diagonal of the translation's block. */
 static double weights_of(const double *sums) {
     return sums[PC_ICP_JJ + 15] + sums[PC_ICP_JJ + 18] + sums[PC_ICP_JJ + 20];
 }
 
-/* What the scene leaves open. */
-static void condition(const pc_depth_path *path, pcgpu_registration *r) {
+/* Finds unconstrained directions. */
+static void condition(const pc_depth_optimizer *optimizer, pcgpu_registration *r) {
     pc_conditioning c;
     double sums[PC_ICP_SUMS];
-    memcpy(sums, path->scene, sizeof sums);
+    memcpy(sums, optimizer->scene, sizeof sums);
     sums[PC_ICP_EQUATIONS] = weights_of(sums);
-    pc_conditioning_of(sums, path->target.lever, PC_DEGENERATE_DEPTH, &c);
+    pc_conditioning_of(sums, optimizer->target.gyration, PC_DEGENERATE_DEPTH, &c);
     for (int i = 0; i < 6; i++) {
         r->eigenvalues[i] = c.values[i] > 0.0 ? c.values[i] : 0.0; /* less is noise */
     }
@@ -93,75 +93,78 @@ static void condition(const pc_depth_path *path, pcgpu_registration *r) {
     }
 }
 
-/* Noise takes weight from the pixels that match, and keeps others from matching. A false pose does only the latter: some
- * of its surfaces match well, since a wall fits a wall, and others do not at all. So where the share of the landed pixels
- * that match is below the mean weight of the matches, noise is not the reason, and the score falls with the fourth power
- * of their ratio. Of 1,250 pairs of a Kinect, as it is and with 2 and 5 times its noise, and of a generated scene, right
- * ones keep a ratio of 0.8 or more, wrong ones with an agreement above the default limit have at most 0.79. */
+/* Noise takes weight from the pixels that match, and keeps others from matching. A false pose does only the latter:
+ * some of its surfaces match well, since a wall fits a wall, and others do not at all. So where the share of the landed
+ * pixels that match is below the mean weight of the matches, noise is not the reason, and the score falls with the
+ * fourth power of their ratio. Of 1,250 pairs of a Kinect, as it is and with 2 and 5 times its noise, and of a
+ * generated scene, right ones keep a ratio of 0.8 or more, wrong ones with an agreement above the default limit have at
+ * most 0.79. */
 static double score_of(double matched, double agreement) {
     const double ratio = matched * matched / agreement; /* agreement: `matched` times the mean weight */
     return agreement * (ratio < 1.0 ? (ratio * ratio) * (ratio * ratio) : 1.0);
 }
 
-/* What the last sums are worth. */
-static void evaluate(const pc_depth_path *path, pcgpu_registration *r) {
-    const double matches = path->scene[PC_ICP_MATCHES], kernel = path->scene[PC_DEPTH_KERNEL_SUM], free = matches - 6.0;
-    const double landed = path->scene[PC_DEPTH_LANDED];
-    const double weights = weights_of(path->worth);
+/* Quality of the last sums. */
+static void evaluate(const pc_depth_optimizer *optimizer, pcgpu_registration *r) {
+    const double matches = optimizer->scene[PC_ICP_MATCHES], kernel = optimizer->scene[PC_DEPTH_KERNEL_SUM],
+                 free = matches - 6.0;
+    const double landed = optimizer->scene[PC_DEPTH_LANDED];
+    const double weights = weights_of(optimizer->final_sums);
     r->inliers = (int64_t)matches;
     r->fitness = matches / (double)r->source_points;
-    if (!(matches > 0.0) || !(weights > 0.0) || !(weights_of(path->scene) > 0.0)) {
+    if (!(matches > 0.0) || !(weights > 0.0) || !(weights_of(optimizer->scene) > 0.0)) {
         return;
     }
-    r->inlier_rmse = r->plane_rmse = sqrt(path->scene[PC_ICP_R2] / matches);
+    r->inlier_rmse = r->plane_rmse = sqrt(optimizer->scene[PC_ICP_R2] / matches);
     r->agreement = kernel / landed;
     r->score = score_of(matches / landed, r->agreement);
-    condition(path, r);
+    condition(optimizer, r);
     /* the weights of depths in units of their mean */
-    const double unit = path->worth[PC_DEPTH_KERNEL_SUM] / weights;
-    pc_information(path->worth, r->information);
+    const double unit = optimizer->final_sums[PC_DEPTH_KERNEL_SUM] / weights;
+    pc_information(optimizer->final_sums, r->information);
     for (int i = 0; i < 36; i++) {
         r->information[i] *= unit;
     }
-    const double variance = path->worth[PC_ICP_COST] * unit / (free > 1.0 ? free : 1.0);
+    const double variance = optimizer->final_sums[PC_ICP_COST] * unit / (free > 1.0 ? free : 1.0);
     pc_covariance_of(r->information, SHARED_DEPTHS * variance, r->covariance);
 }
 
-static bool settled(const pc_depth_path *path) {
-    return path->converged ||
-           (pc_norm3(path->update + 3) <= SETTLED_METRES && pc_norm3(path->update) <= SETTLED_RADIANS);
+static bool settled(const pc_depth_optimizer *optimizer) {
+    return optimizer->base.converged ||
+           (pc_norm3(optimizer->update + 3) <= SETTLED_METRES && pc_norm3(optimizer->update) <= SETTLED_RADIANS);
 }
 
-static void judge(const pc_depth_path *path, const pcgpu_register_depth_params *p, pcgpu_registration *r) {
+static void check_convergence(const pc_depth_optimizer *optimizer, const pcgpu_register_depth_params *p,
+                              pcgpu_registration *r) {
     char *why = r->reason;
     const size_t size = sizeof r->reason;
-    const double gate = pc_depth_gate(path, path->level > 0 ? path->level : 0);
-    if (path->end == PC_DEPTH_NO_OVERLAP) {
+    const double max_correspondence = pc_depth_max_correspondence(optimizer, optimizer->base.level);
+    if (optimizer->end == PC_DEPTH_NO_OVERLAP) {
         snprintf(why, size, "no overlap: next to no pixel of the source falls within %g m of the target; start closer",
-                 gate);
+                 max_correspondence);
     } else if (r->fitness < p->min_score) {
         snprintf(why, size,
                  "too little overlap: %.1f %% of the source's pixels fall within %g m of the target; %.1f %% "
                  "are wanted",
-                 100.0 * r->fitness, gate, 100.0 * p->min_score);
+                 100.0 * r->fitness, max_correspondence, 100.0 * p->min_score);
     } else if (r->score < p->min_score) {
-        snprintf(
-            why, size,
-            "the surfaces do not agree: where both frames show one, weighted by their distances %.1f %% do, and %.1f %% "
-            "of all pixels match; the score %.3f is below %.3f",
-            100.0 * r->agreement, 100.0 * r->fitness, r->score, p->min_score);
+        snprintf(why, size,
+                 "the surfaces do not agree: where both frames show one, weighted by their distances %.1f %% do, and "
+                 "%.1f %% "
+                 "of all pixels match; the score %.3f is below %.3f",
+                 100.0 * r->agreement, 100.0 * r->fitness, r->score, p->min_score);
     } else if (r->degenerate) {
         snprintf(why, size, "the scene leaves a direction open: %s", r->unconstrained);
-    } else if (!settled(path)) {
+    } else if (!settled(optimizer)) {
         snprintf(why, size, "%d iterations were not enough at the finest level; allow more or start closer",
-                 path->most[0]);
+                 optimizer->most[0]);
     } else {
         r->converged = true;
         snprintf(why, size, "converged after %d iterations", r->iterations);
     }
 }
 
-/* Says so when a frame shows too little. */
+/* Writes the reason when a frame has too few pixels with a surface. */
 static bool enough_pixels(pcgpu_registration *r) {
     const bool source = r->source_points < PC_REGISTER_MIN_POINTS;
     if (source || r->target_points < PC_REGISTER_MIN_POINTS) {
@@ -173,61 +176,62 @@ static bool enough_pixels(pcgpu_registration *r) {
     return true;
 }
 
-static void conclude(const pc_depth_path *path, const pcgpu_register_depth_params *p, pcgpu_registration *r) {
-    r->levels = path->levels;
-    r->source_points = (int64_t)path->source_points;
-    r->target_points = (int64_t)path->target.points;
+static void conclude(const pc_depth_optimizer *optimizer, const pcgpu_register_depth_params *p, pcgpu_registration *r) {
+    r->levels = optimizer->levels;
+    r->source_points = (int64_t)optimizer->source_points;
+    r->target_points = (int64_t)optimizer->target.points;
     memcpy(r->T_target_source, p->init, sizeof r->T_target_source);
-    for (int l = 0; l < path->levels; l++) {
-        r->level_iterations[path->levels - 1 - l] = path->iterations[l];
-        r->iterations += path->iterations[l];
+    for (int l = 0; l < optimizer->levels; l++) {
+        r->level_iterations[optimizer->levels - 1 - l] = optimizer->base.iterations[l];
+        r->iterations += optimizer->base.iterations[l];
     }
     if (!enough_pixels(r)) {
         return;
     }
-    pc_pose_matrix(&path->pose, r->T_target_source);
-    memcpy(r->center, path->target.center, sizeof r->center);
-    if (path->end == PC_DEPTH_ARRIVED) {
-        evaluate(path, r);
+    pc_pose_matrix(&optimizer->base.pose, r->T_target_source);
+    memcpy(r->center, optimizer->target.center, sizeof r->center);
+    if (optimizer->end == PC_DEPTH_ARRIVED) {
+        evaluate(optimizer, r);
     }
-    judge(path, p, r);
+    check_convergence(optimizer, p, r);
 }
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
-static void describe_path(const pcgpu_frame *source, const pcgpu_frame *target, const pcgpu_register_depth_params *p,
-                          pc_depth_path *path) {
+static void describe_optimizer(const pcgpu_frame *source, const pcgpu_frame *target,
+                               const pcgpu_register_depth_params *p, pc_depth_optimizer *optimizer) {
     const int both = source->maps.levels < target->maps.levels ? source->maps.levels : target->maps.levels;
-    *path = (pc_depth_path){.levels = both < p->levels ? both : p->levels,
-                            .gate = p->max_distance,
-                            .metres = p->translation_epsilon,
-                            .radians = p->rotation_epsilon,
-                            .start = pc_matrix_pose(p->init)};
-    for (int l = 0; l < path->levels; l++) {
-        path->most[l] = p->level_iterations[p->levels - 1 - l];
+    *optimizer = (pc_depth_optimizer){.levels = both < p->levels ? both : p->levels,
+                                      .max_correspondence = p->max_distance,
+                                      .metres = p->translation_epsilon,
+                                      .radians = p->rotation_epsilon,
+                                      .start = pc_matrix_pose(p->init)};
+    for (int l = 0; l < optimizer->levels; l++) {
+        optimizer->most[l] = p->level_iterations[p->levels - 1 - l];
     }
 }
 
-static void tell_seconds(const pc_depth_path *path, pcgpu_run *run) {
+static void report_seconds(const pc_depth_optimizer *optimizer, pcgpu_run *run) {
     char name[sizeof run->stage[0].name];
-    for (int l = path->levels - 1; l >= 0; l--) {
-        snprintf(name, sizeof name, "level %d", path->levels - l);
-        pc_stage(run, name, pc_now() - path->seconds[l]);
+    for (int l = optimizer->levels - 1; l >= 0; l--) {
+        snprintf(name, sizeof name, "level %d", optimizer->levels - l);
+        pc_stage(run, name, pc_now() - optimizer->seconds[l]);
     }
 }
 
 static pcgpu_status register_once(pcgpu_context *context, pcgpu_frame *source, pcgpu_frame *target,
-                                  const pcgpu_register_depth_params *params, bool tell_maps,
+                                  const pcgpu_register_depth_params *params, bool report_maps,
                                   pcgpu_registration *result) {
-    pc_depth_path path;
-    describe_path(source, target, params, &path);
-    pcgpu_status status = source->backend->projective->register_frames(context, &source->maps, &target->maps, &path);
+    pc_depth_optimizer optimizer;
+    describe_optimizer(source, target, params, &optimizer);
+    pcgpu_status status =
+        source->backend->projective->register_frames(context, &source->maps, &target->maps, &optimizer);
     if (status == PCGPU_OK) {
-        conclude(&path, params, result);
-        if (tell_maps) {
-            pc_stage(&result->run, "maps", pc_now() - (path.source_seconds + path.target.seconds));
+        conclude(&optimizer, params, result);
+        if (report_maps) {
+            pc_stage(&result->run, "maps", pc_now() - (optimizer.source_seconds + optimizer.target.seconds));
         }
-        tell_seconds(&path, &result->run);
+        report_seconds(&optimizer, &result->run);
     } else {
         memset(result, 0, sizeof *result);
     }
@@ -235,8 +239,9 @@ static pcgpu_status register_once(pcgpu_context *context, pcgpu_frame *source, p
 }
 
 pcgpu_status pc_register_frames(pcgpu_context *context, pcgpu_frame *source, pcgpu_frame *target,
-                                const pcgpu_register_depth_params *params, bool tell_maps, pcgpu_registration *result) {
-    pcgpu_status status = register_once(context, source, target, params, tell_maps, result);
+                                const pcgpu_register_depth_params *params, bool report_maps,
+                                pcgpu_registration *result) {
+    pcgpu_status status = register_once(context, source, target, params, report_maps, result);
     if (status != PCGPU_OK || !params->symmetric) {
         return status;
     }

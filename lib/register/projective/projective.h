@@ -1,10 +1,10 @@
-/* Registration of depth frames: what is shared with models that frames are registered to. */
+/* Projective registration: shared with volumes that frames are registered to. */
 #ifndef PC_REGISTER_DEPTH_H
 #define PC_REGISTER_DEPTH_H
 
 #include "backend.h"
 #include "projective_ops.h"
-#include "projective_path.h"
+#include "projective_optimizer.h"
 
 struct pcgpu_frame {
     pc_depth_frame maps;
@@ -27,12 +27,13 @@ pcgpu_status pc_frame_of_depth(pcgpu_context *context, const pc_backend *backend
 pcgpu_status pc_frame_of_maps(pcgpu_context *context, const pc_backend *backend, const pc_maps *maps, bool on_device,
                               const pcgpu_camera *camera, int levels, pcgpu_frame **frame);
 
-/* Registers frames that are on one back end; result->run is filled but for the stages.
- * With tell_maps they are new, and the time that they took is told. */
+/* Registers frames that are on one back end; result->run is filled but for the stages. With report_maps the frames are
+ * new and the time to build them is reported. */
 pcgpu_status pc_register_frames(pcgpu_context *context, pcgpu_frame *source, pcgpu_frame *target,
-                                const pcgpu_register_depth_params *params, bool tell_maps, pcgpu_registration *result);
+                                const pcgpu_register_depth_params *params, bool report_maps,
+                                pcgpu_registration *result);
 
-/* Whether parameters can be used; says what is wrong with them. */
+/* Checks parameters. */
 pcgpu_status pc_register_depth_check(pcgpu_context *context, const pcgpu_register_depth_params *params);
 
 #endif

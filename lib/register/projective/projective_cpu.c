@@ -1,6 +1,6 @@
 /* Registration of depth frames on the CPU: the maps of a frame, level by level. */
 #pragma GCC optimize(                                                                                                  \
-    "no-trapping-math") /* flags of exceptions, which nobody reads, keep selects from being vectorized */
+    "no-trapping-math") /* exception flags, which are never read, would keep selects from being vectorized */
 #include "projective_cpu.h"
 #include "projective_maps.h"
 
@@ -29,10 +29,10 @@ void pc_cpu_depth_end(pcgpu_context *context) {
     pc_cpu_depth_state *s = context->cpu_depth;
     if (s) {
         for (int i = 0; i < PC_DEPTH_SPARES; i++) {
-            free(s->spare[i].memory);
+            pc_buffer_free(&s->spare[i]);
         }
-        free(s->depths.memory);
-        free(s->sums.memory);
+        pc_buffer_free(&s->depths);
+        pc_buffer_free(&s->sums);
         free(s);
         context->cpu_depth = NULL;
     }
@@ -40,7 +40,7 @@ void pc_cpu_depth_end(pcgpu_context *context) {
 
 /* ---- depths ------------------------------------------------------------------------------------------------------ */
 
-/* Room for the depths of all levels, with their margins of none. */
+/* Memory for the depths of all levels, with margins without depth. */
 static float *take_depths(pc_cpu_depth_state *s, const pc_depth_frame *frame, pc_depth_plane_pair *planes) {
     size_t floats = 0;
     for (int l = 0; l < frame->levels; l++) {
@@ -294,7 +294,7 @@ void pc_cpu_depth_free(pcgpu_context *context, struct pc_depth_frame *frame) {
             last = smaller;
         }
     }
-    free(last.memory);
+    pc_buffer_free(&last);
     frame->maps = NULL;
 }
 

@@ -1,7 +1,7 @@
 /* Registration of depth frames on the CPU: the passes over the source. A tile is one vector loop over its lanes for
  * each of its rows; its sums stay in L1, and nothing else is written. */
 #pragma GCC optimize(                                                                                                  \
-    "no-trapping-math") /* flags of exceptions, which nobody reads, keep selects from being vectorized */
+    "no-trapping-math") /* exception flags, which are never read, would keep selects from being vectorized */
 #include "projective_cpu.h"
 
 #include <string.h>
@@ -87,7 +87,7 @@ bool pc_cpu_depth_add_up(pcgpu_context *context, const pc_depth_level *level, in
     return true;
 }
 
-/* ---- the measure of a frame ------------------------------------------------------------------------------------- */
+/* ---- the measure of a frame -------------------------------------------------------------------------------------- */
 
 PC_INLINE void measure_tile(const void *what, int tile_column, int tile_row, float *restrict lanes) {
     const pc_depth_measured *m = what;
@@ -116,7 +116,7 @@ bool pc_cpu_depth_measure(pcgpu_context *context, pc_depth_frame *frame) {
     return true;
 }
 
-/* ---- a pass over the source ------------------------------------------------------------------------------------- */
+/* ---- a pass over the source -------------------------------------------------------------------------------------- */
 
 /* L pixels, value by value. */
 typedef struct lanes_of {
@@ -196,11 +196,11 @@ PC_SIMD_FORMS_OF(match_tile, (const void *what, int tile_column, int tile_row, f
                  (what, tile_column, tile_row, lanes))
 
 static bool match(pcgpu_context *context, const pc_depth_frame *source, const pc_depth_frame *target,
-                  const pc_depth_path *path, double *sums) {
-    const int level = path->level;
+                  const pc_depth_optimizer *optimizer, double *sums) {
+    const int level = optimizer->base.level;
     const pc_cpu_depth_state *s = context->cpu_depth;
-    const pc_depth_pass m = {.scene = path->asks_scene,
-                             .step = path->step,
+    const pc_depth_pass m = {.scene = optimizer->asks_scene,
+                             .step = optimizer->step,
                              .source = source->level[level],
                              .target = target->level[level],
                              .from = pc_depth_pixels(source, level),
@@ -209,23 +209,23 @@ static bool match(pcgpu_context *context, const pc_depth_frame *source, const pc
 }
 
 pcgpu_status pc_cpu_depth_register(pcgpu_context *context, struct pc_depth_frame *source, struct pc_depth_frame *target,
-                                   struct pc_depth_path *path) {
+                                   struct pc_depth_optimizer *optimizer) {
     double sums[PC_ICP_SUMS];
     if (!pc_cpu_depth_take(context)) {
         return pc_fail_memory(context, sizeof(pc_cpu_depth_state), "a registration");
     }
-    path->target = target->measure;
-    path->source_points = source->measure.points;
-    path->source_seconds = source->measure.seconds;
-    pc_depth_path_begin(path);
-    while (path->end == PC_DEPTH_UNDER_WAY) {
-        const int level = path->level;
+    optimizer->target = target->measure;
+    optimizer->source_points = source->measure.points;
+    optimizer->source_seconds = source->measure.seconds;
+    pc_depth_optimizer_begin(optimizer);
+    while (optimizer->end == PC_DEPTH_UNDER_WAY) {
+        const int level = optimizer->base.level;
         const double begin = pc_now();
-        if (!match(context, source, target, path, sums)) {
+        if (!match(context, source, target, optimizer, sums)) {
             return pc_fail_memory(context, 0, "the sums of a pass");
         }
-        pc_depth_path_next(path, sums);
-        path->seconds[level] += pc_now() - begin;
+        pc_depth_optimizer_next(optimizer, sums);
+        optimizer->seconds[level] += pc_now() - begin;
     }
     return PCGPU_OK;
 }

@@ -5,7 +5,7 @@
 
 #include "projective_math.h"
 
-/* ---- depths ----------------------------------------------------------------------------------------------------- */
+/* ---- depths ------------------------------------------------------------------------------------------------------ */
 
 /* 0 = none. */
 PC_HD_ALWAYS float pc_depth_metres(uint16_t d, uint16_t low, uint16_t high, float scale) {
@@ -34,7 +34,7 @@ PC_HD_ALWAYS float pc_depth_halve(float a, float b, float c, float d, float edge
     return count > 0.0f ? sum / count : 0.0f;
 }
 
-/* ---- planes ----------------------------------------------------------------------------------------------------- */
+/* ---- planes ------------------------------------------------------------------------------------------------------ */
 
 /* The inverse depth of a plane is linear in the pixel's column and row, so that a plane is fitted without bias, however
  * steep, by linear least squares on 1 / z. Moments of the window, of steps i and j from the pixel and the differences d

@@ -3,8 +3,8 @@
  * A frame becomes a pyramid of maps (projective_maps.h): of each pixel its depth z, taken from a plane fitted to the
  * depths around it, and that plane's unit normal, which faces the camera. An iteration moves the pixels of the source
  * by the present pose, projects them into the target's image, and compares them with the pixels that they fall on
- * (Blais and Levine 1995); the distance from the plane there is minimized (Chen and Medioni 1992). lib/register/projective/projective.c
- * says more.
+ * (Blais and Levine 1995); the distance from the plane there is minimized (Chen and Medioni 1992).
+ * lib/register/projective/projective.c says more.
  *
  * Float32 throughout but for the sums. Images are divided into tiles of PC_DEPTH_LANES columns and PC_DEPTH_LOADS rows,
  * small ones, in the passes of a registration, into tiles of fewer rows. A lane adds up its column of a tile in
@@ -47,11 +47,11 @@ enum {
  * is what has a constant error (Khoshelham and Elberink 2012, Nguyen, Izadi and Lovell 2012). */
 #define PC_DEPTH_NOISE        0.0007f
 #define PC_DEPTH_NOISE_SQUARE 0.0019f
-/* Points nearer to the image plane or farther from it, in metres, fall nowhere. */
+/* Depth limits in metres; points outside are not projected. */
 #define PC_DEPTH_NEAREST  1e-20f
 #define PC_DEPTH_FARTHEST 1e20f
 
-/* ---- data ------------------------------------------------------------------------------------------------------- */
+/* ---- data -------------------------------------------------------------------------------------------------------- */
 
 /* What a model looks like from a camera, as ray casting gives it: of each pixel a vertex on the ray through its middle
  * and the unit normal there, both in the camera's frame in metres. The camera's pixel: pcgpu_camera. A frame is made of
@@ -59,8 +59,8 @@ enum {
 typedef struct pc_maps {
     int width, height;
     float *vertices;                 /* height x width x 3: x, y, z, row-major; NaN = none */
-    float *normals;                  /* height x width x 3; NaN = none; NULL: nobody asks */
-    const unsigned long long *begun; /* on a device: when making them began, nanoseconds there; NULL: not told */
+    float *normals;                  /* height x width x 3; NaN = none; NULL: not wanted */
+    const unsigned long long *begun; /* on a device: when making them began, nanoseconds there; NULL: not measured */
 } pc_maps;
 
 /* A level of a pyramid. It has whole tiles: pixels beyond width and height are none. */
@@ -75,16 +75,15 @@ typedef struct pc_depth_level {
     size_t at;            /* of its first pixel in the frame's maps, in floats */
 } pc_depth_level;
 
-/* What is known of a pixel: normal and depth; all 0 = none. A level's pixels lie row by row, and behind them one more
- * that is none. */
+/* Normal and depth of a pixel; all 0 = none. A level's pixels lie row by row, and behind them one more that is none. */
 typedef enum pc_depth_value { PC_DEPTH_NX, PC_DEPTH_NY, PC_DEPTH_NZ, PC_DEPTH_Z, PC_DEPTH_VALUES } pc_depth_value;
 
 /* Of the pixels of a frame at its finest level. */
 typedef struct pc_depth_measure {
-    double points;    /* how many have a plane */
-    double center[3]; /* their centroid, metres */
-    double lever[3];  /* their rms distances from axes through it; 1 where that is 0 */
-    double seconds;   /* that making the maps took; on a device without the copy of the image */
+    double points;      /* how many have a plane */
+    double center[3];   /* their centroid, metres */
+    double gyration[3]; /* their rms distances from axes through it; 1 where that is 0 */
+    double seconds;     /* that making the maps took; on a device without the copy of the image */
 } pc_depth_measure;
 
 /* What a frame is made from: a depth image, or maps. */
@@ -102,7 +101,7 @@ typedef struct pc_depth_image {
 
 /* A frame that is ready to be a source or a target. `maps` is memory of the back end that made it. */
 typedef struct pc_depth_frame {
-    int levels;                     /* 0 is the finest */
+    int levels; /* 0 is the finest */
     pc_depth_level level[PC_DEPTH_MAX_LEVELS];
     float *maps;
     size_t floats, bytes;     /* that `maps` needs and has */
@@ -111,20 +110,20 @@ typedef struct pc_depth_frame {
     void *backend;            /* more that belongs to it */
 } pc_depth_frame;
 
-/* What one pass over the source adds up: sums as pc_icp_step's but for two. */
+/* Sums of one pass over the source: those of pc_icp_step except two. */
 enum {
     PC_DEPTH_LANDED = PC_ICP_D2,           /* pixels of the source that fall on one of the target that has a plane */
     PC_DEPTH_KERNEL_SUM = PC_ICP_EQUATIONS /* of the kernel's weights */
 };
 
 typedef struct pc_depth_step {
-    float R[9], t[3];     /* the pose: target = R source + t */
-    float center[3];      /* the rotation of an update is about this point */
-    float gate_squared;   /* of the distance of corresponding points */
-    float kernel_squared; /* of the kernel's scale, in standard deviations of a depth */
+    float R[9], t[3];                 /* the pose: target = R source + t */
+    float center[3];                  /* the rotation of an update is about this point */
+    float max_correspondence_squared; /* of the distance of corresponding points */
+    float kernel_squared;             /* of the kernel's scale, in standard deviations of a depth */
 } pc_depth_step;
 
-/* ---- levels ----------------------------------------------------------------------------------------------------- */
+/* ---- levels ------------------------------------------------------------------------------------------------------ */
 
 /* Tiles of so many rows. */
 PC_HD int pc_depth_tiles(const pc_depth_level *l, int loads) {
@@ -135,8 +134,8 @@ PC_HD int pc_depth_groups(const pc_depth_level *l, int loads) {
     return (pc_depth_tiles(l, loads) + PC_DEPTH_GROUP - 1) / PC_DEPTH_GROUP;
 }
 
-/* As few as leave no more than PC_DEPTH_BUSY groups: what a thread adds up one after the other is what a pass over a
- * small level takes on a GPU. */
+/* The fewest loads that leave at most PC_DEPTH_BUSY groups: on a GPU, the sequential loads of a thread bound the time
+ * of a pass over a small level. */
 PC_HD int pc_depth_loads(const pc_depth_level *l) {
     int loads = PC_DEPTH_LOADS;
     while (loads > PC_DEPTH_FEWEST_LOADS && pc_depth_groups(l, loads / 2) <= PC_DEPTH_BUSY) {
@@ -175,7 +174,7 @@ PC_HD size_t pc_depth_floats(const pc_depth_level *l) {
     return PC_DEPTH_VALUES * ((size_t)l->columns * (size_t)l->rows + PC_DEPTH_LANES);
 }
 
-/* ---- sums of a frame -------------------------------------------------------------------------------------------- */
+/* ---- sums of a frame --------------------------------------------------------------------------------------------- */
 
 /* Their places among PC_ICP_SUMS; the rest stays 0. */
 enum { PC_DEPTH_N, PC_DEPTH_X, PC_DEPTH_XX = PC_DEPTH_X + 3, PC_DEPTH_MEASURES = PC_DEPTH_XX + 3 };
@@ -203,11 +202,11 @@ PC_HD void pc_depth_measure_of(const double *sums, pc_depth_measure *m) {
     }
     for (int k = 0; k < 3; k++) {
         const double length = sqrt(spread[(k + 1) % 3] + spread[(k + 2) % 3]);
-        m->lever[k] = length > 0.0 ? length : 1.0;
+        m->gyration[k] = length > 0.0 ? length : 1.0;
     }
 }
 
-/* ---- correspondences -------------------------------------------------------------------------------------------- */
+/* ---- correspondences --------------------------------------------------------------------------------------------- */
 
 /* Where a point of the source falls: the pixel of the target, and its number, which is pc_depth_nowhere outside. */
 typedef struct pc_depth_landing {
@@ -249,7 +248,7 @@ PC_HD_ALWAYS void pc_depth_add_equation(bool both_normals, const pc_depth_step *
     const float my = (s->R[3] * normal_x + s->R[4] * normal_y) + s->R[5] * normal_z;
     const float mz = (s->R[6] * normal_x + s->R[7] * normal_y) + s->R[8] * normal_z;
     const float cosine = (mx * nx + my * ny) + mz * nz;
-    const bool match = lands & (d2 <= s->gate_squared) & (cosine >= PC_DEPTH_COSINE);
+    const bool match = lands & (d2 <= s->max_correspondence_squared) & (cosine >= PC_DEPTH_COSINE);
     const float one = match ? 1.0f : 0.0f, landed = lands ? 1.0f : 0.0f;
     const float r = match ? (nx * dx + ny * dy) + nz * dz : 0.0f;
     const float ax = match ? to->x - s->center[0] : 0.0f, ay = match ? to->y - s->center[1] : 0.0f;

@@ -23,7 +23,7 @@ static void fill_rings(int64_t i, float p[3]) {
     p[2] = 0.2f * random_unit();
 }
 
-/* On faces of cells and quanta. */
+/* On faces of cells and fixed-point units. */
 static void fill_lattice(int64_t i, float p[3]) {
     (void)i;
     for (int k = 0; k < 3; k++) {
@@ -52,7 +52,7 @@ static float *make(fill_fn *fill, int64_t n) {
 
 typedef struct cell {
     int64_t c[3];
-    pc_cells_moments moments;
+    pc_ndt_moments moments;
     int32_t source[4];
 } cell;
 
@@ -62,18 +62,18 @@ typedef struct grid {
     int32_t half;
     int count;
     cell *cells;
-    pc_cells_block *blocks;
+    pc_ndt_block *blocks;
 } grid;
 
-static bool place(const pc_cells_map *map, const grid *g, const float *xyz, int64_t n, int64_t i, int64_t c[3],
+static bool place(const pc_ndt_map *map, const grid *g, const float *xyz, int64_t n, int64_t i, int64_t c[3],
                   int64_t inside[3]) {
     int32_t u[3];
-    pc_cells_quantize(map, xyz[i], xyz[n + i], xyz[2 * n + i], u);
+    pc_ndt_quantize(map, xyz[i], xyz[n + i], xyz[2 * n + i], u);
     for (int k = 0; k < 3; k++) {
         c[k] = ((int64_t)u[k] + g->half) >> g->shift;
         inside[k] = (int64_t)u[k] + g->half - c[k] * ((int64_t)1 << g->shift);
     }
-    return u[0] != PC_CELLS_OUT;
+    return u[0] != PC_NDT_OUT;
 }
 
 static int find(const grid *g, const int64_t c[3]) {
@@ -85,7 +85,7 @@ static int find(const grid *g, const int64_t c[3]) {
     return 0;
 }
 
-static grid reference_grid(const pc_cells_target *t, const float *xyz, int shift, int32_t half) {
+static grid reference_grid(const pc_ndt_target *t, const float *xyz, int shift, int32_t half) {
     grid g = {.shift = shift, .half = half, .count = 1};
     g.cells = calloc((size_t)t->n + 1, sizeof *g.cells);
     for (int64_t i = 0; i < t->n; i++) {
@@ -96,7 +96,7 @@ static grid reference_grid(const pc_cells_target *t, const float *xyz, int shift
         int at = find(&g, c);
         at = at ? at : g.count++;
         memcpy(g.cells[at].c, c, sizeof c);
-        pc_cells_moments *m = &g.cells[at].moments;
+        pc_ndt_moments *m = &g.cells[at].moments;
         m->n++;
         m->x += p[0], m->y += p[1], m->z += p[2];
         m->xx += p[0] * p[0], m->xy += p[0] * p[1], m->xz += p[0] * p[2];
@@ -105,7 +105,7 @@ static grid reference_grid(const pc_cells_target *t, const float *xyz, int shift
     return g;
 }
 
-static void reference_center(const pc_cells_target *t, const float *xyz, double center[3]) {
+static void reference_center(const pc_ndt_target *t, const float *xyz, double center[3]) {
     grid whole = {.shift = 30};
     int64_t n = 0, sum[3] = {0};
     for (int64_t i = 0; i < t->n; i++) {
@@ -116,33 +116,33 @@ static void reference_center(const pc_cells_target *t, const float *xyz, double 
         }
     }
     for (int k = 0; k < 3; k++) {
-        center[k] = t->origin[k] + ((double)sum[k] / (double)(n ? n : 1) + 0.5) * t->quantum;
+        center[k] = t->origin[k] + ((double)sum[k] / (double)(n ? n : 1) + 0.5) * t->unit;
     }
 }
 
-static void reference_blocks(const pc_cells_target *t, const double center[3], grid *g) {
-    double edge = t->quantum * (double)(1 << g->shift), wide = g->shift > PC_CELLS_BITS ? t->widening * edge : 0.0;
-    g->blocks = calloc((size_t)g->count / PC_CELLS_LANES + 1, sizeof *g->blocks);
+static void reference_blocks(const pc_ndt_target *t, const double center[3], grid *g) {
+    double edge = t->unit * (double)(1 << g->shift), wide = g->shift > PC_NDT_BITS ? t->widening * edge : 0.0;
+    g->blocks = calloc((size_t)g->count / PC_NDT_LANES + 1, sizeof *g->blocks);
     for (int i = 1; i < g->count; i++) {
-        const pc_cells_moments *m = &g->cells[i].moments;
+        const pc_ndt_moments *m = &g->cells[i].moments;
         double values[10] = {(double)m->n,  (double)m->x,  (double)m->y,  (double)m->z,  (double)m->xx,
                              (double)m->xy, (double)m->xz, (double)m->yy, (double)m->yz, (double)m->zz};
         double corner[3];
         for (int k = 0; k < 3; k++) {
             int64_t low = g->cells[i].c[k] * ((int64_t)1 << g->shift) - g->half;
-            corner[k] = ((double)low * t->quantum + t->origin[k]) - center[k];
+            corner[k] = ((double)low * t->unit + t->origin[k]) - center[k];
         }
-        pc_cells_finish(values, corner, 1, t->quantum, edge, t->noise * t->noise + wide * wide,
-                        &g->blocks[i / PC_CELLS_LANES], i % PC_CELLS_LANES);
+        pc_ndt_finish(values, corner, 1, t->unit, edge, t->sigma * t->sigma + wide * wide, &g->blocks[i / PC_NDT_LANES],
+                      i % PC_NDT_LANES);
     }
 }
 
-static void reference_pass(const pc_cells_pass *p, const pc_cells_source *source, const float *xyz, grid *g) {
+static void reference_pass(const pc_ndt_pass *p, const pc_ndt_source *source, const float *xyz, grid *g) {
     for (int i = 0; i < g->count; i++) {
         memset(g->cells[i].source, 0, sizeof g->cells[i].source);
     }
     for (int64_t i = 0; i < source->points[p->set]; i++) {
-        int64_t c[3], inside[3], from = pc_cells_pick(i, source->every[p->set]);
+        int64_t c[3], inside[3], from = pc_ndt_pick(i, source->every[p->set]);
         int at = place(&p->map, g, xyz, source->n, from, c, inside) ? find(g, c) : 0;
         g->cells[at].source[0] += at > 0;
         for (int k = 0; k < 3 && at; k++) {
@@ -152,17 +152,17 @@ static void reference_pass(const pc_cells_pass *p, const pc_cells_source *source
 }
 
 /* Lanes of a chunk in float32, lanes by halving in float64, chunks in order. */
-static void reference_sum(const pc_cells_step *step, const grid *g, double *sums) {
-    enum { L = PC_CELLS_LANES };
-    for (int chunk = 0; chunk < g->count; chunk += PC_CELLS_CHUNK) {
-        float part[PC_CELLS_SUMS * L] = {0};
-        for (int i = chunk; i < chunk + PC_CELLS_CHUNK && i < g->count; i++) {
+static void reference_sum(const pc_ndt_step *step, const grid *g, double *sums) {
+    enum { L = PC_NDT_LANES };
+    for (int chunk = 0; chunk < g->count; chunk += PC_NDT_CHUNK) {
+        float part[PC_NDT_SUMS * L] = {0};
+        for (int i = chunk; i < chunk + PC_NDT_CHUNK && i < g->count; i++) {
             const int32_t *s = g->cells[i].source;
             if (s[0]) {
-                pc_cells_add(step, &g->blocks[i / L], i % L, s[0], s[1], s[2], s[3], part + i % L, L);
+                pc_ndt_add(step, &g->blocks[i / L], i % L, s[0], s[1], s[2], s[3], part + i % L, L);
             }
         }
-        for (int k = 0; k < PC_CELLS_SUMS; k++) {
+        for (int k = 0; k < PC_NDT_SUMS; k++) {
             double lanes[L];
             for (int l = 0; l < L; l++) {
                 lanes[l] = (double)part[k * L + l];
@@ -178,12 +178,12 @@ static void reference_sum(const pc_cells_step *step, const grid *g, double *sums
 }
 
 /* The rms distances of the means from the axes, by points, in the same order. */
-static void reference_levers(const grid *g, double lever[3]) {
-    enum { L = PC_CELLS_LANES };
+static void reference_gyration(const grid *g, double gyration[3]) {
+    enum { L = PC_NDT_LANES };
     double square[3] = {0}, n = 0.0;
-    for (int chunk = 0; chunk < g->count; chunk += PC_CELLS_CHUNK) {
+    for (int chunk = 0; chunk < g->count; chunk += PC_NDT_CHUNK) {
         double lanes[3][L] = {{0}};
-        for (int i = chunk; i < chunk + PC_CELLS_CHUNK && i < g->count; i++) {
+        for (int i = chunk; i < chunk + PC_NDT_CHUNK && i < g->count; i++) {
             double points = (double)g->cells[i].moments.n;
             n += points;
             for (int k = 0; k < 3; k++) {
@@ -202,7 +202,7 @@ static void reference_levers(const grid *g, double lever[3]) {
     }
     for (int k = 0; k < 3; k++) {
         double length = n > 0.0 ? sqrt((square[(k + 1) % 3] + square[(k + 2) % 3]) / n) : 0.0;
-        lever[k] = length > 0.0 ? length : 1.0;
+        gyration[k] = length > 0.0 ? length : 1.0;
     }
 }
 
@@ -222,28 +222,28 @@ typedef struct scene {
     double edge;
 } scene;
 
-static pc_cells_map make_map(const pc_cells_target *t, const double R[9], const double shift[3]) {
-    pc_cells_map map = t->map;
+static pc_ndt_map make_map(const pc_ndt_target *t, const double R[9], const double shift[3]) {
+    pc_ndt_map map = t->map;
     for (int i = 0; i < 3; i++) {
         for (int k = 0; k < 3; k++) {
-            map.m[4 * i + k] = (float)(R[3 * i + k] / t->quantum);
+            map.m[4 * i + k] = (float)(R[3 * i + k] / t->unit);
         }
-        map.m[4 * i + 3] = (float)((shift[i] - t->origin[i]) / t->quantum);
+        map.m[4 * i + 3] = (float)((shift[i] - t->origin[i]) / t->unit);
     }
     return map;
 }
 
 static void check_sums(const bed *b, const char *name, const grid *grids, int count, int number) {
     for (int i = 0; i < 4; i++) {
-        pc_cells_step step = {.quantum = 0.001f,
-                              .turn = {0.0f, -0.01f, 0.002f, 0.01f, 0.0f, 0.0f, -0.002f, 0.0f, 0.0f},
-                              .shift = {0.01f * (float)i, 0.0f, -0.02f},
-                              .points = i < 2 ? 1.0f : 4.0f,
-                              .most = 12.0f,
-                              .kernel = i == 3 ? 4.0f : 0.81f,
-                              .robust = i != 1,
-                              .planes = i > 1};
-        double expected[PC_CELLS_SUMS] = {0}, sums[PC_CELLS_SUMS];
+        pc_ndt_step step = {.unit = 0.001f,
+                            .rotation = {0.0f, -0.01f, 0.002f, 0.01f, 0.0f, 0.0f, -0.002f, 0.0f, 0.0f},
+                            .translation = {0.01f * (float)i, 0.0f, -0.02f},
+                            .points = i < 2 ? 1.0f : 4.0f,
+                            .most = 12.0f,
+                            .kernel = i == 3 ? 4.0f : 0.81f,
+                            .robust = i != 1,
+                            .planes = i > 1};
+        double expected[PC_NDT_SUMS] = {0}, sums[PC_NDT_SUMS];
         for (int k = 0; k < count; k++) {
             reference_sum(&step, &grids[k], expected);
         }
@@ -259,49 +259,48 @@ static void check_sums(const bed *b, const char *name, const grid *grids, int co
 static void check_scene(const bed *b, const scene *s) {
     static const double turns[][2] = {{1.0, 0.0}, {0.8, 0.6}, {-1.0, 0.0}}; /* cosine and sine about z */
     float *target = make(s->fill, s->targets), *source = make(s->fill, s->sources);
-    pc_cells_target t = {.n = s->targets,
-                         .x = target,
-                         .y = target + s->targets,
-                         .z = target + 2 * s->targets,
-                         .map = {.limit = {20e3f, 1e6f, 1e6f}}, /* leaves points of most scenes outside */
-                         .quantum = s->edge / (1 << PC_CELLS_BITS),
-                         .origin = {-5.0, -9.0, -8.0},
-                         .noise = 0.03,
-                         .widening = 0.05,
-                         .levels = LEVELS};
+    pc_ndt_target t = {.n = s->targets,
+                       .x = target,
+                       .y = target + s->targets,
+                       .z = target + 2 * s->targets,
+                       .map = {.limit = {20e3f, 1e6f, 1e6f}}, /* leaves points of most scenes outside */
+                       .unit = s->edge / (1 << PC_NDT_BITS),
+                       .origin = {-5.0, -9.0, -8.0},
+                       .sigma = 0.03,
+                       .widening = 0.05,
+                       .levels = LEVELS};
     t.map = make_map(&t, (const double[9]){1, 0, 0, 0, 1, 0, 0, 0, 1}, (const double[3]){0, 0, 0});
-    pc_cells_source parts = {.n = s->sources,
-                             .x = source,
-                             .y = source + s->sources,
-                             .z = source + 2 * s->sources,
-                             .points = {s->sources / 3, s->sources / 2, s->sources},
-                             .every = {3, 2, 1}};
-    double center[3], lever[3];
+    pc_ndt_source parts = {.n = s->sources,
+                           .x = source,
+                           .y = source + s->sources,
+                           .z = source + 2 * s->sources,
+                           .points = {s->sources / 3, s->sources / 2, s->sources},
+                           .every = {3, 2, 1}};
+    double center[3], gyration[3];
     reference_center(&t, target, center);
     grid grids[LEVELS + 1]; /* the second one of the finest level last */
     for (int l = 0; l <= LEVELS; l++) {
         bool shifted = l == LEVELS;
-        grids[l] =
-            reference_grid(&t, target, PC_CELLS_BITS + (shifted ? 0 : l), shifted ? 1 << (PC_CELLS_BITS - 1) : 0);
+        grids[l] = reference_grid(&t, target, PC_NDT_BITS + (shifted ? 0 : l), shifted ? 1 << (PC_NDT_BITS - 1) : 0);
         reference_blocks(&t, center, &grids[l]);
     }
-    reference_levers(&grids[0], lever);
+    reference_gyration(&grids[0], gyration);
     for (int c = 0; c < b->contexts; c++) {
-        pc_cells_measure measure = {{0}, {0}, 0};
+        pc_ndt_measure measure = {{0}, {0}, 0};
         pcgpu_status status = b->backend->ndt->target(b->context[c], &t, &measure);
         expect(status == PCGPU_OK && memcmp(measure.center, center, sizeof center) == 0 &&
-                   memcmp(measure.lever, lever, sizeof lever) == 0 && measure.cells == grids[0].count - 1,
+                   memcmp(measure.gyration, gyration, sizeof gyration) == 0 && measure.cells == grids[0].count - 1,
                s->name, b->label[c], "target", 0);
         expect(b->backend->ndt->source(b->context[c], &parts) == PCGPU_OK, s->name, b->label[c], "source", 0);
     }
     for (int i = 0; i < 3 * LEVELS; i++) {
         const double *turn = turns[i / LEVELS];
         int level = i % LEVELS, count = level == 0 ? 2 : 1;
-        pc_cells_pass p = {.map = make_map(&t, (const double[9]){turn[0], -turn[1], 0, turn[1], turn[0], 0, 0, 0, 1},
-                                           (const double[3]){0.01 * i, 0.0, -0.02}),
-                           .set = (i + i / LEVELS) % PC_SETS,
-                           .level = level,
-                           .grids = count};
+        pc_ndt_pass p = {.map = make_map(&t, (const double[9]){turn[0], -turn[1], 0, turn[1], turn[0], 0, 0, 0, 1},
+                                         (const double[3]){0.01 * i, 0.0, -0.02}),
+                         .set = (i + i / LEVELS) % PC_SETS,
+                         .level = level,
+                         .grids = count};
         grid seen[2] = {grids[level], grids[LEVELS]};
         for (int k = 0; k < count; k++) {
             reference_pass(&p, &parts, source, &seen[k]);

@@ -1,15 +1,15 @@
-/* What is told of a bucket in fewer bits than it has: never less than there is, at most a little more. */
-#ifndef PC_SAMPLE_NOTES_CUH
-#define PC_SAMPLE_NOTES_CUH
+/* Compressed bucket summary for the exchange. Every field is rounded up, so that the tests stay conservative. */
+#ifndef PC_SAMPLE_PACKED_CUH
+#define PC_SAMPLE_PACKED_CUH
 
 #include "sample_group.cuh"
 
 enum {
-    PC_VALUE_BITS = 21,                     /* of a value that is not negative */
-    PC_SIDE_BITS = 6,                       /* of the distance of a box's side from its bucket's farthest point */
+    PC_VALUE_BITS = 21,                     /* of a nonnegative value */
+    PC_SIDE_BITS = 6,                       /* of the distance of a side of the box from the bucket's farthest point */
     PC_MOST_SIDE = (1 << PC_SIDE_BITS) - 1, /* in units */
-    PC_UNIT = PC_SIDE_BITS - 1,             /* powers of 2 that a unit is below the longest distance */
-    PC_BOX_BITS = 8 + 6 * PC_SIDE_BITS,     /* the exponent of the unit, and the sides */
+    PC_UNIT = PC_SIDE_BITS - 1,             /* a unit is the longest distance divided by 2^PC_UNIT */
+    PC_BOX_BITS = 8 + 6 * PC_SIDE_BITS,     /* the exponent of the unit, and six sides */
 };
 
 __device__ static inline uint32_t pc_packed_value(uint32_t value) {
@@ -30,8 +30,8 @@ __device__ static inline uint32_t pc_units(float distance, float units_in_one) {
     return (uint32_t)ceilf(fminf(fmaxf(distance, 0.0f) * units_in_one, (float)PC_MOST_SIDE));
 }
 
-/* A box as the distances of its sides from `at`, below and above it on each axis. An infinite one has PC_MOST_SIDE
- * units, which overflow. */
+/* A box as the distances of its sides from `at`, below and above on each axis. An infinite side has PC_MOST_SIDE units,
+ * which overflow to infinity. */
 __device__ static inline uint64_t pc_packed_box(const pc_box &box, const float *at) {
     float most = 0.0f;
     for (int axis = 0; axis < 3; axis++) {

@@ -1,5 +1,5 @@
-/* Boxes and values in fewer bits (cuda/sample/sample_notes.cuh): never less than what was told, and not much more. */
-#include "sample_notes.cuh"
+/* The compressed bucket summary (cuda/sample/sample_packed.cuh): never below the exact values, and only slightly above. */
+#include "sample_packed.cuh"
 
 #include <cmath>
 #include <cstdio>
@@ -60,6 +60,6 @@ int main() {
                pc_packed_value(value) >> PC_VALUE_BITS == 0;
         failed += !good;
     }
-    printf("%d boxes and values: %ld are less than what was told, %ld sides are too far\n", (int)BOXES, failed, loose);
+    printf("%d boxes and values: %ld are below the exact ones, %ld sides are too far\n", (int)BOXES, failed, loose);
     return failed || loose;
 }

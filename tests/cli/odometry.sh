@@ -24,9 +24,10 @@ for reference in previous keyframe model; do
 done
 absent model.txt.partial
 
-# Without --trajectory it goes to standard output.
-expect 0 pcgpu odometry --cpu s?.bin
+# Without --trajectory it goes to standard output, which messages call by that name.
+expect 0 pcgpu odometry --cpu -v s?.bin
 same "$OUT" model.txt
+stderr_has '^pcgpu: standard output: 7 scans in '
 
 # The formats say the same.
 expect 0 pcgpu odometry --cpu s?.bin --trajectory matrix.txt --trajectory-format matrix
@@ -50,7 +51,7 @@ for reference in previous model; do
         { echo '#pcgpu trajectory'; head -n $done $reference.txt; } > r.txt.partial
         printf '0.99 0.01' >> r.txt.partial
         expect 1 pcgpu odometry --cpu --reference $reference s?.bin --trajectory r.txt
-        stderr_has 'r.txt.partial: is of a run that ended early; give --resume'
+        stderr_has 'r.txt.partial: is from an interrupted run; give --resume'
         expect 0 pcgpu odometry --cpu --reference $reference s?.bin --trajectory r.txt --resume --json r.jsonl
         same r.txt $reference.txt
         lines r.jsonl $((7 - done))
@@ -67,12 +68,12 @@ same r.txt model.txt
 expect 0 pcgpu odometry --cpu s?.bin --trajectory r.txt --resume
 same r.txt model.txt
 expect 1 pcgpu odometry --cpu s[0-3].bin --trajectory r.txt --resume
-stderr_has 'r.txt: has 7 poses and there are 4 scans'
+stderr_has 'r.txt: has 7 poses, and 4 scans are given'
 same r.txt model.txt
 expect 1 pcgpu odometry --cpu s?.bin --trajectory r.txt --trajectory-format tum --resume
 stderr_has 'r.txt: has another format'
 expect 1 pcgpu odometry --cpu s?.bin --trajectory tum.txt --trajectory-format tum --rate 5 --resume
-stderr_has 'its pose 2 is of 0.25'
+stderr_has 'pose 2 has the time 0.25'
 # An interrupt leaves what was done.
 mkfifo pipe.bin
 "$PCGPU" odometry --cpu s0.bin s1.bin pipe.bin --trajectory cut.txt 2> "$ERR" &
@@ -81,7 +82,7 @@ while ! { [ -e cut.txt.partial ] && [ "$(grep -vc '^#' cut.txt.partial)" -eq 2 ]
 kill -TERM $PID
 wait $PID 2> /dev/null
 stderr_is 'pcgpu: SIGTERM has ended the run
-pcgpu: cut.txt.partial: has what was done; give --resume to go on'
+pcgpu: cut.txt.partial: has the poses so far; give --resume to continue'
 absent cut.txt
 grep -v '^#' cut.txt.partial > cut_poses.txt
 lines cut_poses.txt 2
@@ -157,15 +158,15 @@ expect 1 pcgpu odometry s0.bin s1.bin --trajectory n.txt --timestamps times3.txt
 stderr_has '1 times for 2 scans'
 expect 2 pcgpu odometry --trajectory n.txt
 expect 2 pcgpu register s0.bin s1.bin s2.bin
-stderr_has '3 inputs; give two, SOURCE TARGET, or --pairs LIST; poses of a sequence are found by pcgpu odometry'
+stderr_has '3 inputs; give two, SOURCE TARGET, or --pairs LIST; pcgpu odometry finds the poses of a sequence'
 expect 2 pcgpu register s0.bin s1.bin --resume
 stderr_has 'resume is not an option of register but of odometry'
 expect 2 pcgpu odometry s0.bin s1.bin --resume
-stderr_has 'resume goes on with a file; give --trajectory FILE'
+stderr_has 'resume needs the file of a trajectory; give --trajectory FILE'
 expect 2 pcgpu odometry s0.bin s1.bin --calibration calib.txt
-stderr_has 'calibration is of --ground-truth'
+stderr_has 'calibration needs --ground-truth'
 expect 2 pcgpu odometry s0.bin s1.bin --init auto
-stderr_has 'init: auto finds the start of a pair'
+stderr_has 'init: auto is for pairs'
 expect 2 pcgpu odometry s0.bin s1.bin --trajectory n.txt -o n/
 expect 2 pcgpu odometry s0.bin s1.bin --trajectory n.txt --transform T.txt
 expect 2 pcgpu register s0.bin s1.bin --ground-truth model.txt

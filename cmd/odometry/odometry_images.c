@@ -1,19 +1,19 @@
 /* pcgpu odometry with depth images: the odometry of a depth camera, and its model. */
 #include "fuse.h"
 #include "register.h"
-#include "sequence.h"
+#include "odometry_run.h"
 
 #include <string.h>
 
-bool sequence_is_depth(const session *s) {
+bool odometry_is_depth(const session *s) {
     return register_is_projective(s, s->inputs, s->input_count);
 }
 
-bool sequence_has_model(const session *s) {
-    return sequence_is_depth(s) && s->options->odometry.reference == PCGPU_REFERENCE_MODEL;
+bool odometry_has_model(const session *s) {
+    return odometry_is_depth(s) && s->options->odometry.reference == PCGPU_REFERENCE_MODEL;
 }
 
-pcgpu_status sequence_open_depth(session *s, const double init[16], pcgpu_depth_odometry **odometry) {
+pcgpu_status odometry_open_images(session *s, const double init[16], pcgpu_depth_odometry **odometry) {
     pcgpu_depth_odometry_params params;
     pcgpu_depth_odometry_params_init(&params);
     params.registration = register_image_params(s);
@@ -24,12 +24,12 @@ pcgpu_status sequence_open_depth(session *s, const double init[16], pcgpu_depth_
     return pcgpu_depth_odometry_open(s->context, &s->options->camera, &params, odometry);
 }
 
-int sequence_begin_model(session *s, job *j, bool *wanted) {
-    *wanted = sequence_has_model(s) && (s->options->output || s->options->mesh);
+int odometry_begin_model(session *s, job *j, bool *wanted) {
+    *wanted = odometry_has_model(s) && (s->options->output || s->options->mesh);
     return *wanted ? job_begin_all(j, s) : EXIT_DONE;
 }
 
-int sequence_end_model(session *s, job *j, pcgpu_depth_odometry *odometry, int code) {
+int odometry_end_model(session *s, job *j, pcgpu_depth_odometry *odometry, int code) {
     fusion f = {.session = s, .job = j};
     pcgpu_volume_stats stats;
     job_resume(j);

@@ -1,14 +1,13 @@
-/* Voxelization on the GPU: the same numbers as the CPU, which goes through the records in order, from steps that do not
- * depend on the order in which threads run.
+/* Variant `sort` of voxelization: for any job. The result does not depend on the order in which threads run.
  *
- *   insert     every record finds or claims the slot of its cell in a hash table; the slot keeps its lowest record
- *   number     voxels are numbered by their lowest records: a prefix sum over "is the first of its voxel"
- *   sort       a stable radix sort by voxel number puts the records of a voxel side by side, in index order
- *   features   sums run over each voxel's records in that order, one thread a value
+ *   insert      every record finds or claims the slot of its cell in a hash table; the slot keeps its lowest record
+ *   assign ids  a voxel's id is a prefix sum over "is the first record of its voxel"
+ *   sort        a stable radix sort by voxel id puts the records of a voxel side by side, in index order
+ *   features    a sum runs over the records of a voxel in that order, one thread per value
  *
- * Memory is 48 to 80 bytes a record beside the records and the result; nothing grows with the volume of the grid. */
-#ifndef PC_VOXELIZE_SORTED_CUH
-#define PC_VOXELIZE_SORTED_CUH
+ * Memory is 48 to 80 bytes per record beside the records and the result; nothing grows with the volume of the grid. */
+#ifndef PC_VOXELIZE_SORT_CUH
+#define PC_VOXELIZE_SORT_CUH
 
 #include "voxelize.cuh"
 
@@ -30,12 +29,12 @@ typedef struct voxel_state {
     const float *data;
     uint64_t mask;                /* size of the table - 1 */
     unsigned long long *keys;     /* table: key of each slot */
-    uint32_t *lowest;             /* table: lowest record, later the number of the voxel */
+    uint32_t *lowest;             /* table: lowest record, later the id of the voxel */
     uint32_t *slot;               /* rows: slot of each record or NO_SLOT */
     int32_t *rank;                /* rows: voxels that begin at this record or before it */
     uint32_t *voxel, *voxel_next; /* rows: voxel of each record, `found` when out of range; sorted */
     int32_t *order, *order_next;  /* rows: records, sorted by voxel */
-    int64_t *starts;              /* found + 1: places in `order` */
+    int64_t *starts;              /* found + 1: offsets in `order` */
     int64_t found, count, max_points;
     int32_t *point_voxel, *coords, *counts, *selected;
     float *features, *means;
@@ -53,7 +52,7 @@ __device__ static int64_t thread_index(void) {
     return (int64_t)blockIdx.x * THREADS + threadIdx.x;
 }
 
-/* ---- numbering ------------------------------------------------------------------------------------------------- */
+/* ---- ids ------------------------------------------------------------------------------------------------------- */
 
 __global__ static void insert_kernel(voxel_state s) {
     int64_t i = thread_index();
@@ -91,8 +90,8 @@ __global__ static void mark_first_kernel(voxel_state s) {
     }
 }
 
-/* After the prefix sum: the first record of a voxel writes its number where the lowest record was. */
-__global__ static void number_kernel(voxel_state s) {
+/* After the prefix sum: the first record of a voxel replaces the lowest record by the id. */
+__global__ static void id_kernel(voxel_state s) {
     int64_t i = thread_index();
     if (i < s.rows && s.rank[i] != (i > 0 ? s.rank[i - 1] : 0)) {
         s.lowest[s.slot[i]] = (uint32_t)(s.rank[i] - 1);
@@ -109,7 +108,7 @@ __global__ static void assign_kernel(voxel_state s) {
 
 /* ---- the records of each voxel --------------------------------------------------------------------------------- */
 
-/* Every number 0..found-1 occurs in the sorted array; starts[found] is the number of records in range. */
+/* Every id 0..found-1 occurs in the sorted array; starts[found] is the number of records in range. */
 __global__ static void starts_kernel(voxel_state s) {
     int64_t i = thread_index();
     if (i >= s.rows) {
@@ -166,7 +165,7 @@ __global__ static void describe_kernel(voxel_state s) {
 
 /* ---- features -------------------------------------------------------------------------------------------------- */
 
-/* Means of the first `width` columns, one thread a value. */
+/* Means of the first `width` columns, one thread per value. */
 __global__ static void means_kernel(voxel_state s, float *means, int width) {
     int64_t i = thread_index();
     if (i < s.count * width) {
@@ -191,25 +190,25 @@ __global__ static void gather_kernel(voxel_state s) {
     }
 }
 
-/* One thread a value; the host may use several launches, `from` is the first value of this one. */
+/* One thread per value; the host may use several launches, `from` is the first value of this one. */
 __global__ static void points_kernel(voxel_state s, int64_t from) {
     int64_t i = from + thread_index();
     if (i < s.count * s.capacity * s.columns) {
-        int64_t row = i / s.columns, v = row / s.capacity, place = row % s.capacity;
-        s.features[i] = place < s.counts[v] ? s.data[s.order[s.starts[v] + place] * s.columns + i % s.columns] : 0.0f;
+        int64_t row = i / s.columns, v = row / s.capacity, offset = row % s.capacity;
+        s.features[i] = offset < s.counts[v] ? s.data[s.order[s.starts[v] + offset] * s.columns + i % s.columns] : 0.0f;
     }
 }
 
-/* One thread a point of a pillar. */
+/* One thread per point of a pillar. */
 __global__ static void pillar_kernel(voxel_state s, int64_t from) {
     int64_t i = from + thread_index();
     if (i >= s.count * s.capacity) {
         return;
     }
-    int64_t v = i / s.capacity, place = i % s.capacity;
+    int64_t v = i / s.capacity, offset = i % s.capacity;
     float row[PC_PILLAR_COLUMNS] = {0.0f};
-    if (place < s.counts[v]) {
-        const float *p = s.data + s.order[s.starts[v] + place] * s.columns;
+    if (offset < s.counts[v]) {
+        const float *p = s.data + s.order[s.starts[v] + offset] * s.columns;
         pc_pillar_row(&s.grid, p, (int)s.columns, s.means + 3 * v, s.coords + 4 * v, row);
     }
     for (int k = 0; k < PC_PILLAR_COLUMNS; k++) {

@@ -1,6 +1,6 @@
-/* Voxelization by a sort: memory, launches, and the prefix sum and the sort between the kernels of voxelize_sorted.cuh.
+/* Voxelization by a sort: memory, launches, and the prefix sum and the sort between the kernels of voxelize_sort.cuh.
  * CUB's sort and scan take most of its compile time. */
-#include "voxelize_sorted.cuh"
+#include "voxelize_sort.cuh"
 
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
@@ -24,8 +24,8 @@ static uint64_t table_size(const pc_voxelize_job *job) {
     return size;
 }
 
-/* Numbers the voxels; afterwards s->voxel and s->order hold each record's voxel and its index. */
-static pcgpu_status number_voxels(pcgpu_context *context, uint64_t size, voxel_state *s) {
+/* Assigns ids to the voxels; afterwards s->voxel and s->order hold each record's voxel and its index. */
+static pcgpu_status assign_ids(pcgpu_context *context, uint64_t size, voxel_state *s) {
     cudaStream_t stream = pc_cuda_of(context)->stream;
     CUDA_TRY(context, cudaMemsetAsync(s->keys, 0xff, size * sizeof *s->keys, stream));
     CUDA_TRY(context, cudaMemsetAsync(s->lowest, 0xff, size * sizeof *s->lowest, stream));
@@ -40,7 +40,7 @@ static pcgpu_status number_voxels(pcgpu_context *context, uint64_t size, voxel_s
     int32_t found;
     PC_TRY(pc_cuda_down(context, &found, s->rank + s->rows - 1, sizeof found));
     s->found = found;
-    LAUNCH(context, s->rows, number_kernel, *s);
+    LAUNCH(context, s->rows, id_kernel, *s);
     LAUNCH(context, s->rows, assign_kernel, *s);
     return PCGPU_OK;
 }
@@ -170,7 +170,7 @@ static pcgpu_status work(pcgpu_context *context, void *of) {
     call *c = (call *)of;
     voxel_state *s = &c->s;
     int64_t largest = 0;
-    PC_TRY(number_voxels(context, c->size, s));
+    PC_TRY(assign_ids(context, c->size, s));
     PC_TRY(sort_records(context, s));
     PC_TRY(count_points(context, c->job, s, &largest, c->out));
     if (!c->out->features) {
@@ -198,12 +198,20 @@ static pcgpu_status bring_down(pcgpu_context *context, const voxel_state *s, pcg
     return PCGPU_OK;
 }
 
-pcgpu_status pc_voxelize_sorted(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock,
-                                pcgpu_voxels *out) {
+static bool fits(const pc_voxelize_job *job) {
+    (void)job;
+    return true;
+}
+
+static pcgpu_status run(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock,
+                        pcgpu_voxels *out, bool *done) {
     call c = {};
     c.job = job;
     c.size = table_size(job);
     c.out = out;
     PC_TRY(pc_voxelize_repeat(context, clock, prepare, work, &c));
+    *done = true;
     return bring_down(context, &c.s, out);
 }
+
+const pc_voxelize_variant pc_voxelize_sort = {"sort", fits, run};

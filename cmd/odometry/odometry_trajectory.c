@@ -1,6 +1,6 @@
-/* The trajectory of a sequence as it grows. */
+/* The file of a trajectory, which grows scan by scan. */
 #include "numbers.h"
-#include "sequence.h"
+#include "odometry_run.h"
 #include "transform.h"
 #include "unfinished.h"
 
@@ -22,8 +22,8 @@ static bool cannot(const char *path, const char *what) {
 
 /* ---- FILE.partial ---------------------------------------------------------------------------------------------- */
 
-/* Whether the partial file that exists is one of ours that no other run writes: a name may be anybody's. Takes the
- * lock, which goes with the descriptor. */
+/* Checks that an existing partial file is one of pcgpu and that no other run writes it. Takes the lock, which belongs
+ * to the descriptor. */
 static bool check_partial(const char *path, int fd) {
     char begin[sizeof first_line] = "";
     struct stat st, named;
@@ -37,15 +37,15 @@ static bool check_partial(const char *path, int fd) {
     } else if (stat(path, &named) != 0 || named.st_ino != st.st_ino || named.st_dev != st.st_dev) {
         report_error(path, "was just finished by another run; start again");
     } else if (st.st_size > 0 && (pread(fd, begin, sizeof begin - 1, 0) < 0 || strcmp(begin, first_line) != 0)) {
-        report_error(path, "is no trajectory that pcgpu has begun; give another --trajectory, or move it away");
+        report_error(path, "is not a trajectory of pcgpu; give another --trajectory, or rename it");
     } else {
         return true;
     }
     return false;
 }
 
-/* *begun: it was there. A new one is as private as the file that is to be replaced. */
-static bool open_partial(const session *s, sequence_output *o, bool *begun) {
+/* *begun: the partial file existed. A new one gets the permissions of the file that it will replace. */
+static bool open_partial(const session *s, trajectory_output *o, bool *begun) {
     struct stat st;
     const mode_t mode = stat(o->path, &st) == 0 ? st.st_mode & 0666 : 0666;
     if (!output_check(o->partial, true, true)) {
@@ -62,7 +62,7 @@ static bool open_partial(const session *s, sequence_output *o, bool *begun) {
     }
     bool good = fd >= 0 ? check_partial(o->partial, fd) : cannot(o->partial, "be written");
     if (good && *begun && !s->options->force && !s->options->resume) {
-        report_error(o->partial, "is of a run that ended early; give --resume to go on, or -f to begin anew");
+        report_error(o->partial, "is from an interrupted run; give --resume to continue it, or -f to start again");
         good = false;
     }
     o->stream = good ? fdopen(fd, "r+b") : NULL;
@@ -73,7 +73,7 @@ static bool open_partial(const session *s, sequence_output *o, bool *begun) {
     return good;
 }
 
-/* How many lines to keep: those up to the last pose. */
+/* The number of lines up to the last pose. */
 static int64_t lines_to_keep(const trajectory *t) {
     int64_t n = t->count;
     while (n > 0 && !(t->poses[16 * (n - 1)] == t->poses[16 * (n - 1)])) {
@@ -82,31 +82,31 @@ static int64_t lines_to_keep(const trajectory *t) {
     return n;
 }
 
-/* Reads what is there of an earlier run: the partial file, or a trajectory that is complete. */
-static bool read_before(const session *s, const sequence_output *o, bool begun, trajectory *before) {
+/* Reads the trajectory of an earlier run: the partial file, or a complete one. */
+static bool read_before(const session *s, const trajectory_output *o, bool begun, trajectory *before) {
     static const int numbers[] = {[TRANSFORM_MATRIX] = 16, [TRANSFORM_KITTI] = 12, [TRANSFORM_TUM] = 8};
     const char *path = begun ? o->partial : o->path;
-    char why[1024];
-    if (begun ? !trajectory_read_unfinished(o->stream, path, before, why, sizeof why)
-              : !trajectory_read(path, true, before, why, sizeof why)) {
-        report_error(NULL, "%s; it cannot be gone on with", why);
+    reason why;
+    if (begun ? !trajectory_read_unfinished(o->stream, path, before, &why)
+              : !trajectory_read(path, true, before, &why)) {
+        report_error(NULL, "%s; the run cannot be resumed", why.text);
         return false;
     }
     if (before->count > 0 && before->numbers != numbers[o->format]) {
-        report_error(path, "has another format; give the --trajectory-format that it was begun with");
+        report_error(path, "has another format; give the --trajectory-format of the interrupted run");
         return false;
     }
     before->count = lines_to_keep(before);
     if (before->count > s->input_count) {
-        report_error(path,
-                     "has %lld poses and there are %d scans; give all scans of the sequence, with those that are done",
-                     (long long)before->count, s->input_count);
+        report_error(
+            path, "has %lld poses, and %d scans are given; give all scans of the sequence, including those with poses",
+            (long long)before->count, s->input_count);
         return false;
     }
     return true;
 }
 
-/* Copies the first bytes of a complete trajectory, which stays until the longer one takes its name. */
+/* Copies the first bytes of a complete trajectory, which exists until the longer one replaces it. */
 static bool copy_start(const char *from, FILE *to, int64_t bytes) {
     char buffer[1 << 14];
     FILE *stream = fopen(from, "rb");
@@ -122,8 +122,8 @@ static bool copy_start(const char *from, FILE *to, int64_t bytes) {
     return good;
 }
 
-/* The partial file holds no more than what is gone on with, and writing goes on behind it. */
-static bool go_on(const session *s, sequence_output *o, bool begun, trajectory *before) {
+/* Truncates the partial file after the last pose, and sets the position for the next line. */
+static bool continue_partial(const session *s, trajectory_output *o, bool begun, trajectory *before) {
     struct stat st;
     const bool known = s->options->resume && (begun || lstat(o->path, &st) == 0);
     if (known && !read_before(s, o, begun, before)) {
@@ -140,10 +140,10 @@ static bool go_on(const session *s, sequence_output *o, bool begun, trajectory *
     return (good && fflush(o->stream) == 0) || cannot(o->partial, "be written");
 }
 
-static const char has_done[] = "has what was done; give --resume to go on";
+static const char has_done[] = "has the poses so far; give --resume to continue";
 
-/* From now on a signal leaves what --resume goes on with. */
-static bool keep_partial(sequence_output *o) {
+/* From now on, a signal leaves the partial file and prints how to resume. */
+static bool keep_partial(trajectory_output *o) {
     if (text_open(&o->kept)) {
         print_shown(o->kept.stream, o->partial);
         fprintf(o->kept.stream, ": %s", has_done);
@@ -156,14 +156,14 @@ static bool keep_partial(sequence_output *o) {
     return true;
 }
 
-static void close_output(sequence_output *o) {
+static void close_output(trajectory_output *o) {
     unfinished_keep(NULL);
     text_free(&o->kept);
     free(o->partial);
-    *o = (sequence_output){0};
+    *o = (trajectory_output){0};
 }
 
-static bool open_file(const session *s, sequence_output *o, trajectory *before) {
+static bool open_file(const session *s, trajectory_output *o, trajectory *before) {
     const size_t size = strlen(o->path) + sizeof ".partial";
     bool begun;
     o->partial = malloc(size);
@@ -175,26 +175,27 @@ static bool open_file(const session *s, sequence_output *o, trajectory *before) 
     if (!output_check(o->path, o->replaces, true) || !open_partial(s, o, &begun)) {
         return false;
     }
-    bool good = go_on(s, o, begun, before) && keep_partial(o);
+    bool good = continue_partial(s, o, begun, before) && keep_partial(o);
     if (!good && !begun) {
         unlink(o->partial);
     }
     return good;
 }
 
-bool sequence_output_open(const session *s, sequence_output *o, trajectory *before) {
+bool trajectory_output_open(const session *s, trajectory_output *o, trajectory *before) {
     const option_values *options = s->options;
-    *o = (sequence_output){.path = options->trajectory,
-                           .format = options->trajectory_format,
-                           .replaces = options->force || options->resume};
+    *o = (trajectory_output){.path = options->trajectory,
+                             .name = output_shown(options->trajectory),
+                             .format = options->trajectory_format,
+                             .replaces = options->force || options->resume};
     *before = (trajectory){.reference_time = NAN};
     if (path_is_stream(o->path)) {
         if (options->resume) {
-            report_error(o->path, "is no file, so that nothing can be resumed; leave out --resume");
+            report_error(o->name, "is not a regular file, so no run can be resumed; leave out --resume");
             return false;
         }
         o->stream = strcmp(o->path, "-") == 0 ? stdout : fopen(o->path, "wb");
-        return o->stream || cannot(o->path, "be written");
+        return o->stream || cannot(o->name, "be written");
     }
     bool good = open_file(s, o, before);
     if (!good) {
@@ -207,11 +208,11 @@ bool sequence_output_open(const session *s, sequence_output *o, trajectory *befo
     return good;
 }
 
-static const char *written_name(const sequence_output *o) {
-    return o->stream == stdout ? "standard output" : o->partial ? o->partial : o->path;
+static const char *written_name(const trajectory_output *o) {
+    return o->partial ? o->partial : o->name;
 }
 
-bool sequence_output_add(sequence_output *o, const double *T, double time, double reference_time) {
+bool trajectory_output_add(trajectory_output *o, const double *T, double time, double reference_time) {
     char text[2][NUMBER_SIZE];
     errno = 0;
     if (T && o->partial) {
@@ -223,8 +224,8 @@ bool sequence_output_add(sequence_output *o, const double *T, double time, doubl
     return (fflush(o->stream) == 0 && !ferror(o->stream)) || cannot(written_name(o), "be written");
 }
 
-/* Writes the trajectory: the partial file without what only --resume needs. */
-static bool write_whole(const sequence_output *o) {
+/* Writes the trajectory: the partial file without the lines that only --resume needs. */
+static bool write_whole(const trajectory_output *o) {
     output whole;
     char *line = NULL;
     size_t size = 0;
@@ -246,7 +247,7 @@ static bool write_whole(const sequence_output *o) {
     return good && output_commit(&whole);
 }
 
-bool sequence_output_close(sequence_output *o, bool complete, bool some) {
+bool trajectory_output_close(trajectory_output *o, bool complete, bool some) {
     bool good = true;
     errno = 0;
     if (o->partial && some && complete) {
@@ -257,7 +258,7 @@ bool sequence_output_close(sequence_output *o, bool complete, bool some) {
     } else if (o->partial) {
         unlink(o->partial);
     }
-    if (o->stream && o->stream != stdout) { /* not before: the lock goes with it */
+    if (o->stream && o->stream != stdout) { /* last: this releases the lock */
         good = (fclose(o->stream) == 0 || cannot(written_name(o), "be written")) && good;
     }
     close_output(o);

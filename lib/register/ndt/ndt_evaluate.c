@@ -1,27 +1,26 @@
-/* Registration by cells: how much the result is worth. */
+/* Method ndt: quality of the result. */
 #include "ndt.h"
 #include "solve.h"
 
 #include <string.h>
 
-/* Puts sums into the form of point-to-plane ICP: equations of unit normals, one for each source point across a plane.
- */
+/* Converts sums to the form of point-to-plane ICP: one equation with a unit normal per source point on a plane. */
 static void as_equations(double *sums) {
     double trace = sums[PC_ICP_JJ + 15] + sums[PC_ICP_JJ + 18] + sums[PC_ICP_JJ + 20]; /* translation's diagonal */
     sums[PC_ICP_EQUATIONS] = trace;
 }
 
-/* The least share of what the planes could say about any motion that they do say: the smallest eigenvalue of the robust
- * information against the information without the kernel. Grounds match anywhere, so a mean over all points would
- * accept two places of one city; the motions that only walls and poles constrain are what tells them apart. Motions
- * that nothing constrains have no share in this. */
-static double agreement_of(const pc_register_work *w, const double *scene, const double *agree) {
+/* Consistency score: the smallest generalized eigenvalue of the robust information matrix relative to the information
+ * matrix without the kernel. It is the least fraction of the available constraint on any motion that the matches
+ * confirm. A mean over all points would accept two places of one city, since ground matches anywhere; only walls and
+ * poles constrain the other motions. Unconstrained motions do not count. */
+static double consistency_of(const pc_register_work *w, const double *scene, const double *agree) {
     double whole[36], part[36], L[36], inverse[6], half[36], values[6], vectors[36];
     pc_information(scene, whole);
     pc_information(agree, part);
     for (int i = 0; i < 36; i++) {
-        double scale = (i / 6 < 3 ? w->lever[i / 6] : 1.0) * (i % 6 < 3 ? w->lever[i % 6] : 1.0);
-        double ridge = i % 7 == 0 ? PC_DEGENERATE_CELLS * scene[PC_ICP_EQUATIONS] : 0.0;
+        double scale = (i / 6 < 3 ? w->gyration[i / 6] : 1.0) * (i % 6 < 3 ? w->gyration[i % 6] : 1.0);
+        double ridge = i % 7 == 0 ? PC_DEGENERATE_NDT * scene[PC_ICP_EQUATIONS] : 0.0;
         whole[i] = whole[i] / scale + ridge;
         part[i] = part[i] / scale + ridge;
     }
@@ -50,35 +49,35 @@ static double agreement_of(const pc_register_work *w, const double *scene, const
     return values[0] > 0.0 ? values[0] : 0.0;
 }
 
-void pc_cells_evaluate(const pc_cells_work *c, const pc_cells_path *path) {
+void pc_ndt_evaluate(const pc_ndt_work *c, const pc_ndt_optimizer *optimizer) {
     pc_register_work *w = c->w;
     pcgpu_registration *r = w->result;
-    const pc_cells_phase *f = &path->phase;
-    double sums[PC_CELLS_SUMS], scene[PC_CELLS_SUMS];
-    memcpy(sums, path->worth[PC_SUMS_SOLVE], sizeof sums);
-    memcpy(scene, path->worth[PC_SUMS_SCENE], sizeof scene);
-    double matched = sums[PC_CELLS_POINTS], cells = sums[PC_CELLS_CELLS];
+    const pc_ndt_phase *f = &optimizer->phase;
+    double sums[PC_NDT_SUMS], scene[PC_NDT_SUMS];
+    memcpy(sums, optimizer->final_sums[PC_SUMS_SOLVE], sizeof sums);
+    memcpy(scene, optimizer->final_sums[PC_SUMS_SCENE], sizeof scene);
+    double matched = sums[PC_NDT_POINTS], cells = sums[PC_NDT_CELLS];
     r->inliers = (int64_t)(matched / f->grids + 0.5);
-    r->fitness = matched / f->grids / (double)path->points[f->set];
-    r->inlier_rmse = matched > 0.0 ? sqrt(sums[PC_CELLS_D2] / matched) : 0.0;
+    r->fitness = matched / f->grids / (double)optimizer->points[f->set];
+    r->inlier_rmse = matched > 0.0 ? sqrt(sums[PC_NDT_D2] / matched) : 0.0;
     as_equations(sums);
     as_equations(scene);
     if (scene[PC_ICP_EQUATIONS] > 0.0 && sums[PC_ICP_EQUATIONS] > 0.0) {
         pc_conditioning conditioning;
-        r->plane_rmse = sqrt(sums[PC_CELLS_R2] / sums[PC_ICP_EQUATIONS]);
-        pc_conditioning_of(scene, w->lever, PC_DEGENERATE_CELLS, &conditioning);
-        double s2 = c->noise * c->noise; /* makes equations of unit normals of the weights */
+        r->plane_rmse = sqrt(sums[PC_NDT_R2] / sums[PC_ICP_EQUATIONS]);
+        pc_conditioning_of(scene, w->gyration, PC_DEGENERATE_NDT, &conditioning);
+        double s2 = c->sigma * c->sigma; /* makes equations of unit normals of the weights */
         pc_information(sums, r->information);
         for (int i = 0; i < 36; i++) {
             r->information[i] *= s2;
         }
         /* every cell is one equation, and the two grids see the same pc_point_set */
-        pc_covariance_of(r->information, s2 * f->grids * sums[PC_CELLS_R2] / (cells > 7.0 ? cells - 6.0 : 1.0),
+        pc_covariance_of(r->information, s2 * f->grids * sums[PC_NDT_R2] / (cells > 7.0 ? cells - 6.0 : 1.0),
                          r->covariance);
         memcpy(r->eigenvalues, conditioning.values, sizeof r->eigenvalues);
         r->degenerate = conditioning.unconstrained > 0;
         pc_describe_unconstrained(&conditioning, r->unconstrained, sizeof r->unconstrained);
-        r->agreement = agreement_of(w, scene, path->worth[PC_SUMS_AGREE]);
+        r->agreement = consistency_of(w, scene, optimizer->final_sums[PC_SUMS_CONSISTENCY]);
     }
     r->score = r->fitness * r->agreement;
 }

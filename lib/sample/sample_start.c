@@ -1,10 +1,10 @@
-/* Where sampling begins: the first pick, or the records that count as picked. */
+/* The start of sampling: the first pick, or the seeds. */
 #include "sample.h"
 
 #include <stdlib.h>
 
-/* The place of a record among the usable points, which keep the order of the records, or -1. */
-static int64_t place_of_record(const pc_points *points, int64_t record) {
+/* The index of a record among the usable points, which are in the order of the records; or -1. */
+static int64_t index_of_record(const pc_points *points, int64_t record) {
     if (!points->rows) {
         return record;
     }
@@ -54,32 +54,33 @@ pcgpu_status pc_sample_start(pcgpu_context *context, const pcgpu_sample_params *
     } else if (p->start == PCGPU_START_CENTER) {
         *start = farthest_from_centroid(points);
     } else if (p->start == PCGPU_START_RANDOM) {
-        *start = pc_random_place(p->seed, points->n);
+        *start = pc_random_below(p->seed, points->n);
     } else if (p->start_index < 0 || p->start_index >= rows) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
                        "start record %lld of a cloud with records 0 to %lld; give one of these",
                        (long long)p->start_index, (long long)rows - 1);
     } else {
-        *start = place_of_record(points, p->start_index);
+        *start = index_of_record(points, p->start_index);
         if (*start < 0) {
-            return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                           "start record %lld was dropped (%s); give another start, or leave it out for the first usable record",
-                           (long long)p->start_index, dropped_why(p));
+            return pc_fail(
+                context, PCGPU_ERROR_ARGUMENT,
+                "start record %lld was dropped (%s); give another start, or leave it out for the first usable record",
+                (long long)p->start_index, dropped_why(p));
         }
     }
     return PCGPU_OK;
 }
 
-/* The place of seed i, which `taken` then marks. */
-static pcgpu_status place_seed(pcgpu_context *context, const pcgpu_sample_params *p, const pc_points *points,
-                               int64_t rows, int64_t i, unsigned char *taken, int32_t *place) {
+/* The index of seed i among the usable points; marks it in `taken`. */
+static pcgpu_status convert_seed(pcgpu_context *context, const pcgpu_sample_params *p, const pc_points *points,
+                                 int64_t rows, int64_t i, unsigned char *taken, int32_t *slot) {
     int64_t record = p->seeds[i];
     if (record < 0 || record >= rows) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
                        "seed %lld is record %lld of a cloud with records 0 to %lld; give the picks of this cloud",
                        (long long)i + 1, (long long)record, (long long)rows - 1);
     }
-    int64_t found = place_of_record(points, record);
+    int64_t found = index_of_record(points, record);
     if (found < 0) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "seed %lld is record %lld, which was dropped (%s); leave it out",
                        (long long)i + 1, (long long)record, dropped_why(p));
@@ -90,7 +91,7 @@ static pcgpu_status place_seed(pcgpu_context *context, const pcgpu_sample_params
                        (long long)i + 1, (long long)record);
     }
     taken[found] = 1;
-    *place = (int32_t)found;
+    *slot = (int32_t)found;
     return PCGPU_OK;
 }
 
@@ -103,7 +104,7 @@ pcgpu_status pc_sample_seeds(pcgpu_context *context, const pcgpu_sample_params *
         status = pc_fail_memory(context, (uint64_t)points->n + 4 * (uint64_t)p->seed_count, "the seeds");
     }
     for (int64_t i = 0; i < p->seed_count && status == PCGPU_OK; i++) {
-        status = place_seed(context, p, points, rows, i, taken, &(*seeds)[i]);
+        status = convert_seed(context, p, points, rows, i, taken, &(*seeds)[i]);
     }
     free(taken);
     if (status != PCGPU_OK) {

@@ -1,5 +1,5 @@
-/* Reads the scans of a sequence ahead of the one that is registered. */
-#include "sequence_reader.h"
+/* Reads the scans of a sequence ahead of their registration. */
+#include "scan_reader.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -8,31 +8,31 @@
 
 enum { AHEAD = 2 };
 
-struct sequence_reader {
+struct scan_reader {
     const session *session;
     const bool *skip;
     bool images;
     int next; /* input to read */
     pcgpu_context *context;
     scan_read slots[AHEAD];
-    int begin, count; /* of the slots that are filled */
+    int begin, count; /* of the filled slots */
     bool done, stop;
-    FILE *log; /* of the scan that is being read */
-    bool threaded; /* else the system refuses a thread, and scans are read as they are asked for */
+    FILE *log;     /* of the scan that is being read */
+    bool threaded; /* false: the system refuses a thread, and scan_reader_next reads */
     pthread_t thread;
     pthread_mutex_t lock; /* guards begin, count, done and stop */
     pthread_cond_t change;
 };
 
-/* Kept for the thread that reports: its messages come in the order of the scans. */
+/* Stores the messages for the thread that reports them in the order of the scans. */
 static void keep_log(void *user, pcgpu_log_level level, const char *message) {
-    sequence_reader *r = user;
+    scan_reader *r = user;
     if (r->log) {
         fprintf(r->log, "%c%s\n", level == PCGPU_LOG_WARNING ? 'w' : 'i', message);
     }
 }
 
-static void read_scan(sequence_reader *r, int index, scan_read *scan) {
+static void read_scan(scan_reader *r, int index, scan_read *scan) {
     const option_values *o = r->session->options;
     const char *path = r->session->inputs[index];
     const pcgpu_read_options how = {.format = o->format,
@@ -42,7 +42,7 @@ static void read_scan(sequence_reader *r, int index, scan_read *scan) {
     double begin = seconds_now();
     text_stream log;
     *scan = (scan_read){.index = index};
-    FILE *stream = input_try(path, scan->error, sizeof scan->error);
+    FILE *stream = input_try(path, &scan->error);
     if (!stream) {
         return;
     }
@@ -51,19 +51,18 @@ static void read_scan(sequence_reader *r, int index, scan_read *scan) {
     scan->good = (r->images ? pcgpu_read_depth_for(r->context, stream, path, &how, &scan->image)
                             : pcgpu_read(r->context, stream, path, &how, &scan->cloud)) == PCGPU_OK;
     if (!scan->good) {
-        snprintf(scan->error, sizeof scan->error, "%s", pcgpu_last_error(r->context));
+        refuse(&scan->error, "%s", pcgpu_last_error(r->context));
     }
     fclose(stream);
     if (!text_close(&log) && scan->good) {
-        snprintf(scan->error, sizeof scan->error, "out of memory");
-        scan->good = false;
+        scan->good = refuse(&scan->error, "out of memory");
     }
     scan->log = log.data;
     scan->seconds = seconds_now() - begin;
 }
 
-/* The next input to read; -1 when there is none. */
-static int take_input(sequence_reader *r) {
+/* The next input to read, or -1. */
+static int take_input(scan_reader *r) {
     while (r->next < r->session->input_count && r->skip && r->skip[r->next]) {
         r->next++;
     }
@@ -71,7 +70,7 @@ static int take_input(sequence_reader *r) {
 }
 
 static void *read_all(void *user) {
-    sequence_reader *r = user;
+    scan_reader *r = user;
     for (int i; (i = take_input(r)) >= 0;) {
         pthread_mutex_lock(&r->lock);
         while (r->count == AHEAD && !r->stop) {
@@ -96,16 +95,16 @@ static void *read_all(void *user) {
     return NULL;
 }
 
-sequence_reader *sequence_reader_open(const session *s, int first, const bool *skip, bool images) {
-    sequence_reader *r = calloc(1, sizeof *r);
+scan_reader *scan_reader_open(const session *s, const bool *skip, bool images) {
+    scan_reader *r = calloc(1, sizeof *r);
     if (!r) {
         return NULL;
     }
-    *r = (sequence_reader){.session = s, .skip = skip, .images = images, .next = first};
+    *r = (scan_reader){.session = s, .skip = skip, .images = images};
     const pcgpu_settings settings = {.device = PCGPU_DEVICE_CPU, .threads = 1, .log = keep_log, .log_user = r};
     pthread_mutex_init(&r->lock, NULL);
     pthread_cond_init(&r->change, NULL);
-    /* Signals stay with the thread that works. */
+    /* Only the main thread handles signals. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -122,7 +121,7 @@ sequence_reader *sequence_reader_open(const session *s, int first, const bool *s
     return r;
 }
 
-static void read_now(sequence_reader *r) {
+static void read_now(scan_reader *r) {
     const int i = take_input(r);
     r->done = i < 0;
     r->count = !r->done;
@@ -131,7 +130,7 @@ static void read_now(sequence_reader *r) {
     }
 }
 
-bool sequence_reader_next(sequence_reader *r, scan_read *scan) {
+bool scan_reader_next(scan_reader *r, scan_read *scan) {
     if (!r->threaded) {
         read_now(r);
     }
@@ -159,7 +158,7 @@ void scan_read_log(scan_read *scan, const char *name) {
     scan->log = NULL;
 }
 
-void sequence_reader_close(sequence_reader *r) {
+void scan_reader_close(scan_reader *r) {
     if (!r) {
         return;
     }

@@ -1,49 +1,49 @@
 /* pcgpu odometry: the poses of a sequence of scans or depth images. */
 #include "evaluate.h"
 #include "register.h"
-#include "sequence.h"
-#include "sequence_reader.h"
+#include "odometry_run.h"
+#include "scan_reader.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct sequence_state {
+typedef struct odometry_state {
     session *session;
     pcgpu_odometry *odometry;
     pcgpu_depth_odometry *camera; /* in its place for depth images */
-    sequence_output output;
-    trajectory before; /* poses of the run that is gone on with */
+    trajectory_output output;
+    trajectory before; /* poses of the interrupted run, with --resume */
     double *times;     /* of each scan */
-    double *poses;     /* of each scan, NaN where there is none; for the evaluation */
+    double *poses;     /* of each scan, NaN for a lost one; for the evaluation */
     bool *skip;        /* scans that need not be read */
-    int keyframe;      /* of those that are known, the last that became the reference */
+    int keyframe;      /* the last scan of `before` that became the reference */
     int good, lost, failed;
     double begin;
-    char what[2][64]; /* the progress line, by turns */
-} sequence_state;
+    char what[2][64]; /* texts of the progress line, in alternation: one may be on display */
+} odometry_state;
 
 /* ---- before the first scan ---- */
 
-static bool read_times(sequence_state *run) {
+static bool read_times(odometry_state *run) {
     const option_values *o = run->session->options;
     const int count = run->session->input_count;
-    char why[1024];
+    reason why;
     if (o->timestamps) {
         int64_t there = 0;
-        if (!timestamps_read(o->timestamps, &run->times, &there, why, sizeof why)) {
-            report_error(NULL, "%s", why);
+        if (!timestamps_read(o->timestamps, &run->times, &there, &why)) {
+            report_error(NULL, "%s", why.text);
             return false;
         }
         if (there < count) {
-            report_error(o->timestamps, "%lld times for %d scans; give one a line for each", (long long)there, count);
+            report_error(o->timestamps, "%lld times for %d scans; give one line per scan", (long long)there, count);
             return false;
         }
         return true;
     }
     run->times = malloc((size_t)count * sizeof *run->times);
     if (!run->times) {
-        report_error(o->trajectory, "out of memory");
+        report_error(NULL, "out of memory");
         return false;
     }
     for (int i = 0; i < count; i++) {
@@ -52,7 +52,7 @@ static bool read_times(sequence_state *run) {
     return true;
 }
 
-static int open_odometry(sequence_state *run) {
+static int open_odometry(odometry_state *run) {
     session *s = run->session;
     pcgpu_odometry_params params = s->options->odometry;
     params.registration = s->options->registration;
@@ -60,7 +60,7 @@ static int open_odometry(sequence_state *run) {
     if (!register_read_init(s, params.registration.init)) {
         return EXIT_FAILED;
     }
-    pcgpu_status status = sequence_is_depth(s) ? sequence_open_depth(s, params.registration.init, &run->camera)
+    pcgpu_status status = odometry_is_depth(s) ? odometry_open_images(s, params.registration.init, &run->camera)
                                                : pcgpu_odometry_open(s->context, &params, &run->odometry);
     if (status != PCGPU_OK) {
         report_failure(NULL, s->context);
@@ -72,13 +72,13 @@ static bool has_pose(const double *T) {
     return T[0] == T[0];
 }
 
-/* Times that the trajectory has must be those of the scans. */
-static bool check_before(const sequence_state *run) {
+/* The times of the interrupted run must be those of the scans. */
+static bool check_before(const odometry_state *run) {
     for (int64_t i = 0; run->before.times && i < run->before.count; i++) {
         if (fabs(run->before.times[i] - run->times[i]) > 1e-6) {
             report_error(
-                run->output.path,
-                "its pose %lld is of %.17g s and the scan of %.17g s; give the scans and times it was begun with",
+                run->output.name,
+                "pose %lld has the time %.17g s and its scan %.17g s; give the scans and times of the interrupted run",
                 (long long)i + 1, run->before.times[i], run->times[i]);
             return false;
         }
@@ -86,9 +86,9 @@ static bool check_before(const sequence_state *run) {
     return true;
 }
 
-/* What is known already: all good scans are added with their poses, so that nothing differs from a run that made them.
- */
-static void plan_known(sequence_state *run) {
+/* Prepares the scans of the interrupted run: all good ones are added again with their poses, so that the state of the
+ * odometry is the same as in an uninterrupted run. */
+static void plan_known(odometry_state *run) {
     const int count = run->session->input_count, done = (int)run->before.count;
     for (int i = 0; i < 16 * count; i++) {
         run->poses[i] = NAN;
@@ -101,16 +101,16 @@ static void plan_known(sequence_state *run) {
     }
 }
 
-static int open_run(sequence_state *run) {
+static int open_run(odometry_state *run) {
     const int count = run->session->input_count;
     int code = read_times(run) ? open_odometry(run) : EXIT_FAILED;
-    if (code != EXIT_DONE || !sequence_output_open(run->session, &run->output, &run->before)) {
+    if (code != EXIT_DONE || !trajectory_output_open(run->session, &run->output, &run->before)) {
         return code ? code : EXIT_FAILED;
     }
     run->poses = malloc((size_t)count * 16 * sizeof *run->poses);
     run->skip = calloc((size_t)count, sizeof *run->skip);
     if (!run->poses || !run->skip) {
-        report_error(run->output.path, "out of memory");
+        report_error(run->output.name, "out of memory");
         return EXIT_FAILED;
     }
     if (!check_before(run)) {
@@ -120,21 +120,21 @@ static int open_run(sequence_state *run) {
         plan_known(run);
         if (run->before.reference_time != run->before.reference_time &&
             run->session->options->odometry.reference == PCGPU_REFERENCE_KEYFRAME) {
-            report_warning(run->output.path, "does not say which scan is the keyframe; the last one is now, and poses "
-                                             "may differ from those of one run");
+            report_warning(run->output.name, "does not name the keyframe; the last scan is used, and poses may differ "
+                                             "from those of an uninterrupted run");
         }
-        report_summary(run->output.path, "%lld of %d scans are done, going on after them", (long long)run->before.count,
-                       count);
+        report_summary(run->output.name, "%lld of %d scans are done; the run resumes after them",
+                       (long long)run->before.count, count);
     }
     return EXIT_DONE;
 }
 
 /* ---- scans ---- */
 
-static void show_progress(sequence_state *run, int index) {
+static void show_progress(odometry_state *run, int index) {
     char *text = run->what[index % 2];
     snprintf(text, sizeof run->what[0], "scan %d of %d", index + 1, run->session->input_count);
-    progress_begin(run->output.path ? run->output.path : "sequence", text);
+    progress_begin(run->output.name, text);
 }
 
 static void add_frame(json *out, int index, double time, const pcgpu_odometry_frame *f) {
@@ -159,14 +159,14 @@ static void report_frame(const job *j, const pcgpu_odometry_frame *f) {
     if (!f->good) {
         report_error(j->names[0], "lost after %d attempts: %s", f->attempts, r->reason);
     } else if (f->relocalized) {
-        report_warning(j->names[0], "recovered, after scans that were lost");
+        report_warning(j->names[0], "recovered after lost scans");
     }
     report_detail(j->names[0], "at %.4f %.4f %.4f m, %d iterations, fitness %.3f, score %.3f", T[3], T[7], T[11],
                   r->iterations, r->fitness, r->score);
 }
 
-/* A scan that was read. Returns its exit code. */
-static int add_scan(sequence_state *run, job *j, int index, double *T, double *reference_time) {
+/* Adds a scan that was read. Returns its exit code. */
+static int add_scan(odometry_state *run, job *j, int index, double *T, double *reference_time) {
     pcgpu_odometry_frame f;
     const double time = run->times[index];
     pcgpu_status status = run->camera ? pcgpu_depth_odometry_add(run->camera, &j->images[0], time, &f)
@@ -185,7 +185,7 @@ static int add_scan(sequence_state *run, job *j, int index, double *T, double *r
     return f.good ? EXIT_DONE : EXIT_NOT_CONVERGED;
 }
 
-static int process_scan(sequence_state *run, scan_read *scan) {
+static int process_scan(odometry_state *run, scan_read *scan) {
     const char *name = run->session->inputs[scan->index];
     double *T = run->poses + 16 * scan->index, reference_time = NAN;
     job j;
@@ -195,9 +195,7 @@ static int process_scan(sequence_state *run, scan_read *scan) {
     }
     scan_read_log(scan, name);
     if (code == EXIT_DONE && !scan->good) {
-        const size_t length = strlen(name); /* the library's sentences begin with it */
-        bool named = strncmp(scan->error, name, length) == 0 && strncmp(scan->error + length, ": ", 2) == 0;
-        report_error(name, "%s", named ? scan->error + length + 2 : scan->error);
+        report_error(name, "%s", sentence_without_name(scan->error.text, name));
         code = EXIT_FAILED;
     }
     code = code == EXIT_DONE ? add_scan(run, &j, scan->index, T, &reference_time) : code;
@@ -205,14 +203,14 @@ static int process_scan(sequence_state *run, scan_read *scan) {
     run->good += code == EXIT_DONE;
     run->lost += code == EXIT_NOT_CONVERGED;
     run->failed += code == EXIT_FAILED;
-    if (!sequence_output_add(&run->output, code == EXIT_DONE ? T : NULL, run->times[scan->index], reference_time)) {
+    if (!trajectory_output_add(&run->output, code == EXIT_DONE ? T : NULL, run->times[scan->index], reference_time)) {
         return EXIT_USAGE; /* nothing more can be written */
     }
     return code == EXIT_NO_CUDA ? code : EXIT_DONE;
 }
 
-/* A scan of the run before. Without it what follows would not be what it would have been. */
-static int add_known(sequence_state *run, scan_read *scan) {
+/* Adds a scan of the interrupted run. Later poses depend on it. */
+static int add_known(odometry_state *run, scan_read *scan) {
     const char *name = run->session->inputs[scan->index];
     run->session->name = name;
     pcgpu_status status = PCGPU_OK;
@@ -226,7 +224,7 @@ static int add_known(sequence_state *run, scan_read *scan) {
         pcgpu_depth_free(&scan->image);
     }
     if (!scan->good) {
-        report_error(name, "%s; it has a pose and is needed to go on", scan->error);
+        report_error(name, "%s; this scan has a pose and is needed to resume", scan->error.text);
     } else if (status != PCGPU_OK) {
         report_failure(name, run->session->context);
     }
@@ -234,40 +232,40 @@ static int add_known(sequence_state *run, scan_read *scan) {
 }
 
 /* *stopped: not all scans were processed. */
-static int run_scans(sequence_state *run, bool *stopped) {
-    sequence_reader *reader = sequence_reader_open(run->session, 0, run->skip, run->camera != NULL);
+static int run_scans(odometry_state *run, bool *stopped) {
+    scan_reader *reader = scan_reader_open(run->session, run->skip, run->camera != NULL);
     scan_read scan;
     int code = EXIT_DONE;
     if (!reader) {
-        report_error(run->output.path, "no memory or no thread to read the scans");
+        report_error(run->output.name, "no memory or no thread to read the scans");
         return EXIT_FAILED;
     }
     run->begin = seconds_now();
-    while (code == EXIT_DONE && sequence_reader_next(reader, &scan)) {
+    while (code == EXIT_DONE && scan_reader_next(reader, &scan)) {
         show_progress(run, scan.index);
         const bool known = scan.index < run->before.count;
         code = known ? add_known(run, &scan) : process_scan(run, &scan);
     }
     progress_end();
-    sequence_reader_close(reader);
+    scan_reader_close(reader);
     *stopped = code != EXIT_DONE;
     return code == EXIT_USAGE ? EXIT_FAILED : code;
 }
 
-/* ---- all of it ---- */
+/* ---- the run ---- */
 
-static void summarize(const sequence_state *run) {
+static void summarize(const odometry_state *run) {
     const int count = run->good + run->lost + run->failed;
     const double seconds = seconds_now() - run->begin;
     if (run->lost + run->failed > 0) {
-        report_error(run->output.path, "%d of %d scans have no pose: %d lost, %d not read", run->lost + run->failed,
+        report_error(run->output.name, "%d of %d scans have no pose: %d lost, %d not read", run->lost + run->failed,
                      count, run->lost, run->failed);
     }
-    report_summary(run->output.path, "%d scans in %.3f s, %.1f a second; %d lost, %d not read", count, seconds,
+    report_summary(run->output.name, "%d scans in %.3f s, %.1f per second; %d lost, %d not read", count, seconds,
                    count / (seconds > 0 ? seconds : 1e-9), run->lost, run->failed);
 }
 
-static int evaluate(sequence_state *run, const trajectory *truth) {
+static int evaluate(odometry_state *run, const trajectory *truth) {
     const trajectory estimate = {.count = run->session->input_count,
                                  .poses = run->poses,
                                  .times = run->session->options->timestamps ? run->times : NULL};
@@ -275,7 +273,7 @@ static int evaluate(sequence_state *run, const trajectory *truth) {
                           run->session->json.stream != stdout && run->output.stream != stdout);
 }
 
-static int run_sequence(sequence_state *run) {
+static int run_odometry(odometry_state *run) {
     trajectory truth = {0};
     bool stopped = true;
     if (run->session->options->ground_truth && !evaluate_read_truth(run->session, &truth)) {
@@ -292,21 +290,21 @@ static int run_sequence(sequence_state *run) {
     if (!stopped && run->session->options->ground_truth && evaluate(run, &truth) != EXIT_DONE) {
         code = EXIT_FAILED;
     }
-    if (run->output.stream && !sequence_output_close(&run->output, !stopped, run->good + run->before.count > 0)) {
+    if (run->output.stream && !trajectory_output_close(&run->output, !stopped, run->good + run->before.count > 0)) {
         code = EXIT_FAILED;
     }
     trajectory_free(&truth);
     return code;
 }
 
-int sequence_run(session *s) {
-    sequence_state run = {.session = s};
+int odometry_run(session *s) {
+    odometry_state run = {.session = s};
     job model;
     bool has_model;
-    int code = sequence_begin_model(s, &model, &has_model);
-    code = code == EXIT_DONE ? run_sequence(&run) : code;
+    int code = odometry_begin_model(s, &model, &has_model);
+    code = code == EXIT_DONE ? run_odometry(&run) : code;
     if (has_model) {
-        code = sequence_end_model(s, &model, run.camera, code);
+        code = odometry_end_model(s, &model, run.camera, code);
     }
     pcgpu_odometry_close(run.odometry);
     pcgpu_depth_odometry_close(run.camera);

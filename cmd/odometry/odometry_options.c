@@ -1,0 +1,83 @@
+/* pcgpu odometry: the command, and its options against each other. */
+#include "register.h"
+#include "odometry_run.h"
+
+#include <string.h>
+
+static bool settle(option_values *o, const command_info *command, reason *why) {
+    const char *wrong = NULL;
+    o->trajectory = o->trajectory ? o->trajectory : "-";
+    if (o->init && !options_init_file(o)) {
+        wrong = "init: auto is for pairs; give a FILE with the pose of the first input, or leave it out";
+    } else if (o->timestamps && option_given_here(o, "rate", command)) {
+        wrong = "timestamps and rate exclude each other; give one of them";
+    } else if (o->resume && strcmp(o->trajectory, "-") == 0) {
+        wrong = "resume needs the file of a trajectory; give --trajectory FILE";
+    } else if (o->calibration && !o->ground_truth) {
+        wrong = "calibration needs --ground-truth; leave it out";
+    }
+    return (!wrong || refuse(why, "%s", wrong)) && register_settle(o, command, why);
+}
+
+static bool take_inputs(session *s, reason *why) {
+    return s->input_count > 0 || refuse(why, "no input; give the scans or depth images of the sequence");
+}
+
+/* The outputs and options of a model, which depth images have. */
+static bool check_model(const session *s, reason *why) {
+    static const char *const with[] = {"mesh", "map-voxel", "truncation"};
+    const option_values *o = s->options;
+    if (odometry_has_model(s)) {
+        return true;
+    }
+    for (int i = 0; i < 3; i++) {
+        /* A configuration may also serve sequences with a model. */
+        if (option_given_here(o, with[i], s->command)) {
+            return refuse(
+                why, "%s is about the model of depth images; leave it out, or give depth images and --reference model",
+                with[i]);
+        }
+    }
+    if (o->output || o->mesh) {
+        return refuse(why, "this sequence has a trajectory and no other output; leave out --output, or give depth "
+                           "images and --reference model");
+    }
+    return true;
+}
+
+/* Refuses options without an effect on this kind of sequence. */
+static bool check_kind(const session *s, bool images, reason *why) {
+    static const char *const of_scans[] = {"model-range", "deskew", "time-column"};
+    static const char *const of_model[] = {"model-range"}, *const of_time[] = {"time-column"};
+    const pcgpu_odometry_params *p = &s->options->odometry;
+    return register_check_kind(s, !images, images, why) &&
+           (!images || register_refuse(s, of_scans, 3, "is for scans, and depth images are given", why)) &&
+           (p->reference == PCGPU_REFERENCE_MODEL ||
+            register_refuse(s, of_model, 1, "is for --reference model", why)) &&
+           (p->deskew == PCGPU_DESKEW_TIME || register_refuse(s, of_time, 1, "is for --deskew time", why));
+}
+
+static bool check(const session *s, reason *why) {
+    for (int i = 0; i < s->input_count; i++) {
+        if (strcmp(s->inputs[i], "-") == 0) {
+            return refuse(why, "standard input cannot be one of many inputs; give files");
+        }
+    }
+    if (s->options->association == ASSOCIATION_PROJECTIVE && !odometry_is_depth(s)) {
+        return refuse(why, "association projective is for depth images; leave it out, scans go by method ndt");
+    }
+    return register_check_scans(s, s->input_count, why) && check_kind(s, odometry_is_depth(s), why) &&
+           check_model(s, why);
+}
+
+const command_info odometry_command = {.name = "odometry",
+                                       .bit = FOR_ODOMETRY,
+                                       .arguments = "[OPTION]... INPUT...",
+                                       .summary = "find the poses of a sequence of scans or depth images",
+                                       .traits = COMMAND_DROPS_ORIGIN | COMMAND_MAY_NOT_CONVERGE,
+                                       .settle = settle,
+                                       .take_inputs = take_inputs,
+                                       .check = check,
+                                       .takes_images = register_is_projective,
+                                       .effect = register_effect,
+                                       .run = odometry_run};

@@ -1,0 +1,283 @@
+/* Merges a scan into the local map of a sequence (described in lib/register/ndt/ndt_cpu_local_map.c).
+ *
+ * Idea: the scan's cells are built like those of a target, with ids by their first points. Each of them is one cell of
+ * the local map at most, and no other is, so that a thread that has found or made it adds to it alone, and computes its
+ * mean and weight right away: no atomics, and no order that could matter. New cells get the next numbers in the order
+ * of the scan's, by the counting that numbers cells anywhere, so the local map's order is that of the CPU. Only where
+ * the box moves, or memory grows, all cells are gone through: they are numbered again in their order, into other
+ * memory. */
+#include "ndt_merge.cuh"
+#include "ndt_target.cuh"
+
+/* Shared memory of a block. */
+typedef struct fold_shared {
+    pc_ndt_making making;
+    uint32_t have[PC_NDT_GRIDS]; /* cells before the scan, with cell 0 */
+} fold_shared;
+
+/* In pc_ndt_task and pc_ndt_persistent. */
+__device__ static inline int grid_of(int i, int levels) {
+    return i < levels ? i : (int)PC_NDT_SHIFTED;
+}
+
+__device__ static inline uint32_t lanes_below(void) {
+    return (1u << pc_ndt_lane()) - 1;
+}
+
+/* ---- rebuild all cells------------------------------------------------------------------------------------------- */
+
+/* The new key of an item of a grid (item i is cell i + 1); false when it is dropped. */
+__device__ static inline bool key_after(const pc_ndt_merge_task *f, const pc_ndt_merge_grid *m, int64_t item,
+                                        uint32_t cells, uint64_t *key) {
+    if (item + 1 >= (int64_t)cells) {
+        return false;
+    }
+    *key = m->keys[item + 1];
+    return pc_ndt_move_key(key, m->by, m->at.shift, m->at.half, f->limit);
+}
+
+__device__ static void place_cell(const pc_ndt_merge_grid *m, uint64_t key, uint32_t number) {
+    const uint32_t slot = pc_ndt_insert(m->at.slots, m->bits, key, number, ~0u);
+    m->at.slots[slot].number = number;
+    m->at.keys[number] = key;
+    for (int i = 0; i < PC_NDT_SOURCES; i++) {
+        m->at.source[i][number] = make_uint4(0, 0, 0, 0);
+    }
+}
+
+__device__ static void count_kept(const pc_ndt_group *g, const pc_ndt_merge_task *f, int grids, fold_shared *shared) {
+    for (int i = 0; i < grids; i++) {
+        const pc_ndt_merge_grid *m = &f->grid[i];
+        const uint32_t cells = shared->have[i];
+        const pc_ndt_range own = pc_ndt_own(g, (int64_t)cells - 1);
+        uint32_t count = 0;
+        for (int64_t tile = own.begin; tile < own.end; tile++) {
+            uint64_t key;
+            const bool kept = key_after(f, m, tile * 32 + pc_ndt_lane(), cells, &key);
+            count += (uint32_t)__popc(__ballot_sync(PC_NDT_ALL, kept));
+        }
+        if (pc_ndt_lane() == 0) {
+            shared->making.numbering.warp[i][threadIdx.x / 32] = count;
+        }
+        pc_ndt_clear_slots(g, &m->at, m->bits);
+    }
+}
+
+__device__ static void keep_cells(const pc_ndt_group *g, const pc_ndt_merge_task *f, int grids,
+                                  const fold_shared *shared) {
+    const pc_ndt_numbering *n = &shared->making.numbering;
+    for (int i = 0; i < grids; i++) {
+        const pc_ndt_merge_grid *m = &f->grid[i];
+        const uint32_t cells = shared->have[i];
+        const pc_ndt_range own = pc_ndt_own(g, (int64_t)cells - 1);
+        uint32_t next = n->before[i] + n->warp[i][threadIdx.x / 32];
+        for (int64_t tile = own.begin; tile < own.end; tile++) {
+            const int64_t item = tile * 32 + pc_ndt_lane();
+            uint64_t key;
+            const bool kept = key_after(f, m, item, cells, &key);
+            const uint32_t all = __ballot_sync(PC_NDT_ALL, kept);
+            if (kept) {
+                const uint32_t number = next + (uint32_t)__popc(all & lanes_below());
+                place_cell(m, key, number);
+                m->at.moments[number] = m->moments[item + 1];
+            }
+            next += (uint32_t)__popc(all);
+        }
+        if (g->rank == 0 && threadIdx.x == 0) {
+            m->at.keys[0] = PC_NDT_NO_KEY;
+            m->at.moments[0] = pc_ndt_moments{};
+            for (int k = 0; k < PC_NDT_SOURCES; k++) {
+                m->at.source[k][0] = make_uint4(0, 0, 0, 0);
+            }
+        }
+    }
+}
+
+/* Ends with a barrier. */
+__device__ static void lay_anew(pc_ndt_group *g, const pc_ndt_task *scan, const pc_ndt_merge_task *f, int grids,
+                                fold_shared *shared) {
+    pc_ndt_numbering *n = &shared->making.numbering;
+    count_kept(g, f, grids, shared);
+    pc_ndt_publish_counts(g, scan, 0, grids, n);
+    pc_ndt_barrier(g);
+    pc_ndt_receive_counts(g, scan, 0, grids, n);
+    keep_cells(g, f, grids, shared);
+    __syncthreads();
+    if ((int)threadIdx.x < grids) {
+        shared->have[threadIdx.x] = n->all[threadIdx.x];
+    }
+    pc_ndt_barrier(g);
+}
+
+/* ---- the scan's cells -------------------------------------------------------------------------------------------- */
+
+/* Numbers of the scan's cells in the local map, 0 where it has none, in place of what their points' slots were. */
+__device__ static void find_cells(const pc_ndt_group *g, const pc_ndt_task *scan, const pc_ndt_merge_task *f, int grids,
+                                  fold_shared *shared) {
+    for (int i = 0; i < grids; i++) {
+        const pc_ndt_merge_grid *m = &f->grid[i];
+        const pc_ndt_layer *s = &scan->grid[grid_of(i, grids - 1)];
+        const int64_t cells = (int64_t)scan->persistent->count[grid_of(i, grids - 1)].cells - 1;
+        const pc_ndt_range own = pc_ndt_own(g, cells);
+        uint32_t count = 0;
+        for (int64_t tile = own.begin; tile < own.end; tile++) {
+            const int64_t item = tile * 32 + pc_ndt_lane();
+            uint32_t number = 0;
+            if (item < cells) {
+                const uint64_t key = s->keys[item + 1];
+                const uint32_t at = pc_ndt_hash(key, m->bits);
+                number = pc_ndt_find_from(m->at.slots, m->bits, key, at, *(const uint4 *)&m->at.slots[at]);
+                s->slot_of[item] = number;
+            }
+            count += (uint32_t)__popc(__ballot_sync(PC_NDT_ALL, item < cells && number == 0));
+        }
+        if (pc_ndt_lane() == 0) {
+            shared->making.numbering.warp[i][threadIdx.x / 32] = count;
+        }
+    }
+    pc_ndt_publish_counts(g, scan, 0, grids, &shared->making.numbering);
+}
+
+/* Merges a cell of the scan into one of the local map that is new or not full; returns whether it did. */
+__device__ static bool add_cell(const pc_ndt_merge_grid *m, const pc_ndt_layer *s, int64_t cell, uint32_t number,
+                                bool fresh) {
+    pc_ndt_moments *to = &m->at.moments[number];
+    const pc_ndt_moments from = s->moments[cell];
+    if (fresh) {
+        place_cell(m, s->keys[cell], number);
+        *to = from;
+        return true;
+    }
+    if (to->n >= m->most) {
+        return false;
+    }
+    *to = pc_ndt_moments{to->n + from.n,   to->x + from.x,   to->y + from.y,   to->z + from.z,   to->xx + from.xx,
+                         to->xy + from.xy, to->xz + from.xz, to->yy + from.yy, to->yz + from.yz, to->zz + from.zz};
+    return true;
+}
+
+/* center: what their means and weights are for; NULL: they are computed later. */
+__device__ static void add_cells(const pc_ndt_group *g, const pc_ndt_task *scan, const pc_ndt_merge_task *f, int grids,
+                                 const double *center, const fold_shared *shared) {
+    const pc_ndt_numbering *n = &shared->making.numbering;
+    for (int i = 0; i < grids; i++) {
+        const pc_ndt_merge_grid *m = &f->grid[i];
+        const pc_ndt_layer *s = &scan->grid[grid_of(i, grids - 1)];
+        const int64_t cells = (int64_t)scan->persistent->count[grid_of(i, grids - 1)].cells - 1;
+        const pc_ndt_range own = pc_ndt_own(g, cells);
+        uint32_t next = shared->have[i] - 1 + n->before[i] + n->warp[i][threadIdx.x / 32]; /* `before` has cell 0 */
+        for (int64_t tile = own.begin; tile < own.end; tile++) {
+            const int64_t item = tile * 32 + pc_ndt_lane();
+            uint32_t number = item < cells ? s->slot_of[item] : 0;
+            const bool fresh = item < cells && number == 0;
+            const uint32_t all = __ballot_sync(PC_NDT_ALL, fresh);
+            number = fresh ? next + (uint32_t)__popc(all & lanes_below()) : number;
+            if (item < cells && add_cell(m, s, item + 1, number, fresh) && center) {
+                pc_ndt_finish_cell(&scan->target, &m->at, center, number);
+            }
+            next += (uint32_t)__popc(all);
+        }
+    }
+}
+
+__device__ static void finish_all(const pc_ndt_group *g, const pc_ndt_task *scan, const pc_ndt_merge_task *f, int grids,
+                                  const double center[3], const fold_shared *shared) {
+    const int64_t stride = (int64_t)g->blocks * PC_NDT_THREADS;
+    for (int i = 0; i < grids; i++) {
+        const int64_t cells = shared->have[i] + shared->making.numbering.all[i] - 1;
+        for (int64_t k = (int64_t)g->rank * PC_NDT_THREADS + threadIdx.x; k < cells; k += stride) {
+            pc_ndt_finish_cell(&scan->target, &f->grid[i].at, center, k);
+        }
+    }
+}
+
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
+
+/* By the first block: publishes counts to the local map and to the host. */
+__device__ static void conclude(const pc_ndt_merge_task *f, int grids, bool fits, const fold_shared *shared) {
+    const int i = (int)threadIdx.x;
+    if (i < grids) {
+        const uint32_t have = shared->have[i], all = have + shared->making.numbering.all[i] - 1;
+        pc_ndt_count *count = &f->persistent->count[grid_of(i, grids - 1)];
+        count->cells = fits ? all : have;
+        count->bits = f->grid[i].bits;
+        f->result->cells[i] = all;
+    }
+    if (i == 0) {
+        f->result->lacking = fits ? PC_NDT_ALL_FIT : PC_NDT_LOCAL_MAP_LACKS;
+    }
+}
+
+__device__ static void fold_scan(pc_ndt_group *g, const pc_ndt_task *scan, const pc_ndt_merge_task *f,
+                                 fold_shared *shared) {
+    const int grids = scan->target.levels + 1;
+    const bool all = f->rebuild || f->renew;
+    if ((int)threadIdx.x < grids) {
+        shared->have[threadIdx.x] = f->forget ? 1 : f->persistent->count[grid_of((int)threadIdx.x, grids - 1)].cells;
+    }
+    pc_ndt_make(g, scan, &shared->making);
+    if (scan->persistent->overflow) {
+        if (g->rank == 0 && threadIdx.x == 0) {
+            f->result->lacking = PC_NDT_SCAN_LACKS;
+        }
+        return;
+    }
+    if (f->rebuild) {
+        lay_anew(g, scan, f, grids, shared);
+    }
+    find_cells(g, scan, f, grids, shared);
+    pc_ndt_barrier(g);
+    pc_ndt_receive_counts(g, scan, 0, grids, &shared->making.numbering);
+    bool fits = true;
+    for (int i = 0; i < grids; i++) {
+        fits = fits && (uint64_t)shared->have[i] + shared->making.numbering.all[i] - 1 <= f->grid[i].capacity;
+    }
+    if (fits) {
+        double center[3] = {f->center[0], f->center[1], f->center[2]};
+        if (f->renew) {
+            pc_ndt_center_of(scan, center);
+        }
+        add_cells(g, scan, f, grids, all ? NULL : center, shared);
+        if (all) {
+            pc_ndt_barrier(g);
+            finish_all(g, scan, f, grids, center, shared);
+        }
+    }
+    if (g->rank == 0) {
+        conclude(f, grids, fits, shared);
+        pc_ndt_measure_of(scan, shared->making.squares, &f->result->measure);
+    }
+}
+
+__global__ void __launch_bounds__(PC_NDT_THREADS, 1)
+    merge_kernel(const pc_ndt_task *scan, const pc_ndt_merge_task *merge, uint32_t *counter) {
+    __shared__ fold_shared shared;
+    pc_ndt_group g = {(int)blockIdx.x, (int)gridDim.x, counter, 0};
+    fold_scan(&g, scan, merge, &shared);
+}
+
+/* ---- launching --------------------------------------------------------------------------------------------------- */
+
+pcgpu_status pc_ndt_merge_resident(pcgpu_context *context, int *blocks) {
+    const struct cudaDeviceProp *p = &pc_cuda_of(context)->properties;
+    int a_multiprocessor = 0;
+    CUDA_TRY(context,
+             cudaOccupancyMaxActiveBlocksPerMultiprocessor(&a_multiprocessor, merge_kernel, PC_NDT_THREADS, 0));
+    *blocks = p->cooperativeLaunch ? a_multiprocessor * p->multiProcessorCount : 1;
+    return PCGPU_OK;
+}
+
+pcgpu_status pc_ndt_merge_launch(pcgpu_context *context, const pc_ndt_task *scan, const pc_ndt_merge_task *merge,
+                                 int blocks, uint32_t *counter) {
+    cudaLaunchAttribute attribute;
+    cudaLaunchConfig_t config = {};
+    attribute.id = cudaLaunchAttributeCooperative;
+    attribute.val.cooperative = 1;
+    config.gridDim = dim3((unsigned)blocks);
+    config.blockDim = dim3(PC_NDT_THREADS);
+    config.stream = pc_cuda_of(context)->stream;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    CUDA_TRY(context, cudaLaunchKernelEx(&config, merge_kernel, scan, merge, counter));
+    return PCGPU_OK;
+}

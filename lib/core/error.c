@@ -1,0 +1,74 @@
+/* Errors, the log and the clock. */
+#include "error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+
+/* A context begins with its errors (context.c asserts it); nothing else of it is known here. */
+static pc_errors *errors_of(pcgpu_context *context) {
+    return (pc_errors *)context;
+}
+
+const char *pcgpu_status_name(pcgpu_status status) {
+    switch (status) {
+    case PCGPU_OK: return "success";
+    case PCGPU_ERROR_ARGUMENT: return "argument out of range";
+    case PCGPU_ERROR_MEMORY: return "out of memory";
+    case PCGPU_ERROR_IO: return "input/output error";
+    case PCGPU_ERROR_FORMAT: return "malformed file";
+    case PCGPU_ERROR_UNAVAILABLE: return "back end not usable";
+    case PCGPU_ERROR_DEVICE: return "CUDA error";
+    }
+    return "unknown status";
+}
+
+const char *pcgpu_last_error(const pcgpu_context *context) {
+    return context ? ((const pc_errors *)context)->text : "out of memory";
+}
+
+void pc_clear_error(pcgpu_context *context) {
+    errors_of(context)->text[0] = '\0';
+}
+
+pcgpu_status pc_fail(pcgpu_context *context, pcgpu_status status, const char *format, ...) {
+    pc_errors *errors = errors_of(context);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(errors->text, sizeof errors->text, format, args);
+    va_end(args);
+    return status;
+}
+
+pcgpu_status pc_fail_memory(pcgpu_context *context, uint64_t bytes, const char *what) {
+    return pc_fail(context, PCGPU_ERROR_MEMORY, "out of memory: %.1f MB were needed for %s; use a smaller input",
+                   (double)bytes / 1e6, what);
+}
+
+void pc_log(pcgpu_context *context, pcgpu_log_level level, const char *format, ...) {
+    const pc_errors *errors = errors_of(context);
+    if (!errors->log) {
+        return;
+    }
+    char line[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    errors->log(errors->log_user, level, line);
+}
+
+double pc_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+double pc_stage(pcgpu_run *run, const char *name, double begin) {
+    double now = pc_now();
+    if (run->stages < PCGPU_MAX_STAGES) {
+        snprintf(run->stage[run->stages].name, sizeof run->stage[0].name, "%s", name);
+        run->stage[run->stages++].seconds = now - begin;
+    }
+    return now;
+}

@@ -1,0 +1,36 @@
+/* The last error of a context, its log, and the clock. They lie below the context: a file that only fails, logs or
+ * measures time needs this header alone. */
+#ifndef PC_ERROR_H
+#define PC_ERROR_H
+
+#include "pcgpu.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The first member of a context. */
+typedef struct pc_errors {
+    char text[1024];  /* the last error, or empty */
+    pcgpu_log_fn log; /* NULL: no log */
+    void *log_user;
+} pc_errors;
+
+/* Records the sentence for pcgpu_last_error and returns `status`. */
+pcgpu_status pc_fail(pcgpu_context *context, pcgpu_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* "out of memory; N bytes were needed for WHAT". */
+pcgpu_status pc_fail_memory(pcgpu_context *context, uint64_t bytes, const char *what);
+void pc_clear_error(pcgpu_context *context);
+
+void pc_log(pcgpu_context *context, pcgpu_log_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Monotonic seconds; pc_stage appends a stage that began at `begin` and returns the time now. */
+double pc_now(void);
+double pc_stage(pcgpu_run *run, const char *name, double begin);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

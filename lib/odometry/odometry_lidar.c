@@ -1,0 +1,306 @@
+/* Odometry with a LiDAR. A scan is registered to a reference (odometry_reference.c); deskewing moves its points to
+ * where a sensor at rest would have seen them (odometry_scan.c). */
+#include "odometry_lidar.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* With deskewing, a scan is registered again when the motion found differs by more than this per sweep from the motion
+ * used to deskew it. */
+#define DESKEW_METRES  0.01
+#define DESKEW_RADIANS 0.001
+
+/* Scans that are far apart see surfaces from different distances: their voxels are wider by this factor. */
+#define KEPT_VOXELS 2.0
+
+enum { DESKEW_ROUNDS = 5, SEARCHED_STARTS = 4 };
+
+/* ---- motion ------------------------------------------------------------------------------------------------------ */
+
+/* The motion from one pose to another, per sweep: sweeps follow each other. */
+static pc_twist motion_between(const double from[16], const double to[16]) {
+    double inverse[16], moved[16];
+    pc_transform_invert(from, inverse);
+    pc_transform_multiply(inverse, to, moved);
+    return pc_twist_of(moved);
+}
+
+/* The sweep of a scan lasts as long as it is from scan to scan, and its motion is that since the last good one. */
+static pc_twist sweep_motion(const pcgpu_odometry *o, double time, const double T[16]) {
+    double sweep = o->track.good > 1 ? o->last->time - o->track.time_before : time - o->last->time,
+           since = time - o->last->time;
+    pc_twist motion = motion_between(o->last->T, T);
+    double share = sweep < since ? sweep / since : 1.0;
+    for (int k = 0; k < 3; k++) {
+        motion.rotation[k] *= share;
+        motion.translation[k] *= share;
+    }
+    return motion;
+}
+
+/* A transform between frames whose origins are the files', as one between frames whose origins are `sign` home, and
+ * back with -1. */
+static void move_origin(const pcgpu_odometry *o, double sign, const double T[16], double out[16]) {
+    memmove(out, T, 16 * sizeof *out);
+    for (int k = 0; k < 3; k++) {
+        const double *row = T + 4 * k, *h = o->home;
+        double turned = (row[0] * h[0] + row[1] * h[1]) + row[2] * h[2];
+        out[4 * k + 3] = T[4 * k + 3] + sign * (turned - h[k]);
+    }
+}
+
+/* ---- a scan ------------------------------------------------------------------------------------------------------ */
+
+static bool deskews(const pcgpu_odometry *o) {
+    return o->params.deskew != PCGPU_DESKEW_NONE;
+}
+
+static pc_odometry_scan *unused_scan(pcgpu_odometry *o) {
+    for (int i = 0; i < PC_SCANS; i++) {
+        if (&o->scans[i] != o->last && &o->scans[i] != o->keyframe) {
+            return &o->scans[i];
+        }
+    }
+    return NULL; /* there are three */
+}
+
+/* The back end for all scans, from the points of a registration. */
+static pcgpu_status choose(pcgpu_odometry *o, double points) {
+    const pc_backend *chosen = NULL;
+    pcgpu_status status = pc_register_choose(o->context, &o->params.registration, points, 1, &o->run, &chosen);
+    if (status == PCGPU_OK) {
+        status = chosen->ndt->sequence_open(o->context, &o->held.sequence);
+    }
+    o->backend = status == PCGPU_OK ? chosen : NULL;
+    return status;
+}
+
+static pcgpu_status take(void *owner, const void *data, double time, pcgpu_run *run) {
+    pcgpu_odometry *o = owner;
+    const pcgpu_cloud *cloud = data;
+    pcgpu_status status = PCGPU_OK;
+    if (!o->backend) {
+        status = choose(o, 2.0 * (double)cloud->rows);
+    }
+    *run = o->run;
+    double begin = pc_now();
+    if (status == PCGPU_OK) {
+        status = pc_odometry_take(o, cloud, o->present, run);
+    }
+    o->present->time = time;
+    o->select_seconds = pc_now() - begin;
+    return status;
+}
+
+static int64_t count(void *owner, pcgpu_run *run) {
+    const pcgpu_odometry *o = owner;
+    pc_stage(run, "select", pc_now() - o->select_seconds);
+    return o->present->points.n;
+}
+
+/* The first scan can be deskewed only once the motion to the second good scan is known: the world begins with it once
+ * more. */
+static pcgpu_status begin_with(pcgpu_odometry *o, const pc_twist *motion) {
+    o->begun_now = *motion;
+    o->begins_again = true;
+    pcgpu_status status = pc_odometry_deskew(o, motion, o->last);
+    return status == PCGPU_OK ? o->kind->begin(o, o->last) : status;
+}
+
+static pcgpu_status begin_anew(pcgpu_odometry *o, const double T[16]) {
+    const pc_twist motion = sweep_motion(o, o->present->time, T);
+    return begin_with(o, &motion);
+}
+
+static void to_caller(const void *owner, const double T[16], double T_world_frame[16]) {
+    move_origin(owner, -1.0, T, T_world_frame);
+}
+
+static bool joins(const void *owner, const double T_world_frame[16], double fitness) {
+    const pcgpu_odometry *o = owner;
+    double T[16];
+    move_origin(o, 1.0, T_world_frame, T);
+    return o->kind->joins(o, T, fitness);
+}
+
+/* The pose is the one written to the trajectory, rounded as there, so that a later run can resume from it. */
+static pcgpu_status accept(void *owner, const double T_world_frame[16], bool joins, double T[16]) {
+    pcgpu_odometry *o = owner;
+    pc_odometry_scan *scan = o->present;
+    const bool in_reference = joins || o->params.reference != PCGPU_REFERENCE_KEYFRAME;
+    pcgpu_status status = PCGPU_OK;
+    move_origin(o, 1.0, T_world_frame, scan->T);
+    if (deskews(o)) {
+        const pc_twist motion = o->last ? sweep_motion(o, scan->time, scan->T) : (pc_twist){0};
+        status = pc_odometry_deskew(o, o->last ? &motion : NULL, scan);
+    }
+    if (status == PCGPU_OK && deskews(o) && o->track.good == 1) {
+        status = begin_anew(o, scan->T);
+    }
+    if (status == PCGPU_OK && !o->last) {
+        status = o->kind->begin(o, scan);
+    } else if (status == PCGPU_OK && in_reference) {
+        status = o->kind->accept(o, scan);
+    }
+    if (status == PCGPU_OK) {
+        memcpy(T, scan->T, sizeof scan->T);
+        o->last = scan;
+        o->present = unused_scan(o);
+    }
+    return status;
+}
+
+static void keep(void *owner, int slot) {
+    pcgpu_odometry *o = owner;
+    pc_odometry_keep(o->last, &o->kept[slot]);
+}
+
+/* Whether two motions per sweep are so close that deskewing again changes nothing. */
+static bool nearly_same(const pc_twist *a, const pc_twist *b) {
+    double translation[3], turn[3];
+    for (int k = 0; k < 3; k++) {
+        translation[k] = a->translation[k] - b->translation[k];
+        turn[k] = a->rotation[k] - b->rotation[k];
+    }
+    return pc_norm3(translation) <= DESKEW_METRES && pc_norm3(turn) <= DESKEW_RADIANS;
+}
+
+/* Registers from one start. With deskewing it repeats until the motion found is the one used to deskew, also when a
+ * badly deskewed scan has not converged. */
+static pcgpu_status align(pcgpu_odometry *o, const double start[16], pcgpu_odometry_frame *f, double T[16]) {
+    double from[16];
+    const pcgpu_run run = f->registration.run;
+    pcgpu_status status = PCGPU_OK;
+    memcpy(from, start, sizeof from);
+    for (int round = 0; round < DESKEW_ROUNDS && status == PCGPU_OK; round++) {
+        const pc_twist used = sweep_motion(o, o->present->time, from);
+        if (deskews(o)) {
+            status = pc_odometry_deskew(o, &used, o->present);
+        }
+        f->registration.run = run;
+        if (status == PCGPU_OK) {
+            status = o->kind->align(o, o->present, from, &f->registration, T);
+        }
+        f->attempts++;
+        if (status != PCGPU_OK || !deskews(o)) {
+            break;
+        }
+        const pc_twist found = sweep_motion(o, o->present->time, T);
+        if (nearly_same(&used, &found)) {
+            break;
+        }
+        if (o->track.good == 1 && f->registration.converged) {
+            status = begin_anew(o, T);
+        }
+        memcpy(from, T, sizeof from);
+    }
+    return status;
+}
+
+/* Registers from the best poses of a coarse search; `init` is not used. */
+static pcgpu_status search(pcgpu_odometry *o, pcgpu_register_params *params, const pcgpu_cloud *source,
+                           const pcgpu_cloud *target, pcgpu_registration *result) {
+    pc_start starts[PC_STARTS];
+    int found = 0;
+    pcgpu_status status = pc_search_starts(o->context, params, 180.0, source, target, starts, &found);
+    result->converged = false;
+    for (int i = 0; i < found && i < SEARCHED_STARTS && status == PCGPU_OK && !result->converged; i++) {
+        memcpy(params->init, starts[i].T, sizeof params->init);
+        status = pc_register_pair(o->context, o->backend, &o->run, params, source, target, result);
+    }
+    return status;
+}
+
+/* Registers to a kept scan, wherever the present one may be. */
+static pcgpu_status align_to_kept(pcgpu_odometry *o, const pc_attempt *attempt, pcgpu_odometry_frame *f, double T[16]) {
+    pcgpu_register_params params = o->params.registration;
+    const pcgpu_run run = f->registration.run;
+    const pcgpu_cloud target = pc_odometry_kept_cloud(&o->kept[attempt->kept]);
+    const double *pose = o->track.poses[attempt->kept];
+    pcgpu_cloud source;
+    params.search = PCGPU_SEARCH_NEVER;
+    params.voxel *= KEPT_VOXELS;
+    params.drop_origin = false; /* such points are gone already */
+    params.min_range = params.beam_correction = 0.0;
+    params.min_score = fmin(attempt->score * params.min_score, 1.0);
+    pcgpu_status status = pc_odometry_as_cloud(o, 0, o->present, &source);
+    if (status == PCGPU_OK) {
+        status = search(o, &params, &source, &target, &f->registration);
+    }
+    f->registration.run.points_in = run.points_in;
+    f->registration.run.non_finite = run.non_finite;
+    f->registration.run.at_origin = run.at_origin;
+    pc_transform_multiply(pose, f->registration.T_target_source, T);
+    f->attempts++;
+    return status;
+}
+
+static pcgpu_status align_attempt(void *owner, const pc_attempt *attempt, pcgpu_odometry_frame *f, double T[16]) {
+    pcgpu_odometry *o = owner;
+    o->min_score = fmin(attempt->score * o->params.registration.min_score, 1.0);
+    o->near = attempt->near;
+    pcgpu_status status = attempt->kept >= 0 ? align_to_kept(o, attempt, f, T) : align(o, attempt->start, f, T);
+    if (status == PCGPU_OK) {
+        move_origin(o, -1.0, f->registration.T_target_source, f->registration.T_target_source);
+    }
+    return status;
+}
+
+static bool take_nearer(void *owner) {
+    pcgpu_odometry *o = owner;
+    return o->kind->nearer(o);
+}
+
+static pcgpu_status begin_scan(void *owner) {
+    pcgpu_odometry *o = owner;
+    const pc_twist begun = o->begun;
+    o->keyframe_before = o->keyframe;
+    return o->begins_again ? begin_with(o, &begun) : PCGPU_OK;
+}
+
+static bool restarts(void *owner, pcgpu_status *status) {
+    return pc_odometry_begins_on_cpu(owner, status);
+}
+
+/* Undoes the changes of a scan that failed: the keyframe now, the deskewing of the first scan with the next scan. */
+static void end_scan(void *owner, pcgpu_status status) {
+    pcgpu_odometry *o = owner;
+    if (status == PCGPU_OK) {
+        o->begun = o->begun_now;
+        o->begins_again = false;
+    } else if (o->keyframe != o->keyframe_before) {
+        o->keyframe = o->keyframe_before;
+        o->held.held = false;
+    }
+}
+
+static double keyframe_time(const void *owner) {
+    const pcgpu_odometry *o = owner;
+    return o->keyframe ? o->keyframe->time : NAN;
+}
+
+/* A lost scan costs two registrations or, with a keyframe, four, and for each kept scan a search and four more. */
+const pc_track_ops pc_lidar_ops = {.frame = "a scan",
+                                   .points = "usable points",
+                                   .tries = 2,
+                                   .begin = begin_scan,
+                                   .take = take,
+                                   .count = count,
+                                   .align = align_attempt,
+                                   .nearer = take_nearer,
+                                   .to_caller = to_caller,
+                                   .joins = joins,
+                                   .accept = accept,
+                                   .keep = keep,
+                                   .restarts = restarts,
+                                   .end = end_scan,
+                                   .keyframe_time = keyframe_time};
+
+pcgpu_status pcgpu_odometry_add(pcgpu_odometry *o, const pcgpu_cloud *cloud, double time, pcgpu_odometry_frame *f) {
+    return pc_track_add(&o->track, cloud, time, f);
+}
+
+pcgpu_status pcgpu_odometry_add_known(pcgpu_odometry *o, const pcgpu_cloud *cloud, double time, const double T[16],
+                                      bool keyframe) {
+    return pc_track_add_known(&o->track, cloud, time, T, keyframe);
+}

@@ -1,0 +1,100 @@
+/* Shared by the files of odometry with a LiDAR: odometry_open.c (parameters), odometry_lidar.c (operations of a scan),
+ * odometry_reference.c (references) and odometry_scan.c (points of a scan, motion during a sweep). */
+#ifndef PC_ODOMETRY_LIDAR_H
+#define PC_ODOMETRY_LIDAR_H
+
+#include "ndt.h"
+#include "ndt_ops.h"
+#include "odometry.h"
+
+/* ---- a scan ------------------------------------------------------------------------------------------------------ */
+
+typedef struct pc_odometry_scan {
+    pc_point_set points; /* usable and settled, in `xyz` */
+    float *xyz;          /* memory of the sequence */
+    bool sent;           /* the sequence has the points as they are */
+    double offset[3];    /* of the points, from home */
+    double T[16], time;  /* its pose in the world, both with their origins at home */
+    /* With deskewing, of each point as it was read, relative to cloud_offset, which is from home: */
+    float *raw;   /* x[], y[], z[] */
+    float *phase; /* -0.5 to 0.5 of a sweep */
+    double cloud_offset[3];
+    pc_buffer raw_memory;
+    pc_carrier carrier; /* the returns near its sensor */
+} pc_odometry_scan;
+
+/* The largest range of a local map with these voxels: fixed-point units are exact in float32 up to there. */
+double pc_odometry_widest_local_map(const pcgpu_odometry_params *p);
+extern const pc_track_ops pc_lidar_ops;
+
+/* Takes the usable points of a cloud. The first scan sets `home`, a place near the points in the coordinates of the
+ * files. */
+pcgpu_status pc_odometry_take(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_odometry_scan *scan, pcgpu_run *run);
+/* Moves the points to the middle of the sweep; `motion` in a sweep, NULL: none. */
+pcgpu_status pc_odometry_deskew(pcgpu_odometry *o, const pc_twist *motion, pc_odometry_scan *scan);
+/* Sends the points to the sequence unless it has them. */
+pcgpu_status pc_odometry_send(pcgpu_odometry *o, pc_odometry_scan *scan);
+void pc_odometry_scan_free(pc_odometry_scan *scan);
+/* Whether the first scan failed on a device that AUTO chose. The device has no state of the sequence yet: it is given
+ * up, and the scan is added once more. */
+bool pc_odometry_begins_on_cpu(pcgpu_odometry *o, pcgpu_status *status);
+
+/* A scan that is kept: records of x y z. */
+typedef struct pc_kept_scan {
+    int64_t n;
+    double offset[3]; /* from home */
+    pc_buffer memory;
+} pc_kept_scan;
+void pc_odometry_keep(const pc_odometry_scan *scan, pc_kept_scan *kept); /* without memory for it: none */
+/* Both as clouds, whose memory stays where it is. */
+pcgpu_status pc_odometry_as_cloud(pcgpu_odometry *o, int which, const pc_odometry_scan *scan, pcgpu_cloud *cloud);
+pcgpu_cloud pc_odometry_kept_cloud(const pc_kept_scan *kept);
+
+/* ---- what scans are registered to -------------------------------------------------------------------------------- */
+
+/* A reference: what a scan is registered to. */
+typedef struct pc_reference_kind {
+    /* Registers `scan`, starting at the pose in the world that is predicted. *T becomes its pose, of use when the
+     * result has converged. */
+    pcgpu_status (*align)(pcgpu_odometry *o, pc_odometry_scan *scan, const double predicted[16],
+                          pcgpu_registration *result, double T[16]);
+    /* After a scan was not aligned: takes a nearer reference; false when there is none. */
+    bool (*nearer)(pcgpu_odometry *o);
+    /* The world begins with `scan`; all earlier state is dropped. */
+    pcgpu_status (*begin)(pcgpu_odometry *o, pc_odometry_scan *scan);
+    /* Whether a scan with this pose, by a registration of this fitness, joins the reference. */
+    bool (*joins)(const pcgpu_odometry *o, const double T[16], double fitness);
+    /* `scan` has a pose and is the reference, or part of it, from now on. */
+    pcgpu_status (*accept)(pcgpu_odometry *o, pc_odometry_scan *scan);
+    bool only_ndt; /* registers by cells only */
+} pc_reference_kind;
+
+/* By pcgpu_reference. */
+extern const pc_reference_kind pc_reference_kinds[];
+
+struct pcgpu_odometry {
+    pcgpu_context *context;
+    pcgpu_odometry_params params; /* with what the first good scan has settled */
+    pcgpu_register_params given;  /* before that */
+    double given_range;
+    const pc_reference_kind *kind;
+    const pc_backend *backend;                   /* NULL before the first scan */
+    pcgpu_run run;                               /* as that of each scan begins */
+    pc_odometry_scan scans[PC_SCANS];            /* the one that is added, the last good one, the keyframe */
+    pc_odometry_scan *present, *last, *keyframe; /* last NULL: no scan has a pose; keyframe may be the last */
+    pc_odometry_scan *keyframe_before;           /* the present scan */
+    pc_track track;
+    pc_kept_scan kept[PC_KEPT]; /* by the track's slots */
+    double min_score;           /* of the present registration */
+    bool near;                  /* the present registration is that of an attempt of this kind */
+    double select_seconds;      /* for taking the present scan */
+    pc_ndt_held held;
+    double home[3];            /* 0 but for coordinates far from their origin, in which motions are ill-conditioned */
+    pc_twist begun, begun_now; /* motion that deskewed the first scan: after the last scan, and now */
+    bool begins_again;         /* the last scan failed after it had changed the deskewing of the first one */
+    double map_anchor[3];      /* world coordinates of the middle of the local map's box */
+    double map_cells;          /* when it was last renewed */
+    pc_buffer rows[2];         /* points by rows, for the methods of ICP */
+};
+
+#endif

@@ -1,0 +1,161 @@
+/* Local map: cells that persist from scan to scan and are the target of registration. A scan is accumulated in cells of
+ * its own, as a target is, and these are merged into the map. Only blocks in which something changed get new means and
+ * weights. Cells keep the order in which they were first seen, so that the sums over them have one order. */
+#include "ndt_cpu.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { GRIDS = PC_NDT_MAX_LEVELS + 1, SHIFTED = PC_NDT_MAX_LEVELS, FIRST_CELLS = 1 << 14 };
+
+/* The grids of a local map that are in use: those of its levels, then the shifted one. */
+static int grid_at(int i, int levels) {
+    return i < levels ? i : SHIFTED;
+}
+
+void pc_ndt_free_local_map(pc_ndt_state *s) {
+    for (int i = 0; i < GRIDS && s->local_map; i++) {
+        pc_ndt_free_grid(&s->local_map[i]);
+    }
+    free(s->local_map);
+    s->local_map = NULL;
+}
+
+/* Renumbers the cells for a box that begins `by` cells later on each axis, and drops those outside it. */
+static void move_grid(pc_ndt_grid *g, const int64_t by[3], const float limit[3]) {
+    int32_t kept = 1;
+    for (int32_t i = 1; i < g->count; i++) {
+        uint64_t key = g->keys[i];
+        if (pc_ndt_move_key(&key, by, g->shift, g->half, limit)) {
+            g->keys[kept] = key;
+            g->moments[kept++] = g->moments[i];
+        }
+    }
+    g->count = kept;
+    pc_ndt_place_all(g);
+}
+
+/* A flag per block of the capacity; new flags are 0. */
+static bool reserve_marks(pc_ndt_grid *g, int64_t cells) {
+    size_t before = g->memory[PC_NDT_MEMORY_STALE].bytes, bytes = (size_t)cells / PC_NDT_LANES + 1;
+    const bool good = pc_buffer_take(&g->memory[PC_NDT_MEMORY_STALE], bytes, true);
+    g->stale = g->memory[PC_NDT_MEMORY_STALE].memory;
+    if (g->memory[PC_NDT_MEMORY_STALE].bytes > before) {
+        memset(g->stale + before, 0, g->memory[PC_NDT_MEMORY_STALE].bytes - before);
+    }
+    return good;
+}
+
+/* Reserves all memory that the merge can need, so that nothing fails once the local map begins to change. */
+static bool reserve(pc_ndt_state *s, const pc_ndt_merge *m) {
+    const int levels = m->scan.levels;
+    s->local_map = s->local_map ? s->local_map : calloc(GRIDS, sizeof *s->local_map);
+    bool good = s->local_map;
+    for (int i = 0; i <= levels && good; i++) {
+        const int at = grid_at(i, levels), level = at == SHIFTED ? 0 : at;
+        pc_ndt_grid *g = &s->local_map[at];
+        const pc_ndt_grid *scan = at == SHIFTED ? &s->shifted : &s->level[at];
+        const int64_t least = FIRST_CELLS >> level, cells = (int64_t)g->count + scan->count;
+        good = pc_ndt_reserve(g, cells > least ? cells : least) && reserve_marks(g, cells) &&
+               pc_ndt_reserve_blocks(g, cells, true);
+    }
+    return good;
+}
+
+static void forget(pc_ndt_state *s, int levels) {
+    for (int i = 0; i <= levels; i++) {
+        const int at = grid_at(i, levels), level = at == SHIFTED ? 0 : at;
+        pc_ndt_empty_grid(&s->local_map[at], PC_NDT_BITS + level, at == SHIFTED ? 1 << (PC_NDT_BITS - 1) : 0);
+    }
+}
+
+static void move(pc_ndt_state *s, const pc_ndt_merge *m) {
+    const int levels = m->scan.levels;
+    for (int i = 0; i <= levels; i++) {
+        const int at = grid_at(i, levels), level = at == SHIFTED ? 0 : at;
+        const int64_t by[3] = {pc_ndt_move_at(m->move[0], levels, level), pc_ndt_move_at(m->move[1], levels, level),
+                               pc_ndt_move_at(m->move[2], levels, level)};
+        move_grid(&s->local_map[at], by, m->scan.map.limit);
+    }
+}
+
+/* Merges the cells of a scan; the capacity has been reserved. Slots are looked up several at a time, so that memory
+ * accesses overlap. */
+static void add_cells(const pc_ndt_grid *scan, pc_ndt_grid *g, int64_t most) {
+    enum { AT_A_TIME = 32 };
+    uint32_t cells[AT_A_TIME];
+    for (int32_t first = 1; first < scan->count; first += AT_A_TIME) {
+        const int32_t n = scan->count - first < AT_A_TIME ? scan->count - first : AT_A_TIME;
+        for (int32_t i = 0; i < n; i++) {
+            __builtin_prefetch(&g->slots[pc_ndt_slot(g, scan->keys[first + i])]);
+        }
+        for (int32_t i = 0; i < n; i++) {
+            cells[i] = pc_ndt_take(g, scan->keys[first + i]);
+            __builtin_prefetch(&g->moments[cells[i]], 1);
+        }
+        for (int32_t i = 0; i < n; i++) {
+            pc_ndt_moments *m = &g->moments[cells[i]];
+            if (m->n < most) {
+                pc_ndt_add_moments(m, &scan->moments[first + i], 0, 0, 0);
+                g->stale[cells[i] / PC_NDT_LANES] = 1;
+            }
+        }
+    }
+}
+
+typedef struct adding {
+    pc_ndt_state *s;
+    const pc_ndt_merge *m;
+} adding;
+
+static void add_grid(void *state, int part) {
+    const adding *a = state;
+    const int levels = a->m->scan.levels;
+    const int at = grid_at(levels - part, levels); /* the two finest, which take longest, come near the beginning */
+    const pc_ndt_grid *scan = at == SHIFTED ? &a->s->shifted : &a->s->level[at];
+    add_cells(scan, &a->s->local_map[at], pc_ndt_most_at(a->m->most, at == SHIFTED ? 0 : at));
+}
+
+/* Rotations are about the centroid of the scan, not of the local map, which may be far away: a rotation would then be
+ * nearly a translation, and geometry would seem degenerate. */
+static bool measure_scan(pcgpu_context *context, pc_ndt_state *s, const pc_ndt_merge *m, pc_ndt_measure *measure) {
+    pc_ndt_find_center(&s->level[0], &m->scan, measure);
+    bool good = pc_ndt_finish_grid(context, s, &m->scan, measure->center, &s->level[0]);
+    if (good) {
+        pc_ndt_find_gyration(&s->level[0], measure);
+    }
+    return good;
+}
+
+static void finish(pcgpu_context *context, pc_ndt_state *s, const pc_ndt_merge *m, const pc_ndt_measure *measure) {
+    for (int i = 0; i <= m->scan.levels; i++) {
+        pc_ndt_grid *g = &s->local_map[grid_at(i, m->scan.levels)];
+        if (m->renew) {
+            memset(g->stale, 1, ((size_t)g->count + PC_NDT_LANES - 1) / PC_NDT_LANES);
+        }
+        pc_ndt_finish_stale(context, s, &m->scan, measure->center, g);
+    }
+}
+
+pcgpu_status pc_ndt_merge_scan(pcgpu_context *context, pc_ndt_state *s, const pc_ndt_merge *m,
+                               pc_ndt_measure *measure) {
+    pc_ndt_measure found = *measure;
+    const int levels = m->scan.levels;
+    if (!pc_ndt_add_target(context, s, &m->scan) || !pc_ndt_merge_levels(s, levels) ||
+        (m->renew && !measure_scan(context, s, m, &found)) || !reserve(s, m)) {
+        return pc_fail_memory(context, (uint64_t)m->scan.n * 128, "the cells of the model");
+    }
+    adding a = {s, m};
+    if (m->forget || s->local_map[0].count == 0) {
+        forget(s, levels);
+    }
+    if (m->move[0] != 0 || m->move[1] != 0 || m->move[2] != 0) {
+        move(s, m);
+    }
+    pc_run_parts(context, levels + 1, add_grid, &a);
+    finish(context, s, m, &found);
+    found.cells = s->local_map[0].count - 1;
+    *measure = found;
+    s->on_local_map = true;
+    return PCGPU_OK;
+}

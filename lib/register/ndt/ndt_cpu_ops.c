@@ -1,0 +1,238 @@
+/* The operations of the CPU back end: jobs of pairs, and sequences. The state of a context serves pairs, that of a
+ * sequence its scans. */
+#include "ndt_cpu.h"
+#include "ndt_optimizer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- states ------------------------------------------------------------------------------------------------------ */
+
+static pc_simd widest(const pcgpu_context *context) {
+    for (int simd = PC_SIMD_FORMS - 1; simd > 0; simd--) {
+        if (pc_cpu_has((pc_simd)simd) && (context->simd_limit == 0 || simd < context->simd_limit)) {
+            return (pc_simd)simd;
+        }
+    }
+    return PC_SIMD_BASE;
+}
+
+pc_ndt_state *pc_ndt_state_of(pcgpu_context *context) {
+    if (!context->cpu_ndt) {
+        context->cpu_ndt = calloc(1, sizeof(pc_ndt_state));
+    }
+    pc_ndt_state *s = context->cpu_ndt;
+    if (s) {
+        s->simd = widest(context);
+    }
+    return s;
+}
+
+static void clear_state(pc_ndt_state *s) {
+    for (int i = 0; i < PC_NDT_MAX_LEVELS; i++) {
+        pc_ndt_free_grid(&s->level[i]);
+    }
+    pc_ndt_free_grid(&s->shifted);
+    for (int i = 0; i < s->parts_made; i++) {
+        pc_ndt_free_grid(&s->part[i]);
+    }
+    pc_ndt_free_local_map(s);
+    pc_buffer_free(&s->part_memory);
+    pc_buffer_free(&s->chunks);
+    pc_buffer_free(&s->sets);
+    for (int i = 0; i < PC_NDT_CLOUDS; i++) {
+        pc_buffer_free(&s->points[i]);
+    }
+}
+
+void pc_cpu_ndt_free(pcgpu_context *context) {
+    if (context->cpu_ndt) {
+        clear_state(context->cpu_ndt);
+        free(context->cpu_ndt);
+        context->cpu_ndt = NULL;
+    }
+}
+
+/* ---- jobs -------------------------------------------------------------------------------------------------------- */
+
+/* Runs the optimizer from its start to its end. */
+static pcgpu_status follow(pcgpu_context *context, pc_ndt_state *s, pc_ndt_optimizer *optimizer) {
+    double sums[PC_NDT_MOST_SUMS][PC_NDT_SUMS];
+    pcgpu_status status = PCGPU_OK;
+    pc_ndt_optimizer_begin(optimizer);
+    while (optimizer->end == PC_NDT_UNDER_WAY && status == PCGPU_OK) {
+        const pc_ndt_command *command = &optimizer->command;
+        if (command->passes) {
+            status = pc_ndt_add_pass(context, s, &command->pass);
+        }
+        for (int i = 0; i < command->sums && status == PCGPU_OK; i++) {
+            status = pc_ndt_sum(context, s, &command->step[i], sums[i]);
+        }
+        if (status == PCGPU_OK) {
+            pc_ndt_optimizer_next(optimizer, sums);
+        }
+    }
+    return status;
+}
+
+static pcgpu_status lend_memory(pcgpu_context *context, int which, size_t bytes, void **memory) {
+    pc_ndt_state *s = pc_ndt_state_of(context);
+    *memory = s ? pc_buffer_take(&s->points[which], bytes, false) : NULL;
+    return *memory ? PCGPU_OK : pc_fail_memory(context, bytes, "the points");
+}
+
+/* The threads are still selecting the source: the target is made with its job. */
+static pcgpu_status begin_target(pcgpu_context *context, const struct pc_ndt_target *target) {
+    (void)context;
+    (void)target;
+    return PCGPU_OK;
+}
+
+static pcgpu_status register_job(pcgpu_context *context, pc_ndt_state *s, pc_ndt_job *job) {
+    const double begin = pc_now();
+    pcgpu_status status = pc_ndt_make_target(context, s, &job->target, &job->optimizer.target);
+    if (status == PCGPU_OK) {
+        status = pc_ndt_take_source(context, s, &job->source);
+    }
+    job->target_seconds = pc_now() - begin;
+    return status == PCGPU_OK ? follow(context, s, &job->optimizer) : status;
+}
+
+static pcgpu_status register_jobs(pcgpu_context *context, struct pc_ndt_job *jobs, int count) {
+    pc_ndt_state *s = pc_ndt_state_of(context);
+    pcgpu_status status = s ? PCGPU_OK : pc_fail_memory(context, sizeof *s, "the registration");
+    for (int i = 0; i < count && status == PCGPU_OK; i++) {
+        status = register_job(context, s, &jobs[i]);
+    }
+    return status;
+}
+
+/* ---- a sequence -------------------------------------------------------------------------------------------------- */
+
+static pcgpu_status open_sequence(pcgpu_context *context, void **sequence) {
+    pc_ndt_cpu_sequence *q = calloc(1, sizeof *q);
+    *sequence = q;
+    if (!q) {
+        return pc_fail_memory(context, sizeof *q, "the sequence");
+    }
+    q->cells.simd = widest(context);
+    return PCGPU_OK;
+}
+
+static void close_sequence(pcgpu_context *context, void *sequence) {
+    pc_ndt_cpu_sequence *q = sequence;
+    (void)context;
+    if (q) {
+        for (int i = 0; i < PC_SCANS; i++) {
+            pc_buffer_free(&q->scan[i].memory);
+        }
+        clear_state(&q->cells);
+        free(q);
+    }
+}
+
+static pcgpu_status lend_scan(pcgpu_context *context, void *sequence, int scan, size_t bytes, void **memory) {
+    pc_ndt_cpu_sequence *q = sequence;
+    *memory = pc_buffer_take(&q->scan[scan].memory, bytes, false);
+    return *memory ? PCGPU_OK : pc_fail_memory(context, bytes, "the points");
+}
+
+static pcgpu_status send_scan(pcgpu_context *context, void *sequence, int scan, int64_t n, const float *x,
+                              const float *y, const float *z) {
+    pc_ndt_cpu_scan *to = &((pc_ndt_cpu_sequence *)sequence)->scan[scan];
+    (void)context;
+    to->n = n;
+    to->x = x;
+    to->y = y;
+    to->z = z;
+    return PCGPU_OK;
+}
+
+/* Its cells are made by the first registration to it. */
+static pcgpu_status set_target(pcgpu_context *context, void *sequence, int scan, const struct pc_ndt_target *target) {
+    pc_ndt_cpu_sequence *q = sequence;
+    const pc_ndt_cpu_scan *from = &q->scan[scan];
+    (void)context;
+    q->target = *target;
+    q->target.n = from->n;
+    q->target.x = from->x;
+    q->target.y = from->y;
+    q->target.z = from->z;
+    q->pending = true;
+    return PCGPU_OK;
+}
+
+static pcgpu_status merge_scan(pcgpu_context *context, void *sequence, int scan, const struct pc_ndt_merge *merge,
+                               struct pc_ndt_measure *measure) {
+    pc_ndt_cpu_sequence *q = sequence;
+    const pc_ndt_cpu_scan *from = &q->scan[scan];
+    pc_ndt_merge m = *merge;
+    m.scan.n = from->n;
+    m.scan.x = from->x;
+    m.scan.y = from->y;
+    m.scan.z = from->z;
+    pcgpu_status status = pc_ndt_merge_scan(context, &q->cells, &m, measure);
+    if (status == PCGPU_OK) {
+        q->pending = false;
+    }
+    return status;
+}
+
+static pcgpu_status register_scan(pcgpu_context *context, void *sequence, int scan, struct pc_ndt_job *job) {
+    pc_ndt_cpu_sequence *q = sequence;
+    const pc_ndt_cpu_scan *from = &q->scan[scan];
+    pc_ndt_source source = job->source;
+    pcgpu_status status = PCGPU_OK;
+    source.x = from->x;
+    source.y = from->y;
+    source.z = from->z;
+    const double begin = pc_now();
+    if (q->pending) {
+        status = pc_ndt_make_target(context, &q->cells, &q->target, &q->measure);
+        q->pending = status != PCGPU_OK;
+    }
+    job->target_seconds = pc_now() - begin;
+    if (!q->cells.on_local_map) {
+        job->optimizer.target = q->measure;
+    }
+    if (status == PCGPU_OK) {
+        status = pc_ndt_take_source(context, &q->cells, &source);
+    }
+    return status == PCGPU_OK ? follow(context, &q->cells, &job->optimizer) : status;
+}
+
+/* ---- step by step ------------------------------------------------------------------------------------------------ */
+
+static pcgpu_status make_target(pcgpu_context *context, const struct pc_ndt_target *target,
+                                struct pc_ndt_measure *measure) {
+    pc_ndt_state *s = pc_ndt_state_of(context);
+    return s ? pc_ndt_make_target(context, s, target, measure) : pc_fail_memory(context, sizeof *s, "the registration");
+}
+
+static pcgpu_status take_source(pcgpu_context *context, const struct pc_ndt_source *source) {
+    return pc_ndt_take_source(context, context->cpu_ndt, source);
+}
+
+static pcgpu_status add_pass(pcgpu_context *context, const struct pc_ndt_pass *pass) {
+    return pc_ndt_add_pass(context, context->cpu_ndt, pass);
+}
+
+static pcgpu_status sum(pcgpu_context *context, const struct pc_ndt_step *step, double *sums) {
+    return pc_ndt_sum(context, context->cpu_ndt, step, sums);
+}
+
+const pc_ndt_ops pc_cpu_ndt_ops = {.concurrent_jobs = false,
+                                   .memory = lend_memory,
+                                   .begin = begin_target,
+                                   .register_jobs = register_jobs,
+                                   .sequence_open = open_sequence,
+                                   .sequence_close = close_sequence,
+                                   .sequence_memory = lend_scan,
+                                   .sequence_send = send_scan,
+                                   .sequence_target = set_target,
+                                   .sequence_merge = merge_scan,
+                                   .sequence_register = register_scan,
+                                   .target = make_target,
+                                   .source = take_source,
+                                   .pass = add_pass,
+                                   .sum = sum};
