@@ -21,6 +21,7 @@ typedef struct pc_odometry_scan {
     double cloud_offset[3];
     pc_buffer raw_memory;
     pc_carrier carrier; /* the returns near its sensor */
+    pc_view *view;      /* what its sensor saw, of the points as they are; NULL until it is made */
 } pc_odometry_scan;
 
 /* The largest range of a local map with these voxels: fixed-point units are exact in float32 up to there. */

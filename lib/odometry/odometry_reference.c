@@ -28,15 +28,14 @@ static pcgpu_status align_by_icp(pcgpu_odometry *o, const pcgpu_register_params 
 
 /* The scan, and what it is registered to; a local map by the last scan of it. Coordinates far from their origin were
  * not seen from there. */
-static void see(const pcgpu_odometry *o, const pc_odometry_scan *scan, const pc_odometry_scan *target,
-                pc_register_work *w) {
-    const pc_odometry_scan *scans[2] = {scan, target ? target : o->last};
+static void see(const pcgpu_odometry *o, pc_odometry_scan *scan, pc_odometry_scan *target, pc_register_work *w) {
+    pc_odometry_scan *scans[2] = {scan, target ? target : o->last};
     if (o->home[0] != 0.0 || o->home[1] != 0.0 || o->home[2] != 0.0) {
         return;
     }
     for (int i = 0; i < 2; i++) {
         const pc_point_set *p = &scans[i]->points;
-        w->seen[i] = (pc_seen){.n = p->n, .x = p->x, .y = p->y, .z = p->z, .stride = 1};
+        w->seen[i] = (pc_seen){.n = p->n, .x = p->x, .y = p->y, .z = p->z, .stride = 1, .view = &scans[i]->view};
         memcpy(w->seen[i].offset, scans[i]->offset, sizeof w->seen[i].offset);
     }
     if (!target) {

@@ -150,6 +150,7 @@ static pcgpu_status take_memory(pcgpu_odometry *o, pc_odometry_scan *scan, int64
     const size_t bytes = (3 * (size_t)rows + 1) * sizeof(float);
     void *memory = NULL;
     scan->sent = false;
+    pc_view_drop(&scan->view);
     pcgpu_status status =
         o->backend->ndt->sequence_memory(o->context, o->held.sequence, (int)(scan - o->scans), bytes, &memory);
     scan->xyz = memory;
@@ -217,7 +218,7 @@ pcgpu_status pc_odometry_take(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_od
         status = settle(o, taken.cloud);
     }
     if (status == PCGPU_OK) {
-        pc_carrier_find(taken.cloud, &scan->carrier);
+        pc_carrier_find(o->context, taken.cloud, &scan->carrier);
         /* All near points of the first scan are dropped: the carrier is not known yet. */
         status = pc_scan_leave_out(o->context, o->last ? &o->last->carrier : &scan->carrier, &taken, run);
     }
@@ -346,6 +347,7 @@ pcgpu_cloud pc_odometry_kept_cloud(const pc_kept_scan *kept) {
 
 void pc_odometry_scan_free(pc_odometry_scan *scan) {
     pc_buffer_free(&scan->raw_memory);
+    pc_view_drop(&scan->view);
     *scan = (pc_odometry_scan){0};
 }
 

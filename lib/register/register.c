@@ -229,7 +229,14 @@ void pc_register_see(pc_register_work *w, const pcgpu_cloud *source, const pcgpu
     static const double identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
     w->seen[0] = seen_by(source);
     w->seen[1] = seen_by(target);
+    w->seen[0].view = &w->views[0];
+    w->seen[1].view = &w->views[1];
     memcpy(w->seen_from_target, identity, sizeof identity);
+}
+
+void pc_register_look(void *work) {
+    pc_register_work *w = work;
+    pc_view_make(w->context, w->seen, 2, w->params->voxel);
 }
 
 void pc_register_open(pc_register_work *w, pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
@@ -260,6 +267,8 @@ pcgpu_status pc_register_close(pc_register_work *w, pcgpu_status status) {
         pc_stage(&w->result->run, names[i], pc_now() - w->seconds[i]);
     }
     w->backend->icp->end(w->context);
+    pc_view_drop(&w->views[0]);
+    pc_view_drop(&w->views[1]);
     pc_rows_free(&w->source);
     pc_rows_free(&w->target);
     pc_rows_free(&w->level_source);

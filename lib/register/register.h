@@ -30,12 +30,14 @@ typedef struct pc_rows {
     float *normals; /* likewise, of unit length or zero; NULL where they are not given */
 } pc_rows;
 
-/* Points relative to the sensor that saw them. */
+/* Points relative to the sensor that saw them, and what it saw through (register_view.c). */
+typedef struct pc_view pc_view;
 typedef struct pc_seen {
     int64_t n;
     const float *x, *y, *z;
     int64_t stride;   /* from point to point */
     double offset[3]; /* of the points from the sensor */
+    pc_view **view;   /* of the points as they are, with the voxel size of the registration; NULL until it is made */
 } pc_seen;
 
 typedef struct pc_register_work {
@@ -60,6 +62,7 @@ typedef struct pc_register_work {
     bool converged;              /* the level's iterations */
     bool stopped;                /* result->reason says why; no further level can help */
     pc_seen seen[2];             /* source and target as their sensors saw them; no points where that is not known */
+    pc_view *views[2];           /* of clouds whose owner keeps none */
     double seen_from_target[16]; /* from the frame of the target to that of the sensor that saw seen[1] */
     double seconds[PC_REGISTER_STAGES];
 } pc_register_work;
@@ -164,7 +167,7 @@ typedef struct pc_carrier {
     float radius;                                     /* metres from the sensor; 0 = there are none */
     uint32_t bits[PC_CARRIER_SIDE * PC_CARRIER_SIDE]; /* by x and y, a bit for each z: a return is near */
 } pc_carrier;
-void pc_carrier_find(const pcgpu_cloud *cloud, pc_carrier *carrier);
+void pc_carrier_find(pcgpu_context *context, const pcgpu_cloud *cloud, pc_carrier *carrier);
 /* Whether a record lies where it has a return within a part (1 or 2: all or half) of its radius. */
 bool pc_carrier_has(const pc_carrier *carrier, int part, const double offset[3], const float *record);
 
@@ -186,10 +189,16 @@ pcgpu_status pc_scan_take_pair(pcgpu_context *context, const pcgpu_pair *pair, c
 /* A score is 0 where so many of the points lie in the free space of the other scan. Right results have up to 0.01. */
 #define PC_MOST_FREE 0.05
 
-/* The share of the points of both scans that lie in the free space of the other one, of those that its sensor could see
- * (register_view.c); -1 where that is not known. T: T_target_source. Errors: MEMORY. */
-pcgpu_status pc_view_compare(pcgpu_context *context, const pc_seen *source, const pc_seen *target, const double T[16],
-                             double voxel, double *share);
+/* What the sensors of scans saw (register_view.c): made in parallel where it is not there yet, without memory not at
+ * all; and dropped, when the points change. */
+void pc_view_make(pcgpu_context *context, pc_seen *seen, int count, double voxel);
+void pc_view_drop(pc_view **view);
+/* The share of the points of source and target that lie in the free space of the other one, of those that its sensor
+ * could see; -1 where that is not known. Makes views that are not there. T: T_target_source. Errors: MEMORY. */
+pcgpu_status pc_view_compare(pcgpu_context *context, pc_seen seen[2], const double T[16], double voxel, double *share);
+/* Work of the host that needs no result of the registration, for a back end to call while a device iterates: makes the
+ * views of a pc_register_work. */
+void pc_register_look(void *work);
 
 /* The usable points of a cloud, with its normals where the method takes them (icp_points.c); their means by voxels
  * of `size` metres, or themselves when it is 0. `out` is zeroed before, or what an earlier call left. */

@@ -13,7 +13,7 @@
 #define CAR_SHARE   0.2f  /* but no more of that range than this */
 #define LEAST_SHARE 0.05  /* of the points, near the sensor */
 
-enum { SAMPLES = 1021, SIDE = PC_CARRIER_SIDE };
+enum { SAMPLES = 1021, SIDE = PC_CARRIER_SIDE, PARTS = 16 };
 
 float pc_select_value(float *v, int n, int k) {
     int low = 0, high = n - 1;
@@ -90,9 +90,27 @@ static void mark(pc_carrier *carrier, const int c[3]) {
     }
 }
 
-void pc_carrier_find(const pcgpu_cloud *cloud, pc_carrier *carrier) {
+/* Near returns of parts of a cloud, which threads mark. */
+typedef struct marking {
+    const pcgpu_cloud *cloud;
+    pc_carrier parts[PARTS];
+} marking;
+
+static void mark_part(void *state, int part) {
+    marking *m = state;
+    const pcgpu_cloud *cloud = m->cloud;
+    const int64_t end = cloud->rows * (part + 1) / PARTS;
+    int c[3];
+    for (int64_t i = cloud->rows * part / PARTS; i < end; i++) {
+        if (cell_of(m->parts[part].radius, cloud->offset, cloud->data + i * cloud->columns, c)) {
+            mark(&m->parts[part], c);
+        }
+    }
+}
+
+void pc_carrier_find(pcgpu_context *context, const pcgpu_cloud *cloud, pc_carrier *carrier) {
     float ranges[SAMPLES];
-    int c[3], near = 0;
+    int near = 0;
     const int n = sample_ranges(cloud, ranges);
     *carrier = (pc_carrier){0};
     const float reach = n > 0 ? pc_select_value(ranges, n, n * 97 / 100) : 0.0f;
@@ -103,11 +121,15 @@ void pc_carrier_find(const pcgpu_cloud *cloud, pc_carrier *carrier) {
     if ((double)near < LEAST_SHARE * (double)n || near == 0) {
         return;
     }
+    marking m = {.cloud = cloud};
+    for (int i = 0; i < PARTS; i++) {
+        m.parts[i].radius = radius;
+    }
+    pc_run_parts(context, PARTS, mark_part, &m);
     carrier->radius = radius;
-    for (int64_t i = 0; i < cloud->rows; i++) {
-        const float *record = cloud->data + i * cloud->columns;
-        if (cell_of(radius, cloud->offset, record, c)) {
-            mark(carrier, c);
+    for (int i = 0; i < PARTS; i++) {
+        for (int k = 0; k < SIDE * SIDE; k++) {
+            carrier->bits[k] |= m.parts[i].bits[k];
         }
     }
 }

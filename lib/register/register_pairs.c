@@ -92,7 +92,7 @@ static pcgpu_status take_memory(const pair_set *set, int first, int count, float
 /* The jobs of pairs from `first` on. */
 typedef struct preparation {
     pair_set *set;
-    int first;
+    int first, count;
     group *g;
 } preparation;
 
@@ -135,7 +135,7 @@ static pcgpu_status prepare(pair_set *set, int first, int count, group *g) {
         memory[PC_NDT_SOURCE] += 3 * set->pairs[first + i].source->rows;
         memory[PC_NDT_TARGET] += 3 * set->pairs[first + i].target->rows;
     }
-    preparation p = {set, first, g};
+    preparation p = {set, first, count, g};
     pc_run_parts(set->context, count, prepare_pair, &p);
     g->job_count = 0;
     for (int i = 0; i < count; i++) {
@@ -145,6 +145,17 @@ static pcgpu_status prepare(pair_set *set, int first, int count, group *g) {
         }
     }
     return set->failed;
+}
+
+static void look_at_pair(void *state, int i) {
+    group *g = state;
+    pc_view_make(NULL, g->w[i].seen, 2, g->w[i].params->voxel);
+}
+
+/* While a device registers them. */
+static void look_at_pairs(void *state) {
+    const preparation *p = state;
+    pc_run_parts(p->set->context, p->count, look_at_pair, p->g);
 }
 
 static pcgpu_status run_group(pair_set *set, int first, int count, group *g) {
@@ -157,7 +168,9 @@ static pcgpu_status run_group(pair_set *set, int first, int count, group *g) {
     pcgpu_status status = prepare(set, first, count, g);
     double begin = pc_now();
     if (status == PCGPU_OK && g->job_count > 0) {
-        status = set->backend->ndt->register_jobs(set->context, g->jobs, g->job_count);
+        preparation p = {set, first, count, g};
+        status = set->backend->ndt->register_jobs(set->context, g->jobs, g->job_count,
+                                                  (pc_host_work){look_at_pairs, &p});
     }
     for (int k = 0; status == PCGPU_OK && k < g->job_count; k++) {
         pc_ndt_work *c = &g->c[g->pair[k]];

@@ -6,8 +6,8 @@
  * directions, and enough of these cells are thin: the noise of the sensor is small against them. Powers of two, so that
  * scans of one sensor have one edge.
  *
- * SEEDS points of the cloud stand for all. The boxes around them, each of STEPS levels of cells, are found in one pass
- * over the points; what is counted does not depend on the order of the points, but for the choice of the seeds. */
+ * SEEDS points of the cloud stand for all. The boxes around them, each of STEPS levels of cells, are counted in one pass
+ * over the points, by threads in parts that depend on the number of points alone. */
 #include "register.h"
 
 #include <stdlib.h>
@@ -18,6 +18,9 @@ enum {
     SEEDS = 240,       /* points whose cells are counted */
     STEPS = 2,         /* levels of cells that one pass counts, each half as wide */
     FINE = 1 << (STEPS - 1),
+    CELLS = FINE * FINE * FINE,
+    PART = 1 << 14,    /* points of a part, at least */
+    MOST_PARTS = 64,
     COLUMNS = 1 << 13, /* of the table of boxes: 32 x 32 x 8, which repeat in space */
     FEWEST = 4,        /* points of a cell that counts, as PC_NDT_MIN_POINTS */
 };
@@ -41,10 +44,15 @@ typedef struct moments {
 typedef struct box {
     int32_t c[3];
     int next; /* of the same entry of the table, or -1 */
-    moments cells[FINE * FINE * FINE];
 } box;
 
+/* The cells of all boxes, of one part of the points. */
+typedef struct box_cells {
+    moments of[SEEDS][CELLS];
+} box_cells;
+
 typedef struct scale {
+    pcgpu_context *context; /* whose threads count */
     const pcgpu_cloud *cloud;
     float origin[3]; /* a record that counts as unusable; NaN for none */
     float middle[3], extent;
@@ -55,6 +63,8 @@ typedef struct scale {
     int seed_box[SEEDS];
     int box_count;
     box boxes[SEEDS];
+    int parts;
+    box_cells *cells; /* of each part; of the first one, in the end, those of all */
 } scale;
 
 static const float *record(const scale *s, int64_t i) {
@@ -135,7 +145,6 @@ static int add_box(scale *s, const int32_t c[3]) {
     int at = find_box(s, c, entry);
     if (at < 0) {
         box *b = &s->boxes[at = s->box_count++];
-        memset(b, 0, sizeof *b);
         memcpy(b->c, c, sizeof b->c);
         b->next = s->first[entry];
         s->first[entry] = (int16_t)at;
@@ -164,10 +173,10 @@ static inline float within(float v) {
     return v < most && v > -most ? v : most;
 }
 
-static void add_point(scale *s, int at, const float f[3], const int32_t c[3]) {
+static void add_point(moments *cells, const float f[3], const int32_t c[3]) {
     const float x = f[0] - (float)c[0], y = f[1] - (float)c[1], z = f[2] - (float)c[2];
     const int i = (int)(x * FINE), j = (int)(y * FINE), k = (int)(z * FINE);
-    moments *m = &s->boxes[at].cells[(k * FINE + j) * FINE + i];
+    moments *m = &cells[(k * FINE + j) * FINE + i];
     m->n += 1.0f;
     m->x += x, m->y += y, m->z += z;
     m->xx += x * x, m->xy += x * y, m->xz += x * z, m->yy += y * y, m->yz += y * z, m->zz += z * z;
@@ -190,15 +199,18 @@ static inline void locate(const scale *s, const float *from, int columns, int n,
     }
 }
 
-/* Adds the points of the listed boxes to their cells. */
-static void add_points(scale *s) {
-    const int64_t rows = s->cloud->rows;
+/* Adds the points of a part to the cells of the listed boxes. */
+static void add_part(void *state, int part) {
+    const scale *s = state;
+    const int64_t rows = s->cloud->rows, first = rows * part / s->parts, end = rows * (part + 1) / s->parts;
+    box_cells *cells = &s->cells[part];
     const int columns = s->cloud->columns;
     float f[3][BLOCK];
     int32_t c[3][BLOCK];
     uint32_t at[BLOCK];
-    for (int64_t begin = 0; begin < rows; begin += BLOCK) {
-        const int n = rows - begin < BLOCK ? (int)(rows - begin) : BLOCK;
+    memset(cells->of, 0, (size_t)s->box_count * sizeof *cells->of);
+    for (int64_t begin = first; begin < end; begin += BLOCK) {
+        const int n = end - begin < BLOCK ? (int)(end - begin) : BLOCK;
         const float *from = record(s, begin);
         if (columns == 4) {
             locate(s, from, 4, n, f, c, at);
@@ -212,17 +224,30 @@ static void add_points(scale *s) {
             const int32_t place[3] = {c[0][i], c[1][i], c[2][i]};
             const int found = find_box(s, place, at[i]);
             if (found >= 0 && usable(s, from + i * columns)) {
-                add_point(s, found, (float[3]){f[0][i], f[1][i], f[2][i]}, place);
+                add_point(cells->of[found], (float[3]){f[0][i], f[1][i], f[2][i]}, place);
             }
         }
     }
 }
 
+static void join(moments *m, const moments *from) {
+    m->n += from->n;
+    m->x += from->x, m->y += from->y, m->z += from->z;
+    m->xx += from->xx, m->xy += from->xy, m->xz += from->xz;
+    m->yy += from->yy, m->yz += from->yz, m->zz += from->zz;
+}
+
 /* Counts the cells of boxes of this edge, unless that was done last. */
 static void count_cells(scale *s, double edge) {
-    if (s->edge != (float)edge) {
-        list_boxes(s, (float)edge);
-        add_points(s);
+    if (s->edge == (float)edge) {
+        return;
+    }
+    list_boxes(s, (float)edge);
+    pc_run_parts(s->context, s->parts, add_part, s);
+    for (int part = 1; part < s->parts; part++) {
+        for (int i = 0; i < s->box_count * CELLS; i++) {
+            join(s->cells->of[0] + i, s->cells[part].of[0] + i);
+        }
     }
 }
 
@@ -243,13 +268,6 @@ static int shape_of(const moments *m, float wide) {
     return minors >= (float)EXTENT * w2 * ((xx + yy) + zz) ? 1 + (m->n * det <= (float)THICKNESS * w2 * (m->n - 3.0f) * minors) : 0;
 }
 
-static void join(moments *m, const moments *from) {
-    m->n += from->n;
-    m->x += from->x, m->y += from->y, m->z += from->z;
-    m->xx += from->xx, m->xy += from->xy, m->xz += from->xz;
-    m->yy += from->yy, m->yz += from->yz, m->zz += from->zz;
-}
-
 /* Whether enough of the seeds lie in cells that spread, and enough of these in cells that are thin, where a box has
  * 2^step cells to the edge. */
 static bool suits(const scale *s, int step, bool thin) {
@@ -265,7 +283,7 @@ static bool suits(const scale *s, int step, bool thin) {
         moments m = {0};
         for (int j = 0; j < wide * wide * wide; j++) {
             const int z = first[2] + j / (wide * wide), y = first[1] + j / wide % wide, x = first[0] + j % wide;
-            join(&m, &b->cells[(z * FINE + y) * FINE + x]);
+            join(&m, &s->cells->of[s->seed_box[i]][(z * FINE + y) * FINE + x]);
         }
         found[shape_of(&m, (float)wide / FINE)]++;
     }
@@ -318,12 +336,20 @@ static int levels_of(double edge, double extent) {
 
 pcgpu_status pc_register_spacing(pcgpu_context *context, const pcgpu_cloud *cloud, bool drop_origin, double *edge,
                                  int *levels) {
+    const int64_t parts = cloud->rows / PART < MOST_PARTS ? cloud->rows / PART : MOST_PARTS;
+    const size_t bytes = (size_t)(parts > 1 ? parts : 1) * sizeof(box_cells);
     scale *s = malloc(sizeof *s);
+    box_cells *cells = malloc(bytes);
     *edge = 0.0;
     *levels = PC_NDT_LEVELS;
-    if (!s) {
-        return pc_fail_memory(context, sizeof *s, "the voxel size");
+    if (!s || !cells) {
+        free(s);
+        free(cells);
+        return pc_fail_memory(context, bytes + sizeof *s, "the voxel size");
     }
+    s->context = context;
+    s->cells = cells;
+    s->parts = parts > 1 ? (int)parts : 1;
     s->cloud = cloud;
     s->seed_count = 0;
     s->edge = 0.0f;
@@ -338,6 +364,7 @@ pcgpu_status pc_register_spacing(pcgpu_context *context, const pcgpu_cloud *clou
         *edge = choose_edge(s);
         *levels = *edge > 0.0 ? levels_of(*edge, (double)s->extent) : PC_NDT_LEVELS;
     }
+    free(cells);
     free(s);
     return PCGPU_OK;
 }

@@ -7,6 +7,7 @@
  * 0.205 degree. */
 #include "register.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define RADIANS 0.017453292519943295 /* of a degree */
@@ -103,43 +104,85 @@ pcgpu_status pcgpu_scan_correct(pcgpu_context *context, const pcgpu_cloud *scan,
     return PCGPU_OK;
 }
 
-/* Copies the records that are not returns of the carrier, which lie within a part of its radius. */
-static int64_t leave_out(const pc_carrier *carrier, int part, const pcgpu_cloud *from, pcgpu_cloud *rest) {
-    const size_t columns = (size_t)from->columns;
+/* The records of a scan that are not returns of the carrier, which threads find and then copy in chunks. */
+typedef struct leaving {
+    const pc_carrier *carrier;
+    int part; /* of its radius */
+    const pcgpu_cloud *from;
+    pcgpu_cloud rest;
+    bool *keep;      /* by records */
+    int64_t *before; /* by chunks: the records that are kept, then those of the chunks before it */
+} leaving;
+
+enum { CHUNK = 8192 };
+
+static void find_range(void *state, int64_t begin, int64_t end) {
+    const leaving *l = state;
     int64_t kept = 0;
-    for (int64_t i = 0; i < from->rows; i++) {
-        const float *record = from->data + (size_t)i * columns;
-        if (!pc_carrier_has(carrier, part, from->offset, record)) {
-            memcpy(rest->data + (size_t)kept++ * columns, record, columns * sizeof *record);
-        }
+    for (int64_t i = begin; i < end; i++) {
+        l->keep[i] = !pc_carrier_has(l->carrier, l->part, l->from->offset, l->from->data + i * l->from->columns);
+        kept += l->keep[i];
     }
-    return kept;
+    l->before[begin / CHUNK] = kept;
+}
+
+/* The number of records that are kept. */
+static int64_t find_kept(pcgpu_context *context, leaving *l, int part) {
+    int64_t sum = 0;
+    l->part = part;
+    pc_run_ranges(context, l->from->rows, CHUNK, find_range, l);
+    for (int64_t chunk = 0; chunk * CHUNK < l->from->rows; chunk++) {
+        const int64_t kept = l->before[chunk];
+        l->before[chunk] = sum;
+        sum += kept;
+    }
+    return sum;
+}
+
+static void copy_range(void *state, int64_t begin, int64_t end) {
+    const leaving *l = state;
+    pcgpu_cloud rest = l->rest; /* as far as this chunk */
+    rest.rows = l->before[begin / CHUNK];
+    for (int64_t i = begin; i < end;) {
+        int64_t last = i;
+        while (last < end && l->keep[last]) {
+            last++;
+        }
+        append(l->from, i, last, &rest);
+        i = last + 1;
+    }
 }
 
 /* What is left out is the lesser part: within half of the radius where all of it would be more. */
 pcgpu_status pc_scan_leave_out(pcgpu_context *context, const pc_carrier *carrier, pc_scan *scan, pcgpu_run *run) {
-    const pcgpu_cloud *from = scan->cloud;
-    pcgpu_cloud rest = {0};
-    pcgpu_status status =
-        carrier->radius > 0.0f ? pc_cloud_create_like(context, from, from->rows, &rest) : PCGPU_OK;
-    if (status != PCGPU_OK || carrier->radius == 0.0f) {
-        return status;
-    }
-    int64_t kept = leave_out(carrier, 1, from, &rest);
-    if (2 * kept < from->rows) {
-        kept = leave_out(carrier, 2, from, &rest);
-    }
-    if (2 * kept < from->rows || kept == from->rows) {
-        pcgpu_cloud_free(&rest);
+    const int64_t rows = scan->cloud->rows, chunks = (rows + CHUNK - 1) / CHUNK;
+    const size_t bytes = (size_t)chunks * sizeof(int64_t) + (size_t)rows;
+    if (carrier->radius == 0.0f || rows == 0) {
         return PCGPU_OK;
     }
-    run->points_in += from->rows - kept;
-    run->on_carrier += from->rows - kept;
-    rest.rows = kept;
-    pcgpu_cloud_free(&scan->own);
-    scan->own = rest;
-    scan->cloud = &scan->own;
-    return PCGPU_OK;
+    void *memory = malloc(bytes);
+    if (!memory) {
+        return pc_fail_memory(context, bytes, "the points of the scan");
+    }
+    leaving l = {.carrier = carrier, .from = scan->cloud, .before = memory, .keep = (bool *)((int64_t *)memory + chunks)};
+    int64_t kept = find_kept(context, &l, 1);
+    if (2 * kept < rows) {
+        kept = find_kept(context, &l, 2);
+    }
+    pcgpu_status status = PCGPU_OK;
+    if (2 * kept >= rows && kept < rows) {
+        status = pc_cloud_create_like(context, l.from, kept, &l.rest);
+        if (status == PCGPU_OK) {
+            pc_run_ranges(context, rows, CHUNK, copy_range, &l);
+            run->points_in += rows - kept;
+            run->on_carrier += rows - kept;
+            pcgpu_cloud_free(&scan->own);
+            scan->own = l.rest;
+            scan->cloud = &scan->own;
+        }
+    }
+    free(memory);
+    return status;
 }
 
 pcgpu_status pc_scan_take(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_register_params *params,
@@ -168,8 +211,8 @@ pcgpu_status pc_scan_take_pair(pcgpu_context *context, const pcgpu_pair *pair, c
     if (status != PCGPU_OK) {
         return status;
     }
-    pc_carrier_find(source->cloud, &carriers[0]);
-    pc_carrier_find(target->cloud, &carriers[1]);
+    pc_carrier_find(context, source->cloud, &carriers[0]);
+    pc_carrier_find(context, target->cloud, &carriers[1]);
     if (carriers[0].radius > 0.0f && carriers[1].radius > 0.0f) {
         status = pc_scan_leave_out(context, &carriers[1], source, run);
         status = status == PCGPU_OK ? pc_scan_leave_out(context, &carriers[0], target, run) : status;

@@ -37,10 +37,13 @@ typedef struct view_counts {
 } view_counts;
 
 /* What a sensor saw: squared distances by bins, INFINITY and 0 where it saw nothing. */
-typedef struct view {
+struct pc_view {
     float low[BINS], high[BINS];
     bool own[BINS]; /* it has a point itself: beyond the edges of the field of view nothing is known */
-} view;
+    bool from_origin; /* else it says nothing about free space */
+    int asked;        /* points of the scan that are looked up in the view of another */
+    float x[MOST_ASKED], y[MOST_ASKED], z[MOST_ASKED];
+};
 
 /* Some points from a sensor, with a direction each. */
 typedef struct view_points {
@@ -106,6 +109,8 @@ static int64_t take_block(const pc_seen *s, int64_t begin, int64_t every, view_p
     for (int64_t i = begin; i < end; i++) {
         places[i - begin] = pc_ndt_pick(i, every) * s->stride;
         __builtin_prefetch(s->x + places[i - begin]);
+        __builtin_prefetch(s->y + places[i - begin]);
+        __builtin_prefetch(s->z + places[i - begin]);
     }
     for (int64_t i = begin; i < end; i++) {
         const int64_t at = places[i - begin];
@@ -122,7 +127,7 @@ static int64_t take_block(const pc_seen *s, int64_t begin, int64_t every, view_p
     return end;
 }
 
-static void add_points(const pc_seen *s, int64_t every, view *v) {
+static void add_points(const pc_seen *s, int64_t every, pc_view *v) {
     view_points p;
     for (int i = 0; i < BINS; i++) {
         v->low[i] = INFINITY;
@@ -139,20 +144,42 @@ static void add_points(const pc_seen *s, int64_t every, view *v) {
     }
 }
 
-/* The share of the points that lie behind others in the same bin, which is small for what was seen from the origin. */
-static double behind_of(const view *v, const pc_seen *s, int64_t every, double voxel) {
-    int64_t behind = 0, used = 0;
+/* Gathers the points of a scan, one of `every`, that are looked up. */
+static void gather(const pc_seen *s, int64_t every, pc_view *v) {
     view_points p;
+    v->asked = 0;
     for (int64_t at = 0; at < s->n / every;) {
         at = take_block(s, at, every, &p);
+        memcpy(v->x + v->asked, p.x, (size_t)p.n * sizeof *p.x);
+        memcpy(v->y + v->asked, p.y, (size_t)p.n * sizeof *p.y);
+        memcpy(v->z + v->asked, p.z, (size_t)p.n * sizeof *p.z);
+        v->asked += p.n;
+    }
+}
+
+/* The gathered points from `begin` on, as many as a block holds; the one after them. */
+static int next_block(const pc_view *v, int begin, view_points *p) {
+    p->n = v->asked - begin < BLOCK ? v->asked - begin : BLOCK;
+    memcpy(p->x, v->x + begin, (size_t)p->n * sizeof *p->x);
+    memcpy(p->y, v->y + begin, (size_t)p->n * sizeof *p->y);
+    memcpy(p->z, v->z + begin, (size_t)p->n * sizeof *p->z);
+    return begin + p->n;
+}
+
+/* The share of the gathered points that lie behind others in the same bin, which is small for what was seen from the
+ * origin. */
+static double share_behind(const pc_view *v, double voxel) {
+    int64_t behind = 0;
+    view_points p;
+    for (int at = 0; at < v->asked;) {
+        at = next_block(v, at, &p);
         find_bins(&p);
         for (int i = 0; i < p.n; i++) {
             const float range = sqrtf(p.square[i]);
             behind += range - sqrtf(v->low[p.bin[i]]) > (float)voxel + BEHIND * range;
         }
-        used += p.n;
     }
-    return used ? (double)behind / (double)used : 1.0;
+    return v->asked ? (double)behind / (double)v->asked : 1.0;
 }
 
 /* Moves points by T; what comes to lie at the sensor, or too far from it, is left out. */
@@ -172,12 +199,12 @@ static void move(view_points *p, const double T[16]) {
     p->n = n;
 }
 
-/* Counts the points of `s`, one of `every`, moved by T into the frame of a view, that the sensor of the view could see:
- * those that agree with it, and those in its free space. Without T they are there. */
-static void ask(const view *v, const pc_seen *s, int64_t every, const double *T, double voxel, view_counts *counts) {
+/* Counts the gathered points of `scan`, moved by T into the frame of a view, that the sensor of the view could see: those
+ * that agree with it, and those in its free space. Without T they are there. */
+static void look_up(const pc_view *v, const pc_view *scan, const double *T, double voxel, view_counts *counts) {
     view_points p;
-    for (int64_t at = 0; at < s->n / every;) {
-        at = take_block(s, at, every, &p);
+    for (int at = 0; at < scan->asked;) {
+        at = next_block(scan, at, &p);
         if (T) {
             move(&p, T);
         }
@@ -199,7 +226,7 @@ static double free_share(const view_counts *counts) {
 
 /* Makes a view of half of the points at most; false when they were not seen from the origin, or are so sparse that the
  * others lie in free space. */
-static bool make_view(const pc_seen *s, double voxel, view *v) {
+static bool fill_view(const pc_seen *s, double voxel, pc_view *v) {
     const int64_t every = every_of(s, MOST_SEEN) > 2 ? every_of(s, MOST_SEEN) : 2;
     const int64_t few = every_of(s, MOST_ASKED), apart = few == every ? every + 1 : few; /* hardly a point of the view */
     view_counts self = {0};
@@ -209,34 +236,66 @@ static bool make_view(const pc_seen *s, double voxel, view *v) {
         v->own[i] = v->high[i] > 0.0f;
         bins += v->own[i];
     }
-    if (bins < FEWEST_BINS || behind_of(v, s, apart, voxel) > MOST_BEHIND) {
-        return false;
+    gather(s, apart, v);
+    bool from_origin = bins >= FEWEST_BINS && share_behind(v, voxel) <= MOST_BEHIND;
+    if (from_origin) {
+        widen(v->low, true);
+        widen(v->high, false);
+        look_up(v, v, NULL, voxel, &self);
+        from_origin = free_share(&self) <= MOST_SELF;
     }
-    widen(v->low, true);
-    widen(v->high, false);
-    ask(v, s, apart, NULL, voxel, &self);
-    return free_share(&self) <= MOST_SELF;
+    if (few != apart) {
+        gather(s, few, v);
+    }
+    return from_origin;
 }
 
-pcgpu_status pc_view_compare(pcgpu_context *context, const pc_seen *source, const pc_seen *target, const double T[16],
-                             double voxel, double *share) {
-    view *v = malloc(sizeof *v);
+typedef struct making {
+    pc_seen *seen;
+    double voxel;
+} making;
+
+/* Makes the view of a scan, unless it is there or memory is short. */
+static void make_view(void *state, int i) {
+    const making *m = state;
+    pc_seen *s = &m->seen[i];
+    if (!s->view || *s->view || s->n == 0) {
+        return;
+    }
+    pc_view *v = malloc(sizeof *v);
+    if (v) {
+        v->from_origin = fill_view(s, m->voxel, v);
+        *s->view = v;
+    }
+}
+
+void pc_view_make(pcgpu_context *context, pc_seen *seen, int count, double voxel) {
+    making m = {seen, voxel};
+    pc_run_parts(context, count, make_view, &m);
+}
+
+void pc_view_drop(pc_view **view) {
+    free(*view);
+    *view = NULL;
+}
+
+pcgpu_status pc_view_compare(pcgpu_context *context, pc_seen seen[2], const double T[16], double voxel, double *share) {
     double back[16];
-    view_counts sums = {0}, *counts = &sums;
+    view_counts counts = {0};
     *share = -1.0;
-    if (!v) {
-        return pc_fail_memory(context, sizeof *v, "what the sensors saw");
+    if (seen[0].n == 0 || seen[1].n == 0) {
+        return PCGPU_OK;
     }
-    pc_register_inverse_start(T, back);
-    bool seen = source->n > 0 && make_view(source, voxel, v);
-    if (seen) {
-        ask(v, target, every_of(target, MOST_ASKED), back, voxel, counts);
-        seen = target->n > 0 && make_view(target, voxel, v);
+    pc_view_make(context, seen, 2, voxel);
+    const pc_view *source = *seen[0].view, *target = *seen[1].view;
+    if (!source || !target) {
+        return pc_fail_memory(context, sizeof *source, "what the sensors saw");
     }
-    if (seen) {
-        ask(v, source, every_of(source, MOST_ASKED), T, voxel, counts);
-        *share = counts->agree + counts->free >= FEWEST_ASKED ? free_share(counts) : -1.0;
+    if (source->from_origin && target->from_origin) {
+        pc_register_inverse_start(T, back);
+        look_up(source, target, back, voxel, &counts);
+        look_up(target, source, T, voxel, &counts);
+        *share = counts.agree + counts.free >= FEWEST_ASKED ? free_share(&counts) : -1.0;
     }
-    free(v);
     return PCGPU_OK;
 }

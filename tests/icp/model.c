@@ -158,7 +158,7 @@ static void compare(int levels, const char *name, int64_t step) {
 
 static bool follow(const side *s, int scan, pc_ndt_job *job) {
     job->optimizer.target = s->measure;
-    return s->backend->ndt->sequence_register(s->context, s->sequence, scan, job) == PCGPU_OK;
+    return s->backend->ndt->sequence_register(s->context, s->sequence, scan, job, (pc_host_work){0}) == PCGPU_OK;
 }
 
 static void check_path(int scan, int64_t n, int levels, const char *name, int64_t step) {

@@ -253,7 +253,7 @@ pcgpu_status pc_cuda_ndt_pass(pcgpu_context *context, const struct pc_ndt_pass *
 pcgpu_status pc_cuda_ndt_sum(pcgpu_context *context, const struct pc_ndt_step *step, double *sums);
 pcgpu_status pc_cuda_ndt_memory(pcgpu_context *context, int which, size_t bytes, void **memory);
 pcgpu_status pc_cuda_ndt_begin(pcgpu_context *context, const struct pc_ndt_target *target);
-pcgpu_status pc_cuda_ndt_register(pcgpu_context *context, struct pc_ndt_job *jobs, int count);
+pcgpu_status pc_cuda_ndt_register(pcgpu_context *context, struct pc_ndt_job *jobs, int count, pc_host_work beside);
 pcgpu_status pc_cuda_ndt_sequence_open(pcgpu_context *context, void **state);
 void pc_cuda_ndt_sequence_close(pcgpu_context *context, void *state);
 pcgpu_status pc_cuda_ndt_sequence_memory(pcgpu_context *context, void *state, int place, size_t bytes, void **memory);
@@ -263,7 +263,8 @@ pcgpu_status pc_cuda_ndt_sequence_target(pcgpu_context *context, void *state, in
                                          const struct pc_ndt_target *target);
 pcgpu_status pc_cuda_ndt_sequence_merge(pcgpu_context *context, void *state, int place,
                                         const struct pc_ndt_merge *merge, struct pc_ndt_measure *measure);
-pcgpu_status pc_cuda_ndt_sequence_register(pcgpu_context *context, void *state, int place, struct pc_ndt_job *job);
+pcgpu_status pc_cuda_ndt_sequence_register(pcgpu_context *context, void *state, int place, struct pc_ndt_job *job,
+                                           pc_host_work beside);
 }
 
 #endif

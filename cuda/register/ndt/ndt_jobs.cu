@@ -192,7 +192,8 @@ static pcgpu_status take_tasks(pcgpu_context *context, ndt_state *s, const pc_nd
 
 /* As many pairs at a time as there are groups: while they are at work, the points of the next ones are copied. */
 static pcgpu_status run_jobs(pcgpu_context *context, ndt_state *s, const pc_ndt_job *jobs, pc_ndt_task *tasks,
-                             int count, uint32_t work, double points_per_cell, const shape *shape) {
+                             int count, uint32_t work, double points_per_cell, const shape *shape,
+                             pc_host_work beside) {
     const int together = shape->groups;
     header h;
     PC_TRY(finish(context, s));
@@ -210,6 +211,7 @@ static pcgpu_status run_jobs(pcgpu_context *context, ndt_state *s, const pc_ndt_
         PC_TRY(pc_ndt_launch(context, h.step[0].tasks + first, end - first, end - first, shape->blocks,
                              h.step[0].counters + (size_t)first * (PC_NDT_COUNTER / sizeof(uint32_t))));
     }
+    pc_host_work_do(beside);
     return finish(context, s);
 }
 
@@ -219,7 +221,8 @@ static const pc_ndt_result *result_of(const ndt_state *s, int i) {
 
 /* Repeats the work with a larger capacity until all cells fit. */
 static pcgpu_status run_until_cells_fit(pcgpu_context *context, ndt_state *s, const pc_ndt_job *jobs,
-                                        pc_ndt_task *tasks, int count, uint32_t work, const pc_cuda_ndt_form *form) {
+                                        pc_ndt_task *tasks, int count, uint32_t work, const pc_cuda_ndt_form *form,
+                                        pc_host_work beside) {
     shape shape;
     int64_t points = 0;
     for (int i = 0; i < count; i++) {
@@ -229,7 +232,7 @@ static pcgpu_status run_until_cells_fit(pcgpu_context *context, ndt_state *s, co
     PC_TRY(choose_shape(context, s, points, count, form, &shape));
     double points_per_cell = form->points_per_cell > 0.0 ? form->points_per_cell : s->points_per_cell;
     for (;;) {
-        PC_TRY(run_jobs(context, s, jobs, tasks, count, work, points_per_cell, &shape));
+        PC_TRY(run_jobs(context, s, jobs, tasks, count, work, points_per_cell, &shape, beside));
         bool overflow = false;
         for (int i = 0; i < count; i++) {
             overflow = overflow || result_of(s, i)->overflow;
@@ -244,8 +247,8 @@ static pcgpu_status run_until_cells_fit(pcgpu_context *context, ndt_state *s, co
     }
 }
 
-extern "C" pcgpu_status pc_cuda_ndt_as(pcgpu_context *context, struct pc_ndt_job *jobs, int count,
-                                       const pc_cuda_ndt_form *form) {
+static pcgpu_status run_form(pcgpu_context *context, struct pc_ndt_job *jobs, int count, const pc_cuda_ndt_form *form,
+                             pc_host_work beside) {
     ndt_state *s = NULL;
     PC_TRY(take_state(context, &s));
     pc_ndt_task *tasks = (pc_ndt_task *)malloc((size_t)count * sizeof *tasks);
@@ -253,12 +256,17 @@ extern "C" pcgpu_status pc_cuda_ndt_as(pcgpu_context *context, struct pc_ndt_job
         return pc_fail_memory(context, (uint64_t)count * sizeof *tasks, "the registrations");
     }
     pcgpu_status status =
-        run_until_cells_fit(context, s, jobs, tasks, count, PC_NDT_MAKE | PC_NDT_PART | PC_NDT_FOLLOW, form);
+        run_until_cells_fit(context, s, jobs, tasks, count, PC_NDT_MAKE | PC_NDT_PART | PC_NDT_FOLLOW, form, beside);
     for (int i = 0; i < count && status == PCGPU_OK; i++) {
         jobs[i].optimizer = result_of(s, i)->optimizer;
     }
     free(tasks);
     return status;
+}
+
+extern "C" pcgpu_status pc_cuda_ndt_as(pcgpu_context *context, struct pc_ndt_job *jobs, int count,
+                                       const pc_cuda_ndt_form *form) {
+    return run_form(context, jobs, count, form, pc_host_work());
 }
 
 /* ---- one pair ---------------------------------------------------------------------------------------------------- */
@@ -279,7 +287,7 @@ extern "C" pcgpu_status pc_cuda_ndt_begin(pcgpu_context *context, const struct p
 }
 
 /* The source after the target that was begun. */
-static pcgpu_status follow_begun(pcgpu_context *context, ndt_state *s, const pc_ndt_job *job) {
+static pcgpu_status follow_begun(pcgpu_context *context, ndt_state *s, const pc_ndt_job *job, pc_host_work beside) {
     const pc_ndt_source *source = &job->source;
     carving size = {NULL, 0}, c = {NULL, 0};
     s->task.source = *source;
@@ -291,22 +299,24 @@ static pcgpu_status follow_begun(pcgpu_context *context, ndt_state *s, const pc_
     s->task.optimizer = job->optimizer;
     s->task.work = PC_NDT_PART | PC_NDT_FOLLOW;
     PC_TRY(start_task(context, s, s->copies, job->target.n + source->n, 1));
+    pc_host_work_do(beside);
     return finish(context, s);
 }
 
-extern "C" pcgpu_status pc_cuda_ndt_register(pcgpu_context *context, struct pc_ndt_job *jobs, int count) {
+extern "C" pcgpu_status pc_cuda_ndt_register(pcgpu_context *context, struct pc_ndt_job *jobs, int count,
+                                             pc_host_work beside) {
     const pc_cuda_ndt_form form = {};
     ndt_state *s = NULL;
     PC_TRY(take_state(context, &s));
     if (count == 1 && s->begun && s->begun == jobs->target.x && s->task.target.n == jobs->target.n) {
-        PC_TRY(follow_begun(context, s, jobs));
+        PC_TRY(follow_begun(context, s, jobs, beside));
         if (!result_of(s, 0)->overflow) {
             jobs->optimizer = result_of(s, 0)->optimizer;
             return PCGPU_OK;
         }
         s->points_per_cell = 1.0;
     }
-    return pc_cuda_ndt_as(context, jobs, count, &form);
+    return run_form(context, jobs, count, &form, beside);
 }
 
 /* ---- step by step ------------------------------------------------------------------------------------------------ */
@@ -327,7 +337,7 @@ extern "C" pcgpu_status pc_cuda_ndt_target(pcgpu_context *context, const struct 
     memset(&job, 0, sizeof job);
     job.target = *target;
     PC_TRY(take_state(context, &s));
-    PC_TRY(run_until_cells_fit(context, s, &job, &s->task, 1, PC_NDT_MAKE, &form));
+    PC_TRY(run_until_cells_fit(context, s, &job, &s->task, 1, PC_NDT_MAKE, &form, pc_host_work()));
     *measure = result_of(s, 0)->optimizer.target;
     return PCGPU_OK;
 }

@@ -173,7 +173,8 @@ extern "C" pcgpu_status pc_cuda_ndt_sequence_target(pcgpu_context *context, void
 
 /* ---- registration ------------------------------------------------------------------------------------------------ */
 
-static pcgpu_status follow(pcgpu_context *context, pc_ndt_sequence *s, int place, const pc_ndt_job *job) {
+static pcgpu_status follow(pcgpu_context *context, pc_ndt_sequence *s, int place, const pc_ndt_job *job,
+                           pc_host_work beside) {
     const pc_ndt_place *p = &s->place[place];
     pc_ndt_task *t = &s->task;
     carving size = {NULL, 0}, c = {NULL, 0};
@@ -191,17 +192,18 @@ static pcgpu_status follow(pcgpu_context *context, pc_ndt_sequence *s, int place
     PC_TRY(pc_ndt_sequence_upload(context, s, 1, &h));
     const int blocks = blocks_for(2 * p->n, s->resident, 1);
     PC_TRY(pc_ndt_launch(context, h.step[1].tasks, 1, 1, blocks, h.step[1].counters));
+    pc_host_work_do(beside);
     return pc_ndt_sequence_wait(context, s);
 }
 
 extern "C" pcgpu_status pc_cuda_ndt_sequence_register(pcgpu_context *context, void *state, int place,
-                                                      struct pc_ndt_job *job) {
+                                                      struct pc_ndt_job *job, pc_host_work beside) {
     pc_ndt_sequence *s = (pc_ndt_sequence *)state;
-    PC_TRY(follow(context, s, place, job));
+    PC_TRY(follow(context, s, place, job, beside));
     while (pc_ndt_sequence_result(s)->overflow) { /* never with the local map, whose capacity has been checked */
         PC_TRY(pc_ndt_sequence_widen(context, s));
         PC_TRY(make_target(context, s));
-        PC_TRY(follow(context, s, place, job));
+        PC_TRY(follow(context, s, place, job, beside));
     }
     job->optimizer = pc_ndt_sequence_result(s)->optimizer;
     return PCGPU_OK;

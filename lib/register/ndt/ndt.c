@@ -130,7 +130,7 @@ pcgpu_status pc_register_ndt(pc_register_work *w, const pcgpu_cloud *source, con
     if (status != PCGPU_OK || job.optimizer.levels == 0) {
         return status;
     }
-    status = w->backend->ndt->register_jobs(w->context, &job, 1);
+    status = w->backend->ndt->register_jobs(w->context, &job, 1, (pc_host_work){pc_register_look, w});
     if (status == PCGPU_OK) {
         pc_ndt_conclude(&c, &job, start);
     }
@@ -183,7 +183,8 @@ pcgpu_status pc_register_ndt_points(pc_register_work *w, pc_point_set *source, p
     describe_optimizer(&c, &job.optimizer);
     job.optimizer.target = held->measure;
     start = pc_register_stage_end(w, PC_STAGE_INDEX, start);
-    status = w->backend->ndt->sequence_register(w->context, held->sequence, source->scan, &job);
+    status = w->backend->ndt->sequence_register(w->context, held->sequence, source->scan, &job,
+                                                (pc_host_work){pc_register_look, w});
     if (status == PCGPU_OK) {
         pc_ndt_conclude(&c, &job, start);
     }

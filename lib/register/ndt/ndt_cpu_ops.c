@@ -98,7 +98,8 @@ static pcgpu_status register_job(pcgpu_context *context, pc_ndt_state *s, pc_ndt
     return status == PCGPU_OK ? follow(context, s, &job->optimizer) : status;
 }
 
-static pcgpu_status register_jobs(pcgpu_context *context, struct pc_ndt_job *jobs, int count) {
+static pcgpu_status register_jobs(pcgpu_context *context, struct pc_ndt_job *jobs, int count, pc_host_work beside) {
+    (void)beside;
     pc_ndt_state *s = pc_ndt_state_of(context);
     pcgpu_status status = s ? PCGPU_OK : pc_fail_memory(context, sizeof *s, "the registration");
     for (int i = 0; i < count && status == PCGPU_OK; i++) {
@@ -178,7 +179,9 @@ static pcgpu_status merge_scan(pcgpu_context *context, void *sequence, int scan,
     return status;
 }
 
-static pcgpu_status register_scan(pcgpu_context *context, void *sequence, int scan, struct pc_ndt_job *job) {
+static pcgpu_status register_scan(pcgpu_context *context, void *sequence, int scan, struct pc_ndt_job *job,
+                                  pc_host_work beside) {
+    (void)beside;
     pc_ndt_cpu_sequence *q = sequence;
     const pc_ndt_cpu_scan *from = &q->scan[scan];
     pc_ndt_source source = job->source;

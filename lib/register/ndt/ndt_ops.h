@@ -19,6 +19,19 @@ struct pc_ndt_job; /* ndt_optimizer.h */
 enum { PC_NDT_SOURCE, PC_NDT_TARGET, PC_NDT_CLOUDS }; /* the clouds of a pair */
 enum { PC_SCANS = 3 }; /* scans of a sequence: the one that is registered, the one before, a keyframe */
 
+/* Work that needs nothing of a device, for a back end to call while it waits for one. It may be called more than once, or
+ * not at all. function NULL: there is none. */
+typedef struct pc_host_work {
+    void (*function)(void *state);
+    void *state;
+} pc_host_work;
+
+static inline void pc_host_work_do(pc_host_work work) {
+    if (work.function) {
+        work.function(work.state);
+    }
+}
+
 typedef struct pc_ndt_ops {
     /* ---- pairs ---- */
     bool concurrent_jobs; /* register_jobs works on several jobs at the same time */
@@ -27,8 +40,8 @@ typedef struct pc_ndt_ops {
     pcgpu_status (*memory)(pcgpu_context *context, int which, size_t bytes, void **memory);
     /* The points of the target of a single pair are there; those of its source are still being selected. */
     pcgpu_status (*begin)(pcgpu_context *context, const struct pc_ndt_target *target);
-    /* Runs the optimizers of jobs to their ends. */
-    pcgpu_status (*register_jobs)(pcgpu_context *context, struct pc_ndt_job *jobs, int count);
+    /* Runs the optimizers of jobs to their ends; `beside` may be called meanwhile. */
+    pcgpu_status (*register_jobs)(pcgpu_context *context, struct pc_ndt_job *jobs, int count, pc_host_work beside);
 
     /* ---- a sequence ----
      * It has a state of its own, with points of PC_SCANS scans. Closed also when opening failed, and NULL is accepted.
@@ -51,7 +64,8 @@ typedef struct pc_ndt_ops {
                                    struct pc_ndt_measure *measure);
     /* Registers a scan; the job's target is not read, nor are its points. The target of its optimizer is given when it
      * is the local map, and computed otherwise. */
-    pcgpu_status (*sequence_register)(pcgpu_context *context, void *sequence, int scan, struct pc_ndt_job *job);
+    pcgpu_status (*sequence_register)(pcgpu_context *context, void *sequence, int scan, struct pc_ndt_job *job,
+                                      pc_host_work beside);
 
     /* ---- step by step, for tests ----
      * Target and source once, then passes, and after each as many sums as wanted, PC_NDT_SUMS values each. */
