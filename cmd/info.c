@@ -107,25 +107,26 @@ static void add_columns(json *out, const pcgpu_cloud *cloud, const column_info *
 static void print_cloud(const job *j, const column_info *columns, int64_t non_finite, int64_t duplicates,
                         int64_t at_origin) {
     const pcgpu_cloud *cloud = &j->clouds[0];
-    print_shown(stdout, j->names[0]);
-    printf(": %s, %lld points, %d columns\n", j->input_format[0] ? j->input_format[0]->name : "?",
+    FILE *out = j->session->out;
+    print_shown(out, j->names[0]);
+    fprintf(out, ": %s, %lld points, %d columns\n", j->input_format[0] ? j->input_format[0]->name : "?",
            (long long)cloud->rows, cloud->columns);
-    printf("  %-12s %-8s %14s %14s %14s %10s\n", "column", "type", "min", "max", "mean", "non-finite");
+    fprintf(out, "  %-12s %-8s %14s %14s %14s %10s\n", "column", "type", "min", "max", "mean", "non-finite");
     for (int k = 0; k < cloud->columns; k++) {
-        printf("  ");
-        const int shown = print_shown(stdout, cloud->names[k]);
-        printf("%*s %-8s %14.6g %14.6g %14.6g %10lld\n", shown < 12 ? 12 - shown : 0, "", type_name(cloud->types[k]),
+        fprintf(out, "  ");
+        const int shown = print_shown(out, cloud->names[k]);
+        fprintf(out, "%*s %-8s %14.6g %14.6g %14.6g %10lld\n", shown < 12 ? 12 - shown : 0, "", type_name(cloud->types[k]),
                columns[k].min, columns[k].max, columns[k].mean, (long long)columns[k].non_finite);
     }
     if (j->depth[0].pixels > 0) {
-        printf("  pixels: %lld, without a return: %lld, out of the camera's range: %lld\n",
+        fprintf(out, "  pixels: %lld, without a return: %lld, out of the camera's range: %lld\n",
                (long long)j->depth[0].pixels, (long long)j->depth[0].no_return, (long long)j->depth[0].out_of_range);
     }
-    printf("  points with a non-finite coordinate: %lld\n", (long long)non_finite);
-    printf("  exact duplicates of an earlier point: %lld\n", (long long)duplicates);
-    printf("  points at the origin: %lld\n", (long long)at_origin);
+    fprintf(out, "  points with a non-finite coordinate: %lld\n", (long long)non_finite);
+    fprintf(out, "  exact duplicates of an earlier point: %lld\n", (long long)duplicates);
+    fprintf(out, "  points at the origin: %lld\n", (long long)at_origin);
     if (cloud->offset[0] != 0 || cloud->offset[1] != 0 || cloud->offset[2] != 0) {
-        printf("  offset: %.0f %.0f %.0f\n", cloud->offset[0], cloud->offset[1], cloud->offset[2]);
+        fprintf(out, "  offset: %.0f %.0f %.0f\n", cloud->offset[0], cloud->offset[1], cloud->offset[2]);
     }
 }
 
@@ -151,7 +152,7 @@ static int info_process(job *j) {
     json_integer(&j->result, "at_origin", at_origin);
     json_numbers(&j->result, "offset", cloud->offset, 3);
     progress_end();
-    if (j->session->json.stream != stdout) {
+    if (!session_json_is_stdout(j->session)) {
         print_cloud(j, columns, non_finite, duplicates, at_origin);
     }
     return EXIT_DONE;
@@ -231,7 +232,7 @@ static int info_machine(session *s) {
     if (s->json.stream) {
         machine_json(s->json.stream);
     }
-    if (s->json.stream != stdout) {
+    if (!session_json_is_stdout(s)) {
         version_print(true);
     }
     return EXIT_DONE;

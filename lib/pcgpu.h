@@ -74,6 +74,8 @@ void pcgpu_settings_init(pcgpu_settings *settings);
  * Errors: ARGUMENT, MEMORY, UNAVAILABLE. */
 pcgpu_status pcgpu_open(const pcgpu_settings *settings, pcgpu_context **context);
 void pcgpu_close(pcgpu_context *context); /* accepts NULL */
+/* The CPU threads that the context uses at most, the caller's among them. */
+int pcgpu_threads(const pcgpu_context *context);
 
 /* The sentence that explains the last failure of a call with this context, or "". The context owns it; it is valid
  * until the next call. For NULL the sentence is "out of memory". */

@@ -36,6 +36,7 @@ enum {
 
 typedef struct option_values option_values;
 struct session;
+struct job;
 
 /* A command: its name and its hooks for each stage of a run. A hook may be NULL. A hook that returns false has set
  * `why`. */
@@ -58,6 +59,7 @@ typedef struct command_info {
      * strings. Without inputs: the options of a list of pairs, where each pair has its own defaults. */
     void (*effect)(const struct session *session, const char *const *inputs, int count, option_values *effect);
     int (*run)(struct session *session); /* returns an exit code */
+    void (*ended)(const struct job *job, int code); /* a job of the run, whose files are closed */
 } command_info;
 
 /* commands.c: the i-th command, or NULL past the last. */

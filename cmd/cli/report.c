@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static bool verbose, quiet, terminal, can_erase;
+static bool verbose, quiet, terminal, can_erase, many;
 
 static struct {
     pthread_mutex_t lock; /* guards stderr and the members below */
@@ -17,6 +17,8 @@ static struct {
     pthread_t thread;
     bool running, stop, drawn;
     const char *name, *what;
+    int total; /* inputs of the run, 0: one that has a name */
+    progress_counts counts;
     double begin;
 } progress = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -43,7 +45,7 @@ static void erase(void) {
     }
 }
 
-static char place[512]; /* "list.txt:3: ", or "" */
+static _Thread_local char place[512]; /* "list.txt:3: ", or "" */
 
 void report_place(const char *list, int64_t line) {
     place[0] = '\0';
@@ -52,7 +54,7 @@ void report_place(const char *list, int64_t line) {
     }
 }
 
-static char last_error[1024];
+static _Thread_local char last_error[1024];
 
 const char *report_last_error(void) {
     return last_error[0] ? last_error : NULL;
@@ -62,34 +64,59 @@ void report_forget_error(void) {
     last_error[0] = '\0';
 }
 
+static _Thread_local FILE *captured; /* messages of this thread go there; NULL: standard error */
+
+void report_capture(FILE *stream) {
+    captured = stream;
+}
+
+void report_many(bool inputs) {
+    many = inputs;
+}
+
 static bool is_shown(report_kind kind) {
     return kind == REPORT_ERROR ||
-           (kind == REPORT_DETAIL ? verbose : !quiet && (kind != REPORT_SUMMARY || verbose || terminal));
+           (kind == REPORT_DETAIL ? verbose : !quiet && (kind != REPORT_SUMMARY || verbose || (terminal && !many)));
 }
 
 /* Control sequences for the terminal are escaped. */
 void report(report_kind kind, const char *name, const char *format, ...) {
-    static char text[8192];
+    char text[8192];
     va_list args;
     if (!is_shown(kind)) {
         return;
     }
-    pthread_mutex_lock(&progress.lock);
-    erase();
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     if (kind == REPORT_ERROR) {
         snprintf(last_error, sizeof last_error, "%.*s", (int)sizeof last_error - 1, text);
     }
-    fputs("pcgpu: ", stderr);
-    print_shown(stderr, place);
-    print_shown(stderr, name ? name : "");
-    fprintf(stderr, "%s%s", name ? ": " : "", kind == REPORT_WARNING ? "warning: " : "");
-    print_shown(stderr, text);
-    fputc('\n', stderr);
-    fflush(stderr);
+    FILE *out = captured ? captured : stderr;
+    pthread_mutex_lock(&progress.lock);
+    if (out == stderr) {
+        erase();
+    }
+    fputs("pcgpu: ", out);
+    print_shown(out, place);
+    print_shown(out, name ? name : "");
+    fprintf(out, "%s%s", name ? ": " : "", kind == REPORT_WARNING ? "warning: " : "");
+    print_shown(out, text);
+    fputc('\n', out);
+    if (out == stderr) {
+        fflush(stderr);
+    }
     pthread_mutex_unlock(&progress.lock);
+}
+
+void report_captured(const char *lines) {
+    if (lines) {
+        pthread_mutex_lock(&progress.lock);
+        erase();
+        fputs(lines, stderr);
+        fflush(stderr);
+        pthread_mutex_unlock(&progress.lock);
+    }
 }
 
 void report_signal(const char *begin, const char *end) {
@@ -125,6 +152,20 @@ void report_log(void *user, pcgpu_log_level level, const char *message) {
            sentence_without_name(message, name));
 }
 
+/* "57/200  34.1 files/s  64 MB/s  ETA 4 s  1 failed". Called with the lock held. */
+static void draw_counts(double seconds) {
+    const progress_counts *c = &progress.counts;
+    const int over = c->done + c->skipped + c->failed, worked = c->done + c->failed;
+    fprintf(stderr, "%d/%d", over, progress.total);
+    if (worked > 0) {
+        fprintf(stderr, "  %.1f files/s  %.0f MB/s  ETA %.0f s", worked / seconds, 1e-6 * (double)c->bytes / seconds,
+                seconds / worked * (progress.total - over));
+    }
+    if (c->failed > 0) {
+        fprintf(stderr, "  %d failed", c->failed);
+    }
+}
+
 static void *draw(void *unused) {
     (void)unused;
     pthread_mutex_lock(&progress.lock);
@@ -138,8 +179,12 @@ static void *draw(void *unused) {
         double seconds = seconds_now() - progress.begin;
         if (!progress.stop && seconds > 0.5) {
             fputs("\r\033[Kpcgpu: ", stderr);
-            print_shown(stderr, progress.name);
-            fprintf(stderr, ": %s, %.0f s", progress.what, seconds);
+            if (progress.total > 0) {
+                draw_counts(seconds);
+            } else {
+                print_shown(stderr, progress.name);
+                fprintf(stderr, ": %s, %.0f s", progress.what, seconds);
+            }
             fflush(stderr);
             progress.drawn = true;
         }
@@ -150,13 +195,8 @@ static void *draw(void *unused) {
     return NULL;
 }
 
-void progress_begin(const char *name, const char *what) {
-    pthread_mutex_lock(&progress.lock);
-    progress.name = name;
-    progress.what = what;
-    bool start = can_erase && !quiet && !progress.running;
-    pthread_mutex_unlock(&progress.lock);
-    if (!start) {
+static void start_drawing(void) {
+    if (!can_erase || quiet || progress.running) {
         return;
     }
     progress.stop = false;
@@ -170,7 +210,7 @@ void progress_begin(const char *name, const char *what) {
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void progress_end(void) {
+static void stop_drawing(void) {
     if (!progress.running) {
         return;
     }
@@ -181,4 +221,40 @@ void progress_end(void) {
     pthread_join(progress.thread, NULL);
     pthread_cond_destroy(&progress.change);
     progress.running = false;
+}
+
+void progress_begin(const char *name, const char *what) {
+    pthread_mutex_lock(&progress.lock);
+    const bool counts = progress.total > 0;
+    if (!counts) {
+        progress.name = name;
+        progress.what = what;
+    }
+    pthread_mutex_unlock(&progress.lock);
+    if (!counts) {
+        start_drawing();
+    }
+}
+
+void progress_end(void) {
+    if (progress.total == 0) {
+        stop_drawing();
+    }
+}
+
+void progress_run_begin(int total) {
+    progress.counts = (progress_counts){0};
+    progress.total = total;
+    start_drawing();
+}
+
+void progress_run_set(const progress_counts *counts) {
+    pthread_mutex_lock(&progress.lock);
+    progress.counts = *counts;
+    pthread_mutex_unlock(&progress.lock);
+}
+
+void progress_run_end(void) {
+    stop_drawing();
+    progress.total = 0;
 }

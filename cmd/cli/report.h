@@ -17,7 +17,12 @@ void report(report_kind kind, const char *name, const char *format, ...) __attri
 #define report_result(...)  report(REPORT_RESULT, __VA_ARGS__)
 #define report_summary(...) report(REPORT_SUMMARY, __VA_ARGS__)
 #define report_detail(...)  report(REPORT_DETAIL, __VA_ARGS__)
-/* The text of the last report_error since report_forget_error, or NULL. It is the "error" of --json. */
+/* Messages of this thread go to `stream` from now on; NULL: to standard error. report_captured prints such lines. */
+void report_capture(FILE *stream);
+void report_captured(const char *lines);
+/* With many inputs a terminal gets a progress line, and summaries only with -v. */
+void report_many(bool inputs);
+/* The text of the last report_error of this thread since report_forget_error, or NULL. It is the "error" of --json. */
 const char *report_last_error(void);
 void report_forget_error(void);
 /* A sentence of the library, which may begin with the name, without it. */
@@ -34,6 +39,16 @@ void report_signal(const char *begin, const char *end);
  * terminal that can erase a line. A thread draws it. `name` and `what` must stay valid until progress_end. */
 void progress_begin(const char *name, const char *what);
 void progress_end(void);
+
+/* In a run of many inputs, the line is "57/200  34.1 files/s  64 MB/s  ETA 4 s  1 failed" in their place. */
+typedef struct progress_counts {
+    int done, skipped, failed;
+    int64_t bytes; /* of the inputs that were done */
+} progress_counts;
+
+void progress_run_begin(int total);
+void progress_run_set(const progress_counts *counts);
+void progress_run_end(void);
 
 /* ---- JSON on one line ---- */
 

@@ -219,7 +219,7 @@ static int run(session *s) {
         good = false;
     }
     int code = good && evaluate_read_truth(s, &truth)
-                   ? evaluate_print(s, s->inputs[0], &estimate, times, &truth, s->json.stream != stdout)
+                   ? evaluate_print(s, s->inputs[0], &estimate, times, &truth, !session_json_is_stdout(s))
                    : EXIT_FAILED;
     trajectory_free(&estimate);
     trajectory_free(&truth);

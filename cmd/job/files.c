@@ -16,35 +16,57 @@
 typedef struct identity {
     dev_t device;
     ino_t inode;
+    bool used;
 } identity;
 
-typedef struct identity_list {
+/* Open addressing (Knuth 1973, 6.4): a free place follows within a few. */
+typedef struct identity_set {
     identity *items;
-    size_t count;
-} identity_list;
+    size_t count, capacity; /* a power of 2, or 0 */
+} identity_set;
 
-static identity_list inputs, written;
+static identity_set inputs, written; /* `written` between files_lock and files_unlock */
 
-static bool list_has(const identity_list *list, const struct stat *st) {
-    for (size_t i = 0; i < list->count; i++) {
-        if (list->items[i].device == st->st_dev && list->items[i].inode == st->st_ino) {
-            return true;
-        }
+/* The place of a file, or the free one where it belongs. */
+static identity *find(const identity_set *set, dev_t device, ino_t inode) {
+    size_t at = ((size_t)inode ^ (size_t)device << 7) * (size_t)0x9E3779B97F4A7C15u;
+    at ^= at >> 29;
+    identity *item = &set->items[at & (set->capacity - 1)];
+    while (item->used && (item->device != device || item->inode != inode)) {
+        item = &set->items[++at & (set->capacity - 1)];
     }
-    return false;
+    return item;
 }
 
-static void list_add(identity_list *list, const struct stat *st) {
-    if (!S_ISREG(st->st_mode) || list_has(list, st)) {
-        return;
-    }
-    identity *items = realloc(list->items, (list->count + 1) * sizeof *items);
-    if (!items) {
+static bool set_has(const identity_set *set, const struct stat *st) {
+    return set->capacity > 0 && find(set, st->st_dev, st->st_ino)->used;
+}
+
+static void grow(identity_set *set) {
+    const identity_set old = *set;
+    set->capacity = old.capacity ? 2 * old.capacity : 64;
+    set->items = calloc(set->capacity, sizeof *set->items);
+    if (!set->items) {
         report_error(NULL, "out of memory");
         exit(1);
     }
-    list->items = items;
-    items[list->count++] = (identity){st->st_dev, st->st_ino};
+    for (size_t i = 0; i < old.capacity; i++) {
+        if (old.items[i].used) {
+            *find(set, old.items[i].device, old.items[i].inode) = old.items[i];
+        }
+    }
+    free(old.items);
+}
+
+static void set_add(identity_set *set, const struct stat *st) {
+    if (!S_ISREG(st->st_mode) || set_has(set, st)) {
+        return;
+    }
+    if (2 * (set->count + 1) > set->capacity) {
+        grow(set);
+    }
+    *find(set, st->st_dev, st->st_ino) = (identity){st->st_dev, st->st_ino, true};
+    set->count++;
 }
 
 /* ---- inputs ---- */
@@ -64,7 +86,7 @@ const char *output_shown(const char *path) {
 void input_protect(const char *path) {
     struct stat st;
     if ((is_dash(path) ? fstat(STDIN_FILENO, &st) : stat(path, &st)) == 0) {
-        list_add(&inputs, &st);
+        set_add(&inputs, &st);
     }
 }
 
@@ -109,14 +131,22 @@ static bool terminal_refused(const char *path, int fd, bool force, bool text) {
     return true;
 }
 
+static bool was_written(const struct stat *st) {
+    sigset_t before;
+    files_lock(&before);
+    bool was = set_has(&written, st);
+    files_unlock(&before);
+    return was;
+}
+
 /* The rules for an existing path. *direct: not a regular file, so it is written in place. */
 static bool check_existing(const char *path, bool force, const struct stat *st, bool *direct) {
     *direct = !S_ISREG(st->st_mode);
     if (S_ISDIR(st->st_mode)) {
         report_error(path, "is a folder; give a file name");
-    } else if (list_has(&inputs, st)) {
+    } else if (set_has(&inputs, st)) {
         report_error(path, "is an input of this run; give another name for the output");
-    } else if (list_has(&written, st)) {
+    } else if (was_written(st)) {
         report_error(path, "was already written in this run; give each output its own name");
     } else if (!*direct && !force) {
         report_error(path, "exists already; give -f to replace it");
@@ -138,7 +168,7 @@ static bool refuse_dead_link(const char *path) {
 
 bool output_check_stdout(void) {
     struct stat st;
-    bool input = fstat(STDOUT_FILENO, &st) == 0 && list_has(&inputs, &st);
+    bool input = fstat(STDOUT_FILENO, &st) == 0 && set_has(&inputs, &st);
     if (input) {
         report_error("standard output", "is an input of this run; give it another file");
     }
@@ -180,7 +210,7 @@ static bool open_directly(output *o, bool force, bool text) {
     return !terminal_refused(o->path, fileno(o->stream), force, text);
 }
 
-/* The permissions of a new file, or of the replaced one, without set-user-id. */
+/* The permissions of a new file, or of the replaced one, without set-user-id. Between files_lock and files_unlock. */
 static void set_mode(int fd, const struct stat *replaced) {
     mode_t mask = umask(0);
     umask(mask);
@@ -202,20 +232,26 @@ static bool open_temporary(output *o, const struct stat *replaced) {
         return false;
     }
     snprintf(o->temporary, size, "%.*s.%.200s.pcgpu-XXXXXX", folder, o->final, o->final + folder);
-    hold_signals(&before);
-    int fd = mkstemp(o->temporary);
+    files_lock(&before);
+    const bool twice = unfinished_has(o->final);
+    int fd = twice ? -1 : mkstemp(o->temporary);
     int error = errno;
     if (fd < 0) {
         free(o->temporary);
         o->temporary = NULL;
+    } else {
+        set_mode(fd, replaced);
     }
     bool added = fd >= 0 && unfinished_add(o);
-    release_signals(&before);
+    files_unlock(&before);
+    if (twice) {
+        report_error(o->path, "is given for two outputs; give each its own name");
+        return false;
+    }
     if (fd < 0) {
         report_error(o->path, "%s; give an output in a folder that can be written", strerror(error));
         return false;
     }
-    set_mode(fd, replaced);
     o->stream = added ? fdopen(fd, "wb") : NULL;
     if (!o->stream) {
         report_error(o->path, "too many open files");
@@ -264,8 +300,8 @@ bool output_open(output *o, const char *path, bool force, bool text) {
         o->final = good && !direct ? resolved(path, exists) : NULL;
         if (good && direct) {
             good = open_directly(o, force, text);
-        } else if (good && (!o->final || unfinished_has(o->final))) {
-            report_error(path, o->final ? "is given for two outputs; give each its own name" : "out of memory");
+        } else if (good && !o->final) {
+            report_error(path, "out of memory");
             good = false;
         } else if (good) {
             good = open_temporary(o, exists ? &st : NULL);
@@ -279,9 +315,9 @@ bool output_open(output *o, const char *path, bool force, bool text) {
 
 static void output_forget(output *o) {
     sigset_t before;
-    hold_signals(&before);
+    files_lock(&before);
     unfinished_remove(o);
-    release_signals(&before);
+    files_unlock(&before);
     free(o->path);
     free(o->final);
     free(o->temporary);
@@ -348,17 +384,17 @@ bool output_commit(output *o) {
         return false;
     }
     if (o->temporary) {
+        files_lock(&before);
         if (stat(o->temporary, &st) == 0) {
-            list_add(&written, &st);
+            set_add(&written, &st);
         }
-        hold_signals(&before);
         errno = 0;
         bool good = put_in_place(o);
         int error = errno;
         if (good) {
             unfinished_remove(o);
         }
-        release_signals(&before);
+        files_unlock(&before);
         if (!good && error == EEXIST) {
             report_error(o->path, "appeared during the run; give -f to replace it");
             output_discard(o);

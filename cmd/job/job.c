@@ -65,30 +65,11 @@ static int read_cloud(job *j, int i, FILE *stream) {
     return status == PCGPU_OK ? EXIT_DONE : EXIT_FAILED;
 }
 
-/* Takes over an input from a job that has read it. */
-static bool take_over(job *j, int i, job *before) {
-    for (int k = 0; before && k < before->count; k++) {
-        bool has = j->projective ? before->images[k].data != NULL : before->clouds[k].data != NULL;
-        bool same = camera_of(j, i) == camera_of(j, k) && strcmp(before->inputs[k], j->inputs[i]) == 0;
-        if (has && !before->lent[k] && same) {
-            j->clouds[i] = before->clouds[k];
-            j->images[i] = before->images[k];
-            j->depth[i] = before->depth[k];
-            before->lent[k] = true;
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Opens all files before it reads, so that a file that cannot be opened costs no time. */
-static int read_job(job *j, job *before) {
+static int read_job(job *j) {
     FILE *streams[JOB_CLOUDS] = {0};
     int code = EXIT_DONE;
     for (int i = 0; i < j->count && code == EXIT_DONE; i++) {
-        if (take_over(j, i, before)) {
-            continue;
-        }
         streams[i] = input_open(j->inputs[i]);
         code = streams[i] ? EXIT_DONE : EXIT_FAILED;
     }
@@ -97,7 +78,7 @@ static int read_job(job *j, job *before) {
     }
     for (int i = 0; i < j->count && code == EXIT_DONE; i++) {
         j->session->name = j->names[i];
-        code = streams[i] ? read_cloud(j, i, streams[i]) : EXIT_DONE;
+        code = read_cloud(j, i, streams[i]);
     }
     for (int i = 0; i < j->count; i++) {
         input_close(streams[i]);
@@ -240,7 +221,7 @@ void job_note_error(job *j) {
     }
 }
 
-static int begin(job *j, const char **inputs, job *before) {
+static int begin(job *j, const char **inputs) {
     for (int i = 0; i < j->count && i < JOB_CLOUDS; i++) {
         j->inputs[i] = inputs[i];
         j->names[i] = input_name(inputs[i]);
@@ -249,24 +230,19 @@ static int begin(job *j, const char **inputs, job *before) {
     const command_info *command = j->session->command;
     j->projective = j->count > 0 && command->takes_images && command->takes_images(j->session, inputs, j->count);
     int code = open_result(j);
-    code = code == EXIT_DONE ? read_job(j, before) : code;
+    code = code == EXIT_DONE ? read_job(j) : code;
     job_note_error(j);
     return code;
 }
 
 int job_begin(job *j, session *s, const char **inputs, int count) {
     *j = (job){.session = s, .count = count, .points_out = -1, .shares = s->options->batch && inputs != s->inputs};
-    return begin(j, inputs, NULL);
+    return begin(j, inputs);
 }
 
 int job_begin_all(job *j, session *s) {
     *j = (job){.session = s, .points_out = -1, .inputs = {s->inputs[0]}, .names = {input_name(s->inputs[0])}};
-    return begin(j, s->inputs, NULL);
-}
-
-int job_begin_pair(job *j, session *s, int pair, job *before) {
-    *j = (job){.session = s, .count = 2, .points_out = -1, .line = s->pairs.lines[pair]};
-    return begin(j, &s->inputs[2 * pair], before);
+    return begin(j, s->inputs);
 }
 
 int job_begin_scan(job *j, session *s, const char *input, pcgpu_cloud *cloud, pcgpu_depth *image,
@@ -283,23 +259,6 @@ int job_begin_scan(job *j, session *s, const char *input, pcgpu_cloud *cloud, pc
     return open_result(j);
 }
 
-void job_keep(job *kept, job *from) {
-    *kept = (job){.session = from->session, .count = from->count, .projective = from->projective};
-    for (int i = 0; i < from->count; i++) {
-        kept->inputs[i] = from->inputs[i];
-        take_over(kept, i, from);
-    }
-}
-
-void job_free_clouds(job *j) {
-    for (int i = 0; i < j->count; i++) {
-        if (!j->lent[i]) {
-            pcgpu_cloud_free(&j->clouds[i]);
-            pcgpu_depth_free(&j->images[i]);
-        }
-    }
-}
-
 void job_resume(job *j) {
     report_forget_error();
     j->session->name = j->names[0];
@@ -307,7 +266,10 @@ void job_resume(job *j) {
 
 static void job_free(job *j) {
     text_free(&j->members);
-    job_free_clouds(j);
+    for (int i = 0; i < JOB_CLOUDS; i++) {
+        pcgpu_cloud_free(&j->clouds[i]);
+        pcgpu_depth_free(&j->images[i]);
+    }
 }
 
 int job_end(job *j, int code) {
@@ -328,24 +290,27 @@ int job_end(job *j, int code) {
     return code;
 }
 
-static int job_run(session *s, const char **inputs, int count, job_function process) {
-    job j;
-    int code = job_begin(&j, s, inputs, count);
-    return job_end(&j, code == EXIT_DONE ? process(&j) : code);
+static int run_one(session *s, const char **inputs, int count, int64_t line, job_function process) {
+    job j = {.session = s, .count = count, .points_out = -1, .line = line};
+    int code = begin(&j, inputs);
+    code = job_end(&j, code == EXIT_DONE ? process(&j) : code);
+    if (s->command->ended) {
+        s->command->ended(&j, code);
+    }
+    return code;
+}
+
+int job_run(session *s, int i, job_function process) {
+    const int each = s->command->inputs_per_job;
+    const int64_t line = s->options->pairs ? s->pairs.lines[i] : 0;
+    if (line > 0) {
+        report_place(input_name(s->options->pairs), line);
+    }
+    const int code = run_one(s, &s->inputs[i * each], each, line, process);
+    report_place(NULL, 0);
+    return code;
 }
 
 int session_run_together(session *s, job_function process) {
-    return job_run(s, s->inputs, s->input_count, process);
-}
-
-int session_run_each(session *s, job_function process) {
-    int worst = EXIT_DONE;
-    for (int i = 0; i < s->input_count; i++) {
-        int code = job_run(s, &s->inputs[i], 1, process);
-        if (code == EXIT_USAGE || code == EXIT_NO_CUDA) {
-            return code;
-        }
-        worst = code > worst ? code : worst;
-    }
-    return worst;
+    return run_one(s, s->inputs, s->input_count, 0, process);
 }

@@ -21,6 +21,8 @@ typedef struct session {
     pcgpu_context *context;
     const char *name; /* of the current input, for messages of the library */
     output json;      /* stream NULL without --json */
+    FILE *out;        /* what commands print on standard output */
+    FILE *lines;      /* a file with a line for each job, or NULL */
 } session;
 
 enum { JOB_CLOUDS = 2, JOB_OUTPUTS = 8 };
@@ -38,7 +40,6 @@ typedef struct job {
     bool projective; /* the inputs are depth images for projective association */
     pcgpu_depth images[JOB_CLOUDS];
     pcgpu_cloud clouds[JOB_CLOUDS];
-    bool lent[JOB_CLOUDS];                /* clouds or images that another job has taken over */
     pcgpu_depth_counts depth[JOB_CLOUDS]; /* of depth images, else 0 */
     const pcgpu_format_info *format;      /* of --output; NULL without one */
     job_output outputs[JOB_OUTPUTS];
@@ -50,6 +51,7 @@ typedef struct job {
     pcgpu_run run;
     int64_t points_out; /* -1 = not a cloud */
     const char *unit;   /* of points_out, NULL = points */
+    double transform[16]; /* of a pair in --pairs */
     json result;        /* members of "result", into `members` */
     text_stream members;
     char error[1024]; /* the "error" of --json when the job failed */
@@ -70,12 +72,6 @@ void job_note_error(job *job);
 int job_begin_scan(job *j, session *session, const char *input, pcgpu_cloud *cloud, pcgpu_depth *image,
                    const pcgpu_depth_counts *depth, double read_seconds);
 
-/* Begins the job of a pair of --pairs. Takes over the clouds of the job `before`, which is still open; accepts NULL. */
-int job_begin_pair(job *j, session *session, int pair, job *before);
-/* Keeps the clouds of a job that ends for a later job; job_free_clouds releases the clouds that no job has taken
- * over. */
-void job_keep(job *kept, job *from);
-void job_free_clouds(job *job);
 /* job_report.c: prints the object of --json, where `outputs` has the members of "outputs"; prints the messages. */
 void job_print_json(const job *job, int code, const char *outputs);
 void job_report(const job *job);
@@ -100,9 +96,15 @@ int session_dry_run(session *session);
 int session_open(session *session);
 int session_close(session *session, int code);
 
-/* Runs one job with all inputs (register), or one job per input. */
+/* Begins job i of the run, processes it and ends it. */
+int job_run(session *session, int i, job_function process);
+/* Runs one job with all inputs (register), or one job per input, several at the same time (pipeline.c). */
 int session_run_together(session *session, job_function process);
 int session_run_each(session *session, job_function process);
+/* Whether the objects of --json go to standard output. */
+bool session_json_is_stdout(const session *session);
+/* The more serious of two exit codes. A failure outranks a registration that did not converge. */
+int exit_code_worse(int a, int b);
 
 /* The number of jobs that may be open at the same time, at most `most`. */
 int session_jobs_at_once(const session *session, int most);

@@ -68,8 +68,9 @@ static const char *standard_input_named(const char *path) {
 static bool check_input(const session *s, int i, reason *why) {
     const char *path = s->inputs[i], *list = s->options->pairs;
     if ((s->command->traits & COMMAND_READS_TEXT) ||
-        (list && is_dash(path) ? refuse(why, "standard input cannot be one of many clouds; give files")
-                               : session_check_format(s, path, why))) {
+        (list && is_dash(path)          ? refuse(why, "standard input cannot be one of many clouds; give files")
+         : list && path_is_stream(path) ? refuse(why, "%s is a pipe; give files", path)
+                                        : session_check_format(s, path, why))) {
         return true;
     }
     if (list) {
@@ -310,8 +311,11 @@ int session_dry_run(session *s) {
 /* With pipes, one job at a time: the writer of a pipe may wait for the output of the job before. With files, each job
  * keeps its outputs open. */
 int session_jobs_at_once(const session *s, int most) {
-    const char *path = output_path(s, option_by_name("output", s->command->bit));
-    bool streams = path && path_is_stream(path);
+    bool streams = false;
+    for (int i = 0; option_at(i); i++) {
+        const char *path = is_output(s, option_at(i)) ? output_path(s, option_at(i)) : NULL;
+        streams = streams || (path && path_is_stream(path));
+    }
     for (int i = 0; i < s->input_count && !streams; i++) {
         streams = path_is_stream(s->inputs[i]);
     }
@@ -329,7 +333,12 @@ static bool make_folders(const session *s) {
     return good;
 }
 
+bool session_json_is_stdout(const session *s) {
+    return is_dash(s->options->json);
+}
+
 int session_open(session *s) {
+    s->out = stdout;
     int code = protect_inputs(s) ? open_context(s) : EXIT_FAILED;
     if (code == EXIT_DONE && !make_folders(s)) {
         code = EXIT_FAILED;

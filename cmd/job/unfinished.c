@@ -3,16 +3,25 @@
 #include "report.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { PENDING_MAX = 256 }; /* a batch of inputs with a few outputs each */
+enum { PENDING_MAX = 1024 }; /* some tens of threads with a few outputs each */
 static const output *volatile pending[PENDING_MAX];
 
 static const char *volatile kept; /* the message about a file that stays */
-static pthread_t main_thread;     /* it blocks signals while it changes `pending` and `kept` */
+static pthread_t main_thread;     /* it handles the signals */
+static atomic_flag locked = ATOMIC_FLAG_INIT; /* a signal handler may take it, too: no thread is interrupted with it */
+
+static void take_lock(void) {
+    while (atomic_flag_test_and_set_explicit(&locked, memory_order_acquire)) {
+        sched_yield();
+    }
+}
 
 /* The signals that end a program and come from outside: from a user, a batch system before its time limit, a resource
  * limit, a timer. */
@@ -56,6 +65,7 @@ static void end_by_signal(int number) {
     if (ended++) {
         return;
     }
+    take_lock(); /* for good */
     remove_pending();
     report_end(number);
     signal(number, SIG_DFL);
@@ -82,14 +92,16 @@ void unfinished_keep(const char *sentence) {
     kept = sentence;
 }
 
-void hold_signals(sigset_t *before) {
+void files_lock(sigset_t *before) {
     sigset_t all;
     sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, before);
+    pthread_sigmask(SIG_SETMASK, &all, before);
+    take_lock();
 }
 
-void release_signals(const sigset_t *before) {
-    sigprocmask(SIG_SETMASK, before, NULL);
+void files_unlock(const sigset_t *before) {
+    atomic_flag_clear_explicit(&locked, memory_order_release);
+    pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
 bool unfinished_add(const output *o) {

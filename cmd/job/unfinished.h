@@ -6,7 +6,8 @@
 
 #include <signal.h>
 
-/* Adds an output, which must not move in memory until it is removed. False when the list is full. */
+/* Between files_lock and files_unlock: adds an output, which must not move in memory until it is removed. False when the
+ * list is full. */
 bool unfinished_add(const output *output);
 void unfinished_remove(const output *output); /* accepts an output that is not in the list */
 /* Whether another output of this run will get the same name. */
@@ -16,8 +17,9 @@ bool unfinished_has(const char *final);
  * has escaped it for a terminal. NULL: none. */
 void unfinished_keep(const char *sentence);
 
-/* Blocks signals between these two calls, while the list and the files disagree. */
-void hold_signals(sigset_t *before);
-void release_signals(const sigset_t *before);
+/* Between these two calls no other thread changes the list and no signal ends the program: the list and the files may
+ * disagree. */
+void files_lock(sigset_t *before);
+void files_unlock(const sigset_t *before);
 
 #endif

@@ -150,7 +150,7 @@ void register_summarize(const job *j, const pcgpu_registration *r, double second
 static void write_transforms(job *j, const pcgpu_registration *r) {
     const option_values *o = j->session->options;
     FILE *file = job_stream(j, "transform");
-    bool busy = file == stdout || job_stream(j, "output") == stdout || j->session->json.stream == stdout;
+    bool busy = file == stdout || job_stream(j, "output") == stdout || session_json_is_stdout(j->session);
     if (file && (file != stdout || r->converged)) {
         transform_write(file, r->T_target_source, o->transform_format);
     }
@@ -212,7 +212,7 @@ int register_process(job *j) {
     pcgpu_register_params params = j->session->options->registration;
     params.drop_origin = j->session->options->drop_origin;
     pcgpu_registration r;
-    if (!register_read_init(j->session, params.init)) {
+    if (j->line == 0 && !register_read_init(j->session, params.init)) { /* a list has read it */
         return EXIT_FAILED;
     }
     progress_begin(j->names[0], "registering");
@@ -225,7 +225,10 @@ int register_process(job *j) {
     int code = register_output(j, &r);
     if (code == EXIT_DONE) {
         progress_end();
-        write_transforms(j, &r);
+        memcpy(j->transform, r.T_target_source, sizeof j->transform);
+        if (j->line == 0) {
+            write_transforms(j, &r);
+        }
         register_summarize(j, &r, seconds);
         code = r.converged ? EXIT_DONE : EXIT_NOT_CONVERGED;
     }

@@ -58,4 +58,5 @@ const command_info register_command = {.name = "register",
                                        .check = register_check,
                                        .takes_images = register_is_projective,
                                        .effect = register_effect,
-                                       .run = run};
+                                       .run = run,
+                                       .ended = register_end_pair};

@@ -2,8 +2,6 @@
 #include "sample_run.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 static int write_sampled(job *j, const pcgpu_sampled *sampled) {
     pcgpu_cloud picked;
@@ -90,85 +88,6 @@ static int sample_alone(job *j) {
     return status == PCGPU_OK ? finish(j, &sampled) : job_failed(j, status);
 }
 
-/* ---- several inputs ---- */
-
-/* Limits of the inputs in one call of the library, since their clouds and open outputs are in memory together. CUDA
- * samples them concurrently; the CPU samples one per thread. */
-enum { BATCH_JOBS = 32, BATCH_BYTES = 256 << 20 };
-
-typedef struct batch {
-    int count;
-    job jobs[BATCH_JOBS];
-    int codes[BATCH_JOBS];
-    bool sampled[BATCH_JOBS]; /* by the common call, into `results` */
-    pcgpu_sampled results[BATCH_JOBS];
-} batch;
-
-static void begin_jobs(batch *b, session *s, const char **inputs, int count) {
-    size_t bytes = 0;
-    for (b->count = 0; b->count < count && b->count < BATCH_JOBS && bytes < BATCH_BYTES; b->count++) {
-        job *j = &b->jobs[b->count];
-        b->codes[b->count] = job_begin(j, s, &inputs[b->count], 1);
-        b->sampled[b->count] = false;
-        bytes += (size_t)j->clouds[0].rows * (size_t)j->clouds[0].columns * sizeof(float);
-    }
-}
-
-/* Samples all inputs that were read with one call. When it fails, end_jobs samples each input alone. */
-static void sample_together(batch *b, const session *s) {
-    const pcgpu_cloud *clouds[BATCH_JOBS];
-    pcgpu_sampled results[BATCH_JOBS];
-    int n = 0;
-    for (int i = 0; i < b->count; i++) {
-        if (b->codes[i] == EXIT_DONE) {
-            clouds[n++] = &b->jobs[i].clouds[0];
-        }
-    }
-    const pcgpu_sample_params params = parameters(s);
-    if (n < 2) {
-        return;
-    }
-    progress_begin(b->jobs[0].names[0], "sampling it and the inputs after it");
-    if (pcgpu_sample_batch(s->context, clouds, n, &params, results) != PCGPU_OK) {
-        return;
-    }
-    for (int i = 0, k = 0; i < b->count; i++) {
-        b->sampled[i] = b->codes[i] == EXIT_DONE;
-        if (b->sampled[i]) {
-            b->results[i] = results[k++];
-        }
-    }
-}
-
-static int end_jobs(batch *b) {
-    int worst = EXIT_DONE;
-    for (int i = 0; i < b->count; i++) {
-        job *j = &b->jobs[i];
-        int code = b->codes[i];
-        job_resume(j);
-        if (code == EXIT_DONE) {
-            code = b->sampled[i] ? finish(j, &b->results[i]) : sample_alone(j);
-        }
-        code = job_end(j, code);
-        worst = code > worst ? code : worst;
-    }
-    return worst;
-}
-
 int sample_run(session *s) {
-    batch *b = malloc(sizeof *b);
-    int worst = EXIT_DONE, at_once = session_jobs_at_once(s, BATCH_JOBS);
-    if (!b) {
-        report_error(NULL, "out of memory");
-        return EXIT_FAILED;
-    }
-    for (int i = 0; i < s->input_count && worst != EXIT_NO_CUDA; i += b->count) {
-        int left = s->input_count - i;
-        begin_jobs(b, s, &s->inputs[i], left < at_once ? left : at_once);
-        sample_together(b, s);
-        int code = end_jobs(b);
-        worst = code > worst ? code : worst;
-    }
-    free(b);
-    return worst;
+    return session_run_each(s, sample_alone);
 }

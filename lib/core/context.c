@@ -63,6 +63,10 @@ static void report_refusal(pcgpu_context *context) {
     }
 }
 
+int pcgpu_threads(const pcgpu_context *context) {
+    return context->threads;
+}
+
 void pcgpu_close(pcgpu_context *context) {
     if (context) {
         for (int i = 0; context->helpers && i < context->threads; i++) {

@@ -1,4 +1,4 @@
-# Many inputs of sample, which one call of the library takes: each answers as it does alone, whatever the others do.
+# Many inputs: each answers as it does alone, whatever the others do and however many threads work on them.
 . "${0%/*}/lib.sh"
 mkdir alone out i d
 cloud 700 > all.bin
@@ -13,7 +13,8 @@ for METHOD in random fps; do
         mv alone/i "alone/${NAME%.bin}.indices.bin"
     done
     expect 0 pcgpu sample --method $METHOD -m 50 $NAMES -f -o out/ --indices i/ --json "$METHOD.json"
-    stderr_is ''
+    [ "$(wc -l < "$ERR")" -eq 1 ] || die 'more than the summary'
+    stderr_has '^pcgpu: 70 inputs: 70 done, 0 skipped, 0 failed, [0-9.]+ s$'
     for NAME in $NAMES; do
         same "out/$NAME" "alone/$NAME"
         same "i/${NAME%.bin}.indices.bin" "alone/${NAME%.bin}.indices.bin"
@@ -43,6 +44,7 @@ mkdir out/c40.bin
 echo mine > out/c50.bin
 expect 1 pcgpu sample -m 150 $NAMES -o out/ --json bad.json
 [ "$(grep -c '^pcgpu: c[1-9]\.bin: ' "$ERR")" -eq 9 ] || die "the messages are $(cat "$ERR")"
+stderr_has '^pcgpu: 70 inputs: [0-9]+ done, 0 skipped, [0-9]+ failed \(c1\.bin, c2\.bin, c3\.bin, \.\.\.\), '
 stderr_has '^pcgpu: c30\.bin: '
 stderr_has '^pcgpu: out/c50\.bin: exists already'
 [ "$(wc -l < bad.json)" -eq 70 ] || die "$(wc -l < bad.json) lines of JSON"

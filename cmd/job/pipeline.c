@@ -1,0 +1,237 @@
+/* Many inputs: threads that each take the next input, read it, process it, write its outputs, and take the next one.
+ *
+ * So reading, computing, compressing and writing of different inputs overlap, whichever of them takes the time, and no
+ * more inputs are in memory than there are threads. A thread has a context of its own, on CUDA with a stream of its own:
+ * copies of one input overlap with kernels of another one. What a thread prints is kept until all inputs before have
+ * been printed, so messages, standard output and --json are in the order of the inputs. */
+#include "job.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MOST_WORKERS = 64, NAMED_FAILURES = 3 };
+
+/* What a job printed; to be printed once the jobs before have been. */
+typedef struct printed {
+    text_stream messages, out, lines, json;
+} printed;
+
+typedef struct pipeline {
+    session *session;
+    job_function process;
+    int jobs, context_threads;
+    pthread_mutex_t mutex; /* guards what follows */
+    int next, printed;
+    int worst;
+    printed **kept; /* by jobs; NULL: not done, or printed */
+    progress_counts counts;
+    int not_converged; /* of those that are done */
+    const char *failures[NAMED_FAILURES];
+} pipeline;
+
+int exit_code_worse(int a, int b) {
+    static const int ranks[] = {
+        [EXIT_DONE] = 0, [EXIT_NOT_CONVERGED] = 1, [EXIT_FAILED] = 2, [EXIT_NO_CUDA] = 3, [EXIT_USAGE] = 4};
+    return ranks[a] > ranks[b] ? a : b;
+}
+
+static bool ends_run(int code) {
+    return code == EXIT_USAGE || code == EXIT_NO_CUDA;
+}
+
+static int64_t size_of(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (int64_t)st.st_size : 0;
+}
+
+/* ---- in the order of the inputs ---------------------------------------------------------------------------------- */
+
+static void copy_text(const text_stream *from, FILE *to) {
+    if (to && from->size > 0) {
+        fwrite(from->data, 1, from->size, to);
+    }
+}
+
+static void free_printed(printed *k) {
+    if (k) {
+        text_free(&k->messages);
+        text_free(&k->out);
+        text_free(&k->lines);
+        text_free(&k->json);
+        free(k);
+    }
+}
+
+/* Prints what has its turn. With the mutex. */
+static void print_kept(pipeline *p) {
+    for (; p->printed < p->jobs && p->kept[p->printed]; p->printed++) {
+        printed *k = p->kept[p->printed];
+        report_captured(k->messages.data);
+        copy_text(&k->out, stdout);
+        fflush(stdout); /* a reader may wait for it; errors are reported at the end */
+        copy_text(&k->lines, p->session->lines);
+        copy_text(&k->json, p->session->json.stream);
+        free_printed(k);
+        p->kept[p->printed] = NULL;
+    }
+}
+
+static void count_job(pipeline *p, int i, int code) {
+    progress_counts *c = &p->counts;
+    const char *input = session_input_of(p->session, i);
+    if (code == EXIT_DONE || code == EXIT_NOT_CONVERGED) {
+        c->done++;
+        p->not_converged += code == EXIT_NOT_CONVERGED;
+        c->bytes += size_of(input);
+    } else if (c->failed++ < NAMED_FAILURES) {
+        p->failures[c->failed - 1] = input;
+    }
+    p->worst = exit_code_worse(p->worst, code);
+    progress_run_set(c);
+}
+
+/* "200 inputs: 199 done, 0 skipped, 1 failed (000057.bin), 5.9 s" */
+static void report_end_of_run(const pipeline *p, double seconds) {
+    const progress_counts *c = &p->counts;
+    char names[512] = "", open[64] = "";
+    size_t n = 0;
+    for (int i = 0; i < c->failed && i < NAMED_FAILURES; i++) {
+        n += (size_t)snprintf(names + n, sizeof names - n, "%s%.150s", i ? ", " : " (", p->failures[i]);
+    }
+    if (c->failed > 0) {
+        snprintf(names + n, sizeof names - n, c->failed > NAMED_FAILURES ? ", ...)" : ")");
+    }
+    if (p->not_converged > 0) {
+        snprintf(open, sizeof open, ", of which %d did not converge", p->not_converged);
+    }
+    report_result(NULL, "%d %s: %d done%s, %d skipped, %d failed%s, %.1f s", p->jobs,
+                  p->session->options->pairs ? "pairs" : "inputs", c->done, open, c->skipped, c->failed, names, seconds);
+}
+
+/* ---- workers ----------------------------------------------------------------------------------------------------- */
+
+/* The next job of the run, or -1. */
+static int take_job(pipeline *p) {
+    pthread_mutex_lock(&p->mutex);
+    const int i = p->next < p->jobs && !ends_run(p->worst) ? p->next++ : -1;
+    pthread_mutex_unlock(&p->mutex);
+    return i;
+}
+
+static bool open_printed(printed *k, const session *s) {
+    return k && text_open(&k->messages) && text_open(&k->out) && (!s->lines || text_open(&k->lines)) &&
+           (!s->json.stream || text_open(&k->json));
+}
+
+static bool close_printed(printed *k) {
+    return text_close(&k->messages) && text_close(&k->out) && (!k->lines.stream || text_close(&k->lines)) &&
+           (!k->json.stream || text_close(&k->json));
+}
+
+static void run_job(pipeline *p, session *own, int i) {
+    printed *k = calloc(1, sizeof *k);
+    int code = EXIT_FAILED;
+    bool good = open_printed(k, p->session);
+    if (good) {
+        report_capture(k->messages.stream);
+        own->out = k->out.stream;
+        own->lines = k->lines.stream;
+        own->json.stream = k->json.stream;
+        code = job_run(own, i, p->process);
+        report_capture(NULL);
+        good = close_printed(k);
+    }
+    if (!good) {
+        report_error(input_name(session_input_of(own, i)), "out of memory");
+        code = EXIT_FAILED;
+    }
+    pthread_mutex_lock(&p->mutex);
+    p->kept[i] = k;
+    count_job(p, i, code);
+    print_kept(p);
+    pthread_mutex_unlock(&p->mutex);
+}
+
+/* A thread has a context of its own; without memory for it, the other threads do its jobs. */
+static void *run_worker(void *state) {
+    pipeline *p = state;
+    session own = *p->session;
+    pcgpu_settings settings = own.options->settings;
+    settings.threads = p->context_threads;
+    settings.log = report_log;
+    settings.log_user = &own.name;
+    own.context = NULL;
+    pcgpu_status status = pcgpu_open(&settings, &own.context);
+    for (int i; status == PCGPU_OK && (i = take_job(p)) >= 0;) {
+        run_job(p, &own, i);
+    }
+    pcgpu_close(own.context);
+    return NULL;
+}
+
+/* The main thread is a worker, too; only it handles signals. */
+static void run_workers(pipeline *p, int workers) {
+    pthread_t threads[MOST_WORKERS];
+    sigset_t all, before;
+    int started = 0;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (started + 1 < workers && pthread_create(&threads[started], NULL, run_worker, p) == 0) {
+        started++;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (started + 1 < workers) {
+        report_detail(NULL, "the system refuses more than %d of %d threads; going on with these", started + 1, workers);
+    }
+    run_worker(p);
+    for (int i = 0; i < started; i++) {
+        pthread_join(threads[i], NULL);
+    }
+}
+
+static int run_pipeline(session *s, job_function process, int workers) {
+    const int threads = pcgpu_threads(s->context);
+    const double begin = seconds_now();
+    pipeline p = {.session = s, .process = process, .jobs = session_job_count(s)};
+    workers = workers < MOST_WORKERS ? workers : MOST_WORKERS;
+    workers = workers < threads ? workers : threads;
+    p.context_threads = threads / workers;
+    p.kept = calloc((size_t)p.jobs, sizeof *p.kept);
+    if (!p.kept) {
+        report_error(NULL, "out of memory");
+        return EXIT_FAILED;
+    }
+    pthread_mutex_init(&p.mutex, NULL);
+    report_many(true);
+    progress_run_begin(p.jobs);
+    run_workers(&p, workers);
+    progress_run_end();
+    if (p.next < p.jobs && !ends_run(p.worst)) {
+        report_error(NULL, "out of memory");
+        p.worst = EXIT_FAILED;
+    }
+    report_end_of_run(&p, seconds_now() - begin);
+    pthread_mutex_destroy(&p.mutex);
+    for (int i = p.printed; i < p.jobs; i++) {
+        free_printed(p.kept[i]);
+    }
+    free(p.kept);
+    return p.worst;
+}
+
+static int run_in_turn(session *s, job_function process) {
+    int worst = EXIT_DONE;
+    for (int i = 0; i < session_job_count(s) && !ends_run(worst); i++) {
+        worst = exit_code_worse(worst, job_run(s, i, process));
+    }
+    return worst;
+}
+
+/* Pipes are read and written one after the other. */
+int session_run_each(session *s, job_function process) {
+    const int most = session_jobs_at_once(s, MOST_WORKERS);
+    return most == 1 || session_job_count(s) == 1 ? run_in_turn(s, process) : run_pipeline(s, process, most);
+}
