@@ -141,6 +141,7 @@ static int run_session(session *s) {
 static int run(const command_info *command, const command_line *line, option_values *o) {
     session s = {.command = command, .options = o, .inputs = line->inputs, .input_count = line->input_count};
     int code = run_session(&s);
+    input_list_free(&s.list);
     pairs_free(&s.pairs);
     return code;
 }

@@ -73,18 +73,20 @@ static void print_option(const option_row *o, const command_info *command, FILE 
     print_wrapped(out, text, (int)strlen(head));
 }
 
-/* Whether commands of all kinds have the option; other options belong to one command or to related ones. */
-static bool is_common(const option_row *o) {
-    return o->commands & (FOR_SAMPLE | FOR_INFO) && (o->commands & (o->commands - 1));
+/* Groups of options: of the command or related ones, about many inputs, of commands of all kinds. */
+typedef enum option_group { GROUP_OWN, GROUP_MANY, GROUP_COMMON } option_group;
+
+static option_group group_of(const option_row *o) {
+    const bool common = o->commands & (FOR_SAMPLE | FOR_INFO) && (o->commands & (o->commands - 1));
+    return o->flags & OPTION_MANY ? GROUP_MANY : common ? GROUP_COMMON : GROUP_OWN;
 }
 
-/* Prints the common options of a command, or its other options, after `title`. Without such options it prints nothing
- * and returns false. */
-static bool print_options(const command_info *command, bool common, const char *title,
+/* Prints the options of a group after `title`. Without such options it prints nothing and returns false. */
+static bool print_options(const command_info *command, option_group group, const char *title,
                           void (*print)(const option_row *o, const command_info *command, FILE *out), FILE *out) {
     bool any = false;
     for (int i = 0; option_at(i); i++) {
-        if ((option_at(i)->commands & command->bit) && is_common(option_at(i)) == common) {
+        if ((option_at(i)->commands & command->bit) && group_of(option_at(i)) == group) {
             fputs(any ? "" : title, out);
             any = true;
             print(option_at(i), command, out);
@@ -98,8 +100,9 @@ void help_command(const command_info *command, FILE *out) {
             command->summary + 1);
     char title[64];
     snprintf(title, sizeof title, "\nOptions of %s:\n", command->name);
-    print_options(command, false, title, print_option, out);
-    print_options(command, true, "\nCommon options:\n", print_option, out);
+    print_options(command, GROUP_OWN, title, print_option, out);
+    print_options(command, GROUP_MANY, "\nMany inputs:\n", print_option, out);
+    print_options(command, GROUP_COMMON, "\nCommon options:\n", print_option, out);
     if (command->traits & COMMAND_READS_STDIN) {
         fputs("\nWithout an INPUT, or when it is -, standard input is read.\n", out);
     }
@@ -186,8 +189,9 @@ static void print_man_option(const option_row *o, const command_info *command, F
 }
 
 void help_man_options(const command_info *command, FILE *out) {
-    const bool own = print_options(command, false, "", print_man_option, out);
-    print_options(command, true, own ? ".SS Common options\n" : "", print_man_option, out);
+    bool any = print_options(command, GROUP_OWN, "", print_man_option, out);
+    any = print_options(command, GROUP_MANY, any ? ".SS Many inputs\n" : "", print_man_option, out) || any;
+    print_options(command, GROUP_COMMON, any ? ".SS Common options\n" : "", print_man_option, out);
 }
 
 static void print_key(const option_row *o, FILE *out) {

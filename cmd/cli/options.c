@@ -200,6 +200,18 @@ static const option_row table[] = {
     {"output-format", 0, FOR_CLOUDS, 0, &type_writer, "NAME", AT(output_format), 0, 0, NULL,
      "Format of the output; default: from the file name, bin for standard output, in a folder the format of the input, or npz "
      "for voxelize."},
+    {"recursive", 'r', FOR_FOLDERS, OPTION_MANY, &type_flag, NULL, AT(recursive), 0, 0, NULL,
+     "Take the files of the sub-folders of folders, too; an output in a folder keeps the sub-folder."},
+    {"files-from", 0, FOR_FOLDERS, OPTION_LINE_ONLY | OPTION_MANY, &type_path, "FILE", AT(files_from), 0, 0, NULL,
+     "Take more inputs from FILE, one name per line; - is standard input."},
+    {"null", '0', FOR_FOLDERS, OPTION_LINE_ONLY | OPTION_MANY, &type_flag, NULL, AT(zero_ends), 0, 0, NULL,
+     "The names of --files-from end with a zero byte, as find -print0 writes them."},
+    {"skip-existing", 0, FOR_SAMPLE | FOR_VOXELIZE, OPTION_MANY, &type_flag, NULL, AT(skip_existing), 0, 0, NULL,
+     "Leave out inputs whose outputs exist: outputs appear complete, so an interrupted run is continued."},
+    {"shard", 0, FOR_SAMPLE | FOR_VOXELIZE | FOR_REGISTER | FOR_INFO, OPTION_LINE_ONLY | OPTION_MANY, &type_path, "I/N",
+     AT(shard), 0, 0, NULL,
+     "Take every N-th input or pair, from the I-th on, so that N runs, such as those of several machines, do all; slurm: "
+     "I and N of this task of a Slurm job array."},
     {"fields", 0, FOR_POINTS | FOR_INFO, 0, &type_int, "N", AT(fields), 3, 16, NULL,
      "float32 values in a record of a .bin input: 4 for KITTI, 5 for nuScenes."},
     {"camera", 0, FOR_INPUTS, 0, &type_camera, "FX,FY,CX,CY", AT(camera), 0, 0, NULL,

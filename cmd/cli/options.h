@@ -21,6 +21,7 @@ enum {
     FOR_POINTS = FOR_SAMPLE | FOR_VOXELIZE | FOR_REGISTRATION, /* commands that read clouds */
     FOR_CLOUDS = FOR_POINTS | FOR_FUSE,                        /* commands that write clouds */
     FOR_INPUTS = FOR_CLOUDS | FOR_INFO,
+    FOR_FOLDERS = FOR_INPUTS & ~FOR_REGISTER,                  /* commands that take any number of inputs */
     FOR_ALL = FOR_INPUTS | FOR_EVALUATE
 };
 
@@ -98,6 +99,9 @@ struct option_values {
     const char *coords, *counts, *point_voxel;
     dtype dtype;
     bool strict, batch;
+
+    const char *files_from, *shard;
+    bool recursive, zero_ends, skip_existing;
     split split;    /* of a configuration of OpenPCDet */
     bool openpcdet; /* a configuration of OpenPCDet was read */
 
@@ -150,6 +154,7 @@ enum {
     OPTION_MAIN = 128,       /* the output with the data of the command */
     OPTION_PLY = 256,        /* an output in .ply, which its name must say */
     OPTION_GROWS = 512,      /* one output for all inputs, written input by input; --resume appends to it */
+    OPTION_MANY = 2048,      /* about many inputs */
     OPTION_AUTO = 1024       /* a real number, or "auto", which is the default and PCGPU_AUTO */
 };
 

@@ -1,6 +1,7 @@
 /* Inputs and outputs. */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "files.h"
+#include "file_set.h"
 #include "report.h"
 #include "unfinished.h"
 
@@ -13,61 +14,7 @@
 
 /* ---- the files of this run, by device and inode ---- */
 
-typedef struct identity {
-    dev_t device;
-    ino_t inode;
-    bool used;
-} identity;
-
-/* Open addressing (Knuth 1973, 6.4): a free place follows within a few. */
-typedef struct identity_set {
-    identity *items;
-    size_t count, capacity; /* a power of 2, or 0 */
-} identity_set;
-
-static identity_set inputs, written; /* `written` between files_lock and files_unlock */
-
-/* The place of a file, or the free one where it belongs. */
-static identity *find(const identity_set *set, dev_t device, ino_t inode) {
-    size_t at = ((size_t)inode ^ (size_t)device << 7) * (size_t)0x9E3779B97F4A7C15u;
-    at ^= at >> 29;
-    identity *item = &set->items[at & (set->capacity - 1)];
-    while (item->used && (item->device != device || item->inode != inode)) {
-        item = &set->items[++at & (set->capacity - 1)];
-    }
-    return item;
-}
-
-static bool set_has(const identity_set *set, const struct stat *st) {
-    return set->capacity > 0 && find(set, st->st_dev, st->st_ino)->used;
-}
-
-static void grow(identity_set *set) {
-    const identity_set old = *set;
-    set->capacity = old.capacity ? 2 * old.capacity : 64;
-    set->items = calloc(set->capacity, sizeof *set->items);
-    if (!set->items) {
-        report_error(NULL, "out of memory");
-        exit(1);
-    }
-    for (size_t i = 0; i < old.capacity; i++) {
-        if (old.items[i].used) {
-            *find(set, old.items[i].device, old.items[i].inode) = old.items[i];
-        }
-    }
-    free(old.items);
-}
-
-static void set_add(identity_set *set, const struct stat *st) {
-    if (!S_ISREG(st->st_mode) || set_has(set, st)) {
-        return;
-    }
-    if (2 * (set->count + 1) > set->capacity) {
-        grow(set);
-    }
-    *find(set, st->st_dev, st->st_ino) = (identity){st->st_dev, st->st_ino, true};
-    set->count++;
-}
+static file_set inputs, written; /* `written` between files_lock and files_unlock */
 
 /* ---- inputs ---- */
 
@@ -86,7 +33,7 @@ const char *output_shown(const char *path) {
 void input_protect(const char *path) {
     struct stat st;
     if ((is_dash(path) ? fstat(STDIN_FILENO, &st) : stat(path, &st)) == 0) {
-        set_add(&inputs, &st);
+        file_set_add(&inputs, &st);
     }
 }
 
@@ -105,13 +52,14 @@ bool path_is_stream(const char *path) {
 
 char *path_in_folder(const char *folder, const char *input, const char *extension) {
     static const char double_extension[] = ".pcd.bin"; /* nuScenes */
-    const char *slash = strrchr(input, '/');
-    const char *base = is_dash(input) ? "stdin" : slash ? slash + 1 : input;
+    const char *slash = strrchr(input, '/'), *below = strstr(input, "/./");
+    const char *name = is_dash(input) ? "stdin" : slash ? slash + 1 : input;
+    const char *base = below && !is_dash(input) ? below + 3 : name; /* with its sub-folder */
     size_t stem = strlen(base), two = strlen(double_extension), size;
-    const char *dot = strrchr(base, '.');
+    const char *dot = strrchr(name, '.');
     if (stem > two && strcmp(base + stem - two, double_extension) == 0) {
         stem -= two;
-    } else if (dot && dot > base) {
+    } else if (dot && dot > name) {
         stem = (size_t)(dot - base);
     }
     size = strlen(folder) + stem + strlen(extension) + 2;
@@ -134,7 +82,7 @@ static bool terminal_refused(const char *path, int fd, bool force, bool text) {
 static bool was_written(const struct stat *st) {
     sigset_t before;
     files_lock(&before);
-    bool was = set_has(&written, st);
+    bool was = file_set_has(&written, st);
     files_unlock(&before);
     return was;
 }
@@ -144,7 +92,7 @@ static bool check_existing(const char *path, bool force, const struct stat *st, 
     *direct = !S_ISREG(st->st_mode);
     if (S_ISDIR(st->st_mode)) {
         report_error(path, "is a folder; give a file name");
-    } else if (set_has(&inputs, st)) {
+    } else if (file_set_has(&inputs, st)) {
         report_error(path, "is an input of this run; give another name for the output");
     } else if (was_written(st)) {
         report_error(path, "was already written in this run; give each output its own name");
@@ -168,7 +116,7 @@ static bool refuse_dead_link(const char *path) {
 
 bool output_check_stdout(void) {
     struct stat st;
-    bool input = fstat(STDOUT_FILENO, &st) == 0 && set_has(&inputs, &st);
+    bool input = fstat(STDOUT_FILENO, &st) == 0 && file_set_has(&inputs, &st);
     if (input) {
         report_error("standard output", "is an input of this run; give it another file");
     }
@@ -386,7 +334,7 @@ bool output_commit(output *o) {
     if (o->temporary) {
         files_lock(&before);
         if (stat(o->temporary, &st) == 0) {
-            set_add(&written, &st);
+            file_set_add(&written, &st);
         }
         errno = 0;
         bool good = put_in_place(o);

@@ -15,7 +15,15 @@ static bool open_output(job *j, const option_row *option, const char *path) {
         report_error(path, "out of memory");
         return false;
     }
-    bool good = output_open(&slot->file, name, s->options->force, output_is_text(s, option));
+    char *last = path_is_folder(path) && strstr(j->inputs[0], "/./") ? strrchr(name, '/') : NULL;
+    const char base = last ? last[1] : '\0';
+    bool good = true;
+    if (last) {
+        last[1] = '\0';
+        good = folder_make(name);
+        last[1] = base;
+    }
+    good = good && output_open(&slot->file, name, s->options->force, output_is_text(s, option));
     free(name);
     if (good) {
         slot->option = option;

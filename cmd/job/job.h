@@ -4,6 +4,7 @@
 #define JOB_H
 
 #include "files.h"
+#include "inputs.h"
 #include "options.h"
 #include "pairs.h"
 #include "report.h"
@@ -17,6 +18,7 @@ typedef struct session {
     option_values *options;
     const char **inputs;
     int input_count;
+    input_list list; /* it owns the inputs, or */
     pair_list pairs; /* of --pairs; it owns the inputs */
     pcgpu_context *context;
     const char *name; /* of the current input, for messages of the library */
@@ -85,6 +87,9 @@ bool session_check(session *session, reason *why);
 void session_effect(const session *session, const char *const *inputs, int count, option_values *effect);
 /* session_formats.c: checks that the format of an input is known, and that a depth image has a camera. */
 bool session_check_format(const session *session, const char *path, reason *why);
+/* With --skip-existing: whether all outputs of job i exist; they appeared complete. */
+bool session_skips(const session *session, int i);
+void session_print_skipped(const session *session, int i); /* its object of --json */
 /* The number of jobs of the run, and the input that names the outputs of job i. */
 int session_job_count(const session *session);
 const char *session_input_of(const session *session, int i);

@@ -75,6 +75,24 @@ static void print_run(const job *j, json *out) {
     }
 }
 
+void session_print_skipped(const session *s, int i) {
+    json out = {.out = s->json.stream, .first = true};
+    if (!out.out) {
+        return;
+    }
+    json_open(&out, NULL);
+    json_text(&out, "command", s->command->name);
+    json_text(&out, "version", pcgpu_version());
+    json_key(&out, "inputs");
+    fputc('[', out.out);
+    json_print_string(out.out, session_input_of(s, i));
+    fputc(']', out.out);
+    json_integer(&out, "exit_code", EXIT_DONE);
+    json_boolean(&out, "skipped", true);
+    json_close(&out);
+    fputc('\n', out.out);
+}
+
 void job_print_json(const job *j, int code, const char *outputs) {
     json out = {.out = j->session->json.stream, .first = true};
     if (!out.out) {

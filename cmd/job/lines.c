@@ -32,26 +32,27 @@ static bool fail(line_file *f, const char *what) {
 bool next_line(line_file *f, bool *whole) {
     size_t n = 0;
     int c = EOF;
+    const int line_end = f->zero_ends ? '\0' : '\n';
     f->line = f->line ? f->line : malloc(LINE_LIMIT + 1); /* once, so that it cannot fail within a file */
     f->number++;
     if (!f->line) {
         return fail(f, "out of memory");
     }
     errno = 0;
-    while (n < LINE_LIMIT && (c = getc(f->stream)) != EOF && c != '\n') {
+    while (n < LINE_LIMIT && (c = getc(f->stream)) != EOF && c != line_end) {
         f->line[n++] = (char)c;
     }
     if (ferror(f->stream)) {
         return fail(f, errno ? strerror(errno) : "cannot be read to its end");
     }
-    f->end += (int64_t)n + (c == '\n');
+    f->end += (int64_t)n + (c == line_end);
     if (n == LINE_LIMIT) {
         return fail(f, "a line of more than 65536 bytes; give a text file");
     }
     if (f->end > TEXT_LIMIT) {
         return fail(f, "more than 1 GiB up to this line; give a smaller file");
     }
-    *whole = c == '\n';
+    *whole = c == line_end;
     f->line[n] = '\0';
     f->length = n;
     f->number -= !n && !*whole;

@@ -15,6 +15,7 @@ enum { LINE_LIMIT = 1 << 16, TEXT_LIMIT = 1 << 30 }; /* bytes per line, and per 
 typedef struct line_file {
     const char *name; /* for messages */
     FILE *stream;
+    bool zero_ends; /* lines end with a zero byte */
     char *line;
     size_t length;       /* of the line without its end; the line may contain zero bytes */
     int64_t number, end; /* of the line: its number from 1; its end in bytes from the start of the file */

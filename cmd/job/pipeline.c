@@ -17,6 +17,7 @@ enum { MOST_WORKERS = 64, NAMED_FAILURES = 3 };
 /* What a job printed; to be printed once the jobs before have been. */
 typedef struct printed {
     text_stream messages, out, lines, json;
+    bool failed;
 } printed;
 
 typedef struct pipeline {
@@ -27,9 +28,11 @@ typedef struct pipeline {
     int next, printed;
     int worst;
     printed **kept; /* by jobs; NULL: not done, or printed */
+    printed none;   /* of a job without memory for more */
     progress_counts counts;
     int not_converged; /* of those that are done */
-    const char *failures[NAMED_FAILURES];
+    int failures; /* among those that have been printed */
+    const char *failed[NAMED_FAILURES];
 } pipeline;
 
 int exit_code_worse(int a, int b) {
@@ -55,14 +58,16 @@ static void copy_text(const text_stream *from, FILE *to) {
     }
 }
 
-static void free_printed(printed *k) {
-    if (k) {
+static void free_printed(pipeline *p, int i) {
+    printed *k = p->kept[i];
+    if (k && k != &p->none) {
         text_free(&k->messages);
         text_free(&k->out);
         text_free(&k->lines);
         text_free(&k->json);
         free(k);
     }
+    p->kept[i] = NULL;
 }
 
 /* Prints what has its turn. With the mutex. */
@@ -74,20 +79,27 @@ static void print_kept(pipeline *p) {
         fflush(stdout); /* a reader may wait for it; errors are reported at the end */
         copy_text(&k->lines, p->session->lines);
         copy_text(&k->json, p->session->json.stream);
-        free_printed(k);
-        p->kept[p->printed] = NULL;
+        if (k->failed && p->failures++ < NAMED_FAILURES) {
+            p->failed[p->failures - 1] = session_input_of(p->session, p->printed);
+        }
+        free_printed(p, p->printed);
     }
 }
 
-static void count_job(pipeline *p, int i, int code) {
+static bool has_failed(int code) {
+    return code != EXIT_DONE && code != EXIT_NOT_CONVERGED;
+}
+
+static void count_job(pipeline *p, int i, bool skipped, int code) {
     progress_counts *c = &p->counts;
-    const char *input = session_input_of(p->session, i);
-    if (code == EXIT_DONE || code == EXIT_NOT_CONVERGED) {
+    if (skipped) {
+        c->skipped++;
+    } else if (has_failed(code)) {
+        c->failed++;
+    } else {
         c->done++;
         p->not_converged += code == EXIT_NOT_CONVERGED;
-        c->bytes += size_of(input);
-    } else if (c->failed++ < NAMED_FAILURES) {
-        p->failures[c->failed - 1] = input;
+        c->bytes += size_of(session_input_of(p->session, i));
     }
     p->worst = exit_code_worse(p->worst, code);
     progress_run_set(c);
@@ -98,11 +110,11 @@ static void report_end_of_run(const pipeline *p, double seconds) {
     const progress_counts *c = &p->counts;
     char names[512] = "", open[64] = "";
     size_t n = 0;
-    for (int i = 0; i < c->failed && i < NAMED_FAILURES; i++) {
-        n += (size_t)snprintf(names + n, sizeof names - n, "%s%.150s", i ? ", " : " (", p->failures[i]);
+    for (int i = 0; i < p->failures && i < NAMED_FAILURES; i++) {
+        n += (size_t)snprintf(names + n, sizeof names - n, "%s%.150s", i ? ", " : " (", p->failed[i]);
     }
-    if (c->failed > 0) {
-        snprintf(names + n, sizeof names - n, c->failed > NAMED_FAILURES ? ", ...)" : ")");
+    if (p->failures > 0) {
+        snprintf(names + n, sizeof names - n, p->failures > NAMED_FAILURES ? ", ...)" : ")");
     }
     if (p->not_converged > 0) {
         snprintf(open, sizeof open, ", of which %d did not converge", p->not_converged);
@@ -131,26 +143,34 @@ static bool close_printed(printed *k) {
            (!k->json.stream || text_close(&k->json));
 }
 
+static int run_or_skip(session *s, int i, bool skipped, job_function process) {
+    if (skipped) {
+        session_print_skipped(s, i);
+    }
+    return skipped ? EXIT_DONE : job_run(s, i, process);
+}
+
 static void run_job(pipeline *p, session *own, int i) {
     printed *k = calloc(1, sizeof *k);
     int code = EXIT_FAILED;
+    const bool skipped = session_skips(own, i);
     bool good = open_printed(k, p->session);
     if (good) {
         report_capture(k->messages.stream);
         own->out = k->out.stream;
         own->lines = k->lines.stream;
         own->json.stream = k->json.stream;
-        code = job_run(own, i, p->process);
+        code = run_or_skip(own, i, skipped, p->process);
         report_capture(NULL);
-        good = close_printed(k);
     }
-    if (!good) {
+    if (!good || !close_printed(k)) {
         report_error(input_name(session_input_of(own, i)), "out of memory");
         code = EXIT_FAILED;
     }
     pthread_mutex_lock(&p->mutex);
-    p->kept[i] = k;
-    count_job(p, i, code);
+    p->kept[i] = k ? k : &p->none;
+    p->kept[i]->failed = has_failed(code);
+    count_job(p, i, skipped, code);
     print_kept(p);
     pthread_mutex_unlock(&p->mutex);
 }
@@ -216,7 +236,7 @@ static int run_pipeline(session *s, job_function process, int workers) {
     report_end_of_run(&p, seconds_now() - begin);
     pthread_mutex_destroy(&p.mutex);
     for (int i = p.printed; i < p.jobs; i++) {
-        free_printed(p.kept[i]);
+        free_printed(&p, i);
     }
     free(p.kept);
     return p.worst;
@@ -225,7 +245,7 @@ static int run_pipeline(session *s, job_function process, int workers) {
 static int run_in_turn(session *s, job_function process) {
     int worst = EXIT_DONE;
     for (int i = 0; i < session_job_count(s) && !ends_run(worst); i++) {
-        worst = exit_code_worse(worst, job_run(s, i, process));
+        worst = exit_code_worse(worst, run_or_skip(s, i, session_skips(s, i), process));
     }
     return worst;
 }

@@ -94,11 +94,30 @@ static bool take_pairs(session *s, reason *why) {
     return good;
 }
 
+/* Takes the files of folders, and of --files-from. */
+static bool take_list(session *s, reason *why) {
+    const option_values *o = s->options;
+    const input_options how = {o->files_from, o->zero_ends, o->recursive, o->format};
+    if (!(s->command->bit & FOR_FOLDERS)) {
+        return true;
+    }
+    if (o->zero_ends && !o->files_from) {
+        return refuse(why, "null is for the names of --files-from; leave it out");
+    }
+    bool good = input_list_make(&how, s->inputs, s->input_count, &s->list, why);
+    s->inputs = s->list.paths;
+    s->input_count = s->list.count;
+    return good;
+}
+
 /* Sets the inputs and checks their number. */
 static bool count_inputs(session *s, reason *why) {
     static const char *standard_input[] = {"-"};
     if (s->options->pairs) {
         return take_pairs(s, why);
+    }
+    if (!take_list(s, why)) {
+        return false;
     }
     if (s->command->take_inputs) {
         return s->command->take_inputs(s, why);
@@ -119,7 +138,8 @@ static bool check_inputs(session *s, reason *why) {
     o->init = standard_input_named(o->init);
     o->pairs = standard_input_named(o->pairs);
     o->poses = standard_input_named(o->poses);
-    int dashes = is_dash(o->seeds) + is_dash(o->init) + is_dash(o->pairs) + is_dash(o->poses);
+    o->files_from = standard_input_named(o->files_from);
+    int dashes = is_dash(o->seeds) + is_dash(o->init) + is_dash(o->pairs) + is_dash(o->poses) + is_dash(o->files_from);
     if (!read_once(dashes, why) || !count_inputs(s, why)) {
         return false;
     }
@@ -208,9 +228,52 @@ static bool check_outputs(const session *s, reason *why) {
     return true;
 }
 
+/* Leaves the jobs of other shards out, once all of them have been checked. */
+static bool take_shard(session *s, reason *why) {
+    shard share;
+    int jobs = session_job_count(s);
+    if (!s->options->shard) {
+        return true;
+    }
+    if (s->options->batch) {
+        return refuse(why, "a batch is one output and has no shards; leave --shard or --batch out");
+    }
+    if (!shard_parse(s->options->shard, &share, why)) {
+        return false;
+    }
+    shard_keep(&share, s->command->inputs_per_job, s->inputs, s->pairs.lines, &jobs);
+    s->input_count = jobs * s->command->inputs_per_job;
+    return true;
+}
+
+/* Outputs that exist say that a job is done only where each job has its own. */
+static bool check_skipping(const session *s, reason *why) {
+    const option_values *o = s->options;
+    return !o->skip_existing ||
+           (o->batch   ? refuse(why, "a batch is one output; leave --skip-existing or --batch out")
+            : o->force ? refuse(why, "force replaces outputs and skip-existing keeps them; give one of them")
+                       : true);
+}
+
 bool session_check(session *s, reason *why) {
-    return check_inputs(s, why) && (!s->command->check || s->command->check(s, why)) &&
-           check_outputs(s, why);
+    return check_inputs(s, why) && (!s->command->check || s->command->check(s, why)) && check_skipping(s, why) &&
+           check_outputs(s, why) && take_shard(s, why);
+}
+
+bool session_skips(const session *s, int i) {
+    int outputs = 0;
+    bool all = s->options->skip_existing;
+    for (int k = 0; option_at(k) && all; k++) {
+        const option_row *o = option_at(k);
+        const char *path = is_output(s, o) ? output_path(s, o) : NULL;
+        if (path) {
+            char *name = output_name(s, o, path, session_input_of(s, i));
+            all = name && !path_is_stream(name) && access(name, F_OK) == 0;
+            outputs++;
+            free(name);
+        }
+    }
+    return all && outputs > 0;
 }
 
 /* From now on, no output replaces an input; false when standard output is an input. Configurations were protected when
@@ -272,8 +335,21 @@ static bool try_output(const session *s, const option_row *row, const char *path
         return folder_check(path); /* the run will create it */
     }
     for (int i = 0; i < files; i++) {
-        char *name = output_name(s, row, path, session_input_of(s, i));
-        good = name && output_check(name, s->options->force, output_is_text(s, row)) && good;
+        char *name = output_name(s, row, path, session_input_of(s, i)), *last = name ? strrchr(name, '/') : NULL;
+        const char base = last ? last[1] : '\0';
+        if (last && path_is_folder(path)) { /* a sub-folder may be missing, too */
+            last[1] = '\0';
+            const bool missing = access(name, F_OK) != 0;
+            good = (!missing || folder_check(name)) && good;
+            last[1] = base;
+            if (missing) {
+                free(name);
+                continue;
+            }
+        }
+        if (!session_skips(s, i)) {
+            good = name && output_check(name, s->options->force, output_is_text(s, row)) && good;
+        }
         free(name);
     }
     return good;

@@ -1,14 +1,19 @@
 /* Formats of inputs and outputs before a file is read. */
 #include "job.h"
 
-/* The format by the first bytes of a file. `why`: the name of an unsupported format. */
+#include <errno.h>
+#include <string.h>
+
+/* The format by the first bytes of a file. `why`: the name of an unsupported format, or why it cannot be read. */
 static const pcgpu_format_info *content_format(const char *path, reason *why) {
     char head[64];
     FILE *file = fopen(path, "rb");
-    size_t size = file ? fread(head, 1, sizeof head, file) : 0;
-    if (file) {
-        fclose(file);
+    if (!file) {
+        refuse(why, "%s; give a file that can be read", strerror(errno));
+        return NULL;
     }
+    size_t size = fread(head, 1, sizeof head, file);
+    fclose(file);
     return pcgpu_format_of_content(head, size, why->text, sizeof why->text);
 }
 

@@ -368,38 +368,3 @@ pcgpu_status pc_register_spacing(pcgpu_context *context, const pcgpu_cloud *clou
     free(s);
     return PCGPU_OK;
 }
-
-/* Without points to go by: that of LiDAR scans of streets. */
-#define STREET_VOXEL 0.25
-
-/* Per voxel: the maximum correspondence distance at the coarsest level, and the step that ends the finest. */
-#define DISTANCE_VOXELS 8.0
-#define EPSILON_VOXELS  4e-4
-
-pcgpu_status pc_register_settle(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *source,
-                                const pcgpu_cloud *target, pcgpu_register_params *settled) {
-    pcgpu_status status = PCGPU_OK;
-    double edge = 0.0, other = 0.0;
-    int levels = 0, other_levels = 0;
-    *settled = *params;
-    if (params->voxel == PCGPU_AUTO) {
-        status = pc_register_spacing(context, target, params->drop_origin, &edge, &levels);
-        if (status == PCGPU_OK && params->symmetric && source) {
-            status = pc_register_spacing(context, source, params->drop_origin, &other, &other_levels);
-        }
-        levels = other > edge ? other_levels : levels;
-        edge = other > edge ? other : edge;
-        if (params->levels == 0 && params->method == PCGPU_REGISTER_NDT) {
-            settled->levels = levels;
-        }
-        settled->voxel = edge > 0.0 ? 0.5 * edge : STREET_VOXEL;
-    }
-    const double voxel = settled->voxel > 0.0 ? settled->voxel : STREET_VOXEL;
-    if (params->max_distance == PCGPU_AUTO) {
-        settled->max_distance = DISTANCE_VOXELS * voxel;
-    }
-    if (params->translation_epsilon == PCGPU_AUTO) {
-        settled->translation_epsilon = EPSILON_VOXELS * voxel;
-    }
-    return status;
-}

@@ -137,7 +137,7 @@ refused '^pcgpu: wrong:2: a zero byte; ' --pairs wrong
 printf '# nothing\n\n' > wrong
 refused '^pcgpu: wrong: no pair; ' --pairs wrong
 printf 's1.bin t.what\n' > wrong
-refused '^pcgpu: wrong:1: t\.what: neither the name nor the content has a known format; ' --pairs wrong
+refused '^pcgpu: wrong:1: t\.what: No such file or directory; ' --pairs wrong
 printf 's1.bin t.bin\n\ns1.bin -\n' > wrong
 refused '^pcgpu: wrong:3: standard input cannot be ' --pairs wrong
 refused '^pcgpu: missing: No such file' --pairs missing

@@ -1,0 +1,47 @@
+/* Sets of files. */
+#include "file_set.h"
+#include "report.h"
+
+#include <stdlib.h>
+
+/* The place of a file, or the free one where it belongs. */
+static identity *find(const file_set *set, dev_t device, ino_t inode) {
+    size_t at = ((size_t)inode ^ (size_t)device << 7) * (size_t)0x9E3779B97F4A7C15u;
+    at ^= at >> 29;
+    identity *item = &set->items[at & (set->capacity - 1)];
+    while (item->used && (item->device != device || item->inode != inode)) {
+        item = &set->items[++at & (set->capacity - 1)];
+    }
+    return item;
+}
+
+bool file_set_has(const file_set *set, const struct stat *st) {
+    return set->capacity > 0 && find(set, st->st_dev, st->st_ino)->used;
+}
+
+static void grow(file_set *set) {
+    const file_set old = *set;
+    set->capacity = old.capacity ? 2 * old.capacity : 64;
+    set->items = calloc(set->capacity, sizeof *set->items);
+    if (!set->items) {
+        report_error(NULL, "out of memory");
+        exit(1);
+    }
+    for (size_t i = 0; i < old.capacity; i++) {
+        if (old.items[i].used) {
+            *find(set, old.items[i].device, old.items[i].inode) = old.items[i];
+        }
+    }
+    free(old.items);
+}
+
+void file_set_add(file_set *set, const struct stat *st) {
+    if (!S_ISREG(st->st_mode) || file_set_has(set, st)) {
+        return;
+    }
+    if (2 * (set->count + 1) > set->capacity) {
+        grow(set);
+    }
+    *find(set, st->st_dev, st->st_ino) = (identity){st->st_dev, st->st_ino, true};
+    set->count++;
+}

@@ -1,0 +1,25 @@
+/* Sets of files, by device and inode. */
+#ifndef FILE_SET_H
+#define FILE_SET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/stat.h>
+
+typedef struct identity {
+    dev_t device;
+    ino_t inode;
+    bool used;
+} identity;
+
+/* Open addressing (Knuth 1973, 6.4): a free place follows within a few. */
+typedef struct file_set {
+    identity *items;
+    size_t count, capacity; /* a power of 2, or 0 */
+} file_set;
+
+bool file_set_has(const file_set *set, const struct stat *st);
+/* Adds a regular file; others are left out. Ends the program when memory is exhausted. */
+void file_set_add(file_set *set, const struct stat *st);
+
+#endif

@@ -1,0 +1,201 @@
+/* The inputs of a run: names on the command line and of --files-from, the files of folders, and the share of --shard. */
+#define _DEFAULT_SOURCE /* scandir */
+#include "inputs.h"
+#include "files.h"
+#include "lines.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- a list ------------------------------------------------------------------------------------------------------ */
+
+void input_list_free(input_list *list) {
+    for (int i = 0; i < list->count; i++) {
+        free((char *)list->paths[i]);
+    }
+    free(list->paths);
+    *list = (input_list){0};
+}
+
+/* Takes over a malloc'd path. */
+static bool append(input_list *list, char *path, reason *why) {
+    if (path && list->count == list->capacity) {
+        const int capacity = list->capacity ? 2 * list->capacity : 64;
+        const char **paths = list->capacity < INT32_MAX / 2 ? realloc(list->paths, (size_t)capacity * sizeof *paths) : NULL;
+        list->paths = paths ? paths : list->paths;
+        list->capacity = paths ? capacity : list->capacity;
+    }
+    if (!path || list->count == list->capacity) {
+        free(path);
+        return refuse(why, "out of memory");
+    }
+    list->paths[list->count++] = path;
+    return true;
+}
+
+/* ---- folders ----------------------------------------------------------------------------------------------------- */
+
+static char *joined(const char *folder, const char *between, const char *name) {
+    const size_t length = strlen(folder), slashes = length > 0 && folder[length - 1] == '/';
+    const size_t size = length + strlen(between) + strlen(name) + 2;
+    char *path = malloc(size);
+    if (path) {
+        snprintf(path, size, "%s%s%s%s", folder, slashes ? "" : "/", between, name);
+    }
+    return path;
+}
+
+static int is_visible(const struct dirent *entry) {
+    return entry->d_name[0] != '.';
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp((*(struct dirent *const *)a)->d_name, (*(struct dirent *const *)b)->d_name);
+}
+
+static bool list_folder(input_list *list, const input_options *how, const char *folder, bool below, reason *why);
+
+/* Appends an entry of a folder: a file of a format that can be read, or what a sub-folder has. */
+static bool add_entry(input_list *list, const input_options *how, const char *folder, const char *name, bool below,
+                      reason *why) {
+    struct stat st;
+    const pcgpu_format_info *format = pcgpu_format_of_path(name);
+    char *path = joined(folder, "", name);
+    bool good = path || refuse(why, "out of memory");
+    if (path && stat(path, &st) == 0 && S_ISREG(st.st_mode) && (how->any_format || (format && format->reads))) {
+        return append(list, path, why);
+    }
+    if (path && how->recursive && S_ISDIR(st.st_mode)) {
+        char *inner = below ? path : joined(folder, "./", name);
+        good = inner ? list_folder(list, how, inner, true, why) : refuse(why, "out of memory");
+        if (inner != path) {
+            free(inner);
+        }
+    }
+    free(path);
+    return good;
+}
+
+/* By name. `below`: the path has its "/./". */
+static bool list_folder(input_list *list, const input_options *how, const char *folder, bool below, reason *why) {
+    struct dirent **entries = NULL;
+    const int n = scandir(folder, &entries, is_visible, NULL);
+    if (n < 0) {
+        return refuse(why, "%s: %s; give a folder that can be read", folder, strerror(errno));
+    }
+    bool good = true;
+    qsort(entries, (size_t)n, sizeof *entries, by_name);
+    for (int i = 0; i < n; i++) {
+        good = good && add_entry(list, how, folder, entries[i]->d_name, below, why);
+        free(entries[i]);
+    }
+    free(entries);
+    return good;
+}
+
+static bool is_folder(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static bool add(input_list *list, const input_options *how, const char *path, reason *why) {
+    const int before = list->count;
+    if (!is_folder(path)) {
+        return append(list, strdup(path), why);
+    }
+    return list_folder(list, how, path, strstr(path, "/./"), why) &&
+           (list->count > before || refuse(why, "%s: no file of a known format in this folder; give %s--format for files "
+                                                "with other names",
+                                           path, how->recursive ? "" : "-r for those in its sub-folders, or "));
+}
+
+/* ---- lists of names ---------------------------------------------------------------------------------------------- */
+
+static bool add_lines(input_list *list, const input_options *how, line_file *f) {
+    const int before = list->count;
+    for (bool whole; next_line(f, &whole);) {
+        if (strlen(f->line) != f->length) {
+            return line_wrong(f, "a zero byte; give -0 when names end with zero bytes");
+        }
+        if (f->length > 0 && !add(list, how, f->line, f->why)) {
+            return false;
+        }
+    }
+    return f->failed || list->count > before || refuse(f->why, "%s: no name; give one per line", f->name);
+}
+
+static bool add_listed(input_list *list, const input_options *how, reason *why) {
+    line_file f;
+    if (!open_lines(&f, how->files_from, why)) {
+        return false;
+    }
+    f.zero_ends = how->zero_ends;
+    bool good = add_lines(list, how, &f);
+    return close_lines(&f) && good;
+}
+
+/* ---- shards ------------------------------------------------------------------------------------------------------ */
+
+static bool environment_number(const char *name, long *value, reason *why) {
+    const char *text = getenv(name);
+    char *end = NULL;
+    *value = text ? strtol(text, &end, 10) : 0;
+    return (text && *text && *end == '\0') ||
+           refuse(why, "shard slurm: %s is not set; submit the job with sbatch --array", name);
+}
+
+bool shard_parse(const char *text, shard *out, reason *why) {
+    char *end = NULL;
+    long id = 0, first = 0, count = 0, step = 1;
+    if (strcmp(text, "slurm") == 0) {
+        if (!environment_number("SLURM_ARRAY_TASK_ID", &id, why) ||
+            !environment_number("SLURM_ARRAY_TASK_MIN", &first, why) ||
+            !environment_number("SLURM_ARRAY_TASK_COUNT", &count, why)) {
+            return false;
+        }
+        if (getenv("SLURM_ARRAY_TASK_STEP") && !environment_number("SLURM_ARRAY_TASK_STEP", &step, why)) {
+            return false;
+        }
+        id = (id - first) / (step > 0 ? step : 1) + 1;
+    } else {
+        id = strtol(text, &end, 10);
+        count = *end == '/' ? strtol(end + 1, &end, 10) : 0;
+        if (*end != '\0') {
+            count = 0;
+        }
+    }
+    *out = (shard){(int)id, (int)count};
+    return (count >= 1 && count <= INT32_MAX && id >= 1 && id <= count) ||
+           refuse(why, "shard %.80s is not one of I/N; give 1/8 to 8/8 for eight shards, or slurm", text);
+}
+
+void shard_keep(const shard *share, int each, const char **inputs, int64_t *lines, int *jobs) {
+    int kept = 0;
+    for (int i = share->index - 1; i < *jobs; i += share->count, kept++) {
+        for (int k = 0; k < each; k++) { /* exchanged, so that the owner frees all of them */
+            const char *input = inputs[kept * each + k];
+            inputs[kept * each + k] = inputs[i * each + k];
+            inputs[i * each + k] = input;
+        }
+        if (lines) {
+            lines[kept] = lines[i];
+        }
+    }
+    *jobs = kept;
+}
+
+bool input_list_make(const input_options *how, const char *const *given, int count, input_list *list, reason *why) {
+    *list = (input_list){0};
+    bool good = true;
+    for (int i = 0; i < count && good; i++) {
+        good = add(list, how, given[i], why);
+    }
+    good = good && (!how->files_from || add_listed(list, how, why));
+    if (!good) {
+        input_list_free(list);
+    }
+    return good;
+}

@@ -1,0 +1,101 @@
+# Many inputs: folders, sub-folders, lists of names, outputs that exist, shards, and what the end of a run says.
+. "${0%/*}/lib.sh"
+mkdir -p in/a/b in/.hidden in/empty
+cloud 300 > all.bin
+N=0
+for NAME in in/2 in/10 in/1 in/a/1 in/a/b/7 in/.hidden/9; do
+    N=$((N + 1))
+    tail -c $((16 * (100 + N))) all.bin > $NAME.bin
+done
+echo notes > in/readme.txt
+
+# A folder stands for its files, by name, and -r for those of its sub-folders, which outputs keep.
+expect 0 pcgpu sample -m 50 in -o out/ --json j
+[ "$(sed 's/.*"inputs": \["\([^"]*\)"\].*/\1/' j | tr '\n' ' ')" = 'in/1.bin in/10.bin in/2.bin ' ] || die "$(cat j)"
+stderr_has '^pcgpu: 3 inputs: 3 done, 0 skipped, 0 failed, [0-9.]+ s$'
+[ "$(ls out | tr '\n' ' ')" = '1.bin 10.bin 2.bin ' ] || die "$(ls out)"
+expect 0 pcgpu sample -m 50 -r in -o deep/
+[ "$(cd deep && find . -type f | sort | tr '\n' ' ')" = './1.bin ./10.bin ./2.bin ./a/1.bin ./a/b/7.bin ' ] || die "$(find deep)"
+expect 0 pcgpu sample -m 50 in/a/b/7.bin -o alone.bin
+same deep/a/b/7.bin alone.bin
+expect 0 pcgpu voxelize --voxel-size 1 -r in/ -o v/ --coords v/
+[ -s v/a/b/7.npz ] && [ -s v/a/b/7.coords.bin ] || die "$(find v)"
+expect 0 pcgpu info in
+[ "$(grep -c ' points, 4 columns$' "$OUT")" -eq 3 ] || die 'info of a folder'
+expect 4 pcgpu odometry --cpu --trajectory t in
+[ "$(wc -l < t)" -eq 3 ] || die 'odometry of a folder'
+
+# Nothing to take, nothing there, what is no folder.
+expect 2 pcgpu sample -m 5 in/empty -o out/
+stderr_is 'pcgpu: in/empty: no file of a known format in this folder; give -r for those in its sub-folders, or --format for files with other names'
+expect 2 pcgpu sample -m 5 nothing -o out/
+stderr_is 'pcgpu: nothing: No such file or directory; give a file that can be read'
+expect 1 pcgpu register in in/1.bin
+stderr_has '^pcgpu: in: is a folder; give a file in it'
+# Two inputs of one name are refused once, before anything is done.
+expect 2 pcgpu sample -m 5 in in/a -o clash/
+stderr_is 'pcgpu: in/1.bin and in/a/1.bin have the same output clash/1.bin; give them one by one'
+[ ! -e clash ] || die 'a folder was made'
+
+# Lists of names: a file, standard input, names that end with zero bytes; folders in a list.
+printf 'in/2.bin\n\nin/a\n' > list
+expect 0 pcgpu sample -m 50 in/10.bin --files-from list -o listed/
+[ "$(ls listed | tr '\n' ' ')" = '1.bin 10.bin 2.bin ' ] || die "$(ls listed)"
+find in/a -name '*.bin' -print0 | "$PCGPU" sample --cpu -m 50 --files-from - -0 -o zero/ > "$OUT" 2> "$ERR"
+expected 0 $?
+[ "$(ls zero | tr '\n' ' ')" = '1.bin 7.bin ' ] || die "$(ls zero)"
+for ARGUMENTS in '--files-from nolist' '--null' '--files-from /dev/null' '--shard 0/3' '--shard 4/3' '--shard 1/0' '--shard x' \
+    '--shard 1/2/3' '--shard slurm' '--skip-existing -f'; do
+    expect 2 pcgpu sample -m 5 in $ARGUMENTS -o refused/
+    [ "$(wc -l < "$ERR")" -eq 1 ] || die "$(cat "$ERR")"
+    [ ! -e refused ] || die 'a folder was made'
+done
+expect 2 pcgpu voxelize --voxel-size 1 --range 0,0,0,9,9,9 in --batch --shard 1/2 -o b.npz
+stderr_has 'a batch is one output'
+expect 2 pcgpu odometry in --shard 1/2
+stderr_has 'shard'
+
+# Shards: together what one run gives, each input once.
+for I in 1 2 3 4; do
+    expect 0 pcgpu sample -m 50 -r in -o shards/ --shard $I/4
+done
+diff -r shards deep > diff || die "$(cat diff)"
+(
+    SLURM_ARRAY_TASK_ID=9 SLURM_ARRAY_TASK_MIN=5 SLURM_ARRAY_TASK_COUNT=3 SLURM_ARRAY_TASK_STEP=2
+    export SLURM_ARRAY_TASK_ID SLURM_ARRAY_TASK_MIN SLURM_ARRAY_TASK_COUNT SLURM_ARRAY_TASK_STEP
+    "$PCGPU" sample --cpu -m 50 -r in -o slurm/ --shard slurm > "$OUT" 2> "$ERR"
+)
+expected 0 $?
+[ "$(ls slurm)" = 2.bin ] || die "the third of three has $(ls slurm)" # 1 10 2 a/1 a/b/7
+expect 0 pcgpu sample -m 50 in -o none/ --shard 9/9
+stderr_is 'pcgpu: 0 inputs: 0 done, 0 skipped, 0 failed, 0.0 s'
+printf 'in/1.bin in/1.bin\nin/2.bin in/2.bin\nin/10.bin in/10.bin\n' > pairs
+expect 0 pcgpu register --pairs pairs --shard 2/2 -f --json j --method point
+[ "$(sed 's/.*"line": \([0-9]*\).*/\1/' j)" = 2 ] || die "$(cat j)"
+
+# Outputs that exist are kept, and what is missing is done.
+rm deep/10.bin deep/a/1.bin
+echo mine > deep/2.bin
+expect 1 pcgpu sample -m 50 -r in -o deep/
+stderr_has '^pcgpu: 5 inputs: 2 done, 0 skipped, 3 failed \(in/1\.bin, in/2\.bin, in/\./a/b/7\.bin\), '
+rm deep/10.bin deep/a/1.bin
+expect 0 pcgpu sample -m 50 -r in -o deep/ --skip-existing --json j2
+stderr_has '^pcgpu: 5 inputs: 2 done, 3 skipped, 0 failed, '
+[ "$(grep -c '"skipped": true' j2)" -eq 3 ] || die "$(cat j2)"
+[ "$(cat deep/2.bin)" = mine ] || die 'an output was replaced'
+same deep/a/1.bin shards/a/1.bin
+# An input counts as done when all of its outputs exist.
+expect 1 pcgpu sample -m 50 -r in -o deep/ --indices deep/ --skip-existing
+stderr_has '0 skipped'
+expect 0 pcgpu sample -m 50 -r in -o deep2/ --skip-existing --dry-run
+[ ! -e deep2 ] || die 'a dry run made a folder'
+
+# Messages and outputs do not depend on the number of threads.
+echo bad > in/3.bin
+for THREADS in 1 2 7; do
+    expect 1 pcgpu sample -m 103 -r in -o t$THREADS/ --threads $THREADS -v
+    sed 's/[0-9.]* s\b//; s/ on cpu//; s/(.*threads\{0,1\}).*//' "$ERR" | grep -v ' read \| write \| sample \| select ' > e$THREADS
+    same e$THREADS e1
+    diff -r t$THREADS t1 > diff || die "$(cat diff)"
+done
+finish
