@@ -78,6 +78,8 @@ static const option_row table[] = {
      "Write the voxel that keeps each record of the input, int32, -1 = dropped (.npy, .npz or .txt by name)."},
     {"dtype", 0, FOR_VOXELIZE, 0, &type_choice, "NAME", AT(dtype), 0, 0, dtypes,
      "Type of the feature array; float16 rounds to nearest even."},
+    {"compression", 0, FOR_VOXELIZE, 0, &type_int, "N", AT(settings.compression), 0, 9, NULL,
+     "Compression of .npz outputs: 0 none; 1 run lengths, fast; 2 to 9 the levels of zlib, slower and smaller."},
     {"strict", 0, FOR_VOXELIZE, 0, &type_flag, NULL, AT(strict), 0, 0, NULL,
      "Fail, with exit code 1 and no output, when --max-points or --max-voxels drops a point."},
     {"batch", 0, FOR_VOXELIZE, 0, &type_flag, NULL, AT(batch), 0, 0, NULL,

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -68,10 +69,6 @@ static _Thread_local FILE *captured; /* messages of this thread go there; NULL: 
 
 void report_capture(FILE *stream) {
     captured = stream;
-}
-
-void report_many(bool inputs) {
-    many = inputs;
 }
 
 static bool is_shown(report_kind kind) {
@@ -155,14 +152,15 @@ void report_log(void *user, pcgpu_log_level level, const char *message) {
 /* "57/200  34.1 files/s  64 MB/s  ETA 4 s  1 failed". Called with the lock held. */
 static void draw_counts(double seconds) {
     const progress_counts *c = &progress.counts;
-    const int over = c->done + c->skipped + c->failed, worked = c->done + c->failed;
+    const int failed = c->number[PROGRESS_FAILED], worked = c->number[PROGRESS_DONE] + failed;
+    const int over = worked + c->number[PROGRESS_SKIPPED];
     fprintf(stderr, "%d/%d", over, progress.total);
     if (worked > 0) {
         fprintf(stderr, "  %.1f files/s  %.0f MB/s  ETA %.0f s", worked / seconds, 1e-6 * (double)c->bytes / seconds,
                 seconds / worked * (progress.total - over));
     }
-    if (c->failed > 0) {
-        fprintf(stderr, "  %d failed", c->failed);
+    if (failed > 0) {
+        fprintf(stderr, "  %d failed", failed);
     }
 }
 
@@ -245,16 +243,23 @@ void progress_end(void) {
 void progress_run_begin(int total) {
     progress.counts = (progress_counts){0};
     progress.total = total;
+    progress.begin = seconds_now();
+    many = true;
     start_drawing();
 }
 
-void progress_run_set(const progress_counts *counts) {
+void progress_run_add(const char *input, progress_outcome outcome) {
+    struct stat st;
+    const bool sized = outcome == PROGRESS_DONE && stat(input, &st) == 0 && S_ISREG(st.st_mode);
     pthread_mutex_lock(&progress.lock);
-    progress.counts = *counts;
+    progress.counts.number[outcome]++;
+    progress.counts.bytes += sized ? (int64_t)st.st_size : 0;
     pthread_mutex_unlock(&progress.lock);
 }
 
-void progress_run_end(void) {
+progress_counts progress_run_end(void) {
     stop_drawing();
     progress.total = 0;
+    progress.counts.seconds = seconds_now() - progress.begin;
+    return progress.counts;
 }

@@ -20,8 +20,6 @@ void report(report_kind kind, const char *name, const char *format, ...) __attri
 /* Messages of this thread go to `stream` from now on; NULL: to standard error. report_captured prints such lines. */
 void report_capture(FILE *stream);
 void report_captured(const char *lines);
-/* With many inputs a terminal gets a progress line, and summaries only with -v. */
-void report_many(bool inputs);
 /* The text of the last report_error of this thread since report_forget_error, or NULL. It is the "error" of --json. */
 const char *report_last_error(void);
 void report_forget_error(void);
@@ -40,15 +38,18 @@ void report_signal(const char *begin, const char *end);
 void progress_begin(const char *name, const char *what);
 void progress_end(void);
 
-/* In a run of many inputs, the line is "57/200  34.1 files/s  64 MB/s  ETA 4 s  1 failed" in their place. */
+/* In a run of many inputs, the line is "57/200  34.1 files/s  64 MB/s  ETA 4 s  1 failed" in their place, and summaries
+ * are printed only with -v. */
+typedef enum progress_outcome { PROGRESS_DONE, PROGRESS_SKIPPED, PROGRESS_FAILED } progress_outcome;
 typedef struct progress_counts {
-    int done, skipped, failed;
-    int64_t bytes; /* of the inputs that were done */
+    int number[PROGRESS_FAILED + 1]; /* of inputs, by outcome */
+    int64_t bytes;                   /* of the inputs that are done */
+    double seconds;                  /* since the run began */
 } progress_counts;
 
 void progress_run_begin(int total);
-void progress_run_set(const progress_counts *counts);
-void progress_run_end(void);
+void progress_run_add(const char *input, progress_outcome outcome);
+progress_counts progress_run_end(void);
 
 /* ---- JSON on one line ---- */
 

@@ -34,7 +34,6 @@ static int fuse_frame(fusion *f, const char *path, const frame_pose *pose) {
         return EXIT_DONE;
     }
     f->session->name = name;
-    progress_begin(name, "fusing");
     FILE *stream = input_open(path);
     if (!stream) {
         return EXIT_FAILED;
@@ -69,9 +68,12 @@ static int fuse_frames(fusion *f) {
                      list.count, s->input_count);
         code = EXIT_FAILED;
     }
+    progress_run_begin(s->input_count);
     for (int i = 0; i < s->input_count && code == EXIT_DONE; i++) {
         code = fuse_frame(f, s->inputs[i], &list.poses[i]);
+        progress_run_add(s->inputs[i], list.poses[i].known ? PROGRESS_DONE : PROGRESS_SKIPPED);
     }
+    progress_run_end();
     poses_free(&list);
     s->name = f->job->names[0];
     return code;
@@ -133,7 +135,7 @@ int fuse_write_model(fusion *f) {
     code = code == EXIT_DONE ? write_mesh(j, &mesh) : code;
     if (code == EXIT_DONE) {
         progress_end();
-        report_summary(j->names[0],
+        report_result(j->names[0],
                        "%lld images fused at %g m: %lld blocks, %.1f MB; %lld surface points, %lld triangles",
                        (long long)f->fused, stats.params.voxel_size, (long long)stats.blocks, (double)stats.bytes / 1e6,
                        (long long)mesh.vertices.rows, (long long)mesh.triangles);

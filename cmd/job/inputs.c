@@ -104,7 +104,7 @@ static bool is_folder(const char *path) {
 static bool add(input_list *list, const input_options *how, const char *path, reason *why) {
     const int before = list->count;
     if (!is_folder(path)) {
-        return append(list, strdup(path), why);
+        return append(list, strdup(strcmp(path, "/dev/stdin") == 0 ? "-" : path), why);
     }
     return list_folder(list, how, path, strstr(path, "/./"), why) &&
            (list->count > before || refuse(why, "%s: no file of a known format in this folder; give %s--format for files "

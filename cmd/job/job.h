@@ -83,6 +83,10 @@ typedef int (*job_function)(job *job);
 
 /* Checks the inputs and outputs against each other. */
 bool session_check(session *session, reason *why);
+/* session_inputs.c: takes the inputs and checks their number and formats; then, when all jobs have been checked, leaves
+ * out those of other shards. */
+bool session_check_inputs(session *session, reason *why);
+bool session_take_shard(session *session, reason *why);
 /* The options in effect for some of the inputs, by the hook of the command. */
 void session_effect(const session *session, const char *const *inputs, int count, option_values *effect);
 /* session_formats.c: checks that the format of an input is known, and that a depth image has a camera. */

@@ -9,8 +9,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 
 enum { MOST_WORKERS = 64, NAMED_FAILURES = 3 };
 
@@ -29,7 +27,6 @@ typedef struct pipeline {
     int worst;
     printed **kept; /* by jobs; NULL: not done, or printed */
     printed none;   /* of a job without memory for more */
-    progress_counts counts;
     int not_converged; /* of those that are done */
     int failures; /* among those that have been printed */
     const char *failed[NAMED_FAILURES];
@@ -43,11 +40,6 @@ int exit_code_worse(int a, int b) {
 
 static bool ends_run(int code) {
     return code == EXIT_USAGE || code == EXIT_NO_CUDA;
-}
-
-static int64_t size_of(const char *path) {
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (int64_t)st.st_size : 0;
 }
 
 /* ---- in the order of the inputs ---------------------------------------------------------------------------------- */
@@ -91,23 +83,15 @@ static bool has_failed(int code) {
 }
 
 static void count_job(pipeline *p, int i, bool skipped, int code) {
-    progress_counts *c = &p->counts;
-    if (skipped) {
-        c->skipped++;
-    } else if (has_failed(code)) {
-        c->failed++;
-    } else {
-        c->done++;
-        p->not_converged += code == EXIT_NOT_CONVERGED;
-        c->bytes += size_of(session_input_of(p->session, i));
-    }
+    progress_run_add(session_input_of(p->session, i), skipped            ? PROGRESS_SKIPPED
+                                                      : has_failed(code) ? PROGRESS_FAILED
+                                                                         : PROGRESS_DONE);
+    p->not_converged += code == EXIT_NOT_CONVERGED;
     p->worst = exit_code_worse(p->worst, code);
-    progress_run_set(c);
 }
 
 /* "200 inputs: 199 done, 0 skipped, 1 failed (000057.bin), 5.9 s" */
-static void report_end_of_run(const pipeline *p, double seconds) {
-    const progress_counts *c = &p->counts;
+static void report_end_of_run(const pipeline *p, const progress_counts *c) {
     char names[512] = "", open[64] = "";
     size_t n = 0;
     for (int i = 0; i < p->failures && i < NAMED_FAILURES; i++) {
@@ -120,7 +104,8 @@ static void report_end_of_run(const pipeline *p, double seconds) {
         snprintf(open, sizeof open, ", of which %d did not converge", p->not_converged);
     }
     report_result(NULL, "%d %s: %d done%s, %d skipped, %d failed%s, %.1f s", p->jobs,
-                  p->session->options->pairs ? "pairs" : "inputs", c->done, open, c->skipped, c->failed, names, seconds);
+                  p->session->options->pairs ? "pairs" : "inputs", c->number[PROGRESS_DONE], open,
+                  c->number[PROGRESS_SKIPPED], c->number[PROGRESS_FAILED], names, c->seconds);
 }
 
 /* ---- workers ----------------------------------------------------------------------------------------------------- */
@@ -214,7 +199,6 @@ static void run_workers(pipeline *p, int workers) {
 
 static int run_pipeline(session *s, job_function process, int workers) {
     const int threads = pcgpu_threads(s->context);
-    const double begin = seconds_now();
     pipeline p = {.session = s, .process = process, .jobs = session_job_count(s)};
     workers = workers < MOST_WORKERS ? workers : MOST_WORKERS;
     workers = workers < threads ? workers : threads;
@@ -225,15 +209,14 @@ static int run_pipeline(session *s, job_function process, int workers) {
         return EXIT_FAILED;
     }
     pthread_mutex_init(&p.mutex, NULL);
-    report_many(true);
     progress_run_begin(p.jobs);
     run_workers(&p, workers);
-    progress_run_end();
+    const progress_counts counts = progress_run_end();
     if (p.next < p.jobs && !ends_run(p.worst)) {
         report_error(NULL, "out of memory");
         p.worst = EXIT_FAILED;
     }
-    report_end_of_run(&p, seconds_now() - begin);
+    report_end_of_run(&p, &counts);
     pthread_mutex_destroy(&p.mutex);
     for (int i = p.printed; i < p.jobs; i++) {
         free_printed(&p, i);

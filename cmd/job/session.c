@@ -59,100 +59,6 @@ static bool is_output(const session *s, const option_row *o) {
     return (o->commands & s->command->bit) && (o->flags & OPTION_OUTPUT);
 }
 
-/* One name for standard input, so that the check for a second use recognizes it. */
-static const char *standard_input_named(const char *path) {
-    return path && strcmp(path, "/dev/stdin") == 0 ? "-" : path;
-}
-
-/* The sentence about an input of a list begins with its line there. */
-static bool check_input(const session *s, int i, reason *why) {
-    const char *path = s->inputs[i], *list = s->options->pairs;
-    if ((s->command->traits & COMMAND_READS_TEXT) ||
-        (list && is_dash(path)          ? refuse(why, "standard input cannot be one of many clouds; give files")
-         : list && path_is_stream(path) ? refuse(why, "%s is a pipe; give files", path)
-                                        : session_check_format(s, path, why))) {
-        return true;
-    }
-    if (list) {
-        refuse(why, "%s:%lld: %s", input_name(list), (long long)s->pairs.lines[i / 2], why->text);
-    }
-    return false;
-}
-
-static bool read_once(int dashes, reason *why) {
-    return dashes <= 1 || refuse(why, "standard input is given %d times; it can be read once", dashes);
-}
-
-/* Takes the inputs from the list of --pairs. */
-static bool take_pairs(session *s, reason *why) {
-    if (s->input_count > 0) {
-        return refuse(why, "%d inputs and --pairs, which lists the inputs; leave one of both out", s->input_count);
-    }
-    bool good = pairs_read(s->options->pairs, &s->pairs, why);
-    s->inputs = s->pairs.inputs;
-    s->input_count = 2 * s->pairs.count;
-    return good;
-}
-
-/* Takes the files of folders, and of --files-from. */
-static bool take_list(session *s, reason *why) {
-    const option_values *o = s->options;
-    const input_options how = {o->files_from, o->zero_ends, o->recursive, o->format};
-    if (!(s->command->bit & FOR_FOLDERS)) {
-        return true;
-    }
-    if (o->zero_ends && !o->files_from) {
-        return refuse(why, "null is for the names of --files-from; leave it out");
-    }
-    bool good = input_list_make(&how, s->inputs, s->input_count, &s->list, why);
-    s->inputs = s->list.paths;
-    s->input_count = s->list.count;
-    return good;
-}
-
-/* Sets the inputs and checks their number. */
-static bool count_inputs(session *s, reason *why) {
-    static const char *standard_input[] = {"-"};
-    if (s->options->pairs) {
-        return take_pairs(s, why);
-    }
-    if (!take_list(s, why)) {
-        return false;
-    }
-    if (s->command->take_inputs) {
-        return s->command->take_inputs(s, why);
-    }
-    if (s->input_count == 0 && (s->command->traits & COMMAND_READS_STDIN)) {
-        if (isatty(STDIN_FILENO)) {
-            return refuse(why, "no input; give a file, or - for standard input");
-        }
-        s->inputs = standard_input;
-        s->input_count = 1;
-    }
-    return true;
-}
-
-static bool check_inputs(session *s, reason *why) {
-    option_values *o = s->options;
-    o->seeds = standard_input_named(o->seeds);
-    o->init = standard_input_named(o->init);
-    o->pairs = standard_input_named(o->pairs);
-    o->poses = standard_input_named(o->poses);
-    o->files_from = standard_input_named(o->files_from);
-    int dashes = is_dash(o->seeds) + is_dash(o->init) + is_dash(o->pairs) + is_dash(o->poses) + is_dash(o->files_from);
-    if (!read_once(dashes, why) || !count_inputs(s, why)) {
-        return false;
-    }
-    for (int i = 0; i < s->input_count; i++) {
-        s->inputs[i] = standard_input_named(s->inputs[i]);
-        dashes += is_dash(s->inputs[i]);
-        if (!check_input(s, i, why)) {
-            return false;
-        }
-    }
-    return read_once(dashes, why);
-}
-
 /* The name of --output must select a format that the command can write. */
 static bool check_format(const session *s, const char *path, reason *why) {
     const pcgpu_format_info *format = output_format(s, path, s->inputs[0]);
@@ -228,24 +134,6 @@ static bool check_outputs(const session *s, reason *why) {
     return true;
 }
 
-/* Leaves the jobs of other shards out, once all of them have been checked. */
-static bool take_shard(session *s, reason *why) {
-    shard share;
-    int jobs = session_job_count(s);
-    if (!s->options->shard) {
-        return true;
-    }
-    if (s->options->batch) {
-        return refuse(why, "a batch is one output and has no shards; leave --shard or --batch out");
-    }
-    if (!shard_parse(s->options->shard, &share, why)) {
-        return false;
-    }
-    shard_keep(&share, s->command->inputs_per_job, s->inputs, s->pairs.lines, &jobs);
-    s->input_count = jobs * s->command->inputs_per_job;
-    return true;
-}
-
 /* Outputs that exist say that a job is done only where each job has its own. */
 static bool check_skipping(const session *s, reason *why) {
     const option_values *o = s->options;
@@ -256,8 +144,8 @@ static bool check_skipping(const session *s, reason *why) {
 }
 
 bool session_check(session *s, reason *why) {
-    return check_inputs(s, why) && (!s->command->check || s->command->check(s, why)) && check_skipping(s, why) &&
-           check_outputs(s, why) && take_shard(s, why);
+    return session_check_inputs(s, why) && (!s->command->check || s->command->check(s, why)) && check_skipping(s, why) &&
+           check_outputs(s, why) && session_take_shard(s, why);
 }
 
 bool session_skips(const session *s, int i) {

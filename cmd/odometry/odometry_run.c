@@ -19,8 +19,7 @@ typedef struct odometry_state {
     bool *skip;        /* scans that need not be read */
     int keyframe;      /* the last scan of `before` that became the reference */
     int good, lost, failed;
-    double begin;
-    char what[2][64]; /* texts of the progress line, in alternation: one may be on display */
+    double seconds;
 } odometry_state;
 
 /* ---- before the first scan ---- */
@@ -131,12 +130,6 @@ static int open_run(odometry_state *run) {
 
 /* ---- scans ---- */
 
-static void show_progress(odometry_state *run, int index) {
-    char *text = run->what[index % 2];
-    snprintf(text, sizeof run->what[0], "scan %d of %d", index + 1, run->session->input_count);
-    progress_begin(run->output.name, text);
-}
-
 static void add_frame(json *out, int index, double time, const pcgpu_odometry_frame *f) {
     json_integer(out, "frame", index);
     json_number(out, "time", time);
@@ -240,13 +233,16 @@ static int run_scans(odometry_state *run, bool *stopped) {
         report_error(run->output.name, "no memory or no thread to read the scans");
         return EXIT_FAILED;
     }
-    run->begin = seconds_now();
+    progress_run_begin(run->session->input_count);
     while (code == EXIT_DONE && scan_reader_next(reader, &scan)) {
-        show_progress(run, scan.index);
+        const int without_pose = run->lost + run->failed;
         const bool known = scan.index < run->before.count;
         code = known ? add_known(run, &scan) : process_scan(run, &scan);
+        progress_run_add(run->session->inputs[scan.index], known                                    ? PROGRESS_SKIPPED
+                                                           : run->lost + run->failed > without_pose ? PROGRESS_FAILED
+                                                                                                    : PROGRESS_DONE);
     }
-    progress_end();
+    run->seconds = progress_run_end().seconds;
     scan_reader_close(reader);
     *stopped = code != EXIT_DONE;
     return code == EXIT_USAGE ? EXIT_FAILED : code;
@@ -256,13 +252,12 @@ static int run_scans(odometry_state *run, bool *stopped) {
 
 static void summarize(const odometry_state *run) {
     const int count = run->good + run->lost + run->failed;
-    const double seconds = seconds_now() - run->begin;
     if (run->lost + run->failed > 0) {
         report_error(run->output.name, "%d of %d scans have no pose: %d lost, %d not read", run->lost + run->failed,
                      count, run->lost, run->failed);
     }
-    report_summary(run->output.name, "%d scans in %.3f s, %.1f per second; %d lost, %d not read", count, seconds,
-                   count / (seconds > 0 ? seconds : 1e-9), run->lost, run->failed);
+    report_result(run->output.name, "%d scans in %.3f s, %.1f per second; %d lost, %d not read", count, run->seconds,
+                  count / (run->seconds > 0 ? run->seconds : 1e-9), run->lost, run->failed);
 }
 
 static int evaluate(odometry_state *run, const trajectory *truth) {

@@ -6,7 +6,7 @@
 #ifndef PC_IO_H
 #define PC_IO_H
 
-#include "backend.h" /* pc_fail, pc_log */
+#include "backend.h" /* pc_fail, pc_log, pc_run_parts */
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "the file formats are written for little-endian machines"

@@ -1,15 +1,15 @@
 /* .npz of NumPy, written: a zip archive with one .npy a member. The sizes and the checksum of a member are known before
  * its header is written, so nothing is patched afterwards and the stream may be a pipe.
  *
- * Arrays padded with zeros (points and pillars of voxels) deflate to a few percent, which is worth the time; float32
- * measurements hardly shrink, and are stored. Format: PKWARE APPNOTE 6.3, with zip64 where 32 bits are too few. */
+ * Arrays padded with zeros (points and pillars of voxels) are deflated; float32 measurements hardly shrink, and are
+ * stored. Format: PKWARE APPNOTE 6.3, with zip64 where 32 bits are too few. */
 #include "io.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
-enum { TRIAL = 1 << 16, CHUNK = 1 << 30, MAX_NAME = 256, STORED = 0, DEFLATED = 8 };
+enum { TRIAL = 1 << 16, PART = 1 << 20, MAX_NAME = 256, STORED = 0, DEFLATED = 8 };
 
 #define LIMIT32 UINT32_MAX /* a field with this value refers to the zip64 record */
 
@@ -45,61 +45,129 @@ static uint64_t clamp32(uint64_t value) {
     return value < LIMIT32 ? value : LIMIT32;
 }
 
-static bool deflate_some(z_stream *z, const void *data, size_t size, int flush) {
-    const unsigned char *p = data;
-    do {
-        z->next_in = (z_const Bytef *)(uintptr_t)p;
-        z->avail_in = (uInt)(size < CHUNK ? size : CHUNK);
-        p += z->avail_in;
-        size -= z->avail_in;
-        bool last = flush == Z_FINISH && size == 0;
-        int result = deflate(z, last ? Z_FINISH : Z_NO_FLUSH);
-        if (z->avail_in > 0 || (last && result != Z_STREAM_END)) {
-            return false;
-        }
-    } while (size > 0);
-    return true;
+/* ---- members that are deflated ----------------------------------------------------------------------------------- */
+
+/* The bytes of a member, deflated in parts by the threads of the context. A part ends at a byte and refers to none
+ * before it (zlib's Z_FULL_FLUSH), so the parts one after the other are one stream, whatever thread made which. */
+typedef struct packing {
+    const char *header; /* before the data, in the first part */
+    size_t header_size;
+    const unsigned char *data;
+    size_t size;
+    int level, parts;
+    bool store; /* the checksum alone */
+    size_t most;        /* bytes of a deflated part */
+    unsigned char *out; /* of `most` bytes each */
+    size_t packed[];    /* by parts, 0: without memory; then the checksums by parts */
+} packing;
+
+static size_t *checksums(packing *p) {
+    return p->packed + p->parts;
 }
 
-/* Deflates a header and data into at most `capacity` bytes; *packed is the size, or 0 when they do not fit. False when
- * memory is exhausted. */
-static bool deflate_into(unsigned char *out, size_t capacity, const char *header, size_t header_size, const void *data,
-                         size_t size, size_t *packed) {
+static size_t part_size(const packing *p, int part) {
+    const size_t left = p->size - (size_t)part * PART;
+    return left < PART ? left : PART;
+}
+
+/* Level 1 is the run lengths of zlib, Z_RLE: padding is what these arrays can lose, and the numbers between it hardly
+ * shrink. It takes two thirds of the time of zlib's own level 1. */
+static bool begin_deflate(z_stream *z, int level) {
+    return deflateInit2(z, level, Z_DEFLATED, -MAX_WBITS, 8, level == 1 ? Z_RLE : Z_DEFAULT_STRATEGY) == Z_OK;
+}
+
+static void feed(z_stream *z, const void *data, size_t size, int flush) {
+    z->next_in = (z_const Bytef *)(uintptr_t)data;
+    z->avail_in = (uInt)size;
+    deflate(z, flush);
+}
+
+static void deflate_part(void *state, int part) {
+    packing *p = state;
     z_stream z = {0};
-    *packed = 0;
-    if (deflateInit2(&z, 1, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+    const unsigned char *data = p->data + (size_t)part * PART;
+    const size_t size = part_size(p, part);
+    const uLong before = part == 0 ? crc32_z(0, (const Bytef *)p->header, p->header_size) : crc32_z(0, NULL, 0);
+    checksums(p)[part] = size ? crc32_z(before, data, size) : before;
+    p->packed[part] = 0;
+    if (p->store || !begin_deflate(&z, p->level)) {
+        return;
+    }
+    z.next_out = p->out + (size_t)part * p->most;
+    z.avail_out = (uInt)p->most;
+    if (part == 0) {
+        feed(&z, p->header, p->header_size, Z_NO_FLUSH);
+    }
+    feed(&z, data, size, part + 1 == p->parts ? Z_FINISH : Z_FULL_FLUSH);
+    p->packed[part] = p->most - z.avail_out;
+    deflateEnd(&z);
+}
+
+/* Whether a piece of 64 KiB from the middle deflates to less than half of it. */
+static bool is_worth(int level, const unsigned char *data, size_t size, bool *worth) {
+    unsigned char out[TRIAL / 2];
+    z_stream z = {0};
+    const size_t piece = size < TRIAL ? size : TRIAL;
+    *worth = false;
+    if (level == 0 || size == 0) {
+        return true;
+    }
+    if (!begin_deflate(&z, level)) {
         return false;
     }
     z.next_out = out;
-    z.avail_out = (uInt)(capacity < CHUNK ? capacity : CHUNK);
-    if (deflate_some(&z, header, header_size, Z_NO_FLUSH) && deflate_some(&z, data, size, Z_FINISH)) {
-        *packed = (size_t)(z.next_out - out);
-    }
+    z.avail_out = (uInt)(piece / 2);
+    feed(&z, data + (size - piece) / 2, piece, Z_FINISH);
+    *worth = z.avail_in == 0 && z.avail_out > 0;
     deflateEnd(&z);
     return true;
 }
 
-/* Returns the deflated member, or NULL when storing is better. Exhausted memory is an error, since the bytes of an
- * archive must not depend on it. A piece of 64 KiB from the middle decides. */
-static unsigned char *try_deflate(archive *a, const char *header, size_t header_size, const void *data, size_t size,
-                                  size_t *packed) {
-    size_t piece = size < TRIAL ? size : TRIAL;
-    size_t capacity = size / 2 + 1024;
-    unsigned char *out = malloc(capacity);
-    const unsigned char *middle = (const unsigned char *)data + (size - piece) / 2;
-    bool good = out && deflate_into(out, piece / 2, "", 0, middle, piece, packed);
-    if (good && *packed > 0) {
-        good = deflate_into(out, capacity, header, header_size, data, size, packed);
-    }
-    if (!good) {
-        a->status = pc_fail_memory(a->context, capacity, a->name);
-    }
-    if (!good || *packed == 0) {
-        free(out);
+/* The packing of a member, malloc'd, with its sum in *packed, 0 where storing is better; NULL after an error: the bytes
+ * of an archive must not depend on the memory that is left. */
+static packing *pack(archive *a, const char *header, size_t header_size, const void *data, size_t size,
+                     size_t *packed) {
+    const size_t parts = size ? (size + PART - 1) / PART : 1, most = PART + PART / 1000 + PC_NPY_HEADER_SIZE + 256;
+    const int level = a->context ? a->context->settings.compression : 1;
+    bool worth = false, good = is_worth(level, data, size, &worth);
+    packing *p = good ? malloc(sizeof *p + 2 * parts * sizeof p->packed[0]) : NULL;
+    unsigned char *out = p && worth ? malloc(parts * most) : NULL;
+    *packed = 0;
+    if (!p || (worth && !out)) {
+        free(p);
+        a->status = pc_fail_memory(a->context, parts * most, a->name);
         return NULL;
     }
-    return out;
+    *p = (packing){.header = header,
+                   .header_size = header_size,
+                   .data = data,
+                   .size = size,
+                   .level = level,
+                   .parts = (int)parts,
+                   .store = !worth,
+                   .most = most,
+                   .out = out};
+    pc_run_parts(a->context, p->parts, deflate_part, p);
+    for (int i = 0; i < p->parts && worth; i++) {
+        good = good && p->packed[i] > 0;
+        *packed += p->packed[i];
+    }
+    if (!good) {
+        a->status = pc_fail_memory(a->context, parts * most, a->name);
+    }
+    *packed = *packed < size / 2 + 1024 ? *packed : 0;
+    return p;
 }
+
+static uint32_t checksum(packing *p) {
+    uLong crc = checksums(p)[0];
+    for (int i = 1; i < p->parts; i++) {
+        crc = crc32_combine(crc, checksums(p)[i], (z_off_t)part_size(p, i));
+    }
+    return (uint32_t)crc;
+}
+
+/* ---- the archive ------------------------------------------------------------------------------------------------- */
 
 /* The common part of local and central headers, from "version needed" to the length of the name. */
 static size_t common_fields(unsigned char *out, size_t at, const member *m, bool zip64, size_t extra) {
@@ -190,24 +258,26 @@ static void put_member(archive *a, const pcgpu_array *array, size_t size, member
     char header[PC_NPY_HEADER_SIZE];
     size_t header_size = pc_npy_header(header, array->type, array->dimensions, array->shape);
     size_t packed = 0;
-    unsigned char *deflated = size ? try_deflate(a, header, header_size, array->data, size, &packed) : NULL;
-    snprintf(m->name, sizeof m->name, "%s.npy", array->name);
-    m->crc = (uint32_t)crc32_z(crc32_z(0, NULL, 0), (const Bytef *)header, header_size);
-    if (size) {
-        m->crc = (uint32_t)crc32_z(m->crc, array->data, size);
+    packing *p = pack(a, header, header_size, array->data, size, &packed);
+    if (!p) {
+        return;
     }
-    m->method = deflated ? DEFLATED : STORED;
+    snprintf(m->name, sizeof m->name, "%s.npy", array->name);
+    m->crc = checksum(p);
+    m->method = packed ? DEFLATED : STORED;
     m->size = header_size + size;
-    m->packed = deflated ? packed : m->size;
+    m->packed = packed ? packed : m->size;
     m->offset = a->position;
     put_local_header(a, m);
-    if (deflated) {
-        put(a, deflated, packed);
-    } else {
+    for (int i = 0; i < p->parts && packed; i++) {
+        put(a, p->out + (size_t)i * p->most, p->packed[i]);
+    }
+    if (!packed) {
         put(a, header, header_size);
         put(a, array->data, size);
     }
-    free(deflated);
+    free(p->out);
+    free(p);
 }
 
 static pcgpu_status write_npz(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_array *arrays,

@@ -63,6 +63,8 @@ stderr_is() { is_text "$ERR" "$1"; }
 stdout_has() { grep -Eq -e "$1" "$OUT" || die "stdout does not have: $1"; checked; }
 stderr_has() { grep -Eq -e "$1" "$ERR" || die "stderr does not have: $1"; checked; }
 stderr_lacks() { ! grep -Eq -e "$1" "$ERR" || die "stderr has: $1"; checked; }
+# One line, which matches.
+stderr_is_one() { [ "$(wc -l < "$ERR")" -eq 1 ] || die 'not one line on stderr'; stderr_has "$1"; }
 
 same() { cmp -s "$1" "$2" || die "$1 and $2 differ"; checked; }
 differ() { ! cmp -s "$1" "$2" || die "$1 and $2 are the same"; checked; }

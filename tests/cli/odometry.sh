@@ -12,7 +12,7 @@ line() { sed -n "$2p" "$1"; }
 for reference in previous keyframe model; do
     expect 0 pcgpu odometry --cpu --reference $reference s?.bin --trajectory $reference.txt
     stdout_is ''
-    stderr_is ''
+    stderr_is_one '^pcgpu: .*: 7 scans in [0-9.]+ s, [0-9.]+ per second; 0 lost, 0 not read$'
     lines $reference.txt 7
     [ "$(line $reference.txt 1)" = '1 0 0 0 0 1 0 0 0 0 1 0' ] || die 'the first pose is not the identity'
     line $reference.txt 2 | awk '{ if (NF != 12 || $4 < 0.798 || $4 > 0.803 || $8 < 0.098 || $8 > 0.102) exit 1 }' ||
