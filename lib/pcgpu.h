@@ -60,6 +60,8 @@ typedef struct pcgpu_settings {
     int cuda_index;      /* CUDA ordinal, default 0 */
     int threads;         /* CPU threads; 0 (default) = all that the affinity mask and the quota of the control groups
                           * allow. Fewer run where the system refuses some. Results do not depend on the number */
+    int calls, contexts; /* what AUTO compares, default 1: so many operations share the start-up of a device, and so
+                          * many contexts share the processors, each with its own threads */
     int compression;     /* of .npz files: 0 none, 1 (default) run lengths, 2 to 9 the levels of zlib */
     pcgpu_log_fn log;    /* default NULL: silent */
     void *log_user;

@@ -21,7 +21,7 @@ typedef struct printed {
 typedef struct pipeline {
     session *session;
     job_function process;
-    int jobs, context_threads;
+    int jobs, workers, threads;
     pthread_mutex_t mutex; /* guards what follows */
     int next, printed;
     int worst;
@@ -165,7 +165,9 @@ static void *run_worker(void *state) {
     pipeline *p = state;
     session own = *p->session;
     pcgpu_settings settings = own.options->settings;
-    settings.threads = p->context_threads;
+    settings.threads = p->threads / p->workers;
+    settings.calls = p->jobs;
+    settings.contexts = p->workers;
     settings.log = report_log;
     settings.log_user = &own.name;
     own.context = NULL;
@@ -178,18 +180,18 @@ static void *run_worker(void *state) {
 }
 
 /* The main thread is a worker, too; only it handles signals. */
-static void run_workers(pipeline *p, int workers) {
+static void run_workers(pipeline *p) {
     pthread_t threads[MOST_WORKERS];
     sigset_t all, before;
     int started = 0;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    while (started + 1 < workers && pthread_create(&threads[started], NULL, run_worker, p) == 0) {
+    while (started + 1 < p->workers && pthread_create(&threads[started], NULL, run_worker, p) == 0) {
         started++;
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (started + 1 < workers) {
-        report_detail(NULL, "the system refuses more than %d of %d threads; going on with these", started + 1, workers);
+    if (started + 1 < p->workers) {
+        report_detail(NULL, "the system refuses more than %d of %d threads; going on with these", started + 1, p->workers);
     }
     run_worker(p);
     for (int i = 0; i < started; i++) {
@@ -197,12 +199,12 @@ static void run_workers(pipeline *p, int workers) {
     }
 }
 
-static int run_pipeline(session *s, job_function process, int workers) {
-    const int threads = pcgpu_threads(s->context);
-    pipeline p = {.session = s, .process = process, .jobs = session_job_count(s)};
-    workers = workers < MOST_WORKERS ? workers : MOST_WORKERS;
-    workers = workers < threads ? workers : threads;
-    p.context_threads = threads / workers;
+static int run_pipeline(session *s, job_function process, int most) {
+    pipeline p = {
+        .session = s, .process = process, .jobs = session_job_count(s), .threads = pcgpu_threads(s->context)};
+    p.workers = most < p.threads ? most : p.threads;
+    p.workers = p.workers < p.jobs ? p.workers : p.jobs;
+    p.workers = p.workers > 1 ? p.workers : 1; /* without a job, too */
     p.kept = calloc((size_t)p.jobs, sizeof *p.kept);
     if (!p.kept) {
         report_error(NULL, "out of memory");
@@ -210,7 +212,7 @@ static int run_pipeline(session *s, job_function process, int workers) {
     }
     pthread_mutex_init(&p.mutex, NULL);
     progress_run_begin(p.jobs);
-    run_workers(&p, workers);
+    run_workers(&p);
     const progress_counts counts = progress_run_end();
     if (p.next < p.jobs && !ends_run(p.worst)) {
         report_error(NULL, "out of memory");

@@ -55,8 +55,9 @@ bool pc_goes_to_cpu(pcgpu_context *context, const pc_backend *backend, pcgpu_sta
 
 /* Whether AUTO takes CUDA; starts the device if so. */
 static bool auto_takes_cuda(pcgpu_context *context, double cpu_seconds, double cuda_seconds, pcgpu_run *run) {
-    double start = context->cuda ? 0.0 : CUDA_START_SECONDS;
-    double cpu = cpu_seconds / context->threads;
+    const pcgpu_settings *s = &context->settings;
+    double start = context->cuda ? 0.0 : CUDA_START_SECONDS / (s->calls > 1 ? s->calls : 1);
+    double cpu = cpu_seconds / context->threads / (s->contexts > 1 ? s->contexts : 1);
     if (context->cuda_failed) {
         snprintf(run->reason, sizeof run->reason, "%.95s", context->cuda_why_not);
         return false;

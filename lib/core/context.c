@@ -12,7 +12,7 @@ const char *pcgpu_version(void) {
 }
 
 void pcgpu_settings_init(pcgpu_settings *settings) {
-    *settings = (pcgpu_settings){.device = PCGPU_DEVICE_AUTO, .compression = 1};
+    *settings = (pcgpu_settings){.device = PCGPU_DEVICE_AUTO, .calls = 1, .contexts = 1, .compression = 1};
 }
 
 /* The processor's name as the kernel gives it, for reports. */
