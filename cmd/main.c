@@ -1,4 +1,5 @@
 /* pcgpu: the program. Words -> options -> session -> the command. */
+#include "bench.h"
 #include "config.h"
 #include "heap.h"
 #include "job.h"
@@ -47,6 +48,8 @@ static int help(int count, char **words) {
     const command_info *command = name ? command_by_name(name) : NULL;
     if (!name) {
         help_program(stdout);
+    } else if (strcmp(name, "bench") == 0) {
+        bench_help(stdout);
     } else if (!command) {
         return unknown_command(name);
     } else if (man) {
@@ -201,6 +204,9 @@ int main(int argc, char **argv) {
     }
     if (strcmp(name, "help") == 0) {
         return finish(help(count, words));
+    }
+    if (strcmp(name, "bench") == 0) {
+        return finish(bench_main(count, words));
     }
     if (strcmp(name, "completion") == 0) {
         return finish(completion(count, words));

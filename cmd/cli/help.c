@@ -120,7 +120,8 @@ void help_program(FILE *out) {
     for (int i = 0; command_at(i); i++) {
         fprintf(out, "  %-10s %s\n", command_at(i)->name, command_at(i)->summary);
     }
-    fputs("  completion print completions for bash, zsh or fish\n"
+    fputs("  bench      compare one thread, all threads and CUDA on your own files\n"
+          "  completion print completions for bash, zsh or fish\n"
           "  help       show the help of a command\n\n"
           "Examples:\n"
           "  pcgpu sample -m 4096 scan.bin -o sample.ply\n"

@@ -30,7 +30,7 @@ cuda/register/icp cuda/core lib/register/icp
 cuda/register/ndt cuda/core lib/core lib/register/ndt
 cuda/register/projective cuda/core lib/register/projective
 cuda/fuse cuda/core lib/fuse
-cmd cmd/cli cmd/config cmd/job
+cmd cmd/cli cmd/config cmd/job cmd/bench
 cmd/cli lib
 cmd/job lib cmd/cli
 cmd/config cmd/cli cmd/job
@@ -39,6 +39,7 @@ cmd/sample cmd/job
 cmd/voxelize cmd/job
 cmd/register cmd/job cmd/poses
 cmd/evaluate cmd/job cmd/poses
+cmd/bench cmd/cli cmd/job
 cmd/fuse cmd/job cmd/poses
 cmd/odometry cmd/cli cmd/job cmd/poses cmd/register cmd/fuse cmd/evaluate
 '

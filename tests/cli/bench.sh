@@ -1,0 +1,54 @@
+# bench: the kinds of runs, their outputs, and what is refused.
+. "${0%/*}/lib.sh"
+mkdir in tmp
+cloud 400 > in/a.bin
+cloud 500 > in/b.bin
+TMPDIR=$PWD/tmp
+export TMPDIR
+
+expect 0 "$PCGPU" bench --rounds 1 sample -m 50 in
+stdout_has '^pcgpu sample: 2 inputs, 900 points, best of 1 runs each$'
+stdout_has '^1 thread +[0-9.]+ +[0-9.]+ +1\.00 +read [0-9.]+ select'
+stdout_has '^all threads +[0-9.]+ +[0-9.]+ +[0-9.]+ +read '
+stdout_has '^1 thread +cpu, '
+stdout_has '^The outputs have the same bytes\.$'
+stderr_is ''
+expect 0 "$PCGPU" bench --rounds 2 --json - voxelize --voxel-size 1 in
+stdout_has '"of": "voxelize", "rounds": 2, "same_bytes": true, .*"inputs": 2, "points": 900, '
+[ "$(wc -l < "$OUT")" -eq 1 ] || die 'not one object'
+expect 0 "$PCGPU" bench --json j --rounds 1 info in
+grep -q '"of": "info"' j || die 'no --json'
+stdout_has '^pcgpu info: 2 inputs'
+
+# A registration that does not converge has its time, too; a run that fails shows its messages.
+expect 0 "$PCGPU" bench --rounds 1 register in/a.bin in/b.bin
+expect 1 "$PCGPU" bench sample -m 9999 in/a.bin
+stderr_has '^pcgpu: in/a\.bin: 9999 samples asked of 400 usable points'
+stderr_has '^pcgpu: a run ended with exit status 1'
+expect 1 "$PCGPU" bench --rounds 1 --json j info in
+stderr_has 'j: exists already'
+
+# What the runs choose themselves cannot be given.
+for ARGUMENT in '-o x' '--json x' --cpu '--threads 2' '--device cpu' -f --skip-existing '--indices i'; do
+    expect 2 "$PCGPU" bench sample -m 5 in $ARGUMENT
+    stderr_has 'bench chooses the back end and writes to a temporary folder; leave it out$'
+done
+for ARGUMENTS in '' nothing 'evaluate a' '--rounds 0 info in' '--rounds x info in' 'sample --what in'; do
+    expect 2 "$PCGPU" bench $ARGUMENTS
+    [ "$(wc -l < "$ERR")" -eq 1 ] || die "$(cat "$ERR")"
+done
+expect 0 "$PCGPU" bench --help
+stdout_has '^Usage: pcgpu bench '
+expect 0 "$PCGPU" help bench
+
+# A signal leaves nothing behind.
+head -c 48000000 /dev/urandom > big.bin
+"$PCGPU" bench sample --method fps --ratio 1 --start random big.bin > "$OUT" 2> "$ERR" < /dev/null &
+CHILD=$!
+sleep 0.5
+kill -TERM "$CHILD"
+wait "$CHILD"
+expected 1 $?
+stderr_has '^pcgpu: a run ended with signal 15'
+[ -z "$(ls tmp)" ] || die "the folder holds $(ls tmp)"
+finish
