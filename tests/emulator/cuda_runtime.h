@@ -85,6 +85,7 @@ extern __thread dim3 blockDim, gridDim;
 typedef struct emulated_lanes {
     uint64_t value[32];
     uint32_t present; /* lanes that have not ended */
+    uint32_t nonzero; /* lanes whose value is not 0 */
     int lane;         /* that asks */
 } emulated_lanes;
 
@@ -127,7 +128,7 @@ static inline uint32_t emulated_equal(const emulated_lanes *lanes, uint64_t valu
 }
 
 static inline uint32_t __ballot_sync(uint32_t, int predicate) {
-    return emulated_equal(emulated_exchange(predicate != 0), 1);
+    return emulated_exchange(predicate != 0)->nonzero;
 }
 
 static inline int __any_sync(uint32_t mask, int predicate) {

@@ -141,9 +141,11 @@ static void let_others() {
     }
 }
 
-static inline void meet_warp(warp *w) {
+/* All lanes that are left have come. */
+static inline void meet_warp(warp *w, uint32_t lanes) {
+    w->given[w->turn].present = lanes;
     w->turn ^= 1;
-    w->given[w->turn].present = 0;
+    w->given[w->turn].nonzero = 0;
     w->arrived = 0;
     if (w->at_warp) {
         let_run(w, w->at_warp);
@@ -169,7 +171,7 @@ static void end_fiber() {
     own->live--;
     w->live--;
     if (w->arrived && w->arrived == w->live) {
-        meet_warp(w);
+        meet_warp(w, w->at_warp);
     }
     if (own->arrived && own->arrived == own->live) {
         meet_block();
@@ -206,9 +208,9 @@ const emulated_lanes *emulated_exchange(uint64_t value) {
     const uint32_t bit = 1u << lane;
     emulated_lanes *given = &w->given[w->turn];
     given->value[lane] = value;
-    given->present |= bit;
+    given->nonzero |= value ? bit : 0;
     if (++w->arrived == w->live) {
-        meet_warp(w);
+        meet_warp(w, w->at_warp | bit);
     } else {
         w->at_warp |= bit;
         w->ready &= ~bit;
@@ -386,7 +388,7 @@ static void run_block(gang *g, unsigned rank, unsigned index) {
         w->live = b->threads - i * 32 < 32 ? b->threads - i * 32 : 32;
         w->ready = w->live < 32 ? (1u << w->live) - 1 : ~0u;
         w->at_warp = w->at_block = w->arrived = w->turn = 0;
-        w->given[0].present = w->given[1].present = 0;
+        w->given[0].nonzero = 0;
         b->ready |= 1u << i;
     }
     b->with = g;
