@@ -31,7 +31,7 @@ struct uint3 {
 
 struct dim3 {
     unsigned x, y, z;
-    dim3(unsigned of_x = 1, unsigned of_y = 1, unsigned of_z = 1) : x(of_x), y(of_y), z(of_z) {
+    constexpr dim3(unsigned of_x = 1, unsigned of_y = 1, unsigned of_z = 1) : x(of_x), y(of_y), z(of_z) {
     }
 };
 
@@ -77,13 +77,15 @@ static inline float4 make_float4(float x, float y, float z, float w) {
 
 /* ---- threads of a block ----------------------------------------------------------------------------------------- */
 
-extern thread_local uint3 threadIdx, blockIdx;
-extern thread_local dim3 blockDim, gridDim;
+/* Not thread_local, which asks at each use whether the variable has been initialized. */
+extern __thread uint3 threadIdx, blockIdx;
+extern __thread dim3 blockDim, gridDim;
 
 /* What the lanes of a warp have given when they met. */
 typedef struct emulated_lanes {
     uint64_t value[32];
     uint32_t present; /* lanes that have not ended */
+    uint32_t nonzero; /* lanes whose value is not 0 */
     int lane;         /* that asks */
 } emulated_lanes;
 
@@ -126,7 +128,7 @@ static inline uint32_t emulated_equal(const emulated_lanes *lanes, uint64_t valu
 }
 
 static inline uint32_t __ballot_sync(uint32_t, int predicate) {
-    return emulated_equal(emulated_exchange(predicate != 0), 1);
+    return emulated_exchange(predicate != 0)->nonzero;
 }
 
 static inline int __any_sync(uint32_t mask, int predicate) {
@@ -348,12 +350,21 @@ struct cudaLaunchConfig_t {
     int numAttrs;
 };
 
-/* Runs a kernel to its end, `together` blocks at a time, which may wait for each other. */
-void emulated_launch(dim3 grid, dim3 threads, unsigned together, const std::function<void()> &kernel);
+typedef struct emulated_shape {
+    dim3 grid, threads;
+    unsigned together; /* blocks that run at a time, and may wait for each other */
+    size_t shared;     /* bytes of dynamic shared memory */
+} emulated_shape;
+
+/* Runs a kernel to its end. */
+void emulated_launch(const emulated_shape *shape, const std::function<void()> &kernel);
 
 #define PC_START(kernel, grid, threads, stream, ...)                                                                   \
-    emulated_launch((grid), (threads), 1, [&] { kernel(__VA_ARGS__); });                                               \
-    (void)(stream)
+    do {                                                                                                               \
+        const emulated_shape shape_ = {(grid), (threads), 1, 0};                                                       \
+        emulated_launch(&shape_, [&] { kernel(__VA_ARGS__); });                                                        \
+        (void)(stream);                                                                                                \
+    } while (0)
 
 template <typename... P, typename... A>
 static inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(P...), A... arguments) {
@@ -363,7 +374,8 @@ static inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, v
                    : config->attrs[i].id == cudaLaunchAttributeCooperative    ? config->gridDim.x * config->gridDim.y
                                                                               : together;
     }
-    emulated_launch(config->gridDim, config->blockDim, together, [=] { kernel(arguments...); });
+    const emulated_shape shape = {config->gridDim, config->blockDim, together, config->dynamicSmemBytes};
+    emulated_launch(&shape, [=] { kernel(arguments...); });
     return cudaSuccess;
 }
 
@@ -384,8 +396,9 @@ template <typename... P, typename... A>
 static inline cudaError_t pc_chain_set(pc_chain *chain, int i, const cudaLaunchConfig_t *config, bool,
                                        void (*kernel)(P...), A... arguments) {
     delete chain->kernel[i];
-    chain->kernel[i] = new std::function<void()>([=, grid = config->gridDim, threads = config->blockDim] {
-        emulated_launch(grid, threads, EMULATED_MULTIPROCESSORS, [=] { kernel(arguments...); });
+    chain->kernel[i] = new std::function<void()>([=, shape = emulated_shape{config->gridDim, config->blockDim,
+                                                           EMULATED_MULTIPROCESSORS, config->dynamicSmemBytes}] {
+        emulated_launch(&shape, [=] { kernel(arguments...); });
     });
     return cudaSuccess;
 }

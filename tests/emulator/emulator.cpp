@@ -1,167 +1,239 @@
 /* Runs the kernels of cuda/ on the CPU, so that a machine without a GPU finds their mistakes: every block is a thread
  * of the operating system, so that blocks that wait for each other run at the same time and in any order, and every
  * thread of a block a fiber of it, which goes on to the next where it waits for others. Slow, and another order of
- * events than a GPU's, which is the point: an exchange that is right only because a GPU is quick stands still here. */
-#include <cooperative_groups.h>
-#include <cuda_runtime.h>
-
-#include "ptx.cuh"
-
-#include <sched.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <time.h>
-#include <ucontext.h>
-
+ * events than a GPU's, which is the point: an exchange that is right only because a GPU is quick stands still here.
+ * A fiber that waits does not run until what it waits for has happened; if that leaves none, the program aborts. */
 #include <atomic>
+#include <condition_variable>
 #include <mutex>
 #include <thread>
 #include <vector>
 
+/* After these: it has macros with names that they use. */
+#include <cooperative_groups.h>
+#include <cuda_runtime.h>
+
+#include "fiber.h"
+#include "ptx.cuh"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+
 enum {
-    STACK = 64 << 10,
+    STAGGER = 13 * 64,   /* bytes between stacks: their ends would share one set of the cache */
     MOST_THREADS = 1024, /* of a block */
-    PATIENCE = 2,        /* looks of every fiber before the block lets others run */
+    WARPS = MOST_THREADS / 32,
+    PATIENCE = 2, /* looks of every fiber that can run before the block lets others run */
 };
 
-thread_local uint3 threadIdx, blockIdx;
-thread_local dim3 blockDim, gridDim;
+__thread uint3 threadIdx, blockIdx;
+__thread dim3 blockDim, gridDim;
 extern thread_local char memory[]; /* the name that kernels give their dynamic shared memory */
 alignas(1024) thread_local char memory[EMULATED_SHARED];
 
 typedef struct fiber {
-    jmp_buf at;
-    bool started, ended;
+    place at;
+    int stack;        /* -1: has not begun */
     unsigned arrival; /* at the barrier of the cluster: what its generation was */
 } fiber;
 
+/* Lanes that can run, that wait for their warp, and that wait for their block: each has a bit. Values are given for one
+ * meeting while those of the last are read. */
 typedef struct warp {
-    emulated_lanes given, seen;
-    int arrived, live;
-    unsigned generation;
+    emulated_lanes given[2];
+    uint32_t ready, at_warp, at_block;
+    int live, arrived;
+    unsigned turn; /* of `given` */
 } warp;
 
 /* Blocks that run at the same time. */
 typedef struct gang {
+    const emulated_shape *shape;
+    const std::function<void()> *kernel;
     unsigned blocks, threads; /* in all */
-    std::vector<char *> shared;
-    std::atomic<unsigned> ready{0}, arrived_blocks{0}, block_generation{0}, arrived_threads{0}, thread_generation{0};
+    std::vector<std::atomic<char *>> shared;
+    std::mutex lock;
+    std::condition_variable ended;
+    unsigned ended_blocks = 0;
+    std::atomic<unsigned> arrived_blocks{0}, block_generation{0}, arrived_threads{0}, thread_generation{0};
 } gang;
 
 typedef struct block {
-    std::vector<fiber> fibers;
-    std::vector<warp> warps;
+    fiber fibers[MOST_THREADS];
+    warp warps[WARPS];
+    uint32_t ready; /* a bit for each warp with lanes that can run */
     char *stacks;
-    int current, live;
+    int free_stacks[MOST_THREADS], free_count;
+    warp *warp_now; /* of the current fiber */
+    int current, threads, live;
     int arrived, sum, result; /* at the barrier of the block */
-    unsigned generation;
-    size_t looks;
+    int looks;
     gang *with;
     const std::function<void()> *kernel;
-    jmp_buf end;
+    place end;
 } block;
 
-static thread_local block *own;
+static __thread block *own;
 
 /* ---- fibers ----------------------------------------------------------------------------------------------------- */
 
 static void begin_fiber();
 
-static void go_on(int next) {
-    fiber *f = &own->fibers[(size_t)next];
-    own->current = next;
-    threadIdx = uint3{(unsigned)next, 0, 0};
-    if (f->started) {
-        _longjmp(f->at, 1);
-    }
-    f->started = true;
-    ucontext_t context;
-    getcontext(&context);
-    context.uc_stack.ss_sp = own->stacks + (size_t)next * STACK;
-    context.uc_stack.ss_size = STACK;
-    context.uc_link = NULL;
-    makecontext(&context, begin_fiber, 0);
-    setcontext(&context);
+static void let_run(warp *w, uint32_t lanes) {
+    w->ready |= lanes;
+    own->ready |= 1u << (w - own->warps);
 }
 
-/* The next fiber that has not ended, or -1. */
-static int next_fiber() {
-    const int count = (int)own->fibers.size();
-    for (int i = 1; i <= count; i++) {
-        int next = own->current + i < count ? own->current + i : own->current + i - count;
-        if (!own->fibers[(size_t)next].ended) {
-            return next;
-        }
+/* The current fiber waits: takes it from those that can run. */
+static void hold(warp *w) {
+    w->ready &= ~(1u << own->current % 32);
+    if (!w->ready) {
+        own->ready &= ~(1u << (w - own->warps));
     }
-    return -1;
+}
+
+/* The first bit above `i`, or of all. */
+static int next_bit(uint32_t bits, int i) {
+    const uint32_t above = bits & ~1u << i;
+    return __builtin_ctz(above ? above : bits);
+}
+
+/* The next fiber in turn that can run. */
+static int next_fiber() {
+    const int at = own->current / 32, lane = own->current % 32;
+    const uint32_t above = own->warps[at].ready & ~1u << lane;
+    if (above) {
+        return at * 32 + __builtin_ctz(above);
+    }
+    if (!own->ready) {
+        fprintf(stderr, "emulator: %d threads of block %u wait, and none can run\n", own->live, blockIdx.x);
+        abort();
+    }
+    const int next = next_bit(own->ready, at);
+    return next * 32 + __builtin_ctz(own->warps[next].ready);
+}
+
+static void become(int next) {
+    own->current = next;
+    own->warp_now = &own->warps[next / 32];
+    threadIdx.x = (unsigned)next;
+}
+
+/* The place of a fiber that runs from now on; the stack that was used last is still in the cache. */
+static inline place *take(int next) {
+    fiber *f = &own->fibers[next];
+    become(next);
+    if (__builtin_expect(f->stack < 0, 0)) {
+        f->stack = own->free_stacks[--own->free_count];
+        prepare(&f->at, own->stacks + (size_t)f->stack * (STACK + STAGGER), begin_fiber);
+    }
+    return &f->at;
 }
 
 static void let_others() {
+    place *at = &own->fibers[own->current].at;
     const int next = next_fiber();
-    if (next != own->current && _setjmp(own->fibers[(size_t)own->current].at) == 0) {
-        go_on(next);
+    if (next != own->current) {
+        change(at, take(next));
     }
 }
 
-static void meet_warp(warp *w) {
-    w->seen = w->given;
-    w->given.present = 0;
+/* All lanes that are left have come. */
+static inline void meet_warp(warp *w, uint32_t lanes) {
+    w->given[w->turn].present = lanes;
+    w->turn ^= 1;
+    w->given[w->turn].nonzero = 0;
     w->arrived = 0;
-    w->generation++;
+    if (w->at_warp) {
+        let_run(w, w->at_warp);
+        w->at_warp = 0;
+    }
 }
 
 static void meet_block() {
     own->result = own->sum;
     own->sum = own->arrived = 0;
-    own->generation++;
+    for (int i = 0; i * 32 < own->threads; i++) {
+        if (own->warps[i].at_block) {
+            let_run(&own->warps[i], own->warps[i].at_block);
+            own->warps[i].at_block = 0;
+        }
+    }
 }
 
-static void begin_fiber() {
-    (*own->kernel)();
-    warp *w = &own->warps[(size_t)own->current / 32];
-    own->fibers[(size_t)own->current].ended = true;
+/* Ends the current fiber: its warp and its block no longer wait for it. */
+static void end_fiber() {
+    warp *w = &own->warps[own->current / 32];
+    hold(w);
     own->live--;
     w->live--;
     if (w->arrived && w->arrived == w->live) {
-        meet_warp(w);
+        meet_warp(w, w->at_warp);
     }
     if (own->arrived && own->arrived == own->live) {
         meet_block();
     }
-    const int next = next_fiber();
-    if (next < 0) {
-        _longjmp(own->end, 1);
+}
+
+/* A stack runs one thread after the other, as long as the next one has not begun either. */
+static void begin_fiber() {
+    for (;;) {
+        (*own->kernel)();
+        const int stack = own->fibers[own->current].stack;
+        end_fiber();
+        place nowhere;
+        if (!own->live) {
+            change(&nowhere, &own->end);
+        }
+        const int next = next_fiber();
+        if (own->fibers[next].stack < 0) {
+            become(next);
+            own->fibers[next].stack = stack;
+            continue;
+        }
+        own->free_stacks[own->free_count++] = stack;
+        change(&nowhere, take(next));
     }
-    go_on(next);
 }
 
 /* ---- meeting ---------------------------------------------------------------------------------------------------- */
 
+/* The other lanes of the warp run first, since their stacks are in the cache. */
 const emulated_lanes *emulated_exchange(uint64_t value) {
-    warp *w = &own->warps[(size_t)own->current / 32];
+    warp *w = own->warp_now;
     const int lane = own->current % 32;
-    const unsigned generation = w->generation;
-    w->given.value[lane] = value;
-    w->given.present |= 1u << lane;
+    const uint32_t bit = 1u << lane;
+    emulated_lanes *given = &w->given[w->turn];
+    given->value[lane] = value;
+    given->nonzero |= value ? bit : 0;
     if (++w->arrived == w->live) {
-        meet_warp(w);
+        meet_warp(w, w->at_warp | bit);
+    } else {
+        w->at_warp |= bit;
+        w->ready &= ~bit;
+        if (w->ready) {
+            place *at = &own->fibers[own->current].at;
+            change(at, take(own->current - lane + next_bit(w->ready, lane)));
+        } else {
+            own->ready &= ~(1u << (w - own->warps));
+            let_others();
+        }
     }
-    while (w->generation == generation) {
-        let_others();
-    }
-    w->seen.lane = lane; /* no other lane runs before this one waits again */
-    return &w->seen;
+    given->lane = lane; /* no other lane runs before this one waits again */
+    return given;
 }
 
 int emulated_syncthreads(int value) {
-    const unsigned generation = own->generation;
     own->sum += value;
     if (++own->arrived == own->live) {
         meet_block();
-    }
-    while (own->generation == generation) {
+    } else {
+        warp *w = own->warp_now;
+        w->at_block |= 1u << own->current % 32;
+        hold(w);
         let_others();
     }
     return own->result;
@@ -189,7 +261,11 @@ void emulated_sync_blocks(void) {
 }
 
 void *emulated_in_block(void *mine, unsigned rank) {
-    return own->with->shared[rank] + ((char *)mine - memory);
+    char *other;
+    while (!(other = own->with->shared[rank])) {
+        sched_yield(); /* that block has not begun */
+    }
+    return other + ((char *)mine - memory);
 }
 
 /* ---- cuda/core/ptx.cuh ------------------------------------------------------------------------------------------------ */
@@ -229,7 +305,9 @@ uint32_t pc_arrived(const uint32_t *count) {
 }
 
 void pc_pause(void) {
-    if (++own->looks > PATIENCE * own->fibers.size()) {
+    /* As many looks as there are fibers that can run, at most: counting these costs more than a look. */
+    const int in_turn = __builtin_popcount(own->ready) * __builtin_popcount(own->warp_now->ready);
+    if (++own->looks > PATIENCE * in_turn) {
         own->looks = 0;
         sched_yield();
     }
@@ -241,86 +319,159 @@ void pc_settle(uint32_t &) {
 
 void pc_cluster_arrive(void) {
     gang *g = own->with;
-    own->fibers[(size_t)own->current].arrival = g->thread_generation;
+    own->fibers[own->current].arrival = g->thread_generation;
     arrive(&g->arrived_threads, &g->thread_generation, g->threads);
 }
 
 void pc_cluster_wait(void) {
-    while (own->with->thread_generation == own->fibers[(size_t)own->current].arrival) {
+    while (own->with->thread_generation == own->fibers[own->current].arrival) {
         pc_pause();
     }
 }
 
 /* ---- launching -------------------------------------------------------------------------------------------------- */
 
-static std::mutex stacks_lock;
-static std::vector<char *> spare_stacks;
-
-static char *take_stacks() {
-    std::lock_guard<std::mutex> hold(stacks_lock);
-    if (!spare_stacks.empty()) {
-        char *stacks = spare_stacks.back();
-        spare_stacks.pop_back();
-        return stacks;
-    }
-    void *stacks = mmap(NULL, (size_t)STACK * MOST_THREADS, PROT_READ | PROT_WRITE,
+/* What an operating system thread keeps from block to block. */
+static block *new_block() {
+    block *b = (block *)calloc(1, sizeof *b);
+    void *stacks = mmap(NULL, (size_t)(STACK + STAGGER) * MOST_THREADS, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (stacks == MAP_FAILED) {
+    if (!b || stacks == MAP_FAILED) {
         fprintf(stderr, "emulator: no memory for stacks\n");
         abort();
     }
-    return (char *)stacks;
+    b->stacks = (char *)stacks;
+    return b;
 }
 
-static void give_stacks(char *stacks) {
-    std::lock_guard<std::mutex> hold(stacks_lock);
-    spare_stacks.push_back(stacks);
-}
+/* Blocks and their stacks outlive the threads of a program that makes threads for each of its calls. */
+static std::mutex spare_lock;
+static std::vector<block *> spare_blocks;
 
-/* Blocks of a cluster or of a cooperative launch begin when all are there. */
-static void run_block(gang *g, unsigned rank, unsigned index, dim3 grid, dim3 threads,
-                      const std::function<void()> &kernel) {
-    block b = {};
-    b.fibers.resize(threads.x);
-    b.warps.resize((threads.x + 31) / 32);
-    for (unsigned i = 0; i < threads.x; i++) {
-        b.warps[i / 32].live++;
+static block *take_block() {
+    std::lock_guard<std::mutex> hold(spare_lock);
+    if (spare_blocks.empty()) {
+        return new_block();
     }
-    b.live = (int)threads.x;
-    b.stacks = take_stacks();
-    b.with = g;
-    b.kernel = &kernel;
-    own = &b;
+    block *b = spare_blocks.back();
+    spare_blocks.pop_back();
+    return b;
+}
+
+static void give_block(block *b) {
+    std::lock_guard<std::mutex> hold(spare_lock);
+    spare_blocks.push_back(b);
+}
+
+/* Shared memory begins with anything; what is beyond that of the kernel stays so. */
+static void spoil(size_t bytes) {
+    static __thread size_t spoilt;
+    const size_t all = spoilt ? (bytes > spoilt ? bytes : spoilt) : sizeof memory;
+    memset(memory, 0x5a, all);
+    spoilt = bytes ? bytes : 1;
+}
+
+static void run_block(gang *g, unsigned rank, unsigned index) {
+    const emulated_shape *shape = g->shape;
+    block *b = take_block();
+    const dim3 threads = shape->threads;
+    b->threads = b->live = (int)threads.x;
+    b->arrived = b->sum = b->looks = 0;
+    b->ready = 0;
+    for (int i = 0; i < b->threads; i++) {
+        b->fibers[i].stack = -1;
+        b->free_stacks[i] = i;
+    }
+    b->free_count = b->threads;
+    for (int i = 0; i * 32 < b->threads; i++) {
+        warp *w = &b->warps[i];
+        w->live = b->threads - i * 32 < 32 ? b->threads - i * 32 : 32;
+        w->ready = w->live < 32 ? (1u << w->live) - 1 : ~0u;
+        w->at_warp = w->at_block = w->arrived = w->turn = 0;
+        w->given[0].nonzero = 0;
+        b->ready |= 1u << i;
+    }
+    b->with = g;
+    b->kernel = g->kernel;
+    own = b;
     blockDim = threads;
-    gridDim = grid;
-    blockIdx = uint3{index % grid.x, index / grid.x, 0};
-    memset(memory, 0x5a, sizeof memory); /* shared memory begins with anything */
+    gridDim = shape->grid;
+    blockIdx = uint3{index % shape->grid.x, index / shape->grid.x, 0};
+    threadIdx = uint3{0, 0, 0};
+    spoil(shape->shared);
     g->shared[rank] = memory;
-    for (g->ready++; g->ready < g->blocks;) {
-        sched_yield();
-    }
-    if (_setjmp(b.end) == 0) {
-        go_on(0);
-    }
-    give_stacks(b.stacks);
+    change(&b->end, take(0));
+    give_block(b);
 }
 
-void emulated_launch(dim3 grid, dim3 threads, unsigned together, const std::function<void()> &kernel) {
-    const unsigned all = grid.x * grid.y;
-    for (unsigned first = 0; first < all; first += together) {
-        together = together < all - first ? together : all - first;
+/* Threads of the operating system that wait for blocks to run: making one clears its shared memory, which takes longer
+ * than many a kernel. */
+typedef struct worker {
+    std::mutex lock;
+    std::condition_variable called;
+    gang *with; /* none: it waits */
+    unsigned rank, index;
+} worker;
+
+static std::mutex idle_lock;
+static std::vector<worker *> idle;
+
+static void work(worker *w) {
+    for (;;) {
+        std::unique_lock<std::mutex> hold(w->lock);
+        w->called.wait(hold, [w] { return w->with; });
+        gang *g = w->with;
+        w->with = NULL;
+        hold.unlock();
+        run_block(g, w->rank, w->index);
+        {
+            std::lock_guard<std::mutex> rest(idle_lock);
+            idle.push_back(w);
+        }
+        std::lock_guard<std::mutex> end(g->lock);
+        if (++g->ended_blocks == g->blocks) {
+            g->ended.notify_one();
+        }
+    }
+}
+
+static void call_worker(gang *g, unsigned rank, unsigned index) {
+    worker *w = NULL;
+    {
+        std::lock_guard<std::mutex> hold(idle_lock);
+        if (!idle.empty()) {
+            w = idle.back();
+            idle.pop_back();
+        }
+    }
+    if (!w) {
+        w = new worker();
+        std::thread(work, w).detach();
+    }
+    std::lock_guard<std::mutex> hold(w->lock);
+    w->with = g;
+    w->rank = rank;
+    w->index = index;
+    w->called.notify_one();
+}
+
+void emulated_launch(const emulated_shape *shape, const std::function<void()> &kernel) {
+    const unsigned all = shape->grid.x * shape->grid.y;
+    for (unsigned first = 0; first < all;) {
         gang g;
-        g.blocks = together;
-        g.threads = together * threads.x;
-        g.shared.resize(together);
-        std::vector<std::thread> others;
-        for (unsigned rank = 1; rank < together; rank++) {
-            others.emplace_back(run_block, &g, rank, first + rank, grid, threads, std::cref(kernel));
+        g.shape = shape;
+        g.kernel = &kernel;
+        g.blocks = shape->together < all - first ? shape->together : all - first;
+        g.threads = g.blocks * shape->threads.x;
+        g.shared = std::vector<std::atomic<char *>>(g.blocks);
+        for (unsigned rank = 1; rank < g.blocks; rank++) {
+            call_worker(&g, rank, first + rank);
         }
-        run_block(&g, 0, first, grid, threads, kernel);
-        for (std::thread &t : others) {
-            t.join();
-        }
+        run_block(&g, 0, first);
+        std::unique_lock<std::mutex> hold(g.lock);
+        g.ended_blocks++;
+        g.ended.wait(hold, [&g] { return g.ended_blocks == g.blocks; });
+        first += g.blocks;
     }
 }
 
