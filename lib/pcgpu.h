@@ -149,9 +149,9 @@ pcgpu_status pcgpu_depth_count(pcgpu_context *context, const pcgpu_depth *depth,
 
 /* ---- 3. files ----------------------------------------------------------------------------------------------- */
 
-/* Formats: "bin" (KITTI, nuScenes: records of float32, no header), "ply", "ply-ascii" (write only), "pcd", "npy"; for
- * arrays "npz"; depth images "png" and "pgm" (read only, 16-bit greyscale). When `format` is NULL, the extension of the
- * file name selects the format (".pcd.bin" is bin, "-" is bin); an unknown extension is an error. */
+/* Formats are known by names such as "bin" (KITTI, nuScenes: records of float32, no header), "ply" or, for arrays, "npz";
+ * pcgpu_format_at lists them. When `format` is NULL, the extension of the file name selects the format (".pcd.bin" is
+ * bin, "-" is bin); an unknown extension is an error. */
 typedef struct pcgpu_format_info {
     const char *name;
     const char *extension;   /* ".ply" */

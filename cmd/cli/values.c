@@ -178,6 +178,16 @@ static bool print_path(const option_row *o, const void *field, FILE *out) {
     return text != NULL;
 }
 
+bool refuse_formats(reason *why, bool reading) {
+    const pcgpu_format_info *info;
+    for (int i = 0; (info = pcgpu_format_at(i)); i++) {
+        if (reading ? info->reads : info->writes || info->writes_arrays) {
+            refuse_more(why, " %s", info->name);
+        }
+    }
+    return false;
+}
+
 /* Names of formats that can be read, or written. */
 static bool parse_format(const option_row *o, const char *text, void *field, reason *why) {
     bool reading = o->type == &type_reader;
@@ -188,12 +198,7 @@ static bool parse_format(const option_row *o, const char *text, void *field, rea
     }
     refuse(why, "\"%s\" is not a format that can be %s; give one of", text,
                      reading ? "read" : "written");
-    for (int i = 0; (info = pcgpu_format_at(i)); i++) {
-        if (reading ? info->reads : info->writes || info->writes_arrays) {
-            refuse_more(why, " %s", info->name);
-        }
-    }
-    return false;
+    return refuse_formats(why, reading);
 }
 
 static bool choice_wrong(const option_row *o, const char *text, const char *more, reason *why) {

@@ -63,7 +63,9 @@ bool session_check_format(const session *s, const char *path, reason *why) {
         return check_camera(s, path, why);
     }
     content_format(path, &content);
-    return refuse(why, "%s: %s", path,
-             content.text[0] ? content.text
-                        : "neither the name nor the content has a known format; give -F bin, ply, pcd, npy, png or pgm");
+    if (content.text[0]) {
+        return refuse(why, "%s: %s", path, content.text);
+    }
+    refuse(why, "%s: neither the name nor the content has a known format; give -F with one of", path);
+    return refuse_formats(why, true);
 }

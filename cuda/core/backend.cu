@@ -5,17 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern "C" {
-extern const struct pc_sample_ops pc_cuda_sample_ops;
-extern const struct pc_voxelize_ops pc_cuda_voxelize_ops;
-extern const struct pc_icp_ops pc_cuda_icp_ops;
-extern const struct pc_ndt_ops pc_cuda_ndt_ops;
-extern const struct pc_projective_ops pc_cuda_projective_ops;
-extern const struct pc_tsdf_ops pc_cuda_tsdf_ops;
-}
-
-static const pc_backend backend = {"cuda",          &pc_cuda_sample_ops,     &pc_cuda_voxelize_ops, &pc_cuda_icp_ops,
-                                   &pc_cuda_ndt_ops, &pc_cuda_projective_ops, &pc_cuda_tsdf_ops};
+#define CUDA_OPS(NAME) &pc_cuda_##NAME##_ops,
+static const pc_backend backend = {"cuda", PC_FEATURES(CUDA_OPS)};
 
 extern "C" const pc_backend *pc_backend_cuda(void) {
     return &backend;

@@ -6,20 +6,8 @@
 /* Seconds to create a CUDA context, measured on an H200 (0.19 to 0.29); part of AUTO's decision only. */
 #define CUDA_START_SECONDS 0.25
 
-extern const struct pc_sample_ops pc_cpu_sample_ops;
-extern const struct pc_voxelize_ops pc_cpu_voxelize_ops;
-extern const struct pc_icp_ops pc_cpu_icp_ops;
-extern const struct pc_ndt_ops pc_cpu_ndt_ops;
-extern const struct pc_projective_ops pc_cpu_projective_ops;
-extern const struct pc_tsdf_ops pc_cpu_tsdf_ops;
-
-const pc_backend pc_backend_cpu = {.name = "cpu",
-                                   .sample = &pc_cpu_sample_ops,
-                                   .voxelize = &pc_cpu_voxelize_ops,
-                                   .icp = &pc_cpu_icp_ops,
-                                   .ndt = &pc_cpu_ndt_ops,
-                                   .projective = &pc_cpu_projective_ops,
-                                   .tsdf = &pc_cpu_tsdf_ops};
+#define CPU_OPS(NAME) .NAME = &pc_cpu_##NAME##_ops,
+const pc_backend pc_backend_cpu = {.name = "cpu", PC_FEATURES(CPU_OPS)};
 
 void pc_cpu_stop(pcgpu_context *context) {
     pc_cpu_icp_end(context);

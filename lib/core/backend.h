@@ -12,15 +12,16 @@
 extern "C" {
 #endif
 
-/* One table of operations per feature, declared beside the feature (sample_ops.h, voxelize_ops.h, ...). */
+/* One table of operations per feature NAME, a struct pc_NAME_ops that is declared beside the feature (sample_ops.h,
+ * voxelize_ops.h, ...); both back ends define theirs. */
+#define PC_FEATURES(DO) DO(sample) DO(voxelize) DO(icp) DO(ndt) DO(projective) DO(tsdf)
+#define PC_FEATURE_OPS(NAME) extern const struct pc_##NAME##_ops pc_cpu_##NAME##_ops, pc_cuda_##NAME##_ops;
+#define PC_FEATURE_FIELD(NAME) const struct pc_##NAME##_ops *NAME;
+PC_FEATURES(PC_FEATURE_OPS)
+
 typedef struct pc_backend {
     const char *name; /* "cpu", "cuda" */
-    const struct pc_sample_ops *sample;
-    const struct pc_voxelize_ops *voxelize;
-    const struct pc_icp_ops *icp;
-    const struct pc_ndt_ops *ndt;
-    const struct pc_projective_ops *projective;
-    const struct pc_tsdf_ops *tsdf;
+    PC_FEATURES(PC_FEATURE_FIELD)
 } pc_backend;
 
 extern const pc_backend pc_backend_cpu;

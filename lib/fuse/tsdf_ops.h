@@ -30,8 +30,6 @@ typedef struct pc_tsdf_ops {
     pcgpu_status (*blocks)(pcgpu_context *context, void *state, struct pc_volume_blocks *blocks);
 } pc_tsdf_ops;
 
-extern const pc_tsdf_ops pc_cpu_tsdf_ops, pc_cuda_tsdf_ops;
-
 #ifdef __cplusplus
 }
 #endif

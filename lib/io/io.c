@@ -6,12 +6,16 @@
 #include <string.h>
 #include <strings.h>
 
-static const pc_format *const formats[] = {&pc_format_bin, &pc_format_ply, &pc_format_ply_ascii, &pc_format_pcd,
-                                           &pc_format_npy, &pc_format_npz, &pc_format_png,       &pc_format_pgm};
-enum { FORMATS = sizeof formats / sizeof formats[0] };
+extern const pc_format pc_format_bin, pc_format_ply, pc_format_ply_ascii, pc_format_pcd, pc_format_npy, pc_format_npz,
+    pc_format_png, pc_format_pgm;
+
+const pc_format *const pc_formats[] = {&pc_format_bin, &pc_format_ply, &pc_format_ply_ascii, &pc_format_pcd,
+                                       &pc_format_npy, &pc_format_npz, &pc_format_png,       &pc_format_pgm,
+                                       NULL};
+enum { FORMATS = sizeof pc_formats / sizeof pc_formats[0] - 1 };
 
 const pcgpu_format_info *pcgpu_format_at(int i) {
-    return i >= 0 && i < FORMATS ? &formats[i]->info : NULL;
+    return i >= 0 && i < FORMATS ? &pc_formats[i]->info : NULL;
 }
 
 bool pc_has_extension(const char *path, const char *extension) {
@@ -25,8 +29,8 @@ const pcgpu_format_info *pcgpu_format_of_path(const char *path) {
         return &pc_format_bin.info;
     }
     for (int i = 0; i < FORMATS; i++) {
-        if (pc_has_extension(path, formats[i]->info.extension)) {
-            return &formats[i]->info;
+        if (pc_has_extension(path, pc_formats[i]->info.extension)) {
+            return &pc_formats[i]->info;
         }
     }
     return NULL;
@@ -34,8 +38,8 @@ const pcgpu_format_info *pcgpu_format_of_path(const char *path) {
 
 const pcgpu_format_info *pcgpu_format_by_name(const char *name) {
     for (int i = 0; i < FORMATS; i++) {
-        if (strcmp(name, formats[i]->info.name) == 0) {
-            return &formats[i]->info;
+        if (strcmp(name, pc_formats[i]->info.name) == 0) {
+            return &pc_formats[i]->info;
         }
     }
     return NULL;
@@ -58,15 +62,15 @@ static bool can(const pc_format *format, use what) {
 static void list_formats(char *out, size_t size, use what) {
     int left = 0;
     for (int i = 0; i < FORMATS; i++) {
-        left += can(formats[i], what);
+        left += can(pc_formats[i], what);
     }
     size_t used = 0;
     out[0] = '\0';
     for (int i = 0; i < FORMATS; i++) {
-        if (can(formats[i], what) && used < size) {
+        if (can(pc_formats[i], what) && used < size) {
             left--;
             const char *between = left == 0 ? "" : left == 1 ? " or " : ", ";
-            used += (size_t)snprintf(out + used, size - used, "%s%s", formats[i]->info.name, between);
+            used += (size_t)snprintf(out + used, size - used, "%s%s", pc_formats[i]->info.name, between);
         }
     }
 }
@@ -87,8 +91,8 @@ static pcgpu_status choose_format(pcgpu_context *context, const char *shown, con
                                 reads ? "content is not known and the name not" : "name is not", option, list);
     }
     for (int i = 0; i < FORMATS; i++) {
-        if (&formats[i]->info == info) {
-            *chosen = formats[i];
+        if (&pc_formats[i]->info == info) {
+            *chosen = pc_formats[i];
         }
     }
     if (!can(*chosen, what)) {

@@ -1,4 +1,4 @@
-/* The table of formats, and what readers and writers share. A format is one file io_NAME.c with one entry in io.c.
+/* The table of formats, and what readers and writers share. A format is one file io_NAME.c with one line in io.c.
  *
  * A reader gets the whole file in memory (a stream need not seek, and a count in a header can be checked against the
  * bytes that are there before anything is allocated), describes where its columns lie in a pc_table, and lets
@@ -20,6 +20,7 @@ typedef struct pc_bytes {
 
 typedef struct pc_format {
     pcgpu_format_info info;
+    const char *begins[4]; /* the first bytes of a file, without a zero byte; NULL past the last */
     /* `name` is what messages call the file. The caller frees the bytes, whose memory may move into the cloud. On
      * failure the caller zeroes the cloud; a reader frees what it allocated. */
     pcgpu_status (*read)(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,
@@ -31,8 +32,7 @@ typedef struct pc_format {
     pcgpu_status (*read_depth)(pcgpu_context *context, const pc_bytes *bytes, const char *name, pcgpu_depth *depth);
 } pc_format;
 
-extern const pc_format pc_format_bin, pc_format_ply, pc_format_ply_ascii, pc_format_pcd, pc_format_npy, pc_format_npz,
-    pc_format_png, pc_format_pgm;
+extern const pc_format *const pc_formats[]; /* io.c; NULL past the last */
 
 /* ---- names: io.c ---------------------------------------------------------------------------------------------- */
 

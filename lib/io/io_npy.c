@@ -245,6 +245,7 @@ const pc_format pc_format_npy = {
              .writes = true,
              .writes_arrays = true,
              .description = "NumPy array of float32 or float64, points x columns"},
+    .begins = {"\x93NUMPY"},
     .read = read_npy,
     .write = write_npy,
     .write_arrays = write_array,

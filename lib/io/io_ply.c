@@ -282,6 +282,7 @@ const pc_format pc_format_ply = {
              .reads = true,
              .writes = true,
              .description = "PLY, read in every variant, written as binary little endian"},
+    .begins = {"ply\n", "ply\r"},
     .read = read_ply,
     .write = pc_ply_write,
 };

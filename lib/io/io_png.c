@@ -149,5 +149,6 @@ const pc_format pc_format_png = {
              .reads = true,
              .depth = true,
              .description = "depth image: 16-bit greyscale; needs a camera"},
+    .begins = {"\x89PNG\r\n\x1a\n"},
     .read_depth = read_png,
 };

@@ -32,8 +32,6 @@ typedef struct pc_sample_ops {
     pcgpu_status (*sample)(pcgpu_context *context, pc_sample_job *jobs, int count);
 } pc_sample_ops;
 
-extern const pc_sample_ops pc_cpu_sample_ops, pc_cuda_sample_ops;
-
 /* The estimated time of the CPU back end for these clouds on one thread, in seconds, for AUTO. AUTO divides it by
  * `threads`, so work for one thread only counts `threads` times. */
 double pc_cpu_sample_seconds(const pc_sample_job *jobs, int count, int threads);

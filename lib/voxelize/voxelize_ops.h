@@ -28,8 +28,6 @@ typedef struct pc_voxelize_ops {
     pcgpu_status (*voxelize)(pcgpu_context *context, const pc_voxelize_job *job, pcgpu_voxels *out);
 } pc_voxelize_ops;
 
-extern const pc_voxelize_ops pc_cpu_voxelize_ops, pc_cuda_voxelize_ops;
-
 #ifdef __cplusplus
 }
 #endif

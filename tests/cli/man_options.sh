@@ -5,8 +5,8 @@ set -u
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 bad=0
-for command in sample voxelize register odometry fuse evaluate info; do
-    page=$PCGPU_SOURCE/man/pcgpu-$command.1
+for page in "$PCGPU_SOURCE"/man/pcgpu-*.1; do
+    command=${page##*/pcgpu-} command=${command%.1}
     "$PCGPU" help --man "$command" > "$scratch/options" || exit 1
     [ -s "$scratch/options" ] || { echo "FAIL: no options of $command"; exit 1; }
     awk -v made="$scratch/options" '

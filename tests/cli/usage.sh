@@ -3,8 +3,9 @@
 
 expect 0 "$PCGPU" --help
 stdout_has '^Usage: pcgpu'
-for COMMAND in sample voxelize register odometry fuse evaluate info; do
-    stdout_has "^ +$COMMAND "
+COMMANDS=$(sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' "$OUT" | grep -vx -e completion -e help)
+for COMMAND in ${COMMANDS:?}; do
+    present "$PCGPU_SOURCE/man/pcgpu-$COMMAND.1"
 done
 stderr_is ''
 cp "$OUT" ../help
@@ -13,7 +14,7 @@ same "$OUT" ../help
 expect 0 "$PCGPU" help
 same "$OUT" ../help
 
-for COMMAND in sample voxelize register odometry fuse evaluate info; do
+for COMMAND in $COMMANDS; do
     expect 0 "$PCGPU" help "$COMMAND"
     stdout_has "^Usage: pcgpu $COMMAND"
     [ "$COMMAND" = evaluate ] || stdout_has '--threads'

@@ -93,6 +93,17 @@ void io_skip_without(const char *path) {
     }
 }
 
+/* The i-th format that holds clouds, or NULL past the last; its text variant is read by the name of the other. */
+static const pcgpu_format_info *cloud_format(int i, const char **reader) {
+    for (int k = 0; pcgpu_format_at(k); k++) {
+        if (pcgpu_format_at(k)->writes && i-- == 0) {
+            *reader = pcgpu_format_at(k)->reads ? pcgpu_format_at(k)->name : "ply";
+            return pcgpu_format_at(k);
+        }
+    }
+    return NULL;
+}
+
 /* ---- formats ---------------------------------------------------------------------------------------------------- */
 
 static void test_formats(void **state) {
@@ -115,9 +126,16 @@ static void test_formats(void **state) {
         assert_ptr_equal(pcgpu_format_by_name(pcgpu_format_at(count)->name), pcgpu_format_at(count));
         assert_non_null(pcgpu_format_at(count)->description);
     }
-    assert_int_equal(count, 8);
+    assert_true(count >= 8);
     assert_null(pcgpu_format_at(-1));
     assert_null(pcgpu_format_by_name("las"));
+}
+
+/* The rest of the sentence lists the formats. */
+static void assert_begins(const io_state *s, const char *sentence) {
+    if (strncmp(pcgpu_last_error(s->context), sentence, strlen(sentence)) != 0) {
+        fail_msg("'%s' where '%s' is expected", pcgpu_last_error(s->context), sentence);
+    }
 }
 
 static void test_format_errors(void **state) {
@@ -125,17 +143,14 @@ static void test_format_errors(void **state) {
     pcgpu_cloud cloud;
     FILE *f = tmpfile();
     assert_int_equal(pcgpu_read(s->context, f, "scan.xyz", NULL, &cloud), PCGPU_ERROR_ARGUMENT);
-    assert_string_equal(pcgpu_last_error(s->context),
-                        "scan.xyz: the content is not known and the name not that of a format; give --format bin, ply, pcd, npy, png or pgm");
+    assert_begins(s, "scan.xyz: the content is not known and the name not that of a format; give --format bin, ply, pcd, npy, ");
     assert_int_equal(pcgpu_read(s->context, f, "-", &(pcgpu_read_options){.format = "las"}, &cloud),
                      PCGPU_ERROR_ARGUMENT);
-    assert_string_equal(pcgpu_last_error(s->context),
-                        "standard input: 'las' is not a format; --format takes bin, ply, pcd, npy, png or pgm");
+    assert_begins(s, "standard input: 'las' is not a format; --format takes bin, ply, pcd, npy, ");
     assert_int_equal(pcgpu_read(s->context, f, "a.npz", NULL, &cloud), PCGPU_ERROR_ARGUMENT);
     io_make_cloud(s, 2, 3, &cloud);
     assert_int_equal(pcgpu_write(s->context, f, "-", "npz", &cloud), PCGPU_ERROR_ARGUMENT);
-    assert_string_equal(pcgpu_last_error(s->context),
-                        "standard output: npz cannot hold a cloud; use bin, ply, ply-ascii, pcd or npy");
+    assert_begins(s, "standard output: npz cannot hold a cloud; use bin, ply, ply-ascii, ");
     assert_int_equal(pcgpu_write(s->context, f, "a", NULL, &cloud), PCGPU_ERROR_ARGUMENT);
     const pcgpu_array array = {"a", PCGPU_FLOAT32, 2, {2, 3}, cloud.data};
     assert_int_equal(pcgpu_write_arrays(s->context, f, "a.ply", NULL, &array, 1), PCGPU_ERROR_ARGUMENT);
@@ -198,8 +213,9 @@ static void test_bin_sizes(void **state) {
 /* A pipe cannot seek and gives its content in pieces. */
 static void test_pipe(void **state) {
     io_state *s = *state;
-    static const char *const formats[] = {"bin", "ply", "ply-ascii", "pcd", "npy"};
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+    const pcgpu_format_info *format;
+    const char *reader;
+    for (int i = 0; (format = cloud_format(i, &reader)); i++) {
         pcgpu_cloud cloud, again;
         int ends[2];
         io_make_cloud(s, 30000, 4, &cloud);
@@ -209,13 +225,12 @@ static void test_pipe(void **state) {
         if (child == 0) {
             close(ends[0]);
             FILE *out = fdopen(ends[1], "wb");
-            pcgpu_status status = pcgpu_write(s->context, out, "-", formats[i], &cloud);
+            pcgpu_status status = pcgpu_write(s->context, out, "-", format->name, &cloud);
             _exit(status == PCGPU_OK && fclose(out) == 0 ? 0 : 1);
         }
         close(ends[1]);
         FILE *in = fdopen(ends[0], "rb");
-        const char *format = strcmp(formats[i], "ply-ascii") == 0 ? "ply" : formats[i];
-        assert_int_equal(pcgpu_read(s->context, in, "-", &(pcgpu_read_options){.format = format}, &again), PCGPU_OK);
+        assert_int_equal(pcgpu_read(s->context, in, "-", &(pcgpu_read_options){.format = reader}, &again), PCGPU_OK);
         fclose(in);
         int result = 1;
         assert_int_equal(waitpid(child, &result, 0), child);
@@ -251,16 +266,17 @@ static void test_stream_errors(void **state) {
 
 static void test_round_trips(void **state) {
     io_state *s = *state;
-    static const char *const formats[] = {"bin", "ply", "ply-ascii", "pcd", "npy"};
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+    const pcgpu_format_info *format;
+    const char *reader;
+    for (int i = 0; (format = cloud_format(i, &reader)); i++) {
         for (int64_t rows = 0; rows < 3000; rows = rows * 7 + 1) {
             pcgpu_cloud cloud, again;
             char *data;
             size_t size;
             io_make_cloud(s, rows, 4, &cloud);
-            io_write(s, formats[i], &cloud, &data, &size);
+            io_write(s, format->name, &cloud, &data, &size);
             assert_string_equal(s->log, "");
-            io_read_good(s, strcmp(formats[i], "ply-ascii") == 0 ? "ply" : formats[i], data, size, &again);
+            io_read_good(s, reader, data, size, &again);
             assert_string_equal(s->log, "");
             io_assert_same(&cloud, &again);
             free(data);

@@ -27,8 +27,6 @@ typedef struct pc_icp_ops {
     void (*end)(pcgpu_context *context);
 } pc_icp_ops;
 
-extern const pc_icp_ops pc_cpu_icp_ops, pc_cuda_icp_ops;
-
 #ifdef __cplusplus
 }
 #endif

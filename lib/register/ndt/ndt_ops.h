@@ -75,8 +75,6 @@ typedef struct pc_ndt_ops {
     pcgpu_status (*sum)(pcgpu_context *context, const struct pc_ndt_step *step, double *sums);
 } pc_ndt_ops;
 
-extern const pc_ndt_ops pc_cpu_ndt_ops, pc_cuda_ndt_ops;
-
 #ifdef __cplusplus
 }
 #endif

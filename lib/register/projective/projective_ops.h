@@ -22,8 +22,6 @@ typedef struct pc_projective_ops {
                                     struct pc_depth_frame *target, struct pc_depth_optimizer *optimizer);
 } pc_projective_ops;
 
-extern const pc_projective_ops pc_cpu_projective_ops, pc_cuda_projective_ops;
-
 #ifdef __cplusplus
 }
 #endif
