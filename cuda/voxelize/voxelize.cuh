@@ -5,12 +5,31 @@
 #include "common.cuh"
 #include "voxelize_math.h"
 
-/* *pointer = memory for `count` items from the arena of the context. */
-template <typename T> static inline pcgpu_status pc_voxelize_take(pcgpu_context *context, int64_t count, T **pointer) {
+/* Sets each pointer to memory for `count` items from the arena of the context. */
+template <typename T, typename... More>
+static inline pcgpu_status pc_voxelize_take(pcgpu_context *context, int64_t count, T **pointer, More **...more) {
     void *memory = NULL;
     PC_TRY(pc_arena_take(context, &pc_cuda_of(context)->arena, (size_t)count * sizeof(T), &memory));
     *pointer = (T *)memory;
+    if constexpr (sizeof...(more) > 0) {
+        return pc_voxelize_take(context, count, more...);
+    }
     return PCGPU_OK;
+}
+
+static inline double pc_voxelize_cells(const pc_voxelize_job *job) {
+    return (double)job->grid.cells[0] * (double)job->grid.cells[1] * (double)job->grid.cells[2];
+}
+
+/* Upper limit of the number of voxels. */
+static inline int64_t pc_voxelize_most(const pc_voxelize_job *job) {
+    const double cells = pc_voxelize_cells(job);
+    return cells < (double)job->rows ? (int64_t)cells : job->rows;
+}
+
+/* The number of voxels that max_voxels leaves in the result. */
+static inline int64_t pc_voxelize_limit(const pc_voxelize_job *job, int64_t voxels) {
+    return job->max_voxels && job->max_voxels < voxels ? job->max_voxels : voxels;
 }
 
 /* Allocates the job's records in the arena and starts to copy them there. */

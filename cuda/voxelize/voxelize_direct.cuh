@@ -109,7 +109,7 @@ __global__ static void __launch_bounds__(PC_INSERT_THREADS, PC_RESIDENT(PC_INSER
     }
 }
 
-/* ---- ids ------------------------------------------------------------------------------------------------------- */
+/* ---- ids -------------------------------------------------------------------------------------------------------- */
 
 enum { COUNTS_EACH = (PC_HEAD_COUNTS + PC_DIRECT_THREADS - 1) / PC_DIRECT_THREADS };
 
@@ -182,7 +182,7 @@ __device__ static uint32_t id_at(const near_bits<LANES> &bits, const uint32_t *b
     return before[first / PC_HEAD_RECORDS] + sum;
 }
 
-/* ---- overfull cells ---------------------------------------------------------------------------------------------- */
+/* ---- overfull cells --------------------------------------------------------------------------------------------- */
 
 enum { DIRECT_WARPS = PC_DIRECT_THREADS / 32 };
 

@@ -9,7 +9,7 @@ enum {
     WARP_RECORDS = 32 * LANE_RECORDS,
 };
 
-/* ---- features -------------------------------------------------------------------------------------------------- */
+/* ---- features --------------------------------------------------------------------------------------------------- */
 
 /* value / divisor, both below 2^22: the rounding error of the product is below value / 2^32, and the quotient at most 1
  * too high. */
@@ -148,7 +148,7 @@ __device__ static void add_voxel(const pc_voxelize_params &s, uint32_t id, uint3
     }
 }
 
-/* ---- cells with at most P records ------------------------------------------------------------------------------ */
+/* ---- cells with at most P records ------------------------------------------------------------------------------- */
 
 /* Per lane. */
 typedef struct occupied_cell {
@@ -249,23 +249,7 @@ __device__ static void emit_cells(const pc_voxelize_params &s, const grid_factor
     __syncwarp();
 }
 
-/* ---- overfull cells ---------------------------------------------------------------------------------------------- */
-
-/* Emits a voxel whose kept records are in order; by a warp. */
-template <bool PILLARS, bool FOUR>
-__device__ static void write_overfull(const pc_voxelize_params &s, const grid_factors &factors, uint32_t cell,
-                                      uint32_t id, const uint32_t *sorted, const warp_memory &m) {
-    for (int k = (int)threadIdx.x % 32; id < s.max_voxels && k < s.kept; k += 32) {
-        const uint32_t row = sorted[k];
-        if (FOUR) {
-            ((float4 *)m.values)[k] = ((const float4 *)s.data)[row];
-        }
-        s.point_voxel[row] = (int32_t)id;
-    }
-    __syncwarp();
-    write_features<32, PILLARS, FOUR>(s, factors, id, cell, id < s.max_voxels ? s.kept : 0, sorted, m.values, m.means);
-    __syncwarp();
-}
+/* ---- overfull cells --------------------------------------------------------------------------------------------- */
 
 /* Overfull cells that the whole block does. */
 typedef struct large_overfull {
@@ -279,7 +263,16 @@ __device__ static void emit_overfull_cell(const pc_voxelize_params &s, const gri
                                           const uint2 &counts, const uint32_t *before, const uint32_t *sorted,
                                           const warp_memory &m, block_sums *sums) {
     const uint32_t id = id_at<32>(load_bits<32>(s, counts.y), before, counts.y);
-    write_overfull<PILLARS, FOUR>(s, factors, cell, id, sorted, m);
+    for (int k = (int)threadIdx.x % 32; id < s.max_voxels && k < s.kept; k += 32) {
+        const uint32_t row = sorted[k];
+        if (FOUR) {
+            ((float4 *)m.values)[k] = ((const float4 *)s.data)[row];
+        }
+        s.point_voxel[row] = (int32_t)id;
+    }
+    __syncwarp();
+    write_features<32, PILLARS, FOUR>(s, factors, id, cell, id < s.max_voxels ? s.kept : 0, sorted, m.values, m.means);
+    __syncwarp();
     if (threadIdx.x % 32 == 0) {
         *(uint2 *)&s.cells[cell] = make_uint2(~0u, ~0u);
         add_voxel(s, id, counts.x + 1, sums);
@@ -330,7 +323,7 @@ __device__ static void emit_large_overfull(const pc_voxelize_params &s, const gr
     }
 }
 
-/* ---- the kernel ------------------------------------------------------------------------------------------------ */
+/* ---- the kernel ------------------------------------------------------------------------------------------------- */
 
 /* Clears what the next call uses. */
 __device__ static void clean_heads(const pc_voxelize_params &s) {

@@ -157,10 +157,12 @@ __device__ static void write_chunk(const pc_voxelize_params &s, const chunk &c) 
     }
 }
 
-/* memory: shared, for the columns of kept records. */
+/* LARGE_CLOUD: after the kernels of voxelize_large.cuh. */
 template <bool LARGE_CLOUD>
-__device__ static void emit_chunks(const pc_voxelize_params &s, int chunk_voxels, char *memory) {
+__global__ static void __launch_bounds__(PC_EMIT_THREADS, PC_RESIDENT(PC_EMIT_THREADS, PC_EMIT_BLOCKS))
+    emit_kernel(const pc_voxelize_params s, int chunk_voxels) {
     enum { WARPS = PC_EMIT_THREADS / 32, UNSORTED = LARGE_CLOUD ? SMALL_BATCH * 32 : PC_MAX_POINTS + 4 };
+    extern __shared__ __align__(16) char memory[]; /* columns of kept records */
     __shared__ uint32_t rows[PC_EMIT_RECORDS];
     __shared__ __align__(16) uint32_t unsorted[WARPS * UNSORTED];
     __shared__ int16_t kept[PC_EMIT_THREADS];
@@ -215,18 +217,6 @@ __device__ static void emit_chunks(const pc_voxelize_params &s, int chunk_voxels
         __syncthreads();
     }
     pc_clean(s);
-}
-
-__global__ static void __launch_bounds__(PC_EMIT_THREADS, PC_RESIDENT(PC_EMIT_THREADS, PC_EMIT_BLOCKS))
-    emit_kernel(const pc_voxelize_params s, int chunk_voxels) {
-    extern __shared__ __align__(16) char memory[];
-    emit_chunks<false>(s, chunk_voxels, memory);
-}
-
-__global__ static void __launch_bounds__(PC_EMIT_THREADS, PC_RESIDENT(PC_EMIT_THREADS, PC_EMIT_BLOCKS))
-    emit_large_kernel(const pc_voxelize_params s, int chunk_voxels) {
-    extern __shared__ __align__(16) char memory[];
-    emit_chunks<true>(s, chunk_voxels, memory);
 }
 
 #endif

@@ -15,22 +15,18 @@ enum {
     FUSED_OVERFLOW_BATCH = 8, /* the same for a lane that selects: registers are few */
 };
 
-/* ---- ids ------------------------------------------------------------------------------------------------------- */
+/* ---- ids -------------------------------------------------------------------------------------------------------- */
 
 /* A block publishes its number of voxels, + 1, and adds it to a word of its group of PC_FUSED_GROUP blocks: number of
  * blocks added, and in the bits above it the sum. So a block reads the words of its own group and one word of every
  * other group: all blocks read at the same time, and loads of one address are serialized. */
-__device__ static uint32_t *tile_of(const pc_voxelize_params &s, int tile) {
-    return s.tile_counts + tile;
-}
-
 __device__ static uint32_t *group_of(const pc_voxelize_params &s, int group) {
     return s.tile_counts + pc_fused_tiles(s.rows) + group;
 }
 
 __device__ static void publish_count(const pc_voxelize_params &s, uint32_t voxels) {
     const int tile = (int)blockIdx.x;
-    pc_half_store(tile_of(s, tile), voxels + 1);
+    pc_half_store(s.tile_counts + tile, voxels + 1);
     atomicAdd(group_of(s, tile / PC_FUSED_GROUP), voxels * 2 * PC_FUSED_GROUP + 1);
 }
 
@@ -49,7 +45,7 @@ __device__ static uint32_t voxels_before(const pc_voxelize_params &s, uint32_t v
     }
     if (lane < tile % PC_FUSED_GROUP) {
         uint32_t seen;
-        while ((seen = pc_half_load(tile_of(s, tile / PC_FUSED_GROUP * PC_FUSED_GROUP + lane))) == 0) {
+        while ((seen = pc_half_load(s.tile_counts + (tile / PC_FUSED_GROUP * PC_FUSED_GROUP + lane))) == 0) {
             pc_pause();
         }
         sum += seen - 1;
@@ -62,8 +58,7 @@ __device__ static uint32_t voxels_before(const pc_voxelize_params &s, uint32_t v
     return sum;
 }
 
-/* ---- kept records --------------------------------------------------------------------------------------------------
- */
+/* ---- kept records ----------------------------------------------------------------------------------------------- */
 
 /* The voxel whose lowest record is i, or zeros. points: number of records, including dropped ones. */
 __device__ static pc_voxel voxel_at(const pc_voxelize_params &s, uint32_t i, uint32_t *key, uint32_t *points) {
@@ -122,15 +117,15 @@ __device__ static void stage_voxel(const pc_voxelize_params &s, const pc_voxel &
     m->begin[voxel] = (uint16_t)begin;
     m->kept[voxel] = (int16_t)kept;
     if (kept > PC_SLOT_RECORDS || of.overflow) {
-        const int kind = (uint32_t)kept + of.overflow <= 32 && of.overflow <= PC_BUCKET_RECORDS ? LANE_SIZED
+        const int size = (uint32_t)kept + of.overflow <= 32 && of.overflow <= PC_BUCKET_RECORDS ? LANE_SIZED
                          : of.overflow < BLOCK_OVERFLOW                                         ? WARP_SIZED
                                                                                                 : BLOCK_SIZED;
         large_voxel l = {voxel, kept, of.slot, of.overflow, 0};
-        if (kind == LANE_SIZED && of.overflow) {
+        if (size == LANE_SIZED && of.overflow) {
             l.overflow_begin = bucket_at(s, of.slot, 0) * PC_BUCKET_RECORDS;
         }
         m->of[voxel] = l;
-        m->of_size[kind][atomicAdd(&m->count[kind], 1)] = (uint8_t)voxel;
+        m->of_size[size][atomicAdd(&m->count[size], 1)] = (uint8_t)voxel;
     } else {
         order_four(row);
     }
@@ -205,18 +200,18 @@ __device__ static large_voxel gather_overflow(const pc_voxelize_params &s, fused
         uint32_t row[GATHER_BATCH]; /* right if the bucket is at its home */
 #pragma unroll
         for (uint32_t k = 0; k < GATHER_BATCH; k++) {
-            const uint32_t id = min(i + k * lanes, of.overflow - 1),
-                           at = pc_bucket_home(s, pc_bucket_key(s, of.slot, id / PC_BUCKET_RECORDS));
+            const uint32_t index = min(i + k * lanes, of.overflow - 1),
+                           at = pc_bucket_home(s, pc_bucket_key(s, of.slot, index / PC_BUCKET_RECORDS));
             seen[k] = s.bucket_keys[at];
-            row[k] = *pc_bucket_row(s, at, id);
+            row[k] = *pc_bucket_row(s, at, index);
         }
 #pragma unroll
         for (uint32_t k = 0; k < GATHER_BATCH; k++) {
-            const uint32_t id = min(i + k * lanes, of.overflow - 1);
-            if (seen[k] != pc_bucket_key(s, of.slot, id / PC_BUCKET_RECORDS)) {
-                row[k] = *pc_bucket_row(s, bucket_at(s, of.slot, id), id);
+            const uint32_t index = min(i + k * lanes, of.overflow - 1);
+            if (seen[k] != pc_bucket_key(s, of.slot, index / PC_BUCKET_RECORDS)) {
+                row[k] = *pc_bucket_row(s, bucket_at(s, of.slot, index), index);
             }
-            s.overflow_rows[first + id] = row[k];
+            s.overflow_rows[first + index] = row[k];
         }
     }
     *c = chunk{0, 0, 0, m->kept, m->rows + m->begin[voxel] - voxel * s.kept, NULL, NULL};
@@ -249,7 +244,7 @@ __device__ static void select_others(const pc_voxelize_params &s, fused_memory *
     }
 }
 
-/* ---- features -------------------------------------------------------------------------------------------------- */
+/* ---- features --------------------------------------------------------------------------------------------------- */
 
 /* Loads the kept records into shared memory. */
 __device__ static void load_fused_records(const pc_voxelize_params &s, fused_memory *m) {
@@ -304,16 +299,16 @@ __device__ static void write_records(const pc_voxelize_params &s, const fused_me
     const uint32_t p = (uint32_t)s.kept, factor = factor_of(p);
 #pragma unroll 2
     for (uint32_t i = threadIdx.x; i < (uint32_t)voxels * p; i += PC_FUSED_THREADS) {
-        const uint32_t v = divide(i, p, factor), tag = i - v * p;
+        const uint32_t v = divide(i, p, factor), offset = i - v * p;
         float4 record = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-        if ((int)tag < m->kept[v]) {
-            record = m->values[m->begin[v] + tag];
+        if ((int)offset < m->kept[v]) {
+            record = m->values[m->begin[v] + offset];
         }
         ((float4 *)s.features)[(size_t)first * p + i] = record;
     }
 }
 
-/* ---- the kernel ------------------------------------------------------------------------------------------------ */
+/* ---- the kernel ------------------------------------------------------------------------------------------------- */
 
 /* A thread per record. The block does as many voxels together as have at most PC_FUSED_RECORDS kept records. */
 __global__ static void __launch_bounds__(PC_FUSED_THREADS, PC_RESIDENT(PC_FUSED_THREADS, PC_FUSED_BLOCKS))

@@ -19,11 +19,9 @@ static pcgpu_status allocate_lists(pcgpu_context *context, int64_t rows, pc_list
     const unsigned blocks = insert_blocks(context, rows, true);
     l->capacity = pc_blocks(pc_blocks(rows, PC_INSERT_THREADS), (int)blocks) * PC_INSERT_THREADS;
     *listed = (int64_t)blocks * l->capacity;
-    PC_TRY(pc_voxelize_take(context, blocks, &l->count));
-    PC_TRY(pc_voxelize_take(context, blocks, &l->heads_listed));
+    PC_TRY(pc_voxelize_take(context, blocks, &l->count, &l->heads_listed));
     PC_TRY(pc_voxelize_take(context, *listed, &l->record));
-    PC_TRY(pc_voxelize_take(context, head_words(rows), &l->heads));
-    return pc_voxelize_take(context, head_words(rows), &l->before);
+    return pc_voxelize_take(context, head_words(rows), &l->heads, &l->before);
 }
 
 /* All but the table and what its size decides. */
@@ -92,8 +90,8 @@ static pcgpu_status allocate_slots(pcgpu_context *context, const pc_voxelize_job
     if (s->fused) {
         s->tile_counts = (uint32_t *)t->array[TILE_COUNTS];
     }
-    PC_TRY(pc_voxelize_take(context, result_of(job, s->capacity) * 4, &s->coords));
-    return pc_voxelize_take(context, result_of(job, s->capacity), &s->counts);
+    PC_TRY(pc_voxelize_take(context, pc_voxelize_limit(job, s->capacity) * 4, &s->coords));
+    return pc_voxelize_take(context, pc_voxelize_limit(job, s->capacity), &s->counts);
 }
 
 static bool is_padded(const pc_voxelize_job *job) {
@@ -122,7 +120,7 @@ static pcgpu_status allocate_features(pcgpu_context *context, const pc_voxelize_
 
 /* Whether features for `capacity` voxels are small enough to be allocated before the number of voxels is known. */
 static bool fits_ahead(const pc_voxelize_job *job, int64_t capacity) {
-    return (double)values_of(job, 1) * (double)result_of(job, capacity) * sizeof(float) <= PC_VOXELIZE_AHEAD;
+    return (double)values_of(job, 1) * (double)pc_voxelize_limit(job, capacity) * sizeof(float) <= PC_VOXELIZE_AHEAD;
 }
 
 /* ---- a call ----------------------------------------------------------------------------------------------------- */
@@ -166,7 +164,7 @@ static pcgpu_status bring_down(pcgpu_context *context, const pc_voxelize_job *jo
         all.largest = all.largest > some->largest ? all.largest : some->largest;
     }
     out->voxels_found = counters->found;
-    out->count = result_of(job, counters->found);
+    out->count = pc_voxelize_limit(job, counters->found);
     out->run.non_finite = (int64_t)all.non_finite;
     out->run.at_origin = (int64_t)all.at_origin;
     out->in_range = (int64_t)all.in_range;
@@ -197,7 +195,7 @@ static pcgpu_status run(pcgpu_context *context, const pc_voxelize_job *job, cons
     pc_voxelize_counters counters;
     const bool ahead = fits_ahead(job, s->capacity);
     if (ahead) {
-        PC_TRY(allocate_features(context, job, clock, result_of(job, s->capacity), s));
+        PC_TRY(allocate_features(context, job, clock, pc_voxelize_limit(job, s->capacity), s));
         PC_TRY(pc_voxelize_repeat(context, NULL, prepare, work, c));
     } else {
         PC_TRY(begin_call(context, c));
@@ -206,7 +204,7 @@ static pcgpu_status run(pcgpu_context *context, const pc_voxelize_job *job, cons
     }
     PC_TRY(read_counters(context, s, &counters, full));
     if (!*full && !ahead) {
-        PC_TRY(allocate_features(context, job, clock, result_of(job, counters.found), s));
+        PC_TRY(allocate_features(context, job, clock, pc_voxelize_limit(job, counters.found), s));
         PC_TRY(add_emit(context, c));
     }
     if (!*full && clock) {
@@ -224,11 +222,12 @@ static bool is_fused(const pc_voxelize_job *job) {
 
 /* Few records, and features that are allocated before the number of voxels is known. */
 static bool is_scan(const pc_voxelize_job *job) {
-    return job->rows < SMALL && fits_ahead(job, most_voxels(job));
+    return job->rows < SMALL && fits_ahead(job, pc_voxelize_most(job));
 }
 
+template <bool direct>
 static pcgpu_status run_variant(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock,
-                                bool direct, pcgpu_voxels *out, bool *done) {
+                                pcgpu_voxels *out, bool *done) {
     const bool scan = is_scan(job);
     const uint64_t buckets = direct || (scan && is_fused(job)) ? buckets_of(job->rows, job->max_points) : 0;
     table *t = NULL;
@@ -238,7 +237,7 @@ static pcgpu_status run_variant(pcgpu_context *context, const pc_voxelize_job *j
     t->tries = 0;
     c.direct = direct;
     do {
-        const uint64_t slots = direct ? (uint64_t)cells_in(job)
+        const uint64_t slots = direct ? (uint64_t)pc_voxelize_cells(job)
                                : full ? more_slots(job, t->slots)
                                       : first_slots(job, t);
         c.large = job->rows >= LARGE && job->max_points > 0 && cells_of(&job->grid, slots, &c.cells);
@@ -272,27 +271,17 @@ static pcgpu_status run_variant(pcgpu_context *context, const pc_voxelize_job *j
 
 static bool hash_fits(const pc_voxelize_job *job) {
     return job->max_points <= PC_MAX_POINTS && !(is_padded(job) && job->max_points == 0) &&
-           job->columns <= PC_MAX_COLUMNS && cells_in(job) < (double)PC_NO_KEY && enough_slots(job) > 0;
+           job->columns <= PC_MAX_COLUMNS && pc_voxelize_cells(job) < (double)PC_NO_KEY && enough_slots(job) > 0;
 }
 
 /* The grid takes no more memory than a hash table, and direct_emit has the features. */
 static bool direct_fits(const pc_voxelize_job *job) {
-    return hash_fits(job) && is_scan(job) && cells_in(job) <= (double)enough_slots(job) && job->max_points > 0 &&
-           job->features != PCGPU_FEATURES_FIRST && job->features != PCGPU_FEATURES_NEAREST;
+    return hash_fits(job) && is_scan(job) && pc_voxelize_cells(job) <= (double)enough_slots(job) &&
+           job->max_points > 0 && job->features != PCGPU_FEATURES_FIRST && job->features != PCGPU_FEATURES_NEAREST;
 }
 
-static pcgpu_status run_direct(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock,
-                               pcgpu_voxels *out, bool *done) {
-    return run_variant(context, job, clock, true, out, done);
-}
-
-static pcgpu_status run_hash(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock,
-                             pcgpu_voxels *out, bool *done) {
-    return run_variant(context, job, clock, false, out, done);
-}
-
-const pc_voxelize_variant pc_voxelize_direct = {direct_fits, run_direct};
-const pc_voxelize_variant pc_voxelize_hash = {hash_fits, run_hash};
+const pc_voxelize_variant pc_voxelize_direct = {direct_fits, run_variant<true>};
+const pc_voxelize_variant pc_voxelize_hash = {hash_fits, run_variant<false>};
 
 extern "C" void pc_cuda_voxelize_table_info(pcgpu_context *context, pc_cuda_voxelize_table *info) {
     const table *t = (const table *)pc_cuda_of(context)->voxels;

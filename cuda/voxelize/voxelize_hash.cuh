@@ -223,11 +223,6 @@ __device__ static inline uint32_t pc_grid_cells(const pc_voxelize_params &s, int
     return (uint32_t)s.grid.cells[axis];
 }
 
-/* Whether there can be more voxels than slots. If not, a third of the slots is free, and a search always ends. */
-__device__ static inline bool pc_may_be_full(const pc_voxelize_params &s) {
-    return s.capacity == s.mask + 1;
-}
-
 __device__ static inline uint32_t *pc_extra_of(const pc_voxelize_params &s, uint32_t slot) {
     return s.extra + (size_t)slot * (size_t)max(s.kept - (int)PC_SLOT_RECORDS, 0);
 }
@@ -259,7 +254,7 @@ __device__ static inline pc_heads *pc_heads_of(const pc_voxelize_params &s) {
     return &s.heads[s.epoch % 2];
 }
 
-/* ---- buckets of overflow records ------------------------------------------------------------------------------- */
+/* ---- buckets of overflow records -------------------------------------------------------------------------------- */
 
 /* Bucket `index` of a slot. */
 __device__ static inline unsigned long long pc_bucket_key(const pc_voxelize_params &s, uint32_t slot, uint32_t index) {

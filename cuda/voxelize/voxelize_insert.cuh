@@ -91,7 +91,8 @@ typedef struct insertion {
 } insertion;
 
 /* Whether to end the search in a table that may be too small, after `tried` slots of other cells; 0 is a full turn. The
- * first thread that ends its search sets `full`, and then the others end theirs. */
+ * first thread that ends its search sets `full`, and then the others end theirs. Not called if there cannot be more
+ * voxels than slots: then a third of the slots is free. */
 __device__ static bool table_is_full(const pc_voxelize_params &s, uint32_t tried) {
     enum { MOST = 128 /* slots: while half of the table is free, hardly any cell is farther from its home */ };
     if (tried == 0 || tried >= MOST) {
@@ -134,7 +135,7 @@ __device__ static insertion insert_group(const pc_voxelize_params &s, uint32_t k
         }
         at = (at + NEAR) & s.mask;
         const uint32_t tried = ((at - home) & s.mask) / NEAR;
-        if (!FEW && tried % LOOK == 0 && pc_may_be_full(s) && table_is_full(s, tried)) {
+        if (!FEW && tried % LOOK == 0 && s.capacity == s.mask + 1 && table_is_full(s, tried)) {
             return insertion{PC_NO_SLOT, PC_NO_RECORD, DROPPED, false};
         }
         if (at == home) {
@@ -209,8 +210,8 @@ __device__ static void store_records(const pc_voxelize_params &s, uint32_t i, bo
     } else if (overflow) {
         s.rank[i] = rank - p;
     }
-    const bool marks = !BUCKETS && s.flags;
-    if (marks) {
+    const bool has_flags = !BUCKETS && s.flags;
+    if (has_flags) {
         const uint32_t maybe = __ballot_sync(PC_ALL_LANES, a.maybe_first),
                        overflows = __ballot_sync(PC_ALL_LANES, overflow);
         if (lane == 0) {
@@ -218,7 +219,7 @@ __device__ static void store_records(const pc_voxelize_params &s, uint32_t i, bo
         }
     }
     if (i < s.rows) {
-        if (!marks || overflow || a.maybe_first) {
+        if (!has_flags || overflow || a.maybe_first) {
             s.tag[i] =
                 in_range ? slot | (overflow ? PC_OVERFLOW : 0) | (a.maybe_first ? PC_MAYBE_FIRST : 0) : PC_NO_SLOT;
         }

@@ -11,7 +11,7 @@
 /* SIDE x SIDE cells of a layer are a block: their slots are adjacent, and their cutoffs share a cache line. */
 enum { SIDE = 4, BLOCK_CELLS = SIDE * SIDE };
 
-/* ---- the grid, on the host --------------------------------------------------------------------------------------- */
+/* ---- the grid, on the host -------------------------------------------------------------------------------------- */
 
 /* The highest coordinate that is in a cell. The cell's index never falls as the coordinate rises, so bisection finds
  * it. */
@@ -102,8 +102,7 @@ __device__ static uint32_t large_home(const pc_cells &c, uint32_t key) {
     return tag / BLOCK_CELLS * BLOCK_CELLS + key % BLOCK_CELLS;
 }
 
-/* ---- records that are not only counted ------------------------------------------------------------------------------
- */
+/* ---- records that are not only counted -------------------------------------------------------------------------- */
 
 /* Such a record: its index and key. */
 typedef uint2 pending;
@@ -262,8 +261,7 @@ __global__ static void __launch_bounds__(PC_INSERT_THREADS, PC_RESIDENT(PC_INSER
     }
 }
 
-/* ---- scan and gather: a block per list ----------------------------------------------------------------------------
- */
+/* ---- scan and gather: a block per list -------------------------------------------------------------------------- */
 
 enum {
     LIST_THREADS = 1024,

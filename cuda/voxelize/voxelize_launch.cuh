@@ -117,7 +117,7 @@ static pcgpu_status add_emit(pcgpu_context *context, const call *c) {
     }
     return add_kernel(context, c, EMIT, PC_EMIT_BLOCKS * multiprocessors, PC_EMIT_THREADS,
                       (size_t)(chunk_of(s) * s->kept * s->columns) * sizeof(float),
-                      c->large ? emit_large_kernel : emit_kernel, *s, chunk_of(s));
+                      c->large ? emit_kernel<true> : emit_kernel<false>, *s, chunk_of(s));
 }
 
 typedef void direct_emit(const pc_voxelize_params s, uint32_t overfull_blocks);

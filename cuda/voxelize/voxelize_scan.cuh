@@ -118,6 +118,11 @@ __device__ static void store_voxel(const pc_voxelize_params &s, const slot_state
     }
 }
 
+__device__ static block_sums warp_sums(const block_sums &mine) {
+    return block_sums{pc_warp_add(mine.in_range), pc_warp_add(mine.under_limit), pc_warp_add(mine.kept),
+                      pc_warp_max(mine.largest)};
+}
+
 __device__ static void add_sums(pc_voxelize_sums *to, const block_sums &mine) {
     atomicAdd(&to->in_range, (unsigned long long)mine.in_range);
     atomicAdd(&to->under_limit, (unsigned long long)mine.under_limit);
@@ -125,9 +130,12 @@ __device__ static void add_sums(pc_voxelize_sums *to, const block_sums &mine) {
     atomicMax(&to->largest, (unsigned long long)mine.largest);
 }
 
-__device__ static block_sums warp_sums(const block_sums &mine) {
-    return block_sums{pc_warp_add(mine.in_range), pc_warp_add(mine.under_limit), pc_warp_add(mine.kept),
-                      pc_warp_max(mine.largest)};
+/* Does not wait for the block. */
+__device__ static void add_warp_sums(pc_voxelize_sums *to, const block_sums &mine) {
+    const block_sums sums = warp_sums(mine);
+    if (threadIdx.x % 32 == 0 && sums.in_range) {
+        add_sums(to, sums);
+    }
 }
 
 template <int THREADS> __device__ static void add_block_sums(pc_voxelize_sums *to, block_sums mine) {
@@ -163,14 +171,6 @@ __device__ static unsigned long long tile_prefix(const pc_voxelize_params &s, un
         s.counters->overflow = overflows_in(of_others + all);
     }
     return of_others + before;
-}
-
-/* The same by a warp, which does not wait for the block. */
-__device__ static void add_warp_sums(pc_voxelize_sums *to, const block_sums &mine) {
-    const block_sums sums = warp_sums(mine);
-    if (threadIdx.x % 32 == 0 && sums.in_range) {
-        add_sums(to, sums);
-    }
 }
 
 /* Without flags, two records per thread, for clouds whose tiles run at the same time. An overflow record is copied to
@@ -226,7 +226,7 @@ __global__ static void __launch_bounds__(PC_SCAN_THREADS) scan_kernel(const pc_v
     }
 }
 
-/* ---- with flags -------------------------------------------------------------------------------------------------- */
+/* ---- with flags ------------------------------------------------------------------------------------------------- */
 
 /* Few records of a large cloud are flagged. A warp lists the flagged ones of `words_per_warp` words of 32 flags, and
  * reads these only. */
@@ -237,21 +237,21 @@ static size_t bytes_of_lists(uint32_t words_per_warp) {
     return (size_t)SCAN_WARPS * words_per_warp * 32 * sizeof(uint16_t);
 }
 
-static_assert(SCAN_WARPS * PC_FLAG_WORDS * 32 * sizeof(uint16_t) <= 47 << 10, "what a block may have everywhere");
+static_assert(SCAN_WARPS * PC_FLAG_WORDS * 32 * sizeof(uint16_t) <= 47 << 10, "shared memory of a block on every GPU");
 
 /* Lists in order the flagged records of `words_per_warp` words from `word` on, and returns how many there are; all
  * lanes of the warp call it. overflow: whether the flag is PC_OVERFLOW or PC_MAYBE_FIRST. */
-__device__ static uint32_t list_marked(const pc_voxelize_params &s, uint32_t word, uint32_t words_per_warp,
-                                       bool overflow, uint16_t *list) {
+__device__ static uint32_t list_flagged(const pc_voxelize_params &s, uint32_t word, uint32_t words_per_warp,
+                                        bool overflow, uint16_t *list) {
     const uint32_t lane = threadIdx.x % 32, words = (s.rows + 31) / 32;
     uint32_t count = 0;
     for (uint32_t first = 0; first < words_per_warp; first += 32) {
         const uint32_t at = first + lane;
-        const uint2 marks = at < words_per_warp && word + at < words ? s.flags[word + at] : make_uint2(0, 0);
-        uint32_t marked = overflow ? marks.y : marks.x;
-        const uint32_t mine = (uint32_t)__popc(marked), end = pc_warp_sum_up_to(mine);
-        for (uint32_t to = count + end - mine; marked; marked &= marked - 1) {
-            list[to++] = (uint16_t)(at * 32 + (uint32_t)__ffs((int)marked) - 1);
+        const uint2 flags = at < words_per_warp && word + at < words ? s.flags[word + at] : make_uint2(0, 0);
+        uint32_t flagged = overflow ? flags.y : flags.x;
+        const uint32_t mine = (uint32_t)__popc(flagged), end = pc_warp_sum_up_to(mine);
+        for (uint32_t to = count + end - mine; flagged; flagged &= flagged - 1) {
+            list[to++] = (uint16_t)(at * 32 + (uint32_t)__ffs((int)flagged) - 1);
         }
         count += __shfl_sync(PC_ALL_LANES, end, 31);
     }
@@ -266,7 +266,7 @@ __device__ static uint32_t warp_of_launch(void) {
 /* Slots are read twice, to count and to assign ids, since registers cannot hold all of a warp. */
 __global__ static void __launch_bounds__(PC_SCAN_THREADS, PC_RESIDENT(PC_SCAN_THREADS, PC_SCAN_BLOCKS))
     scan_flagged_kernel(const pc_voxelize_params s, uint32_t words_per_warp) {
-    enum { FOUR = 4, TWO = 2 };
+    enum { COUNT_BATCH = 4, STORE_BATCH = 2 };
     extern __shared__ __align__(16) char memory[];
     const uint32_t lane = threadIdx.x % 32, below = (1u << lane) - 1, first = warp_of_launch() * words_per_warp * 32;
     uint16_t *list = (uint16_t *)memory + threadIdx.x / 32 * words_per_warp * 32;
@@ -274,27 +274,27 @@ __global__ static void __launch_bounds__(PC_SCAN_THREADS, PC_RESIDENT(PC_SCAN_TH
     unsigned long long mine = 0;
     pc_launch_next();
     pc_wait_for_last();
-    const uint32_t count = list_marked(s, first / 32, words_per_warp, false, list);
+    const uint32_t count = list_flagged(s, first / 32, words_per_warp, false, list);
     uint32_t heads_listed = 0;
-    for (uint32_t base = 0; base < count; base += 32 * FOUR) {
-        uint32_t record[FOUR], slot[FOUR];
-        uint4 head[FOUR];
+    for (uint32_t base = 0; base < count; base += 32 * COUNT_BATCH) {
+        uint32_t record[COUNT_BATCH], slot[COUNT_BATCH];
+        uint4 head[COUNT_BATCH];
 #pragma unroll
-        for (uint32_t k = 0; k < FOUR; k++) {
+        for (uint32_t k = 0; k < COUNT_BATCH; k++) {
             const uint32_t at = base + 32 * k + lane;
             record[k] = at < count ? first + list[at] : PC_NO_RECORD;
             slot[k] = at < count ? PC_SLOT_OF(s.tag[record[k]]) : 0;
         }
 #pragma unroll
-        for (uint32_t k = 0; k < FOUR; k++) {
+        for (uint32_t k = 0; k < COUNT_BATCH; k++) {
             head[k] = record[k] != PC_NO_RECORD ? *(const uint4 *)&s.slots[slot[k]] : make_uint4(0, 0, 0, 0);
         }
         __syncwarp();
 #pragma unroll
-        for (uint32_t k = 0; k < FOUR; k++) {
-            const bool heads = record[k] != PC_NO_RECORD && head[k].z == record[k];
-            const uint32_t those = __ballot_sync(PC_ALL_LANES, heads);
-            if (heads) { /* not beyond what is read later */
+        for (uint32_t k = 0; k < COUNT_BATCH; k++) {
+            const bool is_head = record[k] != PC_NO_RECORD && head[k].z == record[k];
+            const uint32_t those = __ballot_sync(PC_ALL_LANES, is_head);
+            if (is_head) { /* not beyond what is read later */
                 list[heads_listed + (uint32_t)__popc(those & below)] = (uint16_t)(record[k] - first);
                 mine += VOXEL + overflow_of(s, head[k]);
             }
@@ -305,22 +305,22 @@ __global__ static void __launch_bounds__(PC_SCAN_THREADS, PC_RESIDENT(PC_SCAN_TH
     const uint32_t overflows = pc_warp_add(overflows_in(mine));
     unsigned long long next = tile_prefix(s, lane == 0 ? heads_listed * VOXEL + overflows : 0);
     next = __shfl_sync(PC_ALL_LANES, next, 0);
-    for (uint32_t base = 0; base < heads_listed; base += 32 * TWO) {
-        uint32_t slot[TWO];
-        slot_state b[TWO];
+    for (uint32_t base = 0; base < heads_listed; base += 32 * STORE_BATCH) {
+        uint32_t slot[STORE_BATCH];
+        slot_state b[STORE_BATCH];
 #pragma unroll
-        for (uint32_t k = 0; k < TWO; k++) {
+        for (uint32_t k = 0; k < STORE_BATCH; k++) {
             const uint32_t at = base + 32 * k + lane;
             slot[k] = at < heads_listed ? PC_SLOT_OF(s.tag[first + list[at]]) : PC_NO_SLOT;
         }
 #pragma unroll
-        for (uint32_t k = 0; k < TWO; k++) {
+        for (uint32_t k = 0; k < STORE_BATCH; k++) {
             if (slot[k] != PC_NO_SLOT) {
                 b[k] = load_slot(s, slot[k]);
             }
         }
 #pragma unroll
-        for (uint32_t k = 0; k < TWO; k++) {
+        for (uint32_t k = 0; k < STORE_BATCH; k++) {
             const uint32_t overflow = slot[k] != PC_NO_SLOT ? overflow_of(s, b[k].head) : 0;
             const uint32_t upto = pc_warp_sum_up_to(overflow);
             if (slot[k] != PC_NO_SLOT) {
@@ -329,7 +329,7 @@ __global__ static void __launch_bounds__(PC_SCAN_THREADS, PC_RESIDENT(PC_SCAN_TH
             }
             next += __shfl_sync(PC_ALL_LANES, upto, 31); /* the sum fits into the lower 31 bits */
         }
-        next += 32 * TWO * VOXEL;
+        next += 32 * STORE_BATCH * VOXEL;
     }
     add_block_sums<PC_SCAN_THREADS>(pc_sums_of(s), sums);
 }
@@ -337,7 +337,7 @@ __global__ static void __launch_bounds__(PC_SCAN_THREADS, PC_RESIDENT(PC_SCAN_TH
 /* Copies overflow records to the ranges of their voxels. */
 __global__ static void __launch_bounds__(PC_SCAN_THREADS)
     gather_flagged_kernel(const pc_voxelize_params s, uint32_t words_per_warp) {
-    enum { FOUR = 4 };
+    enum { BATCH = 4 };
     extern __shared__ __align__(16) char memory[];
     uint16_t *list = (uint16_t *)memory + threadIdx.x / 32 * words_per_warp * 32;
     pc_launch_next();
@@ -345,22 +345,22 @@ __global__ static void __launch_bounds__(PC_SCAN_THREADS)
     const uint32_t words = s.counters->overflow == 0 ? 0 : (s.rows + 31) / 32, lane = threadIdx.x % 32;
     for (uint32_t word = warp_of_launch() * words_per_warp; word < words;
          word += gridDim.x * SCAN_WARPS * words_per_warp) {
-        const uint32_t count = list_marked(s, word, words_per_warp, true, list);
-        for (uint32_t base = 0; base < count; base += 32 * FOUR) {
-            uint32_t record[FOUR], at[FOUR], rank[FOUR];
+        const uint32_t count = list_flagged(s, word, words_per_warp, true, list);
+        for (uint32_t base = 0; base < count; base += 32 * BATCH) {
+            uint32_t record[BATCH], at[BATCH], rank[BATCH];
 #pragma unroll
-            for (uint32_t k = 0; k < FOUR; k++) {
+            for (uint32_t k = 0; k < BATCH; k++) {
                 const uint32_t in_list = base + 32 * k + lane;
                 record[k] = in_list < count ? word * 32 + list[in_list] : PC_NO_RECORD;
                 at[k] = in_list < count ? PC_SLOT_OF(s.tag[record[k]]) : 0;
                 rank[k] = in_list < count ? s.rank[record[k]] : 0;
             }
 #pragma unroll
-            for (uint32_t k = 0; k < FOUR; k++) {
+            for (uint32_t k = 0; k < BATCH; k++) {
                 at[k] = record[k] != PC_NO_RECORD ? s.overflow[at[k]].y : NOT_IN_RESULT;
             }
 #pragma unroll
-            for (uint32_t k = 0; k < FOUR; k++) {
+            for (uint32_t k = 0; k < BATCH; k++) {
                 if (at[k] != NOT_IN_RESULT) {
                     s.overflow_rows[at[k] - 1 + rank[k]] = record[k];
                 }

@@ -41,7 +41,7 @@ __device__ static uint32_t factor_of(uint32_t divisor) {
     return 0xffffffffu / divisor + 1u;
 }
 
-/* ---- the lowest records ---------------------------------------------------------------------------------------- */
+/* ---- the lowest records ----------------------------------------------------------------------------------------- */
 
 __device__ static void order(uint32_t *a, uint32_t *b) {
     const uint32_t low = min(*a, *b);

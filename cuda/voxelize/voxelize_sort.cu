@@ -53,7 +53,7 @@ __device__ static int64_t thread_index(void) {
     return (int64_t)blockIdx.x * THREADS + threadIdx.x;
 }
 
-/* ---- ids ------------------------------------------------------------------------------------------------------- */
+/* ---- ids -------------------------------------------------------------------------------------------------------- */
 
 __global__ static void insert_kernel(voxel_state s) {
     int64_t i = thread_index();
@@ -107,7 +107,7 @@ __global__ static void assign_kernel(voxel_state s) {
     }
 }
 
-/* ---- the records of each voxel --------------------------------------------------------------------------------- */
+/* ---- the records of each voxel ---------------------------------------------------------------------------------- */
 
 /* Every id 0..found-1 occurs in the sorted array; starts[found] is the number of records in range. */
 __global__ static void starts_kernel(voxel_state s) {
@@ -164,7 +164,7 @@ __global__ static void describe_kernel(voxel_state s) {
     }
 }
 
-/* ---- features -------------------------------------------------------------------------------------------------- */
+/* ---- features --------------------------------------------------------------------------------------------------- */
 
 /* Means of the first `width` columns, one thread per value. */
 __global__ static void means_kernel(voxel_state s, float *means, int width) {
@@ -229,17 +229,17 @@ __global__ static void pillar_kernel(voxel_state s, int64_t from) {
 
 /* Twice as many slots as there can be voxels. */
 static uint64_t table_size(const pc_voxelize_job *job) {
-    double cells = (double)job->grid.cells[0] * (double)job->grid.cells[1] * (double)job->grid.cells[2];
-    double most = cells < (double)job->rows ? cells : (double)job->rows;
+    const uint64_t most = (uint64_t)pc_voxelize_most(job);
     uint64_t size = 1024;
-    while ((double)size < 2.0 * most && size < (1ull << 31)) {
+    while (size < 2 * most && size < (1ull << 31)) {
         size *= 2;
     }
     return size;
 }
 
 /* Assigns ids to the voxels; afterwards s->voxel and s->order hold each record's voxel and its index. */
-static pcgpu_status assign_ids(pcgpu_context *context, uint64_t size, voxel_state *s) {
+static pcgpu_status assign_ids(pcgpu_context *context, voxel_state *s) {
+    const uint64_t size = s->mask + 1;
     cudaStream_t stream = pc_cuda_of(context)->stream;
     CUDA_TRY(context, cudaMemsetAsync(s->keys, 0xff, size * sizeof *s->keys, stream));
     CUDA_TRY(context, cudaMemsetAsync(s->lowest, 0xff, size * sizeof *s->lowest, stream));
@@ -286,7 +286,7 @@ static pcgpu_status count_points(pcgpu_context *context, const pc_voxelize_job *
     totals sums = {0, 0, 0}, *device_sums;
     drops dropped;
     int64_t in_range = 0, under_limit = 0;
-    s->count = job->max_voxels && job->max_voxels < s->found ? job->max_voxels : s->found;
+    s->count = pc_voxelize_limit(job, s->found);
     if (s->found > 0) {
         PC_TRY(pc_voxelize_take(context, 1, &device_sums));
         CUDA_TRY(context, cudaMemsetAsync(device_sums, 0, sizeof sums, pc_cuda_of(context)->stream));
@@ -346,7 +346,6 @@ static pcgpu_status emit_features(pcgpu_context *context, const pc_voxelize_job 
 
 typedef struct call {
     const pc_voxelize_job *job;
-    uint64_t size; /* of the table */
     voxel_state s;
     pcgpu_voxels *out;
 } call;
@@ -363,17 +362,12 @@ static pcgpu_status prepare(pcgpu_context *context, void *of) {
     s->columns = job->columns;
     s->max_points = job->max_points;
     s->wide = job->max_points == 0;
-    s->mask = c->size - 1;
+    s->mask = table_size(job) - 1;
     PC_TRY(pc_arena_reset(context, &pc_cuda_of(context)->arena));
-    PC_TRY(pc_voxelize_take(context, (int64_t)c->size, &s->keys));
-    PC_TRY(pc_voxelize_take(context, (int64_t)c->size, &s->lowest));
+    PC_TRY(pc_voxelize_take(context, (int64_t)s->mask + 1, &s->keys, &s->lowest));
     PC_TRY(pc_voxelize_take(context, 1, &s->dropped));
-    PC_TRY(pc_voxelize_take(context, s->rows, &s->slot));
-    PC_TRY(pc_voxelize_take(context, s->rows, &s->rank));
-    PC_TRY(pc_voxelize_take(context, s->rows, &s->voxel));
-    PC_TRY(pc_voxelize_take(context, s->rows, &s->voxel_next));
-    PC_TRY(pc_voxelize_take(context, s->rows, &s->order));
-    PC_TRY(pc_voxelize_take(context, s->rows, &s->order_next));
+    PC_TRY(
+        pc_voxelize_take(context, s->rows, &s->slot, &s->rank, &s->voxel, &s->voxel_next, &s->order, &s->order_next));
     return pc_voxelize_up(context, job, &s->data);
 }
 
@@ -382,7 +376,7 @@ static pcgpu_status work(pcgpu_context *context, void *of) {
     call *c = (call *)of;
     voxel_state *s = &c->s;
     int64_t largest = 0;
-    PC_TRY(assign_ids(context, c->size, s));
+    PC_TRY(assign_ids(context, s));
     PC_TRY(sort_records(context, s));
     PC_TRY(count_points(context, c->job, s, &largest, c->out));
     if (!c->out->features) {
@@ -404,10 +398,7 @@ static bool fits(const pc_voxelize_job *) {
 
 static pcgpu_status run(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock,
                         pcgpu_voxels *out, bool *done) {
-    call c = {};
-    c.job = job;
-    c.size = table_size(job);
-    c.out = out;
+    call c = {job, {}, out};
     PC_TRY(pc_voxelize_repeat(context, clock, prepare, work, &c));
     *done = true;
     return pc_voxelize_down(context, &c.s, (size_t)job->rows, out);

@@ -171,31 +171,16 @@ static pcgpu_status count_call(pcgpu_context *context, table *t) {
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------ */
 
-static double cells_in(const pc_voxelize_job *job) {
-    return (double)job->grid.cells[0] * (double)job->grid.cells[1] * (double)job->grid.cells[2];
-}
-
-/* Upper limit of the number of voxels. */
-static int64_t most_voxels(const pc_voxelize_job *job) {
-    const double cells = cells_in(job);
-    return cells < (double)job->rows ? (int64_t)cells : job->rows;
-}
-
-/* The same in a table of so many slots. */
+/* Upper limit of the number of voxels in a table of so many slots. */
 static int64_t capacity_of(const pc_voxelize_job *job, uint64_t slots) {
-    const int64_t most = most_voxels(job);
+    const int64_t most = pc_voxelize_most(job);
     return slots < (uint64_t)most ? (int64_t)slots : most;
-}
-
-/* The number of them that max_voxels leaves in the result. */
-static int64_t result_of(const pc_voxelize_job *job, int64_t voxels) {
-    return job->max_voxels && job->max_voxels < voxels ? job->max_voxels : voxels;
 }
 
 /* Slots for any cloud: 1.5 times the voxels, and 6 times for scans, so that searches are short; 0 if a tag has too few
  * bits for them. */
 static uint64_t enough_slots(const pc_voxelize_job *job) {
-    const double most = (double)most_voxels(job);
+    const double most = (double)pc_voxelize_most(job);
     uint64_t slots = 1024;
     while ((double)slots < (most < SMALL ? 6.0 : 1.5) * most) {
         slots *= 2;
@@ -210,12 +195,12 @@ static uint64_t first_slots(const pc_voxelize_job *job, const table *t) {
     while (slots < 4 * t->found) {
         slots *= 2;
     }
-    return job->rows >= SMALL && slots < (uint64_t)most_voxels(job) ? slots : enough_slots(job);
+    return job->rows >= SMALL && slots < (uint64_t)pc_voxelize_most(job) ? slots : enough_slots(job);
 }
 
 /* And after a table of `slots` that was too small. */
 static uint64_t more_slots(const pc_voxelize_job *job, uint64_t slots) {
-    return GROWTH * slots < (uint64_t)most_voxels(job) ? GROWTH * slots : enough_slots(job);
+    return GROWTH * slots < (uint64_t)pc_voxelize_most(job) ? GROWTH * slots : enough_slots(job);
 }
 
 #endif
