@@ -66,7 +66,7 @@ static pcgpu_status voxelize(pcgpu_context *context, const pc_voxelize_job *job,
         return pc_voxels_allocate(context, job, 0, out);
     }
     for (size_t i = 0; !done && i < sizeof variants / sizeof *variants; i++) {
-        if (variants[i]->fits(job)) {
+        if (!variants[i]->fits || variants[i]->fits(job)) {
             PC_TRY(variants[i]->run(context, job, clock, out, &done));
         }
     }

@@ -62,7 +62,7 @@ pcgpu_status pc_voxelize_repeat(pcgpu_context *context, const pc_voxelize_clock 
 /* A variant: `run` fills `out`, whose arrays the caller frees after a failure; clock may be NULL. *done = false: the
  * device has no memory for this variant, and the next one that fits is tried. */
 typedef struct pc_voxelize_variant {
-    bool (*fits)(const pc_voxelize_job *job);
+    bool (*fits)(const pc_voxelize_job *job); /* NULL: any job */
     pcgpu_status (*run)(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock,
                         pcgpu_voxels *out, bool *done);
 } pc_voxelize_variant;

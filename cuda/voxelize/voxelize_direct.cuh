@@ -6,8 +6,8 @@
  * The first record that claims a cell appends it to the list of occupied cells. A record that lowers the cell's minimum
  * index sets its own bit and clears its predecessor's; after the launch the bits are final segment heads.
  *
- * direct_emit (voxelize_direct_emit.cuh): A few lanes do a voxel, whose id is the number of bits set before its lowest
- * record. Some blocks begin with overfull cells, those with more than P records. */
+ * direct_emit (voxelize_direct_emit.cuh): A few lanes share a voxel, whose id is the number of bits set before its
+ * lowest record. Some blocks begin with overfull cells, those with more than P records. */
 #ifndef PC_VOXELIZE_DIRECT_CUH
 #define PC_VOXELIZE_DIRECT_CUH
 

@@ -1,4 +1,4 @@
-/* direct_emit of voxelize_direct.cuh. FOUR: records have four columns and are loaded as float4. */
+/* direct_emit of voxelize_direct.cuh. ALIGNED: records have four columns and are loaded as float4. */
 #ifndef PC_VOXELIZE_DIRECT_EMIT_CUH
 #define PC_VOXELIZE_DIRECT_EMIT_CUH
 
@@ -43,12 +43,12 @@ __device__ static void load_columns(const pc_voxelize_params &s, const uint32_t 
 }
 
 /* Writes the records, and zeros up to P; columns `from` to `from + width` of them are in `values`. */
-template <int LANES, bool FOUR>
+template <int LANES, bool ALIGNED>
 __device__ static void write_points(const pc_voxelize_params &s, uint32_t id, int kept, const float *values, int from,
                                     int width) {
     const int lane = (int)threadIdx.x % LANES;
     const size_t first = (size_t)id * (size_t)s.kept;
-    if (FOUR) {
+    if (ALIGNED) {
         for (int k = lane; k < s.kept; k += LANES) {
             ((float4 *)s.features)[first + (size_t)k] =
                 k < kept ? ((const float4 *)values)[k] : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
@@ -70,20 +70,20 @@ __device__ static void write_points(const pc_voxelize_params &s, uint32_t id, in
 }
 
 /* POINTS or MEAN features, PC_COLUMN_BATCH columns at a time; all lanes of the warp call it, LANES per voxel. */
-template <int LANES, bool FOUR>
+template <int LANES, bool ALIGNED>
 __device__ static void write_arrays(const pc_voxelize_params &s, uint32_t id, int kept, const uint32_t *rows,
                                     float *values) {
-    const int columns = FOUR ? 4 : s.columns;
+    const int columns = ALIGNED ? 4 : s.columns;
 #pragma unroll 1
     for (int from = 0; from < columns; from += PC_COLUMN_BATCH) {
-        const int width = FOUR ? 4 : min(columns - from, (int)PC_COLUMN_BATCH);
-        if (!FOUR) {
+        const int width = ALIGNED ? 4 : min(columns - from, (int)PC_COLUMN_BATCH);
+        if (!ALIGNED) {
             __syncwarp();
             load_columns<LANES>(s, rows, kept, from, width, width, values);
             __syncwarp();
         }
         if (kept > 0 && s.kind == PCGPU_FEATURES_POINTS) {
-            write_points<LANES, FOUR>(s, id, kept, values, from, width);
+            write_points<LANES, ALIGNED>(s, id, kept, values, from, width);
         }
         for (int c = (int)threadIdx.x % LANES; kept > 0 && s.means && c < width; c += LANES) {
             s.means[(size_t)id * (size_t)columns + (size_t)(from + c)] =
@@ -93,13 +93,13 @@ __device__ static void write_arrays(const pc_voxelize_params &s, uint32_t id, in
 }
 
 /* PILLAR features. mean: three values in shared memory. */
-template <int LANES, bool FOUR>
+template <int LANES, bool ALIGNED>
 __device__ static void write_pillar(const pc_voxelize_params &s, uint32_t id, const int32_t *coords, int kept,
                                     const uint32_t *rows, float *values, float *mean) {
     enum { PAIRS = PC_PILLAR_COLUMNS / 2, STRIDE = 4 };
-    const int lane = (int)threadIdx.x % LANES, columns = FOUR ? 4 : s.columns;
+    const int lane = (int)threadIdx.x % LANES, columns = ALIGNED ? 4 : s.columns;
     float2 *to = (float2 *)s.features + (size_t)id * (size_t)s.kept * PAIRS;
-    if (!FOUR) {
+    if (!ALIGNED) {
         load_columns<LANES>(s, rows, kept, 0, min(columns, (int)STRIDE), STRIDE, values);
         __syncwarp();
     }
@@ -120,8 +120,8 @@ __device__ static void write_pillar(const pc_voxelize_params &s, uint32_t id, co
 }
 
 /* The result of a voxel whose rows are in order, or nothing if kept = 0; all lanes of the warp call it, LANES per
- * voxel. FOUR: `values` has the records. */
-template <int LANES, bool PILLARS, bool FOUR>
+ * voxel. ALIGNED: `values` has the records. */
+template <int LANES, bool PILLARS, bool ALIGNED>
 __device__ static void write_features(const pc_voxelize_params &s, const grid_factors &factors, uint32_t id,
                                       uint32_t cell, int kept, const uint32_t *rows, float *values, float *mean) {
     const uint32_t line = divide_cell(cell, pc_grid_cells(s, 0), factors.x),
@@ -129,9 +129,9 @@ __device__ static void write_features(const pc_voxelize_params &s, const grid_fa
     const int32_t coords[4] = {0, (int32_t)plane, (int32_t)(line - plane * pc_grid_cells(s, 1)),
                                (int32_t)(cell - line * pc_grid_cells(s, 0))};
     if (PILLARS) {
-        write_pillar<LANES, FOUR>(s, id, coords, kept, rows, values, mean);
+        write_pillar<LANES, ALIGNED>(s, id, coords, kept, rows, values, mean);
     } else {
-        write_arrays<LANES, FOUR>(s, id, kept, rows, values);
+        write_arrays<LANES, ALIGNED>(s, id, kept, rows, values);
     }
     if (kept > 0 && threadIdx.x % LANES == LANES - 1) {
         ((int4 *)s.coords)[id] = make_int4(0, coords[1], coords[2], coords[3]);
@@ -178,14 +178,14 @@ __device__ static occupied_cell load_cell(const pc_voxelize_params &s, uint32_t 
 /* Shared memory of a warp. */
 typedef struct warp_memory {
     float *values;  /* WARP_RECORDS x width */
-    uint32_t *rows; /* WARP_RECORDS; NULL with FOUR */
+    uint32_t *rows; /* WARP_RECORDS; unused with ALIGNED */
     float *means;   /* 3 per voxel */
     int width;
 } warp_memory;
 
 /* Emits the voxels of a warp, LANES lanes per voxel. Overfull cells are skipped; another warp may have cleared them. A
  * lane has every LANES-th record, so that most iterations over a lane's records are skipped if all voxels are small. */
-template <int LANES, bool PILLARS, bool FOUR>
+template <int LANES, bool PILLARS, bool ALIGNED>
 __device__ static void emit_cells(const pc_voxelize_params &s, const grid_factors &factors, const occupied_cell &f,
                                   const uint32_t *before, const warp_memory &m, block_sums *sums) {
     const uint32_t part = threadIdx.x % LANES, from = part * LANE_RECORDS;
@@ -194,8 +194,8 @@ __device__ static void emit_cells(const pc_voxelize_params &s, const grid_factor
     const uint32_t own = threadIdx.x % 32 / LANES * (LANES * LANE_RECORDS);
     float *values = m.values + own * m.width;
     float4 record[LANE_RECORDS];
-    uint32_t *rows = (uint32_t *)values, *sorted = m.rows + own,
-             row[LANE_RECORDS]; /* in the memory of `values` until these are loaded */
+    uint32_t *rows = (uint32_t *)values; /* in the same memory, until the values are loaded */
+    uint32_t *sorted = m.rows + own, row[LANE_RECORDS];
     int rank[LANE_RECORDS] = {};
     const near_bits<LANES> bits = load_bits<LANES>(s, first);
     *(uint4 *)(rows + from) =
@@ -208,7 +208,7 @@ __device__ static void emit_cells(const pc_voxelize_params &s, const grid_factor
         record[k] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
         if (k * LANES < most) {
             row[k] = rows[part + k * LANES];
-            if (FOUR && row[k] != PC_NO_RECORD) {
+            if (ALIGNED && row[k] != PC_NO_RECORD) {
                 record[k] = ((const float4 *)s.data)[row[k]];
             }
         }
@@ -226,7 +226,7 @@ __device__ static void emit_cells(const pc_voxelize_params &s, const grid_factor
 #pragma unroll
     for (uint32_t k = 0; k < LANE_RECORDS; k++) {
         if (k * LANES < most && row[k] != PC_NO_RECORD) {
-            if (FOUR) {
+            if (ALIGNED) {
                 ((float4 *)values)[rank[k]] = record[k];
             } else {
                 sorted[rank[k]] = row[k];
@@ -237,8 +237,8 @@ __device__ static void emit_cells(const pc_voxelize_params &s, const grid_factor
         }
     }
     __syncwarp();
-    write_features<LANES, PILLARS, FOUR>(s, factors, id, f.cell, in_result ? (int)points : 0, sorted, values,
-                                         m.means + threadIdx.x % 32 / LANES * 3);
+    write_features<LANES, PILLARS, ALIGNED>(s, factors, id, f.cell, in_result ? (int)points : 0, sorted, values,
+                                            m.means + threadIdx.x % 32 / LANES * 3);
     if (fits && part == 0) {
         *(uint2 *)&s.cells[f.cell] = make_uint2(~0u, ~0u);
         add_voxel(s, id, points, sums);
@@ -251,27 +251,28 @@ __device__ static void emit_cells(const pc_voxelize_params &s, const grid_factor
 
 /* ---- overfull cells --------------------------------------------------------------------------------------------- */
 
-/* Overfull cells that the whole block does. */
+/* Overfull cells that are set aside for the whole block. */
 typedef struct large_overfull {
-    enum { MOST = PC_VOXELIZE_LARGE_OVERFULL }; /* a warp does any others */
+    enum { MOST = PC_VOXELIZE_LARGE_OVERFULL }; /* more are processed by a warp each */
     uint32_t count, cell[MOST];
 } large_overfull;
 
 /* Emits and clears an overfull cell whose kept records are in order; by a warp. */
-template <bool PILLARS, bool FOUR>
+template <bool PILLARS, bool ALIGNED>
 __device__ static void emit_overfull_cell(const pc_voxelize_params &s, const grid_factors &factors, uint32_t cell,
                                           const uint2 &counts, const uint32_t *before, const uint32_t *sorted,
                                           const warp_memory &m, block_sums *sums) {
     const uint32_t id = id_at<32>(load_bits<32>(s, counts.y), before, counts.y);
     for (int k = (int)threadIdx.x % 32; id < s.max_voxels && k < s.kept; k += 32) {
         const uint32_t row = sorted[k];
-        if (FOUR) {
+        if (ALIGNED) {
             ((float4 *)m.values)[k] = ((const float4 *)s.data)[row];
         }
         s.point_voxel[row] = (int32_t)id;
     }
     __syncwarp();
-    write_features<32, PILLARS, FOUR>(s, factors, id, cell, id < s.max_voxels ? s.kept : 0, sorted, m.values, m.means);
+    write_features<32, PILLARS, ALIGNED>(s, factors, id, cell, id < s.max_voxels ? s.kept : 0, sorted, m.values,
+                                         m.means);
     __syncwarp();
     if (threadIdx.x % 32 == 0) {
         *(uint2 *)&s.cells[cell] = make_uint2(~0u, ~0u);
@@ -280,7 +281,7 @@ __device__ static void emit_overfull_cell(const pc_voxelize_params &s, const gri
 }
 
 /* Overfull cells `i` and every step-th on; by a warp. */
-template <bool PILLARS, bool FOUR>
+template <bool PILLARS, bool ALIGNED>
 __device__ static void emit_overfull(const pc_voxelize_params &s, const grid_factors &factors, uint32_t i,
                                      uint32_t step, uint32_t overfull_count, const uint32_t *before,
                                      selection *selected, const warp_memory &m, large_overfull *large,
@@ -302,12 +303,12 @@ __device__ static void emit_overfull(const pc_voxelize_params &s, const grid_fac
             }
         }
         select_cell_by_warp(s, cell, overflow, selected);
-        emit_overfull_cell<PILLARS, FOUR>(s, factors, cell, counts, before, selected->sorted, m, sums);
+        emit_overfull_cell<PILLARS, ALIGNED>(s, factors, cell, counts, before, selected->sorted, m, sums);
     }
 }
 
 /* The same for large ones, by the block, with the shared memory of all warps. */
-template <bool PILLARS, bool FOUR>
+template <bool PILLARS, bool ALIGNED>
 __device__ static void emit_large_overfull(const pc_voxelize_params &s, const grid_factors &factors,
                                            const uint32_t *before, selection *selected, const warp_memory &m,
                                            const large_overfull &large, block_sums *sums) {
@@ -317,7 +318,7 @@ __device__ static void emit_large_overfull(const pc_voxelize_params &s, const gr
         __syncthreads();
         select_cell_by_block(s, cell, counts.x + 1 - (uint32_t)s.kept, (uint32_t *)m.values, selected);
         if (threadIdx.x < 32) {
-            emit_overfull_cell<PILLARS, FOUR>(s, factors, cell, counts, before, selected->sorted, m, sums);
+            emit_overfull_cell<PILLARS, ALIGNED>(s, factors, cell, counts, before, selected->sorted, m, sums);
         }
         __syncthreads();
     }
@@ -336,12 +337,12 @@ __device__ static void clean_heads(const pc_voxelize_params &s) {
 
 /* The first overfull_blocks blocks begin with overfull cells. If these are more, the other blocks take the rest,
  * beginning with the last block, which has the least other work. */
-template <int LANES, bool PILLARS, bool FOUR>
+template <int LANES, bool PILLARS, bool ALIGNED>
 __global__ static void __launch_bounds__(PC_DIRECT_THREADS, PC_RESIDENT(PC_DIRECT_THREADS, PC_DIRECT_BLOCKS))
     direct_emit_kernel(const pc_voxelize_params s, uint32_t overfull_blocks) {
-    enum { WIDTH = FOUR || PILLARS ? 4 : PC_COLUMN_BATCH };
+    enum { WIDTH = ALIGNED || PILLARS ? 4 : PC_COLUMN_BATCH };
     __shared__ __align__(16) float values[DIRECT_WARPS * WARP_RECORDS * WIDTH];
-    __shared__ uint32_t rows[FOUR ? 1 : DIRECT_WARPS * WARP_RECORDS];
+    __shared__ uint32_t rows[ALIGNED ? 1 : DIRECT_WARPS * WARP_RECORDS];
     __shared__ uint32_t before[PC_HEAD_COUNTS];
     __shared__ float means[DIRECT_WARPS][32 / LANES * 3];
     __shared__ selection selections[DIRECT_WARPS];
@@ -351,7 +352,7 @@ __global__ static void __launch_bounds__(PC_DIRECT_THREADS, PC_RESIDENT(PC_DIREC
                    blocks = gridDim.x - overfull_blocks, block = blockIdx.x - overfull_blocks,
                    step = blocks * (PC_DIRECT_THREADS / LANES);
     const bool first = blockIdx.x < overfull_blocks;
-    const warp_memory mine = {values + warp * WARP_RECORDS * WIDTH, FOUR ? rows : rows + warp * WARP_RECORDS,
+    const warp_memory mine = {values + warp * WARP_RECORDS * WIDTH, ALIGNED ? rows : rows + warp * WARP_RECORDS,
                               means[warp], WIDTH},
                       all = {values, rows, means[0], WIDTH};
     uint32_t entry = first ? ~0u : (block * PC_DIRECT_THREADS + threadIdx.x) / LANES;
@@ -370,18 +371,18 @@ __global__ static void __launch_bounds__(PC_DIRECT_THREADS, PC_RESIDENT(PC_DIREC
         s.counters->found = found;
     }
     for (entry -= lane / LANES; entry < end; entry += step) { /* of the warp's first voxel */
-        emit_cells<LANES, PILLARS, FOUR>(s, factors, f, before, mine, &sums);
+        emit_cells<LANES, PILLARS, ALIGNED>(s, factors, f, before, mine, &sums);
         if (entry + step < end) {
             f = load_cell<LANES>(s, entry + step + lane / LANES, capacity);
         }
     }
-    emit_overfull<PILLARS, FOUR>(s, factors,
-                                 warp * (first ? overfull_blocks : blocks) +
-                                     (first ? blockIdx.x : overfull_blocks * DIRECT_WARPS + blocks - 1 - block),
-                                 gridDim.x * DIRECT_WARPS, overfull_count, before, &selections[warp], mine, &large,
-                                 &sums);
+    emit_overfull<PILLARS, ALIGNED>(s, factors,
+                                    warp * (first ? overfull_blocks : blocks) +
+                                        (first ? blockIdx.x : overfull_blocks * DIRECT_WARPS + blocks - 1 - block),
+                                    gridDim.x * DIRECT_WARPS, overfull_count, before, &selections[warp], mine, &large,
+                                    &sums);
     __syncthreads();
-    emit_large_overfull<PILLARS, FOUR>(s, factors, before, selections, all, large, &sums);
+    emit_large_overfull<PILLARS, ALIGNED>(s, factors, before, selections, all, large, &sums);
     add_block_sums<PC_DIRECT_THREADS>(pc_sums_of(s), sums);
     pc_clean_sums(s);
     clean_heads(s);

@@ -25,13 +25,13 @@ __device__ static entry entry_of(const pc_voxelize_params &s, const chunk &c, ui
 
 /* Loads the kept records into shared memory, writes POINTS features and point_voxel; a thread per entry. */
 __device__ static void load_records(const pc_voxelize_params &s, const chunk &c) {
-    enum { VOXEL_BATCH = 4 };
-    const uint32_t factor = factor_of((uint32_t)s.kept), places = (uint32_t)(c.voxels * s.kept);
-    for (uint32_t first = threadIdx.x; first < places; first += VOXEL_BATCH * PC_EMIT_THREADS) {
-        float4 record[VOXEL_BATCH];
-        entry at[VOXEL_BATCH];
+    enum { BATCH = 4 };
+    const uint32_t factor = factor_of((uint32_t)s.kept), entries = (uint32_t)(c.voxels * s.kept);
+    for (uint32_t first = threadIdx.x; first < entries; first += BATCH * PC_EMIT_THREADS) {
+        float4 record[BATCH];
+        entry at[BATCH];
 #pragma unroll
-        for (uint32_t k = 0; k < VOXEL_BATCH; k++) {
+        for (uint32_t k = 0; k < BATCH; k++) {
             at[k] = entry_of(s, c, first + k * PC_EMIT_THREADS, factor);
             record[k] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
             if (at[k].row != PC_NO_RECORD) {
@@ -39,7 +39,7 @@ __device__ static void load_records(const pc_voxelize_params &s, const chunk &c)
             }
         }
 #pragma unroll
-        for (uint32_t k = 0; k < VOXEL_BATCH; k++) {
+        for (uint32_t k = 0; k < BATCH; k++) {
             if (at[k].id != PC_NO_RECORD) {
                 ((float4 *)c.values)[first + k * PC_EMIT_THREADS] = record[k];
                 if (s.kind == PCGPU_FEATURES_POINTS) {
@@ -76,17 +76,17 @@ __device__ static const float *values_of(const pc_voxelize_params &s, const chun
 }
 
 /* Means of the first `width` columns, to the result or to shared memory; a thread per value. */
-__device__ static void write_means(const pc_voxelize_params &s, const chunk &c, int width, float *by_number,
-                                   float *by_place) {
+__device__ static void write_means(const pc_voxelize_params &s, const chunk &c, int width, float *by_id,
+                                   float *in_chunk) {
     const uint32_t factor = factor_of((uint32_t)width);
     for (int i = (int)threadIdx.x; i < c.voxels * width; i += PC_EMIT_THREADS) {
         const int v = (int)divide((uint32_t)i, (uint32_t)width, factor), k = i - v * width;
         if (c.kept[v] > 0) {
             const float mean = pc_voxel_mean(values_of(s, c, v), s.columns, NULL, c.kept[v], k, false);
-            if (by_place) {
-                by_place[i] = mean;
+            if (in_chunk) {
+                in_chunk[i] = mean;
             } else {
-                by_number[(size_t)id_of(c, v) * (size_t)width + (size_t)k] = mean;
+                by_id[(size_t)id_of(c, v) * (size_t)width + (size_t)k] = mean;
             }
         }
     }

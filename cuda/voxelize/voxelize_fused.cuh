@@ -1,7 +1,7 @@
-/* The fused kernel of voxelize_hash.cuh: scan, gather and emit for scans of four columns with a small P. A block
- * assigns the ids of the voxels whose lowest records are its own, and computes their features. Its warps select and
- * load records while one warp waits for the counts of the blocks before it. Insert has put overflow records into
- * buckets of a second hash table. */
+/* The fused kernel of voxelize_hash.cuh: ids, overflow records and features in one kernel, for scans of four columns
+ * with a small P. A block assigns the ids of the voxels whose lowest records are its own, and computes their features.
+ * Its warps select and load records while one warp waits for the counts of the blocks before it. Insert has put
+ * overflow records into buckets of a second hash table. */
 #ifndef PC_VOXELIZE_FUSED_CUH
 #define PC_VOXELIZE_FUSED_CUH
 
@@ -10,7 +10,7 @@
 
 enum {
     FUSED_WARPS = PC_FUSED_THREADS / 32,
-    VOXEL_BATCH = 5,          /* voxels that a warp does together if each has at most 32 records */
+    VOXEL_BATCH = 5,          /* voxels per warp and step if each has at most 32 records */
     GATHER_BATCH = 8,         /* overflow records that a thread loads together */
     FUSED_OVERFLOW_BATCH = 8, /* the same for a lane that selects: registers are few */
 };
@@ -85,7 +85,7 @@ __device__ static pc_voxel voxel_at(const pc_voxelize_params &s, uint32_t i, uin
  * and one bucket; a warp; or the block. */
 enum { LANE_SIZED, WARP_SIZED, BLOCK_SIZED, SIZES };
 
-/* The voxels that a block does together, and their kept records, one voxel after the other; in shared memory. */
+/* The voxels that a block processes together, and their kept records, one voxel after the other; in shared memory. */
 typedef struct fused_memory {
     float4 values[PC_FUSED_RECORDS]; /* scratch memory before it has values */
     uint32_t rows[PC_FUSED_RECORDS];
@@ -310,7 +310,7 @@ __device__ static void write_records(const pc_voxelize_params &s, const fused_me
 
 /* ---- the kernel ------------------------------------------------------------------------------------------------- */
 
-/* A thread per record. The block does as many voxels together as have at most PC_FUSED_RECORDS kept records. */
+/* A thread per record. The block processes as many voxels together as have at most PC_FUSED_RECORDS kept records. */
 __global__ static void __launch_bounds__(PC_FUSED_THREADS, PC_RESIDENT(PC_FUSED_THREADS, PC_FUSED_BLOCKS))
     fused_kernel(const pc_voxelize_params s) {
     __shared__ fused_memory m;

@@ -98,8 +98,8 @@ __device__ static uint32_t large_key(const pc_cells &c, bool there, const positi
 }
 
 __device__ static uint32_t large_home(const pc_cells &c, uint32_t key) {
-    const uint32_t tag = key / BLOCK_CELLS * 0x9e3779b1u >> c.shift;
-    return tag / BLOCK_CELLS * BLOCK_CELLS + key % BLOCK_CELLS;
+    const uint32_t slot = key / BLOCK_CELLS * 0x9e3779b1u >> c.shift;
+    return slot / BLOCK_CELLS * BLOCK_CELLS + key % BLOCK_CELLS;
 }
 
 /* ---- records that are not only counted -------------------------------------------------------------------------- */
@@ -352,8 +352,8 @@ __global__ static void __launch_bounds__(LIST_THREADS)
         __syncthreads();
         if (there) {
             store_voxel(s, b, slot, id, overflow > 0 ? taken + before : 0, &sums);
-            if (b.head.w !=
-                PC_NO_RECORD) { /* clean for the next call: emit clears only slots, and this pair only after overflow */
+            /* Cleared here, since emit clears this pair only if there are overflow records. */
+            if (b.head.w != PC_NO_RECORD) {
                 c.cutoffs[slot] = ~0ull;
                 s.overflow[slot].x = 0;
             }

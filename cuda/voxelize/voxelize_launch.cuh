@@ -123,10 +123,10 @@ static pcgpu_status add_emit(pcgpu_context *context, const call *c) {
 typedef void direct_emit(const pc_voxelize_params s, uint32_t overfull_blocks);
 
 /* lanes: per voxel. */
-template <bool PILLARS, bool FOUR> static direct_emit *direct_emit_of(int lanes) {
-    return lanes == 4   ? direct_emit_kernel<4, PILLARS, FOUR>
-           : lanes == 8 ? direct_emit_kernel<8, PILLARS, FOUR>
-                        : direct_emit_kernel<16, PILLARS, FOUR>;
+template <bool PILLARS, bool ALIGNED> static direct_emit *direct_emit_of(int lanes) {
+    return lanes == 4   ? direct_emit_kernel<4, PILLARS, ALIGNED>
+           : lanes == 8 ? direct_emit_kernel<8, PILLARS, ALIGNED>
+                        : direct_emit_kernel<16, PILLARS, ALIGNED>;
 }
 
 static pcgpu_status add_direct_emit(pcgpu_context *context, const call *c) {

@@ -8,17 +8,17 @@
 
 enum {
     REDUCE_WARPS = PC_REDUCE_THREADS / 32,
-    BLOCK_RECORDS = 2048 /* records of a voxel from which on the whole block does it */
+    BLOCK_RECORDS = 2048 /* records of a voxel above which the whole block is used */
 };
 
 /* The records of a voxel that a warp reads: every step-th from `begin` on. */
 typedef struct subset {
-    pc_voxel of;
+    pc_voxel voxel;
     uint32_t count, begin, step;
 } subset;
 
 __device__ static uint32_t row_of(const pc_voxelize_params &s, const subset &of, uint32_t i) {
-    return i < of.of.kept ? of.of.row[i] : s.overflow_rows[of.of.overflow_begin + (i - of.of.kept)];
+    return i < of.voxel.kept ? of.voxel.row[i] : s.overflow_rows[of.voxel.overflow_begin + (i - of.voxel.kept)];
 }
 
 /* A lane's sum of a column; exact: no addition was rounded. */
@@ -108,7 +108,7 @@ __device__ static void write_point_voxel(const pc_voxelize_params &s, const subs
 
 /* Coordinates and count. */
 __device__ static void write_voxel(const pc_voxelize_params &s, const subset &of, uint32_t id) {
-    pc_write_coords(s, id, s.data + (size_t)of.of.row[0] * (size_t)s.columns);
+    pc_write_coords(s, id, s.data + (size_t)of.voxel.row[0] * (size_t)s.columns);
     s.counts[id] = (int32_t)of.count;
 }
 
@@ -155,7 +155,7 @@ __device__ static void reduce_by_warp(const pc_voxelize_params &s, const subset 
     __syncwarp();
 }
 
-/* Shared memory for a voxel that the block does. */
+/* Shared memory for a voxel of the whole block. */
 typedef struct block_memory {
     partial partials[REDUCE_WARPS][PC_MAX_COLUMNS];
     pc_exact_sum sums[REDUCE_WARPS];
@@ -191,7 +191,7 @@ __device__ static float block_mean(const pc_voxelize_params &s, const subset &of
 
 __device__ static void reduce_by_block(const pc_voxelize_params &s, const subset &whole, uint32_t id, block_memory *m) {
     const uint32_t warp = threadIdx.x / 32;
-    const subset of = {whole.of, whole.count, warp, REDUCE_WARPS};
+    const subset of = {whole.voxel, whole.count, warp, REDUCE_WARPS};
     const lanes l = lanes_for(s.kind == PCGPU_FEATURES_MEAN ? s.columns : 3);
     if (s.kind != PCGPU_FEATURES_FIRST) {
         const partial mine = sum_subset(s, of, l);
@@ -231,7 +231,7 @@ __device__ static void reduce_by_block(const pc_voxelize_params &s, const subset
     __syncthreads();
 }
 
-/* A warp per voxel, then the block does the voxels with more than BLOCK_RECORDS records. */
+/* A warp per voxel; then the block processes the voxels with more than BLOCK_RECORDS records together. */
 __global__ static void __launch_bounds__(PC_REDUCE_THREADS) reduce_kernel(const pc_voxelize_params s) {
     __shared__ float mean[REDUCE_WARPS][PC_MAX_COLUMNS];
     __shared__ block_memory memory;
@@ -239,19 +239,19 @@ __global__ static void __launch_bounds__(PC_REDUCE_THREADS) reduce_kernel(const 
     pc_wait_for_last();
     const uint32_t found = s.counters->found;
     for (uint32_t first = blockIdx.x * REDUCE_WARPS; first < found; first += gridDim.x * REDUCE_WARPS) {
-        bool overfull = false;
+        bool large = false;
         if (first + warp < found) {
             const pc_voxel of = s.voxels[first + warp];
             const subset all = {of, of.kept + of.overflow, 0, 1};
             if (threadIdx.x % 32 == 0) {
                 pc_clean_slot(s, of);
             }
-            overfull = all.count > BLOCK_RECORDS && first + warp < s.max_voxels;
-            if (!overfull && first + warp < s.max_voxels) {
+            large = all.count > BLOCK_RECORDS && first + warp < s.max_voxels;
+            if (!large && first + warp < s.max_voxels) {
                 reduce_by_warp(s, all, first + warp, mean[warp]);
             }
         }
-        if (__syncthreads_count(overfull) == 0) {
+        if (__syncthreads_count(large) == 0) {
             continue;
         }
         for (uint32_t w = 0; w < REDUCE_WARPS && first + w < found; w++) {

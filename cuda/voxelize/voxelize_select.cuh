@@ -6,10 +6,10 @@
 
 enum {
     STRIPE = 2, /* consecutive voxels per block: overfull voxels are often neighbours, and several blocks share them */
-    SMALL_BATCH = 4,                     /* voxels that a warp does together if each has at most 32 records */
+    SMALL_BATCH = 4,                     /* voxels per warp and step if each has at most 32 records */
     OVERFLOW_BATCH = 16,                 /* overflow records that a lane loads together */
     SMALL_OVERFLOW_BATCH = 4,            /* the same for few */
-    BLOCK_OVERFLOW = 32 * OVERFLOW_BATCH /* overflow records from which on the whole block does a voxel */
+    BLOCK_OVERFLOW = 32 * OVERFLOW_BATCH /* overflow records of a voxel for which the whole block is used */
 };
 
 /* The voxels that a block emits together: STRIPE consecutive ones of every `stride`. Arrays are in shared memory. */

@@ -315,12 +315,7 @@ static pcgpu_status emit_padded(pcgpu_context *context, const pc_voxelize_job *j
     bool pillar = job->features == PCGPU_FEATURES_PILLAR;
     int64_t items = s->count * s->capacity * (pillar ? 1 : s->columns);
     for (int64_t from = 0; from < items; from += most) {
-        int64_t n = items - from < most ? items - from : most;
-        if (pillar) {
-            LAUNCH(context, n, pillar_kernel, *s, from);
-        } else {
-            LAUNCH(context, n, points_kernel, *s, from);
-        }
+        LAUNCH(context, items - from < most ? items - from : most, (pillar ? pillar_kernel : points_kernel), *s, from);
     }
     return PCGPU_OK;
 }
@@ -392,10 +387,6 @@ static pcgpu_status work(pcgpu_context *context, void *of) {
     return emit_features(context, c->job, s);
 }
 
-static bool fits(const pc_voxelize_job *) {
-    return true;
-}
-
 static pcgpu_status run(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock,
                         pcgpu_voxels *out, bool *done) {
     call c = {job, {}, out};
@@ -404,4 +395,4 @@ static pcgpu_status run(pcgpu_context *context, const pc_voxelize_job *job, cons
     return pc_voxelize_down(context, &c.s, (size_t)job->rows, out);
 }
 
-const pc_voxelize_variant pc_voxelize_sort = {fits, run};
+const pc_voxelize_variant pc_voxelize_sort = {NULL, run};
