@@ -54,7 +54,7 @@ pcgpu_status pc_voxelize_repeat(pcgpu_context *context, const pc_voxelize_clock 
 
 /* The first that fits is the fastest:
  *
- *   direct  the key of a cell is its index: scans on a grid of few cells, such as pillars (voxelize_direct.cuh)
+ *   direct  the key of a cell is its index: small clouds on a grid of few cells, such as pillars (voxelize_direct.cuh)
  *   hash    a hash table of cells: any grid of fewer than 2^32 - 1 cells (voxelize_hash.cuh)
  *   sort    a stable sort of the records by voxel: everything else (voxelize_sort.cu) */
 static const pc_voxelize_variant *const variants[] = {&pc_voxelize_direct, &pc_voxelize_hash, &pc_voxelize_sort};

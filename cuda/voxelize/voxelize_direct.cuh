@@ -1,6 +1,6 @@
-/* Variant `direct` of voxelization: MEAN, POINTS and PILLAR features with max_points, for scans on a grid that has no
- * more cells than a hash table would have slots. The key of a cell is its index, so no slot has to be found, and the
- * two kernels need no scan in between. A cell takes 8 + 4 P bytes.
+/* Variant `direct` of voxelization: MEAN, POINTS and PILLAR features with max_points, for small clouds on a grid that
+ * has no more cells than a hash table would have slots. The key of a cell is its index, so no slot has to be found, and
+ * the two kernels need no scan in between. A cell takes 8 + 4 P bytes.
  *
  * direct_insert: A record increments the count of its cell and is stored with the cell; records beyond P go to buckets.
  * The first record that claims a cell appends it to the list of occupied cells. A record that lowers the cell's minimum

@@ -214,22 +214,22 @@ static pcgpu_status run(pcgpu_context *context, const pc_voxelize_job *job, cons
     return *full ? PCGPU_OK : bring_down(context, job, clock, s, &counters, out);
 }
 
-/* Whether the fused kernel can do a scan, and fast. */
+/* Whether the fused kernel is there for a small cloud, and fast. */
 static bool is_fused(const pc_voxelize_job *job) {
     return job->columns == 4 && job->max_points > 0 && job->max_points <= PC_FUSED_MAX_POINTS &&
            (job->features == PCGPU_FEATURES_MEAN || job->features == PCGPU_FEATURES_POINTS);
 }
 
 /* Few records, and features that are allocated before the number of voxels is known. */
-static bool is_scan(const pc_voxelize_job *job) {
+static bool is_small(const pc_voxelize_job *job) {
     return job->rows < SMALL && fits_ahead(job, pc_voxelize_most(job));
 }
 
 template <bool direct>
 static pcgpu_status run_variant(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock,
                                 pcgpu_voxels *out, bool *done) {
-    const bool scan = is_scan(job);
-    const uint64_t buckets = direct || (scan && is_fused(job)) ? buckets_of(job->rows, job->max_points) : 0;
+    const bool small = is_small(job);
+    const uint64_t buckets = direct || (small && is_fused(job)) ? buckets_of(job->rows, job->max_points) : 0;
     table *t = NULL;
     call c;
     bool full = false;
@@ -250,11 +250,11 @@ static pcgpu_status run_variant(pcgpu_context *context, const pc_voxelize_job *j
             PC_TRY(pc_arena_reset(context, &pc_cuda_of(context)->arena));
             PC_TRY(allocate_records(context, job, buckets, &c));
             c.of = t;
-            c.graph = !scan ? NULL
-                            : &t->graphs[direct               ? GRAPH_DIRECT
-                                         : c.params.unlimited ? GRAPH_ALL
-                                         : c.params.fused     ? GRAPH_FUSED
-                                                              : GRAPH_KEPT];
+            c.graph = !small ? NULL
+                             : &t->graphs[direct               ? GRAPH_DIRECT
+                                          : c.params.unlimited ? GRAPH_ALL
+                                          : c.params.fused     ? GRAPH_FUSED
+                                                               : GRAPH_KEPT];
         }
         t->slots = slots;
         t->tries++;
@@ -276,7 +276,7 @@ static bool hash_fits(const pc_voxelize_job *job) {
 
 /* The grid takes no more memory than a hash table, and direct_emit has the features. */
 static bool direct_fits(const pc_voxelize_job *job) {
-    return hash_fits(job) && is_scan(job) && pc_voxelize_cells(job) <= (double)enough_slots(job) &&
+    return hash_fits(job) && is_small(job) && pc_voxelize_cells(job) <= (double)enough_slots(job) &&
            job->max_points > 0 && job->features != PCGPU_FEATURES_FIRST && job->features != PCGPU_FEATURES_NEAREST;
 }
 

@@ -8,17 +8,17 @@
  *
  * scan: A voxel's id is the rank of its lowest record among the lowest records of all voxels: a prefix sum in one pass
  * with decoupled look-back (Merrill and Garland 2016) over "is the lowest record of its voxel". The same pass assigns
- * ranges of an array to the overflow records of each voxel, and copies the slots to an array that is ordered by id.
- * From PC_VOXELIZE_SMALL records on, insert sets flags for the few records that can be lowest or are overflow, a bit
- * each, and only flagged records are read again.
+ * ranges of an array to the overflow records of each voxel, and copies the slots to an array that is ordered by id. If
+ * the cloud is not small (PC_VOXELIZE_SMALL), insert sets flags for the few records that can be lowest or are overflow,
+ * a bit each, and only flagged records are read again.
  *
- * gather: Overflow records are copied to the ranges of their voxels. Below PC_VOXELIZE_SMALL records scan does this.
+ * gather: Overflow records are copied to the ranges of their voxels. For small clouds the scan kernel does this.
  *
  * emit (voxelize_emit.cuh): The kept records of each voxel are sorted, features are computed, slots are cleared.
- * Without a limit reduce (voxelize_reduce.cuh) takes its place.
+ * Without a limit the kernel of voxelize_reduce.cuh takes its place.
  *
- * Two cases have kernels of their own. A fused kernel (voxelize_fused.cuh) does scan, gather and emit for scans of four
- * columns with a small P, so that nothing is written for another kernel to read. Very large clouds
+ * Two cases have kernels of their own. A fused kernel (voxelize_fused.cuh) replaces scan, gather and emit for small
+ * clouds of four columns with a small P, so that nothing is written for another kernel to read. Very large clouds
  * (voxelize_large.cuh) are limited by traffic to the L2 cache, and most of their records are only counted.
  *
  * Variant `direct` (voxelize_direct.cuh) is for grids of few cells, such as pillars: the key of a cell is its index in
@@ -30,8 +30,8 @@
  * more or less in order, so that a large cloud has few overflow records.
  *
  * Memory: 40 + 4 (P - PC_SLOT_RECORDS) bytes per slot, 8 more for very large clouds; nothing grows with the volume of
- * the grid. The table is left clean by each call, so that no call has to clear it. Scans get a slot for each possible
- * voxel. The table of larger clouds starts small, since they have far fewer voxels than records and a table of
+ * the grid. The table is left clean by each call, so that no call has to clear it. Small clouds get a slot for each
+ * possible voxel. The table of other clouds starts small, since they have far fewer voxels than records and a table of
  * gigabytes takes a third more time. If insert finds no free slot close to a cell's home, it drops the records and sets
  * `full`; the host reads this flag with the number of voxels and repeats the call with a larger table. */
 #ifndef PC_VOXELIZE_HASH_CUH
@@ -51,7 +51,7 @@ enum {
     PC_INSERT_LARGE_BLOCKS = 6,
     PC_SCAN_THREADS = 512,
     PC_SCAN_BLOCKS = 3,                 /* with flags */
-    PC_TILE_ROWS = 2 * PC_SCAN_THREADS, /* records per block of scan */
+    PC_TILE_ROWS = 2 * PC_SCAN_THREADS, /* records per block of the scan */
     PC_FLAG_WORDS = 16,                 /* with flags: words of 32 records per warp */
     PC_REDUCE_THREADS = 128,
     PC_REDUCE_BLOCKS = 8,
@@ -60,9 +60,8 @@ enum {
     PC_EMIT_RECORDS = 1024, /* kept records of four columns in the shared memory of a block */
     PC_FUSED_THREADS = 256, /* and records per block */
     PC_FUSED_BLOCKS = 4,
-    PC_FUSED_GROUP = 32, /* blocks whose counts are added up */
-    PC_FUSED_RECORDS =
-        768, /* kept records in shared memory: more would leave too little L1 cache for loads in flight */
+    PC_FUSED_GROUP = 32,      /* blocks whose counts are added up */
+    PC_FUSED_RECORDS = 768,   /* kept records in shared memory; the rest of it is L1 cache, for loads in flight */
     PC_FUSED_MAX_POINTS = 16, /* P: a larger one gives the first tiles, where most voxels begin, ten times the work */
     PC_DIRECT_THREADS = 256,
     PC_DIRECT_BLOCKS = 4,
@@ -78,7 +77,7 @@ enum {
     PC_SUM_SETS = 16           /* of sums over records: atomic additions to one address are serialized */
 };
 
-/* Clouds of fewer records are scans. LARGE_OVERFULL: overfull voxels that a block of direct_emit sets aside for all of
+/* Clouds of fewer records are small. LARGE_OVERFULL: overfull voxels that a block of direct_emit sets aside for all of
  * its warps. Tests have smaller values here and in voxelize_table.cuh, so that small clouds run every kernel. */
 #ifndef PC_VOXELIZE_SMALL
 #define PC_VOXELIZE_SMALL          500000
@@ -165,7 +164,7 @@ typedef struct pc_voxelize_params {
     };
     union {
         struct {
-            uint2 *flags;              /* a bit per record: PC_MAYBE_FIRST, PC_OVERFLOW; NULL for scans */
+            uint2 *flags;              /* a bit per record: PC_MAYBE_FIRST, PC_OVERFLOW; NULL for small clouds */
             uint32_t *rank;            /* rows: of an overflow record among those of its voxel */
             unsigned long long *tiles; /* scan: counts that each block publishes */
             pc_voxel *voxels;

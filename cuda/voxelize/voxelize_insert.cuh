@@ -144,11 +144,11 @@ __device__ static insertion insert_group(const pc_voxelize_params &s, uint32_t k
     }
 }
 
-/* For each lane with `wants`: publishes the highest of the first P records of its slot, if all are written, as the
+/* For each lane with `publishes`: publishes the highest of the first P records of its slot, if all are written, as the
  * cutoff; all lanes call it. */
-__device__ static void publish_cutoffs(const pc_voxelize_params &s, uint32_t slot, bool wants) {
+__device__ static void publish_cutoffs(const pc_voxelize_params &s, uint32_t slot, bool publishes) {
     const int lane = (int)threadIdx.x % 32;
-    for (uint32_t left = __ballot_sync(PC_ALL_LANES, wants); left; left &= left - 1) {
+    for (uint32_t left = __ballot_sync(PC_ALL_LANES, publishes); left; left &= left - 1) {
         const int lane_of_slot = __ffs((int)left) - 1;
         const uint32_t of = __shfl_sync(PC_ALL_LANES, slot, lane_of_slot), *extra = pc_extra_of(s, of);
         uint32_t highest = 0;

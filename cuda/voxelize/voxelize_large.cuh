@@ -1,7 +1,8 @@
 /* Insertion, scan and gather for very large clouds with max_points. Their cost is traffic between the two partitions of
- * the L2 cache. Soon most records are above the cutoffs of their voxels. They need one word, key and cutoff, from a
- * separate array that stays in the cache, and are only counted. Other records wait in a queue until a warp has 32 of
- * them. The scan uses lists of these, since heads are too unevenly distributed for a fixed number of words per warp. */
+ * the L2 cache. Soon most records are above the cutoffs of their voxels and only have to be counted. For that one word
+ * is read, key and cutoff, from a separate array that stays in the cache. Other records wait in a queue until a warp
+ * has 32 of them. The scan uses lists of these, since heads are too unevenly distributed for a fixed number of words
+ * per warp. */
 #ifndef PC_VOXELIZE_LARGE_CUH
 #define PC_VOXELIZE_LARGE_CUH
 

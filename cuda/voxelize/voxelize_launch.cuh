@@ -79,7 +79,7 @@ static pcgpu_status add_insert(pcgpu_context *context, const call *c) {
                       *s);
 }
 
-/* Only scans have a graph, and their scan is one kernel. */
+/* Only small clouds have a graph, and their scan is one kernel. */
 static pcgpu_status add_scan(pcgpu_context *context, const call *c) {
     const pc_voxelize_params *s = &c->params;
     if (c->large) {

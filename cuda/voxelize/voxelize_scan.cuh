@@ -130,7 +130,7 @@ __device__ static void add_sums(pc_voxelize_sums *to, const block_sums &mine) {
     atomicMax(&to->largest, (unsigned long long)mine.largest);
 }
 
-/* Does not wait for the block. */
+/* By one warp, which does not wait for the block. */
 __device__ static void add_warp_sums(pc_voxelize_sums *to, const block_sums &mine) {
     const block_sums sums = warp_sums(mine);
     if (threadIdx.x % 32 == 0 && sums.in_range) {

@@ -16,7 +16,7 @@
 #define NO_SLOT 0xffffffffu
 #define FREE    0xffffffffffffffffull
 
-/* Records that are in no range; integers, so the order of the atomic additions does not matter. */
+/* Records that are dropped; integers, so the order of the atomic additions does not matter. */
 typedef struct drops {
     unsigned long long non_finite, at_origin;
 } drops;

@@ -17,9 +17,9 @@
 #endif
 
 enum {
-    SMALL = PC_VOXELIZE_SMALL, /* clouds of fewer records are scans */
+    SMALL = PC_VOXELIZE_SMALL, /* clouds of fewer records are small */
     LARGE = PC_VOXELIZE_LARGE, /* clouds of as many records are very large: voxelize_large.cuh */
-    FIRST = PC_VOXELIZE_SLOTS, /* slots that the table of other clouds than scans starts with */
+    FIRST = PC_VOXELIZE_SLOTS, /* slots that the table starts with unless the cloud is small */
     GROWTH = 8                 /* factor from a table that was too small to the next one */
 };
 
@@ -48,7 +48,7 @@ enum {
     TABLE_ARRAYS
 };
 
-/* CUDA graphs of the kernels for scans: no limit of points; with a limit; fused; direct. */
+/* CUDA graphs of the kernels for small clouds: no limit of points; with a limit; fused; direct. */
 enum { GRAPH_ALL, GRAPH_KEPT, GRAPH_FUSED, GRAPH_DIRECT, GRAPHS };
 
 /* Between calls SLOTS, EXTRA, CUTOFFS, CELLS, OCCUPIED, OVERFLOW_OF, TILES and CELL_BUCKETS are clean, COUNTERS and
@@ -61,7 +61,7 @@ typedef struct table {
     uint32_t direct_calls; /* calls of variant direct */
     int parity;            /* of the last call's sums */
     bool in_use;           /* still set after a call that failed */
-    uint64_t found;        /* voxels of the last cloud that was no scan */
+    uint64_t found;        /* voxels of the last cloud that was not small */
     uint64_t slots;        /* of the last call, */
     int tries;             /* which took so many tables */
 } table;
@@ -177,8 +177,8 @@ static int64_t capacity_of(const pc_voxelize_job *job, uint64_t slots) {
     return slots < (uint64_t)most ? (int64_t)slots : most;
 }
 
-/* Slots for any cloud: 1.5 times the voxels, and 6 times for scans, so that searches are short; 0 if a tag has too few
- * bits for them. */
+/* Slots for any cloud: 1.5 times the voxels, and 6 times for small clouds, so that searches are short; 0 if a tag has
+ * too few bits for them. */
 static uint64_t enough_slots(const pc_voxelize_job *job) {
     const double most = (double)pc_voxelize_most(job);
     uint64_t slots = 1024;
@@ -188,7 +188,7 @@ static uint64_t enough_slots(const pc_voxelize_job *job) {
     return slots < PC_NO_SLOT ? slots : 0;
 }
 
-/* Slots to start with. Except for scans these are fewer, but at least 4 times the voxels of the last such cloud:
+/* Slots to start with. Except for small clouds these are fewer, but at least 4 times the voxels of the last such cloud:
  * successive clouds are alike. */
 static uint64_t first_slots(const pc_voxelize_job *job, const table *t) {
     uint64_t slots = FIRST;
