@@ -62,7 +62,7 @@ pcgpu_status pc_cuda_voxelize_timed(pcgpu_context *context, const pc_voxelize_jo
     return pc_fail(context, PCGPU_ERROR_UNAVAILABLE, "%s", why_not);
 }
 
-void pc_cuda_voxelize_tell(pcgpu_context *context, pc_cuda_voxelize_table *persistent) {
+void pc_cuda_voxelize_table_info(pcgpu_context *context, pc_cuda_voxelize_table *persistent) {
     (void)context;
     *persistent = (pc_cuda_voxelize_table){0, 0, 0, 0};
 }

@@ -10,18 +10,13 @@ pcgpu_status pc_voxelize_up(pcgpu_context *context, const pc_voxelize_job *job, 
     return pc_cuda_up(context, device, job->data, (size_t)values * sizeof *device);
 }
 
-static pcgpu_status overwrite(pcgpu_context *context, void *cold, size_t bytes) {
-    CUDA_TRY(context, cudaMemsetAsync(cold, 0, bytes, pc_cuda_of(context)->stream));
-    return PCGPU_OK;
-}
-
 static pcgpu_status time_each(pcgpu_context *context, const pc_voxelize_clock *clock, pc_voxelize_part *prepare,
                               pc_voxelize_part *work, void *state, void *cold, cudaEvent_t begin, cudaEvent_t end) {
     cudaStream_t stream = pc_cuda_of(context)->stream;
     for (int i = 0; i < clock->repeats; i++) {
         PC_TRY(prepare(context, state));
         if (cold) {
-            PC_TRY(overwrite(context, cold, clock->cold_bytes));
+            CUDA_TRY(context, cudaMemsetAsync(cold, 0, clock->cold_bytes, stream));
         }
         CUDA_TRY(context, cudaStreamSynchronize(stream));
         CUDA_TRY(context, cudaEventRecord(begin, stream));
@@ -59,9 +54,9 @@ pcgpu_status pc_voxelize_repeat(pcgpu_context *context, const pc_voxelize_clock 
 
 /* The first that fits is the fastest:
  *
- *   direct  the key of a cell is its index: a scan on a grid of few cells, such as pillars (voxelize_hashed.cuh)
- *   hash    a hash table of cells: any grid of fewer than 2^32 - 1 (voxelize_hashed.cuh)
- *   sort    a stable sort of the records by voxel: everything else (voxelize_sort.cuh) */
+ *   direct  the key of a cell is its index: small clouds on a grid of few cells, such as pillars (voxelize_direct.cuh)
+ *   hash    a hash table of cells: any grid of fewer than 2^32 - 1 cells (voxelize_hash.cuh)
+ *   sort    a stable sort of the records by voxel: everything else (voxelize_sort.cu) */
 static const pc_voxelize_variant *const variants[] = {&pc_voxelize_direct, &pc_voxelize_hash, &pc_voxelize_sort};
 
 static pcgpu_status voxelize(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock,
@@ -71,7 +66,7 @@ static pcgpu_status voxelize(pcgpu_context *context, const pc_voxelize_job *job,
         return pc_voxels_allocate(context, job, 0, out);
     }
     for (size_t i = 0; !done && i < sizeof variants / sizeof *variants; i++) {
-        if (variants[i]->fits(job)) {
+        if (!variants[i]->fits || variants[i]->fits(job)) {
             PC_TRY(variants[i]->run(context, job, clock, out, &done));
         }
     }

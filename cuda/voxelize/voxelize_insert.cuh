@@ -1,15 +1,15 @@
-/* The first kernel of voxelize_hashed.cuh. */
+/* Insertion of records into the hash table (voxelize_hash.cuh). */
 #ifndef PC_VOXELIZE_INSERT_CUH
 #define PC_VOXELIZE_INSERT_CUH
 
-#include "voxelize_hashed.cuh"
+#include "voxelize_hash.cuh"
 
 typedef struct position {
     float p[3];
 } position;
 
-/* Of record i, if there is one. */
-__device__ static position position_of(const pc_hashed &s, uint32_t i) {
+/* Zeros if there is no record i. */
+__device__ static position position_of(const pc_voxelize_params &s, uint32_t i) {
     position at = {{0.0f, 0.0f, 0.0f}};
     if (i < s.rows && s.aligned) {
         const float4 record = ((const float4 *)s.data)[i];
@@ -21,9 +21,9 @@ __device__ static position position_of(const pc_hashed &s, uint32_t i) {
     return at;
 }
 
-/* The same, to be on its way while other things are done. So the column after the three is not loaded with them: its
- * register, which nobody reads, would be given to another value, and that would wait for the load. */
-__device__ static position next_position_of(const pc_hashed &s, uint32_t i) {
+/* The same, to be loaded ahead. Only three columns are loaded: the register of a fourth, which nothing reads, would be
+ * reused, and that would wait for the load. */
+__device__ static position next_position_of(const pc_voxelize_params &s, uint32_t i) {
     if (i >= s.rows || !s.aligned) {
         return position_of(s, i);
     }
@@ -32,11 +32,10 @@ __device__ static position next_position_of(const pc_hashed &s, uint32_t i) {
     return position{{first.x, first.y, record[2]}};
 }
 
-/* The key of a point's cell as pc_point_key has it, or PC_NO_KEY, without divisions but where they are needed. The
- * product with 1 / size is within 2^-23 of the quotient, relatively, before that is rounded, by 2^-24 at most: where
- * the nearest whole number is farther than 2^-21, which rounding does not step over, both are on the same side of it.
- */
-__device__ static uint32_t point_key(const pc_hashed &s, const float *p) {
+/* The key of a point's cell as pc_point_key has it, or PC_NO_KEY, with divisions only where they decide. The product
+ * with 1 / size is within 2^-23 of the exact quotient, relatively, and the quotient is rounded by 2^-24 at most. So if
+ * the nearest integer is farther than 2^-21, relatively, product and quotient are on the same side of it. */
+__device__ static uint32_t point_key(const pc_voxelize_params &s, const float *p) {
     uint32_t cell[3];
     bool in_range = true, decided = true;
 #pragma unroll
@@ -54,19 +53,19 @@ __device__ static uint32_t point_key(const pc_hashed &s, const float *p) {
         }
     }
     in_range =
-        in_range && cell[0] < pc_grid_along(s, 0) && cell[1] < pc_grid_along(s, 1) && cell[2] < pc_grid_along(s, 2);
-    return in_range ? (cell[2] * pc_grid_along(s, 1) + cell[1]) * pc_grid_along(s, 0) + cell[0] : PC_NO_KEY;
+        in_range && cell[0] < pc_grid_cells(s, 0) && cell[1] < pc_grid_cells(s, 1) && cell[2] < pc_grid_cells(s, 2);
+    return in_range ? (cell[2] * pc_grid_cells(s, 1) + cell[1]) * pc_grid_cells(s, 0) + cell[0] : PC_NO_KEY;
 }
 
-/* Counts lanes; by a warp. */
+/* Adds the number of lanes; all lanes call it. */
 __device__ static void add_lanes(unsigned long long *to, uint32_t lanes) {
     if (threadIdx.x % 32 == 0 && lanes) {
         atomicAdd(to, (unsigned long long)__popc(lanes));
     }
 }
 
-/* The key of record i's cell, or PC_NO_KEY. */
-__device__ static uint32_t key_of(const pc_hashed &s, uint32_t i, const position &at) {
+/* The key of record i's cell, or PC_NO_KEY; counts records that are not finite or at a skipped origin. */
+__device__ static uint32_t key_of(const pc_voxelize_params &s, uint32_t i, const position &at) {
     const bool there = i < s.rows, finite = pc_is_finite3(at.p[0], at.p[1], at.p[2]),
                skipped = pc_is_skipped(s.skip_origin, s.skip, at.p);
     const uint32_t not_finite = __ballot_sync(PC_ALL_LANES, there && !finite),
@@ -76,7 +75,7 @@ __device__ static uint32_t key_of(const pc_hashed &s, uint32_t i, const position
     return there && !skipped ? point_key(s, at.p) : PC_NO_KEY;
 }
 
-enum { NEAR_IN_X = 4 /* cells that follow each other share a line of the cache */ };
+enum { LINE_CELLS = 4 /* consecutive cells share a cache line */ };
 
 __device__ static uint32_t home_of(uint32_t key, uint32_t mask) {
     uint32_t line = (key >> 2) * 0x9e3779b1u;
@@ -85,16 +84,17 @@ __device__ static uint32_t home_of(uint32_t key, uint32_t mask) {
 
 #define DROPPED 0x80000000u
 
-typedef struct arrival {
-    uint32_t slot, bound;
-    uint32_t rank;  /* records of the cell that came before, but for those that were DROPPED, as these may be */
-    bool may_begin; /* no lower record of the cell had come */
-} arrival;
+typedef struct insertion {
+    uint32_t slot, cutoff;
+    uint32_t rank; /* records of the cell that arrived before. DROPPED: this one is above the cutoff, or has no slot */
+    bool maybe_first; /* no lower record of the cell had arrived */
+} insertion;
 
-/* Whether to look no further in a table that may be too small, with `tried` slots in use by other cells, 0 for all of
- * the place. The host is told then; once it has been, others give up at their next look here. */
-__device__ static bool gives_up(const pc_hashed &s, uint32_t tried) {
-    enum { MOST = 128 /* slots: with half of them in use, hardly a cell is farther from its home */ };
+/* Whether to end the search in a table that may be too small, after `tried` slots of other cells; 0 is a full turn. The
+ * first thread that ends its search sets `full`, and then the others end theirs. Not called if there cannot be more
+ * voxels than slots: then a third of the slots is free. */
+__device__ static bool table_is_full(const pc_voxelize_params &s, uint32_t tried) {
+    enum { MOST = 128 /* slots: while half of the table is free, hardly any cell is farther from its home */ };
     if (tried == 0 || tried >= MOST) {
         pc_half_store(&s.counters->full, 1);
         return true;
@@ -102,40 +102,41 @@ __device__ static bool gives_up(const pc_hashed &s, uint32_t tried) {
     return pc_half_load(&s.counters->full) != 0;
 }
 
-/* Counts `count` records of a cell, i the lowest of them. Looks through the slots of its place in a line, then through
- * those of the next place. Where the table is too small, there may be no slot: the records are as if they were not in
- * the cloud. FEW: not so; the table is never too small. */
+/* Counts `count` records of a cell, of which i is the lowest. The search steps through the lines of the table at the
+ * home's offset in its line, then at the next offset. Without a slot the records are dropped. FEW: there are more slots
+ * than voxels, so that the search always finds one. */
 template <bool FEW, int NEAR>
-__device__ static arrival arrive(const pc_hashed &s, uint32_t key, uint32_t home, uint32_t i, uint32_t count) {
+__device__ static insertion insert_group(const pc_voxelize_params &s, uint32_t key, uint32_t home, uint32_t i,
+                                         uint32_t count) {
     enum { LOOK = 8 };
     uint32_t at = home;
     while (true) {
-        uint4 seen = pc_note_load((const uint4 *)&s.slots[at]); /* count, key, lowest record, bound */
+        uint4 seen = pc_note_load((const uint4 *)&s.slots[at]); /* key_count, first, cutoff */
         pc_slot *slot = &s.slots[at];
         if (seen.y == PC_NO_KEY) {
             const unsigned long long free = ~0ull, mine = (unsigned long long)key << 32 | count,
-                                     old = atomicCAS(&slot->counted, free, mine);
+                                     old = atomicCAS(&slot->key_count, free, mine);
             if (old == free) {
                 atomicMin(&slot->first, i);
-                return arrival{at, PC_NO_ROW, 0, true};
+                return insertion{at, PC_NO_RECORD, 0, true};
             }
-            seen = make_uint4(0, (uint32_t)(old >> 32), PC_NO_ROW, PC_NO_ROW);
+            seen = make_uint4(0, (uint32_t)(old >> 32), PC_NO_RECORD, PC_NO_RECORD);
         }
-        if (seen.y == key && i > seen.w) { /* there are P below */
-            atomicAdd(&s.late[at].x, count);
-            return arrival{at, seen.w, DROPPED, false};
+        if (seen.y == key && i > seen.w) { /* above the cutoff */
+            atomicAdd(&s.overflow[at].x, count);
+            return insertion{at, seen.w, DROPPED, false};
         }
         if (seen.y == key) {
-            const uint32_t rank = (uint32_t)atomicAdd(&slot->counted, (unsigned long long)count);
+            const uint32_t rank = (uint32_t)atomicAdd(&slot->key_count, (unsigned long long)count);
             if (i < seen.z) {
                 atomicMin(&slot->first, i);
             }
-            return arrival{at, seen.w, rank, i < seen.z};
+            return insertion{at, seen.w, rank, i < seen.z};
         }
         at = (at + NEAR) & s.mask;
         const uint32_t tried = ((at - home) & s.mask) / NEAR;
-        if (!FEW && tried % LOOK == 0 && pc_may_be_full(s) && gives_up(s, tried)) {
-            return arrival{PC_NO_SLOT, PC_NO_ROW, DROPPED, false};
+        if (!FEW && tried % LOOK == 0 && s.capacity == s.mask + 1 && table_is_full(s, tried)) {
+            return insertion{PC_NO_SLOT, PC_NO_RECORD, DROPPED, false};
         }
         if (at == home) {
             home = at = (home + 1) & s.mask;
@@ -143,27 +144,27 @@ __device__ static arrival arrive(const pc_hashed &s, uint32_t key, uint32_t home
     }
 }
 
-/* For each lane that wants to tell of its slot: when the P first records that came are all written, the highest of them
- * bounds the P lowest. By a warp. */
-__device__ static void tell_bounds(const pc_hashed &s, uint32_t slot, bool wants) {
+/* For each lane with `publishes`: publishes the highest of the first P records of its slot, if all are written, as the
+ * cutoff; all lanes call it. */
+__device__ static void publish_cutoffs(const pc_voxelize_params &s, uint32_t slot, bool publishes) {
     const int lane = (int)threadIdx.x % 32;
-    for (uint32_t left = __ballot_sync(PC_ALL_LANES, wants); left; left &= left - 1) {
-        const int teller = __ffs((int)left) - 1;
-        const uint32_t of = __shfl_sync(PC_ALL_LANES, slot, teller), *more = pc_more_of(s, of);
+    for (uint32_t left = __ballot_sync(PC_ALL_LANES, publishes); left; left &= left - 1) {
+        const int lane_of_slot = __ffs((int)left) - 1;
+        const uint32_t of = __shfl_sync(PC_ALL_LANES, slot, lane_of_slot), *extra = pc_extra_of(s, of);
         uint32_t highest = 0;
         for (int k = lane; k < s.kept; k += 32) {
-            highest = max(highest, __ldcg(k < PC_SLOT_ROWS ? &s.slots[of].row[k] : &more[k - PC_SLOT_ROWS]));
+            highest = max(highest, __ldcg(k < PC_SLOT_RECORDS ? &s.slots[of].row[k] : &extra[k - PC_SLOT_RECORDS]));
         }
         highest = pc_warp_max(highest);
-        if (lane == teller && highest != PC_NO_ROW) {
-            atomicMin(&s.slots[of].bound, highest);
+        if (lane == lane_of_slot && highest != PC_NO_RECORD) {
+            atomicMin(&s.slots[of].cutoff, highest);
         }
     }
 }
 
-/* Late record i, `number` of its voxel: finds or claims its bucket. */
-__device__ static void keep_late(const pc_hashed &s, uint32_t slot, uint32_t number, uint32_t i) {
-    const unsigned long long key = pc_bucket_key(s, slot, number / PC_BUCKET_ROWS);
+/* Finds or claims the bucket of overflow record i, which is the index-th of its voxel. */
+__device__ static void store_overflow(const pc_voxelize_params &s, uint32_t slot, uint32_t index, uint32_t i) {
+    const unsigned long long key = pc_bucket_key(s, slot, index / PC_BUCKET_RECORDS);
     uint32_t at = pc_bucket_home(s, key);
     while (true) {
         unsigned long long seen = pc_word_load(&s.bucket_keys[at]);
@@ -172,7 +173,7 @@ __device__ static void keep_late(const pc_hashed &s, uint32_t slot, uint32_t num
             seen = old == seen ? key : old;
         }
         if (seen == key) {
-            *pc_bucket_row(s, at, number) = i;
+            *pc_bucket_row(s, at, index) = i;
             return;
         }
         if (pc_bucket_in_use(s, seen)) {
@@ -181,83 +182,87 @@ __device__ static void keep_late(const pc_hashed &s, uint32_t slot, uint32_t num
     }
 }
 
-/* Record i, if it is there, and one of the first P that came. */
-__device__ static void keep_row(const pc_hashed &s, uint32_t i, bool there, uint32_t slot, uint32_t rank) {
+/* Stores record i if it is one of the first P. */
+__device__ static void store_kept(const pc_voxelize_params &s, uint32_t i, bool there, uint32_t slot, uint32_t rank) {
     if (there && rank < (uint32_t)s.kept) {
-        *(rank < PC_SLOT_ROWS ? &s.slots[slot].row[rank] : &pc_more_of(s, slot)[rank - PC_SLOT_ROWS]) = i;
+        *(rank < PC_SLOT_RECORDS ? &s.slots[slot].row[rank] : &pc_extra_of(s, slot)[rank - PC_SLOT_RECORDS]) = i;
     }
 }
 
-/* Where there are few records, bounds are not worth it sooner. */
-__device__ static bool tells(uint32_t rank, uint32_t p) {
-    enum { TIMES = 4 /* P */ };
+/* With few records per voxel a cutoff costs more than it saves. */
+__device__ static bool cutoff_pays(uint32_t rank, uint32_t p) {
+    enum { TIMES = 4 };
     return rank >= TIMES * p;
 }
 
-/* What a warp does with 32 records whose cells have been found or claimed by the leader of each group of equal cells.
- * BUCKETS: late records are put into buckets. */
+/* Stores 32 records after insert_group, which the lowest lane of each group of equal cells has called. BUCKETS:
+ * overflow records go to buckets. */
 template <bool BUCKETS>
-__device__ static void keep_record(const pc_hashed &s, uint32_t i, bool in_range, uint32_t group, const arrival &a) {
+__device__ static void store_records(const pc_voxelize_params &s, uint32_t i, bool in_range, uint32_t group,
+                                     const insertion &a) {
     const int lane = (int)threadIdx.x % 32, leader = __ffs((int)group) - 1;
     const uint32_t below = (1u << lane) - 1, p = (uint32_t)s.kept, slot = __shfl_sync(PC_ALL_LANES, a.slot, leader),
                    rank = __shfl_sync(PC_ALL_LANES, a.rank, leader) + (uint32_t)__popc(group & below);
-    const bool late = in_range && rank >= p && rank < DROPPED;
-    keep_row(s, i, in_range, slot, rank);
-    if (BUCKETS && late) {
-        keep_late(s, slot, rank - p, i);
-    } else if (late) {
+    const bool overflow = in_range && rank >= p && rank < DROPPED;
+    store_kept(s, i, in_range, slot, rank);
+    if (BUCKETS && overflow) {
+        store_overflow(s, slot, rank - p, i);
+    } else if (overflow) {
         s.rank[i] = rank - p;
     }
-    const bool marks = !BUCKETS && s.marks;
-    if (marks) {
-        const uint32_t maybe = __ballot_sync(PC_ALL_LANES, a.may_begin), lates = __ballot_sync(PC_ALL_LANES, late);
+    const bool has_flags = !BUCKETS && s.flags;
+    if (has_flags) {
+        const uint32_t maybe = __ballot_sync(PC_ALL_LANES, a.maybe_first),
+                       overflows = __ballot_sync(PC_ALL_LANES, overflow);
         if (lane == 0) {
-            s.marks[i / 32] = make_uint2(maybe, lates);
+            s.flags[i / 32] = make_uint2(maybe, overflows);
         }
     }
     if (i < s.rows) {
-        if (!marks || late || a.may_begin) {
-            s.place[i] = in_range ? slot | (late ? PC_LATE : 0) | (a.may_begin ? PC_MAYBE : 0) : PC_NO_SLOT;
+        if (!has_flags || overflow || a.maybe_first) {
+            s.tag[i] =
+                in_range ? slot | (overflow ? PC_OVERFLOW : 0) | (a.maybe_first ? PC_MAYBE_FIRST : 0) : PC_NO_SLOT;
         }
         if (s.point_voxel) {
             s.point_voxel[i] = -1;
         }
     }
-    tell_bounds(s, slot, late && lane == leader && a.bound == PC_NO_ROW && tells(rank, p) && !s.all);
+    publish_cutoffs(s, slot,
+                    overflow && lane == leader && a.cutoff == PC_NO_RECORD && cutoff_pays(rank, p) && !s.unlimited);
 }
 
-/* As finish wants to find it. */
-__device__ static void clean_words(const pc_hashed &s) {
-    const uint32_t words = pc_words_of(s.rows), step = gridDim.x * PC_INSERT_THREADS;
+/* As the fused kernel expects them. */
+__device__ static void clean_tile_counts(const pc_voxelize_params &s) {
+    const uint32_t words = pc_fused_words(s.rows), step = gridDim.x * PC_INSERT_THREADS;
     for (uint32_t i = blockIdx.x * PC_INSERT_THREADS + threadIdx.x; i < words; i += step) {
-        s.words[i] = 0;
+        s.tile_counts[i] = 0;
     }
     if (blockIdx.x == 0 && threadIdx.x == 0) {
-        s.counters->late = 0;
+        s.counters->overflow = 0;
     }
 }
 
-/* A thread a record, and the next one on its way; the lanes of a warp whose records share a cell act together. FEW:
- * most threads have no other record. */
+/* A thread per record, and the next record is loaded ahead. Lanes with records of the same cell access its slot once.
+ * FEW: most threads have one record. */
 template <bool BUCKETS, bool FEW>
-__global__ static void __launch_bounds__(PC_INSERT_THREADS, PC_RESIDENT(PC_INSERT_THREADS, PC_INSERTS))
-    insert_kernel(const pc_hashed s) {
+__global__ static void __launch_bounds__(PC_INSERT_THREADS, PC_RESIDENT(PC_INSERT_THREADS, PC_INSERT_BLOCKS))
+    insert_kernel(const pc_voxelize_params s) {
     const uint32_t step = gridDim.x * PC_INSERT_THREADS;
     uint32_t i = blockIdx.x * PC_INSERT_THREADS + threadIdx.x;
     pc_launch_next();
     if (BUCKETS) {
-        clean_words(s);
+        clean_tile_counts(s);
     }
     position at = position_of(s, i);
     for (; i - threadIdx.x % 32 < s.rows; i += step) {
         const position next = FEW ? position_of(s, i + step) : next_position_of(s, i + step);
         const uint32_t key = key_of(s, i, at), group = __match_any_sync(PC_ALL_LANES, key);
-        arrival a = {PC_NO_SLOT, PC_NO_ROW, 0, false};
+        insertion a = {PC_NO_SLOT, PC_NO_RECORD, 0, false};
         if (key != PC_NO_KEY && (int)threadIdx.x % 32 == __ffs((int)group) - 1) {
-            a = arrive<FEW, NEAR_IN_X>(s, key, home_of(key, s.mask), i, (uint32_t)__popc(group));
+            a = insert_group<FEW, LINE_CELLS>(s, key, home_of(key, s.mask), i, (uint32_t)__popc(group));
         }
         __syncwarp();
-        keep_record<BUCKETS>(s, i, key != PC_NO_KEY, group, a);
+        store_records<BUCKETS>(s, i, key != PC_NO_KEY, group, a);
         at = next;
     }
 }

@@ -1,39 +1,38 @@
-/* Which records a voxel keeps, in order: the first half of fill, the last kernel of voxelize_hashed.cuh. */
+/* Which records a voxel keeps: the P lowest, in order. Shared by the kernels that emit features. */
 #ifndef PC_VOXELIZE_SELECT_CUH
 #define PC_VOXELIZE_SELECT_CUH
 
-#include "voxelize_hashed.cuh"
+#include "voxelize_hash.cuh"
 
 enum {
-    STRIPE = 2,          /* voxels that follow each other: crowded ones are neighbours, and better shared out */
-    SMALL_ONES = 4,      /* voxels that a warp looks at together, if a lane has a record */
-    AT_ONCE = 16,        /* late records that a lane looks at together, */
-    FEW_AT_ONCE = 4,     /* or where there are few */
-    CROWD = 32 * AT_ONCE /* late records of a voxel that the whole block looks at */
+    STRIPE = 2, /* consecutive voxels per block: overfull voxels are often neighbours, and several blocks share them */
+    SMALL_BATCH = 4,                     /* voxels per warp and step if each has at most 32 records */
+    OVERFLOW_BATCH = 16,                 /* overflow records that a lane loads together */
+    SMALL_OVERFLOW_BATCH = 4,            /* the same for few */
+    BLOCK_OVERFLOW = 32 * OVERFLOW_BATCH /* overflow records of a voxel for which the whole block is used */
 };
 
-/* The block's share of the voxels, STRIPE of every STRIPE * blocks, or as much of it as it fills at once. Arrays in
- * shared memory. */
+/* The voxels that a block emits together: STRIPE consecutive ones of every `stride`. Arrays are in shared memory. */
 typedef struct chunk {
-    uint32_t first, stride; /* numbers of the first voxel, and from stripe to stripe */
+    uint32_t first, stride; /* ids: of the first voxel; between stripes */
     int voxels;
-    int16_t *kept;  /* of each voxel; -1 where it is not in the result */
-    uint32_t *rows; /* the kept records, P a voxel */
-    float *values;  /* their columns, 0 where there is none */
-    float *means;   /* of x y z, 3 a voxel, where the features need them */
+    int16_t *kept;  /* per voxel; -1 if it is not in the result */
+    uint32_t *rows; /* kept records, P per voxel */
+    float *values;  /* their columns, then zeros */
+    float *means;   /* of x y z, 3 per voxel, if the features need them */
 } chunk;
 
-/* A voxel with more records than its slot holds. */
-typedef struct large {
+/* A voxel with more records than a slot has. */
+typedef struct large_voxel {
     int voxel, kept;
-    uint32_t slot, late, late_first;
-} large;
+    uint32_t slot, overflow, overflow_begin;
+} large_voxel;
 
-__device__ static uint32_t number_of(const chunk &c, int voxel) {
+__device__ static uint32_t id_of(const chunk &c, int voxel) {
     return c.first + (uint32_t)(voxel / STRIPE) * c.stride + (uint32_t)(voxel % STRIPE);
 }
 
-/* value / divisor for value * divisor < 2^32, with factor = (2^32 - 1) / divisor + 1. */
+/* value / divisor if value * divisor < 2^32; factor: factor_of(divisor). */
 __device__ static uint32_t divide(uint32_t value, uint32_t divisor, uint32_t factor) {
     return divisor == 1 ? value : __umulhi(value, factor);
 }
@@ -42,7 +41,7 @@ __device__ static uint32_t factor_of(uint32_t divisor) {
     return 0xffffffffu / divisor + 1u;
 }
 
-/* ---- the kept records of a voxel -------------------------------------------------------------------------------- */
+/* ---- the lowest records ----------------------------------------------------------------------------------------- */
 
 __device__ static void order(uint32_t *a, uint32_t *b) {
     const uint32_t low = min(*a, *b);
@@ -50,7 +49,7 @@ __device__ static void order(uint32_t *a, uint32_t *b) {
     *a = low;
 }
 
-__device__ static void order_four(uint32_t row[PC_SLOT_ROWS]) {
+__device__ static void order_four(uint32_t row[PC_SLOT_RECORDS]) {
     order(&row[0], &row[1]);
     order(&row[2], &row[3]);
     order(&row[0], &row[2]);
@@ -58,22 +57,22 @@ __device__ static void order_four(uint32_t row[PC_SLOT_ROWS]) {
     order(&row[1], &row[2]);
 }
 
-/* Sorts `count` different numbers, and puts the `keep` lowest to `sorted`; by a warp. The numbers up to a multiple of 4
- * are overwritten. */
-__device__ static void sort_rows(uint32_t *numbers, int count, int keep, uint32_t *sorted) {
-    enum { EACH = PC_MOST_KEPT / 32 };
+/* Writes the `keep` lowest of `count` different values to `sorted`, in order; by a warp. Overwrites `values` up to a
+ * multiple of 4. */
+__device__ static void sort_rows(uint32_t *values, int count, int keep, uint32_t *sorted) {
+    enum { EACH = PC_MAX_POINTS / 32 };
     const int lane = (int)threadIdx.x % 32;
     uint32_t mine[EACH];
     int rank[EACH] = {0, 0};
     if (lane < 3) {
-        numbers[count + lane] = PC_NO_ROW;
+        values[count + lane] = PC_NO_RECORD;
     }
     __syncwarp();
     for (int k = 0; k < EACH; k++) {
-        mine[k] = lane + 32 * k < count ? numbers[lane + 32 * k] : PC_NO_ROW;
+        mine[k] = lane + 32 * k < count ? values[lane + 32 * k] : PC_NO_RECORD;
     }
     for (int i = 0; i < count; i += 4) {
-        const uint4 other = *(const uint4 *)(numbers + i);
+        const uint4 other = *(const uint4 *)(values + i);
         for (int k = 0; k < EACH; k++) {
             rank[k] += (other.x < mine[k]) + (other.y < mine[k]) + (other.z < mine[k]) + (other.w < mine[k]);
         }
@@ -86,24 +85,24 @@ __device__ static void sort_rows(uint32_t *numbers, int count, int keep, uint32_
     __syncwarp();
 }
 
-/* Late records `first` and on, of `count`, EACH of which a lane looks at; returns the lowest. */
+/* Loads EACH overflow records per lane, from the first-th of `count` on; returns the lowest of the lane. */
 template <int EACH>
-__device__ static uint32_t bring_late(const uint32_t *late, uint32_t first, uint32_t count, uint32_t *row) {
-    uint32_t least = PC_NO_ROW;
+__device__ static uint32_t load_overflow(const uint32_t *overflow, uint32_t first, uint32_t count, uint32_t *row) {
+    uint32_t least = PC_NO_RECORD;
 #pragma unroll
     for (int k = 0; k < EACH; k++) {
         const uint32_t i = first + 32 * (uint32_t)k + threadIdx.x % 32;
-        row[k] = i < count ? late[i] : PC_NO_ROW;
+        row[k] = i < count ? overflow[i] : PC_NO_RECORD;
         least = min(least, row[k]);
     }
     return least;
 }
 
-/* The p lowest of `count` late records and of the p `lowest` go there, in any order; by a warp. Late: where bring_late
- * finds them. */
-template <int EACH, typename Late>
-__device__ static void merge_late(const Late &late, uint32_t count, uint32_t *lowest, int p) {
-    enum { KEPT = PC_MOST_KEPT / 32, ALL = KEPT + EACH };
+/* Leaves the p lowest of `lowest` and of `count` overflow records in `lowest`, in any order; by a warp. The p-th lowest
+ * is found by bisection. Overflow: the type of the source, which has an overload of load_overflow. */
+template <int EACH, typename Overflow>
+__device__ static void merge_overflow(const Overflow &overflow, uint32_t count, uint32_t *lowest, int p) {
+    enum { KEPT = PC_MAX_POINTS / 32, ALL = KEPT + EACH };
     const int lane = (int)threadIdx.x % 32;
     uint32_t row[ALL], highest = 0;
 #pragma unroll
@@ -113,17 +112,17 @@ __device__ static void merge_late(const Late &late, uint32_t count, uint32_t *lo
     highest = pc_warp_max(highest);
 #pragma unroll 1
     for (uint32_t first = 0; first < count; first += 32 * EACH) {
-        uint32_t least = bring_late<EACH>(late, first, count, row + KEPT);
+        uint32_t least = load_overflow<EACH>(overflow, first, count, row + KEPT);
         if (!__any_sync(PC_ALL_LANES, least < highest)) {
             continue;
         }
 #pragma unroll
         for (int k = 0; k < KEPT; k++) {
-            row[k] = lane + 32 * k < p ? lowest[lane + 32 * k] : PC_NO_ROW;
+            row[k] = lane + 32 * k < p ? lowest[lane + 32 * k] : PC_NO_RECORD;
             least = min(least, row[k]);
         }
         least = ~pc_warp_max(~least);
-        while (least < highest) { /* between them is the p-th, or as good: one that has p up to it */
+        while (least < highest) { /* the p-th lowest is in [least, highest]; a value with p records up to it will do */
             const uint32_t middle = least + (highest - least) / 2;
             uint32_t below = 0;
 #pragma unroll
@@ -137,58 +136,58 @@ __device__ static void merge_late(const Late &late, uint32_t count, uint32_t *lo
             }
             least = below > (uint32_t)p ? least : middle + 1;
         }
-        __syncwarp(); /* `lowest` was read by other lanes */
-        int place = 0;
+        __syncwarp(); /* other lanes have read `lowest` */
+        int offset = 0;
 #pragma unroll
         for (int k = 0; k < ALL; k++) {
             const uint32_t all = __ballot_sync(PC_ALL_LANES, row[k] <= highest);
             if (row[k] <= highest) {
-                lowest[place + __popc(all & ((1u << lane) - 1))] = row[k];
+                lowest[offset + __popc(all & ((1u << lane) - 1))] = row[k];
             }
-            place += __popc(all);
+            offset += __popc(all);
         }
         __syncwarp();
     }
 }
 
-/* The records that a voxel has kept as they came; cleans up beside the slot. */
-__device__ static void fetch_rows(const pc_hashed &s, const chunk &c, const large &of, uint32_t *rows) {
-    uint32_t *more = pc_more_of(s, of.slot);
+/* Loads the records kept on arrival, and clears `extra`. */
+__device__ static void load_kept(const pc_voxelize_params &s, const chunk &c, const large_voxel &of, uint32_t *rows) {
+    uint32_t *extra = pc_extra_of(s, of.slot);
     for (int k = (int)threadIdx.x % 32; k < of.kept; k += 32) {
-        if (k < PC_SLOT_ROWS) {
+        if (k < PC_SLOT_RECORDS) {
             rows[k] = c.rows[of.voxel * s.kept + k];
         } else {
-            rows[k] = more[k - PC_SLOT_ROWS];
-            more[k - PC_SLOT_ROWS] = PC_NO_ROW;
+            rows[k] = extra[k - PC_SLOT_RECORDS];
+            extra[k - PC_SLOT_RECORDS] = PC_NO_RECORD;
         }
     }
     __syncwarp();
 }
 
-/* The kept records of a voxel, in order; a warp a voxel. MANY: late records that a lane looks at together. */
-template <int MANY>
-__device__ static void collect(const pc_hashed &s, const chunk &c, const large &of, uint32_t *rows) {
-    fetch_rows(s, c, of, rows);
-    if (c.kept[of.voxel] < 0) { /* it is only to be cleaned up */
+/* The kept records of a voxel, in order; by a warp. BATCH: overflow records that a lane loads together. */
+template <int BATCH>
+__device__ static void select_kept(const pc_voxelize_params &s, const chunk &c, const large_voxel &of, uint32_t *rows) {
+    load_kept(s, c, of, rows);
+    if (c.kept[of.voxel] < 0) { /* not in the result: only cleared */
         return;
     }
-    if (of.late && of.kept + of.late <= PC_MOST_KEPT) {
-        for (uint32_t k = threadIdx.x % 32; k < of.late; k += 32) {
-            rows[of.kept + k] = s.late_rows[of.late_first + k];
+    if (of.overflow && of.kept + of.overflow <= PC_MAX_POINTS) {
+        for (uint32_t k = threadIdx.x % 32; k < of.overflow; k += 32) {
+            rows[of.kept + k] = s.overflow_rows[of.overflow_begin + k];
         }
         __syncwarp();
-        sort_rows(rows, of.kept + (int)of.late, of.kept, c.rows + of.voxel * s.kept);
+        sort_rows(rows, of.kept + (int)of.overflow, of.kept, c.rows + of.voxel * s.kept);
         return;
     }
-    if (of.late > 32 * FEW_AT_ONCE) {
-        merge_late<MANY>(s.late_rows + of.late_first, of.late, rows, s.kept);
-    } else if (of.late) {
-        merge_late<FEW_AT_ONCE>(s.late_rows + of.late_first, of.late, rows, s.kept);
+    if (of.overflow > 32 * SMALL_OVERFLOW_BATCH) {
+        merge_overflow<BATCH>(s.overflow_rows + of.overflow_begin, of.overflow, rows, s.kept);
+    } else if (of.overflow) {
+        merge_overflow<SMALL_OVERFLOW_BATCH>(s.overflow_rows + of.overflow_begin, of.overflow, rows, s.kept);
     }
     sort_rows(rows, of.kept, of.kept, c.rows + of.voxel * s.kept);
 }
 
-/* Adds to each rank how many of the first `most` rows of the same voxel are lower; `rows`: 32 a voxel. */
+/* Adds to each rank the number of lower records among the first `most` of its voxel; `rows` has 32 per voxel. */
 template <int VOXELS, typename Count>
 __device__ static void count_lower(const uint32_t *rows, Count most, const uint32_t (&row)[VOXELS],
                                    int (&rank)[VOXELS]) {
@@ -201,120 +200,124 @@ __device__ static void count_lower(const uint32_t *rows, Count most, const uint3
     }
 }
 
-/* The kept records of voxels `first` and on of a list, as many as SMALL_ONES, each with no more records than a warp has
- * lanes, late ones too; by a warp. `rows`: of SMALL_ONES x 32. As collect_smaller of finish. */
-__device__ static void collect_together(const pc_hashed &s, const chunk &c, const large *list, int first, int count,
-                                        uint32_t *rows) {
-    const int lane = (int)threadIdx.x % 32, last = min(first + SMALL_ONES, count) - 1;
-    uint32_t row[SMALL_ONES], most = 0;
+/* The kept records of SMALL_BATCH voxels of a list, each of at most 32 records, a lane per record; by a warp. `rows`:
+ * SMALL_BATCH x 32 in shared memory. */
+__device__ static void select_small(const pc_voxelize_params &s, const chunk &c, const large_voxel *list, int first,
+                                    int count, uint32_t *rows) {
+    const int lane = (int)threadIdx.x % 32, last = min(first + SMALL_BATCH, count) - 1;
+    uint32_t row[SMALL_BATCH], most = 0;
     for (int i = first; i <= last; i++) {
-        most = max(most, (uint32_t)list[i].kept + list[i].late);
+        most = max(most, (uint32_t)list[i].kept + list[i].overflow);
     }
 #pragma unroll
-    for (int k = 0; k < SMALL_ONES; k++) { /* loads on their way together */
-        const large of = list[min(first + k, last)];
-        const int late = lane - of.kept;
-        const uint32_t *beside = pc_more_of(s, of.slot) + (lane - PC_SLOT_ROWS),
-                       *from = late < 0 ? beside : s.late_rows + of.late_first + late;
-        row[k] = PC_NO_ROW;
-        if (first + k <= last && (late < 0 ? lane >= PC_SLOT_ROWS : late < (int)of.late)) {
+    for (int k = 0; k < SMALL_BATCH; k++) { /* loads without branches overlap */
+        const large_voxel of = list[min(first + k, last)];
+        const int overflow = lane - of.kept;
+        const uint32_t *beside = pc_extra_of(s, of.slot) + (lane - PC_SLOT_RECORDS),
+                       *from = overflow < 0 ? beside : s.overflow_rows + of.overflow_begin + overflow;
+        row[k] = PC_NO_RECORD;
+        if (first + k <= last && (overflow < 0 ? lane >= PC_SLOT_RECORDS : overflow < (int)of.overflow)) {
             row[k] = *from;
         }
     }
 #pragma unroll
-    for (int k = 0; k < SMALL_ONES; k++) {
-        const large of = list[min(first + k, last)];
-        if (first + k <= last && lane < min(of.kept, (int)PC_SLOT_ROWS)) {
+    for (int k = 0; k < SMALL_BATCH; k++) {
+        const large_voxel of = list[min(first + k, last)];
+        if (first + k <= last && lane < min(of.kept, (int)PC_SLOT_RECORDS)) {
             row[k] = c.rows[of.voxel * s.kept + lane];
         }
-        if (first + k <= last && lane >= PC_SLOT_ROWS && lane < of.kept) { /* as the next call wants it */
-            pc_more_of(s, of.slot)[lane - PC_SLOT_ROWS] = PC_NO_ROW;
+        if (first + k <= last && lane >= PC_SLOT_RECORDS && lane < of.kept) { /* clean for the next call */
+            pc_extra_of(s, of.slot)[lane - PC_SLOT_RECORDS] = PC_NO_RECORD;
         }
         rows[32 * k + lane] = row[k];
     }
     __syncwarp();
-    int rank[SMALL_ONES] = {};
+    int rank[SMALL_BATCH] = {};
     count_lower(rows, most, row, rank);
 #pragma unroll
-    for (int k = 0; k < SMALL_ONES; k++) {
-        const large of = list[min(first + k, last)];
-        if (row[k] != PC_NO_ROW && rank[k] < of.kept) {
+    for (int k = 0; k < SMALL_BATCH; k++) {
+        const large_voxel of = list[min(first + k, last)];
+        if (row[k] != PC_NO_RECORD && rank[k] < of.kept) {
             c.rows[of.voxel * s.kept + rank[k]] = row[k];
         }
     }
     __syncwarp();
 }
 
-/* The same of a voxel with very many late ones, by the block: a warp a part of them. `rows`: P a warp. */
-template <int WARPS, int MANY>
-__device__ static void collect_crowded(const pc_hashed &s, const chunk &c, const large &of, uint32_t *rows) {
-    const uint32_t warp = threadIdx.x / 32, p = (uint32_t)s.kept, *late = s.late_rows + of.late_first;
-    uint32_t begin = (uint32_t)((uint64_t)of.late * warp / WARPS);
-    const uint32_t end = (uint32_t)((uint64_t)of.late * (warp + 1) / WARPS);
+/* The same of a voxel with many overflow records, by the block: each warp finds the P lowest of a part. `rows`: P per
+ * warp. */
+template <int WARPS, int BATCH>
+__device__ static void select_by_block(const pc_voxelize_params &s, const chunk &c, const large_voxel &of,
+                                       uint32_t *rows) {
+    const uint32_t warp = threadIdx.x / 32, p = (uint32_t)s.kept, *overflow = s.overflow_rows + of.overflow_begin;
+    uint32_t begin = (uint32_t)((uint64_t)of.overflow * warp / WARPS);
+    const uint32_t end = (uint32_t)((uint64_t)of.overflow * (warp + 1) / WARPS);
     uint32_t *lowest = rows + warp * p;
     if (warp == 0) {
-        fetch_rows(s, c, of, lowest);
+        load_kept(s, c, of, lowest);
     } else {
         for (uint32_t k = threadIdx.x % 32; k < p; k += 32) {
-            lowest[k] = late[begin + k];
+            lowest[k] = overflow[begin + k];
         }
         begin += p;
         __syncwarp();
     }
-    merge_late<MANY>(late + begin, end - begin, lowest, s.kept);
+    merge_overflow<BATCH>(overflow + begin, end - begin, lowest, s.kept);
     __syncthreads();
     if (warp == 0) {
-        merge_late<MANY>(rows + p, (WARPS - 1) * p, rows, s.kept);
+        merge_overflow<BATCH>(rows + p, (WARPS - 1) * p, rows, s.kept);
         sort_rows(rows, s.kept, s.kept, c.rows + of.voxel * s.kept);
     }
     __syncthreads();
 }
 
-__device__ static void read_voxel(const pc_hashed &s, uint32_t number, pc_numbered *to) {
-    if (number < s.room) {
-        *to = s.voxels[number];
+__device__ static void load_voxel(const pc_voxelize_params &s, uint32_t id, pc_voxel *to) {
+    if (id < s.capacity) {
+        *to = s.voxels[id];
     }
 }
 
-/* Takes what has been read of the chunk's voxels; a thread a voxel. Those with more records than a slot or a voxel
- * keeps are put into a list, crowded ones from its end. MANY: from the end also those that collect_together does not
- * take; and many are not in the result, and only cleaned up. */
-template <bool MANY>
-__device__ static void take_voxels(const pc_hashed &s, const chunk &c, uint32_t found, const pc_numbered &of,
-                                   large *list, int count[2]) {
+/* Copies the voxels that have been loaded to the chunk; a thread per voxel. Voxels with more records than a slot has
+ * are listed for select_small or select_kept, those for the whole block from the list's end. LARGE_CLOUD: select_kept
+ * takes voxels from the end, too, and the voxels that max_voxels excludes, which can be many, are only cleared. */
+template <bool LARGE_CLOUD>
+__device__ static void list_voxels(const pc_voxelize_params &s, const chunk &c, uint32_t found, const pc_voxel &of,
+                                   large_voxel *list, int count[2]) {
     const int v = (int)threadIdx.x, p = s.kept;
-    const uint32_t number = number_of(c, v);
-    if (v >= c.voxels || number >= found) {
+    const uint32_t id = id_of(c, v);
+    if (v >= c.voxels || id >= found) {
         c.kept[v] = -1;
         return;
     }
-    if (MANY && number >= s.most) {
-        for (int k = PC_SLOT_ROWS; k < (int)of.kept; k++) {
-            pc_more_of(s, of.slot)[k - PC_SLOT_ROWS] = PC_NO_ROW;
+    if (LARGE_CLOUD && id >= s.max_voxels) {
+        for (int k = PC_SLOT_RECORDS; k < (int)of.kept; k++) {
+            pc_extra_of(s, of.slot)[k - PC_SLOT_RECORDS] = PC_NO_RECORD;
         }
         pc_clean_slot(s, of);
         c.kept[v] = -1;
         return;
     }
-    uint32_t row[PC_SLOT_ROWS] = {of.row[0], of.row[1], of.row[2], of.row[3]}; /* those that are not there are ~0 */
-    if (of.kept > PC_SLOT_ROWS || of.late) {
-        const bool from_end = MANY ? of.kept + of.late > 32 : of.late >= CROWD && number < s.most;
-        const int place = atomicAdd(&count[from_end], 1);
-        list[from_end ? PC_FILL_THREADS - 1 - place : place] = large{v, (int)of.kept, of.slot, of.late, of.late_first};
+    uint32_t row[PC_SLOT_RECORDS] = {of.row[0], of.row[1], of.row[2], of.row[3]}; /* missing ones are ~0 */
+    if (of.kept > PC_SLOT_RECORDS || of.overflow) {
+        const bool from_end =
+            LARGE_CLOUD ? of.kept + of.overflow > 32 : of.overflow >= BLOCK_OVERFLOW && id < s.max_voxels;
+        const int offset = atomicAdd(&count[from_end], 1);
+        list[from_end ? PC_EMIT_THREADS - 1 - offset : offset] =
+            large_voxel{v, (int)of.kept, of.slot, of.overflow, of.overflow_begin};
     } else {
         order_four(row);
     }
     pc_clean_slot(s, of);
 #pragma unroll
-    for (int k = 0; k < PC_SLOT_ROWS; k++) {
+    for (int k = 0; k < PC_SLOT_RECORDS; k++) {
         if (k < p) {
             c.rows[v * p + k] = row[k];
         }
     }
     c.kept[v] = -1;
-    if (number < s.most) {
+    if (id < s.max_voxels) {
         c.kept[v] = (int16_t)of.kept;
-        s.counts[number] = (int32_t)of.kept;
+        s.counts[id] = (int32_t)of.kept;
     }
 }
 

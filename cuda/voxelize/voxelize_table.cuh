@@ -1,14 +1,14 @@
-/* The table of voxels of voxelize_hashed.cuh on the host's side: its memory, which the context keeps from call to call,
- * and how large it has to be. */
+/* The table of voxels on the host: its memory, which the context keeps from call to call, and its size. */
 #ifndef PC_VOXELIZE_TABLE_CUH
 #define PC_VOXELIZE_TABLE_CUH
 
 #include "chain.cuh"
-#include "voxelize_hashed.cuh"
+#include "voxelize_hash.cuh"
 
 #include <stdlib.h>
 
-/* tests/emulator has other numbers, so that small clouds take all ways. */
+/* Tests have smaller values, so that small clouds run every kernel. AHEAD: features up to this many bytes are allocated
+ * before the number of voxels is known. CALLS: where the count of calls begins. */
 #ifndef PC_VOXELIZE_LARGE
 #define PC_VOXELIZE_LARGE 16000000
 #define PC_VOXELIZE_SLOTS (1 << 22)
@@ -17,58 +17,61 @@
 #endif
 
 enum {
-    SMALL = PC_VOXELIZE_SMALL, /* records, voxels */
-    LARGE = PC_VOXELIZE_LARGE, /* records */
-    FIRST = PC_VOXELIZE_SLOTS, /* slots to begin with where there are more records */
-    GROWTH = 8                 /* times as many where these are too few */
+    SMALL = PC_VOXELIZE_SMALL, /* clouds of fewer records are small */
+    LARGE = PC_VOXELIZE_LARGE, /* clouds of as many records are very large: voxelize_large.cuh */
+    FIRST = PC_VOXELIZE_SLOTS, /* slots that the table starts with unless the cloud is small */
+    GROWTH = 8                 /* factor from a table that was too small to the next one */
 };
 
-static_assert(6 * SMALL <= 1 << PC_BUCKET_SLOTS && SMALL / PC_BUCKET_ROWS < 1 << PC_BUCKET_NUMBERS,
-              "what the key of a bucket has room for");
-static_assert(FIRST >= 4 && (FIRST & (FIRST - 1)) == 0, "slots, of which four are a line");
+static_assert(6 * SMALL <= 1 << PC_BUCKET_SLOT_BITS && SMALL / PC_BUCKET_RECORDS < 1 << PC_BUCKET_INDEX_BITS,
+              "the key of a bucket has bits for slot and index");
+static_assert(FIRST >= 4 && (FIRST & (FIRST - 1)) == 0, "the number of slots is a power of two; four are a line");
 
+/* Arrays of the table, as pc_voxelize_params has them. Those before ZEROS are clean when all bits are set, others when
+ * none is. */
 enum {
     SLOTS,
-    MORE,
-    LATE,
-    NOTES,
+    EXTRA,
+    CUTOFFS,
+    CELLS,
+    OCCUPIED,
+    ZEROS,
+    OVERFLOW_OF = ZEROS,
     TILES,
     COUNTERS,
     BUCKET_KEYS,
-    BUCKET_ROWS,
-    WORDS,
-    CELLS,
-    CELL_ROWS,
+    BUCKET_RECORDS,
+    TILE_COUNTS,
+    CELL_RECORDS,
     CELL_BUCKETS,
-    FOUND,
-    BEGINS,
+    HEADS,
     TABLE_ARRAYS
 };
 
-/* Of few records: of all of them, of a limit, of a small one, and of few cells. */
-enum { CHAIN_ALL, CHAIN_LIMIT, CHAIN_FINISH, CHAIN_DENSE, CHAINS };
+/* CUDA graphs of the kernels for small clouds: no limit of points; with a limit; fused; direct. */
+enum { GRAPH_ALL, GRAPH_KEPT, GRAPH_FUSED, GRAPH_DIRECT, GRAPHS };
 
-/* Between calls all bytes of SLOTS, MORE, NOTES, CELLS and FOUND are ~0, those of LATE, TILES and CELL_BUCKETS 0, and
- * of COUNTERS and BEGINS what the next call does not clean; no key of a bucket is of a later call. */
+/* Between calls SLOTS, EXTRA, CUTOFFS, CELLS, OCCUPIED, OVERFLOW_OF, TILES and CELL_BUCKETS are clean, COUNTERS and
+ * HEADS but for what the next call clears, and no key of a bucket has a later epoch. */
 typedef struct table {
     void *array[TABLE_ARRAYS];
     size_t size[TABLE_ARRAYS]; /* bytes */
-    pc_chain chains[CHAINS];
-    uint32_t calls; /* since the buckets were clean */
-    uint32_t dense; /* calls with a dense table */
-    int turn;       /* which sums the last call had */
-    bool in_use;    /* or left so by a failure */
-    uint64_t found; /* voxels of the last cloud of many records */
-    uint64_t slots; /* of the last call, */
-    int tries;      /* which was done so many times until they were enough */
+    pc_chain graphs[GRAPHS];
+    uint32_t calls;        /* since the keys of buckets were cleared: the epoch */
+    uint32_t direct_calls; /* calls of variant direct */
+    int parity;            /* of the last call's sums */
+    bool in_use;           /* still set after a call that failed */
+    uint64_t found;        /* voxels of the last cloud that was not small */
+    uint64_t slots;        /* of the last call, */
+    int tries;             /* which took so many tables */
 } table;
 
 static void free_table(table *t) {
     for (int i = 0; i < TABLE_ARRAYS; i++) {
         cudaFree(t->array[i]);
     }
-    for (int i = 0; i < CHAINS; i++) {
-        pc_chain_free(&t->chains[i]);
+    for (int i = 0; i < GRAPHS; i++) {
+        pc_chain_free(&t->graphs[i]);
     }
     memset(t, 0, sizeof *t);
 }
@@ -91,9 +94,9 @@ static pcgpu_status table_of(pcgpu_context *context, table **of) {
     return PCGPU_OK;
 }
 
-/* Makes an array of the table at least `bytes` long, all new bytes `clean`, or, with `dirty`, these first ones; *fits =
- * false when the device has not the memory. */
-static pcgpu_status grow(pcgpu_context *context, table *t, int which, size_t bytes, int clean, bool dirty, bool *fits) {
+/* Makes an array at least `bytes` long; the bytes are clean if the array is new or `dirty`. *fits = false: the device
+ * has no memory for it. */
+static pcgpu_status grow(pcgpu_context *context, table *t, int which, size_t bytes, bool dirty, bool *fits) {
     if (!*fits || bytes == 0 || (t->size[which] >= bytes && !dirty)) {
         return PCGPU_OK;
     }
@@ -110,14 +113,14 @@ static pcgpu_status grow(pcgpu_context *context, table *t, int which, size_t byt
         CUDA_TRY(context, error);
         t->size[which] = bytes;
     }
-    CUDA_TRY(context, cudaMemsetAsync(t->array[which], clean, bytes, pc_cuda_of(context)->stream));
+    CUDA_TRY(context, cudaMemsetAsync(t->array[which], which < ZEROS ? 0xff : 0, bytes, pc_cuda_of(context)->stream));
     return PCGPU_OK;
 }
 
-/* Buckets for the late records of any cloud of so many: twice as many as there may be, which is one for each voxel with
- * late records and one for each PC_BUCKET_ROWS of them. */
+/* Twice as many buckets as any cloud of so many records fills: one per voxel that has overflow records, and one per
+ * PC_BUCKET_RECORDS of these. */
 static uint64_t buckets_of(int64_t rows, int64_t max_points) {
-    const uint64_t most = (uint64_t)rows / (uint64_t)(max_points + 1) + (uint64_t)rows / PC_BUCKET_ROWS + 1;
+    const uint64_t most = (uint64_t)rows / (uint64_t)(max_points + 1) + (uint64_t)rows / PC_BUCKET_RECORDS + 1;
     uint64_t buckets = 1024;
     while (buckets < 2 * most) {
         buckets *= 2;
@@ -125,77 +128,59 @@ static uint64_t buckets_of(int64_t rows, int64_t max_points) {
     return buckets;
 }
 
-/* What a dense table takes: a cell for each of the grid, whatever the cloud. */
-static pcgpu_status prepare_cells(pcgpu_context *context, const pc_voxelize_job *job, uint64_t cells, table *t,
-                                  bool *fits) {
-    const size_t rows = cells * pc_cell_room((int)job->max_points),
-                 found = PC_SHARES * (size_t)pc_share_room((uint32_t)job->rows);
-    PC_TRY(grow(context, t, CELLS, cells * sizeof(pc_cell), 0xff, false, fits));
-    PC_TRY(grow(context, t, CELL_ROWS, rows * sizeof(uint32_t), 0, false, fits));
-    PC_TRY(grow(context, t, FOUND, found * sizeof(uint32_t), 0xff, false, fits));
-    return grow(context, t, BEGINS, 2 * sizeof(pc_beginnings), 0, false, fits);
-}
-
-/* buckets: 0 where there are none. notes: there are some. dense: the slots are cells. again: after the same job with
- * fewer slots, which were too few. */
+/* buckets: 0 if the kernels have none. direct: a slot is a cell. again: after a table that was too small for the same
+ * call. */
 static pcgpu_status prepare_table(pcgpu_context *context, const pc_voxelize_job *job, uint64_t slots, uint64_t buckets,
-                                  bool notes, bool dense, bool again, table *t, bool *fits) {
-    const size_t beside = job->max_points > PC_SLOT_ROWS ? (size_t)(job->max_points - PC_SLOT_ROWS) : 0,
-                 tiles = (size_t)(job->rows + PC_TILE_ROWS - 1) / PC_TILE_ROWS,
-                 words = buckets && !dense ? pc_words_of((uint32_t)job->rows) : 0;
-    *fits = true;
-    if (dense) {
-        PC_TRY(prepare_cells(context, job, slots, t, fits));
+                                  bool large, bool direct, bool again, table *t, bool *fits) {
+    size_t bytes[TABLE_ARRAYS] = {};
+    if (direct) {
+        bytes[CELLS] = slots * sizeof(pc_cell);
+        bytes[CELL_RECORDS] = slots * pc_cell_capacity((int)job->max_points) * sizeof(uint32_t);
+        bytes[OCCUPIED] = PC_PARTITIONS * (size_t)pc_partition_capacity((uint32_t)job->rows) * sizeof(uint32_t);
+        bytes[HEADS] = 2 * sizeof(pc_heads);
     } else {
-        PC_TRY(grow(context, t, SLOTS, slots * sizeof(pc_slot), 0xff, again, fits));
-        PC_TRY(grow(context, t, MORE, slots * beside * sizeof(uint32_t), 0xff, again, fits));
-        PC_TRY(grow(context, t, LATE, slots * sizeof(uint2), 0, again, fits));
-        PC_TRY(grow(context, t, NOTES, notes ? slots * sizeof(unsigned long long) : 0, 0xff, again, fits));
-        PC_TRY(grow(context, t, TILES, tiles * sizeof(unsigned long long), 0, again, fits));
+        const int64_t extra = job->max_points > PC_SLOT_RECORDS ? job->max_points - PC_SLOT_RECORDS : 0;
+        bytes[SLOTS] = slots * sizeof(pc_slot);
+        bytes[EXTRA] = slots * (size_t)extra * sizeof(uint32_t);
+        bytes[OVERFLOW_OF] = slots * sizeof(uint2);
+        bytes[CUTOFFS] = large ? slots * sizeof(unsigned long long) : 0;
+        bytes[TILES] = (size_t)pc_blocks(job->rows, PC_TILE_ROWS) * sizeof(unsigned long long);
+        bytes[TILE_COUNTS] = buckets ? pc_fused_words((uint32_t)job->rows) * sizeof(uint32_t) : 0;
     }
-    PC_TRY(grow(context, t, COUNTERS, sizeof(pc_voxelize_counters), 0, again, fits));
-    PC_TRY(grow(context, t, dense ? CELL_BUCKETS : BUCKET_KEYS, buckets * sizeof(unsigned long long), 0, again, fits));
-    PC_TRY(grow(context, t, WORDS, words * sizeof(uint32_t), 0, again, fits));
-    PC_TRY(grow(context, t, BUCKET_ROWS, buckets * PC_BUCKET_ROWS * sizeof(uint32_t), 0, again, fits));
+    bytes[COUNTERS] = sizeof(pc_voxelize_counters);
+    bytes[direct ? CELL_BUCKETS : BUCKET_KEYS] = buckets * sizeof(unsigned long long);
+    bytes[BUCKET_RECORDS] = buckets * PC_BUCKET_RECORDS * sizeof(uint32_t);
+    *fits = true;
+    for (int i = 0; i < TABLE_ARRAYS; i++) {
+        PC_TRY(grow(context, t, i, bytes[i], again, fits));
+    }
     if (!*fits) {
         free_table(t);
     }
     return PCGPU_OK;
 }
 
-/* Another call begins: the buckets of those before are free. */
+/* Counts the call, so that the buckets of earlier ones are free. */
 static pcgpu_status count_call(pcgpu_context *context, table *t) {
-    if (++t->calls == 1u << (64 - PC_BUCKET_SLOTS - PC_BUCKET_NUMBERS)) {
+    if (++t->calls == 1u << (64 - PC_BUCKET_SLOT_BITS - PC_BUCKET_INDEX_BITS)) {
         CUDA_TRY(context, cudaMemsetAsync(t->array[BUCKET_KEYS], 0, t->size[BUCKET_KEYS], pc_cuda_of(context)->stream));
         t->calls = 1;
     }
     return PCGPU_OK;
 }
 
-static double cells_in(const pc_voxelize_job *job) {
-    return (double)job->grid.cells[0] * (double)job->grid.cells[1] * (double)job->grid.cells[2];
-}
+/* ---- sizes ------------------------------------------------------------------------------------------------------ */
 
-/* Voxels that there may be. */
-static int64_t most_voxels(const pc_voxelize_job *job, double cells) {
-    return cells < (double)job->rows ? (int64_t)cells : job->rows;
-}
-
-/* The same with so many slots. */
-static int64_t room_of(const pc_voxelize_job *job, double cells, uint64_t slots) {
-    const int64_t most = most_voxels(job, cells);
+/* Upper limit of the number of voxels in a table of so many slots. */
+static int64_t capacity_of(const pc_voxelize_job *job, uint64_t slots) {
+    const int64_t most = pc_voxelize_most(job);
     return slots < (uint64_t)most ? (int64_t)slots : most;
 }
 
-/* Those of so many voxels that are in the result. */
-static int64_t result_of(const pc_voxelize_job *job, int64_t voxels) {
-    return job->max_voxels && job->max_voxels < voxels ? job->max_voxels : voxels;
-}
-
-/* Slots that are enough for any cloud: at least half as many again as there may be voxels, and, where that is little,
- * so many that few are tried; 0 when a place cannot name as many. */
-static uint64_t slots_of(const pc_voxelize_job *job, double cells) {
-    const double most = (double)most_voxels(job, cells);
+/* Slots for any cloud: 1.5 times the voxels, and 6 times for small clouds, so that searches are short; 0 if a tag has
+ * too few bits for them. */
+static uint64_t enough_slots(const pc_voxelize_job *job) {
+    const double most = (double)pc_voxelize_most(job);
     uint64_t slots = 1024;
     while ((double)slots < (most < SMALL ? 6.0 : 1.5) * most) {
         slots *= 2;
@@ -203,19 +188,19 @@ static uint64_t slots_of(const pc_voxelize_job *job, double cells) {
     return slots < PC_NO_SLOT ? slots : 0;
 }
 
-/* Slots to begin with, a power of two. Of many records, less than there may be voxels, as pc_may_be_full wants it, but
- * a few times what the last such cloud had: clouds that follow each other are alike. */
-static uint64_t first_slots(const pc_voxelize_job *job, double cells, const table *t) {
+/* Slots to start with. Except for small clouds these are fewer, but at least 4 times the voxels of the last such cloud:
+ * successive clouds are alike. */
+static uint64_t first_slots(const pc_voxelize_job *job, const table *t) {
     uint64_t slots = FIRST;
     while (slots < 4 * t->found) {
         slots *= 2;
     }
-    return job->rows >= SMALL && slots < (uint64_t)most_voxels(job, cells) ? slots : slots_of(job, cells);
+    return job->rows >= SMALL && slots < (uint64_t)pc_voxelize_most(job) ? slots : enough_slots(job);
 }
 
-/* And after so many that were too few. */
-static uint64_t more_slots(const pc_voxelize_job *job, double cells, uint64_t slots) {
-    return GROWTH * slots < (uint64_t)most_voxels(job, cells) ? GROWTH * slots : slots_of(job, cells);
+/* And after a table of `slots` that was too small. */
+static uint64_t more_slots(const pc_voxelize_job *job, uint64_t slots) {
+    return GROWTH * slots < (uint64_t)pc_voxelize_most(job) ? GROWTH * slots : enough_slots(job);
 }
 
 #endif

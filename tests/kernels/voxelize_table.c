@@ -112,7 +112,7 @@ static known know(pcgpu_context *cpu, const struct setting *s, const char *name,
     return k;
 }
 
-/* Voxelizes on CUDA, with or without a clock; returns what is told of the table. tries: how many there must be. */
+/* Voxelizes on CUDA, with or without a clock; returns the state of the table. tries: how many there must be. */
 static pc_cuda_voxelize_table check(pcgpu_context *cuda, const struct setting *s, const known *k, int repeats,
                                     int tries) {
     float milliseconds[REPEATS];
@@ -121,7 +121,7 @@ static pc_cuda_voxelize_table check(pcgpu_context *cuda, const struct setting *s
     const pcgpu_status status = pc_cuda_voxelize_timed(cuda, &k->job, repeats, milliseconds, 0, NULL, &got);
     const char *what =
         status == PCGPU_OK ? voxels_difference(&k->want, &got, k->job.rows, k->want.selected != NULL) : cuda->errors.text;
-    pc_cuda_voxelize_tell(cuda, &table);
+    pc_cuda_voxelize_table_info(cuda, &table);
     expect(!what, s->name, k->name, what);
     if (table.tries != tries) {
         printf("%d tables for %lld voxels, %lld slots in the last\n", table.tries, (long long)k->want.voxels_found,
@@ -241,7 +241,7 @@ int main(int argc, char **argv) {
         return status == PCGPU_ERROR_UNAVAILABLE ? SKIPPED : 1;
     }
     pc_cuda_voxelize_table table;
-    pc_cuda_voxelize_tell(cuda, &table);
+    pc_cuda_voxelize_table_info(cuda, &table);
     pcgpu_close(cuda);
     inputs in = make_inputs(&table, tables);
     pcgpu_settings cpu_settings;

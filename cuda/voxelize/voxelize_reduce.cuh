@@ -1,27 +1,27 @@
-/* The last kernel of voxelize_hashed.cuh when there is no limit of points: means of all records of a voxel, or one of
- * them. What is computed does not depend on the order of the records, so nothing is sorted: sums are exact until they
- * are rounded (voxelize_sum.h), and the lowest or the nearest record is a minimum. */
-#ifndef PC_VOXELIZE_ALL_CUH
-#define PC_VOXELIZE_ALL_CUH
+/* Features without max_points: means of all records of a voxel, or one of them. The result does not depend on the order
+ * of the records, so nothing is sorted: sums are exact until they are rounded (voxelize_sum.h), and the lowest or the
+ * nearest record is a minimum. */
+#ifndef PC_VOXELIZE_REDUCE_CUH
+#define PC_VOXELIZE_REDUCE_CUH
 
-#include "voxelize_hashed.cuh"
+#include "voxelize_hash.cuh"
 
 enum {
-    ALL_WARPS = PC_ALL_THREADS / 32,
-    TOO_MANY = 2048 /* records of a voxel that the whole block looks at */
+    REDUCE_WARPS = PC_REDUCE_THREADS / 32,
+    BLOCK_RECORDS = 2048 /* records of a voxel above which the whole block is used */
 };
 
-/* Records of a voxel that a warp looks at: every `step`-th from `begin` on. */
-typedef struct share {
-    pc_numbered of;
+/* The records of a voxel that a warp reads: every step-th from `begin` on. */
+typedef struct subset {
+    pc_voxel voxel;
     uint32_t count, begin, step;
-} share;
+} subset;
 
-__device__ static uint32_t row_of(const pc_hashed &s, const share &of, uint32_t i) {
-    return i < of.of.kept ? of.of.row[i] : s.late_rows[of.of.late_first + (i - of.of.kept)];
+__device__ static uint32_t row_of(const pc_voxelize_params &s, const subset &of, uint32_t i) {
+    return i < of.voxel.kept ? of.voxel.row[i] : s.overflow_rows[of.voxel.overflow_begin + (i - of.voxel.kept)];
 }
 
-/* A sum of a column, by a lane. */
+/* A lane's sum of a column; exact: no addition was rounded. */
 typedef struct partial {
     double sum;
     bool exact;
@@ -33,9 +33,9 @@ __device__ static void add_to(partial *to, double value) {
     to->sum = sum;
 }
 
-/* How the lanes of a warp share records: `width` lanes a record, one a column. */
+/* How the lanes of a warp divide records: `width` lanes per record, one per column. */
 typedef struct lanes {
-    int width, records, record, column; /* record < 0: this lane has none */
+    int width, records, record, column; /* record < 0: the lane has none */
 } lanes;
 
 __device__ static lanes lanes_for(int width) {
@@ -43,8 +43,8 @@ __device__ static lanes lanes_for(int width) {
     return lanes{width, records, record < records ? record : -1, lane - record * width};
 }
 
-/* The sums of the share's columns, by the first `width` lanes. */
-__device__ static partial sum_share(const pc_hashed &s, const share &of, const lanes &l) {
+/* The sums of columns over the subset, in the first `width` lanes. */
+__device__ static partial sum_subset(const pc_voxelize_params &s, const subset &of, const lanes &l) {
     partial mine = {0.0, true};
     for (uint32_t i = of.begin + (uint32_t)max(l.record, 0) * of.step; l.record >= 0 && i < of.count;
          i += (uint32_t)l.records * of.step) {
@@ -63,8 +63,8 @@ __device__ static partial sum_share(const pc_hashed &s, const share &of, const l
     return mine;
 }
 
-/* The same in fixed point, of one column; every lane returns it. */
-__device__ static pc_exact_sum sum_exactly(const pc_hashed &s, const share &of, int column) {
+/* The same in fixed point for one column, in every lane. */
+__device__ static pc_exact_sum sum_exactly(const pc_voxelize_params &s, const subset &of, int column) {
     pc_exact_sum mine;
     memset(&mine, 0, sizeof mine);
     for (uint32_t i = of.begin + threadIdx.x % 32 * of.step; i < of.count; i += 32 * of.step) {
@@ -80,9 +80,8 @@ __device__ static pc_exact_sum sum_exactly(const pc_hashed &s, const share &of, 
     return mine;
 }
 
-/* The record of the share that is nearest to `mean`, or the lowest where that is NULL: a key that orders as asked, with
- * the record in its lower half. */
-__device__ static unsigned long long best_of(const pc_hashed &s, const share &of, const float *mean) {
+/* The record that is nearest to `mean`, or the lowest if mean is NULL: squared distance << 32 | record. */
+__device__ static unsigned long long best_of(const pc_voxelize_params &s, const subset &of, const float *mean) {
     unsigned long long best = ~0ull;
     for (uint32_t i = of.begin + threadIdx.x % 32 * of.step; i < of.count; i += 32 * of.step) {
         const uint32_t row = row_of(s, of, i);
@@ -101,36 +100,35 @@ __device__ static unsigned long long best_of(const pc_hashed &s, const share &of
     return best;
 }
 
-__device__ static void tell_records(const pc_hashed &s, const share &of, uint32_t number) {
+__device__ static void write_point_voxel(const pc_voxelize_params &s, const subset &of, uint32_t id) {
     for (uint32_t i = of.begin + threadIdx.x % 32 * of.step; s.point_voxel && i < of.count; i += 32 * of.step) {
-        s.point_voxel[row_of(s, of, i)] = (int32_t)number;
+        s.point_voxel[row_of(s, of, i)] = (int32_t)id;
     }
 }
 
-/* What a voxel has beside its features; by one lane. */
-__device__ static void describe_voxel(const pc_hashed &s, const share &of, uint32_t number) {
-    pc_write_coords(s, number, s.data + (size_t)of.of.row[0] * (size_t)s.columns);
-    s.counts[number] = (int32_t)of.count;
+/* Coordinates and count. */
+__device__ static void write_voxel(const pc_voxelize_params &s, const subset &of, uint32_t id) {
+    pc_write_coords(s, id, s.data + (size_t)of.voxel.row[0] * (size_t)s.columns);
+    s.counts[id] = (int32_t)of.count;
 }
 
-/* Writes the record that `best` names, by a warp. */
-__device__ static void fill_record(const pc_hashed &s, uint32_t number, unsigned long long best) {
+/* Copies record `best`; by a warp. */
+__device__ static void write_record(const pc_voxelize_params &s, uint32_t id, unsigned long long best) {
     const uint32_t row = (uint32_t)best;
     const int lane = (int)threadIdx.x % 32;
     if (lane == 0) {
-        s.selected[number] = (int32_t)row;
+        s.selected[id] = (int32_t)row;
     }
     if (lane < s.columns) {
-        s.features[(size_t)number * (size_t)s.columns + (size_t)lane] =
+        s.features[(size_t)id * (size_t)s.columns + (size_t)lane] =
             s.data[(size_t)row * (size_t)s.columns + (size_t)lane];
     }
 }
 
-/* A voxel, by a warp. */
-__device__ static void fill_voxel(const pc_hashed &s, const share &of, uint32_t number, float *mean) {
+__device__ static void reduce_by_warp(const pc_voxelize_params &s, const subset &of, uint32_t id, float *mean) {
     const lanes l = lanes_for(s.kind == PCGPU_FEATURES_MEAN ? s.columns : 3);
     if (s.kind != PCGPU_FEATURES_FIRST) {
-        const partial mine = sum_share(s, of, l);
+        const partial mine = sum_subset(s, of, l);
         float value = pc_rounded_mean(mine.sum, of.count);
         for (uint32_t left = __ballot_sync(PC_ALL_LANES, l.record == 0 && !mine.exact); left; left &= left - 1) {
             const int column = __ffs((int)left) - 1;
@@ -142,37 +140,37 @@ __device__ static void fill_voxel(const pc_hashed &s, const share &of, uint32_t 
         if (l.record == 0) {
             mean[l.column] = value;
             if (s.kind == PCGPU_FEATURES_MEAN) {
-                s.means[(size_t)number * (size_t)s.columns + (size_t)l.column] = value;
+                s.means[(size_t)id * (size_t)s.columns + (size_t)l.column] = value;
             }
         }
         __syncwarp();
     }
     if (s.kind != PCGPU_FEATURES_MEAN) {
-        fill_record(s, number, best_of(s, of, s.kind == PCGPU_FEATURES_NEAREST ? mean : NULL));
+        write_record(s, id, best_of(s, of, s.kind == PCGPU_FEATURES_NEAREST ? mean : NULL));
     }
-    tell_records(s, of, number);
+    write_point_voxel(s, of, id);
     if (threadIdx.x % 32 == 0) {
-        describe_voxel(s, of, number);
+        write_voxel(s, of, id);
     }
     __syncwarp();
 }
 
-/* A voxel with very many records, by the block. */
-typedef struct crowd_memory {
-    partial partials[ALL_WARPS][PC_MOST_COLUMNS];
-    pc_exact_sum sums[ALL_WARPS];
-    unsigned long long best[ALL_WARPS];
-    float mean[PC_MOST_COLUMNS];
-} crowd_memory;
+/* Shared memory for a voxel of the whole block. */
+typedef struct block_memory {
+    partial partials[REDUCE_WARPS][PC_MAX_COLUMNS];
+    pc_exact_sum sums[REDUCE_WARPS];
+    unsigned long long best[REDUCE_WARPS];
+    float mean[PC_MAX_COLUMNS];
+} block_memory;
 
-__device__ static float crowd_mean(const pc_hashed &s, const share &of, int column, crowd_memory *m) {
+__device__ static float block_mean(const pc_voxelize_params &s, const subset &of, int column, block_memory *m) {
     const int warp = (int)threadIdx.x / 32;
     partial all = m->partials[0][column];
-    for (int w = 1; w < ALL_WARPS; w++) {
+    for (int w = 1; w < REDUCE_WARPS; w++) {
         all.exact = all.exact && m->partials[w][column].exact;
         add_to(&all, m->partials[w][column].sum);
     }
-    if (all.exact) { /* or not: the same for all threads */
+    if (all.exact) { /* the same for all threads */
         return pc_rounded_mean(all.sum, of.count);
     }
     const pc_exact_sum mine = sum_exactly(s, of, column);
@@ -182,7 +180,7 @@ __device__ static float crowd_mean(const pc_hashed &s, const share &of, int colu
     }
     __syncthreads();
     pc_exact_sum sum = m->sums[0];
-    for (int w = 1; w < ALL_WARPS; w++) {
+    for (int w = 1; w < REDUCE_WARPS; w++) {
         for (int k = 0; k < PC_SUM_DIGITS; k++) {
             sum.digit[k] += m->sums[w].digit[k];
         }
@@ -191,22 +189,22 @@ __device__ static float crowd_mean(const pc_hashed &s, const share &of, int colu
     return pc_rounded_mean(pc_exact_round(&sum), of.count);
 }
 
-__device__ static void fill_crowded(const pc_hashed &s, const share &whole, uint32_t number, crowd_memory *m) {
+__device__ static void reduce_by_block(const pc_voxelize_params &s, const subset &whole, uint32_t id, block_memory *m) {
     const uint32_t warp = threadIdx.x / 32;
-    const share of = {whole.of, whole.count, warp, ALL_WARPS};
+    const subset of = {whole.voxel, whole.count, warp, REDUCE_WARPS};
     const lanes l = lanes_for(s.kind == PCGPU_FEATURES_MEAN ? s.columns : 3);
     if (s.kind != PCGPU_FEATURES_FIRST) {
-        const partial mine = sum_share(s, of, l);
+        const partial mine = sum_subset(s, of, l);
         if (l.record == 0) {
             m->partials[warp][l.column] = mine;
         }
         __syncthreads();
         for (int column = 0; column < l.width; column++) {
-            const float value = crowd_mean(s, of, column, m);
+            const float value = block_mean(s, of, column, m);
             if (threadIdx.x == 0) {
                 m->mean[column] = value;
                 if (s.kind == PCGPU_FEATURES_MEAN) {
-                    s.means[(size_t)number * (size_t)s.columns + (size_t)column] = value;
+                    s.means[(size_t)id * (size_t)s.columns + (size_t)column] = value;
                 }
             }
         }
@@ -220,46 +218,46 @@ __device__ static void fill_crowded(const pc_hashed &s, const share &whole, uint
         __syncthreads();
         if (warp == 0) {
             unsigned long long least = m->best[0];
-            for (int w = 1; w < ALL_WARPS; w++) {
+            for (int w = 1; w < REDUCE_WARPS; w++) {
                 least = min(least, m->best[w]);
             }
-            fill_record(s, number, least);
+            write_record(s, id, least);
         }
     }
-    tell_records(s, of, number);
+    write_point_voxel(s, of, id);
     if (threadIdx.x == 0) {
-        describe_voxel(s, of, number);
+        write_voxel(s, of, id);
     }
     __syncthreads();
 }
 
-/* A warp a voxel, of ALL_WARPS that follow each other; then the block those that are too large for a warp. */
-__global__ static void __launch_bounds__(PC_ALL_THREADS) fill_all_kernel(const pc_hashed s) {
-    __shared__ float mean[ALL_WARPS][PC_MOST_COLUMNS];
-    __shared__ crowd_memory crowd;
+/* A warp per voxel; then the block processes the voxels with more than BLOCK_RECORDS records together. */
+__global__ static void __launch_bounds__(PC_REDUCE_THREADS) reduce_kernel(const pc_voxelize_params s) {
+    __shared__ float mean[REDUCE_WARPS][PC_MAX_COLUMNS];
+    __shared__ block_memory memory;
     const uint32_t warp = threadIdx.x / 32;
     pc_wait_for_last();
     const uint32_t found = s.counters->found;
-    for (uint32_t first = blockIdx.x * ALL_WARPS; first < found; first += gridDim.x * ALL_WARPS) {
-        bool crowded = false;
+    for (uint32_t first = blockIdx.x * REDUCE_WARPS; first < found; first += gridDim.x * REDUCE_WARPS) {
+        bool large = false;
         if (first + warp < found) {
-            const pc_numbered of = s.voxels[first + warp];
-            const share all = {of, of.kept + of.late, 0, 1};
+            const pc_voxel of = s.voxels[first + warp];
+            const subset all = {of, of.kept + of.overflow, 0, 1};
             if (threadIdx.x % 32 == 0) {
                 pc_clean_slot(s, of);
             }
-            crowded = all.count > TOO_MANY && first + warp < s.most;
-            if (!crowded && first + warp < s.most) {
-                fill_voxel(s, all, first + warp, mean[warp]);
+            large = all.count > BLOCK_RECORDS && first + warp < s.max_voxels;
+            if (!large && first + warp < s.max_voxels) {
+                reduce_by_warp(s, all, first + warp, mean[warp]);
             }
         }
-        if (__syncthreads_count(crowded) == 0) {
+        if (__syncthreads_count(large) == 0) {
             continue;
         }
-        for (uint32_t w = 0; w < ALL_WARPS && first + w < found; w++) {
-            const pc_numbered of = s.voxels[first + w];
-            if (of.kept + of.late > TOO_MANY && first + w < s.most) {
-                fill_crowded(s, share{of, of.kept + of.late, 0, 1}, first + w, &crowd);
+        for (uint32_t w = 0; w < REDUCE_WARPS && first + w < found; w++) {
+            const pc_voxel of = s.voxels[first + w];
+            if (of.kept + of.overflow > BLOCK_RECORDS && first + w < s.max_voxels) {
+                reduce_by_block(s, subset{of, of.kept + of.overflow, 0, 1}, first + w, &memory);
             }
         }
     }
