@@ -62,7 +62,7 @@ typedef struct pcgpu_settings {
                           * allow. Fewer run where the system refuses some. Results do not depend on the number */
     int calls, contexts; /* what AUTO compares, default 1: so many operations share the start-up of a device, and so
                           * many contexts share the processors, each with its own threads */
-    int compression;     /* of .npz files: 0 none, 1 (default) run lengths, 2 to 9 the levels of zlib */
+    int compression;     /* of .npz files: 0 (default) and 1 run lengths, 2 to 9 the levels of zlib, -1 none */
     pcgpu_log_fn log;    /* default NULL: silent */
     void *log_user;
 } pcgpu_settings;

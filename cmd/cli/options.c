@@ -78,7 +78,7 @@ static const option_row table[] = {
      "Write the voxel that keeps each record of the input, int32, -1 = dropped (.npy, .npz or .txt by name)."},
     {"dtype", 0, FOR_VOXELIZE, 0, &type_choice, "NAME", AT(dtype), 0, 0, dtypes,
      "Type of the feature array; float16 rounds to nearest even."},
-    {"compression", 0, FOR_VOXELIZE, 0, &type_int, "N", AT(settings.compression), 0, 9, NULL,
+    {"compression", 0, FOR_VOXELIZE, 0, &type_int, "N", AT(compression), 0, 9, NULL,
      "Compression of .npz outputs: 0 none; 1 run lengths, fast; 2 to 9 the levels of zlib, slower and smaller."},
     {"strict", 0, FOR_VOXELIZE, 0, &type_flag, NULL, AT(strict), 0, 0, NULL,
      "Fail, with exit code 1 and no output, when --max-points or --max-voxels drops a point."},
@@ -285,6 +285,7 @@ const command_info *command_of_option(const option_row *option) {
 void options_init(option_values *options, const command_info *command) {
     memset(options, 0, sizeof *options);
     options->fields = 4;
+    options->compression = 1;
     pcgpu_settings_init(&options->settings);
     pcgpu_camera_init(&options->camera);
     pcgpu_camera_init(&options->target_camera);

@@ -39,6 +39,11 @@ void input_protect(const char *path) {
 
 /* ---- outputs ---- */
 
+bool path_is_link(const char *path) {
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
 bool path_is_folder(const char *path) {
     struct stat st;
     size_t length = strlen(path);
@@ -106,8 +111,7 @@ static bool check_existing(const char *path, bool force, const struct stat *st, 
 
 /* A dead link is replaced only with --force. */
 static bool refuse_dead_link(const char *path) {
-    struct stat st;
-    bool dead = lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+    bool dead = path_is_link(path);
     if (dead) {
         report_error(path, "is a link to a missing file; give -f to replace the link");
     }
@@ -231,6 +235,14 @@ static char *resolved(const char *path, bool exists) {
     free(head);
     free(folder);
     return whole;
+}
+
+char *path_followed(char *path) {
+    char *whole = realpath(path, NULL);
+    if (whole) {
+        free(path);
+    }
+    return whole ? whole : path;
 }
 
 bool output_open(output *o, const char *path, bool force, bool text) {

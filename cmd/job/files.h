@@ -44,6 +44,9 @@ bool output_finish(output *output);
 bool output_commit(output *output);
 void output_discard(output *output); /* accepts a zeroed struct */
 
+bool path_is_link(const char *path);
+/* The canonical path of a file that exists, malloc'd, in place of `path`, which is freed; other paths stay. */
+char *path_followed(char *path);
 /* True for "DIR/" and for an existing folder. */
 bool path_is_folder(const char *path);
 /* folders.c: creates a folder "DIR/" and its parents. */

@@ -202,6 +202,7 @@ static int threads_of_environment(void) {
 static int open_context(session *s) {
     pcgpu_settings *settings = &s->options->settings;
     settings->threads = settings->threads > 0 ? settings->threads : threads_of_environment();
+    settings->compression = s->options->compression > 0 ? s->options->compression : -1;
     settings->log = report_log;
     settings->log_user = &s->name;
     pcgpu_status status = pcgpu_open(settings, &s->context);

@@ -26,10 +26,15 @@ static bool refuse_clash(const session *s, const named *a, const named *b, reaso
 bool session_check_names(const session *s, const option_row *o, const char *folder, reason *why) {
     const int jobs = session_job_count(s);
     named *names = calloc((size_t)jobs, sizeof *names);
+    bool links = false; /* then two names may be one file */
     int n = 0;
     while (names && n < jobs && (names[n].name = output_name(s, o, folder, session_input_of(s, n)))) {
+        links = links || path_is_link(names[n].name);
         names[n].job = n;
         n++;
+    }
+    for (int i = 0; i < n && links; i++) {
+        names[i].name = path_followed(names[i].name);
     }
     bool good = n == jobs || refuse(why, "out of memory");
     if (good) {

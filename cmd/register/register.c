@@ -116,6 +116,19 @@ static void report_answer(const job *j, const pcgpu_registration *r, double seco
            angle_text(deviation(r, 0), angle[1]), time);
 }
 
+/* Such wide voxels fit the spacing of points in another unit: the finest of LiDAR scans, of terrain from the air, too, have
+ * at most 4 m. */
+#define UNIT_VOXEL 16.0
+
+static void check_unit(const job *j, const pcgpu_registration *r) {
+    if (!j->projective && j->session->options->registration.voxel == PCGPU_AUTO && r->voxel >= UNIT_VOXEL) {
+        report_warning(j->names[0],
+                       "the spacing of the points asks for voxels of %g m; if the coordinates are millimetres, all lengths of "
+                       "the options and of the result are millimetres, too",
+                       r->voxel);
+    }
+}
+
 void register_summarize(const job *j, const pcgpu_registration *r, double seconds) {
     if (r->converged) {
         report_answer(j, r, seconds);
@@ -140,6 +153,7 @@ void register_summarize(const job *j, const pcgpu_registration *r, double second
         report_summary(j->names[0], "inverse-consistency error %.2f mm at the target's centroid, %.4f degree",
                        1e3 * r->apart[0], DEGREE * r->apart[1]);
     }
+    check_unit(j, r);
     if (r->degenerate) {
         report_warning(j->names[0], "a direction is unconstrained: %s", r->unconstrained);
     }

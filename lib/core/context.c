@@ -12,7 +12,7 @@ const char *pcgpu_version(void) {
 }
 
 void pcgpu_settings_init(pcgpu_settings *settings) {
-    *settings = (pcgpu_settings){.device = PCGPU_DEVICE_AUTO, .calls = 1, .contexts = 1, .compression = 1};
+    *settings = (pcgpu_settings){.device = PCGPU_DEVICE_AUTO, .calls = 1, .contexts = 1};
 }
 
 /* The processor's name as the kernel gives it, for reports. */
@@ -48,8 +48,8 @@ pcgpu_status pcgpu_open(const pcgpu_settings *settings, pcgpu_context **context)
     if (c->settings.threads < 0 || c->settings.threads > 4096) {
         return pc_fail(c, PCGPU_ERROR_ARGUMENT, "%d threads; give 1 to 4096, or 0 for all", c->settings.threads);
     }
-    if (c->settings.compression < 0 || c->settings.compression > 9) {
-        return pc_fail(c, PCGPU_ERROR_ARGUMENT, "compression %d; give 0 to 9", c->settings.compression);
+    if (c->settings.compression < -1 || c->settings.compression > 9) {
+        return pc_fail(c, PCGPU_ERROR_ARGUMENT, "compression %d; give -1 to 9", c->settings.compression);
     }
     c->threads = c->settings.threads > 0 ? c->settings.threads : pc_processors("");
     read_cpu_name(c->cpu_name, sizeof c->cpu_name);

@@ -128,7 +128,7 @@ static bool is_worth(int level, const unsigned char *data, size_t size, bool *wo
 static packing *pack(archive *a, const char *header, size_t header_size, const void *data, size_t size,
                      size_t *packed) {
     const size_t parts = size ? (size + PART - 1) / PART : 1, most = PART + PART / 1000 + PC_NPY_HEADER_SIZE + 256;
-    const int level = a->context ? a->context->settings.compression : 1;
+    const int given = a->context ? a->context->settings.compression : 0, level = given == 0 ? 1 : given > 0 ? given : 0;
     bool worth = false, good = is_worth(level, data, size, &worth);
     packing *p = good ? malloc(sizeof *p + 2 * parts * sizeof p->packed[0]) : NULL;
     unsigned char *out = p && worth ? malloc(parts * most) : NULL;

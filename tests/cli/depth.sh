@@ -54,7 +54,7 @@ expect 0 pcgpu info --camera $CAMERA,depth_scale=1e6,min_depth=0.1 a.png
 stdout_has ' 0 points'
 stderr_has '^pcgpu: a\.png: warning: 0 of 6 pixels are points; .*; check its depth_scale, min_depth and max_depth$'
 expect 0 pcgpu info --camera $CAMERA a.png "$PCGPU_SOURCE/testdata/street.bin" # a camera does not matter to clouds
-stderr_is ''
+stderr_is_one '^pcgpu: 2 inputs: 2 done, '
 
 # Without a camera, or with one that is not this image's.
 for COMMAND in 'info' 'sample -m 1' 'voxelize --voxel-size 1'; do

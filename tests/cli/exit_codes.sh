@@ -7,7 +7,7 @@ size_is out.bin 160
 expect 1 pcgpu sample -m 10 missing.bin -o x.bin
 stderr_has '^pcgpu: missing\.bin: '
 stdout_is ''
-expect 1 pcgpu sample -m 10 . -o x.bin
+expect 1 pcgpu register . a.bin
 stderr_has '^pcgpu: \.: '
 expect 2 pcgpu sample -m ten a.bin -o x.bin
 only a.bin out.bin

@@ -90,6 +90,24 @@ stderr_has '0 skipped'
 expect 0 pcgpu sample -m 50 -r in -o deep2/ --skip-existing --dry-run
 [ ! -e deep2 ] || die 'a dry run made a folder'
 
+# 10,000 files, three of them bad, with few descriptors and little memory. Costs 2 s.
+mkdir ten
+cloud 20 > twenty.bin
+awk 'BEGIN { for (i = 0; i < 10000; i++) print "twenty.bin" }' | xargs cat | split -b 320 -a 4 --additional-suffix=.bin - ten/
+for NAME in aaab abcd aots; do
+    [ -s ten/$NAME.bin ] || die "no $NAME"
+    echo bad > ten/$NAME.bin
+done
+(
+    ulimit -n 64
+    ulimit -v 400000
+    "$PCGPU" sample --cpu --threads 4 -m 3 ten -o thin/ > "$OUT" 2> "$ERR"
+)
+expected 1 $?
+stderr_has '^pcgpu: 10000 inputs: 9997 done, 0 skipped, 3 failed \(ten/aaab\.bin, ten/abcd\.bin, ten/aots\.bin\), '
+[ "$(wc -l < "$ERR")" -eq 4 ] || die "$(head -n 9 "$ERR")"
+[ "$(ls thin | wc -l)" -eq 9997 ] || die "$(ls thin | wc -l) outputs"
+
 # Messages and outputs do not depend on the number of threads.
 echo bad > in/3.bin
 for THREADS in 1 2 7; do

@@ -26,6 +26,13 @@ sed 's/.*turned \([0-9.]*\) degree.*/\1/' "$ERR" | cat - "$PCGPU_SOURCE/testdata
 checked
 expect 0 pcgpu register t.bin t.bin
 stderr_has '^pcgpu: t\.bin -> t\.bin: moved 0 mm, turned 0 degree; score 0\.[0-9]+, '
+# Millimetres are named, and register as metres do.
+for NAME in s t; do
+    records $NAME.bin | awk '{ print 1000 * $1, 1000 * $2, 1000 * $3, $4 }' | floats > mm_$NAME.bin
+done
+expect 0 pcgpu register mm_s.bin mm_t.bin
+stderr_has '^pcgpu: mm_s\.bin: warning: the spacing of the points asks for voxels of (128|256) m; if the coordinates are millimetres, '
+stderr_has ': moved 80[0-9]\.[0-9]+ m, '
 # In the coordinates of a map the motion is that of a point there, not of the origin far away.
 for NAME in s t; do
     records $NAME.bin | awk -v n=20000 'BEGIN { print "ply\nformat ascii 1.0\nelement vertex " n "\nproperty double x\nproperty double y\nproperty double z\nend_header" }
@@ -66,7 +73,7 @@ size_is "$OUT" "$(wc -c < s.bin)"
 printf 's.bin t.bin\nnear.bin far.bin\n' > list
 expect 4 pcgpu register --pairs list --transform-format kitti
 [ "$(sed -n 2p "$OUT")" = 'nan nan nan nan nan nan nan nan nan nan nan nan' ] || die 'the line of what did not converge'
-[ "$(wc -l < "$ERR")" -eq 1 ] || die 'a list has a line for each pair on standard output alone'
+[ "$(wc -l < "$ERR")" -eq 2 ] || die 'a list has a line for each pair on standard output alone'
 printf 's.bin t.bin\n' > one
 expect 0 pcgpu register --pairs one -v
 stderr_has '^pcgpu: one:1: s\.bin -> t\.bin: moved 0\.80[0-9] m, turned .* degree$'

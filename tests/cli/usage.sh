@@ -17,7 +17,7 @@ same "$OUT" ../help
 for COMMAND in $COMMANDS; do
     expect 0 "$PCGPU" help "$COMMAND"
     stdout_has "^Usage: pcgpu $COMMAND"
-    [ "$COMMAND" = evaluate ] || stdout_has '--threads'
+    case $COMMAND in evaluate | bench) ;; *) stdout_has '--threads' ;; esac
     cp "$OUT" ../help
     expect 0 "$PCGPU" "$COMMAND" --help
     same "$OUT" ../help
