@@ -66,6 +66,15 @@ static void report_refusal(pcgpu_context *context) {
     }
 }
 
+pc_simd pc_context_simd(const pcgpu_context *context) {
+    pc_simd widest = PC_SIMD_BASE;
+    for (int simd = PC_SIMD_BASE; simd < PC_SIMD_FORMS; simd++) {
+        const bool allowed = context->simd_limit == 0 || simd < context->simd_limit;
+        widest = allowed && pc_cpu_has((pc_simd)simd) ? (pc_simd)simd : widest;
+    }
+    return widest;
+}
+
 int pcgpu_threads(const pcgpu_context *context) {
     return context->threads;
 }

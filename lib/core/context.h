@@ -3,6 +3,7 @@
 #define PC_CONTEXT_H
 
 #include "error.h"
+#include "simd.h"
 #include "threads.h"
 
 #ifdef __cplusplus
@@ -29,6 +30,9 @@ struct pcgpu_context {
                                 NULL until it is needed */
     int simd_limit;          /* for tests: the widest vectors to use as a pc_simd, plus 1; 0 = the machine's */
 };
+
+/* The widest vectors of this machine that the context may use. */
+pc_simd pc_context_simd(const pcgpu_context *context);
 
 /* The context's threads (lib/core/threads.h), for one call at a time; NULL when memory is short. */
 pc_team *pc_context_team(pcgpu_context *context);

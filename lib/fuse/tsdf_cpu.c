@@ -73,16 +73,6 @@ PC_SIMD_FORMS_OF(update_block,
                   float *weights, uint8_t *behind),
                  (frame, places, corner, distances, weights, behind))
 
-pc_simd pc_cpu_volume_simd(const pcgpu_context *context) {
-    pc_simd widest = PC_SIMD_BASE;
-    for (int simd = 0; simd < PC_SIMD_FORMS; simd++) {
-        if (pc_cpu_has((pc_simd)simd) && (context->simd_limit == 0 || simd < context->simd_limit)) {
-            widest = (pc_simd)simd;
-        }
-    }
-    return widest;
-}
-
 /* The pixels of a frame. */
 typedef struct inverting {
     const pc_volume_job *job;
@@ -126,7 +116,7 @@ static void update_range(void *state, int64_t begin, int64_t end) {
 }
 
 static int64_t update_blocks(pcgpu_context *context, const pc_cpu_volume *v, const pc_volume_frame *frame) {
-    updating u = {.v = v, .frame = frame, .update = update_block_for(pc_cpu_volume_simd(context))};
+    updating u = {.v = v, .frame = frame, .update = update_block_for(pc_context_simd(context))};
     for (int i = 0; i < SLICE; i++) {
         u.places.x[i] = (float)(i % 8);
         u.places.y[i] = (float)(i / 8);
@@ -229,7 +219,7 @@ pcgpu_status pc_cpu_volume_raycast(pcgpu_context *context, void *state, const st
     pc_run_ranges(context, v->count, FLAGS_A_PART, find_active, v);
     find_ranges(v, view, ranges);
     casting c = {.grid = pc_cpu_volume_grid(v),
-                 .cast = pc_cpu_volume_cast(pc_cpu_volume_simd(context)),
+                 .cast = pc_cpu_volume_cast(pc_context_simd(context)),
                  .view = view,
                  .across = across,
                  .ranges = ranges,

@@ -25,9 +25,6 @@ typedef struct pc_cpu_volume {
     pc_buffer inverse, lists, wanted, active, ranges, maps;
 } pc_cpu_volume;
 
-/* The widest vectors of this machine that a test allows. */
-pc_simd pc_cpu_volume_simd(const pcgpu_context *context);
-
 /* The view of a volume for reading. */
 pc_volume_grid pc_cpu_volume_grid(const pc_cpu_volume *volume);
 

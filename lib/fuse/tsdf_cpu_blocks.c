@@ -271,7 +271,7 @@ pcgpu_status pc_cpu_volume_allocate(pcgpu_context *context, pc_cpu_volume *v, pc
         return pc_fail_memory(context, bytes, "the new blocks of a frame");
     }
     memset(lists, 0, bytes);
-    scanning p = {v, job, pc_cpu_volume_simd(context), context->threads, lists};
+    scanning p = {v, job, pc_context_simd(context), context->threads, lists};
     pc_run_parts(context, context->threads, scan_part, &p);
     pcgpu_status status = join(context, v, lists, &job->new_blocks);
     job->unreachable = 0;

@@ -9,6 +9,7 @@
  * SEEDS points of the cloud stand for all. The boxes around them, each of STEPS levels of cells, are counted in one pass
  * over the points, by threads in parts that depend on the number of points alone. */
 #include "register.h"
+#include "simd.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,7 @@ typedef struct scale {
     int box_count;
     box boxes[SEEDS];
     int parts;
+    pc_simd simd;
     box_cells *cells; /* of each part; of the first one, in the end, those of all */
 } scale;
 
@@ -123,7 +125,7 @@ static void choose_seeds(scale *s) {
 
 /* ---- one pass ---------------------------------------------------------------------------------------------------- */
 
-static inline float in_boxes(const scale *s, float value, int axis) {
+PC_INLINE float in_boxes(const scale *s, float value, int axis) {
     return (value - s->middle[axis]) * s->per_edge + OFF_ROUND;
 }
 
@@ -168,7 +170,7 @@ static void list_boxes(scale *s, float edge) {
 }
 
 /* A coordinate that is not finite, or too far away for a box of a seed. */
-static inline float within(float v) {
+PC_INLINE float within(float v) {
     const float most = 1e9f;
     return v < most && v > -most ? v : most;
 }
@@ -184,47 +186,62 @@ static void add_point(moments *cells, const float f[3], const int32_t c[3]) {
 
 enum { BLOCK = 256 };
 
-/* Of n records: in which boxes they are, and where the table has these. In loops that compilers vectorize. */
-static inline void locate(const scale *s, const float *from, int columns, int n, float f[3][BLOCK], int32_t c[3][BLOCK],
-                          uint32_t at[BLOCK]) {
+/* Some records: in which boxes they are, and where the table has these. */
+typedef struct located {
+    float f[3][BLOCK];
+    int32_t c[3][BLOCK];
+    uint32_t at[BLOCK];
+} located;
+
+/* In loops that compilers vectorize. */
+PC_INLINE void locate_block(const scale *s, const float *from, int columns, int n, located *l) {
+    const float x0 = s->middle[0], y0 = s->middle[1], z0 = s->middle[2], per = s->per_edge;
+    for (int i = 0; i < n; i++) { /* all axes together: one pass over the records */
+        l->f[0][i] = within((from[i * columns] - x0) * per + OFF_ROUND);
+        l->f[1][i] = within((from[i * columns + 1] - y0) * per + OFF_ROUND);
+        l->f[2][i] = within((from[i * columns + 2] - z0) * per + OFF_ROUND);
+    }
     for (int k = 0; k < 3; k++) {
         for (int i = 0; i < n; i++) {
-            f[k][i] = within(in_boxes(s, from[i * columns + k], k));
-            const int32_t whole = (int32_t)f[k][i];
-            c[k][i] = whole - (f[k][i] < (float)whole);
+            const int32_t whole = (int32_t)l->f[k][i];
+            l->c[k][i] = whole - (l->f[k][i] < (float)whole);
         }
     }
     for (int i = 0; i < n; i++) {
-        at[i] = ((uint32_t)c[0][i] & 31u) | ((uint32_t)c[1][i] & 31u) << 5 | ((uint32_t)c[2][i] & 7u) << 10;
+        l->at[i] = ((uint32_t)l->c[0][i] & 31u) | ((uint32_t)l->c[1][i] & 31u) << 5 | ((uint32_t)l->c[2][i] & 7u) << 10;
     }
 }
+
+PC_INLINE void locate(const scale *s, const float *from, int columns, int n, located *l) {
+    if (columns == 4) {
+        locate_block(s, from, 4, n, l);
+    } else {
+        locate_block(s, from, columns, n, l);
+    }
+}
+PC_SIMD_FORMS_OF(locate, (const scale *s, const float *from, int columns, int n, located *l), (s, from, columns, n, l))
 
 /* Adds the points of a part to the cells of the listed boxes. */
 static void add_part(void *state, int part) {
     const scale *s = state;
     const int64_t rows = s->cloud->rows, first = rows * part / s->parts, end = rows * (part + 1) / s->parts;
     box_cells *cells = &s->cells[part];
+    void (*const locate_records)(const scale *, const float *, int, int, located *) = locate_for(s->simd);
     const int columns = s->cloud->columns;
-    float f[3][BLOCK];
-    int32_t c[3][BLOCK];
-    uint32_t at[BLOCK];
+    located l;
     memset(cells->of, 0, (size_t)s->box_count * sizeof *cells->of);
     for (int64_t begin = first; begin < end; begin += BLOCK) {
         const int n = end - begin < BLOCK ? (int)(end - begin) : BLOCK;
         const float *from = record(s, begin);
-        if (columns == 4) {
-            locate(s, from, 4, n, f, c, at);
-        } else {
-            locate(s, from, columns, n, f, c, at);
-        }
+        locate_records(s, from, columns, n, &l);
         for (int i = 0; i < n; i++) {
-            if (s->first[at[i]] < 0) {
+            if (s->first[l.at[i]] < 0) {
                 continue;
             }
-            const int32_t place[3] = {c[0][i], c[1][i], c[2][i]};
-            const int found = find_box(s, place, at[i]);
+            const int32_t place[3] = {l.c[0][i], l.c[1][i], l.c[2][i]};
+            const int found = find_box(s, place, l.at[i]);
             if (found >= 0 && usable(s, from + i * columns)) {
-                add_point(cells->of[found], (float[3]){f[0][i], f[1][i], f[2][i]}, place);
+                add_point(cells->of[found], (float[3]){l.f[0][i], l.f[1][i], l.f[2][i]}, place);
             }
         }
     }
@@ -348,6 +365,7 @@ pcgpu_status pc_register_spacing(pcgpu_context *context, const pcgpu_cloud *clou
         return pc_fail_memory(context, bytes + sizeof *s, "the voxel size");
     }
     s->context = context;
+    s->simd = context ? pc_context_simd(context) : PC_SIMD_BASE;
     s->cells = cells;
     s->parts = parts > 1 ? (int)parts : 1;
     s->cloud = cloud;

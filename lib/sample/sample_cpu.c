@@ -260,12 +260,8 @@ pcgpu_status pc_cpu_sample_as(pcgpu_context *context, pc_sample_job *jobs, int c
 }
 
 static pcgpu_status pc_cpu_sample(pcgpu_context *context, pc_sample_job *jobs, int count) {
-    pc_sample_variant variant = {.points_per_thread = POINTS_PER_THREAD, .bucket_points = BUCKET_POINTS};
-    for (int simd = PC_SIMD_BASE; simd < PC_SIMD_FORMS; simd++) {
-        if (pc_cpu_has((pc_simd)simd)) {
-            variant.simd = (pc_simd)simd;
-        }
-    }
+    const pc_sample_variant variant = {
+        .points_per_thread = POINTS_PER_THREAD, .bucket_points = BUCKET_POINTS, .simd = pc_context_simd(context)};
     return pc_cpu_sample_as(context, jobs, count, &variant);
 }
 

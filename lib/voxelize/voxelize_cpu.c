@@ -147,10 +147,7 @@ pcgpu_status pc_cpu_voxelize_as(pcgpu_context *context, const pc_voxelize_job *j
 }
 
 static pcgpu_status pc_cpu_voxelize(pcgpu_context *context, const pc_voxelize_job *job, pcgpu_voxels *out) {
-    pc_voxelize_form form = {.part_rows = PART_ROWS};
-    for (int simd = PC_SIMD_BASE; simd < PC_SIMD_FORMS; simd++) {
-        form.simd = pc_cpu_has((pc_simd)simd) ? (pc_simd)simd : form.simd;
-    }
+    const pc_voxelize_form form = {.part_rows = PART_ROWS, .simd = pc_context_simd(context)};
     return pc_cpu_voxelize_as(context, job, out, &form);
 }
 

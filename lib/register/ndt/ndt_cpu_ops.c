@@ -8,22 +8,13 @@
 
 /* ---- states ------------------------------------------------------------------------------------------------------ */
 
-static pc_simd widest(const pcgpu_context *context) {
-    for (int simd = PC_SIMD_FORMS - 1; simd > 0; simd--) {
-        if (pc_cpu_has((pc_simd)simd) && (context->simd_limit == 0 || simd < context->simd_limit)) {
-            return (pc_simd)simd;
-        }
-    }
-    return PC_SIMD_BASE;
-}
-
 pc_ndt_state *pc_ndt_state_of(pcgpu_context *context) {
     if (!context->cpu_ndt) {
         context->cpu_ndt = calloc(1, sizeof(pc_ndt_state));
     }
     pc_ndt_state *s = context->cpu_ndt;
     if (s) {
-        s->simd = widest(context);
+        s->simd = pc_context_simd(context);
     }
     return s;
 }
@@ -116,7 +107,7 @@ static pcgpu_status open_sequence(pcgpu_context *context, void **sequence) {
     if (!q) {
         return pc_fail_memory(context, sizeof *q, "the sequence");
     }
-    q->cells.simd = widest(context);
+    q->cells.simd = pc_context_simd(context);
     return PCGPU_OK;
 }
 

@@ -1,6 +1,7 @@
 /* Method ndt: usable points of both clouds, parts of the source, layout of the target's grid. */
 #include "threads.h"
 #include "ndt.h"
+#include "simd.h"
 #include "solve.h"
 
 #include <sched.h>
@@ -23,7 +24,7 @@ enum {
 static const float nowhere[3][2] = {{INFINITY, -INFINITY}, {INFINITY, -INFINITY}, {INFINITY, -INFINITY}};
 
 /* Widens [low, high] to values; in lanes, which compilers vectorize as they are. */
-static inline void widen(const float *values, int64_t n, float range[2]) {
+PC_INLINE void widen(const float *values, int64_t n, float range[2]) {
     enum { L = 64 }; /* so many that they stay a loop */
     float least[L], most[L];
     int64_t whole = n / L * L;
@@ -56,7 +57,7 @@ typedef struct part {
 
 /* Copies the usable records of [begin, end) after those that the part has. origin: what counts as a record at the
  * origin, NaN for nothing. */
-static inline void select_block(const float *data, int columns, int64_t begin, int64_t end, const float origin[3],
+PC_INLINE void select_block(const float *data, int columns, int64_t begin, int64_t end, const float origin[3],
                                 const pc_point_set *p, part *out) {
     const int64_t at = out->begin + out->n, count = end - begin;
     float *x = p->x + at, *y = p->y + at, *z = p->z + at;
@@ -86,8 +87,8 @@ static inline void select_block(const float *data, int columns, int64_t begin, i
     widen(z, kept, out->box[2]);
 }
 
-static void select_part(const pcgpu_cloud *cloud, int64_t begin, int64_t end, const float origin[3],
-                        const pc_point_set *p, part *out) {
+PC_INLINE void select_part(const pcgpu_cloud *cloud, int64_t begin, int64_t end, const float origin[3],
+                           const pc_point_set *p, part *out) {
     enum { AT_A_TIME = 256 };
     part own = {.begin = begin};
     memcpy(own.box, nowhere, sizeof own.box);
@@ -101,6 +102,11 @@ static void select_part(const pcgpu_cloud *cloud, int64_t begin, int64_t end, co
     }
     *out = own;
 }
+
+PC_SIMD_FORMS_OF(select_part,
+                 (const pcgpu_cloud *cloud, int64_t begin, int64_t end, const float origin[3], const pc_point_set *p,
+                  part *out),
+                 (cloud, begin, end, origin, p, out))
 
 /* Concatenates the parts. */
 static void join_parts(const part *parts, int count, pc_point_set *p, pcgpu_run *run) {
@@ -140,13 +146,15 @@ typedef struct selection {
     pc_point_set *to;
     float origin[3];
     int count;
+    pc_simd simd;
     atomic_int done; /* of the parts */
     part parts[MOST_PARTS];
 } selection;
 
 enum { TARGET, SOURCE, CLOUDS };
 
-static void lay_selection(const pcgpu_cloud *cloud, bool drop_origin, float *memory, pc_point_set *to, selection *s) {
+static void lay_selection(const pcgpu_context *context, const pcgpu_cloud *cloud, bool drop_origin, float *memory,
+                          pc_point_set *to, selection *s) {
     *to = (pc_point_set){.x = memory, .y = memory + cloud->rows, .z = memory + 2 * cloud->rows};
     for (int k = 0; k < 3; k++) {
         float origin = (float)-cloud->offset[k];
@@ -155,6 +163,7 @@ static void lay_selection(const pcgpu_cloud *cloud, bool drop_origin, float *mem
     }
     const int64_t useful = cloud->rows / POINTS_A_PART;
     s->count = useful < 1 ? 1 : useful < MOST_PARTS ? (int)useful : MOST_PARTS;
+    s->simd = pc_context_simd(context);
     s->cloud = cloud;
     s->to = to;
     atomic_init(&s->done, 0);
@@ -170,7 +179,7 @@ static pcgpu_status prepare_selection(const pc_ndt_work *c, const pcgpu_cloud *c
     float *memory = NULL;
     pcgpu_status status = take_memory(c, which, (size_t)cloud->rows, &memory);
     if (status == PCGPU_OK) {
-        lay_selection(cloud, c->w->params->drop_origin, memory, to, s);
+        lay_selection(context, cloud, c->w->params->drop_origin, memory, to, s);
     }
     return status;
 }
@@ -183,7 +192,7 @@ static void select_one(void *state, int i) {
         s = &s[SOURCE];
     }
     const int64_t rows = s->cloud->rows;
-    select_part(s->cloud, rows * i / s->count, rows * (i + 1) / s->count, s->origin, s->to, &s->parts[i]);
+    select_part_for(s->simd)(s->cloud, rows * i / s->count, rows * (i + 1) / s->count, s->origin, s->to, &s->parts[i]);
     atomic_fetch_add(&s->done, 1);
 }
 
@@ -204,7 +213,7 @@ static pcgpu_status select_alone(pc_ndt_work *c, selection s[CLOUDS], pc_ndt_tar
 void pc_ndt_select_into(pcgpu_context *context, const pcgpu_cloud *cloud, bool drop_origin, float *memory,
                         pc_point_set *p, pcgpu_run *run) {
     selection s;
-    lay_selection(cloud, drop_origin, memory, p, &s);
+    lay_selection(context, cloud, drop_origin, memory, p, &s);
     pc_run_parts(context, s.count, select_one, &s);
     finish_selection(&s, run);
 }

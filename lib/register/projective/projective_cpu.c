@@ -16,11 +16,7 @@ pc_cpu_depth_state *pc_cpu_depth_take(pcgpu_context *context) {
     }
     if (s) {
         s->team = pc_context_team(context);
-        s->simd = PC_SIMD_BASE;
-        for (int form = PC_SIMD_BASE; form < PC_SIMD_FORMS; form++) {
-            bool allowed = context->simd_limit == 0 || form < context->simd_limit;
-            s->simd = allowed && pc_cpu_has((pc_simd)form) ? (pc_simd)form : s->simd;
-        }
+        s->simd = pc_context_simd(context);
     }
     return s && s->team ? s : NULL;
 }
