@@ -179,12 +179,13 @@ static void *run_worker(void *state) {
     return NULL;
 }
 
-/* The main thread is a worker, too; only it handles signals. */
+/* The main thread is a worker, too; only it handles signals, but for SIGPIPE, which comes to the thread that prints. */
 static void run_workers(pipeline *p) {
     pthread_t threads[MOST_WORKERS];
     sigset_t all, before;
     int started = 0;
     sigfillset(&all);
+    sigdelset(&all, SIGPIPE);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     while (started + 1 < p->workers && pthread_create(&threads[started], NULL, run_worker, p) == 0) {
         started++;

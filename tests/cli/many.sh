@@ -108,6 +108,14 @@ stderr_has '^pcgpu: 10000 inputs: 9997 done, 0 skipped, 3 failed \(ten/aaab\.bin
 [ "$(wc -l < "$ERR")" -eq 4 ] || die "$(head -n 9 "$ERR")"
 [ "$(ls thin | wc -l)" -eq 9997 ] || die "$(ls thin | wc -l) outputs"
 
+# A reader that has seen enough ends the run, without a message.
+for I in 1 2 3 4 5; do
+    { "$PCGPU" info --threads 4 in in/a 2> "$ERR"; echo $? > status; } | head -n 1 > first
+    grep -q '^in/1\.bin: bin, ' first || die "$(cat first)"
+done
+(PIPED=$("$PCGPU" info ten --threads 4 2> "$ERR" | head -c 10) && [ "$PIPED" = 'ten/aaaa.b' ]) || die 'info of many files'
+stderr_lacks 'cannot write|inputs:'
+
 # Messages and outputs do not depend on the number of threads.
 echo bad > in/3.bin
 for THREADS in 1 2 7; do
