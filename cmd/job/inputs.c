@@ -52,8 +52,8 @@ static int is_visible(const struct dirent *entry) {
     return entry->d_name[0] != '.';
 }
 
-static int by_name(const void *a, const void *b) {
-    return strcmp((*(struct dirent *const *)a)->d_name, (*(struct dirent *const *)b)->d_name);
+static int by_name(const struct dirent **a, const struct dirent **b) {
+    return strcmp((*a)->d_name, (*b)->d_name);
 }
 
 static bool list_folder(input_list *list, const input_options *how, const char *folder, bool below, reason *why);
@@ -82,12 +82,11 @@ static bool add_entry(input_list *list, const input_options *how, const char *fo
 /* By name. `below`: the path has its "/./". */
 static bool list_folder(input_list *list, const input_options *how, const char *folder, bool below, reason *why) {
     struct dirent **entries = NULL;
-    const int n = scandir(folder, &entries, is_visible, NULL);
+    const int n = scandir(folder, &entries, is_visible, by_name);
     if (n < 0) {
         return refuse(why, "%s: %s; give a folder that can be read", folder, strerror(errno));
     }
     bool good = true;
-    qsort(entries, (size_t)n, sizeof *entries, by_name);
     for (int i = 0; i < n; i++) {
         good = good && add_entry(list, how, folder, entries[i]->d_name, below, why);
         free(entries[i]);
