@@ -85,8 +85,18 @@ stderr_has '^pcgpu: 5 inputs: 2 done, 3 skipped, 0 failed, '
 [ "$(cat deep/2.bin)" = mine ] || die 'an output was replaced'
 same deep/a/1.bin shards/a/1.bin
 # An input counts as done when all of its outputs exist.
+# A run may end between the outputs of an input: what is missing is written, and what exists is compared and stays.
 expect 1 pcgpu sample -m 50 -r in -o deep/ --indices deep/ --skip-existing
-stderr_has '0 skipped'
+stderr_has '^pcgpu: deep/2\.bin: exists, and its content differs from that of this run; remove it, or give -f in place of --skip-existing$'
+stderr_has '^pcgpu: 5 inputs: 4 done, 0 skipped, 1 failed \(in/2\.bin\), '
+[ "$(cat deep/2.bin)" = mine ] || die 'an output was replaced'
+cp shards/2.bin deep/2.bin
+expect 0 pcgpu sample -m 50 -r in -o deep/ --indices deep/ --skip-existing
+rm deep/1.bin deep/a/1.indices.bin
+expect 0 pcgpu sample -m 50 -r in -o deep/ --indices deep/ --skip-existing
+stderr_has '^pcgpu: 5 inputs: 2 done, 3 skipped, 0 failed, '
+expect 0 pcgpu sample -m 50 -r in -o both/ --indices both/
+diff -r deep both > diff || die "$(cat diff)"
 expect 0 pcgpu sample -m 50 -r in -o deep2/ --skip-existing --dry-run
 [ ! -e deep2 ] || die 'a dry run made a folder'
 
