@@ -1,8 +1,9 @@
-/* Sets of files. */
+/* Sets of files, and their content. */
 #include "file_set.h"
 #include "report.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* The place of a file, or the free one where it belongs. */
 static identity *find(const file_set *set, dev_t device, ino_t inode) {
@@ -44,4 +45,21 @@ void file_set_add(file_set *set, const struct stat *st) {
     }
     *find(set, st->st_dev, st->st_ino) = (identity){st->st_dev, st->st_ino, true};
     set->count++;
+}
+
+bool files_are_equal(const char *path, const char *other) {
+    FILE *files[] = {fopen(path, "rb"), fopen(other, "rb")};
+    bool same = files[0] && files[1];
+    for (size_t n = 1; same && n > 0;) {
+        char bytes[2][4096];
+        n = fread(bytes[0], 1, sizeof bytes[0], files[0]);
+        same = fread(bytes[1], 1, sizeof bytes[1], files[1]) == n && memcmp(bytes[0], bytes[1], n) == 0;
+    }
+    for (int i = 0; i < 2; i++) {
+        same = files[i] && !ferror(files[i]) && same;
+        if (files[i]) {
+            fclose(files[i]);
+        }
+    }
+    return same;
 }

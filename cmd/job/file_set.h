@@ -22,4 +22,7 @@ bool file_set_has(const file_set *set, const struct stat *st);
 /* Adds a regular file; others are left out. Ends the program when memory is exhausted. */
 void file_set_add(file_set *set, const struct stat *st);
 
+/* Whether both files can be read and have the same bytes. */
+bool files_are_equal(const char *path, const char *other);
+
 #endif

@@ -76,8 +76,8 @@ char *path_in_folder(const char *folder, const char *input, const char *extensio
     return path;
 }
 
-static bool terminal_refused(const char *path, int fd, bool force, bool text) {
-    if (force || text || !isatty(fd)) {
+static bool terminal_refused(const char *path, int fd, existing_file existing, bool text) {
+    if (existing == EXISTING_REPLACED || text || !isatty(fd)) {
         return false;
     }
     report_error(output_shown(path), "binary data would go to the terminal; give -o FILE, or -f to write it anyway");
@@ -93,7 +93,7 @@ static bool was_written(const struct stat *st) {
 }
 
 /* The rules for an existing path. *direct: not a regular file, so it is written in place. */
-static bool check_existing(const char *path, bool force, const struct stat *st, bool *direct) {
+static bool check_existing(const char *path, existing_file existing, const struct stat *st, bool *direct) {
     *direct = !S_ISREG(st->st_mode);
     if (S_ISDIR(st->st_mode)) {
         report_error(path, "is a folder; give a file name");
@@ -101,7 +101,7 @@ static bool check_existing(const char *path, bool force, const struct stat *st, 
         report_error(path, "is an input of this run; give another name for the output");
     } else if (was_written(st)) {
         report_error(path, "was already written in this run; give each output its own name");
-    } else if (!*direct && !force) {
+    } else if (!*direct && existing == EXISTING_REFUSED) {
         report_error(path, "exists already; give -f to replace it");
     } else {
         return true;
@@ -127,20 +127,20 @@ bool output_check_stdout(void) {
     return !input;
 }
 
-bool output_check(const char *path, bool force, bool text) {
+bool output_check(const char *path, existing_file existing, bool text) {
     struct stat st;
     bool direct;
     if (is_dash(path)) {
-        return !terminal_refused(path, STDOUT_FILENO, force, text);
+        return !terminal_refused(path, STDOUT_FILENO, existing, text);
     }
     if (stat(path, &st) == 0) {
-        return check_existing(path, force, &st, &direct);
+        return check_existing(path, existing, &st, &direct);
     }
     if (errno != ENOENT) {
         report_error(path, "%s", strerror(errno));
         return false;
     }
-    if (!force && refuse_dead_link(path)) {
+    if (existing != EXISTING_REPLACED && refuse_dead_link(path)) {
         return false;
     }
     const char *slash = strrchr(path, '/');
@@ -153,13 +153,13 @@ bool output_check(const char *path, bool force, bool text) {
     return good;
 }
 
-static bool open_directly(output *o, bool force, bool text) {
+static bool open_directly(output *o, bool text) {
     o->stream = fopen(o->path, "wb");
     if (!o->stream) {
         report_error(o->path, "%s; give another output", strerror(errno));
         return false;
     }
-    return !terminal_refused(o->path, fileno(o->stream), force, text);
+    return !terminal_refused(o->path, fileno(o->stream), o->existing, text);
 }
 
 /* The permissions of a new file, or of the replaced one, without set-user-id. Between files_lock and files_unlock. */
@@ -245,21 +245,22 @@ char *path_followed(char *path) {
     return whole ? whole : path;
 }
 
-bool output_open(output *o, const char *path, bool force, bool text) {
+bool output_open(output *o, const char *path, existing_file existing, bool text) {
     struct stat st;
     bool direct = false, exists = false, good = false;
-    *o = (output){.path = strdup(path), .replaces = force};
+    *o = (output){.path = strdup(path), .existing = existing};
     if (!o->path) {
         report_error(path, "out of memory");
     } else if (is_dash(path)) {
         o->stream = stdout;
-        good = !terminal_refused(path, STDOUT_FILENO, force, text);
+        good = !terminal_refused(path, STDOUT_FILENO, existing, text);
     } else {
         exists = stat(path, &st) == 0;
-        good = exists ? check_existing(path, force, &st, &direct) : force || !refuse_dead_link(path);
+        good = exists ? check_existing(path, existing, &st, &direct)
+                      : existing == EXISTING_REPLACED || !refuse_dead_link(path);
         o->final = good && !direct ? resolved(path, exists) : NULL;
         if (good && direct) {
-            good = open_directly(o, force, text);
+            good = open_directly(o, text);
         } else if (good && !o->final) {
             report_error(path, "out of memory");
             good = false;
@@ -324,9 +325,13 @@ bool output_finish(output *o) {
     return stream == stdout || fclose(stream) == 0 || commit_failed(o, errno);
 }
 
-/* Renames the temporary file. Without --force, it does not replace a file that appeared during the run. */
+/* Renames the temporary file. Without --force, it does not replace a file that exists. */
 static bool put_in_place(const output *o) {
-    if (!o->replaces) {
+    if (o->existing == EXISTING_KEPT && access(o->final, F_OK) == 0) {
+        errno = EEXIST; /* also on a file system without links */
+        return false;
+    }
+    if (o->existing != EXISTING_REPLACED) {
         if (link(o->temporary, o->final) == 0) {
             return unlink(o->temporary) == 0;
         }
@@ -337,6 +342,19 @@ static bool put_in_place(const output *o) {
     return rename(o->temporary, o->final) == 0;
 }
 
+/* The name is taken. With --skip-existing, a run that was ended between two outputs of an input, or another run of the
+ * same inputs, has written the same bytes. */
+static bool commit_to_existing(output *o) {
+    const bool kept = o->existing == EXISTING_KEPT, good = kept && files_are_equal(o->temporary, o->final);
+    if (!good) {
+        report_error(o->path, kept ? "exists, and its content differs from that of this run; remove it, or give -f in "
+                                     "place of --skip-existing"
+                                   : "appeared during the run; give -f to replace it");
+    }
+    output_discard(o);
+    return good;
+}
+
 bool output_commit(output *o) {
     struct stat st;
     sigset_t before;
@@ -345,20 +363,19 @@ bool output_commit(output *o) {
     }
     if (o->temporary) {
         files_lock(&before);
-        if (stat(o->temporary, &st) == 0) {
-            file_set_add(&written, &st);
-        }
+        const bool known = stat(o->temporary, &st) == 0;
         errno = 0;
         bool good = put_in_place(o);
         int error = errno;
         if (good) {
             unfinished_remove(o);
         }
+        if (good && known) {
+            file_set_add(&written, &st);
+        }
         files_unlock(&before);
         if (!good && error == EEXIST) {
-            report_error(o->path, "appeared during the run; give -f to replace it");
-            output_discard(o);
-            return false;
+            return commit_to_existing(o);
         }
         if (!good) {
             return commit_failed(o, error);

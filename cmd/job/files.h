@@ -22,6 +22,17 @@ void input_close(FILE *stream);
 /* Marks a file as an input of this run, so that no output replaces it. Missing files are ignored. */
 void input_protect(const char *path);
 
+/* What happens to a file that has the name of an output. */
+typedef enum existing_file {
+    EXISTING_REFUSED,  /* an error before anything is written */
+    EXISTING_REPLACED, /* --force */
+    EXISTING_KEPT      /* --skip-existing: an error only if its content differs from that of the output */
+} existing_file;
+
+static inline existing_file existing_of(bool force) {
+    return force ? EXISTING_REPLACED : EXISTING_REFUSED;
+}
+
 /* An open output. A regular file has a temporary name in its folder until it is committed; standard output, devices and
  * pipes are written directly. */
 typedef struct output {
@@ -29,15 +40,15 @@ typedef struct output {
     char *final;     /* the file to replace, links followed; NULL when written directly */
     char *temporary; /* NULL when written directly */
     FILE *stream;
-    bool replaces; /* an existing file of that name */
+    existing_file existing;
 } output;
 
-/* Checks the rules without opening: an existing file is replaced only with `force`, an input never; binary data (not
- * `text`) goes to a terminal only with `force`. */
-bool output_check(const char *path, bool force, bool text);
+/* Checks the rules without opening: an existing file is handled as `existing` says, and an input is never replaced; binary
+ * data (not `text`) goes to a terminal only with EXISTING_REPLACED, which is --force. */
+bool output_check(const char *path, existing_file existing, bool text);
 /* Checks that standard output is not an input. */
 bool output_check_stdout(void);
-bool output_open(output *output, const char *path, bool force, bool text);
+bool output_open(output *output, const char *path, existing_file existing, bool text);
 /* Flushes and closes the file, which keeps its temporary name. On failure the output is discarded. */
 bool output_finish(output *output);
 /* Finishes the output, if it is open, and renames it. On failure the output is discarded. */

@@ -146,19 +146,33 @@ static bool environment_number(const char *name, long *value, reason *why) {
            refuse(why, "shard slurm: %s is not set; submit the job with sbatch --array", name);
 }
 
+/* The place of this task in its array, which has no gaps: of the tasks of 1-3,9, for instance, the fourth cannot know
+ * that it is the fourth, and resubmitted tasks 3,5 cannot know of how many they were. */
+static bool slurm_task(long *id, long *count, reason *why) {
+    long first = 0, last = 0, step = 1;
+    if (!environment_number("SLURM_ARRAY_TASK_ID", id, why) || !environment_number("SLURM_ARRAY_TASK_MIN", &first, why) ||
+        !environment_number("SLURM_ARRAY_TASK_COUNT", count, why) ||
+        (getenv("SLURM_ARRAY_TASK_STEP") && !environment_number("SLURM_ARRAY_TASK_STEP", &step, why)) ||
+        (getenv("SLURM_ARRAY_TASK_MAX") && !environment_number("SLURM_ARRAY_TASK_MAX", &last, why))) {
+        return false;
+    }
+    step = step > 0 ? step : 1;
+    if (getenv("SLURM_ARRAY_TASK_MAX") && (last - first) / step + 1 != *count) {
+        return refuse(why, "shard slurm: the array of %ld tasks from %ld to %ld has gaps; submit the whole array, such as "
+                           "0-7, and give --skip-existing to complete an earlier one",
+                      *count, first, last);
+    }
+    *id = (*id - first) / step + 1;
+    return true;
+}
+
 bool shard_parse(const char *text, shard *out, reason *why) {
     char *end = NULL;
-    long id = 0, first = 0, count = 0, step = 1;
+    long id = 0, count = 0;
     if (strcmp(text, "slurm") == 0) {
-        if (!environment_number("SLURM_ARRAY_TASK_ID", &id, why) ||
-            !environment_number("SLURM_ARRAY_TASK_MIN", &first, why) ||
-            !environment_number("SLURM_ARRAY_TASK_COUNT", &count, why)) {
+        if (!slurm_task(&id, &count, why)) {
             return false;
         }
-        if (getenv("SLURM_ARRAY_TASK_STEP") && !environment_number("SLURM_ARRAY_TASK_STEP", &step, why)) {
-            return false;
-        }
-        id = (id - first) / (step > 0 ? step : 1) + 1;
     } else {
         id = strtol(text, &end, 10);
         count = *end == '/' ? strtol(end + 1, &end, 10) : 0;

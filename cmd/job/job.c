@@ -23,7 +23,7 @@ static bool open_output(job *j, const option_row *option, const char *path) {
         good = folder_make(name);
         last[1] = base;
     }
-    good = good && output_open(&slot->file, name, s->options->force, output_is_text(s, option));
+    good = good && output_open(&slot->file, name, session_existing(s), output_is_text(s, option));
     free(name);
     if (good) {
         slot->option = option;

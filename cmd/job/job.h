@@ -91,6 +91,8 @@ bool session_take_shard(session *session, reason *why);
 void session_effect(const session *session, const char *const *inputs, int count, option_values *effect);
 /* session_formats.c: checks that the format of an input is known, and that a depth image has a camera. */
 bool session_check_format(const session *session, const char *path, reason *why);
+/* The rule for existing outputs: --force, --skip-existing or neither. */
+existing_file session_existing(const session *session);
 /* With --skip-existing: whether all outputs of job i exist; they appeared complete. */
 bool session_skips(const session *session, int i);
 void session_print_skipped(const session *session, int i); /* its object of --json */

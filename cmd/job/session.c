@@ -148,6 +148,12 @@ bool session_check(session *s, reason *why) {
            check_outputs(s, why) && session_take_shard(s, why);
 }
 
+existing_file session_existing(const session *s) {
+    return s->options->force           ? EXISTING_REPLACED
+           : s->options->skip_existing ? EXISTING_KEPT
+                                       : EXISTING_REFUSED;
+}
+
 bool session_skips(const session *s, int i) {
     int outputs = 0;
     bool all = s->options->skip_existing;
@@ -237,7 +243,7 @@ static bool try_output(const session *s, const option_row *row, const char *path
             }
         }
         if (!session_skips(s, i)) {
-            good = name && output_check(name, s->options->force, output_is_text(s, row)) && good;
+            good = name && output_check(name, session_existing(s), output_is_text(s, row)) && good;
         }
         free(name);
     }
@@ -260,7 +266,7 @@ int session_dry_run(session *s) {
         }
     }
     if (o->json && !is_dash(o->json)) {
-        good = output_check(o->json, o->force, true) && good;
+        good = output_check(o->json, existing_of(o->force), true) && good;
     }
     if (good && code == EXIT_DONE) {
         option_values effect;
@@ -308,7 +314,8 @@ int session_open(session *s) {
     if (code == EXIT_DONE && !make_folders(s)) {
         code = EXIT_FAILED;
     }
-    if (code == EXIT_DONE && s->options->json && !output_open(&s->json, s->options->json, s->options->force, true)) {
+    if (code == EXIT_DONE && s->options->json &&
+        !output_open(&s->json, s->options->json, existing_of(s->options->force), true)) {
         code = EXIT_FAILED;
     }
     return code;

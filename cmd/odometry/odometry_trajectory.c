@@ -48,7 +48,7 @@ static bool check_partial(const char *path, int fd) {
 static bool open_partial(const session *s, trajectory_output *o, bool *begun) {
     struct stat st;
     const mode_t mode = stat(o->path, &st) == 0 ? st.st_mode & 0666 : 0666;
-    if (!output_check(o->partial, true, true)) {
+    if (!output_check(o->partial, EXISTING_REPLACED, true)) {
         return false;
     }
     int fd = open(o->partial, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
@@ -172,7 +172,7 @@ static bool open_file(const session *s, trajectory_output *o, trajectory *before
         return false;
     }
     snprintf(o->partial, size, "%s.partial", o->path);
-    if (!output_check(o->path, o->replaces, true) || !open_partial(s, o, &begun)) {
+    if (!output_check(o->path, existing_of(o->replaces), true) || !open_partial(s, o, &begun)) {
         return false;
     }
     bool good = continue_partial(s, o, begun, before) && keep_partial(o);
@@ -230,7 +230,7 @@ static bool write_whole(const trajectory_output *o) {
     char *line = NULL;
     size_t size = 0;
     ssize_t length;
-    if (!output_open(&whole, o->path, o->replaces, true)) {
+    if (!output_open(&whole, o->path, existing_of(o->replaces), true)) {
         return false;
     }
     errno = 0;

@@ -67,6 +67,13 @@ diff -r shards deep > diff || die "$(cat diff)"
 )
 expected 0 $?
 [ "$(ls slurm)" = 2.bin ] || die "the third of three has $(ls slurm)" # 1 10 2 a/1 a/b/7
+# What Slurm 22.05 sets for --array=1-3,9: no task takes a share, since the fourth cannot know that it is the fourth.
+for ID in 1 9; do
+    expect 2 env SLURM_ARRAY_TASK_ID=$ID SLURM_ARRAY_TASK_MIN=1 SLURM_ARRAY_TASK_MAX=9 SLURM_ARRAY_TASK_COUNT=4 \
+        SLURM_ARRAY_TASK_STEP=1 "$PCGPU" sample --cpu -m 50 -r in -o gaps/ --shard slurm
+    stderr_is 'pcgpu: shard slurm: the array of 4 tasks from 1 to 9 has gaps; submit the whole array, such as 0-7, and give --skip-existing to complete an earlier one'
+    [ ! -e gaps ] || die 'a folder was made'
+done
 expect 0 pcgpu sample -m 50 in -o none/ --shard 9/9
 stderr_is 'pcgpu: 0 inputs: 0 done, 0 skipped, 0 failed, 0.0 s'
 printf 'in/1.bin in/1.bin\nin/2.bin in/2.bin\nin/10.bin in/10.bin\n' > pairs
@@ -85,8 +92,18 @@ stderr_has '^pcgpu: 5 inputs: 2 done, 3 skipped, 0 failed, '
 [ "$(cat deep/2.bin)" = mine ] || die 'an output was replaced'
 same deep/a/1.bin shards/a/1.bin
 # An input counts as done when all of its outputs exist.
+# A run may end between the outputs of an input: what is missing is written, and what exists is compared and stays.
 expect 1 pcgpu sample -m 50 -r in -o deep/ --indices deep/ --skip-existing
-stderr_has '0 skipped'
+stderr_has '^pcgpu: deep/2\.bin: exists, and its content differs from that of this run; remove it, or give -f in place of --skip-existing$'
+stderr_has '^pcgpu: 5 inputs: 4 done, 0 skipped, 1 failed \(in/2\.bin\), '
+[ "$(cat deep/2.bin)" = mine ] || die 'an output was replaced'
+cp shards/2.bin deep/2.bin
+expect 0 pcgpu sample -m 50 -r in -o deep/ --indices deep/ --skip-existing
+rm deep/1.bin deep/a/1.indices.bin
+expect 0 pcgpu sample -m 50 -r in -o deep/ --indices deep/ --skip-existing
+stderr_has '^pcgpu: 5 inputs: 2 done, 3 skipped, 0 failed, '
+expect 0 pcgpu sample -m 50 -r in -o both/ --indices both/
+diff -r deep both > diff || die "$(cat diff)"
 expect 0 pcgpu sample -m 50 -r in -o deep2/ --skip-existing --dry-run
 [ ! -e deep2 ] || die 'a dry run made a folder'
 
