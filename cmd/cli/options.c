@@ -210,7 +210,7 @@ static const option_row table[] = {
      "The names of --files-from end with a zero byte, as find -print0 writes them."},
     {"skip-existing", 0, FOR_SAMPLE | FOR_VOXELIZE, OPTION_MANY, &type_flag, NULL, AT(skip_existing), 0, 0, NULL,
      "Leave out inputs whose outputs exist: outputs appear complete, so an interrupted run is continued. When only some "
-     "outputs of an input exist, the others are written."},
+     "outputs of an input exist, the others are written. The file of --json is replaced."},
     {"shard", 0, FOR_SAMPLE | FOR_VOXELIZE | FOR_REGISTER | FOR_INFO, OPTION_LINE_ONLY | OPTION_MANY, &type_path, "I/N",
      AT(shard), 0, 0, NULL,
      "Take every N-th input or pair, from the I-th on, so that N runs, such as those of several machines, do all; slurm: "

@@ -266,7 +266,7 @@ int session_dry_run(session *s) {
         }
     }
     if (o->json && !is_dash(o->json)) {
-        good = output_check(o->json, existing_of(o->force), true) && good;
+        good = output_check(o->json, existing_of(o->force || o->skip_existing), true) && good;
     }
     if (good && code == EXIT_DONE) {
         option_values effect;
@@ -315,7 +315,7 @@ int session_open(session *s) {
         code = EXIT_FAILED;
     }
     if (code == EXIT_DONE && s->options->json &&
-        !output_open(&s->json, s->options->json, existing_of(s->options->force), true)) {
+        !output_open(&s->json, s->options->json, existing_of(s->options->force || s->options->skip_existing), true)) {
         code = EXIT_FAILED;
     }
     return code;

@@ -86,9 +86,9 @@ echo mine > deep/2.bin
 expect 1 pcgpu sample -m 50 -r in -o deep/
 stderr_has '^pcgpu: 5 inputs: 2 done, 0 skipped, 3 failed \(in/1\.bin, in/2\.bin, in/\./a/b/7\.bin\), '
 rm deep/10.bin deep/a/1.bin
-expect 0 pcgpu sample -m 50 -r in -o deep/ --skip-existing --json j2
+expect 0 pcgpu sample -m 50 -r in -o deep/ --skip-existing --json j
 stderr_has '^pcgpu: 5 inputs: 2 done, 3 skipped, 0 failed, '
-[ "$(grep -c '"skipped": true' j2)" -eq 3 ] || die "$(cat j2)"
+[ "$(grep -c '"skipped": true' j)" -eq 3 ] || die "$(cat j)"
 [ "$(cat deep/2.bin)" = mine ] || die 'an output was replaced'
 same deep/a/1.bin shards/a/1.bin
 # An input counts as done when all of its outputs exist.
