@@ -40,8 +40,8 @@ typedef struct work {
     atomic_bool failed;
 } work;
 
-/* Metres between where two transforms bring the middle of the source, or its sensor, and degrees. */
-static void compare(const double got[16], const double truth[16], const double center[3], double error[2]) {
+/* Metres between where two transforms bring the middle of the source, or its sensor, and degrees. flat: in the plane. */
+static void compare(const double got[16], const double truth[16], const double center[3], bool flat, double error[2]) {
     double d[9] = {0}, square = 0.0; /* d: rotation of truth^-1 got */
     for (int i = 0; i < 3; i++) {
         double off = got[4 * i + 3] - truth[4 * i + 3];
@@ -51,7 +51,7 @@ static void compare(const double got[16], const double truth[16], const double c
                 d[3 * k + m] += truth[4 * i + k] * got[4 * i + m];
             }
         }
-        square += off * off;
+        square += flat && i == 2 ? 0.0 : off * off;
     }
     /* By its skew part, which files of poses with few digits do not spoil. */
     const double x = d[7] - d[5], y = d[2] - d[6], z = d[3] - d[1];
@@ -79,7 +79,7 @@ static bool judge(pcgpu_context *context, const arguments *a, const verdict_pair
         snprintf(row->reason, sizeof row->reason, "%s", pcgpu_last_error(context));
         return true;
     }
-    compare(r.T_target_source, pair->T_target_source, pair->center, row->error);
+    compare(r.T_target_source, pair->T_target_source, pair->center, pair->flat, row->error);
     row->right =
         pair->truth <= VERDICT_SELF && row->error[0] <= pair->tolerance[0] && row->error[1] <= pair->tolerance[1];
     row->converged = r.converged;

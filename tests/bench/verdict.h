@@ -112,6 +112,7 @@ typedef struct verdict_pair {
     double step;                /* how far apart the sensors were; -1: not known */
     double center[3];           /* of the source: where its error is measured, file coordinates */
     double tolerance[2];
+    bool flat; /* the truth does not know heights */
     pcgpu_cloud source, target;
 } verdict_pair;
 

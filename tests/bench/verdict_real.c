@@ -18,6 +18,7 @@ typedef struct source {
     int fields; /* of .bin */
     const pcgpu_camera *camera;
     double tolerance[2];
+    bool flat; /* its poses have no heights */
     int most_apart; /* pairs of frames i and i + 1 ... i + most_apart */
     int count;
     frame frames[MOST_FRAMES];
@@ -141,6 +142,7 @@ static void add_kitti(const char *data, const int *numbers, int count, const cha
 static void add_nuscenes(const char *data) {
     FILE *poses = open_in(data, "nuscenes_sequence/poses.txt");
     source *s = new_source("nuscenes", 5, NULL, 0.2, 0.5, 2);
+    s->flat = true; /* the car drives uphill: 5 % of the motion, straight up, in every pair */
     for (int i = 8; poses && i < 20; i++) {
         char path[128];
         double pose[16];
@@ -301,6 +303,7 @@ pcgpu_status verdict_make_real(pcgpu_context *context, const char *data, int ind
     }
     double inverse[16];
     memcpy(pair->tolerance, p->of->tolerance, sizeof pair->tolerance);
+    pair->flat = p->of->flat;
     invert(p->target->pose, inverse);
     multiply(inverse, p->source->pose, pair->T_target_source);
     pair->step =
