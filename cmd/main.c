@@ -127,6 +127,7 @@ static int run_session(session *s) {
         return option_error(&why);
     }
     report_setup(o->verbose, o->quiet);
+    report_progress((progress_mode)o->progress);
     if (o->dry_run) {
         int code = session_dry_run(s);
         pcgpu_close(s->context);

@@ -18,6 +18,7 @@ static const char *const deskews[] = {"none", "time", "counterclockwise", "clock
 static const char *const devices[] = {"auto", "cpu", "cuda", NULL};
 static const char *const starts[] = {"first", "center", "random", NULL};
 static const char *const automatic[] = {"auto", NULL};
+static const char *const progress_modes[] = {"auto", "on", "off", NULL};
 
 _Static_assert(sizeof(pcgpu_sample_method) == sizeof(int) && sizeof(pcgpu_register_method) == sizeof(int) &&
                    sizeof(pcgpu_kernel) == sizeof(int) &&
@@ -240,6 +241,8 @@ static const option_row table[] = {
     {"verbose", 'v', FOR_ALL, 0, &type_flag, NULL, AT(verbose), 0, 0, NULL,
      "Show a summary, the time of each stage, and the chosen back end with the reason."},
     {"quiet", 'q', FOR_ALL, 0, &type_flag, NULL, AT(quiet), 0, 0, NULL, "Show errors only."},
+    {"progress", 0, FOR_INPUTS, OPTION_LINE_ONLY, &type_choice, "WHEN", AT(progress), 0, 0, progress_modes,
+     "Show a progress line: auto, on a terminal; on, also elsewhere, for many inputs every 5 s; off."},
     {"dry-run", 0, FOR_ALL, OPTION_LINE_ONLY, &type_flag, NULL, AT(dry_run), 0, 0, NULL,
      "Check everything, print the configuration in effect as YAML and write nothing."},
     {"help", 'h', FOR_ALL, OPTION_LINE_ONLY, &type_flag, NULL, AT(help), 0, 0, NULL, "Show this help."},

@@ -102,6 +102,7 @@ struct option_values {
 
     const char *files_from, *shard;
     bool recursive, zero_ends, skip_existing;
+    int progress; /* a progress_mode */
     int compression;
     split split;    /* of a configuration of OpenPCDet */
     bool openpcdet; /* a configuration of OpenPCDet was read */

@@ -38,6 +38,12 @@ void report_setup(bool be_verbose, bool be_quiet) {
     can_erase = terminal && term && *term && strcmp(term, "dumb") != 0 && !(no_color && *no_color);
 }
 
+static progress_mode mode;
+
+void report_progress(progress_mode chosen) {
+    mode = chosen;
+}
+
 /* Called with the lock held. */
 static void erase(void) {
     if (progress.drawn) {
@@ -164,27 +170,31 @@ static void draw_counts(double seconds) {
     }
 }
 
+enum { LINE_SECONDS = 5 }; /* between lines that cannot be erased */
+
 static void *draw(void *unused) {
     (void)unused;
     pthread_mutex_lock(&progress.lock);
     while (!progress.stop) {
         struct timespec wake;
         clock_gettime(CLOCK_REALTIME, &wake);
+        wake.tv_sec += can_erase ? 0 : LINE_SECONDS;
         wake.tv_nsec += 500000000;
         wake.tv_sec += wake.tv_nsec / 1000000000;
         wake.tv_nsec %= 1000000000;
         pthread_cond_timedwait(&progress.change, &progress.lock, &wake);
         double seconds = seconds_now() - progress.begin;
         if (!progress.stop && seconds > 0.5) {
-            fputs("\r\033[Kpcgpu: ", stderr);
+            fputs(can_erase ? "\r\033[Kpcgpu: " : "pcgpu: ", stderr);
             if (progress.total > 0) {
                 draw_counts(seconds);
             } else {
                 print_shown(stderr, progress.name);
                 fprintf(stderr, ": %s, %.0f s", progress.what, seconds);
             }
+            fputs(can_erase ? "" : "\n", stderr);
             fflush(stderr);
-            progress.drawn = true;
+            progress.drawn = can_erase;
         }
     }
     erase();
@@ -194,7 +204,8 @@ static void *draw(void *unused) {
 }
 
 static void start_drawing(void) {
-    if (!can_erase || quiet || progress.running) {
+    const bool shown = can_erase || (mode == PROGRESS_ON && progress.total > 0);
+    if (!shown || quiet || mode == PROGRESS_OFF || progress.running) {
         return;
     }
     progress.stop = false;

@@ -45,6 +45,9 @@ late
 expect 0 on 2 "$PCGPU" sample --cpu -m 10 slow.bin -o x.bin
 stderr_has "$ESCAPE" # over half a second: a progress line was drawn and erased
 late
+expect 0 on 2 "$PCGPU" sample --cpu --progress off -m 10 slow.bin -f -o x.bin
+stderr_lacks "$ESCAPE"
+late
 expect 0 on 2 "$PCGPU" sample --cpu -q -m 10 slow.bin -f -o x.bin
 stderr_is ''
 export NO_COLOR=1
@@ -60,4 +63,10 @@ stderr_lacks "$ESCAPE"
 late
 expect 0 "$PCGPU" sample --cpu -m 10 slow.bin -f -o x.bin
 stderr_is ''
+# But where it is asked for: a line every five seconds of a run of many inputs. Costs 6 s of waiting.
+(sleep 6 && cat a.bin) > slow.bin &
+expect 0 "$PCGPU" odometry --cpu --progress on a.bin slow.bin --trajectory t
+stderr_has '^pcgpu: [01]/2'
+stderr_lacks "$ESCAPE"
+expect 2 "$PCGPU" sample --progress often -m 10 a.bin -o y.bin
 finish
