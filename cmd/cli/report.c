@@ -149,10 +149,22 @@ void report_failure(const char *name, const pcgpu_context *context) {
     report_error(named ? NULL : name, "%s", sentence);
 }
 
+/* Whether it is the last of these that was given. */
+static bool is_repeated(const char *warning) {
+    static char last[256];
+    pthread_mutex_lock(&progress.lock);
+    const bool repeated = strncmp(last, warning, sizeof last - 1) == 0;
+    snprintf(last, sizeof last, "%s", warning);
+    pthread_mutex_unlock(&progress.lock);
+    return repeated;
+}
+
+/* A warning that does not name the input, such as that of a GPU that fails, is about the run: it is given once, though each
+ * thread has a context that logs it. */
 void report_log(void *user, pcgpu_log_level level, const char *message) {
-    const char *name = *(const char **)user;
-    report(level == PCGPU_LOG_WARNING ? REPORT_WARNING : REPORT_DETAIL, name, "%s",
-           sentence_without_name(message, name));
+    const char *name = *(const char **)user, *text = sentence_without_name(message, name);
+    const bool again = level == PCGPU_LOG_WARNING && text == message && is_repeated(message);
+    report(level == PCGPU_LOG_WARNING && !again ? REPORT_WARNING : REPORT_DETAIL, name, "%s", text);
 }
 
 /* "57/200  34.1 files/s  64 MB/s  ETA 4 s  1 failed". Called with the lock held. */

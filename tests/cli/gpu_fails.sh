@@ -19,6 +19,10 @@ stderr_has "the CPU continues without the GPU: the GPU's memory is exhausted"
 [ "$(grep -c 'continues without the GPU' "$ERR")" = 1 ] || die 'the warning is not given once'
 register 1 cuda
 stderr_has "the GPU's memory is exhausted"
+# Several threads meet the failure, and it is told once.
+for i in 1 2 3 4 5 6; do cat list; done > long
+expect 0 pcgpu register --method point --voxel-size 1 --levels 1 --threads 2 --pairs long --device auto
+[ "$(grep -c "warning: the CPU continues without the GPU" "$ERR")" = 1 ] || die "the warning is not given once"
 unset EMULATED_ALLOCATIONS
 
 export EMULATED_CAPABILITY=61
