@@ -1,6 +1,7 @@
 /* Runs of pcgpu bench. */
 #define _XOPEN_SOURCE 700 /* nftw, mkdtemp */
 #include "bench_run.h"
+#include "file_set.h"
 #include "lines.h"
 #include "report.h"
 
@@ -195,23 +196,6 @@ bool bench_run_words(const char *const *words, const bench_paths *p, bench_run *
 
 /* ---- the same bytes ---------------------------------------------------------------------------------------------- */
 
-static bool same_files(const char *a, const char *b) {
-    static char one[1 << 16], two[1 << 16];
-    FILE *first = fopen(a, "rb"), *second = fopen(b, "rb");
-    bool same = first && second;
-    for (size_t n = 1; same && n > 0;) {
-        n = fread(one, 1, sizeof one, first);
-        same = fread(two, 1, sizeof two, second) == n && memcmp(one, two, n) == 0 && !ferror(first) && !ferror(second);
-    }
-    if (first) {
-        fclose(first);
-    }
-    if (second) {
-        fclose(second);
-    }
-    return same;
-}
-
 static struct {
     const char *folder, *other;
     int files;
@@ -224,7 +208,7 @@ static int compare_entry(const char *path, const struct stat *st, int kind, stru
     (void)where;
     if (kind == FTW_F) {
         snprintf(other, sizeof other, "%s/%s", comparison.other, path + strlen(comparison.folder));
-        comparison.same = comparison.same && same_files(path, other);
+        comparison.same = comparison.same && files_are_equal(path, other);
         comparison.files++;
     }
     return comparison.same ? 0 : 1;
@@ -247,5 +231,5 @@ bool bench_same_outputs(const bench_paths *a, const bench_paths *b) {
     if (comparison.same) {
         nftw(b->outputs, count_entry, 32, FTW_PHYS);
     }
-    return comparison.same && comparison.files == 0 && same_files(a->stdout_, b->stdout_);
+    return comparison.same && comparison.files == 0 && files_are_equal(a->stdout_, b->stdout_);
 }

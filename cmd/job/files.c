@@ -18,21 +18,21 @@ static file_set inputs, written; /* `written` between files_lock and files_unloc
 
 /* ---- inputs ---- */
 
-static bool is_dash(const char *path) {
-    return strcmp(path, "-") == 0;
+bool path_is_dash(const char *path) {
+    return path && strcmp(path, "-") == 0;
 }
 
 const char *input_name(const char *path) {
-    return is_dash(path) ? "standard input" : path;
+    return path_is_dash(path) ? "standard input" : path;
 }
 
 const char *output_shown(const char *path) {
-    return is_dash(path) ? "standard output" : path;
+    return path_is_dash(path) ? "standard output" : path;
 }
 
 void input_protect(const char *path) {
     struct stat st;
-    if ((is_dash(path) ? fstat(STDIN_FILENO, &st) : stat(path, &st)) == 0) {
+    if ((path_is_dash(path) ? fstat(STDIN_FILENO, &st) : stat(path, &st)) == 0) {
         file_set_add(&inputs, &st);
     }
 }
@@ -44,6 +44,11 @@ bool path_is_link(const char *path) {
     return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
 }
 
+char *path_folder(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+}
+
 bool path_is_folder(const char *path) {
     struct stat st;
     size_t length = strlen(path);
@@ -52,14 +57,14 @@ bool path_is_folder(const char *path) {
 
 bool path_is_stream(const char *path) {
     struct stat st;
-    return is_dash(path) || (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
+    return path_is_dash(path) || (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
 }
 
 char *path_in_folder(const char *folder, const char *input, const char *extension) {
     static const char double_extension[] = ".pcd.bin"; /* nuScenes */
     const char *slash = strrchr(input, '/'), *below = strstr(input, "/./");
-    const char *name = is_dash(input) ? "stdin" : slash ? slash + 1 : input;
-    const char *base = below && !is_dash(input) ? below + 3 : name; /* with its sub-folder */
+    const char *name = path_is_dash(input) ? "stdin" : slash ? slash + 1 : input;
+    const char *base = below && !path_is_dash(input) ? below + 3 : name; /* with its sub-folder */
     size_t stem = strlen(base), two = strlen(double_extension), size;
     const char *dot = strrchr(name, '.');
     if (stem > two && strcmp(base + stem - two, double_extension) == 0) {
@@ -130,7 +135,7 @@ bool output_check_stdout(void) {
 bool output_check(const char *path, existing_file existing, bool text) {
     struct stat st;
     bool direct;
-    if (is_dash(path)) {
+    if (path_is_dash(path)) {
         return !terminal_refused(path, STDOUT_FILENO, existing, text);
     }
     if (stat(path, &st) == 0) {
@@ -143,8 +148,7 @@ bool output_check(const char *path, existing_file existing, bool text) {
     if (existing != EXISTING_REPLACED && refuse_dead_link(path)) {
         return false;
     }
-    const char *slash = strrchr(path, '/');
-    char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    char *folder = path_folder(path);
     bool good = folder && access(folder, W_OK | X_OK) == 0;
     if (!good) {
         report_error(path, "%s; give an output in a folder that can be written", strerror(errno));
@@ -166,7 +170,7 @@ static bool open_directly(output *o, bool text) {
 static void set_mode(int fd, const struct stat *replaced) {
     mode_t mask = umask(0);
     umask(mask);
-    /* A file system without permissions may refuse this; the data is complete nevertheless. */
+    /* A file system without permissions may refuse this; the data is complete all the same. */
     if (fchmod(fd, replaced ? replaced->st_mode & 0777 : 0666 & ~mask) != 0) {
         errno = 0;
     }
@@ -221,7 +225,7 @@ static char *resolved(const char *path, bool exists) {
     if (whole) {
         return whole;
     }
-    char *head = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    char *head = path_folder(path);
     folder = head ? realpath(head, NULL) : NULL;
     if (!folder) {
         free(head);
@@ -251,7 +255,7 @@ bool output_open(output *o, const char *path, existing_file existing, bool text)
     *o = (output){.path = strdup(path), .existing = existing};
     if (!o->path) {
         report_error(path, "out of memory");
-    } else if (is_dash(path)) {
+    } else if (path_is_dash(path)) {
         o->stream = stdout;
         good = !terminal_refused(path, STDOUT_FILENO, existing, text);
     } else {

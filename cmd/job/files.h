@@ -58,6 +58,10 @@ void output_discard(output *output); /* accepts a zeroed struct */
 bool path_is_link(const char *path);
 /* The canonical path of a file that exists, malloc'd, in place of `path`, which is freed; other paths stay. */
 char *path_followed(char *path);
+/* True for "-"; NULL is accepted. */
+bool path_is_dash(const char *path);
+/* The folder of a file: "DIR/", or "."; malloc'd, NULL when memory is exhausted. */
+char *path_folder(const char *path);
 /* True for "DIR/" and for an existing folder. */
 bool path_is_folder(const char *path);
 /* folders.c: creates a folder "DIR/" and its parents. */

@@ -6,6 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Makes the sub-folder of an output. */
+static bool make_folder_of(const char *name) {
+    char *folder = path_folder(name);
+    const bool good = folder && folder_make(folder);
+    free(folder);
+    return good;
+}
+
 /* Opens one output; in a folder its name is derived from the input. */
 static bool open_output(job *j, const option_row *option, const char *path) {
     const session *s = j->session;
@@ -15,14 +23,7 @@ static bool open_output(job *j, const option_row *option, const char *path) {
         report_error(path, "out of memory");
         return false;
     }
-    char *last = path_is_folder(path) && strstr(j->inputs[0], "/./") ? strrchr(name, '/') : NULL;
-    const char base = last ? last[1] : '\0';
-    bool good = true;
-    if (last) {
-        last[1] = '\0';
-        good = folder_make(name);
-        last[1] = base;
-    }
+    bool good = !path_is_folder(path) || !strstr(j->inputs[0], "/./") || make_folder_of(name);
     good = good && output_open(&slot->file, name, session_existing(s), output_is_text(s, option));
     free(name);
     if (good) {

@@ -5,10 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool is_dash(const char *path) {
-    return path && strcmp(path, "-") == 0;
-}
-
 const char *output_path(const session *s, const option_row *option) {
     const option_values *o = s->options;
     const char *path = *(const char *const *)((const char *)o + option->field);
@@ -86,15 +82,15 @@ static bool check_output(const session *s, const option_row *o, const char *path
     if (batch && folder) {
         return refuse(why, "%s is a folder and a batch is one file; give --%s FILE", path, o->name);
     }
-    if (many && !folder && (is_dash(path) || !path_is_stream(path))) {
+    if (many && !folder && (path_is_dash(path) || !path_is_stream(path))) {
         return refuse(why, "%d %s and one --%s%s; give --%s DIR/", session_job_count(s), pairs ? "pairs" : "inputs",
-                 o->name, is_dash(path) ? " (standard output)" : "", o->name);
+                 o->name, path_is_dash(path) ? " (standard output)" : "", o->name);
     }
     const pcgpu_format_info *named = pcgpu_format_of_path(path);
     if ((o->flags & OPTION_PLY) && !folder && !path_is_stream(path) && !(named && strcmp(named->name, "ply") == 0)) {
         return refuse(why, "%s: a mesh is written as .ply; give a name that ends in .ply", path);
     }
-    if (is_dash(path) && !output_is_text(s, o) && !s->options->force && !s->options->dry_run && isatty(STDOUT_FILENO)) {
+    if (path_is_dash(path) && !output_is_text(s, o) && !s->options->force && !s->options->dry_run && isatty(STDOUT_FILENO)) {
         return refuse(why, "binary data would go to the terminal; give -o FILE, or -f to write it anyway");
     }
     return (!is_main(o) || check_format(s, path, why)) &&
@@ -104,7 +100,7 @@ static bool check_output(const session *s, const option_row *o, const char *path
 /* Whether two outputs have the same file, or one output is the partial file of the other. */
 static bool same_place(const char *path, const char *other) {
     const size_t length = strlen(other);
-    return (strcmp(path, other) == 0 && !path_is_folder(path) && (is_dash(path) || !path_is_stream(path))) ||
+    return (strcmp(path, other) == 0 && !path_is_folder(path) && (path_is_dash(path) || !path_is_stream(path))) ||
            (strncmp(path, other, length) == 0 && strcmp(path + length, ".partial") == 0);
 }
 
@@ -230,21 +226,13 @@ static bool try_output(const session *s, const option_row *row, const char *path
         return folder_check(path); /* the run will create it */
     }
     for (int i = 0; i < files; i++) {
-        char *name = output_name(s, row, path, session_input_of(s, i)), *last = name ? strrchr(name, '/') : NULL;
-        const char base = last ? last[1] : '\0';
-        if (last && path_is_folder(path)) { /* a sub-folder may be missing, too */
-            last[1] = '\0';
-            const bool missing = access(name, F_OK) != 0;
-            good = (!missing || folder_check(name)) && good;
-            last[1] = base;
-            if (missing) {
-                free(name);
-                continue;
-            }
-        }
-        if (!session_skips(s, i)) {
+        char *name = output_name(s, row, path, session_input_of(s, i)), *folder = name ? path_folder(name) : NULL;
+        if (folder && path_is_folder(path) && access(folder, F_OK) != 0) {
+            good = folder_check(folder) && good; /* the run will create the sub-folder */
+        } else if (!session_skips(s, i)) {
             good = name && output_check(name, session_existing(s), output_is_text(s, row)) && good;
         }
+        free(folder);
         free(name);
     }
     return good;
@@ -261,11 +249,11 @@ int session_dry_run(session *s) {
         const option_row *row = option_at(i);
         const char *path = is_output(s, row) ? output_path(s, row) : NULL;
         /* A dry run writes no data, so standard output may be a terminal. */
-        if (path && !is_dash(path)) {
+        if (path && !path_is_dash(path)) {
             good = try_output(s, row, path) && good;
         }
     }
-    if (o->json && !is_dash(o->json)) {
+    if (o->json && !path_is_dash(o->json)) {
         good = output_check(o->json, existing_of(o->force || o->skip_existing), true) && good;
     }
     if (good && code == EXIT_DONE) {
@@ -305,7 +293,7 @@ static bool make_folders(const session *s) {
 }
 
 bool session_json_is_stdout(const session *s) {
-    return is_dash(s->options->json);
+    return path_is_dash(s->options->json);
 }
 
 int session_open(session *s) {

@@ -4,10 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool is_dash(const char *path) {
-    return path && strcmp(path, "-") == 0;
-}
-
 /* One name for standard input, so that the check for a second use recognizes it. */
 static const char *standard_input_named(const char *path) {
     return path && strcmp(path, "/dev/stdin") == 0 ? "-" : path;
@@ -17,7 +13,7 @@ static const char *standard_input_named(const char *path) {
 static bool check_input(const session *s, int i, reason *why) {
     const char *path = s->inputs[i], *list = s->options->pairs;
     if ((s->command->traits & COMMAND_READS_TEXT) ||
-        (list && is_dash(path)          ? refuse(why, "standard input cannot be one of many clouds; give files")
+        (list && path_is_dash(path)          ? refuse(why, "standard input cannot be one of many clouds; give files")
          : list && path_is_stream(path) ? refuse(why, "%s is a pipe; give files", path)
                                         : session_check_format(s, path, why))) {
         return true;
@@ -88,13 +84,13 @@ bool session_check_inputs(session *s, reason *why) {
     o->pairs = standard_input_named(o->pairs);
     o->poses = standard_input_named(o->poses);
     o->files_from = standard_input_named(o->files_from);
-    int dashes = is_dash(o->seeds) + is_dash(o->init) + is_dash(o->pairs) + is_dash(o->poses) + is_dash(o->files_from);
+    int dashes = path_is_dash(o->seeds) + path_is_dash(o->init) + path_is_dash(o->pairs) + path_is_dash(o->poses) + path_is_dash(o->files_from);
     if (!read_once(dashes, why) || !count_inputs(s, why)) {
         return false;
     }
     for (int i = 0; i < s->input_count; i++) {
         s->inputs[i] = standard_input_named(s->inputs[i]);
-        dashes += is_dash(s->inputs[i]);
+        dashes += path_is_dash(s->inputs[i]);
         if (!check_input(s, i, why)) {
             return false;
         }

@@ -73,7 +73,7 @@ static bool read_seeds(const session *s, pcgpu_indices *seeds) {
     return status == PCGPU_OK;
 }
 
-static int sample_alone(job *j) {
+int sample_process(job *j) {
     pcgpu_sample_params params = parameters(j->session);
     pcgpu_sampled sampled;
     pcgpu_indices seeds;
@@ -86,8 +86,4 @@ static int sample_alone(job *j) {
     pcgpu_status status = pcgpu_sample(j->session->context, &j->clouds[0], &params, &sampled);
     pcgpu_indices_free(&seeds);
     return status == PCGPU_OK ? finish(j, &sampled) : job_failed(j, status);
-}
-
-int sample_run(session *s) {
-    return session_run_each(s, sample_alone);
 }

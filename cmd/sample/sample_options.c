@@ -57,6 +57,10 @@ static bool check(const session *s, reason *why) {
     return true;
 }
 
+static int run(session *s) {
+    return session_run_each(s, sample_process);
+}
+
 const command_info sample_command = {.name = "sample",
                                      .bit = FOR_SAMPLE,
                                      .arguments = "[OPTION]... [INPUT]...",
@@ -65,4 +69,4 @@ const command_info sample_command = {.name = "sample",
                                      .inputs_per_job = 1,
                                      .settle = settle,
                                      .check = check,
-                                     .run = sample_run};
+                                     .run = run};

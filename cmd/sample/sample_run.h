@@ -4,6 +4,6 @@
 
 #include "job.h"
 
-int sample_run(session *session); /* all inputs, several at a time */
+int sample_process(job *job); /* one input */
 
 #endif

@@ -102,7 +102,7 @@ static void weakest_direction(const pcgpu_registration *r, const double T_world_
 }
 
 /* Whether a result fits elsewhere just as well: the scene hardly constrains a direction, along which the result is far
- * from the prediction, and the surfaces do not agree so well that it counts nevertheless. */
+ * from the prediction, and the surfaces do not agree well enough for an exception. */
 static bool is_ambiguous(const pc_track *t, const double predicted[16], const double T[16],
                          const pcgpu_registration *r) {
     double direction[3], inverse[16], step[16], off = 0.0;
