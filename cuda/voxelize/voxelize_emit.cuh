@@ -157,11 +157,9 @@ __device__ static void write_chunk(const pc_voxelize_params &s, const chunk &c) 
     }
 }
 
-/* LARGE_CLOUD: after the kernels of voxelize_large.cuh. */
-template <bool LARGE_CLOUD>
 __global__ static void __launch_bounds__(PC_EMIT_THREADS, PC_RESIDENT(PC_EMIT_THREADS, PC_EMIT_BLOCKS))
     emit_kernel(const pc_voxelize_params s, int chunk_voxels) {
-    enum { WARPS = PC_EMIT_THREADS / 32, UNSORTED = LARGE_CLOUD ? SMALL_BATCH * 32 : PC_MAX_POINTS + 4 };
+    enum { WARPS = PC_EMIT_THREADS / 32, UNSORTED = PC_MAX_POINTS + 4 };
     extern __shared__ __align__(16) char memory[]; /* columns of kept records */
     __shared__ uint32_t rows[PC_EMIT_RECORDS];
     __shared__ __align__(16) uint32_t unsorted[WARPS * UNSORTED];
@@ -189,26 +187,12 @@ __global__ static void __launch_bounds__(PC_EMIT_THREADS, PC_RESIDENT(PC_EMIT_TH
         if (from > 0) {
             load_voxel(s, id_of(c, (int)threadIdx.x), &mine);
         }
-        list_voxels<LARGE_CLOUD>(s, c, found, mine, list, count);
+        list_voxels(s, c, found, mine, list, count);
         __syncthreads();
-        for (int i = warp * (LARGE_CLOUD ? SMALL_BATCH : 1); i < count[0];
-             i += WARPS * (LARGE_CLOUD ? SMALL_BATCH : 1)) {
-            if (LARGE_CLOUD) {
-                select_small(s, c, list, i, count[0], unsorted + warp * UNSORTED);
-            } else {
-                select_kept<OVERFLOW_BATCH>(s, c, list[i], unsorted + warp * UNSORTED);
-            }
-        }
-        for (int i = warp; LARGE_CLOUD && i < count[1]; i += WARPS) {
-            const large_voxel of = list[PC_EMIT_THREADS - 1 - i];
-            if (of.overflow < BLOCK_OVERFLOW) {
-                select_kept<OVERFLOW_BATCH>(s, c, of, unsorted + warp * UNSORTED);
-            }
+        for (int i = warp; i < count[0]; i += WARPS) {
+            select_kept<OVERFLOW_BATCH>(s, c, list[i], unsorted + warp * UNSORTED);
         }
         for (int i = 0; i < count[1]; i++) {
-            if (LARGE_CLOUD && list[PC_EMIT_THREADS - 1 - i].overflow < BLOCK_OVERFLOW) {
-                continue;
-            }
             __syncthreads();
             select_by_block<WARPS, OVERFLOW_BATCH>(s, c, list[PC_EMIT_THREADS - 1 - i], unsorted);
         }

@@ -1,7 +1,7 @@
-/* The fused kernel of voxelize_hash.cuh: ids, overflow records and features in one kernel, for small clouds of four
- * columns with a small P. A block assigns the ids of the voxels whose lowest records are its own, and computes their
- * features. Its warps select and load records while one warp waits for the counts of the blocks before it. Insert has
- * put overflow records into buckets of a second hash table. */
+/* The fused kernel of voxelize_hash.cuh: ids, overflow records and features in one kernel, for small clouds with a small
+ * P. A block assigns the ids of the voxels whose lowest records are its own, and computes their features. Its warps
+ * select and load records while one warp waits for the counts of the blocks before it. Insert has put overflow records
+ * into buckets of a second hash table. */
 #ifndef PC_VOXELIZE_FUSED_CUH
 #define PC_VOXELIZE_FUSED_CUH
 
@@ -87,7 +87,7 @@ enum { LANE_SIZED, WARP_SIZED, BLOCK_SIZED, SIZES };
 
 /* The voxels that a block processes together, and their kept records, one voxel after the other; in shared memory. */
 typedef struct fused_memory {
-    float4 values[PC_FUSED_RECORDS]; /* scratch memory before it has values */
+    float4 values[PC_FUSED_RECORDS]; /* columns of the kept records; scratch memory before that */
     uint32_t rows[PC_FUSED_RECORDS];
     uint8_t voxel_of[PC_FUSED_RECORDS];
     large_voxel of[PC_FUSED_THREADS];         /* by voxel; only those in of_size */
@@ -246,21 +246,34 @@ __device__ static void select_others(const pc_voxelize_params &s, fused_memory *
 
 /* ---- features --------------------------------------------------------------------------------------------------- */
 
+/* Value: float4, a whole record of four columns; or float, a column of a record of any number of columns. */
+template <typename Value> __device__ static uint32_t values_per_record(const pc_voxelize_params &s) {
+    return sizeof(Value) == sizeof(float4) ? 1 : (uint32_t)s.columns;
+}
+
+/* Kept records that fit into the shared memory of a block. */
+template <typename Value> __device__ static int fused_records(const pc_voxelize_params &s) {
+    const int columns = (int)(values_per_record<Value>(s) * sizeof(Value) / sizeof(float));
+    return columns <= 4 ? (int)PC_FUSED_RECORDS : PC_FUSED_RECORDS * 4 / columns;
+}
+
 /* Loads the kept records into shared memory. */
-__device__ static void load_fused_records(const pc_voxelize_params &s, fused_memory *m) {
+template <typename Value> __device__ static void load_fused_records(const pc_voxelize_params &s, fused_memory *m) {
     enum { AT_A_TIME = 2 };
-    const int records = m->records;
-    for (int first = (int)threadIdx.x; first < records; first += AT_A_TIME * PC_FUSED_THREADS) {
-        float4 record[AT_A_TIME];
+    const uint32_t width = values_per_record<Value>(s), factor = factor_of(width), all = (uint32_t)m->records * width;
+    for (uint32_t first = threadIdx.x; first < all; first += AT_A_TIME * PC_FUSED_THREADS) {
+        Value value[AT_A_TIME] = {};
 #pragma unroll
-        for (int k = 0; k < AT_A_TIME; k++) {
-            const int i = first + k * PC_FUSED_THREADS;
-            record[k] = i < records ? ((const float4 *)s.data)[m->rows[i]] : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        for (uint32_t k = 0; k < AT_A_TIME; k++) {
+            const uint32_t i = first + k * PC_FUSED_THREADS, record = divide(i, width, factor);
+            if (i < all) {
+                value[k] = ((const Value *)s.data)[(size_t)m->rows[record] * width + (i - record * width)];
+            }
         }
 #pragma unroll
-        for (int k = 0; k < AT_A_TIME; k++) {
-            if (first + k * PC_FUSED_THREADS < records) {
-                m->values[first + k * PC_FUSED_THREADS] = record[k];
+        for (uint32_t k = 0; k < AT_A_TIME; k++) {
+            if (first + k * PC_FUSED_THREADS < all) {
+                ((Value *)m->values)[first + k * PC_FUSED_THREADS] = value[k];
             }
         }
     }
@@ -284,33 +297,36 @@ __device__ static void write_point_voxels(const pc_voxelize_params &s, const fus
     }
 }
 
+template <typename Value>
 __device__ static void write_fused_means(const pc_voxelize_params &s, const fused_memory *m, uint32_t first,
                                          int voxels) {
-    enum { COLUMNS = 4 };
-    for (int i = (int)threadIdx.x; i < voxels * COLUMNS; i += PC_FUSED_THREADS) {
-        const int v = i / COLUMNS, k = i % COLUMNS;
-        const float *values = (const float *)(m->values + m->begin[v]);
-        s.means[(size_t)first * COLUMNS + (size_t)i] = pc_voxel_mean(values, COLUMNS, NULL, m->kept[v], k, false);
+    const int columns = (int)(values_per_record<Value>(s) * sizeof(Value) / sizeof(float));
+    for (int i = (int)threadIdx.x; i < voxels * columns; i += PC_FUSED_THREADS) {
+        const int v = i / columns, k = i % columns;
+        const float *values = (const float *)m->values + m->begin[v] * columns;
+        s.means[(size_t)first * columns + (size_t)i] = pc_voxel_mean(values, columns, NULL, m->kept[v], k, false);
     }
 }
 
 /* Records, and zeros up to P. */
+template <typename Value>
 __device__ static void write_records(const pc_voxelize_params &s, const fused_memory *m, uint32_t first, int voxels) {
-    const uint32_t p = (uint32_t)s.kept, factor = factor_of(p);
+    const uint32_t width = values_per_record<Value>(s), all = (uint32_t)s.kept * width, factor = factor_of(all);
 #pragma unroll 2
-    for (uint32_t i = threadIdx.x; i < (uint32_t)voxels * p; i += PC_FUSED_THREADS) {
-        const uint32_t v = divide(i, p, factor), offset = i - v * p;
-        float4 record = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-        if ((int)offset < m->kept[v]) {
-            record = m->values[m->begin[v] + offset];
+    for (uint32_t i = threadIdx.x; i < (uint32_t)voxels * all; i += PC_FUSED_THREADS) {
+        const uint32_t v = divide(i, all, factor), offset = i - v * all;
+        Value value = {};
+        if (offset < (uint32_t)m->kept[v] * width) {
+            value = ((const Value *)m->values)[m->begin[v] * width + offset];
         }
-        ((float4 *)s.features)[(size_t)first * p + i] = record;
+        ((Value *)s.features)[(size_t)first * all + i] = value;
     }
 }
 
 /* ---- the kernel ------------------------------------------------------------------------------------------------- */
 
-/* A thread per record. The block processes as many voxels together as have at most PC_FUSED_RECORDS kept records. */
+/* A thread per record. The block processes as many voxels together as have at most fused_records kept records. */
+template <typename Value>
 __global__ static void __launch_bounds__(PC_FUSED_THREADS, PC_RESIDENT(PC_FUSED_THREADS, PC_FUSED_BLOCKS))
     fused_kernel(const pc_voxelize_params s) {
     __shared__ fused_memory m;
@@ -327,7 +343,7 @@ __global__ static void __launch_bounds__(PC_FUSED_THREADS, PC_RESIDENT(PC_FUSED_
     }
     for (int done = 0, begin = 0; done < voxels;) {
         const int end = (int)((before & 0xffffu) + mine.kept) - begin;
-        const bool here = mine.kept > 0 && voxel >= done && end <= PC_FUSED_RECORDS;
+        const bool here = mine.kept > 0 && voxel >= done && end <= fused_records<Value>(s);
         const int count = __syncthreads_count(here);
         if (threadIdx.x < SIZES) {
             m.count[threadIdx.x] = 0;
@@ -355,7 +371,7 @@ __global__ static void __launch_bounds__(PC_FUSED_THREADS, PC_RESIDENT(PC_FUSED_
             select_others(s, &m, scratch);
         }
         __syncthreads();
-        load_fused_records(s, &m);
+        load_fused_records<Value>(s, &m);
         __syncthreads();
         const uint32_t first = m.before + (uint32_t)done;
         const int in_result = first < s.max_voxels ? (int)min((uint32_t)count, s.max_voxels - first) : 0;
@@ -366,10 +382,10 @@ __global__ static void __launch_bounds__(PC_FUSED_THREADS, PC_RESIDENT(PC_FUSED_
             write_point_voxels(s, &m, first, in_result);
         }
         if (s.means) {
-            write_fused_means(s, &m, first, in_result);
+            write_fused_means<Value>(s, &m, first, in_result);
         }
         if (s.kind == PCGPU_FEATURES_POINTS) {
-            write_records(s, &m, first, in_result);
+            write_records<Value>(s, &m, first, in_result);
         }
         begin += m.records;
         done += count;

@@ -14,20 +14,9 @@ void pc_voxelize_end(pcgpu_context *context) {
 
 /* ---- memory ----------------------------------------------------------------------------------------------------- */
 
-/* The lists of insert_large_kernel have capacity for all records of a block. *listed: that of all lists. */
-static pcgpu_status allocate_lists(pcgpu_context *context, int64_t rows, pc_lists *l, int64_t *listed) {
-    const unsigned blocks = insert_blocks(context, rows, true);
-    l->capacity = pc_blocks(pc_blocks(rows, PC_INSERT_THREADS), (int)blocks) * PC_INSERT_THREADS;
-    *listed = (int64_t)blocks * l->capacity;
-    PC_TRY(pc_voxelize_take(context, blocks, &l->count, &l->heads_listed));
-    PC_TRY(pc_voxelize_take(context, *listed, &l->record));
-    return pc_voxelize_take(context, head_words(rows), &l->heads, &l->before);
-}
-
 /* All but the table and what its size decides. */
 static pcgpu_status allocate_records(pcgpu_context *context, const pc_voxelize_job *job, uint64_t buckets, call *c) {
     pc_voxelize_params *s = &c->params;
-    int64_t listed = job->rows;
     memset(s, 0, sizeof *s);
     s->grid = job->grid;
     for (int k = 0; k < 3; k++) { /* the inverse and products with it are normal numbers */
@@ -43,20 +32,17 @@ static pcgpu_status allocate_records(pcgpu_context *context, const pc_voxelize_j
     s->kept = s->unlimited ? (int)PC_SLOT_RECORDS : (int)job->max_points;
     s->max_voxels = job->max_voxels ? (uint32_t)job->max_voxels : ~0u;
     s->kind = job->features;
-    if (c->large) {
-        PC_TRY(allocate_lists(context, job->rows, &c->lists, &listed));
-    }
     if (!c->direct) {
-        PC_TRY(pc_voxelize_take(context, listed, &s->tag));
+        PC_TRY(pc_voxelize_take(context, job->rows, &s->tag));
     }
     if (buckets > 0) {
         s->fused = !c->direct;
         s->bucket_mask = (uint32_t)(buckets - 1);
     } else {
-        PC_TRY(pc_voxelize_take(context, listed, &s->rank));
+        PC_TRY(pc_voxelize_take(context, job->rows, &s->rank));
     }
-    PC_TRY(pc_voxelize_take(context, listed, &s->overflow_rows));
-    if (job->rows >= SMALL && !c->large) {
+    PC_TRY(pc_voxelize_take(context, job->rows, &s->overflow_rows));
+    if (job->rows >= SMALL) {
         PC_TRY(pc_voxelize_take(context, (job->rows + 31) / 32, &s->flags));
     }
     PC_TRY(pc_voxelize_take(context, job->rows, &s->point_voxel));
@@ -216,7 +202,7 @@ static pcgpu_status run(pcgpu_context *context, const pc_voxelize_job *job, cons
 
 /* Whether the fused kernel is there for a small cloud, and fast. */
 static bool is_fused(const pc_voxelize_job *job) {
-    return job->columns == 4 && job->max_points > 0 && job->max_points <= PC_FUSED_MAX_POINTS &&
+    return job->max_points > 0 && job->max_points <= PC_FUSED_MAX_POINTS &&
            (job->features == PCGPU_FEATURES_MEAN || job->features == PCGPU_FEATURES_POINTS);
 }
 
@@ -240,12 +226,10 @@ static pcgpu_status run_variant(pcgpu_context *context, const pc_voxelize_job *j
         const uint64_t slots = direct ? (uint64_t)pc_voxelize_cells(job)
                                : full ? more_slots(job, t->slots)
                                       : first_slots(job, t);
-        c.large = job->rows >= LARGE && job->max_points > 0 && cells_of(&job->grid, slots, &c.cells);
-        PC_TRY(prepare_table(context, job, slots, buckets, c.large, direct, full, t, done));
+        PC_TRY(prepare_table(context, job, slots, buckets, direct, full, t, done));
         if (!*done) {
             return PCGPU_OK;
         }
-        c.cells.cutoffs = (unsigned long long *)t->array[CUTOFFS];
         if (!full) {
             PC_TRY(pc_arena_reset(context, &pc_cuda_of(context)->arena));
             PC_TRY(allocate_records(context, job, buckets, &c));

@@ -17,9 +17,8 @@
  * emit (voxelize_emit.cuh): The kept records of each voxel are sorted, features are computed, slots are cleared.
  * Without a limit the kernel of voxelize_reduce.cuh takes its place.
  *
- * Two cases have kernels of their own. A fused kernel (voxelize_fused.cuh) replaces scan, gather and emit for small
- * clouds of four columns with a small P, so that nothing is written for another kernel to read. Very large clouds
- * (voxelize_large.cuh) are limited by traffic to the L2 cache, and most of their records are only counted.
+ * A fused kernel (voxelize_fused.cuh) replaces scan, gather and emit for small clouds with a small P, so that nothing
+ * is written for another kernel to read.
  *
  * Variant `direct` (voxelize_direct.cuh) is for grids of few cells, such as pillars: the key of a cell is its index in
  * an array with an entry per cell. Segment heads, a bit per record, are updated while records arrive, so that two
@@ -29,8 +28,7 @@
  * lowest. Once it is published in the slot, records above it are counted and dropped. A GPU runs the blocks of a launch
  * more or less in order, so that a large cloud has few overflow records.
  *
- * Memory: 40 + 4 (P - PC_SLOT_RECORDS) bytes per slot, 8 more for very large clouds; nothing grows with the volume of
- * the grid. The table is left clean by each call, so that no call has to clear it. Small clouds get a slot for each
+ * Memory: 40 + 4 (P - PC_SLOT_RECORDS) bytes per slot; nothing grows with the volume of the grid. The table is left clean by each call, so that no call has to clear it. Small clouds get a slot for each
  * possible voxel. The table of other clouds starts small, since they have far fewer voxels than records and a table of
  * gigabytes takes a third more time. If insert finds no free slot close to a cell's home, it drops the records and sets
  * `full`; the host reads this flag with the number of voxels and repeats the call with a larger table. */
@@ -48,7 +46,6 @@ enum {
     PC_SLOT_RECORDS = 4,
     PC_INSERT_THREADS = 256,
     PC_INSERT_BLOCKS = 8,
-    PC_INSERT_LARGE_BLOCKS = 6,
     PC_SCAN_THREADS = 512,
     PC_SCAN_BLOCKS = 3,                 /* with flags */
     PC_TILE_ROWS = 2 * PC_SCAN_THREADS, /* records per block of the scan */
@@ -195,27 +192,6 @@ typedef struct pc_voxelize_params {
 } pc_voxelize_params;
 
 static_assert(sizeof(pc_voxelize_params) <= 248, "parameters that delay the start of a kernel");
-
-/* voxelize_large.cuh: the grid with what its short computation of keys needs, and cutoffs. */
-typedef struct pc_cells {
-    float min[3];    /* -0 for 0, so that no difference is -0 */
-    uint32_t far[3]; /* bits of the greatest difference from min that is in a cell */
-    float size[3], inverse[3];
-    uint32_t along[2]; /* blocks of cells along x and y */
-    uint32_t bias;
-    int shift; /* of the hash of a block */
-    /* slots: key << 32 | cutoff, or ~0. Most records need no more of a slot, and one line has those of a block. */
-    unsigned long long *cutoffs;
-} pc_cells;
-
-/* voxelize_large.cuh: each block of insert lists the records that are overflow or can be the lowest of their voxels;
- * s.tag and s.rank are those of the list's entries. */
-typedef struct pc_lists {
-    uint32_t *count, *heads_listed, capacity; /* per block: entries; segment heads; the same for all: most entries */
-    uint32_t *record;
-    uint32_t *heads;  /* a bit per record */
-    uint32_t *before; /* per word of `heads`: voxels that begin before it */
-} pc_lists;
 
 /* Cells of the grid along an axis. */
 __device__ static inline uint32_t pc_grid_cells(const pc_voxelize_params &s, int axis) {

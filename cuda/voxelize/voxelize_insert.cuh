@@ -105,7 +105,7 @@ __device__ static bool table_is_full(const pc_voxelize_params &s, uint32_t tried
 /* Counts `count` records of a cell, of which i is the lowest. The search steps through the lines of the table at the
  * home's offset in its line, then at the next offset. Without a slot the records are dropped. FEW: there are more slots
  * than voxels, so that the search always finds one. */
-template <bool FEW, int NEAR>
+template <bool FEW>
 __device__ static insertion insert_group(const pc_voxelize_params &s, uint32_t key, uint32_t home, uint32_t i,
                                          uint32_t count) {
     enum { LOOK = 8 };
@@ -133,8 +133,8 @@ __device__ static insertion insert_group(const pc_voxelize_params &s, uint32_t k
             }
             return insertion{at, seen.w, rank, i < seen.z};
         }
-        at = (at + NEAR) & s.mask;
-        const uint32_t tried = ((at - home) & s.mask) / NEAR;
+        at = (at + LINE_CELLS) & s.mask;
+        const uint32_t tried = ((at - home) & s.mask) / LINE_CELLS;
         if (!FEW && tried % LOOK == 0 && s.capacity == s.mask + 1 && table_is_full(s, tried)) {
             return insertion{PC_NO_SLOT, PC_NO_RECORD, DROPPED, false};
         }
@@ -259,7 +259,7 @@ __global__ static void __launch_bounds__(PC_INSERT_THREADS, PC_RESIDENT(PC_INSER
         const uint32_t key = key_of(s, i, at), group = __match_any_sync(PC_ALL_LANES, key);
         insertion a = {PC_NO_SLOT, PC_NO_RECORD, 0, false};
         if (key != PC_NO_KEY && (int)threadIdx.x % 32 == __ffs((int)group) - 1) {
-            a = insert_group<FEW, LINE_CELLS>(s, key, home_of(key, s.mask), i, (uint32_t)__popc(group));
+            a = insert_group<FEW>(s, key, home_of(key, s.mask), i, (uint32_t)__popc(group));
         }
         __syncwarp();
         store_records<BUCKETS>(s, i, key != PC_NO_KEY, group, a);

@@ -5,7 +5,6 @@
 #include "voxelize_direct_emit.cuh"
 #include "voxelize_emit.cuh"
 #include "voxelize_fused.cuh"
-#include "voxelize_large.cuh"
 #include "voxelize_reduce.cuh"
 #include "voxelize_table.cuh"
 
@@ -13,9 +12,6 @@ typedef struct call {
     table *of;
     pc_voxelize_params params;
     bool direct;
-    bool large; /* a very large cloud, with: */
-    pc_cells cells;
-    pc_lists lists;
     pc_chain *graph; /* NULL: kernels are launched one by one */
 } call;
 
@@ -50,28 +46,13 @@ static unsigned blocks_for(pcgpu_context *context, int64_t n, int threads, int p
     return blocks < most ? blocks : most;
 }
 
-static unsigned insert_blocks(pcgpu_context *context, int64_t rows, bool large) {
-    return blocks_for(context, rows, PC_INSERT_THREADS, large ? PC_INSERT_LARGE_BLOCKS : PC_INSERT_BLOCKS);
-}
-
-/* Words of pc_lists.heads: whole tiles of scan_heads_kernel. */
-static int64_t head_words(int64_t rows) {
-    return (int64_t)pc_blocks(rows, 32 * TILE_WORDS) * TILE_WORDS;
-}
-
 /* Nodes of a graph. */
 enum { INSERT, SCAN, EMIT };
 
 static pcgpu_status add_insert(pcgpu_context *context, const call *c) {
     const pc_voxelize_params *s = &c->params;
-    const unsigned blocks = insert_blocks(context, s->rows, c->large);
-    if (c->large) {
-        CUDA_TRY(context, cudaMemsetAsync(c->lists.heads, 0, (size_t)head_words(s->rows) * sizeof(uint32_t),
-                                          pc_cuda_of(context)->stream));
-        return add_kernel(context, c, INSERT, blocks, PC_INSERT_THREADS, 0,
-                          s->aligned ? insert_large_kernel<true> : insert_large_kernel<false>, *s, c->cells, c->lists);
-    }
-    return add_kernel(context, c, INSERT, blocks, PC_INSERT_THREADS, 0,
+    return add_kernel(context, c, INSERT, blocks_for(context, s->rows, PC_INSERT_THREADS, PC_INSERT_BLOCKS),
+                      PC_INSERT_THREADS, 0,
                       c->direct                   ? direct_insert_kernel
                       : s->fused                  ? insert_kernel<true, true>
                       : s->rows < (uint32_t)SMALL ? insert_kernel<false, true>
@@ -82,14 +63,6 @@ static pcgpu_status add_insert(pcgpu_context *context, const call *c) {
 /* Only small clouds have a graph, and their scan is one kernel. */
 static pcgpu_status add_scan(pcgpu_context *context, const call *c) {
     const pc_voxelize_params *s = &c->params;
-    if (c->large) {
-        const unsigned lists = insert_blocks(context, s->rows, true);
-        PC_TRY(add_kernel(context, c, SCAN, lists, LIST_THREADS, 0, flag_heads_kernel, *s, c->lists));
-        PC_TRY(add_kernel(context, c, SCAN, pc_blocks(s->rows, 32 * TILE_WORDS), PC_SCAN_THREADS, 0, scan_heads_kernel,
-                          *s, c->lists));
-        PC_TRY(add_kernel(context, c, SCAN, lists, LIST_THREADS, 0, assign_listed_kernel, *s, c->cells, c->lists));
-        return add_kernel(context, c, SCAN, lists, LIST_THREADS, 0, gather_listed_kernel, *s, c->lists);
-    }
     if (s->flags) {
         const uint32_t words = PC_FLAG_WORDS;
         const int rows = PC_FLAG_WORDS * PC_SCAN_THREADS;
@@ -117,7 +90,7 @@ static pcgpu_status add_emit(pcgpu_context *context, const call *c) {
     }
     return add_kernel(context, c, EMIT, PC_EMIT_BLOCKS * multiprocessors, PC_EMIT_THREADS,
                       (size_t)(chunk_of(s) * s->kept * s->columns) * sizeof(float),
-                      c->large ? emit_kernel<true> : emit_kernel<false>, *s, chunk_of(s));
+                      emit_kernel, *s, chunk_of(s));
 }
 
 typedef void direct_emit(const pc_voxelize_params s, uint32_t overfull_blocks);
@@ -150,7 +123,7 @@ static pcgpu_status add_kernels(pcgpu_context *context, const call *c) {
     }
     if (c->params.fused) {
         return add_kernel(context, c, SCAN, pc_blocks(c->params.rows, PC_FUSED_THREADS), PC_FUSED_THREADS, 0,
-                          fused_kernel, c->params);
+                          c->params.aligned ? fused_kernel<float4> : fused_kernel<float>, c->params);
     }
     PC_TRY(add_scan(context, c));
     return add_emit(context, c);

@@ -6,7 +6,6 @@
 
 enum {
     STRIPE = 2, /* consecutive voxels per block: overfull voxels are often neighbours, and several blocks share them */
-    SMALL_BATCH = 4,                     /* voxels per warp and step if each has at most 32 records */
     OVERFLOW_BATCH = 16,                 /* overflow records that a lane loads together */
     SMALL_OVERFLOW_BATCH = 4,            /* the same for few */
     BLOCK_OVERFLOW = 32 * OVERFLOW_BATCH /* overflow records of a voxel for which the whole block is used */
@@ -188,10 +187,9 @@ __device__ static void select_kept(const pc_voxelize_params &s, const chunk &c, 
 }
 
 /* Adds to each rank the number of lower records among the first `most` of its voxel; `rows` has 32 per voxel. */
-template <int VOXELS, typename Count>
-__device__ static void count_lower(const uint32_t *rows, Count most, const uint32_t (&row)[VOXELS],
-                                   int (&rank)[VOXELS]) {
-    for (Count i = 0; i < most; i += 4) {
+template <int VOXELS>
+__device__ static void count_lower(const uint32_t *rows, int most, const uint32_t (&row)[VOXELS], int (&rank)[VOXELS]) {
+    for (int i = 0; i < most; i += 4) {
 #pragma unroll
         for (int k = 0; k < VOXELS; k++) {
             const uint4 other = *(const uint4 *)(rows + 32 * k + i);
@@ -200,52 +198,8 @@ __device__ static void count_lower(const uint32_t *rows, Count most, const uint3
     }
 }
 
-/* The kept records of SMALL_BATCH voxels of a list, each of at most 32 records, a lane per record; by a warp. `rows`:
- * SMALL_BATCH x 32 in shared memory. */
-__device__ static void select_small(const pc_voxelize_params &s, const chunk &c, const large_voxel *list, int first,
-                                    int count, uint32_t *rows) {
-    const int lane = (int)threadIdx.x % 32, last = min(first + SMALL_BATCH, count) - 1;
-    uint32_t row[SMALL_BATCH], most = 0;
-    for (int i = first; i <= last; i++) {
-        most = max(most, (uint32_t)list[i].kept + list[i].overflow);
-    }
-#pragma unroll
-    for (int k = 0; k < SMALL_BATCH; k++) { /* loads without branches overlap */
-        const large_voxel of = list[min(first + k, last)];
-        const int overflow = lane - of.kept;
-        const uint32_t *beside = pc_extra_of(s, of.slot) + (lane - PC_SLOT_RECORDS),
-                       *from = overflow < 0 ? beside : s.overflow_rows + of.overflow_begin + overflow;
-        row[k] = PC_NO_RECORD;
-        if (first + k <= last && (overflow < 0 ? lane >= PC_SLOT_RECORDS : overflow < (int)of.overflow)) {
-            row[k] = *from;
-        }
-    }
-#pragma unroll
-    for (int k = 0; k < SMALL_BATCH; k++) {
-        const large_voxel of = list[min(first + k, last)];
-        if (first + k <= last && lane < min(of.kept, (int)PC_SLOT_RECORDS)) {
-            row[k] = c.rows[of.voxel * s.kept + lane];
-        }
-        if (first + k <= last && lane >= PC_SLOT_RECORDS && lane < of.kept) { /* clean for the next call */
-            pc_extra_of(s, of.slot)[lane - PC_SLOT_RECORDS] = PC_NO_RECORD;
-        }
-        rows[32 * k + lane] = row[k];
-    }
-    __syncwarp();
-    int rank[SMALL_BATCH] = {};
-    count_lower(rows, most, row, rank);
-#pragma unroll
-    for (int k = 0; k < SMALL_BATCH; k++) {
-        const large_voxel of = list[min(first + k, last)];
-        if (row[k] != PC_NO_RECORD && rank[k] < of.kept) {
-            c.rows[of.voxel * s.kept + rank[k]] = row[k];
-        }
-    }
-    __syncwarp();
-}
-
-/* The same of a voxel with many overflow records, by the block: each warp finds the P lowest of a part. `rows`: P per
- * warp. */
+/* The kept records of a voxel with many overflow records, in order; by the block. Each warp finds the P lowest of a
+ * part. `rows`: P per warp. */
 template <int WARPS, int BATCH>
 __device__ static void select_by_block(const pc_voxelize_params &s, const chunk &c, const large_voxel &of,
                                        uint32_t *rows) {
@@ -278,9 +232,7 @@ __device__ static void load_voxel(const pc_voxelize_params &s, uint32_t id, pc_v
 }
 
 /* Copies the voxels that have been loaded to the chunk; a thread per voxel. Voxels with more records than a slot has
- * are listed for select_small or select_kept, those for the whole block from the list's end. LARGE_CLOUD: select_kept
- * takes voxels from the end, too, and the voxels that max_voxels excludes, which can be many, are only cleared. */
-template <bool LARGE_CLOUD>
+ * are listed for select_kept, those for the whole block from the list's end. */
 __device__ static void list_voxels(const pc_voxelize_params &s, const chunk &c, uint32_t found, const pc_voxel &of,
                                    large_voxel *list, int count[2]) {
     const int v = (int)threadIdx.x, p = s.kept;
@@ -289,18 +241,9 @@ __device__ static void list_voxels(const pc_voxelize_params &s, const chunk &c, 
         c.kept[v] = -1;
         return;
     }
-    if (LARGE_CLOUD && id >= s.max_voxels) {
-        for (int k = PC_SLOT_RECORDS; k < (int)of.kept; k++) {
-            pc_extra_of(s, of.slot)[k - PC_SLOT_RECORDS] = PC_NO_RECORD;
-        }
-        pc_clean_slot(s, of);
-        c.kept[v] = -1;
-        return;
-    }
     uint32_t row[PC_SLOT_RECORDS] = {of.row[0], of.row[1], of.row[2], of.row[3]}; /* missing ones are ~0 */
     if (of.kept > PC_SLOT_RECORDS || of.overflow) {
-        const bool from_end =
-            LARGE_CLOUD ? of.kept + of.overflow > 32 : of.overflow >= BLOCK_OVERFLOW && id < s.max_voxels;
+        const bool from_end = of.overflow >= BLOCK_OVERFLOW && id < s.max_voxels;
         const int offset = atomicAdd(&count[from_end], 1);
         list[from_end ? PC_EMIT_THREADS - 1 - offset : offset] =
             large_voxel{v, (int)of.kept, of.slot, of.overflow, of.overflow_begin};

@@ -9,8 +9,7 @@
 
 /* Tests have smaller values, so that small clouds run every kernel. AHEAD: features up to this many bytes are allocated
  * before the number of voxels is known. CALLS: where the count of calls begins. */
-#ifndef PC_VOXELIZE_LARGE
-#define PC_VOXELIZE_LARGE 16000000
+#ifndef PC_VOXELIZE_SLOTS
 #define PC_VOXELIZE_SLOTS (1 << 22)
 #define PC_VOXELIZE_AHEAD 1e9
 #define PC_VOXELIZE_CALLS 0
@@ -18,7 +17,6 @@
 
 enum {
     SMALL = PC_VOXELIZE_SMALL, /* clouds of fewer records are small */
-    LARGE = PC_VOXELIZE_LARGE, /* clouds of as many records are very large: voxelize_large.cuh */
     FIRST = PC_VOXELIZE_SLOTS, /* slots that the table starts with unless the cloud is small */
     GROWTH = 8                 /* factor from a table that was too small to the next one */
 };
@@ -32,7 +30,6 @@ static_assert(FIRST >= 4 && (FIRST & (FIRST - 1)) == 0, "the number of slots is 
 enum {
     SLOTS,
     EXTRA,
-    CUTOFFS,
     CELLS,
     OCCUPIED,
     ZEROS,
@@ -51,7 +48,7 @@ enum {
 /* CUDA graphs of the kernels for small clouds: no limit of points; with a limit; fused; direct. */
 enum { GRAPH_ALL, GRAPH_KEPT, GRAPH_FUSED, GRAPH_DIRECT, GRAPHS };
 
-/* Between calls SLOTS, EXTRA, CUTOFFS, CELLS, OCCUPIED, OVERFLOW_OF, TILES and CELL_BUCKETS are clean, COUNTERS and
+/* Between calls SLOTS, EXTRA, CELLS, OCCUPIED, OVERFLOW_OF, TILES and CELL_BUCKETS are clean, COUNTERS and
  * HEADS but for what the next call clears, and no key of a bucket has a later epoch. */
 typedef struct table {
     void *array[TABLE_ARRAYS];
@@ -131,7 +128,7 @@ static uint64_t buckets_of(int64_t rows, int64_t max_points) {
 /* buckets: 0 if the kernels have none. direct: a slot is a cell. again: after a table that was too small for the same
  * call. */
 static pcgpu_status prepare_table(pcgpu_context *context, const pc_voxelize_job *job, uint64_t slots, uint64_t buckets,
-                                  bool large, bool direct, bool again, table *t, bool *fits) {
+                                  bool direct, bool again, table *t, bool *fits) {
     size_t bytes[TABLE_ARRAYS] = {};
     if (direct) {
         bytes[CELLS] = slots * sizeof(pc_cell);
@@ -143,7 +140,6 @@ static pcgpu_status prepare_table(pcgpu_context *context, const pc_voxelize_job 
         bytes[SLOTS] = slots * sizeof(pc_slot);
         bytes[EXTRA] = slots * (size_t)extra * sizeof(uint32_t);
         bytes[OVERFLOW_OF] = slots * sizeof(uint2);
-        bytes[CUTOFFS] = large ? slots * sizeof(unsigned long long) : 0;
         bytes[TILES] = (size_t)pc_blocks(job->rows, PC_TILE_ROWS) * sizeof(unsigned long long);
         bytes[TILE_COUNTS] = buckets ? pc_fused_words((uint32_t)job->rows) * sizeof(uint32_t) : 0;
     }
