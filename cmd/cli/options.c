@@ -225,12 +225,14 @@ static const option_row table[] = {
      "Drop records at exactly (0,0,0), which some sensors write for no return."},
     {"keep-origin", 0, FOR_POINTS, OPTION_ALIAS, &type_no_flag, NULL, AT(drop_origin), 0, 0, NULL,
      "Keep records at exactly (0,0,0)."},
-    {"cpu", 0, FOR_INPUTS, OPTION_ALIAS, &type_cpu, NULL, AT(settings), 0, 0, NULL, "The same as --device cpu."},
-    {"cuda", 0, FOR_INPUTS, OPTION_ALIAS | OPTION_MAYBE_VALUE, &type_cuda, "N", AT(settings), 0, 1023, NULL,
-     "Use CUDA device N (0 when not given); without a usable device fail with exit code 3 rather than run on the CPU."},
-    {"device", 0, FOR_INPUTS, 0, &type_device, "NAME", AT(settings), 0, 1023, devices,
-     "auto, cpu, cuda or cuda:N. auto selects CUDA when a device exists and the work repays its start-up."},
-    {"threads", 0, FOR_INPUTS, 0, &type_int, "N", AT(settings.threads), 0, 4096, NULL,
+    {"cpu", 0, FOR_INPUTS, OPTION_ALIAS, &type_cpu, NULL, AT(device), 0, 0, NULL, "The same as --device cpu."},
+    {"cuda", 0, FOR_INPUTS, OPTION_ALIAS | OPTION_MAYBE_VALUE, &type_cuda, "N,...", AT(device), 0, 1023, NULL,
+     "Use CUDA device N (0 when not given), or several ones; without a usable device fail with exit code 3 rather than "
+     "run on the CPU."},
+    {"device", 0, FOR_INPUTS, 0, &type_device, "NAME", AT(device), 0, 1023, devices,
+     "auto, cpu, cuda, cuda:N,... or cuda:all. auto selects CUDA when a device exists and the work repays its start-up. "
+     "Several devices share the inputs; those of a device that fails go to the others."},
+    {"threads", 0, FOR_INPUTS, 0, &type_int, "N", AT(threads), 0, 4096, NULL,
      "CPU threads. 0: OMP_NUM_THREADS where that is set, else as many as the affinity mask and the quota of the control "
      "group allow. Results never depend on the number of threads."},
     {"config", 0, FOR_ALL, OPTION_LINE_ONLY, &type_path, "FILE", AT(config), 0, 0, NULL,
@@ -290,7 +292,7 @@ void options_init(option_values *options, const command_info *command) {
     memset(options, 0, sizeof *options);
     options->fields = 4;
     options->compression = 1;
-    pcgpu_settings_init(&options->settings);
+    options->device.count = 1;
     pcgpu_camera_init(&options->camera);
     pcgpu_camera_init(&options->target_camera);
     pcgpu_sample_params_init(&options->sample);

@@ -75,6 +75,14 @@ typedef enum transform_format { TRANSFORM_MATRIX, TRANSFORM_KITTI, TRANSFORM_TUM
 
 enum { OPTIONS_MAX = 128 };
 
+/* --device. The GPUs are in the order of the option. */
+enum { MOST_GPUS = 16 };
+typedef struct device_option {
+    pcgpu_device device;
+    bool all; /* GPUs of this machine, else: */
+    int count, gpus[MOST_GPUS];
+} device_option;
+
 /* Iterations of levels, coarse to fine. */
 typedef struct level_counts {
     int count;
@@ -89,8 +97,9 @@ struct option_values {
     const char *output, *format, *output_format, *config, *json;
     bool force, drop_origin, verbose, quiet, dry_run, help, version;
     int fields;
-    pcgpu_settings settings; /* device, cuda_index, threads */
-    pcgpu_camera camera;     /* of depth images, when it is given */
+    device_option device;
+    int threads;
+    pcgpu_camera camera; /* of depth images, when it is given */
 
     pcgpu_sample_params sample;
     const char *indices, *distances, *seeds;

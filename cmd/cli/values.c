@@ -281,60 +281,6 @@ static bool print_size(const option_row *o, const void *field, FILE *out) {
     return size[0] > 0;
 }
 
-static bool parse_device(const option_row *o, const char *text, void *field, reason *why) {
-    pcgpu_settings *settings = field;
-    int64_t index = 0;
-    if (strncmp(text, "cuda:", 5) == 0) {
-        if (!parse_whole(o, text + 5, &index, why)) {
-            return false;
-        }
-        settings->device = PCGPU_DEVICE_CUDA;
-    } else if (strcmp(text, "auto") == 0) {
-        settings->device = PCGPU_DEVICE_AUTO;
-    } else if (strcmp(text, "cpu") == 0) {
-        settings->device = PCGPU_DEVICE_CPU;
-    } else if (strcmp(text, "cuda") == 0) {
-        settings->device = PCGPU_DEVICE_CUDA;
-    } else {
-        return choice_wrong(o, text, " or cuda:N", why);
-    }
-    settings->cuda_index = (int)index;
-    return true;
-}
-
-static bool print_device(const option_row *o, const void *field, FILE *out) {
-    const pcgpu_settings *settings = field;
-    if (settings->device == PCGPU_DEVICE_CUDA && settings->cuda_index > 0) {
-        fprintf(out, "\"cuda:%d\"", settings->cuda_index);
-    } else {
-        json_print_string(out, o->choices[settings->device]);
-    }
-    return true;
-}
-
-static bool parse_cpu(const option_row *o, const char *text, void *field, reason *why) {
-    bool on = false;
-    if (!parse_true(o, text, &on, why)) {
-        return false;
-    }
-    return !on || parse_device(o, "cpu", field, why);
-}
-
-/* --cuda, --cuda=N; in a configuration file also true and false. */
-static bool parse_cuda(const option_row *o, const char *text, void *field, reason *why) {
-    int64_t index = 0;
-    if (text && strcmp(text, "false") == 0) {
-        return true;
-    }
-    if (text && strcmp(text, "true") != 0 && !parse_whole(o, text, &index, why)) {
-        return false;
-    }
-    pcgpu_settings *settings = field;
-    settings->device = PCGPU_DEVICE_CUDA;
-    settings->cuda_index = (int)index;
-    return true;
-}
-
 static bool parse_start(const option_row *o, const char *text, void *field, reason *why) {
     pcgpu_sample_params *p = field;
     int64_t index = 0;
@@ -384,7 +330,4 @@ const option_type type_writer = {VALUE_TEXT, false, false, parse_format, print_p
 const option_type type_choice = {VALUE_TEXT, false, false, parse_choice, print_choice};
 const option_type type_range = {VALUE_TEXT, true, false, parse_range, print_range};
 const option_type type_size = {VALUE_TEXT, true, false, parse_size, print_size};
-const option_type type_device = {VALUE_TEXT, false, false, parse_device, print_device};
-const option_type type_cpu = {VALUE_BOOLEAN, false, false, parse_cpu, print_nothing};
-const option_type type_cuda = {VALUE_TEXT, false, false, parse_cuda, print_nothing};
 const option_type type_start = {VALUE_TEXT, false, false, parse_start, print_start};

@@ -117,6 +117,8 @@ static const char *stream_name(const job *j, const FILE *stream) {
 
 int job_failed(job *j, pcgpu_status status) {
     report_failure(j->names[0], j->session->context);
+    j->session->device_failed = status == PCGPU_ERROR_MEMORY || status == PCGPU_ERROR_DEVICE;
+    j->session->device_lost = status == PCGPU_ERROR_DEVICE;
     return status == PCGPU_ERROR_UNAVAILABLE ? EXIT_NO_CUDA : EXIT_FAILED;
 }
 

@@ -21,6 +21,7 @@ typedef struct session {
     input_list list; /* it owns the inputs, or */
     pair_list pairs; /* of --pairs; it owns the inputs */
     pcgpu_context *context;
+    bool device_failed, device_lost; /* set by job_failed: a job may do on another GPU; no job may do on this one */
     const char *name; /* of the current input, for messages of the library */
     output json;      /* stream NULL without --json */
     FILE *out;        /* what commands print on standard output */
@@ -103,6 +104,8 @@ const char *session_input_of(const session *session, int i);
 bool session_check_names(const session *session, const option_row *option, const char *folder, reason *why);
 /* --dry-run: checks every input and output and prints the configuration. */
 int session_dry_run(session *session);
+/* The settings of a context with the options of the run. */
+void session_settings(session *session, pcgpu_settings *settings);
 /* Opens the library's context and the --json file; returns an exit code. */
 int session_open(session *session);
 int session_close(session *session, int code);

@@ -2,8 +2,9 @@
  *
  * So reading, computing, compressing and writing of different inputs overlap, whichever of them takes the time, and no
  * more inputs are in memory than there are threads. A thread has a context of its own, on CUDA with a stream of its own:
- * copies of one input overlap with kernels of another one. What a thread prints is kept until all inputs before have
- * been printed, so messages, standard output and --json are in the order of the inputs. */
+ * copies of one input overlap with kernels of another one. Threads take the GPUs of --device in turns; the inputs of a
+ * GPU that fails go to the next one. What a thread prints is kept until all inputs before have been printed, so
+ * messages, standard output and --json are in the order of the inputs. */
 #include "job.h"
 
 #include <pthread.h>
@@ -22,8 +23,11 @@ typedef struct pipeline {
     session *session;
     job_function process;
     int jobs, workers, threads;
+    int gpus; /* 1: of one device, whichever it is */
     pthread_mutex_t mutex; /* guards what follows */
     int next, printed;
+    int started; /* workers */
+    bool lost[MOST_GPUS]; /* by the place of a GPU in --device */
     int worst;
     printed **kept; /* by jobs; NULL: not done, or printed */
     printed none;   /* of a job without memory for more */
@@ -50,13 +54,17 @@ static void copy_text(const text_stream *from, FILE *to) {
     }
 }
 
+static void free_texts(printed *k) {
+    text_free(&k->messages);
+    text_free(&k->out);
+    text_free(&k->lines);
+    text_free(&k->json);
+}
+
 static void free_printed(pipeline *p, int i) {
     printed *k = p->kept[i];
     if (k && k != &p->none) {
-        text_free(&k->messages);
-        text_free(&k->out);
-        text_free(&k->lines);
-        text_free(&k->json);
+        free_texts(k);
         free(k);
     }
     p->kept[i] = NULL;
@@ -135,18 +143,84 @@ static int run_or_skip(session *s, int i, bool skipped, job_function process) {
     return skipped ? EXIT_DONE : job_run(s, i, process);
 }
 
-static void run_job(pipeline *p, session *own, int i) {
+/* The GPU fails, and no other job should use it. */
+static void lose_gpu(pipeline *p, int gpu, const session *own) {
+    pthread_mutex_lock(&p->mutex);
+    const bool first = !p->lost[gpu];
+    p->lost[gpu] = true;
+    pthread_mutex_unlock(&p->mutex);
+    if (first) {
+        report_warning(NULL, "the other GPUs take the inputs of GPU %d, which fails: %s",
+                       own->options->device.gpus[gpu], pcgpu_last_error(own->context));
+    }
+}
+
+static bool is_lost(pipeline *p, int gpu) {
+    pthread_mutex_lock(&p->mutex);
+    const bool lost = p->lost[gpu];
+    pthread_mutex_unlock(&p->mutex);
+    return lost;
+}
+
+/* Opens the worker's context on GPU *gpu or the next one that works, after `tried` of them. */
+static bool open_context(pipeline *p, session *own, int *gpu, int tried) {
+    pcgpu_settings settings;
+    session_settings(own, &settings);
+    settings.threads = p->threads > p->workers ? p->threads / p->workers : 1;
+    settings.calls = p->jobs;
+    settings.contexts = p->workers;
+    for (; tried < p->gpus; tried++, *gpu = (*gpu + 1) % p->gpus) {
+        if (is_lost(p, *gpu)) {
+            continue;
+        }
+        pcgpu_close(own->context);
+        own->context = NULL;
+        settings.cuda_index = own->options->device.gpus[*gpu];
+        if (pcgpu_open(&settings, &own->context) == PCGPU_OK) {
+            return true;
+        }
+        if (p->gpus > 1) {
+            lose_gpu(p, *gpu, own);
+        }
+    }
+    return false;
+}
+
+/* After a job that failed: whether the worker has a context on another GPU now, for one more try. */
+static bool move_to_next_gpu(pipeline *p, session *own, int *gpu, int *tried) {
+    if (p->gpus == 1 || !own->device_failed) {
+        return false;
+    }
+    if (own->device_lost) {
+        lose_gpu(p, *gpu, own);
+    }
+    *gpu = (*gpu + 1) % p->gpus;
+    return ++*tried < p->gpus && open_context(p, own, gpu, *tried);
+}
+
+static int run_captured(pipeline *p, session *own, int i, bool skipped, printed *k) {
+    report_capture(k->messages.stream);
+    own->out = k->out.stream;
+    own->lines = k->lines.stream;
+    own->json.stream = k->json.stream;
+    own->device_failed = own->device_lost = false;
+    const int code = run_or_skip(own, i, skipped, p->process);
+    report_capture(NULL);
+    return code;
+}
+
+static void run_job(pipeline *p, session *own, int i, int *gpu) {
     printed *k = calloc(1, sizeof *k);
-    int code = EXIT_FAILED;
+    int code = EXIT_FAILED, tried = 0;
     const bool skipped = session_skips(own, i);
     bool good = open_printed(k, p->session);
-    if (good) {
-        report_capture(k->messages.stream);
-        own->out = k->out.stream;
-        own->lines = k->lines.stream;
-        own->json.stream = k->json.stream;
-        code = run_or_skip(own, i, skipped, p->process);
-        report_capture(NULL);
+    while (good) {
+        code = run_captured(p, own, i, skipped, k);
+        if (code != EXIT_FAILED || !move_to_next_gpu(p, own, gpu, &tried)) {
+            break;
+        }
+        free_texts(k);
+        good = open_printed(k, p->session);
     }
     if (!good || !close_printed(k)) {
         report_error(input_name(session_input_of(own, i)), "out of memory");
@@ -164,16 +238,13 @@ static void run_job(pipeline *p, session *own, int i) {
 static void *run_worker(void *state) {
     pipeline *p = state;
     session own = *p->session;
-    pcgpu_settings settings = own.options->settings;
-    settings.threads = p->threads / p->workers;
-    settings.calls = p->jobs;
-    settings.contexts = p->workers;
-    settings.log = report_log;
-    settings.log_user = &own.name;
     own.context = NULL;
-    pcgpu_status status = pcgpu_open(&settings, &own.context);
-    for (int i; status == PCGPU_OK && (i = take_job(p)) >= 0;) {
-        run_job(p, &own, i);
+    pthread_mutex_lock(&p->mutex);
+    int gpu = p->started++ % p->gpus;
+    pthread_mutex_unlock(&p->mutex);
+    const bool good = open_context(p, &own, &gpu, 0);
+    for (int i; good && (i = take_job(p)) >= 0;) {
+        run_job(p, &own, i, &gpu);
     }
     pcgpu_close(own.context);
     return NULL;
@@ -203,7 +274,9 @@ static void run_workers(pipeline *p) {
 static int run_pipeline(session *s, job_function process, int most) {
     pipeline p = {
         .session = s, .process = process, .jobs = session_job_count(s), .threads = pcgpu_threads(s->context)};
-    p.workers = most < p.threads ? most : p.threads;
+    p.gpus = s->options->device.device == PCGPU_DEVICE_CUDA ? s->options->device.count : 1;
+    p.workers = p.threads > p.gpus ? p.threads : p.gpus;
+    p.workers = p.workers < most ? p.workers : most;
     p.workers = p.workers < p.jobs ? p.workers : p.jobs;
     p.workers = p.workers > 1 ? p.workers : 1; /* without a job, too */
     p.kept = calloc((size_t)p.jobs, sizeof *p.kept);

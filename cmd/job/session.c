@@ -139,8 +139,17 @@ static bool check_skipping(const session *s, reason *why) {
                        : true);
 }
 
+/* Several GPUs share jobs, not the work of one. */
+static bool check_devices(const session *s, reason *why) {
+    const device_option *d = &s->options->device;
+    const bool one = s->command->inputs_per_job == 0 || s->options->batch;
+    return !one || (d->count == 1 && !d->all) ||
+           refuse(why, "several GPUs share inputs, and here all inputs are one job; give one, such as --device cuda:%d",
+                  d->gpus[0]);
+}
+
 bool session_check(session *s, reason *why) {
-    return session_check_inputs(s, why) && (!s->command->check || s->command->check(s, why)) && check_skipping(s, why) &&
+    return session_check_inputs(s, why) && check_devices(s, why) && (!s->command->check || s->command->check(s, why)) && check_skipping(s, why) &&
            check_outputs(s, why) && session_take_shard(s, why);
 }
 
@@ -201,13 +210,46 @@ static int threads_of_environment(void) {
     return threads >= 1 && threads <= 4096 && (*end == '\0' || *end == ',') ? (int)threads : 0;
 }
 
-static int open_context(session *s) {
-    pcgpu_settings *settings = &s->options->settings;
-    settings->threads = settings->threads > 0 ? settings->threads : threads_of_environment();
-    settings->compression = s->options->compression > 0 ? s->options->compression : -1;
+void session_settings(session *s, pcgpu_settings *settings) {
+    const option_values *o = s->options;
+    pcgpu_settings_init(settings);
+    settings->device = o->device.device;
+    settings->cuda_index = o->device.gpus[0];
+    settings->threads = o->threads > 0 ? o->threads : threads_of_environment();
+    settings->compression = o->compression > 0 ? o->compression : -1;
     settings->log = report_log;
     settings->log_user = &s->name;
-    pcgpu_status status = pcgpu_open(settings, &s->context);
+}
+
+/* Takes the GPUs of cuda:all that have kernels, and checks that those of a list exist. */
+static bool take_gpus(device_option *d) {
+    pcgpu_device_info devices[MOST_GPUS];
+    const int found = pcgpu_devices(devices, MOST_GPUS, NULL, 0, NULL), known = found < MOST_GPUS ? found : MOST_GPUS;
+    d->count = d->all ? 0 : d->count;
+    for (int i = 0; d->all && i < known; i++) {
+        if (10 * devices[i].major + devices[i].minor >= 75) {
+            d->gpus[d->count++] = i;
+        }
+    }
+    for (int i = 0; i < d->count; i++) {
+        if (d->gpus[i] >= found) {
+            report_error(NULL, "CUDA device %d does not exist; this machine has 0 to %d", d->gpus[i], found - 1);
+            return false;
+        }
+    }
+    return true;
+}
+
+static int open_context(session *s) {
+    pcgpu_settings settings;
+    device_option *d = &s->options->device;
+    if (d->device == PCGPU_DEVICE_CUDA && (d->all || d->count > 1)) {
+        if (!take_gpus(d)) {
+            return EXIT_NO_CUDA;
+        }
+    }
+    session_settings(s, &settings);
+    pcgpu_status status = pcgpu_open(&settings, &s->context);
     if (status == PCGPU_OK) {
         return EXIT_DONE;
     }

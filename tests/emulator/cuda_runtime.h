@@ -311,7 +311,8 @@ typedef enum cudaError {
     cudaSuccess,
     cudaErrorMemoryAllocation,
     cudaErrorInsufficientDriver,
-    cudaErrorNoDevice
+    cudaErrorNoDevice,
+    cudaErrorLaunchFailure
 } cudaError_t;
 
 typedef void *cudaStream_t;
@@ -427,7 +428,10 @@ static inline cudaError_t cudaOccupancyMaxActiveClusters(int *clusters, K, const
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device);
+cudaError_t cudaGetDeviceCount(int *count);
+cudaError_t cudaSetDevice(int device);
 cudaError_t cudaMalloc(void **memory, size_t bytes);
+cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 
 static inline cudaError_t cudaFree(void *memory) {
@@ -489,25 +493,12 @@ static inline cudaError_t cudaStreamDestroy(cudaStream_t) {
     return cudaSuccess;
 }
 
-static inline cudaError_t cudaStreamSynchronize(cudaStream_t) {
-    return cudaSuccess;
-}
-
 static inline cudaError_t cudaGetLastError(void) {
     return cudaSuccess;
 }
 
 static inline const char *cudaGetErrorString(cudaError_t) {
     return "an error of the emulator";
-}
-
-static inline cudaError_t cudaGetDeviceCount(int *count) {
-    *count = 1;
-    return cudaSuccess;
-}
-
-static inline cudaError_t cudaSetDevice(int) {
-    return cudaSuccess;
 }
 
 static inline cudaError_t cudaDriverGetVersion(int *version) {

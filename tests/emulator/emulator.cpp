@@ -475,6 +475,27 @@ void emulated_launch(const emulated_shape *shape, const std::function<void()> &k
     }
 }
 
+static thread_local int current_device;
+
+cudaError_t cudaGetDeviceCount(int *count) {
+    const char *devices = getenv("EMULATED_DEVICES");
+    *count = devices ? atoi(devices) : 1;
+    return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device) {
+    current_device = device;
+    return cudaSuccess;
+}
+
+/* EMULATED_LOST=D:N: device D fails from the (N + 1)-th call on. */
+cudaError_t cudaStreamSynchronize(cudaStream_t) {
+    static std::atomic<int> calls;
+    const char *lost = getenv("EMULATED_LOST"), *after = lost ? strchr(lost, ':') : nullptr;
+    const bool fails = after && current_device == atoi(lost) && calls++ >= atoi(after + 1);
+    return fails ? cudaErrorLaunchFailure : cudaSuccess;
+}
+
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int) {
     *properties = cudaDeviceProp();
     snprintf(properties->name, sizeof properties->name, "emulator");
