@@ -59,7 +59,7 @@ static bool auto_takes_cuda(pcgpu_context *context, double cpu_seconds, double c
                  cuda_seconds + start);
         return false;
     }
-    if (!context->cuda && pc_cuda_start(context) != PCGPU_OK) {
+    if (pc_cuda_start(context) != PCGPU_OK) {
         give_up_cuda(context);
         snprintf(run->reason, sizeof run->reason, "%.95s", context->cuda_why_not);
         return false;
@@ -80,6 +80,10 @@ pcgpu_status pc_choose_backend(pcgpu_context *context, double cpu_seconds, doubl
     }
     if (cuda && !context->cuda) {
         return pc_fail(context, PCGPU_ERROR_UNAVAILABLE, "CUDA is not usable; use --cpu");
+    }
+    pcgpu_status status = cuda ? pc_cuda_start(context) : PCGPU_OK; /* another thread may have opened the context */
+    if (status != PCGPU_OK) {
+        return status;
     }
     *backend = cuda ? pc_backend_cuda() : &pc_backend_cpu;
     run->threads = context->threads;

@@ -40,7 +40,8 @@ void pc_cpu_depth_end(pcgpu_context *context);
 const pc_backend *pc_backend_cuda(void); /* NULL in a CPU-only build */
 const char *pc_cuda_architectures(void);
 int pc_cuda_devices(pcgpu_device_info *devices, int capacity, char *why, size_t why_size, int *driver);
-/* Starts the device context->settings.cuda_index and fills context->cuda and context->cuda_name. */
+/* Starts the device context->settings.cuda_index, once, and fills context->cuda and context->cuda_name; makes it the
+ * device of the calling thread. */
 pcgpu_status pc_cuda_start(pcgpu_context *context);
 void pc_cuda_stop(pcgpu_context *context);
 
