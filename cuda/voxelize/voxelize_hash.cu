@@ -200,9 +200,11 @@ static pcgpu_status run(pcgpu_context *context, const pc_voxelize_job *job, cons
     return *full ? PCGPU_OK : bring_down(context, job, clock, s, &counters, out);
 }
 
-/* Whether the fused kernel is there for a small cloud, and fast. */
+/* Whether the fused kernel has the features of a small cloud, and is fast. It is when each multiprocessor has several
+ * blocks: a block with many overfull voxels then has others beside it. (H200, array and means: 120,268 points of KITTI
+ * 1.3 times as fast, with five columns 1.4 times; 34,688 of nuScenes 0.87 times.) */
 static bool is_fused(const pc_voxelize_job *job) {
-    return job->max_points > 0 && job->max_points <= PC_FUSED_MAX_POINTS &&
+    return job->rows >= FUSED && job->max_points > 0 && job->max_points <= PC_FUSED_MAX_POINTS &&
            (job->features == PCGPU_FEATURES_MEAN || job->features == PCGPU_FEATURES_POINTS);
 }
 

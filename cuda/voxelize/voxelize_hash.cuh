@@ -17,8 +17,8 @@
  * emit (voxelize_emit.cuh): The kept records of each voxel are sorted, features are computed, slots are cleared.
  * Without a limit the kernel of voxelize_reduce.cuh takes its place.
  *
- * A fused kernel (voxelize_fused.cuh) replaces scan, gather and emit for small clouds with a small P, so that nothing
- * is written for another kernel to read.
+ * A fused kernel (voxelize_fused.cuh) replaces scan, gather and emit for small clouds with a small P, unless they are
+ * very small, so that nothing is written for another kernel to read.
  *
  * Variant `direct` (voxelize_direct.cuh) is for grids of few cells, such as pillars: the key of a cell is its index in
  * an array with an entry per cell. Segment heads, a bit per record, are updated while records arrive, so that two

@@ -11,12 +11,14 @@
  * before the number of voxels is known. CALLS: where the count of calls begins. */
 #ifndef PC_VOXELIZE_SLOTS
 #define PC_VOXELIZE_SLOTS (1 << 22)
+#define PC_VOXELIZE_FUSED 65536
 #define PC_VOXELIZE_AHEAD 1e9
 #define PC_VOXELIZE_CALLS 0
 #endif
 
 enum {
     SMALL = PC_VOXELIZE_SMALL, /* clouds of fewer records are small */
+    FUSED = PC_VOXELIZE_FUSED, /* small clouds of fewer records are faster without the fused kernel */
     FIRST = PC_VOXELIZE_SLOTS, /* slots that the table starts with unless the cloud is small */
     GROWTH = 8                 /* factor from a table that was too small to the next one */
 };
