@@ -4,8 +4,8 @@
  * bits. Where many points share a cell, because an outlier extends the box, the points of the cell are sorted again
  * within their own box.
  *
- * A large cloud is first divided into 2^4 cells per side, by one pass with two bytes per point, and then sorted in runs
- * of neighbouring cells. Each step frees its memory before the next one begins. */
+ * A large cloud, or one that several threads sort, is first divided into 2^4 cells per side, by one pass with two bytes
+ * per point, and then sorted in runs of neighbouring cells. Each step frees its memory before the next one begins. */
 #include "sample_cpu.h"
 
 #include <float.h>
@@ -19,6 +19,10 @@ enum {
     CELLS = 1 << 3 * COARSE_BITS,
     INDEX_BITS = 32 - MAX_DIGIT_BITS,
     AT_ONCE = 1 << 20, /* points that are sorted by fine cells in one step: less than INDEX_BITS hold */
+    LEAST_AT_ONCE = 1 << 14,
+    RUNS_PER_THREAD = 4,
+    COARSE_THREADS = 4, /* fewer sort what one step can sort no faster by two */
+    MOST_PARTS = 64, /* of a pass over all points */
     OVERFULL = 1024,   /* points in a cell that make another sort worthwhile */
     BLOCK = 512,       /* keys that are computed before they are counted, in L1 */
 };
@@ -41,8 +45,10 @@ typedef struct run {
 
 /* The work of one step. */
 typedef struct step {
+    pcgpu_context *context; /* NULL: one thread */
     const pc_sample_job *job;
     pc_simd simd;
+    int64_t at_once; /* points per run, if not one cell has more */
     range range;
     grid grid;
     int32_t *sorted; /* n, out: indices in the range, in sorted order */
@@ -155,31 +161,72 @@ static void sort_fine(step *s, int bits, uint32_t *memory) {
     list_overfull(s, keys);
 }
 
-/* Sorts any number of points by coarse cells; `memory` has n. */
-static void sort_coarse(step *s, uint16_t *memory) {
-    const int64_t n = s->range.n;
-    uint32_t starts[CELLS] = {0}, keys[BLOCK];
-    for (int64_t i = 0; i < n;) {
-        int64_t count = n - i < BLOCK ? n - i : BLOCK;
-        make_keys_for(s->simd)(&s->range, &s->grid, i, count, keys);
+/* The counting sort by coarse cells; each part of the points has counts of its own. */
+typedef struct coarse_sort {
+    step *s;
+    uint16_t *keys; /* n */
+    int parts;
+    uint32_t (*starts)[CELLS]; /* of each part */
+} coarse_sort;
+
+static void part_range(const coarse_sort *c, int part, int64_t *begin, int64_t *end) {
+    *begin = c->s->range.n * part / c->parts;
+    *end = c->s->range.n * (part + 1) / c->parts;
+}
+
+static void count_part(void *state, int part) {
+    const coarse_sort *c = state;
+    uint32_t *counts = c->starts[part], keys[BLOCK];
+    int64_t i, end;
+    part_range(c, part, &i, &end);
+    memset(counts, 0, sizeof *c->starts);
+    while (i < end) {
+        int64_t count = end - i < BLOCK ? end - i : BLOCK;
+        make_keys_for(c->s->simd)(&c->s->range, &c->s->grid, i, count, keys);
         for (int64_t k = 0; k < count; k++, i++) {
-            memory[i] = (uint16_t)keys[k];
-            starts[keys[k]]++;
+            c->keys[i] = (uint16_t)keys[k];
+            counts[keys[k]]++;
         }
     }
+}
+
+static void scatter_part(void *state, int part) {
+    const coarse_sort *c = state;
+    uint32_t *starts = c->starts[part];
+    int64_t i, end;
+    part_range(c, part, &i, &end);
+    for (; i < end; i++) {
+        c->s->sorted[starts[c->keys[i]]++] = (int32_t)i;
+    }
+}
+
+/* Sorts any number of points by coarse cells; `memory` has n. False when memory is exhausted. */
+static bool sort_coarse(step *s, uint16_t *memory) {
+    const int threads = s->context ? s->context->threads : 1;
+    coarse_sort c = {.s = s, .keys = memory, .parts = threads < MOST_PARTS ? threads : MOST_PARTS};
+    c.starts = malloc((size_t)c.parts * sizeof *c.starts);
+    if (!c.starts) {
+        return false;
+    }
+    pc_run_parts(s->context, c.parts, count_part, &c);
     run r = {0, 0};
-    for (int c = 0; c < CELLS; c++) { /* a run has as many cells as one step can sort, or one larger cell */
-        if (r.end > r.begin && r.end - r.begin + starts[c] > AT_ONCE) {
+    uint32_t sum = 0;
+    for (int cell = 0; cell < CELLS; cell++) { /* a run has at_once points at most, or one larger cell */
+        for (int part = 0; part < c.parts; part++) {
+            const uint32_t count = c.starts[part][cell];
+            c.starts[part][cell] = sum;
+            sum += count;
+        }
+        if (r.end > r.begin && sum - r.begin > s->at_once) {
             s->runs[s->run_count++] = r;
             r.begin = r.end;
         }
-        r.end += starts[c];
+        r.end = sum;
     }
     s->runs[s->run_count++] = r;
-    counts_to_starts(starts, CELLS);
-    for (int64_t i = 0; i < n; i++) {
-        s->sorted[starts[memory[i]]++] = (int32_t)i;
-    }
+    pc_run_parts(s->context, c.parts, scatter_part, &c);
+    free(c.starts);
+    return true;
 }
 
 /* ---- steps ----------------------------------------------------------------------------------------------------- */
@@ -197,12 +244,13 @@ static int fine_bits(int64_t n) {
  * exhausted. The caller frees the runs for the next step. Not inlined, since the counters of the sorts would remain on
  * the stack of every active step. */
 __attribute__((noinline)) static bool order_step(step *s, int32_t *order, int64_t n, bool whole) {
-    const int bits = n > AT_ONCE ? COARSE_BITS : fine_bits(n);
+    const bool coarse = n > s->at_once;
+    const int bits = coarse ? COARSE_BITS : fine_bits(n);
     const pc_sample_job *job = s->job;
     float *gathered = whole ? NULL : malloc((size_t)n * 3 * sizeof *gathered);
     int32_t *sorted = whole ? order : malloc((size_t)n * sizeof *sorted);
-    void *memory = malloc((size_t)n * (n > AT_ONCE ? sizeof(uint16_t) : 2 * sizeof(uint32_t)));
-    s->runs = malloc(((size_t)n / OVERFULL + 2) * sizeof *s->runs);
+    void *memory = malloc((size_t)n * (coarse ? sizeof(uint16_t) : 2 * sizeof(uint32_t)));
+    s->runs = malloc((coarse ? (size_t)CELLS + 1 : (size_t)n / OVERFULL + 2) * sizeof *s->runs);
     bool ok = (gathered || whole) && sorted && memory && s->runs;
     if (ok) {
         s->range = whole ? (range){n, job->x, job->y, job->z} : (range){n, gathered, gathered + n, gathered + 2 * n};
@@ -213,15 +261,15 @@ __attribute__((noinline)) static bool order_step(step *s, int32_t *order, int64_
             gathered[i + 2 * n] = job->z[order[i]];
         }
         find_grid(s, bits);
-        if (n > AT_ONCE) {
-            sort_coarse(s, memory);
+        if (coarse) {
+            ok = sort_coarse(s, memory);
         } else {
             sort_fine(s, bits, memory);
         }
-        for (int64_t i = 0; i < n && !whole; i++) {
+        for (int64_t i = 0; i < n && ok && !whole; i++) {
             sorted[i] = order[sorted[i]];
         }
-        if (!whole) {
+        if (ok && !whole) {
             memcpy(order, sorted, (size_t)n * sizeof *order);
         }
     }
@@ -256,7 +304,11 @@ static void order_run(void *state, int64_t begin, int64_t end) {
 
 static bool order_range(pcgpu_context *context, const pc_sample_job *job, pc_simd simd, int32_t *order, int64_t n,
                         bool whole) {
-    step s = {.job = job, .simd = simd};
+    step s = {.context = context, .job = job, .simd = simd, .at_once = AT_ONCE};
+    if (context && context->threads >= COARSE_THREADS && n / (RUNS_PER_THREAD * context->threads) < AT_ONCE) {
+        s.at_once = n / (RUNS_PER_THREAD * context->threads);
+        s.at_once = s.at_once > LEAST_AT_ONCE ? s.at_once : LEAST_AT_ONCE;
+    }
     ordering o = {.s = &s, .order = order, .n = n};
     const bool ok = order_step(&s, order, n, whole);
     if (ok) {

@@ -4,7 +4,12 @@
 
 #include <stdlib.h>
 
-enum { CACHE_LINE = 64 };
+enum {
+    CACHE_LINE = 64,
+    BUCKETS_PER_PART = 256,
+    NODES_PER_PART = BUCKETS_PER_PART / PC_FANOUT,
+    POINTS_PER_PART = 1 << 15,
+};
 
 static void *allocate_lines(uint64_t bytes) {
     uint64_t lines = (bytes + CACHE_LINE - 1) / CACHE_LINE;
@@ -61,11 +66,16 @@ static bool order_first(pc_tree *t, const pc_sample_job *job) {
     return t->first != NULL;
 }
 
-/* Marks the start or the seeds as picked; the seeds by one bit per point, since they may be many. */
-static bool mark_picked(const pc_tree *t, const pc_sample_job *job) {
-    for (int64_t i = 0; i < t->n; i++) {
+static void clear_nearest(void *state, int64_t begin, int64_t end) {
+    const pc_tree *t = state;
+    for (int64_t i = begin; i < end; i++) {
         t->nearest[i] = PC_INFINITE;
     }
+}
+
+/* Marks the start or the seeds as picked; the seeds by one bit per point, since they may be many. */
+static bool mark_picked(pcgpu_context *context, pc_tree *t, const pc_sample_job *job) {
+    pc_run_ranges(context, t->n, POINTS_PER_PART, clear_nearest, t);
     if (job->seed_count == 0) {
         t->nearest[pc_slot_of(t->index, t->n, (int32_t)job->start)] = PC_PICKED;
         return true;
@@ -127,8 +137,6 @@ static bool allocate_nodes(pc_tree *t) {
     return true;
 }
 
-enum { BUCKETS_PER_PART = 256 };
-
 /* One axis of all buckets. */
 typedef struct filling {
     pc_tree *t;
@@ -159,6 +167,20 @@ static void fill_coordinates(pcgpu_context *context, pc_tree *t, pc_sample_job *
     t->nearest = (int32_t *)fresh;
 }
 
+/* What the first pick changes below some nodes of the lowest level. */
+typedef struct reaching {
+    const pc_tree *t;
+    pc_simd simd;
+} reaching;
+
+static void reach_nodes(void *state, int64_t begin, int64_t end) {
+    const reaching *r = state;
+    const int64_t last = end * PC_FANOUT < r->t->buckets ? end * PC_FANOUT : r->t->buckets;
+    for (int64_t b = begin * PC_FANOUT; b < last; b++) {
+        reach_first_for(r->simd)(r->t, b);
+    }
+}
+
 bool pc_tree_build(pcgpu_context *context, pc_tree *t, pc_sample_job *job, pc_simd simd, int64_t bucket_points) {
     *t = (pc_tree){.n = job->n, .points = bucket_points};
     const int64_t stride = (job->n + 15) / 16 * 16;
@@ -168,12 +190,11 @@ bool pc_tree_build(pcgpu_context *context, pc_tree *t, pc_sample_job *job, pc_si
         return false;
     }
     fill_coordinates(context, t, job, simd, (float *)order + stride, stride);
-    if (!mark_picked(t, job)) {
+    if (!mark_picked(context, t, job)) {
         return false;
     }
-    for (int64_t b = 0; b < t->buckets; b++) {
-        reach_first_for(simd)(t, b);
-    }
+    reaching r = {t, simd};
+    pc_run_ranges(context, t->level[0].count, NODES_PER_PART, reach_nodes, &r);
     for (int l = 0; l + 1 < t->levels; l++) {
         for (int64_t v = 0; v < t->level[l].count; v++) {
             int64_t below = l ? t->level[l - 1].count : t->buckets, left = below - v * PC_FANOUT;
