@@ -51,6 +51,15 @@ pcgpu_status pc_cuda_sample_as(pcgpu_context *context, pc_sample_job *jobs, int 
     return pc_fail(context, PCGPU_ERROR_UNAVAILABLE, "%s", why_not);
 }
 
+pcgpu_status pc_cuda_sample_device(pcgpu_context *context, void *stream, const pcgpu_device_clouds *clouds,
+                                   const pcgpu_sample_params *params, const pcgpu_device_picks *picks) {
+    (void)stream;
+    (void)clouds;
+    (void)params;
+    (void)picks;
+    return pc_fail(context, PCGPU_ERROR_UNAVAILABLE, "%s", why_not);
+}
+
 pcgpu_status pc_cuda_voxelize_timed(pcgpu_context *context, const pc_voxelize_job *job, int repeats,
                                     float *milliseconds, size_t cold_bytes, float *means, pcgpu_voxels *out) {
     (void)job;

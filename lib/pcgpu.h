@@ -385,4 +385,5 @@ int pcgpu_devices(pcgpu_device_info *devices, int capacity, char *why, size_t wh
 #include "pcgpu_odometry.h"       /* pcgpu_odometry, pcgpu_trajectory_evaluate */
 #include "pcgpu_volume.h"         /* pcgpu_volume, pcgpu_mesh */
 #include "pcgpu_odometry_depth.h" /* pcgpu_depth_odometry */
+#include "pcgpu_device.h"         /* pcgpu_sample_device: arrays in the memory of a GPU */
 #endif

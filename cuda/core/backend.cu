@@ -171,6 +171,16 @@ pcgpu_status pc_arena_reset(pcgpu_context *context, pc_arena *arena) {
     return PCGPU_OK;
 }
 
+pcgpu_status pc_arena_fit(pcgpu_context *context, pc_arena *arena, size_t bytes) {
+    CUDA_TRY(context, cudaSetDevice(pc_cuda_of(context)->index));
+    if (arena->blocks != 1 || arena->size[0] < bytes + alignment) {
+        pc_arena_free(arena);
+        PC_TRY(add_block(context, arena, bytes + alignment));
+    }
+    arena->used = 0;
+    return PCGPU_OK;
+}
+
 pcgpu_status pc_arena_take(pcgpu_context *context, pc_arena *arena, size_t bytes, void **pointer) {
     size_t rounded = (bytes + alignment - 1) / alignment * alignment;
     rounded = rounded ? rounded : alignment;

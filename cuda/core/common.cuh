@@ -68,6 +68,8 @@ static inline pc_cuda *pc_cuda_of(pcgpu_context *context) {
 
 pcgpu_status pc_arena_reset(pcgpu_context *context, pc_arena *arena);
 /* *pointer = `bytes` of device memory, aligned to 256, not initialized. */
+/* Resets the arena to one block of at least so many bytes. So a call that takes no more allocates nothing. */
+pcgpu_status pc_arena_fit(pcgpu_context *context, pc_arena *arena, size_t bytes);
 pcgpu_status pc_arena_take(pcgpu_context *context, pc_arena *arena, size_t bytes, void **pointer);
 void pc_arena_free(pc_arena *arena);
 

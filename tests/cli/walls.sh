@@ -14,7 +14,7 @@ floors='
 lib lib
 lib/core lib
 lib/io lib/core
-lib/sample lib/core
+lib/sample lib lib/core
 lib/voxelize lib/core
 lib/register lib/core lib/register/icp lib/register/ndt
 lib/register/icp lib/core lib/register lib/voxelize

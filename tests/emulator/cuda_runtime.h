@@ -428,6 +428,13 @@ static inline cudaError_t cudaOccupancyMaxActiveClusters(int *clusters, K, const
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device);
+/* All memory is that of the current device. */
+typedef enum cudaMemoryType { cudaMemoryTypeHost = 1, cudaMemoryTypeDevice, cudaMemoryTypeManaged } cudaMemoryType;
+typedef struct cudaPointerAttributes {
+    cudaMemoryType type;
+    int device;
+} cudaPointerAttributes;
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *attributes, const void *memory);
 cudaError_t cudaGetDeviceCount(int *count);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaMalloc(void **memory, size_t bytes);

@@ -488,6 +488,11 @@ cudaError_t cudaSetDevice(int device) {
     return cudaSuccess;
 }
 
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *attributes, const void *) {
+    *attributes = {cudaMemoryTypeDevice, current_device};
+    return cudaSuccess;
+}
+
 /* EMULATED_LOST=D:N: device D fails from the (N + 1)-th call on. */
 cudaError_t cudaStreamSynchronize(cudaStream_t) {
     static std::atomic<int> calls;

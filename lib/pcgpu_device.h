@@ -1,0 +1,52 @@
+/* Operations on arrays in the memory of a GPU, on a stream of the caller. See pcgpu.h for the conventions.
+ *
+ * A call returns when its work is in the stream: it does not wait for it, copies nothing to or from the host, and
+ * allocates only where an earlier call of the context has not left enough memory. So, after one call with the same
+ * shapes, it may be captured in a CUDA graph; the graph is valid until the context is closed or a larger call is made.
+ * The memory of a context serves one call after the other: calls of one context go to one stream, or the caller orders
+ * them by events.
+ *
+ * The context is opened with PCGPU_DEVICE_CUDA, for the device that has the arrays. `stream` is a cudaStream_t of this
+ * device; NULL is the default stream. Results are those of the operations on host arrays, bit for bit. What those
+ * report of the points as an error or a count is a number in device memory here. */
+#ifndef PCGPU_DEVICE_H
+#define PCGPU_DEVICE_H
+
+#include "pcgpu.h" /* which includes this in its place */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Clouds in one array of records. A record is `stride` floats, the first three of which are x y z in metres. */
+typedef struct pcgpu_device_clouds {
+    const float *data; /* device */
+    int64_t stride;    /* floats from a record to the next one, 3 or more */
+    int64_t count;     /* clouds, 1 or more */
+    int64_t rows;      /* records per cloud, if `offsets` is NULL */
+    /* Host, count + 1, ascending: cloud i has the records offsets[i] to offsets[i + 1] - 1 of `data`. NULL: `rows`
+     * records each, one cloud after the other. It may be freed after the call. */
+    const int64_t *offsets;
+} pcgpu_device_clouds;
+
+/* Picks, `params->count` (M) per cloud. */
+typedef struct pcgpu_device_picks {
+    void *indices;    /* device, count x M: the record of a pick, counted from 0 in each cloud; -1 behind the last pick */
+    int index_bytes;  /* 4: int32, 8: int64 */
+    float *distances; /* device, count x M, or NULL: as in pcgpu_sampled; 0 behind the last pick */
+    int32_t *picked;  /* device, count, or NULL: the number of picks. It is less than M where fewer points are usable or
+                       * the minimum distance ended sampling, and 0 where the first pick is not a usable record */
+} pcgpu_device_picks;
+
+/* Farthest point sampling of each cloud: `count` picks, or fewer with a minimum distance. The start is the first usable
+ * record or a record (start_index, the same for all clouds); ratio, seeds, the other starts and methods are for host
+ * arrays.
+ * Errors: ARGUMENT (those parameters; M of 0 or more than the records of a cloud; a stride below 3; memory that is not
+ * of the context's device), UNAVAILABLE (the context has no CUDA device), MEMORY, DEVICE. */
+pcgpu_status pcgpu_sample_device(pcgpu_context *context, void *stream, const pcgpu_device_clouds *clouds,
+                                 const pcgpu_sample_params *params, const pcgpu_device_picks *picks);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

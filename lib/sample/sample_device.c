@@ -1,0 +1,70 @@
+/* Sampling of clouds in the memory of a GPU: checks of the parameters. The work is in cuda/sample/sample_device.cu. */
+#include "sample_device.h"
+
+#include <math.h>
+
+static pcgpu_status check_params(pcgpu_context *context, const pcgpu_sample_params *p) {
+    if (p->method != PCGPU_SAMPLE_FPS) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "random sampling is for arrays on the host; sample there");
+    }
+    if (p->ratio != 0.0 || p->seed_count != 0) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s are for arrays on the host; give a count",
+                       p->seed_count ? "seeds" : "ratios");
+    }
+    if (p->count < 1) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld samples asked; give 1 or more", (long long)p->count);
+    }
+    if (p->min_distance != 0.0f && !(p->min_distance > 0.0f && isfinite(p->min_distance))) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a minimum distance of %g m; give a number above 0",
+                       (double)p->min_distance);
+    }
+    if (p->start != PCGPU_START_FIRST && p->start != PCGPU_START_INDEX) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "the start of arrays on a GPU is the first usable record or a record; give one of these");
+    }
+    return PCGPU_OK;
+}
+
+int64_t pc_device_rows(const pcgpu_device_clouds *clouds, int64_t i) {
+    return clouds->offsets ? clouds->offsets[i + 1] - clouds->offsets[i] : clouds->rows;
+}
+
+static pcgpu_status check_clouds(pcgpu_context *context, const pcgpu_device_clouds *c, const pcgpu_sample_params *p) {
+    if (!c->data || c->stride < 3 || c->count < 1) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "%lld clouds with a stride of %lld; give 1 or more clouds with 3 or more floats per record",
+                       (long long)c->count, (long long)c->stride);
+    }
+    for (int64_t i = 0; i < (c->offsets ? c->count : 1); i++) {
+        const int64_t rows = pc_device_rows(c, i), start = p->start == PCGPU_START_INDEX ? p->start_index : 0;
+        if (rows < 0 || rows > INT32_MAX || (c->offsets && c->offsets[i] < 0)) {
+            return pc_fail(context, PCGPU_ERROR_ARGUMENT, "cloud %lld has %lld records; give offsets that ascend",
+                           (long long)i, (long long)rows);
+        }
+        if (p->count > rows) {
+            return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                           "%lld samples asked of cloud %lld with %lld records; ask for fewer", (long long)p->count,
+                           (long long)i, (long long)rows);
+        }
+        if (start < 0 || start >= rows) {
+            return pc_fail(context, PCGPU_ERROR_ARGUMENT, "start record %lld of cloud %lld, which has 0 to %lld",
+                           (long long)start, (long long)i, (long long)rows - 1);
+        }
+    }
+    return PCGPU_OK;
+}
+
+pcgpu_status pcgpu_sample_device(pcgpu_context *context, void *stream, const pcgpu_device_clouds *clouds,
+                                 const pcgpu_sample_params *params, const pcgpu_device_picks *picks) {
+    if (!context->cuda) {
+        return pc_fail(context, PCGPU_ERROR_UNAVAILABLE,
+                       "arrays on a GPU need a context of CUDA; open it with PCGPU_DEVICE_CUDA");
+    }
+    pcgpu_status status = check_params(context, params);
+    status = status == PCGPU_OK ? check_clouds(context, clouds, params) : status;
+    if (status == PCGPU_OK && (!picks->indices || (picks->index_bytes != 4 && picks->index_bytes != 8))) {
+        status = pc_fail(context, PCGPU_ERROR_ARGUMENT, "indices of %d bytes; give memory for 4 or 8 each",
+                         picks->index_bytes);
+    }
+    return status == PCGPU_OK ? pc_cuda_sample_device(context, stream, clouds, params, picks) : status;
+}

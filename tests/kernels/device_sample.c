@@ -1,0 +1,300 @@
+/* Sampling of clouds on a GPU against pcgpu_sample on the CPU, bit for bit: device_sample [--quick] [SCAN.bin]
+ *
+ * Clouds with NaN, infinities, points at the origin, duplicates; strides of 3 to 9 floats; equal and ragged batches;
+ * both starts; more picks than usable points; a minimum distance; indices of 4 and 8 bytes; the same again from a CUDA
+ * graph. With a scan, also the times of a call. Exit code 1: a difference; 77: no CUDA. */
+#include "context.h"
+#include "device_memory.h"
+#include "pcgpu_device.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static int checks, failures;
+static uint64_t state = 1;
+
+static uint32_t random_bits(void) {
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    return (uint32_t)(state >> 33);
+}
+
+static float random_unit(void) {
+    return (float)random_bits() * 0x1p-31f;
+}
+
+static void expect(bool good, const char *what, int64_t a, int64_t b) {
+    checks++;
+    if (!good && failures++ < 20) {
+        printf("FAIL: %s (%lld, %lld)\n", what, (long long)a, (long long)b);
+    }
+}
+
+enum { MOST_CLOUDS = 40, KINDS = 6 };
+
+/* One call: clouds on both sides, and what is wanted of them. */
+typedef struct call {
+    pcgpu_context *cpu, *cuda;
+    void *stream;
+    float *host;
+    pcgpu_device_clouds clouds;
+    pcgpu_device_picks picks;
+    pcgpu_sample_params params;
+    pcgpu_status status;
+} call;
+
+static void fill(float *p, int64_t stride, int64_t rows, int kind) {
+    for (int64_t i = 0; i < rows; i++) {
+        float *at = p + i * stride;
+        for (int64_t k = 0; k < stride; k++) {
+            at[k] = kind == 1 ? floorf(random_unit() * 4.0f) : kind == 2 ? 1.5f : random_unit() * 20.0f - 10.0f;
+        }
+        if (kind >= 3 && random_bits() % 4 == 0) { /* unusable ones, and those at the origin */
+            static const float odd[] = {0.0f, NAN, INFINITY, -INFINITY};
+            const float value = odd[random_bits() % 4];
+            at[0] = value;
+            at[1] = value == 0.0f ? 0.0f : at[1];
+            at[2] = value == 0.0f ? 0.0f : at[2];
+        }
+        if (kind == 5) {
+            at[random_bits() % 3] = NAN;
+        }
+    }
+}
+
+static void work(void *state_) {
+    call *c = state_;
+    c->status = pcgpu_sample_device(c->cuda, c->stream, &c->clouds, &c->params, &c->picks);
+}
+
+static int64_t rows_of(const call *c, int64_t i) {
+    return c->clouds.offsets ? c->clouds.offsets[i + 1] - c->clouds.offsets[i] : c->clouds.rows;
+}
+
+static int64_t begin_of(const call *c, int64_t i) {
+    return c->clouds.offsets ? c->clouds.offsets[i] : i * c->clouds.rows;
+}
+
+/* The picks of the CPU for cloud i: as many of M as there are. */
+static void plain(const call *c, int64_t i, pcgpu_sampled *want) {
+    const int64_t rows = rows_of(c, i), stride = c->clouds.stride;
+    pcgpu_cloud cloud = {.rows = rows, .columns = 3};
+    pcgpu_sample_params params = c->params;
+    cloud.data = malloc((size_t)rows * 3 * sizeof(float));
+    int64_t usable = 0;
+    bool start = true;
+    for (int64_t k = 0; k < rows; k++) {
+        const float *p = c->host + (begin_of(c, i) + k) * stride;
+        memcpy(cloud.data + 3 * k, p, 3 * sizeof(float));
+        const bool good = isfinite(p[0]) && isfinite(p[1]) && isfinite(p[2]) &&
+                          !(params.drop_origin && p[0] == 0.0f && p[1] == 0.0f && p[2] == 0.0f);
+        usable += good;
+        start = start && (good || params.start != PCGPU_START_INDEX || k != params.start_index);
+    }
+    memset(want, 0, sizeof *want);
+    params.count = params.count < usable ? params.count : usable;
+    if (params.count > 0 && start && pcgpu_sample(c->cpu, &cloud, &params, want) != PCGPU_OK) {
+        printf("FAIL: the CPU: %s\n", pcgpu_last_error(c->cpu));
+        failures++;
+    }
+    free(cloud.data);
+}
+
+/* Whether `picks` on the device are those of the CPU. */
+static void compare(const call *c, const char *what) {
+    const int64_t m = c->params.count, count = c->clouds.count;
+    const size_t bytes = (size_t)c->picks.index_bytes;
+    char *indices = malloc((size_t)(count * m) * bytes);
+    float *distances = malloc((size_t)(count * m) * sizeof *distances);
+    int32_t *picked = malloc((size_t)count * sizeof *picked);
+    expect(c->status == PCGPU_OK, c->status == PCGPU_OK ? what : pcgpu_last_error(c->cuda), 0, 0);
+    device_stream_wait(c->stream);
+    device_down(indices, c->picks.indices, (size_t)(count * m) * bytes);
+    device_down(distances, c->picks.distances, (size_t)(count * m) * sizeof *distances);
+    device_down(picked, c->picks.picked, (size_t)count * sizeof *picked);
+    for (int64_t i = 0; i < count; i++) {
+        pcgpu_sampled want;
+        plain(c, i, &want);
+        expect(picked[i] == want.count, what, picked[i], want.count);
+        bool same = true;
+        for (int64_t k = 0; k < m; k++) {
+            const char *at = indices + (size_t)(i * m + k) * bytes;
+            const int64_t index = bytes == 4 ? *(const int32_t *)at : *(const int64_t *)at;
+            const float distance = k < want.count ? want.distances[k] : 0.0f;
+            same = same && index == (k < want.count ? want.indices[k] : -1) &&
+                   memcmp(&distance, &distances[i * m + k], sizeof distance) == 0;
+        }
+        expect(same, what, i, rows_of(c, i));
+        pcgpu_sampled_free(&want);
+    }
+    free(indices);
+    free(distances);
+    free(picked);
+}
+
+/* `count` clouds of up to `most` records, ragged or equal. */
+static void check_clouds(call *c, int count, int64_t most, int64_t stride, bool ragged, int kind) {
+    int64_t offsets[MOST_CLOUDS + 1] = {0}, least = most;
+    for (int i = 0; i < count; i++) {
+        const int64_t rows = ragged ? most / 2 + random_bits() % (most / 2) : most;
+        offsets[i + 1] = offsets[i] + rows;
+        least = rows < least ? rows : least;
+    }
+    const size_t floats = (size_t)(offsets[count] * stride);
+    c->host = malloc(floats * sizeof(float));
+    for (int i = 0; i < count; i++) {
+        fill(c->host + offsets[i] * stride, stride, offsets[i + 1] - offsets[i], count > 1 ? (kind + i) % KINDS : kind);
+    }
+    float *data = device_take(floats * sizeof(float));
+    device_up(data, c->host, floats * sizeof(float));
+    c->clouds = (pcgpu_device_clouds){data, stride, count, most, ragged ? offsets : NULL};
+    pcgpu_sample_params_init(&c->params);
+    c->params.count = random_bits() % 5 == 0 ? least : 1 + random_bits() % least;
+    c->params.drop_origin = random_bits() % 2;
+    c->params.start = random_bits() % 2 ? PCGPU_START_FIRST : PCGPU_START_INDEX;
+    c->params.start_index = c->params.start == PCGPU_START_INDEX ? random_bits() % least : 0;
+    c->params.min_distance = random_bits() % 3 == 0 ? 0.5f : 0.0f;
+    const size_t picks = (size_t)(count * c->params.count);
+    c->picks.index_bytes = random_bits() % 2 ? 4 : 8;
+    c->picks.indices = device_take(picks * (size_t)c->picks.index_bytes);
+    c->picks.distances = device_take(picks * sizeof(float));
+    c->picks.picked = device_take((size_t)count * sizeof(int32_t));
+    work(c);
+    compare(c, "a call");
+    device_fill(c->picks.indices, 0x55, picks * (size_t)c->picks.index_bytes);
+    device_fill(c->picks.distances, 0x55, picks * sizeof(float));
+    device_repeat(c->stream, 3, work, c);
+    compare(c, "from a graph");
+    device_drop(c->picks.indices);
+    device_drop(c->picks.distances);
+    device_drop(c->picks.picked);
+    device_drop(data);
+    free(c->host);
+}
+
+static void refuse(call *c, pcgpu_sample_params params, pcgpu_device_clouds clouds, int index_bytes, const char *words) {
+    const pcgpu_device_picks picks = {clouds.data ? (void *)(uintptr_t)clouds.data : NULL, index_bytes, NULL, NULL};
+    const pcgpu_status status = pcgpu_sample_device(c->cuda, c->stream, &clouds, &params, &picks);
+    expect(status == PCGPU_ERROR_ARGUMENT && strstr(pcgpu_last_error(c->cuda), words), words, status, 0);
+}
+
+static void check_refusals(call *c) {
+    float *data = device_take(4000);
+    const pcgpu_device_clouds good = {data, 4, 1, 100, NULL};
+    pcgpu_device_clouds bad = good;
+    const int64_t falling[] = {0, 60, 30};
+    refuse(c, (pcgpu_sample_params){.count = 0}, good, 4, "give 1 or more");
+    refuse(c, (pcgpu_sample_params){.count = 101}, good, 4, "101 samples asked of cloud 0 with 100 records");
+    refuse(c, (pcgpu_sample_params){.ratio = 0.5}, good, 4, "ratios are for arrays on the host");
+    refuse(c, (pcgpu_sample_params){.count = 5, .method = PCGPU_SAMPLE_RANDOM}, good, 4, "random sampling");
+    refuse(c, (pcgpu_sample_params){.count = 5, .start = PCGPU_START_CENTER}, good, 4, "the start of arrays on a GPU");
+    refuse(c, (pcgpu_sample_params){.count = 5, .start = PCGPU_START_INDEX, .start_index = 100}, good, 4, "0 to 99");
+    refuse(c, (pcgpu_sample_params){.count = 5, .min_distance = NAN}, good, 4, "minimum distance");
+    refuse(c, (pcgpu_sample_params){.count = 5}, good, 2, "indices of 2 bytes");
+    bad.stride = 2;
+    refuse(c, (pcgpu_sample_params){.count = 5}, bad, 4, "stride of 2");
+    bad = good;
+    bad.count = 2;
+    bad.offsets = falling;
+    refuse(c, (pcgpu_sample_params){.count = 5}, bad, 4, "cloud 1 has -30 records");
+    device_drop(data);
+#ifndef DEVICE_EMULATED
+    float host[400] = {0};
+    bad = good;
+    bad.data = host;
+    refuse(c, (pcgpu_sample_params){.count = 5}, bad, 4, "the memory of the points is not that of CUDA device 0");
+#endif
+    pcgpu_sample_params params = {.count = 5};
+    const pcgpu_device_picks picks = {data, 4, NULL, NULL};
+    expect(pcgpu_sample_device(c->cpu, NULL, &good, &params, &picks) == PCGPU_ERROR_UNAVAILABLE, "a CPU context", 0, 0);
+}
+
+static double seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Prints the time of a call on the device, from a graph, and of the host, over 1,000 calls. */
+static void time_scan(call *c, const char *path, int64_t m) {
+    enum { CALLS = 1000 };
+    pcgpu_cloud cloud;
+    const pcgpu_read_options options = {.fields = 4};
+    if (pcgpu_read_file(c->cpu, path, &options, &cloud) != PCGPU_OK) {
+        printf("FAIL: %s\n", pcgpu_last_error(c->cpu));
+        failures++;
+        return;
+    }
+    const size_t bytes = (size_t)cloud.rows * 4 * sizeof(float);
+    float *data = device_take(bytes);
+    device_up(data, cloud.data, bytes);
+    c->host = cloud.data;
+    c->clouds = (pcgpu_device_clouds){data, 4, 1, cloud.rows, NULL};
+    pcgpu_sample_params_init(&c->params);
+    c->params.count = m;
+    c->picks = (pcgpu_device_picks){device_take((size_t)m * 8), 8, device_take((size_t)m * 4), device_take(4)};
+    work(c);
+    device_stream_wait(c->stream);
+    const float graph = device_repeat(c->stream, 200, work, c);
+    compare(c, "a scan");
+    double host = 0.0;
+    for (int i = 0; i < CALLS; i++) {
+        const double begin = seconds();
+        work(c);
+        host += seconds() - begin;
+        device_stream_wait(c->stream);
+    }
+    const double begin = seconds();
+    for (int i = 0; i < CALLS; i++) {
+        work(c);
+    }
+    device_stream_wait(c->stream);
+    printf("%s, %lld -> %lld: %.3f ms per call on the device from a graph, %.3f ms one after the other, the host %.1f us\n",
+           path, (long long)cloud.rows, (long long)m, (double)graph, 1e3 * (seconds() - begin) / CALLS, 1e6 * host / CALLS);
+    device_drop(c->picks.indices);
+    device_drop(c->picks.distances);
+    device_drop(c->picks.picked);
+    device_drop(data);
+    pcgpu_cloud_free(&cloud);
+}
+
+int main(int argc, char **argv) {
+    const bool quick = argc > 1 && strcmp(argv[1], "--quick") == 0;
+    const char *scan = argc > 1 && !quick ? argv[1] : NULL;
+    static const int64_t strides[] = {3, 4, 5, 9};
+    pcgpu_settings settings;
+    call c = {0};
+    pcgpu_settings_init(&settings);
+    settings.device = PCGPU_DEVICE_CPU;
+    const bool cpu = pcgpu_open(&settings, &c.cpu) == PCGPU_OK;
+    settings.device = PCGPU_DEVICE_CUDA;
+    if (!cpu || pcgpu_open(&settings, &c.cuda) != PCGPU_OK) {
+        printf("no CUDA: %s\n", pcgpu_last_error(c.cuda));
+        return 77;
+    }
+    c.stream = device_stream_open();
+    for (int kind = 0; kind < KINDS; kind++) {
+        for (int i = 0; i < (quick ? 2 : 12); i++) {
+            check_clouds(&c, 1, 2 + random_bits() % (quick ? 300 : 20000), strides[i % 4], false, kind);
+        }
+    }
+    for (int i = 0; i < (quick ? 4 : 24); i++) {
+        check_clouds(&c, 1 + (int)(random_bits() % MOST_CLOUDS), 4 + random_bits() % (quick ? 60 : 2000), strides[i % 4],
+                     i % 2, i % KINDS);
+    }
+    if (!quick) {
+        check_clouds(&c, 1, 200000, 4, false, 3);
+    }
+    check_refusals(&c);
+    if (scan) {
+        time_scan(&c, scan, 1024);
+        time_scan(&c, scan, 4096);
+    }
+    device_stream_close(c.stream);
+    pcgpu_close(c.cuda);
+    pcgpu_close(c.cpu);
+    printf("device sample: %d checks, %d failed\n", checks, failures);
+    return failures ? 1 : 0;
+}
