@@ -2,7 +2,9 @@
 #include "backend.h"
 #include "ndt_cuda.h"
 #include "sample_cuda.h"
+#include "sample_device.h"
 #include "voxelize_cuda.h"
+#include "voxelize_device.h"
 
 static const char why_not[] = "this pcgpu was built without CUDA; rebuild with -Dcuda=enabled, or use --cpu";
 
@@ -57,6 +59,14 @@ pcgpu_status pc_cuda_sample_device(pcgpu_context *context, void *stream, const p
     (void)clouds;
     (void)params;
     (void)picks;
+    return pc_fail(context, PCGPU_ERROR_UNAVAILABLE, "%s", why_not);
+}
+
+pcgpu_status pc_cuda_voxelize_device(pcgpu_context *context, void *stream, const pc_voxelize_job *job,
+                                     const pcgpu_device_voxels *out) {
+    (void)stream;
+    (void)job;
+    (void)out;
     return pc_fail(context, PCGPU_ERROR_UNAVAILABLE, "%s", why_not);
 }
 

@@ -46,6 +46,23 @@ typedef struct pcgpu_device_picks {
 pcgpu_status pcgpu_sample_device(pcgpu_context *context, void *stream, const pcgpu_device_clouds *clouds,
                                  const pcgpu_sample_params *params, const pcgpu_device_picks *picks);
 
+/* Voxels, with the shapes of pcgpu_voxels; V is at most `params->max_voxels`, and so many rows have the arrays. Rows
+ * behind V are not written. */
+typedef struct pcgpu_device_voxels {
+    float *features;      /* device: max_voxels x columns, or max_voxels x max_points x columns */
+    int32_t *coords;      /* device, max_voxels x 4 */
+    int32_t *counts;      /* device, max_voxels */
+    int32_t *point_voxel; /* device, rows, or NULL */
+    int32_t *count;       /* device, 1: V */
+} pcgpu_device_voxels;
+
+/* Voxelization of `rows` records of `columns` floats, one after the other. max_voxels and a range are required; for
+ * points and pillar max_points, too.
+ * Errors: ARGUMENT (the parameters, as for pcgpu_voxelize; max_points above 64, more than 16 columns or 2^32 - 2 cells;
+ * memory that is not of the context's device), UNAVAILABLE (the context has no CUDA device), MEMORY, DEVICE. */
+pcgpu_status pcgpu_voxelize_device(pcgpu_context *context, void *stream, const float *data, int64_t rows, int columns,
+                                   const pcgpu_voxelize_params *params, const pcgpu_device_voxels *voxels);
+
 #ifdef __cplusplus
 }
 #endif

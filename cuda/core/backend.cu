@@ -199,6 +199,21 @@ pcgpu_status pc_cuda_up(pcgpu_context *context, void *device, const void *host, 
     return PCGPU_OK;
 }
 
+pcgpu_status pc_cuda_check_memory(pcgpu_context *context, const void *memory, const char *what) {
+    const int device = pc_cuda_of(context)->index;
+    cudaPointerAttributes a = {};
+    const cudaError_t error = memory ? cudaPointerGetAttributes(&a, memory) : cudaSuccess;
+    const bool there = a.type == cudaMemoryTypeManaged || (a.type == cudaMemoryTypeDevice && a.device == device);
+    if (error != cudaSuccess) {
+        cudaGetLastError();
+    }
+    return !memory || (error == cudaSuccess && there)
+               ? PCGPU_OK
+               : pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                         "the memory of %s is not that of CUDA device %d; copy it there, or open a context for its device",
+                         what, device);
+}
+
 /* The driver copies 8 MB into new memory in 6.5 ms, page by page, and into memory that has its pages in 0.8 ms, on an
  * H200. Linux 5.14 makes pages of all of it at once; on others, and for memory that has them, nothing changes. */
 static void make_pages(void *host, size_t bytes) {

@@ -75,6 +75,8 @@ void pc_arena_free(pc_arena *arena);
 
 /* Copies to or from the device on the context's stream; _down waits for it. */
 pcgpu_status pc_cuda_up(pcgpu_context *context, void *device, const void *host, size_t bytes);
+/* ARGUMENT when the memory, if it is not NULL, is not that of the context's device; `what` is in the message. */
+pcgpu_status pc_cuda_check_memory(pcgpu_context *context, const void *memory, const char *what);
 pcgpu_status pc_cuda_down(pcgpu_context *context, void *host, const void *device, size_t bytes);
 
 /* Blocks of `threads` that cover n items, one item per thread, at most 2^31-1 blocks. */

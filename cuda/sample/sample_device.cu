@@ -250,30 +250,14 @@ static pcgpu_status run_waves(pcgpu_context *context, const pcgpu_device_clouds 
     return PCGPU_OK;
 }
 
-/* Whether the memory is that of the context's device. */
-static pcgpu_status check_memory(pcgpu_context *context, const void *memory, const char *what) {
-    const int device = pc_cuda_of(context)->index;
-    cudaPointerAttributes a = {};
-    const cudaError_t error = memory ? cudaPointerGetAttributes(&a, memory) : cudaSuccess;
-    const bool there = a.type == cudaMemoryTypeManaged || (a.type == cudaMemoryTypeDevice && a.device == device);
-    if (error != cudaSuccess) {
-        cudaGetLastError();
-    }
-    return !memory || (error == cudaSuccess && there)
-               ? PCGPU_OK
-               : pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                         "the memory of %s is not that of CUDA device %d; copy it there, or open a context for its device",
-                         what, device);
-}
-
 extern "C" pcgpu_status pc_cuda_sample_device(pcgpu_context *context, void *stream, const pcgpu_device_clouds *from,
                                               const pcgpu_sample_params *p, const pcgpu_device_picks *picks) {
     pc_cuda *cuda = pc_cuda_of(context);
     PC_TRY(pc_cuda_start(context));
-    PC_TRY(check_memory(context, from->data, "the points"));
-    PC_TRY(check_memory(context, picks->indices, "the indices"));
-    PC_TRY(check_memory(context, picks->distances, "the distances"));
-    PC_TRY(check_memory(context, picks->picked, "the numbers of picks"));
+    PC_TRY(pc_cuda_check_memory(context, from->data, "the points"));
+    PC_TRY(pc_cuda_check_memory(context, picks->indices, "the indices"));
+    PC_TRY(pc_cuda_check_memory(context, picks->distances, "the distances"));
+    PC_TRY(pc_cuda_check_memory(context, picks->picked, "the numbers of picks"));
     pc_sample_job *jobs = (pc_sample_job *)calloc((size_t)from->count, sizeof *jobs);
     pc_cloud *clouds = (pc_cloud *)malloc((size_t)from->count * sizeof *clouds);
     pcgpu_status status = PCGPU_OK;

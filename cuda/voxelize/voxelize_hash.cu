@@ -25,7 +25,7 @@ static pcgpu_status allocate_records(pcgpu_context *context, const pc_voxelize_j
     }
     s->skip_origin = job->skip_origin;
     memcpy(s->skip, job->skip, sizeof s->skip);
-    s->aligned = job->columns == 4;
+    s->aligned = job->columns == 4 && (!c->out || (uintptr_t)job->data % sizeof(float4) == 0);
     s->rows = (uint32_t)job->rows;
     s->columns = job->columns;
     s->unlimited = job->max_points == 0;
@@ -45,14 +45,20 @@ static pcgpu_status allocate_records(pcgpu_context *context, const pc_voxelize_j
     if (job->rows >= SMALL) {
         PC_TRY(pc_voxelize_take(context, (job->rows + 31) / 32, &s->flags));
     }
-    PC_TRY(pc_voxelize_take(context, job->rows, &s->point_voxel));
-    return pc_voxelize_up(context, job, &s->data);
+    if (c->out && c->out->point_voxel) {
+        s->point_voxel = c->out->point_voxel;
+    } else {
+        PC_TRY(pc_voxelize_take(context, job->rows, &s->point_voxel));
+    }
+    s->data = job->data;
+    return c->out ? PCGPU_OK : pc_voxelize_up(context, job, &s->data);
 }
 
 /* The rest. A call that has to repeat this for a larger table does not free the memory for the smaller one, which is
  * far less. */
-static pcgpu_status allocate_slots(pcgpu_context *context, const pc_voxelize_job *job, const table *t, bool direct,
-                                   pc_voxelize_params *s) {
+static pcgpu_status allocate_slots(pcgpu_context *context, const pc_voxelize_job *job, const table *t, call *c) {
+    pc_voxelize_params *s = &c->params;
+    const bool direct = c->direct;
     s->capacity = (uint32_t)capacity_of(job, t->slots);
     s->mask = (uint32_t)(t->slots - 1);
     s->overflow = (uint2 *)t->array[OVERFLOW_OF];
@@ -75,6 +81,11 @@ static pcgpu_status allocate_slots(pcgpu_context *context, const pc_voxelize_job
     }
     if (s->fused) {
         s->tile_counts = (uint32_t *)t->array[TILE_COUNTS];
+    }
+    if (c->out) {
+        s->coords = c->out->coords;
+        s->counts = c->out->counts;
+        return PCGPU_OK;
     }
     PC_TRY(pc_voxelize_take(context, pc_voxelize_limit(job, s->capacity) * 4, &s->coords));
     return pc_voxelize_take(context, pc_voxelize_limit(job, s->capacity), &s->counts);
@@ -224,6 +235,7 @@ static pcgpu_status run_variant(pcgpu_context *context, const pc_voxelize_job *j
     PC_TRY(table_of(context, &t));
     t->tries = 0;
     c.direct = direct;
+    c.out = NULL;
     do {
         const uint64_t slots = direct ? (uint64_t)pc_voxelize_cells(job)
                                : full ? more_slots(job, t->slots)
@@ -245,7 +257,7 @@ static pcgpu_status run_variant(pcgpu_context *context, const pc_voxelize_job *j
         t->slots = slots;
         t->tries++;
         t->in_use = true;
-        PC_TRY(allocate_slots(context, job, t, direct, &c.params));
+        PC_TRY(allocate_slots(context, job, t, &c));
         PC_TRY(run(context, job, clock, &c, out, &full));
     } while (full);
     t->in_use = false;
@@ -268,6 +280,102 @@ static bool direct_fits(const pc_voxelize_job *job) {
 
 const pc_voxelize_variant pc_voxelize_direct = {direct_fits, run_variant<true>};
 const pc_voxelize_variant pc_voxelize_hash = {hash_fits, run_variant<false>};
+
+/* ---- arrays of the caller on the device -------------------------------------------------------------------------- */
+
+__global__ static void count_kernel(const pc_voxelize_counters *counters, uint32_t max_voxels, int32_t *count) {
+    *count = (int32_t)min(counters->found, max_voxels);
+}
+
+/* In a CUDA graph the number of a call is that of its capture, so what calls leave for the next one to clear must be
+ * clear before each run, and after it for calls beside the graph. */
+static pcgpu_status clear_between_calls(pcgpu_context *context, const call *c) {
+    const table *t = c->of;
+    cudaStream_t stream = pc_cuda_of(context)->stream;
+    CUDA_TRY(context, cudaMemsetAsync(t->array[COUNTERS], 0, sizeof c->params.counters->sums, stream));
+    if (c->direct) {
+        CUDA_TRY(context, cudaMemsetAsync(t->array[HEADS], 0, t->size[HEADS], stream));
+    }
+    if (c->params.fused) {
+        CUDA_TRY(context, cudaMemsetAsync(t->array[BUCKET_KEYS], 0, t->size[BUCKET_KEYS], stream));
+    }
+    return PCGPU_OK;
+}
+
+template <bool direct>
+static pcgpu_status run_on_device(pcgpu_context *context, const pc_voxelize_job *job, const pcgpu_device_voxels *out) {
+    const uint64_t buckets = direct || (is_small(job) && is_fused(job)) ? buckets_of(job->rows, job->max_points) : 0,
+                   slots = direct ? (uint64_t)pc_voxelize_cells(job) : enough_slots(job);
+    pc_arena *arena = &pc_cuda_of(context)->arena;
+    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    table *t = NULL;
+    call c = {};
+    bool fits;
+    PC_TRY(table_of(context, &t));
+    PC_TRY(prepare_table(context, job, slots, buckets, direct, false, t, &fits));
+    if (!fits) {
+        return pc_fail(context, PCGPU_ERROR_MEMORY, "the GPU has no memory for a table of %lld voxels", (long long)slots);
+    }
+    c.direct = direct;
+    c.of = t;
+    c.out = out;
+    t->slots = slots;
+    do { /* a second time in one block, so that the next call allocates nothing */
+        PC_TRY(pc_arena_reset(context, arena));
+        PC_TRY(allocate_records(context, job, buckets, &c));
+        PC_TRY(allocate_slots(context, job, t, &c));
+        if (job->features == PCGPU_FEATURES_FIRST || job->features == PCGPU_FEATURES_NEAREST) {
+            PC_TRY(pc_voxelize_take(context, pc_voxelize_limit(job, c.params.capacity), &c.params.selected));
+        }
+    } while (arena->blocks > 1);
+    c.params.features = out->features;
+    c.params.means = job->features == PCGPU_FEATURES_MEAN ? out->features : NULL;
+    CUDA_TRY(context, cudaStreamIsCapturing(pc_cuda_of(context)->stream, &capture));
+    t->in_use = true;
+    PC_TRY(begin_call(context, &c));
+    if (capture != cudaStreamCaptureStatusNone) {
+        PC_TRY(clear_between_calls(context, &c));
+    }
+    PC_TRY(add_kernels(context, &c));
+    PC_LAUNCH(context, count_kernel, 1, 1, c.params.counters, c.params.max_voxels, out->count);
+    if (capture != cudaStreamCaptureStatusNone) {
+        PC_TRY(clear_between_calls(context, &c));
+    }
+    t->in_use = false;
+    return PCGPU_OK;
+}
+
+static pcgpu_status voxelize_on_device(pcgpu_context *context, const pc_voxelize_job *job,
+                                       const pcgpu_device_voxels *out) {
+    if (job->rows == 0) {
+        CUDA_TRY(context, cudaMemsetAsync(out->count, 0, sizeof *out->count, pc_cuda_of(context)->stream));
+        return PCGPU_OK;
+    }
+    if (!hash_fits(job)) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "%.4g cells, %d columns and %lld points per voxel; on a GPU fewer than 2^32 - 1, up to %d and up to "
+                       "%d are possible",
+                       pc_voxelize_cells(job), job->columns, (long long)job->max_points, PC_MAX_COLUMNS, PC_MAX_POINTS);
+    }
+    return direct_fits(job) ? run_on_device<true>(context, job, out) : run_on_device<false>(context, job, out);
+}
+
+extern "C" pcgpu_status pc_cuda_voxelize_device(pcgpu_context *context, void *stream, const pc_voxelize_job *job,
+                                                const pcgpu_device_voxels *out) {
+    pc_cuda *cuda = pc_cuda_of(context);
+    PC_TRY(pc_cuda_start(context));
+    PC_TRY(pc_cuda_check_memory(context, job->data, "the points"));
+    PC_TRY(pc_cuda_check_memory(context, out->features, "the features"));
+    PC_TRY(pc_cuda_check_memory(context, out->coords, "the coordinates"));
+    PC_TRY(pc_cuda_check_memory(context, out->counts, "the counts"));
+    PC_TRY(pc_cuda_check_memory(context, out->point_voxel, "the voxels of points"));
+    PC_TRY(pc_cuda_check_memory(context, out->count, "the number of voxels"));
+    const cudaStream_t own = cuda->stream;
+    cuda->stream = (cudaStream_t)stream;
+    const pcgpu_status status = voxelize_on_device(context, job, out);
+    cuda->stream = own;
+    return status;
+}
 
 extern "C" void pc_cuda_voxelize_table_info(pcgpu_context *context, pc_cuda_voxelize_table *info) {
     const table *t = (const table *)pc_cuda_of(context)->voxels;

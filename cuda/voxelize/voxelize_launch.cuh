@@ -2,6 +2,7 @@
 #ifndef PC_VOXELIZE_LAUNCH_CUH
 #define PC_VOXELIZE_LAUNCH_CUH
 
+#include "voxelize_device.h"
 #include "voxelize_direct_emit.cuh"
 #include "voxelize_emit.cuh"
 #include "voxelize_fused.cuh"
@@ -12,6 +13,7 @@ typedef struct call {
     table *of;
     pc_voxelize_params params;
     bool direct;
+    const pcgpu_device_voxels *out; /* the caller's arrays, and the data is on the device; else NULL */
     pc_chain *graph; /* NULL: kernels are launched one by one */
 } call;
 

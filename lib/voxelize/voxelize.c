@@ -1,4 +1,5 @@
 /* Voxelization: checks of the parameters, the grid, and the memory of the result. */
+#include "voxelize_device.h"
 #include "voxelize_math.h"
 
 #include <stdlib.h>
@@ -297,4 +298,50 @@ pcgpu_status pcgpu_voxelize(pcgpu_context *context, const pcgpu_cloud *cloud, co
         result->cells[k] = (int32_t)job.grid.cells[k];
     }
     return PCGPU_OK;
+}
+
+/* ---- arrays in the memory of a GPU ------------------------------------------------------------------------------- */
+
+static pcgpu_status check_device(pcgpu_context *context, const float *data, int64_t rows, int columns,
+                                 const pcgpu_voxelize_params *p, const pcgpu_device_voxels *v) {
+    const bool padded = p->features == PCGPU_FEATURES_POINTS || p->features == PCGPU_FEATURES_PILLAR;
+    if (!context->cuda) {
+        return pc_fail(context, PCGPU_ERROR_UNAVAILABLE,
+                       "arrays on a GPU need a context of CUDA; open it with PCGPU_DEVICE_CUDA");
+    }
+    if (rows < 0 || columns < 3 || (rows > 0 && !data)) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld records of %d columns; give 0 or more of 3 or more",
+                       (long long)rows, columns);
+    }
+    if (p->range_auto || p->max_voxels == 0 || (padded && p->max_points == 0)) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "arrays on a GPU need %s; give it",
+                       p->range_auto       ? "a range"
+                       : p->max_voxels == 0 ? "max_voxels, the rows of the result"
+                                            : "max_points, the points of a voxel");
+    }
+    if (!v->features || !v->coords || !v->counts || !v->count) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "no memory for the result; give features, coords, counts and count");
+    }
+    return PCGPU_OK;
+}
+
+pcgpu_status pcgpu_voxelize_device(pcgpu_context *context, void *stream, const float *data, int64_t rows, int columns,
+                                   const pcgpu_voxelize_params *params, const pcgpu_device_voxels *voxels) {
+    const pcgpu_cloud cloud = {.rows = rows, .columns = columns};
+    const survey unused = {{0}, {0}};
+    double range[6];
+    pcgpu_status status = check_device(context, data, rows, columns, params, voxels);
+    status = status == PCGPU_OK ? check(context, &cloud, params) : status;
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    pc_voxelize_job job = {.rows = rows,
+                           .columns = columns,
+                           .data = data,
+                           .max_points = params->max_points,
+                           .max_voxels = params->max_voxels,
+                           .features = params->features};
+    set_skip(&cloud, params, &job);
+    status = make_grid(context, &cloud, params, &unused, &job.grid, range);
+    return status == PCGPU_OK ? pc_cuda_voxelize_device(context, stream, &job, voxels) : status;
 }

@@ -15,14 +15,14 @@ lib lib
 lib/core lib
 lib/io lib/core
 lib/sample lib lib/core
-lib/voxelize lib/core
+lib/voxelize lib lib/core
 lib/register lib/core lib/register/icp lib/register/ndt
 lib/register/icp lib/core lib/register lib/voxelize
 lib/register/ndt lib/core lib/register lib/register/icp
 lib/register/projective lib/core lib/register lib/register/icp
 lib/fuse lib/core lib/register/projective
 lib/odometry lib lib/core lib/register lib/register/ndt lib/register/projective lib/fuse
-cuda lib/core cuda/register/ndt cuda/sample cuda/voxelize
+cuda lib/core lib/sample lib/voxelize cuda/register/ndt cuda/sample cuda/voxelize
 cuda/core lib/core
 cuda/sample cuda/core lib/sample
 cuda/voxelize cuda/core lib/voxelize

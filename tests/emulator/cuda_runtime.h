@@ -439,6 +439,14 @@ cudaError_t cudaGetDeviceCount(int *count);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaMalloc(void **memory, size_t bytes);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+
+typedef enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone } cudaStreamCaptureStatus;
+
+static inline cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus *status) {
+    *status = cudaStreamCaptureStatusNone;
+    return cudaSuccess;
+}
+
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 
 static inline cudaError_t cudaFree(void *memory) {

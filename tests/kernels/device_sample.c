@@ -1,38 +1,13 @@
-/* Sampling of clouds on a GPU against pcgpu_sample on the CPU, bit for bit: device_sample [--quick] [SCAN.bin]
- *
- * Clouds with NaN, infinities, points at the origin, duplicates; strides of 3 to 9 floats; equal and ragged batches;
- * both starts; more picks than usable points; a minimum distance; indices of 4 and 8 bytes; the same again from a CUDA
- * graph. With a scan, also the times of a call. Exit code 1: a difference; 77: no CUDA. */
-#include "context.h"
-#include "device_memory.h"
-#include "pcgpu_device.h"
+/* pcgpu_sample_device: strides of 3 to 9 floats, equal and ragged batches, both starts, more picks than usable points, a
+ * minimum distance, indices of 4 and 8 bytes. */
+#include "device_arrays.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-static int checks, failures;
-static uint64_t state = 1;
-
-static uint32_t random_bits(void) {
-    state = state * 6364136223846793005ull + 1442695040888963407ull;
-    return (uint32_t)(state >> 33);
-}
-
-static float random_unit(void) {
-    return (float)random_bits() * 0x1p-31f;
-}
-
-static void expect(bool good, const char *what, int64_t a, int64_t b) {
-    checks++;
-    if (!good && failures++ < 20) {
-        printf("FAIL: %s (%lld, %lld)\n", what, (long long)a, (long long)b);
-    }
-}
-
-enum { MOST_CLOUDS = 40, KINDS = 6 };
+enum { MOST_CLOUDS = 40 };
 
 /* One call: clouds on both sides, and what is wanted of them. */
 typedef struct call {
@@ -44,25 +19,6 @@ typedef struct call {
     pcgpu_sample_params params;
     pcgpu_status status;
 } call;
-
-static void fill(float *p, int64_t stride, int64_t rows, int kind) {
-    for (int64_t i = 0; i < rows; i++) {
-        float *at = p + i * stride;
-        for (int64_t k = 0; k < stride; k++) {
-            at[k] = kind == 1 ? floorf(random_unit() * 4.0f) : kind == 2 ? 1.5f : random_unit() * 20.0f - 10.0f;
-        }
-        if (kind >= 3 && random_bits() % 4 == 0) { /* unusable ones, and those at the origin */
-            static const float odd[] = {0.0f, NAN, INFINITY, -INFINITY};
-            const float value = odd[random_bits() % 4];
-            at[0] = value;
-            at[1] = value == 0.0f ? 0.0f : at[1];
-            at[2] = value == 0.0f ? 0.0f : at[2];
-        }
-        if (kind == 5) {
-            at[random_bits() % 3] = NAN;
-        }
-    }
-}
 
 static void work(void *state_) {
     call *c = state_;
@@ -96,8 +52,7 @@ static void plain(const call *c, int64_t i, pcgpu_sampled *want) {
     memset(want, 0, sizeof *want);
     params.count = params.count < usable ? params.count : usable;
     if (params.count > 0 && start && pcgpu_sample(c->cpu, &cloud, &params, want) != PCGPU_OK) {
-        printf("FAIL: the CPU: %s\n", pcgpu_last_error(c->cpu));
-        failures++;
+        expect(false, pcgpu_last_error(c->cpu), i, 0);
     }
     free(cloud.data);
 }
@@ -145,7 +100,7 @@ static void check_clouds(call *c, int count, int64_t most, int64_t stride, bool 
     const size_t floats = (size_t)(offsets[count] * stride);
     c->host = malloc(floats * sizeof(float));
     for (int i = 0; i < count; i++) {
-        fill(c->host + offsets[i] * stride, stride, offsets[i + 1] - offsets[i], count > 1 ? (kind + i) % KINDS : kind);
+        fill_records(c->host + offsets[i] * stride, stride, offsets[i + 1] - offsets[i], count > 1 ? (kind + i) % KINDS : kind);
     }
     float *data = device_take(floats * sizeof(float));
     device_up(data, c->host, floats * sizeof(float));
@@ -211,70 +166,10 @@ static void check_refusals(call *c) {
     expect(pcgpu_sample_device(c->cpu, NULL, &good, &params, &picks) == PCGPU_ERROR_UNAVAILABLE, "a CPU context", 0, 0);
 }
 
-static double seconds(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* Prints the time of a call on the device, from a graph, and of the host, over 1,000 calls. */
-static void time_scan(call *c, const char *path, int64_t m) {
-    enum { CALLS = 1000 };
-    pcgpu_cloud cloud;
-    const pcgpu_read_options options = {.fields = 4};
-    if (pcgpu_read_file(c->cpu, path, &options, &cloud) != PCGPU_OK) {
-        printf("FAIL: %s\n", pcgpu_last_error(c->cpu));
-        failures++;
-        return;
-    }
-    const size_t bytes = (size_t)cloud.rows * 4 * sizeof(float);
-    float *data = device_take(bytes);
-    device_up(data, cloud.data, bytes);
-    c->host = cloud.data;
-    c->clouds = (pcgpu_device_clouds){data, 4, 1, cloud.rows, NULL};
-    pcgpu_sample_params_init(&c->params);
-    c->params.count = m;
-    c->picks = (pcgpu_device_picks){device_take((size_t)m * 8), 8, device_take((size_t)m * 4), device_take(4)};
-    work(c);
-    device_stream_wait(c->stream);
-    const float graph = device_repeat(c->stream, 200, work, c);
-    compare(c, "a scan");
-    double host = 0.0;
-    for (int i = 0; i < CALLS; i++) {
-        const double begin = seconds();
-        work(c);
-        host += seconds() - begin;
-        device_stream_wait(c->stream);
-    }
-    const double begin = seconds();
-    for (int i = 0; i < CALLS; i++) {
-        work(c);
-    }
-    device_stream_wait(c->stream);
-    printf("%s, %lld -> %lld: %.3f ms per call on the device from a graph, %.3f ms one after the other, the host %.1f us\n",
-           path, (long long)cloud.rows, (long long)m, (double)graph, 1e3 * (seconds() - begin) / CALLS, 1e6 * host / CALLS);
-    device_drop(c->picks.indices);
-    device_drop(c->picks.distances);
-    device_drop(c->picks.picked);
-    device_drop(data);
-    pcgpu_cloud_free(&cloud);
-}
-
-int main(int argc, char **argv) {
-    const bool quick = argc > 1 && strcmp(argv[1], "--quick") == 0;
-    const char *scan = argc > 1 && !quick ? argv[1] : NULL;
+void check_device_sample(const device_bed *bed) {
     static const int64_t strides[] = {3, 4, 5, 9};
-    pcgpu_settings settings;
-    call c = {0};
-    pcgpu_settings_init(&settings);
-    settings.device = PCGPU_DEVICE_CPU;
-    const bool cpu = pcgpu_open(&settings, &c.cpu) == PCGPU_OK;
-    settings.device = PCGPU_DEVICE_CUDA;
-    if (!cpu || pcgpu_open(&settings, &c.cuda) != PCGPU_OK) {
-        printf("no CUDA: %s\n", pcgpu_last_error(c.cuda));
-        return 77;
-    }
-    c.stream = device_stream_open();
+    const bool quick = bed->quick;
+    call c = {.cpu = bed->cpu, .cuda = bed->cuda, .stream = bed->stream};
     for (int kind = 0; kind < KINDS; kind++) {
         for (int i = 0; i < (quick ? 2 : 12); i++) {
             check_clouds(&c, 1, 2 + random_bits() % (quick ? 300 : 20000), strides[i % 4], false, kind);
@@ -288,13 +183,33 @@ int main(int argc, char **argv) {
         check_clouds(&c, 1, 200000, 4, false, 3);
     }
     check_refusals(&c);
-    if (scan) {
-        time_scan(&c, scan, 1024);
-        time_scan(&c, scan, 4096);
+}
+
+void time_device_sample(const device_bed *bed, const pcgpu_cloud *scan, int64_t m) {
+    enum { CALLS = 1000 };
+    call call_ = {.cpu = bed->cpu, .cuda = bed->cuda, .stream = bed->stream, .host = scan->data}, *c = &call_;
+    const size_t bytes = (size_t)scan->rows * 4 * sizeof(float);
+    float *data = device_take(bytes);
+    device_up(data, scan->data, bytes);
+    c->clouds = (pcgpu_device_clouds){data, 4, 1, scan->rows, NULL};
+    pcgpu_sample_params_init(&c->params);
+    c->params.count = m;
+    c->picks = (pcgpu_device_picks){device_take((size_t)m * 8), 8, device_take((size_t)m * 4), device_take(4)};
+    work(c);
+    device_stream_wait(c->stream);
+    const float graph = device_repeat(c->stream, 200, work, c);
+    compare(c, "a scan");
+    double host = 0.0;
+    for (int i = 0; i < CALLS; i++) {
+        const double begin = seconds_now();
+        work(c);
+        host += seconds_now() - begin;
+        device_stream_wait(c->stream);
     }
-    device_stream_close(c.stream);
-    pcgpu_close(c.cuda);
-    pcgpu_close(c.cpu);
-    printf("device sample: %d checks, %d failed\n", checks, failures);
-    return failures ? 1 : 0;
+    printf("sample %lld -> %lld: %.3f ms of the device from a graph, %.1f us of the host per call\n",
+           (long long)scan->rows, (long long)m, (double)graph, 1e6 * host / CALLS);
+    device_drop(c->picks.indices);
+    device_drop(c->picks.distances);
+    device_drop(c->picks.picked);
+    device_drop(data);
 }

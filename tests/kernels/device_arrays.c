@@ -1,0 +1,91 @@
+/* Operations on arrays in the memory of a GPU against those on host arrays by the CPU, bit for bit:
+ * device_arrays [--quick] [SCAN.bin]
+ *
+ * Clouds with NaN, infinities, points at the origin, duplicates; each call again from a CUDA graph; wrong arguments.
+ * With a scan also the times of a call. Exit code 1: a difference; 77: no CUDA. */
+#include "device_arrays.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static int checks, failures;
+static uint64_t state = 1;
+
+uint32_t random_bits(void) {
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    return (uint32_t)(state >> 33);
+}
+
+float random_unit(void) {
+    return (float)random_bits() * 0x1p-31f;
+}
+
+double seconds_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void expect(bool good, const char *what, int64_t a, int64_t b) {
+    checks++;
+    if (!good && failures++ < 20) {
+        printf("FAIL: %s (%lld, %lld)\n", what, (long long)a, (long long)b);
+    }
+}
+
+void fill_records(float *p, int64_t stride, int64_t rows, int kind) {
+    for (int64_t i = 0; i < rows; i++) {
+        float *at = p + i * stride;
+        for (int64_t k = 0; k < stride; k++) {
+            at[k] = kind == 1 ? floorf(random_unit() * 4.0f) : kind == 2 ? 1.5f : random_unit() * 20.0f - 10.0f;
+        }
+        if (kind >= 3 && random_bits() % 4 == 0) { /* unusable ones, and those at the origin */
+            static const float odd[] = {0.0f, NAN, INFINITY, -INFINITY};
+            const float value = odd[random_bits() % 4];
+            at[0] = value;
+            at[1] = value == 0.0f ? 0.0f : at[1];
+            at[2] = value == 0.0f ? 0.0f : at[2];
+        }
+        if (kind == 5) {
+            at[random_bits() % 3] = NAN;
+        }
+    }
+}
+
+int main(int argc, char **argv) {
+    device_bed bed = {.quick = argc > 1 && strcmp(argv[1], "--quick") == 0};
+    const char *path = argc > 1 && !bed.quick ? argv[1] : NULL;
+    pcgpu_settings settings;
+    pcgpu_settings_init(&settings);
+    settings.device = PCGPU_DEVICE_CPU;
+    const bool cpu = pcgpu_open(&settings, &bed.cpu) == PCGPU_OK;
+    settings.device = PCGPU_DEVICE_CUDA;
+    if (!cpu || pcgpu_open(&settings, &bed.cuda) != PCGPU_OK) {
+        printf("no CUDA: %s\n", pcgpu_last_error(bed.cuda));
+        return 77;
+    }
+    bed.stream = device_stream_open();
+    if (path) {
+        pcgpu_cloud scan;
+        const pcgpu_read_options options = {.fields = 4};
+        if (pcgpu_read_file(bed.cpu, path, &options, &scan) != PCGPU_OK) {
+            printf("FAIL: %s\n", pcgpu_last_error(bed.cpu));
+            return 1;
+        }
+        time_device_sample(&bed, &scan, 1024);
+        time_device_sample(&bed, &scan, 4096);
+        time_device_voxelize(&bed, &scan);
+        pcgpu_cloud_free(&scan);
+    } else {
+        check_device_sample(&bed);
+        check_device_voxelize(&bed);
+    }
+    device_stream_close(bed.stream);
+    pcgpu_close(bed.cuda);
+    pcgpu_close(bed.cpu);
+    printf("device arrays: %d checks, %d failed\n", checks, failures);
+    return failures ? 1 : 0;
+}

@@ -1,0 +1,31 @@
+/* What the files of device_arrays share. */
+#ifndef DEVICE_ARRAYS_H
+#define DEVICE_ARRAYS_H
+
+#include "context.h"
+#include "device_memory.h"
+#include "pcgpu_device.h"
+
+/* A context of each back end, and a stream of the GPU. */
+typedef struct device_bed {
+    pcgpu_context *cpu, *cuda;
+    void *stream;
+    bool quick;
+} device_bed;
+
+uint32_t random_bits(void);
+float random_unit(void);
+double seconds_now(void);
+void expect(bool good, const char *what, int64_t a, int64_t b);
+/* Fills records. Kinds: random; on a lattice; all equal; with NaN, infinities and points at the origin; the same; no
+ * usable point. */
+enum { KINDS = 6 };
+void fill_records(float *p, int64_t stride, int64_t rows, int kind);
+
+/* device_sample.c, device_voxelize.c. Times of a scan: of the device from a graph, of the host over 1,000 calls. */
+void check_device_sample(const device_bed *bed);
+void time_device_sample(const device_bed *bed, const pcgpu_cloud *scan, int64_t picks);
+void check_device_voxelize(const device_bed *bed);
+void time_device_voxelize(const device_bed *bed, const pcgpu_cloud *scan);
+
+#endif

@@ -1,0 +1,230 @@
+/* pcgpu_voxelize_device: all features, 3 to 9 columns, grids of few and of many cells, limits that are reached and that
+ * are not. */
+#include "device_arrays.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct call {
+    pcgpu_context *cuda;
+    void *stream;
+    const float *data;
+    int64_t rows;
+    int columns;
+    pcgpu_voxelize_params params;
+    pcgpu_device_voxels out;
+    pcgpu_status status;
+} call;
+
+static void work(void *state) {
+    call *c = state;
+    c->status = pcgpu_voxelize_device(c->cuda, c->stream, c->data, c->rows, c->columns, &c->params, &c->out);
+}
+
+enum { UNTOUCHED = 0x55 };
+
+/* Whether the first bytes are those wanted and the others untouched. */
+static void compare_bytes(const void *device, const void *want, size_t bytes, size_t all, const char *what) {
+    char *got = malloc(all ? all : 1);
+    bool untouched = true;
+    device_down(got, device, all);
+    expect(memcmp(got, want, bytes) == 0, what, (int64_t)bytes, (int64_t)all);
+    for (size_t i = bytes; i < all; i++) {
+        untouched = untouched && got[i] == UNTOUCHED;
+    }
+    expect(untouched, "behind the voxels", (int64_t)bytes, (int64_t)all);
+    free(got);
+}
+
+/* Values of a row of the features. */
+static size_t width_of(const call *c) {
+    const int columns = c->params.features == PCGPU_FEATURES_PILLAR ? 10 : c->columns;
+    const bool padded = c->params.features == PCGPU_FEATURES_POINTS || c->params.features == PCGPU_FEATURES_PILLAR;
+    return (size_t)columns * (padded ? (size_t)c->params.max_points : 1);
+}
+
+static void compare(const call *c, const pcgpu_voxels *want, const char *what) {
+    const size_t most = (size_t)c->params.max_voxels, found = (size_t)want->count, width = width_of(c) * sizeof(float);
+    int32_t count = -1;
+    expect(c->status == PCGPU_OK, c->status == PCGPU_OK ? what : pcgpu_last_error(c->cuda), 0, 0);
+    device_stream_wait(c->stream);
+    device_down(&count, c->out.count, sizeof count);
+    expect(count == want->count, what, count, want->count);
+    compare_bytes(c->out.coords, want->coords, found * 16, most * 16, what);
+    compare_bytes(c->out.counts, want->counts, found * 4, most * 4, what);
+    compare_bytes(c->out.features, want->features, found * width, most * width, what);
+    if (c->out.point_voxel) {
+        compare_bytes(c->out.point_voxel, want->point_voxel, (size_t)c->rows * 4, (size_t)c->rows * 4, what);
+    }
+}
+
+static void clear(const call *c) {
+    const size_t most = (size_t)c->params.max_voxels;
+    device_fill(c->out.coords, UNTOUCHED, most * 16);
+    device_fill(c->out.counts, UNTOUCHED, most * 4);
+    device_fill(c->out.features, UNTOUCHED, most * width_of(c) * sizeof(float));
+}
+
+static void take(call *c) {
+    const size_t most = (size_t)c->params.max_voxels;
+    c->out = (pcgpu_device_voxels){.features = device_take(most * width_of(c) * sizeof(float)),
+                                   .coords = device_take(most * 16),
+                                   .counts = device_take(most * 4),
+                                   .point_voxel = random_bits() % 4 ? device_take((size_t)c->rows * 4) : NULL,
+                                   .count = device_take(4)};
+}
+
+static void drop(call *c) {
+    device_drop(c->out.features);
+    device_drop(c->out.coords);
+    device_drop(c->out.counts);
+    device_drop(c->out.point_voxel);
+    device_drop(c->out.count);
+}
+
+static void check_cloud(const device_bed *bed, int64_t rows, int columns, int kind) {
+    call c = {.cuda = bed->cuda, .stream = bed->stream, .rows = rows, .columns = columns};
+    const size_t bytes = (size_t)(rows * columns) * sizeof(float);
+    pcgpu_cloud cloud = {.rows = rows, .columns = columns, .data = malloc(bytes)};
+    float *data = device_take(bytes);
+    fill_records(cloud.data, columns, rows, kind);
+    device_up(data, cloud.data, bytes);
+    c.data = data;
+    pcgpu_voxelize_params_init(&c.params);
+    const double size = random_bits() % 2 ? 0.4 : 4.0;
+    for (int k = 0; k < 3; k++) {
+        c.params.range[k] = -9.0;
+        c.params.range[3 + k] = 11.0;
+        c.params.size[k] = k == 2 && random_bits() % 2 ? 20.0 : size;
+    }
+    c.params.features = (pcgpu_features)(random_bits() % 5);
+    c.params.max_points = 1 + random_bits() % (random_bits() % 2 ? 12 : 40);
+    c.params.max_voxels = 1 + random_bits() % (random_bits() % 2 ? 50 : (uint32_t)rows);
+    c.params.drop_origin = random_bits() % 2;
+    if (c.params.features != PCGPU_FEATURES_POINTS && c.params.features != PCGPU_FEATURES_PILLAR && random_bits() % 3 == 0) {
+        c.params.max_points = 0;
+    }
+    pcgpu_voxels want;
+    expect(pcgpu_voxelize(bed->cpu, &cloud, &c.params, &want) == PCGPU_OK, pcgpu_last_error(bed->cpu), 0, 0);
+    take(&c);
+    clear(&c);
+    work(&c);
+    compare(&c, &want, "a call");
+    clear(&c);
+    device_repeat(c.stream, 3, work, &c);
+    compare(&c, &want, "from a graph");
+    clear(&c);
+    work(&c);
+    compare(&c, &want, "after a graph");
+    pcgpu_voxels host; /* the table of the context serves host arrays, too */
+    expect(pcgpu_voxelize(bed->cuda, &cloud, &c.params, &host) == PCGPU_OK, pcgpu_last_error(bed->cuda), 0, 0);
+    expect(host.count == want.count && host.in_range == want.in_range && host.kept == want.kept &&
+               host.largest == want.largest && host.run.non_finite == want.run.non_finite,
+           "a call of the host after it", host.in_range, want.in_range);
+    pcgpu_voxels_free(&host);
+    pcgpu_voxels_free(&want);
+    drop(&c);
+    device_drop(data);
+    free(cloud.data);
+}
+
+static void refuse(call *c, const pcgpu_voxelize_params *params, int64_t rows, int columns, const char *words) {
+    const pcgpu_status status = pcgpu_voxelize_device(c->cuda, c->stream, c->data, rows, columns, params, &c->out);
+    expect(status == PCGPU_ERROR_ARGUMENT && strstr(pcgpu_last_error(c->cuda), words), words, status, 0);
+}
+
+static void check_refusals(const device_bed *bed) {
+    call c = {.cuda = bed->cuda, .stream = bed->stream, .rows = 10, .columns = 4};
+    float *data = device_take(400);
+    pcgpu_voxelize_params good, bad;
+    c.data = data;
+    pcgpu_voxelize_params_init(&good);
+    good = (pcgpu_voxelize_params){
+        .range = {0, 0, 0, 1, 1, 1}, .size = {1, 1, 1}, .max_points = 4, .max_voxels = 10, .features = PCGPU_FEATURES_POINTS};
+    c.params = good;
+    take(&c);
+    bad = good;
+    bad.range_auto = true;
+    refuse(&c, &bad, 10, 4, "need a range");
+    bad = good;
+    bad.max_voxels = 0;
+    refuse(&c, &bad, 10, 4, "need max_voxels");
+    bad = good;
+    bad.max_points = 0;
+    refuse(&c, &bad, 10, 4, "need max_points");
+    bad.max_points = 65;
+    refuse(&c, &bad, 10, 4, "65 points per voxel");
+    bad = good;
+    bad.size[1] = -1;
+    refuse(&c, &bad, 10, 4, "a voxel size of -1 m in y");
+    refuse(&c, &good, -1, 4, "-1 records");
+    refuse(&c, &good, 10, 2, "of 2 columns");
+    pcgpu_device_voxels whole = c.out;
+    c.out.coords = NULL;
+    refuse(&c, &good, 10, 4, "no memory for the result");
+    c.out = whole;
+    work(&(call){.cuda = c.cuda, .stream = c.stream, .columns = 4, .params = good, .out = c.out}); /* no records */
+    int32_t count = -1;
+    device_stream_wait(c.stream);
+    device_down(&count, c.out.count, sizeof count);
+    expect(count == 0, "no records", count, 0);
+#ifndef DEVICE_EMULATED
+    int32_t host = 0;
+    c.out.count = &host;
+    refuse(&c, &good, 10, 4, "the memory of the number of voxels is not that of CUDA device 0");
+    c.out = whole;
+#endif
+    drop(&c);
+    device_drop(data);
+}
+
+void check_device_voxelize(const device_bed *bed) {
+    static const int columns[] = {4, 3, 5, 9, 4, 4};
+    for (int i = 0; i < (bed->quick ? 60 : 400); i++) {
+        check_cloud(bed, 1 + random_bits() % (bed->quick ? 2500 : 20000), columns[i % 6], i % KINDS);
+    }
+    if (!bed->quick) { /* beyond small clouds, and the fused kernel */
+        for (int i = 0; i < 12; i++) {
+            check_cloud(bed, 70000 + (int64_t)(i % 4) * 200000, columns[i % 6], i % 2 ? 0 : 3);
+        }
+    }
+    check_refusals(bed);
+}
+
+static void time_case(const device_bed *bed, const pcgpu_cloud *scan, const pcgpu_voxelize_params *params, const char *name) {
+    enum { CALLS = 1000 };
+    call c = {.cuda = bed->cuda, .stream = bed->stream, .rows = scan->rows, .columns = scan->columns, .params = *params};
+    const size_t bytes = (size_t)(scan->rows * scan->columns) * sizeof(float);
+    float *data = device_take(bytes);
+    device_up(data, scan->data, bytes);
+    c.data = data;
+    pcgpu_voxels want;
+    expect(pcgpu_voxelize(bed->cpu, scan, params, &want) == PCGPU_OK, pcgpu_last_error(bed->cpu), 0, 0);
+    take(&c);
+    clear(&c);
+    work(&c);
+    compare(&c, &want, "a scan");
+    const float graph = device_repeat(c.stream, 1000, work, &c);
+    double host = 0.0;
+    for (int i = 0; i < CALLS; i++) {
+        const double begin = seconds_now();
+        work(&c);
+        host += seconds_now() - begin;
+        device_stream_wait(c.stream);
+    }
+    printf("voxelize %s, %lld points: %.1f us of the device from a graph, %.1f us of the host per call\n", name,
+           (long long)scan->rows, 1e3 * (double)graph, 1e6 * host / CALLS);
+    pcgpu_voxels_free(&want);
+    drop(&c);
+    device_drop(data);
+}
+
+void time_device_voxelize(const device_bed *bed, const pcgpu_cloud *scan) {
+    const pcgpu_voxelize_params pillar = {.range = {0, -39.68, -3, 69.12, 39.68, 1}, .size = {0.16, 0.16, 4},
+                                          .max_points = 32, .max_voxels = 40000, .features = PCGPU_FEATURES_POINTS},
+                                voxel = {.range = {-54, -54, -5, 54, 54, 3}, .size = {0.075, 0.075, 0.2},
+                                         .max_points = 10, .max_voxels = 160000, .features = PCGPU_FEATURES_MEAN};
+    time_case(bed, scan, &pillar, "pillars");
+    time_case(bed, scan, &voxel, "0.075 m");
+}
