@@ -129,6 +129,7 @@ extern "C" void pc_cuda_stop(pcgpu_context *context) {
         pc_arena_free(&cuda->arena);
         pc_arena_free(&cuda->icp_arena);
         cudaStreamDestroy(cuda->stream);
+        free(cuda->sample_plan);
         free(cuda);
         context->cuda = NULL;
     }

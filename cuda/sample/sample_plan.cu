@@ -1,6 +1,8 @@
 /* Farthest point sampling on CUDA: which clouds run in one launch, with which variant and how many blocks. */
 #include "sample_plan.cuh"
 
+#include <stdlib.h>
+
 enum {
     CLUSTER_MESSAGES = 64, /* at most; fewer when the points need the shared memory */
     LEAST_MESSAGES = 16,
@@ -139,7 +141,7 @@ pc_wave pc_gather_wave(const pc_sample_job *jobs, int first, int count) {
     return w;
 }
 
-pcgpu_status pc_plan_wave(pcgpu_context *context, pc_wave *w, const pc_cuda_sample_variant *variant, bool *fits) {
+static pcgpu_status plan_wave(pcgpu_context *context, pc_wave *w, const pc_cuda_sample_variant *variant, bool *fits) {
     bool choose = variant->kind == PC_CUDA_SAMPLE_CHOOSE && !variant->stored;
     *fits = false;
     if (choose && w->count == 1 && w->largest >= GRID_POINTS) {
@@ -151,5 +153,37 @@ pcgpu_status pc_plan_wave(pcgpu_context *context, pc_wave *w, const pc_cuda_samp
     if (!*fits && variant->kind != PC_CUDA_SAMPLE_CLUSTER) {
         PC_TRY(plan_grid(context, w, variant, fits));
     }
+    return PCGPU_OK;
+}
+
+/* A plan asks the driver what fits the device, which takes 30 us; clouds of one size follow each other. */
+typedef struct last_plan {
+    int count;
+    int64_t largest;
+    pc_wave wave;
+    bool fits;
+} last_plan;
+
+pcgpu_status pc_plan_wave(pcgpu_context *context, pc_wave *w, const pc_cuda_sample_variant *variant, bool *fits) {
+    pc_cuda *cuda = pc_cuda_of(context);
+    if (variant->kind != PC_CUDA_SAMPLE_CHOOSE || variant->blocks || variant->bucket_points || variant->stored) {
+        return plan_wave(context, w, variant, fits);
+    }
+    last_plan *last = (last_plan *)(cuda->sample_plan ? cuda->sample_plan : calloc(1, sizeof(last_plan)));
+    if (!last) {
+        return pc_fail_memory(context, sizeof *last, "the plan of sampling");
+    }
+    cuda->sample_plan = last;
+    if (last->count != w->count || last->largest != w->largest) {
+        const int count = w->count;
+        last->count = 0;
+        PC_TRY(plan_wave(context, w, variant, fits));
+        *last = last_plan{count, w->largest, *w, *fits};
+        return PCGPU_OK;
+    }
+    w->count = last->wave.count;
+    w->cluster = last->wave.cluster;
+    w->shape = last->wave.shape;
+    *fits = last->fits;
     return PCGPU_OK;
 }

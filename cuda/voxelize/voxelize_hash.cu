@@ -283,25 +283,6 @@ const pc_voxelize_variant pc_voxelize_hash = {hash_fits, run_variant<false>};
 
 /* ---- arrays of the caller on the device -------------------------------------------------------------------------- */
 
-__global__ static void count_kernel(const pc_voxelize_counters *counters, uint32_t max_voxels, int32_t *count) {
-    *count = (int32_t)min(counters->found, max_voxels);
-}
-
-/* In a CUDA graph the number of a call is that of its capture, so what calls leave for the next one to clear must be
- * clear before each run, and after it for calls beside the graph. */
-static pcgpu_status clear_between_calls(pcgpu_context *context, const call *c) {
-    const table *t = c->of;
-    cudaStream_t stream = pc_cuda_of(context)->stream;
-    CUDA_TRY(context, cudaMemsetAsync(t->array[COUNTERS], 0, sizeof c->params.counters->sums, stream));
-    if (c->direct) {
-        CUDA_TRY(context, cudaMemsetAsync(t->array[HEADS], 0, t->size[HEADS], stream));
-    }
-    if (c->params.fused) {
-        CUDA_TRY(context, cudaMemsetAsync(t->array[BUCKET_KEYS], 0, t->size[BUCKET_KEYS], stream));
-    }
-    return PCGPU_OK;
-}
-
 template <bool direct>
 static pcgpu_status run_on_device(pcgpu_context *context, const pc_voxelize_job *job, const pcgpu_device_voxels *out) {
     const uint64_t buckets = direct || (is_small(job) && is_fused(job)) ? buckets_of(job->rows, job->max_points) : 0,
@@ -334,13 +315,10 @@ static pcgpu_status run_on_device(pcgpu_context *context, const pc_voxelize_job 
     t->in_use = true;
     PC_TRY(begin_call(context, &c));
     if (capture != cudaStreamCaptureStatusNone) {
-        PC_TRY(clear_between_calls(context, &c));
+        PC_TRY(add_end(context, &c, true, NULL));
     }
     PC_TRY(add_kernels(context, &c));
-    PC_LAUNCH(context, count_kernel, 1, 1, c.params.counters, c.params.max_voxels, out->count);
-    if (capture != cudaStreamCaptureStatusNone) {
-        PC_TRY(clear_between_calls(context, &c));
-    }
+    PC_TRY(add_end(context, &c, capture != cudaStreamCaptureStatusNone, out->count));
     t->in_use = false;
     return PCGPU_OK;
 }

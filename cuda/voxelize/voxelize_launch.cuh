@@ -131,4 +131,47 @@ static pcgpu_status add_kernels(pcgpu_context *context, const call *c) {
     return add_emit(context, c);
 }
 
+/* ---- arrays of the caller on the device -------------------------------------------------------------------------- */
+
+/* What the last kernel of a call does: writes V, and clears memory. */
+typedef struct ending {
+    const pc_voxelize_counters *counters;
+    uint32_t max_voxels;
+    int32_t *count; /* NULL: only clears */
+    uint4 *clear[2];
+    size_t size[2]; /* in uint4 */
+} ending;
+
+__global__ static void end_kernel(const ending e) {
+    const size_t thread = (size_t)blockIdx.x * blockDim.x + threadIdx.x, threads = (size_t)gridDim.x * blockDim.x;
+    if (thread == 0 && e.count) {
+        *e.count = (int32_t)min(e.counters->found, e.max_voxels);
+    }
+    for (int k = 0; k < 2; k++) {
+        for (size_t i = thread; i < e.size[k]; i += threads) {
+            e.clear[k][i] = make_uint4(0, 0, 0, 0);
+        }
+    }
+}
+
+static_assert(sizeof(pc_heads) % sizeof(uint4) == 0 && sizeof(pc_voxelize_sums) % sizeof(uint4) == 0, "cleared by uint4");
+
+/* In a CUDA graph the number of a call is that of its capture, so what calls leave for the next one to clear is cleared
+ * before each run, and after it for calls beside the graph. */
+static pcgpu_status add_end(pcgpu_context *context, const call *c, bool clears, int32_t *count) {
+    enum { THREADS = 256, BLOCKS = 64 };
+    const table *t = c->of;
+    ending e = {c->params.counters, c->params.max_voxels, count, {NULL, NULL}, {0, 0}};
+    if (clears) {
+        e.clear[0] = (uint4 *)t->array[COUNTERS];
+        e.size[0] = sizeof c->params.counters->sums / sizeof(uint4);
+    }
+    if (clears && (c->direct || c->params.fused)) {
+        e.clear[1] = (uint4 *)t->array[c->direct ? HEADS : BUCKET_KEYS];
+        e.size[1] = t->size[c->direct ? HEADS : BUCKET_KEYS] / sizeof(uint4);
+    }
+    PC_LAUNCH(context, end_kernel, clears ? BLOCKS : 1, THREADS, e);
+    return PCGPU_OK;
+}
+
 #endif
