@@ -28,6 +28,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default) /* symbols of the shared library */
 
 /* ---- 1. status and context ---------------------------------------------------------------------------------- */
 
@@ -376,6 +377,7 @@ typedef struct pcgpu_device_info {
  * receives the reason as a sentence. `driver` (may be NULL) receives the driver's CUDA version, e.g. 13000, or 0. */
 int pcgpu_devices(pcgpu_device_info *devices, int capacity, char *why, size_t why_size, int *driver);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -7,6 +7,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /* A depth image: height rows of width pixels, row-major, from the top. A pixel is the distance along the optical axis
  * in units of 1 / depth_scale metres; 0 and 65535 (saturated) = no return. As with clouds, a caller may fill the struct
@@ -41,6 +42,7 @@ typedef struct pcgpu_depth_counts {
     int64_t out_of_range; /* nearer than min_depth or farther than max_depth */
 } pcgpu_depth_counts;
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -17,6 +17,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /* Clouds in one array of records. A record is `stride` floats, the first three of which are x y z in metres. */
 typedef struct pcgpu_device_clouds {
@@ -63,6 +64,7 @@ typedef struct pcgpu_device_voxels {
 pcgpu_status pcgpu_voxelize_device(pcgpu_context *context, void *stream, const float *data, int64_t rows, int columns,
                                    const pcgpu_voxelize_params *params, const pcgpu_device_voxels *voxels);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

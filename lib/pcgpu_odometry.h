@@ -8,6 +8,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /* ---- odometry ------------------------------------------------------------------------------------------------ */
 
@@ -118,6 +119,7 @@ typedef struct pcgpu_evaluation {
 pcgpu_status pcgpu_trajectory_evaluate(pcgpu_context *context, const double *estimate, const double *truth,
                                        const double *times, int64_t count, pcgpu_evaluation *evaluation);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

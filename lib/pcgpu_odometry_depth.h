@@ -8,6 +8,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 typedef struct pcgpu_depth_odometry_params {
     pcgpu_register_depth_params registration; /* of each step; init: the pose of the first frame, T_world_camera */
@@ -47,6 +48,7 @@ pcgpu_status pcgpu_depth_odometry_add_known(pcgpu_depth_odometry *odometry, cons
 /* The model, which the odometry owns; NULL with other references. */
 pcgpu_volume *pcgpu_depth_odometry_volume(pcgpu_depth_odometry *odometry);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

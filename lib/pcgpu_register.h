@@ -7,6 +7,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /* Registration, coarse to fine. PLANE and POINT are iterative closest point (Chen and Medioni 1992; Besl and McKay
  * 1992): each level halves the voxel size and the maximum correspondence distance of the level before; the last level
@@ -150,6 +151,7 @@ typedef struct pcgpu_pair {
 pcgpu_status pcgpu_register_pairs(pcgpu_context *context, const pcgpu_pair *pairs, int count,
                                   const pcgpu_register_params *params, pcgpu_registration *results);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

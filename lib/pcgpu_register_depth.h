@@ -7,6 +7,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 enum { PCGPU_DEPTH_LEVELS = 6 };
 
@@ -56,6 +57,7 @@ void pcgpu_frame_free(pcgpu_context *context, pcgpu_frame *frame); /* accepts NU
 pcgpu_status pcgpu_register_frames(pcgpu_context *context, pcgpu_frame *source, pcgpu_frame *target,
                                    const pcgpu_register_depth_params *params, pcgpu_registration *result);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,36 @@
+/* The sizes of the public structs, one per line: a program that was built with another size breaks. */
+#include "pcgpu.h"
+
+#define SIZE(type) printf("struct %s %zu\n", #type, sizeof(type))
+
+int main(void) {
+    SIZE(pcgpu_array);
+    SIZE(pcgpu_camera);
+    SIZE(pcgpu_cloud);
+    SIZE(pcgpu_depth);
+    SIZE(pcgpu_depth_counts);
+    SIZE(pcgpu_depth_odometry_params);
+    SIZE(pcgpu_device_info);
+    SIZE(pcgpu_evaluation);
+    SIZE(pcgpu_format_info);
+    SIZE(pcgpu_indices);
+    SIZE(pcgpu_mesh);
+    SIZE(pcgpu_odometry_frame);
+    SIZE(pcgpu_odometry_params);
+    SIZE(pcgpu_pair);
+    SIZE(pcgpu_read_options);
+    SIZE(pcgpu_register_depth_params);
+    SIZE(pcgpu_register_params);
+    SIZE(pcgpu_registration);
+    SIZE(pcgpu_run);
+    SIZE(pcgpu_sample_params);
+    SIZE(pcgpu_sampled);
+    SIZE(pcgpu_segment_error);
+    SIZE(pcgpu_settings);
+    SIZE(pcgpu_volume_counts);
+    SIZE(pcgpu_volume_params);
+    SIZE(pcgpu_volume_stats);
+    SIZE(pcgpu_voxelize_params);
+    SIZE(pcgpu_voxels);
+    return 0;
+}
