@@ -1,0 +1,154 @@
+"""Arrays of the caller as NumPy arrays, and results as arrays of the same kind."""
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, Optional, Tuple
+
+import numpy as np
+
+from . import _native
+
+# Memory that the CPU can read, by the device types of DLPack: its own, pinned by CUDA, pinned by ROCm.
+_HOST = (1, 3, 11)
+
+
+def kind_of(values: Any) -> str:
+    """'torch', 'jax' or, for all others, 'numpy'."""
+    package = type(values).__module__.partition('.')[0]
+    return 'jax' if package == 'jaxlib' else package if package in ('torch', 'jax') else 'numpy'
+
+
+def _in_gpu_memory(values: Any) -> bool:
+    if hasattr(values, '__cuda_array_interface__'):
+        return True
+    device = getattr(values, '__dlpack_device__', None)
+    return device is not None and int(device()[0]) not in _HOST
+
+
+def to_numpy(values: Any, what: str) -> np.ndarray:
+    """The values as a NumPy array, without a copy where they lie in memory of the CPU."""
+    if type(values) is np.ndarray:
+        return values
+    kind = kind_of(values)
+    if kind == 'torch':
+        if values.device.type != 'cpu':
+            raise ValueError(f'arrays in GPU memory are not supported yet; pass {what}.cpu()')
+        try:
+            return values.detach().resolve_neg().numpy()
+        except (TypeError, RuntimeError) as error:
+            raise TypeError(f'{what} of {values.dtype}: {error}') from None
+    if kind != 'jax' and not isinstance(values, np.ndarray) and _in_gpu_memory(values):
+        raise ValueError(f'arrays in GPU memory are not supported yet; copy {what} to the host, e.g. by {what}.get()')
+    if kind == 'jax' and any(device.platform != 'cpu' for device in values.devices()):
+        raise ValueError(f'arrays in GPU memory are not supported yet; pass numpy.asarray({what})')
+    try:
+        if hasattr(values, '__dlpack__') and not hasattr(values, '__array__'):
+            return np.from_dlpack(values)
+        return np.asarray(values)
+    except (ValueError, TypeError, BufferError) as error:
+        raise TypeError(f'{what} is no array of numbers: {error}') from None
+
+
+def give(array: Any, kind: str) -> Any:
+    """A NumPy array as an array of this kind, without a copy where the package permits."""
+    if kind == 'numpy' or not isinstance(array, np.ndarray):
+        return array
+    if kind == 'torch':
+        return sys.modules['torch'].from_numpy(array)
+    jax = sys.modules['jax']
+    if array.dtype == np.float64 and not jax.config.jax_enable_x64:
+        return array  # JAX would round it
+    return jax.numpy.asarray(array)
+
+
+def _float64_points(points: np.ndarray) -> Tuple[np.ndarray, Tuple[float, float, float]]:
+    """Rounds to float32, relative to an offset of whole metres where float32 alone would lose precision, as the reader
+    of float64 files does: it is that reader."""
+    header = {'descr': '<f8', 'fortran_order': False, 'shape': points.shape}
+    wide = np.array(points, '<f8', order='C')
+    wide[:, 3:] = wide[:, 3:].astype('f4')  # coordinates alone have an offset
+    memory = _Bytes()
+    np.lib.format.write_array_header_1_0(memory, header)
+    memory.parts.append(wide.tobytes())
+    out = _native.read(b''.join(memory.parts), b'points', 'npy', 0, None, 0)
+    return out['points'], out['offset']
+
+
+class _Bytes:
+    """What the header is written to."""
+
+    def __init__(self) -> None:
+        self.parts: list = []
+
+    def write(self, data: bytes) -> None:
+        self.parts.append(data)
+
+
+def float_points(points: Any, what: str) -> Tuple[np.ndarray, Optional[Tuple[float, float, float]]]:
+    """Points as a float32 array (N, C) in C order, and their offset. A copy is made unless they are that."""
+    array = to_numpy(points, what)
+    if array.ndim != 2 or not 3 <= array.shape[1] <= 64:
+        raise ValueError(f'{what} has the shape {array.shape}; give (N, C), C from 3 to 64, with x y z first')
+    if array.dtype == np.float32:
+        return (array if array.flags.c_contiguous and array.dtype.isnative else
+                np.ascontiguousarray(array, np.float32)), None
+    if array.dtype == np.float16:
+        return np.ascontiguousarray(array, np.float32), None
+    if array.dtype == np.float64:
+        rounded, offset = _float64_points(array)
+        return rounded, offset if any(offset) else None
+    raise TypeError(f"{what} is of {array.dtype}; give float32, or float64 or float16, which are converted, e.g. "
+                    f"{what}.astype('float32')")
+
+
+def depth_image(depth: Any, what: str = 'depth') -> np.ndarray:
+    """A depth image as a uint16 array (height, width) in C order."""
+    array = to_numpy(depth, what)
+    if array.ndim != 2:
+        raise ValueError(f'{what} has the shape {array.shape}; give (height, width)')
+    if array.dtype != np.uint16:
+        raise TypeError(f"{what} is of {array.dtype}; give uint16 in units of 1 / depth_scale metres, e.g. "
+                        f"(metres * 1000).round().astype('uint16')")
+    return np.ascontiguousarray(array, np.uint16)
+
+
+def matrix(values: Any, what: str) -> list:
+    """A 4x4 matrix as 16 numbers."""
+    array = to_numpy(values, what)
+    if array.shape != (4, 4) or array.dtype.kind not in 'fiu':
+        raise ValueError(f'{what} has the shape {array.shape} and the type {array.dtype}; give a 4x4 matrix of numbers')
+    return array.astype(np.float64).ravel().tolist()
+
+
+def indices(values: Any, what: str) -> np.ndarray:
+    """Indices of records as int32."""
+    array = to_numpy(values, what)
+    if array.size == 0:
+        return np.empty(0, np.int32)
+    if array.ndim != 1 or array.dtype.kind not in 'iu':
+        raise ValueError(f'{what} has the shape {array.shape} and the type {array.dtype}; give (K,) of whole numbers')
+    if array.min() < 0 or array.max() > 2**31 - 1:
+        raise ValueError(f'{what} holds {int(array.min())} to {int(array.max())}; give indices from 0 to 2**31 - 1')
+    return np.ascontiguousarray(array, np.int32)
+
+
+def thread_count(threads: Optional[int]) -> int:
+    """The default is that of the program: OMP_NUM_THREADS where it is set, else all that the process may use."""
+    if threads is None:
+        text = os.environ.get('OMP_NUM_THREADS', '').partition(',')[0].strip()
+        return int(text) if text.isdigit() and 1 <= int(text) <= 4096 else 0
+    if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)):
+        raise TypeError(f'threads is {threads!r}; give a whole number, or None for all')
+    if not 0 <= threads <= 4096:
+        raise ValueError(f'threads is {threads}; give 1 to 4096, or None for all')
+    return int(threads)
+
+
+def device_name(device: Any) -> str:
+    """'auto', 'cpu', 'cuda' or 'cuda:N'; a torch.device is welcome."""
+    if isinstance(device, str):
+        return device
+    if kind_of(device) == 'torch':
+        return str(device)
+    raise TypeError(f"device is {device!r}; give 'auto', 'cpu', 'cuda' or 'cuda:N'")

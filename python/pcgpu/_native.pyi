@@ -1,0 +1,93 @@
+"""The C library of pcgpu; use the functions of pcgpu."""
+
+from typing import Annotated
+
+import numpy
+from numpy.typing import NDArray
+
+
+def read(source: object, name: bytes, format: object | None, fields: int, camera: object | None, threads: int) -> dict:
+    """A cloud from a file descriptor or bytes."""
+
+def read_depth(source: object, name: bytes, format: object | None) -> object:
+    """A depth image from a file descriptor or bytes."""
+
+def depth_to_cloud(image: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], camera: dict, threads: int) -> dict:
+    """The points of a depth image."""
+
+def write(descriptor: int, name: bytes, format: object | None, cloud: tuple) -> None:
+    """Writes a cloud to a file descriptor."""
+
+def write_mesh(descriptor: int, name: bytes, vertices: tuple, triangles: Annotated[NDArray[numpy.int32], dict(shape=(None, 3), order='C', device='cpu', writable=False)]) -> None:
+    """Writes a mesh to a file descriptor."""
+
+def transform(cloud: tuple, matrix: object) -> dict:
+    """The cloud moved by a rigid transform."""
+
+def formats() -> list:
+    """(name, extension, reads, writes, depth) of each format."""
+
+def sample(clouds: list, params: dict, seeds: object | None, device: str, threads: int) -> list:
+    """The picks of each cloud."""
+
+def voxelize(cloud: tuple, params: dict, device: str, threads: int) -> dict:
+    """The voxels of a cloud."""
+
+def register(pairs: list, params: dict, device: str, threads: int) -> list:
+    """The registration of each pair of clouds."""
+
+def register_depth(source: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], source_camera: dict, target_camera: object | None, params: dict, device: str, threads: int) -> dict:
+    """The registration of two depth images."""
+
+def devices() -> list:
+    """The CUDA devices of this machine."""
+
+def cuda_architectures() -> str:
+    """The GPU architectures of this build."""
+
+def version() -> str:
+    """The version of the library."""
+
+def defaults() -> dict:
+    """The defaults of the parameters, by function."""
+
+class Odometry:
+    def __init__(self, params: dict, registration: dict, device: str, threads: int) -> None: ...
+
+    def add(self, cloud: tuple, time: float) -> dict: ...
+
+    def add_known(self, cloud: tuple, time: float, pose: object, keyframe: bool) -> None: ...
+
+    def close(self) -> None: ...
+
+class Volume:
+    def __init__(self, params: dict, device: str, threads: int) -> None: ...
+
+    def integrate(self, image: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], camera: dict, pose: object) -> dict: ...
+
+    def raycast(self, camera: dict, pose: object) -> tuple: ...
+
+    def surface(self, min_weight: float) -> dict: ...
+
+    def mesh(self, min_weight: float) -> tuple: ...
+
+    def stats(self) -> dict: ...
+
+    def close(self) -> None: ...
+
+class DepthOdometry:
+    def __init__(self, camera: dict, params: dict, registration: dict, volume: dict, device: str, threads: int) -> None: ...
+
+    def add(self, image: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], time: float) -> dict: ...
+
+    def add_known(self, image: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], time: float, pose: object, keyframe: bool) -> None: ...
+
+    def raycast(self, camera: dict, pose: object) -> tuple: ...
+
+    def surface(self, min_weight: float) -> dict: ...
+
+    def mesh(self, min_weight: float) -> tuple: ...
+
+    def stats(self) -> dict: ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,289 @@
+"""Sampling, voxelization and registration of arrays."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Literal, Optional, Sequence, Tuple, Union, overload
+
+import numpy as np
+
+from . import _native
+from ._arrays import depth_image, device_name, give, indices, kind_of, matrix, thread_count, to_numpy
+from ._clouds import Camera, Cloud, native_cloud
+from ._results import Array, Device, Registration, Sampled, Voxels, registration, sampled, voxels
+
+if TYPE_CHECKING:
+    from typing_extensions import TypedDict, Unpack
+
+    class RegisterParams(TypedDict, total=False):
+        """The parameters of register()."""
+
+        method: Literal['ndt', 'plane', 'point', 'gicp']
+        init: Optional[Array]
+        search: Literal['rescue', 'never', 'always']
+        voxel_size: Union[float, Literal['auto']]
+        levels: int
+        max_distance: Union[float, Literal['auto']]
+        kernel: Literal['auto', 'none', 'huber', 'cauchy', 'tukey', 'geman']
+        kernel_scale: float
+        max_iterations: int
+        translation_epsilon: Union[float, Literal['auto']]
+        rotation_epsilon: float
+        min_score: float
+        drop_origin: bool
+        min_range: float
+        beam_correction: float
+        symmetric: bool
+
+
+Points = Union[Cloud, Array]
+
+# ---- sample ----------------------------------------------------------------------------------------------------------
+
+
+def _sample_params(count: Optional[int], ratio: Optional[float], min_distance: Optional[float], method: str,
+                   start: Union[str, int], seed: int, drop_origin: bool, coverage: bool) -> Dict[str, Any]:
+    params: Dict[str, Any] = {'method': method, 'seed': seed, 'drop_origin': drop_origin, 'coverage': coverage}
+    if count is not None:
+        params['count'] = count
+        if isinstance(count, (int, np.integer)) and count < 1:
+            raise ValueError(f'count is {count}; give 1 or more')
+    if ratio is not None:
+        params['ratio'] = ratio
+    if min_distance is not None:
+        params['min_distance'] = min_distance
+    if isinstance(start, str):
+        if start == 'index':
+            raise ValueError("start is 'index'; give the index itself")
+        params['start'] = start
+    else:
+        params.update(start='index', start_index=start)
+    return params
+
+
+@overload
+def sample(points: Points, count: Optional[int] = None, *, ratio: Optional[float] = None,
+           min_distance: Optional[float] = None, method: Literal['fps', 'random'] = 'fps',
+           start: Union[Literal['first', 'center', 'random'], int] = 'first', seed: int = 0,
+           seeds: Optional[Array] = None, drop_origin: bool = False, coverage: bool = False,
+           full: Literal[False] = False, device: str = 'auto', threads: Optional[int] = None) -> Array: ...
+
+
+@overload
+def sample(points: Points, count: Optional[int] = None, *, ratio: Optional[float] = None,
+           min_distance: Optional[float] = None, method: Literal['fps', 'random'] = 'fps',
+           start: Union[Literal['first', 'center', 'random'], int] = 'first', seed: int = 0,
+           seeds: Optional[Array] = None, drop_origin: bool = False, coverage: bool = False,
+           full: Literal[True], device: str = 'auto', threads: Optional[int] = None) -> Sampled: ...
+
+
+def sample(points: Points, count: Optional[int] = None, *, ratio: Optional[float] = None,
+           min_distance: Optional[float] = None, method: str = 'fps', start: Union[str, int] = 'first', seed: int = 0,
+           seeds: Optional[Array] = None, drop_origin: bool = False, coverage: bool = False, full: bool = False,
+           device: str = 'auto', threads: Optional[int] = None) -> Any:
+    """Samples a cloud: farthest point sampling (each pick is the point with the largest distance to all earlier picks,
+    the lowest index on ties) or uniform random sampling without replacement.
+
+    points        (N, C) float32, x y z first, metres, or a Cloud. Only C-contiguous float32 enters without a copy
+    count         number of picks M. Give count or ratio, or min_distance alone or with one of them as the upper bound
+    ratio         picks = max(1, floor(ratio * usable points)), above 0 up to 1
+    min_distance  metres: stop when the next farthest point is nearer; 'fps' only
+    method        'fps' or 'random'
+    start         first pick: 'first' (usable record), 'center' (farthest from the centroid), 'random', or an index
+    seed          of the random numbers, 0 to 2**64 - 1
+    seeds         (K,) indices that count as picked before; they are not returned
+    drop_origin   leave out points at exactly (0, 0, 0)
+    coverage      measure the coverage for 'random', too
+    full          return a Sampled with indices, distances (metres), coverage and run
+    device        'auto', 'cpu', 'cuda' or 'cuda:N': where it runs. The results have the same bytes everywhere
+    threads       CPU threads; None = OMP_NUM_THREADS, else all. Results do not depend on it
+
+    Returns the indices (M,) int32 in pick order, of the kind of `points`. Points with a NaN or an infinity are never
+    picked. Raises ValueError, e.g. for more picks than usable points."""
+    parts, kind = native_cloud(points)
+    params = _sample_params(count, ratio, min_distance, method, start, seed, drop_origin, coverage)
+    chosen = None if seeds is None else indices(seeds, 'seeds')
+    values = _native.sample([parts], params, chosen, device_name(device), thread_count(threads))[0]
+    return sampled(values, kind) if full else give(values['indices'], kind)
+
+
+def sample_batch(points: Union[Array, Sequence[Points]], count: Optional[int] = None, *,
+                 ratio: Optional[float] = None, min_distance: Optional[float] = None, method: str = 'fps',
+                 start: Union[str, int] = 'first', seed: int = 0, drop_origin: bool = False, coverage: bool = False,
+                 full: bool = False, device: str = 'auto', threads: Optional[int] = None) -> Any:
+    """Samples several clouds with one call; each result equals that of sample() for its cloud.
+
+    points        (B, N, C) float32, or a sequence of B clouds or arrays (N_b, C) of any sizes
+    others        as in sample()
+
+    Returns the indices (B, M) int32 for an array; for a sequence a list of B arrays (M_b,). With full=True a Sampled with
+    arrays (B, M), or a list of Sampled. Where the clouds of an array get different numbers of picks, as by min_distance,
+    ValueError asks for a sequence."""
+    params = _sample_params(count, ratio, min_distance, method, start, seed, drop_origin, coverage)
+    stacked = not isinstance(points, (list, tuple))
+    if stacked:
+        array = to_numpy(points, 'points')
+        if array.ndim != 3:
+            raise ValueError(f'points has the shape {array.shape}; give (B, N, C), or a list of arrays (N, C)')
+        items: Iterable[Any] = array
+        kinds = [kind_of(points)] * len(array)
+        clouds = [native_cloud(item)[0] for item in items]
+    else:
+        both = [native_cloud(item) for item in points]
+        clouds, kinds = [parts for parts, _ in both], [kind for _, kind in both]
+    if not clouds:
+        if stacked and count is not None and not full:
+            return give(np.empty((0, count), np.int32), kind_of(points))
+        raise ValueError('no clouds; give one or more')
+    results = _native.sample(clouds, params, None, device_name(device), thread_count(threads))
+    if not stacked:
+        return [sampled(r, k) if full else give(r['indices'], k) for r, k in zip(results, kinds)]
+    sizes = {len(r['indices']) for r in results}
+    if len(sizes) > 1:
+        raise ValueError(f'the clouds get {min(sizes)} to {max(sizes)} picks; give a list of clouds, or count')
+    picked = np.stack([r['indices'] for r in results])
+    if not full:
+        return give(picked, kinds[0])
+    first = results[0]
+    distances = None if first['distances'] is None else np.stack([r['distances'] for r in results])
+    return sampled({'indices': picked, 'distances': distances, 'run': first['run'],
+                    'coverage': np.array([r['coverage'] for r in results], np.float32)}, kinds[0])
+
+
+# ---- voxelize --------------------------------------------------------------------------------------------------------
+
+
+def voxelize(points: Points, voxel_size: Union[float, Sequence[float]], range: Optional[Sequence[float]] = None, *,
+             max_points: int = 0, max_voxels: int = 0,
+             features: Literal['mean', 'points', 'pillar', 'first', 'nearest'] = 'mean', drop_origin: bool = False,
+             device: str = 'auto', threads: Optional[int] = None) -> Voxels:
+    """Voxelizes a cloud, first come first served, in float32: the cell of a point is floor((p - range min) / size).
+
+    points       (N, C) float32, x y z first, metres, or a Cloud. Only C-contiguous float32 enters without a copy
+    voxel_size   metres: one number, or 3 for x y z
+    range        metres: x0 y0 z0 x1 y1 z1; None = the bounds of the cloud
+    max_points   points that a voxel keeps, its first ones; 0 = all
+    max_voxels   voxels that are kept, the first ones; 0 = all
+    features     'mean' (V, C); 'points' (V, P, C) padded with zeros; 'pillar' (V, P, 10), of PointPillars; 'first' and
+                 'nearest' (V, C): the first point, and the point nearest to the mean. P = max_points, or the largest
+                 count when that is 0
+    drop_origin  leave out points at exactly (0, 0, 0)
+    device, threads  as in sample()
+
+    Returns a Voxels: features, coords (V, 4) int32 as batch z y x, counts (V,), point_voxel (N,), ..., of the kind of
+    `points`; voxels are in the order of their first points. The arrays are the memory that the library wrote."""
+    parts, kind = native_cloud(points)
+    params: Dict[str, Any] = {'max_points': max_points, 'max_voxels': max_voxels, 'features': features,
+                              'drop_origin': drop_origin, 'range_auto': range is None}
+    size = to_numpy(voxel_size, 'voxel_size') if not isinstance(voxel_size, (int, float)) else None
+    params['voxel_size'] = [voxel_size] * 3 if size is None else [size.item()] * 3 if size.ndim == 0 else size.tolist()
+    if range is not None:
+        params['range'] = to_numpy(range, 'range').tolist()
+    values = _native.voxelize(parts, params, device_name(device), thread_count(threads))
+    return voxels(values, kind, parts[2] or (0.0, 0.0, 0.0))
+
+
+# ---- register --------------------------------------------------------------------------------------------------------
+
+
+def register_params(given: Dict[str, Any]) -> Dict[str, Any]:
+    """Parameters of register() as the native module takes them."""
+    params = dict(given)
+    init = params.pop('init', None)
+    if init is not None:
+        params['init'] = matrix(init, 'init')
+    return params
+
+
+def register(source: Points, target: Points, *, method: Literal['ndt', 'plane', 'point', 'gicp'] = 'ndt',
+             init: Optional[Array] = None, search: Literal['rescue', 'never', 'always'] = 'rescue',
+             voxel_size: Union[float, Literal['auto']] = 'auto', levels: int = 0,
+             max_distance: Union[float, Literal['auto']] = 'auto',
+             kernel: Literal['auto', 'none', 'huber', 'cauchy', 'tukey', 'geman'] = 'auto', kernel_scale: float = 0.0,
+             max_iterations: int = 50, translation_epsilon: Union[float, Literal['auto']] = 'auto',
+             rotation_epsilon: float = 1e-5, min_score: float = 0.35, drop_origin: bool = True, min_range: float = 0.0,
+             beam_correction: float = 0.0, symmetric: bool = False, device: str = 'auto',
+             threads: Optional[int] = None) -> Registration:
+    """Registers the cloud `source` onto the cloud `target`: the rigid transform that maps source coordinates into the
+    target's frame.
+
+    source, target       (N, C) float32, x y z first, metres, or Cloud. 'plane' and 'gicp' use the columns nx ny nz of a
+                         Cloud where there are some. Only C-contiguous float32 enters without a copy
+    method               'ndt' (normal distributions transform), 'plane', 'point' (ICP) or 'gicp'
+    init                 (4, 4): the transform to start from; None = identity
+    search               other starts: 'rescue' (when the first does not converge), 'always' or 'never'
+    voxel_size           metres, of the finest level; 'auto' = from the points; 0 = none, not for 'ndt'
+    levels               1 to 8, 'ndt' to 6; 0 = 3, 'ndt' 4
+    max_distance         metres: maximum correspondence distance at the coarsest level; 'auto' = 8 voxels
+    kernel, kernel_scale  robust kernel and its scale in metres; 0 = that of the kernel
+    max_iterations       per level
+    translation_epsilon, rotation_epsilon  metres and radians: smaller updates end a level
+    min_score            0 to 1: a result with a lower score has not converged
+    drop_origin          leave out points at exactly (0, 0, 0)
+    min_range            metres: leave out points nearer to the sensor
+    beam_correction      degrees, added to the elevation of each point; 0.205 for KITTI
+    symmetric            register in both directions and average the motions
+    device, threads      as in sample()
+
+    Returns a Registration: transform (4, 4) float64, converged, reason, score, covariance, ... One that does not
+    converge raises nothing: look at `converged`."""
+    from_parts, kind = native_cloud(source, 'source')
+    to_parts, _ = native_cloud(target, 'target')
+    params = register_params({
+        'method': method, 'init': init, 'search': search, 'voxel_size': voxel_size, 'levels': levels,
+        'max_distance': max_distance, 'kernel': kernel, 'kernel_scale': kernel_scale,
+        'max_iterations': max_iterations, 'translation_epsilon': translation_epsilon,
+        'rotation_epsilon': rotation_epsilon, 'min_score': min_score, 'drop_origin': drop_origin,
+        'min_range': min_range, 'beam_correction': beam_correction, 'symmetric': symmetric})
+    values = _native.register([(from_parts, to_parts)], params, device_name(device), thread_count(threads))[0]
+    return registration(values, kind)
+
+
+def register_pairs(pairs: Iterable[Tuple[Points, Points]], *, device: str = 'auto', threads: Optional[int] = None,
+                   **params: Unpack[RegisterParams]) -> List[Registration]:
+    """Registers many pairs (source, target) with one call, on the CPU one pair per thread; each result equals that of
+    register() for its pair. The parameters are those of register()."""
+    both = [(native_cloud(source, 'source'), native_cloud(target, 'target')) for source, target in pairs]
+    results = _native.register([(source[0], target[0]) for source, target in both], register_params(dict(params)),
+                               device_name(device), thread_count(threads)) if both else []
+    return [registration(values, source[1]) for values, (source, _) in zip(results, both)]
+
+
+def depth_params(init: Optional[Array], level_iterations: Sequence[int], max_distance: float, bilateral: float,
+                 translation_epsilon: float, rotation_epsilon: float, min_score: float) -> Dict[str, Any]:
+    """Parameters of the registration of depth images as the native module takes them."""
+    iterations = list(level_iterations)
+    return register_params({
+        'init': init, 'levels': len(iterations), 'level_iterations': iterations, 'max_distance': max_distance,
+        'bilateral': bilateral, 'translation_epsilon': translation_epsilon, 'rotation_epsilon': rotation_epsilon,
+        'min_score': min_score})
+
+
+def register_depth(source: Array, target: Array, camera: Camera, *, target_camera: Optional[Camera] = None,
+                   init: Optional[Array] = None, level_iterations: Sequence[int] = (4, 5, 10),
+                   max_distance: float = 0.4, bilateral: float = 0.0, translation_epsilon: float = 1e-5,
+                   rotation_epsilon: float = 1e-5, min_score: float = 0.2, symmetric: bool = False,
+                   device: str = 'auto', threads: Optional[int] = None) -> Registration:
+    """Registers a depth image onto another by projective association and the point-to-plane cost, as KinectFusion does.
+
+    source, target    (height, width) uint16 in units of 1 / depth_scale metres; 0 and 65535 = no return
+    camera            of both, or of the source with target_camera for the target
+    level_iterations  maximum iterations of each level of the pyramid, coarse to fine: 1 to 6 levels
+    max_distance      metres: maximum correspondence distance at the coarsest level
+    bilateral         metres: standard deviation of the bilateral filter of depths; 0 = none
+    others            as in register()
+
+    Returns a Registration; its transform maps points of the source's camera frame into the target's, metres."""
+    params = depth_params(init, level_iterations, max_distance, bilateral, translation_epsilon, rotation_epsilon,
+                          min_score)
+    params['symmetric'] = symmetric
+    values = _native.register_depth(depth_image(source, 'source'), depth_image(target, 'target'), camera._values(),
+                                    target_camera and target_camera._values(), params, device_name(device),
+                                    thread_count(threads))
+    return registration(values, kind_of(source))
+
+
+# ---- this build and machine ------------------------------------------------------------------------------------------
+
+
+def devices() -> List[Device]:
+    """The CUDA devices that device='cuda:N' can name; empty without a GPU or in a build without CUDA."""
+    return [Device(**values) for values in _native.devices()]

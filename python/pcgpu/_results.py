@@ -1,0 +1,200 @@
+"""What the operations return. `Array` stands for the kind of array that the caller gave: NumPy, PyTorch or JAX."""
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, Dict, Optional, Tuple, Type, TypeVar
+
+from ._arrays import give
+
+Array = Any
+_T = TypeVar('_T')
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """How an operation ran."""
+
+    backend: str  #: 'cpu' or 'cuda'
+    device: str  #: name of the processor or the GPU
+    reason: str  #: why this back end was chosen
+    threads: int  #: CPU threads
+    points_in: int  #: records of the inputs
+    non_finite: int  #: dropped records: a coordinate is NaN or infinite
+    at_origin: int  #: dropped records: x = y = z = 0, with drop_origin
+    too_near: int  #: dropped records: nearer to the sensor than min_range
+    on_carrier: int  #: dropped records: returns from the vehicle that carries the sensor
+    stages: Dict[str, float]  #: seconds of each stage
+
+
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+class Sampled:
+    """The picks of a cloud, in their order. For a batch (B, N, C), indices and distances are (B, M), coverage is (B,),
+    and run is that of the first cloud."""
+
+    indices: Array  #: (M,) int32: records of the input
+    distances: Optional[Array]  #: (M,) float32, metres: from each pick to the nearest seed or earlier pick, +inf for the
+    #: first pick without seeds; None for method='random'
+    coverage: Any  #: metres: the largest distance of a usable point to its nearest pick; NaN when it was not measured
+    run: Run
+
+    def __repr__(self) -> str:
+        return f'<pcgpu.Sampled: indices {tuple(self.indices.shape)}, coverage {self.coverage}>'
+
+
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+class Voxels:
+    """The voxels of a cloud, in the order of their first points: V voxels of F columns, up to P points each."""
+
+    features: Array  #: (V, F) float32; (V, P, F) for features='points', (V, P, 10) for 'pillar'. Coordinates are metres,
+    #: relative to `offset`
+    coords: Array  #: (V, 4) int32: 0 (number in a batch), z, y, x of the voxel
+    counts: Array  #: (V,) int32: kept points of each voxel
+    point_voxel: Array  #: (N,) int32: the voxel that keeps the point, -1 = dropped
+    selected: Optional[Array]  #: (V,) int32: the record that 'first' or 'nearest' chose; else None
+    range: Array  #: (6,) float64, metres: x0 y0 z0 x1 y1 z1 in effect
+    cells: Array  #: (3,) int32: number of cells along x, y, z
+    offset: Tuple[float, float, float]  #: metres: what is added to the coordinates of `features`; (0, 0, 0) but for
+    #: clouds far from their origin
+    in_range: int  #: points in range = kept + over_points + over_voxels
+    kept: int  #: points that a voxel keeps
+    out_of_range: int  #: points outside the range
+    over_points: int  #: points dropped by max_points
+    over_voxels: int  #: points dropped by max_voxels
+    voxels_found: int  #: voxels before max_voxels
+    largest: int  #: most points in one voxel, before max_points
+    run: Run
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def __repr__(self) -> str:
+        return f'<pcgpu.Voxels: {len(self)} voxels, features {tuple(self.features.shape)}, {self.kept} points kept>'
+
+
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+class Registration:
+    """The rigid transform from a source to a target, and how good it is."""
+
+    transform: Array  #: (4, 4) float64, T_target_source: p_target = transform @ p_source. The last estimate when
+    #: `converged` is False
+    converged: bool
+    reason: str  #: why it stopped
+    symmetric: bool  #: registered in both directions
+    apart: Array  #: (2,) float64: then the inverse-consistency error, metres and radians
+    starts: int  #: number of initial transforms
+    start: Array  #: (4, 4) float64: the initial transform of this result
+    iterations: int  #: over all levels
+    levels: int  #: in effect
+    voxel_size: float  #: in effect, metres
+    level_iterations: Array  #: (levels,) int32, coarse to fine
+    source_points: int  #: used at the finest level
+    target_points: int  #: used at the finest level
+    inliers: int  #: source points with a correspondence
+    fitness: float  #: inliers / source_points
+    score: float  #: 0 to 1: how well the surfaces agree
+    free_space: float  #: fraction of points in the free space of the other scan; -1: unknown
+    agreement: float  #: consistency score of method='ndt', 0 to 1; else 0
+    inlier_rmse: float  #: metres
+    plane_rmse: float  #: metres, along the normals
+    center: Array  #: (3,) float64, metres: the centroid of the target
+    information: Array  #: (6, 6) float64 about `center`: rotation, translation
+    covariance: Array  #: (6, 6) float64 of the pose in the same coordinates: radians and metres
+    eigenvalues: Array  #: (6,) float64 of the information, normalized per point, ascending
+    degenerate: bool  #: the geometry leaves a direction unconstrained
+    unconstrained: str  #: that direction, or ''
+    run: Run
+
+    def __repr__(self) -> str:
+        state = 'converged' if self.converged else 'not converged'
+        return f'<pcgpu.Registration: {state}, score {self.score:.3f}, fitness {self.fitness:.3f}; {self.reason}>'
+
+
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+class Frame:
+    """The result of one scan or image of a sequence."""
+
+    good: bool  #: it has a pose
+    relocalized: bool  #: it has a pose, and the one before it has none
+    keyframe: bool  #: it became the reference, or was merged into the model
+    attempts: int  #: number of registrations; 0 for the first
+    reference_time: float  #: seconds: time of the last keyframe; NaN while nothing has a pose
+    pose: Array  #: (4, 4) float64, T_world_frame: p_world = pose @ p_frame; NaN when it is lost
+    registration: Optional[Registration]  #: the last one; None for the first
+
+    def __repr__(self) -> str:
+        state = 'lost' if not self.good else 'recovered' if self.relocalized else 'found'
+        return f'<pcgpu.Frame: {state} after {self.attempts} registrations>'
+
+
+@dataclasses.dataclass(frozen=True)
+class VolumeCounts:
+    """What one image changed in a volume."""
+
+    pixels: int  #: width x height
+    no_return: int  #: pixels of depth 0 or 65535
+    out_of_range: int  #: pixels nearer than min_depth or farther than max_depth
+    unreachable: int  #: pixels too far from the origin of the world
+    new_blocks: int  #: allocated for the image
+    updated_blocks: int  #: blocks that the image may have changed
+
+
+@dataclasses.dataclass(frozen=True)
+class VolumeStats:
+    """The size of a volume."""
+
+    voxel_size: float  #: metres
+    truncation: float  #: metres, in effect
+    max_weight: float
+    max_blocks: int
+    frames: int  #: integrated images
+    blocks: int  #: of 8 x 8 x 8 voxels
+    bytes: int  #: of the blocks and the hash table
+    run: Run
+
+
+@dataclasses.dataclass(frozen=True)
+class Device:
+    """A CUDA device."""
+
+    name: str
+    major: int  #: compute capability
+    minor: int
+    multiprocessors: int
+    memory: int  #: bytes
+
+
+def _build(cls: Type[_T], values: Dict[str, Any], kind: str) -> _T:
+    values['run'] = Run(**values['run'])
+    return cls(**{name: give(value, kind) for name, value in values.items()})
+
+
+def registration(values: Dict[str, Any], kind: str) -> Registration:
+    values['level_iterations'] = values['level_iterations'][:values['levels']]
+    return _build(Registration, values, kind)
+
+
+def sampled(values: Dict[str, Any], kind: str) -> Sampled:
+    return _build(Sampled, values, kind)
+
+
+def voxels(values: Dict[str, Any], kind: str, offset: Tuple[float, float, float]) -> Voxels:
+    values['offset'] = offset
+    return _build(Voxels, values, kind)
+
+
+def frame(values: Dict[str, Any], kind: str) -> Frame:
+    last = values['registration']
+    values['registration'] = registration(last, kind) if values['attempts'] else None
+    values['pose'] = give(values['pose'], kind)
+    return Frame(**values)
+
+
+def volume_counts(values: Dict[str, Any]) -> VolumeCounts:
+    return VolumeCounts(**values.pop('depth'), **values)
+
+
+def volume_stats(values: Dict[str, Any]) -> VolumeStats:
+    params = values.pop('params')
+    del params['frames']
+    values['run'] = Run(**values['run'])
+    return VolumeStats(**params, **values)

@@ -1,0 +1,189 @@
+"""Objects that keep a state between calls: odometry and volumes. Any thread may use one, one call at a time; a process
+that was forked makes its own."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Optional, Sequence, Tuple
+
+from . import _native
+from ._arrays import depth_image, device_name, give, kind_of, matrix, thread_count
+from ._clouds import Camera, Cloud, Mesh, native_cloud
+from ._operations import Points, depth_params, register_params
+from ._results import Array, Frame, VolumeCounts, VolumeStats, frame, volume_counts, volume_stats
+
+if TYPE_CHECKING:
+    from typing_extensions import Literal, Unpack
+
+    from ._operations import RegisterParams
+
+_RATE = 10.0  # scans per second where the caller gives no times, as in the program
+
+
+class _Closing:
+    """close(), and the end of a `with` block."""
+
+    _native: Any
+
+    def close(self) -> None:
+        """Frees the memory. Later calls raise ValueError."""
+        self._native.close()
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+
+class _Clock:
+    """Times of scans that the caller leaves out."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def next(self, time: Optional[float]) -> float:
+        return self.count / _RATE if time is None else float(time)
+
+
+class Odometry(_Closing):
+    """The poses of a sequence of LiDAR scans: pcgpu odometry.
+
+    reference           what a scan is registered to: 'model' (a local map), 'keyframe' or 'previous'
+    keyframe_distance, keyframe_angle  metres and radians: a scan farther from the keyframe becomes the next one
+    keyframe_fitness    a scan with a lower fitness becomes the next one, too
+    model_range         metres: minimum extent of the local map from the sensor
+    model_points        a voxel of the local map takes no more points than this
+    deskew              for a sensor that moves during a sweep: 'none', 'time' (from a column), 'counterclockwise' or
+                        'clockwise' (from the azimuth)
+    time_column         of deskew='time', counted from 0
+    device, threads     as in sample()
+    others              the parameters of register(): method, voxel_size, ...; init is the pose of the first scan"""
+
+    def __init__(self, *, reference: Literal['model', 'keyframe', 'previous'] = 'model',
+                 keyframe_distance: float = 3.0, keyframe_angle: float = 0.35, keyframe_fitness: float = 0.6,
+                 model_range: float = 80.0, model_points: int = 200,
+                 deskew: Literal['none', 'time', 'counterclockwise', 'clockwise'] = 'none', time_column: int = 4,
+                 device: str = 'auto', threads: Optional[int] = None, **registration: Unpack[RegisterParams]) -> None:
+        params = {'reference': reference, 'keyframe_distance': keyframe_distance, 'keyframe_angle': keyframe_angle,
+                  'keyframe_fitness': keyframe_fitness, 'model_range': model_range, 'model_points': model_points,
+                  'deskew': deskew, 'time_column': time_column}
+        self._native = _native.Odometry(params, register_params(dict(registration)), device_name(device),
+                                        thread_count(threads))
+        self._clock = _Clock()
+
+    def add(self, points: Points, time: Optional[float] = None) -> Frame:
+        """Adds the next scan and finds its pose.
+
+        points   (N, C) float32, x y z first, metres, in the sensor's frame, or a Cloud. It is not kept
+        time     seconds from a common zero, increasing; None = 10 scans per second
+
+        Returns a Frame; a lost scan raises nothing: look at `good`. After an exception, the scan was not added."""
+        parts, kind = native_cloud(points)
+        out = frame(self._native.add(parts, self._clock.next(time)), kind)
+        self._clock.count += 1
+        return out
+
+    def add_known(self, points: Points, pose: Array, time: Optional[float] = None, *, keyframe: bool = False) -> None:
+        """Adds a scan with a known pose (4, 4), T_world_frame, such as one of an interrupted run, without a registration.
+        keyframe: the scan was the last one with this mark."""
+        parts, _ = native_cloud(points)
+        self._native.add_known(parts, self._clock.next(time), matrix(pose, 'pose'), bool(keyframe))
+        self._clock.count += 1
+
+
+class _Model(_Closing):
+    """What a volume and the model of a depth camera share."""
+
+    _kind = 'numpy'
+
+    def raycast(self, camera: Camera, pose: Array) -> Tuple[Array, Array]:
+        """Ray-casts the model from a camera with width and height at the pose T_world_camera (4, 4).
+
+        Returns vertices (height, width, 3) float32, metres, in the frame of the camera, and unit normals of the same
+        shape; NaN = no surface."""
+        vertices, normals = self._native.raycast(camera._values(), matrix(pose, 'pose'))
+        return give(vertices, self._kind), give(normals, self._kind)
+
+    def surface(self, min_weight: float = 0.0) -> Cloud:
+        """The points of the surface with normals: a Cloud x y z nx ny nz, metres, in the world. Voxels with a smaller sum
+        of weights count as unseen."""
+        return Cloud._of(self._native.surface(min_weight), self._kind)
+
+    def mesh(self, min_weight: float = 0.0) -> Mesh:
+        """The surface as triangles, by marching cubes. write() takes it."""
+        vertices, triangles = self._native.mesh(min_weight)
+        return Mesh(Cloud._of(vertices, self._kind), give(triangles, self._kind))
+
+    @property
+    def stats(self) -> VolumeStats:
+        """The size of the model, and how it ran."""
+        return volume_stats(self._native.stats())
+
+
+class Volume(_Model):
+    """Fuses depth images with known poses into a truncated signed distance function: pcgpu fuse.
+
+    voxel_size   metres
+    truncation   metres, 2 to 64 voxels; 0 = 4 voxels
+    max_weight   where the sum of weights reaches it, the mean becomes a running mean
+    max_blocks   most blocks of 8 x 8 x 8 voxels, 4.2 kB each
+    frames       expected number of images, for device='auto'
+    device, threads  as in sample()"""
+
+    def __init__(self, voxel_size: float = 0.01, *, truncation: float = 0.0, max_weight: float = 100.0,
+                 max_blocks: int = 2**19, frames: int = 100, device: str = 'auto',
+                 threads: Optional[int] = None) -> None:
+        params = {'voxel_size': voxel_size, 'truncation': truncation, 'max_weight': max_weight,
+                  'max_blocks': max_blocks, 'frames': frames}
+        self._native = _native.Volume(params, device_name(device), thread_count(threads))
+
+    def integrate(self, depth: Array, camera: Camera, pose: Array) -> VolumeCounts:
+        """Integrates an image (height, width) uint16, in units of 1 / depth_scale metres, at the pose T_world_camera
+        (4, 4), which is rigid to 1e-3. After an exception, the volume is unchanged."""
+        counts = self._native.integrate(depth_image(depth), camera._values(), matrix(pose, 'pose'))
+        self._kind = kind_of(depth)
+        return volume_counts(counts)
+
+
+class DepthOdometry(_Model):
+    """The poses of a sequence of depth images, and a model of the scene: pcgpu odometry.
+
+    camera              of all images
+    reference           what an image is registered to: 'model' (a volume, ray-cast from the predicted pose, as in
+                        KinectFusion), 'keyframe' or 'previous'
+    keyframe_distance, keyframe_angle, keyframe_fitness  as in Odometry
+    init                (4, 4): the pose of the first image; None = identity
+    level_iterations, max_distance, bilateral, translation_epsilon, rotation_epsilon, min_score  as in register_depth()
+    voxel_size, truncation, max_weight, max_blocks, frames  of the model, as in Volume
+    device, threads     as in sample()
+
+    raycast(), surface(), mesh() and stats are those of the model, with reference='model' only."""
+
+    def __init__(self, camera: Camera, *, reference: Literal['model', 'keyframe', 'previous'] = 'model',
+                 keyframe_distance: float = 0.3, keyframe_angle: float = 0.2, keyframe_fitness: float = 0.7,
+                 init: Optional[Array] = None, level_iterations: Sequence[int] = (4, 5, 10), max_distance: float = 0.4,
+                 bilateral: float = 0.0, translation_epsilon: float = 1e-5, rotation_epsilon: float = 1e-5,
+                 min_score: float = 0.2, voxel_size: float = 0.01, truncation: float = 0.0, max_weight: float = 100.0,
+                 max_blocks: int = 2**19, frames: int = 100, device: str = 'auto',
+                 threads: Optional[int] = None) -> None:
+        params = {'reference': reference, 'keyframe_distance': keyframe_distance, 'keyframe_angle': keyframe_angle,
+                  'keyframe_fitness': keyframe_fitness}
+        registration = depth_params(init, level_iterations, max_distance, bilateral, translation_epsilon,
+                                    rotation_epsilon, min_score)
+        volume = {'voxel_size': voxel_size, 'truncation': truncation, 'max_weight': max_weight,
+                  'max_blocks': max_blocks, 'frames': frames}
+        self._native = _native.DepthOdometry(camera._values(), params, registration, volume, device_name(device),
+                                             thread_count(threads))
+        self._clock = _Clock()
+
+    def add(self, depth: Array, time: Optional[float] = None) -> Frame:
+        """Adds the next image (height, width) uint16, with its time in seconds (None = 10 per second), and finds its pose
+        T_world_camera. A lost image raises nothing and changes nothing: look at `good`."""
+        self._kind = kind_of(depth)
+        out = frame(self._native.add(depth_image(depth), self._clock.next(time)), self._kind)
+        self._clock.count += 1
+        return out
+
+    def add_known(self, depth: Array, pose: Array, time: Optional[float] = None, *, keyframe: bool = False) -> None:
+        """Adds an image with a known pose (4, 4), T_world_camera, without a registration; see Odometry.add_known."""
+        self._native.add_known(depth_image(depth), self._clock.next(time), matrix(pose, 'pose'), bool(keyframe))
+        self._clock.count += 1

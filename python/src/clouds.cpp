@@ -1,0 +1,88 @@
+/* Clouds, depth images and cameras of the caller, and clouds for the caller. */
+#include "binding.h"
+
+#include <cstdio>
+#include <cstring>
+
+static void name_columns(pcgpu_cloud *cloud, nb::handle names) {
+    static const char *const first[] = {"x", "y", "z", "intensity"};
+    for (int k = 0; k < cloud->columns; k++) {
+        char *to = cloud->names[k];
+        if (!names.is_none()) {
+            const std::string name = nb::cast<nb::str>(names[k]).c_str();
+            if (name.empty() || name.size() >= PCGPU_NAME_SIZE) {
+                raise(PyExc_ValueError, "a column is named '" + name + "'; give 1 to 31 bytes");
+            }
+            std::memcpy(to, name.c_str(), name.size() + 1);
+        } else if (k < 4) {
+            std::strcpy(to, first[k]);
+        } else {
+            std::snprintf(to, PCGPU_NAME_SIZE, "c%d", k);
+        }
+    }
+}
+
+static const char *const type_names[] = {"float32", "float64", "int8",   "uint8",  "int16",
+                                         "uint16",  "int32",   "uint32", "float16"};
+
+static int type_by_name(const std::string &name) {
+    for (int i = 0; i < PCGPU_FLOAT16; i++) {
+        if (name == type_names[i]) {
+            return i;
+        }
+    }
+    raise(PyExc_ValueError, "a column has the type '" + name + "'; give 'float32', 'float64', or (u)int8 to (u)int32");
+}
+
+/* (points, names, offset, types) */
+cloud_view::cloud_view(nb::handle parts) {
+    points = nb::cast<decltype(points)>(parts[0], false);
+    if (points.shape(1) < 3 || points.shape(1) > PCGPU_MAX_COLUMNS) {
+        raise(PyExc_ValueError, "points have " + std::to_string(points.shape(1)) + " columns; give 3 to 64, x y z first");
+    }
+    cloud.rows = (int64_t)points.shape(0);
+    cloud.columns = (int)points.shape(1);
+    cloud.data = const_cast<float *>(points.data());
+    name_columns(&cloud, parts[1]);
+    for (int k = 0; k < 3 && !parts[2].is_none(); k++) {
+        cloud.offset[k] = nb::cast<double>(parts[2][k]);
+    }
+    for (int k = 0; k < cloud.columns && !parts[3].is_none(); k++) {
+        cloud.types[k] = (uint8_t)type_by_name(nb::cast<nb::str>(parts[3][k]).c_str());
+    }
+}
+
+static void free_cloud(pcgpu_cloud *cloud) {
+    pcgpu_cloud_free(cloud);
+}
+
+nb::dict take_cloud(pcgpu_cloud *from) {
+    auto *cloud = new pcgpu_cloud(*from);
+    from->data = nullptr;
+    nb::capsule owner = keep<pcgpu_cloud, free_cloud>(cloud);
+    nb::list names, types;
+    for (int k = 0; k < cloud->columns; k++) {
+        names.append(nb::steal(PyUnicode_DecodeUTF8(cloud->names[k], (Py_ssize_t)std::strlen(cloud->names[k]), "replace")));
+        types.append(nb::str(type_names[cloud->types[k]]));
+    }
+    nb::dict out;
+    out["points"] = make_array(cloud->data, {(size_t)cloud->rows, (size_t)cloud->columns}, owner);
+    out["columns"] = nb::tuple(names);
+    out["offset"] = nb::make_tuple(cloud->offset[0], cloud->offset[1], cloud->offset[2]);
+    out["types"] = nb::tuple(types);
+    return out;
+}
+
+pcgpu_depth depth_view(const depth_array &image) {
+    if (image.shape(0) > PCGPU_DEPTH_SIDE || image.shape(1) > PCGPU_DEPTH_SIDE) {
+        raise(PyExc_ValueError, "a depth image has more than 16384 rows or columns");
+    }
+    return {(int)image.shape(1), (int)image.shape(0), const_cast<uint16_t *>(image.data())};
+}
+
+pcgpu_camera make_camera(nb::dict values) {
+    pcgpu_camera camera;
+    pcgpu_camera_init(&camera);
+    fill(&camera, camera_fields, values, "a camera");
+    return camera;
+}

@@ -1,0 +1,2 @@
+/* The run time of nanobind, from its Python package. */
+#include "nb_combined.cpp"

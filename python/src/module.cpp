@@ -1,0 +1,10 @@
+/* pcgpu._native: the C library for the Python files of the package. */
+#include "binding.h"
+
+NB_MODULE(_native, m) {
+    m.doc() = "The C library of pcgpu; use the functions of pcgpu.";
+    nb::set_leak_warnings(false); /* a program may end while an object exists */
+    bind_files(m);
+    bind_operations(m);
+    bind_sequences(m);
+}
