@@ -6,7 +6,8 @@
     result = pcgpu.register(points, target)                    # the rigid transform between two clouds
 
 Arrays are NumPy arrays, PyTorch or JAX arrays in memory of the CPU, or anything with DLPack or the buffer protocol;
-results are of the same kind (NumPy for the last two). Lengths are metres, angles radians, times seconds; transforms are
+results are of the same kind (NumPy for the last two). sample, sample_batch and voxelize take PyTorch tensors and CuPy
+arrays in GPU memory, too, and work there on the current stream. Lengths are metres, angles radians, times seconds; transforms are
 4x4 matrices that multiply columns. Functions release the GIL and may be called from several threads and from processes
 that were forked. Wrong arguments raise ValueError or TypeError, files OSError, a GPU that fails RuntimeError. Warnings go
 to logging.getLogger('pcgpu').
@@ -14,12 +15,12 @@ to logging.getLogger('pcgpu').
 from . import _native
 from ._clouds import Camera, Cloud, Mesh, depth_to_cloud, read, read_depth, write
 from ._operations import devices, register, register_depth, register_pairs, sample, sample_batch, voxelize
-from ._results import Device, Frame, Registration, Run, Sampled, VolumeCounts, VolumeStats, Voxels
+from ._results import Device, DeviceSampled, DeviceVoxels, Frame, Registration, Run, Sampled, VolumeCounts, VolumeStats, Voxels
 from ._sequences import DepthOdometry, Odometry, Volume
 
 __version__: str = _native.version()
 __all__ = [
-    'Camera', 'Cloud', 'DepthOdometry', 'Device', 'Frame', 'Mesh', 'Odometry', 'Registration', 'Run', 'Sampled',
+    'Camera', 'Cloud', 'DepthOdometry', 'Device', 'DeviceSampled', 'DeviceVoxels', 'Frame', 'Mesh', 'Odometry', 'Registration', 'Run', 'Sampled',
     'Volume', 'VolumeCounts', 'VolumeStats', 'Voxels', 'depth_to_cloud', 'devices', 'read', 'read_depth', 'register',
     'register_depth', 'register_pairs', 'sample', 'sample_batch', 'voxelize', 'write',
 ]

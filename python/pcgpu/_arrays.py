@@ -37,7 +37,7 @@ def to_numpy(values: Any, what: str) -> np.ndarray:
         try:
             return values.detach().resolve_neg().numpy()
         except (TypeError, RuntimeError) as error:
-            raise TypeError(f'{what} of {values.dtype}: {error}') from None
+            raise TypeError(f'the type of {what} is {values.dtype}: {error}') from None
     if kind != 'jax' and not isinstance(values, np.ndarray) and _in_gpu_memory(values):
         raise ValueError(f'arrays in GPU memory are not supported yet; copy {what} to the host, e.g. by {what}.get()')
     if kind == 'jax' and any(device.platform != 'cpu' for device in values.devices()):
@@ -89,26 +89,25 @@ def float_points(points: Any, what: str) -> Tuple[np.ndarray, Optional[Tuple[flo
     """Points as a float32 array (N, C) in C order, and their offset. A copy is made unless they are that."""
     array = to_numpy(points, what)
     if array.ndim != 2 or not 3 <= array.shape[1] <= 64:
-        raise ValueError(f'{what} has the shape {array.shape}; give (N, C), C from 3 to 64, with x y z first')
-    if array.dtype == np.float32:
-        return (array if array.flags.c_contiguous and array.dtype.isnative else
-                np.ascontiguousarray(array, np.float32)), None
-    if array.dtype == np.float16:
-        return np.ascontiguousarray(array, np.float32), None
-    if array.dtype == np.float64:
+        raise ValueError(f'the shape of {what} is {array.shape}; give (N, C), C from 3 to 64, with x y z first')
+    if array.dtype.kind != 'f' or array.dtype.itemsize > 8:
+        raise TypeError(f"the type of {what} is {array.dtype}; give float32, or float64 or float16, which are converted, "
+                        f"e.g. {what}.astype('float32')")
+    if array.dtype.itemsize == 8:
         rounded, offset = _float64_points(array)
         return rounded, offset if any(offset) else None
-    raise TypeError(f"{what} is of {array.dtype}; give float32, or float64 or float16, which are converted, e.g. "
-                    f"{what}.astype('float32')")
+    if array.dtype.itemsize == 4 and array.dtype.isnative and array.flags.c_contiguous:
+        return array, None
+    return np.ascontiguousarray(array, np.float32), None
 
 
 def depth_image(depth: Any, what: str = 'depth') -> np.ndarray:
     """A depth image as a uint16 array (height, width) in C order."""
     array = to_numpy(depth, what)
     if array.ndim != 2:
-        raise ValueError(f'{what} has the shape {array.shape}; give (height, width)')
+        raise ValueError(f'the shape of {what} is {array.shape}; give (height, width)')
     if array.dtype != np.uint16:
-        raise TypeError(f"{what} is of {array.dtype}; give uint16 in units of 1 / depth_scale metres, e.g. "
+        raise TypeError(f"the type of {what} is {array.dtype}; give uint16 in units of 1 / depth_scale metres, e.g. "
                         f"(metres * 1000).round().astype('uint16')")
     return np.ascontiguousarray(array, np.uint16)
 
@@ -117,7 +116,7 @@ def matrix(values: Any, what: str) -> list:
     """A 4x4 matrix as 16 numbers."""
     array = to_numpy(values, what)
     if array.shape != (4, 4) or array.dtype.kind not in 'fiu':
-        raise ValueError(f'{what} has the shape {array.shape} and the type {array.dtype}; give a 4x4 matrix of numbers')
+        raise ValueError(f'the shape of {what} is {array.shape} and its type {array.dtype}; give a 4x4 matrix of numbers')
     return array.astype(np.float64).ravel().tolist()
 
 
@@ -127,7 +126,7 @@ def indices(values: Any, what: str) -> np.ndarray:
     if array.size == 0:
         return np.empty(0, np.int32)
     if array.ndim != 1 or array.dtype.kind not in 'iu':
-        raise ValueError(f'{what} has the shape {array.shape} and the type {array.dtype}; give (K,) of whole numbers')
+        raise ValueError(f'the shape of {what} is {array.shape} and its type {array.dtype}; give (K,) of whole numbers')
     if array.min() < 0 or array.max() > 2**31 - 1:
         raise ValueError(f'{what} holds {int(array.min())} to {int(array.max())}; give indices from 0 to 2**31 - 1')
     return np.ascontiguousarray(array, np.int32)

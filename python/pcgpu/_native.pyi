@@ -42,6 +42,12 @@ def register_depth(source: Annotated[NDArray[numpy.uint16], dict(shape=(None, No
 def devices() -> list:
     """The CUDA devices of this machine."""
 
+def sample_device(points: tuple, params: dict, picks: tuple, device: int, stream: int) -> None:
+    """The picks of clouds on a GPU."""
+
+def voxelize_device(points: tuple, params: dict, voxels: tuple, device: int, stream: int) -> None:
+    """The voxels of a cloud on a GPU."""
+
 def cuda_architectures() -> str:
     """The GPU architectures of this build."""
 

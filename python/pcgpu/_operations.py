@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Literal, Optional, 
 
 import numpy as np
 
-from . import _native
+from . import _device, _native
 from ._arrays import depth_image, device_name, give, indices, kind_of, matrix, thread_count, to_numpy
 from ._clouds import Camera, Cloud, native_cloud
-from ._results import Array, Device, Registration, Sampled, Voxels, registration, sampled, voxels
+from ._results import Array, Device, DeviceVoxels, Registration, Sampled, Voxels, registration, sampled, voxels
 
 if TYPE_CHECKING:
     from typing_extensions import TypedDict, Unpack
@@ -97,12 +97,25 @@ def sample(points: Points, count: Optional[int] = None, *, ratio: Optional[float
     threads       CPU threads; None = OMP_NUM_THREADS, else all. Results do not depend on it
 
     Returns the indices (M,) int32 in pick order, of the kind of `points`. Points with a NaN or an infinity are never
-    picked. Raises ValueError, e.g. for more picks than usable points."""
-    parts, kind = native_cloud(points)
+    picked. Raises ValueError, e.g. for more picks than usable points.
+
+    A PyTorch tensor or CuPy array in GPU memory is sampled there, on the current stream, without waiting: count is
+    required, start is 'first' or an index, method 'fps'. Where fewer points are usable, the indices end with -1; with
+    full=True it returns a DeviceSampled."""
     params = _sample_params(count, ratio, min_distance, method, start, seed, drop_origin, coverage)
+    if _device.is_on_gpu(points):
+        _refuse_on_gpu(seeds=seeds is not None, coverage=coverage)
+        return _device.sample(points, params, full, batch=False)
+    parts, kind = native_cloud(points)
     chosen = None if seeds is None else indices(seeds, 'seeds')
     values = _native.sample([parts], params, chosen, device_name(device), thread_count(threads))[0]
     return sampled(values, kind) if full else give(values['indices'], kind)
+
+
+def _refuse_on_gpu(**given: bool) -> None:
+    for name, is_given in given.items():
+        if is_given:
+            raise ValueError(f'{name} is not for arrays in GPU memory; copy the points to the host')
 
 
 def sample_batch(points: Union[Array, Sequence[Points]], count: Optional[int] = None, *,
@@ -118,11 +131,14 @@ def sample_batch(points: Union[Array, Sequence[Points]], count: Optional[int] = 
     arrays (B, M), or a list of Sampled. Where the clouds of an array get different numbers of picks, as by min_distance,
     ValueError asks for a sequence."""
     params = _sample_params(count, ratio, min_distance, method, start, seed, drop_origin, coverage)
+    if _device.is_on_gpu(points):
+        _refuse_on_gpu(coverage=coverage)
+        return _device.sample(points, params, full, batch=True)
     stacked = not isinstance(points, (list, tuple))
     if stacked:
         array = to_numpy(points, 'points')
         if array.ndim != 3:
-            raise ValueError(f'points has the shape {array.shape}; give (B, N, C), or a list of arrays (N, C)')
+            raise ValueError(f'the shape of points is {array.shape}; give (B, N, C), or a list of arrays (N, C)')
         items: Iterable[Any] = array
         kinds = [kind_of(points)] * len(array)
         clouds = [native_cloud(item)[0] for item in items]
@@ -154,7 +170,7 @@ def sample_batch(points: Union[Array, Sequence[Points]], count: Optional[int] = 
 def voxelize(points: Points, voxel_size: Union[float, Sequence[float]], range: Optional[Sequence[float]] = None, *,
              max_points: int = 0, max_voxels: int = 0,
              features: Literal['mean', 'points', 'pillar', 'first', 'nearest'] = 'mean', drop_origin: bool = False,
-             device: str = 'auto', threads: Optional[int] = None) -> Voxels:
+             device: str = 'auto', threads: Optional[int] = None) -> Union[Voxels, DeviceVoxels]:
     """Voxelizes a cloud, first come first served, in float32: the cell of a point is floor((p - range min) / size).
 
     points       (N, C) float32, x y z first, metres, or a Cloud. Only C-contiguous float32 enters without a copy
@@ -169,14 +185,19 @@ def voxelize(points: Points, voxel_size: Union[float, Sequence[float]], range: O
     device, threads  as in sample()
 
     Returns a Voxels: features, coords (V, 4) int32 as batch z y x, counts (V,), point_voxel (N,), ..., of the kind of
-    `points`; voxels are in the order of their first points. The arrays are the memory that the library wrote."""
-    parts, kind = native_cloud(points)
+    `points`; voxels are in the order of their first points. The arrays are the memory that the library wrote.
+
+    For a PyTorch tensor or CuPy array in GPU memory the work is done there, on the current stream, without waiting: range
+    and max_voxels are required, and the result is a DeviceVoxels with the number of voxels in GPU memory."""
     params: Dict[str, Any] = {'max_points': max_points, 'max_voxels': max_voxels, 'features': features,
                               'drop_origin': drop_origin, 'range_auto': range is None}
     size = to_numpy(voxel_size, 'voxel_size') if not isinstance(voxel_size, (int, float)) else None
     params['voxel_size'] = [voxel_size] * 3 if size is None else [size.item()] * 3 if size.ndim == 0 else size.tolist()
     if range is not None:
         params['range'] = to_numpy(range, 'range').tolist()
+    if _device.is_on_gpu(points):
+        return _device.voxelize(points, params)
+    parts, kind = native_cloud(points)
     values = _native.voxelize(parts, params, device_name(device), thread_count(threads))
     return voxels(values, kind, parts[2] or (0.0, 0.0, 0.0))
 

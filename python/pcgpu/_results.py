@@ -41,6 +41,32 @@ class Sampled:
         return f'<pcgpu.Sampled: indices {tuple(self.indices.shape)}, coverage {self.coverage}>'
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class DeviceSampled:
+    """The picks of a cloud on a GPU, or of a batch with one more dimension. All arrays are there."""
+
+    indices: Array  #: (M,) int32: records of the input; -1 behind the last pick
+    distances: Array  #: (M,) float32, metres, as in Sampled; 0 behind the last pick
+    picked: Array  #: (1,) int32, or (B,): the number of picks, less than M where fewer points are usable or min_distance
+    #: ended sampling, and 0 where the start is not usable
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class DeviceVoxels:
+    """The voxels of a cloud on a GPU. The arrays have max_voxels rows, of which the first `count` are written."""
+
+    features: Array  #: (max_voxels, F) or (max_voxels, P, F) float32, as in Voxels
+    coords: Array  #: (max_voxels, 4) int32: 0, z, y, x of the voxel
+    counts: Array  #: (max_voxels,) int32: kept points
+    point_voxel: Array  #: (N,) int32: the voxel that keeps the point, -1 = dropped
+    count: Array  #: (1,) int32: V
+
+    def trimmed(self) -> Tuple[Array, Array, Array]:
+        """features, coords and counts of the V voxels. It waits for the GPU."""
+        v = int(self.count[0])
+        return self.features[:v], self.coords[:v], self.counts[:v]
+
+
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Voxels:
     """The voxels of a cloud, in the order of their first points: V voxels of F columns, up to P points each."""

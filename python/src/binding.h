@@ -153,6 +153,7 @@ template <class T, void release(T *)> nb::capsule keep(T *result) {
 }
 
 /* The parts of the module. */
+void bind_device(nb::module_ &m);
 void bind_files(nb::module_ &m);
 void bind_operations(nb::module_ &m);
 void bind_sequences(nb::module_ &m);

@@ -4,6 +4,7 @@
 NB_MODULE(_native, m) {
     m.doc() = "The C library of pcgpu; use the functions of pcgpu.";
     nb::set_leak_warnings(false); /* a program may end while an object exists */
+    bind_device(m);
     bind_files(m);
     bind_operations(m);
     bind_sequences(m);

@@ -10,7 +10,10 @@ int main(void) {
     SIZE(pcgpu_depth);
     SIZE(pcgpu_depth_counts);
     SIZE(pcgpu_depth_odometry_params);
+    SIZE(pcgpu_device_clouds);
     SIZE(pcgpu_device_info);
+    SIZE(pcgpu_device_picks);
+    SIZE(pcgpu_device_voxels);
     SIZE(pcgpu_evaluation);
     SIZE(pcgpu_format_info);
     SIZE(pcgpu_indices);

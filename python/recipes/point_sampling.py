@@ -1,0 +1,50 @@
+"""Farthest point sampling in the calls of other packages. Take the function that your model imports.
+
+    OpenPCDet, PointNet++    furthest_point_sample(xyz, npoint)      (B, N, 3) -> (B, npoint) int32
+    PyTorch Geometric        fps(x, batch, ratio, random_start)      (N, C), (N,) -> (M,) int64
+    torch.compile            torch.ops.pcgpu.furthest_point_sample, after register_torch_op()
+"""
+import math
+
+import numpy as np
+import pcgpu
+
+
+def furthest_point_sample(xyz, npoint):
+    """OpenPCDet's furthest_point_sample (pointnet2_batch) and farthest_point_sample: xyz (B, N, 3) float32, NumPy or
+    torch on the CPU -> indices (B, npoint) int32. The first pick is index 0, as there."""
+    return pcgpu.sample_batch(xyz, npoint)
+
+
+def fps(x, batch=None, ratio=0.5, random_start=False, seed=0):
+    """torch_cluster.fps: x (N, C), batch (N,) sorted numbers of the clouds -> indices into x, int64, ceil(ratio * n) of
+    each cloud. With random_start, the first picks follow `seed`, so that runs can be repeated."""
+    rows = np.asarray(x)
+    sizes = [len(rows)] if batch is None else np.bincount(np.asarray(batch))
+    picks, begin = [], 0
+    for size in sizes:
+        if size:
+            own = pcgpu.sample(rows[begin:begin + size], math.ceil(ratio * size),
+                               start='random' if random_start else 'first', seed=seed)
+            picks.append(own.astype(np.int64) + begin)
+        begin += size
+    indices = np.concatenate(picks) if picks else np.empty(0, np.int64)
+    if type(x).__module__.partition('.')[0] == 'torch':
+        import torch
+        return torch.from_numpy(indices)
+    return indices
+
+
+def register_torch_op():
+    """Makes torch.ops.pcgpu.furthest_point_sample, which torch.compile and torch.export take as one operation."""
+    import torch
+
+    @torch.library.custom_op('pcgpu::furthest_point_sample', mutates_args=())
+    def operation(xyz: torch.Tensor, npoint: int) -> torch.Tensor:
+        return pcgpu.sample_batch(xyz, npoint)
+
+    @operation.register_fake
+    def _(xyz, npoint):
+        return xyz.new_empty((xyz.shape[0], npoint), dtype=torch.int32)
+
+    return torch.ops.pcgpu.furthest_point_sample

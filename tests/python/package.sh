@@ -1,0 +1,22 @@
+# pip install into a new environment, without CUDA, and the tests of the package with what was installed. Skipped where
+# pip cannot get what the package is built with. Takes a minute on two cores, most of it the C library.
+set -u
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+# Debian's Python has venv in a package of its own.
+"$1" -m venv "$work/venv" >"$work/log" 2>&1 || { rm -rf "$work/venv" && python3 -m venv "$work/venv" >"$work/log" 2>&1; } ||
+    { echo 'skipped: no venv' && exit 77; }
+PATH=$work/venv/bin:$PATH
+pip install -q --disable-pip-version-check -U pip numpy nanobind meson-python 'meson >= 1.3' ninja >"$work/log" 2>&1 ||
+    { echo 'skipped: pip cannot install nanobind and meson-python' && exit 77; }
+pip install -q --disable-pip-version-check --no-build-isolation "${PCGPU_SOURCE:?}" -Cbuilddir="$work/build" \
+    -Csetup-args=-Dcuda=disabled >"$work/log" 2>&1 || { cat "$work/log" && echo 'FAIL: pip install' && exit 1; }
+unset PCGPU # the program that was installed
+cd "$work" || exit 1
+for test in "$PCGPU_SOURCE"/tests/python/test_*.py; do
+    python "$test" >"$work/log" 2>&1
+    code=$?
+    [ "$code" = 0 ] || [ "$code" = 77 ] || { cat "$work/log" && echo "FAIL: $test" && exit 1; }
+    echo "${test##*/}: $(tail -n 1 "$work/log")"
+done
+[ "$(command -v pcgpu)" = "$work/venv/bin/pcgpu" ] && python -m pcgpu --version || { echo 'FAIL: the program is not installed' && exit 1; }

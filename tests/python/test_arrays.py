@@ -1,0 +1,242 @@
+"""What goes in, and that the same kind comes out; without a copy where the documentation says so."""
+import array
+import unittest
+
+import support
+from support import Case, np, pcgpu, torch
+
+POINTS = support.street()
+PICKS = pcgpu.sample(POINTS, 64)
+
+
+class OnGpu:
+    """An array in GPU memory, as far as pcgpu looks."""
+
+    def __init__(self, **more):
+        self.__dict__.update(more)
+
+
+class OnlyDLPack:
+    def __init__(self, values):
+        self.values = values
+
+    def __dlpack__(self, **options):
+        return self.values.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.values.__dlpack_device__()
+
+
+class NumPy(Case):
+    def test_types(self):
+        for kind in (np.float64, '>f4', '>f8'):
+            self.same(pcgpu.sample(POINTS.astype(kind), 64), PICKS, str(kind))
+        half = POINTS.astype(np.float16)
+        self.same(pcgpu.sample(half, 64), pcgpu.sample(half.astype(np.float32), 64))
+        for kind in (np.int32, np.uint8, np.bool_, np.complex64, object, np.int64):
+            self.refused(TypeError, 'give float32', pcgpu.sample, POINTS[:10].astype(kind), 4)
+
+    def test_strides(self):
+        wide = np.zeros((len(POINTS) * 2, 9), np.float32)
+        wide[::2, 2:6] = POINTS
+        view = wide[::2, 2:6]
+        for given in (view, np.asfortranarray(POINTS), POINTS[::-1][::-1], np.ascontiguousarray(POINTS[::-1])[::-1]):
+            self.same(pcgpu.sample(given, 64), PICKS)
+            self.same(pcgpu.voxelize(given, 0.5).features, pcgpu.voxelize(POINTS, 0.5).features)
+        self.same(pcgpu.sample(POINTS[::-1], 64), pcgpu.sample(np.ascontiguousarray(POINTS[::-1]), 64), 'negative stride')
+        readonly = POINTS.copy()
+        readonly.flags.writeable = False
+        self.same(pcgpu.sample(readonly, 64), PICKS)
+
+    def test_broadcast(self):
+        """A stride of 0: one point many times."""
+        same = np.broadcast_to(np.float32([1, 2, 3]), (5, 3))
+        self.same(pcgpu.voxelize(same, 1.0).counts, np.int32([5]))
+
+    def test_shapes(self):
+        for shape in ((12,), (4, 2), (4, 65), (2, 3, 4), ()):
+            self.refused(ValueError, f'the shape of points is {shape}; give (N, C)', pcgpu.sample, np.zeros(shape, np.float32), 1)
+        for columns in (3, 64):
+            points = np.random.default_rng(1).random((50, columns), np.float32)
+            self.assertEqual(pcgpu.voxelize(points, 0.5, features='points').features.shape[2], columns)
+
+    def test_empty(self):
+        none = np.empty((0, 4), np.float32)
+        self.refused(ValueError, '', pcgpu.sample, none, 1)
+        voxels = pcgpu.voxelize(none, 0.5, (0, 0, 0, 1, 1, 1))
+        self.assertEqual((len(voxels), voxels.features.shape, voxels.point_voxel.shape), (0, (0, 4), (0,)))
+        self.assertFalse(pcgpu.register(none, POINTS).converged)
+        self.assertFalse(pcgpu.register(POINTS, none).converged)
+        with pcgpu.Odometry() as odometry:
+            self.assertFalse(odometry.add(none).good)
+        self.same(pcgpu.sample_batch(np.empty((0, 9, 3), np.float32), 5), np.empty((0, 5), np.int32))
+        self.refused(ValueError, 'no clouds', pcgpu.sample_batch, [], 5)
+        self.assertEqual(pcgpu.register_pairs([]), [])
+
+    def test_not_finite(self):
+        points = POINTS.copy()
+        points[::3, 0] = np.nan
+        points[1::3, 2] = np.inf
+        usable = np.flatnonzero(np.isfinite(points[:, :3]).all(1))
+        got = pcgpu.sample(points, 64, full=True)
+        self.same(got.indices, usable[pcgpu.sample(points[usable], 64)].astype(np.int32))
+        self.assertEqual(got.run.non_finite, len(points) - len(usable))
+        self.assertEqual((pcgpu.voxelize(points, 0.5).point_voxel >= 0).sum(), len(usable))
+        self.refused(ValueError, '', pcgpu.sample, np.full((5, 3), np.nan, np.float32), 1)
+
+    def test_no_copy(self):
+        """A call on a gigabyte must not take another one: the peak of memory is that of the operation."""
+        self.assertIs(pcgpu.Cloud(POINTS).points, POINTS)
+        got = pcgpu.voxelize(POINTS, 0.5)
+        for values in (got.features, got.coords, got.counts, got.point_voxel):
+            self.assertFalse(values.flags.owndata)
+            self.assertTrue(values.flags.writeable and values.flags.c_contiguous)
+
+    def test_results_live(self):
+        """Arrays keep the memory of the library, one by one."""
+        features = pcgpu.voxelize(POINTS, 0.5).features
+        expected = features.copy()
+        for _ in range(50):
+            pcgpu.voxelize(POINTS[:1000], 0.5)
+        self.same(features, expected)
+
+    def test_far(self):
+        """float64 coordinates far from the origin keep their precision by an offset."""
+        far = POINTS.astype(np.float64)
+        far[:, :3] += (400_000.25, 5_000_000.5, 100)
+        cloud = pcgpu.Cloud(far)
+        self.assertGreater(cloud.offset[1], 4_999_000)
+        self.assertLess(np.abs(cloud.xyz() - far[:, :3]).max(), 1e-4)
+        got = pcgpu.voxelize(far, 0.5)
+        self.assertEqual(got.offset, cloud.offset)
+        np.save(self.folder / 'far.npy', far)
+        support.run('voxelize', '-q', '--voxel-size', 0.5, self.folder / 'far.npy', '-o', self.folder / 'v.npz')
+        self.same(got.coords, np.load(self.folder / 'v.npz')['coords'])
+        registered = pcgpu.register(far, far)
+        self.assertLess(np.abs(registered.transform - np.eye(4)).max(), 1e-6)
+
+    def test_others(self):
+        points = POINTS[:500]
+        picks = pcgpu.sample(points, 32)
+        memory = memoryview(points.tobytes()).cast('f', (500, 4))
+        for given in (memory, points.tolist(), OnlyDLPack(points), points.astype(np.float64).tolist()):
+            self.same(pcgpu.sample(given, 32), picks, type(given).__name__)
+        self.refused(ValueError, 'give (N, C)', pcgpu.sample, array.array('f', range(12)), 1)
+        for given in (None, 'points', 3.5, object(), {}, [[1.0], [1.0, 2.0]]):
+            with self.assertRaises((TypeError, ValueError)):
+                pcgpu.sample(given, 1)
+
+    def test_gpu(self):
+        for given in (OnGpu(__cuda_array_interface__={}), ):
+            self.refused(ValueError, 'arrays in GPU memory are not supported yet', pcgpu.sample, given, 1)
+
+        class Device(OnlyDLPack):
+            def __dlpack_device__(self):
+                return 2, 0
+        for call in (lambda a: pcgpu.sample(a, 1), lambda a: pcgpu.voxelize(a, 1.0), lambda a: pcgpu.register(a, a),
+                     lambda a: pcgpu.sample_batch(a, 1), lambda a: pcgpu.sample_batch([a], 1),
+                     lambda a: pcgpu.Cloud(a), lambda a: pcgpu.Odometry().add(a), lambda a: pcgpu.write('x.bin', a),
+                     lambda a: pcgpu.sample(POINTS, 1, seeds=a)):
+            self.refused(ValueError, 'arrays in GPU memory are not supported yet', call, Device(POINTS))
+
+
+class Clouds(Case):
+    def test_columns(self):
+        cloud = pcgpu.Cloud(POINTS, ['x', 'y', 'z', 'reflectance'])
+        self.same(cloud.column('reflectance'), POINTS[:, 3])
+        self.refused(KeyError, 'no column', cloud.column, 'intensity')
+        self.assertEqual(cloud[:10].columns, cloud.columns)
+        for rows in (PICKS, slice(5, 50, 3), POINTS[:, 0] > 1):
+            self.same(cloud[rows].points, POINTS[rows])
+        self.refused(TypeError, 'give a slice', lambda: cloud[3])
+        self.refused(ValueError, 'names', pcgpu.Cloud, POINTS, ['x', 'y', 'z'])
+        self.refused(ValueError, 'differ', pcgpu.Cloud, POINTS, ['x', 'y', 'z', 'x'])
+        self.same(np.asarray(cloud), POINTS)
+        self.assertIn('60000 points: x y z reflectance', repr(cloud))
+
+    def test_names_to_c(self):
+        for name in ('', 'n' * 32):
+            cloud = pcgpu.Cloud(POINTS, ['x', 'y', 'z', name])
+            self.refused(ValueError, 'give 1 to 31 bytes', pcgpu.sample, cloud, 1)
+        cloud = pcgpu.Cloud(POINTS, types=['float32', 'float32', 'float32', 'text'])
+        self.refused(ValueError, 'has the type', pcgpu.write, self.folder / 'a.ply', cloud)
+
+    def test_transform(self):
+        T = np.loadtxt(support.TESTDATA / 'street_T.txt')
+        got = pcgpu.Cloud(POINTS).transform(T).points
+        expected = (POINTS[:, :3].astype(np.float64) @ T[:3, :3].T + T[:3, 3]).astype(np.float32)
+        self.assertLess(np.abs(got[:, :3] - expected).max(), 1e-5)
+        self.same(got[:, 3], POINTS[:, 3])
+        self.refused(ValueError, 'rigid', pcgpu.Cloud(POINTS).transform, np.diag([2.0, 2, 2, 1]))
+        self.refused(ValueError, 'the shape of matrix is (3, 3)', pcgpu.Cloud(POINTS).transform, np.eye(3))
+
+    def test_normals(self):
+        """Normals of a Cloud are used by their names."""
+        rng = np.random.default_rng(2)
+        plane = np.zeros((2000, 6), np.float32)
+        plane[:, :2] = rng.random((2000, 2)) * 10
+        plane[:, 2] = np.sin(plane[:, 0]) + np.cos(plane[:, 1])
+        plane[:, 3:] = np.float32([0, 0, 1])
+        named = pcgpu.Cloud(plane, ['x', 'y', 'z', 'nx', 'ny', 'nz'])
+        a = pcgpu.register(named, named, method='plane', voxel_size=0.2)
+        b = pcgpu.register(plane, plane, method='plane', voxel_size=0.2)
+        self.assertNotEqual(a.information.tobytes(), b.information.tobytes())
+
+
+@unittest.skipIf(torch is None, 'no PyTorch')
+class Torch(Case):
+    def test_kinds(self):
+        points = torch.from_numpy(POINTS)
+        picks = pcgpu.sample(points, 64)
+        self.assertIs(type(picks), torch.Tensor)
+        self.assertEqual(picks.dtype, torch.int32)
+        self.same(picks.numpy(), PICKS)
+        self.same(points[picks].numpy(), POINTS[PICKS])
+        self.same(pcgpu.sample(points.double(), 64).numpy(), PICKS)
+        self.same(pcgpu.sample(points.requires_grad_(True), 64).numpy(), PICKS)
+        self.same(pcgpu.sample(points.t().contiguous().t(), 64).numpy(), PICKS)
+        voxels = pcgpu.voxelize(points, 0.5)
+        self.assertIs(type(voxels.features), torch.Tensor)
+        self.same(voxels.features.numpy(), pcgpu.voxelize(POINTS, 0.5).features)
+        result = pcgpu.register(points, torch.from_numpy(support.moved()))
+        self.assertEqual((type(result.transform), result.transform.dtype), (torch.Tensor, torch.float64))
+        full = pcgpu.sample_batch(points.detach()[:59904].reshape(13, -1, 4), 9, full=True)
+        self.assertEqual((type(full.indices), type(full.distances)), (torch.Tensor, torch.Tensor))
+        self.assertIs(type(pcgpu.Cloud(points).points), torch.Tensor)
+        pcgpu.write(self.folder / 'a.bin', points)
+        self.assertEqual((self.folder / 'a.bin').read_bytes(), support.STREET.read_bytes())
+
+    def test_memory(self):
+        points = torch.from_numpy(POINTS.copy())
+        self.assertEqual(pcgpu.Cloud(points).points.data_ptr(), points.data_ptr())
+
+    def test_refused(self):
+        points = torch.from_numpy(POINTS[:100])
+        self.refused(TypeError, 'bfloat16', pcgpu.sample, points.bfloat16(), 4)
+        self.refused(TypeError, 'give float32', pcgpu.sample, points.int(), 4)
+        self.refused(ValueError, 'pass points.cpu()', pcgpu.sample, points.to('meta'), 4)
+        self.refused(TypeError, '', pcgpu.sample, points.to_sparse(), 4)
+
+    def test_seeds(self):
+        self.same(pcgpu.sample(POINTS, 5, seeds=torch.tensor([1, 2, 3])), pcgpu.sample(POINTS, 5, seeds=[1, 2, 3]))
+
+
+try:
+    import jax
+except ImportError:
+    jax = None
+
+
+@unittest.skipIf(jax is None, 'no JAX')
+class Jax(Case):
+    def test_kinds(self):
+        points = jax.numpy.asarray(POINTS)
+        picks = pcgpu.sample(points, 64)
+        self.assertIsInstance(picks, jax.Array)
+        self.same(np.asarray(picks), PICKS)
+        self.assertIsInstance(pcgpu.voxelize(points, 0.5).features, jax.Array)
+        self.same(np.asarray(pcgpu.register(points, points).transform), pcgpu.register(POINTS, POINTS).transform)
+
+
+if __name__ == '__main__':
+    support.main()

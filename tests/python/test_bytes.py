@@ -1,0 +1,228 @@
+"""The package gives the bytes of the program, on all testdata."""
+import itertools
+import json
+import os
+
+import support
+from support import MOVED, STREET, TESTDATA, Case, np, pcgpu, run
+
+CAMERA = ('--camera', '525,525,319.5,239.5')
+LENS = pcgpu.Camera(525, 525, 319.5, 239.5)
+ROOMS = sorted(TESTDATA.glob('room*/frame-*.png'))
+REAL = [(support.DATA / name, fields) for name, fields in
+        (('kitti/000000.bin', 4), ('kitti/000008_camera_view.bin', 4), ('nuscenes/n015.pcd.bin', 5))]
+
+
+def clouds():
+    """All clouds of testdata, and real ones where they are: path, words for the program, the cloud."""
+    for path in (STREET, MOVED):
+        yield path, (), pcgpu.read(path)
+    for path in ROOMS:
+        yield path, CAMERA, pcgpu.read(path, camera=LENS)
+    for path, fields in REAL:
+        if path.exists():
+            yield path, ('--fields', fields), pcgpu.read(path, fields=fields)
+
+
+class Sample(Case):
+    OPTIONS = [
+        (('-m', 1024), {'count': 1024}),
+        (('-m', 300, '--start', 'center'), {'count': 300, 'start': 'center'}),
+        (('-m', 300, '--start', 'random', '--seed', 9), {'count': 300, 'start': 'random', 'seed': 9}),
+        (('-m', 300, '--start', '77'), {'count': 300, 'start': 77}),
+        (('--ratio', 0.01), {'ratio': 0.01}),
+        (('--min-distance', 0.5), {'min_distance': 0.5}),
+        (('-m', 2000, '--min-distance', 0.5, '--drop-origin'),
+         {'count': 2000, 'min_distance': 0.5, 'drop_origin': True}),
+        (('-m', 1024, '--method', 'random', '--seed', 2**64 - 1),
+         {'count': 1024, 'method': 'random', 'seed': 2**64 - 1}),
+    ]
+
+    def test_all(self):
+        for (path, words, cloud), (options, arguments) in itertools.product(clouds(), self.OPTIONS):
+            with self.subTest(path=path.name, options=options):
+                out, ids, distances = (self.folder / name for name in ('o.ply', 'i.bin', 'd.bin'))
+                fps = 'random' not in options[:4:2] and arguments.get('method') != 'random'
+                more = ('--distances', distances) if fps else ()
+                run('sample', '-q', '-f', *options, *words, path, '-o', out, '--indices', ids, *more)
+                got = pcgpu.sample(cloud, full=True, **arguments)
+                self.same(got.indices, np.fromfile(ids, '<i4'), 'indices')
+                if fps:
+                    self.same(got.distances, np.fromfile(distances, '<f4'), 'distances')
+                self.same(pcgpu.sample(cloud.points, **arguments), got.indices, 'of the array')
+                pcgpu.write(self.folder / 'mine.ply', cloud[got.indices])
+                self.assertEqual((self.folder / 'mine.ply').read_bytes(), out.read_bytes(), 'the picked records')
+
+    def test_seeds(self):
+        run('sample', '-q', '-m', 50, STREET, '-o', self.folder / 'o.bin', '--indices', self.folder / 's.bin')
+        seeds = np.fromfile(self.folder / 's.bin', '<i4')
+        run('sample', '-q', '-m', 70, '--seeds', self.folder / 's.bin', STREET, '-o', self.folder / 'p.bin',
+            '--indices', self.folder / 'i.bin')
+        for given in (seeds, seeds.astype(np.int64), seeds.tolist()):
+            self.same(pcgpu.sample(support.street(), 70, seeds=given), np.fromfile(self.folder / 'i.bin', '<i4'))
+
+    def test_batch(self):
+        points = support.street()[:59904].reshape(13, -1, 4)
+        ids = pcgpu.sample_batch(points, 128, full=True)
+        for k, one in enumerate(points):
+            alone = pcgpu.sample(one, 128, full=True)
+            self.same(ids.indices[k], alone.indices)
+            self.same(ids.distances[k], alone.distances)
+        ragged = pcgpu.sample_batch([points[0], points[1][:1000], pcgpu.read(MOVED)], min_distance=1.0)
+        for got, cloud in zip(ragged, (points[0], points[1][:1000], support.moved())):
+            self.same(got, pcgpu.sample(cloud, min_distance=1.0))
+
+
+class Voxelize(Case):
+    KITTI = (0, -39.68, -3, 69.12, 39.68, 1)
+    OPTIONS = [
+        (('--voxel-size', 0.25), {'voxel_size': 0.25}),
+        (('--voxel-size', '0.2,0.3,0.4', '--features', 'first'), {'voxel_size': (0.2, 0.3, 0.4), 'features': 'first'}),
+        (('--voxel-size', 0.25, '--features', 'nearest', '--drop-origin'),
+         {'voxel_size': 0.25, 'features': 'nearest', 'drop_origin': True}),
+        (('--voxel-size', 0.1, '--max-points', 5, '--max-voxels', 3000, '--features', 'points'),
+         {'voxel_size': 0.1, 'max_points': 5, 'max_voxels': 3000, 'features': 'points'}),
+        (('--voxel-size', '0.16,0.16,4', '--range=0,-39.68,-3,69.12,39.68,1', '--max-points', 32, '--features', 'pillar'),
+         {'voxel_size': (0.16, 0.16, 4), 'range': KITTI, 'max_points': 32, 'features': 'pillar'}),
+        (('--voxel-size', 0.5, '--max-points', 3), {'voxel_size': 0.5, 'max_points': 3}),
+    ]
+
+    def test_all(self):
+        for (path, words, cloud), (options, arguments) in itertools.product(clouds(), self.OPTIONS):
+            with self.subTest(path=path.name, options=options):
+                out = self.folder / 'v.npz'
+                run('voxelize', '-q', '-f', *options, *words, path, '-o', out, '--point-voxel', self.folder / 'p.bin')
+                got, expected = pcgpu.voxelize(cloud, **arguments), np.load(out)
+                for array, name in ((got.features, 'voxels'), (got.coords, 'coords'), (got.counts, 'num_points')):
+                    self.same(array, expected[name], name)
+                self.same(got.point_voxel, np.fromfile(self.folder / 'p.bin', '<i4'), 'point_voxel')
+                self.assertEqual(got.in_range, got.kept + got.over_points + got.over_voxels)
+                self.assertEqual(len(got), len(expected['coords']))
+                self.same(pcgpu.voxelize(cloud.points, threads=1, **arguments).features, got.features, 'one thread')
+
+
+class Register(Case):
+    OPTIONS = [
+        ((), {}),
+        (('--method', 'plane'), {'method': 'plane'}),
+        (('--method', 'point', '--voxel-size', 0.5), {'method': 'point', 'voxel_size': 0.5}),
+        (('--method', 'gicp', '--levels', 2, '--max-distance', 2), {'method': 'gicp', 'levels': 2, 'max_distance': 2}),
+        (('--symmetric',), {'symmetric': True}),
+        (('--method', 'plane', '--kernel', 'huber', '--kernel-scale', 0.2, '--init', 'auto'),
+         {'method': 'plane', 'kernel': 'huber', 'kernel_scale': 0.2, 'search': 'always'}),
+    ]
+    SAME = ('transform', 'covariance', 'information', 'eigenvalues', 'center', 'start')
+
+    def compare(self, got, words, what):
+        report = self.folder / f'{len(list(self.folder.iterdir()))}.json'
+        run('register', '-q', '-f', *words, '--json', report, code=0 if got.converged else 4)
+        expected = json.loads(report.read_text())
+        found = {name: value for part in (expected, expected.get('result', {})) for name, value in part.items()}
+        self.same(got.transform, np.array(found['T_target_source']).reshape(4, 4), what)
+        for name in self.SAME[1:]:
+            value = np.array(found[name], np.float64)
+            self.same(getattr(got, name), value.reshape(getattr(got, name).shape), f'{what}: {name}')
+        for name in ('converged', 'reason', 'iterations', 'score', 'fitness', 'inliers', 'free_space'):
+            self.assertEqual(getattr(got, name), found[name], f'{what}: {name}')
+
+    def test_street(self):
+        source, target = pcgpu.read(MOVED), pcgpu.read(STREET)
+        for words, arguments in self.OPTIONS:
+            with self.subTest(words=words):
+                got = pcgpu.register(source.points, target, **arguments)
+                self.assertTrue(got.converged)
+                self.compare(got, (*words, MOVED, STREET), words)
+
+    def test_init(self):
+        init = np.loadtxt(TESTDATA / 'street_T.txt')
+        got = pcgpu.register(support.moved(), support.street(), init=init)
+        self.compare(got, ('--init', TESTDATA / 'street_T.txt', MOVED, STREET), 'init')
+
+    def test_pairs(self):
+        source, target = support.moved(), support.street()
+        pairs = [(source, target), (target, source), (source[::2], target)]
+        for method in ('ndt', 'plane'):
+            for got, (a, b) in zip(pcgpu.register_pairs(pairs, method=method), pairs):
+                alone = pcgpu.register(a, b, method=method)
+                self.same(got.transform, alone.transform)
+                self.same(got.covariance, alone.covariance)
+
+    def test_room(self):
+        for folder in ('room', 'room_kinect'):
+            frames = sorted((TESTDATA / folder).glob('frame-*.png'))
+            for a, b in zip(frames[1:], frames):
+                got = pcgpu.register_depth(pcgpu.read_depth(a), pcgpu.read_depth(b), LENS)
+                self.compare(got, (*CAMERA, a, b), a.name)
+
+
+class Sequences(Case):
+    def poses(self, *words):
+        path = self.folder / 'poses.txt'
+        run('odometry', '-q', '-f', *words, '--trajectory', path, '--trajectory-format', 'kitti')
+        return path.read_text()
+
+    def text(self, poses):
+        """Poses as the program writes them."""
+        return [[float(value) for value in line.split()] for line in poses.splitlines() if not line.startswith('#')]
+
+    def test_scans(self):
+        for words, arguments in (((), {}), (('--reference', 'keyframe'), {'reference': 'keyframe'}),
+                                 (('--reference', 'previous', '--method', 'plane'),
+                                  {'reference': 'previous', 'method': 'plane'})):
+            with self.subTest(words=words), pcgpu.Odometry(**arguments) as odometry:
+                got = [odometry.add(pcgpu.read(path)).pose for path in (STREET, MOVED)]
+                expected = np.array(self.text(self.poses(*words, STREET, MOVED)))
+                self.same(np.array(got)[:, :3].reshape(-1, 12), expected)
+
+    def test_images(self):
+        frames = sorted((TESTDATA / 'room').glob('frame-*.png'))
+        points = self.folder / 'points.ply'
+        expected = np.array(self.text(self.poses(*CAMERA, *frames, '-o', points)))
+        with pcgpu.DepthOdometry(LENS, frames=len(frames)) as odometry:
+            got = [odometry.add(pcgpu.read_depth(path)).pose for path in frames]
+            self.same(np.array(got)[:, :3].reshape(-1, 12), expected)
+            pcgpu.write(self.folder / 'mine.ply', odometry.surface())
+        self.assertEqual((self.folder / 'mine.ply').read_bytes(), points.read_bytes())
+
+    def test_known(self):
+        """Poses that are known lead to the poses of an uninterrupted run."""
+        scans = [support.street(), support.moved()]
+        with pcgpu.Odometry() as whole, pcgpu.Odometry() as resumed:
+            first = whole.add(scans[0])
+            resumed.add_known(scans[0], first.pose, keyframe=True)
+            self.same(resumed.add(scans[1]).pose, whole.add(scans[1]).pose)
+
+    def test_fuse(self):
+        frames = sorted((TESTDATA / 'room').glob('frame-*.png'))
+        poses = np.loadtxt(TESTDATA / 'room' / 'poses_kitti.txt').reshape(-1, 3, 4)
+        mesh, points = self.folder / 'mesh.ply', self.folder / 'points.ply'
+        run('fuse', '-q', *CAMERA, '--poses', TESTDATA / 'room' / 'poses_kitti.txt', *frames, '--mesh', mesh, '-o', points)
+        with pcgpu.Volume(frames=len(frames)) as volume:
+            for path, pose in zip(frames, poses):
+                counts = volume.integrate(pcgpu.read_depth(path), LENS, np.vstack([pose, [0, 0, 0, 1]]))
+                self.assertGreater(counts.updated_blocks, 0)
+            pcgpu.write(self.folder / 'm.ply', volume.mesh())
+            pcgpu.write(self.folder / 'p.ply', volume.surface())
+            self.assertEqual(volume.stats.frames, len(frames))
+        self.assertEqual((self.folder / 'm.ply').read_bytes(), mesh.read_bytes())
+        self.assertEqual((self.folder / 'p.ply').read_bytes(), points.read_bytes())
+
+
+class Threads(Case):
+    def test_count(self):
+        points = support.street()
+        for threads in (1, 2, 5):
+            self.same(pcgpu.sample(points, 500, threads=threads), pcgpu.sample(points, 500))
+            self.same(pcgpu.register(support.moved(), points, threads=threads).transform,
+                      pcgpu.register(support.moved(), points).transform)
+
+    def test_environment(self):
+        os.environ['OMP_NUM_THREADS'] = '3,2'
+        try:
+            self.assertEqual(pcgpu.voxelize(support.street(), 0.25).run.threads, 3)
+        finally:
+            del os.environ['OMP_NUM_THREADS']
+
+
+if __name__ == '__main__':
+    support.main()

@@ -1,0 +1,111 @@
+"""Arrays in GPU memory, PyTorch's and CuPy's: the results of the host, in streams and graphs. Skipped without a GPU."""
+import unittest
+
+from support import Case, main, np, pcgpu, street, torch
+
+try:
+    import cupy
+    cupy.cuda.runtime.getDeviceCount()
+except Exception:  # not installed, or no device
+    cupy = None
+
+RANGE = (0, -39.68, -3, 69.12, 39.68, 1)
+PILLARS = {'max_points': 32, 'max_voxels': 16000, 'features': 'points'}
+
+
+@unittest.skipUnless(torch and torch.cuda.is_available(), 'no PyTorch with a GPU')
+class Torch(Case):
+    def test_sample(self):
+        points = street()
+        want = pcgpu.sample(points, 1024, full=True, device='cpu')
+        got = pcgpu.sample(torch.from_numpy(points).cuda(), 1024, full=True)
+        self.assertEqual(got.indices.device.type, 'cuda')
+        self.same(got.indices.cpu().numpy(), want.indices)
+        self.same(got.distances.cpu().numpy(), want.distances)
+        self.assertEqual(got.picked.tolist(), [1024])
+        self.same(pcgpu.sample(torch.from_numpy(points).cuda(), 50, start=7).cpu().numpy(),
+                  pcgpu.sample(points, 50, start=7, device='cpu'))
+
+    def test_batch(self):
+        points = street()[:48000].reshape(8, 6000, 4)
+        got = pcgpu.sample_batch(torch.from_numpy(points).cuda(), 200)
+        self.same(got.cpu().numpy(), pcgpu.sample_batch(points, 200, device='cpu'))
+
+    def test_other_order(self):
+        points = torch.from_numpy(street()).cuda()
+        got = pcgpu.sample(points.t().contiguous().t(), 100)
+        self.same(got.cpu().numpy(), pcgpu.sample(street(), 100, device='cpu'))
+
+    def test_few_usable(self):
+        points = street()[:100].copy()
+        points[10:] = np.nan
+        got = pcgpu.sample(torch.from_numpy(points).cuda(), 20)
+        self.assertEqual((got >= 0).sum().item(), 10)
+        self.same(got.cpu().numpy()[:10], pcgpu.sample(points[:10], 10, device='cpu'))
+
+    def test_voxelize(self):
+        points = street()
+        for params in (PILLARS, {'max_voxels': 40000}, {'max_voxels': 500, 'max_points': 5, 'features': 'pillar'},
+                       {'max_voxels': 40000, 'features': 'nearest', 'max_points': 8}):
+            want = pcgpu.voxelize(points, (0.16, 0.16, 4), RANGE, device='cpu', **params)
+            got = pcgpu.voxelize(torch.from_numpy(points).cuda(), (0.16, 0.16, 4), RANGE, **params)
+            features, coords, counts = got.trimmed()
+            self.same(features.cpu().numpy(), want.features)
+            self.same(coords.cpu().numpy(), want.coords)
+            self.same(counts.cpu().numpy(), want.counts)
+            self.same(got.point_voxel.cpu().numpy(), want.point_voxel)
+
+    def test_streams_and_graph(self):
+        points = torch.from_numpy(street()).cuda()
+        want = pcgpu.sample(street(), 300, device='cpu')
+        streams = [torch.cuda.Stream() for _ in range(3)]
+        torch.cuda.synchronize()
+        results = []
+        for stream in streams * 3:
+            with torch.cuda.stream(stream):
+                results.append(pcgpu.sample(points, 300))
+        torch.cuda.synchronize()
+        for result in results:
+            self.same(result.cpu().numpy(), want)
+        with torch.cuda.stream(streams[0]):
+            pcgpu.sample(points, 300)
+            pcgpu.voxelize(points, (0.16, 0.16, 4), RANGE, **PILLARS)
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=streams[0]):
+            picks = pcgpu.sample(points, 300)
+            voxels = pcgpu.voxelize(points, (0.16, 0.16, 4), RANGE, **PILLARS)
+        for _ in range(3):
+            picks.zero_(), voxels.count.zero_()
+            graph.replay()
+            torch.cuda.synchronize()
+            self.same(picks.cpu().numpy(), want)
+            self.same(voxels.trimmed()[0].cpu().numpy(),
+                      pcgpu.voxelize(street(), (0.16, 0.16, 4), RANGE, device='cpu', **PILLARS).features)
+
+    def test_wrong(self):
+        points = torch.from_numpy(street()).cuda()
+        self.refused(ValueError, 'give count', pcgpu.sample, points, ratio=0.1)
+        self.refused(ValueError, 'random sampling', pcgpu.sample, points, 5, method='random')
+        self.refused(ValueError, 'the shape of points', pcgpu.sample, points[0], 5)
+        self.refused(TypeError, 'give float32', pcgpu.sample, points.double(), 5)
+        self.refused(ValueError, 'samples asked', pcgpu.sample, points, 10**6)
+        self.refused(ValueError, 'seeds', pcgpu.sample, points, 5, seeds=[1])
+        self.refused(ValueError, 'give range and max_voxels', pcgpu.voxelize, points, 0.5)
+        self.refused(ValueError, 'GPU memory', pcgpu.register, points, points)
+
+
+@unittest.skipUnless(cupy, 'no CuPy with a GPU')
+class Cupy(Case):
+    def test_sample_and_voxelize(self):
+        points = street()
+        on_gpu = cupy.asarray(points)
+        self.same(cupy.asnumpy(pcgpu.sample(on_gpu, 200)), pcgpu.sample(points, 200, device='cpu'))
+        with cupy.cuda.Stream(non_blocking=True):
+            got = pcgpu.voxelize(on_gpu, (0.16, 0.16, 4), RANGE, **PILLARS)
+            features = cupy.asnumpy(got.trimmed()[0])
+        self.same(features, pcgpu.voxelize(points, (0.16, 0.16, 4), RANGE, device='cpu', **PILLARS).features)
+
+
+if __name__ == '__main__':
+    main()

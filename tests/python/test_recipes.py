@@ -1,0 +1,143 @@
+"""Each recipe does what the package whose place it takes does; where that is installed, beside it."""
+import sys
+import unittest
+
+import support
+from support import Case, np, pcgpu, torch
+
+sys.path.insert(0, str(support.SOURCE / 'python' / 'recipes'))
+import gicp  # noqa: E402
+import point_sampling  # noqa: E402
+from voxel_generator import PointToVoxel  # noqa: E402
+
+SECOND = dict(vsize_xyz=[0.05, 0.05, 0.1], coors_range_xyz=[0, -40, -3, 70.4, 40, 1], num_point_features=4,
+              max_num_voxels=16000, max_num_points_per_voxel=5)
+
+
+def plain_fps(points, count):
+    """The loop of PointNet++ in NumPy."""
+    picks, nearest = [0], np.full(len(points), np.inf, np.float32)
+    for _ in range(count - 1):
+        d = points - points[picks[-1]]
+        nearest = np.minimum(nearest, (d[:, 0] * d[:, 0] + d[:, 1] * d[:, 1]) + d[:, 2] * d[:, 2])
+        picks.append(int(nearest.argmax()))
+    return np.int32(picks)
+
+
+def plain_voxels(points, vsize_xyz, coors_range_xyz, num_point_features, max_num_voxels, max_num_points_per_voxel):
+    """spconv's loop over the points, in NumPy: voxels, coordinates z y x, counts and the voxel of each point."""
+    size, low = np.float32(vsize_xyz), np.float32(coors_range_xyz[:3])
+    grid = np.round((np.float32(coors_range_xyz[3:]) - low) / size).astype(int)
+    cells = np.floor((points[:, :3] - low) / size)
+    table, ids = {}, np.full(len(points), -1, np.int64)
+    voxels = np.zeros((max_num_voxels, max_num_points_per_voxel, num_point_features), np.float32)
+    coords, counts = np.zeros((max_num_voxels, 3), np.int32), np.zeros(max_num_voxels, np.int32)
+    for i in np.flatnonzero(((cells >= 0) & (cells < grid)).all(1)):
+        cell = tuple(int(c) for c in cells[i, ::-1])
+        if cell not in table:
+            if len(table) == max_num_voxels:
+                continue
+            coords[len(table)] = cell
+            table[cell] = len(table)
+        v = table[cell]
+        if counts[v] < max_num_points_per_voxel:
+            voxels[v, counts[v]] = points[i, :num_point_features]
+            counts[v] += 1
+            ids[i] = v
+    n = len(table)
+    return voxels[:n], coords[:n], counts[:n], ids
+
+
+class Sampling(Case):
+    POINTS = support.street()[:, :3].copy()
+
+    def test_openpcdet(self):
+        batch = self.POINTS[:6000].reshape(4, 1500, 3)
+        got = point_sampling.furthest_point_sample(batch, 100)
+        self.same(got, np.stack([plain_fps(cloud, 100) for cloud in batch]))
+
+    def test_geometric(self):
+        numbers = np.repeat([0, 1, 3], [500, 301, 200])
+        x = self.POINTS[:1001]
+        got = point_sampling.fps(x, numbers, ratio=0.25)
+        expected = [plain_fps(x[a:b], m) + a for a, b, m in ((0, 500, 125), (500, 801, 76), (801, 1001, 50))]
+        self.same(got, np.concatenate(expected).astype(np.int64))
+        self.same(point_sampling.fps(x, ratio=0.1), plain_fps(x, 101).astype(np.int64))
+        self.same(point_sampling.fps(x, numbers, random_start=True, seed=3),
+                  point_sampling.fps(x, numbers, random_start=True, seed=3))
+
+    @unittest.skipIf(torch is None, 'no PyTorch')
+    def test_torch(self):
+        batch = torch.from_numpy(self.POINTS[:6000].reshape(4, 1500, 3))
+        self.same(point_sampling.fps(batch[0], ratio=0.1).numpy(), plain_fps(batch[0].numpy(), 150).astype(np.int64))
+        operation = point_sampling.register_torch_op()
+        eager = operation(batch, 64)
+        self.same(eager.numpy(), np.stack([plain_fps(cloud, 64) for cloud in batch.numpy()]))
+        torch.library.opcheck(operation, (batch, 64))
+        # The graph is captured whole; the eager back end needs no compiler on this machine.
+        compiled = torch.compile(lambda xyz: torch.gather(xyz, 1, operation(2 * xyz, 64).long()[..., None].expand(-1, -1, 3)),
+                                 backend='aot_eager', fullgraph=True)
+        self.same(compiled(batch).numpy(), np.stack([c[i] for c, i in zip(batch.numpy(), eager.numpy())]))
+
+
+class Voxels(Case):
+    def test_spconv(self):
+        points = support.street()
+        for limits in ({}, {'max_num_voxels': 500, 'max_num_points_per_voxel': 1}):
+            options = {**SECOND, **limits}
+            generator, expected = PointToVoxel(**options), plain_voxels(points, **options)
+            for got, want, name in zip(generator.generate_voxel_with_id(points), expected,
+                                       ('voxels', 'coords', 'counts', 'ids')):
+                self.same(got, want, name)
+            self.same(generator(points)[0], expected[0])
+        self.assertEqual(PointToVoxel(**SECOND).grid_size, [40, 1600, 1408])
+
+    def test_empty_mean(self):
+        voxels, _, counts = PointToVoxel(**SECOND)(support.street(), empty_mean=True)
+        for v in (0, 7, len(counts) - 1):
+            mean = voxels[v, :counts[v]].sum(0) / counts[v]
+            self.assertLess(np.abs(voxels[v, counts[v]:] - mean).max(initial=0), 1e-4)
+
+    @unittest.skipIf(torch is None, 'no PyTorch')
+    def test_torch(self):
+        got = PointToVoxel(**SECOND).generate_voxel_with_id(torch.from_numpy(support.street()), empty_mean=True)
+        expected = PointToVoxel(**SECOND).generate_voxel_with_id(support.street(), empty_mean=True)
+        self.same(got[0].numpy(), expected[0])
+        self.assertEqual(got[3].dtype, torch.int64)
+
+    def test_beside_spconv(self):
+        try:
+            from spconv.utils import Point2VoxelCPU3d
+            from cumm import tensorview as tv
+        except ImportError as error:
+            self.skipTest(str(error))
+        generator = Point2VoxelCPU3d(**SECOND)
+        voxels, coords, counts = (part.numpy() for part in generator.point_to_voxel(tv.from_numpy(support.street())))
+        mine = PointToVoxel(**SECOND)(support.street())
+        for got, want in zip(mine, (voxels, coords, counts)):
+            self.same(got, want)
+
+
+class Align(Case):
+    TRUTH = np.loadtxt(support.TESTDATA / 'street_T.txt')
+
+    def test_types(self):
+        for kind in gicp.METHODS:
+            with self.subTest(kind):
+                result = gicp.align(support.street(), support.moved(), registration_type=kind)
+                self.assertTrue(result.converged)
+                self.assertLess(np.abs(result.T_target_source - self.TRUTH)[:3, 3].max(), 0.05)
+                self.assertEqual(result.H.shape, (6, 6))
+
+    def test_beside(self):
+        try:
+            import small_gicp
+        except ImportError as error:
+            self.skipTest(str(error))
+        other = small_gicp.align(support.street()[:, :3].astype(float), support.moved()[:, :3].astype(float))
+        mine = gicp.align(support.street(), support.moved())
+        self.assertLess(np.abs(mine.T_target_source - other.T_target_source).max(), 0.02)
+
+
+if __name__ == '__main__':
+    support.main()
