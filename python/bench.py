@@ -1,0 +1,128 @@
+"""What a call from Python costs: bench.py [SCAN.bin]
+
+NumPy on one core: the call beside the operation as the library times it, and fpsample and spconv where they are
+installed. PyTorch on a GPU: time on the device by events, time of the host per call, and a CUDA graph replayed, beside a
+plain loop of PyTorch. SCAN has 4 columns; default: testdata/street.bin. Prints Markdown."""
+import pathlib
+import sys
+import time
+
+import numpy as np
+
+sys.path[:] = [path for path in sys.path if pathlib.Path(path).resolve() != pathlib.Path(__file__).resolve().parent]
+import pcgpu  # not the folder beside this file
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+PILLARS = {'voxel_size': (0.16, 0.16, 4), 'range': (0, -39.68, -3, 69.12, 39.68, 1), 'max_points': 32,
+           'max_voxels': 40000, 'features': 'points'}
+FINE = {'voxel_size': (0.075, 0.075, 0.2), 'range': (-54, -54, -5, 54, 54, 3), 'max_points': 10, 'max_voxels': 160000}
+
+
+def least(function, runs=20):
+    """The least seconds of so many calls, and the last result."""
+    best = float('inf')
+    for _ in range(runs):
+        begin = time.perf_counter()
+        result = function()
+        best = min(best, time.perf_counter() - begin)
+    return best, result
+
+
+def numpy_rows(points):
+    print('| NumPy, one thread | call, ms | operation, ms | the call adds, us |\n|---|---|---|---|')
+    for m in (1024, 4096):
+        rows = [least(lambda: pcgpu.sample(points, m, full=True, device='cpu', threads=1), 1) for _ in range(20)]
+        print_row(f'sample {len(points):,} -> {m:,}', rows)
+    for name, params in (('pillars', PILLARS), ('0.075 m', FINE), ('0.25 m', {'voxel_size': 0.25})):
+        print_row(f'voxelize {name}', [least(lambda: pcgpu.voxelize(points, device='cpu', threads=1, **params), 1)
+                                       for _ in range(20)])
+    try:
+        import fpsample
+        took = least(lambda: fpsample.bucket_fps_kdline_sampling(points[:, :3], 4096, h=7), 5)[0]
+        print(f'| fpsample (bucket_fps_kdline) -> 4,096 | {1e3 * took:.2f} | | |')
+    except ImportError:
+        print('| fpsample | not installed | | |')
+    try:
+        from spconv.utils import Point2VoxelCPU3d
+        maker = Point2VoxelCPU3d(PILLARS['voxel_size'], PILLARS['range'], 4, PILLARS['max_voxels'], 32)
+        import cumm.tensorview as tv
+        took = least(lambda: maker.point_to_voxel(tv.from_numpy(points)), 5)[0]
+        print(f'| spconv pillars | {1e3 * took:.2f} | | |')
+    except ImportError:
+        print('| spconv | not installed | | |')
+
+
+def print_row(name, rows):
+    """The call that added least."""
+    seconds, result = min(rows, key=lambda row: row[0] - sum(row[1].run.stages.values()))
+    inside = sum(result.run.stages.values())
+    print(f'| {name} | {1e3 * seconds:.2f} | {1e3 * inside:.2f} | {1e6 * (seconds - inside):.0f} |', flush=True)
+
+
+def torch_fps(points, m):
+    """The loop that is usual in PyTorch."""
+    near = torch.full((len(points),), float('inf'), device=points.device)
+    picks = torch.zeros(m, dtype=torch.long, device=points.device)
+    for i in range(1, m):
+        near = torch.minimum(near, (points[:, :3] - points[picks[i - 1], :3]).square().sum(1))
+        picks[i] = near.argmax()
+    return picks
+
+
+def device_row(name, function, calls=1000):
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        for _ in range(3):
+            function()
+    torch.cuda.synchronize()
+    host = 0.0
+    for _ in range(calls):
+        start = time.perf_counter()
+        function()
+        host += time.perf_counter() - start
+        torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream):
+        kept = function()
+    graph.replay()
+    begin.record()
+    for _ in range(calls):
+        graph.replay()
+    end.record()
+    torch.cuda.synchronize()
+    del kept
+    print(f'| {name} | {1e3 * begin.elapsed_time(end) / calls:.1f} | {1e6 * host / calls:.1f} |', flush=True)
+
+
+def torch_rows(points):
+    on_gpu = torch.from_numpy(points).cuda()
+    batch = on_gpu[torch.randint(len(points), (64, 16384), device='cuda')].contiguous()
+    print('\n| PyTorch, ' + torch.cuda.get_device_name() + ' | device, us per replay | host, us per call |\n|---|---|---|')
+    for m in (1024, 4096):
+        device_row(f'sample {len(points):,} -> {m:,}', lambda: pcgpu.sample(on_gpu, m))
+    device_row('sample 64 x 16,384 -> 4,096', lambda: pcgpu.sample_batch(batch, 4096), 100)
+    device_row('voxelize pillars', lambda: pcgpu.voxelize(on_gpu, **PILLARS))
+    device_row('voxelize 0.075 m, means', lambda: pcgpu.voxelize(on_gpu, **FINE))
+    device_row('voxelize 0.075 m, points', lambda: pcgpu.voxelize(on_gpu, **{**FINE, 'features': 'points'}))
+    torch.cuda.synchronize()
+    begin = time.perf_counter()
+    torch_fps(on_gpu, 1024)
+    torch.cuda.synchronize()
+    print(f'| loop of PyTorch -> 1,024 | {1e6 * (time.perf_counter() - begin):.0f} | |')
+
+
+def main():
+    path = sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[1] / 'testdata/street.bin'
+    points = np.fromfile(path, '<f4').reshape(-1, 4)
+    print(f'pcgpu {pcgpu.__version__}; {path}, {len(points):,} points\n')
+    numpy_rows(points)
+    if torch and torch.cuda.is_available():
+        torch_rows(points)
+
+
+main()
