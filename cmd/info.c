@@ -105,7 +105,7 @@ static void add_columns(json *out, const pcgpu_cloud *cloud, const column_info *
 }
 
 static void print_cloud(const job *j, const column_info *columns, int64_t non_finite, int64_t duplicates,
-                        int64_t at_origin) {
+                        int64_t at_origin, const char *wrong) {
     const pcgpu_cloud *cloud = &j->clouds[0];
     FILE *out = j->session->out;
     print_shown(out, j->names[0]);
@@ -127,6 +127,9 @@ static void print_cloud(const job *j, const column_info *columns, int64_t non_fi
     fprintf(out, "  points at the origin: %lld\n", (long long)at_origin);
     if (cloud->offset[0] != 0 || cloud->offset[1] != 0 || cloud->offset[2] != 0) {
         fprintf(out, "  offset: %.0f %.0f %.0f\n", cloud->offset[0], cloud->offset[1], cloud->offset[2]);
+    }
+    if (wrong[0]) {
+        fprintf(out, "  looks wrong: %s\n", wrong);
     }
 }
 
@@ -151,9 +154,13 @@ static int info_process(job *j) {
     json_integer(&j->result, "duplicates", duplicates);
     json_integer(&j->result, "at_origin", at_origin);
     json_numbers(&j->result, "offset", cloud->offset, 3);
+    char wrong[256];
+    if (pcgpu_cloud_looks_wrong(cloud, j->input_format[0] ? j->input_format[0]->name : NULL, wrong, sizeof wrong)) {
+        json_text(&j->result, "looks_wrong", wrong);
+    }
     progress_end();
     if (!session_json_is_stdout(j->session)) {
-        print_cloud(j, columns, non_finite, duplicates, at_origin);
+        print_cloud(j, columns, non_finite, duplicates, at_origin, wrong);
     }
     return EXIT_DONE;
 }

@@ -166,9 +166,10 @@ const pcgpu_format_info *pcgpu_format_at(int i);
 /* The format of a file name, or NULL. "-" is bin. */
 const pcgpu_format_info *pcgpu_format_of_path(const char *path);
 const pcgpu_format_info *pcgpu_format_by_name(const char *name);
-/* The format of a file that begins with these bytes (64 are enough), or NULL. For NULL, `why` is empty, as for .bin,
- * which has no header, or names the unsupported format and the remedy. */
-const pcgpu_format_info *pcgpu_format_of_content(const void *head, size_t size, char *why, size_t why_size);
+/* The format that pcgpu_read chooses for a file of this name that begins with these bytes (64 are enough): by them, else
+ * by the name, and never bin for an unknown name. For NULL, `why` has a sentence with the remedy, which for an unsupported format names a converter. */
+const pcgpu_format_info *pcgpu_format_of_input(const char *path, const void *head, size_t size, char *why,
+                                               size_t why_size);
 
 typedef struct pcgpu_read_options {
     const char *format; /* NULL: by the first bytes, else by the name; a stream without a file name is bin */
@@ -186,6 +187,11 @@ pcgpu_status pcgpu_read(pcgpu_context *context, FILE *stream, const char *name, 
 /* The same from a path. */
 pcgpu_status pcgpu_read_file(pcgpu_context *context, const char *path, const pcgpu_read_options *options,
                              pcgpu_cloud *cloud);
+
+/* Whether a cloud that was read from `format` (NULL: unknown) looks wrong, by a sample of its values: for "bin" another
+ * number of columns fits better; coordinates are absurd (1e38), NaN in part, or millimetres. `why` receives a sentence
+ * with the remedy. pcgpu_read logs it as a warning for "bin", which has no header. */
+bool pcgpu_cloud_looks_wrong(const pcgpu_cloud *cloud, const char *format, char *why, size_t why_size);
 
 /* Reads a depth image without a conversion. `format` is "png", "pgm" or NULL, as in pcgpu_read. Errors: as in
  * pcgpu_read. */

@@ -199,7 +199,7 @@ static const option_row table[] = {
     {"force", 'f', FOR_ALL, 0, &type_flag, NULL, AT(force), 0, 0, NULL,
      "Replace existing output files; write binary data to a terminal."},
     {"format", 'F', FOR_INPUTS, 0, &type_reader, "NAME", AT(format), 0, 0, NULL,
-     "Format of the inputs; default: by the first bytes, else by the file name, else bin for a stream."},
+     "Format of the inputs; default: by the first bytes, else by the file name, else bin for standard input."},
     {"output-format", 0, FOR_CLOUDS, 0, &type_writer, "NAME", AT(output_format), 0, 0, NULL,
      "Format of the output; default: from the file name, bin for standard output, in a folder the format of the input, or npz "
      "for voxelize."},
@@ -217,7 +217,7 @@ static const option_row table[] = {
      "Take every N-th input or pair, from the I-th on, so that N runs, such as those of several machines, do all; slurm: "
      "I and N of this task of a Slurm job array."},
     {"fields", 0, FOR_POINTS | FOR_INFO, 0, &type_int, "N", AT(fields), 3, 16, NULL,
-     "float32 values in a record of a .bin input: 4 for KITTI, 5 for nuScenes."},
+     "float32 values in a record of a .bin input: 4 for KITTI, 5 for nuScenes, whose names end in .pcd.bin."},
     {"camera", 0, FOR_INPUTS, 0, &type_camera, "FX,FY,CX,CY", AT(camera), 0, 0, NULL,
      "Camera of depth images, in pixels; width, height, depth_scale, min_depth and max_depth may follow as NAME=VALUE. "
      "In a --config the same members as a mapping."},

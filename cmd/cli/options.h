@@ -216,9 +216,6 @@ bool options_check(option_values *options, const command_info *command, reason *
 const char *options_later_wins(const option_values *options, const command_info *command, const char *a, const char *b,
                                reason *why);
 
-/* values.c: adds the names of the formats that can be read, or written. Returns false. */
-bool refuse_formats(reason *why, bool reading);
-
 /* ---- camera.c: the camera of depth images ---- */
 
 /* Whether a given camera is complete. */

@@ -178,7 +178,8 @@ static bool print_path(const option_row *o, const void *field, FILE *out) {
     return text != NULL;
 }
 
-bool refuse_formats(reason *why, bool reading) {
+/* Adds the names of the formats that can be read, or written. Returns false. */
+static bool refuse_formats(reason *why, bool reading) {
     const pcgpu_format_info *info;
     for (int i = 0; (info = pcgpu_format_at(i)); i++) {
         if (reading ? info->reads : info->writes || info->writes_arrays) {

@@ -61,7 +61,7 @@ static const pcgpu_camera *camera_of(const job *j, int i) {
 static int read_cloud(job *j, int i, FILE *stream) {
     pcgpu_context *context = j->session->context;
     const pcgpu_read_options how = {.format = j->session->options->format,
-                                    .fields = j->session->options->fields,
+                                    .fields = session_fields(j->session),
                                     .camera = camera_of(j, i),
                                     .depth_counts = &j->depth[i],
                                     .found = &j->input_format[i]};
@@ -131,7 +131,7 @@ int job_write_cloud(job *j, const pcgpu_cloud *cloud) {
     double begin = seconds_now();
     const char *name = stream_name(j, stream);
     j->session->name = name; /* messages of the library are about the output now */
-    pcgpu_status status = pcgpu_write(j->session->context, stream, name, j->format->name, cloud);
+    pcgpu_status status = pcgpu_write(j->session->context, stream, name, cloud_format(j, cloud), cloud);
     j->session->name = j->names[0];
     j->write_seconds += seconds_now() - begin;
     if (status != PCGPU_OK) {

@@ -131,8 +131,14 @@ bool output_is_text(const session *session, const option_row *option);
 /* The format of an input before it is read: as given, from the name, bin for streams, else from the content; or
  * NULL. */
 const pcgpu_format_info *input_format(const session *session, const char *path);
+/* --fields, or 0 for the library's choice by the name. */
+int session_fields(const session *session);
 /* The format of --output for `path`; never NULL after session_check. */
 const pcgpu_format_info *output_format(const session *session, const char *path, const char *input);
+
+/* The name of the format in which a cloud goes to --output: a stream without a name gets bin only where that loses
+ * nothing, which is with four columns and no offset, else ply. */
+const char *cloud_format(const job *job, const pcgpu_cloud *cloud);
 
 /* The open stream of an output by the name of its option, or NULL without that output. */
 FILE *job_stream(job *job, const char *name);

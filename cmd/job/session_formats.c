@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* The format by the first bytes of a file. `why`: the name of an unsupported format, or why it cannot be read. */
+/* The format by the first bytes of a file, else by its name. `why`: why there is none. */
 static const pcgpu_format_info *content_format(const char *path, reason *why) {
     char head[64];
     FILE *file = fopen(path, "rb");
@@ -14,7 +14,7 @@ static const pcgpu_format_info *content_format(const char *path, reason *why) {
     }
     size_t size = fread(head, 1, sizeof head, file);
     fclose(file);
-    return pcgpu_format_of_content(head, size, why->text, sizeof why->text);
+    return pcgpu_format_of_input(path, head, size, why->text, sizeof why->text);
 }
 
 const pcgpu_format_info *input_format(const session *s, const char *path) {
@@ -41,6 +41,18 @@ const pcgpu_format_info *output_format(const session *s, const char *path, const
     return !named && path_is_stream(path) ? pcgpu_format_by_name("bin") : named;
 }
 
+const char *cloud_format(const job *j, const pcgpu_cloud *cloud) {
+    const char *path = j->session->options->output;
+    const bool chosen = j->session->options->output_format || (path && pcgpu_format_of_path(path) && !path_is_dash(path));
+    const bool stream = !path || path_is_stream(path);
+    const bool fits = cloud->columns == 4 && cloud->offset[0] == 0 && cloud->offset[1] == 0 && cloud->offset[2] == 0;
+    return !chosen && stream && !fits ? "ply" : j->format->name;
+}
+
+int session_fields(const session *s) {
+    return option_given(s->options, "fields", s->command) ? s->options->fields : 0;
+}
+
 /* A depth image becomes a cloud only with a camera. */
 static bool check_camera(const session *s, const char *path, reason *why) {
     const pcgpu_format_info *format = input_format(s, path);
@@ -63,9 +75,5 @@ bool session_check_format(const session *s, const char *path, reason *why) {
         return check_camera(s, path, why);
     }
     content_format(path, &content);
-    if (content.text[0]) {
-        return refuse(why, "%s: %s", path, content.text);
-    }
-    refuse(why, "%s: neither the name nor the content has a known format; give -F with one of", path);
-    return refuse_formats(why, true);
+    return refuse(why, "%s: %s", path, content.text);
 }

@@ -36,7 +36,7 @@ static void read_scan(scan_reader *r, int index, scan_read *scan) {
     const option_values *o = r->session->options;
     const char *path = r->session->inputs[index];
     const pcgpu_read_options how = {.format = o->format,
-                                    .fields = o->fields,
+                                    .fields = session_fields(r->session),
                                     .camera = option_given(o, "camera", r->session->command) ? &o->camera : NULL,
                                     .depth_counts = &scan->depth};
     double begin = seconds_now();

@@ -87,8 +87,8 @@ static pcgpu_status choose_format(pcgpu_context *context, const char *shown, con
     if (!info) {
         return format ? pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: '%s' is not a format; %s takes %s", shown, format,
                                 option, list)
-                      : pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: the %s that of a format; give %s %s", shown,
-                                reads ? "content is not known and the name not" : "name is not", option, list);
+                      : pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: the name is not that of a format; give %s %s", shown,
+                                option, list);
     }
     for (int i = 0; i < FORMATS; i++) {
         if (&pc_formats[i]->info == info) {
@@ -101,8 +101,8 @@ static pcgpu_status choose_format(pcgpu_context *context, const char *shown, con
     return PCGPU_OK;
 }
 
-/* Reads a stream. Its format is the given one, or that of its first bytes, or of its name, or bin for a stream that is
- * not a file. An unsupported format is refused before the rest is read. On failure there is nothing to free. */
+/* Reads a stream. Its format is the given one, or that of its first bytes, or of its name, or bin for a pipe, which has
+ * no name. An unsupported format is refused before the rest is read. On failure there is nothing to free. */
 static pcgpu_status read_bytes(pcgpu_context *context, FILE *stream, const char *name, const char *format, use what,
                                const pc_format **chosen, pc_bytes *bytes) {
     const char *shown = pc_input_name(name);
@@ -114,13 +114,12 @@ static pcgpu_status read_bytes(pcgpu_context *context, FILE *stream, const char 
         if (status != PCGPU_OK) {
             return status;
         }
-        found = pcgpu_format_of_content(bytes->data, bytes->size, why, sizeof why);
-        if (why[0]) {
+        const bool pipe = !pc_is_regular(stream) && !pcgpu_format_of_path(name);
+        found = pcgpu_format_of_input(pipe ? "-" : name, bytes->data, bytes->size, why, sizeof why);
+        if (!found) {
             pc_bytes_free(bytes);
             return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: %s", shown, why);
         }
-        found = found ? found : pcgpu_format_of_path(name);
-        found = found || pc_is_regular(stream) ? found : &pc_format_bin.info;
     }
     pcgpu_status status = choose_format(context, shown, format, found, what, chosen);
     if (status != PCGPU_OK) {

@@ -129,6 +129,12 @@ static inline double pc_output_value(const pcgpu_cloud *cloud, int64_t row, int 
 /* The name of a column for headers that separate names by blanks. */
 void pc_output_name(const pcgpu_cloud *cloud, int column, char out[PCGPU_NAME_SIZE]);
 
+/* ---- whether values look like a cloud: io_plausible.c ----------------------------------------------------------- */
+
+/* The number of float32 columns, 3 to 16, that fits a .bin of `size` bytes much better than `columns` does (0: than one
+ * column), or 0. Looks at 2048 values. */
+int pc_bin_columns(const void *data, size_t size, int columns);
+
 /* ---- depth images: io_depth.c, used by io_png.c and io_pgm.c --------------------------------------------------- */
 
 /* Checks a size that a header declares, before anything is allocated: the limits of pcgpu_depth, and that `present`

@@ -4,18 +4,25 @@
 #include <math.h>
 #include <string.h>
 
-enum { MIN_FIELDS = 3, MAX_FIELDS = 16, DEFAULT_FIELDS = 4 };
+enum { MIN_FIELDS = 3, MAX_FIELDS = 16, DEFAULT_FIELDS = 4, NUSCENES_FIELDS = 5 };
 
 /* Lists the numbers of fields that divide a size, for the error of a size that `fields` does not divide. */
-static pcgpu_status fail_size(pcgpu_context *context, const char *name, size_t size, int fields) {
+static pcgpu_status fail_size(pcgpu_context *context, const char *name, const void *data, size_t size, int fields) {
     char choices[128] = "";
     size_t used = 0;
+    const int likely = pc_bin_columns(data, size, 0);
     for (int f = MIN_FIELDS; f <= MAX_FIELDS; f++) {
         if (size % ((size_t)f * 4) == 0) {
             used += (size_t)snprintf(choices + used, sizeof choices - used, "%s%d", used ? ", " : "", f);
         }
     }
     size_t record = (size_t)fields * 4;
+    if (likely > 0) {
+        return pc_fail(context, PCGPU_ERROR_FORMAT,
+                       "%s: %zu bytes are not whole records of %d float32 (%zu bytes): %zu bytes are left over; the values "
+                       "repeat every %d columns, so give --fields %d",
+                       name, size, fields, record, size % record, likely, likely);
+    }
     if (used) {
         return pc_fail(context, PCGPU_ERROR_FORMAT,
                        "%s: %zu bytes are not whole records of %d float32 (%zu bytes): %zu "
@@ -31,7 +38,7 @@ static pcgpu_status fail_size(pcgpu_context *context, const char *name, size_t s
 
 static pcgpu_status read_bin(pcgpu_context *context, pc_bytes *bytes, const char *name,
                              const pcgpu_read_options *options, pcgpu_cloud *cloud) {
-    int fields = options->fields ? options->fields : DEFAULT_FIELDS;
+    int fields = options->fields ? options->fields : pc_has_extension(name, ".pcd.bin") ? NUSCENES_FIELDS : DEFAULT_FIELDS;
     if (fields < MIN_FIELDS || fields > MAX_FIELDS) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
                        "%s: a record of %d fields is not possible; --fields takes %d to %d", name, fields, MIN_FIELDS,
@@ -44,11 +51,16 @@ static pcgpu_status read_bin(pcgpu_context *context, pc_bytes *bytes, const char
     }
     size_t record = (size_t)fields * sizeof(float);
     if (bytes->size % record) {
-        return fail_size(context, name, bytes->size, fields);
+        return fail_size(context, name, bytes->data, bytes->size, fields);
     }
     pc_table table = {.rows = (int64_t)(bytes->size / record)};
     pcgpu_status status = pc_table_add_unnamed(context, name, &table, fields, PCGPU_FLOAT32, sizeof(float), record);
-    return status == PCGPU_OK ? pc_table_to_cloud(context, name, &table, bytes, cloud) : status;
+    status = status == PCGPU_OK ? pc_table_to_cloud(context, name, &table, bytes, cloud) : status;
+    char why[256];
+    if (status == PCGPU_OK && pcgpu_cloud_looks_wrong(cloud, "bin", why, sizeof why)) {
+        pc_log(context, PCGPU_LOG_WARNING, "%s: %s", name, why);
+    }
+    return status;
 }
 
 /* float32 coordinates in the frame of the file; logs a warning with the size of the rounding. */

@@ -13,6 +13,11 @@ typedef struct magic {
 
 #define BYTES(TEXT) TEXT, sizeof TEXT - 1
 #define PDAL        "convert it first, such as by: pdal translate FILE out.ply"
+#define MESHLAB     "convert it first, such as by: meshlabserver -i FILE -o out.ply"
+#define BAG         "export its clouds as .pcd, such as by: rosrun pcl_ros bag_to_pcd FILE TOPIC FOLDER"
+#define BAG2        "export its clouds as .pcd, such as by: ros2 run pcl_ros bag_to_pcd, or rosbags-convert"
+#define PACKETS     "export the frames as .pcd or .csv with the sensor's own tool"
+#define NUMPY       "save the array of points with numpy.save as .npy"
 #define DEPTH       "a depth image is .png or .pgm of 16 bits, so export it as one of them"
 
 static const magic magics[] = {
@@ -26,17 +31,17 @@ static const magic magics[] = {
     {BYTES("LASF"), "LAS or LAZ", PDAL},
     {BYTES("ASTM-E57"), "E57", PDAL},
     {BYTES("DRACO"), "Draco", "convert it first, such as by: draco_decoder -i FILE -o out.ply"},
-    {BYTES("glTF"), "a binary glTF model", "export its points as .ply"},
-    {BYTES("solid "), "STL", "export its points as .ply"},
-    {BYTES("\x89HDF\r\n\x1a\n"), "HDF5", "save the array of points with numpy.save as .npy"},
-    {BYTES("#ROSBAG V"), "a ROS bag", "export its clouds as .pcd, such as by: pcl_ros bag_to_pcd"},
-    {BYTES("\x89MCAP0\r\n"), "MCAP", "export its clouds as .pcd, such as by: pcl_ros bag_to_pcd"},
-    {BYTES("SQLite format 3"), "an SQLite database, such as a ROS 2 bag",
-     "export its clouds as .pcd, such as by: pcl_ros bag_to_pcd"},
-    {BYTES("\xd4\xc3\xb2\xa1"), "captured packets (pcap)",
-     "export the frames as .pcd with the sensor's own tool"},
-    {BYTES("\x0a\x0d\x0d\x0a"), "captured packets (pcapng)",
-     "export the frames as .pcd with the sensor's own tool"},
+    {BYTES("glTF"), "a binary glTF model", MESHLAB},
+    {BYTES("solid "), "STL", MESHLAB},
+    {BYTES("OFF\n"), "OFF", MESHLAB},
+    {BYTES("\x89HDF\r\n\x1a\n"), "HDF5", NUMPY},
+    {BYTES("#ROSBAG V"), "a ROS bag", BAG},
+    {BYTES("\x89MCAP0\r\n"), "MCAP", BAG2},
+    {BYTES("SQLite format 3"), "an SQLite database, such as a ROS 2 bag", BAG2},
+    {BYTES("\xd4\xc3\xb2\xa1"), "captured packets (pcap)", PACKETS},
+    {BYTES("\xa1\xb2\xc3\xd4"), "captured packets (pcap)", PACKETS},
+    {BYTES("\x4d\x3c\xb2\xa1"), "captured packets (pcap)", PACKETS},
+    {BYTES("\x0a\x0d\x0d\x0a"), "captured packets (pcapng)", PACKETS},
     {BYTES("\xff\xd8\xff"), "JPEG", DEPTH},
     {BYTES("II*\0"), "TIFF", DEPTH},
     {BYTES("MM\0*"), "TIFF", DEPTH},
@@ -45,6 +50,42 @@ static const magic magics[] = {
     {BYTES("<!DOCTYPE"), "a web page", "download the file itself"},
     {BYTES("<html"), "a web page", "download the file itself"},
     {BYTES("%PDF-"), "PDF", "give a cloud or a depth image"},
+};
+
+/* The same by their names, for what has no first bytes of its own. */
+static const struct {
+    const char *extension, *what, *advice;
+} names[] = {
+    {".laz", "LAZ", PDAL},
+    {".e57", "E57", PDAL},
+    {".ptx", "PTX", PDAL},
+    {".copc", "COPC", PDAL},
+    {".obj", "Wavefront OBJ", MESHLAB},
+    {".stl", "STL", MESHLAB},
+    {".off", "OFF", MESHLAB},
+    {".glb", "glTF", MESHLAB},
+    {".gltf", "glTF", MESHLAB},
+    {".drc", "Draco", "convert it first, such as by: draco_decoder -i FILE -o out.ply"},
+    {".bag", "a ROS bag", BAG},
+    {".db3", "a ROS 2 bag", BAG2},
+    {".mcap", "MCAP", BAG2},
+    {".pcap", "captured packets", PACKETS},
+    {".pcapng", "captured packets", PACKETS},
+    {".h5", "HDF5", NUMPY},
+    {".hdf5", "HDF5", NUMPY},
+    {".mat", "a MATLAB file", NUMPY},
+    {".parquet", "Parquet", NUMPY},
+    {".feather", "Feather", NUMPY},
+    {".pkl", "a Python pickle", NUMPY},
+    {".pt", "a PyTorch file", NUMPY},
+    {".pth", "a PyTorch file", NUMPY},
+    {".rcp", "ReCap", "export it as .e57 or .pts from ReCap, and then: pdal translate FILE out.ply"},
+    {".rcs", "ReCap", "export it as .e57 or .pts from ReCap, and then: pdal translate FILE out.ply"},
+    {".jpg", "JPEG", DEPTH},
+    {".jpeg", "JPEG", DEPTH},
+    {".tif", "TIFF", DEPTH},
+    {".tiff", "TIFF", DEPTH},
+    {".exr", "OpenEXR", DEPTH},
 };
 
 /* "P5" or "P2", a blank, and the width or a comment. */
@@ -57,7 +98,8 @@ static bool begins(const void *head, size_t size, const void *bytes, size_t coun
     return size >= count && memcmp(head, bytes, count) == 0;
 }
 
-const pcgpu_format_info *pcgpu_format_of_content(const void *head, size_t size, char *why, size_t why_size) {
+/* By the first bytes. For NULL, `why` is empty or names the unsupported format and the remedy. */
+static const pcgpu_format_info *by_content(const void *head, size_t size, char *why, size_t why_size) {
     *why = '\0';
     for (const pc_format *const *format = pc_formats; *format; format++) {
         for (const char *const *bytes = (*format)->begins; *bytes; bytes++) {
@@ -73,6 +115,32 @@ const pcgpu_format_info *pcgpu_format_of_content(const void *head, size_t size, 
         }
     }
     return is_pgm(head, size) ? pcgpu_format_by_name("pgm") : NULL;
+}
+
+/* What is not read, by its name. */
+static bool is_unread_name(const char *path, char *why, size_t why_size) {
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (pc_has_extension(path, names[i].extension)) {
+            snprintf(why, why_size, "is %s by its name, which is not read; %s", names[i].what, names[i].advice);
+            return true;
+        }
+    }
+    return false;
+}
+
+const pcgpu_format_info *pcgpu_format_of_input(const char *path, const void *head, size_t size, char *why,
+                                               size_t why_size) {
+    const pcgpu_format_info *found = by_content(head, size, why, why_size);
+    if (found || *why) {
+        return found;
+    }
+    found = pcgpu_format_of_path(path);
+    if (!found && !is_unread_name(path, why, why_size)) {
+        snprintf(why, why_size,
+                 "neither its first bytes nor its name have a known format; give --format NAME (pcgpu --version -v lists "
+                 "them), such as --format bin --fields 4 for records of 4 float32");
+    }
+    return found;
 }
 
 bool pc_looks_like_text(const void *data, size_t size) {

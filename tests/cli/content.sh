@@ -69,9 +69,53 @@ refused 'LASF\000\000' 'holds LAS or LAZ, .*pdal translate'
 refused 'ASTM-E57' 'holds E57, .*pdal translate'
 refused '\377\330\377\340' 'holds JPEG, .*16 bits'
 refused '\211HDF\r\n\032\n' 'holds HDF5, .*numpy\.save'
-refused '#ROSBAG V2.0\n' 'holds a ROS bag, .*\.pcd'
+refused '#ROSBAG V2.0\n' 'holds a ROS bag, .*bag_to_pcd'
+refused '\211MCAP0\r\n' 'holds MCAP, .*\.pcd'
+refused '\241\262\303\324' 'holds captured packets \(pcap\), .*\.pcd'
+refused 'solid ' 'holds STL, .*meshlabserver'
 refused 'version https://git-lfs.github.com/spec/v1\n' 'holds a pointer of Git LFS .*git lfs pull'
 refused '<!DOCTYPE html>' 'holds a web page'
+
+# By their names, what has no first bytes of its own; and a name that says nothing never becomes .bin by itself.
+for NAME in scan.obj scan.stl scan.e57 scan.laz scan.bag scan.mcap scan.pcap scan.h5; do
+    tail -c 1600 a.bin > "$NAME"
+    expect 2 pcgpu sample -m 1 "$NAME"
+    stderr_is_one "^pcgpu: $NAME: is .* by its name, which is not read; (convert it first, such as by: |export |save )"
+    rm "$NAME"
+done
+for NAME in scan.dat scan scan.velodyne; do
+    tail -c 1600 a.bin > "$NAME"
+    expect 2 pcgpu sample -m 1 "$NAME"
+    stderr_is_one "^pcgpu: $NAME: neither its first bytes nor its name have a known format; give --format NAME .*--format bin --fields 4"
+    expect 0 pcgpu sample -m 1 -F bin "$NAME"
+done
+
+# A .bin that looks wrong: a warning with the option to give, and info says why. .pcd.bin of nuScenes has 5 columns.
+awk 'BEGIN { for (i = 0; i < 2000; i++) { r = 4 + i * 0.02; x = i * 0.61
+    printf "%.6f %.6f %.6f %d %d\n", r * cos(x), r * sin(x), i % 29 * 0.07 - 1, i % 256, i % 32 } }' | floats > five.bin
+WARNED='five.bin: warning: the values repeat every 5 columns and not every 4; give --fields 5$'
+expect 0 pcgpu sample -m 5 five.bin
+stderr_is_one "^pcgpu: $WARNED"
+expect 0 pcgpu sample -m 5 --fields 5 five.bin
+stderr_is ''
+expect 0 "$PCGPU" info five.bin
+stderr_has "$WARNED"
+stdout_has '^  looks wrong: the values repeat every 5 columns'
+expect 0 "$PCGPU" info five.bin --json -
+stdout_has '"looks_wrong": "the values repeat every 5 columns'
+head -c 39980 five.bin > cut.bin # 1999 records of 5, not whole ones of 4
+expect 1 pcgpu sample -m 5 cut.bin
+stderr_is_one '^pcgpu: cut.bin: 39980 bytes are not whole records of 4 float32 .* every 5 columns, so give --fields 5$'
+cp five.bin five.pcd.bin
+expect 0 "$PCGPU" info five.pcd.bin
+stderr_is ''
+stdout_has 'five\.pcd\.bin: bin, 2000 points, 5 columns'
+expect 0 pcgpu sample -m 5 five.pcd.bin -o got.ply -f
+expect 0 pcgpu sample -m 5 --fields 5 five.bin -o wanted.ply -f
+same got.ply wanted.ply
+records five.bin | awk '{ print $1 * 1000, $2 * 1000, $3 * 4000, $4 }' | floats > mm.bin
+expect 0 "$PCGPU" info mm.bin
+stderr_has 'mm.bin: warning: the coordinates look like millimetres; lengths are metres: divide'
 
 # Text is no .bin.
 awk 'BEGIN { for (i = 0; i < 40; i++) print i, 2.5, "1.5e0", 0 }' > text.bin

@@ -45,6 +45,23 @@ for FORMAT in ply ply-ascii pcd npy; do
     same got.txt wanted.txt
 done
 
+# A pipe of pcgpu loses no column: a cloud of other than four columns, or with an offset, is .ply on standard output.
+awk 'BEGIN { for (i = 0; i < 300; i++) print i * 0.1, i * i % 17, i % 5 * 0.3, i % 200, i % 32 }' | floats > five.pcd.bin
+expect 0 pcgpu sample -m 100 five.pcd.bin -o wanted.npy
+pcgpu sample --ratio 1 five.pcd.bin 2> "$ERR" | pcgpu sample -m 100 - -o got.npy 2>> "$ERR"
+stderr_is ''
+same got.npy wanted.npy
+{
+    printf 'ply\nformat ascii 1.0\nelement vertex 50\nproperty double x\nproperty double y\nproperty float z\nend_header\n'
+    awk 'BEGIN { for (i = 0; i < 50; i++) printf "%.3f %.3f %.3f\n", 500000.125 + i * 0.35, 5400000.5 + i * i % 97 * 0.21, i }'
+} > utm.ply
+pcgpu sample --ratio 1 utm.ply 2> "$ERR" | "$PCGPU" info - > "$OUT" 2>> "$ERR"
+stderr_is ''
+stdout_has 'offset: 500009 54000[0-9]* 0'
+expect 0 pcgpu sample --ratio 1 utm.ply --output-format bin # as it is wanted
+size_is "$OUT" 600
+rm five.pcd.bin wanted.npy got.npy utm.ply
+
 # An empty stdin is an error, not a crash and not a silent success.
 expect 1 pcgpu sample -m 50 -
 stdout_is ''

@@ -55,5 +55,11 @@ void test_depth_png_bad(void **state);
 void test_depth_points(void **state);
 void test_depth_camera(void **state);
 void test_depth_clouds(void **state);
+void test_plausible_columns(void **state);
+void test_plausible_few(void **state);
+void test_plausible_types(void **state);
+void test_plausible_millimetres(void **state);
+void test_plausible_time(void **state);
+void test_plausible_files(void **state);
 
 #endif

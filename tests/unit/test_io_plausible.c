@@ -1,0 +1,200 @@
+/* .bin without a header: a wrong number of columns, another type and another unit are noticed, and no good file is. */
+#include "test_io.h"
+
+#include "io.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { POINTS = 20000 };
+
+static double uniform(uint64_t *state) {
+    *state = *state * UINT64_C(6364136223846793005) + 1442695040888963407u;
+    return (double)(*state >> 11) * 0x1p-53;
+}
+
+/* The layouts in use: x y z and then a letter per column: i intensity 0..1, I intensity 0..255, r ring, t time of 0.1 s,
+ * e elongation, 0 zero, n -1 (Waymo's "no label zone"), c colour, d normal. */
+static const char *const layouts[] = {"i", "Ir", "ie", "ien", "00", "it", "Irt", "", "ccc", "ddd", "I", "irt0"};
+enum { LAYOUTS = sizeof layouts / sizeof layouts[0] };
+
+static float extra(char kind, int64_t i, uint64_t *state) {
+    switch (kind) {
+    case 'i': return (float)(round(uniform(state) * uniform(state) * 99) / 100);
+    case 'I':
+    case 'c': return (float)floor(uniform(state) * 256);
+    case 'r': return (float)(i % 32);
+    case 't': return (float)((double)i * 0.1 / POINTS);
+    case 'e': return (float)(uniform(state) * 1.5);
+    case 'n': return -1.0f;
+    case 'd': return (float)(uniform(state) - 0.5) * 1.2f;
+    default: return 0.0f;
+    }
+}
+
+/* A spinning LiDAR over ground with walls; by rings (KITTI), by firings (nuScenes), or in random order. malloc'd. */
+static float *make_scan(const char *layout, uint64_t seed, double scale) {
+    const size_t columns = 3 + strlen(layout);
+    uint64_t state = seed * 977 + 5;
+    float *data = malloc(POINTS * columns * sizeof *data);
+    assert_non_null(data);
+    for (int64_t i = 0; i < POINTS; i++) {
+        const int order = (int)(seed % 3);
+        const int64_t ring = order == 0 ? i * 32 / POINTS : order == 1 ? i % 32 : (int64_t)(uniform(&state) * 32);
+        const double turn = order == 2 ? uniform(&state) : (double)(order == 0 ? i * 32 % POINTS : i) / POINTS;
+        const double up = -0.42 + 0.47 * (double)ring / 31, wall = 8 + 40 * uniform(&state);
+        const double range = up < -0.03 ? fmin(1.73 / -sin(up), wall) : wall;
+        float *p = data + (size_t)i * columns;
+        p[0] = (float)(scale * range * cos(up) * cos(6.2831853 * turn));
+        p[1] = (float)(scale * range * cos(up) * sin(6.2831853 * turn));
+        p[2] = (float)(scale * range * sin(up));
+        for (size_t k = 3; k < columns; k++) {
+            p[k] = extra(layout[k - 3], i, &state);
+        }
+    }
+    return data;
+}
+
+static bool looks_wrong(const float *data, size_t values, int columns, char *why) {
+    const pcgpu_cloud cloud = {.rows = (int64_t)(values / (size_t)columns),
+                               .columns = columns,
+                               .data = (float *)(uintptr_t)data};
+    return pcgpu_cloud_looks_wrong(&cloud, "bin", why, 256);
+}
+
+void test_plausible_columns(void **state) {
+    (void)state;
+    char why[256], wanted[32];
+    for (int l = 0; l < LAYOUTS; l++) {
+        const int right = 3 + (int)strlen(layouts[l]);
+        for (uint64_t seed = 0; seed < 30; seed++) {
+            float *data = make_scan(layouts[l], seed, 1.0);
+            if (looks_wrong(data, POINTS * (size_t)right, right, why)) {
+                fail_msg("false alarm for '%s', seed %d: %s", layouts[l], (int)seed, why);
+            }
+            /* Read with the default, as happens; xyz alone says too little of its columns. */
+            const bool other = looks_wrong(data, POINTS * (size_t)right, 4, why);
+            snprintf(wanted, sizeof wanted, "give --fields %d", right);
+            if (right != 4 && right != 3 && (!other || !strstr(why, wanted))) {
+                fail_msg("'%s', seed %d, read as 4 columns: '%s'", layouts[l], (int)seed, why);
+            }
+            free(data);
+        }
+    }
+}
+
+/* KITTI as nuScenes; small files and all values equal say nothing. */
+void test_plausible_few(void **state) {
+    (void)state;
+    char why[256];
+    static const float zeros[4000];
+    float *data = make_scan("i", 1, 1.0);
+    assert_true(looks_wrong(data, 60000, 5, why));
+    assert_string_equal(why, "the values repeat every 4 columns and not every 5; give --fields 4");
+    assert_false(looks_wrong(data, 200, 5, why));
+    assert_false(looks_wrong(zeros, 4000, 5, why));
+    assert_string_equal(why, "");
+    assert_int_equal(pc_bin_columns(data, 60000 * sizeof(float), 4), 0);
+    assert_int_equal(pc_bin_columns(data, 60000 * sizeof(float), 0), 4);
+    free(data);
+}
+
+void test_plausible_types(void **state) {
+    io_state *s = *state;
+    char why[256];
+    float *scan = make_scan("i", 0, 1.0);
+    double *wide = malloc(4000 * 4 * sizeof *wide);
+    int32_t *whole = malloc(4000 * 4 * sizeof *whole);
+    uint32_t *swapped = malloc(4000 * 4 * sizeof *swapped);
+    assert_true(wide && whole && swapped);
+    for (int i = 0; i < 16000; i++) {
+        wide[i] = (double)scan[i] + 1e-7;
+        whole[i] = (int32_t)(scan[i] * 1000);
+        memcpy(&swapped[i], &scan[i], 4);
+        swapped[i] = __builtin_bswap32(swapped[i]);
+    }
+    assert_true(looks_wrong((const float *)wide, 32000, 4, why));
+    assert_non_null(strstr(why, "look like float64; convert it with NumPy: np.fromfile(FILE, '<f8')"));
+    assert_true(looks_wrong((const float *)whole, 16000, 4, why));
+    assert_non_null(strstr(why, "np.fromfile(FILE, '<i4')"));
+    assert_true(looks_wrong((const float *)swapped, 16000, 4, why));
+    assert_non_null(strstr(why, "np.fromfile(FILE, '>f4')"));
+    for (int i = 0; i < 16000; i++) {
+        whole[i] = (int32_t)(0x7f800001u + (uint32_t)i * 77 % 0x3fffff);
+    }
+    assert_true(looks_wrong((const float *)whole, 16000, 4, why));
+    assert_non_null(strstr(why, "have NaN or infinity in some of x y z or with odd bits"));
+    /* The reader says it once. Whole points of NaN, as organized clouds have them, are no reason. */
+    pcgpu_cloud cloud;
+    io_read_good(s, "bin", wide, 128000, &cloud);
+    assert_non_null(strstr(s->log, "file: coordinates such as "));
+    pcgpu_cloud_free(&cloud);
+    for (int i = 0; i < 4000; i += 2) {
+        scan[4 * i] = scan[4 * i + 1] = scan[4 * i + 2] = NAN;
+    }
+    io_read_good(s, "bin", scan, 64000, &cloud);
+    assert_string_equal(s->log, "");
+    pcgpu_cloud_free(&cloud);
+    free(scan);
+    free(wide);
+    free(whole);
+    free(swapped);
+}
+
+void test_plausible_millimetres(void **state) {
+    (void)state;
+    char why[256];
+    for (uint64_t seed = 0; seed < 9; seed++) {
+        float *data = make_scan("i", seed, 1000.0);
+        assert_true(looks_wrong(data, POINTS * 4, 4, why));
+        assert_non_null(strstr(why, "look like millimetres"));
+        for (size_t i = 0; i < POINTS * 4; i += 4) { /* terrain of 30 km with hills of 300 m */
+            data[i + 2] *= 0.03f;
+        }
+        assert_false(looks_wrong(data, POINTS * 4, 4, why));
+        free(data);
+    }
+}
+
+/* The check is a small part of what reading a scan costs; 20 us on the machine it was written on. */
+void test_plausible_time(void **state) {
+    (void)state;
+    char why[256];
+    float *data = make_scan("i", 0, 1.0);
+    double best = 1.0;
+    for (int i = 0; i < 200; i++) {
+        const double begin = pc_now();
+        assert_false(looks_wrong(data, POINTS * 4, 4, why));
+        best = fmin(best, pc_now() - begin);
+    }
+    print_message("plausibility of a scan: %.1f us\n", 1e6 * best);
+    assert_true(best < 1e-3);
+    free(data);
+}
+
+/* Every .bin that is there. */
+void test_plausible_files(void **state) {
+    io_state *s = *state;
+    static const struct {
+        const char *file;
+        int fields;
+    } files[] = {{"kitti/000000.bin", 0}, {"kitti/000001.bin", 0}, {"kitti/000008_camera_view.bin", 0},
+                 {"nuscenes/n015.pcd.bin", 0}, {"nuscenes_sequence/000008.bin", 5}, {"nuscenes_sequence/000019.bin", 5},
+                 {"kitti00/velodyne/000000.bin", 0}, {"kitti00/velodyne/000095.bin", 0}};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        pcgpu_cloud cloud;
+        const pcgpu_read_options options = {.fields = files[i].fields};
+        io_skip_without(io_data(files[i].file));
+        s->log[0] = '\0';
+        assert_int_equal(pcgpu_read_file(s->context, io_data(files[i].file), &options, &cloud), PCGPU_OK);
+        assert_string_equal(s->log, "");
+        assert_int_equal(cloud.columns, strstr(files[i].file, "nuscenes") ? 5 : 4);
+        pcgpu_cloud_free(&cloud);
+    }
+    pcgpu_cloud cloud;
+    s->log[0] = '\0';
+    assert_int_equal(pcgpu_read_file(s->context, io_data("nuscenes_sequence/000008.bin"), NULL, &cloud), PCGPU_OK);
+    assert_non_null(strstr(s->log, "000008.bin: the values repeat every 5 columns and not every 4; give --fields 5"));
+    pcgpu_cloud_free(&cloud);
+}
