@@ -159,6 +159,7 @@ typedef struct pcgpu_format_info {
     const char *description; /* one line */
     bool reads, writes, writes_arrays;
     bool depth; /* a depth image: reading it as a cloud needs a camera */
+    bool text;  /* written as text */
 } pcgpu_format_info;
 
 /* The i-th format, or NULL past the last. Constant storage. */

@@ -34,7 +34,7 @@ const char *session_input_of(const session *s, int i) {
 
 bool output_is_text(const session *s, const option_row *option) {
     const char *format = s->options->output_format;
-    return (option->flags & OPTION_TEXT) || (is_main(option) && format && strcmp(format, "ply-ascii") == 0);
+    return (option->flags & OPTION_TEXT) || (is_main(option) && format && pcgpu_format_by_name(format)->text);
 }
 
 char *output_name(const session *s, const option_row *option, const char *path, const char *input) {

@@ -53,7 +53,7 @@ pcgpu_status pc_bytes_head(pcgpu_context *context, FILE *stream, const char *nam
 pcgpu_status pc_bytes_read(pcgpu_context *context, FILE *stream, const char *name, pc_bytes *bytes);
 /* Whether a stream is a file, so that its name describes its content. */
 bool pc_is_regular(FILE *stream);
-/* Whether all bytes are printable ASCII, tabs or line ends. */
+/* Whether all bytes are printable ASCII, tabs or line ends. 64 bytes of a .bin of coordinates are not. */
 bool pc_looks_like_text(const void *data, size_t size);
 void pc_bytes_free(pc_bytes *bytes);
 
@@ -119,6 +119,10 @@ void pc_output_types(const pcgpu_cloud *cloud, uint8_t types[PCGPU_MAX_COLUMNS])
 /* Writes all rows as packed little-endian records of these types. */
 pcgpu_status pc_output_rows(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud,
                             const uint8_t types[PCGPU_MAX_COLUMNS]);
+
+/* Writes all rows as lines of text that read back as the same values. */
+pcgpu_status pc_output_text(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud,
+                            const uint8_t types[PCGPU_MAX_COLUMNS], char separator);
 
 /* The stored value: with the offset for x y z. */
 static inline double pc_output_value(const pcgpu_cloud *cloud, int64_t row, int column) {
@@ -210,6 +214,11 @@ void pc_ply_free(pc_ply *ply);
 
 pcgpu_status pc_ply_write(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud);
 pcgpu_status pc_ply_write_ascii(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud);
+
+/* ---- .xyz, .csv, .pts: io_xyz.c, used by io_xyz_write.c --------------------------------------------------------- */
+
+pcgpu_status pc_xyz_read(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,
+                         pcgpu_cloud *cloud);
 
 /* ---- .pcd: io_lzf.c and io_pcd_write.c, used by io_pcd.c --------------------------------------------------------- */
 

@@ -46,7 +46,7 @@ static pcgpu_status read_bin(pcgpu_context *context, pc_bytes *bytes, const char
     }
     if (bytes->size >= 16 && pc_looks_like_text(bytes->data, bytes->size < PC_HEAD ? bytes->size : PC_HEAD)) {
         return pc_fail(context, PCGPU_ERROR_FORMAT,
-                       "%s: begins as text, and .bin holds float32 values; give text as .ply or .pcd, with a header",
+                       "%s: begins as text, and .bin holds float32 values; leave --format out to read it as text",
                        name);
     }
     size_t record = (size_t)fields * sizeof(float);

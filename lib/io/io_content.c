@@ -117,6 +117,15 @@ static const pcgpu_format_info *by_content(const void *head, size_t size, char *
     return is_pgm(head, size) ? pcgpu_format_by_name("pgm") : NULL;
 }
 
+/* Numbers as text, or a header with x: at least "1 2 3". */
+static bool is_text(const char *head, size_t size) {
+    bool marks = false;
+    for (size_t i = 0; i < size; i++) {
+        marks = marks || (head[i] >= '0' && head[i] <= '9') || head[i] == 'x' || head[i] == 'X';
+    }
+    return size >= 5 && marks && pc_looks_like_text(head, size);
+}
+
 /* What is not read, by its name. */
 static bool is_unread_name(const char *path, char *why, size_t why_size) {
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -135,7 +144,13 @@ const pcgpu_format_info *pcgpu_format_of_input(const char *path, const void *hea
         return found;
     }
     found = pcgpu_format_of_path(path);
-    if (!found && !is_unread_name(path, why, why_size)) {
+    if ((found && strcmp(found->name, "bin") != 0) || (!found && is_unread_name(path, why, why_size))) {
+        return found;
+    }
+    if (is_text(head, size < PC_HEAD ? size : PC_HEAD)) {
+        return pcgpu_format_by_name("xyz"); /* no .bin of coordinates is text */
+    }
+    if (!found) {
         snprintf(why, why_size,
                  "neither its first bytes nor its name have a known format; give --format NAME (pcgpu --version -v lists "
                  "them), such as --format bin --fields 4 for records of 4 float32");

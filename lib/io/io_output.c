@@ -111,3 +111,24 @@ pcgpu_status pc_output_rows(pcgpu_context *context, FILE *stream, const char *na
     }
     return status;
 }
+
+/* One value as text that reads back as the same value. */
+static char *print_value(char *out, int type, double v) {
+    return out + (type == PCGPU_FLOAT32   ? pc_format_float32(out, (float)v)
+                  : type == PCGPU_FLOAT64 ? pc_format_float64(out, v)
+                                          : snprintf(out, PC_NUMBER_SIZE, "%.0f", v));
+}
+
+pcgpu_status pc_output_text(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud,
+                            const uint8_t types[PCGPU_MAX_COLUMNS], char separator) {
+    for (int64_t i = 0; i < cloud->rows && !ferror(stream); i++) {
+        char line[PCGPU_MAX_COLUMNS * (PC_NUMBER_SIZE + 1)];
+        char *end = line;
+        for (int k = 0; k < cloud->columns; k++) {
+            end = print_value(end, types[k], pc_output_value(cloud, i, k));
+            *end++ = k + 1 < cloud->columns ? separator : '\n';
+        }
+        fwrite(line, 1, (size_t)(end - line), stream);
+    }
+    return pc_write_check(context, stream, name);
+}

@@ -291,6 +291,7 @@ const pc_format pc_format_ply_ascii = {
     .info = {.name = "ply-ascii",
              .extension = ".ply",
              .writes = true,
+             .text = true,
              .description = "PLY as text whose numbers read back exactly"},
     .write = pc_ply_write_ascii,
 };

@@ -31,23 +31,7 @@ pcgpu_status pc_ply_write_ascii(pcgpu_context *context, FILE *stream, const char
     uint8_t types[PCGPU_MAX_COLUMNS];
     pc_output_types(cloud, types);
     write_header(stream, cloud, types, "ascii", -1);
-    for (int64_t i = 0; i < cloud->rows && !ferror(stream); i++) {
-        char line[PCGPU_MAX_COLUMNS * (PC_NUMBER_SIZE + 1)];
-        char *end = line;
-        for (int k = 0; k < cloud->columns; k++) {
-            double v = pc_output_value(cloud, i, k);
-            if (types[k] == PCGPU_FLOAT32) {
-                end += pc_format_float32(end, (float)v);
-            } else if (types[k] == PCGPU_FLOAT64) {
-                end += pc_format_float64(end, v);
-            } else {
-                end += snprintf(end, PC_NUMBER_SIZE, "%.0f", v);
-            }
-            *end++ = k + 1 < cloud->columns ? ' ' : '\n';
-        }
-        fwrite(line, 1, (size_t)(end - line), stream);
-    }
-    return pc_write_check(context, stream, name);
+    return pc_output_text(context, stream, name, cloud, types, ' ');
 }
 
 pcgpu_status pcgpu_write_mesh(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_mesh *mesh) {

@@ -2,6 +2,7 @@
  *
  * strtod and printf follow the thread's locale; pcgpu_read and pcgpu_write set it to C. */
 #include "io.h"
+#include "io_number.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -81,52 +82,6 @@ pc_shown pc_span_show(pc_span span) {
     return shown;
 }
 
-/* Most numbers in files: digits up to 2^53 and a power of ten up to 22 are both exact in float64, so one multiplication
- * or division rounds correctly (Clinger 1990). False for every other token. */
-static bool parse_short(pc_span span, double *value) {
-    static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                  1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-    const char *p = span.p;
-    const char *end = p + span.n;
-    bool negative = p < end && *p == '-';
-    p += negative || (p < end && *p == '+');
-    uint64_t digits = 0;
-    int scale = 0;
-    bool any = false;
-    bool fraction = false;
-    for (; p < end; p++) {
-        if (*p >= '0' && *p <= '9') {
-            if (digits > (UINT64_C(1) << 53) / 10 - 1 || scale < -40) {
-                return false;
-            }
-            digits = digits * 10 + (uint64_t)(*p - '0');
-            scale -= fraction;
-            any = true;
-        } else if (*p == '.' && !fraction) {
-            fraction = true;
-        } else {
-            break;
-        }
-    }
-    if (any && end - p >= 2 && end - p <= 4 && (*p == 'e' || *p == 'E')) {
-        p++;
-        bool minus = *p == '-';
-        p += minus || *p == '+';
-        int exponent = 0;
-        any = p < end;
-        for (; p < end && *p >= '0' && *p <= '9'; p++) {
-            exponent = exponent * 10 + (*p - '0');
-        }
-        scale += minus ? -exponent : exponent;
-    }
-    if (!any || p != end || scale < -22 || scale > 22) {
-        return false;
-    }
-    double v = scale < 0 ? (double)digits / tens[-scale] : (double)digits * tens[scale];
-    *value = negative ? -v : v;
-    return true;
-}
-
 /* "1.#QNAN", "-1.#IND", "1.#INF": the output of old Microsoft libraries. */
 static bool parse_microsoft(pc_span span, double *value) {
     bool negative = span.n && *span.p == '-';
@@ -142,7 +97,8 @@ static bool parse_microsoft(pc_span span, double *value) {
 }
 
 static bool parse_float64(pc_span span, double *value) {
-    if (parse_short(span, value)) {
+    bool exact;
+    if (pc_scan_number(span.p, value, &exact) == span.p + span.n && exact) {
         return true;
     }
     char *end;
@@ -150,17 +106,12 @@ static bool parse_float64(pc_span span, double *value) {
     return end == span.p + span.n || parse_microsoft(span, value);
 }
 
-/* Rounding to float64 and again to float32 differs from rounding once only when the float64 is the middle of two
- * float32, whose last 29 bits are 1 and zeros. Short numbers lie between 1e-22 and 1e38, so none is subnormal. */
 static bool parse_float32(pc_span span, float *value) {
     double v;
-    if (parse_short(span, &v)) {
-        uint64_t bits;
-        memcpy(&bits, &v, sizeof bits);
-        if ((bits & 0x1fffffff) != 0x10000000) {
-            *value = (float)v;
-            return true;
-        }
+    bool exact;
+    if (pc_scan_number(span.p, &v, &exact) == span.p + span.n && !pc_is_undecided(v, exact, false)) {
+        *value = (float)v;
+        return true;
     }
     char *end;
     *value = strtof(span.p, &end);

@@ -117,8 +117,33 @@ records five.bin | awk '{ print $1 * 1000, $2 * 1000, $3 * 4000, $4 }' | floats 
 expect 0 "$PCGPU" info mm.bin
 stderr_has 'mm.bin: warning: the coordinates look like millimetres; lengths are metres: divide'
 
-# Text is no .bin.
+# Text is no .bin, whatever it is called; a name that says what is not read is believed.
 awk 'BEGIN { for (i = 0; i < 40; i++) print i, 2.5, "1.5e0", 0 }' > text.bin
-expect 1 pcgpu sample -m 1 --fields 4 text.bin
-stderr_has '^pcgpu: text\.bin: begins as text, .*\.ply or \.pcd'
+for NAME in text.bin text.txt text.asc text; do
+    [ "$NAME" = text.bin ] || cp text.bin "$NAME"
+    expect 0 "$PCGPU" info "$NAME"
+    stdout_has "^$NAME: xyz, 40 points, 4 columns"
+    stderr_is ''
+done
+cat text | "$PCGPU" info - > "$OUT" 2> "$ERR"
+expected 0 $?
+stdout_has 'standard input: xyz, 40 points'
+expect 1 pcgpu sample -m 1 -F bin text.bin
+stderr_has '^pcgpu: text\.bin: begins as text, .*leave --format out'
+cp text text.obj
+expect 2 pcgpu sample -m 1 text.obj
+stderr_has 'text.obj: is Wavefront OBJ'
+printf 'x,y,z,t\n1,2,3,4\n5,6,seven,8\n' > t.csv
+expect 1 pcgpu sample -m 1 t.csv
+stderr_is_one "^pcgpu: t.csv: line 3: 'seven' is not a number; give numbers with a decimal point"
+
+# Text out, and in again: names, every bit of the values.
+expect 0 pcgpu sample --ratio 1 five.pcd.bin -o whole.ply
+for FORMAT in xyz csv; do
+    expect 0 pcgpu sample --ratio 1 five.pcd.bin -o "whole.$FORMAT"
+    expect 0 pcgpu sample -m 100 "whole.$FORMAT" -o got.ply -f
+    expect 0 pcgpu sample -m 100 whole.ply -o wanted.ply -f
+    same got.ply wanted.ply
+done
+[ "$(head -n 1 whole.xyz)" = '# x y z intensity c4' ] && [ "$(head -n 1 whole.csv)" = 'x,y,z,intensity,c4' ] || die 'no names'
 finish

@@ -71,7 +71,7 @@ int fuzz_check_read(const char *format, const uint8_t *data, size_t size) {
     const pcgpu_camera camera = {.fx = 2, .fy = 2, .cx = 1, .cy = 1, .depth_scale = 1000, .max_depth = 60};
     const pcgpu_format_info *found = NULL;
     const pcgpu_read_options options = {.format = known ? format : NULL, .camera = &camera, .found = &found};
-    static const char *const outputs[] = {"ply", "ply-ascii", "pcd", "npy"};
+    static const char *const outputs[] = {"ply", "ply-ascii", "pcd", "npy", "xyz", "csv"};
     pcgpu_context *context;
     pcgpu_cloud cloud;
     if (strcmp(format, "indices") == 0) {

@@ -67,6 +67,10 @@ static const struct {
      32},
     {"npy", "f8", "\x93NUMPY\x02\1",
      "\x46\1\1\1{'descr': '>f8', 'fortran_order': True, 'shape': (3, 3), }           \n", 72},
+    {"xyz", "blanks", "# x y z i\n", "1 2 3 4\r\n-0.5 1e3 .25 nan\n\n# c\n1.234567890123456789e+01 0 0 7\n", 0},
+    {"xyz", "csv", "\"X\",Y,Z,t\n", "1,2,3,\n4, 5 ,-6,1e9\n7,8,9,16777217\n", 0},
+    {"xyz", "utm", "x;y;z;\n", "513149.1;5403150.2;290.3;\n513150.6;5404078.7;343.9;\n", 0},
+    {"xyz", "pts", "2\n1 2 3 -100 255 0 9\n4 5 6 7 8 9 10\n", "1\n7 8 9 0 0 0 0\n", 0},
     {"pgm", "plain", "P5 3 4 16448\n", NULL, 24},
     {"pgm", "comments", "P5\n# 1.5 m\r\n2\t# wide\n 1 65535 ", NULL, 4},
     {"png", "filters", "", "\5\3\0\0", 0}, /* width, height, interlaced, with texts */
@@ -78,6 +82,7 @@ static const struct {
      0},
     {"content", "npy", "\x93NUMPY\x01\1", "\x46\1{'descr': '<f4', 'fortran_order': False, 'shape': (2, 4), }          \n",
      32},
+    {"content", "xyz", "", "1 2 3\n4 5 6\n", 0},
     {"content", "pgm", "P5\n3 4 16448\n", NULL, 24},
     {"indices", "i4", "\x93NUMPY\x01\1",
      "\x46\1{'descr': '<i4', 'fortran_order': False, 'shape': (3,), }            \n", 12},

@@ -291,7 +291,7 @@ static void test_round_trips(void **state) {
 /* Formats with float64 keep what a cloud with an offset holds, to half a step of the float32 residual. */
 static void test_offsets(void **state) {
     io_state *s = *state;
-    static const char *const formats[] = {"ply", "ply-ascii", "pcd", "npy"};
+    static const char *const formats[] = {"ply", "ply-ascii", "pcd", "npy", "xyz", "csv"};
     pcgpu_cloud cloud;
     io_make_cloud(s, 500, 4, &cloud);
     for (int64_t i = 0; i < cloud.rows; i++) {
@@ -299,7 +299,7 @@ static void test_offsets(void **state) {
     }
     cloud.offset[0] = 513000;
     cloud.offset[1] = -5403000;
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
         pcgpu_cloud again;
         char *data;
         size_t size;
@@ -443,6 +443,11 @@ int main(void) {
         cmocka_unit_test(test_depth_points),
         cmocka_unit_test(test_depth_camera),
         cmocka_unit_test(test_depth_clouds),
+        cmocka_unit_test(test_xyz_variants),
+        cmocka_unit_test(test_xyz_exact),
+        cmocka_unit_test(test_xyz_wide),
+        cmocka_unit_test(test_xyz_bad),
+        cmocka_unit_test(test_xyz_content),
         cmocka_unit_test(test_plausible_columns),
         cmocka_unit_test(test_plausible_few),
         cmocka_unit_test(test_plausible_types),

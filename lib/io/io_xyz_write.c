@@ -1,0 +1,60 @@
+/* .xyz and .csv, writing, and the table's rows of all text. */
+#include "io.h"
+
+#include <string.h>
+
+static pcgpu_status write_text(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud,
+                               const char *before, char separator) {
+    uint8_t types[PCGPU_MAX_COLUMNS];
+    pc_output_types(cloud, types);
+    fputs(before, stream);
+    for (int k = 0; k < cloud->columns; k++) {
+        char label[PCGPU_NAME_SIZE];
+        pc_output_name(cloud, k, label);
+        for (char *p = label; *p; p++) {
+            *p = strchr(",;\"", *p) ? '_' : *p;
+        }
+        fprintf(stream, "%s%c", label, k + 1 < cloud->columns ? separator : '\n');
+    }
+    return pc_output_text(context, stream, name, cloud, types, separator);
+}
+
+/* The header is a comment, which readers of three numbers per line skip. */
+static pcgpu_status write_xyz(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud) {
+    return write_text(context, stream, name, cloud, "# ", ' ');
+}
+
+static pcgpu_status write_csv(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud) {
+    return write_text(context, stream, name, cloud, "", ',');
+}
+
+const pc_format pc_format_xyz = {
+    .info = {.name = "xyz",
+             .extension = ".xyz",
+             .reads = true,
+             .writes = true,
+             .text = true,
+             .description = "text, a line per point, any separator (.txt, .asc by content); a comment names the columns"},
+    .read = pc_xyz_read,
+    .write = write_xyz,
+};
+
+const pc_format pc_format_csv = {
+    .info = {.name = "csv",
+             .extension = ".csv",
+             .reads = true,
+             .writes = true,
+             .text = true,
+             .description = "text, a line per point, with a header line of names"},
+    .read = pc_xyz_read,
+    .write = write_csv,
+};
+
+const pc_format pc_format_pts = {
+    .info = {.name = "pts",
+             .extension = ".pts",
+             .reads = true,
+             .text = true,
+             .description = "text of Leica: the number of points, then x y z intensity red green blue"},
+    .read = pc_xyz_read,
+};
