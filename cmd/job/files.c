@@ -66,11 +66,18 @@ char *path_in_folder(const char *folder, const char *input, const char *extensio
     const char *name = path_is_dash(input) ? "stdin" : slash ? slash + 1 : input;
     const char *base = below && !path_is_dash(input) ? below + 3 : name; /* with its sub-folder */
     size_t stem = strlen(base), two = strlen(double_extension), size;
-    const char *dot = strrchr(name, '.');
-    if (stem > two && strcmp(base + stem - two, double_extension) == 0) {
+    const size_t least = (size_t)(name - base) + 1; /* of ".x", nothing is an extension */
+    if (stem > least + 3 && strcmp(base + stem - 3, ".gz") == 0) {
+        stem -= 3;
+    }
+    size_t dot = stem;
+    while (dot > least && base[dot - 1] != '.') {
+        dot--;
+    }
+    if (stem > two && strncmp(base + stem - two, double_extension, two) == 0) {
         stem -= two;
-    } else if (dot && dot > name) {
-        stem = (size_t)(dot - base);
+    } else if (dot > least) {
+        stem = dot - 1;
     }
     size = strlen(folder) + stem + strlen(extension) + 2;
     char *path = malloc(size);

@@ -58,6 +58,11 @@ static int by_name(const struct dirent **a, const struct dirent **b) {
 
 static bool list_folder(input_list *list, const input_options *how, const char *folder, bool below, reason *why);
 
+/* Whether a folder stands for files of a format: not for .npz, which are outputs of voxelize more often than scans. */
+static bool is_taken(const pcgpu_format_info *format) {
+    return format && format->reads && (format->writes || !format->writes_arrays);
+}
+
 /* Appends an entry of a folder: a file of a format that can be read, or what a sub-folder has. */
 static bool add_entry(input_list *list, const input_options *how, const char *folder, const char *name, bool below,
                       reason *why) {
@@ -65,7 +70,7 @@ static bool add_entry(input_list *list, const input_options *how, const char *fo
     const pcgpu_format_info *format = pcgpu_format_of_path(name);
     char *path = joined(folder, "", name);
     bool good = path || refuse(why, "out of memory");
-    if (path && stat(path, &st) == 0 && S_ISREG(st.st_mode) && (how->any_format || (format && format->reads))) {
+    if (path && stat(path, &st) == 0 && S_ISREG(st.st_mode) && (how->any_format || is_taken(format))) {
         return append(list, path, why);
     }
     if (path && how->recursive && S_ISDIR(st.st_mode)) {

@@ -35,7 +35,7 @@ const pcgpu_format_info *output_format(const session *s, const char *path, const
     }
     if (path_is_folder(path)) {
         const pcgpu_format_info *same = input_format(s, input);
-        return same && same->writes ? same : pcgpu_format_by_name("bin");
+        return same && same->writes ? same : pcgpu_format_by_name(same && !same->depth ? "ply" : "bin");
     }
     const pcgpu_format_info *named = pcgpu_format_of_path(path);
     return !named && path_is_stream(path) ? pcgpu_format_by_name("bin") : named;

@@ -3,15 +3,18 @@
 
 #include <errno.h>
 #include <locale.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 extern const pc_format pc_format_bin, pc_format_ply, pc_format_ply_ascii, pc_format_pcd, pc_format_npy, pc_format_npz,
-    pc_format_png, pc_format_pgm, pc_format_xyz, pc_format_csv, pc_format_pts;
+    pc_format_png, pc_format_pgm, pc_format_xyz, pc_format_csv, pc_format_pts,
+    pc_format_gzip;
 
 const pc_format *const pc_formats[] = {&pc_format_bin, &pc_format_ply, &pc_format_ply_ascii, &pc_format_pcd,
                                        &pc_format_npy, &pc_format_npz, &pc_format_png,       &pc_format_pgm,
-                                       &pc_format_xyz, &pc_format_csv, &pc_format_pts,       NULL};
+                                       &pc_format_xyz, &pc_format_csv, &pc_format_pts,       &pc_format_gzip,
+                                       NULL};
 enum { FORMATS = sizeof pc_formats / sizeof pc_formats[0] - 1 };
 
 const pcgpu_format_info *pcgpu_format_at(int i) {
@@ -101,32 +104,77 @@ static pcgpu_status choose_format(pcgpu_context *context, const char *shown, con
     return PCGPU_OK;
 }
 
+/* Finds the format of bytes of a file that are here, at least PC_HEAD where it has as many. */
+static pcgpu_status find_format(pcgpu_context *context, FILE *stream, const char *name, const char *format, use what,
+                                const pc_bytes *bytes, const pc_format **chosen) {
+    const char *shown = pc_input_name(name);
+    const pcgpu_format_info *found = NULL;
+    char why[256];
+    if (!format) {
+        const bool pipe = !pc_is_regular(stream) && !pcgpu_format_of_path(name);
+        found = pcgpu_format_of_input(pipe ? "-" : name, bytes->data, bytes->size, why, sizeof why);
+        if (!found) {
+            return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: %s", shown, why);
+        }
+    }
+    if (strcmp(format ? format : found->name, "gzip") == 0) {
+        return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: does not begin as a file of gzip; give --format if it is another",
+                       shown);
+    }
+    return choose_format(context, shown, format, found, what, chosen);
+}
+
+/* Reads the rest of a file of gzip, expands it and finds the format of what it holds, with its name less .gz. */
+static pcgpu_status read_gzip(pcgpu_context *context, FILE *stream, const char *name, const char *format, use what,
+                              const pc_format **chosen, pc_bytes *bytes) {
+    const char *shown = pc_input_name(name);
+    pc_bytes packed = *bytes;
+    *bytes = (pc_bytes){NULL, 0};
+    pcgpu_status status = pc_bytes_read(context, stream, shown, &packed);
+    if (status == PCGPU_OK) {
+        status = pc_inflate(context, shown, packed.data, packed.size, true, pc_bytes_limit(), bytes);
+        pc_bytes_free(&packed);
+    }
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    char *inner = strdup(name);
+    if (!inner) {
+        return pc_fail_memory(context, strlen(name), shown);
+    }
+    if (pc_has_extension(inner, ".gz")) {
+        inner[strlen(inner) - strlen(".gz")] = '\0';
+    }
+    if (pc_gzip_begins(bytes->data, bytes->size)) {
+        status = pc_fail(context, PCGPU_ERROR_FORMAT, "%s: was compressed twice; expand it once: gzip -dc", shown);
+    } else {
+        status = find_format(context, stream, inner, format && strcmp(format, "gzip") == 0 ? NULL : format, what, bytes,
+                             chosen);
+    }
+    free(inner);
+    return status;
+}
+
 /* Reads a stream. Its format is the given one, or that of its first bytes, or of its name, or bin for a pipe, which has
  * no name. An unsupported format is refused before the rest is read. On failure there is nothing to free. */
 static pcgpu_status read_bytes(pcgpu_context *context, FILE *stream, const char *name, const char *format, use what,
                                const pc_format **chosen, pc_bytes *bytes) {
-    const char *shown = pc_input_name(name);
-    const pcgpu_format_info *found = NULL;
-    char why[256];
-    *bytes = (pc_bytes){NULL, 0};
-    if (!format) {
-        pcgpu_status status = pc_bytes_head(context, stream, shown, bytes);
-        if (status != PCGPU_OK) {
-            return status;
-        }
-        const bool pipe = !pc_is_regular(stream) && !pcgpu_format_of_path(name);
-        found = pcgpu_format_of_input(pipe ? "-" : name, bytes->data, bytes->size, why, sizeof why);
-        if (!found) {
-            pc_bytes_free(bytes);
-            return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: %s", shown, why);
-        }
-    }
-    pcgpu_status status = choose_format(context, shown, format, found, what, chosen);
+    pcgpu_status status = pc_bytes_head(context, stream, pc_input_name(name), bytes);
     if (status != PCGPU_OK) {
-        pc_bytes_free(bytes);
         return status;
     }
-    return pc_bytes_read(context, stream, shown, bytes);
+    if (pc_gzip_begins(bytes->data, bytes->size)) {
+        status = read_gzip(context, stream, name, format, what, chosen, bytes);
+    } else {
+        status = find_format(context, stream, name, format, what, bytes, chosen);
+        if (status == PCGPU_OK) {
+            return pc_bytes_read(context, stream, pc_input_name(name), bytes);
+        }
+    }
+    if (status != PCGPU_OK) {
+        pc_bytes_free(bytes);
+    }
+    return status;
 }
 
 /* ---- entry points --------------------------------------------------------------------------------------------- */
@@ -217,6 +265,11 @@ pcgpu_status pcgpu_read(pcgpu_context *context, FILE *stream, const char *name, 
     pcgpu_status status = read_bytes(context, stream, name, options->format, USE_READ, &format, &bytes);
     if (status != PCGPU_OK) {
         return status;
+    }
+    if (options->array && strcmp(format->info.name, "npz") != 0) {
+        pc_bytes_free(&bytes);
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: %s has no arrays with names; leave --array out", shown,
+                       format->info.name);
     }
     if (!enter_c_locale(&locale)) {
         pc_bytes_free(&bytes);

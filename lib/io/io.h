@@ -51,6 +51,8 @@ pcgpu_status pc_bytes_head(pcgpu_context *context, FILE *stream, const char *nam
  * is half of the machine's memory for a stream that is not a regular file, and 64 MiB for a device, since it may have
  * no end. Errors: IO, MEMORY, FORMAT (too long); the bytes are then freed. */
 pcgpu_status pc_bytes_read(pcgpu_context *context, FILE *stream, const char *name, pc_bytes *bytes);
+/* Half of the machine's memory: the most bytes that something whose size is not known in advance may have. */
+size_t pc_bytes_limit(void);
 /* Whether a stream is a file, so that its name describes its content. */
 bool pc_is_regular(FILE *stream);
 /* Whether all bytes are printable ASCII, tabs or line ends. 64 bytes of a .bin of coordinates are not. */
@@ -65,6 +67,14 @@ pcgpu_status pc_write_check(pcgpu_context *context, FILE *stream, const char *na
  * "values". */
 pcgpu_status pc_fail_short(pcgpu_context *context, const char *name, uint64_t present, uint64_t wanted,
                            const char *what);
+
+/* ---- deflated data: io_gzip.c ----------------------------------------------------------------------------------- */
+
+bool pc_gzip_begins(const void *data, size_t size);
+/* Expands the members of a file of gzip, or one stream without a header, into at most `most` bytes of new memory, which
+ * grows with the data. Errors: FORMAT, MEMORY; there is then nothing to free. */
+pcgpu_status pc_inflate(pcgpu_context *context, const char *name, const void *data, size_t size, bool gzip, size_t most,
+                        pc_bytes *out);
 
 /* ---- columns of a file: io_table.c --------------------------------------------------------------------------- */
 
@@ -227,6 +237,13 @@ bool pc_lzf_expand(const unsigned char *in, size_t in_size, unsigned char *out, 
 
 pcgpu_status pc_pcd_write(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud);
 
+/* ---- .npz: io_npz_read.c, used by io_npz.c ----------------------------------------------------------------------- */
+
+pcgpu_status pc_npz_read(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,
+                         pcgpu_cloud *cloud);
+pcgpu_status pc_npy_read(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,
+                         pcgpu_cloud *cloud);
+
 /* ---- .npy header: io_npy.c, also used by io_npz.c and io_indices.c ---------------------------------------------- */
 
 enum { PC_NPY_HEADER_SIZE = 256, PC_NPY_DIMENSIONS = 64 /* as many as NumPy has */ };
@@ -244,6 +261,9 @@ typedef struct pc_npy {
 bool pc_npy_begins(const pc_bytes *bytes);
 /* Reads the header of a .npy file, versions 1 to 3. Arrays of records are refused. Errors: FORMAT. */
 pcgpu_status pc_npy_parse(pcgpu_context *context, const char *name, const pc_bytes *bytes, pc_npy *npy);
+
+/* Whether the array can be a cloud by its type and shape. */
+bool pc_npy_is_cloud(const pc_npy *npy);
 
 /* Writes a version 1 header, padded to a multiple of 64 bytes; returns its size. */
 size_t pc_npy_header(char out[PC_NPY_HEADER_SIZE], int type, int dimensions, const int64_t *shape);

@@ -38,7 +38,7 @@ static pcgpu_status fail_size(pcgpu_context *context, const char *name, const vo
 
 static pcgpu_status read_bin(pcgpu_context *context, pc_bytes *bytes, const char *name,
                              const pcgpu_read_options *options, pcgpu_cloud *cloud) {
-    int fields = options->fields ? options->fields : pc_has_extension(name, ".pcd.bin") ? NUSCENES_FIELDS : DEFAULT_FIELDS;
+    int fields = options->fields ? options->fields : pc_has_extension(name, ".pcd.bin") || pc_has_extension(name, ".pcd.bin.gz") ? NUSCENES_FIELDS : DEFAULT_FIELDS;
     if (fields < MIN_FIELDS || fields > MAX_FIELDS) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
                        "%s: a record of %d fields is not possible; --fields takes %d to %d", name, fields, MIN_FIELDS,

@@ -28,6 +28,11 @@ static size_t expected_size(FILE *stream) {
     return FIRST_GUESS;
 }
 
+size_t pc_bytes_limit(void) {
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? (size_t)pages / 2 * (size_t)page : SIZE_MAX - 2;
+}
+
 /* The limit of a stream. A pipe or a device may have no end; reading must not exhaust the memory of the system. */
 static size_t largest_size(FILE *stream) {
     struct stat s;
@@ -37,8 +42,7 @@ static size_t largest_size(FILE *stream) {
     if (fstat(fileno(stream), &s) == 0 && (S_ISCHR(s.st_mode) || S_ISBLK(s.st_mode))) {
         return DEVICE_LIMIT;
     }
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    return pages > 0 && page > 0 ? (size_t)pages / 2 * (size_t)page : SIZE_MAX - 2;
+    return pc_bytes_limit();
 }
 
 /* Grows the memory to `capacity` bytes, and reads until it is full or the stream ends. */

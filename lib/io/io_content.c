@@ -21,13 +21,11 @@ typedef struct magic {
 #define DEPTH       "a depth image is .png or .pgm of 16 bits, so export it as one of them"
 
 static const magic magics[] = {
-    {BYTES("\x1f\x8b\x08"), "data compressed by gzip", "expand it first: gzip -dc FILE | pcgpu ... -"},
     {BYTES("\xfd"
            "7zXZ"),
      "data compressed by xz", "expand it first: xz -dc FILE | pcgpu ... -"},
     {BYTES("\x28\xb5\x2f\xfd"), "data compressed by zstd", "expand it first: zstd -dc FILE | pcgpu ... -"},
     {BYTES("BZh91AY&SY"), "data compressed by bzip2", "expand it first: bzip2 -dc FILE | pcgpu ... -"},
-    {BYTES("PK\3\4"), "a zip archive, such as .npz", "extract it, or save one array with numpy.save as .npy"},
     {BYTES("LASF"), "LAS or LAZ", PDAL},
     {BYTES("ASTM-E57"), "E57", PDAL},
     {BYTES("DRACO"), "Draco", "convert it first, such as by: draco_decoder -i FILE -o out.ply"},
@@ -101,6 +99,9 @@ static bool begins(const void *head, size_t size, const void *bytes, size_t coun
 /* By the first bytes. For NULL, `why` is empty or names the unsupported format and the remedy. */
 static const pcgpu_format_info *by_content(const void *head, size_t size, char *why, size_t why_size) {
     *why = '\0';
+    if (pc_gzip_begins(head, size)) {
+        return pcgpu_format_by_name("gzip");
+    }
     for (const pc_format *const *format = pc_formats; *format; format++) {
         for (const char *const *bytes = (*format)->begins; *bytes; bytes++) {
             if (begins(head, size, *bytes, strlen(*bytes))) {

@@ -116,6 +116,11 @@ pcgpu_status pc_npy_parse(pcgpu_context *context, const char *name, const pc_byt
 
 /* ---- clouds --------------------------------------------------------------------------------------------------- */
 
+bool pc_npy_is_cloud(const pc_npy *npy) {
+    return (npy->type == PCGPU_FLOAT32 || npy->type == PCGPU_FLOAT64) && npy->dimensions == 2 && npy->shape[1] >= 3 &&
+           npy->shape[1] <= PCGPU_MAX_COLUMNS;
+}
+
 static pcgpu_status check_cloud(pcgpu_context *context, const char *name, const pc_bytes *bytes, const pc_npy *npy) {
     if (npy->type != PCGPU_FLOAT32 && npy->type != PCGPU_FLOAT64) {
         return pc_fail(context, PCGPU_ERROR_FORMAT,
@@ -123,7 +128,7 @@ static pcgpu_status check_cloud(pcgpu_context *context, const char *name, const 
                        "(array.astype('float32'))",
                        name, npy->type_text.text);
     }
-    if (npy->dimensions != 2 || npy->shape[1] < 3 || npy->shape[1] > PCGPU_MAX_COLUMNS) {
+    if (!pc_npy_is_cloud(npy)) {
         return pc_fail(context, PCGPU_ERROR_FORMAT,
                        "%s: its shape is %s; a cloud is points x columns with 3 to %d columns", name,
                        npy->shape_text.text, PCGPU_MAX_COLUMNS);
@@ -143,8 +148,8 @@ static pcgpu_status build_table(pcgpu_context *context, const char *name, const 
                                 npy->fortran ? size : columns * size);
 }
 
-static pcgpu_status read_npy(pcgpu_context *context, pc_bytes *bytes, const char *name,
-                             const pcgpu_read_options *options, pcgpu_cloud *cloud) {
+pcgpu_status pc_npy_read(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,
+                         pcgpu_cloud *cloud) {
     (void)options;
     pc_npy npy;
     pc_table table;
@@ -246,7 +251,7 @@ const pc_format pc_format_npy = {
              .writes_arrays = true,
              .description = "NumPy array of float32 or float64, points x columns"},
     .begins = {"\x93NUMPY"},
-    .read = read_npy,
+    .read = pc_npy_read,
     .write = write_npy,
     .write_arrays = write_array,
 };

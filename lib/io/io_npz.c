@@ -313,7 +313,10 @@ static pcgpu_status write_npz(pcgpu_context *context, FILE *stream, const char *
 const pc_format pc_format_npz = {
     .info = {.name = "npz",
              .extension = ".npz",
+             .reads = true,
              .writes_arrays = true,
-             .description = "NumPy archive of several arrays"},
+             .description = "NumPy archive: one array of points x columns is read, the arrays of voxelize are written"},
+    .begins = {"PK\3\4"},
+    .read = pc_npz_read,
     .write_arrays = write_npz,
 };

@@ -61,10 +61,8 @@ refused() { # BYTES PATTERN
     expect 2 "$PCGPU" info other
     stderr_has "^pcgpu: other: $2"
 }
-refused '\037\213\010\000' 'holds data compressed by gzip, which is not read; .*gzip -dc'
 refused '\3757zXZ\000' 'holds data compressed by xz, .*xz -dc'
 refused '\050\265\057\375' 'holds data compressed by zstd, .*zstd -dc'
-refused 'PK\003\004' 'holds a zip archive, such as \.npz, .*numpy\.save'
 refused 'LASF\000\000' 'holds LAS or LAZ, .*pdal translate'
 refused 'ASTM-E57' 'holds E57, .*pdal translate'
 refused '\377\330\377\340' 'holds JPEG, .*16 bits'
@@ -136,6 +134,46 @@ stderr_has 'text.obj: is Wavefront OBJ'
 printf 'x,y,z,t\n1,2,3,4\n5,6,seven,8\n' > t.csv
 expect 1 pcgpu sample -m 1 t.csv
 stderr_is_one "^pcgpu: t.csv: line 3: 'seven' is not a number; give numbers with a decimal point"
+
+# gzip of any of them, under any name and on standard input; damage is an error.
+for FILE in five.pcd.bin text.txt t.npy; do
+    [ -e "$FILE" ] || expect 0 pcgpu sample --ratio 1 five.pcd.bin -o "$FILE"
+    expect 0 pcgpu sample -m 30 "$FILE" -o wanted.ply -f
+    gzip -c "$FILE" > "$FILE.gz" 2> /dev/null || { skip_part gzip 'it is not there'; break; }
+    expect 0 pcgpu sample -m 30 "$FILE.gz" -o got.ply -f
+    same got.ply wanted.ply
+    rm "$FILE.gz"
+done
+if gzip -c five.pcd.bin > packed.pcd.bin.gz 2> /dev/null; then
+    mkdir folder && cp packed.pcd.bin.gz t.npy folder
+    expect 0 pcgpu sample -m 30 folder -o out/
+    (cd out && only packed.ply t.npy)
+    cat packed.pcd.bin.gz | pcgpu sample -F gzip --fields 5 -m 30 - -o got.npy -f 2> "$ERR"
+    expected 0 $?
+    same got.npy out/t.npy
+    head -c 3000 packed.pcd.bin.gz > cut.gz
+    expect 1 pcgpu sample -m 30 cut.gz
+    stderr_has '^pcgpu: cut\.gz: its compressed data is damaged or cut short after [0-9]+ expanded bytes; copy it again'
+fi
+
+# .npz: the only array, the only one that can be a cloud, or --array.
+expect 0 pcgpu voxelize --voxel-size 2 a.bin -o v.npz
+expect 0 "$PCGPU" info v.npz
+stdout_has '^v.npz: npz, [0-9]+ points, 4 columns'
+expect 0 "$PCGPU" info --array voxels v.npz
+expect 1 "$PCGPU" info --array coords v.npz
+stderr_has "^pcgpu: v.npz: array 'coords': holds values of type '<i4'"
+expect 1 "$PCGPU" info --array points v.npz
+stderr_has "^pcgpu: v.npz: has no array 'points', only: voxels \\([0-9]+, 4\\) <f4, coords .*; give another --array"
+expect 1 "$PCGPU" info --array points a.bin
+stderr_has 'a.bin: bin has no arrays with names; leave --array out'
+expect 0 pcgpu voxelize --voxel-size 2 --features points --max-points 3 a.bin -o p.npz
+expect 1 pcgpu sample -m 1 p.npz
+stderr_has '^pcgpu: p.npz: holds voxels .*; give --array NAME of points x columns'
+mkdir mixed && cp a.bin v.npz mixed # in a folder, .npz are outputs, unless they are asked for
+expect 0 "$PCGPU" info mixed
+stdout_has 'a.bin: bin' && ! grep -q npz "$OUT" || die 'a folder stands for its .npz files'
+expect 0 "$PCGPU" info -F npz mixed/v.npz
 
 # Text out, and in again: names, every bit of the values.
 expect 0 pcgpu sample --ratio 1 five.pcd.bin -o whole.ply

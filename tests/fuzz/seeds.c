@@ -71,6 +71,11 @@ static const struct {
     {"xyz", "csv", "\"X\",Y,Z,t\n", "1,2,3,\n4, 5 ,-6,1e9\n7,8,9,16777217\n", 0},
     {"xyz", "utm", "x;y;z;\n", "513149.1;5403150.2;290.3;\n513150.6;5404078.7;343.9;\n", 0},
     {"xyz", "pts", "2\n1 2 3 -100 255 0 9\n4 5 6 7 8 9 10\n", "1\n7 8 9 0 0 0 0\n", 0},
+    {"npz", "stored", "", NULL, 0},
+    {"npz", "deflated", "", NULL, 0},
+    {"gzip", "text", "", NULL, 0},
+    {"content", "gzip", "", NULL, 0},
+    {"content", "npz", "", NULL, 0},
     {"pgm", "plain", "P5 3 4 16448\n", NULL, 24},
     {"pgm", "comments", "P5\n# 1.5 m\r\n2\t# wide\n 1 65535 ", NULL, 4},
     {"png", "filters", "", "\5\3\0\0", 0}, /* width, height, interlaced, with texts */
@@ -141,6 +146,78 @@ static size_t make_png(uint8_t *out, int width, int height, int interlaced, int 
     return (size_t)(put_chunk(p, "IEND", "", 0) - out);
 }
 
+static size_t deflated(uint8_t *out, size_t most, const void *data, size_t size, int bits) {
+    z_stream z = {.next_in = (z_const Bytef *)(uintptr_t)data, .avail_in = (uInt)size, .next_out = out, .avail_out = (uInt)most};
+    if (deflateInit2(&z, 9, Z_DEFLATED, bits, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+        return 0;
+    }
+    deflate(&z, Z_FINISH);
+    deflateEnd(&z);
+    return z.total_out;
+}
+
+static uint8_t *put_little(uint8_t *p, uint64_t value, int size) {
+    for (int i = 0; i < size; i++) {
+        *p++ = (uint8_t)(value >> (8 * i));
+    }
+    return p;
+}
+
+/* The common fields of a zip archive's local and central header. */
+static uint8_t *put_fields(uint8_t *p, int method, uint32_t crc, size_t packed, size_t size) {
+    p = put_little(p, 20, 2);
+    p = put_little(p, 0, 2);
+    p = put_little(p, (uint64_t)method, 2);
+    p = put_little(p, 0, 4);
+    p = put_little(p, crc, 4);
+    p = put_little(p, packed, 4);
+    p = put_little(p, size, 4);
+    return put_little(p, 5, 4); /* length of the name; no extra field */
+}
+
+/* An .npz of one array of 2 x 4 float32. */
+static size_t make_npz(uint8_t *out, int packed) {
+    uint8_t npy[128 + 32] = "\x93NUMPY\x01", body[400], *p = out;
+    npy[8] = 118;
+    memset(npy + 10, ' ', 118);
+    memcpy(npy + 10, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 4), }", 59);
+    npy[127] = '\n';
+    size_t size = sizeof npy;
+    memcpy(body, npy, size);
+    if (packed) {
+        size = deflated(body, sizeof body, npy, sizeof npy, -MAX_WBITS);
+    }
+    const uint32_t crc = (uint32_t)crc32(0, npy, sizeof npy);
+    p = put_little(p, 0x04034b50, 4);
+    p = put_fields(p, packed ? 8 : 0, crc, size, sizeof npy);
+    memcpy(p, "a.npy", 5);
+    memcpy(p + 5, body, size);
+    p += 5 + size;
+    const size_t directory = (size_t)(p - out);
+    p = put_little(p, 0x02014b50, 4);
+    p = put_little(p, 20, 2);
+    p = put_fields(p, packed ? 8 : 0, crc, size, sizeof npy);
+    p = put_little(put_little(p, 0, 8), 0, 6); /* comment, disk, attributes, offset */
+    memcpy(p, "a.npy", 5);
+    p += 5;
+    const size_t length = (size_t)(p - out) - directory;
+    p = put_little(put_little(p, 0x06054b50, 4), 0, 4);
+    p = put_little(put_little(p, 1, 2), 1, 2);
+    p = put_little(put_little(p, length, 4), directory, 4);
+    return (size_t)(put_little(p, 0, 2) - out);
+}
+
+/* Seeds of packed data; 0 for the others. */
+static size_t make_packed(const char *format, const char *name, uint8_t *out) {
+    static const char text[] = "1 2 3 4\n-0.5 1e3 .25 nan\n5 6 7 8\n";
+    if (strcmp(format, "npz") == 0 || strcmp(name, "npz") == 0) {
+        return make_npz(out, strcmp(name, "deflated") == 0);
+    }
+    return strcmp(format, "gzip") == 0 || strcmp(name, "gzip") == 0
+               ? deflated(out, 512, text, sizeof text - 1, 16 + MAX_WBITS)
+               : 0;
+}
+
 int fuzz_make_seed(int i, fuzz_seed *seed) {
     if (i < 0 || i >= (int)(sizeof plans / sizeof plans[0])) {
         return 0;
@@ -151,6 +228,10 @@ int fuzz_make_seed(int i, fuzz_seed *seed) {
     if (strcmp(plans[i].format, "png") == 0) {
         const char *body = plans[i].body;
         seed->size = make_png(seed->data, body[0], body[1], body[2], body[3]);
+        return 1;
+    }
+    seed->size = make_packed(plans[i].format, plans[i].name, seed->data);
+    if (seed->size > 0) {
         return 1;
     }
     seed->size = strlen(plans[i].header);

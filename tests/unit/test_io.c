@@ -110,7 +110,7 @@ static void test_formats(void **state) {
     (void)state;
     static const char *const pairs[][2] = {
         {"-", "bin"},         {"a.bin", "bin"}, {"n015.pcd.bin", "bin"}, {"A.PLY", "ply"},   {"dir.ply/a.pcd", "pcd"},
-        {"a.b/c.NpY", "npy"}, {"x.npz", "npz"}, {"frame-0.depth.png", "png"}, {"a.PGM", "pgm"}, {"noext", NULL},         {"a.ply.gz", NULL}, {".ply", NULL},
+        {"a.b/c.NpY", "npy"}, {"x.npz", "npz"}, {"frame-0.depth.png", "png"}, {"a.PGM", "pgm"}, {"noext", NULL},         {"a.ply.gz", "gzip"}, {".ply", NULL},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
         const pcgpu_format_info *info = pcgpu_format_of_path(pairs[i][0]);
@@ -149,7 +149,12 @@ static void test_format_errors(void **state) {
     assert_int_equal(pcgpu_read(s->context, f, "-", &(pcgpu_read_options){.format = "foo"}, &cloud),
                      PCGPU_ERROR_ARGUMENT);
     assert_begins(s, "standard input: 'foo' is not a format; --format takes bin, ply, pcd, npy, ");
-    assert_int_equal(pcgpu_read(s->context, f, "a.npz", NULL, &cloud), PCGPU_ERROR_ARGUMENT);
+    assert_int_equal(pcgpu_read(s->context, f, "a.npz", NULL, &cloud), PCGPU_ERROR_FORMAT);
+    assert_begins(s, "a.npz: does not begin as a .npz file");
+    assert_int_equal(pcgpu_read(s->context, f, "a.ply.gz", NULL, &cloud), PCGPU_ERROR_FORMAT);
+    assert_begins(s, "a.ply.gz: does not begin as a file of gzip");
+    assert_int_equal(pcgpu_read(s->context, f, "a.bin", &(pcgpu_read_options){.array = "a"}, &cloud), PCGPU_ERROR_ARGUMENT);
+    assert_begins(s, "a.bin: bin has no arrays with names; leave --array out");
     io_make_cloud(s, 2, 3, &cloud);
     assert_int_equal(pcgpu_write(s->context, f, "-", "npz", &cloud), PCGPU_ERROR_ARGUMENT);
     assert_begins(s, "standard output: npz cannot hold a cloud; use bin, ply, ply-ascii, ");

@@ -2,6 +2,7 @@
 
 Usage: test_io_numpy.py IO_TOOL
 """
+import gzip
 import os
 import shutil
 import subprocess
@@ -46,6 +47,69 @@ def test_arrays():
     tool("one", "one.npy")
     one = np.load("one.npy")
     assert one.dtype == np.int32 and list(one) == [7, -8, 9]
+
+
+def test_npz():
+    rng = np.random.default_rng(2)
+    points = (rng.standard_normal((3000, 4)) * 40).astype(np.float32)
+    other = {"labels": np.arange(7), "pose": np.eye(4), "words": np.array(["a", "b"]), "records": np.zeros(3, [("x", "f4")])}
+
+    def same(log=""):
+        tool("convert", "in.npz", "out.npy")
+        assert np.load("out.npy").tobytes() == points.tobytes(), log
+
+    for save in np.savez, np.savez_compressed:
+        save("in.npz", points)  # arr_0
+        same()
+        save("in.npz", anything=points.astype(">f8"), **{k: other[k] for k in ("labels", "words", "records")})
+        same()
+        save("in.npz", points=points, **other)  # by its name, though pose could be a cloud
+        same()
+        save("in.npz", p=points, **other)
+        message = tool("convert", "in.npz", "out.npy", code=1)
+        assert "p (3000, 4) <f4, labels (7,) <i8, pose (4, 4) <f8, words (2,) <U1, records of records; give --array NAME" in message, message
+        save("in.npz", **other, only=points[:, :2])
+        tool("convert", "in.npz", "out.npy")  # the only one that can be a cloud
+        assert np.load("out.npy").tolist() == np.eye(4).tolist()
+        save("in.npz", one=np.arange(3))
+        assert "holds values of type" in tool("convert", "in.npz", "out.npy", code=1)
+    # zip64 headers, comments, other members, data before the archive's own
+    with zipfile.ZipFile("in.npz", "w") as z:
+        z.comment = b"a comment PK\5\6"
+        z.writestr("readme.txt", "text")
+        with z.open("points.npy", "w", force_zip64=True) as f:
+            np.lib.format.write_array(f, points)
+    same()
+    # Damage anywhere is an error or changes nothing; a wrong checksum is one.
+    data = bytearray(open("in.npz", "rb").read())
+    at = data.index(points.tobytes()[:64])
+    data[at + 5000] ^= 1
+    open("in.npz", "wb").write(data)
+    assert "checksum" in tool("convert", "in.npz", "out.npy", code=1)
+    for end in 10, 1000, len(data) - 30, len(data) - 3:
+        open("in.npz", "wb").write(data[:end])
+        assert "in.npz: " in tool("convert", "in.npz", "out.npy", code=1)
+
+
+def test_gzip():
+    rng = np.random.default_rng(3)
+    points = (rng.standard_normal((50000, 4)) * 40).astype(np.float32)
+    np.save("in.npy", points)
+    packed = gzip.compress(open("in.npy", "rb").read())
+    for name in "in.npy.gz", "in.gz", "in.npy":
+        open(name, "wb").write(packed)
+        tool("convert", name, "out.npy")
+        assert np.load("out.npy").tobytes() == points.tobytes()
+    half = points.tobytes()[:400000]  # two members, one after the other
+    open("in.bin.gz", "wb").write(gzip.compress(half) + gzip.compress(points.tobytes()[400000:]))
+    tool("convert", "in.bin.gz", "out.npy")
+    assert np.load("out.npy").tobytes() == points.tobytes()
+    open("in.csv.gz", "wb").write(gzip.compress(b"x,y,z\n1,2,3\n"))
+    tool("convert", "in.csv.gz", "out.npy")
+    assert np.load("out.npy").tolist() == [[1, 2, 3]]
+    for cut in packed[:-1], packed[:1000], packed[:20], packed[:2000] + b"xx" + packed[2002:]:
+        open("in.npy.gz", "wb").write(cut)
+        assert "damaged or cut short" in tool("convert", "in.npy.gz", "out.npy", code=1)
 
 
 def test_read():
