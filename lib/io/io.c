@@ -9,12 +9,12 @@
 
 extern const pc_format pc_format_bin, pc_format_ply, pc_format_ply_ascii, pc_format_pcd, pc_format_npy, pc_format_npz,
     pc_format_png, pc_format_pgm, pc_format_xyz, pc_format_csv, pc_format_pts,
-    pc_format_gzip;
+    pc_format_las, pc_format_laz, pc_format_gzip;
 
 const pc_format *const pc_formats[] = {&pc_format_bin, &pc_format_ply, &pc_format_ply_ascii, &pc_format_pcd,
                                        &pc_format_npy, &pc_format_npz, &pc_format_png,       &pc_format_pgm,
-                                       &pc_format_xyz, &pc_format_csv, &pc_format_pts,       &pc_format_gzip,
-                                       NULL};
+                                       &pc_format_xyz, &pc_format_csv, &pc_format_pts,       &pc_format_las,
+                                       &pc_format_laz, &pc_format_gzip, NULL};
 enum { FORMATS = sizeof pc_formats / sizeof pc_formats[0] - 1 };
 
 const pcgpu_format_info *pcgpu_format_at(int i) {

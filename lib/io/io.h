@@ -90,7 +90,9 @@ double pc_load_value(const unsigned char *p, int type, bool swap);
 typedef struct pc_field {
     char name[PCGPU_NAME_SIZE];
     uint8_t type; /* pcgpu_type, PC_INT64, PC_UINT64 */
+    uint8_t mask; /* bits of an integer that are the value; 0: all */
     size_t offset, stride;
+    double scale, shift; /* the value is the stored number x scale + shift; scale 0: the stored number */
 } pc_field;
 
 typedef struct pc_table {

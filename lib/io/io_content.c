@@ -26,7 +26,6 @@ static const magic magics[] = {
      "data compressed by xz", "expand it first: xz -dc FILE | pcgpu ... -"},
     {BYTES("\x28\xb5\x2f\xfd"), "data compressed by zstd", "expand it first: zstd -dc FILE | pcgpu ... -"},
     {BYTES("BZh91AY&SY"), "data compressed by bzip2", "expand it first: bzip2 -dc FILE | pcgpu ... -"},
-    {BYTES("LASF"), "LAS or LAZ", PDAL},
     {BYTES("ASTM-E57"), "E57", PDAL},
     {BYTES("DRACO"), "Draco", "convert it first, such as by: draco_decoder -i FILE -o out.ply"},
     {BYTES("glTF"), "a binary glTF model", MESHLAB},
@@ -54,7 +53,6 @@ static const magic magics[] = {
 static const struct {
     const char *extension, *what, *advice;
 } names[] = {
-    {".laz", "LAZ", PDAL},
     {".e57", "E57", PDAL},
     {".ptx", "PTX", PDAL},
     {".copc", "COPC", PDAL},

@@ -61,6 +61,8 @@ pcgpu_status pc_table_add(pcgpu_context *context, const char *name, pc_table *ta
     }
     f->type = (uint8_t)type;
     f->offset = offset;
+    f->mask = 0;
+    f->scale = f->shift = 0;
     table->columns++;
     return PCGPU_OK;
 }
@@ -129,6 +131,16 @@ double pc_load_value(const unsigned char *p, int type, bool swap) {
     }
 }
 
+/* One value of a column. */
+static inline double load_field(const unsigned char *p, const pc_field *field, bool swap) {
+    const double v = pc_load_value(p, field->type, swap);
+    return field->scale != 0.0 ? v * field->scale + field->shift : field->mask ? (double)((unsigned)v & field->mask) : v;
+}
+
+static bool is_plain_float32(const pc_field *field) {
+    return field->type == PCGPU_FLOAT32 && field->scale == 0.0;
+}
+
 /* float32 bits are copied and never pass through arithmetic: packed colours may look like signalling NaN. */
 static void copy_column(const pc_table *table, const pc_field *field, const unsigned char *data, int64_t row, int rows,
                         float *out, size_t columns) {
@@ -154,7 +166,7 @@ static void round_column(const pc_table *table, const pc_field *field, const uns
                          double offset, float *out, size_t columns, rounding *r) {
     const unsigned char *p = data + table->start + field->offset + (size_t)row * field->stride;
     for (int i = 0; i < rows; i++, p += field->stride, out += columns) {
-        double v = pc_load_value(p, field->type, table->swap) - offset;
+        double v = load_field(p, field, table->swap) - offset;
         float f = (float)v;
         double change = fabs((double)f - v);
         r->changed += (double)f != v && v == v;
@@ -166,7 +178,7 @@ static void round_column(const pc_table *table, const pc_field *field, const uns
 /* Returns a whole number near the middle of the values, so that the file's 0 remains exact. Zeros are ignored: a few
  * records without a return would move the offset of a map towards the origin, where float32 loses precision. */
 static double axis_offset(const pc_table *table, const pc_field *field, const unsigned char *data) {
-    if (field->type == PCGPU_FLOAT32) {
+    if (is_plain_float32(field)) {
         return 0;
     }
     const unsigned char *p = data + table->start + field->offset;
@@ -174,7 +186,7 @@ static double axis_offset(const pc_table *table, const pc_field *field, const un
     double high = -INFINITY;
     bool exact = true;
     for (int64_t i = 0; i < table->rows; i++, p += field->stride) {
-        double v = pc_load_value(p, field->type, table->swap);
+        double v = load_field(p, field, table->swap);
         if (v - v == 0.0 && v != 0.0) {
             low = v < low ? v : low;
             high = v > high ? v : high;
@@ -191,7 +203,7 @@ static double axis_offset(const pc_table *table, const pc_field *field, const un
 static bool is_cloud_memory(const pc_table *table) {
     for (int k = 0; k < table->columns; k++) {
         const pc_field *f = &table->fields[k];
-        if (f->type != PCGPU_FLOAT32 || f->offset != (size_t)k * 4 || f->stride != (size_t)table->columns * 4) {
+        if (!is_plain_float32(f) || f->offset != (size_t)k * 4 || f->stride != (size_t)table->columns * 4) {
             return false;
         }
     }
@@ -243,7 +255,7 @@ static pcgpu_status convert(pcgpu_context *context, const char *name, const pc_t
         for (int k = 0; k < table->columns; k++) {
             const pc_field *f = &table->fields[k];
             float *out = cloud->data + (size_t)row * columns + k;
-            if (f->type == PCGPU_FLOAT32) {
+            if (is_plain_float32(f)) {
                 copy_column(table, f, data, row, rows, out, columns);
             } else {
                 round_column(table, f, data, row, rows, k < 3 ? cloud->offset[k] : 0.0, out, columns, &rounded[k]);
@@ -277,7 +289,7 @@ pcgpu_status pc_table_to_cloud(pcgpu_context *context, const char *name, pc_tabl
     for (int k = 0; k < table->columns; k++) {
         const pc_field *f = &table->fields[k];
         memcpy(cloud->names[k], f->name, sizeof f->name);
-        cloud->types[k] = f->type >= PC_INT64 ? PCGPU_FLOAT64 : f->type;
+        cloud->types[k] = f->type >= PC_INT64 || f->scale != 0.0 ? PCGPU_FLOAT64 : f->type;
     }
     return PCGPU_OK;
 }

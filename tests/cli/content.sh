@@ -63,7 +63,6 @@ refused() { # BYTES PATTERN
 }
 refused '\3757zXZ\000' 'holds data compressed by xz, .*xz -dc'
 refused '\050\265\057\375' 'holds data compressed by zstd, .*zstd -dc'
-refused 'LASF\000\000' 'holds LAS or LAZ, .*pdal translate'
 refused 'ASTM-E57' 'holds E57, .*pdal translate'
 refused '\377\330\377\340' 'holds JPEG, .*16 bits'
 refused '\211HDF\r\n\032\n' 'holds HDF5, .*numpy\.save'
@@ -75,7 +74,7 @@ refused 'version https://git-lfs.github.com/spec/v1\n' 'holds a pointer of Git L
 refused '<!DOCTYPE html>' 'holds a web page'
 
 # By their names, what has no first bytes of its own; and a name that says nothing never becomes .bin by itself.
-for NAME in scan.obj scan.stl scan.e57 scan.laz scan.bag scan.mcap scan.pcap scan.h5; do
+for NAME in scan.obj scan.stl scan.e57 scan.ptx scan.bag scan.mcap scan.pcap scan.h5; do
     tail -c 1600 a.bin > "$NAME"
     expect 2 pcgpu sample -m 1 "$NAME"
     stderr_is_one "^pcgpu: $NAME: is .* by its name, which is not read; (convert it first, such as by: |export |save )"
@@ -155,6 +154,25 @@ if gzip -c five.pcd.bin > packed.pcd.bin.gz 2> /dev/null; then
     expect 1 pcgpu sample -m 30 cut.gz
     stderr_has '^pcgpu: cut\.gz: its compressed data is damaged or cut short after [0-9]+ expanded bytes; copy it again'
 fi
+
+# LAS: by name, by content, through a pipe and in a folder; LAZ names what reads it.
+expect 0 pcgpu sample --ratio 1 five.pcd.bin -o whole.las
+expect 0 "$PCGPU" info whole.las
+stdout_has '^whole.las: las, 2000 points, 7 columns'
+cp whole.las whole.dat
+expect 0 pcgpu sample -m 40 whole.dat -o wanted.las
+cat whole.las | pcgpu sample -m 40 - --output-format las > got.las 2> "$ERR"
+expected 0 $?
+same got.las wanted.las
+mkdir las && cp whole.las las
+expect 0 pcgpu sample -m 40 las -o lasout/
+same lasout/whole.las wanted.las
+{ head -c 104 whole.las; printf '\200'; tail -c +106 whole.las; } > whole.laz
+expect 1 pcgpu sample -m 40 whole.laz
+stderr_is_one '^pcgpu: whole.laz: (holds LAZ, which is read where the library LASzip is .*pdal translate FILE out.las|LASzip stops )'
+head -c 1000 whole.las > cut.las
+expect 1 pcgpu sample -m 40 cut.las
+stderr_is_one '^pcgpu: cut.las: file ends after [0-9]+ of 2000 points; it is cut short'
 
 # .npz: the only array, the only one that can be a cloud, or --array.
 expect 0 pcgpu voxelize --voxel-size 2 a.bin -o v.npz

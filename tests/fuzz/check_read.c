@@ -66,6 +66,27 @@ static void check_again(pcgpu_context *context, const pcgpu_cloud *cloud, const 
     pcgpu_cloud_free(&again);
 }
 
+/* LAS leaves out points without finite coordinates, and has columns of its own. */
+static void check_las(pcgpu_context *context, const pcgpu_cloud *cloud) {
+    pcgpu_cloud again;
+    char *data = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&data, &size);
+    const pcgpu_status status = pcgpu_write(context, f, "output", "las", cloud);
+    MUST(f && fclose(f) == 0 && (status == PCGPU_OK) == (cloud->columns <= PCGPU_MAX_COLUMNS - 10));
+    if (status == PCGPU_OK) {
+        f = fmemopen(data, size, "rb");
+        MUST(f && pcgpu_read(context, f, "output", &(pcgpu_read_options){.format = "las"}, &again) == PCGPU_OK);
+        MUST(again.rows <= cloud->rows && again.columns >= cloud->columns);
+        for (int k = 0; k < cloud->columns; k++) {
+            MUST(cloud->offset[0] != 0 || pcgpu_cloud_column(&again, cloud->names[k]) >= 0 || strlen(cloud->names[k]) > 24);
+        }
+        fclose(f);
+        pcgpu_cloud_free(&again);
+    }
+    free(data);
+}
+
 int fuzz_check_read(const char *format, const uint8_t *data, size_t size) {
     const bool known = strcmp(format, "content") != 0;
     const pcgpu_camera camera = {.fx = 2, .fy = 2, .cx = 1, .cy = 1, .depth_scale = 1000, .max_depth = 60};
@@ -92,6 +113,7 @@ int fuzz_check_read(const char *format, const uint8_t *data, size_t size) {
         for (size_t i = 0; i < sizeof outputs / sizeof outputs[0]; i++) {
             check_again(context, &cloud, outputs[i]);
         }
+        check_las(context, &cloud);
     }
     pcgpu_cloud_free(&cloud);
     pcgpu_close(context);

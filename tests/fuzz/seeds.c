@@ -74,6 +74,9 @@ static const struct {
     {"npz", "stored", "", NULL, 0},
     {"npz", "deflated", "", NULL, 0},
     {"gzip", "text", "", NULL, 0},
+    {"las", "1.2", "", NULL, 0},
+    {"las", "1.4", "", NULL, 0},
+    {"content", "las", "", NULL, 0},
     {"content", "gzip", "", NULL, 0},
     {"content", "npz", "", NULL, 0},
     {"pgm", "plain", "P5 3 4 16448\n", NULL, 24},
@@ -207,11 +210,53 @@ static size_t make_npz(uint8_t *out, int packed) {
     return (size_t)(put_little(p, 0, 2) - out);
 }
 
-/* Seeds of packed data; 0 for the others. */
-static size_t make_packed(const char *format, const char *name, uint8_t *out) {
+static void put_double(uint8_t *out, double value) {
+    memcpy(out, &value, sizeof value);
+}
+
+/* A .las of two points: 1.2 with format 3 and two extra dimensions, or 1.4 with format 6. */
+static size_t make_las(uint8_t *out, int minor) {
+    const size_t header = minor == 4 ? 375 : 227, extra = minor == 4 ? 0 : 54 + 2 * 192, size = minor == 4 ? 30 : 34 + 6;
+    memcpy(out, "LASF", 4);
+    out[24] = 1;
+    out[25] = (uint8_t)minor;
+    put_little(out + 94, header, 2);
+    put_little(out + 96, header + extra, 4);
+    put_little(out + 100, extra > 0, 4);
+    out[104] = minor == 4 ? 6 : 3;
+    put_little(out + 105, size, 2);
+    put_little(out + (minor == 4 ? 247 : 107), 2, 4);
+    for (int k = 0; k < 3; k++) {
+        put_double(out + 131 + 8 * k, 0.01);
+        put_double(out + 155 + 8 * k, k == 0 ? 500000 : -1);
+    }
+    if (extra > 0) {
+        uint8_t *vlr = out + header;
+        memcpy(vlr + 2, "LASF_Spec", 9);
+        put_little(vlr + 18, 4, 2);
+        put_little(vlr + 20, 2 * 192, 2);
+        vlr[54 + 2] = 9;
+        memcpy(vlr + 54 + 4, "height", 6);
+        vlr[54 + 192 + 2] = 4;
+        vlr[54 + 192 + 3] = 24;
+        memcpy(vlr + 54 + 192 + 4, "intensity_value", 15);
+        put_double(vlr + 54 + 192 + 112, 0.5);
+        put_double(vlr + 54 + 192 + 136, 3);
+    }
+    for (size_t i = 0; i < 2 * size; i++) {
+        out[header + extra + i] = (uint8_t)(i % 4 == 3 ? 0 : i * 7);
+    }
+    return header + extra + 2 * size;
+}
+
+/* Seeds that are no text; 0 for the others. */
+static size_t make_binary(const char *format, const char *name, uint8_t *out) {
     static const char text[] = "1 2 3 4\n-0.5 1e3 .25 nan\n5 6 7 8\n";
     if (strcmp(format, "npz") == 0 || strcmp(name, "npz") == 0) {
         return make_npz(out, strcmp(name, "deflated") == 0);
+    }
+    if (strcmp(format, "las") == 0 || strcmp(name, "las") == 0) {
+        return make_las(out, strcmp(name, "1.4") == 0 ? 4 : 2);
     }
     return strcmp(format, "gzip") == 0 || strcmp(name, "gzip") == 0
                ? deflated(out, 512, text, sizeof text - 1, 16 + MAX_WBITS)
@@ -230,7 +275,7 @@ int fuzz_make_seed(int i, fuzz_seed *seed) {
         seed->size = make_png(seed->data, body[0], body[1], body[2], body[3]);
         return 1;
     }
-    seed->size = make_packed(plans[i].format, plans[i].name, seed->data);
+    seed->size = make_binary(plans[i].format, plans[i].name, seed->data);
     if (seed->size > 0) {
         return 1;
     }

@@ -1,0 +1,271 @@
+/* .las of ASPRS, versions 1.0 to 1.4, point formats 0 to 10. The records are read where they lie in the file: coordinates
+ * are integers with a scale and an offset, returns are bits of a byte. .laz is expanded to such records by io_laz.c.
+ * Format: "LAS Specification 1.4 - R15". */
+#include "io.h"
+#include "io_las.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    HEADER = 227, HEADER_14 = 375, /* bytes, of version 1.2 and of 1.4 */
+    VLR = 54, VLR_14 = 60,         /* header of a variable length record, and of an extended one */
+    EXTRA = 192,                   /* bytes that describe an extra dimension */
+    FORMATS = 11,
+};
+
+/* Where a format has what; 0 = nowhere. */
+static const struct {
+    uint8_t size, time, colour, infrared;
+} layouts[FORMATS] = {{20, 0, 0, 0},   {28, 20, 0, 0},  {26, 0, 20, 0},   {34, 20, 28, 0},  {57, 20, 0, 0},  {63, 20, 28, 0},
+                      {30, 22, 0, 0},  {36, 22, 30, 0}, {38, 22, 30, 36}, {59, 22, 0, 0},   {67, 22, 30, 36}};
+
+static uint64_t number(const unsigned char *p, size_t size) {
+    uint64_t value = 0;
+    memcpy(&value, p, size);
+    return value;
+}
+
+static double real(const unsigned char *p) {
+    return pc_load_value(p, PCGPU_FLOAT64, false);
+}
+
+static pcgpu_status fail(pcgpu_context *context, const char *name, const char *what, long long value) {
+    return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: its header says %s %lld; it is damaged or no LAS file, so export it again",
+                   name, what, value);
+}
+
+pcgpu_status pc_las_header(pcgpu_context *context, const char *name, const pc_bytes *bytes, pc_las *las) {
+    const unsigned char *d = bytes->data;
+    *las = (pc_las){0};
+    if (bytes->size < 4 || memcmp(d, "LASF", 4) != 0) {
+        return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: does not begin as a LAS file; give --format if it is another", name);
+    }
+    if (bytes->size < HEADER) {
+        return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: file ends within its header; it is cut short, so copy it again", name);
+    }
+    const int minor = d[25];
+    if (d[24] != 1 || minor > 4) {
+        return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: is LAS %d.%d; 1.0 to 1.4 are read, so convert it, such as by: pdal "
+                       "translate FILE out.las", name, d[24], minor);
+    }
+    las->header = number(d + 94, 2);
+    las->start = number(d + 96, 4);
+    las->records = number(d + 100, 4);
+    las->compressed = (d[104] & 0x80) != 0;
+    las->format = d[104] & 0x3f;
+    las->stride = number(d + 105, 2);
+    las->points = number(d + 107, 4);
+    for (int k = 0; k < 3; k++) {
+        las->scale[k] = real(d + 131 + 8 * k);
+        las->offset[k] = real(d + 155 + 8 * k);
+    }
+    const size_t least = minor >= 4 ? HEADER_14 : HEADER;
+    if (las->header < least || las->header > bytes->size) {
+        return fail(context, name, "a header size of", (long long)las->header);
+    }
+    if (minor >= 4) {
+        const uint64_t points = number(d + 247, 8);
+        las->points = points ? points : las->points;
+        las->extended_at = number(d + 235, 8);
+        las->extended = number(d + 243, 4);
+    }
+    if (las->format >= FORMATS || las->stride < layouts[las->format].size) {
+        return fail(context, name, las->format >= FORMATS ? "point format" : "points of a length of",
+                    (long long)(las->format >= FORMATS ? (size_t)las->format : las->stride));
+    }
+    if (las->start < las->header || las->start > bytes->size) {
+        return fail(context, name, "that its points begin at byte", (long long)las->start);
+    }
+    for (int k = 0; k < 3; k++) {
+        if (!isfinite(las->scale[k]) || las->scale[k] == 0.0 || !isfinite(las->offset[k])) {
+            return fail(context, name, "a scale of 0, or no finite scale and offset, of axis", k);
+        }
+    }
+    las->size = layouts[las->format].size;
+    las->time = layouts[las->format].time;
+    las->colour = layouts[las->format].colour;
+    las->infrared = layouts[las->format].infrared;
+    return PCGPU_OK;
+}
+
+/* ---- columns ----------------------------------------------------------------------------------------------------- */
+
+typedef struct las_input {
+    pcgpu_context *context;
+    const char *name;
+    const pc_las *las;
+    bool described; /* its extra bytes */
+    pc_table table;
+} las_input;
+
+/* Appends a column; on failure the status stays. */
+static pc_field *add(las_input *in, pcgpu_status *status, const char *label, size_t length, int type, size_t at) {
+    if (*status == PCGPU_OK) {
+        *status = pc_table_add(in->context, in->name, &in->table, label, length, type, at);
+    }
+    pc_field *f = &in->table.fields[in->table.columns > 0 ? in->table.columns - 1 : 0];
+    f->stride = in->las->stride;
+    return f;
+}
+
+static pcgpu_status add_columns(las_input *in) {
+    static const char *const axes[] = {"x", "y", "z"}, *const colours[] = {"red", "green", "blue"};
+    const pc_las *las = in->las;
+    const bool wide = las->format >= 6;
+    pcgpu_status status = PCGPU_OK;
+    for (int k = 0; k < 3; k++) {
+        pc_field *f = add(in, &status, axes[k], 1, PCGPU_INT32, (size_t)k * 4);
+        f->scale = las->scale[k];
+        f->shift = las->offset[k];
+    }
+    add(in, &status, "intensity", 9, PCGPU_UINT16, 12);
+    add(in, &status, "return_number", 13, PCGPU_UINT8, 14)->mask = wide ? 0x0f : 0x07;
+    add(in, &status, "classification", 14, PCGPU_UINT8, wide ? 16 : 15)->mask = wide ? 0xff : 0x1f;
+    if (las->time) {
+        add(in, &status, "gps_time", 8, PCGPU_FLOAT64, las->time);
+    }
+    for (int k = 0; k < 3 && las->colour; k++) {
+        add(in, &status, colours[k], strlen(colours[k]), PCGPU_UINT16, (size_t)las->colour + 2 * (size_t)k);
+    }
+    if (las->infrared) {
+        add(in, &status, "nir", 3, PCGPU_UINT16, las->infrared);
+    }
+    return status;
+}
+
+/* The types of extra dimensions, from 1 on. */
+static const uint8_t extra_types[] = {PCGPU_UINT8, PCGPU_INT8, PCGPU_UINT16, PCGPU_INT16, PCGPU_UINT32, PCGPU_INT32,
+                                      PC_UINT64, PC_INT64, PCGPU_FLOAT32, PCGPU_FLOAT64};
+
+bool pc_las_has(const char *label, size_t length) {
+    static const char *const names[] = {"X", "Y", "Z", "intensity", "return_number", "number_of_returns", "scan_direction_flag",
+                                        "edge_of_flight_line", "classification", "synthetic", "key_point", "withheld",
+                                        "scan_angle_rank", "user_data", "point_source_id", "gps_time", "red", "green", "blue"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strlen(names[i]) == length && memcmp(names[i], label, length) == 0) {
+            return true;
+        }
+    }
+    const size_t suffix = strlen(PC_LAS_VALUE); /* of a column that has such a name itself */
+    return length > suffix && memcmp(label + length - suffix, PC_LAS_VALUE, suffix) == 0 && pc_las_has(label, length - suffix);
+}
+
+/* An extra dimension. One that holds what a column of the format could not takes the place of that column. */
+static pc_field *extra_field(las_input *in, pcgpu_status *status, const char *label, size_t length, int type, size_t at) {
+    const size_t suffix = strlen(PC_LAS_VALUE), base = length > suffix ? length - suffix : 0;
+    if (base == 0 || memcmp(label + base, PC_LAS_VALUE, suffix) != 0 || !pc_las_has(label, base)) {
+        return add(in, status, label, length, type, at);
+    }
+    for (int k = 3; k < in->table.columns; k++) {
+        pc_field *f = &in->table.fields[k];
+        if (strlen(f->name) == base && memcmp(f->name, label, base) == 0) {
+            f->type = (uint8_t)type;
+            f->offset = at;
+            f->mask = 0;
+            return f;
+        }
+    }
+    return add(in, status, label, base, type, at);
+}
+
+/* Appends the extra dimensions of numbers that a record describes: `count` descriptions, one after the other. */
+static pcgpu_status add_extra(las_input *in, const unsigned char *p, size_t count) {
+    size_t at = in->las->size;
+    pcgpu_status status = PCGPU_OK;
+    for (size_t i = 0; i < count && status == PCGPU_OK; i++, p += EXTRA) {
+        const int kind = p[2], type = kind >= 1 && kind <= 30 ? extra_types[(kind - 1) % 10] : -1;
+        const size_t size = type < 0 ? p[3] : pc_type_size(type) * (size_t)(1 + (kind - 1) / 10);
+        if (size > in->las->stride - at) {
+            return pc_fail(in->context, PCGPU_ERROR_FORMAT,
+                           "%s: describes more extra bytes than its points have; it is damaged, so export it again", in->name);
+        }
+        if (kind >= 1 && kind <= 10) {
+            pc_field *f = extra_field(in, &status, (const char *)p + 4, strnlen((const char *)p + 4, 32), type, at);
+            const double scale = p[3] & 8 ? real(p + 112) : 1.0, shift = p[3] & 16 ? real(p + 136) : 0.0;
+            const bool scaled = (p[3] & 24) && isfinite(scale) && isfinite(shift) && scale != 0.0;
+            f->scale = scaled ? scale : 0.0;
+            f->shift = scaled ? shift : 0.0;
+        }
+        at += size;
+    }
+    return status;
+}
+
+/* Looks for the description of extra bytes among records from `at` on. */
+static pcgpu_status find_extra(las_input *in, const pc_bytes *bytes, uint64_t at, uint64_t records, bool extended) {
+    const size_t header = extended ? VLR_14 : VLR;
+    for (uint64_t i = 0; i < records && at <= bytes->size && bytes->size - at >= header; i++) {
+        const unsigned char *p = bytes->data + at;
+        const uint64_t length = extended ? number(p + 20, 8) : number(p + 20, 2), left = bytes->size - at - header;
+        const bool is_extra = memcmp(p + 2, "LASF_Spec\0", 10) == 0 && number(p + 18, 2) == 4;
+        if (length > left) {
+            return PCGPU_OK; /* of no importance for the points */
+        }
+        if (is_extra) {
+            in->described = true;
+            return add_extra(in, p + header, (size_t)length / EXTRA);
+        }
+        at += header + length;
+    }
+    return PCGPU_OK;
+}
+
+static pcgpu_status read_las(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,
+                             pcgpu_cloud *cloud) {
+    (void)options;
+    pc_las las;
+    pc_bytes expanded = {NULL, 0};
+    pc_bytes *points = bytes;
+    pcgpu_status status = pc_las_header(context, name, bytes, &las);
+    las_input in = {.context = context, .name = name, .las = &las};
+    if (status == PCGPU_OK) {
+        status = add_columns(&in);
+    }
+    if (status == PCGPU_OK) {
+        status = find_extra(&in, bytes, las.header, las.records, false);
+    }
+    if (status == PCGPU_OK && las.extended > 0 && !in.described) {
+        status = find_extra(&in, bytes, las.extended_at, las.extended, true);
+    }
+    if (status == PCGPU_OK && las.compressed) {
+        status = pc_laz_expand(context, name, bytes, &las, &expanded);
+        points = &expanded;
+    }
+    const size_t start = las.compressed ? 0 : las.start;
+    if (status == PCGPU_OK) {
+        const uint64_t present = (points->size - start) / las.stride;
+        if (las.points > present) {
+            status = pc_fail_short(context, name, present, las.points, "points");
+        } else if (las.points == 0 && present > 0) {
+            pc_log(context, PCGPU_LOG_WARNING, "%s: its header says 0 points, and %llu may follow; its writer did not finish, so "
+                   "export it again", name, (unsigned long long)present);
+        }
+    }
+    if (status == PCGPU_OK) {
+        in.table.rows = (int64_t)las.points;
+        in.table.start = start;
+        status = pc_table_to_cloud(context, name, &in.table, points, cloud);
+    }
+    pc_bytes_free(&expanded);
+    return status;
+}
+
+const pc_format pc_format_las = {
+    .info = {.name = "las",
+             .extension = ".las",
+             .reads = true,
+             .writes = true,
+             .description = "LAS 1.0 to 1.4 of ASPRS, all point formats; written as 1.2"},
+    .begins = {"LASF"},
+    .read = read_las,
+    .write = pc_las_write,
+};
+
+const pc_format pc_format_laz = {
+    .info = {.name = "laz",
+             .extension = ".laz",
+             .reads = true,
+             .description = "LAZ: compressed LAS, where the library LASzip is installed"},
+    .read = read_las,
+};

@@ -1,0 +1,267 @@
+"""Files of other programs: what pcgpu reads is what NumPy, laspy or plyfile wrote, and the other way round. LAS is written by
+hand here, by the tables of its specification; laspy and plyfile join where they are installed."""
+import gzip
+import io
+import pathlib
+import struct
+
+import numpy as np
+
+from common import check, data, equal, finish, part_skipped, passed, run, scratch
+
+try:
+    import laspy
+except ImportError:
+    laspy = None
+try:
+    import plyfile
+except ImportError:
+    plyfile = None
+
+f32 = np.float32
+PLY = {'float': 'f4', 'double': 'f8', 'char': 'i1', 'uchar': 'u1', 'short': 'i2', 'ushort': 'u2', 'int': 'i4', 'uint': 'u4'}
+
+
+def parse_ply(content):
+    end = content.index(b'end_header\n') + 11
+    lines = content[:end].decode().split('\n')
+    rows = int(next(line for line in lines if line.startswith('element vertex')).split()[2])
+    dtype = np.dtype([(line.split()[2], '<' + PLY[line.split()[1]]) for line in lines if line.startswith('property')])
+    return np.frombuffer(content, dtype, rows, end)
+
+
+def read(path, *options, warned=''):
+    """The cloud in a file as a record array, in the order of the file."""
+    out, indices = pathlib.Path(f'{path}.out.ply'), pathlib.Path(f'{path}.i.npy')
+    result = run('sample', '--cpu', '--ratio', '1', '--method', 'random', path, '-f', '-o', out, '--indices', indices, *options)
+    check(warned in result.stderr.decode() and (warned or not result.stderr), f'messages of {path}', result.stderr.decode())
+    shuffled = parse_ply(out.read_bytes())
+    cloud = np.empty_like(shuffled)
+    cloud[np.load(indices)] = shuffled
+    return cloud
+
+
+def scan(n=3000, seed=0):
+    rng = np.random.default_rng(seed)
+    return np.c_[rng.normal(0, 30, (n, 3)), rng.random(n)].astype(f32)
+
+
+def compare(what, cloud, columns):
+    for name, values in columns.items():
+        equal(f'{what}: {name}', cloud[name].astype(f32), np.asarray(values).astype(f32))
+
+
+# ---- text ----
+
+def test_text(folder):
+    points = scan()
+    names = 'x', 'y', 'z', 'reflectance'
+    for fmt in '%.18e', '%.9g', '%.3f', '%.6f', '%.17g':
+        for delimiter in ' ', ',', ';', '\t', ', ':
+            for header in '', delimiter.join(names):
+                for comments in ('# ', '') if header else ('',):
+                    buffer = io.StringIO()
+                    np.savetxt(buffer, points, fmt, delimiter, header=header, comments=comments)
+                    path = folder / ('a.csv' if ',' in delimiter else 'a.txt')
+                    path.write_text(buffer.getvalue())
+                    wanted = np.loadtxt(io.StringIO(buffer.getvalue()), delimiter=delimiter.strip() or None,
+                                        skiprows=1 if header else 0, dtype=str)
+                    cloud = read(path)
+                    check(cloud.dtype.names == (names if header else ('x', 'y', 'z', 'intensity')), f'names of {fmt} {delimiter!r}')
+                    values = np.array([[f32(v) for v in row] for row in wanted[:500]])
+                    equal(f'text {fmt} {delimiter!r}', np.stack([cloud[n][:500] for n in cloud.dtype.names], 1), values)
+    passed('text of NumPy: five formats of numbers, five separators, headers and comments')
+    utm = points[:, :3].astype(float).round(3) + [513000, 5403000, 0]
+    np.savetxt(folder / 'utm.xyz', utm, '%.3f')
+    cloud = read(folder / 'utm.xyz')
+    error = max(np.abs(cloud[name] - utm[:, k]).max() for k, name in enumerate('xyz'))
+    check(error < 3.2e-5, 'UTM text keeps its precision', error)
+    for name, skip, delimiter in ('b.xyz', 0, None), ('b.csv', 1, ','):
+        np.save(folder / 'b.npy', points)
+        run('sample', '--cpu', '--ratio', '1', '--method', 'random', folder / 'b.npy', '-f', '-o', folder / name, '--indices', folder / 'i.npy')
+        equal(f'{name} as NumPy reads it', np.loadtxt(folder / name, f32, skiprows=skip, delimiter=delimiter),
+              points[np.load(folder / 'i.npy')])
+    passed('UTM, and text that NumPy reads')
+
+
+# ---- LAS ----
+
+# x y z, intensity, returns, ..., as the specification has them; w: a wave packet
+BASE = [('X', 'i4'), ('Y', 'i4'), ('Z', 'i4'), ('intensity', 'u2')]
+OLD = BASE + [('bits', 'u1'), ('class', 'u1'), ('angle', 'i1'), ('user', 'u1'), ('source', 'u2')]
+NEW = BASE + [('bits', 'u1'), ('flags', 'u1'), ('class', 'u1'), ('user', 'u1'), ('angle', 'i2'), ('source', 'u2'), ('gps_time', 'f8')]
+TIME, RGB, NIR, WAVE = ([('gps_time', 'f8')], [('red', 'u2'), ('green', 'u2'), ('blue', 'u2')], [('nir', 'u2')], [('wave', 'V29')])
+FORMATS = [OLD, OLD + TIME, OLD + RGB, OLD + TIME + RGB, OLD + TIME + WAVE, OLD + TIME + RGB + WAVE,
+           NEW, NEW + RGB, NEW + RGB + NIR, NEW + WAVE, NEW + RGB + NIR + WAVE]
+SIZES = [20, 28, 26, 34, 57, 63, 30, 36, 38, 59, 67]
+
+
+def las_file(minor, kind, records, scale, offset, extra=b''):
+    header = bytearray({0: 227, 1: 227, 2: 227, 3: 235, 4: 375}[minor])
+    header[:4], header[24], header[25], header[104] = b'LASF', 1, minor, kind
+    vlr = struct.pack('<H16sHH32s', 0, b'LASF_Spec', 4, len(extra), b'extra') + extra if extra else b''
+    struct.pack_into('<HII', header, 94, len(header), len(header) + len(vlr), 1 if vlr else 0)
+    struct.pack_into('<H', header, 105, records.dtype.itemsize)
+    if minor < 4 or kind < 6:
+        struct.pack_into('<I', header, 107, len(records))
+    struct.pack_into('<6d', header, 131, *scale, *offset)
+    if minor == 4:
+        struct.pack_into('<Q', header, 247, len(records))
+    return bytes(header) + vlr + records.tobytes()
+
+
+def extra_description(kind, name, scale=None, offset=None):
+    options = (8 if scale is not None else 0) | (16 if offset is not None else 0)
+    return struct.pack('<2xBB32s4x72x3d3d32s', kind, options, name, scale or 0, 0, 0, offset or 0, 0, 0, b'')
+
+
+def test_las(folder):
+    rng = np.random.default_rng(5)
+    scale, offset = (.001, .01, .002), (513000., 5403000., -3.)
+    extra = extra_description(9, b'height') + extra_description(0, b'').replace(b'\0\0\0\0', b'\0\0\0\3', 1) \
+        + extra_description(3, b'amp', .5, 10.) + extra_description(13, b'pair') + extra_description(1, b'label')
+    for minor in range(5):
+        for kind in range({0: 2, 1: 2, 2: 4, 3: 6, 4: 11}[minor]):
+            for more in False, True:
+                fields = FORMATS[kind] + ([('height', 'f4'), ('raw', 'V3'), ('amp', 'u2'), ('pair', '2u2'), ('label', 'u1')] if more else [])
+                dtype = np.dtype([(f[0], f[1] if 'V' in f[1] else f[1].replace('2u', '(2,)<u') if '2u' in f[1] else '<' + f[1]) for f in fields])
+                check(dtype.itemsize == SIZES[kind] + (14 if more else 0), f'size of format {kind}')
+                records = np.frombuffer(rng.bytes(dtype.itemsize * 700), dtype).copy()
+                for axis in 'XYZ':
+                    records[axis] = rng.integers(-100000, 100000, 700)
+                for real in {'gps_time', 'height'} & set(dtype.names):
+                    records[real] = rng.integers(0, 4000000, 700) / 8
+                path = folder / 'a.las'
+                path.write_bytes(las_file(minor, kind, records, scale, offset, extra if more else b''))
+                cloud = read(path)
+                what = f'LAS 1.{minor}, format {kind}'
+                for k, axis in enumerate('XYZ'):
+                    wanted = records[axis] * scale[k] + offset[k]
+                    check(np.abs(cloud[axis.lower()] - wanted).max() < 3.2e-5, f'{what}: {axis}')
+                columns = {'intensity': records['intensity'], 'return_number': records['bits'] & (15 if kind >= 6 else 7),
+                           'classification': records['class'] & (255 if kind >= 6 else 31)}
+                columns.update({name: records[name] for name in ('gps_time', 'red', 'green', 'blue', 'nir', 'height', 'label')
+                                if name in dtype.names})
+                if more:
+                    columns['amp'] = records['amp'] * .5 + 10
+                compare(what, cloud, columns)
+                check(set(cloud.dtype.names) == set('xyz') | set(columns), f'columns of {what}', cloud.dtype.names)
+    passed('LAS 1.0 to 1.4, point formats 0 to 10, with and without extra dimensions')
+
+
+def parse_las(content):
+    """A .las of pcgpu: its points and extra dimensions."""
+    version, size, start, vlrs = content[24:26], *struct.unpack_from('<HII', content, 94)
+    kind, stride, count = struct.unpack_from('<BHI', content, 104)
+    scale, offset = np.array(struct.unpack_from('<6d', content, 131)).reshape(2, 3)
+    bounds = struct.unpack_from('<6d', content, 179)
+    dtype = [(f[0], f[1] if 'V' in f[1] else '<' + f[1]) for f in FORMATS[kind]]
+    if vlrs:
+        count_extra = struct.unpack_from('<H', content, size + 20)[0] // 192
+        for i in range(count_extra):
+            at = size + 54 + 192 * i
+            code = {1: 'u1', 2: 'i1', 3: '<u2', 4: '<i2', 5: '<u4', 6: '<i4', 9: '<f4'}[content[at + 2]]
+            dtype.append((content[at + 4:at + 36].rstrip(b'\0').decode(), code))
+    points = np.frombuffer(content, np.dtype(dtype), count, start)
+    check(version == b'\1\2' and points.dtype.itemsize == stride and start + count * stride == len(content), 'header of LAS')
+    return points, scale, offset, bounds
+
+
+def test_las_written(folder):
+    points = scan()
+    np.save(folder / 'c.npy', points)
+    run('sample', '--cpu', '--ratio', '1', '--method', 'random', folder / 'c.npy', '-f', '-o', folder / 'c.las', '--indices', folder / 'i.npy')
+    las, scale, offset, bounds = parse_las((folder / 'c.las').read_bytes())
+    wanted = points[np.load(folder / 'i.npy')]
+    got = np.stack([las[a] for a in 'XYZ'], 1) * scale + offset
+    check(np.abs(got - wanted[:, :3]).max() <= .5e-6 + 1e-9, 'coordinates of a written LAS')
+    equal('intensity of a written LAS', las['intensity_value'], wanted[:, 3])
+    check(set(las['bits']) == {9}, 'one return of one')
+    check(np.allclose(bounds, [v for k in range(3) for v in (got[:, k].max(), got[:, k].min())], atol=1e-9), 'bounds of a written LAS')
+    passed('LAS as it is written, by its specification')
+    if not laspy:
+        return part_skipped('laspy', 'it is not installed')
+    other = laspy.read(folder / 'c.las')
+    equal('coordinates as laspy reads them', np.stack([other.x, other.y, other.z], 1).astype(f32), got.astype(f32))
+    equal('intensity as laspy reads it', np.asarray(other['intensity_value']), wanted[:, 3])
+    compressed = laspy.LazBackend.detect_available()
+    for suffix in ['.las'] + (['.laz'] if compressed else []):
+        for kind in 0, 1, 3, 6, 7, 8:
+            header = laspy.LasHeader(point_format=kind, version='1.4')
+            header.scales, header.offsets = [.001] * 3, [500000, 4000000, 0]
+            header.add_extra_dim(laspy.ExtraBytesParams('height', f32))
+            made = laspy.LasData(header)
+            made.x, made.y, made.z = (points[:, k].astype(float) + o for k, o in enumerate((500000, 4000000, 0)))
+            made.intensity, made.height = np.arange(len(points)), points[:, 3]
+            made.write(folder / f'd{suffix}')
+            if suffix == '.laz' and run('info', folder / 'd.laz', code=None).returncode != 0:
+                part_skipped('LAZ', 'LASzip is not installed')
+                break
+            cloud = read(folder / f'd{suffix}')
+            compare(f'{suffix} of laspy, format {kind}', cloud, {'intensity': made.intensity, 'height': made.height})
+            check(np.abs(cloud['x'] - np.asarray(made.x)).max() < 3.2e-5, f'{suffix} of laspy, format {kind}: x')
+    passed('laspy, both directions')
+    return None
+
+
+# ---- PLY, archives ----
+
+def test_plyfile(folder):
+    if not plyfile:
+        return part_skipped('plyfile', 'it is not installed')
+    points = scan()
+    for text in False, True:
+        for order in '<', '>':
+            made = np.empty(len(points), [('x', 'f4'), ('y', 'f8'), ('z', 'f4'), ('ring', 'u1'), ('t', 'i4')])
+            made['x'], made['y'], made['z'] = points[:, :3].T
+            made['ring'], made['t'] = np.arange(len(points)) % 256, np.arange(len(points)) - 99
+            element = plyfile.PlyElement.describe(made, 'vertex')
+            plyfile.PlyData([element], text=text, byte_order=order).write(str(folder / 'e.ply'))
+            compare(f'PLY of plyfile, {text} {order}', read(folder / 'e.ply'), {n: made[n] for n in made.dtype.names})
+            run('sample', '--cpu', '-m', '100', folder / 'e.ply', '-o', folder / 'f.ply', '-f', '--indices', folder / 'i.npy')
+            other = plyfile.PlyData.read(str(folder / 'f.ply'))['vertex'].data
+            compare('PLY as plyfile reads it', other, {n: made[n][np.load(folder / 'i.npy')] for n in made.dtype.names})
+    return passed('plyfile, both directions')
+
+
+def test_archives(folder):
+    points = scan()
+    plain = dict(zip('xyz', points.T), intensity=points[:, 3])
+    np.savez_compressed(folder / 'a.npz', labels=np.arange(5), cloud=points.astype('>f8'))
+    compare('npz', read(folder / 'a.npz'), plain)
+    np.savez(folder / 'b.npz', first=points[::-1], second=points)
+    compare('npz by name', read(folder / 'b.npz', '--array', 'second'), plain)
+    (folder / 'c.bin.gz').write_bytes(gzip.compress(points.tobytes()))
+    compare('gzip', read(folder / 'c.bin.gz'), plain)
+    five = np.c_[points, np.arange(len(points)) % 32].astype(f32)
+    (folder / 'd.pcd.bin').write_bytes(five.tobytes())
+    compare('.pcd.bin', read(folder / 'd.pcd.bin'), dict(plain, c4=five[:, 4]))
+    (folder / 'e.bin').write_bytes(five.tobytes())
+    read(folder / 'e.bin', warned='the values repeat every 5 columns and not every 4; give --fields 5')
+    passed('npz, gzip, .pcd.bin')
+
+
+def test_real(folder):
+    """The checks of what looks wrong have no false alarm on real files."""
+    del folder
+    if not data('kitti'):
+        return part_skipped('real files', 'no real data')
+    for path in sorted([*data('kitti').glob('*.bin'), *data('kitti00').glob('velodyne/*.bin'), *data('nuscenes').glob('*.bin'),
+                        *data('clouds').glob('*.p*'), *data('pair').glob('*.ply')]):
+        result = run('info', path, code=None)
+        check(b'looks wrong' not in result.stdout and b'warning' not in result.stderr, f'{path} looks right', result.stdout.decode())
+    for path in sorted(data('nuscenes_sequence').glob('*.bin')):
+        check(b'give --fields 5' in run('info', path).stderr, f'{path} has 5 columns')
+        check(not run('info', '--fields', '5', path).stderr, f'{path} is right with 5 columns')
+    return passed('real files')
+
+
+with scratch() as scratch_folder:
+    scratch_folder = pathlib.Path(scratch_folder)
+    test_text(scratch_folder)
+    test_las(scratch_folder)
+    test_las_written(scratch_folder)
+    test_plyfile(scratch_folder)
+    test_archives(scratch_folder)
+    test_real(scratch_folder)
+finish()

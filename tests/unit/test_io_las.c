@@ -1,0 +1,167 @@
+/* .las: what is written is read again, precision far from 0, columns that do not fit, hostile headers. tests/oracle reads
+ * every point format that NumPy and laspy write. */
+#include "test_io.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void name_column(pcgpu_cloud *cloud, int column, const char *name, pcgpu_type type) {
+    snprintf(cloud->names[column], PCGPU_NAME_SIZE, "%s", name);
+    cloud->types[column] = (uint8_t)type;
+}
+
+/* x y z of a scan and the columns of a format, all of which fit. */
+static void make_full(io_state *s, pcgpu_cloud *cloud) {
+    static const char *const names[] = {"intensity", "return_number", "classification", "red", "green", "blue", "ring", "height"};
+    assert_int_equal(pcgpu_cloud_create(s->context, 500, 11, cloud), PCGPU_OK);
+    for (int k = 0; k < 8; k++) {
+        name_column(cloud, 3 + k, names[k], k < 7 ? PCGPU_UINT16 : PCGPU_FLOAT32);
+    }
+    for (int64_t i = 0; i < cloud->rows; i++) {
+        float *p = cloud->data + i * cloud->columns;
+        for (int k = 0; k < 11; k++) {
+            p[k] = k < 3 ? (float)((i * 7919 + k * 104729) % 200003) * 0.001f - 100.0f : (float)(i % (k == 4 ? 8 : k == 5 ? 32 : 400));
+        }
+        p[10] += 0.25f;
+    }
+}
+
+static float at(const pcgpu_cloud *cloud, int64_t row, const char *name) {
+    const int k = pcgpu_cloud_column(cloud, name);
+    assert_true(k >= 0);
+    return cloud->data[row * cloud->columns + k];
+}
+
+static void assert_same_values(const pcgpu_cloud *cloud, const pcgpu_cloud *again, double precision) {
+    assert_int_equal(again->rows, cloud->rows);
+    for (int k = 0; k < cloud->columns; k++) {
+        for (int64_t i = 0; i < cloud->rows; i++) {
+            const float value = cloud->data[i * cloud->columns + k], got = at(again, i, cloud->names[k]);
+            const double was = (double)value + (k < 3 ? cloud->offset[k] : 0), is = (double)got + (k < 3 ? again->offset[k] : 0);
+            assert_true(k < 3 ? fabs(was - is) <= precision : was == is || (isnan(was) && isnan(is)));
+        }
+    }
+}
+
+void test_las_round_trip(void **state) {
+    io_state *s = *state;
+    for (int variant = 0; variant < 4; variant++) {
+        pcgpu_cloud cloud, again;
+        char *data;
+        size_t size;
+        make_full(s, &cloud);
+        if (variant & 1) { /* UTM */
+            cloud.offset[0] = 513000;
+            cloud.offset[1] = 5403000;
+        }
+        if (variant & 2) { /* values that do not fit the columns of a format */
+            cloud.data[3] = 0.5f;
+            cloud.data[4] = 8.0f;
+            cloud.data[5] = 32.0f;
+            cloud.data[6] = -1.0f;
+        }
+        io_write(s, "las", &cloud, &data, &size);
+        assert_string_equal(s->log, "");
+        assert_memory_equal(data, "LASF", 4);
+        assert_int_equal(data[25], 2);
+        assert_int_equal(data[104], variant & 2 ? 0 : 2);
+        io_read_good(s, "las", data, size, &again);
+        assert_string_equal(s->log, "");
+        assert_same_values(&cloud, &again, variant & 1 ? 2e-5 : 1e-6);
+        assert_true(!(variant & 2) || at(&again, 0, "intensity") == 0.5f);
+        free(data);
+        pcgpu_cloud_free(&cloud);
+        pcgpu_cloud_free(&again);
+    }
+}
+
+void test_las_extremes(void **state) {
+    io_state *s = *state;
+    pcgpu_cloud cloud, again;
+    char *data;
+    size_t size;
+    io_make_cloud(s, 5, 4, &cloud); /* intensity: any float */
+    name_column(&cloud, 3, "gps_time", PCGPU_FLOAT32);
+    cloud.data[0] = NAN;
+    cloud.data[9] = INFINITY;
+    cloud.data[12] = 3e7f;
+    io_write(s, "las", &cloud, &data, &size);
+    assert_non_null(strstr(s->log, "out: 2 points without finite coordinates were left out, since LAS cannot hold them"));
+    assert_non_null(strstr(s->log, "out: the coordinates span too much for LAS and were rounded to multiples of 0.1 m"));
+    io_read_good(s, "las", data, size, &again);
+    assert_int_equal(again.rows, 3);
+    assert_true(fabs((double)at(&again, 1, "x") + again.offset[0] - 3e7) < 0.1);
+    free(data);
+    pcgpu_cloud_free(&again);
+    for (int k = 0; k < 3; k++) {
+        cloud.data[k] = 1e30f;
+    }
+    io_write(s, "las", &cloud, &data, &size);
+    io_read_good(s, "las", data, size, &again);
+    free(data);
+    pcgpu_cloud_free(&again);
+    pcgpu_cloud_free(&cloud);
+    io_make_cloud(s, 0, 3, &cloud);
+    io_write(s, "las", &cloud, &data, &size);
+    assert_int_equal(size, 227);
+    io_read_good(s, "las", data, size, &again);
+    assert_int_equal(again.rows, 0);
+    free(data);
+    pcgpu_cloud_free(&again);
+    pcgpu_cloud_free(&cloud);
+    io_make_cloud(s, 2, 60, &cloud);
+    assert_int_equal(pcgpu_write(s->context, stderr, "out", "las", &cloud), PCGPU_ERROR_ARGUMENT);
+    assert_string_equal(pcgpu_last_error(s->context), "out: LAS takes at most 54 columns and the cloud has 60; write .ply");
+    pcgpu_cloud_free(&cloud);
+}
+
+/* Each damages one number of a good header. */
+void test_las_bad(void **state) {
+    io_state *s = *state;
+    static const struct {
+        size_t at, size;
+        uint64_t value;
+        const char *sentence;
+    } bad[] = {
+        {0, 4, 0x4653414d, "does not begin as a LAS file; give --format"},
+        {24, 1, 2, "is LAS 2.2; 1.0 to 1.4 are read"},
+        {25, 1, 5, "is LAS 1.5; 1.0 to 1.4 are read"},
+        {25, 1, 4, "its header says a header size of 227"},
+        {94, 2, 10, "its header says a header size of 10"},
+        {94, 2, 60000, "its header says a header size of 60000"},
+        {96, 4, 100, "its header says that its points begin at byte 100"},
+        {96, 4, 0xffffffff, "its header says that its points begin at byte 4294967295"},
+        {104, 1, 11, "its header says point format 11"},
+        {104, 1, 5, "its header says points of a length of "},
+        {105, 2, 3, "its header says points of a length of 3"},
+        {107, 4, 501, "file ends after 500 of 501 points; it is cut short"},
+        {107, 4, 0xffffffff, "file ends after 500 of 4294967295 points"},
+        {131, 8, 0, "its header says a scale of 0, or no finite scale and offset, of axis 0"},
+        {163, 8, UINT64_C(0x7ff8000000000000), "no finite scale and offset, of axis 1"},
+        {104, 1, 130, "LASzip"}, /* LAZ: it is not installed, or finds no compressed points */
+    };
+    pcgpu_cloud cloud;
+    char *data;
+    size_t size;
+    make_full(s, &cloud);
+    io_write(s, "las", &cloud, &data, &size);
+    pcgpu_cloud_free(&cloud);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        char *copy = malloc(size);
+        assert_non_null(copy);
+        memcpy(copy, data, size);
+        memcpy(copy + bad[i].at, &bad[i].value, bad[i].size);
+        io_read_bad(s, "las", copy, size, bad[i].sentence);
+        free(copy);
+    }
+    io_read_bad(s, "las", data, 100, "file ends within its header; it is cut short");
+    io_read_bad(s, "las", data, size - 1, "file ends after 499 of 500 points");
+    const uint32_t none = 0;
+    memcpy(data + 107, &none, 4); /* a writer that was interrupted */
+    io_read_good(s, "las", data, size, &cloud);
+    assert_int_equal(cloud.rows, 0);
+    assert_non_null(strstr(s->log, "its header says 0 points, and 500 may follow; its writer did not finish"));
+    pcgpu_cloud_free(&cloud);
+    free(data);
+}
