@@ -59,7 +59,7 @@ def give(array: Any, kind: str) -> Any:
     jax = sys.modules['jax']
     if array.dtype == np.float64 and not jax.config.jax_enable_x64:
         return array  # JAX would round it
-    return jax.numpy.asarray(array)
+    return jax.device_put(array, jax.devices('cpu')[0])  # the default may be a GPU
 
 
 def _float64_points(points: np.ndarray) -> Tuple[np.ndarray, Tuple[float, float, float]]:

@@ -230,7 +230,7 @@ except ImportError:
 @unittest.skipIf(jax is None, 'no JAX')
 class Jax(Case):
     def test_kinds(self):
-        points = jax.numpy.asarray(POINTS)
+        points = jax.device_put(POINTS, jax.devices('cpu')[0])  # the default may be a GPU
         picks = pcgpu.sample(points, 64)
         self.assertIsInstance(picks, jax.Array)
         self.same(np.asarray(picks), PICKS)
