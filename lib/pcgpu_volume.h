@@ -71,8 +71,10 @@ pcgpu_status pcgpu_volume_mesh(pcgpu_volume *volume, double min_weight, pcgpu_me
 pcgpu_status pcgpu_volume_surface(pcgpu_volume *volume, double min_weight, pcgpu_cloud *cloud);
 void pcgpu_mesh_free(pcgpu_mesh *mesh);
 
-/* Writes a mesh as binary .ply. Errors: as in pcgpu_write. */
+/* Writes a mesh in the format of its name: Wavefront .obj, .glb (glTF 2.0), else binary .ply. Errors: as in pcgpu_write. */
 pcgpu_status pcgpu_write_mesh(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_mesh *mesh);
+/* Whether a name ends in .ply, .obj or .glb. */
+bool pcgpu_mesh_is_name(const char *path);
 
 typedef struct pcgpu_volume_stats {
     pcgpu_volume_params params; /* in effect */

@@ -190,7 +190,7 @@ static const option_row table[] = {
     {"truncation", 0, FOR_MODEL, OPTION_ZERO_IS_NONE, &type_real, "T", AT(volume.truncation), 0, 64000, NULL,
      "Truncation distance of the model, in metres: 2 to 64 voxels; default 4 voxels."},
     {"mesh", 0, FOR_MODEL, OPTION_OUTPUT | OPTION_PLY, &type_path, "FILE", AT(mesh), 0, 0, NULL,
-     "Write the surface of the model as triangles, to a file with a name that ends in .ply."},
+     "Write the surface of the model as triangles, to a file with a name that ends in .ply, .obj or .glb."},
 
     /* common */
     {"output", 'o', FOR_CLOUDS, OPTION_OUTPUT | OPTION_MAIN, &type_path, "PATH", AT(output), 0, 0, NULL,

@@ -164,7 +164,7 @@ enum {
     OPTION_OUTPUT = 32,      /* an output file per input */
     OPTION_TEXT = 64,        /* an output of readable text */
     OPTION_MAIN = 128,       /* the output with the data of the command */
-    OPTION_PLY = 256,        /* an output in .ply, which its name must say */
+    OPTION_PLY = 256,        /* a mesh: .ply, unless its name says another format of one */
     OPTION_GROWS = 512,      /* one output for all inputs, written input by input; --resume appends to it */
     OPTION_MANY = 2048,      /* about many inputs */
     OPTION_AUTO = 1024       /* a real number, or "auto", which is the default and PCGPU_AUTO */

@@ -99,7 +99,7 @@ static int write_mesh(job *j, const pcgpu_mesh *mesh) {
     if (!stream) {
         return EXIT_DONE;
     }
-    const char *name = input_name(j->session->options->mesh);
+    const char *name = output_shown(j->session->options->mesh);
     double begin = seconds_now();
     progress_begin(name, "writing");
     pcgpu_status status = pcgpu_write_mesh(j->session->context, stream, name, mesh);

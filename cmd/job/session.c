@@ -86,9 +86,8 @@ static bool check_output(const session *s, const option_row *o, const char *path
         return refuse(why, "%d %s and one --%s%s; give --%s DIR/", session_job_count(s), pairs ? "pairs" : "inputs",
                  o->name, path_is_dash(path) ? " (standard output)" : "", o->name);
     }
-    const pcgpu_format_info *named = pcgpu_format_of_path(path);
-    if ((o->flags & OPTION_PLY) && !folder && !path_is_stream(path) && !(named && strcmp(named->name, "ply") == 0)) {
-        return refuse(why, "%s: a mesh is written as .ply; give a name that ends in .ply", path);
+    if ((o->flags & OPTION_PLY) && !folder && !path_is_stream(path) && !pcgpu_mesh_is_name(path)) {
+        return refuse(why, "%s: a mesh is written as .ply, .obj or .glb; give a name that ends in one of them", path);
     }
     if (path_is_dash(path) && !output_is_text(s, o) && !s->options->force && !s->options->dry_run && isatty(STDOUT_FILENO)) {
         return refuse(why, "binary data would go to the terminal; give -o FILE, or -f to write it anyway");

@@ -2,7 +2,6 @@
 #include "io.h"
 
 #include <errno.h>
-#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -179,18 +178,13 @@ static pcgpu_status read_bytes(pcgpu_context *context, FILE *stream, const char 
 
 /* ---- entry points --------------------------------------------------------------------------------------------- */
 
-/* Numbers in text have a decimal point in every locale of the program. */
-typedef struct c_locale {
-    locale_t own, before;
-} c_locale;
-
-static bool enter_c_locale(c_locale *l) {
+bool pc_enter_c_locale(pc_c_locale *l) {
     l->own = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     l->before = l->own ? uselocale(l->own) : (locale_t)0;
     return l->own != (locale_t)0;
 }
 
-static void leave_c_locale(c_locale *l) {
+void pc_leave_c_locale(pc_c_locale *l) {
     uselocale(l->before);
     freelocale(l->own);
 }
@@ -259,7 +253,7 @@ pcgpu_status pcgpu_read(pcgpu_context *context, FILE *stream, const char *name, 
     const char *shown = pc_input_name(name);
     const pc_format *format = NULL;
     pc_bytes bytes;
-    c_locale locale;
+    pc_c_locale locale;
     memset(cloud, 0, sizeof *cloud);
     options = options ? options : &defaults;
     pcgpu_status status = read_bytes(context, stream, name, options->format, USE_READ, &format, &bytes);
@@ -271,7 +265,7 @@ pcgpu_status pcgpu_read(pcgpu_context *context, FILE *stream, const char *name, 
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: %s has no arrays with names; leave --array out", shown,
                        format->info.name);
     }
-    if (!enter_c_locale(&locale)) {
+    if (!pc_enter_c_locale(&locale)) {
         pc_bytes_free(&bytes);
         return pc_fail_memory(context, 1, shown);
     }
@@ -280,7 +274,7 @@ pcgpu_status pcgpu_read(pcgpu_context *context, FILE *stream, const char *name, 
     }
     status = format->read_depth ? depth_cloud(context, format, &bytes, shown, options, cloud)
                                 : format->read(context, &bytes, shown, options, cloud);
-    leave_c_locale(&locale);
+    pc_leave_c_locale(&locale);
     pc_bytes_free(&bytes);
     if (status != PCGPU_OK) {
         memset(cloud, 0, sizeof *cloud);
@@ -339,7 +333,7 @@ static const char *shown_output(const char *name) {
 pcgpu_status pcgpu_write(pcgpu_context *context, FILE *stream, const char *name, const char *format,
                          const pcgpu_cloud *cloud) {
     const pc_format *chosen = NULL;
-    c_locale locale;
+    pc_c_locale locale;
     pcgpu_status status =
         choose_format(context, shown_output(name), format, pcgpu_format_of_path(name), USE_WRITE, &chosen);
     if (status != PCGPU_OK) {
@@ -351,11 +345,11 @@ pcgpu_status pcgpu_write(pcgpu_context *context, FILE *stream, const char *name,
                        "columns are possible",
                        shown_output(name), (long long)cloud->rows, cloud->columns, PCGPU_MAX_COLUMNS);
     }
-    if (!enter_c_locale(&locale)) {
+    if (!pc_enter_c_locale(&locale)) {
         return pc_fail_memory(context, 1, shown_output(name));
     }
     status = chosen->write(context, stream, shown_output(name), cloud);
-    leave_c_locale(&locale);
+    pc_leave_c_locale(&locale);
     return status;
 }
 

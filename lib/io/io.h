@@ -8,6 +8,8 @@
 
 #include "backend.h" /* pc_fail, pc_log, pc_run_parts */
 
+#include <locale.h>
+
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "the file formats are written for little-endian machines"
 #endif
@@ -40,6 +42,14 @@ extern const pc_format *const pc_formats[]; /* io.c; NULL past the last */
 bool pc_has_extension(const char *path, const char *extension);
 /* The name of an input in messages: "standard input" for "-". */
 const char *pc_input_name(const char *name);
+
+/* Numbers in text have a decimal point in every locale of the program. False without memory. */
+typedef struct pc_c_locale {
+    locale_t own, before;
+} pc_c_locale;
+
+bool pc_enter_c_locale(pc_c_locale *locale);
+void pc_leave_c_locale(pc_c_locale *locale);
 
 /* ---- bytes: io_bytes.c --------------------------------------------------------------------------------------- */
 
@@ -226,6 +236,7 @@ void pc_ply_free(pc_ply *ply);
 
 pcgpu_status pc_ply_write(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud);
 pcgpu_status pc_ply_write_ascii(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud);
+pcgpu_status pc_ply_write_mesh(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_mesh *mesh);
 
 /* ---- .xyz, .csv, .pts: io_xyz.c, used by io_xyz_write.c --------------------------------------------------------- */
 

@@ -34,7 +34,7 @@ pcgpu_status pc_ply_write_ascii(pcgpu_context *context, FILE *stream, const char
     return pc_output_text(context, stream, name, cloud, types, ' ');
 }
 
-pcgpu_status pcgpu_write_mesh(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_mesh *mesh) {
+pcgpu_status pc_ply_write_mesh(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_mesh *mesh) {
     enum { FACE = 1 + 3 * sizeof(int32_t), FACES = 4096 };
     uint8_t types[PCGPU_MAX_COLUMNS];
     unsigned char block[FACES * FACE];

@@ -117,10 +117,18 @@ printf '1 0 0 0 0 1 0 0 0 0 1 0\0\n' > bad.txt
 expect 1 $FAIL --poses bad.txt "$1"
 stderr_has '^pcgpu: bad\.txt:1: a zero byte'
 absent x.ply y.ply
-# A mesh is a .ply; other names are not given to one.
-for NAME in mesh.obj mesh.STL mesh.glb mesh; do
+# A mesh is a .ply, .obj or .glb by its name; other names are not given to one. tests/oracle reads all three.
+for NAME in mesh.STL mesh.dae mesh; do
     expect 2 "$PCGPU" fuse $CONFIG --poses "$ROOM/poses_kitti.txt" --mesh "$NAME" $FRAMES
-    stderr_has "^pcgpu: $NAME: a mesh is written as \.ply; give a name that ends in \.ply"
+    stderr_has "^pcgpu: $NAME: a mesh is written as \.ply, \.obj or \.glb; give a name that ends in one of them"
     absent "$NAME"
 done
+expect 0 $FUSE --poses "$ROOM/poses_kitti.txt" $FRAMES --mesh mesh.obj
+[ "$(grep -c '^v ' mesh.obj)" = "$VERTICES" ] && [ "$(grep -c '^f ' mesh.obj)" = "$FACES" ] || die 'another mesh as .obj'
+expect 0 $FUSE --poses "$ROOM/poses_kitti.txt" $FRAMES --mesh mesh.GLB
+[ "$(head -c 4 mesh.GLB)" = glTF ] || die 'no .glb'
+[ "$(od -An -t u4 -j 8 -N 4 mesh.GLB | tr -d ' ')" = "$(wc -c < mesh.GLB)" ] || die 'a .glb of another length than it says'
+expect 0 pcgpu fuse --camera 1,1,0,0 --poses one.txt none.pgm --mesh none.glb
+expect 0 pcgpu fuse --camera 1,1,0,0 --poses one.txt none.pgm --mesh none.obj
+size_is none.obj 0
 finish

@@ -2,12 +2,13 @@
 hand here, by the tables of its specification; laspy and plyfile join where they are installed."""
 import gzip
 import io
+import json
 import pathlib
 import struct
 
 import numpy as np
 
-from common import check, data, equal, finish, part_skipped, passed, run, scratch
+from common import SOURCE, check, data, equal, finish, part_skipped, passed, run, scratch
 
 try:
     import laspy
@@ -241,6 +242,56 @@ def test_archives(folder):
     passed('npz, gzip, .pcd.bin')
 
 
+def read_glb(content):
+    """Vertices, normals and triangles of the one mesh, by the scene's JSON."""
+    check(struct.unpack_from('<4sII', content) == (b'glTF', 2, len(content)), 'header of .glb')
+    length, kind = struct.unpack_from('<I4s', content, 12)
+    check(kind == b'JSON' and length % 4 == 0, 'first chunk of .glb')
+    scene = json.loads(content[20:20 + length])
+    if not scene.get('meshes'):
+        return None
+    size, kind = struct.unpack_from('<I4s', content, 20 + length)
+    check(kind == b'BIN\0' and 28 + length + size == len(content) and scene['buffers'][0]['byteLength'] == size, 'second chunk of .glb')
+    binary = content[28 + length:]
+
+    def values(index):
+        accessor = scene['accessors'][index]
+        view = scene['bufferViews'][accessor['bufferView']]
+        width, dtype = (3, '<f4') if accessor['type'] == 'VEC3' else (1, '<u4')
+        start, stride = view.get('byteOffset', 0) + accessor.get('byteOffset', 0), view.get('byteStride', 4 * width)
+        check(start + stride * (accessor['count'] - 1) + 4 * width <= view.get('byteOffset', 0) + view['byteLength'], 'accessor of .glb')
+        return np.ndarray((accessor['count'], width), dtype, binary, start, (stride, 4)), accessor
+
+    primitive = scene['meshes'][0]['primitives'][0]
+    (points, accessor), (normals, _) = values(primitive['attributes']['POSITION']), values(primitive['attributes']['NORMAL'])
+    check(np.allclose(accessor['min'], points.min(0)) and np.allclose(accessor['max'], points.max(0)), 'bounds of .glb')
+    return points, normals, values(primitive['indices'])[0].reshape(-1, 3)
+
+
+def test_meshes(folder):
+    room = SOURCE / 'testdata' / 'room'
+    if not (room / 'camera.yaml').exists():
+        return part_skipped('meshes', 'no frames')
+    for suffix in 'ply', 'obj', 'glb':
+        run('fuse', '--cpu', '--config', room / 'camera.yaml', '--poses', room / 'poses_kitti.txt', *sorted(room.glob('*.png')),
+            '--voxel-size', '0.05', '--mesh', folder / f'm.{suffix}')
+    content = (folder / 'm.ply').read_bytes()
+    vertices = parse_ply(content.replace(b'property list uchar int vertex_indices\n', b''))
+    faces = int(content[content.index(b'element face '):].split()[2])
+    triangles = np.frombuffer(content, np.dtype([('n', 'u1'), ('i', '<3i4')]), faces, len(content) - 13 * faces)['i']
+    points = np.stack([vertices[n] for n in 'xyz'], 1)
+    normals = np.stack([vertices[n] for n in ('nx', 'ny', 'nz')], 1)
+    lines = [line.split() for line in (folder / 'm.obj').read_text().splitlines()]
+    equal('points of .obj', np.array([line[1:] for line in lines if line[0] == 'v'], f32), points)
+    equal('normals of .obj', np.array([line[1:] for line in lines if line[0] == 'vn'], f32), normals)
+    equal('triangles of .obj', np.array([[int(c.split('//')[0]) - 1 for c in line[1:]] for line in lines if line[0] == 'f'], 'i4'), triangles)
+    got = read_glb((folder / 'm.glb').read_bytes())
+    equal('points of .glb', got[0], points)
+    equal('normals of .glb', got[1], normals)
+    equal('triangles of .glb', got[2].astype('i4'), triangles)
+    return passed(f'a mesh of {faces} triangles as .ply, .obj and .glb')
+
+
 def test_real(folder):
     """The checks of what looks wrong have no false alarm on real files."""
     del folder
@@ -263,5 +314,6 @@ with scratch() as scratch_folder:
     test_las_written(scratch_folder)
     test_plyfile(scratch_folder)
     test_archives(scratch_folder)
+    test_meshes(scratch_folder)
     test_real(scratch_folder)
 finish()

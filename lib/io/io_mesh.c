@@ -1,0 +1,145 @@
+/* Meshes, by the name of the file: .ply, Wavefront .obj as text, and .glb, the binary file of glTF 2.0 (Khronos). */
+#include "cloud.h"
+#include "io.h"
+
+#include <string.h>
+
+typedef pcgpu_status mesh_writer(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_mesh *mesh);
+
+/* ---- .obj -------------------------------------------------------------------------------------------------------- */
+
+/* Indices count from 1; a vertex has the number of its normal. */
+static pcgpu_status write_obj(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_mesh *mesh) {
+    const pcgpu_cloud *v = &mesh->vertices;
+    const int normal = pc_normal_column(v);
+    const bool wide = pc_has_offset(v);
+    for (int64_t i = 0; i < v->rows && !ferror(stream); i++) {
+        char text[6][PC_NUMBER_SIZE];
+        for (int k = 0; k < 6 && (k < 3 || normal >= 0); k++) {
+            const int column = k < 3 ? k : normal + k - 3;
+            if (wide && k < 3) {
+                pc_format_float64(text[k], pc_output_value(v, i, column));
+            } else {
+                pc_format_float32(text[k], v->data[i * v->columns + column]);
+            }
+        }
+        fprintf(stream, "v %s %s %s\n", text[0], text[1], text[2]);
+        if (normal >= 0) {
+            fprintf(stream, "vn %s %s %s\n", text[3], text[4], text[5]);
+        }
+    }
+    for (int64_t i = 0; i < mesh->triangles && !ferror(stream); i++) {
+        const int32_t *t = mesh->indices + 3 * i;
+        const long a = (long)t[0] + 1, b = (long)t[1] + 1, c = (long)t[2] + 1;
+        if (normal >= 0) {
+            fprintf(stream, "f %ld//%ld %ld//%ld %ld//%ld\n", a, a, b, b, c, c);
+        } else {
+            fprintf(stream, "f %ld %ld %ld\n", a, b, c);
+        }
+    }
+    return pc_write_check(context, stream, name);
+}
+
+/* ---- .glb -------------------------------------------------------------------------------------------------------- */
+
+enum { GLB_JSON = 0x4e4f534a, GLB_BIN = 0x004e4942, FLOAT = 5126, UNSIGNED = 5125 };
+
+/* The scene: one mesh whose buffer holds the vertices with all columns, and then the triangles. The offset is the translation
+ * of its node, which is float64. Without triangles a scene has no mesh, since an accessor must not be empty. */
+static int glb_scene(char *out, size_t size, const pcgpu_mesh *mesh, uint64_t vertices, uint64_t triangles) {
+    const pcgpu_cloud *v = &mesh->vertices;
+    const int normal = pc_normal_column(v);
+    float low[3] = {0}, high[3] = {0};
+    for (int64_t i = 0; i < v->rows; i++) {
+        for (int k = 0; k < 3; k++) {
+            const float x = v->data[i * v->columns + k];
+            low[k] = i == 0 || x < low[k] ? x : low[k];
+            high[k] = i == 0 || x > high[k] ? x : high[k];
+        }
+    }
+    int n = snprintf(out, size, "{\"asset\":{\"version\":\"2.0\",\"generator\":\"pcgpu\"},\"scene\":0,");
+    if (mesh->triangles == 0) {
+        return n + snprintf(out + n, size - (size_t)n, "\"scenes\":[{}]}");
+    }
+    n += snprintf(out + n, size - (size_t)n,
+                  "\"scenes\":[{\"nodes\":[0]}],\"nodes\":[{\"mesh\":0,\"translation\":[%.17g,%.17g,%.17g]}],\"meshes\":[{\"primitives\":[{"
+                  "\"attributes\":{\"POSITION\":0%s},\"indices\":1}]}],\"buffers\":[{\"byteLength\":%llu}],",
+                  v->offset[0], v->offset[1], v->offset[2], normal >= 0 ? ",\"NORMAL\":2" : "",
+                  (unsigned long long)(vertices + triangles));
+    n += snprintf(out + n, size - (size_t)n,
+                  "\"bufferViews\":[{\"buffer\":0,\"byteLength\":%llu,\"byteStride\":%d,\"target\":34962},"
+                  "{\"buffer\":0,\"byteOffset\":%llu,\"byteLength\":%llu,\"target\":34963}],",
+                  (unsigned long long)vertices, 4 * v->columns, (unsigned long long)vertices, (unsigned long long)triangles);
+    n += snprintf(out + n, size - (size_t)n,
+                  "\"accessors\":[{\"bufferView\":0,\"componentType\":%d,\"count\":%lld,\"type\":\"VEC3\",\"min\":[%.9g,%.9g,%.9g],"
+                  "\"max\":[%.9g,%.9g,%.9g]},{\"bufferView\":1,\"componentType\":%d,\"count\":%lld,\"type\":\"SCALAR\"}",
+                  FLOAT, (long long)v->rows, (double)low[0], (double)low[1], (double)low[2], (double)high[0], (double)high[1],
+                  (double)high[2], UNSIGNED, (long long)(3 * mesh->triangles));
+    if (normal >= 0) {
+        n += snprintf(out + n, size - (size_t)n,
+                      ",{\"bufferView\":0,\"byteOffset\":%d,\"componentType\":%d,\"count\":%lld,\"type\":\"VEC3\"}", 4 * normal, FLOAT,
+                      (long long)v->rows);
+    }
+    return n + snprintf(out + n, size - (size_t)n, "]}");
+}
+
+static pcgpu_status write_glb(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_mesh *mesh) {
+    const bool any = mesh->triangles > 0;
+    const uint64_t vertices = any ? (uint64_t)mesh->vertices.rows * (uint64_t)mesh->vertices.columns * sizeof(float) : 0;
+    const uint64_t triangles = (uint64_t)mesh->triangles * 3 * sizeof(int32_t);
+    char scene[2048];
+    int length = glb_scene(scene, sizeof scene, mesh, vertices, triangles);
+    while (length % 4) {
+        scene[length++] = ' ';
+    }
+    const uint64_t size = 12 + 8 + (uint64_t)length + (any ? 8 + vertices + triangles : 0);
+    if (size > UINT32_MAX) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: a .glb holds at most 4.3 GB and the mesh has %.1f; write .ply", name,
+                       (double)size / 1e9);
+    }
+    const uint32_t head[] = {0x46546c67, 2, (uint32_t)size, (uint32_t)length, GLB_JSON};
+    const uint32_t chunk[] = {(uint32_t)(vertices + triangles), GLB_BIN};
+    pcgpu_status status = pc_write_bytes(context, stream, name, head, sizeof head);
+    if (status == PCGPU_OK) {
+        status = pc_write_bytes(context, stream, name, scene, (size_t)length);
+    }
+    if (status == PCGPU_OK && any) {
+        status = pc_write_bytes(context, stream, name, chunk, sizeof chunk);
+    }
+    if (status == PCGPU_OK && any) {
+        status = pc_write_bytes(context, stream, name, mesh->vertices.data, (size_t)vertices);
+    }
+    return status == PCGPU_OK && any ? pc_write_bytes(context, stream, name, mesh->indices, (size_t)triangles) : status;
+}
+
+/* ---- by name ----------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *extension;
+    mesh_writer *write;
+} formats[] = {{".ply", pc_ply_write_mesh}, {".obj", write_obj}, {".glb", write_glb}};
+enum { FORMATS = sizeof formats / sizeof formats[0] };
+
+static mesh_writer *writer_of(const char *name) {
+    for (int i = 0; i < FORMATS; i++) {
+        if (pc_has_extension(name, formats[i].extension)) {
+            return formats[i].write;
+        }
+    }
+    return NULL;
+}
+
+bool pcgpu_mesh_is_name(const char *path) {
+    return writer_of(path) != NULL;
+}
+
+pcgpu_status pcgpu_write_mesh(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_mesh *mesh) {
+    mesh_writer *write = writer_of(name);
+    pc_c_locale locale;
+    if (!pc_enter_c_locale(&locale)) {
+        return pc_fail_memory(context, 1, name);
+    }
+    pcgpu_status status = (write ? write : pc_ply_write_mesh)(context, stream, name, mesh);
+    pc_leave_c_locale(&locale);
+    return status;
+}
