@@ -191,8 +191,8 @@ void version_print(bool verbose) {
     printf("GPU architectures: %s\n", architectures());
     printf("formats:\n");
     for (int i = 0; (f = pcgpu_format_at(i)); i++) {
-        printf("  %-10s %-5s %-6s %s\n", f->name, f->reads ? "read" : "", f->writes || f->writes_arrays ? "write" : "",
-               f->description);
+        printf("  %-9s %-4s %-4s %-5s  %s\n", f->name, f->extension, f->reads ? "read" : "",
+               f->writes || f->writes_arrays ? "write" : "", f->description);
     }
     if (count == 0) {
         printf("CUDA devices: none: %s\n", why);

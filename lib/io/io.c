@@ -6,14 +6,14 @@
 #include <string.h>
 #include <strings.h>
 
-extern const pc_format pc_format_bin, pc_format_ply, pc_format_ply_ascii, pc_format_pcd, pc_format_npy, pc_format_npz,
-    pc_format_png, pc_format_pgm, pc_format_xyz, pc_format_csv, pc_format_pts,
-    pc_format_las, pc_format_laz, pc_format_gzip;
+/* The formats, in the order of lists; of those with one extension the first is chosen. */
+#define EACH(DO)                                                                                                       \
+    DO(bin) DO(ply) DO(ply_ascii) DO(pcd) DO(npy) DO(npz) DO(las) DO(laz) DO(xyz) DO(csv) DO(pts) DO(png) DO(pgm) DO(gzip)
+#define DECLARE(NAME) extern const pc_format pc_format_##NAME;
+#define ADDRESS(NAME) &pc_format_##NAME,
+EACH(DECLARE)
 
-const pc_format *const pc_formats[] = {&pc_format_bin, &pc_format_ply, &pc_format_ply_ascii, &pc_format_pcd,
-                                       &pc_format_npy, &pc_format_npz, &pc_format_png,       &pc_format_pgm,
-                                       &pc_format_xyz, &pc_format_csv, &pc_format_pts,       &pc_format_las,
-                                       &pc_format_laz, &pc_format_gzip, NULL};
+const pc_format *const pc_formats[] = {EACH(ADDRESS) NULL};
 enum { FORMATS = sizeof pc_formats / sizeof pc_formats[0] - 1 };
 
 const pcgpu_format_info *pcgpu_format_at(int i) {

@@ -94,5 +94,5 @@ const pc_format pc_format_gzip = {
     .info = {.name = "gzip",
              .extension = ".gz",
              .reads = true,
-             .description = "any other format, compressed by gzip"},
+             .description = "any of the above, compressed by gzip"},
 };

@@ -256,7 +256,7 @@ const pc_format pc_format_las = {
              .extension = ".las",
              .reads = true,
              .writes = true,
-             .description = "LAS 1.0 to 1.4 of ASPRS, all point formats; written as 1.2"},
+             .description = "LAS 1.0 to 1.4, all point formats; written as 1.2"},
     .begins = {"LASF"},
     .read = read_las,
     .write = pc_las_write,
@@ -266,6 +266,6 @@ const pc_format pc_format_laz = {
     .info = {.name = "laz",
              .extension = ".laz",
              .reads = true,
-             .description = "LAZ: compressed LAS, where the library LASzip is installed"},
+             .description = "compressed LAS, where the library LASzip is installed"},
     .read = read_las,
 };

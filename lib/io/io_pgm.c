@@ -104,6 +104,6 @@ const pc_format pc_format_pgm = {
              .extension = ".pgm",
              .reads = true,
              .depth = true,
-             .description = "depth image: 16-bit greyscale, binary (P5); needs a camera"},
+             .description = "the same, binary (P5)"},
     .read_depth = read_pgm,
 };

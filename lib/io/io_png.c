@@ -148,7 +148,7 @@ const pc_format pc_format_png = {
              .extension = ".png",
              .reads = true,
              .depth = true,
-             .description = "depth image: 16-bit greyscale; needs a camera"},
+             .description = "a depth image, 16-bit greyscale; its pixels become points through --camera or a --config"},
     .begins = {"\x89PNG\r\n\x1a\n"},
     .read_depth = read_png,
 };

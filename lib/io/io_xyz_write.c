@@ -34,7 +34,7 @@ const pc_format pc_format_xyz = {
              .reads = true,
              .writes = true,
              .text = true,
-             .description = "text, a line per point, any separator (.txt, .asc by content); a comment names the columns"},
+             .description = "text, a line per point, any separator; also .txt and .asc, by their content"},
     .read = pc_xyz_read,
     .write = write_xyz,
 };
@@ -45,7 +45,7 @@ const pc_format pc_format_csv = {
              .reads = true,
              .writes = true,
              .text = true,
-             .description = "text, a line per point, with a header line of names"},
+             .description = "the same, with a header line of names"},
     .read = pc_xyz_read,
     .write = write_csv,
 };
@@ -55,6 +55,6 @@ const pc_format pc_format_pts = {
              .extension = ".pts",
              .reads = true,
              .text = true,
-             .description = "text of Leica: the number of points, then x y z intensity red green blue"},
+             .description = "the same of Leica: the number of points, then x y z intensity red green blue"},
     .read = pc_xyz_read,
 };
