@@ -173,12 +173,12 @@ const pcgpu_format_info *pcgpu_format_of_input(const char *path, const void *hea
                                                size_t why_size);
 
 typedef struct pcgpu_read_options {
-    const char *format; /* NULL: by the first bytes, else by the name; a stream without a file name is bin */
+    const char *format; /* NULL: by the first bytes, else by the name; a stream without a file name is bin. "npz:NAME" is
+                         * the array NAME of an .npz; without it, the only array, the only possible cloud, or points */
     int fields;         /* float32 columns of a .bin record, 3 to 16; 0 = 4 (KITTI) */
     const pcgpu_camera *camera;       /* of depth images; NULL: a depth image is an error */
     pcgpu_depth_counts *depth_counts; /* filled for a depth image; may be NULL */
     const pcgpu_format_info **found;  /* set to the format of the file, or of what gzip holds; may be NULL */
-    const char *array; /* the array of an .npz; NULL: the only one, the only possible cloud, or points */
 } pcgpu_read_options;
 
 /* Reads one cloud from `stream`, which need not seek, up to its end. Messages and the choice of a format use `name`.

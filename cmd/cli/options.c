@@ -199,7 +199,8 @@ static const option_row table[] = {
     {"force", 'f', FOR_ALL, 0, &type_flag, NULL, AT(force), 0, 0, NULL,
      "Replace existing output files; write binary data to a terminal."},
     {"format", 'F', FOR_INPUTS, 0, &type_reader, "NAME", AT(format), 0, 0, NULL,
-     "Format of the inputs; default: by the first bytes, else by the file name, else bin for standard input."},
+     "Format of the inputs; default: by the first bytes, else by the file name, else bin for standard input. npz:NAME is the "
+     "array NAME of an .npz."},
     {"output-format", 0, FOR_CLOUDS, 0, &type_writer, "NAME", AT(output_format), 0, 0, NULL,
      "Format of the output; default: from the file name, bin for standard output, in a folder the format of the input, or npz "
      "for voxelize."},
@@ -218,8 +219,6 @@ static const option_row table[] = {
      "I and N of this task of a Slurm job array."},
     {"fields", 0, FOR_POINTS | FOR_INFO, 0, &type_int, "N", AT(fields), 3, 16, NULL,
      "float32 values in a record of a .bin input: 4 for KITTI, 5 for nuScenes, whose names end in .pcd.bin."},
-    {"array", 0, FOR_POINTS | FOR_INFO, 0, &type_path, "NAME", AT(array), 0, 0, NULL,
-     "The array of an .npz input; default: the only one, the only one of points x columns, or points."},
     {"camera", 0, FOR_INPUTS, 0, &type_camera, "FX,FY,CX,CY", AT(camera), 0, 0, NULL,
      "Camera of depth images, in pixels; width, height, depth_scale, min_depth and max_depth may follow as NAME=VALUE. "
      "In a --config the same members as a mapping."},

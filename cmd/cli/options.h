@@ -97,7 +97,6 @@ struct option_values {
     const char *output, *format, *output_format, *config, *json;
     bool force, drop_origin, verbose, quiet, dry_run, help, version;
     int fields;
-    const char *array; /* of an .npz */
     device_option device;
     int threads;
     pcgpu_camera camera; /* of depth images, when it is given */

@@ -193,8 +193,9 @@ static bool refuse_formats(reason *why, bool reading) {
 static bool parse_format(const option_row *o, const char *text, void *field, reason *why) {
     bool reading = o->type == &type_reader;
     const pcgpu_format_info *info = pcgpu_format_by_name(text);
-    if (info && (reading ? info->reads : info->writes || info->writes_arrays)) {
-        *(const char **)field = info->name;
+    const bool part = strchr(text, ':') != NULL; /* npz:NAME */
+    if (info && (reading ? info->reads : !part && (info->writes || info->writes_arrays))) {
+        *(const char **)field = part ? text : info->name;
         return true;
     }
     refuse(why, "\"%s\" is not a format that can be %s; give one of", text,

@@ -62,7 +62,6 @@ static int read_cloud(job *j, int i, FILE *stream) {
     pcgpu_context *context = j->session->context;
     const pcgpu_read_options how = {.format = j->session->options->format,
                                     .fields = session_fields(j->session),
-                                    .array = j->session->options->array,
                                     .camera = camera_of(j, i),
                                     .depth_counts = &j->depth[i],
                                     .found = &j->input_format[i]};

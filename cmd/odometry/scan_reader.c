@@ -37,7 +37,6 @@ static void read_scan(scan_reader *r, int index, scan_read *scan) {
     const char *path = r->session->inputs[index];
     const pcgpu_read_options how = {.format = o->format,
                                     .fields = session_fields(r->session),
-                                    .array = o->array,
                                     .camera = option_given(o, "camera", r->session->command) ? &o->camera : NULL,
                                     .depth_counts = &scan->depth};
     double begin = seconds_now();

@@ -39,8 +39,9 @@ const pcgpu_format_info *pcgpu_format_of_path(const char *path) {
 }
 
 const pcgpu_format_info *pcgpu_format_by_name(const char *name) {
+    const bool npz = strncmp(name, "npz:", 4) == 0; /* and the name of an array */
     for (int i = 0; i < FORMATS; i++) {
-        if (strcmp(name, pc_formats[i]->info.name) == 0) {
+        if (strcmp(npz ? "npz" : name, pc_formats[i]->info.name) == 0) {
             return &pc_formats[i]->info;
         }
     }
@@ -259,11 +260,6 @@ pcgpu_status pcgpu_read(pcgpu_context *context, FILE *stream, const char *name, 
     pcgpu_status status = read_bytes(context, stream, name, options->format, USE_READ, &format, &bytes);
     if (status != PCGPU_OK) {
         return status;
-    }
-    if (options->array && strcmp(format->info.name, "npz") != 0) {
-        pc_bytes_free(&bytes);
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: %s has no arrays with names; leave --array out", shown,
-                       format->info.name);
     }
     if (!pc_enter_c_locale(&locale)) {
         pc_bytes_free(&bytes);

@@ -229,8 +229,8 @@ static pcgpu_status choose(archive *a, const char *wanted, entry *chosen) {
     if (!wanted && (s.clouds == 1 || s.arrays == 1)) {
         return PCGPU_OK;
     }
-    const char *remedy = s.arrays == 0 ? "save it with numpy.savez" : "give --array NAME of points x columns";
-    return wanted ? pc_fail(a->context, PCGPU_ERROR_FORMAT, "%s: has no array '%s', only: %s; give another --array", a->name,
+    const char *remedy = s.arrays == 0 ? "save it with numpy.savez" : "give --format npz:NAME, of points x columns";
+    return wanted ? pc_fail(a->context, PCGPU_ERROR_FORMAT, "%s: has no array '%s', only: %s; give one of them", a->name,
                             pc_span_show((pc_span){wanted, strlen(wanted)}).text, s.arrays ? s.list : "none")
                   : pc_fail(a->context, PCGPU_ERROR_FORMAT, "%s: holds %s; %s", a->name, s.arrays ? s.list : "no arrays", remedy);
 }
@@ -243,7 +243,8 @@ pcgpu_status pc_npz_read(pcgpu_context *context, pc_bytes *bytes, const char *na
     if (!has_mark(&a, 0, 4, "PK\3\4") && !has_mark(&a, 0, 4, "PK\5\6")) {
         return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: does not begin as a .npz file; give --format if it is another", name);
     }
-    pcgpu_status status = choose(&a, options->array, &e);
+    const char *colon = options->format ? strchr(options->format, ':') : NULL;
+    pcgpu_status status = choose(&a, colon ? colon + 1 : NULL, &e);
     if (status == PCGPU_OK) {
         status = extract(&a, &e, false, &npy);
     }

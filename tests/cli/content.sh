@@ -174,20 +174,22 @@ head -c 1000 whole.las > cut.las
 expect 1 pcgpu sample -m 40 cut.las
 stderr_is_one '^pcgpu: cut.las: file ends after [0-9]+ of 2000 points; it is cut short'
 
-# .npz: the only array, the only one that can be a cloud, or --array.
+# .npz: the only array, the only one that can be a cloud, or npz:NAME.
 expect 0 pcgpu voxelize --voxel-size 2 a.bin -o v.npz
 expect 0 "$PCGPU" info v.npz
 stdout_has '^v.npz: npz, [0-9]+ points, 4 columns'
-expect 0 "$PCGPU" info --array voxels v.npz
-expect 1 "$PCGPU" info --array coords v.npz
+expect 0 "$PCGPU" info -F npz:voxels v.npz
+expect 1 "$PCGPU" info -F npz:coords v.npz
 stderr_has "^pcgpu: v.npz: array 'coords': holds values of type '<i4'"
-expect 1 "$PCGPU" info --array points v.npz
-stderr_has "^pcgpu: v.npz: has no array 'points', only: voxels \\([0-9]+, 4\\) <f4, coords .*; give another --array"
-expect 1 "$PCGPU" info --array points a.bin
-stderr_has 'a.bin: bin has no arrays with names; leave --array out'
+expect 1 "$PCGPU" info -F npz:points v.npz
+stderr_has "^pcgpu: v.npz: has no array 'points', only: voxels \\([0-9]+, 4\\) <f4, coords .*; give one of them"
+expect 1 "$PCGPU" info -F npz:points a.bin
+stderr_has 'a.bin: does not begin as a .npz file'
+expect 2 pcgpu sample -m 1 a.bin --output-format npz:points -o x.npz
+stderr_has '"npz:points" is not a format that can be written'
 expect 0 pcgpu voxelize --voxel-size 2 --features points --max-points 3 a.bin -o p.npz
 expect 1 pcgpu sample -m 1 p.npz
-stderr_has '^pcgpu: p.npz: holds voxels .*; give --array NAME of points x columns'
+stderr_has '^pcgpu: p.npz: holds voxels .*; give --format npz:NAME, of points x columns'
 mkdir mixed && cp a.bin v.npz mixed # in a folder, .npz are outputs, unless they are asked for
 expect 0 "$PCGPU" info mixed
 stdout_has 'a.bin: bin' && ! grep -q npz "$OUT" || die 'a folder stands for its .npz files'

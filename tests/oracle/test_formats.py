@@ -231,7 +231,7 @@ def test_archives(folder):
     np.savez_compressed(folder / 'a.npz', labels=np.arange(5), cloud=points.astype('>f8'))
     compare('npz', read(folder / 'a.npz'), plain)
     np.savez(folder / 'b.npz', first=points[::-1], second=points)
-    compare('npz by name', read(folder / 'b.npz', '--array', 'second'), plain)
+    compare('npz by name', read(folder / 'b.npz', '-F', 'npz:second'), plain)
     (folder / 'c.bin.gz').write_bytes(gzip.compress(points.tobytes()))
     compare('gzip', read(folder / 'c.bin.gz'), plain)
     five = np.c_[points, np.arange(len(points)) % 32].astype(f32)
