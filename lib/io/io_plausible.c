@@ -120,7 +120,7 @@ int pc_bin_columns(const void *data, size_t size, int columns) {
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
-/* A coordinate that no sensor gives: beyond the Earth's orbit of satellites, or nearer to 0 than an atom is wide, but not 0. */
+/* A coordinate that no sensor gives: above a million kilometres, or not 0 and smaller than any length. */
 static bool is_absurd(double v) {
     const double size = fabs(v);
     return size > 1e9 || (size > 0.0 && size < 1e-30);
