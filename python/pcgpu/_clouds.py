@@ -151,17 +151,21 @@ def _source(source: Any) -> Tuple[Any, Any, bytes]:
 
 
 def read(source: Union[Path, BinaryIO], *, format: Optional[str] = None, fields: int = 0,
-         camera: Optional[Camera] = None, threads: Optional[int] = None) -> Cloud:
-    """Reads a cloud from a path or a binary file object: .bin, .ply, .pcd, .npy, or a depth image with its camera.
+         array: Optional[str] = None, camera: Optional[Camera] = None, threads: Optional[int] = None) -> Cloud:
+    """Reads a cloud: the formats of pcgpu-formats(7), such as .bin, .ply, .pcd, .las, .npy, .npz and text, or a depth
+    image with its camera.
 
+    source   a path or a binary file object
     format   'bin', 'ply', ...; default: by the first bytes, else by the name; a file object without a name is 'bin'
-    fields   float32 columns of a record of .bin, 3 to 16; 0 = 4 (KITTI)
+    fields   float32 columns of a record of .bin, 3 to 16; 0 = 5 for .pcd.bin (nuScenes), else 4 (KITTI)
+    array    the array of an .npz; None = its only one, the only possible cloud, or 'points'
     camera   of a depth image: each pixel with a return becomes a point, metres, in the frame of the camera
+    threads  as in sample()
 
     Raises FileNotFoundError or another OSError when the file cannot be read, ValueError when its content is wrong."""
     stream, native, name = _source(source)
     try:
-        values = _native.read(native, name, format, fields, camera and camera._values(), thread_count(threads))
+        values = _native.read(native, name, format, fields, array, camera and camera._values(), thread_count(threads))
     finally:
         if stream:
             stream.close()
@@ -171,7 +175,7 @@ def read(source: Union[Path, BinaryIO], *, format: Optional[str] = None, fields:
 
 def read_depth(source: Union[Path, BinaryIO], *, format: Optional[str] = None) -> np.ndarray:
     """Reads a depth image (.png, .pgm) as a uint16 array (height, width), in units of 1 / depth_scale metres; 0 and 65535
-    = no return. Raises as read() does."""
+    = no return. `source` and `format` as in read(), which also says what it raises."""
     stream, native, name = _source(source)
     try:
         return _native.read_depth(native, name, format)
@@ -181,16 +185,19 @@ def read_depth(source: Union[Path, BinaryIO], *, format: Optional[str] = None) -
 
 
 def depth_to_cloud(depth: Array, camera: Camera, *, threads: Optional[int] = None) -> Cloud:
-    """The points of a depth image (height, width) uint16 in the frame of its camera, metres: one per pixel with a return,
-    row by row."""
+    """The points of a depth image (height, width) uint16, in units of 1 / depth_scale metres, in the frame of its camera,
+    metres: one per pixel with a return, row by row. threads as in sample()."""
     values = _native.depth_to_cloud(depth_image(depth), camera._values(), thread_count(threads))
     return Cloud._of(values, kind_of(depth))
 
 
 def write(target: Union[Path, BinaryIO], data: Union[Cloud, Mesh, Array], *, format: Optional[str] = None) -> None:
-    """Writes a cloud, an array of points (N, C) or a mesh (.ply) to a path or a binary file object.
+    """Writes to a file.
 
-    format   'bin', 'ply', 'pcd' or 'npy'; default: by the name; a file object without a name is 'bin'
+    target   a path or a binary file object
+    data     a Cloud or an array of points (N, C) float32; or a Mesh, in the format of its name: .obj, .glb, else .ply
+    format   of points: 'bin', 'ply', 'pcd', 'las', 'npy', 'xyz' or 'csv'; default: by the name; a file object without a
+             name is 'bin'
 
     A file appears under its name when it is complete. Raises OSError when it cannot be written."""
     if hasattr(target, 'write'):

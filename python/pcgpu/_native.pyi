@@ -6,7 +6,13 @@ import numpy
 from numpy.typing import NDArray
 
 
-def read(source: object, name: bytes, format: object | None, fields: int, camera: object | None, threads: int) -> dict:
+def sample_device(points: tuple, params: dict, picks: tuple, device: int, stream: int) -> None:
+    """The picks of clouds on a GPU."""
+
+def voxelize_device(points: tuple, params: dict, voxels: tuple, device: int, stream: int) -> None:
+    """The voxels of a cloud on a GPU."""
+
+def read(source: object, name: bytes, format: object | None, fields: int, array: object | None, camera: object | None, threads: int) -> dict:
     """A cloud from a file descriptor or bytes."""
 
 def read_depth(source: object, name: bytes, format: object | None) -> object:
@@ -41,12 +47,6 @@ def register_depth(source: Annotated[NDArray[numpy.uint16], dict(shape=(None, No
 
 def devices() -> list:
     """The CUDA devices of this machine."""
-
-def sample_device(points: tuple, params: dict, picks: tuple, device: int, stream: int) -> None:
-    """The picks of clouds on a GPU."""
-
-def voxelize_device(points: tuple, params: dict, voxels: tuple, device: int, stream: int) -> None:
-    """The voxels of a cloud on a GPU."""
 
 def cuda_architectures() -> str:
     """The GPU architectures of this build."""

@@ -8,7 +8,7 @@ import numpy as np
 from . import _device, _native
 from ._arrays import depth_image, device_name, give, indices, kind_of, matrix, thread_count, to_numpy
 from ._clouds import Camera, Cloud, native_cloud
-from ._results import Array, Device, DeviceVoxels, Registration, Sampled, Voxels, registration, sampled, voxels
+from ._results import Array, Device, Registration, Sampled, Voxels, registration, sampled, voxels
 
 if TYPE_CHECKING:
     from typing_extensions import TypedDict, Unpack
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 
 Points = Union[Cloud, Array]
+# Of arrays in GPU memory, which annotations do not distinguish. Any, so that callers with arrays of the host need
+# no test of the type.
+_DeviceVoxels = Any
 
 # ---- sample ----------------------------------------------------------------------------------------------------------
 
@@ -170,7 +173,7 @@ def sample_batch(points: Union[Array, Sequence[Points]], count: Optional[int] = 
 def voxelize(points: Points, voxel_size: Union[float, Sequence[float]], range: Optional[Sequence[float]] = None, *,
              max_points: int = 0, max_voxels: int = 0,
              features: Literal['mean', 'points', 'pillar', 'first', 'nearest'] = 'mean', drop_origin: bool = False,
-             device: str = 'auto', threads: Optional[int] = None) -> Union[Voxels, DeviceVoxels]:
+             device: str = 'auto', threads: Optional[int] = None) -> Union[Voxels, _DeviceVoxels]:
     """Voxelizes a cloud, first come first served, in float32: the cell of a point is floor((p - range min) / size).
 
     points       (N, C) float32, x y z first, metres, or a Cloud. Only C-contiguous float32 enters without a copy
@@ -261,7 +264,7 @@ def register(source: Points, target: Points, *, method: Literal['ndt', 'plane', 
 def register_pairs(pairs: Iterable[Tuple[Points, Points]], *, device: str = 'auto', threads: Optional[int] = None,
                    **params: Unpack[RegisterParams]) -> List[Registration]:
     """Registers many pairs (source, target) with one call, on the CPU one pair per thread; each result equals that of
-    register() for its pair. The parameters are those of register()."""
+    register() for its pair. device and threads as in sample(), the parameters are those of register()."""
     both = [(native_cloud(source, 'source'), native_cloud(target, 'target')) for source, target in pairs]
     results = _native.register([(source[0], target[0]) for source, target in both], register_params(dict(params)),
                                device_name(device), thread_count(threads)) if both else []

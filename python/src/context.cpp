@@ -49,8 +49,7 @@ PyObject *exception_of(pcgpu_status status) {
 }
 
 /* The sentences of the library name options of the program; these are parameters here. */
-std::string sentence_of(const pcgpu_context *context) {
-    std::string text = pcgpu_last_error(context);
+std::string in_python(std::string text) {
     for (size_t at = text.find("--cpu"); at != std::string::npos; at = text.find("--cpu")) {
         text.replace(at, 5, "device='cpu'");
     }
@@ -58,6 +57,10 @@ std::string sentence_of(const pcgpu_context *context) {
         text.erase(at, 2);
     }
     return text;
+}
+
+std::string sentence_of(const pcgpu_context *context) {
+    return in_python(pcgpu_last_error(context));
 }
 
 /* Opens without the GIL: CUDA starts in here. */
@@ -163,7 +166,8 @@ outcome::outcome(pcgpu_status status, slot *of) : status(status) {
 void outcome::finish() {
     if (!lines.empty()) {
         nb::object logger = nb::module_::import_("logging").attr("getLogger")("pcgpu");
-        for (auto &[level, text] : lines) {
+        for (auto &[level, logged] : lines) {
+            const std::string text = in_python(logged);
             nb::object line = nb::steal(PyUnicode_DecodeUTF8(text.c_str(), (Py_ssize_t)text.size(), "replace"));
             logger.attr(level == PCGPU_LOG_WARNING ? "warning" : "info")("%s", line);
         }

@@ -7,6 +7,9 @@ trap 'rm -rf "$work"' EXIT
 "$1" -m venv "$work/venv" >"$work/log" 2>&1 || { rm -rf "$work/venv" && python3 -m venv "$work/venv" >"$work/log" 2>&1; } ||
     { echo 'skipped: no venv' && exit 77; }
 PATH=$work/venv/bin:$PATH
+python -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' ||
+    { echo 'skipped: no headers of Python (python3-dev)' && exit 77; }
+command -v c++ >/dev/null || { echo 'skipped: no C++ compiler (g++)' && exit 77; }
 pip install -q --disable-pip-version-check -U pip numpy nanobind meson-python 'meson >= 1.3' ninja >"$work/log" 2>&1 ||
     { echo 'skipped: pip cannot install nanobind and meson-python' && exit 77; }
 pip install -q --disable-pip-version-check --no-build-isolation "${PCGPU_SOURCE:?}" -Cbuilddir="$work/build" \

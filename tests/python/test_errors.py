@@ -109,7 +109,7 @@ class Arguments(Case):
         self.assertTrue(str(caught.exception))
 
     def test_any_value(self):
-        """Values that nobody would give raise an exception or work; the process lives."""
+        """Unexpected values raise an exception or work; the process lives."""
         values = [None, -1, 0, 1, 2**31, 2**63, -2**63, 2**64, 1e300, float('nan'), float('inf'), '', 'auto', 'ndt', b'x',
                   [], (), {}, [1, 2, 3], POINTS, POINTS[:0], np.eye(4), object(), True, 1 + 2j, np.float32(2), lambda: 0]
         rng = random.Random(4)

@@ -90,7 +90,7 @@ class Processes(Case):
         expected = [work(k) for k in range(6)]
         with multiprocessing.get_context(method).Pool(2) as pool:
             self.assertEqual(pool.map(work, range(6), chunksize=1), expected)
-        self.assertEqual(work(0), expected[0], 'the parent goes on')
+        self.assertEqual(work(0), expected[0], 'the parent works as before')
 
     def test_fork(self):
         self.pool('fork')
