@@ -37,13 +37,25 @@ bool output_is_text(const session *s, const option_row *option) {
     return (option->flags & OPTION_TEXT) || (is_main(option) && format && pcgpu_format_by_name(format)->text);
 }
 
+/* Of a cloud in a folder: the extension of its format. A scan of nuScenes keeps .pcd.bin, which says that it has 5 columns. */
+static const char *output_extension(const session *s, const char *path, const char *input) {
+    static const char nuscenes[] = ".pcd.bin";
+    const char *extension = output_format(s, path, input)->extension;
+    const size_t n = strlen(input), e = strlen(nuscenes);
+    const bool five = session_fields(s) == 0 || session_fields(s) == 5;
+    return five && !(s->command->traits & COMMAND_WRITES_ARRAYS) && n > e && strcmp(input + n - e, nuscenes) == 0 &&
+                   strcmp(extension, ".bin") == 0
+               ? nuscenes
+               : extension;
+}
+
 char *output_name(const session *s, const option_row *option, const char *path, const char *input) {
     char extension[64];
     if (!path_is_folder(path)) {
         return strdup(path);
     }
     if (is_main(option)) {
-        snprintf(extension, sizeof extension, "%s", output_format(s, path, input)->extension);
+        snprintf(extension, sizeof extension, "%s", output_extension(s, path, input));
     } else {
         const char *kind = option->flags & OPTION_TEXT ? "txt" : option->flags & OPTION_PLY ? "ply" : "bin";
         snprintf(extension, sizeof extension, ".%s.%s", option->name, kind);

@@ -22,7 +22,7 @@ typedef struct pc_bytes {
 
 typedef struct pc_format {
     pcgpu_format_info info;
-    const char *begins[4]; /* the first bytes of a file, without a zero byte; NULL past the last */
+    const char *begins[5]; /* the first bytes of a file, without a zero byte; NULL past the last */
     /* `name` is what messages call the file. The caller frees the bytes, whose memory may move into the cloud. On
      * failure the caller zeroes the cloud; a reader frees what it allocated. */
     pcgpu_status (*read)(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,

@@ -13,7 +13,7 @@ typedef struct magic {
 
 #define BYTES(TEXT) TEXT, sizeof TEXT - 1
 #define PDAL        "convert it first, such as by: pdal translate FILE out.ply"
-#define MESHLAB     "convert it first, such as by: meshlabserver -i FILE -o out.ply"
+#define MESH        "convert it first, such as by: assimp export FILE out.ply"
 #define BAG         "export its clouds as .pcd, such as by: rosrun pcl_ros bag_to_pcd FILE TOPIC FOLDER"
 #define BAG2        "export its clouds as .pcd, such as by: ros2 run pcl_ros bag_to_pcd, or rosbags-convert"
 #define PACKETS     "export the frames as .pcd or .csv with the sensor's own tool"
@@ -28,9 +28,9 @@ static const magic magics[] = {
     {BYTES("BZh91AY&SY"), "data compressed by bzip2", "expand it first: bzip2 -dc FILE | pcgpu ... -"},
     {BYTES("ASTM-E57"), "E57", PDAL},
     {BYTES("DRACO"), "Draco", "convert it first, such as by: draco_decoder -i FILE -o out.ply"},
-    {BYTES("glTF"), "a binary glTF model", MESHLAB},
-    {BYTES("solid "), "STL", MESHLAB},
-    {BYTES("OFF\n"), "OFF", MESHLAB},
+    {BYTES("glTF"), "a binary glTF model", MESH},
+    {BYTES("solid "), "STL", MESH},
+    {BYTES("OFF\n"), "OFF", MESH},
     {BYTES("\x89HDF\r\n\x1a\n"), "HDF5", NUMPY},
     {BYTES("#ROSBAG V"), "a ROS bag", BAG},
     {BYTES("\x89MCAP0\r\n"), "MCAP", BAG2},
@@ -56,11 +56,11 @@ static const struct {
     {".e57", "E57", PDAL},
     {".ptx", "PTX", PDAL},
     {".copc", "COPC", PDAL},
-    {".obj", "Wavefront OBJ", MESHLAB},
-    {".stl", "STL", MESHLAB},
-    {".off", "OFF", MESHLAB},
-    {".glb", "glTF", MESHLAB},
-    {".gltf", "glTF", MESHLAB},
+    {".obj", "Wavefront OBJ", MESH},
+    {".stl", "STL", MESH},
+    {".off", "OFF", MESH},
+    {".glb", "glTF", MESH},
+    {".gltf", "glTF", MESH},
     {".drc", "Draco", "convert it first, such as by: draco_decoder -i FILE -o out.ply"},
     {".bag", "a ROS bag", BAG},
     {".db3", "a ROS 2 bag", BAG2},

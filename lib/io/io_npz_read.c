@@ -230,9 +230,11 @@ static pcgpu_status choose(archive *a, const char *wanted, entry *chosen) {
         return PCGPU_OK;
     }
     const char *remedy = s.arrays == 0 ? "save it with numpy.savez" : "give --format npz:NAME, of points x columns";
-    return wanted ? pc_fail(a->context, PCGPU_ERROR_FORMAT, "%s: has no array '%s', only: %s; give one of them", a->name,
-                            pc_span_show((pc_span){wanted, strlen(wanted)}).text, s.arrays ? s.list : "none")
-                  : pc_fail(a->context, PCGPU_ERROR_FORMAT, "%s: holds %s; %s", a->name, s.arrays ? s.list : "no arrays", remedy);
+    if (wanted && s.arrays > 0) {
+        return pc_fail(a->context, PCGPU_ERROR_FORMAT, "%s: has no array '%s', only: %s; give one of them", a->name,
+                       pc_span_show((pc_span){wanted, strlen(wanted)}).text, s.list);
+    }
+    return pc_fail(a->context, PCGPU_ERROR_FORMAT, "%s: holds %s; %s", a->name, s.arrays ? s.list : "no arrays", remedy);
 }
 
 pcgpu_status pc_npz_read(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,

@@ -354,7 +354,7 @@ const pc_format pc_format_pcd = {
              .reads = true,
              .writes = true,
              .description = "PCL: ascii, binary, binary_compressed; written as binary"},
-    .begins = {"# .PCD", "VERSION 0.7", "VERSION .7"},
+    .begins = {"# .PCD", "VERSION 0.", "VERSION .", "FIELDS "},
     .read = read_pcd,
     .write = pc_pcd_write,
 };

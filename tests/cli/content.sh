@@ -69,7 +69,7 @@ refused '\211HDF\r\n\032\n' 'holds HDF5, .*numpy\.save'
 refused '#ROSBAG V2.0\n' 'holds a ROS bag, .*bag_to_pcd'
 refused '\211MCAP0\r\n' 'holds MCAP, .*\.pcd'
 refused '\241\262\303\324' 'holds captured packets \(pcap\), .*\.pcd'
-refused 'solid ' 'holds STL, .*meshlabserver'
+refused 'solid ' 'holds STL, .*assimp export'
 refused 'version https://git-lfs.github.com/spec/v1\n' 'holds a pointer of Git LFS .*git lfs pull'
 refused '<!DOCTYPE html>' 'holds a web page'
 
@@ -154,6 +154,13 @@ if gzip -c five.pcd.bin > packed.pcd.bin.gz 2> /dev/null; then
     expect 1 pcgpu sample -m 30 cut.gz
     stderr_has '^pcgpu: cut\.gz: its compressed data is damaged or cut short after [0-9]+ expanded bytes; copy it again'
 fi
+
+# In a folder it keeps the name that says how many columns it has.
+expect 0 pcgpu sample -m 30 five.pcd.bin -o five/
+(cd five && only five.pcd.bin)
+size_is five/five.pcd.bin 600
+expect 0 pcgpu sample -m 30 --fields 4 five.pcd.bin -o four/
+(cd four && only five.bin)
 
 # LAS: by name, by content, through a pipe and in a folder; LAZ names what reads it.
 expect 0 pcgpu sample --ratio 1 five.pcd.bin -o whole.las

@@ -187,7 +187,7 @@ void test_xyz_content(void **state) {
     (void)state;
     static const struct {
         const char *name, *head, *format;
-    } files[] = {{"a.txt", "1 2 3\n4 5 6\n", "xyz"}, {"-", "x,y,z\n1,2,3", "xyz"},  {"a.bin", "0.5 1.5 2.5 0\n", "xyz"},
+    } files[] = {{"a.bin", "FIELDS x y z\nSIZE 4 4 4\n", "pcd"}, {"a.txt", "1 2 3\n4 5 6\n", "xyz"}, {"-", "x,y,z\n1,2,3", "xyz"},  {"a.bin", "0.5 1.5 2.5 0\n", "xyz"},
                  {"a", "# a cloud 1\n1 2 3\n", "xyz"}, {"a.csv", "1,2,3\n", "csv"}, {"a.obj", "v 1 2 3\n", NULL},
                  {"a.pcd", "1 2 3 4 5\n", "pcd"},     {"a", "hello you\n", NULL},   {"a.pts", "2\n1 2 3\n4 5 6\n", "pts"}};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
