@@ -27,8 +27,8 @@ for IMAGE in a.pgm a.png; do
 done
 expect 0 pcgpu sample --camera $CAMERA -m 1 --start 1 a.png -f -o one.bin
 [ "$(od -An -t f4 -w12 one.bin | awk '{ $1 = $1; print }')" = '1 0 2' ] || die 'record 1 is not the third pixel'
-pcgpu sample --camera $CAMERA --format png -m 4 - < a.png > stdin.bin 2> "$ERR" || die 'standard input as .png'
-pcgpu sample --camera $CAMERA -F pgm -m 4 < a.pgm > stdin2.bin 2> "$ERR" || die 'standard input as .pgm'
+pcgpu sample --camera $CAMERA --format png -m 4 - --output-format bin < a.png > stdin.bin 2> "$ERR" || die 'standard input as .png'
+pcgpu sample --camera $CAMERA -F pgm -m 4 --output-format bin < a.pgm > stdin2.bin 2> "$ERR" || die 'standard input as .pgm'
 same stdin.bin stdin2.bin
 size_is stdin.bin 48
 mkdir folder # an output folder: depth images are not written, so .bin
