@@ -71,7 +71,7 @@ def _float64_points(points: np.ndarray) -> Tuple[np.ndarray, Tuple[float, float,
     memory = _Bytes()
     np.lib.format.write_array_header_1_0(memory, header)
     memory.parts.append(wide.tobytes())
-    out = _native.read(b''.join(memory.parts), b'points', 'npy', 0, None, None, 0)
+    out = _native.read(b''.join(memory.parts), b'points', 'npy', 0, None, 0)
     return out['points'], out['offset']
 
 

@@ -163,9 +163,13 @@ def read(source: Union[Path, BinaryIO], *, format: Optional[str] = None, fields:
     threads  as in sample()
 
     Raises FileNotFoundError or another OSError when the file cannot be read, ValueError when its content is wrong."""
+    if array is not None:
+        if format not in (None, 'npz'):
+            raise ValueError(f"array is for .npz, and format is '{format}'; leave one of them out")
+        format = f'npz:{array}'
     stream, native, name = _source(source)
     try:
-        values = _native.read(native, name, format, fields, array, camera and camera._values(), thread_count(threads))
+        values = _native.read(native, name, format, fields, camera and camera._values(), thread_count(threads))
     finally:
         if stream:
             stream.close()

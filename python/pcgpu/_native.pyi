@@ -12,7 +12,7 @@ def sample_device(points: tuple, params: dict, picks: tuple, device: int, stream
 def voxelize_device(points: tuple, params: dict, voxels: tuple, device: int, stream: int) -> None:
     """The voxels of a cloud on a GPU."""
 
-def read(source: object, name: bytes, format: object | None, fields: int, array: object | None, camera: object | None, threads: int) -> dict:
+def read(source: object, name: bytes, format: object | None, fields: int, camera: object | None, threads: int) -> dict:
     """A cloud from a file descriptor or bytes."""
 
 def read_depth(source: object, name: bytes, format: object | None) -> object:

@@ -54,8 +54,7 @@ private:
     FILE *file;
 };
 
-nb::dict read_cloud(nb::object source, nb::bytes name, nb::object format, int fields, nb::object array, nb::object camera,
-                    int threads) {
+nb::dict read_cloud(nb::object source, nb::bytes name, nb::object format, int fields, nb::object camera, int threads) {
     lease context({PCGPU_DEVICE_CPU, 0, threads});
     stream file(source, "rb");
     pcgpu_camera lens;
@@ -63,11 +62,9 @@ nb::dict read_cloud(nb::object source, nb::bytes name, nb::object format, int fi
     const pcgpu_format_info *found = nullptr;
     pcgpu_cloud cloud = {};
     nb::str chosen = format.is_none() ? nb::str("") : nb::cast<nb::str>(format);
-    nb::str member = array.is_none() ? nb::str("") : nb::cast<nb::str>(array);
     pcgpu_read_options options = {};
     options.format = format.is_none() ? nullptr : chosen.c_str();
     options.fields = fields;
-    options.array = array.is_none() ? nullptr : member.c_str();
     options.depth_counts = &counts;
     options.found = &found;
     if (!camera.is_none()) {
@@ -160,7 +157,7 @@ nb::list formats() {
 
 void bind_files(nb::module_ &m) {
     m.def("read", &read_cloud, nb::arg("source"), nb::arg("name"), nb::arg("format").none(), nb::arg("fields"),
-          nb::arg("array").none(), nb::arg("camera").none(), nb::arg("threads"), "A cloud from a file descriptor or bytes.");
+          nb::arg("camera").none(), nb::arg("threads"), "A cloud from a file descriptor or bytes.");
     m.def("read_depth", &read_depth, nb::arg("source"), nb::arg("name"), nb::arg("format").none(),
           "A depth image from a file descriptor or bytes.");
     m.def("depth_to_cloud", &depth_to_cloud, nb::arg("image"), nb::arg("camera"), nb::arg("threads"),
