@@ -149,7 +149,9 @@ const pcgpu_format_info *pcgpu_format_of_input(const char *path, const void *hea
     if (is_text(head, size < PC_HEAD ? size : PC_HEAD)) {
         return pcgpu_format_by_name("xyz"); /* no .bin of coordinates is text */
     }
-    if (!found) {
+    if (!found && size == 0) {
+        snprintf(why, why_size, "is empty; give a file with points");
+    } else if (!found) {
         snprintf(why, why_size,
                  "neither its first bytes nor its name have a known format; give --format NAME (pcgpu --version -v lists "
                  "them), such as --format bin --fields 4 for records of 4 float32");

@@ -21,6 +21,7 @@ bad missing.ply -
 bad noname 'some words\n'
 bad scan.dat '\001\002\003\004'
 bad empty.xyz ''
+bad empty.dat ''
 bad scan.e57 'something'
 bad scan.obj 'v 1 2 3\n'
 bad scan.stl '\001\002\003'

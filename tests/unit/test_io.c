@@ -143,6 +143,11 @@ static void test_format_errors(void **state) {
     pcgpu_cloud cloud;
     FILE *f = tmpfile();
     assert_int_equal(pcgpu_read(s->context, f, "scan.dat", NULL, &cloud), PCGPU_ERROR_FORMAT);
+    assert_begins(s, "scan.dat: is empty; give a file with points");
+    static char bytes[] = {1, 2, 3, 4};
+    FILE *four = fmemopen(bytes, sizeof bytes, "rb");
+    assert_int_equal(pcgpu_read(s->context, four, "scan.dat", NULL, &cloud), PCGPU_ERROR_FORMAT);
+    fclose(four);
     assert_begins(s, "scan.dat: neither its first bytes nor its name have a known format; give --format NAME");
     assert_int_equal(pcgpu_read(s->context, f, "scan.e57", NULL, &cloud), PCGPU_ERROR_FORMAT);
     assert_begins(s, "scan.e57: is E57 by its name, which is not read; convert it first, such as by: pdal translate");
