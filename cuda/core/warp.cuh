@@ -53,4 +53,23 @@ template <typename Sum> __device__ static inline Sum pc_warp_sum_up_to(Sum value
     return value;
 }
 
+/* Exclusive prefix sum over the threads of the block; *all = the total. */
+template <int THREADS, typename Sum> __device__ static Sum pc_block_scan(Sum mine, Sum *all) {
+    __shared__ Sum of_warp[THREADS / 32];
+    const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
+    const Sum sum = pc_warp_sum_up_to(mine);
+    if (lane == 31) {
+        of_warp[warp] = sum;
+    }
+    __syncthreads();
+    Sum before = 0, whole = 0;
+    for (int w = 0; w < THREADS / 32; w++) {
+        before += w < warp ? of_warp[w] : 0;
+        whole += of_warp[w];
+    }
+    __syncthreads();
+    *all = whole;
+    return before + sum - mine;
+}
+
 #endif

@@ -107,25 +107,6 @@ __device__ static void write_pick(const pcgpu_device_picks &out, int64_t at, int
     }
 }
 
-/* Exclusive prefix sum over the block; *all = the total. */
-__device__ static uint32_t block_prefix(uint32_t mine, uint32_t *all) {
-    __shared__ uint32_t of_warp[FINISH_THREADS / 32];
-    const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
-    const uint32_t upto = pc_warp_sum_up_to(mine);
-    __syncthreads();
-    if (lane == 31) {
-        of_warp[warp] = upto;
-    }
-    __syncthreads();
-    uint32_t before = 0, sum = 0;
-    for (int w = 0; w < FINISH_THREADS / 32; w++) {
-        before += w < warp ? of_warp[w] : 0;
-        sum += of_warp[w];
-    }
-    *all = sum;
-    return before + upto - mine;
-}
-
 /* Continues with the usable records that are not picked, by index, from pick `picked` to `target`. */
 __device__ static void pick_the_rest(const pc_cloud &c, const inputs &in, const pcgpu_device_picks &out, int64_t to,
                                      int64_t picked, int64_t target) {
@@ -141,7 +122,7 @@ __device__ static void pick_the_rest(const pc_cloud &c, const inputs &in, const 
     for (int64_t base = 0; base < words && picked < target; base += FINISH_THREADS) {
         const int64_t w = base + threadIdx.x;
         uint32_t left = w < words ? ~__ldcg(&in.taken[first + w]) : 0, all;
-        int64_t at = picked + block_prefix((uint32_t)__popc(left), &all);
+        int64_t at = picked + pc_block_scan<FINISH_THREADS>((uint32_t)__popc(left), &all);
         for (; left && at < target; left &= left - 1, at++) {
             write_pick(out, to + at, w * 32 + __ffs((int)left) - 1, 0.0f);
         }

@@ -137,7 +137,7 @@ __device__ static uint32_t sum_counts(const some_counts &c, uint32_t *before) {
     for (uint32_t k = 0; k < COUNTS_EACH; k++) {
         mine += c.count[k];
     }
-    uint32_t sum = block_scan<PC_DIRECT_THREADS>(mine, &all);
+    uint32_t sum = pc_block_scan<PC_DIRECT_THREADS>(mine, &all);
 #pragma unroll
     for (uint32_t k = 0; k < COUNTS_EACH; k++) {
         const uint32_t i = threadIdx.x * COUNTS_EACH + k;

@@ -333,7 +333,7 @@ __global__ static void __launch_bounds__(PC_FUSED_THREADS, PC_RESIDENT(PC_FUSED_
     uint32_t *scratch = (uint32_t *)m.values, key, points, all; /* voxels << 16 | their kept records */
     pc_wait_for_last();
     const pc_voxel mine = voxel_at(s, blockIdx.x * PC_FUSED_THREADS + threadIdx.x, &key, &points);
-    const uint32_t before = block_scan<PC_FUSED_THREADS>(mine.kept ? 1u << 16 | mine.kept : 0, &all);
+    const uint32_t before = pc_block_scan<PC_FUSED_THREADS>(mine.kept ? 1u << 16 | mine.kept : 0, &all);
     const int voxels = (int)(all >> 16), voxel = (int)(before >> 16), warp = (int)threadIdx.x / 32;
     if (threadIdx.x == 0) {
         publish_count(s, (uint32_t)voxels);

@@ -18,25 +18,6 @@ __device__ static uint32_t overflows_in(unsigned long long sum) {
     return (uint32_t)(sum & 0x7fffffffu);
 }
 
-/* Exclusive prefix sum over the threads of the block; *all = the total. */
-template <int THREADS, typename Sum> __device__ static Sum block_scan(Sum mine, Sum *all) {
-    __shared__ Sum of_warp[THREADS / 32];
-    const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
-    const Sum sum = pc_warp_sum_up_to(mine);
-    if (lane == 31) {
-        of_warp[warp] = sum;
-    }
-    __syncthreads();
-    Sum before = 0, whole = 0;
-    for (int w = 0; w < THREADS / 32; w++) {
-        before += w < warp ? of_warp[w] : 0;
-        whole += of_warp[w];
-    }
-    __syncthreads();
-    *all = whole;
-    return before + sum - mine;
-}
-
 /* The sum over all tiles before `tile`; all threads of the block call it. */
 __device__ static unsigned long long look_back(const unsigned long long *tiles, int64_t tile) {
     __shared__ unsigned long long of_warp[PC_SCAN_THREADS / 32]; /* with KNOWN_ALL if it includes all tiles before */
@@ -158,7 +139,7 @@ template <int THREADS> __device__ static void add_block_sums(pc_voxelize_sums *t
 __device__ static unsigned long long tile_prefix(const pc_voxelize_params &s, unsigned long long mine) {
     const int64_t tile = blockIdx.x;
     unsigned long long all;
-    const unsigned long long before = block_scan<PC_SCAN_THREADS>(mine, &all);
+    const unsigned long long before = pc_block_scan<PC_SCAN_THREADS>(mine, &all);
     if (threadIdx.x == 0) {
         pc_word_store(&s.tiles[tile], (tile == 0 ? KNOWN_ALL : KNOWN_OWN) | all);
     }

@@ -27,21 +27,23 @@ def _in_gpu_memory(values: Any) -> bool:
 
 
 def to_numpy(values: Any, what: str) -> np.ndarray:
-    """The values as a NumPy array, without a copy where they lie in memory of the CPU."""
+    """The values as a NumPy array, without a copy where they lie in memory of the CPU. An array in GPU memory is copied
+    to the host, on its current stream."""
     if type(values) is np.ndarray:
         return values
     kind = kind_of(values)
     if kind == 'torch':
-        if values.device.type != 'cpu':
-            raise ValueError(f'arrays in GPU memory are not supported yet; pass {what}.cpu()')
+        if values.device.type == 'meta':
+            raise ValueError(f'{what} is a tensor without values (device meta)')
         try:
-            return values.detach().resolve_neg().numpy()
+            return values.detach().cpu().resolve_neg().numpy()
         except (TypeError, RuntimeError) as error:
             raise TypeError(f'the type of {what} is {values.dtype}: {error}') from None
+    if type(values).__module__.partition('.')[0] == 'cupy':
+        return values.get()
     if kind != 'jax' and not isinstance(values, np.ndarray) and _in_gpu_memory(values):
-        raise ValueError(f'arrays in GPU memory are not supported yet; copy {what} to the host, e.g. by {what}.get()')
-    if kind == 'jax' and any(device.platform != 'cpu' for device in values.devices()):
-        raise ValueError(f'arrays in GPU memory are not supported yet; pass numpy.asarray({what})')
+        raise ValueError(f'{what} is an array in GPU memory of an unknown package; pass a PyTorch tensor or a CuPy array, '
+                         f'or copy it to the host')
     try:
         if hasattr(values, '__dlpack__') and not hasattr(values, '__array__'):
             return np.from_dlpack(values)

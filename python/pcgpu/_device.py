@@ -26,13 +26,14 @@ class _Place:
         if points.ndim != dims or not 3 <= points.shape[-1] <= 64:
             shape = '(B, N, C)' if dims == 3 else '(N, C)'
             raise ValueError(f'the shape of {what} is {tuple(points.shape)}; give {shape}, C from 3 to 64, with x y z first')
-        if str(points.dtype).rpartition('.')[2] != 'float32':
+        if points.dtype != (self.torch.float32 if self.torch else 'float32'):
             raise TypeError(f'the type of {what} is {points.dtype}; give float32, e.g. '
                             f"{what}.{'float()' if self.torch else 'astype(cupy.float32)'}")
         if self.torch:
-            self.points = points.detach().contiguous()
-            self.device = self.points.device.index
-            self.stream = self.torch.cuda.current_stream(self.points.device).cuda_stream
+            self.points = (points.detach() if points.requires_grad else points).contiguous()
+            self.device = points.device.index
+            # What Triton calls, too: torch.cuda.current_stream() takes 12 us, this 0.2.
+            self.stream = self.torch._C._cuda_getCurrentRawStream(self.device)
         else:
             cupy = sys.modules['cupy']
             with points.device:

@@ -12,27 +12,30 @@ import pcgpu
 
 def furthest_point_sample(xyz, npoint):
     """OpenPCDet's furthest_point_sample (pointnet2_batch) and farthest_point_sample: xyz (B, N, 3) float32, NumPy or
-    torch on the CPU -> indices (B, npoint) int32. The first pick is index 0, as there."""
+    torch, also on a GPU -> indices (B, npoint) int32. The first pick is index 0, as there."""
     return pcgpu.sample_batch(xyz, npoint)
 
 
 def fps(x, batch=None, ratio=0.5, random_start=False, seed=0):
     """torch_cluster.fps: x (N, C), batch (N,) sorted numbers of the clouds -> indices into x, int64, ceil(ratio * n) of
     each cloud. With random_start, the first picks follow `seed`, so that runs can be repeated."""
-    rows = np.asarray(x)
-    sizes = [len(rows)] if batch is None else np.bincount(np.asarray(batch))
+    if batch is None:
+        sizes = [len(x)]
+    elif type(batch).__module__.partition('.')[0] == 'torch':
+        sizes = batch.bincount().tolist()
+    else:
+        sizes = np.bincount(np.asarray(batch)).tolist()
     picks, begin = [], 0
     for size in sizes:
         if size:
-            own = pcgpu.sample(rows[begin:begin + size], math.ceil(ratio * size),
+            own = pcgpu.sample(x[begin:begin + size], math.ceil(ratio * size),
                                start='random' if random_start else 'first', seed=seed)
-            picks.append(own.astype(np.int64) + begin)
+            picks.append(own + begin)
         begin += size
-    indices = np.concatenate(picks) if picks else np.empty(0, np.int64)
     if type(x).__module__.partition('.')[0] == 'torch':
         import torch
-        return torch.from_numpy(indices)
-    return indices
+        return torch.cat(picks).long() if picks else x.new_empty(0, dtype=torch.int64)
+    return np.concatenate(picks).astype(np.int64) if picks else np.empty(0, np.int64)
 
 
 def register_torch_op():

@@ -1,7 +1,7 @@
 #!/bin/sh
 # installed.sh BUILD CUDA_FOLDER: other programs find what `meson install` installs, also after the folder has moved: by
 # pkg-config and by CMake, linked to the shared and to the static library, in C and in C++. CUDA_FOLDER: that of
-# libcudart_static.a, "" in a build without CUDA.
+# libcudart_static.a, "" in a build without CUDA; with it examples/device_arrays.c is compiled, too.
 set -u
 command -v pkg-config >/dev/null || { echo 'skipped: no pkg-config' && exit 77; }
 work=$(mktemp -d) || exit 1
@@ -43,6 +43,16 @@ LD_LIBRARY_PATH=$lib check shared ./shared
 ${CC:-cc} example.c $($known --cflags pcgpu) -L"$lib" ${2:+-L"$2"} $($known --static --libs pcgpu | sed 's/-lpcgpu/-l:libpcgpu.a/') -o static ||
     fail 'static, by pkg-config'
 check static ./static
+
+# The example of arrays in GPU memory; tests/gpu/run runs it on a GPU.
+if [ -n "$2" ]; then
+    # shellcheck disable=SC2046
+    ${CC:-cc} -std=c11 -Wall -Wextra -Werror "$PCGPU_SOURCE/examples/device_arrays.c" $($known --cflags --libs pcgpu) -I"$2/../include" -L"$2" \
+        -lcudart -o device_arrays || fail 'examples/device_arrays.c'
+    LD_LIBRARY_PATH=$lib:$2 ./device_arrays >log 2>&1
+    code=$?
+    [ "$code" -eq 0 ] || [ "$code" -eq 77 ] || { cat log && fail 'device_arrays'; }
+fi
 
 # Each header alone, in C and in C++.
 for header in "$prefix"/include/pcgpu/*.h; do

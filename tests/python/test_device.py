@@ -1,6 +1,8 @@
 """Arrays in GPU memory, PyTorch's and CuPy's: the results of the host, in streams and graphs. Skipped without a GPU."""
+import sys
 import unittest
 
+import support
 from support import Case, main, np, pcgpu, street, torch
 
 try:
@@ -55,6 +57,35 @@ class Torch(Case):
             self.same(counts.cpu().numpy(), want.counts)
             self.same(got.point_voxel.cpu().numpy(), want.point_voxel)
 
+    def test_copied_to_the_host(self):
+        # Functions whose points the CPU selects copy them.
+        on_gpu, on_host = torch.from_numpy(street()).cuda(), street()
+        got, want = pcgpu.register(on_gpu, on_gpu + 0.1), pcgpu.register(on_host, on_host + np.float32(0.1))
+        self.same(got.transform.numpy(), want.transform)
+        pcgpu.write(self.folder / 'a.bin', on_gpu)
+        self.same(np.fromfile(self.folder / 'a.bin', '<f4'), on_host.ravel())
+        with pcgpu.Odometry() as odometry:
+            self.assertEqual(odometry.add(on_gpu).pose.shape, (4, 4))
+
+    def test_recipes(self):
+        sys.path.insert(0, str(support.SOURCE / 'python' / 'recipes'))
+        import point_sampling
+        batch = street()[:6000, :3].reshape(4, 1500, 3)
+        on_gpu = torch.from_numpy(batch).cuda()
+        want = pcgpu.sample_batch(batch, 100, device='cpu')
+        self.same(point_sampling.furthest_point_sample(on_gpu, 100).cpu().numpy(), want)
+        numbers = torch.tensor([0, 1, 3], device='cuda').repeat_interleave(torch.tensor([500, 301, 200], device='cuda'))
+        x = street()[:1001, :3].copy()
+        got = point_sampling.fps(torch.from_numpy(x).cuda(), numbers, ratio=0.25)
+        self.assertEqual((got.device.type, got.dtype), ('cuda', torch.int64))
+        self.same(got.cpu().numpy(), point_sampling.fps(x, numbers.cpu().numpy(), ratio=0.25))
+        operation = point_sampling.register_torch_op()
+        torch.library.opcheck(operation, (on_gpu, 64))
+        compiled = torch.compile(lambda xyz: torch.gather(xyz, 1, operation(2 * xyz, 64).long()[..., None].expand(-1, -1, 3)),
+                                 backend='aot_eager', fullgraph=True)
+        picks = pcgpu.sample_batch(2 * batch, 64, device='cpu')
+        self.same(compiled(on_gpu).cpu().numpy(), np.stack([c[i] for c, i in zip(batch, picks)]))
+
     def test_streams_and_graph(self):
         points = torch.from_numpy(street()).cuda()
         want = pcgpu.sample(street(), 300, device='cpu')
@@ -92,7 +123,6 @@ class Torch(Case):
         self.refused(ValueError, 'samples asked', pcgpu.sample, points, 10**6)
         self.refused(ValueError, 'seeds', pcgpu.sample, points, 5, seeds=[1])
         self.refused(ValueError, 'give range and max_voxels', pcgpu.voxelize, points, 0.5)
-        self.refused(ValueError, 'GPU memory', pcgpu.register, points, points)
 
 
 @unittest.skipUnless(cupy, 'no CuPy with a GPU')
