@@ -235,7 +235,7 @@ int bench_main(int count, char **words) {
     b.command = at < count ? command_by_name(words[at]) : NULL;
     b.words = words + at + 1;
     b.word_count = count - at - 1;
-    if (!b.command || !(b.command->bit & FOR_INPUTS)) {
+    if (!b.command || !(b.command->bit & FOR_DEVICES)) {
         refuse(&why, "bench: which command? give pcgpu bench [--rounds N] [--json FILE] COMMAND ARGUMENT..., such as pcgpu "
                      "bench sample -m 4096 scans/");
         return fail(&why, EXIT_USAGE);

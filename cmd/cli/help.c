@@ -128,6 +128,7 @@ void help_program(FILE *out) {
           "  pcgpu voxelize --config configs/pillar.yaml scan.bin -o voxels.npz\n"
           "  pcgpu register scan1.bin scan2.bin\n"
           "  pcgpu odometry scans/*.bin --trajectory poses.txt\n"
+          "  pcgpu convert scan.pcd -o scan.ply\n"
           "  pcgpu info scan.bin\n\n"
           "pcgpu COMMAND --help lists the options of a command; pcgpu --version -v shows what this build can do.\n",
           out);

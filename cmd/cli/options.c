@@ -192,6 +192,21 @@ static const option_row table[] = {
     {"mesh", 0, FOR_MODEL, OPTION_OUTPUT | OPTION_PLY, &type_path, "FILE", AT(mesh), 0, 0, NULL,
      "Write the surface of the model as triangles, to a file with a name that ends in .ply, .obj or .glb."},
 
+    {"crop", 0, FOR_CONVERT, 0, &type_range, "X0,Y0,Z0,X1,Y1,Z1", AT(voxelize), -METRES, METRES, NULL,
+     "Keep points with X0 <= x < X1 and so on, metres; points that are not finite are dropped. After --transform."},
+    {"transform", 0, FOR_CONVERT, 0, &type_path, "FILE", AT(transform_input), 0, 0, NULL,
+     "Move the points by a rigid transform, normals with them: a 4x4 matrix, as register writes it, a KITTI line (12 numbers) "
+     "or a TUM line (7, or 8 with a time)."},
+    {"columns", 0, FOR_CONVERT, 0, &type_path, "NAMES", AT(columns), 0, 0, NULL,
+     "Write these columns in this order: x,y,z, then others; NEW=OLD gives the column OLD the name NEW. After --crop. Default: "
+     "all."},
+    {"merge", 0, FOR_CONVERT, 0, &type_flag, NULL, AT(merge), 0, 0, NULL,
+     "One output for all inputs, one after the other, with a column source: the index of the input of a point, from 0. Columns "
+     "that not all inputs have are left out."},
+    {"merge", 0, FOR_REGISTER, 0, &type_flag, NULL, AT(merge), 0, 0, NULL,
+     "Write SOURCE and TARGET to --output, both in the frame of TARGET, with a column source: 0 for points of SOURCE, 1 for "
+     "those of TARGET."},
+
     /* common */
     {"output", 'o', FOR_CLOUDS, OPTION_OUTPUT | OPTION_MAIN, &type_path, "PATH", AT(output), 0, 0, NULL,
      "Output file; - is standard output; a folder (DIR/), which is created if it is missing, gets one file per input, with "
@@ -210,10 +225,10 @@ static const option_row table[] = {
      "Take more inputs from FILE, one name per line; - is standard input."},
     {"null", '0', FOR_FOLDERS, OPTION_LINE_ONLY | OPTION_MANY, &type_flag, NULL, AT(zero_ends), 0, 0, NULL,
      "The names of --files-from end with a zero byte, as find -print0 writes them."},
-    {"skip-existing", 0, FOR_SAMPLE | FOR_VOXELIZE, OPTION_MANY, &type_flag, NULL, AT(skip_existing), 0, 0, NULL,
+    {"skip-existing", 0, FOR_SAMPLE | FOR_VOXELIZE | FOR_CONVERT, OPTION_MANY, &type_flag, NULL, AT(skip_existing), 0, 0, NULL,
      "Leave out inputs whose outputs exist: outputs appear complete, so an interrupted run is continued. When only some "
      "outputs of an input exist, the others are written. The file of --json is replaced."},
-    {"shard", 0, FOR_SAMPLE | FOR_VOXELIZE | FOR_REGISTER | FOR_INFO, OPTION_LINE_ONLY | OPTION_MANY, &type_path, "I/N",
+    {"shard", 0, FOR_SAMPLE | FOR_VOXELIZE | FOR_REGISTER | FOR_CONVERT | FOR_INFO, OPTION_LINE_ONLY | OPTION_MANY, &type_path, "I/N",
      AT(shard), 0, 0, NULL,
      "Take every N-th input or pair, from the I-th on, so that N runs, such as those of several machines, do all; slurm: "
      "I and N of this task of a Slurm job array."},
@@ -226,11 +241,11 @@ static const option_row table[] = {
      "Drop records at exactly (0,0,0), which some sensors write for no return."},
     {"keep-origin", 0, FOR_POINTS, OPTION_ALIAS, &type_no_flag, NULL, AT(drop_origin), 0, 0, NULL,
      "Keep records at exactly (0,0,0)."},
-    {"cpu", 0, FOR_INPUTS, OPTION_ALIAS, &type_cpu, NULL, AT(device), 0, 0, NULL, "The same as --device cpu."},
-    {"cuda", 0, FOR_INPUTS, OPTION_ALIAS | OPTION_MAYBE_VALUE, &type_cuda, "N,...", AT(device), 0, 1023, NULL,
+    {"cpu", 0, FOR_DEVICES, OPTION_ALIAS, &type_cpu, NULL, AT(device), 0, 0, NULL, "The same as --device cpu."},
+    {"cuda", 0, FOR_DEVICES, OPTION_ALIAS | OPTION_MAYBE_VALUE, &type_cuda, "N,...", AT(device), 0, 1023, NULL,
      "Use CUDA device N (0 when not given), or several ones; without a usable device fail with exit code 3 rather than "
      "run on the CPU."},
-    {"device", 0, FOR_INPUTS, 0, &type_device, "NAME", AT(device), 0, 1023, devices,
+    {"device", 0, FOR_DEVICES, 0, &type_device, "NAME", AT(device), 0, 1023, devices,
      "auto, cpu, cuda, cuda:N,... or cuda:all. auto selects CUDA when a device exists and the work repays its start-up. "
      "Several devices share the inputs; those of a device that fails go to the others."},
     {"threads", 0, FOR_INPUTS, 0, &type_int, "N", AT(threads), 0, 4096, NULL,

@@ -15,13 +15,15 @@ enum {
     FOR_FUSE = 16,
     FOR_EVALUATE = 32,
     FOR_INFO = 64,
+    FOR_CONVERT = 128,
     FOR_REGISTRATION = FOR_REGISTER | FOR_ODOMETRY,
     FOR_MODEL = FOR_ODOMETRY | FOR_FUSE, /* depth images into a model */
     FOR_TRAJECTORY = FOR_ODOMETRY | FOR_EVALUATE,
-    FOR_POINTS = FOR_SAMPLE | FOR_VOXELIZE | FOR_REGISTRATION, /* commands that read clouds */
-    FOR_CLOUDS = FOR_POINTS | FOR_FUSE,                        /* commands that write clouds */
+    FOR_POINTS = FOR_SAMPLE | FOR_VOXELIZE | FOR_REGISTRATION | FOR_CONVERT, /* commands that read clouds */
+    FOR_CLOUDS = FOR_POINTS | FOR_FUSE,       /* commands that write clouds */
     FOR_INPUTS = FOR_CLOUDS | FOR_INFO,
-    FOR_FOLDERS = FOR_INPUTS & ~FOR_REGISTER,                  /* commands that take any number of inputs */
+    FOR_DEVICES = FOR_INPUTS & ~FOR_CONVERT,  /* commands with a choice of the back end */
+    FOR_FOLDERS = FOR_INPUTS & ~FOR_REGISTER, /* commands that take any number of inputs */
     FOR_ALL = FOR_INPUTS | FOR_EVALUATE
 };
 
@@ -107,7 +109,7 @@ struct option_values {
     pcgpu_voxelize_params voxelize;
     const char *coords, *counts, *point_voxel;
     dtype dtype;
-    bool strict, batch;
+    bool strict, batch, merge;
 
     const char *files_from, *shard;
     bool recursive, zero_ends, skip_existing;
@@ -123,7 +125,8 @@ struct option_values {
     pcgpu_camera target_camera; /* of the target, when it differs */
     const char *init, *pairs, *transform;
     pcgpu_volume_params volume;
-    const char *poses, *mesh;
+    const char *poses, *mesh, *columns, *transform_input;
+    double T[16]; /* of transform_input */
     transform_format transform_format;
 
     pcgpu_odometry_params odometry; /* its `registration` is the one above */
@@ -206,6 +209,9 @@ bool option_given(const option_values *options, const char *name, const command_
 
 /* Whether the command line has the option; a configuration may serve several commands. */
 bool option_given_here(const option_values *options, const char *name, const command_info *command);
+/* Checks that each axis of a range x0 y0 z0 x1 y1 z1 is not empty; `name` is that of the option. */
+bool range_check(const double range[6], const char *name, reason *why);
+
 /* The file of --init; NULL without one and for --init auto. */
 const char *options_init_file(const option_values *options);
 

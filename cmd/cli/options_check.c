@@ -14,6 +14,16 @@ const char *options_later_wins(const option_values *options, const command_info 
     return a_from > b_from ? b : a;
 }
 
+bool range_check(const double range[6], const char *name, reason *why) {
+    for (int k = 0; k < 3; k++) {
+        if (!(range[k] < range[k + 3])) {
+            return refuse(why, "%s: %c goes from %g to %g; the first three numbers are the lower corner", name, "xyz"[k],
+                          range[k], range[k + 3]);
+        }
+    }
+    return true;
+}
+
 static bool settle_verbose_and_quiet(option_values *options, const command_info *command, reason *why) {
     if (!options->verbose || !options->quiet) {
         return true;

@@ -236,7 +236,7 @@ static void print_numbers(const double *values, int n, FILE *out) {
 
 static bool parse_range(const option_row *o, const char *text, void *field, reason *why) {
     pcgpu_voxelize_params *p = field;
-    p->range_auto = strcmp(text, "auto") == 0;
+    p->range_auto = o->choices && strcmp(text, "auto") == 0;
     if (p->range_auto) {
         return true;
     }
@@ -244,18 +244,18 @@ static bool parse_range(const option_row *o, const char *text, void *field, reas
     for (int i = 0; i < 6 && good; i++) {
         good = in_bounds(o, p->range[i]);
     }
-    return good || refuse(why, "\"%s\" is not a range; give six numbers x0,y0,z0,x1,y1,z1 in metres, or auto", text);
+    return good || refuse(why, "\"%s\" is not a range; give six numbers x0,y0,z0,x1,y1,z1 in metres%s", text,
+                          o->choices ? ", or auto" : "");
 }
 
 static bool print_range(const option_row *o, const void *field, FILE *out) {
-    (void)o;
     const pcgpu_voxelize_params *p = field;
-    if (p->range_auto) {
-        json_print_string(out, "auto");
-    } else {
+    if (!p->range_auto) {
         print_numbers(p->range, 6, out);
+    } else if (o->choices) {
+        json_print_string(out, "auto");
     }
-    return true;
+    return !p->range_auto || o->choices;
 }
 
 static bool parse_size(const option_row *o, const char *text, void *field, reason *why) {

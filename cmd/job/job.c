@@ -97,7 +97,7 @@ static int read_job(job *j) {
     return code;
 }
 
-FILE *job_stream(job *j, const char *name) {
+FILE *job_stream(const job *j, const char *name) {
     for (int i = 0; i < j->output_count; i++) {
         if (strcmp(j->outputs[i].option->name, name) == 0) {
             return j->outputs[i].file.stream;
@@ -113,6 +113,10 @@ static const char *stream_name(const job *j, const FILE *stream) {
         }
     }
     return "output";
+}
+
+const char *job_output_name(const job *j, const char *name) {
+    return stream_name(j, job_stream(j, name));
 }
 
 int job_failed(job *j, pcgpu_status status) {
@@ -254,6 +258,26 @@ int job_begin(job *j, session *s, const char **inputs, int count) {
 int job_begin_all(job *j, session *s) {
     *j = (job){.session = s, .points_out = -1, .inputs = {s->inputs[0]}, .names = {input_name(s->inputs[0])}};
     return begin(j, s->inputs);
+}
+
+int job_read_input(job *j, const char *input, pcgpu_cloud *cloud) {
+    const double begin = seconds_now();
+    const pcgpu_depth_counts before = j->depth[0];
+    FILE *stream = input_open(input);
+    int code = EXIT_FAILED;
+    j->inputs[0] = input;
+    j->session->name = j->names[0] = input_name(input);
+    if (stream) {
+        code = read_cloud(j, 0, stream);
+        input_close(stream);
+    }
+    *cloud = j->clouds[0];
+    j->clouds[0] = (pcgpu_cloud){0};
+    j->depth[0].pixels += before.pixels;
+    j->depth[0].no_return += before.no_return;
+    j->depth[0].out_of_range += before.out_of_range;
+    j->read_seconds += seconds_now() - begin;
+    return code;
 }
 
 int job_begin_scan(job *j, session *s, const char *input, pcgpu_cloud *cloud, pcgpu_depth *image,

@@ -71,6 +71,8 @@ int job_end(job *job, int code);
 /* Stores the last error message as the error of this job, for --json. Begin and end do so, too. */
 void job_note_error(job *job);
 
+/* Reads one input of a job of all inputs, which becomes the input that messages name. Returns an exit code. */
+int job_read_input(job *j, const char *input, pcgpu_cloud *cloud);
 /* Begins the job of a scan that was read elsewhere: takes over the cloud. The job has no outputs. */
 int job_begin_scan(job *j, session *session, const char *input, pcgpu_cloud *cloud, pcgpu_depth *image,
                    const pcgpu_depth_counts *depth, double read_seconds);
@@ -99,6 +101,8 @@ bool session_skips(const session *session, int i);
 void session_print_skipped(const session *session, int i); /* its object of --json */
 /* The number of jobs of the run, and the input that names the outputs of job i. */
 int session_job_count(const session *session);
+/* "batch" or "merge", the option that puts all inputs into one output, or NULL. */
+const char *session_joins(const session *session);
 const char *session_input_of(const session *session, int i);
 /* session_names.c: checks that the outputs in `folder` have different names. */
 bool session_check_names(const session *session, const option_row *option, const char *folder, reason *why);
@@ -141,7 +145,9 @@ const pcgpu_format_info *output_format(const session *session, const char *path,
 const char *cloud_format(const job *job, const pcgpu_cloud *cloud);
 
 /* The open stream of an output by the name of its option, or NULL without that output. */
-FILE *job_stream(job *job, const char *name);
+FILE *job_stream(const job *job, const char *name);
+/* The name of this output for messages. */
+const char *job_output_name(const job *job, const char *name);
 /* Prints the error of a failed library call with the name of the input. Returns the exit code. */
 int job_failed(job *job, pcgpu_status status);
 /* Write an output, if there is one. Return an exit code. */

@@ -145,8 +145,8 @@ void job_report(const job *j) {
     }
     report_detail(j->names[0], "write %.4f s", j->write_seconds);
     if (j->points_out >= 0) {
-        report_summary(j->names[0], "%lld points -> %lld %s in %.3f s on %s%s", (long long)run->points_in,
-                       (long long)j->points_out, j->unit ? j->unit : "points", seconds_now() - j->begin, run->backend,
-                       run->at_origin ? " (records at the origin dropped)" : "");
+        report_summary(j->names[0], "%lld points -> %lld %s in %.3f s%s%s%s", (long long)run->points_in,
+                       (long long)j->points_out, j->unit ? j->unit : "points", seconds_now() - j->begin,
+                       run->backend[0] ? " on " : "", run->backend, run->at_origin ? " (records at the origin dropped)" : "");
     }
 }

@@ -21,6 +21,11 @@ int session_job_count(const session *s) {
     return each ? s->input_count / each : 1;
 }
 
+const char *session_joins(const session *s) {
+    const bool many = s->command->inputs_per_job == 1; /* register merges the two of a pair */
+    return s->options->batch ? "batch" : s->options->merge && many ? "merge" : NULL;
+}
+
 void session_effect(const session *s, const char *const *inputs, int count, option_values *effect) {
     *effect = *s->options;
     if (s->command->effect) {
@@ -42,7 +47,7 @@ static const char *output_extension(const session *s, const char *path, const ch
     static const char nuscenes[] = ".pcd.bin";
     const char *extension = output_format(s, path, input)->extension;
     const size_t n = strlen(input), e = strlen(nuscenes);
-    const bool five = session_fields(s) == 0 || session_fields(s) == 5;
+    const bool five = (session_fields(s) == 0 || session_fields(s) == 5) && !s->options->columns;
     return five && !(s->command->traits & COMMAND_WRITES_ARRAYS) && n > e && strcmp(input + n - e, nuscenes) == 0 &&
                    strcmp(extension, ".bin") == 0
                ? nuscenes
@@ -83,16 +88,17 @@ static bool check_format(const session *s, const char *path, reason *why) {
 
 /* Checks one output: its file or folder, its name, and the terminal. */
 static bool check_output(const session *s, const option_row *o, const char *path, reason *why) {
-    bool batch = s->options->batch, folder = path_is_folder(path), pairs = s->options->pairs;
+    const char *joins = session_joins(s);
+    bool folder = path_is_folder(path), pairs = s->options->pairs;
     if ((o->flags & OPTION_GROWS) && folder) {
         return refuse(why, "%s is a folder and a trajectory is one file; give --%s FILE", path, o->name);
     }
-    bool many = pairs ? is_main(o) : session_job_count(s) > 1 && !batch;
+    bool many = pairs ? is_main(o) : session_job_count(s) > 1 && !joins;
     if (pairs && !is_main(o) && folder) {
         return refuse(why, "%s is a folder, and a list of pairs has one such file; give --%s FILE", path, o->name);
     }
-    if (batch && folder) {
-        return refuse(why, "%s is a folder and a batch is one file; give --%s FILE", path, o->name);
+    if (joins && folder) {
+        return refuse(why, "%s is a folder and a %s is one file; give --%s FILE", path, joins, o->name);
     }
     if (many && !folder && (path_is_dash(path) || !path_is_stream(path))) {
         return refuse(why, "%d %s and one --%s%s; give --%s DIR/", session_job_count(s), pairs ? "pairs" : "inputs",
@@ -144,8 +150,9 @@ static bool check_outputs(const session *s, reason *why) {
 /* Outputs that exist say that a job is done only where each job has its own. */
 static bool check_skipping(const session *s, reason *why) {
     const option_values *o = s->options;
+    const char *joins = session_joins(s);
     return !o->skip_existing ||
-           (o->batch   ? refuse(why, "a batch is one output; leave --skip-existing or --batch out")
+           (joins      ? refuse(why, "a %s is one output; leave --skip-existing or --%s out", joins, joins)
             : o->force ? refuse(why, "force replaces outputs and skip-existing keeps them; give one of them")
                        : true);
 }
@@ -194,7 +201,7 @@ static bool protect_inputs(session *s) {
     }
     const option_values *o = s->options;
     const char *const also[] = {options_init_file(o), o->seeds,       o->pairs, o->timestamps,
-                                o->ground_truth,      o->calibration, o->poses};
+                                o->ground_truth,      o->calibration, o->poses, o->transform_input};
     for (size_t i = 0; i < sizeof also / sizeof also[0]; i++) {
         if (also[i]) {
             input_protect(also[i]);
@@ -294,7 +301,7 @@ static bool try_output(const session *s, const option_row *row, const char *path
 int session_dry_run(session *s) {
     const option_values *o = s->options;
     int code = protect_inputs(s) ? open_context(s) : EXIT_FAILED;
-    bool good = try_input(options_init_file(o)) && try_input(o->seeds) && try_input(o->poses);
+    bool good = try_input(options_init_file(o)) && try_input(o->seeds) && try_input(o->poses) && try_input(o->transform_input);
     for (int i = 0; i < s->input_count; i++) {
         good = try_input(s->inputs[i]) && good;
     }

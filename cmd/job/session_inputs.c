@@ -83,8 +83,10 @@ bool session_check_inputs(session *s, reason *why) {
     o->init = standard_input_named(o->init);
     o->pairs = standard_input_named(o->pairs);
     o->poses = standard_input_named(o->poses);
+    o->transform_input = standard_input_named(o->transform_input);
     o->files_from = standard_input_named(o->files_from);
-    int dashes = path_is_dash(o->seeds) + path_is_dash(o->init) + path_is_dash(o->pairs) + path_is_dash(o->poses) + path_is_dash(o->files_from);
+    int dashes = path_is_dash(o->seeds) + path_is_dash(o->init) + path_is_dash(o->pairs) + path_is_dash(o->poses) +
+                 path_is_dash(o->transform_input) + path_is_dash(o->files_from);
     if (!read_once(dashes, why) || !count_inputs(s, why)) {
         return false;
     }
@@ -104,8 +106,8 @@ bool session_take_shard(session *s, reason *why) {
     if (!s->options->shard) {
         return true;
     }
-    if (s->options->batch) {
-        return refuse(why, "a batch is one output and has no shards; leave --shard or --batch out");
+    if (session_joins(s)) {
+        return refuse(why, "a %s is one output and has no shards; leave --shard or --%s out", session_joins(s), session_joins(s));
     }
     if (!shard_parse(s->options->shard, &share, why)) {
         return false;

@@ -1,5 +1,6 @@
 /* pcgpu register: a source onto a target. */
 #include "register.h"
+#include "merge.h"
 #include "transform.h"
 
 #include <math.h>
@@ -187,22 +188,37 @@ pcgpu_status register_scan(const job *j, int i, pcgpu_cloud *own, const pcgpu_cl
     return pcgpu_scan_correct(j->session->context, &j->clouds[i], &params, own, run);
 }
 
-/* Writes the source in the frame of the target, without the dropped points and with the beam correction. */
-static int write_aligned(job *j, const double T[16]) {
+/* One of both clouds in the frame of the target, without the dropped points and with the beam correction. */
+static pcgpu_status align(const job *j, int i, const double T[16], pcgpu_cloud *aligned) {
     pcgpu_context *context = j->session->context;
-    pcgpu_cloud own = {0}, aligned = {0};
-    const pcgpu_cloud *source = &j->clouds[0];
+    pcgpu_cloud own = {0};
+    const pcgpu_cloud *cloud = &own;
     pcgpu_run counted = {0};
-    pcgpu_status status = j->projective
-                              ? pcgpu_depth_to_cloud(context, &j->images[0], &j->session->options->camera, &own, NULL)
-                              : register_scan(j, 0, &own, &source, &counted);
+    pcgpu_status status = j->projective ? pcgpu_depth_to_cloud(context, &j->images[i], register_camera(j->session, i), &own, NULL)
+                                        : register_scan(j, i, &own, &cloud, &counted);
     if (status == PCGPU_OK) {
-        source = j->projective ? &own : source;
-        status = pcgpu_cloud_transform(context, source, T, j->clouds[1].offset, &aligned);
+        status = pcgpu_cloud_transform(context, cloud, T, j->clouds[1].offset, aligned);
     }
-    int code = status == PCGPU_OK ? job_write_cloud(j, &aligned) : job_failed(j, status);
     pcgpu_cloud_free(&own);
-    pcgpu_cloud_free(&aligned);
+    return status;
+}
+
+/* Writes the source in the frame of the target, with --merge the target, too. */
+static int write_aligned(job *j, const double T[16]) {
+    static const double identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
+    const bool both = j->session->options->merge;
+    pcgpu_cloud aligned[2] = {{0}}, merged = {0};
+    pcgpu_status status = align(j, 0, T, &aligned[0]);
+    if (status == PCGPU_OK && both) {
+        status = align(j, 1, identity, &aligned[1]);
+    }
+    if (status == PCGPU_OK && both) {
+        status = clouds_merge(j->session->context, job_output_name(j, "output"), aligned, 2, &merged);
+    }
+    int code = status == PCGPU_OK ? job_write_cloud(j, both ? &merged : &aligned[0]) : job_failed(j, status);
+    pcgpu_cloud_free(&aligned[0]);
+    pcgpu_cloud_free(&aligned[1]);
+    pcgpu_cloud_free(&merged);
     return code;
 }
 

@@ -25,6 +25,8 @@ void register_end_pair(const job *job, int code); /* prints the line of a pair o
 bool register_read_init(const session *session, double T[16]);
 /* Registers the two inputs of a job, clouds or images. `params` has the initial transform. */
 pcgpu_status register_pair(const job *job, const pcgpu_register_params *params, pcgpu_registration *result);
+/* register_depth.c: the camera of SOURCE (0) or TARGET (1). */
+const pcgpu_camera *register_camera(const session *session, int i);
 /* register_depth.c: two depth images by projective association. */
 pcgpu_status register_images(const job *job, const double init[16], pcgpu_registration *result);
 /* Adds the result to --json and writes the aligned source to --output. Returns an exit code. */

@@ -135,10 +135,14 @@ void register_effect(const session *s, const char *const *inputs, int count, opt
 
 /* ---- a job ------------------------------------------------------------------------------------------------------- */
 
+const pcgpu_camera *register_camera(const session *s, int i) {
+    return i == 1 && given(s, "target-camera") ? &s->options->target_camera : &s->options->camera;
+}
+
 pcgpu_status register_images(const job *j, const double init[16], pcgpu_registration *result) {
     const option_values *o = j->session->options;
     pcgpu_register_depth_params params = register_image_params(j->session);
     memcpy(params.init, init, sizeof params.init);
-    return pcgpu_register_depth(j->session->context, &j->images[0], &j->images[1], &o->camera,
-                                given(j->session, "target-camera") ? &o->target_camera : NULL, &params, result);
+    return pcgpu_register_depth(j->session->context, &j->images[0], &j->images[1], &o->camera, register_camera(j->session, 1),
+                                &params, result);
 }

@@ -13,6 +13,9 @@ bool register_settle(option_values *options, const command_info *command, reason
     } else if (p->kernel_scale != 0 && (p->method == PCGPU_REGISTER_NDT || p->kernel == PCGPU_KERNEL_NONE)) {
         wrong = "kernel-scale needs a kernel; give --method plane, gicp or point and a --kernel";
     }
+    if (options->merge && !options->output) {
+        wrong = "merge is for the clouds of --output, and none is given; give -o FILE";
+    }
     return !wrong || refuse(why, "%s", wrong);
 }
 

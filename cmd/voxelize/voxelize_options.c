@@ -12,13 +12,7 @@ static bool settle(option_values *options, const command_info *command, reason *
     if (options->batch && p->range_auto) {
         return refuse(why, "the inputs of a batch need one grid; give --range X0,Y0,Z0,X1,Y1,Z1");
     }
-    for (int k = 0; k < 3 && !p->range_auto; k++) {
-        if (!(p->range[k] < p->range[k + 3])) {
-            return refuse(why, "range: %c goes from %g to %g; the first three numbers are the lower corner",
-                     "xyz"[k], p -> range[k], p -> range[k + 3]);
-        }
-    }
-    return true;
+    return p->range_auto || range_check(p->range, "range", why);
 }
 
 static int run(session *s) {

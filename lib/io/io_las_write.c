@@ -25,6 +25,7 @@ typedef struct las_output {
     int format, extras, returns; /* returns: the column of return numbers, or -1 */
     size_t stride;
     place places[PCGPU_MAX_COLUMNS];
+    double shift[3];             /* from the offset of the cloud to that of the file, whole metres */
     double scale[3], per[3];     /* a coordinate is a whole number x scale; per = 1 / scale where that is a whole number */
     double low[3], high[3];
     uint64_t points, by_return[5];
@@ -98,9 +99,15 @@ static void place_columns(las_output *o) {
     }
 }
 
-/* The power of ten that lets the coordinates fit into 32 bits. */
-static void choose_scale(las_output *o, int axis, double largest) {
+enum { REACH = 2147 }; /* metres, which micrometres in 32 bits reach from the offset */
+
+/* An offset near the middle, where that of the cloud is too far, and the power of ten that lets the coordinates fit into 32
+ * bits. */
+static void choose_scale(las_output *o, int axis, double low, double high) {
+    const bool near = low >= -REACH && high <= REACH;
     int power = 6;
+    o->shift[axis] = near ? 0.0 : round(low / 2 + high / 2);
+    const double largest = fmax(fabs(low - o->shift[axis]), fabs(high - o->shift[axis]));
     o->per[axis] = 1e6;
     o->scale[axis] = 1e-6;
     while (largest / o->scale[axis] > 2147483600.0) {
@@ -111,20 +118,23 @@ static void choose_scale(las_output *o, int axis, double largest) {
 }
 
 static int32_t whole(const las_output *o, const float *p, int axis) {
-    return (int32_t)llround((double)p[axis] * o->per[axis]);
+    return (int32_t)llround(((double)p[axis] - o->shift[axis]) * o->per[axis]);
 }
 
 /* Scales, bounds and counts, which stand before the points. */
 static void measure(las_output *o) {
-    double largest[3] = {0};
+    double low[3], high[3];
+    bool any = false;
     for (int64_t i = 0; i < o->cloud->rows; i++) {
         const float *p = row_of(o, i);
         for (int k = 0; k < 3 && is_finite_row(p); k++) {
-            largest[k] = fmax(largest[k], fabs((double)p[k]));
+            low[k] = any ? fmin(low[k], (double)p[k]) : (double)p[k];
+            high[k] = any ? fmax(high[k], (double)p[k]) : (double)p[k];
         }
+        any = any || is_finite_row(p);
     }
     for (int k = 0; k < 3; k++) {
-        choose_scale(o, k, largest[k]);
+        choose_scale(o, k, any ? low[k] : 0.0, any ? high[k] : 0.0);
     }
     for (int64_t i = 0; i < o->cloud->rows; i++) {
         const float *p = row_of(o, i);
@@ -132,7 +142,7 @@ static void measure(las_output *o) {
             continue;
         }
         for (int k = 0; k < 3; k++) {
-            const double v = whole(o, p, k) * o->scale[k] + o->cloud->offset[k];
+            const double v = whole(o, p, k) * o->scale[k] + (o->cloud->offset[k] + o->shift[k]);
             o->low[k] = o->points == 0 || v < o->low[k] ? v : o->low[k];
             o->high[k] = o->points == 0 || v > o->high[k] ? v : o->high[k];
         }
@@ -160,7 +170,7 @@ static pcgpu_status put_header(las_output *o) {
     }
     for (size_t k = 0; k < 3; k++) {
         put_real(out, 131 + 8 * k, o->scale[k]);
-        put_real(out, 155 + 8 * k, o->cloud->offset[k]);
+        put_real(out, 155 + 8 * k, o->cloud->offset[k] + o->shift[k]);
         put_real(out, 179 + 16 * k, o->high[k]);
         put_real(out, 187 + 16 * k, o->low[k]);
     }

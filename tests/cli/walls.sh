@@ -39,6 +39,7 @@ cmd/sample cmd/job
 cmd/voxelize cmd/job
 cmd/register cmd/job cmd/poses
 cmd/evaluate cmd/job cmd/poses
+cmd/convert cmd/job cmd/poses
 cmd/bench cmd/cli cmd/job
 cmd/fuse cmd/job cmd/poses
 cmd/odometry cmd/cli cmd/job cmd/poses cmd/register cmd/fuse cmd/evaluate

@@ -1,0 +1,207 @@
+/* pcgpu convert: reads clouds, moves, crops and selects, and writes them in another format. */
+#include "convert.h"
+#include "merge.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+/* The rows that are kept. */
+typedef struct row_filter {
+    bool drop_origin, crop;
+    float low[3], high[3]; /* of the box, relative to the offset of the cloud */
+} row_filter;
+
+static bool is_finite_row(const float *p) {
+    return isfinite(p[0]) && isfinite(p[1]) && isfinite(p[2]);
+}
+
+static bool is_at_origin(const pcgpu_cloud *cloud, const float *p) {
+    return cloud->offset[0] + (double)p[0] == 0.0 && cloud->offset[1] + (double)p[1] == 0.0 &&
+           cloud->offset[2] + (double)p[2] == 0.0;
+}
+
+/* The rule of --range of voxelize: the bounds are rounded to float32, and the upper ones are outside. */
+static bool is_inside(const row_filter *f, const float *p) {
+    bool inside = true;
+    for (int k = 0; k < 3; k++) {
+        inside = inside && p[k] >= f->low[k] && p[k] < f->high[k];
+    }
+    return inside;
+}
+
+/* Keeps the rows that pass, in their order, and counts the others in `run`. */
+static void filter_rows(const row_filter *f, pcgpu_cloud *cloud, pcgpu_run *run) {
+    const size_t size = (size_t)cloud->columns * sizeof *cloud->data;
+    int64_t kept = 0;
+    for (int64_t i = 0; i < cloud->rows; i++) {
+        const float *p = cloud->data + i * cloud->columns;
+        const bool origin = f->drop_origin && is_at_origin(cloud, p), finite = !f->crop || is_finite_row(p);
+        run->at_origin += origin;
+        run->non_finite += !origin && !finite;
+        if (!origin && finite && (!f->crop || is_inside(f, p))) {
+            memmove(cloud->data + kept++ * cloud->columns, p, size);
+        }
+    }
+    cloud->rows = kept;
+}
+
+/* What is no return becomes a point like others when it moves. */
+static void warn_of_origin(const char *name, const pcgpu_cloud *cloud) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < cloud->rows; i++) {
+        count += is_at_origin(cloud, cloud->data + i * cloud->columns);
+    }
+    if (count > 0) {
+        report_warning(name, "%lld records at (0,0,0), which are no returns of some sensors, move like points; give --drop-origin "
+                       "to leave them out, or --keep-origin", (long long)count);
+    }
+}
+
+static void crop(const double box[6], pcgpu_cloud *cloud, pcgpu_run *run) {
+    row_filter f = {.crop = true};
+    for (int k = 0; k < 3; k++) {
+        f.low[k] = (float)(box[k] - cloud->offset[k]);
+        f.high[k] = (float)(box[3 + k] - cloud->offset[k]);
+    }
+    filter_rows(&f, cloud, run);
+}
+
+/* ---- moving ------------------------------------------------------------------------------------------------------ */
+
+/* The bounds of a box after a transform. */
+static bounds moved_bounds(const bounds *b, const double T[16]) {
+    bounds moved = no_bounds;
+    for (int corner = 0; corner < 8 && b->low[0] <= b->high[0]; corner++) {
+        double p[3], q[3];
+        for (int k = 0; k < 3; k++) {
+            p[k] = corner >> k & 1 ? b->high[k] : b->low[k];
+        }
+        for (int k = 0; k < 3; k++) {
+            q[k] = ((T[4 * k] * p[0] + T[4 * k + 1] * p[1]) + T[4 * k + 2] * p[2]) + T[4 * k + 3];
+        }
+        bounds_add_point(&moved, q);
+    }
+    return moved;
+}
+
+static int move(pcgpu_context *context, const char *name, const double T[16], pcgpu_cloud *cloud) {
+    bounds before = no_bounds;
+    double offset[3];
+    pcgpu_cloud out;
+    bounds_add_cloud(&before, cloud);
+    const bounds after = moved_bounds(&before, T);
+    bounds_offset(&after, name, offset);
+    if (pcgpu_cloud_transform(context, cloud, T, offset, &out) != PCGPU_OK) {
+        report_failure(name, context);
+        return EXIT_FAILED;
+    }
+    pcgpu_cloud_free(cloud);
+    *cloud = out;
+    return EXIT_DONE;
+}
+
+/* ---- a job ------------------------------------------------------------------------------------------------------- */
+
+/* Drops, moves, crops and selects, in this order. Adds what is dropped to the run of the job. */
+static int convert_cloud(job *j, const char *name, pcgpu_cloud *cloud) {
+    const option_values *o = j->session->options;
+    int code = EXIT_DONE;
+    j->run.points_in += cloud->rows;
+    if (o->drop_origin) {
+        const row_filter origin = {.drop_origin = true};
+        filter_rows(&origin, cloud, &j->run);
+    }
+    if (o->transform_input) {
+        if (!option_given(o, "drop-origin", j->session->command) && !option_given(o, "keep-origin", j->session->command)) {
+            warn_of_origin(name, cloud);
+        }
+        code = move(j->session->context, name, o->T, cloud);
+    }
+    if (code == EXIT_DONE && !o->voxelize.range_auto) {
+        crop(o->voxelize.range, cloud, &j->run);
+    }
+    if (code == EXIT_DONE && o->columns) {
+        column_list list;
+        reason why; /* the text was checked before */
+        code = columns_parse(o->columns, &list, &why) ? columns_take(j->session->context, name, &list, cloud) : EXIT_USAGE;
+    }
+    return code;
+}
+
+static void add_result(job *j, const pcgpu_cloud *cloud) {
+    json *out = &j->result;
+    json_integer(out, "non_finite", j->run.non_finite);
+    json_integer(out, "at_origin", j->run.at_origin);
+    json_integer(out, "outside", j->run.points_in - j->run.non_finite - j->run.at_origin - cloud->rows);
+    json_key(out, "columns");
+    for (int k = 0; k < cloud->columns; k++) {
+        fputs(k ? ", " : "[", out->out);
+        json_print_string(out->out, cloud->names[k]);
+    }
+    fputc(']', out->out);
+}
+
+static int write_result(job *j, pcgpu_cloud *cloud) {
+    if (cloud->rows == 0 && j->run.points_in > 0 && !j->session->options->voxelize.range_auto) {
+        report_warning(j->names[0], "none of %lld points is in the box; check --crop", (long long)j->run.points_in);
+    }
+    const int code = columns_fit_output(j, cloud);
+    j->points_out = cloud->rows;
+    add_result(j, cloud);
+    return code == EXIT_DONE ? job_write_cloud(j, cloud) : code;
+}
+
+int convert_process(job *j) {
+    progress_begin(j->names[0], "converting");
+    const int code = convert_cloud(j, j->names[0], &j->clouds[0]);
+    return code == EXIT_DONE ? write_result(j, &j->clouds[0]) : code;
+}
+
+/* ---- --merge ----------------------------------------------------------------------------------------------------- */
+
+/* Reads and converts all inputs. */
+static int read_all(job *j, pcgpu_cloud *clouds) {
+    const session *s = j->session;
+    int code = EXIT_DONE;
+    progress_run_begin(s->input_count);
+    for (int i = 0; i < s->input_count && code == EXIT_DONE; i++) {
+        code = job_read_input(j, s->inputs[i], &clouds[i]);
+        code = code == EXIT_DONE ? convert_cloud(j, input_name(s->inputs[i]), &clouds[i]) : code;
+        progress_run_add(s->inputs[i], code == EXIT_DONE ? PROGRESS_DONE : PROGRESS_FAILED);
+    }
+    progress_run_end();
+    return code;
+}
+
+static int merge(job *j, pcgpu_cloud *clouds, int count) {
+    const char *name = job_output_name(j, "output");
+    pcgpu_cloud all;
+    pcgpu_status status = clouds_merge(j->session->context, name, clouds, count, &all);
+    if (status != PCGPU_OK) {
+        return job_failed(j, status);
+    }
+    const int code = write_result(j, &all);
+    pcgpu_cloud_free(&all);
+    return code;
+}
+
+int convert_merge(session *s) {
+    job j;
+    const int count = s->input_count;
+    pcgpu_cloud *clouds = calloc((size_t)count, sizeof *clouds);
+    if (!clouds) {
+        report_error(NULL, "out of memory");
+        return EXIT_FAILED;
+    }
+    int code = job_begin_all(&j, s);
+    code = code == EXIT_DONE ? read_all(&j, clouds) : code;
+    code = code == EXIT_DONE ? merge(&j, clouds, count) : code;
+    for (int i = 0; i < count; i++) {
+        pcgpu_cloud_free(&clouds[i]);
+    }
+    free(clouds);
+    return job_end(&j, code);
+}

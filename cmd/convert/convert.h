@@ -1,0 +1,25 @@
+/* What the files of pcgpu convert share. */
+#ifndef CONVERT_H
+#define CONVERT_H
+
+#include "job.h"
+
+/* The columns of --columns: each has a name, and the name that it has in the input. */
+typedef struct column_list {
+    int count;
+    char names[PCGPU_MAX_COLUMNS][PCGPU_NAME_SIZE], from[PCGPU_MAX_COLUMNS][PCGPU_NAME_SIZE];
+} column_list;
+
+/* Reads NAME[=OLD],... with x, y and z first. */
+bool columns_parse(const char *text, column_list *list, reason *why);
+/* Replaces the columns of a cloud, called `name` in messages. Returns an exit code after an error message. */
+int columns_take(pcgpu_context *context, const char *name, const column_list *list, pcgpu_cloud *cloud);
+/* The names of the columns from the k-th on, "red, green, blue", cut to fit. */
+void columns_show(const pcgpu_cloud *cloud, int k, char *out, size_t size);
+/* Warns about columns, or names of columns, that the format of the output cannot hold, and leaves out the columns. */
+int columns_fit_output(job *job, pcgpu_cloud *cloud);
+
+int convert_process(job *job);      /* one input */
+int convert_merge(session *session); /* all inputs into one output */
+
+#endif

@@ -1,0 +1,41 @@
+/* pcgpu convert: the command, and checks of its options. */
+#include "convert.h"
+#include "transform.h"
+
+static bool settle(option_values *options, const command_info *command, reason *why) {
+    (void)command;
+    column_list columns;
+    options->device.device = PCGPU_DEVICE_CPU; /* nothing here repays the start of a GPU */
+    return (options->voxelize.range_auto || range_check(options->voxelize.range, "crop", why)) &&
+           (!options->columns || columns_parse(options->columns, &columns, why));
+}
+
+/* Reads --transform once, since it may be standard input and there may be many inputs. */
+static bool read_transform(option_values *o) {
+    reason why;
+    FILE *stream = o->transform_input ? input_open(o->transform_input) : NULL;
+    if (!stream) {
+        return !o->transform_input;
+    }
+    const bool good = transform_read(stream, o->T, &why);
+    input_close(stream);
+    if (!good) {
+        report_error(input_name(o->transform_input), "%s", why.text);
+    }
+    return good;
+}
+
+static int run(session *s) {
+    return !read_transform(s->options) ? EXIT_FAILED
+           : s->options->merge         ? convert_merge(s)
+                                       : session_run_each(s, convert_process);
+}
+
+const command_info convert_command = {.name = "convert",
+                                      .bit = FOR_CONVERT,
+                                      .arguments = "[OPTION]... [INPUT]...",
+                                      .summary = "write clouds in another format; select columns, crop, move and merge",
+                                      .traits = COMMAND_READS_STDIN | COMMAND_PRINTS_DATA,
+                                      .inputs_per_job = 1,
+                                      .settle = settle,
+                                      .run = run};
