@@ -4,10 +4,11 @@
 #include <string.h>
 
 extern const command_info sample_command, voxelize_command, register_command, odometry_command, fuse_command,
-    evaluate_command, convert_command, info_command;
+    evaluate_command, convert_command, view_command, info_command;
 
-static const command_info *const commands[] = {&sample_command, &voxelize_command, &register_command, &odometry_command,
-                                               &fuse_command,   &evaluate_command, &convert_command,  &info_command};
+static const command_info *const commands[] = {&sample_command,   &voxelize_command, &register_command,
+                                               &odometry_command, &fuse_command,     &evaluate_command,
+                                               &convert_command,  &view_command,     &info_command};
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 
 const command_info *command_at(int i) {

@@ -18,6 +18,9 @@ static const char *const deskews[] = {"none", "time", "counterclockwise", "clock
 static const char *const devices[] = {"auto", "cpu", "cuda", NULL};
 static const char *const starts[] = {"first", "center", "random", NULL};
 static const char *const automatic[] = {"auto", NULL};
+static const char *const froms[] = {"auto", "iso", "top", "side", "front", "sensor", NULL};
+static const char *const colormaps[] = {"viridis", "turbo", "grey", NULL};
+static const char *const ups[] = {"auto", "x", "y", "z", "-x", "-y", "-z", NULL};
 static const char *const progress_modes[] = {"auto", "on", "off", NULL};
 
 _Static_assert(sizeof(pcgpu_sample_method) == sizeof(int) && sizeof(pcgpu_register_method) == sizeof(int) &&
@@ -206,6 +209,24 @@ static const option_row table[] = {
     {"merge", 0, FOR_REGISTER, 0, &type_flag, NULL, AT(merge), 0, 0, NULL,
      "Write SOURCE and TARGET to --output, both in the frame of TARGET, with a column source: 0 for points of SOURCE, 1 for "
      "those of TARGET."},
+    /* view */
+    {"color", 0, FOR_VIEW, 0, &type_path, "NAME", AT(view.color), 0, 0, NULL,
+     "Colours by height, intensity, file (one colour per input), order, distance (from the sensor), normals, rgb, class or a "
+     "column of this name. Default: by what the inputs have, see COLOURS of pcgpu-view(1)."},
+    {"from", 0, FOR_VIEW, 0, &type_choice, "WHERE", AT(view.from), 0, 0, froms,
+     "Direction of the view: iso, a perspective from above; top, side and front without perspective; sensor, the range image "
+     "of a scan, azimuth by elevation. auto: iso, and top for trajectories alone."},
+    {"up", 0, FOR_VIEW, 0, &type_choice, "AXIS", AT(view.up), 0, 0, ups,
+     "The axis that points up: x, y, z, -x, -y or -z. auto: z; -y for depth images, and for a trajectory of a camera."},
+    {"size", 0, FOR_VIEW, 0, &type_pixels, "WxH", AT(view.size), 16, 16384, NULL,
+     "Width and height of the picture in pixels. Default: 1280x960, for a depth image as it is, without --output as the terminal."},
+    {"colormap", 0, FOR_VIEW, 0, &type_choice, "NAME", AT(view.colormap), 0, 0, colormaps,
+     "Colours of a scale from low to high: viridis, turbo or grey."},
+    {"point-size", 0, FOR_VIEW, OPTION_ZERO_IS_NONE | OPTION_ABOVE_MIN, &type_real, "N", AT(view.point_size), 0, 32, NULL,
+     "Diameter of a point in pixels. Default: by the distance between the points."},
+    {"output", 'o', FOR_VIEW, OPTION_OUTPUT | OPTION_PICTURE, &type_path, "PATH", AT(output), 0, 0, NULL,
+     "Write one picture of all inputs to this .png; - is standard output; a folder (DIR/) gets a picture per input. Without it "
+     "the picture is drawn in the terminal."},
 
     /* common */
     {"output", 'o', FOR_CLOUDS, OPTION_OUTPUT | OPTION_MAIN, &type_path, "PATH", AT(output), 0, 0, NULL,
@@ -213,7 +234,7 @@ static const option_row table[] = {
      "the name of the input."},
     {"force", 'f', FOR_ALL, 0, &type_flag, NULL, AT(force), 0, 0, NULL,
      "Replace existing output files; write binary data to a terminal."},
-    {"format", 'F', FOR_INPUTS, 0, &type_reader, "NAME", AT(format), 0, 0, NULL,
+    {"format", 'F', FOR_READERS, 0, &type_reader, "NAME", AT(format), 0, 0, NULL,
      "Format of the inputs; default: by the first bytes, else by the file name, else bin for standard input. npz:NAME is the "
      "array NAME of an .npz."},
     {"output-format", 0, FOR_CLOUDS, 0, &type_writer, "NAME", AT(output_format), 0, 0, NULL,
@@ -225,21 +246,21 @@ static const option_row table[] = {
      "Take more inputs from FILE, one name per line; - is standard input."},
     {"null", '0', FOR_FOLDERS, OPTION_LINE_ONLY | OPTION_MANY, &type_flag, NULL, AT(zero_ends), 0, 0, NULL,
      "The names of --files-from end with a zero byte, as find -print0 writes them."},
-    {"skip-existing", 0, FOR_SAMPLE | FOR_VOXELIZE | FOR_CONVERT, OPTION_MANY, &type_flag, NULL, AT(skip_existing), 0, 0, NULL,
+    {"skip-existing", 0, FOR_SAMPLE | FOR_VOXELIZE | FOR_CONVERT | FOR_VIEW, OPTION_MANY, &type_flag, NULL, AT(skip_existing), 0, 0, NULL,
      "Leave out inputs whose outputs exist: outputs appear complete, so an interrupted run is continued. When only some "
      "outputs of an input exist, the others are written. The file of --json is replaced."},
-    {"shard", 0, FOR_SAMPLE | FOR_VOXELIZE | FOR_REGISTER | FOR_CONVERT | FOR_INFO, OPTION_LINE_ONLY | OPTION_MANY, &type_path, "I/N",
+    {"shard", 0, FOR_SAMPLE | FOR_VOXELIZE | FOR_REGISTER | FOR_CONVERT | FOR_VIEW | FOR_INFO, OPTION_LINE_ONLY | OPTION_MANY, &type_path, "I/N",
      AT(shard), 0, 0, NULL,
      "Take every N-th input or pair, from the I-th on, so that N runs, such as those of several machines, do all; slurm: "
      "I and N of this task of a Slurm job array."},
-    {"fields", 0, FOR_POINTS | FOR_INFO, 0, &type_int, "N", AT(fields), 3, 16, NULL,
+    {"fields", 0, FOR_POINTS | FOR_INFO | FOR_VIEW, 0, &type_int, "N", AT(fields), 3, 16, NULL,
      "float32 values in a record of a .bin input: 4 for KITTI, 5 for nuScenes, whose names end in .pcd.bin."},
-    {"camera", 0, FOR_INPUTS, 0, &type_camera, "FX,FY,CX,CY", AT(camera), 0, 0, NULL,
+    {"camera", 0, FOR_READERS, 0, &type_camera, "FX,FY,CX,CY", AT(camera), 0, 0, NULL,
      "Camera of depth images, in pixels; width, height, depth_scale, min_depth and max_depth may follow as NAME=VALUE. "
      "In a --config the same members as a mapping."},
-    {"drop-origin", 0, FOR_POINTS, 0, &type_flag, NULL, AT(drop_origin), 0, 0, NULL,
+    {"drop-origin", 0, FOR_POINTS | FOR_VIEW, 0, &type_flag, NULL, AT(drop_origin), 0, 0, NULL,
      "Drop records at exactly (0,0,0), which some sensors write for no return."},
-    {"keep-origin", 0, FOR_POINTS, OPTION_ALIAS, &type_no_flag, NULL, AT(drop_origin), 0, 0, NULL,
+    {"keep-origin", 0, FOR_POINTS | FOR_VIEW, OPTION_ALIAS, &type_no_flag, NULL, AT(drop_origin), 0, 0, NULL,
      "Keep records at exactly (0,0,0)."},
     {"cpu", 0, FOR_DEVICES, OPTION_ALIAS, &type_cpu, NULL, AT(device), 0, 0, NULL, "The same as --device cpu."},
     {"cuda", 0, FOR_DEVICES, OPTION_ALIAS | OPTION_MAYBE_VALUE, &type_cuda, "N,...", AT(device), 0, 1023, NULL,
@@ -248,7 +269,7 @@ static const option_row table[] = {
     {"device", 0, FOR_DEVICES, 0, &type_device, "NAME", AT(device), 0, 1023, devices,
      "auto, cpu, cuda, cuda:N,... or cuda:all. auto selects CUDA when a device exists and the work repays its start-up. "
      "Several devices share the inputs; those of a device that fails go to the others."},
-    {"threads", 0, FOR_INPUTS, 0, &type_int, "N", AT(threads), 0, 4096, NULL,
+    {"threads", 0, FOR_READERS, 0, &type_int, "N", AT(threads), 0, 4096, NULL,
      "CPU threads. 0: OMP_NUM_THREADS where that is set, else as many as the affinity mask and the quota of the control "
      "group allow. Results never depend on the number of threads."},
     {"config", 0, FOR_ALL, OPTION_LINE_ONLY, &type_path, "FILE", AT(config), 0, 0, NULL,
@@ -259,7 +280,7 @@ static const option_row table[] = {
     {"verbose", 'v', FOR_ALL, 0, &type_flag, NULL, AT(verbose), 0, 0, NULL,
      "Show a summary, the time of each stage, and the chosen back end with the reason."},
     {"quiet", 'q', FOR_ALL, 0, &type_flag, NULL, AT(quiet), 0, 0, NULL, "Show errors only."},
-    {"progress", 0, FOR_INPUTS, OPTION_LINE_ONLY, &type_choice, "WHEN", AT(progress), 0, 0, progress_modes,
+    {"progress", 0, FOR_READERS, OPTION_LINE_ONLY, &type_choice, "WHEN", AT(progress), 0, 0, progress_modes,
      "Show a progress line: auto, on a terminal; on, also elsewhere, for many inputs every 5 s; off."},
     {"dry-run", 0, FOR_ALL, OPTION_LINE_ONLY, &type_flag, NULL, AT(dry_run), 0, 0, NULL,
      "Check everything, print the configuration in effect as YAML and write nothing."},

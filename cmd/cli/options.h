@@ -16,6 +16,7 @@ enum {
     FOR_EVALUATE = 32,
     FOR_INFO = 64,
     FOR_CONVERT = 128,
+    FOR_VIEW = 256,
     FOR_REGISTRATION = FOR_REGISTER | FOR_ODOMETRY,
     FOR_MODEL = FOR_ODOMETRY | FOR_FUSE, /* depth images into a model */
     FOR_TRAJECTORY = FOR_ODOMETRY | FOR_EVALUATE,
@@ -23,8 +24,9 @@ enum {
     FOR_CLOUDS = FOR_POINTS | FOR_FUSE,       /* commands that write clouds */
     FOR_INPUTS = FOR_CLOUDS | FOR_INFO,
     FOR_DEVICES = FOR_INPUTS & ~FOR_CONVERT,  /* commands with a choice of the back end */
-    FOR_FOLDERS = FOR_INPUTS & ~FOR_REGISTER, /* commands that take any number of inputs */
-    FOR_ALL = FOR_INPUTS | FOR_EVALUATE
+    FOR_FOLDERS = (FOR_INPUTS & ~FOR_REGISTER) | FOR_VIEW,     /* commands that take any number of inputs */
+    FOR_READERS = FOR_INPUTS | FOR_VIEW,
+    FOR_ALL = FOR_READERS | FOR_EVALUATE
 };
 
 /* Properties of a command. */
@@ -34,7 +36,8 @@ enum {
     COMMAND_WRITES_ARRAYS = 4,     /* its data may be arrays; in a folder they are .npz */
     COMMAND_DROPS_ORIGIN = 8,      /* drops records at the origin by default */
     COMMAND_MAY_NOT_CONVERGE = 16, /* has exit status 4 */
-    COMMAND_READS_TEXT = 32        /* its inputs are not clouds */
+    COMMAND_READS_TEXT = 32,       /* its inputs are not clouds */
+    COMMAND_READS_ITSELF = 64      /* its jobs have outputs; it reads the inputs, which may be of any kind */
 };
 
 typedef struct option_values option_values;
@@ -94,6 +97,14 @@ typedef struct level_counts {
 /* The source of a value; a later source wins. NOT_IN_EFFECT: a default that does not apply to these inputs. */
 typedef enum value_source { FROM_DEFAULT, FROM_FILE, FROM_COMMAND_LINE, NOT_IN_EFFECT } value_source;
 
+/* What a picture shows; pictures have their own names for these, in the same order. */
+typedef struct view_options {
+    const char *color;
+    int from, colormap, up;
+    int size[2]; /* 0: not given */
+    double point_size;
+} view_options;
+
 /* The values in effect. Strings belong to argv or to `kept`. */
 struct option_values {
     const char *output, *format, *output_format, *config, *json;
@@ -135,6 +146,8 @@ struct option_values {
     double rate;
     bool resume;
 
+    view_options view;
+
     unsigned char source[OPTIONS_MAX]; /* value_source of each row of the table */
     char **kept;
     size_t kept_count;
@@ -155,7 +168,7 @@ typedef struct option_type {
 
 extern const option_type type_flag, type_no_flag, type_int, type_int64, type_seed, type_real, type_float, type_path,
     type_reader, type_writer, type_choice, type_range, type_size, type_device, type_cpu, type_cuda, type_start,
-    type_camera, type_level_counts;
+    type_camera, type_level_counts, type_pixels;
 
 enum {
     OPTION_ALIAS = 1,        /* another spelling of an option; accepted everywhere, never printed as a value */
@@ -169,6 +182,7 @@ enum {
     OPTION_PLY = 256,        /* a mesh: .ply, unless its name says another format of one */
     OPTION_GROWS = 512,      /* one output for all inputs, written input by input; --resume appends to it */
     OPTION_MANY = 2048,      /* about many inputs */
+    OPTION_PICTURE = 4096,   /* a .png */
     OPTION_AUTO = 1024       /* a real number, or "auto", which is the default and PCGPU_AUTO */
 };
 

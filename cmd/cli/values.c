@@ -283,6 +283,27 @@ static bool print_size(const option_row *o, const void *field, FILE *out) {
     return size[0] > 0;
 }
 
+/* "1280x960" */
+static bool parse_pixels(const option_row *o, const char *text, void *field, reason *why) {
+    int *size = field, end = 0, width = 0, height = 0;
+    const bool digits = strlen(text) < 16 && strspn(text, "0123456789x") == strlen(text);
+    if (!digits || sscanf(text, "%dx%d%n", &width, &height, &end) != 2 || text[end] || !in_bounds(o, width) || !in_bounds(o, height)) {
+        return refuse(why, "\"%s\" is not a size; give WIDTHxHEIGHT, each %.0f to %.0f, such as 1920x1080", text, o->min, o->max);
+    }
+    size[0] = width;
+    size[1] = height;
+    return true;
+}
+
+static bool print_pixels(const option_row *o, const void *field, FILE *out) {
+    (void)o;
+    const int *size = field;
+    if (size[0] > 0) {
+        fprintf(out, "\"%dx%d\"", size[0], size[1]);
+    }
+    return size[0] > 0;
+}
+
 static bool parse_start(const option_row *o, const char *text, void *field, reason *why) {
     pcgpu_sample_params *p = field;
     int64_t index = 0;
@@ -332,4 +353,5 @@ const option_type type_writer = {VALUE_TEXT, false, false, parse_format, print_p
 const option_type type_choice = {VALUE_TEXT, false, false, parse_choice, print_choice};
 const option_type type_range = {VALUE_TEXT, true, false, parse_range, print_range};
 const option_type type_size = {VALUE_TEXT, true, false, parse_size, print_size};
+const option_type type_pixels = {VALUE_TEXT, false, false, parse_pixels, print_pixels};
 const option_type type_start = {VALUE_TEXT, false, false, parse_start, print_start};

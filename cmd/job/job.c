@@ -78,18 +78,19 @@ static int read_cloud(job *j, int i, FILE *stream) {
 static int read_job(job *j) {
     FILE *streams[JOB_CLOUDS] = {0};
     int code = EXIT_DONE;
-    for (int i = 0; i < j->count && code == EXIT_DONE; i++) {
+    const int count = j->session->command->traits & COMMAND_READS_ITSELF ? 0 : j->count;
+    for (int i = 0; i < count && code == EXIT_DONE; i++) {
         streams[i] = input_open(j->inputs[i]);
         code = streams[i] ? EXIT_DONE : EXIT_FAILED;
     }
     if (code == EXIT_DONE && !j->shares && !open_outputs(j)) {
         code = EXIT_FAILED;
     }
-    for (int i = 0; i < j->count && code == EXIT_DONE; i++) {
+    for (int i = 0; i < count && code == EXIT_DONE; i++) {
         j->session->name = j->names[i];
         code = read_cloud(j, i, streams[i]);
     }
-    for (int i = 0; i < j->count; i++) {
+    for (int i = 0; i < count; i++) {
         input_close(streams[i]);
     }
     j->session->name = j->names[0];

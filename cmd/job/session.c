@@ -61,6 +61,8 @@ char *output_name(const session *s, const option_row *option, const char *path, 
     }
     if (is_main(option)) {
         snprintf(extension, sizeof extension, "%s", output_extension(s, path, input));
+    } else if (option->flags & OPTION_PICTURE) {
+        snprintf(extension, sizeof extension, "%s", ".png");
     } else {
         const char *kind = option->flags & OPTION_TEXT ? "txt" : option->flags & OPTION_PLY ? "ply" : "bin";
         snprintf(extension, sizeof extension, ".%s.%s", option->name, kind);
@@ -86,6 +88,11 @@ static bool check_format(const session *s, const char *path, reason *why) {
            refuse(why, "%s cannot hold a cloud; give another --output-format, such as ply", format->name);
 }
 
+static bool is_picture(const char *path) {
+    const pcgpu_format_info *format = pcgpu_format_of_path(path);
+    return format && strcmp(format->name, "png") == 0;
+}
+
 /* Checks one output: its file or folder, its name, and the terminal. */
 static bool check_output(const session *s, const option_row *o, const char *path, reason *why) {
     const char *joins = session_joins(s);
@@ -106,6 +113,9 @@ static bool check_output(const session *s, const option_row *o, const char *path
     }
     if ((o->flags & OPTION_PLY) && !folder && !path_is_stream(path) && !pcgpu_mesh_is_name(path)) {
         return refuse(why, "%s: a mesh is written as .ply, .obj or .glb; give a name that ends in one of them", path);
+    }
+    if ((o->flags & OPTION_PICTURE) && !folder && !path_is_stream(path) && !is_picture(path)) {
+        return refuse(why, "%s: a picture is written as .png; give a name that ends in it", path);
     }
     if (path_is_dash(path) && !output_is_text(s, o) && !s->options->force && !s->options->dry_run && isatty(STDOUT_FILENO)) {
         return refuse(why, "binary data would go to the terminal; give -o FILE, or -f to write it anyway");

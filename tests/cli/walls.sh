@@ -21,6 +21,7 @@ lib/register/icp lib/core lib/register lib/voxelize
 lib/register/ndt lib/core lib/register lib/register/icp
 lib/register/projective lib/core lib/register lib/register/icp
 lib/fuse lib/core lib/register/projective
+lib/view lib lib/core
 lib/odometry lib lib/core lib/register lib/register/ndt lib/register/projective lib/fuse
 cuda lib/core lib/sample lib/voxelize cuda/register/ndt cuda/sample cuda/voxelize
 cuda/core lib/core
@@ -42,6 +43,7 @@ cmd/evaluate cmd/job cmd/poses
 cmd/convert cmd/job cmd/poses
 cmd/bench cmd/cli cmd/job
 cmd/fuse cmd/job cmd/poses
+cmd/view lib/view cmd/cli cmd/job cmd/poses
 cmd/odometry cmd/cli cmd/job cmd/poses cmd/register cmd/fuse cmd/evaluate
 '
 sources=$(find lib cmd cuda -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh')

@@ -1,0 +1,165 @@
+/* pcgpu view: a picture of clouds, meshes, trajectories, depth images and voxels. */
+#include "view_run.h"
+
+#include <unistd.h>
+
+enum { WIDTH = 1280, HEIGHT = 960 };
+
+static bool is_in_terminal(const session *s) {
+    return !s->options->output;
+}
+
+/* A depth image keeps its pixels and gets room for the legend; a range image is wide. */
+static void choose_size(const session *s, const pc_scene *scene, pc_view *view) {
+    const int *size = s->options->view.size;
+    view->width = size[0];
+    view->height = size[1];
+    if (size[0] == 0 && is_in_terminal(s)) {
+        terminal_size(&view->width, &view->height);
+    } else if (size[0] == 0) {
+        const bool sensor = view->from == PC_FROM_SENSOR;
+        view->width = sensor ? 1920 : WIDTH;
+        view->height = sensor ? 480 : HEIGHT;
+        (void)scene;
+    }
+}
+
+static pc_view view_of(const session *s, const pc_scene *scene) {
+    const view_options *o = &s->options->view;
+    pc_view view = {.from = (pc_from)o->from, .point_size = o->point_size, .plain = is_in_terminal(s)};
+    bool lines = true;
+    for (int i = 0; i < scene->count; i++) {
+        lines = lines && scene->layers[i].kind == PC_LINE;
+    }
+    view.from = view.from != PC_FROM_AUTO ? view.from : lines ? PC_FROM_TOP : PC_FROM_ISO;
+    choose_size(s, scene, &view);
+    return view;
+}
+
+static void add_result(job *j, const pc_scene *scene, const pc_picture *picture, const char *color) {
+    int64_t points = 0;
+    for (int i = 0; i < scene->count; i++) {
+        points += scene->layers[i].usable;
+    }
+    json_integer(&j->result, "width", picture->width);
+    json_integer(&j->result, "height", picture->height);
+    json_integer(&j->result, "layers", scene->count);
+    json_integer(&j->result, "points", points);
+    json_text(&j->result, "color", color);
+    if (scene->scale.used) {
+        const double limits[2] = {scene->scale.low, scene->scale.high};
+        json_numbers(&j->result, "limits", limits, 2);
+    }
+}
+
+/* Writes the picture, or shows it. */
+static int show(job *j, const pc_scene *scene, const pc_picture *picture) {
+    FILE *stream = job_stream(j, "output");
+    if (!stream) {
+        terminal_print(j->session->out, scene, picture);
+        return EXIT_DONE;
+    }
+    const double begin = seconds_now();
+    const char *name = output_shown(j->outputs[0].file.path);
+    const pcgpu_status status = pc_picture_write(j->session->context, stream, name, picture);
+    j->write_seconds += seconds_now() - begin;
+    if (status != PCGPU_OK) {
+        report_failure(name, j->session->context);
+    }
+    return status == PCGPU_OK ? EXIT_DONE : EXIT_FAILED;
+}
+
+static int draw(job *j, pc_scene *scene) {
+    const session *s = j->session;
+    const view_options *o = &s->options->view;
+    pc_picture picture;
+    view_settle_up(s, scene);
+    const char *color = o->color ? o->color : pc_scene_default_paint(scene);
+    const pc_view view = view_of(s, scene);
+    const double begin = seconds_now();
+    progress_begin(j->names[0], "drawing");
+    pcgpu_status status = pc_scene_paint(s->context, scene, o->color, (pc_colormap)o->colormap);
+    status = status == PCGPU_OK ? pc_render(s->context, scene, &view, &picture) : status;
+    if (status != PCGPU_OK) {
+        return job_failed(j, status);
+    }
+    j->run.stage[j->run.stages++] = (__typeof__(j->run.stage[0])){.name = "draw", .seconds = seconds_now() - begin};
+    add_result(j, scene, &picture, color);
+    const int code = show(j, scene, &picture);
+    pc_picture_free(&picture);
+    return code;
+}
+
+/* One picture of the inputs of the job, or of all. */
+static int view_process(job *j) {
+    session *s = j->session;
+    pc_scene scene = {0};
+    int code = EXIT_DONE;
+    const int count = j->count ? j->count : s->input_count;
+    for (int i = 0; i < count && code == EXIT_DONE; i++) {
+        const char *path = j->count ? j->inputs[i] : s->inputs[i];
+        s->name = input_name(path);
+        code = view_add_input(s, path, &scene);
+    }
+    s->name = j->names[0];
+    j->read_seconds = seconds_now() - j->begin;
+    for (int i = 0; i < scene.count; i++) {
+        j->run.points_in += scene.layers[i].cloud.rows;
+    }
+    code = code == EXIT_DONE ? draw(j, &scene) : code;
+    pc_scene_free(&scene);
+    return code;
+}
+
+/* ---- the command ------------------------------------------------------------------------------------------------- */
+
+static int run_each(session *s) {
+    return session_run_each(s, view_process);
+}
+
+static int run_together(session *s) {
+    job j;
+    int code = job_begin_all(&j, s);
+    return job_end(&j, code == EXIT_DONE ? view_process(&j) : code);
+}
+
+static bool settle(option_values *o, const command_info *command, reason *why) {
+    (void)command;
+    const int *size = o->view.size;
+    if ((int64_t)size[0] * size[1] > PC_PICTURE_PIXELS) {
+        return refuse(why, "size %dx%d has more than %d million pixels; give a smaller one", size[0], size[1], PC_PICTURE_PIXELS / 1000000);
+    }
+    if (o->output && path_is_folder(o->output)) {
+        return true;
+    }
+    if (o->skip_existing || o->shard) {
+        return refuse(why, "%s is for one picture per input; give -o DIR/", o->shard ? "shard" : "skip-existing");
+    }
+    return o->output || o->dry_run || isatty(STDOUT_FILENO) ||
+           refuse(why, "no output, and standard output is not a terminal to draw in; give -o FILE.png, -o DIR/ or -o -");
+}
+
+#define VIEW_COMMAND                                                                                                            \
+    .name = "view", .bit = FOR_VIEW, .arguments = "[OPTION]... [INPUT]...",                                                     \
+    .summary = "draw clouds, meshes, trajectories, depth images and voxels as a picture",                                       \
+    .traits = COMMAND_READS_STDIN | COMMAND_READS_TEXT | COMMAND_READS_ITSELF | COMMAND_DROPS_ORIGIN, .settle = settle
+
+/* All inputs in one picture. */
+static const command_info together = {VIEW_COMMAND, .inputs_per_job = 0, .run = run_together};
+
+static bool take_inputs(session *s, reason *why) {
+    static const char *standard_input[] = {"-"};
+    if (s->input_count == 0 && isatty(STDIN_FILENO)) {
+        return refuse(why, "no input; give a file, or - for standard input");
+    }
+    if (s->input_count == 0) {
+        s->inputs = standard_input;
+        s->input_count = 1;
+    }
+    const char *path = s->options->output;
+    s->command = path && path_is_folder(path) ? s->command : &together;
+    return true;
+}
+
+/* A picture of each input, for -o DIR/. */
+const command_info view_command = {VIEW_COMMAND, .inputs_per_job = 1, .take_inputs = take_inputs, .run = run_each};

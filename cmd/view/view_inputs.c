@@ -1,0 +1,156 @@
+/* The inputs of a picture: each file, whatever it holds, becomes a layer. */
+#include "poses.h"
+#include "trajectory.h"
+#include "view_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void set_name(const char *path, pc_layer *layer) {
+    const char *slash = strrchr(path, '/');
+    const char *name = path_is_dash(path) ? "standard input" : slash && slash[1] ? slash + 1 : path;
+    snprintf(layer->name, sizeof layer->name, "%s", name);
+}
+
+/* ---- kinds ------------------------------------------------------------------------------------------------------- */
+
+/* The format of a file by its first bytes, else by its name; NULL: neither, or it cannot be read. */
+static const pcgpu_format_info *format_of(const session *s, const char *path) {
+    char head[64], why[256];
+    const char *given = s->options->format;
+    if (given || path_is_stream(path)) {
+        return pcgpu_format_by_name(given ? given : "bin");
+    }
+    FILE *file = fopen(path, "rb");
+    const size_t size = file ? fread(head, 1, sizeof head, file) : 0;
+    if (file) {
+        fclose(file);
+    }
+    return pcgpu_format_of_input(path, head, size, why, sizeof why);
+}
+
+/* ---- clouds and depth images ------------------------------------------------------------------------------------- */
+
+/* Pixels as points: the column, minus the row, and the depth in metres. */
+static pcgpu_status depth_to_pixels(pcgpu_context *context, const pcgpu_depth *depth, double scale, pcgpu_cloud *cloud) {
+    const int64_t pixels = (int64_t)depth->width * depth->height;
+    pcgpu_status status = pcgpu_cloud_create(context, pixels, 3, cloud);
+    for (int64_t i = 0; status == PCGPU_OK && i < pixels; i++) {
+        const unsigned d = depth->data[i];
+        float *p = cloud->data + 3 * i;
+        p[0] = (float)(i % depth->width);
+        p[1] = -(float)(i / depth->width);
+        p[2] = d == 0 || d == 65535 ? NAN : (float)((double)d / scale);
+    }
+    if (status == PCGPU_OK) {
+        snprintf(cloud->names[2], PCGPU_NAME_SIZE, "depth");
+    }
+    return status;
+}
+
+static pcgpu_status read_image(session *s, FILE *stream, const char *path, pc_layer *layer) {
+    pcgpu_depth depth;
+    pcgpu_status status = pcgpu_read_depth(s->context, stream, path, s->options->format, &depth);
+    if (status == PCGPU_OK) {
+        layer->kind = PC_IMAGE;
+        status = depth_to_pixels(s->context, &depth, s->options->camera.depth_scale, &layer->cloud);
+        pcgpu_depth_free(&depth);
+    }
+    return status;
+}
+
+static pcgpu_status read_points(session *s, FILE *stream, const char *path, pc_layer *layer) {
+    const option_values *o = s->options;
+    const bool camera = option_given(o, "camera", s->command);
+    const pcgpu_read_options how = {.format = o->format, .fields = session_fields(s), .camera = camera ? &o->camera : NULL};
+    layer->kind = PC_POINTS;
+    layer->drop_origin = o->drop_origin;
+    return pcgpu_read(s->context, stream, path, &how, &layer->cloud);
+}
+
+static int read_layer(session *s, const char *path, pc_layer *layer) {
+    const pcgpu_format_info *format = format_of(s, path);
+    FILE *stream = input_open(path);
+    if (!stream) {
+        return EXIT_FAILED;
+    }
+    const bool image = format && format->depth && !option_given(s->options, "camera", s->command);
+    const pcgpu_status status = image ? read_image(s, stream, path, layer) : read_points(s, stream, path, layer);
+    input_close(stream);
+    if (status != PCGPU_OK) {
+        report_failure(input_name(path), s->context);
+    }
+    return status == PCGPU_OK ? EXIT_DONE : EXIT_FAILED;
+}
+
+/* ---- trajectories ------------------------------------------------------------------------------------------------ */
+
+/* A file of poses is text whose first line is a pose: 16, 12 or 8 numbers with a rotation. */
+static bool read_poses(session *s, const char *path, pc_layer *layer) {
+    trajectory t = {0};
+    reason why;
+    const pcgpu_format_info *format = format_of(s, path);
+    if (s->options->format || path_is_stream(path) || !format || strcmp(format->name, "xyz") != 0 ||
+        !trajectory_read(path, false, &t, &why)) {
+        return false;
+    }
+    const bool good = t.count > 0 && pcgpu_cloud_create(s->context, t.count, 3, &layer->cloud) == PCGPU_OK;
+    for (int64_t i = 0; good && i < t.count; i++) {
+        for (int k = 0; k < 3; k++) {
+            layer->cloud.data[3 * i + k] = (float)t.poses[16 * i + 4 * k + 3];
+        }
+    }
+    layer->kind = PC_LINE;
+    trajectory_free(&t);
+    return good;
+}
+
+int view_add_input(session *s, const char *path, pc_scene *scene) {
+    pc_layer layer = {.kind = PC_POINTS};
+    progress_begin(input_name(path), "reading");
+    int code = read_poses(s, path, &layer) ? EXIT_DONE : read_layer(s, path, &layer);
+    if (code == EXIT_DONE && scene->count > 0 && (layer.kind == PC_IMAGE || scene->layers[0].kind == PC_IMAGE)) {
+        report_error(input_name(path), "a depth image without --camera has a picture of its own; give -o DIR/, or --camera for its points");
+        pc_layer_free(&layer);
+        return EXIT_FAILED;
+    }
+    if (code == EXIT_DONE) {
+        set_name(path, &layer);
+        if (pc_scene_add(s->context, scene, &layer) != PCGPU_OK) {
+            report_failure(input_name(path), s->context);
+            code = EXIT_FAILED;
+        }
+    }
+    return code;
+}
+
+/* ---- up ---------------------------------------------------------------------------------------------------------- */
+
+static double extent(const pc_layer *l, int axis) {
+    double low = 0, high = 0;
+    bool any = false;
+    for (int64_t i = 0; i < l->cloud.rows; i++) {
+        const float *p = pc_layer_row(l, i);
+        if (pc_layer_shows(l, p)) {
+            const double v = (double)p[axis];
+            low = !any || v < low ? v : low;
+            high = !any || v > high ? v : high;
+            any = true;
+        }
+    }
+    return high - low;
+}
+
+/* z is up, but in the frame of a camera -y: for its depth images, and where a trajectory alone stays on a plane of y. */
+void view_settle_up(const session *s, pc_scene *scene) {
+    const bool depth = option_given(s->options, "camera", s->command);
+    bool lines = true, flat = true;
+    for (int i = 0; i < scene->count; i++) {
+        const pc_layer *l = &scene->layers[i];
+        lines = lines && l->kind == PC_LINE;
+        flat = flat && lines && extent(l, 1) < extent(l, 2) && extent(l, 1) < extent(l, 0);
+    }
+    const pc_up given = (pc_up)s->options->view.up;
+    const bool image = scene->layers[0].kind == PC_IMAGE;
+    scene->up = given != PC_UP_AUTO && !image ? given : !image && ((lines && flat) || depth) ? PC_UP_MINUS_Y : PC_UP_Z;
+}

@@ -1,0 +1,18 @@
+/* What the files of pcgpu view share. */
+#ifndef VIEW_RUN_H
+#define VIEW_RUN_H
+
+#include "job.h"
+#include "view.h"
+
+/* view_inputs.c: reads an input of any kind and appends its layer to the scene. Returns an exit code and prints errors. */
+int view_add_input(session *s, const char *path, pc_scene *scene);
+/* Once all layers are there: sets the axis that is up. */
+void view_settle_up(const session *s, pc_scene *scene);
+
+/* view_terminal.c: the size of a picture for the terminal, which has two pixels per character, one above the other. */
+void terminal_size(int *width, int *height);
+/* Prints a picture, and a line with the layers and the scale. */
+void terminal_print(FILE *out, const pc_scene *scene, const pc_picture *picture);
+
+#endif

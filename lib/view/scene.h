@@ -1,0 +1,138 @@
+/* A scene: layers of coloured points, triangles, lines and boxes in one frame, with names and bounds. What shows it, as
+ * a picture or as a page, needs this header alone. */
+#ifndef PC_SCENE_H
+#define PC_SCENE_H
+
+#include "pcgpu.h"
+
+#include <math.h>
+
+typedef enum pc_layer_kind { PC_POINTS, PC_TRIANGLES, PC_LINE, PC_BOXES, PC_IMAGE } pc_layer_kind;
+
+/* What gives an element its colour. */
+typedef enum pc_paint {
+    PC_PAINT_FLAT,     /* `color` */
+    PC_PAINT_COLUMN,   /* a value of a column, by the scale of the scene */
+    PC_PAINT_ORDER,    /* the index */
+    PC_PAINT_DISTANCE, /* from the origin of the file, which is the sensor of a scan */
+    PC_PAINT_CLASS,    /* a whole number of a column: a colour per class */
+    PC_PAINT_RGB,      /* three adjacent columns, red green blue */
+    PC_PAINT_NORMAL    /* three adjacent columns, nx ny nz */
+} pc_paint;
+
+enum { PC_LAYER_NAME = 128 };
+
+typedef struct pc_layer {
+    pc_layer_kind kind;
+    char name[PC_LAYER_NAME]; /* of the file, without its folder */
+    pcgpu_cloud cloud;        /* points, vertices, the poses of a line, centres of boxes, pixels (column, -row, depth) */
+    double origin[3];         /* of the cloud's coordinates in the scene: scene = origin + data */
+    int64_t usable;           /* rows that are shown: finite, and not a record without a return */
+    bool drop_origin;         /* records at exactly (0,0,0) are not shown */
+    int64_t triangles;        /* of PC_TRIANGLES */
+    int32_t *indices;         /* 3 each */
+    float half[3];            /* half the edges of a box */
+    pc_paint paint;
+    int column;      /* the first column of the paint */
+    float sign;      /* 1 or -1: of a column that is a height where up is a negative axis */
+    double shift;    /* added to a column: the origin of a height */
+    float rgb_scale; /* to 0..255 */
+    uint32_t color;  /* 0xRRGGBB */
+} pc_layer;
+
+enum { PC_PALETTE = 256 };
+
+/* The scale of colours that the layers share. */
+typedef struct pc_scale {
+    bool used;
+    char name[PCGPU_NAME_SIZE + 16]; /* "height" */
+    const char *unit;                /* "m", or "" */
+    double low, high;                /* the limits: percentiles, so that few outliers do not take the colours */
+    uint32_t palette[PC_PALETTE];    /* 0xRRGGBB */
+} pc_scale;
+
+typedef enum pc_colormap { PC_VIRIDIS, PC_TURBO, PC_GREY } pc_colormap;
+typedef enum pc_up { PC_UP_AUTO, PC_UP_X, PC_UP_Y, PC_UP_Z, PC_UP_MINUS_X, PC_UP_MINUS_Y, PC_UP_MINUS_Z } pc_up;
+
+typedef struct pc_scene {
+    pc_layer *layers;
+    int count, capacity;
+    double offset[3]; /* of the scene's coordinates in those of the files */
+    pc_up up;         /* never AUTO once the scene is complete */
+    pc_scale scale;
+} pc_scene;
+
+/* Appends a layer and takes over its cloud and indices, also on failure. */
+pcgpu_status pc_scene_add(pcgpu_context *context, pc_scene *scene, pc_layer *layer);
+void pc_scene_free(pc_scene *scene); /* accepts a zeroed struct */
+void pc_layer_free(pc_layer *layer);
+
+/* Colours the layers by `what`: "height", "intensity", "file", "order", "distance", "normals", "rgb", "class" or the name of a
+ * column; NULL: what fits the layers. Sets the scale and its limits. Errors: FORMAT (a layer without that column). */
+pcgpu_status pc_scene_paint(pcgpu_context *context, pc_scene *scene, const char *what, pc_colormap map);
+/* The name of the paint that NULL stands for, or of a given one. */
+const char *pc_scene_default_paint(const pc_scene *scene);
+
+/* view_colors.c */
+void pc_palette_fill(pc_colormap map, uint32_t palette[PC_PALETTE]);
+uint32_t pc_class_color(int i);
+/* The index of the axis that is up, and its sign. */
+static inline int pc_up_axis(pc_up up) {
+    return ((int)up - 1) % 3;
+}
+static inline float pc_up_sign(pc_up up) {
+    return up >= PC_UP_MINUS_X ? -1.0f : 1.0f;
+}
+
+static inline const float *pc_layer_row(const pc_layer *l, int64_t i) {
+    return l->cloud.data + i * l->cloud.columns;
+}
+
+static inline bool pc_layer_shows(const pc_layer *l, const float *p) {
+    /* x - x is 0 for finite numbers and NaN for others */
+    const bool finite = (p[0] - p[0]) + (p[1] - p[1]) + (p[2] - p[2]) == 0.0f;
+    const double *o = l->cloud.offset;
+    return finite && !(l->drop_origin && (double)p[0] + o[0] == 0 && (double)p[1] + o[1] == 0 && (double)p[2] + o[2] == 0);
+}
+
+/* The value on the scale, relative to layer->shift. */
+static inline float pc_layer_value(const pc_layer *l, const float *p, int64_t i) {
+    switch (l->paint) {
+        case PC_PAINT_ORDER: return (float)i;
+        case PC_PAINT_DISTANCE: return sqrtf((p[0] * p[0] + p[1] * p[1]) + p[2] * p[2]);
+        default: return l->sign * p[l->column];
+    }
+}
+
+static inline bool pc_layer_is_scaled(const pc_layer *l) {
+    return l->paint == PC_PAINT_COLUMN || l->paint == PC_PAINT_ORDER || l->paint == PC_PAINT_DISTANCE;
+}
+
+/* Multiplies and adds for the index of the palette. */
+typedef struct pc_painter {
+    const pc_layer *layer;
+    const uint32_t *palette;
+    float factor, zero;
+} pc_painter;
+
+pc_painter pc_painter_of(const pc_scene *scene, const pc_layer *layer);
+
+static inline uint32_t pc_palette_color(const pc_painter *c, float value) {
+    const float t = (value - c->zero) * c->factor;
+    return t != t ? 0x808080u : c->palette[t <= 0.0f ? 0 : t >= 255.0f ? 255 : (int)(t + 0.5f)];
+}
+
+uint32_t pc_layer_color_other(const pc_layer *l, const float *p);
+
+/* 0xRRGGBB of row i. */
+static inline uint32_t pc_color_of(const pc_painter *c, const float *p, int64_t i) {
+    const pc_layer *l = c->layer;
+    return l->paint == PC_PAINT_FLAT ? l->color
+           : pc_layer_is_scaled(l)  ? pc_palette_color(c, pc_layer_value(l, p, i))
+                                    : pc_layer_color_other(l, p);
+}
+
+/* The value below which a fraction of `values` lies; no NaN among them. Reorders nothing. */
+float pc_quantile(const float *values, int64_t n, double fraction);
+
+#endif

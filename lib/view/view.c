@@ -1,0 +1,68 @@
+/* Draws a scene: places the camera, draws the layers into samples, shades the pixels, writes the legend on them. */
+#include "view.h"
+#include "context.h"
+#include "view_draw.h"
+
+#include <stdlib.h>
+
+void pc_picture_free(pc_picture *picture) {
+    free(picture->rgb);
+    *picture = (pc_picture){0};
+}
+
+static void draw_layer(const drawing *d) {
+    switch (d->layer->kind) {
+        case PC_LINE: draw_line(d); break;
+        case PC_TRIANGLES: draw_triangles(d); break;
+        case PC_BOXES: draw_boxes(d); break;
+        default: draw_points(d);
+    }
+}
+
+static void draw_layers(pcgpu_context *context, const pc_scene *scene, const camera *c, const canvas *to, float point_size) {
+    for (int i = 0; i < scene->count; i++) {
+        const pc_layer *l = &scene->layers[i];
+        const drawing d = {.context = context,
+                           .scene = scene,
+                           .layer = l,
+                           .index = i,
+                           .camera = camera_of_layer(c, l),
+                           .painter = pc_painter_of(scene, l),
+                           .canvas = to,
+                           .point_size = point_size};
+        draw_layer(&d);
+    }
+}
+
+pcgpu_status pc_render(pcgpu_context *context, const pc_scene *scene, const pc_view *view, pc_picture *picture) {
+    camera c;
+    float point_size = 0;
+    const size_t pixels = (size_t)view->width * (size_t)view->height;
+    canvas samples = {.width = SAMPLES * view->width, .height = SAMPLES * view->height, .shared = context->threads > 1};
+    *picture = (pc_picture){.width = view->width, .height = view->height};
+    pcgpu_status status = camera_place(context, scene, view, &c, &point_size);
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    /* fresh pages are zero, which is an empty sample, and those that nothing is drawn into cost nothing */
+    samples.keys = calloc(pixels * SAMPLES * SAMPLES, sizeof *samples.keys);
+    picture->rgb = malloc(pixels * 3);
+    if (samples.keys && picture->rgb) {
+        point_size = view->point_size > 0 ? (float)(SAMPLES * view->point_size) : point_size;
+        draw_layers(context, scene, &c, &samples, point_size);
+        status = shade(context, &samples, true, picture);
+    } else {
+        status = pc_fail_memory(context, pixels * SAMPLES * SAMPLES * sizeof *samples.keys, "the picture; give a smaller --size");
+    }
+    free(samples.keys);
+    if (status != PCGPU_OK) {
+        pc_picture_free(picture);
+        return status;
+    }
+    picture->from = view->from == PC_FROM_AUTO ? PC_FROM_ISO : view->from;
+    picture->metres_per_pixel = c.kind == SPHERICAL || c.kind == PIXELS ? 0 : (double)SAMPLES / (double)c.scale[0];
+    if (!view->plain) {
+        draw_legend(scene, view, picture);
+    }
+    return status;
+}

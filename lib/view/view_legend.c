@@ -1,0 +1,171 @@
+/* What stands on a picture: the names of the layers, the scale of colours, the scale bar. */
+#include "view_draw.h"
+
+#include <stdio.h>
+
+enum { MOST_NAMES = 8, WHITE = 0xf2f4f6, PALE = 0xa8b0ba };
+
+float text_height(const pc_view *view) {
+    const float by_height = (float)view->height * 0.0115f, by_width = (float)view->width * 0.009f;
+    const float size = by_height < by_width ? by_height : by_width;
+    return size < 8.0f ? 8.0f : size;
+}
+
+static bool is_plain(const pc_view *view) {
+    return view->plain || view->width < 240 || view->height < 160;
+}
+
+void legend_margins(const pc_scene *scene, const pc_view *view, float margins[4]) {
+    const float h = text_height(view);
+    const float edge = 0.02f * (float)(view->width < view->height ? view->width : view->height);
+    margins[0] = margins[1] = margins[2] = margins[3] = edge;
+    if (!is_plain(view)) {
+        const int names = scene->count < 3 ? scene->count : 3;
+        margins[2] += (1.4f + 1.9f * (float)(names - 1)) * h;
+        margins[3] += 2.6f * h;
+    }
+}
+
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
+
+/* 115384 as "115,384". */
+static void with_commas(int64_t n, char *out, size_t size) {
+    char digits[32];
+    const int length = snprintf(digits, sizeof digits, "%lld", (long long)n);
+    size_t used = 0;
+    for (int i = 0; i < length && used + 2 < size; i++) {
+        if (i > 0 && (length - i) % 3 == 0) {
+            out[used++] = ',';
+        }
+        out[used++] = digits[i];
+    }
+    out[used] = '\0';
+}
+
+void pc_layer_caption(const pc_layer *l, char *out, size_t size) {
+    char number[48];
+    const bool mesh = l->kind == PC_TRIANGLES && l->triangles > 0;
+    with_commas(mesh ? l->triangles : l->usable, number, sizeof number);
+    const char *what = mesh                  ? "triangle"
+                       : l->kind == PC_LINE  ? "pose"
+                       : l->kind == PC_BOXES ? "voxel"
+                       : l->kind == PC_IMAGE ? "pixel"
+                                             : "point";
+    snprintf(out, size, "%s %s%s", number, what, (mesh ? l->triangles : l->usable) == 1 ? "" : "s");
+}
+
+/* With digits for a hundredth of the width of the scale. */
+static void scale_text(double value, double width, const char *unit, char *out, size_t size) {
+    int digits = 0;
+    for (double step = width / 100; step < 0.5 && digits < 6; step *= 10) {
+        digits++;
+    }
+    const double large = value < 0 ? -value : value;
+    const bool plain = large < 1e7 && (width >= 1e-4 || width == 0);
+    snprintf(out, size, plain ? "%.*f%s%s" : "%.*g%s%s", plain ? (width == 0 ? 2 : digits > 1 ? digits - 1 : digits) : 4, value, *unit ? " " : "",
+             unit);
+}
+
+/* The largest of 1, 2, 5 x 10^k that is not above `most`. */
+static double round_length(double most) {
+    double length = 1;
+    while (length > most && length > 1e-12) {
+        length /= 10;
+    }
+    while (length * 10 <= most && length < 1e12) {
+        length *= 10;
+    }
+    return 5 * length <= most ? 5 * length : 2 * length <= most ? 2 * length : length;
+}
+
+static void length_text(double metres, char *out, size_t size) {
+    const bool kilometres = metres >= 1000, small = metres < 0.01, middle = metres < 1;
+    snprintf(out, size, "%.6g %s", kilometres ? metres / 1000 : small ? metres * 1000 : middle ? metres * 100 : metres,
+             kilometres ? "km" : small ? "mm" : middle ? "cm" : "m");
+}
+
+/* ---- drawing ----------------------------------------------------------------------------------------------------- */
+
+static void fill_box(pc_picture *p, float x, float y, float width, float height, uint32_t color) {
+    const int x0 = x < 0 ? 0 : (int)(x + 0.5f), y0 = y < 0 ? 0 : (int)(y + 0.5f), x1 = (int)(x + width + 0.5f), y1 = (int)(y + height + 0.5f);
+    for (int row = y0; row < y1 && row < p->height; row++) {
+        for (int column = x0; column < x1 && column < p->width; column++) {
+            uint8_t *rgb = p->rgb + 3 * ((size_t)row * (size_t)p->width + (size_t)column);
+            rgb[0] = (uint8_t)(color >> 16);
+            rgb[1] = (uint8_t)(color >> 8);
+            rgb[2] = (uint8_t)color;
+        }
+    }
+}
+
+/* A name that is too long loses its middle. */
+static void draw_name(const pc_view *view, pc_picture *p, float x, float y, float h, const pc_layer *l, bool swatch) {
+    char caption[64], name[PC_LAYER_NAME + 4];
+    pc_layer_caption(l, caption, sizeof caption);
+    snprintf(name, sizeof name, "%s", l->name);
+    const float width = 0.6f * (float)view->width;
+    for (size_t n = strlen(l->name); n > 12 && text_width(h, name) > width; n--) {
+        snprintf(name, sizeof name, "%.*s...%s", (int)(n / 2), l->name, l->name + strlen(l->name) - n / 2);
+    }
+    if (swatch) {
+        fill_box(p, x, y - h, h, h, l->color);
+        x += 1.7f * h;
+    }
+    x += draw_text(p, x, y, h, WHITE, name) + h;
+    draw_text(p, x, y, h, PALE, caption);
+}
+
+static void draw_names(const pc_scene *scene, const pc_view *view, pc_picture *p, float edge, float h) {
+    float y = edge + h;
+    const int shown = scene->count > MOST_NAMES + 1 ? MOST_NAMES : scene->count;
+    for (int i = 0; i < shown; i++, y += 1.9f * h) {
+        const pc_layer *l = &scene->layers[i];
+        draw_name(view, p, edge, y, h, l, scene->count > 1 && l->paint == PC_PAINT_FLAT);
+    }
+    if (shown < scene->count) {
+        char more[48];
+        snprintf(more, sizeof more, "and %d more", scene->count - shown);
+        draw_text(p, edge, y, h, PALE, more);
+    }
+}
+
+static void draw_scale(const pc_scene *scene, const pc_view *view, pc_picture *p, float edge, float h) {
+    const pc_scale *s = &scene->scale;
+    char low[48], high[48];
+    const float width = 0.2f * (float)view->width, y = (float)view->height - edge - h;
+    scale_text(s->low, s->high - s->low, "", low, sizeof low);
+    scale_text(s->high, s->high - s->low, s->unit, high, sizeof high);
+    const float right = (float)view->width - edge - text_width(h, high), left = right - width - 0.8f * h;
+    for (int x = 0; x < (int)width; x++) {
+        const int i = (int)((float)x * 255.0f / (width - 1.0f) + 0.5f);
+        fill_box(p, left + (float)x, y, 1, h, s->palette[i < 255 ? i : 255]);
+    }
+    draw_text(p, right, y + h, h, WHITE, high);
+    draw_text(p, left - text_width(h, low) - 0.5f * h, y + h, h, WHITE, low);
+    draw_text(p, left, y - 0.8f * h, h, PALE, s->name);
+}
+
+static void draw_scale_bar(const pc_view *view, pc_picture *p, float edge, float h) {
+    char text[48];
+    const double length = round_length(p->metres_per_pixel * 0.2 * (double)view->width);
+    const float width = (float)(length / p->metres_per_pixel), y = (float)view->height - edge, thin = 0.18f * h < 2 ? 2 : 0.18f * h;
+    length_text(length, text, sizeof text);
+    fill_box(p, edge, y - thin, width, thin, WHITE);
+    fill_box(p, edge, y - 0.7f * h, thin, 0.7f * h, WHITE);
+    fill_box(p, edge + width - thin, y - 0.7f * h, thin, 0.7f * h, WHITE);
+    draw_text(p, edge + 0.5f * (width - text_width(h, text)), y - 0.9f * h, h, WHITE, text);
+}
+
+void draw_legend(const pc_scene *scene, const pc_view *view, pc_picture *p) {
+    if (is_plain(view)) {
+        return;
+    }
+    const float h = text_height(view), edge = 1.5f * h;
+    draw_names(scene, view, p, edge, h);
+    if (scene->scale.used) {
+        draw_scale(scene, view, p, edge, h);
+    }
+    if (p->metres_per_pixel > 0) {
+        draw_scale_bar(view, p, edge, h);
+    }
+}

@@ -1,0 +1,61 @@
+/* The layers of a scene: what they own. Their colours are in view_paint.c. */
+#include "cloud.h"
+#include "context.h"
+#include "scene.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void pc_layer_free(pc_layer *layer) {
+    pcgpu_cloud_free(&layer->cloud);
+    free(layer->indices);
+    *layer = (pc_layer){0};
+}
+
+void pc_scene_free(pc_scene *scene) {
+    for (int i = 0; i < scene->count; i++) {
+        pc_layer_free(&scene->layers[i]);
+    }
+    free(scene->layers);
+    *scene = (pc_scene){0};
+}
+
+typedef struct count_state {
+    const pc_layer *layer;
+    int64_t usable; /* atomic: a sum of integers has no order */
+} count_state;
+
+static void count_usable(void *state, int64_t begin, int64_t end) {
+    count_state *s = state;
+    int64_t n = 0;
+    for (int64_t i = begin; i < end; i++) {
+        n += pc_layer_shows(s->layer, pc_layer_row(s->layer, i));
+    }
+    __atomic_fetch_add(&s->usable, n, __ATOMIC_RELAXED);
+}
+
+pcgpu_status pc_scene_add(pcgpu_context *context, pc_scene *scene, pc_layer *layer) {
+    if (scene->count == scene->capacity) {
+        const int capacity = scene->capacity ? 2 * scene->capacity : 8;
+        pc_layer *layers = realloc(scene->layers, (size_t)capacity * sizeof *layers);
+        if (!layers) {
+            pcgpu_status status = pc_fail_memory(context, (uint64_t)capacity * sizeof *layers, layer->name);
+            pc_layer_free(layer);
+            return status;
+        }
+        scene->layers = layers;
+        scene->capacity = capacity;
+    }
+    if (scene->count == 0) {
+        memcpy(scene->offset, layer->cloud.offset, sizeof scene->offset);
+    }
+    for (int k = 0; k < 3; k++) {
+        layer->origin[k] = layer->cloud.offset[k] - scene->offset[k];
+    }
+    count_state count = {.layer = layer};
+    pc_run_ranges(context, layer->cloud.rows, 1 << 16, count_usable, &count);
+    layer->usable = count.usable;
+    scene->layers[scene->count++] = *layer;
+    *layer = (pc_layer){0};
+    return PCGPU_OK;
+}

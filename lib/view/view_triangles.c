@@ -1,0 +1,166 @@
+/* Triangles and boxes, by edge functions (Pineda 1988), shaded by the angle of their normals to a light beside the viewer. */
+#include "cloud.h"
+#include "context.h"
+#include "view_draw.h"
+
+typedef struct corner {
+    spot s;
+    float light; /* 0..1 */
+    float value; /* of the scale of colours */
+    uint32_t color;
+} corner;
+
+static uint32_t lit(uint32_t color, float light) {
+    const uint32_t gain = (uint32_t)(256.0f * (light < 1.0f ? light : 1.0f));
+    const uint32_t r = (color >> 16 & 255) * gain >> 8, g = (color >> 8 & 255) * gain >> 8, b = (color & 255) * gain >> 8;
+    return r << 16 | g << 8 | b;
+}
+
+static float lambert(const float n[3]) {
+    const float length = sqrtf((n[0] * n[0] + n[1] * n[1]) + n[2] * n[2]);
+    const float cosine = length > 0.0f ? fabsf((0.30f * n[0] + 0.42f * n[1]) + 0.857f * n[2]) / length : 0.7f;
+    return 0.28f + 0.72f * (cosine < 1.0f ? cosine : 1.0f);
+}
+
+/* Directions of the camera from those of the layer. */
+static void turn(const layer_camera *l, const float n[3], float out[3]) {
+    for (int r = 0; r < 3; r++) {
+        out[r] = (l->m[4 * r] * n[0] + l->m[4 * r + 1] * n[1]) + l->m[4 * r + 2] * n[2];
+    }
+}
+
+static int clamp_to(double v, int low, int high) {
+    return v <= (double)low ? low : v >= (double)high ? high : (int)v;
+}
+
+static double smallest(double a, double b, double c) {
+    const double m = a < b ? a : b;
+    return m < c ? m : c;
+}
+
+static void fill(const drawing *d, const corner c[3]) {
+    const canvas *to = d->canvas;
+    const double ax = (double)c[0].s.x, ay = (double)c[0].s.y, bx = (double)c[1].s.x - ax, by = (double)c[1].s.y - ay;
+    const double cx = (double)c[2].s.x - ax, cy = (double)c[2].s.y - ay, area = bx * cy - by * cx;
+    if (!(area - area == 0) || area == 0) {
+        return;
+    }
+    const int x0 = clamp_to(ax + smallest(0, bx, cx), 0, to->width), x1 = clamp_to(ax - smallest(0, -bx, -cx) + 1, 0, to->width);
+    const int y0 = clamp_to(ay + smallest(0, by, cy), 0, to->height), y1 = clamp_to(ay - smallest(0, -by, -cy) + 1, 0, to->height);
+    const bool scaled = pc_layer_is_scaled(d->layer);
+    for (int y = y0; y < y1; y++) {
+        const double py = (double)y + 0.5 - ay;
+        for (int x = x0; x < x1; x++) {
+            const double px = (double)x + 0.5 - ax;
+            const float v = (float)((px * cy - py * cx) / area), w = (float)((bx * py - by * px) / area), u = (1.0f - v) - w;
+            if (u < 0.0f || v < 0.0f || w < 0.0f) {
+                continue;
+            }
+            const float depth = (u * c[0].s.depth + v * c[1].s.depth) + w * c[2].s.depth;
+            const float light = (u * c[0].light + v * c[1].light) + w * c[2].light;
+            const uint32_t color = scaled ? pc_palette_color(&d->painter, (u * c[0].value + v * c[1].value) + w * c[2].value)
+                                          : c[u >= v && u >= w ? 0 : v >= w ? 1 : 2].color;
+            if (depth > 0.0f) {
+                put(to, (int64_t)y * to->width + x, key_of(depth, d->index, lit(color, light)));
+            }
+        }
+    }
+}
+
+/* ---- meshes ------------------------------------------------------------------------------------------------------ */
+
+static void face_normal(const drawing *d, const float *const p[3], float out[3]) {
+    float e[2][3], n[3];
+    for (int k = 0; k < 3; k++) {
+        e[0][k] = p[1][k] - p[0][k];
+        e[1][k] = p[2][k] - p[0][k];
+    }
+    for (int k = 0; k < 3; k++) {
+        n[k] = e[0][(k + 1) % 3] * e[1][(k + 2) % 3] - e[0][(k + 2) % 3] * e[1][(k + 1) % 3];
+    }
+    turn(&d->camera, n, out);
+}
+
+static void draw_mesh_range(void *state, int64_t begin, int64_t end) {
+    const drawing *d = state;
+    const pc_layer *l = d->layer;
+    const int normal = pc_normal_column(&l->cloud);
+    for (int64_t i = begin; i < end; i++) {
+        const float *p[3];
+        corner c[3];
+        bool seen = true;
+        for (int k = 0; k < 3; k++) {
+            const int64_t row = l->indices[3 * i + k];
+            p[k] = pc_layer_row(l, row);
+            seen = seen && pc_layer_shows(l, p[k]) && project(&d->camera, p[k], &c[k].s);
+            c[k].color = pc_color_of(&d->painter, p[k], row);
+            c[k].value = pc_layer_is_scaled(l) ? pc_layer_value(l, p[k], row) : 0.0f;
+        }
+        if (!seen) {
+            continue;
+        }
+        float face[3];
+        face_normal(d, p, face);
+        for (int k = 0; k < 3; k++) {
+            float n[3];
+            if (normal >= 0) {
+                turn(&d->camera, p[k] + normal, n);
+            }
+            c[k].light = lambert(normal >= 0 ? n : face);
+        }
+        fill(d, c);
+    }
+}
+
+void draw_triangles(const drawing *d) {
+    if (d->layer->triangles == 0) {
+        draw_points(d);
+        return;
+    }
+    pc_run_ranges(d->context, d->layer->triangles, 1 << 12, draw_mesh_range, (void *)(uintptr_t)d);
+}
+
+/* ---- boxes ------------------------------------------------------------------------------------------------------- */
+
+/* The face of an axis and side, as two triangles. */
+static void draw_face(const drawing *d, const corner corners[8], int axis, int side) {
+    const int a = 1 << (axis + 1) % 3, b = 1 << (axis + 2) % 3, base = side << axis;
+    const int at[4] = {base, base + a, base + a + b, base + b};
+    float n[3] = {0, 0, 0}, turned[3];
+    n[axis] = 1.0f;
+    turn(&d->camera, n, turned);
+    corner c[4];
+    for (int k = 0; k < 4; k++) {
+        c[k] = corners[at[k]];
+        c[k].light = lambert(turned);
+    }
+    fill(d, c);
+    c[1] = c[0];
+    fill(d, c + 1);
+}
+
+static void draw_box_range(void *state, int64_t begin, int64_t end) {
+    const drawing *d = state;
+    const pc_layer *l = d->layer;
+    for (int64_t i = begin; i < end; i++) {
+        const float *p = pc_layer_row(l, i);
+        corner corners[8];
+        bool seen = pc_layer_shows(l, p);
+        for (int k = 0; k < 8 && seen; k++) {
+            float q[3];
+            for (int a = 0; a < 3; a++) { /* a little smaller than the voxel, so that neighbours differ */
+                q[a] = p[a] + (k >> a & 1 ? 0.96f : -0.96f) * l->half[a];
+            }
+            corners[k].color = pc_color_of(&d->painter, p, i);
+            corners[k].value = pc_layer_is_scaled(l) ? pc_layer_value(l, p, i) : 0.0f;
+            seen = project(&d->camera, q, &corners[k].s);
+        }
+        for (int face = 0; face < 6 && seen; face++) {
+            draw_face(d, corners, face / 2, face % 2);
+        }
+    }
+}
+
+void draw_boxes(const drawing *d) {
+    pc_run_ranges(d->context, d->layer->cloud.rows, 1 << 11, draw_box_range, (void *)(uintptr_t)d);
+}
