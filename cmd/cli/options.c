@@ -10,6 +10,8 @@ static const char *const register_methods[] = {"plane", "point", "ndt", "gicp", 
 static const char *const kernels[] = {"auto", "none", "huber", "cauchy", "tukey", "geman", NULL};
 static const char *const features[] = {"mean", "points", "pillar", "first", "nearest", NULL};
 static const char *const dtypes[] = {"float32", "float16", NULL};
+static const char *const layouts[] = {"pcgpu", "openpcdet", "mmdet3d", NULL};
+static const char *const voxelizations[] = {"hard", "dynamic", NULL};
 static const char *const splits[] = {"test", "train", NULL};
 static const char *const associations[] = {"auto", "projective", "nearest", NULL};
 static const char *const transform_formats[] = {"matrix", "kitti", "tum", NULL};
@@ -27,7 +29,7 @@ _Static_assert(sizeof(pcgpu_sample_method) == sizeof(int) && sizeof(pcgpu_regist
                    sizeof(pcgpu_kernel) == sizeof(int) &&
                    sizeof(pcgpu_features) == sizeof(int) && sizeof(dtype) == sizeof(int) &&
                    sizeof(pcgpu_reference) == sizeof(int) && sizeof(pcgpu_deskew) == sizeof(int) &&
-                   sizeof(split) == sizeof(int) && sizeof(association) == sizeof(int) &&
+                   sizeof(split) == sizeof(int) && sizeof(layout) == sizeof(int) && sizeof(voxelization) == sizeof(int) && sizeof(association) == sizeof(int) &&
                    sizeof(transform_format) == sizeof(int),
                "type_choice stores an int");
 
@@ -74,6 +76,12 @@ static const option_row table[] = {
     {"features", 0, FOR_VOXELIZE, 0, &type_choice, "NAME", AT(voxelize.features), 0, 0, features,
      "mean: the mean of a voxel's kept points; points: the points themselves, padded with zeros; pillar: the ten "
      "values per point of PointPillars; first: the first point; nearest: the kept point nearest to the mean."},
+    {"layout", 0, FOR_VOXELIZE, 0, &type_choice, "NAME", AT(layout), 0, 0, layouts,
+     "Names and shapes of the arrays: pcgpu: by --features; openpcdet, mmdet3d: what the voxel encoders of OpenPCDet or "
+     "mmdetection3d take, which a --config of theirs chooses; see LAYOUTS."},
+    {"voxelization", 0, FOR_VOXELIZE, 0, &type_choice, "KIND", AT(voxelization), 0, 0, voxelizations,
+     "hard: voxels with up to P points each; dynamic: the points, without limits, for encoders that make voxels themselves. "
+     "For --layout openpcdet and mmdet3d."},
     {"coords", 0, FOR_VOXELIZE, OPTION_OUTPUT, &type_path, "FILE", AT(coords), 0, 0, NULL,
      "Write the voxel coordinates, int32 V x 4: 0 or the number in the batch, z, y, x (.npy, .npz or .txt by name)."},
     {"counts", 0, FOR_VOXELIZE, OPTION_OUTPUT, &type_path, "FILE", AT(counts), 0, 0, NULL,
@@ -90,7 +98,7 @@ static const option_row table[] = {
      "One output for all inputs, one after the other; the first voxel coordinate is the index of the input. "
      "Needs a --range; not for an output that is a cloud."},
     {"split", 0, FOR_VOXELIZE, OPTION_LINE_ONLY, &type_choice, "NAME", AT(split), 0, 0, splits,
-     "Selects one of the two limits of voxels in a --config of OpenPCDet: test or train."},
+     "Selects one of the two limits of voxels in a --config of OpenPCDet or mmdetection3d: test or train."},
 
     /* register */
     {"method", 0, FOR_REGISTRATION, 0, &type_choice, "NAME", AT(registration.method), 0, 0, register_methods,

@@ -74,6 +74,10 @@ const command_info *command_by_name(const char *name);
 
 typedef enum dtype { DTYPE_FLOAT32, DTYPE_FLOAT16 } dtype;
 typedef enum split { SPLIT_TEST, SPLIT_TRAIN } split;
+/* Whose names and shapes the arrays of voxelize have. */
+typedef enum layout { LAYOUT_PCGPU, LAYOUT_OPENPCDET, LAYOUT_MMDET3D } layout;
+/* Hard: points padded per voxel, with limits; dynamic: all points, for encoders that make voxels themselves. */
+typedef enum voxelization { VOXELIZATION_HARD, VOXELIZATION_DYNAMIC } voxelization;
 /* How correspondences are found; AUTO: by projection for two depth images. */
 typedef enum association { ASSOCIATION_AUTO, ASSOCIATION_PROJECTIVE, ASSOCIATION_NEAREST } association;
 typedef enum transform_format { TRANSFORM_MATRIX, TRANSFORM_KITTI, TRANSFORM_TUM } transform_format;
@@ -126,8 +130,11 @@ struct option_values {
     bool recursive, zero_ends, skip_existing;
     int progress; /* a progress_mode */
     int compression;
-    split split;    /* of a configuration of OpenPCDet */
-    bool openpcdet; /* a configuration of OpenPCDet was read */
+    layout layout;
+    voxelization voxelization;
+    split split;     /* of a configuration of a detector */
+    bool detector;   /* a configuration of OpenPCDet or mmdetection3d was read */
+    int wants_columns; /* of the inputs, by that configuration; 0 = any */
 
     pcgpu_register_params registration;
     association association;

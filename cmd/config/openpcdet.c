@@ -1,146 +1,26 @@
-/* Configurations of OpenPCDet. Its merge_new_config (pcdet/config.py) defines the inheritance: a mapping overrides its
- * base key by key; lists and scalars are replaced. */
-#define _XOPEN_SOURCE 700 /* realpath */
+/* Configurations of OpenPCDet. */
 #include "openpcdet.h"
 #include "config.h"
+#include "inheritance.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
-
-enum { MAX_BASES = 8 };
-
-typedef struct place {
-    const document *document;
-    const yaml_node_t *node;
-} place;
-
-typedef struct base {
-    const yaml_node_t *heir; /* the mapping with its name */
-    document document;
-} base;
 
 typedef struct reader {
-    place root;
+    inheritance files;
     option_values *options;
-    base bases[MAX_BASES]; /* the open ones */
-    int base_count;
 } reader;
-
-typedef enum search { FOUND, ABSENT, FAILED } search;
-
-/* The value of a key in the mapping itself; of a repeated key, the last value, as in PyYAML. */
-static place own_value(place mapping, const char *key) {
-    place value = {.document = mapping.document};
-    if (mapping.node->type != YAML_MAPPING_NODE) {
-        return value;
-    }
-    for (yaml_node_pair_t *p = mapping.node->data.mapping.pairs.start; p < mapping.node->data.mapping.pairs.top; p++) {
-        const char *name = document_text(document_node(mapping.document, p->key));
-        if (name && strcmp(name, key) == 0) {
-            value.node = document_node(mapping.document, p->value);
-        }
-    }
-    return value;
-}
-
-/* ---- inheritance --------------------------------------------------------------------------------------------- */
-
-/* In OpenPCDet the name is relative to the working directory, which must be its tools/. This also tries the folders
- * above the file with the name, so that a configuration works from any folder. malloc'd; NULL when no file exists. */
-static char *locate_base(const char *name, const char *heir) {
-    if (access(name, F_OK) == 0) {
-        return strdup(name);
-    }
-    char *folder = name[0] == '/' ? NULL : realpath(heir, NULL), *found = NULL;
-    size_t size = folder ? strlen(folder) + strlen(name) + 2 : 0;
-    char *end = folder;
-    while (!found && end && (end = strrchr(folder, '/'))) {
-        *end = '\0';
-        char *path = malloc(size);
-        if (path) {
-            snprintf(path, size, "%s/%s", folder, name);
-        }
-        if (path && access(path, F_OK) == 0) {
-            found = path;
-        } else {
-            free(path);
-        }
-    }
-    free(folder);
-    return found;
-}
-
-/* The root of the base of a mapping. `wanted` is the missing key. */
-static search base_of(reader *r, place mapping, const char *wanted, place *root) {
-    place name = own_value(mapping, "_BASE_CONFIG_");
-    if (!name.node) {
-        return ABSENT;
-    }
-    int i = 0;
-    while (i < r->base_count && r->bases[i].heir != mapping.node) {
-        i++;
-    }
-    if (i == r->base_count) {
-        const char *text = document_text(name.node);
-        if (!text || r->base_count == MAX_BASES) {
-            document_wrong(name.document, name.node,
-                           text ? "more than %d files inherit from each other, maybe in a circle; leave this out"
-                                : "_BASE_CONFIG_ is not the name of a file; give one",
-                           MAX_BASES);
-            return FAILED;
-        }
-        char *path = locate_base(text, name.document->path);
-        if (!path) {
-            document_wrong(
-                name.document, name.node,
-                "%s is missing, and its base %s is neither in the working directory nor in a folder above this "
-                "file; run pcgpu in OpenPCDet's tools/, or add %s here",
-                wanted, text, wanted);
-            return FAILED;
-        }
-        bool good = document_open(&r->bases[i].document, path, name.document->why);
-        free(path);
-        if (!good) {
-            return FAILED;
-        }
-        r->bases[i].heir = mapping.node;
-        r->base_count++;
-    }
-    *root = (place){&r->bases[i].document, document_root(&r->bases[i].document)};
-    return root->node ? FOUND : ABSENT;
-}
-
-/* Finds the value of the nested keys `path`, which NULL ends, in the mapping, else in its base. */
-static search find(reader *r, place mapping, const char *const *path, place *found) {
-    place value = own_value(mapping, path[0]), root;
-    if (value.node && !path[1]) {
-        *found = value;
-        return FOUND;
-    }
-    if (value.node) {
-        search inner = find(r, value, path + 1, found);
-        if (inner != ABSENT) {
-            return inner;
-        }
-    }
-    bool is_data = strcmp(path[0], "DATA_CONFIG") == 0; /* a data configuration does not have this key */
-    search inherited = base_of(r, mapping, is_data ? path[1] : path[0], &root);
-    return inherited == FOUND ? find(r, root, path, found) : inherited;
-}
-
-/* Finds a key of a data configuration, which a model configuration has under DATA_CONFIG. */
-static search find_data(reader *r, const char *key, place *found) {
-    const char *const model[] = {"DATA_CONFIG", key, NULL}, *const data[] = {key, NULL};
-    search in_data = own_value(r->root, key).node ? ABSENT : find(r, r->root, model, found);
-    return in_data == ABSENT ? find(r, r->root, data, found) : in_data;
-}
 
 /* ---- values -------------------------------------------------------------------------------------------------- */
 
 static bool given(const reader *r, const char *option) {
     return r->options->source[option_index(option_by_name(option, FOR_VOXELIZE))] == FROM_COMMAND_LINE;
+}
+
+/* The command line asks for the arrays of pcgpu. */
+static bool keeps_layout(const reader *r) {
+    return given(r, "layout") && r->options->layout == LAYOUT_PCGPU;
 }
 
 static bool set(reader *r, const char *option, const char *key, place value) {
@@ -162,13 +42,24 @@ static bool set_required(reader *r, const char *option, const char *key, place e
            document_wrong(entry.document, entry.node, "no %s here; add it, or give --%s", key, option);
 }
 
+/* A switch as YAML 1.1 spells it. */
+static bool is_true(place value) {
+    static const char *const yes[] = {"true", "yes", "on", NULL};
+    const char *text = document_text(value.node);
+    bool on = false;
+    for (int i = 0; text && yes[i]; i++) {
+        on = on || strcasecmp(text, yes[i]) == 0;
+    }
+    return on;
+}
+
 static bool read_range(reader *r) {
     place value;
-    search result = find_data(r, "POINT_CLOUD_RANGE", &value);
+    search result = inherited_find_data(&r->files, "POINT_CLOUD_RANGE", &value);
     if (result == FOUND) {
         return set(r, "range", "POINT_CLOUD_RANGE", value);
     }
-    return given(r, "range") || (result == ABSENT && document_wrong(r->root.document, r->root.node,
+    return given(r, "range") || (result == ABSENT && document_wrong(r->files.root.document, r->files.root.node,
                                                                     "no POINT_CLOUD_RANGE; add it, or give --range"));
 }
 
@@ -208,10 +99,11 @@ static bool read_max_voxels(reader *r, place entry) {
                           which);
 }
 
-static bool read_processor(reader *r) {
+/* *placeholder: the entry of DATA_PROCESSOR has no limits. */
+static bool read_processor(reader *r, bool *placeholder) {
     place processors, entry = {0};
     bool dynamic = false, settled = given(r, "voxel-size") && given(r, "max-points") && given(r, "max-voxels");
-    search result = find_data(r, "DATA_PROCESSOR", &processors);
+    search result = inherited_find_data(&r->files, "DATA_PROCESSOR", &processors);
     if (result == FOUND) {
         entry = voxel_entry(processors, &dynamic);
     }
@@ -219,12 +111,18 @@ static bool read_processor(reader *r) {
         return true;
     }
     if (!entry.node) {
-        place at = result == FOUND ? processors : r->root;
+        place at = result == FOUND ? processors : r->files.root;
         return result != FAILED &&
                document_wrong(at.document, at.node,
                               "no transform_points_to_voxels in %s DATA_PROCESSOR; give --voxel-size, --max-points and "
                               "--max-voxels, or the configuration of a model that takes voxels",
                               result == FOUND ? "this" : "a");
+    }
+    *placeholder = dynamic;
+    place flips = own_value(entry, "DOUBLE_FLIP");
+    if (flips.node && !keeps_layout(r) && is_true(flips)) {
+        return document_wrong(flips.document, flips.node,
+                              "DOUBLE_FLIP makes voxels of four mirrored clouds, which is not done here; set it to False");
     }
     if (!set_required(r, "voxel-size", "VOXEL_SIZE", entry)) {
         return false;
@@ -233,30 +131,44 @@ static bool read_processor(reader *r) {
                    : set_required(r, "max-points", "MAX_POINTS_PER_VOXEL", entry) && read_max_voxels(r, entry);
 }
 
-/* A switch of the model's VFE as YAML 1.1 spells it, `missing` when it does not stand there. */
+/* A switch of the model's VFE, `missing` when it does not stand there. */
 static search find_switch(reader *r, const char *key, bool missing, bool *on) {
-    static const char *const yes[] = {"true", "yes", "on", NULL};
     const char *const path[] = {"MODEL", "VFE", key, NULL};
     place value;
-    search result = find(r, r->root, path, &value);
-    const char *text = result == FOUND ? document_text(value.node) : NULL;
-    *on = result == ABSENT ? missing : false;
-    for (int i = 0; text && yes[i]; i++) {
-        *on = *on || strcasecmp(text, yes[i]) == 0;
-    }
+    search result = inherited_find(&r->files, r->files.root, path, &value);
+    *on = result == FOUND ? is_true(value) : result == ABSENT && missing;
     return result;
 }
 
-/* The voxel feature encoder of the model, where the features that it begins with have a name here. */
-static bool read_features(reader *r) {
-    const char *const path[] = {"MODEL", "VFE", "NAME", NULL};
-    place value;
-    search result = given(r, "features") ? ABSENT : find(r, r->root, path, &value);
-    const char *name = result == FOUND ? document_text(value.node) : NULL;
-    if (!name) {
-        return result != FAILED;
+/* The voxel feature encoders (VFE) of pcdet/models/backbones_3d/vfe, by the names of its table and of the classes: MeanVFE
+ * and PillarVFE take voxels, voxel_coords and voxel_num_points; the dynamic ones take points. */
+static const struct {
+    const char *name;
+    bool dynamic;
+} encoders[] = {{"PillarVFE", false},
+                {"MeanVFE", false},
+                {"DynPillarVFE", true},
+                {"DynamicPillarVFE", true},
+                {"DynMeanVFE", true},
+                {"DynamicMeanVFE", true},
+                {"DynamicPillarVFESimple2D", true},
+                {"DynamicVoxelVFE", true}};
+enum { ENCODERS = sizeof encoders / sizeof encoders[0] };
+
+static bool unknown_encoder(place at, const char *name) {
+    char known[256] = "";
+    for (size_t i = 0, n = 0; i < ENCODERS && n < sizeof known; i++) {
+        n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "", encoders[i].name);
     }
-    if (strcmp(name, "MeanVFE") == 0 || strcmp(name, "DynMeanVFE") == 0) {
+    return document_wrong(at.document, at.node,
+                          "the VFE %s is not known; those known are %s; give --voxelization hard when it takes voxels, "
+                          "dynamic when it takes points, or --layout pcgpu",
+                          name, known);
+}
+
+/* The features of the layout pcgpu that are those that the encoder begins with. */
+static bool read_features(reader *r, place at, const char *name) {
+    if (strcmp(name, "MeanVFE") == 0 || strcmp(name, "DynMeanVFE") == 0 || strcmp(name, "DynamicMeanVFE") == 0) {
         return set_text(r, "features", "mean");
     }
     bool distance = false, absolute = true; /* an eleventh value, or seven without x, y and z */
@@ -266,12 +178,85 @@ static bool read_features(reader *r) {
         return false;
     }
     if (!pillar || distance || !absolute) {
-        return document_wrong(value.document, value.node,
-                              "the features of %s%s are not supported; give --features points for the points "
-                              "themselves, or mean or pillar",
+        return document_wrong(at.document, at.node,
+                              "the features of %s%s are not supported; leave --layout pcgpu out for what it takes, or "
+                              "give --features",
                               name, distance ? " with WITH_DISTANCE" : absolute ? "" : " without USE_ABSLOTE_XYZ");
     }
     return set_text(r, "features", "pillar");
+}
+
+/* Which arrays: those of the model's encoder; without one, those of DATA_PROCESSOR. */
+static bool read_encoder(reader *r, bool placeholder) {
+    const char *const path[] = {"MODEL", "VFE", "NAME", NULL};
+    const bool own = keeps_layout(r);
+    const bool other = given(r, "features") && r->options->voxelize.features != PCGPU_FEATURES_POINTS;
+    place value;
+    if (other || (own && given(r, "features"))) {
+        return true;
+    }
+    search result = inherited_find(&r->files, r->files.root, path, &value);
+    const char *name = result == FOUND ? document_text(value.node) : NULL;
+    if (result == FAILED || own) {
+        return result != FAILED && (!name || read_features(r, value, name));
+    }
+    int i = 0;
+    while (name && i < ENCODERS && strcmp(name, encoders[i].name) != 0) {
+        i++;
+    }
+    if (!given(r, "voxelization")) {
+        if (name && i == ENCODERS) {
+            return unknown_encoder(value, name);
+        }
+        const bool dynamic = name ? encoders[i].dynamic : placeholder;
+        if (placeholder && !dynamic && !given(r, "max-points")) {
+            return document_wrong(value.document, value.node,
+                                  "%s takes voxels, and transform_points_to_voxels_placeholder in DATA_PROCESSOR makes "
+                                  "none; write transform_points_to_voxels with its limits, or give --max-points",
+                                  name);
+        }
+        if (!set_text(r, "voxelization", dynamic ? "dynamic" : "hard")) {
+            return false;
+        }
+    }
+    if (r->options->voxelization == VOXELIZATION_DYNAMIC &&
+        (!set_text(r, "max-points", "0") || !set_text(r, "max-voxels", "0"))) {
+        return false;
+    }
+    return (given(r, "layout") || set_text(r, "layout", "openpcdet")) && set_text(r, "features", "points");
+}
+
+/* The columns of points: OpenPCDet selects used_feature_list of src_feature_list, which its configurations have equal. */
+static bool read_columns(reader *r) {
+    static const char *const keys[] = {"src_feature_list", "used_feature_list"};
+    place lists[2];
+    place encoding;
+    r->files.may_lack_base = true;
+    search result = inherited_find_data(&r->files, "POINT_FEATURE_ENCODING", &encoding);
+    for (int i = 0; i < 2 && result == FOUND; i++) {
+        lists[i] = own_value(encoding, keys[i]);
+        result = lists[i].node && lists[i].node->type == YAML_SEQUENCE_NODE ? FOUND : ABSENT;
+    }
+    if (result != FOUND || r->options->layout == LAYOUT_PCGPU) {
+        return result != FAILED;
+    }
+    const yaml_node_item_t *a = lists[0].node->data.sequence.items.start, *b = lists[1].node->data.sequence.items.start;
+    const int64_t columns = lists[0].node->data.sequence.items.top - a;
+    bool same = columns == lists[1].node->data.sequence.items.top - b;
+    for (int64_t i = 0; i < columns && same; i++) {
+        const char *x = document_text(document_node(lists[0].document, a[i]));
+        const char *y = document_text(document_node(lists[1].document, b[i]));
+        same = x && y && strcmp(x, y) == 0;
+    }
+    if (!same) {
+        return document_wrong(lists[1].document, lists[1].node,
+                              "used_feature_list is not src_feature_list, and columns are not selected here; write inputs "
+                              "with the used columns and make the lists equal");
+    }
+    r->options->wants_columns = (int)(columns < 1000 ? columns : 1000);
+    char text[16];
+    snprintf(text, sizeof text, "%d", r->options->wants_columns);
+    return columns == 4 || columns < 3 || columns > 16 || given(r, "fields") || set_text(r, "fields", text);
 }
 
 /* ---- the file ------------------------------------------------------------------------------------------------ */
@@ -315,15 +300,15 @@ bool openpcdet_read(const document *d, const command_info *command, option_value
     if (!r) {
         return document_wrong(d, root, "out of memory");
     }
-    r->root = (place){d, root};
+    r->files.root = (place){d, root};
     r->options = options;
-    options->openpcdet = true;
+    options->detector = true;
+    bool placeholder = false;
     bool good = command->bit != FOR_VOXELIZE
                     ? document_wrong(d, root, "this is a configuration of OpenPCDet; pcgpu voxelize reads it")
-                    : check_no_own_keys(r->root) && read_range(r) && read_processor(r) && read_features(r);
-    for (int i = 0; i < r->base_count; i++) {
-        document_close(&r->bases[i].document);
-    }
+                    : check_no_own_keys(r->files.root) && read_range(r) && read_processor(r, &placeholder) &&
+                          read_encoder(r, placeholder) && read_columns(r);
+    inheritance_close(&r->files);
     free(r);
     return good;
 }

@@ -7,7 +7,9 @@
  *     MAX_POINTS_PER_VOXEL               max-points
  *     MAX_NUMBER_OF_VOXELS: train, test  max-voxels, chosen by --split
  *   or NAME: transform_points_to_voxels_placeholder, which has only VOXEL_SIZE and no limits
- *   MODEL: VFE: NAME                     features: PillarVFE pillar, MeanVFE mean
+ *   MODEL: VFE: NAME                     layout openpcdet: voxelization hard (PillarVFE, MeanVFE) or dynamic (Dyn...);
+ *                                        with --layout pcgpu features: PillarVFE pillar, MeanVFE mean
+ *   POINT_FEATURE_ENCODING: src_feature_list, used_feature_list: the number of columns, and fields
  *
  * A model YAML has the first two under DATA_CONFIG. A missing key of a mapping is searched in the file of its
  * _BASE_CONFIG_, which is opened only then. All other keys are ignored. */

@@ -1,11 +1,6 @@
 /* pcgpu voxelize: voxels, their features and coordinates, or a downsampled cloud. Several inputs in one file are in
  * voxelize_batch.c. */
 #include "voxelize.h"
-#include "half.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 bool features_are_padded(pcgpu_features features) {
     return features == PCGPU_FEATURES_POINTS || features == PCGPU_FEATURES_PILLAR;
@@ -14,105 +9,10 @@ bool features_are_padded(pcgpu_features features) {
 pcgpu_voxelize_params voxelize_parameters(const job *j) {
     pcgpu_voxelize_params params = j->session->options->voxelize;
     params.drop_origin = j->session->options->drop_origin;
+    if (j->session->options->voxelization == VOXELIZATION_DYNAMIC) {
+        params.features = PCGPU_FEATURES_MEAN; /* only the voxel of each point is needed */
+    }
     return params;
-}
-
-void voxels_add_offset(const job *j, pcgpu_voxels *v) {
-    const double *offset = j->clouds[0].offset;
-    bool padded = features_are_padded(j->session->options->voxelize.features);
-    double largest = 0;
-    if (offset[0] == 0 && offset[1] == 0 && offset[2] == 0) {
-        return;
-    }
-    for (int64_t i = 0; i < v->count; i++) {
-        /* The padding remains 0. */
-        int32_t rows = padded ? v->counts[i] : 1;
-        for (int32_t k = 0; k < rows; k++) {
-            float *row = v->features + (size_t)(i * v->capacity + k) * (size_t)v->columns;
-            for (int axis = 0; axis < 3; axis++) {
-                double exact = offset[axis] + (double)row[axis];
-                row[axis] = (float)exact;
-                largest = fmax(largest, fabs((double)row[axis] - exact));
-            }
-        }
-    }
-    if (largest > 0) {
-        report_warning(
-            j->names[0],
-            "coordinates near (%.0f, %.0f, %.0f) are rounded to float32 in the array, by up to %.3g m; write "
-            ".ply to keep their precision",
-            offset[0], offset[1], offset[2], largest);
-    }
-}
-
-/* The features as float16; NULL when memory is exhausted. */
-static uint16_t *to_half(const job *j, const pcgpu_voxels *v) {
-    size_t beyond = 0;
-    size_t n = (size_t)v->count * (size_t)v->capacity * (size_t)v->columns;
-    uint16_t *half = malloc(n ? n * sizeof *half : 1);
-    for (size_t i = 0; half && i < n; i++) {
-        half[i] = half_from_float(v->features[i]);
-        beyond += (half[i] & 0x7FFF) == 0x7C00 && isfinite(v->features[i]);
-    }
-    if (beyond > 0) {
-        report_warning(j->names[0], "%zu values are beyond 65504 and infinite in float16; give --dtype float32",
-                       beyond);
-    }
-    return half;
-}
-
-static pcgpu_array feature_array(const job *j, const pcgpu_voxels *v, const uint16_t *half) {
-    pcgpu_array a = {.name = "voxels",
-                     .type = half ? PCGPU_FLOAT16 : PCGPU_FLOAT32,
-                     .data = half ? (const void *)half : (const void *)v->features};
-    a.shape[a.dimensions++] = v->count;
-    if (features_are_padded(j->session->options->voxelize.features)) {
-        a.shape[a.dimensions++] = v->capacity;
-    }
-    a.shape[a.dimensions++] = v->columns;
-    return a;
-}
-
-static pcgpu_array coords_array(const pcgpu_voxels *v) {
-    return (pcgpu_array){
-        .name = "coords", .type = PCGPU_INT32, .dimensions = 2, .shape = {v->count, 4}, .data = v->coords};
-}
-
-static pcgpu_array counts_array(const pcgpu_voxels *v) {
-    return (pcgpu_array){
-        .name = "num_points", .type = PCGPU_INT32, .dimensions = 1, .shape = {v->count}, .data = v->counts};
-}
-
-pcgpu_array voxels_point_array(const pcgpu_voxels *v) {
-    return (pcgpu_array){.name = "point_voxel",
-                         .type = PCGPU_INT32,
-                         .dimensions = 1,
-                         .shape = {v->run.points_in},
-                         .data = v->point_voxel};
-}
-
-int voxels_write(job *j, const pcgpu_voxels *v, const pcgpu_array *more, int count) {
-    uint16_t *half = j->session->options->dtype == DTYPE_FLOAT16 ? to_half(j, v) : NULL;
-    if (!half && j->session->options->dtype == DTYPE_FLOAT16) {
-        report_error(j->names[0], "out of memory");
-        return EXIT_FAILED;
-    }
-    pcgpu_array arrays[6] = {feature_array(j, v, half), coords_array(v), counts_array(v)};
-    for (int i = 0; i < count; i++) {
-        arrays[3 + i] = more[i];
-    }
-    progress_begin(j->names[0], "writing");
-    int code =
-        job_write_arrays(j, "output", j->format->name, arrays, strcmp(j->format->name, "npz") == 0 ? 3 + count : 1);
-    free(half);
-    return code;
-}
-
-int voxels_write_sides(job *j, const pcgpu_voxels *v) {
-    const pcgpu_array coords = coords_array(v), counts = counts_array(v), point_voxel = voxels_point_array(v);
-    int code = job_write_array(j, "coords", &coords);
-    code = code == EXIT_DONE ? job_write_array(j, "counts", &counts) : code;
-    return code == EXIT_DONE ? job_write_array(j, "point-voxel", &point_voxel) : code;
 }
 
 /* Points per voxel, before max_points. */
@@ -171,8 +71,25 @@ static int refuse_truncated(const job *j, const pcgpu_voxels *v) {
     return EXIT_FAILED;
 }
 
+/* A configuration of a detector says how many columns its encoder takes. */
+static bool check_columns(const job *j) {
+    const option_values *o = j->session->options;
+    const int columns = j->clouds[0].columns;
+    if (o->wants_columns == 0 || o->layout == LAYOUT_PCGPU || columns == o->wants_columns) {
+        return true;
+    }
+    report_error(j->names[0],
+                 "%d columns, and the configuration takes %d; give such inputs (--fields for .bin), or --layout pcgpu",
+                 columns, o->wants_columns);
+    return false;
+}
+
 int voxelize_cloud(job *j, pcgpu_voxels *v) {
     pcgpu_voxelize_params params = voxelize_parameters(j);
+    if (!check_columns(j)) {
+        *v = (pcgpu_voxels){0};
+        return EXIT_FAILED;
+    }
     progress_begin(j->names[0], "voxelizing");
     pcgpu_status status = pcgpu_voxelize(j->session->context, &j->clouds[0], &params, v);
     if (status != PCGPU_OK) {
@@ -196,6 +113,15 @@ int voxelize_cloud(job *j, pcgpu_voxels *v) {
     return EXIT_DONE;
 }
 
+/* Dynamic voxelization: the points in place of voxels. */
+static int write_points(job *j, const pcgpu_voxels *v) {
+    dynamic_points points = {0};
+    int code = dynamic_add(j, v, 0, &points);
+    code = code == EXIT_DONE ? dynamic_write(j, &points) : code;
+    dynamic_free(&points);
+    return code;
+}
+
 int voxelize_process(job *j) {
     pcgpu_voxels v;
     int code = voxelize_cloud(j, &v);
@@ -204,7 +130,9 @@ int voxelize_process(job *j) {
     }
     code = voxels_write_sides(j, &v);
     if (code == EXIT_DONE && j->format && job_stream(j, "output")) {
-        if (j->format->writes_arrays) {
+        if (j->format->writes_arrays && j->session->options->voxelization == VOXELIZATION_DYNAMIC) {
+            code = write_points(j, &v);
+        } else if (j->format->writes_arrays) {
             voxels_add_offset(j, &v);
             code = voxels_write(j, &v, NULL, 0);
         } else {

@@ -17,6 +17,12 @@ int voxelize_cloud(job *j, pcgpu_voxels *v);
  * precision. */
 void voxels_add_offset(const job *j, pcgpu_voxels *v);
 
+/* The warning about coordinates that float32 rounds by up to `largest`; nothing for 0. */
+void voxels_warn_rounded(const job *j, double largest);
+
+/* Writes --output: .npz has all arrays, other formats the first, which is float32 and gets the type of --dtype. Returns
+ * an exit code. */
+int voxels_write_arrays(job *j, pcgpu_array *arrays, int count);
 /* Writes --output as arrays: .npz has the features, coords, num_points and the `count` <= 3 arrays `more`; other
  * formats have only the features. Returns an exit code. */
 int voxels_write(job *j, const pcgpu_voxels *v, const pcgpu_array *more, int count);
@@ -27,6 +33,20 @@ int voxels_write_sides(job *j, const pcgpu_voxels *v);
 int voxels_write_cloud(job *j, const pcgpu_voxels *v);
 /* The voxel of each record. */
 pcgpu_array voxels_point_array(const pcgpu_voxels *v);
+
+/* The arrays of dynamic voxelization, for one input or a batch. */
+typedef struct dynamic_points {
+    float *values;   /* count x columns */
+    int32_t *coords; /* layout mmdet3d: count x 4: batch, z, y, x; else NULL */
+    int64_t count;
+    int columns;
+} dynamic_points;
+
+/* Appends the points of a job, whose number in the batch is `batch`. `v` has the voxel of each point. Return exit
+ * codes. */
+int dynamic_add(const job *j, const pcgpu_voxels *v, int batch, dynamic_points *points);
+int dynamic_write(job *j, const dynamic_points *points);
+void dynamic_free(dynamic_points *points);
 
 int voxelize_process(job *j);
 int voxelize_batch(session *s); /* all inputs into one file */

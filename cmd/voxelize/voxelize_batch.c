@@ -10,6 +10,7 @@ typedef struct batch {
     job *jobs;
     pcgpu_voxels *voxels; /* of each job */
     pcgpu_voxels all;
+    dynamic_points points; /* of dynamic voxelization */
     int32_t *voxel_offsets, *point_offsets; /* inputs + 1: the first of each input in `all`; the last is the total */
 } batch;
 
@@ -100,6 +101,9 @@ static int write_batch(batch *b) {
                                 offsets_array("point_offsets", b->point_offsets, b->begun)};
     job_resume(first);
     int code = voxels_write_sides(first, &b->all);
+    if (code == EXIT_DONE && b->points.columns > 0) {
+        return job_stream(first, "output") ? dynamic_write(first, &b->points) : EXIT_DONE;
+    }
     return code == EXIT_DONE && job_stream(first, "output") ? voxels_write(first, &b->all, more, 3) : code;
 }
 
@@ -119,7 +123,9 @@ static int add_input(batch *b, session *s, int i) {
                      b->jobs[0].names[0], b->voxels[0].columns);
         code = EXIT_FAILED;
     }
-    if (code == EXIT_DONE) {
+    if (code == EXIT_DONE && s->options->voxelization == VOXELIZATION_DYNAMIC) {
+        code = dynamic_add(j, v, i, &b->points);
+    } else if (code == EXIT_DONE) {
         voxels_add_offset(j, v);
     }
     pcgpu_cloud_free(&j->clouds[0]);
@@ -164,6 +170,7 @@ int voxelize_batch(session *s) {
         pcgpu_voxels_free(&b.voxels[i]);
     }
     pcgpu_voxels_free(&b.all);
+    dynamic_free(&b.points);
     free(b.jobs);
     free(b.voxels);
     free(b.voxel_offsets);

@@ -1,10 +1,43 @@
 /* pcgpu voxelize: the command, and checks of its options. */
 #include "voxelize.h"
 
+#include <string.h>
+
+/* The layouts of detectors have the points themselves; other features are those of the layout pcgpu. Of --features and
+ * --layout the later source wins. */
+static bool settle_layout(option_values *options, const command_info *command, reason *why) {
+    pcgpu_voxelize_params *p = &options->voxelize;
+    if (options->layout != LAYOUT_PCGPU && p->features != PCGPU_FEATURES_POINTS &&
+        option_given(options, "features", command)) {
+        const char *out = options_later_wins(options, command, "features", "layout", why);
+        if (!out) {
+            return refuse(why, "the voxels of layout openpcdet and mmdet3d are the points; leave --features out, or give "
+                               "--layout pcgpu for other features");
+        }
+        options->layout = strcmp(out, "layout") == 0 ? LAYOUT_PCGPU : options->layout;
+        if (options->layout == LAYOUT_PCGPU && !option_given_here(options, "voxelization", command)) {
+            options->voxelization = VOXELIZATION_HARD;
+        }
+    }
+    if (options->layout != LAYOUT_PCGPU) {
+        p->features = PCGPU_FEATURES_POINTS;
+    } else if (options->voxelization == VOXELIZATION_DYNAMIC) {
+        return refuse(why, "dynamic voxelization is what encoders of networks take; give --layout openpcdet or mmdet3d");
+    }
+    if (options->voxelization == VOXELIZATION_DYNAMIC && (p->max_points > 0 || p->max_voxels > 0)) {
+        return refuse(why, "dynamic voxelization has no limits; leave --max-points and --max-voxels out, or give "
+                           "--voxelization hard");
+    }
+    return true;
+}
+
 static bool settle(option_values *options, const command_info *command, reason *why) {
     const pcgpu_voxelize_params *p = &options->voxelize;
-    if (option_given(options, "split", command) && !options->openpcdet) {
-        return refuse(why, "split is for a --config of OpenPCDet, and none is given; leave it out");
+    if (option_given(options, "split", command) && !options->detector) {
+        return refuse(why, "split is for a --config of OpenPCDet or mmdetection3d, and none is given; leave it out");
+    }
+    if (!settle_layout(options, command, why)) {
+        return false;
     }
     if (!(p->size[0] > 0 && p->size[1] > 0 && p->size[2] > 0)) {
         return refuse(why, "no voxel size; give --voxel-size SX,SY,SZ in metres or a --config with one");

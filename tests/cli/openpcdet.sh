@@ -4,13 +4,15 @@
 SHAPES=$PCGPU_SOURCE/tests/cli/openpcdet
 cloud 3000 > a.bin
 
-# effect OPTION...: the configuration in effect is what EFFECT says: range, size, max_points, max_voxels, features, with "|"
-# between them. Read again as a file of pcgpu it is the same, and so is the output.
+# effect OPTION...: the configuration in effect is what EFFECT says: range, size, max_points, max_voxels, features and
+# voxelization, with "|" between them; in the layout of OpenPCDet, unless the features are others than the points. Read
+# again as a file of pcgpu it is the same, and so is the output.
 effect() {
     expect 0 pcgpu voxelize "$@" --dry-run a.bin
     stderr_is ''
-    GOT=$(sed -n 's/^  \(range\|voxel_size\|max_points\|max_voxels\|features\): //p' "$OUT" | tr '\n' '|')
+    GOT=$(sed -n 's/^  \(range\|voxel_size\|max_points\|max_voxels\|features\|voxelization\): //p' "$OUT" | tr '\n' '|')
     [ "$GOT" = "$EFFECT|" ] || die "in effect: $GOT, expected: $EFFECT|"
+    case $EFFECT in *'"points"'*) stdout_has 'layout: "openpcdet"' ;; *) stdout_has 'layout: "pcgpu"' ;; esac
     cp "$OUT" effect.yaml
     expect 0 pcgpu voxelize --config effect.yaml --dry-run a.bin
     same "$OUT" effect.yaml
@@ -22,50 +24,50 @@ effect() {
 PILLARS='[0, -39.68, -3, 69.12, 39.68, 1]|[0.16, 0.16, 4]|32'
 SECOND='[0, -40, -3, 70.4, 40, 1]|[0.05, 0.05, 0.1]|5'
 MODELS=$SHAPES/cfgs/kitti_models
-EFFECT="$PILLARS|40000|\"pillar\"" effect --config "$MODELS/pointpillar.yaml"
-EFFECT="$PILLARS|40000|\"pillar\"" effect --config "$MODELS/pointpillar.yaml" --split test
-EFFECT="$PILLARS|16000|\"pillar\"" effect --split train --config "$MODELS/pointpillar.yaml"
-EFFECT="$SECOND|40000|\"mean\"" effect --config "$MODELS/second.yaml"
-EFFECT="$SECOND|16000|\"mean\"" effect --config "$MODELS/second.yaml" --split train
-EFFECT="$SECOND|40000|\"mean\"" effect --config "$SHAPES/cfgs/dataset_configs/kitti_dataset.yaml"
+EFFECT="$PILLARS|40000|\"points\"|\"hard\"" effect --config "$MODELS/pointpillar.yaml"
+EFFECT="$PILLARS|40000|\"points\"|\"hard\"" effect --config "$MODELS/pointpillar.yaml" --split test
+EFFECT="$PILLARS|16000|\"points\"|\"hard\"" effect --split train --config "$MODELS/pointpillar.yaml"
+EFFECT="$SECOND|40000|\"points\"|\"hard\"" effect --config "$MODELS/second.yaml"
+EFFECT="$SECOND|16000|\"points\"|\"hard\"" effect --config "$MODELS/second.yaml" --split train
+EFFECT="$SECOND|40000|\"points\"|\"hard\"" effect --config "$SHAPES/cfgs/dataset_configs/kitti_dataset.yaml"
 # The configurations of this project with the same sources have the same values. That of PointPillars leaves the ten values
 # to the network.
 for PAIR in second.yaml:second.yaml pointpillar.yaml:pillar.yaml; do
-    expect 0 pcgpu voxelize --config "$MODELS/${PAIR%:*}" --dry-run a.bin
+    expect 0 pcgpu voxelize --layout pcgpu --config "$MODELS/${PAIR%:*}" --dry-run a.bin
     sed 's/features: "pillar"/features: "points"/' "$OUT" > theirs.yaml
     expect 0 pcgpu voxelize --config "$PCGPU_SOURCE/configs/${PAIR#*:}" --dry-run a.bin
     same "$OUT" theirs.yaml
 done
 # The command line wins, and so does a later file.
-EFFECT="$PILLARS|7|\"points\"" effect --features points --config "$MODELS/pointpillar.yaml" --max-voxels 7
-EFFECT='"auto"|[1, 1, 1]|2|0|"pillar"' effect --config "$MODELS/pointpillar.yaml" --range auto --voxel-size 1 \
+EFFECT="$PILLARS|7|\"points\"|\"hard\"" effect --features points --config "$MODELS/pointpillar.yaml" --max-voxels 7
+EFFECT='"auto"|[1, 1, 1]|2|0|"points"|"hard"' effect --config "$MODELS/pointpillar.yaml" --range auto --voxel-size 1 \
     --max-points 2 --max-voxels 0
 echo 'voxelize: {max_points: 9}' > nine.yaml
-EFFECT="${PILLARS%|*}|9|40000|\"pillar\"" effect --config "$MODELS/pointpillar.yaml" --config nine.yaml
+EFFECT="${PILLARS%|*}|9|40000|\"points\"|\"hard\"" effect --config "$MODELS/pointpillar.yaml" --config nine.yaml
 
 # The base is looked for in the working directory first, as OpenPCDet does, then in folders above the file.
 mkdir -p tools/cfgs/models cfgs/dataset_configs alone
 cp "$MODELS/second.yaml" tools/cfgs/models/
 cp "$MODELS/"*.yaml alone/
 sed 's/0\.05, 0\.05/0.5, 0.5/' "$SHAPES/cfgs/dataset_configs/kitti_dataset.yaml" > cfgs/dataset_configs/kitti_dataset.yaml
-EFFECT='[0, -40, -3, 70.4, 40, 1]|[0.5, 0.5, 0.1]|5|40000|"mean"' effect --config "$MODELS/second.yaml"
+EFFECT='[0, -40, -3, 70.4, 40, 1]|[0.5, 0.5, 0.1]|5|40000|"points"|"hard"' effect --config "$MODELS/second.yaml"
 mkdir tools/cfgs/dataset_configs
 sed 's/0\.05, 0\.05/0.25, 0.25/' "$SHAPES/cfgs/dataset_configs/kitti_dataset.yaml" \
     > tools/cfgs/dataset_configs/kitti_dataset.yaml
 rm -r cfgs
-EFFECT='[0, -40, -3, 70.4, 40, 1]|[0.25, 0.25, 0.1]|5|40000|"mean"' effect --config tools/cfgs/models/second.yaml
+EFFECT='[0, -40, -3, 70.4, 40, 1]|[0.25, 0.25, 0.1]|5|40000|"points"|"hard"' effect --config tools/cfgs/models/second.yaml
 cp a.bin tools/cfgs/models/
 cd tools/cfgs/models
-EFFECT='[0, -40, -3, 70.4, 40, 1]|[0.25, 0.25, 0.1]|5|40000|"mean"' effect --config second.yaml
+EFFECT='[0, -40, -3, 70.4, 40, 1]|[0.25, 0.25, 0.1]|5|40000|"points"|"hard"' effect --config second.yaml
 cd ../../..
 # Where the file says everything itself the base need not be there.
-EFFECT="$PILLARS|40000|\"pillar\"" effect --config alone/pointpillar.yaml
+EFFECT="$PILLARS|40000|\"points\"|\"hard\"" effect --config alone/pointpillar.yaml
 # Without the base: what is missing, from where, and what to do. The command line may say it all.
 expect 2 pcgpu voxelize --config alone/second.yaml a.bin -o x.bin
 stderr_has '^pcgpu: alone/second\.yaml:5:20: POINT_CLOUD_RANGE is missing, and its base cfgs/dataset_configs/kitti_dataset\.yaml.*tools/'
 expect 2 pcgpu voxelize --config alone/second.yaml --range auto a.bin -o x.bin
 stderr_has '^pcgpu: alone/second\.yaml:5:20: DATA_PROCESSOR is missing, and its base'
-EFFECT='"auto"|[2, 2, 2]|0|0|"mean"' effect --config alone/second.yaml --range auto --voxel-size 2 --max-points 0 --max-voxels 0
+EFFECT='"auto"|[2, 2, 2]|0|0|"points"|"hard"' effect --config alone/second.yaml --range auto --voxel-size 2 --max-points 0 --max-voxels 0
 absent x.bin
 
 # holds YAML EFFECT OPTION...: a small file and what is in effect.
@@ -79,25 +81,35 @@ R='POINT_CLOUD_RANGE: [-4, -4, -4, 4, 4, 4]'
 V='VOXEL_SIZE: [1, 1, 2]'
 L='MAX_POINTS_PER_VOXEL: 3, MAX_NUMBER_OF_VOXELS: {train: 5, test: 6}'
 IN='[-4, -4, -4, 4, 4, 4]|[1, 1, 2]'
-holds "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V, $L}]" "$IN|3|6|\"mean\""
-holds "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels_placeholder, $V}]" "$IN|0|0|\"mean\""
-holds "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels_placeholder, $V}]" "$IN|8|0|\"mean\"" --max-points 8
-holds "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V}]" "$IN|8|9|\"mean\"" --max-points 8 --max-voxels 9
-holds "DATA_CONFIG:\n  $R\n  DATA_PROCESSOR: [{NAME: transform_points_to_voxels_placeholder, $V}]\nMODEL: {VFE: {NAME: DynMeanVFE}}" \
-    "$IN|0|0|\"mean\""
-# Encoders that begin with other values than the ten decide nothing.
+holds "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V, $L}]" "$IN|3|6|\"points\"|\"hard\""
+PLACEHOLDER="$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels_placeholder, $V}]"
+VOXELS="$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V, $L}]"
+holds "$PLACEHOLDER" "$IN|0|0|\"points\"|\"dynamic\""
+holds "$PLACEHOLDER" "$IN|8|0|\"points\"|\"hard\"" --max-points 8 --voxelization hard
+holds "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V}]" "$IN|8|9|\"points\"|\"hard\"" --max-points 8 --max-voxels 9
+# Each encoder and what it takes, whatever its switches; the command line may say otherwise.
+for VFE in DynPillarVFE DynamicPillarVFE DynMeanVFE DynamicMeanVFE DynamicPillarVFESimple2D DynamicVoxelVFE; do
+    holds "DATA_CONFIG:\n  $R\n  DATA_PROCESSOR: [{NAME: transform_points_to_voxels_placeholder, $V}]\nMODEL: {VFE: {NAME: $VFE}}" \
+        "$IN|0|0|\"points\"|\"dynamic\""
+    holds "$VOXELS\nMODEL: {VFE: {NAME: $VFE}}" "$IN|0|0|\"points\"|\"dynamic\""
+done
+holds "$VOXELS\nMODEL: {VFE: {NAME: DynPillarVFE}}" "$IN|3|6|\"points\"|\"hard\"" --voxelization hard
+holds "$VOXELS\nMODEL: {VFE: {NAME: MyVFE}}" "$IN|3|6|\"points\"|\"hard\"" --voxelization hard
+for VFE in '{NAME: PillarVFE, WITH_DISTANCE: True}' '{NAME: PillarVFE, USE_ABSLOTE_XYZ: no}' '{NAME: MeanVFE}' '{}' 7; do
+    holds "$VOXELS\nMODEL: {VFE: $VFE}" "$IN|3|6|\"points\"|\"hard\""
+done
+# The features of pcgpu for those who ask for them: the command line wins.
+holds "$VOXELS\nMODEL: {VFE: {NAME: PillarVFE}}" "$IN|3|6|\"pillar\"|\"hard\"" --layout pcgpu
+holds "$VOXELS\nMODEL: {VFE: {NAME: MeanVFE}}" "$IN|3|6|\"mean\"|\"hard\"" --layout pcgpu
+holds "$PLACEHOLDER\nMODEL: {VFE: {NAME: DynMeanVFE}}" "$IN|0|0|\"mean\"|\"hard\"" --layout pcgpu
+holds "$VOXELS\nMODEL: {VFE: {NAME: MyVFE}}" "$IN|3|6|\"pillar\"|\"hard\"" --features pillar
 # Features that are not supported are not replaced by others without a word.
 for VFE in '{NAME: PillarVFE, WITH_DISTANCE: True}' '{NAME: PillarVFE, USE_ABSLOTE_XYZ: no}' '{NAME: DynPillarVFE}'; do
-    printf '%b' "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V, $L}]\nMODEL: {VFE: $VFE}" > vfe.yaml
-    expect 2 pcgpu voxelize --config vfe.yaml --dry-run a.bin
-    stderr_has '^pcgpu: vfe\.yaml:[0-9]+:[0-9]+: .*(PillarVFE|WITH_DISTANCE|USE_ABSLOTE_XYZ).*give --features points'
-    expect 0 pcgpu voxelize --config vfe.yaml --features points --dry-run a.bin
-    stdout_has 'features: "points"'
+    printf '%b' "$VOXELS\nMODEL: {VFE: $VFE}" > vfe.yaml
+    expect 2 pcgpu voxelize --config vfe.yaml --layout pcgpu --dry-run a.bin
+    stderr_has '^pcgpu: vfe\.yaml:[0-9]+:[0-9]+: .*(PillarVFE|WITH_DISTANCE|USE_ABSLOTE_XYZ).*give --features'
 done
-for VFE in '{}' 7; do
-    holds "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V, $L}]\nMODEL: {VFE: $VFE}" "$IN|3|6|\"mean\""
-done
-holds "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V, $L}]\nMODEL: {VFE: {NAME: PillarVFE}}" "$IN|3|6|\"pillar\""
+holds "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V, $L}]\nMODEL: {VFE: {NAME: PillarVFE}}" "$IN|3|6|\"points\"|\"hard\""
 # A base of a base; what is nearer wins, key by key in mappings, lists as a whole; of two equal keys the last one.
 echo "_BASE_CONFIG_: base2.yaml
 $R" > base1.yaml
@@ -105,10 +117,11 @@ echo "POINT_CLOUD_RANGE: [0, 0, 0, 1, 1, 1]
 DATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V, $L}]
 MODEL: {VFE: {NAME: PillarVFE, WITH_DISTANCE: True}}" > base2.yaml
 echo '_BASE_CONFIG_: base1.yaml' > c.yaml
-expect 2 pcgpu voxelize --config c.yaml --dry-run a.bin
+expect 2 pcgpu voxelize --config c.yaml --layout pcgpu --dry-run a.bin
 stderr_has '^pcgpu: base2\.yaml:3:21: the features of PillarVFE with WITH_DISTANCE are not supported; '
-holds '_BASE_CONFIG_: base1.yaml\nMODEL: {VFE: {WITH_DISTANCE: False}}' "$IN|3|6|\"pillar\""
-holds "DATA_CONFIG: {_BASE_CONFIG_: base1.yaml}\nDATA_CONFIG: {_BASE_CONFIG_: base2.yaml, $R}" "$IN|3|6|\"mean\""
+holds '_BASE_CONFIG_: base1.yaml\nMODEL: {VFE: {WITH_DISTANCE: False}}' "$IN|3|6|\"pillar\"|\"hard\"" --layout pcgpu
+holds '_BASE_CONFIG_: base1.yaml' "$IN|3|6|\"points\"|\"hard\""
+holds "DATA_CONFIG: {_BASE_CONFIG_: base1.yaml}\nDATA_CONFIG: {_BASE_CONFIG_: base2.yaml, $R}" "$IN|3|6|\"points\"|\"hard\""
 rm -f c.yaml file.npz effect.npz effect.yaml
 
 # fails PLACE PATTERN YAML OPTION...: exit 2, the place, what is wrong, no output.
@@ -131,6 +144,14 @@ fails 'c\.yaml:2:18' 'no MAX_NUMBER_OF_VOXELS.*--max-voxels' \
 fails 'c\.yaml:2:123' 'no number for train.*--max-voxels' \
     "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V, MAX_POINTS_PER_VOXEL: 3, MAX_NUMBER_OF_VOXELS: {test: 6}}]" \
     --split train
+fails 'c\.yaml:3:21' 'the VFE MyVFE is not known; those known are PillarVFE, MeanVFE, DynPillarVFE, .*--voxelization' \
+    "$VOXELS\nMODEL: {VFE: {NAME: MyVFE}}"
+fails 'c\.yaml:3:21' 'PillarVFE takes voxels, and transform_points_to_voxels_placeholder.*makes none' \
+    "$PLACEHOLDER\nMODEL: {VFE: {NAME: PillarVFE}}"
+fails 'c\.yaml:2:157' 'DOUBLE_FLIP' \
+    "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V, $L, DOUBLE_FLIP: True}]"
+fails 'c\.yaml:3:85' 'used_feature_list is not src_feature_list' \
+    "$VOXELS\nPOINT_FEATURE_ENCODING: {src_feature_list: [x, y, z, intensity], used_feature_list: [x, y, z]}"
 fails 'c\.yaml:1:20' 'six numbers' 'POINT_CLOUD_RANGE: [1, 2]'
 fails 'c\.yaml:1:27' 'list of numbers' 'POINT_CLOUD_RANGE: [1, 2, [3], 4, 5, 6]'
 fails 'c\.yaml:2:1' 'voxel_size is a key of pcgpu.*--config' "$R\nvoxel_size: 1"
@@ -144,6 +165,23 @@ expect 2 pcgpu voxelize --config c.yaml a.bin -o x.bin
 stderr_has '^pcgpu: broken\.yaml:[0-9]+:[0-9]+: not valid YAML'
 echo 'POINT_CLOUD_RANGE: [1, 2]' > broken.yaml
 fails 'broken\.yaml:1:20' 'six numbers' '_BASE_CONFIG_: broken.yaml'
+
+# Options that contradict each other, and inputs with other columns than the encoder takes.
+printf '%b\n' "$PLACEHOLDER" > c.yaml
+expect 2 pcgpu voxelize --config c.yaml --max-points 8 a.bin -o x.npz
+stderr_has 'dynamic voxelization has no limits; .*--voxelization hard'
+expect 2 pcgpu voxelize --voxel-size 1 --layout mmdet3d --features mean a.bin -o x.npz
+stderr_has 'layout openpcdet and mmdet3d are the points; .*--layout pcgpu'
+expect 2 pcgpu voxelize --voxel-size 1 --voxelization dynamic a.bin -o x.npz
+stderr_has 'give --layout openpcdet or mmdet3d'
+printf '%b\n' "$VOXELS\nPOINT_FEATURE_ENCODING: {src_feature_list: [x, y, z, i, t], used_feature_list: [x, y, z, i, t]}" > c.yaml
+expect 0 pcgpu voxelize --config c.yaml --dry-run a.bin
+stdout_has 'fields: 5'
+expect 1 pcgpu voxelize --config c.yaml --fields 4 a.bin -o x.npz
+stderr_has '^pcgpu: a\.bin: 4 columns, and the configuration takes 5; .*--layout pcgpu'
+absent x.npz
+expect 0 pcgpu voxelize --config c.yaml --fields 4 --layout pcgpu a.bin -o x.npz
+rm x.npz
 
 # Other commands say whose it is; --split without such a file is a mistake.
 expect 2 pcgpu sample -m 10 --config "$MODELS/second.yaml" a.bin -o x.bin
