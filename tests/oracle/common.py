@@ -119,8 +119,16 @@ def read_ply(path):
     header = content[:end].decode().splitlines()
     check(header[1] == 'format binary_little_endian 1.0', f'{path} is binary little endian', header[1])
     count = int(next(line for line in header if line.startswith('element vertex')).split()[2])
-    columns = [line.split()[1:] for line in header if line.startswith('property')]
+    columns = [line.split()[1:] for line in header if line.startswith('property') and 'property list' not in line]
     return np.frombuffer(content[end:], np.dtype([(name, kinds[kind]) for kind, name in columns]), count)
+
+
+def read_cloud(path, *options, warned=''):
+    """What pcgpu reads from a file, as a structured array."""
+    out = pathlib.Path(f'{path}.out.ply')
+    result = run('convert', path, '-f', '-o', out, *options)
+    check(warned in result.stderr.decode() and (warned or not result.stderr), f'messages of {path}', result.stderr.decode())
+    return read_ply(out)
 
 
 def write_ply(path, points):

@@ -8,7 +8,7 @@ import struct
 
 import numpy as np
 
-from common import SOURCE, check, data, equal, finish, part_skipped, passed, run, scratch
+from common import SOURCE, check, data, equal, finish, part_skipped, passed, read_cloud as read, read_ply, run, scratch
 
 try:
     import laspy
@@ -20,26 +20,6 @@ except ImportError:
     plyfile = None
 
 f32 = np.float32
-PLY = {'float': 'f4', 'double': 'f8', 'char': 'i1', 'uchar': 'u1', 'short': 'i2', 'ushort': 'u2', 'int': 'i4', 'uint': 'u4'}
-
-
-def parse_ply(content):
-    end = content.index(b'end_header\n') + 11
-    lines = content[:end].decode().split('\n')
-    rows = int(next(line for line in lines if line.startswith('element vertex')).split()[2])
-    dtype = np.dtype([(line.split()[2], '<' + PLY[line.split()[1]]) for line in lines if line.startswith('property')])
-    return np.frombuffer(content, dtype, rows, end)
-
-
-def read(path, *options, warned=''):
-    """The cloud in a file as a record array, in the order of the file."""
-    out, indices = pathlib.Path(f'{path}.out.ply'), pathlib.Path(f'{path}.i.npy')
-    result = run('sample', '--cpu', '--ratio', '1', '--method', 'random', path, '-f', '-o', out, '--indices', indices, *options)
-    check(warned in result.stderr.decode() and (warned or not result.stderr), f'messages of {path}', result.stderr.decode())
-    shuffled = parse_ply(out.read_bytes())
-    cloud = np.empty_like(shuffled)
-    cloud[np.load(indices)] = shuffled
-    return cloud
 
 
 def scan(n=3000, seed=0):
@@ -276,7 +256,7 @@ def test_meshes(folder):
         run('fuse', '--cpu', '--config', room / 'camera.yaml', '--poses', room / 'poses_kitti.txt', *sorted(room.glob('*.png')),
             '--voxel-size', '0.05', '--mesh', folder / f'm.{suffix}')
     content = (folder / 'm.ply').read_bytes()
-    vertices = parse_ply(content.replace(b'property list uchar int vertex_indices\n', b''))
+    vertices = read_ply(folder / 'm.ply')
     faces = int(content[content.index(b'element face '):].split()[2])
     triangles = np.frombuffer(content, np.dtype([('n', 'u1'), ('i', '<3i4')]), faces, len(content) - 13 * faces)['i']
     points = np.stack([vertices[n] for n in 'xyz'], 1)
