@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,7 +15,8 @@
 
 /* ---- the files of this run, by device and inode ---- */
 
-static file_set inputs, written; /* `written` between files_lock and files_unlock */
+static file_set inputs, written;
+static pthread_mutex_t written_mutex = PTHREAD_MUTEX_INITIALIZER; /* guards `written`, which allocates */
 
 /* ---- inputs ---- */
 
@@ -97,10 +99,9 @@ static bool terminal_refused(const char *path, int fd, existing_file existing, b
 }
 
 static bool was_written(const struct stat *st) {
-    sigset_t before;
-    files_lock(&before);
+    pthread_mutex_lock(&written_mutex);
     bool was = file_set_has(&written, st);
-    files_unlock(&before);
+    pthread_mutex_unlock(&written_mutex);
     return was;
 }
 
@@ -199,14 +200,15 @@ static bool open_temporary(output *o, const struct stat *replaced) {
     const bool twice = unfinished_has(o->final);
     int fd = twice ? -1 : mkstemp(o->temporary);
     int error = errno;
-    if (fd < 0) {
-        free(o->temporary);
-        o->temporary = NULL;
-    } else {
+    if (fd >= 0) {
         set_mode(fd, replaced);
     }
     bool added = fd >= 0 && unfinished_add(o);
     files_unlock(&before);
+    if (fd < 0) {
+        free(o->temporary);
+        o->temporary = NULL;
+    }
     if (twice) {
         report_error(o->path, "is given for two outputs; give each its own name");
         return false;
@@ -381,10 +383,12 @@ bool output_commit(output *o) {
         if (good) {
             unfinished_remove(o);
         }
-        if (good && known) {
-            file_set_add(&written, &st);
-        }
         files_unlock(&before);
+        if (good && known) {
+            pthread_mutex_lock(&written_mutex);
+            file_set_add(&written, &st);
+            pthread_mutex_unlock(&written_mutex);
+        }
         if (!good && error == EEXIST) {
             return commit_to_existing(o);
         }

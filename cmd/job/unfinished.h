@@ -18,7 +18,7 @@ bool unfinished_has(const char *final);
 void unfinished_keep(const char *sentence);
 
 /* Between these two calls no other thread changes the list and no signal ends the program: the list and the files may
- * disagree. */
+ * disagree. Nothing is allocated or freed between them: a signal handler that has interrupted malloc() waits for this lock. */
 void files_lock(sigset_t *before);
 void files_unlock(const sigset_t *before);
 

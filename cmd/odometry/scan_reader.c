@@ -104,11 +104,11 @@ scan_reader *scan_reader_open(const session *s, const bool *skip, bool images) {
     const pcgpu_settings settings = {.device = PCGPU_DEVICE_CPU, .threads = 1, .log = keep_log, .log_user = r};
     pthread_mutex_init(&r->lock, NULL);
     pthread_cond_init(&r->change, NULL);
+    bool good = pcgpu_open(&settings, &r->context) == PCGPU_OK;
     /* Only the main thread handles signals. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool good = pcgpu_open(&settings, &r->context) == PCGPU_OK;
     r->threaded = good && pthread_create(&r->thread, NULL, read_all, r) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (!good) {
