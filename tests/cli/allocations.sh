@@ -9,6 +9,7 @@ cloud 50 > b.bin
 cp "$PCGPU_SOURCE/testdata/street.bin" s.bin
 printf 'a.bin b.bin\nb.bin a.bin\n' > pairs.txt
 head -c 1600 s.bin > c.bin
+printf '1 0 0 1\n0 1 0 2\n0 0 1 3\n0 0 0 1\n' > T.txt
 
 # Neither what the clock says nor the name of the CPU, which is read from a file where it can be.
 timeless() { sed 's/"seconds": {[^}]*}/"seconds": {}/g; s/"device": "[^"]*", "reason"/"reason"/g' "$1"; }
@@ -61,5 +62,7 @@ each sample --cpu -m 5 a.bin --dry-run
 each voxelize --cpu --threads 1 --batch --range -9,-9,-9,9,9,9 --voxel-size 1 --max-points 3 a.bin b.bin -o out.npy --json out.json
 each register --cpu --threads 1 --method point --pairs pairs.txt --transform out.txt --json out.json
 each odometry --cpu --threads 1 --reference previous --method plane s.bin s.bin --trajectory out.txt --json out.json
+each convert --crop=-9,-9,-9,9,9,9 --columns x,y,z,i=intensity a.bin -o out.ply --json out.json
+each convert --merge --transform T.txt a.bin b.bin -o out.ply --json out.json
 each evaluate "$PCGPU_SOURCE/testdata/room/poses_kitti.txt" --ground-truth "$PCGPU_SOURCE/testdata/room/poses_kitti.txt"
 finish

@@ -54,7 +54,13 @@ stderr_has 'wide\.bin: warning: a record of \.bin holds at most 16 columns; left
 size_is wide.bin 64
 expect 0 "$PCGPU" convert odd.bin -o odd.las
 stderr_is_one 'odd\.las: warning: 2 points without finite coordinates were left out'
-rm -f names.* utm.las utm.pcd utm.csv utm.xyz back.csv stream.ply wide.* odd.las
+# float32 far from 0 has no offset; that of .las is near the middle, so that no value is rounded.
+printf 'x,y,z\n512050.25,5403060.5,247\n513150.75,5404100.5,-0.125\n' > far.csv
+expect 0 "$PCGPU" convert far.csv -o far.las
+stderr_is ''
+expect 0 "$PCGPU" convert --columns x,y,z far.las -o back.csv -f
+same back.csv far.csv
+rm -f far.las far.csv names.* utm.las utm.pcd utm.csv utm.xyz back.csv stream.ply wide.* odd.las
 
 # Columns: order, names, what does not exist.
 expect 0 "$PCGPU" convert --columns 'x,y,z,i=intensity' odd.bin -o - --output-format csv

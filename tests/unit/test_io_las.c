@@ -88,10 +88,24 @@ void test_las_extremes(void **state) {
     cloud.data[12] = 3e7f;
     io_write(s, "las", &cloud, &data, &size);
     assert_non_null(strstr(s->log, "out: 2 points without finite coordinates were left out, since LAS cannot hold them"));
-    assert_non_null(strstr(s->log, "out: the coordinates span too much for LAS and were rounded to multiples of 0.1 m"));
+    assert_non_null(strstr(s->log, "out: the coordinates span too much for LAS and were rounded to multiples of 0.01 m"));
     io_read_good(s, "las", data, size, &again);
     assert_int_equal(again.rows, 3);
-    assert_true(fabs((double)at(&again, 1, "x") + again.offset[0] - 3e7) < 0.1);
+    assert_true(fabs((double)at(&again, 1, "x") + again.offset[0] - 3e7) < 0.01);
+    free(data);
+    pcgpu_cloud_free(&again);
+    for (int i = 0; i < 5; i++) { /* far from the offset of the cloud: that of the file is near the middle */
+        cloud.data[4 * i] = 3e7f + 2.0f * (float)i;
+        cloud.data[4 * i + 1] = -5e6f - 0.5f * (float)i;
+        cloud.data[4 * i + 2] = 0.25f;
+    }
+    io_write(s, "las", &cloud, &data, &size);
+    assert_string_equal(s->log, "");
+    io_read_good(s, "las", data, size, &again);
+    for (int i = 0; i < 5; i++) {
+        assert_true(again.offset[0] + (double)at(&again, i, "x") == 3e7 + 2.0 * i);
+        assert_true(again.offset[1] + (double)at(&again, i, "y") == -5e6 - 0.5 * i);
+    }
     free(data);
     pcgpu_cloud_free(&again);
     for (int k = 0; k < 3; k++) {
