@@ -208,6 +208,8 @@ present four/4.bin
 absent four/4.pcd.bin
 
 # What is refused.
+expect 2 "$PCGPU" convert a.bin new.ply
+stderr_is 'pcgpu: new.ply does not exist; if it is the output, give -o new.ply'
 expect 2 "$PCGPU" convert a.bin -o x.foo
 stderr_has 'x\.foo: the name has no known format'
 expect 2 "$PCGPU" convert a.bin -o x.npz
