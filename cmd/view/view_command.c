@@ -1,6 +1,7 @@
 /* pcgpu view: a picture of clouds, meshes, trajectories, depth images and voxels. */
 #include "view_run.h"
 
+#include <string.h>
 #include <unistd.h>
 
 enum { WIDTH = 1280, HEIGHT = 960 };
@@ -74,11 +75,12 @@ static int draw(job *j, pc_scene *scene) {
     const view_options *o = &s->options->view;
     pc_picture picture;
     view_settle_up(s, scene);
-    const char *color = o->color ? o->color : pc_scene_default_paint(scene);
     const pc_view view = view_of(s, scene);
+    const char *color = pc_scene_default_paint(scene);
+    color = o->color ? o->color : view.from == PC_FROM_SENSOR && strcmp(color, "height") == 0 ? "distance" : color;
     const double begin = seconds_now();
     progress_begin(j->names[0], "drawing");
-    pcgpu_status status = pc_scene_paint(s->context, scene, o->color, (pc_colormap)o->colormap);
+    pcgpu_status status = pc_scene_paint(s->context, scene, color, (pc_colormap)o->colormap);
     status = status == PCGPU_OK ? pc_render(s->context, scene, &view, &picture) : status;
     if (status != PCGPU_OK) {
         return job_failed(j, status);

@@ -68,9 +68,10 @@ void pc_scene_free(pc_scene *scene); /* accepts a zeroed struct */
 void pc_layer_free(pc_layer *layer);
 
 /* Colours the layers by `what`: "height", "intensity", "file", "order", "distance", "normals", "rgb", "class" or the name of a
- * column; NULL: what fits the layers. Sets the scale and its limits. Errors: FORMAT (a layer without that column). */
+ * column. Sets the scale and its limits. Trajectories over other layers keep a colour of their own. Errors: FORMAT (a layer
+ * without that column). */
 pcgpu_status pc_scene_paint(pcgpu_context *context, pc_scene *scene, const char *what, pc_colormap map);
-/* The name of the paint that NULL stands for, or of a given one. */
+/* What fits the layers. */
 const char *pc_scene_default_paint(const pc_scene *scene);
 
 /* view_colors.c */

@@ -1,9 +1,11 @@
 /* Draws a scene: places the camera, draws the layers into samples, shades the pixels, writes the legend on them. */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS, madvise */
 #include "view.h"
 #include "context.h"
 #include "view_draw.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 
 void pc_picture_free(pc_picture *picture) {
     free(picture->rgb);
@@ -34,9 +36,21 @@ static void draw_layers(pcgpu_context *context, const pc_scene *scene, const cam
     }
 }
 
+/* Samples that are all empty: fresh pages are zero already, which calloc does not rely on for memory of the heap. */
+static bool open_canvas(canvas *c, size_t *bytes) {
+    *bytes = (size_t)c->width * (size_t)c->height * sizeof *c->keys;
+    void *pages = mmap(NULL, *bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    c->keys = pages == MAP_FAILED ? NULL : pages;
+    if (c->keys) {
+        madvise(pages, *bytes, MADV_HUGEPAGE); /* advice */
+    }
+    return c->keys;
+}
+
 pcgpu_status pc_render(pcgpu_context *context, const pc_scene *scene, const pc_view *view, pc_picture *picture) {
     camera c;
     float point_size = 0;
+    size_t bytes = 0;
     const size_t pixels = (size_t)view->width * (size_t)view->height;
     canvas samples = {.width = SAMPLES * view->width, .height = SAMPLES * view->height, .shared = context->threads > 1};
     *picture = (pc_picture){.width = view->width, .height = view->height};
@@ -44,17 +58,22 @@ pcgpu_status pc_render(pcgpu_context *context, const pc_scene *scene, const pc_v
     if (status != PCGPU_OK) {
         return status;
     }
-    /* fresh pages are zero, which is an empty sample, and those that nothing is drawn into cost nothing */
-    samples.keys = calloc(pixels * SAMPLES * SAMPLES, sizeof *samples.keys);
     picture->rgb = malloc(pixels * 3);
-    if (samples.keys && picture->rgb) {
+    if (open_canvas(&samples, &bytes) && picture->rgb) {
         point_size = view->point_size > 0 ? (float)(SAMPLES * view->point_size) : point_size;
         draw_layers(context, scene, &c, &samples, point_size);
-        status = shade(context, &samples, true, picture);
+        if (c.kind == SPHERICAL) {
+            fill_rows(context, &samples, c.depth_scale);
+        }
+        /* across at least a pixel of a depth image */
+        const float zoom = c.kind == PIXELS ? c.scale[0] / SAMPLES + 0.99f : 1.0f;
+        status = shade(context, &samples, zoom > 16.0f ? 16 : zoom < 1.0f ? 1 : (int)zoom, picture);
     } else {
-        status = pc_fail_memory(context, pixels * SAMPLES * SAMPLES * sizeof *samples.keys, "the picture; give a smaller --size");
+        status = pc_fail_memory(context, bytes, "the picture; give a smaller --size");
     }
-    free(samples.keys);
+    if (samples.keys) {
+        munmap(samples.keys, bytes);
+    }
     if (status != PCGPU_OK) {
         pc_picture_free(picture);
         return status;

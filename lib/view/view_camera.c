@@ -208,6 +208,9 @@ static void fit(const pc_scene *scene, const pc_view *view, points *p, bool exac
 /* In cells of 8 pixels, the median number of points gives their distance; the size closes a surface without hiding a thin
  * scan. In samples. */
 static float size_of_points(const pc_view *view, const points *p, const camera *c) {
+    if (c->kind == SPHERICAL) {
+        return 1.5f * SAMPLES; /* the rows are closed afterwards */
+    }
     const int across = view->width * SAMPLES / CELL + 1, down = view->height * SAMPLES / CELL + 1;
     int32_t *cells = calloc((size_t)across * (size_t)down, sizeof *cells);
     float size = SAMPLES;

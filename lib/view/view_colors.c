@@ -12,24 +12,28 @@ static const uint32_t turbo[KNOTS] = {
     0x30123b, 0x392a73, 0x4040a2, 0x4456c7, 0x466be3, 0x4680f6, 0x4294ff, 0x37a8fa, 0x28bceb, 0x1ccdd8, 0x18ddc2,
     0x1fe9af, 0x32f298, 0x4ef97d, 0x6dfe62, 0x8bff4b, 0xa4fc3c, 0xb7f735, 0xcbed34, 0xdde037, 0xecd13a, 0xf7c13a,
     0xfdae35, 0xfe992c, 0xfb8122, 0xf56918, 0xec530f, 0xe14109, 0xd23105, 0xc12302, 0xac1701, 0x950d01, 0x7a0403};
-/* Not from black: the darkest points must differ from the background. */
-static const uint32_t grey_ends[2] = {0x404040, 0xffffff};
+static const uint32_t grey[2] = {0x000000, 0xffffff};
 
 static uint32_t mix(uint32_t a, uint32_t b, int part, int whole) {
     uint32_t out = 0;
     for (int shift = 0; shift < 24; shift += 8) {
-        const int x = (int)(a >> shift & 255), y = (int)(b >> shift & 255);
+        const int64_t x = a >> shift & 255, y = b >> shift & 255;
         out |= (uint32_t)((x * (whole - part) + y * part + whole / 2) / whole) << shift;
     }
     return out;
 }
 
+/* The darkest part of a table is left out, since it would not differ from the dark background. */
 void pc_palette_fill(pc_colormap map, uint32_t palette[PC_PALETTE]) {
-    const uint32_t *knots = map == PC_TURBO ? turbo : map == PC_GREY ? grey_ends : viridis;
-    const int pieces = map == PC_GREY ? 1 : KNOTS - 1;
+    static const struct {
+        const uint32_t *knots;
+        int pieces, skipped; /* of 1000 */
+    } maps[] = {[PC_VIRIDIS] = {viridis, KNOTS - 1, 130}, [PC_TURBO] = {turbo, KNOTS - 1, 60}, [PC_GREY] = {grey, 1, 250}};
+    const int skipped = maps[map].skipped, pieces = maps[map].pieces;
+    const int whole = (PC_PALETTE - 1) * 1000;
     for (int i = 0; i < PC_PALETTE; i++) {
-        const int at = i * pieces, piece = at / (PC_PALETTE - 1);
-        palette[i] = piece == pieces ? knots[pieces] : mix(knots[piece], knots[piece + 1], at % (PC_PALETTE - 1), PC_PALETTE - 1);
+        const int at = (skipped * (PC_PALETTE - 1) + i * (1000 - skipped)) * pieces, piece = at / whole;
+        palette[i] = piece == pieces ? maps[map].knots[pieces] : mix(maps[map].knots[piece], maps[map].knots[piece + 1], at % whole, whole);
     }
 }
 

@@ -91,7 +91,9 @@ static inline uint64_t key_of(float depth, int layer, uint32_t color) {
 static inline void put(const canvas *c, int64_t at, uint64_t key) {
     uint64_t *to = &c->keys[at];
     if (!c->shared) {
-        *to = key > *to ? key : *to;
+        if (key > *to) {
+            *to = key;
+        }
         return;
     }
     uint64_t old = __atomic_load_n(to, __ATOMIC_RELAXED);
@@ -120,8 +122,11 @@ void draw_line(const drawing *d);      /* view_lines.c */
 void draw_triangles(const drawing *d); /* view_triangles.c */
 void draw_boxes(const drawing *d);     /* view_triangles.c */
 
-/* view_shade.c: eye-dome lighting, and the colours of the pixels. `gap`: pixels between rows of a scanner, which are filled. */
-pcgpu_status shade(pcgpu_context *context, const canvas *c, bool lit, pc_picture *out);
+/* view_range.c: closes the gaps between the rows of a scanner in a range image. */
+void fill_rows(pcgpu_context *context, const canvas *c, float depth_scale);
+
+/* view_shade.c: eye-dome lighting, to neighbours of `radius` pixels and three times that, and the colours of the pixels. */
+pcgpu_status shade(pcgpu_context *context, const canvas *c, int radius, pc_picture *out);
 
 /* view_legend.c: names, the scale of colours, the scale bar. */
 void draw_legend(const pc_scene *scene, const pc_view *view, pc_picture *picture);

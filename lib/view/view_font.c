@@ -122,7 +122,7 @@ static void draw_glyph(pc_picture *p, const glyph *g, float x, float y, float he
             }
             uint8_t *rgb = p->rgb + 3 * ((size_t)row * (size_t)p->width + (size_t)column);
             if (d < halo + 0.5f) { /* a dark edge, so that text is legible on points */
-                blend(rgb, 0x15191e, 0.8f * clamp01(halo + 0.5f - d));
+                blend(rgb, 0x12161b, 0.8f * clamp01(halo + 0.5f - d));
                 blend(rgb, color, clamp01(radius + 0.5f - d));
             }
         }

@@ -195,8 +195,6 @@ static pcgpu_status find_limits(pcgpu_context *context, pc_scene *scene) {
 }
 
 pcgpu_status pc_scene_paint(pcgpu_context *context, pc_scene *scene, const char *what, pc_colormap map) {
-    const bool chosen = what != NULL;
-    what = chosen ? what : pc_scene_default_paint(scene);
     pc_scale *scale = &scene->scale;
     *scale = (pc_scale){.unit = ""};
     const bool metres = strcmp(what, "height") == 0 || strcmp(what, "distance") == 0 || strcmp(what, "depth") == 0;
@@ -206,11 +204,10 @@ pcgpu_status pc_scene_paint(pcgpu_context *context, pc_scene *scene, const char 
     pc_palette_fill(map, scale->palette);
     for (int i = 0; i < scene->count; i++) {
         pc_layer *l = &scene->layers[i];
-        const bool mine = chosen && l->kind == PC_LINE && !lines ? false : true;
         l->color = scene->count == 1 && l->kind == PC_TRIANGLES ? 0xd8d2c4u : pc_class_color(i);
         l->color = l->kind == PC_LINE && !lines ? 0xff4d4du : l->color;
         pcgpu_status status = PCGPU_OK;
-        if (!mine || (l->kind == PC_LINE && !lines)) {
+        if (l->kind == PC_LINE && !lines) {
             l->paint = PC_PAINT_FLAT;
         } else {
             status = paint_layer(context, scene, l, what);

@@ -41,18 +41,67 @@ void splat(const canvas *c, float x, float y, int size, uint64_t key) {
     }
 }
 
+/* A pixel of a depth image. */
+static void draw_pixel(const drawing *d, const spot *s, uint64_t key) {
+    const canvas *c = d->canvas;
+    const float half[2] = {0.5f * d->camera.c->scale[0], 0.5f * d->camera.c->scale[1]};
+    const float x0 = s->x - half[0] + 0.5f, x1 = s->x + half[0] + 0.5f, y0 = s->y - half[1] + 0.5f, y1 = s->y + half[1] + 0.5f;
+    for (int y = y0 > 0.0f ? (int)y0 : 0; y < (int)y1 && y < c->height; y++) {
+        for (int x = x0 > 0.0f ? (int)x0 : 0; x < (int)x1 && x < c->width; x++) {
+            put(c, (int64_t)y * c->width + x, key);
+        }
+    }
+}
+
+/* The samples of a cloud are far apart in memory, so some points are projected before the first of them is drawn, and its
+ * samples are fetched meanwhile. */
+enum { AHEAD = 16 };
+
+typedef struct pending {
+    spot s;
+    int size;
+    uint64_t key;
+} pending;
+
+/* False: the point is not in the picture. */
+static bool prepare(const drawing *d, int64_t i, pending *out) {
+    const float *p = pc_layer_row(d->layer, i);
+    const canvas *c = d->canvas;
+    if (!pc_layer_shows(d->layer, p) || !project(&d->camera, p, &out->s)) {
+        return false;
+    }
+    const float size = d->point_size * out->s.grow + 0.5f;
+    const int n = size < 1.0f ? 1 : size > (float)SPLAT_MOST ? SPLAT_MOST : (int)size;
+    const float x = out->s.x, y = out->s.y;
+    if (!(x > (float)-n && y > (float)-n && x < (float)(c->width + n) && y < (float)(c->height + n))) {
+        return false;
+    }
+    out->size = n;
+    out->key = key_of(out->s.depth, d->index, pc_color_of(&d->painter, p, i));
+    if (x > 0.0f && y > 0.0f && x < (float)c->width && y < (float)c->height) {
+        const uint64_t *at = &c->keys[(int64_t)y * c->width + (int64_t)x];
+        __builtin_prefetch(at, 1);
+        __builtin_prefetch(at + ((int)y + 1 < c->height ? c->width : 0), 1);
+        __builtin_prefetch(at - ((int)y > 0 ? c->width : 0), 1);
+    }
+    return true;
+}
+
 static void draw_range(void *state, int64_t begin, int64_t end) {
     const drawing *d = state;
-    for (int64_t i = begin; i < end; i++) {
-        const float *p = pc_layer_row(d->layer, i);
-        spot s;
-        if (!pc_layer_shows(d->layer, p) || !project(&d->camera, p, &s)) {
-            continue;
+    const bool image = d->layer->kind == PC_IMAGE;
+    for (int64_t i = begin; i < end;) {
+        pending batch[AHEAD];
+        int n = 0;
+        for (; i < end && n < AHEAD; i++) {
+            n += prepare(d, i, &batch[n]);
         }
-        const float size = d->point_size * s.grow + 0.5f;
-        const int n = size < 1.0f ? 1 : size > (float)SPLAT_MOST ? SPLAT_MOST : (int)size;
-        if (s.x > (float)-n && s.y > (float)-n && s.x < (float)(d->canvas->width + n) && s.y < (float)(d->canvas->height + n)) {
-            splat(d->canvas, s.x, s.y, n, key_of(s.depth, d->index, pc_color_of(&d->painter, p, i)));
+        for (int k = 0; k < n; k++) {
+            if (image) {
+                draw_pixel(d, &batch[k].s, batch[k].key);
+            } else {
+                splat(d->canvas, batch[k].s.x, batch[k].s.y, batch[k].size, batch[k].key);
+            }
         }
     }
 }

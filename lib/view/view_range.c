@@ -1,0 +1,81 @@
+/* Range images: a scanner has tens of rows, and a picture hundreds. What lies between two rows is interpolated where they
+ * have about the same distance, else belongs to the nearer row; a gap that is wider than most stays open. */
+#include "context.h"
+#include "view_draw.h"
+
+enum { COLUMNS = 64 };
+
+typedef struct rows_state {
+    const canvas *c;
+    int64_t *histogram; /* of gaps, by their rows; atomic: sums of integers have no order */
+    int widest;         /* gap that is closed */
+    float step;         /* the largest difference of depths that is interpolated */
+} rows_state;
+
+static float depth_of_key(uint64_t key) {
+    const uint32_t bits = ~(uint32_t)(key >> 32);
+    float depth;
+    memcpy(&depth, &bits, sizeof depth);
+    return depth;
+}
+
+static uint64_t between(uint64_t first, uint64_t last, int part, int whole) {
+    const float a = depth_of_key(first), b = depth_of_key(last);
+    uint32_t color = 0;
+    for (int shift = 0; shift < 24; shift += 8) {
+        const int x = (int)(first >> shift & 255), y = (int)(last >> shift & 255);
+        color |= (uint32_t)((x * (whole - part) + y * part + whole / 2) / whole) << shift;
+    }
+    return key_of(a + (b - a) * ((float)part / (float)whole), 255 - (int)(first >> 24 & 255), color);
+}
+
+static void close_gap(const rows_state *s, int64_t x, int above, int below) {
+    const canvas *c = s->c;
+    const uint64_t first = c->keys[(int64_t)above * c->width + x], last = c->keys[(int64_t)below * c->width + x];
+    const bool smooth = fabsf(depth_of_key(first) - depth_of_key(last)) < s->step;
+    for (int y = above + 1; y < below; y++) {
+        c->keys[(int64_t)y * c->width + x] = smooth                     ? between(first, last, y - above, below - above)
+                                             : y - above <= below - y ? first
+                                                                        : last;
+    }
+}
+
+/* Counts the gaps of columns, or closes them. */
+static void walk(void *state, int64_t begin, int64_t end) {
+    const rows_state *s = state;
+    const canvas *c = s->c;
+    int last[COLUMNS];
+    for (int64_t k = 0; k < end - begin; k++) {
+        last[k] = -1;
+    }
+    for (int y = 0; y < c->height; y++) {
+        for (int64_t x = begin; x < end; x++) {
+            const int gap = y - last[x - begin];
+            if (c->keys[(int64_t)y * c->width + x] == 0) {
+                continue;
+            }
+            if (gap > 1 && last[x - begin] >= 0 && s->widest == 0) {
+                __atomic_fetch_add(&s->histogram[gap], 1, __ATOMIC_RELAXED);
+            } else if (gap > 1 && gap <= s->widest && last[x - begin] >= 0) {
+                close_gap(s, x, last[x - begin], y);
+            }
+            last[x - begin] = y;
+        }
+    }
+}
+
+void fill_rows(pcgpu_context *context, const canvas *c, float depth_scale) {
+    int64_t histogram[SAMPLES * PC_PICTURE_SIDE + 1] = {0}, gaps = 0, seen = 0;
+    rows_state s = {.c = c, .histogram = histogram, .step = 0.15f * depth_scale}; /* 15 % of the distance */
+    pc_run_ranges(context, c->width, COLUMNS, walk, &s);
+    for (int i = 0; i <= c->height; i++) {
+        gaps += histogram[i];
+    }
+    while (s.widest < c->height / 16 && 10 * seen < 9 * gaps) {
+        seen += histogram[++s.widest];
+    }
+    if (s.widest > 0) {
+        s.widest = s.widest * 3 / 2;
+        pc_run_ranges(context, c->width, COLUMNS, walk, &s);
+    }
+}
