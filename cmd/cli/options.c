@@ -232,6 +232,10 @@ static const option_row table[] = {
      "Colours of a scale from low to high: viridis, turbo or grey."},
     {"point-size", 0, FOR_VIEW, OPTION_ZERO_IS_NONE | OPTION_ABOVE_MIN, &type_real, "N", AT(view.point_size), 0, 32, NULL,
      "Diameter of a point in pixels. Default: by the distance between the points."},
+    {"voxel-size", 0, FOR_VIEW, OPTION_ABOVE_MIN, &type_size, "SX,SY,SZ", AT(voxelize.size), 0, METRES, NULL,
+     "Of an .npz of voxelize: the size of a voxel in metres. Default: by the features."},
+    {"range", 0, FOR_VIEW, 0, &type_range, "X0,Y0,Z0,X1,Y1,Z1", AT(voxelize), -METRES, METRES, automatic,
+     "Of an .npz of voxelize: its range, of which the lower corner matters; auto: by the features."},
     {"output", 'o', FOR_VIEW, OPTION_OUTPUT | OPTION_PICTURE, &type_path, "PATH", AT(output), 0, 0, NULL,
      "Write one picture of all inputs to this .png; - is standard output; a folder (DIR/) gets a picture per input. Without it "
      "the picture is drawn in the terminal."},

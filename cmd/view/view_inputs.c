@@ -3,8 +3,9 @@
 #include "trajectory.h"
 #include "view_run.h"
 
-#include <stdlib.h>
+#include <math.h>
 #include <string.h>
+#include <strings.h>
 
 static void set_name(const char *path, pc_layer *layer) {
     const char *slash = strrchr(path, '/');
@@ -64,8 +65,26 @@ static pcgpu_status read_points(session *s, FILE *stream, const char *path, pc_l
     const bool camera = option_given(o, "camera", s->command);
     const pcgpu_read_options how = {.format = o->format, .fields = session_fields(s), .camera = camera ? &o->camera : NULL};
     layer->kind = PC_POINTS;
-    layer->drop_origin = o->drop_origin;
     return pcgpu_read(s->context, stream, path, &how, &layer->cloud);
+}
+
+/* An .obj has no other reader, and a .ply is a mesh as it has faces. */
+static bool is_mesh(const session *s, const char *path, const pcgpu_format_info *format) {
+    const size_t n = strlen(path);
+    const bool obj = n > 4 && strcasecmp(path + n - 4, ".obj") == 0;
+    return !path_is_stream(path) && !s->options->format && (obj || (format && strcmp(format->name, "ply") == 0));
+}
+
+static pcgpu_status read_voxels(session *s, FILE *stream, const char *path, pc_layer *layer) {
+    const pcgpu_voxelize_params *p = &s->options->voxelize;
+    bool voxels;
+    pcgpu_status status = pc_layer_read_voxels(s->context, stream, path, p->size[0] > 0 ? p->size : NULL, p->range_auto ? NULL : p->range,
+                                               &voxels, layer);
+    if (status == PCGPU_OK && !voxels) {
+        rewind(stream);
+        status = read_points(s, stream, path, layer);
+    }
+    return status;
 }
 
 static int read_layer(session *s, const char *path, pc_layer *layer) {
@@ -75,7 +94,12 @@ static int read_layer(session *s, const char *path, pc_layer *layer) {
         return EXIT_FAILED;
     }
     const bool image = format && format->depth && !option_given(s->options, "camera", s->command);
-    const pcgpu_status status = image ? read_image(s, stream, path, layer) : read_points(s, stream, path, layer);
+    const bool npz = format && strcmp(format->name, "npz") == 0 && !s->options->format && !path_is_stream(path);
+    layer->drop_origin = s->options->drop_origin;
+    const pcgpu_status status = image                        ? read_image(s, stream, path, layer)
+                                : is_mesh(s, path, format) ? pc_layer_read_mesh(s->context, stream, path, layer)
+                                : npz                        ? read_voxels(s, stream, path, layer)
+                                                             : read_points(s, stream, path, layer);
     input_close(stream);
     if (status != PCGPU_OK) {
         report_failure(input_name(path), s->context);

@@ -234,9 +234,29 @@ typedef struct pc_ply {
 pcgpu_status pc_ply_header(pcgpu_context *context, const char *name, pc_text *text, pc_ply *ply);
 void pc_ply_free(pc_ply *ply);
 
+/* A file that is read, shared by io_ply.c and io_mesh_read.c. */
+typedef struct pc_ply_input {
+    pcgpu_context *context;
+    const char *name;
+    pc_ply ply;
+    pc_text text; /* p is the start of the next element */
+} pc_ply_input;
+
+/* Skips an element. Errors: FORMAT (the file ends). */
+pcgpu_status pc_ply_skip(pc_ply_input *in, const pc_ply_element *element);
+/* The length of a list; a negative length becomes huge and then exceeds the file. */
+uint64_t pc_ply_list_length(const char *p, const pc_ply_property *property, bool swap);
+
 pcgpu_status pc_ply_write(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud);
 pcgpu_status pc_ply_write_ascii(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud);
 pcgpu_status pc_ply_write_mesh(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_mesh *mesh);
+
+/* ---- meshes: io_mesh_read.c ------------------------------------------------------------------------------------- */
+
+/* Reads the vertices and faces of a .ply, or of a Wavefront .obj by its name; polygons become fans of triangles. A .ply without
+ * faces has no triangles. `bytes` are the content of the file, whose memory may move into the mesh. On failure there is nothing
+ * to free but the bytes. Errors: FORMAT, MEMORY. */
+pcgpu_status pc_mesh_read(pcgpu_context *context, pc_bytes *bytes, const char *name, pcgpu_mesh *mesh);
 
 /* ---- .xyz, .csv, .pts: io_xyz.c, used by io_xyz_write.c --------------------------------------------------------- */
 
@@ -256,6 +276,9 @@ pcgpu_status pc_npz_read(pcgpu_context *context, pc_bytes *bytes, const char *na
                          pcgpu_cloud *cloud);
 pcgpu_status pc_npy_read(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,
                          pcgpu_cloud *cloud);
+
+/* Extracts the array called `wanted` as a .npy. PCGPU_ERROR_FORMAT without a sentence: there is no such array. */
+pcgpu_status pc_npz_array(pcgpu_context *context, const pc_bytes *bytes, const char *name, const char *wanted, pc_bytes *npy);
 
 /* ---- .npy header: io_npy.c, also used by io_npz.c and io_indices.c ---------------------------------------------- */
 

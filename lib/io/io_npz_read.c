@@ -262,3 +262,17 @@ pcgpu_status pc_npz_read(pcgpu_context *context, pc_bytes *bytes, const char *na
     pc_bytes_free(&npy);
     return status;
 }
+
+pcgpu_status pc_npz_array(pcgpu_context *context, const pc_bytes *bytes, const char *name, const char *wanted, pc_bytes *npy) {
+    archive a = {.context = context, .name = name, .data = bytes->data, .size = bytes->size};
+    entry e;
+    *npy = (pc_bytes){NULL, 0};
+    pcgpu_status status = open_archive(&a);
+    while (status == PCGPU_OK && a.left > 0) {
+        status = next_entry(&a, &e);
+        if (status == PCGPU_OK && is_npy(e.name) && pc_span_is(array_name(&e), wanted)) {
+            return extract(&a, &e, false, npy);
+        }
+    }
+    return PCGPU_ERROR_FORMAT;
+}

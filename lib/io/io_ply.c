@@ -5,13 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct pc_ply_input {
-    pcgpu_context *context;
-    const char *name;
-    pc_ply ply;
-    pc_text text; /* p is the start of the next element */
-} pc_ply_input;
-
 /* The first element called vertex, or NULL. */
 static const pc_ply_element *find_vertex(const pc_ply *ply) {
     for (size_t i = 0; i < ply->element_count; i++) {
@@ -43,8 +36,7 @@ static bool row_size(const pc_ply *ply, const pc_ply_element *element, size_t *s
     return lists;
 }
 
-/* The length of a list; a negative length becomes huge and then exceeds the file. */
-static uint64_t list_length(const char *p, const pc_ply_property *property, bool swap) {
+uint64_t pc_ply_list_length(const char *p, const pc_ply_property *property, bool swap) {
     size_t size = pc_type_size(property->count_type);
     unsigned char bytes[8] = {0};
     for (size_t i = 0; i < size; i++) {
@@ -67,7 +59,7 @@ static bool binary_row(pc_ply_input *in, const pc_ply_element *element, unsigned
             if (left < prefix) {
                 return false;
             }
-            uint64_t length = list_length(p, property, in->ply.swap);
+            uint64_t length = pc_ply_list_length(p, property, in->ply.swap);
             if (length > (left - prefix) / size) {
                 return false;
             }
@@ -137,7 +129,7 @@ static pcgpu_status ascii_row(pc_ply_input *in, const pc_ply_element *element, p
     return PCGPU_OK;
 }
 
-static pcgpu_status skip_element(pc_ply_input *in, const pc_ply_element *element) {
+pcgpu_status pc_ply_skip(pc_ply_input *in, const pc_ply_element *element) {
     size_t scalars, least;
     bool lists = row_size(&in->ply, element, &scalars, &least);
     bool good = true;
@@ -266,7 +258,7 @@ static pcgpu_status read_ply(pcgpu_context *context, pc_bytes *bytes, const char
         goto done;
     }
     for (const pc_ply_element *e = in.ply.elements; e < vertex && status == PCGPU_OK; e++) {
-        status = skip_element(&in, e);
+        status = pc_ply_skip(&in, e);
     }
     if (status == PCGPU_OK) {
         status = read_vertices(&in, vertex, bytes, cloud);

@@ -28,6 +28,12 @@ pcgpu_status pc_render(pcgpu_context *context, const pc_scene *scene, const pc_v
 void pc_picture_free(pc_picture *picture);
 /* view_png.c. Errors: IO, MEMORY. */
 pcgpu_status pc_picture_write(pcgpu_context *context, FILE *stream, const char *name, const pc_picture *picture);
+/* view_files.c. Read into an empty layer; on failure nothing is to be freed. A .ply without faces is a cloud. */
+pcgpu_status pc_layer_read_mesh(pcgpu_context *context, FILE *stream, const char *name, pc_layer *layer);
+/* The archive of pcgpu voxelize: boxes, with a column count. `voxels`: whether it is one; else the layer stays empty. `size` and
+ * `low` are the size of a voxel and the lower corner of the range, NULL: from the features. */
+pcgpu_status pc_layer_read_voxels(pcgpu_context *context, FILE *stream, const char *name, const double *size, const double *low,
+                                  bool *voxels, pc_layer *layer);
 /* "115,384 points" of a layer, for people. */
 void pc_layer_caption(const pc_layer *layer, char *out, size_t size);
 

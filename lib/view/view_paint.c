@@ -23,7 +23,7 @@ static int intensity_column(const pc_layer *l) {
 }
 
 static int class_column(const pc_layer *l) {
-    static const char *const names[] = {"classification", "class", "label", "labels", "semantic", "ring", NULL};
+    static const char *const names[] = {"classification", "class", "label", "labels", "semantic", NULL};
     return column_of(l, names);
 }
 
@@ -167,6 +167,15 @@ static int64_t sample_values(const pc_scene *scene, const pc_layer *l, float *ou
     return n;
 }
 
+/* Of the order: from the first to the last of the longest layer. */
+static void set_order_limits(pc_scene *scene) {
+    scene->scale.used = true;
+    for (int i = 0; i < scene->count; i++) {
+        const double last = (double)scene->layers[i].cloud.rows - 1;
+        scene->scale.high = last > scene->scale.high ? last : scene->scale.high;
+    }
+}
+
 /* The limits of the scale. `scale.low` is a point near the values until then, so that float32 holds their differences. */
 static pcgpu_status find_limits(pcgpu_context *context, pc_scene *scene) {
     float *values = malloc((size_t)scene->count * (SAMPLE + 1) * sizeof *values);
@@ -215,6 +224,10 @@ pcgpu_status pc_scene_paint(pcgpu_context *context, pc_scene *scene, const char 
         if (status != PCGPU_OK) {
             return status;
         }
+    }
+    if (strcmp(what, "order") == 0) {
+        set_order_limits(scene);
+        return PCGPU_OK;
     }
     return find_limits(context, scene);
 }

@@ -38,6 +38,32 @@ static double smallest(double a, double b, double c) {
     return m < c ? m : c;
 }
 
+/* A value at the corners, as a plane over the picture. */
+typedef struct plane {
+    float base, by_v, by_w;
+} plane;
+
+static plane plane_of(float a, float b, float c) {
+    return (plane){a, b - a, c - a};
+}
+
+static float at_plane(const plane *p, float v, float w) {
+    return (p->base + p->by_v * v) + p->by_w * w;
+}
+
+typedef struct planes {
+    plane depth, light, value;
+} planes;
+
+static void put_fragment(const drawing *d, const corner c[3], const planes *p, int64_t at, float v, float w, bool scaled) {
+    const float depth = at_plane(&p->depth, v, w), u = (1.0f - v) - w;
+    const uint32_t color = scaled ? pc_palette_color(&d->painter, at_plane(&p->value, v, w)) : c[u >= v && u >= w ? 0 : v >= w ? 1 : 2].color;
+    if (depth > 0.0f) {
+        put(d->canvas, at, key_of(depth, d->index, lit(color, at_plane(&p->light, v, w))));
+    }
+}
+
+/* Samples whose middle is in the triangle, an edge included. */
 static void fill(const drawing *d, const corner c[3]) {
     const canvas *to = d->canvas;
     const double ax = (double)c[0].s.x, ay = (double)c[0].s.y, bx = (double)c[1].s.x - ax, by = (double)c[1].s.y - ay;
@@ -47,21 +73,20 @@ static void fill(const drawing *d, const corner c[3]) {
     }
     const int x0 = clamp_to(ax + smallest(0, bx, cx), 0, to->width), x1 = clamp_to(ax - smallest(0, -bx, -cx) + 1, 0, to->width);
     const int y0 = clamp_to(ay + smallest(0, by, cy), 0, to->height), y1 = clamp_to(ay - smallest(0, -by, -cy) + 1, 0, to->height);
+    const double vx = cy / area, vy = -cx / area, wx = -by / area, wy = bx / area;
+    const planes p = {plane_of(c[0].s.depth, c[1].s.depth, c[2].s.depth), plane_of(c[0].light, c[1].light, c[2].light),
+                      plane_of(c[0].value, c[1].value, c[2].value)};
     const bool scaled = pc_layer_is_scaled(d->layer);
     for (int y = y0; y < y1; y++) {
-        const double py = (double)y + 0.5 - ay;
+        const double py = (double)y + 0.5 - ay, v0 = py * vy, w0 = py * wy;
+        bool inside = false;
         for (int x = x0; x < x1; x++) {
-            const double px = (double)x + 0.5 - ax;
-            const float v = (float)((px * cy - py * cx) / area), w = (float)((bx * py - by * px) / area), u = (1.0f - v) - w;
-            if (u < 0.0f || v < 0.0f || w < 0.0f) {
-                continue;
-            }
-            const float depth = (u * c[0].s.depth + v * c[1].s.depth) + w * c[2].s.depth;
-            const float light = (u * c[0].light + v * c[1].light) + w * c[2].light;
-            const uint32_t color = scaled ? pc_palette_color(&d->painter, (u * c[0].value + v * c[1].value) + w * c[2].value)
-                                          : c[u >= v && u >= w ? 0 : v >= w ? 1 : 2].color;
-            if (depth > 0.0f) {
-                put(to, (int64_t)y * to->width + x, key_of(depth, d->index, lit(color, light)));
+            const double px = (double)x + 0.5 - ax, v = v0 + px * vx, w = w0 + px * wx;
+            if (v >= 0 && w >= 0 && v + w <= 1) {
+                put_fragment(d, c, &p, (int64_t)y * to->width + x, (float)v, (float)w, scaled);
+                inside = true;
+            } else if (inside) {
+                break; /* a row of a triangle is one piece */
             }
         }
     }
@@ -129,6 +154,12 @@ static void draw_face(const drawing *d, const corner corners[8], int axis, int s
     float n[3] = {0, 0, 0}, turned[3];
     n[axis] = 1.0f;
     turn(&d->camera, n, turned);
+    /* a box hides the faces that look away from the viewer, by the order of their corners in the picture */
+    const spot *p = &corners[at[0]].s, *q = &corners[at[1]].s, *r = &corners[at[2]].s;
+    const float order = (q->x - p->x) * (r->y - p->y) - (q->y - p->y) * (r->x - p->x);
+    if (side ? order > 0.0f : order < 0.0f) {
+        return;
+    }
     corner c[4];
     for (int k = 0; k < 4; k++) {
         c[k] = corners[at[k]];
