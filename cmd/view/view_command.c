@@ -107,6 +107,7 @@ static int view_process(job *j) {
     j->read_seconds = seconds_now() - j->begin;
     for (int i = 0; i < scene.count; i++) {
         j->run.points_in += scene.layers[i].cloud.rows;
+        j->run.non_finite += scene.layers[i].non_finite;
     }
     code = code == EXIT_DONE ? draw(j, &scene) : code;
     pc_scene_free(&scene);
@@ -137,8 +138,8 @@ static bool settle(option_values *o, const command_info *command, reason *why) {
     if (o->skip_existing || o->shard) {
         return refuse(why, "%s is for one picture per input; give -o DIR/", o->shard ? "shard" : "skip-existing");
     }
-    return o->output || o->dry_run || isatty(STDOUT_FILENO) ||
-           refuse(why, "no output, and standard output is not a terminal to draw in; give -o FILE.png, -o DIR/ or -o -");
+    return o->output || o->dry_run || terminal_has_colors() ||
+           refuse(why, "no output, and standard output is not a terminal with colours to draw in; give -o FILE.png, -o DIR/ or -o -");
 }
 
 #define VIEW_COMMAND                                                                                                            \

@@ -165,16 +165,30 @@ static double extent(const pc_layer *l, int axis) {
     return high - low;
 }
 
-/* z is up, but in the frame of a camera -y: for its depth images, and where a trajectory alone stays on a plane of y. */
-void view_settle_up(const session *s, pc_scene *scene) {
-    const bool depth = option_given(s->options, "camera", s->command);
-    bool lines = true, flat = true;
-    for (int i = 0; i < scene->count; i++) {
-        const pc_layer *l = &scene->layers[i];
-        lines = lines && l->kind == PC_LINE;
-        flat = flat && lines && extent(l, 1) < extent(l, 2) && extent(l, 1) < extent(l, 0);
+/* Whether all points lie in the view of a camera that looks along z, at some distance: no scan and no object on the ground does. */
+static bool is_seen_along_z(const pc_layer *l) {
+    bool inside = l->usable > 0;
+    float nearest = INFINITY, farthest = 0;
+    for (int64_t i = 0; i < l->cloud.rows && inside; i++) {
+        const float *p = pc_layer_row(l, i);
+        if (pc_layer_shows(l, p)) {
+            inside = p[2] > 0.0f && fabsf(p[0]) < 1.5f * p[2] && fabsf(p[1]) < 1.5f * p[2];
+            nearest = p[2] < nearest ? p[2] : nearest;
+            farthest = p[2] > farthest ? p[2] : farthest;
+        }
     }
+    return inside && nearest < 0.9f * farthest && l->cloud.offset[0] == 0 && l->cloud.offset[1] == 0;
+}
+
+/* z is up, but in the frame of a camera -y is: for what it sees, and where a trajectory alone stays on a plane of y. */
+void view_settle_up(const session *s, pc_scene *scene) {
     const pc_up given = (pc_up)s->options->view.up;
+    bool camera = true;
+    for (int i = 0; i < scene->count && camera; i++) {
+        const pc_layer *l = &scene->layers[i];
+        camera = l->kind == PC_LINE ? scene->layers[0].kind != PC_LINE || (extent(l, 1) < extent(l, 2) && extent(l, 1) < extent(l, 0))
+                                    : is_seen_along_z(l);
+    }
     const bool image = scene->layers[0].kind == PC_IMAGE;
-    scene->up = given != PC_UP_AUTO && !image ? given : !image && ((lines && flat) || depth) ? PC_UP_MINUS_Y : PC_UP_Z;
+    scene->up = image ? PC_UP_Z : given != PC_UP_AUTO ? given : camera ? PC_UP_MINUS_Y : PC_UP_Z;
 }

@@ -10,7 +10,9 @@ int view_add_input(session *s, const char *path, pc_scene *scene);
 /* Once all layers are there: sets the axis that is up. */
 void view_settle_up(const session *s, pc_scene *scene);
 
-/* view_terminal.c: the size of a picture for the terminal, which has two pixels per character, one above the other. */
+/* view_terminal.c: whether standard output is a terminal that shows colours. */
+bool terminal_has_colors(void);
+/* The size of a picture for the terminal, which has two pixels per character, one above the other. */
 void terminal_size(int *width, int *height);
 /* Prints a picture, and a line with the layers and the scale. */
 void terminal_print(FILE *out, const pc_scene *scene, const pc_picture *picture);

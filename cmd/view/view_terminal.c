@@ -2,6 +2,8 @@
 #define _DEFAULT_SOURCE /* struct winsize */
 #include "view_run.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -11,6 +13,11 @@ void terminal_size(int *width, int *height) {
     const int columns = known ? size.ws_col : 80, rows = known ? size.ws_row : 24;
     *width = columns < 16 ? 16 : columns > 400 ? 400 : columns;
     *height = 2 * (rows < 12 ? 9 : rows > 200 ? 197 : rows - 3); /* lines for the caption and the prompt */
+}
+
+bool terminal_has_colors(void) {
+    const char *term = getenv("TERM"), *none = getenv("NO_COLOR");
+    return isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") != 0 && !(none && *none);
 }
 
 static void print_captions(FILE *out, const pc_scene *scene) {
@@ -41,7 +48,11 @@ void terminal_print(FILE *out, const pc_scene *scene, const pc_picture *p) {
         const uint8_t *upper = p->rgb + (size_t)3 * (size_t)y * (size_t)p->width, *lower = upper + (size_t)3 * (size_t)p->width;
         for (int x = 0; x < p->width; x++) {
             const uint8_t *a = upper + 3 * x, *b = lower + 3 * x;
-            fprintf(out, "\033[38;2;%d;%d;%d;48;2;%d;%d;%dm\u2580", a[0], a[1], a[2], b[0], b[1], b[2]);
+            const bool same = x > 0 && memcmp(a, a - 3, 3) == 0 && memcmp(b, b - 3, 3) == 0;
+            if (!same) {
+                fprintf(out, "\033[38;2;%d;%d;%d;48;2;%d;%d;%dm", a[0], a[1], a[2], b[0], b[1], b[2]);
+            }
+            fputs("\u2580", out);
         }
         fputs("\033[0m\n", out);
     }

@@ -17,6 +17,7 @@ typedef enum pc_paint {
     PC_PAINT_DISTANCE, /* from the origin of the file, which is the sensor of a scan */
     PC_PAINT_CLASS,    /* a whole number of a column: a colour per class */
     PC_PAINT_RGB,      /* three adjacent columns, red green blue */
+    PC_PAINT_PACKED,   /* one column whose bits are 0xRRGGBB, as PCL has it */
     PC_PAINT_NORMAL    /* three adjacent columns, nx ny nz */
 } pc_paint;
 
@@ -27,7 +28,8 @@ typedef struct pc_layer {
     char name[PC_LAYER_NAME]; /* of the file, without its folder */
     pcgpu_cloud cloud;        /* points, vertices, the poses of a line, centres of boxes, pixels (column, -row, depth) */
     double origin[3];         /* of the cloud's coordinates in the scene: scene = origin + data */
-    int64_t usable;           /* rows that are shown: finite, and not a record without a return */
+    int64_t usable;           /* rows that are shown: finite, nearer than PC_VIEW_FAR, and not a record without a return */
+    int64_t non_finite;       /* rows that are not, but for a missing pose and a pixel without depth */
     bool drop_origin;         /* records at exactly (0,0,0) are not shown */
     int64_t triangles;        /* of PC_TRIANGLES */
     int32_t *indices;         /* 3 each */
@@ -89,9 +91,11 @@ static inline const float *pc_layer_row(const pc_layer *l, int64_t i) {
     return l->cloud.data + i * l->cloud.columns;
 }
 
+/* Beyond it coordinates are those of a damaged file, and their squares leave float32. */
+#define PC_VIEW_FAR 1e18f
+
 static inline bool pc_layer_shows(const pc_layer *l, const float *p) {
-    /* x - x is 0 for finite numbers and NaN for others */
-    const bool finite = (p[0] - p[0]) + (p[1] - p[1]) + (p[2] - p[2]) == 0.0f;
+    const bool finite = fabsf(p[0]) < PC_VIEW_FAR && fabsf(p[1]) < PC_VIEW_FAR && fabsf(p[2]) < PC_VIEW_FAR;
     const double *o = l->cloud.offset;
     return finite && !(l->drop_origin && (double)p[0] + o[0] == 0 && (double)p[1] + o[1] == 0 && (double)p[2] + o[2] == 0);
 }

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { MOST = 1 << 16, CELL = 8 * SAMPLES };
+enum { MOST = 1 << 16, CELL = 8 * SAMPLES, FEW = 5000 };
 
 /* A sample of the points that are shown, of all layers, in the coordinates of the camera. */
 typedef struct points {
@@ -237,7 +237,10 @@ static float size_of_points(const pc_view *view, const points *p, const camera *
         const float each = (float)(CELL * CELL) / ((float)median * (float)p->step);
         size = 1.2f * sqrtf(each);
     }
-    return size < 1.5f ? 1.5f : size > 3.0f * SAMPLES ? 3.0f * SAMPLES : size;
+    /* few points are larger, and never invisible */
+    const int64_t n = p->n < 16 * occupied ? p->n : 16 * occupied;
+    const float few = n < FEW ? 5.0f * (float)(FEW - n) / FEW : 0.0f, least = 1.5f + few, most = (3.0f + few) * SAMPLES;
+    return size < least ? least : size > most ? most : size;
 }
 
 layer_camera camera_of_layer(const camera *c, const pc_layer *layer) {

@@ -22,16 +22,19 @@ void pc_scene_free(pc_scene *scene) {
 
 typedef struct count_state {
     const pc_layer *layer;
-    int64_t usable; /* atomic: a sum of integers has no order */
+    int64_t usable, non_finite; /* atomic: sums of integers have no order */
 } count_state;
 
 static void count_usable(void *state, int64_t begin, int64_t end) {
     count_state *s = state;
-    int64_t n = 0;
+    int64_t usable = 0, finite = 0;
     for (int64_t i = begin; i < end; i++) {
-        n += pc_layer_shows(s->layer, pc_layer_row(s->layer, i));
+        const float *p = pc_layer_row(s->layer, i);
+        usable += pc_layer_shows(s->layer, p);
+        finite += (p[0] - p[0]) + (p[1] - p[1]) + (p[2] - p[2]) == 0.0f; /* else NaN */
     }
-    __atomic_fetch_add(&s->usable, n, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&s->usable, usable, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&s->non_finite, end - begin - finite, __ATOMIC_RELAXED);
 }
 
 pcgpu_status pc_scene_add(pcgpu_context *context, pc_scene *scene, pc_layer *layer) {
@@ -55,6 +58,7 @@ pcgpu_status pc_scene_add(pcgpu_context *context, pc_scene *scene, pc_layer *lay
     count_state count = {.layer = layer};
     pc_run_ranges(context, layer->cloud.rows, 1 << 16, count_usable, &count);
     layer->usable = count.usable;
+    layer->non_finite = layer->kind == PC_IMAGE || layer->kind == PC_LINE ? 0 : count.non_finite;
     scene->layers[scene->count++] = *layer;
     *layer = (pc_layer){0};
     return PCGPU_OK;
