@@ -286,7 +286,7 @@ static const option_row table[] = {
      "group allow. Results never depend on the number of threads."},
     {"config", 0, FOR_ALL, OPTION_LINE_ONLY, &type_path, "FILE", AT(config), 0, 0, NULL,
      "Read options from a YAML file: long option names with _ for -, flat or under the command's name; voxelize "
-     "also reads configurations of OpenPCDet. The command line wins."},
+     "also reads configurations of OpenPCDet and mmdetection3d. The command line wins."},
     {"json", 0, FOR_ALL, 0, &type_path, "FILE", AT(json), 0, 0, NULL,
      "Write one JSON object per input, one per line; - is standard output when no data goes there."},
     {"verbose", 'v', FOR_ALL, 0, &type_flag, NULL, AT(verbose), 0, 0, NULL,

@@ -1,5 +1,6 @@
 /* Configuration files: YAML, each value through the setter that the command line uses. */
 #include "config.h"
+#include "mmdet3d.h"
 #include "openpcdet.h"
 
 #include <string.h>
@@ -215,6 +216,9 @@ static bool read_root(const reader *r, const yaml_node_t *root) {
 
 bool config_load(const char *path, const command_info *command, option_values *options, reason *why) {
     document d;
+    if (mmdet3d_is(path)) {
+        return mmdet3d_load(path, command, options, why);
+    }
     if (!document_open(&d, path, why)) {
         return false;
     }

@@ -36,6 +36,9 @@ int fuzz_check_depth(const char *format, const uint8_t *data, size_t size);
 /* The same of a configuration file, for every command; 1 when it is valid for one of them. */
 int fuzz_check_config(const uint8_t *data, size_t size);
 
+/* And of a configuration in Python. */
+int fuzz_check_python(const uint8_t *data, size_t size);
+
 /* And of files of poses, times or a calibration; 1 when it is one of them. */
 int fuzz_check_poses(const uint8_t *data, size_t size);
 

@@ -43,7 +43,12 @@ static size_t mutate(uint8_t *data, size_t size, size_t capacity, uint64_t *stat
                                         " *a ",
                                         "\n_BASE_CONFIG_: config.yaml\n",
                                         "\nDATA_CONFIG:\n  ",
-                                        "\nvoxel_size: 1e-3\n"};
+                                        "\nvoxel_size: 1e-3\n",
+                                        "\n_base_ = ['config.py']\n",
+                                        "dict(a=",
+                                        ", *",
+                                        "'",
+                                        "\\\n"};
     size_t at = size ? next(state) % size : 0;
     size_t n = 1 + next(state) % 16;
     switch (next(state) % 6) {
@@ -78,9 +83,10 @@ static size_t mutate(uint8_t *data, size_t size, size_t capacity, uint64_t *stat
 }
 
 static int check(const char *format, const uint8_t *data, size_t size) {
-    return strcmp(format, "yaml") == 0    ? fuzz_check_config(data, size)
-           : strcmp(format, "poses") == 0 ? fuzz_check_poses(data, size)
-                                          : fuzz_check_read(format, data, size);
+    return strcmp(format, "yaml") == 0     ? fuzz_check_config(data, size)
+           : strcmp(format, "python") == 0 ? fuzz_check_python(data, size)
+           : strcmp(format, "poses") == 0  ? fuzz_check_poses(data, size)
+                                           : fuzz_check_read(format, data, size);
 }
 
 static void run_seed(const fuzz_seed *seed, long count, long *valid, long *runs) {

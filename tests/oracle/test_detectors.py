@@ -92,6 +92,64 @@ def test_openpcdet(folder):
             compare_openpcdet(folder, f'{name}, {columns} columns', paths, clouds, grid, columns)
 
 
+MMDET3D = {'PillarFeatureNet': False, 'HardVFE': False, 'HardSimpleVFE': False, 'DynamicVFE': True,
+           'DynamicSimpleVFE': True, 'DynamicPillarFeatureNet': True}
+
+
+def mmdet3d_config(folder, grid, encoder):
+    """A model and its base; the values are those that Python itself finds."""
+    low, high, size, max_points, max_voxels = grid
+    kind = 'dynamic' if MMDET3D[encoder] else 'hard'
+    (folder / 'models').mkdir(exist_ok=True)
+    (folder / 'models' / 'base.py').write_text(f'''
+voxel_size = {list(size)!r}  # metres
+model = dict(
+    type='VoxelNet',
+    data_preprocessor=dict(
+        type='Det3DDataPreprocessor', voxel=True,
+        voxel_layer=dict(max_num_points=99, max_voxels=(7, 8), voxel_size=[9, 9, 9], deterministic=True)),
+    voxel_encoder=dict(type='HardSimpleVFE', num_features=4))
+''')
+    path = folder / f'{encoder}.py'
+    path.write_text(f'''_base_ = ['models/base.py']
+point_cloud_range = [{join((*low, *high))}]
+voxel_size = {tuple(size)!r}
+model = dict(
+    data_preprocessor=dict(
+        voxel_type='{kind}',
+        voxel_layer=dict(
+            max_num_points={-1 if kind == 'dynamic' else max_points},
+            point_cloud_range=point_cloud_range, voxel_size=voxel_size,
+            max_voxels=(7, {-1 if kind == 'dynamic' else max_voxels}))),
+    voxel_encoder=dict(_delete_=True, type='{encoder}'))
+train_pipeline = [dict(type='PointsRangeFilter', point_cloud_range=point_cloud_range[:])]
+''')
+    namespace = {}
+    exec(path.read_text(), namespace)
+    return path, namespace['model']['data_preprocessor']['voxel_layer']
+
+
+def test_mmdet3d(folder):
+    rng = np.random.default_rng(24)
+    for name, grid in GRIDS.items():
+        clouds = [on_edges(rng, n, *grid[:3], 4) for n in (5000, 700)]
+        paths = [folder / f'{i}.bin' for i in range(len(clouds))]
+        for path, cloud in zip(paths, clouds):
+            write_bin(path, cloud)
+        for encoder, dynamic in MMDET3D.items():
+            config, layer = mmdet3d_config(folder, grid, encoder)
+            low, high = layer['point_cloud_range'][:3], layer['point_cloud_range'][3:]
+            for inputs, these in ((['--batch', *paths], clouds), ([paths[0]], clouds[:1])):
+                run('voxelize', '--config', config, *inputs, '-f', '-o', folder / 'v.npz')
+                if dynamic:
+                    expected = detectors.mmdet3d_points(these, low, high, layer['voxel_size'])
+                else:
+                    expected = detectors.mmdet3d_voxels(these, low, high, layer['voxel_size'], layer['max_num_points'],
+                                                        layer['max_voxels'][1])
+                equal_arrays(f'{name}, {encoder}, {len(these)} inputs', dict(np.load(folder / 'v.npz')), expected)
+        passed(f'{name}: the encoders of mmdetection3d')
+
+
 def test_real(folder):
     for name in ('kitti/000000.bin', 'kitti/000008_camera_view.bin'):
         path = data(name)
@@ -138,6 +196,7 @@ def test_types(folder):
 
 with scratch() as here:
     test_openpcdet(here)
+    test_mmdet3d(here)
     test_encoders(here)
     test_types(here)
     test_real(here)
