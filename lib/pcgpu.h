@@ -22,8 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-
 #include "pcgpu_depth.h" /* pcgpu_depth, pcgpu_camera, pcgpu_depth_counts */
+#include "pcgpu_file.h"  /* pcgpu_file_info */
 
 #ifdef __cplusplus
 extern "C" {
@@ -179,6 +179,7 @@ typedef struct pcgpu_read_options {
     const pcgpu_camera *camera;       /* of depth images; NULL: a depth image is an error */
     pcgpu_depth_counts *depth_counts; /* filled for a depth image; may be NULL */
     const pcgpu_format_info **found;  /* set to the format of the file, or of what gzip holds; may be NULL */
+    pcgpu_file_info *file;            /* filled; may be NULL */
 } pcgpu_read_options;
 
 /* Reads one cloud from `stream`, which need not seek, up to its end. Messages and the choice of a format use `name`.

@@ -37,7 +37,7 @@ enum {
     COMMAND_DROPS_ORIGIN = 8,      /* drops records at the origin by default */
     COMMAND_MAY_NOT_CONVERGE = 16, /* has exit status 4 */
     COMMAND_READS_TEXT = 32,       /* its inputs are not clouds */
-    COMMAND_READS_ITSELF = 64      /* its jobs have outputs; it reads the inputs, which may be of any kind */
+    COMMAND_READS_ITSELF = 64      /* it reads the inputs of a job, which may be of any kind */
 };
 
 typedef struct option_values option_values;

@@ -1,7 +1,8 @@
 /* pcgpu fuse: integrates depth images with known poses into a model, and writes surface points or a mesh. */
 #include "fuse.h"
-#include "poses.h"
+#include "trajectory.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Reports an error of the library with the name of the frame. */
@@ -22,14 +23,14 @@ static void add_counts(fusion *f, const char *name, const pcgpu_volume_counts *c
                   (long long)c->new_blocks, (long long)c->updated_blocks);
 }
 
-static int fuse_frame(fusion *f, const char *path, const frame_pose *pose) {
+static int fuse_frame(fusion *f, const char *path, const trajectory *poses, int64_t i) {
     const option_values *o = f->session->options;
     const char *name = input_name(path);
     pcgpu_depth depth;
     pcgpu_volume_counts counts;
-    if (!pose->known) {
-        report_warning(name, "has no pose and is left out: line %lld of %s", (long long)pose->line,
-                       input_name(o->poses));
+    const double *T = poses->poses + 16 * i;
+    if (isnan(T[0])) {
+        report_warning(name, "has no pose and is left out: line %lld of %s", (long long)poses->lines[i], input_name(o->poses));
         f->skipped++;
         return EXIT_DONE;
     }
@@ -45,7 +46,7 @@ static int fuse_frame(fusion *f, const char *path, const frame_pose *pose) {
     if (status != PCGPU_OK) {
         return fail_frame(f, name);
     }
-    status = pcgpu_volume_integrate(f->volume, &depth, &o->camera, pose->T, &counts);
+    status = pcgpu_volume_integrate(f->volume, &depth, &o->camera, T, &counts);
     pcgpu_depth_free(&depth);
     if (status != PCGPU_OK) {
         return fail_frame(f, name);
@@ -56,25 +57,25 @@ static int fuse_frame(fusion *f, const char *path, const frame_pose *pose) {
 
 static int fuse_frames(fusion *f) {
     session *s = f->session;
-    pose_list list;
+    trajectory list;
     reason why;
-    if (!poses_read(s->options->poses, &list, &why)) {
+    if (!trajectory_read(s->options->poses, false, &list, &why)) {
         report_error(NULL, "%s", why.text);
         return EXIT_FAILED;
     }
     int code = EXIT_DONE;
     if (list.count != s->input_count) {
-        report_error(input_name(s->options->poses), "%d poses for %d images; give one line per image, in their order",
-                     list.count, s->input_count);
+        report_error(input_name(s->options->poses), "%lld poses for %d images; give one line per image, in their order",
+                     (long long)list.count, s->input_count);
         code = EXIT_FAILED;
     }
     progress_run_begin(s->input_count);
     for (int i = 0; i < s->input_count && code == EXIT_DONE; i++) {
-        code = fuse_frame(f, s->inputs[i], &list.poses[i]);
-        progress_run_add(s->inputs[i], list.poses[i].known ? PROGRESS_DONE : PROGRESS_SKIPPED);
+        code = fuse_frame(f, s->inputs[i], &list, i);
+        progress_run_add(s->inputs[i], isnan(list.poses[16 * i]) ? PROGRESS_SKIPPED : PROGRESS_DONE);
     }
     progress_run_end();
-    poses_free(&list);
+    trajectory_free(&list);
     s->name = f->job->names[0];
     return code;
 }

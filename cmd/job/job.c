@@ -58,13 +58,14 @@ static const pcgpu_camera *camera_of(const job *j, int i) {
     return option_given(o, "camera", j->session->command) ? &o->camera : NULL;
 }
 
-static int read_cloud(job *j, int i, FILE *stream) {
+int job_read_cloud(job *j, int i, FILE *stream, pcgpu_file_info *file) {
     pcgpu_context *context = j->session->context;
     const pcgpu_read_options how = {.format = j->session->options->format,
                                     .fields = session_fields(j->session),
                                     .camera = camera_of(j, i),
                                     .depth_counts = &j->depth[i],
-                                    .found = &j->input_format[i]};
+                                    .found = &j->input_format[i],
+                                    .file = file};
     progress_begin(j->names[0], "reading");
     pcgpu_status status = j->projective ? pcgpu_read_depth_for(context, stream, j->inputs[i], &how, &j->images[i])
                                         : pcgpu_read(context, stream, j->inputs[i], &how, &j->clouds[i]);
@@ -88,7 +89,7 @@ static int read_job(job *j) {
     }
     for (int i = 0; i < count && code == EXIT_DONE; i++) {
         j->session->name = j->names[i];
-        code = read_cloud(j, i, streams[i]);
+        code = job_read_cloud(j, i, streams[i], NULL);
     }
     for (int i = 0; i < count; i++) {
         input_close(streams[i]);

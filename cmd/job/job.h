@@ -148,6 +148,9 @@ const char *cloud_format(const job *job, const pcgpu_cloud *cloud);
 FILE *job_stream(const job *job, const char *name);
 /* The name of this output for messages. */
 const char *job_output_name(const job *job, const char *name);
+/* Reads input i as a cloud or, for projective association, an image; for COMMAND_READS_ITSELF. `file`: what it says besides
+ * its points, or NULL. Returns an exit code and prints errors. */
+int job_read_cloud(job *job, int i, FILE *stream, pcgpu_file_info *file);
 /* Prints the error of a failed library call with the name of the input. Returns the exit code. */
 int job_failed(job *job, pcgpu_status status);
 /* Write an output, if there is one. Return an exit code. */

@@ -57,7 +57,8 @@ int session_fields(const session *s) {
 static bool check_camera(const session *s, const char *path, reason *why) {
     const pcgpu_format_info *format = input_format(s, path);
     reason content;
-    if (!format || !format->depth || option_given(s->options, "camera", s->command)) {
+    if (!format || !format->depth || (s->command->traits & COMMAND_READS_ITSELF) ||
+        option_given(s->options, "camera", s->command)) {
         return true;
     }
     format = s->options->format || path_is_stream(path) ? format : content_format(path, &content);
@@ -69,9 +70,16 @@ static bool check_camera(const session *s, const char *path, reason *why) {
         input_name(path));
 }
 
+/* A text that is no cloud. */
+static bool is_other_text(const session *s, const char *path) {
+    const char *dot = strrchr(path, '.');
+    return (s->command->traits & COMMAND_READS_ITSELF) && dot &&
+           (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0 || strcmp(dot, ".json") == 0);
+}
+
 bool session_check_format(const session *s, const char *path, reason *why) {
     reason content;
-    if (input_format(s, path) || path_is_folder(path)) {
+    if (input_format(s, path) || is_other_text(s, path) || path_is_folder(path)) {
         return check_camera(s, path, why);
     }
     content_format(path, &content);

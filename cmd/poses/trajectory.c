@@ -1,7 +1,10 @@
 /* Trajectories in files. */
+#define _GNU_SOURCE /* fmemopen */
 #include "trajectory.h"
+#include "files.h"
 #include "lines.h"
 #include "numbers.h"
+#include "text.h"
 #include "transform.h"
 
 #include <math.h>
@@ -9,19 +12,18 @@
 #include <string.h>
 #include <strings.h>
 
-enum { MOST_NUMBERS = 17 };
-
-static bool no_memory(const line_file *f) {
-    return line_wrong(f, "out of memory");
+/* As the C library of Windows writes them, too. */
+static bool is_missing(const char *word) {
+    return strcasecmp(word, "nan") == 0 || strcasecmp(word, "-nan") == 0 || strstr(word, ".#") ||
+           strcasecmp(word, "inf") == 0 || strcasecmp(word, "-inf") == 0;
 }
 
-/* Splits a line into at most MOST_NUMBERS numbers; "nan" is a number. Returns how many, or -1 for another word. */
-static int split_numbers(char *line, double numbers[MOST_NUMBERS]) {
+int split_numbers(char *line, double numbers[MOST_NUMBERS]) {
     int n = 0;
     char *rest = NULL;
     for (char *word = strtok_r(line, " \t\r,", &rest); word && n < MOST_NUMBERS;
          word = strtok_r(NULL, " \t\r,", &rest)) {
-        if (strcasecmp(word, "nan") == 0) {
+        if (is_missing(word)) {
             numbers[n++] = NAN;
         } else if (!number_parse(word, &numbers[n++])) {
             return -1;
@@ -30,20 +32,57 @@ static int split_numbers(char *line, double numbers[MOST_NUMBERS]) {
     return n;
 }
 
-/* ---- trajectories ---- */
+/* ---- poses ---- */
 
 typedef struct pose_line {
     double T[16], time, reference_time;
 } pose_line;
 
-/* Parses the line of a pose. *columns: how many numbers the lines have, 0 = unknown. */
-static bool parse_pose(line_file *f, int *columns, pose_line *p) {
+static const char *format_name(int numbers) {
+    switch (numbers) {
+    case 3: return "Open3D .log";
+    case 4: return "4x4 matrices";
+    case 7: return "TUM without times";
+    case 8: return "TUM";
+    case 12: return "KITTI";
+    case 13: return "KITTI with times";
+    default: return "matrices, one per line";
+    }
+}
+
+/* The lines of a matrix after `have` lines of it, whose numbers are in v. A .log has a line of three whole numbers first. */
+static bool parse_matrix(line_file *f, bool log, double v[16], bool *whole) {
+    double row[MOST_NUMBERS];
+    for (int i = log ? 0 : 1; i < 4; i++) {
+        if (!next_line(f, whole)) {
+            return !f->failed && line_wrong(f, "the file ends within a 4x4 matrix; copy or export it again");
+        }
+        if (split_numbers(f->line, row) != 4) {
+            return line_wrong(f, "not a line of a 4x4 matrix; give four lines of four numbers per pose");
+        }
+        memcpy(v + 4 * i, row, 4 * sizeof *row);
+    }
+    return true;
+}
+
+static bool is_lost(const double *v, int begin, int end, bool *all) {
+    bool any = false;
+    *all = true;
+    for (int i = begin; i < end; i++) {
+        *all = *all && isnan(v[i]);
+        any = any || isnan(v[i]);
+    }
+    return any;
+}
+
+/* Parses the line, or lines, of a pose. *columns: how many numbers the lines have, 0 = unknown. */
+static bool parse_pose(line_file *f, int *columns, pose_line *p, bool *whole) {
     double v[MOST_NUMBERS];
     reason why;
-    bool all = true, any = false;
+    bool all;
     int n = split_numbers(f->line, v);
     p->time = NAN;
-    if (n != 8 && n != 12 && n != 16) {
+    if (n != 3 && n != 4 && n != 7 && n != 8 && n != 12 && n != 13 && n != 16) {
         return line_wrong(f, n < 0 ? "not numbers; give lines of 16, 12 (KITTI) or 8 (TUM) numbers"
                                    : "give lines of 16, 12 (KITTI) or 8 (TUM) numbers");
     }
@@ -51,11 +90,14 @@ static bool parse_pose(line_file *f, int *columns, pose_line *p) {
         return line_wrong(f, "not as many numbers as the line before; give lines of one format");
     }
     *columns = n;
-    for (int i = n == 8; i < n; i++) {
-        all = all && isnan(v[i]);
-        any = any || isnan(v[i]);
+    if (n < 7) {
+        if (!parse_matrix(f, n == 3, v, whole)) {
+            return false;
+        }
+        n = 16;
     }
-    if (n == 8) {
+    const int timed = n == 8 || n == 13;
+    if (timed) {
         p->time = v[0];
         if (isnan(v[0])) {
             return line_wrong(f, "a pose without a time");
@@ -64,10 +106,11 @@ static bool parse_pose(line_file *f, int *columns, pose_line *p) {
     for (int i = 0; i < 16; i++) {
         p->T[i] = NAN;
     }
-    if (any && !all) {
+    const bool any = is_lost(v, timed, *columns < 7 ? 12 : n, &all);
+    if (any && !all && *columns >= 7) {
         return line_wrong(f, "nan among numbers; give all numbers of the pose, or nan for each");
     }
-    return all || transform_from_numbers(v, n, p->T, &why) || line_wrong(f, why.text);
+    return any || transform_from_numbers(n == 13 ? v + 1 : v, n == 13 ? 12 : n, p->T, &why) || line_wrong(f, why.text);
 }
 
 /* Parses "# lost TIME", which is the line of a missing pose. */
@@ -92,30 +135,49 @@ static bool parse_state(char *line, pose_line *p) {
     return transform_from_numbers(v + 2, 12, p->T, &why);
 }
 
-static bool append(trajectory *t, int64_t *capacity, const pose_line *p, int64_t end) {
-    if (t->count == *capacity) {
-        int64_t more = *capacity ? 2 * *capacity : 256;
+bool trajectory_append(trajectory *t, const double T[16], double time, int64_t end, int64_t line) {
+    if (t->count == t->capacity) {
+        const int64_t more = t->capacity ? 2 * t->capacity : 256;
         double *poses = realloc(t->poses, (size_t)more * 16 * sizeof *poses);
         t->poses = poses ? poses : t->poses;
         double *times = realloc(t->times, (size_t)more * sizeof *times);
         t->times = times ? times : t->times;
         int64_t *ends = realloc(t->ends, (size_t)more * sizeof *ends);
         t->ends = ends ? ends : t->ends;
-        if (!poses || !times || !ends) {
+        int64_t *lines = realloc(t->lines, (size_t)more * sizeof *lines);
+        t->lines = lines ? lines : t->lines;
+        if (!poses || !times || !ends || !lines) {
             return false;
         }
-        *capacity = more;
+        t->capacity = more;
     }
-    memcpy(t->poses + 16 * t->count, p->T, sizeof p->T);
-    t->times[t->count] = p->time;
-    t->reference_time = p->T[0] == p->T[0] ? p->reference_time : t->reference_time;
+    memcpy(t->poses + 16 * t->count, T, 16 * sizeof *T);
+    t->times[t->count] = time;
+    t->lines[t->count] = line;
     t->ends[t->count++] = end;
     return true;
 }
 
+/* The rest of a JSON text, whose first line was read. */
+static bool read_json(line_file *f, trajectory *t) {
+    text_stream text;
+    reason why;
+    bool whole, good = text_open(&text);
+    do {
+        good = good && fwrite(f->line, 1, f->length, text.stream) == f->length && fputc('\n', text.stream) != EOF;
+    } while (good && next_line(f, &whole));
+    good = text_close(&text) && good;
+    if (!good) {
+        line_wrong(f, "out of memory");
+    } else if (!f->failed && !trajectory_from_json(text.data, text.size, t, &why)) {
+        good = refuse(f->why, "%s: %s", f->name, why.text);
+    }
+    text_free(&text);
+    return good && !f->failed;
+}
+
 /* states: lines with TRAJECTORY_STATE are not comments. */
 static bool read_poses(line_file *f, bool unfinished, bool states, trajectory *t) {
-    int64_t capacity = 0;
     int columns = 0;
     bool whole = true, has_state = false;
     pose_line state;
@@ -124,6 +186,12 @@ static bool read_poses(line_file *f, bool unfinished, bool states, trajectory *t
         pose_line p = {.reference_time = NAN};
         char *text = f->line + strspn(f->line, " \t\r");
         bool lost = parse_lost(text, &p);
+        if (strlen(f->line) != f->length) {
+            return line_wrong(f, "a zero byte; give a text file with one pose per line");
+        }
+        if (*text == '{' && columns == 0 && t->count == 0) {
+            return read_json(f, t);
+        }
         if (unfinished && !whole) {
             break;
         }
@@ -131,7 +199,7 @@ static bool read_poses(line_file *f, bool unfinished, bool states, trajectory *t
             has_state = (states && parse_state(text, &state)) || has_state;
             continue;
         }
-        if (!lost && !parse_pose(f, &columns, &p)) {
+        if (!lost && !parse_pose(f, &columns, &p, &whole)) {
             return false;
         }
         if (lost && columns && columns != 8) {
@@ -140,25 +208,27 @@ static bool read_poses(line_file *f, bool unfinished, bool states, trajectory *t
         columns = lost ? 8 : columns;
         p = has_state && p.T[0] == p.T[0] ? state : p;
         has_state = false;
-        if (!append(t, &capacity, &p, f->end)) {
-            return no_memory(f);
+        if (!trajectory_append(t, p.T, p.time, f->end, f->number)) {
+            return line_wrong(f, "out of memory");
         }
+        t->reference_time = p.T[0] == p.T[0] ? p.reference_time : t->reference_time;
     }
     if (f->failed) {
         return false;
     }
     t->numbers = columns;
-    if (columns != 8 && !states) {
+    t->format = format_name(columns);
+    if (columns != 8 && columns != 13 && !states) {
         free(t->times);
         t->times = NULL;
     }
     return true;
 }
 
-bool trajectory_read_unfinished(FILE *stream, const char *name, trajectory *t, reason *why) {
+static bool read_stream(FILE *stream, const char *name, bool states, trajectory *t, reason *why) {
     line_file f = {.name = name, .stream = stream, .why = why};
     *t = (trajectory){0};
-    bool good = read_poses(&f, true, true, t);
+    bool good = read_poses(&f, states, states, t);
     free(f.line);
     if (!good) {
         trajectory_free(t);
@@ -166,9 +236,51 @@ bool trajectory_read_unfinished(FILE *stream, const char *name, trajectory *t, r
     return good;
 }
 
+bool trajectory_read_stream(FILE *stream, const char *name, trajectory *t, reason *why) {
+    return read_stream(stream, name, false, t, why);
+}
+
+bool trajectory_read_unfinished(FILE *stream, const char *name, trajectory *t, reason *why) {
+    return read_stream(stream, name, true, t, why);
+}
+
+bool trajectory_is(const char *head, size_t size) {
+    reason why;
+    bool whole = true, found = false;
+    int columns = 0;
+    char *text = malloc(size + 1);
+    FILE *stream = text && size > 0 ? fmemopen(memcpy(text, head, size), size, "r") : NULL;
+    line_file f = {.name = "", .stream = stream, .why = &why};
+    while (stream && !found && next_line(&f, &whole)) {
+        pose_line p;
+        const char *line = f.line + strspn(f.line, " \t\r");
+        if (*line == '{') {
+            text[size] = '\0';
+            found = strstr(text, "\"PinholeCameraTrajectory\"") || strstr(text, "\"extrinsic\"");
+            break;
+        }
+        if (*line == '\0' || (*line == '#' && !parse_lost(line, &p))) {
+            continue;
+        }
+        if (*line != '#' && !parse_pose(&f, &columns, &p, &whole)) {
+            break;
+        }
+        found = p.T[0] == p.T[0]; /* a missing pose says nothing */
+    }
+    if (stream) {
+        fclose(stream);
+    }
+    free(f.line);
+    free(text);
+    return found;
+}
+
 bool trajectory_read(const char *path, bool unfinished, trajectory *t, reason *why) {
     line_file f;
     *t = (trajectory){0};
+    if (path_is_folder(path)) {
+        return trajectory_from_folder(path, t, why);
+    }
     if (!open_lines(&f, path, why)) {
         return false;
     }
@@ -184,91 +296,6 @@ void trajectory_free(trajectory *t) {
     free(t->poses);
     free(t->times);
     free(t->ends);
+    free(t->lines);
     *t = (trajectory){0};
-}
-
-/* ---- times ---- */
-
-static bool read_times(line_file *f, double **times, int64_t *count) {
-    int64_t capacity = 0;
-    bool whole;
-    while (next_line(f, &whole)) {
-        double v[MOST_NUMBERS];
-        const char *text = f->line + strspn(f->line, " \t\r");
-        if (*text == '#' || *text == '\0') {
-            continue;
-        }
-        if (split_numbers(f->line, v) != 1 || isnan(v[0])) {
-            return line_wrong(f, "not one number; give the seconds of one scan per line");
-        }
-        if (*count > 0 && !(v[0] > (*times)[*count - 1])) {
-            return line_wrong(f, "not later than the scan before; give increasing times");
-        }
-        if (*count == capacity) {
-            capacity = capacity ? 2 * capacity : 256;
-            double *more = realloc(*times, (size_t)capacity * sizeof **times);
-            if (!more) {
-                return no_memory(f);
-            }
-            *times = more;
-        }
-        (*times)[(*count)++] = v[0];
-    }
-    return true;
-}
-
-bool timestamps_read(const char *path, double **times, int64_t *count, reason *why) {
-    line_file f;
-    *times = NULL;
-    *count = 0;
-    if (!open_lines(&f, path, why)) {
-        return false;
-    }
-    bool good = read_times(&f, times, count);
-    good = close_lines(&f) && good;
-    if (!good) {
-        free(*times);
-        *times = NULL;
-    }
-    return good;
-}
-
-/* ---- calibrations ---- */
-
-static bool read_calibration(line_file *f, double T[16], bool *found) {
-    static const char *const names[] = {"Tr:", "Tr_velo_to_cam:"};
-    bool whole;
-    while (next_line(f, &whole)) {
-        for (int i = 0; i < 2; i++) {
-            double v[MOST_NUMBERS];
-            reason why;
-            if (strncmp(f->line, names[i], strlen(names[i])) != 0) {
-                continue;
-            }
-            if (split_numbers(f->line + strlen(names[i]), v) != 12) {
-                return line_wrong(f, "not 12 numbers");
-            }
-            *found = true;
-            return transform_from_numbers(v, 12, T, &why) || line_wrong(f, why.text);
-        }
-    }
-    return true;
-}
-
-bool calibration_read(const char *path, double T[16], reason *why) {
-    line_file f;
-    bool found = false;
-    if (!open_lines(&f, path, why)) {
-        return false;
-    }
-    bool good = read_calibration(&f, T, &found);
-    if (good && !found && !f.failed) {
-        reason inner;
-        rewind(f.stream);
-        good = transform_read(f.stream, T, &inner);
-        if (!good) {
-            refuse(why, "%s: no line \"Tr:\" of 12 numbers as in KITTI's calib.txt, and %s", path, inner.text);
-        }
-    }
-    return close_lines(&f) && good;
 }

@@ -1,4 +1,4 @@
-/* Trajectories in files: one pose per line. */
+/* Trajectories in files. The format is known by the content. */
 #ifndef TRAJECTORY_H
 #define TRAJECTORY_H
 
@@ -6,10 +6,13 @@
 
 typedef struct trajectory {
     int64_t count;
-    int numbers;   /* of each line: 8, 12 or 16; 0 without lines */
-    double *poses; /* count x 16, row-major; NaN for a missing pose */
-    double *times; /* count, seconds, NaN for a missing time; NULL when the lines have no times */
-    int64_t *ends; /* count: bytes from the start of the file to the end of each line */
+    const char *format; /* in words: "KITTI", "TUM", ... */
+    int numbers;        /* of each line: 7, 8, 12, 13 or 16; 3 or 4 where a pose has several lines; 0 without lines */
+    double *poses;      /* count x 16, row-major; NaN for a missing pose */
+    double *times;      /* count, seconds, NaN for a missing time; NULL when the lines have no times */
+    int64_t *ends;      /* count: bytes from the start of the file to the end of each pose; 0 where it is no file of lines */
+    int64_t *lines;     /* count: the last line of each pose, from 1; its number where it is no file of lines */
+    int64_t capacity;   /* of these */
     double reference_time; /* of the state of the last pose, else NaN */
 } trajectory;
 
@@ -18,19 +21,45 @@ typedef struct trajectory {
  * with all digits. */
 #define TRAJECTORY_STATE "#pcgpu "
 
-/* Reads the lines of a trajectory: 16 numbers (row by row), 12 (KITTI) or 8 (TUM, time first), in one format. A line of
- * a missing pose has "nan" for each number, or is "# lost TIME". Other lines that begin with "#" and empty lines are
- * skipped. `unfinished`: a last line without its end, which an interrupted run may leave, is dropped. On failure `why`
- * begins with the name of the file, and the trajectory is empty. */
+/* Reads a trajectory, in one format:
+ *   - a pose per line: 16 numbers (row by row), 12 (KITTI), 13 (the same after a time), 8 (TUM, time first) or 7
+ *     (the same without a time);
+ *   - four lines of four numbers per pose, which in a .log of Open3D follow a line of three whole numbers;
+ *   - JSON, a PinholeCameraTrajectory of Open3D; its matrices map the world into the camera and are inverted;
+ *   - a folder with a file NAME.pose.txt per pose, by name, as of 7-Scenes: each a 4x4 matrix.
+ * A missing pose has "nan" (in .pose.txt also "inf" or "-1.#IND") for its numbers, or is "# lost TIME". Other lines that
+ * begin with "#" and empty lines are skipped. `unfinished`: a last line without its end, which an interrupted run may
+ * leave, is dropped. On failure `why` begins with the name of the file, and the trajectory is empty. */
 bool trajectory_read(const char *path, bool unfinished, trajectory *t, reason *why);
+/* The same from an open file. */
+bool trajectory_read_stream(FILE *stream, const char *name, trajectory *t, reason *why);
 /* Reads a partial file with its states. */
 bool trajectory_read_unfinished(FILE *stream, const char *name, trajectory *t, reason *why);
 void trajectory_free(trajectory *t); /* accepts a zeroed struct */
 
-/* Reads one number per line, in increasing order. */
+/* Whether a text that begins with these bytes is a trajectory: its first pose is rigid. */
+bool trajectory_is(const char *head, size_t size);
+
+/* ---- for the readers of single formats ---- */
+
+/* Appends a pose. False when memory is exhausted. */
+bool trajectory_append(trajectory *t, const double T[16], double time, int64_t end, int64_t line);
+/* trajectory_json.c: a text of `size` bytes. `why` has the line and no name. */
+bool trajectory_from_json(const char *text, size_t size, trajectory *t, reason *why);
+/* trajectory_folder.c */
+bool trajectory_from_folder(const char *path, trajectory *t, reason *why);
+
+/* ---- times and calibrations: calibration.c ---- */
+
+/* Reads a number per line, in increasing order; a name may follow, as in the depth.txt of TUM RGB-D. */
 bool timestamps_read(const char *path, double **times, int64_t *count, reason *why);
 
 /* Reads T_truth_sensor from a KITTI calib.txt (its line "Tr:" or "Tr_velo_to_cam:") or from a file with a transform. */
 bool calibration_read(const char *path, double T[16], reason *why);
+
+enum { MOST_NUMBERS = 17 };
+/* Splits a line into at most MOST_NUMBERS numbers; what stands for a missing number is NaN. Returns how many, or -1 for
+ * another word. */
+int split_numbers(char *line, double numbers[MOST_NUMBERS]);
 
 #endif

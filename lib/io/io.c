@@ -2,6 +2,7 @@
 #include "io.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -243,6 +244,11 @@ static pcgpu_status depth_cloud(pcgpu_context *context, const pc_format *format,
     pcgpu_status status = read_image(context, format, bytes, shown, options, &depth);
     if (status == PCGPU_OK) {
         status = pcgpu_depth_to_cloud(context, &depth, options->camera, cloud, NULL);
+        if (options->file) {
+            options->file->width = depth.width;
+            options->file->height = depth.height;
+        }
+        pc_say_encoding(options, "16-bit greyscale");
         pcgpu_depth_free(&depth);
     }
     return status;
@@ -267,6 +273,9 @@ pcgpu_status pcgpu_read(pcgpu_context *context, FILE *stream, const char *name, 
     }
     if (options->found) {
         *options->found = &format->info;
+    }
+    if (options->file) {
+        *options->file = (pcgpu_file_info){.faces = 0};
     }
     status = format->read_depth ? depth_cloud(context, format, &bytes, shown, options, cloud)
                                 : format->read(context, &bytes, shown, options, cloud);
@@ -320,6 +329,15 @@ pcgpu_status pcgpu_read_depth_for(pcgpu_context *context, FILE *stream, const ch
         memset(depth, 0, sizeof *depth);
     }
     return status;
+}
+
+void pc_say_encoding(const pcgpu_read_options *options, const char *format, ...) {
+    va_list args;
+    if (options->file) {
+        va_start(args, format);
+        vsnprintf(options->file->encoding, sizeof options->file->encoding, format, args);
+        va_end(args);
+    }
 }
 
 static const char *shown_output(const char *name) {

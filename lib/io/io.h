@@ -38,6 +38,9 @@ extern const pc_format *const pc_formats[]; /* io.c; NULL past the last */
 
 /* ---- names: io.c ---------------------------------------------------------------------------------------------- */
 
+/* The encoding in options->file, if that is wanted. */
+void pc_say_encoding(const pcgpu_read_options *options, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* Whether a path ends in an extension such as ".npy", ignoring case, after a nonempty stem. */
 bool pc_has_extension(const char *path, const char *extension);
 /* The name of an input in messages: "standard input" for "-". */

@@ -53,6 +53,7 @@ static pcgpu_status read_bin(pcgpu_context *context, pc_bytes *bytes, const char
     if (bytes->size % record) {
         return fail_size(context, name, bytes->data, bytes->size, fields);
     }
+    pc_say_encoding(options, "records of %d float32", fields);
     pc_table table = {.rows = (int64_t)(bytes->size / record)};
     pcgpu_status status = pc_table_add_unnamed(context, name, &table, fields, PCGPU_FLOAT32, sizeof(float), record);
     status = status == PCGPU_OK ? pc_table_to_cloud(context, name, &table, bytes, cloud) : status;

@@ -213,13 +213,14 @@ static pcgpu_status find_extra(las_input *in, const pc_bytes *bytes, uint64_t at
 
 static pcgpu_status read_las(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,
                              pcgpu_cloud *cloud) {
-    (void)options;
     pc_las las;
     pc_bytes expanded = {NULL, 0};
     pc_bytes *points = bytes;
     pcgpu_status status = pc_las_header(context, name, bytes, &las);
     las_input in = {.context = context, .name = name, .las = &las};
     if (status == PCGPU_OK) {
+        pc_say_encoding(options, "LA%c 1.%d, point format %d, steps of %g %g %g m", las.compressed ? 'Z' : 'S', bytes->data[25],
+                        las.format, las.scale[0], las.scale[1], las.scale[2]);
         status = add_columns(&in);
     }
     if (status == PCGPU_OK) {

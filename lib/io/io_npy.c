@@ -150,7 +150,6 @@ static pcgpu_status build_table(pcgpu_context *context, const char *name, const 
 
 pcgpu_status pc_npy_read(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,
                          pcgpu_cloud *cloud) {
-    (void)options;
     pc_npy npy;
     pc_table table;
     if (!pc_npy_begins(bytes)) {
@@ -163,6 +162,7 @@ pcgpu_status pc_npy_read(pcgpu_context *context, pc_bytes *bytes, const char *na
     }
     if (status == PCGPU_OK) {
         status = build_table(context, name, &npy, &table);
+        pc_say_encoding(options, "%s %s%s", npy.type_text.text, npy.shape_text.text, npy.fortran ? " in Fortran order" : "");
     }
     return status == PCGPU_OK ? pc_table_to_cloud(context, name, &table, bytes, cloud) : status;
 }

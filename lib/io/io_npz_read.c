@@ -258,6 +258,11 @@ pcgpu_status pc_npz_read(pcgpu_context *context, pc_bytes *bytes, const char *na
         snprintf(shown, sizeof shown, "%.500s: array '%s'", name, pc_span_show(array_name(&e)).text);
         pc_log(context, PCGPU_LOG_INFO, "%s is read", shown);
         status = pc_npy_read(context, &npy, shown, options, cloud);
+        if (options->file) {
+            char inner[sizeof options->file->encoding];
+            memcpy(inner, options->file->encoding, sizeof inner);
+            pc_say_encoding(options, "array '%s' %.40s", pc_span_show(array_name(&e)).text, inner);
+        }
     }
     pc_bytes_free(&npy);
     return status;

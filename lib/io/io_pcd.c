@@ -341,10 +341,14 @@ static pcgpu_status read_points(pcd_input *in, pc_bytes *bytes, pcgpu_cloud *clo
 
 static pcgpu_status read_pcd(pcgpu_context *context, pc_bytes *bytes, const char *name,
                              const pcgpu_read_options *options, pcgpu_cloud *cloud) {
-    (void)options;
     pcd_input in = {.context = context, .name = name, .width = -1, .height = -1, .points = -1};
     in.text = (pc_text){.p = (const char *)bytes->data, .end = (const char *)bytes->data + bytes->size};
     pcgpu_status status = read_header(&in);
+    pc_say_encoding(options, "%s", in.data == PCD_ASCII ? "ascii" : in.data == PCD_BINARY ? "binary" : "binary_compressed");
+    if (options->file && in.height > 1 && in.width == in.points / in.height && in.points % in.height == 0) {
+        options->file->width = in.width;
+        options->file->height = in.height;
+    }
     return status == PCGPU_OK ? read_points(&in, bytes, cloud) : status;
 }
 

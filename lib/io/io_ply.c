@@ -243,15 +243,22 @@ static pcgpu_status fail_no_vertex(pc_ply_input *in) {
                    in->name, used ? list : "nothing");
 }
 
+static void say_file(const pc_ply *ply, const pcgpu_read_options *options) {
+    pc_say_encoding(options, "%s", ply->ascii ? "ascii" : ply->swap ? "binary, big endian" : "binary, little endian");
+    for (size_t i = 0; i < ply->element_count && options->file; i++) {
+        options->file->faces = pc_span_is(ply->elements[i].name, "face") ? ply->elements[i].count : options->file->faces;
+    }
+}
+
 static pcgpu_status read_ply(pcgpu_context *context, pc_bytes *bytes, const char *name,
                              const pcgpu_read_options *options, pcgpu_cloud *cloud) {
-    (void)options;
     const char *text = (const char *)bytes->data;
     pc_ply_input in = {.context = context, .name = name, .text = {.p = text, .end = text + bytes->size}};
     pcgpu_status status = pc_ply_header(context, name, &in.text, &in.ply);
     if (status != PCGPU_OK) {
         goto done;
     }
+    say_file(&in.ply, options);
     const pc_ply_element *vertex = find_vertex(&in.ply);
     if (!vertex) {
         status = fail_no_vertex(&in);

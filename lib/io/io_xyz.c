@@ -350,7 +350,6 @@ static pcgpu_status read_rows(xyz_input *in, pc_bytes *packed, bool *again) {
 
 pcgpu_status pc_xyz_read(pcgpu_context *context, pc_bytes *bytes, const char *name,
                              const pcgpu_read_options *options, pcgpu_cloud *cloud) {
-    (void)options;
     const char *text = (const char *)bytes->data;
     const size_t mark = bytes->size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* of UTF-8 */
     xyz_input in = {.context = context, .name = name, .text = {.p = text + mark, .end = text + bytes->size}};
@@ -370,6 +369,8 @@ pcgpu_status pc_xyz_read(pcgpu_context *context, pc_bytes *bytes, const char *na
         status = read_rows(&in, &packed, &again);
     }
     if (status == PCGPU_OK) {
+        pc_say_encoding(options, "text, columns separated by %s",
+                        in.separator == ' ' ? "blanks" : in.separator == ',' ? "commas" : "semicolons");
         status = pc_table_to_cloud(context, name, &in.table, &packed, cloud);
     }
     pc_bytes_free(&packed);

@@ -15,6 +15,7 @@ int main(void) {
     SIZE(pcgpu_device_picks);
     SIZE(pcgpu_device_voxels);
     SIZE(pcgpu_evaluation);
+    SIZE(pcgpu_file_info);
     SIZE(pcgpu_format_info);
     SIZE(pcgpu_indices);
     SIZE(pcgpu_mesh);

@@ -57,7 +57,7 @@ expect 0 pcgpu info --camera $CAMERA a.png "$PCGPU_SOURCE/testdata/street.bin" #
 stderr_is_one '^pcgpu: 2 inputs: 2 done, '
 
 # Without a camera, or with one that is not this image's.
-for COMMAND in 'info' 'sample -m 1' 'voxelize --voxel-size 1'; do
+for COMMAND in 'sample -m 1' 'voxelize --voxel-size 1'; do
     expect 2 pcgpu $COMMAND a.png
     stderr_has '^pcgpu: a\.png: a depth image becomes points through a camera; give --camera FX,FY,CX,CY, or a --config'
     expect 2 pcgpu $COMMAND --format pgm -

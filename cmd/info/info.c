@@ -1,0 +1,61 @@
+/* pcgpu info: what is in a file: a cloud, a depth image, poses, a configuration; without an input, the properties of this
+ * build and machine. */
+#include "info.h"
+#include "trajectory.h"
+
+#include <string.h>
+
+static bool is_text(const char *head, size_t size) {
+    return size > 0 && !memchr(head, '\0', size);
+}
+
+static int describe(job *j, const peek *p) {
+    const char *path = j->inputs[0];
+    const bool given = j->session->options->format, camera = option_given(j->session->options, "camera", j->session->command);
+    char why[256];
+    const pcgpu_format_info *format = given ? pcgpu_format_by_name(j->session->options->format)
+                                            : pcgpu_format_of_input(path, p->head, p->size, why, sizeof why);
+    if (!given && is_text(p->head, p->size) && (!format || strcmp(format->name, "xyz") == 0)) {
+        if (trajectory_is(p->head, p->size)) {
+            return info_poses(j, p->stream);
+        }
+        if (info_is_config(path, p->head, p->size)) {
+            return info_config(j);
+        }
+    }
+    return format && format->depth && !camera ? info_image(j, p->stream, p->head, p->size) : info_cloud(j, p->stream);
+}
+
+static int process(job *j) {
+    if (path_is_folder(j->inputs[0])) { /* of poses; the files of others are inputs */
+        return info_poses(j, NULL);
+    }
+    const double begin = seconds_now();
+    FILE *stream = input_open(j->inputs[0]);
+    peek p;
+    int code = EXIT_FAILED;
+    if (!stream) {
+        return code;
+    }
+    if (peek_open(&p, stream)) {
+        code = describe(j, &p);
+        peek_close(&p);
+    } else {
+        report_error(j->names[0], "out of memory");
+    }
+    input_close(stream);
+    j->read_seconds = seconds_now() - begin;
+    return code;
+}
+
+static int run(session *s) {
+    return s->input_count > 0 ? session_run_each(s, process) : info_machine(s);
+}
+
+const command_info info_command = {.name = "info",
+                                   .bit = FOR_INFO,
+                                   .arguments = "[OPTION]... [INPUT]...",
+                                   .summary = "show what is in a file, or what this build and machine can do",
+                                   .traits = COMMAND_READS_ITSELF,
+                                   .inputs_per_job = 1,
+                                   .run = run};

@@ -1,0 +1,59 @@
+/* What the kinds of inputs of info share. Each function describes one input, with --json and as text, and returns an exit
+ * code. */
+#ifndef INFO_H
+#define INFO_H
+
+#include "job.h"
+
+enum { INFO_HEAD = 1 << 14, INFO_ODD = 12 }; /* bytes that show the kind; sentences of what looks odd */
+
+/* peek.c: the first bytes of a stream that is read from its begin afterwards, in `peeked`, which may replace it. A device,
+ * which may have no end, has no first bytes. Close `peeked` by peek_close, then the stream. */
+typedef struct peek {
+    FILE *stream;   /* to be read */
+    FILE *original;
+    char head[INFO_HEAD];
+    size_t size, used;
+} peek;
+bool peek_open(peek *p, FILE *stream);
+void peek_close(peek *p);
+
+int info_cloud(job *job, FILE *stream);
+int info_image(job *job, FILE *stream, const char *head, size_t size);
+int info_poses(job *job, FILE *stream);
+int info_config(job *job);
+int info_machine(session *session);
+
+/* Whether a text is a configuration, by its name and its first lines. */
+bool info_is_config(const char *path, const char *head, size_t size);
+
+/* ---- a cloud: info_measure.c measures it, info_print.c prints it ---- */
+
+typedef struct column_info {
+    float low, high;       /* of the finite values, offset not counted */
+    double mean;           /* with the offset; NaN without a finite value */
+    int64_t non_finite;
+} column_info;
+
+typedef struct cloud_info {
+    column_info columns[PCGPU_MAX_COLUMNS];
+    int64_t non_finite, at_origin, duplicates; /* points */
+    double extent[3];                          /* metres; NaN without a finite point */
+    double spacing[3];                         /* to the nearest other position, of the points in a sample: a tenth has less,
+                                                  the half, a tenth has more; NaN without two positions */
+    double near_duplicates;                    /* the fraction of the sample with a much nearer one */
+    double density, cell;                      /* points per square metre seen from above, in occupied cells; NaN */
+    int64_t outliers, first_outlier;           /* points far from nearly all others; the record of the first */
+    bool wrong; /* odd[0] is that of pcgpu_cloud_looks_wrong */
+    int odd_count;
+    char odd[INFO_ODD][256];
+} cloud_info;
+
+/* False without memory. */
+bool cloud_measure(const pcgpu_cloud *cloud, cloud_info *info);
+/* The sentences of what looks odd. */
+void cloud_judge(const pcgpu_cloud *cloud, const char *format, cloud_info *info);
+void cloud_print_json(json *out, const job *job, const cloud_info *info, const pcgpu_file_info *file);
+void cloud_print_text(FILE *out, const job *job, const cloud_info *info, const pcgpu_file_info *file);
+
+#endif

@@ -1,0 +1,41 @@
+/* The first bytes of a stream that need not seek. */
+#define _GNU_SOURCE /* fopencookie */
+#include "info.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+/* The bytes of the head, then those of the stream. */
+static ssize_t read_on(void *cookie, char *out, size_t n) {
+    peek *p = cookie;
+    const size_t left = p->size - p->used;
+    if (left == 0) {
+        n = fread(out, 1, n, p->original);
+        return n == 0 && ferror(p->original) ? -1 : (ssize_t)n;
+    }
+    n = n < left ? n : left;
+    memcpy(out, p->head + p->used, n);
+    p->used += n;
+    return (ssize_t)n;
+}
+
+bool peek_open(peek *p, FILE *stream) {
+    struct stat st;
+    *p = (peek){.stream = stream, .original = stream};
+    if (fstat(fileno(stream), &st) != 0 || S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode)) {
+        return true;
+    }
+    const long begin = ftell(stream);
+    p->size = fread(p->head, 1, sizeof p->head, stream);
+    if (begin >= 0 && fseek(stream, begin, SEEK_SET) == 0) {
+        return true;
+    }
+    p->stream = fopencookie(p, "r", (cookie_io_functions_t){.read = read_on});
+    return p->stream;
+}
+
+void peek_close(peek *p) {
+    if (p->stream && p->stream != p->original) {
+        fclose(p->stream);
+    }
+}

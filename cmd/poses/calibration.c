@@ -1,0 +1,105 @@
+/* Times and calibrations in files. */
+#include "lines.h"
+#include "numbers.h"
+#include "trajectory.h"
+#include "transform.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- times ---- */
+
+/* A number that a name follows. */
+static bool takes_time_of_name(const char *line, double *time) {
+    char word[64];
+    const size_t n = strcspn(line, " \t\r,");
+    const char *name = line + n + strspn(line + n, " \t\r,");
+    double other;
+    snprintf(word, sizeof word, "%.*s", (int)(n < sizeof word ? n : sizeof word - 1), line);
+    return *name && number_parse(word, time) && !number_parse(name, &other) && !strchr("+-.0123456789", *name);
+}
+
+static bool read_times(line_file *f, double **times, int64_t *count) {
+    int64_t capacity = 0;
+    bool whole;
+    while (next_line(f, &whole)) {
+        double v[MOST_NUMBERS];
+        const char *text = f->line + strspn(f->line, " \t\r");
+        if (*text == '#' || *text == '\0') {
+            continue;
+        }
+        if (!takes_time_of_name(text, v) && (split_numbers(f->line, v) != 1 || isnan(v[0]))) {
+            return line_wrong(f, "not one number; give the seconds of one scan per line");
+        }
+        if (*count > 0 && !(v[0] > (*times)[*count - 1])) {
+            return line_wrong(f, "not later than the scan before; give increasing times");
+        }
+        if (*count == capacity) {
+            capacity = capacity ? 2 * capacity : 256;
+            double *more = realloc(*times, (size_t)capacity * sizeof **times);
+            if (!more) {
+                return line_wrong(f, "out of memory");
+            }
+            *times = more;
+        }
+        (*times)[(*count)++] = v[0];
+    }
+    return true;
+}
+
+bool timestamps_read(const char *path, double **times, int64_t *count, reason *why) {
+    line_file f;
+    *times = NULL;
+    *count = 0;
+    if (!open_lines(&f, path, why)) {
+        return false;
+    }
+    bool good = read_times(&f, times, count);
+    good = close_lines(&f) && good;
+    if (!good) {
+        free(*times);
+        *times = NULL;
+    }
+    return good;
+}
+
+/* ---- calibrations ---- */
+
+static bool read_calibration(line_file *f, double T[16], bool *found) {
+    static const char *const names[] = {"Tr:", "Tr_velo_to_cam:"};
+    bool whole;
+    while (next_line(f, &whole)) {
+        for (int i = 0; i < 2; i++) {
+            double v[MOST_NUMBERS];
+            reason why;
+            if (strncmp(f->line, names[i], strlen(names[i])) != 0) {
+                continue;
+            }
+            if (split_numbers(f->line + strlen(names[i]), v) != 12) {
+                return line_wrong(f, "not 12 numbers");
+            }
+            *found = true;
+            return transform_from_numbers(v, 12, T, &why) || line_wrong(f, why.text);
+        }
+    }
+    return true;
+}
+
+bool calibration_read(const char *path, double T[16], reason *why) {
+    line_file f;
+    bool found = false;
+    if (!open_lines(&f, path, why)) {
+        return false;
+    }
+    bool good = read_calibration(&f, T, &found);
+    if (good && !found && !f.failed) {
+        reason inner;
+        rewind(f.stream);
+        good = transform_read(f.stream, T, &inner);
+        if (!good) {
+            refuse(why, "%s: no line \"Tr:\" of 12 numbers as in KITTI's calib.txt, and %s", path, inner.text);
+        }
+    }
+    return close_lines(&f) && good;
+}

@@ -1,0 +1,45 @@
+/* A folder with a file per pose, as of 7-Scenes: frame-000000.pose.txt, a 4x4 matrix each. */
+#include "inputs.h"
+#include "trajectory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_pose_file(const char *path) {
+    static const char ending[] = ".pose.txt";
+    const size_t n = strlen(path), e = sizeof ending - 1;
+    return n > e && strcmp(path + n - e, ending) == 0;
+}
+
+static bool add_file(const char *path, trajectory *t, reason *why) {
+    trajectory one;
+    if (!trajectory_read(path, false, &one, why)) {
+        return false;
+    }
+    bool good = one.count == 1 || refuse(why, "%s: %lld poses; give one per file, a 4x4 matrix", path, (long long)one.count);
+    if (good && !trajectory_append(t, one.poses, 0, 0, t->count + 1)) {
+        good = refuse(why, "%s: out of memory", path);
+    }
+    trajectory_free(&one);
+    return good;
+}
+
+bool trajectory_from_folder(const char *path, trajectory *t, reason *why) {
+    const input_options how = {.any_format = true};
+    input_list list;
+    *t = (trajectory){.format = "a file per pose"};
+    bool good = input_list_make(&how, &path, 1, &list, why);
+    for (int i = 0; i < list.count && good; i++) {
+        good = !is_pose_file(list.paths[i]) || add_file(list.paths[i], t, why);
+    }
+    if (good && t->count == 0) {
+        good = refuse(why, "%s: no file with a name that ends in .pose.txt in this folder; give a file of poses", path);
+    }
+    input_list_free(&list);
+    free(t->times);
+    t->times = NULL;
+    if (!good) {
+        trajectory_free(t);
+    }
+    return good;
+}
