@@ -60,7 +60,12 @@ static int help(int count, char **words) {
     return EXIT_DONE;
 }
 
+/* "pcgpu completion SHELL", and what its output calls: the names for --config. */
 static int completion(int count, char **words) {
+    if (count == 1 && strcmp(words[0], "configs") == 0) {
+        config_print_names(stdout);
+        return EXIT_DONE;
+    }
     return count == 1 && completion_print(words[0], stdout)
                ? EXIT_DONE
                : usage_error("completions are for bash, zsh and fish; give one of them");

@@ -125,7 +125,7 @@ void help_program(FILE *out) {
           "  help       show the help of a command\n\n"
           "Examples:\n"
           "  pcgpu sample -m 4096 scan.bin -o sample.ply\n"
-          "  pcgpu voxelize --config configs/pillar.yaml scan.bin -o voxels.npz\n"
+          "  pcgpu voxelize --config pillar scan.bin -o voxels.npz\n"
           "  pcgpu register scan1.bin scan2.bin\n"
           "  pcgpu odometry scans/*.bin --trajectory poses.txt\n"
           "  pcgpu convert scan.pcd -o scan.ply\n"

@@ -284,9 +284,10 @@ static const option_row table[] = {
     {"threads", 0, FOR_READERS, 0, &type_int, "N", AT(threads), 0, 4096, NULL,
      "CPU threads. 0: OMP_NUM_THREADS where that is set, else as many as the affinity mask and the quota of the control "
      "group allow. Results never depend on the number of threads."},
-    {"config", 0, FOR_ALL, OPTION_LINE_ONLY, &type_path, "FILE", AT(config), 0, 0, NULL,
-     "Read options from a YAML file: long option names with _ for -, flat or under the command's name; voxelize "
-     "also reads configurations of OpenPCDet and mmdetection3d. The command line wins."},
+    {"config", 0, FOR_ALL, OPTION_LINE_ONLY, &type_path, "NAME|FILE", AT(config), 0, 0, NULL,
+     "Read options from a YAML file, or from an installed configuration by its name, such as pillar: long option names with _ "
+     "for -, flat or under the command's name; voxelize also reads configurations of OpenPCDet and mmdetection3d. The command line "
+     "wins."},
     {"json", 0, FOR_ALL, 0, &type_path, "FILE", AT(json), 0, 0, NULL,
      "Write one JSON object per input, one per line; - is standard output when no data goes there."},
     {"verbose", 'v', FOR_ALL, 0, &type_flag, NULL, AT(verbose), 0, 0, NULL,

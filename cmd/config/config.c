@@ -216,10 +216,11 @@ static bool read_root(const reader *r, const yaml_node_t *root) {
 
 bool config_load(const char *path, const command_info *command, option_values *options, reason *why) {
     document d;
+    char found[4096];
     if (mmdet3d_is(path)) {
         return mmdet3d_load(path, command, options, why);
     }
-    if (!document_open(&d, path, why)) {
+    if (!config_find(path, found, sizeof found, why) || !document_open(&d, found, why)) {
         return false;
     }
     const reader r = {.document = &d, .command = command, .options = options};

@@ -92,7 +92,7 @@ static void print(const job *j, const image_info *info, bool depth) {
     fprintf(out, "  without depth: %lld pixels, %.1f %%", (long long)(info->no_depth + info->saturated),
             100.0 * (double)(info->no_depth + info->saturated) / pixels);
     fprintf(out, info->saturated > 0 ? ", of which %lld are saturated (65535)\n" : "\n", (long long)info->saturated);
-    fputs(info->high > 0 ? "  its points need a camera: --camera FX,FY,CX,CY, or a --config such as kinect\n"
+    fputs(info->high > 0 ? "  its points need a camera: --camera FX,FY,CX,CY, or a --config, such as kinect\n"
                          : "  odd: no pixel has a depth\n",
           out);
 }

@@ -66,7 +66,7 @@ static bool check_camera(const session *s, const char *path, reason *why) {
         return true; /* the content contradicts the name */
     }
     return refuse(why, "%s: a depth image becomes points through a camera; give --camera FX,FY,CX,CY, or a --config with camera:, "
-        "such as configs/kinect.yaml",
+        "such as --config kinect",
         input_name(path));
 }
 

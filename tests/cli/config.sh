@@ -138,4 +138,32 @@ for CONFIG in "$PCGPU_SOURCE"/configs/*.yaml; do
         rm x.npz
     fi
 done
+
+# By name: in a build tree beside it, installed in share/pcgpu/configs beside the folder of the program; a file wins.
+expect 0 pcgpu voxelize --config "$PCGPU_SOURCE/configs/pillar.yaml" --dry-run a.bin
+cp "$OUT" wanted
+for NAME in pillar pillar.yaml; do
+    expect 0 pcgpu voxelize --config $NAME --dry-run a.bin
+    same "$OUT" wanted
+done
+expect 0 "$PCGPU" completion configs
+[ "$(cat "$OUT")" = "$(cd "$PCGPU_SOURCE/configs" && ls *.yaml | sed 's/\.yaml$//')" ] || die 'not the names of all configurations'
+mkdir pillar # a folder is no configuration
+expect 0 pcgpu voxelize --config pillar --dry-run a.bin
+rmdir pillar
+echo 'voxel_size: 0.5' > pillar
+expect 0 pcgpu voxelize --config pillar --dry-run a.bin
+differ "$OUT" wanted
+rm pillar
+expect 2 pcgpu voxelize --config pilar a.bin -o x.npz
+stderr_is_one '^pcgpu: pilar: neither a file nor the name of a configuration; give a file, or one of 7scenes, centerpoint_voxel0075, .*, pillar, '
+expect 2 pcgpu voxelize --config configs/pillar.yaml a.bin -o x.npz
+stderr_is_one '^pcgpu: configs/pillar\.yaml: No such file or directory'
+mkdir -p prefix/bin prefix/share/pcgpu/configs
+cp "$PCGPU" prefix/bin/pcgpu
+echo 'voxel_size: 0.75' > prefix/share/pcgpu/configs/mine.yaml
+expect 0 prefix/bin/pcgpu voxelize --config mine --dry-run a.bin
+stdout_has 'voxel_size: \[0\.75, 0\.75, 0\.75\]'
+(cd prefix && ln -s bin/pcgpu p && PATH=. p voxelize --config mine --dry-run ../a.bin > /dev/null) || die 'by a link'
+rm -r prefix wanted
 finish
