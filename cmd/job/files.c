@@ -13,8 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- the files of this run, by device and inode ---- */
-
+/* The files of this run, by device and inode. */
 static file_set inputs, written;
 static pthread_mutex_t written_mutex = PTHREAD_MUTEX_INITIALIZER; /* guards `written`, which allocates */
 

@@ -270,7 +270,7 @@ int job_read_input(job *j, const char *input, pcgpu_cloud *cloud) {
     j->inputs[0] = input;
     j->session->name = j->names[0] = input_name(input);
     if (stream) {
-        code = read_cloud(j, 0, stream);
+        code = job_read_cloud(j, 0, stream, NULL);
         input_close(stream);
     }
     *cloud = j->clouds[0];

@@ -1,5 +1,4 @@
 /* The inputs of a picture: each file, whatever it holds, becomes a layer. */
-#include "poses.h"
 #include "trajectory.h"
 #include "view_run.h"
 

@@ -1,4 +1,4 @@
-/* The camera: which way is right and up, and limits by percentiles, so that a few outliers do not make the scene a dot. */
+/* The camera: its directions right and up, and limits by percentiles, so that a few outliers do not make the scene a dot. */
 #include "context.h"
 #include "view_draw.h"
 
