@@ -221,12 +221,13 @@ static const option_row table[] = {
      "Colours by height, intensity, file (one colour per input), order, distance (from the sensor), normals, rgb, class or a "
      "column of this name. Default: by what the inputs have, see COLOURS of pcgpu-view(1)."},
     {"from", 0, FOR_VIEW, 0, &type_choice, "WHERE", AT(view.from), 0, 0, froms,
-     "Direction of the view: iso, a perspective from above; top, side and front without perspective; sensor, the range image "
+     "Direction of the view: iso, a perspective from above and behind; top, side and front without perspective; sensor, the range image "
      "of a scan, azimuth by elevation. auto: iso, and top for trajectories alone."},
     {"up", 0, FOR_VIEW, 0, &type_choice, "AXIS", AT(view.up), 0, 0, ups,
-     "The axis that points up: x, y, z, -x, -y or -z. auto: z; -y for depth images, and for a trajectory of a camera."},
+     "The axis that points up: x, y, z, -x, -y or -z. auto: z; -y in the frame of a camera, see DESCRIPTION of pcgpu-view(1)."},
     {"size", 0, FOR_VIEW, 0, &type_pixels, "WxH", AT(view.size), 16, 16384, NULL,
-     "Width and height of the picture in pixels. Default: 1280x960, for a depth image as it is, without --output as the terminal."},
+     "Width and height of the picture in pixels. Default: 1280x960; 1920x480 for --from sensor; without --output that of the "
+     "terminal."},
     {"colormap", 0, FOR_VIEW, 0, &type_choice, "NAME", AT(view.colormap), 0, 0, colormaps,
      "Colours of a scale from low to high: viridis, turbo or grey."},
     {"point-size", 0, FOR_VIEW, OPTION_ZERO_IS_NONE | OPTION_ABOVE_MIN, &type_real, "N", AT(view.point_size), 0, 32, NULL,

@@ -4,24 +4,22 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WIDTH = 1280, HEIGHT = 960 };
+enum { WIDTH = 1280, HEIGHT = 960, WIDE = 1920 };
 
 static bool is_in_terminal(const session *s) {
     return !s->options->output;
 }
 
-/* A depth image keeps its pixels and gets room for the legend; a range image is wide. */
-static void choose_size(const session *s, const pc_scene *scene, pc_view *view) {
+static void choose_size(const session *s, pc_view *view) {
     const int *size = s->options->view.size;
     view->width = size[0];
     view->height = size[1];
     if (size[0] == 0 && is_in_terminal(s)) {
         terminal_size(&view->width, &view->height);
     } else if (size[0] == 0) {
-        const bool sensor = view->from == PC_FROM_SENSOR;
-        view->width = sensor ? 1920 : WIDTH;
-        view->height = sensor ? 480 : HEIGHT;
-        (void)scene;
+        const bool wide = view->from == PC_FROM_SENSOR;
+        view->width = wide ? WIDE : WIDTH;
+        view->height = wide ? WIDE / 4 : HEIGHT;
     }
 }
 
@@ -33,7 +31,7 @@ static pc_view view_of(const session *s, const pc_scene *scene) {
         lines = lines && scene->layers[i].kind == PC_LINE;
     }
     view.from = view.from != PC_FROM_AUTO ? view.from : lines ? PC_FROM_TOP : PC_FROM_ISO;
-    choose_size(s, scene, &view);
+    choose_size(s, &view);
     return view;
 }
 
@@ -70,8 +68,33 @@ static int show(job *j, const pc_scene *scene, const pc_picture *picture) {
     return status == PCGPU_OK ? EXIT_DONE : EXIT_FAILED;
 }
 
+/* Options that only some kinds of layers have. */
+static bool check_options(const session *s, const pc_scene *scene, reason *why) {
+    static const char *const views[] = {"from", "up", "point-size"}, *const grids[] = {"voxel-size", "range"};
+    bool boxes = false;
+    for (int i = 0; i < scene->count; i++) {
+        boxes = boxes || scene->layers[i].kind == PC_BOXES;
+    }
+    for (int i = 0; i < 3 && scene->layers[0].kind == PC_IMAGE; i++) {
+        if (option_given(s->options, views[i], s->command)) {
+            return refuse(why, "%s is not for a depth image as it is; leave it out, or give --camera for its points", views[i]);
+        }
+    }
+    for (int i = 0; i < 2 && !boxes; i++) {
+        if (option_given(s->options, grids[i], s->command)) {
+            return refuse(why, "%s is for an .npz of voxelize; leave it out", grids[i]);
+        }
+    }
+    return true;
+}
+
 static int draw(job *j, pc_scene *scene) {
     const session *s = j->session;
+    reason why;
+    if (!check_options(s, scene, &why)) {
+        report_error(j->names[0], "%s", why.text);
+        return EXIT_USAGE;
+    }
     const view_options *o = &s->options->view;
     pc_picture picture;
     view_settle_up(s, scene);

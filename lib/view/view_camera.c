@@ -1,4 +1,4 @@
-/* The camera: its directions right and up, and limits by percentiles, so that a few outliers do not make the scene a dot. */
+/* The camera: the directions of right and up, and limits by percentiles, so that a few outliers do not make the scene a dot. */
 #include "context.h"
 #include "view_draw.h"
 
