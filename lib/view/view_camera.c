@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { MOST = 1 << 16, CELL = 8 * SAMPLES, FEW = 5000 };
+enum { MOST = 1 << 15, CELL = 8 * SAMPLES, FEW = 5000 };
 
 /* A sample of the points that are shown, of all layers, in the coordinates of the camera. */
 typedef struct points {

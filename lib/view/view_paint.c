@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLE = 1 << 16 };
+enum { SAMPLE = 1 << 15 };
 
 /* The first of `names` (NULL ends them) that the layer has, or -1. */
 static int column_of(const pc_layer *l, const char *const *names) {

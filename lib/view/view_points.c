@@ -32,6 +32,19 @@ void splat(const canvas *c, float x, float y, int size, uint64_t key) {
         splat_disc(c, x0, y0, size, key);
         return;
     }
+    if (x0 >= 0 && y0 >= 0 && x0 + 3 <= c->width && y0 + 3 <= c->height) { /* most points of a large cloud */
+        int64_t at = (int64_t)y0 * c->width + x0;
+        for (int row = 0; row < size; row++, at += c->width) {
+            put(c, at, key);
+            if (size > 1) {
+                put(c, at + 1, key);
+            }
+            if (size > 2) {
+                put(c, at + 2, key);
+            }
+        }
+        return;
+    }
     const int left = x0 < 0 ? 0 : x0, right = x0 + size > c->width ? c->width : x0 + size;
     const int top = y0 < 0 ? 0 : y0, bottom = y0 + size > c->height ? c->height : y0 + size;
     for (int row = top; row < bottom; row++) {
