@@ -275,6 +275,10 @@ void command_line_free(command_line *line);
 /* Sets the values given on the line. */
 bool command_line_apply(const command_line *line, option_values *options, reason *why);
 
+/* ---- suggest.c ---- */
+
+/* The option that was meant by an unknown name, or NULL. Never one with the opposite meaning. */
+const char *closest_option(const char *wrong, unsigned commands);
 /* The closest name of the iterator `next` (NULL ends it), or NULL when no name is close, or two are equally close. */
 const char *closest_name(const char *wrong, const char *(*next)(int i, unsigned commands), unsigned commands);
 /* Iterators for closest_name; `commands` limits options. */

@@ -4,70 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Edit distance with transposed neighbours (optimal string alignment); names are short. */
-static int edit_distance(const char *a, const char *b) {
-    enum { LONGEST = 40 };
-    size_t n = strlen(a), m = strlen(b);
-    int rows[3][LONGEST + 1];
-    if (n > LONGEST || m > LONGEST) {
-        return LONGEST;
-    }
-    for (size_t j = 0; j <= m; j++) {
-        rows[0][j] = (int)j;
-    }
-    for (size_t i = 1; i <= n; i++) {
-        int *now = rows[i % 3];
-        const int *up = rows[(i + 2) % 3], *up2 = rows[(i + 1) % 3];
-        now[0] = (int)i;
-        for (size_t j = 1; j <= m; j++) {
-            int best = up[j - 1] + (a[i - 1] != b[j - 1]);
-            best = up[j] + 1 < best ? up[j] + 1 : best;
-            best = now[j - 1] + 1 < best ? now[j - 1] + 1 : best;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && up2[j - 2] + 1 < best) {
-                best = up2[j - 2] + 1;
-            }
-            now[j] = best;
-        }
-    }
-    return rows[n % 3][m];
-}
-
-const char *next_option_name(int i, unsigned commands) {
-    for (int k = 0; option_at(k); k++) {
-        if ((option_at(k)->commands & commands) && i-- == 0) {
-            return option_at(k)->name;
-        }
-    }
-    return NULL;
-}
-
-const char *next_command_name(int i, unsigned commands) {
-    (void)commands;
-    return command_at(i) ? command_at(i)->name : NULL;
-}
-
-const char *closest_name(const char *wrong, const char *(*next)(int i, unsigned commands), unsigned commands) {
-    int nearest = (int)strlen(wrong) / 3 + 1;
-    const char *found = NULL, *name;
-    bool tie = false;
-    for (int i = 0; (name = next(i, commands)); i++) {
-        int d = edit_distance(wrong, name);
-        if (d < nearest || (d == nearest && !found)) {
-            nearest = d;
-            found = name;
-            tie = false;
-        } else if (d == nearest && strcmp(name, found) != 0) {
-            tie = true;
-        }
-    }
-    return tie ? NULL : found;
-}
-
 static bool unknown_option(const command_info *command, const char *name, reason *why) {
     const option_row *elsewhere = option_by_name(name, FOR_ALL);
-    const char *close = strcmp(name, "gpu") == 0
-                            ? "cuda"
-                            : closest_name(name, next_option_name, command->bit); /* no letters in common */
+    const char *close = closest_option(name, command->bit);
     return elsewhere ? refuse(why, "--%s is not an option of %s but of %s; see pcgpu %s --help", name, command->name,
                               command_of_option(elsewhere)->name, command->name)
            : close   ? refuse(why, "unknown option --%s; did you mean --%s?", name, close)

@@ -41,7 +41,7 @@ static bool unknown_key(const reader *r, const yaml_node_t *node, const char *ke
         return document_wrong(r->document, node, "%s is not a key of %s but of %s; put it under \"%s:\"", key,
                               r->command->name, owner, owner);
     }
-    const char *close = closest_name(name, next_option_name, r->command->bit);
+    const char *close = closest_option(name, r->command->bit);
     if (close) {
         return document_wrong(r->document, node, "unknown key %s; did you mean %s?", key,
                               replaced(close, '-', '_', suggestion, sizeof suggestion));

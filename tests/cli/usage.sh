@@ -112,6 +112,19 @@ stderr_has '\(.*, 1 thread\): '
 # A GPU is asked for by --cuda.
 refuse 'unknown option --gpu; did you mean --cuda' sample -m 3 --gpu a.bin
 refuse 'unknown option --gpu; did you mean --cuda' sample -m 3 --gpu=1 a.bin
+# What is proposed is never the opposite, neither on the command line nor for a key.
+for PAIR in gpus:cuda no-cuda:cpu no-gpu:cpu no-drop-origin:keep-origin overwrite:force keep_origin:keep-origin; do
+    refuse "unknown option --${PAIR%:*}; did you mean --${PAIR#*:}\\?" sample -m 3 --${PAIR%:*} a.bin
+done
+for WRONG in no-progress max-distance gpx-cpu input no-force; do
+    refuse "unknown option --$WRONG; see pcgpu sample --help|--$WRONG is not an option of sample" sample -m 3 --$WRONG a.bin
+done
+for WRONG in min-points min-voxels; do
+    refuse "unknown option --$WRONG; see pcgpu voxelize --help" voxelize --$WRONG 3 a.bin
+done
+refuse 'unknown option --max-score; see pcgpu register --help' register --max-score 3 a.bin a.bin
+echo 'gpu: true' > gpu.yaml
+refuse 'unknown key gpu; did you mean cuda\?' sample -m 3 --config gpu.yaml a.bin
 
 # Options may stand before the command, with their values.
 expect 0 "$PCGPU" info a.bin --verbose
