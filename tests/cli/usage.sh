@@ -123,8 +123,8 @@ for WRONG in min-points min-voxels; do
     refuse "unknown option --$WRONG; see pcgpu voxelize --help" voxelize --$WRONG 3 a.bin
 done
 refuse 'unknown option --max-score; see pcgpu register --help' register --max-score 3 a.bin a.bin
-echo 'gpu: true' > gpu.yaml
-refuse 'unknown key gpu; did you mean cuda\?' sample -m 3 --config gpu.yaml a.bin
+echo 'gpu: true' > ../gpu.yaml
+refuse 'unknown key gpu; did you mean cuda\?' sample -m 3 --config ../gpu.yaml a.bin
 
 # Options may stand before the command, with their values.
 expect 0 "$PCGPU" info a.bin --verbose
