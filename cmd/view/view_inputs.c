@@ -94,11 +94,11 @@ static int read_layer(session *s, const char *path, pc_layer *layer) {
     }
     const bool image = format && format->depth && !option_given(s->options, "camera", s->command);
     const bool npz = format && strcmp(format->name, "npz") == 0 && !s->options->format && !path_is_stream(path);
-    layer->drop_origin = s->options->drop_origin;
     const pcgpu_status status = image                        ? read_image(s, stream, path, layer)
                                 : is_mesh(s, path, format) ? pc_layer_read_mesh(s->context, stream, path, layer)
                                 : npz                        ? read_voxels(s, stream, path, layer)
                                                              : read_points(s, stream, path, layer);
+    layer->drop_origin = layer->kind == PC_POINTS && s->options->drop_origin;
     input_close(stream);
     if (status != PCGPU_OK) {
         report_failure(input_name(path), s->context);

@@ -244,7 +244,7 @@ static pcgpu_status depth_cloud(pcgpu_context *context, const pc_format *format,
     pcgpu_status status = read_image(context, format, bytes, shown, options, &depth);
     if (status == PCGPU_OK) {
         status = pcgpu_depth_to_cloud(context, &depth, options->camera, cloud, NULL);
-        if (options->file) {
+        if (options && options->file) {
             options->file->width = depth.width;
             options->file->height = depth.height;
         }
@@ -274,7 +274,7 @@ pcgpu_status pcgpu_read(pcgpu_context *context, FILE *stream, const char *name, 
     if (options->found) {
         *options->found = &format->info;
     }
-    if (options->file) {
+    if (options && options->file) {
         *options->file = (pcgpu_file_info){.faces = 0};
     }
     status = format->read_depth ? depth_cloud(context, format, &bytes, shown, options, cloud)

@@ -64,5 +64,6 @@ each register --cpu --threads 1 --method point --pairs pairs.txt --transform out
 each odometry --cpu --threads 1 --reference previous --method plane s.bin s.bin --trajectory out.txt --json out.json
 each convert --crop=-9,-9,-9,9,9,9 --columns x,y,z,i=intensity a.bin -o out.ply --json out.json
 each convert --merge --transform T.txt a.bin b.bin -o out.ply --json out.json
+each view --threads 1 --size 64x64 a.bin -o out.png --json out.json
 each evaluate "$PCGPU_SOURCE/testdata/room/poses_kitti.txt" --ground-truth "$PCGPU_SOURCE/testdata/room/poses_kitti.txt"
 finish

@@ -5,7 +5,7 @@
 #     $ pcgpu register a.bin b.bin
 #     # exit status 4
 # A trailing backslash continues an example on the next line; "exit status 0 or 3" allows both. Examples in Python are left
-# out where NumPy is not installed.
+# out where NumPy is not installed. Other lines below an example of README.md are what it prints, but for times.
 set -u
 source=${PCGPU_SOURCE:?}
 PATH=$(dirname "${PCGPU:?}"):/usr/bin:/bin:$PATH
@@ -18,7 +18,11 @@ failures=0
 # Prints "STATUSES<tab>COMMAND" for every example of a document.
 extract() {
     awk '
-        function flush() { if (command != "") print statuses "\t" command; command = ""; statuses = "0" }
+        function flush() {
+            if (command != "") print statuses "\t" command "\t" output
+            command = output = ""
+            statuses = "0"
+        }
         function plain(line) { # roff escapes of a man page
             if (!man) return line
             gsub(/\\-/, "-", line); gsub(/\\&/, "", line); gsub(/\\\(aq|\\\[aq\]/, "\047", line)
@@ -42,8 +46,9 @@ extract() {
                 if (line ~ /^# exit status [0-9]/) {
                     statuses = line
                     sub(/^# exit status /, "", statuses)
+                } else if (!man && command != "") {
+                    output = output line "\001"
                 }
-                flush()
                 next
             }
             continued = sub(/\\$/, "", command)
@@ -51,11 +56,13 @@ extract() {
         END { flush() }' "$1"
 }
 
+without_times() { sed -E 's/[0-9.]+ (ms|s)( |$)/TIME\2/g'; }
+
 run_document() {
     extract "$1" >"$scratch/examples"
     rm -rf "$scratch/here" && mkdir "$scratch/here" || exit 1
     cp -R "$source/testdata" "$source/configs" "$scratch/here"
-    while IFS="$(printf '\t')" read -r statuses command; do
+    while IFS="$(printf '\t')" read -r statuses command output; do
         run=$((run + 1))
         case $command in python3*) python3 -c 'import numpy' 2>/dev/null || continue ;; esac
         (cd "$scratch/here" && exec bash -o pipefail -c "$command") </dev/null >"$scratch/output" 2>&1
@@ -68,6 +75,13 @@ run_document() {
             sed 's/^/    /' "$scratch/output" | tail -n 20
             ;;
         esac
+        [ -n "$output" ] || continue
+        printf %s "$output" | tr '\001' '\n' | without_times >"$scratch/expected"
+        without_times <"$scratch/output" | diff "$scratch/expected" - >"$scratch/difference" || {
+            failures=$((failures + 1))
+            echo "FAIL: $1 shows another output of: $command"
+            cat "$scratch/difference"
+        }
     done <"$scratch/examples"
 }
 

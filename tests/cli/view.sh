@@ -1,0 +1,195 @@
+# Pictures: what is in them, every kind of input, and inputs that have nothing to show.
+. "${0%/*}/lib.sh"
+T=$PCGPU_SOURCE/testdata
+command -v python3 > /dev/null || skip_all 'python3 reads the pictures'
+case $0 in /*) HERE=${0%/*} ;; *) HERE=$OLDPWD/${0%/*} ;; esac
+shows() { python3 "$HERE/picture.py" "$@" || die "$1 cannot be read"; }
+ORANGE=ffb000 BLUE=2aa5f5
+
+# A point of an axis in each file: right, left, up and down of the picture are as the manual says.
+point() { for I in 1 2 3 4 5 6 7 8; do echo "$1 $2 $3 0"; done | floats; }
+point 0 0 0 > o.bin # records without a return: left out
+point 5 0 0.1 > x.bin
+point 0 5 0.1 > y.bin
+point 0.1 0 5 > z.bin
+# place VIEW A B: the columns and rows of the points of two files, in a picture that is too small for a legend
+place() {
+    expect 0 pcgpu view --from "$1" --size 200x150 --color file "$2" "$3" -f -o place.png
+    set -- $(shows place.png $ORANGE $BLUE)
+    [ "$1" -gt 0 ] && [ "$4" -gt 0 ] || die "points are missing: $*"
+    AX=$2 AY=$3 BX=$5 BY=$6
+    checked
+}
+place top x.bin y.bin
+[ "$AX" -gt "$BX" ] && [ "$AY" -gt "$BY" ] || die "top: x at $AX,$AY and y at $BX,$BY"
+place front x.bin z.bin
+[ "$AX" -gt "$BX" ] && [ "$AY" -gt "$BY" ] || die "front: x at $AX,$AY and z at $BX,$BY"
+place side y.bin z.bin
+[ "$AX" -gt "$BX" ] && [ "$AY" -gt "$BY" ] || die "side: y at $AX,$AY and z at $BX,$BY"
+place iso x.bin y.bin
+[ "$AX" -gt "$BX" ] || die "iso: x at $AX,$AY and y at $BX,$BY"
+place iso x.bin z.bin
+[ "$AY" -gt "$BY" ] || die "iso: x at $AX,$AY and z at $BX,$BY"
+place sensor x.bin y.bin # the azimuth of y is on the left
+[ "$AX" -gt "$BX" ] || die "sensor: x at $AX and y at $BX"
+expect 1 pcgpu view o.bin -o none.png
+stderr_has '^pcgpu: o\.bin: no usable point'
+expect 0 pcgpu view --keep-origin o.bin -o none.png
+
+# The nearer point hides the farther one, whatever the order of the files.
+point 1 1 1 > low.bin
+point 1 1 2 > high.bin
+expect 0 pcgpu view --from top --size 200x150 --color file low.bin high.bin -o depth.png
+set -- $(shows depth.png $BLUE $ORANGE)
+[ "$1" -gt "$4" ] || die "the higher point has $1 pixels and the lower one $4"
+expect 0 pcgpu view --from top --size 200x150 --color file high.bin low.bin -f -o depth.png
+set -- $(shows depth.png $ORANGE $BLUE)
+[ "$1" -gt "$4" ] || die "the higher point has $1 pixels and the lower one $4"
+
+# An outlier does not make the scene a dot.
+cloud 3000 > a.bin
+expect 0 pcgpu view a.bin --size 400x300 -o a.png
+{ cat a.bin; point 1e6 -1e6 1e6; } > far.bin
+expect 0 pcgpu view far.bin --size 400x300 -o far.png
+set -- $(shows a.png) $(shows far.png)
+[ "$1 $2 $4 $5" = '400 300 400 300' ] || die "sizes are $*"
+[ "$6" -lt $((115000)) ] || die "with an outlier only $((120000 - $6)) of 120000 pixels are drawn, without $((120000 - $3))"
+
+# The same bytes with any number of threads.
+for FROM in iso top sensor; do
+    expect 0 pcgpu view --threads 1 --from $FROM "$T/street.bin" -f -o t1.png
+    for N in 2 3 16; do
+        expect 0 pcgpu view --threads $N --from $FROM "$T/street.bin" -f -o tn.png
+        same t1.png tn.png
+    done
+done
+
+# Standard input, standard output, a folder.
+expect 0 pcgpu view a.bin -o a1.png
+"$PCGPU" view - -o - < a.bin > stdin.png || die 'no picture from standard input'
+size_is stdin.png "$(wc -c < stdin.png)"
+[ "$(head -c 4 stdin.png | od -An -c | tr -d ' ')" = '211PNG' ] || die 'standard output is not a picture'
+mkdir in && cp a.bin far.bin in
+expect 0 pcgpu view in -o out/
+present out/a.png out/far.png
+same out/a.png a1.png
+expect 2 pcgpu view in -o out/ --from nowhere
+expect 1 pcgpu view in -o out/ # they exist
+expect 0 pcgpu view in -o out/ --skip-existing
+stderr_has '2 skipped'
+expect 0 pcgpu view in -o half/ --shard 2/2
+[ "$(ls half)" = far.png ] || die "the shard has $(ls half)"
+expect 2 pcgpu view in -o one.png --shard 1/2
+expect 0 pcgpu view in -o one.png --json r.jsonl
+grep -q '"layers": 2, "points": 6008, "color": "file"' r.jsonl || die "the report is $(cat r.jsonl)"
+
+# Colours.
+for COLOR in height intensity file order distance x; do
+    expect 0 pcgpu view --color $COLOR --colormap turbo --size 300x200 a.bin -f -o c.png --json -
+    stdout_has "\"color\": \"$COLOR\""
+done
+for COLOR in normals rgb class nothing; do
+    expect 1 pcgpu view --color $COLOR a.bin -o bad.png
+    stderr_has '^pcgpu: a\.bin: has no .*x y z intensity'
+done
+printf 'ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float z\nproperty uchar red\nproperty uchar green\nproperty uchar blue\nelement face 1\nproperty list uchar int vertex_indices\nend_header\n0 0 0 0 255 0\n1 0 0 0 255 0\n1 1 0 0 255 0\n0 1 0 0 255 0\n4 0 1 2 3\n' > square.ply
+expect 0 pcgpu view --from top --size 200x200 square.ply -o square.png --json - # a face of four corners, with its colour
+stdout_has '"color": "rgb"'
+set -- $(shows square.png 00ff00)
+[ "$1" -gt 15000 ] || die "the square has $1 pixels"
+printf 'v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1/1 2/2 3/3\nf -4//1 -2//1 -1//1\n' > square.obj
+expect 0 pcgpu view --from top --size 200x200 square.obj -o obj.png
+set -- $(shows obj.png d8d2c4)
+[ "$1" -gt 15000 ] || die "the square of the .obj has $1 pixels"
+for LINE in 'f 1 2 5' 'f 1 2 0' 'f a b c' 'v 1 2' 'f -9 1 2'; do
+    { printf 'v 0 0 0\nv 1 0 0\nv 1 1 0\n'; echo "$LINE"; } > bad.obj
+    expect 1 pcgpu view bad.obj -o bad.png
+    stderr_has '^pcgpu: .*bad\.obj'
+done
+sed 's/^4 0 1 2 3/4 0 1 2 9/' square.ply > bad.ply
+expect 1 pcgpu view bad.ply -o bad.png
+stderr_has '^pcgpu: bad\.ply: a face has the vertex 9, and there are 4'
+sed 's/^4 0 1 2 3/9 0 1 2 3/' square.ply > bad.ply
+expect 1 pcgpu view bad.ply -o bad.png
+absent bad.png
+
+# Trajectories: on top of a cloud, alone with -y up where they are those of a camera, and a gap for a missing pose.
+expect 0 pcgpu view "$T/room/poses_kitti.txt" --size 300x200 -o path.png --json -
+stdout_has '"color": "order"'
+expect 0 pcgpu view "$T/street.bin" "$T/room/poses_tum.txt" --size 300x200 -o over.png
+expect 0 pcgpu view --color x "$T/street.bin" "$T/room/poses_tum.txt" --size 300x200 -f -o over.png
+
+# Depth images: as they are, and as points; one of them per picture.
+expect 0 pcgpu view "$T/room/frame-000000.png" --size 300x200 -o image.png --json -
+stdout_has '"color": "depth"'
+expect 0 pcgpu view --config "$T/room/camera.yaml" "$T/room/frame-000000.png" "$T/room/frame-000001.png" --size 300x200 -o points.png
+expect 1 pcgpu view "$T/room/frame-000000.png" "$T/room/frame-000001.png" -o bad.png
+stderr_has 'DIR/'
+expect 2 pcgpu view --from top "$T/room/frame-000000.png" -o bad.png
+stderr_has 'camera'
+
+# Voxels: the size from their features is near the given one, which is exact.
+expect 0 pcgpu voxelize --range -20,-20,-3,20,20,3 --voxel-size 0.5 "$T/street.bin" -o v.npz
+expect 0 pcgpu view v.npz --size 300x200 -o v.png --json -
+stdout_has '"color": "count"'
+expect 0 pcgpu view --voxel-size 0.5 --range -20,-20,-3,20,20,3 --color height v.npz --size 300x200 -o v2.png --json -
+stdout_has '"limits": \[-[0-9.]*[27]5, [0-9.]*[27]5\]' # centres of voxels
+expect 2 pcgpu view --voxel-size 0.5 a.bin -o bad.png
+stderr_has 'voxel-size is for an \.npz'
+expect 0 pcgpu voxelize --dtype float16 --range auto --voxel-size 0.5 "$T/street.bin" -o half.npz
+expect 1 pcgpu view half.npz -o bad.png
+stderr_has 'give --voxel-size'
+expect 0 pcgpu view --voxel-size 0.5 --range 0,0,0,1,1,1 half.npz -o half.png
+
+# Nothing to show, and values that float32 squares do not hold.
+: > empty.bin
+printf 'nan 0 0 0\n0 inf 0 0\n' | floats > nan.bin
+point 1e30 -1e30 3e38 > huge.bin
+for NAME in empty nan huge; do
+    expect 1 pcgpu view $NAME.bin -o bad.png
+    stderr_has "^pcgpu: $NAME\\.bin: no usable point"
+done
+{ cat nan.bin huge.bin a.bin; } > mixed.bin
+expect 0 pcgpu view mixed.bin -o mixed.png
+stderr_has 'warning: 2 of 3010 points are not finite'
+point 7 7 7 > same.bin
+head -c 16 same.bin > one.bin
+awk 'BEGIN { for (i = 0; i < 500; i++) print i * 1e-5, 0, 0, "nan" }' | floats > line.bin
+for NAME in same one line; do
+    for FROM in iso top side front sensor; do
+        expect 0 pcgpu view --from $FROM --size 200x200 $NAME.bin -f -o tiny.png
+        set -- $(shows tiny.png)
+        [ "$3" -lt 40000 ] || die "$NAME from $FROM: the picture is empty"
+    done
+done
+expect 0 pcgpu view --color intensity --size 16x16 --point-size 32 line.bin -f -o tiny.png
+
+# Usage.
+for SIZE in 0x0 100000x100000 1280 1280x 1280x960x3 x960 -5x5 99999999999999999999x1; do
+    expect 2 pcgpu view --size "$SIZE" a.bin -o bad.png
+    stderr_has '^pcgpu: --size: .*1920x1080'
+done
+expect 2 pcgpu view --size 16384x16384 a.bin -o bad.png
+expect 2 pcgpu view a.bin -o bad.jpg
+stderr_has '\.png'
+expect 2 pcgpu view a.bin # standard output is a file
+stderr_has '-o FILE\.png'
+expect 1 pcgpu view missing.bin -o bad.png
+expect 2 pcgpu view --cuda a.bin -o bad.png
+for AXIS in x y z -x -y -z; do
+    expect 0 pcgpu view --up $AXIS --size 100x100 a.bin -f -o up.png
+done
+[ ! -w /dev/full ] || { "$PCGPU" view a.bin -o - > /dev/full 2> "$ERR"; expected 1 $?; stderr_has '^pcgpu: standard output: '; }
+absent bad.png bad.jpg
+
+# The terminal: 24-bit colours, two pixels per character, and a line with the name; not where there are no colours.
+if python3 -c 'import pty' 2> /dev/null; then
+    export TERM=xterm
+    expect 0 python3 "$HERE/on_terminal.py" 1 "$PCGPU" view a.bin
+    stderr_has "$(printf '\033')\\[38;2;[0-9]+;[0-9]+;[0-9]+;48;2;"
+    stderr_has 'a\.bin  3,000 points   height'
+    TERM=dumb expect 2 python3 "$HERE/on_terminal.py" 12 "$PCGPU" view a.bin
+    expect 2 python3 "$HERE/on_terminal.py" 12 "$PCGPU" view a.bin -o -
+    stderr_has 'terminal'
+fi
+finish
