@@ -1,5 +1,7 @@
 /* The inputs of a picture: each file, whatever it holds, becomes a layer. */
+#include "numbers.h"
 #include "trajectory.h"
+#include "transform.h"
 #include "view_run.h"
 
 #include <math.h>
@@ -108,30 +110,64 @@ static int read_layer(session *s, const char *path, pc_layer *layer) {
 
 /* ---- trajectories ------------------------------------------------------------------------------------------------ */
 
-/* A file of poses is text whose first line is a pose: 16, 12 or 8 numbers with a rotation. */
-static bool read_poses(session *s, const char *path, pc_layer *layer) {
-    trajectory t = {0};
-    reason why;
+/* Whether the first line of numbers is a pose: 16, 12 or 8 numbers with a rotation. */
+static bool begins_with_pose(FILE *file) {
+    char line[1024];
+    while (fgets(line, sizeof line, file)) {
+        double v[17], T[16];
+        char *rest = NULL;
+        int n = 0;
+        reason why;
+        for (char *word = strtok_r(line, " \t\r\n,", &rest); word && *word != '#' && n < 17; word = strtok_r(NULL, " \t\r\n,", &rest)) {
+            if (!number_parse(word, &v[n++])) {
+                return false;
+            }
+        }
+        if (n > 0) {
+            return (n == 16 || n == 12 || n == 8) && transform_from_numbers(v, n, T, &why);
+        }
+    }
+    return false;
+}
+
+static bool is_trajectory(const session *s, const char *path) {
     const pcgpu_format_info *format = format_of(s, path);
-    if (s->options->format || path_is_stream(path) || !format || strcmp(format->name, "xyz") != 0 ||
-        !trajectory_read(path, false, &t, &why)) {
+    if (s->options->format || path_is_stream(path) || !format || strcmp(format->name, "xyz") != 0) {
         return false;
     }
-    const bool good = t.count > 0 && pcgpu_cloud_create(s->context, t.count, 3, &layer->cloud) == PCGPU_OK;
-    for (int64_t i = 0; good && i < t.count; i++) {
+    FILE *file = fopen(path, "rb");
+    const bool found = file && begins_with_pose(file);
+    if (file) {
+        fclose(file);
+    }
+    return found;
+}
+
+static int read_trajectory(session *s, const char *path, pc_layer *layer) {
+    trajectory t = {0};
+    reason why;
+    if (!trajectory_read(path, false, &t, &why)) {
+        report_error(NULL, "%s", why.text);
+        return EXIT_FAILED;
+    }
+    const pcgpu_status status = pcgpu_cloud_create(s->context, t.count, 3, &layer->cloud);
+    for (int64_t i = 0; status == PCGPU_OK && i < t.count; i++) {
         for (int k = 0; k < 3; k++) {
             layer->cloud.data[3 * i + k] = (float)t.poses[16 * i + 4 * k + 3];
         }
     }
     layer->kind = PC_LINE;
     trajectory_free(&t);
-    return good;
+    if (status != PCGPU_OK) {
+        report_failure(input_name(path), s->context);
+    }
+    return status == PCGPU_OK ? EXIT_DONE : EXIT_FAILED;
 }
 
 int view_add_input(session *s, const char *path, pc_scene *scene) {
     pc_layer layer = {.kind = PC_POINTS};
     progress_begin(input_name(path), "reading");
-    int code = read_poses(s, path, &layer) ? EXIT_DONE : read_layer(s, path, &layer);
+    int code = is_trajectory(s, path) ? read_trajectory(s, path, &layer) : read_layer(s, path, &layer);
     if (code == EXIT_DONE && scene->count > 0 && (layer.kind == PC_IMAGE || scene->layers[0].kind == PC_IMAGE)) {
         report_error(input_name(path), "a depth image without --camera has a picture of its own; give -o DIR/, or --camera for its points");
         pc_layer_free(&layer);

@@ -134,11 +134,12 @@ static pcgpu_status ply_faces(pc_ply_input *in, faces *f) {
 /* The faces come first, since the vertices may take over the memory of the file. */
 static pcgpu_status read_ply_mesh(pcgpu_context *context, pc_bytes *bytes, const char *name, faces *f, pcgpu_cloud *vertices) {
     extern const pc_format pc_format_ply;
+    const pcgpu_read_options options = {0};
     const char *text = (const char *)bytes->data;
     pc_ply_input in = {.context = context, .name = name, .text = {.p = text, .end = text + bytes->size}};
     pcgpu_status status = ply_faces(&in, f);
     pc_ply_free(&in.ply);
-    return status == PCGPU_OK ? pc_format_ply.read(context, bytes, name, NULL, vertices) : status;
+    return status == PCGPU_OK ? pc_format_ply.read(context, bytes, name, &options, vertices) : status;
 }
 
 /* ---- .obj -------------------------------------------------------------------------------------------------------- */

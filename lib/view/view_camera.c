@@ -206,7 +206,7 @@ static void fit(const pc_scene *scene, const pc_view *view, points *p, bool exac
 /* ---- the size of points ------------------------------------------------------------------------------------------ */
 
 /* In cells of 8 pixels, the median number of points gives their distance; the size closes a surface without hiding a thin
- * scan. In samples. */
+ * scan. In samples; 0 without memory. */
 static float size_of_points(const pc_view *view, const points *p, const camera *c) {
     if (c->kind == SPHERICAL) {
         return 1.5f * SAMPLES; /* the rows are closed afterwards */
@@ -215,7 +215,7 @@ static float size_of_points(const pc_view *view, const points *p, const camera *
     int32_t *cells = calloc((size_t)across * (size_t)down, sizeof *cells);
     float size = SAMPLES;
     if (!cells) {
-        return size;
+        return 0;
     }
     int64_t histogram[256] = {0}, occupied = 0, seen = 0;
     for (int64_t i = 0; i < p->n - p->lines; i++) {
@@ -293,6 +293,7 @@ pcgpu_status camera_place(pcgpu_context *context, const pc_scene *scene, const p
         fit(scene, view, &p, image, c);
         set_depths(view, &p, radius, c);
         *point_size = size_of_points(view, &p, c);
+        status = *point_size > 0 ? PCGPU_OK : pc_fail_memory(context, (uint64_t)view->width * (uint64_t)view->height, "the view");
     }
     free(p.xyz);
     return status;

@@ -119,6 +119,10 @@ stdout_has '"color": "order"'
 expect 0 pcgpu view "$T/street.bin" "$T/room/poses_tum.txt" --size 300x200 -o over.png
 expect 0 pcgpu view --color x "$T/street.bin" "$T/room/poses_tum.txt" --size 300x200 -f -o over.png
 
+{ sed 1q "$T/room/poses_kitti.txt"; echo 1 2 3; } > bad.txt
+expect 1 pcgpu view bad.txt -o bad.png
+stderr_has '^pcgpu: bad\.txt:2: '
+
 # Depth images: as they are, and as points; one of them per picture.
 expect 0 pcgpu view "$T/room/frame-000000.png" --size 300x200 -o image.png --json -
 stdout_has '"color": "depth"'
