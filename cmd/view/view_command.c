@@ -25,7 +25,7 @@ static void choose_size(const session *s, pc_view *view) {
 
 static pc_view view_of(const session *s, const pc_scene *scene) {
     const view_options *o = &s->options->view;
-    pc_view view = {.from = (pc_from)o->from, .point_size = o->point_size, .plain = is_in_terminal(s)};
+    pc_view view = {.from = (pc_from)o->from, .point_size = o->point_size, .plain = is_in_terminal(s) && !terminal_has_pictures()};
     bool lines = true;
     for (int i = 0; i < scene->count; i++) {
         lines = lines && scene->layers[i].kind == PC_LINE;
@@ -54,6 +54,10 @@ static void add_result(job *j, const pc_scene *scene, const pc_picture *picture,
 /* Writes the picture, or shows it. */
 static int show(job *j, const pc_scene *scene, const pc_picture *picture) {
     FILE *stream = job_stream(j, "output");
+    if (!stream && terminal_has_pictures()) {
+        const pcgpu_status shown = terminal_show(j->session->context, j->session->out, picture);
+        return shown == PCGPU_OK ? EXIT_DONE : job_failed(j, shown);
+    }
     if (!stream) {
         terminal_print(j->session->out, scene, picture);
         return EXIT_DONE;

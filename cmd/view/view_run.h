@@ -12,6 +12,10 @@ void view_settle_up(const session *s, pc_scene *scene);
 
 /* view_terminal.c: whether standard output is a terminal that shows colours. */
 bool terminal_has_colors(void);
+/* Whether it shows pictures, as kitty does. */
+bool terminal_has_pictures(void);
+/* Shows a picture there. Errors: MEMORY. */
+pcgpu_status terminal_show(pcgpu_context *context, FILE *out, const pc_picture *picture);
 /* The size of a picture for the terminal, which has two pixels per character, one above the other. */
 void terminal_size(int *width, int *height);
 /* Prints a picture, and a line with the layers and the scale. */

@@ -1,4 +1,5 @@
-/* A picture in the terminal: half blocks in 24-bit colours, two pixels per character. */
+/* A picture in the terminal: half blocks in 24-bit colours, two pixels per character, or where the terminal has kitty's protocol of
+ * pictures the picture itself. */
 #define _DEFAULT_SOURCE /* struct winsize */
 #include "view_run.h"
 
@@ -7,12 +8,28 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+/* https://sw.kovidgoyal.net/kitty/graphics-protocol; the names are those of terminals that have it. */
+bool terminal_has_pictures(void) {
+    const char *term = getenv("TERM");
+    return term && (strcmp(term, "xterm-kitty") == 0 || strcmp(term, "xterm-ghostty") == 0);
+}
+
+static int within(int value, int low, int high) {
+    return value < low ? low : value > high ? high : value;
+}
+
 void terminal_size(int *width, int *height) {
     struct winsize size;
     const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0;
     const int columns = known ? size.ws_col : 80, rows = known ? size.ws_row : 24;
-    *width = columns < 16 ? 16 : columns > 400 ? 400 : columns;
-    *height = 2 * (rows < 12 ? 9 : rows > 200 ? 197 : rows - 3); /* lines for the caption and the prompt */
+    if (terminal_has_pictures()) {
+        const bool pixels = known && size.ws_xpixel > 0 && size.ws_ypixel > 0;
+        *width = within(pixels ? size.ws_xpixel : 8 * columns, 320, 2560);
+        *height = within(pixels ? size.ws_ypixel / rows * (rows - 3) : 16 * (rows - 3), 240, 1440);
+        return;
+    }
+    *width = within(columns, 16, 400);
+    *height = 2 * within(rows - 3, 9, 197); /* lines for the caption and the prompt */
 }
 
 bool terminal_has_colors(void) {
@@ -41,6 +58,33 @@ static void print_captions(FILE *out, const pc_scene *scene) {
         fprintf(out, "\033[0m %.4g %s", scale->high, scale->unit);
     }
     fputc('\n', out);
+}
+
+static void print_base64(FILE *out, const unsigned char *p, size_t n) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < n; i += 3) {
+        const unsigned bits = (unsigned)p[i] << 16 | (i + 1 < n ? (unsigned)p[i + 1] << 8 : 0) | (i + 2 < n ? p[i + 2] : 0);
+        for (size_t k = 0; k < 4; k++) {
+            fputc(i + k > n ? '=' : digits[bits >> (18 - 6 * k) & 63], out);
+        }
+    }
+}
+
+pcgpu_status terminal_show(pcgpu_context *context, FILE *out, const pc_picture *picture) {
+    enum { PIECE = 3072 }; /* 4096 digits, the most of one sequence */
+    text_stream png;
+    pcgpu_status status = text_open(&png) ? pc_picture_write(context, png.stream, "terminal", picture) : PCGPU_ERROR_MEMORY;
+    if (status == PCGPU_OK && text_good(&png)) {
+        for (size_t at = 0; at < png.size; at += PIECE) {
+            const size_t n = png.size - at < PIECE ? png.size - at : PIECE;
+            fprintf(out, "\033_G%sm=%d;", at == 0 ? "a=T,f=100," : "", at + n < png.size);
+            print_base64(out, (const unsigned char *)png.data + at, n);
+            fputs("\033\\", out);
+        }
+        fputc('\n', out);
+    }
+    text_free(&png);
+    return status;
 }
 
 void terminal_print(FILE *out, const pc_scene *scene, const pc_picture *p) {

@@ -192,6 +192,10 @@ if python3 -c 'import pty' 2> /dev/null; then
     expect 0 python3 "$HERE/on_terminal.py" 1 "$PCGPU" view a.bin
     stderr_has "$(printf '\033')\\[38;2;[0-9]+;[0-9]+;[0-9]+;48;2;"
     stderr_has 'a\.bin  3,000 points   height'
+    TERM=xterm-kitty expect 0 python3 "$HERE/on_terminal.py" 1 "$PCGPU" view a.bin # which has pictures
+    tr -d '\r\n' < "$ERR" | sed "s/$(printf '\033')_G[a-zA-Z0-9=,]*;//g; s/$(printf '\033')[\\]//g" | base64 -d > kitty.png || die 'not a picture'
+    set -- $(shows kitty.png)
+    [ "$1 $2" = '640 336' ] || die "the picture of the terminal is $*"
     TERM=dumb expect 2 python3 "$HERE/on_terminal.py" 12 "$PCGPU" view a.bin
     expect 2 python3 "$HERE/on_terminal.py" 12 "$PCGPU" view a.bin -o -
     stderr_has 'terminal'
