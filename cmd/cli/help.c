@@ -95,6 +95,10 @@ static bool print_options(const command_info *command, option_group group, const
     return any;
 }
 
+static void print_example(const command_info *command, int i, FILE *out) {
+    fprintf(out, "  pcgpu %s %s\n", command->name, command->examples[i]);
+}
+
 void help_command(const command_info *command, FILE *out) {
     fprintf(out, "Usage: pcgpu %s %s\n%c%s.\n", command->name, command->arguments, command->summary[0] - 'a' + 'A',
             command->summary + 1);
@@ -106,6 +110,9 @@ void help_command(const command_info *command, FILE *out) {
     if (command->traits & COMMAND_READS_STDIN) {
         fputs("\nWithout an INPUT, or when it is -, standard input is read.\n", out);
     }
+    fputs("\nExamples:\n", out);
+    print_example(command, 0, out);
+    print_example(command, 1, out);
     fprintf(out,
             "\nExit status: 0 done; 1 an input or output failed; 2 usage; 3 CUDA not usable%s.\n"
             "See man pcgpu-%s for details.\n",
@@ -123,14 +130,12 @@ void help_program(FILE *out) {
     fputs("  bench      compare one thread, all threads and CUDA on your own files\n"
           "  completion print completions for bash, zsh or fish\n"
           "  help       show the help of a command\n\n"
-          "Examples:\n"
-          "  pcgpu sample -m 4096 scan.bin -o sample.ply\n"
-          "  pcgpu voxelize --config pillar scan.bin -o voxels.npz\n"
-          "  pcgpu register scan1.bin scan2.bin\n"
-          "  pcgpu odometry scans/*.bin --trajectory poses.txt\n"
-          "  pcgpu convert scan.pcd -o scan.ply\n"
-          "  pcgpu info scan.bin\n\n"
-          "pcgpu COMMAND --help lists the options of a command; pcgpu --version -v shows what this build can do.\n",
+          "Examples:\n",
+          out);
+    for (int i = 0; i < 3; i++) {
+        print_example(command_at(i), 0, out);
+    }
+    fputs("\npcgpu COMMAND --help lists the options of a command; pcgpu --version -v shows what this build can do.\n",
           out);
 }
 

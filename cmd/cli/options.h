@@ -51,6 +51,7 @@ typedef struct command_info {
     unsigned bit;          /* FOR_... */
     const char *arguments; /* of the usage line */
     const char *summary;   /* one line */
+    const char *examples[2]; /* for --help, without "pcgpu NAME"; the first ones of some commands are those of pcgpu --help */
     unsigned traits;       /* COMMAND_... */
     int inputs_per_job;    /* 2: a source and a target; 0: one job has all inputs */
     /* Checks the options against each other; sets values that depend on others. */

@@ -56,6 +56,8 @@ const command_info info_command = {.name = "info",
                                    .bit = FOR_INFO,
                                    .arguments = "[OPTION]... [INPUT]...",
                                    .summary = "show what is in a file, or what this build and machine can do",
+                                   .examples = {"scan.bin",
+                                                "scans/ --json report.jsonl"},
                                    .traits = COMMAND_READS_ITSELF,
                                    .inputs_per_job = 1,
                                    .run = run};

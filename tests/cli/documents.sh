@@ -56,4 +56,18 @@ for PAGE in $PAGES; do
         checked
     done < options
 done
+
+# The manual as one page: every link leads somewhere.
+if command -v mandoc > /dev/null; then
+    sh "$MAN/manual.sh" $PAGES "$MAN"/*.7 > manual.html
+    grep -Eo 'id="[^"]*"' manual.html | sed 's/id="//; s/"//' | sort > ids
+    [ -z "$(uniq -d ids)" ] || die "manual.html has an id twice: $(uniq -d ids | head -n 3)"
+    grep -Eo 'href="#[^"]*"' manual.html | sed 's/href="#//; s/"//' | sort -u > links
+    [ "$(grep -c . links)" -gt 50 ] && [ -z "$(comm -13 ids links)" ] || die "manual.html has links to nothing: $(comm -13 ids links | head -n 3)"
+    checked
+fi
+
+# The chart of README is that of the tables.
+python3 "$PCGPU_SOURCE/tests/bench/chart.py" "$PCGPU_SOURCE/BENCHMARKS.md" > peers.svg
+same peers.svg "$PCGPU_SOURCE/testdata/pictures/peers.svg"
 finish

@@ -165,4 +165,27 @@ expect 2 pcgpu sample -m 99999999999999999999 a.bin
 stderr_has 'give 2147483647 or less'
 expect 2 pcgpu sample -m 0 a.bin
 stderr_has 'give 1 or more'
+
+# The examples of --help do what they say.
+mkdir help help/scans help/depth
+for NAME in scan scan1 scans/1; do cp "$PCGPU_SOURCE/testdata/street.bin" "help/$NAME.bin"; done
+for NAME in scan2 scans/2; do cp "$PCGPU_SOURCE/testdata/street_moved.bin" "help/$NAME.bin"; done
+cp "$PCGPU_SOURCE"/testdata/room/*.png help/depth
+cp "$PCGPU_SOURCE/testdata/room/camera.yaml" help
+cp "$PCGPU_SOURCE/testdata/room/poses_kitti.txt" help/truth.txt
+cd help || exit 1
+"$PCGPU" sample -q -m 9000 scan.bin -o scan.pcd
+echo scan1.bin scan2.bin > pairs.txt
+for COMMAND in sample voxelize register fuse evaluate convert view info odometry; do
+    cp truth.txt poses.txt
+    "$PCGPU" "$COMMAND" --help | sed -n '/^Examples:/,/^$/s/^  pcgpu //p' > examples
+    [ "$(grep -c . examples)" -eq 2 ] || die "help of $COMMAND has not two examples"
+    while read -r WORDS; do
+        rm -f sampled.ply points.ply
+        [ "$COMMAND" != odometry ] || rm -f poses.txt
+        # shellcheck disable=SC2086 # words
+        expect 0 "$PCGPU" $WORDS < /dev/null
+    done < examples
+done
+cd ..
 finish
