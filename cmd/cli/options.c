@@ -240,6 +240,14 @@ static const option_row table[] = {
      "Write one picture of all inputs to this .png; - is standard output; a folder (DIR/) gets a picture per input. Without it "
      "the picture is drawn in the terminal."},
 
+    {"picture", 0, FOR_SAMPLE, OPTION_OUTPUT | OPTION_PICTURE, &type_path, "FILE", AT(picture), 0, 0, NULL,
+     "Write a .png, as pcgpu view draws: the picks, and beside those of farthest point sampling as many random ones."},
+    {"picture", 0, FOR_VOXELIZE, OPTION_OUTPUT | OPTION_PICTURE, &type_path, "FILE", AT(picture), 0, 0, NULL,
+     "Write a .png, as pcgpu view draws: the voxels by their number of points. Not for a batch."},
+    {"picture", 0, FOR_REGISTER, OPTION_OUTPUT | OPTION_PICTURE, &type_path, "FILE", AT(picture), 0, 0, NULL,
+     "Write a .png, as pcgpu view draws: source and target before, and beside it after the registration. Not for a list of "
+     "pairs."},
+
     /* common */
     {"output", 'o', FOR_CLOUDS, OPTION_OUTPUT | OPTION_MAIN, &type_path, "PATH", AT(output), 0, 0, NULL,
      "Output file; - is standard output; a folder (DIR/), which is created if it is missing, gets one file per input, with "

@@ -155,6 +155,7 @@ struct option_values {
     bool resume;
 
     view_options view;
+    const char *picture;
 
     unsigned char source[OPTIONS_MAX]; /* value_source of each row of the table */
     char **kept;

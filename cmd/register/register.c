@@ -1,6 +1,7 @@
 /* pcgpu register: a source onto a target. */
 #include "register.h"
 #include "merge.h"
+#include "picture.h"
 #include "transform.h"
 
 #include <math.h>
@@ -188,6 +189,8 @@ pcgpu_status register_scan(const job *j, int i, pcgpu_cloud *own, const pcgpu_cl
     return pcgpu_scan_correct(j->session->context, &j->clouds[i], &params, own, run);
 }
 
+static const double identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
+
 /* One of both clouds in the frame of the target, without the dropped points and with the beam correction. */
 static pcgpu_status align(const job *j, int i, const double T[16], pcgpu_cloud *aligned) {
     pcgpu_context *context = j->session->context;
@@ -203,19 +206,53 @@ static pcgpu_status align(const job *j, int i, const double T[16], pcgpu_cloud *
     return status;
 }
 
-/* Writes the source in the frame of the target, with --merge the target, too. */
-static int write_aligned(job *j, const double T[16]) {
-    static const double identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
-    const bool both = j->session->options->merge;
+/* Records without a return were moved with the others and are at the origin no more. */
+static void hide_origin(const pcgpu_cloud *source, pcgpu_cloud *aligned) {
+    for (int64_t i = 0; i < source->rows; i++) {
+        const float *p = source->data + i * source->columns;
+        const double *o = source->offset;
+        if (o[0] + (double)p[0] == 0 && o[1] + (double)p[1] == 0 && o[2] + (double)p[2] == 0) {
+            for (int k = 0; k < 3; k++) {
+                aligned->data[i * aligned->columns + k] = 1e30f; /* farther than pictures reach */
+            }
+        }
+    }
+}
+
+/* Source and target before and after; the aligned source is not used afterwards. */
+static int write_picture(job *j, pcgpu_cloud aligned[2]) {
+    pcgpu_cloud source = {0};
+    picture p = {.job = j, .status = align(j, 0, identity, &source)};
+    if (p.status == PCGPU_OK && j->session->options->drop_origin) {
+        hide_origin(&source, &aligned[0]);
+    }
+    for (int panel = 0; panel < 2 && p.status == PCGPU_OK; panel++) {
+        picture_add_cloud(&p, panel, panel ? &aligned[0] : &source, panel ? "source after" : "source before");
+        picture_add_cloud(&p, panel, &aligned[1], "target");
+    }
+    const int code = picture_finish(&p);
+    pcgpu_cloud_free(&source);
+    return code;
+}
+
+/* Writes the source in the frame of the target, with --merge the target, too, and the picture of both. */
+static int write_aligned(job *j, const double T[16], bool writes) {
+    const bool merges = writes && j->session->options->merge, draws = picture_is_wanted(j);
     pcgpu_cloud aligned[2] = {{0}}, merged = {0};
     pcgpu_status status = align(j, 0, T, &aligned[0]);
-    if (status == PCGPU_OK && both) {
+    if (status == PCGPU_OK && (merges || draws)) {
         status = align(j, 1, identity, &aligned[1]);
     }
-    if (status == PCGPU_OK && both) {
+    if (status == PCGPU_OK && merges) {
         status = clouds_merge(j->session->context, job_output_name(j, "output"), aligned, 2, &merged);
     }
-    int code = status == PCGPU_OK ? job_write_cloud(j, both ? &merged : &aligned[0]) : job_failed(j, status);
+    int code = status == PCGPU_OK ? EXIT_DONE : job_failed(j, status);
+    if (code == EXIT_DONE && writes) {
+        code = job_write_cloud(j, merges ? &merged : &aligned[0]);
+    }
+    if (code == EXIT_DONE && draws) {
+        code = write_picture(j, aligned);
+    }
     pcgpu_cloud_free(&aligned[0]);
     pcgpu_cloud_free(&aligned[1]);
     pcgpu_cloud_free(&merged);
@@ -230,7 +267,8 @@ int register_output(job *j, const pcgpu_registration *r) {
     }
     json_text(&j->result, "association", j->projective ? "projective" : "nearest");
     register_add_result(&j->result, r);
-    return stream && (stream != stdout || r->converged) ? write_aligned(j, r->T_target_source) : EXIT_DONE;
+    const bool writes = stream && (stream != stdout || r->converged);
+    return writes || picture_is_wanted(j) ? write_aligned(j, r->T_target_source, writes) : EXIT_DONE;
 }
 
 pcgpu_status register_pair(const job *j, const pcgpu_register_params *params, pcgpu_registration *result) {

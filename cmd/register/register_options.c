@@ -16,6 +16,9 @@ bool register_settle(option_values *options, const command_info *command, reason
     if (options->merge && !options->output) {
         wrong = "merge is for the clouds of --output, and none is given; give -o FILE";
     }
+    if (options->pairs && options->picture) {
+        wrong = "picture is of one pair, and a list has many; leave --picture or --pairs out";
+    }
     return !wrong || refuse(why, "%s", wrong);
 }
 

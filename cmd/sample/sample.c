@@ -1,7 +1,36 @@
 /* pcgpu sample: farthest point sampling and random sampling. */
 #include "sample_run.h"
+#include "picture.h"
 
 #include <math.h>
+
+/* The picks, and as many random ones for comparison. */
+static int write_picture(job *j, const pcgpu_cloud *picked, int64_t count) {
+    pcgpu_context *context = j->session->context;
+    const bool random = j->session->options->sample.method == PCGPU_SAMPLE_RANDOM;
+    pcgpu_sample_params params = {0};
+    pcgpu_sampled drawn = {0};
+    pcgpu_cloud others = {0};
+    picture p = {.job = j};
+    if (!picture_is_wanted(j)) {
+        return EXIT_DONE;
+    }
+    picture_add_cloud(&p, 0, picked, random ? "random sampling" : "farthest point sampling");
+    if (!random && count > 0) {
+        pcgpu_sample_params_init(&params);
+        params.method = PCGPU_SAMPLE_RANDOM;
+        params.count = count;
+        params.seed = j->session->options->sample.seed;
+        params.drop_origin = j->session->options->drop_origin;
+        p.status = p.status == PCGPU_OK ? pcgpu_sample(context, &j->clouds[0], &params, &drawn) : p.status;
+        p.status = p.status == PCGPU_OK ? pcgpu_cloud_gather(context, &j->clouds[0], drawn.indices, drawn.count, &others) : p.status;
+        picture_add_cloud(&p, 1, &others, "random sampling");
+    }
+    const int code = picture_finish(&p);
+    pcgpu_sampled_free(&drawn);
+    pcgpu_cloud_free(&others);
+    return code;
+}
 
 static int write_sampled(job *j, const pcgpu_sampled *sampled) {
     pcgpu_cloud picked;
@@ -18,6 +47,7 @@ static int write_sampled(job *j, const pcgpu_sampled *sampled) {
         return job_failed(j, status);
     }
     int code = job_write_cloud(j, &picked);
+    code = code == EXIT_DONE ? write_picture(j, &picked, sampled->count) : code;
     pcgpu_cloud_free(&picked);
     if (code == EXIT_DONE) {
         code = job_write_array(j, "indices", &indices);

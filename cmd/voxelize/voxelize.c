@@ -1,6 +1,7 @@
 /* pcgpu voxelize: voxels, their features and coordinates, or a downsampled cloud. Several inputs in one file are in
  * voxelize_batch.c. */
 #include "voxelize.h"
+#include "picture.h"
 
 bool features_are_padded(pcgpu_features features) {
     return features == PCGPU_FEATURES_POINTS || features == PCGPU_FEATURES_PILLAR;
@@ -122,6 +123,15 @@ static int write_points(job *j, const pcgpu_voxels *v) {
     return code;
 }
 
+static int write_picture(job *j, const pcgpu_voxels *v) {
+    picture p = {.job = j};
+    if (!picture_is_wanted(j)) {
+        return EXIT_DONE;
+    }
+    picture_add_voxels(&p, 0, v, j->names[0]);
+    return picture_finish(&p);
+}
+
 int voxelize_process(job *j) {
     pcgpu_voxels v;
     int code = voxelize_cloud(j, &v);
@@ -129,6 +139,7 @@ int voxelize_process(job *j) {
         return code;
     }
     code = voxels_write_sides(j, &v);
+    code = code == EXIT_DONE ? write_picture(j, &v) : code;
     if (code == EXIT_DONE && j->format && job_stream(j, "output")) {
         if (j->format->writes_arrays && j->session->options->voxelization == VOXELIZATION_DYNAMIC) {
             code = write_points(j, &v);

@@ -45,6 +45,9 @@ static bool settle(option_values *options, const command_info *command, reason *
     if (options->batch && p->range_auto) {
         return refuse(why, "the inputs of a batch need one grid; give --range X0,Y0,Z0,X1,Y1,Z1");
     }
+    if (options->batch && options->picture) {
+        return refuse(why, "picture is of one input, and a batch has many; leave --picture or --batch out");
+    }
     return p->range_auto || range_check(p->range, "range", why);
 }
 

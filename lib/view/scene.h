@@ -27,6 +27,7 @@ typedef struct pc_layer {
     pc_layer_kind kind;
     char name[PC_LAYER_NAME]; /* of the file, without its folder */
     pcgpu_cloud cloud;        /* points, vertices, the poses of a line, centres of boxes, pixels (column, -row, depth) */
+    bool borrowed;            /* the cloud belongs to another */
     double origin[3];         /* of the cloud's coordinates in the scene: scene = origin + data */
     int64_t usable;           /* rows that are shown: finite, nearer than PC_VIEW_FAR, and not a record without a return */
     int64_t non_finite;       /* rows that are not, but for a missing pose and a pixel without depth */

@@ -14,6 +14,7 @@ typedef struct pc_view {
     pc_from from;      /* AUTO: ISO, or the pixels of a depth image */
     double point_size; /* pixels; 0: by the density of the points */
     bool plain;        /* no names, legend and scale bar */
+    const pc_scene *like; /* the scene that the camera is placed for; NULL: that which is drawn */
 } pc_view;
 
 typedef struct pc_picture {

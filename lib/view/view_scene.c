@@ -7,7 +7,9 @@
 #include <string.h>
 
 void pc_layer_free(pc_layer *layer) {
-    pcgpu_cloud_free(&layer->cloud);
+    if (!layer->borrowed) {
+        pcgpu_cloud_free(&layer->cloud);
+    }
     free(layer->indices);
     *layer = (pc_layer){0};
 }

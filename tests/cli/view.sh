@@ -145,6 +145,29 @@ expect 1 pcgpu view half.npz -o bad.png
 stderr_has 'give --voxel-size'
 expect 0 pcgpu view --voxel-size 0.5 --range 0,0,0,1,1,1 half.npz -o half.png
 
+# --picture of other commands: beside the result, which stays as it is.
+expect 0 pcgpu sample -m 500 "$T/street.bin" -o s1.bin
+expect 0 pcgpu sample -m 500 "$T/street.bin" -o s2.bin --picture s.png
+same s1.bin s2.bin
+expect 0 pcgpu sample -m 500 --method random "$T/street.bin" -o s3.bin --picture random.png
+expect 0 pcgpu voxelize --range -20,-20,-3,20,20,3 --voxel-size 0.5 "$T/street.bin" -o v3.npz --picture voxels.png
+same v.npz v3.npz
+expect 0 pcgpu register "$T/street_moved.bin" "$T/street.bin" --picture both.png
+cp "$OUT" T1
+expect 0 pcgpu register "$T/street_moved.bin" "$T/street.bin"
+same "$OUT" T1
+for PICTURE in 's.png 1920' 'random.png 960' 'voxels.png 960' 'both.png 1920'; do
+    set -- $PICTURE $(shows "${PICTURE% *}")
+    [ "$2 720" = "$3 $4" ] && [ "$5" -lt $(($2 * 700)) ] || die "$1 is $3 x $4 with $5 empty pixels"
+done
+set -- $(shows both.png $ORANGE $BLUE)
+[ "$1" -gt 5000 ] && [ "$4" -gt 5000 ] || die "source and target have $1 and $4 pixels"
+expect 0 pcgpu sample -m 100 in -o thin/ --picture thin/
+present thin/a.png thin/far.png thin/a.bin
+printf '%s %s\n' "$T/street_moved.bin" "$T/street.bin" > pairs.txt
+expect 2 pcgpu register --pairs pairs.txt --picture bad.png
+expect 2 pcgpu voxelize --batch --range 0,0,0,1,1,1 --voxel-size 1 a.bin far.bin -o b.npz --picture bad.png
+
 # Nothing to show, and values that float32 squares do not hold.
 : > empty.bin
 printf 'nan 0 0 0\n0 inf 0 0\n' | floats > nan.bin

@@ -36,9 +36,9 @@ cmd/cli lib
 cmd/job lib cmd/cli
 cmd/config cmd/cli cmd/job
 cmd/poses cmd/cli cmd/job
-cmd/sample cmd/job
-cmd/voxelize cmd/job
-cmd/register cmd/job cmd/poses
+cmd/sample cmd/job cmd/view
+cmd/voxelize cmd/job cmd/view
+cmd/register cmd/job cmd/poses cmd/view
 cmd/evaluate cmd/job cmd/poses
 cmd/convert cmd/job cmd/poses
 cmd/bench cmd/cli cmd/job
