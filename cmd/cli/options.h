@@ -62,6 +62,8 @@ typedef struct command_info {
     bool (*check)(const struct session *session, reason *why);
     /* Whether the inputs of a job are depth images that stay images and do not become clouds. */
     bool (*takes_images)(const struct session *session, const char *const *inputs, int count);
+    /* Whether the command reads this input itself, in pieces. */
+    bool (*reads_pieces)(const struct session *session, const char *input);
     /* The options in effect for these inputs, with their defaults, for --dry-run and --json. The session owns the
      * strings. Without inputs: the options of a list of pairs, where each pair has its own defaults. */
     void (*effect)(const struct session *session, const char *const *inputs, int count, option_values *effect);
@@ -115,6 +117,7 @@ struct option_values {
     const char *output, *format, *output_format, *config, *json;
     bool force, drop_origin, verbose, quiet, dry_run, help, version;
     int fields;
+    int64_t memory; /* bytes; 0: what is available */
     device_option device;
     int threads;
     pcgpu_camera camera; /* of depth images, when it is given */
@@ -177,7 +180,7 @@ typedef struct option_type {
 
 extern const option_type type_flag, type_no_flag, type_int, type_int64, type_seed, type_real, type_float, type_path,
     type_reader, type_writer, type_choice, type_range, type_size, type_device, type_cpu, type_cuda, type_start,
-    type_camera, type_level_counts, type_pixels;
+    type_camera, type_level_counts, type_pixels, type_bytes;
 
 enum {
     OPTION_ALIAS = 1,        /* another spelling of an option; accepted everywhere, never printed as a value */

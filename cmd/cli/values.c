@@ -97,6 +97,25 @@ static bool print_int64(const option_row *o, const void *field, FILE *out) {
     return true;
 }
 
+/* A number of bytes: digits, and K, M, G or T. */
+static bool parse_bytes(const option_row *o, const char *text, void *field, reason *why) {
+    static const char units[] = "KMGT";
+    char digits[NUMBER_SIZE] = "";
+    const size_t n = strlen(text);
+    const char *unit = n > 1 ? strchr(units, text[n - 1]) : NULL;
+    double value;
+    snprintf(digits, sizeof digits, "%.*s", (int)(unit ? n - 1 : n), text);
+    bool good = n < sizeof digits && strspn(digits, "0123456789.") == strlen(digits) && number_parse(digits, &value);
+    for (const char *u = units; good && unit && u <= unit; u++) {
+        value *= 1024;
+    }
+    if (!good || !in_bounds(o, value)) {
+        return refuse(why, "\"%s\" is not a size of memory; give a number of at least 1M, such as 500M or 3G", text);
+    }
+    *(int64_t *)field = (int64_t)value;
+    return true;
+}
+
 static bool parse_seed(const option_row *o, const char *text, void *field, reason *why) {
     (void)o;
     char *end;
@@ -344,6 +363,7 @@ const option_type type_flag = {VALUE_BOOLEAN, false, false, parse_true, print_fl
 const option_type type_no_flag = {VALUE_BOOLEAN, false, false, parse_true, print_nothing};
 const option_type type_int = {VALUE_NUMBER, false, false, parse_int, print_int};
 const option_type type_int64 = {VALUE_NUMBER, false, false, parse_int64, print_int64};
+const option_type type_bytes = {VALUE_TEXT, false, false, parse_bytes, print_int64};
 const option_type type_seed = {VALUE_NUMBER, false, false, parse_seed, print_seed};
 const option_type type_real = {VALUE_NUMBER, false, false, parse_real, print_real};
 const option_type type_float = {VALUE_NUMBER, false, false, parse_float, print_float};

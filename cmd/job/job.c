@@ -87,7 +87,7 @@ static int read_job(job *j) {
     if (code == EXIT_DONE && !j->shares && !open_outputs(j)) {
         code = EXIT_FAILED;
     }
-    for (int i = 0; i < count && code == EXIT_DONE; i++) {
+    for (int i = 0; i < count && code == EXIT_DONE && !j->in_pieces; i++) {
         j->session->name = j->names[i];
         code = job_read_cloud(j, i, streams[i], NULL);
     }
@@ -246,6 +246,7 @@ static int begin(job *j, const char **inputs) {
     j->begin = seconds_now();
     const command_info *command = j->session->command;
     j->projective = j->count > 0 && command->takes_images && command->takes_images(j->session, inputs, j->count);
+    j->in_pieces = j->count == 1 && command->reads_pieces && command->reads_pieces(j->session, inputs[0]);
     int code = open_result(j);
     code = code == EXIT_DONE ? read_job(j) : code;
     job_note_error(j);

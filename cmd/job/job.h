@@ -48,6 +48,7 @@ typedef struct job {
     job_output outputs[JOB_OUTPUTS];
     int output_count;
     int64_t line; /* of the pair in --pairs, else 0 */
+    bool in_pieces; /* the command reads the input itself */
     bool shares;  /* the job uses the outputs of another job of the batch */
     double begin, read_seconds, write_seconds;
     /* Set by the command: */
@@ -135,6 +136,8 @@ bool output_is_text(const session *session, const option_row *option);
 /* The format of an input before it is read: as given, from the name, bin for streams, else from the content; or
  * NULL. */
 const pcgpu_format_info *input_format(const session *session, const char *path);
+/* The format of a file by its first bytes, or as given; NULL: `why`. */
+const pcgpu_format_info *found_format(const session *session, const char *path, reason *why);
 /* --fields, or 0 for the library's choice by the name. */
 int session_fields(const session *session);
 /* The format of --output for `path`; never NULL after session_check. */

@@ -26,6 +26,10 @@ const pcgpu_format_info *input_format(const session *s, const char *path) {
                                   : content_format(path, &why);
 }
 
+const pcgpu_format_info *found_format(const session *s, const char *path, reason *why) {
+    return s->options->format ? pcgpu_format_by_name(s->options->format) : content_format(path, why);
+}
+
 const pcgpu_format_info *output_format(const session *s, const char *path, const char *input) {
     if (s->options->output_format) {
         return pcgpu_format_by_name(s->options->output_format);

@@ -93,9 +93,10 @@ int voxelize_cloud(job *j, pcgpu_voxels *v) {
     }
     progress_begin(j->names[0], "voxelizing");
     pcgpu_status status = pcgpu_voxelize(j->session->context, &j->clouds[0], &params, v);
-    if (status != PCGPU_OK) {
-        return job_failed(j, status);
-    }
+    return status == PCGPU_OK ? voxels_check(j, v) : job_failed(j, status);
+}
+
+int voxels_check(job *j, pcgpu_voxels *v) {
     j->run = v->run;
     if (v->run.points_in == v->run.non_finite + v->run.at_origin) {
         report_error(j->names[0], "0 usable points among %lld records; check the input", (long long)v->run.points_in);
@@ -134,7 +135,7 @@ static int write_picture(job *j, const pcgpu_voxels *v) {
 
 int voxelize_process(job *j) {
     pcgpu_voxels v;
-    int code = voxelize_cloud(j, &v);
+    int code = j->in_pieces ? voxelize_in_pieces(j, &v) : voxelize_cloud(j, &v);
     if (code != EXIT_DONE) {
         return code;
     }

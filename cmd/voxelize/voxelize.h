@@ -12,6 +12,12 @@ pcgpu_voxelize_params voxelize_parameters(const job *j);
 /* Voxelizes the cloud of a job, fills its run and result, and reports the dropped points; with --strict, dropped points
  * are an error. Returns an exit code; on failure `v` owns nothing. */
 int voxelize_cloud(job *j, pcgpu_voxels *v);
+/* The same for an input that is read in pieces; the cloud of the job gets its columns and offset, and no data. */
+int voxelize_in_pieces(job *j, pcgpu_voxels *v);
+/* What both do with the voxels. */
+int voxels_check(job *j, pcgpu_voxels *v);
+/* Whether an input needs more memory than there is, so that it is read in pieces. */
+bool voxelize_reads_pieces(const session *session, const char *input);
 
 /* Adds the offset of the cloud to the features, since arrays have the coordinates of the file. Warns when float32 loses
  * precision. */
@@ -29,8 +35,10 @@ int voxels_write(job *j, const pcgpu_voxels *v, const pcgpu_array *more, int cou
 /* Writes --coords, --counts and --point-voxel. Returns an exit code. */
 int voxels_write_sides(job *j, const pcgpu_voxels *v);
 /* Writes --output as a cloud of one point per voxel with the columns of the input: the point that first or nearest
- * selected, else the mean. Returns an exit code. */
-int voxels_write_cloud(job *j, const pcgpu_voxels *v);
+ * selected, else the mean; the features move into it. Returns an exit code. */
+int voxels_write_cloud(job *j, pcgpu_voxels *v);
+/* Whether the means of some columns need the points, and not only their sums: packed colours. */
+bool voxels_need_points(const pcgpu_cloud *input);
 /* The voxel of each record. */
 pcgpu_array voxels_point_array(const pcgpu_voxels *v);
 

@@ -81,11 +81,8 @@ static void round_column(pcgpu_cloud *cloud, int k) {
     }
 }
 
-/* Makes a cloud like the input from the rows of the feature `mean`. */
-static bool fill_means(const pcgpu_cloud *input, const pcgpu_voxels *v, const float *rows, pcgpu_cloud *means) {
-    memcpy(means->data, rows, (size_t)v->count * (size_t)input->columns * sizeof *rows);
-    memcpy(means->offset, input->offset, sizeof means->offset);
-    memcpy(means->names, input->names, sizeof means->names);
+/* The columns of a cloud whose rows are means. */
+static bool finish_means(const pcgpu_cloud *input, const pcgpu_voxels *v, pcgpu_cloud *means) {
     for (int k = 0; k < input->columns; k++) {
         /* The mean of integers is not an integer. */
         means->types[k] = input->types[k] == PCGPU_FLOAT64 ? PCGPU_FLOAT64 : PCGPU_FLOAT32;
@@ -99,36 +96,47 @@ static bool fill_means(const pcgpu_cloud *input, const pcgpu_voxels *v, const fl
     return true;
 }
 
-static int make_means(job *j, const pcgpu_voxels *v, pcgpu_cloud *out) {
-    pcgpu_context *context = j->session->context;
+bool voxels_need_points(const pcgpu_cloud *input) {
+    bool packed = false;
+    for (int k = 3; k < input->columns; k++) {
+        packed = packed || is_packed_colour(input, k);
+    }
+    return packed;
+}
+
+/* Moves the rows of features into a cloud like the input. */
+static void take_rows(const pcgpu_cloud *input, pcgpu_voxels *v, pcgpu_cloud *out) {
+    *out = *input;
+    out->rows = v->count;
+    out->data = v->features;
+    v->features = NULL;
+}
+
+static int make_means(job *j, pcgpu_voxels *v, pcgpu_cloud *out) {
     const pcgpu_cloud *input = &j->clouds[0];
-    const float *rows = v->features;
     pcgpu_voxels means = {0};
-    pcgpu_status status = PCGPU_OK;
     if (features_are_padded(j->session->options->voxelize.features)) {
         pcgpu_voxelize_params params = voxelize_parameters(j);
         params.features = PCGPU_FEATURES_MEAN;
-        status = pcgpu_voxelize(context, input, &params, &means);
-        rows = means.features;
+        pcgpu_status status = pcgpu_voxelize(j->session->context, input, &params, &means);
+        if (status != PCGPU_OK) {
+            return job_failed(j, status);
+        }
     }
-    if (status == PCGPU_OK) {
-        status = pcgpu_cloud_create(context, v->count, input->columns, out);
-    }
-    int code = status == PCGPU_OK ? EXIT_DONE : job_failed(j, status);
-    if (code == EXIT_DONE && !fill_means(input, v, rows, out)) {
-        report_error(j->names[0], "out of memory");
-        code = EXIT_FAILED;
-    }
+    take_rows(input, means.features ? &means : v, out);
+    const bool good = finish_means(input, v, out);
     pcgpu_voxels_free(&means);
-    return code;
+    if (!good) {
+        report_error(j->names[0], "out of memory");
+    }
+    return good ? EXIT_DONE : EXIT_FAILED;
 }
 
-int voxels_write_cloud(job *j, const pcgpu_voxels *v) {
+int voxels_write_cloud(job *j, pcgpu_voxels *v) {
     pcgpu_cloud out = {0};
-    int code;
+    int code = EXIT_DONE;
     if (v->selected) {
-        pcgpu_status status = pcgpu_cloud_gather(j->session->context, &j->clouds[0], v->selected, v->count, &out);
-        code = status == PCGPU_OK ? EXIT_DONE : job_failed(j, status);
+        take_rows(&j->clouds[0], v, &out);
     } else {
         code = make_means(j, v, &out);
     }

@@ -48,6 +48,9 @@ static bool settle(option_values *options, const command_info *command, reason *
     if (options->batch && options->picture) {
         return refuse(why, "picture is of one input, and a batch has many; leave --picture or --batch out");
     }
+    if (options->memory && options->device.device == PCGPU_DEVICE_CUDA) {
+        return refuse(why, "memory: files in pieces are voxelized on the CPU; leave memory or cuda out");
+    }
     return p->range_auto || range_check(p->range, "range", why);
 }
 
@@ -64,4 +67,5 @@ const command_info voxelize_command = {.name = "voxelize",
                                        .traits = COMMAND_READS_STDIN | COMMAND_PRINTS_DATA | COMMAND_WRITES_ARRAYS,
                                        .inputs_per_job = 1,
                                        .settle = settle,
+                                       .reads_pieces = voxelize_reads_pieces,
                                        .run = run};

@@ -20,6 +20,8 @@ typedef struct pc_bytes {
     size_t size;
 } pc_bytes;
 
+struct pc_table;
+
 typedef struct pc_format {
     pcgpu_format_info info;
     const char *begins[5]; /* the first bytes of a file, without a zero byte; NULL past the last */
@@ -27,6 +29,10 @@ typedef struct pc_format {
      * failure the caller zeroes the cloud; a reader frees what it allocated. */
     pcgpu_status (*read)(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,
                          pcgpu_cloud *cloud);
+    /* Describes the records of a file of `size` bytes from its first bytes, so that it can be read in pieces; NULL: it
+     * cannot. *wanted: more first bytes that are needed for this, and then the table is not filled; else 0. */
+    pcgpu_status (*layout)(pcgpu_context *context, const pc_bytes *head, uint64_t size, const char *name,
+                           const pcgpu_read_options *options, struct pc_table *table, size_t *wanted);
     pcgpu_status (*write)(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud);
     pcgpu_status (*write_arrays)(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_array *arrays,
                                  int count);
@@ -133,6 +139,38 @@ pcgpu_status pc_table_add_unnamed(pcgpu_context *context, const char *name, pc_t
  * before the one rounding to float32. Other columns are rounded, with a warning. Errors: FORMAT (no x y z), MEMORY. */
 pcgpu_status pc_table_to_cloud(pcgpu_context *context, const char *name, pc_table *table, pc_bytes *bytes,
                                pcgpu_cloud *cloud);
+
+/* The steps of pc_table_to_cloud, for a file that is converted in pieces. */
+
+/* Moves x y z to the front; the others keep their order. Errors: FORMAT (no x y z). */
+pcgpu_status pc_table_order(pcgpu_context *context, const char *name, pc_table *table);
+/* Whether the records have the layout of a cloud, so that their memory can be the cloud's. */
+bool pc_table_is_cloud(const pc_table *table);
+
+/* What decides the offset of an axis: its finite values but 0, since a few records without a return would move the offset of
+ * a map towards the origin, where float32 loses precision. The offset is a whole number near their middle, so that the
+ * file's 0 remains exact. */
+typedef struct pc_axis {
+    double low, high;
+    bool exact; /* each is a float32 */
+} pc_axis;
+
+extern const pc_axis pc_no_axis; /* without a value */
+void pc_axis_add(const pc_table *table, int k, const unsigned char *data, pc_axis *axis);
+double pc_axis_offset(const pc_axis *axis);
+
+/* The effect of the conversion of a column to float32. */
+typedef struct pc_rounding {
+    int64_t changed; /* finite values */
+    double largest;  /* the largest change of a value that remains finite */
+} pc_rounding;
+
+/* Converts the rows of a table; adds to rounded[columns]. */
+void pc_table_convert(const pc_table *table, const unsigned char *data, const double offset[3], float *values,
+                      pc_rounding *rounded);
+void pc_table_warn(pcgpu_context *context, const char *name, const pc_table *table, int64_t rows, const pc_rounding *rounded);
+/* Sets rows, columns, names and types. */
+void pc_table_describe(const pc_table *table, pcgpu_cloud *cloud);
 
 bool pc_has_offset(const pcgpu_cloud *cloud);
 

@@ -7,10 +7,10 @@
 enum { MIN_FIELDS = 3, MAX_FIELDS = 16, DEFAULT_FIELDS = 4, NUSCENES_FIELDS = 5 };
 
 /* Lists the numbers of fields that divide a size, for the error of a size that `fields` does not divide. */
-static pcgpu_status fail_size(pcgpu_context *context, const char *name, const void *data, size_t size, int fields) {
+static pcgpu_status fail_size(pcgpu_context *context, const char *name, const pc_bytes *bytes, size_t size, int fields) {
     char choices[128] = "";
     size_t used = 0;
-    const int likely = pc_bin_columns(data, size, 0);
+    const int likely = pc_bin_columns(bytes->data, bytes->size, 0);
     for (int f = MIN_FIELDS; f <= MAX_FIELDS; f++) {
         if (size % ((size_t)f * 4) == 0) {
             used += (size_t)snprintf(choices + used, sizeof choices - used, "%s%d", used ? ", " : "", f);
@@ -36,8 +36,8 @@ static pcgpu_status fail_size(pcgpu_context *context, const char *name, const vo
                    name, size, fields, record, size % record, MIN_FIELDS, MAX_FIELDS);
 }
 
-static pcgpu_status read_bin(pcgpu_context *context, pc_bytes *bytes, const char *name,
-                             const pcgpu_read_options *options, pcgpu_cloud *cloud) {
+static pcgpu_status layout_of_bin(pcgpu_context *context, const pc_bytes *bytes, uint64_t size, const char *name,
+                                  const pcgpu_read_options *options, pc_table *table, size_t *wanted) {
     int fields = options->fields ? options->fields : pc_has_extension(name, ".pcd.bin") || pc_has_extension(name, ".pcd.bin.gz") ? NUSCENES_FIELDS : DEFAULT_FIELDS;
     if (fields < MIN_FIELDS || fields > MAX_FIELDS) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
@@ -50,12 +50,20 @@ static pcgpu_status read_bin(pcgpu_context *context, pc_bytes *bytes, const char
                        name);
     }
     size_t record = (size_t)fields * sizeof(float);
-    if (bytes->size % record) {
-        return fail_size(context, name, bytes->data, bytes->size, fields);
+    *wanted = 0;
+    if (size % record) {
+        return fail_size(context, name, bytes, (size_t)size, fields);
     }
     pc_say_encoding(options, "records of %d float32", fields);
-    pc_table table = {.rows = (int64_t)(bytes->size / record)};
-    pcgpu_status status = pc_table_add_unnamed(context, name, &table, fields, PCGPU_FLOAT32, sizeof(float), record);
+    *table = (pc_table){.rows = (int64_t)(size / record)};
+    return pc_table_add_unnamed(context, name, table, fields, PCGPU_FLOAT32, sizeof(float), record);
+}
+
+static pcgpu_status read_bin(pcgpu_context *context, pc_bytes *bytes, const char *name,
+                             const pcgpu_read_options *options, pcgpu_cloud *cloud) {
+    pc_table table;
+    size_t wanted;
+    pcgpu_status status = layout_of_bin(context, bytes, bytes->size, name, options, &table, &wanted);
     status = status == PCGPU_OK ? pc_table_to_cloud(context, name, &table, bytes, cloud) : status;
     char why[256];
     if (status == PCGPU_OK && pcgpu_cloud_looks_wrong(cloud, "bin", why, sizeof why)) {
@@ -124,6 +132,7 @@ const pc_format pc_format_bin = {
              .writes_arrays = true,
              .description = "records of float32 without a header: 4 for KITTI, 5 for nuScenes (.pcd.bin), 3 to 16 by --fields"},
     .read = read_bin,
+    .layout = layout_of_bin,
     .write = write_bin,
     .write_arrays = write_arrays,
 };

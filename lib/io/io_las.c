@@ -211,6 +211,24 @@ static pcgpu_status find_extra(las_input *in, const pc_bytes *bytes, uint64_t at
     return PCGPU_OK;
 }
 
+/* The columns by what is before the points. `in` has the header. */
+static pcgpu_status describe(las_input *in, const pc_bytes *bytes) {
+    pcgpu_status status = add_columns(in);
+    return status == PCGPU_OK ? find_extra(in, bytes, in->las->header, in->las->records, false) : status;
+}
+
+static pcgpu_status check_points(const las_input *in, uint64_t present) {
+    const pc_las *las = in->las;
+    if (las->points > present) {
+        return pc_fail_short(in->context, in->name, present, las->points, "points");
+    }
+    if (las->points == 0 && present > 0) {
+        pc_log(in->context, PCGPU_LOG_WARNING, "%s: its header says 0 points, and %llu may follow; its writer did not finish, so "
+               "export it again", in->name, (unsigned long long)present);
+    }
+    return PCGPU_OK;
+}
+
 static pcgpu_status read_las(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,
                              pcgpu_cloud *cloud) {
     pc_las las;
@@ -221,10 +239,7 @@ static pcgpu_status read_las(pcgpu_context *context, pc_bytes *bytes, const char
     if (status == PCGPU_OK) {
         pc_say_encoding(options, "LA%c 1.%d, point format %d, steps of %g %g %g m", las.compressed ? 'Z' : 'S', bytes->data[25],
                         las.format, las.scale[0], las.scale[1], las.scale[2]);
-        status = add_columns(&in);
-    }
-    if (status == PCGPU_OK) {
-        status = find_extra(&in, bytes, las.header, las.records, false);
+        status = describe(&in, bytes);
     }
     if (status == PCGPU_OK && las.extended > 0 && !in.described) {
         status = find_extra(&in, bytes, las.extended_at, las.extended, true);
@@ -235,13 +250,7 @@ static pcgpu_status read_las(pcgpu_context *context, pc_bytes *bytes, const char
     }
     const size_t start = las.compressed ? 0 : las.start;
     if (status == PCGPU_OK) {
-        const uint64_t present = (points->size - start) / las.stride;
-        if (las.points > present) {
-            status = pc_fail_short(context, name, present, las.points, "points");
-        } else if (las.points == 0 && present > 0) {
-            pc_log(context, PCGPU_LOG_WARNING, "%s: its header says 0 points, and %llu may follow; its writer did not finish, so "
-                   "export it again", name, (unsigned long long)present);
-        }
+        status = check_points(&in, (points->size - start) / las.stride);
     }
     if (status == PCGPU_OK) {
         in.table.rows = (int64_t)las.points;
@@ -249,6 +258,33 @@ static pcgpu_status read_las(pcgpu_context *context, pc_bytes *bytes, const char
         status = pc_table_to_cloud(context, name, &in.table, points, cloud);
     }
     pc_bytes_free(&expanded);
+    return status;
+}
+
+static pcgpu_status layout_of_las(pcgpu_context *context, const pc_bytes *head, uint64_t size, const char *name,
+                                  const pcgpu_read_options *options, pc_table *table, size_t *wanted) {
+    (void)options;
+    pc_las las;
+    las_input in = {.context = context, .name = name, .las = &las};
+    const uint64_t start = head->size >= HEADER ? number(head->data + 96, 4) : 0;
+    *wanted = start > head->size && start <= size ? (size_t)start : 0;
+    if (*wanted) {
+        return PCGPU_OK;
+    }
+    pcgpu_status status = pc_las_header(context, name, head, &las);
+    if (status == PCGPU_OK) {
+        status = describe(&in, head);
+    }
+    if (status == PCGPU_OK && (las.compressed || (las.extended > 0 && !in.described && las.stride > las.size))) {
+        status = pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: %s, so it is not read in pieces; write it as .las with pcgpu convert where "
+                         "there is more memory", name, las.compressed ? "is compressed" : "describes extra bytes behind its points");
+    }
+    if (status == PCGPU_OK) {
+        status = check_points(&in, (size - las.start) / las.stride);
+    }
+    in.table.rows = (int64_t)las.points;
+    in.table.start = las.start;
+    *table = in.table;
     return status;
 }
 
@@ -260,6 +296,7 @@ const pc_format pc_format_las = {
              .description = "LAS 1.0 to 1.4, all point formats; written as 1.2"},
     .begins = {"LASF"},
     .read = read_las,
+    .layout = layout_of_las,
     .write = pc_las_write,
 };
 

@@ -79,8 +79,7 @@ pcgpu_status pc_table_add_unnamed(pcgpu_context *context, const char *name, pc_t
     return status;
 }
 
-/* Moves x y z to the front; the others keep their order. */
-static pcgpu_status order_columns(pcgpu_context *context, const char *name, pc_table *table) {
+pcgpu_status pc_table_order(pcgpu_context *context, const char *name, pc_table *table) {
     for (int axis = 0; axis < 3; axis++) {
         const char wanted[2] = {(char)('x' + axis), '\0'};
         int k = axis;
@@ -155,15 +154,9 @@ static void copy_column(const pc_table *table, const pc_field *field, const unsi
     }
 }
 
-/* The effect of the conversion of a column to float32. */
-typedef struct rounding {
-    int64_t changed; /* finite values */
-    double largest;  /* the largest change of a value that remains finite */
-} rounding;
-
 /* Converts a block of a column that is not float32. */
 static void round_column(const pc_table *table, const pc_field *field, const unsigned char *data, int64_t row, int rows,
-                         double offset, float *out, size_t columns, rounding *r) {
+                         double offset, float *out, size_t columns, pc_rounding *r) {
     const unsigned char *p = data + table->start + field->offset + (size_t)row * field->stride;
     for (int i = 0; i < rows; i++, p += field->stride, out += columns) {
         double v = load_field(p, field, table->swap) - offset;
@@ -175,32 +168,29 @@ static void round_column(const pc_table *table, const pc_field *field, const uns
     }
 }
 
-/* Returns a whole number near the middle of the values, so that the file's 0 remains exact. Zeros are ignored: a few
- * records without a return would move the offset of a map towards the origin, where float32 loses precision. */
-static double axis_offset(const pc_table *table, const pc_field *field, const unsigned char *data) {
-    if (is_plain_float32(field)) {
-        return 0;
-    }
+const pc_axis pc_no_axis = {INFINITY, -INFINITY, true};
+
+void pc_axis_add(const pc_table *table, int k, const unsigned char *data, pc_axis *axis) {
+    const pc_field *field = &table->fields[k];
     const unsigned char *p = data + table->start + field->offset;
-    double low = INFINITY;
-    double high = -INFINITY;
-    bool exact = true;
-    for (int64_t i = 0; i < table->rows; i++, p += field->stride) {
+    for (int64_t i = 0; i < table->rows && !is_plain_float32(field); i++, p += field->stride) {
         double v = load_field(p, field, table->swap);
         if (v - v == 0.0 && v != 0.0) {
-            low = v < low ? v : low;
-            high = v > high ? v : high;
-            exact = exact && fabs(v) <= (double)FLT_MAX && (double)(float)v == v;
+            axis->low = v < axis->low ? v : axis->low;
+            axis->high = v > axis->high ? v : axis->high;
+            axis->exact = axis->exact && fabs(v) <= (double)FLT_MAX && (double)(float)v == v;
         }
     }
-    bool small = low > -1024.0 && high < 1024.0;
-    /* halves, so that the sum of two huge bounds is finite; round() of a finite value is a whole number */
-    double middle = round(low / 2 + high / 2);
-    return exact || small ? 0 : fabs(middle) <= (double)FLT_MAX ? (double)(float)middle : middle;
 }
 
-/* Whether the records have the layout of a cloud, so that their memory can become the cloud's. */
-static bool is_cloud_memory(const pc_table *table) {
+double pc_axis_offset(const pc_axis *axis) {
+    bool small = axis->low > -1024.0 && axis->high < 1024.0;
+    /* halves, so that the sum of two huge bounds is finite; round() of a finite value is a whole number */
+    double middle = round(axis->low / 2 + axis->high / 2);
+    return axis->exact || small ? 0 : fabs(middle) <= (double)FLT_MAX ? (double)(float)middle : middle;
+}
+
+bool pc_table_is_cloud(const pc_table *table) {
     for (int k = 0; k < table->columns; k++) {
         const pc_field *f = &table->fields[k];
         if (!is_plain_float32(f) || f->offset != (size_t)k * 4 || f->stride != (size_t)table->columns * 4) {
@@ -220,7 +210,8 @@ static void take_memory(const pc_table *table, pc_bytes *bytes, pcgpu_cloud *clo
     *bytes = (pc_bytes){NULL, 0};
 }
 
-static void warn_rounded(pcgpu_context *context, const char *name, const pc_table *table, const rounding *rounded) {
+void pc_table_warn(pcgpu_context *context, const char *name, const pc_table *table, int64_t rows,
+                   const pc_rounding *rounded) {
     static const char *const types[] = {"float32", "float64", "int8",    "uint8", "int16", "uint16",
                                         "int32",   "uint32",  "float16", "int64", "uint64"};
     double largest = fmax(rounded[0].largest, fmax(rounded[1].largest, rounded[2].largest));
@@ -233,57 +224,47 @@ static void warn_rounded(pcgpu_context *context, const char *name, const pc_tabl
         if (rounded[k].changed > 0) {
             pc_log(context, PCGPU_LOG_WARNING, "%s: column '%s' is %s; %lld of %lld values were rounded to float32",
                    name, table->fields[k].name, types[table->fields[k].type], (long long)rounded[k].changed,
-                   (long long)table->rows);
+                   (long long)rows);
+        }
+    }
+}
+
+void pc_table_convert(const pc_table *table, const unsigned char *data, const double offset[3], float *values,
+                      pc_rounding *rounded) {
+    size_t columns = (size_t)table->columns;
+    for (int64_t row = 0; row < table->rows; row += BLOCK) {
+        int rows = table->rows - row < BLOCK ? (int)(table->rows - row) : BLOCK;
+        for (int k = 0; k < table->columns; k++) {
+            const pc_field *f = &table->fields[k];
+            float *out = values + (size_t)row * columns + k;
+            if (is_plain_float32(f)) {
+                copy_column(table, f, data, row, rows, out, columns);
+            } else {
+                round_column(table, f, data, row, rows, k < 3 ? offset[k] : 0.0, out, columns, &rounded[k]);
+            }
         }
     }
 }
 
 static pcgpu_status convert(pcgpu_context *context, const char *name, const pc_table *table, const unsigned char *data,
                             pcgpu_cloud *cloud) {
-    size_t columns = (size_t)table->columns;
-    rounding rounded[PCGPU_MAX_COLUMNS] = {{0}};
+    pc_rounding rounded[PCGPU_MAX_COLUMNS] = {{0}};
+    size_t size = (size_t)table->rows * (size_t)table->columns * sizeof(float);
     for (int k = 0; k < 3; k++) {
-        cloud->offset[k] = axis_offset(table, &table->fields[k], data);
+        pc_axis axis = pc_no_axis;
+        pc_axis_add(table, k, data, &axis);
+        cloud->offset[k] = pc_axis_offset(&axis);
     }
-    size_t size = (size_t)table->rows * columns * sizeof(float);
     cloud->data = malloc(size ? size : 1);
     if (!cloud->data) {
         return pc_fail_memory(context, size, name);
     }
-    for (int64_t row = 0; row < table->rows; row += BLOCK) {
-        int rows = table->rows - row < BLOCK ? (int)(table->rows - row) : BLOCK;
-        for (int k = 0; k < table->columns; k++) {
-            const pc_field *f = &table->fields[k];
-            float *out = cloud->data + (size_t)row * columns + k;
-            if (is_plain_float32(f)) {
-                copy_column(table, f, data, row, rows, out, columns);
-            } else {
-                round_column(table, f, data, row, rows, k < 3 ? cloud->offset[k] : 0.0, out, columns, &rounded[k]);
-            }
-        }
-    }
-    warn_rounded(context, name, table, rounded);
+    pc_table_convert(table, data, cloud->offset, cloud->data, rounded);
+    pc_table_warn(context, name, table, table->rows, rounded);
     return PCGPU_OK;
 }
 
-pcgpu_status pc_table_to_cloud(pcgpu_context *context, const char *name, pc_table *table, pc_bytes *bytes,
-                               pcgpu_cloud *cloud) {
-    memset(cloud, 0, sizeof *cloud);
-    pcgpu_status status = order_columns(context, name, table);
-    if (status != PCGPU_OK) {
-        return status;
-    }
-    if ((uint64_t)table->rows > SIZE_MAX / sizeof(float) / (size_t)table->columns) {
-        return pc_fail_memory(context, UINT64_MAX, name);
-    }
-    if (is_cloud_memory(table)) {
-        take_memory(table, bytes, cloud);
-    } else {
-        status = convert(context, name, table, bytes->data, cloud);
-        if (status != PCGPU_OK) {
-            return status;
-        }
-    }
+void pc_table_describe(const pc_table *table, pcgpu_cloud *cloud) {
     cloud->rows = table->rows;
     cloud->columns = table->columns;
     for (int k = 0; k < table->columns; k++) {
@@ -291,5 +272,26 @@ pcgpu_status pc_table_to_cloud(pcgpu_context *context, const char *name, pc_tabl
         memcpy(cloud->names[k], f->name, sizeof f->name);
         cloud->types[k] = f->type >= PC_INT64 || f->scale != 0.0 ? PCGPU_FLOAT64 : f->type;
     }
+}
+
+pcgpu_status pc_table_to_cloud(pcgpu_context *context, const char *name, pc_table *table, pc_bytes *bytes,
+                               pcgpu_cloud *cloud) {
+    memset(cloud, 0, sizeof *cloud);
+    pcgpu_status status = pc_table_order(context, name, table);
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    if ((uint64_t)table->rows > SIZE_MAX / sizeof(float) / (size_t)table->columns) {
+        return pc_fail_memory(context, UINT64_MAX, name);
+    }
+    if (pc_table_is_cloud(table)) {
+        take_memory(table, bytes, cloud);
+    } else {
+        status = convert(context, name, table, bytes->data, cloud);
+        if (status != PCGPU_OK) {
+            return status;
+        }
+    }
+    pc_table_describe(table, cloud);
     return PCGPU_OK;
 }

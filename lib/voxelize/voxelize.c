@@ -1,5 +1,6 @@
 /* Voxelization: checks of the parameters, the grid, and the memory of the result. */
 #include "voxelize_device.h"
+#include "voxelize_grid.h"
 #include "voxelize_math.h"
 
 #include <stdlib.h>
@@ -27,7 +28,7 @@ void pcgpu_voxels_free(pcgpu_voxels *result) {
 
 /* ---- parameters ---------------------------------------------------------------------------------------------- */
 
-static pcgpu_status check(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_voxelize_params *p) {
+pcgpu_status pc_voxelize_check(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_voxelize_params *p) {
     if (cloud->rows > INT32_MAX) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
                        "%lld points; indices are 32 bits wide, so split the cloud below 2^31", (long long)cloud->rows);
@@ -57,12 +58,8 @@ static pcgpu_status check(pcgpu_context *context, const pcgpu_cloud *cloud, cons
 
 /* ---- what is in the cloud ------------------------------------------------------------------------------------ */
 
-typedef struct survey {
-    float min[3], max[3]; /* of the usable points; min > max when there is none */
-} survey;
-
-/* Sets the record that is at the origin of the file; an offset that float32 cannot represent has none. */
-static void set_skip(const pcgpu_cloud *cloud, const pcgpu_voxelize_params *p, pc_voxelize_job *job) {
+/* An offset that float32 cannot represent has no record at the origin. */
+void pc_voxelize_set_skip(const pcgpu_cloud *cloud, const pcgpu_voxelize_params *p, pc_voxelize_job *job) {
     job->skip_origin = p->drop_origin;
     for (int k = 0; k < 3; k++) {
         job->skip[k] = (float)-cloud->offset[k];
@@ -70,7 +67,7 @@ static void set_skip(const pcgpu_cloud *cloud, const pcgpu_voxelize_params *p, p
     }
 }
 
-static survey survey_rows(const pc_voxelize_job *job, int64_t begin, int64_t end) {
+pc_survey pc_survey_rows(const pc_voxelize_job *job, int64_t begin, int64_t end) {
     float x0 = HUGE_VALF, y0 = HUGE_VALF, z0 = HUGE_VALF, x1 = -HUGE_VALF, y1 = -HUGE_VALF, z1 = -HUGE_VALF;
     for (int64_t i = begin; i < end; i++) {
         const float *p = job->data + i * job->columns;
@@ -83,33 +80,36 @@ static survey survey_rows(const pc_voxelize_job *job, int64_t begin, int64_t end
             z1 = p[2] > z1 ? p[2] : z1;
         }
     }
-    return (survey){{x0, y0, z0}, {x1, y1, z1}};
+    return (pc_survey){{x0, y0, z0}, {x1, y1, z1}};
+}
+
+void pc_survey_join(pc_survey *all, const pc_survey *found) {
+    for (int k = 0; k < 3; k++) {
+        all->min[k] = found->min[k] < all->min[k] ? found->min[k] : all->min[k];
+        all->max[k] = found->max[k] > all->max[k] ? found->max[k] : all->max[k];
+    }
 }
 
 /* The bounds by parts of the cloud. */
 typedef struct surveying {
     const pc_voxelize_job *job;
     int parts;
-    survey found[SURVEY_PARTS];
+    pc_survey found[SURVEY_PARTS];
 } surveying;
 
 static void survey_part(void *state, int part) {
     surveying *s = state;
     const int64_t rows = s->job->rows;
-    s->found[part] = survey_rows(s->job, rows * part / s->parts, rows * (part + 1) / s->parts);
+    s->found[part] = pc_survey_rows(s->job, rows * part / s->parts, rows * (part + 1) / s->parts);
 }
 
-static survey survey_cloud(pcgpu_context *context, const pc_voxelize_job *job) {
+static pc_survey survey_cloud(pcgpu_context *context, const pc_voxelize_job *job) {
     surveying s = {.job = job, .parts = job->rows > SURVEY_ALONE ? SURVEY_PARTS : 1};
     pc_run_parts(context, s.parts, survey_part, &s);
-    survey all = s.found[0];
     for (int i = 1; i < s.parts; i++) {
-        for (int k = 0; k < 3; k++) {
-            all.min[k] = s.found[i].min[k] < all.min[k] ? s.found[i].min[k] : all.min[k];
-            all.max[k] = s.found[i].max[k] > all.max[k] ? s.found[i].max[k] : all.max[k];
-        }
+        pc_survey_join(&s.found[0], &s.found[i]);
     }
-    return all;
+    return s.found[0];
 }
 
 /* ---- the grid ------------------------------------------------------------------------------------------------ */
@@ -124,7 +124,7 @@ static void set_axis(pc_grid *grid, int k, double low, double high, double offse
 
 /* The axis of a grid with all usable points: the corners are multiples of the size, moved outwards by whole cells until
  * the float32 tests hold for the extreme points. These tests are monotonic, so all other points pass, too. */
-static pcgpu_status fit_axis(pcgpu_context *context, const survey *found, double offset, double size, int k,
+static pcgpu_status fit_axis(pcgpu_context *context, const pc_survey *found, double offset, double size, int k,
                              pc_grid *grid, double range[6]) {
     bool empty = found->min[k] > found->max[k];
     double first = empty ? 0.0 : offset + (double)found->min[k];
@@ -185,8 +185,8 @@ static pcgpu_status check_cells(pcgpu_context *context, const pc_grid *grid, con
     return PCGPU_OK;
 }
 
-static pcgpu_status make_grid(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_voxelize_params *p,
-                              const survey *found, pc_grid *grid, double range[6]) {
+pcgpu_status pc_voxelize_grid(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_voxelize_params *p,
+                              const pc_survey *found, pc_grid *grid, double range[6]) {
     memcpy(range, p->range, 6 * sizeof *range);
     for (int k = 0; k < 3; k++) {
         if (p->range_auto) {
@@ -252,7 +252,7 @@ static void estimate(const pc_voxelize_job *job, double *cpu, double *cuda) {
 pcgpu_status pcgpu_voxelize(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_voxelize_params *params,
                             pcgpu_voxels *result) {
     memset(result, 0, sizeof *result);
-    pcgpu_status status = check(context, cloud, params);
+    pcgpu_status status = pc_voxelize_check(context, cloud, params);
     if (status != PCGPU_OK) {
         return status;
     }
@@ -263,13 +263,13 @@ pcgpu_status pcgpu_voxelize(pcgpu_context *context, const pcgpu_cloud *cloud, co
                            .max_points = params->max_points,
                            .max_voxels = params->max_voxels,
                            .features = params->features};
-    set_skip(cloud, params, &job);
-    survey found = {{0}, {0}};
+    pc_voxelize_set_skip(cloud, params, &job);
+    pc_survey found = {{0}, {0}};
     if (params->range_auto) {
         found = survey_cloud(context, &job);
     }
     double range[6];
-    status = make_grid(context, cloud, params, &found, &job.grid, range);
+    status = pc_voxelize_grid(context, cloud, params, &found, &job.grid, range);
     if (status != PCGPU_OK) {
         return status;
     }
@@ -328,10 +328,10 @@ static pcgpu_status check_device(pcgpu_context *context, const float *data, int6
 pcgpu_status pcgpu_voxelize_device(pcgpu_context *context, void *stream, const float *data, int64_t rows, int columns,
                                    const pcgpu_voxelize_params *params, const pcgpu_device_voxels *voxels) {
     const pcgpu_cloud cloud = {.rows = rows, .columns = columns};
-    const survey unused = {{0}, {0}};
+    const pc_survey unused = {{0}, {0}};
     double range[6];
     pcgpu_status status = check_device(context, data, rows, columns, params, voxels);
-    status = status == PCGPU_OK ? check(context, &cloud, params) : status;
+    status = status == PCGPU_OK ? pc_voxelize_check(context, &cloud, params) : status;
     if (status != PCGPU_OK) {
         return status;
     }
@@ -341,7 +341,7 @@ pcgpu_status pcgpu_voxelize_device(pcgpu_context *context, void *stream, const f
                            .max_points = params->max_points,
                            .max_voxels = params->max_voxels,
                            .features = params->features};
-    set_skip(&cloud, params, &job);
-    status = make_grid(context, &cloud, params, &unused, &job.grid, range);
+    pc_voxelize_set_skip(&cloud, params, &job);
+    status = pc_voxelize_grid(context, &cloud, params, &unused, &job.grid, range);
     return status == PCGPU_OK ? pc_cuda_voxelize_device(context, stream, &job, voxels) : status;
 }

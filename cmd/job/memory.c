@@ -1,0 +1,84 @@
+/* How much memory the process may take: MemAvailable of the kernel, and the limits of the control groups from its own to the
+ * root. In a container the path may be one of the host, which is not there; the group of the container is the root then. */
+#include "memory.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PATH_BYTES = 4096 };
+
+/* A limit in bytes that begins a file; SIZE_MAX without one, which is "max" in version 2. */
+static size_t limit_in(const char *folder, const char *name) {
+    char path[PATH_BYTES + 64];
+    unsigned long long value = 0;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, "r");
+    const bool good = f && fscanf(f, "%llu", &value) == 1 && value > 0;
+    if (f) {
+        fclose(f);
+    }
+    return good && value < SIZE_MAX ? (size_t)value : SIZE_MAX;
+}
+
+static size_t least(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+/* The least limit from mount/group up to `mount`. */
+static size_t limit_of(const char *root, const char *mount, const char *group, const char *name) {
+    char folder[PATH_BYTES];
+    const int length = snprintf(folder, sizeof folder, "%s%s", root, mount);
+    size_t limit = SIZE_MAX;
+    if (length < 0 || (size_t)length + strlen(group) >= sizeof folder) {
+        return limit;
+    }
+    strcpy(folder + length, strcmp(group, "/") == 0 ? "" : group);
+    while (true) {
+        limit = least(limit, limit_in(folder, name));
+        char *end = strrchr(folder, '/');
+        if (!end || end < folder + length) {
+            return limit;
+        }
+        *end = '\0';
+    }
+}
+
+static size_t group_limit(const char *root) {
+    char path[PATH_BYTES], line[PATH_BYTES];
+    size_t limit = SIZE_MAX;
+    snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
+    FILE *f = fopen(path, "r");
+    while (f && fgets(line, sizeof line, f)) { /* "0::/group" in version 2, "4:memory:/group" in version 1 */
+        line[strcspn(line, "\n")] = '\0';
+        char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
+        if (group && group == controllers + 1) {
+            limit = least(limit, limit_of(root, "/sys/fs/cgroup", group + 1, "memory.max"));
+        } else if (group && strncmp(controllers, ":memory:", 8) == 0) {
+            limit = least(limit, limit_of(root, "/sys/fs/cgroup/memory", group + 1, "memory.limit_in_bytes"));
+        }
+    }
+    if (f) {
+        fclose(f);
+    }
+    return limit;
+}
+
+size_t memory_available(const char *root) {
+    char path[PATH_BYTES], line[256];
+    unsigned long long kib = 0;
+    size_t bytes = SIZE_MAX;
+    snprintf(path, sizeof path, "%s/proc/meminfo", root);
+    FILE *f = fopen(path, "r");
+    while (f && fgets(line, sizeof line, f)) {
+        if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1 && kib < SIZE_MAX / 1024) {
+            bytes = (size_t)kib * 1024;
+        }
+    }
+    if (f) {
+        fclose(f);
+    }
+    return least(bytes, group_limit(root));
+}

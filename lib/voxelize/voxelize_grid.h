@@ -1,0 +1,22 @@
+/* Checks of the parameters, the bounds of the points and the grid: of a cloud, or of a file in pieces. */
+#ifndef PC_VOXELIZE_GRID_H
+#define PC_VOXELIZE_GRID_H
+
+#include "voxelize_ops.h"
+
+/* Bounds of usable points; min > max when there is none. */
+typedef struct pc_survey {
+    float min[3], max[3];
+} pc_survey;
+
+/* `cloud` may have no data: rows and offset are used. Errors: ARGUMENT. */
+pcgpu_status pc_voxelize_check(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_voxelize_params *params);
+/* Sets the record that is at the origin of the file. */
+void pc_voxelize_set_skip(const pcgpu_cloud *cloud, const pcgpu_voxelize_params *params, pc_voxelize_job *job);
+pc_survey pc_survey_rows(const pc_voxelize_job *job, int64_t begin, int64_t end);
+void pc_survey_join(pc_survey *all, const pc_survey *found);
+/* The grid, and the range in effect. Errors: ARGUMENT. */
+pcgpu_status pc_voxelize_grid(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_voxelize_params *params,
+                              const pc_survey *found, pc_grid *grid, double range[6]);
+
+#endif

@@ -1,0 +1,71 @@
+# Files that are larger than the memory, in pieces. The bytes of hostile values are compared by tests/oracle/test_pieces.py.
+. "${0%/*}/lib.sh"
+T=$PCGPU_SOURCE/testdata/street.bin
+for i in 1 2 3 4 5 6 7 8 9 10 11 12; do cat "$T"; done > big.bin # 11.5 MB: 81 MB as a whole
+VOXELIZE='pcgpu voxelize --voxel-size 0.5'
+
+expect 0 $VOXELIZE big.bin -o whole.ply
+expect 0 $VOXELIZE --cpu --memory 4M big.bin -o pieces.ply --json log
+same pieces.ply whole.ply
+grep -q '"memory": 4194304' log || die "the log is $(cat log)"
+grep -q '"reason": "the file is read in pieces"' log || die "the log is $(cat log)"
+# A file that fits is read whole.
+expect 0 $VOXELIZE --memory 1G big.bin -o small.ply --json log -f
+same small.ply whole.ply
+grep -q 'in pieces' log && die 'a file that fits is read in pieces'
+# Many inputs, each in its pieces or not.
+mkdir in && cp big.bin in/a.bin && cp "$T" in/b.bin
+expect 0 $VOXELIZE --cpu --memory 4M in -o out/ --output-format ply
+same out/a.ply whole.ply
+expect 0 $VOXELIZE "$T" -o b.ply
+same out/b.ply b.ply
+rm -r in out small.ply b.ply
+
+# Where a run on the whole file lacks the memory, one in pieces has it.
+if has_sanitizer; then
+    skip_part 'a limit of memory' 'a sanitizer needs terabytes of address space'
+else
+    LOADED=4000
+    until (ulimit -v $LOADED && exec "$PCGPU" --version) > "$OUT" 2>&1; do
+        LOADED=$((LOADED + 800))
+        [ $LOADED -lt 1000000 ] || die 'it cannot be loaded'
+    done
+    LAST='voxelize with 24 MB'
+    (ulimit -v $((LOADED + 24000)) && exec "$PCGPU" voxelize --cpu --threads 1 --voxel-size 0.5 big.bin -o x.ply) 2> "$ERR"
+    expected 1 $?
+    stderr_has 'out of memory|memory'
+    absent x.ply
+    (ulimit -v $((LOADED + 24000)) && exec "$PCGPU" voxelize --cpu --threads 1 --voxel-size 0.5 --memory 6M big.bin -o x.ply) 2> "$ERR"
+    expected 0 $?
+    same x.ply whole.ply
+    rm x.ply
+fi
+
+# What is not possible is an error that says so, and writes nothing.
+expect 1 pcgpu voxelize --cpu --memory 1M --voxel-size 0.05 big.bin -o x.ply
+stderr_has '^pcgpu: big\.bin: there are more voxels than the .* GB of memory hold, after [0-9]+ voxels; give more by --memory'
+expect 1 $VOXELIZE --cpu --memory 4M big.bin -o x.ply --point-voxel p.npy
+stderr_has '^pcgpu: big\.bin: needs more than .* no point-voxel'
+expect 1 $VOXELIZE --cpu --memory 4M big.bin -o x.npz --features points
+stderr_has '^pcgpu: big\.bin: needs more than .* no features but mean and first'
+"$PCGPU" convert big.bin -o big.pcd
+expect 1 $VOXELIZE --cpu --memory 4M big.pcd -o x.ply
+stderr_has '^pcgpu: big\.pcd: \.pcd is not read in pieces; '
+head -c 11519999 big.bin > cut.bin
+expect 1 $VOXELIZE --cpu --memory 4M cut.bin -o x.ply
+stderr_has '^pcgpu: cut\.bin: 11519999 bytes are not whole records of 4 float32 '
+"$PCGPU" convert big.bin -o big.las
+head -c 9000000 big.las > cut.las
+expect 1 $VOXELIZE --cpu --memory 4M cut.las -o x.ply
+stderr_has '^pcgpu: cut\.las: file ends after [0-9]+ of 720000 points'
+expect 0 $VOXELIZE --cpu --memory 4M big.las -o las.ply
+expect 0 $VOXELIZE big.las -o las_whole.ply
+same las.ply las_whole.ply
+for BAD in 0 1K 3X -1M M '' 1e9; do
+    expect 2 $VOXELIZE --cpu --memory "$BAD" big.bin -o x.ply
+    stderr_has '^pcgpu: --memory: ".*" is not a size of memory; give '
+done
+expect 2 "$PCGPU" voxelize --voxel-size 0.5 --cuda --memory 4M big.bin -o x.ply
+stderr_has 'memory: files in pieces are voxelized on the CPU'
+absent x.ply x.npz p.npy
+finish

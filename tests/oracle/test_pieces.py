@@ -1,0 +1,79 @@
+"""Files in pieces: pcgpu voxelize --memory writes the bytes of a run on the whole file, whatever the values are."""
+import pathlib
+
+import numpy as np
+
+from common import check, finish, passed, run, scratch, write_bin, write_ply
+
+OPTIONS = ([], ['--max-points', '4'], ['--features', 'first'], ['--drop-origin'], ['--max-voxels', '7'],
+           ['--range=-1,-1,-1,8,8,8'], ['--max-points', '1', '--drop-origin', '--max-voxels', '300'])
+
+
+def result(path):
+    text = pathlib.Path(path).read_text()
+    return text[text.index('"result"'):], 'read in pieces' in text
+
+
+def compare(name, cloud, memory, sizes, outputs, options=OPTIONS):
+    """A run with little memory against one without a limit: each output, and the counts of --json."""
+    folder = cloud.parent
+    for option in options:
+        for size in sizes:
+            for extension in outputs:
+                command = ['voxelize', '--cpu', '--voxel-size', size, *option, cloud, '-f', '-q']
+                whole, pieces = folder / f'whole.{extension}', folder / f'pieces.{extension}'
+                run(*command, '-o', whole, '--json', folder / 'whole.json', '--coords', folder / 'c', '--counts', folder / 'n')
+                sides = [(folder / side).read_bytes() for side in 'cn']
+                run(*command, '-o', pieces, '--json', folder / 'pieces.json', '--coords', folder / 'c', '--counts',
+                    folder / 'n', '--memory', memory)
+                what = f'{name}, {size} m, {" ".join(option)}: '
+                check(whole.read_bytes() == pieces.read_bytes(), what + extension)
+                check(sides == [(folder / side).read_bytes() for side in 'cn'], what + 'coordinates and counts')
+                first, second = result(folder / 'whole.json'), result(folder / 'pieces.json')
+                check(not first[1] and second[1], what + 'one run is in pieces')
+                check(first[0] == second[0], what + 'the result of --json', second[0])
+    passed(f'{name}: the same bytes in pieces')
+
+
+def hostile(n, rng):
+    """Exponents from the smallest to the largest, and sums beyond float64's bits and float32's range."""
+    with np.errstate(over='ignore', under='ignore'):
+        p = np.empty((n, 4), '<f4')
+        p[:, :3] = rng.normal(size=(n, 3)) * np.float32(10) ** rng.integers(-30, 2, (n, 1))
+        p[:, 3] = (rng.normal(size=n) * 10.0 ** rng.integers(-40, 38, n)).astype('<f4')
+    largest = np.finfo('<f4').max
+    for step, value in ((101, np.nan), (97, np.inf), (89, -np.inf), (83, -0.0), (79, largest), (77, -largest), (43, 1e-45)):
+        p[::step, 3] = value
+    p[::53, 0], p[::51, 1], p[::47, :3] = np.nan, np.inf, 0
+    part = n // 7
+    for i, value in enumerate((largest, np.where(np.arange(part) % 2, largest, -largest), -largest)):
+        at = slice((i + 1) * part, (i + 2) * part)
+        p[at, :3], p[at, 3] = (5.05 + i, 5.05, 5.05), value
+        p[at.stop - 1, 3] = p[at.stop - 2, 3] = 1e-45
+    return p
+
+
+generator = np.random.default_rng(3)
+with scratch() as place:
+    write_bin(place / 'h.bin', hostile(280_000, generator))
+    compare('hostile values', place / 'h.bin', '6M', ('0.1', '5'), ('ply', 'npz'))
+with scratch() as place:
+    points = generator.uniform(-50, 50, (400_000, 5)).astype('<f4')
+    points[:, 2] /= 20
+    write_bin(place / 'five.pcd.bin', points)
+    compare('records of five', place / 'five.pcd.bin', '8M', ('1',), ('bin', 'las'))
+with scratch() as place:
+    # Float64 coordinates and integers: .las has an offset, which a pass over the pieces must find.
+    kinds = [('x', '<f8'), ('y', '<f8'), ('z', '<f8'), ('intensity', '<u2'), ('red', '<u2'), ('green', '<u2'), ('blue', '<u2')]
+    survey = np.zeros(300_000, kinds)
+    for axis, start, width in (('x', 512_000, 300), ('y', 5_403_000, 200), ('z', -3, 30)):
+        survey[axis] = start + np.round(generator.uniform(0, width, len(survey)), 3)
+    for column in ('intensity', 'red', 'green', 'blue'):
+        survey[column] = generator.integers(0, 65536, len(survey))
+    survey[:7]['x'] = survey[:7]['y'] = survey[:7]['z'] = 0  # no return: far from all others
+    write_ply(place / 'utm.ply', survey)
+    run('convert', place / 'utm.ply', '-o', place / 'utm.las')
+    box = '--range=512000,5403000,-5,512300,5403200,30'
+    compare('UTM in .las', place / 'utm.las', '7M', ('5',), ('ply', 'las', 'npz'),
+            [[box], [box, '--features', 'first'], [box, '--max-points', '2'], ['--drop-origin']])
+finish()

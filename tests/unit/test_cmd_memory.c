@@ -1,0 +1,73 @@
+/* The memory that is available, from files as the kernel has them. */
+#include "memory.h"
+#include "test_cmd.h"
+
+#include <sys/stat.h>
+
+static char root[64];
+
+static void write_file(const char *path, const char *text) {
+    char full[256];
+    snprintf(full, sizeof full, "%s%s", root, path);
+    for (char *slash = strchr(full + strlen(root) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(full, 0700);
+        *slash = '/';
+    }
+    FILE *f = fopen(full, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static int make_root(void **unused) {
+    (void)unused;
+    strcpy(root, "/tmp/pcgpu-memory.XXXXXX");
+    return mkdtemp(root) ? 0 : -1;
+}
+
+static int remove_root(void **unused) {
+    char command[128];
+    (void)unused;
+    snprintf(command, sizeof command, "rm -rf %s", root);
+    return system(command);
+}
+
+static void of_the_machine(void **unused) {
+    (void)unused;
+    assert_true(memory_available(root) == SIZE_MAX);
+    write_file("/proc/meminfo", "MemTotal:       1000000 kB\nMemFree:         1000 kB\nMemAvailable:     500000 kB\n");
+    assert_true(memory_available(root) == (size_t)500000 * 1024);
+    assert_true(memory_available("") > 1 << 20);
+}
+
+static void of_groups(void **unused) {
+    (void)unused;
+    write_file("/proc/meminfo", "MemAvailable:     500000 kB\n");
+    write_file("/proc/self/cgroup", "0::/slice/job\n");
+    write_file("/sys/fs/cgroup/slice/job/memory.max", "max\n");
+    assert_true(memory_available(root) == (size_t)500000 * 1024);
+    write_file("/sys/fs/cgroup/slice/memory.max", "100000000\n"); /* that of the group above */
+    assert_true(memory_available(root) == 100000000);
+    write_file("/sys/fs/cgroup/slice/job/memory.max", "30000000\n");
+    assert_true(memory_available(root) == 30000000);
+}
+
+static void of_a_container(void **unused) {
+    (void)unused;
+    write_file("/proc/meminfo", "MemAvailable:     500000 kB\n");
+    write_file("/proc/self/cgroup", "12:cpuset:/\n4:memory:/docker/of-the-host\n1:name=systemd:/\n");
+    write_file("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"); /* none */
+    assert_true(memory_available(root) == (size_t)500000 * 1024);
+    write_file("/sys/fs/cgroup/memory/memory.limit_in_bytes", "20000000\n");
+    assert_true(memory_available(root) == 20000000);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(of_the_machine, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(of_groups, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(of_a_container, make_root, remove_root),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
