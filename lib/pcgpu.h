@@ -119,8 +119,7 @@ typedef struct pcgpu_cloud {
 pcgpu_status pcgpu_cloud_create(pcgpu_context *context, int64_t rows, int columns, pcgpu_cloud *cloud);
 void pcgpu_cloud_free(pcgpu_cloud *cloud);
 
-/* Index of the column with this name, or -1. */
-int pcgpu_cloud_column(const pcgpu_cloud *cloud, const char *name);
+int pcgpu_cloud_column(const pcgpu_cloud *cloud, const char *name); /* the index of the column with this name, or -1 */
 
 /* out = the `count` rows named by `indices` (each in 0..rows-1, repeats allowed), all columns, names and types kept.
  * Errors: ARGUMENT, MEMORY. */

@@ -86,7 +86,7 @@ stdout_has '^  depth: 1000 to 3000 units; where a unit is a millimetre, 1 to 3 m
 stdout_has '^  without depth: 3 pixels, 50\.0 %, of which 1 are saturated'
 expect 0 "$PCGPU" info --json - d.pgm
 stdout_has '"kind": "depth image", "format": "pgm", "width": 2, "height": 3, "bits": 16, "channels": 1, "min": 1000, "max": 3000, "without_depth": 0\.5, '
-expect 0 "$PCGPU" info "$PCGPU_SOURCE/testdata/street.png"
+expect 0 "$PCGPU" info "$PCGPU_SOURCE/testdata/pictures/sample.png"
 stdout_has '8-bit, in colour: a picture and no depth'
 printf 'P5 2 2 255\nabcd' > grey.pgm
 expect 0 "$PCGPU" info grey.pgm

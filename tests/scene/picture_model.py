@@ -3,7 +3,7 @@
 
     build/tests/scene/room --path around --loop 180 --noise 1 frames
     build/cmd/pcgpu odometry --config frames/camera.yaml frames/*.png --trajectory poses.txt -o model.ply
-    python3 tests/scene/picture_model.py model.ply testdata/room.png
+    python3 tests/scene/picture_model.py model.ply testdata/pictures/room.png
 
 Surface points as a doll's house: those that face away from the eye are left out, so that it looks through the walls.
 """

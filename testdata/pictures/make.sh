@@ -1,0 +1,12 @@
+#!/bin/sh
+# Makes the pictures of README from testdata, but room.png, which tests/scene/picture_model.py makes: make.sh, with pcgpu on PATH. The same
+# bytes every time.
+set -e
+cd "${0%/*}/../.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+here=testdata/pictures
+pcgpu sample -m 4096 testdata/street.bin -o "$work/sampled.ply" --picture $here/sample.png -f
+pcgpu voxelize --config pillar testdata/street.bin -o "$work/pillars.npz" --picture $here/pillars.png -f
+pcgpu register -q testdata/street_moved.bin testdata/street.bin -o "$work/moved.ply" --picture $here/register.png -f
+python3 tests/bench/chart.py BENCHMARKS.md > $here/peers.svg
