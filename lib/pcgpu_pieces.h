@@ -38,6 +38,13 @@ pcgpu_status pcgpu_pieces_next(pcgpu_pieces *pieces, pcgpu_cloud *piece);
 pcgpu_status pcgpu_voxelize_pieces(pcgpu_context *context, pcgpu_pieces *pieces, const pcgpu_voxelize_params *params,
                                    size_t memory, bool arrays, pcgpu_voxels *result);
 
+/* pcgpu_sample of the whole file by PCGPU_SAMPLE_RANDOM without seeds, with the same picks, in about `memory` bytes: 44 + 4 F for
+ * each pick. Two passes over the file. `cloud` receives the records in pick order, which pcgpu_cloud_gather would give; the
+ * caller frees it. The coverage is NaN. Errors: as pcgpu_sample and pcgpu_pieces_next; ARGUMENT for another method; MEMORY
+ * also when the picks need more than `memory`. */
+pcgpu_status pcgpu_sample_pieces(pcgpu_context *context, pcgpu_pieces *pieces, const pcgpu_sample_params *params,
+                                 size_t memory, pcgpu_sampled *result, pcgpu_cloud *cloud);
+
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }

@@ -1,6 +1,7 @@
 /* pcgpu sample: farthest point sampling and random sampling. */
 #include "sample_run.h"
 #include "picture.h"
+#include "pieces.h"
 
 #include <math.h>
 
@@ -32,8 +33,8 @@ static int write_picture(job *j, const pcgpu_cloud *picked, int64_t count) {
     return code;
 }
 
-static int write_sampled(job *j, const pcgpu_sampled *sampled) {
-    pcgpu_cloud picked;
+/* Writes the picks; `picked` is their cloud. */
+static int write_picked(job *j, const pcgpu_sampled *sampled, const pcgpu_cloud *picked) {
     const pcgpu_array indices = {
         .name = "indices", .type = PCGPU_INT32, .dimensions = 1, .shape = {sampled->count}, .data = sampled->indices};
     const pcgpu_array distances = {.name = "distances",
@@ -41,14 +42,8 @@ static int write_sampled(job *j, const pcgpu_sampled *sampled) {
                                    .dimensions = 1,
                                    .shape = {sampled->count},
                                    .data = sampled->distances};
-    pcgpu_status status =
-        pcgpu_cloud_gather(j->session->context, &j->clouds[0], sampled->indices, sampled->count, &picked);
-    if (status != PCGPU_OK) {
-        return job_failed(j, status);
-    }
-    int code = job_write_cloud(j, &picked);
-    code = code == EXIT_DONE ? write_picture(j, &picked, sampled->count) : code;
-    pcgpu_cloud_free(&picked);
+    int code = job_write_cloud(j, picked);
+    code = code == EXIT_DONE ? write_picture(j, picked, sampled->count) : code;
     if (code == EXIT_DONE) {
         code = job_write_array(j, "indices", &indices);
     }
@@ -71,12 +66,13 @@ static void add_result(job *j, const pcgpu_sampled *sampled) {
 }
 
 /* Writes the result of a job, and frees it. */
-static int finish(job *j, pcgpu_sampled *sampled) {
+static int finish(job *j, pcgpu_sampled *sampled, pcgpu_cloud *picked) {
     j->run = sampled->run;
     j->points_out = sampled->count;
     add_result(j, sampled);
-    int code = write_sampled(j, sampled);
+    int code = write_picked(j, sampled, picked);
     pcgpu_sampled_free(sampled);
+    pcgpu_cloud_free(picked);
     return code;
 }
 
@@ -103,10 +99,37 @@ static bool read_seeds(const session *s, pcgpu_indices *seeds) {
     return status == PCGPU_OK;
 }
 
+/* The memory of a run without pieces is about this many times the file: its records, the coordinates and a permutation. */
+enum { TIMES_OF_FILE = 3 };
+
+bool sample_reads_pieces(const session *s, const char *input) {
+    const option_values *o = s->options;
+    return o->sample.method == PCGPU_SAMPLE_RANDOM && session_needs_pieces(s, input, TIMES_OF_FILE, !o->seeds);
+}
+
+static int sample_in_pieces(job *j, const pcgpu_sample_params *params) {
+    pcgpu_sampled sampled;
+    pcgpu_cloud picked;
+    pcgpu_pieces *pieces = NULL;
+    size_t memory = 0;
+    progress_begin(j->names[0], "sampling in pieces");
+    int code = j->session->options->seeds ? job_lacks_in_pieces(j, "seeds") : job_open_pieces(j, &pieces, &memory);
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    pcgpu_status status = pcgpu_sample_pieces(j->session->context, pieces, params, memory, &sampled, &picked);
+    pcgpu_pieces_close(pieces);
+    return status == PCGPU_OK ? finish(j, &sampled, &picked) : job_failed(j, status);
+}
+
 int sample_process(job *j) {
     pcgpu_sample_params params = parameters(j->session);
     pcgpu_sampled sampled;
+    pcgpu_cloud picked;
     pcgpu_indices seeds;
+    if (j->in_pieces) {
+        return sample_in_pieces(j, &params);
+    }
     if (!read_seeds(j->session, &seeds)) {
         return EXIT_FAILED;
     }
@@ -115,5 +138,13 @@ int sample_process(job *j) {
     progress_begin(j->names[0], "sampling");
     pcgpu_status status = pcgpu_sample(j->session->context, &j->clouds[0], &params, &sampled);
     pcgpu_indices_free(&seeds);
-    return status == PCGPU_OK ? finish(j, &sampled) : job_failed(j, status);
+    if (status != PCGPU_OK) {
+        return job_failed(j, status);
+    }
+    status = pcgpu_cloud_gather(j->session->context, &j->clouds[0], sampled.indices, sampled.count, &picked);
+    if (status != PCGPU_OK) {
+        pcgpu_sampled_free(&sampled);
+        return job_failed(j, status);
+    }
+    return finish(j, &sampled, &picked);
 }

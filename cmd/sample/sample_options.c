@@ -47,6 +47,9 @@ static bool settle(option_values *options, const command_info *command, reason *
     } else if (p->method == PCGPU_SAMPLE_RANDOM && options->distances) {
         wrong = "random sampling has no distances; leave --distances out or give --method fps";
     }
+    if (!wrong && options->memory && p->method != PCGPU_SAMPLE_RANDOM && option_given_here(options, "memory", command)) {
+        wrong = "memory: farthest point sampling needs all points; leave memory out, or give --method random";
+    }
     return !wrong || refuse(why, "%s", wrong);
 }
 
@@ -71,4 +74,5 @@ const command_info sample_command = {.name = "sample",
                                      .inputs_per_job = 1,
                                      .settle = settle,
                                      .check = check,
+                                     .reads_pieces = sample_reads_pieces,
                                      .run = run};

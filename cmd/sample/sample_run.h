@@ -5,5 +5,7 @@
 #include "job.h"
 
 int sample_process(job *job); /* one input */
+/* Whether an input is sampled at random and needs more memory than there is. */
+bool sample_reads_pieces(const session *session, const char *input);
 
 #endif

@@ -19,7 +19,7 @@ void pcgpu_sampled_free(pcgpu_sampled *result) {
 
 /* ---- parameters ---------------------------------------------------------------------------------------------- */
 
-static pcgpu_status check(pcgpu_context *context, const pcgpu_sample_params *p, int clouds) {
+pcgpu_status pc_sample_check(pcgpu_context *context, const pcgpu_sample_params *p, int clouds) {
     bool random = p->method == PCGPU_SAMPLE_RANDOM;
     if (p->count < 0) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld samples asked; give 1 or more", (long long)p->count);
@@ -60,9 +60,8 @@ static pcgpu_status check(pcgpu_context *context, const pcgpu_sample_params *p, 
     return PCGPU_OK;
 }
 
-/* The number of picks of n usable points; with a minimum distance, a count is only an upper bound. */
-static pcgpu_status decide_count(pcgpu_context *context, const pcgpu_sample_params *p, int64_t n, int64_t rows,
-                                 int64_t *count) {
+pcgpu_status pc_sample_count(pcgpu_context *context, const pcgpu_sample_params *p, int64_t n, int64_t rows,
+                             int64_t *count) {
     int64_t wanted = p->count, left = n - p->seed_count;
     if (p->ratio != 0.0) {
         wanted = (int64_t)floor(p->ratio * (double)n);
@@ -121,7 +120,7 @@ static pcgpu_status prepare(pcgpu_context *context, const pcgpu_cloud *cloud, co
         status = pc_sample_seeds(context, p, points, cloud->rows, &made->seeds);
     }
     if (status == PCGPU_OK) {
-        status = decide_count(context, p, points->n, cloud->rows, &job->count);
+        status = pc_sample_count(context, p, points->n, cloud->rows, &job->count);
     }
     if (status == PCGPU_OK && p->method == PCGPU_SAMPLE_FPS && !p->seed_count) {
         status = pc_sample_start(context, p, points, cloud->rows, &job->start);
@@ -276,7 +275,7 @@ pcgpu_status pcgpu_sample_batch(pcgpu_context *context, const pcgpu_cloud *const
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a batch of %d clouds; give 0 or more", count);
     }
     memset(results, 0, (size_t)count * sizeof *results);
-    pcgpu_status status = check(context, params, count);
+    pcgpu_status status = pc_sample_check(context, params, count);
     if (status != PCGPU_OK || count == 0) {
         return status;
     }

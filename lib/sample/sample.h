@@ -6,6 +6,14 @@
 #include "backend.h"
 #include "sample_ops.h"
 
+/* ---- sample.c ------------------------------------------------------------------------------------------------- */
+
+/* Errors: ARGUMENT. */
+pcgpu_status pc_sample_check(pcgpu_context *context, const pcgpu_sample_params *params, int clouds);
+/* The number of picks of n usable points; with a minimum distance, a count is only an upper bound. Errors: ARGUMENT. */
+pcgpu_status pc_sample_count(pcgpu_context *context, const pcgpu_sample_params *params, int64_t n, int64_t rows,
+                             int64_t *count);
+
 /* ---- sample_start.c ------------------------------------------------------------------------------------------- */
 
 /* The index, among the usable points, of the first pick. Errors: ARGUMENT (no such record, or a dropped record). */
@@ -22,5 +30,8 @@ pcgpu_status pc_sample_seeds(pcgpu_context *context, const pcgpu_sample_params *
 int64_t pc_random_below(uint64_t seed, int64_t n);
 /* Fills job->indices with `count` random points that are not seeds. Errors: MEMORY. */
 pcgpu_status pc_random_draw(pcgpu_context *context, uint64_t seed, pc_sample_job *job);
+/* The same `count` of n points without seeds, in memory for the picks instead of the points. Errors: MEMORY. */
+enum { PC_SPARSE_DRAW_BYTES = 32 }; /* per pick, at most */
+pcgpu_status pc_random_draw_sparse(pcgpu_context *context, uint64_t seed, int64_t n, int64_t count, int32_t *indices);
 
 #endif

@@ -104,3 +104,52 @@ pcgpu_status pc_random_draw(pcgpu_context *context, uint64_t seed, pc_sample_job
     free(d.position);
     return status;
 }
+
+/* ---- the same draws with the memory of the picks --------------------------------------------------------------- */
+
+/* The entries of a permutation that are not where they began: a hash table with linear probing. A draw moves one entry, so at
+ * most half of the slots are used. */
+typedef struct displaced {
+    struct slot {
+        int32_t place, item; /* place -1: free */
+    } *slots;
+    size_t mask;
+} displaced;
+
+static struct slot *slot_of(const displaced *d, int32_t place) {
+    size_t at = pc_hash64((uint64_t)place) & d->mask;
+    while (d->slots[at].place >= 0 && d->slots[at].place != place) {
+        at = (at + 1) & d->mask;
+    }
+    return &d->slots[at];
+}
+
+static int32_t item_at(const displaced *d, int32_t place) {
+    const struct slot *slot = slot_of(d, place);
+    return slot->place == place ? slot->item : place;
+}
+
+/* Step i of the shuffle exchanges entry i, which is the pick and is not drawn again, and entry j. */
+pcgpu_status pc_random_draw_sparse(pcgpu_context *context, uint64_t seed, int64_t n, int64_t count, int32_t *indices) {
+    size_t slots = 2;
+    while (slots < 2 * (size_t)count) {
+        slots *= 2;
+    }
+    displaced d = {.slots = malloc(slots * sizeof *d.slots), .mask = slots - 1};
+    if (!d.slots) {
+        return pc_fail_memory(context, slots * sizeof *d.slots, "the random draws");
+    }
+    for (size_t i = 0; i < slots; i++) {
+        d.slots[i].place = -1;
+    }
+    generator g = seeded(seed);
+    for (int64_t i = 0; i < count; i++) {
+        const int32_t j = (int32_t)(i + draw_below(&g, (uint32_t)(n - i)));
+        const int32_t moved = item_at(&d, (int32_t)i);
+        struct slot *slot = slot_of(&d, j);
+        indices[i] = slot->place == j ? slot->item : j;
+        *slot = (struct slot){j, moved};
+    }
+    free(d.slots);
+    return PCGPU_OK;
+}

@@ -41,6 +41,23 @@ else
     rm x.ply
 fi
 
+# Random sampling: the same picks; of all points where the memory holds them.
+expect 0 pcgpu sample --method random -m 4096 big.bin -o whole.bin --indices whole.npy
+expect 0 pcgpu sample --method random -m 4096 --memory 4M big.bin -o pieces.bin --indices pieces.npy --json log -f
+same pieces.bin whole.bin
+same pieces.npy whole.npy
+grep -q '"reason": "the file is read in pieces"' log || die "the log is $(cat log)"
+expect 1 pcgpu sample --method random --ratio 0.9 --memory 4M big.bin -o x.bin
+stderr_has '^pcgpu: big\.bin: 648000 picks need .* GB of memory, and .* are given; give more by --memory, or ask for fewer'
+expect 1 pcgpu sample --method random -m 800000 --memory 4M big.bin -o x.bin
+stderr_has '^pcgpu: big\.bin: 800000 samples asked of 720000 usable points'
+echo 5 > seeds.txt
+expect 1 pcgpu sample --method random -m 5 --seeds seeds.txt --memory 4M big.bin -o x.bin
+stderr_has 'a file in pieces has no seeds'
+expect 2 pcgpu sample -m 5 --memory 4M big.bin -o x.bin
+stderr_has 'memory: farthest point sampling needs all points'
+absent x.bin
+
 # What is not possible is an error that says so, and writes nothing.
 expect 1 pcgpu voxelize --cpu --memory 1M --voxel-size 0.05 big.bin -o x.ply
 stderr_has '^pcgpu: big\.bin: there are more voxels than the .* GB of memory hold, after [0-9]+ voxels; give more by --memory'

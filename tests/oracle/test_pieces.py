@@ -1,4 +1,4 @@
-"""Files in pieces: pcgpu voxelize --memory writes the bytes of a run on the whole file, whatever the values are."""
+"""Files in pieces: pcgpu voxelize --memory and sample --memory write the bytes of a run on the whole file, whatever the values are."""
 import pathlib
 
 import numpy as np
@@ -53,10 +53,27 @@ def hostile(n, rng):
     return p
 
 
+def compare_samples(name, cloud, memory, options):
+    folder = cloud.parent
+    for option in options:
+        command = ['sample', '--cpu', '--method', 'random', *option, cloud, '-f', '-q', '-o']
+        run(*command, folder / 'whole.ply', '--indices', folder / 'whole.npy', '--json', folder / 'whole.json')
+        run(*command, folder / 'pieces.ply', '--indices', folder / 'pieces.npy', '--json', folder / 'pieces.json', '--memory', memory)
+        what = f'{name}, sample {" ".join(option)}: '
+        check(not result(folder / 'whole.json')[1] and result(folder / 'pieces.json')[1], what + 'one run is in pieces')
+        for extension in ('ply', 'npy'):
+            check((folder / f'whole.{extension}').read_bytes() == (folder / f'pieces.{extension}').read_bytes(), what + extension)
+        picks = np.load(folder / 'pieces.npy')
+        check(len(np.unique(picks)) == len(picks) > 0, what + 'distinct records')
+    passed(f'{name}: the same picks in pieces')
+
+
 generator = np.random.default_rng(3)
 with scratch() as place:
     write_bin(place / 'h.bin', hostile(280_000, generator))
     compare('hostile values', place / 'h.bin', '6M', ('0.1', '5'), ('ply', 'npz'))
+    compare_samples('hostile values', place / 'h.bin', '1300K',
+                    [['-m', '1'], ['-m', '5000', '--seed', '7'], ['--ratio', '0.05', '--drop-origin'], ['-m', '15000', '--seed', '3']])
 with scratch() as place:
     points = generator.uniform(-50, 50, (400_000, 5)).astype('<f4')
     points[:, 2] /= 20
@@ -76,4 +93,5 @@ with scratch() as place:
     box = '--range=512000,5403000,-5,512300,5403200,30'
     compare('UTM in .las', place / 'utm.las', '7M', ('5',), ('ply', 'las', 'npz'),
             [[box], [box, '--features', 'first'], [box, '--max-points', '2'], ['--drop-origin']])
+    compare_samples('UTM in .las', place / 'utm.las', '3M', [['-m', '4096'], ['--ratio', '0.1', '--seed', '11', '--drop-origin']])
 finish()

@@ -1,0 +1,43 @@
+/* Inputs that need more memory than there is, and are read in pieces. */
+#include "pieces.h"
+#include "memory.h"
+
+#include <stdint.h>
+#include <sys/stat.h>
+
+enum { LEAST_PIECE = 1 << 16, MOST_PIECE = 64 << 20 };
+
+size_t session_memory(const session *s) {
+    return s->options->memory ? (size_t)s->options->memory : memory_available("") / 4 * 3;
+}
+
+bool session_needs_pieces(const session *s, const char *input, int times, bool able) {
+    struct stat st;
+    reason why;
+    if (path_is_dash(input) || stat(input, &st) != 0 || !S_ISREG(st.st_mode) ||
+        (uint64_t)st.st_size <= session_memory(s) / (uint64_t)times) {
+        return false;
+    }
+    const pcgpu_format_info *format = found_format(s, input, &why);
+    return format && (s->options->memory || (able && pcgpu_format_has_pieces(format)));
+}
+
+int job_open_pieces(job *j, pcgpu_pieces **pieces, size_t *memory) {
+    const pcgpu_read_options how = {
+        .format = j->session->options->format, .fields = session_fields(j->session), .found = &j->input_format[0]};
+    const size_t whole = session_memory(j->session), part = whole / 16; /* a piece is a small part of the memory */
+    const size_t piece = part < LEAST_PIECE ? LEAST_PIECE : part > MOST_PIECE ? MOST_PIECE : part;
+    pcgpu_status status = pcgpu_pieces_open(j->session->context, j->inputs[0], &how, piece, pieces);
+    if (status != PCGPU_OK) {
+        return job_failed(j, status);
+    }
+    *memory = whole > 2 * piece ? whole - 2 * piece : whole;
+    pcgpu_pieces_describe(*pieces, &j->clouds[0]);
+    return EXIT_DONE;
+}
+
+int job_lacks_in_pieces(const job *j, const char *what) {
+    report_error(j->names[0], "needs more than %.4g GB of memory, and a file in pieces has no %s; leave it out, or give more by --memory",
+                 (double)session_memory(j->session) / 1e9, what);
+    return EXIT_FAILED;
+}

@@ -1,0 +1,137 @@
+/* Random sampling of a file that is read in pieces: one pass counts the usable points, the draws are those of the whole file,
+ * and a second pass collects the records that were drawn. The memory follows the picks, not the points. */
+#include "sample.h"
+
+#include "geometry.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A pick: the index of the point among the usable ones, and its place in the result. */
+typedef struct pick {
+    int32_t point, place;
+} pick;
+
+static int by_point(const void *a, const void *b) {
+    const pick *p = a, *q = b;
+    return p->point < q->point ? -1 : p->point > q->point;
+}
+
+/* The rule of pc_points_select. */
+static bool is_usable(const pcgpu_cloud *cloud, const float *p, bool drop_origin, pcgpu_run *run) {
+    const double *o = cloud->offset;
+    if (!pc_is_finite3(p[0], p[1], p[2])) {
+        run->non_finite++;
+        return false;
+    }
+    if (drop_origin && o[0] + (double)p[0] == 0.0 && o[1] + (double)p[1] == 0.0 && o[2] + (double)p[2] == 0.0) {
+        run->at_origin++;
+        return false;
+    }
+    return true;
+}
+
+static pcgpu_status count_usable(pcgpu_pieces *pieces, bool drop_origin, pcgpu_run *run) {
+    pcgpu_cloud piece;
+    pcgpu_status status;
+    while ((status = pcgpu_pieces_next(pieces, &piece)) == PCGPU_OK && piece.rows > 0) {
+        for (int64_t i = 0; i < piece.rows; i++) {
+            is_usable(&piece, piece.data + i * piece.columns, drop_origin, run);
+        }
+    }
+    return status;
+}
+
+/* Copies the records of the picks, which are in the order of the points. */
+static pcgpu_status collect(pcgpu_pieces *pieces, bool drop_origin, const pick *picks, pcgpu_sampled *result,
+                            pcgpu_cloud *out) {
+    pcgpu_cloud piece;
+    pcgpu_status status;
+    pcgpu_run counted = {0};
+    int64_t record = 0, point = 0, next = 0;
+    while ((status = pcgpu_pieces_next(pieces, &piece)) == PCGPU_OK && piece.rows > 0) {
+        for (int64_t i = 0; i < piece.rows && next < result->count; i++) {
+            const float *p = piece.data + i * piece.columns;
+            if (is_usable(&piece, p, drop_origin, &counted) && point++ == picks[next].point) {
+                const int32_t place = picks[next++].place;
+                result->indices[place] = (int32_t)(record + i);
+                memcpy(out->data + (int64_t)place * out->columns, p, (size_t)out->columns * sizeof *p);
+            }
+        }
+        record += piece.rows;
+    }
+    return status;
+}
+
+/* Draws the picks into result->indices and, in the order of the points, into new memory. */
+static pcgpu_status draw(pcgpu_context *context, uint64_t seed, int64_t n, pcgpu_sampled *result, pick **picks) {
+    const size_t count = (size_t)result->count;
+    result->indices = malloc(count * sizeof *result->indices);
+    *picks = malloc(count * sizeof **picks);
+    if (!result->indices || !*picks) {
+        return pc_fail_memory(context, count * (sizeof *result->indices + sizeof **picks), "the picks");
+    }
+    pcgpu_status status = pc_random_draw_sparse(context, seed, n, result->count, result->indices);
+    for (size_t k = 0; k < count && status == PCGPU_OK; k++) {
+        (*picks)[k] = (pick){result->indices[k], (int32_t)k};
+    }
+    qsort(*picks, count, sizeof **picks, by_point);
+    return status;
+}
+
+static pcgpu_status check(pcgpu_context *context, const pcgpu_cloud *whole, const pcgpu_sample_params *p) {
+    pcgpu_status status = pc_sample_check(context, p, 1);
+    if (status == PCGPU_OK && (p->method != PCGPU_SAMPLE_RANDOM || p->seed_count)) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a file in pieces is sampled at random and without seeds; give the method random, "
+                                                      "or more memory");
+    }
+    if (status == PCGPU_OK && whole->rows > INT32_MAX) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "%lld points; indices are 32 bits wide, so split the cloud below 2^31", (long long)whole->rows);
+    }
+    return status;
+}
+
+static void describe_run(const pcgpu_context *context, int64_t rows, pcgpu_run *run) {
+    run->points_in = rows;
+    run->threads = 1;
+    snprintf(run->backend, sizeof run->backend, "cpu");
+    snprintf(run->device, sizeof run->device, "%s", context->cpu_name);
+    snprintf(run->reason, sizeof run->reason, "the file is read in pieces");
+}
+
+pcgpu_status pcgpu_sample_pieces(pcgpu_context *context, pcgpu_pieces *pieces, const pcgpu_sample_params *params,
+                                 size_t memory, pcgpu_sampled *result, pcgpu_cloud *cloud) {
+    pcgpu_cloud whole;
+    pick *picks = NULL;
+    double begin = pc_now();
+    memset(result, 0, sizeof *result);
+    memset(cloud, 0, sizeof *cloud);
+    pcgpu_pieces_describe(pieces, &whole);
+    pcgpu_status status = check(context, &whole, params);
+    status = status == PCGPU_OK ? count_usable(pieces, params->drop_origin, &result->run) : status;
+    const int64_t n = whole.rows - result->run.non_finite - result->run.at_origin;
+    status = status == PCGPU_OK ? pc_sample_count(context, params, n, whole.rows, &result->count) : status;
+    pc_stage(&result->run, "select", begin);
+    begin = pc_now();
+    const double each = (double)whole.columns * sizeof(float) + PC_SPARSE_DRAW_BYTES + sizeof(pick) + sizeof(int32_t);
+    if (status == PCGPU_OK && (double)result->count * each > (double)memory) {
+        status = pc_fail(context, PCGPU_ERROR_MEMORY, "%lld picks need %.4g GB of memory, and %.4g are given; give more by --memory, or ask "
+                                                      "for fewer",
+                         (long long)result->count, (double)result->count * each / 1e9, (double)memory / 1e9);
+    }
+    status = status == PCGPU_OK ? draw(context, params->seed, n, result, &picks) : status;
+    status = status == PCGPU_OK ? pc_cloud_create_like(context, &whole, result->count, cloud) : status;
+    status = status == PCGPU_OK ? collect(pieces, params->drop_origin, picks, result, cloud) : status;
+    free(picks);
+    if (status != PCGPU_OK) {
+        pcgpu_sampled_free(result);
+        pcgpu_cloud_free(cloud);
+        return status;
+    }
+    result->coverage = NAN;
+    pc_stage(&result->run, "sample", begin);
+    describe_run(context, whole.rows, &result->run);
+    return PCGPU_OK;
+}
