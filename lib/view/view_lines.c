@@ -26,6 +26,18 @@ static bool clip(const canvas *c, spot *a, spot *b) {
     return t0 <= t1;
 }
 
+/* A line of one colour is pale at its start, so that its direction is seen. */
+static uint32_t color_of(const drawing *d, const float *p, int64_t i) {
+    const uint32_t color = pc_color_of(&d->painter, p, i);
+    const int64_t last = d->layer->cloud.rows - 1, pale = last > 0 ? 160 * (last - i) / last : 0;
+    uint32_t out = 0;
+    for (int shift = 0; shift < 24; shift += 8) {
+        const int64_t c = color >> shift & 255;
+        out |= (uint32_t)(c + (255 - c) * pale / 256) << shift;
+    }
+    return d->layer->paint == PC_PAINT_FLAT ? out : color;
+}
+
 static void draw_segment(const drawing *d, spot a, spot b, int size, uint32_t color) {
     const float depth = on_top(0.5f * (a.depth + b.depth));
     if (!clip(d->canvas, &a, &b)) {
@@ -57,7 +69,7 @@ void draw_line(const drawing *d) {
             continue;
         }
         if (has_before) {
-            draw_segment(d, before, s, width, pc_color_of(&d->painter, p, i));
+            draw_segment(d, before, s, width, color_of(d, p, i));
         }
         first = drawn ? first : s;
         last = before = s;

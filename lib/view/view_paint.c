@@ -220,13 +220,14 @@ pcgpu_status pc_scene_paint(pcgpu_context *context, pc_scene *scene, const char 
     *scale = (pc_scale){.unit = ""};
     const bool metres = strcmp(what, "height") == 0 || strcmp(what, "distance") == 0 || strcmp(what, "depth") == 0;
     const bool lines = count_kind(scene, false) == 0;
+    int path = 0;
     snprintf(scale->name, sizeof scale->name, "%s", lines && strcmp(what, "order") == 0 ? "pose" : what);
     scale->unit = metres ? "m" : "";
     pc_palette_fill(map, scale->palette);
     for (int i = 0; i < scene->count; i++) {
         pc_layer *l = &scene->layers[i];
-        l->color = scene->count == 1 && l->kind == PC_TRIANGLES ? 0xd8d2c4u : pc_class_color(i);
-        l->color = l->kind == PC_LINE && !lines ? 0xff4d4du : l->color;
+        l->color = count_kind(scene, false) == 1 && l->kind == PC_TRIANGLES ? 0xd8d2c4u : pc_class_color(i);
+        l->color = l->kind == PC_LINE && !lines && path++ == 0 ? 0xff4d4du : l->color; /* red is none of the others */
         pcgpu_status status = PCGPU_OK;
         if (l->kind == PC_LINE && !lines) {
             l->paint = PC_PAINT_FLAT;

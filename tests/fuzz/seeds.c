@@ -31,6 +31,18 @@ static const struct {
      "ply\nformat ascii 1.0\nelement vertex 2\nproperty double x\nproperty double y\nproperty double z\n"
      "end_header\n",
      "513149.1 5403150.2 290.3\n513150.6 5404078.7 343.9\n", 0},
+    {"mesh", "ascii",
+     "ply\nformat ascii 1.0\nelement vertex 4\n" XYZ "element face 2\nproperty uchar flag\nproperty list uchar int vertex_indices\n"
+     "end_header\n",
+     "0 0 0\n1 0 0\n1 1 0\n0 1 0\n7 4 0 1 2 3\n7 3 0 1 2\n", 0},
+    {"mesh", "faces_first", "ply\nformat ascii 1.0\n" FACE "element vertex 3\n" XYZ "end_header\n",
+     "3 0 1 2 7\n3 2 1 0 7\n0 0 0\n1 0 0\n1 1 0\n", 0},
+    {"mesh", "little",
+     "ply\nformat binary_little_endian 1.0\nelement vertex 4\nproperty char x\nproperty char y\nproperty char z\n"
+     "element face 2\nproperty uchar flag\nproperty list char uchar vertex_index\nend_header\n",
+     "\x01\x01\x01\x02\x01\x01\x02\x02\x01\x01\x02\x01\x07\x03\x01\x02\x03\x07\x03\x03\x02\x01", 0},
+    {"obj", "corners", "# c\no a\nv 0 0 0\nv 1 0 0 \nv 1 1 .5e1\nv 0 1 0\nvn 0 0 1\nvt 0 0\n", "f 1/1/1 2//1 3/1 4\nf -1 -2 -3\ng b\ns off\n", 0},
+    {"obj", "colors", "v 0 0 0 1 0 0\nv 1 0 0 0 1 0\nv 1 1 0 0.5 0.5 1\n", "f 1 2 3\n", 0},
     {"pcd", "ascii",
      "# c\nVERSION .7\nFIELDS x y z _ h\nSIZE 4 4 8 1 2\nTYPE F F F U I\nCOUNT 1 1 1 2 2\nWIDTH 2\nHEIGHT 1\n"
      "VIEWPOINT 0 0 0 1 0 0 0\nPOINTS 2\nDATA ascii\n",

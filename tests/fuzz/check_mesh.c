@@ -1,0 +1,28 @@
+/* Meshes, of .ply ("mesh") and of Wavefront .obj ("obj"): triangles of vertices that exist. */
+#include "fuzz.h"
+
+#include "view.h"
+
+#include <string.h>
+
+int fuzz_check_mesh(const char *format, const uint8_t *data, size_t size) {
+    const char *name = strcmp(format, "obj") == 0 ? "input.obj" : "input.ply";
+    pcgpu_context *context;
+    pc_layer layer = {.kind = PC_POINTS};
+    MUST(pcgpu_open(&(pcgpu_settings){.device = PCGPU_DEVICE_CPU, .threads = 1}, &context) == PCGPU_OK);
+    FILE *f = fuzz_open(data, size);
+    const pcgpu_status status = pc_layer_read_mesh(context, f, name, &layer);
+    fclose(f);
+    if (status == PCGPU_OK) {
+        MUST(layer.cloud.data && layer.cloud.columns >= 3 && (layer.triangles > 0) == (layer.kind == PC_TRIANGLES));
+        for (int64_t i = 0; i < 3 * layer.triangles; i++) {
+            MUST(layer.indices[i] >= 0 && layer.indices[i] < layer.cloud.rows);
+        }
+    } else {
+        MUST(status == PCGPU_ERROR_FORMAT && !layer.cloud.data && !layer.indices);
+        fuzz_check_sentence(pcgpu_last_error(context), name);
+    }
+    pc_layer_free(&layer);
+    pcgpu_close(context);
+    return status == PCGPU_OK;
+}
