@@ -69,11 +69,11 @@ static pcgpu_status read_points(session *s, FILE *stream, const char *path, pc_l
     return pcgpu_read(s->context, stream, path, &how, &layer->cloud);
 }
 
-/* An .obj has no other reader, and a .ply is a mesh as it has faces. */
+/* An .obj and a .glb have no other reader, and a .ply is a mesh as it has faces. */
 static bool is_mesh(const session *s, const char *path, const pcgpu_format_info *format) {
     const size_t n = strlen(path);
-    const bool obj = n > 4 && strcasecmp(path + n - 4, ".obj") == 0;
-    return !path_is_stream(path) && !s->options->format && (obj || (format && strcmp(format->name, "ply") == 0));
+    const bool other = n > 4 && (strcasecmp(path + n - 4, ".obj") == 0 || strcasecmp(path + n - 4, ".glb") == 0);
+    return !path_is_stream(path) && !s->options->format && (other || (format && strcmp(format->name, "ply") == 0));
 }
 
 static pcgpu_status read_voxels(session *s, FILE *stream, const char *path, pc_layer *layer) {

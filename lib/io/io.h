@@ -294,8 +294,8 @@ pcgpu_status pc_ply_write_mesh(pcgpu_context *context, FILE *stream, const char 
 
 /* ---- meshes: io_mesh_read.c ------------------------------------------------------------------------------------- */
 
-/* Reads the vertices and faces of a .ply, or of a Wavefront .obj by its name; polygons become fans of triangles. A .ply without
- * faces has no triangles. `bytes` are the content of the file, whose memory may move into the mesh. On failure there is nothing
+/* Reads the vertices and faces of a .ply, of a .glb by its first bytes, or of a Wavefront .obj by its name; polygons become fans of
+ * triangles. A .ply without faces has no triangles. `bytes` are the content of the file, whose memory may move into the mesh. On failure there is nothing
  * to free but the bytes. Errors: FORMAT, MEMORY. */
 pcgpu_status pc_mesh_read(pcgpu_context *context, pc_bytes *bytes, const char *name, pcgpu_mesh *mesh);
 

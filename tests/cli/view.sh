@@ -113,6 +113,20 @@ sed 's/^4 0 1 2 3/9 0 1 2 3/' square.ply > bad.ply
 expect 1 pcgpu view bad.ply -o bad.png
 absent bad.png
 
+# A mesh is the same in each of its formats; without a legend, which has the name.
+sed 1q "$T/room/poses_kitti.txt" > pose.txt
+for KIND in ply obj glb; do
+    expect 0 pcgpu fuse --config "$T/room/camera.yaml" --poses pose.txt "$T/room/frame-000000.png" \
+        --voxel-size 0.04 --mesh m.$KIND
+    expect 0 pcgpu view --up -y --size 200x150 m.$KIND -o m_$KIND.png
+done
+same m_ply.png m_glb.png
+set -- $(shows m_obj.png) $(shows m_ply.png) # .obj has no normals
+[ "$3" = "$6" ] || die "the mesh has $3 empty pixels as .obj and $6 as .ply"
+head -c 3000 m.glb > cut.glb
+expect 1 pcgpu view cut.glb -o bad.png
+stderr_has '^pcgpu: cut\.glb: is not a whole \.glb'
+
 # Trajectories: on top of a cloud, alone with -y up where they are those of a camera, and a gap for a missing pose.
 expect 0 pcgpu view "$T/room/poses_kitti.txt" --size 300x200 -o path.png --json -
 stdout_has '"color": "order"'

@@ -98,7 +98,7 @@ int fuzz_check_read(const char *format, const uint8_t *data, size_t size) {
     if (strcmp(format, "indices") == 0) {
         return fuzz_check_indices(data, size);
     }
-    if (strcmp(format, "mesh") == 0 || strcmp(format, "obj") == 0) {
+    if (strcmp(format, "mesh") == 0 || strcmp(format, "obj") == 0 || strcmp(format, "glb") == 0) {
         return fuzz_check_mesh(format, data, size);
     }
     if (strcmp(format, "png") == 0 || strcmp(format, "pgm") == 0) {

@@ -30,7 +30,7 @@ void fuzz_check_sentence(const char *error, const char *name);
  * broken, whatever the bytes are. Returns 1 when they are a valid file. */
 int fuzz_check_read(const char *format, const uint8_t *data, size_t size);
 int fuzz_check_indices(const uint8_t *data, size_t size);
-/* The faces of a mesh, "mesh" (.ply) or "obj". */
+/* The faces of a mesh, "mesh" (.ply), "obj" or "glb". */
 int fuzz_check_mesh(const char *format, const uint8_t *data, size_t size);
 /* Of a depth image, "png" or "pgm". The checksums of a .png are put right first, or no mutation would get far. */
 int fuzz_check_depth(const char *format, const uint8_t *data, size_t size);
