@@ -3,6 +3,7 @@
 #include "config.h"
 #include "heap.h"
 #include "job.h"
+#include "sweeps.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -148,10 +149,12 @@ static int run_session(session *s) {
 }
 
 static int run(const command_info *command, const command_line *line, option_values *o) {
-    session s = {.command = command, .options = o, .inputs = line->inputs, .input_count = line->input_count};
+    sweep_table sweeps = {0};
+    session s = {.sweeps = &sweeps, .command = command, .options = o, .inputs = line->inputs, .input_count = line->input_count};
     int code = run_session(&s);
     input_list_free(&s.list);
     pairs_free(&s.pairs);
+    sweeps_free(&sweeps);
     return code;
 }
 

@@ -101,6 +101,16 @@ static const option_row table[] = {
      "Needs a --range; not for an output that is a cloud."},
     {"split", 0, FOR_VOXELIZE, OPTION_LINE_ONLY, &type_choice, "NAME", AT(split), 0, 0, splits,
      "Selects one of the two limits of voxels in a --config of OpenPCDet or mmdetection3d: test or train."},
+    {"sweeps", 0, FOR_SWEEPS, OPTION_ZERO_IS_NONE, &type_int64, "N", AT(sweeps), 1, 1000, NULL,
+     "Join each scan with the N - 1 scans before it, moved into its frame, and a column of the seconds that each is older; "
+     "see Sweeps of pcgpu-voxelize(1)."},
+    {"nuscenes", 0, FOR_SWEEPS, 0, &type_path, "ROOT", AT(nuscenes), 0, 0, NULL,
+     "The folder of nuScenes with samples, sweeps and the tables v1.0-..., or that of the tables: times and poses for --sweeps."},
+    {"scans", 0, FOR_SWEEPS, 0, &type_path, "LIST", AT(scans), 0, 0, NULL,
+     "The scans of a drive for --sweeps, one per line in the order of time: FILE TIME, in seconds."},
+    {"poses", 0, FOR_SWEEPS, 0, &type_path, "FILE", AT(poses), 0, 0, NULL,
+     "The poses of the sensor for --scans, one per line, as pcgpu odometry writes them: KITTI (12 numbers), a 4x4 matrix (16) or "
+     "TUM (7, or 8 with a time); nan leaves a scan out."},
 
     /* register */
     {"method", 0, FOR_REGISTRATION, 0, &type_choice, "NAME", AT(registration.method), 0, 0, register_methods,

@@ -23,6 +23,7 @@ enum {
     FOR_POINTS = FOR_SAMPLE | FOR_VOXELIZE | FOR_REGISTRATION | FOR_CONVERT, /* commands that read clouds */
     FOR_CLOUDS = FOR_POINTS | FOR_FUSE,       /* commands that write clouds */
     FOR_INPUTS = FOR_CLOUDS | FOR_INFO,
+    FOR_SWEEPS = FOR_SAMPLE | FOR_VOXELIZE,
     FOR_DEVICES = FOR_INPUTS & ~FOR_CONVERT,  /* commands with a choice of the back end */
     FOR_FOLDERS = (FOR_INPUTS & ~FOR_REGISTER) | FOR_VIEW,     /* commands that take any number of inputs */
     FOR_READERS = FOR_INPUTS | FOR_VIEW,
@@ -129,6 +130,10 @@ struct option_values {
     const char *coords, *counts, *point_voxel;
     dtype dtype;
     bool strict, batch, merge;
+
+    int64_t sweeps;       /* 0: none */
+    int wants_sweeps;     /* of each input, by the configuration of a detector */
+    const char *nuscenes, *scans;
 
     const char *files_from, *shard;
     bool recursive, zero_ends, skip_existing;

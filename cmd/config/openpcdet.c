@@ -256,7 +256,19 @@ static bool read_columns(reader *r) {
     r->options->wants_columns = (int)(columns < 1000 ? columns : 1000);
     char text[16];
     snprintf(text, sizeof text, "%d", r->options->wants_columns);
-    return columns == 4 || columns < 3 || columns > 16 || given(r, "fields") || set_text(r, "fields", text);
+    /* With sweeps the last column is their age, and the files have others. */
+    const bool joins = given(r, "nuscenes") || given(r, "scans");
+    return joins || columns == 4 || columns < 3 || columns > 16 || given(r, "fields") || set_text(r, "fields", text);
+}
+
+/* MAX_SWEEPS of nuScenes and Lyft: --sweeps, where the times and poses for it are given. */
+static bool read_sweeps(reader *r) {
+    place value;
+    search result = inherited_find_data(&r->files, "MAX_SWEEPS", &value);
+    const char *text = result == FOUND ? document_text(value.node) : NULL;
+    r->options->wants_sweeps = text ? atoi(text) : 0;
+    return result != FAILED && (!text || given(r, "sweeps") || !(given(r, "nuscenes") || given(r, "scans")) ||
+                                set(r, "sweeps", "MAX_SWEEPS", value));
 }
 
 /* ---- the file ------------------------------------------------------------------------------------------------ */
@@ -307,7 +319,7 @@ bool openpcdet_read(const document *d, const command_info *command, option_value
     bool good = command->bit != FOR_VOXELIZE
                     ? document_wrong(d, root, "this is a configuration of OpenPCDet; pcgpu voxelize reads it")
                     : check_no_own_keys(r->files.root) && read_range(r) && read_processor(r, &placeholder) &&
-                          read_encoder(r, placeholder) && read_columns(r);
+                          read_encoder(r, placeholder) && read_columns(r) && read_sweeps(r);
     inheritance_close(&r->files);
     free(r);
     return good;

@@ -20,6 +20,7 @@ typedef struct session {
     int input_count;
     input_list list; /* it owns the inputs, or */
     pair_list pairs; /* of --pairs; it owns the inputs */
+    struct sweep_table *sweeps; /* of --sweeps */
     pcgpu_context *context;
     bool device_failed, device_lost; /* set by job_failed: a job may do on another GPU; no job may do on this one */
     const char *name; /* of the current input, for messages of the library */

@@ -84,9 +84,10 @@ bool session_check_inputs(session *s, reason *why) {
     o->pairs = standard_input_named(o->pairs);
     o->poses = standard_input_named(o->poses);
     o->transform_input = standard_input_named(o->transform_input);
+    o->scans = standard_input_named(o->scans);
     o->files_from = standard_input_named(o->files_from);
     int dashes = path_is_dash(o->seeds) + path_is_dash(o->init) + path_is_dash(o->pairs) + path_is_dash(o->poses) +
-                 path_is_dash(o->transform_input) + path_is_dash(o->files_from);
+                 path_is_dash(o->transform_input) + path_is_dash(o->scans) + path_is_dash(o->files_from);
     if (!read_once(dashes, why) || !count_inputs(s, why)) {
         return false;
     }

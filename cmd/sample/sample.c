@@ -2,6 +2,7 @@
 #include "sample_run.h"
 #include "picture.h"
 #include "pieces.h"
+#include "sweeps.h"
 
 #include <math.h>
 
@@ -130,8 +131,9 @@ int sample_process(job *j) {
     if (j->in_pieces) {
         return sample_in_pieces(j, &params);
     }
-    if (!read_seeds(j->session, &seeds)) {
-        return EXIT_FAILED;
+    const int code = sweeps_add(j);
+    if (code != EXIT_DONE || !read_seeds(j->session, &seeds)) {
+        return code == EXIT_DONE ? EXIT_FAILED : code;
     }
     params.seeds = seeds.values;
     params.seed_count = seeds.count;

@@ -1,5 +1,6 @@
 /* pcgpu sample: the command, and checks of its options. */
 #include "sample_run.h"
+#include "sweeps.h"
 
 #include <string.h>
 
@@ -50,14 +51,14 @@ static bool settle(option_values *options, const command_info *command, reason *
     if (!wrong && options->memory && p->method != PCGPU_SAMPLE_RANDOM && option_given_here(options, "memory", command)) {
         wrong = "memory: farthest point sampling needs all points; leave memory out, or give --method random";
     }
-    return !wrong || refuse(why, "%s", wrong);
+    return wrong ? refuse(why, "%s", wrong) : sweeps_settle(options, command, why);
 }
 
 static bool check(const session *s, reason *why) {
     if (s->options->seeds && s->input_count > 1) {
         return refuse(why, "%d inputs and --seeds, which are records of one; give one input", s->input_count);
     }
-    return true;
+    return sweeps_check(s, why);
 }
 
 static int run(session *s) {

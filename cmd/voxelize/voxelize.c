@@ -2,6 +2,7 @@
  * voxelize_batch.c. */
 #include "voxelize.h"
 #include "picture.h"
+#include "sweeps.h"
 
 bool features_are_padded(pcgpu_features features) {
     return features == PCGPU_FEATURES_POINTS || features == PCGPU_FEATURES_PILLAR;
@@ -87,9 +88,10 @@ static bool check_columns(const job *j) {
 
 int voxelize_cloud(job *j, pcgpu_voxels *v) {
     pcgpu_voxelize_params params = voxelize_parameters(j);
-    if (!check_columns(j)) {
+    const int joined = sweeps_add(j);
+    if (joined != EXIT_DONE || !check_columns(j)) {
         *v = (pcgpu_voxels){0};
-        return EXIT_FAILED;
+        return joined == EXIT_DONE ? EXIT_FAILED : joined;
     }
     progress_begin(j->names[0], "voxelizing");
     pcgpu_status status = pcgpu_voxelize(j->session->context, &j->clouds[0], &params, v);

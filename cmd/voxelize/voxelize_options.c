@@ -1,4 +1,5 @@
 /* pcgpu voxelize: the command, and checks of its options. */
+#include "sweeps.h"
 #include "voxelize.h"
 
 #include <string.h>
@@ -51,10 +52,17 @@ static bool settle(option_values *options, const command_info *command, reason *
     if (options->memory && options->device.device == PCGPU_DEVICE_CUDA) {
         return refuse(why, "memory: files in pieces are voxelized on the CPU; leave memory or cuda out");
     }
-    return p->range_auto || range_check(p->range, "range", why);
+    return (p->range_auto || range_check(p->range, "range", why)) && sweeps_settle(options, command, why);
 }
 
 static int run(session *s) {
+    const option_values *o = s->options;
+    if (o->wants_sweeps > 1 && o->sweeps == 0 && o->layout != LAYOUT_PCGPU) {
+        report_warning(NULL,
+                       "the configuration takes %d sweeps of each scan and a column of their age; without --sweeps the "
+                       "inputs must hold both",
+                       o->wants_sweeps);
+    }
     return s->options->batch ? voxelize_batch(s) : session_run_each(s, voxelize_process);
 }
 
@@ -68,4 +76,5 @@ const command_info voxelize_command = {.name = "voxelize",
                                        .inputs_per_job = 1,
                                        .settle = settle,
                                        .reads_pieces = voxelize_reads_pieces,
+                                       .check = sweeps_check,
                                        .run = run};

@@ -31,13 +31,14 @@ cuda/register/icp cuda/core lib/register/icp
 cuda/register/ndt cuda/core lib/core lib/register/ndt
 cuda/register/projective cuda/core lib/register/projective
 cuda/fuse cuda/core lib/fuse
-cmd cmd/cli cmd/config cmd/job cmd/bench
+cmd cmd/cli cmd/config cmd/job cmd/bench cmd/sweeps
 cmd/cli lib
 cmd/job lib cmd/cli
 cmd/config cmd/cli cmd/job
 cmd/poses cmd/cli cmd/job
-cmd/sample cmd/job cmd/view
-cmd/voxelize cmd/job cmd/view
+cmd/sweeps cmd/cli cmd/job cmd/poses
+cmd/sample cmd/job cmd/sweeps cmd/view
+cmd/voxelize cmd/job cmd/sweeps cmd/view
 cmd/register cmd/job cmd/poses cmd/view
 cmd/evaluate cmd/job cmd/poses
 cmd/convert cmd/job cmd/poses

@@ -41,6 +41,9 @@ int fuzz_check_config(const uint8_t *data, size_t size);
 /* And of a configuration in Python. */
 int fuzz_check_python(const uint8_t *data, size_t size);
 
+/* And of a table in JSON. */
+int fuzz_check_json(const uint8_t *data, size_t size);
+
 /* And of files of poses, times or a calibration; 1 when it is one of them. */
 int fuzz_check_poses(const uint8_t *data, size_t size);
 

@@ -46,6 +46,10 @@ static size_t mutate(uint8_t *data, size_t size, size_t capacity, uint64_t *stat
                                         "\nvoxel_size: 1e-3\n",
                                         "\n_base_ = ['config.py']\n",
                                         "dict(a=",
+                                        "\\u00e9",
+                                        "[{",
+                                        "]}",
+                                        "\"a\": [[], {}], ",
                                         ", *",
                                         "'",
                                         "\\\n"};
@@ -84,6 +88,7 @@ static size_t mutate(uint8_t *data, size_t size, size_t capacity, uint64_t *stat
 
 static int check(const char *format, const uint8_t *data, size_t size) {
     return strcmp(format, "yaml") == 0     ? fuzz_check_config(data, size)
+           : strcmp(format, "json") == 0   ? fuzz_check_json(data, size)
            : strcmp(format, "python") == 0 ? fuzz_check_python(data, size)
            : strcmp(format, "poses") == 0  ? fuzz_check_poses(data, size)
                                            : fuzz_check_read(format, data, size);

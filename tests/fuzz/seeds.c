@@ -95,6 +95,11 @@ static const struct {
      "_delete_ = None\nmodel = dict(voxel_layer=dict(_delete_=True, point_cloud_range=[0, 0, 0, 1, 1, 1], voxel_size=[1, 1, 1],\n"
      "  max_num_points=5, max_voxels=9))\ny = lambda k: {k: -x, 'l': not k}\n",
      0},
+    {"json", "table", "[\n{\"token\": \"a\\u00e9\\ud83d\\ude00\\n\", \"timestamp\": 1532402927647951, \"rotation\": [1, 0.5, -2e-3, 0],\n",
+     "\"more\": [[], {}, {\"a\": [true, null]}, \"x\\\\\"], \"most\": {\"b\": {\"c\": [1, [2, [3]]]}}}, \n"
+     "{ \"rotation\" : [ 1 , 2 , 3 , 4 ] , \"timestamp\":0,\"token\":\"\"},{\"timestamp\":1,\"token\":\"t\",\"rotation\":[0,0,0,1]}]\n",
+     0},
+    {"json", "empty", "[]", NULL, 0},
     {"poses", "kitti", "1 0 0 0.5 0 1 0 -2 0 0 1 3e1\n# a comment\n\n",
      "0 -1 0 1 1 0 0 2 0 0 1 3\nnan nan nan nan nan nan nan nan nan nan nan nan\n", 0},
     {"poses", "matrix", "1 0 0 0.5 0 1 0 -2 0 0 1 3 0 0 0 1\n", "0 -1 0 1 1 0 0 2 0 0 1 3 0 0 0 1\n", 0},

@@ -1,0 +1,138 @@
+/* A list of scans with their times, and a file of their poses. */
+#include "files.h"
+#include "lines.h"
+#include "numbers.h"
+#include "trajectory.h"
+#include "sweep_table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Makes space for one more scan: the capacity doubles at powers of two. */
+static bool grow(sweep_table *t) {
+    const size_t capacity = t->count ? 2 * (size_t)t->count : 1;
+    if ((t->count & (t->count - 1)) != 0) {
+        return true;
+    }
+    sweep_scan *scans = realloc(t->scans, capacity * sizeof *scans);
+    t->scans = scans ? scans : t->scans;
+    return scans;
+}
+
+/* "FILE TIME": the last word is the time, so that names may have blanks. */
+static const char *append(sweep_table *t, char *line) {
+    char *time = line + strlen(line);
+    double seconds;
+    while (time > line && !strchr(" \t", time[-1])) {
+        time--;
+    }
+    if (time == line || !number_parse(time, &seconds)) {
+        return "no time at its end";
+    }
+    while (time > line && strchr(" \t", time[-1])) {
+        *--time = '\0';
+    }
+    if (t->count > 0 && !(seconds > t->scans[t->count - 1].time)) {
+        return "a time that is not after that of the line before";
+    }
+    char *path = grow(t) ? strdup(line) : NULL;
+    if (!path) {
+        return "out of memory";
+    }
+    t->scans[t->count] = (sweep_scan){.path = path, .time = seconds, .previous = t->count - 1};
+    t->count++;
+    return NULL;
+}
+
+static bool read_lines(line_file *f, sweep_table *t) {
+    for (bool whole; next_line(f, &whole);) {
+        const bool zero = strlen(f->line) != f->length;
+        char *line = f->line + strspn(f->line, " \t");
+        size_t n = strlen(line);
+        while (n > 0 && strchr(" \t\r", line[n - 1])) {
+            line[--n] = '\0';
+        }
+        const char *wrong = zero ? "a zero byte" : n == 0 || *line == '#' ? NULL : append(t, line);
+        if (wrong) {
+            return refuse(f->why, "%s:%lld: %s; give one line FILE TIME per scan, in the order of time, in seconds", f->name,
+                          (long long)f->number, wrong);
+        }
+    }
+    return f->failed || t->count > 0 || refuse(f->why, "%s: no scan; give one line FILE TIME per scan", f->name);
+}
+
+static bool read_list(const char *path, sweep_table *t, reason *why) {
+    line_file f;
+    if (!open_lines(&f, path, why)) {
+        return false;
+    }
+    const bool good = read_lines(&f, t);
+    return close_lines(&f) && good;
+}
+
+static bool take_poses(const char *path, sweep_table *t, reason *why) {
+    trajectory poses;
+    if (!trajectory_read(path, false, &poses, why)) {
+        return false;
+    }
+    const bool good = poses.count == t->count ||
+                      refuse(why, "%s: %lld poses for the %lld scans of --scans; give one per scan, in their order",
+                             input_name(path), (long long)poses.count, (long long)t->count);
+    for (int64_t i = 0; i < t->count && good; i++) {
+        const double *T = poses.poses + 16 * i;
+        t->scans[i].posed = !isnan(T[0]);
+        memcpy(t->scans[i].T, T, sizeof t->scans[i].T);
+    }
+    trajectory_free(&poses);
+    return good;
+}
+
+/* The scan of an input: by the same name, else the same file (`files`: of each scan). Inputs mostly come in the order of
+ * the list, so the search begins at `hint`. */
+static int64_t find(const sweep_table *t, const char *input, const struct stat *files, int64_t hint) {
+    struct stat st;
+    const bool there = stat(input, &st) == 0;
+    for (int64_t k = 0; k < t->count; k++) {
+        const int64_t i = (hint + k) % t->count;
+        if (strcmp(t->scans[i].path, input) == 0) {
+            return i;
+        }
+    }
+    for (int64_t k = 0; k < t->count && there; k++) {
+        const int64_t i = (hint + k) % t->count;
+        if (files[i].st_nlink > 0 && files[i].st_dev == st.st_dev && files[i].st_ino == st.st_ino) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static bool match_inputs(const char *list, sweep_table *t, reason *why) {
+    struct stat *files = calloc((size_t)t->count, sizeof *files); /* without links: the file is not there */
+    bool good = files || refuse(why, "out of memory");
+    for (int64_t i = 0; i < t->count && good; i++) {
+        input_protect(t->scans[i].path);
+        if (stat(t->scans[i].path, &files[i]) != 0) {
+            files[i].st_nlink = 0;
+        }
+    }
+    int64_t hint = 0;
+    for (int i = 0; i < t->input_count && good; i++) {
+        const int64_t found = find(t, t->inputs[i].name, files, hint);
+        t->inputs[i].scan = found;
+        hint = found + 1;
+        good = found >= 0 || refuse(why, "%s: not among the scans of %s; add a line with its time", t->inputs[i].name,
+                                    input_name(list));
+    }
+    free(files);
+    return good;
+}
+
+bool sweep_list_read(const char *list, const char *poses, const char *const *inputs, int input_count, sweep_table *table,
+                     reason *why) {
+    return read_list(list, table, why) && take_poses(poses, table, why) &&
+           sweep_inputs_begin(table, inputs, input_count, why) && match_inputs(list, table, why) &&
+           sweep_inputs_end(table, why);
+}
