@@ -42,8 +42,7 @@ typedef enum pcgpu_status {
     PCGPU_ERROR_DEVICE       /* a CUDA call failed while an operation ran */
 } pcgpu_status;
 
-/* Returns a short constant name such as "out of memory"; never NULL. */
-const char *pcgpu_status_name(pcgpu_status status);
+const char *pcgpu_status_name(pcgpu_status status); /* a short constant name such as "out of memory"; never NULL */
 
 typedef enum pcgpu_device {
     PCGPU_DEVICE_AUTO, /* CUDA when a device exists and the work repays its start-up, else the CPU */
@@ -292,10 +291,11 @@ typedef struct pcgpu_sample_params {
                              For one cloud */
     int64_t seed_count;   /* 0 = none */
     bool coverage;        /* measure the coverage for RANDOM too, which costs a pass of farthest point sampling */
+    bool at_most;         /* count is an upper bound: of fewer usable points all are picked. Not on a device */
 } pcgpu_sample_params;
 
 typedef struct pcgpu_sampled {
-    int64_t count;     /* 0 only with seeds and a minimum distance */
+    int64_t count;     /* 0 only with seeds, and a minimum distance or at_most */
     int32_t *indices;  /* count: records of the input, in pick order */
     float *distances;  /* count: distance in metres of each pick to the nearest seed or earlier pick, +inf for the first
                           pick without seeds; FPS only */
@@ -307,7 +307,7 @@ typedef struct pcgpu_sampled {
 void pcgpu_sample_params_init(pcgpu_sample_params *params);
 
 /* Samples one cloud. Exactly one of count and ratio, or min_distance alone or with one of them as the upper bound.
- * Errors: ARGUMENT (count above the number of usable points that are not seeds, a start or seed that is not usable, a
+ * Errors: ARGUMENT (count above the number of usable points that are not seeds without at_most, a start or seed that is not usable, a
  * repeated seed, more than 2^31-1 rows), MEMORY, DEVICE. */
 pcgpu_status pcgpu_sample(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_sample_params *params,
                           pcgpu_sampled *result);

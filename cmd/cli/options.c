@@ -8,6 +8,7 @@ static const char *const sample_methods[] = {"fps", "random", NULL};
 static const char *const register_methods[] = {"plane", "point", "ndt", "gicp", NULL};
 static const char *const kernels[] = {"auto", "none", "huber", "cauchy", "tukey", "geman", NULL};
 static const char *const features[] = {"mean", "points", "pillar", "first", "nearest", NULL};
+static const char *const paddings[] = {"none", "repeat", "zero", NULL};
 static const char *const dtypes[] = {"float32", "float16", NULL};
 static const char *const layouts[] = {"pcgpu", "openpcdet", "mmdet3d", NULL};
 static const char *const voxelizations[] = {"hard", "dynamic", NULL};
@@ -28,7 +29,7 @@ _Static_assert(sizeof(pcgpu_sample_method) == sizeof(int) && sizeof(pcgpu_regist
                    sizeof(pcgpu_kernel) == sizeof(int) &&
                    sizeof(pcgpu_features) == sizeof(int) && sizeof(dtype) == sizeof(int) &&
                    sizeof(pcgpu_reference) == sizeof(int) && sizeof(pcgpu_deskew) == sizeof(int) &&
-                   sizeof(split) == sizeof(int) && sizeof(layout) == sizeof(int) && sizeof(voxelization) == sizeof(int) && sizeof(association) == sizeof(int) &&
+                   sizeof(split) == sizeof(int) && sizeof(layout) == sizeof(int) && sizeof(padding) == sizeof(int) && sizeof(voxelization) == sizeof(int) && sizeof(association) == sizeof(int) &&
                    sizeof(transform_format) == sizeof(int),
                "type_choice stores an int");
 
@@ -40,7 +41,14 @@ _Static_assert(sizeof(pcgpu_sample_method) == sizeof(int) && sizeof(pcgpu_regist
 static const option_row table[] = {
     /* sample */
     {"count", 'm', FOR_SAMPLE, OPTION_ZERO_IS_NONE, &type_int64, "N", AT(sample.count), 1, 2147483647, NULL,
-     "Pick exactly N points. A larger N than the number of points is an error."},
+     "Pick exactly N points. A larger N than the number of points is an error without --at-most and --pad."},
+    {"at-most", 0, FOR_SAMPLE, 0, &type_flag, NULL, AT(sample.at_most), 0, 0, NULL,
+     "Where there are fewer points than --count, pick all of them."},
+    {"pad", 0, FOR_SAMPLE, 0, &type_choice, "KIND", AT(pad), 0, 0, paddings,
+     "Where there are fewer points than --count, pick all and fill up: repeat: with the picks once more, in their order; zero: "
+     "with rows of zeros, whose index is -1. none: do not."},
+    {"batch", 0, FOR_SAMPLE, 0, &type_flag, NULL, AT(batch), 0, 0, NULL,
+     "One array for all inputs: --count points of each, inputs x points x columns, as .npz or .npy."},
     {"ratio", 0, FOR_SAMPLE, OPTION_ZERO_IS_NONE | OPTION_ABOVE_MIN, &type_real, "R", AT(sample.ratio), 0, 1, NULL,
      "Pick this fraction of the usable points, in (0, 1]."},
     {"min-distance", 0, FOR_SAMPLE, OPTION_ZERO_IS_NONE | OPTION_ABOVE_MIN, &type_float, "D", AT(sample.min_distance),

@@ -76,6 +76,8 @@ typedef struct command_info {
 const command_info *command_at(int i);
 const command_info *command_by_name(const char *name);
 
+/* How too few picks are filled up. */
+typedef enum padding { PAD_NONE, PAD_REPEAT, PAD_ZERO } padding;
 typedef enum dtype { DTYPE_FLOAT32, DTYPE_FLOAT16 } dtype;
 typedef enum split { SPLIT_TEST, SPLIT_TRAIN } split;
 /* Whose names and shapes the arrays of voxelize have. */
@@ -125,6 +127,7 @@ struct option_values {
 
     pcgpu_sample_params sample;
     const char *indices, *distances, *seeds;
+    padding pad;
 
     pcgpu_voxelize_params voxelize;
     const char *coords, *counts, *point_voxel;

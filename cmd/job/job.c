@@ -128,6 +128,26 @@ int job_failed(job *j, pcgpu_status status) {
     return status == PCGPU_ERROR_UNAVAILABLE ? EXIT_NO_CUDA : EXIT_FAILED;
 }
 
+void job_warn_origin(const job *j) {
+    const pcgpu_cloud *cloud = &j->clouds[0];
+    const double *o = cloud->offset;
+    long long count = 0;
+    if (j->session->options->drop_origin || option_given(j->session->options, "drop-origin", j->session->command) ||
+        option_given(j->session->options, "keep-origin", j->session->command)) {
+        return;
+    }
+    for (int64_t i = 0; i < cloud->rows; i++) {
+        const float *p = cloud->data + i * cloud->columns;
+        count += o[0] + (double)p[0] == 0 && o[1] + (double)p[1] == 0 && o[2] + (double)p[2] == 0;
+    }
+    if (count > 1) { /* one may be a point */
+        report_warning(j->names[0],
+                       "%lld of %lld records at (0,0,0), which some sensors write for no return, are kept; give "
+                       "--drop-origin, or --keep-origin to keep them without this warning",
+                       count, (long long)cloud->rows);
+    }
+}
+
 int job_write_cloud(job *j, const pcgpu_cloud *cloud) {
     FILE *stream = job_stream(j, "output");
     if (!stream) {

@@ -157,6 +157,8 @@ const char *job_output_name(const job *job, const char *name);
 int job_read_cloud(job *job, int i, FILE *stream, pcgpu_file_info *file);
 /* Prints the error of a failed library call with the name of the input. Returns the exit code. */
 int job_failed(job *job, pcgpu_status status);
+/* Warns of records at (0,0,0) that are kept because no option says so. */
+void job_warn_origin(const job *job);
 /* Write an output, if there is one. Return an exit code. */
 int job_write_cloud(job *job, const pcgpu_cloud *cloud);
 int job_write_array(job *job, const char *name, const pcgpu_array *array);

@@ -84,7 +84,7 @@ static bool check_format(const session *s, const char *path, reason *why) {
         return refuse(why, "%s: %s holds one cloud without the number of the input; give .npz, or leave out --batch",
                       path, format->name);
     }
-    return format->writes || (format->writes_arrays && (s->command->traits & COMMAND_WRITES_ARRAYS)) ||
+    return format->writes || (format->writes_arrays && ((s->command->traits & COMMAND_WRITES_ARRAYS) || s->options->batch)) ||
            refuse(why, "%s cannot hold a cloud; give another --output-format, such as ply", format->name);
 }
 

@@ -5,6 +5,58 @@
 #include "sweeps.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+double sample_rows(const pcgpu_cloud *cloud, const int32_t *indices, int64_t count, float *out) {
+    const size_t columns = (size_t)cloud->columns;
+    double largest = 0;
+    for (int64_t i = 0; i < count; i++, out += columns) {
+        if (indices[i] < 0) {
+            memset(out, 0, columns * sizeof *out);
+            continue;
+        }
+        memcpy(out, cloud->data + (size_t)indices[i] * columns, columns * sizeof *out);
+        for (int k = 0; k < 3 && cloud->offset[k] != 0; k++) {
+            const double exact = cloud->offset[k] + (double)out[k];
+            out[k] = (float)exact;
+            largest = fmax(largest, fabs((double)out[k] - exact));
+        }
+    }
+    return largest;
+}
+
+/* The picks as a cloud; rows of zeros are at the end. */
+static pcgpu_status gather(const job *j, const pcgpu_sampled *sampled, pcgpu_cloud *picked) {
+    pcgpu_context *context = j->session->context;
+    const pcgpu_cloud *cloud = &j->clouds[0];
+    int64_t real = sampled->count;
+    while (real > 0 && sampled->indices[real - 1] < 0) {
+        real--;
+    }
+    pcgpu_cloud rows;
+    pcgpu_status status = pcgpu_cloud_gather(context, cloud, sampled->indices, real, picked);
+    if (status != PCGPU_OK || real == sampled->count) {
+        return status;
+    }
+    status = pcgpu_cloud_create(context, sampled->count, cloud->columns, &rows);
+    if (status == PCGPU_OK) {
+        const size_t columns = (size_t)cloud->columns, n = (size_t)real * columns;
+        memcpy(rows.data, picked->data, n * sizeof *rows.data);
+        memset(rows.data + n, 0, ((size_t)sampled->count * columns - n) * sizeof *rows.data);
+        for (int64_t i = real; i < sampled->count; i++) {
+            for (int k = 0; k < 3; k++) { /* zero in the coordinates of the file */
+                rows.data[(size_t)i * columns + (size_t)k] = (float)(0 - cloud->offset[k]);
+            }
+        }
+        memcpy(rows.offset, cloud->offset, sizeof rows.offset);
+        memcpy(rows.names, cloud->names, sizeof rows.names);
+        memcpy(rows.types, cloud->types, sizeof rows.types);
+    }
+    pcgpu_cloud_free(picked);
+    *picked = rows;
+    return status;
+}
 
 /* The picks, and as many random ones for comparison. */
 static int write_picture(job *j, const pcgpu_cloud *picked, int64_t count) {
@@ -54,6 +106,37 @@ static int write_picked(job *j, const pcgpu_sampled *sampled, const pcgpu_cloud 
     return code;
 }
 
+/* Fills the picks up to --count. */
+static int pad(job *j, pcgpu_sampled *sampled) {
+    const option_values *o = j->session->options;
+    const int64_t picked = sampled->count, m = o->sample.count;
+    if (o->pad == PAD_NONE || picked >= m) {
+        return EXIT_DONE;
+    }
+    if (o->pad == PAD_REPEAT && picked == 0) {
+        report_error(j->names[0], "no pick that could be repeated; give --pad zero");
+        return EXIT_FAILED;
+    }
+    int32_t *indices = realloc(sampled->indices, (size_t)m * sizeof *indices);
+    sampled->indices = indices ? indices : sampled->indices;
+    float *distances = sampled->distances ? realloc(sampled->distances, (size_t)m * sizeof *distances) : NULL;
+    sampled->distances = distances ? distances : sampled->distances;
+    if (!indices || (sampled->distances && !distances)) {
+        report_error(j->names[0], "out of memory");
+        return EXIT_FAILED;
+    }
+    for (int64_t i = picked; i < m; i++) {
+        indices[i] = o->pad == PAD_REPEAT ? indices[i % picked] : -1;
+        if (distances) {
+            distances[i] = 0;
+        }
+    }
+    sampled->count = m;
+    json_integer(&j->result, "padded", m - picked);
+    report_detail(j->names[0], "%lld of %lld points are padding", (long long)(m - picked), (long long)m);
+    return EXIT_DONE;
+}
+
 static void add_result(job *j, const pcgpu_sampled *sampled) {
     json_integer(&j->result, "count", sampled->count);
     if (sampled->distances && sampled->count > 0) {
@@ -66,22 +149,25 @@ static void add_result(job *j, const pcgpu_sampled *sampled) {
     }
 }
 
-/* Writes the result of a job, and frees it. */
-static int finish(job *j, pcgpu_sampled *sampled, pcgpu_cloud *picked) {
+int sample_finish(job *j, pcgpu_sampled *sampled) {
     j->run = sampled->run;
-    j->points_out = sampled->count;
     add_result(j, sampled);
-    int code = write_picked(j, sampled, picked);
-    pcgpu_sampled_free(sampled);
-    pcgpu_cloud_free(picked);
+    const int code = pad(j, sampled);
+    j->points_out = sampled->count;
     return code;
 }
 
-static pcgpu_sample_params parameters(const session *s) {
+pcgpu_sample_params sample_parameters(const session *s) {
     pcgpu_sample_params params = s->options->sample;
     params.drop_origin = s->options->drop_origin;
+    params.at_most = params.at_most || s->options->pad != PAD_NONE;
     params.coverage = s->options->json || s->options->verbose; /* only these show it */
     return params;
+}
+
+int sample_prepare(job *j) {
+    job_warn_origin(j);
+    return sweeps_add(j);
 }
 
 /* Reads the records of --seeds, if it is given. */
@@ -105,7 +191,7 @@ enum { TIMES_OF_FILE = 3 };
 
 bool sample_reads_pieces(const session *s, const char *input) {
     const option_values *o = s->options;
-    return o->sample.method == PCGPU_SAMPLE_RANDOM && session_needs_pieces(s, input, TIMES_OF_FILE, !o->seeds);
+    return o->sample.method == PCGPU_SAMPLE_RANDOM && session_needs_pieces(s, input, TIMES_OF_FILE, !o->seeds && o->pad == PAD_NONE);
 }
 
 static int sample_in_pieces(job *j, const pcgpu_sample_params *params) {
@@ -114,24 +200,32 @@ static int sample_in_pieces(job *j, const pcgpu_sample_params *params) {
     pcgpu_pieces *pieces = NULL;
     size_t memory = 0;
     progress_begin(j->names[0], "sampling in pieces");
-    int code = j->session->options->seeds ? job_lacks_in_pieces(j, "seeds") : job_open_pieces(j, &pieces, &memory);
+    const char *lacks = j->session->options->seeds ? "seeds" : j->session->options->pad != PAD_NONE ? "pad" : NULL;
+    int code = lacks ? job_lacks_in_pieces(j, lacks) : job_open_pieces(j, &pieces, &memory);
     if (code != EXIT_DONE) {
         return code;
     }
     pcgpu_status status = pcgpu_sample_pieces(j->session->context, pieces, params, memory, &sampled, &picked);
     pcgpu_pieces_close(pieces);
-    return status == PCGPU_OK ? finish(j, &sampled, &picked) : job_failed(j, status);
+    if (status != PCGPU_OK) {
+        return job_failed(j, status);
+    }
+    code = sample_finish(j, &sampled);
+    code = code == EXIT_DONE ? write_picked(j, &sampled, &picked) : code;
+    pcgpu_sampled_free(&sampled);
+    pcgpu_cloud_free(&picked);
+    return code;
 }
 
 int sample_process(job *j) {
-    pcgpu_sample_params params = parameters(j->session);
+    pcgpu_sample_params params = sample_parameters(j->session);
     pcgpu_sampled sampled;
     pcgpu_cloud picked;
     pcgpu_indices seeds;
     if (j->in_pieces) {
         return sample_in_pieces(j, &params);
     }
-    const int code = sweeps_add(j);
+    int code = sample_prepare(j);
     if (code != EXIT_DONE || !read_seeds(j->session, &seeds)) {
         return code == EXIT_DONE ? EXIT_FAILED : code;
     }
@@ -143,10 +237,12 @@ int sample_process(job *j) {
     if (status != PCGPU_OK) {
         return job_failed(j, status);
     }
-    status = pcgpu_cloud_gather(j->session->context, &j->clouds[0], sampled.indices, sampled.count, &picked);
-    if (status != PCGPU_OK) {
-        pcgpu_sampled_free(&sampled);
-        return job_failed(j, status);
+    code = sample_finish(j, &sampled);
+    if (code == EXIT_DONE) {
+        status = gather(j, &sampled, &picked);
+        code = status == PCGPU_OK ? write_picked(j, &sampled, &picked) : job_failed(j, status);
+        pcgpu_cloud_free(&picked);
     }
-    return finish(j, &sampled, &picked);
+    pcgpu_sampled_free(&sampled);
+    return code;
 }

@@ -41,12 +41,22 @@ static bool settle(option_values *options, const command_info *command, reason *
         return false;
     }
     const char *wrong = NULL;
+    const bool bounded = p->min_distance != 0;
     if (p->count == 0 && p->ratio == 0 && p->min_distance == 0) {
         wrong = "how many points? give --count N, --ratio R or --min-distance D";
     } else if (p->method == PCGPU_SAMPLE_RANDOM && p->min_distance != 0) {
         wrong = "min-distance is for farthest point sampling; leave it out or give --method fps";
     } else if (p->method == PCGPU_SAMPLE_RANDOM && options->distances) {
         wrong = "random sampling has no distances; leave --distances out or give --method fps";
+    } else if (options->pad != PAD_NONE && p->count == 0) {
+        wrong = "pad fills up to --count; give it, or leave --pad out";
+    } else if (p->at_most && (p->count == 0 || bounded)) {
+        wrong = bounded ? "with min-distance --count is an upper bound already; leave --at-most out"
+                        : "at-most is for --count; give it, or leave --at-most out";
+    } else if (p->at_most && options->pad != PAD_NONE) {
+        wrong = "at-most writes fewer points and pad fills them up; give one of them";
+    } else if (options->batch && (p->count == 0 || p->at_most || (bounded && options->pad == PAD_NONE))) {
+        wrong = "the inputs of a batch have one number of points; give --count N, with --pad where some have fewer";
     }
     if (!wrong && options->memory && p->method != PCGPU_SAMPLE_RANDOM && option_given_here(options, "memory", command)) {
         wrong = "memory: farthest point sampling needs all points; leave memory out, or give --method random";
@@ -62,7 +72,7 @@ static bool check(const session *s, reason *why) {
 }
 
 static int run(session *s) {
-    return session_run_each(s, sample_process);
+    return s->options->batch ? sample_batch(s) : session_run_each(s, sample_process);
 }
 
 const command_info sample_command = {.name = "sample",

@@ -88,6 +88,7 @@ static bool check_columns(const job *j) {
 
 int voxelize_cloud(job *j, pcgpu_voxels *v) {
     pcgpu_voxelize_params params = voxelize_parameters(j);
+    job_warn_origin(j);
     const int joined = sweeps_add(j);
     if (joined != EXIT_DONE || !check_columns(j)) {
         *v = (pcgpu_voxels){0};

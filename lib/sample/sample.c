@@ -72,7 +72,7 @@ pcgpu_status pc_sample_count(pcgpu_context *context, const pcgpu_sample_params *
                        "%lld samples asked of 0 usable points among %lld records; check the input", (long long)wanted,
                        (long long)rows);
     }
-    if (p->min_distance != 0.0f && (wanted == 0 || wanted > left)) {
+    if ((p->min_distance != 0.0f && wanted == 0) || ((p->min_distance != 0.0f || p->at_most) && wanted > left)) {
         wanted = left;
     }
     if (wanted > left && p->seed_count) {
@@ -81,7 +81,7 @@ pcgpu_status pc_sample_count(pcgpu_context *context, const pcgpu_sample_params *
                        (long long)wanted, (long long)left);
     }
     if (wanted > left) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld samples asked of %lld usable points; ask for %lld or fewer",
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld samples asked of %lld usable points; ask for %lld or fewer, or for at most so many",
                        (long long)wanted, (long long)n, (long long)n);
     }
     *count = wanted;

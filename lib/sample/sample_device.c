@@ -11,6 +11,9 @@ static pcgpu_status check_params(pcgpu_context *context, const pcgpu_sample_para
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s are for arrays on the host; give a count",
                        p->seed_count ? "seeds" : "ratios");
     }
+    if (p->at_most) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "at_most is for arrays on the host; give a count that all clouds have");
+    }
     if (p->count < 1) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld samples asked; give 1 or more", (long long)p->count);
     }

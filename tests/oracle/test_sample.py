@@ -200,6 +200,57 @@ def test_utm(folder):
     passed('float64 coordinates')
 
 
+def padded(rows, m, kind):
+    """Rows up to m: once more in their order, or zeros."""
+    if kind == 'repeat':
+        return rows[np.arange(m) % len(rows)]
+    return np.concatenate([rows, np.zeros((m - len(rows), *rows.shape[1:]), rows.dtype)])
+
+
+def test_learning(folder):
+    """B x M x C with too few points in some clouds: what a DataLoader's collate function would stack."""
+    rng = np.random.default_rng(25)
+    m, counts = 200, (500, 200, 199, 60, 1, 333)
+    clouds = [(rng.normal(size=(n, 5)) * 10).astype(f32) for n in counts]
+    clouds[3][7, 1] = np.nan
+    usable = [len(oracle.usable(c)) for c in clouds]
+    paths = [folder / f'l{i}.bin' for i in range(len(clouds))]
+    for path, cloud in zip(paths, clouds):
+        write_bin(path, cloud)
+    picks = [oracle.farthest(c, min(m, n))[0] for c, n in zip(clouds, usable)]
+    for kind in ('repeat', 'zero'):
+        wanted = np.stack([padded(c[p], m, kind) for c, p in zip(clouds, picks)])
+        indices = np.stack([padded(p + 1, m, kind) - 1 for p in picks]).astype('<i4')
+        run('sample', '-m', m, '--pad', kind, '--batch', '--fields', 5, *paths, '-f', '-o', folder / 'l.npz', '--distances',
+            folder / 'l.npy')
+        got = np.load(folder / 'l.npz')
+        check(sorted(got) == ['indices', 'num_points', 'points'], f'--pad {kind}: the arrays', sorted(got))
+        equal(f'--pad {kind}: points', got['points'], wanted)
+        equal(f'--pad {kind}: indices', got['indices'], indices)
+        equal(f'--pad {kind}: num_points', got['num_points'], np.array([len(p) for p in picks], '<i4'))
+        distances = [padded(oracle.farthest(c, min(m, n))[1], m, 'zero') for c, n in zip(clouds, usable)]
+        equal(f'--pad {kind}: distances', np.load(folder / 'l.npy'), np.stack(distances))
+        run('sample', '-m', m, '--pad', kind, '--fields', 5, *paths, '-f', '-o', f'{folder}/padded/')
+        for path, rows in zip(paths, wanted):
+            equal(f'--pad {kind}: {path.name} alone', read_bin(folder / 'padded' / path.name, 5), rows)
+    for path, cloud, p in zip(paths, clouds, picks):
+        run('sample', '-m', m, '--at-most', '--fields', 5, path, '-f', '-o', folder / 'most.bin')
+        equal(f'--at-most: {path.name}', read_bin(folder / 'most.bin', 5), cloud[p])
+    # Equal clouds without padding, more of them than a group has; coordinates with an offset.
+    many = [rng.normal(size=(30, 3)).astype(f32) for _ in range(150)]
+    names = [folder / f'm{i}.bin' for i in range(len(many))]
+    for path, cloud in zip(names, many):
+        write_bin(path, cloud)
+    run('sample', '-m', 9, '--batch', '--fields', 3, *names, '-f', '-o', folder / 'm.npy')
+    equal('150 clouds', np.load(folder / 'm.npy'), np.stack([c[oracle.farthest(c, 9)[0]] for c in many]))
+    far = rng.integers(0, 512, (40, 3)) / 64.0 + [333_000.25, 4_770_000.5, 120.0]
+    np.save(folder / 'far.npy', far)
+    run('sample', '-m', 40, '--method', 'random', '--batch', folder / 'far.npy', '-f', '-o', folder / 'f.npz')
+    got = np.load(folder / 'f.npz')
+    equal('far away', got['points'][0], far[got['indices'][0]].astype(f32))
+    passed('padding and batches')
+
+
 def main():
     with scratch() as folder:
         points = np.random.default_rng(6).normal(size=(8000, 4)).astype(f32) * f32([20, 20, 2, 1])
@@ -212,6 +263,7 @@ def main():
         test_seeds(folder, folder / 'cloud.bin', points)
         test_random_seeds(folder, folder / 'cloud.bin', points)
         test_utm(folder)
+        test_learning(folder)
         test_scans(folder)
     finish()
 

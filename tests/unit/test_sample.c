@@ -103,6 +103,36 @@ static void test_coverage(void **state) {
 }
 
 /* All points as seeds: nothing is left for a count, and a least distance finds nothing. */
+/* A count as an upper bound: all points where there are fewer, the same picks where there are enough. */
+static void test_at_most(void **state) {
+    (void)state;
+    pcgpu_cloud cloud = line();
+    pcgpu_sample_params params;
+    pcgpu_sampled exact, most;
+    for (int method = PCGPU_SAMPLE_FPS; method <= PCGPU_SAMPLE_RANDOM; method++) {
+        for (int64_t count = POINTS - 1; count <= POINTS + 1; count++) {
+            pcgpu_sample_params_init(&params);
+            params.method = (pcgpu_sample_method)method;
+            params.count = count < POINTS ? count : POINTS;
+            assert_int_equal(pcgpu_sample(context, &cloud, &params, &exact), PCGPU_OK);
+            params.count = count;
+            params.at_most = true;
+            assert_int_equal(pcgpu_sample(context, &cloud, &params, &most), PCGPU_OK);
+            assert_int_equal(most.count, exact.count);
+            assert_memory_equal(most.indices, exact.indices, (size_t)exact.count * sizeof *exact.indices);
+            pcgpu_sampled_free(&exact);
+            pcgpu_sampled_free(&most);
+        }
+    }
+    static const int32_t seeds[] = {3, 5}; /* seeds are not picked */
+    params.seeds = seeds;
+    params.seed_count = 2;
+    assert_int_equal(pcgpu_sample(context, &cloud, &params, &most), PCGPU_OK);
+    assert_int_equal(most.count, POINTS - 2);
+    pcgpu_sampled_free(&most);
+    pcgpu_cloud_free(&cloud);
+}
+
 static void test_nothing_left(void **state) {
     (void)state;
     pcgpu_cloud cloud = line();
@@ -133,6 +163,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_coverage),
+        cmocka_unit_test(test_at_most),
         cmocka_unit_test(test_nothing_left),
     };
     const pcgpu_settings settings = {.device = PCGPU_DEVICE_CPU};

@@ -1,0 +1,127 @@
+# sample for learning: fewer points than --count, batches, and records without a return.
+. "${0%/*}/lib.sh"
+cloud 10 > a.bin
+cloud 4 > b.bin
+{ echo '0 0 0 9'; cloud 3 | od -An -v -t f4 -w16; echo '0 0 0 8'; } | floats > zeros.bin
+
+# Fewer points than --count.
+expect 1 pcgpu sample -m 8 b.bin -o x.bin
+stderr_has '^pcgpu: b\.bin: 8 samples asked of 4 usable points; ask for 4 or fewer, or for at most so many'
+absent x.bin
+for METHOD in fps random; do
+    expect 0 pcgpu sample --method $METHOD -m 4 b.bin -o whole.bin -f --indices whole -f
+    expect 0 pcgpu sample --method $METHOD -m 8 --at-most b.bin -o most.bin -f --indices most
+    same most.bin whole.bin
+    same most whole
+    expect 0 pcgpu sample --method $METHOD -m 6 --at-most a.bin -o six.bin -f
+    expect 0 pcgpu sample --method $METHOD -m 6 a.bin -o exact.bin -f
+    same six.bin exact.bin # nothing changes where there are enough
+    for PAD in repeat zero none; do
+        expect 0 pcgpu sample --method $METHOD -m 6 --pad $PAD a.bin -o six.bin -f
+        same six.bin exact.bin
+    done
+    # The picks once more in their order, or zeros; the indices say which.
+    expect 0 pcgpu sample --method $METHOD -m 10 --pad repeat b.bin -o pad.bin -f --indices pad --json log
+    { cat whole.bin whole.bin; head -c 32 whole.bin; } > wanted
+    same pad.bin wanted
+    { cat whole whole; head -c 8 whole; } > wanted
+    same pad wanted
+    grep -q '"padded": 6' log || die "the result is $(cat log)"
+    expect 0 pcgpu sample --method $METHOD -m 6 --pad zero b.bin -o pad.bin -f --indices pad
+    { cat whole.bin; head -c 32 /dev/zero; } > wanted
+    same pad.bin wanted
+    [ "$(integers pad | tail -n 2 | tr '\n' ' ')" = '-1 -1 ' ] || die "indices are $(integers pad | tr '\n' ' ')"
+done
+# A repeated point is at the distance 0 of the picks; a minimum distance makes --count an upper bound, which --pad fills.
+expect 0 pcgpu sample -m 6 --pad repeat b.bin -o pad.bin -f --distances d
+[ "$(od -An -v -t f4 -w4 d | tail -n 2 | tr -d ' ' | tr '\n' ' ')" = '0 0 ' ] || die 'distances of padding'
+expect 0 pcgpu sample -m 9 --min-distance 1 --pad zero a.bin -o pad.bin -f --indices pad
+size_is pad.bin 144
+[ "$(integers pad | grep -c '^-1$')" -gt 0 ] || die 'a minimum distance leaves nothing to pad'
+# In the coordinates of the file.
+printf 'ply\nformat ascii 1.0\nelement vertex 1\nproperty double x\nproperty double y\nproperty double z\nend_header\n500000.5 5400000.25 7\n' > utm.ply
+expect 0 pcgpu sample -m 2 --pad zero utm.ply --output-format ply-ascii -o -
+[ "$(tail -n 2 "$OUT" | tr '\n' '|')" = '500000.5 5400000.25 7|0 0 0|' ] || die "UTM: $(tail -n 2 "$OUT")"
+printf '0\n1\n2\n3\n' > all.txt # all are seeds: nothing to repeat
+expect 1 pcgpu sample -m 2 --pad repeat --seeds all.txt b.bin -o x.bin
+stderr_has 'b\.bin: no pick that could be repeated; give --pad zero'
+expect 0 pcgpu sample -m 2 --pad zero --seeds all.txt b.bin -o x.bin
+size_is x.bin 32
+rm x.bin
+
+# Options against each other.
+refused() {
+    PATTERN=$1
+    shift
+    expect 2 pcgpu sample "$@" a.bin -o x.bin
+    stderr_has "$PATTERN"
+    absent x.bin
+}
+refused 'pad fills up to --count' --ratio 0.5 --pad zero
+refused 'at-most is for --count' --ratio 0.5 --at-most
+refused 'with min-distance --count is an upper bound already' -m 5 --min-distance 1 --at-most
+refused 'give one of them' -m 5 --at-most --pad zero
+refused 'of a batch have one number of points; give --count N' --ratio 0.5 --batch
+refused 'of a batch have one number of points' -m 5 --at-most --batch
+refused 'of a batch have one number of points' -m 5 --min-distance 1 --batch
+expect 2 pcgpu sample -m 5 --batch a.bin b.bin -o x.ply
+stderr_has 'give \.npz, or leave out --batch'
+expect 2 pcgpu sample -m 5 --batch --skip-existing a.bin -o x.npz
+stderr_has 'a batch is one output'
+
+# --batch: the samples of the inputs one after the other, whatever the format, the threads and the group.
+expect 0 pcgpu sample -m 3 a.bin -o a3.bin --indices a3
+expect 0 pcgpu sample -m 3 b.bin -o b3.bin --indices b3
+cat a3.bin b3.bin > wanted
+cat a3 b3 > indices
+for THREADS in 1 3; do
+    expect 0 pcgpu sample -m 3 --batch a.bin b.bin -o batch.bin -f --indices got --threads $THREADS
+    same batch.bin wanted
+    same got indices
+done
+expect 0 pcgpu sample -m 3 --batch a.bin b.bin # to standard output
+same "$OUT" wanted
+expect 0 pcgpu sample -m 3 --batch a.bin b.bin -o batch.npy
+tail -c 96 batch.npy > got
+same got wanted
+expect 0 pcgpu sample -m 6 --batch --pad zero a.bin b.bin -o batch.bin -f --json log
+{ pcgpu sample -m 6 a.bin; pcgpu sample -m 4 b.bin; head -c 32 /dev/zero; } > wanted
+same batch.bin wanted
+[ "$(grep -c '"batch": ' log)" -eq 2 ] || die "the log is $(cat log)"
+for i in $(seq 150); do printf 'a.bin\nb.bin\n'; done > many.txt
+expect 0 pcgpu sample -m 3 --batch --files-from many.txt -o batch.bin -f --keep-origin
+cat a3.bin b3.bin > two
+for i in $(seq 150); do cat two; done > wanted
+same batch.bin wanted
+# All or nothing; the input is named.
+rm batch.* wanted got indices
+cloud 3 > ok.bin
+: > empty.bin
+printf 'ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\nend_header\n1 1 1\n2 2 2\n3 3 3\n' > t.ply
+printf 'nan nan nan 0\n' | floats > nan.bin
+bad() {
+    expect 1 pcgpu sample -m 3 --batch --json log "$2" "$3" -o batch.npz -f
+    stderr_has "$1"
+    [ "$(grep -c '"failed": true' log)" -eq "$(wc -l < log)" ] || die "the log is $(cat log)"
+    absent batch.npz
+}
+cloud 2 > two.bin
+bad '^pcgpu: two\.bin: 2 picks, and the batch has 3 of each input; give a smaller --count, or --pad' a.bin two.bin
+bad '^pcgpu: nan\.bin: .*0 usable points' a.bin nan.bin
+bad '^pcgpu: empty\.bin: ' a.bin empty.bin
+bad '^pcgpu: t\.ply: 3 columns, and a\.bin has 4' a.bin t.ply
+bad '^pcgpu: missing\.bin: No such file' a.bin missing.bin
+
+# Records without a return are kept with a warning, which either option takes away; one may be a point.
+expect 0 pcgpu sample -m 3 zeros.bin -f -o x.bin
+stderr_is 'pcgpu: zeros.bin: warning: 2 of 5 records at (0,0,0), which some sensors write for no return, are kept; give --drop-origin, or --keep-origin to keep them without this warning'
+expect 0 pcgpu voxelize --voxel-size 1 zeros.bin -f -o x.bin
+stderr_has '2 of 5 records at \(0,0,0\).*--drop-origin'
+for OPTION in --drop-origin --keep-origin; do
+    expect 0 pcgpu sample -m 3 $OPTION zeros.bin -f -o x.bin
+    stderr_is ''
+done
+echo '0 0 0 1' | floats | cat - b.bin > one.bin
+expect 0 pcgpu sample -m 3 one.bin -f -o x.bin
+stderr_is ''
+finish
