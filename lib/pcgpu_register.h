@@ -39,8 +39,10 @@ typedef enum pcgpu_kernel {
 typedef enum pcgpu_search {
     PCGPU_SEARCH_NEVER,
     PCGPU_SEARCH_ALWAYS, /* at any rotation about z, before the given initial transform */
-    PCGPU_SEARCH_RESCUE  /* only after the registration from the given initial transform has not converged; at rotations
+    PCGPU_SEARCH_RESCUE, /* only after the registration from the given initial transform has not converged; at rotations
                             about z of up to PCGPU_RESCUE_DEGREES from it */
+    PCGPU_SEARCH_GLOBAL  /* in any rotation, for objects of which both clouds have most of the surface, before the given
+                            initial transform */
 } pcgpu_search;
 
 enum { PCGPU_MAX_LEVELS = 8, PCGPU_RESCUE_DEGREES = 30 };

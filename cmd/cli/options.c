@@ -137,7 +137,8 @@ static const option_row table[] = {
      "Camera of TARGET, in the format of --camera, when it differs from that of SOURCE."},
     {"init", 0, FOR_REGISTER, 0, &type_path, "FILE", AT(init), 0, 0, NULL,
      "Start from this T_target_source: a 4x4 matrix, a KITTI line (12 numbers) or a TUM line (7, or 8 with a time). auto: "
-     "a coarse search, at any rotation about z and translations of up to 64 voxels. Default: the identity, and when that "
+     "a coarse search, at any rotation about z and translations of up to 64 voxels; global: the same of an object in any "
+     "rotation, for clouds that both have most of its surface. Default: the identity, and when that "
      "does not converge, the search at rotations of up to 30 degrees; see STARTS of pcgpu-methods(7)."},
     {"init", 0, FOR_ODOMETRY, 0, &type_path, "FILE", AT(init), 0, 0, NULL,
      "The pose of the first input: a 4x4 matrix, a KITTI line (12 numbers) or a TUM line (7, or 8 with a time). Default: the "

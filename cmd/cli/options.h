@@ -246,7 +246,7 @@ bool option_given_here(const option_values *options, const char *name, const com
 /* Checks that each axis of a range x0 y0 z0 x1 y1 z1 is not empty; `name` is that of the option. */
 bool range_check(const double range[6], const char *name, reason *why);
 
-/* The file of --init; NULL without one and for --init auto. */
+/* The file of --init; NULL without one and for --init auto and global. */
 const char *options_init_file(const option_values *options);
 
 /* options_check.c: checks the options against each other, including the hook of the command. */

@@ -61,7 +61,8 @@ bool option_given_here(const option_values *options, const char *name, const com
 }
 
 const char *options_init_file(const option_values *options) {
-    return options->init && strcmp(options->init, "auto") != 0 ? options->init : NULL;
+    const char *init = options->init;
+    return init && strcmp(init, "auto") != 0 && strcmp(init, "global") != 0 ? init : NULL;
 }
 
 bool option_given(const option_values *options, const char *name, const command_info *command) {

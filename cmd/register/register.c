@@ -55,6 +55,8 @@ void register_add_result(json *out, const pcgpu_registration *r) {
     json_numbers(out, "eigenvalues", r->eigenvalues, 6);
     json_numbers(out, "information", r->information, 36);
     json_numbers(out, "covariance", r->covariance, 36);
+    json_key(out, "covariance_order"); /* of rows and columns, as of the information: radians and metres about the centre */
+    fputs("[\"rx\", \"ry\", \"rz\", \"tx\", \"ty\", \"tz\"]", out->out);
 }
 
 /* ---- the result as text ---- */
@@ -118,19 +120,6 @@ static void report_answer(const job *j, const pcgpu_registration *r, double seco
            angle_text(deviation(r, 0), angle[1]), time);
 }
 
-/* Such wide voxels fit the spacing of points in another unit: the finest of LiDAR scans, of terrain from the air, too, have
- * at most 4 m. */
-#define UNIT_VOXEL 16.0
-
-static void check_unit(const job *j, const pcgpu_registration *r) {
-    if (!j->projective && j->session->options->registration.voxel == PCGPU_AUTO && r->voxel >= UNIT_VOXEL) {
-        report_warning(j->names[0],
-                       "the spacing of the points asks for voxels of %g m; if the coordinates are millimetres, all lengths of "
-                       "the options and of the result are millimetres, too",
-                       r->voxel);
-    }
-}
-
 void register_summarize(const job *j, const pcgpu_registration *r, double seconds) {
     if (r->converged) {
         report_answer(j, r, seconds);
@@ -155,7 +144,7 @@ void register_summarize(const job *j, const pcgpu_registration *r, double second
         report_summary(j->names[0], "inverse-consistency error %.2f mm at the target's centroid, %.4f degree",
                        1e3 * r->apart[0], DEGREE * r->apart[1]);
     }
-    check_unit(j, r);
+    register_check_unit(j, r);
     if (r->degenerate) {
         report_warning(j->names[0], "a direction is unconstrained: %s", r->unconstrained);
     }
@@ -259,6 +248,14 @@ static int write_aligned(job *j, const double T[16], bool writes) {
     return code;
 }
 
+/* The line for a person as numbers: metres and degrees, and their standard deviations. */
+static void add_motion(job *j, const pcgpu_registration *r) {
+    json_number(&j->result, "moved", moved(r->T_target_source, j->clouds[0].offset));
+    json_number(&j->result, "turned", DEGREE * rotation_angle(r->T_target_source));
+    json_number(&j->result, "moved_deviation", deviation(r, 3));
+    json_number(&j->result, "turned_deviation", DEGREE * deviation(r, 0));
+}
+
 int register_output(job *j, const pcgpu_registration *r) {
     FILE *stream = job_stream(j, "output");
     j->run = r->run;
@@ -267,6 +264,7 @@ int register_output(job *j, const pcgpu_registration *r) {
     }
     json_text(&j->result, "association", j->projective ? "projective" : "nearest");
     register_add_result(&j->result, r);
+    add_motion(j, r);
     const bool writes = stream && (stream != stdout || r->converged);
     return writes || picture_is_wanted(j) ? write_aligned(j, r->T_target_source, writes) : EXIT_DONE;
 }

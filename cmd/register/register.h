@@ -36,6 +36,8 @@ void register_add_result(json *out, const pcgpu_registration *result);
 /* Prints the result: the motion with its uncertainty and time, or an error if it did not converge; a summary; a warning
  * about an unconstrained direction. seconds: the time of the pair; not shown for a list. */
 void register_summarize(const job *job, const pcgpu_registration *result, double seconds);
+/* register_unit.c: warns when coordinates look like millimetres. */
+void register_check_unit(const job *job, const pcgpu_registration *result);
 /* The cloud that is registered: the input itself, or `own`, a copy after --min-range and --beam-correction, which the
  * caller frees. The counts of dropped points are added to `run`. */
 pcgpu_status register_scan(const job *job, int i, pcgpu_cloud *own, const pcgpu_cloud **scan, pcgpu_run *run);

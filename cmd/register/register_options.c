@@ -1,13 +1,16 @@
 /* pcgpu register: the command, and checks of its options. */
 #include "register.h"
 
+#include <string.h>
+
 bool register_settle(option_values *options, const command_info *command, reason *why) {
     (void)command;
     pcgpu_register_params *p = &options->registration;
     const char *wrong = NULL;
     p->search = !options->init               ? PCGPU_SEARCH_RESCUE
                 : options_init_file(options) ? PCGPU_SEARCH_NEVER
-                                             : PCGPU_SEARCH_ALWAYS;
+                : strcmp(options->init, "global") == 0 ? PCGPU_SEARCH_GLOBAL
+                                                       : PCGPU_SEARCH_ALWAYS;
     if (p->method == PCGPU_REGISTER_NDT && p->kernel != PCGPU_KERNEL_AUTO) {
         wrong = "kernel: method ndt has its own kernel; leave it out or give --method plane, gicp or point";
     } else if (p->kernel_scale != 0 && (p->method == PCGPU_REGISTER_NDT || p->kernel == PCGPU_KERNEL_NONE)) {

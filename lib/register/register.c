@@ -130,7 +130,7 @@ pcgpu_status pc_register_choose(pcgpu_context *context, const pcgpu_register_par
                                                       : 1e-6) *
                  points;
     double cuda = cells ? 2e-4 + 3e-9 * points : 5e-3 * pairs + 8e-8 * points;
-    const bool searches = p->search == PCGPU_SEARCH_ALWAYS;
+    const bool searches = pc_searches_first(p);
     double starts = searches ? SEARCHED_STARTS : 1.0, search = searches ? 0.02 * pairs + 1e-8 * points : 0.0;
     return pc_choose_backend(context, starts * cpu + search, starts * cuda + search, run, backend);
 }
@@ -286,7 +286,7 @@ pcgpu_status pc_register_close(pc_register_work *w, pcgpu_status status) {
 pcgpu_status pc_register_taken(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
                                const pcgpu_register_params *params, const pcgpu_cloud *source,
                                const pcgpu_cloud *target, pcgpu_registration *result) {
-    if (params->search == PCGPU_SEARCH_ALWAYS) {
+    if (pc_searches_first(params)) {
         return pc_register_search(context, backend, run, params, source, target, result);
     }
     pc_register_work w;
@@ -304,6 +304,40 @@ pcgpu_status pc_register_taken(pcgpu_context *context, const pc_backend *backend
 #define DISTANCE_VOXELS 8.0
 #define EPSILON_VOXELS  4e-4
 
+/* A cloud of a depth camera, seen along z: its depths have noise and steps of a few percent. Their layers are thin in narrow
+ * voxels, with normals along z. */
+#define DEPTH_VOXEL    0.02 /* of the median depth */
+#define DEPTH_EXTENT   0.01 /* of the extent: for objects */
+#define MOST_OUTSIDE   0.01 /* of the points: beyond 45 degrees from the axis */
+
+enum { DEPTH_SAMPLE = 512, FEWEST_DEPTHS = 64 };
+
+/* The least voxel size for such a cloud; 0 for others. */
+static double depth_voxel(const pcgpu_cloud *cloud) {
+    float depths[DEPTH_SAMPLE];
+    double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
+    const int64_t most = cloud->rows < DEPTH_SAMPLE ? cloud->rows : DEPTH_SAMPLE;
+    int n = 0, outside = 0;
+    for (int64_t i = 0; i < most; i++) {
+        const float *p = cloud->data + i * cloud->rows / most * cloud->columns;
+        if (!pc_is_finite3(p[0], p[1], p[2]) || (p[0] == 0.0f && p[1] == 0.0f && p[2] == 0.0f)) {
+            continue;
+        }
+        for (int k = 0; k < 3; k++) {
+            low[k] = fmin(low[k], (double)p[k]);
+            high[k] = fmax(high[k], (double)p[k]);
+        }
+        outside += !(fabsf(p[0]) <= p[2] && fabsf(p[1]) <= p[2]);
+        depths[n++] = p[2];
+    }
+    if (n < FEWEST_DEPTHS || (double)outside > MOST_OUTSIDE * n || cloud->offset[0] != 0.0 || cloud->offset[1] != 0.0 ||
+        cloud->offset[2] != 0.0) {
+        return 0.0;
+    }
+    const double extent = fmax(high[0] - low[0], fmax(high[1] - low[1], high[2] - low[2]));
+    return fmin(DEPTH_VOXEL * (double)pc_select_value(depths, n, n / 2), DEPTH_EXTENT * extent);
+}
+
 pcgpu_status pc_register_settle(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *source,
                                 const pcgpu_cloud *target, pcgpu_register_params *settled) {
     pcgpu_status status = PCGPU_OK;
@@ -317,6 +351,11 @@ pcgpu_status pc_register_settle(pcgpu_context *context, const pcgpu_register_par
         }
         levels = other > edge ? other_levels : levels;
         edge = other > edge ? other : edge;
+        const double least = edge > 0.0 ? depth_voxel(target) : 0.0;
+        while (0.5 * edge < least) {
+            edge *= 2.0;
+            levels -= levels > PC_NDT_LEVELS;
+        }
         if (params->levels == 0 && params->method == PCGPU_REGISTER_NDT) {
             settled->levels = levels;
         }

@@ -112,6 +112,13 @@ typedef struct pc_start {
 pcgpu_status pc_search_starts(pcgpu_context *context, const pcgpu_register_params *params, double degrees,
                               const pcgpu_cloud *source, const pcgpu_cloud *target, pc_start starts[PC_STARTS],
                               int *count);
+/* The same for objects in any rotation, without a vertical (register_global.c); `turn` is 0. */
+pcgpu_status pc_search_global(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *source,
+                              const pcgpu_cloud *target, pc_start starts[PC_STARTS], int *count);
+/* Whether a search comes before the given start. */
+static inline bool pc_searches_first(const pcgpu_register_params *params) {
+    return params->search == PCGPU_SEARCH_ALWAYS || params->search == PCGPU_SEARCH_GLOBAL;
+}
 /* The angle between their turns, 0 to 180. */
 double pc_start_degrees(const pc_start *a, const pc_start *b);
 

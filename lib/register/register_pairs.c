@@ -265,7 +265,7 @@ static pcgpu_status run_set(pair_set *set) {
     const pcgpu_register_params *p = set->params;
     const int threads = set->context->threads;
     const bool together =
-        p->method == PCGPU_REGISTER_NDT && p->search != PCGPU_SEARCH_ALWAYS && set->backend->ndt->concurrent_jobs;
+        p->method == PCGPU_REGISTER_NDT && !pc_searches_first(p) && set->backend->ndt->concurrent_jobs;
     bool spread = set->backend == &pc_backend_cpu && threads > 1 && set->count >= threads;
     set->run.threads = spread ? 1 : set->run.threads;
     set->failing = set->count;

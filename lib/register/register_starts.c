@@ -21,6 +21,7 @@ typedef struct trials {
     pcgpu_pair pair;
     pc_start starts[TRIALS];              /* the given one, last, has its transform alone */
     pcgpu_register_params params[TRIALS]; /* from each */
+    bool global;                          /* they are of a search of all rotations, and lie apart */
     int count, best;                      /* best: of those that were tried, -1 before that */
     bool done[TRIALS];
     pcgpu_registration results[TRIALS];
@@ -37,7 +38,7 @@ static bool worth_it(const trials *t, int i) {
         return true;
     }
     return i != t->count - 1 && (double)at->score >= NEARLY * (double)t->starts[0].score &&
-           pc_start_degrees(at, &t->starts[t->best]) >= ELSEWHERE;
+           (t->global || pc_start_degrees(at, &t->starts[t->best]) >= ELSEWHERE);
 }
 
 /* Registers from start i; where the back end runs jobs concurrently, also from later starts that are candidates by now.
@@ -94,8 +95,10 @@ static pcgpu_status register_from(trials *t, pcgpu_registration *result, double 
 /* The starts of a search, then the given one. */
 static pcgpu_status prepare(trials *t, const pcgpu_register_params *params, double degrees) {
     int found = 0;
+    t->global = params->search == PCGPU_SEARCH_GLOBAL;
     pcgpu_status status =
-        pc_search_starts(t->context, params, degrees, t->pair.source, t->pair.target, t->starts, &found);
+        t->global ? pc_search_global(t->context, params, t->pair.source, t->pair.target, t->starts, &found)
+                  : pc_search_starts(t->context, params, degrees, t->pair.source, t->pair.target, t->starts, &found);
     memcpy(t->starts[found].T, params->init, sizeof params->init);
     t->count = found + 1;
     for (int i = 0; i < t->count; i++) {

@@ -90,7 +90,7 @@ const field voxels_fields[] = {
 
 static const char *const register_methods[] = {"plane", "point", "ndt", "gicp", NULL};
 static const char *const kernels[] = {"auto", "none", "huber", "cauchy", "tukey", "geman", NULL};
-static const char *const searches[] = {"never", "always", "rescue", NULL};
+static const char *const searches[] = {"never", "always", "rescue", "global", NULL};
 
 #define T pcgpu_register_params
 const field register_params_fields[] = {

@@ -122,7 +122,7 @@ refused() { # refused PATTERN ARGUMENT...
 refused '--association: "closest" is not .*projective' --association closest --config "$CAMERA" "$A" "$B"
 refused 'b\.ply: not a depth image, and projective association needs two' --association projective --config "$CAMERA" "$A" b.ply
 refused 'method is for association nearest' --association projective --method plane --config "$CAMERA" "$A" "$B"
-refused 'init: auto needs association nearest' --init auto --config "$CAMERA" "$A" "$B"
+refused 'init: a search for a start needs association nearest' --init auto --config "$CAMERA" "$A" "$B"
 refused 'max-iterations is for clouds, and depth images are given; leave it out' --max-iterations 9 --config "$CAMERA" "$A" "$B"
 refused 'bilateral is for depth images by projective association; leave it out' --bilateral 1 "$PCGPU_SOURCE/testdata/street.bin" "$PCGPU_SOURCE/testdata/street.bin"
 refused 'max-distance has no effect on method ndt; leave it out' --max-distance 1 "$PCGPU_SOURCE/testdata/street.bin" "$PCGPU_SOURCE/testdata/street.bin"
