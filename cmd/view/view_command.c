@@ -51,6 +51,16 @@ static void add_result(job *j, const pc_scene *scene, const pc_picture *picture,
     }
 }
 
+static void summarize(const job *j, const pc_scene *scene, const pc_picture *picture, const char *color) {
+    static const char *const from[] = {"", "iso", "top", "side", "front", "sensor"};
+    char limits[96] = "";
+    if (scene->scale.used) {
+        snprintf(limits, sizeof limits, " from %.4g to %.4g%s%s", scene->scale.low, scene->scale.high, *scene->scale.unit ? " " : "", scene->scale.unit);
+    }
+    report_summary(j->output_count > 0 ? output_shown(j->outputs[0].file.path) : j->names[0], "%dx%d pixels, view %s, colours by %s%s",
+                   picture->width, picture->height, scene->layers[0].kind == PC_IMAGE ? "of the image" : from[picture->from], color, limits);
+}
+
 /* Writes the picture, or shows it. */
 static int show(job *j, const pc_scene *scene, const pc_picture *picture) {
     FILE *stream = job_stream(j, "output");
@@ -115,6 +125,10 @@ static int draw(job *j, pc_scene *scene) {
     j->run.stage[j->run.stages++] = (__typeof__(j->run.stage[0])){.name = "draw", .seconds = seconds_now() - begin};
     add_result(j, scene, &picture, color);
     const int code = show(j, scene, &picture);
+    if (code == EXIT_DONE) {
+        progress_end();
+        summarize(j, scene, &picture, color);
+    }
     pc_picture_free(&picture);
     return code;
 }
@@ -171,9 +185,8 @@ static bool settle(option_values *o, const command_info *command, reason *why) {
 
 #define VIEW_COMMAND                                                                                                            \
     .name = "view", .bit = FOR_VIEW, .arguments = "[OPTION]... [INPUT]...",                                                     \
-    .summary = "draw clouds, meshes, trajectories, depth images and voxels as a picture", \
-    .examples = {"scan.bin -o scan.png", \
-                 "scan1.bin scan2.bin --from top -o both.png"},                                       \
+    .summary = "draw clouds, meshes, trajectories, depth images and voxels as a picture",                                       \
+    .examples = {"scan.bin -o scan.png", "scan1.bin scan2.bin --from top -o both.png"},                                         \
     .traits = COMMAND_READS_STDIN | COMMAND_READS_TEXT | COMMAND_READS_ITSELF | COMMAND_DROPS_ORIGIN, .settle = settle
 
 /* All inputs in one picture. */

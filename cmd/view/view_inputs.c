@@ -185,34 +185,19 @@ int view_add_input(session *s, const char *path, pc_scene *scene) {
 
 /* ---- up ---------------------------------------------------------------------------------------------------------- */
 
-static double extent(const pc_layer *l, int axis) {
-    double low = 0, high = 0;
-    bool any = false;
-    for (int64_t i = 0; i < l->cloud.rows; i++) {
-        const float *p = pc_layer_row(l, i);
-        if (pc_layer_shows(l, p)) {
-            const double v = (double)p[axis];
-            low = !any || v < low ? v : low;
-            high = !any || v > high ? v : high;
-            any = true;
-        }
-    }
-    return high - low;
+static float extent(const pc_layer *l, int axis) {
+    return l->high[axis] - l->low[axis];
 }
 
 /* Whether all points lie in the view of a camera that looks along z, at some distance: no scan and no object on the ground does. */
 static bool is_seen_along_z(const pc_layer *l) {
-    bool inside = l->usable > 0;
-    float nearest = INFINITY, farthest = 0;
+    const double *o = l->cloud.offset;
+    bool inside = l->usable > 0 && l->low[2] > 0.0f && l->low[2] < 0.9f * l->high[2] && o[0] == 0 && o[1] == 0 && o[2] == 0;
     for (int64_t i = 0; i < l->cloud.rows && inside; i++) {
         const float *p = pc_layer_row(l, i);
-        if (pc_layer_shows(l, p)) {
-            inside = p[2] > 0.0f && fabsf(p[0]) < 1.5f * p[2] && fabsf(p[1]) < 1.5f * p[2];
-            nearest = p[2] < nearest ? p[2] : nearest;
-            farthest = p[2] > farthest ? p[2] : farthest;
-        }
+        inside = !pc_layer_shows(l, p) || (fabsf(p[0]) < 1.5f * p[2] && fabsf(p[1]) < 1.5f * p[2]);
     }
-    return inside && nearest < 0.9f * farthest && l->cloud.offset[0] == 0 && l->cloud.offset[1] == 0;
+    return inside;
 }
 
 /* z is up, but in the frame of a camera -y is: for what it sees, and where a trajectory alone stays on a plane of y. */

@@ -30,6 +30,7 @@ typedef struct pc_layer {
     bool borrowed;            /* the cloud belongs to another */
     double origin[3];         /* of the cloud's coordinates in the scene: scene = origin + data */
     int64_t usable;           /* rows that are shown: finite, nearer than PC_VIEW_FAR, and not a record without a return */
+    float low[3], high[3];    /* the bounds of these rows, relative to `origin`; 0 without one */
     int64_t non_finite;       /* rows that are not, but for a missing pose and a pixel without depth */
     bool drop_origin;         /* records at exactly (0,0,0) are not shown */
     int64_t triangles;        /* of PC_TRIANGLES */

@@ -36,13 +36,15 @@ static void draw_layers(pcgpu_context *context, const pc_scene *scene, const cam
     }
 }
 
+enum { MOST_HUGE = 128 << 20 };
+
 /* Samples that are all empty: fresh pages are zero already, which calloc does not rely on for memory of the heap. */
 static bool open_canvas(canvas *c, size_t *bytes) {
     *bytes = (size_t)c->width * (size_t)c->height * sizeof *c->keys;
     void *pages = mmap(NULL, *bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     c->keys = pages == MAP_FAILED ? NULL : pages;
-    if (c->keys) {
-        madvise(pages, *bytes, MADV_HUGEPAGE); /* advice */
+    if (c->keys && *bytes <= MOST_HUGE) { /* of a larger picture, points touch few pages */
+        madvise(pages, *bytes, MADV_HUGEPAGE);
     }
     return c->keys;
 }
@@ -67,13 +69,13 @@ pcgpu_status pc_render(pcgpu_context *context, const pc_scene *scene, const pc_v
         point_size = view->point_size > 0 ? (float)(SAMPLES * view->point_size) : point_size;
         draw_layers(context, scene, &c, &samples, point_size);
         if (c.kind == SPHERICAL) {
-            fill_rows(context, &samples, c.depth_scale);
+            fill_gaps(context, &samples, &c);
         }
         /* across at least a pixel of a depth image */
         const float zoom = c.kind == PIXELS ? c.scale[0] / SAMPLES + 0.99f : 1.0f;
-        status = shade(context, &samples, zoom > 16.0f ? 16 : zoom < 1.0f ? 1 : (int)zoom, picture);
+        status = shade(context, &samples, zoom > 16.0f ? 16 : zoom < 1.0f ? 1 : (int)zoom, c.kind == PIXELS, picture);
     } else {
-        status = pc_fail_memory(context, bytes, "the picture; give a smaller --size");
+        status = pc_fail_memory(context, bytes, "a picture of this size");
     }
     if (samples.keys) {
         munmap(samples.keys, bytes);

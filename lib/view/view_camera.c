@@ -235,7 +235,7 @@ static float size_of_points(const pc_view *view, const points *p, const camera *
     free(cells);
     if (occupied > 0) {
         const float each = (float)(CELL * CELL) / ((float)median * (float)p->step);
-        size = 1.2f * sqrtf(each);
+        size = 1.5f * sqrtf(each);
     }
     /* few points are larger, and never invisible */
     const int64_t n = p->n < 16 * occupied ? p->n : 16 * occupied;

@@ -122,11 +122,12 @@ void draw_line(const drawing *d);      /* view_lines.c */
 void draw_triangles(const drawing *d); /* view_triangles.c */
 void draw_boxes(const drawing *d);     /* view_triangles.c */
 
-/* view_range.c: closes the gaps between the rows of a scanner in a range image. */
-void fill_rows(pcgpu_context *context, const canvas *c, float depth_scale);
+/* view_range.c: closes the gaps between the points and rows of a scanner in a range image. */
+void fill_gaps(pcgpu_context *context, const canvas *c, const camera *view);
 
-/* view_shade.c: eye-dome lighting, to neighbours of `radius` pixels and three times that, and the colours of the pixels. */
-pcgpu_status shade(pcgpu_context *context, const canvas *c, int radius, pc_picture *out);
+/* view_shade.c: eye-dome lighting, to neighbours of `radius` pixels and three times that, and the colours of the pixels.
+ * `quantized`: depths have steps, which are not to be seen. */
+pcgpu_status shade(pcgpu_context *context, const canvas *c, int radius, bool quantized, pc_picture *out);
 
 /* view_legend.c: names, the scale of colours, the scale bar. */
 void draw_legend(const pc_scene *scene, const pc_view *view, pc_picture *picture);

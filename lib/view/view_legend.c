@@ -21,7 +21,7 @@ void legend_margins(const pc_scene *scene, const pc_view *view, float margins[4]
     margins[0] = margins[1] = margins[2] = margins[3] = edge;
     if (!is_plain(view)) {
         const int names = scene->count < 3 ? scene->count : 3;
-        margins[2] += (1.4f + 1.9f * (float)(names - 1)) * h;
+        margins[2] += (2.2f + 1.9f * (float)(names - 1)) * h;
         margins[3] += 2.6f * h;
     }
 }
@@ -55,8 +55,9 @@ void pc_layer_caption(const pc_layer *l, char *out, size_t size) {
 }
 
 /* With digits for a hundredth of the width of the scale. */
-static void scale_text(double value, double width, const char *unit, char *out, size_t size) {
+static void scale_text(double value, double width, bool whole, const char *unit, char *out, size_t size) {
     int digits = 0;
+    width = whole && width < 100 ? 100 : width;
     for (double step = width / 100; step < 0.5 && digits < 6; step *= 10) {
         digits++;
     }
@@ -132,9 +133,10 @@ static void draw_names(const pc_scene *scene, const pc_view *view, pc_picture *p
 static void draw_scale(const pc_scene *scene, const pc_view *view, pc_picture *p, float edge, float h) {
     const pc_scale *s = &scene->scale;
     char low[48], high[48];
+    const bool whole = !*s->unit && floor(s->low) == s->low && floor(s->high) == s->high; /* counts and classes */
     const float width = 0.2f * (float)view->width, y = (float)view->height - edge - h;
-    scale_text(s->low, s->high - s->low, "", low, sizeof low);
-    scale_text(s->high, s->high - s->low, s->unit, high, sizeof high);
+    scale_text(s->low, s->high - s->low, whole, "", low, sizeof low);
+    scale_text(s->high, s->high - s->low, whole, s->unit, high, sizeof high);
     const float right = (float)view->width - edge - text_width(h, high), left = right - width - 0.8f * h;
     for (int x = 0; x < (int)width; x++) {
         const int i = (int)((float)x * 255.0f / (width - 1.0f) + 0.5f);

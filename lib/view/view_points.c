@@ -2,10 +2,10 @@
 #include "context.h"
 #include "view_draw.h"
 
-/* Half the chord of a disc of `size` samples in row `row` of it, from its middle. */
+/* Samples on each side of the middle of a disc of `size` samples in its row `row`; of an odd size the middle is a sample. */
 static int chord(int size, int row) {
     const float r = 0.5f * (float)size, y = (float)row + 0.5f - r;
-    return (int)(sqrtf(r * r - y * y) + 0.5f);
+    return (int)(sqrtf(r * r - y * y) + (size % 2 ? 0.0f : 0.5f));
 }
 
 static void splat_disc(const canvas *c, int x0, int y0, int size, uint64_t key) {

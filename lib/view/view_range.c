@@ -29,14 +29,30 @@ static uint64_t between(uint64_t first, uint64_t last, int part, int whole) {
     return key_of(a + (b - a) * ((float)part / (float)whole), 255 - (int)(first >> 24 & 255), color);
 }
 
-static void close_gap(const rows_state *s, int64_t x, int above, int below) {
-    const canvas *c = s->c;
-    const uint64_t first = c->keys[(int64_t)above * c->width + x], last = c->keys[(int64_t)below * c->width + x];
+/* The samples between `from` and the one that is `gap` steps farther. */
+static void close_gap(const rows_state *s, int64_t from, int gap, int64_t step) {
+    uint64_t *keys = s->c->keys + from;
+    const uint64_t first = keys[0], last = keys[gap * step];
     const bool smooth = fabsf(depth_of_key(first) - depth_of_key(last)) < s->step;
-    for (int y = above + 1; y < below; y++) {
-        c->keys[(int64_t)y * c->width + x] = smooth                     ? between(first, last, y - above, below - above)
-                                             : y - above <= below - y ? first
-                                                                        : last;
+    for (int i = 1; i < gap; i++) {
+        keys[i * step] = smooth ? between(first, last, i, gap) : i <= gap - i ? first : last;
+    }
+}
+
+/* Points of a row. */
+static void close_columns(void *state, int64_t begin, int64_t end) {
+    const rows_state *s = state;
+    const canvas *c = s->c;
+    for (int64_t y = begin; y < end; y++) {
+        int last = -1;
+        for (int x = 0; x < c->width; x++) {
+            if (c->keys[y * c->width + x] != 0) {
+                if (last >= 0 && x - last > 1 && x - last <= s->widest) {
+                    close_gap(s, y * c->width + last, x - last, 1);
+                }
+                last = x;
+            }
+        }
     }
 }
 
@@ -57,16 +73,22 @@ static void walk(void *state, int64_t begin, int64_t end) {
             if (gap > 1 && last[x - begin] >= 0 && s->widest == 0) {
                 __atomic_fetch_add(&s->histogram[gap], 1, __ATOMIC_RELAXED);
             } else if (gap > 1 && gap <= s->widest && last[x - begin] >= 0) {
-                close_gap(s, x, last[x - begin], y);
+                close_gap(s, (int64_t)last[x - begin] * c->width + x, gap, c->width);
             }
             last[x - begin] = y;
         }
     }
 }
 
-void fill_rows(pcgpu_context *context, const canvas *c, float depth_scale) {
+#define COARSEST 0.009f /* radians: a scanner with fewer points per turn is one that leaves gaps */
+
+void fill_gaps(pcgpu_context *context, const canvas *c, const camera *view) {
     int64_t histogram[SAMPLES * PC_PICTURE_SIDE + 1] = {0}, gaps = 0, seen = 0;
-    rows_state s = {.c = c, .histogram = histogram, .step = 0.15f * depth_scale}; /* 15 % of the distance */
+    rows_state s = {.c = c, .histogram = histogram, .step = 0.15f * view->depth_scale}; /* 15 % of the distance */
+    const float widest = COARSEST * view->scale[0];
+    s.widest = widest < 32.0f ? (int)widest : 32;
+    pc_run_ranges(context, c->height, 16, close_columns, &s);
+    s.widest = 0;
     pc_run_ranges(context, c->width, COLUMNS, walk, &s);
     for (int i = 0; i <= c->height; i++) {
         gaps += histogram[i];

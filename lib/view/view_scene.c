@@ -22,34 +22,81 @@ void pc_scene_free(pc_scene *scene) {
     *scene = (pc_scene){0};
 }
 
-typedef struct count_state {
-    const pc_layer *layer;
-    int64_t usable, non_finite; /* atomic: sums of integers have no order */
-} count_state;
+enum { CHUNK = 1 << 16 };
 
-static void count_usable(void *state, int64_t begin, int64_t end) {
-    count_state *s = state;
-    int64_t usable = 0, finite = 0;
+/* What a part of the rows has. */
+typedef struct part {
+    int64_t usable, non_finite;
+    float low[3], high[3];
+} part;
+
+typedef struct survey {
+    const pc_layer *layer;
+    part *parts; /* of CHUNK rows each */
+} survey;
+
+static void survey_range(void *state, int64_t begin, int64_t end) {
+    survey *s = state;
+    part *p = &s->parts[begin / CHUNK];
+    int64_t finite = 0;
+    *p = (part){.low = {INFINITY, INFINITY, INFINITY}, .high = {-INFINITY, -INFINITY, -INFINITY}};
     for (int64_t i = begin; i < end; i++) {
-        const float *p = pc_layer_row(s->layer, i);
-        usable += pc_layer_shows(s->layer, p);
-        finite += (p[0] - p[0]) + (p[1] - p[1]) + (p[2] - p[2]) == 0.0f; /* else NaN */
+        const float *q = pc_layer_row(s->layer, i);
+        finite += (q[0] - q[0]) + (q[1] - q[1]) + (q[2] - q[2]) == 0.0f; /* else NaN */
+        if (pc_layer_shows(s->layer, q)) {
+            p->usable++;
+            for (int k = 0; k < 3; k++) {
+                p->low[k] = q[k] < p->low[k] ? q[k] : p->low[k];
+                p->high[k] = q[k] > p->high[k] ? q[k] : p->high[k];
+            }
+        }
     }
-    __atomic_fetch_add(&s->usable, usable, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&s->non_finite, end - begin - finite, __ATOMIC_RELAXED);
+    p->non_finite = end - begin - finite;
+}
+
+/* Counts and bounds of the rows. False without memory. */
+static bool survey_layer(pcgpu_context *context, pc_layer *layer) {
+    const int64_t parts = layer->cloud.rows / CHUNK + 1;
+    survey s = {.layer = layer, .parts = calloc((size_t)parts, sizeof *s.parts)};
+    if (!s.parts) {
+        return false;
+    }
+    pc_run_ranges(context, layer->cloud.rows, CHUNK, survey_range, &s);
+    layer->usable = layer->non_finite = 0;
+    for (int64_t i = 0; i * CHUNK < layer->cloud.rows; i++) {
+        const part *p = &s.parts[i];
+        for (int k = 0; k < 3 && p->usable > 0; k++) {
+            layer->low[k] = layer->usable == 0 || p->low[k] < layer->low[k] ? p->low[k] : layer->low[k];
+            layer->high[k] = layer->usable == 0 || p->high[k] > layer->high[k] ? p->high[k] : layer->high[k];
+        }
+        layer->usable += p->usable;
+        layer->non_finite += p->non_finite;
+    }
+    free(s.parts);
+    if (layer->kind == PC_IMAGE || layer->kind == PC_LINE) {
+        layer->non_finite = 0; /* pixels without a depth and missing poses */
+    }
+    return true;
+}
+
+static bool has_place(pc_scene *scene) {
+    if (scene->count < scene->capacity) {
+        return true;
+    }
+    const int capacity = scene->capacity ? 2 * scene->capacity : 8;
+    pc_layer *layers = realloc(scene->layers, (size_t)capacity * sizeof *layers);
+    if (layers) {
+        scene->layers = layers;
+        scene->capacity = capacity;
+    }
+    return layers;
 }
 
 pcgpu_status pc_scene_add(pcgpu_context *context, pc_scene *scene, pc_layer *layer) {
-    if (scene->count == scene->capacity) {
-        const int capacity = scene->capacity ? 2 * scene->capacity : 8;
-        pc_layer *layers = realloc(scene->layers, (size_t)capacity * sizeof *layers);
-        if (!layers) {
-            pcgpu_status status = pc_fail_memory(context, (uint64_t)capacity * sizeof *layers, layer->name);
-            pc_layer_free(layer);
-            return status;
-        }
-        scene->layers = layers;
-        scene->capacity = capacity;
+    if (!has_place(scene) || !survey_layer(context, layer)) {
+        pcgpu_status status = pc_fail_memory(context, 2 * (uint64_t)(scene->capacity + 4) * sizeof *layer, layer->name);
+        pc_layer_free(layer);
+        return status;
     }
     if (scene->count == 0) {
         memcpy(scene->offset, layer->cloud.offset, sizeof scene->offset);
@@ -57,10 +104,6 @@ pcgpu_status pc_scene_add(pcgpu_context *context, pc_scene *scene, pc_layer *lay
     for (int k = 0; k < 3; k++) {
         layer->origin[k] = layer->cloud.offset[k] - scene->offset[k];
     }
-    count_state count = {.layer = layer};
-    pc_run_ranges(context, layer->cloud.rows, 1 << 16, count_usable, &count);
-    layer->usable = count.usable;
-    layer->non_finite = layer->kind == PC_IMAGE || layer->kind == PC_LINE ? 0 : count.non_finite;
     scene->layers[scene->count++] = *layer;
     *layer = (pc_layer){0};
     return PCGPU_OK;

@@ -13,6 +13,7 @@ typedef struct shading {
     const canvas *c;
     pc_picture *out;
     int radius, pad, pitch;
+    float flat, strength; /* slopes below `flat` are not darker */
     float *depth; /* (height + 2 pad) x pitch: the nearest sample of a pixel, INFINITY without one */
     uint32_t *colors; /* the mean of the samples with a colour, and their number in the upper byte */
 } shading;
@@ -46,8 +47,7 @@ static void gather_rows(void *state, int64_t begin, int64_t end) {
     }
 }
 
-/* How far pixels lie behind their neighbours: the mean of the slopes to nearer ones, each limited. Slopes below a quarter are
- * those of quantized depths. */
+/* How far pixels lie behind their neighbours: the mean of the slopes to nearer ones, each limited. */
 static void light_block(const shading *s, const float *row, float light[BLOCK]) {
     static const signed char at[NEIGHBOURS][2] = {{1, 0}, {-1, 0}, {0, 1}, {0, -1}, {1, 1}, {-1, 1}, {1, -1}, {-1, -1},
                                                   {3, 0}, {-3, 0}, {0, 3}, {0, -3}, {2, 2}, {-2, 2}, {2, -2}, {-2, -2}};
@@ -58,7 +58,7 @@ static void light_block(const shading *s, const float *row, float light[BLOCK]) 
         const float part = per[i / 4] / (float)s->radius;
         float slope[BLOCK]; /* one loop per step: so they become vectors, without a branch */
         for (int x = 0; x < BLOCK; x++) {
-            slope[x] = (row[x] - other[x]) * part - 0.25f;
+            slope[x] = (row[x] - other[x]) * part - s->flat;
         }
         for (int x = 0; x < BLOCK; x++) {
             slope[x] = slope[x] > 0.0f ? slope[x] : 0.0f;
@@ -68,7 +68,7 @@ static void light_block(const shading *s, const float *row, float light[BLOCK]) 
         }
     }
     for (int x = 0; x < BLOCK; x++) {
-        light[x] = 64.0f + 192.0f / (1.0f + sum[x] * (0.9f / NEIGHBOURS));
+        light[x] = 64.0f + 192.0f / (1.0f + sum[x] * (s->strength / NEIGHBOURS));
     }
 }
 
@@ -120,8 +120,10 @@ static void shade_rows(void *state, int64_t begin, int64_t end) {
     }
 }
 
-pcgpu_status shade(pcgpu_context *context, const canvas *c, int radius, pc_picture *out) {
+pcgpu_status shade(pcgpu_context *context, const canvas *c, int radius, bool quantized, pc_picture *out) {
     shading s = {.c = c, .out = out, .radius = radius, .pad = FARTHEST * radius, .pitch = out->width + BLOCK + 2 * FARTHEST * radius};
+    s.flat = quantized ? 1.5f : 0.25f;
+    s.strength = quantized ? 0.5f : 0.7f;
     const size_t depths = (size_t)(out->height + 2 * s.pad) * (size_t)s.pitch, pixels = (size_t)out->width * (size_t)out->height;
     s.depth = malloc(depths * sizeof *s.depth);
     s.colors = malloc(pixels * sizeof *s.colors);

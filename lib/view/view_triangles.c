@@ -57,9 +57,22 @@ typedef struct planes {
 
 static void put_fragment(const drawing *d, const corner c[3], const planes *p, int64_t at, float v, float w, bool scaled) {
     const float depth = at_plane(&p->depth, v, w), u = (1.0f - v) - w;
+    if (!(depth > 0.0f) || __atomic_load_n(&d->canvas->keys[at], __ATOMIC_RELAXED) >= key_of(depth, d->index, 0xffffff)) {
+        return; /* hidden: keys only grow */
+    }
     const uint32_t color = scaled ? pc_palette_color(&d->painter, at_plane(&p->value, v, w)) : c[u >= v && u >= w ? 0 : v >= w ? 1 : 2].color;
-    if (depth > 0.0f) {
-        put(d->canvas, at, key_of(depth, d->index, lit(color, at_plane(&p->light, v, w))));
+    put(d->canvas, at, key_of(depth, d->index, lit(color, at_plane(&p->light, v, w))));
+}
+
+/* Narrows the samples [*first, *last) of a row to those where base + slope * (x - from) may be 0 or more. */
+static void narrow(double base, double slope, double from, int *first, int *last) {
+    const double zero = slope != 0 ? from - base / slope : 0;
+    if (slope > 0 && zero - 2 > (double)*first) {
+        *first = clamp_to(zero - 2, *first, *last);
+    } else if (slope < 0 && zero + 2 < (double)*last) {
+        *last = clamp_to(zero + 2, *first, *last);
+    } else if (slope == 0 && base < 0) {
+        *last = *first;
     }
 }
 
@@ -79,14 +92,14 @@ static void fill(const drawing *d, const corner c[3]) {
     const bool scaled = pc_layer_is_scaled(d->layer);
     for (int y = y0; y < y1; y++) {
         const double py = (double)y + 0.5 - ay, v0 = py * vy, w0 = py * wy;
-        bool inside = false;
-        for (int x = x0; x < x1; x++) {
+        int first = x0, last = x1;
+        narrow(v0, vx, ax - 0.5, &first, &last);
+        narrow(w0, wx, ax - 0.5, &first, &last);
+        narrow(1 - v0 - w0, -vx - wx, ax - 0.5, &first, &last);
+        for (int x = first; x < last; x++) {
             const double px = (double)x + 0.5 - ax, v = v0 + px * vx, w = w0 + px * wx;
             if (v >= 0 && w >= 0 && v + w <= 1) {
                 put_fragment(d, c, &p, (int64_t)y * to->width + x, (float)v, (float)w, scaled);
-                inside = true;
-            } else if (inside) {
-                break; /* a row of a triangle is one piece */
             }
         }
     }
@@ -163,11 +176,26 @@ static void draw_face(const drawing *d, const corner corners[8], int axis, int s
     corner c[4];
     for (int k = 0; k < 4; k++) {
         c[k] = corners[at[k]];
-        c[k].light = lambert(turned);
+        c[k].light = 0.35f + 0.65f * lambert(turned); /* their colours are values */
     }
     fill(d, c);
     c[1] = c[0];
     fill(d, c + 1);
+}
+
+enum { SMALL = 4 * SAMPLES };
+
+/* Faces of few pixels would only be darker than a point. */
+static bool is_small(const corner corners[8]) {
+    float low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY};
+    for (int k = 0; k < 8; k++) {
+        const float at[2] = {corners[k].s.x, corners[k].s.y};
+        for (int a = 0; a < 2; a++) {
+            low[a] = at[a] < low[a] ? at[a] : low[a];
+            high[a] = at[a] > high[a] ? at[a] : high[a];
+        }
+    }
+    return high[0] - low[0] < (float)SMALL && high[1] - low[1] < (float)SMALL;
 }
 
 static void draw_box_range(void *state, int64_t begin, int64_t end) {
@@ -185,6 +213,12 @@ static void draw_box_range(void *state, int64_t begin, int64_t end) {
             corners[k].color = pc_color_of(&d->painter, p, i);
             corners[k].value = pc_layer_is_scaled(l) ? pc_layer_value(l, p, i) : 0.0f;
             seen = project(&d->camera, q, &corners[k].s);
+        }
+        if (seen && is_small(corners)) {
+            const float grown = d->point_size * corners[0].s.grow + 0.5f;
+            splat(d->canvas, corners[0].s.x, corners[0].s.y, grown < 1.0f ? 1 : grown < SMALL ? (int)grown : SMALL,
+                  key_of(corners[0].s.depth, d->index, pc_color_of(&d->painter, p, i)));
+            continue;
         }
         for (int face = 0; face < 6 && seen; face++) {
             draw_face(d, corners, face / 2, face % 2);
