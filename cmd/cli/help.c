@@ -77,7 +77,8 @@ static void print_option(const option_row *o, const command_info *command, FILE 
 typedef enum option_group { GROUP_OWN, GROUP_MANY, GROUP_COMMON } option_group;
 
 static option_group group_of(const option_row *o) {
-    const bool common = o->commands & (FOR_SAMPLE | FOR_INFO) && (o->commands & (o->commands - 1));
+    const bool many = (o->commands & (o->commands - 1)) && o->commands != FOR_SWEEPS;
+    const bool common = many && (o->commands & (FOR_SAMPLE | FOR_INFO));
     return o->flags & OPTION_MANY ? GROUP_MANY : common ? GROUP_COMMON : GROUP_OWN;
 }
 

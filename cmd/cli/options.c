@@ -85,7 +85,7 @@ static const option_row table[] = {
      "values per point of PointPillars; first: the first point; nearest: the kept point nearest to the mean."},
     {"layout", 0, FOR_VOXELIZE, 0, &type_choice, "NAME", AT(layout), 0, 0, layouts,
      "Names and shapes of the arrays: pcgpu: by --features; openpcdet, mmdet3d: what the voxel encoders of OpenPCDet or "
-     "mmdetection3d take, which a --config of theirs chooses; see LAYOUTS."},
+     "mmdetection3d take, which a --config of theirs chooses; see Layouts of pcgpu-voxelize(1)."},
     {"voxelization", 0, FOR_VOXELIZE, 0, &type_choice, "KIND", AT(voxelization), 0, 0, voxelizations,
      "hard: voxels with up to P points each; dynamic: the points, without limits, for encoders that make voxels themselves. "
      "For --layout openpcdet and mmdet3d."},

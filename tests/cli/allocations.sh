@@ -60,6 +60,18 @@ each info a.bin --json out.json
 each sample --cpu --threads 1 -m 5 a.bin -o out.bin --json out.json --indices out.txt
 each sample --cpu -m 5 a.bin --dry-run
 each voxelize --cpu --threads 1 --batch --range -9,-9,-9,9,9,9 --voxel-size 1 --max-points 3 a.bin b.bin -o out.npy --json out.json
+printf 'a.bin 0\nb.bin 1\n' > scans.txt
+printf '1 0 0 0 0 1 0 0 0 0 1 0\n1 0 0 1 0 1 0 0 0 0 1 0\n' > poses.txt
+each sample --cpu --threads 1 -m 170 --pad repeat --batch --sweeps 2 --scans scans.txt --poses poses.txt a.bin b.bin -o out.npy \
+    --json out.json
+mkdir -p n/v1.0-mini
+printf '[{"token": "t", "prev": "", "ego_pose_token": "e", "calibrated_sensor_token": "e", "filename": "a.bin", "timestamp": 1}]' \
+    > n/v1.0-mini/sample_data.json
+printf '[{"token": "e", "rotation": [1, 0, 0, 0], "translation": [0, 0, 0]}]' > n/v1.0-mini/ego_pose.json
+cp n/v1.0-mini/ego_pose.json n/v1.0-mini/calibrated_sensor.json
+printf "_base_ = 'base.py'\nr = [-9, -9, -9, 9, 9, 9]\nmodel = dict(voxel_layer=dict(point_cloud_range=r, max_num_points=-1))" > c.py
+echo "model = dict(voxel_layer=dict(voxel_size=(1, 1, 1), max_voxels=(-1, -1)), voxel_encoder={'type': 'DynamicVFE'})" > base.py
+each voxelize --cpu --threads 1 --config c.py --sweeps 2 --nuscenes n a.bin -o out.npy --json out.json
 each register --cpu --threads 1 --method point --pairs pairs.txt --transform out.txt --json out.json
 each odometry --cpu --threads 1 --reference previous --method plane s.bin s.bin --trajectory out.txt --json out.json
 each convert --crop=-9,-9,-9,9,9,9 --columns x,y,z,i=intensity a.bin -o out.ply --json out.json
