@@ -43,8 +43,9 @@ _DeviceVoxels = Any
 
 
 def _sample_params(count: Optional[int], ratio: Optional[float], min_distance: Optional[float], method: str,
-                   start: Union[str, int], seed: int, drop_origin: bool, coverage: bool) -> Dict[str, Any]:
-    params: Dict[str, Any] = {'method': method, 'seed': seed, 'drop_origin': drop_origin, 'coverage': coverage}
+                   start: Union[str, int], seed: int, drop_origin: bool, coverage: bool, at_most: bool) -> Dict[str, Any]:
+    params: Dict[str, Any] = {'method': method, 'seed': seed, 'drop_origin': drop_origin, 'coverage': coverage,
+                              'at_most': at_most}
     if count is not None:
         params['count'] = count
         if isinstance(count, (int, np.integer)) and count < 1:
@@ -66,7 +67,7 @@ def _sample_params(count: Optional[int], ratio: Optional[float], min_distance: O
 def sample(points: Points, count: Optional[int] = None, *, ratio: Optional[float] = None,
            min_distance: Optional[float] = None, method: Literal['fps', 'random'] = 'fps',
            start: Union[Literal['first', 'center', 'random'], int] = 'first', seed: int = 0,
-           seeds: Optional[Array] = None, drop_origin: bool = False, coverage: bool = False,
+           seeds: Optional[Array] = None, drop_origin: bool = False, coverage: bool = False, at_most: bool = False,
            full: Literal[False] = False, device: str = 'auto', threads: Optional[int] = None) -> Array: ...
 
 
@@ -74,14 +75,14 @@ def sample(points: Points, count: Optional[int] = None, *, ratio: Optional[float
 def sample(points: Points, count: Optional[int] = None, *, ratio: Optional[float] = None,
            min_distance: Optional[float] = None, method: Literal['fps', 'random'] = 'fps',
            start: Union[Literal['first', 'center', 'random'], int] = 'first', seed: int = 0,
-           seeds: Optional[Array] = None, drop_origin: bool = False, coverage: bool = False,
+           seeds: Optional[Array] = None, drop_origin: bool = False, coverage: bool = False, at_most: bool = False,
            full: Literal[True], device: str = 'auto', threads: Optional[int] = None) -> Sampled: ...
 
 
 def sample(points: Points, count: Optional[int] = None, *, ratio: Optional[float] = None,
            min_distance: Optional[float] = None, method: str = 'fps', start: Union[str, int] = 'first', seed: int = 0,
-           seeds: Optional[Array] = None, drop_origin: bool = False, coverage: bool = False, full: bool = False,
-           device: str = 'auto', threads: Optional[int] = None) -> Any:
+           seeds: Optional[Array] = None, drop_origin: bool = False, coverage: bool = False, at_most: bool = False,
+           full: bool = False, device: str = 'auto', threads: Optional[int] = None) -> Any:
     """Samples a cloud: farthest point sampling (each pick is the point with the largest distance to all earlier picks,
     the lowest index on ties) or uniform random sampling without replacement.
 
@@ -95,6 +96,7 @@ def sample(points: Points, count: Optional[int] = None, *, ratio: Optional[float
     seeds         (K,) indices that count as picked before; they are not returned
     drop_origin   leave out points at exactly (0, 0, 0)
     coverage      measure the coverage for 'random', too
+    at_most       count is an upper bound: of fewer usable points all are picked
     full          return a Sampled with indices, distances (metres), coverage and run
     device        'auto', 'cpu', 'cuda' or 'cuda:N': where it runs. The results have the same bytes everywhere
     threads       CPU threads; None = OMP_NUM_THREADS, else all. Results do not depend on it
@@ -105,9 +107,9 @@ def sample(points: Points, count: Optional[int] = None, *, ratio: Optional[float
     A PyTorch tensor or CuPy array in GPU memory is sampled there, on the current stream, without waiting: count is
     required, start is 'first' or an index, method 'fps'. Where fewer points are usable, the indices end with -1; with
     full=True it returns a DeviceSampled."""
-    params = _sample_params(count, ratio, min_distance, method, start, seed, drop_origin, coverage)
+    params = _sample_params(count, ratio, min_distance, method, start, seed, drop_origin, coverage, at_most)
     if _device.is_on_gpu(points):
-        _refuse_on_gpu(seeds=seeds is not None, coverage=coverage)
+        _refuse_on_gpu(seeds=seeds is not None, coverage=coverage, at_most=at_most)
         return _device.sample(points, params, full, batch=False)
     parts, kind = native_cloud(points)
     chosen = None if seeds is None else indices(seeds, 'seeds')
@@ -124,7 +126,7 @@ def _refuse_on_gpu(**given: bool) -> None:
 def sample_batch(points: Union[Array, Sequence[Points]], count: Optional[int] = None, *,
                  ratio: Optional[float] = None, min_distance: Optional[float] = None, method: str = 'fps',
                  start: Union[str, int] = 'first', seed: int = 0, drop_origin: bool = False, coverage: bool = False,
-                 full: bool = False, device: str = 'auto', threads: Optional[int] = None) -> Any:
+                 at_most: bool = False, full: bool = False, device: str = 'auto', threads: Optional[int] = None) -> Any:
     """Samples several clouds with one call; each result equals that of sample() for its cloud.
 
     points        (B, N, C) float32, or a sequence of B clouds or arrays (N_b, C) of any sizes
@@ -133,9 +135,9 @@ def sample_batch(points: Union[Array, Sequence[Points]], count: Optional[int] = 
     Returns the indices (B, M) int32 for an array; for a sequence a list of B arrays (M_b,). With full=True a Sampled with
     arrays (B, M), or a list of Sampled. Where the clouds of an array get different numbers of picks, as by min_distance,
     ValueError asks for a sequence."""
-    params = _sample_params(count, ratio, min_distance, method, start, seed, drop_origin, coverage)
+    params = _sample_params(count, ratio, min_distance, method, start, seed, drop_origin, coverage, at_most)
     if _device.is_on_gpu(points):
-        _refuse_on_gpu(coverage=coverage)
+        _refuse_on_gpu(coverage=coverage, at_most=at_most)
         return _device.sample(points, params, full, batch=True)
     stacked = not isinstance(points, (list, tuple))
     if stacked:

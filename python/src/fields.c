@@ -55,7 +55,8 @@ static const char *const starts[] = {"first", "index", "center", "random", NULL}
 const field sample_params_fields[] = {
     CHOICE(T, method, sample_methods), FIELD(T, FIELD_INT64, count),      FIELD(T, FIELD_DOUBLE, ratio),
     FIELD(T, FIELD_FLOAT, min_distance), CHOICE(T, start, starts),        FIELD(T, FIELD_INT64, start_index),
-    FIELD(T, FIELD_UINT64, seed),      FIELD(T, FIELD_BOOL, drop_origin), FIELD(T, FIELD_BOOL, coverage), END};
+    FIELD(T, FIELD_UINT64, seed),      FIELD(T, FIELD_BOOL, drop_origin), FIELD(T, FIELD_BOOL, coverage),
+    FIELD(T, FIELD_BOOL, at_most),     END};
 #undef T
 
 #define T pcgpu_sampled

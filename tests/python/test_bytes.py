@@ -36,6 +36,8 @@ class Sample(Case):
          {'count': 2000, 'min_distance': 0.5, 'drop_origin': True}),
         (('-m', 1024, '--method', 'random', '--seed', 2**64 - 1),
          {'count': 1024, 'method': 'random', 'seed': 2**64 - 1}),
+        (('-m', 2**31 - 1, '--at-most', '--method', 'random'),
+         {'count': 2**31 - 1, 'at_most': True, 'method': 'random'}),
     ]
 
     def test_all(self):
