@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_FILES = 16, MOST_KEYS = 5 };
+enum { MOST_FILES = 16, MOST_KEYS = 5, MOST_SEARCHES = 10000 };
 
 typedef struct reader {
     option_values *options;
     reason *why;
     python_file *files[MOST_FILES]; /* the open ones; the first is that of --config */
     int count;
+    int searches; /* in bases: lists that name a file again and again multiply */
 } reader;
 
 /* A value and its file. */
@@ -68,6 +69,10 @@ static outcome find_in_base(reader *r, const python_file *file, const python_nod
         python_wrong(file, name, r->why,
                      name->kind == PYTHON_STRING ? "files inherit from each other in a circle; leave this out"
                                                  : "_base_ is a name of a file, or a list of names; write it as a literal");
+        return FAILED;
+    }
+    if (r->searches++ == MOST_SEARCHES) {
+        python_wrong(file, name, r->why, "files inherit from each other in too many paths; leave some out");
         return FAILED;
     }
     const python_file *base = open_base(r, file, name);

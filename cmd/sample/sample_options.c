@@ -55,6 +55,8 @@ static bool settle(option_values *options, const command_info *command, reason *
                         : "at-most is for --count; give it, or leave --at-most out";
     } else if (p->at_most && options->pad != PAD_NONE) {
         wrong = "at-most writes fewer points and pad fills them up; give one of them";
+    } else if (options->batch && options->seeds) {
+        wrong = "seeds are records of one input; leave --batch out";
     } else if (options->batch && (p->count == 0 || p->at_most || (bounded && options->pad == PAD_NONE))) {
         wrong = "the inputs of a batch have one number of points; give --count N, with --pad where some have fewer";
     }

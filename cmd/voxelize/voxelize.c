@@ -81,7 +81,8 @@ static bool check_columns(const job *j) {
         return true;
     }
     report_error(j->names[0],
-                 "%d columns, and the configuration takes %d; give such inputs (--fields for .bin), or --layout pcgpu",
+                 "%d columns, and the configuration takes %d; give such inputs (--fields for .bin, --sweeps for "
+                 "a column of times), or --layout pcgpu",
                  columns, o->wants_columns);
     return false;
 }

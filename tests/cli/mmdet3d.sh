@@ -113,6 +113,12 @@ fails 'c\.py:2:5' "$LITERAL" "with read_base():\n    from .m import model"
 fails 'c\.py:1:11' '_base_ is a name of a file' '_base_ = [3]'
 fails 'c\.py:1:11' '_base_ is a name of a file' "_base_ = ['a' + 'b']"
 fails 'c\.py:1:10' 'in a circle' "_base_ = 'c.py'"
+for i in 1 2 3 4 5 6 7 8 9; do # each names the next ten times
+    echo "_base_ = [$(printf "'wide$((i + 1)).py', %.0s" 1 2 3 4 5 6 7 8 9 10)]" > wide$i.py
+done
+echo 'x = 1' > wide10.py
+expect 2 pcgpu voxelize --config wide1.py a.bin -o x.npz
+stderr_has '^pcgpu: wide[0-9]\.py:1:[0-9]+: files inherit from each other in too many paths'
 fails 'c\.py:1:10' 'its base is not read: gone\.py: No such file' "_base_ = 'gone.py'"
 # Values.
 fails 'c\.py:1:49' 'point_cloud_range: .*six numbers' "model = dict(voxel_layer=dict(point_cloud_range=[1, 2], voxel_size=1))"

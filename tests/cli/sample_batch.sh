@@ -64,6 +64,7 @@ refused 'give one of them' -m 5 --at-most --pad zero
 refused 'of a batch have one number of points; give --count N' --ratio 0.5 --batch
 refused 'of a batch have one number of points' -m 5 --at-most --batch
 refused 'of a batch have one number of points' -m 5 --min-distance 1 --batch
+refused 'seeds are records of one input; leave --batch out' -m 1 --batch --seeds all.txt
 expect 2 pcgpu sample -m 5 --batch a.bin b.bin -o x.ply
 stderr_has 'give \.npz, or leave out --batch'
 expect 2 pcgpu sample -m 5 --batch --skip-existing a.bin -o x.npz
