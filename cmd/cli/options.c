@@ -29,7 +29,8 @@ _Static_assert(sizeof(pcgpu_sample_method) == sizeof(int) && sizeof(pcgpu_regist
                    sizeof(pcgpu_kernel) == sizeof(int) &&
                    sizeof(pcgpu_features) == sizeof(int) && sizeof(dtype) == sizeof(int) &&
                    sizeof(pcgpu_reference) == sizeof(int) && sizeof(pcgpu_deskew) == sizeof(int) &&
-                   sizeof(split) == sizeof(int) && sizeof(layout) == sizeof(int) && sizeof(padding) == sizeof(int) && sizeof(voxelization) == sizeof(int) && sizeof(association) == sizeof(int) &&
+                   sizeof(split) == sizeof(int) && sizeof(layout) == sizeof(int) && sizeof(padding) == sizeof(int) &&
+                   sizeof(voxelization) == sizeof(int) && sizeof(association) == sizeof(int) &&
                    sizeof(transform_format) == sizeof(int),
                "type_choice stores an int");
 

@@ -61,7 +61,8 @@ static bool find_tables(reader *r, const char *root) {
     }
     DIR *folder = opendir(root);
     if (!folder) {
-        return refuse(r->why, "%s: %s; give the folder of nuScenes with samples, sweeps and v1.0-...", root, strerror(errno));
+        return refuse(r->why, "%s: %s; give the folder of nuScenes with samples, sweeps and v1.0-...", root,
+                      strerror(errno));
     }
     bool good = true;
     for (struct dirent *e; good && (e = readdir(folder));) {

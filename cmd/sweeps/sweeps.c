@@ -14,7 +14,10 @@ static const float car = 1.0f;
 
 bool sweeps_settle(const option_values *o, const command_info *command, reason *why) {
     if (o->sweeps == 0) {
-        const char *alone = o->nuscenes ? "nuscenes" : o->scans ? "scans" : option_given(o, "poses", command) ? "poses" : NULL;
+        const char *alone = o->nuscenes                          ? "nuscenes"
+                            : o->scans                           ? "scans"
+                            : option_given(o, "poses", command) ? "poses"
+                                                                 : NULL;
         return !alone || refuse(why, "%s is for sweeps; give --sweeps N, or leave it out", alone);
     }
     if (o->nuscenes && (o->scans || o->poses)) {
@@ -228,7 +231,8 @@ static void name_columns(const pcgpu_cloud *input, pcgpu_cloud *out) {
     memcpy(out->offset, input->offset, sizeof out->offset);
     memcpy(out->names, input->names, (size_t)kept * sizeof out->names[0]);
     memcpy(out->types, input->types, (size_t)kept);
-    snprintf(out->names[kept], sizeof out->names[kept], "%s", kept == 4 && strcmp(input->names[3], "time") == 0 ? "age" : "time");
+    const bool taken = kept == 4 && strcmp(input->names[3], "time") == 0;
+    snprintf(out->names[kept], sizeof out->names[kept], "%s", taken ? "age" : "time");
     out->types[kept] = PCGPU_FLOAT32;
 }
 
