@@ -1,4 +1,5 @@
 /* The camera of depth images, one option: FX,FY,CX,CY on the command line, a mapping in a configuration. */
+#include "camera_file.h"
 #include "numbers.h"
 #include "options.h"
 
@@ -73,7 +74,7 @@ static bool parse_word(pcgpu_camera *camera, const char *word, int position, rea
     return refuse_member(word, (size_t)(equals - word), why);
 }
 
-enum { WORD_SIZE = 64 };
+enum { WORD_SIZE = 1024 };
 
 /* Copies a word without the blanks around it, up to a comma or the end. False for an empty or long word. */
 static bool take_word(const char **p, char word[WORD_SIZE]) {
@@ -87,7 +88,13 @@ static bool take_word(const char **p, char word[WORD_SIZE]) {
     return word[0] != '\0';
 }
 
-/* Parses words between commas. Other members keep their values, so that a line can complete a configuration. */
+/* A word that is neither a number nor NAME=VALUE. */
+static bool is_file_name(const char *word) {
+    double value;
+    return !strchr(word, '=') && !number_parse(word, &value) && strpbrk(word, "./\\") && strspn(word, "+-.0123456789eE") < strlen(word);
+}
+
+/* Parses words between commas; the first may be a file, whose camera the others complete. Other members keep their values, so that a line can complete a configuration. */
 static bool parse_camera(const option_row *o, const char *text, void *field, reason *why) {
     (void)o;
     pcgpu_camera camera = *(const pcgpu_camera *)field;
@@ -97,6 +104,16 @@ static bool parse_camera(const option_row *o, const char *text, void *field, rea
     for (const char *p = text;; p++) {
         if (!take_word(&p, word)) {
             return refuse(why, "\"%s\" is not a camera; give FX,FY,CX,CY in pixels", text);
+        }
+        if (p == text + strlen(word) && is_file_name(word)) {
+            if (!camera_file_read(word, &camera, NULL, why)) {
+                return false;
+            }
+            named = true; /* the numbers are there */
+            if (!*p) {
+                break;
+            }
+            continue;
         }
         if (named && !strchr(word, '=')) {
             return refuse(why, "\"%s\" follows a name; give FX,FY,CX,CY first", word);

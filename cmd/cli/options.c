@@ -208,14 +208,15 @@ static const option_row table[] = {
     {"resume", 0, FOR_ODOMETRY, 0, &type_flag, NULL, AT(resume), 0, 0, NULL,
      "Continue an interrupted --trajectory after its last pose; a complete one is extended by more inputs."},
     {"ground-truth", 0, FOR_TRAJECTORY, 0, &type_path, "FILE", AT(ground_truth), 0, 0, NULL,
-     "The true trajectory, one pose per line as 16, 12 or 8 numbers: print the errors of the poses."},
+     "The true trajectory, in any format of --poses of pcgpu fuse: print the errors of the poses."},
     {"calibration", 0, FOR_TRAJECTORY, 0, &type_path, "FILE", AT(calibration), 0, 0, NULL,
      "T_truth_sensor when --ground-truth belongs to another sensor, such as a camera: a KITTI calib.txt, or a transform as "
      "for --init."},
 
     {"poses", 0, FOR_FUSE, 0, &type_path, "FILE", AT(poses), 0, 0, NULL,
-     "The poses of the images, one per line, which map the camera into the world: KITTI (12 numbers), a 4x4 matrix (16) or "
-     "TUM (7, or 8 with a time); nan leaves an image out."},
+     "The poses of the images, which map the camera into the world: one per line as KITTI (12 numbers), a 4x4 matrix (16) or TUM "
+     "(7, or 8 with a time); .log or .json of Open3D; a folder with NAME.pose.txt per image. nan leaves an image out. Images "
+     "named by their times get the pose nearest in time."},
     {"voxel-size", 0, FOR_FUSE, OPTION_ABOVE_MIN, &type_real, "S", AT(volume.voxel_size), 0, 1000, NULL,
      "Voxel size of the model, in metres."},
     {"map-voxel", 0, FOR_ODOMETRY, OPTION_ABOVE_MIN, &type_real, "S", AT(volume.voxel_size), 0, 1000, NULL,
@@ -286,7 +287,8 @@ static const option_row table[] = {
     {"recursive", 'r', FOR_FOLDERS, OPTION_MANY, &type_flag, NULL, AT(recursive), 0, 0, NULL,
      "Take the files of the sub-folders of folders, too; an output in a folder keeps the sub-folder."},
     {"files-from", 0, FOR_FOLDERS, OPTION_LINE_ONLY | OPTION_MANY, &type_path, "FILE", AT(files_from), 0, 0, NULL,
-     "Take more inputs from FILE, one name per line; - is standard input."},
+     "Take more inputs from FILE, one name per line; - is standard input. The depth.txt and the associations of TUM RGB-D are such "
+     "lists, too."},
     {"null", '0', FOR_FOLDERS, OPTION_LINE_ONLY | OPTION_MANY, &type_flag, NULL, AT(zero_ends), 0, 0, NULL,
      "The names of --files-from end with a zero byte, as find -print0 writes them."},
     {"skip-existing", 0, FOR_SAMPLE | FOR_VOXELIZE | FOR_CONVERT | FOR_VIEW, OPTION_MANY, &type_flag, NULL, AT(skip_existing), 0, 0, NULL,
@@ -298,8 +300,9 @@ static const option_row table[] = {
      "I and N of this task of a Slurm job array."},
     {"fields", 0, FOR_POINTS | FOR_INFO | FOR_VIEW, 0, &type_int, "N", AT(fields), 3, 16, NULL,
      "float32 values in a record of a .bin input: 4 for KITTI, 5 for nuScenes, whose names end in .pcd.bin."},
-    {"camera", 0, FOR_READERS, 0, &type_camera, "FX,FY,CX,CY", AT(camera), 0, 0, NULL,
+    {"camera", 0, FOR_READERS, 0, &type_camera, "FX,FY,CX,CY|FILE", AT(camera), 0, 0, NULL,
      "Camera of depth images, in pixels; width, height, depth_scale, min_depth and max_depth may follow as NAME=VALUE. "
+     "A file in place of the numbers: a 3x3 matrix as text, a camera of Open3D (.json), a calib.txt of KITTI. "
      "In a --config the same members as a mapping."},
     {"drop-origin", 0, FOR_POINTS | FOR_VIEW, 0, &type_flag, NULL, AT(drop_origin), 0, 0, NULL,
      "Drop records at exactly (0,0,0), which some sensors write for no return."},

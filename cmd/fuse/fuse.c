@@ -1,9 +1,12 @@
 /* pcgpu fuse: integrates depth images with known poses into a model, and writes surface points or a mesh. */
 #include "fuse.h"
+#include "numbers.h"
 #include "trajectory.h"
 
 #include <math.h>
 #include <string.h>
+
+#define MATCH_SECONDS 0.02 /* the largest difference in time of an image and its pose */
 
 /* Reports an error of the library with the name of the frame. */
 static int fail_frame(const fusion *f, const char *name) {
@@ -55,11 +58,47 @@ static int fuse_frame(fusion *f, const char *path, const trajectory *poses, int6
     return EXIT_DONE;
 }
 
+/* The time that is the name of an image, as of TUM RGB-D: 1305031102.160407.png; NaN for other names. */
+static double time_of_name(const char *path) {
+    const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path, *dot = strrchr(name, '.');
+    char text[64];
+    double time;
+    snprintf(text, sizeof text, "%.*s", dot && dot - name < 63 ? (int)(dot - name) : 0, name);
+    return number_parse(text, &time) ? time : NAN;
+}
+
+/* For images that are named by their times: the poses that are nearest in time, within MATCH_SECONDS. */
+static bool match_by_time(const session *s, trajectory *poses, reason *why) {
+    trajectory matched = {.format = poses->format, .numbers = poses->numbers};
+    static const double missing[16] = {NAN};
+    int64_t k = 0;
+    bool good = true;
+    for (int i = 0; i < s->input_count && good; i++) {
+        const double time = time_of_name(s->inputs[i]);
+        if (isnan(time)) {
+            trajectory_free(&matched);
+            return true;
+        }
+        k = i > 0 && time < time_of_name(s->inputs[i - 1]) ? 0 : k;
+        while (k + 1 < poses->count && fabs(poses->times[k + 1] - time) <= fabs(poses->times[k] - time)) {
+            k++;
+        }
+        const bool near = fabs(poses->times[k] - time) <= MATCH_SECONDS;
+        good = trajectory_append(&matched, near ? poses->poses + 16 * k : missing, time, 0, poses->lines[k]) ||
+               refuse(why, "out of memory");
+    }
+    trajectory_free(poses);
+    *poses = matched;
+    return good;
+}
+
 static int fuse_frames(fusion *f) {
     session *s = f->session;
     trajectory list;
     reason why;
-    if (!trajectory_read(s->options->poses, false, &list, &why)) {
+    if (!trajectory_read(s->options->poses, false, &list, &why) ||
+        (list.times && list.count > 0 && list.count != s->input_count && !match_by_time(s, &list, &why))) {
+        trajectory_free(&list);
         report_error(NULL, "%s", why.text);
         return EXIT_FAILED;
     }

@@ -1,5 +1,6 @@
 /* pcgpu info: what is in a file: a cloud, a depth image, poses, a configuration; without an input, the properties of this
  * build and machine. */
+#include "camera_file.h"
 #include "info.h"
 #include "trajectory.h"
 
@@ -18,6 +19,9 @@ static int describe(job *j, const peek *p) {
     if (!given && is_text(p->head, p->size) && (!format || strcmp(format->name, "xyz") == 0)) {
         if (trajectory_is(p->head, p->size)) {
             return info_poses(j, p->stream);
+        }
+        if (camera_file_is(p->head, p->size) && !path_is_dash(path)) {
+            return info_camera(j);
         }
         if (info_is_config(path, p->head, p->size)) {
             return info_config(j);

@@ -22,6 +22,7 @@ int info_cloud(job *job, FILE *stream);
 int info_image(job *job, FILE *stream, const char *head, size_t size);
 int info_poses(job *job, FILE *stream);
 int info_config(job *job);
+int info_camera(job *job);
 int info_machine(session *session);
 
 /* Whether a text is a configuration, by its name and its first lines. */

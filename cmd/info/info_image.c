@@ -1,4 +1,5 @@
-/* info of a depth image without a camera, and of images that hold no depth. */
+/* info of a depth image without a camera, of images that hold no depth, and of a camera in a file. */
+#include "camera_file.h"
 #include "info.h"
 
 #include <string.h>
@@ -116,6 +117,33 @@ int info_image(job *j, FILE *stream, const char *head, size_t size) {
     add_result(&j->result, &info, !picture);
     if (!session_json_is_stdout(j->session)) {
         print(j, &info, !picture);
+    }
+    return EXIT_DONE;
+}
+
+/* ---- a camera in a file ---- */
+
+int info_camera(job *j) {
+    pcgpu_camera camera;
+    const char *format;
+    reason why;
+    json *out = &j->result;
+    pcgpu_camera_init(&camera);
+    if (!camera_file_read(j->inputs[0], &camera, &format, &why)) {
+        report_error(NULL, "%s", why.text);
+        return EXIT_FAILED;
+    }
+    json_text(out, "kind", "camera");
+    json_text(out, "format", format);
+    json_integer(out, "width", camera.width);
+    json_integer(out, "height", camera.height);
+    json_numbers(out, "fx_fy_cx_cy", (const double[]){camera.fx, camera.fy, camera.cx, camera.cy}, 4);
+    if (!session_json_is_stdout(j->session)) {
+        print_shown(j->session->out, j->names[0]);
+        fprintf(j->session->out, ": a camera, %s: fx %.9g, fy %.9g, cx %.9g, cy %.9g pixels", format, camera.fx, camera.fy, camera.cx,
+                camera.cy);
+        fprintf(j->session->out, camera.width > 0 ? ", %d x %d\n" : "\n", camera.width, camera.height);
+        fputs("  --camera takes this file\n", j->session->out);
     }
     return EXIT_DONE;
 }

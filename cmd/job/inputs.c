@@ -3,12 +3,14 @@
 #include "inputs.h"
 #include "files.h"
 #include "lines.h"
+#include "timed.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* ---- a list ------------------------------------------------------------------------------------------------------ */
 
@@ -118,13 +120,35 @@ static bool add(input_list *list, const input_options *how, const char *path, re
 
 /* ---- lists of names ---------------------------------------------------------------------------------------------- */
 
+/* The name of a line "TIME NAME", which is relative to the folder of the list; NULL for another line, and without memory. */
+static char *timed_name(const char *list, const char *line) {
+    char name[LINE_LIMIT];
+    double time;
+    struct stat st;
+    if (stat(line, &st) == 0 || !timed_line(line, &time, name, sizeof name)) {
+        return NULL;
+    }
+    char *folder = name[0] == '/' || stat(name, &st) == 0 ? NULL : path_folder(list);
+    char *path = folder ? joined(folder, "", name) : strdup(name);
+    free(folder);
+    return path;
+}
+
+static bool add_line(input_list *list, const input_options *how, const line_file *f) {
+    char *timed = f->zero_ends ? NULL : timed_name(how->files_from, f->line);
+    const bool comment = f->line[0] == '#' && !f->zero_ends && access(f->line, F_OK) != 0;
+    const bool good = comment || add(list, how, timed ? timed : f->line, f->why);
+    free(timed);
+    return good;
+}
+
 static bool add_lines(input_list *list, const input_options *how, line_file *f) {
     const int before = list->count;
     for (bool whole; next_line(f, &whole);) {
         if (strlen(f->line) != f->length) {
             return line_wrong(f, "a zero byte; give -0 when names end with zero bytes");
         }
-        if (f->length > 0 && !add(list, how, f->line, f->why)) {
+        if (f->length > 0 && !add_line(list, how, f)) {
             return false;
         }
     }

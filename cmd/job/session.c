@@ -222,7 +222,7 @@ static bool protect_inputs(session *s) {
 
 /* Opens an input as a check. Not a pipe: closing the pipe would end its writer. */
 static bool try_input(const char *path) {
-    if (!path || path_is_stream(path)) {
+    if (!path || path_is_stream(path) || path_is_folder(path)) {
         return true;
     }
     FILE *stream = input_open(path);

@@ -1,6 +1,6 @@
 /* Times and calibrations in files. */
 #include "lines.h"
-#include "numbers.h"
+#include "timed.h"
 #include "trajectory.h"
 #include "transform.h"
 
@@ -9,16 +9,6 @@
 #include <string.h>
 
 /* ---- times ---- */
-
-/* A number that a name follows. */
-static bool takes_time_of_name(const char *line, double *time) {
-    char word[64];
-    const size_t n = strcspn(line, " \t\r,");
-    const char *name = line + n + strspn(line + n, " \t\r,");
-    double other;
-    snprintf(word, sizeof word, "%.*s", (int)(n < sizeof word ? n : sizeof word - 1), line);
-    return *name && number_parse(word, time) && !number_parse(name, &other) && !strchr("+-.0123456789", *name);
-}
 
 static bool read_times(line_file *f, double **times, int64_t *count) {
     int64_t capacity = 0;
@@ -29,7 +19,8 @@ static bool read_times(line_file *f, double **times, int64_t *count) {
         if (*text == '#' || *text == '\0') {
             continue;
         }
-        if (!takes_time_of_name(text, v) && (split_numbers(f->line, v) != 1 || isnan(v[0]))) {
+        char name[LINE_LIMIT];
+        if (!timed_line(text, v, name, sizeof name) && (split_numbers(f->line, v) != 1 || isnan(v[0]))) {
             return line_wrong(f, "not one number; give the seconds of one scan per line");
         }
         if (*count > 0 && !(v[0] > (*times)[*count - 1])) {

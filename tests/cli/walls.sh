@@ -44,7 +44,7 @@ cmd/evaluate cmd/job cmd/poses
 cmd/convert cmd/job cmd/poses
 cmd/bench cmd/cli cmd/job
 cmd/info cmd/cli cmd/config cmd/job cmd/poses
-cmd/fuse cmd/job cmd/poses
+cmd/fuse cmd/cli cmd/job cmd/poses
 cmd/view lib/view cmd/cli cmd/job cmd/poses
 cmd/odometry cmd/cli cmd/job cmd/poses cmd/register cmd/fuse cmd/evaluate
 '

@@ -1,0 +1,40 @@
+/* Lines "TIME NAME" of lists. */
+#include "timed.h"
+#include "numbers.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char blanks[] = " \t\r\n,";
+
+/* Takes the next word. */
+static bool take_word(const char **p, char *word, size_t size) {
+    *p += strspn(*p, blanks);
+    const size_t n = strcspn(*p, blanks);
+    if (n == 0 || n >= size) {
+        return false;
+    }
+    memcpy(word, *p, n);
+    word[n] = '\0';
+    *p += n;
+    return true;
+}
+
+bool timed_line(const char *line, double *time, char *name, size_t size) {
+    char word[4096];
+    bool found = false;
+    double number;
+    for (const char *p = line; p[strspn(p, blanks)];) {
+        double t;
+        if (!take_word(&p, word, sizeof word) || !number_parse(word, &t) || !take_word(&p, word, sizeof word) ||
+            number_parse(word, &number)) {
+            return false;
+        }
+        if ((!found || (strstr(word, "depth") && !strstr(name, "depth"))) && strlen(word) < size) {
+            snprintf(name, size, "%s", word);
+            *time = t;
+            found = true;
+        }
+    }
+    return found;
+}

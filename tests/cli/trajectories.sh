@@ -1,0 +1,130 @@
+# Trajectories, cameras and lists as they come: each format is known by its content and gives the same as the others.
+. "${0%/*}/lib.sh"
+ROOM=$PCGPU_SOURCE/testdata/room
+CAMERA=525,525,319.5,239.5,depth_scale=1000 # of camera.yaml there
+FRAMES="$ROOM/frame-000000.png $ROOM/frame-000001.png $ROOM/frame-000002.png $ROOM/frame-000003.png"
+FUSE="pcgpu fuse --camera $CAMERA --voxel-size 0.05"
+
+# The poses of the room, 12 numbers per line, as others write them.
+cp "$ROOM/poses_kitti.txt" kitti.txt
+POSES=$(grep -vc '^#' kitti.txt)
+rows='{ for (r = 0; r < 3; r++) print $(4*r+1), $(4*r+2), $(4*r+3), $(4*r+4); print "0 0 0 1" }'
+awk "{ print NR - 1, NR - 1, NR } $rows" kitti.txt > open3d.log
+awk "$rows" kitti.txt > matrices.txt
+mkdir folder
+awk "{ file = sprintf(\"folder/frame-%06d.pose.txt\", NR - 1) } { for (r = 0; r < 3; r++) print \$(4*r+1), \$(4*r+2), \$(4*r+3), \$(4*r+4) > file; print \"0 0 0 1\" > file }" kitti.txt
+: > folder/frame-000000.depth.png # what is no pose is left
+awk '{ printf "%d ", NR; print }' kitti.txt > timed.txt
+# JSON has the inverse, by columns; here of exact rotations, so that inverting loses nothing.
+printf '1 0 0 0.5 0 1 0 -2 0 0 1 3\n0 -1 0 1 1 0 0 2 0 0 1 3\n0 0 1 0.25 1 0 0 0.5 0 1 0 -1\n' > exact.txt
+awk 'BEGIN { print "{ \"class_name\": \"PinholeCameraTrajectory\", \"version_major\": 1, \"parameters\": [" }
+{ x = -($1*$4 + $5*$8 + $9*$12); y = -($2*$4 + $6*$8 + $10*$12); z = -($3*$4 + $7*$8 + $11*$12)
+  if (NR > 1) print ","
+  printf "{ \"extrinsic\": [%s, %s, %s, 0, %s, %s, %s, 0, %s, %s, %s, 0, %s, %s, %s, 1],\n", $1, $2, $3, $5, $6, $7, $9, $10, $11, x, y, z
+  print "  \"intrinsic\": { \"height\": 480, \"intrinsic_matrix\": [525, 0, 0, 0, 526, 0, 319.5, 239.5, 1], \"width\": 640 } }" }
+END { print "] }" }' exact.txt > trajectory.json
+
+expect 0 $FUSE --poses kitti.txt $FRAMES -o wanted.ply
+for FILE in open3d.log matrices.txt folder timed.txt; do
+    expect 0 $FUSE --poses $FILE $FRAMES -o got.ply -f
+    same got.ply wanted.ply
+    expect 0 $FUSE --poses $FILE $FRAMES -o dry.ply --dry-run
+    expect 0 pcgpu evaluate $FILE --ground-truth kitti.txt
+    stdout_has "(^|[^0-9])$POSES( |$)"
+done
+expect 0 "$PCGPU" info open3d.log matrices.txt folder/frame-000000.pose.txt trajectory.json timed.txt
+stdout_has 'open3d\.log: poses, Open3D \.log, 4 poses'
+stdout_has 'matrices\.txt: poses, 4x4 matrices, 4 poses'
+stdout_has 'frame-000000\.pose\.txt: poses, 4x4 matrices, 1 pose$'
+stdout_has 'trajectory\.json: poses, Open3D JSON, 3 poses'
+stdout_has 'timed\.txt: poses, KITTI with times, 4 poses'
+expect 0 pcgpu evaluate exact.txt --ground-truth trajectory.json --json -
+stdout_has '"ate_rmse": 0, '
+
+# A frame that was lost: nan, inf, or as the C library of Windows writes it.
+for WORD in nan inf -1.#IND; do
+    { for ROW in 1 2 3; do echo "$WORD $WORD $WORD $WORD"; done; echo 0 0 0 1; } > folder/frame-000001.pose.txt
+    expect 0 $FUSE --poses folder $FRAMES -o lost.ply -f
+    stderr_has 'frame-000001\.png: warning: has no pose and is left out: line 2 of folder$'
+done
+
+# What does not fit is refused with its place.
+wrong() { # wrong PATTERN TEXT
+    printf "$2" > bad.txt
+    expect 1 $FUSE --poses bad.txt $FRAMES -o x.ply
+    stderr_has "^pcgpu: bad\.txt$1"
+    absent x.ply
+}
+wrong ':3: the file ends within a 4x4 matrix' '0 0 1\n1 0 0 0\n0 1 0 0\n'
+wrong ':3: not a line of a 4x4 matrix' '1 0 0 0\n0 1 0 0\n0 0 1\n0 0 0 1\n'
+wrong ':4: .*0 0 0 1' '1 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 2\n'
+wrong ': line [12]: the text ends within an object or a list' '{"parameters": [ {"other": 3 '
+wrong ': extrinsic 1 has 3 numbers; give 16' '{"extrinsic": [1, 2, 3]}'
+wrong ': extrinsic 1: not a rigid transform' '{"extrinsic": [2,0,0,0, 0,1,0,0, 0,0,1,0, 0,0,0,1]}'
+wrong ': no "extrinsic" of 16 numbers' '{"a": 1}'
+mkdir empty
+expect 1 $FUSE --poses empty $FRAMES -o x.ply
+stderr_has '^pcgpu: empty: no file'
+
+# Cameras: a 3x3 matrix, a 4x4 one, JSON of Open3D, calib.txt of KITTI. Members may follow.
+printf '2 0 1\n0 4 0.5\n0 0 1\n' > camera.txt
+printf '2, 0, 1, 0\n0, 4, 0.5, 0\n0, 0, 1, 0\n0, 0, 0, 1\n' > intrinsic_depth.txt
+printf '{ "width": 3, "height": 2, "intrinsic_matrix": [ 2, 0, 0, 0, 4, 0, 1, 0.5, 1 ] }\n' > camera.json
+printf 'P0: 9 0 9 0 0 9 9 0 0 0 1 0\nP2: 2 0 1 44 0 4 0.5 0 0 0 1 0\nTr: 0 -1 0 0 0 0 -1 0 1 0 0 0\n' > calib.txt
+printf '[intrinsics]\n2 0 1\n' > none.txt
+printf 'P5 3 2 65535\n\003\350\003\350\003\350\003\350\003\350\007\320' > d.pgm
+expect 0 pcgpu sample -m 3 --camera 2,4,1,0.5,depth_scale=500 d.pgm -o wanted.bin
+for FILE in camera.txt intrinsic_depth.txt camera.json calib.txt ./camera.txt "$PWD/calib.txt"; do
+    expect 0 pcgpu sample -m 3 --camera "$FILE,depth_scale=500" d.pgm -o got.bin -f
+    same got.bin wanted.bin
+done
+echo 'camera: ./camera.json' > c.yaml
+expect 0 pcgpu sample -m 3 --config c.yaml d.pgm -o plain.bin
+expect 0 pcgpu sample -m 3 --camera trajectory.json,width=3,height=2 d.pgm -o got.bin -f
+refused() { # refused PATTERN CAMERA
+    expect 2 pcgpu sample -m 3 --camera "$2" d.pgm -o x.bin
+    stderr_has "^pcgpu: --camera: $1"
+    absent x.bin
+}
+refused 'missing\.json: No such file or directory; give FX,FY,CX,CY' missing.json
+refused 'none\.txt: not a camera; give a 3x3 matrix' none.txt
+refused 'kitti\.txt: not a camera' kitti.txt
+refused '"7" follows a name' camera.txt,7
+expect 1 pcgpu sample -m 3 --camera camera.json,width=640,height=480 d.pgm -o x.bin
+stderr_has 'the image has 3 x 2 pixels and the camera 640 x 480'
+expect 0 "$PCGPU" info camera.txt intrinsic_depth.txt camera.json calib.txt
+stdout_has '^camera\.txt: a camera, 3x3 matrix: fx 2, fy 4, cx 1, cy 0\.5 pixels$'
+stdout_has '^intrinsic_depth\.txt: a camera, 4x4 matrix: '
+stdout_has '^camera\.json: a camera, JSON: fx 2, fy 4, cx 1, cy 0\.5 pixels, 3 x 2$'
+stdout_has '^calib\.txt: a camera, calib\.txt of KITTI: fx 2,'
+expect 0 "$PCGPU" info --json - camera.json
+stdout_has '"kind": "camera", "format": "JSON", "width": 3, "height": 2, "fx_fy_cx_cy": \[2, 4, 1, 0\.5\]'
+
+# TUM RGB-D: depth.txt and associations as lists, names relative to them; images named by their times get the nearest pose.
+mkdir -p tum/depth tum/rgb
+I=0
+for FRAME in $FRAMES; do
+    cp "$FRAME" tum/depth/1305031102.$((160407 + I * 33000)).png
+    I=$((I + 1))
+done
+(cd tum && echo '# depth maps' && for F in depth/*; do N=${F#depth/}; echo "${N%.png} $F"; done) > tum/depth.txt
+(cd tum && for F in depth/*; do N=${F#depth/}; echo "${N%.png} rgb/$N ${N%.png} $F"; done) > tum/associations.txt
+expect 0 $FUSE --poses kitti.txt --files-from tum/depth.txt -o got.ply -f
+same got.ply wanted.ply
+expect 0 $FUSE --poses kitti.txt --files-from tum/associations.txt -o got.ply -f
+same got.ply wanted.ply
+# The truth has more poses than there are images, and other times.
+grep -v '^#' "$ROOM/poses_tum.txt" | awk '{ t = 1305031102.160407 + (NR - 1) * 0.033
+    for (k = -1; k <= 1; k++) { printf "%.6f", t + k * 0.011; print (k == 0 ? "" : " 9 9 9 0 0 0 1") (k == 0 ? substr($0, length($1) + 1) : "") } }' > truth.txt
+expect 0 $FUSE --poses "$ROOM/poses_tum.txt" $FRAMES -o wanted_tum.ply
+expect 0 $FUSE --poses truth.txt --files-from tum/depth.txt -o got.ply -f
+same got.ply wanted_tum.ply
+sed 4,6d truth.txt > gap.txt # the second image has none within 0.02 s
+expect 0 $FUSE --poses gap.txt --files-from tum/depth.txt -o got.ply -f
+stderr_has '1305031102\.193407\.png: warning: has no pose and is left out'
+for LIST in depth associations; do
+    expect 0 pcgpu odometry --camera "$CAMERA" --files-from tum/$LIST.txt --timestamps tum/$LIST.txt --trajectory - --trajectory-format tum
+    stdout_has '^1305031102\.160407 0 0 0'
+    stdout_has '^1305031102\.193407 '
+done
+finish
