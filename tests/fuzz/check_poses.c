@@ -3,6 +3,7 @@
 #include "fuzz.h"
 
 #include "report.h"
+#include "timed.h"
 #include "trajectory.h"
 
 #include <math.h>
@@ -77,6 +78,26 @@ static int check_calibration(void) {
     return 1;
 }
 
+/* The lines of a list: a time and a name that fits, whatever they are. */
+static int check_list(const uint8_t *data, size_t size) {
+    char line[256], name[32];
+    double time;
+    int found = 0;
+    for (size_t at = 0; at < size; at++) {
+        size_t n = 0;
+        for (; at < size && data[at] != '\n'; at++) {
+            line[n] = (char)data[at];
+            n += n + 1 < sizeof line;
+        }
+        line[n] = '\0';
+        if (timed_line(line, &time, name, sizeof name)) {
+            MUST(isfinite(time) && name[0] && strlen(name) < sizeof name && !strpbrk(name, " \t\r\n,"));
+            found = 1;
+        }
+    }
+    return found;
+}
+
 int fuzz_check_poses(const uint8_t *data, size_t size) {
     fuzz_write_file("poses.txt", data, size);
     int whole = check_trajectory(false), valid = whole;
@@ -85,5 +106,6 @@ int fuzz_check_poses(const uint8_t *data, size_t size) {
     trajectory_is((const char *)data, size);
     valid |= check_times();
     valid |= check_calibration();
+    valid |= check_list(data, size);
     return valid;
 }

@@ -47,6 +47,9 @@ int fuzz_check_json(const uint8_t *data, size_t size);
 /* And of files of poses, times or a calibration; 1 when it is one of them. */
 int fuzz_check_poses(const uint8_t *data, size_t size);
 
+/* And of files of cameras. */
+int fuzz_check_camera(const uint8_t *data, size_t size);
+
 /* A small valid file; the format of configurations is "yaml", of poses "poses". */
 typedef struct fuzz_seed {
     char format[8];

@@ -91,12 +91,19 @@ static int check(const char *format, const uint8_t *data, size_t size) {
            : strcmp(format, "json") == 0   ? fuzz_check_json(data, size)
            : strcmp(format, "python") == 0 ? fuzz_check_python(data, size)
            : strcmp(format, "poses") == 0  ? fuzz_check_poses(data, size)
+           : strcmp(format, "camera") == 0 ? fuzz_check_camera(data, size)
                                            : fuzz_check_read(format, data, size);
+}
+
+/* LAZ is read where LASzip is installed; elsewhere its header and its errors are checked. */
+static int is_optional(const char *format) {
+    return strcmp(format, "laz") == 0;
 }
 
 static void run_seed(const fuzz_seed *seed, long count, long *valid, long *runs) {
     uint64_t state = 1;
-    if (!check(seed->format, seed->data, seed->size)) {
+    const int good = check(seed->format, seed->data, seed->size);
+    if (!good && !is_optional(seed->format)) {
         fprintf(stderr, "seed %s/%s is not a valid file\n", seed->format, seed->name);
         abort();
     }
@@ -113,7 +120,7 @@ static void run_seed(const fuzz_seed *seed, long count, long *valid, long *runs)
         *valid += check(seed->format, data, size);
     }
     *runs += count + (long)seed->size + 1;
-    *valid += 1;
+    *valid += good;
 }
 
 static int write_seeds(const char *folder) {
@@ -150,5 +157,5 @@ int main(int argc, char **argv) {
         }
     }
     printf("%s: %ld inputs, %ld of them valid\n", argv[1], runs, valid);
-    return runs > 0 && valid > 0 && valid < runs ? 0 : 1;
+    return runs > 0 && valid == 0 && is_optional(argv[1]) ? 77 : runs > 0 && valid > 0 && valid < runs ? 0 : 1;
 }

@@ -106,6 +106,17 @@ static const struct {
     {"poses", "tum", "0.1 1 2 3 0 0 0 1\n# lost 0.2\n", "0.3 1 2 3 0.5 0.5 0.5 0.5\n", 0},
     {"poses", "times", "0\n0.1\n# half a second\n", "0.5\n1.25e0\n", 0},
     {"poses", "calibration", "P0: 1 0 0 0 0 1 0 0 0 0 1 0\n", "Tr: 0 -1 0 0.1 0 0 -1 -0.2 1 0 0 -0.3\n", 0},
+    {"poses", "log", "0 0 1\n1 0 0 0.5\n0 1 0 0\n0 0 1 0\n0 0 0 1\n", "1 1 2\n0 -1 0 0\n1 0 0 0\n0 0 1 0\n0 0 0 1\n", 0},
+    {"poses", "7scenes", "1 0 0 0.5\n0 1 0 0\n0 0 1 0\n0 0 0 1\n", "-1.#IND nan inf 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n", 0},
+    {"poses", "json", "{\"class_name\": \"PinholeCameraTrajectory\", \"parameters\": [{\"extrinsic\": [1,0,0,0,0,1,0,0,",
+     "0,0,1,0,0.5,-1,2,1], \"intrinsic\": {\"width\": 4, \"height\": 3}}]}\n", 0},
+    {"poses", "kitti-times", "0 1 0 0 0.5 0 1 0 -2 0 0 1 3e1\n", "0.1 0 -1 0 1 1 0 0 2 0 0 1 3\n", 0},
+    {"poses", "associations", "# list\n0.1 rgb/a.png 0.11 depth/a.png\n", "0.2 rgb/b.png 0.21 depth/b.png\n", 0},
+    {"camera", "3x3", "# fx 0 cx\n525 0 319.5\n0 525 239.5\n", "0 0 1\n", 0},
+    {"camera", "4x4", "525, 0, 319.5, 0\n0, 525, 239.5, 0\n", "0, 0, 1, 0\n0, 0, 0, 1\n", 0},
+    {"camera", "json", "{ \"height\" : 480, \"intrinsic_matrix\" : [ 525, 0, 0, 0, 525, 0, 319.5, 239.5, 1 ],", "\"width\" : 640 }\n", 0},
+    {"camera", "realsense", "{\"a\": [{\"b\": null}, true], \"fx\": 600.5, \"fy\": 601, \"ppx\": 320,", " \"ppy\": 240, \"model\": \"x\\\"y\"}", 0},
+    {"camera", "kitti", "P0: 7 0 6 0 0 7 1 0 0 0 1 0\nP2: 721 0 609 44 0 721 172 0.2 0 0 1 0\n", "Tr: 0 -1 0 0.1 0 0 -1 -0.2 1 0 0 -0.3\n", 0},
     {"npy", "f4", "\x93NUMPY\x01\1", "\x46\1{'descr': '<f4', 'fortran_order': False, 'shape': (2, 4), }          \n",
      32},
     {"npy", "f8", "\x93NUMPY\x02\1",
@@ -119,6 +130,7 @@ static const struct {
     {"gzip", "text", "", NULL, 0},
     {"las", "1.2", "", NULL, 0},
     {"las", "1.4", "", NULL, 0},
+    {"laz", "1.2", "", NULL, 0},
     {"content", "las", "", NULL, 0},
     {"content", "gzip", "", NULL, 0},
     {"content", "npz", "", NULL, 0},
@@ -292,11 +304,34 @@ static size_t make_las(uint8_t *out, int minor) {
     return header + extra + 2 * size;
 }
 
+/* A .laz of four points in point format 0, made with laspy. */
+static const char laz[] =
+    "4c415346000000000000000000000000000000000000000001024f544845520000000000000000000000000000000000000000000000"
+    "000000006c6173707920322e372e300000000000000000000000000000000000000000004701ea07e300410100000100000080140004"
+    "00000000000000000000000000000000000000000000007b14ae47e17a843f7b14ae47e17a843f7b14ae47e17a843f00000000000000"
+    "0000000000000000000000000000000000000000000000124000000000000000000000000000000000000000000000f8bf0000000000"
+    "00e83f000000000000000000006c61737a697020656e636f6465640000bc562800687474703a2f2f6c61737a69702e6f726700000000"
+    "000000000000000000000002000000020200000000000050c30000ffffffffffffffffffffffffffffffff0100060014000200720100"
+    "0000000000000000000000000000000000000000000000000040e3988d25e08fa6b2b2fd658c3e267e9ecc0000000000000001000000"
+    "3363000000";
+
+static size_t make_laz(uint8_t *out) {
+    const size_t size = (sizeof laz - 1) / 2;
+    for (size_t i = 0; i < size; i++) {
+        const char digits[] = {laz[2 * i], laz[2 * i + 1], '\0'};
+        out[i] = (uint8_t)strtoul(digits, NULL, 16);
+    }
+    return size;
+}
+
 /* Seeds that are no text; 0 for the others. */
 static size_t make_binary(const char *format, const char *name, uint8_t *out) {
     static const char text[] = "1 2 3 4\n-0.5 1e3 .25 nan\n5 6 7 8\n";
     if (strcmp(format, "npz") == 0 || strcmp(name, "npz") == 0) {
         return make_npz(out, strcmp(name, "deflated") == 0);
+    }
+    if (strcmp(format, "laz") == 0) {
+        return make_laz(out);
     }
     if (strcmp(format, "las") == 0 || strcmp(name, "las") == 0) {
         return make_las(out, strcmp(name, "1.4") == 0 ? 4 : 2);

@@ -1,0 +1,33 @@
+/* What must hold for any file of a camera: a sentence that names the file, or a camera within its limits; and what looks like one
+ * by its first bytes has no other effect. */
+#include "fuzz.h"
+
+#include "camera_file.h"
+#include "report.h"
+
+#include <math.h>
+#include <string.h>
+
+int fuzz_check_camera(const uint8_t *data, size_t size) {
+    pcgpu_camera camera;
+    const char *format = NULL;
+    reason why = {""};
+    fuzz_write_file("camera.txt", data, size);
+    pcgpu_camera_init(&camera);
+    const bool looks = camera_file_is((const char *)data, size);
+    if (!camera_file_read("camera.txt", &camera, &format, &why)) {
+        char *shown = NULL;
+        size_t length = 0;
+        FILE *out = open_memstream(&shown, &length);
+        MUST(strncmp(why.text, "camera.txt: ", 12) == 0 && strlen(why.text) > 20);
+        MUST(out && print_shown(out, why.text) >= 0 && fclose(out) == 0);
+        fuzz_check_printable(shown);
+        free(shown);
+        return 0;
+    }
+    MUST(looks || memchr(data, '{', size)); /* JSON is known by its keys */
+    MUST(format && format[0] && camera_check(&camera, &why));
+    MUST(camera.fx > 0 && camera.fy > 0 && isfinite(camera.cx) && isfinite(camera.cy));
+    MUST(camera.width >= 0 && camera.width <= PCGPU_DEPTH_SIDE && camera.height >= 0 && camera.height <= PCGPU_DEPTH_SIDE);
+    return 1;
+}
