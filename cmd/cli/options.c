@@ -208,7 +208,7 @@ static const option_row table[] = {
     {"resume", 0, FOR_ODOMETRY, 0, &type_flag, NULL, AT(resume), 0, 0, NULL,
      "Continue an interrupted --trajectory after its last pose; a complete one is extended by more inputs."},
     {"ground-truth", 0, FOR_TRAJECTORY, 0, &type_path, "FILE", AT(ground_truth), 0, 0, NULL,
-     "The true trajectory, in any format of --poses of pcgpu fuse: print the errors of the poses."},
+     "The true trajectory, in any format of TRAJECTORIES in pcgpu-evaluate(1): print the errors of the poses."},
     {"calibration", 0, FOR_TRAJECTORY, 0, &type_path, "FILE", AT(calibration), 0, 0, NULL,
      "T_truth_sensor when --ground-truth belongs to another sensor, such as a camera: a KITTI calib.txt, or a transform as "
      "for --init."},
