@@ -31,9 +31,6 @@ static int describe(job *j, const peek *p) {
 }
 
 static int process(job *j) {
-    if (path_is_folder(j->inputs[0])) { /* of poses; the files of others are inputs */
-        return info_poses(j, NULL);
-    }
     const double begin = seconds_now();
     FILE *stream = input_open(j->inputs[0]);
     peek p;

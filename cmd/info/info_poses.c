@@ -101,9 +101,7 @@ int info_poses(job *j, FILE *stream) {
     trajectory t;
     path_info info;
     reason why;
-    const bool good = stream ? trajectory_read_stream(stream, j->names[0], &t, &why)
-                             : trajectory_read(j->inputs[0], false, &t, &why);
-    if (!good) {
+    if (!trajectory_read_stream(stream, j->names[0], &t, &why)) {
         report_error(NULL, "%s", why.text);
         return EXIT_FAILED;
     }
