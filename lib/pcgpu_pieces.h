@@ -32,7 +32,8 @@ pcgpu_status pcgpu_pieces_next(pcgpu_pieces *pieces, pcgpu_cloud *piece);
 
 /* pcgpu_voxelize of the whole file, with the same bytes, in about `memory` bytes; what is needed depends on the number of voxels:
  * about 24 + 8 F bytes each, with max_points or the features first 24 + 4 F. One pass over the file, and one more with
- * range_auto. The features mean and first. Of the arrays, point_voxel is NULL, and so are coords and counts unless
+ * range_auto, and one more for the feature nearest, which needs 40 + 4 F or, without max_points, at least 24 + 8 F bytes. Not the
+ * features points and pillar. Of the arrays, point_voxel is NULL, and so are coords and counts unless
  * `arrays`. Errors: as pcgpu_voxelize and pcgpu_pieces_next; ARGUMENT for other features; MEMORY also when there are more voxels
  * than `memory` holds. */
 pcgpu_status pcgpu_voxelize_pieces(pcgpu_context *context, pcgpu_pieces *pieces, const pcgpu_voxelize_params *params,

@@ -10,9 +10,8 @@ enum { TIMES_OF_FILE = 7 };
 static const char *lacking(const option_values *o) {
     return o->batch                 ? "batch"
            : o->point_voxel         ? "point-voxel, which has an entry for each point"
-           : o->voxelize.features != PCGPU_FEATURES_MEAN && o->voxelize.features != PCGPU_FEATURES_FIRST
-               ? "features but mean and first"
-               : NULL;
+           : features_are_padded(o->voxelize.features) ? "features but mean, first and nearest"
+                                                       : NULL;
 }
 
 bool voxelize_reads_pieces(const session *s, const char *input) {

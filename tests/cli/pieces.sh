@@ -64,7 +64,7 @@ stderr_has '^pcgpu: big\.bin: there are more voxels than the .* GB of memory hol
 expect 1 $VOXELIZE --cpu --memory 4M big.bin -o x.ply --point-voxel p.npy
 stderr_has '^pcgpu: big\.bin: needs more than .* no point-voxel'
 expect 1 $VOXELIZE --cpu --memory 4M big.bin -o x.npz --features points
-stderr_has '^pcgpu: big\.bin: needs more than .* no features but mean and first'
+stderr_has '^pcgpu: big\.bin: needs more than .* no features but mean, first and nearest'
 "$PCGPU" convert big.bin -o big.pcd
 expect 1 $VOXELIZE --cpu --memory 4M big.pcd -o x.ply
 stderr_has '^pcgpu: big\.pcd: \.pcd is not read in pieces; '

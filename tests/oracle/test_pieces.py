@@ -6,6 +6,7 @@ import numpy as np
 from common import check, finish, passed, run, scratch, write_bin, write_ply
 
 OPTIONS = ([], ['--max-points', '4'], ['--features', 'first'], ['--drop-origin'], ['--max-voxels', '7'],
+           ['--features', 'nearest'], ['--features', 'nearest', '--max-points', '3', '--max-voxels', '500'],
            ['--range=-1,-1,-1,8,8,8'], ['--max-points', '1', '--drop-origin', '--max-voxels', '300'])
 
 
@@ -92,6 +93,6 @@ with scratch() as place:
     run('convert', place / 'utm.ply', '-o', place / 'utm.las')
     box = '--range=512000,5403000,-5,512300,5403200,30'
     compare('UTM in .las', place / 'utm.las', '7M', ('5',), ('ply', 'las', 'npz'),
-            [[box], [box, '--features', 'first'], [box, '--max-points', '2'], ['--drop-origin']])
+            [[box], [box, '--features', 'first'], [box, '--max-points', '2'], [box, '--features', 'nearest'], ['--drop-origin']])
     compare_samples('UTM in .las', place / 'utm.las', '3M', [['-m', '4096'], ['--ratio', '0.1', '--seed', '11', '--drop-origin']])
 finish()
