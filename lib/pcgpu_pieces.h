@@ -13,7 +13,7 @@ extern "C" {
  * pcgpu_read gives them. */
 typedef struct pcgpu_pieces pcgpu_pieces;
 
-/* Whether files of this format can be read in pieces: bin and las. */
+/* Whether files of this format can be read in pieces: bin, npy and las. */
 bool pcgpu_format_has_pieces(const pcgpu_format_info *format);
 
 /* Opens a regular file; a piece takes at most about `bytes` of memory. The offset of a .las needs one pass over the file. The

@@ -121,7 +121,8 @@ bool pc_npy_is_cloud(const pc_npy *npy) {
            npy->shape[1] <= PCGPU_MAX_COLUMNS;
 }
 
-static pcgpu_status check_cloud(pcgpu_context *context, const char *name, const pc_bytes *bytes, const pc_npy *npy) {
+/* `bytes`: the size of the file. */
+static pcgpu_status check_cloud(pcgpu_context *context, const char *name, uint64_t bytes, const pc_npy *npy) {
     if (npy->type != PCGPU_FLOAT32 && npy->type != PCGPU_FLOAT64) {
         return pc_fail(context, PCGPU_ERROR_FORMAT,
                        "%s: holds values of type '%s'; save it as float32 or float64 "
@@ -133,7 +134,7 @@ static pcgpu_status check_cloud(pcgpu_context *context, const char *name, const 
                        "%s: its shape is %s; a cloud is points x columns with 3 to %d columns", name,
                        npy->shape_text.text, PCGPU_MAX_COLUMNS);
     }
-    size_t present = (bytes->size - npy->start) / ((size_t)npy->shape[1] * pc_type_size(npy->type));
+    uint64_t present = (bytes - npy->start) / ((size_t)npy->shape[1] * pc_type_size(npy->type));
     return present < (uint64_t)npy->shape[0] ? pc_fail_short(context, name, present, (uint64_t)npy->shape[0], "points")
                                              : PCGPU_OK;
 }
@@ -148,23 +149,41 @@ static pcgpu_status build_table(pcgpu_context *context, const char *name, const 
                                 npy->fortran ? size : columns * size);
 }
 
-pcgpu_status pc_npy_read(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,
-                         pcgpu_cloud *cloud) {
-    pc_npy npy;
-    pc_table table;
+static pcgpu_status describe(pcgpu_context *context, const pc_bytes *bytes, uint64_t size, const char *name, pc_npy *npy,
+                             pc_table *table) {
     if (!pc_npy_begins(bytes)) {
         return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: does not begin as a .npy file; give --format if it is another",
                        name);
     }
-    pcgpu_status status = pc_npy_parse(context, name, bytes, &npy);
+    pcgpu_status status = pc_npy_parse(context, name, bytes, npy);
     if (status == PCGPU_OK) {
-        status = check_cloud(context, name, bytes, &npy);
+        status = check_cloud(context, name, size, npy);
     }
+    return status == PCGPU_OK ? build_table(context, name, npy, table) : status;
+}
+
+pcgpu_status pc_npy_read(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,
+                         pcgpu_cloud *cloud) {
+    pc_npy npy;
+    pc_table table;
+    pcgpu_status status = describe(context, bytes, bytes->size, name, &npy, &table);
     if (status == PCGPU_OK) {
-        status = build_table(context, name, &npy, &table);
         pc_say_encoding(options, "%s %s%s", npy.type_text.text, npy.shape_text.text, npy.fortran ? " in Fortran order" : "");
     }
     return status == PCGPU_OK ? pc_table_to_cloud(context, name, &table, bytes, cloud) : status;
+}
+
+static pcgpu_status layout_of_npy(pcgpu_context *context, const pc_bytes *head, uint64_t size, const char *name,
+                                  const pcgpu_read_options *options, pc_table *table, size_t *wanted) {
+    (void)options;
+    pc_npy npy;
+    *wanted = 0;
+    pcgpu_status status = describe(context, head, size, name, &npy, table);
+    if (status == PCGPU_OK && npy.fortran) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: is in Fortran order, which is not read in pieces; save it in C order "
+                       "(numpy.ascontiguousarray), or give more memory", name);
+    }
+    return status;
 }
 
 /* ---- writing -------------------------------------------------------------------------------------------------- */
@@ -252,6 +271,7 @@ const pc_format pc_format_npy = {
              .description = "NumPy: an array of float32 or float64, points x columns"},
     .begins = {"\x93NUMPY"},
     .read = pc_npy_read,
+    .layout = layout_of_npy,
     .write = write_npy,
     .write_arrays = write_array,
 };

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { FIRST_BYTES = 1 << 16 };
+enum { FIRST_BYTES = 1 << 17 }; /* more than the longest header of an .npy of version 1 */
 
 struct pcgpu_pieces {
     pcgpu_context *context;
@@ -135,7 +135,7 @@ static pcgpu_status choose_format(pcgpu_pieces *p, const pc_bytes *head, const p
     p->format = format_of(info);
     return p->format->layout ? PCGPU_OK
                              : pc_fail(p->context, PCGPU_ERROR_ARGUMENT,
-                                       "%s: .%s is not read in pieces; give more memory, or convert it to .las or .bin where there is more",
+                                       "%s: .%s is not read in pieces; give more memory, or convert it to .las, .npy or .bin where there is more",
                                        p->name, info->name);
 }
 

@@ -81,6 +81,15 @@ with scratch() as place:
     write_bin(place / 'five.pcd.bin', points)
     compare('records of five', place / 'five.pcd.bin', '8M', ('1',), ('bin', 'las'))
 with scratch() as place:
+    wide = generator.uniform(-50, 50, (200_000, 4)) + (400_000, 5_000_000, 0, 0)
+    for label, array in (('float32', points[:, :4]), ('float64', wide), ('big endian', wide.astype('>f8'))):
+        np.save(place / 'a.npy', array)
+        compare(f'.npy of {label}', place / 'a.npy', '3M', ('20',), ('ply', 'npy'), [[], ['--features', 'nearest']])
+        compare_samples(f'.npy of {label}', place / 'a.npy', '1M', [['-m', '3000']])
+    np.save(place / 'f.npy', np.asfortranarray(wide))
+    message = run('voxelize', '--voxel-size', '20', '--memory', '3M', '--cpu', place / 'f.npy', '-o', place / 'x.ply', code=1).stderr
+    check(b'Fortran order' in message, 'Fortran order is refused', message)
+with scratch() as place:
     # Float64 coordinates and integers: .las has an offset, which a pass over the pieces must find.
     kinds = [('x', '<f8'), ('y', '<f8'), ('z', '<f8'), ('intensity', '<u2'), ('red', '<u2'), ('green', '<u2'), ('blue', '<u2')]
     survey = np.zeros(300_000, kinds)
