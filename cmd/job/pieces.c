@@ -22,12 +22,23 @@ bool session_needs_pieces(const session *s, const char *input, int times, bool a
     return format && (s->options->memory || (able && pcgpu_format_has_pieces(format)));
 }
 
+static int read_whole(job *j) {
+    pcgpu_cloud cloud;
+    const int code = job_read_input(j, j->inputs[0], &cloud);
+    j->clouds[0] = cloud;
+    j->in_pieces = false;
+    return code;
+}
+
 int job_open_pieces(job *j, pcgpu_pieces **pieces, size_t *memory) {
     const pcgpu_read_options how = {
         .format = j->session->options->format, .fields = session_fields(j->session), .found = &j->input_format[0]};
     const size_t whole = session_memory(j->session), part = whole / 16; /* a piece is a small part of the memory */
     const size_t piece = part < LEAST_PIECE ? LEAST_PIECE : part > MOST_PIECE ? MOST_PIECE : part;
     pcgpu_status status = pcgpu_pieces_open(j->session->context, j->inputs[0], &how, piece, pieces);
+    if (status == PCGPU_ERROR_ARGUMENT && !j->session->options->memory) {
+        return read_whole(j);
+    }
     if (status != PCGPU_OK) {
         return job_failed(j, status);
     }
@@ -36,7 +47,12 @@ int job_open_pieces(job *j, pcgpu_pieces **pieces, size_t *memory) {
     return EXIT_DONE;
 }
 
-int job_lacks_in_pieces(const job *j, const char *what) {
+int job_lacks_in_pieces(job *j, pcgpu_pieces **pieces, const char *what) {
+    pcgpu_pieces_close(*pieces);
+    *pieces = NULL;
+    if (!j->session->options->memory) {
+        return read_whole(j);
+    }
     report_error(j->names[0], "needs more than %.4g GB of memory, and a file in pieces has no %s; leave it out, or give more by --memory",
                  (double)session_memory(j->session) / 1e9, what);
     return EXIT_FAILED;

@@ -189,42 +189,21 @@ static bool read_seeds(const session *s, pcgpu_indices *seeds) {
 /* The memory of a run without pieces is about this many times the file: its records, the coordinates and a permutation. */
 enum { TIMES_OF_FILE = 3 };
 
+/* The option that needs the whole file, or NULL. */
+static const char *lacking_in_pieces(const option_values *o) {
+    return o->seeds ? "seeds" : o->pad != PAD_NONE ? "pad" : o->sweeps > 0 ? "sweeps" : NULL;
+}
+
 bool sample_reads_pieces(const session *s, const char *input) {
     const option_values *o = s->options;
-    return o->sample.method == PCGPU_SAMPLE_RANDOM && session_needs_pieces(s, input, TIMES_OF_FILE, !o->seeds && o->pad == PAD_NONE);
+    return o->sample.method == PCGPU_SAMPLE_RANDOM && session_needs_pieces(s, input, TIMES_OF_FILE, !lacking_in_pieces(o));
 }
 
-static int sample_in_pieces(job *j, const pcgpu_sample_params *params) {
-    pcgpu_sampled sampled;
-    pcgpu_cloud picked;
-    pcgpu_pieces *pieces = NULL;
-    size_t memory = 0;
-    progress_begin(j->names[0], "sampling in pieces");
-    const char *lacks = j->session->options->seeds ? "seeds" : j->session->options->pad != PAD_NONE ? "pad" : NULL;
-    int code = lacks ? job_lacks_in_pieces(j, lacks) : job_open_pieces(j, &pieces, &memory);
-    if (code != EXIT_DONE) {
-        return code;
-    }
-    pcgpu_status status = pcgpu_sample_pieces(j->session->context, pieces, params, memory, &sampled, &picked);
-    pcgpu_pieces_close(pieces);
-    if (status != PCGPU_OK) {
-        return job_failed(j, status);
-    }
-    code = sample_finish(j, &sampled);
-    code = code == EXIT_DONE ? write_picked(j, &sampled, &picked) : code;
-    pcgpu_sampled_free(&sampled);
-    pcgpu_cloud_free(&picked);
-    return code;
-}
-
-int sample_process(job *j) {
+static int sample_whole(job *j) {
     pcgpu_sample_params params = sample_parameters(j->session);
     pcgpu_sampled sampled;
     pcgpu_cloud picked;
     pcgpu_indices seeds;
-    if (j->in_pieces) {
-        return sample_in_pieces(j, &params);
-    }
     int code = sample_prepare(j);
     if (code != EXIT_DONE || !read_seeds(j->session, &seeds)) {
         return code == EXIT_DONE ? EXIT_FAILED : code;
@@ -245,4 +224,32 @@ int sample_process(job *j) {
     }
     pcgpu_sampled_free(&sampled);
     return code;
+}
+
+static int sample_in_pieces(job *j) {
+    const pcgpu_sample_params params = sample_parameters(j->session);
+    const char *lacks = lacking_in_pieces(j->session->options);
+    pcgpu_sampled sampled;
+    pcgpu_cloud picked;
+    pcgpu_pieces *pieces = NULL;
+    size_t memory = 0;
+    progress_begin(j->names[0], "sampling in pieces");
+    int code = lacks ? job_lacks_in_pieces(j, &pieces, lacks) : job_open_pieces(j, &pieces, &memory);
+    if (code != EXIT_DONE || !j->in_pieces) {
+        return code == EXIT_DONE ? sample_whole(j) : code;
+    }
+    pcgpu_status status = pcgpu_sample_pieces(j->session->context, pieces, &params, memory, &sampled, &picked);
+    pcgpu_pieces_close(pieces);
+    if (status != PCGPU_OK) {
+        return job_failed(j, status);
+    }
+    code = sample_finish(j, &sampled);
+    code = code == EXIT_DONE ? write_picked(j, &sampled, &picked) : code;
+    pcgpu_sampled_free(&sampled);
+    pcgpu_cloud_free(&picked);
+    return code;
+}
+
+int sample_process(job *j) {
+    return j->in_pieces ? sample_in_pieces(j) : sample_whole(j);
 }

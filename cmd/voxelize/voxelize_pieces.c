@@ -27,14 +27,14 @@ int voxelize_in_pieces(job *j, pcgpu_voxels *v) {
     size_t memory = 0;
     *v = (pcgpu_voxels){0};
     progress_begin(j->names[0], "voxelizing in pieces");
-    int code = lacking(o) ? job_lacks_in_pieces(j, lacking(o)) : job_open_pieces(j, &pieces, &memory);
-    if (code == EXIT_DONE && !arrays && voxels_need_points(&j->clouds[0])) {
-        code = job_lacks_in_pieces(j, "mean of packed colours");
+    int code = lacking(o) ? job_lacks_in_pieces(j, &pieces, lacking(o)) : job_open_pieces(j, &pieces, &memory);
+    if (code == EXIT_DONE && j->in_pieces && !arrays && voxels_need_points(&j->clouds[0])) {
+        code = job_lacks_in_pieces(j, &pieces, "mean of packed colours");
     }
-    if (code == EXIT_DONE) {
-        pcgpu_status status = pcgpu_voxelize_pieces(j->session->context, pieces, &params, memory, arrays, v);
-        code = status == PCGPU_OK ? EXIT_DONE : job_failed(j, status);
+    if (code != EXIT_DONE || !j->in_pieces) {
+        return code == EXIT_DONE ? voxelize_cloud(j, v) : code;
     }
+    pcgpu_status status = pcgpu_voxelize_pieces(j->session->context, pieces, &params, memory, arrays, v);
     pcgpu_pieces_close(pieces);
-    return code == EXIT_DONE ? voxels_check(j, v) : code;
+    return status == PCGPU_OK ? voxels_check(j, v) : job_failed(j, status);
 }
