@@ -1,11 +1,13 @@
 /* What only a caller of the library can ask of sampling; tests/cli and tests/oracle ask the rest through the program.
  */
+#define _DEFAULT_SOURCE /* mkstemps */
 #include "pcgpu.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -159,8 +161,53 @@ static void test_nothing_left(void **state) {
     pcgpu_cloud_free(&cloud);
 }
 
+/* Draws in pieces of any size, from one pick to all points, and the same file several times. */
+static void test_pieces(void **state) {
+    (void)state;
+    char name[] = "/tmp/pcgpu-pieces.XXXXXX.bin";
+    const int fd = mkstemps(name, 4);
+    const pcgpu_read_options how = {.fields = 3};
+    pcgpu_cloud cloud = line(), picked, wanted;
+    pcgpu_sampled got, whole;
+    pcgpu_sample_params params;
+    FILE *file = fdopen(fd, "wb");
+    assert_non_null(file);
+    cloud.data[3 * 7] = NAN;
+    memset(cloud.data + 3 * 9, 0, 3 * sizeof(float)); /* the point at the origin a second time */
+    assert_int_equal(fwrite(cloud.data, 3 * sizeof(float), POINTS, file), POINTS);
+    fclose(file);
+    pcgpu_sample_params_init(&params);
+    params.method = PCGPU_SAMPLE_RANDOM;
+    params.drop_origin = true;
+    for (size_t bytes = 1; bytes < 2000; bytes = 5 * bytes + 3) {
+        pcgpu_pieces *pieces;
+        assert_int_equal(pcgpu_pieces_open(context, name, &how, bytes, &pieces), PCGPU_OK);
+        for (params.count = 1; params.count <= POINTS - 3; params.count++) {
+            params.seed = (uint64_t)params.count + bytes;
+            assert_int_equal(pcgpu_sample(context, &cloud, &params, &whole), PCGPU_OK);
+            assert_int_equal(pcgpu_cloud_gather(context, &cloud, whole.indices, whole.count, &wanted), PCGPU_OK);
+            assert_int_equal(pcgpu_sample_pieces(context, pieces, &params, 1 << 20, &got, &picked), PCGPU_OK);
+            assert_int_equal(got.count, whole.count);
+            assert_memory_equal(got.indices, whole.indices, (size_t)got.count * sizeof *got.indices);
+            assert_memory_equal(picked.data, wanted.data, (size_t)got.count * 3 * sizeof(float));
+            pcgpu_sampled_free(&got);
+            pcgpu_sampled_free(&whole);
+            pcgpu_cloud_free(&picked);
+            pcgpu_cloud_free(&wanted);
+        }
+        assert_int_equal(pcgpu_sample_pieces(context, pieces, &params, 1 << 20, &got, &picked), PCGPU_ERROR_ARGUMENT);
+        assert_null(picked.data);
+        params.count = 5;
+        assert_int_equal(pcgpu_sample_pieces(context, pieces, &params, 100, &got, &picked), PCGPU_ERROR_MEMORY);
+        pcgpu_pieces_close(pieces);
+    }
+    unlink(name);
+    pcgpu_cloud_free(&cloud);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_coverage),
         cmocka_unit_test(test_at_most),
