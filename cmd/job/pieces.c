@@ -19,7 +19,7 @@ bool session_needs_pieces(const session *s, const char *input, int times, bool a
         return false;
     }
     const pcgpu_format_info *format = found_format(s, input, &why);
-    return format && (s->options->memory || (able && pcgpu_format_has_pieces(format)));
+    return s->options->memory || (able && format && pcgpu_format_has_pieces(format));
 }
 
 static int read_whole(job *j) {
