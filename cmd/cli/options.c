@@ -23,6 +23,7 @@ static const char *const automatic[] = {"auto", NULL};
 static const char *const froms[] = {"auto", "iso", "top", "side", "front", "sensor", NULL};
 static const char *const colormaps[] = {"viridis", "turbo", "grey", NULL};
 static const char *const ups[] = {"auto", "x", "y", "z", "-x", "-y", "-z", NULL};
+static const char *const picture_formats[] = {"auto", "png", "html", NULL};
 static const char *const progress_modes[] = {"auto", "on", "off", NULL};
 
 _Static_assert(sizeof(pcgpu_sample_method) == sizeof(int) && sizeof(pcgpu_register_method) == sizeof(int) &&
@@ -260,9 +261,11 @@ static const option_row table[] = {
      "Of an .npz of voxelize: the size of a voxel in metres. Default: by the features."},
     {"range", 0, FOR_VIEW, 0, &type_range, "X0,Y0,Z0,X1,Y1,Z1", AT(voxelize), -METRES, METRES, automatic,
      "Of an .npz of voxelize: its range, of which the lower corner matters; auto: by the features."},
-    {"output", 'o', FOR_VIEW, OPTION_OUTPUT | OPTION_PICTURE, &type_path, "PATH", AT(output), 0, 0, NULL,
-     "Write one picture of all inputs to this .png; - is standard output; a folder (DIR/) gets a picture per input. Without it "
-     "the picture is drawn in the terminal."},
+    {"output-format", 0, FOR_VIEW, 0, &type_choice, "NAME", AT(view.format), 0, 0, picture_formats,
+     "png, a picture, or html, a page for a browser. auto: by the name of the output, png for standard output and folders."},
+    {"output", 'o', FOR_VIEW, OPTION_OUTPUT | OPTION_PICTURE | OPTION_PAGE, &type_path, "PATH", AT(output), 0, 0, NULL,
+     "Write one picture of all inputs to this .png, or one page for a browser to this .html; - is standard output; a folder "
+     "(DIR/) gets one per input. Without it the picture is drawn in the terminal."},
 
     {"picture", 0, FOR_SAMPLE, OPTION_OUTPUT | OPTION_PICTURE, &type_path, "FILE", AT(picture), 0, 0, NULL,
      "Write a .png, as pcgpu view draws: the picks, and beside those of farthest point sampling as many random ones."},

@@ -107,10 +107,12 @@ typedef struct level_counts {
 /* The source of a value; a later source wins. NOT_IN_EFFECT: a default that does not apply to these inputs. */
 typedef enum value_source { FROM_DEFAULT, FROM_FILE, FROM_COMMAND_LINE, NOT_IN_EFFECT } value_source;
 
+typedef enum picture_format { PICTURE_AUTO, PICTURE_PNG, PICTURE_HTML } picture_format;
+
 /* What a picture shows; pictures have their own names for these, in the same order. */
 typedef struct view_options {
     const char *color;
-    int from, colormap, up;
+    int from, colormap, up, format;
     int size[2]; /* 0: not given */
     double point_size;
 } view_options;
@@ -202,7 +204,8 @@ enum {
     OPTION_PLY = 256,        /* a mesh: .ply, unless its name says another format of one */
     OPTION_GROWS = 512,      /* one output for all inputs, written input by input; --resume appends to it */
     OPTION_MANY = 2048,      /* about many inputs */
-    OPTION_PICTURE = 4096,   /* a .png */
+    OPTION_PICTURE = 4096,   /* a .png, */
+    OPTION_PAGE = 8192,      /* or a .html */
     OPTION_AUTO = 1024       /* a real number, or "auto", which is the default and PCGPU_AUTO */
 };
 

@@ -129,6 +129,10 @@ int exit_code_worse(int a, int b);
 /* The number of jobs that may be open at the same time, at most `most`. */
 int session_jobs_at_once(const session *session, int most);
 
+/* session_formats.c: whether a picture is a page of HTML, or a .png, by --output-format or its name. */
+bool output_is_page(const option_values *options, const option_row *option, const char *path);
+bool output_is_picture(const option_values *options, const option_row *option, const char *path);
+
 /* The path of an output, or NULL. */
 const char *output_path(const session *session, const option_row *option);
 /* The output of one input: `path`, or in a folder a name derived from the input. malloc'd; NULL without memory. */

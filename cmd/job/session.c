@@ -62,7 +62,7 @@ char *output_name(const session *s, const option_row *option, const char *path, 
     if (is_main(option)) {
         snprintf(extension, sizeof extension, "%s", output_extension(s, path, input));
     } else if (option->flags & OPTION_PICTURE) {
-        snprintf(extension, sizeof extension, "%s", ".png");
+        snprintf(extension, sizeof extension, "%s", output_is_page(s->options, option, path) ? ".html" : ".png");
     } else {
         const char *kind = option->flags & OPTION_TEXT ? "txt" : option->flags & OPTION_PLY ? "ply" : "bin";
         snprintf(extension, sizeof extension, ".%s.%s", option->name, kind);
@@ -88,11 +88,6 @@ static bool check_format(const session *s, const char *path, reason *why) {
            refuse(why, "%s cannot hold a cloud; give another --output-format, such as ply", format->name);
 }
 
-static bool is_picture(const char *path) {
-    const pcgpu_format_info *format = pcgpu_format_of_path(path);
-    return format && strcmp(format->name, "png") == 0;
-}
-
 /* Checks one output: its file or folder, its name, and the terminal. */
 static bool check_output(const session *s, const option_row *o, const char *path, reason *why) {
     const char *joins = session_joins(s);
@@ -114,8 +109,9 @@ static bool check_output(const session *s, const option_row *o, const char *path
     if ((o->flags & OPTION_PLY) && !folder && !path_is_stream(path) && !pcgpu_mesh_is_name(path)) {
         return refuse(why, "%s: a mesh is written as .ply, .obj or .glb; give a name that ends in one of them", path);
     }
-    if ((o->flags & OPTION_PICTURE) && !folder && !path_is_stream(path) && !is_picture(path)) {
-        return refuse(why, "%s: a picture is written as .png; give a name that ends in it", path);
+    if ((o->flags & OPTION_PICTURE) && !folder && !path_is_stream(path) && !output_is_page(s->options, o, path) && !output_is_picture(s->options, o, path)) {
+        return refuse(why, "%s: a picture is written as .png%s; give a name that ends in it", path,
+                      o->flags & OPTION_PAGE ? ", a page as .html" : "");
     }
     if (path_is_dash(path) && !output_is_text(s, o) && !s->options->force && !s->options->dry_run && isatty(STDOUT_FILENO)) {
         return refuse(why, "binary data would go to the terminal; give -o FILE, or -f to write it anyway");

@@ -112,6 +112,9 @@ static int draw(job *j, pc_scene *scene) {
     const view_options *o = &s->options->view;
     pc_picture picture;
     view_settle_up(s, scene);
+    if (view_is_page(j)) {
+        return view_write_page(j, scene);
+    }
     const pc_view view = view_of(s, scene);
     const char *color = pc_scene_default_paint(scene);
     color = o->color ? o->color : view.from == PC_FROM_SENSOR && strcmp(color, "height") == 0 ? "distance" : color;
@@ -168,10 +171,12 @@ static int run_together(session *s) {
 }
 
 static bool settle(option_values *o, const command_info *command, reason *why) {
-    (void)command;
     const int *size = o->view.size;
     if ((int64_t)size[0] * size[1] > PC_PICTURE_PIXELS) {
         return refuse(why, "size %dx%d has more than %d million pixels; give a smaller one", size[0], size[1], PC_PICTURE_PIXELS / 1000000);
+    }
+    if (!view_check_page(o, command, why)) {
+        return false;
     }
     if (o->output && path_is_folder(o->output)) {
         return true;

@@ -150,11 +150,18 @@ static int read_trajectory(session *s, const char *path, pc_layer *layer) {
         report_error(NULL, "%s", why.text);
         return EXIT_FAILED;
     }
-    const pcgpu_status status = pcgpu_cloud_create(s->context, t.count, 3, &layer->cloud);
+    const int columns = t.times ? 4 : 3;
+    const pcgpu_status status = pcgpu_cloud_create(s->context, t.count, columns, &layer->cloud);
     for (int64_t i = 0; status == PCGPU_OK && i < t.count; i++) {
         for (int k = 0; k < 3; k++) {
-            layer->cloud.data[3 * i + k] = (float)t.poses[16 * i + 4 * k + 3];
+            layer->cloud.data[columns * i + k] = (float)t.poses[16 * i + 4 * k + 3];
         }
+        if (t.times) { /* since the first pose: float32 does not hold seconds since 1970 */
+            layer->cloud.data[columns * i + 3] = (float)(t.times[i] - t.times[0]);
+        }
+    }
+    if (status == PCGPU_OK && t.times) {
+        snprintf(layer->cloud.names[3], PCGPU_NAME_SIZE, "time");
     }
     layer->kind = PC_LINE;
     trajectory_free(&t);

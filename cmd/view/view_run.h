@@ -10,6 +10,12 @@ int view_add_input(session *s, const char *path, pc_scene *scene);
 /* Once all layers are there: sets the axis that is up. */
 void view_settle_up(const session *s, pc_scene *scene);
 
+/* view_page.c: whether the output of the job is a page; writes the page. Returns an exit code and prints errors. */
+bool view_is_page(const job *j);
+int view_write_page(job *j, pc_scene *scene);
+/* Checks the options that a page does not have. */
+bool view_check_page(const option_values *o, const command_info *command, reason *why);
+
 /* view_terminal.c: whether standard output is a terminal that shows colours. */
 bool terminal_has_colors(void);
 /* Whether it shows pictures, as kitty does. */

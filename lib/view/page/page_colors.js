@@ -1,0 +1,96 @@
+// Colours: what rows are painted by, and the limits of the scale.
+const rgbOf = (hex) => [0, 2, 4].map((k) => parseInt(hex.slice(k, k + 2), 16));
+const palette = (name) => Uint8Array.from(scene.palettes[name].match(/../g), (h) => parseInt(h, 16));
+const classColors = palette('classes');
+const onlyLines = scene.layers.every((l) => l.kind === 'line');
+const paints = [];  // {key, label, unit}
+const state = {color: '', map: scene.map, limits: [0, 1], scaled: false};
+
+{
+  const add = (key, label, unit = '') => paints.push({key, label, unit});
+  add('height', 'height', 'm');
+  add('distance', 'distance', 'm');
+  add('order', onlyLines ? 'pose' : 'order');
+  add('file', scene.layers.length > 1 ? 'file' : 'one colour');
+  if (scene.layers.some((l) => l.rgb)) add('rgb', 'rgb');
+  if (scene.layers.some((l) => l.classes && l.column(l.classes))) add('class', 'class');
+  if (scene.layers.some((l) => normalsOf(l))) add('normals', 'normals');
+  const names = new Set(scene.layers.flatMap((l) => l.columns.map((c) => c.name)));
+  for (const name of names) add('column ' + name, name);
+  state.color = startColor();
+}
+
+function normalsOf(layer) {
+  const i = layer.columns.findIndex((c) => c.name === layer.normals);
+  const three = i < 0 ? [] : layer.columns.slice(i, i + 3);
+  return three.length === 3 && three[2].name.includes('z') ? three : null;
+}
+
+function startColor() {
+  const l = scene.layers.find((x) => x.intensity), wanted = scene.color;
+  const keys = [wanted, 'column ' + wanted, wanted === 'intensity' && l ? 'column ' + l.intensity : '', {x: 1, y: 1, z: 1}[wanted] ? 'height' : ''];
+  return keys.find((k) => paints.some((p) => p.key === k)) || 'height';
+}
+
+// The function from a row to its value on the scale, or null.
+function scaledValue(layer, key) {
+  const axis = Math.abs(AXES[2]) - 1, sign = Math.sign(AXES[2]);
+  const base = layer.offset[axis] + layer.low[axis], step = layer.step[axis], codes = layer.codes;
+  if (key === 'height') return (i) => sign * (base + codes[3 * i + axis] * step);
+  if (key === 'order') return (i) => recordOf(layer, i);
+  if (key === 'distance') return (i) => Math.hypot(...[0, 1, 2].map((k) => layer.low[k] + codes[3 * i + k] * layer.step[k]));
+  const c = key.startsWith('column ') && layer.column(key.slice(7));
+  return c ? (i) => valueOf(c, i) : null;
+}
+
+const isFlat = (layer, key) => key === 'file' || (layer.kind === 'line' && !onlyLines);
+
+// From the first to the last percentile of some rows, so that few outliers do not take the colours.
+function findLimits(key) {
+  const values = [];
+  for (const layer of scene.layers) {
+    const f = isFlat(layer, key) ? null : scaledValue(layer, key), step = Math.floor(layer.count / 65536) + 1;
+    for (let i = 0; f && i < layer.count; i += step) {
+      const v = f(i);
+      if (v === v) values.push(v);
+    }
+  }
+  if (!values.length) return null;
+  const sorted = Float64Array.from(values).sort(), at = (f) => sorted[Math.round(f * (sorted.length - 1))];
+  return at(0.99) > at(0.01) ? [at(0.01), at(0.99)] : [at(0), at(1)];
+}
+
+function paintScaled(layer, f, out) {
+  const colors = palette(state.map), [low, high] = state.limits, factor = high > low ? 255 / (high - low) : 0;
+  for (let i = 0; i < layer.count; i++) {
+    const v = f(i), t = factor ? (v - low) * factor : 127;
+    const k = t !== t || v !== v ? -1 : 3 * (t <= 0 ? 0 : t >= 255 ? 255 : Math.floor(t + 0.5));
+    for (let j = 0; j < 3; j++) out[4 * i + j] = k < 0 ? 128 : colors[k + j];
+  }
+}
+
+// RGBA per row.
+function paint(layer) {
+  const out = new Uint8Array(4 * layer.count).fill(255), key = state.color, n = layer.count;
+  const f = isFlat(layer, key) ? null : scaledValue(layer, key);
+  const each = (color) => { for (let i = 0; i < n; i++) { const c = color(i); out[4 * i] = c[0]; out[4 * i + 1] = c[1]; out[4 * i + 2] = c[2]; } };
+  const grey = [128, 128, 128], normals = key === 'normals' && normalsOf(layer), classes = key === 'class' && layer.column(layer.classes);
+  if (f) paintScaled(layer, f, out);
+  else if (isFlat(layer, key)) { const c = rgbOf(layer.color.slice(1)); each(() => c); }
+  else if (key === 'rgb' && layer.rgb) each((i) => layer.rgb.subarray(3 * i, 3 * i + 3));
+  else if (normals) each((i) => normals.map((c) => 127.5 + 127.5 * valueOf(c, i)));
+  else if (classes) each((i) => {
+    const v = valueOf(classes, i), k = (v - 1) % (classColors.length / 3) * 3;
+    return v === 0 ? [154, 160, 166] : v > 0 ? classColors.subarray(k, k + 3) : grey;
+  });
+  else each(() => grey);
+  return out;
+}
+
+function chooseColor(key, limits) {
+  state.color = key;
+  const found = limits || findLimits(key);
+  state.scaled = !!found && scene.layers.some((l) => !isFlat(l, key) && scaledValue(l, key));
+  if (found) state.limits = found;
+}
+chooseColor(state.color, scene.limits);
