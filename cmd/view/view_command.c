@@ -190,8 +190,8 @@ static bool settle(option_values *o, const command_info *command, reason *why) {
 
 #define VIEW_COMMAND                                                                                                            \
     .name = "view", .bit = FOR_VIEW, .arguments = "[OPTION]... [INPUT]...",                                                     \
-    .summary = "draw clouds, meshes, trajectories, depth images and voxels as a picture",                                       \
-    .examples = {"scan.bin -o scan.png", "scan1.bin scan2.bin --from top -o both.png"},                                         \
+    .summary = "draw clouds, meshes, trajectories, depth images and voxels as a picture or a page",                             \
+    .examples = {"scan.bin -o scan.png", "scan1.bin scan2.bin -o both.html"},                                                   \
     .traits = COMMAND_READS_STDIN | COMMAND_READS_TEXT | COMMAND_READS_ITSELF | COMMAND_DROPS_ORIGIN, .settle = settle
 
 /* All inputs in one picture. */

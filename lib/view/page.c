@@ -34,6 +34,14 @@ static pcgpu_status choose(pcgpu_context *context, const pc_scene *scene, const 
         }
         status = status == PCGPU_OK ? page_choose_rows(context, most > 1 ? most : 1, p) : status;
     }
+    for (int i = 0; i < scene->count && status == PCGPU_OK; i++) {
+        const page_layer *p = &pages[i];
+        if (p->sampled) {
+            pc_log(context, PCGPU_LOG_INFO, "%s: the page has %lld of %lld %s", scene->layers[i].name,
+                   (long long)(is_mesh(p->layer) ? p->layer->triangles : p->count), (long long)p->total,
+                   is_mesh(p->layer) ? "triangles" : "points");
+        }
+    }
     if (status == PCGPU_OK) {
         page_choose_columns(context, scene, color, pages);
     }
