@@ -128,3 +128,11 @@ class Browser:
         for k in range(1, 6):
             self.mouse('mouseMoved', x + dx * k / 5, y + dy * k / 5, button='left', buttons=1, **more)
         self.mouse('mouseReleased', x + dx, y + dy, button='left', buttons=0, clickCount=1, **more)
+
+    def touch(self, begin, end):
+        """Fingers that move from one list of places to another."""
+        points = lambda t: [{'x': a[0] + (b[0] - a[0]) * t, 'y': a[1] + (b[1] - a[1]) * t, 'id': i} for i, (a, b) in enumerate(zip(begin, end))]
+        self.call('Input.dispatchTouchEvent', type='touchStart', touchPoints=points(0))
+        for k in range(1, 6):
+            self.call('Input.dispatchTouchEvent', type='touchMove', touchPoints=points(k / 5))
+        self.call('Input.dispatchTouchEvent', type='touchEnd', touchPoints=[])

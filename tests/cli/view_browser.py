@@ -106,11 +106,16 @@ def two_clouds(b):
     before = b.run('pcgpu.camera.target')
     b.drag(300, 300, 40, 0, modifiers=8)  # shift
     check(b.run('pcgpu.camera.target') != before, 'Shift moves the picture')
+    distance, yaw = b.run('pcgpu.camera.distance'), b.run('pcgpu.camera.yaw')
+    b.touch([(300, 300)], [(340, 300)])
+    check(b.run('pcgpu.camera.yaw') != yaw and b.run('pcgpu.camera.distance') == distance, 'a finger turns')
+    b.touch([(300, 250), (340, 250)], [(260, 250), (380, 250)])
+    check(b.run('pcgpu.camera.distance') < 0.5 * distance, 'two fingers zoom')
     b.click(*center(b, '[data-from=top]'))
     picks_records(b, 1, rows('b.bin'), 0.001)
     flat = picture(b)
     check(b.run('document.getElementById("legend").hidden'), 'one colour per file has no scale')
-    for color in ('height', 'column intensity', 'order', 'distance'):
+    for color in ('height', 'axis x', 'column intensity', 'order', 'distance'):
         choose(b, '#color', color)
         check(picture(b)['sum'] != flat['sum'], f'colour {color} is the same picture')
         check(not b.run('document.getElementById("legend").hidden'), f'{color} has a scale')

@@ -16,6 +16,7 @@ const state = {color: '', map: scene.map, limits: [0, 1], scaled: false};
   if (scene.layers.some((l) => l.classes && l.column(l.classes))) add('class', 'class');
   if (scene.layers.some((l) => normalsOf(l))) add('normals', 'normals');
   const names = new Set(scene.layers.flatMap((l) => l.columns.map((c) => c.name)));
+  for (const axis of 'xyz') add('axis ' + axis, axis, 'm');
   for (const name of names) add('column ' + name, name);
   state.color = startColor();
 }
@@ -28,15 +29,15 @@ function normalsOf(layer) {
 
 function startColor() {
   const l = scene.layers.find((x) => x.intensity), wanted = scene.color;
-  const keys = [wanted, 'column ' + wanted, wanted === 'intensity' && l ? 'column ' + l.intensity : '', {x: 1, y: 1, z: 1}[wanted] ? 'height' : ''];
+  const keys = [wanted, 'column ' + wanted, 'axis ' + wanted, wanted === 'intensity' && l ? 'column ' + l.intensity : ''];
   return keys.find((k) => paints.some((p) => p.key === k)) || 'height';
 }
 
 // The function from a row to its value on the scale, or null.
 function scaledValue(layer, key) {
-  const axis = Math.abs(AXES[2]) - 1, sign = Math.sign(AXES[2]);
+  const up = key === 'height', axis = up ? Math.abs(AXES[2]) - 1 : 'xyz'.indexOf(key[5]), sign = up ? Math.sign(AXES[2]) : 1;
   const base = layer.offset[axis] + layer.low[axis], step = layer.step[axis], codes = layer.codes;
-  if (key === 'height') return (i) => sign * (base + codes[3 * i + axis] * step);
+  if (up || key.startsWith('axis ')) return (i) => sign * (base + codes[3 * i + axis] * step);
   if (key === 'order') return (i) => recordOf(layer, i);
   if (key === 'distance') return (i) => Math.hypot(...[0, 1, 2].map((k) => layer.low[k] + codes[3 * i + k] * layer.step[k]));
   const c = key.startsWith('column ') && layer.column(key.slice(7));

@@ -242,7 +242,7 @@ function autoSize() {
   for (const l of scene.layers) n += l.shown && l.kind === 'points' ? l.count : 0;
   return Math.min(6, Math.max(2, Math.round(0.6 * Math.sqrt(canvas.clientWidth * canvas.clientHeight / Math.max(n, 1))) / 2));
 }
-const view = {size: scene.pointSize, edl: true, when: 1, ratio: 1};
+const view = {size: scene.pointSize, edl: true, when: 1, ratio: 1, picked: null};
 
 function begin(programs, kind, layer, m, pixels) {
   const {p, u} = programs[kind];
@@ -288,21 +288,26 @@ function drawLine(list, layer, m, pixels) {
   draw(0, part, 1);
 }
 
-function drawMarks(layer, m, pixels) {
-  const {p, u} = programs.mark, now = poseAt(layer);
+// The ends of trajectories, where the slider stands, and the picked point.
+function drawMarks(m, pixels) {
+  const {p, u} = programs.mark;
   gl.useProgram(p);
   gl.uniformMatrix4fv(u.modelView, false, m.view);
   gl.uniformMatrix4fv(u.projection, false, m.projection);
   gl.bindVertexArray(null);
-  const mark = (row, ink, size) => {
+  const mark = (layer, row, ink, size) => {
     gl.uniform3fv(u.at, place(layer, row));
     gl.uniform3fv(u.ink, ink.map((v) => v / 255));
     gl.uniform1f(u.size, size * pixels);
     gl.drawArrays(gl.POINTS, 0, 1);
   };
-  mark(0, [0x2e, 0xcc, 0x71], 10);
-  mark(layer.count - 1, [0xe7, 0x4c, 0x3c], 10);
-  if (now < layer.count - 1) mark(now, [0x2a, 0xa5, 0xf5], 13);
+  for (const layer of shownLayers(true)) {
+    const now = poseAt(layer);
+    mark(layer, 0, [0x2e, 0xcc, 0x71], 10);
+    mark(layer, layer.count - 1, [0xe7, 0x4c, 0x3c], 10);
+    if (now < layer.count - 1) mark(layer, now, [0x2a, 0xa5, 0xf5], 13);
+  }
+  if (view.picked && view.picked.layer.shown) mark(view.picked.layer, view.picked.row, [0xf0, 0x30, 0xc0], 10);
 }
 
 const shownLayers = (line) => scene.layers.filter((l) => l.shown && l.count && (l.kind === 'line') === line);
@@ -341,7 +346,7 @@ function draw(samples) {
   gl.uniform3fv(u.ground, BACK);
   gl.drawArrays(gl.TRIANGLES, 0, 3);
   for (const layer of shownLayers(true)) drawLine(programs, layer, m, ratio);
-  for (const layer of shownLayers(true)) drawMarks(layer, m, ratio);
+  drawMarks(m, ratio);
 }
 
 // The row that is nearest to a place in the picture: {layer, row}, or null.

@@ -68,6 +68,8 @@ const withStep = (v, step) => v !== v ? 'not finite' : v.toFixed(step > 0 ? Math
 
 function showPicked(hit) {
   const panel = $('picked');
+  view.picked = hit;
+  request();
   panel.hidden = !hit;
   panel.replaceChildren();
   if (!hit) return;
