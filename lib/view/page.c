@@ -42,10 +42,7 @@ static pcgpu_status choose(pcgpu_context *context, const pc_scene *scene, const 
                    is_mesh(p->layer) ? "triangles" : "points");
         }
     }
-    if (status == PCGPU_OK) {
-        page_choose_columns(context, scene, color, pages);
-    }
-    return status;
+    return status == PCGPU_OK ? page_choose_columns(context, scene, color, pages) : status;
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */

@@ -4,22 +4,30 @@
 
 #include <string.h>
 
-/* Paints a copy of the layer; whether it can be. */
-static bool can_paint(pcgpu_context *context, const pc_scene *scene, const char *what, const pc_layer *layer, pc_layer *painted) {
+/* Paints a copy of the layer, if that can be. Errors: MEMORY. */
+static pcgpu_status try_paint(pcgpu_context *context, const pc_scene *scene, const char *what, const pc_layer *layer, pc_layer *painted,
+                              bool *can) {
     pc_scene one = *scene;
     *painted = *layer;
     painted->kind = PC_POINTS; /* a trajectory alone is no exception here */
     one.layers = painted;
     one.count = one.capacity = 1;
-    const bool can = pc_scene_paint(context, &one, what, PC_VIRIDIS) == PCGPU_OK;
-    pc_clear_error(context);
+    const pcgpu_status status = pc_scene_paint(context, &one, what, PC_VIRIDIS);
     painted->kind = layer->kind;
-    return can;
+    *can = status == PCGPU_OK;
+    if (status != PCGPU_ERROR_FORMAT) {
+        return status;
+    }
+    pc_clear_error(context); /* it lacks the columns */
+    return PCGPU_OK;
 }
 
-static int column_by(pcgpu_context *context, const pc_scene *scene, const char *what, const pc_layer *layer) {
+static pcgpu_status find_column(pcgpu_context *context, const pc_scene *scene, const char *what, const pc_layer *layer, int *column) {
     pc_layer painted;
-    return can_paint(context, scene, what, layer, &painted) ? painted.column : -1;
+    bool can;
+    const pcgpu_status status = try_paint(context, scene, what, layer, &painted, &can);
+    *column = can ? painted.column : -1;
+    return status;
 }
 
 static void measure(const page_layer *p, page_column *c) {
@@ -41,12 +49,12 @@ static bool is_exact(const page_column *c, int bytes) {
     return c->whole && c->high - c->low <= (bytes == 1 ? 254 : 65534);
 }
 
-static void find_columns(pcgpu_context *context, const pc_scene *scene, page_layer *p) {
+static pcgpu_status find_columns(pcgpu_context *context, const pc_scene *scene, page_layer *p) {
     const pc_layer *l = p->layer;
-    p->rgb = can_paint(context, scene, "rgb", l, &p->paint);
-    p->classes = column_by(context, scene, "class", l);
-    p->normals = column_by(context, scene, "normals", l);
-    p->intensity = column_by(context, scene, "intensity", l);
+    pcgpu_status status = try_paint(context, scene, "rgb", l, &p->paint, &p->rgb);
+    status = status == PCGPU_OK ? find_column(context, scene, "class", l, &p->classes) : status;
+    status = status == PCGPU_OK ? find_column(context, scene, "normals", l, &p->normals) : status;
+    status = status == PCGPU_OK ? find_column(context, scene, "intensity", l, &p->intensity) : status;
     const int colors = !p->rgb ? 0 : p->paint.paint == PC_PAINT_PACKED ? 1 : 3;
     for (int k = 3; k < l->cloud.columns; k++) {
         if (k < p->paint.column || k >= p->paint.column + colors || !p->rgb) {
@@ -55,6 +63,7 @@ static void find_columns(pcgpu_context *context, const pc_scene *scene, page_lay
             measure(p, c);
         }
     }
+    return status;
 }
 
 /* Gives a column its bytes, as far as they are left. */
@@ -77,12 +86,8 @@ static int64_t fixed_bytes(const page_layer *p) {
     return mesh ? page_mesh_bytes(p->layer) : 6 * p->count + (p->rows ? 2 * p->count : 0);
 }
 
-void page_choose_columns(pcgpu_context *context, const pc_scene *scene, const char *color, page_layer *pages) {
-    int64_t left = PAGE_BYTES;
-    for (int i = 0; i < scene->count; i++) {
-        find_columns(context, scene, &pages[i]);
-        left -= fixed_bytes(&pages[i]);
-    }
+/* Shares `left` bytes between the colours and columns of the layers. */
+static void share(const pc_scene *scene, const char *color, int64_t left, page_layer *pages) {
     for (int i = 0; i < scene->count; i++) {
         page_layer *p = &pages[i];
         p->rgb = p->rgb && 3 * p->count <= left;
@@ -107,4 +112,17 @@ void page_choose_columns(pcgpu_context *context, const pc_scene *scene, const ch
             set_step(&pages[i].columns[k]);
         }
     }
+}
+
+pcgpu_status page_choose_columns(pcgpu_context *context, const pc_scene *scene, const char *color, page_layer *pages) {
+    int64_t left = PAGE_BYTES;
+    for (int i = 0; i < scene->count; i++) {
+        const pcgpu_status status = find_columns(context, scene, &pages[i]);
+        if (status != PCGPU_OK) {
+            return status;
+        }
+        left -= fixed_bytes(&pages[i]);
+    }
+    share(scene, color, left, pages);
+    return PCGPU_OK;
 }

@@ -46,8 +46,8 @@ pcgpu_status page_simplify(pcgpu_context *context, int64_t most_bytes, page_laye
 int64_t page_mesh_bytes(const pc_layer *l);
 bool page_has_triangle(const pc_layer *l, int64_t triangle); /* whether its vertices are shown */
 
-/* page_columns.c: finds what layers can be painted by, and gives each column the bits that there are. */
-void page_choose_columns(pcgpu_context *context, const pc_scene *scene, const char *color, page_layer *pages);
+/* page_columns.c: finds what layers can be painted by, and gives each column the bits that there are. Errors: MEMORY. */
+pcgpu_status page_choose_columns(pcgpu_context *context, const pc_scene *scene, const char *color, page_layer *pages);
 
 /* page_text.c: text and base64 in a stream. An error of the stream is seen at the end. */
 typedef struct page_text {
