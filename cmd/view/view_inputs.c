@@ -1,7 +1,5 @@
 /* The inputs of a picture: each file, whatever it holds, becomes a layer. */
-#include "numbers.h"
 #include "trajectory.h"
-#include "transform.h"
 #include "view_run.h"
 
 #include <math.h>
@@ -110,37 +108,18 @@ static int read_layer(session *s, const char *path, pc_layer *layer) {
 
 /* ---- trajectories ------------------------------------------------------------------------------------------------ */
 
-/* Whether the first line of numbers is a pose: 16, 12 or 8 numbers with a rotation. */
-static bool begins_with_pose(FILE *file) {
-    char line[1024];
-    while (fgets(line, sizeof line, file)) {
-        double v[17], T[16];
-        char *rest = NULL;
-        int n = 0;
-        reason why;
-        for (char *word = strtok_r(line, " \t\r\n,", &rest); word && *word != '#' && n < 17; word = strtok_r(NULL, " \t\r\n,", &rest)) {
-            if (!number_parse(word, &v[n++])) {
-                return false;
-            }
-        }
-        if (n > 0) {
-            return (n == 16 || n == 12 || n == 8) && transform_from_numbers(v, n, T, &why);
-        }
-    }
-    return false;
-}
-
 static bool is_trajectory(const session *s, const char *path) {
     const pcgpu_format_info *format = format_of(s, path);
     if (s->options->format || path_is_stream(path) || !format || strcmp(format->name, "xyz") != 0) {
         return false;
     }
+    char head[4096];
     FILE *file = fopen(path, "rb");
-    const bool found = file && begins_with_pose(file);
+    const size_t size = file ? fread(head, 1, sizeof head, file) : 0;
     if (file) {
         fclose(file);
     }
-    return found;
+    return trajectory_is(head, size);
 }
 
 static int read_trajectory(session *s, const char *path, pc_layer *layer) {

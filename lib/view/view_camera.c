@@ -257,11 +257,22 @@ layer_camera camera_of_layer(const camera *c, const pc_layer *layer) {
     return l;
 }
 
-static void set_depths(const pc_view *view, const points *p, double radius, camera *c) {
+/* Half the largest diagonal of a box: boxes reach so far beyond their centres. */
+static double reach_of_boxes(const pc_scene *scene) {
+    double reach = 0;
+    for (int i = 0; i < scene->count; i++) {
+        const float *h = scene->layers[i].half;
+        const double own = sqrt((double)((h[0] * h[0] + h[1] * h[1]) + h[2] * h[2]));
+        reach = scene->layers[i].kind == PC_BOXES && own > reach ? own : reach;
+    }
+    return reach;
+}
+
+static void set_depths(const pc_scene *scene, const pc_view *view, const points *p, double radius, camera *c) {
     if (c->kind == ORTHOGRAPHIC) {
         double w[2];
         limits_of(p->w, p->n, 0, true, w);
-        c->back = (float)(w[1] + 0.01 * radius + 1e-30);
+        c->back = (float)(w[1] + reach_of_boxes(scene) + 0.01 * radius + 1e-30);
         c->depth_scale = c->scale[0];
     } else {
         c->depth_scale = c->kind == PERSPECTIVE ? c->distance * c->scale[0]
@@ -291,7 +302,7 @@ pcgpu_status camera_place(pcgpu_context *context, const pc_scene *scene, const p
         c->near = c->kind == PERSPECTIVE ? 0.05f * c->distance : 0.0f;
         flatten(c, &p);
         fit(scene, view, &p, image, c);
-        set_depths(view, &p, radius, c);
+        set_depths(scene, view, &p, radius, c);
         *point_size = size_of_points(view, &p, c);
         status = *point_size > 0 ? PCGPU_OK : pc_fail_memory(context, (uint64_t)view->width * (uint64_t)view->height, "the view");
     }

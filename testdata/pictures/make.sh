@@ -7,6 +7,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 here=testdata/pictures
 pcgpu sample -m 4096 testdata/street.bin -o "$work/sampled.ply" --picture $here/sample.png -f
-pcgpu voxelize --config pillar testdata/street.bin -o "$work/pillars.npz" --picture $here/pillars.png -f
+pcgpu voxelize --config pillar testdata/street.bin -o "$work/pillars.npz"
+pcgpu view --from top --voxel-size 0.16,0.16,4 --range 0,-39.68,-3,69.12,39.68,1 --size 900x560 "$work/pillars.npz" -o $here/pillars.png -f
 pcgpu register -q testdata/street_moved.bin testdata/street.bin -o "$work/moved.ply" --picture $here/register.png -f
 python3 tests/bench/chart.py BENCHMARKS.md > $here/peers.svg

@@ -154,6 +154,10 @@ expect 0 pcgpu view --voxel-size 0.5 --range -20,-20,-3,20,20,3 --color height v
 stdout_has '"limits": \[-[0-9.]*[27]5, [0-9.]*[27]5\]' # centres of voxels
 expect 2 pcgpu view --voxel-size 0.5 a.bin -o bad.png
 stderr_has 'voxel-size is for an \.npz'
+# Pillars from above: a layer of boxes whose tops are nearer than their centres. An empty picture of this size has 1 KB.
+expect 0 pcgpu voxelize --range -20,-20,-3,20,20,3 --voxel-size 0.5,0.5,6 "$T/street.bin" -o pillars.npz
+expect 0 pcgpu view --from top --voxel-size 0.5,0.5,6 --range -20,-20,-3,20,20,3 pillars.npz --size 300x200 -o pillars.png
+[ "$(wc -c < pillars.png)" -gt 5000 ] || die "no pillars in $(wc -c < pillars.png) bytes"
 expect 0 pcgpu voxelize --dtype float16 --range auto --voxel-size 0.5 "$T/street.bin" -o half.npz
 expect 1 pcgpu view half.npz -o bad.png
 stderr_has 'give --voxel-size'
