@@ -372,3 +372,15 @@ int job_run(session *s, int i, job_function process) {
 int session_run_together(session *s, job_function process) {
     return run_one(s, s->inputs, s->input_count, 0, process);
 }
+
+int jobs_end(job *jobs, int count, int code) {
+    for (int i = 0; i < count; i++) {
+        job *j = &jobs[i];
+        job_resume(j);
+        if (code != EXIT_DONE && !j->error[0]) {
+            snprintf(j->error, sizeof j->error, "another part of the batch failed");
+        }
+        code = job_end(j, code);
+    }
+    return code;
+}

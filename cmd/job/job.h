@@ -70,6 +70,8 @@ int job_begin(job *job, session *session, const char **inputs, int count);
 int job_begin_all(job *job, session *session);
 void job_resume(job *job);
 int job_end(job *job, int code);
+/* Ends the jobs of a batch with one exit code, which it returns. */
+int jobs_end(job *jobs, int count, int code);
 /* Stores the last error message as the error of this job, for --json. Begin and end do so, too. */
 void job_note_error(job *job);
 

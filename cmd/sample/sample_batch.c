@@ -150,19 +150,6 @@ static int write_arrays(batch *b) {
     return code;
 }
 
-/* Ends all jobs with one exit code. */
-static int end_jobs(batch *b, int code) {
-    for (int i = 0; i < b->begun; i++) {
-        job *j = &b->jobs[i];
-        job_resume(j);
-        if (code != EXIT_DONE && !j->error[0]) {
-            snprintf(j->error, sizeof j->error, "another part of the batch failed");
-        }
-        code = job_end(j, code);
-    }
-    return code;
-}
-
 int sample_batch(session *s) {
     batch b = {.session = s, .m = s->options->sample.count, .jobs = calloc((size_t)s->input_count, sizeof *b.jobs)};
     int code = EXIT_DONE;
@@ -174,7 +161,7 @@ int sample_batch(session *s) {
         code = run_group(&b, i, s->input_count - i < GROUP ? s->input_count - i : GROUP);
     }
     code = code == EXIT_DONE ? write_arrays(&b) : code;
-    code = end_jobs(&b, code);
+    code = jobs_end(b.jobs, b.begun, code);
     free(b.jobs);
     free(b.points);
     free(b.distances);

@@ -133,19 +133,6 @@ static int add_input(batch *b, session *s, int i) {
     return code;
 }
 
-/* Ends all jobs with one exit code. */
-static int end_jobs(batch *b, int code) {
-    for (int i = 0; i < b->begun; i++) {
-        job *j = &b->jobs[i];
-        job_resume(j);
-        if (code != EXIT_DONE && !j->error[0]) {
-            snprintf(j->error, sizeof j->error, "another part of the batch failed");
-        }
-        code = job_end(j, code);
-    }
-    return code;
-}
-
 int voxelize_batch(session *s) {
     size_t n = (size_t)s->input_count;
     batch b = {.jobs = calloc(n, sizeof *b.jobs),
@@ -165,7 +152,7 @@ int voxelize_batch(session *s) {
         code = code == EXIT_DONE ? write_batch(&b) : code;
         job_note_error(&b.jobs[0]);
     }
-    code = end_jobs(&b, code);
+    code = jobs_end(b.jobs, b.begun, code);
     for (int i = 0; b.voxels && i < s->input_count; i++) {
         pcgpu_voxels_free(&b.voxels[i]);
     }
