@@ -213,6 +213,8 @@ static const option_row table[] = {
     {"calibration", 0, FOR_TRAJECTORY, 0, &type_path, "FILE", AT(calibration), 0, 0, NULL,
      "T_truth_sensor when --ground-truth belongs to another sensor, such as a camera: a KITTI calib.txt, or a transform as "
      "for --init."},
+    {"plot", 0, FOR_EVALUATE, OPTION_OUTPUT | OPTION_PICTURE, &type_path, "FILE", AT(picture), 0, 0, NULL,
+     "Write a .png with charts of the errors: of position and rotation along the path, and of segments by their length."},
 
     {"poses", 0, FOR_FUSE, 0, &type_path, "FILE", AT(poses), 0, 0, NULL,
      "The poses of the images, which map the camera into the world: one per line as KITTI (12 numbers), a 4x4 matrix (16) or TUM "

@@ -147,12 +147,15 @@ static void print_json(const session *s, const char *name, const pcgpu_evaluatio
 }
 
 int evaluate_print(session *s, const char *name, const trajectory *estimate, const double *times,
-                   const trajectory *truth, bool prints) {
+                   const trajectory *truth, bool prints, pose_errors *errors) {
     const option_values *o = s->options;
     const bool by_time = estimate->times && truth->times;
     const char *shown = o->trajectory ? output_shown(name) : input_name(name); /* the output of odometry, or an input */
     double *matched = NULL, *spaced = NULL;
     pcgpu_evaluation e;
+    if (errors) {
+        *errors = (pose_errors){0};
+    }
     if (!by_time && estimate->count != truth->count) {
         report_error(shown, "%lld poses, and %lld in %s; give one true pose per pose, or both files in TUM format",
                      (long long)estimate->count, (long long)truth->count, o->ground_truth);
@@ -173,6 +176,8 @@ int evaluate_print(session *s, const char *name, const trajectory *estimate, con
     } else if (pcgpu_trajectory_evaluate(s->context, estimate->poses, by_time ? matched : truth->poses,
                                          times ? times : spaced, estimate->count, &e) != PCGPU_OK) {
         report_failure(shown, s->context);
+    } else if (errors && (errors->all = e, !pose_errors_fill(errors, estimate->poses, by_time ? matched : truth->poses, estimate->count))) {
+        report_error(shown, "out of memory");
     } else {
         if (prints) {
             print_table(stdout, &e);
@@ -195,6 +200,8 @@ static bool settle(option_values *o, const command_info *command, reason *why) {
         wrong = "no truth to compare with; give --ground-truth FILE";
     } else if (o->timestamps && option_given_here(o, "rate", command)) {
         wrong = "timestamps and rate exclude each other; give one of them";
+    } else if (o->picture && path_is_dash(o->picture)) {
+        wrong = "plot: standard output has the table; give --plot FILE.png";
     }
     return !wrong || refuse(why, "%s", wrong);
 }
@@ -203,9 +210,41 @@ static bool take_inputs(session *s, reason *why) {
     return s->input_count == 1 || refuse(why, "%d inputs; give one trajectory", s->input_count);
 }
 
+/* The output of --plot; its stream is NULL without one. */
+static bool open_plot(const session *s, output *plot) {
+    const option_values *o = s->options;
+    char *name = o->picture ? output_name(s, option_by_name("plot", FOR_EVALUATE), o->picture, s->inputs[0]) : NULL;
+    const bool good = !o->picture || (name && output_open(plot, name, session_existing(s), false));
+    if (o->picture && !name) {
+        report_error(o->picture, "out of memory");
+    }
+    free(name);
+    return good;
+}
+
+static int compare(session *s, const trajectory *estimate, const double *times) {
+    trajectory truth = {0};
+    pose_errors errors = {0};
+    output plot = {0};
+    int code = EXIT_FAILED;
+    if (open_plot(s, &plot) && evaluate_read_truth(s, &truth)) {
+        code = evaluate_print(s, s->inputs[0], estimate, times, &truth, !session_json_is_stdout(s), plot.stream ? &errors : NULL);
+    }
+    if (code == EXIT_DONE && plot.stream) {
+        code = evaluate_plot(s, plot.stream, &errors);
+        code = code == EXIT_DONE && !output_commit(&plot) ? EXIT_FAILED : code;
+    }
+    if (code != EXIT_DONE) {
+        output_discard(&plot);
+    }
+    pose_errors_free(&errors);
+    trajectory_free(&truth);
+    return code;
+}
+
 static int run(session *s) {
     const option_values *o = s->options;
-    trajectory estimate = {0}, truth = {0};
+    trajectory estimate = {0};
     double *times = NULL;
     int64_t count = 0;
     reason why;
@@ -218,11 +257,8 @@ static int run(session *s) {
                      (long long)estimate.count);
         good = false;
     }
-    int code = good && evaluate_read_truth(s, &truth)
-                   ? evaluate_print(s, s->inputs[0], &estimate, times, &truth, !session_json_is_stdout(s))
-                   : EXIT_FAILED;
+    const int code = good ? compare(s, &estimate, times) : EXIT_FAILED;
     trajectory_free(&estimate);
-    trajectory_free(&truth);
     free(times);
     return code;
 }
@@ -232,7 +268,7 @@ const command_info evaluate_command = {.name = "evaluate",
                                        .arguments = "[OPTION]... --ground-truth FILE TRAJECTORY",
                                        .summary = "measure how far a trajectory is from the true one",
                                        .examples = {"poses.txt --ground-truth truth.txt",
-                                                    "poses.txt --ground-truth truth.txt --json errors.json"},
+                                                    "poses.txt --ground-truth truth.txt --plot errors.png"},
                                        .traits = COMMAND_READS_TEXT,
                                        .settle = settle,
                                        .take_inputs = take_inputs,

@@ -7,10 +7,25 @@
 
 /* Reads the truth of --ground-truth and --calibration. False after an error message. */
 bool evaluate_read_truth(const session *session, trajectory *truth);
+/* The errors of each pose. Those of a pose that is missing are NaN. */
+typedef struct pose_errors {
+    pcgpu_evaluation all;
+    int64_t count;
+    double *path;    /* metres along the true path; ascending */
+    double *metres;  /* the distance to the true position after the alignment of `all` */
+    double *degrees; /* of the rotation since the first pose that both have */
+} pose_errors;
+
 /* Compares `estimate`, from the file `name`, with the truth. `prints`: prints the table to standard output. Adds an
- * object to --json. `times`: of the estimates; NULL: `estimate` has times, or --rate determines them. Returns an exit
- * code. */
+ * object to --json. `times`: of the estimates; NULL: `estimate` has times, or --rate determines them. `errors`, unless
+ * NULL, receives those of each pose, for pose_errors_free. Returns an exit code. */
 int evaluate_print(session *session, const char *name, const trajectory *estimate, const double *times,
-                   const trajectory *truth, bool prints);
+                   const trajectory *truth, bool prints, pose_errors *errors);
+
+/* evaluate_plot.c: the errors of `count` poses, of which errors->all is set. False without memory. */
+bool pose_errors_fill(pose_errors *errors, const double *estimate, const double *truth, int64_t count);
+void pose_errors_free(pose_errors *errors); /* accepts a zeroed struct */
+/* Writes the charts of --plot. Returns an exit code and prints errors. */
+int evaluate_plot(const session *session, FILE *stream, const pose_errors *errors);
 
 #endif

@@ -265,7 +265,7 @@ static int evaluate(odometry_state *run, const trajectory *truth) {
                                  .poses = run->poses,
                                  .times = run->session->options->timestamps ? run->times : NULL};
     return evaluate_print(run->session, run->session->options->trajectory, &estimate, run->times, truth,
-                          !session_json_is_stdout(run->session) && run->output.stream != stdout);
+                          !session_json_is_stdout(run->session) && run->output.stream != stdout, NULL);
 }
 
 static int run_odometry(odometry_state *run) {

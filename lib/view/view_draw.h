@@ -6,6 +6,7 @@
 #include "view_math.h"
 
 enum { SAMPLES = 2 }; /* per pixel and axis */
+enum { BACKGROUND = 0x12161b };
 
 typedef enum projection { ORTHOGRAPHIC, PERSPECTIVE, SPHERICAL, PIXELS } projection;
 
@@ -135,9 +136,14 @@ void draw_legend(const pc_scene *scene, const pc_view *view, pc_picture *picture
 float text_height(const pc_view *view);
 /* Pixels at the edges that the legend takes: left right top bottom. */
 void legend_margins(const pc_scene *scene, const pc_view *view, float margins[4]);
+void fill_box(pc_picture *picture, float x, float y, float width, float height, uint32_t color);
+/* The largest of 1, 2, 5 x 10^k that is not above `most`. */
+double round_length(double most);
 
 /* view_font.c: draws text with its left end at x and its baseline at y, `height` of a capital letter; returns its width. */
 float draw_text(pc_picture *picture, float x, float y, float height, uint32_t color, const char *text);
 float text_width(float height, const char *text);
+/* A line with round ends, smooth at its edges. */
+void draw_stroke(pc_picture *picture, const float from[2], const float to[2], float radius, uint32_t color);
 
 #endif

@@ -109,6 +109,21 @@ static void blend(uint8_t *rgb, uint32_t color, float part) {
     }
 }
 
+void draw_stroke(pc_picture *p, const float from[2], const float to[2], float radius, uint32_t color) {
+    const stroke s = {from[0], from[1], to[0], to[1]};
+    const float edge = radius + 1.0f;
+    const int x0 = (int)(fminf(s.x0, s.x1) - edge), x1 = (int)(fmaxf(s.x0, s.x1) + edge) + 1;
+    const int y0 = (int)(fminf(s.y0, s.y1) - edge), y1 = (int)(fmaxf(s.y0, s.y1) + edge) + 1;
+    for (int row = y0 < 0 ? 0 : y0; row < y1 && row < p->height; row++) {
+        for (int column = x0 < 0 ? 0 : x0; column < x1 && column < p->width; column++) {
+            const float part = clamp01(radius + 0.5f - distance_to(&s, (float)column + 0.5f, (float)row + 0.5f));
+            if (part > 0.0f) {
+                blend(p->rgb + 3 * ((size_t)row * (size_t)p->width + (size_t)column), color, part);
+            }
+        }
+    }
+}
+
 static void draw_glyph(pc_picture *p, const glyph *g, float x, float y, float height, uint32_t color) {
     const float radius = height * 0.07f > 0.55f ? height * 0.07f : 0.55f, halo = radius + 0.16f * height;
     const int x0 = (int)(x - halo), x1 = (int)(x + g->width + halo) + 1;
@@ -122,7 +137,7 @@ static void draw_glyph(pc_picture *p, const glyph *g, float x, float y, float he
             }
             uint8_t *rgb = p->rgb + 3 * ((size_t)row * (size_t)p->width + (size_t)column);
             if (d < halo + 0.5f) { /* a dark edge, so that text is legible on points */
-                blend(rgb, 0x12161b, 0.8f * clamp01(halo + 0.5f - d));
+                blend(rgb, BACKGROUND, 0.8f * clamp01(halo + 0.5f - d));
                 blend(rgb, color, clamp01(radius + 0.5f - d));
             }
         }

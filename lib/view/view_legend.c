@@ -67,8 +67,7 @@ static void scale_text(double value, double width, bool whole, const char *unit,
              unit);
 }
 
-/* The largest of 1, 2, 5 x 10^k that is not above `most`. */
-static double round_length(double most) {
+double round_length(double most) {
     double length = 1;
     while (length > most && length > 1e-12) {
         length /= 10;
@@ -87,7 +86,7 @@ static void length_text(double metres, char *out, size_t size) {
 
 /* ---- drawing ----------------------------------------------------------------------------------------------------- */
 
-static void fill_box(pc_picture *p, float x, float y, float width, float height, uint32_t color) {
+void fill_box(pc_picture *p, float x, float y, float width, float height, uint32_t color) {
     const int x0 = x < 0 ? 0 : (int)(x + 0.5f), y0 = y < 0 ? 0 : (int)(y + 0.5f), x1 = (int)(x + width + 0.5f), y1 = (int)(y + height + 0.5f);
     for (int row = y0; row < y1 && row < p->height; row++) {
         for (int column = x0; column < x1 && column < p->width; column++) {

@@ -7,8 +7,6 @@
 
 enum { NEIGHBOURS = 16, FARTHEST = 3, BLOCK = 32 /* pixels of a row that are done together */ };
 
-#define BACKGROUND 0x12161bu
-
 typedef struct shading {
     const canvas *c;
     pc_picture *out;

@@ -80,5 +80,5 @@ each convert --crop=-9,-9,-9,9,9,9 --columns x,y,z,i=intensity a.bin -o out.ply 
 each convert --merge --transform T.txt a.bin b.bin -o out.ply --json out.json
 each view --threads 1 --size 64x64 a.bin -o out.png --json out.json
 each view --threads 1 a.bin -o out.html --json out.json
-each evaluate "$PCGPU_SOURCE/testdata/room/poses_kitti.txt" --ground-truth "$PCGPU_SOURCE/testdata/room/poses_kitti.txt"
+each evaluate "$PCGPU_SOURCE/testdata/room/poses_kitti.txt" --ground-truth "$PCGPU_SOURCE/testdata/room/poses_kitti.txt" --plot out.png
 finish

@@ -128,6 +128,21 @@ stdout_has 'RMSE 0.000000 m, mean 0.000000 m'
 stdout_has 'shorter than the 100 m'
 expect 0 pcgpu evaluate tum.txt --ground-truth matrix.txt --json e.jsonl
 grep -q '"evaluation": {"poses": 7, "missing": 0, ' e.jsonl || die 'no evaluation in --json'
+expect 0 pcgpu evaluate tum.txt --ground-truth matrix.txt
+mv "$OUT" table.txt
+expect 0 pcgpu evaluate tum.txt --ground-truth matrix.txt --plot errors.png # the charts are in tests/oracle/test_view.py
+same "$OUT" table.txt
+[ "$(head -c 4 errors.png | od -An -c | tr -d ' ')" = '211PNG' ] || die 'the charts are not a picture'
+expect 1 pcgpu evaluate tum.txt --ground-truth matrix.txt --plot errors.png
+stderr_has 'errors.png.*-f'
+expect 0 pcgpu evaluate tum.txt --ground-truth matrix.txt --plot plots/
+same plots/tum.png errors.png
+expect 1 pcgpu evaluate lost.txt --ground-truth tum2.txt --plot no.png
+expect 2 pcgpu evaluate tum.txt --ground-truth matrix.txt --plot no.jpg
+expect 2 pcgpu evaluate tum.txt --ground-truth matrix.txt --plot -
+stderr_has 'standard output has the table'
+expect 2 pcgpu odometry s0.bin s1.bin --plot no.png
+absent no.png no.jpg
 expect 0 pcgpu odometry --cpu s?.bin --trajectory t1.txt --ground-truth model.txt
 stdout_has '^7 poses compared, 0 missing'
 expect 1 pcgpu evaluate lost.txt --ground-truth tum2.txt

@@ -40,7 +40,7 @@ cmd/sweeps cmd/cli cmd/job cmd/poses
 cmd/sample cmd/job cmd/sweeps cmd/view
 cmd/voxelize cmd/job cmd/sweeps cmd/view
 cmd/register cmd/job cmd/poses cmd/view
-cmd/evaluate cmd/job cmd/poses
+cmd/evaluate lib/view cmd/job cmd/poses
 cmd/convert cmd/job cmd/poses
 cmd/bench cmd/cli cmd/job
 cmd/info cmd/cli cmd/config cmd/job cmd/poses

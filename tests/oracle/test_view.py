@@ -86,7 +86,49 @@ def test_heights(folder):
     passed('the higher points hide the lower ones')
 
 
+def aligned_errors(estimate, truth):
+    """Distances of positions after the best rigid motion (Umeyama 1991)."""
+    a, b = estimate - estimate.mean(0), truth - truth.mean(0)
+    u, _, v = np.linalg.svd(b.T @ a)
+    return np.linalg.norm(a @ (u @ np.diag((1, 1, np.linalg.det(u @ v))) @ v).T - b, axis=1)
+
+
+def round_length(most):
+    return max(length for k in range(-9, 9) for length in (1 * 10.0 ** k, 2 * 10.0 ** k, 5 * 10.0 ** k) if length <= most)
+
+
+def test_plot(folder):
+    """The curve of the first chart, read from its pixels by the lines at round numbers."""
+    n = 300
+    s = np.linspace(0, 240, n)
+    truth = np.stack([60 * np.sin(s / 60), 60 * np.cos(s / 60), 0 * s], -1)
+    estimate = truth + np.stack([0.3 * np.sin(s / 15), 0.002 * s, 0.5 * (s > 150)], -1)
+    for name, positions in (('truth', truth), ('estimate', estimate)):
+        np.savetxt(folder / f'{name}.txt', [np.hstack([np.eye(3), p[:, None]]).ravel() for p in positions], '%.12g')
+    run('evaluate', folder / 'estimate.txt', '--ground-truth', folder / 'truth.txt', '--plot', folder / 'plot.png')
+    chart = read_rgb(folder / 'plot.png')[:480, :640].astype(int)
+    path = np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(truth, axis=0), axis=1))])
+    errors = aligned_errors(estimate, truth)
+    axis, grid, curve = ((abs(chart - colour) <= 3).all(2) for colour in ((0x6b, 0x76, 0x80), (0x2b, 0x33, 0x3c), (0xff, 0xb0, 0)))
+    left, bottom = axis.sum(0).argmax(), axis.sum(1).argmax()
+    across, up = round_length(path[-1] / 4), round_length(1.05 * errors.max() / 3)
+    lines = np.flatnonzero(grid.sum(0) > 200), np.flatnonzero(grid.sum(1) > 200)
+    check(len(lines[0]) == int(path[-1] / across) and len(lines[1]) == int(1.05 * errors.max() / up), 'lines at round numbers',
+          [len(x) for x in lines])
+    drawn = 0
+    for column in range(left + 3, left + int((lines[0][-1] - left) / len(lines[0]) * path[-1] / across)):
+        at = (column - left) / (lines[0][-1] - left) * len(lines[0]) * across
+        rows = np.flatnonzero(curve[90:, column]) + 90
+        near = np.interp(np.linspace(at - 1, at + 1, 21), path, errors)  # metres
+        y = bottom - near / (len(lines[1]) * up) * (bottom - lines[1][0])
+        check(len(rows) > 0 and y.min() - 3 <= rows.min() and rows.max() <= y.max() + 3, 'the error along the path', (column, at, rows, y))
+        drawn += 1
+    check(drawn > 400, 'columns of the curve', drawn)
+    passed('the error along the path is that of NumPy')
+
+
 with scratch() as scratch_folder:
+    test_plot(scratch_folder)
     test_places(scratch_folder)
     test_heights(scratch_folder)
 finish()
