@@ -4,13 +4,15 @@
  *   1. status and context      pcgpu_open, pcgpu_close, pcgpu_last_error
  *   2. clouds, depth images    pcgpu_cloud, pcgpu_cloud_gather, pcgpu_cloud_transform, pcgpu_depth_to_cloud
  *   3. files                   pcgpu_read, pcgpu_write, pcgpu_write_arrays, pcgpu_read_depth, pcgpu_read_indices
- *   4. operations              pcgpu_sample, pcgpu_voxelize, pcgpu_register, pcgpu_volume_integrate
- *   5. what this build can do  pcgpu_version, pcgpu_devices, pcgpu_format_at
+ *   4. what this build can do  pcgpu_version, pcgpu_devices, pcgpu_format_at
+ * The operations are in headers of their own, which it includes at its end.
  *
  * Conventions
  *   - A function that can fail returns a pcgpu_status. pcgpu_last_error(context) returns the sentence for the user.
  *   - An output struct is overwritten, never read. On failure it is zeroed and owns nothing. After success, the _free
  *     function for its type releases what it owns. A _free function accepts a zeroed struct.
+ *   - A struct of parameters is made by its _init, which also records the size that the caller was compiled with. A
+ * call with a struct of another version of the headers, or without _init, fails with ARGUMENT.
  *   - Lengths are metres, angles radians, times seconds. Matrices are row-major; T_target_source maps source
  *     coordinates into the target's frame: p_target = T_target_source * p_source.
  *   - One thread at a time uses a context. Contexts are independent of each other.
@@ -56,6 +58,7 @@ typedef enum pcgpu_log_level { PCGPU_LOG_WARNING, PCGPU_LOG_INFO } pcgpu_log_lev
 typedef void (*pcgpu_log_fn)(void *user, pcgpu_log_level level, const char *message);
 
 typedef struct pcgpu_settings {
+    size_t struct_size;  /* set by pcgpu_settings_init */
     pcgpu_device device; /* default AUTO */
     int cuda_index;      /* CUDA ordinal, default 0 */
     int threads;         /* CPU threads; 0 (default) = all that the affinity mask and the quota of the control groups
@@ -69,7 +72,8 @@ typedef struct pcgpu_settings {
 
 typedef struct pcgpu_context pcgpu_context;
 
-void pcgpu_settings_init(pcgpu_settings *settings);
+void pcgpu_settings_init_sized(pcgpu_settings *settings, size_t struct_size);
+#define pcgpu_settings_init(settings) pcgpu_settings_init_sized(settings, sizeof *(settings))
 
 /* Opens a context. `settings` may be NULL (defaults). PCGPU_DEVICE_CUDA starts the device here; AUTO starts it at the
  * first operation that repays the start-up. *context is also set on failure, unless memory is exhausted, so that the
@@ -95,8 +99,14 @@ enum {
 /* The type of a column in its file. Values are float32 in memory; a writer that keeps types (.ply) restores the
  * type. */
 typedef enum pcgpu_type {
-    PCGPU_FLOAT32, PCGPU_FLOAT64,
-    PCGPU_INT8, PCGPU_UINT8, PCGPU_INT16, PCGPU_UINT16, PCGPU_INT32, PCGPU_UINT32,
+    PCGPU_FLOAT32,
+    PCGPU_FLOAT64,
+    PCGPU_INT8,
+    PCGPU_UINT8,
+    PCGPU_INT16,
+    PCGPU_UINT16,
+    PCGPU_INT32,
+    PCGPU_UINT32,
     PCGPU_FLOAT16 /* arrays only */
 } pcgpu_type;
 
@@ -148,9 +158,9 @@ pcgpu_status pcgpu_depth_count(pcgpu_context *context, const pcgpu_depth *depth,
 
 /* ---- 3. files ----------------------------------------------------------------------------------------------- */
 
-/* Formats are known by names such as "bin" (KITTI, nuScenes: records of float32, no header), "ply" or, for arrays, "npz";
- * pcgpu_format_at lists them. When `format` is NULL, the extension of the file name selects the format (".pcd.bin" is
- * bin, "-" is bin); an unknown extension is an error. */
+/* Formats are known by names such as "bin" (KITTI, nuScenes: records of float32, no header), "ply" or, for arrays,
+ * "npz"; pcgpu_format_at lists them. When `format` is NULL, the extension of the file name selects the format
+ * (".pcd.bin" is bin, "-" is bin); an unknown extension is an error. */
 typedef struct pcgpu_format_info {
     const char *name;
     const char *extension;   /* ".ply" */
@@ -165,15 +175,17 @@ const pcgpu_format_info *pcgpu_format_at(int i);
 /* The format of a file name, or NULL. "-" is bin. */
 const pcgpu_format_info *pcgpu_format_of_path(const char *path);
 const pcgpu_format_info *pcgpu_format_by_name(const char *name);
-/* The format that pcgpu_read chooses for a file of this name that begins with these bytes (64 are enough): by them, else
- * by the name, and never bin for an unknown name. For NULL, `why` has a sentence with the remedy, which for an unsupported format names a converter. */
+/* The format that pcgpu_read chooses for a file of this name that begins with these bytes (64 are enough): by them,
+ * else by the name, and never bin for an unknown name. For NULL, `why` has a sentence with the remedy, which for an
+ * unsupported format names a converter. */
 const pcgpu_format_info *pcgpu_format_of_input(const char *path, const void *head, size_t size, char *why,
                                                size_t why_size);
 
 typedef struct pcgpu_read_options {
-    const char *format; /* NULL: by the first bytes, else by the name; a stream without a file name is bin. "npz:NAME" is
-                         * the array NAME of an .npz; without it, the only array, the only possible cloud, or points */
-    int fields;         /* float32 columns of a .bin record, 3 to 16; 0 = 4 (KITTI) */
+    const char
+        *format; /* NULL: by the first bytes, else by the name; a stream without a file name is bin. "npz:NAME" is
+                  * the array NAME of an .npz; without it, the only array, the only possible cloud, or points */
+    int fields;  /* float32 columns of a .bin record, 3 to 16; 0 = 4 (KITTI) */
     const pcgpu_camera *camera;       /* of depth images; NULL: a depth image is an error */
     pcgpu_depth_counts *depth_counts; /* filled for a depth image; may be NULL */
     const pcgpu_format_info **found;  /* set to the format of the file, or of what gzip holds; may be NULL */
@@ -240,8 +252,6 @@ typedef struct pcgpu_indices {
 pcgpu_status pcgpu_read_indices(pcgpu_context *context, FILE *stream, const char *name, pcgpu_indices *indices);
 void pcgpu_indices_free(pcgpu_indices *indices);
 
-/* ---- 4. operations ------------------------------------------------------------------------------------------ */
-
 /* How an operation ran; filled in every result. */
 typedef struct pcgpu_run {
     char backend[8];    /* "cpu" or "cuda" */
@@ -260,115 +270,7 @@ typedef struct pcgpu_run {
     } stage[PCGPU_MAX_STAGES];
 } pcgpu_run;
 
-/* Farthest point sampling (Gonzalez 1985; Eldar et al. 1997): the first pick is given; every further pick is the point
- * with the largest distance to the earlier picks, and the lowest index on ties. No point is picked twice.
- * Squared distances are (dx*dx + dy*dy) + dz*dz in float32. */
-typedef enum pcgpu_sample_method {
-    PCGPU_SAMPLE_FPS,
-    PCGPU_SAMPLE_RANDOM /* uniform without replacement, in the order of the draws, which is the same on every platform.
-                           Seeds are not drawn. When the seeds are the picks of a call with the same `seed`, the draws
-                           continue the sequence of that call */
-} pcgpu_sample_method;
-
-typedef enum pcgpu_sample_start {
-    PCGPU_START_FIRST,  /* the first usable record */
-    PCGPU_START_INDEX,  /* the record `start_index` */
-    PCGPU_START_CENTER, /* the point farthest from the centroid (float64 mean in index order, rounded to float32) */
-    PCGPU_START_RANDOM  /* a random record, by `seed` */
-} pcgpu_sample_start;
-
-typedef struct pcgpu_sample_params {
-    pcgpu_sample_method method;
-    int64_t count;      /* number of picks, >= 1, without the seeds; 0 = not given */
-    double ratio;       /* picks = max(1, floor(ratio * usable points)), in (0, 1]; 0 = not given */
-    float min_distance; /* metres: stop when the next farthest point is nearer; 0 = not given. FPS only */
-    pcgpu_sample_start start;
-    int64_t start_index; /* of INDEX: a record of the input that is usable; else 0 */
-    uint64_t seed;
-    bool drop_origin;
-    const int32_t *seeds; /* seed_count distinct usable records of the input, which count as picked before the first
-                             pick. Farthest point sampling continues from them; `start` then keeps its initial value.
-                             For one cloud */
-    int64_t seed_count;   /* 0 = none */
-    bool coverage;        /* measure the coverage for RANDOM too, which costs a pass of farthest point sampling */
-    bool at_most;         /* count is an upper bound: of fewer usable points all are picked. Not on a device */
-} pcgpu_sample_params;
-
-typedef struct pcgpu_sampled {
-    int64_t count;     /* 0 only with seeds, and a minimum distance or at_most */
-    int32_t *indices;  /* count: records of the input, in pick order */
-    float *distances;  /* count: distance in metres of each pick to the nearest seed or earlier pick, +inf for the first
-                          pick without seeds; FPS only */
-    float coverage;    /* metres: the largest distance of a usable point to its nearest seed or pick (covering radius);
-                          NaN when it was not measured */
-    pcgpu_run run;
-} pcgpu_sampled;
-
-void pcgpu_sample_params_init(pcgpu_sample_params *params);
-
-/* Samples one cloud. Exactly one of count and ratio, or min_distance alone or with one of them as the upper bound.
- * Errors: ARGUMENT (count above the number of usable points that are not seeds without at_most, a start or seed that is not usable, a
- * repeated seed, more than 2^31-1 rows), MEMORY, DEVICE. */
-pcgpu_status pcgpu_sample(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_sample_params *params,
-                          pcgpu_sampled *result);
-
-/* Samples several clouds with one call; CUDA samples them concurrently. results: `count` structs; all or none are
- * filled. Each equals the result of pcgpu_sample for its cloud, except for the times. */
-pcgpu_status pcgpu_sample_batch(pcgpu_context *context, const pcgpu_cloud *const *clouds, int count,
-                                const pcgpu_sample_params *params, pcgpu_sampled *results);
-void pcgpu_sampled_free(pcgpu_sampled *result);
-
-typedef enum pcgpu_features {
-    PCGPU_FEATURES_MEAN,   /* V x F: mean of the kept points. With max_points: float32 sum in index order / count.
-                              Without: the exact sum, rounded to float64, / count, rounded to float32; it does not
-                              depend on the order, and |mean - exact mean m| <= (2^-24 + 2^-51) |m| + 2^-150. NaN and
-                              infinities follow IEEE addition */
-    PCGPU_FEATURES_POINTS, /* V x P x F: the kept points in index order, padded with zeros */
-    PCGPU_FEATURES_PILLAR, /* V x P x 10: x y z r, x y z minus the mean of the kept points, x y z minus the pillar's
-                              centre, padded with zeros (PointPillars, Lang et al. 2019); r = column 3, 0 without one */
-    PCGPU_FEATURES_FIRST,  /* V x F: the voxel's first point */
-    PCGPU_FEATURES_NEAREST /* V x F: the kept point nearest to the mean of the kept points, lowest index on ties */
-} pcgpu_features;
-
-/* Voxelization, first come first served, in float32: a point is in range when min <= p < max on each axis and its cell
- * c = floor((p - min) / size) satisfies 0 <= c < cells, cells = round((max - min) / size). Voxel ids follow the order
- * of the first points. A voxel keeps its first max_points points. Voxels beyond max_voxels are dropped with their
- * points. */
-typedef struct pcgpu_voxelize_params {
-    bool range_auto;    /* range = the cloud's own bounds, its lower corner at a multiple of the size */
-    double range[6];    /* x0 y0 z0 x1 y1 z1, metres, in the coordinates of the file */
-    double size[3];     /* metres, > 0 */
-    int64_t max_points; /* P >= 1; 0 = no limit (for points and pillar P is then the largest count) */
-    int64_t max_voxels; /* 0 = no limit */
-    pcgpu_features features;
-    bool drop_origin;
-} pcgpu_voxelize_params;
-
-typedef struct pcgpu_voxels {
-    int64_t count;    /* V */
-    int64_t capacity; /* P of points and pillar, else 1 */
-    int columns;      /* values per feature row: F, or 10 for pillar */
-    float *features;  /* V x columns, or V x P x columns; x y z relative to the cloud's offset */
-    int32_t *coords;  /* V x 4: batch (0), z, y, x */
-    int32_t *counts;  /* V: kept points */
-    int32_t *point_voxel; /* input rows: the voxel that keeps the point, -1 = dropped */
-    int32_t *selected;    /* V: the record chosen by first and nearest, else NULL */
-    double range[6];      /* the range in effect */
-    int32_t cells[3];     /* x, y, z */
-    int64_t in_range, kept, out_of_range, over_points, over_voxels; /* in_range = kept + over_points + over_voxels */
-    int64_t voxels_found; /* before max_voxels */
-    int64_t largest;      /* most points in one voxel, before max_points */
-    pcgpu_run run;
-} pcgpu_voxels;
-
-void pcgpu_voxelize_params_init(pcgpu_voxelize_params *params);
-
-/* Errors: ARGUMENT (invalid size or range, more than 2^24 cells per axis or 2^62 in total), MEMORY, DEVICE. */
-pcgpu_status pcgpu_voxelize(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_voxelize_params *params,
-                            pcgpu_voxels *result);
-void pcgpu_voxels_free(pcgpu_voxels *result);
-
-/* ---- 5. what this build and machine can do ------------------------------------------------------------------ */
+/* ---- 4. what this build and machine can do ------------------------------------------------------------------ */
 
 const char *pcgpu_version(void); /* "0.1.0" */
 /* GPU architectures compiled in, e.g. "sm_75 sm_80 sm_90, PTX 90"; "" in a CPU-only build. */
@@ -390,6 +292,8 @@ int pcgpu_devices(pcgpu_device_info *devices, int capacity, char *why, size_t wh
 }
 #endif
 
+#include "pcgpu_sample.h"         /* pcgpu_sample, pcgpu_sample_batch */
+#include "pcgpu_voxelize.h"       /* pcgpu_voxelize */
 #include "pcgpu_register.h"       /* pcgpu_register, pcgpu_register_pairs */
 #include "pcgpu_register_depth.h" /* pcgpu_register_depth, pcgpu_frame */
 #include "pcgpu_odometry.h"       /* pcgpu_odometry, pcgpu_trajectory_evaluate */

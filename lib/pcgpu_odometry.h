@@ -32,6 +32,7 @@ typedef enum pcgpu_deskew {
 } pcgpu_deskew;
 
 typedef struct pcgpu_odometry_params {
+    size_t struct_size;                 /* set by pcgpu_odometry_params_init */
     pcgpu_register_params registration; /* of each step; init: the pose of the first scan, T_world_scan */
     pcgpu_reference reference;          /* default MODEL */
     double keyframe_distance;           /* metres: a scan farther from the keyframe becomes the next one; default 3 */
@@ -43,7 +44,8 @@ typedef struct pcgpu_odometry_params {
     int time_column;      /* of DESKEW_TIME, counted from 0; default 4 */
 } pcgpu_odometry_params;
 
-void pcgpu_odometry_params_init(pcgpu_odometry_params *params);
+void pcgpu_odometry_params_init_sized(pcgpu_odometry_params *params, size_t struct_size);
+#define pcgpu_odometry_params_init(params) pcgpu_odometry_params_init_sized(params, sizeof *(params))
 
 /* The result for one scan. */
 typedef struct pcgpu_odometry_frame {

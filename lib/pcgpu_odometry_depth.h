@@ -11,6 +11,7 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 typedef struct pcgpu_depth_odometry_params {
+    size_t struct_size;                       /* set by pcgpu_depth_odometry_params_init */
     pcgpu_register_depth_params registration; /* of each step; init: the pose of the first frame, T_world_camera */
     pcgpu_reference reference;                /* default MODEL: a volume, ray-cast from the predicted pose, as in
                                                  KinectFusion (Newcombe et al. 2011) */
@@ -21,7 +22,8 @@ typedef struct pcgpu_depth_odometry_params {
     pcgpu_volume_params volume;               /* of MODEL */
 } pcgpu_depth_odometry_params;
 
-void pcgpu_depth_odometry_params_init(pcgpu_depth_odometry_params *params);
+void pcgpu_depth_odometry_params_init_sized(pcgpu_depth_odometry_params *params, size_t struct_size);
+#define pcgpu_depth_odometry_params_init(params) pcgpu_depth_odometry_params_init_sized(params, sizeof *(params))
 
 typedef struct pcgpu_depth_odometry pcgpu_depth_odometry;
 

@@ -48,19 +48,20 @@ typedef enum pcgpu_search {
 enum { PCGPU_MAX_LEVELS = 8, PCGPU_RESCUE_DEGREES = 30 };
 
 /* The value is derived from the points. */
-#define PCGPU_AUTO (-1.0)
+#define PCGPU_AUTO                         (-1.0)
 
 typedef struct pcgpu_register_params {
+    size_t struct_size; /* set by pcgpu_register_params_init */
     pcgpu_register_method method;
-    double init[16];            /* T_target_source to start from, row-major; default identity */
-    pcgpu_search search;        /* default RESCUE; odometry has its own search and ignores it */
-    double voxel;               /* voxel size of the finest level, metres; 0 = no downsampling, not for NDT; PCGPU_AUTO
-                                   (default): the power of two for which most points of the target lie in cells, two
-                                   voxels wide, whose points spread in two directions. With `symmetric`, the larger
-                                   value of both clouds; in odometry, the value of the first scan */
-    int levels;                 /* 1 to 8, NDT to 6; 0 (default) = 3, NDT 4 */
-    double max_distance;        /* maximum correspondence distance at the coarsest level, metres; PCGPU_AUTO (default):
-                                   8 voxels */
+    double init[16];     /* T_target_source to start from, row-major; default identity */
+    pcgpu_search search; /* default RESCUE; odometry has its own search and ignores it */
+    double voxel;        /* voxel size of the finest level, metres; 0 = no downsampling, not for NDT; PCGPU_AUTO
+                            (default): the power of two for which most points of the target lie in cells, two
+                            voxels wide, whose points spread in two directions. With `symmetric`, the larger
+                            value of both clouds; in odometry, the value of the first scan */
+    int levels;          /* 1 to 8, NDT to 6; 0 (default) = 3, NDT 4 */
+    double max_distance; /* maximum correspondence distance at the coarsest level, metres; PCGPU_AUTO (default):
+                            8 voxels */
     pcgpu_kernel kernel;
     double kernel_scale;        /* metres; 0 (default) = the default of the kernel */
     int max_iterations;         /* per level */
@@ -115,7 +116,8 @@ typedef struct pcgpu_registration {
     pcgpu_run run;
 } pcgpu_registration;
 
-void pcgpu_register_params_init(pcgpu_register_params *params);
+void pcgpu_register_params_init_sized(pcgpu_register_params *params, size_t struct_size);
+#define pcgpu_register_params_init(params) pcgpu_register_params_init_sized(params, sizeof *(params))
 
 /* Preprocesses a scan as a registration with these parameters does: a copy with the records that min_range keeps, and
  * with the beam_correction of positions and normals. z points up. Registrations and odometry of clouds do this

@@ -14,9 +14,10 @@ enum { PCGPU_DEPTH_LEVELS = 6 };
 /* Registration of depth images by projective association and the point-to-plane cost, coarse to fine, as in
  * KinectFusion (Newcombe et al. 2011); see DEPTH FRAMES of pcgpu-methods(7). */
 typedef struct pcgpu_register_depth_params {
-    double init[16]; /* T_target_source to start from, row-major; default identity */
-    int levels;      /* of the pyramid, each half as large as the level below; 1 to PCGPU_DEPTH_LEVELS, default 3.
-                        Levels with a side of less than 16 pixels are left out */
+    size_t struct_size; /* set by pcgpu_register_depth_params_init */
+    double init[16];    /* T_target_source to start from, row-major; default identity */
+    int levels;         /* of the pyramid, each half as large as the level below; 1 to PCGPU_DEPTH_LEVELS, default 3.
+                           Levels with a side of less than 16 pixels are left out */
     int level_iterations[PCGPU_DEPTH_LEVELS]; /* maximum iterations of each level, coarse to fine, `levels` values; the
                                                  last one 1 or more, the others 0 or more; default 4, 5, 10 */
     double max_distance;        /* maximum correspondence distance at the coarsest level, metres; each level halves it;
@@ -30,7 +31,8 @@ typedef struct pcgpu_register_depth_params {
                                    false. Not for odometry */
 } pcgpu_register_depth_params;
 
-void pcgpu_register_depth_params_init(pcgpu_register_depth_params *params);
+void pcgpu_register_depth_params_init_sized(pcgpu_register_depth_params *params, size_t struct_size);
+#define pcgpu_register_depth_params_init(params) pcgpu_register_depth_params_init_sized(params, sizeof *(params))
 
 /* Registers the depth image `source` onto `target`; target_camera NULL: the same camera. T_target_source maps points of
  * the source's camera frame into the target's. source_points and target_points count pixels with a surface, inliers the

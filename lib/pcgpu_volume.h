@@ -16,17 +16,19 @@ extern "C" {
 typedef struct pcgpu_volume pcgpu_volume;
 
 typedef struct pcgpu_volume_params {
-    double voxel_size; /* metres, > 0; default 0.01 */
-    double truncation; /* metres, 2 to 64 voxels; 0 (default) = 4 voxels. Larger distances from the surface are clamped
-                          to it. It should exceed the noise of the depth; thinner objects may vanish */
-    double max_weight; /* > 0; default 100. A pixel has the weight cos^2(slant) / depth^2 (metres). Where the sum of
-                          weights has reached max_weight, the mean becomes a running mean, so that the model follows
-                          changes of the scene */
+    size_t struct_size; /* set by pcgpu_volume_params_init */
+    double voxel_size;  /* metres, > 0; default 0.01 */
+    double truncation;  /* metres, 2 to 64 voxels; 0 (default) = 4 voxels. Larger distances from the surface are clamped
+                           to it. It should exceed the noise of the depth; thinner objects may vanish */
+    double max_weight;  /* > 0; default 100. A pixel has the weight cos^2(slant) / depth^2 (metres). Where the sum of
+                           weights has reached max_weight, the mean becomes a running mean, so that the model follows
+                           changes of the scene */
     int64_t max_blocks; /* 1 to 2^22; default 2^19, which is 2.2 GB */
     int64_t frames;     /* expected number of frames, for the choice of a back end; default 100 */
 } pcgpu_volume_params;
 
-void pcgpu_volume_params_init(pcgpu_volume_params *params);
+void pcgpu_volume_params_init_sized(pcgpu_volume_params *params, size_t struct_size);
+#define pcgpu_volume_params_init(params) pcgpu_volume_params_init_sized(params, sizeof *(params))
 
 /* Opens an empty volume on the context's back end. *volume is NULL on failure. The volume uses the context, one call at
  * a time; close the volume first. Errors: ARGUMENT, MEMORY, UNAVAILABLE, DEVICE. */
@@ -71,7 +73,8 @@ pcgpu_status pcgpu_volume_mesh(pcgpu_volume *volume, double min_weight, pcgpu_me
 pcgpu_status pcgpu_volume_surface(pcgpu_volume *volume, double min_weight, pcgpu_cloud *cloud);
 void pcgpu_mesh_free(pcgpu_mesh *mesh);
 
-/* Writes a mesh in the format of its name: Wavefront .obj, .glb (glTF 2.0), else binary .ply. Errors: as in pcgpu_write. */
+/* Writes a mesh in the format of its name: Wavefront .obj, .glb (glTF 2.0), else binary .ply. Errors: as in
+ * pcgpu_write. */
 pcgpu_status pcgpu_write_mesh(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_mesh *mesh);
 /* Whether a name ends in .ply, .obj or .glb. */
 bool pcgpu_mesh_is_name(const char *path);

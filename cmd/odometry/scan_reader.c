@@ -101,7 +101,8 @@ scan_reader *scan_reader_open(const session *s, const bool *skip, bool images) {
         return NULL;
     }
     *r = (scan_reader){.session = s, .skip = skip, .images = images};
-    const pcgpu_settings settings = {.device = PCGPU_DEVICE_CPU, .threads = 1, .log = keep_log, .log_user = r};
+    const pcgpu_settings settings = {
+        .struct_size = sizeof settings, .device = PCGPU_DEVICE_CPU, .threads = 1, .log = keep_log, .log_user = r};
     pthread_mutex_init(&r->lock, NULL);
     pthread_cond_init(&r->change, NULL);
     bool good = pcgpu_open(&settings, &r->context) == PCGPU_OK;

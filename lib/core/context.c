@@ -11,8 +11,9 @@ const char *pcgpu_version(void) {
     return PCGPU_VERSION;
 }
 
-void pcgpu_settings_init(pcgpu_settings *settings) {
-    *settings = (pcgpu_settings){.device = PCGPU_DEVICE_AUTO, .calls = 1, .contexts = 1};
+void pcgpu_settings_init_sized(pcgpu_settings *settings, size_t struct_size) {
+    pcgpu_settings initial = {.device = PCGPU_DEVICE_AUTO, .calls = 1, .contexts = 1};
+    pc_struct_init(settings, struct_size, &initial, sizeof initial);
 }
 
 /* The processor's name as the kernel gives it, for reports. */
@@ -41,6 +42,10 @@ pcgpu_status pcgpu_open(const pcgpu_settings *settings, pcgpu_context **context)
     }
     pcgpu_settings_init(&c->settings);
     if (settings) {
+        pcgpu_status status = pc_struct_check(c, "pcgpu_settings", settings->struct_size, sizeof *settings);
+        if (status != PCGPU_OK) {
+            return status;
+        }
         c->settings = *settings;
     }
     c->errors.log = c->settings.log;

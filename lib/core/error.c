@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 /* A context begins with its errors (context.c asserts it); nothing else of it is known here. */
@@ -43,6 +44,23 @@ pcgpu_status pc_fail(pcgpu_context *context, pcgpu_status status, const char *fo
 pcgpu_status pc_fail_memory(pcgpu_context *context, uint64_t bytes, const char *what) {
     return pc_fail(context, PCGPU_ERROR_MEMORY, "out of memory: %.1f MB were needed for %s; use a smaller input",
                    (double)bytes / 1e6, what);
+}
+
+void pc_struct_init(void *to, size_t struct_size, const void *initial, size_t size) {
+    memcpy(to, initial, struct_size < size ? struct_size : size);
+    if (struct_size >= sizeof struct_size) {
+        memcpy(to, &struct_size, sizeof struct_size);
+    }
+}
+
+pcgpu_status pc_struct_check(pcgpu_context *context, const char *name, size_t struct_size, size_t size) {
+    return struct_size == size
+               ? PCGPU_OK
+               : pc_fail(
+                     context, PCGPU_ERROR_ARGUMENT,
+                     "%s has %zu bytes and this library, version %s, %zu; call %s_init, and compile with the headers "
+                     "of this version",
+                     name, struct_size, pcgpu_version(), size, name);
 }
 
 void pc_log(pcgpu_context *context, pcgpu_log_level level, const char *format, ...) {

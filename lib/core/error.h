@@ -19,6 +19,15 @@ typedef struct pc_errors {
 /* Records the sentence for pcgpu_last_error and returns `status`. */
 pcgpu_status pc_fail(pcgpu_context *context, pcgpu_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Whether a parameter is in its range; not for a NaN. */
+static inline bool pc_in_range(double value, double low, double high) {
+    return value >= low && value <= high;
+}
+
+/* Structs of parameters, whose first member is their size. `init` writes the initial values to a struct of
+ * `struct_size` bytes of the caller, at most those bytes. `check` fails for a struct of another size. */
+void pc_struct_init(void *to, size_t struct_size, const void *initial, size_t size);
+pcgpu_status pc_struct_check(pcgpu_context *context, const char *name, size_t struct_size, size_t size);
 /* "out of memory; N bytes were needed for WHAT". */
 pcgpu_status pc_fail_memory(pcgpu_context *context, uint64_t bytes, const char *what);
 void pc_clear_error(pcgpu_context *context);

@@ -19,27 +19,28 @@ struct pcgpu_volume {
 #define CPU_SECONDS  0.04
 #define CUDA_SECONDS 0.001
 
-void pcgpu_volume_params_init(pcgpu_volume_params *params) {
-    *params = (pcgpu_volume_params){.voxel_size = 0.01, .max_weight = 100, .max_blocks = 1 << 19, .frames = 100};
-}
-
-static bool is_between(double value, double low, double high) {
-    return value >= low && value <= high;
+void pcgpu_volume_params_init_sized(pcgpu_volume_params *params, size_t struct_size) {
+    pcgpu_volume_params initial = {.voxel_size = 0.01, .max_weight = 100, .max_blocks = 1 << 19, .frames = 100};
+    pc_struct_init(params, struct_size, &initial, sizeof initial);
 }
 
 static pcgpu_status check_params(pcgpu_context *context, pcgpu_volume_params *p) {
-    if (!is_between(p->voxel_size, 1e-6, 1e3)) {
+    pcgpu_status status = pc_struct_check(context, "pcgpu_volume_params", p->struct_size, sizeof *p);
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    if (!pc_in_range(p->voxel_size, 1e-6, 1e3)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "voxels of %g m are not possible; 1e-6 to 1000 m are",
                        p->voxel_size);
     }
     p->truncation = p->truncation == 0 ? 4 * p->voxel_size : p->truncation;
-    if (!is_between(p->truncation, 2 * p->voxel_size, PC_VOLUME_TRUNCATION * p->voxel_size)) {
+    if (!pc_in_range(p->truncation, 2 * p->voxel_size, PC_VOLUME_TRUNCATION * p->voxel_size)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
                        "a truncation of %g m is not possible with voxels of %g m; give 2 to %d voxels, %g to %g m",
                        p->truncation, p->voxel_size, PC_VOLUME_TRUNCATION, 2 * p->voxel_size,
                        PC_VOLUME_TRUNCATION * p->voxel_size);
     }
-    if (!is_between(p->max_weight, 1e-6, 1e12)) {
+    if (!pc_in_range(p->max_weight, 1e-6, 1e12)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a largest weight of %g is not possible; 1e-6 to 1e12 are",
                        p->max_weight);
     }

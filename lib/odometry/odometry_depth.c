@@ -29,20 +29,22 @@ struct pcgpu_depth_odometry {
 
 static const pc_track_ops depth_ops;
 
-void pcgpu_depth_odometry_params_init(pcgpu_depth_odometry_params *params) {
-    *params = (pcgpu_depth_odometry_params){
+void pcgpu_depth_odometry_params_init_sized(pcgpu_depth_odometry_params *params, size_t struct_size) {
+    pcgpu_depth_odometry_params initial = {
         .reference = PCGPU_REFERENCE_MODEL, .keyframe_distance = 0.3, .keyframe_angle = 0.2, .keyframe_fitness = 0.7};
-    pcgpu_register_depth_params_init(&params->registration);
-    pcgpu_volume_params_init(&params->volume);
+    pcgpu_register_depth_params_init(&initial.registration);
+    pcgpu_volume_params_init(&initial.volume);
+    pc_struct_init(params, struct_size, &initial, sizeof initial);
 }
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 static pcgpu_status check(pcgpu_context *context, const pcgpu_depth_odometry_params *p) {
-    pcgpu_status status = pc_register_depth_check(context, &p->registration);
+    pcgpu_status status = pc_struct_check(context, "pcgpu_depth_odometry_params", p->struct_size, sizeof *p);
+    status = status == PCGPU_OK ? pc_register_depth_check(context, &p->registration) : status;
     if (status == PCGPU_OK && p->registration.symmetric) {
-        status = pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                         "odometry registers in one direction only; leave symmetric out");
+        status =
+            pc_fail(context, PCGPU_ERROR_ARGUMENT, "odometry registers in one direction only; leave symmetric out");
     }
     if (status == PCGPU_OK && ((int)p->reference < 0 || p->reference > PCGPU_REFERENCE_MODEL)) {
         status = pc_fail(context, PCGPU_ERROR_ARGUMENT, "reference %d is not known", (int)p->reference);

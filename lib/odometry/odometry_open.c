@@ -4,15 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-void pcgpu_odometry_params_init(pcgpu_odometry_params *params) {
-    *params = (pcgpu_odometry_params){.reference = PCGPU_REFERENCE_MODEL,
-                                      .keyframe_distance = 3.0,
-                                      .keyframe_angle = 0.35,
-                                      .keyframe_fitness = 0.6,
-                                      .model_range = 80.0,
-                                      .model_points = 200,
-                                      .time_column = 4};
-    pcgpu_register_params_init(&params->registration);
+void pcgpu_odometry_params_init_sized(pcgpu_odometry_params *params, size_t struct_size) {
+    pcgpu_odometry_params initial = {.reference = PCGPU_REFERENCE_MODEL,
+                                     .keyframe_distance = 3.0,
+                                     .keyframe_angle = 0.35,
+                                     .keyframe_fitness = 0.6,
+                                     .model_range = 80.0,
+                                     .model_points = 200,
+                                     .time_column = 4};
+    pcgpu_register_params_init(&initial.registration);
+    pc_struct_init(params, struct_size, &initial, sizeof initial);
 }
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
@@ -22,13 +23,13 @@ double pc_odometry_widest_local_map(const pcgpu_odometry_params *p) {
 }
 
 static pcgpu_status check(pcgpu_context *context, const pcgpu_odometry_params *p) {
-    pcgpu_status status = pc_register_check(context, &p->registration);
+    pcgpu_status status = pc_struct_check(context, "pcgpu_odometry_params", p->struct_size, sizeof *p);
+    status = status == PCGPU_OK ? pc_register_check(context, &p->registration) : status;
     if (status != PCGPU_OK) {
         return status;
     }
     if (p->registration.symmetric) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                       "odometry registers in one direction only; leave symmetric out");
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "odometry registers in one direction only; leave symmetric out");
     }
     if ((int)p->reference < 0 || p->reference > PCGPU_REFERENCE_MODEL || (int)p->deskew < 0 ||
         p->deskew > PCGPU_DESKEW_CLOCKWISE) {

@@ -10,8 +10,8 @@
 
 enum { ICP_LEVELS = 3, SEARCHED_STARTS = 7 };
 
-void pcgpu_register_params_init(pcgpu_register_params *params) {
-    *params = (pcgpu_register_params){
+void pcgpu_register_params_init_sized(pcgpu_register_params *params, size_t struct_size) {
+    pcgpu_register_params initial = {
         .method = PCGPU_REGISTER_NDT,
         .init = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1},
         .search = PCGPU_SEARCH_RESCUE,
@@ -23,13 +23,10 @@ void pcgpu_register_params_init(pcgpu_register_params *params) {
         .min_score = 0.35,
         .drop_origin = true,
     };
+    pc_struct_init(params, struct_size, &initial, sizeof initial);
 }
 
 /* ---- parameters -------------------------------------------------------------------------------------------------- */
-
-static bool in_range(double value, double low, double high) {
-    return value >= low && value <= high;
-}
 
 pcgpu_status pc_register_check_pose(pcgpu_context *context, const char *what, const double T[16]) {
     char why[160];
@@ -43,13 +40,17 @@ pcgpu_status pc_register_check_pose(pcgpu_context *context, const char *what, co
 }
 
 pcgpu_status pc_register_check(pcgpu_context *context, const pcgpu_register_params *p) {
+    pcgpu_status status = pc_struct_check(context, "pcgpu_register_params", p->struct_size, sizeof *p);
+    if (status != PCGPU_OK) {
+        return status;
+    }
     if ((int)p->method < 0 || (int)p->method > PCGPU_REGISTER_GICP) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "method %d is not known; give plane, point, cells or gicp",
                        (int)p->method);
     }
     bool cells = p->method == PCGPU_REGISTER_NDT;
     int levels = cells ? PC_NDT_MAX_LEVELS : PCGPU_MAX_LEVELS;
-    if (p->voxel != 0.0 && p->voxel != PCGPU_AUTO && !in_range(p->voxel, 1e-6, 1e6)) {
+    if (p->voxel != 0.0 && p->voxel != PCGPU_AUTO && !pc_in_range(p->voxel, 1e-6, 1e6)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a voxel of %g m; give 0 (none), 1e-6 to 1e6 or PCGPU_AUTO",
                        p->voxel);
     }
@@ -64,27 +65,27 @@ pcgpu_status pc_register_check(pcgpu_context *context, const pcgpu_register_para
     if ((int)p->kernel < 0 || (int)p->kernel > PCGPU_KERNEL_GEMAN || (cells && p->kernel != PCGPU_KERNEL_AUTO)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "kernel %d is not known, or not for method ndt", (int)p->kernel);
     }
-    if (p->kernel_scale != 0.0 && !in_range(p->kernel_scale, 1e-9, 1e6)) {
+    if (p->kernel_scale != 0.0 && !pc_in_range(p->kernel_scale, 1e-9, 1e6)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a kernel's scale of %g m; give 0 (its own) or 1e-9 to 1e6",
                        p->kernel_scale);
     }
-    if (p->max_distance != PCGPU_AUTO && !in_range(p->max_distance, 1e-6, 1e6)) {
+    if (p->max_distance != PCGPU_AUTO && !pc_in_range(p->max_distance, 1e-6, 1e6)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a largest distance of %g m; give 1e-6 to 1e6", p->max_distance);
     }
     if (p->max_iterations < 1 || p->max_iterations > 100000) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%d iterations; give 1 to 100000", p->max_iterations);
     }
-    if ((p->translation_epsilon != PCGPU_AUTO && !in_range(p->translation_epsilon, 0.0, 1e6)) ||
-        !in_range(p->rotation_epsilon, 0.0, 10.0)) {
+    if ((p->translation_epsilon != PCGPU_AUTO && !pc_in_range(p->translation_epsilon, 0.0, 1e6)) ||
+        !pc_in_range(p->rotation_epsilon, 0.0, 10.0)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "steps of %g m and %g rad to stop at; give numbers from 0 up",
                        p->translation_epsilon, p->rotation_epsilon);
     }
-    if (!in_range(p->min_range, 0.0, 1e6) || !in_range(p->beam_correction, -10.0, 10.0)) {
+    if (!pc_in_range(p->min_range, 0.0, 1e6) || !pc_in_range(p->beam_correction, -10.0, 10.0)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
                        "a least range of %g m and a beam correction of %g degrees; give 0 to 1e6 and -10 to 10",
                        p->min_range, p->beam_correction);
     }
-    if (!in_range(p->min_score, 0.0, 1.0)) {
+    if (!pc_in_range(p->min_score, 0.0, 1.0)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a least score of %g; give 0 to 1", p->min_score);
     }
     return pc_register_check_pose(context, "the initial transform", p->init);
@@ -304,11 +305,11 @@ pcgpu_status pc_register_taken(pcgpu_context *context, const pc_backend *backend
 #define DISTANCE_VOXELS 8.0
 #define EPSILON_VOXELS  4e-4
 
-/* A cloud of a depth camera, seen along z: its depths have noise and steps of a few percent. Their layers are thin in narrow
- * voxels, with normals along z. */
-#define DEPTH_VOXEL    0.02 /* of the median depth */
-#define DEPTH_EXTENT   0.01 /* of the extent: for objects */
-#define MOST_OUTSIDE   0.01 /* of the points: beyond 45 degrees from the axis */
+/* A cloud of a depth camera, seen along z: its depths have noise and steps of a few percent. Their layers are thin in
+ * narrow voxels, with normals along z. */
+#define DEPTH_VOXEL  0.02 /* of the median depth */
+#define DEPTH_EXTENT 0.01 /* of the extent: for objects */
+#define MOST_OUTSIDE 0.01 /* of the points: beyond 45 degrees from the axis */
 
 enum { DEPTH_SAMPLE = 512, FEWEST_DEPTHS = 64 };
 

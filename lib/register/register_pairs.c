@@ -169,8 +169,8 @@ static pcgpu_status run_group(pair_set *set, int first, int count, group *g) {
     double begin = pc_now();
     if (status == PCGPU_OK && g->job_count > 0) {
         preparation p = {set, first, count, g};
-        status = set->backend->ndt->register_jobs(set->context, g->jobs, g->job_count,
-                                                  (pc_host_work){look_at_pairs, &p});
+        status =
+            set->backend->ndt->register_jobs(set->context, g->jobs, g->job_count, (pc_host_work){look_at_pairs, &p});
     }
     for (int k = 0; status == PCGPU_OK && k < g->job_count; k++) {
         pc_ndt_work *c = &g->c[g->pair[k]];
@@ -219,7 +219,7 @@ static pcgpu_status run_in_turn(const pair_set *set) {
 
 /* The context of a thread, opened when it is first needed: the next call finds its memory there. */
 static pcgpu_status take_helper(const pcgpu_context *context, int thread, pcgpu_context **own) {
-    const pcgpu_settings settings = {.device = PCGPU_DEVICE_CPU, .threads = 1};
+    const pcgpu_settings settings = {.struct_size = sizeof settings, .device = PCGPU_DEVICE_CPU, .threads = 1};
     pcgpu_status status = PCGPU_OK;
     if (!context->helpers[thread]) {
         status = pcgpu_open(&settings, &context->helpers[thread]);

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-void pcgpu_sample_params_init(pcgpu_sample_params *params) {
-    *params = (pcgpu_sample_params){.method = PCGPU_SAMPLE_FPS};
+void pcgpu_sample_params_init_sized(pcgpu_sample_params *params, size_t struct_size) {
+    pcgpu_sample_params initial = {.method = PCGPU_SAMPLE_FPS};
+    pc_struct_init(params, struct_size, &initial, sizeof initial);
 }
 
 void pcgpu_sampled_free(pcgpu_sampled *result) {
@@ -21,6 +22,10 @@ void pcgpu_sampled_free(pcgpu_sampled *result) {
 
 pcgpu_status pc_sample_check(pcgpu_context *context, const pcgpu_sample_params *p, int clouds) {
     bool random = p->method == PCGPU_SAMPLE_RANDOM;
+    pcgpu_status status = pc_struct_check(context, "pcgpu_sample_params", p->struct_size, sizeof *p);
+    if (status != PCGPU_OK) {
+        return status;
+    }
     if (p->count < 0) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld samples asked; give 1 or more", (long long)p->count);
     }
@@ -81,7 +86,8 @@ pcgpu_status pc_sample_count(pcgpu_context *context, const pcgpu_sample_params *
                        (long long)wanted, (long long)left);
     }
     if (wanted > left) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld samples asked of %lld usable points; ask for %lld or fewer, or for at most so many",
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "%lld samples asked of %lld usable points; ask for %lld or fewer, or for at most so many",
                        (long long)wanted, (long long)n, (long long)n);
     }
     *count = wanted;

@@ -11,8 +11,9 @@ enum { MAX_AXIS_CELLS = 1 << 24, SURVEY_ALONE = 500000, SURVEY_PARTS = 64 };
 
 static const char axis_name[3] = {'x', 'y', 'z'};
 
-void pcgpu_voxelize_params_init(pcgpu_voxelize_params *params) {
-    *params = (pcgpu_voxelize_params){.features = PCGPU_FEATURES_MEAN};
+void pcgpu_voxelize_params_init_sized(pcgpu_voxelize_params *params, size_t struct_size) {
+    pcgpu_voxelize_params initial = {.features = PCGPU_FEATURES_MEAN};
+    pc_struct_init(params, struct_size, &initial, sizeof initial);
 }
 
 void pcgpu_voxels_free(pcgpu_voxels *result) {
@@ -29,6 +30,10 @@ void pcgpu_voxels_free(pcgpu_voxels *result) {
 /* ---- parameters ---------------------------------------------------------------------------------------------- */
 
 pcgpu_status pc_voxelize_check(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_voxelize_params *p) {
+    pcgpu_status status = pc_struct_check(context, "pcgpu_voxelize_params", p->struct_size, sizeof *p);
+    if (status != PCGPU_OK) {
+        return status;
+    }
     if (cloud->rows > INT32_MAX) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
                        "%lld points; indices are 32 bits wide, so split the cloud below 2^31", (long long)cloud->rows);
@@ -315,12 +320,13 @@ static pcgpu_status check_device(pcgpu_context *context, const float *data, int6
     }
     if (p->range_auto || p->max_voxels == 0 || (padded && p->max_points == 0)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "arrays on a GPU need %s; give it",
-                       p->range_auto       ? "a range"
+                       p->range_auto        ? "a range"
                        : p->max_voxels == 0 ? "max_voxels, the rows of the result"
                                             : "max_points, the points of a voxel");
     }
     if (!v->features || !v->coords || !v->counts || !v->count) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "no memory for the result; give features, coords, counts and count");
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "no memory for the result; give features, coords, counts and count");
     }
     return PCGPU_OK;
 }

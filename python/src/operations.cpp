@@ -167,24 +167,24 @@ nb::list devices() {
     return out;
 }
 
-template <class T, void init(T *)> nb::dict defaults_of(const field *fields) {
+template <class T, void init(T *, size_t)> nb::dict defaults_of(const field *fields) {
     T params;
-    init(&params);
+    init(&params, sizeof params);
     return to_dict(&params, fields);
 }
 
 /* The defaults of the library. A test compares them with those of the functions in Python. */
 nb::dict defaults() {
     nb::dict out;
-    out["sample"] = defaults_of<pcgpu_sample_params, pcgpu_sample_params_init>(sample_params_fields);
-    out["voxelize"] = defaults_of<pcgpu_voxelize_params, pcgpu_voxelize_params_init>(voxelize_params_fields);
-    out["register"] = defaults_of<pcgpu_register_params, pcgpu_register_params_init>(register_params_fields);
+    out["sample"] = defaults_of<pcgpu_sample_params, pcgpu_sample_params_init_sized>(sample_params_fields);
+    out["voxelize"] = defaults_of<pcgpu_voxelize_params, pcgpu_voxelize_params_init_sized>(voxelize_params_fields);
+    out["register"] = defaults_of<pcgpu_register_params, pcgpu_register_params_init_sized>(register_params_fields);
     out["register_depth"] =
-        defaults_of<pcgpu_register_depth_params, pcgpu_register_depth_params_init>(register_depth_params_fields);
-    out["Odometry"] = defaults_of<pcgpu_odometry_params, pcgpu_odometry_params_init>(odometry_params_fields);
+        defaults_of<pcgpu_register_depth_params, pcgpu_register_depth_params_init_sized>(register_depth_params_fields);
+    out["Odometry"] = defaults_of<pcgpu_odometry_params, pcgpu_odometry_params_init_sized>(odometry_params_fields);
     out["DepthOdometry"] =
-        defaults_of<pcgpu_depth_odometry_params, pcgpu_depth_odometry_params_init>(depth_odometry_params_fields);
-    out["Volume"] = defaults_of<pcgpu_volume_params, pcgpu_volume_params_init>(volume_params_fields);
+        defaults_of<pcgpu_depth_odometry_params, pcgpu_depth_odometry_params_init_sized>(depth_odometry_params_fields);
+    out["Volume"] = defaults_of<pcgpu_volume_params, pcgpu_volume_params_init_sized>(volume_params_fields);
     out["Camera"] = defaults_of<pcgpu_camera, pcgpu_camera_init>(camera_fields);
     return out;
 }

@@ -18,17 +18,27 @@
 
 enum { SCAN_POINTS = 120268, MANY_POINTS = 2000000, MOST_POINTS = 100000000 };
 
-static const grid_case pillar = {
-    "pillar 0.16 m", /* configs/pillar.yaml */
-    {.range = {0, -39.68, -3, 69.12, 39.68, 1}, .size = {0.16, 0.16, 4}, .max_points = 32, .max_voxels = 40000}};
-static const grid_case voxel = {
-    "voxel 0.075 m", /* configs/centerpoint_voxel0075.yaml */
-    {.range = {-54, -54, -5, 54, 54, 3}, .size = {0.075, 0.075, 0.2}, .max_points = 10, .max_voxels = 160000}};
-static const grid_case coarse = {
-    "voxel 0.1 m", /* configs/centerpoint_voxel01.yaml */
-    {.range = {-51.2, -51.2, -5, 51.2, 51.2, 3}, .size = {0.1, 0.1, 0.2}, .max_points = 10, .max_voxels = 60000}};
-static const grid_case downsample = {"no limits, 0.25 m", /* configs/downsample.yaml */
-                                     {.range_auto = true, .size = {0.25, 0.25, 0.25}}};
+static const grid_case pillar = {"pillar 0.16 m", /* configs/pillar.yaml */
+                                 {.struct_size = sizeof(pcgpu_voxelize_params),
+                                  .range = {0, -39.68, -3, 69.12, 39.68, 1},
+                                  .size = {0.16, 0.16, 4},
+                                  .max_points = 32,
+                                  .max_voxels = 40000}};
+static const grid_case voxel = {"voxel 0.075 m", /* configs/centerpoint_voxel0075.yaml */
+                                {.struct_size = sizeof(pcgpu_voxelize_params),
+                                 .range = {-54, -54, -5, 54, 54, 3},
+                                 .size = {0.075, 0.075, 0.2},
+                                 .max_points = 10,
+                                 .max_voxels = 160000}};
+static const grid_case coarse = {"voxel 0.1 m", /* configs/centerpoint_voxel01.yaml */
+                                 {.struct_size = sizeof(pcgpu_voxelize_params),
+                                  .range = {-51.2, -51.2, -5, 51.2, 51.2, 3},
+                                  .size = {0.1, 0.1, 0.2},
+                                  .max_points = 10,
+                                  .max_voxels = 60000}};
+static const grid_case downsample = {
+    "no limits, 0.25 m", /* configs/downsample.yaml */
+    {.struct_size = sizeof(pcgpu_voxelize_params), .range_auto = true, .size = {0.25, 0.25, 0.25}}};
 
 /* ---- targets --------------------------------------------------------------------------------------------------- */
 

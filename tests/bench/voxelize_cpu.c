@@ -18,25 +18,31 @@ static const struct bench_case {
     pcgpu_voxelize_params params;
 } cases[] = {
     {"pillar", /* configs/pillar.yaml */
-     {.range = {0, -39.68, -3, 69.12, 39.68, 1},
+     {.struct_size = sizeof(pcgpu_voxelize_params),
+      .range = {0, -39.68, -3, 69.12, 39.68, 1},
       .size = {0.16, 0.16, 4},
       .max_points = 32,
       .max_voxels = 40000,
       .features = PCGPU_FEATURES_POINTS}},
     {"voxel", /* configs/centerpoint_voxel0075.yaml */
-     {.range = {-54, -54, -5, 54, 54, 3},
+     {.struct_size = sizeof(pcgpu_voxelize_params),
+      .range = {-54, -54, -5, 54, 54, 3},
       .size = {0.075, 0.075, 0.2},
       .max_points = 10,
       .max_voxels = 160000,
       .features = PCGPU_FEATURES_MEAN}},
     {"voxel points", /* the same, every point kept apart */
-     {.range = {-54, -54, -5, 54, 54, 3},
+     {.struct_size = sizeof(pcgpu_voxelize_params),
+      .range = {-54, -54, -5, 54, 54, 3},
       .size = {0.075, 0.075, 0.2},
       .max_points = 10,
       .max_voxels = 160000,
       .features = PCGPU_FEATURES_POINTS}},
     {"downsample", /* configs/downsample.yaml */
-     {.range_auto = true, .size = {0.25, 0.25, 0.25}, .features = PCGPU_FEATURES_MEAN}},
+     {.struct_size = sizeof(pcgpu_voxelize_params),
+      .range_auto = true,
+      .size = {0.25, 0.25, 0.25},
+      .features = PCGPU_FEATURES_MEAN}},
 };
 
 /* Results are freed and made again in each run; without this the C library gives their pages back to the system in

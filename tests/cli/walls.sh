@@ -108,6 +108,13 @@ for file in $sources; do
     [ "$lines" -le 400 ] || fail "$file has $lines lines, more than 400; split it by subject"
 done
 
+# A file that a tool left behind is not committed.
+known='.ci .clang-format .gitignore BENCHMARKS.md CITATION.cff CONTRIBUTING.md Dockerfile LICENSE NEWS.md README.md SECURITY.md cmd
+configs cuda debian examples lib man meson.build meson_options.txt pyproject.toml python quickstart testdata tests'
+for name in $(git ls-files 2>/dev/null | sed 's|/.*||' | sort -u); do
+    printf '%s\n' $known | grep -qxF "$name" || fail "$name is not a part of the tree"
+done
+
 # The words of CONTRIBUTING.md.
 words=$(sed -n "s/^grep -rnwE '\([^']*\)' cmd lib cuda man README.md$/\1/p" CONTRIBUTING.md)
 bad=$(grep -rnwE "${words:?}" cmd lib cuda man README.md)

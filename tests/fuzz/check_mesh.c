@@ -1,4 +1,5 @@
-/* Meshes, of .ply ("mesh"), Wavefront .obj ("obj"), and .glb ("glb", whose bytes are the JSON): triangles of vertices that exist. */
+/* Meshes, of .ply ("mesh"), Wavefront .obj ("obj"), and .glb ("glb", whose bytes are the JSON): triangles of vertices
+ * that exist. */
 #include "fuzz.h"
 
 #include "view.h"
@@ -38,7 +39,8 @@ int fuzz_check_mesh(const char *format, const uint8_t *data, size_t size) {
     const char *name = strcmp(format, "obj") == 0 ? "input.obj" : "input.ply";
     pcgpu_context *context;
     pc_layer layer = {.kind = PC_POINTS};
-    MUST(pcgpu_open(&(pcgpu_settings){.device = PCGPU_DEVICE_CPU, .threads = 1}, &context) == PCGPU_OK);
+    MUST(pcgpu_open(&(pcgpu_settings){.struct_size = sizeof(pcgpu_settings), .device = PCGPU_DEVICE_CPU, .threads = 1},
+                    &context) == PCGPU_OK);
     FILE *f = fuzz_open(data, size);
     const pcgpu_status status = pc_layer_read_mesh(context, f, name, &layer);
     fclose(f);

@@ -79,7 +79,8 @@ static void check_las(pcgpu_context *context, const pcgpu_cloud *cloud) {
         MUST(f && pcgpu_read(context, f, "output", &(pcgpu_read_options){.format = "las"}, &again) == PCGPU_OK);
         MUST(again.rows <= cloud->rows && again.columns >= cloud->columns);
         for (int k = 0; k < cloud->columns; k++) {
-            MUST(cloud->offset[0] != 0 || pcgpu_cloud_column(&again, cloud->names[k]) >= 0 || strlen(cloud->names[k]) > 24);
+            MUST(cloud->offset[0] != 0 || pcgpu_cloud_column(&again, cloud->names[k]) >= 0 ||
+                 strlen(cloud->names[k]) > 24);
         }
         fclose(f);
         pcgpu_cloud_free(&again);
@@ -104,7 +105,8 @@ int fuzz_check_read(const char *format, const uint8_t *data, size_t size) {
     if (strcmp(format, "png") == 0 || strcmp(format, "pgm") == 0) {
         return fuzz_check_depth(format, data, size);
     }
-    MUST(pcgpu_open(&(pcgpu_settings){.device = PCGPU_DEVICE_CPU, .threads = 1}, &context) == PCGPU_OK);
+    MUST(pcgpu_open(&(pcgpu_settings){.struct_size = sizeof(pcgpu_settings), .device = PCGPU_DEVICE_CPU, .threads = 1},
+                    &context) == PCGPU_OK);
     FILE *f = fuzz_open(data, size);
     pcgpu_status status = pcgpu_read(context, f, "input", &options, &cloud);
     fclose(f);

@@ -1,5 +1,5 @@
-/* pcgpu_sample_device: strides of 3 to 9 floats, equal and ragged batches, both starts, more picks than usable points, a
- * minimum distance, indices of 4 and 8 bytes. */
+/* pcgpu_sample_device: strides of 3 to 9 floats, equal and ragged batches, both starts, more picks than usable points,
+ * a minimum distance, indices of 4 and 8 bytes. */
 #include "device_arrays.h"
 
 #include <math.h>
@@ -100,7 +100,8 @@ static void check_clouds(call *c, int count, int64_t most, int64_t stride, bool 
     const size_t floats = (size_t)(offsets[count] * stride);
     c->host = malloc(floats * sizeof(float));
     for (int i = 0; i < count; i++) {
-        fill_records(c->host + offsets[i] * stride, stride, offsets[i + 1] - offsets[i], count > 1 ? (kind + i) % KINDS : kind);
+        fill_records(c->host + offsets[i] * stride, stride, offsets[i + 1] - offsets[i],
+                     count > 1 ? (kind + i) % KINDS : kind);
     }
     float *data = device_take(floats * sizeof(float));
     device_up(data, c->host, floats * sizeof(float));
@@ -129,7 +130,8 @@ static void check_clouds(call *c, int count, int64_t most, int64_t stride, bool 
     free(c->host);
 }
 
-static void refuse(call *c, pcgpu_sample_params params, pcgpu_device_clouds clouds, int index_bytes, const char *words) {
+static void refuse(call *c, pcgpu_sample_params params, pcgpu_device_clouds clouds, int index_bytes,
+                   const char *words) {
     const pcgpu_device_picks picks = {clouds.data ? (void *)(uintptr_t)clouds.data : NULL, index_bytes, NULL, NULL};
     const pcgpu_status status = pcgpu_sample_device(c->cuda, c->stream, &clouds, &params, &picks);
     expect(status == PCGPU_ERROR_ARGUMENT && strstr(pcgpu_last_error(c->cuda), words), words, status, 0);
@@ -140,28 +142,41 @@ static void check_refusals(call *c) {
     const pcgpu_device_clouds good = {data, 4, 1, 100, NULL};
     pcgpu_device_clouds bad = good;
     const int64_t falling[] = {0, 60, 30};
-    refuse(c, (pcgpu_sample_params){.count = 0}, good, 4, "give 1 or more");
-    refuse(c, (pcgpu_sample_params){.count = 101}, good, 4, "101 samples asked of cloud 0 with 100 records");
-    refuse(c, (pcgpu_sample_params){.ratio = 0.5}, good, 4, "ratios are for arrays on the host");
-    refuse(c, (pcgpu_sample_params){.count = 5, .method = PCGPU_SAMPLE_RANDOM}, good, 4, "random sampling");
-    refuse(c, (pcgpu_sample_params){.count = 5, .start = PCGPU_START_CENTER}, good, 4, "the start of arrays on a GPU");
-    refuse(c, (pcgpu_sample_params){.count = 5, .start = PCGPU_START_INDEX, .start_index = 100}, good, 4, "0 to 99");
-    refuse(c, (pcgpu_sample_params){.count = 5, .min_distance = NAN}, good, 4, "minimum distance");
-    refuse(c, (pcgpu_sample_params){.count = 5}, good, 2, "indices of 2 bytes");
+    refuse(c, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .count = 0}, good, 4, "give 1 or more");
+    refuse(c, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .count = 101}, good, 4,
+           "101 samples asked of cloud 0 with 100 records");
+    refuse(c, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .ratio = 0.5}, good, 4,
+           "ratios are for arrays on the host");
+    refuse(c,
+           (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .count = 5, .method = PCGPU_SAMPLE_RANDOM},
+           good, 4, "random sampling");
+    refuse(c,
+           (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .count = 5, .start = PCGPU_START_CENTER},
+           good, 4, "the start of arrays on a GPU");
+    refuse(c,
+           (pcgpu_sample_params){
+               .struct_size = sizeof(pcgpu_sample_params), .count = 5, .start = PCGPU_START_INDEX, .start_index = 100},
+           good, 4, "0 to 99");
+    refuse(c, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .count = 5, .min_distance = NAN}, good,
+           4, "minimum distance");
+    refuse(c, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .count = 5}, good, 2,
+           "indices of 2 bytes");
     bad.stride = 2;
-    refuse(c, (pcgpu_sample_params){.count = 5}, bad, 4, "stride of 2");
+    refuse(c, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .count = 5}, bad, 4, "stride of 2");
     bad = good;
     bad.count = 2;
     bad.offsets = falling;
-    refuse(c, (pcgpu_sample_params){.count = 5}, bad, 4, "cloud 1 has -30 records");
+    refuse(c, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .count = 5}, bad, 4,
+           "cloud 1 has -30 records");
     device_drop(data);
 #ifndef DEVICE_EMULATED
     float host[400] = {0};
     bad = good;
     bad.data = host;
-    refuse(c, (pcgpu_sample_params){.count = 5}, bad, 4, "the memory of the points is not that of CUDA device 0");
+    refuse(c, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .count = 5}, bad, 4,
+           "the memory of the points is not that of CUDA device 0");
 #endif
-    pcgpu_sample_params params = {.count = 5};
+    pcgpu_sample_params params = {.struct_size = sizeof(pcgpu_sample_params), .count = 5};
     const pcgpu_device_picks picks = {data, 4, NULL, NULL};
     expect(pcgpu_sample_device(c->cpu, NULL, &good, &params, &picks) == PCGPU_ERROR_UNAVAILABLE, "a CPU context", 0, 0);
 }
@@ -176,8 +191,8 @@ void check_device_sample(const device_bed *bed) {
         }
     }
     for (int i = 0; i < (quick ? 4 : 24); i++) {
-        check_clouds(&c, 1 + (int)(random_bits() % MOST_CLOUDS), 4 + random_bits() % (quick ? 60 : 2000), strides[i % 4],
-                     i % 2, i % KINDS);
+        check_clouds(&c, 1 + (int)(random_bits() % MOST_CLOUDS), 4 + random_bits() % (quick ? 60 : 2000),
+                     strides[i % 4], i % 2, i % KINDS);
     }
     if (!quick) {
         check_clouds(&c, 1, 200000, 4, false, 3);

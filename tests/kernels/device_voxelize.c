@@ -102,7 +102,8 @@ static void check_cloud(const device_bed *bed, int64_t rows, int columns, int ki
     c.params.max_points = 1 + random_bits() % (random_bits() % 2 ? 12 : 40);
     c.params.max_voxels = 1 + random_bits() % (random_bits() % 2 ? 50 : (uint32_t)rows);
     c.params.drop_origin = random_bits() % 2;
-    if (c.params.features != PCGPU_FEATURES_POINTS && c.params.features != PCGPU_FEATURES_PILLAR && random_bits() % 3 == 0) {
+    if (c.params.features != PCGPU_FEATURES_POINTS && c.params.features != PCGPU_FEATURES_PILLAR &&
+        random_bits() % 3 == 0) {
         c.params.max_points = 0;
     }
     pcgpu_voxels want;
@@ -140,8 +141,12 @@ static void check_refusals(const device_bed *bed) {
     pcgpu_voxelize_params good, bad;
     c.data = data;
     pcgpu_voxelize_params_init(&good);
-    good = (pcgpu_voxelize_params){
-        .range = {0, 0, 0, 1, 1, 1}, .size = {1, 1, 1}, .max_points = 4, .max_voxels = 10, .features = PCGPU_FEATURES_POINTS};
+    good = (pcgpu_voxelize_params){.struct_size = sizeof(pcgpu_voxelize_params),
+                                   .range = {0, 0, 0, 1, 1, 1},
+                                   .size = {1, 1, 1},
+                                   .max_points = 4,
+                                   .max_voxels = 10,
+                                   .features = PCGPU_FEATURES_POINTS};
     c.params = good;
     take(&c);
     bad = good;
@@ -192,9 +197,11 @@ void check_device_voxelize(const device_bed *bed) {
     check_refusals(bed);
 }
 
-static void time_case(const device_bed *bed, const pcgpu_cloud *scan, const pcgpu_voxelize_params *params, const char *name) {
+static void time_case(const device_bed *bed, const pcgpu_cloud *scan, const pcgpu_voxelize_params *params,
+                      const char *name) {
     enum { CALLS = 1000 };
-    call c = {.cuda = bed->cuda, .stream = bed->stream, .rows = scan->rows, .columns = scan->columns, .params = *params};
+    call c = {
+        .cuda = bed->cuda, .stream = bed->stream, .rows = scan->rows, .columns = scan->columns, .params = *params};
     const size_t bytes = (size_t)(scan->rows * scan->columns) * sizeof(float);
     float *data = device_take(bytes);
     device_up(data, scan->data, bytes);
@@ -221,10 +228,17 @@ static void time_case(const device_bed *bed, const pcgpu_cloud *scan, const pcgp
 }
 
 void time_device_voxelize(const device_bed *bed, const pcgpu_cloud *scan) {
-    const pcgpu_voxelize_params pillar = {.range = {0, -39.68, -3, 69.12, 39.68, 1}, .size = {0.16, 0.16, 4},
-                                          .max_points = 32, .max_voxels = 40000, .features = PCGPU_FEATURES_POINTS},
-                                voxel = {.range = {-54, -54, -5, 54, 54, 3}, .size = {0.075, 0.075, 0.2},
-                                         .max_points = 10, .max_voxels = 160000, .features = PCGPU_FEATURES_MEAN};
+    const pcgpu_voxelize_params pillar = {.struct_size = sizeof(pcgpu_voxelize_params),
+                                          .range = {0, -39.68, -3, 69.12, 39.68, 1},
+                                          .size = {0.16, 0.16, 4},
+                                          .max_points = 32,
+                                          .max_voxels = 40000,
+                                          .features = PCGPU_FEATURES_POINTS},
+                                voxel = {.range = {-54, -54, -5, 54, 54, 3},
+                                         .size = {0.075, 0.075, 0.2},
+                                         .max_points = 10,
+                                         .max_voxels = 160000,
+                                         .features = PCGPU_FEATURES_MEAN};
     time_case(bed, scan, &pillar, "pillars");
     time_case(bed, scan, &voxel, "0.075 m");
 }

@@ -147,7 +147,8 @@ static void check_batches(test_bed *bed) {
  * generator; among 300,000 draws from 300,000 three had to be repeated to be unbiased. */
 static void check_pinned_draws(test_bed *bed) {
     static const int32_t pinned[10] = {0, 4, 7, 9, 3, 8, 5, 1, 2, 6};
-    pcgpu_sample_params params = {.method = PCGPU_SAMPLE_RANDOM, .seed = 42};
+    pcgpu_sample_params params = {
+        .struct_size = sizeof(pcgpu_sample_params), .method = PCGPU_SAMPLE_RANDOM, .seed = 42};
     for (int64_t n = 10; n <= 300000; n *= 30000) {
         pcgpu_cloud cloud;
         pcgpu_sampled got;
@@ -211,8 +212,8 @@ static void refused(test_bed *bed, const pcgpu_cloud *cloud, pcgpu_sample_params
     pcgpu_context *context = bed->context[0];
     pcgpu_sampled got;
     pcgpu_status status = pcgpu_sample(context, cloud, &params, &got);
-    expect(bed, status == PCGPU_ERROR_ARGUMENT && strstr(context->errors.text, words), "refusal '%s': got %d '%s'", words,
-           (int)status, context->errors.text);
+    expect(bed, status == PCGPU_ERROR_ARGUMENT && strstr(context->errors.text, words), "refusal '%s': got %d '%s'",
+           words, (int)status, context->errors.text);
     expect(bed, !got.indices && !got.distances && got.count == 0, "refusal '%s': the result is not empty", words);
     pcgpu_sampled_free(&got);
 }
@@ -222,25 +223,46 @@ static void check_refusals(test_bed *bed) {
     make_cloud_named("uniform", bed->seed, 100, &cloud);
     make_cloud_named("empty", bed->seed, 0, &empty);
     cloud.data[4 * 7] = NAN;
-    refused(bed, &cloud, (pcgpu_sample_params){.count = 5000}, "5000 samples asked of 99 usable points");
-    refused(bed, &cloud, (pcgpu_sample_params){.count = 5, .start = PCGPU_START_INDEX, .start_index = 100}, "records 0 to 99");
-    refused(bed, &cloud, (pcgpu_sample_params){.count = 5, .start = PCGPU_START_INDEX, .start_index = 7}, "record 7 was dropped");
-    refused(bed, &cloud, (pcgpu_sample_params){.count = 5, .start = PCGPU_START_INDEX, .start_index = -1}, "-1");
-    refused(bed, &cloud, (pcgpu_sample_params){0}, "not given");
-    refused(bed, &cloud, (pcgpu_sample_params){.count = -3}, "-3 samples");
-    refused(bed, &cloud, (pcgpu_sample_params){.ratio = 1.5}, "ratio of 1.5");
-    refused(bed, &cloud, (pcgpu_sample_params){.ratio = (double)NAN}, "ratio");
-    refused(bed, &cloud, (pcgpu_sample_params){.count = 2, .ratio = 0.5}, "both");
-    refused(bed, &cloud, (pcgpu_sample_params){.min_distance = -1.0f}, "least distance");
-    refused(bed, &cloud, (pcgpu_sample_params){.method = PCGPU_SAMPLE_RANDOM, .count = 2, .min_distance = 1.0f},
+    refused(bed, &cloud, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .count = 5000},
+            "5000 samples asked of 99 usable points");
+    refused(bed, &cloud,
+            (pcgpu_sample_params){
+                .struct_size = sizeof(pcgpu_sample_params), .count = 5, .start = PCGPU_START_INDEX, .start_index = 100},
+            "records 0 to 99");
+    refused(bed, &cloud,
+            (pcgpu_sample_params){
+                .struct_size = sizeof(pcgpu_sample_params), .count = 5, .start = PCGPU_START_INDEX, .start_index = 7},
+            "record 7 was dropped");
+    refused(bed, &cloud,
+            (pcgpu_sample_params){
+                .struct_size = sizeof(pcgpu_sample_params), .count = 5, .start = PCGPU_START_INDEX, .start_index = -1},
+            "-1");
+    refused(bed, &cloud, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params)}, "not given");
+    refused(bed, &cloud, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .count = -3}, "-3 samples");
+    refused(bed, &cloud, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .ratio = 1.5},
+            "ratio of 1.5");
+    refused(bed, &cloud, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .ratio = (double)NAN},
+            "ratio");
+    refused(bed, &cloud, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .count = 2, .ratio = 0.5},
+            "both");
+    refused(bed, &cloud, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .min_distance = -1.0f},
+            "least distance");
+    refused(bed, &cloud,
+            (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params),
+                                  .method = PCGPU_SAMPLE_RANDOM,
+                                  .count = 2,
+                                  .min_distance = 1.0f},
             "no least distance");
-    refused(bed, &empty, (pcgpu_sample_params){.count = 1}, "0 usable points");
-    refused(bed, &empty, (pcgpu_sample_params){.ratio = 0.5}, "0 usable points");
+    refused(bed, &empty, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .count = 1},
+            "0 usable points");
+    refused(bed, &empty, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .ratio = 0.5},
+            "0 usable points");
     const pcgpu_cloud *both[2] = {&cloud, &empty};
     pcgpu_sampled results[2];
-    pcgpu_sample_params params = {.count = 2};
+    pcgpu_sample_params params = {.struct_size = sizeof(pcgpu_sample_params), .count = 2};
     pcgpu_status status = pcgpu_sample_batch(bed->context[0], both, 2, &params, results);
-    expect(bed, status == PCGPU_ERROR_ARGUMENT && strstr(bed->context[0]->errors.text, "cloud 1") && !results[0].indices,
+    expect(bed,
+           status == PCGPU_ERROR_ARGUMENT && strstr(bed->context[0]->errors.text, "cloud 1") && !results[0].indices,
            "a batch with an empty cloud: %s", bed->context[0]->errors.text);
     pcgpu_cloud_free(&cloud);
     pcgpu_cloud_free(&empty);

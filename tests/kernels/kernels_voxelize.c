@@ -6,7 +6,8 @@
 #include <float.h>
 #include <limits.h>
 
-/* ---- cases -------------------------------------------------------------------------------------------------------- */
+/* ---- cases --------------------------------------------------------------------------------------------------------
+ */
 
 /* The CPU's forms and numbers of parts that the public call does not choose for clouds of this size. */
 static void check_forms(test_bed *bed, const char *name, const pcgpu_cloud *cloud, const double range[6],
@@ -36,7 +37,8 @@ static void check_forms(test_bed *bed, const char *name, const pcgpu_cloud *clou
         pcgpu_voxels got = {.count = 0};
         pcgpu_status status = pc_cpu_voxelize_as(context, &job, &got, &form);
         got.out_of_range = cloud->rows - got.in_range - got.run.non_finite - got.run.at_origin;
-        const char *what = status == PCGPU_OK ? voxels_difference(want, &got, cloud->rows, selects) : context->errors.text;
+        const char *what =
+            status == PCGPU_OK ? voxels_difference(want, &got, cloud->rows, selects) : context->errors.text;
         expect(bed, !what, "voxelize, %s, %s, vector form %d, %d parts, features %d, P %lld, V %lld: %s differs", name,
                bed->label[i / PC_SIMD_FORMS], (int)form.simd, form.parts, (int)p->features, (long long)p->max_points,
                (long long)p->max_voxels, what);
@@ -82,40 +84,81 @@ static pcgpu_voxels check_case(test_bed *bed, const char *name, const pcgpu_clou
 static const struct setting {
     pcgpu_voxelize_params p;
 } settings[] = {
-    {{.range = {-50, -50, -5, 50, 50, 5}, .size = {0.5, 0.5, 0.5}, .max_points = 5, .features = PCGPU_FEATURES_MEAN}},
-    {{.range = {-50, -50, -5, 50, 50, 5},
+    {{.struct_size = sizeof(pcgpu_voxelize_params),
+      .range = {-50, -50, -5, 50, 50, 5},
+      .size = {0.5, 0.5, 0.5},
+      .max_points = 5,
+      .features = PCGPU_FEATURES_MEAN}},
+    {{.struct_size = sizeof(pcgpu_voxelize_params),
+      .range = {-50, -50, -5, 50, 50, 5},
       .size = {1, 1, 10},
       .max_points = 4,
       .max_voxels = 100,
       .features = PCGPU_FEATURES_PILLAR}},
-    {{.range = {-49.5, -39.68, -3, 69.12, 39.68, 1},
+    {{.struct_size = sizeof(pcgpu_voxelize_params),
+      .range = {-49.5, -39.68, -3, 69.12, 39.68, 1},
       .size = {0.16, 0.16, 4},
       .max_points = 32,
       .max_voxels = 900,
       .features = PCGPU_FEATURES_PILLAR,
       .drop_origin = true}},
-    {{.range = {-50, -50, -5, 50, 50, 5},
+    {{.struct_size = sizeof(pcgpu_voxelize_params),
+      .range = {-50, -50, -5, 50, 50, 5},
       .size = {0.01, 0.01, 0.01},
       .max_points = 2,
       .features = PCGPU_FEATURES_POINTS}},
-    {{.range = {-50, -50, -5, 50, 50, 5}, .size = {12, 13, 4}, .features = PCGPU_FEATURES_MEAN}},
-    {{.range = {-50, -50, -5, 50, 50, 5}, .size = {3, 3, 3}, .features = PCGPU_FEATURES_POINTS}},
-    {{.range = {-50, -50, -5, 50, 50, 5}, .size = {3, 3, 3}, .features = PCGPU_FEATURES_PILLAR, .drop_origin = true}},
-    {{.range = {-50, -50, -5, 50, 50, 5}, .size = {2, 2, 2}, .features = PCGPU_FEATURES_FIRST, .max_points = 1}},
-    {{.range = {-50, -50, -5, 50, 50, 5}, .size = {5, 5, 5}, .features = PCGPU_FEATURES_NEAREST}},
-    {{.range = {-50, -50, -5, 50, 50, 5}, .size = {5, 5, 5}, .features = PCGPU_FEATURES_NEAREST, .max_points = 6}},
-    {{.range_auto = true, .size = {0.7, 0.7, 0.3}, .max_points = 10, .features = PCGPU_FEATURES_MEAN}},
-    {{.range_auto = true, .size = {1e33, 2e32, 1e36}, .features = PCGPU_FEATURES_NEAREST}},
-    {{.range = {-1e30, -1e30, -1e30, 1e30, 1e30, 1e30}, .size = {1e29, 1e29, 1e29}, .features = PCGPU_FEATURES_MEAN}},
-    {{.range = {-1.7e38, -1.7e38, -1.7e38, 1.7e38, 1.7e38, 1.7e38},
+    {{.struct_size = sizeof(pcgpu_voxelize_params),
+      .range = {-50, -50, -5, 50, 50, 5},
+      .size = {12, 13, 4},
+      .features = PCGPU_FEATURES_MEAN}},
+    {{.struct_size = sizeof(pcgpu_voxelize_params),
+      .range = {-50, -50, -5, 50, 50, 5},
+      .size = {3, 3, 3},
+      .features = PCGPU_FEATURES_POINTS}},
+    {{.struct_size = sizeof(pcgpu_voxelize_params),
+      .range = {-50, -50, -5, 50, 50, 5},
+      .size = {3, 3, 3},
+      .features = PCGPU_FEATURES_PILLAR,
+      .drop_origin = true}},
+    {{.struct_size = sizeof(pcgpu_voxelize_params),
+      .range = {-50, -50, -5, 50, 50, 5},
+      .size = {2, 2, 2},
+      .features = PCGPU_FEATURES_FIRST,
+      .max_points = 1}},
+    {{.struct_size = sizeof(pcgpu_voxelize_params),
+      .range = {-50, -50, -5, 50, 50, 5},
+      .size = {5, 5, 5},
+      .features = PCGPU_FEATURES_NEAREST}},
+    {{.struct_size = sizeof(pcgpu_voxelize_params),
+      .range = {-50, -50, -5, 50, 50, 5},
+      .size = {5, 5, 5},
+      .features = PCGPU_FEATURES_NEAREST,
+      .max_points = 6}},
+    {{.struct_size = sizeof(pcgpu_voxelize_params),
+      .range_auto = true,
+      .size = {0.7, 0.7, 0.3},
+      .max_points = 10,
+      .features = PCGPU_FEATURES_MEAN}},
+    {{.struct_size = sizeof(pcgpu_voxelize_params),
+      .range_auto = true,
+      .size = {1e33, 2e32, 1e36},
+      .features = PCGPU_FEATURES_NEAREST}},
+    {{.struct_size = sizeof(pcgpu_voxelize_params),
+      .range = {-1e30, -1e30, -1e30, 1e30, 1e30, 1e30},
+      .size = {1e29, 1e29, 1e29},
+      .features = PCGPU_FEATURES_MEAN}},
+    {{.struct_size = sizeof(pcgpu_voxelize_params),
+      .range = {-1.7e38, -1.7e38, -1.7e38, 1.7e38, 1.7e38, 1.7e38},
       .size = {1.7e38, 1.7e38, 1.7e38},
       .max_points = 50,
       .features = PCGPU_FEATURES_MEAN}},
-    {{.range = {-3.3e38, -3.3e38, -3.3e38, 0, 0, 0},
+    {{.struct_size = sizeof(pcgpu_voxelize_params),
+      .range = {-3.3e38, -3.3e38, -3.3e38, 0, 0, 0},
       .size = {3e38, 3e38, 3e38},
       .max_points = 50,
       .features = PCGPU_FEATURES_NEAREST}},
-    {{.range = {-1e-38, -1e-38, -1e-38, 1e-38, 1e-38, 1e-38},
+    {{.struct_size = sizeof(pcgpu_voxelize_params),
+      .range = {-1e-38, -1e-38, -1e-38, 1e-38, 1e-38, 1e-38},
       .size = {1e-39, 1e-39, 1e-39},
       .max_points = 3,
       .features = PCGPU_FEATURES_PILLAR}},
@@ -175,7 +218,9 @@ static void check_sums(test_bed *bed) {
                 cloud.data[i * cloud.columns + k] = hostile_value(&r, k, i);
             }
         }
-        pcgpu_voxelize_params p = {.range = {-50, -50, -10, 50, 50, 10}, .size = {size, size, size}};
+        pcgpu_voxelize_params p = {.struct_size = sizeof(pcgpu_voxelize_params),
+                                   .range = {-50, -50, -10, 50, 50, 10},
+                                   .size = {size, size, size}};
         for (int f = PCGPU_FEATURES_MEAN; f <= PCGPU_FEATURES_NEAREST; f++) {
             p.features = (pcgpu_features)f;
             pcgpu_voxels want = check_case(bed, "hostile columns", &cloud, &p);
@@ -211,7 +256,10 @@ static void check_ties(test_bed *bed) {
             cloud.data[i * cloud.columns + 3] = values[c][i];
             cloud.data[i * cloud.columns + 4] = values[c][3 - i];
         }
-        pcgpu_voxelize_params p = {.range = {0, 0, 0, 1, 1, 1}, .size = {1, 1, 1}, .features = PCGPU_FEATURES_MEAN};
+        pcgpu_voxelize_params p = {.struct_size = sizeof(pcgpu_voxelize_params),
+                                   .range = {0, 0, 0, 1, 1, 1},
+                                   .size = {1, 1, 1},
+                                   .features = PCGPU_FEATURES_MEAN};
         pcgpu_voxels want = check_case(bed, "ties", &cloud, &p);
         expect(bed, want.count == 1 && want.features[3] == means[c] && want.features[4] == means[c],
                "the mean of tie %d: %a in the reference, not %a", (int)c, (double)want.features[3], (double)means[c]);
@@ -222,14 +270,15 @@ static void check_ties(test_bed *bed) {
 
 /* ---- many records ---------------------------------------------------------------------------------------------- */
 
-/* Most records are of voxels that have all they keep, and others come now and then: what CUDA puts aside of a cloud with
- * very many, as the emulator has it of this one. */
+/* Most records are of voxels that have all they keep, and others come now and then: what CUDA puts aside of a cloud
+ * with very many, as the emulator has it of this one. */
 static void check_again(test_bed *bed, int64_t rows) {
     static const int64_t most[] = {0, 60};
     pcgpu_cloud cloud;
     make_cloud_named("again", bed->seed, rows, &cloud);
     for (int i = 0; i < 2; i++) {
-        pcgpu_voxelize_params p = {.range = {-50, -50, -5, 50, 50, 5},
+        pcgpu_voxelize_params p = {.struct_size = sizeof(pcgpu_voxelize_params),
+                                   .range = {-50, -50, -5, 50, 50, 5},
                                    .size = {0.5, 0.5, 0.5},
                                    .max_points = 5 + 8 * i,
                                    .max_voxels = most[i],
@@ -277,7 +326,8 @@ static void check_few_cells(test_bed *bed, int64_t rows, int step) {
             set_columns(&cloud, columns[c]);
         }
         for (int i = c * 2; i < 11 * 5 * 3; i += c ? step * 5 : step) {
-            pcgpu_voxelize_params p = {.range = {0, 0, 0, 16, 16, 2},
+            pcgpu_voxelize_params p = {.struct_size = sizeof(pcgpu_voxelize_params),
+                                       .range = {0, 0, 0, 16, 16, 2},
                                        .max_points = points[i % 11],
                                        .max_voxels = i % 4 == 3 ? 1 + i % 7 * 20 : 0,
                                        .features = features[i % 3]};
@@ -322,7 +372,8 @@ static void check_offset(test_bed *bed) {
         pcgpu_voxels_free(&got);
     }
     pcgpu_voxels_free(&want);
-    p = (pcgpu_voxelize_params){.range_auto = true, .size = {0.3, 0.3, 0.3}};
+    p = (pcgpu_voxelize_params){
+        .struct_size = sizeof(pcgpu_voxelize_params), .range_auto = true, .size = {0.3, 0.3, 0.3}};
     for (int c = 0; c < bed->contexts; c++) {
         pcgpu_voxels got;
         pcgpu_status status = pcgpu_voxelize(bed->context[c], &cloud, &p, &got);
@@ -339,7 +390,8 @@ static void check_far_origin(test_bed *bed) {
     make_cloud_named("uniform", bed->seed, 10, &cloud);
     cloud.data[0] = -500000000.0f;
     cloud.data[1] = cloud.data[2] = 0.0f;
-    pcgpu_voxelize_params p = {.range_auto = true, .size = {1e6, 1e6, 1e6}, .drop_origin = true};
+    pcgpu_voxelize_params p = {
+        .struct_size = sizeof(pcgpu_voxelize_params), .range_auto = true, .size = {1e6, 1e6, 1e6}, .drop_origin = true};
     for (int c = 0; c < 2 * bed->contexts; c++) {
         cloud.offset[0] = c % 2 ? 500000001.0 : 500000000.0;
         pcgpu_voxels got;
@@ -356,8 +408,8 @@ static void refused(test_bed *bed, const pcgpu_cloud *cloud, pcgpu_voxelize_para
     pcgpu_context *context = bed->context[0];
     pcgpu_voxels got;
     pcgpu_status status = pcgpu_voxelize(context, cloud, &p, &got);
-    expect(bed, status != PCGPU_OK && strstr(context->errors.text, words), "refusal '%s': got %d '%s'", words, (int)status,
-           context->errors.text);
+    expect(bed, status != PCGPU_OK && strstr(context->errors.text, words), "refusal '%s': got %d '%s'", words,
+           (int)status, context->errors.text);
     expect(bed, !got.features && !got.point_voxel && got.count == 0, "refusal '%s': the result is not empty", words);
     pcgpu_voxels_free(&got);
 }
@@ -379,7 +431,9 @@ static void check_refusals(test_bed *bed) {
     p = good;
     p.size[2] = 1e-7;
     refused(bed, &cloud, p, "at most 16777216 an axis");
-    p = (pcgpu_voxelize_params){.range = {0, 0, 0, 16777216, 16777216, 16777216}, .size = {1, 1, 1}};
+    p = (pcgpu_voxelize_params){.struct_size = sizeof(pcgpu_voxelize_params),
+                                .range = {0, 0, 0, 16777216, 16777216, 16777216},
+                                .size = {1, 1, 1}};
     refused(bed, &cloud, p, "16777216 x 16777216 x 16777216 cells");
     p = good;
     p.size[0] = 300.0;
@@ -391,11 +445,12 @@ static void check_refusals(test_bed *bed) {
     p.features = PCGPU_FEATURES_POINTS;
     p.max_points = INT32_MAX;
     refused(bed, &cloud, p, "more than this machine has");
-    p = (pcgpu_voxelize_params){.range_auto = true, .size = {1e-7, 1, 1}};
+    p = (pcgpu_voxelize_params){.struct_size = sizeof(pcgpu_voxelize_params), .range_auto = true, .size = {1e-7, 1, 1}};
     refused(bed, &cloud, p, "enlarge the size");
     cloud.data[0] = 3e7f;
     cloud.data[4] = cloud.data[8] = 3e7f;
-    p = (pcgpu_voxelize_params){.range_auto = true, .size = {1e5, 1e5, 1e5}, .max_points = 1};
+    p = (pcgpu_voxelize_params){
+        .struct_size = sizeof(pcgpu_voxelize_params), .range_auto = true, .size = {1e5, 1e5, 1e5}, .max_points = 1};
     pcgpu_voxels want = check_case(bed, "a far corner", &cloud, &p);
     expect(bed, want.voxels_found >= 2, "a far corner: %lld voxels", (long long)want.voxels_found);
     pcgpu_voxels_free(&want);
@@ -461,20 +516,25 @@ static void bench(test_bed *bed) {
     } cases[] = {
         {"pillar 0.16 m",
          120000,
-         {.range = {-50, -50, -5, 50, 50, 5},
+         {.struct_size = sizeof(pcgpu_voxelize_params),
+          .range = {-50, -50, -5, 50, 50, 5},
           .size = {0.16, 0.16, 10},
           .max_points = 32,
           .max_voxels = 16000,
           .features = PCGPU_FEATURES_PILLAR}},
         {"mean 0.05 m",
          120000,
-         {.range = {-50, -50, -5, 50, 50, 5},
+         {.struct_size = sizeof(pcgpu_voxelize_params),
+          .range = {-50, -50, -5, 50, 50, 5},
           .size = {0.05, 0.05, 0.1},
           .max_points = 5,
           .features = PCGPU_FEATURES_MEAN}},
         {"mean 0.1 m",
          1000000,
-         {.range = {-50, -50, -5, 50, 50, 5}, .size = {0.1, 0.1, 0.1}, .features = PCGPU_FEATURES_MEAN}},
+         {.struct_size = sizeof(pcgpu_voxelize_params),
+          .range = {-50, -50, -5, 50, 50, 5},
+          .size = {0.1, 0.1, 0.1},
+          .features = PCGPU_FEATURES_MEAN}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0] - (bed->quick ? 1 : 0); i++) {
         pcgpu_cloud cloud;

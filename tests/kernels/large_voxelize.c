@@ -115,6 +115,7 @@ static void check(const pcgpu_cloud *cloud, const pcgpu_voxelize_params *p, cons
 static void run(pcgpu_context *context, const pcgpu_cloud *cloud, const char *name, pcgpu_features features,
                 int64_t max_points) {
     pcgpu_voxelize_params p = {
+        .struct_size = sizeof(pcgpu_voxelize_params),
         .range = {(double)LOW, (double)LOW, (double)LOW, -(double)LOW, -(double)LOW, -(double)LOW},
         .size = {(double)CELL, (double)CELL, (double)CELL},
         .max_points = max_points,

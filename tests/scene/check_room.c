@@ -284,7 +284,9 @@ int main(int argc, char **argv) {
     static scene room;
     static sequence frames, clean;
     info_command = command_by_name("info");
-    if (argc < 3 || argc > 4 || pcgpu_open(&(pcgpu_settings){.device = PCGPU_DEVICE_CPU}, &context) != PCGPU_OK) {
+    if (argc < 3 || argc > 4 ||
+        pcgpu_open(&(pcgpu_settings){.struct_size = sizeof(pcgpu_settings), .device = PCGPU_DEVICE_CPU}, &context) !=
+            PCGPU_OK) {
         return 2;
     }
     if (strcmp(argv[1], "--same") == 0 && argc == 4) {

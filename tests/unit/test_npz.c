@@ -33,7 +33,10 @@ static void test_no_memory(void **state) {
         .name = "voxels", .type = PCGPU_FLOAT32, .dimensions = 1, .shape = {VALUES}, .data = zeros};
     pcgpu_context *context;
     assert_non_null(zeros);
-    assert_int_equal(pcgpu_open(&(pcgpu_settings){.device = PCGPU_DEVICE_CPU, .threads = 1}, &context), PCGPU_OK);
+    assert_int_equal(
+        pcgpu_open(&(pcgpu_settings){.struct_size = sizeof(pcgpu_settings), .device = PCGPU_DEVICE_CPU, .threads = 1},
+                   &context),
+        PCGPU_OK);
     for (int calls = 0; calls <= 2; calls++) { /* one for a trial, one for the member */
         char *data = NULL;
         size_t size = 0;

@@ -205,15 +205,37 @@ static void test_pieces(void **state) {
     pcgpu_cloud_free(&cloud);
 }
 
+/* A struct of another version of the headers, or one that no _init made, is refused; a smaller one is not overrun. */
+static void test_struct_size(void **unused) {
+    (void)unused;
+    struct {
+        pcgpu_sample_params params;
+        unsigned char behind[8];
+    } older;
+    pcgpu_sampled result;
+    pcgpu_cloud cloud = {.rows = 1, .columns = 3, .data = (float[]){1, 2, 3}};
+    memset(&older, 0xab, sizeof older);
+    pcgpu_sample_params_init_sized(&older.params, sizeof older.params - 8);
+    assert_int_equal(older.params.struct_size, sizeof older.params - 8);
+    for (size_t i = 0; i < 16; i++) {
+        assert_int_equal(((unsigned char *)&older)[sizeof older.params - 8 + i], 0xab);
+    }
+    older.params.count = 1;
+    assert_int_equal(pcgpu_sample(context, &cloud, &older.params, &result), PCGPU_ERROR_ARGUMENT);
+    assert_non_null(strstr(pcgpu_last_error(context), "call pcgpu_sample_params_init"));
+    pcgpu_settings settings = {.threads = 1};
+    pcgpu_context *other = NULL;
+    assert_int_equal(pcgpu_open(&settings, &other), PCGPU_ERROR_ARGUMENT);
+    assert_non_null(strstr(pcgpu_last_error(other), "pcgpu_settings has 0 bytes"));
+    pcgpu_close(other);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_coverage),
-        cmocka_unit_test(test_at_most),
-        cmocka_unit_test(test_nothing_left),
+        cmocka_unit_test(test_pieces),  cmocka_unit_test(test_refused),      cmocka_unit_test(test_coverage),
+        cmocka_unit_test(test_at_most), cmocka_unit_test(test_nothing_left), cmocka_unit_test(test_struct_size),
     };
-    const pcgpu_settings settings = {.device = PCGPU_DEVICE_CPU};
+    const pcgpu_settings settings = {.struct_size = sizeof(pcgpu_settings), .device = PCGPU_DEVICE_CPU};
     if (pcgpu_open(&settings, &context) != PCGPU_OK) {
         return 1;
     }

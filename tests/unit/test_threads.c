@@ -51,8 +51,11 @@ static void check_refusal(int threads) {
     atomic_int done[PARTS] = {0};
     char log[512] = "", wanted[512] = "";
     pcgpu_context *context;
-    const pcgpu_settings settings = {
-        .device = PCGPU_DEVICE_CPU, .threads = 16, .log = keep_line, .log_user = log};
+    const pcgpu_settings settings = {.struct_size = sizeof(pcgpu_settings),
+                                     .device = PCGPU_DEVICE_CPU,
+                                     .threads = 16,
+                                     .log = keep_line,
+                                     .log_user = log};
     assert_int_equal(pcgpu_open(&settings, &context), PCGPU_OK);
     allowed = threads - 1;
     asked = 0;
@@ -64,7 +67,8 @@ static void check_refusal(int threads) {
         assert_int_equal(atomic_load(&done[i]), STEPS);
     }
     if (threads < 16) {
-        snprintf(wanted, sizeof wanted, "the system refuses more than %d of 16 threads; going on with these\n", threads);
+        snprintf(wanted, sizeof wanted, "the system refuses more than %d of 16 threads; going on with these\n",
+                 threads);
         assert_int_equal(asked, threads); /* once more than it gave, and never again */
     }
     pcgpu_close(context);

@@ -25,8 +25,8 @@
 
 _Static_assert((int)PCGPU_DEPTH_LEVELS <= (int)PC_DEPTH_MAX_LEVELS, "levels of a frame");
 
-void pcgpu_register_depth_params_init(pcgpu_register_depth_params *params) {
-    *params = (pcgpu_register_depth_params){
+void pcgpu_register_depth_params_init_sized(pcgpu_register_depth_params *params, size_t struct_size) {
+    pcgpu_register_depth_params initial = {
         .init = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1},
         .levels = 3,
         .level_iterations = {4, 5, 10},
@@ -35,6 +35,7 @@ void pcgpu_register_depth_params_init(pcgpu_register_depth_params *params) {
         .rotation_epsilon = 1e-5,
         .min_score = 0.2,
     };
+    pc_struct_init(params, struct_size, &initial, sizeof initial);
 }
 
 /* ---- parameters -------------------------------------------------------------------------------------------------- */
@@ -62,7 +63,8 @@ pcgpu_status pc_register_depth_check(pcgpu_context *context, const pcgpu_registe
     clouds.translation_epsilon = p->translation_epsilon;
     clouds.rotation_epsilon = p->rotation_epsilon;
     clouds.min_score = p->min_score;
-    pcgpu_status status = pc_register_check(context, &clouds);
+    pcgpu_status status = pc_struct_check(context, "pcgpu_register_depth_params", p->struct_size, sizeof *p);
+    status = status == PCGPU_OK ? pc_register_check(context, &clouds) : status;
     if (status == PCGPU_OK && !(p->bilateral >= 0.0 && p->bilateral <= 1e6)) {
         status =
             pc_fail(context, PCGPU_ERROR_ARGUMENT, "a bilateral filter of %g m; give 0 (none) to 1e6", p->bilateral);
