@@ -1,6 +1,6 @@
-/* drive: writes the scans of a car that drives around a block (KITTI .bin), with its poses and times. See
- * testdata/README.md. */
-#include "scene.h"
+/* drive: writes the scans of a car that drives around a block, or along a path of KITTI through a town (KITTI .bin),
+ * with its poses and times. See testdata/README.md. */
+#include "town.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,11 +8,12 @@
 #include <string.h>
 
 typedef struct arguments {
-    int frames, steps;
-    uint64_t seed, layout;
-    double step, rate, beams_off;
-    bool moving;
-    const char *folder;
+    int frames, steps, first, origin; /* origin < 0: the first */
+    double step, rate, beams_off, noise;
+    uint64_t seed;
+    bool moving, labels;
+    town_settings town;
+    const char *path, *folder;
 } arguments;
 
 static const char usage[] =
@@ -25,40 +26,77 @@ static const char usage[] =
     "  --moving 1   the car moves while a scan is taken, its pose is that of the middle of the scan,\n"
     "               and records have a fifth value: 0 at the first firing, 1 at the next scan's\n"
     "  --beams-off A  the beams point A degrees higher than the scanner says (default 0)\n"
+    "  --noise M    of the ranges, one sigma (default 0.015, along a path 0.02)\n"
     "  --seed N     of the noise and the dropouts (default 1)\n"
-    "  --layout N   seed of the block (default 1)\n";
+    "  --layout N   seed of the block or the town (default 1)\n"
+    "Along a path, through a town that is the same for every drive with its layout:\n"
+    "  --path FILE  poses of the left camera of KITTI: a time and 12 numbers on each line; --step and --rate are its\n"
+    "  --first N    frame of the path that is the first scan (default 0)\n"
+    "  --origin N   frame of the path that poses.txt begins at, in lane 0: for drives in one map (default: the first)\n"
+    "  --lane M     the sensor is M metres left of the path (default 0; 3.4 is the lane of the oncoming cars)\n"
+    "  --moving-cars 1  cars drive ahead, behind and towards the sensor\n"
+    "  --exchange F     fraction of the places at the kerb where another car or none is parked (default 0)\n"
+    "  --parking N      seed of the exchange (default 1)\n"
+    "  --labels 1   also 000000.label, ...: a uint32 per point as SemanticKITTI's, 252 on moving cars, else 0\n";
 
 static bool parse_option(arguments *a, const char *name, const char *text) {
+    const struct {
+        const char *name;
+        double low, high;
+        bool whole;
+        int *number;
+        double *real;
+        uint64_t *seed;
+        bool *flag;
+    } options[] = {
+        {"--frames", 1, 1e6, true, .number = &a->frames},
+        {"--steps", 8, 1e5, true, .number = &a->steps},
+        {"--first", 0, 1e6, true, .number = &a->first},
+        {"--origin", 0, 1e6, true, .number = &a->origin},
+        {"--step", 0, 100, false, .real = &a->step},
+        {"--rate", 1e-9, 1e9, false, .real = &a->rate},
+        {"--beams-off", 0, 10, false, .real = &a->beams_off},
+        {"--noise", 1e-9, 1, false, .real = &a->noise},
+        {"--lane", -5, 5, false, .real = &a->town.lane},
+        {"--exchange", 0, 1, false, .real = &a->town.exchange},
+        {"--seed", 0, 9007199254740992.0, true, .seed = &a->seed},
+        {"--layout", 0, 9007199254740992.0, true, .seed = &a->town.layout},
+        {"--parking", 0, 9007199254740992.0, true, .seed = &a->town.parking},
+        {"--moving", 0, 1, true, .flag = &a->moving},
+        {"--moving-cars", 0, 1, true, .flag = &a->town.moving_cars},
+        {"--labels", 0, 1, true, .flag = &a->labels},
+    };
+    if (strcmp(name, "--path") == 0) {
+        a->path = text;
+        return true;
+    }
     char *end;
-    double value = strtod(text, &end);
-    bool whole = value == floor(value);
-    if (end == text || *end != '\0' || !(value >= 0.0 && value <= 9007199254740992.0)) {
-        return false;
+    const double value = strtod(text, &end);
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        if (strcmp(name, options[i].name) != 0) {
+            continue;
+        }
+        if (end == text || *end != '\0' || !(value >= options[i].low && value <= options[i].high) ||
+            (options[i].whole && value != floor(value))) {
+            return false;
+        }
+        if (options[i].number) {
+            *options[i].number = (int)value;
+        } else if (options[i].real) {
+            *options[i].real = value;
+        } else if (options[i].seed) {
+            *options[i].seed = (uint64_t)value;
+        } else {
+            *options[i].flag = value == 1.0;
+        }
+        return true;
     }
-    if (strcmp(name, "--frames") == 0 && whole && value >= 1.0 && value <= 1e6) {
-        a->frames = (int)value;
-    } else if (strcmp(name, "--steps") == 0 && whole && value >= 8.0 && value <= 1e5) {
-        a->steps = (int)value;
-    } else if (strcmp(name, "--step") == 0 && value <= 100.0) {
-        a->step = value;
-    } else if (strcmp(name, "--rate") == 0 && value > 0.0) {
-        a->rate = value;
-    } else if (strcmp(name, "--beams-off") == 0 && value <= 10.0) {
-        a->beams_off = value;
-    } else if (strcmp(name, "--moving") == 0 && whole && value <= 1.0) {
-        a->moving = value == 1.0;
-    } else if (strcmp(name, "--seed") == 0 && whole) {
-        a->seed = (uint64_t)value;
-    } else if (strcmp(name, "--layout") == 0 && whole) {
-        a->layout = (uint64_t)value;
-    } else {
-        return false;
-    }
-    return true;
+    return false;
 }
 
 static bool parse(int argc, char **argv, arguments *a) {
-    *a = (arguments){.frames = 200, .steps = 900, .seed = 1, .layout = 1, .step = 1.0, .rate = 10.0};
+    *a = (arguments){.frames = 200, .steps = 900, .origin = -1, .step = 1.0, .rate = 10.0, .seed = 1};
+    a->town = (town_settings){.layout = 1, .parking = 1};
     int i = 1;
     for (; i + 1 < argc && strncmp(argv[i], "--", 2) == 0; i += 2) {
         if (!parse_option(a, argv[i], argv[i + 1])) {
@@ -66,6 +104,7 @@ static bool parse(int argc, char **argv, arguments *a) {
             return false;
         }
     }
+    a->noise = a->noise > 0.0 ? a->noise : a->path ? 0.02 : 0.015;
     a->folder = i + 1 == argc ? argv[i] : NULL;
     return a->folder != NULL;
 }
@@ -97,29 +136,23 @@ static void lower(double degrees, float *points, int64_t count, int columns) {
     }
 }
 
-static bool write_frame(const arguments *a, const scene *block, int frame, scene_pose *poses, float *points) {
-    char path[4096];
-    const double metres = a->step * frame;
-    scene_sensor sensor = {.poses = poses, .count = a->moving ? a->steps : 1, .times = a->moving};
-    for (int i = 0; i < sensor.count; i++) {
-        scene_block_pose(a->moving ? metres + a->step * ((double)i / a->steps - 0.5) : metres, &poses[i]);
+typedef struct world {
+    bool is_town;
+    scene near; /* what the sensor may see: the whole block */
+    town town;
+} world;
+
+/* Of the i-th scan, or between two. */
+static void pose_at(const arguments *a, const world *w, double i, scene_pose *pose) {
+    if (w->is_town) {
+        town_pose(&w->town, a->first + i, a->town.lane, pose);
+    } else {
+        scene_block_pose(a->step * i, pose);
     }
-    /* The scanner's turn has nothing to do with the car: phases differ from scan to scan. */
-    int64_t count = scene_sweep(block, &sensor, a->steps, fmod(0.37 * frame, 1.0), a->seed + (uint64_t)frame, points);
-    lower(a->beams_off, points, count, sensor.times ? 5 : 4);
-    snprintf(path, sizeof path, "%s/%06d.bin", a->folder, frame);
-    if (count < 0 || !scene_write(path, points, count, sensor.times ? 5 : 4)) {
-        fprintf(stderr, "drive: %s: ", path);
-        perror("cannot write");
-        return false;
-    }
-    return true;
 }
 
-static FILE *create(const arguments *a, const char *name) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s", a->folder, name);
-    FILE *file = fopen(path, "w");
+static FILE *create(const char *path, const char *mode) {
+    FILE *file = fopen(path, mode);
     if (!file) {
         fprintf(stderr, "drive: %s: ", path);
         perror("cannot write");
@@ -127,33 +160,107 @@ static FILE *create(const arguments *a, const char *name) {
     return file;
 }
 
-static bool write_all(const arguments *a, const scene *block, scene_pose *sweep, float *points) {
-    FILE *poses = create(a, "poses.txt"), *times = create(a, "times.txt");
+static bool write_labels(const arguments *a, int frame, const uint8_t *moving, int64_t count) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%06d.label", a->folder, frame);
+    FILE *file = create(path, "wb");
+    bool good = file != NULL;
+    for (int64_t i = 0; good && i < count; i++) {
+        const unsigned char bytes[4] = {moving[i] ? 252 : 0};
+        good = fwrite(bytes, 1, sizeof bytes, file) == sizeof bytes;
+    }
+    return file && fclose(file) == 0 && good;
+}
+
+typedef struct buffers {
+    scene_pose *poses;
+    float *points;
+    uint8_t *moving;
+} buffers;
+
+static bool write_frame(const arguments *a, world *w, int frame, const buffers *b) {
+    char path[4096];
+    scene_sensor sensor = {.poses = b->poses, .count = a->moving ? a->steps : 1, .times = a->moving};
+    sensor.noise = a->noise;
+    sensor.moving = a->labels ? b->moving : NULL;
+    for (int i = 0; i < sensor.count; i++) {
+        pose_at(a, w, a->moving ? frame + ((double)i / a->steps - 0.5) : frame, &b->poses[i]);
+    }
+    if (w->is_town) {
+        town_around(&w->town, a->first + frame, b->poses, &w->near);
+    }
+    /* The scanner's turn has nothing to do with the car: phases differ from scan to scan. Other drives have other
+     * noise. */
+    const int number = a->first + frame;
+    int64_t count =
+        scene_sweep(&w->near, &sensor, a->steps, fmod(0.37 * number, 1.0), a->seed + (uint64_t)number, b->points);
+    lower(a->beams_off, b->points, count, sensor.times ? 5 : 4);
+    snprintf(path, sizeof path, "%s/%06d.bin", a->folder, frame);
+    if (count < 0 || !scene_write(path, b->points, count, sensor.times ? 5 : 4)) {
+        fprintf(stderr, "drive: %s: ", path);
+        perror("cannot write");
+        return false;
+    }
+    return !a->labels || write_labels(a, frame, b->moving, count);
+}
+
+static bool write_all(const arguments *a, world *w, const buffers *b) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/poses.txt", a->folder);
+    FILE *poses = create(path, "w");
+    snprintf(path, sizeof path, "%s/times.txt", a->folder);
+    FILE *times = create(path, "w");
     scene_pose first, pose;
     bool good = poses && times;
-    scene_block_pose(0.0, &first);
+    pose_at(a, w, 0.0, &first);
+    if (w->is_town && (a->origin >= 0 || a->town.lane != 0.0)) {
+        town_pose(&w->town, a->origin >= 0 ? a->origin : a->first, 0.0, &first);
+    }
     for (int i = 0; i < a->frames && good; i++) {
-        scene_block_pose(a->step * i, &pose);
+        pose_at(a, w, i, &pose);
         print_pose(poses, &first, &pose);
-        fprintf(times, "%.17g\n", i / a->rate);
-        good = write_frame(a, block, i, sweep, points);
+        fprintf(times, "%.17g\n", w->is_town ? w->town.way.times[a->first + i] : i / a->rate);
+        good = write_frame(a, w, i, b);
     }
     good = (!poses || fclose(poses) == 0) && good;
     return (!times || fclose(times) == 0) && good;
 }
 
+static bool build(arguments *a, world *w) {
+    if (!a->path) {
+        scene_block(&w->near, a->town.layout);
+        return true;
+    }
+    w->is_town = true;
+    if (!town_build(&w->town, a->path, &a->town)) {
+        return false;
+    }
+    const int count = w->town.way.count;
+    if (a->first >= count || a->origin >= count) {
+        fprintf(stderr, "drive: %s: has %d poses\n", a->path, count);
+        return false;
+    }
+    a->frames = a->frames < count - a->first ? a->frames : count - a->first;
+    return true;
+}
+
 int main(int argc, char **argv) {
-    static scene block;
+    static world w;
     arguments a;
     if (!parse(argc, argv, &a)) {
         fputs(usage, stderr);
         return 2;
     }
-    scene_block(&block, a.layout);
-    scene_pose *sweep = malloc((size_t)a.steps * sizeof *sweep);
-    float *points = malloc((size_t)a.steps * SCENE_BEAMS * 5 * sizeof *points);
-    bool good = sweep && points && write_all(&a, &block, sweep, points);
-    free(sweep);
-    free(points);
+    const size_t most = (size_t)a.steps * SCENE_BEAMS;
+    buffers b = {.poses = malloc((size_t)a.steps * sizeof *b.poses)};
+    b.points = malloc(most * 5 * sizeof *b.points);
+    b.moving = malloc(most);
+    bool good = b.poses && b.points && b.moving && build(&a, &w) && write_all(&a, &w, &b);
+    free(b.poses);
+    free(b.points);
+    free(b.moving);
+    if (w.is_town) {
+        town_free(&w.town);
+    }
     return good ? 0 : 1;
 }

@@ -6,109 +6,39 @@
  * Laid out along u (ahead), v (left of the street's middle line) and h (above the road), then turned a little against
  * the sensor's axes so that no wall is parallel to an axis or to the edges of a voxel. C leaves the order of calls
  * within one expression open, so every random number is drawn by a declaration or a call of its own. */
-#include "scene.h"
+#include "pieces.h"
 
 #include <math.h>
 
-#define STREET_DEGREES 3.5  /* of the street against the sensor's x axis */
-#define SENSOR_V       -1.7 /* the car drives in the right lane */
-#define KERB_V         6.0  /* half the width of the road */
-#define FRONT_V        9.5  /* building line */
-#define PAVING_H       0.14
-
-typedef struct builder {
-    scene *street;
-    scene_random random;
-    double origin[2], degrees, cosine, sine; /* of the street that is being laid out */
-} builder;
+#define STREET_DEGREES 3.5 /* of the street against the sensor's x axis */
 
 /* Side streets: along u where buildings, paving and cars leave room. */
 static const double gaps[2][2] = {{21.0, 31.0}, {-20.0, -11.0}}; /* left, right */
-
-static double between(builder *b, double low, double high) {
-    return scene_between(&b->random, low, high);
-}
-
-static bool chance(builder *b, double share) {
-    return scene_uniform(&b->random) < share;
-}
 
 static bool in_gap(double v, double u, double margin) {
     const double *gap = gaps[v > 0.0 ? 0 : 1];
     return u > gap[0] - margin && u < gap[1] + margin;
 }
 
-static void add(builder *b, scene_shape shape, double u, double v, double h, double degrees) {
-    if (b->street->count == SCENE_MAX_SHAPES) {
-        return;
-    }
-    v -= SENSOR_V;
-    shape.center[0] = b->origin[0] + (b->cosine * u - b->sine * v);
-    shape.center[1] = b->origin[1] + (b->sine * u + b->cosine * v);
-    shape.center[2] = h - SCENE_SENSOR_HEIGHT;
-    scene_direction(b->degrees + degrees, &shape.cosine, &shape.sine);
-    b->street->shapes[b->street->count++] = shape;
-}
-
-/* A box by its middle, its full length and width, its lower and upper height. */
-static void add_box(builder *b, scene_material material, double u, double v, double length, double width, double low,
-                    double high, double degrees) {
-    add(b, (scene_shape){.kind = SCENE_BOX, .material = material, .size = {length / 2, width / 2, (high - low) / 2}}, u,
-        v, (low + high) / 2, degrees);
-}
-
-static void add_cylinder(builder *b, scene_material material, double u, double v, double radius, double low,
-                         double high) {
-    add(b, (scene_shape){.kind = SCENE_CYLINDER, .material = material, .size = {radius, radius, (high - low) / 2}}, u,
-        v, (low + high) / 2, 0.0);
-}
-
-static void add_sphere(builder *b, scene_material material, double u, double v, double radius, double h) {
-    add(b, (scene_shape){.kind = SCENE_SPHERE, .material = material, .size = {radius, radius, radius}}, u, v, h, 0.0);
-}
-
 /* ---- buildings ----------------------------------------------------------------------------------------------- */
-
-/* One house from u0 to u1 with a plinth, and sometimes a bay, balconies or steps. side: +1 left, -1 right. */
-static void add_house(builder *b, double side, double u0, double u1) {
-    double front = FRONT_V + (chance(b, 0.4) ? between(b, 0.5, 3.0) : 0.0);
-    double depth = between(b, 10.0, 14.0), height = between(b, 7.0, 17.0), u = (u0 + u1) / 2;
-    scene_material wall = chance(b, 0.7) ? SCENE_PLASTER : SCENE_BRICK;
-    add_box(b, wall, u, side * (front + depth / 2), u1 - u0, depth, 0.0, height, 0.0);
-    add_box(b, SCENE_BRICK, u, side * front, u1 - u0, 0.12, 0.0, 0.6, 0.0);
-    if (chance(b, 0.35)) { /* a bay */
-        double at = between(b, u0 + 2.0, u1 - 2.0), length = between(b, 1.8, 3.0);
-        add_box(b, SCENE_BRICK, at, side * front, length, 1.4, 0.0, height * 0.7, 0.0);
-    }
-    for (double h = 3.1; h < height - 2.0 && chance(b, 0.6); h += 3.1) { /* balconies with a parapet */
-        double at = u0 + (u1 - u0) * 0.3;
-        add_box(b, SCENE_PAVING, at, side * (front - 0.5), 3.2, 1.0, h - 0.15, h, 0.0);
-        add_box(b, SCENE_METAL, at, side * (front - 0.97), 3.2, 0.06, h, h + 0.9, 0.0);
-    }
-    if (front > FRONT_V + 1.0) { /* a garden wall on the building line */
-        add_box(b, SCENE_BRICK, u - 1.0, side * FRONT_V, u1 - u0 - 3.0, 0.25, 0.0, 0.9, 0.0);
-    } else {
-        add_box(b, SCENE_PAVING, u + 2.0, side * (front - 0.35), 1.6, 0.7, PAVING_H, PAVING_H + 0.32, 0.0);
-    }
-}
 
 static void add_row(builder *b, double side) {
     const double *gap = gaps[side > 0.0 ? 0 : 1];
     double u = -105.0;
     while (u < 88.0) {
-        double end = u + between(b, 9.0, 19.0);
+        double end = u + piece_between(b, 9.0, 19.0);
         if (u < gap[0] && end > gap[0] - 6.0) {
             end = gap[0];
         }
-        add_house(b, side, u, end);
-        u = end == gap[0] ? gap[1] : end + (chance(b, 0.3) ? between(b, 1.8, 4.0) : 0.0);
+        piece_house(b, side, u, end);
+        u = end == gap[0] ? gap[1] : end + (piece_chance(b, 0.3) ? piece_between(b, 1.8, 4.0) : 0.0);
     }
     /* The houses along the side street, seen through its mouth, and the one that closes it. */
     for (int i = 0; i < 2; i++) {
         double edge = i == 0 ? gap[0] - 5.5 : gap[1] + 5.5;
-        add_box(b, SCENE_BRICK, edge, side * 33.0, 11.0, 16.0, 0.0, between(b, 6.0, 12.0), 0.0);
+        piece_box(b, SCENE_BRICK, edge, side * 33.0, 11.0, 16.0, 0.0, piece_between(b, 6.0, 12.0), 0.0);
     }
-    add_box(b, SCENE_PLASTER, (gap[0] + gap[1]) / 2, side * 70.0, 26.0, 10.0, 0.0, 11.0, 4.0 * side);
+    piece_box(b, SCENE_PLASTER, (gap[0] + gap[1]) / 2, side * 70.0, 26.0, 10.0, 0.0, 11.0, 4.0 * side);
 }
 
 /* ---- street -------------------------------------------------------------------------------------------------- */
@@ -117,98 +47,62 @@ static void add_road(builder *b) {
     for (int i = 0; i < 2; i++) {
         double side = i == 0 ? 1.0 : -1.0, v = side * (KERB_V + FRONT_V + 4.0) / 2, width = FRONT_V + 4.0 - KERB_V;
         double u0 = -110.0, u1 = 95.0, from = gaps[i][0], to = gaps[i][1];
-        add_box(b, SCENE_PAVING, (u0 + from) / 2, v, from - u0, width, 0.0, PAVING_H, 0.0);
-        add_box(b, SCENE_PAVING, (to + u1) / 2, v, u1 - to, width, 0.0, PAVING_H, 0.0);
+        piece_box(b, SCENE_PAVING, (u0 + from) / 2, v, from - u0, width, 0.0, PAVING_H, 0.0);
+        piece_box(b, SCENE_PAVING, (to + u1) / 2, v, u1 - to, width, 0.0, PAVING_H, 0.0);
         for (int bar = 0; bar < 8; bar++) { /* a zebra crossing before each side street */
-            add_box(b, SCENE_MARKING, from - 3.0, -5.25 + 1.5 * bar, 3.0, 0.5, 0.0, 0.004, 0.0);
+            piece_box(b, SCENE_MARKING, from - 3.0, -5.25 + 1.5 * bar, 3.0, 0.5, 0.0, 0.004, 0.0);
         }
     }
     for (double u = -90.0; u < 90.0; u += 6.0) {
-        add_box(b, SCENE_MARKING, u, 0.0, 3.0, 0.15, 0.0, 0.004, 0.0);
+        piece_box(b, SCENE_MARKING, u, 0.0, 3.0, 0.15, 0.0, 0.004, 0.0);
     }
-    add_box(b, SCENE_PLASTER, 93.0, 0.0, 10.0, 60.0, 0.0, 14.0, -6.0); /* the street ends in a square */
-}
-
-static void add_car(builder *b, double u, double v, double degrees) {
-    bool van = chance(b, 0.2);
-    double length = van ? between(b, 4.9, 5.6) : between(b, 3.8, 4.7), width = van ? 1.95 : 1.76;
-    double belt = van ? 1.05 : 0.88, roof = van ? between(b, 2.0, 2.5) : between(b, 1.42, 1.6), c, s;
-    scene_direction(degrees, &c, &s);
-    add_box(b, SCENE_PAINT, u, v, length, width, 0.22, belt, degrees);
-    double back = van ? 0.06 : 0.04; /* the cabin sits behind the middle */
-    add_box(b, van ? SCENE_PAINT : SCENE_GLASS, u - c * back * length, v - s * back * length,
-            length * (van ? 0.86 : 0.52), width - 0.22, belt, roof, degrees);
-    for (int i = 0; i < 4; i++) {
-        double along = (i & 1 ? 0.31 : -0.31) * length, across = (i & 2 ? 0.5 : -0.5) * (width - 0.2);
-        add_box(b, SCENE_CLOTH, u + c * along - s * across, v + s * along + c * across, 0.6, 0.2, 0.0, 0.6, degrees);
-    }
-    add_box(b, SCENE_REFLECTOR, u - c * length / 2, v - s * length / 2, 0.03, 0.5, 0.5, 0.62, degrees);
+    piece_box(b, SCENE_PLASTER, 93.0, 0.0, 10.0, 60.0, 0.0, 14.0, -6.0); /* the street ends in a square */
 }
 
 static void add_traffic(builder *b) {
     for (int i = 0; i < 2; i++) {
         double v = i == 0 ? 4.85 : -4.85;
-        for (double u = -62.0; u < 70.0; u += between(b, 5.6, 7.0)) {
-            if (chance(b, 0.68) && !in_gap(v, u, 4.0) && !in_gap(-v, u, 1.5)) {
-                double aside = between(b, -0.15, 0.15), degrees = between(b, -1.5, 1.5) + (i == 0 ? 180.0 : 0.0);
-                add_car(b, u, v + aside, degrees);
+        for (double u = -62.0; u < 70.0; u += piece_between(b, 5.6, 7.0)) {
+            if (piece_chance(b, 0.68) && !in_gap(v, u, 4.0) && !in_gap(-v, u, 1.5)) {
+                double aside = piece_between(b, -0.15, 0.15),
+                       degrees = piece_between(b, -1.5, 1.5) + (i == 0 ? 180.0 : 0.0);
+                piece_car(b, u, v + aside, degrees);
             }
         }
     }
-    add_car(b, 17.0, -1.9, 0.6);
-    add_car(b, -13.5, -1.6, -0.4);
-    add_car(b, 33.0, 1.8, 181.0);
-    add_car(b, 26.0, 14.0, 88.0); /* waits in the side street */
-}
-
-static void add_tree(builder *b, double u, double v) {
-    double clear = between(b, 2.3, 3.0), crown = between(b, 1.4, 2.1);
-    double du = between(b, -0.7, 0.7), dv = between(b, -0.5, 0.5);
-    add_cylinder(b, SCENE_BARK, u, v, between(b, 0.12, 0.22), 0.0, clear + crown);
-    add_sphere(b, SCENE_LEAVES, u, v, crown, clear + 0.8 * crown);
-    add_sphere(b, SCENE_LEAVES, u + du, v + dv, 0.75 * crown, clear + 1.8 * crown);
-}
-
-static void add_lamp(builder *b, double u, double v) {
-    add_cylinder(b, SCENE_METAL, u, v, 0.11, 0.0, 1.2);
-    add_cylinder(b, SCENE_METAL, u, v, 0.07, 1.2, 6.5);
-    double reach = v > 0.0 ? -1.0 : 1.0;
-    add_box(b, SCENE_METAL, u, v + reach, 0.10, 2.0, 6.4, 6.5, 0.0);
-    add_box(b, SCENE_METAL, u, v + 1.8 * reach, 0.35, 0.8, 6.25, 6.4, 0.0);
-}
-
-static void add_sign(builder *b, double u, double v, double degrees) {
-    add_cylinder(b, SCENE_METAL, u, v, 0.04, 0.0, 2.9);
-    add_box(b, SCENE_REFLECTOR, u, v, 0.03, 0.65, 2.2, 2.85, degrees);
+    piece_car(b, 17.0, -1.9, 0.6);
+    piece_car(b, -13.5, -1.6, -0.4);
+    piece_car(b, 33.0, 1.8, 181.0);
+    piece_car(b, 26.0, 14.0, 88.0); /* waits in the side street */
 }
 
 static void add_furniture(builder *b) {
-    for (double u = -66.0; u < 75.0; u += between(b, 9.0, 13.0)) {
+    for (double u = -66.0; u < 75.0; u += piece_between(b, 9.0, 13.0)) {
         if (!in_gap(1.0, u, 3.0)) {
-            add_tree(b, u, 6.9);
+            piece_tree(b, u, 6.9);
         }
     }
     for (double u = -57.0; u < 80.0; u += 19.0) {
         if (!in_gap(-1.0, u, 1.0)) {
-            add_lamp(b, u, -6.6);
+            piece_lamp(b, u, -6.6);
         }
     }
     for (int i = 0; i < 2; i++) {
         double side = i == 0 ? 1.0 : -1.0;
-        add_sign(b, gaps[i][0] - 1.2, side * 6.5, 0.0);
-        add_sign(b, gaps[i][1] + 1.2, side * 6.5, 8.0);
-        add_sign(b, between(b, -5.0, 5.0) - 8.0 * side, side * 6.4, -5.0);
+        piece_sign(b, gaps[i][0] - 1.2, side * 6.5, 0.0);
+        piece_sign(b, gaps[i][1] + 1.2, side * 6.5, 8.0);
+        piece_sign(b, piece_between(b, -5.0, 5.0) - 8.0 * side, side * 6.4, -5.0);
         for (int k = 0; k < 5; k++) {
-            add_cylinder(b, SCENE_METAL, gaps[i][1] + 2.6 + 1.4 * k, side * 6.25, 0.06, 0.0, 1.0);
+            piece_cylinder(b, SCENE_METAL, gaps[i][1] + 2.6 + 1.4 * k, side * 6.25, 0.06, 0.0, 1.0);
         }
         for (int k = 0; k < 9; k++) { /* people on the pavement */
-            double u = between(b, -40.0, 45.0), v = side * between(b, 7.2, 9.0);
-            add_cylinder(b, SCENE_CLOTH, u, v, between(b, 0.2, 0.27), 0.0, 1.5);
-            add_sphere(b, SCENE_CLOTH, u, v, 0.14, 1.64);
+            double u = piece_between(b, -40.0, 45.0), v = side * piece_between(b, 7.2, 9.0);
+            piece_cylinder(b, SCENE_CLOTH, u, v, piece_between(b, 0.2, 0.27), 0.0, 1.5);
+            piece_sphere(b, SCENE_CLOTH, u, v, 0.14, 1.64);
         }
         for (int k = 0; k < 6; k++) {
-            double u = between(b, -50.0, 50.0), degrees = between(b, -8.0, 8.0); /* bins */
-            add_box(b, SCENE_METAL, u, side * 9.0, 1.3, 0.7, 0.0, 1.2, degrees);
+            double u = piece_between(b, -50.0, 50.0), degrees = piece_between(b, -8.0, 8.0); /* bins */
+            piece_box(b, SCENE_METAL, u, side * 9.0, 1.3, 0.7, 0.0, 1.2, degrees);
         }
     }
 }
@@ -232,53 +126,53 @@ void scene_street(scene *street, uint64_t seed) {
 
 static void add_fronts(builder *b) {
     double u = -24.0;
-    const double gap = between(b, 18.0, 30.0);
+    const double gap = piece_between(b, 18.0, 30.0);
     while (u < SIDE + 24.0) { /* outside; the gap is a side street that is closed by a house */
-        double end = u + between(b, 9.0, 17.0);
+        double end = u + piece_between(b, 9.0, 17.0);
         if (u < gap && end > gap) {
-            add_house(b, -1.0, u, gap);
+            piece_house(b, -1.0, u, gap);
             end = gap + 8.0;
         } else {
-            add_house(b, -1.0, u, end);
+            piece_house(b, -1.0, u, end);
         }
         u = end;
     }
-    add_box(b, SCENE_PLASTER, gap + 4.0, -52.0, 26.0, 10.0, 0.0, 11.0, 7.0);
-    for (u = FRONT_V; u < SIDE - FRONT_V - 8.0; u += between(b, 1.0, 3.0)) { /* inside */
-        double end = u + between(b, 9.0, 14.0);
+    piece_box(b, SCENE_PLASTER, gap + 4.0, -52.0, 26.0, 10.0, 0.0, 11.0, 7.0);
+    for (u = FRONT_V; u < SIDE - FRONT_V - 8.0; u += piece_between(b, 1.0, 3.0)) { /* inside */
+        double end = u + piece_between(b, 9.0, 14.0);
         end = end < SIDE - FRONT_V ? end : SIDE - FRONT_V;
-        add_house(b, 1.0, u, end);
+        piece_house(b, 1.0, u, end);
         u = end;
     }
     const double paving = FRONT_V + 4.0 - KERB_V, middle = KERB_V + paving / 2;
-    add_box(b, SCENE_PAVING, SIDE / 2, -middle, SIDE + 2.0 * middle, paving, 0.0, PAVING_H, 0.0);
-    add_box(b, SCENE_PAVING, SIDE / 2, middle, SIDE - 2.0 * KERB_V, paving, 0.0, PAVING_H, 0.0);
+    piece_box(b, SCENE_PAVING, SIDE / 2, -middle, SIDE + 2.0 * middle, paving, 0.0, PAVING_H, 0.0);
+    piece_box(b, SCENE_PAVING, SIDE / 2, middle, SIDE - 2.0 * KERB_V, paving, 0.0, PAVING_H, 0.0);
 }
 
 static void add_side(builder *b) {
     add_fronts(b);
     for (int i = 0; i < 2; i++) {
         double v = i == 0 ? 4.85 : -4.85, from = i == 0 ? 12.0 : 0.0;
-        for (double u = from; u < SIDE - from; u += between(b, 5.6, 7.0)) {
-            if (chance(b, 0.6)) {
-                double aside = between(b, -0.15, 0.15), degrees = between(b, -1.5, 1.5);
-                add_car(b, u, v + aside, degrees);
+        for (double u = from; u < SIDE - from; u += piece_between(b, 5.6, 7.0)) {
+            if (piece_chance(b, 0.6)) {
+                double aside = piece_between(b, -0.15, 0.15), degrees = piece_between(b, -1.5, 1.5);
+                piece_car(b, u, v + aside, degrees);
             }
         }
     }
-    for (double u = 11.0; u < SIDE - 9.0; u += between(b, 9.0, 13.0)) {
-        add_tree(b, u, 6.9);
+    for (double u = 11.0; u < SIDE - 9.0; u += piece_between(b, 9.0, 13.0)) {
+        piece_tree(b, u, 6.9);
     }
-    for (double u = between(b, 2.0, 12.0); u < SIDE; u += 19.0) {
-        add_lamp(b, u, -6.6);
+    for (double u = piece_between(b, 2.0, 12.0); u < SIDE; u += 19.0) {
+        piece_lamp(b, u, -6.6);
     }
-    add_sign(b, between(b, 8.0, 14.0), 6.5, 0.0);
-    add_sign(b, between(b, 40.0, 50.0), -6.5, 8.0);
+    piece_sign(b, piece_between(b, 8.0, 14.0), 6.5, 0.0);
+    piece_sign(b, piece_between(b, 40.0, 50.0), -6.5, 8.0);
     for (int k = 0; k < 6; k++) { /* people and bins on the pavements */
-        double u = between(b, 12.0, 48.0), v = between(b, 7.2, 9.0), at = between(b, 12.0, 48.0);
-        add_cylinder(b, SCENE_CLOTH, u, k & 1 ? v : -v, 0.24, 0.0, 1.5);
-        add_sphere(b, SCENE_CLOTH, u, k & 1 ? v : -v, 0.14, 1.64);
-        add_box(b, SCENE_METAL, at, k & 1 ? -9.0 : 9.0, 1.3, 0.7, 0.0, 1.2, 5.0);
+        double u = piece_between(b, 12.0, 48.0), v = piece_between(b, 7.2, 9.0), at = piece_between(b, 12.0, 48.0);
+        piece_cylinder(b, SCENE_CLOTH, u, k & 1 ? v : -v, 0.24, 0.0, 1.5);
+        piece_sphere(b, SCENE_CLOTH, u, k & 1 ? v : -v, 0.14, 1.64);
+        piece_box(b, SCENE_METAL, at, k & 1 ? -9.0 : 9.0, 1.3, 0.7, 0.0, 1.2, 5.0);
     }
 }
 
@@ -289,7 +183,7 @@ void scene_block(scene *block, uint64_t seed) {
     /* The corner that the first street begins at; the sensor starts in the middle of its lane. */
     double x = -b.cosine * SIDE / 2 + b.sine * SENSOR_V, y = -b.sine * SIDE / 2 - b.cosine * SENSOR_V;
     for (int i = 0; i < 4; i++) {
-        b.origin[0] = x - b.sine * SENSOR_V; /* add() counts v from the lane */
+        b.origin[0] = x - b.sine * SENSOR_V; /* piece_put() counts v from the lane */
         b.origin[1] = y + b.cosine * SENSOR_V;
         add_side(&b);
         x += b.cosine * SIDE;

@@ -1,5 +1,5 @@
 /* The LiDAR: pseudo-random numbers, directions, and what a return looks like. */
-#include "scene.h"
+#include "terrain.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -78,6 +78,7 @@ typedef struct sectors {
     const scene *street;
     int begin[SECTORS + 1];
     int *shapes;
+    double *nearest; /* no ray meets a shape before this */
 } sectors;
 
 static int sector_of(double x, double y) {
@@ -87,10 +88,14 @@ static int sector_of(double x, double y) {
 
 /* The sectors in which a shape may be seen from within `margin` of a place: the first, and how many; a sector too many
  * on both sides is for rounding. */
-static int spread(const scene_shape *shape, const double place[3], double margin, int *first) {
+static int spread(const scene_shape *shape, const double place[3], double margin, int *first, double *nearest) {
     double x = shape->center[0] - place[0], y = shape->center[1] - place[1], across = shape->size[1];
     double radius = 1.01 * sqrt(shape->size[0] * shape->size[0] + (shape->kind == SCENE_BOX ? across * across : 0.0));
     double distance = sqrt(x * x + y * y), reach = radius + margin;
+    if (shape->moves) {
+        reach += sqrt(shape->velocity[0] * shape->velocity[0] + shape->velocity[1] * shape->velocity[1]);
+    }
+    *nearest = distance - reach;
     *first = 0;
     if (distance < 1.1 * reach) {
         return SECTORS;
@@ -102,20 +107,22 @@ static int spread(const scene_shape *shape, const double place[3], double margin
 
 static bool sort_shapes(const scene *street, const double place[3], double margin, sectors *s) {
     int counts[SECTORS] = {0}, first, all = 0;
-    for (int i = 0; i < street->count; i++) {
-        int wide = spread(&street->shapes[i], place, margin, &first);
+    *s = (sectors){.street = street, .nearest = malloc(((size_t)street->count + 1) * sizeof *s->nearest)};
+    for (int i = 0; s->nearest && i < street->count; i++) {
+        int wide = spread(&street->shapes[i], place, margin, &first, &s->nearest[i]);
         for (int k = 0; k < wide; k++) {
             counts[(first + k) % SECTORS]++;
         }
         all += wide;
     }
-    *s = (sectors){.street = street, .shapes = malloc(((size_t)all + 1) * sizeof *s->shapes)};
+    s->shapes = s->nearest ? malloc(((size_t)all + 1) * sizeof *s->shapes) : NULL;
     for (int k = 0; k < SECTORS; k++) {
         s->begin[k + 1] = s->begin[k] + counts[k];
         counts[k] = s->begin[k];
     }
     for (int i = 0; s->shapes && i < street->count; i++) {
-        int wide = spread(&street->shapes[i], place, margin, &first);
+        double nearest;
+        int wide = spread(&street->shapes[i], place, margin, &first, &nearest);
         for (int k = 0; k < wide; k++) {
             s->shapes[counts[(first + k) % SECTORS]++] = i;
         }
@@ -127,7 +134,8 @@ static bool sort_shapes(const scene *street, const double place[3], double margi
 static bool cast(const sectors *s, const scene_ray *r, double after, scene_hit *nearest) {
     *nearest = (scene_hit){.distance = SCENE_MAX_RANGE};
     bool found = false;
-    double ground = r->direction[2] < 0.0 ? (-SCENE_SENSOR_HEIGHT - r->origin[2]) / r->direction[2] : 1e30;
+    const struct terrain *hills = s->street->ground;
+    double ground = !hills && r->direction[2] < 0.0 ? (-SCENE_SENSOR_HEIGHT - r->origin[2]) / r->direction[2] : 1e30;
     if (ground > after && ground < nearest->distance) {
         *nearest = (scene_hit){.distance = ground, .incidence = -r->direction[2], .material = SCENE_ASPHALT};
         found = true;
@@ -136,12 +144,24 @@ static bool cast(const sectors *s, const scene_ray *r, double after, scene_hit *
     for (int i = s->begin[sector]; i < s->begin[sector + 1]; i++) {
         const scene_shape *shape = &s->street->shapes[s->shapes[i]];
         scene_hit h;
-        if (scene_meets(shape, r, &h) && h.distance > after && h.distance < nearest->distance) {
+        if (s->nearest[s->shapes[i]] > nearest->distance) {
+            continue;
+        }
+        scene_ray moved;
+        const scene_ray *ray = r;
+        if (shape->moves) { /* in the shape's frame the ray begins elsewhere */
+            moved = *r;
+            ray = &moved;
+            moved.origin[0] -= r->time * shape->velocity[0];
+            moved.origin[1] -= r->time * shape->velocity[1];
+        }
+        if (scene_meets(shape, ray, &h) && h.distance > after && h.distance < nearest->distance) {
             *nearest = h;
+            nearest->moves = shape->moves;
             found = true;
         }
     }
-    return found;
+    return (hills && terrain_meets(hills, r, after, nearest)) || found;
 }
 
 /* ---- returns ------------------------------------------------------------------------------------------------- */
@@ -153,6 +173,7 @@ static const struct {
     [SCENE_BRICK] = {0.36, 0.01},   [SCENE_GLASS] = {0.08, 0.55},   [SCENE_PAINT] = {0.30, 0.08},
     [SCENE_METAL] = {0.55, 0.03},   [SCENE_BARK] = {0.30, 0.02},    [SCENE_LEAVES] = {0.42, 0.04},
     [SCENE_CLOTH] = {0.38, 0.02},   [SCENE_MARKING] = {0.75, 0.01}, [SCENE_REFLECTOR] = {1.30, 0.0},
+    [SCENE_GRASS] = {0.38, 0.02},
 };
 
 /* Windows of a facade: 1.2 m wide every 2.6 m, 1.5 m high every 3.1 m, set back by 0.12 m. False when the glass mirrors
@@ -172,8 +193,9 @@ static bool look_at_facade(scene_hit *h) {
     return true;
 }
 
-/* What becomes of one firing: its measured range and intensity, or false for no return. */
-static bool measure(const sectors *s, const scene_ray *r, scene_random *random, double *range, double *intensity) {
+/* What becomes of one firing: its measured range and intensity, and on what; or false for no return. */
+static bool measure(const sectors *s, const scene_ray *r, double noise, scene_random *random, double *range,
+                    double *intensity, bool *moves) {
     scene_hit h;
     double after = 0.5;
     for (;;) {
@@ -200,7 +222,8 @@ static bool measure(const sectors *s, const scene_ray *r, scene_random *random, 
     if (scene_uniform(random) < lost) {
         return false;
     }
-    *range = h.distance + 0.015 * scene_gauss(random);
+    *moves = h.moves;
+    *range = h.distance + noise * scene_gauss(random);
     *intensity =
         materials[h.material].reflectivity * (0.35 + 0.65 * h.incidence) * (1.0 - 0.4 * h.distance / SCENE_MAX_RANGE) +
         0.02 * scene_gauss(random);
@@ -234,9 +257,9 @@ int64_t scene_sweep(const scene *street, const scene_sensor *sensor, int steps, 
     int64_t count = 0;
     const int columns = sensor->times ? 5 : 4;
     if (!sort_shapes(street, sensor->poses[0].position, farthest(sensor), &seen)) {
-        return -1;
+        count = -1;
     }
-    for (int beam = 0; beam < SCENE_BEAMS; beam++) {
+    for (int beam = 0; count >= 0 && beam < SCENE_BEAMS; beam++) {
         double level, rise;
         scene_direction(elevation(beam), &level, &rise);
         double skew = phase + 0.618 * beam; /* the lasers are not in one column */
@@ -246,15 +269,19 @@ int64_t scene_sweep(const scene *street, const scene_sensor *sensor, int steps, 
             double c, s;
             scene_direction(360.0 * (step + skew) / steps, &c, &s);
             const double d[3] = {level * c, level * s, rise};
-            scene_ray r;
+            scene_ray r = {.time = sensor->count > 1 ? (double)step / steps - 0.5 : 0.0};
             for (int k = 0; k < 3; k++) {
                 const double *row = pose->rotation + 3 * k;
                 r.origin[k] = pose->position[k];
                 r.direction[k] = (row[0] * d[0] + row[1] * d[1]) + row[2] * d[2];
             }
-            double range, intensity;
-            if (!measure(&seen, &r, &random, &range, &intensity)) {
+            double range, intensity, noise = sensor->noise > 0.0 ? sensor->noise : 0.015;
+            bool moves;
+            if (!measure(&seen, &r, noise, &random, &range, &intensity, &moves)) {
                 continue;
+            }
+            if (sensor->moving) {
+                sensor->moving[count] = moves;
             }
             float *p = points + columns * count++;
             for (int k = 0; k < 3; k++) {
@@ -267,6 +294,7 @@ int64_t scene_sweep(const scene *street, const scene_sensor *sensor, int steps, 
         }
     }
     free(seen.shapes);
+    free(seen.nearest);
     return count;
 }
 

@@ -12,7 +12,7 @@
 #define SCENE_SENSOR_HEIGHT 1.73
 #define SCENE_MAX_RANGE     90.0
 
-enum { SCENE_MAX_SHAPES = 2048, SCENE_BEAMS = 64 };
+enum { SCENE_MAX_SHAPES = 24576, SCENE_BEAMS = 64 };
 
 typedef enum scene_material {
     SCENE_ASPHALT,
@@ -26,7 +26,8 @@ typedef enum scene_material {
     SCENE_LEAVES, /* a beam enters some way before a leaf returns it, or passes */
     SCENE_CLOTH,
     SCENE_MARKING, /* paint on the road */
-    SCENE_REFLECTOR
+    SCENE_REFLECTOR,
+    SCENE_GRASS
 } scene_material;
 
 typedef enum scene_kind {
@@ -41,10 +42,13 @@ typedef struct scene_shape {
     scene_material material;
     double center[3], size[3];
     double cosine, sine; /* of the angle about z */
+    bool moves;          /* it is part of a moving car */
+    double velocity[2];  /* metres per sweep; the shape is here in the middle of the sweep */
 } scene_shape;
 
 typedef struct scene {
     int count;
+    const struct terrain *ground; /* terrain.h; NULL: a plane at -SCENE_SENSOR_HEIGHT */
     scene_shape shapes[SCENE_MAX_SHAPES];
 } scene;
 
@@ -60,6 +64,7 @@ void scene_direction(double degrees, double *cosine, double *sine);  /* any angl
 
 typedef struct scene_ray {
     double origin[3], direction[3]; /* direction of length 1 */
+    double time;                    /* in sweeps, from the middle of this one: for shapes that move */
 } scene_ray;
 
 typedef struct scene_hit {
@@ -68,6 +73,7 @@ typedef struct scene_hit {
     scene_material material;
     double along, height; /* place on a box's side: metres from its edge, metres from its foot */
     bool side;            /* a vertical face of a box */
+    bool moves;           /* a part of a moving car */
 } scene_hit;
 
 bool scene_meets(const scene_shape *shape, const scene_ray *ray, scene_hit *hit);
@@ -94,8 +100,10 @@ double scene_block_length(void); /* of one round, metres */
 /* How the sensor moves in a sweep. */
 typedef struct scene_sensor {
     const scene_pose *poses;
-    int count; /* 1: it stands still; else a pose for each step */
-    bool times; /* records have a fifth value, the time in the sweep: 0 at its first firing, 1 at the next sweep's */
+    int count;    /* 1: it stands still; else a pose for each step */
+    bool times;   /* records have a fifth value, the time in the sweep: 0 at its first firing, 1 at the next sweep's */
+    double noise; /* of the ranges, one sigma in metres; 0: 0.015 */
+    uint8_t *moving; /* NULL, or room for a byte per record: 1 when the point is on a moving car */
 } scene_sensor;
 
 /* One sweep with `steps` firings of the 64 beams, beam by beam from the top, counter-clockwise from straight ahead plus
