@@ -273,6 +273,11 @@ static const option_row table[] = {
      "Write a .png, as pcgpu view draws: the picks, and beside those of farthest point sampling as many random ones."},
     {"picture", 0, FOR_VOXELIZE, OPTION_OUTPUT | OPTION_PICTURE, &type_path, "FILE", AT(picture), 0, 0, NULL,
      "Write a .png, as pcgpu view draws: the voxels by their number of points. Not for a batch."},
+    {"picture", 0, FOR_ODOMETRY, OPTION_OUTPUT | OPTION_PICTURE, &type_path, "FILE", AT(picture), 0, 0, NULL,
+     "Write a .png, as pcgpu view draws: the path over a map of the inputs, seen from above; with --ground-truth in the colours of "
+     "its error."},
+    {"picture", 0, FOR_FUSE, OPTION_OUTPUT | OPTION_PICTURE, &type_path, "FILE", AT(picture), 0, 0, NULL,
+     "Write a .png, as pcgpu view draws: the surface, from outside without what looks away, and the path of the camera."},
     {"picture", 0, FOR_REGISTER, OPTION_OUTPUT | OPTION_PICTURE, &type_path, "FILE", AT(picture), 0, 0, NULL,
      "Write a .png, as pcgpu view draws: source and target before, and beside it after the registration. Not for a list of "
      "pairs."},

@@ -24,21 +24,30 @@ pcgpu_status odometry_open_images(session *s, const double init[16], pcgpu_depth
     return pcgpu_depth_odometry_open(s->context, &s->options->camera, &params, odometry);
 }
 
+static bool writes_model(const session *s) {
+    return odometry_has_model(s) && (s->options->output || s->options->mesh);
+}
+
 int odometry_begin_model(session *s, job *j, bool *wanted) {
-    *wanted = odometry_has_model(s) && (s->options->output || s->options->mesh);
+    *wanted = writes_model(s) || s->options->picture;
     return *wanted ? job_begin_all(j, s) : EXIT_DONE;
 }
 
-int odometry_end_model(session *s, job *j, pcgpu_depth_odometry *odometry, int code) {
+static int write_model(session *s, job *j, pcgpu_depth_odometry *odometry) {
     fusion f = {.session = s, .job = j};
     pcgpu_volume_stats stats;
+    f.volume = pcgpu_depth_odometry_volume(odometry);
+    pcgpu_volume_get_stats(f.volume, &stats);
+    f.fused = stats.frames;
+    f.skipped = s->input_count - stats.frames;
+    return fuse_write_model(&f);
+}
+
+int odometry_end_model(session *s, job *j, pcgpu_depth_odometry *odometry, const odometry_picture *map, int code) {
     job_resume(j);
-    if (odometry && (code == EXIT_DONE || code == EXIT_NOT_CONVERGED)) {
-        f.volume = pcgpu_depth_odometry_volume(odometry);
-        pcgpu_volume_get_stats(f.volume, &stats);
-        f.fused = stats.frames;
-        f.skipped = s->input_count - stats.frames;
-        const int written = fuse_write_model(&f);
+    if (code == EXIT_DONE || code == EXIT_NOT_CONVERGED) {
+        const int model = odometry && writes_model(s) ? write_model(s, j, odometry) : EXIT_DONE;
+        const int written = model == EXIT_DONE && s->options->picture ? odometry_picture_write(map, j) : model;
         code = written == EXIT_DONE ? code : written;
     }
     return job_end(j, code);

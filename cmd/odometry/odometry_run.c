@@ -17,6 +17,7 @@ typedef struct odometry_state {
     double *times;     /* of each scan */
     double *poses;     /* of each scan, NaN for a lost one; for the evaluation */
     bool *skip;        /* scans that need not be read */
+    odometry_picture picture;
     int keyframe;      /* the last scan of `before` that became the reference */
     int good, lost, failed;
     double seconds;
@@ -175,7 +176,7 @@ static int add_scan(odometry_state *run, job *j, int index, double *T, double *r
     report_frame(j, &f);
     memcpy(T, f.T_world_frame, sizeof f.T_world_frame);
     *reference_time = f.reference_time;
-    return f.good ? EXIT_DONE : EXIT_NOT_CONVERGED;
+    return f.good ? odometry_picture_add(&run->picture, run->session, index, &j->clouds[0], &j->images[0]) : EXIT_NOT_CONVERGED;
 }
 
 static int process_scan(odometry_state *run, scan_read *scan) {
@@ -213,6 +214,7 @@ static int add_known(odometry_state *run, scan_read *scan) {
         const bool keyframe = scan->index == run->keyframe;
         status = run->camera ? pcgpu_depth_odometry_add_known(run->camera, &scan->image, time, T, keyframe)
                              : pcgpu_odometry_add_known(run->odometry, &scan->cloud, time, T, keyframe);
+        scan->good = odometry_picture_add(&run->picture, run->session, scan->index, &scan->cloud, &scan->image) == EXIT_DONE;
         pcgpu_cloud_free(&scan->cloud);
         pcgpu_depth_free(&scan->image);
     }
@@ -265,7 +267,8 @@ static int evaluate(odometry_state *run, const trajectory *truth) {
                                  .poses = run->poses,
                                  .times = run->session->options->timestamps ? run->times : NULL};
     return evaluate_print(run->session, run->session->options->trajectory, &estimate, run->times, truth,
-                          !session_json_is_stdout(run->session) && run->output.stream != stdout, NULL);
+                          !session_json_is_stdout(run->session) && run->output.stream != stdout,
+                          run->session->options->picture ? &run->picture.errors : NULL);
 }
 
 static int run_odometry(odometry_state *run) {
@@ -298,9 +301,11 @@ int odometry_run(session *s) {
     bool has_model;
     int code = odometry_begin_model(s, &model, &has_model);
     code = code == EXIT_DONE ? run_odometry(&run) : code;
+    run.picture.poses = run.poses;
     if (has_model) {
-        code = odometry_end_model(s, &model, run.camera, code);
+        code = odometry_end_model(s, &model, run.camera, &run.picture, code);
     }
+    odometry_picture_free(&run.picture);
     pcgpu_odometry_close(run.odometry);
     pcgpu_depth_odometry_close(run.camera);
     trajectory_free(&run.before);

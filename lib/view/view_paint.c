@@ -129,11 +129,11 @@ uint32_t pc_layer_color_other(const pc_layer *l, const float *p) {
 
 /* ---- the scene --------------------------------------------------------------------------------------------------- */
 
-/* How many layers are shown by their own data rather than by one colour. */
+/* How many layers to be painted are lines, or others. */
 static int count_kind(const pc_scene *scene, bool lines) {
     int n = 0;
     for (int i = 0; i < scene->count; i++) {
-        n += (scene->layers[i].kind == PC_LINE) == lines;
+        n += !scene->layers[i].painted && (scene->layers[i].kind == PC_LINE) == lines;
     }
     return n;
 }
@@ -226,6 +226,9 @@ pcgpu_status pc_scene_paint(pcgpu_context *context, pc_scene *scene, const char 
     pc_palette_fill(map, scale->palette);
     for (int i = 0; i < scene->count; i++) {
         pc_layer *l = &scene->layers[i];
+        if (l->painted) {
+            continue;
+        }
         l->color = count_kind(scene, false) == 1 && l->kind == PC_TRIANGLES ? 0xd8d2c4u : pc_class_color(i);
         l->color = l->kind == PC_LINE && !lines && path++ == 0 ? 0xff4d4du : l->color; /* red is none of the others */
         pcgpu_status status = PCGPU_OK;

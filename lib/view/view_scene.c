@@ -9,8 +9,8 @@
 void pc_layer_free(pc_layer *layer) {
     if (!layer->borrowed) {
         pcgpu_cloud_free(&layer->cloud);
+        free(layer->indices);
     }
-    free(layer->indices);
     *layer = (pc_layer){0};
 }
 

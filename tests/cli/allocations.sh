@@ -73,7 +73,8 @@ printf "_base_ = 'base.py'\nr = [-9, -9, -9, 9, 9, 9]\nmodel = dict(voxel_layer=
 echo "model = dict(voxel_layer=dict(voxel_size=(1, 1, 1), max_voxels=(-1, -1)), voxel_encoder={'type': 'DynamicVFE'})" > base.py
 each voxelize --cpu --threads 1 --config c.py --sweeps 2 --nuscenes n a.bin -o out.npy --json out.json
 each register --cpu --threads 1 --method point --pairs pairs.txt --transform out.txt --json out.json
-each odometry --cpu --threads 1 --reference previous --method plane s.bin s.bin --trajectory out.txt --json out.json
+each odometry --cpu --threads 1 --reference previous --method plane s.bin s.bin --trajectory out.txt --json out.json \
+    --picture out.png
 each voxelize --cpu --threads 1 --voxel-size 5 --features nearest --memory 1M s.bin -o out.ply --json out.json --coords out.npy
 each sample --cpu --threads 1 --method random -m 5 --memory 1M s.bin -o out.bin --json out.json
 each convert --crop=-9,-9,-9,9,9,9 --columns x,y,z,i=intensity a.bin -o out.ply --json out.json

@@ -121,6 +121,20 @@ cp kept.bin s3.bin
 expect 4 pcgpu odometry --cpu empty.bin s0.bin s1.bin --trajectory late.txt
 [ "$(line late.txt 2)" = '1 0 0 0 0 1 0 0 0 0 1 0' ] || die 'the world does not begin with the first good scan'
 
+# The picture: the trajectory is the same, and a resumed run draws the same; tests/oracle/test_view.py has what is in it.
+expect 0 pcgpu odometry --cpu s?.bin --trajectory p.txt --picture p.png --json p.jsonl
+same p.txt model.txt
+tail -n 1 p.jsonl | grep -q '"outputs": {"picture": "p.png"}' || die "the last object is $(tail -n 1 p.jsonl)"
+expect 0 pcgpu odometry --cpu s[0-3].bin --trajectory q.txt
+expect 0 pcgpu odometry --cpu --threads 1 s?.bin --trajectory q.txt --resume --picture q.png
+same p.png q.png
+expect 0 pcgpu odometry --cpu s?.bin --trajectory p.txt -f --picture - > ../p.png
+same "$OUT" p.png
+expect 2 pcgpu odometry --cpu s?.bin --trajectory p.txt -f --picture - --ground-truth model.txt
+expect 1 pcgpu odometry --cpu empty.bin empty.bin --trajectory none.txt --picture none.png
+stderr_has 'no input has a pose and points'
+absent none.png
+
 # The evaluation.
 expect 0 pcgpu evaluate model.txt --ground-truth model.txt
 stdout_has '^7 poses compared, 0 missing, 4.8'

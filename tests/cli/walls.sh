@@ -44,9 +44,9 @@ cmd/evaluate lib/view cmd/job cmd/poses
 cmd/convert cmd/job cmd/poses
 cmd/bench cmd/cli cmd/job
 cmd/info cmd/cli cmd/config cmd/job cmd/poses
-cmd/fuse cmd/cli cmd/job cmd/poses
+cmd/fuse cmd/cli cmd/job cmd/poses cmd/view
 cmd/view lib/view cmd/cli cmd/job cmd/poses
-cmd/odometry cmd/cli cmd/job cmd/poses cmd/register cmd/fuse cmd/evaluate
+cmd/odometry cmd/cli cmd/job cmd/poses cmd/register cmd/fuse cmd/evaluate cmd/view
 '
 sources=$(find lib cmd cuda -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh')
 bad=$(for side in '^cmd/' '^(lib|cuda)/'; do echo "$sources" | grep -E "$side" | sed 's|.*/||' | grep 'h$' | sort | uniq -d; done)
