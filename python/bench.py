@@ -2,7 +2,7 @@
 
 NumPy on one core: the call beside the operation as the library times it, and fpsample and spconv where they are
 installed. PyTorch on a GPU: time on the device by events, time of the host per call, and a CUDA graph replayed, beside a
-plain loop of PyTorch. SCAN has 4 columns; default: testdata/street.bin. Prints Markdown."""
+plain loop of PyTorch. The registration of a pair, and small_gicp's where it is installed. SCAN has 4 columns; default: testdata/street.bin. Prints Markdown."""
 import pathlib
 import sys
 import time
@@ -99,6 +99,32 @@ def device_row(name, function, calls=1000):
     print(f'| {name} | {1e3 * begin.elapsed_time(end) / calls:.1f} | {1e6 * host / calls:.1f} |', flush=True)
 
 
+def pair_rows(points, on_gpu):
+    """ndt of the cloud and a moved one: the selection of points is on the CPU, so arrays of the GPU are copied to it."""
+    angle = 0.02
+    moved = points.copy()
+    moved[:, :2] = points[:, :2] @ np.float32([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]).T + \
+        np.float32([0.6, -0.1])
+    sides = [('NumPy, --cpu, all threads', points, moved, 'cpu')]
+    if on_gpu is not None:
+        sides += [('NumPy, --cuda', points, moved, 'cuda'),
+                  ('two tensors on the GPU', on_gpu, torch.from_numpy(moved).cuda(), 'cuda')]
+    print('\n| ndt of a pair | call, ms | of it linearization and steps, ms |\n|---|---|---|')
+    for name, target, source, device in sides:
+        seconds, result = min((least(lambda: pcgpu.register(source, target, device=device), 1) for _ in range(50)),
+                              key=lambda row: row[0])
+        inside = sum(t for stage, t in result.run.stages.items() if stage not in ('select', 'index'))
+        print(f'| {name} | {1e3 * seconds:.2f} | {1e3 * inside:.2f} |', flush=True)
+    try:
+        import small_gicp
+    except ImportError:
+        print('| small_gicp | not installed | |')
+        return
+    wide = [array[:, :3].astype(np.float64) for array in (points, moved)]
+    seconds = least(lambda: small_gicp.align(*wide, registration_type='VGICP', num_threads=4), 5)[0]
+    print(f'| small_gicp (VGICP, 4 threads) | {1e3 * seconds:.1f} | |')
+
+
 def torch_rows(points):
     on_gpu = torch.from_numpy(points).cuda()
     batch = on_gpu[torch.randint(len(points), (64, 16384), device='cuda')].contiguous()
@@ -107,6 +133,8 @@ def torch_rows(points):
         device_row(f'sample {len(points):,} -> {m:,}', lambda: pcgpu.sample(on_gpu, m))
     device_row('sample 64 x 16,384 -> 4,096', lambda: pcgpu.sample_batch(batch, 4096), 100)
     device_row('voxelize pillars', lambda: pcgpu.voxelize(on_gpu, **PILLARS))
+    voxels = pcgpu.voxelize(on_gpu, **PILLARS)
+    device_row('voxelize pillars, out=', lambda: pcgpu.voxelize(on_gpu, out=voxels, **PILLARS))
     device_row('voxelize 0.075 m, means', lambda: pcgpu.voxelize(on_gpu, **FINE))
     device_row('voxelize 0.075 m, points', lambda: pcgpu.voxelize(on_gpu, **{**FINE, 'features': 'points'}))
     torch.cuda.synchronize()
@@ -114,6 +142,7 @@ def torch_rows(points):
     torch_fps(on_gpu, 1024)
     torch.cuda.synchronize()
     print(f'| loop of PyTorch -> 1,024 | {1e6 * (time.perf_counter() - begin):.0f} | |')
+    return on_gpu
 
 
 def main():
@@ -121,8 +150,8 @@ def main():
     points = np.fromfile(path, '<f4').reshape(-1, 4)
     print(f'pcgpu {pcgpu.__version__}; {path}, {len(points):,} points\n')
     numpy_rows(points)
-    if torch and torch.cuda.is_available():
-        torch_rows(points)
+    on_gpu = torch_rows(points) if torch and torch.cuda.is_available() else None
+    pair_rows(points, on_gpu)
 
 
 main()

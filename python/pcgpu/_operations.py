@@ -8,7 +8,7 @@ import numpy as np
 from . import _device, _native
 from ._arrays import depth_image, device_name, give, indices, kind_of, matrix, thread_count, to_numpy
 from ._clouds import Camera, Cloud, native_cloud
-from ._results import Array, Device, Registration, Sampled, Voxels, registration, sampled, voxels
+from ._results import Array, Device, DeviceVoxels, Registration, Sampled, Voxels, registration, sampled, voxels
 
 if TYPE_CHECKING:
     from typing_extensions import TypedDict, Unpack
@@ -140,6 +140,9 @@ def sample_batch(points: Union[Array, Sequence[Points]], count: Optional[int] = 
         _refuse_on_gpu(coverage=coverage, at_most=at_most)
         return _device.sample(points, params, full, batch=True)
     stacked = not isinstance(points, (list, tuple))
+    if not stacked and any(_device.is_on_gpu(item) for item in points):
+        _refuse_on_gpu(coverage=coverage, at_most=at_most)
+        return _device.sample_list(points, params, full)
     if stacked:
         array = to_numpy(points, 'points')
         if array.ndim != 3:
@@ -175,7 +178,8 @@ def sample_batch(points: Union[Array, Sequence[Points]], count: Optional[int] = 
 def voxelize(points: Points, voxel_size: Union[float, Sequence[float]], range: Optional[Sequence[float]] = None, *,
              max_points: int = 0, max_voxels: int = 0,
              features: Literal['mean', 'points', 'pillar', 'first', 'nearest'] = 'mean', drop_origin: bool = False,
-             device: str = 'auto', threads: Optional[int] = None) -> Union[Voxels, _DeviceVoxels]:
+             device: str = 'auto', threads: Optional[int] = None,
+             out: Optional[DeviceVoxels] = None) -> Union[Voxels, _DeviceVoxels]:
     """Voxelizes a cloud, first come first served, in float32: the cell of a point is floor((p - range min) / size).
 
     points       (N, C) float32, x y z first, metres, or a Cloud. Only C-contiguous float32 enters without a copy
@@ -188,6 +192,7 @@ def voxelize(points: Points, voxel_size: Union[float, Sequence[float]], range: O
                  count when that is 0
     drop_origin  leave out points at exactly (0, 0, 0)
     device, threads  as in sample()
+    out          for arrays in GPU memory: the result of an earlier call with the same shapes, whose arrays are written
 
     Returns a Voxels: features, coords (V, 4) int32 as batch z y x, counts (V,), point_voxel (N,), ..., of the kind of
     `points`; voxels are in the order of their first points. The arrays are the memory that the library wrote.
@@ -201,7 +206,9 @@ def voxelize(points: Points, voxel_size: Union[float, Sequence[float]], range: O
     if range is not None:
         params['range'] = to_numpy(range, 'range').tolist()
     if _device.is_on_gpu(points):
-        return _device.voxelize(points, params)
+        return _device.voxelize(points, params, out)
+    if out is not None:
+        raise ValueError('out is for arrays in GPU memory; leave it out')
     parts, kind = native_cloud(points)
     values = _native.voxelize(parts, params, device_name(device), thread_count(threads))
     return voxels(values, kind, parts[2] or (0.0, 0.0, 0.0))

@@ -1,6 +1,8 @@
 /* Sampling and voxels of arrays in the memory of a GPU. The Python files pass addresses, which they have checked. */
 #include "binding.h"
 
+#include <nanobind/stl/vector.h>
+
 #include <map>
 #include <memory>
 
@@ -21,13 +23,16 @@ template <class T> T *address(nb::handle value) {
     return value.is_none() ? nullptr : reinterpret_cast<T *>(nb::cast<uintptr_t>(value));
 }
 
-/* points: address, floats per record, clouds, records per cloud. picks: addresses of indices, distances, numbers. */
+/* points: address, floats per record, clouds, records per cloud, and offsets or None. picks: addresses of indices,
+ * distances, numbers. */
 void sample_device(nb::tuple points, nb::dict values, nb::tuple picks, int device, uintptr_t stream) {
     pcgpu_sample_params params;
     pcgpu_sample_params_init(&params);
     fill(&params, sample_params_fields, values, "sample");
+    const auto offsets = points[4].is_none() ? std::vector<int64_t>() : nb::cast<std::vector<int64_t>>(points[4]);
     const pcgpu_device_clouds clouds = {address<const float>(points[0]), nb::cast<int64_t>(points[1]),
-                                        nb::cast<int64_t>(points[2]), nb::cast<int64_t>(points[3]), nullptr};
+                                        nb::cast<int64_t>(points[2]), nb::cast<int64_t>(points[3]),
+                                        offsets.empty() ? nullptr : offsets.data()};
     const pcgpu_device_picks out = {address<void>(picks[0]), 4, address<float>(picks[1]), address<int32_t>(picks[2])};
     owner &context = context_of(device, stream);
     context.call([&] {

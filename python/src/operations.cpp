@@ -167,9 +167,13 @@ nb::list devices() {
     return out;
 }
 
-template <class T, void init(T *, size_t)> nb::dict defaults_of(const field *fields) {
+template <class T, auto init> nb::dict defaults_of(const field *fields) {
     T params;
-    init(&params, sizeof params);
+    if constexpr (std::is_invocable_v<decltype(init), T *, size_t>) {
+        init(&params, sizeof params);
+    } else {
+        init(&params);
+    }
     return to_dict(&params, fields);
 }
 

@@ -33,6 +33,29 @@ class Torch(Case):
         got = pcgpu.sample_batch(torch.from_numpy(points).cuda(), 200)
         self.same(got.cpu().numpy(), pcgpu.sample_batch(points, 200, device='cpu'))
 
+    def test_list(self):
+        parts = [street()[:900], street()[900:4000], street()[4000:4300]]
+        want = [pcgpu.sample(part, 200, full=True, device='cpu') for part in parts]
+        on_gpu = [torch.from_numpy(part).cuda() for part in parts]
+        for got, full, expected in zip(pcgpu.sample_batch(on_gpu, 200), pcgpu.sample_batch(on_gpu, 200, full=True), want):
+            self.same(got.cpu().numpy(), expected.indices)
+            self.same(full.distances.cpu().numpy(), expected.distances)
+            self.assertEqual(full.picked.tolist(), [200])
+        self.refused(ValueError, 'the arrays differ', pcgpu.sample_batch, [on_gpu[0], on_gpu[1][:, :3]], 5)
+        self.refused(ValueError, 'samples asked of cloud 2', pcgpu.sample_batch, on_gpu, 500)
+
+    def test_out(self):
+        points = torch.from_numpy(street()).cuda()
+        voxels = pcgpu.voxelize(points, (0.16, 0.16, 4), RANGE, **PILLARS)
+        kept = [array.clone() for array in voxels.trimmed()]
+        for array in (voxels.features, voxels.coords, voxels.counts, voxels.point_voxel, voxels.count):
+            array.zero_()
+        again = pcgpu.voxelize(points, (0.16, 0.16, 4), RANGE, out=voxels, **PILLARS)
+        self.assertIs(again, voxels)
+        for got, expected in zip(again.trimmed(), kept):
+            self.same(got.cpu().numpy(), expected.cpu().numpy())
+        self.refused(ValueError, 'out holds', pcgpu.voxelize, points[:-1], (0.16, 0.16, 4), RANGE, out=voxels, **PILLARS)
+
     def test_other_order(self):
         points = torch.from_numpy(street()).cuda()
         got = pcgpu.sample(points.t().contiguous().t(), 100)
@@ -121,6 +144,7 @@ class Torch(Case):
         self.refused(ValueError, 'the shape of points', pcgpu.sample, points[0], 5)
         self.refused(TypeError, 'give float32', pcgpu.sample, points.double(), 5)
         self.refused(ValueError, 'samples asked', pcgpu.sample, points, 10**6)
+        self.refused(ValueError, 'out is for arrays in GPU memory', pcgpu.voxelize, street(), 0.5, out=object())
         self.refused(ValueError, 'seeds', pcgpu.sample, points, 5, seeds=[1])
         self.refused(ValueError, 'give range and max_voxels', pcgpu.voxelize, points, 0.5)
 
