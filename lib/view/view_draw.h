@@ -92,9 +92,7 @@ static inline uint64_t key_of(float depth, int layer, uint32_t color) {
 static inline void put(const canvas *c, int64_t at, uint64_t key) {
     uint64_t *to = &c->keys[at];
     if (!c->shared) {
-        if (key > *to) {
-            *to = key;
-        }
+        *to = key > *to ? key : *to; /* without a branch, which would be mispredicted */
         return;
     }
     uint64_t old = __atomic_load_n(to, __ATOMIC_RELAXED);
