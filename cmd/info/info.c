@@ -6,17 +6,13 @@
 
 #include <string.h>
 
-static bool is_text(const char *head, size_t size) {
-    return size > 0 && !memchr(head, '\0', size);
-}
-
 static int describe(job *j, const peek *p) {
     const char *path = j->inputs[0];
     const bool given = j->session->options->format, camera = option_given(j->session->options, "camera", j->session->command);
     char why[256];
     const pcgpu_format_info *format = given ? pcgpu_format_by_name(j->session->options->format)
                                             : pcgpu_format_of_input(path, p->head, p->size, why, sizeof why);
-    if (!given && is_text(p->head, p->size) && (!format || strcmp(format->name, "xyz") == 0)) {
+    if (!given && peek_is_text(p) && (!format || strcmp(format->name, "xyz") == 0)) {
         if (trajectory_is(p->head, p->size)) {
             return info_poses(j, p->stream);
         }

@@ -4,19 +4,9 @@
 #define INFO_H
 
 #include "job.h"
+#include "peek.h"
 
-enum { INFO_HEAD = 1 << 14, INFO_ODD = 12 }; /* bytes that show the kind; sentences of what looks odd */
-
-/* peek.c: the first bytes of a stream that is read from its begin afterwards, in `peeked`, which may replace it. A device,
- * which may have no end, has no first bytes. Close `peeked` by peek_close, then the stream. */
-typedef struct peek {
-    FILE *stream;   /* to be read */
-    FILE *original;
-    char head[INFO_HEAD];
-    size_t size, used;
-} peek;
-bool peek_open(peek *p, FILE *stream);
-void peek_close(peek *p);
+enum { INFO_ODD = 12 }; /* sentences of what looks odd */
 
 int info_cloud(job *job, FILE *stream);
 int info_image(job *job, FILE *stream, const char *head, size_t size);

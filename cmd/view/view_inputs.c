@@ -1,4 +1,5 @@
 /* The inputs of a picture: each file, whatever it holds, becomes a layer. */
+#include "peek.h"
 #include "trajectory.h"
 #include "view_run.h"
 
@@ -14,19 +15,24 @@ static void set_name(const char *path, pc_layer *layer) {
 
 /* ---- kinds ------------------------------------------------------------------------------------------------------- */
 
-/* The format of a file by its first bytes, else by its name; NULL: neither, or it cannot be read. */
-static const pcgpu_format_info *format_of(const session *s, const char *path) {
-    char head[64], why[256];
+/* The format by the first bytes, else by the name; NULL: neither. Standard input and pipes have no name. */
+static const pcgpu_format_info *format_of(const session *s, const char *path, const peek *p) {
+    char why[256];
     const char *given = s->options->format;
-    if (given || path_is_stream(path)) {
-        return pcgpu_format_by_name(given ? given : "bin");
-    }
-    FILE *file = fopen(path, "rb");
-    const size_t size = file ? fread(head, 1, sizeof head, file) : 0;
-    if (file) {
-        fclose(file);
-    }
-    return pcgpu_format_of_input(path, head, size, why, sizeof why);
+    return given ? pcgpu_format_by_name(given)
+                 : pcgpu_format_of_input(path_is_stream(path) ? "-" : path, p->head, p->size, why, sizeof why);
+}
+
+/* An .obj and a .glb have no other reader, and a .ply is a mesh as it has faces. */
+static bool is_mesh(const char *path, const peek *p, const pcgpu_format_info *format) {
+    const size_t n = strlen(path);
+    const bool other = n > 4 && (strcasecmp(path + n - 4, ".obj") == 0 || strcasecmp(path + n - 4, ".glb") == 0);
+    return other || (p->size > 4 && memcmp(p->head, "glTF", 4) == 0) || (format && strcmp(format->name, "ply") == 0);
+}
+
+static bool is_trajectory(const peek *p, const pcgpu_format_info *format) {
+    return peek_is_text(p) && (!format || strcmp(format->name, "xyz") == 0 || strcmp(format->name, "bin") == 0) &&
+           trajectory_is(p->head, p->size);
 }
 
 /* ---- clouds and depth images ------------------------------------------------------------------------------------- */
@@ -67,13 +73,6 @@ static pcgpu_status read_points(session *s, FILE *stream, const char *path, pc_l
     return pcgpu_read(s->context, stream, path, &how, &layer->cloud);
 }
 
-/* An .obj and a .glb have no other reader, and a .ply is a mesh as it has faces. */
-static bool is_mesh(const session *s, const char *path, const pcgpu_format_info *format) {
-    const size_t n = strlen(path);
-    const bool other = n > 4 && (strcasecmp(path + n - 4, ".obj") == 0 || strcasecmp(path + n - 4, ".glb") == 0);
-    return !path_is_stream(path) && !s->options->format && (other || (format && strcmp(format->name, "ply") == 0));
-}
-
 static pcgpu_status read_voxels(session *s, FILE *stream, const char *path, pc_layer *layer) {
     const pcgpu_voxelize_params *p = &s->options->voxelize;
     bool voxels;
@@ -86,46 +85,12 @@ static pcgpu_status read_voxels(session *s, FILE *stream, const char *path, pc_l
     return status;
 }
 
-static int read_layer(session *s, const char *path, pc_layer *layer) {
-    const pcgpu_format_info *format = format_of(s, path);
-    FILE *stream = input_open(path);
-    if (!stream) {
-        return EXIT_FAILED;
-    }
-    const bool image = format && format->depth && !option_given(s->options, "camera", s->command);
-    const bool npz = format && strcmp(format->name, "npz") == 0 && !s->options->format && !path_is_stream(path);
-    const pcgpu_status status = image                        ? read_image(s, stream, path, layer)
-                                : is_mesh(s, path, format) ? pc_layer_read_mesh(s->context, stream, path, layer)
-                                : npz                        ? read_voxels(s, stream, path, layer)
-                                                             : read_points(s, stream, path, layer);
-    layer->drop_origin = layer->kind == PC_POINTS && s->options->drop_origin;
-    input_close(stream);
-    if (status != PCGPU_OK) {
-        report_failure(input_name(path), s->context);
-    }
-    return status == PCGPU_OK ? EXIT_DONE : EXIT_FAILED;
-}
-
 /* ---- trajectories ------------------------------------------------------------------------------------------------ */
 
-static bool is_trajectory(const session *s, const char *path) {
-    const pcgpu_format_info *format = format_of(s, path);
-    if (s->options->format || path_is_stream(path) || !format || strcmp(format->name, "xyz") != 0) {
-        return false;
-    }
-    char head[4096];
-    FILE *file = fopen(path, "rb");
-    const size_t size = file ? fread(head, 1, sizeof head, file) : 0;
-    if (file) {
-        fclose(file);
-    }
-    return trajectory_is(head, size);
-}
-
-static int read_trajectory(session *s, const char *path, pc_layer *layer) {
+static int read_trajectory(session *s, FILE *stream, const char *path, pc_layer *layer) {
     trajectory t = {0};
     reason why;
-    if (!trajectory_read(path, false, &t, &why)) {
+    if (!trajectory_read_stream(stream, input_name(path), &t, &why)) {
         report_error(NULL, "%s", why.text);
         return EXIT_FAILED;
     }
@@ -150,10 +115,47 @@ static int read_trajectory(session *s, const char *path, pc_layer *layer) {
     return status == PCGPU_OK ? EXIT_DONE : EXIT_FAILED;
 }
 
+/* ---- inputs ------------------------------------------------------------------------------------------------------ */
+
+static int read_layer(session *s, const char *path, const peek *p, pc_layer *layer) {
+    const pcgpu_format_info *format = format_of(s, path, p);
+    const bool given = s->options->format, image = format && format->depth && !option_given(s->options, "camera", s->command);
+    const bool npz = format && strcmp(format->name, "npz") == 0 && !path_is_stream(path);
+    if (!given && is_trajectory(p, format)) {
+        return read_trajectory(s, p->stream, path, layer);
+    }
+    const pcgpu_status status = image                                ? read_image(s, p->stream, path, layer)
+                                : !given && is_mesh(path, p, format) ? pc_layer_read_mesh(s->context, p->stream, path, layer)
+                                : !given && npz                      ? read_voxels(s, p->stream, path, layer)
+                                                                     : read_points(s, p->stream, path, layer);
+    layer->drop_origin = layer->kind == PC_POINTS && s->options->drop_origin;
+    if (status != PCGPU_OK) {
+        report_failure(input_name(path), s->context);
+    }
+    return status == PCGPU_OK ? EXIT_DONE : EXIT_FAILED;
+}
+
+static int read_input(session *s, const char *path, pc_layer *layer) {
+    FILE *stream = input_open(path);
+    int code = EXIT_FAILED;
+    peek p;
+    if (!stream) {
+        return code;
+    }
+    if (peek_open(&p, stream)) {
+        code = read_layer(s, path, &p, layer);
+        peek_close(&p);
+    } else {
+        report_error(input_name(path), "out of memory");
+    }
+    input_close(stream);
+    return code;
+}
+
 int view_add_input(session *s, const char *path, pc_scene *scene) {
     pc_layer layer = {.kind = PC_POINTS};
     progress_begin(input_name(path), "reading");
-    int code = is_trajectory(s, path) ? read_trajectory(s, path, &layer) : read_layer(s, path, &layer);
+    int code = read_input(s, path, &layer);
     if (code == EXIT_DONE && scene->count > 0 && (layer.kind == PC_IMAGE || scene->layers[0].kind == PC_IMAGE)) {
         report_error(input_name(path), "a depth image without --camera has a picture of its own; give -o DIR/, or --camera for its points");
         pc_layer_free(&layer);

@@ -69,6 +69,12 @@ expect 0 pcgpu view a.bin -o a1.png
 "$PCGPU" view - -o - < a.bin > stdin.png || die 'no picture from standard input'
 size_is stdin.png "$(wc -c < stdin.png)"
 [ "$(head -c 4 stdin.png | od -An -c | tr -d ' ')" = '211PNG' ] || die 'standard output is not a picture'
+"$PCGPU" view "$T/room/poses_kitti.txt" --size 200x150 -o named.png # other kinds are known by their first bytes, too
+cat "$T/room/poses_kitti.txt" | "$PCGPU" view - --size 200x150 -o piped.png || die 'no trajectory from standard input'
+same named.png piped.png
+"$PCGPU" view "$T/room/frame-000000.png" --size 200x150 -f -o named.png
+"$PCGPU" view - --size 200x150 -f -o piped.png < "$T/room/frame-000000.png" || die 'no depth image from standard input'
+same named.png piped.png
 mkdir in && cp a.bin far.bin in
 expect 0 pcgpu view in -o out/
 present out/a.png out/far.png
@@ -121,6 +127,10 @@ for KIND in ply obj glb; do
     expect 0 pcgpu view --up -y --size 200x150 m.$KIND -o m_$KIND.png
 done
 same m_ply.png m_glb.png
+for KIND in ply glb; do
+    cat m.$KIND | "$PCGPU" view - --up -y --size 200x150 -f -o piped.png || die "no .$KIND from standard input"
+    same piped.png m_$KIND.png
+done
 set -- $(shows m_obj.png) $(shows m_ply.png) # .obj has no normals
 [ "$3" = "$6" ] || die "the mesh has $3 empty pixels as .obj and $6 as .ply"
 head -c 3000 m.glb > cut.glb

@@ -148,6 +148,26 @@ def trajectory(b):
     check(b.run('pcgpu.scene.layers[1].segments.length') == 97, 'the line has a gap at a missing pose')
 
 
+def surface(b):
+    """A click on a mesh gives the point of the triangle under it, and columns between those of its corners."""
+    b.open(path('plane.html'), READY)
+    b.click(*center(b, '[data-from=top]'))
+    (x0, y0), (x1, y1) = (b.run(f'pcgpu.project(0, {row})') for row in (0, 2))
+    for u, v in ((0.3, 0.4), (0.62, 0.41), (0.5, 0.5), (0.45, 0.7)):
+        b.click(x0 + u * (x1 - x0), y0 + v * (y1 - y0))
+        got = {k: float(value.split()[0]) for k, value in picked(b).items()}
+        pixel = 4 / (x1 - x0)
+        check(abs(got['x'] - 4 * u) < pixel and abs(got['y'] - 3 * v) < pixel, f'at {4 * u}, {3 * v} is {got}')
+        check(abs(got['z'] - got['x'] / 4) < 1e-3 and abs(got['slope'] - 10.125 * got['x'] - got['y']) < 5e-3, f'off the plane: {got}')
+    b.click(*center(b, '[data-from=iso]'))
+    for x, y in ((300, 260), (340, 240)):
+        b.click(x, y)
+        got = {k: float(value.split()[0]) for k, value in picked(b).items()}
+        check(0 < got['x'] < 4 and 0 < got['y'] < 3 and abs(got['z'] - got['x'] / 4) < 1e-3, f'off the plane: {got}')
+        at = b.run(f'pcgpu.pick({x}, {y}).at')
+        check(b.run(f'Math.hypot(...pcgpu.projectPoint({at}).map((v, k) => v - [{x}, {y}][k]))') < 1, f'the point is elsewhere in the picture: {got}')
+
+
 def others(b):
     for name in ('mesh.html', 'voxels.html', 'one.html'):
         b.open(path(name), READY)
@@ -173,6 +193,7 @@ with Browser(program) as browser:
     two_clouds(browser)
     far_and_damaged(browser)
     trajectory(browser)
+    surface(browser)
     others(browser)
     hostile(browser, '<!--<script><img src=x onerror=window.hacked=1>"\'&\ufffd\ufffd\u00e9\ufffd.ply')
 print(f'{checks} checks in the browser')

@@ -24,6 +24,9 @@ expect 0 pcgpu fuse --config "$T/room/camera.yaml" --voxel-size 0.03 --poses "$T
 expect 0 pcgpu view --up -y room.ply -o mesh.html
 expect 0 pcgpu voxelize --range -20,-20,-3,20,20,3 --voxel-size 0.5 "$T/street.bin" -o v.npz
 expect 0 pcgpu view v.npz -o voxels.html
+# A plane z = x / 4 of two triangles, with a column that is linear on it.
+printf 'ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float z\nproperty float slope\nelement face 1\nproperty list uchar int vertex_indices\nend_header\n0 0 0 0\n4 0 1 40.5\n4 3 1 43.5\n0 3 0 3\n4 0 1 2 3\n' > plane.ply
+expect 0 pcgpu view plane.ply -o plane.html
 head -c 16 b.bin > one.bin
 expect 0 pcgpu view one.bin -o one.html
 # A name has no slash; a column's has.

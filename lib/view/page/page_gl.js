@@ -11,8 +11,8 @@ const LIT = `float lit(vec3 n) { float l = length(n); return 0.34 + 0.66 * min(l
 const PROJECT = 'uniform mat4 modelView, projection;\n';
 const OUT = `
 #ifdef PICK
-uniform uint layer; layout(location = 0) out uvec2 picked;
-#define SHOW(c, row) picked = uvec2(layer, row)
+uniform uint layer; layout(location = 0) out uvec4 picked; // the third: bits of the distance on a mesh
+#define SHOW(c, row) picked = uvec4(layer, row, 0u, 0u)
 #else
 layout(location = 0) out vec4 shown;
 #define SHOW(c, row) shown = vec4(c, 1.0)
@@ -29,7 +29,11 @@ const SHADERS = {
     void main() { vec4 v = modelView * vec4(code, 1.0); gl_Position = projection * v; c = color.rgb; p = v.xyz; n = mat3(turn) * normal;
       row = uint(gl_VertexID); }`,
   `${OUT} ${LIT} uniform bool normals; in vec3 c, p, n; flat in uint row;
-    void main() { vec3 own = cross(dFdx(p), dFdy(p)); SHOW(c * lit(normals && dot(n, n) > 0.01 ? n : own), row); }`],
+    void main() { vec3 own = cross(dFdx(p), dFdy(p)); SHOW(c * lit(normals && dot(n, n) > 0.01 ? n : own), row);
+#ifdef PICK
+      picked.z = floatBitsToUint(-p.z);
+#endif
+    }`],
   boxes: [`${PROJECT} uniform mat4 turn; uniform vec3 halfEdge; layout(location = 0) in vec3 code; layout(location = 1) in vec4 color;
     ${LIT} out vec3 c; out vec2 onFace; flat out uint row;
     const int CORNERS[6] = int[6](0, 1, 2, 2, 1, 3);
@@ -220,7 +224,7 @@ function target(format, type, internal, depth) {
   return t;
 }
 const picture = target(gl.RGBA, gl.UNSIGNED_BYTE, gl.RGBA8);
-const picking = target(gl.RG_INTEGER, gl.UNSIGNED_INT, gl.RG32UI);
+const picking = target(gl.RGBA_INTEGER, gl.UNSIGNED_INT, gl.RGBA32UI);
 
 // ---- drawing
 
@@ -295,19 +299,19 @@ function drawMarks(m, pixels) {
   gl.uniformMatrix4fv(u.modelView, false, m.view);
   gl.uniformMatrix4fv(u.projection, false, m.projection);
   gl.bindVertexArray(null);
-  const mark = (layer, row, ink, size) => {
-    gl.uniform3fv(u.at, place(layer, row));
+  const mark = (at, ink, size) => {
+    gl.uniform3fv(u.at, at);
     gl.uniform3fv(u.ink, ink.map((v) => v / 255));
     gl.uniform1f(u.size, size * pixels);
     gl.drawArrays(gl.POINTS, 0, 1);
   };
   for (const layer of shownLayers(true)) {
     const now = poseAt(layer);
-    mark(layer, 0, [0x2e, 0xcc, 0x71], 10);
-    mark(layer, layer.count - 1, [0xe7, 0x4c, 0x3c], 10);
-    if (now < layer.count - 1) mark(layer, now, [0x2a, 0xa5, 0xf5], 13);
+    mark(place(layer, 0), [0x2e, 0xcc, 0x71], 10);
+    mark(place(layer, layer.count - 1), [0xe7, 0x4c, 0x3c], 10);
+    if (now < layer.count - 1) mark(place(layer, now), [0x2a, 0xa5, 0xf5], 13);
   }
-  if (view.picked && view.picked.layer.shown) mark(view.picked.layer, view.picked.row, [0xf0, 0x30, 0xc0], 10);
+  if (view.picked && view.picked.layer.shown) mark(view.picked.at, [0xf0, 0x30, 0xc0], 10);
 }
 
 const shownLayers = (line) => scene.layers.filter((l) => l.shown && l.count && (l.kind === 'line') === line);
@@ -347,34 +351,4 @@ function draw(samples) {
   gl.drawArrays(gl.TRIANGLES, 0, 3);
   for (const layer of shownLayers(true)) drawLine(programs, layer, m, ratio);
   drawMarks(m, ratio);
-}
-
-// The row that is nearest to a place in the picture: {layer, row}, or null.
-function pick(x, y) {
-  const reach = 7, side = 2 * reach + 1, ratio = view.ratio, m = matrices();
-  const cx = Math.round(x * ratio), cy = canvas.height - 1 - Math.round(y * ratio);
-  picking.resize(canvas.width, canvas.height);
-  gl.bindFramebuffer(gl.FRAMEBUFFER, picking.frame);
-  gl.viewport(0, 0, picking.width, picking.height);
-  gl.enable(gl.SCISSOR_TEST);
-  gl.scissor(cx - reach, cy - reach, side, side);
-  gl.enable(gl.DEPTH_TEST);
-  gl.clearBufferuiv(gl.COLOR, 0, new Uint32Array(4));
-  gl.clear(gl.DEPTH_BUFFER_BIT);
-  for (const layer of shownLayers(false)) drawLayer(pickers, layer, m, ratio);
-  gl.disable(gl.DEPTH_TEST);
-  for (const layer of shownLayers(true)) drawLine(pickers, layer, m, 2 * ratio);
-  const ids = new Uint32Array(4 * side * side);
-  gl.readPixels(cx - reach, cy - reach, side, side, gl.RGBA_INTEGER, gl.UNSIGNED_INT, ids);
-  gl.disable(gl.SCISSOR_TEST);
-  gl.bindFramebuffer(gl.FRAMEBUFFER, null);
-  let best = null, nearest = Infinity;
-  for (let i = 0; i < side * side; i++) {
-    const d = Math.hypot(i % side - reach, Math.floor(i / side) - reach);
-    if (ids[4 * i] && d < nearest && d <= reach) {
-      nearest = d;
-      best = {layer: scene.layers[ids[4 * i] - 1], row: ids[4 * i + 1]};
-    }
-  }
-  return best;
 }

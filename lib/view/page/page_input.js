@@ -33,7 +33,7 @@ canvas.onpointerup = canvas.onpointercancel = (e) => {
 };
 canvas.ondblclick = (e) => {
   const hit = pick(e.clientX, e.clientY);
-  if (hit) camera.target = place(hit.layer, hit.row);
+  if (hit) camera.target = hit.at;
   request();
 };
 canvas.addEventListener('wheel', (e) => {
@@ -54,4 +54,4 @@ fillControls();
 showTime();
 repaint();
 // For scripts and tests: where a row is in the picture, and what is drawn.
-window.pcgpu = {scene, camera, look, draw, pick, recordOf, project: (layer, row) => project(place(scene.layers[layer], row))};
+window.pcgpu = {scene, camera, look, draw, pick, recordOf, projectPoint: project, project: (layer, row) => project(place(scene.layers[layer], row))};

@@ -73,7 +73,7 @@ function showPicked(hit) {
   panel.hidden = !hit;
   panel.replaceChildren();
   if (!hit) return;
-  const {layer, row} = hit;
+  const {layer, row} = hit, mix = hit.mix || [[row, 1]]; // what is between corners of a triangle
   element('div', panel, 'name', layer.name);
   element('button', panel, '', '\u00d7').onclick = () => showPicked(null);
   const table = element('table', panel);
@@ -82,10 +82,13 @@ function showPicked(hit) {
     element('td', tr, '', name);
     element('td', tr, '', value).dataset.name = name;
   };
-  if (!(layer.kind === 'mesh' && layer.sampled)) line({line: 'pose', mesh: 'vertex', boxes: 'voxel'}[layer.kind] || 'record', recordOf(layer, row));
-  fileCoordinates(layer, row).forEach((v, k) => line('xyz'[k], withStep(v, layer.step[k]) + ' m'));
-  for (const c of layer.columns) line(c.name, c.whole && c.step === 1 ? String(valueOf(c, row)).replace('NaN', 'not finite') : withStep(valueOf(c, row), c.step));
-  if (layer.rgb) line('rgb', Array.from(layer.rgb.subarray(3 * row, 3 * row + 3)).join(' '));
+  if (!(layer.kind === 'mesh' && layer.sampled)) line({line: 'pose', mesh: hit.mix ? 'nearest vertex' : 'vertex', boxes: 'voxel'}[layer.kind] || 'record', recordOf(layer, row));
+  mixed(mix, (r) => fileCoordinates(layer, r)).forEach((v, k) => line('xyz'[k], withStep(v, layer.step[k]) + ' m'));
+  for (const c of layer.columns) {
+    const whole = c.whole && c.step === 1;
+    line(c.name, whole ? String(valueOf(c, row)).replace('NaN', 'not finite') : withStep(mixed(mix, (r) => [valueOf(c, r)])[0], c.step));
+  }
+  if (layer.rgb) line('rgb', mixed(mix, (r) => Array.from(layer.rgb.subarray(3 * r, 3 * r + 3))).map(Math.round).join(' '));
   const error = Math.max(...layer.step) / 2;
   element('div', panel, 'pale', error > 0 ? '\u00b1 ' + metres(error) + ' by 16 bits' : '');
 }

@@ -1,6 +1,6 @@
 /* The first bytes of a stream that need not seek. */
 #define _GNU_SOURCE /* fopencookie */
-#include "info.h"
+#include "peek.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -38,4 +38,8 @@ void peek_close(peek *p) {
     if (p->stream && p->stream != p->original) {
         fclose(p->stream);
     }
+}
+
+bool peek_is_text(const peek *p) {
+    return p->size > 0 && !memchr(p->head, '\0', p->size);
 }

@@ -1,0 +1,23 @@
+/* What an input is, is known by its first bytes, also where the stream does not seek. */
+#ifndef PEEK_H
+#define PEEK_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+enum { PEEK_HEAD = 1 << 14 };
+
+/* The first bytes of a stream that is read from its begin afterwards, in `stream`, which may replace it. A device, which may
+ * have no end, has no first bytes. Close this by peek_close, then the original stream. */
+typedef struct peek {
+    FILE *stream; /* to be read */
+    FILE *original;
+    char head[PEEK_HEAD];
+    size_t size, used;
+} peek;
+
+bool peek_open(peek *p, FILE *stream); /* false without memory */
+void peek_close(peek *p);
+bool peek_is_text(const peek *p);
+
+#endif
