@@ -297,6 +297,7 @@ int pcgpu_devices(pcgpu_device_info *devices, int capacity, char *why, size_t wh
 #include "pcgpu_register.h"       /* pcgpu_register, pcgpu_register_pairs */
 #include "pcgpu_register_depth.h" /* pcgpu_register_depth, pcgpu_frame */
 #include "pcgpu_odometry.h"       /* pcgpu_odometry, pcgpu_trajectory_evaluate */
+#include "pcgpu_loops.h"          /* pcgpu_loops, pcgpu_pose_graph_solve */
 #include "pcgpu_volume.h"         /* pcgpu_volume, pcgpu_mesh */
 #include "pcgpu_odometry_depth.h" /* pcgpu_depth_odometry */
 #include "pcgpu_device.h"         /* pcgpu_sample_device: arrays in the memory of a GPU */

@@ -86,6 +86,11 @@ pcgpu_status pcgpu_odometry_add(pcgpu_odometry *odometry, const pcgpu_cloud *clo
 pcgpu_status pcgpu_odometry_add_known(pcgpu_odometry *odometry, const pcgpu_cloud *cloud, double time,
                                       const double T_world_frame[16], bool keyframe);
 
+/* The points of the last scan that has a pose, as they were registered: those that are usable, deskewed, x y z, in the
+ * coordinates of the file. The memory belongs to the odometry until its next call. Errors: ARGUMENT (no scan has a
+ * pose), MEMORY. */
+pcgpu_status pcgpu_odometry_points(pcgpu_odometry *odometry, pcgpu_cloud *cloud);
+
 /* ---- errors of a trajectory ---------------------------------------------------------------------------------- */
 
 enum { PCGPU_SEGMENTS = 12 };

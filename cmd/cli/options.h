@@ -165,7 +165,7 @@ struct option_values {
     const char *trajectory, *timestamps, *ground_truth, *calibration;
     transform_format trajectory_format;
     double rate;
-    bool resume;
+    bool resume, loops;
 
     view_options view;
     const char *picture;

@@ -12,6 +12,7 @@ typedef struct odometry_state {
     session *session;
     pcgpu_odometry *odometry;
     pcgpu_depth_odometry *camera; /* in its place for depth images */
+    pcgpu_loops *loops; /* with --loops */
     trajectory_output output;
     trajectory before; /* poses of the interrupted run, with --resume */
     double *times;     /* of each scan */
@@ -62,6 +63,9 @@ static int open_odometry(odometry_state *run) {
     }
     pcgpu_status status = odometry_is_depth(s) ? odometry_open_images(s, params.registration.init, &run->camera)
                                                : pcgpu_odometry_open(s->context, &params, &run->odometry);
+    if (status == PCGPU_OK && s->options->loops) {
+        status = odometry_open_loops(s, &params.registration, &run->loops);
+    }
     if (status != PCGPU_OK) {
         report_failure(NULL, s->context);
     }
@@ -168,6 +172,12 @@ static int add_scan(odometry_state *run, job *j, int index, double *T, double *r
     if (status != PCGPU_OK) {
         return job_failed(j, status);
     }
+    if (run->loops && f.good) {
+        status = odometry_add_loops(run->loops, run->odometry, index, f.T_world_frame);
+        if (status != PCGPU_OK) {
+            return job_failed(j, status);
+        }
+    }
     j->run = f.registration.run;
     if (run->camera) {
         j->run.points_in = j->depth[0].pixels - j->depth[0].no_return - j->depth[0].out_of_range;
@@ -215,6 +225,9 @@ static int add_known(odometry_state *run, scan_read *scan) {
         status = run->camera ? pcgpu_depth_odometry_add_known(run->camera, &scan->image, time, T, keyframe)
                              : pcgpu_odometry_add_known(run->odometry, &scan->cloud, time, T, keyframe);
         scan->good = odometry_picture_add(&run->picture, run->session, scan->index, &scan->cloud, &scan->image) == EXIT_DONE;
+        if (run->loops && status == PCGPU_OK) {
+            status = odometry_add_loops(run->loops, run->odometry, scan->index, T);
+        }
         pcgpu_cloud_free(&scan->cloud);
         pcgpu_depth_free(&scan->image);
     }
@@ -282,6 +295,13 @@ static int run_odometry(odometry_state *run) {
         code = run_scans(run, &stopped);
         summarize(run);
     }
+    if (code == EXIT_DONE && run->loops) {
+        code = odometry_end_loops(run->session, run->loops, run->output.name, run->poses);
+        stopped = code != EXIT_DONE;
+        run->output.poses = run->poses;
+        run->output.times = run->times;
+        run->output.count = run->session->input_count;
+    }
     if (code == EXIT_DONE) {
         code = run->failed > 0 ? EXIT_FAILED : run->lost > 0 ? EXIT_NOT_CONVERGED : EXIT_DONE;
     }
@@ -306,6 +326,7 @@ int odometry_run(session *s) {
         code = odometry_end_model(s, &model, run.camera, &run.picture, code);
     }
     odometry_picture_free(&run.picture);
+    pcgpu_loops_close(run.loops);
     pcgpu_odometry_close(run.odometry);
     pcgpu_depth_odometry_close(run.camera);
     trajectory_free(&run.before);

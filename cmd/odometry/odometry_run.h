@@ -39,6 +39,15 @@ int odometry_begin_model(session *session, job *j, bool *wanted);
 /* Writes these outputs. `code` is the exit code of the scans. Returns an exit code. */
 int odometry_end_model(session *session, job *j, pcgpu_depth_odometry *odometry, const odometry_picture *map, int code);
 
+/* ---- odometry_loops.c ---- */
+
+/* Opens the search for loops with the parameters of the odometry. */
+pcgpu_status odometry_open_loops(session *session, const pcgpu_register_params *registration, pcgpu_loops **loops);
+/* Adds the last scan of the odometry, which has this pose. */
+pcgpu_status odometry_add_loops(pcgpu_loops *loops, pcgpu_odometry *odometry, int index, const double T[16]);
+/* Solves the pose graph, reports the loops, and corrects the poses of the scans. Returns an exit code. */
+int odometry_end_loops(session *session, pcgpu_loops *loops, const char *name, double *poses);
+
 /* ---- odometry_trajectory.c ---- */
 
 /* A trajectory that is written line by line. A file has the name NAME.partial until it is complete. An interrupted run
@@ -51,6 +60,10 @@ typedef struct trajectory_output {
     FILE *stream;
     bool replaces;
     transform_format format;
+    bool waits;          /* for poses that are corrected at the end: only the partial file grows meanwhile */
+    const double *poses; /* these, of `count` scans, or NULL before they are there; NaN: no pose */
+    const double *times;
+    int count;
     text_stream kept; /* the sentence for a run that a signal ends */
 } trajectory_output;
 

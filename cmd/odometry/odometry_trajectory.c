@@ -126,6 +126,11 @@ static bool copy_start(const char *from, FILE *to, int64_t bytes) {
 static bool continue_partial(const session *s, trajectory_output *o, bool begun, trajectory *before) {
     struct stat st;
     const bool known = s->options->resume && (begun || lstat(o->path, &st) == 0);
+    if (known && !begun && o->waits) {
+        report_error(o->path, "is complete, and loops may have corrected its poses, so that it cannot be extended; leave "
+                              "out --resume, and give all scans and -f");
+        return false;
+    }
     if (known && !read_before(s, o, begun, before)) {
         return false;
     }
@@ -187,6 +192,7 @@ bool trajectory_output_open(const session *s, trajectory_output *o, trajectory *
     *o = (trajectory_output){.path = options->trajectory,
                              .name = output_shown(options->trajectory),
                              .format = options->trajectory_format,
+                             .waits = options->loops,
                              .replaces = options->force || options->resume};
     *before = (trajectory){.reference_time = NAN};
     if (path_is_stream(o->path)) {
@@ -220,8 +226,18 @@ bool trajectory_output_add(trajectory_output *o, const double *T, double time, d
                 number_text(reference_time, false, text[1]));
         transform_write_line(o->stream, T, TRANSFORM_KITTI);
     }
-    transform_write_pose(o->stream, T, time, o->format);
+    if (o->partial || !o->waits) {
+        transform_write_pose(o->stream, T, time, o->format);
+    }
     return (fflush(o->stream) == 0 && !ferror(o->stream)) || cannot(written_name(o), "be written");
+}
+
+/* Writes the poses that are corrected. */
+static void write_poses(const trajectory_output *o, FILE *stream) {
+    for (int i = 0; i < o->count; i++) {
+        const double *T = o->poses + 16 * i;
+        transform_write_pose(stream, T[0] == T[0] ? T : NULL, o->times[i], o->format);
+    }
 }
 
 /* Writes the trajectory: the partial file without the lines that only --resume needs. */
@@ -235,11 +251,14 @@ static bool write_whole(const trajectory_output *o) {
     }
     errno = 0;
     bool good = fseek(o->stream, 0, SEEK_SET) == 0;
-    while (good && (length = getline(&line, &size, o->stream)) > 0) {
+    if (o->poses) {
+        write_poses(o, whole.stream);
+    }
+    while (good && !o->poses && (length = getline(&line, &size, o->stream)) > 0) {
         good = strncmp(line, TRAJECTORY_STATE, sizeof TRAJECTORY_STATE - 1) == 0 ||
                fwrite(line, 1, (size_t)length, whole.stream) == (size_t)length;
     }
-    good = (good && feof(o->stream)) || cannot(o->partial, "be copied");
+    good = (good && (o->poses ? !ferror(whole.stream) : feof(o->stream))) || cannot(o->partial, "be copied");
     free(line);
     if (!good) {
         output_discard(&whole);
@@ -252,6 +271,9 @@ bool trajectory_output_close(trajectory_output *o, bool complete, bool some) {
     errno = 0;
     if (o->partial && some && complete) {
         good = write_whole(o);
+    } else if (!o->partial && o->poses && complete) {
+        write_poses(o, o->stream);
+        good = (fflush(o->stream) == 0 && !ferror(o->stream)) || cannot(o->name, "be written");
     }
     if (o->partial && some && (!complete || !good)) {
         report_error(o->partial, "%s", has_done);

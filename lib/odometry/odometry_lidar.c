@@ -300,6 +300,19 @@ pcgpu_status pcgpu_odometry_add(pcgpu_odometry *o, const pcgpu_cloud *cloud, dou
     return pc_track_add(&o->track, cloud, time, f);
 }
 
+pcgpu_status pcgpu_odometry_points(pcgpu_odometry *o, pcgpu_cloud *cloud) {
+    pc_clear_error(o->context);
+    *cloud = (pcgpu_cloud){0};
+    if (!o->last) {
+        return pc_fail(o->context, PCGPU_ERROR_ARGUMENT, "no scan has a pose yet; add scans first");
+    }
+    pcgpu_status status = pc_odometry_as_cloud(o, 0, o->last, cloud);
+    for (int k = 0; k < 3; k++) {
+        cloud->offset[k] += o->home[k];
+    }
+    return status;
+}
+
 pcgpu_status pcgpu_odometry_add_known(pcgpu_odometry *o, const pcgpu_cloud *cloud, double time, const double T[16],
                                       bool keyframe) {
     return pc_track_add_known(&o->track, cloud, time, T, keyframe);

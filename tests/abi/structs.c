@@ -18,10 +18,15 @@ int main(void) {
     SIZE(pcgpu_file_info);
     SIZE(pcgpu_format_info);
     SIZE(pcgpu_indices);
+    SIZE(pcgpu_loop);
+    SIZE(pcgpu_loops_params);
+    SIZE(pcgpu_loops_result);
     SIZE(pcgpu_mesh);
     SIZE(pcgpu_odometry_frame);
     SIZE(pcgpu_odometry_params);
     SIZE(pcgpu_pair);
+    SIZE(pcgpu_pose_edge);
+    SIZE(pcgpu_pose_graph_result);
     SIZE(pcgpu_read_options);
     SIZE(pcgpu_register_depth_params);
     SIZE(pcgpu_register_params);

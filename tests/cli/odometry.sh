@@ -211,6 +211,20 @@ expect 2 pcgpu evaluate s0.bin model.txt --ground-truth model.txt
 expect 2 pcgpu odometry s0.bin s1.bin --trajectory n.txt --reference nothing
 expect 2 pcgpu odometry s0.bin s1.bin --trajectory n.txt --method plane
 stderr_has 'a model is made of cells'
+# --loops: without a loop the bytes are the same, whatever the format; a complete trajectory is not extended.
+expect 0 pcgpu odometry --cpu s?.bin --trajectory loops.txt --loops --json loops.jsonl -v
+same loops.txt model.txt
+stderr_has '^pcgpu: loops.txt: 0 loops among [0-9]+ places? '
+lines loops.jsonl 8
+tail -n 1 loops.jsonl | grep -q '"exit_code": 0, "loop_closure": {"frames": 7, .*"converged": true, "moved": 0, "loops": \[\]}}$' ||
+    die 'the object of the loops is another'
+expect 0 pcgpu odometry --cpu s?.bin --loops --trajectory-format tum --timestamps times.txt
+same "$OUT" tum2.txt
+expect 1 pcgpu odometry --cpu s?.bin --trajectory loops.txt --loops --resume
+stderr_has 'loops.txt: is complete, and loops may have corrected its poses, so that it cannot be extended; leave out --resume'
+same loops.txt model.txt
+expect 2 pcgpu odometry --loops --config "$DATA/room/camera.yaml" "$DATA"/room/frame-00000[01].png
+stderr_has 'loops is for scans, and depth images are given'
 # Options that this kind of sequence does not look at.
 for ARGUMENTS in '--bilateral 1' '--level-iterations 1,2,3' '--time-column 5' '--reference previous --model-range 9' '--max-distance 1'; do
     expect 2 pcgpu odometry s0.bin s1.bin $ARGUMENTS

@@ -1,0 +1,107 @@
+/* pcgpu odometry --loops: places that are seen again, and the poses that they correct. */
+#include "odometry_run.h"
+
+#include <math.h>
+#include <string.h>
+
+pcgpu_status odometry_open_loops(session *s, const pcgpu_register_params *registration, pcgpu_loops **loops) {
+    pcgpu_loops_params params;
+    pcgpu_loops_params_init(&params);
+    params.registration.voxel = registration->voxel;
+    params.registration.levels = registration->method == PCGPU_REGISTER_NDT ? registration->levels : 0;
+    params.registration.min_score = registration->min_score;
+    return pcgpu_loops_open(s->context, &params, loops);
+}
+
+pcgpu_status odometry_add_loops(pcgpu_loops *loops, pcgpu_odometry *odometry, int index, const double T[16]) {
+    pcgpu_cloud points;
+    pcgpu_status status = pcgpu_odometry_points(odometry, &points);
+    return status == PCGPU_OK ? pcgpu_loops_add(loops, &points, index, T) : status;
+}
+
+static void print_loop(FILE *out, const pcgpu_loop *loop) {
+    json object = {.out = out, .first = true};
+    json_open(&object, NULL);
+    json_integer(&object, "from", loop->from);
+    json_integer(&object, "to", loop->to);
+    json_numbers(&object, "T_from_to", loop->T_from_to, 16);
+    json_number(&object, "score", loop->score);
+    json_number(&object, "path", loop->path);
+    json_number(&object, "before_radians", loop->before[0]);
+    json_number(&object, "before_metres", loop->before[1]);
+    json_number(&object, "residual_radians", loop->residual[0]);
+    json_number(&object, "residual_metres", loop->residual[1]);
+    json_close(&object);
+}
+
+/* The last object of --json. */
+static void print_json(const session *s, const pcgpu_loops_result *r, double farthest) {
+    json out = {.out = s->json.stream, .first = true};
+    if (!out.out) {
+        return;
+    }
+    json_open(&out, NULL);
+    json_text(&out, "command", s->command->name);
+    json_text(&out, "version", pcgpu_version());
+    json_integer(&out, "exit_code", EXIT_DONE);
+    json_open(&out, "loop_closure");
+    json_integer(&out, "frames", r->frames);
+    json_integer(&out, "places", r->places);
+    json_integer(&out, "place_bytes", r->bytes);
+    json_integer(&out, "tried", r->tried);
+    json_integer(&out, "refused", r->refused);
+    json_integer(&out, "iterations", r->graph.iterations);
+    json_boolean(&out, "converged", r->count == 0 || r->graph.converged);
+    json_number(&out, "moved", farthest);
+    json_key(&out, "loops");
+    fputc('[', out.out);
+    for (int64_t i = 0; i < r->count; i++) {
+        fputs(i ? ", " : "", out.out);
+        print_loop(out.out, &r->loops[i]);
+    }
+    fputc(']', out.out);
+    json_close(&out);
+    json_close(&out);
+    fputc('\n', out.out);
+}
+
+static void report_loops(const session *s, const char *name, const pcgpu_loops_result *r, double farthest) {
+    for (int64_t i = 0; i < r->count; i++) {
+        const pcgpu_loop *l = &r->loops[i];
+        const double *T = l->T_from_to;
+        report_detail(
+            input_name(s->inputs[l->to]),
+            "sees the place of %s after %.0f m, %.2f m from there, score %.3f; the odometry was off by %.3f m, "
+            "%.4f rad, the residual is %.3f m, %.4f rad",
+            input_name(s->inputs[l->from]), l->path, sqrt(T[3] * T[3] + T[7] * T[7] + T[11] * T[11]), l->score,
+            l->before[1], l->before[0], l->residual[1], l->residual[0]);
+    }
+    report_summary(name,
+                   "%lld loops among %lld places (%.1f MB), %lld pairs tried, %lld refused; poses moved by up to "
+                   "%.3f m",
+                   (long long)r->count, (long long)r->places, (double)r->bytes / 1e6, (long long)r->tried,
+                   (long long)r->refused, farthest);
+    if (r->count > 0 && !r->graph.converged) {
+        report_warning(name, "the pose graph did not converge in %d iterations", r->graph.iterations);
+    }
+}
+
+int odometry_end_loops(session *s, pcgpu_loops *loops, const char *name, double *poses) {
+    pcgpu_loops_result r;
+    double farthest = 0.0;
+    if (pcgpu_loops_solve(loops, &r) != PCGPU_OK) {
+        report_failure(name, s->context);
+        return EXIT_FAILED;
+    }
+    for (int64_t i = 0; i < r.frames; i++) {
+        double *T = poses + 16 * r.ids[i], square = 0.0;
+        for (int k = 3; k < 12; k += 4) {
+            square += (T[k] - r.poses[16 * i + k]) * (T[k] - r.poses[16 * i + k]);
+        }
+        farthest = fmax(farthest, sqrt(square));
+        memcpy(T, r.poses + 16 * i, 16 * sizeof *T);
+    }
+    report_loops(s, name, &r, farthest);
+    print_json(s, &r, farthest);
+    return EXIT_DONE;
+}

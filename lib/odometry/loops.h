@@ -1,0 +1,98 @@
+/* Shared by the files of loops: loops.c (frames in, poses out), loops_place.c (what is kept of a place), loops_find.c
+ * (places that were seen before) and loops_check.c (registration of two places). */
+#ifndef PC_LOOPS_H
+#define PC_LOOPS_H
+
+#include "pcgpu_loops.h"
+#include "register.h"
+
+/* ---- places ------------------------------------------------------------------------------------------------------ */
+
+enum { PC_PLACE_RINGS = 15 };
+
+/* Points in fixed-point units of 1/64 voxel. */
+typedef struct pc_packed_points {
+    int32_t n;
+    int16_t (*xyz)[3];
+} pc_packed_points;
+
+/* A piece of the path and what was seen from it, in the frame of the sensor in its middle. */
+typedef struct pc_place {
+    int64_t frame;                  /* that sensor's, counted from the first frame */
+    double T[16];                   /* its pose by odometry */
+    double path;                    /* metres from the first frame */
+    pc_packed_points map;           /* of all frames of the place */
+    pc_packed_points scan;          /* of the frame in the middle: what its sensor saw through */
+    int32_t link;                   /* its last link, or -1 */
+    uint16_t rings[PC_PLACE_RINGS]; /* high columns by their distance from the sensor */
+} pc_place;
+
+/* A cell that has a point, as an entry of a hash table; 0: empty. */
+typedef struct pc_place_builder {
+    double voxel;
+    double first[16]; /* pose of the first frame, whose frame the points are in */
+    float *xyz;
+    int64_t count, capacity;
+    uint64_t *table; /* of cells that have a point */
+    int64_t slots;
+    pc_packed_points scan;
+} pc_place_builder;
+
+void pc_place_begin(pc_place_builder *b, const double T[16]);
+/* False when memory is short. */
+bool pc_place_add(pc_place_builder *b, const pcgpu_cloud *cloud, const double T[16]);
+bool pc_place_take_scan(pc_place_builder *b, const pcgpu_cloud *cloud);
+/* Fills the place whose pose is set. */
+bool pc_place_finish(pc_place_builder *b, pc_place *place);
+void pc_place_free(pc_place *place);
+void pc_place_builder_free(pc_place_builder *b);
+/* A cloud of packed points, transformed by T when that is not NULL; free it. */
+bool pc_place_unpack(const pc_packed_points *points, double voxel, const double *T, pcgpu_cloud *cloud);
+
+/* ---- loops ------------------------------------------------------------------------------------------------------- */
+
+/* A place that fits an earlier one. */
+typedef struct pc_link {
+    int32_t from, to; /* places: the earlier one, the later one */
+    double T_from_to[16];
+    double score;
+    int32_t next[2]; /* the link before this of `from`, of `to`; -1: there is none */
+} pc_link;
+
+struct pcgpu_loops {
+    pcgpu_context *context;
+    pcgpu_loops_params params; /* settled by the first frame */
+    bool settled;
+    int64_t frames, capacity;
+    int64_t *ids;
+    double *odometry, *poses; /* of all frames: as added, corrected */
+    double path, place_begin; /* metres: now, and where the present place began */
+    double last_taken;        /* where a frame was last added to it */
+    bool open;                /* the present place has frames */
+    pc_place_builder builder;
+    pc_place present;
+    pc_place *places;
+    int32_t place_count, place_capacity;
+    pc_link *links;
+    int32_t link_count, link_capacity;
+    pcgpu_loop *loops;
+    int64_t tried, refused;
+};
+
+/* Registers the place `to` to the place `from`, from this start. *converged: it has, with a score of `least` or more.
+ */
+pcgpu_status pc_loops_register(pcgpu_loops *l, int32_t from, int32_t to, const double start[16], double least,
+                               pc_link *link, bool *converged);
+/* The same from the starts of a search around `start`, rotated by up to `degrees`. */
+pcgpu_status pc_loops_search(pcgpu_loops *l, int32_t from, int32_t to, const double start[16], double degrees,
+                             pc_link *link, bool *converged);
+/* Enters a link into the lists of its places. */
+void pc_loops_join(pcgpu_loops *l, int32_t index);
+/* Compares the last place with earlier ones, and appends links that hold. */
+pcgpu_status pc_loops_find(pcgpu_loops *l);
+
+/* The most that the odometry may be off after so many metres: metres and radians. */
+double pc_loops_most_metres(const pcgpu_loops *l, double path);
+double pc_loops_most_radians(double path);
+
+#endif

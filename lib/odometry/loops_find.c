@@ -1,0 +1,303 @@
+/* Loops: which earlier places a place may be, and whether it is.
+ *
+ * Places are joined along the path and by the loops found so far. The shortest path in this graph from
+ * the present place (Dijkstra 1959) predicts where an earlier place is, and its length bounds how wrong that may be: a
+ * fraction of it, since a loop costs nothing (relative representations: Sibley et al. 2009). Where streets look alike,
+ * nothing else says which one is meant.
+ *
+ * A prediction that is good enough is a start of the registration. Else the earlier places within the bound are tried,
+ * those first that are near and have as many high columns in the same rings around the sensor (after Scan Context, Kim
+ * and Kim 2018), by a search of their pictures from above (register_search.c). What a search has found needs a witness:
+ * the place before is registered too, and the cycle of both has to close (pairwise consistency, Mangelson et al. 2018).
+ */
+#include "loops.h"
+#include "heap.h"
+#include "odometry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LEAST_PATH      5.0 /* place distances between two places of a loop: until then the local map joins them */
+#define LEAST_METRES    4.0 /* voxels that any prediction may be off */
+#define LEAST_RADIANS   0.03
+#define RADIANS_A_METRE 0.0005
+#define TIGHT_VOXELS    12.0 /* a prediction that is off by no more is a start */
+#define CENTRED_VOXELS  48.0 /* a search looks around a prediction that is off by no more; else around no translation  \
+                              */
+#define OVERLAP       1.2    /* place distances between sensors of places that see the same */
+#define APART         1.5    /* place distances between places that are searched: a search covers more */
+#define LOOP_LENGTH   1.0    /* voxels, as the length of a loop in a path */
+#define CYCLE_VOXELS  2.0    /* a cycle has to close within these */
+#define CYCLE_RADIANS 0.02
+
+enum { MOST_SEARCHED = 4 };
+
+/* An earlier place as the shortest path predicts it. */
+typedef struct prediction {
+    double length; /* metres of the path */
+    double T[16];  /* T_place_present */
+    double distance;
+    double cost; /* of a candidate: which to search first */
+    bool done;   /* the path is the shortest one */
+} prediction;
+
+double pc_loops_most_metres(const pcgpu_loops *l, double path) {
+    return LEAST_METRES * l->params.registration.voxel + l->params.drift * path;
+}
+
+double pc_loops_most_radians(double path) {
+    return LEAST_RADIANS + RADIANS_A_METRE * path;
+}
+
+/* ---- the shortest paths ------------------------------------------------------------------------------------------ */
+
+typedef struct paths {
+    prediction *p; /* of each place */
+    pc_heap heap;
+    bool short_of_memory;
+} paths;
+
+static void reach(paths *s, int32_t via, int32_t to, double length, const double T_to_via[16]) {
+    prediction *p = &s->p[to];
+    if (!p->done && s->p[via].length + length < p->length) {
+        p->length = s->p[via].length + length;
+        pc_transform_multiply(T_to_via, s->p[via].T, p->T);
+        s->short_of_memory = !pc_heap_push(&s->heap, p->length, to) || s->short_of_memory;
+    }
+}
+
+static void reach_along_way(const pcgpu_loops *l, paths *s, int32_t via, int32_t to) {
+    double inverse[16], T[16];
+    pc_transform_invert(l->places[to].T, inverse);
+    pc_transform_multiply(inverse, l->places[via].T, T);
+    reach(s, via, to, fabs(l->places[to].path - l->places[via].path), T);
+}
+
+static void reach_neighbours(const pcgpu_loops *l, paths *s, int32_t via) {
+    const double length = LOOP_LENGTH * l->params.registration.voxel;
+    if (via > 0) {
+        reach_along_way(l, s, via, via - 1);
+    }
+    if (via + 1 < l->place_count) {
+        reach_along_way(l, s, via, via + 1);
+    }
+    for (int32_t i = l->places[via].link; i >= 0;) {
+        const pc_link *link = &l->links[i];
+        const bool later = link->to == via;
+        double inverse[16];
+        pc_transform_invert(link->T_from_to, inverse);
+        reach(s, via, later ? link->from : link->to, length, later ? link->T_from_to : inverse);
+        i = link->next[later];
+    }
+}
+
+/* From the last place to all others. False when memory is short. */
+static bool predict_all(const pcgpu_loops *l, prediction *p) {
+    static const double identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
+    const int32_t last = l->place_count - 1;
+    paths s = {.p = p};
+    for (int32_t i = 0; i <= last; i++) {
+        p[i] = (prediction){.length = INFINITY};
+    }
+    p[last].length = 0.0;
+    memcpy(p[last].T, identity, sizeof identity);
+    s.short_of_memory = !pc_heap_push(&s.heap, 0.0, last);
+    while (s.heap.count > 0 && !s.short_of_memory) {
+        const int32_t via = pc_heap_pop(&s.heap).item;
+        const double t[3] = {p[via].T[3], p[via].T[7], p[via].T[11]};
+        if (!p[via].done) {
+            p[via].done = true;
+            p[via].distance = pc_norm3(t);
+            reach_neighbours(l, &s, via);
+        }
+    }
+    free(s.heap.entries);
+    return !s.short_of_memory;
+}
+
+/* ---- links ------------------------------------------------------------------------------------------------------- */
+
+/* Whether a link agrees with the prediction, to so many metres and radians. */
+static bool agrees(const pc_link *link, const double predicted[16], double metres, double radians) {
+    return !pc_moved_beyond(predicted, link->T_from_to, metres, radians);
+}
+
+void pc_loops_join(pcgpu_loops *l, int32_t index) {
+    pc_link *link = &l->links[index];
+    pc_place *from = &l->places[link->from], *to = &l->places[link->to];
+    link->next[0] = from->link;
+    link->next[1] = to->link;
+    from->link = to->link = index;
+}
+
+static pcgpu_status append(pcgpu_loops *l, const pc_link *link) {
+    for (int32_t i = l->places[link->to].link; i >= 0; i = l->links[i].next[l->links[i].to == link->to]) {
+        if (l->links[i].from == link->from) {
+            return PCGPU_OK;
+        }
+    }
+    if (l->link_count == l->link_capacity) {
+        const int32_t capacity = 2 * l->link_capacity + 64;
+        pc_link *links = realloc(l->links, (size_t)capacity * sizeof *links);
+        if (!links) {
+            return pc_fail_memory(l->context, (size_t)capacity * sizeof *links, "the loops");
+        }
+        l->links = links;
+        l->link_capacity = capacity;
+    }
+    l->links[l->link_count] = *link;
+    pc_loops_join(l, l->link_count++);
+    return PCGPU_OK;
+}
+
+static bool is_earlier(const pcgpu_loops *l, int32_t place, int32_t of) {
+    return l->places[of].path - l->places[place].path >= LEAST_PATH * l->params.place_distance;
+}
+
+/* The nearest earlier place by a prediction that is good enough, or -1. */
+static int32_t nearest(const pcgpu_loops *l, const prediction *p) {
+    const int32_t last = l->place_count - 1;
+    const double tight = TIGHT_VOXELS * l->params.registration.voxel, near = OVERLAP * l->params.place_distance;
+    int32_t best = -1;
+    for (int32_t i = 0; i < last && is_earlier(l, i, last); i++) {
+        if (pc_loops_most_metres(l, p[i].length) <= tight && p[i].distance <= near &&
+            (best < 0 || p[i].distance < p[best].distance)) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+static pcgpu_status link_nearest(pcgpu_loops *l, const prediction *p, int32_t place) {
+    const int32_t last = l->place_count - 1;
+    pc_link link;
+    bool converged;
+    pcgpu_status status =
+        pc_loops_register(l, place, last, p[place].T, l->params.registration.min_score, &link, &converged);
+    if (status != PCGPU_OK || !converged) {
+        return status;
+    }
+    if (!agrees(&link, p[place].T, pc_loops_most_metres(l, p[place].length), pc_loops_most_radians(p[place].length))) {
+        l->refused++;
+        return PCGPU_OK;
+    }
+    return append(l, &link);
+}
+
+/* ---- searches ---------------------------------------------------------------------------------------------------- */
+
+/* Of the numbers of high columns in all rings: 0 the same, 1 nothing in common. */
+static double difference(const pc_place *a, const pc_place *b) {
+    int64_t apart = 0, all = 1;
+    for (int k = 0; k < PC_PLACE_RINGS; k++) {
+        apart += abs((int)a->rings[k] - (int)b->rings[k]);
+        all += a->rings[k] + b->rings[k];
+    }
+    return (double)apart / (double)all;
+}
+
+/* The candidate to search next, or -1: of least cost, far from those before. */
+static int32_t next_candidate(const pcgpu_loops *l, const prediction *p, const int32_t *before, int count) {
+    const int32_t last = l->place_count - 1;
+    int32_t best = -1;
+    for (int32_t i = 0; i < last && is_earlier(l, i, last); i++) {
+        bool apart = p[i].cost < INFINITY;
+        for (int k = 0; k < count && apart; k++) {
+            const double *a = l->places[i].T, *b = l->places[before[k]].T;
+            const double d[3] = {a[3] - b[3], a[7] - b[7], a[11] - b[11]};
+            apart = pc_norm3(d) > APART * l->params.place_distance;
+        }
+        best = apart && (best < 0 || p[i].cost < p[best].cost) ? i : best;
+    }
+    return best;
+}
+
+/* Registers the place before the last one where the link says that it is; the cycle has to close. */
+static pcgpu_status find_witness(pcgpu_loops *l, const pc_link *link, pc_link *witness, bool *found) {
+    const pc_place *last = &l->places[link->to], *before = last - 1;
+    double inverse[16], T[16], T_from_before[16], start[16];
+    double least = INFINITY;
+    int32_t near = link->from;
+    pc_transform_invert(last->T, inverse);
+    pc_transform_multiply(inverse, before->T, T);
+    pc_transform_multiply(link->T_from_to, T, T_from_before);
+    for (int32_t i = link->from > 2 ? link->from - 2 : 0; i <= link->from + 2 && i < link->to - 1; i++) {
+        double step[16];
+        pc_transform_invert(l->places[i].T, inverse);
+        pc_transform_multiply(inverse, l->places[link->from].T, step);
+        pc_transform_multiply(step, T_from_before, T);
+        const double t[3] = {T[3], T[7], T[11]};
+        if (pc_norm3(t) < least) {
+            least = pc_norm3(t);
+            near = i;
+            memcpy(start, T, sizeof start);
+        }
+    }
+    pcgpu_status status =
+        pc_loops_register(l, near, link->to - 1, start, l->params.registration.min_score, witness, found);
+    *found = *found && agrees(witness, start, CYCLE_VOXELS * l->params.registration.voxel, CYCLE_RADIANS);
+    return status;
+}
+
+/* Searches the last place in an earlier one. *found: a link was appended. */
+static pcgpu_status search_in(pcgpu_loops *l, const prediction *p, int32_t place, bool *found) {
+    const int32_t last = l->place_count - 1;
+    const double metres = pc_loops_most_metres(l, p[place].length), radians = pc_loops_most_radians(p[place].length);
+    pc_link link, witness;
+    bool converged, closes = false;
+    double start[16];
+    memcpy(start, p[place].T, sizeof start);
+    for (int k = 0; k < 3 && metres > CENTRED_VOXELS * l->params.registration.voxel; k++) {
+        start[4 * k + 3] = 0.0;
+    }
+    pcgpu_status status = pc_loops_search(l, place, last, start, fmin(57.3 * radians + 4.0, 180.0), &link, &converged);
+    if (status != PCGPU_OK || !converged) {
+        return status;
+    }
+    if (agrees(&link, p[place].T, metres, radians)) {
+        status = find_witness(l, &link, &witness, &closes);
+    }
+    if (status == PCGPU_OK && closes) {
+        *found = true;
+        status = append(l, &link);
+        if (status == PCGPU_OK && is_earlier(l, witness.from, witness.to)) {
+            status = append(l, &witness);
+        }
+    } else {
+        l->refused++;
+    }
+    return status;
+}
+
+static pcgpu_status search(pcgpu_loops *l, prediction *p) {
+    const int32_t last = l->place_count - 1;
+    const double near = OVERLAP * l->params.place_distance;
+    int32_t before[MOST_SEARCHED];
+    pcgpu_status status = PCGPU_OK;
+    bool found = false;
+    for (int32_t i = 0; i < last; i++) {
+        const double most = near + pc_loops_most_metres(l, p[i].length);
+        p[i].cost =
+            p[i].distance <= most ? difference(&l->places[i], &l->places[last]) + p[i].distance / most : INFINITY;
+    }
+    for (int k = 0; k < MOST_SEARCHED && status == PCGPU_OK && !found; k++) {
+        before[k] = next_candidate(l, p, before, k);
+        if (before[k] < 0) {
+            break;
+        }
+        status = search_in(l, p, before[k], &found);
+    }
+    return status;
+}
+
+pcgpu_status pc_loops_find(pcgpu_loops *l) {
+    prediction *p = malloc((size_t)l->place_count * sizeof *p);
+    if (!p || !predict_all(l, p)) {
+        free(p);
+        return pc_fail_memory(l->context, (size_t)l->place_count * sizeof *p, "the places");
+    }
+    const int32_t place = nearest(l, p);
+    pcgpu_status status = place >= 0 ? link_nearest(l, p, place) : search(l, p);
+    free(p);
+    return status;
+}

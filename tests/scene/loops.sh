@@ -1,0 +1,46 @@
+#!/bin/sh
+# loops.sh DRIVE: odometry --loops along two rounds of a block and on one street: the places of the second round are found,
+# the errors get smaller, the bytes are the same from any number of threads and after an interruption. Costs 15 s.
+set -eu
+drive=$(cd "${1%/*}" && pwd)/${1##*/}
+pcgpu=${PCGPU:?}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+fail() { echo "FAIL: $1" >&2; exit 1; }
+
+# Beams that are off by a degree make an odometry that drifts; a local map of 20 m does not see the first round again.
+mkdir scans
+"$drive" --frames 176 --step 2.5 --steps 250 --seed 5 --beams-off 1 scans
+run() { "$pcgpu" odometry --cpu --model-range 20 scans/*.bin "$@"; }
+run --trajectory odometry.txt --ground-truth scans/poses.txt > odometry.table
+run --trajectory loops.txt --ground-truth scans/poses.txt --loops --json loops.json -v > loops.table 2> messages
+ate() { awk '$1 == "RMSE" { sub(",", "", $2); print $2; exit }' "$1"; }
+echo "ATE of the odometry $(ate odometry.table) m, with loops $(ate loops.table) m; $(grep ' loops among ' messages)"
+awk -v a="$(ate odometry.table)" -v b="$(ate loops.table)" 'BEGIN { exit !(b > 0 && b < 0.8 * a) }' || fail 'loops do not help'
+
+# An object of --json lists them. Every pair is a round apart, and lies where the truth says, to the error that the beams make.
+grep loop_closure loops.json | tr '{' '\n' | awk -F'[:,]' '/"from"/ { n++; print $2 + 0, $4 + 0 }' > pairs
+[ "$(wc -l < pairs)" -ge 10 ] || fail "only $(wc -l < pairs) loops"
+[ "$(wc -l < pairs)" -eq "$(grep -c 'sees the place of' messages)" ] || fail '-v and --json count differently'
+awk 'NR == FNR { x[FNR - 1] = $4; y[FNR - 1] = $8; next }
+     { d = sqrt((x[$1] - x[$2]) ^ 2 + (y[$1] - y[$2]) ^ 2); if (d > 25 || $2 - $1 < 60) { print "FAIL: wrong pair", $0, d; bad = 1 } }
+     END { exit bad }' scans/poses.txt pairs
+
+run --trajectory one.txt --loops --threads 1
+run --loops --threads 3 > stream.txt # nothing before the end
+cmp one.txt loops.txt
+cmp stream.txt loops.txt
+
+# An interrupted run has the poses of the odometry in its partial file.
+{ echo '#pcgpu trajectory'; head -n 120 odometry.txt; } > again.txt.partial
+run --trajectory again.txt --loops --resume
+cmp again.txt loops.txt
+! run --trajectory again.txt --loops --resume 2> messages || fail 'a corrected trajectory was extended'
+grep -q 'again.txt: is complete, and loops may have corrected its poses' messages
+
+# Without a loop the bytes are those of the odometry.
+"$pcgpu" odometry --cpu scans/0000[0-6]*.bin --trajectory a.txt
+"$pcgpu" odometry --cpu scans/0000[0-6]*.bin --trajectory b.txt --loops -v 2> messages
+grep -q ' 0 loops among ' messages
+cmp a.txt b.txt

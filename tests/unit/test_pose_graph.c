@@ -1,0 +1,378 @@
+/* Pose graphs against a dense solution with numeric derivatives, and hostile graphs. Costs 1 s. */
+#include "pcgpu.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MOST_POSES = 64, MOST_EDGES = 256, MOST_VALUES = 6 * MOST_POSES };
+
+typedef struct graph {
+    double truth[16 * MOST_POSES], poses[16 * MOST_POSES];
+    int64_t count, edge_count;
+    pcgpu_pose_edge edges[MOST_EDGES];
+} graph;
+
+static pcgpu_context *context;
+static uint64_t state;
+
+static double random_value(void) { /* -1 to 1 */
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    return (double)(int64_t)(state >> 11) / 4503599627370496.0 - 1.0;
+}
+
+/* ---- transforms, by other formulas than the library's: Rodrigues' ------------------------------------------------ */
+
+static void multiply(const double *a, const double *b, double *out) {
+    double r[16];
+    for (int i = 0; i < 16; i++) {
+        r[i] = 0.0;
+        for (int k = 0; k < 4; k++) {
+            r[i] += a[i / 4 * 4 + k] * b[4 * k + i % 4];
+        }
+    }
+    memcpy(out, r, sizeof r);
+}
+
+static void invert(const double *T, double *out) {
+    double r[16] = {T[0], T[4], T[8], 0, T[1], T[5], T[9], 0, T[2], T[6], T[10], 0, 0, 0, 0, 1};
+    for (int i = 0; i < 3; i++) {
+        r[4 * i + 3] = -(r[4 * i] * T[3] + r[4 * i + 1] * T[7] + r[4 * i + 2] * T[11]);
+    }
+    memcpy(out, r, sizeof r);
+}
+
+static void transform_of(const double v[6], double *T) { /* rotation vector, translation */
+    const double angle = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+    const double a = angle > 1e-12 ? sin(angle) / angle : 1.0,
+                 b = angle > 1e-6 ? (1 - cos(angle)) / (angle * angle) : 0.5;
+    const double S[9] = {0, -v[2], v[1], v[2], 0, -v[0], -v[1], v[0], 0};
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < 3; k++) {
+            double square = 0.0;
+            for (int m = 0; m < 3; m++) {
+                square += S[3 * i + m] * S[3 * m + k];
+            }
+            T[4 * i + k] = (i == k) + a * S[3 * i + k] + b * square;
+        }
+        T[4 * i + 3] = v[3 + i];
+    }
+    T[12] = T[13] = T[14] = 0.0;
+    T[15] = 1.0;
+}
+
+/* ---- the dense solution ------------------------------------------------------------------------------------------ */
+
+/* 2 sin(angle / 2) along the axis, and the translation, in standard deviations. */
+static void residual_of(const pcgpu_pose_edge *e, const double *from, const double *to, double r[6]) {
+    double E[16], inverse[16];
+    invert(from, inverse);
+    multiply(inverse, to, E);
+    invert(e->T_from_to, inverse);
+    multiply(inverse, E, E);
+    const double axis[3] = {E[9] - E[6], E[2] - E[8], E[4] - E[1]}; /* 2 sin(angle) along it */
+    const double cosine = 0.5 * (E[0] + E[5] + E[10] - 1.0), half = sqrt(fmax(0.5 * (1.0 + cosine), 1e-300));
+    for (int k = 0; k < 3; k++) {
+        r[k] = axis[k] / (2.0 * half) / e->sigma[0]; /* 2 sin(a / 2) = 2 sin(a) / (2 cos(a / 2)) */
+        r[3 + k] = E[4 * k + 3] / e->sigma[1];
+    }
+}
+
+static double weight_of(const pcgpu_pose_edge *e, const double r[6]) {
+    double length = 0.0;
+    for (int k = 0; k < 6; k++) {
+        length += r[k] * r[k];
+    }
+    length = sqrt(length);
+    return e->kernel > 0.0 && length > e->kernel ? e->kernel / length : 1.0;
+}
+
+static void moved(const double *T, int value, double by, double *out) {
+    double v[6] = {0}, D[16];
+    v[value] = by;
+    transform_of(v, D);
+    multiply(T, D, out);
+}
+
+/* Gaussian elimination with pivoting; the first 6 values are fixed. */
+static void solve_dense(double (*A)[MOST_VALUES + 1], int n) {
+    for (int c = 6; c < n; c++) {
+        int pivot = c;
+        for (int r = c; r < n; r++) {
+            pivot = fabs(A[r][c]) > fabs(A[pivot][c]) ? r : pivot;
+        }
+        for (int k = 6; k <= n; k++) {
+            double value = A[c][k];
+            A[c][k] = A[pivot][k];
+            A[pivot][k] = value;
+        }
+        for (int r = 6; r < n; r++) {
+            const double f = r == c ? 0.0 : A[r][c] / A[c][c];
+            for (int k = c; k <= n && f != 0.0; k++) {
+                A[r][k] -= f * A[c][k];
+            }
+        }
+    }
+    for (int c = 6; c < n; c++) {
+        A[c][n] /= A[c][c];
+    }
+}
+
+static void dense_step(const graph *g, double *poses) {
+    static double A[MOST_VALUES][MOST_VALUES + 1];
+    const int n = 6 * (int)g->count;
+    memset(A, 0, sizeof A);
+    for (int64_t i = 0; i < g->edge_count; i++) {
+        const pcgpu_pose_edge *e = &g->edges[i];
+        const int64_t at[2] = {e->from, e->to};
+        double r[6], J[6][12], plus[6], minus[6], T[16];
+        residual_of(e, poses + 16 * e->from, poses + 16 * e->to, r);
+        const double w = weight_of(e, r);
+        for (int k = 0; k < 12; k++) {
+            const double *pose = poses + 16 * at[k / 6];
+            moved(pose, k % 6, 1e-6, T);
+            residual_of(e, k < 6 ? T : poses + 16 * e->from, k < 6 ? poses + 16 * e->to : T, plus);
+            moved(pose, k % 6, -1e-6, T);
+            residual_of(e, k < 6 ? T : poses + 16 * e->from, k < 6 ? poses + 16 * e->to : T, minus);
+            for (int m = 0; m < 6; m++) {
+                J[m][k] = (plus[m] - minus[m]) / 2e-6;
+            }
+        }
+        for (int a = 0; a < 12; a++) {
+            const int row = 6 * (int)at[a / 6] + a % 6;
+            for (int m = 0; m < 6; m++) {
+                A[row][n] -= w * J[m][a] * r[m];
+                for (int b = 0; b < 12; b++) {
+                    A[row][6 * (int)at[b / 6] + b % 6] += w * J[m][a] * J[m][b];
+                }
+            }
+        }
+    }
+    solve_dense(A, n);
+    for (int i = 6; i < n; i += 6) {
+        double v[6], D[16];
+        for (int k = 0; k < 6; k++) {
+            v[k] = A[i + k][n];
+        }
+        transform_of(v, D);
+        multiply(poses + 16 * (i / 6), D, poses + 16 * (i / 6));
+    }
+}
+
+/* ---- graphs ------------------------------------------------------------------------------------------------------ */
+
+static void add_edge(graph *g, int64_t from, int64_t to, double noise, double kernel) {
+    double inverse[16], v[6], D[16];
+    pcgpu_pose_edge *e = &g->edges[g->edge_count++];
+    *e = (pcgpu_pose_edge){.from = from, .to = to, .sigma = {0.01 + 0.005 * random_value(), 0.1}, .kernel = kernel};
+    invert(g->truth + 16 * from, inverse);
+    multiply(inverse, g->truth + 16 * to, e->T_from_to);
+    for (int k = 0; k < 6; k++) {
+        v[k] = noise * random_value() * (k < 3 ? 0.01 : 0.1);
+    }
+    transform_of(v, D);
+    multiply(e->T_from_to, D, e->T_from_to);
+}
+
+/* A chain of poses around a circle with turns in all directions, edges from each to the next, and `loops` others. The
+ * estimate is the chain. */
+static void make_graph(graph *g, int count, int loops, double noise, double kernel) {
+    double step[6] = {0.05, -0.03, 0.4, 2.0, 0.3, -0.2}, D[16];
+    const double zero[6] = {0};
+    *g = (graph){.count = count};
+    transform_of(zero, g->truth);
+    for (int i = 1; i < count; i++) {
+        step[3] = 2.0 + random_value();
+        transform_of(step, D);
+        multiply(g->truth + 16 * (i - 1), D, g->truth + 16 * i);
+        add_edge(g, i - 1, i, noise, 0.0);
+    }
+    for (int i = 0; i < loops; i++) {
+        const int64_t from = (int64_t)((random_value() + 1.0) * 0.5 * count) % count;
+        const int64_t to = (from + 2 + (int64_t)((random_value() + 1.0) * 0.5 * (count - 3))) % count;
+        add_edge(g, from, to, noise, kernel);
+    }
+    memcpy(g->poses, g->truth, 16 * sizeof *g->poses);
+    for (int i = 1; i < count; i++) {
+        multiply(g->poses + 16 * (i - 1), g->edges[i - 1].T_from_to, g->poses + 16 * i);
+    }
+}
+
+static double difference(const double *a, const double *b, int64_t count) {
+    double most = 0.0;
+    for (int64_t i = 0; i < 16 * count; i++) {
+        most = fmax(most, fabs(a[i] - b[i]));
+    }
+    return most;
+}
+
+static pcgpu_pose_graph_result solve(graph *g) {
+    pcgpu_pose_graph_result result;
+    assert_int_equal(pcgpu_pose_graph_solve(context, g->poses, g->count, g->edges, g->edge_count, 100, &result),
+                     PCGPU_OK);
+    return result;
+}
+
+static void test_against_dense(void **unused) {
+    (void)unused;
+    static graph g;
+    static const struct {
+        int count, loops;
+        double noise, kernel;
+    } cases[] = {{3, 1, 1, 0}, {12, 3, 1, 0}, {40, 5, 2, 0}, {60, 60, 2, 0}, {60, 190, 1, 0}, {40, 8, 8, 1.0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        static double dense[16 * MOST_POSES];
+        state = 17 + i;
+        make_graph(&g, cases[i].count, cases[i].loops, cases[i].noise, cases[i].kernel);
+        memcpy(dense, g.poses, sizeof dense);
+        for (int step = 0; step < (cases[i].kernel > 0.0 ? 200 : 20); step++) {
+            dense_step(&g, dense);
+        }
+        const double before = difference(g.poses, dense, g.count);
+        const pcgpu_pose_graph_result result = solve(&g);
+        assert_true(result.converged && result.final_cost < result.initial_cost && result.components == 1);
+        assert_true(before > 1e-2); /* else nothing was to do */
+        assert_true(difference(g.poses, dense, g.count) < (cases[i].kernel > 0.0 ? 2e-4 : 2e-6));
+        const double cost = result.final_cost; /* and again from there: nothing gets better */
+        assert_true(solve(&g).final_cost <= cost * (1.0 + 1e-9));
+    }
+}
+
+/* Without noise, poses that are far off come back: here 90 degrees and 20 m over the chain. */
+static void test_exact(void **unused) {
+    (void)unused;
+    static graph g;
+    const double off[6] = {0.02, 0.01, 0.03, 0.3, -0.2, 0.1};
+    double D[16];
+    state = 5;
+    make_graph(&g, 50, 10, 0.0, 0.0);
+    transform_of(off, D);
+    for (int i = 1; i < 50; i++) {
+        double motion[16];
+        multiply(g.edges[i - 1].T_from_to, D, motion);
+        multiply(g.poses + 16 * (i - 1), motion, g.poses + 16 * i);
+    }
+    assert_true(difference(g.poses, g.truth, g.count) > 5.0);
+    assert_true(solve(&g).final_cost < 1e-12);
+    assert_true(difference(g.poses, g.truth, g.count) < 1e-6);
+    double residual[2];
+    pcgpu_pose_edge_residual(g.poses, &g.edges[55], residual);
+    assert_true(residual[0] < 1e-7 && residual[1] < 1e-6);
+}
+
+static void test_same_bytes(void **unused) {
+    (void)unused;
+    static graph g, again;
+    pcgpu_context *other;
+    const pcgpu_settings settings = {.struct_size = sizeof settings, .device = PCGPU_DEVICE_CPU, .threads = 3};
+    pcgpu_pose_graph_result result;
+    state = 9;
+    make_graph(&g, 60, 40, 1.0, 2.0);
+    again = g;
+    solve(&g);
+    assert_int_equal(pcgpu_open(&settings, &other), PCGPU_OK);
+    assert_int_equal(
+        pcgpu_pose_graph_solve(other, again.poses, again.count, again.edges, again.edge_count, 100, &result), PCGPU_OK);
+    pcgpu_close(other);
+    assert_memory_equal(g.poses, again.poses, sizeof g.poses);
+}
+
+static void test_hostile(void **unused) {
+    (void)unused;
+    static graph g, before;
+    pcgpu_pose_graph_result result;
+    state = 3;
+    make_graph(&g, 20, 3, 1.0, 0.0);
+    before = g;
+    /* No poses, no edges. */
+    assert_int_equal(pcgpu_pose_graph_solve(context, NULL, 0, NULL, 0, 10, &result), PCGPU_OK);
+    assert_int_equal(pcgpu_pose_graph_solve(context, g.poses, g.count, NULL, 0, 10, &result), PCGPU_OK);
+    assert_int_equal(result.components, 20);
+    assert_memory_equal(g.poses, before.poses, sizeof g.poses);
+    /* Two halves, each with its own first pose; a pose without edges may be NaN. */
+    g.edges[9] = g.edges[g.edge_count - 1];
+    g.edges[9].from = 3;
+    g.edges[9].to = 4;
+    g.edge_count = 19;
+    g.edges[18] = g.edges[17]; /* twice */
+    for (int k = 0; k < 16; k++) {
+        g.poses[16 * 19 + k] = (double)NAN;
+    }
+    assert_int_equal(pcgpu_pose_graph_solve(context, g.poses, g.count, g.edges, 19, 100, &result), PCGPU_OK);
+    assert_true(result.components == 3 && result.final_cost < result.initial_cost);
+    assert_memory_equal(g.poses, before.poses, 128);
+    assert_memory_equal(g.poses + 160, before.poses + 160, 128);
+    assert_true(isnan(g.poses[16 * 19]));
+    /* Errors leave the poses as they are. */
+    for (int i = 0; i < 9; i++) {
+        g = before;
+        pcgpu_pose_edge *e = &g.edges[7];
+        switch (i) {
+        case 0: e->from = e->to; break;
+        case 1: e->to = g.count; break;
+        case 2: e->from = -1; break;
+        case 3: e->sigma[0] = 0.0; break;
+        case 4: e->sigma[1] = (double)NAN; break;
+        case 5: e->T_from_to[3] = (double)NAN; break;
+        case 6: e->T_from_to[0] = 2.0; break;
+        case 7: e->kernel = -1.0; break;
+        default: g.poses[16 * 8 + 5] = (double)NAN; break;
+        }
+        const graph then = g;
+        assert_int_equal(pcgpu_pose_graph_solve(context, g.poses, g.count, g.edges, g.edge_count, 10, &result),
+                         PCGPU_ERROR_ARGUMENT);
+        assert_memory_equal(g.poses, then.poses, sizeof g.poses);
+    }
+    assert_int_equal(pcgpu_pose_graph_solve(context, g.poses, -1, g.edges, 0, 10, &result), PCGPU_ERROR_ARGUMENT);
+    assert_int_equal(pcgpu_pose_graph_solve(context, g.poses, 3, g.edges, 0, 0, &result), PCGPU_ERROR_ARGUMENT);
+}
+
+/* A long chain with loops: the work stays linear. A method that fills in would take hours or 100 GB here. */
+static void test_long(void **unused) {
+    (void)unused;
+    enum { LONG = 8000, ROUND = 500 };
+    double *poses = calloc(16 * LONG, sizeof *poses), D[16];
+    pcgpu_pose_edge *edges = calloc(2 * LONG, sizeof *edges);
+    const double step[6] = {0, 0, 6.283185307179586 / ROUND, 1, 0, 0}, off[6] = {0, 0, 1e-6, 1e-3, 0, 0};
+    const double none[6] = {0};
+    int64_t n = 0;
+    pcgpu_pose_graph_result result;
+    assert_true(poses && edges);
+    transform_of(none, poses);
+    for (int i = 1; i < LONG; i++) {
+        transform_of(step, D);
+        edges[n] = (pcgpu_pose_edge){.from = i - 1, .to = i, .sigma = {1e-3, 0.05}};
+        memcpy(edges[n++].T_from_to, D, sizeof D);
+        multiply(poses + 16 * (i - 1), D, poses + 16 * i);
+        transform_of(off, D);
+        multiply(poses + 16 * i, D, poses + 16 * i);
+        if (i >= ROUND && i % 10 == 0) { /* at the same place as one round before */
+            edges[n] = (pcgpu_pose_edge){.from = i - ROUND, .to = i, .sigma = {1e-3, 0.05}};
+            transform_of(none, edges[n++].T_from_to);
+        }
+    }
+    assert_int_equal(pcgpu_pose_graph_solve(context, poses, LONG, edges, n, 50, &result), PCGPU_OK);
+    assert_true(result.converged && result.final_cost < 1e-6 * result.initial_cost);
+    assert_true(fabs(poses[16 * (LONG - ROUND) + 3]) < 1e-3);
+    free(poses);
+    free(edges);
+}
+
+int main(void) {
+    const pcgpu_settings settings = {.struct_size = sizeof settings, .device = PCGPU_DEVICE_CPU, .threads = 1};
+    if (pcgpu_open(&settings, &context) != PCGPU_OK) {
+        return 1;
+    }
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_dense), cmocka_unit_test(test_exact),
+                                       cmocka_unit_test(test_same_bytes), cmocka_unit_test(test_hostile),
+                                       cmocka_unit_test(test_long)};
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    pcgpu_close(context);
+    return failed;
+}
