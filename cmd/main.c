@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -185,7 +186,7 @@ static int command_main(const command_info *command, int count, char **words) {
  * file. /dev/null, opened for the wrong direction, reserves the descriptor and fails as a closed stream does. */
 static void reserve_standard_streams(void) {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd) {
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd) {
             _exit(EXIT_FAILED);
         }
     }
@@ -193,6 +194,7 @@ static void reserve_standard_streams(void) {
 
 int main(int argc, char **argv) {
     reserve_standard_streams();
+    signal(SIGXFSZ, SIG_IGN); /* beyond a limit for the size of files the write fails instead */
     report_setup(false, false);
     if (argc < 2) {
         help_program(stderr);

@@ -85,7 +85,6 @@ void files_catch_signals(void) {
             sigaction(number, &action, NULL);
         }
     }
-    signal(SIGXFSZ, SIG_IGN); /* the write fails instead */
 }
 
 void unfinished_keep(const char *sentence) {

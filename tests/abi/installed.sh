@@ -10,7 +10,7 @@ fail() {
     echo "FAIL: $1" >&2
     exit 1
 }
-DESTDIR=$work/dest ${MESON:-meson} install -C "$1" --no-rebuild --tags devel,runtime >"$work/log" 2>&1 || { cat "$work/log" && fail 'meson install'; }
+DESTDIR=$work/dest ${MESON:-meson} install -C "$1" --no-rebuild --tags devel,library,runtime >"$work/log" 2>&1 || { cat "$work/log" && fail 'meson install'; }
 pc=$(find "$work/dest" -name pcgpu.pc)
 old=$(sed -n 's/^prefix=//p' "$pc")
 mv "$work/dest$old" "$work/moved" || exit 1

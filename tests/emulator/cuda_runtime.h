@@ -351,6 +351,10 @@ struct cudaLaunchConfig_t {
     int numAttrs;
 };
 
+/* Counts calls of the runtime. EMULATED_FAIL_AT=N: call N, counted from 0, fails, and with EMULATED_FAIL_MANY=M those after it up to M of
+ * them; EMULATED_ERROR=memory: as an allocation does, else as a lost device. EMULATED_COUNT: their number, on standard error at the end. */
+cudaError_t emulated_call(void);
+
 typedef struct emulated_shape {
     dim3 grid, threads;
     unsigned together; /* blocks that run at a time, and may wait for each other */
@@ -377,7 +381,7 @@ static inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, v
     }
     const emulated_shape shape = {config->gridDim, config->blockDim, together, config->dynamicSmemBytes};
     emulated_launch(&shape, [=] { kernel(arguments...); });
-    return cudaSuccess;
+    return emulated_call();
 }
 
 /* cuda/core/chain.cuh's, for which graphs forget what types arguments have. */
@@ -401,30 +405,30 @@ static inline cudaError_t pc_chain_set(pc_chain *chain, int i, const cudaLaunchC
                                                            EMULATED_MULTIPROCESSORS, config->dynamicSmemBytes}] {
         emulated_launch(&shape, [=] { kernel(arguments...); });
     });
-    return cudaSuccess;
+    return emulated_call();
 }
 
 static inline cudaError_t pc_chain_launch(pc_chain *chain, cudaStream_t) {
     for (int i = 0; i < PC_CHAIN_KERNELS && chain->kernel[i]; i++) {
         (*chain->kernel[i])();
     }
-    return cudaSuccess;
+    return emulated_call();
 }
 
 template <typename K> static inline cudaError_t cudaFuncSetAttribute(K, int, int) {
-    return cudaSuccess;
+    return emulated_call();
 }
 
 template <typename K>
 static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, K, int, size_t) {
     *blocks = 1;
-    return cudaSuccess;
+    return emulated_call();
 }
 
 template <typename K>
 static inline cudaError_t cudaOccupancyMaxActiveClusters(int *clusters, K, const cudaLaunchConfig_t *config) {
     *clusters = config->attrs[0].val.clusterDim.x <= EMULATED_MULTIPROCESSORS;
-    return cudaSuccess;
+    return emulated_call();
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int device);
@@ -444,7 +448,7 @@ typedef enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone } cudaStreamC
 
 static inline cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus *status) {
     *status = cudaStreamCaptureStatusNone;
-    return cudaSuccess;
+    return emulated_call();
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
@@ -464,17 +468,18 @@ static inline cudaError_t cudaFreeHost(void *memory) {
 
 static inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, int, cudaStream_t) {
     memcpy(to, from, bytes);
-    return cudaSuccess;
+    return emulated_call();
 }
 
 static inline cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t) {
     memset(to, value, bytes);
-    return cudaSuccess;
+    return emulated_call();
 }
 
 static inline cudaError_t cudaEventCreate(cudaEvent_t *event) {
-    *event = (double *)malloc(sizeof(double));
-    return cudaSuccess;
+    const cudaError_t error = emulated_call();
+    *event = error == cudaSuccess ? (double *)malloc(sizeof(double)) : NULL;
+    return error;
 }
 
 static inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, int) {
@@ -482,7 +487,7 @@ static inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, int) {
 }
 
 static inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, int) {
-    return cudaSuccess;
+    return emulated_call();
 }
 
 static inline cudaError_t cudaEventDestroy(cudaEvent_t event) {
@@ -491,17 +496,17 @@ static inline cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 
 static inline cudaError_t cudaEventSynchronize(cudaEvent_t) {
-    return cudaSuccess;
+    return emulated_call();
 }
 
 static inline cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t begin, cudaEvent_t end) {
     *milliseconds = (float)(*end - *begin);
-    return cudaSuccess;
+    return emulated_call();
 }
 
 static inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, int) {
     *stream = NULL;
-    return cudaSuccess;
+    return emulated_call();
 }
 
 static inline cudaError_t cudaStreamDestroy(cudaStream_t) {
@@ -509,7 +514,7 @@ static inline cudaError_t cudaStreamDestroy(cudaStream_t) {
 }
 
 static inline cudaError_t cudaGetLastError(void) {
-    return cudaSuccess;
+    return emulated_call();
 }
 
 static inline const char *cudaGetErrorString(cudaError_t) {
@@ -518,7 +523,7 @@ static inline const char *cudaGetErrorString(cudaError_t) {
 
 static inline cudaError_t cudaDriverGetVersion(int *version) {
     *version = CUDART_VERSION;
-    return cudaSuccess;
+    return emulated_call();
 }
 
 #endif

@@ -475,22 +475,45 @@ void emulated_launch(const emulated_shape *shape, const std::function<void()> &k
     }
 }
 
+cudaError_t emulated_call(void) {
+    static std::atomic<long> made;
+    static const struct settings {
+        long first, many;
+        cudaError_t error;
+        bool counts;
+        settings() {
+            const char *at = getenv("EMULATED_FAIL_AT"), *m = getenv("EMULATED_FAIL_MANY"), *kind = getenv("EMULATED_ERROR");
+            first = at ? atol(at) : -1;
+            many = m ? atol(m) : 1;
+            error = kind && strcmp(kind, "memory") == 0 ? cudaErrorMemoryAllocation : cudaErrorLaunchFailure;
+            counts = getenv("EMULATED_COUNT");
+        }
+        ~settings() {
+            if (counts) {
+                fprintf(stderr, "CUDA calls %ld\n", made.load());
+            }
+        }
+    } set;
+    const long number = made++;
+    return set.first >= 0 && number >= set.first && number < set.first + set.many ? set.error : cudaSuccess;
+}
+
 static thread_local int current_device;
 
 cudaError_t cudaGetDeviceCount(int *count) {
     const char *devices = getenv("EMULATED_DEVICES");
     *count = devices ? atoi(devices) : 1;
-    return cudaSuccess;
+    return emulated_call();
 }
 
 cudaError_t cudaSetDevice(int device) {
     current_device = device;
-    return cudaSuccess;
+    return emulated_call();
 }
 
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *attributes, const void *) {
     *attributes = {cudaMemoryTypeDevice, current_device};
-    return cudaSuccess;
+    return emulated_call();
 }
 
 /* EMULATED_LOST=D:N: device D fails from the (N + 1)-th call on. */
@@ -498,7 +521,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t) {
     static std::atomic<int> calls;
     const char *lost = getenv("EMULATED_LOST"), *after = lost ? strchr(lost, ':') : nullptr;
     const bool fails = after && current_device == atoi(lost) && calls++ >= atoi(after + 1);
-    return fails ? cudaErrorLaunchFailure : cudaSuccess;
+    return fails ? cudaErrorLaunchFailure : emulated_call();
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int) {
@@ -511,7 +534,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int) {
     properties->cooperativeLaunch = 1;
     properties->totalGlobalMem = (size_t)4 << 30;
     properties->sharedMemPerBlockOptin = EMULATED_SHARED;
-    return cudaSuccess;
+    return emulated_call();
 }
 
 cudaError_t cudaMalloc(void **allocated, size_t bytes) {
@@ -519,6 +542,10 @@ cudaError_t cudaMalloc(void **allocated, size_t bytes) {
     const char *most = getenv("EMULATED_ALLOCATIONS"); /* that succeed */
     if (most && asked++ >= atoi(most)) {
         return cudaErrorMemoryAllocation;
+    }
+    const cudaError_t error = emulated_call();
+    if (error != cudaSuccess) {
+        return error;
     }
     *allocated = aligned_alloc(256, (bytes + 255) / 256 * 256);
     if (!*allocated) {
@@ -532,5 +559,5 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     *event = (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
-    return cudaSuccess;
+    return emulated_call();
 }
