@@ -1,7 +1,7 @@
 """The same bytes from every back end, at every thread count, in every run.
 
 One reference run a case, on the CPU with one thread; then everything that must equal it. CUDA takes part when the
-program can use a device. PCGPU_REPEATS: runs of each case on each back end at least, over all thread counts, default 9."""
+program can use a device. PCGPU_REPEATS: runs of each case on each back end at least, over all thread counts, default 3."""
 import concurrent.futures
 import json
 import os
@@ -13,7 +13,7 @@ import numpy as np
 from common import (PROGRAM, SKIP, SOURCE, check, data, finish, part_skipped, passed, scratch, testdata,
                     write_bin)
 
-REPEATS = -(-int(os.environ.get('PCGPU_REPEATS', '9')) // 3)  # of each of these thread counts
+REPEATS = -(-int(os.environ.get('PCGPU_REPEATS', '3')) // 3)  # of each of these thread counts
 JOBS = int(os.environ.get('PCGPU_JOBS', '1'))  # programs at a time
 THREADS = (1, 2, 16)
 
