@@ -57,6 +57,8 @@ typedef struct command_info {
     int inputs_per_job;    /* 2: a source and a target; 0: one job has all inputs */
     /* Checks the options against each other; sets values that depend on others. */
     bool (*settle)(option_values *options, const struct command_info *command, reason *why);
+    /* Knows a folder by its files, before it stands for the files in it: may set the inputs and options not given. */
+    bool (*find_inputs)(struct session *session, reason *why);
     /* Checks the number of inputs; may set the inputs. */
     bool (*take_inputs)(struct session *session, reason *why);
     /* Checks the options against the inputs. */
@@ -163,6 +165,7 @@ struct option_values {
 
     pcgpu_odometry_params odometry; /* its `registration` is the one above */
     const char *trajectory, *timestamps, *ground_truth, *calibration;
+    const char *sequence; /* the folder of a sequence whose scans are the inputs; no option */
     transform_format trajectory_format;
     double rate;
     bool resume, loops;

@@ -61,7 +61,7 @@ static bool count_inputs(session *s, reason *why) {
     if (s->options->pairs) {
         return take_pairs(s, why);
     }
-    if (!take_list(s, why)) {
+    if ((s->command->find_inputs && !s->command->find_inputs(s, why)) || !take_list(s, why)) {
         return false;
     }
     if (s->command->take_inputs) {

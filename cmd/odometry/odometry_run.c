@@ -26,31 +26,49 @@ typedef struct odometry_state {
 
 /* ---- before the first scan ---- */
 
+/* In the folder of a sequence a scan has the line of its number. */
 static bool read_times(odometry_state *run) {
-    const option_values *o = run->session->options;
-    const int count = run->session->input_count;
+    const session *s = run->session;
+    const option_values *o = s->options;
+    const int count = s->input_count;
+    int64_t *numbers = odometry_scan_numbers(s), there = 0;
+    bool good = numbers;
     reason why;
-    if (o->timestamps) {
-        int64_t there = 0;
-        if (!timestamps_read(o->timestamps, &run->times, &there, &why)) {
-            report_error(NULL, "%s", why.text);
-            return false;
+    refuse(&why, "out of memory");
+    if (good && o->timestamps) {
+        good = timestamps_read(o->timestamps, &run->times, &there, &why) &&
+               (odometry_pick_rows(s, numbers, run->times, 1, &there) ||
+                refuse(&why, "%s: %lld times for %d scans; give one line per scan", o->timestamps, (long long)there, count));
+    } else if (good) {
+        run->times = malloc((size_t)count * sizeof *run->times);
+        good = run->times;
+        for (int i = 0; good && i < count; i++) {
+            run->times[i] = (double)numbers[i] / o->rate;
         }
-        if (there < count) {
-            report_error(o->timestamps, "%lld times for %d scans; give one line per scan", (long long)there, count);
-            return false;
-        }
-        return true;
     }
-    run->times = malloc((size_t)count * sizeof *run->times);
-    if (!run->times) {
+    if (!good) {
+        report_error(NULL, "%s", why.text);
+    }
+    free(numbers);
+    return good;
+}
+
+/* The truth that was found in the folder of a sequence has a pose for each scan, or is not used. */
+static bool read_truth(const session *s, trajectory *truth) {
+    option_values *o = s->options;
+    int64_t *numbers = odometry_scan_numbers(s);
+    bool good = numbers && evaluate_read_truth(s, truth);
+    if (good && o->sequence && !truth->times &&
+        !odometry_pick_rows(s, numbers, truth->poses, 16, &truth->count) && !option_given_here(o, "ground-truth", s->command)) {
+        report_warning(o->ground_truth, "%lld poses for %d scans; no errors will be printed", (long long)truth->count,
+                       s->input_count);
+        o->ground_truth = NULL;
+    }
+    if (!numbers) {
         report_error(NULL, "out of memory");
-        return false;
     }
-    for (int i = 0; i < count; i++) {
-        run->times[i] = i / o->rate;
-    }
-    return true;
+    free(numbers);
+    return good;
 }
 
 static int open_odometry(odometry_state *run) {
@@ -287,7 +305,7 @@ static int evaluate(odometry_state *run, const trajectory *truth) {
 static int run_odometry(odometry_state *run) {
     trajectory truth = {0};
     bool stopped = true;
-    if (run->session->options->ground_truth && !evaluate_read_truth(run->session, &truth)) {
+    if (run->session->options->ground_truth && !read_truth(run->session, &truth)) {
         return EXIT_FAILED;
     }
     int code = open_run(run);

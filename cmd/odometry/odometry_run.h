@@ -48,6 +48,18 @@ pcgpu_status odometry_add_loops(pcgpu_loops *loops, pcgpu_odometry *odometry, in
 /* Solves the pose graph, reports the loops, and corrects the poses of the scans. Returns an exit code. */
 int odometry_end_loops(session *session, pcgpu_loops *loops, const char *name, double *poses);
 
+/* ---- odometry_sequence.c ---- */
+
+/* A single folder with a folder velodyne is a sequence of KITTI: its scans become the inputs, and its times.txt, poses and
+ * calib.txt the options that are not given. */
+bool odometry_find_sequence(session *session, reason *why);
+/* The number of each input, malloc'd: that of its name in such a folder, where scans may be missing, else its place. NULL
+ * when memory is exhausted. */
+int64_t *odometry_scan_numbers(const session *session);
+/* Keeps the rows of a file (`each` values per row) that belong to the inputs: all, or those of their numbers. False when
+ * there are too few. */
+bool odometry_pick_rows(const session *session, const int64_t *numbers, double *values, int each, int64_t *rows);
+
 /* ---- odometry_trajectory.c ---- */
 
 /* A trajectory that is written line by line. A file has the name NAME.partial until it is complete. An interrupted run

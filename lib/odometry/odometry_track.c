@@ -175,10 +175,14 @@ static pcgpu_status find_by_motion(const pc_track *t, const pc_track_ops *ops, v
 /* How far to look for the first motion, and how densely, in voxels. */
 enum { FIRST_REACH = 16 };
 
-/* What is to be small: planes lie on each other, and all that constrains the motion agrees. Unlike fitness and score,
- * it does not prefer that nothing has moved, where the rings of both scans match. */
+/* What is to be small: planes lie on each other, all that constrains the motion agrees, and the weakest direction is
+ * constrained well. Fitness and score prefer that nothing has moved, where the rings of both scans match. Rings on the
+ * ground lie on each other better than surfaces do, but constrain less: the geometric mean of the distances between
+ * planes and of the uncertainty that follows from them. */
 static double disagreement(const pcgpu_registration *r) {
-    return r->converged && !r->degenerate && r->agreement > 0.0 ? r->plane_rmse / r->agreement : INFINITY;
+    return r->converged && !r->degenerate && r->agreement > 0.0
+               ? r->plane_rmse / (r->agreement * sqrt(sqrt(r->eigenvalues[0])))
+               : INFINITY;
 }
 
 /* Before any motion is known, a bare road says hardly how far a car has come. Tries the finest level from places along

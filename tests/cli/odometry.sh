@@ -135,6 +135,36 @@ expect 1 pcgpu odometry --cpu empty.bin empty.bin --trajectory none.txt --pictur
 stderr_has 'no input has a pose and points'
 absent none.png
 
+# The folder of a KITTI sequence: its scans, times, calibration and truth, which is the camera's; scan 3 is missing.
+mkdir -p kitti/sequences/07/velodyne kitti/poses
+for i in 0 1 2 4; do cp s$i.bin kitti/sequences/07/velodyne/00000$i.bin; done
+printf '5\n6.5\n7\n7.5\n8\n9\n10\n' > kitti/sequences/07/times.txt
+echo 'Tr: 0 -1 0 0 0 0 -1 0 1 0 0 0' > kitti/sequences/07/calib.txt
+paste -sd' ' "$DATA/street_T.txt" | awk '{ for (i = 0; i < 7; i++) if (i % 2) # as C T C^-1 with C = Tr
+    print $6, $7, -$5, -$8, $10, $11, -$9, -$12, -$2, -$3, $1, $4; else print 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0 }' > kitti/poses/07.txt
+expect 0 pcgpu odometry --cpu kitti/sequences/07 --trajectory k.txt --trajectory-format tum
+stdout_has '^4 poses compared, 0 missing, 1.6'
+awk '$1 == "RMSE" && $2 < 0.005 { good = 1 } END { exit !good }' "$OUT" || die 'the truth is not that of the scans'
+[ "$(cut -d' ' -f1 k.txt | paste -sd' ')" = '5 6.5 7 8' ] || die "the times are $(cut -d' ' -f1 k.txt | paste -sd' ')"
+expect 0 pcgpu odometry --cpu kitti/sequences/07/ --trajectory k2.txt --rate 2 --trajectory-format tum
+[ "$(cut -d' ' -f1 k2.txt | paste -sd' ')" = '0 0.5 1 2' ] || die "with --rate: $(cut -d' ' -f1 k2.txt | paste -sd' ')"
+mv kitti/poses/07.txt kitti/sequences/07/poses.txt
+expect 0 pcgpu odometry --cpu kitti/sequences/07/ --dry-run
+stdout_has 'ground_truth: "kitti/sequences/07/poses.txt"'
+stdout_has 'calibration: "kitti/sequences/07/calib.txt"'
+expect 0 pcgpu odometry --cpu kitti/sequences/07/ --ground-truth k.txt --trajectory k3.txt
+stdout_has '^  RMSE 0.000000 m'
+head -n 2 kitti/sequences/07/poses.txt > few.txt
+mv few.txt kitti/sequences/07/poses.txt
+expect 0 pcgpu odometry --cpu kitti/sequences/07/ --trajectory k4.txt
+stderr_has 'poses.txt: .*2 poses for 4 scans; no errors will be printed'
+stdout_is ''
+head -n 2 kitti/sequences/07/times.txt > few.txt
+mv few.txt kitti/sequences/07/times.txt
+expect 1 pcgpu odometry --cpu kitti/sequences/07/ --trajectory k5.txt
+stderr_has 'times.txt: 2 times for 4 scans; give one line per scan'
+absent k5.txt
+
 # The evaluation.
 expect 0 pcgpu evaluate model.txt --ground-truth model.txt
 stdout_has '^7 poses compared, 0 missing, 4.8'

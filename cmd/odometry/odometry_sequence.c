@@ -1,0 +1,90 @@
+/* pcgpu odometry with the folder of a KITTI odometry sequence: its scans, times, truth and calibration. */
+#include "odometry_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+typedef enum path_kind { IS_FILE, IS_FOLDER } path_kind;
+
+static bool is_kind(const char *path, path_kind kind) {
+    struct stat st;
+    return stat(path, &st) == 0 && (kind == IS_FOLDER ? S_ISDIR(st.st_mode) : S_ISREG(st.st_mode));
+}
+
+/* A name in the folder that is a file (or a folder), kept with the options; NULL when there is none. */
+static const char *name_in(option_values *o, const char *folder, const char *name, path_kind kind) {
+    char path[4096];
+    const int n = snprintf(path, sizeof path, "%s/%s", folder, name);
+    return n > 0 && (size_t)n < sizeof path && is_kind(path, kind) ? options_keep(o, path) : NULL;
+}
+
+/* SEQUENCE/poses.txt, or poses/00.txt beside sequences/00, as KITTI unpacks them. */
+static const char *find_truth(option_values *o, const char *folder) {
+    const char *truth = name_in(o, folder, "poses.txt", IS_FILE), *slash = strrchr(folder, '/');
+    char name[4096];
+    if (!truth && snprintf(name, sizeof name, "../../poses/%s.txt", slash ? slash + 1 : folder) < (int)sizeof name) {
+        truth = name_in(o, folder, name, IS_FILE);
+    }
+    return truth;
+}
+
+bool odometry_find_sequence(session *s, reason *why) {
+    option_values *o = s->options;
+    if (s->input_count != 1 || o->files_from || !is_kind(s->inputs[0], IS_FOLDER)) {
+        return true;
+    }
+    char *folder = strdup(s->inputs[0]);
+    for (size_t n = folder ? strlen(folder) : 0; n > 1 && folder[n - 1] == '/'; n--) {
+        folder[n - 1] = '\0';
+    }
+    const char *scans = folder ? name_in(o, folder, "velodyne", IS_FOLDER) : NULL;
+    if (scans) {
+        s->inputs[0] = scans;
+        o->sequence = options_keep(o, folder);
+        if (!o->timestamps && !option_given_here(o, "rate", s->command)) {
+            o->timestamps = name_in(o, folder, "times.txt", IS_FILE);
+        }
+        if (!o->ground_truth) {
+            o->ground_truth = find_truth(o, folder);
+            if (o->ground_truth && !o->calibration) {
+                o->calibration = name_in(o, folder, "calib.txt", IS_FILE);
+            }
+        }
+    }
+    free(folder);
+    return (folder && (!scans || o->sequence)) || refuse(why, "out of memory");
+}
+
+/* 000014.bin is scan 14; -1 for a name that is no number. */
+static int64_t number_of(const char *path) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const size_t digits = strspn(name, "0123456789");
+    return digits > 0 && digits < 10 && name[digits] == '.' ? strtoll(name, NULL, 10) : -1;
+}
+
+int64_t *odometry_scan_numbers(const session *s) {
+    const int count = s->input_count;
+    int64_t *numbers = malloc(((size_t)count + 1) * sizeof *numbers);
+    bool numbered = numbers && s->options->sequence;
+    for (int i = 0; numbered && i < count; i++) {
+        numbers[i] = number_of(s->inputs[i]);
+        numbered = numbers[i] > (i > 0 ? numbers[i - 1] : -1);
+    }
+    for (int i = 0; numbers && !numbered && i < count; i++) {
+        numbers[i] = i;
+    }
+    return numbers;
+}
+
+bool odometry_pick_rows(const session *s, const int64_t *numbers, double *values, int each, int64_t *rows) {
+    const int count = s->input_count;
+    if (*rows == count || numbers[count - 1] >= *rows) { /* a row per scan, or too few of them */
+        return *rows >= count;
+    }
+    for (int i = 0; i < count; i++) { /* numbers increase */
+        memmove(values + (size_t)each * (size_t)i, values + (size_t)each * (size_t)numbers[i], (size_t)each * sizeof *values);
+    }
+    *rows = count;
+    return true;
+}
