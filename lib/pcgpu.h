@@ -68,6 +68,7 @@ typedef struct pcgpu_settings {
     int compression;     /* of .npz files: 0 (default) and 1 run lengths, 2 to 9 the levels of zlib, -1 none */
     pcgpu_log_fn log;    /* default NULL: silent */
     void *log_user;
+    const char *scratch; /* folder of temporary files, for files in pieces; the caller's. NULL (default): /var/tmp */
 } pcgpu_settings;
 
 typedef struct pcgpu_context pcgpu_context;
@@ -107,7 +108,8 @@ typedef enum pcgpu_type {
     PCGPU_UINT16,
     PCGPU_INT32,
     PCGPU_UINT32,
-    PCGPU_FLOAT16 /* arrays only */
+    PCGPU_FLOAT16, /* this and the next: arrays only */
+    PCGPU_INT64
 } pcgpu_type;
 
 /* N points of F float32 columns, row-major; columns 0, 1, 2 are x, y, z in metres, relative to `offset`: a point's

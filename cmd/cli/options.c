@@ -102,8 +102,8 @@ static const option_row table[] = {
     {"compression", 0, FOR_VOXELIZE, 0, &type_int, "N", AT(compression), 0, 9, NULL,
      "Compression of .npz outputs: 0 none; 1 run lengths, fast; 2 to 9 the levels of zlib, slower and smaller."},
     {"memory", 0, FOR_SAMPLE | FOR_VOXELIZE, OPTION_ZERO_IS_NONE, &type_bytes, "SIZE", AT(memory), 1 << 20, 1e15, NULL,
-     "Memory for an input, such as 3G (K, M, G, T: powers of 1024): a .bin, .npy or .las that needs more is read in pieces, with the "
-     "same result; of sample for method random. See Large files in pcgpu(1). Default: what is available."},
+     "Memory for the inputs at a time, such as 3G (K, M, G, T: powers of 1024): a .bin, .npy or .las that needs more is read in "
+     "pieces, with the same result. See Large files in pcgpu(1). Default: what is available."},
     {"strict", 0, FOR_VOXELIZE, 0, &type_flag, NULL, AT(strict), 0, 0, NULL,
      "Fail, with exit code 1 and no output, when --max-points or --max-voxels drops a point."},
     {"batch", 0, FOR_VOXELIZE, 0, &type_flag, NULL, AT(batch), 0, 0, NULL,

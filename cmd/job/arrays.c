@@ -22,6 +22,8 @@ void array_write_text(FILE *stream, const pcgpu_array *array) {
         const char *end = (i + 1) % columns ? " " : "\n";
         if (array->type == PCGPU_INT32) {
             fprintf(stream, "%" PRId32 "%s", ((const int32_t *)array->data)[i], end);
+        } else if (array->type == PCGPU_INT64) {
+            fprintf(stream, "%" PRId64 "%s", ((const int64_t *)array->data)[i], end);
         } else {
             fprintf(stream, "%s%s", number_text((double)((const float *)array->data)[i], true, buffer), end);
         }

@@ -22,6 +22,7 @@ typedef struct session {
     pair_list pairs; /* of --pairs; it owns the inputs */
     struct sweep_table *sweeps; /* of --sweeps */
     pcgpu_context *context;
+    int at_once; /* jobs that share the memory; 0: one */
     bool device_failed, device_lost; /* set by job_failed: a job may do on another GPU; no job may do on this one */
     const char *name; /* of the current input, for messages of the library */
     output json;      /* stream NULL without --json */

@@ -5,10 +5,12 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-enum { LEAST_PIECE = 1 << 16, MOST_PIECE = 64 << 20 };
+/* A record of a piece takes its own size and at most 100 bytes for its voxel. */
+enum { LEAST_PIECE = 1 << 16, MOST_PIECE = 16 << 20, PIECES_OF_MEMORY = 32, TIMES_OF_PIECE = 8 };
 
 size_t session_memory(const session *s) {
-    return s->options->memory ? (size_t)s->options->memory : memory_available("") / 4 * 3;
+    const size_t all = s->options->memory ? (size_t)s->options->memory : memory_available("") / 4 * 3;
+    return all / (size_t)(s->at_once > 1 ? s->at_once : 1);
 }
 
 bool session_needs_pieces(const session *s, const char *input, int times, bool able) {
@@ -33,7 +35,7 @@ static int read_whole(job *j) {
 int job_open_pieces(job *j, pcgpu_pieces **pieces, size_t *memory) {
     const pcgpu_read_options how = {
         .format = j->session->options->format, .fields = session_fields(j->session), .found = &j->input_format[0]};
-    const size_t whole = session_memory(j->session), part = whole / 16; /* a piece is a small part of the memory */
+    const size_t whole = session_memory(j->session), part = whole / PIECES_OF_MEMORY;
     const size_t piece = part < LEAST_PIECE ? LEAST_PIECE : part > MOST_PIECE ? MOST_PIECE : part;
     pcgpu_status status = pcgpu_pieces_open(j->session->context, j->inputs[0], &how, piece, pieces);
     if (status == PCGPU_ERROR_ARGUMENT && !j->session->options->memory) {
@@ -42,7 +44,7 @@ int job_open_pieces(job *j, pcgpu_pieces **pieces, size_t *memory) {
     if (status != PCGPU_OK) {
         return job_failed(j, status);
     }
-    *memory = whole > 2 * piece ? whole - 2 * piece : whole;
+    *memory = whole > 2 * TIMES_OF_PIECE * piece ? whole - TIMES_OF_PIECE * piece : whole / 2;
     pcgpu_pieces_describe(*pieces, &j->clouds[0]);
     return EXIT_DONE;
 }

@@ -4,7 +4,7 @@
 
 #include "job.h"
 
-/* The memory for an input: --memory, or three quarters of what is available. */
+/* The memory for an input: its part of --memory, or of three quarters of what is available. */
 size_t session_memory(const session *session);
 /* Whether an input needs more than that, which is `times` the size of its file, and is to be read in pieces: where that is
  * possible (`able`: by the options), and with --memory in any case, since it is a limit. */

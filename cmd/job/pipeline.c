@@ -11,7 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
-enum { MOST_WORKERS = 64, NAMED_FAILURES = 3 };
+enum { MOST_WORKERS = 64, NAMED_FAILURES = 3, LEAST_MEMORY = 64 << 20 /* of a worker, where --memory is given */ };
 
 /* What a job printed; to be printed once the jobs before have been. */
 typedef struct printed {
@@ -278,7 +278,11 @@ static int run_pipeline(session *s, job_function process, int most) {
     p.workers = p.threads > p.gpus ? p.threads : p.gpus;
     p.workers = p.workers < most ? p.workers : most;
     p.workers = p.workers < p.jobs ? p.workers : p.jobs;
+    if (s->options->memory / LEAST_MEMORY < p.workers && s->options->memory) {
+        p.workers = (int)(s->options->memory / LEAST_MEMORY);
+    }
     p.workers = p.workers > 1 ? p.workers : 1; /* without a job, too */
+    s->at_once = p.workers;
     p.kept = calloc((size_t)p.jobs, sizeof *p.kept);
     if (!p.kept) {
         report_error(NULL, "out of memory");

@@ -241,6 +241,8 @@ void session_settings(session *s, pcgpu_settings *settings) {
     settings->cuda_index = o->device.gpus[0];
     settings->threads = o->threads > 0 ? o->threads : threads_of_environment();
     settings->compression = o->compression > 0 ? o->compression : -1;
+    settings->scratch = getenv("TMPDIR");
+    settings->scratch = settings->scratch && *settings->scratch ? settings->scratch : NULL;
     settings->log = report_log;
     settings->log_user = &s->name;
 }

@@ -86,10 +86,13 @@ static int write_picture(job *j, const pcgpu_cloud *picked, int64_t count) {
     return code;
 }
 
-/* Writes the picks; `picked` is their cloud. */
-static int write_picked(job *j, const pcgpu_sampled *sampled, const pcgpu_cloud *picked) {
-    const pcgpu_array indices = {
-        .name = "indices", .type = PCGPU_INT32, .dimensions = 1, .shape = {sampled->count}, .data = sampled->indices};
+/* Writes the picks; `picked` is their cloud, `wide` their records if there are too many for 32 bits, else NULL. */
+static int write_picked(job *j, const pcgpu_sampled *sampled, const int64_t *wide, const pcgpu_cloud *picked) {
+    const pcgpu_array indices = {.name = "indices",
+                                 .type = wide ? PCGPU_INT64 : PCGPU_INT32,
+                                 .dimensions = 1,
+                                 .shape = {sampled->count},
+                                 .data = wide ? (const void *)wide : sampled->indices};
     const pcgpu_array distances = {.name = "distances",
                                    .type = PCGPU_FLOAT32,
                                    .dimensions = 1,
@@ -219,7 +222,7 @@ static int sample_whole(job *j) {
     code = sample_finish(j, &sampled);
     if (code == EXIT_DONE) {
         status = gather(j, &sampled, &picked);
-        code = status == PCGPU_OK ? write_picked(j, &sampled, &picked) : job_failed(j, status);
+        code = status == PCGPU_OK ? write_picked(j, &sampled, NULL, &picked) : job_failed(j, status);
         pcgpu_cloud_free(&picked);
     }
     pcgpu_sampled_free(&sampled);
@@ -232,19 +235,21 @@ static int sample_in_pieces(job *j) {
     pcgpu_sampled sampled;
     pcgpu_cloud picked;
     pcgpu_pieces *pieces = NULL;
+    int64_t *wide = NULL;
     size_t memory = 0;
     progress_begin(j->names[0], "sampling in pieces");
     int code = lacks ? job_lacks_in_pieces(j, &pieces, lacks) : job_open_pieces(j, &pieces, &memory);
     if (code != EXIT_DONE || !j->in_pieces) {
         return code == EXIT_DONE ? sample_whole(j) : code;
     }
-    pcgpu_status status = pcgpu_sample_pieces(j->session->context, pieces, &params, memory, &sampled, &picked);
+    pcgpu_status status = pcgpu_sample_pieces(j->session->context, pieces, &params, memory, &sampled, &wide, &picked);
     pcgpu_pieces_close(pieces);
     if (status != PCGPU_OK) {
         return job_failed(j, status);
     }
     code = sample_finish(j, &sampled);
-    code = code == EXIT_DONE ? write_picked(j, &sampled, &picked) : code;
+    code = code == EXIT_DONE ? write_picked(j, &sampled, wide, &picked) : code;
+    free(wide);
     pcgpu_sampled_free(&sampled);
     pcgpu_cloud_free(&picked);
     return code;

@@ -73,8 +73,7 @@ static int refuse_truncated(const job *j, const pcgpu_voxels *v) {
     return EXIT_FAILED;
 }
 
-/* A configuration of a detector says how many columns its encoder takes. */
-static bool check_columns(const job *j) {
+bool voxels_check_columns(const job *j) {
     const option_values *o = j->session->options;
     const int columns = j->clouds[0].columns;
     if (o->wants_columns == 0 || o->layout == LAYOUT_PCGPU || columns == o->wants_columns) {
@@ -91,7 +90,7 @@ int voxelize_cloud(job *j, pcgpu_voxels *v) {
     pcgpu_voxelize_params params = voxelize_parameters(j);
     job_warn_origin(j);
     const int joined = sweeps_add(j);
-    if (joined != EXIT_DONE || !check_columns(j)) {
+    if (joined != EXIT_DONE || !voxels_check_columns(j)) {
         *v = (pcgpu_voxels){0};
         return joined == EXIT_DONE ? EXIT_FAILED : joined;
     }

@@ -115,7 +115,7 @@ static void take_rows(const pcgpu_cloud *input, pcgpu_voxels *v, pcgpu_cloud *ou
 static int make_means(job *j, pcgpu_voxels *v, pcgpu_cloud *out) {
     const pcgpu_cloud *input = &j->clouds[0];
     pcgpu_voxels means = {0};
-    if (features_are_padded(j->session->options->voxelize.features)) {
+    if (features_are_padded(j->session->options->voxelize.features) && !j->in_pieces) { /* in pieces v has the means */
         pcgpu_voxelize_params params = voxelize_parameters(j);
         params.features = PCGPU_FEATURES_MEAN;
         pcgpu_status status = pcgpu_voxelize(j->session->context, input, &params, &means);
@@ -135,7 +135,8 @@ static int make_means(job *j, pcgpu_voxels *v, pcgpu_cloud *out) {
 int voxels_write_cloud(job *j, pcgpu_voxels *v) {
     pcgpu_cloud out = {0};
     int code = EXIT_DONE;
-    if (v->selected) {
+    const pcgpu_features features = j->session->options->voxelize.features;
+    if (features == PCGPU_FEATURES_FIRST || features == PCGPU_FEATURES_NEAREST) {
         take_rows(&j->clouds[0], v, &out);
     } else {
         code = make_means(j, v, &out);

@@ -2,6 +2,7 @@
 #include "cloud.h"
 #include "error.h"
 #include "geometry.h"
+#include "temporary.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -34,7 +35,7 @@ pcgpu_status pcgpu_cloud_create(pcgpu_context *context, int64_t rows, int column
 }
 
 void pcgpu_cloud_free(pcgpu_cloud *cloud) {
-    free(cloud->data);
+    pc_release(cloud->data);
     memset(cloud, 0, sizeof *cloud);
 }
 

@@ -98,7 +98,7 @@ pcgpu_status pc_inflate(pcgpu_context *context, const char *name, const void *da
 /* ---- columns of a file: io_table.c --------------------------------------------------------------------------- */
 
 /* Types of files that a cloud does not have: they become float32 columns with the type PCGPU_FLOAT64. */
-enum { PC_INT64 = PCGPU_FLOAT16 + 1, PC_UINT64 };
+enum { PC_UINT64 = PCGPU_INT64 + 1 };
 
 size_t pc_type_size(int type); /* 1, 2, 4 or 8 */
 
@@ -108,7 +108,7 @@ double pc_load_value(const unsigned char *p, int type, bool swap);
 /* Value i of a column is at bytes->data + start + offset + i * stride. */
 typedef struct pc_field {
     char name[PCGPU_NAME_SIZE];
-    uint8_t type; /* pcgpu_type, PC_INT64, PC_UINT64 */
+    uint8_t type; /* pcgpu_type, PCGPU_INT64, PC_UINT64 */
     uint8_t mask; /* bits of an integer that are the value; 0: all */
     size_t offset, stride;
     double scale, shift; /* the value is the stored number x scale + shift; scale 0: the stored number */
@@ -326,7 +326,7 @@ pcgpu_status pc_npz_array(pcgpu_context *context, const pc_bytes *bytes, const c
 enum { PC_NPY_HEADER_SIZE = 256, PC_NPY_DIMENSIONS = 64 /* as many as NumPy has */ };
 
 typedef struct pc_npy {
-    int type;                         /* pcgpu_type, PC_INT64 or PC_UINT64; -1 = another, such as complex numbers */
+    int type;                         /* pcgpu_type, PCGPU_INT64 or PC_UINT64; -1 = another, such as complex numbers */
     bool swap, fortran;               /* big endian; the first index varies fastest */
     int dimensions;                   /* 0 = one value */
     int64_t shape[PC_NPY_DIMENSIONS]; /* each 0 to 10^18: not checked against the bytes that are there */

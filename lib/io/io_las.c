@@ -136,7 +136,7 @@ static pcgpu_status add_columns(las_input *in) {
 
 /* The types of extra dimensions, from 1 on. */
 static const uint8_t extra_types[] = {PCGPU_UINT8, PCGPU_INT8, PCGPU_UINT16, PCGPU_INT16, PCGPU_UINT32, PCGPU_INT32,
-                                      PC_UINT64, PC_INT64, PCGPU_FLOAT32, PCGPU_FLOAT64};
+                                      PC_UINT64, PCGPU_INT64, PCGPU_FLOAT32, PCGPU_FLOAT64};
 
 bool pc_las_has(const char *label, size_t length) {
     static const char *const names[] = {"X", "Y", "Z", "intensity", "return_number", "number_of_returns", "scan_direction_flag",

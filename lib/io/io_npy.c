@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* By pcgpu_type, then PC_INT64 and PC_UINT64. */
+/* By pcgpu_type, then PCGPU_INT64 and PC_UINT64. */
 static const char *const descriptions[] = {"<f4", "<f8", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<f2", "<i8", "<u8"};
 enum { TYPES = sizeof descriptions / sizeof descriptions[0] };
 

@@ -124,7 +124,7 @@ static pcgpu_status parse_line(pcd_input *in, pc_span key, pc_span line) {
 static pcgpu_status finish_header(pcd_input *in) {
     static const int types[3][9] = {
         {[4] = PCGPU_FLOAT32 + 1, [8] = PCGPU_FLOAT64 + 1}, /* + 1: 0 is no type */
-        {[1] = PCGPU_INT8 + 1, [2] = PCGPU_INT16 + 1, [4] = PCGPU_INT32 + 1, [8] = PC_INT64 + 1},
+        {[1] = PCGPU_INT8 + 1, [2] = PCGPU_INT16 + 1, [4] = PCGPU_INT32 + 1, [8] = PCGPU_INT64 + 1},
         {[1] = PCGPU_UINT8 + 1, [2] = PCGPU_UINT16 + 1, [4] = PCGPU_UINT32 + 1, [8] = PC_UINT64 + 1},
     };
     for (int i = 0; i < in->field_count; i++) {

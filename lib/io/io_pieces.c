@@ -1,13 +1,27 @@
 /* Files that are read in pieces: each piece is converted as pc_table_to_cloud converts the whole file, with one offset, which a
- * pass over the file finds where the coordinates are not float32. */
+ * pass over the file finds where the coordinates are not float32. The threads of the context share the records of a piece. */
+#include "context.h"
 #include "io.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-enum { FIRST_BYTES = 1 << 17 }; /* more than the longest header of an .npy of version 1 */
+enum {
+    FIRST_BYTES = 1 << 17, /* more than the longest header of an .npy of version 1 */
+    PARTS = 64,            /* of a piece */
+    PART_ROWS = 4096,      /* at least, in a part */
+};
+
+/* What the records of a part of each piece have in common. */
+typedef struct found_in_part {
+    pc_axis axes[3];
+    pc_rounding rounded[PCGPU_MAX_COLUMNS];
+} found_in_part;
 
 struct pcgpu_pieces {
     pcgpu_context *context;
@@ -20,9 +34,14 @@ struct pcgpu_pieces {
     unsigned char *bytes; /* of a piece */
     float *values;        /* of a piece; NULL: the bytes are the values */
     double offset[3];
-    pc_rounding rounded[PCGPU_MAX_COLUMNS];
-    bool reported; /* a whole pass has counted what was rounded */
+    found_in_part *found; /* PARTS */
+    bool reported;        /* a whole pass has counted what was rounded */
+    bool finds_offset;    /* the pass that does */
+    int64_t rows;         /* of this piece */
+    int parts;
+    atomic_int failed;    /* 0, an errno, or SHORT */
 };
+enum { SHORT = -1 };
 
 static const pc_format *format_of(const pcgpu_format_info *info) {
     const pc_format *const *format = pc_formats;
@@ -44,72 +63,121 @@ static pcgpu_status fail_read(const pcgpu_pieces *p) {
                    errno ? strerror(errno) : "input error");
 }
 
-static pcgpu_status go_to(pcgpu_pieces *p, int64_t row) {
-    const off_t at = (off_t)(p->table.start + (size_t)row * p->stride);
-    p->at = row;
-    errno = 0;
-    return fseeko(p->stream, at, SEEK_SET) == 0 ? PCGPU_OK : fail_read(p);
+/* Reads bytes at a place of the file. */
+static bool read_at(pcgpu_pieces *p, unsigned char *bytes, size_t count, uint64_t at) {
+    while (count > 0) {
+        const ssize_t got = pread(fileno(p->stream), bytes, count, (off_t)at);
+        if (got <= 0) {
+            atomic_store(&p->failed, got == 0 ? SHORT : errno);
+            return got < 0 && errno == EINTR && read_at(p, bytes, count, at);
+        }
+        bytes += got;
+        count -= (size_t)got;
+        at += (uint64_t)got;
+    }
+    return true;
 }
 
-/* Reads the records of the next piece; *piece describes them, without rows at the end of the file. */
-static pcgpu_status read_records(pcgpu_pieces *p, pc_table *piece) {
-    const int64_t left = p->table.rows - p->at, rows = left < p->most ? left : p->most;
-    *piece = p->table;
-    piece->start = 0;
-    piece->rows = rows;
-    if (rows == 0) {
-        return go_to(p, 0);
+/* Reads and converts the records of a part of the piece. */
+static void take_part(void *state, int part) {
+    pcgpu_pieces *p = state;
+    const int64_t begin = p->rows * part / p->parts, rows = p->rows * (part + 1) / p->parts - begin;
+    unsigned char *bytes = p->bytes + (size_t)begin * p->stride;
+    pc_table records = p->table;
+    records.start = 0;
+    records.rows = rows;
+    if (!read_at(p, bytes, (size_t)rows * p->stride, p->table.start + (uint64_t)(p->at + begin) * p->stride)) {
+        return;
     }
-    errno = 0;
-    const size_t records = fread(p->bytes, p->stride, (size_t)rows, p->stream);
-    if (ferror(p->stream)) {
+    if (p->finds_offset) {
+        for (int k = 0; k < 3; k++) {
+            pc_axis_add(&records, k, bytes, &p->found[part].axes[k]);
+        }
+    } else if (p->values) {
+        pc_table_convert(&records, bytes, p->offset, p->values + begin * p->table.columns, p->found[part].rounded);
+    }
+}
+
+/* Takes the next p->rows records, 0 at the end of the file. */
+static pcgpu_status take_records(pcgpu_pieces *p) {
+    const int64_t left = p->table.rows - p->at;
+    p->rows = left < p->most ? left : p->most;
+    atomic_store(&p->failed, 0);
+    p->parts = p->rows >= PARTS * PART_ROWS ? PARTS : 1 + (int)(p->rows / PART_ROWS);
+    pc_run_parts(p->context, p->parts, take_part, p);
+    errno = atomic_load(&p->failed);
+    if (errno == SHORT) {
+        struct stat st;
+        const uint64_t size = fstat(fileno(p->stream), &st) == 0 ? (uint64_t)st.st_size : 0;
+        return pc_fail_short(p->context, p->name, size > p->table.start ? (size - p->table.start) / p->stride : 0,
+                             (uint64_t)p->table.rows, "points");
+    }
+    if (errno) {
         return fail_read(p);
     }
-    if (records != (size_t)rows) {
-        return pc_fail_short(p->context, p->name, (uint64_t)p->at + records, (uint64_t)p->table.rows, "points");
-    }
-    p->at += rows;
+    p->at = p->rows ? p->at + p->rows : 0;
+    /* the next piece is read while this one is in use */
+    posix_fadvise(fileno(p->stream), (off_t)(p->table.start + (uint64_t)p->at * p->stride), (off_t)((size_t)p->most * p->stride),
+                  POSIX_FADV_WILLNEED);
     return PCGPU_OK;
 }
 
 /* The offsets of the axes, by a pass over the file. */
 static pcgpu_status find_offset(pcgpu_pieces *p) {
-    pc_axis axes[3] = {pc_no_axis, pc_no_axis, pc_no_axis};
-    pc_table piece;
     pcgpu_status status;
-    do {
-        status = read_records(p, &piece);
-        for (int k = 0; k < 3 && status == PCGPU_OK; k++) {
-            pc_axis_add(&piece, k, p->bytes, &axes[k]);
+    for (int part = 0; part < PARTS; part++) {
+        for (int k = 0; k < 3; k++) {
+            p->found[part].axes[k] = pc_no_axis;
         }
-    } while (status == PCGPU_OK && piece.rows > 0);
+    }
+    p->finds_offset = true;
+    do {
+        status = take_records(p);
+    } while (status == PCGPU_OK && p->rows > 0);
+    p->finds_offset = false;
     for (int k = 0; k < 3; k++) {
-        p->offset[k] = pc_axis_offset(&axes[k]);
+        pc_axis all = pc_no_axis;
+        for (int part = 0; part < PARTS; part++) {
+            const pc_axis *one = &p->found[part].axes[k];
+            all.low = one->low < all.low ? one->low : all.low;
+            all.high = one->high > all.high ? one->high : all.high;
+            all.exact = all.exact && one->exact;
+        }
+        p->offset[k] = pc_axis_offset(&all);
     }
     return status;
 }
 
+/* Warns of what a whole pass has rounded. */
+static void report_rounded(pcgpu_pieces *p) {
+    pc_rounding all[PCGPU_MAX_COLUMNS] = {{0}};
+    for (int k = 0; k < p->table.columns; k++) {
+        for (int part = 0; part < PARTS; part++) {
+            const pc_rounding *one = &p->found[part].rounded[k];
+            all[k].changed += one->changed;
+            all[k].largest = one->largest > all[k].largest ? one->largest : all[k].largest;
+        }
+    }
+    pc_table_warn(p->context, p->name, &p->table, p->table.rows, all);
+}
+
 pcgpu_status pcgpu_pieces_next(pcgpu_pieces *p, pcgpu_cloud *cloud) {
-    pc_table piece;
     const bool first = p->at == 0;
     memset(cloud, 0, sizeof *cloud);
-    pcgpu_status status = read_records(p, &piece);
+    pcgpu_status status = take_records(p);
     if (status != PCGPU_OK) {
         return status;
     }
-    pc_table_describe(&piece, cloud);
-    memcpy(cloud->offset, p->offset, sizeof cloud->offset);
-    if (p->values) {
-        pc_table_convert(&piece, p->bytes, p->offset, p->values, p->rounded);
-    }
+    pcgpu_pieces_describe(p, cloud);
+    cloud->rows = p->rows;
     cloud->data = p->values ? p->values : (float *)(void *)p->bytes;
     char why[256];
     if (first && !p->reported && strcmp(p->format->info.name, "bin") == 0 &&
         pcgpu_cloud_looks_wrong(cloud, "bin", why, sizeof why)) {
         pc_log(p->context, PCGPU_LOG_WARNING, "%s: %s", p->name, why);
     }
-    if (piece.rows == 0 && !p->reported) {
-        pc_table_warn(p->context, p->name, &p->table, p->table.rows, p->rounded);
+    if (p->rows == 0 && !p->reported) {
+        report_rounded(p);
         p->reported = true;
     }
     return PCGPU_OK;
@@ -178,7 +246,8 @@ static pcgpu_status allocate(pcgpu_pieces *p, size_t bytes) {
     const size_t rows = p->most > 0 ? (size_t)p->most : 1;
     p->bytes = malloc(rows * p->stride);
     p->values = plain ? NULL : malloc(rows * row);
-    return p->bytes && (plain || p->values) ? PCGPU_OK : pc_fail_memory(p->context, rows * each, p->name);
+    p->found = calloc(PARTS, sizeof *p->found);
+    return p->bytes && p->found && (plain || p->values) ? PCGPU_OK : pc_fail_memory(p->context, rows * each, p->name);
 }
 
 pcgpu_status pcgpu_pieces_open(pcgpu_context *context, const char *path, const pcgpu_read_options *options, size_t bytes,
@@ -198,7 +267,6 @@ pcgpu_status pcgpu_pieces_open(pcgpu_context *context, const char *path, const p
     }
     status = status == PCGPU_OK ? describe_records(p, options) : status;
     status = status == PCGPU_OK ? allocate(p, bytes) : status;
-    status = status == PCGPU_OK ? go_to(p, 0) : status;
     if (status == PCGPU_OK && p->values) {
         status = find_offset(p);
     }
@@ -220,6 +288,7 @@ void pcgpu_pieces_close(pcgpu_pieces *p) {
         free(p->name);
         free(p->bytes);
         free(p->values);
+        free(p->found);
         free(p);
     }
 }

@@ -16,7 +16,7 @@ size_t pc_type_size(int type) {
     case PCGPU_UINT16:
     case PCGPU_FLOAT16: return 2;
     case PCGPU_FLOAT64:
-    case PC_INT64:
+    case PCGPU_INT64:
     case PC_UINT64: return 8;
     default: return 4;
     }
@@ -125,7 +125,7 @@ double pc_load_value(const unsigned char *p, int type, bool swap) {
     case PCGPU_INT8: return (double)(int8_t)bits;
     case PCGPU_INT16: return (double)(int16_t)bits;
     case PCGPU_INT32: return (double)(int32_t)bits;
-    case PC_INT64: return (double)(int64_t)bits;
+    case PCGPU_INT64: return (double)(int64_t)bits;
     default: return (double)bits; /* unsigned */
     }
 }
@@ -270,7 +270,7 @@ void pc_table_describe(const pc_table *table, pcgpu_cloud *cloud) {
     for (int k = 0; k < table->columns; k++) {
         const pc_field *f = &table->fields[k];
         memcpy(cloud->names[k], f->name, sizeof f->name);
-        cloud->types[k] = f->type >= PC_INT64 || f->scale != 0.0 ? PCGPU_FLOAT64 : f->type;
+        cloud->types[k] = f->type >= PCGPU_INT64 || f->scale != 0.0 ? PCGPU_FLOAT64 : f->type;
     }
 }
 

@@ -154,7 +154,7 @@ bool pc_span_number(pc_span span, int type, unsigned char *out) {
     case PCGPU_UINT16: STORE_INTEGER(uint16_t, 0.0, 65535.0);
     case PCGPU_INT32: STORE_INTEGER(int32_t, -2147483648.0, 2147483647.0);
     case PCGPU_UINT32: STORE_INTEGER(uint32_t, 0.0, 4294967295.0);
-    case PC_INT64: STORE_INTEGER(int64_t, -9223372036854775808.0, 9223372036854774784.0);
+    case PCGPU_INT64: STORE_INTEGER(int64_t, -9223372036854775808.0, 9223372036854774784.0);
     case PC_UINT64: STORE_INTEGER(uint64_t, 0.0, 18446744073709549568.0);
     default: memcpy(out, &v, sizeof v); return true;
     }

@@ -31,7 +31,7 @@ int64_t pc_random_below(uint64_t seed, int64_t n);
 /* Fills job->indices with `count` random points that are not seeds. Errors: MEMORY. */
 pcgpu_status pc_random_draw(pcgpu_context *context, uint64_t seed, pc_sample_job *job);
 /* The same `count` of n points without seeds, in memory for the picks instead of the points. Errors: MEMORY. */
-enum { PC_SPARSE_DRAW_BYTES = 32 }; /* per pick, at most */
-pcgpu_status pc_random_draw_sparse(pcgpu_context *context, uint64_t seed, int64_t n, int64_t count, int32_t *indices);
+enum { PC_SPARSE_DRAW_BYTES = 64 }; /* per pick, at most */
+pcgpu_status pc_random_draw_sparse(pcgpu_context *context, uint64_t seed, int64_t n, int64_t count, int64_t *indices);
 
 #endif

@@ -10,7 +10,7 @@
 
 /* A pick: the index of the point among the usable ones, and its place in the result. */
 typedef struct pick {
-    int32_t point, place;
+    int64_t point, place;
 } pick;
 
 static int by_point(const void *a, const void *b) {
@@ -45,7 +45,7 @@ static pcgpu_status count_usable(pcgpu_pieces *pieces, bool drop_origin, pcgpu_r
 
 /* Copies the records of the picks, which are in the order of the points. */
 static pcgpu_status collect(pcgpu_pieces *pieces, bool drop_origin, const pick *picks, pcgpu_sampled *result,
-                            pcgpu_cloud *out) {
+                            int64_t *wide, pcgpu_cloud *out) {
     pcgpu_cloud piece;
     pcgpu_status status;
     pcgpu_run counted = {0};
@@ -54,9 +54,13 @@ static pcgpu_status collect(pcgpu_pieces *pieces, bool drop_origin, const pick *
         for (int64_t i = 0; i < piece.rows && next < result->count; i++) {
             const float *p = piece.data + i * piece.columns;
             if (is_usable(&piece, p, drop_origin, &counted) && point++ == picks[next].point) {
-                const int32_t place = picks[next++].place;
-                result->indices[place] = (int32_t)(record + i);
-                memcpy(out->data + (int64_t)place * out->columns, p, (size_t)out->columns * sizeof *p);
+                const int64_t place = picks[next++].place;
+                if (wide) {
+                    wide[place] = record + i;
+                } else {
+                    result->indices[place] = (int32_t)(record + i);
+                }
+                memcpy(out->data + place * out->columns, p, (size_t)out->columns * sizeof *p);
             }
         }
         record += piece.rows;
@@ -64,31 +68,37 @@ static pcgpu_status collect(pcgpu_pieces *pieces, bool drop_origin, const pick *
     return status;
 }
 
-/* Draws the picks into result->indices and, in the order of the points, into new memory. */
-static pcgpu_status draw(pcgpu_context *context, uint64_t seed, int64_t n, pcgpu_sampled *result, pick **picks) {
-    const size_t count = (size_t)result->count;
-    result->indices = malloc(count * sizeof *result->indices);
+/* Draws the picks, in the order of the points, into new memory. */
+static pcgpu_status draw(pcgpu_context *context, uint64_t seed, int64_t n, size_t count, pick **picks) {
+    int64_t *drawn = malloc(count * sizeof *drawn);
     *picks = malloc(count * sizeof **picks);
-    if (!result->indices || !*picks) {
-        return pc_fail_memory(context, count * (sizeof *result->indices + sizeof **picks), "the picks");
-    }
-    pcgpu_status status = pc_random_draw_sparse(context, seed, n, result->count, result->indices);
+    pcgpu_status status = drawn && *picks ? pc_random_draw_sparse(context, seed, n, (int64_t)count, drawn)
+                                          : pc_fail_memory(context, count * (sizeof *drawn + sizeof **picks), "the picks");
     for (size_t k = 0; k < count && status == PCGPU_OK; k++) {
-        (*picks)[k] = (pick){result->indices[k], (int32_t)k};
+        (*picks)[k] = (pick){drawn[k], (int64_t)k};
     }
-    qsort(*picks, count, sizeof **picks, by_point);
+    if (status == PCGPU_OK) {
+        qsort(*picks, count, sizeof **picks, by_point);
+    }
+    free(drawn);
     return status;
 }
 
-static pcgpu_status check(pcgpu_context *context, const pcgpu_cloud *whole, const pcgpu_sample_params *p) {
+/* Allocates the records of the picks: 64 bits wide where the file has so many. */
+static pcgpu_status allocate_records(pcgpu_context *context, int64_t rows, pcgpu_sampled *result, int64_t **wide) {
+    const bool narrow = rows <= INT32_MAX;
+    const size_t bytes = (size_t)result->count * (narrow ? sizeof *result->indices : sizeof **wide);
+    void *memory = malloc(bytes ? bytes : 1);
+    result->indices = narrow ? memory : NULL;
+    *wide = narrow ? NULL : memory;
+    return memory ? PCGPU_OK : pc_fail_memory(context, bytes, "the picks");
+}
+
+static pcgpu_status check(pcgpu_context *context, const pcgpu_sample_params *p) {
     pcgpu_status status = pc_sample_check(context, p, 1);
     if (status == PCGPU_OK && (p->method != PCGPU_SAMPLE_RANDOM || p->seed_count)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a file in pieces is sampled at random and without seeds; give the method random, "
                                                       "or more memory");
-    }
-    if (status == PCGPU_OK && whole->rows > INT32_MAX) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                       "%lld points; indices are 32 bits wide, so split the cloud below 2^31", (long long)whole->rows);
     }
     return status;
 }
@@ -102,32 +112,36 @@ static void describe_run(const pcgpu_context *context, int64_t rows, pcgpu_run *
 }
 
 pcgpu_status pcgpu_sample_pieces(pcgpu_context *context, pcgpu_pieces *pieces, const pcgpu_sample_params *params,
-                                 size_t memory, pcgpu_sampled *result, pcgpu_cloud *cloud) {
+                                 size_t memory, pcgpu_sampled *result, int64_t **wide, pcgpu_cloud *cloud) {
     pcgpu_cloud whole;
     pick *picks = NULL;
     double begin = pc_now();
     memset(result, 0, sizeof *result);
     memset(cloud, 0, sizeof *cloud);
+    *wide = NULL;
     pcgpu_pieces_describe(pieces, &whole);
-    pcgpu_status status = check(context, &whole, params);
+    pcgpu_status status = check(context, params);
     status = status == PCGPU_OK ? count_usable(pieces, params->drop_origin, &result->run) : status;
     const int64_t n = whole.rows - result->run.non_finite - result->run.at_origin;
     status = status == PCGPU_OK ? pc_sample_count(context, params, n, whole.rows, &result->count) : status;
     pc_stage(&result->run, "select", begin);
     begin = pc_now();
-    const double each = (double)whole.columns * sizeof(float) + PC_SPARSE_DRAW_BYTES + sizeof(pick) + sizeof(int32_t);
+    const double each = (double)whole.columns * sizeof(float) + PC_SPARSE_DRAW_BYTES + sizeof(pick) + sizeof(int64_t);
     if (status == PCGPU_OK && (double)result->count * each > (double)memory) {
         status = pc_fail(context, PCGPU_ERROR_MEMORY, "%lld picks need %.4g GB of memory, and %.4g are given; give more by --memory, or ask "
                                                       "for fewer",
                          (long long)result->count, (double)result->count * each / 1e9, (double)memory / 1e9);
     }
-    status = status == PCGPU_OK ? draw(context, params->seed, n, result, &picks) : status;
+    status = status == PCGPU_OK ? draw(context, params->seed, n, (size_t)result->count, &picks) : status;
+    status = status == PCGPU_OK ? allocate_records(context, whole.rows, result, wide) : status;
     status = status == PCGPU_OK ? pc_cloud_create_like(context, &whole, result->count, cloud) : status;
-    status = status == PCGPU_OK ? collect(pieces, params->drop_origin, picks, result, cloud) : status;
+    status = status == PCGPU_OK ? collect(pieces, params->drop_origin, picks, result, *wide, cloud) : status;
     free(picks);
     if (status != PCGPU_OK) {
         pcgpu_sampled_free(result);
         pcgpu_cloud_free(cloud);
+        free(*wide);
+        *wide = NULL;
         return status;
     }
     result->coverage = NAN;

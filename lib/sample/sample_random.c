@@ -47,6 +47,19 @@ static uint32_t draw_below(generator *g, uint32_t bound) {
     return (uint32_t)(product >> 32);
 }
 
+/* The same for a bound of any size: of 64 bits, the numbers above the largest multiple of the bound are drawn again. */
+static uint64_t draw_wide(generator *g, uint64_t bound) {
+    if (bound <= UINT32_MAX) {
+        return draw_below(g, (uint32_t)bound);
+    }
+    const uint64_t last = UINT64_MAX - (UINT64_MAX % bound + 1) % bound;
+    uint64_t drawn = next_random(g);
+    while (drawn > last) {
+        drawn = next_random(g);
+    }
+    return drawn % bound;
+}
+
 int64_t pc_random_below(uint64_t seed, int64_t n) {
     generator g = seeded(seed);
     return draw_below(&g, (uint32_t)n);
@@ -111,12 +124,12 @@ pcgpu_status pc_random_draw(pcgpu_context *context, uint64_t seed, pc_sample_job
  * most half of the slots are used. */
 typedef struct displaced {
     struct slot {
-        int32_t place, item; /* place -1: free */
+        int64_t place, item; /* place -1: free */
     } *slots;
     size_t mask;
 } displaced;
 
-static struct slot *slot_of(const displaced *d, int32_t place) {
+static struct slot *slot_of(const displaced *d, int64_t place) {
     size_t at = pc_hash64((uint64_t)place) & d->mask;
     while (d->slots[at].place >= 0 && d->slots[at].place != place) {
         at = (at + 1) & d->mask;
@@ -124,13 +137,13 @@ static struct slot *slot_of(const displaced *d, int32_t place) {
     return &d->slots[at];
 }
 
-static int32_t item_at(const displaced *d, int32_t place) {
+static int64_t item_at(const displaced *d, int64_t place) {
     const struct slot *slot = slot_of(d, place);
     return slot->place == place ? slot->item : place;
 }
 
 /* Step i of the shuffle exchanges entry i, which is the pick and is not drawn again, and entry j. */
-pcgpu_status pc_random_draw_sparse(pcgpu_context *context, uint64_t seed, int64_t n, int64_t count, int32_t *indices) {
+pcgpu_status pc_random_draw_sparse(pcgpu_context *context, uint64_t seed, int64_t n, int64_t count, int64_t *indices) {
     size_t slots = 2;
     while (slots < 2 * (size_t)count) {
         slots *= 2;
@@ -144,8 +157,8 @@ pcgpu_status pc_random_draw_sparse(pcgpu_context *context, uint64_t seed, int64_
     }
     generator g = seeded(seed);
     for (int64_t i = 0; i < count; i++) {
-        const int32_t j = (int32_t)(i + draw_below(&g, (uint32_t)(n - i)));
-        const int32_t moved = item_at(&d, (int32_t)i);
+        const int64_t j = i + (int64_t)draw_wide(&g, (uint64_t)(n - i));
+        const int64_t moved = item_at(&d, i);
         struct slot *slot = slot_of(&d, j);
         indices[i] = slot->place == j ? slot->item : j;
         *slot = (struct slot){j, moved};

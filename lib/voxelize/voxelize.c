@@ -1,4 +1,5 @@
 /* Voxelization: checks of the parameters, the grid, and the memory of the result. */
+#include "temporary.h"
 #include "voxelize_device.h"
 #include "voxelize_grid.h"
 #include "voxelize_math.h"
@@ -18,10 +19,10 @@ void pcgpu_voxelize_params_init_sized(pcgpu_voxelize_params *params, size_t stru
 
 void pcgpu_voxels_free(pcgpu_voxels *result) {
     if (result) {
-        free(result->features);
-        free(result->coords);
-        free(result->counts);
-        free(result->point_voxel);
+        pc_release(result->features);
+        pc_release(result->coords);
+        pc_release(result->counts);
+        pc_release(result->point_voxel);
         free(result->selected);
         memset(result, 0, sizeof *result);
     }
@@ -29,12 +30,13 @@ void pcgpu_voxels_free(pcgpu_voxels *result) {
 
 /* ---- parameters ---------------------------------------------------------------------------------------------- */
 
-pcgpu_status pc_voxelize_check(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_voxelize_params *p) {
+pcgpu_status pc_voxelize_check(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_voxelize_params *p,
+                               bool in_pieces) {
     pcgpu_status status = pc_struct_check(context, "pcgpu_voxelize_params", p->struct_size, sizeof *p);
     if (status != PCGPU_OK) {
         return status;
     }
-    if (cloud->rows > INT32_MAX) {
+    if (cloud->rows > INT32_MAX && !in_pieces) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
                        "%lld points; indices are 32 bits wide, so split the cloud below 2^31", (long long)cloud->rows);
     }
@@ -72,7 +74,7 @@ void pc_voxelize_set_skip(const pcgpu_cloud *cloud, const pcgpu_voxelize_params 
     }
 }
 
-pc_survey pc_survey_rows(const pc_voxelize_job *job, int64_t begin, int64_t end) {
+static pc_survey survey_rows(const pc_voxelize_job *job, int64_t begin, int64_t end) {
     float x0 = HUGE_VALF, y0 = HUGE_VALF, z0 = HUGE_VALF, x1 = -HUGE_VALF, y1 = -HUGE_VALF, z1 = -HUGE_VALF;
     for (int64_t i = begin; i < end; i++) {
         const float *p = job->data + i * job->columns;
@@ -105,10 +107,10 @@ typedef struct surveying {
 static void survey_part(void *state, int part) {
     surveying *s = state;
     const int64_t rows = s->job->rows;
-    s->found[part] = pc_survey_rows(s->job, rows * part / s->parts, rows * (part + 1) / s->parts);
+    s->found[part] = survey_rows(s->job, rows * part / s->parts, rows * (part + 1) / s->parts);
 }
 
-static pc_survey survey_cloud(pcgpu_context *context, const pc_voxelize_job *job) {
+pc_survey pc_survey_cloud(pcgpu_context *context, const pc_voxelize_job *job) {
     surveying s = {.job = job, .parts = job->rows > SURVEY_ALONE ? SURVEY_PARTS : 1};
     pc_run_parts(context, s.parts, survey_part, &s);
     for (int i = 1; i < s.parts; i++) {
@@ -257,7 +259,7 @@ static void estimate(const pc_voxelize_job *job, double *cpu, double *cuda) {
 pcgpu_status pcgpu_voxelize(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_voxelize_params *params,
                             pcgpu_voxels *result) {
     memset(result, 0, sizeof *result);
-    pcgpu_status status = pc_voxelize_check(context, cloud, params);
+    pcgpu_status status = pc_voxelize_check(context, cloud, params, false);
     if (status != PCGPU_OK) {
         return status;
     }
@@ -271,7 +273,7 @@ pcgpu_status pcgpu_voxelize(pcgpu_context *context, const pcgpu_cloud *cloud, co
     pc_voxelize_set_skip(cloud, params, &job);
     pc_survey found = {{0}, {0}};
     if (params->range_auto) {
-        found = survey_cloud(context, &job);
+        found = pc_survey_cloud(context, &job);
     }
     double range[6];
     status = pc_voxelize_grid(context, cloud, params, &found, &job.grid, range);
@@ -337,7 +339,7 @@ pcgpu_status pcgpu_voxelize_device(pcgpu_context *context, void *stream, const f
     const pc_survey unused = {{0}, {0}};
     double range[6];
     pcgpu_status status = check_device(context, data, rows, columns, params, voxels);
-    status = status == PCGPU_OK ? pc_voxelize_check(context, &cloud, params) : status;
+    status = status == PCGPU_OK ? pc_voxelize_check(context, &cloud, params, false) : status;
     if (status != PCGPU_OK) {
         return status;
     }

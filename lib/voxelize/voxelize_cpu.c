@@ -146,6 +146,36 @@ pcgpu_status pc_cpu_voxelize_as(pcgpu_context *context, const pc_voxelize_job *j
     return status;
 }
 
+pcgpu_status pc_group_records(pcgpu_context *context, const pc_voxelize_job *job, pc_voxel_groups *groups) {
+    const size_t rows = (size_t)job->rows;
+    pc_voxelize_job all = *job;
+    all.features = PCGPU_FEATURES_NEAREST; /* they need the order */
+    all.max_points = all.max_voxels = 0;
+    if (!have_scratch(context)) {
+        return pc_fail_memory(context, sizeof(pc_voxel_scratch), "the voxels");
+    }
+    pc_voxelizer v = {.job = &all,
+                      .form = {.part_rows = PART_ROWS, .simd = pc_context_simd(context)},
+                      .layout = pc_cell_layout_of(&job->grid),
+                      .scratch = context->cpu_voxels};
+    pc_block *sums = &v.scratch->sums; /* the ids of the records, and the counts of the voxels */
+    if (!pc_block_reserve(sums, (2 * rows + 1) * sizeof(int32_t), false) ||
+        !pc_number_voxels(&all, &v.form, v.scratch, sums->memory, &v.numbered)) {
+        return pc_fail_memory(context, rows * (2 * sizeof(int32_t) + 2 * sizeof(pc_cell_voxel)), "the voxels of a piece");
+    }
+    pcgpu_voxels out = {.point_voxel = sums->memory, .counts = (int32_t *)sums->memory + rows, .count = v.numbered.found};
+    for (int64_t i = 0; i < out.count; i++) {
+        out.counts[i] = v.numbered.voxels[i].points;
+        out.kept += out.counts[i];
+    }
+    if (!pc_place_records(&v, &out)) {
+        return pc_fail_memory(context, rows * 12, "the records of a piece");
+    }
+    context->worked = v.numbered.threads;
+    *groups = (pc_voxel_groups){out.count, v.numbered.voxels, v.starts, v.order, v.numbered.drops};
+    return PCGPU_OK;
+}
+
 static pcgpu_status pc_cpu_voxelize(pcgpu_context *context, const pc_voxelize_job *job, pcgpu_voxels *out) {
     const pc_voxelize_form form = {.part_rows = PART_ROWS, .simd = pc_context_simd(context)};
     return pc_cpu_voxelize_as(context, job, out, &form);

@@ -196,6 +196,24 @@ bool pc_voxelize_by_places(pc_voxelizer *v, pcgpu_voxels *out);
 bool pc_can_sum(const pc_voxelizer *v);
 bool pc_voxelize_by_sums(pc_voxelizer *v, pcgpu_voxels *out);
 
+/* Only the first step: writes the order of the records, or the padded features. */
+bool pc_place_records(pc_voxelizer *v, pcgpu_voxels *out);
+/* The features of a pillar, from the x y z r of its points, which are stored. */
+void pc_finish_pillar(const pc_voxelize_job *job, int64_t count, const int32_t *coords, float *rows);
+
+/* The voxels of a piece of a cloud, in the order of their first records, and their records: those of voxel i are
+ * order[starts[i]] to order[starts[i + 1] - 1], ascending. */
+typedef struct pc_voxel_groups {
+    int64_t count;
+    const pc_cell_voxel *voxels; /* count */
+    const int64_t *starts;       /* count + 1 */
+    const int32_t *order;
+    pc_drops drops;
+} pc_voxel_groups;
+
+/* Finds them in job->data, whatever its features and limits; they are valid until the next call with the context. Errors: MEMORY. */
+pcgpu_status pc_group_records(pcgpu_context *context, const pc_voxelize_job *job, pc_voxel_groups *groups);
+
 enum { PC_VOXEL_PIECES = 256 };
 
 /* Voxels are processed in pieces, scheduled dynamically, since some take longer than others: piece i has the voxels

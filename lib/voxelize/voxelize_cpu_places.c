@@ -145,13 +145,12 @@ static void fill_means(const pc_voxelize_job *job, const int32_t *rows, int32_t 
     }
 }
 
-/* The values of the points are already stored. */
-static void finish_pillar(const pc_voxelize_job *job, int32_t count, const int32_t *coords, float *rows) {
+void pc_finish_pillar(const pc_voxelize_job *job, int64_t count, const int32_t *coords, float *rows) {
     float mean[3];
     for (int k = 0; k < 3; k++) {
         mean[k] = pc_voxel_mean(rows, PC_PILLAR_COLUMNS, NULL, count, k, job->max_points == 0);
     }
-    for (int32_t i = 0; i < count; i++, rows += PC_PILLAR_COLUMNS) {
+    for (int64_t i = 0; i < count; i++, rows += PC_PILLAR_COLUMNS) {
         const float p[4] = {rows[0], rows[1], rows[2], rows[3]};
         pc_pillar_row(&job->grid, p, 4, mean, coords, rows);
     }
@@ -175,7 +174,7 @@ static void finish_voxel(const pc_voxelizer *v, int64_t i, pcgpu_voxels *out) {
         fill_means(job, rows, count, 3, mean);
         copy_selected(job, pc_voxel_nearest(job->data, job->columns, rows, count, mean), i, out);
         break;
-    case PCGPU_FEATURES_PILLAR: finish_pillar(job, count, out->coords + 4 * i, to); break;
+    case PCGPU_FEATURES_PILLAR: pc_finish_pillar(job, count, out->coords + 4 * i, to); break;
     case PCGPU_FEATURES_POINTS: break;
     }
     if (is_padded(job->features)) {
@@ -194,13 +193,21 @@ static void finish_piece(void *state, int piece) {
     }
 }
 
-bool pc_voxelize_by_places(pc_voxelizer *v, pcgpu_voxels *out) {
+bool pc_place_records(pc_voxelizer *v, pcgpu_voxels *out) {
     placer s = {.v = v, .out = out};
     if ((v->numbered.parts == 1 && !pc_start_cursors(v, out)) ||
         (needs_order(v->job->features) && !pc_start_order(v, out))) {
         return false;
     }
     pc_team_run(v->scratch->team, v->numbered.parts, place_part, &s);
+    return true;
+}
+
+bool pc_voxelize_by_places(pc_voxelizer *v, pcgpu_voxels *out) {
+    placer s = {.v = v, .out = out};
+    if (!pc_place_records(v, out)) {
+        return false;
+    }
     pc_team_run(v->scratch->team, pc_pieces(v), finish_piece, &s);
     return true;
 }

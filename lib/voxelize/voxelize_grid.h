@@ -9,11 +9,12 @@ typedef struct pc_survey {
     float min[3], max[3];
 } pc_survey;
 
-/* `cloud` may have no data: rows and offset are used. Errors: ARGUMENT. */
-pcgpu_status pc_voxelize_check(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_voxelize_params *params);
+/* `cloud` may have no data: rows and offset are used. Only a file in pieces may have more than 2^31 - 1 rows. Errors: ARGUMENT. */
+pcgpu_status pc_voxelize_check(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_voxelize_params *params,
+                               bool in_pieces);
 /* Sets the record that is at the origin of the file. */
 void pc_voxelize_set_skip(const pcgpu_cloud *cloud, const pcgpu_voxelize_params *params, pc_voxelize_job *job);
-pc_survey pc_survey_rows(const pc_voxelize_job *job, int64_t begin, int64_t end);
+pc_survey pc_survey_cloud(pcgpu_context *context, const pc_voxelize_job *job);
 void pc_survey_join(pc_survey *all, const pc_survey *found);
 /* The grid, and the range in effect. Errors: ARGUMENT. */
 pcgpu_status pc_voxelize_grid(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_voxelize_params *params,

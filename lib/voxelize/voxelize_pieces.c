@@ -1,157 +1,263 @@
-/* Voxels of a file that is read in pieces, in one pass, or two for the nearest points: a hash table has a voxel for each cell
- * that was met, in the order of their first records, which is that of the result. The memory follows the voxels, not the
- * points.
+/* Voxels of a file that is read in pieces. A pass over the file fills a hash table with a voxel for each cell that is met, in the
+ * order of their first records, which is that of the result. When the table is full, the voxels that it lacks have later first
+ * records than all that it has: they wait for the next pass, by one bit per voxel and piece. So the voxels of a pass are the next
+ * ones of the result, which is in memory if one pass is enough, and else in temporary files. The memory follows the voxels, not
+ * the points, and the passes are as many as the voxels are larger than the memory.
  *
  * The bytes are those of the whole file: the grid has the bounds of all pieces; with max_points a voxel adds its first points
  * in float32 in the order of the records; without, its sums are exact (voxelize_sum.h): float64 as long as each addition is
  * exact, which is nearly always, and then fixed point, which continues from the float64 sum. */
+#include "context.h"
+#include "temporary.h"
 #include "voxelize_grid.h"
-#include "voxelize_math.h"
 #include "voxelize_table.h"
 
 #include <stdlib.h>
 
+enum { BLOCK = 4096 };
+
+typedef struct piecewise {
+    pcgpu_context *context;
+    pcgpu_pieces *pieces;
+    pc_voxelize_job job;
+    pc_voxel_table table;
+    pc_spool features, coords, counts; /* of several passes */
+    int64_t largest_kept;
+    bool arrays;
+    pcgpu_voxels *out;
+} piecewise;
+
+static bool is_padded(const piecewise *r) {
+    return r->job.features == PCGPU_FEATURES_POINTS || r->job.features == PCGPU_FEATURES_PILLAR;
+}
+
 /* ---- the result -------------------------------------------------------------------------------------------------- */
 
-static void count_points(const pc_voxel_table *t, pcgpu_voxels *out) {
-    const pc_voxelize_job *job = t->job;
-    out->voxels_found = t->count;
-    out->count = job->max_voxels && job->max_voxels < t->count ? job->max_voxels : t->count;
+/* Adds the voxels of a pass to the counts. */
+static void count_points(piecewise *r) {
+    const pc_voxel_table *t = &r->table;
+    pcgpu_voxels *out = r->out;
+    const int64_t kept_voxels = t->count < t->with_values ? t->count : t->with_values;
+    out->voxels_found += t->count;
+    out->count += kept_voxels;
     for (int64_t i = 0; i < t->count; i++) {
-        const int64_t points = pc_table_voxel_at(t, i)->points;
-        const int64_t kept = i < out->count ? pc_table_kept(t, pc_table_voxel_at(t, i)) : 0;
+        const int64_t points = t->voxels[i].points, kept = i < kept_voxels ? pc_table_kept(t, &t->voxels[i]) : 0;
         out->in_range += points;
         out->largest = points > out->largest ? points : out->largest;
         out->kept += kept;
-        out->over_points += i < out->count ? points - kept : 0;
+        out->over_points += i < kept_voxels ? points - kept : 0;
+        r->largest_kept = kept > r->largest_kept ? kept : r->largest_kept;
     }
     out->over_voxels = out->in_range - out->kept - out->over_points;
 }
 
-static void finish_voxel(const pc_voxel_table *t, int64_t i, pcgpu_voxels *out) {
-    const pc_voxelize_job *job = t->job;
-    const pc_table_voxel *e = pc_table_voxel_at(t, i);
-    const pc_near *near = (const pc_near *)(const void *)(e + 1);
-    const bool is_near = t->kind == PC_TABLE_NEAREST, sums = !out->selected;
-    const size_t size = (size_t)job->columns * sizeof *out->features;
-    float row[PCGPU_MAX_COLUMNS];
-    for (int k = 0; k < job->columns && sums; k++) {
-        row[k] = pc_table_mean(t, e, k);
+/* The coordinates and counts of voxels [begin, end) of a pass. */
+static void fill_arrays(const pc_voxel_table *t, int64_t begin, int64_t end, int32_t *coords, int32_t *counts) {
+    const pc_cell_layout layout = pc_cell_layout_of(&t->job->grid);
+    for (int64_t i = begin; i < end; i++) {
+        pc_key_coords(&layout, (uint64_t)t->voxels[i].key, coords + 4 * (i - begin));
+        counts[i - begin] = (int32_t)pc_table_kept(t, &t->voxels[i]);
     }
-    if (!sums) {
-        out->selected[i] = is_near ? near->record : e->extra;
-        memcpy(row, is_near ? (const void *)(near + 1) : (const void *)(e + 1), size);
-    }
-    if (out->counts) {
-        const int64_t x = (int64_t)job->grid.cells[0], y = (int64_t)job->grid.cells[1];
-        const int32_t coords[4] = {0, (int32_t)(e->key / x / y), (int32_t)(e->key / x % y), (int32_t)(e->key % x)};
-        memcpy(out->coords + 4 * i, coords, sizeof coords);
-        out->counts[i] = (int32_t)pc_table_kept(t, e);
-    }
-    /* over the voxels that are done: a row of features is shorter than a voxel of the table */
-    memcpy(t->voxels + (size_t)i * size, row, size);
 }
 
-/* Turns the table into the result; its memory becomes that of the features. */
-static pcgpu_status finish(pc_voxel_table *t, bool arrays, bool selects, pcgpu_voxels *out) {
-    count_points(t, out);
+/* The only pass: the memory of the table becomes that of the features. */
+static pcgpu_status take_features(piecewise *r, size_t row) {
+    pc_voxel_table *t = &r->table;
+    pcgpu_voxels *out = r->out;
     const size_t voxels = out->count > 0 ? (size_t)out->count : 1;
-    const size_t bytes = voxels * (size_t)t->job->columns * sizeof *out->features;
     free(t->slots);
     t->slots = NULL;
-    out->capacity = 1;
-    out->columns = t->job->columns;
-    out->coords = arrays ? malloc(voxels * 4 * sizeof *out->coords) : NULL;
-    out->counts = arrays ? malloc(voxels * sizeof *out->counts) : NULL;
-    out->selected = selects ? malloc(voxels * sizeof *out->selected) : NULL;
-    if ((arrays && (!out->coords || !out->counts)) || (selects && !out->selected)) {
-        return pc_fail_memory(t->context, voxels * 24, "the voxels");
+    if (r->arrays) {
+        out->coords = malloc(voxels * 4 * sizeof *out->coords);
+        out->counts = malloc(voxels * sizeof *out->counts);
+        if (!out->coords || !out->counts) {
+            return pc_fail_memory(r->context, voxels * 20, "the voxels");
+        }
+        fill_arrays(t, 0, out->count, out->coords, out->counts);
     }
-    for (int64_t i = 0; i < out->count; i++) {
-        finish_voxel(t, i, out);
-    }
-    void *smaller = realloc(t->voxels, bytes);
-    out->features = smaller ? smaller : (void *)t->voxels;
-    t->voxels = NULL;
+    void *smaller = realloc(t->values, voxels * row);
+    out->features = smaller ? smaller : (void *)t->values;
+    t->values = NULL;
     return PCGPU_OK;
 }
 
+/* One of several passes. */
+static pcgpu_status add_to_files(piecewise *r, size_t row) {
+    pc_voxel_table *t = &r->table;
+    const int64_t count = t->count < t->with_values ? t->count : t->with_values;
+    int32_t coords[4 * BLOCK], counts[BLOCK];
+    pcgpu_status status = count ? pc_spool_add(r->context, &r->features, t->values, (size_t)count * row) : PCGPU_OK;
+    for (int64_t i = 0; i < count && r->arrays && status == PCGPU_OK; i += BLOCK) {
+        const int64_t end = i + BLOCK < count ? i + BLOCK : count;
+        fill_arrays(t, i, end, coords, counts);
+        status = pc_spool_add(r->context, &r->coords, coords, (size_t)(end - i) * 4 * sizeof *coords);
+        status = status == PCGPU_OK ? pc_spool_add(r->context, &r->counts, counts, (size_t)(end - i) * sizeof *counts) : status;
+    }
+    return status;
+}
+
+static pcgpu_status take_files(piecewise *r) {
+    pcgpu_voxels *out = r->out;
+    void *memory[3] = {0};
+    pcgpu_status status = pc_spool_take(r->context, &r->features, &memory[0]);
+    if (r->arrays && status == PCGPU_OK) {
+        status = pc_spool_take(r->context, &r->coords, &memory[1]);
+        status = status == PCGPU_OK ? pc_spool_take(r->context, &r->counts, &memory[2]) : status;
+    }
+    out->features = memory[0];
+    out->coords = memory[1];
+    out->counts = memory[2];
+    return status;
+}
+
+static pcgpu_status finish_pass(piecewise *r) {
+    const bool last = r->table.left == 0, only = last && r->table.base == 0;
+    const size_t row = (size_t)r->out->capacity * (size_t)r->out->columns * sizeof *r->out->features;
+    count_points(r);
+    if ((r->arrays || r->out->point_voxel) && (r->out->count > INT32_MAX || (r->job.max_points == 0 && r->out->largest > INT32_MAX))) {
+        return pc_fail(r->context, PCGPU_ERROR_ARGUMENT,
+                       "%lld voxels, %lld points in one; such arrays are 32 bits wide: give max_points, larger voxels, or a cloud as output",
+                       (long long)r->out->count, (long long)r->out->largest);
+    }
+    if (r->table.kind == PC_TABLE_COUNT) {
+        return PCGPU_OK;
+    }
+    pc_table_finish(&r->table);
+    if (only) {
+        return take_features(r, row);
+    }
+    pcgpu_status status = add_to_files(r, row);
+    return last && status == PCGPU_OK ? take_files(r) : status;
+}
+
+/* ---- passes ------------------------------------------------------------------------------------------------------ */
+
 /* The bounds of all pieces. */
-static pcgpu_status survey_pieces(pcgpu_pieces *pieces, pc_voxelize_job *job, pc_survey *found) {
+static pcgpu_status survey_pieces(piecewise *r, pc_survey *found) {
     pcgpu_cloud piece;
     pcgpu_status status;
     *found = (pc_survey){{HUGE_VALF, HUGE_VALF, HUGE_VALF}, {-HUGE_VALF, -HUGE_VALF, -HUGE_VALF}};
-    while ((status = pcgpu_pieces_next(pieces, &piece)) == PCGPU_OK && piece.rows > 0) {
-        job->data = piece.data;
-        const pc_survey part = pc_survey_rows(job, 0, piece.rows);
+    pc_voxelize_job job = r->job;
+    while ((status = pcgpu_pieces_next(r->pieces, &piece)) == PCGPU_OK && piece.rows > 0) {
+        job.data = piece.data;
+        job.rows = piece.rows;
+        const pc_survey part = pc_survey_cloud(r->context, &job);
         pc_survey_join(found, &part);
     }
     return status;
 }
 
-static pcgpu_status add_pieces(pc_voxel_table *t, pcgpu_pieces *pieces, pcgpu_run *run) {
+static pcgpu_status add_pieces(piecewise *r, bool first) {
     pcgpu_cloud piece;
     pcgpu_status status;
     int64_t record = 0;
-    while ((status = pcgpu_pieces_next(pieces, &piece)) == PCGPU_OK && piece.rows > 0 &&
-           (status = pc_table_add_piece(t, &piece, record, run)) == PCGPU_OK) {
+    pc_voxelize_job job = r->job;
+    while ((status = pcgpu_pieces_next(r->pieces, &piece)) == PCGPU_OK && piece.rows > 0) {
+        pc_voxel_groups groups;
+        job.data = piece.data;
+        job.rows = piece.rows;
+        if (first && r->out->point_voxel) {
+            memset(r->out->point_voxel + record, 0xff, (size_t)piece.rows * sizeof *r->out->point_voxel);
+        }
+        status = pc_group_records(r->context, &job, &groups);
+        status = status == PCGPU_OK ? pc_table_add_piece(&r->table, &groups, piece.data, record) : status;
+        if (status != PCGPU_OK) {
+            break;
+        }
+        r->out->run.threads = r->context->worked > r->out->run.threads ? r->context->worked : r->out->run.threads;
+        r->out->run.non_finite += first ? groups.drops.non_finite : 0;
+        r->out->run.at_origin += first ? groups.drops.at_origin : 0;
         record += piece.rows;
     }
     return status;
 }
 
+/* As many passes as the table needs. */
+static pcgpu_status run_passes(piecewise *r, pc_table_kind kind, size_t memory) {
+    pcgpu_voxels *out = r->out;
+    out->voxels_found = out->count = out->in_range = out->kept = out->over_points = out->largest = 0;
+    out->run.non_finite = out->run.at_origin = 0;
+    r->largest_kept = 0;
+    r->table = (pc_voxel_table){.context = r->context, .job = &r->job, .kind = kind, .capacity = out->capacity, .memory = memory,
+                                .point_voxel = kind == PC_TABLE_COUNT ? NULL : out->point_voxel};
+    pcgpu_status status = pc_table_open(&r->table, r->job.rows, r->arrays);
+    const pc_table_kind begins = r->table.kind;
+    for (bool first = true; status == PCGPU_OK && (first || r->table.left > 0); first = false) {
+        if (!first) {
+            pc_table_next(&r->table);
+            r->table.kind = begins;
+        }
+        status = add_pieces(r, first);
+        if (status == PCGPU_OK && kind == PC_TABLE_NEAREST) {
+            pc_table_seek_nearest(&r->table);
+            status = add_pieces(r, false);
+        }
+        status = status == PCGPU_OK ? finish_pass(r) : status;
+    }
+    pc_table_close(&r->table);
+    return status;
+}
+
+static pcgpu_status voxelize(piecewise *r, size_t memory, bool point_voxel) {
+    pcgpu_voxels *out = r->out;
+    pcgpu_status status = PCGPU_OK;
+    void *ids = NULL;
+    out->columns = r->job.features == PCGPU_FEATURES_PILLAR ? PC_PILLAR_COLUMNS : r->job.columns;
+    out->capacity = is_padded(r) && r->job.max_points ? r->job.max_points : 1;
+    if (is_padded(r) && r->job.max_points == 0) { /* the largest number of points */
+        status = run_passes(r, PC_TABLE_COUNT, memory);
+        out->capacity = r->largest_kept > 1 ? r->largest_kept : 1;
+    }
+    if (point_voxel && status == PCGPU_OK) {
+        const uint64_t bytes = (uint64_t)r->job.rows * sizeof *out->point_voxel;
+        status = pc_allocate(r->context, bytes, memory / 4, &ids);
+        memory -= bytes <= memory / 4 ? bytes : 0;
+        out->point_voxel = ids;
+    }
+    const pc_table_kind kind = is_padded(r)                                    ? PC_TABLE_POINTS
+                               : r->job.features == PCGPU_FEATURES_NEAREST ? PC_TABLE_NEAREST
+                               : r->job.features == PCGPU_FEATURES_FIRST   ? PC_TABLE_FIRST
+                               : r->job.max_points                         ? PC_TABLE_SUMS
+                                                                           : PC_TABLE_EXACT;
+    return status == PCGPU_OK ? run_passes(r, kind, memory) : status;
+}
+
 pcgpu_status pcgpu_voxelize_pieces(pcgpu_context *context, pcgpu_pieces *pieces, const pcgpu_voxelize_params *params,
-                                   size_t memory, bool arrays, pcgpu_voxels *result) {
+                                   size_t memory, unsigned wanted, pcgpu_voxels *result) {
     pcgpu_cloud whole;
     pc_survey found = {{0}, {0}};
     double begin = pc_now();
     memset(result, 0, sizeof *result);
     pcgpu_pieces_describe(pieces, &whole);
-    pcgpu_status status = pc_voxelize_check(context, &whole, params);
+    pcgpu_status status = pc_voxelize_check(context, &whole, params, true);
     if (status != PCGPU_OK) {
         return status;
     }
-    const pcgpu_features features = params->features;
-    if (features == PCGPU_FEATURES_POINTS || features == PCGPU_FEATURES_PILLAR) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                       "a file in pieces has the features mean, first and nearest; give one of them, or more memory");
-    }
-    pc_voxelize_job job = {.rows = whole.rows,
-                           .columns = whole.columns,
-                           .max_points = params->max_points,
-                           .max_voxels = params->max_voxels,
-                           .features = params->features};
-    const bool nearest = features == PCGPU_FEATURES_NEAREST, selects = nearest || features == PCGPU_FEATURES_FIRST;
-    pc_voxel_table t = {.context = context, .job = &job, .memory = memory};
-    t.kind = nearest              ? PC_TABLE_NEAREST
-             : selects            ? PC_TABLE_FIRST
-             : params->max_points ? PC_TABLE_SUMS
-                                  : PC_TABLE_EXACT;
-    pc_voxelize_set_skip(&whole, params, &job);
-    status = params->range_auto ? survey_pieces(pieces, &job, &found) : PCGPU_OK;
-    status = status == PCGPU_OK ? pc_voxelize_grid(context, &whole, params, &found, &job.grid, result->range) : status;
+    piecewise r = {.context = context, .pieces = pieces, .arrays = wanted & PCGPU_PIECES_ARRAYS, .out = result};
+    r.job = (pc_voxelize_job){.rows = whole.rows,
+                              .columns = whole.columns,
+                              .max_points = params->max_points,
+                              .max_voxels = params->max_voxels,
+                              .features = params->features};
+    pc_voxelize_set_skip(&whole, params, &r.job);
+    result->run.threads = 1;
+    status = params->range_auto ? survey_pieces(&r, &found) : PCGPU_OK;
+    status = status == PCGPU_OK ? pc_voxelize_grid(context, &whole, params, &found, &r.job.grid, result->range) : status;
     pc_stage(&result->run, "select", begin);
     begin = pc_now();
-    const size_t more = (arrays ? 5 * sizeof(int32_t) : 0) + (selects ? sizeof(int32_t) : 0);
-    status = status == PCGPU_OK ? pc_table_open(&t, whole.rows, more) : status;
-    status = status == PCGPU_OK ? add_pieces(&t, pieces, &result->run) : status;
-    if (status == PCGPU_OK && nearest) {
-        pcgpu_run again = {0};
-        pc_table_seek_nearest(&t);
-        status = add_pieces(&t, pieces, &again);
-    }
-    status = status == PCGPU_OK ? finish(&t, arrays, selects, result) : status;
-    pc_table_close(&t);
+    status = status == PCGPU_OK ? voxelize(&r, memory, wanted & PCGPU_PIECES_POINT_VOXEL) : status;
+    pc_spool_close(&r.features);
+    pc_spool_close(&r.coords);
+    pc_spool_close(&r.counts);
     if (status != PCGPU_OK) {
         pcgpu_voxels_free(result);
         return status;
     }
     pc_stage(&result->run, "voxelize", begin);
     result->run.points_in = whole.rows;
-    result->run.threads = 1;
     result->out_of_range = whole.rows - result->run.non_finite - result->run.at_origin - result->in_range;
     for (int k = 0; k < 3; k++) {
-        result->cells[k] = (int32_t)job.grid.cells[k];
+        result->cells[k] = (int32_t)r.job.grid.cells[k];
     }
     snprintf(result->run.backend, sizeof result->run.backend, "cpu");
     snprintf(result->run.device, sizeof result->run.device, "%s", context->cpu_name);

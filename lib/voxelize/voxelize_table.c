@@ -1,30 +1,32 @@
-/* The hash table of the voxels of a file in pieces: each has its cell, its number of points, and sums or a record. */
+/* The hash table of the voxels of a file in pieces. A piece comes with its own voxels and their records (pc_voxel_groups), so
+ * that the table is searched once per voxel of the piece, and each thread adds the records of other voxels. */
 #include "voxelize_table.h"
-#include "voxelize_math.h"
+#include "context.h"
 
 #include <stdlib.h>
 
-enum { BLOCK = 64, FIRST_SLOTS = 1 << 12 };
+enum { BLOCK = 64, FIRST_SLOTS = 1 << 12, CHUNK = 1024 };
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 /* How many voxels the memory holds, their slots included. */
 static int64_t most_voxels(const pc_voxel_table *t, int64_t rows, size_t more) {
-    const size_t each = t->size + more;
+    const int64_t limit = t->job->max_voxels ? t->job->max_voxels : INT64_MAX;
+    const size_t light = sizeof(pc_table_voxel), full = light + t->width + more;
     int64_t most = 0;
     for (size_t slots = FIRST_SLOTS; slots * sizeof(uint32_t) < t->memory && slots <= (size_t)1 << 32; slots *= 2) {
-        const size_t fit = (t->memory - slots * sizeof(uint32_t)) / each, use = slots / 10 * 7;
+        const size_t left = t->memory - slots * sizeof(uint32_t), use = slots / 10 * 7;
+        const bool over = (int64_t)(left / full) > limit;
+        const size_t fit = over ? (size_t)limit + (left - (size_t)limit * full) / light : left / full;
         const int64_t voxels = (int64_t)(fit < use ? fit : use);
         most = voxels > most ? voxels : most;
     }
     return most < rows ? most : rows;
 }
 
-static pcgpu_status fail_full(const pc_voxel_table *t) {
-    return pc_fail(t->context, PCGPU_ERROR_MEMORY,
-                   "there are more voxels than the %.4g GB of memory hold, after %lld voxels; give more by --memory, larger voxels, "
-                   "or parts of the range",
-                   (double)t->memory / 1e9, (long long)t->count);
+pcgpu_status pc_table_fail_small(const pc_voxel_table *t) {
+    return pc_fail(t->context, PCGPU_ERROR_MEMORY, "%.4g GB of memory are not enough for pieces of this file; give more by --memory",
+                   (double)t->memory / 1e9);
 }
 
 /* The old slots are gone before the new ones are there, since the voxels have the keys. */
@@ -36,7 +38,7 @@ static pcgpu_status grow_slots(pc_voxel_table *t, size_t slots) {
     }
     t->slot_count = slots;
     for (int64_t i = 0; i < t->count; i++) {
-        size_t at = pc_hash64((uint64_t)pc_table_voxel_at(t, i)->key) & (slots - 1);
+        size_t at = pc_hash64((uint64_t)t->voxels[i].key) & (slots - 1);
         while (t->slots[at]) {
             at = (at + 1) & (slots - 1);
         }
@@ -45,211 +47,251 @@ static pcgpu_status grow_slots(pc_voxel_table *t, size_t slots) {
     return PCGPU_OK;
 }
 
-pcgpu_status pc_table_open(pc_voxel_table *t, int64_t rows, size_t more) {
+static size_t width_of(const pc_voxel_table *t) {
     const size_t columns = (size_t)t->job->columns, row = columns * sizeof(float);
     const size_t sums = t->job->max_points ? row : columns * sizeof(double), near = sizeof(pc_near) + row;
-    const size_t values = t->kind == PC_TABLE_FIRST ? row : t->kind == PC_TABLE_NEAREST && near > sums ? near : sums;
-    t->size = (sizeof(pc_table_voxel) + values + 7) / 8 * 8;
-    t->most = most_voxels(t, rows, more);
-    const size_t bytes = (size_t)(t->most > 0 ? t->most : 1) * t->size;
-    t->voxels = malloc(bytes); /* what is not touched takes no memory */
+    switch (t->kind) {
+    case PC_TABLE_COUNT: return 0;
+    case PC_TABLE_FIRST: return row;
+    case PC_TABLE_NEAREST: return ((near > sums ? near : sums) + 7) / 8 * 8;
+    case PC_TABLE_POINTS:
+        return (size_t)t->capacity * (t->job->features == PCGPU_FEATURES_PILLAR ? PC_PILLAR_COLUMNS * sizeof(float) : row);
+    default: return sums;
+    }
+}
+
+static void limit_values(pc_voxel_table *t) {
+    const int64_t limit = t->job->max_voxels ? t->job->max_voxels - t->base : INT64_MAX;
+    t->with_values = limit < 0 ? 0 : limit < t->most ? limit : t->most;
+}
+
+pcgpu_status pc_table_open(pc_voxel_table *t, int64_t rows, bool arrays) {
+    const size_t all = t->memory;
+    t->width = width_of(t);
+    t->most = most_voxels(t, rows, arrays ? 5 * sizeof(int32_t) : 0);
+    if (t->most < rows) { /* there may be a second pass */
+        t->memory -= t->memory > (size_t)rows / 4 ? (size_t)rows / 8 : 0;
+        t->most = most_voxels(t, rows, arrays ? 5 * sizeof(int32_t) : 0);
+        t->memory = all;
+    }
+    limit_values(t);
     if (t->kind == PC_TABLE_NEAREST) { /* the means come first */
         t->kind = t->job->max_points ? PC_TABLE_SUMS : PC_TABLE_EXACT;
     }
-    return t->voxels ? grow_slots(t, FIRST_SLOTS) : pc_fail_memory(t->context, bytes, "the voxels");
+    if (t->most < 1 && rows > 0) {
+        return pc_table_fail_small(t);
+    }
+    const size_t voxels = (size_t)(t->most > 0 ? t->most : 1), bytes = (size_t)t->with_values * t->width + 1;
+    t->voxels = malloc(voxels * sizeof *t->voxels); /* what is not touched takes no memory */
+    t->values = malloc(bytes);
+    return t->voxels && t->values ? grow_slots(t, FIRST_SLOTS)
+                                  : pc_fail_memory(t->context, bytes + voxels * sizeof *t->voxels, "the voxels");
 }
 
 void pc_table_close(pc_voxel_table *t) {
     free(t->voxels);
+    free(t->values);
     free(t->slots);
     free(t->exact);
+    free(t->pending);
+    free(t->found.memory);
+    free(t->inexact.memory);
+    *t = (pc_voxel_table){.context = t->context};
 }
 
-/* ---- exact sums -------------------------------------------------------------------------------------------------- */
-
-/* The highest digit has bits for what is above it. */
-static void add_digit(pc_exact_sum *sum, int digit, int64_t value) {
-    const int above = digit - (PC_SUM_DIGITS - 1);
-    sum->digit[above > 0 ? PC_SUM_DIGITS - 1 : digit] += above > 0 ? value * ((int64_t)1 << 32 * above) : value;
+void pc_table_next(pc_voxel_table *t) {
+    memset(t->slots, 0, t->slot_count * sizeof *t->slots);
+    t->base += t->count;
+    t->count = t->exact_count = t->left = 0;
+    t->again = true;
+    limit_values(t);
 }
 
-/* Adds a finite float64 that is a sum of float32 values, so that its bits lie within those of the fixed point. */
-static void add_double(pc_exact_sum *sum, double value) {
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    const int exponent = (int)(bits >> 52 & 0x7ff);
-    uint64_t significand = (bits & 0xfffffffffffffu) | (exponent ? (uint64_t)1 << 52 : 0);
-    int shift = (exponent ? exponent : 1) - 1075 + 149; /* of the lowest bit, in units of 2^-149 */
-    const int64_t sign = bits >> 63 ? -1 : 1;
-    if (shift < 0) {
-        significand = shift > -64 ? significand >> -shift : 0; /* these bits are 0 */
-        shift = 0;
+/* A piece that is added. */
+typedef struct adding {
+    pc_voxel_table *t;
+    const pc_voxel_groups *piece;
+    const float *data;
+    int64_t record;
+} adding;
+
+/* ---- the records of the piece ------------------------------------------------------------------------------------ */
+
+static void add_voxel(const adding *a, int64_t local, int64_t i) {
+    pc_voxel_table *t = a->t;
+    pc_table_voxel *e = &t->voxels[i];
+    const int64_t begin = a->piece->starts[local], count = a->piece->starts[local + 1] - begin;
+    const int32_t *rows = a->piece->order + begin;
+    const bool has_values = i < t->with_values;
+    if (has_values) {
+        ((bool *)t->inexact.memory)[local] = !pc_table_add_records(t, i, rows, count, a->data);
     }
-    for (int part = 0; part < 2; part++, shift += 32) {
-        const uint64_t term = (part ? significand >> 32 : significand & 0xffffffffu) << shift % 32;
-        add_digit(sum, shift / 32, sign * (int64_t)(term & 0xffffffffu));
-        add_digit(sum, shift / 32 + 1, sign * (int64_t)(term >> 32));
+    for (int64_t k = 0; k < count && t->point_voxel && t->kind != PC_TABLE_NEAREST; k++) {
+        const bool kept = has_values && (t->job->max_points == 0 || e->points + k < t->job->max_points);
+        t->point_voxel[a->record + rows[k]] = kept ? (int32_t)(t->base + i) : -1;
     }
+    e->points += t->kind == PC_TABLE_NEAREST ? 0 : count;
 }
 
-/* Gives a voxel sums in fixed point, which continue its float64 sums. */
-static pcgpu_status widen(pc_voxel_table *t, pc_table_voxel *e, const double *sums) {
-    const size_t columns = (size_t)t->job->columns;
-    if (t->exact_count == t->exact_capacity) {
-        const int64_t capacity = t->exact_capacity ? 2 * t->exact_capacity : 16;
-        const size_t bytes = (size_t)capacity * columns * sizeof *t->exact;
-        pc_exact_sum *more = bytes > t->memory ? NULL : realloc(t->exact, bytes);
-        if (!more) {
-            return bytes > t->memory ? fail_full(t) : pc_fail_memory(t->context, bytes, "exact sums");
+static void add_voxels(void *state, int64_t begin, int64_t end) {
+    const adding *a = state;
+    const uint32_t *found = a->t->found.memory;
+    for (int64_t local = begin; local < end; local++) {
+        if (found[local]) {
+            add_voxel(a, local, (int64_t)found[local] - 1);
         }
-        t->exact = more;
-        t->exact_capacity = capacity;
     }
-    pc_exact_sum *exact = t->exact + (size_t)t->exact_count * columns;
-    memset(exact, 0, columns * sizeof *exact);
-    for (size_t k = 0; k < columns; k++) {
-        add_double(&exact[k], sums[k]);
-    }
-    e->extra = (int32_t)++t->exact_count;
-    return PCGPU_OK;
 }
 
-static pcgpu_status add_exact(pc_voxel_table *t, pc_table_voxel *e, const float *p) {
-    const int columns = t->job->columns;
-    double *sums = (double *)(void *)(e + 1), next[PCGPU_MAX_COLUMNS];
-    bool exact = e->extra == 0;
-    for (int k = 0; k < columns && exact; k++) {
-        next[k] = sums[k] + (double)p[k];
-        exact = pc_addition_error(sums[k], (double)p[k], next[k]) == 0.0;
-    }
-    if (exact) {
-        memcpy(sums, next, (size_t)columns * sizeof *sums);
-        return PCGPU_OK;
-    }
-    pcgpu_status status = e->extra ? PCGPU_OK : widen(t, e, sums);
-    for (int k = 0; k < columns && status == PCGPU_OK; k++) {
-        pc_exact_add(&t->exact[(size_t)(e->extra - 1) * (size_t)columns + (size_t)k], p[k]);
-    }
-    return status;
+/* ---- the voxels of the piece in the table ------------------------------------------------------------------------ */
+
+static bool is_pending(const pc_voxel_table *t, int64_t record) {
+    return t->pending && (t->pending[record / 8] >> record % 8 & 1);
 }
 
-/* ---- records ----------------------------------------------------------------------------------------------------- */
+/* Looks up voxels of the piece in blocks, so that the memory of a block's slots arrives while others are looked up. */
+static void find_voxels(void *state, int64_t begin, int64_t end) {
+    const adding *a = state;
+    const pc_voxel_table *t = a->t;
+    uint32_t *found = t->found.memory;
+    for (int64_t block = begin; block < end; block += BLOCK) {
+        const int n = end - block < BLOCK ? (int)(end - block) : BLOCK;
+        size_t at[BLOCK];
+        for (int i = 0; i < n; i++) {
+            at[i] = pc_hash64(a->piece->voxels[block + i].key) & (t->slot_count - 1);
+            __builtin_prefetch(&t->slots[at[i]]);
+        }
+        for (int i = 0; i < n; i++) {
+            const uint32_t id = t->slots[at[i]];
+            __builtin_prefetch(&t->voxels[id ? id - 1 : 0], 1);
+            __builtin_prefetch(pc_table_values(t, id ? id - 1 : 0), 1);
+        }
+        for (int i = 0; i < n; i++) {
+            const int64_t key = (int64_t)a->piece->voxels[block + i].key;
+            while (t->slots[at[i]] && t->voxels[t->slots[at[i]] - 1].key != key) {
+                at[i] = (at[i] + 1) & (t->slot_count - 1);
+            }
+            found[block + i] = t->slots[at[i]];
+        }
+    }
+}
 
-static pcgpu_status create(pc_voxel_table *t, size_t at, int64_t key, int64_t record, const float *p) {
-    if (t->count == t->most) {
-        return fail_full(t);
+static pcgpu_status create(pc_voxel_table *t, int64_t key, uint32_t *found) {
+    size_t at = pc_hash64((uint64_t)key) & (t->slot_count - 1);
+    while (t->slots[at]) {
+        at = (at + 1) & (t->slot_count - 1);
     }
-    pc_table_voxel *e = pc_table_voxel_at(t, t->count);
-    memset(e, 0, t->size);
-    e->key = key;
-    if (t->kind == PC_TABLE_FIRST) {
-        e->extra = (int32_t)record;
-        memcpy(e + 1, p, (size_t)t->job->columns * sizeof *p);
+    t->voxels[t->count] = (pc_table_voxel){.key = key};
+    if (t->count < t->with_values && t->kind != PC_TABLE_POINTS) {
+        memset(pc_table_values(t, t->count), 0, t->width);
     }
-    t->slots[at] = (uint32_t)++t->count;
+    *found = t->slots[at] = (uint32_t)++t->count;
     return t->count < (int64_t)(t->slot_count / 10 * 7) ? PCGPU_OK : grow_slots(t, 2 * t->slot_count);
 }
 
-/* As pc_voxel_nearest: the first of the kept records with the least distance. */
-static void compare_distance(const pc_voxel_table *t, pc_table_voxel *e, int64_t record, const float *p) {
-    pc_near *near = (pc_near *)(void *)(e + 1);
-    if (near->seen == pc_table_kept(t, e)) {
-        return;
+static pcgpu_status set_pending(pc_voxel_table *t, int64_t record, bool pending) {
+    if (!t->pending && !(t->pending = calloc((size_t)t->job->rows / 8 + 1, 1))) { /* what is not touched takes no memory */
+        return pc_fail_memory(t->context, (uint64_t)t->job->rows / 8, "the voxels of another pass");
     }
-    const float d = pc_squared_distance(p[0], p[1], p[2], near->mean[0], near->mean[1], near->mean[2]);
-    if (near->seen++ == 0 || d < near->least) {
-        near->least = d < near->least ? d : near->least;
-        near->record = (int32_t)record;
-        memcpy(near + 1, p, (size_t)t->job->columns * sizeof *p);
-    }
-}
-
-static pcgpu_status add_record(pc_voxel_table *t, int64_t key, uint64_t hash, int64_t record, const float *p) {
-    size_t at = hash & (t->slot_count - 1);
-    while (t->slots[at] && pc_table_voxel_at(t, (int64_t)t->slots[at] - 1)->key != key) {
-        at = (at + 1) & (t->slot_count - 1);
-    }
-    int64_t i = (int64_t)t->slots[at] - 1;
-    if (i < 0) {
-        i = t->count;
-        pcgpu_status status = create(t, at, key, record, p);
-        if (status != PCGPU_OK) {
-            return status;
-        }
-    }
-    pc_table_voxel *e = pc_table_voxel_at(t, i);
-    if (t->kind == PC_TABLE_NEAREST) {
-        compare_distance(t, e, record, p);
-        return PCGPU_OK;
-    }
-    e->points++;
-    if (t->kind == PC_TABLE_EXACT) {
-        return add_exact(t, e, p);
-    }
-    float *sums = (float *)(void *)(e + 1);
-    for (int k = 0; k < t->job->columns && t->kind == PC_TABLE_SUMS && e->points <= t->job->max_points; k++) {
-        sums[k] += p[k];
-    }
+    const uint8_t bit = (uint8_t)(1u << record % 8);
+    t->pending[record / 8] = pending ? t->pending[record / 8] | bit : t->pending[record / 8] & (uint8_t)~bit;
     return PCGPU_OK;
 }
 
-/* The key of a record, or -1 for one that is dropped and counted. */
-static int64_t key_of(const pc_voxelize_job *job, const float *p, pcgpu_run *run) {
-    if (!pc_is_finite3(p[0], p[1], p[2])) {
-        run->non_finite++;
-        return -1;
-    }
-    if (pc_is_skipped(job->skip_origin, job->skip, p)) {
-        run->at_origin++;
-        return -1;
-    }
-    return pc_point_key(&job->grid, p[0], p[1], p[2]);
-}
-
-/* Blocks of records, so that the memory of a block's voxels arrives while others are looked up. */
-pcgpu_status pc_table_add_piece(pc_voxel_table *t, const pcgpu_cloud *piece, int64_t record, pcgpu_run *run) {
+/* The new voxels, in the order of their first records, while there is memory. The others remain pending; those of earlier
+ * passes are done. */
+static pcgpu_status create_voxels(const adding *a) {
+    pc_voxel_table *t = a->t;
+    uint32_t *found = t->found.memory;
     pcgpu_status status = PCGPU_OK;
-    for (int64_t begin = 0; begin < piece->rows && status == PCGPU_OK; begin += BLOCK) {
-        const int n = piece->rows - begin < BLOCK ? (int)(piece->rows - begin) : BLOCK;
-        const float *rows = piece->data + begin * piece->columns;
-        int64_t keys[BLOCK];
-        uint64_t hashes[BLOCK];
-        for (int i = 0; i < n; i++) {
-            keys[i] = key_of(t->job, rows + (int64_t)i * piece->columns, run);
-            hashes[i] = pc_hash64((uint64_t)keys[i]);
-            __builtin_prefetch(&t->slots[hashes[i] & (t->slot_count - 1)]);
+    for (int64_t i = 0; i < a->piece->count && status == PCGPU_OK; i++) {
+        const int64_t first = a->record + a->piece->voxels[i].first;
+        const bool waits = t->again && is_pending(t, first);
+        if (!found[i] && t->count < t->most && (!t->again || waits)) {
+            status = create(t, (int64_t)a->piece->voxels[i].key, &found[i]);
+        } else if (!found[i] && (!t->again || waits)) {
+            status = t->again ? PCGPU_OK : set_pending(t, first, true);
+            t->left++;
         }
-        for (int i = 0; i < n; i++) {
-            const uint32_t id = t->slots[hashes[i] & (t->slot_count - 1)];
-            __builtin_prefetch(pc_table_voxel_at(t, id ? (int64_t)id - 1 : 0), 1);
-        }
-        for (int i = 0; i < n && status == PCGPU_OK; i++) {
-            if (keys[i] >= 0) {
-                status = add_record(t, keys[i], hashes[i], record + begin + i, rows + (int64_t)i * piece->columns);
-            }
+        if (waits && found[i]) {
+            status = set_pending(t, first, false);
         }
     }
     return status;
 }
 
-/* ---- means ------------------------------------------------------------------------------------------------------- */
-
-float pc_table_mean(const pc_voxel_table *t, const pc_table_voxel *e, int k) {
-    const int64_t kept = pc_table_kept(t, e);
-    if (t->kind == PC_TABLE_SUMS) {
-        return pc_one_nan(((const float *)(const void *)(e + 1))[k] / (float)kept);
+/* Continues in fixed point where a float64 sum is not exact. */
+static pcgpu_status add_inexact(const adding *a) {
+    pc_voxel_table *t = a->t;
+    const uint32_t *found = t->found.memory;
+    const bool *inexact = t->inexact.memory;
+    pcgpu_status status = PCGPU_OK;
+    for (int64_t i = 0; i < a->piece->count && status == PCGPU_OK; i++) {
+        if (found[i] && inexact[i]) {
+            const int64_t begin = a->piece->starts[i];
+            status = pc_table_add_inexact(t, found[i] - 1, a->piece->order + begin, a->piece->starts[i + 1] - begin, a->data);
+        }
     }
-    const double sum = e->extra ? pc_exact_round(&t->exact[(int64_t)(e->extra - 1) * t->job->columns + k])
-                                : ((const double *)(const void *)(e + 1))[k];
-    return pc_rounded_mean(sum, kept);
+    return status;
 }
 
+pcgpu_status pc_table_add_piece(pc_voxel_table *t, const pc_voxel_groups *piece, const float *data, int64_t record) {
+    adding a = {t, piece, data, record};
+    const size_t n = (size_t)piece->count + 1;
+    if (!pc_block_reserve(&t->found, n * sizeof(uint32_t), false) || !pc_block_reserve(&t->inexact, n, false)) {
+        return pc_fail_memory(t->context, n * 5, "the voxels of a piece");
+    }
+    memset(t->inexact.memory, 0, n);
+    pc_run_ranges(t->context, piece->count, CHUNK, find_voxels, &a);
+    pcgpu_status status = t->kind == PC_TABLE_NEAREST ? PCGPU_OK : create_voxels(&a);
+    if (status == PCGPU_OK) {
+        pc_run_ranges(t->context, piece->count, CHUNK, add_voxels, &a);
+    }
+    return status == PCGPU_OK && t->kind == PC_TABLE_EXACT ? add_inexact(&a) : status;
+}
+
+/* ---- features ---------------------------------------------------------------------------------------------------- */
+
 void pc_table_seek_nearest(pc_voxel_table *t) {
-    for (int64_t i = 0; i < t->count; i++) {
-        pc_table_voxel *e = pc_table_voxel_at(t, i);
-        const pc_near near = {.mean = {pc_table_mean(t, e, 0), pc_table_mean(t, e, 1), pc_table_mean(t, e, 2)},
-                              .least = HUGE_VALF};
-        memcpy(e + 1, &near, sizeof near);
+    for (int64_t i = 0; i < t->count && i < t->with_values; i++) {
+        const pc_near near = {.mean = {pc_table_mean(t, i, 0), pc_table_mean(t, i, 1), pc_table_mean(t, i, 2)}, .least = HUGE_VALF};
+        memcpy(pc_table_values(t, i), &near, sizeof near);
     }
     t->kind = PC_TABLE_NEAREST;
+}
+
+/* The values of a pillar, and zeros behind the last point. */
+static void finish_points(void *state, int64_t begin, int64_t end) {
+    const pc_voxel_table *t = state;
+    const pc_cell_layout layout = pc_cell_layout_of(&t->job->grid);
+    const bool pillar = t->job->features == PCGPU_FEATURES_PILLAR;
+    const size_t row = t->width / (size_t)t->capacity;
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t kept = pc_table_kept(t, &t->voxels[i]);
+        float *rows = pc_table_values(t, i);
+        if (pillar) {
+            int32_t coords[4];
+            pc_key_coords(&layout, (uint64_t)t->voxels[i].key, coords);
+            pc_finish_pillar(t->job, kept, coords, rows);
+        }
+        memset((char *)rows + (size_t)kept * row, 0, (size_t)(t->capacity - kept) * row);
+    }
+}
+
+void pc_table_finish(pc_voxel_table *t) {
+    const int columns = t->job->columns;
+    const int64_t count = t->count < t->with_values ? t->count : t->with_values;
+    if (t->kind == PC_TABLE_POINTS) {
+        pc_run_ranges(t->context, count, CHUNK, finish_points, t);
+        return;
+    }
+    for (int64_t i = 0; i < count && t->kind != PC_TABLE_COUNT; i++) { /* over the voxels that are done: no row is wider than the values */
+        float row[PCGPU_MAX_COLUMNS];
+        for (int k = 0; k < columns && (t->kind == PC_TABLE_SUMS || t->kind == PC_TABLE_EXACT); k++) {
+            row[k] = pc_table_mean(t, i, k);
+        }
+        const void *from = t->kind == PC_TABLE_NEAREST ? (const pc_near *)pc_table_values(t, i) + 1
+                           : t->kind == PC_TABLE_FIRST ? pc_table_values(t, i) : row;
+        memmove(t->values + (size_t)i * (size_t)columns * sizeof *row, from, (size_t)columns * sizeof *row);
+    }
 }

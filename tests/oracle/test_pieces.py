@@ -8,6 +8,8 @@ from common import check, finish, passed, run, scratch, write_bin, write_ply
 OPTIONS = ([], ['--max-points', '4'], ['--features', 'first'], ['--drop-origin'], ['--max-voxels', '7'],
            ['--features', 'nearest'], ['--features', 'nearest', '--max-points', '3', '--max-voxels', '500'],
            ['--range=-1,-1,-1,8,8,8'], ['--max-points', '1', '--drop-origin', '--max-voxels', '300'])
+PADDED = (['--features', 'points', '--max-points', '5'], ['--features', 'points', '--max-voxels', '9'],
+          ['--features', 'pillar', '--max-points', '20', '--max-voxels', '70'], ['--features', 'pillar', '--drop-origin', '--max-voxels', '5'])
 
 
 def result(path):
@@ -23,13 +25,13 @@ def compare(name, cloud, memory, sizes, outputs, options=OPTIONS):
             for extension in outputs:
                 command = ['voxelize', '--cpu', '--voxel-size', size, *option, cloud, '-f', '-q']
                 whole, pieces = folder / f'whole.{extension}', folder / f'pieces.{extension}'
-                run(*command, '-o', whole, '--json', folder / 'whole.json', '--coords', folder / 'c', '--counts', folder / 'n')
-                sides = [(folder / side).read_bytes() for side in 'cn']
-                run(*command, '-o', pieces, '--json', folder / 'pieces.json', '--coords', folder / 'c', '--counts',
-                    folder / 'n', '--memory', memory)
+                arrays = [word for side in ('coords', 'counts', 'point-voxel') for word in ('--' + side, folder / side)]
+                run(*command, '-o', whole, '--json', folder / 'whole.json', *arrays)
+                sides = [path.read_bytes() for path in arrays[1::2]]
+                run(*command, '-o', pieces, '--json', folder / 'pieces.json', *arrays, '--memory', memory)
                 what = f'{name}, {size} m, {" ".join(option)}: '
                 check(whole.read_bytes() == pieces.read_bytes(), what + extension)
-                check(sides == [(folder / side).read_bytes() for side in 'cn'], what + 'coordinates and counts')
+                check(sides == [path.read_bytes() for path in arrays[1::2]], what + 'coordinates, counts and ids')
                 first, second = result(folder / 'whole.json'), result(folder / 'pieces.json')
                 check(not first[1] and second[1], what + 'one run is in pieces')
                 check(first[0] == second[0], what + 'the result of --json', second[0])
@@ -73,19 +75,21 @@ generator = np.random.default_rng(3)
 with scratch() as place:
     write_bin(place / 'h.bin', hostile(280_000, generator))
     compare('hostile values', place / 'h.bin', '6M', ('0.1', '5'), ('ply', 'npz'))
-    compare_samples('hostile values', place / 'h.bin', '1300K',
+    compare('hostile values in several passes', place / 'h.bin', '1500K', ('0.01',), ('npz',), (*OPTIONS[:6], PADDED[0]))
+    compare_samples('hostile values', place / 'h.bin', '2600K',
                     [['-m', '1'], ['-m', '5000', '--seed', '7'], ['--ratio', '0.05', '--drop-origin'], ['-m', '15000', '--seed', '3']])
 with scratch() as place:
     points = generator.uniform(-50, 50, (400_000, 5)).astype('<f4')
     points[:, 2] /= 20
     write_bin(place / 'five.pcd.bin', points)
     compare('records of five', place / 'five.pcd.bin', '8M', ('1',), ('bin', 'las'))
+    compare('records of five, padded', place / 'five.pcd.bin', '2M', ('5',), ('npz', 'las'), PADDED)
 with scratch() as place:
     wide = generator.uniform(-50, 50, (200_000, 4)) + (400_000, 5_000_000, 0, 0)
     for label, array in (('float32', points[:, :4]), ('float64', wide), ('big endian', wide.astype('>f8'))):
         np.save(place / 'a.npy', array)
         compare(f'.npy of {label}', place / 'a.npy', '3M', ('20',), ('ply', 'npy'), [[], ['--features', 'nearest']])
-        compare_samples(f'.npy of {label}', place / 'a.npy', '1M', [['-m', '3000']])
+        compare_samples(f'.npy of {label}', place / 'a.npy', '2M', [['-m', '3000']])
     np.save(place / 'f.npy', np.asfortranarray(wide))
     message = run('voxelize', '--voxel-size', '20', '--memory', '3M', '--cpu', place / 'f.npy', '-o', place / 'x.ply', code=1).stderr
     check(b'Fortran order' in message, 'Fortran order is refused', message)
@@ -103,5 +107,5 @@ with scratch() as place:
     box = '--range=512000,5403000,-5,512300,5403200,30'
     compare('UTM in .las', place / 'utm.las', '7M', ('5',), ('ply', 'las', 'npz'),
             [[box], [box, '--features', 'first'], [box, '--max-points', '2'], [box, '--features', 'nearest'], ['--drop-origin']])
-    compare_samples('UTM in .las', place / 'utm.las', '3M', [['-m', '4096'], ['--ratio', '0.1', '--seed', '11', '--drop-origin']])
+    compare_samples('UTM in .las', place / 'utm.las', '5M', [['-m', '4096'], ['--ratio', '0.1', '--seed', '11', '--drop-origin']])
 finish()

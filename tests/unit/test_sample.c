@@ -181,12 +181,13 @@ static void test_pieces(void **state) {
     params.drop_origin = true;
     for (size_t bytes = 1; bytes < 2000; bytes = 5 * bytes + 3) {
         pcgpu_pieces *pieces;
+        int64_t *wide;
         assert_int_equal(pcgpu_pieces_open(context, name, &how, bytes, &pieces), PCGPU_OK);
         for (params.count = 1; params.count <= POINTS - 3; params.count++) {
             params.seed = (uint64_t)params.count + bytes;
             assert_int_equal(pcgpu_sample(context, &cloud, &params, &whole), PCGPU_OK);
             assert_int_equal(pcgpu_cloud_gather(context, &cloud, whole.indices, whole.count, &wanted), PCGPU_OK);
-            assert_int_equal(pcgpu_sample_pieces(context, pieces, &params, 1 << 20, &got, &picked), PCGPU_OK);
+            assert_int_equal(pcgpu_sample_pieces(context, pieces, &params, 1 << 20, &got, &wide, &picked), PCGPU_OK);
             assert_int_equal(got.count, whole.count);
             assert_memory_equal(got.indices, whole.indices, (size_t)got.count * sizeof *got.indices);
             assert_memory_equal(picked.data, wanted.data, (size_t)got.count * 3 * sizeof(float));
@@ -195,10 +196,10 @@ static void test_pieces(void **state) {
             pcgpu_cloud_free(&picked);
             pcgpu_cloud_free(&wanted);
         }
-        assert_int_equal(pcgpu_sample_pieces(context, pieces, &params, 1 << 20, &got, &picked), PCGPU_ERROR_ARGUMENT);
+        assert_int_equal(pcgpu_sample_pieces(context, pieces, &params, 1 << 20, &got, &wide, &picked), PCGPU_ERROR_ARGUMENT);
         assert_null(picked.data);
         params.count = 5;
-        assert_int_equal(pcgpu_sample_pieces(context, pieces, &params, 100, &got, &picked), PCGPU_ERROR_MEMORY);
+        assert_int_equal(pcgpu_sample_pieces(context, pieces, &params, 100, &got, &wide, &picked), PCGPU_ERROR_MEMORY);
         pcgpu_pieces_close(pieces);
     }
     unlink(name);
