@@ -1,6 +1,8 @@
 """What a .png of pcgpu view shows: picture.py FILE prints "WIDTH HEIGHT BACKGROUND", where BACKGROUND is the number of pixels
 that are empty; picture.py FILE RRGGBB... prints for each colour the number of its pixels and their mean column and row. Pixels
 that are darker by the lighting have the hue of the colour, and count."""
+import collections
+import itertools
 import struct
 import sys
 import zlib
@@ -19,14 +21,14 @@ def read(path):
         at += 12 + size
     width, height, bits, colour = struct.unpack('>IIBB', header[:10])
     assert (bits, colour, kind) == (8, 2, b'IEND'), 'not 8-bit RGB'
-    raw, rows = zlib.decompress(packed), []
+    raw, rows, pitch = zlib.decompress(packed), [], 3 * width + 1
     for y in range(height):
-        line = bytearray(raw[y * (3 * width + 1) + 1:(y + 1) * (3 * width + 1)])
-        filtered = raw[y * (3 * width + 1)]
-        assert filtered in (0, 1), 'another filter than none and sub'
-        for i in range(3, 3 * width) if filtered else ():
-            line[i] = (line[i] + line[i - 3]) & 255
-        rows.append(line)
+        line = raw[y * pitch:(y + 1) * pitch]
+        assert line[0] in (0, 1), 'another filter than none and sub'
+        channels = [line[k::3] for k in (1, 2, 3)]
+        if line[0]:
+            channels = [bytes(map((255).__and__, itertools.accumulate(c))) for c in channels]
+        rows.append(list(zip(*channels)))
     return width, height, rows
 
 
@@ -38,11 +40,12 @@ def is_of(pixel, colour):
 
 
 width, height, rows = read(sys.argv[1])
-pixels = [(x, y, tuple(rows[y][3 * x:3 * x + 3])) for y in range(height) for x in range(width)]
+counts = [collections.Counter(row) for row in rows]  # a picture has few colours, and a row fewer
 if len(sys.argv) == 2:
-    print(width, height, sum(p == (0x12, 0x16, 0x1b) for _, _, p in pixels))
+    print(width, height, sum(c[0x12, 0x16, 0x1b] for c in counts))
 for wanted in sys.argv[2:]:
     colour = bytes.fromhex(wanted)
-    found = [(x, y) for x, y, p in pixels if is_of(p, colour)]
-    n = max(len(found), 1)
-    print(len(found), sum(x for x, _ in found) // n, sum(y for _, y in found) // n)
+    found = {p for p in set().union(*counts) if is_of(p, colour)}
+    places = [(x, y) for y, row in enumerate(rows) if not found.isdisjoint(counts[y]) for x, p in enumerate(row) if p in found]
+    n = max(len(places), 1)
+    print(len(places), sum(x for x, _ in places) // n, sum(y for _, y in places) // n)

@@ -32,6 +32,12 @@ def path(name):
     return os.path.join(folder, name)
 
 
+def open_page(b, name):
+    """Without the picture of four samples per pixel that follows each change: software draws it slowly."""
+    b.open(path(name), READY)
+    b.run('pcgpu.view.fine = false')
+
+
 def rows(name, columns=4):
     data = open(path(name), 'rb').read()
     return [struct.unpack_from(f'<{columns}f', data, i) for i in range(0, len(data), 4 * columns)]
@@ -83,10 +89,12 @@ def picks_records(b, layer, records, error, offset=(0, 0, 0)):
 
 
 def two_clouds(b):
-    b.open(path('two.html'), READY)
+    open_page(b, 'two.html')
     p = picture(b)
     check(p['drawn'] > 1000, f'{p["drawn"]} pixels are drawn')
     check(p['orange'] > 300 and p['blue'] > 300, f'the colours of two files: {p}')
+    fine = b.run(PIXELS.replace('draw(1)', 'draw(2)'))
+    check(fine['error'] == 0 and fine['sum'] != p['sum'] and 0.8 < fine['drawn'] / p['drawn'] < 1.5, f'four samples per pixel: {fine}')
     names = b.run('[...document.querySelectorAll("#layers .name")].map(e => e.textContent)')
     check(names == ['a.bin', 'b.bin'], f'the layers are {names}')
     b.click(*center(b, '#layers input'))  # hides the first
@@ -128,17 +136,17 @@ def two_clouds(b):
 
 def far_and_damaged(b):
     """Records without a return, not finite and far away: numbers are those of the file."""
-    b.open(path('damaged.html'), READY)
+    open_page(b, 'damaged.html')
     b.click(*center(b, '[data-from=top]'))
     picks_records(b, 0, rows('damaged.bin'), 0.001)
     check('1 far away left out' in b.run('document.getElementById("layers").textContent'), 'the page states what is left out')
-    b.open(path('utm.html'), READY)
+    open_page(b, 'utm.html')
     b.click(*center(b, '[data-from=top]'))
     picks_records(b, 0, rows('a.bin'), 0.002, (500000, 5400000, 100))
 
 
 def trajectory(b):
-    b.open(path('path.html'), READY)
+    open_page(b, 'path.html')
     p = picture(b)
     check(p['red'] > 100, f'the trajectory is a red line over the cloud: {p}')
     check(b.run('document.getElementById("pose").textContent') == '9.9 s', 'the time of the last pose')
@@ -150,7 +158,7 @@ def trajectory(b):
 
 def surface(b):
     """A click on a mesh gives the point of the triangle under it, and columns between those of its corners."""
-    b.open(path('plane.html'), READY)
+    open_page(b, 'plane.html')
     b.click(*center(b, '[data-from=top]'))
     (x0, y0), (x1, y1) = (b.run(f'pcgpu.project(0, {row})') for row in (0, 2))
     for u, v in ((0.3, 0.4), (0.62, 0.41), (0.5, 0.5), (0.45, 0.7)):
@@ -170,7 +178,7 @@ def surface(b):
 
 def others(b):
     for name in ('mesh.html', 'voxels.html', 'one.html'):
-        b.open(path(name), READY)
+        open_page(b, name)
         p = picture(b)
         check(p['drawn'] > (2 if name == 'one.html' else 3000), f'{name}: {p}')
         if name == 'voxels.html':
@@ -179,7 +187,7 @@ def others(b):
 
 
 def hostile(b, name):
-    b.open(path('hostile.html'), READY)
+    open_page(b, 'hostile.html')
     picture(b)
     check(b.run('window.hacked') is None, 'a name of a file runs as a script')
     shown = b.run('document.querySelector("#layers .name").textContent')

@@ -246,7 +246,7 @@ function autoSize() {
   for (const l of scene.layers) n += l.shown && l.kind === 'points' ? l.count : 0;
   return Math.min(6, Math.max(2, Math.round(0.6 * Math.sqrt(canvas.clientWidth * canvas.clientHeight / Math.max(n, 1))) / 2));
 }
-const view = {size: scene.pointSize, edl: true, when: 1, ratio: 1, picked: null};
+const view = {size: scene.pointSize, edl: true, fine: true, when: 1, ratio: 1, picked: null};
 
 function begin(programs, kind, layer, m, pixels) {
   const {p, u} = programs[kind];

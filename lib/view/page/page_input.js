@@ -54,4 +54,4 @@ fillControls();
 showTime();
 repaint();
 // For scripts and tests: where a row is in the picture, and what is drawn.
-window.pcgpu = {scene, camera, look, draw, pick, recordOf, projectPoint: project, project: (layer, row) => project(place(scene.layers[layer], row))};
+window.pcgpu = {scene, camera, view, look, draw, pick, recordOf, projectPoint: project, project: (layer, row) => project(place(scene.layers[layer], row))};

@@ -7,7 +7,7 @@ function request() {
     draw(1);
     showScaleBar();
     clearTimeout(later);
-    if (view.ratio < 2) later = setTimeout(() => draw(2), 180);
+    if (view.fine && view.ratio < 2) later = setTimeout(() => draw(2), 180);
   });
   waiting = true;
 }
