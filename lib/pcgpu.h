@@ -212,7 +212,10 @@ bool pcgpu_cloud_looks_wrong(const pcgpu_cloud *cloud, const char *format, char 
  * pcgpu_read. */
 pcgpu_status pcgpu_read_depth(pcgpu_context *context, FILE *stream, const char *name, const char *format,
                               pcgpu_depth *depth);
-/* The same, with a check of the image size against the camera of the options. Logs and counts the pixels as pcgpu_read
+/* Reads the colour image that is registered to a depth image, pixel by pixel, into depth->color: a .png of any kind, as 8-bit
+ * red, green and blue. Errors: as in pcgpu_read; FORMAT also for another size and for a JPEG. */
+pcgpu_status pcgpu_read_color(pcgpu_context *context, FILE *stream, const char *name, pcgpu_depth *depth);
+/* pcgpu_read_depth, with a check of the image size against the camera of the options. Logs and counts the pixels as pcgpu_read
  * does. Errors also: ARGUMENT. */
 pcgpu_status pcgpu_read_depth_for(pcgpu_context *context, FILE *stream, const char *name,
                                   const pcgpu_read_options *options, pcgpu_depth *depth);

@@ -12,7 +12,8 @@ extern "C" {
 
 typedef struct pcgpu_depth_odometry_params {
     size_t struct_size;                       /* set by pcgpu_depth_odometry_params_init */
-    pcgpu_register_depth_params registration; /* of each step; init: the pose of the first frame, T_world_camera */
+    pcgpu_register_depth_params registration; /* of each step; init: the pose of the first frame, T_world_camera;
+                                                 default of level_iterations: 10, 20, 40 */
     pcgpu_reference reference;                /* default MODEL: a volume, ray-cast from the predicted pose, as in
                                                  KinectFusion (Newcombe et al. 2011) */
     double keyframe_distance;                 /* metres: an image farther from the keyframe becomes the next one;

@@ -25,6 +25,8 @@ typedef struct pcgpu_volume_params {
                            changes of the scene */
     int64_t max_blocks; /* 1 to 2^22; default 2^19, which is 2.2 GB */
     int64_t frames;     /* expected number of frames, for the choice of a back end; default 100 */
+    bool color; /* voxels have a colour, the weighted mean of the images' colours; 4.1 kB more per block; default false.
+                   A frame without a colour image leaves the colours as they are */
 } pcgpu_volume_params;
 
 void pcgpu_volume_params_init_sized(pcgpu_volume_params *params, size_t struct_size);
@@ -62,7 +64,8 @@ pcgpu_status pcgpu_volume_raycast(pcgpu_volume *volume, const pcgpu_camera *came
  * block, and axes. Triangles have the same order, and are counter-clockwise seen from outside. A cube with a voxel that
  * is unseen, or clamped at +truncation, has no triangle, since no surface was seen there. */
 typedef struct pcgpu_mesh {
-    pcgpu_cloud vertices; /* x y z nx ny nz */
+    pcgpu_cloud vertices; /* x y z nx ny nz, and of a volume with colour red green blue, 0 to 255; a vertex that no
+                             colour image has shown is black */
     int64_t triangles;
     int32_t *indices; /* 3 each */
 } pcgpu_mesh;

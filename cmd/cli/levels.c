@@ -4,11 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-void level_counts_init(level_counts *counts) {
-    pcgpu_register_depth_params params;
-    pcgpu_register_depth_params_init(&params);
-    counts->count = params.levels;
-    memcpy(counts->values, params.level_iterations, sizeof counts->values);
+void level_counts_init(level_counts *counts, const command_info *command) {
+    pcgpu_register_depth_params pair;
+    pcgpu_depth_odometry_params sequence;
+    pcgpu_register_depth_params_init(&pair);
+    pcgpu_depth_odometry_params_init(&sequence);
+    const pcgpu_register_depth_params *params = command->bit == FOR_ODOMETRY ? &sequence.registration : &pair;
+    counts->count = params->levels;
+    memcpy(counts->values, params->level_iterations, sizeof counts->values);
 }
 
 static bool parse_counts(const option_row *o, const char *text, void *field, reason *why) {

@@ -228,6 +228,9 @@ static const option_row table[] = {
      "Voxel size of the model of depth images, in metres."},
     {"truncation", 0, FOR_MODEL, OPTION_ZERO_IS_NONE, &type_real, "T", AT(volume.truncation), 0, 64000, NULL,
      "Truncation distance of the model, in metres: 2 to 64 voxels; default 4 voxels."},
+    {"color", 0, FOR_MODEL, 0, &type_path, "FOLDER|LIST", AT(color), 0, 0, NULL,
+     "Colour the model by the images, .png, that are registered to the depth images: in FOLDER, with the names of the depth images or "
+     "color or rgb for depth in them; or by LIST, one name per line in their order, or the rgb.txt or associations of TUM RGB-D."},
     {"mesh", 0, FOR_MODEL, OPTION_OUTPUT | OPTION_PLY, &type_path, "FILE", AT(mesh), 0, 0, NULL,
      "Write the surface of the model as triangles, to a file with a name that ends in .ply, .obj or .glb."},
 

@@ -121,7 +121,7 @@ typedef struct view_options {
 
 /* The values in effect. Strings belong to argv or to `kept`. */
 struct option_values {
-    const char *output, *format, *output_format, *config, *json;
+    const char *output, *format, *output_format, *config, *json, *color;
     bool force, drop_origin, verbose, quiet, dry_run, help, version;
     int fields;
     int64_t memory; /* bytes; 0: what is available */
@@ -270,7 +270,7 @@ bool camera_check(const pcgpu_camera *camera, reason *why);
 /* ---- levels.c: iterations of levels ---- */
 
 /* The default of the library. */
-void level_counts_init(level_counts *counts);
+void level_counts_init(level_counts *counts, const command_info *command);
 
 /* ---- parse.c: the command line ---- */
 

@@ -1,12 +1,12 @@
 /* pcgpu fuse: integrates depth images with known poses into a model, and writes surface points or a mesh. */
+#include "colors.h"
 #include "fuse.h"
 #include "numbers.h"
 #include "picture.h"
+#include "timed.h"
 
 #include <math.h>
 #include <string.h>
-
-#define MATCH_SECONDS 0.02 /* the largest difference in time of an image and its pose */
 
 /* Reports an error of the library with the name of the frame. */
 static int fail_frame(const fusion *f, const char *name) {
@@ -49,6 +49,12 @@ static int fuse_frame(fusion *f, const char *path, const trajectory *poses, int6
     if (status != PCGPU_OK) {
         return fail_frame(f, name);
     }
+    reason why;
+    if (!colors_read(f->session, f->session->context, (int)i, &depth, &why)) {
+        pcgpu_depth_free(&depth);
+        report_error(NULL, "%s", why.text);
+        return EXIT_FAILED;
+    }
     status = pcgpu_volume_integrate(f->volume, &depth, &o->camera, T, &counts);
     pcgpu_depth_free(&depth);
     if (status != PCGPU_OK) {
@@ -58,16 +64,7 @@ static int fuse_frame(fusion *f, const char *path, const trajectory *poses, int6
     return EXIT_DONE;
 }
 
-/* The time that is the name of an image, as of TUM RGB-D: 1305031102.160407.png; NaN for other names. */
-static double time_of_name(const char *path) {
-    const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path, *dot = strrchr(name, '.');
-    char text[64];
-    double time;
-    snprintf(text, sizeof text, "%.*s", dot && dot - name < 63 ? (int)(dot - name) : 0, name);
-    return number_parse(text, &time) ? time : NAN;
-}
-
-/* For images that are named by their times: the poses that are nearest in time, within MATCH_SECONDS. */
+/* For images that are named by their times: the poses that are nearest in time, within TIMED_NEAR. */
 static bool match_by_time(const session *s, trajectory *poses, reason *why) {
     trajectory matched = {.format = poses->format, .numbers = poses->numbers};
     static const double missing[16] = {NAN};
@@ -83,7 +80,7 @@ static bool match_by_time(const session *s, trajectory *poses, reason *why) {
         while (k + 1 < poses->count && fabs(poses->times[k + 1] - time) <= fabs(poses->times[k] - time)) {
             k++;
         }
-        const bool near = fabs(poses->times[k] - time) <= MATCH_SECONDS;
+        const bool near = fabs(poses->times[k] - time) <= TIMED_NEAR;
         good = trajectory_append(&matched, near ? poses->poses + 16 * k : missing, time, 0, poses->lines[k]) ||
                refuse(why, "out of memory");
     }
@@ -228,8 +225,14 @@ static int run(session *s) {
     job j;
     fusion f = {.session = s, .job = &j};
     pcgpu_volume_params params = s->options->volume;
+    reason why;
     params.frames = s->input_count;
+    params.color = s->options->color != NULL;
     int code = job_begin_all(&j, s);
+    if (code == EXIT_DONE && !colors_find(s, &why)) {
+        report_error(NULL, "%s", why.text);
+        code = EXIT_FAILED;
+    }
     if (code == EXIT_DONE) {
         pcgpu_status status = pcgpu_volume_open(s->context, &params, &f.volume);
         code = status == PCGPU_OK ? EXIT_DONE : job_failed(&j, status);
@@ -238,6 +241,7 @@ static int run(session *s) {
     code = code == EXIT_DONE ? fuse_write_model(&f) : code;
     pcgpu_volume_close(f.volume);
     trajectory_free(&f.poses);
+    colors_free(s);
     return job_end(&j, code);
 }
 

@@ -125,7 +125,7 @@ static char *timed_name(const char *list, const char *line) {
     char name[LINE_LIMIT];
     double time;
     struct stat st;
-    if (stat(line, &st) == 0 || !timed_line(line, &time, name, sizeof name)) {
+    if (stat(line, &st) == 0 || !timed_line(line, true, &time, name, sizeof name)) {
         return NULL;
     }
     char *folder = name[0] == '/' || stat(name, &st) == 0 ? NULL : path_folder(list);

@@ -18,6 +18,7 @@ typedef struct session {
     option_values *options;
     const char **inputs;
     int input_count;
+    char **colors;   /* with --color: the colour image of each input, see colors.h */
     input_list list; /* it owns the inputs, or */
     pair_list pairs; /* of --pairs; it owns the inputs */
     struct sweep_table *sweeps; /* of --sweeps */

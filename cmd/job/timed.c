@@ -2,6 +2,7 @@
 #include "timed.h"
 #include "numbers.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +21,7 @@ static bool take_word(const char **p, char *word, size_t size) {
     return true;
 }
 
-bool timed_line(const char *line, double *time, char *name, size_t size) {
+bool timed_line(const char *line, bool depth, double *time, char *name, size_t size) {
     char word[4096];
     bool found = false;
     double number;
@@ -30,11 +31,19 @@ bool timed_line(const char *line, double *time, char *name, size_t size) {
             number_parse(word, &number)) {
             return false;
         }
-        if ((!found || (strstr(word, "depth") && !strstr(name, "depth"))) && strlen(word) < size) {
+        if ((!found || ((strstr(word, "depth") != NULL) == depth && (strstr(name, "depth") != NULL) != depth)) && strlen(word) < size) {
             snprintf(name, size, "%s", word);
             *time = t;
             found = true;
         }
     }
     return found;
+}
+
+double time_of_name(const char *path) {
+    const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path, *dot = strrchr(name, '.');
+    char text[64];
+    double time;
+    snprintf(text, sizeof text, "%.*s", dot && dot - name < 63 ? (int)(dot - name) : 0, name);
+    return number_parse(text, &time) ? time : NAN;
 }

@@ -5,8 +5,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Splits such a line; of two entries, the one with "depth" in its name is taken, else the first. False for other lines, and for
- * a name that does not fit. */
-bool timed_line(const char *line, double *time, char *name, size_t size);
+/* The largest difference in time of what belongs together: an image and its pose, a depth and a colour image. */
+#define TIMED_NEAR 0.02
+
+/* Splits such a line; of two entries, that with "depth" in its name is taken, or that without for a colour image, else the
+ * first. False for other lines, and for a name that does not fit. */
+bool timed_line(const char *line, bool depth, double *time, char *name, size_t size);
+
+/* The time that is the name of an image, as of TUM RGB-D: 1305031102.160407.png; NaN for other names. */
+double time_of_name(const char *path);
 
 #endif

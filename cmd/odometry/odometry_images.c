@@ -20,6 +20,7 @@ pcgpu_status odometry_open_images(session *s, const double init[16], pcgpu_depth
     params.reference = s->options->odometry.reference;
     params.volume = s->options->volume;
     params.volume.frames = s->input_count;
+    params.volume.color = s->options->color != NULL;
     memcpy(params.registration.init, init, sizeof params.registration.init);
     return pcgpu_depth_odometry_open(s->context, &s->options->camera, &params, odometry);
 }

@@ -27,12 +27,13 @@ static bool take_inputs(session *s, reason *why) {
 
 /* The outputs and options of a model, which depth images have. */
 static bool check_model(const session *s, reason *why) {
-    static const char *const with[] = {"mesh", "map-voxel", "truncation"};
+    static const char *const with[] = {"mesh", "map-voxel", "truncation", "color"};
     const option_values *o = s->options;
     if (odometry_has_model(s)) {
-        return true;
+        return !option_given_here(o, "color", s->command) || o->output || o->mesh ||
+               refuse(why, "color is for the outputs of the model; give -o or --mesh, or leave it out");
     }
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         /* A configuration may also serve sequences with a model. */
         if (option_given_here(o, with[i], s->command)) {
             return refuse(

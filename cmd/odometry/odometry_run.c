@@ -1,4 +1,5 @@
 /* pcgpu odometry: the poses of a sequence of scans or depth images. */
+#include "colors.h"
 #include "evaluate.h"
 #include "register.h"
 #include "odometry_run.h"
@@ -337,7 +338,12 @@ int odometry_run(session *s) {
     odometry_state run = {.session = s};
     job model;
     bool has_model;
+    reason why;
     int code = odometry_begin_model(s, &model, &has_model);
+    if (code == EXIT_DONE && !colors_find(s, &why)) {
+        report_error(NULL, "%s", why.text);
+        code = EXIT_FAILED;
+    }
     code = code == EXIT_DONE ? run_odometry(&run) : code;
     run.picture.poses = run.poses;
     if (has_model) {
@@ -351,5 +357,6 @@ int odometry_run(session *s) {
     free(run.times);
     free(run.poses);
     free(run.skip);
+    colors_free(s);
     return code;
 }

@@ -1,4 +1,5 @@
 /* Reads the scans of a sequence ahead of their registration. */
+#include "colors.h"
 #include "scan_reader.h"
 
 #include <pthread.h>
@@ -52,6 +53,8 @@ static void read_scan(scan_reader *r, int index, scan_read *scan) {
                             : pcgpu_read(r->context, stream, path, &how, &scan->cloud)) == PCGPU_OK;
     if (!scan->good) {
         refuse(&scan->error, "%s", pcgpu_last_error(r->context));
+    } else if (r->images) {
+        scan->good = colors_read(r->session, r->context, index, &scan->image, &scan->error);
     }
     fclose(stream);
     if (!text_close(&log) && scan->good) {

@@ -20,7 +20,7 @@ static bool read_times(line_file *f, double **times, int64_t *count) {
             continue;
         }
         char name[LINE_LIMIT];
-        if (!timed_line(text, v, name, sizeof name) && (split_numbers(f->line, v) != 1 || isnan(v[0]))) {
+        if (!timed_line(text, true, v, name, sizeof name) && (split_numbers(f->line, v) != 1 || isnan(v[0]))) {
             return line_wrong(f, "not one number; give the seconds of one scan per line");
         }
         if (*count > 0 && !(v[0] > (*times)[*count - 1])) {

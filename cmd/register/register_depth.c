@@ -21,11 +21,7 @@ pcgpu_register_depth_params register_image_params(const session *s) {
     const option_values *o = s->options;
     pcgpu_register_depth_params p;
     pcgpu_register_depth_params_init(&p);
-    level_counts counts = o->level_iterations;
-    if (!given(s, "level-iterations")) {
-        counts.count = p.levels;
-        memcpy(counts.values, p.level_iterations, sizeof counts.values);
-    }
+    const level_counts counts = o->level_iterations;
     p.levels = o->registration.levels ? o->registration.levels : counts.count;
     for (int l = 0; l < p.levels && l < PCGPU_DEPTH_LEVELS; l++) {
         /* additional coarse levels have the iterations of the first one */

@@ -8,7 +8,8 @@
  * of 8 x 8 pixels, the range of depths with surface blocks; then one ray per pixel is cast in this range.
  *
  * Memory: 4.2 kB per block, 16 bytes per slot of the table, whose load factor is at most a half, and 4 bytes per pixel
- * of a frame, 24 of a view. Arrays grow by half, with a copy. */
+ * of a frame, 24 of a view; with colours 4.1 kB more per block and 3 bytes per pixel. Arrays grow by half, with a
+ * copy. */
 #include "tsdf.cuh"
 
 #include <stdlib.h>
@@ -20,6 +21,7 @@ typedef struct volume {
     pc_volume_slot *slots;
     uint64_t mask;
     uint64_t *keys;          /* half as many as slots, and block 0 */
+    bool color;              /* voxels have colours */
     int64_t count, capacity; /* number of blocks without block 0; capacity of the arrays */
     volume_arrays arrays;
     uint32_t *list;        /* the blocks that a frame updates */
@@ -29,9 +31,9 @@ typedef struct volume {
     struct {
         void *memory;
         size_t bytes;
-    } depth, inverse, counters, ranges, maps;
+    } depth, color_image, inverse, counters, ranges, maps;
     /* Results of pc_cuda_volume_blocks, in host memory: */
-    pc_buffer host_keys, host_distances, host_weights, host_neighbours;
+    pc_buffer host_keys, host_distances, host_weights, host_neighbours, host_colors;
 } volume;
 
 /* ---- memory ----------------------------------------------------------------------------------------------------- */
@@ -74,6 +76,10 @@ static pcgpu_status grow_arrays(pcgpu_context *context, volume *v, int64_t block
     PC_TRY(grow(context, (void **)&v->arrays.distances, from * values, to * values));
     PC_TRY(grow(context, (void **)&v->arrays.weights, from * values, to * values));
     PC_TRY(grow(context, (void **)&v->arrays.neighbours, from * links, to * links));
+    if (v->color) {
+        const size_t colors = PC_VOLUME_VOXELS * PC_VOLUME_COLORS * sizeof *v->arrays.colors;
+        PC_TRY(grow(context, (void **)&v->arrays.colors, from * colors, to * colors));
+    }
     PC_TRY(grow(context, (void **)&v->arrays.behind, from, to));
     PC_TRY(grow(context, (void **)&v->arrays.active, 0, to));
     PC_TRY(grow(context, (void **)&v->list, 0, to * sizeof *v->list));
@@ -133,10 +139,14 @@ static pcgpu_status make_empty(pcgpu_context *context, volume *v) {
     return PCGPU_OK;
 }
 
-static pcgpu_status pc_cuda_volume_open(pcgpu_context *context, void **state) {
+static pcgpu_status pc_cuda_volume_open(pcgpu_context *context, bool color, void **state) {
     volume *v = (volume *)calloc(1, sizeof *v);
     *state = v;
-    return v ? make_empty(context, v) : pc_fail_memory(context, sizeof *v, "a volume");
+    if (!v) {
+        return pc_fail_memory(context, sizeof *v, "a volume");
+    }
+    v->color = color;
+    return make_empty(context, v);
 }
 
 static void pc_cuda_volume_close(pcgpu_context *context, void *state) {
@@ -147,7 +157,7 @@ static void pc_cuda_volume_close(pcgpu_context *context, void *state) {
         void *const device[] = {
             v->slots,           v->keys,          v->arrays.distances, v->arrays.weights, v->arrays.neighbours,
             v->arrays.behind,   v->arrays.active, v->depth.memory,     v->inverse.memory, v->list,
-            v->counters.memory, v->ranges.memory, v->maps.memory};
+            v->counters.memory, v->ranges.memory, v->maps.memory,      v->arrays.colors,  v->color_image.memory};
         for (size_t i = 0; i < sizeof device / sizeof device[0]; i++) {
             cudaFree(device[i]);
         }
@@ -159,6 +169,7 @@ static void pc_cuda_volume_close(pcgpu_context *context, void *state) {
         free(v->host_distances.memory);
         free(v->host_weights.memory);
         free(v->host_neighbours.memory);
+        free(v->host_colors.memory);
         free(v);
     }
 }
@@ -183,7 +194,8 @@ static pcgpu_status find_new(pcgpu_context *context, volume *v, const pc_volume_
 /* Initializes the new blocks and updates all blocks that the camera may see; does nothing when more than `most` are
  * new. */
 static pcgpu_status update(pcgpu_context *context, volume *v, const pc_volume_job *job, int64_t most) {
-    const pc_volume_frame frame = {job->view, (const float *)v->inverse.memory};
+    const uint8_t *color = job->color ? (const uint8_t *)v->color_image.memory : NULL;
+    const pc_volume_frame frame = {job->view, (const float *)v->inverse.memory, color};
     const volume_table table = table_of(v, most);
     const int64_t blocks = v->count + most;
     if (blocks < 1) {
@@ -194,8 +206,14 @@ static pcgpu_status update(pcgpu_context *context, volume *v, const pc_volume_jo
                   VOLUME_THREADS, table, v->arrays);
     }
     PC_LAUNCH(context, volume_seen_kernel, pc_blocks(blocks, VOLUME_THREADS), VOLUME_THREADS, job->view, table, v->list);
-    PC_LAUNCH(context, volume_update_kernel, (unsigned)(blocks < UPDATING ? blocks : (int64_t)UPDATING),
-              VOLUME_THREADS, frame, v->keys, v->list, table.counters, v->arrays);
+    const unsigned grid = (unsigned)(blocks < UPDATING ? blocks : (int64_t)UPDATING);
+    if (color) {
+        PC_LAUNCH(context, volume_update_kernel<true>, grid, VOLUME_THREADS, frame, v->keys, v->list, table.counters,
+                  v->arrays);
+    } else {
+        PC_LAUNCH(context, volume_update_kernel<false>, grid, VOLUME_THREADS, frame, v->keys, v->list, table.counters,
+                  v->arrays);
+    }
     return PCGPU_OK;
 }
 
@@ -224,7 +242,7 @@ static pcgpu_status fuse(pcgpu_context *context, volume *v, const pc_volume_job 
     return PCGPU_OK;
 }
 
-/* The image on the device: that of its maps, or a transfer. */
+/* The image on the device: that of its maps, or a transfer; and the colours. */
 static pcgpu_status take_depth(pcgpu_context *context, volume *v, const pc_volume_job *job, const uint16_t **depth) {
     const size_t bytes = (size_t)job->view.width * (size_t)job->view.height * sizeof **depth;
     *depth = job->frame ? job->frame->image : NULL;
@@ -232,6 +250,11 @@ static pcgpu_status take_depth(pcgpu_context *context, volume *v, const pc_volum
         PC_TRY(take(context, &v->depth, bytes));
         PC_TRY(pc_cuda_up(context, v->depth.memory, job->depth, bytes));
         *depth = (const uint16_t *)v->depth.memory;
+    }
+    if (job->color) {
+        const size_t colors = 3 * (size_t)job->view.width * (size_t)job->view.height;
+        PC_TRY(take(context, &v->color_image, colors));
+        PC_TRY(pc_cuda_up(context, v->color_image.memory, job->color, colors));
     }
     return PCGPU_OK;
 }
@@ -255,7 +278,7 @@ static pcgpu_status pc_cuda_volume_integrate(pcgpu_context *context, void *state
         job->updated_blocks = v->host_counts[COUNT_UPDATED];
     }
     job->blocks = v->count;
-    job->bytes = (int64_t)((size_t)(v->capacity + 1) * (PC_VOLUME_VOXELS * 8 + PC_VOLUME_NEIGHBOURS * 4 + 6) +
+    job->bytes = (int64_t)((size_t)(v->capacity + 1) * (PC_VOLUME_VOXELS * (v->color ? 16 : 8) + PC_VOLUME_NEIGHBOURS * 4 + 6) +
                            (v->mask + 1) * (sizeof *v->slots + sizeof *v->keys / 2));
     return PCGPU_OK;
 }
@@ -280,8 +303,8 @@ static pcgpu_status cast(pcgpu_context *context, volume *v, const pc_volume_view
         PC_LAUNCH(context, volume_ranges_kernel, pc_blocks(v->count * VOLUME_WARP, VOLUME_THREADS), VOLUME_THREADS,
                   *view, v->keys, v->arrays.active, (uint32_t)v->count, ranges);
     }
-    const pc_volume_grid grid = {
-        v->slots, v->mask, v->keys, v->arrays.distances, v->arrays.weights, v->arrays.active, v->arrays.neighbours};
+    const pc_volume_grid grid = {v->slots, v->mask, v->keys, v->arrays.distances, v->arrays.weights, NULL,
+                                 v->arrays.active, v->arrays.neighbours};
     const dim3 blocks((across + 1) / 2, down);
     if (normals) {
         PC_LAUNCH(context, volume_cast_kernel<true>, blocks, VOLUME_THREADS, grid, *view, ranges, device->vertices,
@@ -323,10 +346,15 @@ static pcgpu_status pc_cuda_volume_blocks(pcgpu_context *context, void *state, s
     PC_TRY(bring(context, &v->host_distances, v->arrays.distances, values));
     PC_TRY(bring(context, &v->host_weights, v->arrays.weights, values));
     PC_TRY(bring(context, &v->host_neighbours, v->arrays.neighbours, n * PC_VOLUME_NEIGHBOURS * sizeof(int32_t)));
+    if (v->color) {
+        PC_TRY(bring(context, &v->host_colors, v->arrays.colors,
+                     n * PC_VOLUME_VOXELS * PC_VOLUME_COLORS * sizeof *v->arrays.colors));
+    }
     memset(blocks, 0, sizeof *blocks);
     blocks->grid.keys = (const uint64_t *)v->host_keys.memory;
     blocks->grid.distances = (const float *)v->host_distances.memory;
     blocks->grid.weights = (const float *)v->host_weights.memory;
+    blocks->grid.colors = (const uint16_t *)v->host_colors.memory;
     blocks->grid.neighbours = (const int32_t *)v->host_neighbours.memory;
     blocks->count = v->count;
     return PCGPU_OK;

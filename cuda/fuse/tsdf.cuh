@@ -5,6 +5,7 @@
 
 #include "common.cuh"
 #include "ptx.cuh"
+#include "tsdf_color.h"
 #include "tsdf_job.h"
 #include "tsdf_ray.h"
 #include "tsdf_ops.h"
@@ -132,6 +133,7 @@ typedef struct volume_arrays {
     float *distances, *weights;
     int32_t *neighbours;
     uint8_t *behind, *active;
+    uint16_t *colors; /* PC_VOLUME_COLORS per voxel; NULL: none */
 } volume_arrays;
 
 /* Initializes a block as empty. Threads 0 to 26 link its neighbours, in both directions. */
@@ -140,6 +142,9 @@ __device__ static inline void volume_begin_block(const volume_table &table, cons
     for (int i = thread; i < PC_VOLUME_VOXELS; i += VOLUME_THREADS) {
         arrays.distances[(int64_t)b * PC_VOLUME_VOXELS + i] = pc_volume_nan();
         arrays.weights[(int64_t)b * PC_VOLUME_VOXELS + i] = 0.0f;
+        for (int k = 0; arrays.colors && k < PC_VOLUME_COLORS; k++) {
+            arrays.colors[PC_VOLUME_COLORS * ((int64_t)b * PC_VOLUME_VOXELS + i) + k] = 0;
+        }
     }
     if (thread == 0) {
         arrays.behind[b] = 0;
@@ -190,7 +195,8 @@ static __global__ void __launch_bounds__(VOLUME_THREADS)
     }
 }
 
-/* Blocks of threads process the list in a grid-stride loop; a thread has four voxels, in every second slice. */
+/* COLOR: the frame has an image of colours. Blocks of threads process the list in a grid-stride loop; a thread has four voxels, in every second slice. */
+template <bool COLOR>
 static __global__ void __launch_bounds__(VOLUME_THREADS)
     volume_update_kernel(const pc_volume_frame frame, const uint64_t *keys, const uint32_t *list,
                          const uint32_t *counters, const volume_arrays arrays) {
@@ -217,6 +223,9 @@ static __global__ void __launch_bounds__(VOLUME_THREADS)
             if (weight != before || before > 0.0f) { /* the voxel may have been seen */
                 arrays.distances[at] = distance;
                 arrays.weights[at] = weight;
+            }
+            if (COLOR) {
+                pc_volume_paint(&frame, p[0], p[1], p[2], distance, arrays.colors + PC_VOLUME_COLORS * at);
             }
             behind |= distance < 0.0f;
         }

@@ -8,6 +8,7 @@
 
 void pcgpu_depth_free(pcgpu_depth *depth) {
     free(depth->data);
+    free(depth->color);
     memset(depth, 0, sizeof *depth);
 }
 

@@ -65,7 +65,7 @@ pcgpu_status pcgpu_volume_open(pcgpu_context *context, const pcgpu_volume_params
         status = pc_choose_backend(context, CPU_SECONDS * frames, CUDA_SECONDS * frames, &v->stats.run, &v->backend);
     }
     if (status == PCGPU_OK) {
-        status = v->backend->tsdf->open(context, &v->state);
+        status = v->backend->tsdf->open(context, v->stats.params.color, &v->state);
     }
     if (status != PCGPU_OK) {
         pcgpu_volume_close(v);
@@ -187,6 +187,7 @@ static pcgpu_status integrate(pcgpu_volume *v, const pcgpu_depth *depth, const p
         return status;
     }
     pc_depth_range(camera, &low, &high);
+    job.color = v->stats.params.color ? depth->color : NULL;
     job.low = low;
     job.high = high;
     job.units = (float)camera->depth_scale;

@@ -1,5 +1,6 @@
 /* Volumes on the CPU: integration of a frame, and ray casting of a view. */
 #include "simd.h"
+#include "tsdf_color.h"
 #include "tsdf_cpu.h"
 
 #include <stdatomic.h>
@@ -46,7 +47,7 @@ PC_INLINE int update_slice(const pc_volume_frame *frame, const slice *places, fl
         facing[i] = r.facing;
     }
     for (int i = 0; i < SLICE; i++) {
-        const pc_volume_reading r = {m[i], facing[i]};
+        const pc_volume_reading r = {.inverse = m[i], .facing = facing[i]};
         pc_volume_blend(view, r, z[i], stretch[i], inside[i], &distances[i], &weights[i]);
     }
     int behind = 0;
@@ -72,6 +73,19 @@ PC_SIMD_FORMS_OF(update_block,
                  (const pc_volume_frame *frame, const slice *places, const float corner[3], float *distances,
                   float *weights, uint8_t *behind),
                  (frame, places, corner, distances, weights, behind))
+
+/* Most voxels are too far from the surface for a colour, so that vectors would not help. */
+static void paint_block(const pc_volume_frame *frame, const float corner[3], const float *distances, uint16_t *colors) {
+    const float *T = frame->view.to_camera;
+    for (int i = 0; i < PC_VOLUME_VOXELS; i++) {
+        const float x = (float)(i % 8), y = (float)(i / 8 % 8), z = (float)(i / SLICE);
+        float p[3];
+        for (int k = 0; k < 3; k++) {
+            p[k] = ((corner[k] + T[4 * k + 2] * z) + T[4 * k + 1] * y) + T[4 * k] * x;
+        }
+        pc_volume_paint(frame, p[0], p[1], p[2], distances[i], colors + PC_VOLUME_COLORS * i);
+    }
+}
 
 /* The pixels of a frame. */
 typedef struct inverting {
@@ -109,6 +123,10 @@ static void update_range(void *state, int64_t begin, int64_t end) {
             pc_volume_corner(&u->frame->view, block, corner);
             u->update(u->frame, &u->places, corner, (float *)v->distances.memory + b * PC_VOLUME_VOXELS,
                       (float *)v->weights.memory + b * PC_VOLUME_VOXELS, (uint8_t *)v->behind.memory + b);
+            if (u->frame->color) {
+                paint_block(u->frame, corner, (float *)v->distances.memory + b * PC_VOLUME_VOXELS,
+                            (uint16_t *)v->colors.memory + b * PC_VOLUME_VOXELS * PC_VOLUME_COLORS);
+            }
             updated++;
         }
     }
@@ -138,10 +156,10 @@ pcgpu_status pc_cpu_volume_integrate(pcgpu_context *context, void *state, struct
     }
     inverting pixels = {job, inverse};
     pc_run_ranges(context, (int64_t)job->view.width * job->view.height, PIXELS_A_PART, invert, &pixels);
-    const pc_volume_frame frame = {.view = job->view, .inverse = inverse};
+    const pc_volume_frame frame = {.view = job->view, .inverse = inverse, .color = job->color};
     job->updated_blocks = update_blocks(context, v, &frame);
     job->blocks = v->count;
-    job->bytes = (int64_t)(v->keys.bytes + v->distances.bytes + v->weights.bytes + v->neighbours.bytes +
+    job->bytes = (int64_t)(v->keys.bytes + v->distances.bytes + v->weights.bytes + v->neighbours.bytes + v->colors.bytes +
                            (v->mask + 1) * sizeof *v->slots);
     return PCGPU_OK;
 }

@@ -18,8 +18,9 @@ typedef struct pc_cpu_volume {
     pc_volume_slot *slots;
     uint64_t mask;
     int64_t count; /* number of blocks; ids start at 1, and block 0 has no values */
+    bool color;    /* voxels have colours */
     /* Of each block, block 0 included: */
-    pc_buffer keys, distances, weights, neighbours;
+    pc_buffer keys, distances, weights, neighbours, colors;
     pc_buffer behind; /* uint8_t: it has a voxel behind a surface */
     /* Of one call: */
     pc_buffer inverse, lists, wanted, active, ranges, maps;
@@ -38,7 +39,7 @@ typedef void pc_volume_cast_fn(const pc_volume_grid *grid, const pc_volume_view 
 pc_volume_cast_fn *pc_cpu_volume_cast(pc_simd simd);
 
 /* Of pc_cpu_tsdf_ops. */
-pcgpu_status pc_cpu_volume_open(pcgpu_context *context, void **state);
+pcgpu_status pc_cpu_volume_open(pcgpu_context *context, bool color, void **state);
 void pc_cpu_volume_close(pcgpu_context *context, void *state);
 pcgpu_status pc_cpu_volume_integrate(pcgpu_context *context, void *state, struct pc_volume_job *job);
 pcgpu_status pc_cpu_volume_raycast(pcgpu_context *context, void *state, const struct pc_volume_view *view,

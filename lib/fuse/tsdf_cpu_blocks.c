@@ -4,6 +4,7 @@
  * need the same blocks, so each thread has a small cache of recent keys. The lists are sorted, so that new blocks get
  * the same ids whichever thread found them. */
 #include "simd.h"
+#include "tsdf_color.h"
 #include "tsdf_cpu.h"
 
 #include <stdlib.h>
@@ -17,6 +18,7 @@ pc_volume_grid pc_cpu_volume_grid(const pc_cpu_volume *v) {
                             .keys = v->keys.memory,
                             .distances = v->distances.memory,
                             .weights = v->weights.memory,
+                            .colors = v->color ? v->colors.memory : NULL,
                             .active = v->active.memory,
                             .neighbours = v->neighbours.memory};
 }
@@ -203,13 +205,17 @@ static pcgpu_status grow_table(pcgpu_context *context, pc_cpu_volume *v, int64_t
     return PCGPU_OK;
 }
 
+enum { COLOR_BYTES = PC_VOLUME_VOXELS * PC_VOLUME_COLORS * sizeof(uint16_t) }; /* of a block */
+
 /* Allocates the arrays of blocks 0 to `blocks`. */
 static pcgpu_status grow_arrays(pcgpu_context *context, pc_cpu_volume *v, int64_t blocks) {
     const size_t n = (size_t)blocks + 1, values = n * PC_VOLUME_VOXELS * sizeof(float);
-    if (!pc_buffer_take(&v->keys, n * sizeof(uint64_t), true) || !pc_buffer_take(&v->behind, n, true) ||
+    const size_t colors = v->color ? n * COLOR_BYTES : 0;
+    if ((colors > 0 && !pc_buffer_take(&v->colors, colors, true)) ||
+        !pc_buffer_take(&v->keys, n * sizeof(uint64_t), true) || !pc_buffer_take(&v->behind, n, true) ||
         !pc_buffer_take(&v->distances, values, true) || !pc_buffer_take(&v->weights, values, true) ||
         !pc_buffer_take(&v->neighbours, n * PC_VOLUME_NEIGHBOURS * sizeof(int32_t), true)) {
-        return pc_fail_memory(context, 2 * values, "the blocks of a volume");
+        return pc_fail_memory(context, 2 * values + colors, "the blocks of a volume");
     }
     return PCGPU_OK;
 }
@@ -226,6 +232,9 @@ static void clear_blocks(void *state, int64_t begin, int64_t end) {
     }
     memset((uint8_t *)v->behind.memory + first, 0, (size_t)count);
     memset((float *)v->weights.memory + first * PC_VOLUME_VOXELS, 0, (size_t)count * PC_VOLUME_VOXELS * sizeof *d);
+    if (v->color) {
+        memset((uint8_t *)v->colors.memory + first * COLOR_BYTES, 0, (size_t)count * COLOR_BYTES);
+    }
     memset((int32_t *)v->neighbours.memory + first * PC_VOLUME_NEIGHBOURS, 0,
            (size_t)count * PC_VOLUME_NEIGHBOURS * sizeof(int32_t));
 }
@@ -290,12 +299,13 @@ pcgpu_status pc_cpu_volume_allocate(pcgpu_context *context, pc_cpu_volume *v, pc
 
 /* ---- opening and closing ---------------------------------------------------------------------------------------- */
 
-pcgpu_status pc_cpu_volume_open(pcgpu_context *context, void **state) {
+pcgpu_status pc_cpu_volume_open(pcgpu_context *context, bool color, void **state) {
     pc_cpu_volume *v = calloc(1, sizeof *v);
     *state = v;
     if (!v) {
         return pc_fail_memory(context, sizeof *v, "a volume");
     }
+    v->color = color;
     pcgpu_status status = grow_arrays(context, v, 0);
     status = status == PCGPU_OK ? grow_table(context, v, 0) : status;
     if (status == PCGPU_OK) {
@@ -310,7 +320,8 @@ void pc_cpu_volume_close(pcgpu_context *context, void *state) {
     pc_cpu_volume *v = state;
     if (v) {
         pc_buffer *const buffers[] = {&v->keys,  &v->distances, &v->weights, &v->neighbours, &v->inverse,
-                                      &v->lists, &v->wanted,    &v->active,  &v->ranges,     &v->behind, &v->maps};
+                                      &v->lists, &v->wanted,    &v->active,  &v->ranges,     &v->behind, &v->maps,
+                                      &v->colors};
         for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++) {
             free(buffers[i]->memory);
         }

@@ -17,6 +17,7 @@ const pc_backend *pc_volume_backend(const pcgpu_volume *volume);
 typedef struct pc_volume_job {
     pc_volume_view view;
     const uint16_t *depth; /* view.height x view.width, in host memory */
+    const uint8_t *color; /* view.height x view.width x 3, in host memory; NULL: none */
     const pc_depth_frame *frame; /* of this image on the same back end, so that a device needs no transfer; or NULL */
     uint32_t low, high;    /* depths from low to before high are points */
     float units;           /* depth units per metre */

@@ -72,6 +72,7 @@ typedef struct pc_volume_grid {
     const uint64_t *keys;      /* of each block */
     const float *distances;    /* PC_VOLUME_VOXELS per block */
     const float *weights;      /* likewise */
+    const uint16_t *colors;    /* PC_VOLUME_COLORS per voxel, see tsdf_color.h; NULL: none */
     const uint8_t *active;     /* whether a cell of the block may have a surface; false for block 0. For ray casting */
     const int32_t *neighbours; /* PC_VOLUME_NEIGHBOURS per block: the blocks around it, x fastest, with itself in the
                                   middle */
@@ -289,6 +290,7 @@ PC_HD bool pc_volume_walk_next(pc_volume_walk *walk) {
 typedef struct pc_volume_frame {
     pc_volume_view view;
     const float *inverse;
+    const uint8_t *color; /* red, green, blue of each pixel; NULL: none */
 } pc_volume_frame;
 
 /* An update of a voxel has three steps: its projection, the depth there, and the new mean. They are separate, so that
@@ -325,6 +327,7 @@ PC_HD_ALWAYS pc_volume_spot pc_volume_project(const pc_volume_view *view, float 
 typedef struct pc_volume_reading {
     float inverse; /* depth; 0 = none */
     float facing;  /* approximate squared cosine of the angle between the ray and the surface normal */
+    bool smooth;   /* interpolated: the four pixels are of one surface */
 } pc_volume_reading;
 
 /* Interpolates between four pixels whose depths are within a truncation of each other. Otherwise, at a depth
@@ -341,6 +344,7 @@ PC_HD_ALWAYS pc_volume_reading pc_volume_read(const pc_volume_view *view, float 
                 dv = view->fy * (under - top);
     const float square = between * between;
     const bool smooth = (low > 0.0f) & (high - low <= view->truncation * (low * high));
+    r.smooth = smooth;
     r.inverse = smooth ? between : nearest;
     r.facing = smooth ? square / (square + (du * du + dv * dv)) : 0.05f;
     return r;
@@ -348,10 +352,14 @@ PC_HD_ALWAYS pc_volume_reading pc_volume_read(const pc_volume_view *view, float 
 
 /* The weight is 1 / depth^2, according to the noise of structured light and stereo, times the factor for slant
  * surfaces, where distances along the ray are less informative. */
+PC_HD_ALWAYS float pc_volume_weight(pc_volume_reading r) {
+    return (r.inverse * r.inverse) * r.facing;
+}
+
 PC_HD_ALWAYS void pc_volume_blend(const pc_volume_view *view, pc_volume_reading r, float z, float stretch,
                                   int32_t inside, float *distance, float *weight) {
     const float old_weight = *weight, old_distance = *distance, truncation = view->truncation;
-    const float along = (1.0f / r.inverse - z) * stretch, w = (r.inverse * r.inverse) * r.facing;
+    const float along = (1.0f / r.inverse - z) * stretch, w = pc_volume_weight(r);
     const bool seen = (inside != 0) & (r.inverse > 0.0f) & (along >= -truncation);
     const float d = along < truncation ? along : truncation, old = old_weight > 0.0f ? old_distance : 0.0f;
     const float sum = old_weight + w, mean = (old * old_weight + d * w) / sum;

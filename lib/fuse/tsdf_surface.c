@@ -1,6 +1,7 @@
 /* The surface of a volume: marching cubes in passes over blocks. In a pass, each block writes only its own data, so
  * that the result does not depend on the threads. The order of blocks is that of their keys, independent of their
  * ids. */
+#include "tsdf_color.h"
 #include "tsdf_mesh.h"
 #include "tsdf_ray.h"
 
@@ -105,9 +106,9 @@ static void gradient_at(const surface *s, int64_t block, const int32_t voxel[3],
     }
 }
 
-/* x y z nx ny nz. The fraction of the edge is kept away from its ends, so that no two vertices have the same
+/* x y z nx ny nz, and red green blue of a volume with colours. The fraction of the edge is kept away from its ends, so that no two vertices have the same
  * position. */
-static void write_vertex(const surface *s, int64_t block, const int32_t at[3], int32_t voxel, int axis, float out[6]) {
+static void write_vertex(const surface *s, int64_t block, const int32_t at[3], int32_t voxel, int axis, float *out) {
     const int32_t v[3] = {voxel & 7, voxel >> 3 & 7, voxel >> 6};
     const int32_t w[3] = {v[0] + (axis == 0), v[1] + (axis == 1), v[2] + (axis == 2)};
     const float a = pc_volume_fetch(&s->grid, block, v[0], v[1], v[2]);
@@ -127,17 +128,27 @@ static void write_vertex(const surface *s, int64_t block, const int32_t at[3], i
     for (int k = 0; k < 3; k++) {
         out[3 + k] = length > 0.0f ? g[k] / length : k != axis ? 0.0f : a < b ? 1.0f : -1.0f;
     }
+    if (s->grid.colors) {
+        const uint16_t *here = s->grid.colors + PC_VOLUME_COLORS * pc_volume_index(&s->grid, block, v[0], v[1], v[2]);
+        const uint16_t *next = s->grid.colors + PC_VOLUME_COLORS * pc_volume_index(&s->grid, block, w[0], w[1], w[2]);
+        pc_volume_color_between(here, next, fraction, out + 6);
+    }
+}
+
+static int columns_of(const surface *s) {
+    return s->grid.colors ? 9 : 6;
 }
 
 static void write_vertices(const surface *s, int64_t block, float *data) {
-    float *out = data + 6 * s->vertices[block];
+    const int columns = columns_of(s);
+    float *out = data + columns * s->vertices[block];
     int32_t at[3];
     pc_volume_unpack(s->grid.keys[block], at);
     for (int word = 0; word < WORDS; word++) {
         for (uint64_t left = s->crossings[block][word]; left; left &= left - 1) {
             const int bit = 64 * word + __builtin_ctzll(left);
             write_vertex(s, block, at, bit / 3, bit % 3, out);
-            out += 6;
+            out += columns;
         }
     }
 }
@@ -249,10 +260,12 @@ static void prepare(pcgpu_context *context, surface *s) {
 }
 
 static pcgpu_status make_cloud(pcgpu_context *context, const surface *s, int64_t vertices, pcgpu_cloud *cloud) {
-    static const char *const names[] = {"x", "y", "z", "nx", "ny", "nz"};
-    pcgpu_status status = pcgpu_cloud_create(context, vertices, 6, cloud);
-    for (int k = 0; k < 6 && status == PCGPU_OK; k++) {
+    static const char *const names[] = {"x", "y", "z", "nx", "ny", "nz", "red", "green", "blue"};
+    const int columns = columns_of(s);
+    pcgpu_status status = pcgpu_cloud_create(context, vertices, columns, cloud);
+    for (int k = 0; k < columns && status == PCGPU_OK; k++) {
         snprintf(cloud->names[k], sizeof cloud->names[k], "%s", names[k]);
+        cloud->types[k] = k < 6 ? cloud->types[k] : PCGPU_UINT8;
     }
     memcpy(cloud->offset, s->offset, sizeof s->offset);
     return status;

@@ -2,16 +2,28 @@
 #include "cloud.h"
 #include "io.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 typedef pcgpu_status mesh_writer(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_mesh *mesh);
 
 /* ---- .obj -------------------------------------------------------------------------------------------------------- */
 
-/* Indices count from 1; a vertex has the number of its normal. */
+/* The first of the columns red, green and blue of 8 bits, which are side by side, or -1. */
+static int color_column(const pcgpu_cloud *v) {
+    static const char *const names[] = {"red", "green", "blue"};
+    const int first = pcgpu_cloud_column(v, names[0]);
+    bool good = first >= 0 && first + 3 <= v->columns;
+    for (int k = 0; good && k < 3; k++) {
+        good = v->types[first + k] == PCGPU_UINT8 && strcmp(v->names[first + k], names[k]) == 0;
+    }
+    return good ? first : -1;
+}
+
+/* Indices count from 1; a vertex has the number of its normal. A colour follows the position, from 0 to 1. */
 static pcgpu_status write_obj(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_mesh *mesh) {
     const pcgpu_cloud *v = &mesh->vertices;
-    const int normal = pc_normal_column(v);
+    const int normal = pc_normal_column(v), color = color_column(v);
     const bool wide = pc_has_offset(v);
     for (int64_t i = 0; i < v->rows && !ferror(stream); i++) {
         char text[6][PC_NUMBER_SIZE];
@@ -23,7 +35,13 @@ static pcgpu_status write_obj(pcgpu_context *context, FILE *stream, const char *
                 pc_format_float32(text[k], v->data[i * v->columns + column]);
             }
         }
-        fprintf(stream, "v %s %s %s\n", text[0], text[1], text[2]);
+        fprintf(stream, "v %s %s %s", text[0], text[1], text[2]);
+        for (int k = 0; k < 3 && color >= 0; k++) {
+            char level[PC_NUMBER_SIZE];
+            pc_format_float32(level, v->data[i * v->columns + color + k] / 255.0f);
+            fprintf(stream, " %s", level);
+        }
+        fputc('\n', stream);
         if (normal >= 0) {
             fprintf(stream, "vn %s %s %s\n", text[3], text[4], text[5]);
         }
@@ -44,11 +62,45 @@ static pcgpu_status write_obj(pcgpu_context *context, FILE *stream, const char *
 
 enum { GLB_JSON = 0x4e4f534a, GLB_BIN = 0x004e4942, FLOAT = 5126, UNSIGNED = 5125 };
 
+/* The linear light of a level of sRGB (IEC 61966-2-1), as glTF has its colours: x^2.4 = x^2 (x^2)^(1/5), with the fifth
+ * root by Newton's method, the same on every machine. */
+static float linear_of(float level) {
+    const double c = (double)level / 255.0;
+    if (c <= 0.04045) {
+        return (float)(c / 12.92);
+    }
+    const double x = (c + 0.055) / 1.055, square = x * x;
+    double root = 1.0;
+    for (int i = 0; i < 30; i++) {
+        root = 0.8 * root + 0.2 * square / ((root * root) * (root * root));
+    }
+    return (float)(square * root);
+}
+
+/* The values of all vertices with linear colours; NULL without memory. */
+static float *with_linear_colors(const pcgpu_cloud *v, int color) {
+    const size_t count = (size_t)v->rows * (size_t)v->columns;
+    float *values = malloc(count * sizeof *values);
+    if (values) {
+        memcpy(values, v->data, count * sizeof *values);
+        for (int64_t i = 0; i < v->rows; i++) {
+            for (int k = 0; k < 3; k++) {
+                float *value = &values[i * v->columns + color + k];
+                *value = linear_of(*value);
+            }
+        }
+    }
+    return values;
+}
+
 /* The scene: one mesh whose buffer holds the vertices with all columns, and then the triangles. The offset is the translation
  * of its node, which is float64. Without triangles a scene has no mesh, since an accessor must not be empty. */
 static int glb_scene(char *out, size_t size, const pcgpu_mesh *mesh, uint64_t vertices, uint64_t triangles) {
     const pcgpu_cloud *v = &mesh->vertices;
-    const int normal = pc_normal_column(v);
+    const int normal = pc_normal_column(v), color = color_column(v);
+    char attributes[64];
+    snprintf(attributes, sizeof attributes, "%s%s", normal >= 0 ? ",\"NORMAL\":2" : "",
+             color < 0 ? "" : normal >= 0 ? ",\"COLOR_0\":3" : ",\"COLOR_0\":2");
     float low[3] = {0}, high[3] = {0};
     for (int64_t i = 0; i < v->rows; i++) {
         for (int k = 0; k < 3; k++) {
@@ -64,7 +116,7 @@ static int glb_scene(char *out, size_t size, const pcgpu_mesh *mesh, uint64_t ve
     n += snprintf(out + n, size - (size_t)n,
                   "\"scenes\":[{\"nodes\":[0]}],\"nodes\":[{\"mesh\":0,\"translation\":[%.17g,%.17g,%.17g]}],\"meshes\":[{\"primitives\":[{"
                   "\"attributes\":{\"POSITION\":0%s},\"indices\":1}]}],\"buffers\":[{\"byteLength\":%llu}],",
-                  v->offset[0], v->offset[1], v->offset[2], normal >= 0 ? ",\"NORMAL\":2" : "",
+                  v->offset[0], v->offset[1], v->offset[2], attributes,
                   (unsigned long long)(vertices + triangles));
     n += snprintf(out + n, size - (size_t)n,
                   "\"bufferViews\":[{\"buffer\":0,\"byteLength\":%llu,\"byteStride\":%d,\"target\":34962},"
@@ -75,10 +127,13 @@ static int glb_scene(char *out, size_t size, const pcgpu_mesh *mesh, uint64_t ve
                   "\"max\":[%.9g,%.9g,%.9g]},{\"bufferView\":1,\"componentType\":%d,\"count\":%lld,\"type\":\"SCALAR\"}",
                   FLOAT, (long long)v->rows, (double)low[0], (double)low[1], (double)low[2], (double)high[0], (double)high[1],
                   (double)high[2], UNSIGNED, (long long)(3 * mesh->triangles));
-    if (normal >= 0) {
-        n += snprintf(out + n, size - (size_t)n,
-                      ",{\"bufferView\":0,\"byteOffset\":%d,\"componentType\":%d,\"count\":%lld,\"type\":\"VEC3\"}", 4 * normal, FLOAT,
-                      (long long)v->rows);
+    const int columns[] = {normal, color};
+    for (int i = 0; i < 2; i++) {
+        if (columns[i] >= 0) {
+            n += snprintf(out + n, size - (size_t)n,
+                          ",{\"bufferView\":0,\"byteOffset\":%d,\"componentType\":%d,\"count\":%lld,\"type\":\"VEC3\"}",
+                          4 * columns[i], FLOAT, (long long)v->rows);
+        }
     }
     return n + snprintf(out + n, size - (size_t)n, "]}");
 }
@@ -99,6 +154,11 @@ static pcgpu_status write_glb(pcgpu_context *context, FILE *stream, const char *
     }
     const uint32_t head[] = {0x46546c67, 2, (uint32_t)size, (uint32_t)length, GLB_JSON};
     const uint32_t chunk[] = {(uint32_t)(vertices + triangles), GLB_BIN};
+    const int color = any ? color_column(&mesh->vertices) : -1;
+    float *colored = color >= 0 ? with_linear_colors(&mesh->vertices, color) : NULL;
+    if (color >= 0 && !colored) {
+        return pc_fail_memory(context, vertices, name);
+    }
     pcgpu_status status = pc_write_bytes(context, stream, name, head, sizeof head);
     if (status == PCGPU_OK) {
         status = pc_write_bytes(context, stream, name, scene, (size_t)length);
@@ -107,8 +167,9 @@ static pcgpu_status write_glb(pcgpu_context *context, FILE *stream, const char *
         status = pc_write_bytes(context, stream, name, chunk, sizeof chunk);
     }
     if (status == PCGPU_OK && any) {
-        status = pc_write_bytes(context, stream, name, mesh->vertices.data, (size_t)vertices);
+        status = pc_write_bytes(context, stream, name, colored ? colored : mesh->vertices.data, (size_t)vertices);
     }
+    free(colored);
     return status == PCGPU_OK && any ? pc_write_bytes(context, stream, name, mesh->indices, (size_t)triangles) : status;
 }
 

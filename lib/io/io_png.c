@@ -1,8 +1,9 @@
-/* .png: a depth image, 16-bit greyscale, through libpng. */
+/* .png through libpng: a depth image, 16-bit greyscale, or the colour image that is registered to one. */
 #include "io.h"
 
 #include <png.h>
 #include <setjmp.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Deflate expands a byte to at most 1032 bytes, which bounds the size of the image in a file. */
@@ -21,6 +22,7 @@ typedef struct png_input {
     int passes; /* 7 of an interlaced image, else 1 */
     int bits, colour;
     pcgpu_depth *depth;
+    bool wants_color; /* an image for depth->color */
 } png_input;
 
 /* ---- what libpng calls ---------------------------------------------------------------------------------------- */
@@ -83,6 +85,26 @@ static bool read_pixels(png_input *in) {
     return true;
 }
 
+/* Any kind of image becomes 8-bit red, green and blue. */
+static bool read_colors(png_input *in) {
+    if (setjmp(png_jmpbuf(in->png))) {
+        return false;
+    }
+    png_set_expand(in->png);
+    png_set_strip_16(in->png);
+    png_set_strip_alpha(in->png);
+    png_set_gray_to_rgb(in->png);
+    in->passes = png_set_interlace_handling(in->png);
+    png_read_update_info(in->png, in->info);
+    for (int pass = 0; pass < in->passes; pass++) {
+        for (int row = 0; row < in->depth->height; row++) {
+            png_read_row(in->png, in->depth->color + 3 * (size_t)row * (size_t)in->depth->width, NULL);
+        }
+    }
+    png_read_end(in->png, NULL);
+    return true;
+}
+
 /* ---- errors --------------------------------------------------------------------------------------------------- */
 
 static pcgpu_status fail_damaged(const png_input *in) {
@@ -110,9 +132,30 @@ static pcgpu_status check_kind(const png_input *in) {
 
 /* ---- reading -------------------------------------------------------------------------------------------------- */
 
+/* The colours of a depth image that has been read. */
+static pcgpu_status decode_colors(png_input *in) {
+    const pcgpu_depth *depth = in->depth;
+    const size_t size = 3 * (size_t)depth->width * (size_t)depth->height;
+    if (in->width != (uint64_t)depth->width || in->height != (uint64_t)depth->height) {
+        return pc_fail(in->context, PCGPU_ERROR_FORMAT,
+                       "%s: has %llu x %llu pixels and the depth image %d x %d; give colour images that are registered to "
+                       "the depth images, pixel by pixel",
+                       in->name, (unsigned long long)in->width, (unsigned long long)in->height, depth->width,
+                       depth->height);
+    }
+    in->depth->color = malloc(size);
+    if (!in->depth->color) {
+        return pc_fail_memory(in->context, size, in->name);
+    }
+    return read_colors(in) ? PCGPU_OK : fail_damaged(in);
+}
+
 static pcgpu_status decode(png_input *in) {
     if (!read_header(in)) {
         return fail_damaged(in);
+    }
+    if (in->wants_color) {
+        return decode_colors(in);
     }
     pcgpu_status status = check_kind(in);
     if (status == PCGPU_OK) {
@@ -127,8 +170,14 @@ static pcgpu_status decode(png_input *in) {
     return status;
 }
 
-static pcgpu_status read_png(pcgpu_context *context, const pc_bytes *bytes, const char *name, pcgpu_depth *depth) {
-    png_input in = {.context = context, .name = name, .p = bytes->data, .left = bytes->size, .depth = depth};
+static pcgpu_status read_any(pcgpu_context *context, const pc_bytes *bytes, const char *name, bool color,
+                             pcgpu_depth *depth) {
+    png_input in = {.context = context,
+                    .name = name,
+                    .p = bytes->data,
+                    .left = bytes->size,
+                    .depth = depth,
+                    .wants_color = color};
     if (bytes->size < 8 || png_sig_cmp(bytes->data, 0, 8) != 0) {
         return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: does not begin as a .png; give --format if it is another",
                        name);
@@ -137,8 +186,41 @@ static pcgpu_status read_png(pcgpu_context *context, const pc_bytes *bytes, cons
     in.info = in.png ? png_create_info_struct(in.png) : NULL;
     pcgpu_status status = in.info ? decode(&in) : pc_fail_memory(context, 1, name);
     png_destroy_read_struct(&in.png, &in.info, NULL);
+    return status;
+}
+
+static pcgpu_status read_png(pcgpu_context *context, const pc_bytes *bytes, const char *name, pcgpu_depth *depth) {
+    pcgpu_status status = read_any(context, bytes, name, false, depth);
     if (status != PCGPU_OK) {
         pcgpu_depth_free(depth);
+    }
+    return status;
+}
+
+static pcgpu_status read_colored(pcgpu_context *context, const pc_bytes *bytes, const char *name, pcgpu_depth *depth) {
+    if (bytes->size >= 3 && memcmp(bytes->data, "\xff\xd8\xff", 3) == 0) {
+        return pc_fail(context, PCGPU_ERROR_FORMAT,
+                       "%s: is a JPEG image, and colour images are read as .png; convert them: magick mogrify -format "
+                       "png *.jpg",
+                       name);
+    }
+    pcgpu_status status = read_any(context, bytes, name, true, depth);
+    if (status != PCGPU_OK) {
+        free(depth->color);
+        depth->color = NULL;
+    }
+    return status;
+}
+
+pcgpu_status pcgpu_read_color(pcgpu_context *context, FILE *stream, const char *name, pcgpu_depth *depth) {
+    const char *shown = pc_input_name(name);
+    pc_bytes bytes = {NULL, 0};
+    free(depth->color);
+    depth->color = NULL;
+    pcgpu_status status = pc_bytes_read(context, stream, shown, &bytes);
+    if (status == PCGPU_OK) {
+        status = read_colored(context, &bytes, shown, depth);
+        pc_bytes_free(&bytes);
     }
     return status;
 }

@@ -33,6 +33,10 @@ void pcgpu_depth_odometry_params_init_sized(pcgpu_depth_odometry_params *params,
     pcgpu_depth_odometry_params initial = {
         .reference = PCGPU_REFERENCE_MODEL, .keyframe_distance = 0.3, .keyframe_angle = 0.2, .keyframe_fitness = 0.7};
     pcgpu_register_depth_params_init(&initial.registration);
+    /* More than for a pair of neighbours: a prediction may be worse than the pose before, and what a pose that has not
+     * arrived is off by stays in the model. */
+    static const int iterations[] = {10, 20, 40};
+    memcpy(initial.registration.level_iterations, iterations, sizeof iterations);
     pcgpu_volume_params_init(&initial.volume);
     pc_struct_init(params, struct_size, &initial, sizeof initial);
 }

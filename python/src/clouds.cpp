@@ -77,7 +77,7 @@ pcgpu_depth depth_view(const depth_array &image) {
     if (image.shape(0) > PCGPU_DEPTH_SIDE || image.shape(1) > PCGPU_DEPTH_SIDE) {
         raise(PyExc_ValueError, "a depth image has more than 16384 rows or columns");
     }
-    return {(int)image.shape(1), (int)image.shape(0), const_cast<uint16_t *>(image.data())};
+    return {(int)image.shape(1), (int)image.shape(0), const_cast<uint16_t *>(image.data()), nullptr};
 }
 
 pcgpu_camera make_camera(nb::dict values) {

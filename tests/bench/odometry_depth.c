@@ -113,7 +113,7 @@ static void make_frames(const arguments *a) {
         }
         T[15] = 1.0;
         frames[i] =
-            (pcgpu_depth){seen.width, seen.height, malloc((size_t)seen.width * (size_t)seen.height * sizeof(uint16_t))};
+            (pcgpu_depth){seen.width, seen.height, malloc((size_t)seen.width * (size_t)seen.height * sizeof(uint16_t)), NULL};
         if (!frames[i].data) {
             fail("out of memory; give fewer frames");
         }

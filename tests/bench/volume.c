@@ -162,14 +162,14 @@ static double device_ms(pcgpu_context *context, const pcgpu_volume_params *param
     double begin = 0.0;
     check(context, pcgpu_volume_open(context, params, &volume));
     for (int i = 0; i < count; i++) {
-        const pcgpu_depth image = {camera->width, camera->height, frames[i]};
+        const pcgpu_depth image = {camera->width, camera->height, frames[i], NULL};
         pc_maps maps;
         begin = i == count / 3 ? pc_now() : begin; /* not the first ones, for which memory grows */
         check(context, pcgpu_volume_integrate(volume, &image, camera, T[i], NULL));
         check(context, pc_volume_see(volume, camera, T[i], &maps));
     }
     /* The last view is still on its way; fusing waits for it when it is to tell what it did. */
-    const pcgpu_depth image = {camera->width, camera->height, frames[count - 1]};
+    const pcgpu_depth image = {camera->width, camera->height, frames[count - 1], NULL};
     pcgpu_volume_counts counts;
     check(context, pcgpu_volume_integrate(volume, &image, camera, T[count - 1], &counts));
     const double ms = 1e3 * (pc_now() - begin) / (count - count / 3 + 1);
@@ -210,7 +210,7 @@ int main(int argc, char **argv) {
         memcpy(poses[i], T, sizeof T);
         frames[i] = malloc((size_t)pixels * sizeof *frames[i]);
         room_frame(&room, &pose, &seen, 1, i, frames[i]);
-        const pcgpu_depth image = {seen.width, seen.height, frames[i]};
+        const pcgpu_depth image = {seen.width, seen.height, frames[i], NULL};
         double begin = pc_now(), cpu = cpu_now();
         check(context, pcgpu_volume_integrate(volume, &image, &camera, T, &counts));
         double middle = pc_now(), cpu_middle = cpu_now();

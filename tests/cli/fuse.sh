@@ -138,3 +138,71 @@ expect 0 pcgpu fuse --camera 1,1,0,0 --poses one.txt none.pgm --mesh none.glb
 expect 0 pcgpu fuse --camera 1,1,0,0 --poses one.txt none.pgm --mesh none.obj
 size_is none.obj 0
 finish
+
+# Colours: images with the names of the depth images in a folder, or a list; the surface stays as it is. Flat colours, so that every
+# vertex has them: what room --color writes is in tests/scene.
+cat > rgb.awk <<'END'
+BEGIN { printf "P6\n640 480\n255\n"; for (i = 0; i < 640 * 480; i++) printf "%s", "d2(" }
+END
+awk -f rgb.awk > rgb.ppm
+if command -v python3 >/dev/null; then
+    python3 - rgb.ppm rgb.png <<'END'
+import struct, sys, zlib
+pixels = open(sys.argv[1], 'rb').read()[-640 * 480 * 3:]
+def chunk(kind, data):
+    return struct.pack('>I', len(data)) + kind + data + struct.pack('>I', zlib.crc32(kind + data))
+rows = b''.join(b'\0' + pixels[1920 * i:1920 * (i + 1)] for i in range(480))
+open(sys.argv[2], 'wb').write(b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', struct.pack('>IIBBBBB', 640, 480, 8, 2, 0, 0, 0)) +
+                              chunk(b'IDAT', zlib.compress(rows, 1)) + chunk(b'IEND', b''))
+END
+    mkdir colors
+    for i in 0 1 2 3; do cp rgb.png colors/frame-00000$i.png; echo colors/frame-00000$i.png; done > colors.txt
+    expect 0 $FUSE --poses "$ROOM/poses_kitti.txt" $FRAMES --color colors -o colored.ply --mesh colored.obj
+    expect 0 $FUSE --poses "$ROOM/poses_kitti.txt" $FRAMES --color colors.txt -o listed.ply --mesh colored.glb
+    same colored.ply listed.ply
+    grep -aq '^property uchar blue$' colored.ply || die 'no colours in .ply'
+    expect 0 pcgpu convert colored.ply --columns x,y,z,red,green,blue -o colored.txt --output-format xyz
+    # d2( are 100, 50 and 40
+    awk '$4 != 100 || $5 != 50 || $6 != 40 { n++ } END { exit !(NR > 5000 && n < NR / 50) }' colored.txt || die 'other colours'
+    expect 0 pcgpu convert colored.ply --columns x,y,z,nx,ny,nz -o without.ply
+    same without.ply model.ply
+    head -n 1 colored.obj | grep -Eq '^v( -?[0-9.e-]+){3} 0\.39215[0-9]* 0\.19607[0-9]* 0\.15686[0-9]*$' || die 'no colours in .obj'
+    grep -aq '"COLOR_0":3' colored.glb || die 'no colours in .glb'
+    expect 0 pcgpu view colored.ply -o colored.png
+
+    # TUM RGB-D: by times, some of which are missing.
+    mkdir tum && mkdir tum/depth tum/rgb
+    for i in 0 1 2 3; do cp "$ROOM/frame-00000$i.png" tum/depth/10.$i.png && cp rgb.png tum/rgb/10.${i}01.png; done
+    printf '# color images\n10.001 rgb/10.001.png\n10.101 rgb/10.101.png\n10.201 rgb/10.201.png\n' > tum/rgb.txt
+    expect 0 $FUSE --poses "$ROOM/poses_kitti.txt" tum/depth/*.png --color tum/rgb.txt -o tum_colored.ply
+    stderr_has 'rgb\.txt: warning: 1 of 4 depth images have no colour image within 0\.02 s; they add shape only$'
+    printf '20.001 rgb/10.001.png\n' > tum/late.txt
+    expect 1 $FUSE --poses "$ROOM/poses_kitti.txt" tum/depth/*.png --color tum/late.txt -o no.ply
+    stderr_is_one 'late\.txt: no colour image is within 0\.02 s of a depth image; give the list that belongs to them$'
+    # 7-Scenes: depth and colour side by side.
+    mkdir scenes
+    for i in 0 1 2 3; do cp "$ROOM/frame-00000$i.png" scenes/f$i.depth.png && cp rgb.png scenes/f$i.color.png; done
+    expect 0 $FUSE --poses "$ROOM/poses_kitti.txt" scenes/*.depth.png --color scenes -o scenes.ply
+    same scenes.ply colored.ply
+    # The model of odometry.
+    head -n 1 "$ROOM/poses_kitti.txt" > first.txt
+    expect 0 pcgpu odometry $CONFIG --map-voxel 0.04 --init first.txt $FRAMES --color colors --trajectory t.txt -o map.ply
+    grep -aq '^property uchar blue$' map.ply || die 'no colours in the model of odometry'
+    expect 2 pcgpu odometry $CONFIG $FRAMES --color colors --trajectory t2.txt
+    stderr_has 'color is for the outputs of the model; give -o or --mesh, or leave it out'
+
+    # What does not fit.
+    rm colors/frame-000002.png
+    expect 1 $FUSE --poses "$ROOM/poses_kitti.txt" $FRAMES --color colors -o no.ply
+    stderr_is_one 'colors: no colour image for .*frame-000002\.png; it has the name of the depth image, or color or rgb in place of depth'
+    printf '\377\330\377\340jpeg' > colors/frame-000002.jpg
+    expect 1 $FUSE --poses "$ROOM/poses_kitti.txt" $FRAMES --color colors -o no.ply
+    stderr_has 'frame-000002\.jpg: is a JPEG image, and colour images are read as \.png; convert them: magick mogrify -format png \*\.jpg$'
+    head -n 3 colors.txt > three_colors.txt
+    expect 1 $FUSE --poses "$ROOM/poses_kitti.txt" $FRAMES --color three_colors.txt -o no.ply
+    stderr_is_one 'three_colors\.txt: 3 colour images for 4 depth images; give one per line, in the order of the depth images$'
+    cp "$PCGPU_SOURCE/testdata/pictures/room.png" colors/frame-000002.png
+    expect 1 $FUSE --poses "$ROOM/poses_kitti.txt" $FRAMES --color colors -o no.ply
+    stderr_has 'frame-000002\.png: has [0-9]+ x [0-9]+ pixels and the depth image 640 x 480; give colour images that are registered'
+    absent no.ply
+fi

@@ -90,7 +90,7 @@ static int check_list(const uint8_t *data, size_t size) {
             n += n + 1 < sizeof line;
         }
         line[n] = '\0';
-        if (timed_line(line, &time, name, sizeof name)) {
+        if (timed_line(line, true, &time, name, sizeof name)) {
             MUST(isfinite(time) && name[0] && strlen(name) < sizeof name && !strpbrk(name, " \t\r\n,"));
             found = 1;
         }

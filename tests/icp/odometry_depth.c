@@ -36,7 +36,7 @@ static void make_images(void) {
         scene_pose pose;
         double quaternion[4], *T = truth[i];
         room_pose(ROOM_AROUND, (double)i / LOOP, &pose, quaternion);
-        images[i] = (pcgpu_depth){seen.width, seen.height, calloc(pixels, sizeof(uint16_t))};
+        images[i] = (pcgpu_depth){seen.width, seen.height, calloc(pixels, sizeof(uint16_t)), NULL};
         room_frame(&room, &pose, &seen, 1, i, images[i].data);
         for (int k = 0; k < 3; k++) {
             memcpy(T + 4 * k, pose.rotation + 3 * k, 3 * sizeof *T);
@@ -45,7 +45,7 @@ static void make_images(void) {
         T[15] = 1.0;
         times[i] = i / 30.0 + (i > 4 ? 0.02 : 0.0);
     }
-    dark = (pcgpu_depth){seen.width, seen.height, calloc(pixels, sizeof(uint16_t))};
+    dark = (pcgpu_depth){seen.width, seen.height, calloc(pixels, sizeof(uint16_t)), NULL};
 }
 
 static void free_images(void) {
@@ -284,8 +284,8 @@ static void test_saturated(pcgpu_context *context, const char *label) {
             const bool none = i % WIDTH - 90 < 11 && i % pixels / WIDTH < 6;
             data[i] = none ? (uint16_t)(k * UINT16_MAX) : images[i / pixels].data[i % pixels];
         }
-        const pcgpu_depth source = {images[0].width, images[0].height, data + pixels};
-        const pcgpu_depth target = {images[0].width, images[0].height, data};
+        const pcgpu_depth source = {images[0].width, images[0].height, data + pixels, NULL};
+        const pcgpu_depth target = {images[0].width, images[0].height, data, NULL};
         pcgpu_register_depth(context, &source, &target, &camera, NULL, &p, &r[k]);
         printf("0.7 %% of the pixels at %d: %s\n", k * UINT16_MAX, r[k].reason);
     }
@@ -299,7 +299,7 @@ static void test_mirrored(pcgpu_context *context, const char *label) {
     const int width = images[0].width;
     const size_t pixels = (size_t)width * (size_t)images[0].height;
     uint16_t *data = malloc(pixels * sizeof *data);
-    const pcgpu_depth mirrored = {width, images[0].height, data};
+    const pcgpu_depth mirrored = {width, images[0].height, data, NULL};
     pcgpu_register_depth_params p;
     pcgpu_register_depth_params_init(&p);
     for (int k = 0; k < FRAMES * FRAMES; k++) {

@@ -3,7 +3,8 @@
  *
  *   check_room FOLDER LAYOUT             frames without noise: points lie on surfaces within the rounding, frames
  * overlap check_room FOLDER LAYOUT CLEAN       frames with noise, CLEAN holds the same without: its size and the lost
- * pixels check_room --same A.png B.png        the same pixels */
+ * pixels check_room --same A.png B.png        the same pixels
+ *   check_room --colors POINTS LAYOUT    the points have the colours of the surfaces that they are on */
 #include "room.h"
 
 #include "config.h"
@@ -280,6 +281,47 @@ static void check_same(const char *a, const char *b) {
     pcgpu_depth_free(&images[1]);
 }
 
+/* Points with colours: away from where two shapes meet, each has the colour of the shape that it is on, within a level. */
+static void check_colors(const scene *room, const char *path) {
+    pcgpu_cloud cloud;
+    if (pcgpu_read_file(context, path, &(pcgpu_read_options){0}, &cloud) != PCGPU_OK) {
+        stop(path, pcgpu_last_error(context));
+    }
+    const int red = pcgpu_cloud_column(&cloud, "red");
+    CHECK(red >= 3 && cloud.rows > 10000, "%lld points, colours in column %d", (long long)cloud.rows, red);
+    int64_t compared = 0, off = 0;
+    double sum = 0.0;
+    for (int64_t i = 0; red >= 3 && i < cloud.rows; i++) {
+        const float *v = cloud.data + i * cloud.columns;
+        const double p[3] = {v[0], v[1], v[2]};
+        double nearest = INFINITY, second = INFINITY;
+        int shape = 0, worst = 0;
+        uint8_t rgb[3];
+        for (int s = 0; s < room->count; s++) {
+            const double d = fabs(scene_distance(&room->shapes[s], p));
+            second = d < nearest ? nearest : d < second ? d : second;
+            shape = d < nearest ? s : shape;
+            nearest = d < nearest ? d : nearest;
+        }
+        if (nearest > 0.01 || second < 0.04) {
+            continue;
+        }
+        room_color(shape, p, rgb);
+        for (int k = 0; k < 3; k++) {
+            const int error = abs((int)v[red + k] - rgb[k]);
+            worst = error > worst ? error : worst;
+            sum += error / 3.0;
+        }
+        compared++;
+        off += worst > 1;
+    }
+    printf("%s: %lld of %lld points compared, %.3f %% are more than a level off, the mean error is %.3f levels\n", path,
+           (long long)compared, (long long)cloud.rows, 100.0 * (double)off / (double)compared, sum / (double)compared);
+    CHECK(compared > cloud.rows / 2 && (double)off <= 0.002 * (double)compared && sum <= 0.05 * (double)compared,
+          "colours are off");
+    pcgpu_cloud_free(&cloud);
+}
+
 int main(int argc, char **argv) {
     static scene room;
     static sequence frames, clean;
@@ -289,7 +331,10 @@ int main(int argc, char **argv) {
             PCGPU_OK) {
         return 2;
     }
-    if (strcmp(argv[1], "--same") == 0 && argc == 4) {
+    if (strcmp(argv[1], "--colors") == 0 && argc == 4) {
+        room_furnish(&room, strtoull(argv[3], NULL, 10));
+        check_colors(&room, argv[2]);
+    } else if (strcmp(argv[1], "--same") == 0 && argc == 4) {
         check_same(argv[2], argv[3]);
     } else {
         room_furnish(&room, strtoull(argv[2], NULL, 10));

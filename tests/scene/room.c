@@ -16,7 +16,7 @@ typedef struct arguments {
     room_path path;
     bool pgm;
     room_camera camera;
-    const char *folder;
+    const char *folder, *color; /* color: the folder of the colour images, or NULL */
 } arguments;
 
 static const char usage[] =
@@ -31,7 +31,8 @@ static const char usage[] =
     "  --noise 0|1        1: noise, quantisation and missing pixels as of a Kinect (default 0)\n"
     "  --seed N           of the noise (default 1)\n"
     "  --layout N         seed of the room itself (default 1)\n"
-    "  --format png|pgm   (default png)\n";
+    "  --format png|pgm   (default png)\n"
+    "  --color FOLDER     also write the registered colour images, FOLDER/frame-000000.png ...\n";
 
 /* ---- arguments ---------------------------------------------------------------------------------------------- */
 
@@ -88,6 +89,10 @@ static bool parse_option(arguments *a, const char *name, const char *value) {
         a->pgm = strcmp(value, "pgm") == 0;
         return a->pgm || strcmp(value, "png") == 0;
     }
+    if (strcmp(name, "--color") == 0) {
+        a->color = value;
+        return true;
+    }
     if (strcmp(name, "--width") == 0 && parse_int(value, 16, 2048, &number) && number % 16 == 0) {
         const room_camera before = a->camera;
         room_camera_init(&a->camera, number);
@@ -124,7 +129,9 @@ static bool write_pgm(FILE *file, const room_camera *camera, const uint16_t *dep
     return !ferror(file);
 }
 
-static bool write_png(FILE *file, const room_camera *camera, const uint16_t *depth) {
+/* Rows of `bytes` each, depths big endian. */
+static bool write_png(FILE *file, const room_camera *camera, const unsigned char *rows, bool color) {
+    const size_t bytes = (size_t)camera->width * (color ? 3 : 2);
     png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
     png_infop info = png ? png_create_info_struct(png) : NULL;
     if (!info || setjmp(png_jmpbuf(png))) {
@@ -133,31 +140,30 @@ static bool write_png(FILE *file, const room_camera *camera, const uint16_t *dep
     }
     png_init_io(png, file);
     png_set_compression_level(png, 9);
-    png_set_IHDR(png, info, (png_uint_32)camera->width, (png_uint_32)camera->height, 16, PNG_COLOR_TYPE_GRAY,
-                 PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    png_set_IHDR(png, info, (png_uint_32)camera->width, (png_uint_32)camera->height, color ? 8 : 16,
+                 color ? PNG_COLOR_TYPE_RGB : PNG_COLOR_TYPE_GRAY, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png_write_info(png, info);
     for (int v = 0; v < camera->height; v++) {
-        unsigned char row[2 * 2048]; /* big endian, whatever this machine is */
-        for (int u = 0; u < camera->width; u++) {
-            row[2 * u] = (unsigned char)(depth[v * camera->width + u] >> 8);
-            row[2 * u + 1] = (unsigned char)(depth[v * camera->width + u] & 255);
-        }
-        png_write_row(png, row);
+        png_write_row(png, rows + (size_t)v * bytes);
     }
     png_write_end(png, info);
     png_destroy_write_struct(&png, &info);
     return true;
 }
 
-static FILE *open_file(const arguments *a, const char *name) {
+static FILE *open_in(const char *folder, const char *name) {
     char path[LONGEST_PATH];
-    int length = snprintf(path, sizeof path, "%s/%s", a->folder, name);
+    int length = snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *file = length > 0 && (size_t)length < sizeof path ? fopen(path, "wb") : NULL;
     if (!file) {
-        fprintf(stderr, "room: %s/%s: ", a->folder, name);
+        fprintf(stderr, "room: %s/%s: ", folder, name);
         perror("cannot write");
     }
     return file;
+}
+
+static FILE *open_file(const arguments *a, const char *name) {
+    return open_in(a->folder, name);
 }
 
 static bool close_file(const arguments *a, const char *name, FILE *file, bool good) {
@@ -177,7 +183,32 @@ static bool write_frame(const arguments *a, const scene *room, const scene_pose 
         return false;
     }
     room_frame(room, pose, &a->camera, a->seed, number, depth);
-    return close_file(a, name, file, a->pgm ? write_pgm(file, &a->camera, depth) : write_png(file, &a->camera, depth));
+    bool good = false;
+    if (a->pgm) {
+        good = write_pgm(file, &a->camera, depth);
+    } else {
+        const int pixels = a->camera.width * a->camera.height;
+        for (int i = 0; i < pixels; i++) { /* big endian, whatever this machine is */
+            const unsigned char bytes[] = {(unsigned char)(depth[i] >> 8), (unsigned char)(depth[i] & 255)};
+            memcpy(&depth[i], bytes, sizeof bytes);
+        }
+        good = write_png(file, &a->camera, (const unsigned char *)depth, false);
+    }
+    return close_file(a, name, file, good);
+}
+
+static bool write_colors(const arguments *a, const scene *room, const scene_pose *pose, int number) {
+    char name[64];
+    snprintf(name, sizeof name, "frame-%06d.png", number);
+    unsigned char *rgb = malloc(3 * (size_t)a->camera.width * (size_t)a->camera.height);
+    FILE *file = rgb ? open_in(a->color, name) : NULL;
+    bool good = file != NULL;
+    if (good) {
+        room_colors(room, pose, &a->camera, rgb);
+        good = close_file(a, name, file, write_png(file, &a->camera, rgb, true));
+    }
+    free(rgb);
+    return good;
 }
 
 static bool write_camera(const arguments *a) {
@@ -215,7 +246,7 @@ static bool write_all(const arguments *a, const scene *room, uint16_t *depth) {
         double quaternion[4];
         room_pose(a->path, (double)i / a->loop, &pose, quaternion);
         write_pose(&pose, quaternion, i, tum, kitti);
-        good = write_frame(a, room, &pose, i, depth);
+        good = write_frame(a, room, &pose, i, depth) && (!a->color || write_colors(a, room, &pose, i));
     }
     good = tum ? close_file(a, "poses_tum.txt", tum, true) && good : false;
     good = kitti ? close_file(a, "poses_kitti.txt", kitti, true) && good : false;

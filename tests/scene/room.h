@@ -48,4 +48,10 @@ double scene_distance(const scene_shape *shape, const double p[3]);
 /* Distance to the nearest surface of a room. */
 double room_distance(const scene *room, const double p[3]);
 
+/* The colour of a point of the shape with this number: its own, which changes by some levels per metre. */
+void room_color(int shape, const double p[3], uint8_t rgb[3]);
+
+/* The colour image that is registered to a frame: height x width x 3, red green blue; black where there is nothing. */
+void room_colors(const scene *room, const scene_pose *pose, const room_camera *camera, uint8_t *rgb);
+
 #endif

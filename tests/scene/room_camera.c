@@ -2,6 +2,7 @@
 #include "room.h"
 
 #include <math.h>
+#include <stddef.h>
 
 #define BASELINE  0.075 /* metres, from the camera to the projector on its right */
 #define DISPARITY 351.3 /* steps of disparity at 1 m */
@@ -111,15 +112,18 @@ static void list_shapes(const scene *room, const scene_pose *pose, const room_ca
     }
 }
 
-static bool cast(const shape_list *list, const scene_ray *ray, scene_hit *nearest) {
+/* The shape that the ray meets first, or NULL. */
+static const scene_shape *cast(const shape_list *list, const scene_ray *ray, scene_hit *nearest) {
+    const scene_shape *shape = NULL;
     *nearest = (scene_hit){.distance = SCENE_MAX_RANGE};
     for (int i = 0; i < list->count; i++) {
         scene_hit h;
         if (scene_meets(list->shapes[i], ray, &h) && h.distance > 0.0 && h.distance < nearest->distance) {
             *nearest = h;
+            shape = list->shapes[i];
         }
     }
-    return nearest->distance < SCENE_MAX_RANGE;
+    return shape;
 }
 
 /* Whether the projector shines on the point at `distance` along the ray: nothing stands between them. */
@@ -182,6 +186,47 @@ void room_frame(const scene *room, const scene_pose *pose, const room_camera *ca
                     z = camera->noise ? measured(&list, pose, &ray, &h, z, &random) : z;
                     double units = floor(z * camera->depth_scale + 0.5);
                     depth[pixel] = units <= 65535.0 ? (uint16_t)units : 0;
+                }
+            }
+        }
+    }
+}
+
+/* ---- colours ------------------------------------------------------------------------------------------------ */
+
+void room_color(int shape, const double p[3], uint8_t rgb[3]) {
+    scene_random random = {(uint64_t)shape * 0xD1342543DE82EF95u + 7};
+    for (int k = 0; k < 3; k++) {
+        double level = scene_between(&random, 65.0, 190.0);
+        for (int i = 0; i < 3; i++) {
+            level += scene_between(&random, -8.0, 8.0) * p[i];
+        }
+        rgb[k] = (uint8_t)floor((level > 0.0 ? level < 255.0 ? level : 255.0 : 0.0) + 0.5);
+    }
+}
+
+void room_colors(const scene *room, const scene_pose *pose, const room_camera *camera, uint8_t *rgb) {
+    shape_list list;
+    for (int top = 0; top < camera->height; top += TILE) {
+        for (int left = 0; left < camera->width; left += TILE) {
+            list_shapes(room, pose, camera, left, top, &list);
+            for (int i = 0; i < TILE * TILE; i++) {
+                const int u = left + i % TILE, v = top + i / TILE;
+                scene_ray ray;
+                scene_hit h;
+                double length, p[3];
+                if (u >= camera->width || v >= camera->height) {
+                    continue;
+                }
+                uint8_t *pixel = rgb + 3 * ((size_t)v * (size_t)camera->width + (size_t)u);
+                pixel[0] = pixel[1] = pixel[2] = 0;
+                ray_of(pose, camera, u, v, &ray, &length);
+                const scene_shape *shape = cast(&list, &ray, &h);
+                for (int k = 0; k < 3; k++) {
+                    p[k] = ray.origin[k] + h.distance * ray.direction[k];
+                }
+                if (shape) {
+                    room_color((int)(shape - room->shapes), p, pixel);
                 }
             }
         }

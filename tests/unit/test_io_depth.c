@@ -249,7 +249,7 @@ static pcgpu_camera camera(void) {
 void test_depth_points(void **state) {
     io_state *s = *state;
     uint16_t pixels[] = {0, 1000, 400, 399, 65535, 4000, 4001, 0, 2000};
-    const pcgpu_depth depth = {3, 3, pixels};
+    const pcgpu_depth depth = {3, 3, pixels, NULL};
     pcgpu_camera c = camera();
     pcgpu_depth_counts n;
     pcgpu_cloud cloud;
@@ -276,7 +276,7 @@ void test_depth_points(void **state) {
 void test_depth_camera(void **state) {
     io_state *s = *state;
     uint16_t pixels[6] = {1, 2, 3, 4, 5, 6};
-    const pcgpu_depth depth = {3, 2, pixels};
+    const pcgpu_depth depth = {3, 2, pixels, NULL};
     const struct {
         size_t member;
         double value;
@@ -305,7 +305,7 @@ void test_depth_camera(void **state) {
     const int sizes[][2] = {{0, 2}, {3, -1}, {16385, 1}, {1, 16385}, {8192, 4097}};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         c = camera();
-        const pcgpu_depth other = {sizes[i][0], sizes[i][1], pixels};
+        const pcgpu_depth other = {sizes[i][0], sizes[i][1], pixels, NULL};
         assert_int_equal(pcgpu_depth_to_cloud(s->context, &other, &c, &cloud, NULL), PCGPU_ERROR_ARGUMENT);
         assert_non_null(strstr(pcgpu_last_error(s->context), "pixels is not possible; 1 to 16384 a side"));
     }

@@ -16,7 +16,7 @@
 enum { W = 320, H = 240 };
 
 static uint16_t a_data[W * H], b_data[W * H];
-static const pcgpu_depth a = {W, H, a_data}, b = {W, H, b_data};
+static const pcgpu_depth a = {W, H, a_data, NULL}, b = {W, H, b_data, NULL};
 static pcgpu_camera camera;
 static pcgpu_register_depth_params params;
 static pcgpu_context *context;
@@ -172,7 +172,7 @@ static void test_arguments(void **state) {
     (void)state;
     const pcgpu_register_depth_params good = params;
     const pcgpu_camera own = camera;
-    const pcgpu_depth small = {W / 2, H, a_data}, empty = {0, 120, a_data};
+    const pcgpu_depth small = {W / 2, H, a_data, NULL}, empty = {0, 120, a_data, NULL};
 #define REFUSE(what, ...)                                                                                              \
     __VA_ARGS__;                                                                                                       \
     refuse(&a, &b, what);                                                                                              \
@@ -203,7 +203,7 @@ static void test_arguments(void **state) {
 static void test_outcomes(void **state) {
     (void)state;
     static uint16_t none[W * H];
-    const pcgpu_depth zero = {W, H, none}, tiny = {1, 1, a_data};
+    const pcgpu_depth zero = {W, H, none, NULL}, tiny = {1, 1, a_data, NULL};
     pcgpu_registration r;
     assert_int_equal(pcgpu_register_depth(context, &zero, &zero, &camera, NULL, &params, &r), PCGPU_OK);
     assert_true(!r.converged && strstr(r.reason, "the source has 0 pixels") && r.T_target_source[0] == 1.0);

@@ -52,7 +52,7 @@ static void render(const pcgpu_camera *camera, const double T[16], depth_fn *dep
 }
 
 static void fuse(pcgpu_volume *volume, const pcgpu_camera *camera, const double T[16], uint16_t *depth) {
-    const pcgpu_depth image = {camera->width, camera->height, depth};
+    const pcgpu_depth image = {camera->width, camera->height, depth, NULL};
     pcgpu_volume_counts counts;
     pcgpu_status status = pcgpu_volume_integrate(volume, &image, camera, T, &counts);
     CHECK(status == PCGPU_OK, "%s", pcgpu_last_error(context));
@@ -420,7 +420,7 @@ static void test_room(const scene *room) {
 static void test_noisy_room(const scene *room) {
     fused f = fuse_room(room, true, ROOM_FRAMES);
     pcgpu_cloud single, surface;
-    const pcgpu_depth image = {WIDTH, HEIGHT, f.depth};
+    const pcgpu_depth image = {WIDTH, HEIGHT, f.depth, NULL};
     CHECK(pcgpu_depth_to_cloud(context, &image, &f.camera, &single, NULL) == PCGPU_OK, "%s", pcgpu_last_error(context));
     CHECK(pcgpu_volume_surface(f.volume, 0.0, &surface) == PCGPU_OK, "%s", pcgpu_last_error(context));
     const spread frame = distances_of(room, single.data, 3, single.rows, f.T, 3);
@@ -456,7 +456,7 @@ static void check_refused(pcgpu_volume *volume, const pcgpu_depth *image, const 
 static void test_hostile(void) {
     pcgpu_camera camera = make_camera(40, 30, 35.0, 1000.0);
     uint16_t depth[40 * 30] = {0};
-    pcgpu_depth image = {40, 30, depth};
+    pcgpu_depth image = {40, 30, depth, NULL};
     float vertices[3 * 40 * 30], normals[3 * 40 * 30];
     pcgpu_volume *volume = open_volume(0.02, 0);
     pcgpu_volume_stats stats;

@@ -4,6 +4,7 @@
  * looking at every block for every tile; only the formulas of tsdf_math.h and tsdf_ray.h are shared. On the CPU every
  * form of vectors runs with 1, 2, 5 and 16 threads. Exit code 0 passed, 1 failed, 77 no such device. */
 #include "simd.h"
+#include "tsdf_color.h"
 #include "tsdf_ops.h"
 #include "tsdf_job.h"
 #include "tsdf_ray.h"
@@ -16,6 +17,7 @@ enum { SKIPPED = 77, MAX_CONTEXTS = 16, MOST_FRAMES = 16 };
 typedef struct frame {
     int width, height;
     uint16_t *depth;
+    uint8_t *color; /* of every second frame; else NULL */
     pc_volume_job job;
 } frame;
 
@@ -46,6 +48,7 @@ static void place(frame *f, const room_camera *seen, const double T[16], double 
         view->to_camera[4 * k + 3] = (float)back;
     }
     f->job.depth = f->depth;
+    f->job.color = f->color;
     f->job.low = 1;
     f->job.high = 60000;
     f->job.units = (float)seen->depth_scale;
@@ -94,6 +97,11 @@ static void make(sequence *s, const char *name, kind what, int count, int width,
         for (int k = 0; k < 3; k++) {
             T[4 * k + 3] += shift;
         }
+        const size_t levels = 3 * (size_t)(f->width * f->height);
+        f->color = i % 2 == 0 ? malloc(levels) : NULL;
+        for (size_t k = 0; f->color && k < levels; k++) {
+            f->color[k] = (uint8_t)random_bits();
+        }
         place(f, &seen, T, voxel, truncation);
     }
 }
@@ -101,15 +109,19 @@ static void make(sequence *s, const char *name, kind what, int count, int width,
 static void release(sequence *s) {
     for (int i = 0; i < s->count; i++) {
         free(s->frames[i].depth);
+        free(s->frames[i].color);
     }
 }
 
 /* ---- the reference ---------------------------------------------------------------------------------------------- */
 
+enum { COLORS = PC_VOLUME_VOXELS * PC_VOLUME_COLORS }; /* of a block */
+
 typedef struct reference {
     int64_t count, room; /* blocks, block 0 not counted */
     uint64_t *keys;
     float *distances, *weights;
+    uint16_t *colors;
     int32_t *neighbours;
     uint8_t *behind, *active;
     pc_volume_slot *slots;
@@ -121,6 +133,7 @@ static void reserve(reference *r, int64_t blocks) {
     r->keys = realloc(r->keys, (size_t)blocks * sizeof *r->keys);
     r->distances = realloc(r->distances, (size_t)blocks * PC_VOLUME_VOXELS * sizeof *r->distances);
     r->weights = realloc(r->weights, (size_t)blocks * PC_VOLUME_VOXELS * sizeof *r->weights);
+    r->colors = realloc(r->colors, (size_t)blocks * COLORS * sizeof *r->colors);
 }
 
 static void add_block(reference *r, uint64_t key) {
@@ -128,6 +141,7 @@ static void add_block(reference *r, uint64_t key) {
     if (b >= r->room) {
         reserve(r, 2 * b + 64);
     }
+    memset(r->colors + b * COLORS, 0, COLORS * sizeof *r->colors);
     r->keys[b] = key;
     for (int i = 0; i < PC_VOLUME_VOXELS; i++) {
         r->distances[b * PC_VOLUME_VOXELS + i] = pc_volume_nan();
@@ -193,7 +207,7 @@ static void update_all(reference *r, frame *f) {
     for (int i = 0; i < f->width * f->height; i++) {
         inverse[i] = pc_volume_inverse(&f->job, f->depth[i]);
     }
-    const pc_volume_frame fused = {f->job.view, inverse};
+    const pc_volume_frame fused = {f->job.view, inverse, f->color};
     const float *T = f->job.view.to_camera;
     for (int64_t b = 1; b <= r->count; b++) {
         int32_t block[3];
@@ -213,6 +227,9 @@ static void update_all(reference *r, frame *f) {
             }
             const int64_t at = b * PC_VOLUME_VOXELS + i;
             pc_volume_update(&fused, p[0], p[1], p[2], &r->distances[at], &r->weights[at]);
+            if (f->color) {
+                pc_volume_paint(&fused, p[0], p[1], p[2], r->distances[at], r->colors + at * PC_VOLUME_COLORS);
+            }
         }
     }
     free(inverse);
@@ -273,7 +290,7 @@ static void finish(reference *r) {
 }
 
 static void cast(const reference *r, const pc_volume_view *view, const pc_maps *maps) {
-    const pc_volume_grid grid = {r->slots, r->mask, r->keys, r->distances, r->weights, r->active, r->neighbours};
+    const pc_volume_grid grid = {r->slots, r->mask, r->keys, r->distances, r->weights, NULL, r->active, r->neighbours};
     for (int32_t v = 0; v < view->height; v++) {
         for (int32_t u = 0; u < view->width; u++) {
             const int32_t left = u / PC_VOLUME_TILE * PC_VOLUME_TILE, top = v / PC_VOLUME_TILE * PC_VOLUME_TILE;
@@ -298,6 +315,7 @@ static void free_reference(reference *r) {
     free(r->keys);
     free(r->distances);
     free(r->weights);
+    free(r->colors);
     free(r->neighbours);
     free(r->behind);
     free(r->active);
@@ -320,6 +338,9 @@ static void compare_blocks(const sequence *s, const reference *r, const char *la
             CHECK(memcmp(blocks->grid.weights + b * PC_VOLUME_VOXELS, r->weights + other * PC_VOLUME_VOXELS, bytes) ==
                       0,
                   "%s, %s: the weights of block %lld", s->name, label, (long long)b);
+            CHECK(!blocks->grid.colors || memcmp(blocks->grid.colors + b * COLORS, r->colors + other * COLORS,
+                                                 COLORS * sizeof *r->colors) == 0,
+                  "%s, %s: the colours of block %lld", s->name, label, (long long)b);
         }
     }
 }
@@ -332,17 +353,19 @@ static int64_t seen_pixels(const pc_maps *maps) {
     return n;
 }
 
-static void run(pcgpu_context *context, const pc_backend *backend, const char *label, sequence *s, const reference *r,
-                const pc_maps *wanted) {
+/* color: the volume has colours; without them, nothing else changes. */
+static void run(pcgpu_context *context, const pc_backend *backend, const char *label, bool color, sequence *s,
+                const reference *r, const pc_maps *wanted) {
     void *state = NULL;
     pc_volume_blocks blocks;
     const size_t values = 3 * (size_t)wanted->width * (size_t)wanted->height;
     float *memory = malloc(2 * values * sizeof *memory);
     const pc_maps maps = {
         .width = wanted->width, .height = wanted->height, .vertices = memory, .normals = memory + values};
-    pcgpu_status status = backend->tsdf->open(context, &state);
+    pcgpu_status status = backend->tsdf->open(context, color, &state);
     for (int i = 0; i < s->count && status == PCGPU_OK; i++) {
         pc_volume_job job = s->frames[i].job;
+        job.color = color ? job.color : NULL;
         job.blocks = job.new_blocks = job.updated_blocks = job.unreachable = -1;
         job.counts_updated = i % 2 == 0; /* else a device goes on when the host does */
         status = backend->tsdf->integrate(context, state, &job);
@@ -359,6 +382,7 @@ static void run(pcgpu_context *context, const pc_backend *backend, const char *l
     if (status == PCGPU_OK && s->frames[0].job.unreachable == 0 && s->frames[0].job.new_blocks > 0) {
         frame other = s->frames[0];
         other.job.view.anchor[0] += 5000;
+        other.job.color = color ? other.color : NULL;
         other.job.max_blocks = r->count + s->frames[0].job.new_blocks - 1;
         CHECK(backend->tsdf->integrate(context, state, &other.job) == PCGPU_ERROR_MEMORY, "%s, %s: the limit", s->name,
               label);
@@ -380,6 +404,7 @@ static void run(pcgpu_context *context, const pc_backend *backend, const char *l
         CHECK(status == PCGPU_OK, "%s, %s: %s", s->name, label, pcgpu_last_error(context));
     }
     if (status == PCGPU_OK) {
+        CHECK((blocks.grid.colors != NULL) == color, "%s, %s: colours", s->name, label);
         compare_blocks(s, r, label, &blocks);
     }
     backend->tsdf->close(context, state);
@@ -432,7 +457,10 @@ static void test(const contexts *c, const char *name, kind what, int count, int 
            (long long)seen_pixels(&wanted), view->width * view->height);
     CHECK(what >= RANDOM_DEPTH || seen_pixels(&wanted) > view->width * view->height / 2, "%s: an empty view", name);
     for (int i = 0; i < c->count; i++) {
-        run(c->context[i], c->backend[i], c->label[i], &s, &r, &wanted);
+        run(c->context[i], c->backend[i], c->label[i], i % 2 == 0, &s, &r, &wanted);
+        if (i == 0) {
+            run(c->context[i], c->backend[i], c->label[i], false, &s, &r, &wanted);
+        }
     }
     free(memory);
     free_reference(&r);
