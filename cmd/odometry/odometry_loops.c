@@ -7,7 +7,9 @@
 pcgpu_status odometry_open_loops(session *s, const pcgpu_register_params *registration, pcgpu_loops **loops) {
     pcgpu_loops_params params;
     pcgpu_loops_params_init(&params);
-    params.registration.voxel = registration->voxel;
+    if (registration->voxel > 0.0) { /* 0, of a method without voxels, is none for places */
+        params.registration.voxel = registration->voxel;
+    }
     params.registration.levels = registration->method == PCGPU_REGISTER_NDT ? registration->levels : 0;
     params.registration.min_score = registration->min_score;
     return pcgpu_loops_open(s->context, &params, loops);

@@ -46,6 +46,12 @@ for reference in $references; do
 done
 compare 'a small model, full cells' --model-range 15 still/*.bin
 
+# Two rounds: the places of the second one are registered to those of the first one.
+mkdir round
+"$drive" --frames 130 --step 2.5 --steps 250 --seed 5 --beams-off 1 round
+compare 'loops' --model-range 20 --loops -v round/*.bin
+grep -q ' [1-9][0-9]* loops among ' cuda.txt.errors || { echo "FAIL: no loops"; exit 1; }
+
 # From here on some scans are gone, one shows a single point, and the drive jumps to where it was long before.
 k=0
 set --
