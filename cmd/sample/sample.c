@@ -189,17 +189,24 @@ static bool read_seeds(const session *s, pcgpu_indices *seeds) {
     return status == PCGPU_OK;
 }
 
-/* The memory of a run without pieces is about this many times the file: its records, the coordinates and a permutation. */
-enum { TIMES_OF_FILE = 3 };
+/* The memory of a run without pieces is about this many times the file: its records, the coordinates and a permutation, or the
+ * tree of buckets. */
+enum { TIMES_AT_RANDOM = 3, TIMES_FARTHEST = 4 };
 
 /* The option that needs the whole file, or NULL. */
 static const char *lacking_in_pieces(const option_values *o) {
-    return o->seeds ? "seeds" : o->pad != PAD_NONE ? "pad" : o->sweeps > 0 ? "sweeps" : NULL;
+    const bool compared = o->picture && o->sample.method == PCGPU_SAMPLE_FPS; /* with random picks */
+    return o->seeds             ? "seeds"
+           : o->pad != PAD_NONE ? "pad"
+           : o->sweeps > 0      ? "sweeps"
+           : compared           ? "picture"
+                                : NULL;
 }
 
 bool sample_reads_pieces(const session *s, const char *input) {
     const option_values *o = s->options;
-    return o->sample.method == PCGPU_SAMPLE_RANDOM && session_needs_pieces(s, input, TIMES_OF_FILE, !lacking_in_pieces(o));
+    const int times = o->sample.method == PCGPU_SAMPLE_RANDOM ? TIMES_AT_RANDOM : TIMES_FARTHEST;
+    return !o->batch && session_needs_pieces(s, input, times, !lacking_in_pieces(o) && o->device.device != PCGPU_DEVICE_CUDA);
 }
 
 static int sample_whole(job *j) {

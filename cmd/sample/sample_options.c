@@ -60,8 +60,10 @@ static bool settle(option_values *options, const command_info *command, reason *
     } else if (options->batch && (p->count == 0 || p->at_most || (bounded && options->pad == PAD_NONE))) {
         wrong = "the inputs of a batch have one number of points; give --count N, with --pad where some have fewer";
     }
-    if (!wrong && options->memory && p->method != PCGPU_SAMPLE_RANDOM && option_given_here(options, "memory", command)) {
-        wrong = "memory: farthest point sampling needs all points; leave memory out, or give --method random";
+    if (!wrong && options->memory && options->device.device == PCGPU_DEVICE_CUDA) {
+        wrong = "memory: files in pieces are sampled on the CPU; leave memory or cuda out";
+    } else if (!wrong && options->memory && options->batch) {
+        wrong = "memory: the inputs of a batch are read as a whole; leave memory or batch out";
     }
     return wrong ? refuse(why, "%s", wrong) : sweeps_settle(options, command, why);
 }

@@ -52,6 +52,9 @@ static bool settle(option_values *options, const command_info *command, reason *
     if (options->memory && options->device.device == PCGPU_DEVICE_CUDA) {
         return refuse(why, "memory: files in pieces are voxelized on the CPU; leave memory or cuda out");
     }
+    if (options->memory && options->batch) {
+        return refuse(why, "memory: the inputs of a batch are read as a whole; leave memory or batch out");
+    }
     return (p->range_auto || range_check(p->range, "range", why)) && sweeps_settle(options, command, why);
 }
 

@@ -1,21 +1,22 @@
-/* pcgpu voxelize of a file that needs more memory than there is: it is read in pieces, and only its voxels are in memory. */
+/* pcgpu voxelize of a file that needs more memory than there is: it is read in pieces, and only its voxels are in
+ * memory. */
 #include "voxelize.h"
 #include "pieces.h"
 
-/* The memory of a run without pieces is about this many times the file: its records, and 90 bytes for the cell and the voxel
- * of each. */
+/* The memory of a run without pieces is about this many times the file: its records, and 90 bytes for the cell and the
+ * voxel of each. */
 enum { TIMES_OF_FILE = 7 };
 
 /* What a run in pieces lacks; NULL: nothing. */
 static const char *lacking(const option_values *o) {
-    return o->batch                                        ? "batch"
-           : o->sweeps > 0                                 ? "sweeps"
+    return o->sweeps > 0                             ? "sweeps"
            : o->voxelization == VOXELIZATION_DYNAMIC ? "dynamic voxelization, whose output is the points"
-                                                           : NULL;
+                                                     : NULL;
 }
 
 bool voxelize_reads_pieces(const session *s, const char *input) {
-    return session_needs_pieces(s, input, TIMES_OF_FILE,
+    return !s->options->batch &&
+           session_needs_pieces(s, input, TIMES_OF_FILE,
                                 !lacking(s->options) && s->options->device.device != PCGPU_DEVICE_CUDA);
 }
 
@@ -43,7 +44,8 @@ int voxelize_in_pieces(job *j, pcgpu_voxels *v) {
     }
     progress_begin(j->names[0], "voxelizing in pieces");
     int code = lacking(o) ? job_lacks_in_pieces(j, &pieces, lacking(o)) : job_open_pieces(j, &pieces, &memory);
-    if (code == EXIT_DONE && j->in_pieces && cloud && params.features == PCGPU_FEATURES_MEAN && voxels_need_points(&j->clouds[0])) {
+    if (code == EXIT_DONE && j->in_pieces && cloud && params.features == PCGPU_FEATURES_MEAN &&
+        voxels_need_points(&j->clouds[0])) {
         code = job_lacks_in_pieces(j, &pieces, "mean of packed colours");
     }
     if (code == EXIT_DONE && j->in_pieces && !voxels_check_columns(j)) {

@@ -197,7 +197,7 @@ pcgpu_status pc_points_select(pcgpu_context *context, const pcgpu_cloud *cloud, 
 }
 
 void pc_points_free(pc_points *points) {
-    free(points->memory);
-    free(points->rows);
+    pc_release(points->memory);
+    pc_release(points->rows);
     memset(points, 0, sizeof *points);
 }

@@ -25,7 +25,8 @@ static const char *folder_of(const pcgpu_context *context) {
 }
 
 static pcgpu_status fail(pcgpu_context *context, int why) {
-    return pc_fail(context, PCGPU_ERROR_IO, "%s: a temporary file cannot be written: %s; choose another folder by TMPDIR, or give more memory",
+    return pc_fail(context, PCGPU_ERROR_IO,
+                   "%s: a temporary file cannot be written: %s; choose another folder by TMPDIR, or give more memory",
                    folder_of(context), strerror(why));
 }
 

@@ -1,5 +1,5 @@
-/* Memory in temporary files, for data that may be larger than the memory: the system writes their pages to the disk when it
- * needs the memory. The files have no names, so nothing remains of them, whatever ends the program. */
+/* Memory in temporary files, for data that may be larger than the memory: the system writes their pages to the disk
+ * when it needs the memory. The files have no names, so nothing remains of them, whatever ends the program. */
 #ifndef PC_TEMPORARY_H
 #define PC_TEMPORARY_H
 
@@ -11,8 +11,9 @@
 extern "C" {
 #endif
 
-/* *memory = `bytes` with undefined values: from the heap up to `most` bytes, else in a temporary file in the folder of the
- * context's settings, where the blocks of the disk are reserved. Free it with pc_release. Errors: MEMORY, IO; *memory is NULL then. */
+/* *memory = `bytes` with undefined values: from the heap up to `most` bytes, else in a temporary file in the folder of
+ * the context's settings, where the blocks of the disk are reserved. Free it with pc_release. Errors: MEMORY, IO;
+ * *memory is NULL then. */
 pcgpu_status pc_allocate(pcgpu_context *context, uint64_t bytes, uint64_t most, void **memory);
 /* Frees memory of the heap or of a temporary file; accepts NULL. */
 void pc_release(void *memory);

@@ -1,5 +1,6 @@
-/* Files that are read in pieces: each piece is converted as pc_table_to_cloud converts the whole file, with one offset, which a
- * pass over the file finds where the coordinates are not float32. The threads of the context share the records of a piece. */
+/* Files that are read in pieces: each piece is converted as pc_table_to_cloud converts the whole file, with one offset,
+ * which a pass over the file finds where the coordinates are not float32. The threads of the context share the records
+ * of a piece. */
 #include "context.h"
 #include "io.h"
 
@@ -39,7 +40,7 @@ struct pcgpu_pieces {
     bool finds_offset;    /* the pass that does */
     int64_t rows;         /* of this piece */
     int parts;
-    atomic_int failed;    /* 0, an errno, or SHORT */
+    atomic_int failed; /* 0, an errno, or SHORT */
 };
 enum { SHORT = -1 };
 
@@ -117,8 +118,8 @@ static pcgpu_status take_records(pcgpu_pieces *p) {
     }
     p->at = p->rows ? p->at + p->rows : 0;
     /* the next piece is read while this one is in use */
-    posix_fadvise(fileno(p->stream), (off_t)(p->table.start + (uint64_t)p->at * p->stride), (off_t)((size_t)p->most * p->stride),
-                  POSIX_FADV_WILLNEED);
+    posix_fadvise(fileno(p->stream), (off_t)(p->table.start + (uint64_t)p->at * p->stride),
+                  (off_t)((size_t)p->most * p->stride), POSIX_FADV_WILLNEED);
     return PCGPU_OK;
 }
 
@@ -203,7 +204,8 @@ static pcgpu_status choose_format(pcgpu_pieces *p, const pc_bytes *head, const p
     p->format = format_of(info);
     return p->format->layout ? PCGPU_OK
                              : pc_fail(p->context, PCGPU_ERROR_ARGUMENT,
-                                       "%s: .%s is not read in pieces; give more memory, or convert it to .las, .npy or .bin where there is more",
+                                       "%s: .%s is not read in pieces; give more memory, or convert it to .las, .npy "
+                                       "or .bin where there is more",
                                        p->name, info->name);
 }
 
@@ -214,8 +216,8 @@ static pcgpu_status describe_records(pcgpu_pieces *p, const pcgpu_read_options *
     pc_bytes head = {NULL, 0};
     pcgpu_status status = PCGPU_OK;
     if (fstat(fileno(p->stream), &st) != 0 || !S_ISREG(st.st_mode)) {
-        return pc_fail(p->context, PCGPU_ERROR_ARGUMENT, "%s: is no regular file, and only such are read in pieces; give a file",
-                       p->name);
+        return pc_fail(p->context, PCGPU_ERROR_ARGUMENT,
+                       "%s: is no regular file, and only such are read in pieces; give a file", p->name);
     }
     while (wanted && status == PCGPU_OK) {
         pc_bytes_free(&head);
@@ -250,8 +252,8 @@ static pcgpu_status allocate(pcgpu_pieces *p, size_t bytes) {
     return p->bytes && p->found && (plain || p->values) ? PCGPU_OK : pc_fail_memory(p->context, rows * each, p->name);
 }
 
-pcgpu_status pcgpu_pieces_open(pcgpu_context *context, const char *path, const pcgpu_read_options *options, size_t bytes,
-                               pcgpu_pieces **pieces) {
+pcgpu_status pcgpu_pieces_open(pcgpu_context *context, const char *path, const pcgpu_read_options *options,
+                               size_t bytes, pcgpu_pieces **pieces) {
     const pcgpu_read_options defaults = {0};
     options = options ? options : &defaults;
     pcgpu_pieces *p = *pieces = calloc(1, sizeof *p);

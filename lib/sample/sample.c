@@ -1,9 +1,12 @@
 /* Sampling: checks of the parameters, the choice of the back end, and the conversion from usable points to records. */
 #include "sample.h"
+#include "temporary.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { IN_MEMORY = 1 << 20 }; /* bytes of an array that is in memory even where others are in files */
 
 void pcgpu_sample_params_init_sized(pcgpu_sample_params *params, size_t struct_size) {
     pcgpu_sample_params initial = {.method = PCGPU_SAMPLE_FPS};
@@ -12,8 +15,8 @@ void pcgpu_sample_params_init_sized(pcgpu_sample_params *params, size_t struct_s
 
 void pcgpu_sampled_free(pcgpu_sampled *result) {
     if (result) {
-        free(result->indices);
-        free(result->distances);
+        pc_release(result->indices);
+        pc_release(result->distances);
         memset(result, 0, sizeof *result);
     }
 }
@@ -108,31 +111,34 @@ static void prepared_free(prepared *cloud) {
 }
 
 /* Allocates the arrays of the picks; with a minimum distance there may be no picks. */
-static pcgpu_status allocate_picks(pcgpu_context *context, int64_t count, bool distances, pcgpu_sampled *result) {
-    size_t capacity = count > 0 ? (size_t)count : 1;
-    result->indices = malloc(capacity * sizeof *result->indices);
-    result->distances = distances ? malloc(capacity * sizeof *result->distances) : NULL;
-    return result->indices && (result->distances || !distances)
-               ? PCGPU_OK
-               : pc_fail_memory(context, (uint64_t)capacity * 8, "the picks");
+static pcgpu_status allocate_picks(pcgpu_context *context, const pc_sample_job *job, bool distances,
+                                   pcgpu_sampled *result) {
+    const uint64_t bytes = (uint64_t)(job->count > 0 ? job->count : 1) * sizeof(int32_t),
+                   most = job->files ? IN_MEMORY : UINT64_MAX;
+    void *indices = NULL, *squared = NULL;
+    pcgpu_status status = pc_allocate(context, bytes, most, &indices);
+    status = status == PCGPU_OK && distances ? pc_allocate(context, bytes, most, &squared) : status;
+    result->indices = indices;
+    result->distances = squared;
+    return status;
 }
 
-static pcgpu_status prepare(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_sample_params *p,
-                            prepared *made, pc_sample_job *job, pcgpu_sampled *result) {
-    double begin = pc_now();
+/* The job of the points that are selected; job->files is set. */
+static pcgpu_status prepare(pcgpu_context *context, int64_t rows, const pcgpu_sample_params *p, prepared *made,
+                            pc_sample_job *job, pcgpu_sampled *result) {
     pc_points *points = &made->points;
-    pcgpu_status status = pc_points_select(context, cloud, p->drop_origin, points, &result->run);
-    if (status == PCGPU_OK && p->seed_count && points->n > 0) {
-        status = pc_sample_seeds(context, p, points, cloud->rows, &made->seeds);
+    pcgpu_status status = PCGPU_OK;
+    if (p->seed_count && points->n > 0) {
+        status = pc_sample_seeds(context, p, points, rows, &made->seeds);
     }
     if (status == PCGPU_OK) {
-        status = pc_sample_count(context, p, points->n, cloud->rows, &job->count);
+        status = pc_sample_count(context, p, points->n, rows, &job->count);
     }
     if (status == PCGPU_OK && p->method == PCGPU_SAMPLE_FPS && !p->seed_count) {
-        status = pc_sample_start(context, p, points, cloud->rows, &job->start);
+        status = pc_sample_start(context, p, points, rows, &job->start);
     }
     if (status == PCGPU_OK) {
-        status = allocate_picks(context, job->count, p->method == PCGPU_SAMPLE_FPS, result);
+        status = allocate_picks(context, job, p->method == PCGPU_SAMPLE_FPS, result);
     }
     if (status != PCGPU_OK) {
         return status;
@@ -147,8 +153,19 @@ static pcgpu_status prepare(pcgpu_context *context, const pcgpu_cloud *cloud, co
     job->min_distance = p->min_distance;
     job->indices = result->indices;
     job->squared = result->distances;
-    pc_stage(&result->run, "select", begin);
     return PCGPU_OK;
+}
+
+/* An array in as much memory as it needs; the same where there is none. */
+static void *shrunk(void *memory, int64_t count) {
+    const size_t bytes = (size_t)(count > 0 ? count : 1) * sizeof(int32_t);
+    void *smaller = memory ? malloc(bytes) : NULL;
+    if (!smaller) {
+        return memory;
+    }
+    memcpy(smaller, memory, bytes);
+    pc_release(memory);
+    return smaller;
 }
 
 /* Converts usable points to records, and squared distances to metres. */
@@ -163,13 +180,9 @@ static void finish(const pc_points *points, const pc_sample_job *job, bool cover
             result->distances[i] = sqrtf(result->distances[i]);
         }
     }
-    if (result->count < job->count) { /* the minimum distance ended it. If a shrinking realloc fails, the block
-                                         remains */
-        size_t capacity = result->count > 0 ? (size_t)result->count : 1;
-        void *indices = realloc(result->indices, capacity * sizeof *result->indices);
-        void *distances = realloc(result->distances, capacity * sizeof *result->distances);
-        result->indices = indices ? indices : result->indices;
-        result->distances = distances ? distances : result->distances;
+    if (result->count < job->count) { /* the minimum distance ended it */
+        result->indices = shrunk(result->indices, result->count);
+        result->distances = shrunk(result->distances, result->count);
     }
 }
 
@@ -292,7 +305,11 @@ pcgpu_status pcgpu_sample_batch(pcgpu_context *context, const pcgpu_cloud *const
         goto done;
     }
     for (int i = 0; i < count && status == PCGPU_OK; i++) {
-        status = prepare(context, clouds[i], params, &made[i], &jobs[i], &results[i]);
+        const double begin = pc_now();
+        status = pc_points_select(context, clouds[i], params->drop_origin, &made[i].points, &results[i].run);
+        status =
+            status == PCGPU_OK ? prepare(context, clouds[i]->rows, params, &made[i], &jobs[i], &results[i]) : status;
+        pc_stage(&results[i].run, "select", begin);
         if (status != PCGPU_OK && count > 1) {
             char why[512];
             snprintf(why, sizeof why, "%.511s", context->errors.text);
@@ -316,6 +333,19 @@ done:
     }
     free(made);
     free(jobs);
+    return status;
+}
+
+pcgpu_status pc_sample_points(pcgpu_context *context, pc_points *points, int64_t rows, bool files,
+                              const pcgpu_sample_params *params, pcgpu_sampled *result) {
+    prepared made = {.points = *points};
+    pc_sample_job job = {.files = files ? context : NULL};
+    pcgpu_status status = prepare(context, rows, params, &made, &job, result);
+    status = status == PCGPU_OK ? run_jobs(context, params, &job, 1, result) : status;
+    if (status == PCGPU_OK) {
+        finish(&made.points, &job, true, result);
+    }
+    free(made.seeds);
     return status;
 }
 

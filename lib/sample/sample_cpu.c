@@ -5,6 +5,7 @@
  * pool: it updates the distances with the newest pick, the first round with all seeds, and finds the farthest point of
  * each part. */
 #include "sample_cpu.h"
+#include "temporary.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -131,7 +132,7 @@ static far_point search_all(pcgpu_context *context, sampler *s, const int32_t *p
 /* Samples one cloud with the plain loop in this number of parts; false when memory is exhausted. */
 static bool sample_plainly(pcgpu_context *context, pc_sample_job *job, pc_simd simd, int parts) {
     sampler s = {.job = job, .update = update_for(simd), .find = find_first_for(simd), .parts = parts};
-    s.nearest = malloc((size_t)job->n * sizeof *s.nearest);
+    s.nearest = pc_sample_allocate(job, (uint64_t)job->n * sizeof *s.nearest);
     s.found = malloc((size_t)parts * sizeof *s.found);
     const bool ok = s.nearest && s.found;
     if (ok) {
@@ -148,7 +149,7 @@ static bool sample_plainly(pcgpu_context *context, pc_sample_job *job, pc_simd s
         }
         pc_end_sampling(job, picked, pick.bits);
     }
-    free(s.nearest);
+    pc_release(s.nearest);
     free(s.found);
     return ok;
 }

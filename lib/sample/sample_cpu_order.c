@@ -7,6 +7,7 @@
  * A large cloud, or one that several threads sort, is first divided into 2^4 cells per side, by one pass with two bytes
  * per point, and then sorted in runs of neighbouring cells. Each step frees its memory before the next one begins. */
 #include "sample_cpu.h"
+#include "temporary.h"
 
 #include <float.h>
 #include <stdatomic.h>
@@ -249,7 +250,8 @@ __attribute__((noinline)) static bool order_step(step *s, int32_t *order, int64_
     const pc_sample_job *job = s->job;
     float *gathered = whole ? NULL : malloc((size_t)n * 3 * sizeof *gathered);
     int32_t *sorted = whole ? order : malloc((size_t)n * sizeof *sorted);
-    void *memory = malloc((size_t)n * (coarse ? sizeof(uint16_t) : 2 * sizeof(uint32_t)));
+    const size_t bytes = (size_t)n * (coarse ? sizeof(uint16_t) : 2 * sizeof(uint32_t));
+    void *memory = whole ? pc_sample_allocate(job, bytes) : malloc(bytes);
     s->runs = malloc((coarse ? (size_t)CELLS + 1 : (size_t)n / OVERFULL + 2) * sizeof *s->runs);
     bool ok = (gathered || whole) && sorted && memory && s->runs;
     if (ok) {
@@ -275,7 +277,7 @@ __attribute__((noinline)) static bool order_step(step *s, int32_t *order, int64_
     }
     free(gathered);
     free(whole ? NULL : sorted);
-    free(memory);
+    pc_release(memory);
     return ok;
 }
 

@@ -1,18 +1,24 @@
 /* Construction of the tree of buckets: sort the points, gather them in this order, and compute the bounds of each
  * bucket and node. */
 #include "sample_cpu_tree.h"
+#include "temporary.h"
 
 #include <stdlib.h>
 
 enum {
     CACHE_LINE = 64,
+    IN_FILES = 1 << 20, /* bytes; smaller arrays are always in memory */
     BUCKETS_PER_PART = 256,
     NODES_PER_PART = BUCKETS_PER_PART / PC_FANOUT,
     POINTS_PER_PART = 1 << 15,
 };
 
-static void *allocate_lines(uint64_t bytes) {
-    uint64_t lines = (bytes + CACHE_LINE - 1) / CACHE_LINE;
+void *pc_sample_allocate(const pc_sample_job *job, uint64_t bytes) {
+    const uint64_t lines = (bytes + CACHE_LINE - 1) / CACHE_LINE;
+    void *memory = NULL;
+    if (job->files && bytes > IN_FILES) {
+        return pc_allocate(job->files, bytes, 0, &memory) == PCGPU_OK ? memory : NULL;
+    }
     return lines > SIZE_MAX / CACHE_LINE ? NULL : aligned_alloc(CACHE_LINE, (size_t)lines * CACHE_LINE);
 }
 
@@ -105,7 +111,7 @@ static void fill_parent(const pc_level *here, const pc_level *above, int64_t v, 
 }
 
 /* Allocates the levels and marks all slots as empty. */
-static bool allocate_nodes(pc_tree *t) {
+static bool allocate_nodes(pc_tree *t, const pc_sample_job *job) {
     int64_t nodes = 0;
     t->buckets = (t->n + t->points - 1) / t->points;
     for (int64_t below = t->buckets; t->levels == 0 || below > 1; t->levels++) {
@@ -114,9 +120,9 @@ static bool allocate_nodes(pc_tree *t) {
         nodes += below;
     }
     const size_t leaf_bytes = (size_t)t->level[0].count * sizeof(pc_leaf);
-    pc_node *node = t->memory[0] = allocate_lines((uint64_t)nodes * sizeof *node);
+    pc_node *node = t->memory[0] = pc_sample_allocate(job, (uint64_t)nodes * sizeof *node);
     int32_t *visited = t->memory[1] = calloc((size_t)nodes, sizeof *visited);
-    t->leaves = t->memory[2] = allocate_lines(leaf_bytes);
+    t->leaves = t->memory[2] = pc_sample_allocate(job, leaf_bytes);
     if (!node || !visited || !t->leaves) {
         return false;
     }
@@ -184,9 +190,9 @@ static void reach_nodes(void *state, int64_t begin, int64_t end) {
 bool pc_tree_build(pcgpu_context *context, pc_tree *t, pc_sample_job *job, pc_simd simd, int64_t bucket_points) {
     *t = (pc_tree){.n = job->n, .points = bucket_points};
     const int64_t stride = (job->n + 15) / 16 * 16;
-    int32_t *order = allocate_lines((uint64_t)stride * (job->disposable ? 2 : 5) * sizeof *order);
+    int32_t *order = pc_sample_allocate(job, (uint64_t)stride * (job->disposable ? 2 : 5) * sizeof *order);
     t->memory[3] = t->index = order;
-    if (!order || !pc_sample_order(context, job, simd, order) || !allocate_nodes(t) || !order_first(t, job)) {
+    if (!order || !pc_sample_order(context, job, simd, order) || !allocate_nodes(t, job) || !order_first(t, job)) {
         return false;
     }
     fill_coordinates(context, t, job, simd, (float *)order + stride, stride);
@@ -206,6 +212,6 @@ bool pc_tree_build(pcgpu_context *context, pc_tree *t, pc_sample_job *job, pc_si
 
 void pc_tree_free(pc_tree *t) {
     for (int i = 0; i < 5; i++) {
-        free(t->memory[i]);
+        pc_release(t->memory[i]);
     }
 }

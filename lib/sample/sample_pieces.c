@@ -1,14 +1,20 @@
-/* Random sampling of a file that is read in pieces: one pass counts the usable points, the draws are those of the whole file,
- * and a second pass collects the records that were drawn. The memory follows the picks, not the points. */
+/* Sampling of a file that is read in pieces. At random: one pass counts the usable points, the draws are those of the
+ * whole file, and a second pass collects the records that were drawn; the memory follows the picks, not the points.
+ * Farthest point sampling: the second pass takes the coordinates of the points, and what the memory does not hold of
+ * them, and of the tree of buckets, is in temporary files. A pick needs the buckets near it alone, so that the system
+ * keeps those in memory that change. */
 #include "sample.h"
 
 #include "geometry.h"
+#include "temporary.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A pick: the index of the point among the usable ones, and its place in the result. */
+enum { POINT_BYTES = 30 }; /* of farthest point sampling: coordinates, record, order, distance, tree */
+
+/* A pick: its record, or the index of the point among the usable ones, and its place in the result. */
 typedef struct pick {
     int64_t point, place;
 } pick;
@@ -43,9 +49,9 @@ static pcgpu_status count_usable(pcgpu_pieces *pieces, bool drop_origin, pcgpu_r
     return status;
 }
 
-/* Copies the records of the picks, which are in the order of the points. */
-static pcgpu_status collect(pcgpu_pieces *pieces, bool drop_origin, const pick *picks, pcgpu_sampled *result,
-                            int64_t *wide, pcgpu_cloud *out) {
+/* Copies the records of the picks, which are in the order of the points, or of the records where they have them. */
+static pcgpu_status collect(pcgpu_pieces *pieces, bool drop_origin, bool have_records, const pick *picks,
+                            pcgpu_sampled *result, int64_t *wide, pcgpu_cloud *out) {
     pcgpu_cloud piece;
     pcgpu_status status;
     pcgpu_run counted = {0};
@@ -53,7 +59,8 @@ static pcgpu_status collect(pcgpu_pieces *pieces, bool drop_origin, const pick *
     while ((status = pcgpu_pieces_next(pieces, &piece)) == PCGPU_OK && piece.rows > 0) {
         for (int64_t i = 0; i < piece.rows && next < result->count; i++) {
             const float *p = piece.data + i * piece.columns;
-            if (is_usable(&piece, p, drop_origin, &counted) && point++ == picks[next].point) {
+            if (have_records ? record + i == picks[next].point
+                             : is_usable(&piece, p, drop_origin, &counted) && point++ == picks[next].point) {
                 const int64_t place = picks[next++].place;
                 if (wide) {
                     wide[place] = record + i;
@@ -72,8 +79,9 @@ static pcgpu_status collect(pcgpu_pieces *pieces, bool drop_origin, const pick *
 static pcgpu_status draw(pcgpu_context *context, uint64_t seed, int64_t n, size_t count, pick **picks) {
     int64_t *drawn = malloc(count * sizeof *drawn);
     *picks = malloc(count * sizeof **picks);
-    pcgpu_status status = drawn && *picks ? pc_random_draw_sparse(context, seed, n, (int64_t)count, drawn)
-                                          : pc_fail_memory(context, count * (sizeof *drawn + sizeof **picks), "the picks");
+    pcgpu_status status = drawn && *picks
+                              ? pc_random_draw_sparse(context, seed, n, (int64_t)count, drawn)
+                              : pc_fail_memory(context, count * (sizeof *drawn + sizeof **picks), "the picks");
     for (size_t k = 0; k < count && status == PCGPU_OK; k++) {
         (*picks)[k] = (pick){drawn[k], (int64_t)k};
     }
@@ -94,25 +102,99 @@ static pcgpu_status allocate_records(pcgpu_context *context, int64_t rows, pcgpu
     return memory ? PCGPU_OK : pc_fail_memory(context, bytes, "the picks");
 }
 
-static pcgpu_status check(pcgpu_context *context, const pcgpu_sample_params *p) {
-    pcgpu_status status = pc_sample_check(context, p, 1);
-    if (status == PCGPU_OK && (p->method != PCGPU_SAMPLE_RANDOM || p->seed_count)) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a file in pieces is sampled at random and without seeds; give the method random, "
-                                                      "or more memory");
+/* The coordinates of the n usable points, and their records if there are others. */
+static pcgpu_status take_points(pcgpu_context *context, pcgpu_pieces *pieces, bool drop_origin, bool files,
+                                int64_t rows, pc_points *points) {
+    const uint64_t n = (uint64_t)points->n, most = files ? 0 : UINT64_MAX;
+    pcgpu_cloud piece;
+    pcgpu_run counted = {0};
+    void *coordinates = NULL, *records = NULL;
+    pcgpu_status status = pc_allocate(context, 3 * n * sizeof(float), most, &coordinates);
+    status =
+        status == PCGPU_OK && points->n < rows ? pc_allocate(context, n * sizeof(int32_t), most, &records) : status;
+    points->memory = points->x = coordinates;
+    points->rows = records;
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    points->y = points->x + n;
+    points->z = points->y + n;
+    int64_t record = 0, next = 0;
+    while ((status = pcgpu_pieces_next(pieces, &piece)) == PCGPU_OK && piece.rows > 0) {
+        for (int64_t i = 0; i < piece.rows; i++) {
+            const float *p = piece.data + i * piece.columns;
+            if (is_usable(&piece, p, drop_origin, &counted) && next < points->n) {
+                points->x[next] = p[0];
+                points->y[next] = p[1];
+                points->z[next] = p[2];
+                if (points->rows) {
+                    points->rows[next] = (int32_t)(record + i);
+                }
+                next++;
+            }
+        }
+        record += piece.rows;
     }
     return status;
 }
 
-static void describe_run(const pcgpu_context *context, int64_t rows, pcgpu_run *run) {
+/* Farthest point sampling; the picks in the order of their records, in new memory. */
+static pcgpu_status pick_farthest(pcgpu_context *context, pcgpu_pieces *pieces, const pcgpu_sample_params *params,
+                                  int64_t rows, int64_t n, size_t memory, pcgpu_sampled *result, pick **picks) {
+    pc_points points = {.n = n};
+    const bool files = (double)n * POINT_BYTES > (double)memory;
+    pcgpu_status status = PCGPU_OK;
+    if (rows > INT32_MAX) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "%lld points; farthest point sampling has indices of 32 bits, so split the cloud below 2^31, or "
+                       "sample at random",
+                       (long long)rows);
+    }
+    status = n > 0 ? take_points(context, pieces, params->drop_origin, files, rows, &points) : status;
+    status = status == PCGPU_OK ? pc_sample_points(context, &points, rows, files, params, result) : status;
+    pc_points_free(&points);
+    *picks = status == PCGPU_OK ? malloc((size_t)(result->count + 1) * sizeof **picks) : NULL;
+    if (status == PCGPU_OK && !*picks) {
+        status = pc_fail_memory(context, (uint64_t)result->count * sizeof **picks, "the picks");
+    }
+    for (int64_t k = 0; k < result->count && status == PCGPU_OK; k++) {
+        (*picks)[k] = (pick){result->indices[k], k};
+    }
+    if (status == PCGPU_OK) {
+        qsort(*picks, (size_t)result->count, sizeof **picks, by_point);
+    }
+    return status;
+}
+
+/* Random draws; the picks in the order of the points, in new memory. */
+static pcgpu_status pick_at_random(pcgpu_context *context, const pcgpu_sample_params *params, const pcgpu_cloud *whole,
+                                   int64_t n, size_t memory, pcgpu_sampled *result, int64_t **wide, pick **picks) {
+    const double each =
+        (double)whole->columns * sizeof(float) + PC_SPARSE_DRAW_BYTES + sizeof(pick) + 2 * sizeof(int64_t);
+    pcgpu_status status = pc_sample_count(context, params, n, whole->rows, &result->count);
+    if (status == PCGPU_OK && (double)result->count * each > (double)memory) {
+        status = pc_fail(context, PCGPU_ERROR_MEMORY,
+                         "%lld picks need %.4g GB of memory, and %.4g are given; give more by --memory, or ask "
+                         "for fewer",
+                         (long long)result->count, (double)result->count * each / 1e9, (double)memory / 1e9);
+    }
+    status = status == PCGPU_OK ? draw(context, params->seed, n, (size_t)result->count, picks) : status;
+    return status == PCGPU_OK ? allocate_records(context, whole->rows, result, wide) : status;
+}
+
+static void describe_run(const pcgpu_context *context, int64_t rows, bool random, pcgpu_run *run) {
     run->points_in = rows;
-    run->threads = 1;
-    snprintf(run->backend, sizeof run->backend, "cpu");
-    snprintf(run->device, sizeof run->device, "%s", context->cpu_name);
+    if (random) {
+        run->threads = 1;
+        snprintf(run->backend, sizeof run->backend, "cpu");
+        snprintf(run->device, sizeof run->device, "%s", context->cpu_name);
+    }
     snprintf(run->reason, sizeof run->reason, "the file is read in pieces");
 }
 
 pcgpu_status pcgpu_sample_pieces(pcgpu_context *context, pcgpu_pieces *pieces, const pcgpu_sample_params *params,
                                  size_t memory, pcgpu_sampled *result, int64_t **wide, pcgpu_cloud *cloud) {
+    const bool random = params->method == PCGPU_SAMPLE_RANDOM;
     pcgpu_cloud whole;
     pick *picks = NULL;
     double begin = pc_now();
@@ -120,22 +202,27 @@ pcgpu_status pcgpu_sample_pieces(pcgpu_context *context, pcgpu_pieces *pieces, c
     memset(cloud, 0, sizeof *cloud);
     *wide = NULL;
     pcgpu_pieces_describe(pieces, &whole);
-    pcgpu_status status = check(context, params);
+    pcgpu_status status = pc_sample_check(context, params, 1);
+    if (status == PCGPU_OK && random && params->seed_count) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "a file in pieces is sampled at random without seeds; leave them out, or give more memory");
+    }
     status = status == PCGPU_OK ? count_usable(pieces, params->drop_origin, &result->run) : status;
     const int64_t n = whole.rows - result->run.non_finite - result->run.at_origin;
-    status = status == PCGPU_OK ? pc_sample_count(context, params, n, whole.rows, &result->count) : status;
     pc_stage(&result->run, "select", begin);
     begin = pc_now();
-    const double each = (double)whole.columns * sizeof(float) + PC_SPARSE_DRAW_BYTES + sizeof(pick) + sizeof(int64_t);
-    if (status == PCGPU_OK && (double)result->count * each > (double)memory) {
-        status = pc_fail(context, PCGPU_ERROR_MEMORY, "%lld picks need %.4g GB of memory, and %.4g are given; give more by --memory, or ask "
-                                                      "for fewer",
-                         (long long)result->count, (double)result->count * each / 1e9, (double)memory / 1e9);
+    if (status == PCGPU_OK) {
+        status = random ? pick_at_random(context, params, &whole, n, memory, result, wide, &picks)
+                        : pick_farthest(context, pieces, params, whole.rows, n, memory, result, &picks);
     }
-    status = status == PCGPU_OK ? draw(context, params->seed, n, (size_t)result->count, &picks) : status;
-    status = status == PCGPU_OK ? allocate_records(context, whole.rows, result, wide) : status;
+    if (random) {
+        pc_stage(&result->run, "sample", begin);
+        result->coverage = NAN;
+    }
+    begin = pc_now();
     status = status == PCGPU_OK ? pc_cloud_create_like(context, &whole, result->count, cloud) : status;
-    status = status == PCGPU_OK ? collect(pieces, params->drop_origin, picks, result, *wide, cloud) : status;
+    status = status == PCGPU_OK ? collect(pieces, params->drop_origin, !random, picks, result, *wide, cloud) : status;
+    pc_stage(&result->run, "gather", begin);
     free(picks);
     if (status != PCGPU_OK) {
         pcgpu_sampled_free(result);
@@ -144,8 +231,6 @@ pcgpu_status pcgpu_sample_pieces(pcgpu_context *context, pcgpu_pieces *pieces, c
         *wide = NULL;
         return status;
     }
-    result->coverage = NAN;
-    pc_stage(&result->run, "sample", begin);
-    describe_run(context, whole.rows, &result->run);
+    describe_run(context, whole.rows, random, &result->run);
     return PCGPU_OK;
 }

@@ -161,9 +161,11 @@ pcgpu_status pc_group_records(pcgpu_context *context, const pc_voxelize_job *job
     pc_block *sums = &v.scratch->sums; /* the ids of the records, and the counts of the voxels */
     if (!pc_block_reserve(sums, (2 * rows + 1) * sizeof(int32_t), false) ||
         !pc_number_voxels(&all, &v.form, v.scratch, sums->memory, &v.numbered)) {
-        return pc_fail_memory(context, rows * (2 * sizeof(int32_t) + 2 * sizeof(pc_cell_voxel)), "the voxels of a piece");
+        return pc_fail_memory(context, rows * (2 * sizeof(int32_t) + 2 * sizeof(pc_cell_voxel)),
+                              "the voxels of a piece");
     }
-    pcgpu_voxels out = {.point_voxel = sums->memory, .counts = (int32_t *)sums->memory + rows, .count = v.numbered.found};
+    pcgpu_voxels out = {
+        .point_voxel = sums->memory, .counts = (int32_t *)sums->memory + rows, .count = v.numbered.found};
     for (int64_t i = 0; i < out.count; i++) {
         out.counts[i] = v.numbered.voxels[i].points;
         out.kept += out.counts[i];

@@ -1,12 +1,13 @@
-/* Voxels of a file that is read in pieces. A pass over the file fills a hash table with a voxel for each cell that is met, in the
- * order of their first records, which is that of the result. When the table is full, the voxels that it lacks have later first
- * records than all that it has: they wait for the next pass, by one bit per voxel and piece. So the voxels of a pass are the next
- * ones of the result, which is in memory if one pass is enough, and else in temporary files. The memory follows the voxels, not
- * the points, and the passes are as many as the voxels are larger than the memory.
+/* Voxels of a file that is read in pieces. A pass over the file fills a hash table with a voxel for each cell that is
+ * met, in the order of their first records, which is that of the result. When the table is full, the voxels that it
+ * lacks have later first records than all that it has: they wait for the next pass, by one bit per voxel and piece. So
+ * the voxels of a pass are the next ones of the result, which is in memory if one pass is enough, and else in temporary
+ * files. The memory follows the voxels, not the points, and the passes are as many as the voxels are larger than the
+ * memory.
  *
- * The bytes are those of the whole file: the grid has the bounds of all pieces; with max_points a voxel adds its first points
- * in float32 in the order of the records; without, its sums are exact (voxelize_sum.h): float64 as long as each addition is
- * exact, which is nearly always, and then fixed point, which continues from the float64 sum. */
+ * The bytes are those of the whole file: the grid has the bounds of all pieces; with max_points a voxel adds its first
+ * points in float32 in the order of the records; without, its sums are exact (voxelize_sum.h): float64 as long as each
+ * addition is exact, which is nearly always, and then fixed point, which continues from the float64 sum. */
 #include "context.h"
 #include "temporary.h"
 #include "voxelize_grid.h"
@@ -91,7 +92,8 @@ static pcgpu_status add_to_files(piecewise *r, size_t row) {
         const int64_t end = i + BLOCK < count ? i + BLOCK : count;
         fill_arrays(t, i, end, coords, counts);
         status = pc_spool_add(r->context, &r->coords, coords, (size_t)(end - i) * 4 * sizeof *coords);
-        status = status == PCGPU_OK ? pc_spool_add(r->context, &r->counts, counts, (size_t)(end - i) * sizeof *counts) : status;
+        status = status == PCGPU_OK ? pc_spool_add(r->context, &r->counts, counts, (size_t)(end - i) * sizeof *counts)
+                                    : status;
     }
     return status;
 }
@@ -114,9 +116,11 @@ static pcgpu_status finish_pass(piecewise *r) {
     const bool last = r->table.left == 0, only = last && r->table.base == 0;
     const size_t row = (size_t)r->out->capacity * (size_t)r->out->columns * sizeof *r->out->features;
     count_points(r);
-    if ((r->arrays || r->out->point_voxel) && (r->out->count > INT32_MAX || (r->job.max_points == 0 && r->out->largest > INT32_MAX))) {
+    if ((r->arrays || r->out->point_voxel) &&
+        (r->out->count > INT32_MAX || (r->job.max_points == 0 && r->out->largest > INT32_MAX))) {
         return pc_fail(r->context, PCGPU_ERROR_ARGUMENT,
-                       "%lld voxels, %lld points in one; such arrays are 32 bits wide: give max_points, larger voxels, or a cloud as output",
+                       "%lld voxels, %lld points in one; such arrays are 32 bits wide: give max_points, larger voxels, "
+                       "or a cloud as output",
                        (long long)r->out->count, (long long)r->out->largest);
     }
     if (r->table.kind == PC_TABLE_COUNT) {
@@ -178,7 +182,11 @@ static pcgpu_status run_passes(piecewise *r, pc_table_kind kind, size_t memory) 
     out->voxels_found = out->count = out->in_range = out->kept = out->over_points = out->largest = 0;
     out->run.non_finite = out->run.at_origin = 0;
     r->largest_kept = 0;
-    r->table = (pc_voxel_table){.context = r->context, .job = &r->job, .kind = kind, .capacity = out->capacity, .memory = memory,
+    r->table = (pc_voxel_table){.context = r->context,
+                                .job = &r->job,
+                                .kind = kind,
+                                .capacity = out->capacity,
+                                .memory = memory,
                                 .point_voxel = kind == PC_TABLE_COUNT ? NULL : out->point_voxel};
     pcgpu_status status = pc_table_open(&r->table, r->job.rows, r->arrays);
     const pc_table_kind begins = r->table.kind;
@@ -214,7 +222,7 @@ static pcgpu_status voxelize(piecewise *r, size_t memory, bool point_voxel) {
         memory -= bytes <= memory / 4 ? bytes : 0;
         out->point_voxel = ids;
     }
-    const pc_table_kind kind = is_padded(r)                                    ? PC_TABLE_POINTS
+    const pc_table_kind kind = is_padded(r)                                ? PC_TABLE_POINTS
                                : r->job.features == PCGPU_FEATURES_NEAREST ? PC_TABLE_NEAREST
                                : r->job.features == PCGPU_FEATURES_FIRST   ? PC_TABLE_FIRST
                                : r->job.max_points                         ? PC_TABLE_SUMS
@@ -242,7 +250,8 @@ pcgpu_status pcgpu_voxelize_pieces(pcgpu_context *context, pcgpu_pieces *pieces,
     pc_voxelize_set_skip(&whole, params, &r.job);
     result->run.threads = 1;
     status = params->range_auto ? survey_pieces(&r, &found) : PCGPU_OK;
-    status = status == PCGPU_OK ? pc_voxelize_grid(context, &whole, params, &found, &r.job.grid, result->range) : status;
+    status =
+        status == PCGPU_OK ? pc_voxelize_grid(context, &whole, params, &found, &r.job.grid, result->range) : status;
     pc_stage(&result->run, "select", begin);
     begin = pc_now();
     status = status == PCGPU_OK ? voxelize(&r, memory, wanted & PCGPU_PIECES_POINT_VOXEL) : status;

@@ -1,5 +1,6 @@
-/* The hash table of the voxels of a file in pieces. A piece comes with its own voxels and their records (pc_voxel_groups), so
- * that the table is searched once per voxel of the piece, and each thread adds the records of other voxels. */
+/* The hash table of the voxels of a file in pieces. A piece comes with its own voxels and their records
+ * (pc_voxel_groups), so that the table is searched once per voxel of the piece, and each thread adds the records of
+ * other voxels. */
 #include "voxelize_table.h"
 #include "context.h"
 
@@ -25,7 +26,8 @@ static int64_t most_voxels(const pc_voxel_table *t, int64_t rows, size_t more) {
 }
 
 pcgpu_status pc_table_fail_small(const pc_voxel_table *t) {
-    return pc_fail(t->context, PCGPU_ERROR_MEMORY, "%.4g GB of memory are not enough for pieces of this file; give more by --memory",
+    return pc_fail(t->context, PCGPU_ERROR_MEMORY,
+                   "%.4g GB of memory are not enough for pieces of this file; give more by --memory",
                    (double)t->memory / 1e9);
 }
 
@@ -55,7 +57,8 @@ static size_t width_of(const pc_voxel_table *t) {
     case PC_TABLE_FIRST: return row;
     case PC_TABLE_NEAREST: return ((near > sums ? near : sums) + 7) / 8 * 8;
     case PC_TABLE_POINTS:
-        return (size_t)t->capacity * (t->job->features == PCGPU_FEATURES_PILLAR ? PC_PILLAR_COLUMNS * sizeof(float) : row);
+        return (size_t)t->capacity *
+               (t->job->features == PCGPU_FEATURES_PILLAR ? PC_PILLAR_COLUMNS * sizeof(float) : row);
     default: return sums;
     }
 }
@@ -190,7 +193,8 @@ static pcgpu_status create(pc_voxel_table *t, int64_t key, uint32_t *found) {
 }
 
 static pcgpu_status set_pending(pc_voxel_table *t, int64_t record, bool pending) {
-    if (!t->pending && !(t->pending = calloc((size_t)t->job->rows / 8 + 1, 1))) { /* what is not touched takes no memory */
+    if (!t->pending &&
+        !(t->pending = calloc((size_t)t->job->rows / 8 + 1, 1))) { /* what is not touched takes no memory */
         return pc_fail_memory(t->context, (uint64_t)t->job->rows / 8, "the voxels of another pass");
     }
     const uint8_t bit = (uint8_t)(1u << record % 8);
@@ -198,8 +202,8 @@ static pcgpu_status set_pending(pc_voxel_table *t, int64_t record, bool pending)
     return PCGPU_OK;
 }
 
-/* The new voxels, in the order of their first records, while there is memory. The others remain pending; those of earlier
- * passes are done. */
+/* The new voxels, in the order of their first records, while there is memory. The others remain pending; those of
+ * earlier passes are done. */
 static pcgpu_status create_voxels(const adding *a) {
     pc_voxel_table *t = a->t;
     uint32_t *found = t->found.memory;
@@ -229,7 +233,8 @@ static pcgpu_status add_inexact(const adding *a) {
     for (int64_t i = 0; i < a->piece->count && status == PCGPU_OK; i++) {
         if (found[i] && inexact[i]) {
             const int64_t begin = a->piece->starts[i];
-            status = pc_table_add_inexact(t, found[i] - 1, a->piece->order + begin, a->piece->starts[i + 1] - begin, a->data);
+            status = pc_table_add_inexact(t, found[i] - 1, a->piece->order + begin, a->piece->starts[i + 1] - begin,
+                                          a->data);
         }
     }
     return status;
@@ -254,7 +259,8 @@ pcgpu_status pc_table_add_piece(pc_voxel_table *t, const pc_voxel_groups *piece,
 
 void pc_table_seek_nearest(pc_voxel_table *t) {
     for (int64_t i = 0; i < t->count && i < t->with_values; i++) {
-        const pc_near near = {.mean = {pc_table_mean(t, i, 0), pc_table_mean(t, i, 1), pc_table_mean(t, i, 2)}, .least = HUGE_VALF};
+        const pc_near near = {.mean = {pc_table_mean(t, i, 0), pc_table_mean(t, i, 1), pc_table_mean(t, i, 2)},
+                              .least = HUGE_VALF};
         memcpy(pc_table_values(t, i), &near, sizeof near);
     }
     t->kind = PC_TABLE_NEAREST;
@@ -285,13 +291,15 @@ void pc_table_finish(pc_voxel_table *t) {
         pc_run_ranges(t->context, count, CHUNK, finish_points, t);
         return;
     }
-    for (int64_t i = 0; i < count && t->kind != PC_TABLE_COUNT; i++) { /* over the voxels that are done: no row is wider than the values */
+    for (int64_t i = 0; i < count && t->kind != PC_TABLE_COUNT;
+         i++) { /* over the voxels that are done: no row is wider than the values */
         float row[PCGPU_MAX_COLUMNS];
         for (int k = 0; k < columns && (t->kind == PC_TABLE_SUMS || t->kind == PC_TABLE_EXACT); k++) {
             row[k] = pc_table_mean(t, i, k);
         }
         const void *from = t->kind == PC_TABLE_NEAREST ? (const pc_near *)pc_table_values(t, i) + 1
-                           : t->kind == PC_TABLE_FIRST ? pc_table_values(t, i) : row;
+                           : t->kind == PC_TABLE_FIRST ? pc_table_values(t, i)
+                                                       : row;
         memmove(t->values + (size_t)i * (size_t)columns * sizeof *row, from, (size_t)columns * sizeof *row);
     }
 }

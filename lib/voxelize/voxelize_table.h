@@ -31,21 +31,21 @@ typedef struct pc_voxel_table {
     pcgpu_context *context;
     const pc_voxelize_job *job;
     pc_table_kind kind;
-    int64_t capacity;       /* POINTS: rows per voxel */
+    int64_t capacity; /* POINTS: rows per voxel */
     size_t memory;
-    size_t width;           /* bytes of the values of a voxel */
+    size_t width; /* bytes of the values of a voxel */
     int64_t base, count;
     int64_t most, with_values; /* voxels that the memory holds; those that get values: the others are over max_voxels */
     pc_table_voxel *voxels;
     unsigned char *values;
-    uint32_t *slots;        /* 1 + the index of a voxel, or 0; at most 7 of 10 are used */
-    size_t slot_count;      /* a power of 2 */
-    pc_exact_sum *exact;    /* `columns` for each voxel that needs them */
+    uint32_t *slots;     /* 1 + the index of a voxel, or 0; at most 7 of 10 are used */
+    size_t slot_count;   /* a power of 2 */
+    pc_exact_sum *exact; /* `columns` for each voxel that needs them */
     int64_t exact_count, exact_capacity;
-    uint8_t *pending;       /* a bit per record: the first record, in its piece, of a voxel that is not in the table yet */
-    bool again;             /* a pass for the pending ones */
-    int64_t left;           /* pending ones after this pass */
-    int32_t *point_voxel;   /* the voxel of each record, -1 without one, or NULL */
+    uint8_t *pending; /* a bit per record: the first record, in its piece, of a voxel that is not in the table yet */
+    bool again;       /* a pass for the pending ones */
+    int64_t left;     /* pending ones after this pass */
+    int32_t *point_voxel;    /* the voxel of each record, -1 without one, or NULL */
     pc_block found, inexact; /* by voxel of the piece: 1 + its index, or 0; whether a float64 sum is not exact */
 } pc_voxel_table;
 
@@ -53,8 +53,8 @@ static inline void *pc_table_values(const pc_voxel_table *t, int64_t i) {
     return t->values + (size_t)i * t->width;
 }
 
-/* Opens a table for context, job, kind, capacity and memory, which are set; `rows`: records of the file; `arrays`: its voxels
- * also become coords and counts. Errors: MEMORY. */
+/* Opens a table for context, job, kind, capacity and memory, which are set; `rows`: records of the file; `arrays`: its
+ * voxels also become coords and counts. Errors: MEMORY. */
 pcgpu_status pc_table_open(pc_voxel_table *table, int64_t rows, bool arrays);
 void pc_table_close(pc_voxel_table *table);
 /* Empties the table for the pending voxels, whose ids follow. */
@@ -68,11 +68,13 @@ void pc_table_finish(pc_voxel_table *table);
 
 /* ---- voxelize_table_values.c ------------------------------------------------------------------------------------- */
 
-/* Adds records to the values of voxel i, whose number of points is that before. False, and no change, when float64 sums are not
- * exact. */
-bool pc_table_add_records(const pc_voxel_table *table, int64_t i, const int32_t *rows, int64_t count, const float *data);
+/* Adds records to the values of voxel i, whose number of points is that before. False, and no change, when float64 sums
+ * are not exact. */
+bool pc_table_add_records(const pc_voxel_table *table, int64_t i, const int32_t *rows, int64_t count,
+                          const float *data);
 /* Continues the sums of voxel i in fixed point, with such records. Errors: MEMORY. */
-pcgpu_status pc_table_add_inexact(pc_voxel_table *table, int64_t i, const int32_t *rows, int64_t count, const float *data);
+pcgpu_status pc_table_add_inexact(pc_voxel_table *table, int64_t i, const int32_t *rows, int64_t count,
+                                  const float *data);
 /* The mean of column k of a voxel of sums. */
 float pc_table_mean(const pc_voxel_table *table, int64_t i, int k);
 /* "more memory is needed" */

@@ -64,7 +64,8 @@ static void carry(pc_exact_sum *sum) {
 /* ---- the records of a voxel of the piece ------------------------------------------------------------------------- */
 
 /* Continues the sums in fixed point. */
-static void add_fixed(const pc_voxel_table *t, const pc_table_voxel *e, const int32_t *rows, int64_t count, const float *data) {
+static void add_fixed(const pc_voxel_table *t, const pc_table_voxel *e, const int32_t *rows, int64_t count,
+                      const float *data) {
     const int columns = t->job->columns;
     pc_exact_sum *sums = t->exact + (e->exact - 1) * columns;
     for (int64_t i = 0; i < count; i++) {
@@ -114,7 +115,8 @@ static void compare_distances(const pc_voxel_table *t, pc_near *near, int64_t ke
 }
 
 /* Stores the points that are kept. */
-static void store_points(const pc_voxel_table *t, int64_t at, const int32_t *rows, int64_t count, const float *data, float *to) {
+static void store_points(const pc_voxel_table *t, int64_t at, const int32_t *rows, int64_t count, const float *data,
+                         float *to) {
     const int columns = t->job->columns;
     const bool pillar = t->job->features == PCGPU_FEATURES_PILLAR;
     for (int64_t i = 0; i < count && at < t->capacity; i++, at++) {
@@ -128,7 +130,8 @@ static void store_points(const pc_voxel_table *t, int64_t at, const int32_t *row
     }
 }
 
-static void add_sums(const pc_voxel_table *t, int64_t at, const int32_t *rows, int64_t count, const float *data, float *sums) {
+static void add_sums(const pc_voxel_table *t, int64_t at, const int32_t *rows, int64_t count, const float *data,
+                     float *sums) {
     const int columns = t->job->columns;
     for (int64_t i = 0; i < count && at < t->job->max_points; i++, at++) {
         for (int k = 0; k < columns; k++) {
@@ -148,7 +151,8 @@ bool pc_table_add_records(const pc_voxel_table *t, int64_t i, const int32_t *row
             add_fixed(t, e, rows, count, data);
             return true;
         }
-        return columns == 4 ? add_float64(4, values, rows, count, data) : add_float64(columns, values, rows, count, data);
+        return columns == 4 ? add_float64(4, values, rows, count, data)
+                            : add_float64(columns, values, rows, count, data);
     case PC_TABLE_SUMS: add_sums(t, e->points, rows, count, data, values); return true;
     case PC_TABLE_FIRST:
         if (e->points == 0) {
@@ -176,6 +180,6 @@ float pc_table_mean(const pc_voxel_table *t, int64_t i, int k) {
     if (t->kind == PC_TABLE_SUMS) {
         return pc_one_nan(((const float *)values)[k] / (float)kept);
     }
-    return pc_rounded_mean(e->exact ? pc_exact_round(&t->exact[(e->exact - 1) * t->job->columns + k]) : ((const double *)values)[k],
-                           kept);
+    return pc_rounded_mean(
+        e->exact ? pc_exact_round(&t->exact[(e->exact - 1) * t->job->columns + k]) : ((const double *)values)[k], kept);
 }

@@ -54,9 +54,31 @@ stderr_has '^pcgpu: big\.bin: 800000 samples asked of 720000 usable points'
 echo 5 > seeds.txt
 expect 1 pcgpu sample --method random -m 5 --seeds seeds.txt --memory 4M big.bin -o x.bin
 stderr_has 'a file in pieces has no seeds'
-expect 2 pcgpu sample -m 5 --memory 4M big.bin -o x.bin
-stderr_has 'memory: farthest point sampling needs all points'
 absent x.bin
+# Farthest point sampling, with its points in temporary files.
+mkdir tmp
+for HOW in '--min-distance 0.7' '-m 900 --start random --seed 3'; do
+    expect 0 pcgpu sample --cpu $HOW big.bin -o whole.bin --indices whole.npy --distances whole.txt -f
+    TMPDIR=$PWD/tmp expect 0 pcgpu sample --cpu $HOW --memory 4M big.bin -o x.bin --indices x.npy --distances x.txt --json log -f
+    same x.bin whole.bin
+    same x.npy whole.npy
+    same x.txt whole.txt
+    grep -q '"reason": "the file is read in pieces"' log || die "the log is $(cat log)"
+    rm x.bin x.npy x.txt
+done
+[ -z "$(ls -A tmp)" ] || die "these temporary files remain: $(ls -A tmp)"
+TMPDIR=$PWD/nowhere expect 1 pcgpu sample --cpu --min-distance 0.7 --memory 4M big.bin -o x.bin
+stderr_has '^pcgpu: big\.bin: .*/nowhere: a temporary file cannot be written: '
+rmdir tmp
+expect 1 pcgpu sample --cpu --min-distance 0.7 --memory 4M big.bin -o x.bin --picture x.png
+stderr_has '^pcgpu: big\.bin: needs more than .* no picture'
+expect 2 "$PCGPU" sample -m 5 --cuda --memory 4M big.bin -o x.bin
+stderr_has 'memory: files in pieces are sampled on the CPU'
+expect 2 "$PCGPU" sample -m 5 --batch --memory 4M big.bin -o x.npz
+stderr_has 'memory: the inputs of a batch are read as a whole'
+expect 2 "$PCGPU" voxelize --voxel-size 1 --range=0,0,0,9,9,9 --batch --memory 4M big.bin -o x.npz
+stderr_has 'memory: the inputs of a batch are read as a whole'
+absent x.bin x.npz
 
 # More voxels than the memory holds: several passes, and the result in temporary files, of which nothing remains, even where a
 # signal ends the run.

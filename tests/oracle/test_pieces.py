@@ -56,19 +56,26 @@ def hostile(n, rng):
     return p
 
 
-def compare_samples(name, cloud, memory, options):
+FARTHEST = (['--min-distance', '1'], ['-m', '300'], ['--min-distance', '0.5', '-m', '900', '--drop-origin'],
+            ['-m', '70', '--start', 'center'])
+
+
+def compare_samples(name, cloud, memory, options, method='random'):
     folder = cloud.parent
     for option in options:
-        command = ['sample', '--cpu', '--method', 'random', *option, cloud, '-f', '-q', '-o']
+        option = [*option, '--distances', folder / 'distances'] if method == 'fps' else option
+        command = ['sample', '--cpu', '--method', method, *option, cloud, '-f', '-q', '-o']
         run(*command, folder / 'whole.ply', '--indices', folder / 'whole.npy', '--json', folder / 'whole.json')
+        distances = (folder / 'distances').read_bytes() if method == 'fps' else b''
         run(*command, folder / 'pieces.ply', '--indices', folder / 'pieces.npy', '--json', folder / 'pieces.json', '--memory', memory)
-        what = f'{name}, sample {" ".join(option)}: '
+        what = f'{name}, sample {method} {option[:4]}: '
         check(not result(folder / 'whole.json')[1] and result(folder / 'pieces.json')[1], what + 'one run is in pieces')
         for extension in ('ply', 'npy'):
             check((folder / f'whole.{extension}').read_bytes() == (folder / f'pieces.{extension}').read_bytes(), what + extension)
+        check(method != 'fps' or distances == (folder / 'distances').read_bytes() != b'', what + 'distances')
         picks = np.load(folder / 'pieces.npy')
         check(len(np.unique(picks)) == len(picks) > 0, what + 'distinct records')
-    passed(f'{name}: the same picks in pieces')
+    passed(f'{name}: the same picks in pieces, {method}')
 
 
 generator = np.random.default_rng(3)
@@ -78,6 +85,7 @@ with scratch() as place:
     compare('hostile values in several passes', place / 'h.bin', '1500K', ('0.01',), ('npz',), (*OPTIONS[:6], PADDED[0]))
     compare_samples('hostile values', place / 'h.bin', '2600K',
                     [['-m', '1'], ['-m', '5000', '--seed', '7'], ['--ratio', '0.05', '--drop-origin'], ['-m', '15000', '--seed', '3']])
+    compare_samples('hostile values', place / 'h.bin', '2M', FARTHEST, 'fps')
 with scratch() as place:
     points = generator.uniform(-50, 50, (400_000, 5)).astype('<f4')
     points[:, 2] /= 20
@@ -107,5 +115,6 @@ with scratch() as place:
     box = '--range=512000,5403000,-5,512300,5403200,30'
     compare('UTM in .las', place / 'utm.las', '7M', ('5',), ('ply', 'las', 'npz'),
             [[box], [box, '--features', 'first'], [box, '--max-points', '2'], [box, '--features', 'nearest'], ['--drop-origin']])
-    compare_samples('UTM in .las', place / 'utm.las', '5M', [['-m', '4096'], ['--ratio', '0.1', '--seed', '11', '--drop-origin']])
+    compare_samples('UTM in .las', place / 'utm.las', '5M', [['-m', '4096'], ['--ratio', '0.08', '--seed', '11', '--drop-origin']])
+    compare_samples('UTM in .las', place / 'utm.las', '2M', [['--min-distance', '5', '--drop-origin'], *FARTHEST[1:]], 'fps')
 finish()
