@@ -3,8 +3,8 @@
  *
  * FOLDER holds 000000.bin, 000001.bin, ..., and poses.txt (KITTI lines, of the sensor) where the truth is known. The
  * scans are read first, so that the time is that of the odometry alone, from points in the host's memory. Prints a line
- * a reference: milliseconds a scan, scans a second, lost scans and, with the truth, the errors. NAME is range, points,
- * voxel, levels or deskew.
+ * a reference: milliseconds a scan, scans a second, lost scans and, with the truth, the errors; and a hash of the poses.
+ * NAME is range, points, voxel, levels, deskew, beams (degrees of their correction) or fields.
  *
  * --cuda: the same on CUDA after it on the CPU, whose poses it must give to the last bit; exit code 1 when it does not,
  * 77 without such a device. */
@@ -61,6 +61,16 @@ static bool read_truth(const char *folder, int count) {
     return good;
 }
 
+/* FNV-1a of the poses' bytes. */
+static unsigned long long hash_of(const double *poses, int count) {
+    const unsigned char *bytes = (const unsigned char *)poses;
+    uint64_t hash = 0xCBF29CE484222325u;
+    for (size_t i = 0; i < (size_t)count * 16 * sizeof *poses; i++) {
+        hash = (hash ^ bytes[i]) * 0x100000001B3u;
+    }
+    return hash;
+}
+
 static const char *const names[] = {"previous", "keyframe", "model"};
 
 /* False when it failed. */
@@ -108,11 +118,11 @@ static bool run(pcgpu_context *context, const pcgpu_odometry_params *params, int
         const double *T = estimate + 16 * (count - 1), *U = truth + 16 * (count - 1);
         double end =
             sqrt((T[3] - U[3]) * (T[3] - U[3]) + (T[7] - U[7]) * (T[7] - U[7]) + (T[11] - U[11]) * (T[11] - U[11]));
-        printf("; %.0f m: ATE %.2f mm, a scan %.2f mm %.4f deg, 100 m and more %.4f %%, end %.1f mm = %.4f %%",
+        printf("; %.0f m: ATE %.2f mm, a scan %.2f mm %.4f deg, 100 m and more %.4f %% %.4f deg/100m, end %.1f mm = %.4f %%",
                e.length, 1e3 * e.ate_rmse, 1e3 * e.rpe_translation, e.rpe_rotation * 57.29578,
-               100 * e.segment_translation, 1e3 * end, 100 * end / e.length);
+               100 * e.segment_translation, 5729.578 * e.segment_rotation, 1e3 * end, 100 * end / e.length);
     }
-    printf("\n");
+    printf("; poses %016llx\n", hash_of(estimate, count));
     return true;
 }
 
@@ -170,6 +180,7 @@ int main(int argc, char **argv) {
         return 77;
     }
     const char *only = argc > 4 && strcmp(argv[4], "all") != 0 ? argv[4] : NULL;
+    int fields = 0;
     for (int i = 5; i < argc; i++) {
         const char *value = strchr(argv[i], '=');
         double number = value ? atof(value + 1) : 0.0;
@@ -178,11 +189,13 @@ int main(int argc, char **argv) {
         case 'p': params.model_points = (int64_t)number; break;
         case 'v': params.registration.voxel = number; break;
         case 'l': params.registration.levels = (int)number; break;
+        case 'f': fields = (int)number; break;
+        case 'b': params.registration.beam_correction = number; break;
         case 'd': params.deskew = (pcgpu_deskew)number; break;
         default: break;
         }
     }
-    int count = read_scans(context, argv[1], argc > 2 ? atoi(argv[2]) : MOST, params.deskew ? 5 : 4);
+    int count = read_scans(context, argv[1], argc > 2 ? atoi(argv[2]) : MOST, fields ? fields : params.deskew ? 5 : 4);
     bool known = count > 1 && read_truth(argv[1], count);
     bool good = count == 0 || run_all(context, false, only, &params, count, known);
     if (cuda && count > 0) {

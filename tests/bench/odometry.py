@@ -2,13 +2,15 @@
 
 Runs BENCH_ODOMETRY (tests/bench/odometry.c), and KISS-ICP where it is installed, over KITTI 00, scans 0 to 5 to and fro, 100
 in all (PCGPU_DATA), and over 240 scans of a generated drive around a block, whose truth is known, written by DRIVE. Scans are
-in memory. `cuda`: also on CUDA, by default with all processors, and the poses must be the CPU's. KISS-ICP has its own defaults for these scans, without deskewing."""
+in memory. Then, on the CPU, the table of odometry_drives.py: rendered drives along the paths of KITTI. `cuda`: also on CUDA, by default with all processors, and the poses must be the CPU's. KISS-ICP has its own defaults for these scans, without deskewing."""
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 import time
+
+import odometry_drives
 
 ROUNDS = 10  # of the ten scans there and back
 
@@ -78,6 +80,8 @@ def main():
             print('no KITTI scans: set PCGPU_DATA')
         subprocess.run([drive, '--frames', '240', '--steps', '2000', str(made)], check=True)
         measure(bench, made, 'block', 240, threads, cuda)
+    code = 0 if cuda else odometry_drives.main(bench, drive, 400)
+    sys.exit(0 if code == 77 else code)
 
 
 if __name__ == '__main__':
