@@ -237,13 +237,14 @@ static int add_known(odometry_state *run, scan_read *scan) {
     const char *name = run->session->inputs[scan->index];
     run->session->name = name;
     pcgpu_status status = PCGPU_OK;
+    int drawn = EXIT_DONE;
     scan_read_log(scan, name);
     if (scan->good) {
         const double *T = run->poses + 16 * scan->index, time = run->times[scan->index];
         const bool keyframe = scan->index == run->keyframe;
         status = run->camera ? pcgpu_depth_odometry_add_known(run->camera, &scan->image, time, T, keyframe)
                              : pcgpu_odometry_add_known(run->odometry, &scan->cloud, time, T, keyframe);
-        scan->good = odometry_picture_add(&run->picture, run->session, scan->index, &scan->cloud, &scan->image) == EXIT_DONE;
+        drawn = odometry_picture_add(&run->picture, run->session, scan->index, &scan->cloud, &scan->image);
         if (run->loops && status == PCGPU_OK) {
             status = odometry_add_loops(run->loops, run->odometry, scan->index, T);
         }
@@ -255,7 +256,7 @@ static int add_known(odometry_state *run, scan_read *scan) {
     } else if (status != PCGPU_OK) {
         report_failure(name, run->session->context);
     }
-    return scan->good && status == PCGPU_OK ? EXIT_DONE : EXIT_FAILED;
+    return scan->good && status == PCGPU_OK ? drawn : EXIT_FAILED;
 }
 
 /* *stopped: not all scans were processed. */
