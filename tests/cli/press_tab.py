@@ -5,7 +5,6 @@ import pty
 import select
 import subprocess
 import sys
-import time
 
 shell, script = sys.argv[1:3]
 SETUP = {
@@ -45,12 +44,12 @@ wanted = 0
 for line in sys.stdin:
     wanted += 1
     send(line.rstrip('\n') + '\t', 0.15)
-    for _ in range(50):  # a slow machine
-        send('\x07', 0.1)
+    send('\x07', 0)  # once: a second one would keep an empty line
+    for _ in range(400):  # a busy machine
         with open('lines') as f:
             if len(f.readlines()) >= wanted:
                 break
-        time.sleep(0.1)
+        drain(0.025)
 child.kill()
 child.wait()
 with open('lines') as f:
