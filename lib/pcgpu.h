@@ -147,6 +147,8 @@ pcgpu_status pcgpu_cloud_transform(pcgpu_context *context, const pcgpu_cloud *cl
  * with a positive determinant; its translation must be finite; its last row must be 0 0 0 1. If a condition fails,
  * `why` receives a sentence (may be NULL). */
 bool pcgpu_is_rigid(const double T[16], char *why, size_t why_size);
+/* The angle of the rotation of T, radians, 0 to pi; with the same bits on every machine. */
+double pcgpu_rotation_angle(const double T[16]);
 
 /* Converts a depth image to a cloud with the columns x y z in the camera frame: one record per pixel with a return, row
  * by row from the top, left to right. With d the depth of pixel (u, v): z = d / depth_scale, x = ((u - cx) / fx) * z, y

@@ -11,7 +11,7 @@ typedef struct path_info {
     int64_t poses, missing;
     double length, turned, ends, largest; /* metres; degrees; first to last; the largest step */
     double low[3], high[3];
-    double first, last, interval;         /* seconds; NaN without times */
+    double first, last, interval; /* seconds; NaN without times */
 } path_info;
 
 static double distance(const double *a, const double *b) {
@@ -21,13 +21,13 @@ static double distance(const double *a, const double *b) {
 
 /* The angle of the rotation between two poses, in degrees. */
 static double angle(const double *a, const double *b) {
-    double trace = 0;
+    double between[16] = {0};
     for (int i = 0; i < 3; i++) {
         for (int k = 0; k < 3; k++) {
-            trace += a[4 * i + k] * b[4 * i + k];
+            between[4 * i + k] = (a[i] * b[k] + a[4 + i] * b[4 + k]) + a[8 + i] * b[8 + k];
         }
     }
-    return DEGREES * acos(fmin(1, fmax(-1, (trace - 1) / 2)));
+    return DEGREES * pcgpu_rotation_angle(between);
 }
 
 static void measure(const trajectory *t, path_info *info) {
@@ -82,10 +82,11 @@ static void print(const job *j, const trajectory *t, const path_info *info) {
     fprintf(out, ": poses, %s, %lld %s", t->format, (long long)info->poses, info->poses == 1 ? "pose" : "poses");
     fprintf(out, info->missing > 0 ? ", %lld of them missing\n" : "\n", (long long)info->missing);
     if (info->poses > info->missing) {
-        fprintf(out, "  path: %.7g m and %.5g degree in all, %.7g m from the first to the last, at most %.4g m in a step\n",
+        fprintf(out,
+                "  path: %.7g m and %.5g degree in all, %.7g m from the first to the last, at most %.4g m in a step\n",
                 info->length, info->turned, info->ends, info->largest);
-        fprintf(out, "  extent: x %.7g to %.7g, y %.7g to %.7g, z %.7g to %.7g m\n", info->low[0], info->high[0], info->low[1],
-                info->high[1], info->low[2], info->high[2]);
+        fprintf(out, "  extent: x %.7g to %.7g, y %.7g to %.7g, z %.7g to %.7g m\n", info->low[0], info->high[0],
+                info->low[1], info->high[1], info->low[2], info->high[2]);
     }
     if (!isnan(info->first)) {
         fprintf(out, "  times: %s to %s, %.7g s", number_text(info->first, false, text[0]),

@@ -55,7 +55,8 @@ void register_add_result(json *out, const pcgpu_registration *r) {
     json_numbers(out, "eigenvalues", r->eigenvalues, 6);
     json_numbers(out, "information", r->information, 36);
     json_numbers(out, "covariance", r->covariance, 36);
-    json_key(out, "covariance_order"); /* of rows and columns, as of the information: radians and metres about the centre */
+    json_key(out,
+             "covariance_order"); /* of rows and columns, as of the information: radians and metres about the centre */
     fputs("[\"rx\", \"ry\", \"rz\", \"tx\", \"ty\", \"tz\"]", out->out);
 }
 
@@ -98,11 +99,6 @@ static double moved(const double T[16], const double from[3]) {
     return sqrt(square);
 }
 
-static double rotation_angle(const double T[16]) {
-    const double x = T[9] - T[6], y = T[2] - T[8], z = T[4] - T[1];
-    return atan2(sqrt(x * x + y * y + z * z), T[0] + T[5] + T[10] - 1.0);
-}
-
 /* Prints one line. The pairs of a list have no separate times, and a line only with -v. */
 static void report_answer(const job *j, const pcgpu_registration *r, double seconds) {
     char length[2][ANSWER_SIZE], angle[2][ANSWER_SIZE], time[ANSWER_SIZE] = "";
@@ -116,8 +112,8 @@ static void report_answer(const job *j, const pcgpu_registration *r, double seco
     report(j->line == 0 ? REPORT_RESULT : REPORT_SUMMARY, NULL,
            "%s -> %s: moved %s, turned %s; score %.2f, +- %s, %s%s", j->names[0], j->names[1],
            length_text(moved(r->T_target_source, j->clouds[0].offset), length[0]),
-           angle_text(rotation_angle(r->T_target_source), angle[0]), r->score, length_text(deviation(r, 3), length[1]),
-           angle_text(deviation(r, 0), angle[1]), time);
+           angle_text(pcgpu_rotation_angle(r->T_target_source), angle[0]), r->score,
+           length_text(deviation(r, 3), length[1]), angle_text(deviation(r, 0), angle[1]), time);
 }
 
 void register_summarize(const job *j, const pcgpu_registration *r, double seconds) {
@@ -127,11 +123,12 @@ void register_summarize(const job *j, const pcgpu_registration *r, double second
         report_error(j->names[0], "did not converge: %s", r->reason);
     }
     if (j->projective) {
-        report_summary(j->names[0],
-                       "%s after %d iterations, associated by projection: %lld of %lld pixels matched (fitness %.3f, score "
-                       "%.3f), RMSE %.4f m across the surface; %s",
-                       r->converged ? "converged" : "stopped", r->iterations, (long long)r->inliers,
-                       (long long)r->source_points, r->fitness, r->score, r->plane_rmse, r->run.backend);
+        report_summary(
+            j->names[0],
+            "%s after %d iterations, associated by projection: %lld of %lld pixels matched (fitness %.3f, score "
+            "%.3f), RMSE %.4f m across the surface; %s",
+            r->converged ? "converged" : "stopped", r->iterations, (long long)r->inliers, (long long)r->source_points,
+            r->fitness, r->score, r->plane_rmse, r->run.backend);
     } else {
         report_summary(j->names[0],
                        "%s after %d iterations: %lld of %lld points matched (fitness %.3f, score %.3f), inlier RMSE "
@@ -186,8 +183,9 @@ static pcgpu_status align(const job *j, int i, const double T[16], pcgpu_cloud *
     pcgpu_cloud own = {0};
     const pcgpu_cloud *cloud = &own;
     pcgpu_run counted = {0};
-    pcgpu_status status = j->projective ? pcgpu_depth_to_cloud(context, &j->images[i], register_camera(j->session, i), &own, NULL)
-                                        : register_scan(j, i, &own, &cloud, &counted);
+    pcgpu_status status = j->projective
+                              ? pcgpu_depth_to_cloud(context, &j->images[i], register_camera(j->session, i), &own, NULL)
+                              : register_scan(j, i, &own, &cloud, &counted);
     if (status == PCGPU_OK) {
         status = pcgpu_cloud_transform(context, cloud, T, j->clouds[1].offset, aligned);
     }
@@ -251,7 +249,7 @@ static int write_aligned(job *j, const double T[16], bool writes) {
 /* The line for a person as numbers: metres and degrees, and their standard deviations. */
 static void add_motion(job *j, const pcgpu_registration *r) {
     json_number(&j->result, "moved", moved(r->T_target_source, j->clouds[0].offset));
-    json_number(&j->result, "turned", DEGREE * rotation_angle(r->T_target_source));
+    json_number(&j->result, "turned", DEGREE * pcgpu_rotation_angle(r->T_target_source));
     json_number(&j->result, "moved_deviation", deviation(r, 3));
     json_number(&j->result, "turned_deviation", DEGREE * deviation(r, 0));
 }

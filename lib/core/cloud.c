@@ -120,6 +120,11 @@ pcgpu_status pcgpu_cloud_transform(pcgpu_context *context, const pcgpu_cloud *cl
     return PCGPU_OK;
 }
 
+double pcgpu_rotation_angle(const double T[16]) {
+    const double x = T[9] - T[6], y = T[2] - T[8], z = T[4] - T[1];
+    return pc_angle(sqrt((x * x + y * y) + z * z), (T[0] + T[5]) + T[10] - 1.0);
+}
+
 bool pcgpu_is_rigid(const double T[16], char *why, size_t why_size) {
     const double tolerance = 1e-3;
     double worst = 0.0;

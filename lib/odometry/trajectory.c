@@ -148,9 +148,8 @@ static void motion_error(const common_poses *c, int64_t i, int64_t j, double *me
     pc_transform_invert(truth, inverse);
     pc_transform_multiply(inverse, estimate, error);
     const double path[3] = {error[3], error[7], error[11]};
-    const double axis[3] = {error[9] - error[6], error[2] - error[8], error[4] - error[1]};
     *metres = pc_norm3(path);
-    *radians = atan2(pc_norm3(axis), error[0] + error[5] + error[10] - 1.0);
+    *radians = pcgpu_rotation_angle(error);
 }
 
 /* RMSE over pairs of poses that are one apart, or a second. */

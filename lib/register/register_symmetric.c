@@ -93,7 +93,7 @@ void pc_register_meet_halfway(pcgpu_registration *there, const pcgpu_registratio
     pc_pose_difference(&a, &b, there->center, turn, shift);
     there->symmetric = true;
     there->apart[0] = pc_norm3(shift);
-    there->apart[1] = 2.0 * atan2(pc_norm3(motion.q + 1), motion.q[0]);
+    there->apart[1] = 2.0 * pc_angle(pc_norm3(motion.q + 1), motion.q[0]);
     const bool near = there->apart[0] <= metres && there->apart[1] <= APART_RADIANS;
     if (near) {
         pc_pose middle = a;

@@ -364,11 +364,27 @@ static void test_sequences(void **unused) {
     pcgpu_close(context);
 }
 
+/* Against the C library's, whose last digits depend on its version; and the bits, which do not. */
+static void test_angle(void **unused) {
+    (void)unused;
+    const double pi = 3.141592653589793;
+    for (int i = 1; i < 20000; i++) {
+        const double a = i % 2 ? pi * i / 20000 : pow(10.0, -i / 1000.0), size = 1 + i % 5;
+        const double got = pc_angle(size * sin(a), size * cos(a)), wanted = atan2(size * sin(a), size * cos(a));
+        assert_true(fabs(got - wanted) <= 2e-15 * wanted);
+    }
+    assert_true(pc_angle(0, 1) == 0.0 && pc_angle(0, 0) == 0.0 && pc_angle(0, -1) == pi && pc_angle(1, 0) == pi / 2);
+    assert_true(isnan(pc_angle(NAN, 1)) && isnan(pc_angle(1, NAN)));
+    assert_true(pc_angle(0.3, 0.7) == 0x1.9e9bf3d20dc73p-2);
+    const double T[16] = {0, -1, 0, 5, 1, 0, 0, 6, 0, 0, 1, 7, 0, 0, 0, 1};
+    assert_true(pcgpu_rotation_angle(T) == pi / 2);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_inverse_start), cmocka_unit_test(test_halfway),   cmocka_unit_test(test_apart),
         cmocka_unit_test(test_verdict),       cmocka_unit_test(test_exchange),  cmocka_unit_test(test_one_cloud),
-        cmocka_unit_test(test_part),          cmocka_unit_test(test_sequences),
+        cmocka_unit_test(test_part),          cmocka_unit_test(test_sequences), cmocka_unit_test(test_angle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
