@@ -114,7 +114,7 @@ static void look_for_nearest(const pcgpu_cloud *cloud, queries *q) {
         const float x = p[0], y = p[1], z = p[2];
         for (int k = 0; k < q->n; k++) {
             const float dx = q->x[k] - x, dy = q->y[k] - y, dz = q->z[k] - z, d = (dx * dx + dy * dy) + dz * dz;
-            q->best[k] = (d > 0.0f) & (d < q->best[k]) ? d : q->best[k];
+            q->best[k] = ((d > 0.0f) & (d < q->best[k])) ? d : q->best[k];
         }
     }
 }

@@ -1,7 +1,7 @@
 /* Sets of files, and their content. */
 #include "file_set.h"
-#include "report.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,31 +20,34 @@ bool file_set_has(const file_set *set, const struct stat *st) {
     return set->capacity > 0 && find(set, st->st_dev, st->st_ino)->used;
 }
 
-static void grow(file_set *set) {
+static bool grow(file_set *set) {
     const file_set old = *set;
-    set->capacity = old.capacity ? 2 * old.capacity : 64;
-    set->items = calloc(set->capacity, sizeof *set->items);
-    if (!set->items) {
-        report_error(NULL, "out of memory");
-        exit(1);
+    const size_t capacity = old.capacity ? 2 * old.capacity : 64;
+    identity *items = calloc(capacity, sizeof *items);
+    if (!items) {
+        return false;
     }
+    set->capacity = capacity;
+    set->items = items;
     for (size_t i = 0; i < old.capacity; i++) {
         if (old.items[i].used) {
             *find(set, old.items[i].device, old.items[i].inode) = old.items[i];
         }
     }
     free(old.items);
+    return true;
 }
 
-void file_set_add(file_set *set, const struct stat *st) {
+bool file_set_add(file_set *set, const struct stat *st) {
     if (!S_ISREG(st->st_mode) || file_set_has(set, st)) {
-        return;
+        return true;
     }
-    if (2 * (set->count + 1) > set->capacity) {
-        grow(set);
+    if (2 * (set->count + 1) > set->capacity && !grow(set)) {
+        return false;
     }
     *find(set, st->st_dev, st->st_ino) = (identity){st->st_dev, st->st_ino, true};
     set->count++;
+    return true;
 }
 
 bool files_are_equal(const char *path, const char *other) {

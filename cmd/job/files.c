@@ -19,22 +19,13 @@ static pthread_mutex_t written_mutex = PTHREAD_MUTEX_INITIALIZER; /* guards `wri
 
 /* ---- inputs ---- */
 
-bool path_is_dash(const char *path) {
-    return path && strcmp(path, "-") == 0;
-}
-
-const char *input_name(const char *path) {
-    return path_is_dash(path) ? "standard input" : path;
-}
-
-const char *output_shown(const char *path) {
-    return path_is_dash(path) ? "standard output" : path;
-}
-
 void input_protect(const char *path) {
     struct stat st;
     if ((path_is_dash(path) ? fstat(STDIN_FILENO, &st) : stat(path, &st)) == 0) {
-        file_set_add(&inputs, &st);
+        if (!file_set_add(&inputs, &st)) {
+            report_error(NULL, "out of memory");
+            exit(1); /* before any output is begun */
+        }
     }
 }
 
@@ -374,8 +365,16 @@ bool output_commit(output *o) {
         return false;
     }
     if (o->temporary) {
+        /* First, since a name that is taken cannot be given back. */
+        pthread_mutex_lock(&written_mutex);
+        const bool noted = stat(o->temporary, &st) != 0 || file_set_add(&written, &st);
+        pthread_mutex_unlock(&written_mutex);
+        if (!noted) {
+            report_error(o->path, "out of memory");
+            output_discard(o);
+            return false;
+        }
         files_lock(&before);
-        const bool known = stat(o->temporary, &st) == 0;
         errno = 0;
         bool good = put_in_place(o);
         int error = errno;
@@ -383,11 +382,6 @@ bool output_commit(output *o) {
             unfinished_remove(o);
         }
         files_unlock(&before);
-        if (good && known) {
-            pthread_mutex_lock(&written_mutex);
-            file_set_add(&written, &st);
-            pthread_mutex_unlock(&written_mutex);
-        }
         if (!good && error == EEXIST) {
             return commit_to_existing(o);
         }

@@ -141,7 +141,8 @@ PC_HD bool pc_solve6_by_blocks(const double A[36], const double b[6], double x[6
         }
     }
     const double second = pc_cofactors3(S, D), per_second = 1.0 / second;
-    const bool good = pc_is_definite3(P, C, determinant, own) & pc_is_definite3(S, D, second, low); /* not for NaN */
+    /* Without a branch; not for NaN. */
+    const bool good = (int)pc_is_definite3(P, C, determinant, own) & (int)pc_is_definite3(S, D, second, low);
     pc_times3(D, rest, turned);
     PC_UNROLL
     for (int k = 0; k < 3; k++) {

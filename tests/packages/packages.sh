@@ -54,7 +54,7 @@ root() {
     kept=$roots/$2-$(printf '%s' "$3" | cksum | cut -d' ' -f1).tar
     if [ ! -s "$kept" ]; then
         say "making a root of Debian $2"
-        mmdebstrap --variant=minbase ${3:+--include="$3"} "$2" "$kept.part" >"$work/root.log" 2>&1 ||
+        mmdebstrap --format=tar --variant=minbase ${3:+--include="$3"} "$2" "$kept.part" >"$work/root.log" 2>&1 ||
             { tail -n 5 "$work/root.log" && rm -f "$kept.part" && skip "Debian's archive cannot be reached for $2"; }
         mv "$kept.part" "$kept"
     fi
@@ -81,7 +81,7 @@ sysroot() {
     kept=$roots/sysroot-$1-$2.tar
     if [ ! -s "$kept" ]; then
         say "making a sysroot of Debian $1 for $2"
-        mmdebstrap --variant=extract --arch="$2" --include=libc6-dev,linux-libc-dev,zlib1g-dev,libpng-dev,libyaml-dev,libcmocka-dev \
+        mmdebstrap --format=tar --variant=extract --arch="$2" --include=libc6-dev,linux-libc-dev,zlib1g-dev,libpng-dev,libyaml-dev,libcmocka-dev \
             "$1" "$kept.part" >"$work/sysroot.log" 2>&1 ||
             { tail -n 5 "$work/sysroot.log" && rm -f "$kept.part" && skip "Debian's archive cannot be reached for $1"; }
         mv "$kept.part" "$kept"

@@ -31,7 +31,7 @@ cat >"$work/native.ini" <<END
 [binaries]
 c = '$work/cc'
 [built-in options]
-c_link_args = ['$work/old_math.o', '-Wl,--wrap=pow', '-Wl,--wrap=log2']
+c_link_args = ['$work/old_math.o', '-Wl,--wrap=pow', '-Wl,--wrap=log2', '-lm']
 END
 sources "$work/src"
 say "building $name"
