@@ -130,12 +130,6 @@ double pc_load_value(const unsigned char *p, int type, bool swap) {
     }
 }
 
-/* One value of a column. */
-static inline double load_field(const unsigned char *p, const pc_field *field, bool swap) {
-    const double v = pc_load_value(p, field->type, swap);
-    return field->scale != 0.0 ? v * field->scale + field->shift : field->mask ? (double)((unsigned)v & field->mask) : v;
-}
-
 static bool is_plain_float32(const pc_field *field) {
     return field->type == PCGPU_FLOAT32 && field->scale == 0.0;
 }
@@ -154,14 +148,46 @@ static void copy_column(const pc_table *table, const pc_field *field, const unsi
     }
 }
 
+#define LOAD_VALUES(TYPE)                                       \
+    for (int i = 0; i < rows; i++, p += field->stride) {        \
+        TYPE value;                                             \
+        memcpy(&value, p, sizeof value);                        \
+        values[i] = (double)value;                              \
+    }                                                           \
+    break
+
+/* The values of at most BLOCK rows of a column. The type is looked at once, which takes longer than to convert a value. */
+static void load_fields(const unsigned char *p, const pc_field *field, bool swap, int rows, double *values) {
+    const double scale = field->scale, shift = field->shift;
+    switch (swap ? -1 : (int)field->type) {
+    case PCGPU_FLOAT64: LOAD_VALUES(double);
+    case PCGPU_INT32: LOAD_VALUES(int32_t);
+    case PCGPU_INT16: LOAD_VALUES(int16_t);
+    case PCGPU_UINT16: LOAD_VALUES(uint16_t);
+    case PCGPU_INT8: LOAD_VALUES(int8_t);
+    case PCGPU_UINT8: LOAD_VALUES(uint8_t);
+    default:
+        for (int i = 0; i < rows; i++, p += field->stride) {
+            values[i] = pc_load_value(p, field->type, swap);
+        }
+    }
+    for (int i = 0; i < rows && scale != 0.0; i++) {
+        values[i] = values[i] * scale + shift;
+    }
+    for (int i = 0; i < rows && scale == 0.0 && field->mask; i++) {
+        values[i] = (double)((unsigned)values[i] & field->mask);
+    }
+}
+
 /* Converts a block of a column that is not float32. */
 static void round_column(const pc_table *table, const pc_field *field, const unsigned char *data, int64_t row, int rows,
                          double offset, float *out, size_t columns, pc_rounding *r) {
-    const unsigned char *p = data + table->start + field->offset + (size_t)row * field->stride;
-    for (int i = 0; i < rows; i++, p += field->stride, out += columns) {
-        double v = load_field(p, field, table->swap) - offset;
-        float f = (float)v;
-        double change = fabs((double)f - v);
+    double values[BLOCK];
+    load_fields(data + table->start + field->offset + (size_t)row * field->stride, field, table->swap, rows, values);
+    for (int i = 0; i < rows; i++, out += columns) {
+        const double v = values[i] - offset;
+        const float f = (float)v;
+        const double change = fabs((double)f - v);
         r->changed += (double)f != v && v == v;
         r->largest = change > r->largest && isfinite(f) ? change : r->largest;
         *out = f;
@@ -172,13 +198,17 @@ const pc_axis pc_no_axis = {INFINITY, -INFINITY, true};
 
 void pc_axis_add(const pc_table *table, int k, const unsigned char *data, pc_axis *axis) {
     const pc_field *field = &table->fields[k];
-    const unsigned char *p = data + table->start + field->offset;
-    for (int64_t i = 0; i < table->rows && !is_plain_float32(field); i++, p += field->stride) {
-        double v = load_field(p, field, table->swap);
-        if (v - v == 0.0 && v != 0.0) {
-            axis->low = v < axis->low ? v : axis->low;
-            axis->high = v > axis->high ? v : axis->high;
-            axis->exact = axis->exact && fabs(v) <= (double)FLT_MAX && (double)(float)v == v;
+    double values[BLOCK];
+    for (int64_t row = 0; row < table->rows && !is_plain_float32(field); row += BLOCK) {
+        const int rows = table->rows - row < BLOCK ? (int)(table->rows - row) : BLOCK;
+        load_fields(data + table->start + field->offset + (size_t)row * field->stride, field, table->swap, rows, values);
+        for (int i = 0; i < rows; i++) {
+            const double v = values[i];
+            if (v - v == 0.0 && v != 0.0) {
+                axis->low = v < axis->low ? v : axis->low;
+                axis->high = v > axis->high ? v : axis->high;
+                axis->exact = axis->exact && fabs(v) <= (double)FLT_MAX && (double)(float)v == v;
+            }
         }
     }
 }
