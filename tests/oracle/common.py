@@ -263,6 +263,18 @@ def write_png(path, depth, kinds=(0,)):
                                    chunk(b'IDAT', zlib.compress(lines)) + chunk(b'IEND', b''))
 
 
+def write_rgb(path, image):
+    """An array of height x width x 3 uint8 as .png."""
+    height, width, _ = image.shape
+    lines = b''.join(b'\0' + row.tobytes() for row in image)
+
+    def chunk(name, body):
+        return struct.pack('>I', len(body)) + name + body + struct.pack('>I', zlib.crc32(name + body))
+    header = struct.pack('>IIBBBBB', width, height, 8, 2, 0, 0, 0)
+    pathlib.Path(path).write_bytes(b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', header) +
+                                   chunk(b'IDAT', zlib.compress(lines)) + chunk(b'IEND', b''))
+
+
 @contextlib.contextmanager
 def scratch():
     """A folder of its own, removed at the end."""

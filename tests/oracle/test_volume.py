@@ -1,7 +1,7 @@
 """Models of depth images against NumPy: a dense volume in float64, written from the definition, and its surface."""
 import numpy as np
 
-from common import check, finish, passed, read_json, read_ply, run, scratch, write_pgm
+from common import check, finish, passed, read_json, read_ply, run, scratch, write_pgm, write_rgb
 
 WIDTH, HEIGHT, FX, FY, CX, CY, SCALE = 60, 44, 70.0, 66.0, 29.2, 22.1, 8000.0
 VOXEL, TRUNCATION, MOST = 0.01, 0.035, 100.0
@@ -56,6 +56,25 @@ def look_up(depth, x, y, z):
         return 1 / seen, np.where(smooth, 1 / (1 + slope), .05), unsure
 
 
+def color_frame(number):
+    """Colours that change by some levels per pixel, so that a pixel beside is seen."""
+    v, u = np.mgrid[0:HEIGHT, 0:WIDTH]
+    return np.stack([3 * u + 10 * number, 5 * v, 250 - 2 * u - 2 * v], -1).astype(np.uint8)
+
+
+def shade(image, x, y, z, smooth):
+    """The colours that points of the camera's frame project to: between four pixels, or of the nearest one."""
+    with np.errstate(all='ignore'):
+        u, v = (np.nan_to_num(np.clip(c, 0, size - 1)) for c, size in ((FX * x / z + CX, WIDTH), (FY * y / z + CY, HEIGHT)))
+    u0, v0 = u.astype(int), v.astype(int)
+    u1, v1 = np.minimum(u0 + 1, WIDTH - 1), np.minimum(v0 + 1, HEIGHT - 1)
+    a, b = (u - u0)[..., None], (v - v0)[..., None]
+    c = image.astype(float)
+    between = (1 - b) * ((1 - a) * c[v0, u0] + a * c[v0, u1]) + b * ((1 - a) * c[v1, u0] + a * c[v1, u1])
+    nearest = c[np.where(b[..., 0] < .5, v0, v1), np.where(a[..., 0] < .5, u0, u1)]
+    return np.where(smooth[..., None], between, nearest)
+
+
 def touched(depth, R, t):
     """Whether the block of each voxel of the dense volume is on the ray of a pixel near its depth."""
     v, u = np.nonzero(depth)
@@ -71,12 +90,13 @@ def touched(depth, R, t):
     return blocks[index]
 
 
-def fuse(frames):
+def fuse(frames, images):
     axes = [np.arange(FIRST[k], LAST[k] + 1) * VOXEL for k in range(3)]
     p = np.stack(np.meshgrid(*axes, indexing='ij'), -1)
     mean, weight, unsure = np.full(p.shape[:3], np.nan), np.zeros(p.shape[:3]), np.zeros(p.shape[:3], bool)
+    color, color_weight = np.zeros(p.shape), np.zeros(p.shape[:3])
     there = np.zeros(p.shape[:3], bool)  # what comes before a block does not count for it
-    for (R, t), depth in zip(POSES, frames):
+    for (R, t), depth, image in zip(POSES, frames, images):
         there |= touched(depth, R, t)
         x, y, z = np.moveaxis((p - t) @ R, -1, 0)  # R' (p - t)
         with np.errstate(all='ignore'):
@@ -87,7 +107,20 @@ def fuse(frames):
             w = facing / seen ** 2
             new = (np.where(weight > 0, mean, 0) * weight + np.minimum(along, TRUNCATION) * w) / (weight + w)
             mean, weight = np.where(here, new, mean), np.where(here, np.minimum(weight + w, MOST), weight)
-    return mean, unsure
+            painted = here & (abs(mean) < TRUNCATION) & (along <= TRUNCATION)
+            unsure |= abs(along - TRUNCATION) < 1e-6
+            share = (w / (color_weight + w))[..., None]
+            now = shade(image, x, y, z, facing != .05)
+            color = np.where(painted[..., None], color + share * (now - color), color)
+            color_weight = np.where(painted, color_weight + w, color_weight)
+    return mean, unsure, color, color_weight
+
+
+def vertex_color(color, weight, axis, place, share):
+    """The colour on the edge from a voxel to the next one on an axis."""
+    other = tuple(p + (k == axis) for k, p in enumerate(place))
+    share = 1. if weight[place] == 0 else 0. if weight[other] == 0 else share
+    return color[place] + share * (color[other] - color[place])
 
 
 def crossings(mean):
@@ -112,15 +145,17 @@ def crossings(mean):
 
 
 def test_surface(folder):
-    frames = [frame(i) for i in range(len(POSES))]
+    frames, images = [frame(i) for i in range(len(POSES))], [color_frame(i) for i in range(len(POSES))]
     names = []
+    (folder / 'colors').mkdir()
     for i, depth in enumerate(frames):
         names.append(folder / f'{i}.pgm')
         write_pgm(names[-1], depth)
+        write_rgb(folder / 'colors' / f'{i}.png', images[i])
     (folder / 'poses.txt').write_text('\n'.join(
         ' '.join(f'{v:.17g}' for v in np.hstack([R, t[:, None]]).ravel()) for R, t in POSES))
     run('fuse', '--camera', f'{FX},{FY},{CX},{CY},depth_scale={SCALE:g}', '--voxel-size', VOXEL, '--truncation',
-        TRUNCATION, '--poses', folder / 'poses.txt', *names, '-o', folder / 'model.ply', '--json', folder / 'model.json')
+        TRUNCATION, '--poses', folder / 'poses.txt', *names, '--color', folder / 'colors', '-o', folder / 'model.ply', '--json', folder / 'model.json')
     cloud = read_ply(folder / 'model.ply')
     got = np.stack([cloud[k] for k in 'xyz'], 1).astype(float) / VOXEL
     check(read_json(folder / 'model.json')['result']['frames'] == len(POSES), 'frames')
@@ -135,7 +170,8 @@ def test_surface(folder):
     told = {(a, *v): (s, i) for a, v, s, i in zip(axis, map(tuple, voxel), got[rows, axis] - voxel[rows, axis], rows)}
     check(len(told) == len(got), 'no vertex is there twice')
 
-    mean, unsure = fuse(frames)
+    mean, unsure, color, color_weight = fuse(frames, images)
+    levels, worst_level = np.stack([cloud[k] for k in ('red', 'green', 'blue')], 1).astype(float), 0.
     wanted = found = 0
     worst = 0.0
     seen = np.zeros(len(got), bool)
@@ -149,13 +185,16 @@ def test_surface(folder):
                 seen[at[1]] = True
                 if not around.any():
                     worst = max(worst, abs(at[0] - share[tuple(place)]))
+                    expected = vertex_color(color, color_weight, axis, tuple(place), share[tuple(place)])
+                    worst_level = max(worst_level, abs(levels[at[1]] - expected).max())
     check(wanted > 3000, 'the surface', wanted)
     # Samples of rays miss blocks of which only a corner is cut, and float32 may see a zero from the other side.
     check(found > .998 * wanted, 'vertices of NumPy that the model has', f'{found} of {wanted}')
     check(seen.sum() > .999 * len(got), 'vertices of the model that NumPy has', f'{seen.sum()} of {len(got)}')
     check(worst < 2e-3, 'places on edges, in voxels', worst)
+    check(worst_level < .6, 'colours, in levels', worst_level)  # half a level of rounding, and that of the voxels
     passed(f'{len(got)} vertices of a model of {len(POSES)} images, {found} of NumPy\'s {wanted}, '
-           f'to {worst:.2g} voxels')
+           f'to {worst:.2g} voxels and {worst_level:.2g} levels')
 
 
 with scratch() as here:

@@ -449,6 +449,7 @@ int main(void) {
         cmocka_unit_test(test_depth_pgm_bad),
         cmocka_unit_test(test_depth_png),
         cmocka_unit_test(test_depth_png_bad),
+        cmocka_unit_test(test_depth_color),
         cmocka_unit_test(test_depth_points),
         cmocka_unit_test(test_depth_camera),
         cmocka_unit_test(test_depth_clouds),

@@ -52,6 +52,7 @@ void test_depth_pgm(void **state);
 void test_depth_pgm_bad(void **state);
 void test_depth_png(void **state);
 void test_depth_png_bad(void **state);
+void test_depth_color(void **state);
 void test_depth_points(void **state);
 void test_depth_camera(void **state);
 void test_depth_clouds(void **state);

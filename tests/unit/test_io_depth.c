@@ -183,6 +183,44 @@ void test_depth_png(void **state) {
     }
 }
 
+/* Colour images of every kind become red, green and blue; each error leaves no colours. */
+void test_depth_color(void **state) {
+    io_state *s = *state;
+    static const struct {
+        image image;
+        int red, green; /* of the second pixel; -1: its value, or its high byte */
+    } kinds[] = {
+        {{7, 5, 16, PNG_COLOR_TYPE_RGB, false}, -1, 0},      {{7, 5, 16, PNG_COLOR_TYPE_RGB_ALPHA, true}, -1, 0},
+        {{7, 5, 16, PNG_COLOR_TYPE_GRAY, true}, -1, -1},     {{7, 5, 16, PNG_COLOR_TYPE_GRAY_ALPHA, false}, -1, -1},
+        {{7, 5, 8, PNG_COLOR_TYPE_PALETTE, false}, 1, 2},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        char *data;
+        size_t size;
+        pcgpu_depth depth = {.width = 7, .height = 5}, small = {.width = 6, .height = 5};
+        make_png(&kinds[i].image, &data, &size);
+        FILE *f = fmemopen(data, size, "rb");
+        assert_int_equal(pcgpu_read_color(s->context, f, "color.png", &depth), PCGPU_OK);
+        const int high = pixel(1, 0) >> 8;
+        assert_int_equal(depth.color[3], kinds[i].red < 0 ? high : kinds[i].red);
+        assert_int_equal(depth.color[4], kinds[i].green < 0 ? high : kinds[i].green);
+        rewind(f);
+        assert_int_equal(pcgpu_read_color(s->context, f, "color.png", &small), PCGPU_ERROR_FORMAT);
+        assert_non_null(strstr(pcgpu_last_error(s->context), "has 7 x 5 pixels and the depth image 6 x 5"));
+        fclose(f);
+        f = fmemopen(data, size - 20, "rb");
+        assert_int_equal(pcgpu_read_color(s->context, f, "color.png", &depth), PCGPU_ERROR_FORMAT);
+        assert_null(depth.color);
+        fclose(f);
+        free(data);
+    }
+    pcgpu_depth depth = {.width = 7, .height = 5};
+    FILE *f = fmemopen("\xff\xd8\xff\xe0 JFIF", 9, "rb");
+    assert_int_equal(pcgpu_read_color(s->context, f, "color.jpg", &depth), PCGPU_ERROR_FORMAT);
+    assert_non_null(strstr(pcgpu_last_error(s->context), "magick mogrify -format png"));
+    fclose(f);
+}
+
 /* Big endian. */
 static void put32(char *p, uint32_t value) {
     for (int i = 0; i < 4; i++) {
