@@ -265,7 +265,9 @@ static pcgpu_status correct(pcgpu_loops *l, pcgpu_pose_edge *edges, pcgpu_pose_g
         edges[i] = edge_between(l->odometry, i, l->params.registration.voxel);
     }
     for (int round = 0; round < ROUNDS && again && status == PCGPU_OK; round++) {
-        memcpy(l->poses, l->odometry, bytes);
+        if (bytes > 0) {
+            memcpy(l->poses, l->odometry, bytes);
+        }
         for (int32_t i = 0; i < l->link_count; i++) {
             edges[chain + i] = edge_of(l, &l->links[i]);
         }
