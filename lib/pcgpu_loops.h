@@ -83,7 +83,7 @@ typedef struct pcgpu_loops_result {
  * While the odometry runs, each frame with a pose is added with its points as they were registered (see
  * pcgpu_odometry_points). Every place_distance metres the points of the frames between are kept as a place: one for
  * each cell of half a voxel, up to 240 voxels from the sensor, and 2^14 points of the frame in the middle; 6 bytes a
- * point, on a street 10 to 30 KB per metre, with voxels of 0.25 m. Each place is compared with earlier ones when it is
+ * point, on a street 10 to 30 KB per metre (voxels of 0.5, 0.25 m). Each place is compared with earlier ones when it is
  * complete.
  *
  * The result depends neither on the number of threads nor on the back end. The context must stay open until
