@@ -69,6 +69,18 @@ pcgpu_status pcgpu_odometry_open(pcgpu_context *context, const pcgpu_odometry_pa
                                  pcgpu_odometry **odometry);
 void pcgpu_odometry_close(pcgpu_odometry *odometry); /* accepts NULL */
 
+/* The same for the poses of scans in a map that exists: T_world_frame is in the coordinates of `map`, points of any
+ * origin such as those of earlier scans at their poses, best one per voxel of 0.1 to 0.2 m. params->reference stays
+ * MODEL. The map's points are made NDT cells once, of which those within model_range of the sensor are registered to; no
+ * scan changes them, and the cloud is not kept. The voxel size AUTO comes from the map. The pose of the first scan is
+ * found from registration.init, or, with registration.search ALWAYS, anywhere in the map; a scan that its motion does not
+ * find is searched in the whole map, unless that is NEVER. The search assumes that z is vertical in map and scans, within
+ * some degrees. In the result, `keyframe` is false and registration.score the agreement of scan and map.
+ * On CUDA, device memory has all cells of the map. Errors: ARGUMENT (also a map of fewer than 10 usable points, or one
+ * that spans more than 16,384 finest cells), MEMORY, DEVICE. */
+pcgpu_status pcgpu_odometry_open_map(pcgpu_context *context, const pcgpu_odometry_params *params,
+                                     const pcgpu_cloud *map, pcgpu_odometry **odometry);
+
 /* Adds the next scan, with its time in seconds from a common zero, and finds its pose. The first registration starts
  * from the prediction at the constant velocity of the last two scans with a pose. If it does not converge, the next one
  * starts from the last pose. If that fails too, a coarse search tries up to 16 stored scans, which are at least

@@ -144,7 +144,10 @@ static const option_row table[] = {
      "does not converge, the search at rotations of up to 30 degrees; see STARTS of pcgpu-methods(7)."},
     {"init", 0, FOR_ODOMETRY, 0, &type_path, "FILE", AT(init), 0, 0, NULL,
      "The pose of the first input: a 4x4 matrix, a KITTI line (12 numbers) or a TUM line (7, or 8 with a time). Default: the "
-     "identity."},
+     "identity. With --map, near that pose; auto, the default there: anywhere in the map."},
+    {"map", 0, FOR_ODOMETRY, 0, &type_path, "FILE", AT(map), 0, 0, NULL,
+     "Localize the scans in this map, any cloud, and leave it as it is: poses are in its coordinates. See LOCALIZATION of "
+     "pcgpu-methods(7)."},
     {"pairs", 0, FOR_REGISTER, 0, &type_path, "LIST", AT(pairs), 0, 0, NULL,
      "Register the pairs of a list, one per line: SOURCE TARGET, with a tab between them when names have blanks; - is "
      "standard input. Prints one line per pair."},

@@ -164,7 +164,7 @@ struct option_values {
     transform_format transform_format;
 
     pcgpu_odometry_params odometry; /* its `registration` is the one above */
-    const char *trajectory, *timestamps, *ground_truth, *calibration;
+    const char *trajectory, *timestamps, *ground_truth, *calibration, *map;
     const char *sequence; /* the folder of a sequence whose scans are the inputs; no option */
     transform_format trajectory_format;
     double rate;

@@ -7,8 +7,8 @@
 static bool settle(option_values *o, const command_info *command, reason *why) {
     const char *wrong = NULL;
     o->trajectory = o->trajectory ? o->trajectory : "-";
-    if (o->init && !options_init_file(o)) {
-        wrong = "init: auto is for pairs; give a FILE with the pose of the first input, or leave it out";
+    if (o->init && !options_init_file(o) && !(o->map && strcmp(o->init, "auto") == 0)) {
+        wrong = "init: auto is for pairs, and for --map; give a FILE with the pose of the first input, or leave it out";
     } else if (o->timestamps && option_given_here(o, "rate", command)) {
         wrong = "timestamps and rate exclude each other; give one of them";
     } else if (o->resume && strcmp(o->trajectory, "-") == 0) {
@@ -48,6 +48,17 @@ static bool check_model(const session *s, reason *why) {
     return true;
 }
 
+/* A map takes the place of the references. */
+static bool check_map(const session *s, bool images, reason *why) {
+    static const char *const of_no_map[] = {"reference", "loops"};
+    return !s->options->map ||
+           ((!images ||
+             refuse(why, "map is for scans, and depth images are given; leave it out, or give scans")) &&
+            (s->options->registration.method == PCGPU_REGISTER_NDT ||
+             refuse(why, "map: scans are localized by method ndt; leave --method out")) &&
+            register_refuse(s, of_no_map, 2, "has no effect with --map, which is what scans are registered to", why));
+}
+
 /* Refuses options without an effect on this kind of sequence. */
 static bool check_kind(const session *s, bool images, reason *why) {
     static const char *const of_scans[] = {"model-range", "deskew", "time-column", "loops"};
@@ -69,7 +80,8 @@ static bool check(const session *s, reason *why) {
     if (s->options->association == ASSOCIATION_PROJECTIVE && !odometry_is_depth(s)) {
         return refuse(why, "association projective is for depth images; leave it out, scans go by method ndt");
     }
-    return register_check_scans(s, s->input_count, why) && check_kind(s, odometry_is_depth(s), why) &&
+    return register_check_scans(s, s->input_count, why) && check_map(s, odometry_is_depth(s), why) &&
+           check_kind(s, odometry_is_depth(s), why) &&
            check_model(s, why);
 }
 

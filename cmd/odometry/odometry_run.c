@@ -80,6 +80,9 @@ static int open_odometry(odometry_state *run) {
     if (!register_read_init(s, params.registration.init)) {
         return EXIT_FAILED;
     }
+    if (s->options->map) {
+        return odometry_open_map(s, &params, &run->odometry);
+    }
     pcgpu_status status = odometry_is_depth(s) ? odometry_open_images(s, params.registration.init, &run->camera)
                                                : pcgpu_odometry_open(s->context, &params, &run->odometry);
     if (status == PCGPU_OK && s->options->loops) {

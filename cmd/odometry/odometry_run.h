@@ -60,6 +60,12 @@ int64_t *odometry_scan_numbers(const session *session);
  * there are too few. */
 bool odometry_pick_rows(const session *session, const int64_t *numbers, double *values, int each, int64_t *rows);
 
+/* ---- odometry_known_map.c ---- */
+
+/* Reads the map of --map and opens the odometry in it. params: with the pose of the first scan. Returns an exit code,
+ * after a message. */
+int odometry_open_map(session *session, const pcgpu_odometry_params *params, pcgpu_odometry **odometry);
+
 /* ---- odometry_trajectory.c ---- */
 
 /* A trajectory that is written line by line. A file has the name NAME.partial until it is complete. An interrupted run

@@ -71,7 +71,7 @@ pcgpu_status pc_track_add(pc_track *t, const void *data, double time, pcgpu_odom
             status = take(t, data, time, &f->registration.run);
         }
         if (status == PCGPU_OK) {
-            status = t->good > 0 ? add_next(t, time, f) : add_first(t, time, f);
+            status = t->good > 0 || t->ops->known ? add_next(t, time, f) : add_first(t, time, f);
         }
     } while (t->ops->restarts(t->owner, &status));
     t->ops->end(t->owner, status);

@@ -77,6 +77,10 @@ struct pc_track_ops {
     /* The present frame has this pose and becomes the last one. *T becomes its pose in the owner's world. */
     pcgpu_status (*accept)(void *owner, const double T_world_frame[16], bool joins, double T[16]);
     void (*keep)(void *owner, int slot);                 /* keeps the last frame in the slot */
+    bool known;    /* the world is known before the first frame, which is found in it like the others */
+    bool anywhere; /* the first frame may be anywhere in it */
+    /* Registers the present frame anywhere in a known world; *T as of `align`. */
+    pcgpu_status (*search)(void *owner, pcgpu_odometry_frame *f, double T[16]);
     bool (*restarts)(void *owner, pcgpu_status *status); /* after a failure: whether the frame is added once more */
     void (*end)(void *owner, pcgpu_status status);
     double (*keyframe_time)(const void *owner); /* NAN: there is no keyframe */

@@ -27,6 +27,9 @@ static pc_twist motion_between(const double from[16], const double to[16]) {
 
 /* The sweep of a scan lasts as long as it is from scan to scan, and its motion is that since the last good one. */
 static pc_twist sweep_motion(const pcgpu_odometry *o, double time, const double T[16]) {
+    if (!o->last) {
+        return (pc_twist){0};
+    }
     double sweep = o->track.good > 1 ? o->last->time - o->track.time_before : time - o->last->time,
            since = time - o->last->time;
     pc_twist motion = motion_between(o->last->T, T);
@@ -36,6 +39,11 @@ static pc_twist sweep_motion(const pcgpu_odometry *o, double time, const double 
         motion.translation[k] *= share;
     }
     return motion;
+}
+
+pc_twist pc_odometry_usual_motion(const pcgpu_odometry *o) {
+    double T[16];
+    return pc_track_predict(&o->track, o->present->time, T) ? sweep_motion(o, o->present->time, T) : (pc_twist){0};
 }
 
 /* A transform between frames whose origins are the files', as one between frames whose origins are `sign` home, and
@@ -64,8 +72,7 @@ static pc_odometry_scan *unused_scan(pcgpu_odometry *o) {
     return NULL; /* there are three */
 }
 
-/* The back end for all scans, from the points of a registration. */
-static pcgpu_status choose(pcgpu_odometry *o, double points) {
+pcgpu_status pc_odometry_choose(pcgpu_odometry *o, double points) {
     const pc_backend *chosen = NULL;
     pcgpu_status status = pc_register_choose(o->context, &o->params.registration, points, 1, &o->run, &chosen);
     if (status == PCGPU_OK) {
@@ -80,7 +87,7 @@ static pcgpu_status take(void *owner, const void *data, double time, pcgpu_run *
     const pcgpu_cloud *cloud = data;
     pcgpu_status status = PCGPU_OK;
     if (!o->backend) {
-        status = choose(o, 2.0 * (double)cloud->rows);
+        status = pc_odometry_choose(o, 2.0 * (double)cloud->rows);
     }
     *run = o->run;
     double begin = pc_now();
@@ -130,11 +137,11 @@ static pcgpu_status accept(void *owner, const double T_world_frame[16], bool joi
     const bool in_reference = joins || o->params.reference != PCGPU_REFERENCE_KEYFRAME;
     pcgpu_status status = PCGPU_OK;
     move_origin(o, 1.0, T_world_frame, scan->T);
-    if (deskews(o)) {
+    if (deskews(o) && !o->map) { /* no later scan looks at the points of one that is in a map */
         const pc_twist motion = o->last ? sweep_motion(o, scan->time, scan->T) : (pc_twist){0};
         status = pc_odometry_deskew(o, o->last ? &motion : NULL, scan);
     }
-    if (status == PCGPU_OK && deskews(o) && o->track.good == 1) {
+    if (status == PCGPU_OK && deskews(o) && o->track.good == 1 && !o->map) {
         status = begin_anew(o, scan->T);
     }
     if (status == PCGPU_OK && !o->last) {
@@ -165,15 +172,31 @@ static bool nearly_same(const pc_twist *a, const pc_twist *b) {
     return pc_norm3(translation) <= DESKEW_METRES && pc_norm3(turn) <= DESKEW_RADIANS;
 }
 
+/* In a map, the first scan got its pose without deskewing: a better one gives a better motion to the second. */
+static pcgpu_status register_first_again(pcgpu_odometry *o, const pc_twist *motion) {
+    pcgpu_registration unused = {.run = o->run};
+    double T[16];
+    pcgpu_status status = pc_odometry_deskew(o, motion, o->last);
+    if (status == PCGPU_OK) {
+        status = o->kind->align(o, o->last, o->last->T, &unused, T);
+    }
+    if (status == PCGPU_OK && unused.converged) {
+        memcpy(o->last->T, T, sizeof T);
+    }
+    return status;
+}
+
 /* Registers from one start. With deskewing it repeats until the motion found is the one used to deskew, also when a
  * badly deskewed scan has not converged. */
 static pcgpu_status align(pcgpu_odometry *o, const double start[16], pcgpu_odometry_frame *f, double T[16]) {
     double from[16];
     const pcgpu_run run = f->registration.run;
     pcgpu_status status = PCGPU_OK;
+    double first[16];
     memcpy(from, start, sizeof from);
+    memcpy(first, o->last ? o->last->T : start, sizeof first);
     for (int round = 0; round < DESKEW_ROUNDS && status == PCGPU_OK; round++) {
-        const pc_twist used = sweep_motion(o, o->present->time, from);
+        const pc_twist used = o->searching ? o->searched : sweep_motion(o, o->present->time, from);
         if (deskews(o)) {
             status = pc_odometry_deskew(o, &used, o->present);
         }
@@ -182,7 +205,7 @@ static pcgpu_status align(pcgpu_odometry *o, const double start[16], pcgpu_odome
             status = o->kind->align(o, o->present, from, &f->registration, T);
         }
         f->attempts++;
-        if (status != PCGPU_OK || !deskews(o)) {
+        if (status != PCGPU_OK || !deskews(o) || o->searching) {
             break;
         }
         const pc_twist found = sweep_motion(o, o->present->time, T);
@@ -190,9 +213,12 @@ static pcgpu_status align(pcgpu_odometry *o, const double start[16], pcgpu_odome
             break;
         }
         if (o->track.good == 1 && f->registration.converged) {
-            status = begin_anew(o, T);
+            status = o->map ? register_first_again(o, &found) : begin_anew(o, T);
         }
         memcpy(from, T, sizeof from);
+    }
+    if (o->last) { /* its pose is known to others */
+        memcpy(o->last->T, first, sizeof first);
     }
     return status;
 }

@@ -28,11 +28,15 @@ typedef struct pc_odometry_scan {
 double pc_odometry_widest_local_map(const pcgpu_odometry_params *p);
 extern const pc_track_ops pc_lidar_ops;
 
+/* Memory for the coordinates of so many points, of which nothing is kept. */
+pcgpu_status pc_odometry_take_memory(pcgpu_odometry *o, pc_odometry_scan *scan, int64_t rows);
 /* Takes the usable points of a cloud. The first scan sets `home`, a place near the points in the coordinates of the
  * files. */
 pcgpu_status pc_odometry_take(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_odometry_scan *scan, pcgpu_run *run);
 /* Moves the points to the middle of the sweep; `motion` in a sweep, NULL: none. */
 pcgpu_status pc_odometry_deskew(pcgpu_odometry *o, const pc_twist *motion, pc_odometry_scan *scan);
+/* The motion in the sweep of the present scan at the velocity of the last two; none where that is not known. */
+pc_twist pc_odometry_usual_motion(const pcgpu_odometry *o);
 /* Sends the points to the sequence unless it has them. */
 pcgpu_status pc_odometry_send(pcgpu_odometry *o, pc_odometry_scan *scan);
 void pc_odometry_scan_free(pc_odometry_scan *scan);
@@ -73,12 +77,28 @@ typedef struct pc_reference_kind {
 /* By pcgpu_reference. */
 extern const pc_reference_kind pc_reference_kinds[];
 
+/* What scans are localized in (odometry_localize.c). */
+typedef struct pc_odometry_map pc_odometry_map;
+void pc_odometry_map_free(pc_odometry_map *map); /* accepts NULL */
+/* pc_register_work.look: the share of the map's points around the result that lie in the free space of the scan. */
+pcgpu_status pc_odometry_look_at_map(pc_register_work *w, double *share);
+
+/* Registers a scan to another one; target NULL: to the local map, or the cells of a map. */
+pcgpu_status pc_odometry_align_by_ndt(pcgpu_odometry *o, const pcgpu_register_params *params, pc_odometry_scan *scan,
+                                      pc_odometry_scan *target, pcgpu_registration *result);
+/* Lays the frame of a local map; returns half of its edge in widest cells. */
+double pc_odometry_lay_box(pcgpu_odometry *o);
+/* The back end for all scans, from the points of a registration. */
+pcgpu_status pc_odometry_choose(pcgpu_odometry *o, double points);
+
 struct pcgpu_odometry {
     pcgpu_context *context;
     pcgpu_odometry_params params; /* with what the first good scan has settled */
     pcgpu_register_params given;  /* before that */
     double given_range;
     const pc_reference_kind *kind;
+    pc_odometry_map *map;      /* NULL: the world begins with the first scan */
+    pc_track_ops ops;          /* of the track */
     const pc_backend *backend;                   /* NULL before the first scan */
     pcgpu_run run;                               /* as that of each scan begins */
     pc_odometry_scan scans[PC_SCANS];            /* the one that is added, the last good one, the keyframe */
@@ -93,6 +113,8 @@ struct pcgpu_odometry {
     double home[3];            /* 0 but for coordinates far from their origin, in which motions are ill-conditioned */
     pc_twist begun, begun_now; /* motion that deskewed the first scan: after the last scan, and now */
     bool begins_again;         /* the last scan failed after it had changed the deskewing of the first one */
+    bool searching;            /* the present registrations are of a search, which deskews by `searched` */
+    pc_twist searched;
     double map_anchor[3];      /* world coordinates of the middle of the local map's box */
     double map_cells;          /* when it was last renewed */
     pc_buffer rows[2];         /* points by rows, for the methods of ICP */

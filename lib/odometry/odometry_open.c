@@ -76,12 +76,14 @@ pcgpu_status pcgpu_odometry_open(pcgpu_context *context, const pcgpu_odometry_pa
         o->given_range = params->model_range;
         o->kind = &pc_reference_kinds[params->reference];
         o->present = &o->scans[0];
+        o->ops = pc_lidar_ops;
         o->track = (pc_track){.context = context,
-                              .ops = &pc_lidar_ops,
+                              .ops = &o->ops,
                               .owner = o,
                               .keyframe_distance = params->keyframe_distance,
                               .keyframe_angle = params->keyframe_angle};
         memcpy(o->track.init, params->registration.init, sizeof o->track.init);
+        memcpy(o->track.last, o->track.init, sizeof o->track.last);
         *odometry = o;
     }
     return status;
@@ -100,6 +102,7 @@ void pcgpu_odometry_close(pcgpu_odometry *o) {
     for (int i = 0; i < PC_KEPT; i++) {
         pc_buffer_free(&o->kept[i].memory);
     }
+    pc_odometry_map_free(o->map);
     pc_buffer_free(&o->rows[0]);
     pc_buffer_free(&o->rows[1]);
     free(o);

@@ -28,24 +28,27 @@ static pcgpu_status align_by_icp(pcgpu_odometry *o, const pcgpu_register_params 
 
 /* The scan, and what it is registered to; a local map by the last scan of it. Coordinates far from their origin were
  * not seen from there. */
-static void see(const pcgpu_odometry *o, pc_odometry_scan *scan, pc_odometry_scan *target, pc_register_work *w) {
+static void see(pcgpu_odometry *o, pc_odometry_scan *scan, pc_odometry_scan *target, pc_register_work *w) {
     pc_odometry_scan *scans[2] = {scan, target ? target : o->last};
+    const int seen = o->map ? 1 : 2;
     if (o->home[0] != 0.0 || o->home[1] != 0.0 || o->home[2] != 0.0) {
         return;
     }
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < seen; i++) {
         const pc_point_set *p = &scans[i]->points;
         w->seen[i] = (pc_seen){.n = p->n, .x = p->x, .y = p->y, .z = p->z, .stride = 1, .view = &scans[i]->view};
         memcpy(w->seen[i].offset, scans[i]->offset, sizeof w->seen[i].offset);
     }
-    if (!target) {
+    if (o->map) {
+        w->look = pc_odometry_look_at_map;
+        w->look_state = o;
+    } else if (!target) {
         pc_transform_invert(o->last->T, w->seen_from_target);
     }
 }
 
-/* target NULL: the local map. */
-static pcgpu_status align_by_ndt(pcgpu_odometry *o, const pcgpu_register_params *params, pc_odometry_scan *scan,
-                                 pc_odometry_scan *target, pcgpu_registration *result) {
+pcgpu_status pc_odometry_align_by_ndt(pcgpu_odometry *o, const pcgpu_register_params *params, pc_odometry_scan *scan,
+                                      pc_odometry_scan *target, pcgpu_registration *result) {
     const pcgpu_run run = result->run;
     pcgpu_cloud source = {0}, to = {0};
     pc_register_work w;
@@ -90,8 +93,9 @@ static pcgpu_status align_to(pcgpu_odometry *o, pc_odometry_scan *scan, pc_odome
     pc_transform_invert(target->T, inverse);
     pc_transform_multiply(inverse, predicted, params.init);
     params.min_score = o->min_score;
-    pcgpu_status status = params.method == PCGPU_REGISTER_NDT ? align_by_ndt(o, &params, scan, target, result)
-                                                              : align_by_icp(o, &params, scan, target, result);
+    pcgpu_status status = params.method == PCGPU_REGISTER_NDT
+                              ? pc_odometry_align_by_ndt(o, &params, scan, target, result)
+                              : align_by_icp(o, &params, scan, target, result);
     pc_transform_multiply(target->T, result->T_target_source, T);
     return status;
 }
@@ -169,13 +173,13 @@ static pcgpu_status align_to_local_map(pcgpu_odometry *o, pc_odometry_scan *scan
     pcgpu_register_params params = o->params.registration;
     memcpy(params.init, predicted, sizeof params.init);
     params.min_score = o->min_score;
-    pcgpu_status status = align_by_ndt(o, &params, scan, NULL, result);
+    pcgpu_status status = pc_odometry_align_by_ndt(o, &params, scan, NULL, result);
     memcpy(T, result->T_target_source, 16 * sizeof *T);
     return status;
 }
 
 /* The box: a cube of whole widest cells around the anchor, whose cells' faces keep clear of round coordinates. */
-static void lay_box(pcgpu_odometry *o) {
+double pc_odometry_lay_box(pcgpu_odometry *o) {
     const double edge = edge_of(o), wide = edge * (double)(1 << (levels_of(o) - 1));
     const double half =
         ceil(o->params.model_range / wide) + 2.0; /* it moves when the sensor is a cell from its middle */
@@ -186,6 +190,7 @@ static void lay_box(pcgpu_odometry *o) {
         f->origin[k] = -half * wide - 0.381966011250105 * edge;
         f->limit[k] = (float)(2.0 * half * wide / edge * (double)(1 << PC_NDT_BITS));
     }
+    return half;
 }
 
 /* Adds a scan at its pose; the box follows it. A scan without points, whose pose was given, has no centroid to rotate
@@ -234,7 +239,7 @@ static pcgpu_status merge_into_local_map(pcgpu_odometry *o, pc_odometry_scan *sc
 
 static pcgpu_status begin_with_local_map(pcgpu_odometry *o, pc_odometry_scan *scan) {
     memset(o->map_anchor, 0, sizeof o->map_anchor);
-    lay_box(o);
+    pc_odometry_lay_box(o);
     return merge_into_local_map(o, scan, true);
 }
 

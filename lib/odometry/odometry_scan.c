@@ -145,8 +145,7 @@ static void phases_from_times(const pcgpu_cloud *cloud, int column, const int32_
 
 /* ---- points -------------------------------------------------------------------------------------------------- */
 
-/* Memory for the coordinates of so many points, of which nothing is kept. */
-static pcgpu_status take_memory(pcgpu_odometry *o, pc_odometry_scan *scan, int64_t rows) {
+pcgpu_status pc_odometry_take_memory(pcgpu_odometry *o, pc_odometry_scan *scan, int64_t rows) {
     const size_t bytes = (3 * (size_t)rows + 1) * sizeof(float);
     void *memory = NULL;
     scan->sent = false;
@@ -223,7 +222,7 @@ pcgpu_status pc_odometry_take(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_od
         status = pc_scan_leave_out(o->context, o->last ? &o->last->carrier : &scan->carrier, &taken, run);
     }
     if (status == PCGPU_OK) {
-        status = take_memory(o, scan, cloud->rows);
+        status = pc_odometry_take_memory(o, scan, cloud->rows);
     }
     if (status != PCGPU_OK) {
         pc_scan_release(&taken);
@@ -241,7 +240,7 @@ pcgpu_status pc_odometry_take(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_od
     pc_scan_release(&taken);
     scan->points.scan = (int)(scan - o->scans);
     for (int k = 0; k < 3; k++) {
-        o->home[k] = !o->last ? scan->offset[k] : o->home[k];
+        o->home[k] = !o->last && !o->map ? scan->offset[k] : o->home[k];
         scan->offset[k] -= o->home[k];
         scan->cloud_offset[k] = cloud->offset[k] - o->home[k];
     }
@@ -290,7 +289,7 @@ pcgpu_status pc_odometry_deskew(pcgpu_odometry *o, const pc_twist *motion, pc_od
     static const pc_twist still;
     moving m = {.motion = motion ? *motion : still, .offset = scan->cloud_offset, .scan = scan};
     const int64_t n = scan->points.n;
-    pcgpu_status status = take_memory(o, scan, n); /* which a device may be reading */
+    pcgpu_status status = pc_odometry_take_memory(o, scan, n); /* which a device may be reading */
     if (status != PCGPU_OK) {
         return status;
     }

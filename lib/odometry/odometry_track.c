@@ -233,8 +233,11 @@ static pcgpu_status find_by_kept(const pc_track *t, const pc_track_ops *ops, voi
 
 pcgpu_status pc_track_find(pc_track *t, const pc_track_ops *ops, void *owner, double time, pcgpu_odometry_frame *f,
                            double T[16]) {
+    if (ops->known && ops->anywhere && t->good == 0) {
+        return ops->search(owner, f, T);
+    }
     pcgpu_status status = find_by_motion(t, ops, owner, time, f, T);
-    if (status == PCGPU_OK && t->good == 1 && t->near > 0.0 && f->registration.eigenvalues[0] > 0.0 &&
+    if (status == PCGPU_OK && !ops->known && t->good == 1 && t->near > 0.0 && f->registration.eigenvalues[0] > 0.0 &&
         f->registration.eigenvalues[0] < PC_WELL_CONSTRAINED) {
         status = find_first_motion(t, ops, owner, f, T);
     }
@@ -251,6 +254,9 @@ pcgpu_status pc_track_find(pc_track *t, const pc_track_ops *ops, void *owner, do
         if (moving) {
             reject_ambiguous(t, predicted, T, &f->registration);
         }
+    }
+    if (status == PCGPU_OK && ops->known && !f->registration.converged) {
+        status = ops->search(owner, f, T);
     }
     if (status == PCGPU_OK && !f->registration.converged) {
         f->registration = by_motion;

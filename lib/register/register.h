@@ -40,7 +40,8 @@ typedef struct pc_seen {
     pc_view **view;   /* of the points as they are, with the voxel size of the registration; NULL until it is made */
 } pc_seen;
 
-typedef struct pc_register_work {
+typedef struct pc_register_work pc_register_work;
+struct pc_register_work {
     pcgpu_context *context;
     const pcgpu_register_params *params;
     const pc_backend *backend;
@@ -63,9 +64,12 @@ typedef struct pc_register_work {
     bool stopped;                /* result->reason says why; no further level can help */
     pc_seen seen[2];             /* source and target as their sensors saw them; no points where that is not known */
     pc_view *views[2];           /* of clouds whose owner keeps none */
+    /* In place of comparing both: what the result says of free space, when the target is not a scan. NULL else. */
+    pcgpu_status (*look)(pc_register_work *w, double *share);
+    void *look_state;
     double seen_from_target[16]; /* from the frame of the target to that of the sensor that saw seen[1] */
     double seconds[PC_REGISTER_STAGES];
-} pc_register_work;
+};
 
 /* Checks parameters. */
 pcgpu_status pc_register_check(pcgpu_context *context, const pcgpu_register_params *params);
@@ -112,6 +116,9 @@ typedef struct pc_start {
 pcgpu_status pc_search_starts(pcgpu_context *context, const pcgpu_register_params *params, double degrees,
                               const pcgpu_cloud *source, const pcgpu_cloud *target, pc_start starts[PC_STARTS],
                               int *count);
+/* The rotation about z by so many steps of the search: by products alone, since libraries differ in sines. */
+enum { PC_SEARCH_TURNS = 180 };
+void pc_search_rotation(int turn, double R[9]);
 /* The same for objects in any rotation, without a vertical (register_global.c); `turn` is 0. */
 pcgpu_status pc_search_global(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *source,
                               const pcgpu_cloud *target, pc_start starts[PC_STARTS], int *count);
@@ -203,6 +210,9 @@ void pc_view_drop(pc_view **view);
 /* The share of the points of source and target that lie in the free space of the other one, of those that its sensor
  * could see; -1 where that is not known. Makes views that are not there. T: T_target_source. Errors: MEMORY. */
 pcgpu_status pc_view_compare(pcgpu_context *context, pc_seen seen[2], const double T[16], double voxel, double *share);
+/* The same for up to PC_VIEW_ASKED points of a map, x y z in the frame of the scan: of those that its sensor could see. */
+enum { PC_VIEW_ASKED = 1 << 11 };
+pcgpu_status pc_view_free(pcgpu_context *context, pc_seen *scan, const float *xyz, int n, double voxel, double *share);
 /* Work of the host that needs no result of the registration, for a back end to call while a device iterates: makes the
  * views of a pc_register_work. */
 void pc_register_look(void *work);

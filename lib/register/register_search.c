@@ -21,7 +21,7 @@ enum {
     REACH = 16,   /* translations are -REACH to REACH - 1 cells */
     SPAN = 2 * REACH,
     SIDE = 2 * (WINDOW + REACH),
-    TURNS = 180,
+    TURNS = PC_SEARCH_TURNS,
     PEAKS = 3,           /* translations that are kept of a turn */
     APART = 5,           /* turns between two starts, or */
     APART_CELLS = 4,     /* cells, at least */
@@ -146,8 +146,7 @@ static void list_columns(search *s) {
 
 /* ---- scores ------------------------------------------------------------------------------------------------------ */
 
-/* The turn as a quaternion's rotation matrix, by products alone: libraries differ in sines. */
-static void rotation_of(int turn, double R[9]) {
+void pc_search_rotation(int turn, double R[9]) {
     double q[4] = {1, 0, 0, 0}, d[4];
     const double step[3] = {0, 0, 2.0 * HALF_TURN_TAN};
     pc_quaternion_turn(step, d);
@@ -195,7 +194,7 @@ static void score_turn(const search *s, int turn, start peaks[PEAKS]) {
     if (between(turn, 0) > s->most_turn) {
         return;
     }
-    rotation_of(turn, R);
+    pc_search_rotation(turn, R);
     for (int k = 0; k < s->listed_count; k++) {
         turned(R, &s->source.columns[s->listed[k]], to);
         double i = floor(to[0] / s->source.cell) + WINDOW, j = floor(to[1] / s->source.cell) + WINDOW;
@@ -267,7 +266,7 @@ static double height_of(const search *s, const start *at, const double R[9]) {
 /* p_target = R (p_source - its reference) + the target's reference + the translation */
 static void transform_of(const search *s, const start *at, double T[16]) {
     double R[9];
-    rotation_of(at->turn, R);
+    pc_search_rotation(at->turn, R);
     const double shift[3] = {at->dx * s->source.cell, at->dy * s->source.cell, height_of(s, at, R)};
     const double *from = s->source.reference, *to = s->target.reference;
     memset(T, 0, 16 * sizeof *T);

@@ -91,7 +91,8 @@ static pcgpu_status measure_free_space(pc_register_work *w) {
         return PCGPU_OK;
     }
     pc_transform_multiply(w->seen_from_target, r->T_target_source, T);
-    pcgpu_status status = pc_view_compare(w->context, w->seen, T, r->voxel, &r->free_space);
+    pcgpu_status status = w->look ? w->look(w, &r->free_space)
+                                  : pc_view_compare(w->context, w->seen, T, r->voxel, &r->free_space);
     if (status == PCGPU_OK && r->free_space >= 0.0) {
         if (w->params->method == PCGPU_REGISTER_NDT) {
             /* the mean of fitness and agreement, of which the score of cells is the product; less where the scene

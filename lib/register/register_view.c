@@ -20,7 +20,7 @@ enum {
     FACES = 6,
     BINS = FACES * SIDE * SIDE,
     MOST_SEEN = 1 << 13,  /* points that a view is made of */
-    MOST_ASKED = 1 << 11, /* points of the other scan */
+    MOST_ASKED = PC_VIEW_ASKED,
     FEWEST_BINS = 256,
     FEWEST_ASKED = 256,
     BLOCK = 256, /* points at a time */
@@ -297,5 +297,31 @@ pcgpu_status pc_view_compare(pcgpu_context *context, pc_seen seen[2], const doub
         look_up(target, source, T, voxel, &counts);
         *share = counts.agree + counts.free >= FEWEST_ASKED ? free_share(&counts) : -1.0;
     }
+    return PCGPU_OK;
+}
+
+pcgpu_status pc_view_free(pcgpu_context *context, pc_seen *scan, const float *xyz, int n, double voxel, double *share) {
+    view_counts counts = {0};
+    pc_view *asked = NULL;
+    *share = -1.0;
+    pc_view_make(context, scan, 1, voxel);
+    const pc_view *view = *scan->view;
+    if (view && view->from_origin) {
+        asked = malloc(sizeof *asked);
+    }
+    if ((scan->n > 0 && !view) || (view && view->from_origin && !asked)) {
+        return pc_fail_memory(context, sizeof *asked, "what the sensors saw");
+    }
+    if (asked) {
+        asked->asked = n < MOST_ASKED ? n : MOST_ASKED;
+        for (int i = 0; i < asked->asked; i++) {
+            asked->x[i] = xyz[3 * i];
+            asked->y[i] = xyz[3 * i + 1];
+            asked->z[i] = xyz[3 * i + 2];
+        }
+        look_up(view, asked, NULL, voxel, &counts);
+        *share = counts.agree + counts.free >= FEWEST_ASKED ? free_share(&counts) : -1.0;
+    }
+    free(asked);
     return PCGPU_OK;
 }

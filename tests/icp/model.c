@@ -4,6 +4,7 @@
  * on CUDA, while the box moves, jumps away from all that it had, begins anew, and cells fill up. After each scan the
  * cells of all grids must be the same, byte for byte and in the same order: keys, moments, means and weights. Every few
  * scans the scan is registered to both models, whose paths must be the same to the last bit; before that, to one scan.
+ * In the end, maps are cut from what there is.
  * Exit code 0 passed, 1 failed, 77 no such device. */
 #include "ndt_cpu.h"
 #include "ndt_ops.h"
@@ -196,6 +197,43 @@ static bool choose_move(int32_t move[3]) {
     return move[0] || move[1] || move[2];
 }
 
+/* Maps that are cut from the last one, whose cells are kept; the last of the cuts has none. */
+static void check_cuts(int levels, int64_t points) {
+    static const pc_pose identity = {.q = {1, 0, 0, 0}};
+    const int scan = 1;
+    const int64_t n = make_scan(0, points);
+    pc_ndt_merge m = {.scan = describe_scan(n, levels, &identity), .most = 200, .renew = true};
+    side *const sides[2] = {&reference, &other};
+    int64_t all = 0;
+    for (int i = 0; i < 2; i++) {
+        const side *s = sides[i];
+        expect(add(sides[i], scan, &m) && s->backend->ndt->sequence_keep(s->context, s->sequence) == PCGPU_OK, "cut",
+               "keeping", pcgpu_last_error(s->context), levels);
+        all = sides[i]->measure.cells;
+    }
+    m.renew = false;
+    m.scan.n = 0;
+    for (int cut = 0; cut < 5; cut++) {
+        for (int k = 0; k < 3; k++) {
+            m.move[k] = cut == 0 ? 0 : cut == 4 ? 1000000000 : (int32_t)(random_bits() % 5) - 2;
+            m.scan.map.limit[k] = (cut < 3 ? 64.0f : 24.0f) * (float)per_unit;
+        }
+        for (int i = 0; i < 2; i++) {
+            const pc_ndt_measure given = {.center = {1.0, -2.0, 0.5}, .gyration = {9.0, 9.0, 12.0}};
+            side *s = sides[i];
+            s->measure = given;
+            expect(s->backend->ndt->sequence_cut(s->context, s->sequence, &m, &s->measure) == PCGPU_OK, "cut", "cutting",
+                   pcgpu_last_error(s->context), cut);
+        }
+        compare(levels, "cut", cut);
+        expect(cut == 0   ? reference.measure.cells == all
+               : cut == 4 ? reference.measure.cells == 0
+                          : true,
+               "cut", "cells", "all or none", cut);
+        check_path(scan, n, levels, "cut", cut);
+    }
+}
+
 static void check_sequence(int levels, int64_t most, int steps, int64_t points) {
     int dropped = 0;
     int64_t largest = 0;
@@ -221,6 +259,7 @@ static void check_sequence(int levels, int64_t most, int steps, int64_t points) 
             check_path(scan, n, levels, kinds[kind], step);
         }
     }
+    check_cuts(levels, points);
     printf("%d levels, up to %lld points a cell: %d scans, up to %lld cells, fewer than before %d times\n", levels,
            (long long)most, steps, (long long)largest, dropped);
     expect(dropped > 0 || steps < 30, "sequence", "the box", "drops cells", levels);

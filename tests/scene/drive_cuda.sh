@@ -1,7 +1,7 @@
 #!/bin/sh
 # drive_cuda.sh DRIVE [FRAMES [STEPS [REFERENCE...]]]: odometry along a generated drive on the CPU and on CUDA: the same trajectory, to the
 # last byte, for each reference; with scans that are missing, empty or of another place, for a sensor that moves meanwhile,
-# and gone on with on CUDA where the CPU ended. Exit code 77 without CUDA.
+# localized in a map, and gone on with on CUDA where the CPU ended. Exit code 77 without CUDA.
 set -eu
 drive=$(cd "${1%/*}" && pwd)/${1##*/}
 frames=${2:-120} steps=${3:-500}
@@ -67,6 +67,20 @@ set -- "$@" still/000002.bin still/000003.bin still/000004.bin
 for reference in $references; do
     compare "$reference, gaps and a jump" --reference $reference "$@"
 done
+
+# In a map of every third scan; the jump and the other places are searched in it.
+k=0
+while read -r pose; do
+    if [ $((k % 3)) -eq 0 ]; then
+        echo "$pose" > pose.txt
+        "$pcgpu" convert still/"$(printf %06d $k)".bin --transform pose.txt -o at_"$(printf %06d $k)".bin
+    fi
+    k=$((k + 1))
+done < still/poses.txt
+"$pcgpu" convert --merge at_*.bin -o map.ply
+compare 'localization' --map map.ply "$@"
+echo '1 0 0 0.3 0 1 0 0.1 0 0 1 0' > guess.txt
+compare 'localization, deskewed' --map map.ply --init guess.txt --model-range 30 --fields 5 --deskew time moving/*.bin
 
 # A run on the CPU that ended is gone on with on CUDA.
 track whole.txt --cpu still/*.bin

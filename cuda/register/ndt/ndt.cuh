@@ -263,6 +263,9 @@ pcgpu_status pc_cuda_ndt_sequence_target(pcgpu_context *context, void *state, in
                                          const struct pc_ndt_target *target);
 pcgpu_status pc_cuda_ndt_sequence_merge(pcgpu_context *context, void *state, int place,
                                         const struct pc_ndt_merge *merge, struct pc_ndt_measure *measure);
+pcgpu_status pc_cuda_ndt_sequence_keep(pcgpu_context *context, void *state);
+pcgpu_status pc_cuda_ndt_sequence_cut(pcgpu_context *context, void *state, const struct pc_ndt_merge *merge,
+                                      struct pc_ndt_measure *measure);
 pcgpu_status pc_cuda_ndt_sequence_register(pcgpu_context *context, void *state, int place, struct pc_ndt_job *job,
                                            pc_host_work beside);
 }

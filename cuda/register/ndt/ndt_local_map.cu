@@ -95,6 +95,7 @@ static pcgpu_status start_local_map(pcgpu_context *context, pc_ndt_sequence *s, 
 
 void pc_ndt_sequence_free_local_map(pc_ndt_sequence *s) {
     cudaFree(s->local_map.memory);
+    cudaFree(s->kept.memory);
     cudaFree(s->merge_device);
     cudaFreeHost(s->merge.memory);
     cudaFreeHost(s->merged.memory);
@@ -240,6 +241,74 @@ extern "C" pcgpu_status pc_cuda_ndt_sequence_merge(pcgpu_context *context, void 
         *measure = r->measure;
     }
     measure->cells = (int64_t)r->cells[0] - 1;
+    be_target(s, m);
+    return PCGPU_OK;
+}
+
+/* ---- a local map that is cut from another one -------------------------------------------------------------------- */
+
+static size_t counts_bytes(void) {
+    return sizeof ((pc_ndt_persistent *)NULL)->count;
+}
+
+static void carve_kept(carving *c, pc_ndt_kept_cells *k, int levels) {
+    k->count = (pc_ndt_count *)carve(c, counts_bytes());
+    for (int i = 0; i <= levels; i++) {
+        k->keys[i] = (uint64_t *)carve(c, k->cells[i] * sizeof *k->keys[i]);
+        k->moments[i] = (pc_ndt_moments *)carve(c, k->cells[i] * sizeof *k->moments[i]);
+    }
+}
+
+static pcgpu_status copy_on_device(pcgpu_context *context, void *to, const void *from, size_t bytes) {
+    CUDA_TRY(context, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, pc_cuda_of(context)->stream));
+    return PCGPU_OK;
+}
+
+/* The local map's memory stays, and has the capacity for any part of the cells. */
+extern "C" pcgpu_status pc_cuda_ndt_sequence_keep(pcgpu_context *context, void *state) {
+    pc_ndt_sequence *s = (pc_ndt_sequence *)state;
+    const pc_ndt_local_map_memory *r = &s->local_map;
+    const pc_ndt_merge_result *merged = (const pc_ndt_merge_result *)s->merged.memory;
+    const int levels = s->task.target.levels;
+    pc_ndt_kept_cells *k = &s->kept;
+    carving size = {NULL, 0}, c = {NULL, 0};
+    cudaFree(k->memory);
+    memset(k, 0, sizeof *k);
+    memcpy(k->cells, merged->cells, (size_t)(levels + 1) * sizeof *k->cells);
+    carve_kept(&size, k, levels);
+    CUDA_TRY(context, cudaMalloc((void **)&k->memory, size.used));
+    c.base = k->memory;
+    carve_kept(&c, k, levels);
+    PC_TRY(copy_on_device(context, k->count, ((const pc_ndt_persistent *)s->merge_device)->count, counts_bytes()));
+    for (int i = 0; i <= levels; i++) {
+        PC_TRY(copy_on_device(context, k->keys[i], r->keys[i][r->now], k->cells[i] * sizeof *k->keys[i]));
+        PC_TRY(copy_on_device(context, k->moments[i], r->moments[i][r->now], k->cells[i] * sizeof *k->moments[i]));
+    }
+    return PCGPU_OK;
+}
+
+/* The merge of a scan without points, whose rebuild takes the kept cells in place of those that the map has. */
+extern "C" pcgpu_status pc_cuda_ndt_sequence_cut(pcgpu_context *context, void *state, const struct pc_ndt_merge *m,
+                                                 struct pc_ndt_measure *measure) {
+    pc_ndt_sequence *s = (pc_ndt_sequence *)state;
+    const int levels = m->scan.levels;
+    pc_ndt_kept_cells *k = &s->kept;
+    pc_ndt_merge_task f;
+    int64_t cells = 0;
+    if (s->pending) {
+        PC_TRY(pc_ndt_sequence_wait(context, s));
+    }
+    describe_merge(s, m, measure, &f);
+    lay_grids(&s->local_map, &s->local_map, s->local_map.now, levels, &f);
+    f.rebuild = true;
+    for (int i = 0; i <= levels; i++) {
+        f.grid[i].keys = k->keys[i];
+        f.grid[i].moments = k->moments[i];
+        cells += k->cells[i];
+    }
+    PC_TRY(copy_on_device(context, ((pc_ndt_persistent *)s->merge_device)->count, k->count, counts_bytes()));
+    PC_TRY(run_merge(context, s, 0, m, &f, cells));
+    measure->cells = (int64_t)((const pc_ndt_merge_result *)s->merged.memory)->cells[0] - 1;
     be_target(s, m);
     return PCGPU_OK;
 }

@@ -28,6 +28,15 @@ typedef struct pc_ndt_local_map_memory {
     size_t mailbox_half;
 } pc_ndt_local_map_memory;
 
+/* Cells of which local maps are cut, one piece; grids as above. */
+typedef struct pc_ndt_kept_cells {
+    char *memory;
+    pc_ndt_count *count; /* of pc_ndt_persistent */
+    uint64_t *keys[PC_NDT_GRIDS];
+    pc_ndt_moments *moments[PC_NDT_GRIDS];
+    uint32_t cells[PC_NDT_GRIDS]; /* with cell 0 */
+} pc_ndt_kept_cells;
+
 typedef struct pc_ndt_sequence {
     pc_ndt_place place[PC_SCANS];
     pinned header, results; /* parameters and result of a task */
@@ -41,6 +50,7 @@ typedef struct pc_ndt_sequence {
     bool pending;           /* copies or kernels may still read what the host writes */
     bool on_local_map;      /* the target is the local map; the task has its grids */
     pc_ndt_local_map_memory local_map;
+    pc_ndt_kept_cells kept;
     pinned merge, merged; /* parameters and result of the merge kernel */
     char *merge_device;   /* what stays of the local map from launch to launch, then its `merge` */
     int merge_resident;

@@ -50,6 +50,7 @@ typedef struct pc_ndt_state {
     pc_ndt_grid level[PC_NDT_MAX_LEVELS];
     pc_ndt_grid shifted;    /* the second grid of level 0 */
     pc_ndt_grid *local_map; /* the same of a local map: its levels, then its second grid; NULL without one */
+    pc_ndt_grid *kept;      /* the same grids, of which local maps are cut: keys and moments alone; NULL without */
     bool on_local_map;      /* passes are over the local map */
     pc_ndt_grid *part;      /* 2 x (parts - 1): grids of the points after the first part, for both grids */
     pc_buffer part_memory;
@@ -154,7 +155,7 @@ bool pc_ndt_merge_levels(pc_ndt_state *s, int levels);
 /* Centroid and number of cells from a finest grid; radii of gyration from its blocks. */
 void pc_ndt_find_center(const pc_ndt_grid *g, const pc_ndt_target *t, pc_ndt_measure *measure);
 void pc_ndt_find_gyration(const pc_ndt_grid *g, pc_ndt_measure *measure);
-/* ndt_cpu_local_map.c */
+/* ndt_cpu_local_map.c: frees the kept cells, too. */
 void pc_ndt_free_local_map(pc_ndt_state *s);
 
 /* Memory for the blocks of `cells` cells, with what was in it when `keep`; false when it is short. */
@@ -179,5 +180,8 @@ pcgpu_status pc_ndt_sum(pcgpu_context *context, pc_ndt_state *s, const pc_ndt_st
 /* Merges a scan into the map of the state, which becomes the target. */
 pcgpu_status pc_ndt_merge_scan(pcgpu_context *context, pc_ndt_state *s, const pc_ndt_merge *merge,
                                pc_ndt_measure *measure);
+/* Keeps the cells of the map; cuts a map from those that are kept (ndt_ops.h: sequence_cut). */
+void pc_ndt_keep(pc_ndt_state *s);
+pcgpu_status pc_ndt_cut(pcgpu_context *context, pc_ndt_state *s, const pc_ndt_merge *merge, pc_ndt_measure *measure);
 
 #endif

@@ -13,12 +13,17 @@ static int grid_at(int i, int levels) {
     return i < levels ? i : SHIFTED;
 }
 
-void pc_ndt_free_local_map(pc_ndt_state *s) {
-    for (int i = 0; i < GRIDS && s->local_map; i++) {
-        pc_ndt_free_grid(&s->local_map[i]);
+static void free_grids(pc_ndt_grid **grids) {
+    for (int i = 0; i < GRIDS && *grids; i++) {
+        pc_ndt_free_grid(&(*grids)[i]);
     }
-    free(s->local_map);
-    s->local_map = NULL;
+    free(*grids);
+    *grids = NULL;
+}
+
+void pc_ndt_free_local_map(pc_ndt_state *s) {
+    free_grids(&s->local_map);
+    free_grids(&s->kept);
 }
 
 /* Renumbers the cells for a box that begins `by` cells later on each axis, and drops those outside it. */
@@ -156,6 +161,79 @@ pcgpu_status pc_ndt_merge_scan(pcgpu_context *context, pc_ndt_state *s, const pc
     finish(context, s, m, &found);
     found.cells = s->local_map[0].count - 1;
     *measure = found;
+    s->on_local_map = true;
+    return PCGPU_OK;
+}
+
+/* ---- a map that is cut from another one -------------------------------------------------------------------------- */
+
+void pc_ndt_keep(pc_ndt_state *s) {
+    static const int rest[] = {PC_NDT_MEMORY_SLOTS, PC_NDT_MEMORY_BLOCKS, PC_NDT_MEMORY_SOURCE, PC_NDT_MEMORY_STALE,
+                               PC_NDT_MEMORY_TOUCHED};
+    free_grids(&s->kept);
+    s->kept = s->local_map;
+    s->local_map = NULL;
+    for (int i = 0; i < GRIDS && s->kept; i++) {
+        for (size_t k = 0; k < sizeof rest / sizeof rest[0]; k++) {
+            pc_buffer_free(&s->kept[i].memory[rest[k]]);
+        }
+    }
+}
+
+typedef struct cutting {
+    pc_ndt_state *s;
+    const pc_ndt_merge *m;
+    bool failed[GRIDS];
+} cutting;
+
+/* Cuts one grid. Its cells are counted first, so that the memory is that of the box and not of the whole. */
+static void cut_grid(void *state, int part) {
+    cutting *c = state;
+    const pc_ndt_target *box = &c->m->scan;
+    const int levels = box->levels, at = grid_at(levels - part, levels), level = at == SHIFTED ? 0 : at;
+    const pc_ndt_grid *from = &c->s->kept[at];
+    pc_ndt_grid *to = &c->s->local_map[at];
+    int64_t by[3], count = 1;
+    for (int k = 0; k < 3; k++) {
+        by[k] = pc_ndt_move_at(c->m->move[k], levels, level);
+    }
+    for (int32_t i = 1; i < from->count; i++) {
+        uint64_t key = from->keys[i];
+        count += pc_ndt_move_key(&key, by, from->shift, from->half, box->map.limit);
+    }
+    c->failed[part] = !pc_ndt_reserve(to, count > FIRST_CELLS >> level ? count : FIRST_CELLS >> level) ||
+                      !reserve_marks(to, count) || !pc_ndt_reserve_blocks(to, count, false);
+    if (c->failed[part]) {
+        return;
+    }
+    pc_ndt_empty_grid(to, from->shift, from->half);
+    for (int32_t i = 1; i < from->count; i++) {
+        uint64_t key = from->keys[i];
+        if (pc_ndt_move_key(&key, by, from->shift, from->half, box->map.limit)) {
+            to->keys[to->count] = key;
+            to->moments[to->count++] = from->moments[i];
+        }
+    }
+    pc_ndt_place_all(to);
+}
+
+pcgpu_status pc_ndt_cut(pcgpu_context *context, pc_ndt_state *s, const pc_ndt_merge *m, pc_ndt_measure *measure) {
+    cutting c = {.s = s, .m = m};
+    bool failed = false;
+    s->on_local_map = false;
+    s->local_map = s->local_map ? s->local_map : calloc(GRIDS, sizeof *s->local_map);
+    if (s->local_map) {
+        pc_run_parts(context, m->scan.levels + 1, cut_grid, &c);
+    }
+    for (int i = 0; i <= m->scan.levels; i++) {
+        failed = failed || c.failed[i];
+    }
+    if (!s->local_map || failed) {
+        return pc_fail_memory(context, (uint64_t)s->kept[0].count * 256, "the cells of the map");
+    }
+    const pc_ndt_merge all = {.scan = m->scan, .renew = true};
+    finish(context, s, &all, measure);
+    measure->cells = s->local_map[0].count - 1;
     s->on_local_map = true;
     return PCGPU_OK;
 }

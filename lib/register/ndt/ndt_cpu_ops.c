@@ -170,6 +170,19 @@ static pcgpu_status merge_scan(pcgpu_context *context, void *sequence, int scan,
     return status;
 }
 
+static pcgpu_status keep_cells(pcgpu_context *context, void *sequence) {
+    (void)context;
+    pc_ndt_keep(&((pc_ndt_cpu_sequence *)sequence)->cells);
+    return PCGPU_OK;
+}
+
+static pcgpu_status cut_cells(pcgpu_context *context, void *sequence, const struct pc_ndt_merge *merge,
+                              struct pc_ndt_measure *measure) {
+    pc_ndt_cpu_sequence *q = sequence;
+    q->pending = false;
+    return pc_ndt_cut(context, &q->cells, merge, measure);
+}
+
 static pcgpu_status register_scan(pcgpu_context *context, void *sequence, int scan, struct pc_ndt_job *job,
                                   pc_host_work beside) {
     (void)beside;
@@ -225,6 +238,8 @@ const pc_ndt_ops pc_cpu_ndt_ops = {.concurrent_jobs = false,
                                    .sequence_send = send_scan,
                                    .sequence_target = set_target,
                                    .sequence_merge = merge_scan,
+                                   .sequence_keep = keep_cells,
+                                   .sequence_cut = cut_cells,
                                    .sequence_register = register_scan,
                                    .target = make_target,
                                    .source = take_source,

@@ -62,6 +62,13 @@ typedef struct pc_ndt_ops {
      * of the map. */
     pcgpu_status (*sequence_merge)(pcgpu_context *context, void *sequence, int scan, const struct pc_ndt_merge *merge,
                                    struct pc_ndt_measure *measure);
+    /* Keeps a copy of all cells of the local map, from which boxes are cut. */
+    pcgpu_status (*sequence_keep)(pcgpu_context *context, void *sequence);
+    /* Makes the kept cells of a box the sequence's local map, which becomes the target, in their order. Of `merge`, the
+     * scan (but for its points) describes the box, which begins `move` widest cells after that of the kept ones. The
+     * centre and the radii of gyration of `measure` are given. */
+    pcgpu_status (*sequence_cut)(pcgpu_context *context, void *sequence, const struct pc_ndt_merge *merge,
+                                 struct pc_ndt_measure *measure);
     /* Registers a scan; the job's target is not read, nor are its points. The target of its optimizer is given when it
      * is the local map, and computed otherwise. */
     pcgpu_status (*sequence_register)(pcgpu_context *context, void *sequence, int scan, struct pc_ndt_job *job,

@@ -1,0 +1,42 @@
+/* pcgpu odometry --map: the map that scans are localized in. */
+#include "register.h"
+#include "odometry_run.h"
+
+#include <string.h>
+
+static int open_in(session *s, const pcgpu_odometry_params *params, const pcgpu_cloud *map, pcgpu_odometry **odometry) {
+    pcgpu_odometry_params there = *params;
+    there.registration.search = options_init_file(s->options) ? PCGPU_SEARCH_RESCUE : PCGPU_SEARCH_ALWAYS;
+    const pcgpu_status status = pcgpu_odometry_open_map(s->context, &there, map, odometry);
+    if (status != PCGPU_OK) {
+        report_failure(s->options->map, s->context);
+    }
+    return status == PCGPU_OK ? EXIT_DONE : status == PCGPU_ERROR_UNAVAILABLE ? EXIT_NO_CUDA : EXIT_FAILED;
+}
+
+int odometry_open_map(session *s, const pcgpu_odometry_params *params, pcgpu_odometry **odometry) {
+    const char *path = s->options->map;
+    const pcgpu_read_options how = {0};
+    pcgpu_cloud map = {0};
+    /* The parameters are wrong with any map, or right. */
+    if (pcgpu_odometry_open(s->context, params, odometry) != PCGPU_OK) {
+        report_failure(NULL, s->context);
+        return EXIT_USAGE;
+    }
+    pcgpu_odometry_close(*odometry);
+    *odometry = NULL;
+    FILE *stream = input_open(path);
+    if (!stream) {
+        return EXIT_FAILED;
+    }
+    int code = EXIT_DONE;
+    s->name = path;
+    if (pcgpu_read(s->context, stream, path, &how, &map) != PCGPU_OK) {
+        report_failure(path, s->context);
+        code = EXIT_FAILED;
+    }
+    input_close(stream);
+    code = code == EXIT_DONE ? open_in(s, params, &map, odometry) : code;
+    pcgpu_cloud_free(&map);
+    return code;
+}

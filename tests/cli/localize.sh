@@ -1,0 +1,79 @@
+#!/bin/sh
+# odometry --map: scans of a street in a map, which is another scan of it. 2 s.
+. "${0%/*}/lib.sh"
+DATA=$PCGPU_SOURCE/testdata
+a=$DATA/street.bin b=$DATA/street_moved.bin
+# near NAME POSE_FILE LINE X Y METRES: the pose of a line is within METRES of X, Y.
+near() {
+    sed -n "$2p" "$1" | awk -v x="$3" -v y="$4" -v most="$5" '
+        { exit !(NF == 12 && ($4 - x) ^ 2 + ($8 - y) ^ 2 < most ^ 2) }' || die "$1: pose $2 is off: $(sed -n "$2p" "$1")"
+    checked
+}
+
+# Anywhere in the map, which is the default, and from a guess; poses are in the coordinates of the map, whatever its format.
+expect 0 pcgpu odometry --map "$a" "$b" "$a" --trajectory auto.txt
+stderr_is_one '^pcgpu: auto.txt: 2 scans in [0-9.]+ s, [0-9.]+ per second; 0 lost, 0 not read$'
+near auto.txt 1 0.8 0.1 0.002
+near auto.txt 2 0 0 0.002
+expect 0 pcgpu odometry --map "$a" --init auto "$b" "$a" --trajectory same.txt --threads 1
+same same.txt auto.txt
+echo '1 0 0 0.5 0 1 0 0 0 0 1 0' > guess.txt
+expect 0 pcgpu odometry --map "$a" --init guess.txt "$b" "$a" --trajectory guess.out
+near guess.out 1 0.8 0.1 0.002
+echo '1 0 0 1000 0 1 0 2000 0 0 1 0' > moved.txt
+expect 0 pcgpu convert "$a" --transform moved.txt -o map.ply
+expect 0 pcgpu odometry --map map.ply "$b" "$a" --trajectory moved.out --json j.jsonl -v
+near moved.out 1 1000.8 2000.1 0.01
+near moved.out 2 1000 2000 0.01
+stderr_has 'score 0\.[89]'
+grep -q '"keyframe": false' j.jsonl && grep -q '"score": 0\.[89]' j.jsonl || die 'the agreement is not in --json'
+# A guess that is far off is no obstacle.
+expect 0 pcgpu odometry --map map.ply --init guess.txt "$b" --trajectory far.out
+near far.out 1 1000.8 2000.1 0.01
+
+# A run that ended is gone on with.
+expect 0 pcgpu odometry --map "$a" "$b" "$a" "$b" --trajectory whole.txt
+{ echo '#pcgpu trajectory'; head -n 1 whole.txt; } > again.txt.partial
+expect 0 pcgpu odometry --map "$a" "$b" "$a" "$b" --trajectory again.txt --resume
+same again.txt whole.txt
+
+# A scan of another place is lost, and leaves no pose.
+expect 0 pcgpu convert --config "$DATA/room/camera.yaml" "$DATA"/room/frame-000000.png -o room.ply
+expect 4 pcgpu odometry --map "$a" room.ply
+stdout_is 'nan nan nan nan nan nan nan nan nan nan nan nan'
+expect 4 pcgpu odometry --map "$a" "$b" room.ply "$a" --trajectory some.txt
+near some.txt 1 0.8 0.1 0.002
+[ "$(sed -n 2p some.txt)" = 'nan nan nan nan nan nan nan nan nan nan nan nan' ] || die 'a lost scan has a pose'
+near some.txt 3 0 0 0.002
+stderr_has 'room.ply: lost after [0-9]+ attempts: '
+
+# Maps that are none.
+expect 1 pcgpu odometry --map missing.ply "$b"
+stderr_has '^pcgpu: missing.ply: No such file'
+: > empty.bin
+expect 1 pcgpu odometry --map empty.bin "$b"
+stdout_is ''
+head -c 144 "$a" > few.bin
+expect 1 pcgpu odometry --map few.bin "$b"
+stderr_has '^pcgpu: few.bin: the map has 9 usable points; at least 10 are needed'
+echo 'no cloud' > text.ply
+expect 1 pcgpu odometry --map text.ply "$b"
+stderr_has '^pcgpu: text.ply: '
+absent text.ply.partial
+
+# Options that have no effect with a map, and maps that have none.
+for ARGUMENTS in '--reference keyframe' '--method plane' '--time-column 5' '--init global'; do
+    # shellcheck disable=SC2086
+    expect 2 pcgpu odometry --map "$a" $ARGUMENTS "$b"
+    stdout_is ''
+done
+expect 2 pcgpu odometry --map "$a" --reference model "$b"
+stderr_has 'reference has no effect with --map'
+expect 2 pcgpu odometry --init auto "$b"
+stderr_has 'init: auto is for pairs, and for --map'
+expect 2 pcgpu odometry --map "$a" --config "$DATA/room/camera.yaml" "$DATA"/room/frame-000000.png
+stderr_has 'map is for scans, and depth images are given'
+expect 2 pcgpu odometry --map "$a" --model-range -1 "$b"
+expect 2 pcgpu odometry --map "$a" --voxel-size 0.1 --model-range 100000 "$b"
+stderr_has 'a model that reaches'
+finish

@@ -1,0 +1,300 @@
+/* Localization in a map: localize cpu|cuda [quick]. Scans along one side of a rendered block are the map; others, taken
+ * elsewhere along it, are localized. 5 s.
+ *
+ * cuda: whole sequences, byte for byte as the CPU does them; exit code 77 without such a device.
+ * cpu: Poses against the truth; the same bytes at every thread count and vector form; starts without a guess, scans that
+ * are lost and found again elsewhere, trajectories gone on with, deskewing, maps far from their origin, what is refused.
+ */
+#include "icp_test.h"
+#include "ndt_cpu.h"
+#include "odometry_lidar.h"
+#include "scene.h"
+
+#include <string.h>
+
+enum { SCANS = 10, MAPPED = 9, MOST_STEPS = 500, LOST = 4, BACK = 6 };
+
+static scene block, elsewhere;
+static scene_pose sweep[MOST_STEPS];
+static float points[MOST_STEPS * SCENE_BEAMS * 5];
+static pcgpu_cloud map, scans[SCANS];
+static double truth[SCANS][16];
+static int steps = MOST_STEPS;
+
+/* ---- a scene ----------------------------------------------------------------------------------------------------- */
+
+/* moving: the car drives 1 m during the scan. */
+static int64_t take_scan(const scene *where, double metres, bool moving, uint64_t number) {
+    const scene_sensor sensor = {.poses = sweep, .count = moving ? steps : 1, .times = moving};
+    for (int i = 0; i < sensor.count; i++) {
+        scene_block_pose(moving ? metres + (double)i / steps - 0.5 : metres, &sweep[i]);
+    }
+    return scene_sweep(where, &sensor, steps, 0.37 * (double)(number % 3), number, points);
+}
+
+static void pose_at(double metres, double T[16]) {
+    scene_pose pose;
+    scene_block_pose(metres, &pose);
+    for (int k = 0; k < 3; k++) {
+        memcpy(T + 4 * k, pose.rotation + 3 * k, 3 * sizeof *T);
+        T[4 * k + 3] = pose.position[k];
+    }
+    T[12] = T[13] = T[14] = 0.0;
+    T[15] = 1.0;
+}
+
+/* In the world of the scene, whose origin is at the first scan. */
+static void make_map(void) {
+    int64_t rows = 0;
+    pcgpu_cloud_create(NULL, (int64_t)MAPPED * steps * SCENE_BEAMS, 3, &map);
+    for (int i = 0; i < MAPPED; i++) {
+        double T[16];
+        const int64_t n = take_scan(&block, 6.0 * i - 8.0, false, 1000 + (uint64_t)i);
+        pose_at(6.0 * i - 8.0, T);
+        for (int64_t k = 0; k < n; k++) {
+            const double x = (double)points[4 * k], y = (double)points[4 * k + 1], z = (double)points[4 * k + 2];
+            for (int j = 0; j < 3; j++) {
+                const double *row = T + 4 * j;
+                map.data[3 * rows + j] = (float)(((row[0] * x + row[1] * y) + row[2] * z) + row[3]);
+            }
+            rows++;
+        }
+    }
+    map.rows = rows;
+}
+
+/* One is of another block; after it, the car is elsewhere. */
+static void make_scans(bool moving, bool lost) {
+    for (int i = 0; i < SCANS; i++) {
+        const double metres = lost && i >= BACK ? 30.3 - 2.5 * (i - BACK) : 3.3 * i;
+        const int columns = moving ? 5 : 4;
+        const int64_t n = take_scan(lost && i >= LOST && i < BACK ? &elsewhere : &block, metres, moving, (uint64_t)i);
+        pcgpu_cloud_free(&scans[i]);
+        pcgpu_cloud_create(NULL, n, columns, &scans[i]);
+        memcpy(scans[i].data, points, (size_t)(n * columns) * sizeof *points);
+        for (int64_t k = 0; k < n && lost && i >= LOST && i < BACK; k++) { /* and behind a mirror */
+            scans[i].data[4 * k + 1] = -points[4 * k + 1];
+        }
+        pose_at(metres, truth[i]);
+    }
+}
+
+/* ---- runs -------------------------------------------------------------------------------------------------------- */
+
+static pcgpu_odometry_params params_of(pcgpu_search how) {
+    pcgpu_odometry_params p;
+    pcgpu_odometry_params_init(&p);
+    p.registration.search = how;
+    p.registration.voxel = 0.5;
+    p.model_range = 40.0;
+    memcpy(p.registration.init, truth[0], sizeof truth[0]);
+    return p;
+}
+
+static int go_on(pcgpu_odometry *o, int first, double poses[SCANS][16], pcgpu_odometry_frame *frames) {
+    int good = 0;
+    for (int i = first; i < SCANS; i++) {
+        const pcgpu_status status = pcgpu_odometry_add(o, &scans[i], i, &frames[i]);
+        expect(status == PCGPU_OK, "sequence", "adding", pcgpu_last_error(o->context), i);
+        good += frames[i].good;
+        memcpy(poses[i], frames[i].T_world_frame, sizeof poses[i]);
+    }
+    return good;
+}
+
+static int run(pcgpu_context *context, const pcgpu_odometry_params *p, double poses[SCANS][16],
+               pcgpu_odometry_frame *frames) {
+    pcgpu_odometry *o = NULL;
+    expect(pcgpu_odometry_open_map(context, p, &map, &o) == PCGPU_OK, "map", "opening", pcgpu_last_error(context), 0);
+    const int good = o ? go_on(o, 0, poses, frames) : 0;
+    pcgpu_odometry_close(o);
+    pcgpu_close(context);
+    return good;
+}
+
+static pcgpu_context *open_cpu(int threads, int simd_limit) {
+    pcgpu_context *context = open_context(PCGPU_DEVICE_CPU, threads);
+    context->simd_limit = simd_limit;
+    return context;
+}
+
+/* Metres and degrees at most, of the scans that have a pose. */
+static void expect_near(double poses[SCANS][16], double metres, double degrees, const char *what) {
+    double worst[2] = {0};
+    for (int i = 0; i < SCANS; i++) {
+        double inverse[16], error[16];
+        if (poses[i][0] == poses[i][0]) {
+            pc_transform_invert(truth[i], inverse);
+            pc_transform_multiply(inverse, poses[i], error);
+            const double away[3] = {error[3], error[7], error[11]};
+            const pc_twist turn = pc_twist_of(error);
+            worst[0] = fmax(worst[0], pc_norm3(away));
+            worst[1] = fmax(worst[1], 57.29577951308232 * pc_norm3(turn.rotation));
+        }
+    }
+    printf("%s: at most %.2f mm and %.4f degree off\n", what, 1e3 * worst[0], worst[1]);
+    expect(worst[0] < metres && worst[1] < degrees, what, "poses", "near the truth", 0);
+}
+
+/* ---- tests ------------------------------------------------------------------------------------------------------- */
+
+static double poses[SCANS][16], others[SCANS][16];
+static pcgpu_odometry_frame frames[SCANS], unused[SCANS];
+
+static void check_poses(void) {
+    const pcgpu_odometry_params p = params_of(PCGPU_SEARCH_NEVER);
+    const int good = run(open_cpu(1, 0), &p, poses, frames);
+    expect(good == SCANS, "tracking", "poses", "all scans have one", good);
+    expect_near(poses, 0.02, 0.05, "tracking");
+    for (int i = 0; i < SCANS; i++) {
+        expect(!frames[i].keyframe && frames[i].attempts == 1, "tracking", "scans", "do not join, are found at once", i);
+        expect(frames[i].registration.score > 0.8, "tracking", "agreement", "high", i);
+    }
+}
+
+/* Scans of another block are lost; the next ones are found where the car is then. */
+static void check_search(void) {
+    static const struct form { int threads, simd_limit; } forms[] = {{2, 0}, {3, 1}, {1, 2}};
+    const pcgpu_odometry_params p = params_of(PCGPU_SEARCH_ALWAYS);
+    const int good = run(open_cpu(1, 0), &p, poses, frames);
+    expect(good == SCANS - (BACK - LOST), "search", "poses", "all but two", good);
+    expect_near(poses, 0.02, 0.05, "search");
+    for (int i = 0; i < SCANS; i++) {
+        expect(frames[i].good == (i < LOST || i >= BACK), "search", "lost", "which", i);
+        expect(frames[i].relocalized == (i == BACK), "search", "found again", "which", i);
+        expect(frames[i].good || frames[i].registration.reason[0], "search", "lost", "a reason", i);
+    }
+    for (int i = 0; i < 3; i++) {
+        run(open_cpu(forms[i].threads, forms[i].simd_limit), &p, others, unused);
+        expect(memcmp(poses, others, sizeof poses) == 0, "search", "threads and vectors", "the same bytes", i);
+    }
+    const pcgpu_odometry_params never = params_of(PCGPU_SEARCH_NEVER);
+    const int without = run(open_cpu(2, 0), &never, others, unused);
+    expect(without < good && !unused[BACK].good, "no search", "poses", "none where the car is elsewhere", without);
+}
+
+/* Whatever scan is the first that is known. */
+static void check_resuming(void) {
+    const pcgpu_odometry_params p = params_of(PCGPU_SEARCH_ALWAYS);
+    run(open_cpu(1, 0), &p, poses, frames);
+    for (int ends = 1; ends < SCANS; ends += 2) {
+        pcgpu_context *context = open_cpu(2, 0);
+        pcgpu_odometry *o = NULL;
+        pcgpu_odometry_open_map(context, &p, &map, &o);
+        memcpy(others, poses, sizeof others);
+        for (int i = 0; i < ends; i++) {
+            const pcgpu_status status =
+                frames[i].good ? pcgpu_odometry_add_known(o, &scans[i], i, poses[i], false) : PCGPU_OK;
+            expect(status == PCGPU_OK, "going on", "known poses", pcgpu_last_error(context), i);
+        }
+        go_on(o, ends, others, unused);
+        expect(memcmp(poses, others, sizeof poses) == 0, "going on", "poses", "the same bytes", ends);
+        pcgpu_odometry_close(o);
+        pcgpu_close(context);
+    }
+}
+
+static void check_deskewing(void) {
+    pcgpu_odometry_params p = params_of(PCGPU_SEARCH_ALWAYS);
+    p.deskew = PCGPU_DESKEW_TIME;
+    /* A sweep lasts from scan to scan: one of 1 m is a third of the 3.3 m between these. */
+    for (int i = 0; i < SCANS; i++) {
+        const int64_t n = take_scan(&block, 1.0 * i, true, (uint64_t)i);
+        pcgpu_cloud_free(&scans[i]);
+        pcgpu_cloud_create(NULL, n, 5, &scans[i]);
+        memcpy(scans[i].data, points, (size_t)n * 5 * sizeof *points);
+        pose_at(1.0 * i, truth[i]);
+    }
+    const int good = run(open_cpu(2, 0), &p, poses, frames);
+    expect(good == SCANS, "deskewing", "poses", "all scans have one", good);
+    memcpy(poses[0], truth[0], sizeof poses[0]); /* no motion is known yet */
+    expect_near(poses, 0.02, 0.05, "deskewing");
+}
+
+/* The map in coordinates of a country. */
+static void check_far(void) {
+    pcgpu_odometry_params p = params_of(PCGPU_SEARCH_ALWAYS);
+    run(open_cpu(2, 0), &p, others, unused);
+    map.offset[0] = 412345.25, map.offset[1] = 5412345.5, map.offset[2] = 512.0;
+    const int good = run(open_cpu(2, 0), &p, poses, frames);
+    for (int i = 0; i < SCANS; i++) {
+        for (int k = 0; k < 3; k++) {
+            poses[i][4 * k + 3] -= map.offset[k];
+            expect(!frames[i].good || fabs(poses[i][4 * k + 3] - others[i][4 * k + 3]) < 5e-3, "far map", "poses",
+                   "those near 0", i);
+        }
+    }
+    expect(good >= SCANS - 2, "far map", "poses", "found", good);
+    memset(map.offset, 0, sizeof map.offset);
+}
+
+static void refuse(const pcgpu_odometry_params *p, const pcgpu_cloud *cloud, const char *why) {
+    pcgpu_context *context = open_cpu(1, 0);
+    pcgpu_odometry *o = (pcgpu_odometry *)&o;
+    const pcgpu_status status = pcgpu_odometry_open_map(context, p, cloud, &o);
+    expect(status == PCGPU_ERROR_ARGUMENT && !o && strstr(pcgpu_last_error(context), why), "refused", why,
+           pcgpu_last_error(context), 0);
+    pcgpu_close(context);
+}
+
+static void check_refused(void) {
+    pcgpu_odometry_params p = params_of(PCGPU_SEARCH_NEVER);
+    float wide[3 * 16] = {0};
+    pcgpu_cloud small = {.rows = 9, .columns = 3, .data = map.data};
+    refuse(&p, &small, "9 usable points");
+    small.rows = 0;
+    refuse(&p, &small, "0 usable points");
+    memcpy(wide, map.data, sizeof wide);
+    wide[0] = 1e6f;
+    refuse(&p, &(pcgpu_cloud){.rows = 16, .columns = 3, .data = wide}, "16384 cells of 1 m");
+    p.reference = PCGPU_REFERENCE_KEYFRAME;
+    refuse(&p, &map, "a map is a reference of its own");
+    p = params_of(PCGPU_SEARCH_NEVER);
+    p.model_range = -1.0;
+    refuse(&p, &map, "a model that reaches");
+}
+
+static void check_cuda(void) {
+    for (int i = 0; i < 2; i++) {
+        make_scans(false, i);
+        const pcgpu_odometry_params p = params_of(i ? PCGPU_SEARCH_ALWAYS : PCGPU_SEARCH_NEVER);
+        const int good = run(open_cpu(1, 0), &p, poses, frames);
+        run(open_context(PCGPU_DEVICE_CUDA, 1), &p, others, unused);
+        expect(good > 0 && memcmp(poses, others, sizeof poses) == 0, "cuda", "poses", "those of the CPU", i);
+        for (int k = 0; k < SCANS; k++) {
+            expect(frames[k].registration.score == unused[k].registration.score &&
+                       frames[k].attempts == unused[k].attempts, "cuda", "scores", "those of the CPU", k);
+        }
+        printf("cuda: %d of %d poses\n", good, SCANS);
+    }
+}
+
+int main(int argc, char **argv) {
+    const bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
+    steps = argc > 2 ? 120 : MOST_STEPS;
+    (void)fill_room, (void)fill_line;
+    if (cuda) {
+        pcgpu_close(open_context(PCGPU_DEVICE_CUDA, 1)); /* before any work, where there is none */
+    }
+    scene_block(&block, 1);
+    scene_block(&elsewhere, 9);
+    make_map();
+    if (cuda) {
+        check_cuda();
+    } else {
+        make_scans(false, false);
+        check_poses();
+        check_far();
+        make_scans(false, true);
+        check_search();
+        check_resuming();
+        check_refused();
+        check_deskewing();
+    }
+    for (int i = 0; i < SCANS; i++) {
+        pcgpu_cloud_free(&scans[i]);
+    }
+    pcgpu_cloud_free(&map);
+    printf("localize: %d checks, %d failed\n", checks, failures);
+    return failures || checks == 0 ? 1 : 0;
+}
