@@ -307,6 +307,7 @@ int pcgpu_devices(pcgpu_device_info *devices, int capacity, char *why, size_t wh
 #include "pcgpu_loops.h"          /* pcgpu_loops, pcgpu_pose_graph_solve */
 #include "pcgpu_volume.h"         /* pcgpu_volume, pcgpu_mesh */
 #include "pcgpu_odometry_depth.h" /* pcgpu_depth_odometry */
+#include "pcgpu_map.h"            /* pcgpu_map */
 #include "pcgpu_device.h"         /* pcgpu_sample_device: arrays in the memory of a GPU */
 #include "pcgpu_pieces.h"         /* pcgpu_voxelize_pieces: files that are larger than the memory */
 #endif

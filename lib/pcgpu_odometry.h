@@ -103,6 +103,15 @@ pcgpu_status pcgpu_odometry_add_known(pcgpu_odometry *odometry, const pcgpu_clou
  * pose), MEMORY. */
 pcgpu_status pcgpu_odometry_points(pcgpu_odometry *odometry, pcgpu_cloud *cloud);
 
+/* The points of a scan as odometry registers them, with all columns: without those nearer than min_range and those of the
+ * vehicle that carries the sensor, which are where the scan `before` (NULL: none, the first scan) has returns near the sensor,
+ * too; with the beam correction; deskewed, for the pose of the scan, with the motion T_before_scan from the scan before it
+ * (NULL: none), of which a sweep has this fraction: 1 when sweeps follow each other. The caller frees the points. Adds to the
+ * counts of `run`. Errors: ARGUMENT (a missing column of times), MEMORY. */
+pcgpu_status pcgpu_scan_points(pcgpu_context *context, const pcgpu_odometry_params *params, const pcgpu_cloud *scan,
+                               const pcgpu_cloud *before, const double T_before_scan[16], double fraction,
+                               pcgpu_cloud *points, pcgpu_run *run);
+
 /* ---- errors of a trajectory ---------------------------------------------------------------------------------- */
 
 enum { PCGPU_SEGMENTS = 12 };

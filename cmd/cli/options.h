@@ -169,6 +169,9 @@ struct option_values {
     transform_format trajectory_format;
     double rate;
     bool resume, loops;
+    double map_voxel; /* or PCGPU_AUTO */
+    bool keep_moving;
+    const char *temporary_folder;
 
     view_options view;
     const char *picture;

@@ -1,7 +1,7 @@
 /* pcgpu odometry with depth images: the odometry of a depth camera, and its model. */
 #include "fuse.h"
+#include "odometry_map.h"
 #include "register.h"
-#include "odometry_run.h"
 
 #include <string.h>
 
@@ -21,6 +21,7 @@ pcgpu_status odometry_open_images(session *s, const double init[16], pcgpu_depth
     params.volume = s->options->volume;
     params.volume.frames = s->input_count;
     params.volume.color = s->options->color != NULL;
+    params.volume.voxel_size = odometry_map_voxel(s);
     memcpy(params.registration.init, init, sizeof params.registration.init);
     return pcgpu_depth_odometry_open(s->context, &s->options->camera, &params, odometry);
 }
@@ -30,7 +31,7 @@ static bool writes_model(const session *s) {
 }
 
 int odometry_begin_model(session *s, job *j, bool *wanted) {
-    *wanted = writes_model(s) || s->options->picture;
+    *wanted = odometry_has_map(s) || writes_model(s) || s->options->picture;
     return *wanted ? job_begin_all(j, s) : EXIT_DONE;
 }
 
@@ -44,11 +45,14 @@ static int write_model(session *s, job *j, pcgpu_depth_odometry *odometry) {
     return fuse_write_model(&f);
 }
 
-int odometry_end_model(session *s, job *j, pcgpu_depth_odometry *odometry, const odometry_picture *map, int code) {
+int odometry_end_model(session *s, job *j, pcgpu_depth_odometry *odometry, odometry_map *map, const odometry_picture *drawn,
+                       int code) {
     job_resume(j);
     if (code == EXIT_DONE || code == EXIT_NOT_CONVERGED) {
-        const int model = odometry && writes_model(s) ? write_model(s, j, odometry) : EXIT_DONE;
-        const int written = model == EXIT_DONE && s->options->picture ? odometry_picture_write(map, j) : model;
+        const int model = map                           ? odometry_map_write(map, j)
+                          : odometry && writes_model(s) ? write_model(s, j, odometry)
+                                                        : EXIT_DONE;
+        const int written = model == EXIT_DONE && s->options->picture ? odometry_picture_write(drawn, j) : model;
         code = written == EXIT_DONE ? code : written;
     }
     return job_end(j, code);

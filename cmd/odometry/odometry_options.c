@@ -1,6 +1,6 @@
 /* pcgpu odometry: the command, and its options against each other. */
+#include "odometry_map.h"
 #include "register.h"
-#include "odometry_run.h"
 
 #include <string.h>
 
@@ -25,27 +25,28 @@ static bool take_inputs(session *s, reason *why) {
     return s->input_count > 0 || refuse(why, "no input; give the scans or depth images of the sequence");
 }
 
-/* The outputs and options of a model, which depth images have. */
+/* The outputs and options of a model, which depth images have, and of a map, which scans have. */
 static bool check_model(const session *s, reason *why) {
-    static const char *const with[] = {"mesh", "map-voxel", "truncation", "color"};
+    static const char *const of_model[] = {"mesh", "truncation", "color", "map-voxel"};
+    static const char *const of_map[] = {"keep-moving", "memory", "temporary-folder", "map-voxel"};
     const option_values *o = s->options;
-    if (odometry_has_model(s)) {
-        return !option_given_here(o, "color", s->command) || o->output || o->mesh ||
-               refuse(why, "color is for the outputs of the model; give -o or --mesh, or leave it out");
+    /* A configuration may also serve other sequences: what the command line has is refused. */
+    if (!odometry_is_depth(s)) {
+        return register_refuse(s, of_model, 3, "is about the model of depth images, and scans are given", why) &&
+               (o->output || register_refuse(s, of_map, 4, "is about the map, and none is written without --output", why)) &&
+               (!o->mesh || refuse(why, "mesh: scans have a map of points; give -o FILE in its place")) &&
+               (!o->output || !path_is_folder(o->output) || refuse(why, "output: the map is one file; give -o FILE"));
     }
-    for (int i = 0; i < 4; i++) {
-        /* A configuration may also serve sequences with a model. */
-        if (option_given_here(o, with[i], s->command)) {
-            return refuse(
-                why, "%s is about the model of depth images; leave it out, or give depth images and --reference model",
-                with[i]);
-        }
+    if (!register_refuse(s, of_map, 3, "is about the map of scans, and depth images are given", why)) {
+        return false;
     }
-    if (o->output || o->mesh) {
-        return refuse(why, "this sequence has a trajectory and no other output; leave out --output, or give depth "
-                           "images and --reference model");
+    if (!odometry_has_model(s)) {
+        return register_refuse(s, of_model, 4, "is about the model of depth images, which needs --reference model", why) &&
+               ((!o->output && !o->mesh) || refuse(why, "this sequence has a trajectory and no other output; leave out "
+                                                        "--output, or give --reference model"));
     }
-    return true;
+    return !option_given_here(o, "color", s->command) || o->output || o->mesh ||
+           refuse(why, "color is for the outputs of the model; give -o or --mesh, or leave it out");
 }
 
 /* A map takes the place of the references. */
@@ -57,6 +58,12 @@ static bool check_map(const session *s, bool images, reason *why) {
             (s->options->registration.method == PCGPU_REGISTER_NDT ||
              refuse(why, "map: scans are localized by method ndt; leave --method out")) &&
             register_refuse(s, of_no_map, 2, "has no effect with --map, which is what scans are registered to", why));
+}
+
+/* With the size of the voxels of the map or the model. */
+static void effect(const session *s, const char *const *inputs, int count, option_values *values) {
+    register_effect(s, inputs, count, values);
+    values->map_voxel = odometry_map_voxel(s);
 }
 
 /* Refuses options without an effect on this kind of sequence. */
@@ -89,7 +96,7 @@ const command_info odometry_command = {.name = "odometry",
                                        .bit = FOR_ODOMETRY,
                                        .arguments = "[OPTION]... INPUT...",
                                        .summary = "find the poses of a sequence of scans or depth images",
-                                       .examples = {"scans/ --trajectory poses.txt",
+                                       .examples = {"scans/ --trajectory poses.txt -o map.ply",
                                                     "--config camera.yaml depth/ --trajectory poses.txt -o points.ply"},
                                        .traits = COMMAND_DROPS_ORIGIN | COMMAND_MAY_NOT_CONVERGE,
                                        .settle = settle,
@@ -97,5 +104,5 @@ const command_info odometry_command = {.name = "odometry",
                                        .take_inputs = take_inputs,
                                        .check = check,
                                        .takes_images = register_is_projective,
-                                       .effect = register_effect,
+                                       .effect = effect,
                                        .run = odometry_run};

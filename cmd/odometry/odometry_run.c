@@ -2,7 +2,7 @@
 #include "colors.h"
 #include "evaluate.h"
 #include "register.h"
-#include "odometry_run.h"
+#include "odometry_map.h"
 #include "scan_reader.h"
 
 #include <math.h>
@@ -13,7 +13,8 @@ typedef struct odometry_state {
     session *session;
     pcgpu_odometry *odometry;
     pcgpu_depth_odometry *camera; /* in its place for depth images */
-    pcgpu_loops *loops; /* with --loops */
+    pcgpu_loops *loops;           /* with --loops */
+    odometry_map *map;            /* of scans, NULL without an output for it */
     trajectory_output output;
     trajectory before; /* poses of the interrupted run, with --resume */
     double *times;     /* of each scan */
@@ -185,6 +186,11 @@ static void report_frame(const job *j, const pcgpu_odometry_frame *f) {
                   r->iterations, r->fitness, r->score);
 }
 
+/* With --loops the map is made when the poses are corrected. */
+static bool adds_to_map(const odometry_state *run) {
+    return run->map && !run->loops;
+}
+
 /* Adds a scan that was read. Returns its exit code. */
 static int add_scan(odometry_state *run, job *j, int index, double *T, double *reference_time) {
     pcgpu_odometry_frame f;
@@ -225,6 +231,8 @@ static int process_scan(odometry_state *run, scan_read *scan) {
         code = EXIT_FAILED;
     }
     code = code == EXIT_DONE ? add_scan(run, &j, scan->index, T, &reference_time) : code;
+    const bool in_map = code != EXIT_DONE || !adds_to_map(run) ||
+                        odometry_map_add(run->map, &j.clouds[0], T, run->times[scan->index]) == EXIT_DONE;
     code = job_end(&j, code);
     run->good += code == EXIT_DONE;
     run->lost += code == EXIT_NOT_CONVERGED;
@@ -232,7 +240,7 @@ static int process_scan(odometry_state *run, scan_read *scan) {
     if (!trajectory_output_add(&run->output, code == EXIT_DONE ? T : NULL, run->times[scan->index], reference_time)) {
         return EXIT_USAGE; /* nothing more can be written */
     }
-    return code == EXIT_NO_CUDA ? code : EXIT_DONE;
+    return code == EXIT_NO_CUDA ? code : in_map ? EXIT_DONE : EXIT_FAILED;
 }
 
 /* Adds a scan of the interrupted run. Later poses depend on it. */
@@ -250,6 +258,9 @@ static int add_known(odometry_state *run, scan_read *scan) {
         drawn = odometry_picture_add(&run->picture, run->session, scan->index, &scan->cloud, &scan->image);
         if (run->loops && status == PCGPU_OK) {
             status = odometry_add_loops(run->loops, run->odometry, scan->index, T);
+        }
+        if (status == PCGPU_OK && adds_to_map(run) && odometry_map_add(run->map, &scan->cloud, T, time) != EXIT_DONE) {
+            return EXIT_FAILED;
         }
         pcgpu_cloud_free(&scan->cloud);
         pcgpu_depth_free(&scan->image);
@@ -324,6 +335,7 @@ static int run_odometry(odometry_state *run) {
         run->output.poses = run->poses;
         run->output.times = run->times;
         run->output.count = run->session->input_count;
+        code = code == EXIT_DONE && run->map ? odometry_map_add_all(run->map, run->poses, run->times) : code;
     }
     if (code == EXIT_DONE) {
         code = run->failed > 0 ? EXIT_FAILED : run->lost > 0 ? EXIT_NOT_CONVERGED : EXIT_DONE;
@@ -340,6 +352,7 @@ static int run_odometry(odometry_state *run) {
 
 int odometry_run(session *s) {
     odometry_state run = {.session = s};
+    odometry_map map = {0};
     job model;
     bool has_model;
     reason why;
@@ -348,13 +361,18 @@ int odometry_run(session *s) {
         report_error(NULL, "%s", why.text);
         code = EXIT_FAILED;
     }
+    if (code == EXIT_DONE && odometry_has_map(s)) {
+        run.map = &map;
+        code = odometry_map_open(s, &map);
+    }
     code = code == EXIT_DONE ? run_odometry(&run) : code;
     run.picture.poses = run.poses;
     if (has_model) {
-        code = odometry_end_model(s, &model, run.camera, &run.picture, code);
+        code = odometry_end_model(s, &model, run.camera, run.map, &run.picture, code);
     }
     odometry_picture_free(&run.picture);
     pcgpu_loops_close(run.loops);
+    odometry_map_close(&map);
     pcgpu_odometry_close(run.odometry);
     pcgpu_depth_odometry_close(run.camera);
     trajectory_free(&run.before);

@@ -1,5 +1,5 @@
 /* What the files of pcgpu odometry share: odometry_run.c (scan by scan), odometry_images.c (depth images and their
- * model) and odometry_trajectory.c (the file of the trajectory). */
+ * model), odometry_map.c (the map of scans) and odometry_trajectory.c (the file of the trajectory). */
 #ifndef ODOMETRY_RUN_H
 #define ODOMETRY_RUN_H
 
@@ -34,10 +34,13 @@ bool odometry_is_depth(const session *session);
 bool odometry_has_model(const session *session);
 /* Opens the odometry of depth images. init: the pose of the first image. */
 pcgpu_status odometry_open_images(session *session, const double init[16], pcgpu_depth_odometry **odometry);
-/* Opens the outputs of the whole run, the model and the picture; *wanted: there are some. Returns an exit code. */
+/* Opens the outputs of the whole run: the model, or the map of scans, and the picture; *wanted: there are some. Returns an exit
+ * code. */
 int odometry_begin_model(session *session, job *j, bool *wanted);
 /* Writes these outputs. `code` is the exit code of the scans. Returns an exit code. */
-int odometry_end_model(session *session, job *j, pcgpu_depth_odometry *odometry, const odometry_picture *map, int code);
+struct odometry_map;
+int odometry_end_model(session *session, job *j, pcgpu_depth_odometry *odometry, struct odometry_map *map,
+                       const odometry_picture *drawn, int code);
 
 /* ---- odometry_loops.c ---- */
 

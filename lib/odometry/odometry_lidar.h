@@ -44,6 +44,16 @@ void pc_odometry_scan_free(pc_odometry_scan *scan);
  * up, and the scan is added once more. */
 bool pc_odometry_begins_on_cpu(pcgpu_odometry *o, pcgpu_status *status);
 
+/* The times of the points in their sweep, -0.5 to 0.5, and the motion of a sweep, for a caller that moves records. */
+typedef struct pc_sweep {
+    pc_twist motion;
+    double once[3], twice[3]; /* see pc_twist_of */
+} pc_sweep;
+pcgpu_status pc_sweep_check(pcgpu_context *context, const pcgpu_odometry_params *p, const pcgpu_cloud *cloud);
+void pc_sweep_phases(const pcgpu_odometry_params *p, const pcgpu_cloud *cloud, const pc_points *points, float *phase);
+pc_sweep pc_sweep_of(const pc_twist *motion);
+void pc_sweep_move(const pc_sweep *sweep, const double offset[3], float phase, float row[3]);
+
 /* A scan that is kept: records of x y z. */
 typedef struct pc_kept_scan {
     int64_t n;

@@ -143,6 +143,23 @@ static void phases_from_times(const pcgpu_cloud *cloud, int column, const int32_
     }
 }
 
+pcgpu_status pc_sweep_check(pcgpu_context *context, const pcgpu_odometry_params *p, const pcgpu_cloud *cloud) {
+    if (p->deskew == PCGPU_DESKEW_TIME && (p->time_column < 3 || p->time_column >= cloud->columns)) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "no column %d for the times of points; the cloud has %d columns, counted from 0, after x y z",
+                       p->time_column, cloud->columns);
+    }
+    return PCGPU_OK;
+}
+
+void pc_sweep_phases(const pcgpu_odometry_params *p, const pcgpu_cloud *cloud, const pc_points *points, float *phase) {
+    if (p->deskew == PCGPU_DESKEW_TIME) {
+        phases_from_times(cloud, p->time_column, points->rows, points->n, phase);
+    } else {
+        phases_from_azimuths(p->deskew == PCGPU_DESKEW_CLOCKWISE, points, phase);
+    }
+}
+
 /* ---- points -------------------------------------------------------------------------------------------------- */
 
 pcgpu_status pc_odometry_take_memory(pcgpu_odometry *o, pc_odometry_scan *scan, int64_t rows) {
@@ -160,12 +177,11 @@ static pcgpu_status take_timed(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_o
     pcgpu_context *context = o->context;
     const pcgpu_odometry_params *p = &o->params;
     pc_points points;
-    if (p->deskew == PCGPU_DESKEW_TIME && (p->time_column < 3 || p->time_column >= cloud->columns)) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                       "no column %d for the times of points; the cloud has %d columns, counted from 0, after x y z",
-                       p->time_column, cloud->columns);
+    pcgpu_status status = pc_sweep_check(context, p, cloud);
+    if (status != PCGPU_OK) {
+        return status;
     }
-    pcgpu_status status = pc_points_select(context, cloud, p->registration.drop_origin, &points, run);
+    status = pc_points_select(context, cloud, p->registration.drop_origin, &points, run);
     if (status != PCGPU_OK) {
         return status;
     }
@@ -179,11 +195,7 @@ static pcgpu_status take_timed(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_o
     memcpy(scan->raw + n, points.y, n * sizeof(float));
     memcpy(scan->raw + 2 * n, points.z, n * sizeof(float));
     scan->phase = scan->raw + 3 * n;
-    if (p->deskew == PCGPU_DESKEW_TIME) {
-        phases_from_times(cloud, p->time_column, points.rows, points.n, scan->phase);
-    } else {
-        phases_from_azimuths(p->deskew == PCGPU_DESKEW_CLOCKWISE, &points, scan->phase);
-    }
+    pc_sweep_phases(p, cloud, &points, scan->phase);
     scan->points.n = points.n;
     pc_points_free(&points);
     return PCGPU_OK;
@@ -251,22 +263,37 @@ enum { POINTS_A_PART = 8192 };
 
 /* The middle of the sweep from the place of a point: p + 2 (h x p + h x (h x p)) / (1 + h h) + translation, with
  * Cayley's h. */
-static inline void move_point(const pc_twist *m, const double once[3], const double twice[3], double s, double p[3]) {
+static inline void move_point(const pc_sweep *m, double s, double p[3]) {
     double half[3], a[3], b[3], square = 1.0;
     for (int k = 0; k < 3; k++) {
-        half[k] = 0.5 * s * m->rotation[k];
+        half[k] = 0.5 * s * m->motion.rotation[k];
         square += half[k] * half[k];
     }
     cross(half, p, a);
     cross(half, a, b);
     for (int k = 0; k < 3; k++) {
-        p[k] += 2.0 * (a[k] + b[k]) / square + s * (m->translation[k] + s * (0.5 * once[k] + s * (twice[k] / 6.0)));
+        p[k] += 2.0 * (a[k] + b[k]) / square +
+                s * (m->motion.translation[k] + s * (0.5 * m->once[k] + s * (m->twice[k] / 6.0)));
+    }
+}
+
+pc_sweep pc_sweep_of(const pc_twist *motion) {
+    pc_sweep sweep = {.motion = *motion};
+    cross(motion->rotation, motion->translation, sweep.once);
+    cross(motion->rotation, sweep.once, sweep.twice);
+    return sweep;
+}
+
+void pc_sweep_move(const pc_sweep *sweep, const double offset[3], float phase, float row[3]) {
+    double p[3] = {(double)row[0] + offset[0], (double)row[1] + offset[1], (double)row[2] + offset[2]};
+    move_point(sweep, (double)phase, p);
+    for (int k = 0; k < 3; k++) {
+        row[k] = (float)(p[k] - offset[k]);
     }
 }
 
 typedef struct moving {
-    pc_twist motion;
-    double once[3], twice[3]; /* see pc_twist_of */
+    pc_sweep sweep;
     const double *offset;
     pc_odometry_scan *scan;
 } moving;
@@ -278,7 +305,7 @@ static void move_points(void *state, int64_t begin, int64_t end) {
     const double *offset = m->offset;
     for (int64_t i = begin; i < end; i++) {
         double p[3] = {(double)x[i] + offset[0], (double)y[i] + offset[1], (double)z[i] + offset[2]};
-        move_point(&m->motion, m->once, m->twice, (double)m->scan->phase[i], p);
+        move_point(&m->sweep, (double)m->scan->phase[i], p);
         to->x[i] = (float)(p[0] - offset[0]);
         to->y[i] = (float)(p[1] - offset[1]);
         to->z[i] = (float)(p[2] - offset[2]);
@@ -287,15 +314,13 @@ static void move_points(void *state, int64_t begin, int64_t end) {
 
 pcgpu_status pc_odometry_deskew(pcgpu_odometry *o, const pc_twist *motion, pc_odometry_scan *scan) {
     static const pc_twist still;
-    moving m = {.motion = motion ? *motion : still, .offset = scan->cloud_offset, .scan = scan};
+    moving m = {.sweep = pc_sweep_of(motion ? motion : &still), .offset = scan->cloud_offset, .scan = scan};
     const int64_t n = scan->points.n;
     pcgpu_status status = pc_odometry_take_memory(o, scan, n); /* which a device may be reading */
     if (status != PCGPU_OK) {
         return status;
     }
     float *to = scan->xyz;
-    cross(m.motion.rotation, m.motion.translation, m.once);
-    cross(m.motion.rotation, m.once, m.twice);
     scan->points = (pc_point_set){.n = n, .x = to, .y = to + n, .z = to + 2 * n, .scan = (int)(scan - o->scans)};
     pc_run_ranges(o->context, n, POINTS_A_PART, move_points, &m);
     memcpy(scan->offset, scan->cloud_offset, sizeof scan->offset);

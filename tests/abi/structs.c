@@ -21,6 +21,8 @@ int main(void) {
     SIZE(pcgpu_loop);
     SIZE(pcgpu_loops_params);
     SIZE(pcgpu_loops_result);
+    SIZE(pcgpu_map_params);
+    SIZE(pcgpu_map_stats);
     SIZE(pcgpu_mesh);
     SIZE(pcgpu_odometry_frame);
     SIZE(pcgpu_odometry_params);

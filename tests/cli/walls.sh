@@ -21,6 +21,7 @@ lib/register/icp lib/core lib/register lib/voxelize
 lib/register/ndt lib/core lib/register lib/register/icp
 lib/register/projective lib/core lib/register lib/register/icp
 lib/fuse lib/core lib/register/projective
+lib/map lib lib/core lib/register/icp
 lib/view lib lib/core lib/io
 lib/odometry lib lib/core lib/register lib/register/ndt lib/register/projective lib/fuse
 cuda lib/core lib/sample lib/voxelize cuda/register/ndt cuda/sample cuda/voxelize

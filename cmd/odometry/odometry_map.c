@@ -1,0 +1,194 @@
+/* pcgpu odometry with scans: the map, made of the points that odometry registers, at the poses of the trajectory. */
+#include "odometry_map.h"
+#include "scan_reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAP_VOXEL  0.1                 /* metres, without --map-voxel */
+#define MAP_MEMORY ((int64_t)1 << 30) /* bytes, without --memory */
+
+bool odometry_has_map(const session *s) {
+    return s->options->output && !odometry_is_depth(s);
+}
+
+double odometry_map_voxel(const session *s) {
+    const double voxel = s->options->map_voxel;
+    return voxel != PCGPU_AUTO ? voxel : odometry_is_depth(s) ? s->options->volume.voxel_size : MAP_VOXEL;
+}
+
+/* The folder of the temporary file: as given, else that of the output, or that of the system for a stream. malloc'd. */
+static char *choose_folder(const session *s) {
+    const char *path = s->options->output, *temporary = getenv("TMPDIR");
+    if (s->options->temporary_folder) {
+        return strdup(s->options->temporary_folder);
+    }
+    return path_is_stream(path) ? strdup(temporary && temporary[0] ? temporary : "/tmp") : path_folder(path);
+}
+
+int odometry_map_open(session *s, odometry_map *m) {
+    pcgpu_map_params params;
+    pcgpu_map_params_init(&params);
+    *m = (odometry_map){.session = s, .folder = choose_folder(s)};
+    if (!m->folder) {
+        report_error(output_shown(s->options->output), "out of memory");
+        return EXIT_FAILED;
+    }
+    params.voxel = odometry_map_voxel(s);
+    params.keep_moving = s->options->keep_moving;
+    params.drop_origin = s->options->drop_origin;
+    params.memory = s->options->memory ? s->options->memory : MAP_MEMORY;
+    params.folder = m->folder;
+    pcgpu_status status = pcgpu_map_open(s->context, &params, &m->map);
+    if (status != PCGPU_OK) {
+        report_failure(NULL, s->context);
+    }
+    return status == PCGPU_OK ? EXIT_DONE : EXIT_FAILED;
+}
+
+/* ---- scans -------------------------------------------------------------------------------------------------------- */
+
+/* T_a_b of two poses in one world. */
+static void between(const double a[16], const double b[16], double out[16]) {
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < 4; k++) {
+            out[4 * i + k] = (a[i] * (b[k] - (k == 3 ? a[3] : 0.0)) + a[4 + i] * (b[4 + k] - (k == 3 ? a[7] : 0.0))) +
+                             a[8 + i] * (b[8 + k] - (k == 3 ? a[11] : 0.0));
+        }
+    }
+    out[12] = out[13] = out[14] = 0.0;
+    out[15] = 1.0;
+}
+
+static int add_points(odometry_map *m, const pcgpu_cloud *scan, const pcgpu_cloud *before, const double *T_before_scan,
+                      double fraction, const double T[16]) {
+    const option_values *o = m->session->options;
+    pcgpu_odometry_params params = o->odometry;
+    pcgpu_cloud points;
+    params.registration = o->registration;
+    params.registration.drop_origin = o->drop_origin;
+    const double begin = seconds_now();
+    pcgpu_status status =
+        pcgpu_scan_points(m->session->context, &params, scan, before, T_before_scan, fraction, &points, &m->left_out);
+    if (status == PCGPU_OK) {
+        status = pcgpu_map_add(m->map, &points, T);
+        pcgpu_cloud_free(&points);
+    }
+    m->seconds += seconds_now() - begin;
+    if (status != PCGPU_OK) {
+        report_failure(NULL, m->session->context);
+    }
+    return status == PCGPU_OK ? EXIT_DONE : EXIT_FAILED;
+}
+
+/* With deskewing the first scan waits for the second one, since its motion is not known before. */
+int odometry_map_add(odometry_map *m, pcgpu_cloud *scan, const double T[16], double time) {
+    const bool deskews = m->session->options->odometry.deskew != PCGPU_DESKEW_NONE;
+    const double since = time - m->time, sweep = m->scans > 1 ? m->time - m->time_before : since;
+    double T_before_scan[16];
+    int code = EXIT_DONE;
+    if (m->scans > 0) {
+        between(m->T, T, T_before_scan);
+        if (deskews && m->scans == 1) {
+            code = add_points(m, &m->before, NULL, T_before_scan, 1.0, m->T);
+        }
+        code = code == EXIT_DONE ? add_points(m, scan, &m->before, T_before_scan, sweep < since ? sweep / since : 1.0, T) : code;
+    } else if (!deskews) {
+        code = add_points(m, scan, NULL, NULL, 0.0, T);
+    }
+    pcgpu_cloud_free(&m->before);
+    m->before = *scan;
+    *scan = (pcgpu_cloud){0};
+    m->time_before = m->time;
+    m->time = time;
+    memcpy(m->T, T, sizeof m->T);
+    m->scans++;
+    return code;
+}
+
+int odometry_map_add_all(odometry_map *m, const double *poses, const double *times) {
+    const int count = m->session->input_count;
+    bool *skip = malloc((size_t)count * sizeof *skip);
+    scan_read scan;
+    int code = EXIT_DONE;
+    for (int i = 0; i < count && skip; i++) {
+        skip[i] = !(poses[16 * i] == poses[16 * i]);
+    }
+    scan_reader *reader = skip ? scan_reader_open(m->session, skip, false) : NULL;
+    if (!reader) {
+        report_error(output_shown(m->session->options->output), "no memory or no thread to read the scans");
+        code = EXIT_FAILED;
+    }
+    progress_run_begin(count);
+    while (code == EXIT_DONE && scan_reader_next(reader, &scan)) {
+        const char *name = m->session->name = m->session->inputs[scan.index];
+        scan_read_log(&scan, name);
+        if (!scan.good) {
+            report_error(name, "%s; this scan has a pose and is needed for the map", sentence_without_name(scan.error.text, name));
+            code = EXIT_FAILED;
+        } else {
+            code = odometry_map_add(m, &scan.cloud, poses + 16 * scan.index, times[scan.index]);
+        }
+        progress_run_add(name, code == EXIT_DONE ? PROGRESS_DONE : PROGRESS_FAILED);
+    }
+    progress_run_end();
+    scan_reader_close(reader);
+    free(skip);
+    return code;
+}
+
+/* ---- the map ------------------------------------------------------------------------------------------------------ */
+
+static void add_result(job *j, const pcgpu_map_stats *stats, int64_t points) {
+    json *out = &j->result;
+    json_integer(out, "scans", stats->scans);
+    json_integer(out, "panoramas", stats->panoramas);
+    json_number(out, "map_voxel", stats->params.voxel);
+    json_integer(out, "voxels", stats->voxels);
+    json_integer(out, "moved", stats->moved);
+    json_integer(out, "unreachable", stats->unreachable);
+    json_integer(out, "on_disk", stats->on_disk);
+    json_integer(out, "points", points);
+}
+
+int odometry_map_write(odometry_map *m, job *j) {
+    const pcgpu_cloud *points;
+    pcgpu_map_stats stats;
+    int code = EXIT_DONE;
+    if (m->scans == 1 && m->session->options->odometry.deskew != PCGPU_DESKEW_NONE) {
+        code = add_points(m, &m->before, NULL, NULL, 0.0, m->T);
+    }
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    progress_begin(j->names[0], "finishing the map");
+    pcgpu_status status = pcgpu_map_finish(m->map, &points);
+    if (status != PCGPU_OK) {
+        report_failure(NULL, m->session->context);
+        return EXIT_FAILED;
+    }
+    pcgpu_map_get_stats(m->map, &stats);
+    j->run = stats.run;
+    j->run.points_in += m->left_out.points_in;
+    j->run.at_origin += m->left_out.at_origin;
+    j->run.too_near = m->left_out.too_near;
+    j->run.on_carrier = m->left_out.on_carrier;
+    j->run.stage[0].seconds = m->seconds;
+    j->points_out = points->rows;
+    add_result(j, &stats, points->rows);
+    code = job_write_cloud(j, points);
+    if (code == EXIT_DONE) {
+        progress_end();
+        report_result(job_output_name(j, "output"), "%lld points of %lld scans at %g m; %lld of %lld voxels left out, which "
+                      "scans have seen through", (long long)points->rows, (long long)stats.scans, stats.params.voxel,
+                      (long long)stats.moved, (long long)stats.voxels);
+    }
+    return code;
+}
+
+void odometry_map_close(odometry_map *m) {
+    pcgpu_map_close(m->map);
+    pcgpu_cloud_free(&m->before);
+    free(m->folder);
+    *m = (odometry_map){0};
+}

@@ -1,0 +1,94 @@
+/* The points of a scan as odometry registers them, with all columns, for a map of the scans. */
+#include "odometry_lidar.h"
+
+#include <stdlib.h>
+
+typedef struct moving_rows {
+    pc_sweep sweep;
+    const pc_points *points;
+    const float *phase;
+    pcgpu_cloud *cloud;
+} moving_rows;
+
+static void move_rows(void *state, int64_t begin, int64_t end) {
+    const moving_rows *m = state;
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t row = m->points->rows ? m->points->rows[i] : i;
+        pc_sweep_move(&m->sweep, m->cloud->offset, m->phase[i], m->cloud->data + row * m->cloud->columns);
+    }
+}
+
+/* Moves the points to the middle of the sweep. Its motion is a fraction of that from scan to scan. */
+static pcgpu_status deskew(pcgpu_context *context, const pcgpu_odometry_params *p, const double T_before_scan[16],
+                           double fraction, pcgpu_cloud *cloud) {
+    enum { CHUNK = 8192 };
+    pc_points points;
+    pcgpu_run run = {0};
+    pc_twist motion = pc_twist_of(T_before_scan);
+    pcgpu_status status = pc_points_select(context, cloud, p->registration.drop_origin, &points, &run);
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    float *phase = malloc(((size_t)points.n + 1) * sizeof *phase);
+    if (!phase) {
+        pc_points_free(&points);
+        return pc_fail_memory(context, (uint64_t)points.n * sizeof *phase, "the times of the points");
+    }
+    pc_sweep_phases(p, cloud, &points, phase);
+    for (int k = 0; k < 3; k++) {
+        motion.rotation[k] *= fraction;
+        motion.translation[k] *= fraction;
+    }
+    moving_rows m = {pc_sweep_of(&motion), &points, phase, cloud};
+    pc_run_ranges(context, points.n, CHUNK, move_rows, &m);
+    free(phase);
+    pc_points_free(&points);
+    return PCGPU_OK;
+}
+
+/* Leaves out the returns of the carrier, which are where the scan before has returns, too. */
+static pcgpu_status leave_out_carrier(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *before,
+                                      pc_scan *scan, pcgpu_run *run) {
+    pc_scan other = {.cloud = scan->cloud};
+    pcgpu_run unused = {0};
+    pc_carrier carrier;
+    pcgpu_status status = before ? pc_scan_take(context, before, params, &other, &unused) : PCGPU_OK;
+    if (status == PCGPU_OK) {
+        pc_carrier_find(context, other.cloud, &carrier);
+        status = pc_scan_leave_out(context, &carrier, scan, run);
+    }
+    if (before) {
+        pc_scan_release(&other);
+    }
+    return status;
+}
+
+pcgpu_status pcgpu_scan_points(pcgpu_context *context, const pcgpu_odometry_params *params, const pcgpu_cloud *scan,
+                               const pcgpu_cloud *before, const double T_before_scan[16], double fraction,
+                               pcgpu_cloud *points, pcgpu_run *run) {
+    pc_scan taken;
+    *points = (pcgpu_cloud){0};
+    pcgpu_status status = params->deskew != PCGPU_DESKEW_NONE ? pc_sweep_check(context, params, scan) : PCGPU_OK;
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    status = pc_scan_take(context, scan, &params->registration, &taken, run);
+    status = status == PCGPU_OK ? leave_out_carrier(context, &params->registration, before, &taken, run) : status;
+    if (status == PCGPU_OK && taken.cloud == &taken.own) {
+        *points = taken.own;
+        taken.own = (pcgpu_cloud){0};
+    } else if (status == PCGPU_OK) {
+        status = pc_cloud_create_like(context, taken.cloud, taken.cloud->rows, points);
+        if (status == PCGPU_OK) {
+            memcpy(points->data, taken.cloud->data, (size_t)points->rows * (size_t)points->columns * sizeof(float));
+        }
+    }
+    pc_scan_release(&taken);
+    if (status == PCGPU_OK && params->deskew != PCGPU_DESKEW_NONE && T_before_scan) {
+        status = deskew(context, params, T_before_scan, fraction, points);
+    }
+    if (status != PCGPU_OK) {
+        pcgpu_cloud_free(points);
+    }
+    return status;
+}

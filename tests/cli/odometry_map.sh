@@ -1,0 +1,110 @@
+# odometry -o: the map of scans. Costs 5 s.
+. "${0%/*}/lib.sh"
+DATA=$PCGPU_SOURCE/testdata
+for i in 0 2; do cp "$DATA/street.bin" "s$i.bin"; done
+for i in 1 3; do cp "$DATA/street_moved.bin" "s$i.bin"; done
+points() { "$PCGPU" info "$1" | sed -n '1s/.* \([0-9]*\) points.*/\1/p'; }
+
+expect 0 pcgpu odometry --cpu s?.bin --trajectory t.txt
+expect 0 pcgpu odometry --cpu s?.bin --trajectory with.txt -o map.ply --json map.jsonl
+same with.txt t.txt # a map changes no pose
+stderr_has '^pcgpu: map.ply: [0-9]+ points of 4 scans at 0.1 m; [0-9]+ of [0-9]+ voxels left out, which scans have seen through$'
+[ "$(wc -l < map.jsonl)" -eq 5 ] || die 'the map is not the last object of --json'
+tail -n 1 map.jsonl | grep -q '"outputs": {"output": "map.ply"}.*"map_voxel": 0.1,.*"scans": 4, "panoramas": 1,.*"points": ' ||
+    die 'the object of the map in --json'
+expect 0 pcgpu info map.ply
+for name in x y z intensity nx ny nz seen; do stdout_has "^  $name  *(float|uint)32 "; done
+stdout_has '^  seen +uint32 +1 +4 '
+COUNT=$(points map.ply)
+[ "$COUNT" -gt 1000 ] || die "$COUNT points"
+
+# Any number of threads, any memory, any folder for the rest, a second run: the same bytes.
+mkdir tmp
+for how in '--threads 1' '--threads 3 --memory 1M' '--memory 1M --temporary-folder tmp' '--device auto'; do
+    expect 0 pcgpu odometry --cpu $how s?.bin --trajectory t.txt -o other.ply -f
+    same other.ply map.ply
+done
+[ -z "$(ls -A tmp)" ] || die 'a temporary file is left'
+# The map of a run that was resumed is that of all scans.
+{ echo '#pcgpu trajectory'; head -n 2 t.txt; } > r.txt.partial
+expect 0 pcgpu odometry --cpu s?.bin --trajectory r.txt --resume -o resumed.ply
+same resumed.ply map.ply
+
+# With --loops it is made of the corrected poses in another pass; here there is nothing to correct.
+expect 0 pcgpu odometry --cpu --loops s?.bin --trajectory looped.txt -o looped.ply
+same looped.txt t.txt
+same looped.ply map.ply
+
+# Every format has all points and columns.
+for name in map.pcd map.las map.npy map.bin map.csv; do
+    expect 0 pcgpu odometry --cpu s?.bin --trajectory t.txt -o "$name" -f
+    [ "$name" = map.bin ] || [ "$(points "$name")" -eq "$COUNT" ] || die "$name has $(points "$name") points, not $COUNT"
+done
+size_is map.bin $((COUNT * 32))
+expect 0 pcgpu odometry --cpu s?.bin --trajectory t.txt -o - --output-format ply -f
+same "$OUT" map.ply
+# A map is a cloud: a scan is registered to it.
+expect 0 pcgpu register --cpu s1.bin map.ply
+awk 'NR == 1 && ($4 < 0.79 || $4 > 0.81) { exit 1 }' "$OUT" || die "registered to the map: $(cat "$OUT")"
+
+# Larger voxels are fewer; other voxels, what is kept, deskewing, and a configuration.
+expect 0 pcgpu odometry --cpu s?.bin --trajectory t.txt -f -o coarse.ply --map-voxel 0.5
+[ "$(points coarse.ply)" -lt $((COUNT / 3)) ] || die 'voxels of 0.5 m are not fewer'
+expect 0 pcgpu odometry --cpu s?.bin --trajectory t.txt -f -o kept.ply --keep-moving
+stderr_has '; 0 of [0-9]+ voxels left out'
+printf 'odometry:\n  map_voxel: 0.5\n  keep_moving: false\n  memory: 8M\n' > map.yaml
+expect 0 pcgpu odometry --cpu --config map.yaml s?.bin --trajectory t.txt -f -o other.ply
+same other.ply coarse.ply
+expect 0 pcgpu odometry --cpu --config map.yaml s?.bin --trajectory t.txt -f
+expect 0 pcgpu odometry --dry-run s?.bin -o map.las -f
+stdout_has 'map_voxel: 0.1$'
+expect 0 pcgpu odometry --cpu --deskew clockwise s?.bin --trajectory d.txt -o deskewed.ply
+differ deskewed.ply map.ply
+expect 0 pcgpu odometry --cpu --beam-correction 0.2 s?.bin --trajectory d.txt -f -o raised.ply
+differ raised.ply map.ply
+expect 0 pcgpu odometry --cpu --deskew clockwise s0.bin --trajectory d.txt -f -o one.ply # whose motion is not known
+[ "$(points one.ply)" -gt 500 ] || die 'the map of one scan'
+
+# A lost scan is not in the map; one that cannot be read fails it.
+cloud 300 > s5.bin
+expect 4 pcgpu odometry --cpu s?.bin --trajectory lost.txt -o lost.ply
+same lost.ply map.ply
+head -c 24 s0.bin > s5.bin
+expect 1 pcgpu odometry --cpu s?.bin --trajectory lost.txt -f -o broken.ply
+absent broken.ply
+rm s5.bin
+
+# What is refused, and with what remedy.
+refused() {
+    expect 2 pcgpu odometry s?.bin --trajectory x.txt $1
+    stderr_has "$2"
+    absent x.txt
+}
+refused '--map-voxel 0.1' 'map-voxel is about the map, and none is written without --output; leave it out'
+refused '--keep-moving' 'keep-moving is about the map'
+refused '--memory 1G' 'memory is about the map'
+refused '--temporary-folder .' 'temporary-folder is about the map'
+refused '--mesh m.ply' 'mesh is about the model of depth images'
+refused '-o map.ply --truncation 1' 'truncation is about the model of depth images'
+refused '-o maps/' 'output: the map is one file; give -o FILE'
+refused '-o map.ply -f --memory 1K' 'memory'
+refused '-o map.ply -f --map-voxel 0' 'map-voxel'
+expect 2 pcgpu odometry --config "$DATA/room/camera.yaml" "$DATA"/room/*.png --trajectory x.txt -o m.ply --keep-moving
+stderr_has 'keep-moving is about the map of scans, and depth images are given'
+expect 1 pcgpu odometry --cpu s?.bin --trajectory x.txt -o new.ply --temporary-folder nowhere
+stderr_has '^pcgpu: nowhere: the temporary file of the map cannot be made: No such file or directory; give another folder for it$'
+absent x.txt new.ply
+expect 1 pcgpu odometry --cpu s?.bin --trajectory x.txt -o map.ply
+stderr_has 'map.ply: exists already; give -f'
+
+# A signal leaves no file but the poses so far.
+mkdir stopped
+mkfifo pipe.bin
+"$PCGPU" odometry --cpu s0.bin s1.bin pipe.bin --trajectory stopped/t.txt -o stopped/map.ply --memory 1M 2> "$ERR" &
+PID=$!
+while ! { [ -e stopped/t.txt.partial ] && [ "$(grep -vc '^#' stopped/t.txt.partial)" -eq 2 ]; }; do sleep 0.05; done
+kill -TERM $PID
+wait $PID 2> /dev/null
+[ "$(ls -A stopped)" = t.txt.partial ] || die "left: $(ls -A stopped)"
+checked
+finish
