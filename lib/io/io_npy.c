@@ -206,7 +206,7 @@ size_t pc_npy_header(char out[PC_NPY_HEADER_SIZE], int type, int dimensions, con
 }
 
 pcgpu_status pc_array_size(pcgpu_context *context, const char *name, const pcgpu_array *array, size_t *size) {
-    bool good = array->dimensions >= 1 && array->dimensions <= 4 && (unsigned)array->type <= PCGPU_FLOAT16;
+    bool good = array->dimensions >= 1 && array->dimensions <= 4 && (unsigned)array->type <= PCGPU_INT64;
     uint64_t total = good ? pc_type_size(array->type) : 0;
     bool empty = false;
     for (int i = 0; good && i < array->dimensions; i++) {
