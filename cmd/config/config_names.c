@@ -11,8 +11,8 @@
 
 enum { PATH = 4096, NAME = 64, MOST = 64 };
 
-/* Relative to the folder of the program: of an installation, of a build tree. */
-static const char *const beside[] = {"../share/pcgpu/configs", "../configs"};
+/* Relative to the folder of the program: of an installation, of a build tree, of a wheel that auditwheel repaired. */
+static const char *const beside[] = {"../share/pcgpu/configs", "../configs", "../pcgpu/configs"};
 enum { FOLDERS = sizeof beside / sizeof beside[0] + 1 };
 
 /* The i-th folder to search; false when its path is too long. */
