@@ -38,11 +38,11 @@ try:
     assert len(np.unique(drawn)) == 1000 and 0 <= drawn.min() < 2**27 and 2**31 - 2**27 < drawn.max() < FIRST + POINTS, drawn
     run(folder, 'voxelize', '--voxel-size', 1, '--range=0,0,0,1000,10,10', '--drop-origin', '--features', 'nearest', *options, '-o', folder / 'v.npy')
     assert (np.load(folder / 'v.npy') == points).all()
-    log = run(folder, 'voxelize', '--voxel-size', 1, '--range=0,0,0,1000,10,10', *options, '-o', folder / 'v.npy')
-    voxels = np.load(folder / 'v.npy')
+    log = run(folder, 'voxelize', '--voxel-size', 1, '--range=0,0,0,1000,10,10', *options, '-o', folder / 'v.xyz')
+    voxels = np.loadtxt(folder / 'v.xyz', dtype='<f4')
     assert (voxels[0] == 0).all() and (voxels[1:] == points).all(), voxels
     assert log['result']['largest'] == FIRST and log['result']['kept'] == FIRST + POINTS, log['result']
     print('ok')
 finally:
-    for name in ('beyond.bin', 'picks.npy', 'i.npy', 'i.txt', 'v.npy', 'log'):
+    for name in ('beyond.bin', 'picks.npy', 'i.npy', 'i.txt', 'v.npy', 'v.xyz', 'log'):
         (folder / name).unlink(missing_ok=True)
