@@ -50,6 +50,9 @@ view a.bin -o out.html --json out.json
 evaluate POSES --ground-truth POSES --json out.json --plot out.png
 --version -v
 """.strip().splitlines()
+# A driver that fails ends the process, and what it prints of a GPU is not ours.
+if re.search(r'^CUDA devices: [1-9]', subprocess.run([PCGPU, '--version', '-v'], capture_output=True, text=True).stdout, re.M):
+    COMMANDS.remove('--version -v')
 COMPUTES = ('sample', 'voxelize', 'register', 'odometry', 'fuse')
 # Those whose work a GPU does, too.
 FOR_CUDA = ('sample -m 5 a.bin -o', 'sample -m 170', 'voxelize --batch', 'voxelize --config', 'register', 'odometry', 'fuse')
