@@ -32,6 +32,14 @@ run --loops --threads 3 > stream.txt # nothing before the end
 cmp one.txt loops.txt
 cmp stream.txt loops.txt
 
+# The map is made of the corrected poses, with any number of threads and any memory.
+run --trajectory loops.txt -f --loops -o map.ply --threads 1 2> messages
+grep -q 'map.ply: .* points of 176 scans' messages || fail 'the map lacks scans'
+run --trajectory one.txt -f --loops -o one.ply --threads 3 --memory 2M
+cmp map.ply one.ply
+run --trajectory one.txt -f -o odometry.ply
+! cmp -s map.ply odometry.ply || fail 'the map has the poses before the loops'
+
 # An interrupted run has the poses of the odometry in its partial file.
 { echo '#pcgpu trajectory'; head -n 120 odometry.txt; } > again.txt.partial
 run --trajectory again.txt --loops --resume
