@@ -1,5 +1,5 @@
-/* Maps: scans with known poses merged into one cloud, without objects that moved. A part of pcgpu.h, which includes this
- * header. */
+/* Maps: scans with known poses merged into one cloud, without objects that moved. A part of pcgpu.h, which includes
+ * this header. */
 #ifndef PCGPU_H
 #include "pcgpu.h" /* which includes this in its place */
 #elif !defined PCGPU_MAP_H
@@ -10,21 +10,22 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/* Counts, means and covariances of the points of all scans in voxels (as in the normal distributions transform, Biber and
- * Strasser 2003), in whole numbers, so that the map depends neither on threads nor on what was kept on disk. A voxel is
- * the cube floor(p / voxel) of world coordinates.
+/* Counts, means and covariances of the points of all scans in voxels (as in the normal distributions transform, Biber
+ * and Strasser 2003), in whole numbers, so that the map depends neither on threads nor on what was kept on disk. A
+ * voxel is the cube floor(p / voxel) of world coordinates.
  *
- * An object that moves leaves its points at places that other scans see through. Every views_distance metres or views_scans
- * scans, the ranges of a scan are kept as a panorama with pixels of 0.4 degree. A voxel is projected into each panorama whose
- * sensor is 10 to 500 voxels away (of more than 128 near its tile into 128 of them), as the points of a map in Pomerleau et al.
- * 2014 ("Long-term 3D map maintenance in dynamic environments") and Kim and Kim 2020 (Removert). The panorama has seen
- * through the voxel when the return in its pixel is behind the voxel by more than 1.5 voxels and half a pixel, measured across
- * the surface of the voxel, so that ground and walls at grazing angles stay, and those in the eight neighbours of the pixel are
- * as far behind along the ray, so that poles and fences stay; it agrees
- * with the voxel when a return is as near to it as that, or nearer than 3 voxels along the ray. A voxel has moved when at least
- * 3 panoramas have seen through it, and more than agree with it. Then each voxel follows its neighbours: one that was seen
- * through stays where hardly any neighbour moved, and one that a single panorama has seen through goes where most of them
- * moved. Where the sensor sees nothing behind an object, such as the sky, there is no such evidence, and the object stays. */
+ * An object that moves leaves its points at places that other scans see through. Every views_distance metres or
+ * views_scans scans, the ranges of a scan are kept as a panorama with pixels of 0.4 degree. A voxel is projected into
+ * each panorama whose sensor is 10 to 500 voxels away (of more than 128 near its tile into 128 of them), as the points
+ * of a map in Pomerleau et al. 2014 ("Long-term 3D map maintenance in dynamic environments") and Kim and Kim 2020
+ * (Removert). The panorama has seen through the voxel when the return in its pixel is behind the voxel by more than 1.5
+ * voxels and half a pixel, measured across the surface of the voxel, so that ground and walls at grazing angles stay,
+ * and those in the eight neighbours of the pixel are as far behind along the ray, so that poles and fences stay; it
+ * agrees with the voxel when a return is as near to it as that, or nearer than 3 voxels along the ray. A voxel has
+ * moved when at least 3 panoramas have seen through it, and more than agree with it. Then each voxel follows its
+ * neighbours: one that was seen through stays where hardly any neighbour moved, and one that a single panorama has seen
+ * through goes where most of them moved. Where the sensor sees nothing behind an object, such as the sky, there is no
+ * such evidence, and the object stays. */
 typedef struct pcgpu_map pcgpu_map;
 
 typedef struct pcgpu_map_params {
@@ -34,11 +35,11 @@ typedef struct pcgpu_map_params {
     bool drop_origin;      /* drop records at exactly (0,0,0), which are no returns; default true */
     double views_distance; /* metres from panorama to panorama, > 0; default 1 */
     int64_t views_scans;   /* the most scans from panorama to panorama, >= 1; default 10 */
-    int64_t memory;        /* bytes for the voxels in memory, >= 2^20; voxels beyond them, those farthest from the sensor
-                              first, go to a file in `folder`. 0 (default): no limit */
-    const char *folder;    /* of the file, which has no name once it is open, so that it disappears with the process;
-                              needed with `memory`, else NULL. About 64 bytes per voxel, and 100 kB per panorama. The
-                              string is used until the map is closed */
+    int64_t memory;     /* bytes for the voxels in memory, >= 2^20; voxels beyond them, those farthest from the sensor
+                           first, go to a file in `folder`. 0 (default): no limit */
+    const char *folder; /* of the file, which has no name once it is open, so that it disappears with the process;
+                           needed with `memory`, else NULL. About 64 bytes per voxel, and 100 kB per panorama. The
+                           string is used until the map is closed */
 } pcgpu_map_params;
 
 void pcgpu_map_params_init_sized(pcgpu_map_params *params, size_t struct_size);
@@ -49,10 +50,10 @@ void pcgpu_map_params_init_sized(pcgpu_map_params *params, size_t struct_size);
 pcgpu_status pcgpu_map_open(pcgpu_context *context, const pcgpu_map_params *params, pcgpu_map **map);
 void pcgpu_map_close(pcgpu_map *map); /* accepts NULL */
 
-/* Adds a scan: points relative to its sensor, and the pose of the sensor in the world, row-major, rigid to 1e-3. Points that
- * are not finite, or farther than 2^27 voxels from the world's origin on an axis, are dropped and counted. The cloud is not
- * kept. After an error of MEMORY or IO the map is of no use. Errors: ARGUMENT (the pose; a map that is finished), MEMORY,
- * IO. */
+/* Adds a scan: points relative to its sensor, and the pose of the sensor in the world, row-major, rigid to 1e-3. Points
+ * that are not finite, or farther than 2^27 voxels from the world's origin on an axis, are dropped and counted. The
+ * cloud is not kept. After an error of MEMORY or IO the map is of no use. Errors: ARGUMENT (the pose; a map that is
+ * finished), MEMORY, IO. */
 pcgpu_status pcgpu_map_add(pcgpu_map *map, const pcgpu_cloud *scan, const double T_world_scan[16]);
 
 typedef struct pcgpu_map_stats {
@@ -65,15 +66,13 @@ typedef struct pcgpu_map_stats {
     pcgpu_run run;       /* stages "add" and "finish"; points_in, non_finite and at_origin of all scans */
 } pcgpu_map_stats;
 
-/* Finishes the map: one row per voxel, in the order of tiles of 256 voxels (z, y, x) and of voxels in a tile (z, y, x), with
- * the columns
- *   x y z       mean of its points, each rounded to 1/1024 voxel, metres in the world
- *   intensity   mean of its points, each rounded to 2^-16, where all scans have this column
- *   nx ny nz    unit normal of the points in the voxel and its neighbours in the tile, on the side from which the voxel
- *               was seen first; 0 0 0 where these are fewer than 6 points or no plane
- *   seen        number of scans with a point in the voxel
- * A coordinate beyond 1024 m gets an offset, as from a reader of files. *points belongs to the map, until it is closed; its
- * data is in the file when the voxels did not fit into `memory`. No scan can be added afterwards. Errors: MEMORY, IO. */
+/* Finishes the map: one row per voxel, in the order of tiles of 256 voxels (z, y, x) and of voxels in a tile (z, y, x),
+ * with the columns x y z       mean of its points, each rounded to 1/1024 voxel, metres in the world intensity   mean
+ * of its points, each rounded to 2^-16, where all scans have this column nx ny nz    unit normal of the points in the
+ * voxel and its neighbours in the tile, on the side from which the voxel was seen first; 0 0 0 where these are fewer
+ * than 6 points or no plane seen        number of scans with a point in the voxel A coordinate beyond 1024 m gets an
+ * offset, as from a reader of files. *points belongs to the map, until it is closed; its data is in the file when the
+ * voxels did not fit into `memory`. No scan can be added afterwards. Errors: MEMORY, IO. */
 pcgpu_status pcgpu_map_finish(pcgpu_map *map, const pcgpu_cloud **points);
 
 void pcgpu_map_get_stats(const pcgpu_map *map, pcgpu_map_stats *stats);

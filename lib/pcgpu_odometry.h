@@ -71,11 +71,11 @@ void pcgpu_odometry_close(pcgpu_odometry *odometry); /* accepts NULL */
 
 /* The same for the poses of scans in a map that exists: T_world_frame is in the coordinates of `map`, points of any
  * origin such as those of earlier scans at their poses, best one per voxel of 0.1 to 0.2 m. params->reference stays
- * MODEL. The map's points are made NDT cells once, of which those within model_range of the sensor are registered to; no
- * scan changes them, and the cloud is not kept. The voxel size AUTO comes from the map. The pose of the first scan is
- * found from registration.init, or, with registration.search ALWAYS, anywhere in the map; a scan that its motion does not
- * find is searched in the whole map, unless that is NEVER. The search assumes that z is vertical in map and scans, within
- * some degrees. In the result, `keyframe` is false and registration.score the agreement of scan and map.
+ * MODEL. The map's points are made NDT cells once, of which those within model_range of the sensor are registered to;
+ * no scan changes them, and the cloud is not kept. The voxel size AUTO comes from the map. The pose of the first scan
+ * is found from registration.init, or, with registration.search ALWAYS, anywhere in the map; a scan that its motion
+ * does not find is searched in the whole map, unless that is NEVER. The search assumes that z is vertical in map and
+ * scans, within some degrees. In the result, `keyframe` is false and registration.score the agreement of scan and map.
  * On CUDA, device memory has all cells of the map. Errors: ARGUMENT (also a map of fewer than 10 usable points, or one
  * that spans more than 16,384 finest cells), MEMORY, DEVICE. */
 pcgpu_status pcgpu_odometry_open_map(pcgpu_context *context, const pcgpu_odometry_params *params,
@@ -103,11 +103,11 @@ pcgpu_status pcgpu_odometry_add_known(pcgpu_odometry *odometry, const pcgpu_clou
  * pose), MEMORY. */
 pcgpu_status pcgpu_odometry_points(pcgpu_odometry *odometry, pcgpu_cloud *cloud);
 
-/* The points of a scan as odometry registers them, with all columns: without those nearer than min_range and those of the
- * vehicle that carries the sensor, which are where the scan `before` (NULL: none, the first scan) has returns near the sensor,
- * too; with the beam correction; deskewed, for the pose of the scan, with the motion T_before_scan from the scan before it
- * (NULL: none), of which a sweep has this fraction: 1 when sweeps follow each other. The caller frees the points. Adds to the
- * counts of `run`. Errors: ARGUMENT (a missing column of times), MEMORY. */
+/* The points of a scan as odometry registers them, with all columns: without those nearer than min_range and those of
+ * the vehicle that carries the sensor, which are where the scan `before` (NULL: none, the first scan) has returns near
+ * the sensor, too; with the beam correction; deskewed, for the pose of the scan, with the motion T_before_scan from the
+ * scan before it (NULL: none), of which a sweep has this fraction: 1 when sweeps follow each other. The caller frees
+ * the points. Adds to the counts of `run`. Errors: ARGUMENT (a missing column of times), MEMORY. */
 pcgpu_status pcgpu_scan_points(pcgpu_context *context, const pcgpu_odometry_params *params, const pcgpu_cloud *scan,
                                const pcgpu_cloud *before, const double T_before_scan[16], double fraction,
                                pcgpu_cloud *points, pcgpu_run *run);
