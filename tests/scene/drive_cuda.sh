@@ -1,7 +1,7 @@
 #!/bin/sh
 # drive_cuda.sh DRIVE [FRAMES [STEPS [REFERENCE...]]]: odometry along a generated drive on the CPU and on CUDA: the same trajectory, to the
 # last byte, for each reference; with scans that are missing, empty or of another place, for a sensor that moves meanwhile,
-# localized in a map, and gone on with on CUDA where the CPU ended. Exit code 77 without CUDA.
+# and gone on with on CUDA where the CPU ended. Maps, loops and localization are in maps_equal.sh. Exit code 77 without CUDA.
 set -eu
 drive=$(cd "${1%/*}" && pwd)/${1##*/}
 frames=${2:-120} steps=${3:-500}
@@ -46,12 +46,6 @@ for reference in $references; do
 done
 compare 'a small model, full cells' --model-range 15 still/*.bin
 
-# Two rounds: the places of the second one are registered to those of the first one.
-mkdir round
-"$drive" --frames 130 --step 2.5 --steps 250 --seed 5 --beams-off 1 round
-compare 'loops' --model-range 20 --loops -v round/*.bin
-grep -q ' [1-9][0-9]* loops among ' cuda.txt.errors || { echo "FAIL: no loops"; exit 1; }
-
 # From here on some scans are gone, one shows a single point, and the drive jumps to where it was long before.
 k=0
 set --
@@ -67,20 +61,6 @@ set -- "$@" still/000002.bin still/000003.bin still/000004.bin
 for reference in $references; do
     compare "$reference, gaps and a jump" --reference $reference "$@"
 done
-
-# In a map of every third scan; the jump and the other places are searched in it.
-k=0
-while read -r pose; do
-    if [ $((k % 3)) -eq 0 ]; then
-        echo "$pose" > pose.txt
-        "$pcgpu" convert still/"$(printf %06d $k)".bin --transform pose.txt -o at_"$(printf %06d $k)".bin
-    fi
-    k=$((k + 1))
-done < still/poses.txt
-"$pcgpu" convert --merge at_*.bin -o map.ply
-compare 'localization' --map map.ply "$@"
-echo '1 0 0 0.3 0 1 0 0.1 0 0 1 0' > guess.txt
-compare 'localization, deskewed' --map map.ply --init guess.txt --model-range 30 --fields 5 --deskew time moving/*.bin
 
 # A run on the CPU that ended is gone on with on CUDA.
 track whole.txt --cpu still/*.bin
