@@ -351,8 +351,8 @@ struct cudaLaunchConfig_t {
     int numAttrs;
 };
 
-/* Counts calls of the runtime. EMULATED_FAIL_AT=N: call N, counted from 0, fails, and with EMULATED_FAIL_MANY=M those after it up to M of
- * them; EMULATED_ERROR=memory: as an allocation does, else as a lost device. EMULATED_COUNT: their number, on standard error at the end. */
+/* Counts calls of the runtime. CUDA_FAIL_AT=N: call N, counted from 0, fails, and with CUDA_FAIL_MANY=M those after it up to M of
+ * them; CUDA_FAIL_WITH=memory: as an allocation does, else as a lost device. CUDA_FAIL_COUNT: their number, on standard error at the end. */
 cudaError_t emulated_call(void);
 
 typedef struct emulated_shape {

@@ -482,11 +482,11 @@ cudaError_t emulated_call(void) {
         cudaError_t error;
         bool counts;
         settings() {
-            const char *at = getenv("EMULATED_FAIL_AT"), *m = getenv("EMULATED_FAIL_MANY"), *kind = getenv("EMULATED_ERROR");
+            const char *at = getenv("CUDA_FAIL_AT"), *m = getenv("CUDA_FAIL_MANY"), *kind = getenv("CUDA_FAIL_WITH");
             first = at ? atol(at) : -1;
             many = m ? atol(m) : 1;
             error = kind && strcmp(kind, "memory") == 0 ? cudaErrorMemoryAllocation : cudaErrorLaunchFailure;
-            counts = getenv("EMULATED_COUNT");
+            counts = getenv("CUDA_FAIL_COUNT");
         }
         ~settings() {
             if (counts) {

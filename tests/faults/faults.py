@@ -3,7 +3,8 @@ below and each thing that can fail in it.
 
   memory   TOOL is fail_memory.so: allocation 0, 1, 2, ... returns NULL, once, and with all that follow
   calls    TOOL is fail_calls: each system call fails, once and with all of its name that follow; is interrupted; reads or writes less
-  cuda     each call of the CUDA runtime fails, once and with all that follow; PCGPU is the program with the emulator (no TOOL)
+  cuda     each call of the CUDA runtime fails, once and with all that follow; PCGPU is the program with the emulator, or on a GPU
+           pcgpu_fails (no TOOL)
   limits   each limit of the shell, from little to enough: address space, data, size of files, open files, processes, stack, seconds
 
 A command then ends with an error that it prints, or with the outputs that it has else; never by a signal, nor with part of an output
@@ -142,11 +143,14 @@ def lines_of(whole: tuple, name: str) -> list:
 def wrong(whole: tuple, got: tuple, what: str, pairs: bool) -> str:
     """What is wrong with a run beside the one in which all goes well, or ''."""
     code, said, made = got
+    left = [name for name in made if temporary(name)]
+    if code in (0, 1, 2, 3, 4) and left and ' unlink' not in what:
+        return f'exit code {code}, and {left[0]} is left'
     if code in (0, 4):
         if code != whole[0]:
             return f'exit code {code}, and {whole[0]} when nothing fails'
         for name in sorted(set(made) | set(whole[2])):
-            # What could not be removed is left: a temporary file, a trajectory's partial one.
+            # What is left: a temporary file that could not be removed, a trajectory's partial one.
             if not (temporary(name) or name.endswith('.partial')) and made.get(name) != whole[2].get(name):
                 return f'exit code {code}, and {name} differs'
         return ''
@@ -204,12 +208,12 @@ def call_cases(tool: str, folder: Folder, words: list, most: int) -> tuple:
 
 
 def cuda_cases(_tool: str, folder: Folder, words: list, most: int) -> tuple:
-    whole = folder.run([], words, {'EMULATED_COUNT': '1'})
+    whole = folder.run([], words, {'CUDA_FAIL_COUNT': '1'})
     found = re.search(rb'^CUDA calls (\d+)\n', whole[1], re.M)
     if not found:
         return whole, None
     moments = spread(list(range(int(found[1]))), most)
-    return whole, [('CUDA call', f'{at}, {many} of them, error {error}', [], {'EMULATED_FAIL_AT': str(at), 'EMULATED_FAIL_MANY': str(many), 'EMULATED_ERROR': error}, None)
+    return whole, [('CUDA call', f'{at}, {many} of them, error {error}', [], {'CUDA_FAIL_AT': str(at), 'CUDA_FAIL_MANY': str(many), 'CUDA_FAIL_WITH': error}, None)
                    for many, error in ((1, 'launch'), (1000000, 'launch'), (1, 'memory')) for at in moments]
 
 
