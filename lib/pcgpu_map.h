@@ -67,12 +67,16 @@ typedef struct pcgpu_map_stats {
 } pcgpu_map_stats;
 
 /* Finishes the map: one row per voxel, in the order of tiles of 256 voxels (z, y, x) and of voxels in a tile (z, y, x),
- * with the columns x y z       mean of its points, each rounded to 1/1024 voxel, metres in the world intensity   mean
- * of its points, each rounded to 2^-16, where all scans have this column nx ny nz    unit normal of the points in the
- * voxel and its neighbours in the tile, on the side from which the voxel was seen first; 0 0 0 where these are fewer
- * than 6 points or no plane seen        number of scans with a point in the voxel A coordinate beyond 1024 m gets an
- * offset, as from a reader of files. *points belongs to the map, until it is closed; its data is in the file when the
- * voxels did not fit into `memory`. No scan can be added afterwards. Errors: MEMORY, IO. */
+ * with the columns
+ * - x y z: the mean of its points, each rounded to 1/1024 voxel, metres in the world;
+ * - intensity: the mean of its points, each rounded to 2^-16, where all scans have this column;
+ * - nx ny nz: the unit normal of the points in the voxel and its neighbours in the tile, on the side from which the
+ *   voxel was seen first; 0 0 0 where these are fewer than 6 points or no plane;
+ * - seen: the number of scans with a point in the voxel.
+ *
+ * A coordinate beyond 1024 m gets an offset, as from a reader of files. *points belongs to the map, until it is closed;
+ * its data is in the file when the voxels did not fit into `memory`. No scan can be added afterwards. Errors: MEMORY,
+ * IO. */
 pcgpu_status pcgpu_map_finish(pcgpu_map *map, const pcgpu_cloud **points);
 
 void pcgpu_map_get_stats(const pcgpu_map *map, pcgpu_map_stats *stats);
