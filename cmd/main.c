@@ -35,6 +35,7 @@ static int option_error(const reason *why) {
 
 /* Flushes standard output, which may be a file on a full disk. */
 static int finish(int code) {
+    report_repeated();
     errno = 0;
     if (fflush(stdout) != 0 || ferror(stdout)) {
         report_error("standard output", "cannot write: %s", errno ? strerror(errno) : "the device refused the data");

@@ -1,4 +1,5 @@
 /* Messages and the progress line. */
+#define _GNU_SOURCE /* strchrnul, memmem */
 #include "report.h"
 
 #include <pthread.h>
@@ -9,6 +10,8 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#define WARNING "warning: "
 
 static bool verbose, quiet, terminal, can_erase, many;
 
@@ -82,6 +85,46 @@ static bool is_shown(report_kind kind) {
            (kind == REPORT_DETAIL ? verbose : !quiet && (kind != REPORT_SUMMARY || verbose || (terminal && !many)));
 }
 
+/* Warnings by their texts, whose digits do not matter: of a thousand inputs with the same one, the first are shown. */
+enum { WARNINGS = 32, SHOWN_WARNINGS = 3 };
+static struct {
+    char text[256];
+    int count;
+} warnings[WARNINGS];
+
+/* Whether a warning was shown often enough; counts it. `end`: of its text. Called with the lock held. */
+static bool is_enough(const char *text, const char *end) {
+    char key[sizeof warnings->text];
+    size_t n = 0;
+    for (; text < end && n + 1 < sizeof key; text++) {
+        const bool digit = *text >= '0' && *text <= '9';
+        if (!digit || n == 0 || key[n - 1] != 'N') {
+            key[n++] = digit ? 'N' : *text;
+        }
+    }
+    key[n] = '\0';
+    for (int i = 0; i < WARNINGS && !verbose; i++) {
+        if (warnings[i].count == 0) {
+            memcpy(warnings[i].text, key, sizeof key);
+        }
+        if (strcmp(warnings[i].text, key) == 0) {
+            return ++warnings[i].count > SHOWN_WARNINGS;
+        }
+    }
+    return false;
+}
+
+void report_repeated(void) {
+    long long more = 0;
+    for (int i = 0; i < WARNINGS; i++) {
+        more += warnings[i].count > SHOWN_WARNINGS ? warnings[i].count - SHOWN_WARNINGS : 0;
+        warnings[i].count = 0;
+    }
+    if (more > 0) {
+        report_warning(NULL, "%lld more of these warnings; -v prints all", more);
+    }
+}
+
 /* Control sequences for the terminal are escaped. */
 void report(report_kind kind, const char *name, const char *format, ...) {
     char text[8192];
@@ -97,13 +140,17 @@ void report(report_kind kind, const char *name, const char *format, ...) {
     }
     FILE *out = captured ? captured : stderr;
     pthread_mutex_lock(&progress.lock);
+    if (out == stderr && kind == REPORT_WARNING && is_enough(text, text + strlen(text))) {
+        pthread_mutex_unlock(&progress.lock);
+        return;
+    }
     if (out == stderr) {
         erase();
     }
     fputs("pcgpu: ", out);
     print_shown(out, place);
     print_shown(out, name ? name : "");
-    fprintf(out, "%s%s", name ? ": " : "", kind == REPORT_WARNING ? "warning: " : "");
+    fprintf(out, "%s%s", name ? ": " : "", kind == REPORT_WARNING ? WARNING : "");
     print_shown(out, text);
     fputc('\n', out);
     if (out == stderr) {
@@ -116,7 +163,14 @@ void report_captured(const char *lines) {
     if (lines) {
         pthread_mutex_lock(&progress.lock);
         erase();
-        fputs(lines, stderr);
+        for (const char *end; *lines; lines = end) {
+            end = strchrnul(lines, '\n');
+            const char *text = memmem(lines, (size_t)(end - lines), ": " WARNING, sizeof WARNING + 1);
+            if (!text || !is_enough(text + sizeof WARNING + 1, end)) {
+                fprintf(stderr, "%.*s\n", (int)(end - lines), lines);
+            }
+            end += *end == '\n';
+        }
         fflush(stderr);
         pthread_mutex_unlock(&progress.lock);
     }
@@ -282,6 +336,7 @@ void progress_run_add(const char *input, progress_outcome outcome) {
 
 progress_counts progress_run_end(void) {
     stop_drawing();
+    report_repeated();
     progress.total = 0;
     progress.counts.seconds = seconds_now() - progress.begin;
     return progress.counts;

@@ -100,6 +100,18 @@ stderr_has "$WARNED"
 stdout_has '^  looks wrong: the values repeat every 5 columns'
 expect 0 "$PCGPU" info five.bin --json -
 stdout_has '"looks_wrong": "the values repeat every 5 columns'
+# Of many inputs with the same warning the first three are named, from any number of threads; with -v all of them.
+for i in 1 2 3 4 5; do cp five.bin five_$i.bin; done
+for threads in 1 3; do
+    for verbose in '' -v; do
+        expect 0 "$PCGPU" sample --threads $threads $verbose -m 5 five_?.bin -o five.d/ -f
+        stderr_has "five_3\.bin: warning: the values repeat every 5 columns"
+        [ -n "$verbose" ] || stderr_lacks 'five_[45]\.bin: warning'
+        [ -n "$verbose" ] || stderr_has '^pcgpu: warning: 2 more of these warnings; -v prints all$'
+        [ -z "$verbose" ] || stderr_has 'five_5\.bin: warning'
+        [ -z "$verbose" ] || stderr_lacks 'more of these warnings'
+    done
+done
 head -c 39980 five.bin > cut.bin # 1999 records of 5, not whole ones of 4
 expect 1 pcgpu sample -m 5 cut.bin
 stderr_is_one '^pcgpu: cut.bin: 39980 bytes are not whole records of 4 float32 .* every 5 columns, so give --fields 5$'
