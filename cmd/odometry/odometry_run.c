@@ -305,8 +305,8 @@ static void summarize(const odometry_state *run) {
         report_error(run->output.name, "%d of %d scans have no pose: %d lost, %d not read", run->lost + run->failed,
                      count, run->lost, run->failed);
     }
-    report_result(run->output.name, "%d scans in %.3f s, %.1f per second; %d lost, %d not read", count, run->seconds,
-                  count / (run->seconds > 0 ? run->seconds : 1e-9), run->lost, run->failed);
+    report_result(run->output.name, "%d scan%s in %.3f s, %.1f per second; %d lost, %d not read", count, count == 1 ? "" : "s",
+                  run->seconds, count / (run->seconds > 0 ? run->seconds : 1e-9), run->lost, run->failed);
 }
 
 static int evaluate(odometry_state *run, const trajectory *truth) {
