@@ -116,6 +116,14 @@ for name in $(git ls-files 2>/dev/null | sed 's|/.*||' | sort -u); do
     printf '%s\n' $known | grep -qxF "$name" || fail "$name is not a part of the tree"
 done
 
+# One version: that of meson.build.
+version=$(sed -n "s/^ *version: '\([^']*\)'.*/\1/p" meson.build | head -n 1)
+grep -qx "version: ${version:?}" CITATION.cff || fail "CITATION.cff has another version than $version"
+grep -qxF "## $version" NEWS.md || fail "NEWS.md has nothing about $version"
+head -n 1 debian/changelog | grep -qF "($version)" || fail "debian/changelog has another version than $version"
+bad=$(grep -LE "^\.TH .* \"pcgpu $version\" " man/*.[17])
+[ -z "$bad" ] || fail "these pages have another version than $version: $bad"
+
 # The words of CONTRIBUTING.md.
 words=$(sed -n "s/^grep -rnwE '\([^']*\)' cmd lib cuda man README.md$/\1/p" CONTRIBUTING.md)
 bad=$(grep -rnwE "${words:?}" cmd lib cuda man README.md)

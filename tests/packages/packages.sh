@@ -3,7 +3,7 @@
 # what is built goes to $PCGPU_PACKAGES, default packages/ in the working folder.
 #
 #   need PROGRAM PACKAGE      skips the test (exit code 77) without the program
-#   sources FOLDER            the files of the source tree that git knows, without what is built
+#   sources FOLDER            the files of the source tree that git knows, or of the archive of a release, without what is built
 #   root NAME SUITE PACKAGES  a root made by mmdebstrap, once; unpacked into $work/NAME
 #   inside NAME COMMAND       a command in it, with /proc and the folders of $BOUND at their places, gone with the command
 #   sysroot SUITE ARCH        only the C library and the libraries of pcgpu, into $work/sysroot, links made relative
@@ -42,8 +42,11 @@ quietly() { # quietly NAME COMMAND: its output goes to a file, which is shown wh
 
 sources() {
     mkdir -p "$1"
-    (cd "$PCGPU_SOURCE" && git ls-files -z --cached --others --exclude-standard | tar -c --null --files-from - --ignore-failed-read) 2>/dev/null |
-        tar -x -C "$1"
+    if [ -e "$PCGPU_SOURCE/.git" ]; then
+        (cd "$PCGPU_SOURCE" && git ls-files -z --cached --others --exclude-standard | tar -c --null --files-from - --ignore-failed-read) 2>/dev/null
+    else
+        tar -c -C "$PCGPU_SOURCE" --exclude='./build*' --exclude='./packages' .
+    fi | tar -x -C "$1"
     [ -f "$1/meson.build" ] || die "no sources in $PCGPU_SOURCE"
 }
 
