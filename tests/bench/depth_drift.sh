@@ -1,5 +1,5 @@
 #!/bin/sh
-# depth_drift.sh PROGRAM: the drift of a depth camera on real images by the three references, with what `evaluate` says about it:
+# depth_drift.sh PROGRAM [FOLDER]: the drift of a depth camera on real images by the three references, with what `evaluate` says about it:
 # 60 images of 7-Scenes that are 8 apart (3.5 m), 20 consecutive ones, and the first 5 of a noise-free living room. The truth of 7-Scenes
 # is KinectFusion's: joint registration of all pairs of the 60 images that overlap is 28.6 mm from it, so that no reference can be expected
 # to be nearer. Fails when the model is not better than three fifths of the previous image there. 20 s of one core.
@@ -7,16 +7,16 @@ set -eu
 program=$(cd "${1%/*}" && pwd)/${1##*/}
 data=${PCGPU_DATA:?}
 [ -d "$data/depth_7scenes_path" ] || { echo 'skipped: no real images'; exit 77; }
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+folder=${2:-} # keeps NAME.REFERENCE, the ATE, and NAME.REFERENCE.txt, the trajectory
+[ -n "$folder" ] || { folder=$(mktemp -d) && trap 'rm -rf "$folder"' EXIT; }
 
 # drift NAME CAMERA TRUTH IMAGE...: a line per reference, and into NAME.REFERENCE the ATE.
 drift() {
     name=$1 camera=$2 truth=$3
     shift 3
     for reference in previous keyframe model; do
-        "$program" odometry -q --cpu --camera "$camera" --reference $reference "$@" --trajectory "$folder/poses.txt" -f
-        "$program" evaluate "$folder/poses.txt" --ground-truth "$truth" > "$folder/table"
+        "$program" odometry -q --cpu --camera "$camera" --reference $reference "$@" --trajectory "$folder/$name.$reference.txt"
+        "$program" evaluate "$folder/$name.$reference.txt" --ground-truth "$truth" > "$folder/table"
         sed -n 's/^  RMSE \([0-9.e-]*\) m,.*/\1/p' "$folder/table" > "$folder/$name.$reference"
         printf '%s, %d images, %s: ATE %s m, per step %s m\n' "$name" $# $reference "$(cat "$folder/$name.$reference")" \
             "$(sed -n 's/^  from pose to pose .* pairs  *\([0-9.e-]*\) m .*/\1/p' "$folder/table")"

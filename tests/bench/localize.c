@@ -8,67 +8,19 @@
  *
  * --cuda: the same on CUDA after it on the CPU, whose poses it must give to the last bit; exit code 1 when it does not,
  * 77 without such a device. */
-#include "pcgpu.h"
-#include "pcgpu_odometry.h"
+#include "bench_drive.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-enum { MOST = 8192 };
+enum { MOST = BENCH_MOST_SCANS };
 
 #define FOUND_METRES  0.1
 #define FOUND_DEGREES 0.5
 
 static pcgpu_cloud map, clouds[MOST];
 static double truth[16 * MOST], estimate[16 * MOST], expected[16 * MOST];
-
-static double now(clockid_t clock) {
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static bool read_cloud(pcgpu_context *context, const char *path, int fields, pcgpu_cloud *cloud) {
-    const pcgpu_read_options how = {.fields = fields};
-    FILE *file = fopen(path, "rb");
-    const bool good = file && pcgpu_read(context, file, path, &how, cloud) == PCGPU_OK;
-    if (file) {
-        fclose(file);
-    }
-    return good;
-}
-
-static int read_scans(pcgpu_context *context, const char *folder, int most, int fields) {
-    char path[4096];
-    int n = 0;
-    for (; n < most && n < MOST; n++) {
-        snprintf(path, sizeof path, "%s/%06d.bin", folder, n);
-        if (!read_cloud(context, path, fields, &clouds[n])) {
-            break;
-        }
-    }
-    return n;
-}
-
-static bool read_truth(const char *folder, int count) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/poses.txt", folder);
-    FILE *file = fopen(path, "r");
-    bool good = file;
-    for (int i = 0; i < count && good; i++) {
-        double *T = truth + 16 * i;
-        T[12] = T[13] = T[14] = 0.0, T[15] = 1.0;
-        for (int k = 0; k < 12 && good; k++) {
-            good = fscanf(file, "%lf", &T[k]) == 1;
-        }
-    }
-    if (file) {
-        fclose(file);
-    }
-    return good;
-}
 
 /* Metres and degrees between two poses. */
 static void difference(const double *T, const double *U, double *metres, double *degrees) {
@@ -119,24 +71,24 @@ static bool track(pcgpu_context *context, pcgpu_odometry_params params, int coun
     enum { WARM = 3 }; /* the first scans are not counted */
     pcgpu_odometry *o = NULL;
     pcgpu_odometry_frame f = {0};
-    double seconds = 0.0, processor = 0.0, slowest = 0.0, begin = now(CLOCK_MONOTONIC);
+    double seconds = 0.0, processor = 0.0, slowest = 0.0, begin = bench_seconds(CLOCK_MONOTONIC);
     int lost = 0;
     params.registration.search = PCGPU_SEARCH_RESCUE;
     memcpy(params.registration.init, truth, 16 * sizeof *truth);
     if (pcgpu_odometry_open_map(context, &params, &map, &o) != PCGPU_OK) {
         return fail(context, o);
     }
-    printf("%lld points, loaded in %.0f ms\n", (long long)map.rows, 1e3 * (now(CLOCK_MONOTONIC) - begin));
+    printf("%lld points, loaded in %.0f ms\n", (long long)map.rows, 1e3 * (bench_seconds(CLOCK_MONOTONIC) - begin));
     for (int i = 0; i < count; i++) {
-        const double cpu = now(CLOCK_PROCESS_CPUTIME_ID);
-        begin = now(CLOCK_MONOTONIC);
+        const double cpu = bench_seconds(CLOCK_PROCESS_CPUTIME_ID);
+        begin = bench_seconds(CLOCK_MONOTONIC);
         if (pcgpu_odometry_add(o, &clouds[i], 0.1 * i, &f) != PCGPU_OK) {
             return fail(context, o);
         }
-        const double took = now(CLOCK_MONOTONIC) - begin;
+        const double took = bench_seconds(CLOCK_MONOTONIC) - begin;
         if (i >= WARM) {
             seconds += took;
-            processor += now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+            processor += bench_seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;
             slowest = took > slowest ? took : slowest;
         }
         lost += !f.good;
@@ -164,11 +116,11 @@ static bool find_starts(pcgpu_context *context, pcgpu_odometry_params params, in
         if (pcgpu_odometry_open_map(context, &params, &map, &o) != PCGPU_OK) {
             return fail(context, o);
         }
-        const double begin = now(CLOCK_MONOTONIC), cpu = now(CLOCK_PROCESS_CPUTIME_ID);
+        const double begin = bench_seconds(CLOCK_MONOTONIC), cpu = bench_seconds(CLOCK_PROCESS_CPUTIME_ID);
         if (pcgpu_odometry_add(o, &clouds[which], 0.0, &f) != PCGPU_OK) {
             return fail(context, o);
         }
-        const double took = now(CLOCK_MONOTONIC) - begin, used = now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+        const double took = bench_seconds(CLOCK_MONOTONIC) - begin, used = bench_seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;
         pcgpu_odometry_close(o);
         difference(f.T_world_frame, truth + 16 * which, &metres, &degrees);
         const bool good = f.good && metres < FOUND_METRES && degrees < FOUND_DEGREES;
@@ -225,8 +177,9 @@ int main(int argc, char **argv) {
     for (int i = 6; i < argc; i++) {
         take_parameter(argv[i], &params);
     }
-    const int count = read_scans(context, argv[2], argc > 3 ? atoi(argv[3]) : MOST, params.deskew ? 5 : 4);
-    if (count < 4 || !read_truth(argv[2], count) || !read_cloud(context, argv[1], 0, &map)) {
+    const int count = bench_read_scans(context, argv[2], argc > 3 ? atoi(argv[3]) : MOST, params.deskew ? 5 : 4, clouds);
+    if (count < 4 || !bench_read_poses(argv[2], count, truth) ||
+        pcgpu_read_file(context, argv[1], NULL, &map) != PCGPU_OK) {
         printf("skipped: no map %s, or no scans with poses.txt in %s\n", argv[1], argv[2]);
         return 77;
     }

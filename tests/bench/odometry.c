@@ -8,58 +8,17 @@
  *
  * --cuda: the same on CUDA after it on the CPU, whose poses it must give to the last bit; exit code 1 when it does not,
  * 77 without such a device. */
-#include "pcgpu.h"
-#include "pcgpu_odometry.h"
+#include "bench_drive.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-enum { MOST = 4096 };
+enum { MOST = BENCH_MOST_SCANS };
 
 static pcgpu_cloud clouds[MOST];
 static double truth[16 * MOST], estimate[16 * MOST], times[MOST];
 static double expected[3][16 * MOST]; /* the CPU's estimates by reference */
-
-static double now(clockid_t clock) {
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int read_scans(pcgpu_context *context, const char *folder, int most, int fields) {
-    char path[4096];
-    const pcgpu_read_options how = {.fields = fields};
-    int n = 0;
-    for (; n < most && n < MOST; n++) {
-        snprintf(path, sizeof path, "%s/%06d.bin", folder, n);
-        FILE *file = fopen(path, "rb");
-        if (!file || pcgpu_read(context, file, path, &how, &clouds[n]) != PCGPU_OK) {
-            break;
-        }
-        fclose(file);
-    }
-    return n;
-}
-
-static bool read_truth(const char *folder, int count) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/poses.txt", folder);
-    FILE *file = fopen(path, "r");
-    bool good = file;
-    for (int i = 0; i < count && good; i++) {
-        double *T = truth + 16 * i;
-        T[12] = T[13] = T[14] = 0.0, T[15] = 1.0;
-        for (int k = 0; k < 12 && good; k++) {
-            good = fscanf(file, "%lf", &T[k]) == 1;
-        }
-    }
-    if (file) {
-        fclose(file);
-    }
-    return good;
-}
 
 /* FNV-1a of the poses' bytes. */
 static unsigned long long hash_of(const double *poses, int count) {
@@ -85,14 +44,14 @@ static bool run(pcgpu_context *context, const pcgpu_odometry_params *params, int
     }
     for (int i = 0; i < count; i++) {
         times[i] = 0.1 * i;
-        double begin = now(CLOCK_MONOTONIC), cpu = now(CLOCK_PROCESS_CPUTIME_ID);
+        double begin = bench_seconds(CLOCK_MONOTONIC), cpu = bench_seconds(CLOCK_PROCESS_CPUTIME_ID);
         if (pcgpu_odometry_add(o, &clouds[i], times[i], &f) != PCGPU_OK) {
             printf("%s: %s\n", names[params->reference], pcgpu_last_error(context));
             pcgpu_odometry_close(o);
             return false;
         }
-        double took = now(CLOCK_MONOTONIC) - begin;
-        processor += now(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+        double took = bench_seconds(CLOCK_MONOTONIC) - begin;
+        processor += bench_seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;
         seconds += took;
         slowest = took > slowest ? took : slowest;
         lost += !f.good;
@@ -195,8 +154,8 @@ int main(int argc, char **argv) {
         default: break;
         }
     }
-    int count = read_scans(context, argv[1], argc > 2 ? atoi(argv[2]) : MOST, fields ? fields : params.deskew ? 5 : 4);
-    bool known = count > 1 && read_truth(argv[1], count);
+    int count = bench_read_scans(context, argv[1], argc > 2 ? atoi(argv[2]) : MOST, fields ? fields : params.deskew ? 5 : 4, clouds);
+    bool known = count > 1 && bench_read_poses(argv[1], count, truth);
     bool good = count == 0 || run_all(context, false, only, &params, count, known);
     if (cuda && count > 0) {
         good = run_all(device, true, only, &params, count, known) && good;

@@ -1,88 +1,75 @@
-"""Odometry: odometry.py BENCH_ODOMETRY DRIVE [cuda] [THREADS]...
+"""Odometry, maps, loops and localization against their targets: odometry.py BUILD [cuda] [PART]...
 
-Runs BENCH_ODOMETRY (tests/bench/odometry.c), and KISS-ICP where it is installed, over KITTI 00, scans 0 to 5 to and fro, 100
-in all (PCGPU_DATA), and over 240 scans of a generated drive around a block, whose truth is known, written by DRIVE. Scans are
-in memory. Then, on the CPU, the table of odometry_drives.py: rendered drives along the paths of KITTI. `cuda`: also on CUDA, by default with all processors, and the poses must be the CPU's. KISS-ICP has its own defaults for these scans, without deskewing."""
+The parts, default all: speed (bench_odometry, and KISS-ICP, over KITTI 00, scans 0 to 5 to and fro, 100 in all, and over 240 scans of a
+generated drive around a block, whose truth is known), drives (odometry_drives.py), moving, loops, localization, depth (odometry_maps.py).
+Prints what each measures and at the end a table: target, wanted, measured, PASS or MISS, on what. Exit code 1 when a result is wrong:
+errors that are too large, bytes that differ; not when a speed is missed.
+
+`cuda`: on CUDA, whose poses and maps must be the CPU's; a short form for a machine that is lent.
+PCGPU_DATA: the folder of the data. PCGPU_LONG=1: whole paths and 20 runs, an hour or two and 5 GB in TMPDIR; without it 10 minutes of
+two cores. PYTHON: a Python that has KISS-ICP (pip install kiss-icp), default the one that runs this."""
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
-import time
 
-import odometry_drives
+from odometry_drives import drives
+from odometry_maps import depth, localization, loops, moving
+from targets import Build, Table, kiss_icp
 
 ROUNDS = 10  # of the ten scans there and back
 
 
-def kitti(folder):
+def kitti(build, folder):
     """Links to real scans as a sequence; False without them."""
-    scans = pathlib.Path(os.environ.get('PCGPU_DATA', '/nonexistent')) / 'kitti00/velodyne'
+    scans = build.data / 'kitti00/velodyne'
     if not (scans / '000005.bin').exists():
         return False
+    folder.mkdir()
     for i in range(10 * ROUNDS):
         k = i % 10 if i % 10 <= 5 else 10 - i % 10
         (folder / f'{i:06d}.bin').symlink_to((scans / f'{k:06d}.bin').resolve())
     return True
 
 
-def kiss(folder, threads):
-    """Scans a second, and the distance of the positions from the truth after alignment, RMSE; None when not installed."""
-    try:
-        import numpy as np
-        from kiss_icp.config import KISSConfig
-        from kiss_icp.kiss_icp import KissICP
-    except ImportError:
-        return None
-    config = KISSConfig()
-    config.data.deskew = False
-    config.mapping.voxel_size = config.data.max_range / 100
-    config.registration.max_num_threads = threads
-    odometry = KissICP(config)
-    scans = [np.fromfile(path, '<f4').reshape(-1, 4)[:, :3].astype(float) for path in sorted(folder.glob('*.bin'))]
-    poses, seconds = [], 0.0
-    for scan in scans:
-        begin = time.perf_counter()
-        odometry.register_frame(scan, np.zeros(0))
-        seconds += time.perf_counter() - begin
-        poses.append(odometry.last_pose[:3, 3].copy())
-    text = f'KISS-ICP  {1e3 * seconds / len(scans):6.2f} ms, {len(scans) / seconds:6.1f} scans/s'
-    if (folder / 'poses.txt').exists():
-        truth = np.loadtxt(folder / 'poses.txt')[:, 3::4]
-        x, y = np.array(poses) - np.mean(poses, 0), truth - truth.mean(0)
-        U, _, Vt = np.linalg.svd(y.T @ x)
-        R = U @ np.diag([1, 1, np.linalg.det(U @ Vt)]) @ Vt
-        text += f'; ATE {1e3 * np.sqrt(np.mean(np.sum((x @ R.T - y)**2, 1))):.1f} mm'
-    return text
-
-
-def measure(bench, folder, name, count, threads, cuda):
-    for n in threads:
-        print(f'{name}, {n or "all"} thread{"" if n == 1 else "s"}', flush=True)
-        code = subprocess.run([bench, *cuda, str(folder), str(count), str(n)]).returncode
+def measure(build, table, folder, name, count):
+    for threads in (0,) if build.cuda else (1, 2):
+        print(f'{name}, {threads or "all"} thread{"" if threads == 1 else "s"}', flush=True)
+        code = subprocess.run([build.test('bench/bench_odometry'), *(['--cuda'] if build.cuda else []), str(folder), str(count),
+                               str(threads)]).returncode
         if code:
             sys.exit(code)
-        peer = kiss(folder, n or os.cpu_count())
-        print(peer or 'KISS-ICP is not installed', flush=True)
+        peer = kiss_icp(build, folder, 4, threads=threads or os.cpu_count())
+        if peer:
+            ate = f'; ATE {1e3 * peer["ate_rmse"]:.1f} mm' if 'ate_rmse' in peer else ''
+            print(f'KISS-ICP  {1e3 / peer["speed"]:6.2f} ms, {peer["speed"]:6.1f} scans/s{ate}', flush=True)
+        else:
+            print('KISS-ICP is not installed', flush=True)
+
+
+def speed(build, table):
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary)
+        if kitti(build, folder / 'kitti'):
+            measure(build, table, folder / 'kitti', 'KITTI 00', 10 * ROUNDS)
+        else:
+            print('no KITTI scans: set PCGPU_DATA')
+        measure(build, table, build.drive(folder / 'block', '--frames', 240, '--steps', 2000), 'block', 240)
 
 
 def main():
-    bench, drive = sys.argv[1:3]
-    cuda = ['--cuda'] if 'cuda' in sys.argv[3:] else []
-    threads = [int(n) for n in sys.argv[3:] if n != 'cuda'] or ([0] if cuda else [1, 2])
-    with tempfile.TemporaryDirectory() as name:
-        real, made = pathlib.Path(name) / 'kitti', pathlib.Path(name) / 'block'
-        real.mkdir()
-        made.mkdir()
-        if kitti(real):
-            measure(bench, real, 'KITTI 00', 10 * ROUNDS, threads, cuda)
-        else:
-            print('no KITTI scans: set PCGPU_DATA')
-        subprocess.run([drive, '--frames', '240', '--steps', '2000', str(made)], check=True)
-        measure(bench, made, 'block', 240, threads, cuda)
-    code = 0 if cuda else odometry_drives.main(bench, drive, 400)
-    sys.exit(0 if code == 77 else code)
+    build, table = Build(sys.argv[1], 'cuda' in sys.argv[2:]), Table()
+    parts = [speed, drives, moving, loops, localization, depth]
+    if build.cuda:
+        parts = [speed, drives, loops, localization]
+    wanted = [name for name in sys.argv[2:] if name != 'cuda']
+    for part in parts:
+        if not wanted or part.__name__ in wanted:
+            part(build, table)
+    table.print()
+    return 1 if table.failed else 0
 
 
 if __name__ == '__main__':
-    main()
+    sys.exit(main())

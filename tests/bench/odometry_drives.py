@@ -1,114 +1,92 @@
-"""odometry_drives.py BENCH_ODOMETRY DRIVE [FRAMES]: the table of KITTI on drives rendered along its real paths.
+"""The table of KITTI on drives rendered along its real paths: a part of odometry.py.
 
-Sequences 00, 05 and 07 (PCGPU_DATA/kitti_poses), FRAMES scans each (default 400, 0: all), by DRIVE (tests/scene/drive.c): 64 beams that point
-0.205 degree higher than they say, 2 cm of noise, rolling sweeps, streets with parked and moving cars, stretches without houses.
-Three inputs: scans as they come, deskewed, and deskewed with the beams corrected. Prints translation and rotation errors over
-100, 200, ... 800 m as KITTI takes them and scans per second of processor time on one thread; KISS-ICP beside it where it is installed (pip
-install kiss-icp), with its defaults, deskewing where pcgpu does. The poses of pcgpu must be the same bytes in a second run and on two
-threads. Exit code 1 when they are not, or when the corrected drives have more than 0.40 % on average."""
-import os
+Sequences 00, 05 and 07 (PCGPU_DATA/kitti_poses) by tests/scene/drive.c: 64 beams that point 0.205 degree higher than they say, 2 cm
+of noise, rolling sweeps, streets with parked and moving cars, stretches without houses. Three inputs: scans as they come, deskewed, and
+deskewed with the beams corrected. Translation and rotation errors over 100, 200, ... 800 m as KITTI takes them and scans per second
+of processor time on one thread; KISS-ICP beside it, deskewing where pcgpu does. The poses of pcgpu must be the same in a second run,
+on two threads and on 16, and on CUDA."""
 import pathlib
 import re
 import subprocess
-import sys
 import tempfile
-import time
 
-BEAMS = 0.205
-MOST_PERCENT = 0.40
+from targets import BEAMS, kiss_icp, stop
+
+MOST_PERCENT, LEAST_SPEED = 0.40, 140
 INPUTS = {'as they come': (False, 0.0), 'deskewed': (True, 0.0), 'deskewed, beams corrected': (True, BEAMS)}
+LINE = re.compile(r'^\w+ .* ([\d.]+) of processors .* ([\d.]+) scans/s, (\d+) of \d+ lost.* 100 m and more ([\d.naninf-]+) % '
+                  r'([\d.naninf-]+) deg.*poses (\w+)', re.M)
 
 
-def run_pcgpu(bench, folder, deskew, beams, threads):
-    """Percent, degrees per 100 m, scans per second of a processor, lost scans, hash of the poses."""
-    command = [bench, str(folder), '4096', str(threads), 'model', 'fields=5', f'deskew={int(deskew)}', f'beams={beams}']
-    line = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    found = re.search(r' ([\d.]+) of processors .* (\d+) of \d+ lost.* 100 m and more ([\d.naninf-]+) % ([\d.naninf-]+) deg.*poses (\w+)', line)
-    if not found:
-        sys.exit(f'odometry_drives.py: not understood: {line}')
-    return float(found[3]), float(found[4]), 1e3 / float(found[1]), int(found[2]), found[5]
+def run_pcgpu(build, folder, deskew, beams, threads, *options):
+    """Percent, degrees per 100 m, scans per second of a processor, lost scans, hash of the poses, scans per second; one for each
+    back end."""
+    command = [build.test('bench/bench_odometry'), *options, str(folder), '8192', str(threads), 'model', 'fields=5',
+               f'deskew={int(deskew)}', f'beams={beams}']
+    text = subprocess.run(command, stdout=subprocess.PIPE, text=True).stdout
+    found = LINE.findall(text)
+    if len(found) != 1 + len(options):
+        stop(f'not understood: {text}')
+    return [(float(percent), float(degrees), 1e3 / float(milliseconds), int(lost), poses, float(speed))
+            for milliseconds, speed, lost, percent, degrees, poses in found]
 
 
-def segments(poses, truth):
-    """Percent and degrees per 100 m, means over segments that begin at every tenth pose."""
-    import numpy as np
-    way = np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(truth[:, :3, 3], axis=0), axis=1))])
-    errors = []
-    for first in range(0, len(truth), 10):
-        for length in range(100, 900, 100):
-            last = int(np.searchsorted(way, way[first] + length, side='right'))
-            if last < len(truth):
-                delta = [np.linalg.inv(p[first]) @ p[last] for p in (poses, truth)]
-                off = np.linalg.inv(delta[1]) @ delta[0]
-                turn = np.arccos(np.clip((np.trace(off[:3, :3]) - 1) / 2, -1, 1))
-                errors.append((100 * np.linalg.norm(off[:3, 3]) / length, np.degrees(turn) / length * 100))
-    return np.mean(errors, axis=0) if errors else (np.nan, np.nan)
-
-
-def run_kiss(folder, deskew, beams):
-    """Percent, degrees per 100 m, scans per second of a processor; None when it is not installed."""
-    try:
-        import numpy as np
-        from kiss_icp.config import KISSConfig
-        from kiss_icp.kiss_icp import KissICP
-    except ImportError:
-        return None
-    config = KISSConfig()
-    config.data.deskew = deskew
-    config.mapping.voxel_size = config.data.max_range / 100
-    config.registration.max_num_threads = 1
-    odometry = KissICP(config)
-    poses, seconds = [], 0.0
-    for path in sorted(folder.glob('*.bin')):
-        rows = np.fromfile(path, '<f4').reshape(-1, 5).astype(float)
-        points = rows[:, :3]
-        if beams:
-            level, distance = np.linalg.norm(points[:, :2], axis=1), np.linalg.norm(points, axis=1)
-            angle = np.arctan2(points[:, 2], level) + np.radians(beams)
-            points = np.column_stack([points[:, :2] * (distance * np.cos(angle) / level)[:, None], distance * np.sin(angle)])
-        begin = time.process_time()
-        odometry.register_frame(np.ascontiguousarray(points), np.ascontiguousarray(rows[:, 4]))
-        seconds += time.process_time() - begin
-        poses.append(odometry.last_pose.copy())
-    truth = np.loadtxt(folder / 'poses.txt').reshape(-1, 3, 4)
-    truth = np.concatenate([truth, np.tile([[[0, 0, 0, 1]]], (len(truth), 1, 1))], axis=1)
-    return (*segments(np.array(poses), truth), len(poses) / seconds)
-
-
-def measure(bench, folder, name, results):
-    """A line per input; False when bytes differ from run to run."""
-    good = True
+def measure(build, folder, name, results):
+    """A line per input."""
     for title, (deskew, beams) in INPUTS.items():
-        percent, degrees, speed, lost, poses = run_pcgpu(bench, folder, deskew, beams, 1)
-        others = [run_pcgpu(bench, folder, deskew, beams, threads)[4] for threads in (1, 2)]
-        same = all(other == poses for other in others)
-        peer = run_kiss(folder, deskew, beams)
-        results.setdefault(title, []).append((percent, degrees))
-        beside = f'{peer[0]:8.3f} % {peer[1]:7.3f} deg {peer[2]:6.1f}/s' if peer else '  not installed'
+        (percent, degrees, speed, lost, poses, _), = run_pcgpu(build, folder, deskew, beams, 1)
+        others = [run_pcgpu(build, folder, deskew, beams, threads)[0] for threads in (1, 2, 16)]
+        same, speed = all(other[4] == poses for other in others), max(speed, others[0][2])
+        peer = None if title == 'deskewed' and not build.long else kiss_icp(build, folder, 5, deskew, beams)
+        row = {'percent': percent, 'degrees': degrees, 'time': 1 / speed, 'runs': 4, 'lost': lost, 'same': same}
+        beside = 'not measured'
+        if peer and peer['segment_translation'] is not None:
+            row.update(peer_percent=100 * peer['segment_translation'], peer_degrees=5729.578 * peer['segment_rotation'],
+                       peer_time=1 / peer['processor_speed'])
+            beside = f'{row["peer_percent"]:8.3f} % {row["peer_degrees"]:7.3f} deg {peer["processor_speed"]:6.1f}/s'
+        results.setdefault(title, []).append(row)
         print(f'{name:9} {title:26} {percent:8.4f} % {degrees:7.4f} deg {speed:6.1f}/s {lost:4} lost'
               f'  {"same bytes" if same else "BYTES DIFFER"}  KISS-ICP {beside}', flush=True)
-        good = good and same
-    return good
 
 
-def main(bench, drive, frames):
-    """The exit code; 77 without the paths."""
-    paths = pathlib.Path(os.environ.get('PCGPU_DATA', '/nonexistent')) / 'kitti_poses'
-    if not (paths / '00.txt').exists():
-        print('no paths of KITTI: set PCGPU_DATA')
-        return 77
-    results, good = {}, True
-    for name in ('00', '05', '07'):
-        count = frames or len((paths / f'{name}.txt').read_text().splitlines())
-        with tempfile.TemporaryDirectory() as folder:
-            subprocess.run([drive, '--path', str(paths / f'{name}.txt'), '--frames', str(count), '--moving', '1', '--moving-cars', '1',
-                            '--beams-off', str(BEAMS), folder], check=True)
-            good = measure(bench, pathlib.Path(folder), f'{name}, {count}', results) and good
-    for title, errors in results.items():
-        percent, degrees = (sum(e[k] for e in errors) / len(errors) for k in (0, 1))
-        print(f'mean      {title:26} {percent:8.4f} % {degrees:7.4f} deg per 100 m')
-    return 0 if good and percent <= MOST_PERCENT else 1
+def mean(rows, key):
+    """None when not all have it."""
+    return sum(row[key] for row in rows) / len(rows) if all(key in row for row in rows) else None
 
 
-if __name__ == '__main__':
-    sys.exit(main(sys.argv[1], sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 400))
+def report(table, results, on):
+    for title, rows in results.items():
+        peer = f'; KISS-ICP {mean(rows, "peer_percent"):8.4f} % {mean(rows, "peer_degrees"):7.4f} deg' if mean(rows, 'peer_time') else ''
+        print(f'mean      {title:26} {mean(rows, "percent"):8.4f} % {mean(rows, "degrees"):7.4f} deg per 100 m{peer}')
+    rows, every = results['deskewed, beams corrected'], sum(results.values(), [])
+    percent, speed, peer = mean(rows, 'percent'), 1 / mean(rows, 'time'), mean(rows, 'peer_time')
+    table.add('drives: mean segment error', f'<= {MOST_PERCENT:.2f} %', f'{percent:.4f} %, {mean(rows, "degrees"):.4f} deg/100m'
+              + (f' (KISS-ICP {mean(rows, "peer_percent"):.3f}, {mean(rows, "peer_degrees"):.3f})' if peer else ''),
+              percent <= MOST_PERCENT, on, not percent <= MOST_PERCENT)
+    table.add('drives: speed on one core', f'>= {LEAST_SPEED} /s', f'{speed:.0f} /s'
+              + (f' (KISS-ICP {1 / peer:.0f}, {speed * peer:.1f} x)' if peer else ''), speed >= LEAST_SPEED, on + '; processor time')
+    same, runs = all(row['same'] for row in every), sum(row['runs'] for row in every)
+    table.add('drives: spread over runs and threads', '0', f'{"0" if same else "bytes differ"} in {runs} runs', same,
+              f'{len(every)} inputs; runs with 1, 1, 2 and 16 threads', not same)
+
+
+def drives(build, table):
+    if not build.path('00'):
+        table.skip('drives', 'no paths of KITTI: set PCGPU_DATA')
+        return
+    frames, results = 200, {}
+    for name in ('00',) if build.cuda else ('00', '05', '07'):
+        count = len(build.path(name).read_text().splitlines()) if build.long and not build.cuda else frames
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = build.drive(pathlib.Path(temporary) / 'scans', '--path', build.path(name), '--frames', count, '--moving', 1,
+                                 '--moving-cars', 1, '--beams-off', BEAMS)
+            if build.cuda:
+                cpu, cuda = run_pcgpu(build, folder, True, BEAMS, 0, '--cuda')
+                same, percent, on = cpu[4] == cuda[4], cuda[0], f'00, {count} scans, 57,600 firings, beams corrected'
+                table.add('drives: segment error on CUDA', f'<= {MOST_PERCENT:.2f} %', f'{percent:.4f} %, {cuda[1]:.4f} deg/100m; '
+                          f'{cuda[5]:.0f} scans/s', percent <= MOST_PERCENT, on, not percent <= MOST_PERCENT)
+                table.add('drives: poses of CUDA', 'those of the CPU', 'same bytes' if same else 'bytes differ', same, on, not same)
+            else:
+                measure(build, folder, f'{name}, {count}', results)
+    if not build.cuda:
+        report(table, results, f'00, 05, 07, {"all" if build.long else f"{frames} each"}, 57,600 firings, beams corrected')

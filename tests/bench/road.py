@@ -13,6 +13,8 @@ import time
 
 import numpy as np
 
+from targets import kiss_poses
+
 OFF = 0.205
 
 
@@ -66,25 +68,14 @@ def pcgpu(program, folder, name, reference, options):
 
 
 def kiss(folder, name, deskew):
-    try:
-        from kiss_icp.config import KISSConfig
-        from kiss_icp.kiss_icp import KissICP
-    except ImportError:
+    estimate = folder / 'kiss.poses'
+    seconds = kiss_poses(folder, 5, deskew, 0.0, 0, estimate)
+    if not seconds:
         print('  KISS-ICP is not installed')
         return
-    config = KISSConfig()
-    config.data.deskew = deskew
-    config.mapping.voxel_size = config.data.max_range / 100
-    odometry, poses, seconds = KissICP(config), [], 0.0
-    for path in sorted(folder.glob('*.bin')):
-        scan = np.fromfile(path, '<f4').reshape(-1, 5).astype(float)
-        begin = time.perf_counter()
-        odometry.register_frame(scan[:, :3].copy(), scan[:, 4].copy() if deskew else np.zeros(0))
-        seconds += time.perf_counter() - begin
-        poses.append(odometry.last_pose.copy())
-    truth, poses = read_poses(folder / 'poses.txt'), np.array(poses)
+    truth, poses = read_poses(folder / 'poses.txt'), read_poses(estimate)
     lengths = [np.linalg.norm(np.diff(p[:, :3, 3], axis=0), axis=1) for p in (poses, truth)]
-    report(name, poses, truth, int((np.abs(lengths[0] - lengths[1]) > 1.0).sum()), seconds)
+    report(name, poses, truth, int((np.abs(lengths[0] - lengths[1]) > 1.0).sum()), seconds[0])
 
 
 def measure(bench, program, frames, seed):
