@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+#include "transform_test.h"
+
 enum { BOXES = 34, STEPS = 200, RINGS = 16, MOST_FRAMES = 1024 };
 
 #define APART  40.0 /* metres between the streets */
@@ -59,24 +61,6 @@ static void pose_at(double x, double y, double heading, double *T) {
     const double c = cos(heading), s = sin(heading);
     const double pose[16] = {c, -s, 0, x, s, c, 0, y, 0, 0, 1, SENSOR, 0, 0, 0, 1};
     memcpy(T, pose, sizeof pose);
-}
-
-static void multiply(const double *a, const double *b, double *out) {
-    double r[16] = {0};
-    for (int i = 0; i < 16; i++) {
-        for (int k = 0; k < 4; k++) {
-            r[i] += a[i / 4 * 4 + k] * b[4 * k + i % 4];
-        }
-    }
-    memcpy(out, r, sizeof r);
-}
-
-static void invert(const double *T, double *out) {
-    double r[16] = {T[0], T[4], T[8], 0, T[1], T[5], T[9], 0, T[2], T[6], T[10], 0, 0, 0, 0, 1};
-    for (int i = 0; i < 3; i++) {
-        r[4 * i + 3] = -(r[4 * i] * T[3] + r[4 * i + 1] * T[7] + r[4 * i + 2] * T[11]);
-    }
-    memcpy(out, r, sizeof r);
 }
 
 static double ray_to_box(const double o[3], const double d[3], const box *b) {

@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "transform_test.h"
+
 enum { MOST_POSES = 64, MOST_EDGES = 256, MOST_VALUES = 6 * MOST_POSES };
 
 typedef struct graph {
@@ -28,25 +30,6 @@ static double random_value(void) { /* -1 to 1 */
 }
 
 /* ---- transforms, by other formulas than the library's: Rodrigues' ------------------------------------------------ */
-
-static void multiply(const double *a, const double *b, double *out) {
-    double r[16];
-    for (int i = 0; i < 16; i++) {
-        r[i] = 0.0;
-        for (int k = 0; k < 4; k++) {
-            r[i] += a[i / 4 * 4 + k] * b[4 * k + i % 4];
-        }
-    }
-    memcpy(out, r, sizeof r);
-}
-
-static void invert(const double *T, double *out) {
-    double r[16] = {T[0], T[4], T[8], 0, T[1], T[5], T[9], 0, T[2], T[6], T[10], 0, 0, 0, 0, 1};
-    for (int i = 0; i < 3; i++) {
-        r[4 * i + 3] = -(r[4 * i] * T[3] + r[4 * i + 1] * T[7] + r[4 * i + 2] * T[11]);
-    }
-    memcpy(out, r, sizeof r);
-}
 
 static void transform_of(const double v[6], double *T) { /* rotation vector, translation */
     const double angle = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
