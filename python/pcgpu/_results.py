@@ -179,6 +179,50 @@ class VolumeStats:
 
 
 @dataclasses.dataclass(frozen=True)
+class MapStats:
+    """The size of a map."""
+
+    scans: int  #: added
+    panoramas: int  #: kept, of what was seen through
+    voxels: int  #: of the finished map, with those that were seen through
+    moved: int  #: voxels left out of it since they were seen through
+    unreachable: int  #: dropped points: too far from the origin of the world
+    on_disk: int  #: bytes in the temporary file
+    run: Run
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Loop:
+    """Two scans, of which the later one saw again what the earlier one saw."""
+
+    earlier: int  #: id of the scan
+    later: int  #: id of the scan
+    transform: Array  #: (4, 4) float64, T_earlier_later, by registration
+    score: float  #: 0 to 1, of the registration
+    path: float  #: metres travelled between the scans
+    before: Array  #: (2,) float64: how far the poses were off, radians and metres
+    residual: Array  #: (2,) float64: how far the corrected poses are off, radians and metres
+
+
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+class LoopsResult:
+    """The loops of a sequence."""
+
+    ids: Array  #: (N,) int64: of the scans
+    poses: Array  #: (N, 4, 4) float64, T_world_frame, corrected; without a loop as they were added
+    loops: Tuple[Loop, ...]  #: in the order of `later`
+    places: int  #: that were compared
+    tried: int  #: pairs of places that were registered
+    refused: int  #: pairs of places that fit, against the poses or the other loops
+    bytes: int  #: memory of all places
+    iterations: int  #: of the pose graph
+    converged: bool  #: the pose graph did
+
+    def __repr__(self) -> str:
+        return f'<pcgpu.LoopsResult: {len(self.loops)} loops among {self.places} places>'
+
+
+@dataclasses.dataclass(frozen=True)
 class Device:
     """A CUDA device."""
 
@@ -224,3 +268,13 @@ def volume_stats(values: Dict[str, Any]) -> VolumeStats:
     del params['frames']
     values['run'] = Run(**values['run'])
     return VolumeStats(**params, **values)
+
+
+def map_stats(values: Dict[str, Any]) -> MapStats:
+    values['run'] = Run(**values['run'])
+    return MapStats(**values)
+
+
+def loops_result(values: Dict[str, Any], kind: str) -> LoopsResult:
+    values['loops'] = tuple(Loop(**{name: give(value, kind) for name, value in loop.items()}) for loop in values['loops'])
+    return LoopsResult(**{name: give(value, kind) for name, value in values.items()})

@@ -55,19 +55,27 @@ class Odometry(_Closing):
     deskew              for a sensor that moves during a sweep: 'none', 'time' (from a column), 'counterclockwise' or
                         'clockwise' (from the azimuth)
     time_column         of deskew='time', counted from 0
+    map                 (N, C) float32 or Cloud: scans are localized in this map, such as that of Map.finish(), in its
+                        coordinates; no scan changes it. The first scan is searched in all of it, unless init or search
+                        is given
     device, threads     as in sample()
     others              the parameters of register(): method, voxel_size, ...; init is the pose of the first scan"""
+
+    _kind = 'numpy'
 
     def __init__(self, *, reference: Literal['model', 'keyframe', 'previous'] = 'model',
                  keyframe_distance: float = 3.0, keyframe_angle: float = 0.35, keyframe_fitness: float = 0.6,
                  model_range: float = 80.0, model_points: int = 200,
                  deskew: Literal['none', 'time', 'counterclockwise', 'clockwise'] = 'none', time_column: int = 4,
-                 device: str = 'auto', threads: Optional[int] = None, **registration: Unpack[RegisterParams]) -> None:
+                 map: Optional[Points] = None, device: str = 'auto', threads: Optional[int] = None, **registration: Unpack[RegisterParams]) -> None:
         params = {'reference': reference, 'keyframe_distance': keyframe_distance, 'keyframe_angle': keyframe_angle,
                   'keyframe_fitness': keyframe_fitness, 'model_range': model_range, 'model_points': model_points,
                   'deskew': deskew, 'time_column': time_column}
-        self._native = _native.Odometry(params, register_params(dict(registration)), device_name(device),
-                                        thread_count(threads))
+        others = register_params(dict(registration))
+        if map is not None and 'init' not in others:
+            others.setdefault('search', 'always')
+        self._native = _native.Odometry(params, others, None if map is None else native_cloud(map, 'map')[0],
+                                        device_name(device), thread_count(threads))
         self._clock = _Clock()
 
     def add(self, points: Points, time: Optional[float] = None) -> Frame:
@@ -77,17 +85,35 @@ class Odometry(_Closing):
         time     seconds from a common zero, increasing; None = 10 scans per second
 
         Returns a Frame; a lost scan raises nothing: look at `good`. After an exception, the scan was not added."""
-        parts, kind = native_cloud(points)
-        out = frame(self._native.add(parts, self._clock.next(time)), kind)
+        parts, self._kind = native_cloud(points)
+        out = frame(self._native.add(parts, self._clock.next(time)), self._kind)
         self._clock.count += 1
         return out
 
     def add_known(self, points: Points, pose: Array, time: Optional[float] = None, *, keyframe: bool = False) -> None:
         """Adds a scan with a known pose (4, 4), T_world_frame, such as one of an interrupted run, without a registration.
         keyframe: the scan was the last one with this mark."""
-        parts, _ = native_cloud(points)
+        parts, self._kind = native_cloud(points)
         self._native.add_known(parts, self._clock.next(time), matrix(pose, 'pose'), bool(keyframe))
         self._clock.count += 1
+
+    def points(self) -> Cloud:
+        """The points of the last scan that has a pose, as they were registered: a Cloud x y z, metres, deskewed, in the
+        sensor's frame. Loops takes them."""
+        return Cloud._of(self._native.points(), self._kind)
+
+    def scan_points(self, points: Points, before: Optional[Points] = None, motion: Optional[Array] = None,
+                    fraction: float = 1.0) -> Cloud:
+        """The points of a scan as they are registered, with all columns: those that Map takes. No state changes.
+
+        points    (N, C) float32 or Cloud, as in add()
+        before    the scan before it: returns near the sensor that both have, of the vehicle that carries it, are left out
+        motion    (4, 4): the motion T_before_scan between them, for deskew
+        fraction  of this motion in a sweep"""
+        parts, kind = native_cloud(points)
+        earlier = None if before is None else native_cloud(before, 'before')[0]
+        pose = None if motion is None else matrix(motion, 'motion')
+        return Cloud._of(self._native.scan_points(parts, earlier, pose, float(fraction)), kind)
 
 
 class _Model(_Closing):

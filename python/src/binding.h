@@ -131,6 +131,7 @@ struct cloud_view {
 
 /* The cloud as a dictionary; takes its memory. */
 nb::dict take_cloud(pcgpu_cloud *cloud);
+nb::dict copy_cloud(const pcgpu_cloud *cloud);
 
 using depth_array = nb::ndarray<const uint16_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 pcgpu_depth depth_view(const depth_array &image);
@@ -155,6 +156,7 @@ template <class T, void release(T *)> nb::capsule keep(T *result) {
 /* The parts of the module. */
 void bind_device(nb::module_ &m);
 void bind_files(nb::module_ &m);
+void bind_maps(nb::module_ &m);
 void bind_operations(nb::module_ &m);
 void bind_sequences(nb::module_ &m);
 

@@ -2,6 +2,7 @@
 #include "binding.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 static void name_columns(pcgpu_cloud *cloud, nb::handle names) {
@@ -56,10 +57,8 @@ static void free_cloud(pcgpu_cloud *cloud) {
     pcgpu_cloud_free(cloud);
 }
 
-nb::dict take_cloud(pcgpu_cloud *from) {
-    auto *cloud = new pcgpu_cloud(*from);
-    from->data = nullptr;
-    nb::capsule owner = keep<pcgpu_cloud, free_cloud>(cloud);
+/* With the memory that `owner` keeps. */
+static nb::dict describe(const pcgpu_cloud *cloud, nb::handle owner) {
     nb::list names, types;
     for (int k = 0; k < cloud->columns; k++) {
         names.append(nb::steal(PyUnicode_DecodeUTF8(cloud->names[k], (Py_ssize_t)std::strlen(cloud->names[k]), "replace")));
@@ -71,6 +70,25 @@ nb::dict take_cloud(pcgpu_cloud *from) {
     out["offset"] = nb::make_tuple(cloud->offset[0], cloud->offset[1], cloud->offset[2]);
     out["types"] = nb::tuple(types);
     return out;
+}
+
+nb::dict take_cloud(pcgpu_cloud *from) {
+    auto *cloud = new pcgpu_cloud(*from);
+    from->data = nullptr;
+    nb::capsule owner = keep<pcgpu_cloud, free_cloud>(cloud);
+    return describe(cloud, owner);
+}
+
+nb::dict copy_cloud(const pcgpu_cloud *from) {
+    const size_t bytes = (size_t)from->rows * (size_t)from->columns * sizeof(float);
+    pcgpu_cloud copy = *from;
+    copy.data = static_cast<float *>(std::malloc(bytes + 1));
+    if (!copy.data) {
+        raise(PyExc_MemoryError, "out of memory for " + std::to_string(from->rows) + " points");
+    }
+    nb::capsule owner(copy.data, [](void *p) noexcept { std::free(p); });
+    std::memcpy(copy.data, from->data, bytes);
+    return describe(&copy, owner);
 }
 
 pcgpu_depth depth_view(const depth_array &image) {

@@ -186,6 +186,43 @@ const field frame_fields[] = {
     STRUCT(T, registration, registration_fields), END};
 #undef T
 
+/* `folder` is a text of the caller's; the binding sets it. */
+#define T pcgpu_map_params
+const field map_params_fields[] = {NAMED(T, FIELD_DOUBLE, voxel, "voxel_size"), FIELD(T, FIELD_BOOL, keep_moving),
+                                   FIELD(T, FIELD_BOOL, drop_origin),           FIELD(T, FIELD_DOUBLE, views_distance),
+                                   FIELD(T, FIELD_INT64, views_scans),          FIELD(T, FIELD_INT64, memory), END};
+#undef T
+
+#define T pcgpu_map_stats
+const field map_stats_fields[] = {FIELD(T, FIELD_INT64, scans),  FIELD(T, FIELD_INT64, panoramas),
+                                  FIELD(T, FIELD_INT64, voxels), FIELD(T, FIELD_INT64, moved),
+                                  FIELD(T, FIELD_INT64, unreachable), FIELD(T, FIELD_INT64, on_disk),
+                                  STRUCT(T, run, run_fields),    END};
+#undef T
+
+#define T pcgpu_loops_params
+const field loops_params_fields[] = {LENGTH_OR_AUTO(T, registration.voxel, "voxel_size"),
+                                     NAMED(T, FIELD_INT, registration.levels, "levels"),
+                                     NAMED(T, FIELD_DOUBLE, registration.min_score, "min_score"),
+                                     LENGTH_OR_AUTO(T, place_distance, "place_distance"),
+                                     FIELD(T, FIELD_DOUBLE, drift),
+                                     END};
+#undef T
+
+#define T pcgpu_loop
+const field loop_fields[] = {NAMED(T, FIELD_INT64, from, "earlier"),  NAMED(T, FIELD_INT64, to, "later"),
+                             MATRIX(T, T_from_to, "transform", 4),    FIELD(T, FIELD_DOUBLE, score),
+                             FIELD(T, FIELD_DOUBLE, path),            VECTOR(T, FIELD_DOUBLES, before, 2),
+                             VECTOR(T, FIELD_DOUBLES, residual, 2),   END};
+#undef T
+
+#define T pcgpu_loops_result
+const field loops_result_fields[] = {FIELD(T, FIELD_INT64, places), FIELD(T, FIELD_INT64, tried),
+                                     FIELD(T, FIELD_INT64, refused), FIELD(T, FIELD_INT64, bytes),
+                                     NAMED(T, FIELD_INT, graph.iterations, "iterations"),
+                                     NAMED(T, FIELD_BOOL, graph.converged, "converged"), END};
+#undef T
+
 #define T pcgpu_volume_params
 const field volume_params_fields[] = {FIELD(T, FIELD_DOUBLE, voxel_size), FIELD(T, FIELD_DOUBLE, truncation),
                                       FIELD(T, FIELD_DOUBLE, max_weight), FIELD(T, FIELD_INT64, max_blocks),

@@ -4,18 +4,23 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 namespace {
 
 class Odometry {
 public:
-    Odometry(nb::dict values, nb::dict registration, const char *device, int threads)
+    Odometry(nb::dict values, nb::dict registration, nb::object map, const char *device, int threads)
         : context(make_place(device, threads), "Odometry") {
-        pcgpu_odometry_params params;
         pcgpu_odometry_params_init(&params);
         fill(&params, odometry_params_fields, values, "Odometry");
         fill(&params.registration, register_params_fields, registration, "Odometry");
-        context.call([&] { return pcgpu_odometry_open(*context, &params, &state); });
+        if (map.is_none()) {
+            context.call([&] { return pcgpu_odometry_open(*context, &params, &state); });
+        } else {
+            cloud_view view(map);
+            context.call([&] { return pcgpu_odometry_open_map(*context, &params, &view.cloud, &state); });
+        }
     }
     ~Odometry() { close(); }
     void close() {
@@ -36,8 +41,35 @@ public:
         fill_matrix(T, pose, "pose");
         context.call([&] { return pcgpu_odometry_add_known(state, &view.cloud, time, T, keyframe); });
     }
+    nb::dict points() {
+        pcgpu_cloud cloud = {};
+        context.call([&] { return pcgpu_odometry_points(state, &cloud); });
+        for (int k = 0; k < 3; k++) {
+            cloud.names[k][0] = "xyz"[k];
+        }
+        return copy_cloud(&cloud);
+    }
+    nb::dict scan_points(nb::tuple cloud, nb::object before, nb::object motion, double fraction) {
+        cloud_view view(cloud);
+        std::optional<cloud_view> earlier;
+        double T[16];
+        pcgpu_run run = {};
+        pcgpu_cloud points = {};
+        if (!before.is_none()) {
+            earlier.emplace(before);
+        }
+        if (!motion.is_none()) {
+            fill_matrix(T, motion, "motion");
+        }
+        context.call([&] {
+            return pcgpu_scan_points(*context, &params, &view.cloud, earlier ? &earlier->cloud : nullptr,
+                                     motion.is_none() ? nullptr : T, fraction, &points, &run);
+        });
+        return take_cloud(&points);
+    }
 
 private:
+    pcgpu_odometry_params params;
     owner context;
     pcgpu_odometry *state = nullptr;
 };
@@ -186,10 +218,13 @@ private:
 
 void bind_sequences(nb::module_ &m) {
     nb::class_<Odometry>(m, "Odometry")
-        .def(nb::init<nb::dict, nb::dict, const char *, int>(), nb::arg("params"), nb::arg("registration"),
-             nb::arg("device"), nb::arg("threads"))
+        .def(nb::init<nb::dict, nb::dict, nb::object, const char *, int>(), nb::arg("params"), nb::arg("registration"),
+             nb::arg("map").none(), nb::arg("device"), nb::arg("threads"))
         .def("add", &Odometry::add, nb::arg("cloud"), nb::arg("time"))
         .def("add_known", &Odometry::add_known, nb::arg("cloud"), nb::arg("time"), nb::arg("pose"), nb::arg("keyframe"))
+        .def("points", &Odometry::points)
+        .def("scan_points", &Odometry::scan_points, nb::arg("cloud"), nb::arg("before").none(), nb::arg("motion").none(),
+             nb::arg("fraction"))
         .def("close", &Odometry::close);
     nb::class_<Volume>(m, "Volume")
         .def(nb::init<nb::dict, const char *, int>(), nb::arg("params"), nb::arg("device"), nb::arg("threads"))

@@ -92,7 +92,20 @@ class Arguments(Case):
             self.refused(ValueError, '', odometry.add, support.moved(), 1.0)
             self.assertTrue(odometry.add(support.moved(), 2.0).good, 'after an exception the scan was not added')
         self.refused(ValueError, 'this Odometry is closed', odometry.add, POINTS)
+        self.refused(ValueError, 'no scan has a pose', pcgpu.Odometry().points)
+        self.refused(ValueError, 'usable points', pcgpu.Odometry, map=POINTS[:3])
         odometry.close()
+
+    def test_maps(self):
+        with pcgpu.Map(0.5) as made, pcgpu.Loops() as loops:
+            self.refused(ValueError, '', made.add, POINTS, np.ones((4, 4)))
+            self.refused(ValueError, '', loops.add, POINTS, np.full((4, 4), np.nan))
+            made.add(POINTS, np.eye(4))
+            self.assertGreater(len(made.finish()), 0)
+            self.refused(ValueError, '', made.add, POINTS, np.eye(4))
+        self.refused(ValueError, 'this Map is closed', made.finish)
+        self.refused(ValueError, 'this Loops is closed', loops.solve)
+        self.refused(OSError, '', pcgpu.Map, memory=2**20, folder='/nonexistent')
 
     def test_cuda(self):
         """Where there is no GPU, device='cuda' says why."""
@@ -121,6 +134,8 @@ class Arguments(Case):
                                                       'kernel', 'kernel_scale', 'min_score', 'min_range', 'symmetric']),
             (pcgpu.Odometry, (), ['reference', 'keyframe_distance', 'model_points', 'deskew', 'time_column', 'method']),
             (pcgpu.Volume, (), ['voxel_size', 'truncation', 'max_weight', 'frames']),
+            (pcgpu.Map, (), ['voxel_size', 'keep_moving', 'views_distance', 'views_scans', 'memory', 'folder']),
+            (pcgpu.Loops, (), ['voxel_size', 'levels', 'min_score', 'place_distance', 'drift']),
             (pcgpu.Cloud, (POINTS,), ['columns', 'offset', 'types']),
             (pcgpu.read, (STREET,), ['format', 'fields', 'camera']),
         ]

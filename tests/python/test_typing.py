@@ -78,6 +78,7 @@ class Signatures(Case):
         functions = {'sample': pcgpu.sample, 'voxelize': pcgpu.voxelize, 'register': pcgpu.register,
                      'register_depth': pcgpu.register_depth, 'Odometry': pcgpu.Odometry.__init__,
                      'DepthOdometry': pcgpu.DepthOdometry.__init__, 'Volume': pcgpu.Volume.__init__,
+                     'Map': pcgpu.Map.__init__, 'Loops': pcgpu.Loops.__init__,
                      'Camera': pcgpu.Camera.__init__}
         # None, or no default, stands for 0 or the identity.
         others = {'sample': {'count', 'ratio', 'min_distance', 'start_index'},
@@ -114,7 +115,7 @@ class Signatures(Case):
     def test_results(self):
         """Each field of a result is documented by a comment, and annotated."""
         source = (PACKAGE / '_results.py').read_text()
-        for name in ('Sampled', 'Voxels', 'Registration', 'Frame', 'Run', 'Device'):
+        for name in ('Sampled', 'Voxels', 'Registration', 'Frame', 'Run', 'Device', 'MapStats', 'Loop', 'LoopsResult'):
             for field in dataclasses.fields(getattr(pcgpu, name)):
                 self.assertRegex(source, rf'\n    {field.name}: ', f'{name}.{field.name}')
 
@@ -128,7 +129,7 @@ class Documentation(Case):
                 for parameter in inspect.signature(value).parameters:
                     known = re.search(rf'\b{parameter}\b', value.__doc__) or 'as in' in value.__doc__
                     self.assertTrue(known or parameter == 'params', f'{name}({parameter}) is not documented')
-            elif name in ('Odometry', 'DepthOdometry', 'Volume', 'Cloud'):
+            elif name in ('Odometry', 'DepthOdometry', 'Volume', 'Cloud', 'Map', 'Loops'):
                 for method, function in vars(value).items():
                     if inspect.isfunction(function) and not method.startswith('_'):
                         self.assertTrue(function.__doc__, f'{name}.{method}')

@@ -1,0 +1,108 @@
+/* Objects that a sequence's scans and poses are added to: maps and loops. */
+#include "binding.h"
+
+#include <cstring>
+
+namespace {
+
+class Map {
+public:
+    Map(nb::dict values, const char *folder, const char *device, int threads)
+        : context(make_place(device, threads), "Map"), folder(folder) {
+        pcgpu_map_params params;
+        pcgpu_map_params_init(&params);
+        fill(&params, map_params_fields, values, "Map");
+        params.folder = params.memory ? this->folder.c_str() : nullptr;
+        context.call([&] { return pcgpu_map_open(*context, &params, &state); });
+    }
+    ~Map() { close(); }
+    void close() {
+        context.close([&] { pcgpu_map_close(state); });
+    }
+    void add(nb::tuple cloud, nb::object pose) {
+        cloud_view view(cloud);
+        double T[16];
+        fill_matrix(T, pose, "pose");
+        context.call([&] { return pcgpu_map_add(state, &view.cloud, T); });
+    }
+    nb::dict finish() {
+        const pcgpu_cloud *points = nullptr;
+        context.call([&] { return pcgpu_map_finish(state, &points); });
+        return copy_cloud(points);
+    }
+    nb::dict stats() {
+        pcgpu_map_stats s = {};
+        context.call([&] { return pcgpu_map_get_stats(state, &s), PCGPU_OK; });
+        return to_dict(&s, map_stats_fields);
+    }
+
+private:
+    owner context;
+    std::string folder;
+    pcgpu_map *state = nullptr;
+};
+
+class Loops {
+public:
+    Loops(nb::dict values, const char *device, int threads) : context(make_place(device, threads), "Loops") {
+        pcgpu_loops_params params;
+        pcgpu_loops_params_init(&params);
+        fill(&params, loops_params_fields, values, "Loops");
+        context.call([&] { return pcgpu_loops_open(*context, &params, &state); });
+    }
+    ~Loops() { close(); }
+    void close() {
+        context.close([&] { pcgpu_loops_close(state); });
+    }
+    void add(nb::tuple cloud, int64_t id, nb::object pose) {
+        cloud_view view(cloud);
+        double T[16];
+        fill_matrix(T, pose, "pose");
+        context.call([&] { return pcgpu_loops_add(state, &view.cloud, id, T); });
+    }
+    nb::dict solve() {
+        pcgpu_loops_result r = {};
+        context.call([&] { return pcgpu_loops_solve(state, &r); });
+        nb::dict out = to_dict(&r, loops_result_fields);
+        nb::list loops;
+        for (int64_t i = 0; i < r.count; i++) {
+            loops.append(to_dict(&r.loops[i], loop_fields));
+        }
+        out["loops"] = loops;
+        out["ids"] = copy(r.ids, {(size_t)r.frames});
+        out["poses"] = copy(r.poses, {(size_t)r.frames, 4, 4});
+        return out;
+    }
+
+private:
+    /* The result's arrays belong to the loops. */
+    template <class T> static nb::object copy(const T *from, std::initializer_list<size_t> shape) {
+        size_t count = 1;
+        for (size_t side : shape) {
+            count *= side;
+        }
+        T *to = new T[count + 1];
+        nb::capsule keeper(to, [](void *p) noexcept { delete[] static_cast<T *>(p); });
+        std::memcpy(to, from, count * sizeof(T));
+        return make_array(to, shape, keeper);
+    }
+    owner context;
+    pcgpu_loops *state = nullptr;
+};
+
+} // namespace
+
+void bind_maps(nb::module_ &m) {
+    nb::class_<Map>(m, "Map")
+        .def(nb::init<nb::dict, const char *, const char *, int>(), nb::arg("params"), nb::arg("folder"), nb::arg("device"),
+             nb::arg("threads"))
+        .def("add", &Map::add, nb::arg("cloud"), nb::arg("pose"))
+        .def("finish", &Map::finish)
+        .def("stats", &Map::stats)
+        .def("close", &Map::close);
+    nb::class_<Loops>(m, "Loops")
+        .def(nb::init<nb::dict, const char *, int>(), nb::arg("params"), nb::arg("device"), nb::arg("threads"))
+        .def("add", &Loops::add, nb::arg("cloud"), nb::arg("id"), nb::arg("pose"))
+        .def("solve", &Loops::solve)
+        .def("close", &Loops::close);
+}
