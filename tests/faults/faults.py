@@ -240,7 +240,8 @@ def limit_cases(_tool: str, folder: Folder, words: list, most: int) -> tuple:
 
 def before_main(code, said: bytes) -> bool:
     """The kernel or the dynamic linker could not start the program: no error of it, and nothing that it could help."""
-    return (code == 127 and b'error while loading shared libraries' in said) or (code in (-11, -9, 127) and not said)
+    linker = b'error while loading shared libraries' in said or b'cannot allocate TLS data structures' in said
+    return (code == 127 and linker) or (code in (-11, -9, 127) and not said)
 
 
 def main() -> int:
