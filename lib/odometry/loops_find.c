@@ -11,7 +11,7 @@
  * the place before is registered too, and the cycle of both has to close (pairwise consistency, Mangelson et al. 2018).
  */
 #include "loops.h"
-#include "heap.h"
+#include "priority_queue.h"
 #include "odometry.h"
 
 #include <stdlib.h>

@@ -7,7 +7,7 @@
  * milliseconds. One method serves chains, loops and any other graph. Each sum has one order: columns are eliminated one
  * after the other, and each updates those to its right (right-looking). */
 #include "pose_graph.h"
-#include "heap.h"
+#include "priority_queue.h"
 #include "pose.h"
 
 #include <stdlib.h>

@@ -313,12 +313,15 @@ pcgpu_status pc_view_free(pcgpu_context *context, pc_seen *scan, const float *xy
         return pc_fail_memory(context, sizeof *asked, "what the sensors saw");
     }
     if (asked) {
-        asked->asked = n < MOST_ASKED ? n : MOST_ASKED;
-        for (int i = 0; i < asked->asked; i++) {
-            asked->x[i] = xyz[3 * i];
-            asked->y[i] = xyz[3 * i + 1];
-            asked->z[i] = xyz[3 * i + 2];
+        int at = 0;
+        for (int i = 0; i < n && i < MOST_ASKED; i++) {
+            const float x = xyz[3 * i], y = xyz[3 * i + 1], z = xyz[3 * i + 2], square = (x * x + y * y) + z * z;
+            asked->x[at] = x;
+            asked->y[at] = y;
+            asked->z[at] = z;
+            at += (square > 0.0f) & (square < 1e30f); /* else it has no direction */
         }
+        asked->asked = at;
         look_up(view, asked, NULL, voxel, &counts);
         *share = counts.agree + counts.free >= FEWEST_ASKED ? free_share(&counts) : -1.0;
     }

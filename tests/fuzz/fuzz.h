@@ -2,6 +2,7 @@
 #ifndef FUZZ_H
 #define FUZZ_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,8 +16,7 @@
         }                                                                                                              \
     } while (0)
 
-/* A file of this name in a folder of its own, the working folder from then on, which goes at the end; always the same
- * name. */
+/* A file of this name in a folder of its own, the working folder from then on, which goes at the end. */
 void fuzz_write_file(const char *name, const void *data, size_t size);
 /* Nothing in it would steer a terminal. */
 void fuzz_check_printable(const char *text);
@@ -49,6 +49,12 @@ int fuzz_check_poses(const uint8_t *data, size_t size);
 
 /* And of files of cameras. */
 int fuzz_check_camera(const uint8_t *data, size_t size);
+
+/* And of an input of a command. Its bytes follow one that chooses the words: sets of a command follow each other from the first one, which
+ * is searched from `from` on; -1: none. A set reads files of some formats. */
+int fuzz_first_set(const char *command, int from);
+bool fuzz_set_reads(int set, const char *format);
+int fuzz_check_command(int set, const uint8_t *data, size_t size);
 
 /* A small valid file; the format of configurations is "yaml", of poses "poses". */
 typedef struct fuzz_seed {

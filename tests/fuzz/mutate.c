@@ -1,5 +1,6 @@
 /* Hostile input without a fuzzing engine: every seed, every truncation of it, and seeded random mutations.
  *   mutate FORMAT COUNT      runs COUNT mutations of each seed of a format
+ *   mutate COMMAND COUNT     runs COUNT mutations of each seed as an input of a command (check_command.c)
  *   mutate --write FOLDER    writes the seeds as FOLDER/FORMAT/NAME, a corpus for libFuzzer */
 #include "fuzz.h"
 
@@ -100,6 +101,15 @@ static int is_optional(const char *format) {
     return strcmp(format, "laz") == 0;
 }
 
+static size_t mutated(const fuzz_seed *seed, uint8_t data[2 * sizeof seed->data], uint64_t *state) {
+    size_t size = seed->size;
+    memcpy(data, seed->data, size);
+    for (uint64_t k = next(state) % 4 + 1; k > 0; k--) {
+        size = mutate(data, size, 2 * sizeof seed->data, state);
+    }
+    return size;
+}
+
 static void run_seed(const fuzz_seed *seed, long count, long *valid, long *runs) {
     uint64_t state = 1;
     const int good = check(seed->format, seed->data, seed->size);
@@ -112,15 +122,24 @@ static void run_seed(const fuzz_seed *seed, long count, long *valid, long *runs)
     }
     for (long i = 0; i < count; i++) {
         uint8_t data[2 * sizeof seed->data];
-        size_t size = seed->size;
-        memcpy(data, seed->data, size);
-        for (uint64_t k = next(&state) % 4 + 1; k > 0; k--) {
-            size = mutate(data, size, sizeof data, &state);
-        }
+        size_t size = mutated(seed, data, &state);
         *valid += check(seed->format, data, size);
     }
     *runs += count + (long)seed->size + 1;
     *valid += good;
+}
+
+/* Some truncations and COUNT mutations of a seed, in each set of words of the command that reads such a file. */
+static void run_command(const char *command, const fuzz_seed *seed, long count, long *valid, long *runs) {
+    for (int set = fuzz_first_set(command, 0); set >= 0; set = fuzz_first_set(command, set + 1)) {
+        uint64_t state = (uint64_t)set;
+        for (long i = 0; fuzz_set_reads(set, seed->format) && i < count + 2; i++) {
+            uint8_t data[2 * sizeof seed->data];
+            size_t size = i == 0 ? seed->size : i == 1 ? seed->size / 2 : mutated(seed, data, &state);
+            *valid += fuzz_check_command(set, i < 2 ? seed->data : data, size);
+            ++*runs;
+        }
+    }
 }
 
 static int write_seeds(const char *folder) {
@@ -145,14 +164,16 @@ int main(int argc, char **argv) {
     long runs = 0;
     fuzz_seed seed;
     if (argc != 3) {
-        fprintf(stderr, "usage: mutate FORMAT COUNT | mutate --write FOLDER\n");
+        fprintf(stderr, "usage: mutate FORMAT|COMMAND COUNT | mutate --write FOLDER\n");
         return 2;
     }
     if (strcmp(argv[1], "--write") == 0) {
         return write_seeds(argv[2]);
     }
     for (int i = 0; fuzz_make_seed(i, &seed); i++) {
-        if (strcmp(seed.format, argv[1]) == 0) {
+        if (fuzz_first_set(argv[1], 0) >= 0) {
+            run_command(argv[1], &seed, strtol(argv[2], NULL, 10), &valid, &runs);
+        } else if (strcmp(seed.format, argv[1]) == 0) {
             run_seed(&seed, strtol(argv[2], NULL, 10), &valid, &runs);
         }
     }

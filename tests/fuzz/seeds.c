@@ -16,6 +16,10 @@ static const struct {
 } plans[] = {
     {"bin", "empty", "", "", 0},
     {"bin", "three", "", NULL, 48},
+    {"bin", "not_finite", "\x01\x02\x80\x7f\x01\x02\x80\xff\x01\x02\xff\x7f\x01\x02\x7f\x7f", NULL, 16},
+    {"list", "pairs", "b.bin b.bin\nb.bin\tb.bin\n", "\n# c\nb.bin absent.bin\n", 0},
+    {"list", "one", "b.bin b.bin\n", NULL, 0},
+    {"list", "scans", "b.bin 0.5\nb.bin 0.6\nb.bin 0.7\n", NULL, 0},
     {"ply", "ascii", "ply\nformat ascii 1.0\ncomment c\nelement vertex 3\n" XYZ EXTRA "end_header\n",
      "1 2 3 255 -32768 4294967295 -9\n1e3 -2.5 nan 0 1 2 3\n0.1 .5 1e-40 1 1 1 1\n", 0},
     {"ply", "ascii_lists",
@@ -134,6 +138,7 @@ static const struct {
     {"content", "las", "", NULL, 0},
     {"content", "gzip", "", NULL, 0},
     {"content", "npz", "", NULL, 0},
+    {"pgm", "wide", "P5 16 12 65535\n", NULL, 384},
     {"pgm", "plain", "P5 3 4 16448\n", NULL, 24},
     {"pgm", "comments", "P5\n# 1.5 m\r\n2\t# wide\n 1 65535 ", NULL, 4},
     {"png", "filters", "", "\5\3\0\0", 0}, /* width, height, interlaced, with texts */
