@@ -162,9 +162,10 @@ static bool find_core(const pcgpu_cloud *cloud, float low[3], float high[3], boo
             high[k] = values[n - 1 - n / 200];
         }
     }
+    const bool good = values;
     free(values);
     *found = n > 0;
-    return values;
+    return good;
 }
 
 static void count_outliers(const pcgpu_cloud *cloud, const float low[3], const float high[3], cloud_info *info) {
@@ -200,10 +201,11 @@ static bool measure_density(const pcgpu_cloud *cloud, const float low[3], const 
             points++;
         }
     }
+    const bool good = seen;
     free(seen);
     info->cell = cell;
     info->density = cells > 0 ? (double)points / ((double)cells * cell * cell) : NAN;
-    return seen;
+    return good;
 }
 
 bool cloud_measure(const pcgpu_cloud *cloud, cloud_info *info) {

@@ -90,8 +90,9 @@ static bool describe(const pc_point_set *scan, const double offset[3], double ce
         pc_columns_fill(columns, corner, cell, WINDOW, WINDOW, scan, offset);
         take_columns(columns, cell, s);
     }
+    const bool good = columns;
     free(columns);
-    return columns;
+    return good;
 }
 
 /* ---- scores ------------------------------------------------------------------------------------------------------ */

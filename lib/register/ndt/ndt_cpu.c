@@ -154,11 +154,11 @@ PC_INLINE void join(pc_ndt_grid *g, int threads, size_t begin, size_t end) {
 static void clear_source(const pc_ndt_grid *g, int thread) {
     const size_t blocks = blocks_of(g), block = 4 * PC_NDT_LANES;
     uint32_t *source = g->source + values_of(g) * (size_t)thread;
-    uint8_t *touched = g->touched + blocks * (size_t)thread;
     if (!g->touched) {
         memset(source, 0, values_of(g) * sizeof *source);
         return;
     }
+    uint8_t *touched = g->touched + blocks * (size_t)thread;
     for (size_t b = 0; b < blocks; b++) {
         if (touched[b]) {
             memset(source + b * block, 0, block * sizeof *source);
