@@ -135,6 +135,17 @@ extern "C" void pc_cuda_stop(pcgpu_context *context) {
     }
 }
 
+cudaError_t pc_cub_device(int *device) {
+    static thread_local int known = -1;
+    const cudaError_t error = cudaGetDevice(device);
+    if (error == cudaSuccess || known < 0) {
+        known = error == cudaSuccess ? *device : known;
+        return error;
+    }
+    *device = known;
+    return cudaSuccess;
+}
+
 /* ---- memory -------------------------------------------------------------------------------------------------- */
 
 static const size_t alignment = 256, smallest_block = 1 << 20;

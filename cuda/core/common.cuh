@@ -38,6 +38,9 @@
 /* cudaErrorMemoryAllocation becomes PCGPU_ERROR_MEMORY, everything else PCGPU_ERROR_DEVICE. */
 pcgpu_status pc_cuda_fail(pcgpu_context *context, cudaError_t error, const char *call, const char *file, int line);
 
+/* cudaGetDevice for CUB; where it fails, the device that it gave this thread before. */
+cudaError_t pc_cub_device(int *device);
+
 /* Device memory that is reused between calls. An operation resets the arena, then takes what it needs; blocks that were
  * needed beyond the largest one are merged into a single larger block at the next reset, so that repeated calls of one
  * size allocate nothing. Everything taken is valid until the next reset. */

@@ -1,8 +1,7 @@
 /* Sorts the points of clouds along the curve of sample_curve.cuh and builds their buckets: a single cloud of moderate
  * size in one launch (sample_sort.cu), other clouds by one CUB radix sort of all clouds. */
+#include "cub.cuh"
 #include "sample_curve.cuh"
-
-#include <cub/device/device_radix_sort.cuh>
 
 enum { THREADS = 256 };
 

@@ -7,10 +7,8 @@
  *
  * Memory is 48 to 80 bytes per record beside the records and the result; nothing grows with the volume of the grid.
  * CUB's sort and scan take most of the compile time of this file. */
+#include "cub.cuh"
 #include "voxelize.cuh"
-
-#include <cub/device/device_radix_sort.cuh>
-#include <cub/device/device_scan.cuh>
 
 #define THREADS 256
 #define NO_SLOT 0xffffffffu

@@ -441,6 +441,7 @@ typedef struct cudaPointerAttributes {
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *attributes, const void *memory);
 cudaError_t cudaGetDeviceCount(int *count);
 cudaError_t cudaSetDevice(int device);
+cudaError_t cudaGetDevice(int *device);
 cudaError_t cudaMalloc(void **memory, size_t bytes);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 

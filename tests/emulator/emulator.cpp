@@ -511,6 +511,11 @@ cudaError_t cudaSetDevice(int device) {
     return emulated_call();
 }
 
+cudaError_t cudaGetDevice(int *device) {
+    *device = current_device;
+    return emulated_call();
+}
+
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *attributes, const void *) {
     *attributes = {cudaMemoryTypeDevice, current_device};
     return emulated_call();

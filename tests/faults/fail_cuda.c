@@ -1,7 +1,8 @@
-/* Calls of the CUDA runtime that fail on a real GPU, in a program that is linked with --wrap for each of FAIL_CUDA_CALLS:
- * CUDA_FAIL_AT=N: call N, counted from 0, is not made and fails, and with CUDA_FAIL_MANY=M those after it up to M of them;
- * CUDA_FAIL_WITH=memory: as an allocation does, else as a kernel does. CUDA_FAIL_COUNT: their number, on standard error at the end.
- * The same variables are read by tests/emulator. x86-64 only: a wrapper passes its arguments on in registers.
+/* Calls of the CUDA runtime that fail on a real GPU, in a program that is linked with --wrap for each of
+ * FAIL_CUDA_CALLS: CUDA_FAIL_AT=N: call N, counted from 0, is not made and fails, and with CUDA_FAIL_MANY=M those after
+ * it up to M of them; CUDA_FAIL_WITH=memory: as an allocation does, else as a kernel does. CUDA_FAIL_COUNT: their
+ * number, on standard error at the end, and the name of each that fails. The same variables are read by tests/emulator.
+ * x86-64 only: a wrapper passes its arguments on in registers.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -28,15 +29,22 @@ __attribute__((destructor)) static void print_count(void) {
 }
 
 /* What the next call of the runtime returns, without being made; 0: it is made. */
-__attribute__((used)) int fail_cuda_call(void);
-int fail_cuda_call(void) {
+__attribute__((used)) int fail_cuda_call(const char *name);
+int fail_cuda_call(const char *name) {
     const long number = atomic_fetch_add(&made, 1);
-    return first >= 0 && number >= first && number < first + many ? error : SUCCESS;
+    if (first < 0 || number < first || number >= first + many) {
+        return SUCCESS;
+    }
+    if (getenv("CUDA_FAIL_COUNT")) {
+        fprintf(stderr, "CUDA call %ld, %s, fails\n", number, name);
+    }
+    return error;
 }
 
 #define FAIL_CUDA(name)                                                                                                \
     __asm__(".text\n.globl __wrap_" #name "\n.type __wrap_" #name ", @function\n__wrap_" #name ":\n"                   \
-            "push %rdi\npush %rsi\npush %rdx\npush %rcx\npush %r8\npush %r9\nsub $8, %rsp\ncall fail_cuda_call\n"      \
+            "push %rdi\npush %rsi\npush %rdx\npush %rcx\npush %r8\npush %r9\nsub $8, %rsp\nlea 2f(%rip), %rdi\ncall "  \
+            "fail_cuda_call\n"                                                                                         \
             "add $8, %rsp\npop %r9\npop %r8\npop %rcx\npop %rdx\npop %rsi\npop %rdi\n"                                 \
-            "test %eax, %eax\njnz 1f\njmp __real_" #name "\n1: ret\n");
+            "test %eax, %eax\njnz 1f\njmp __real_" #name "\n1: ret\n2: .asciz \"" #name "\"\n");
 FAIL_CUDA_CALLS
