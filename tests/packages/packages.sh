@@ -6,7 +6,7 @@
 #   sources FOLDER            the files of the source tree that git knows, or of the archive of a release, without what is built
 #   root NAME SUITE PACKAGES  a root made by mmdebstrap, once; unpacked into $work/NAME
 #   inside NAME COMMAND       a command in it, with /proc and the folders of $BOUND at their places, gone with the command
-#   sysroot SUITE ARCH        only the C library and the libraries of pcgpu, into $work/sysroot, links made relative
+#   sysroot SUITE ARCH [PACKAGES]  only the C library, the libraries of pcgpu and PACKAGES, into $work/sysroot, links made relative
 set -eu
 export LC_ALL=C DEBIAN_FRONTEND=noninteractive
 umask 022
@@ -81,10 +81,10 @@ export BOUND
 
 sysroot() {
     need mmdebstrap mmdebstrap
-    kept=$roots/sysroot-$1-$2.tar
+    kept=$roots/sysroot-$1-$2${3:+-$3}.tar
     if [ ! -s "$kept" ]; then
         say "making a sysroot of Debian $1 for $2"
-        mmdebstrap --format=tar --variant=extract --arch="$2" --include=libc6-dev,linux-libc-dev,zlib1g-dev,libpng-dev,libyaml-dev,libcmocka-dev \
+        mmdebstrap --format=tar --variant=extract --arch="$2" --include=libc6-dev,linux-libc-dev,zlib1g-dev,libpng-dev,libyaml-dev,libcmocka-dev${3:+,$3} \
             "$1" "$kept.part" >"$work/sysroot.log" 2>&1 ||
             { tail -n 5 "$work/sysroot.log" && rm -f "$kept.part" && skip "Debian's archive cannot be reached for $1"; }
         mv "$kept.part" "$kept"

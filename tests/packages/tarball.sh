@@ -1,9 +1,9 @@
 #!/bin/sh
 # tarball.sh [cuda]: pcgpu-VERSION-linux-x86_64.tar.xz, which runs with glibc 2.28 or later and needs no other library: the program,
 # manual pages, completions, configurations, licenses, the list of what is in it (SPDX). Built by the compiler of this machine
-# against the C library of Debian 11 (2.31, the oldest that Debian's mirrors have); two functions take their older version, and
-# the symbols are compared with 2.28 afterwards. Tried in roots of Debian 11 and 12 that have nothing but the base. With "cuda" the
-# kernels for $GPU_ARCHS (default: as meson_options.txt) are in it, and the driver is found at run time.
+# against the C library of Debian 11 (2.31, the oldest that Debian's mirrors have), with CUDA also its C++ library; two functions take
+# their older version, and the symbols are compared with 2.28 afterwards. Tried in roots of Debian 11 and 12 that have nothing but the
+# base. With "cuda" the kernels for $GPU_ARCHS (default: as meson_options.txt) are in it, and the driver is found at run time.
 #
 #   sudo PCGPU=build/cmd/pcgpu sh tests/packages/tarball.sh
 . "${0%/*}/packages.sh"
@@ -14,8 +14,11 @@ meson=meson
 name=pcgpu-$version-linux-x86_64
 cuda=disabled
 [ "$with" != cuda ] || { cuda=enabled && name=$name-cuda; }
-sysroot bullseye amd64
+# CUDA needs the run time of C++, of which that of this machine would ask for a newer C library.
+cxx=$work/sysroot/usr/lib/gcc/x86_64-linux-gnu/10
+sysroot bullseye amd64 "$([ "$with" != cuda ] || echo libstdc++-10-dev)"
 lib=$work/sysroot/usr/lib/x86_64-linux-gnu
+[ "$with" != cuda ] || cp "$cxx/libstdc++.a" "$cxx/libgcc_eh.a" "$lib/"
 rm "$lib"/libz.so "$lib"/libpng*.so "$lib"/libyaml.so # what is left is static
 gcc -O2 -fPIE -c "$PCGPU_SOURCE/tests/packages/old_math.c" -o "$work/old_math.o"
 
@@ -25,8 +28,9 @@ compiler() { # compiler NAME PROGRAM
         >"$work/$1"
     chmod +x "$work/$1"
 }
-compiler cc gcc
-compiler c++ 'g++ -isystem /usr/include/c++/12 -isystem /usr/include/x86_64-linux-gnu/c++/12'
+compiler cc "gcc -B$lib$([ "$with" != cuda ] || echo ' -static-libgcc')"
+headers=$work/sysroot/usr/include
+compiler c++ "g++ -nostdinc++ -isystem $headers/c++/10 -isystem $headers/x86_64-linux-gnu/c++/10"
 cat >"$work/native.ini" <<END
 [binaries]
 c = '$work/cc'
