@@ -17,6 +17,7 @@ version=$(sed -n "s/^ *version: '\([^']*\)'.*/\1/p" "$PCGPU_SOURCE/meson.build" 
 mkdir -p "$packages" "$roots"
 packages=$(cd "$packages" && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/pcgpu-packages.XXXXXX")
+chmod 755 "$work" # apt reads keys as a user of its own
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 # Of the last change, so that archives made twice are the same.
@@ -56,15 +57,26 @@ root() {
     # The name says what is in it: other packages are another root.
     kept=$roots/$2-$(printf '%s' "$3" | cksum | cut -d' ' -f1).tar
     if [ ! -s "$kept" ]; then
-        say "making a root of Debian $2"
-        mmdebstrap --format=tar --variant=minbase ${3:+--include="$3"} "$2" "$kept.part" >"$work/root.log" 2>&1 ||
-            { tail -n 5 "$work/root.log" && rm -f "$kept.part" && skip "Debian's archive cannot be reached for $2"; }
+        say "making a root of $2"
+        sources=''
+        [ "$2" != noble ] || ubuntu "$2"
+        mmdebstrap --format=tar --variant=minbase ${3:+--include="$3"} "$2" "$kept.part" ${sources:+"$sources"} >"$work/root.log" 2>&1 ||
+            { tail -n 5 "$work/root.log" && rm -f "$kept.part" && skip "the archive of $2 cannot be reached"; }
         mv "$kept.part" "$kept"
     fi
     mkdir "$work/$1"
     tar -x -f "$kept" -C "$work/$1" --exclude './dev/*'
     touch "$work/$1/dev/null"
     cp /etc/resolv.conf "$work/$1/etc/" 2>/dev/null || :
+}
+
+# Sets sources to Ubuntu's; Debian has no package of its keys.
+ubuntu() {
+    need curl curl
+    keys=ubuntu-keyring_2023.11.28.1_all.deb
+    curl -fsS -o "$work/$keys" "https://archive.ubuntu.com/ubuntu/pool/main/u/ubuntu-keyring/$keys" && dpkg -x "$work/$keys" "$work/keys" ||
+        skip "Ubuntu's archive cannot be reached"
+    sources="deb [signed-by=$work/keys/usr/share/keyrings/ubuntu-archive-keyring.gpg] http://archive.ubuntu.com/ubuntu $1 main universe"
 }
 
 inside() {

@@ -53,8 +53,8 @@ for package in zlib1g-dev libpng-dev libyaml-dev; do
     cp "$work/sysroot/usr/share/doc/$package/copyright" "$work/$name/licenses/$package"
 done
 if [ "$cuda" = enabled ]; then
-    toolkit=$(dirname "$(dirname "$(readlink -f "$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)")")")
-    for file in "$toolkit/EULA.txt" "$toolkit/LICENSE"; do [ ! -f "$file" ] || cp "$file" "$work/$name/licenses/cuda-$(basename "$file")"; done
+    cp "$work/sysroot/usr/share/doc/gcc-10-base/copyright" "$work/$name/licenses/libstdc++"
+    printf '%s\n' "libcudart_static and CUB, of NVIDIA's CUDA Toolkit: https://docs.nvidia.com/cuda/eula" >"$work/$name/licenses/cuda"
 fi
 newer=$(objdump -T "$work/$name/bin/pcgpu" | grep -oE 'GLIBC_[0-9.]+' | sort -u -V | tail -n 1)
 [ "$(printf '%s\n' "GLIBC_$oldest" "$newer" | sort -V | tail -n 1)" = "GLIBC_$oldest" ] || die "it needs $newer, newer than $oldest"

@@ -1,10 +1,11 @@
 #!/bin/sh
 # wheel.sh [PYTHON]: the wheel, for any Linux with glibc 2.31 or later (manylinux_2_31; libpng of Debian 11, which goes into it, needs 2.29).
-# PYTHON (default python3): 3.12 or later gives one wheel for all of them (abi3). It is installed in a new environment, where the program
-# and the module run. Needs PyPI; without CUDA.
+# PYTHON (default python3) is 3.12 or later, which gives one wheel for all of them (abi3). It is installed in a root of Debian 13 that has
+# nothing but its base, Python and man, where the program, the module and `man pcgpu` run. Needs PyPI; without CUDA.
 . "${0%/*}/packages.sh"
 python=${1:-python3}
 for tool in gcc:gcc g++:g++ "$python:python3"; do need "${tool%:*}" "${tool##*:}"; done
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 12))' || skip "$python is older than 3.12"
 sysroot bullseye amd64
 lib=$work/sysroot/usr/lib/x86_64-linux-gnu
 gcc -O2 -fPIC -c "$PCGPU_SOURCE/tests/packages/old_math.c" -o "$work/old_math.o"
@@ -29,11 +30,13 @@ cp -L "$lib"/libz.so.1 "$lib"/libpng16.so.16 "$lib"/libyaml-0.so.2 "$work/lib/" 
 [ -f "$work/lib/libyaml-0.so.2" ] && [ -f "$work/lib/libpng16.so.16" ] || cp -L "$lib"/libpng16.so.16 "$lib"/libyaml-0.so.2 "$work/lib/"
 LD_LIBRARY_PATH=$work/lib PATH=$work/tools/bin:$PATH quietly repair auditwheel repair --plat manylinux_2_31_x86_64 -w "$packages" "$work"/raw/pcgpu-*.whl
 ls -l "$packages"/pcgpu-*manylinux*.whl
-say 'installing it in a new environment'
-"$python" -m venv "$work/venv"
-quietly install "$work/venv/bin/pip" install -q "$packages"/pcgpu-*manylinux*.whl
-cp "$PCGPU_SOURCE/testdata/street.bin" "$work/"
-cd "$work"
-env -i PATH="$work/venv/bin:/usr/bin:/bin" sh -c 'pcgpu sample -q -m 4096 street.bin -o sampled.ply && pcgpu voxelize -q --config pillar street.bin -o p.npz &&
-    python -c "import pcgpu; print(len(pcgpu.sample(pcgpu.read(\"street.bin\").points, 4096)), pcgpu.__file__)"' || die 'the wheel does not run'
+say 'installing it where nothing but the base, Python 3.13 and man is'
+root bare trixie python3-venv,ca-certificates,man-db
+cp "$packages"/pcgpu-*manylinux*.whl "$work/bare/tmp/"
+quietly install inside bare 'python3 -m venv /venv && /venv/bin/pip install -q /tmp/*.whl'
+runs bare /venv/bin/pcgpu
+inside bare 'cd /tmp && /venv/bin/python -c "import pcgpu; print(len(pcgpu.sample(pcgpu.read(\"street.bin\").points, 4096)), pcgpu.__file__)"' ||
+    die 'the module does not run'
+inside bare 'PATH=/venv/bin:$PATH man pcgpu | head -n 4' >"$work/man" || die 'man pcgpu'
+grep -q '^PCGPU(1)' "$work/man" || die 'man pcgpu shows no page'
 say "passed: $(basename "$packages"/pcgpu-*manylinux*.whl)"
