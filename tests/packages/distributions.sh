@@ -47,7 +47,7 @@ try() { # try NAME SUITE PACKAGES [COMMAND-BEFORE]
         inside "$name" 'PCGPU=/src/build/cmd/pcgpu PCGPU_SOURCE=/src PCGPU_BYTES_THREADS=2 sh /src/tests/cli/bytes.sh' >"$work/$name.bytes" 2>&1 ||
             { tail -n 20 "$work/$name.bytes"; die "$name: bytes"; }
         printf '%-18s %-42s Meson %-7s %s ok, %s skipped; bytes.list: %s\n' "$name" \
-            "$(inside "$name" "${environment%% *} && \${CC:-gcc} --version | head -n 1")" \
+            "$(inside "$name" "${environment%% *}${environment:+;} \${CC:-gcc} --version | head -n 1")" \
             "$(inside "$name" 'PATH=/venv/bin:$PATH meson --version')" "$(sed -n 's/^Ok: *//p' "$work/$name.tests")" \
             "$(sed -n 's/^Skipped: *//p' "$work/$name.tests")" "$(tail -n 1 "$work/$name.bytes")"
     ) || [ $? -eq 77 ] || status=1

@@ -67,7 +67,9 @@ root() {
     mkdir "$work/$1"
     tar -x -f "$kept" -C "$work/$1" --exclude './dev/*'
     touch "$work/$1/dev/null"
+    # How this machine reaches the network, for pip.
     cp /etc/resolv.conf "$work/$1/etc/" 2>/dev/null || :
+    [ ! -d "$work/$1/etc/ssl/certs" ] || cp -L /etc/ssl/certs/ca-certificates.crt "$work/$1/etc/ssl/certs/" 2>/dev/null || :
 }
 
 # Sets sources to Ubuntu's; Debian has no package of its keys.
@@ -87,7 +89,7 @@ inside() {
         mount -t proc proc "$root/proc" && mount --bind /dev "$root/dev" || exit 125
         for folder in $BOUND; do mkdir -p "$root$folder" && mount --bind "$folder" "$root$folder" || exit 125; done
         exec chroot "$root" env -i LC_ALL=C HOME=/root TERM=dumb DEBIAN_FRONTEND=noninteractive PATH=/usr/sbin:/usr/bin:/sbin:/bin \
-            SOURCE_DATE_EPOCH="$SOURCE_DATE_EPOCH" sh -c "$@"' sh "$where" "$*"
+            PIP_CERT=/etc/ssl/certs/ca-certificates.crt SOURCE_DATE_EPOCH="$SOURCE_DATE_EPOCH" sh -c "$@"' sh "$where" "$*"
 }
 export BOUND
 
