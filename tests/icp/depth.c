@@ -160,7 +160,7 @@ static void fill_maps(pc_maps *maps, const scene *s) {
 }
 
 static void run_scene(int number, int width, int height, kind which, const place *places, int count) {
-    scene s = {.source = {width, height, NULL}, .target = {width, height, NULL}};
+    scene s = {.source = {.width = width, .height = height}, .target = {.width = width, .height = height}};
     snprintf(s.name, sizeof s.name, "%d x %d, %s, %d", width, height, kind_names[which], number);
     s.source.data = malloc((size_t)(width * height) * sizeof *s.source.data);
     s.target.data = malloc((size_t)(width * height) * sizeof *s.target.data);
