@@ -39,7 +39,10 @@ static const magic magics[] = {
     {BYTES("\xa1\xb2\xc3\xd4"), "captured packets (pcap)", PACKETS},
     {BYTES("\x4d\x3c\xb2\xa1"), "captured packets (pcap)", PACKETS},
     {BYTES("\x0a\x0d\x0d\x0a"), "captured packets (pcapng)", PACKETS},
-    {BYTES("\xff\xd8\xff"), "JPEG", DEPTH},
+    {BYTES("\xff\xd8\xff\xdb"), "JPEG", DEPTH}, /* with one byte less they begin x = 31.98092 m */
+    {BYTES("\xff\xd8\xff\xe0"), "JPEG", DEPTH},
+    {BYTES("\xff\xd8\xff\xe1"), "JPEG", DEPTH},
+    {BYTES("\xff\xd8\xff\xee"), "JPEG", DEPTH},
     {BYTES("II*\0"), "TIFF", DEPTH},
     {BYTES("MM\0*"), "TIFF", DEPTH},
     {BYTES("\x76\x2f\x31\x01"), "OpenEXR", DEPTH},

@@ -85,8 +85,9 @@ pcgpu_status pc_inflate(pcgpu_context *context, const char *name, const void *da
     return status;
 }
 
+/* The reserved flags are zero (RFC 1952, 2.3.1): a float32 that begins so has them, unless it is below 1e-18. */
 bool pc_gzip_begins(const void *data, size_t size) {
-    return size >= 3 && memcmp(data, "\x1f\x8b\x08", 3) == 0;
+    return size >= 4 && memcmp(data, "\x1f\x8b\x08", 3) == 0 && (((const unsigned char *)data)[3] & 0xe0) == 0;
 }
 
 /* Never chosen for reading: io.c expands the file and looks at what it holds. */

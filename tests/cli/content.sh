@@ -167,6 +167,15 @@ if gzip -c five.pcd.bin > packed.pcd.bin.gz 2> /dev/null; then
     stderr_has '^pcgpu: cut\.gz: its compressed data is damaged or cut short after [0-9]+ expanded bytes; copy it again'
 fi
 
+# A cloud that begins at x = 8.533965 m has the first bytes of gzip, and one at 31.98092 m those of JPEG; the next byte decides.
+for BYTES in '\037\213\010A' '\377\330\377A'; do
+    { printf "$BYTES"; tail -c +5 a.bin; } > like.bin
+    expect 0 pcgpu sample --ratio 1 --start first like.bin -o x.bin --indices x.txt -f
+    size_is x.bin 1760
+    cmp -n 4 x.bin like.bin || die 'the first point is another'
+done
+rm like.bin x.bin x.txt
+
 # In a folder it keeps the name that says how many columns it has.
 expect 0 pcgpu sample -m 30 five.pcd.bin -o five/
 (cd five && only five.pcd.bin)

@@ -129,6 +129,15 @@ stderr_has '^pcgpu: cut\.las: file ends after [0-9]+ of 720000 points'
 expect 0 $VOXELIZE --cpu --memory 4M big.las -o las.ply
 expect 0 $VOXELIZE big.las -o las_whole.ply
 same las.ply las_whole.ply
+# A file of gzip is not read in pieces, whatever format is given for what it holds: its compressed bytes are no points.
+if gzip -c big.bin > packed.bin.gz 2> /dev/null; then
+    head -c $((16 - $(wc -c < packed.bin.gz) % 16)) /dev/zero >> packed.bin.gz # whole records
+    expect 1 $VOXELIZE --cpu --memory 1M -F bin packed.bin.gz -o x.ply
+    stderr_has '^pcgpu: packed\.bin\.gz: is compressed by gzip, and such a file is not read in pieces; give more memory, or expand it'
+    absent x.ply
+else
+    skip_part gzip 'it is not there'
+fi
 for BAD in 0 1K 3X -1M M '' 1e9; do
     expect 2 $VOXELIZE --cpu --memory "$BAD" big.bin -o x.ply
     stderr_has '^pcgpu: --memory: ".*" is not a size of memory; give '
