@@ -195,10 +195,11 @@ void pcgpu_pieces_describe(const pcgpu_pieces *p, pcgpu_cloud *cloud) {
 static pcgpu_status choose_format(pcgpu_pieces *p, const pc_bytes *head, const pcgpu_read_options *options) {
     char why[256];
     if (pc_gzip_begins(head->data, head->size)) { /* the format that is given is that of the expanded bytes */
-        return pc_fail(p->context, PCGPU_ERROR_ARGUMENT,
-                       "%s: is compressed by gzip, and such a file is not read in pieces; give more memory, or expand it: "
-                       "gzip -dc",
-                       p->name);
+        return pc_fail(
+            p->context, PCGPU_ERROR_ARGUMENT,
+            "%s: is compressed by gzip, and such a file is not read in pieces; give more memory, or expand it: "
+            "gzip -dc",
+            p->name);
     }
     const pcgpu_format_info *info = options->format
                                         ? pcgpu_format_by_name(options->format)

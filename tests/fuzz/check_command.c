@@ -1,7 +1,7 @@
-/* Any bytes as an input of a command, which runs in this process as from a shell: its exit code is a documented one, an error has a
- * message, no message steers a terminal, and an output exists only when the command succeeded.
+/* Any bytes as an input of a command, which runs in this process as from a shell: its exit code is a documented one, an
+ * error has a message, no message steers a terminal, and an output exists only when the command succeeded.
  *
- * The first byte chooses the words of the command, and with them the name of the input; the rest is the input. */
+ * A set of words of the command has the name of the input in it. */
 #include "fuzz.h"
 
 #include <fcntl.h>
@@ -10,10 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The program without its main(). */
+/* The program without its main(), and without its signals: libFuzzer finds by its own what takes too long. */
+#include "files.h"
 int pcgpu_main(int argc, char **argv);
 #define main pcgpu_main
+#define files_catch_signals() ((void)0)
 #include "main.c" /* cmd/main.c */
+#undef files_catch_signals
 #undef main
 
 /* "@" with an extension is the input, "@+" the input over the first bytes of b.bin, a cloud of 900 points; p.txt has three poses, d.pgm is a
@@ -40,6 +43,7 @@ static const char *const sets[] = {
     "odometry --camera 12,12,8,6 d.pgm @.pgm --trajectory out.txt -o out.ply --threads 1",
     "fuse --camera 12,12,8,6,depth_scale=1 --poses p.txt d.pgm @.pgm @.pgm -o out.ply --threads 1",
     "fuse --camera 12,12,8,6 --poses @.txt d.pgm d.pgm d.pgm --mesh out.glb --threads 1",
+    "fuse --camera 12,12,8,6 --poses p.txt --color @.list d.pgm d.pgm d.pgm -o out.ply --threads 1",
     "evaluate @.txt --ground-truth p.txt --plot out.png --json out.json",
     "evaluate p.txt --ground-truth @.txt",
     "convert @.bin -o out.ply",
@@ -52,14 +56,26 @@ static const char *const sets[] = {
     "info @.bin --json out.json",
     "info @.yaml",
     "info @.txt",
+    "info --files-from @.list",
 };
 enum { SETS = sizeof sets / sizeof sets[0], MAX_WORDS = 32 };
 
 /* The input of a set with this extension, and what its bytes are. */
 static const struct {
     const char *extension, *formats;
-} kinds[] = {{".bin", "bin content indices"}, {"+.bin", "bin content"}, {".ply", "ply mesh"}, {".xyz", "xyz"}, {".csv", "xyz"}, {".las", "las gzip"}, {".pcd", "pcd npy npz"},
-             {".txt", "poses"}, {".pgm", "pgm"}, {".png", "png"}, {".obj", "obj"}, {".list", "list"}, {".yaml", "yaml camera"}};
+} kinds[] = {{".bin", "bin content indices gzip"},
+             {"+.bin", "bin content"},
+             {".ply", "ply mesh"},
+             {".xyz", "xyz"},
+             {".csv", "xyz"},
+             {".las", "las gzip"},
+             {".pcd", "pcd npy npz"},
+             {".txt", "poses"},
+             {".pgm", "pgm"},
+             {".png", "png"},
+             {".obj", "obj"},
+             {".list", "list"},
+             {".yaml", "yaml camera"}};
 
 static bool is_of(int set, const char *command) {
     size_t n = strlen(command);
@@ -78,7 +94,7 @@ bool fuzz_set_reads(int set, const char *format) {
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         size_t n = strlen(kinds[i].extension);
         if (strncmp(extension, kinds[i].extension, n) == 0 && (extension[n] == ' ' || !extension[n])) {
-            return strstr(kinds[i].formats, format) != NULL;
+            return fuzz_has_word(kinds[i].formats, format);
         }
     }
     return false;
@@ -165,8 +181,12 @@ int fuzz_check_command(int set, const uint8_t *data, size_t size) {
     char text[512], input[16], *words[MAX_WORDS + 1];
     int count = 0;
     if (first) {
+        MUST(freopen("/dev/null", "rb", stdin)); /* a list may name it */
         write_fixed_files();
         first = false;
+    }
+    if ((fuzz_set_reads(set, "list") || fuzz_set_reads(set, "yaml")) && memchr(data, '/', size)) {
+        return 0; /* such a file could name those of other folders */
     }
     snprintf(text, sizeof text, "pcgpu %s", sets[set]);
     const char *extension = strchr(sets[set], '@') + 1;
@@ -198,4 +218,15 @@ int fuzz_check_command(int set, const uint8_t *data, size_t size) {
         unlink(outputs[i]);
     }
     return code == 0;
+}
+
+int fuzz_check_words(const char *command, const uint8_t *data, size_t size) {
+    int sets_of_command = 0, set = -1;
+    for (int i = fuzz_first_set(command, 0); i >= 0; i = fuzz_first_set(command, i + 1)) {
+        sets_of_command++;
+    }
+    for (int k = size > 0 ? data[0] % sets_of_command : -1; k >= 0; k--) {
+        set = fuzz_first_set(command, set + 1);
+    }
+    return set >= 0 && fuzz_check_command(set, data + 1, size - 1);
 }

@@ -1,10 +1,11 @@
-/* What must hold for any file of poses, times or a calibration: a sentence that names the file, or poses that are rigid
- * or missing. */
+/* What must hold for any file of poses, a transform, times or a calibration: a sentence that names the file, or poses
+ * that are rigid or missing. */
 #include "fuzz.h"
 
 #include "report.h"
 #include "timed.h"
 #include "trajectory.h"
+#include "transform.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -78,6 +79,19 @@ static int check_calibration(void) {
     return 1;
 }
 
+static int check_transform(const uint8_t *data, size_t size) {
+    reason why = {""};
+    double T[16];
+    FILE *f = fuzz_open(data, size);
+    const bool good = transform_read(f, T, &why);
+    fclose(f);
+    if (good) {
+        check_pose(T);
+    }
+    MUST(good || strlen(why.text) > 10);
+    return good;
+}
+
 /* The lines of a list: a time and a name that fits, whatever they are. */
 static int check_list(const uint8_t *data, size_t size) {
     char line[256], name[32];
@@ -106,6 +120,7 @@ int fuzz_check_poses(const uint8_t *data, size_t size) {
     trajectory_is((const char *)data, size);
     valid |= check_times();
     valid |= check_calibration();
+    valid |= check_transform(data, size);
     valid |= check_list(data, size);
     return valid;
 }

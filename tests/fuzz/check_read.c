@@ -96,15 +96,6 @@ int fuzz_check_read(const char *format, const uint8_t *data, size_t size) {
     static const char *const outputs[] = {"ply", "ply-ascii", "pcd", "npy", "xyz", "csv"};
     pcgpu_context *context;
     pcgpu_cloud cloud;
-    if (strcmp(format, "indices") == 0) {
-        return fuzz_check_indices(data, size);
-    }
-    if (strcmp(format, "mesh") == 0 || strcmp(format, "obj") == 0 || strcmp(format, "glb") == 0) {
-        return fuzz_check_mesh(format, data, size);
-    }
-    if (strcmp(format, "png") == 0 || strcmp(format, "pgm") == 0) {
-        return fuzz_check_depth(format, data, size);
-    }
     MUST(pcgpu_open(&(pcgpu_settings){.struct_size = sizeof(pcgpu_settings), .device = PCGPU_DEVICE_CPU, .threads = 1},
                     &context) == PCGPU_OK);
     FILE *f = fuzz_open(data, size);

@@ -16,8 +16,12 @@
         }                                                                                                              \
     } while (0)
 
-/* A file of this name in a folder of its own, the working folder from then on, which goes at the end. */
+/* A file of this name in a folder of its own, in TMPDIR, which is the working folder until fuzz_leave_folder and goes
+ * at the end. */
 void fuzz_write_file(const char *name, const void *data, size_t size);
+void fuzz_leave_folder(void);
+/* Whether a word is among words with blanks between them. */
+bool fuzz_has_word(const char *words, const char *word);
 /* Nothing in it would steer a terminal. */
 void fuzz_check_printable(const char *text);
 
@@ -26,39 +30,54 @@ FILE *fuzz_open(const uint8_t *data, size_t size);
 /* The sentence of an error names the file and holds nothing that would steer a terminal. */
 void fuzz_check_sentence(const char *error, const char *name);
 
-/* Reads bytes as a file of a format, or as record indices for "indices", and aborts when a promise of pcgpu.h is
- * broken, whatever the bytes are. Returns 1 when they are a valid file. */
+/* ---- targets: fuzz_target.c ------------------------------------------------------------------------------------- */
+
+/* The name of the i-th target: a parser, or a command. NULL past the last. */
+const char *fuzz_target_at(int i);
+/* Runs a target on any bytes and aborts when a promise is broken. Returns 1 when they are valid input. */
+int fuzz_check(const char *target, const uint8_t *data, size_t size);
+/* Whether seeds of a format are for a parser. */
+bool fuzz_takes_seed(const char *parser, const char *format);
+
+/* ---- checks: 1 for valid bytes; one that finds a broken promise aborts ------------------------------------------- */
+
+/* A file of a cloud; "content": of any format. */
 int fuzz_check_read(const char *format, const uint8_t *data, size_t size);
+/* A file in pieces, which gives what it gives as a whole. */
+int fuzz_check_pieces(const uint8_t *data, size_t size);
 int fuzz_check_indices(const uint8_t *data, size_t size);
 /* The faces of a mesh, "mesh" (.ply), "obj" or "glb". */
 int fuzz_check_mesh(const char *format, const uint8_t *data, size_t size);
-/* Of a depth image, "png" or "pgm". The checksums of a .png are put right first, or no mutation would get far. */
+/* A depth image, "png" or "pgm". The checksums of a .png are put right first, or no mutation would get far. */
 int fuzz_check_depth(const char *format, const uint8_t *data, size_t size);
-
-/* The same of a configuration file, for every command; 1 when it is valid for one of them. */
+/* A configuration file, for every command. */
 int fuzz_check_config(const uint8_t *data, size_t size);
-
-/* And of a configuration in Python. */
+/* A configuration in Python. */
 int fuzz_check_python(const uint8_t *data, size_t size);
-
-/* And of a table in JSON. */
+/* A table in JSON. */
 int fuzz_check_json(const uint8_t *data, size_t size);
-
-/* And of files of poses, times or a calibration; 1 when it is one of them. */
+/* Poses, a transform, times, a calibration or a list by times. */
 int fuzz_check_poses(const uint8_t *data, size_t size);
-
-/* And of files of cameras. */
+/* A camera. */
 int fuzz_check_camera(const uint8_t *data, size_t size);
+/* Lists of pairs, and of scans with their times. */
+int fuzz_check_list(const uint8_t *data, size_t size);
+/* The tables sample_data, ego_pose and calibrated_sensor of nuScenes, with a % between them. */
+int fuzz_check_nuscenes(const uint8_t *data, size_t size);
 
-/* And of an input of a command. Its bytes follow one that chooses the words: sets of a command follow each other from the first one, which
- * is searched from `from` on; -1: none. A set reads files of some formats. */
+/* An input of a command. The sets of words of a command follow each other from the first one, which is searched from
+ * `from` on; -1: none. A set reads files of some formats. For fuzz_check_words the first byte chooses the set of the
+ * command, from 0. */
 int fuzz_first_set(const char *command, int from);
 bool fuzz_set_reads(int set, const char *format);
 int fuzz_check_command(int set, const uint8_t *data, size_t size);
+int fuzz_check_words(const char *command, const uint8_t *data, size_t size);
 
-/* A small valid file; the format of configurations is "yaml", of poses "poses". */
+/* ---- seeds: seeds.c ---------------------------------------------------------------------------------------------- */
+
+/* A small valid file; its format is the name of a target. */
 typedef struct fuzz_seed {
-    char format[8];
+    char format[12];
     char name[24];
     size_t size;
     uint8_t data[1024];

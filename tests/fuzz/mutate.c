@@ -1,7 +1,7 @@
 /* Hostile input without a fuzzing engine: every seed, every truncation of it, and seeded random mutations.
- *   mutate FORMAT COUNT      runs COUNT mutations of each seed of a format
+ *   mutate PARSER COUNT      runs COUNT mutations of each seed of a parser
  *   mutate COMMAND COUNT     runs COUNT mutations of each seed as an input of a command (check_command.c)
- *   mutate --write FOLDER    writes the seeds as FOLDER/FORMAT/NAME, a corpus for libFuzzer */
+ *   mutate --write FOLDER    writes the seeds as FOLDER/TARGET/FORMAT-NAME, a corpus for libFuzzer */
 #include "fuzz.h"
 
 #include <stdio.h>
@@ -87,18 +87,9 @@ static size_t mutate(uint8_t *data, size_t size, size_t capacity, uint64_t *stat
     }
 }
 
-static int check(const char *format, const uint8_t *data, size_t size) {
-    return strcmp(format, "yaml") == 0     ? fuzz_check_config(data, size)
-           : strcmp(format, "json") == 0   ? fuzz_check_json(data, size)
-           : strcmp(format, "python") == 0 ? fuzz_check_python(data, size)
-           : strcmp(format, "poses") == 0  ? fuzz_check_poses(data, size)
-           : strcmp(format, "camera") == 0 ? fuzz_check_camera(data, size)
-                                           : fuzz_check_read(format, data, size);
-}
-
-/* LAZ is read where LASzip is installed; elsewhere its header and its errors are checked. */
-static int is_optional(const char *format) {
-    return strcmp(format, "laz") == 0;
+/* LAZ is read where LASzip is installed; elsewhere its header and its errors are checked. Not all is read in pieces. */
+static int is_optional(const char *parser) {
+    return fuzz_has_word("laz pieces", parser);
 }
 
 static size_t mutated(const fuzz_seed *seed, uint8_t data[2 * sizeof seed->data], uint64_t *state) {
@@ -110,20 +101,20 @@ static size_t mutated(const fuzz_seed *seed, uint8_t data[2 * sizeof seed->data]
     return size;
 }
 
-static void run_seed(const fuzz_seed *seed, long count, long *valid, long *runs) {
+static void run_seed(const char *parser, const fuzz_seed *seed, long count, long *valid, long *runs) {
     uint64_t state = 1;
-    const int good = check(seed->format, seed->data, seed->size);
-    if (!good && !is_optional(seed->format)) {
+    const int good = fuzz_check(parser, seed->data, seed->size);
+    if (!good && !is_optional(parser)) {
         fprintf(stderr, "seed %s/%s is not a valid file\n", seed->format, seed->name);
         abort();
     }
     for (size_t n = 0; n < seed->size; n++) {
-        *valid += check(seed->format, seed->data, n);
+        *valid += fuzz_check(parser, seed->data, n);
     }
     for (long i = 0; i < count; i++) {
         uint8_t data[2 * sizeof seed->data];
         size_t size = mutated(seed, data, &state);
-        *valid += check(seed->format, data, size);
+        *valid += fuzz_check(parser, data, size);
     }
     *runs += count + (long)seed->size + 1;
     *valid += good;
@@ -142,21 +133,45 @@ static void run_command(const char *command, const fuzz_seed *seed, long count, 
     }
 }
 
-static int write_seeds(const char *folder) {
-    fuzz_seed seed;
-    char path[4096];
-    mkdir(folder, 0777);
-    for (int i = 0; fuzz_make_seed(i, &seed); i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, seed.format);
-        mkdir(path, 0777);
-        snprintf(path, sizeof path, "%s/%s/%s", folder, seed.format, seed.name);
-        FILE *f = fopen(path, "wb");
-        if (!f || fwrite(seed.data, 1, seed.size, f) != seed.size || fclose(f) != 0) {
-            perror(path);
-            return 1;
-        }
+/* The bytes of a seed, after the one that chooses the words of a command (-1: none). */
+static bool write_seed(const char *folder, const char *target, int words, const fuzz_seed *seed) {
+    char path[4096], number[16] = "";
+    snprintf(path, sizeof path, "%s/%s", folder, target);
+    mkdir(path, 0777);
+    if (words >= 0) {
+        snprintf(number, sizeof number, "%d-", words);
     }
-    return 0;
+    snprintf(path, sizeof path, "%s/%s/%s%s-%s", folder, target, number, seed->format, seed->name);
+    FILE *f = fopen(path, "wb");
+    const bool good = f && (words < 0 || putc(words, f) == words) && fwrite(seed->data, 1, seed->size, f) == seed->size;
+    if (!f || fclose(f) != 0 || !good) {
+        perror(path);
+        return false;
+    }
+    return true;
+}
+
+static bool write_seeds_of(const char *folder, const char *target) {
+    const bool command = fuzz_first_set(target, 0) >= 0;
+    fuzz_seed seed;
+    bool good = true;
+    for (int i = 0; good && fuzz_make_seed(i, &seed); i++) {
+        int words = 0;
+        for (int set = fuzz_first_set(target, 0); set >= 0 && good; set = fuzz_first_set(target, set + 1), words++) {
+            good = !fuzz_set_reads(set, seed.format) || write_seed(folder, target, words, &seed);
+        }
+        good = good && (command || !fuzz_takes_seed(target, seed.format) || write_seed(folder, target, -1, &seed));
+    }
+    return good;
+}
+
+static int write_seeds(const char *folder) {
+    bool good = true;
+    mkdir(folder, 0777);
+    for (int i = 0; good && fuzz_target_at(i); i++) {
+        good = write_seeds_of(folder, fuzz_target_at(i));
+    }
+    return good ? 0 : 1;
 }
 
 int main(int argc, char **argv) {
@@ -164,7 +179,7 @@ int main(int argc, char **argv) {
     long runs = 0;
     fuzz_seed seed;
     if (argc != 3) {
-        fprintf(stderr, "usage: mutate FORMAT|COMMAND COUNT | mutate --write FOLDER\n");
+        fprintf(stderr, "usage: mutate PARSER|COMMAND COUNT | mutate --write FOLDER\n");
         return 2;
     }
     if (strcmp(argv[1], "--write") == 0) {
@@ -173,8 +188,8 @@ int main(int argc, char **argv) {
     for (int i = 0; fuzz_make_seed(i, &seed); i++) {
         if (fuzz_first_set(argv[1], 0) >= 0) {
             run_command(argv[1], &seed, strtol(argv[2], NULL, 10), &valid, &runs);
-        } else if (strcmp(seed.format, argv[1]) == 0) {
-            run_seed(&seed, strtol(argv[2], NULL, 10), &valid, &runs);
+        } else if (fuzz_takes_seed(argv[1], seed.format)) {
+            run_seed(argv[1], &seed, strtol(argv[2], NULL, 10), &valid, &runs);
         }
     }
     printf("%s: %ld inputs, %ld of them valid\n", argv[1], runs, valid);

@@ -3,16 +3,18 @@
 #include "fuzz.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdbool.h>
+#include <string.h>
 #include <unistd.h>
 
 /* A folder of its own, so that nothing in it is found by accident. */
-static char folder[] = "/tmp/pcgpu-fuzz.XXXXXX";
-static bool made;
+static char folder[256];
+static int before = -1; /* the working folder */
 
 static void remove_folder(void) {
-    DIR *files = opendir(".");
-    MUST(files);
+    DIR *files = opendir(folder);
+    MUST(files && chdir(folder) == 0);
     for (const struct dirent *file; (file = readdir(files)) != NULL;) {
         unlink(file->d_name);
     }
@@ -20,11 +22,22 @@ static void remove_folder(void) {
     MUST(chdir("/") == 0 && rmdir(folder) == 0);
 }
 
-void fuzz_write_file(const char *name, const void *data, size_t size) {
-    if (!made) {
-        MUST(mkdtemp(folder) && chdir(folder) == 0 && atexit(remove_folder) == 0);
-        made = true;
+static void enter_folder(void) {
+    if (before < 0) {
+        const char *base = getenv("TMPDIR");
+        before = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        snprintf(folder, sizeof folder, "%s/pcgpu-fuzz.XXXXXX", base && *base ? base : "/tmp");
+        MUST(before >= 0 && mkdtemp(folder) && atexit(remove_folder) == 0);
     }
+    MUST(chdir(folder) == 0);
+}
+
+void fuzz_leave_folder(void) {
+    MUST(before < 0 || fchdir(before) == 0);
+}
+
+void fuzz_write_file(const char *name, const void *data, size_t size) {
+    enter_folder();
     unlink(name); /* a file that is truncated instead may be flushed to the disk, which takes milliseconds */
     FILE *f = fopen(name, "wb");
     MUST(f && fwrite(data, 1, size, f) == size && fclose(f) == 0);
@@ -34,4 +47,16 @@ void fuzz_check_printable(const char *text) {
     for (const char *p = text; *p; p++) {
         MUST((unsigned char)*p >= 0x20 && *p != 0x7f);
     }
+}
+
+bool fuzz_has_word(const char *words, const char *word) {
+    const size_t n = strlen(word);
+    for (; *words; words += strspn(words, " ")) {
+        const size_t length = strcspn(words, " ");
+        if (length == n && memcmp(words, word, n) == 0) {
+            return true;
+        }
+        words += length;
+    }
+    return false;
 }

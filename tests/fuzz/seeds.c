@@ -104,6 +104,13 @@ static const struct {
      "{ \"rotation\" : [ 1 , 2 , 3 , 4 ] , \"timestamp\":0,\"token\":\"\"},{\"timestamp\":1,\"token\":\"t\",\"rotation\":[0,0,0,1]}]\n",
      0},
     {"json", "empty", "[]", NULL, 0},
+    {"nuscenes", "scans",
+     "[{\"token\":\"a\",\"prev\":\"\",\"ego_pose_token\":\"e\",\"calibrated_sensor_token\":\"s\",\"filename\":\"x/a.bin\",\"timestamp\":1},\n"
+     "{\"token\":\"b\",\"prev\":\"a\",\"ego_pose_token\":\"f\",\"calibrated_sensor_token\":\"s\",\"filename\":\"b.bin\",\"timestamp\":2e6},\n"
+     "{\"token\":\"c\",\"prev\":\"\",\"ego_pose_token\":\"e\",\"calibrated_sensor_token\":\"t\",\"filename\":\"c.jpg\",\"timestamp\":3}]%\n",
+     "[{\"token\":\"e\",\"rotation\":[1,0,0,0],\"translation\":[1,2,3]},{\"token\":\"f\",\"rotation\":[0,1,0,0],\"translation\":[0,0,0]}]%"
+     "[{\"token\":\"s\",\"rotation\":[0.5,0.5,-0.5,0.5],\"translation\":[0,-1e0,0]}]",
+     0},
     {"poses", "kitti", "1 0 0 0.5 0 1 0 -2 0 0 1 3e1\n# a comment\n\n",
      "0 -1 0 1 1 0 0 2 0 0 1 3\nnan nan nan nan nan nan nan nan nan nan nan nan\n", 0},
     {"poses", "matrix", "1 0 0 0.5 0 1 0 -2 0 0 1 3 0 0 0 1\n", "0 -1 0 1 1 0 0 2 0 0 1 3 0 0 0 1\n", 0},
