@@ -305,8 +305,8 @@ static bool print_size(const option_row *o, const void *field, FILE *out) {
 /* "1280x960" */
 static bool parse_pixels(const option_row *o, const char *text, void *field, reason *why) {
     int *size = field, end = 0, width = 0, height = 0;
-    const bool digits = strlen(text) < 16 && strspn(text, "0123456789x") == strlen(text);
-    if (!digits || sscanf(text, "%dx%d%n", &width, &height, &end) != 2 || text[end] || !in_bounds(o, width) || !in_bounds(o, height)) {
+    const bool digits = strspn(text, "0123456789x") == strlen(text); /* of 9 at most, which an int holds */
+    if (!digits || sscanf(text, "%9dx%9d%n", &width, &height, &end) != 2 || text[end] || !in_bounds(o, width) || !in_bounds(o, height)) {
         return refuse(why, "\"%s\" is not a size; give WIDTHxHEIGHT, each %.0f to %.0f, such as 1920x1080", text, o->min, o->max);
     }
     size[0] = width;

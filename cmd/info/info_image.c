@@ -26,7 +26,7 @@ static bool is_picture(const char *head, size_t size, image_info *info) {
     }
     info->width = (long)big_endian(head + 16);
     info->height = (long)big_endian(head + 20);
-    info->bits = head[24];
+    info->bits = (unsigned char)head[24];
     info->channels = channels[(unsigned char)head[25]];
     return info->width > 0 && info->height > 0 && info->channels > 0 && !(info->bits == 16 && info->channels == 1);
 }

@@ -244,7 +244,7 @@ static pcgpu_status depth_cloud(pcgpu_context *context, const pc_format *format,
     pcgpu_status status = read_image(context, format, bytes, shown, options, &depth);
     if (status == PCGPU_OK) {
         status = pcgpu_depth_to_cloud(context, &depth, options->camera, cloud, NULL);
-        if (options && options->file) {
+        if (options->file) {
             options->file->width = depth.width;
             options->file->height = depth.height;
         }

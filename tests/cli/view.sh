@@ -155,6 +155,8 @@ stdout_has '"color": "depth"'
 expect 0 pcgpu view --config "$T/room/camera.yaml" "$T/room/frame-000000.png" "$T/room/frame-000001.png" --size 300x200 -o points.png
 expect 1 pcgpu view "$T/room/frame-000000.png" "$T/room/frame-000001.png" -o bad.png
 stderr_has 'DIR/'
+expect 2 pcgpu view --size 4294968576x960 a.bin -o bad.png # 1280 in 32 bits
+stderr_has 'is not a size; give WIDTHxHEIGHT'
 expect 2 pcgpu view --from top "$T/room/frame-000000.png" -o bad.png
 stderr_has 'camera'
 
