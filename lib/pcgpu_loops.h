@@ -92,6 +92,31 @@ typedef struct pcgpu_loops pcgpu_loops;
 pcgpu_status pcgpu_loops_open(pcgpu_context *context, const pcgpu_loops_params *params, pcgpu_loops **loops);
 /* cloud: x y z first, in the frame of the sensor, which is its origin; not kept. id: the caller's. */
 pcgpu_status pcgpu_loops_add(pcgpu_loops *loops, const pcgpu_cloud *cloud, int64_t id, const double T_world_frame[16]);
+
+/* The same for the images of a depth camera. */
+typedef struct pcgpu_depth_loops_params {
+    size_t struct_size;                       /* set by pcgpu_depth_loops_params_init */
+    pcgpu_register_depth_params registration; /* of two images; init and symmetric are not used; default of
+                                                 level_iterations: 10, 20, 40 */
+    double place_distance; /* metres: an image farther from the last place becomes the next one; default 0.1 */
+    double place_angle;    /* radians, likewise; default 0.1 */
+    double drift;          /* as above, of a path in which a radian counts as a metre; default 0.05 */
+} pcgpu_depth_loops_params;
+
+void pcgpu_depth_loops_params_init_sized(pcgpu_depth_loops_params *params, size_t struct_size);
+#define pcgpu_depth_loops_params_init(params) pcgpu_depth_loops_params_init_sized(params, sizeof *(params))
+
+/* A place is one image, kept with 320 x 240 to 639 x 479 pixels, or fewer where the images have fewer: 150 KB for
+ * images of 640 x 480 pixels. Each place is compared with earlier ones when it is added, and registered to up to four.
+ * In the result, the path of a loop has a metre for each radian, and poses keep their bytes also when the loops are not
+ * more accurate than the odometry. The camera is copied; all images have the size of the first one. Errors: ARGUMENT,
+ * MEMORY, DEVICE. */
+pcgpu_status pcgpu_loops_open_depth(pcgpu_context *context, const pcgpu_camera *camera,
+                                    const pcgpu_depth_loops_params *params, pcgpu_loops **loops);
+/* depth: not kept. id: the caller's. ARGUMENT also for loops of scans, as has pcgpu_loops_add for those of images. */
+pcgpu_status pcgpu_loops_add_depth(pcgpu_loops *loops, const pcgpu_depth *depth, int64_t id,
+                                   const double T_world_frame[16]);
+
 /* After the last frame. */
 pcgpu_status pcgpu_loops_solve(pcgpu_loops *loops, pcgpu_loops_result *result);
 void pcgpu_loops_close(pcgpu_loops *loops); /* accepts NULL */

@@ -212,7 +212,7 @@ static const option_row table[] = {
     {"resume", 0, FOR_ODOMETRY, 0, &type_flag, NULL, AT(resume), 0, 0, NULL,
      "Continue an interrupted --trajectory after its last pose; a complete one is extended by more inputs."},
     {"loops", 0, FOR_ODOMETRY, 0, &type_flag, NULL, AT(loops), 0, 0, NULL,
-     "Find places that the sensor sees again, and correct all poses by them at the end. For scans."},
+     "Find places that the sensor sees again, and correct all poses by them at the end."},
     {"ground-truth", 0, FOR_TRAJECTORY, 0, &type_path, "FILE", AT(ground_truth), 0, 0, NULL,
      "The true trajectory, in any format of TRAJECTORIES in pcgpu-evaluate(1): print the errors of the poses."},
     {"calibration", 0, FOR_TRAJECTORY, 0, &type_path, "FILE", AT(calibration), 0, 0, NULL,

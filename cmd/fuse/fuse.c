@@ -26,17 +26,11 @@ static void add_counts(fusion *f, const char *name, const pcgpu_volume_counts *c
                   (long long)c->new_blocks, (long long)c->updated_blocks);
 }
 
-static int fuse_frame(fusion *f, const char *path, const trajectory *poses, int64_t i) {
+int fuse_image(fusion *f, int index, const double T[16]) {
     const option_values *o = f->session->options;
-    const char *name = input_name(path);
+    const char *path = f->session->inputs[index], *name = input_name(path);
     pcgpu_depth depth;
     pcgpu_volume_counts counts;
-    const double *T = poses->poses + 16 * i;
-    if (isnan(T[0])) {
-        report_warning(name, "has no pose and is left out: line %lld of %s", (long long)poses->lines[i], input_name(o->poses));
-        f->skipped++;
-        return EXIT_DONE;
-    }
     f->session->name = name;
     FILE *stream = input_open(path);
     if (!stream) {
@@ -50,7 +44,7 @@ static int fuse_frame(fusion *f, const char *path, const trajectory *poses, int6
         return fail_frame(f, name);
     }
     reason why;
-    if (!colors_read(f->session, f->session->context, (int)i, &depth, &why)) {
+    if (!colors_read(f->session, f->session->context, index, &depth, &why)) {
         pcgpu_depth_free(&depth);
         report_error(NULL, "%s", why.text);
         return EXIT_FAILED;
@@ -62,6 +56,17 @@ static int fuse_frame(fusion *f, const char *path, const trajectory *poses, int6
     }
     add_counts(f, name, &counts);
     return EXIT_DONE;
+}
+
+static int fuse_frame(fusion *f, const trajectory *poses, int index) {
+    const double *T = poses->poses + 16 * (int64_t)index;
+    if (isnan(T[0])) {
+        report_warning(input_name(f->session->inputs[index]), "has no pose and is left out: line %lld of %s",
+                       (long long)poses->lines[index], input_name(f->session->options->poses));
+        f->skipped++;
+        return EXIT_DONE;
+    }
+    return fuse_image(f, index, T);
 }
 
 /* For images that are named by their times: the poses that are nearest in time, within TIMED_NEAR. */
@@ -106,7 +111,7 @@ static int fuse_frames(fusion *f) {
     }
     progress_run_begin(s->input_count);
     for (int i = 0; i < s->input_count && code == EXIT_DONE; i++) {
-        code = fuse_frame(f, s->inputs[i], list, i);
+        code = fuse_frame(f, list, i);
         progress_run_add(s->inputs[i], isnan(list->poses[16 * i]) ? PROGRESS_SKIPPED : PROGRESS_DONE);
     }
     progress_run_end();

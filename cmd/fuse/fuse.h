@@ -14,6 +14,8 @@ typedef struct fusion {
     int64_t fused, skipped, unreachable;
 } fusion;
 
+/* Reads an input and integrates it with this pose. Returns an exit code. */
+int fuse_image(fusion *f, int index, const double T[16]);
 /* Writes --output and --mesh and reports the model. Returns an exit code. */
 int fuse_write_model(fusion *f);
 

@@ -13,15 +13,20 @@ bool odometry_has_model(const session *s) {
     return odometry_is_depth(s) && s->options->odometry.reference == PCGPU_REFERENCE_MODEL;
 }
 
+static pcgpu_volume_params volume_params(const session *s) {
+    pcgpu_volume_params params = s->options->volume;
+    params.frames = s->input_count;
+    params.color = s->options->color != NULL;
+    params.voxel_size = odometry_map_voxel(s);
+    return params;
+}
+
 pcgpu_status odometry_open_images(session *s, const double init[16], pcgpu_depth_odometry **odometry) {
     pcgpu_depth_odometry_params params;
     pcgpu_depth_odometry_params_init(&params);
     params.registration = register_image_params(s);
     params.reference = s->options->odometry.reference;
-    params.volume = s->options->volume;
-    params.volume.frames = s->input_count;
-    params.volume.color = s->options->color != NULL;
-    params.volume.voxel_size = odometry_map_voxel(s);
+    params.volume = volume_params(s);
     memcpy(params.registration.init, init, sizeof params.registration.init);
     return pcgpu_depth_odometry_open(s->context, &s->options->camera, &params, odometry);
 }
@@ -45,13 +50,37 @@ static int write_model(session *s, job *j, pcgpu_depth_odometry *odometry) {
     return fuse_write_model(&f);
 }
 
-int odometry_end_model(session *s, job *j, pcgpu_depth_odometry *odometry, odometry_map *map, const odometry_picture *drawn,
-                       int code) {
+/* The model of the odometry has the poses before the loops: reads the images once more for another one. */
+static int write_corrected(session *s, job *j, const double *poses) {
+    fusion f = {.session = s, .job = j};
+    const pcgpu_volume_params params = volume_params(s);
+    pcgpu_status status = pcgpu_volume_open(s->context, &params, &f.volume);
+    int code = status == PCGPU_OK ? EXIT_DONE : job_failed(j, status);
+    progress_run_begin(s->input_count);
+    for (int i = 0; i < s->input_count && code == EXIT_DONE; i++) {
+        const double *T = poses + 16 * (int64_t)i;
+        const bool has_pose = T[0] == T[0];
+        code = has_pose ? fuse_image(&f, i, T) : EXIT_DONE;
+        f.skipped += !has_pose;
+        progress_run_add(s->inputs[i], !has_pose           ? PROGRESS_SKIPPED
+                                       : code == EXIT_DONE ? PROGRESS_DONE
+                                                           : PROGRESS_FAILED);
+    }
+    progress_run_end();
+    s->name = j->names[0];
+    code = code == EXIT_DONE ? fuse_write_model(&f) : code;
+    pcgpu_volume_close(f.volume);
+    return code;
+}
+
+int odometry_end_model(session *s, job *j, pcgpu_depth_odometry *odometry, odometry_map *map,
+                       const odometry_picture *drawn, const double *corrected, int code) {
     job_resume(j);
     if (code == EXIT_DONE || code == EXIT_NOT_CONVERGED) {
-        const int model = map                           ? odometry_map_write(map, j)
-                          : odometry && writes_model(s) ? write_model(s, j, odometry)
-                                                        : EXIT_DONE;
+        const int model = map                             ? odometry_map_write(map, j)
+                          : !odometry || !writes_model(s) ? EXIT_DONE
+                          : corrected                     ? write_corrected(s, j, corrected)
+                                                          : write_model(s, j, odometry);
         const int written = model == EXIT_DONE && s->options->picture ? odometry_picture_write(drawn, j) : model;
         code = written == EXIT_DONE ? code : written;
     }

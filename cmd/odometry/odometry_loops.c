@@ -1,11 +1,23 @@
 /* pcgpu odometry --loops: places that are seen again, and the poses that they correct. */
 #include "odometry_run.h"
+#include "register.h"
 
 #include <math.h>
 #include <string.h>
 
+static pcgpu_status open_images(session *s, pcgpu_loops **loops) {
+    const pcgpu_register_depth_params registration = register_image_params(s);
+    pcgpu_depth_loops_params params;
+    pcgpu_depth_loops_params_init(&params);
+    params.registration.bilateral = registration.bilateral;
+    return pcgpu_loops_open_depth(s->context, &s->options->camera, &params, loops);
+}
+
 pcgpu_status odometry_open_loops(session *s, const pcgpu_register_params *registration, pcgpu_loops **loops) {
     pcgpu_loops_params params;
+    if (odometry_is_depth(s)) {
+        return open_images(s, loops);
+    }
     pcgpu_loops_params_init(&params);
     if (registration->voxel > 0.0) { /* 0, of a method without voxels, is none for places */
         params.registration.voxel = registration->voxel;
@@ -15,8 +27,12 @@ pcgpu_status odometry_open_loops(session *s, const pcgpu_register_params *regist
     return pcgpu_loops_open(s->context, &params, loops);
 }
 
-pcgpu_status odometry_add_loops(pcgpu_loops *loops, pcgpu_odometry *odometry, int index, const double T[16]) {
+pcgpu_status odometry_add_loops(pcgpu_loops *loops, pcgpu_odometry *odometry, const pcgpu_depth *image, int index,
+                                const double T[16]) {
     pcgpu_cloud points;
+    if (!odometry) {
+        return pcgpu_loops_add_depth(loops, image, index, T);
+    }
     pcgpu_status status = pcgpu_odometry_points(odometry, &points);
     return status == PCGPU_OK ? pcgpu_loops_add(loops, &points, index, T) : status;
 }
@@ -88,7 +104,7 @@ static void report_loops(const session *s, const char *name, const pcgpu_loops_r
     }
 }
 
-int odometry_end_loops(session *s, pcgpu_loops *loops, const char *name, double *poses) {
+int odometry_end_loops(session *s, pcgpu_loops *loops, const char *name, double *poses, bool *moved) {
     pcgpu_loops_result r;
     double farthest = 0.0;
     if (pcgpu_loops_solve(loops, &r) != PCGPU_OK) {
@@ -103,6 +119,7 @@ int odometry_end_loops(session *s, pcgpu_loops *loops, const char *name, double 
         farthest = fmax(farthest, sqrt(square));
         memcpy(T, r.poses + 16 * i, 16 * sizeof *T);
     }
+    *moved = farthest > 0.0;
     report_loops(s, name, &r, farthest);
     print_json(s, &r, farthest);
     return EXIT_DONE;

@@ -68,11 +68,11 @@ static void effect(const session *s, const char *const *inputs, int count, optio
 
 /* Refuses options without an effect on this kind of sequence. */
 static bool check_kind(const session *s, bool images, reason *why) {
-    static const char *const of_scans[] = {"model-range", "deskew", "time-column", "loops"};
+    static const char *const of_scans[] = {"model-range", "deskew", "time-column"};
     static const char *const of_model[] = {"model-range"}, *const of_time[] = {"time-column"};
     const pcgpu_odometry_params *p = &s->options->odometry;
     return register_check_kind(s, !images, images, why) &&
-           (!images || register_refuse(s, of_scans, 4, "is for scans, and depth images are given", why)) &&
+           (!images || register_refuse(s, of_scans, 3, "is for scans, and depth images are given", why)) &&
            (p->reference == PCGPU_REFERENCE_MODEL ||
             register_refuse(s, of_model, 1, "is for --reference model", why)) &&
            (p->deskew == PCGPU_DESKEW_TIME || register_refuse(s, of_time, 1, "is for --deskew time", why));

@@ -23,6 +23,7 @@ typedef struct odometry_state {
     odometry_picture picture;
     int keyframe;      /* the last scan of `before` that became the reference */
     int good, lost, failed;
+    bool corrected; /* loops have moved the poses */
     double seconds;
 } odometry_state;
 
@@ -201,7 +202,7 @@ static int add_scan(odometry_state *run, job *j, int index, double *T, double *r
         return job_failed(j, status);
     }
     if (run->loops && f.good) {
-        status = odometry_add_loops(run->loops, run->odometry, index, f.T_world_frame);
+        status = odometry_add_loops(run->loops, run->odometry, &j->images[0], index, f.T_world_frame);
         if (status != PCGPU_OK) {
             return job_failed(j, status);
         }
@@ -257,7 +258,7 @@ static int add_known(odometry_state *run, scan_read *scan) {
                              : pcgpu_odometry_add_known(run->odometry, &scan->cloud, time, T, keyframe);
         drawn = odometry_picture_add(&run->picture, run->session, scan->index, &scan->cloud, &scan->image);
         if (run->loops && status == PCGPU_OK) {
-            status = odometry_add_loops(run->loops, run->odometry, scan->index, T);
+            status = odometry_add_loops(run->loops, run->odometry, &scan->image, scan->index, T);
         }
         if (status == PCGPU_OK && adds_to_map(run) && odometry_map_add(run->map, &scan->cloud, T, time) != EXIT_DONE) {
             return EXIT_FAILED;
@@ -330,7 +331,7 @@ static int run_odometry(odometry_state *run) {
         summarize(run);
     }
     if (code == EXIT_DONE && run->loops) {
-        code = odometry_end_loops(run->session, run->loops, run->output.name, run->poses);
+        code = odometry_end_loops(run->session, run->loops, run->output.name, run->poses, &run->corrected);
         stopped = code != EXIT_DONE;
         run->output.poses = run->poses;
         run->output.times = run->times;
@@ -368,7 +369,7 @@ int odometry_run(session *s) {
     code = code == EXIT_DONE ? run_odometry(&run) : code;
     run.picture.poses = run.poses;
     if (has_model) {
-        code = odometry_end_model(s, &model, run.camera, run.map, &run.picture, code);
+        code = odometry_end_model(s, &model, run.camera, run.map, &run.picture, run.corrected ? run.poses : NULL, code);
     }
     odometry_picture_free(&run.picture);
     pcgpu_loops_close(run.loops);

@@ -37,19 +37,22 @@ pcgpu_status odometry_open_images(session *session, const double init[16], pcgpu
 /* Opens the outputs of the whole run: the model, or the map of scans, and the picture; *wanted: there are some. Returns an exit
  * code. */
 int odometry_begin_model(session *session, job *j, bool *wanted);
-/* Writes these outputs. `code` is the exit code of the scans. Returns an exit code. */
+/* Writes these outputs. corrected: the poses when loops have moved them, or NULL. `code` is the exit code of the scans.
+ * Returns an exit code. */
 struct odometry_map;
 int odometry_end_model(session *session, job *j, pcgpu_depth_odometry *odometry, struct odometry_map *map,
-                       const odometry_picture *drawn, int code);
+                       const odometry_picture *drawn, const double *corrected, int code);
 
 /* ---- odometry_loops.c ---- */
 
 /* Opens the search for loops with the parameters of the odometry. */
 pcgpu_status odometry_open_loops(session *session, const pcgpu_register_params *registration, pcgpu_loops **loops);
-/* Adds the last scan of the odometry, which has this pose. */
-pcgpu_status odometry_add_loops(pcgpu_loops *loops, pcgpu_odometry *odometry, int index, const double T[16]);
-/* Solves the pose graph, reports the loops, and corrects the poses of the scans. Returns an exit code. */
-int odometry_end_loops(session *session, pcgpu_loops *loops, const char *name, double *poses);
+/* Adds the last scan of the odometry, or without one the image, which has this pose. */
+pcgpu_status odometry_add_loops(pcgpu_loops *loops, pcgpu_odometry *odometry, const pcgpu_depth *image, int index,
+                                const double T[16]);
+/* Solves the pose graph, reports the loops, and corrects the poses of the scans; *moved: some pose has changed. Returns
+ * an exit code. */
+int odometry_end_loops(session *session, pcgpu_loops *loops, const char *name, double *poses, bool *moved);
 
 /* ---- odometry_sequence.c ---- */
 

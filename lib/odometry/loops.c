@@ -18,11 +18,14 @@
 #define LOOP_RADIANS 1e-3
 #define LOOP_VOXELS  0.2
 #define LOOP_KERNEL  3.0
+#define LOOP_LENGTH  1.0 /* voxels, as the length of a loop in a path */
 /* A loop whose residual is larger contradicts the others. */
 #define OUTLIER_RADIANS 0.03
 #define OUTLIER_VOXELS  3.0
 
 enum { ITERATIONS = 50, ROUNDS = 20 };
+
+static const pc_loops_kind scans;
 
 void pcgpu_loops_params_init_sized(pcgpu_loops_params *params, size_t struct_size) {
     pcgpu_loops_params initial = {.place_distance = PCGPU_AUTO, .drift = 0.02};
@@ -59,6 +62,7 @@ pcgpu_status pcgpu_loops_open(pcgpu_context *context, const pcgpu_loops_params *
         return pc_fail_memory(context, sizeof *l, "the loops");
     }
     l->context = context;
+    l->kind = &scans;
     l->params = *params;
     l->params.registration = r;
     *loops = l;
@@ -105,29 +109,35 @@ static bool join_place(pcgpu_loops *l, const pcgpu_cloud *cloud, const double T[
     return pc_place_add(&l->builder, cloud, T);
 }
 
-/* Keeps the present place, and looks for earlier ones. */
-static pcgpu_status end_place(pcgpu_loops *l) {
-    if (!l->open) {
-        return PCGPU_OK;
-    }
+pcgpu_status pc_loops_take_place(pcgpu_loops *l, pc_place *place) {
     if (l->place_count == l->place_capacity) {
         const int32_t capacity = 2 * l->place_capacity + 64;
         pc_place *places = realloc(l->places, (size_t)capacity * sizeof *places);
         if (!places) {
+            pc_place_free(place);
             return pc_fail_memory(l->context, (size_t)capacity * sizeof *places, "the places");
         }
         l->places = places;
         l->place_capacity = capacity;
     }
+    place->link = -1;
+    l->places[l->place_count++] = *place;
+    *place = (pc_place){0};
+    return PCGPU_OK;
+}
+
+/* Keeps the present place, and looks for earlier ones. */
+static pcgpu_status end_place(pcgpu_loops *l) {
+    if (!l->open) {
+        return PCGPU_OK;
+    }
     if (!pc_place_finish(&l->builder, &l->present)) {
         pc_place_free(&l->present);
         return pc_fail_memory(l->context, 1 << 20, "a place");
     }
-    l->present.link = -1;
-    l->places[l->place_count++] = l->present;
-    l->present = (pc_place){0};
     l->open = false;
-    return pc_loops_find(l);
+    pcgpu_status status = pc_loops_take_place(l, &l->present);
+    return status == PCGPU_OK ? pc_loops_find(l) : status;
 }
 
 static pcgpu_status settle(pcgpu_loops *l, const pcgpu_cloud *cloud) {
@@ -137,6 +147,11 @@ static pcgpu_status settle(pcgpu_loops *l, const pcgpu_cloud *cloud) {
     if (l->params.place_distance == PCGPU_AUTO) {
         l->params.place_distance = PLACE_VOXELS * l->builder.voxel;
     }
+    l->loop_sigma[0] = LOOP_RADIANS;
+    l->loop_sigma[1] = LOOP_VOXELS * l->builder.voxel;
+    l->outlier[0] = OUTLIER_RADIANS;
+    l->outlier[1] = OUTLIER_VOXELS * l->builder.voxel;
+    l->loop_length = LOOP_LENGTH * l->builder.voxel;
     l->settled = status == PCGPU_OK;
     return status;
 }
@@ -154,14 +169,27 @@ static bool reserve(pcgpu_loops *l) {
     return ids && poses;
 }
 
-pcgpu_status pcgpu_loops_add(pcgpu_loops *l, const pcgpu_cloud *cloud, int64_t id, const double T[16]) {
-    pc_clear_error(l->context);
+pcgpu_status pc_loops_reserve(pcgpu_loops *l, const double T[16]) {
     pcgpu_status status = pc_register_check_pose(l->context, "the pose", T);
-    if (status == PCGPU_OK && cloud->columns < 3) {
-        status = pc_fail(l->context, PCGPU_ERROR_ARGUMENT, "a cloud of %d columns; x y z are needed", cloud->columns);
-    }
     if (status == PCGPU_OK && !reserve(l)) {
         status = pc_fail_memory(l->context, 160 * (uint64_t)l->capacity, "the poses");
+    }
+    return status;
+}
+
+void pc_loops_take_pose(pcgpu_loops *l, int64_t id, const double T[16]) {
+    memcpy(l->odometry + 16 * l->frames, T, 16 * sizeof *T);
+    l->ids[l->frames++] = id;
+}
+
+pcgpu_status pcgpu_loops_add(pcgpu_loops *l, const pcgpu_cloud *cloud, int64_t id, const double T[16]) {
+    pc_clear_error(l->context);
+    pcgpu_status status = pc_loops_reserve(l, T);
+    if (status == PCGPU_OK && (cloud->columns < 3 || l->kind != &scans)) {
+        status = pc_fail(l->context, PCGPU_ERROR_ARGUMENT,
+                         l->kind != &scans ? "a cloud for loops of depth images; call pcgpu_loops_add_depth"
+                                           : "a cloud of %d columns; x y z are needed",
+                         cloud->columns);
     }
     if (status == PCGPU_OK && !l->settled) {
         status = settle(l, cloud);
@@ -181,29 +209,41 @@ pcgpu_status pcgpu_loops_add(pcgpu_loops *l, const pcgpu_cloud *cloud, int64_t i
         status = pc_fail_memory(l->context, 1 << 20, "a place");
     }
     if (status == PCGPU_OK) {
-        memcpy(l->odometry + 16 * l->frames, T, 16 * sizeof *T);
-        l->ids[l->frames++] = id;
+        pc_loops_take_pose(l, id, T);
     }
     return status;
 }
 
 /* ---- the graph --------------------------------------------------------------------------------------------------- */
 
-static pcgpu_pose_edge edge_between(const double *poses, int64_t from, double voxel) {
+static void weigh_scan(const pcgpu_loops *l, pcgpu_pose_edge *e) {
+    const double t[3] = {e->T_from_to[3], e->T_from_to[7], e->T_from_to[11]}, path = pc_norm3(t);
+    const double voxel = l->params.registration.voxel;
+    e->sigma[0] = sqrt(STEP_RADIANS * STEP_RADIANS + ROTATION * ROTATION * (path / (4.0 * voxel)));
+    e->sigma[1] = sqrt(STEP_VOXELS * STEP_VOXELS * voxel * voxel + TRANSLATION * TRANSLATION * voxel * path);
+}
+
+static pcgpu_status evaluate_scans(pcgpu_loops *l, const pcgpu_pose_edge *loops, bool *correct) {
+    (void)loops;
+    *correct = l->link_count > 0;
+    return PCGPU_OK;
+}
+
+static const pc_loops_kind scans = {.end = end_place, .weigh = weigh_scan, .evaluate = evaluate_scans};
+
+static pcgpu_pose_edge edge_between(const pcgpu_loops *l, int64_t from) {
     pcgpu_pose_edge e = {.from = from, .to = from + 1};
     double inverse[16];
-    pc_transform_invert(poses + 16 * from, inverse);
-    pc_transform_multiply(inverse, poses + 16 * (from + 1), e.T_from_to);
-    const double t[3] = {e.T_from_to[3], e.T_from_to[7], e.T_from_to[11]}, path = pc_norm3(t);
-    e.sigma[0] = sqrt(STEP_RADIANS * STEP_RADIANS + ROTATION * ROTATION * (path / (4.0 * voxel)));
-    e.sigma[1] = sqrt(STEP_VOXELS * STEP_VOXELS * voxel * voxel + TRANSLATION * TRANSLATION * voxel * path);
+    pc_transform_invert(l->odometry + 16 * from, inverse);
+    pc_transform_multiply(inverse, l->odometry + 16 * (from + 1), e.T_from_to);
+    l->kind->weigh(l, &e);
     return e;
 }
 
 static pcgpu_pose_edge edge_of(const pcgpu_loops *l, const pc_link *link) {
     pcgpu_pose_edge e = {.from = l->places[link->from].frame,
                          .to = l->places[link->to].frame,
-                         .sigma = {LOOP_RADIANS, LOOP_VOXELS * l->params.registration.voxel},
+                         .sigma = {l->loop_sigma[0], l->loop_sigma[1]},
                          .kernel = LOOP_KERNEL};
     memcpy(e.T_from_to, link->T_from_to, sizeof e.T_from_to);
     return e;
@@ -213,7 +253,7 @@ static pcgpu_pose_edge edge_of(const pcgpu_loops *l, const pc_link *link) {
 static double excess_of(const pcgpu_loops *l, const pcgpu_pose_edge *e) {
     double r[2];
     pcgpu_pose_edge_residual(l->poses, e, r);
-    return fmax(r[0] / OUTLIER_RADIANS, r[1] / (OUTLIER_VOXELS * l->params.registration.voxel));
+    return fmax(r[0] / l->outlier[0], r[1] / l->outlier[1]);
 }
 
 /* Drops the loops that contradict the others most; whether there were some. */
@@ -261,9 +301,6 @@ static pcgpu_status correct(pcgpu_loops *l, pcgpu_pose_edge *edges, pcgpu_pose_g
     const int64_t chain = l->frames > 0 ? l->frames - 1 : 0;
     pcgpu_status status = PCGPU_OK;
     bool again = true;
-    for (int64_t i = 0; i < chain; i++) {
-        edges[i] = edge_between(l->odometry, i, l->params.registration.voxel);
-    }
     for (int round = 0; round < ROUNDS && again && status == PCGPU_OK; round++) {
         if (bytes > 0) {
             memcpy(l->poses, l->odometry, bytes);
@@ -271,9 +308,12 @@ static pcgpu_status correct(pcgpu_loops *l, pcgpu_pose_edge *edges, pcgpu_pose_g
         for (int32_t i = 0; i < l->link_count; i++) {
             edges[chain + i] = edge_of(l, &l->links[i]);
         }
-        *graph = (pcgpu_pose_graph_result){0};
-        again = l->link_count > 0; /* else the poses keep their bytes */
-        if (again) {
+        *graph = (pcgpu_pose_graph_result){.converged = true};
+        status = l->kind->evaluate(l, edges + chain, &again); /* not again: the poses keep their bytes */
+        for (int64_t i = 0; i < chain && again; i++) {
+            edges[i] = edge_between(l, i);
+        }
+        if (again && status == PCGPU_OK) {
             status = pcgpu_pose_graph_solve(l->context, l->poses, l->frames, edges, chain + l->link_count, ITERATIONS,
                                             graph);
         }
@@ -285,7 +325,7 @@ static pcgpu_status correct(pcgpu_loops *l, pcgpu_pose_edge *edges, pcgpu_pose_g
 pcgpu_status pcgpu_loops_solve(pcgpu_loops *l, pcgpu_loops_result *result) {
     *result = (pcgpu_loops_result){0};
     pc_clear_error(l->context);
-    pcgpu_status status = end_place(l);
+    pcgpu_status status = l->kind->end(l);
     const size_t edges_bytes = ((size_t)l->frames + (size_t)l->link_count + 1) * sizeof(pcgpu_pose_edge);
     free(l->poses);
     free(l->loops);
@@ -311,6 +351,7 @@ pcgpu_status pcgpu_loops_solve(pcgpu_loops *l, pcgpu_loops_result *result) {
     result->refused = l->refused;
     for (int32_t i = 0; i < l->place_count; i++) {
         result->bytes += 6 * ((int64_t)l->places[i].map.n + l->places[i].scan.n) + (int64_t)sizeof *l->places;
+        result->bytes += l->places[i].depth ? 2 * (int64_t)l->small.width * l->small.height : 0;
     }
     return PCGPU_OK;
 }

@@ -1,5 +1,6 @@
-/* Shared by the files of loops: loops.c (frames in, poses out), loops_place.c (what is kept of a place), loops_find.c
- * (places that were seen before) and loops_check.c (registration of two places). */
+/* Shared by the files of loops: loops.c (frames in, poses out), loops_paths.c (the graph of places), and of scans
+ * loops_place.c (what is kept of a place), loops_find.c (places that were seen before) and loops_check.c (registration
+ * of two places); of depth images loops_depth.c (images in) and loops_depth_find.c (places that were seen before). */
 #ifndef PC_LOOPS_H
 #define PC_LOOPS_H
 
@@ -25,6 +26,7 @@ typedef struct pc_place {
     pc_packed_points scan;          /* of the frame in the middle: what its sensor saw through */
     int32_t link;                   /* its last link, or -1 */
     uint16_t rings[PC_PLACE_RINGS]; /* high columns by their distance from the sensor */
+    uint16_t *depth;                /* of a depth camera, which has no points: its image */
 } pc_place;
 
 /* A cell that has a point, as an entry of a hash table; 0: empty. */
@@ -59,10 +61,31 @@ typedef struct pc_link {
     int32_t next[2]; /* the link before this of `from`, of `to`; -1: there is none */
 } pc_link;
 
+/* An earlier place as the shortest path predicts it. */
+typedef struct pc_prediction {
+    double length; /* metres of the path */
+    double T[16];  /* T_place_present */
+    double distance;
+    double cost; /* of a candidate: which to search first */
+    bool done;   /* the path is the shortest one */
+} pc_prediction;
+
+/* What differs between scans and depth images. */
+typedef struct pc_loops_kind {
+    pcgpu_status (*end)(pcgpu_loops *l);                     /* after the last frame */
+    void (*weigh)(const pcgpu_loops *l, pcgpu_pose_edge *e); /* sets the deviations of a step of the odometry */
+    /* Whether the loops, given as edges, correct anything: before the graph is solved with them. */
+    pcgpu_status (*evaluate)(pcgpu_loops *l, const pcgpu_pose_edge *loops, bool *correct);
+} pc_loops_kind;
+
 struct pcgpu_loops {
     pcgpu_context *context;
-    pcgpu_loops_params params; /* settled by the first frame */
+    const pc_loops_kind *kind;
+    pcgpu_loops_params params; /* settled by the first frame; of depth images only the drift */
     bool settled;
+    double loop_sigma[2],
+        outlier[2];     /* radians and metres: deviations of a loop, and the residual of one that is wrong */
+    double loop_length; /* metres, of a loop in a path */
     int64_t frames, capacity;
     int64_t *ids;
     double *odometry, *poses; /* of all frames: as added, corrected */
@@ -77,7 +100,26 @@ struct pcgpu_loops {
     int32_t link_count, link_capacity;
     pcgpu_loop *loops;
     int64_t tried, refused;
+    /* Of depth images: */
+    pcgpu_depth_loops_params depth;
+    pcgpu_camera camera; /* of the images as given */
+    pcgpu_camera small;  /* of those that are kept; without a size until the first one */
+    const pc_backend *backend;
+    double walk; /* variance of the odometry's translation after a metre, from the loops */
 };
+
+/* Checks the pose of a frame and makes capacity for it; enters it when all that can fail is done. */
+pcgpu_status pc_loops_reserve(pcgpu_loops *l, const double T_world_frame[16]);
+void pc_loops_take_pose(pcgpu_loops *l, int64_t id, const double T_world_frame[16]);
+/* Takes over what is in `place`, or frees it. */
+pcgpu_status pc_loops_take_place(pcgpu_loops *l, pc_place *place);
+/* Appends a link, unless its two places have one. */
+pcgpu_status pc_loops_append(pcgpu_loops *l, const pc_link *link);
+/* The length of a motion of a depth camera: metres, with a radian as a metre, since a rotation by a radian moves what
+ * is seen a metre away as far. */
+double pc_loops_length(const double T[16]);
+/* Predicts all places from the last one. False when memory is short. */
+bool pc_loops_predict(const pcgpu_loops *l, pc_prediction *p);
 
 /* Registers the place `to` to the place `from`, from this start. *converged: it has, with a score of `least` or more.
  */
@@ -90,6 +132,7 @@ pcgpu_status pc_loops_search(pcgpu_loops *l, int32_t from, int32_t to, const dou
 void pc_loops_join(pcgpu_loops *l, int32_t index);
 /* Compares the last place with earlier ones, and appends links that hold. */
 pcgpu_status pc_loops_find(pcgpu_loops *l);
+pcgpu_status pc_loops_find_depth(pcgpu_loops *l);
 
 /* The most that the odometry may be off after so many metres: metres and radians. */
 double pc_loops_most_metres(const pcgpu_loops *l, double path);

@@ -11,7 +11,6 @@
  * the place before is registered too, and the cycle of both has to close (pairwise consistency, Mangelson et al. 2018).
  */
 #include "loops.h"
-#include "priority_queue.h"
 #include "odometry.h"
 
 #include <stdlib.h>
@@ -26,20 +25,10 @@
                               */
 #define OVERLAP       1.2    /* place distances between sensors of places that see the same */
 #define APART         1.5    /* place distances between places that are searched: a search covers more */
-#define LOOP_LENGTH   1.0    /* voxels, as the length of a loop in a path */
 #define CYCLE_VOXELS  2.0    /* a cycle has to close within these */
 #define CYCLE_RADIANS 0.02
 
 enum { MOST_SEARCHED = 4 };
-
-/* An earlier place as the shortest path predicts it. */
-typedef struct prediction {
-    double length; /* metres of the path */
-    double T[16];  /* T_place_present */
-    double distance;
-    double cost; /* of a candidate: which to search first */
-    bool done;   /* the path is the shortest one */
-} prediction;
 
 double pc_loops_most_metres(const pcgpu_loops *l, double path) {
     return LEAST_METRES * l->params.registration.voxel + l->params.drift * path;
@@ -49,72 +38,6 @@ double pc_loops_most_radians(double path) {
     return LEAST_RADIANS + RADIANS_A_METRE * path;
 }
 
-/* ---- the shortest paths ------------------------------------------------------------------------------------------ */
-
-typedef struct paths {
-    prediction *p; /* of each place */
-    pc_heap heap;
-    bool short_of_memory;
-} paths;
-
-static void reach(paths *s, int32_t via, int32_t to, double length, const double T_to_via[16]) {
-    prediction *p = &s->p[to];
-    if (!p->done && s->p[via].length + length < p->length) {
-        p->length = s->p[via].length + length;
-        pc_transform_multiply(T_to_via, s->p[via].T, p->T);
-        s->short_of_memory = !pc_heap_push(&s->heap, p->length, to) || s->short_of_memory;
-    }
-}
-
-static void reach_along_way(const pcgpu_loops *l, paths *s, int32_t via, int32_t to) {
-    double inverse[16], T[16];
-    pc_transform_invert(l->places[to].T, inverse);
-    pc_transform_multiply(inverse, l->places[via].T, T);
-    reach(s, via, to, fabs(l->places[to].path - l->places[via].path), T);
-}
-
-static void reach_neighbours(const pcgpu_loops *l, paths *s, int32_t via) {
-    const double length = LOOP_LENGTH * l->params.registration.voxel;
-    if (via > 0) {
-        reach_along_way(l, s, via, via - 1);
-    }
-    if (via + 1 < l->place_count) {
-        reach_along_way(l, s, via, via + 1);
-    }
-    for (int32_t i = l->places[via].link; i >= 0;) {
-        const pc_link *link = &l->links[i];
-        const bool later = link->to == via;
-        double inverse[16];
-        pc_transform_invert(link->T_from_to, inverse);
-        reach(s, via, later ? link->from : link->to, length, later ? link->T_from_to : inverse);
-        i = link->next[later];
-    }
-}
-
-/* From the last place to all others. False when memory is short. */
-static bool predict_all(const pcgpu_loops *l, prediction *p) {
-    static const double identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
-    const int32_t last = l->place_count - 1;
-    paths s = {.p = p};
-    for (int32_t i = 0; i <= last; i++) {
-        p[i] = (prediction){.length = INFINITY};
-    }
-    p[last].length = 0.0;
-    memcpy(p[last].T, identity, sizeof identity);
-    s.short_of_memory = !pc_heap_push(&s.heap, 0.0, last);
-    while (s.heap.count > 0 && !s.short_of_memory) {
-        const int32_t via = pc_heap_pop(&s.heap).item;
-        const double t[3] = {p[via].T[3], p[via].T[7], p[via].T[11]};
-        if (!p[via].done) {
-            p[via].done = true;
-            p[via].distance = pc_norm3(t);
-            reach_neighbours(l, &s, via);
-        }
-    }
-    free(s.heap.entries);
-    return !s.short_of_memory;
-}
-
 /* ---- links ------------------------------------------------------------------------------------------------------- */
 
 /* Whether a link agrees with the prediction, to so many metres and radians. */
@@ -122,40 +45,12 @@ static bool agrees(const pc_link *link, const double predicted[16], double metre
     return !pc_moved_beyond(predicted, link->T_from_to, metres, radians);
 }
 
-void pc_loops_join(pcgpu_loops *l, int32_t index) {
-    pc_link *link = &l->links[index];
-    pc_place *from = &l->places[link->from], *to = &l->places[link->to];
-    link->next[0] = from->link;
-    link->next[1] = to->link;
-    from->link = to->link = index;
-}
-
-static pcgpu_status append(pcgpu_loops *l, const pc_link *link) {
-    for (int32_t i = l->places[link->to].link; i >= 0; i = l->links[i].next[l->links[i].to == link->to]) {
-        if (l->links[i].from == link->from) {
-            return PCGPU_OK;
-        }
-    }
-    if (l->link_count == l->link_capacity) {
-        const int32_t capacity = 2 * l->link_capacity + 64;
-        pc_link *links = realloc(l->links, (size_t)capacity * sizeof *links);
-        if (!links) {
-            return pc_fail_memory(l->context, (size_t)capacity * sizeof *links, "the loops");
-        }
-        l->links = links;
-        l->link_capacity = capacity;
-    }
-    l->links[l->link_count] = *link;
-    pc_loops_join(l, l->link_count++);
-    return PCGPU_OK;
-}
-
 static bool is_earlier(const pcgpu_loops *l, int32_t place, int32_t of) {
     return l->places[of].path - l->places[place].path >= LEAST_PATH * l->params.place_distance;
 }
 
 /* The nearest earlier place by a prediction that is good enough, or -1. */
-static int32_t nearest(const pcgpu_loops *l, const prediction *p) {
+static int32_t nearest(const pcgpu_loops *l, const pc_prediction *p) {
     const int32_t last = l->place_count - 1;
     const double tight = TIGHT_VOXELS * l->params.registration.voxel, near = OVERLAP * l->params.place_distance;
     int32_t best = -1;
@@ -168,7 +63,7 @@ static int32_t nearest(const pcgpu_loops *l, const prediction *p) {
     return best;
 }
 
-static pcgpu_status link_nearest(pcgpu_loops *l, const prediction *p, int32_t place) {
+static pcgpu_status link_nearest(pcgpu_loops *l, const pc_prediction *p, int32_t place) {
     const int32_t last = l->place_count - 1;
     pc_link link;
     bool converged;
@@ -181,7 +76,7 @@ static pcgpu_status link_nearest(pcgpu_loops *l, const prediction *p, int32_t pl
         l->refused++;
         return PCGPU_OK;
     }
-    return append(l, &link);
+    return pc_loops_append(l, &link);
 }
 
 /* ---- searches ---------------------------------------------------------------------------------------------------- */
@@ -197,7 +92,7 @@ static double difference(const pc_place *a, const pc_place *b) {
 }
 
 /* The candidate to search next, or -1: of least cost, far from those before. */
-static int32_t next_candidate(const pcgpu_loops *l, const prediction *p, const int32_t *before, int count) {
+static int32_t next_candidate(const pcgpu_loops *l, const pc_prediction *p, const int32_t *before, int count) {
     const int32_t last = l->place_count - 1;
     int32_t best = -1;
     for (int32_t i = 0; i < last && is_earlier(l, i, last); i++) {
@@ -240,7 +135,7 @@ static pcgpu_status find_witness(pcgpu_loops *l, const pc_link *link, pc_link *w
 }
 
 /* Searches the last place in an earlier one. *found: a link was appended. */
-static pcgpu_status search_in(pcgpu_loops *l, const prediction *p, int32_t place, bool *found) {
+static pcgpu_status search_in(pcgpu_loops *l, const pc_prediction *p, int32_t place, bool *found) {
     const int32_t last = l->place_count - 1;
     const double metres = pc_loops_most_metres(l, p[place].length), radians = pc_loops_most_radians(p[place].length);
     pc_link link, witness;
@@ -259,9 +154,9 @@ static pcgpu_status search_in(pcgpu_loops *l, const prediction *p, int32_t place
     }
     if (status == PCGPU_OK && closes) {
         *found = true;
-        status = append(l, &link);
+        status = pc_loops_append(l, &link);
         if (status == PCGPU_OK && is_earlier(l, witness.from, witness.to)) {
-            status = append(l, &witness);
+            status = pc_loops_append(l, &witness);
         }
     } else {
         l->refused++;
@@ -269,7 +164,7 @@ static pcgpu_status search_in(pcgpu_loops *l, const prediction *p, int32_t place
     return status;
 }
 
-static pcgpu_status search(pcgpu_loops *l, prediction *p) {
+static pcgpu_status search(pcgpu_loops *l, pc_prediction *p) {
     const int32_t last = l->place_count - 1;
     const double near = OVERLAP * l->params.place_distance;
     int32_t before[MOST_SEARCHED];
@@ -291,8 +186,8 @@ static pcgpu_status search(pcgpu_loops *l, prediction *p) {
 }
 
 pcgpu_status pc_loops_find(pcgpu_loops *l) {
-    prediction *p = malloc((size_t)l->place_count * sizeof *p);
-    if (!p || !predict_all(l, p)) {
+    pc_prediction *p = malloc((size_t)l->place_count * sizeof *p);
+    if (!p || !pc_loops_predict(l, p)) {
         free(p);
         return pc_fail_memory(l->context, (size_t)l->place_count * sizeof *p, "the places");
     }

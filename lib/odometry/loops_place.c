@@ -216,6 +216,7 @@ bool pc_place_finish(pc_place_builder *b, pc_place *place) {
 void pc_place_free(pc_place *place) {
     free(place->map.xyz);
     free(place->scan.xyz);
+    free(place->depth);
     *place = (pc_place){0};
 }
 

@@ -57,7 +57,7 @@ class Map(_Closing):
 
 
 class Loops(_Closing):
-    """Finds places that a sequence sees again, and corrects its poses: pcgpu odometry --loops.
+    """Finds places that a sequence sees again, and corrects its poses: pcgpu odometry --loops, of scans.
 
     voxel_size      metres: finest voxel of the registration of two places; 'auto': from the first scan
     levels          of that registration; 0 = automatic

@@ -20,6 +20,7 @@ int main(void) {
     SIZE(pcgpu_indices);
     SIZE(pcgpu_loop);
     SIZE(pcgpu_loops_params);
+    SIZE(pcgpu_depth_loops_params);
     SIZE(pcgpu_loops_result);
     SIZE(pcgpu_map_params);
     SIZE(pcgpu_map_stats);

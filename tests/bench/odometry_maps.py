@@ -155,12 +155,16 @@ def depth(build, table):
         with tempfile.TemporaryDirectory() as temporary:
             _, good = output_of(['sh', BESIDE / 'depth_drift.sh', build.pcgpu, temporary])
             folder, truth = pathlib.Path(temporary), sorted(images.glob('*.pose.txt'))
-            ate = {name: float((folder / f'path.{name}').read_text()) for name in ('previous', 'model')}
+            ate = {name: float((folder / f'path.{name}').read_text()) for name in ('previous', 'model', 'previous.loops', 'model.loops')}
             end = {name: end_of(folder / f'path.{name}.txt', truth) for name in ate}
         for what, error in ('ATE', ate), ('end', end):
             table.add(f'depth: {what} of the model', '<= half of previous', f'{1e3 * error["model"]:.1f} mm (previous '
                       f'{1e3 * error["previous"]:.1f}, {error["model"] / error["previous"]:.2f})',
                       error['model'] <= 0.5 * error['previous'], '7-Scenes, 60 images, 8 apart', not good)
+        for name, target in ('previous', 31.7), ('model', 27.2):
+            after = 1e3 * ate[name + '.loops']
+            table.add(f'depth: ATE with loops, {name}', f'<= {target} mm', f'{after:.1f} mm (without {1e3 * ate[name]:.1f})', after <= target,
+                      'the same', after > target)
     else:
         table.skip('depth', 'no real images: set PCGPU_DATA')
     text, good = output_of(['sh', BESIDE.parent / 'scene/room_color.sh', build.test('scene/room'), build.test('scene/check_room'), build.pcgpu])

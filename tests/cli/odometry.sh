@@ -253,8 +253,6 @@ same "$OUT" tum2.txt
 expect 1 pcgpu odometry --cpu s?.bin --trajectory loops.txt --loops --resume
 stderr_has 'loops.txt: is complete, and loops may have corrected its poses, so that it cannot be extended; leave out --resume'
 same loops.txt model.txt
-expect 2 pcgpu odometry --loops --config "$DATA/room/camera.yaml" "$DATA"/room/frame-00000[01].png
-stderr_has 'loops is for scans, and depth images are given'
 # Options that this kind of sequence does not look at.
 for ARGUMENTS in '--bilateral 1' '--level-iterations 1,2,3' '--time-column 5' '--reference previous --model-range 9' '--max-distance 1'; do
     expect 2 pcgpu odometry s0.bin s1.bin $ARGUMENTS

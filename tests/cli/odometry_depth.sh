@@ -52,6 +52,15 @@ for done in 1 3; do
     rm r.txt
 done
 
+# --loops: four images that return nowhere keep their bytes, and so does their model; tests/scene/room_loops.sh has loops.
+expect 0 $RUN --cpu f?.png --trajectory loops.txt -o loops.ply --loops --json loops.jsonl -v
+same loops.txt model.txt
+same loops.ply model.ply
+stderr_has '^pcgpu: loops.txt: 0 loops among [0-9]+ places? '
+grep -q '"loop_closure": {"frames": 4, .*"converged": true, "moved": 0, "loops": \[\]}}$' loops.jsonl || die 'the object of the loops is another'
+expect 1 $RUN --cpu f?.png --trajectory loops.txt --loops --resume
+stderr_has 'is complete, and loops may have corrected its poses'
+
 # An image without any depth, one that is missing and one of another size leave a gap; the rest goes on.
 printf 'P5\n640 480\n65535\n' > dark.pgm
 head -c $((2 * 640 * 480)) /dev/zero >> dark.pgm

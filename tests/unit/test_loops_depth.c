@@ -1,0 +1,240 @@
+/* Loops of a depth camera: it moves along a wall whose parts are copies of each other, a metre apart, and comes back.
+ * Only the return is a loop, each loop is the right one of the copies, and the loops correct the drift of the poses.
+ * Costs 5 s. */
+#include "pcgpu.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "transform_test.h"
+
+enum { WIDTH = 160, HEIGHT = 120, COPIES = 16, PARTS = 3, STEPS = 60, FRAMES = 2 * STEPS };
+
+#define STEP 0.08 /* metres from frame to frame */
+
+typedef struct box {
+    double low[3], high[3];
+} box;
+
+typedef struct walk {
+    double truth[16 * FRAMES], odometry[16 * FRAMES];
+} walk;
+
+static box boxes[COPIES * PARTS];
+static const pcgpu_camera camera = {
+    .width = WIDTH, .height = HEIGHT, .fx = 131.0, .fy = 131.0, .cx = 79.5, .cy = 59.5, .depth_scale = 1000.0};
+
+/* In each metre along x a pillar, a shelf and a chest before the wall. */
+static void make_wall(void) {
+    static const box parts[PARTS] = {{{0.0, -1.3, 2.1}, {0.25, 1.2, 2.6}},
+                                     {{0.35, -0.5, 2.25}, {0.9, -0.4, 2.6}},
+                                     {{0.5, 0.6, 1.9}, {0.85, 1.2, 2.4}}};
+    for (int i = 0; i < COPIES * PARTS; i++) {
+        boxes[i] = parts[i % PARTS];
+        boxes[i].low[0] += i / PARTS - 5.0;
+        boxes[i].high[0] += i / PARTS - 5.0;
+    }
+}
+
+static double ray_to_box(const double o[3], const double d[3], const box *b) {
+    double near = 0.0, far = 60.0;
+    for (int k = 0; k < 3; k++) {
+        const double t1 = (b->low[k] - o[k]) / d[k], t2 = (b->high[k] - o[k]) / d[k];
+        near = fmax(near, fmin(t1, t2));
+        far = fmin(far, fmax(t1, t2));
+    }
+    return near < far && near > 0.0 ? near : INFINITY;
+}
+
+/* What the camera at T sees: the wall at z = 2.6, the floor at y = 1.2, and the boxes; in millimetres. */
+static void render(const double *T, uint16_t *depth) {
+    for (int i = 0; i < WIDTH * HEIGHT; i++) {
+        const double local[3] = {(i % WIDTH - camera.cx) / camera.fx, (double)(i / WIDTH - camera.cy) / camera.fy, 1.0};
+        const double o[3] = {T[3], T[7], T[11]};
+        double d[3];
+        for (int k = 0; k < 3; k++) {
+            d[k] = T[4 * k] * local[0] + T[4 * k + 1] * local[1] + T[4 * k + 2] * local[2] + 1e-12;
+        }
+        double z = (2.6 - o[2]) / d[2];
+        z = d[1] > 0.0 ? fmin(z, (1.2 - o[1]) / d[1]) : z;
+        for (int k = 0; k < COPIES * PARTS; k++) {
+            z = fmin(z, ray_to_box(o, d, &boxes[k]));
+        }
+        depth[i] = (uint16_t)(1000.0 * z + 0.5);
+    }
+}
+
+static void pose_at(double x, double y, double heading, double *T) {
+    const double c = cos(heading), s = sin(heading);
+    const double pose[16] = {c, 0, s, x, 0, 1, 0, y, -s, 0, c, 0, 0, 0, 0, 1};
+    memcpy(T, pose, sizeof pose);
+}
+
+/* Out and back again; the odometry turns too much, by 0.06 rad in all, and drifts by 1 %. */
+static void make_walk(walk *w) {
+    for (int i = 0; i < FRAMES; i++) {
+        const int at = i < STEPS ? i : FRAMES - 1 - i;
+        pose_at(STEP * at, 0.05 * sin(0.3 * i), 0.1 * sin(0.17 * i), w->truth + 16 * i);
+    }
+    memcpy(w->odometry, w->truth, 16 * sizeof *w->truth);
+    for (int i = 1; i < FRAMES; i++) {
+        double inverse[16], step[16], off[16];
+        invert(w->truth + 16 * (i - 1), inverse);
+        multiply(inverse, w->truth + 16 * i, step);
+        pose_at(0.0005, 0.0008, 0.0005, off);
+        multiply(step, off, step);
+        multiply(w->odometry + 16 * (i - 1), step, w->odometry + 16 * i);
+    }
+}
+
+static pcgpu_context *open_context(int threads) {
+    const pcgpu_settings settings = {.struct_size = sizeof settings, .device = PCGPU_DEVICE_CPU, .threads = threads};
+    pcgpu_context *context;
+    assert_int_equal(pcgpu_open(&settings, &context), PCGPU_OK);
+    return context;
+}
+
+static pcgpu_loops *run(pcgpu_context *context, const walk *w, int frames, pcgpu_loops_result *result) {
+    pcgpu_depth_loops_params params;
+    pcgpu_loops *loops;
+    uint16_t *data = malloc(WIDTH * HEIGHT * sizeof *data);
+    assert_non_null(data);
+    pcgpu_depth_loops_params_init(&params);
+    assert_int_equal(pcgpu_loops_open_depth(context, &camera, &params, &loops), PCGPU_OK);
+    for (int i = 0; i < frames; i++) {
+        const pcgpu_depth image = {.width = WIDTH, .height = HEIGHT, .data = data};
+        render(w->truth + 16 * i, data);
+        assert_int_equal(pcgpu_loops_add_depth(loops, &image, 10 * i, w->odometry + 16 * i), PCGPU_OK);
+    }
+    free(data);
+    assert_int_equal(pcgpu_loops_solve(loops, result), PCGPU_OK);
+    assert_int_equal(result->frames, frames);
+    return loops;
+}
+
+static double off_by(const double *a, const double *b) {
+    return sqrt((a[3] - b[3]) * (a[3] - b[3]) + (a[7] - b[7]) * (a[7] - b[7]) + (a[11] - b[11]) * (a[11] - b[11]));
+}
+
+/* On the outward walk nothing is seen again, though all parts look alike: the poses keep their bytes. */
+static void test_copies(void **unused) {
+    walk w;
+    pcgpu_loops_result r;
+    pcgpu_context *context = open_context(1);
+    (void)unused;
+    make_walk(&w);
+    pcgpu_loops *loops = run(context, &w, STEPS, &r);
+    assert_int_equal(r.count, 0);
+    assert_int_equal(r.tried, 0);
+    assert_true(r.places > STEPS / 3 && r.bytes >= r.places * WIDTH * HEIGHT * 2);
+    assert_memory_equal(r.poses, w.odometry, 16 * STEPS * sizeof *w.odometry);
+    pcgpu_loops_close(loops);
+    pcgpu_close(context);
+}
+
+static void test_return(void **unused) {
+    walk w;
+    pcgpu_loops_result r, again;
+    pcgpu_context *context = open_context(1), *other = open_context(3);
+    (void)unused;
+    make_walk(&w);
+    pcgpu_loops *loops = run(context, &w, FRAMES, &r);
+    const double *end = w.truth + 16 * (FRAMES - 1);
+    const double before = off_by(w.odometry + 16 * (FRAMES - 1), end), after = off_by(r.poses + 16 * (FRAMES - 1), end);
+    print_message("%lld places, %lld loops, %lld tried, %lld refused: the end is off by %.4f m, %.4f m before\n",
+                  (long long)r.places, (long long)r.count, (long long)r.tried, (long long)r.refused, after, before);
+    assert_true(r.count >= 20);
+    assert_true(r.graph.converged);
+    for (int64_t i = 0; i < r.count; i++) {
+        const pcgpu_loop *l = &r.loops[i];
+        double inverse[16], true_step[16];
+        assert_true(l->from % 10 == 0 && l->from < l->to);
+        invert(w.truth + 16 * (l->from / 10), inverse);
+        multiply(inverse, w.truth + 16 * (l->to / 10), true_step);
+        assert_true(off_by(l->T_from_to, true_step) < 0.05); /* the next copy is a metre away */
+    }
+    assert_true(before > 0.08 && after < 0.02);
+    pcgpu_loops *twin = run(other, &w, FRAMES, &again);
+    assert_int_equal(again.count, r.count);
+    assert_memory_equal(r.poses, again.poses, 16 * FRAMES * sizeof *r.poses);
+    assert_memory_equal(r.loops, again.loops, (size_t)r.count * sizeof *r.loops);
+    pcgpu_loops_close(loops);
+    pcgpu_loops_close(twin);
+    pcgpu_close(context);
+    pcgpu_close(other);
+}
+
+/* An odometry that is better than the loops, by what they are off by, keeps its bytes though it returns. */
+static void test_nothing_to_correct(void **unused) {
+    walk w;
+    pcgpu_loops_result r;
+    pcgpu_context *context = open_context(1);
+    (void)unused;
+    make_walk(&w);
+    memcpy(w.odometry, w.truth, sizeof w.odometry);
+    pcgpu_loops *loops = run(context, &w, FRAMES, &r);
+    assert_true(r.count >= 20 && r.graph.converged);
+    assert_memory_equal(r.poses, w.odometry, sizeof w.odometry);
+    pcgpu_loops_close(loops);
+    pcgpu_close(context);
+}
+
+static void test_errors(void **unused) {
+    static uint16_t data[WIDTH * HEIGHT];
+    const pcgpu_depth image = {.width = WIDTH, .height = HEIGHT, .data = data};
+    const pcgpu_depth other = {.width = WIDTH / 2, .height = HEIGHT, .data = data};
+    float xyz[3] = {1, 2, 3};
+    const pcgpu_cloud cloud = {.rows = 1, .columns = 3, .data = xyz};
+    double T[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
+    pcgpu_context *context = open_context(1);
+    pcgpu_depth_loops_params params, wrong;
+    pcgpu_loops_params of_scans;
+    pcgpu_loops *loops, *scans;
+    pcgpu_loops_result r;
+    (void)unused;
+    pcgpu_depth_loops_params_init(&params);
+    for (int i = 0; i < 5; i++) {
+        wrong = params;
+        wrong.place_distance = i == 0 ? 0.0 : params.place_distance;
+        wrong.place_angle = i == 1 ? NAN : params.place_angle;
+        wrong.drift = i == 2 ? 1.5 : params.drift;
+        wrong.registration.levels = i == 3 ? 0 : params.registration.levels;
+        wrong.struct_size = i == 4 ? 0 : params.struct_size;
+        assert_int_equal(pcgpu_loops_open_depth(context, &camera, &wrong, &loops), PCGPU_ERROR_ARGUMENT);
+        assert_null(loops);
+    }
+    pcgpu_loops_params_init(&of_scans);
+    assert_int_equal(pcgpu_loops_open(context, &of_scans, &scans), PCGPU_OK);
+    assert_int_equal(pcgpu_loops_open_depth(context, &camera, &params, &loops), PCGPU_OK);
+    assert_int_equal(pcgpu_loops_add_depth(scans, &image, 0, T), PCGPU_ERROR_ARGUMENT);
+    assert_int_equal(pcgpu_loops_add(loops, &cloud, 0, T), PCGPU_ERROR_ARGUMENT);
+    assert_int_equal(pcgpu_loops_add_depth(loops, &other, 0, T), PCGPU_ERROR_ARGUMENT);
+    assert_int_equal(pcgpu_loops_solve(loops, &r), PCGPU_OK);
+    assert_int_equal(r.frames, 0);
+    assert_int_equal(pcgpu_loops_add_depth(loops, &image, 0, T), PCGPU_OK); /* without any depth */
+    T[0] = 2.0;
+    assert_int_equal(pcgpu_loops_add_depth(loops, &image, 1, T), PCGPU_ERROR_ARGUMENT);
+    assert_int_equal(pcgpu_loops_solve(loops, &r), PCGPU_OK);
+    assert_true(r.frames == 1 && r.places == 1 && r.count == 0);
+    pcgpu_loops_close(loops);
+    pcgpu_loops_close(scans);
+    pcgpu_close(context);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_return),
+        cmocka_unit_test(test_nothing_to_correct),
+        cmocka_unit_test(test_errors),
+    };
+    make_wall();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
