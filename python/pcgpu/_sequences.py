@@ -186,7 +186,7 @@ class DepthOdometry(_Model):
 
     def __init__(self, camera: Camera, *, reference: Literal['model', 'keyframe', 'previous'] = 'model',
                  keyframe_distance: float = 0.3, keyframe_angle: float = 0.2, keyframe_fitness: float = 0.7,
-                 init: Optional[Array] = None, level_iterations: Sequence[int] = (4, 5, 10), max_distance: float = 0.4,
+                 init: Optional[Array] = None, level_iterations: Sequence[int] = (10, 20, 40), max_distance: float = 0.4,
                  bilateral: float = 0.0, translation_epsilon: float = 1e-5, rotation_epsilon: float = 1e-5,
                  min_score: float = 0.2, voxel_size: float = 0.01, truncation: float = 0.0, max_weight: float = 100.0,
                  max_blocks: int = 2**19, frames: int = 100, device: str = 'auto',

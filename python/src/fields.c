@@ -11,6 +11,11 @@
     {.name = #member, .type = FIELD_CHOICE, .offset = offsetof(of, member), .choices = list}
 #define LENGTH_OR_AUTO(of, member, called) \
     {.name = called, .type = FIELD_DOUBLE, .offset = offsetof(of, member), .choices = or_auto}
+#define ITERATIONS(of)                                                                                                 \
+    {                                                                                                                  \
+        .name = "level_iterations", .type = FIELD_INTS, .offset = offsetof(of, registration.level_iterations),         \
+        .rows = PCGPU_DEPTH_LEVELS                                                                                     \
+    }
 #define STRUCT(of, member, table) \
     {.name = #member, .type = FIELD_STRUCT, .offset = offsetof(of, member), .fields = table}
 #define END {.name = NULL}
@@ -174,9 +179,13 @@ const field odometry_params_fields[] = {
 #undef T
 
 #define T pcgpu_depth_odometry_params
-const field depth_odometry_params_fields[] = {
-    CHOICE(T, reference, references),       FIELD(T, FIELD_DOUBLE, keyframe_distance),
-    FIELD(T, FIELD_DOUBLE, keyframe_angle), FIELD(T, FIELD_DOUBLE, keyframe_fitness), END};
+const field depth_odometry_params_fields[] = {CHOICE(T, reference, references),
+                                              FIELD(T, FIELD_DOUBLE, keyframe_distance),
+                                              FIELD(T, FIELD_DOUBLE, keyframe_angle),
+                                              FIELD(T, FIELD_DOUBLE, keyframe_fitness),
+                                              NAMED(T, FIELD_INT, registration.levels, "levels"),
+                                              ITERATIONS(T),
+                                              END};
 #undef T
 
 #define T pcgpu_odometry_frame

@@ -83,7 +83,8 @@ class Signatures(Case):
         # None, or no default, stands for 0 or the identity.
         others = {'sample': {'count', 'ratio', 'min_distance', 'start_index'},
                   'voxelize': {'voxel_size', 'range', 'range_auto'}, 'register': {'init'},
-                  'register_depth': {'init', 'levels', 'level_iterations'}, 'Camera': {'fx', 'fy', 'cx', 'cy'}}
+                  'register_depth': {'init', 'levels', 'level_iterations'}, 'Camera': {'fx', 'fy', 'cx', 'cy'},
+                  'DepthOdometry': {'levels', 'level_iterations'}}
         for name, defaults in _native.defaults().items():
             parameters = inspect.signature(functions[name]).parameters
             for key, value in defaults.items():
@@ -91,11 +92,12 @@ class Signatures(Case):
                     with self.subTest(function=name, parameter=key):
                         self.assertEqual(parameters[key].default, value)
         self.assertEqual(len(camera.parameters), 9)
-        levels = _native.defaults()['register_depth']
-        self.assertEqual(inspect.signature(pcgpu.register_depth).parameters['level_iterations'].default,
-                         tuple(levels['level_iterations'][:levels['levels']]))
-        self.same(levels['init'], np.eye(4))
-        shared = {'init', 'level_iterations', 'max_distance', 'bilateral', 'min_score', 'voxel_size', 'frames'}
+        for name in ('register_depth', 'DepthOdometry'):
+            levels = _native.defaults()[name]
+            self.assertEqual(inspect.signature(functions[name]).parameters['level_iterations'].default,
+                             tuple(levels['level_iterations'][:levels['levels']]), name)
+        self.same(_native.defaults()['register_depth']['init'], np.eye(4))
+        shared = {'init', 'max_distance', 'bilateral', 'min_score', 'voxel_size', 'frames'}
         for name in shared:
             ours = inspect.signature(pcgpu.DepthOdometry.__init__).parameters[name].default
             theirs = [inspect.signature(f).parameters[name].default for f in (pcgpu.register_depth, pcgpu.Volume.__init__)
