@@ -138,13 +138,17 @@ static void scans(job *j, pcgpu_context *context, const pcgpu_cloud *both[2]) {
     pcgpu_odometry_close(odometry);
 }
 
-/* Odometry of the depth images, its model and the mesh of that. */
+/* Odometry of the depth images with their loops, its model and the mesh of that. */
 static void images(job *j, pcgpu_context *context, const pcgpu_camera *camera) {
     pcgpu_depth_odometry_params params;
     pcgpu_depth_odometry *odometry = NULL;
     pcgpu_depth_odometry_params_init(&params);
     params.volume.voxel_size = 0.05;
     WORKS(pcgpu_depth_odometry_open(context, camera, &params, &odometry));
+    pcgpu_depth_loops_params loops_params;
+    pcgpu_loops *loops = NULL;
+    pcgpu_depth_loops_params_init(&loops_params);
+    WORKS(pcgpu_loops_open_depth(context, camera, &loops_params, &loops));
     for (int i = 0; i < IMAGES && !j->failed; i++) {
         char name[64], path[512];
         pcgpu_depth depth = {0};
@@ -159,13 +163,18 @@ static void images(job *j, pcgpu_context *context, const pcgpu_camera *camera) {
         WORKS(pcgpu_read_depth(context, stream, path, NULL, &depth));
         fclose(stream);
         WORKS(pcgpu_depth_odometry_add(odometry, &depth, i, &frame));
+        frame.T_world_frame[3] += i % 2; /* metres, a path on which images are seen again */
+        WORKS(pcgpu_loops_add_depth(loops, &depth, i, frame.T_world_frame));
         pcgpu_depth_free(&depth);
     }
     pcgpu_mesh mesh = {0};
+    pcgpu_loops_result found;
     if (!j->failed) {
+        WORKS(pcgpu_loops_solve(loops, &found));
         WORKS(pcgpu_volume_mesh(pcgpu_depth_odometry_volume(odometry), 0, &mesh));
     }
     pcgpu_mesh_free(&mesh);
+    pcgpu_loops_close(loops);
     pcgpu_depth_odometry_close(odometry);
 }
 

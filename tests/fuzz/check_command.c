@@ -41,6 +41,7 @@ static const char *const sets[] = {
     "odometry --map b.bin @+.bin --trajectory out.txt --threads 1",
     "odometry --map @+.bin b.bin --init t.txt --trajectory out.txt --threads 1",
     "odometry --camera 12,12,8,6 d.pgm @.pgm --trajectory out.txt -o out.ply --threads 1",
+    "odometry --camera 12,12,8,6 --loops d.pgm @.pgm d.pgm --trajectory out.txt -o out.ply --threads 1",
     "fuse --camera 12,12,8,6,depth_scale=1 --poses p.txt d.pgm @.pgm @.pgm -o out.ply --threads 1",
     "fuse --camera 12,12,8,6 --poses @.txt d.pgm d.pgm d.pgm --mesh out.glb --threads 1",
     "fuse --camera 12,12,8,6 --poses p.txt --color @.list d.pgm d.pgm d.pgm -o out.ply --threads 1",
