@@ -14,7 +14,7 @@ to logging.getLogger('pcgpu').
 """
 from . import _native
 from ._clouds import Camera, Cloud, Mesh, depth_to_cloud, read, read_depth, write
-from ._maps import Loops, Map
+from ._maps import DepthLoops, Loops, Map
 from ._operations import devices, register, register_depth, register_pairs, sample, sample_batch, voxelize
 from ._results import (Device, DeviceSampled, DeviceVoxels, Frame, Loop, LoopsResult, MapStats, Registration, Run, Sampled, VolumeCounts,
                        VolumeStats, Voxels)
@@ -22,7 +22,7 @@ from ._sequences import DepthOdometry, Odometry, Volume
 
 __version__: str = _native.version()
 __all__ = [
-    'Camera', 'Cloud', 'DepthOdometry', 'Device', 'DeviceSampled', 'DeviceVoxels', 'Frame', 'Loop', 'Loops',
+    'Camera', 'Cloud', 'DepthLoops', 'DepthOdometry', 'Device', 'DeviceSampled', 'DeviceVoxels', 'Frame', 'Loop', 'Loops',
     'LoopsResult', 'Map', 'MapStats', 'Mesh', 'Odometry', 'Registration', 'Run', 'Sampled',
     'Volume', 'VolumeCounts', 'VolumeStats', 'Voxels', 'depth_to_cloud', 'devices', 'read', 'read_depth', 'register',
     'register_depth', 'register_pairs', 'sample', 'sample_batch', 'voxelize', 'write',

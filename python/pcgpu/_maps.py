@@ -1,14 +1,14 @@
-"""Objects that scans with poses are added to: a map, and loops that correct the poses."""
+"""Objects that scans or depth images with poses are added to: a map, and loops that correct the poses."""
 from __future__ import annotations
 
 import os
 import tempfile
-from typing import TYPE_CHECKING, Optional, Union
+from typing import TYPE_CHECKING, Any, Optional, Sequence, Union
 
 from . import _native
-from ._arrays import device_name, matrix, thread_count
-from ._clouds import Cloud, native_cloud
-from ._operations import Points
+from ._arrays import depth_image, device_name, kind_of, matrix, thread_count
+from ._clouds import Camera, Cloud, native_cloud
+from ._operations import Points, depth_params
 from ._results import Array, LoopsResult, MapStats, loops_result, map_stats
 from ._sequences import _Closing
 
@@ -56,7 +56,22 @@ class Map(_Closing):
         return map_stats(self._native.stats())
 
 
-class Loops(_Closing):
+class _Loops(_Closing):
+    """What loops of scans and of depth images share."""
+
+    _kind = 'numpy'
+    _count = 0
+
+    def _add(self, native: Any, pose: Array, id: Optional[int]) -> None:
+        self._native.add(native, self._count if id is None else id, matrix(pose, 'pose'))
+        self._count += 1
+
+    def solve(self) -> LoopsResult:
+        """The loops, and the corrected poses, after the last scan or image."""
+        return loops_result(self._native.solve(), self._kind)
+
+
+class Loops(_Loops):
     """Finds places that a sequence sees again, and corrects its poses: pcgpu odometry --loops, of scans.
 
     voxel_size      metres: finest voxel of the registration of two places; 'auto': from the first scan
@@ -66,24 +81,43 @@ class Loops(_Closing):
     drift           largest error of the poses, as a fraction of the path; a loop that contradicts them by more is refused
     device, threads  as in sample()"""
 
-    _kind = 'numpy'
-
     def __init__(self, *, voxel_size: Union[float, Literal['auto']] = 'auto', levels: int = 0, min_score: float = 0.35,
                  place_distance: Union[float, Literal['auto']] = 'auto', drift: float = 0.02, device: str = 'auto',
                  threads: Optional[int] = None) -> None:
         params = {'voxel_size': voxel_size, 'levels': levels, 'min_score': min_score,
                   'place_distance': place_distance, 'drift': drift}
         self._native = _native.Loops(params, device_name(device), thread_count(threads))
-        self._count = 0
 
     def add(self, points: Points, pose: Array, id: Optional[int] = None) -> None:
         """Adds the next scan that has a pose, T_world_frame (4, 4): its points as they were registered, those of
         Odometry.points(), (N, C) float32 or Cloud relative to the sensor, metres. id: of the result; None = the number
         of scans before."""
         parts, self._kind = native_cloud(points)
-        self._native.add(parts, self._count if id is None else id, matrix(pose, 'pose'))
-        self._count += 1
+        self._add(parts, pose, id)
 
-    def solve(self) -> LoopsResult:
-        """The loops, and the corrected poses, after the last scan."""
-        return loops_result(self._native.solve(), self._kind)
+
+class DepthLoops(_Loops):
+    """Finds places that a depth camera sees again, and corrects its poses: pcgpu odometry --loops, of depth images.
+
+    camera          of all images
+    place_distance, place_angle  metres and radians: an image farther from the last place becomes the next one
+    drift           largest error of the poses, as a fraction of the path, in which a radian counts as a metre; a loop
+                    that contradicts them by more is refused
+    level_iterations, max_distance, bilateral, translation_epsilon, rotation_epsilon, min_score  of the registration of
+                    two places, as in register_depth()
+    device, threads  as in sample()"""
+
+    def __init__(self, camera: Camera, *, place_distance: float = 0.1, place_angle: float = 0.1, drift: float = 0.05,
+                 level_iterations: Sequence[int] = (10, 20, 40), max_distance: float = 0.4, bilateral: float = 0.0,
+                 translation_epsilon: float = 1e-5, rotation_epsilon: float = 1e-5, min_score: float = 0.2,
+                 device: str = 'auto', threads: Optional[int] = None) -> None:
+        params = depth_params(None, level_iterations, max_distance, bilateral, translation_epsilon, rotation_epsilon,
+                              min_score)
+        params.update(place_distance=place_distance, place_angle=place_angle, drift=drift)
+        self._native = _native.DepthLoops(camera._values(), params, device_name(device), thread_count(threads))
+
+    def add(self, depth: Array, pose: Array, id: Optional[int] = None) -> None:
+        """Adds the next image that has a pose, T_world_camera (4, 4): (height, width) uint16, in units of
+        1 / depth_scale metres, all of one size. It is not kept. id: of the result; None = the number of images before."""
+        self._kind = kind_of(depth)
+        self._add(depth_image(depth), pose, id)

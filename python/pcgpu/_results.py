@@ -193,13 +193,13 @@ class MapStats:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Loop:
-    """Two scans, of which the later one saw again what the earlier one saw."""
+    """Two scans or depth images, of which the later one saw again what the earlier one saw."""
 
-    earlier: int  #: id of the scan
-    later: int  #: id of the scan
+    earlier: int  #: id of the scan or image
+    later: int  #: id of the scan or image
     transform: Array  #: (4, 4) float64, T_earlier_later, by registration
     score: float  #: 0 to 1, of the registration
-    path: float  #: metres travelled between the scans
+    path: float  #: metres travelled between them; of images, with a metre for each radian
     before: Array  #: (2,) float64: how far the poses were off, radians and metres
     residual: Array  #: (2,) float64: how far the corrected poses are off, radians and metres
 
@@ -208,8 +208,9 @@ class Loop:
 class LoopsResult:
     """The loops of a sequence."""
 
-    ids: Array  #: (N,) int64: of the scans
-    poses: Array  #: (N, 4, 4) float64, T_world_frame, corrected; without a loop as they were added
+    ids: Array  #: (N,) int64: of the scans or images
+    poses: Array  #: (N, 4, 4) float64, T_world_frame, corrected; as they were added without a loop, and of images where
+                  #: the loops are not more accurate
     loops: Tuple[Loop, ...]  #: in the order of `later`
     places: int  #: that were compared
     tried: int  #: pairs of places that were registered

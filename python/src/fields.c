@@ -218,6 +218,21 @@ const field loops_params_fields[] = {LENGTH_OR_AUTO(T, registration.voxel, "voxe
                                      END};
 #undef T
 
+#define T pcgpu_depth_loops_params
+const field depth_loops_params_fields[] = {
+    NAMED(T, FIELD_INT, registration.levels, "levels"),
+    ITERATIONS(T),
+    NAMED(T, FIELD_DOUBLE, registration.max_distance, "max_distance"),
+    NAMED(T, FIELD_DOUBLE, registration.bilateral, "bilateral"),
+    NAMED(T, FIELD_DOUBLE, registration.translation_epsilon, "translation_epsilon"),
+    NAMED(T, FIELD_DOUBLE, registration.rotation_epsilon, "rotation_epsilon"),
+    NAMED(T, FIELD_DOUBLE, registration.min_score, "min_score"),
+    FIELD(T, FIELD_DOUBLE, place_distance),
+    FIELD(T, FIELD_DOUBLE, place_angle),
+    FIELD(T, FIELD_DOUBLE, drift),
+    END};
+#undef T
+
 #define T pcgpu_loop
 const field loop_fields[] = {NAMED(T, FIELD_INT64, from, "earlier"),  NAMED(T, FIELD_INT64, to, "later"),
                              MATRIX(T, T_from_to, "transform", 4),    FIELD(T, FIELD_DOUBLE, score),

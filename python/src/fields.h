@@ -40,7 +40,7 @@ extern const field register_params_fields[], registration_fields[];
 extern const field register_depth_params_fields[];
 extern const field odometry_params_fields[], depth_odometry_params_fields[], frame_fields[];
 extern const field map_params_fields[], map_stats_fields[];
-extern const field loops_params_fields[], loop_fields[], loops_result_fields[];
+extern const field loops_params_fields[], depth_loops_params_fields[], loop_fields[], loops_result_fields[];
 extern const field volume_params_fields[], volume_counts_fields[], volume_stats_fields[];
 
 #ifdef __cplusplus

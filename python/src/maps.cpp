@@ -42,23 +42,11 @@ private:
     pcgpu_map *state = nullptr;
 };
 
-class Loops {
+/* What loops of scans and of depth images share. */
+class AnyLoops {
 public:
-    Loops(nb::dict values, const char *device, int threads) : context(make_place(device, threads), "Loops") {
-        pcgpu_loops_params params;
-        pcgpu_loops_params_init(&params);
-        fill(&params, loops_params_fields, values, "Loops");
-        context.call([&] { return pcgpu_loops_open(*context, &params, &state); });
-    }
-    ~Loops() { close(); }
     void close() {
         context.close([&] { pcgpu_loops_close(state); });
-    }
-    void add(nb::tuple cloud, int64_t id, nb::object pose) {
-        cloud_view view(cloud);
-        double T[16];
-        fill_matrix(T, pose, "pose");
-        context.call([&] { return pcgpu_loops_add(state, &view.cloud, id, T); });
     }
     nb::dict solve() {
         pcgpu_loops_result r = {};
@@ -74,6 +62,12 @@ public:
         return out;
     }
 
+protected:
+    AnyLoops(const char *device, int threads, const char *what) : context(make_place(device, threads), what) {}
+    ~AnyLoops() { close(); }
+    owner context;
+    pcgpu_loops *state = nullptr;
+
 private:
     /* The result's arrays belong to the loops. */
     template <class T> static nb::object copy(const T *from, std::initializer_list<size_t> shape) {
@@ -86,8 +80,44 @@ private:
         std::memcpy(to, from, count * sizeof(T));
         return make_array(to, shape, keeper);
     }
-    owner context;
-    pcgpu_loops *state = nullptr;
+};
+
+class Loops : public AnyLoops {
+public:
+    Loops(nb::dict values, const char *device, int threads) : AnyLoops(device, threads, "Loops") {
+        pcgpu_loops_params params;
+        pcgpu_loops_params_init(&params);
+        fill(&params, loops_params_fields, values, "Loops");
+        context.call([&] { return pcgpu_loops_open(*context, &params, &state); });
+    }
+    void add(nb::tuple cloud, int64_t id, nb::object pose) {
+        cloud_view view(cloud);
+        double T[16];
+        fill_matrix(T, pose, "pose");
+        context.call([&] { return pcgpu_loops_add(state, &view.cloud, id, T); });
+    }
+};
+
+class DepthLoops : public AnyLoops {
+public:
+    DepthLoops(nb::dict camera, nb::dict values, const char *device, int threads)
+        : AnyLoops(device, threads, "DepthLoops") {
+        const pcgpu_camera lens = make_camera(camera);
+        pcgpu_depth_loops_params params;
+        pcgpu_depth_loops_params_init(&params);
+        fill(&params, depth_loops_params_fields, values, "DepthLoops");
+        context.call([&] { return pcgpu_loops_open_depth(*context, &lens, &params, &state); });
+        /* "auto" may have started CUDA, and no result says so. */
+        if (std::strcmp(device, "auto") == 0 && pcgpu_cuda_architectures()[0]) {
+            cuda_was_used();
+        }
+    }
+    void add(depth_array image, int64_t id, nb::object pose) {
+        const pcgpu_depth depth = depth_view(image);
+        double T[16];
+        fill_matrix(T, pose, "pose");
+        context.call([&] { return pcgpu_loops_add_depth(state, &depth, id, T); });
+    }
 };
 
 } // namespace
@@ -105,4 +135,10 @@ void bind_maps(nb::module_ &m) {
         .def("add", &Loops::add, nb::arg("cloud"), nb::arg("id"), nb::arg("pose"))
         .def("solve", &Loops::solve)
         .def("close", &Loops::close);
+    nb::class_<DepthLoops>(m, "DepthLoops")
+        .def(nb::init<nb::dict, nb::dict, const char *, int>(), nb::arg("camera"), nb::arg("params"), nb::arg("device"),
+             nb::arg("threads"))
+        .def("add", &DepthLoops::add, nb::arg("image"), nb::arg("id"), nb::arg("pose"))
+        .def("solve", &DepthLoops::solve)
+        .def("close", &DepthLoops::close);
 }

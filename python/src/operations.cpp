@@ -190,6 +190,8 @@ nb::dict defaults() {
         defaults_of<pcgpu_depth_odometry_params, pcgpu_depth_odometry_params_init_sized>(depth_odometry_params_fields);
     out["Map"] = defaults_of<pcgpu_map_params, pcgpu_map_params_init_sized>(map_params_fields);
     out["Loops"] = defaults_of<pcgpu_loops_params, pcgpu_loops_params_init_sized>(loops_params_fields);
+    out["DepthLoops"] =
+        defaults_of<pcgpu_depth_loops_params, pcgpu_depth_loops_params_init_sized>(depth_loops_params_fields);
     out["Volume"] = defaults_of<pcgpu_volume_params, pcgpu_volume_params_init_sized>(volume_params_fields);
     out["Camera"] = defaults_of<pcgpu_camera, pcgpu_camera_init>(camera_fields);
     return out;

@@ -15,7 +15,7 @@ pip install -q --disable-pip-version-check -U pip numpy nanobind meson-python 'm
 pip install -q --disable-pip-version-check --no-build-isolation "${PCGPU_SOURCE:?}" -Cbuilddir="$work/build" \
     -Csetup-args=-Dcuda=disabled >"$work/log" 2>&1 || { cat "$work/log" && echo 'FAIL: pip install' && exit 1; }
 unset PCGPU # the program that was installed
-export PCGPU_DRIVE="$2"
+export PCGPU_DRIVE="$2" PCGPU_ROOM="$3"
 cd "$work" || exit 1
 for test in "$PCGPU_SOURCE"/tests/python/test_*.py; do
     python "$test" >"$work/log" 2>&1

@@ -280,6 +280,52 @@ class Maps(Case):
                 self.assertEqual((self.folder / 'mine.ply').read_bytes(), (self.folder / 'map.ply').read_bytes())
 
 
+class DepthMaps(Case):
+    """Two rounds of a room, with the noise of a Kinect: the odometry drifts, and its loops correct it."""
+
+    LENS = pcgpu.Camera(131.25, 131.25, 79.5, 59.5)
+
+    def setUp(self):
+        super().setUp()
+        if not os.path.exists(os.environ.get('PCGPU_ROOM', '')):
+            self.skipTest('PCGPU_ROOM is not tests/scene/room of a build')
+        subprocess.run([os.environ['PCGPU_ROOM'], '--path', 'around', '--loop', '30', '--frames', '60', '--noise', '1', '--width', '160',
+                        '--format', 'pgm', str(self.folder)], check=True)
+        self.frames = sorted(self.folder.glob('frame-*.pgm'))
+
+    def test_loops(self):
+        path, listed, images = self.folder / 'poses', self.folder / 'run.json', [pcgpu.read_depth(frame) for frame in self.frames]
+        run('odometry', '-q', '-f', '--camera', '131.25,131.25,79.5,59.5', '--reference', 'previous', '--bilateral', 0.02, '--loops',
+            '--json', listed, '--trajectory', path, *self.frames)
+        theirs = next(filter(None, (json.loads(line).get('loop_closure') for line in listed.read_text().splitlines())))
+        with pcgpu.DepthOdometry(self.LENS, reference='previous', bilateral=0.02) as odometry:
+            poses = [odometry.add(image).pose for image in images]
+        result = self.found(images, poses, bilateral=0.02)
+        self.same(result.poses[:, :3].reshape(-1, 12), np.loadtxt(path))
+        self.same(result.ids, 2 * np.arange(len(self.frames)))
+        self.assertGreater(theirs['moved'], 0)
+        self.assertEqual([(loop.earlier, loop.later) for loop in result.loops],
+                         [(2 * loop['from'], 2 * loop['to']) for loop in theirs['loops']])
+        self.same([loop.transform.ravel() for loop in result.loops], np.array([loop['T_from_to'] for loop in theirs['loops']], float))
+        self.assertEqual((result.places, result.tried, result.refused), (theirs['places'], theirs['tried'], theirs['refused']))
+
+        # Each parameter has an effect, on fewer images.
+        def loops(**arguments):
+            return [(loop.earlier, loop.later, loop.transform.tobytes()) for loop in self.found(images[::3], poses[::3], **arguments).loops]
+        expected = loops()
+        self.assertGreater(len(expected), 0)
+        for arguments in ({'place_distance': 5.0, 'place_angle': 3.0}, {'drift': 0.0}, {'level_iterations': (0, 1)}, {'max_distance': 0.1},
+                          {'bilateral': 0.02}, {'translation_epsilon': 1.0, 'rotation_epsilon': 1.0}, {'min_score': 0.99}):
+            self.assertNotEqual(loops(**arguments), expected, arguments)
+        self.assertEqual(loops(threads=1), expected)
+
+    def found(self, images, poses, **arguments):
+        with pcgpu.DepthLoops(self.LENS, **arguments) as loops:
+            for k, (image, pose) in enumerate(zip(images, poses)):
+                loops.add(image, pose, 2 * k)
+            return loops.solve()
+
+
 class Threads(Case):
     def test_count(self):
         points = support.street()

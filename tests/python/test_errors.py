@@ -107,6 +107,20 @@ class Arguments(Case):
         self.refused(ValueError, 'this Loops is closed', loops.solve)
         self.refused(OSError, '', pcgpu.Map, memory=2**20, folder='/nonexistent')
 
+    def test_loops_of_images(self):
+        with pcgpu.DepthLoops(CAMERA) as loops, pcgpu.Loops() as scans:
+            self.refused(TypeError, 'give uint16', loops.add, DEPTH.astype(np.float32), np.eye(4))
+            self.refused(TypeError, 'give uint16', loops.add, pcgpu.Cloud(POINTS), np.eye(4))
+            self.refused(TypeError, 'give float32', scans.add, DEPTH, np.eye(4))
+            self.refused(ValueError, 'the pose', loops.add, DEPTH, np.full((4, 4), np.nan))
+            loops.add(DEPTH, np.eye(4), 7)
+            self.refused(ValueError, '24', loops.add, DEPTH[::2], np.eye(4))
+            self.assertEqual((loops.solve().ids.tolist(), loops.solve().places), ([7], 1), 'after an exception the image was not added')
+        self.refused(ValueError, 'this DepthLoops is closed', loops.add, DEPTH, np.eye(4))
+        self.refused(ValueError, 'a drift of 2', pcgpu.DepthLoops, CAMERA, drift=2.0)
+        self.refused(ValueError, 'places 0 m', pcgpu.DepthLoops, CAMERA, place_distance=0.0)
+        self.refused(ValueError, '', pcgpu.DepthLoops, CAMERA, level_iterations=())
+
     def test_cuda(self):
         """Where there is no GPU, device='cuda' says why."""
         if pcgpu.devices():
@@ -136,6 +150,7 @@ class Arguments(Case):
             (pcgpu.Volume, (), ['voxel_size', 'truncation', 'max_weight', 'frames']),
             (pcgpu.Map, (), ['voxel_size', 'keep_moving', 'views_distance', 'views_scans', 'memory', 'folder']),
             (pcgpu.Loops, (), ['voxel_size', 'levels', 'min_score', 'place_distance', 'drift']),
+            (pcgpu.DepthLoops, (CAMERA,), ['place_distance', 'place_angle', 'drift', 'level_iterations', 'bilateral', 'min_score']),
             (pcgpu.Cloud, (POINTS,), ['columns', 'offset', 'types']),
             (pcgpu.read, (STREET,), ['format', 'fields', 'camera']),
         ]

@@ -78,13 +78,13 @@ class Signatures(Case):
         functions = {'sample': pcgpu.sample, 'voxelize': pcgpu.voxelize, 'register': pcgpu.register,
                      'register_depth': pcgpu.register_depth, 'Odometry': pcgpu.Odometry.__init__,
                      'DepthOdometry': pcgpu.DepthOdometry.__init__, 'Volume': pcgpu.Volume.__init__,
-                     'Map': pcgpu.Map.__init__, 'Loops': pcgpu.Loops.__init__,
+                     'Map': pcgpu.Map.__init__, 'Loops': pcgpu.Loops.__init__, 'DepthLoops': pcgpu.DepthLoops.__init__,
                      'Camera': pcgpu.Camera.__init__}
         # None, or no default, stands for 0 or the identity.
         others = {'sample': {'count', 'ratio', 'min_distance', 'start_index'},
                   'voxelize': {'voxel_size', 'range', 'range_auto'}, 'register': {'init'},
                   'register_depth': {'init', 'levels', 'level_iterations'}, 'Camera': {'fx', 'fy', 'cx', 'cy'},
-                  'DepthOdometry': {'levels', 'level_iterations'}}
+                  'DepthOdometry': {'levels', 'level_iterations'}, 'DepthLoops': {'levels', 'level_iterations'}}
         for name, defaults in _native.defaults().items():
             parameters = inspect.signature(functions[name]).parameters
             for key, value in defaults.items():
@@ -92,7 +92,7 @@ class Signatures(Case):
                     with self.subTest(function=name, parameter=key):
                         self.assertEqual(parameters[key].default, value)
         self.assertEqual(len(camera.parameters), 9)
-        for name in ('register_depth', 'DepthOdometry'):
+        for name in ('register_depth', 'DepthOdometry', 'DepthLoops'):
             levels = _native.defaults()[name]
             self.assertEqual(inspect.signature(functions[name]).parameters['level_iterations'].default,
                              tuple(levels['level_iterations'][:levels['levels']]), name)
@@ -131,7 +131,7 @@ class Documentation(Case):
                 for parameter in inspect.signature(value).parameters:
                     known = re.search(rf'\b{parameter}\b', value.__doc__) or 'as in' in value.__doc__
                     self.assertTrue(known or parameter == 'params', f'{name}({parameter}) is not documented')
-            elif name in ('Odometry', 'DepthOdometry', 'Volume', 'Cloud', 'Map', 'Loops'):
+            elif name in ('Odometry', 'DepthOdometry', 'Volume', 'Cloud', 'Map', 'Loops', 'DepthLoops'):
                 for method, function in vars(value).items():
                     if inspect.isfunction(function) and not method.startswith('_'):
                         self.assertTrue(function.__doc__, f'{name}.{method}')
