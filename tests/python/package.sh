@@ -15,7 +15,8 @@ pip install -q --disable-pip-version-check -U pip numpy nanobind meson-python 'm
 pip install -q --disable-pip-version-check --no-build-isolation "${PCGPU_SOURCE:?}" -Cbuilddir="$work/build" \
     -Csetup-args=-Dcuda=disabled >"$work/log" 2>&1 || { cat "$work/log" && echo 'FAIL: pip install' && exit 1; }
 unset PCGPU # the program that was installed
-export PCGPU_DRIVE="$2" PCGPU_ROOM="$3"
+PCGPU_DRIVE=$(realpath "$2") PCGPU_ROOM=$(realpath "$3") # Meson gives relative paths
+export PCGPU_DRIVE PCGPU_ROOM
 cd "$work" || exit 1
 for test in "$PCGPU_SOURCE"/tests/python/test_*.py; do
     python "$test" >"$work/log" 2>&1
