@@ -8,7 +8,7 @@
 /* With deskewing, a scan is registered again when the motion found differs by more than this per sweep from the motion
  * used to deskew it. */
 #define DESKEW_METRES  0.01
-#define DESKEW_RADIANS 0.001
+#define DESKEW_RADIANS 0.0005
 
 /* Scans that are far apart see surfaces from different distances: their voxels are wider by this factor. */
 #define KEPT_VOXELS 2.0
@@ -44,6 +44,29 @@ static pc_twist sweep_motion(const pcgpu_odometry *o, double time, const double 
 pc_twist pc_odometry_usual_motion(const pcgpu_odometry *o) {
     double T[16];
     return pc_track_predict(&o->track, o->present->time, T) ? sweep_motion(o, o->present->time, T) : (pc_twist){0};
+}
+
+/* a + sign * b */
+static pc_twist twist_plus(const pc_twist *a, double sign, const pc_twist *b) {
+    pc_twist sum;
+    for (int k = 0; k < 3; k++) {
+        sum.rotation[k] = a->rotation[k] + sign * b->rotation[k];
+        sum.translation[k] = a->translation[k] + sign * b->translation[k];
+    }
+    return sum;
+}
+
+/* By how much the motion of the present scan, which has the pose T, differs from the usual one. */
+static pc_twist motion_change(const pcgpu_odometry *o, const double T[16]) {
+    const pc_twist motion = sweep_motion(o, o->present->time, T), usual = pc_odometry_usual_motion(o);
+    return o->track.good > 1 ? twist_plus(&motion, -1.0, &usual) : (pc_twist){0};
+}
+
+/* The motion to deskew a scan with before it is registered from `start`. At constant velocity a car that brakes or
+ * turns would need another registration of nearly every scan, so its acceleration is taken to be constant. */
+static pc_twist predicted_motion(const pcgpu_odometry *o, const double start[16]) {
+    const pc_twist motion = sweep_motion(o, o->present->time, start);
+    return twist_plus(&motion, 1.0, &o->change);
 }
 
 /* A transform between frames whose origins are the files', as one between frames whose origins are `sign` home, and
@@ -137,6 +160,7 @@ static pcgpu_status accept(void *owner, const double T_world_frame[16], bool joi
     const bool in_reference = joins || o->params.reference != PCGPU_REFERENCE_KEYFRAME;
     pcgpu_status status = PCGPU_OK;
     move_origin(o, 1.0, T_world_frame, scan->T);
+    const pc_twist change = motion_change(o, scan->T);
     if (deskews(o) && !o->map) { /* no later scan looks at the points of one that is in a map */
         const pc_twist motion = o->last ? sweep_motion(o, scan->time, scan->T) : (pc_twist){0};
         status = pc_odometry_deskew(o, o->last ? &motion : NULL, scan);
@@ -151,6 +175,7 @@ static pcgpu_status accept(void *owner, const double T_world_frame[16], bool joi
     }
     if (status == PCGPU_OK) {
         memcpy(T, scan->T, sizeof scan->T);
+        o->change = change;
         o->last = scan;
         o->present = unused_scan(o);
     }
@@ -164,12 +189,8 @@ static void keep(void *owner, int slot) {
 
 /* Whether two motions per sweep are so close that deskewing again changes nothing. */
 static bool nearly_same(const pc_twist *a, const pc_twist *b) {
-    double translation[3], turn[3];
-    for (int k = 0; k < 3; k++) {
-        translation[k] = a->translation[k] - b->translation[k];
-        turn[k] = a->rotation[k] - b->rotation[k];
-    }
-    return pc_norm3(translation) <= DESKEW_METRES && pc_norm3(turn) <= DESKEW_RADIANS;
+    const pc_twist difference = twist_plus(a, -1.0, b);
+    return pc_norm3(difference.translation) <= DESKEW_METRES && pc_norm3(difference.rotation) <= DESKEW_RADIANS;
 }
 
 /* In a map, the first scan got its pose without deskewing: a better one gives a better motion to the second. */
@@ -196,7 +217,9 @@ static pcgpu_status align(pcgpu_odometry *o, const double start[16], pcgpu_odome
     memcpy(from, start, sizeof from);
     memcpy(first, o->last ? o->last->T : start, sizeof first);
     for (int round = 0; round < DESKEW_ROUNDS && status == PCGPU_OK; round++) {
-        const pc_twist used = o->searching ? o->searched : sweep_motion(o, o->present->time, from);
+        const pc_twist used = o->searching ? o->searched
+                              : round == 0 ? predicted_motion(o, from)
+                                           : sweep_motion(o, o->present->time, from);
         if (deskews(o)) {
             status = pc_odometry_deskew(o, &used, o->present);
         }

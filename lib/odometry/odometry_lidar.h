@@ -125,6 +125,7 @@ struct pcgpu_odometry {
     bool begins_again;         /* the last scan failed after it had changed the deskewing of the first one */
     bool searching;            /* the present registrations are of a search, which deskews by `searched` */
     pc_twist searched;
+    pc_twist change;           /* of the motion, per sweep: of the last good scan to the one before it */
     double map_anchor[3];      /* world coordinates of the middle of the local map's box */
     double map_cells;          /* when it was last renewed */
     pc_buffer rows[2];         /* points by rows, for the methods of ICP */

@@ -6,8 +6,8 @@
  * are found anywhere in the map, within 0.1 m and 0.5 degree, and how long that takes. NAME is range, voxel, levels or
  * deskew.
  *
- * --cuda: the same on CUDA after it on the CPU, whose poses it must give to the last bit; exit code 1 when it does not,
- * 77 without such a device. */
+ * --cuda: the same on CUDA, with all threads of the host, after it on the CPU, whose poses it must give to the last bit;
+ * exit code 1 when it does not, 77 without such a device. */
 #include "bench_drive.h"
 
 #include <math.h>
@@ -169,6 +169,7 @@ int main(int argc, char **argv) {
         return 2;
     }
     settings.device = PCGPU_DEVICE_CUDA;
+    settings.threads = 0;
     if (cuda && pcgpu_open(&settings, &device) != PCGPU_OK) {
         printf("skipped: %s\n", pcgpu_last_error(device));
         return 77;
