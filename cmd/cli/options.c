@@ -186,7 +186,8 @@ static const option_row table[] = {
      "Drop points nearer than M metres to the sensor, the origin of their file, such as returns from the vehicle; 0 = none. "
      "See SCANS of pcgpu-methods(7)."},
     {"beam-correction", 0, FOR_REGISTRATION, 0, &type_real, "DEGREES", AT(registration.beam_correction), -10, 10, NULL,
-     "Add this angle to the elevation of each point before all other steps: 0.205 for KITTI. See SCANS of pcgpu-methods(7)."},
+     "Add this angle to the elevation of each point before all other steps: 0.205 for KITTI, whose sequences have it by "
+     "default. See SCANS of pcgpu-methods(7)."},
     {"transform", 0, FOR_REGISTER, OPTION_OUTPUT | OPTION_TEXT, &type_path, "FILE", AT(transform), 0, 0, NULL,
      "Write T_target_source, which maps source coordinates into the target's frame."},
     {"transform-format", 0, FOR_REGISTER, 0, &type_choice, "NAME", AT(transform_format), 0, 0, transform_formats,

@@ -1,4 +1,5 @@
 /* pcgpu odometry with the folder of a KITTI odometry sequence: its scans, times, truth and calibration. */
+#include "camera_file.h"
 #include "odometry_run.h"
 
 #include <stdlib.h>
@@ -29,6 +30,19 @@ static const char *find_truth(option_values *o, const char *folder) {
     return truth;
 }
 
+/* The elevation of KITTI's scanner is 0.205 degree off (Deschaud, IMLS-SLAM, 2018). Other sequences come in KITTI's folders,
+ * too: its own have rectified cameras with focal lengths of 707, 719 and 722 pixels. */
+static void correct_beams(session *s, const char *calibration) {
+    pcgpu_camera camera;
+    reason unused;
+    if (calibration && !option_given(s->options, "beam-correction", s->command) &&
+        camera_file_read(calibration, &camera, NULL, &unused) && camera.fx > 700.0 && camera.fx < 730.0) {
+        s->options->registration.beam_correction = 0.205;
+        report_result(s->options->sequence,
+                      "KITTI's scanner: its beams are corrected by 0.205 degree; --beam-correction 0 leaves them as they are");
+    }
+}
+
 bool odometry_find_sequence(session *s, reason *why) {
     option_values *o = s->options;
     if (s->input_count != 1 || o->files_from || !is_kind(s->inputs[0], IS_FOLDER)) {
@@ -45,12 +59,12 @@ bool odometry_find_sequence(session *s, reason *why) {
         if (!o->timestamps && !option_given_here(o, "rate", s->command)) {
             o->timestamps = name_in(o, folder, "times.txt", IS_FILE);
         }
+        const char *calibration = name_in(o, folder, "calib.txt", IS_FILE);
         if (!o->ground_truth) {
             o->ground_truth = find_truth(o, folder);
-            if (o->ground_truth && !o->calibration) {
-                o->calibration = name_in(o, folder, "calib.txt", IS_FILE);
-            }
+            o->calibration = o->ground_truth && !o->calibration ? calibration : o->calibration;
         }
+        correct_beams(s, calibration);
     }
     free(folder);
     return (folder && (!scans || o->sequence)) || refuse(why, "out of memory");

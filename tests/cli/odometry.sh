@@ -154,6 +154,22 @@ stdout_has 'ground_truth: "kitti/sequences/07/poses.txt"'
 stdout_has 'calibration: "kitti/sequences/07/calib.txt"'
 expect 0 pcgpu odometry --cpu kitti/sequences/07/ --ground-truth k.txt --trajectory k3.txt
 stdout_has '^  RMSE 0.000000 m'
+# The scanner of KITTI is known by the cameras; other sequences in such folders are not corrected.
+for camera in 'P0: 707.0912 0 601.8873 0 0 707.0912 183.1104 0 0 0 1 0' 'P0: 500 0 320 0 0 500 240 0 0 0 1 0'; do
+    { echo "$camera"; cat kitti/sequences/07/calib.txt; } > kitti/calib.txt
+    mkdir -p "kitti/${camera%% 0*}"
+    cp -r kitti/sequences/07/* "kitti/${camera%% 0*}"
+    cp kitti/calib.txt "kitti/${camera%% 0*}"
+done
+expect 0 pcgpu odometry --cpu 'kitti/P0: 707.0912' --dry-run
+stdout_has 'beam_correction: 0.205$'
+stderr_has "KITTI's scanner: its beams are corrected by 0.205 degree"
+expect 0 pcgpu odometry --cpu 'kitti/P0: 707.0912' --dry-run --beam-correction 0
+stdout_has 'beam_correction: 0$'
+stderr_is ''
+expect 0 pcgpu odometry --cpu 'kitti/P0: 500' --dry-run
+stdout_has 'beam_correction: 0$'
+stderr_is ''
 head -n 2 kitti/sequences/07/poses.txt > few.txt
 mv few.txt kitti/sequences/07/poses.txt
 expect 0 pcgpu odometry --cpu kitti/sequences/07/ --trajectory k4.txt
