@@ -159,8 +159,5 @@ int evaluate_plot(const session *s, FILE *stream, const pose_errors *e) {
     pcgpu_status status = pc_plot(s->context, caption, charts, some ? 4 : 2, WIDTH, some ? HEIGHT : HEIGHT / 2, &picture);
     status = status == PCGPU_OK ? pc_picture_write(s->context, stream, name, &picture) : status;
     pc_picture_free(&picture);
-    if (status != PCGPU_OK) {
-        report_failure(name, s->context);
-    }
-    return status == PCGPU_OK ? EXIT_DONE : EXIT_FAILED;
+    return exit_code_of(status, name, s->context);
 }

@@ -8,12 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Reports an error of the library with the name of the frame. */
-static int fail_frame(const fusion *f, const char *name) {
-    report_failure(name, f->session->context);
-    return EXIT_FAILED;
-}
-
 static void add_counts(fusion *f, const char *name, const pcgpu_volume_counts *c) {
     pcgpu_depth_counts *sum = &f->job->depth[0];
     sum->pixels += c->depth.pixels;
@@ -41,7 +35,7 @@ int fuse_image(fusion *f, int index, const double T[16]) {
     f->job->read_seconds += seconds_now() - begin;
     input_close(stream);
     if (status != PCGPU_OK) {
-        return fail_frame(f, name);
+        return exit_code_of(status, name, f->session->context);
     }
     reason why;
     if (!colors_read(f->session, f->session->context, index, &depth, &why)) {
@@ -52,7 +46,7 @@ int fuse_image(fusion *f, int index, const double T[16]) {
     status = pcgpu_volume_integrate(f->volume, &depth, &o->camera, T, &counts);
     pcgpu_depth_free(&depth);
     if (status != PCGPU_OK) {
-        return fail_frame(f, name);
+        return exit_code_of(status, name, f->session->context);
     }
     add_counts(f, name, &counts);
     return EXIT_DONE;
@@ -144,10 +138,7 @@ static int write_mesh(job *j, const pcgpu_mesh *mesh) {
     progress_begin(name, "writing");
     pcgpu_status status = pcgpu_write_mesh(j->session->context, stream, name, mesh);
     j->write_seconds += seconds_now() - begin;
-    if (status != PCGPU_OK) {
-        report_failure(name, j->session->context);
-    }
-    return status == PCGPU_OK ? EXIT_DONE : EXIT_FAILED;
+    return exit_code_of(status, name, j->session->context);
 }
 
 /* The surface from outside, without what looks away from the viewer, and the path of the camera. */

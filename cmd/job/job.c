@@ -69,10 +69,7 @@ int job_read_cloud(job *j, int i, FILE *stream, pcgpu_file_info *file) {
     progress_begin(j->names[0], "reading");
     pcgpu_status status = j->projective ? pcgpu_read_depth_for(context, stream, j->inputs[i], &how, &j->images[i])
                                         : pcgpu_read(context, stream, j->inputs[i], &how, &j->clouds[i]);
-    if (status != PCGPU_OK) {
-        report_failure(j->names[i], context);
-    }
-    return status == PCGPU_OK ? EXIT_DONE : EXIT_FAILED;
+    return exit_code_of(status, j->names[i], context);
 }
 
 /* Opens all files before it reads, so that a file that cannot be opened costs no time. */
@@ -121,6 +118,13 @@ const char *job_output_name(const job *j, const char *name) {
     return stream_name(j, job_stream(j, name));
 }
 
+int exit_code_of(pcgpu_status status, const char *name, const pcgpu_context *context) {
+    if (status != PCGPU_OK) {
+        report_failure(name, context);
+    }
+    return status == PCGPU_OK ? EXIT_DONE : EXIT_FAILED;
+}
+
 int job_failed(job *j, pcgpu_status status) {
     report_failure(j->names[0], j->session->context);
     j->session->device_failed = status == PCGPU_ERROR_MEMORY || status == PCGPU_ERROR_DEVICE;
@@ -160,10 +164,7 @@ int job_write_cloud(job *j, const pcgpu_cloud *cloud) {
     pcgpu_status status = pcgpu_write(j->session->context, stream, name, cloud_format(j, cloud), cloud);
     j->session->name = j->names[0];
     j->write_seconds += seconds_now() - begin;
-    if (status != PCGPU_OK) {
-        report_failure(name, j->session->context);
-    }
-    return status == PCGPU_OK ? EXIT_DONE : EXIT_FAILED;
+    return exit_code_of(status, name, j->session->context);
 }
 
 int job_write_arrays(job *j, const char *option_name, const char *format, const pcgpu_array *arrays, int count) {
@@ -182,10 +183,7 @@ int job_write_arrays(job *j, const char *option_name, const char *format, const 
     format = named && named->writes_arrays ? named->name : "bin";
     pcgpu_status status = pcgpu_write_arrays(j->session->context, stream, name, format, arrays, count);
     j->write_seconds += seconds_now() - begin;
-    if (status != PCGPU_OK) {
-        report_failure(name, j->session->context);
-    }
-    return status == PCGPU_OK ? EXIT_DONE : EXIT_FAILED;
+    return exit_code_of(status, name, j->session->context);
 }
 
 int job_write_array(job *j, const char *option_name, const pcgpu_array *array) {

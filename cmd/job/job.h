@@ -127,8 +127,8 @@ int session_run_together(session *session, job_function process);
 int session_run_each(session *session, job_function process);
 /* Whether the objects of --json go to standard output. */
 bool session_json_is_stdout(const session *session);
-/* The more serious of two exit codes. A failure outranks a registration that did not converge. */
-int exit_code_worse(int a, int b);
+/* EXIT_DONE, or EXIT_FAILED, of which the error of the library is printed with this name. */
+int exit_code_of(pcgpu_status status, const char *name, const pcgpu_context *context);
 
 /* The number of jobs that may be open at the same time, at most `most`. */
 int session_jobs_at_once(const session *session, int most);

@@ -36,7 +36,8 @@ typedef struct pipeline {
     const char *failed[NAMED_FAILURES];
 } pipeline;
 
-int exit_code_worse(int a, int b) {
+/* The more serious of two exit codes. A failure outranks a registration that did not converge. */
+static int exit_code_worse(int a, int b) {
     static const int ranks[] = {
         [EXIT_DONE] = 0, [EXIT_NOT_CONVERGED] = 1, [EXIT_FAILED] = 2, [EXIT_NO_CUDA] = 3, [EXIT_USAGE] = 4};
     return ranks[a] > ranks[b] ? a : b;

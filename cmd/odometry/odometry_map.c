@@ -40,10 +40,7 @@ int odometry_map_open(session *s, odometry_map *m) {
     params.memory = s->options->memory ? s->options->memory : MAP_MEMORY;
     params.folder = m->folder;
     pcgpu_status status = pcgpu_map_open(s->context, &params, &m->map);
-    if (status != PCGPU_OK) {
-        report_failure(NULL, s->context);
-    }
-    return status == PCGPU_OK ? EXIT_DONE : EXIT_FAILED;
+    return exit_code_of(status, NULL, s->context);
 }
 
 /* ---- scans -------------------------------------------------------------------------------------------------------- */
@@ -75,10 +72,7 @@ static int add_points(odometry_map *m, const pcgpu_cloud *scan, const pcgpu_clou
         pcgpu_cloud_free(&points);
     }
     m->seconds += seconds_now() - begin;
-    if (status != PCGPU_OK) {
-        report_failure(NULL, m->session->context);
-    }
-    return status == PCGPU_OK ? EXIT_DONE : EXIT_FAILED;
+    return exit_code_of(status, NULL, m->session->context);
 }
 
 /* With deskewing the first scan waits for the second one, since its motion is not known before. */

@@ -147,10 +147,7 @@ static int read_scan(job *j, const char *path, pcgpu_cloud *cloud) {
     const pcgpu_status status = pcgpu_read(context, stream, path, &how, cloud);
     j->session->name = j->names[0];
     input_close(stream);
-    if (status != PCGPU_OK) {
-        report_failure(path, context);
-    }
-    return status == PCGPU_OK ? EXIT_DONE : EXIT_FAILED;
+    return exit_code_of(status, path, context);
 }
 
 /* Reads, moves and appends the scan `i` of the table. */

@@ -76,10 +76,7 @@ static int show(job *j, const pc_scene *scene, const pc_picture *picture) {
     const char *name = output_shown(j->outputs[0].file.path);
     const pcgpu_status status = pc_picture_write(j->session->context, stream, name, picture);
     j->write_seconds += seconds_now() - begin;
-    if (status != PCGPU_OK) {
-        report_failure(name, j->session->context);
-    }
-    return status == PCGPU_OK ? EXIT_DONE : EXIT_FAILED;
+    return exit_code_of(status, name, j->session->context);
 }
 
 /* Options that only some kinds of layers have. */

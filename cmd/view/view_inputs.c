@@ -109,10 +109,7 @@ static int read_trajectory(session *s, FILE *stream, const char *path, pc_layer 
     }
     layer->kind = PC_LINE;
     trajectory_free(&t);
-    if (status != PCGPU_OK) {
-        report_failure(input_name(path), s->context);
-    }
-    return status == PCGPU_OK ? EXIT_DONE : EXIT_FAILED;
+    return exit_code_of(status, input_name(path), s->context);
 }
 
 /* ---- inputs ------------------------------------------------------------------------------------------------------ */
@@ -129,10 +126,7 @@ static int read_layer(session *s, const char *path, const peek *p, pc_layer *lay
                                 : !given && npz                      ? read_voxels(s, p->stream, path, layer)
                                                                      : read_points(s, p->stream, path, layer);
     layer->drop_origin = layer->kind == PC_POINTS && s->options->drop_origin;
-    if (status != PCGPU_OK) {
-        report_failure(input_name(path), s->context);
-    }
-    return status == PCGPU_OK ? EXIT_DONE : EXIT_FAILED;
+    return exit_code_of(status, input_name(path), s->context);
 }
 
 static int read_input(session *s, const char *path, pc_layer *layer) {
