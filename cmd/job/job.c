@@ -36,9 +36,8 @@ static bool open_output(job *j, const option_row *option, const char *path) {
 static bool open_outputs(job *j) {
     for (int i = 0; option_at(i); i++) {
         const option_row *o = option_at(i);
-        bool here = (o->commands & j->session->command->bit) && (o->flags & OPTION_OUTPUT);
         bool shared = j->line > 0 && !(o->flags & OPTION_MAIN); /* all pairs of a list have one file */
-        const char *path = here && !shared && !(o->flags & OPTION_GROWS) ? output_path(j->session, o) : NULL;
+        const char *path = !shared && !(o->flags & OPTION_GROWS) ? output_path(j->session, o) : NULL;
         if (path && (o->flags & OPTION_MAIN)) {
             j->format = output_format(j->session, path, j->inputs[0]);
         }
@@ -196,8 +195,7 @@ int job_write_array(job *j, const char *option_name, const pcgpu_array *array) {
 static void name_shared(const job *j, json *names) {
     for (int i = 0; option_at(i); i++) {
         const option_row *o = option_at(i);
-        bool here = (o->commands & j->session->command->bit) && (o->flags & OPTION_OUTPUT);
-        const char *path = here ? output_path(j->session, o) : NULL;
+        const char *path = output_path(j->session, o);
         if (path && !(j->line > 0 && (o->flags & OPTION_MAIN))) {
             json_text(names, o->name, path);
         }

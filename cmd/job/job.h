@@ -137,7 +137,7 @@ int session_jobs_at_once(const session *session, int most);
 bool output_is_page(const option_values *options, const option_row *option, const char *path);
 bool output_is_picture(const option_values *options, const option_row *option, const char *path);
 
-/* The path of an output, or NULL. */
+/* The path of an output; NULL without one, and for an option that is no output of the command. */
 const char *output_path(const session *session, const option_row *option);
 /* The output of one input: `path`, or in a folder a name derived from the input. malloc'd; NULL without memory. */
 char *output_name(const session *session, const option_row *option, const char *path, const char *input);

@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 const char *output_path(const session *s, const option_row *option) {
-    const option_values *o = s->options;
-    const char *path = *(const char *const *)((const char *)o + option->field);
+    if (!(option->commands & s->command->bit) || !(option->flags & OPTION_OUTPUT)) {
+        return NULL;
+    }
+    const char *path = *(const char *const *)((const char *)s->options + option->field);
     bool implied = strcmp(option->name, "output") == 0 && (s->command->traits & COMMAND_PRINTS_DATA);
     return path || !implied ? path : "-";
 }
@@ -68,10 +70,6 @@ char *output_name(const session *s, const option_row *option, const char *path, 
         snprintf(extension, sizeof extension, ".%s.%s", option->name, kind);
     }
     return path_in_folder(path, input, extension);
-}
-
-static bool is_output(const session *s, const option_row *o) {
-    return (o->commands & s->command->bit) && (o->flags & OPTION_OUTPUT);
 }
 
 /* The name of --output must select a format that the command can write. */
@@ -136,7 +134,7 @@ static bool check_outputs(const session *s, reason *why) {
     }
     for (int i = 0; option_at(i); i++) {
         const option_row *o = option_at(i);
-        const char *path = is_output(s, o) ? output_path(s, o) : NULL;
+        const char *path = output_path(s, o);
         if (!path) {
             continue;
         }
@@ -188,7 +186,7 @@ bool session_skips(const session *s, int i) {
     bool all = s->options->skip_existing;
     for (int k = 0; option_at(k) && all; k++) {
         const option_row *o = option_at(k);
-        const char *path = is_output(s, o) ? output_path(s, o) : NULL;
+        const char *path = output_path(s, o);
         if (path) {
             char *name = output_name(s, o, path, session_input_of(s, i));
             all = name && !path_is_stream(name) && access(name, F_OK) == 0;
@@ -316,7 +314,7 @@ int session_dry_run(session *s) {
     }
     for (int i = 0; option_at(i); i++) {
         const option_row *row = option_at(i);
-        const char *path = is_output(s, row) ? output_path(s, row) : NULL;
+        const char *path = output_path(s, row);
         /* A dry run writes no data, so standard output may be a terminal. */
         if (path && !path_is_dash(path)) {
             good = try_output(s, row, path) && good;
@@ -341,7 +339,7 @@ int session_dry_run(session *s) {
 int session_jobs_at_once(const session *s, int most) {
     bool streams = false;
     for (int i = 0; option_at(i); i++) {
-        const char *path = is_output(s, option_at(i)) ? output_path(s, option_at(i)) : NULL;
+        const char *path = output_path(s, option_at(i));
         streams = streams || (path && path_is_stream(path));
     }
     for (int i = 0; i < s->input_count && !streams; i++) {
@@ -355,7 +353,7 @@ int session_jobs_at_once(const session *s, int most) {
 static bool make_folders(const session *s) {
     bool good = true;
     for (int i = 0; option_at(i) && good; i++) {
-        const char *path = is_output(s, option_at(i)) ? output_path(s, option_at(i)) : NULL;
+        const char *path = output_path(s, option_at(i));
         good = !path || !path_is_folder(path) || folder_make(path);
     }
     return good;
