@@ -80,13 +80,6 @@ static bool parse_cuda(const option_row *o, const char *text, void *field, reaso
     return parse_gpus(o, text && strcmp(text, "true") != 0 ? text : "0", field, why);
 }
 
-static bool print_nothing(const option_row *o, const void *field, FILE *out) {
-    (void)o;
-    (void)field;
-    (void)out;
-    return false;
-}
-
 const option_type type_device = {VALUE_TEXT, false, false, parse_device, print_device};
-const option_type type_cpu = {VALUE_BOOLEAN, false, false, parse_cpu, print_nothing};
-const option_type type_cuda = {VALUE_TEXT, false, false, parse_cuda, print_nothing};
+const option_type type_cpu = {VALUE_BOOLEAN, false, false, parse_cpu, NULL};
+const option_type type_cuda = {VALUE_TEXT, false, false, parse_cuda, NULL};

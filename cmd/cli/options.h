@@ -190,7 +190,8 @@ typedef struct option_type {
     bool mapping;                                          /* a mapping, too: each pair is parsed as NAME=VALUE */
     /* Parses `text` into *field. On failure `why` names the error and the remedy. */
     bool (*parse)(const struct option_row *option, const char *text, void *field, reason *why);
-    /* Writes the value as JSON, which is also YAML. Returns false, and writes nothing, when there is no value. */
+    /* Writes the value as JSON, which is also YAML. Returns false, and writes nothing, when there is no value. NULL: of
+     * another spelling of an option, which has the value. */
     bool (*print)(const struct option_row *option, const void *field, FILE *out);
 } option_type;
 

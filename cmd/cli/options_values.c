@@ -52,7 +52,7 @@ bool option_set(option_values *options, const option_row *option, const char *te
 }
 
 bool option_print(const option_values *options, const option_row *option, FILE *out) {
-    return options->source[option_index(option)] != NOT_IN_EFFECT &&
+    return options->source[option_index(option)] != NOT_IN_EFFECT && option->type->print &&
            option->type->print(option, (const char *)options + option->field, out);
 }
 

@@ -354,13 +354,8 @@ static bool print_start(const option_row *o, const void *field, FILE *out) {
     return true;
 }
 
-static bool print_nothing(const option_row *o, const void *field, FILE *out) {
-    (void)o, (void)field, (void)out;
-    return false;
-}
-
 const option_type type_flag = {VALUE_BOOLEAN, false, false, parse_true, print_flag};
-const option_type type_no_flag = {VALUE_BOOLEAN, false, false, parse_true, print_nothing};
+const option_type type_no_flag = {VALUE_BOOLEAN, false, false, parse_true, NULL};
 const option_type type_int = {VALUE_NUMBER, false, false, parse_int, print_int};
 const option_type type_int64 = {VALUE_NUMBER, false, false, parse_int64, print_int64};
 const option_type type_bytes = {VALUE_TEXT, false, false, parse_bytes, print_int64};
