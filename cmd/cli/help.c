@@ -202,12 +202,6 @@ void help_man_options(const command_info *command, FILE *out) {
     print_options(command, GROUP_COMMON, any ? ".SS Common options\n" : "", print_man_option, out);
 }
 
-static void print_key(const option_row *o, FILE *out) {
-    for (const char *p = o->name; *p; p++) {
-        fputc(*p == '-' ? '_' : *p, out);
-    }
-}
-
 bool options_print_yaml(const option_values *options, const command_info *command, FILE *out) {
     bool good = true;
     fprintf(out, "# pcgpu %s: the configuration in effect\n%s:\n", command->name, command->name);
@@ -220,9 +214,8 @@ bool options_print_yaml(const option_values *options, const command_info *comman
         bool any = text_open(&value) && option_print(options, o, value.stream);
         good = text_close(&value) && good;
         if (any && good) {
-            fputs("  ", out);
-            print_key(o, out);
-            fprintf(out, ": %s\n", value.data);
+            char key[OPTION_KEY];
+            fprintf(out, "  %s: %s\n", option_key(o, key), value.data);
         }
         text_free(&value);
     }

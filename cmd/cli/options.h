@@ -247,6 +247,9 @@ const char *options_keep(option_values *options, const char *text);
 bool option_set(option_values *options, const option_row *option, const char *text, value_source source, reason *why);
 /* Prints the value in effect. Without one it prints nothing and returns false. */
 bool option_print(const option_values *options, const option_row *option, FILE *out);
+/* The key of an option in configurations and in --json: its name with _ for -. */
+enum { OPTION_KEY = 64 };
+const char *option_key(const option_row *option, char key[OPTION_KEY]);
 /* Marks the value as NOT_IN_EFFECT, unless it was given. */
 void option_leave_out(option_values *options, const char *name, const command_info *command);
 bool option_given(const option_values *options, const char *name, const command_info *command);

@@ -56,6 +56,14 @@ bool option_print(const option_values *options, const option_row *option, FILE *
            option->type->print(option, (const char *)options + option->field, out);
 }
 
+const char *option_key(const option_row *option, char key[OPTION_KEY]) {
+    snprintf(key, OPTION_KEY, "%s", option->name);
+    for (char *p = key; (p = strchr(p, '-'));) {
+        *p = '_';
+    }
+    return key;
+}
+
 bool option_given_here(const option_values *options, const char *name, const command_info *command) {
     const option_row *option = option_by_name(name, command->bit);
     return option && options->source[option_index(option)] == FROM_COMMAND_LINE;

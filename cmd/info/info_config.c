@@ -104,12 +104,6 @@ static const char *meaning(const option_row *o, const option_values *values) {
     return o->help;
 }
 
-static void print_key(FILE *out, const char *name) {
-    for (; *name; name++) {
-        fputc(*name == '-' ? '_' : *name, out);
-    }
-}
-
 static void print_commands(FILE *out, const config_info *info, unsigned commands, const char *before) {
     for (int i = 0; i < info->count; i++) {
         if (commands & (1u << i)) {
@@ -137,9 +131,8 @@ static void print_group(FILE *out, const config_info *info, unsigned commands) {
         if (!o || !is_first_with_name(k) || set_by(info, o->name) != commands) {
             continue;
         }
-        fputs("    ", out);
-        print_key(out, o->name);
-        fputs(": ", out);
+        char key[OPTION_KEY];
+        fprintf(out, "    %s: ", option_key(o, key));
         option_print(&info->values[first], o, out);
         const char *help = meaning(o, &info->values[first]);
         fprintf(out, "   # %.*s\n", sentence_length(help), help);
@@ -190,15 +183,7 @@ static void add_result(json *out, const config_info *info) {
         for (int k = 0; option_at(k); k++) {
             const option_row *o = option_at(k);
             if ((o->commands & info->commands[i]->bit) && info->values[i].source[k] == FROM_FILE) {
-                char key[64];
-                snprintf(key, sizeof key, "%s", o->name);
-                for (char *p = key; *p; p++) {
-                    *p = *p == '-' ? '_' : *p;
-                }
-                json_key(out, key);
-                if (!option_print(&info->values[i], o, out->out)) {
-                    fputs("null", out->out);
-                }
+                json_option(out, &info->values[i], o);
             }
         }
         json_close(out);

@@ -83,7 +83,9 @@ int job_read_input(job *j, const char *input, pcgpu_cloud *cloud);
 int job_begin_scan(job *j, session *session, const char *input, pcgpu_cloud *cloud, pcgpu_depth *image,
                    const pcgpu_depth_counts *depth, double read_seconds);
 
-/* job_report.c: prints the object of --json, where `outputs` has the members of "outputs"; prints the messages. */
+/* job_report.c: writes an option and its value, or null, as a member. */
+void json_option(json *out, const option_values *values, const option_row *option);
+/* Prints the object of --json, where `outputs` has the members of "outputs"; prints the messages. */
 void job_print_json(const job *job, int code, const char *outputs);
 void job_report(const job *job);
 

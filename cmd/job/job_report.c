@@ -1,6 +1,14 @@
 /* The report of a job that has ended: an object of --json, and messages with -v. */
 #include "job.h"
 
+void json_option(json *out, const option_values *values, const option_row *option) {
+    char key[OPTION_KEY];
+    json_key(out, option_key(option, key));
+    if (!option_print(values, option, out->out)) {
+        fputs("null", out->out);
+    }
+}
+
 static void print_parameters(const job *j, json *out) {
     const session *s = j->session;
     option_values effect;
@@ -8,17 +16,8 @@ static void print_parameters(const job *j, json *out) {
     json_open(out, "parameters");
     for (int i = 0; option_at(i); i++) {
         const option_row *o = option_at(i);
-        char key[64];
-        if (!(o->commands & s->command->bit) || (o->flags & (OPTION_ALIAS | OPTION_LINE_ONLY))) {
-            continue;
-        }
-        snprintf(key, sizeof key, "%s", o->name);
-        for (char *p = key; *p; p++) {
-            *p = *p == '-' ? '_' : *p;
-        }
-        json_key(out, key);
-        if (!option_print(&effect, o, out->out)) {
-            fputs("null", out->out);
+        if ((o->commands & s->command->bit) && !(o->flags & (OPTION_ALIAS | OPTION_LINE_ONLY))) {
+            json_option(out, &effect, o);
         }
     }
     json_close(out);
