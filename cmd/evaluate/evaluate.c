@@ -103,13 +103,12 @@ static void print_table(FILE *out, const pcgpu_evaluation *e) {
 }
 
 static void print_json(const session *s, const char *name, const pcgpu_evaluation *e) {
-    const option_values *o = s->options;
-    json out = {.out = s->json.stream, .first = true};
-    json_open(&out, NULL);
-    json_text(&out, "command", s->command->name);
-    json_text(&out, "version", pcgpu_version());
+    json out;
+    if (!session_json_open(s, &out)) {
+        return;
+    }
     json_text(&out, "trajectory", name);
-    json_text(&out, "ground_truth", o->ground_truth);
+    json_text(&out, "ground_truth", s->options->ground_truth);
     json_open(&out, "evaluation");
     json_integer(&out, "poses", e->poses);
     json_integer(&out, "missing", e->missing);
@@ -142,8 +141,7 @@ static void print_json(const session *s, const char *name, const pcgpu_evaluatio
     }
     fputc(']', out.out);
     json_close(&out);
-    json_close(&out);
-    fputc('\n', out.out);
+    session_json_close(&out);
 }
 
 int evaluate_print(session *s, const char *name, const trajectory *estimate, const double *times,
@@ -182,9 +180,7 @@ int evaluate_print(session *s, const char *name, const trajectory *estimate, con
         if (prints) {
             print_table(stdout, &e);
         }
-        if (s->json.stream) {
-            print_json(s, name, &e);
-        }
+        print_json(s, name, &e);
         code = EXIT_DONE;
     }
     free(matched);

@@ -42,21 +42,21 @@ void version_print(bool verbose) {
     }
 }
 
-static void machine_json(FILE *stream) {
+static void machine_json(const session *s) {
     pcgpu_device_info devices[DEVICES_MAX];
     char why[256] = "", version[16];
     int driver = 0, count = pcgpu_devices(devices, DEVICES_MAX, why, sizeof why, &driver);
-    json out = {.out = stream, .first = true};
-    json_open(&out, NULL);
-    json_text(&out, "command", "info");
-    json_text(&out, "version", pcgpu_version());
+    json out;
+    if (!session_json_open(s, &out)) {
+        return;
+    }
     json_text(&out, "architectures", pcgpu_cuda_architectures());
     print_driver(driver, version, sizeof version);
     json_text(&out, "driver", driver ? version : NULL);
     json_key(&out, "devices");
-    fputc('[', stream);
+    fputc('[', out.out);
     for (int i = 0; i < count && i < DEVICES_MAX; i++) {
-        fputs(i ? ", " : "", stream);
+        fputs(i ? ", " : "", out.out);
         json_open(&out, NULL);
         json_text(&out, "name", devices[i].name);
         json_integer(&out, "major", devices[i].major);
@@ -65,16 +65,13 @@ static void machine_json(FILE *stream) {
         json_integer(&out, "memory", (int64_t)devices[i].memory);
         json_close(&out);
     }
-    fputc(']', stream);
+    fputc(']', out.out);
     json_text(&out, "cuda_unusable", count == 0 ? why : NULL);
-    json_close(&out);
-    fputc('\n', stream);
+    session_json_close(&out);
 }
 
 int info_machine(session *s) {
-    if (s->json.stream) {
-        machine_json(s->json.stream);
-    }
+    machine_json(s);
     if (!session_json_is_stdout(s)) {
         version_print(true);
     }

@@ -85,6 +85,9 @@ int job_begin_scan(job *j, session *session, const char *input, pcgpu_cloud *clo
 
 /* job_report.c: writes an option and its value, or null, as a member. */
 void json_option(json *out, const option_values *values, const option_row *option);
+/* Begins an object of --json with the command and the version; false without --json. */
+bool session_json_open(const session *session, json *out);
+void session_json_close(json *out); /* and ends its line */
 /* Prints the object of --json, where `outputs` has the members of "outputs"; prints the messages. */
 void job_print_json(const job *job, int code, const char *outputs);
 void job_report(const job *job);

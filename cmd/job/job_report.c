@@ -74,32 +74,40 @@ static void print_run(const job *j, json *out) {
     }
 }
 
+bool session_json_open(const session *s, json *out) {
+    *out = (json){.out = s->json.stream, .first = true};
+    if (out->out) {
+        json_open(out, NULL);
+        json_text(out, "command", s->command->name);
+        json_text(out, "version", pcgpu_version());
+    }
+    return out->out;
+}
+
+void session_json_close(json *out) {
+    json_close(out);
+    fputc('\n', out->out);
+}
+
 void session_print_skipped(const session *s, int i) {
-    json out = {.out = s->json.stream, .first = true};
-    if (!out.out) {
+    json out;
+    if (!session_json_open(s, &out)) {
         return;
     }
-    json_open(&out, NULL);
-    json_text(&out, "command", s->command->name);
-    json_text(&out, "version", pcgpu_version());
     json_key(&out, "inputs");
     fputc('[', out.out);
     json_print_string(out.out, session_input_of(s, i));
     fputc(']', out.out);
     json_integer(&out, "exit_code", EXIT_DONE);
     json_boolean(&out, "skipped", true);
-    json_close(&out);
-    fputc('\n', out.out);
+    session_json_close(&out);
 }
 
 void job_print_json(const job *j, int code, const char *outputs) {
-    json out = {.out = j->session->json.stream, .first = true};
-    if (!out.out) {
+    json out;
+    if (!session_json_open(j->session, &out)) {
         return;
     }
-    json_open(&out, NULL);
-    json_text(&out, "command", j->session->command->name);
-    json_text(&out, "version", pcgpu_version());
     json_key(&out, "inputs");
     for (int i = 0; i < (j->count ? j->count : j->session->input_count); i++) {
         fputs(i ? ", " : "[", out.out);
@@ -124,8 +132,7 @@ void job_print_json(const job *j, int code, const char *outputs) {
         json_key(&out, "result");
         fprintf(out.out, "{%s}", j->members.data ? j->members.data : "");
     }
-    json_close(&out);
-    fputc('\n', out.out);
+    session_json_close(&out);
 }
 
 void job_report(const job *j) {

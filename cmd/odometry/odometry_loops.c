@@ -54,13 +54,10 @@ static void print_loop(FILE *out, const pcgpu_loop *loop) {
 
 /* The last object of --json. */
 static void print_json(const session *s, const pcgpu_loops_result *r, double farthest) {
-    json out = {.out = s->json.stream, .first = true};
-    if (!out.out) {
+    json out;
+    if (!session_json_open(s, &out)) {
         return;
     }
-    json_open(&out, NULL);
-    json_text(&out, "command", s->command->name);
-    json_text(&out, "version", pcgpu_version());
     json_integer(&out, "exit_code", EXIT_DONE);
     json_open(&out, "loop_closure");
     json_integer(&out, "frames", r->frames);
@@ -79,8 +76,7 @@ static void print_json(const session *s, const pcgpu_loops_result *r, double far
     }
     fputc(']', out.out);
     json_close(&out);
-    json_close(&out);
-    fputc('\n', out.out);
+    session_json_close(&out);
 }
 
 static void report_loops(const session *s, const char *name, const pcgpu_loops_result *r, double farthest) {
