@@ -25,22 +25,14 @@ static void add_result(job *j, const pc_scene *scene, const pc_page_counts *coun
     json_integer(&j->result, "layers", scene->count);
     json_integer(&j->result, "points", counts->points);
     json_integer(&j->result, "points_shown", counts->shown);
-    json_text(&j->result, "color", color);
-    if (scene->scale.used) {
-        const double limits[2] = {scene->scale.low, scene->scale.high};
-        json_numbers(&j->result, "limits", limits, 2);
-    }
+    view_add_color(&j->result, scene, color);
 }
 
 int view_write_page(job *j, pc_scene *scene) {
     const session *s = j->session;
     const view_options *o = &s->options->view;
     const char *color = o->color ? o->color : pc_scene_default_paint(scene), *name = job_output_name(j, "output");
-    bool lines = true;
-    for (int i = 0; i < scene->count; i++) {
-        lines = lines && scene->layers[i].kind == PC_LINE;
-    }
-    const pc_page page = {.from = o->from != PC_FROM_AUTO ? (pc_from)o->from : lines ? PC_FROM_TOP : PC_FROM_ISO,
+    const pc_page page = {.from = view_from(s, scene),
                           .point_size = o->point_size,
                           .color = color,
                           .map = (pc_colormap)o->colormap};

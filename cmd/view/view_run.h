@@ -10,6 +10,11 @@ int view_add_input(session *s, const char *path, pc_scene *scene);
 /* Once all layers are there: sets the axis that is up. */
 void view_settle_up(const session *s, pc_scene *scene);
 
+/* view_command.c: where the scene is seen from, for --from auto, too. */
+pc_from view_from(const session *s, const pc_scene *scene);
+/* Adds what the colours are, and the limits of their scale. */
+void view_add_color(json *out, const pc_scene *scene, const char *color);
+
 /* view_page.c: whether the output of the job is a page; writes the page. Returns an exit code and prints errors. */
 bool view_is_page(const job *j);
 int view_write_page(job *j, pc_scene *scene);
