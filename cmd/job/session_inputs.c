@@ -64,8 +64,8 @@ static bool count_inputs(session *s, reason *why) {
     if ((s->command->find_inputs && !s->command->find_inputs(s, why)) || !take_list(s, why)) {
         return false;
     }
-    if (s->command->take_inputs) {
-        return s->command->take_inputs(s, why);
+    if (s->command->take_inputs && !s->command->take_inputs(s, why)) {
+        return false;
     }
     if (s->input_count == 0 && (s->command->traits & COMMAND_READS_STDIN)) {
         if (isatty(STDIN_FILENO)) {

@@ -2,7 +2,6 @@
 #include "view_run.h"
 
 #include <string.h>
-#include <unistd.h>
 
 enum { WIDTH = 1280, HEIGHT = 960, WIDE = 1920 };
 
@@ -204,14 +203,7 @@ static bool settle(option_values *o, const command_info *command, reason *why) {
 static const command_info together = {VIEW_COMMAND, .inputs_per_job = 0, .run = run_together};
 
 static bool take_inputs(session *s, reason *why) {
-    static const char *standard_input[] = {"-"};
-    if (s->input_count == 0 && isatty(STDIN_FILENO)) {
-        return refuse(why, "no input; give a file, or - for standard input");
-    }
-    if (s->input_count == 0) {
-        s->inputs = standard_input;
-        s->input_count = 1;
-    }
+    (void)why;
     const char *path = s->options->output;
     s->command = path && path_is_folder(path) ? s->command : &together;
     return true;
