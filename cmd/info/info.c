@@ -28,19 +28,12 @@ static int describe(job *j, const peek *p) {
 
 static int process(job *j) {
     const double begin = seconds_now();
-    FILE *stream = input_open(j->inputs[0]);
     peek p;
-    int code = EXIT_FAILED;
-    if (!stream) {
-        return code;
+    if (!peek_open(&p, j->inputs[0])) {
+        return EXIT_FAILED;
     }
-    if (peek_open(&p, stream)) {
-        code = describe(j, &p);
-        peek_close(&p);
-    } else {
-        report_error(j->names[0], "out of memory");
-    }
-    input_close(stream);
+    const int code = describe(j, &p);
+    peek_close(&p);
     j->read_seconds = seconds_now() - begin;
     return code;
 }

@@ -1,6 +1,8 @@
 /* The first bytes of a stream that need not seek. */
 #define _GNU_SOURCE /* fopencookie */
 #include "peek.h"
+#include "files.h"
+#include "report.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -19,9 +21,13 @@ static ssize_t read_on(void *cookie, char *out, size_t n) {
     return (ssize_t)n;
 }
 
-bool peek_open(peek *p, FILE *stream) {
+bool peek_open(peek *p, const char *path) {
     struct stat st;
+    FILE *stream = input_open(path);
     *p = (peek){.stream = stream, .original = stream};
+    if (!stream) {
+        return false;
+    }
     if (fstat(fileno(stream), &st) != 0 || S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode)) {
         return true;
     }
@@ -31,13 +37,18 @@ bool peek_open(peek *p, FILE *stream) {
         return true;
     }
     p->stream = fopencookie(p, "r", (cookie_io_functions_t){.read = read_on});
+    if (!p->stream) {
+        report_error(input_name(path), "out of memory");
+        input_close(stream);
+    }
     return p->stream;
 }
 
 void peek_close(peek *p) {
-    if (p->stream && p->stream != p->original) {
+    if (p->stream != p->original) {
         fclose(p->stream);
     }
+    input_close(p->original);
 }
 
 bool peek_is_text(const peek *p) {

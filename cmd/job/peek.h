@@ -7,16 +7,16 @@
 
 enum { PEEK_HEAD = 1 << 14 };
 
-/* The first bytes of a stream that is read from its begin afterwards, in `stream`, which may replace it. A device, which may
- * have no end, has no first bytes. Close this by peek_close, then the original stream. */
+/* The first bytes of an input, whose stream is read from its begin afterwards. A device, which may have no end, has no first
+ * bytes. */
 typedef struct peek {
     FILE *stream; /* to be read */
-    FILE *original;
+    FILE *original; /* of the file */
     char head[PEEK_HEAD];
     size_t size, used;
 } peek;
 
-bool peek_open(peek *p, FILE *stream); /* false without memory */
+bool peek_open(peek *p, const char *path); /* false after an error message */
 void peek_close(peek *p);
 bool peek_is_text(const peek *p);
 

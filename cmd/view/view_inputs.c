@@ -130,19 +130,12 @@ static int read_layer(session *s, const char *path, const peek *p, pc_layer *lay
 }
 
 static int read_input(session *s, const char *path, pc_layer *layer) {
-    FILE *stream = input_open(path);
-    int code = EXIT_FAILED;
     peek p;
-    if (!stream) {
-        return code;
+    if (!peek_open(&p, path)) {
+        return EXIT_FAILED;
     }
-    if (peek_open(&p, stream)) {
-        code = read_layer(s, path, &p, layer);
-        peek_close(&p);
-    } else {
-        report_error(input_name(path), "out of memory");
-    }
-    input_close(stream);
+    const int code = read_layer(s, path, &p, layer);
+    peek_close(&p);
     return code;
 }
 
