@@ -131,11 +131,6 @@ static pc_chart along_path(const pose_errors *e, const char *title, const char *
                       .curve_count = 1};
 }
 
-static const char *name_of(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 int evaluate_plot(const session *s, FILE *stream, const pose_errors *e) {
     const pcgpu_evaluation *all = &e->all;
     const char *name = output_shown(s->options->picture);
@@ -153,8 +148,8 @@ int evaluate_plot(const session *s, FILE *stream, const pose_errors *e) {
     take_segments(all, &segments);
     add_segments(&charts[2], &segments, segments.translation, 100.0 * all->segment_translation);
     add_segments(&charts[3], &segments, segments.rotation, 100.0 * all->segment_rotation * DEGREES);
-    snprintf(caption, sizeof caption, "%.80s against %.80s: %lld poses, %lld missing, %.1f m", name_of(s->inputs[0]),
-             name_of(s->options->ground_truth), (long long)all->poses, (long long)all->missing, all->length);
+    snprintf(caption, sizeof caption, "%.80s against %.80s: %lld poses, %lld missing, %.1f m", path_base(s->inputs[0]),
+             path_base(s->options->ground_truth), (long long)all->poses, (long long)all->missing, all->length);
     const bool some = segments.count[0] + segments.count[1] > 0; /* else the path is too short for them */
     pcgpu_status status = pc_plot(s->context, caption, charts, some ? 4 : 2, WIDTH, some ? HEIGHT : HEIGHT / 2, &picture);
     status = status == PCGPU_OK ? pc_picture_write(s->context, stream, name, &picture) : status;

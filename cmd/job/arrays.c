@@ -3,14 +3,6 @@
 #include "numbers.h"
 
 #include <inttypes.h>
-#include <string.h>
-#include <strings.h>
-
-bool array_is_text(const char *path) {
-    static const char extension[] = ".txt";
-    size_t n = strlen(path), e = strlen(extension);
-    return n > e && strcasecmp(path + n - e, extension) == 0;
-}
 
 void array_write_text(FILE *stream, const pcgpu_array *array) {
     char buffer[NUMBER_SIZE];

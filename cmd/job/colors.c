@@ -18,7 +18,7 @@ static bool exists(const char *path) {
 /* The name without its folder and extension, with `word` for the last "depth"; false where it has none or is too long.
  * word NULL: unchanged. */
 static bool stem_of(const char *path, const char *word, char *out, size_t size) {
-    const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path, *dot = strrchr(name, '.'), *depth = NULL;
+    const char *name = path_base(path), *dot = strrchr(name, '.'), *depth = NULL;
     const int whole = (int)(dot ? dot - name : (ptrdiff_t)strlen(name));
     for (const char *p = strstr(name, "depth"); p && p < name + whole; p = strstr(p + 1, "depth")) {
         depth = p;

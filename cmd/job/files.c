@@ -54,8 +54,7 @@ bool path_is_stream(const char *path) {
 
 char *path_in_folder(const char *folder, const char *input, const char *extension) {
     static const char double_extension[] = ".pcd.bin"; /* nuScenes */
-    const char *slash = strrchr(input, '/'), *below = strstr(input, "/./");
-    const char *name = path_is_dash(input) ? "stdin" : slash ? slash + 1 : input;
+    const char *below = strstr(input, "/./"), *name = path_is_dash(input) ? "stdin" : path_base(input);
     const char *base = below && !path_is_dash(input) ? below + 3 : name; /* with its sub-folder */
     size_t stem = strlen(base), two = strlen(double_extension), size;
     const size_t least = (size_t)(name - base) + 1; /* of ".x", nothing is an extension */
@@ -176,8 +175,7 @@ static void set_mode(int fd, const struct stat *replaced) {
 
 /* Creates final's temporary neighbour ".NAME.pcgpu-XXXXXX". */
 static bool open_temporary(output *o, const struct stat *replaced) {
-    const char *slash = strrchr(o->final, '/');
-    int folder = slash ? (int)(slash - o->final) + 1 : 0;
+    int folder = (int)(path_base(o->final) - o->final);
     size_t size = strlen(o->final) + 24;
     sigset_t before;
     o->temporary = malloc(size);
@@ -219,8 +217,7 @@ static bool open_temporary(output *o, const struct stat *replaced) {
  * equal. malloc'd; NULL when memory is exhausted. */
 static char *resolved(const char *path, bool exists) {
     char *whole = exists ? realpath(path, NULL) : NULL, *folder = NULL;
-    const char *slash = strrchr(path, '/');
-    const char *base = slash ? slash + 1 : path;
+    const char *base = path_base(path);
     if (whole) {
         return whole;
     }

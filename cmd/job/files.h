@@ -56,6 +56,10 @@ bool output_commit(output *output);
 void output_discard(output *output); /* accepts a zeroed struct */
 
 bool path_is_link(const char *path);
+/* Whether the name ends in an extension such as ".txt", in any case, and is longer. */
+bool path_ends_in(const char *path, const char *extension);
+/* The name of a file without its folder. */
+const char *path_base(const char *path);
 /* The canonical path of a file that exists, malloc'd, in place of `path`, which is freed; other paths stay. */
 char *path_followed(char *path);
 /* True for "-"; NULL is accepted. */

@@ -173,7 +173,7 @@ int job_write_arrays(job *j, const char *option_name, const char *format, const 
     }
     double begin = seconds_now();
     const char *name = stream_name(j, stream);
-    if (!format && count == 1 && array_is_text(name)) {
+    if (!format && count == 1 && path_ends_in(name, ".txt")) {
         array_write_text(stream, arrays); /* output_finish reports errors */
         j->write_seconds += seconds_now() - begin;
         return EXIT_DONE;

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <strings.h>
 
 /* The format by the first bytes of a file, else by its name. `why`: why there is none. */
 static const pcgpu_format_info *content_format(const char *path, reason *why) {
@@ -46,19 +45,14 @@ const pcgpu_format_info *output_format(const session *s, const char *path, const
     return !named && path_is_stream(path) ? pcgpu_format_by_name("bin") : named;
 }
 
-static bool ends_in(const char *path, const char *extension) {
-    const size_t n = strlen(path), e = strlen(extension);
-    return n > e && strcasecmp(path + n - e, extension) == 0;
-}
-
 bool output_is_page(const option_values *values, const option_row *option, const char *path) {
     const view_options *o = &values->view;
     return (option->flags & OPTION_PAGE) &&
-           (o->format == PICTURE_HTML || (o->format == PICTURE_AUTO && (ends_in(path, ".html") || ends_in(path, ".htm"))));
+           (o->format == PICTURE_HTML || (o->format == PICTURE_AUTO && (path_ends_in(path, ".html") || path_ends_in(path, ".htm"))));
 }
 
 bool output_is_picture(const option_values *values, const option_row *option, const char *path) {
-    return ((option->flags & OPTION_PAGE) && values->view.format == PICTURE_PNG) || ends_in(path, ".png");
+    return ((option->flags & OPTION_PAGE) && values->view.format == PICTURE_PNG) || path_ends_in(path, ".png");
 }
 
 const char *cloud_format(const job *j, const pcgpu_cloud *cloud) {

@@ -1,5 +1,6 @@
 /* Lines "TIME NAME" of lists. */
 #include "timed.h"
+#include "files.h"
 #include "numbers.h"
 
 #include <math.h>
@@ -41,7 +42,7 @@ bool timed_line(const char *line, bool depth, double *time, char *name, size_t s
 }
 
 double time_of_name(const char *path) {
-    const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path, *dot = strrchr(name, '.');
+    const char *name = path_base(path), *dot = strrchr(name, '.');
     char text[64];
     double time;
     snprintf(text, sizeof text, "%.*s", dot && dot - name < 63 ? (int)(dot - name) : 0, name);

@@ -22,9 +22,9 @@ static const char *name_in(option_values *o, const char *folder, const char *nam
 
 /* SEQUENCE/poses.txt, or poses/00.txt beside sequences/00, as KITTI unpacks them. */
 static const char *find_truth(option_values *o, const char *folder) {
-    const char *truth = name_in(o, folder, "poses.txt", IS_FILE), *slash = strrchr(folder, '/');
+    const char *truth = name_in(o, folder, "poses.txt", IS_FILE);
     char name[4096];
-    if (!truth && snprintf(name, sizeof name, "../../poses/%s.txt", slash ? slash + 1 : folder) < (int)sizeof name) {
+    if (!truth && snprintf(name, sizeof name, "../../poses/%s.txt", path_base(folder)) < (int)sizeof name) {
         truth = name_in(o, folder, name, IS_FILE);
     }
     return truth;
@@ -72,7 +72,7 @@ bool odometry_find_sequence(session *s, reason *why) {
 
 /* 000014.bin is scan 14; -1 for a name that is no number. */
 static int64_t number_of(const char *path) {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *name = path_base(path);
     const size_t digits = strspn(name, "0123456789");
     return digits > 0 && digits < 10 && name[digits] == '.' ? strtoll(name, NULL, 10) : -1;
 }

@@ -150,11 +150,6 @@ static bool take_scan(reader *r, const json_member *m) {
 
 /* ---- looking up -------------------------------------------------------------------------------------------------- */
 
-static const char *base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static const char *token_of(const reader *r, int64_t i) {
     return r->rows[i].token;
 }
@@ -168,7 +163,7 @@ static const char *sensor_of(const reader *r, int64_t i) {
 }
 
 static const char *file_of(const reader *r, int64_t i) {
-    return base_name(r->table->scans[i].path);
+    return path_base(r->table->scans[i].path);
 }
 
 static int compare(const void *a, const void *b) {
@@ -223,7 +218,7 @@ static bool match_inputs(reader *r) {
     sweep_table *t = r->table;
     sort(r, file_of);
     for (int i = 0; i < t->input_count; i++) {
-        const char *name = base_name(t->inputs[i].name);
+        const char *name = path_base(t->inputs[i].name);
         const int64_t place = find(r, name);
         if (!is_at(r, place, name)) {
             return refuse(r->why, "%s: not among the scans of %s/sample_data.json; give scans of this dataset",

@@ -5,12 +5,9 @@
 
 #include <math.h>
 #include <string.h>
-#include <strings.h>
 
 static void set_name(const char *path, pc_layer *layer) {
-    const char *slash = strrchr(path, '/');
-    const char *name = path_is_dash(path) ? "standard input" : slash && slash[1] ? slash + 1 : path;
-    snprintf(layer->name, sizeof layer->name, "%s", name);
+    snprintf(layer->name, sizeof layer->name, "%s", path_base(input_name(path)));
 }
 
 /* ---- kinds ------------------------------------------------------------------------------------------------------- */
@@ -25,8 +22,7 @@ static const pcgpu_format_info *format_of(const session *s, const char *path, co
 
 /* An .obj and a .glb have no other reader, and a .ply is a mesh as it has faces. */
 static bool is_mesh(const char *path, const peek *p, const pcgpu_format_info *format) {
-    const size_t n = strlen(path);
-    const bool other = n > 4 && (strcasecmp(path + n - 4, ".obj") == 0 || strcasecmp(path + n - 4, ".glb") == 0);
+    const bool other = path_ends_in(path, ".obj") || path_ends_in(path, ".glb");
     return other || (p->size > 4 && memcmp(p->head, "glTF", 4) == 0) || (format && strcmp(format->name, "ply") == 0);
 }
 
