@@ -14,8 +14,6 @@ typedef struct column_list {
 bool columns_parse(const char *text, column_list *list, reason *why);
 /* Replaces the columns of a cloud, called `name` in messages. Returns an exit code after an error message. */
 int columns_take(pcgpu_context *context, const char *name, const column_list *list, pcgpu_cloud *cloud);
-/* The names of the columns from the k-th on, "red, green, blue", cut to fit. */
-void columns_show(const pcgpu_cloud *cloud, int k, char *out, size_t size);
 /* Warns about columns, or names of columns, that the format of the output cannot hold, and leaves out the columns. */
 int columns_fit_output(job *job, pcgpu_cloud *cloud);
 

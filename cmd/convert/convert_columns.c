@@ -64,7 +64,8 @@ bool columns_parse(const char *text, column_list *list, reason *why) {
     return true;
 }
 
-void columns_show(const pcgpu_cloud *cloud, int k, char *out, size_t size) {
+/* The names of the columns from the k-th on, "red, green, blue", cut to fit. */
+static void columns_show(const pcgpu_cloud *cloud, int k, char *out, size_t size) {
     out[0] = '\0';
     for (size_t used = 0; k < cloud->columns && used + PCGPU_NAME_SIZE + 2 < size; k++) {
         used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", cloud->names[k]);

@@ -42,8 +42,6 @@ typedef struct cloud_info {
 
 /* False without memory. */
 bool cloud_measure(const pcgpu_cloud *cloud, cloud_info *info);
-/* The sentences of what looks odd. */
-void cloud_judge(const pcgpu_cloud *cloud, const char *format, cloud_info *info);
 void cloud_print_json(json *out, const job *job, const cloud_info *info, const pcgpu_file_info *file);
 void cloud_print_text(FILE *out, const job *job, const cloud_info *info, const pcgpu_file_info *file);
 

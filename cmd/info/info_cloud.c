@@ -43,7 +43,8 @@ static void judge_points(const pcgpu_cloud *cloud, cloud_info *info) {
     }
 }
 
-void cloud_judge(const pcgpu_cloud *cloud, const char *format, cloud_info *info) {
+/* The sentences of what looks odd. */
+static void cloud_judge(const pcgpu_cloud *cloud, const char *format, cloud_info *info) {
     char wrong[256];
     info->wrong = pcgpu_cloud_looks_wrong(cloud, format, wrong, sizeof wrong);
     if (info->wrong) {

@@ -8,7 +8,8 @@
 /* A record of a piece takes its own size and at most 100 bytes for its voxel. */
 enum { LEAST_PIECE = 1 << 16, MOST_PIECE = 16 << 20, PIECES_OF_MEMORY = 32, TIMES_OF_PIECE = 8 };
 
-size_t session_memory(const session *s) {
+/* The memory for an input: its part of --memory, or of three quarters of what is available. */
+static size_t session_memory(const session *s) {
     const size_t all = s->options->memory ? (size_t)s->options->memory : memory_available("") / 4 * 3;
     return all / (size_t)(s->at_once > 1 ? s->at_once : 1);
 }

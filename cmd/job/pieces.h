@@ -4,10 +4,8 @@
 
 #include "job.h"
 
-/* The memory for an input: its part of --memory, or of three quarters of what is available. */
-size_t session_memory(const session *session);
-/* Whether an input needs more than that, which is `times` the size of its file, and is to be read in pieces: where that is
- * possible (`able`: by the options), and with --memory in any case, since it is a limit. */
+/* Whether an input, which needs `times` the size of its file, has less memory, and is to be read in pieces: where that is possible
+ * (`able`: by the options), and with --memory in any case, since it is a limit. */
 bool session_needs_pieces(const session *session, const char *input, int times, bool able);
 /* Opens the input of a job; its cloud gets the columns and the offset, and no data. *memory: what the pieces leave. A file that
  * only its content keeps from pieces is read whole, if no --memory forbids it: job->in_pieces is false then. Returns an exit

@@ -116,7 +116,9 @@ static void report_answer(const job *j, const pcgpu_registration *r, double seco
            length_text(deviation(r, 3), length[1]), angle_text(deviation(r, 0), angle[1]), time);
 }
 
-void register_summarize(const job *j, const pcgpu_registration *r, double seconds) {
+/* Prints the result: the motion with its uncertainty and time, or an error if it did not converge; a summary; a warning
+ * about an unconstrained direction. seconds: the time of the pair; not shown for a list. */
+static void summarize(const job *j, const pcgpu_registration *r, double seconds) {
     if (r->converged) {
         report_answer(j, r, seconds);
     } else {
@@ -254,7 +256,8 @@ static void add_motion(job *j, const pcgpu_registration *r) {
     json_number(&j->result, "turned_deviation", DEGREE * deviation(r, 0));
 }
 
-int register_output(job *j, const pcgpu_registration *r) {
+/* Adds the result to --json and writes the aligned source to --output. Returns an exit code. */
+static int put_out(job *j, const pcgpu_registration *r) {
     FILE *stream = job_stream(j, "output");
     j->run = r->run;
     for (int i = 0; i < j->count && j->projective; i++) {
@@ -267,11 +270,6 @@ int register_output(job *j, const pcgpu_registration *r) {
     return writes || picture_is_wanted(j) ? write_aligned(j, r->T_target_source, writes) : EXIT_DONE;
 }
 
-pcgpu_status register_pair(const job *j, const pcgpu_register_params *params, pcgpu_registration *result) {
-    return j->projective ? register_images(j, params->init, result)
-                         : pcgpu_register(j->session->context, &j->clouds[0], &j->clouds[1], params, result);
-}
-
 int register_process(job *j) {
     pcgpu_register_params params = j->session->options->registration;
     params.drop_origin = j->session->options->drop_origin;
@@ -281,19 +279,20 @@ int register_process(job *j) {
     }
     progress_begin(j->names[0], "registering");
     const double begin = seconds_now();
-    pcgpu_status status = register_pair(j, &params, &r);
+    pcgpu_status status = j->projective ? register_images(j, params.init, &r)
+                                        : pcgpu_register(j->session->context, &j->clouds[0], &j->clouds[1], &params, &r);
     const double seconds = seconds_now() - begin;
     if (status != PCGPU_OK) {
         return job_failed(j, status);
     }
-    int code = register_output(j, &r);
+    int code = put_out(j, &r);
     if (code == EXIT_DONE) {
         progress_end();
         memcpy(j->transform, r.T_target_source, sizeof j->transform);
         if (j->line == 0) {
             write_transforms(j, &r);
         }
-        register_summarize(j, &r, seconds);
+        summarize(j, &r, seconds);
         code = r.converged ? EXIT_DONE : EXIT_NOT_CONVERGED;
     }
     return code;

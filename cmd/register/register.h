@@ -23,19 +23,12 @@ void register_end_pair(const job *job, int code); /* prints the line of a pair o
 
 /* Reads the transform of --init; without one, `T` is unchanged. False after an error message. */
 bool register_read_init(const session *session, double T[16]);
-/* Registers the two inputs of a job, clouds or images. `params` has the initial transform. */
-pcgpu_status register_pair(const job *job, const pcgpu_register_params *params, pcgpu_registration *result);
 /* register_depth.c: the camera of SOURCE (0) or TARGET (1). */
 const pcgpu_camera *register_camera(const session *session, int i);
 /* register_depth.c: two depth images by projective association. */
 pcgpu_status register_images(const job *job, const double init[16], pcgpu_registration *result);
-/* Adds the result to --json and writes the aligned source to --output. Returns an exit code. */
-int register_output(job *job, const pcgpu_registration *result);
 /* Adds the members of a result. */
 void register_add_result(json *out, const pcgpu_registration *result);
-/* Prints the result: the motion with its uncertainty and time, or an error if it did not converge; a summary; a warning
- * about an unconstrained direction. seconds: the time of the pair; not shown for a list. */
-void register_summarize(const job *job, const pcgpu_registration *result, double seconds);
 /* register_unit.c: warns when coordinates look like millimetres. */
 void register_check_unit(const job *job, const pcgpu_registration *result);
 /* The cloud that is registered: the input itself, or `own`, a copy after --min-range and --beam-correction, which the
