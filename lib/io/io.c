@@ -299,14 +299,17 @@ pcgpu_status pcgpu_read_file(pcgpu_context *context, const char *path, const pcg
     return status;
 }
 
-pcgpu_status pcgpu_read_depth(pcgpu_context *context, FILE *stream, const char *name, const char *format,
-                              pcgpu_depth *depth) {
+/* for_camera NULL: whatever the camera is. */
+static pcgpu_status read_depth(pcgpu_context *context, FILE *stream, const char *name, const char *format,
+                               const pcgpu_read_options *for_camera, pcgpu_depth *depth) {
+    const char *shown = pc_input_name(name);
     const pc_format *chosen = NULL;
     pc_bytes bytes;
     memset(depth, 0, sizeof *depth);
     pcgpu_status status = read_bytes(context, stream, name, format, USE_READ_DEPTH, &chosen, &bytes);
     if (status == PCGPU_OK) {
-        status = chosen->read_depth(context, &bytes, pc_input_name(name), depth);
+        status = for_camera ? read_image(context, chosen, &bytes, shown, for_camera, depth)
+                            : chosen->read_depth(context, &bytes, shown, depth);
         pc_bytes_free(&bytes);
     }
     if (status != PCGPU_OK) {
@@ -315,20 +318,14 @@ pcgpu_status pcgpu_read_depth(pcgpu_context *context, FILE *stream, const char *
     return status;
 }
 
+pcgpu_status pcgpu_read_depth(pcgpu_context *context, FILE *stream, const char *name, const char *format,
+                              pcgpu_depth *depth) {
+    return read_depth(context, stream, name, format, NULL, depth);
+}
+
 pcgpu_status pcgpu_read_depth_for(pcgpu_context *context, FILE *stream, const char *name,
                                   const pcgpu_read_options *options, pcgpu_depth *depth) {
-    const pc_format *chosen = NULL;
-    pc_bytes bytes;
-    memset(depth, 0, sizeof *depth);
-    pcgpu_status status = read_bytes(context, stream, name, options->format, USE_READ_DEPTH, &chosen, &bytes);
-    if (status == PCGPU_OK) {
-        status = read_image(context, chosen, &bytes, pc_input_name(name), options, depth);
-        pc_bytes_free(&bytes);
-    }
-    if (status != PCGPU_OK) {
-        memset(depth, 0, sizeof *depth);
-    }
-    return status;
+    return read_depth(context, stream, name, options->format, options, depth);
 }
 
 void pc_say_encoding(const pcgpu_read_options *options, const char *format, ...) {
