@@ -27,11 +27,6 @@ static inline int64_t pc_voxelize_most(const pc_voxelize_job *job) {
     return cells < (double)job->rows ? (int64_t)cells : job->rows;
 }
 
-/* The number of voxels that max_voxels leaves in the result. */
-static inline int64_t pc_voxelize_limit(const pc_voxelize_job *job, int64_t voxels) {
-    return job->max_voxels && job->max_voxels < voxels ? job->max_voxels : voxels;
-}
-
 /* Allocates the job's records in the arena and starts to copy them there. */
 pcgpu_status pc_voxelize_up(pcgpu_context *context, const pc_voxelize_job *job, const float **data);
 

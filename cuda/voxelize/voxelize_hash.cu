@@ -87,24 +87,20 @@ static pcgpu_status allocate_slots(pcgpu_context *context, const pc_voxelize_job
         s->counts = c->out->counts;
         return PCGPU_OK;
     }
-    PC_TRY(pc_voxelize_take(context, pc_voxelize_limit(job, s->capacity) * 4, &s->coords));
-    return pc_voxelize_take(context, pc_voxelize_limit(job, s->capacity), &s->counts);
-}
-
-static bool is_padded(const pc_voxelize_job *job) {
-    return job->features == PCGPU_FEATURES_POINTS || job->features == PCGPU_FEATURES_PILLAR;
+    PC_TRY(pc_voxelize_take(context, pc_limited(s->capacity, job->max_voxels) * 4, &s->coords));
+    return pc_voxelize_take(context, pc_limited(s->capacity, job->max_voxels), &s->counts);
 }
 
 /* Values of the features of so many voxels. */
 static int64_t values_of(const pc_voxelize_job *job, int64_t voxels) {
     const int width = job->features == PCGPU_FEATURES_PILLAR ? (int)PC_PILLAR_COLUMNS : job->columns;
-    return voxels * (is_padded(job) ? job->max_points : 1) * width;
+    return voxels * (pc_features_are_padded(job->features) ? job->max_points : 1) * width;
 }
 
 static pcgpu_status allocate_features(pcgpu_context *context, const pc_voxelize_job *job,
                                       const pc_voxelize_clock *clock, int64_t voxels, pc_voxelize_params *s) {
     PC_TRY(pc_voxelize_take(context, values_of(job, voxels), &s->features));
-    if (job->features == PCGPU_FEATURES_FIRST || job->features == PCGPU_FEATURES_NEAREST) {
+    if (pc_features_are_selected(job->features)) {
         PC_TRY(pc_voxelize_take(context, voxels, &s->selected));
     }
     if (job->features == PCGPU_FEATURES_MEAN) {
@@ -117,7 +113,7 @@ static pcgpu_status allocate_features(pcgpu_context *context, const pc_voxelize_
 
 /* Whether features for `capacity` voxels are small enough to be allocated before the number of voxels is known. */
 static bool fits_ahead(const pc_voxelize_job *job, int64_t capacity) {
-    return (double)values_of(job, 1) * (double)pc_voxelize_limit(job, capacity) * sizeof(float) <= PC_VOXELIZE_AHEAD;
+    return (double)values_of(job, 1) * (double)pc_limited(capacity, job->max_voxels) * sizeof(float) <= PC_VOXELIZE_AHEAD;
 }
 
 /* ---- a call ----------------------------------------------------------------------------------------------------- */
@@ -161,7 +157,7 @@ static pcgpu_status bring_down(pcgpu_context *context, const pc_voxelize_job *jo
         all.largest = all.largest > some->largest ? all.largest : some->largest;
     }
     out->voxels_found = counters->found;
-    out->count = pc_voxelize_limit(job, counters->found);
+    out->count = pc_limited(counters->found, job->max_voxels);
     out->run.non_finite = (int64_t)all.non_finite;
     out->run.at_origin = (int64_t)all.at_origin;
     out->in_range = (int64_t)all.in_range;
@@ -192,7 +188,7 @@ static pcgpu_status run(pcgpu_context *context, const pc_voxelize_job *job, cons
     pc_voxelize_counters counters;
     const bool ahead = fits_ahead(job, s->capacity);
     if (ahead) {
-        PC_TRY(allocate_features(context, job, clock, pc_voxelize_limit(job, s->capacity), s));
+        PC_TRY(allocate_features(context, job, clock, pc_limited(s->capacity, job->max_voxels), s));
         PC_TRY(pc_voxelize_repeat(context, NULL, prepare, work, c));
     } else {
         PC_TRY(begin_call(context, c));
@@ -201,7 +197,7 @@ static pcgpu_status run(pcgpu_context *context, const pc_voxelize_job *job, cons
     }
     PC_TRY(read_counters(context, s, &counters, full));
     if (!*full && !ahead) {
-        PC_TRY(allocate_features(context, job, clock, pc_voxelize_limit(job, counters.found), s));
+        PC_TRY(allocate_features(context, job, clock, pc_limited(counters.found, job->max_voxels), s));
         PC_TRY(add_emit(context, c));
     }
     if (!*full && clock) {
@@ -268,14 +264,14 @@ static pcgpu_status run_variant(pcgpu_context *context, const pc_voxelize_job *j
 /* ---- the variants ----------------------------------------------------------------------------------------------- */
 
 static bool hash_fits(const pc_voxelize_job *job) {
-    return job->max_points <= PC_MAX_POINTS && !(is_padded(job) && job->max_points == 0) &&
+    return job->max_points <= PC_MAX_POINTS && !(pc_features_are_padded(job->features) && job->max_points == 0) &&
            job->columns <= PC_MAX_COLUMNS && pc_voxelize_cells(job) < (double)PC_NO_KEY && enough_slots(job) > 0;
 }
 
 /* The grid takes no more memory than a hash table, and direct_emit has the features. */
 static bool direct_fits(const pc_voxelize_job *job) {
     return hash_fits(job) && is_small(job) && pc_voxelize_cells(job) <= (double)enough_slots(job) &&
-           job->max_points > 0 && job->features != PCGPU_FEATURES_FIRST && job->features != PCGPU_FEATURES_NEAREST;
+           job->max_points > 0 && !pc_features_are_selected(job->features);
 }
 
 const pc_voxelize_variant pc_voxelize_direct = {direct_fits, run_variant<true>};
@@ -305,8 +301,8 @@ static pcgpu_status run_on_device(pcgpu_context *context, const pc_voxelize_job 
         PC_TRY(pc_arena_reset(context, arena));
         PC_TRY(allocate_records(context, job, buckets, &c));
         PC_TRY(allocate_slots(context, job, t, &c));
-        if (job->features == PCGPU_FEATURES_FIRST || job->features == PCGPU_FEATURES_NEAREST) {
-            PC_TRY(pc_voxelize_take(context, pc_voxelize_limit(job, c.params.capacity), &c.params.selected));
+        if (pc_features_are_selected(job->features)) {
+            PC_TRY(pc_voxelize_take(context, pc_limited(c.params.capacity, job->max_voxels), &c.params.selected));
         }
     } while (arena->blocks > 1);
     c.params.features = out->features;

@@ -122,14 +122,10 @@ __global__ static void starts_kernel(voxel_state s) {
     }
 }
 
-__device__ static int64_t kept_of(const voxel_state *s, int64_t points) {
-    return s->max_points && s->max_points < points ? s->max_points : points;
-}
-
 __global__ static void totals_kernel(voxel_state s, totals *sums) {
     int64_t v = thread_index();
     unsigned long long points = v < s.found ? (unsigned long long)(s.starts[v + 1] - s.starts[v]) : 0;
-    unsigned long long kept = v < s.count ? (unsigned long long)kept_of(&s, (int64_t)points) : 0;
+    unsigned long long kept = v < s.count ? (unsigned long long)pc_limited((int64_t)points, s.max_points) : 0;
     unsigned long long largest = points, largest_kept = kept;
     for (int step = 16; step > 0; step /= 2) {
         unsigned long long other = __shfl_xor_sync(0xffffffffu, largest, step);
@@ -157,7 +153,7 @@ __global__ static void point_voxel_kernel(voxel_state s) {
 __global__ static void describe_kernel(voxel_state s) {
     int64_t v = thread_index();
     if (v < s.count) {
-        s.counts[v] = (int32_t)kept_of(&s, s.starts[v + 1] - s.starts[v]);
+        s.counts[v] = (int32_t)pc_limited(s.starts[v + 1] - s.starts[v], s.max_points);
         pc_voxel_coords(&s.grid, s.data + s.order[s.starts[v]] * s.columns, s.coords + 4 * v);
     }
 }
@@ -284,7 +280,7 @@ static pcgpu_status count_points(pcgpu_context *context, const pc_voxelize_job *
     totals sums = {0, 0, 0}, *device_sums;
     drops dropped;
     int64_t in_range = 0, under_limit = 0;
-    s->count = pc_voxelize_limit(job, s->found);
+    s->count = pc_limited(s->found, job->max_voxels);
     if (s->found > 0) {
         PC_TRY(pc_voxelize_take(context, 1, &device_sums));
         CUDA_TRY(context, cudaMemsetAsync(device_sums, 0, sizeof sums, pc_cuda_of(context)->stream));

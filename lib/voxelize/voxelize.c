@@ -65,13 +65,19 @@ pcgpu_status pc_voxelize_check(pcgpu_context *context, const pcgpu_cloud *cloud,
 
 /* ---- what is in the cloud ------------------------------------------------------------------------------------ */
 
-/* An offset that float32 cannot represent has no record at the origin. */
-void pc_voxelize_set_skip(const pcgpu_cloud *cloud, const pcgpu_voxelize_params *p, pc_voxelize_job *job) {
-    job->skip_origin = p->drop_origin;
-    for (int k = 0; k < 3; k++) {
-        job->skip[k] = (float)-cloud->offset[k];
-        job->skip_origin = job->skip_origin && (double)job->skip[k] == -cloud->offset[k];
+pc_voxelize_job pc_voxelize_job_of(const pcgpu_cloud *cloud, const pcgpu_voxelize_params *p) {
+    pc_voxelize_job job = {.rows = cloud->rows,
+                           .columns = cloud->columns,
+                           .data = cloud->data,
+                           .max_points = p->max_points,
+                           .max_voxels = p->max_voxels,
+                           .features = p->features,
+                           .skip_origin = p->drop_origin};
+    for (int k = 0; k < 3; k++) { /* an offset that float32 cannot represent has no record at the origin */
+        job.skip[k] = (float)-cloud->offset[k];
+        job.skip_origin = job.skip_origin && (double)job.skip[k] == -cloud->offset[k];
     }
+    return job;
 }
 
 static pc_survey survey_rows(const pc_voxelize_job *job, int64_t begin, int64_t end) {
@@ -220,8 +226,7 @@ static double machine_memory(void) {
 
 pcgpu_status pc_voxels_allocate(pcgpu_context *context, const pc_voxelize_job *job, int64_t largest,
                                 pcgpu_voxels *out) {
-    bool padded = job->features == PCGPU_FEATURES_POINTS || job->features == PCGPU_FEATURES_PILLAR;
-    bool selects = job->features == PCGPU_FEATURES_FIRST || job->features == PCGPU_FEATURES_NEAREST;
+    bool padded = pc_features_are_padded(job->features), selects = pc_features_are_selected(job->features);
     out->columns = job->features == PCGPU_FEATURES_PILLAR ? PC_PILLAR_COLUMNS : job->columns;
     out->capacity = !padded ? 1 : job->max_points ? job->max_points : largest > 1 ? largest : 1;
     double bytes = (double)out->count * (double)out->capacity * (double)out->columns * (double)sizeof(float);
@@ -247,6 +252,14 @@ pcgpu_status pc_voxels_allocate(pcgpu_context *context, const pc_voxelize_job *j
     return PCGPU_OK;
 }
 
+void pc_voxelize_describe(const pc_voxelize_job *job, pcgpu_voxels *result) {
+    result->run.points_in = job->rows;
+    result->out_of_range = job->rows - result->run.non_finite - result->run.at_origin - result->in_range;
+    for (int k = 0; k < 3; k++) {
+        result->cells[k] = (int32_t)job->grid.cells[k];
+    }
+}
+
 /* Estimated seconds on one CPU thread and on a started device, for AUTO: 10 ns per record on one core of a Zen 5
  * server, where tests/bench measures 5 to 10 ns, and the same again for slower cores, page faults of the result and
  * synchronization. On the device, the transfers over PCIe, at 10 GB/s, and 1 ms of launches exceed the time of the
@@ -264,13 +277,7 @@ pcgpu_status pcgpu_voxelize(pcgpu_context *context, const pcgpu_cloud *cloud, co
         return status;
     }
     double begin = pc_now();
-    pc_voxelize_job job = {.rows = cloud->rows,
-                           .columns = cloud->columns,
-                           .data = cloud->data,
-                           .max_points = params->max_points,
-                           .max_voxels = params->max_voxels,
-                           .features = params->features};
-    pc_voxelize_set_skip(cloud, params, &job);
+    pc_voxelize_job job = pc_voxelize_job_of(cloud, params);
     pc_survey found = {{0}, {0}};
     if (params->range_auto) {
         found = pc_survey_cloud(context, &job);
@@ -298,12 +305,8 @@ pcgpu_status pcgpu_voxelize(pcgpu_context *context, const pcgpu_cloud *cloud, co
         return status;
     }
     pc_stage(&result->run, "voxelize", begin);
-    result->run.points_in = cloud->rows;
-    result->out_of_range = cloud->rows - result->run.non_finite - result->run.at_origin - result->in_range;
     memcpy(result->range, range, sizeof range);
-    for (int k = 0; k < 3; k++) {
-        result->cells[k] = (int32_t)job.grid.cells[k];
-    }
+    pc_voxelize_describe(&job, result);
     return PCGPU_OK;
 }
 
@@ -311,7 +314,7 @@ pcgpu_status pcgpu_voxelize(pcgpu_context *context, const pcgpu_cloud *cloud, co
 
 static pcgpu_status check_device(pcgpu_context *context, const float *data, int64_t rows, int columns,
                                  const pcgpu_voxelize_params *p, const pcgpu_device_voxels *v) {
-    const bool padded = p->features == PCGPU_FEATURES_POINTS || p->features == PCGPU_FEATURES_PILLAR;
+    const bool padded = pc_features_are_padded(p->features);
     if (!context->cuda) {
         return pc_fail(context, PCGPU_ERROR_UNAVAILABLE,
                        "arrays on a GPU need a context of CUDA; open it with PCGPU_DEVICE_CUDA");
@@ -335,7 +338,7 @@ static pcgpu_status check_device(pcgpu_context *context, const float *data, int6
 
 pcgpu_status pcgpu_voxelize_device(pcgpu_context *context, void *stream, const float *data, int64_t rows, int columns,
                                    const pcgpu_voxelize_params *params, const pcgpu_device_voxels *voxels) {
-    const pcgpu_cloud cloud = {.rows = rows, .columns = columns};
+    const pcgpu_cloud cloud = {.rows = rows, .columns = columns, .data = (float *)(uintptr_t)data};
     const pc_survey unused = {{0}, {0}};
     double range[6];
     pcgpu_status status = check_device(context, data, rows, columns, params, voxels);
@@ -343,13 +346,7 @@ pcgpu_status pcgpu_voxelize_device(pcgpu_context *context, void *stream, const f
     if (status != PCGPU_OK) {
         return status;
     }
-    pc_voxelize_job job = {.rows = rows,
-                           .columns = columns,
-                           .data = data,
-                           .max_points = params->max_points,
-                           .max_voxels = params->max_voxels,
-                           .features = params->features};
-    pc_voxelize_set_skip(&cloud, params, &job);
+    pc_voxelize_job job = pc_voxelize_job_of(&cloud, params);
     status = pc_voxelize_grid(context, &cloud, params, &unused, &job.grid, range);
     return status == PCGPU_OK ? pc_cuda_voxelize_device(context, stream, &job, voxels) : status;
 }

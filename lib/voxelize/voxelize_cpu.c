@@ -20,19 +20,15 @@ enum {
 
 /* ---- limits ---------------------------------------------------------------------------------------------------- */
 
-static int64_t kept_of(const pc_voxelize_job *job, int64_t points) {
-    return job->max_points && job->max_points < points ? job->max_points : points;
-}
-
 /* Counts kept and dropped points, and returns the largest number of kept points in a voxel. */
 static int64_t count_points(const pc_voxelizer *v, pcgpu_voxels *out) {
     const pc_voxelize_job *job = v->job;
     int64_t largest_kept = 0;
     out->in_range = out->kept = out->over_points = out->over_voxels = out->largest = 0;
     out->voxels_found = v->numbered.found;
-    out->count = job->max_voxels && job->max_voxels < out->voxels_found ? job->max_voxels : out->voxels_found;
+    out->count = pc_limited(out->voxels_found, job->max_voxels);
     for (int64_t i = 0; i < out->voxels_found; i++) {
-        int64_t points = v->numbered.voxels[i].points, kept = i < out->count ? kept_of(job, points) : 0;
+        int64_t points = v->numbered.voxels[i].points, kept = i < out->count ? pc_limited(points, job->max_points) : 0;
         out->in_range += points;
         out->largest = points > out->largest ? points : out->largest;
         out->kept += kept;
@@ -60,7 +56,7 @@ static pcgpu_status run(pcgpu_context *context, pc_voxelizer *v, pcgpu_voxels *o
         return status;
     }
     for (int64_t i = 0; i < out->count; i++) {
-        out->counts[i] = (int32_t)kept_of(v->job, v->numbered.voxels[i].points);
+        out->counts[i] = (int32_t)pc_limited(v->numbered.voxels[i].points, v->job->max_points);
     }
     if (!(pc_can_sum(v) ? pc_voxelize_by_sums(v, out) : pc_voxelize_by_places(v, out))) {
         return pc_fail_memory(context, rows * 12, "the points of the voxels");

@@ -3,10 +3,6 @@
  * of each voxel. */
 #include "voxelize_cpu.h"
 
-static bool is_padded(pcgpu_features features) {
-    return features == PCGPU_FEATURES_POINTS || features == PCGPU_FEATURES_PILLAR;
-}
-
 /* The features from the rows of a voxel. */
 static bool needs_order(pcgpu_features features) {
     return features == PCGPU_FEATURES_MEAN || features == PCGPU_FEATURES_NEAREST;
@@ -177,7 +173,7 @@ static void finish_voxel(const pc_voxelizer *v, int64_t i, pcgpu_voxels *out) {
     case PCGPU_FEATURES_PILLAR: pc_finish_pillar(job, count, out->coords + 4 * i, to); break;
     case PCGPU_FEATURES_POINTS: break;
     }
-    if (is_padded(job->features)) {
+    if (pc_features_are_padded(job->features)) {
         const int64_t filled = (int64_t)count * out->columns, width = out->capacity * out->columns;
         memset(to + filled, 0, (size_t)(width - filled) * sizeof *to);
     }

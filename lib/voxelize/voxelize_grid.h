@@ -12,10 +12,12 @@ typedef struct pc_survey {
 /* `cloud` may have no data: rows and offset are used. Only a file in pieces may have more than 2^31 - 1 rows. Errors: ARGUMENT. */
 pcgpu_status pc_voxelize_check(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_voxelize_params *params,
                                bool in_pieces);
-/* Sets the record that is at the origin of the file. */
-void pc_voxelize_set_skip(const pcgpu_cloud *cloud, const pcgpu_voxelize_params *params, pc_voxelize_job *job);
+/* The job without its grid. */
+pc_voxelize_job pc_voxelize_job_of(const pcgpu_cloud *cloud, const pcgpu_voxelize_params *params);
 pc_survey pc_survey_cloud(pcgpu_context *context, const pc_voxelize_job *job);
 void pc_survey_join(pc_survey *all, const pc_survey *found);
+/* Sets the counts of `result` that follow from others, and its cells. */
+void pc_voxelize_describe(const pc_voxelize_job *job, pcgpu_voxels *result);
 /* The grid, and the range in effect. Errors: ARGUMENT. */
 pcgpu_status pc_voxelize_grid(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_voxelize_params *params,
                               const pc_survey *found, pc_grid *grid, double range[6]);

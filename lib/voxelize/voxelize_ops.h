@@ -22,6 +22,21 @@ typedef struct pc_voxelize_job {
     float skip[3]; /* the record that counts as the origin: -offset, normally 0 0 0 */
 } pc_voxelize_job;
 
+/* Features of points, with zeros up to the capacity of the voxel. */
+static inline bool pc_features_are_padded(pcgpu_features features) {
+    return features == PCGPU_FEATURES_POINTS || features == PCGPU_FEATURES_PILLAR;
+}
+
+/* Features that are a record of the cloud. */
+static inline bool pc_features_are_selected(pcgpu_features features) {
+    return features == PCGPU_FEATURES_FIRST || features == PCGPU_FEATURES_NEAREST;
+}
+
+/* What a limit leaves of a number of voxels or points; 0 is no limit. */
+PC_HD int64_t pc_limited(int64_t number, int64_t limit) {
+    return limit && limit < number ? limit : number;
+}
+
 typedef struct pc_voxelize_ops {
     /* Fills count, capacity, columns, features, coords, counts, point_voxel, selected, in_range, kept, over_points,
      * over_voxels, voxels_found, largest, run.non_finite and run.at_origin; leaves the rest of `out` alone. */

@@ -28,10 +28,6 @@ typedef struct piecewise {
     pcgpu_voxels *out;
 } piecewise;
 
-static bool is_padded(const piecewise *r) {
-    return r->job.features == PCGPU_FEATURES_POINTS || r->job.features == PCGPU_FEATURES_PILLAR;
-}
-
 /* ---- the result -------------------------------------------------------------------------------------------------- */
 
 /* Adds the voxels of a pass to the counts. */
@@ -42,7 +38,8 @@ static void count_points(piecewise *r) {
     out->voxels_found += t->count;
     out->count += kept_voxels;
     for (int64_t i = 0; i < t->count; i++) {
-        const int64_t points = t->voxels[i].points, kept = i < kept_voxels ? pc_table_kept(t, &t->voxels[i]) : 0;
+        const int64_t points = t->voxels[i].points;
+        const int64_t kept = i < kept_voxels ? pc_limited(points, t->job->max_points) : 0;
         out->in_range += points;
         out->largest = points > out->largest ? points : out->largest;
         out->kept += kept;
@@ -57,7 +54,7 @@ static void fill_arrays(const pc_voxel_table *t, int64_t begin, int64_t end, int
     const pc_cell_layout layout = pc_cell_layout_of(&t->job->grid);
     for (int64_t i = begin; i < end; i++) {
         pc_key_coords(&layout, (uint64_t)t->voxels[i].key, coords + 4 * (i - begin));
-        counts[i - begin] = (int32_t)pc_table_kept(t, &t->voxels[i]);
+        counts[i - begin] = (int32_t)pc_limited(t->voxels[i].points, t->job->max_points);
     }
 }
 
@@ -208,11 +205,12 @@ static pcgpu_status run_passes(piecewise *r, pc_table_kind kind, size_t memory) 
 
 static pcgpu_status voxelize(piecewise *r, size_t memory, bool point_voxel) {
     pcgpu_voxels *out = r->out;
+    const bool padded = pc_features_are_padded(r->job.features);
     pcgpu_status status = PCGPU_OK;
     void *ids = NULL;
     out->columns = r->job.features == PCGPU_FEATURES_PILLAR ? PC_PILLAR_COLUMNS : r->job.columns;
-    out->capacity = is_padded(r) && r->job.max_points ? r->job.max_points : 1;
-    if (is_padded(r) && r->job.max_points == 0) { /* the largest number of points */
+    out->capacity = padded && r->job.max_points ? r->job.max_points : 1;
+    if (padded && r->job.max_points == 0) { /* the largest number of points */
         status = run_passes(r, PC_TABLE_COUNT, memory);
         out->capacity = r->largest_kept > 1 ? r->largest_kept : 1;
     }
@@ -222,7 +220,7 @@ static pcgpu_status voxelize(piecewise *r, size_t memory, bool point_voxel) {
         memory -= bytes <= memory / 4 ? bytes : 0;
         out->point_voxel = ids;
     }
-    const pc_table_kind kind = is_padded(r)                                ? PC_TABLE_POINTS
+    const pc_table_kind kind = padded                                      ? PC_TABLE_POINTS
                                : r->job.features == PCGPU_FEATURES_NEAREST ? PC_TABLE_NEAREST
                                : r->job.features == PCGPU_FEATURES_FIRST   ? PC_TABLE_FIRST
                                : r->job.max_points                         ? PC_TABLE_SUMS
@@ -242,12 +240,7 @@ pcgpu_status pcgpu_voxelize_pieces(pcgpu_context *context, pcgpu_pieces *pieces,
         return status;
     }
     piecewise r = {.context = context, .pieces = pieces, .arrays = wanted & PCGPU_PIECES_ARRAYS, .out = result};
-    r.job = (pc_voxelize_job){.rows = whole.rows,
-                              .columns = whole.columns,
-                              .max_points = params->max_points,
-                              .max_voxels = params->max_voxels,
-                              .features = params->features};
-    pc_voxelize_set_skip(&whole, params, &r.job);
+    r.job = pc_voxelize_job_of(&whole, params);
     result->run.threads = 1;
     status = params->range_auto ? survey_pieces(&r, &found) : PCGPU_OK;
     status =
@@ -263,11 +256,7 @@ pcgpu_status pcgpu_voxelize_pieces(pcgpu_context *context, pcgpu_pieces *pieces,
         return status;
     }
     pc_stage(&result->run, "voxelize", begin);
-    result->run.points_in = whole.rows;
-    result->out_of_range = whole.rows - result->run.non_finite - result->run.at_origin - result->in_range;
-    for (int k = 0; k < 3; k++) {
-        result->cells[k] = (int32_t)r.job.grid.cells[k];
-    }
+    pc_voxelize_describe(&r.job, result);
     snprintf(result->run.backend, sizeof result->run.backend, "cpu");
     snprintf(result->run.device, sizeof result->run.device, "%s", context->cpu_name);
     snprintf(result->run.reason, sizeof result->run.reason, "the file is read in pieces");

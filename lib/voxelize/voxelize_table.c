@@ -273,7 +273,7 @@ static void finish_points(void *state, int64_t begin, int64_t end) {
     const bool pillar = t->job->features == PCGPU_FEATURES_PILLAR;
     const size_t row = t->width / (size_t)t->capacity;
     for (int64_t i = begin; i < end; i++) {
-        const int64_t kept = pc_table_kept(t, &t->voxels[i]);
+        const int64_t kept = pc_limited(t->voxels[i].points, t->job->max_points);
         float *rows = pc_table_values(t, i);
         if (pillar) {
             int32_t coords[4];

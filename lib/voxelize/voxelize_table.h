@@ -80,10 +80,4 @@ float pc_table_mean(const pc_voxel_table *table, int64_t i, int k);
 /* "more memory is needed" */
 pcgpu_status pc_table_fail_small(const pc_voxel_table *table);
 
-/* The kept points of a voxel. */
-static inline int64_t pc_table_kept(const pc_voxel_table *t, const pc_table_voxel *voxel) {
-    const int64_t most = t->job->max_points;
-    return most && most < voxel->points ? most : voxel->points;
-}
-
 #endif

@@ -159,7 +159,7 @@ bool pc_table_add_records(const pc_voxel_table *t, int64_t i, const int32_t *row
             memcpy(values, data + (int64_t)rows[0] * columns, t->width);
         }
         return true;
-    case PC_TABLE_NEAREST: compare_distances(t, values, pc_table_kept(t, e), rows, count, data); return true;
+    case PC_TABLE_NEAREST: compare_distances(t, values, pc_limited(e->points, t->job->max_points), rows, count, data); return true;
     case PC_TABLE_POINTS: store_points(t, e->points, rows, count, data, values); return true;
     }
     return true;
@@ -176,7 +176,7 @@ pcgpu_status pc_table_add_inexact(pc_voxel_table *t, int64_t i, const int32_t *r
 float pc_table_mean(const pc_voxel_table *t, int64_t i, int k) {
     const pc_table_voxel *e = &t->voxels[i];
     const void *values = pc_table_values(t, i);
-    const int64_t kept = pc_table_kept(t, e);
+    const int64_t kept = pc_limited(e->points, t->job->max_points);
     if (t->kind == PC_TABLE_SUMS) {
         return pc_one_nan(((const float *)values)[k] / (float)kept);
     }
