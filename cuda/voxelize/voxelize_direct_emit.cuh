@@ -139,15 +139,6 @@ __device__ static void write_features(const pc_voxelize_params &s, const grid_fa
     }
 }
 
-__device__ static void add_voxel(const pc_voxelize_params &s, uint32_t id, uint32_t points, block_sums *sums) {
-    sums->in_range += points;
-    sums->largest = max(sums->largest, points);
-    if (id < s.max_voxels) {
-        sums->under_limit += points;
-        sums->kept += min(points, (uint32_t)s.kept);
-    }
-}
-
 /* ---- cells with at most P records ------------------------------------------------------------------------------- */
 
 /* Per lane. */
@@ -241,7 +232,7 @@ __device__ static void emit_cells(const pc_voxelize_params &s, const grid_factor
                                             m.means + threadIdx.x % 32 / LANES * 3);
     if (fits && part == 0) {
         *(uint2 *)&s.cells[f.cell] = make_uint2(~0u, ~0u);
-        add_voxel(s, id, points, sums);
+        count_voxel(s, id, points, sums);
     }
     if (f.cell != PC_NO_KEY && part == 1) {
         *f.at = PC_NO_KEY;
@@ -276,7 +267,7 @@ __device__ static void emit_overfull_cell(const pc_voxelize_params &s, const gri
     __syncwarp();
     if (threadIdx.x % 32 == 0) {
         *(uint2 *)&s.cells[cell] = make_uint2(~0u, ~0u);
-        add_voxel(s, id, counts.x + 1, sums);
+        count_voxel(s, id, counts.x + 1, sums);
     }
 }
 

@@ -80,23 +80,27 @@ typedef struct block_sums {
     uint32_t in_range, under_limit, kept, largest;
 } block_sums;
 
+/* Adds a voxel with so many points, dropped ones included. */
+__device__ static void count_voxel(const pc_voxelize_params &s, uint32_t id, uint32_t points, block_sums *sums) {
+    sums->in_range += points;
+    sums->largest = max(sums->largest, points);
+    if (id < s.max_voxels) {
+        sums->under_limit += points;
+        sums->kept += s.unlimited ? points : min(points, (uint32_t)s.kept);
+    }
+}
+
 /* Writes the voxel to the array ordered by id, and adds to the sums. */
 __device__ static void store_voxel(const pc_voxelize_params &s, const slot_state &b, uint32_t slot, uint32_t id,
                                    uint32_t overflow_begin, block_sums *sums) {
     const uint32_t kept = min(b.head.x, (uint32_t)s.kept), overflow = overflow_of(s, b.head);
-    const uint32_t points = points_of(s, b.head, slot);
     uint4 *at = (uint4 *)&s.voxels[id];
     at[0] = make_uint4(kept, slot, overflow, overflow_begin);
     at[1] = b.rows;
     if (overflow) {
         pc_half_store(&s.overflow[slot].y, id < s.max_voxels ? overflow_begin + 1 : NOT_IN_RESULT);
     }
-    sums->in_range += points;
-    sums->largest = max(sums->largest, points);
-    if (id < s.max_voxels) {
-        sums->under_limit += points;
-        sums->kept += s.unlimited ? points : kept;
-    }
+    count_voxel(s, id, points_of(s, b.head, slot), sums);
 }
 
 __device__ static block_sums warp_sums(const block_sums &mine) {
