@@ -76,7 +76,7 @@ void pcgpu_map_close(pcgpu_map *m) {
     pc_map_tiles_free(&m->tiles);
     pc_map_panoramas_free(&m->panoramas);
     pc_map_file_close(&m->file);
-    pc_buffer_free(&m->sensor_memory);
+    pc_buffer_free(&m->sensors);
     pc_buffer_free(&m->scan);
     pc_buffer_free(&m->sorted);
     pc_buffer_free(&m->touched);
@@ -266,15 +266,12 @@ static bool is_view(const pcgpu_map *m, const double T[16]) {
 
 static pcgpu_status note_sensor(pcgpu_map *m, const double T[16]) {
     const size_t bytes = 3 * sizeof(double) * ((size_t)m->stats.scans + 1);
-    if (bytes > m->sensor_memory.bytes) {
-        double *all = pc_buffer_take(&m->sensor_memory, 2 * bytes, true);
-        if (!all) {
-            return pc_fail_memory(m->context, 2 * bytes, "the poses of the map");
-        }
-        m->sensors = all;
+    double *sensors = pc_buffer_take(&m->sensors, bytes, true);
+    if (!sensors) {
+        return pc_fail_memory(m->context, bytes, "the poses of the map");
     }
     for (int k = 0; k < 3; k++) {
-        m->sensors[3 * m->stats.scans + k] = T[4 * k + 3];
+        sensors[3 * m->stats.scans + k] = T[4 * k + 3];
     }
     return PCGPU_OK;
 }

@@ -142,8 +142,7 @@ struct pcgpu_map {
     pc_map_tiles tiles;
     pc_map_panoramas panoramas;
     bool has_intensity, finished;
-    double *sensors;      /* of each scan: where it was, metres */
-    pc_buffer sensor_memory;
+    pc_buffer sensors; /* of each scan: where it was, three double, metres */
     pc_buffer scan, sorted, touched; /* of pcgpu_map_add */
     pcgpu_cloud points;   /* finished */
     void *mapped;         /* its data in the file, or NULL */

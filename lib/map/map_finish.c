@@ -47,7 +47,7 @@ typedef struct writing {
 
 static void fill_row(const pcgpu_map *m, const pc_map_tile *tile, const pc_map_voxels *v, int64_t i, float *row) {
     const pc_map_voxel *a = &v->voxels[i];
-    const double side = PC_MAP_SIDE * m->stats.params.voxel, *sensor = m->sensors + 3 * a->first;
+    const double side = PC_MAP_SIDE * m->stats.params.voxel, *sensor = (const double *)m->sensors.memory + 3 * a->first;
     const double normal[3] = {(double)v->normal[0][i], (double)v->normal[1][i], (double)v->normal[2][i]};
     double facing = 0.0;
     for (int k = 0; k < 3; k++) {
@@ -70,7 +70,7 @@ static pcgpu_status write_tile(writing *w, const pc_map_tile *tile, const pc_map
     const bool in_file = m->tiles.run_count > 0;
     pc_buffer *to = in_file ? &w->rows : &w->memory;
     const size_t before = in_file ? 0 : (size_t)m->points.rows * record, needed = before + (size_t)v->count * record + 1;
-    if (needed > to->bytes && !pc_buffer_take(to, in_file ? needed : needed + needed / 2, true)) {
+    if (!pc_buffer_take(to, needed, true)) {
         return pc_fail_memory(m->context, needed, "the points of the map");
     }
     float *row = (float *)((char *)to->memory + before);

@@ -41,9 +41,9 @@ pcgpu_status pc_map_panorama_add(pcgpu_context *context, pc_map_panoramas *all, 
                                  const double T[16], double unit) {
     const size_t needed = ((size_t)all->count + 1) * sizeof *all->all;
     uint16_t *image = pc_buffer_take(&all->image, PIXELS * sizeof *image, false);
-    pc_map_panorama *list = needed > all->memory.bytes ? pc_buffer_take(&all->memory, 2 * needed, true) : all->all;
+    pc_map_panorama *list = pc_buffer_take(&all->memory, needed, true);
     if (!image || !list) {
-        return pc_fail_memory(context, 2 * needed + PIXELS * sizeof *image, "a panorama");
+        return pc_fail_memory(context, needed + PIXELS * sizeof *image, "a panorama");
     }
     all->all = list;
     pc_map_panorama *p = &list[all->count];

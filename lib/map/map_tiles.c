@@ -148,14 +148,11 @@ static void put_tile(pc_map_tiles *t, int64_t i) {
 }
 
 static bool grow_tiles(pc_map_tiles *t) {
-    const size_t tiles = ((size_t)t->count + 1) * sizeof *t->tiles;
-    if (tiles > t->memory[0].bytes) {
-        pc_map_tile *all = pc_buffer_take(&t->memory[0], 2 * tiles, true);
-        if (!all) {
-            return false;
-        }
-        t->tiles = all;
+    pc_map_tile *tiles = pc_buffer_take(&t->memory[0], ((size_t)t->count + 1) * sizeof *tiles, true);
+    if (!tiles) {
+        return false;
     }
+    t->tiles = tiles;
     if (!t->slots || 2 * t->count >= (int64_t)1 << t->slot_bits) {
         const int bits = t->slots ? t->slot_bits + 1 : 8;
         int32_t *slots = pc_buffer_take(&t->memory[1], sizeof *slots << bits, false);
@@ -190,15 +187,13 @@ int32_t pc_map_tile_of(pc_map_tiles *t, const int32_t at[3]) {
 /* ---- what goes to the file ---------------------------------------------------------------------------------------- */
 
 static pcgpu_status write_tile(pcgpu_context *context, pc_map_tiles *t, pc_map_file *file, pc_map_tile *tile) {
-    const size_t runs = ((size_t)t->run_count + 1) * sizeof *t->runs;
-    if (runs > t->memory[2].bytes) {
-        pc_map_run *all = pc_buffer_take(&t->memory[2], 2 * runs, true);
-        if (!all) {
-            return pc_fail_memory(context, 2 * runs, "the parts of the map");
-        }
-        t->runs = all;
+    const size_t bytes = ((size_t)t->run_count + 1) * sizeof *t->runs;
+    pc_map_run *runs = pc_buffer_take(&t->memory[2], bytes, true);
+    if (!runs) {
+        return pc_fail_memory(context, bytes, "the parts of the map");
     }
-    pc_map_run *run = &t->runs[t->run_count];
+    t->runs = runs;
+    pc_map_run *run = &runs[t->run_count];
     *run = (pc_map_run){.records = tile->count, .next = tile->runs};
     pcgpu_status status = pc_map_file_append(context, file, tile->records, (size_t)tile->count * sizeof *tile->records, &run->where);
     if (status == PCGPU_OK) {
