@@ -143,7 +143,7 @@ static int64_t update_blocks(pcgpu_context *context, const pc_cpu_volume *v, con
     return atomic_load(&u.updated);
 }
 
-pcgpu_status pc_cpu_volume_integrate(pcgpu_context *context, void *state, struct pc_volume_job *job) {
+static pcgpu_status integrate(pcgpu_context *context, void *state, struct pc_volume_job *job) {
     pc_cpu_volume *v = state;
     const size_t bytes = (size_t)job->view.width * (size_t)job->view.height * sizeof(float);
     float *inverse = pc_buffer_take(&v->inverse, bytes, false);
@@ -223,7 +223,7 @@ static void find_ranges(const pc_cpu_volume *v, const pc_volume_view *view, floa
     }
 }
 
-pcgpu_status pc_cpu_volume_raycast(pcgpu_context *context, void *state, const struct pc_volume_view *view,
+static pcgpu_status raycast(pcgpu_context *context, void *state, const struct pc_volume_view *view,
                                    const struct pc_maps *maps) {
     pc_cpu_volume *v = state;
     const int32_t across = tiles_of(view->width), tiles = across * tiles_of(view->height);
@@ -246,7 +246,7 @@ pcgpu_status pc_cpu_volume_raycast(pcgpu_context *context, void *state, const st
     return PCGPU_OK;
 }
 
-pcgpu_status pc_cpu_volume_maps(pcgpu_context *context, void *state, const struct pc_volume_view *view,
+static pcgpu_status cast_maps(pcgpu_context *context, void *state, const struct pc_volume_view *view,
                                 struct pc_maps *maps) {
     pc_cpu_volume *v = state;
     const size_t bytes = 3 * (size_t)view->width * (size_t)view->height * sizeof(float);
@@ -255,12 +255,12 @@ pcgpu_status pc_cpu_volume_maps(pcgpu_context *context, void *state, const struc
         return pc_fail_memory(context, bytes, "the model as the camera sees it");
     }
     *maps = (pc_maps){.width = view->width, .height = view->height, .vertices = vertices};
-    return pc_cpu_volume_raycast(context, state, view, maps);
+    return raycast(context, state, view, maps);
 }
 
 const pc_tsdf_ops pc_cpu_tsdf_ops = {.open = pc_cpu_volume_open,
                                      .close = pc_cpu_volume_close,
-                                     .integrate = pc_cpu_volume_integrate,
-                                     .raycast = pc_cpu_volume_raycast,
-                                     .maps = pc_cpu_volume_maps,
+                                     .integrate = integrate,
+                                     .raycast = raycast,
+                                     .maps = cast_maps,
                                      .blocks = pc_cpu_volume_blocks};

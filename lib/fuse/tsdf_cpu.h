@@ -41,11 +41,6 @@ pc_volume_cast_fn *pc_cpu_volume_cast(pc_simd simd);
 /* Of pc_cpu_tsdf_ops. */
 pcgpu_status pc_cpu_volume_open(pcgpu_context *context, bool color, void **state);
 void pc_cpu_volume_close(pcgpu_context *context, void *state);
-pcgpu_status pc_cpu_volume_integrate(pcgpu_context *context, void *state, struct pc_volume_job *job);
-pcgpu_status pc_cpu_volume_raycast(pcgpu_context *context, void *state, const struct pc_volume_view *view,
-                                   const struct pc_maps *maps);
-pcgpu_status pc_cpu_volume_maps(pcgpu_context *context, void *state, const struct pc_volume_view *view,
-                                struct pc_maps *maps);
 pcgpu_status pc_cpu_volume_blocks(pcgpu_context *context, void *state, struct pc_volume_blocks *blocks);
 
 #endif

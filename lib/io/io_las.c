@@ -35,7 +35,7 @@ static pcgpu_status fail(pcgpu_context *context, const char *name, const char *w
                    name, what, value);
 }
 
-pcgpu_status pc_las_header(pcgpu_context *context, const char *name, const pc_bytes *bytes, pc_las *las) {
+static pcgpu_status read_header(pcgpu_context *context, const char *name, const pc_bytes *bytes, pc_las *las) {
     const unsigned char *d = bytes->data;
     *las = (pc_las){0};
     if (bytes->size < 4 || memcmp(d, "LASF", 4) != 0) {
@@ -234,7 +234,7 @@ static pcgpu_status read_las(pcgpu_context *context, pc_bytes *bytes, const char
     pc_las las;
     pc_bytes expanded = {NULL, 0};
     pc_bytes *points = bytes;
-    pcgpu_status status = pc_las_header(context, name, bytes, &las);
+    pcgpu_status status = read_header(context, name, bytes, &las);
     las_input in = {.context = context, .name = name, .las = &las};
     if (status == PCGPU_OK) {
         pc_say_encoding(options, "LA%c 1.%d, point format %d, steps of %g %g %g m", las.compressed ? 'Z' : 'S', bytes->data[25],
@@ -271,7 +271,7 @@ static pcgpu_status layout_of_las(pcgpu_context *context, const pc_bytes *head, 
     if (*wanted) {
         return PCGPU_OK;
     }
-    pcgpu_status status = pc_las_header(context, name, head, &las);
+    pcgpu_status status = read_header(context, name, head, &las);
     if (status == PCGPU_OK) {
         status = describe(&in, head);
     }

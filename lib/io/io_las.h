@@ -16,8 +16,6 @@ typedef struct pc_las {
     double scale[3], offset[3];
 } pc_las;
 
-pcgpu_status pc_las_header(pcgpu_context *context, const char *name, const pc_bytes *bytes, pc_las *las);
-
 /* A column that a format has and whose values do not fit there is an extra dimension of its name with this behind it: two
  * dimensions with one name confuse readers. */
 #define PC_LAS_VALUE "_value"
