@@ -141,16 +141,8 @@ extern "C" pcgpu_status pc_cuda_sample_as(pcgpu_context *context, pc_sample_job 
         milliseconds[r] = 0.0f;
     }
     for (int first = 0; first < count;) {
-        pc_wave w = pc_gather_wave(jobs, first, count);
-        bool fits;
-        PC_TRY(pc_plan_wave(context, &w, variant, &fits));
-        for (int i = 0; i < w.count; i++) { /* the plan may have reduced the count */
-            w.points += jobs[first + i].n;
-        }
-        if (!fits) {
-            return pc_fail(context, PCGPU_ERROR_DEVICE,
-                           "this GPU has too little memory to sample %lld points; use --cpu", (long long)w.largest);
-        }
+        pc_wave w;
+        PC_TRY(pc_next_wave(context, jobs, first, count, variant, &w));
         pc_cloud *clouds = (pc_cloud *)malloc((size_t)w.count * sizeof *clouds);
         pc_rounds_end *ends = (pc_rounds_end *)malloc((size_t)w.count * sizeof *ends);
         pcgpu_status status = clouds && ends ? run_wave(context, &w, jobs, clouds, ends, repeats, milliseconds)

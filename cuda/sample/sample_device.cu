@@ -215,16 +215,8 @@ static pcgpu_status run_waves(pcgpu_context *context, const pcgpu_device_clouds 
                        NULL, NULL,         NULL,                                                NULL};
     const int count = (int)from->count;
     for (int first = 0; first < count;) {
-        pc_wave w = pc_gather_wave(jobs, first, count);
-        bool fits;
-        PC_TRY(pc_plan_wave(context, &w, &variant, &fits));
-        for (int i = 0; i < w.count; i++) {
-            w.points += jobs[first + i].n;
-        }
-        if (!fits) {
-            return pc_fail(context, PCGPU_ERROR_DEVICE, "this GPU has too little memory to sample %lld points; use --cpu",
-                           (long long)w.largest);
-        }
+        pc_wave w;
+        PC_TRY(pc_next_wave(context, jobs, first, count, &variant, &w));
         PC_TRY(run_wave(context, &w, from, jobs, clouds, in, picks));
         first += w.count;
     }

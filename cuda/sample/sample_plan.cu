@@ -122,7 +122,8 @@ static pcgpu_status plan_grid(pcgpu_context *context, pc_wave *w, const pc_cuda_
     return PCGPU_OK;
 }
 
-pc_wave pc_gather_wave(const pc_sample_job *jobs, int first, int count) {
+/* `points` stays 0, since the plan may reduce the count. */
+static pc_wave gather_wave(const pc_sample_job *jobs, int first, int count) {
     pc_wave w = {};
     int64_t points = 0;
     w.first = first;
@@ -186,4 +187,17 @@ pcgpu_status pc_plan_wave(pcgpu_context *context, pc_wave *w, const pc_cuda_samp
     w->shape = last->wave.shape;
     *fits = last->fits;
     return PCGPU_OK;
+}
+
+pcgpu_status pc_next_wave(pcgpu_context *context, const pc_sample_job *jobs, int first, int count,
+                          const pc_cuda_sample_variant *variant, pc_wave *w) {
+    bool fits;
+    *w = gather_wave(jobs, first, count);
+    PC_TRY(pc_plan_wave(context, w, variant, &fits));
+    for (int i = 0; i < w->count; i++) {
+        w->points += jobs[first + i].n;
+    }
+    return fits ? PCGPU_OK
+                : pc_fail(context, PCGPU_ERROR_DEVICE,
+                          "this GPU has too little memory to sample %lld points; use --cpu", (long long)w->largest);
 }

@@ -121,11 +121,7 @@ __device__ static void find_begin(sorting *s) {
             own += s->all[p][digit / 2] >> shift & 0xffffu;
             earlier += s->earlier[p][digit / 2] >> shift & 0xffffu;
         }
-        upto = own;
-        for (int step = 1; step < 32; step *= 2) {
-            uint32_t lower = __shfl_up_sync(PC_ALL_LANES, upto, step);
-            upto += lane >= step ? lower : 0;
-        }
+        upto = pc_warp_sum_up_to(own);
         if (lane == 31) {
             s->warp_sums[digit / 32] = upto;
         }
