@@ -21,17 +21,7 @@ static bool check(const session *s, reason *why) {
 
 /* Reads --transform once, since it may be standard input and there may be many inputs. */
 static bool read_transform(option_values *o) {
-    reason why;
-    FILE *stream = o->transform_input ? input_open(o->transform_input) : NULL;
-    if (!stream) {
-        return !o->transform_input;
-    }
-    const bool good = transform_read(stream, o->T, &why);
-    input_close(stream);
-    if (!good) {
-        report_error(input_name(o->transform_input), "%s", why.text);
-    }
-    return good;
+    return transform_read_file(o->transform_input, input_name(o->transform_input), o->T);
 }
 
 static int run(session *s) {

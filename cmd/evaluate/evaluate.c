@@ -1,5 +1,6 @@
 /* pcgpu evaluate, and odometry --ground-truth: the errors of a trajectory against the truth. */
 #include "evaluate.h"
+#include "transform.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,14 +20,6 @@ static void multiply(const double a[16], const double b[16], double out[16]) {
     memcpy(out, c, sizeof c);
 }
 
-static void invert(const double T[16], double out[16]) {
-    const double inverse[16] = {T[0], T[4], T[8],  -((T[0] * T[3] + T[4] * T[7]) + T[8] * T[11]),
-                                T[1], T[5], T[9],  -((T[1] * T[3] + T[5] * T[7]) + T[9] * T[11]),
-                                T[2], T[6], T[10], -((T[2] * T[3] + T[6] * T[7]) + T[10] * T[11]),
-                                0,    0,    0,     1};
-    memcpy(out, inverse, sizeof inverse);
-}
-
 bool evaluate_read_truth(const session *s, trajectory *truth) {
     const option_values *o = s->options;
     double T[16], inverse[16];
@@ -38,7 +31,7 @@ bool evaluate_read_truth(const session *s, trajectory *truth) {
         return false;
     }
     if (o->calibration) { /* from the frames of the other sensor to the frames of the scans */
-        invert(T, inverse);
+        transform_invert(T, inverse);
         for (int64_t i = 0; i < truth->count; i++) {
             multiply(truth->poses + 16 * i, T, truth->poses + 16 * i);
             multiply(inverse, truth->poses + 16 * i, truth->poses + 16 * i);

@@ -16,11 +16,7 @@ static bool pose_of(const double columns[16], double T[16], reason *why) {
     if (!transform_from_numbers(v, 16, T, why)) {
         return false;
     }
-    const double inverse[16] = {v[0], v[4], v[8],  -((v[0] * v[3] + v[4] * v[7]) + v[8] * v[11]),
-                                v[1], v[5], v[9],  -((v[1] * v[3] + v[5] * v[7]) + v[9] * v[11]),
-                                v[2], v[6], v[10], -((v[2] * v[3] + v[6] * v[7]) + v[10] * v[11]),
-                                0,    0,    0,     1};
-    memcpy(T, inverse, sizeof inverse);
+    transform_invert(v, T);
     return true;
 }
 

@@ -1,6 +1,8 @@
 /* Rigid transforms in files: matrices, KITTI poses, TUM poses. */
 #include "transform.h"
+#include "files.h"
 #include "numbers.h"
+#include "report.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -89,6 +91,28 @@ bool transform_read(FILE *stream, double T[16], reason *why) {
         return refuse(why, left < 0 ? "more than 1 MiB; give a text file with a transform" : "cannot be read");
     }
     return transform_from_numbers(v, n, T, why);
+}
+
+bool transform_read_file(const char *path, const char *name, double T[16]) {
+    reason why;
+    FILE *stream = path ? input_open(path) : NULL;
+    if (!stream) {
+        return !path;
+    }
+    const bool good = transform_read(stream, T, &why);
+    input_close(stream);
+    if (!good) {
+        report_error(name, "%s", why.text);
+    }
+    return good;
+}
+
+void transform_invert(const double T[16], double out[16]) {
+    const double inverse[16] = {T[0], T[4], T[8],  -((T[0] * T[3] + T[4] * T[7]) + T[8] * T[11]),
+                                T[1], T[5], T[9],  -((T[1] * T[3] + T[5] * T[7]) + T[9] * T[11]),
+                                T[2], T[6], T[10], -((T[2] * T[3] + T[6] * T[7]) + T[10] * T[11]),
+                                0,    0,    0,     1};
+    memcpy(out, inverse, sizeof inverse);
 }
 
 /* Quaternion x y z w of a rotation, w >= 0, from the largest of its four squares (Shepperd 1978). */

@@ -9,8 +9,13 @@
  * is a sentence without the file's name. */
 bool transform_read(FILE *stream, double T[16], reason *why);
 
+/* The same from a file, called `name` in messages; path NULL: T is unchanged. False after an error message. */
+bool transform_read_file(const char *path, const char *name, double T[16]);
+
 /* The same from 16, 12, 8 or 7 numbers. */
 bool transform_from_numbers(const double *numbers, int n, double T[16], reason *why);
+
+void transform_invert(const double T[16], double out[16]);
 
 /* Writes numbers that read back exactly. The time of TUM is 0. */
 void transform_write(FILE *stream, const double T[16], transform_format format);

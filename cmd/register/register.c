@@ -11,17 +11,7 @@
 
 bool register_read_init(const session *s, double T[16]) {
     const char *path = options_init_file(s->options);
-    reason why;
-    FILE *stream = path ? input_open(path) : NULL;
-    if (!stream) {
-        return !path;
-    }
-    bool good = transform_read(stream, T, &why);
-    input_close(stream);
-    if (!good) {
-        report_error(path, "%s", why.text);
-    }
-    return good;
+    return transform_read_file(path, path, T);
 }
 
 void register_add_result(json *out, const pcgpu_registration *r) {
