@@ -244,10 +244,10 @@ pc_shown pc_span_show(pc_span span);
  * or does not fit an integer type. A NUL must follow the text. Needs the C locale. */
 bool pc_span_number(pc_span span, int type, unsigned char *out);
 
-/* Writes the shortest text of at most 9 (17) digits that reads back as the same value; returns its length. */
+/* Writes the shortest text of at most 17 digits, or 9 for a float32, that reads back as the same value; returns its
+ * length. */
 enum { PC_NUMBER_SIZE = 32 };
-int pc_format_float32(char out[PC_NUMBER_SIZE], float value);
-int pc_format_float64(char out[PC_NUMBER_SIZE], double value);
+int pc_format_number(char out[PC_NUMBER_SIZE], double value, bool single);
 
 /* ---- .ply header: io_ply_header.c, used by io_ply.c ------------------------------------------------------------ */
 

@@ -30,15 +30,15 @@ static pcgpu_status write_obj(pcgpu_context *context, FILE *stream, const char *
         for (int k = 0; k < 6 && (k < 3 || normal >= 0); k++) {
             const int column = k < 3 ? k : normal + k - 3;
             if (wide && k < 3) {
-                pc_format_float64(text[k], pc_output_value(v, i, column));
+                pc_format_number(text[k], pc_output_value(v, i, column), false);
             } else {
-                pc_format_float32(text[k], v->data[i * v->columns + column]);
+                pc_format_number(text[k], (double)v->data[i * v->columns + column], true);
             }
         }
         fprintf(stream, "v %s %s %s", text[0], text[1], text[2]);
         for (int k = 0; k < 3 && color >= 0; k++) {
             char level[PC_NUMBER_SIZE];
-            pc_format_float32(level, v->data[i * v->columns + color + k] / 255.0f);
+            pc_format_number(level, (double)(v->data[i * v->columns + color + k] / 255.0f), true);
             fprintf(stream, " %s", level);
         }
         fputc('\n', stream);

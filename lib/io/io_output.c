@@ -114,8 +114,8 @@ pcgpu_status pc_output_rows(pcgpu_context *context, FILE *stream, const char *na
 
 /* One value as text that reads back as the same value. */
 static char *print_value(char *out, int type, double v) {
-    return out + (type == PCGPU_FLOAT32   ? pc_format_float32(out, (float)v)
-                  : type == PCGPU_FLOAT64 ? pc_format_float64(out, v)
+    return out + (type == PCGPU_FLOAT32   ? pc_format_number(out, (double)(float)v, true)
+                  : type == PCGPU_FLOAT64 ? pc_format_number(out, v, false)
                                           : snprintf(out, PC_NUMBER_SIZE, "%.0f", v));
 }
 

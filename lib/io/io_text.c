@@ -160,28 +160,14 @@ bool pc_span_number(pc_span span, int type, unsigned char *out) {
     }
 }
 
-int pc_format_float32(char out[PC_NUMBER_SIZE], float value) {
+int pc_format_number(char out[PC_NUMBER_SIZE], double value, bool single) {
     if (isnan(value)) {
         return snprintf(out, PC_NUMBER_SIZE, "nan");
     }
     int n = 0;
-    for (int digits = 6; digits <= 9; digits++) {
-        n = snprintf(out, PC_NUMBER_SIZE, "%.*g", digits, (double)value);
-        if (strtof(out, NULL) == value) {
-            break;
-        }
-    }
-    return n;
-}
-
-int pc_format_float64(char out[PC_NUMBER_SIZE], double value) {
-    if (isnan(value)) {
-        return snprintf(out, PC_NUMBER_SIZE, "nan");
-    }
-    int n = 0;
-    for (int digits = 15; digits <= 17; digits++) {
+    for (int digits = single ? 6 : 15; digits <= (single ? 9 : 17); digits++) {
         n = snprintf(out, PC_NUMBER_SIZE, "%.*g", digits, value);
-        if (strtod(out, NULL) == value) {
+        if (single ? strtof(out, NULL) == (float)value : strtod(out, NULL) == value) {
             break;
         }
     }

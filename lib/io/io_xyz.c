@@ -221,7 +221,7 @@ static bool needs_float64(const xyz_input *in, int column, double v) {
         return false;
     }
     char text[PC_NUMBER_SIZE];
-    pc_format_float32(text, (float)v);
+    pc_format_number(text, (double)(float)v, true);
     return axis ? fabs(v) < 1e9 : strtod(text, NULL) != v;
 }
 
