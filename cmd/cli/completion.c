@@ -209,12 +209,12 @@ static void print_bash(FILE *out) {
 /* ---- zsh --------------------------------------------------------------------------------------------------------- */
 
 /* Text inside single quotes of zsh's _arguments. */
-static void print_quoted(FILE *out, const char *text, const char *escape) {
+static void print_quoted(FILE *out, const char *text) {
     for (; *text; text++) {
         if (*text == '\'') {
             fputs("'\\''", out);
         } else {
-            fprintf(out, "%s%c", strchr(escape, *text) ? "\\" : "", *text);
+            fprintf(out, "%s%c", strchr("[]:\\", *text) ? "\\" : "", *text);
         }
     }
 }
@@ -239,7 +239,7 @@ static void print_zsh_option(const option_row *o, FILE *out) {
         fprintf(out, "'--%s%s", o->name, o->flags & OPTION_MAYBE_VALUE ? "=-" : o->argument ? "=" : "");
     }
     fputc('[', out);
-    print_quoted(out, o->help, "[]:\\");
+    print_quoted(out, o->help);
     fputc(']', out);
     if (o->argument) {
         fprintf(out, "%s%s:", o->flags & OPTION_MAYBE_VALUE ? "::" : ":", o->argument);

@@ -52,14 +52,14 @@ const char *parse_take_text(parser *p, const char *text, size_t length) {
     return copy ? memcpy(copy, text, length) : NULL;
 }
 
-python_node *parse_node(parser *p, python_kind kind) {
+python_node *parse_node(parser *p) {
     if (p->file->nodes++ == PYTHON_NODES) {
         parse_wrong(p, "more than 65536 values up to here; give a smaller file");
         return NULL;
     }
     python_node *node = parse_take(p, sizeof *node);
     if (node) {
-        *node = (python_node){.kind = kind, .line = p->tokens.token.line, .column = p->tokens.token.column};
+        *node = (python_node){.kind = PYTHON_CODE, .line = p->tokens.token.line, .column = p->tokens.token.column};
     }
     return node;
 }
@@ -105,7 +105,7 @@ static bool assign(parser *p, const python_token *name, const python_node *value
 
 /* Any other statement: the names in it, from `first` on, have values that are not known any more. */
 static bool parse_code(parser *p, const python_token *first) {
-    python_node *node = parse_node(p, PYTHON_CODE);
+    python_node *node = parse_node(p);
     if (node && first) {
         node->line = first->line;
         node->column = first->column;

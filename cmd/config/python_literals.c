@@ -245,7 +245,7 @@ static bool parse_name(parser *p, python_node *node, int depth) {
 const python_node *parse_expression(parser *p) {
     const bool opens = is_mark(p, '(') || is_mark(p, '[') || is_mark(p, '{');
     const int depth = p->tokens.depth - opens;
-    python_node *node = parse_node(p, PYTHON_CODE);
+    python_node *node = parse_node(p);
     bool good = node;
     const bool minus = is_mark(p, '-'), sign = minus || is_mark(p, '+');
     if (node && sign) {

@@ -36,7 +36,7 @@ bool parse_wrong(const parser *p, const char *what);
 /* Zeroed memory that lives as long as the file; NULL with the error when there is none. */
 void *parse_take(parser *p, size_t size);
 const char *parse_take_text(parser *p, const char *text, size_t length);
-python_node *parse_node(parser *p, python_kind kind);
+python_node *parse_node(parser *p); /* of code, until it is known to be a literal */
 /* The index of a name, or -1. */
 int parse_find_name(const python_file *file, const char *name, size_t length);
 

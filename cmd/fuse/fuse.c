@@ -155,7 +155,7 @@ static int write_picture(fusion *f, const pcgpu_mesh *mesh) {
                         .borrowed = true,
                         .one_sided = true};
     picture_add_layer(&p, 0, &surface, "surface");
-    picture_add_path(&p, 0, f->poses.poses, f->poses.count, NULL, "camera");
+    picture_add_path(&p, f->poses.poses, f->poses.count, NULL, "camera");
     return picture_finish(&p);
 }
 

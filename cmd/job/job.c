@@ -113,8 +113,8 @@ static const char *stream_name(const job *j, const FILE *stream) {
     return "output";
 }
 
-const char *job_output_name(const job *j, const char *name) {
-    return stream_name(j, job_stream(j, name));
+const char *job_output_name(const job *j) {
+    return stream_name(j, job_stream(j, "output"));
 }
 
 int exit_code_of(pcgpu_status status, const char *name, const pcgpu_context *context) {
@@ -269,9 +269,9 @@ static int begin(job *j, const char **inputs) {
     return code;
 }
 
-int job_begin(job *j, session *s, const char **inputs, int count) {
-    *j = (job){.session = s, .count = count, .points_out = -1, .shares = s->options->batch && inputs != s->inputs};
-    return begin(j, inputs);
+int job_begin(job *j, session *s, const char **input) {
+    *j = (job){.session = s, .count = 1, .points_out = -1, .shares = s->options->batch && input != s->inputs};
+    return begin(j, input);
 }
 
 int job_begin_all(job *j, session *s) {

@@ -64,10 +64,10 @@ typedef struct job {
     char error[1024]; /* the "error" of --json when the job failed */
 } job;
 
-/* Begins a job. Process it if the exit code is EXIT_DONE, and end it in any case. Several jobs may be open; call
+/* Begins a job of one input. Process it if the exit code is EXIT_DONE, and end it in any case. Several jobs may be open; call
  * job_resume before continuing with another one. Begin and end return an exit code and print errors. With --batch the
  * job of the first input has the outputs of all. */
-int job_begin(job *job, session *session, const char **inputs, int count);
+int job_begin(job *job, session *session, const char **input);
 /* Begins a job of all inputs, which the command reads itself. Its name is that of the first input. */
 int job_begin_all(job *job, session *session);
 void job_resume(job *job);
@@ -163,8 +163,8 @@ const char *cloud_format(const job *job, const pcgpu_cloud *cloud);
 
 /* The open stream of an output by the name of its option, or NULL without that output. */
 FILE *job_stream(const job *job, const char *name);
-/* The name of this output for messages. */
-const char *job_output_name(const job *job, const char *name);
+/* The name of --output for messages. */
+const char *job_output_name(const job *job);
 /* Reads input i as a cloud or, for projective association, an image; for COMMAND_READS_ITSELF. `file`: what it says besides
  * its points, or NULL. Returns an exit code and prints errors. */
 int job_read_cloud(job *job, int i, FILE *stream, pcgpu_file_info *file);

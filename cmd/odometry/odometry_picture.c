@@ -108,7 +108,7 @@ int odometry_picture_write(const odometry_picture *p, job *j) {
         map.color = MAP_GREY;
     }
     picture_add_layer(&out, 0, &map, "map");
-    picture_add_path(&out, 0, p->poses, s->input_count, errors, "path");
+    picture_add_path(&out, p->poses, s->input_count, errors, "path");
     return picture_finish(&out);
 }
 

@@ -137,10 +137,10 @@ static void to_quaternion(const double T[16], double q[4]) {
     }
 }
 
-static void write_row(FILE *stream, const double *values, int n, const char *end) {
+static void write_row(FILE *stream, const double *values, int n) {
     char buffer[NUMBER_SIZE];
     for (int i = 0; i < n; i++) {
-        fprintf(stream, "%s%s", number_text(values[i], false, buffer), i + 1 < n ? " " : end);
+        fprintf(stream, "%s%s", number_text(values[i], false, buffer), i + 1 < n ? " " : "\n");
     }
 }
 
@@ -148,24 +148,24 @@ static void write_tum(FILE *stream, const double T[16], double time) {
     double v[8] = {time, T[3], T[7], T[11]}, q[4];
     to_quaternion(T, q);
     memcpy(v + 4, q, sizeof q);
-    write_row(stream, v, 8, "\n");
+    write_row(stream, v, 8);
 }
 
 void transform_write(FILE *stream, const double T[16], transform_format format) {
     if (format == TRANSFORM_TUM) {
         write_tum(stream, T, 0.0);
     } else if (format == TRANSFORM_KITTI) {
-        write_row(stream, T, 12, "\n");
+        write_row(stream, T, 12);
     } else {
         for (int i = 0; i < 4; i++) {
-            write_row(stream, T + 4 * i, 4, "\n");
+            write_row(stream, T + 4 * i, 4);
         }
     }
 }
 
 void transform_write_line(FILE *stream, const double *T, transform_format format) {
     if (T && format == TRANSFORM_MATRIX) {
-        write_row(stream, T, 16, "\n");
+        write_row(stream, T, 16);
     } else if (T) {
         transform_write(stream, T, format);
     } else {

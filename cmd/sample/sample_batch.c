@@ -38,7 +38,7 @@ static int allocate(batch *b, const job *first) {
 /* Reads one input. */
 static int begin(batch *b, int i) {
     job *j = &b->jobs[i];
-    int code = job_begin(j, b->session, &b->session->inputs[i], 1);
+    int code = job_begin(j, b->session, &b->session->inputs[i]);
     b->begun++;
     code = code == EXIT_DONE ? sample_prepare(j) : code;
     if (code == EXIT_DONE) {

@@ -26,7 +26,7 @@ void picture_add_cloud(picture *p, int panel, const pcgpu_cloud *cloud, const ch
     picture_add_layer(p, panel, &layer, name);
 }
 
-void picture_add_voxels(picture *p, int panel, const pcgpu_voxels *v, const char *name) {
+void picture_add_voxels(picture *p, const pcgpu_voxels *v, const char *name) {
     const double *size = p->job->session->options->voxelize.size;
     pc_layer layer = {.kind = PC_BOXES};
     if (p->status == PCGPU_OK) {
@@ -42,15 +42,15 @@ void picture_add_voxels(picture *p, int panel, const pcgpu_voxels *v, const char
         to[3] = (float)v->counts[i];
     }
     snprintf(layer.cloud.names[3], PCGPU_NAME_SIZE, "count");
-    picture_add_layer(p, panel, &layer, name);
+    picture_add_layer(p, 0, &layer, name);
 }
 
-void picture_add_path(picture *p, int panel, const double *poses, int64_t count, const double *values, const char *name) {
+void picture_add_path(picture *p, const double *poses, int64_t count, const double *values, const char *name) {
     const int columns = values ? 4 : 3;
     pc_layer layer = {.kind = PC_LINE};
     p->status = p->status == PCGPU_OK ? pcgpu_cloud_create(p->job->session->context, count, columns, &layer.cloud) : p->status;
     for (int k = 0; k < 3; k++) { /* that of the first layer */
-        layer.cloud.offset[k] = p->panels[panel].offset[k];
+        layer.cloud.offset[k] = p->panels[0].offset[k];
     }
     for (int64_t i = 0; i < count && p->status == PCGPU_OK; i++) {
         float *to = layer.cloud.data + columns * i;
@@ -64,7 +64,7 @@ void picture_add_path(picture *p, int panel, const double *poses, int64_t count,
     if (values) {
         snprintf(layer.cloud.names[3], PCGPU_NAME_SIZE, "%s", p->color);
     }
-    picture_add_layer(p, panel, &layer, name);
+    picture_add_layer(p, 0, &layer, name);
 }
 
 void picture_axis(const double *poses, int64_t count, int axis, double sum[3]) {

@@ -132,7 +132,7 @@ static int write_picture(job *j, const pcgpu_voxels *v) {
     if (!picture_is_wanted(j)) {
         return EXIT_DONE;
     }
-    picture_add_voxels(&p, 0, v, j->names[0]);
+    picture_add_voxels(&p, v, j->names[0]);
     return picture_finish(&p);
 }
 

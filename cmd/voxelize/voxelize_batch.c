@@ -111,7 +111,7 @@ static int write_batch(batch *b) {
 static int add_input(batch *b, session *s, int i) {
     job *j = &b->jobs[i];
     pcgpu_voxels *v = &b->voxels[i];
-    int code = job_begin(j, s, &s->inputs[i], 1);
+    int code = job_begin(j, s, &s->inputs[i]);
     b->begun++;
     if (code != EXIT_DONE) {
         return code;

@@ -150,13 +150,13 @@ static void to_camera(const camera *c, points *p) {
 }
 
 /* The middle of the robust bounds becomes the center; returns half their diagonal. */
-static double find_center(camera *c, points *p, bool exact) {
+static double find_center(camera *c, points *p) {
     double middle[3], square = 0;
     const float *const values[3] = {p->u, p->v, p->w};
     to_camera(c, p);
     for (int r = 0; r < 3; r++) {
         double limits[2];
-        limits_of(values[r], p->n, p->lines, exact, limits);
+        limits_of(values[r], p->n, p->lines, false, limits);
         middle[r] = 0.5 * (limits[0] + limits[1]);
         square += 0.25 * (limits[1] - limits[0]) * (limits[1] - limits[0]);
     }
@@ -309,7 +309,7 @@ pcgpu_status camera_place(pcgpu_context *context, const pc_scene *scene, const p
         set_basis(scene, image ? PC_FROM_TOP : from, view->look, c);
         double radius = 1;
         if (c->kind == PERSPECTIVE || c->kind == ORTHOGRAPHIC) {
-            radius = find_center(c, &p, false);
+            radius = find_center(c, &p);
         } else {
             to_camera(c, &p);
         }

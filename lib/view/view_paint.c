@@ -129,11 +129,11 @@ uint32_t pc_layer_color_other(const pc_layer *l, const float *p) {
 
 /* ---- the scene --------------------------------------------------------------------------------------------------- */
 
-/* How many layers to be painted are lines, or others. */
-static int count_kind(const pc_scene *scene, bool lines) {
+/* How many layers to be painted are no lines. */
+static int count_others(const pc_scene *scene) {
     int n = 0;
     for (int i = 0; i < scene->count; i++) {
-        n += !scene->layers[i].painted && (scene->layers[i].kind == PC_LINE) == lines;
+        n += !scene->layers[i].painted && scene->layers[i].kind != PC_LINE;
     }
     return n;
 }
@@ -147,7 +147,7 @@ static bool all_have(const pc_scene *scene, int (*column)(const pc_layer *l)) {
 }
 
 const char *pc_scene_default_paint(const pc_scene *scene) {
-    const int others = count_kind(scene, false);
+    const int others = count_others(scene);
     const pc_layer *first = &scene->layers[0];
     if (others == 0) {
         return scene->count == 1 ? "order" : "file";
@@ -219,7 +219,7 @@ pcgpu_status pc_scene_paint(pcgpu_context *context, pc_scene *scene, const char 
     pc_scale *scale = &scene->scale;
     *scale = (pc_scale){.unit = ""};
     const bool metres = strcmp(what, "height") == 0 || strcmp(what, "distance") == 0 || strcmp(what, "depth") == 0;
-    const bool lines = count_kind(scene, false) == 0;
+    const bool lines = count_others(scene) == 0;
     int path = 0;
     snprintf(scale->name, sizeof scale->name, "%s", lines && strcmp(what, "order") == 0 ? "pose" : what);
     scale->unit = metres ? "m" : "";
@@ -229,7 +229,7 @@ pcgpu_status pc_scene_paint(pcgpu_context *context, pc_scene *scene, const char 
         if (l->painted) {
             continue;
         }
-        l->color = count_kind(scene, false) == 1 && l->kind == PC_TRIANGLES ? 0xd8d2c4u : pc_class_color(i);
+        l->color = count_others(scene) == 1 && l->kind == PC_TRIANGLES ? 0xd8d2c4u : pc_class_color(i);
         l->color = l->kind == PC_LINE && !lines && path++ == 0 ? 0xff4d4du : l->color; /* red is none of the others */
         pcgpu_status status = PCGPU_OK;
         if (l->kind == PC_LINE && !lines) {
