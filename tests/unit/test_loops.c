@@ -12,17 +12,13 @@
 
 #include <cmocka.h>
 
-#include "transform_test.h"
+#include "loops_test.h"
 
 enum { BOXES = 34, STEPS = 200, RINGS = 16, MOST_FRAMES = 1024 };
 
 #define APART  40.0 /* metres between the streets */
 #define LENGTH 150.0
 #define SENSOR 1.7 /* above the ground */
-
-typedef struct box {
-    double low[3], high[3];
-} box;
 
 typedef struct drive {
     int frames;
@@ -61,16 +57,6 @@ static void pose_at(double x, double y, double heading, double *T) {
     const double c = cos(heading), s = sin(heading);
     const double pose[16] = {c, -s, 0, x, s, c, 0, y, 0, 0, 1, SENSOR, 0, 0, 0, 1};
     memcpy(T, pose, sizeof pose);
-}
-
-static double ray_to_box(const double o[3], const double d[3], const box *b) {
-    double near = 0.0, far = 60.0;
-    for (int k = 0; k < 3; k++) {
-        const double t1 = (b->low[k] - o[k]) / d[k], t2 = (b->high[k] - o[k]) / d[k];
-        near = fmax(near, fmin(t1, t2));
-        far = fmin(far, fmax(t1, t2));
-    }
-    return near < far && near > 0.0 ? near : INFINITY;
 }
 
 /* What a scanner at T sees, in its frame, with 2 cm of noise. */
@@ -148,17 +134,6 @@ static pcgpu_loops *run(pcgpu_context *context, const drive *g, pcgpu_loops_resu
     assert_int_equal(pcgpu_loops_solve(loops, result), PCGPU_OK);
     assert_int_equal(result->frames, g->frames);
     return loops;
-}
-
-static pcgpu_context *open_context(int threads) {
-    const pcgpu_settings settings = {.struct_size = sizeof settings, .device = PCGPU_DEVICE_CPU, .threads = threads};
-    pcgpu_context *context;
-    assert_int_equal(pcgpu_open(&settings, &context), PCGPU_OK);
-    return context;
-}
-
-static double off_by(const double *a, const double *b) {
-    return sqrt((a[3] - b[3]) * (a[3] - b[3]) + (a[7] - b[7]) * (a[7] - b[7]) + (a[11] - b[11]) * (a[11] - b[11]));
 }
 
 /* Up to the end of the second street nothing is seen again: the poses keep their bytes. */

@@ -13,15 +13,11 @@
 
 #include <cmocka.h>
 
-#include "transform_test.h"
+#include "loops_test.h"
 
 enum { WIDTH = 160, HEIGHT = 120, COPIES = 16, PARTS = 3, STEPS = 60, FRAMES = 2 * STEPS };
 
 #define STEP 0.08 /* metres from frame to frame */
-
-typedef struct box {
-    double low[3], high[3];
-} box;
 
 typedef struct walk {
     double truth[16 * FRAMES], odometry[16 * FRAMES];
@@ -41,16 +37,6 @@ static void make_wall(void) {
         boxes[i].low[0] += i / PARTS - 5.0;
         boxes[i].high[0] += i / PARTS - 5.0;
     }
-}
-
-static double ray_to_box(const double o[3], const double d[3], const box *b) {
-    double near = 0.0, far = 60.0;
-    for (int k = 0; k < 3; k++) {
-        const double t1 = (b->low[k] - o[k]) / d[k], t2 = (b->high[k] - o[k]) / d[k];
-        near = fmax(near, fmin(t1, t2));
-        far = fmin(far, fmax(t1, t2));
-    }
-    return near < far && near > 0.0 ? near : INFINITY;
 }
 
 /* What the camera at T sees: the wall at z = 2.6, the floor at y = 1.2, and the boxes; in millimetres. */
@@ -94,13 +80,6 @@ static void make_walk(walk *w) {
     }
 }
 
-static pcgpu_context *open_context(int threads) {
-    const pcgpu_settings settings = {.struct_size = sizeof settings, .device = PCGPU_DEVICE_CPU, .threads = threads};
-    pcgpu_context *context;
-    assert_int_equal(pcgpu_open(&settings, &context), PCGPU_OK);
-    return context;
-}
-
 static pcgpu_loops *run(pcgpu_context *context, const walk *w, int frames, pcgpu_loops_result *result) {
     pcgpu_depth_loops_params params;
     pcgpu_loops *loops;
@@ -117,10 +96,6 @@ static pcgpu_loops *run(pcgpu_context *context, const walk *w, int frames, pcgpu
     assert_int_equal(pcgpu_loops_solve(loops, result), PCGPU_OK);
     assert_int_equal(result->frames, frames);
     return loops;
-}
-
-static double off_by(const double *a, const double *b) {
-    return sqrt((a[3] - b[3]) * (a[3] - b[3]) + (a[7] - b[7]) * (a[7] - b[7]) + (a[11] - b[11]) * (a[11] - b[11]));
 }
 
 /* On the outward walk nothing is seen again, though all parts look alike: the poses keep their bytes. */

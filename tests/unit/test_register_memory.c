@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "register_test.h"
+
 /* ---- allocations that fail ------------------------------------------------------------------------------------- */
 
 /* The linker puts these before the library's calls of malloc, calloc and realloc. */
@@ -93,16 +95,6 @@ static int free_scans(void **unused) {
         pcgpu_cloud_free(&moving[i]);
     }
     return 0;
-}
-
-static pcgpu_context *open_context(int threads) {
-    pcgpu_settings settings;
-    pcgpu_context *context;
-    pcgpu_settings_init(&settings);
-    settings.device = PCGPU_DEVICE_CPU;
-    settings.threads = threads;
-    assert_int_equal(pcgpu_open(&settings, &context), PCGPU_OK);
-    return context;
 }
 
 /* ---- odometry --------------------------------------------------------------------------------------------------- */

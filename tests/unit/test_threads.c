@@ -11,10 +11,11 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#include "root_test.h"
 
 /* ---- threads that are refused ---------------------------------------------------------------------------------- */
 
@@ -83,35 +84,6 @@ static void refused_threads_are_done_without(void **unused) {
 }
 
 /* ---- how many --------------------------------------------------------------------------------------------------- */
-
-static char root[64];
-
-static void write_file(const char *path, const char *text) {
-    char full[256];
-    snprintf(full, sizeof full, "%s%s", root, path);
-    for (char *slash = strchr(full + strlen(root) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        mkdir(full, 0700);
-        *slash = '/';
-    }
-    FILE *f = fopen(full, "w");
-    assert_non_null(f);
-    fputs(text, f);
-    fclose(f);
-}
-
-static int make_root(void **unused) {
-    (void)unused;
-    strcpy(root, "/tmp/pcgpu-threads.XXXXXX");
-    return mkdtemp(root) ? 0 : -1;
-}
-
-static int remove_root(void **unused) {
-    char command[128];
-    (void)unused;
-    snprintf(command, sizeof command, "rm -rf %s", root);
-    return system(command);
-}
 
 static int no_more_than(int quota) {
     const int all = pc_processors("/nowhere");
