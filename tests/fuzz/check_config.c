@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static char *print(const option_values *o, const command_info *command) {
     char *text = NULL;
@@ -18,6 +19,21 @@ static char *print(const option_values *o, const command_info *command) {
     return text;
 }
 
+void fuzz_check_again(const option_values *o, const command_info *command) {
+    reason why = {""};
+    option_values again;
+    char *first = print(o, command);
+    fuzz_write_file("config.yaml", first, strlen(first));
+    options_init(&again, command);
+    MUST(config_load("config.yaml", command, &again, &why));
+    unlink("config.yaml");
+    char *second = print(&again, command);
+    MUST(strcmp(first, second) == 0);
+    options_free(&again);
+    free(first);
+    free(second);
+}
+
 static void check_error(const char *why) {
     MUST(strncmp(why, "config.yaml:", 12) == 0 || strstr(why, "; give a "));
     MUST(strlen(why) > 20);
@@ -27,20 +43,12 @@ static void check_error(const char *why) {
 /* Of one command, 1 when it is valid. */
 static int check_command(const command_info *command, const void *data, size_t size) {
     reason why = {""};
-    option_values o, again;
+    option_values o;
     fuzz_write_file("config.yaml", data, size); /* which inherits from absent.yaml, or from itself, a circle */
     options_init(&o, command);
     bool good = config_load("config.yaml", command, &o, &why);
     if (good) {
-        char *first = print(&o, command);
-        fuzz_write_file("config.yaml", first, strlen(first));
-        options_init(&again, command);
-        MUST(config_load("config.yaml", command, &again, &why));
-        char *second = print(&again, command);
-        MUST(strcmp(first, second) == 0);
-        options_free(&again);
-        free(first);
-        free(second);
+        fuzz_check_again(&o, command);
     } else {
         check_error(why.text);
     }

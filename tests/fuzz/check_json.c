@@ -2,21 +2,10 @@
 #include "fuzz.h"
 
 #include "json_table.h"
-#include "report.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void check_sentence(const char *why) {
-    char *shown = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&shown, &size);
-    MUST(strncmp(why, "table.json:", 11) == 0 && strlen(why) > 20);
-    MUST(out && print_shown(out, why) >= 0 && fclose(out) == 0);
-    fuzz_check_printable(shown);
-    free(shown);
-}
 
 int fuzz_check_json(const uint8_t *data, size_t size) {
     json_member members[] = {{.key = "token"}, {.key = "timestamp", .numbers = 1}, {.key = "rotation", .numbers = 4}};
@@ -36,7 +25,7 @@ int fuzz_check_json(const uint8_t *data, size_t size) {
     json_table_close(table);
     free(table);
     if (next == JSON_FAILED) {
-        check_sentence(why.text);
+        fuzz_check_shown(why.text, "table.json:");
     }
     return next == JSON_END;
 }

@@ -2,7 +2,6 @@
  * that are rigid or missing. */
 #include "fuzz.h"
 
-#include "report.h"
 #include "timed.h"
 #include "trajectory.h"
 #include "transform.h"
@@ -10,17 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* "poses.txt: ..." or "poses.txt:LINE: ..."; what of it is printed steers no terminal. */
-static void check_sentence(const char *why) {
-    char *shown = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&shown, &size);
-    MUST(strncmp(why, "poses.txt:", 10) == 0 && strlen(why) > 20);
-    MUST(out && print_shown(out, why) >= 0 && fclose(out) == 0);
-    fuzz_check_printable(shown);
-    free(shown);
-}
 
 static void check_pose(const double *T) {
     double worst = 0;
@@ -38,7 +26,7 @@ static int check_trajectory(bool unfinished) {
     reason why = {""};
     trajectory t;
     if (!trajectory_read("poses.txt", unfinished, &t, &why)) {
-        check_sentence(why.text);
+        fuzz_check_shown(why.text, "poses.txt:");
         MUST(t.count == 0 && !t.poses);
         return 0;
     }
@@ -58,7 +46,7 @@ static int check_times(void) {
     double *times = NULL;
     int64_t count = 0;
     if (!timestamps_read("poses.txt", &times, &count, &why)) {
-        check_sentence(why.text);
+        fuzz_check_shown(why.text, "poses.txt:");
         return 0;
     }
     for (int64_t i = 0; i < count; i++) {
@@ -72,7 +60,7 @@ static int check_calibration(void) {
     reason why = {""};
     double T[16];
     if (!calibration_read("poses.txt", T, &why)) {
-        check_sentence(why.text);
+        fuzz_check_shown(why.text, "poses.txt:");
         return 0;
     }
     check_pose(T);

@@ -24,6 +24,8 @@ void fuzz_leave_folder(void);
 bool fuzz_has_word(const char *words, const char *word);
 /* Nothing in it would steer a terminal. */
 void fuzz_check_printable(const char *text);
+/* The sentence of a command begins so, and what of it is printed would steer no terminal. */
+void fuzz_check_shown(const char *why, const char *start);
 
 /* A stream over bytes, also over none. */
 FILE *fuzz_open(const uint8_t *data, size_t size);
@@ -52,6 +54,10 @@ int fuzz_check_mesh(const char *format, const uint8_t *data, size_t size);
 int fuzz_check_depth(const char *format, const uint8_t *data, size_t size);
 /* A configuration file, for every command. */
 int fuzz_check_config(const uint8_t *data, size_t size);
+/* Options, printed as YAML and read again, print the same. */
+struct option_values;
+struct command_info;
+void fuzz_check_again(const struct option_values *o, const struct command_info *command);
 /* A configuration in Python. */
 int fuzz_check_python(const uint8_t *data, size_t size);
 /* A table in JSON. */

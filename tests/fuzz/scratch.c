@@ -2,6 +2,8 @@
 #define _XOPEN_SOURCE 700 /* mkdtemp */
 #include "fuzz.h"
 
+#include "report.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -47,6 +49,16 @@ void fuzz_check_printable(const char *text) {
     for (const char *p = text; *p; p++) {
         MUST((unsigned char)*p >= 0x20 && *p != 0x7f);
     }
+}
+
+void fuzz_check_shown(const char *why, const char *start) {
+    char *shown = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&shown, &size);
+    MUST(strncmp(why, start, strlen(start)) == 0 && strlen(why) > strlen(start) + 8);
+    MUST(out && print_shown(out, why) >= 0 && fclose(out) == 0);
+    fuzz_check_printable(shown);
+    free(shown);
 }
 
 bool fuzz_has_word(const char *words, const char *word) {
