@@ -40,20 +40,77 @@ bool evaluate_read_truth(const session *s, trajectory *truth) {
     return true;
 }
 
-/* The true pose for each estimate: the nearest in time, within MATCH_SECONDS, or NaN. */
-static double *match_by_time(const trajectory *estimate, const double *times, const trajectory *truth) {
+typedef struct timed_pose {
+    double time;
+    int64_t pose;
+} timed_pose;
+
+static int compare_times(const void *a, const void *b) {
+    const timed_pose *x = a, *y = b;
+    return x->time != y->time ? (x->time > y->time) - (x->time < y->time) : (x->pose > y->pose) - (x->pose < y->pose);
+}
+
+/* The true pose for each estimate: the nearest in time, the later of two as near, within MATCH_SECONDS, or NaN. Neither file
+ * needs to be in the order of time. *found: how many have one. */
+static double *match_by_time(const trajectory *estimate, const double *times, const trajectory *truth, int64_t *found) {
     double *poses = malloc(((size_t)estimate->count + 1) * 16 * sizeof *poses);
+    timed_pose *order = malloc(((size_t)truth->count + 1) * sizeof *order);
+    *found = 0;
+    for (int64_t k = 0; order && k < truth->count; k++) {
+        order[k] = (timed_pose){truth->times[k], k};
+    }
+    if (order) {
+        qsort(order, (size_t)truth->count, sizeof *order, compare_times);
+    }
     int64_t k = 0;
-    for (int64_t i = 0; poses && i < estimate->count; i++) {
-        while (k + 1 < truth->count && fabs(truth->times[k + 1] - times[i]) <= fabs(truth->times[k] - times[i])) {
+    for (int64_t i = 0; poses && order && i < estimate->count; i++) {
+        k = i > 0 && times[i] < times[i - 1] ? 0 : k;
+        while (k + 1 < truth->count && fabs(order[k + 1].time - times[i]) <= fabs(order[k].time - times[i])) {
             k++;
         }
-        bool found = truth->count > 0 && fabs(truth->times[k] - times[i]) <= MATCH_SECONDS;
+        const bool near = truth->count > 0 && fabs(order[k].time - times[i]) <= MATCH_SECONDS;
+        *found += near;
         for (int j = 0; j < 16; j++) {
-            poses[16 * i + j] = found ? truth->poses[16 * k + j] : NAN;
+            poses[16 * i + j] = near ? truth->poses[16 * order[k].pose + j] : NAN;
         }
     }
+    if (!order) {
+        free(poses);
+        poses = NULL;
+    }
+    free(order);
     return poses;
+}
+
+/* Reports that no time matches, with what a user can see it by: the times of both files, and their probable unit. */
+static void report_apart(const char *shown, const double *times, int64_t count, const trajectory *truth, const char *name) {
+    static const struct {
+        double above;
+        const char *unit;
+    } units[] = {{1e17, "nanoseconds"}, {1e14, "microseconds"}, {1e11, "milliseconds"}};
+    const double first[2] = {times[0], truth->times[0]}, last[2] = {times[count - 1], truth->times[truth->count - 1]};
+    char advice[160] = "give trajectories of one clock, or poses without times, such as of KITTI, one per true pose";
+    for (int i = 0; i < 3; i++) {
+        const int which = first[0] > units[i].above ? 0 : 1;
+        if ((first[0] > units[i].above) != (first[1] > units[i].above)) {
+            snprintf(advice, sizeof advice, "times are seconds, and those of the %s look like %s: divide them",
+                     which ? "truth" : "trajectory", units[i].unit);
+            break;
+        }
+    }
+    report_error(shown, "no pose has a time within %g s of one in %s: its times are %.9g to %.9g, those of the truth %.9g to %.9g; %s",
+                 MATCH_SECONDS, name, first[0], last[0], first[1], last[1], advice);
+}
+
+/* The relative errors are those of neighbours in the file. */
+static void warn_unordered(const char *shown, const double *times, int64_t count) {
+    for (int64_t i = 1; i < count; i++) {
+        if (times[i] < times[i - 1]) {
+            report_warning(shown, "the time of pose %lld is before that of pose %lld, and the relative errors are of neighbours in the "
+                           "file; sort its lines by time: sort -g", (long long)i + 1, (long long)i);
+            return;
+        }
+    }
 }
 
 /* ---- output ---- */
@@ -153,8 +210,15 @@ int evaluate_print(session *s, const char *name, const trajectory *estimate, con
         return EXIT_FAILED;
     }
     times = times ? times : estimate->times;
+    int64_t found = 0;
     if (by_time) {
-        matched = match_by_time(estimate, times, truth);
+        matched = match_by_time(estimate, times, truth, &found);
+        if (matched && found == 0 && estimate->count > 0 && truth->count > 0) {
+            report_apart(shown, times, estimate->count, truth, o->ground_truth);
+            free(matched);
+            return EXIT_FAILED;
+        }
+        warn_unordered(shown, times, estimate->count);
     } else if (!times) {
         spaced = malloc(((size_t)estimate->count + 1) * sizeof *spaced);
         for (int64_t i = 0; spaced && i < estimate->count; i++) {

@@ -187,7 +187,9 @@ static bool read_poses(line_file *f, bool unfinished, bool states, trajectory *t
         char *text = f->line + strspn(f->line, " \t\r");
         bool lost = parse_lost(text, &p);
         if (strlen(f->line) != f->length) {
-            return line_wrong(f, "a zero byte; give a text file with one pose per line");
+            return line_wrong(f, memcmp(f->line, "\x93NUMPY", 6) == 0
+                                     ? "a .npy of NumPy, and poses are read as text: np.savetxt('poses.txt', poses.reshape(len(poses), -1))"
+                                     : "a zero byte; give a text file with one pose per line");
         }
         if (*text == '{' && columns == 0 && t->count == 0) {
             return read_json(f, t);

@@ -127,4 +127,32 @@ for LIST in depth associations; do
     stdout_has '^1305031102\.160407 0 0 0'
     stdout_has '^1305031102\.193407 '
 done
+
+# Times that no file shares: of another clock, or nanoseconds of ROS.
+awk 'BEGIN { for (i = 0; i < 10; i++) printf "%d.%d %g 0 0 0 0 0 1\n", 1700000000, i, i * i }' > seconds.tum
+awk '{ $1 = substr($1, 1, 10) substr($1, 12) "00000000"; print }' seconds.tum > nano.tum
+awk '{ $1 = NR / 10; print }' seconds.tum > clock.tum
+expect 1 pcgpu evaluate nano.tum --ground-truth seconds.tum
+stderr_is_one '^pcgpu: nano\.tum: no pose has a time within 0\.02 s of one in seconds\.tum: its times are 1\.7e\+18 to .*, those of the truth 1\.7e\+09 to .*; times are seconds, and those of the trajectory look like nanoseconds: divide them$'
+expect 1 pcgpu evaluate seconds.tum --ground-truth nano.tum
+stderr_has 'those of the truth look like nanoseconds'
+expect 1 pcgpu evaluate clock.tum --ground-truth seconds.tum
+stderr_has 'its times are 0\.1 to 1, .*; give trajectories of one clock'
+# The order of the lines changes no match; of the estimate it is said, since neighbours are compared.
+expect 0 pcgpu evaluate seconds.tum --ground-truth seconds.tum
+mv "$OUT" ordered
+sort -rg seconds.tum > back.tum
+{ tail -n 4 seconds.tum; head -n 6 seconds.tum; } > halves.tum
+for TRUTH in back.tum halves.tum; do
+    expect 0 pcgpu evaluate seconds.tum --ground-truth $TRUTH
+    same "$OUT" ordered
+    stderr_is ''
+    expect 0 pcgpu evaluate $TRUTH --ground-truth seconds.tum
+    stdout_has '^10 poses compared, 0 missing'
+    stderr_is_one "^pcgpu: $TRUTH: warning: the time of pose .* sort its lines by time"
+done
+# The poses of KISS-ICP as it keeps them for NumPy.
+printf '\223NUMPY\001\000v\000{}\n' > poses.npy
+expect 1 pcgpu evaluate poses.npy --ground-truth seconds.tum
+stderr_has '^pcgpu: poses\.npy:1: a \.npy of NumPy, and poses are read as text: np\.savetxt'
 finish
