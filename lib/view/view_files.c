@@ -114,11 +114,18 @@ pcgpu_status pc_layer_read_voxels(pcgpu_context *context, FILE *stream, const ch
     array coords = {0}, features = {0}, counts = {0};
     double sizes[3] = {1, 1, 1}, lows[3] = {0, 0, 0};
     pcgpu_status status = pc_bytes_read(context, stream, name, &file);
-    *voxels = status == PCGPU_OK && read_array(context, &file, name, "coords", &coords) && coords.columns == 4;
-    if (status == PCGPU_OK && *voxels) {
-        if (!read_array(context, &file, name, "num_points", &counts)) {
+    /* By the layouts of voxelize: its own, OpenPCDet's, mmdetection3d's. */
+    static const char *const names[][2] = {{"coords", "num_points"}, {"voxel_coords", "voxel_num_points"}, {"coors", "num_points"}};
+    *voxels = false;
+    for (int k = 0; k < 3 && status == PCGPU_OK && !*voxels; k++) {
+        pc_bytes_free(&coords.bytes);
+        pc_bytes_free(&counts.bytes);
+        *voxels = read_array(context, &file, name, names[k][0], &coords) && coords.columns == 4;
+        if (*voxels && !read_array(context, &file, name, names[k][1], &counts)) {
             counts.rows = 0;
         }
+    }
+    if (status == PCGPU_OK && *voxels) {
         const bool fits = read_array(context, &file, name, "voxels", &features) && find_grid(&coords, &features, sizes, lows);
         for (int k = 0; k < 3; k++) {
             sizes[k] = size ? size[k] : sizes[k];

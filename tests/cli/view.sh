@@ -172,6 +172,12 @@ stderr_has 'voxel-size is for an \.npz'
 expect 0 pcgpu voxelize --range -20,-20,-3,20,20,3 --voxel-size 0.5,0.5,6 "$T/street.bin" -o pillars.npz
 expect 0 pcgpu view --from top --voxel-size 0.5,0.5,6 --range -20,-20,-3,20,20,3 pillars.npz --size 300x200 -o pillars.png
 [ "$(wc -c < pillars.png)" -gt 5000 ] || die "no pillars in $(wc -c < pillars.png) bytes"
+# The names of other projects, as voxelize writes them for them, make the same boxes.
+for LAYOUT in pcgpu openpcdet mmdet3d; do
+    expect 0 pcgpu voxelize --layout $LAYOUT --range -20,-20,-3,20,20,3 --voxel-size 0.5,0.5,6 --max-points 8 "$T/street.bin" -o layout.npz -f
+    expect 0 pcgpu view --range -20,-20,-3,20,20,3 --voxel-size 0.5,0.5,6 layout.npz --size 300x200 -o $LAYOUT.png
+    same $LAYOUT.png pcgpu.png
+done
 expect 0 pcgpu voxelize --dtype float16 --range auto --voxel-size 0.5 "$T/street.bin" -o half.npz
 expect 1 pcgpu view half.npz -o bad.png
 stderr_has 'give --voxel-size'
