@@ -148,6 +148,9 @@ static bool add_lines(input_list *list, const input_options *how, line_file *f) 
         if (strlen(f->line) != f->length) {
             return line_wrong(f, "a zero byte; give -0 when names end with zero bytes");
         }
+        if (!f->zero_ends && f->length > 0 && f->line[f->length - 1] == '\r' && access(f->line, F_OK) != 0) {
+            f->line[--f->length] = '\0'; /* a list of Windows */
+        }
         if (f->length > 0 && !add_line(list, how, f)) {
             return false;
         }

@@ -83,7 +83,9 @@ static bool check_format(const session *s, const char *path, reason *why) {
                       path, format->name);
     }
     return format->writes || (format->writes_arrays && ((s->command->traits & COMMAND_WRITES_ARRAYS) || s->options->batch)) ||
-           refuse(why, "%s cannot hold a cloud; give another --output-format, such as ply", format->name);
+           refuse(why, format->writes_arrays || format->depth ? "%s cannot hold a cloud; give another --output-format, such as ply"
+                                                              : "%s is read and not written; give another --output-format, such as ply",
+                  format->name);
 }
 
 /* Checks one output: its file or folder, its name, and the terminal. */

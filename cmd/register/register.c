@@ -112,7 +112,9 @@ static void summarize(const job *j, const pcgpu_registration *r, double seconds)
     if (r->converged) {
         report_answer(j, r, seconds);
     } else {
-        report_error(j->names[0], "did not converge: %s", r->reason);
+        const bool guessed = j->session->options->init || strchr(r->reason, ';');
+        report_error(j->names[0], "did not converge: %s%s", r->reason,
+                     !guessed && strncmp(r->reason, "no overlap", 10) == 0 ? "; give --init auto, or a guess by --init FILE" : "");
     }
     if (j->projective) {
         report_summary(

@@ -46,7 +46,10 @@ static pcgpu_status parse_descr(pcgpu_context *context, const char *name, pc_spa
         return fail_header(context, name, "its header has no descr");
     }
     if (*value.p != '\'' && *value.p != '"') {
-        return fail_header(context, name, "is an array of records, not of numbers");
+        return pc_fail(context, PCGPU_ERROR_FORMAT,
+                       "%s: is an array of records, not of numbers; save its fields as columns: "
+                       "np.save(OUT, np.stack([a[n].astype('f4') for n in ('x', 'y', 'z')], 1))",
+                       name);
     }
     while (n < value.n && value.p[n] != *value.p) {
         n++;

@@ -214,6 +214,8 @@ expect 2 "$PCGPU" convert a.bin -o x.foo
 stderr_has 'x\.foo: the name has no known format'
 expect 2 "$PCGPU" convert a.bin -o x.npz
 stderr_has 'npz cannot hold a cloud'
+expect 2 "$PCGPU" convert a.bin -o x.laz
+stderr_is 'pcgpu: laz is read and not written; give another --output-format, such as ply'
 expect 2 "$PCGPU" convert a.bin odd.bin -o x.ply
 stderr_has '2 inputs and one --output'
 expect 2 "$PCGPU" convert --cuda a.bin -o x.ply

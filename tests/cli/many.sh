@@ -44,6 +44,10 @@ expect 0 pcgpu sample -m 50 in/10.bin --files-from list -o listed/
 find in/a -name '*.bin' -print0 | "$PCGPU" sample --cpu -m 50 --files-from - -0 -o zero/ > "$OUT" 2> "$ERR"
 expected 0 $?
 [ "$(ls zero | tr '\n' ' ')" = '1.bin 7.bin ' ] || die "$(ls zero)"
+# A list of Windows has line ends of two characters.
+printf 'in/10.bin\r\n\r\n' > windows
+expect 0 pcgpu sample -m 50 --files-from windows -o crlf/
+same crlf/10.bin listed/10.bin
 for ARGUMENTS in '--files-from nolist' '--null' '--files-from /dev/null' '--shard 0/3' '--shard 4/3' '--shard 1/0' '--shard x' \
     '--shard 1/2/3' '--shard slurm' '--skip-existing -f'; do
     expect 2 pcgpu sample -m 5 in $ARGUMENTS -o refused/

@@ -48,6 +48,7 @@ for METHOD in ndt plane gicp point; do
     outcome 4 'a direction open: translation along x$' corridor.1.bin corridor.2.bin
     outcome 4 'a direction open: rotation about x, rotation about y, rotation about z' sphere.1.bin sphere.2.bin
     outcome 4 ': no overlap: ' disjoint.bin "$STREET"
+    stderr_has '; (start closer|give --init auto, or a guess by --init FILE)'
     outcome 0 '' "$STREET" "$STREET"
     [ "$(tr '\n' ' ' < T)" = '1 0 0 0 0 1 0 0 0 0 1 0 0 0 0 1 ' ] || die "a scan and itself: $(cat T)"
     same moved.bin "$STREET"

@@ -6,7 +6,7 @@ cloud 4 > b.bin
 
 # Fewer points than --count.
 expect 1 pcgpu sample -m 8 b.bin -o x.bin
-stderr_has '^pcgpu: b\.bin: 8 samples asked of 4 usable points; ask for 4 or fewer, or for at most so many'
+stderr_has '^pcgpu: b\.bin: 8 samples asked of 4 usable points; ask for 4 or fewer, or give at-most$'
 absent x.bin
 for METHOD in fps random; do
     expect 0 pcgpu sample --method $METHOD -m 4 b.bin -o whole.bin -f --indices whole -f
