@@ -332,11 +332,12 @@ typedef struct pc_npy {
     int64_t shape[PC_NPY_DIMENSIONS]; /* each 0 to 10^18: not checked against the bytes that are there */
     pc_shown type_text, shape_text;   /* the text of the header, for messages */
     size_t start;                     /* of the values within the bytes */
+    pc_span records;                  /* the list of the fields of an array of records, whose type is -1; else empty */
 } pc_npy;
 
 /* Whether the bytes begin with the signature of .npy. */
 bool pc_npy_begins(const pc_bytes *bytes);
-/* Reads the header of a .npy file, versions 1 to 3. Arrays of records are refused. Errors: FORMAT. */
+/* Reads the header of a .npy file, versions 1 to 3. Errors: FORMAT. */
 pcgpu_status pc_npy_parse(pcgpu_context *context, const char *name, const pc_bytes *bytes, pc_npy *npy);
 
 /* Whether the array can be a cloud by its type and shape. */

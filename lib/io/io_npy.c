@@ -1,4 +1,5 @@
-/* .npy of NumPy: a 2-D array of float32 or float64 is a cloud; any dense array can be written.
+/* .npy of NumPy: a 2-D array of float16, float32 or float64 is a cloud, and an array of records with fields x, y and z; any
+ * dense array can be written.
  * Format: numpy.lib.format, versions 1.0, 2.0 and 3.0. */
 #include "io.h"
 
@@ -45,11 +46,14 @@ static pcgpu_status parse_descr(pcgpu_context *context, const char *name, pc_spa
     if (value.n == 0) {
         return fail_header(context, name, "its header has no descr");
     }
+    npy->records = *value.p == '[' ? value : (pc_span){value.p, 0};
+    if (npy->records.n) {
+        npy->type = -1;
+        npy->type_text = pc_span_show((pc_span){"records", 7});
+        return PCGPU_OK;
+    }
     if (*value.p != '\'' && *value.p != '"') {
-        return pc_fail(context, PCGPU_ERROR_FORMAT,
-                       "%s: is an array of records, not of numbers; save its fields as columns: "
-                       "np.save(OUT, np.stack([a[n].astype('f4') for n in ('x', 'y', 'z')], 1))",
-                       name);
+        return fail_header(context, name, "its header has a descr that cannot be read");
     }
     while (n < value.n && value.p[n] != *value.p) {
         n++;
@@ -119,14 +123,17 @@ pcgpu_status pc_npy_parse(pcgpu_context *context, const char *name, const pc_byt
 
 /* ---- clouds --------------------------------------------------------------------------------------------------- */
 
+static bool is_float(int type) {
+    return type == PCGPU_FLOAT16 || type == PCGPU_FLOAT32 || type == PCGPU_FLOAT64;
+}
+
 bool pc_npy_is_cloud(const pc_npy *npy) {
-    return (npy->type == PCGPU_FLOAT32 || npy->type == PCGPU_FLOAT64) && npy->dimensions == 2 && npy->shape[1] >= 3 &&
-           npy->shape[1] <= PCGPU_MAX_COLUMNS;
+    return is_float(npy->type) && npy->dimensions == 2 && npy->shape[1] >= 3 && npy->shape[1] <= PCGPU_MAX_COLUMNS;
 }
 
 /* `bytes`: the size of the file. */
 static pcgpu_status check_cloud(pcgpu_context *context, const char *name, uint64_t bytes, const pc_npy *npy) {
-    if (npy->type != PCGPU_FLOAT32 && npy->type != PCGPU_FLOAT64) {
+    if (!is_float(npy->type)) {
         return pc_fail(context, PCGPU_ERROR_FORMAT,
                        "%s: holds values of type '%s'; save it as float32 or float64 "
                        "(array.astype('float32'))",
@@ -140,6 +147,87 @@ static pcgpu_status check_cloud(pcgpu_context *context, const char *name, uint64
     uint64_t present = (bytes - npy->start) / ((size_t)npy->shape[1] * pc_type_size(npy->type));
     return present < (uint64_t)npy->shape[0] ? pc_fail_short(context, name, present, (uint64_t)npy->shape[0], "points")
                                              : PCGPU_OK;
+}
+
+/* Takes a character after blanks. */
+static bool take_mark(pc_span *s, char mark) {
+    while (s->n && *s->p == ' ') {
+        s->p++, s->n--;
+    }
+    const bool is = s->n && *s->p == mark;
+    s->p += is, s->n -= is;
+    return is;
+}
+
+/* Takes a text in quotes. */
+static bool take_text(pc_span *s, pc_span *text) {
+    const char quote = take_mark(s, '\'') ? '\'' : '"';
+    if (quote == '"' && !take_mark(s, '"')) {
+        return false;
+    }
+    const char *end = memchr(s->p, quote, s->n);
+    *text = (pc_span){s->p, end ? (size_t)(end - s->p) : 0};
+    s->n -= end ? text->n + 1 : 0;
+    s->p += end ? text->n + 1 : 0;
+    return end;
+}
+
+/* ('ring', '<u2'), or the padding ('', '|V6'), which begins `*offset` bytes into the record. */
+static pcgpu_status add_field(pcgpu_context *context, const char *name, pc_span *s, pc_table *table, size_t *offset) {
+    pc_span field, type;
+    int64_t padding;
+    if (!take_mark(s, '(') || !take_text(s, &field) || !take_mark(s, ',') || !take_text(s, &type) || !take_mark(s, ')')) {
+        return pc_fail(context, PCGPU_ERROR_FORMAT,
+                       "%s: its records have a field that is not one number; save the numbers alone "
+                       "(array[['x', 'y', 'z']])", name);
+    }
+    take_mark(s, ',');
+    if (field.n == 0 && type.n > 2 && memcmp(type.p, "|V", 2) == 0 &&
+        pc_span_count((pc_span){type.p + 2, type.n - 2}, &padding)) {
+        *offset += padding < 1 << 20 ? (size_t)padding : 1 << 20;
+        return PCGPU_OK;
+    }
+    const int found = type_of(type);
+    const bool swap = *type.p == '>', first = table->columns == 0;
+    if (found < 0 || (!first && swap != table->swap && pc_type_size(found) > 1)) {
+        return pc_fail(context, PCGPU_ERROR_FORMAT,
+                       "%s: its field '%s' has the type '%s'%s; save the numbers alone (array[['x', 'y', 'z']])", name,
+                       pc_span_show(field).text, pc_span_show(type).text, found < 0 ? "" : ", and another byte order");
+    }
+    table->swap = first ? swap : table->swap;
+    pcgpu_status status = pc_table_add(context, name, table, field.p, field.n, found, *offset);
+    *offset += pc_type_size(found);
+    return status;
+}
+
+/* An array of records; `bytes`: the size of the file. */
+static pcgpu_status add_records(pcgpu_context *context, const char *name, uint64_t bytes, const pc_npy *npy,
+                                pc_table *table) {
+    pc_span s = npy->records;
+    size_t record = 0;
+    int64_t rows = 1;
+    bool fits = npy->dimensions > 0 && (npy->dimensions == 1 || !npy->fortran);
+    pcgpu_status status = PCGPU_OK;
+    *table = (pc_table){.start = npy->start};
+    for (int i = 0; i < npy->dimensions; i++) {
+        fits = fits && !__builtin_mul_overflow(rows, npy->shape[i], &rows);
+    }
+    if (!fits) {
+        return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: its shape is %s; a cloud is one record per point", name,
+                       npy->shape_text.text);
+    }
+    take_mark(&s, '[');
+    while (status == PCGPU_OK && !take_mark(&s, ']')) {
+        status = add_field(context, name, &s, table, &record);
+    }
+    for (int k = 0; k < table->columns; k++) {
+        table->fields[k].stride = record;
+    }
+    const uint64_t present = record ? (bytes - npy->start) / record : 0;
+    table->rows = rows;
+    return status == PCGPU_OK && present < (uint64_t)rows
+               ? pc_fail_short(context, name, present, (uint64_t)rows, "points")
+               : status;
 }
 
 /* In C order the values of a point are neighbours, in Fortran order those of a column. */
@@ -159,6 +247,9 @@ static pcgpu_status describe(pcgpu_context *context, const pc_bytes *bytes, uint
                        name);
     }
     pcgpu_status status = pc_npy_parse(context, name, bytes, npy);
+    if (status == PCGPU_OK && npy->records.n) {
+        return add_records(context, name, size, npy, table);
+    }
     if (status == PCGPU_OK) {
         status = check_cloud(context, name, size, npy);
     }
@@ -182,7 +273,7 @@ static pcgpu_status layout_of_npy(pcgpu_context *context, const pc_bytes *head, 
     pc_npy npy;
     *wanted = 0;
     pcgpu_status status = describe(context, head, size, name, &npy, table);
-    if (status == PCGPU_OK && npy.fortran) {
+    if (status == PCGPU_OK && npy.fortran && npy.dimensions > 1) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: is in Fortran order, which is not read in pieces; save it in C order "
                        "(numpy.ascontiguousarray), or give more memory", name);
     }
@@ -271,7 +362,7 @@ const pc_format pc_format_npy = {
              .reads = true,
              .writes = true,
              .writes_arrays = true,
-             .description = "NumPy: an array of float32 or float64, points x columns"},
+             .description = "NumPy: an array of float16, float32 or float64, points x columns, or of records with x, y, z"},
     .begins = {"\x93NUMPY"},
     .read = pc_npy_read,
     .layout = layout_of_npy,

@@ -114,6 +114,15 @@ static uint64_t load_bits(const unsigned char *p, size_t size, bool swap) {
     return bits;
 }
 
+/* IEEE 754 binary16: a sign, 5 bits of exponent, 10 of fraction. */
+static double half_of(uint32_t bits) {
+    const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+    const double value = exponent == 31  ? (fraction ? NAN : INFINITY)
+                         : exponent == 0 ? ldexp(fraction, -24)
+                                         : ldexp(fraction + 1024, exponent - 25);
+    return bits >> 15 & 1 ? -value : value;
+}
+
 double pc_load_value(const unsigned char *p, int type, bool swap) {
     uint64_t bits = load_bits(p, pc_type_size(type), swap);
     uint32_t low = (uint32_t)bits;
@@ -126,6 +135,7 @@ double pc_load_value(const unsigned char *p, int type, bool swap) {
     case PCGPU_INT16: return (double)(int16_t)bits;
     case PCGPU_INT32: return (double)(int32_t)bits;
     case PCGPU_INT64: return (double)(int64_t)bits;
+    case PCGPU_FLOAT16: return half_of(low);
     default: return (double)bits; /* unsigned */
     }
 }
@@ -300,7 +310,9 @@ void pc_table_describe(const pc_table *table, pcgpu_cloud *cloud) {
     for (int k = 0; k < table->columns; k++) {
         const pc_field *f = &table->fields[k];
         memcpy(cloud->names[k], f->name, sizeof f->name);
-        cloud->types[k] = f->type >= PCGPU_INT64 || f->scale != 0.0 ? PCGPU_FLOAT64 : f->type;
+        cloud->types[k] = f->type == PCGPU_FLOAT16                       ? PCGPU_FLOAT32
+                          : f->type >= PCGPU_INT64 || f->scale != 0.0 ? PCGPU_FLOAT64
+                                                                      : f->type;
     }
 }
 

@@ -130,6 +130,8 @@ static const struct {
     {"camera", "kitti", "P0: 7 0 6 0 0 7 1 0 0 0 1 0\nP2: 721 0 609 44 0 721 172 0.2 0 0 1 0\n", "Tr: 0 -1 0 0.1 0 0 -1 -0.2 1 0 0 -0.3\n", 0},
     {"npy", "f4", "\x93NUMPY\x01\1", "\x46\1{'descr': '<f4', 'fortran_order': False, 'shape': (2, 4), }          \n",
      32},
+    {"npy", "records", "\x93NUMPY\x01\1",
+     "\x6c\1{'descr': [('x', '<f4'), ('y', '<f4'), ('', '|V2'), ('z', '<f8')], 'fortran_order': False, 'shape': (2,), }\n", 36},
     {"npy", "f8", "\x93NUMPY\x02\1",
      "\x46\1\1\1{'descr': '>f8', 'fortran_order': True, 'shape': (3, 3), }           \n", 72},
     {"xyz", "blanks", "# x y z i\n", "1 2 3 4\r\n-0.5 1e3 .25 nan\n\n# c\n1.234567890123456789e+01 0 0 7\n", 0},

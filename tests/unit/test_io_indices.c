@@ -208,7 +208,7 @@ void test_indices_npy_bad(void **state) {
     static const char records[] =
         "\x93NUMPY\1\0\x4b\0{'descr': [('descr', '<i4')], 'fortran_order': False, 'shape': (1,), }"
         "      \n\1\0\0";
-    refuses(s, "x.npy", records, sizeof records, "is an array of records, not of numbers; ");
+    refuses(s, "x.npy", records, sizeof records, "holds values of type 'records', and record indices are integers; ");
 }
 
 /* One or more bytes changed, or cut: refused with a sentence, or every index can be read and is one. */

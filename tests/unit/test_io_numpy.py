@@ -67,7 +67,7 @@ def test_npz():
         same()
         save("in.npz", p=points, **other)
         message = tool("convert", "in.npz", "out.npy", code=1)
-        assert "p (3000, 4) <f4, labels (7,) <i8, pose (4, 4) <f8, words (2,) <U1, records of records; give --format npz:NAME" in message, message
+        assert "p (3000, 4) <f4, labels (7,) <i8, pose (4, 4) <f8, words (2,) <U1, records (3,) records; give --format npz:NAME" in message, message
         save("in.npz", **other, only=points[:, :2])
         tool("convert", "in.npz", "out.npy")  # the only one that can be a cloud
         assert np.load("out.npy").tolist() == np.eye(4).tolist()
@@ -112,6 +112,41 @@ def test_gzip():
         assert "damaged or cut short" in tool("convert", "in.npy.gz", "out.npy", code=1)
 
 
+def named(points, order):
+    """Records with padding, another integer and fields of one byte, as ROS and the drivers of scanners make them."""
+    kinds = [("x", "f4"), ("y", "f4"), ("z", "f4"), ("c3", "f8"), ("c4", "f4")]
+    kind = np.dtype({"names": [k for k, _ in kinds], "formats": [order + t for _, t in kinds], "offsets": [2, 6, 10, 16, 25], "itemsize": 40})
+    out = np.zeros(len(points), kind)
+    for k, (name, _) in enumerate(kinds):
+        out[name] = points[:, k]
+    return out
+
+
+def test_records():
+    """The fields by their names, x y z first; types of drivers; what is no number is refused."""
+    kind = [("t", "<u8"), ("ring", "<u2"), ("z", "<f4"), ("flag", "u1"), ("y", "<f8"), ("x", "<i2"), ("small", "<f2")]
+    array = np.zeros(200, kind)
+    rng = np.random.default_rng(3)
+    for name in array.dtype.names:
+        array[name] = rng.integers(0, 200, 200)
+    array["small"] = np.linspace(-3, 3, 200)
+    array["small"][:4] = 6e-8, np.inf, -np.inf, np.nan
+    np.save("in.npy", array)
+    tool("convert", "in.npy", "out.npy")
+    got = np.load("out.npy")
+    want = np.column_stack([array[name].astype(np.float32) for name in ("x", "y", "z", "t", "ring", "flag", "small")])
+    assert np.array_equal(got, want, equal_nan=True)
+    half = (rng.standard_normal((500, 4)) * 30).astype(np.float16)
+    half[0] = 0, 65504, 5.96e-8, -0.0
+    np.save("in.npy", half)
+    tool("convert", "in.npy", "out.npy")
+    assert np.load("out.npy").tobytes() == half.astype(np.float32).tobytes()
+    np.save("in.npy", array)
+    data = open("in.npy", "rb").read()
+    open("in.npy", "wb").write(data[:-30])
+    assert "file ends after 198 of 200 points" in tool("convert", "in.npy", "out.npy", code=1)
+
+
 def test_read():
     rng = np.random.default_rng(1)
     points = (rng.standard_normal((1000, 5)) * 40).astype(np.float32)
@@ -119,6 +154,7 @@ def test_read():
     points[4, 2] = -np.inf
     variants = {
         "f4": points, "f4be": points.astype(">f4"), "f8": points.astype("<f8"), "f8be": points.astype(">f8"),
+        "records": named(points, "<"), "records_be": named(points, ">"), "grid": named(points, "<").reshape(10, 100),
         "fortran": np.asfortranarray(points), "fortran8be": np.asfortranarray(points.astype(">f8")),
     }
     for name, array in variants.items():
@@ -159,7 +195,10 @@ def test_errors():
     cases = [
         (np.zeros((5, 2), np.float32), "its shape is (5, 2)"), (np.zeros(12, np.float32), "its shape is (12,)"),
         (np.zeros((2, 3, 4), np.float32), "its shape is (2, 3, 4)"), (np.zeros((5, 4), np.int32), "type '<i4'"),
-        (np.zeros(5, [("x", "f4"), ("y", "f4")]), "array of records"),
+        (np.zeros(5, [("x", "f4"), ("y", "f4")]), "points have no 'z'"), (np.zeros((), [("x", "f4")]), "its shape is ()"),
+        (np.zeros(5, [("x", "f4"), ("name", "S5")]), "its field 'name' has the type '|S5'"),
+        (np.zeros(5, [("x", "f4"), ("y", ">f4")]), "its field 'y' has the type '>f4', and another byte order"),
+        (np.zeros(5, [("xyz", "f4", 3)]), "a field that is not one number"),
         (np.zeros((5, 65), np.float32), "3 to 64 columns"),
     ]
     for array, sentence in cases:
@@ -198,7 +237,7 @@ def test_indices():
     cases = [
         (np.arange(4.0), "type '<f8'"), (np.array([True]), "type '|b1'"), (np.array(7), "its shape is ()"),
         (np.zeros((2, 2), int), "its shape is (2, 2)"), (np.zeros((1,) * 7, int), "its shape is (1, 1, 1, 1, 1, 1, 1)"),
-        (np.zeros(5, [("x", "i4")]), "array of records"), (np.array([1, -1]), "value 2 is -1"),
+        (np.zeros(5, [("x", "i4")]), "type 'records'"), (np.array([1, -1]), "value 2 is -1"),
         (np.array([2**31]), "value 1 is 2147483648"), (np.array([2**32], np.uint64), "value 1 is 4294967296"),
     ]
     for array, sentence in cases:
