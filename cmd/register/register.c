@@ -231,12 +231,17 @@ static int write_aligned(job *j, const double T[16], bool writes) {
     if (code == EXIT_DONE && writes) {
         code = job_write_cloud(j, merges ? &merged : &aligned[0]);
     }
+    pcgpu_cloud_free(&merged);
+    if (code == EXIT_DONE && merges && draws) { /* clouds_merge freed them */
+        status = align(j, 0, T, &aligned[0]);
+        status = status == PCGPU_OK ? align(j, 1, identity, &aligned[1]) : status;
+        code = status == PCGPU_OK ? EXIT_DONE : job_failed(j, status);
+    }
     if (code == EXIT_DONE && draws) {
         code = write_picture(j, aligned);
     }
     pcgpu_cloud_free(&aligned[0]);
     pcgpu_cloud_free(&aligned[1]);
-    pcgpu_cloud_free(&merged);
     return code;
 }
 

@@ -191,6 +191,8 @@ expect 0 pcgpu sample -m 500 --method random "$T/street.bin" -o s3.bin --picture
 expect 0 pcgpu voxelize --range -20,-20,-3,20,20,3 --voxel-size 0.5 "$T/street.bin" -o v3.npz --picture voxels.png
 same v.npz v3.npz
 expect 0 pcgpu register "$T/street_moved.bin" "$T/street.bin" --picture both.png
+expect 0 pcgpu register "$T/street_moved.bin" "$T/street.bin" --merge -o merged.ply --picture merged.png
+same merged.png both.png
 cp "$OUT" T1
 expect 0 pcgpu register "$T/street_moved.bin" "$T/street.bin"
 same "$OUT" T1
