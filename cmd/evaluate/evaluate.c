@@ -41,7 +41,7 @@ bool evaluate_read_truth(const session *s, trajectory *truth) {
 }
 
 typedef struct timed_pose {
-    double time;
+    double time; /* in seconds */
     int64_t pose;
 } timed_pose;
 
@@ -51,19 +51,20 @@ static int compare_times(const void *a, const void *b) {
 }
 
 /* The true pose for each estimate: the nearest in time, the later of two as near, within MATCH_SECONDS, or NaN. Neither file
- * needs to be in the order of time. *found: how many have one. */
-static double *match_by_time(const trajectory *estimate, const double *times, const trajectory *truth, int64_t *found) {
-    double *poses = malloc(((size_t)estimate->count + 1) * 16 * sizeof *poses);
+ * needs to be in the order of time. `times`: of the estimates, in seconds. *found: how many have a true pose. */
+static double *match_by_time(int64_t count, const double *times, const trajectory *truth, int64_t *found) {
+    double *poses = malloc(((size_t)count + 1) * 16 * sizeof *poses);
     timed_pose *order = malloc(((size_t)truth->count + 1) * sizeof *order);
+    const double unit = trajectory_unit(truth->times, truth->count);
     *found = 0;
     for (int64_t k = 0; order && k < truth->count; k++) {
-        order[k] = (timed_pose){truth->times[k], k};
+        order[k] = (timed_pose){unit * truth->times[k], k};
     }
     if (order) {
         qsort(order, (size_t)truth->count, sizeof *order, compare_times);
     }
     int64_t k = 0;
-    for (int64_t i = 0; poses && order && i < estimate->count; i++) {
+    for (int64_t i = 0; poses && order && i < count; i++) {
         k = i > 0 && times[i] < times[i - 1] ? 0 : k;
         while (k + 1 < truth->count && fabs(order[k + 1].time - times[i]) <= fabs(order[k].time - times[i])) {
             k++;
@@ -82,26 +83,6 @@ static double *match_by_time(const trajectory *estimate, const double *times, co
     return poses;
 }
 
-/* Reports that no time matches, with what a user can see it by: the times of both files, and their probable unit. */
-static void report_apart(const char *shown, const double *times, int64_t count, const trajectory *truth, const char *name) {
-    static const struct {
-        double above;
-        const char *unit;
-    } units[] = {{1e17, "nanoseconds"}, {1e14, "microseconds"}, {1e11, "milliseconds"}};
-    const double first[2] = {times[0], truth->times[0]}, last[2] = {times[count - 1], truth->times[truth->count - 1]};
-    char advice[160] = "give trajectories of one clock, or poses without times, such as of KITTI, one per true pose";
-    for (int i = 0; i < 3; i++) {
-        const int which = first[0] > units[i].above ? 0 : 1;
-        if ((first[0] > units[i].above) != (first[1] > units[i].above)) {
-            snprintf(advice, sizeof advice, "times are seconds, and those of the %s look like %s: divide them",
-                     which ? "truth" : "trajectory", units[i].unit);
-            break;
-        }
-    }
-    report_error(shown, "no pose has a time within %g s of one in %s: its times are %.9g to %.9g, those of the truth %.9g to %.9g; %s",
-                 MATCH_SECONDS, name, first[0], last[0], first[1], last[1], advice);
-}
-
 /* The relative errors are those of neighbours in the file. */
 static void warn_unordered(const char *shown, const double *times, int64_t count) {
     for (int64_t i = 1; i < count; i++) {
@@ -111,6 +92,32 @@ static void warn_unordered(const char *shown, const double *times, int64_t count
             return;
         }
     }
+}
+
+/* The times of the estimate in seconds: as given, or from the rate. */
+static double *times_in_seconds(const double *times, int64_t count, double rate) {
+    const double unit = times ? trajectory_unit(times, count) : 1;
+    double *seconds = malloc(((size_t)count + 1) * sizeof *seconds);
+    for (int64_t i = 0; seconds && i < count; i++) {
+        seconds[i] = times ? unit * times[i] : (double)i / rate;
+    }
+    return seconds;
+}
+
+static bool has_pose(const trajectory *t) {
+    bool any = false;
+    for (int64_t i = 0; i < t->count && !any; i++) {
+        any = t->poses[16 * i] == t->poses[16 * i];
+    }
+    return any;
+}
+
+/* Two clocks, such as the time since the start in one file and since 1970 in the other one. */
+static void report_clocks(const char *shown, const double *times, int64_t count, const trajectory *truth, const char *name) {
+    const double unit = trajectory_unit(truth->times, truth->count);
+    report_error(shown,
+                 "no time is within %g s of one in %s: its times are %.15g to %.15g s, and %.15g to %.15g s there; give both the same clock",
+                 MATCH_SECONDS, name, times[0], times[count - 1], unit * truth->times[0], unit * truth->times[truth->count - 1]);
 }
 
 /* ---- output ---- */
@@ -199,7 +206,8 @@ int evaluate_print(session *s, const char *name, const trajectory *estimate, con
     const option_values *o = s->options;
     const bool by_time = estimate->times && truth->times;
     const char *shown = o->trajectory ? output_shown(name) : input_name(name); /* the output of odometry, or an input */
-    double *matched = NULL, *spaced = NULL;
+    double *matched = NULL, *seconds = NULL;
+    int64_t found = 0;
     pcgpu_evaluation e;
     if (errors) {
         *errors = (pose_errors){0};
@@ -209,27 +217,18 @@ int evaluate_print(session *s, const char *name, const trajectory *estimate, con
                      (long long)estimate->count, (long long)truth->count, o->ground_truth);
         return EXIT_FAILED;
     }
-    times = times ? times : estimate->times;
-    int64_t found = 0;
-    if (by_time) {
-        matched = match_by_time(estimate, times, truth, &found);
-        if (matched && found == 0 && estimate->count > 0 && truth->count > 0) {
-            report_apart(shown, times, estimate->count, truth, o->ground_truth);
-            free(matched);
-            return EXIT_FAILED;
-        }
-        warn_unordered(shown, times, estimate->count);
-    } else if (!times) {
-        spaced = malloc(((size_t)estimate->count + 1) * sizeof *spaced);
-        for (int64_t i = 0; spaced && i < estimate->count; i++) {
-            spaced[i] = (double)i / o->rate;
-        }
+    seconds = times_in_seconds(times ? times : estimate->times, estimate->count, o->rate);
+    if (by_time && seconds) {
+        matched = match_by_time(estimate->count, seconds, truth, &found);
+        warn_unordered(shown, seconds, estimate->count);
     }
     int code = EXIT_FAILED;
-    if ((by_time && !matched) || (!by_time && !times && !spaced)) {
+    if (!seconds || (by_time && !matched)) {
         report_error(shown, "out of memory");
-    } else if (pcgpu_trajectory_evaluate(s->context, estimate->poses, by_time ? matched : truth->poses,
-                                         times ? times : spaced, estimate->count, &e) != PCGPU_OK) {
+    } else if (by_time && found == 0 && has_pose(estimate) && truth->count > 0) {
+        report_clocks(shown, seconds, estimate->count, truth, o->ground_truth);
+    } else if (pcgpu_trajectory_evaluate(s->context, estimate->poses, by_time ? matched : truth->poses, seconds,
+                                         estimate->count, &e) != PCGPU_OK) {
         report_failure(shown, s->context);
     } else if (errors && (errors->all = e, !pose_errors_fill(errors, estimate->poses, by_time ? matched : truth->poses, estimate->count))) {
         report_error(shown, "out of memory");
@@ -241,7 +240,7 @@ int evaluate_print(session *s, const char *name, const trajectory *estimate, con
         code = EXIT_DONE;
     }
     free(matched);
-    free(spaced);
+    free(seconds);
     return code;
 }
 

@@ -53,8 +53,9 @@ static void measure(const trajectory *t, path_info *info) {
     }
     info->ends = first ? distance(first, before) : 0.0;
     if (t->times && t->count > 0) {
-        info->first = t->times[0];
-        info->last = t->times[t->count - 1];
+        const double unit = trajectory_unit(t->times, t->count);
+        info->first = unit * t->times[0];
+        info->last = unit * t->times[t->count - 1];
         info->interval = t->count > 1 ? (info->last - info->first) / (double)(t->count - 1) : NAN;
     }
 }

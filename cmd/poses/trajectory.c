@@ -38,14 +38,23 @@ typedef struct pose_line {
     double T[16], time, reference_time;
 } pose_line;
 
-static const char *format_name(int numbers) {
-    switch (numbers) {
+/* What the lines of a file have in common. */
+typedef struct line_format {
+    int columns;  /* 0 = unknown */
+    bool w_first; /* of quaternions, by the names in a comment, as EuRoC has them */
+} line_format;
+
+#define EUROC 17 /* numbers: time, position, quaternion w x y z, velocity, two biases */
+
+static const char *format_name(const line_format *lines) {
+    switch (lines->columns) {
     case 3: return "Open3D .log";
     case 4: return "4x4 matrices";
     case 7: return "TUM without times";
-    case 8: return "TUM";
+    case 8: return lines->w_first ? "TUM with w x y z" : "TUM";
     case 12: return "KITTI";
     case 13: return "KITTI with times";
+    case EUROC: return "EuRoC";
     default: return "matrices, one per line";
     }
 }
@@ -65,6 +74,24 @@ static bool parse_matrix(line_file *f, bool log, double v[16], bool *whole) {
     return true;
 }
 
+/* Whether a comment names the columns of a quaternion with w before x. */
+static bool names_w_first(const char *comment) {
+    static const char *const names[][2] = {{"q_RS_w", "q_RS_x"}, {"q_w", "q_x"}, {"qw", "qx"}};
+    bool first = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !first; i++) {
+        const char *w = strstr(comment, names[i][0]), *x = strstr(comment, names[i][1]);
+        first = w && x && w < x;
+    }
+    return first;
+}
+
+/* The quaternion of w x y z as x y z w, which it is in transforms. */
+static void put_w_last(double q[4]) {
+    const double w = q[0];
+    memmove(q, q + 1, 3 * sizeof *q);
+    q[3] = w;
+}
+
 static bool is_lost(const double *v, int begin, int end, bool *all) {
     bool any = false;
     *all = true;
@@ -75,21 +102,25 @@ static bool is_lost(const double *v, int begin, int end, bool *all) {
     return any;
 }
 
-/* Parses the line, or lines, of a pose. *columns: how many numbers the lines have, 0 = unknown. */
-static bool parse_pose(line_file *f, int *columns, pose_line *p, bool *whole) {
+/* Parses the line, or lines, of a pose. */
+static bool parse_pose(line_file *f, line_format *lines, pose_line *p, bool *whole) {
     double v[MOST_NUMBERS];
     reason why;
     bool all;
     int n = split_numbers(f->line, v);
     p->time = NAN;
-    if (n != 3 && n != 4 && n != 7 && n != 8 && n != 12 && n != 13 && n != 16) {
+    if (n != 3 && n != 4 && n != 7 && n != 8 && n != 12 && n != 13 && n != 16 && n != EUROC) {
         return line_wrong(f, n < 0 ? "not numbers; give lines of 16, 12 (KITTI) or 8 (TUM) numbers"
                                    : "give lines of 16, 12 (KITTI) or 8 (TUM) numbers");
     }
-    if (*columns && *columns != n) {
+    if (lines->columns && lines->columns != n) {
         return line_wrong(f, "not as many numbers as the line before; give lines of one format");
     }
-    *columns = n;
+    lines->columns = n;
+    if (n == EUROC || ((n == 7 || n == 8) && lines->w_first)) {
+        put_w_last(v + (n == 7 ? 3 : 4));
+        n = n == EUROC ? 8 : n;
+    }
     if (n < 7) {
         if (!parse_matrix(f, n == 3, v, whole)) {
             return false;
@@ -106,8 +137,8 @@ static bool parse_pose(line_file *f, int *columns, pose_line *p, bool *whole) {
     for (int i = 0; i < 16; i++) {
         p->T[i] = NAN;
     }
-    const bool any = is_lost(v, timed, *columns < 7 ? 12 : n, &all);
-    if (any && !all && *columns >= 7) {
+    const bool any = is_lost(v, timed, lines->columns < 7 ? 12 : n, &all);
+    if (any && !all && lines->columns >= 7) {
         return line_wrong(f, "nan among numbers; give all numbers of the pose, or nan for each");
     }
     return any || transform_from_numbers(n == 13 ? v + 1 : v, n == 13 ? 12 : n, p->T, &why) || line_wrong(f, why.text);
@@ -178,7 +209,7 @@ static bool read_json(line_file *f, trajectory *t) {
 
 /* states: lines with TRAJECTORY_STATE are not comments. */
 static bool read_poses(line_file *f, bool unfinished, bool states, trajectory *t) {
-    int columns = 0;
+    line_format lines = {.columns = 0};
     bool whole = true, has_state = false;
     pose_line state;
     t->reference_time = NAN;
@@ -191,7 +222,7 @@ static bool read_poses(line_file *f, bool unfinished, bool states, trajectory *t
                                      ? "a .npy of NumPy, and poses are read as text: np.savetxt('poses.txt', poses.reshape(len(poses), -1))"
                                      : "a zero byte; give a text file with one pose per line");
         }
-        if (*text == '{' && columns == 0 && t->count == 0) {
+        if (*text == '{' && lines.columns == 0 && t->count == 0) {
             return read_json(f, t);
         }
         if (unfinished && !whole) {
@@ -199,15 +230,16 @@ static bool read_poses(line_file *f, bool unfinished, bool states, trajectory *t
         }
         if (!lost && (*text == '#' || *text == '\0')) {
             has_state = (states && parse_state(text, &state)) || has_state;
+            lines.w_first = lines.w_first || (lines.columns == 0 && names_w_first(text));
             continue;
         }
-        if (!lost && !parse_pose(f, &columns, &p, &whole)) {
+        if (!lost && !parse_pose(f, &lines, &p, &whole)) {
             return false;
         }
-        if (lost && columns && columns != 8) {
+        if (lost && lines.columns && lines.columns != 8) {
             return line_wrong(f, "a lost scan in TUM format among lines of another format; give lines of one format");
         }
-        columns = lost ? 8 : columns;
+        lines.columns = lost ? 8 : lines.columns;
         p = has_state && p.T[0] == p.T[0] ? state : p;
         has_state = false;
         if (!trajectory_append(t, p.T, p.time, f->end, f->number)) {
@@ -218,9 +250,9 @@ static bool read_poses(line_file *f, bool unfinished, bool states, trajectory *t
     if (f->failed) {
         return false;
     }
-    t->numbers = columns;
-    t->format = format_name(columns);
-    if (columns != 8 && columns != 13 && !states) {
+    t->numbers = lines.columns;
+    t->format = format_name(&lines);
+    if (lines.columns != 8 && lines.columns != 13 && lines.columns != EUROC && !states) {
         free(t->times);
         t->times = NULL;
     }
@@ -249,7 +281,7 @@ bool trajectory_read_unfinished(FILE *stream, const char *name, trajectory *t, r
 bool trajectory_is(const char *head, size_t size) {
     reason why;
     bool whole = true, found = false;
-    int columns = 0;
+    line_format lines = {.columns = 0};
     char *text = malloc(size + 1);
     FILE *stream = text && size > 0 ? fmemopen(memcpy(text, head, size), size, "r") : NULL;
     line_file f = {.name = "", .stream = stream, .why = &why};
@@ -262,9 +294,10 @@ bool trajectory_is(const char *head, size_t size) {
             break;
         }
         if (*line == '\0' || (*line == '#' && !parse_lost(line, &p))) {
+            lines.w_first = lines.w_first || names_w_first(line);
             continue;
         }
-        if (*line != '#' && !parse_pose(&f, &columns, &p, &whole)) {
+        if (*line != '#' && !parse_pose(&f, &lines, &p, &whole)) {
             break;
         }
         found = p.T[0] == p.T[0]; /* a missing pose says nothing */
@@ -275,6 +308,23 @@ bool trajectory_is(const char *head, size_t size) {
     free(f.line);
     free(text);
     return found;
+}
+
+bool trajectory_names_columns(const char *head, size_t size) {
+    char line[256];
+    const size_t n = size < sizeof line - 1 ? size : sizeof line - 1;
+    memcpy(line, head, n);
+    line[n] = '\0';
+    line[strcspn(line, "\r\n")] = '\0';
+    return *line == '#' && names_w_first(line) && trajectory_is(head, size);
+}
+
+double trajectory_unit(const double *times, int64_t count) {
+    double latest = 0;
+    for (int64_t i = 0; i < count; i++) {
+        latest = times[i] > latest ? times[i] : latest; /* not for NaN */
+    }
+    return latest > 1e17 ? 1e-9 : latest > 1e14 ? 1e-6 : latest > 1e11 ? 1e-3 : 1;
 }
 
 bool trajectory_read(const char *path, bool unfinished, trajectory *t, reason *why) {

@@ -7,9 +7,9 @@
 typedef struct trajectory {
     int64_t count;
     const char *format; /* in words: "KITTI", "TUM", ... */
-    int numbers;        /* of each line: 7, 8, 12, 13 or 16; 3 or 4 where a pose has several lines; 0 without lines */
+    int numbers;        /* of each line: 7, 8, 12, 13, 16 or 17; 3 or 4 where a pose has several lines; 0 without lines */
     double *poses;      /* count x 16, row-major; NaN for a missing pose */
-    double *times;      /* count, seconds, NaN for a missing time; NULL when the lines have no times */
+    double *times;      /* count, as in the file (trajectory_unit), NaN for a missing time; NULL when the lines have no times */
     int64_t *ends;      /* count: bytes from the start of the file to the end of each pose; 0 where it is no file of lines */
     int64_t *lines;     /* count: the last line of each pose, from 1; its number where it is no file of lines */
     int64_t capacity;   /* of these */
@@ -23,7 +23,8 @@ typedef struct trajectory {
 
 /* Reads a trajectory, in one format:
  *   - a pose per line: 16 numbers (row by row), 12 (KITTI), 13 (the same after a time), 8 (TUM, time first) or 7
- *     (the same without a time);
+ *     (the same without a time), or 17 (EuRoC: time, translation, quaternion w x y z, velocity, biases); a comment before
+ *     them with names such as qw qx says that quaternions have w first;
  *   - four lines of four numbers per pose, which in a .log of Open3D follow a line of three whole numbers;
  *   - JSON, a PinholeCameraTrajectory of Open3D; its matrices map the world into the camera and are inverted;
  *   - a folder with a file NAME.pose.txt per pose, by name, as of 7-Scenes: each a 4x4 matrix.
@@ -39,6 +40,12 @@ void trajectory_free(trajectory *t); /* accepts a zeroed struct */
 
 /* Whether a text that begins with these bytes is a trajectory: its first pose is rigid. */
 bool trajectory_is(const char *head, size_t size);
+
+/* Whether the first line names the columns of a pose, as in the .csv of EuRoC, and a pose follows. */
+bool trajectory_names_columns(const char *head, size_t size);
+
+/* Seconds per unit of times since 1970: 1, or 1e-3, 1e-6, 1e-9 where they are too large for seconds (and so on). */
+double trajectory_unit(const double *times, int64_t count);
 
 /* ---- for the readers of single formats ---- */
 
@@ -57,7 +64,7 @@ bool timestamps_read(const char *path, double **times, int64_t *count, reason *w
 /* Reads T_truth_sensor from a KITTI calib.txt (its line "Tr:" or "Tr_velo_to_cam:") or from a file with a transform. */
 bool calibration_read(const char *path, double T[16], reason *why);
 
-enum { MOST_NUMBERS = 17 };
+enum { MOST_NUMBERS = 18 };
 /* Splits a line into at most MOST_NUMBERS numbers; what stands for a missing number is NaN. Returns how many, or -1 for
  * another word. */
 int split_numbers(char *line, double numbers[MOST_NUMBERS]);

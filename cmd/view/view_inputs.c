@@ -27,8 +27,8 @@ static bool is_mesh(const char *path, const peek *p, const pcgpu_format_info *fo
 }
 
 static bool is_trajectory(const peek *p, const pcgpu_format_info *format) {
-    return peek_is_text(p) && (!format || strcmp(format->name, "xyz") == 0 || strcmp(format->name, "bin") == 0) &&
-           trajectory_is(p->head, p->size);
+    const bool any = !format || strcmp(format->name, "xyz") == 0 || strcmp(format->name, "bin") == 0;
+    return peek_is_text(p) && (any ? trajectory_is(p->head, p->size) : trajectory_names_columns(p->head, p->size));
 }
 
 /* ---- clouds and depth images ------------------------------------------------------------------------------------- */

@@ -206,7 +206,7 @@ absent no.png no.jpg
 expect 0 pcgpu odometry --cpu s?.bin --trajectory t1.txt --ground-truth model.txt
 stdout_has '^7 poses compared, 0 missing'
 expect 1 pcgpu evaluate lost.txt --ground-truth tum2.txt
-stderr_has '^pcgpu: lost\.txt: no pose has a time within 0\.02 s of one in tum2\.txt: its times are 0 to 0\.6, those of the truth 1\.5 to 6; give '
+stderr_has 'lost\.txt: no time is within 0\.02 s of one in tum2\.txt: its times are 0 to '
 expect 1 pcgpu evaluate model.txt --ground-truth gaps2.txt
 stderr_has 'gaps2.txt: No such file'
 head -n 3 model.txt > short.txt
