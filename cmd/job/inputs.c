@@ -109,6 +109,10 @@ static bool is_folder(const char *path) {
 
 static bool add(input_list *list, const input_options *how, const char *path, reason *why) {
     const int before = list->count;
+    const size_t length = strlen(path);
+    if (length > 0 && path[length - 1] == '/' && access(path, F_OK) != 0) {
+        return refuse(why, "%s: %s; give a folder that can be read", path, strerror(errno));
+    }
     if (!is_folder(path)) {
         return append(list, strdup(strcmp(path, "/dev/stdin") == 0 ? "-" : path), why);
     }

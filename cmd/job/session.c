@@ -48,9 +48,10 @@ bool output_is_text(const session *s, const option_row *option) {
 static const char *output_extension(const session *s, const char *path, const char *input) {
     static const char nuscenes[] = ".pcd.bin";
     const char *extension = output_format(s, path, input)->extension;
-    const size_t n = strlen(input), e = strlen(nuscenes);
+    const size_t length = strlen(input), e = strlen(nuscenes);
+    const size_t n = length > 3 && strcmp(input + length - 3, ".gz") == 0 ? length - 3 : length;
     const bool five = (session_fields(s) == 0 || session_fields(s) == 5) && !s->options->columns;
-    return five && !(s->command->traits & COMMAND_WRITES_ARRAYS) && n > e && strcmp(input + n - e, nuscenes) == 0 &&
+    return five && !(s->command->traits & COMMAND_WRITES_ARRAYS) && n > e && strncmp(input + n - e, nuscenes, e) == 0 &&
                    strcmp(extension, ".bin") == 0
                ? nuscenes
                : extension;

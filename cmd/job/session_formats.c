@@ -1,7 +1,9 @@
 /* Formats of inputs and outputs before a file is read. */
+#define _XOPEN_SOURCE 700 /* strndup */
 #include "job.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The format by the first bytes of a file, else by its name. `why`: why there is none. */
@@ -30,6 +32,15 @@ const pcgpu_format_info *found_format(const session *s, const char *path, reason
     return s->options->format ? pcgpu_format_by_name(s->options->format) : content_format(path, why);
 }
 
+/* The format of what a file of gzip holds, by its name without .gz; that of gzip when this says nothing. */
+static const pcgpu_format_info *packed_format(const char *path) {
+    const size_t n = strlen(path);
+    char *inner = n > 3 ? strndup(path, n - 3) : NULL;
+    const pcgpu_format_info *format = inner ? pcgpu_format_of_path(inner) : NULL;
+    free(inner);
+    return format ? format : pcgpu_format_by_name("gzip");
+}
+
 const pcgpu_format_info *output_format(const session *s, const char *path, const char *input) {
     if (s->options->output_format) {
         return pcgpu_format_by_name(s->options->output_format);
@@ -39,6 +50,7 @@ const pcgpu_format_info *output_format(const session *s, const char *path, const
     }
     if (path_is_folder(path)) {
         const pcgpu_format_info *same = input_format(s, input);
+        same = same && strcmp(same->name, "gzip") == 0 ? packed_format(input) : same;
         return same && same->writes ? same : pcgpu_format_by_name(same && !same->depth ? "ply" : "bin");
     }
     const pcgpu_format_info *named = pcgpu_format_of_path(path);

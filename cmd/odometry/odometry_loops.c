@@ -90,11 +90,11 @@ static void report_loops(const session *s, const char *name, const pcgpu_loops_r
             input_name(s->inputs[l->from]), l->path, sqrt(T[3] * T[3] + T[7] * T[7] + T[11] * T[11]), l->score,
             l->before[1], l->before[0], l->residual[1], l->residual[0]);
     }
-    report_summary(name,
-                   "%lld loops among %lld places (%.1f MB), %lld pairs tried, %lld refused; poses moved by up to "
-                   "%.3f m",
-                   (long long)r->count, (long long)r->places, (double)r->bytes / 1e6, (long long)r->tried,
-                   (long long)r->refused, farthest);
+    report_result(name,
+                  "%lld loops among %lld places (%.1f MB), %lld pairs tried, %lld refused; poses moved by up to "
+                  "%.3f m",
+                  (long long)r->count, (long long)r->places, (double)r->bytes / 1e6, (long long)r->tried,
+                  (long long)r->refused, farthest);
     if (r->count > 0 && !r->graph.converged) {
         report_warning(name, "the pose graph did not converge in %d iterations", r->graph.iterations);
     }

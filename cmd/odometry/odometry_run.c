@@ -67,6 +67,11 @@ static bool read_truth(const session *s, trajectory *truth) {
                        s->input_count);
         o->ground_truth = NULL;
     }
+    if (good && o->ground_truth && !(truth->times && o->timestamps) && truth->count != s->input_count) {
+        report_error(o->ground_truth, "%lld poses for %d scans; give one true pose per scan, or a file in TUM format and --timestamps",
+                     (long long)truth->count, s->input_count); /* now, and not after the last scan */
+        good = false;
+    }
     if (!numbers) {
         report_error(NULL, "out of memory");
     }

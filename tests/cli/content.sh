@@ -158,7 +158,13 @@ done
 if gzip -c five.pcd.bin > packed.pcd.bin.gz 2> /dev/null; then
     mkdir folder && cp packed.pcd.bin.gz t.npy folder
     expect 0 pcgpu sample -m 30 folder -o out/
-    (cd out && only packed.ply t.npy)
+    (cd out && only packed.pcd.bin t.npy)
+    gzip -c t.npy > folder/b.npy.gz && gzip -c t.npy > folder/c.gz && rm folder/t.npy folder/packed.pcd.bin.gz
+    gzip -c text.txt > folder/text.csv.gz && cp text.txt folder/z.csv
+    expect 0 pcgpu sample -m 30 folder -o out2/
+    (cd out2 && only b.npy c.ply text.csv z.csv)
+    same out2/text.csv out2/z.csv
+    same out2/b.npy out/t.npy
     cat packed.pcd.bin.gz | pcgpu sample -F gzip --fields 5 -m 30 - -o got.npy -f 2> "$ERR"
     expected 0 $?
     same got.npy out/t.npy

@@ -205,6 +205,13 @@ expect 2 pcgpu odometry s0.bin s1.bin --plot no.png
 absent no.png no.jpg
 expect 0 pcgpu odometry --cpu s?.bin --trajectory t1.txt --ground-truth model.txt
 stdout_has '^7 poses compared, 0 missing'
+# A truth of another length, or a folder that is not there, is found before the first scan: nothing is written.
+head -n 5 model.txt > five.txt
+expect 1 pcgpu odometry --cpu s?.bin --trajectory early.txt --ground-truth five.txt
+stderr_is 'pcgpu: five.txt: 5 poses for 7 scans; give one true pose per scan, or a file in TUM format and --timestamps'
+expect 2 pcgpu odometry --cpu sacns/ --trajectory early.txt
+stderr_is 'pcgpu: sacns/: No such file or directory; give a folder that can be read'
+absent early.txt
 expect 1 pcgpu evaluate lost.txt --ground-truth tum2.txt
 stderr_has 'lost\.txt: no time is within 0\.02 s of one in tum2\.txt: its times are 0 to '
 expect 1 pcgpu evaluate model.txt --ground-truth gaps2.txt
