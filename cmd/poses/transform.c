@@ -76,11 +76,23 @@ bool transform_from_numbers(const double *v, int n, double T[16], reason *why) {
     }
 }
 
+/* The three bytes at the start of UTF-8 as Windows writes it. */
+static void skip_mark(FILE *stream) {
+    const int c = getc(stream);
+    if (c == 0xEF) {
+        (void)getc(stream); /* no number begins with this byte, whatever the next two are */
+        (void)getc(stream);
+    } else if (c != EOF) {
+        ungetc(c, stream);
+    }
+}
+
 bool transform_read(FILE *stream, double T[16], reason *why) {
     double v[17];
     char word[64];
     long left = 1 << 20;
     int n = 0;
+    skip_mark(stream);
     while (n < 17 && next_word(stream, &left, word, sizeof word)) {
         if (!number_parse(word, &v[n])) {
             return refuse(why, "\"%s\" is not a finite number; give a text file with a transform", word);

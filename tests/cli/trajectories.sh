@@ -77,6 +77,18 @@ awk '{ $1 = NR * 0.5; print }' s.txt > start.txt
 expect 1 pcgpu evaluate start.txt --ground-truth s.txt
 stderr_is 'pcgpu: start.txt: no time is within 0.02 s of one in s.txt: its times are 0.5 to 2 s, and 1403636579 to 1403636580.5 s there; give both the same clock'
 
+# Text of Windows: a mark of UTF-8 before the first line, and lines that end in \r\n.
+windows() { printf '\357\273\277'; sed "s/\$/$(printf '\r')/" "$@"; }
+windows kitti.txt > windows.txt
+ls $FRAMES | windows > list.txt
+printf '1 0 0 1\n0 1 0 2\n0 0 1 3\n0 0 0 1\n' > T.txt
+windows T.txt > wT.txt
+expect 0 $FUSE --poses windows.txt --files-from list.txt -o got.ply -f
+same got.ply wanted.ply
+expect 0 pcgpu convert --transform T.txt "$PCGPU_SOURCE/testdata/street.bin" -o T.bin
+expect 0 pcgpu convert --transform wT.txt "$PCGPU_SOURCE/testdata/street.bin" -o wT.bin
+same wT.bin T.bin
+
 # What does not fit is refused with its place.
 wrong() { # wrong PATTERN TEXT
     printf "$2" > bad.txt
