@@ -36,7 +36,11 @@ static bool parse_long(const command_info *command, const char *word, const char
         return true;
     }
     if (!equals && !next) {
-        return refuse(why, "--%s needs a value; give --%s %s", name, name, o->argument);
+        refuse(why, "--%s needs a value; give --%s %s", name, name, o->choices ? o->choices[0] : o->argument);
+        for (int i = 1; o->choices && o->choices[i]; i++) {
+            refuse_more(why, "%s %s", o->choices[i + 1] ? "," : " or", o->choices[i]);
+        }
+        return false;
     }
     *used_next = !equals;
     assign(line, o, equals ? equals + 1 : next);

@@ -15,6 +15,7 @@
 
 /* The files of this run, by device and inode. */
 static file_set inputs, written;
+static bool keeping_is_possible; /* set once, before the first output */
 static pthread_mutex_t written_mutex = PTHREAD_MUTEX_INITIALIZER; /* guards `written`, which allocates */
 
 /* ---- inputs ---- */
@@ -94,6 +95,10 @@ static bool was_written(const struct stat *st) {
     return was;
 }
 
+void output_suggest_keeping(void) {
+    keeping_is_possible = true;
+}
+
 /* The rules for an existing path. *direct: not a regular file, so it is written in place. */
 static bool check_existing(const char *path, existing_file existing, const struct stat *st, bool *direct) {
     *direct = !S_ISREG(st->st_mode);
@@ -104,7 +109,8 @@ static bool check_existing(const char *path, existing_file existing, const struc
     } else if (was_written(st)) {
         report_error(path, "was already written in this run; give each output its own name");
     } else if (!*direct && existing == EXISTING_REFUSED) {
-        report_error(path, "exists already; give -f to replace it");
+        report_error(path, "exists already; give -f to replace it%s",
+                     keeping_is_possible ? ", or --skip-existing to do only what is missing" : "");
     } else {
         return true;
     }

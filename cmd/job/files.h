@@ -46,6 +46,8 @@ typedef struct output {
 /* Checks the rules without opening: an existing file is handled as `existing` says, and an input is never replaced; binary
  * data (not `text`) goes to a terminal only with EXISTING_REPLACED, which is --force. */
 bool output_check(const char *path, existing_file existing, bool text);
+/* From now on the message about an existing file names --skip-existing, too. */
+void output_suggest_keeping(void);
 /* Checks that standard output is not an input. */
 bool output_check_stdout(void);
 bool output_open(output *output, const char *path, existing_file existing, bool text);

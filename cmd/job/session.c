@@ -215,6 +215,9 @@ static bool protect_inputs(session *s) {
             input_protect(also[i]);
         }
     }
+    if (session_job_count(s) > 1 && option_by_name("skip-existing", s->command->bit) && !session_joins(s)) {
+        output_suggest_keeping();
+    }
     return output_check_stdout();
 }
 

@@ -45,7 +45,7 @@ expect 1 pcgpu sample -m 150 $NAMES -o out/ --json bad.json
 [ "$(grep -c '^pcgpu: c[1-9]\.bin: ' "$ERR")" -eq 9 ] || die "the messages are $(cat "$ERR")"
 stderr_has '^pcgpu: 70 inputs: [0-9]+ done, 0 skipped, [0-9]+ failed \(c1\.bin, c2\.bin, c3\.bin, \.\.\.\), '
 stderr_has '^pcgpu: c30\.bin: '
-stderr_has '^pcgpu: out/c50\.bin: exists already'
+stderr_has '^pcgpu: out/c50\.bin: exists already; give -f to replace it, or --skip-existing to do only what is missing$'
 [ "$(wc -l < bad.json)" -eq 70 ] || die "$(wc -l < bad.json) lines of JSON"
 expect 0 "$PCGPU" sample --cpu -m 150 c11.bin -o alone/150.bin
 same out/c11.bin alone/150.bin

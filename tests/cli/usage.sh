@@ -188,4 +188,8 @@ for COMMAND in sample voxelize register fuse evaluate convert view info odometry
     done < examples
 done
 cd ..
+expect 2 pcgpu sample --method
+stderr_has "^pcgpu: --method needs a value; give --method fps or random$"
+expect 2 pcgpu odometry a.bin --deskew
+stderr_has '^pcgpu: --deskew needs a value; give --deskew none, time, counterclockwise or clockwise$'
 finish
