@@ -120,6 +120,20 @@ static void report_clocks(const char *shown, const double *times, int64_t count,
                  MATCH_SECONDS, name, times[0], times[count - 1], unit * truth->times[0], unit * truth->times[truth->count - 1]);
 }
 
+/* Poses that the table does not count, neither as compared nor as missing. */
+static void warn_left_out(const char *shown, const trajectory *estimate, const double *matched, const char *name) {
+    int64_t poses = 0, alone = 0;
+    for (int64_t i = 0; i < estimate->count; i++) {
+        const bool there = estimate->poses[16 * i] == estimate->poses[16 * i];
+        poses += there;
+        alone += there && !(matched[16 * i] == matched[16 * i]);
+    }
+    if (alone > 0) {
+        report_warning(shown, "%lld of %lld poses are left out: %s has none within %g s", (long long)alone, (long long)poses, name,
+                       MATCH_SECONDS);
+    }
+}
+
 /* ---- output ---- */
 
 static void print_lengths(FILE *out, const pcgpu_evaluation *e, bool is_short, double mean, double rotation) {
@@ -233,6 +247,9 @@ int evaluate_print(session *s, const char *name, const trajectory *estimate, con
     } else if (errors && (errors->all = e, !pose_errors_fill(errors, estimate->poses, by_time ? matched : truth->poses, estimate->count))) {
         report_error(shown, "out of memory");
     } else {
+        if (by_time) {
+            warn_left_out(shown, estimate, matched, o->ground_truth);
+        }
         if (prints) {
             print_table(stdout, &e);
         }

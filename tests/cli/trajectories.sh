@@ -73,6 +73,13 @@ stdout_has '^euroc\.csv: poses, EuRoC, 4 poses'
 stdout_has '^short\.csv: poses, TUM with w x y z, 4 poses'
 stdout_has '^  times: 14036365[0-9.]* to 14036365[0-9.]*, 1\.5 s, 2 poses per second'
 expect 0 "$PCGPU" view euroc.csv -o path.png
+stderr_is ''
+sed 2d s.txt > gap.txt
+expect 0 pcgpu evaluate s.txt --ground-truth gap.txt
+stdout_has '^3 poses compared, 0 missing'
+stderr_is 'pcgpu: s.txt: warning: 1 of 4 poses are left out: gap.txt has none within 0.02 s'
+expect 0 pcgpu evaluate gap.txt --ground-truth s.txt
+stderr_is ''
 awk '{ $1 = NR * 0.5; print }' s.txt > start.txt
 expect 1 pcgpu evaluate start.txt --ground-truth s.txt
 stderr_is 'pcgpu: start.txt: no time is within 0.02 s of one in s.txt: its times are 0.5 to 2 s, and 1403636579 to 1403636580.5 s there; give both the same clock'
