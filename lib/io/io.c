@@ -122,7 +122,11 @@ static pcgpu_status find_format(pcgpu_context *context, FILE *stream, const char
         return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: does not begin as a file of gzip; give --format if it is another",
                        shown);
     }
-    return choose_format(context, shown, format, found, what, chosen);
+    pcgpu_status status = choose_format(context, shown, format, found, what, chosen);
+    if (status == PCGPU_OK && bytes->size == 0 && strcmp((*chosen)->info.name, "bin") != 0) { /* which is a cloud of no points */
+        status = pc_fail(context, PCGPU_ERROR_FORMAT, "%s: is empty; give a file with points", shown);
+    }
+    return status;
 }
 
 /* Reads the rest of a file of gzip, expands it and finds the format of what it holds, with its name less .gz. */

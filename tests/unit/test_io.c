@@ -155,7 +155,7 @@ static void test_format_errors(void **state) {
                      PCGPU_ERROR_ARGUMENT);
     assert_begins(s, "standard input: 'foo' is not a format; --format takes bin, ply, pcd, npy, ");
     assert_int_equal(pcgpu_read(s->context, f, "a.npz", NULL, &cloud), PCGPU_ERROR_FORMAT);
-    assert_begins(s, "a.npz: does not begin as a .npz file");
+    assert_begins(s, "a.npz: is empty; give a file with points");
     assert_int_equal(pcgpu_read(s->context, f, "a.ply.gz", NULL, &cloud), PCGPU_ERROR_FORMAT);
     assert_begins(s, "a.ply.gz: does not begin as a file of gzip");
     assert_null(pcgpu_format_by_name("ply:a"));

@@ -171,7 +171,7 @@ void test_depth_png(void **state) {
         make_png(&images[i], &data, &size);
         good(s, "png", data, size, images[i].width, images[i].height);
         for (size_t n = 0; n < size; n += 1 + n / 40) {
-            bad(s, "png", data, n, n < 8 ? "does not begin as a .png" : "it is cut short, so copy or export it again");
+            bad(s, "png", data, n, n == 0 ? "is empty" : n < 8 ? "does not begin as a .png" : "it is cut short, so copy or export it again");
         }
         for (size_t n = 8; n < size; n += 1 + n / 40) { /* every byte counts: checksums */
             data[n] = (char)(data[n] ^ 4);

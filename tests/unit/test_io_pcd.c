@@ -121,7 +121,7 @@ void test_pcd_compressed(void **state) {
 void test_pcd_bad(void **state) {
     io_state *s = *state;
     static const char *const cases[][2] = {
-        {"", "no line DATA"},
+        {"", "is empty; give a file with points"},
         {"ply\n", "line 1: 'ply' where a PCD keyword"},
         {FIELDS "DATA ascii\n", "does not say how many points"},
         {FIELDS "WIDTH 999999999999\nHEIGHT 999999999999\nDATA ascii\n", "does not say how many points"},

@@ -284,7 +284,7 @@ void test_ply_names(void **state) {
 void test_ply_bad(void **state) {
     io_state *s = *state;
     static const char *const cases[][2] = {
-        {"", "does not begin with a line 'ply'"},
+        {"", "is empty; give a file with points"},
         {"plyx\n", "does not begin with a line 'ply'"},
         {"ply\nformat ascii 1.0\n", "no line end_header"},
         {"ply\nelement vertex 0\n" XYZ "end_header\n", "no format line"},

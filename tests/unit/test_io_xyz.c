@@ -160,7 +160,7 @@ void test_xyz_bad(void **state) {
     static const struct {
         const char *text, *sentence;
     } bad[] = {
-        {"", "line 1: 0 values; a point is a line of 3 to 64 numbers"},
+        {"", "is empty; give a file with points"},
         {"\n# nothing\n", "a point is a line of 3 to 64 numbers"},
         {"1 2\n3 4\n", "line 1: 2 values; a point is a line of 3 to 64 numbers"},
         {"1 2 3\n4 5\n", "line 2: 2 values where 3 are expected; correct the line"},
