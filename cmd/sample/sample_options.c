@@ -48,6 +48,8 @@ static bool settle(option_values *options, const command_info *command, reason *
         wrong = "min-distance is for farthest point sampling; leave it out or give --method fps";
     } else if (p->method == PCGPU_SAMPLE_RANDOM && options->distances) {
         wrong = "random sampling has no distances; leave --distances out or give --method fps";
+    } else if (p->method == PCGPU_SAMPLE_FPS && p->start != PCGPU_START_RANDOM && option_given_here(options, "seed", command)) {
+        wrong = "seed is for --method random and --start random; give one of them, or leave --seed out";
     } else if (options->pad != PAD_NONE && p->count == 0) {
         wrong = "pad fills up to --count; give it, or leave --pad out";
     } else if (p->at_most && (p->count == 0 || bounded)) {

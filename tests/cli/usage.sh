@@ -135,10 +135,11 @@ for BEFORE in --verbose -v '--threads 2 -v' '--fields=4' '-F bin' '-Fbin' '-vF b
 done
 expect 0 "$PCGPU" sample -m 3 a.bin
 cp "$OUT" ../three
-for BEFORE in '-m 3' '-m3' '--count 3' '--count=3' '--cpu --seed 1 -m 3'; do
+for BEFORE in '-m 3' '-m3' '--count 3' '--count=3' '--cpu --threads 1 -m 3'; do
     expect 0 "$PCGPU" $BEFORE sample a.bin
     same "$OUT" ../three
 done
+refuse 'seed is for --method random and --start random; give one of them, or leave --seed out' sample -m 3 --seed 1 a.bin
 expect 0 "$PCGPU" --json - info a.bin
 stdout_has '"command": "info"'
 expect 0 "$PCGPU" --help sample
