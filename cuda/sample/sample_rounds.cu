@@ -324,12 +324,15 @@ static cudaLaunchConfig_t configuration(const pc_rounds_shape *shape, int clouds
     return config;
 }
 
-/* Permits the kernel the shared memory and the cluster size of the shape. */
+/* Permits the kernel all of the shared memory and any cluster size. The limits are those of the process, and another
+ * thread with a context of its own may be about to launch a shape that needs more than this one. */
 static pcgpu_status permit(pcgpu_context *context, const pc_rounds_shape *shape, bool cluster) {
     const void *kernel = (const void *)kernel_of(shape, cluster);
-    CUDA_TRY(context, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                           (int)pc_sample_rounds_bytes(shape, cluster)));
-    if (cluster && shape->blocks > 8) {
+    cudaFuncAttributes attributes;
+    CUDA_TRY(context, cudaFuncGetAttributes(&attributes, kernel));
+    const size_t most = pc_cuda_of(context)->properties.sharedMemPerBlockOptin - attributes.sharedSizeBytes;
+    CUDA_TRY(context, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)most));
+    if (cluster) {
         CUDA_TRY(context, cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
     }
     return PCGPU_OK;

@@ -25,6 +25,15 @@ expect 0 pcgpu info in
 expect 4 pcgpu odometry --cpu --trajectory t in
 [ "$(wc -l < t)" -eq 3 ] || die 'odometry of a folder'
 
+# Clouds of many sizes at the same time: on CUDA, whose limits of a kernel are those of the process, workers launch other shapes.
+mkdir sizes
+for N in $(seq 1 90); do
+    head -c $((16 * (N % 9 * 1100 + N * 90))) "$PCGPU_SOURCE/testdata/street.bin" > sizes/$N.bin
+done
+expect 0 pcgpu sample -m 64 sizes -o picked/
+expect 0 pcgpu sample --cpu --threads 1 -m 64 sizes -o alone/
+diff -r picked alone || die 'the picks of clouds of many sizes differ'
+
 # Nothing to take, nothing there, what is no folder.
 expect 2 pcgpu sample -m 5 in/empty -o out/
 stderr_is 'pcgpu: in/empty: no file of a known format in this folder; give -r for those in its sub-folders, or --format for files with other names'

@@ -415,6 +415,13 @@ static inline cudaError_t pc_chain_launch(pc_chain *chain, cudaStream_t) {
     return emulated_call();
 }
 
+struct cudaFuncAttributes {
+    size_t sharedSizeBytes;
+};
+template <typename K> static inline cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, K) {
+    attributes->sharedSizeBytes = 0;
+    return emulated_call();
+}
 template <typename K> static inline cudaError_t cudaFuncSetAttribute(K, int, int) {
     return emulated_call();
 }
