@@ -70,6 +70,7 @@ static bool read_truth(const session *s, trajectory *truth) {
     if (good && o->ground_truth && !(truth->times && o->timestamps) && truth->count != s->input_count) {
         report_error(o->ground_truth, "%lld poses for %d scans; give one true pose per scan, or a file in TUM format and --timestamps",
                      (long long)truth->count, s->input_count); /* now, and not after the last scan */
+        trajectory_free(truth);
         good = false;
     }
     if (!numbers) {
