@@ -65,7 +65,9 @@ static double *match_by_time(int64_t count, const double *times, const trajector
     }
     int64_t k = 0;
     for (int64_t i = 0; poses && order && i < count; i++) {
-        k = i > 0 && times[i] < times[i - 1] ? 0 : k;
+        while (k > 0 && order[k].time > times[i]) { /* times of estimates may go back */
+            k--;
+        }
         while (k + 1 < truth->count && fabs(order[k + 1].time - times[i]) <= fabs(order[k].time - times[i])) {
             k++;
         }
