@@ -120,20 +120,33 @@ static void reference_center(const pc_ndt_target *t, const float *xyz, double ce
     }
 }
 
-static void reference_blocks(const pc_ndt_target *t, const double center[3], grid *g) {
+/* The normal of the cell of `wider` that has the centre of a cell, or zeros. */
+static void reference_normal(const grid *g, const int64_t c[3], const grid *wider, double normal[6]) {
+    int64_t parent[3], edge = (int64_t)1 << g->shift;
+    for (int k = 0; k < 3; k++) {
+        parent[k] = (c[k] * edge - g->half + edge / 2) / (2 * edge);
+    }
+    int at = wider ? find(wider, parent) : 0;
+    for (int k = 0; k < 6; k++) {
+        normal[k] = at ? (double)wider->blocks[at / PC_NDT_LANES].normal[k][at % PC_NDT_LANES] : 0.0;
+    }
+}
+
+static void reference_blocks(const pc_ndt_target *t, const double center[3], const grid *wider, grid *g) {
     double edge = t->unit * (double)(1 << g->shift), wide = g->shift > PC_NDT_BITS ? t->widening * edge : 0.0;
     g->blocks = calloc((size_t)g->count / PC_NDT_LANES + 1, sizeof *g->blocks);
     for (int i = 1; i < g->count; i++) {
         const pc_ndt_moments *m = &g->cells[i].moments;
         double values[10] = {(double)m->n,  (double)m->x,  (double)m->y,  (double)m->z,  (double)m->xx,
                              (double)m->xy, (double)m->xz, (double)m->yy, (double)m->yz, (double)m->zz};
-        double corner[3];
+        double corner[3], normal[6];
+        reference_normal(g, g->cells[i].c, wider, normal);
         for (int k = 0; k < 3; k++) {
             int64_t low = g->cells[i].c[k] * ((int64_t)1 << g->shift) - g->half;
             corner[k] = ((double)low * t->unit + t->origin[k]) - center[k];
         }
-        pc_ndt_finish(values, corner, 1, t->unit, edge, t->sigma * t->sigma + wide * wide, &g->blocks[i / PC_NDT_LANES],
-                      i % PC_NDT_LANES);
+        pc_ndt_finish(values, corner, normal, 1, t->unit, edge, t->sigma * t->sigma + wide * wide,
+                      &g->blocks[i / PC_NDT_LANES], i % PC_NDT_LANES);
     }
 }
 
@@ -282,8 +295,11 @@ static void check_scene(const bed *b, const scene *s) {
     for (int l = 0; l <= LEVELS; l++) {
         bool shifted = l == LEVELS;
         grids[l] = reference_grid(&t, target, PC_NDT_BITS + (shifted ? 0 : l), shifted ? 1 << (PC_NDT_BITS - 1) : 0);
-        reference_blocks(&t, center, &grids[l]);
     }
+    for (int l = LEVELS - 1; l >= 0; l--) {
+        reference_blocks(&t, center, l + 1 < LEVELS ? &grids[l + 1] : NULL, &grids[l]);
+    }
+    reference_blocks(&t, center, LEVELS > 1 ? &grids[1] : NULL, &grids[LEVELS]);
     reference_gyration(&grids[0], gyration);
     for (int c = 0; c < b->contexts; c++) {
         pc_ndt_measure measure = {{0}, {0}, 0};

@@ -117,6 +117,7 @@ static void describe_merge(const pc_ndt_sequence *s, const pc_ndt_merge *m, cons
     f->forget = m->forget;
     f->rebuild = m->forget || m->move[0] != 0 || m->move[1] != 0 || m->move[2] != 0;
     f->renew = m->renew;
+    f->all = f->rebuild || f->renew;
     memcpy(f->center, measure->center, sizeof f->center);
     memcpy(f->limit, m->scan.map.limit, sizeof f->limit);
     f->persistent = (pc_ndt_persistent *)s->merge_device;
@@ -153,6 +154,21 @@ static pcgpu_status run_merge(pcgpu_context *context, pc_ndt_sequence *s, int pl
     return pc_ndt_sequence_wait(context, s);
 }
 
+static pcgpu_status copy_on_device(pcgpu_context *context, void *to, const void *from, size_t bytes) {
+    CUDA_TRY(context, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, pc_cuda_of(context)->stream));
+    return PCGPU_OK;
+}
+
+/* Cells keep their ids in larger memory, and those that do not change keep their means and weights. */
+static pcgpu_status copy_blocks(pcgpu_context *context, const pc_ndt_local_map_memory *from, int levels,
+                                pc_ndt_local_map_memory *to) {
+    for (int i = 0; i <= levels; i++) {
+        const size_t blocks = from->capacity[i] / PC_NDT_LANES + 1;
+        PC_TRY(copy_on_device(context, to->grid[i].blocks, from->grid[i].blocks, blocks * sizeof(pc_ndt_block)));
+    }
+    return PCGPU_OK;
+}
+
 /* Allocates larger memory for the cells of `f`. */
 static pcgpu_status grow(pcgpu_context *context, const pc_ndt_sequence *s, int levels, const pc_ndt_merge_result *r,
                          pc_ndt_local_map_memory *larger) {
@@ -165,6 +181,9 @@ static pcgpu_status grow(pcgpu_context *context, const pc_ndt_sequence *s, int l
         capacity[i] = r->cells[i] > s->local_map.capacity[i] ? (uint32_t)twice : s->local_map.capacity[i];
     }
     pcgpu_status status = open_memory(context, capacity, levels, larger);
+    if (status == PCGPU_OK) {
+        status = copy_blocks(context, &s->local_map, levels, larger);
+    }
     if (status != PCGPU_OK) {
         cudaFree(larger->memory);
         larger->memory = NULL;
@@ -259,11 +278,6 @@ static void carve_kept(carving *c, pc_ndt_kept_cells *k, int levels) {
     }
 }
 
-static pcgpu_status copy_on_device(pcgpu_context *context, void *to, const void *from, size_t bytes) {
-    CUDA_TRY(context, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, pc_cuda_of(context)->stream));
-    return PCGPU_OK;
-}
-
 /* The local map's memory stays, and has the capacity for any part of the cells. */
 extern "C" pcgpu_status pc_cuda_ndt_sequence_keep(pcgpu_context *context, void *state) {
     pc_ndt_sequence *s = (pc_ndt_sequence *)state;
@@ -300,7 +314,7 @@ extern "C" pcgpu_status pc_cuda_ndt_sequence_cut(pcgpu_context *context, void *s
     }
     describe_merge(s, m, measure, &f);
     lay_grids(&s->local_map, &s->local_map, s->local_map.now, levels, &f);
-    f.rebuild = true;
+    f.rebuild = f.all = true;
     for (int i = 0; i <= levels; i++) {
         f.grid[i].keys = k->keys[i];
         f.grid[i].moments = k->moments[i];

@@ -1,8 +1,8 @@
 /* Merges a scan into the local map of a sequence (described in lib/register/ndt/ndt_cpu_local_map.c).
  *
  * Idea: the scan's cells are built like those of a target, with ids by their first points. Each of them is one cell of
- * the local map at most, and no other is, so that a thread that has found or made it adds to it alone, and computes its
- * mean and weight right away: no atomics, and no order that could matter. New cells get the next numbers in the order
+ * the local map at most, and no other is, so that a thread that has found or made it adds to it alone: no atomics, and
+ * no order that could matter. Means and weights follow, from wide levels to fine ones, which may need those of parents. New cells get the next numbers in the order
  * of the scan's, by the counting that numbers cells anywhere, so the local map's order is that of the CPU. Only where
  * the box moves, or memory grows, all cells are gone through: they are numbered again in their order, into other
  * memory. */
@@ -156,9 +156,9 @@ __device__ static bool add_cell(const pc_ndt_merge_grid *m, const pc_ndt_layer *
     return true;
 }
 
-/* center: what their means and weights are for; NULL: they are computed later. */
+/* Leaves the numbers of the cells that changed where find_cells left those that there were, and 0 for the others. */
 __device__ static void add_cells(const pc_ndt_group *g, const pc_ndt_task *scan, const pc_ndt_merge_task *f, int grids,
-                                 const double *center, const fold_shared *shared) {
+                                 const fold_shared *shared) {
     const pc_ndt_numbering *n = &shared->making.numbering;
     for (int i = 0; i < grids; i++) {
         const pc_ndt_merge_grid *m = &f->grid[i];
@@ -172,23 +172,45 @@ __device__ static void add_cells(const pc_ndt_group *g, const pc_ndt_task *scan,
             const bool fresh = item < cells && number == 0;
             const uint32_t all = __ballot_sync(PC_NDT_ALL, fresh);
             number = fresh ? next + (uint32_t)__popc(all & lanes_below()) : number;
-            if (item < cells && add_cell(m, s, item + 1, number, fresh) && center) {
-                pc_ndt_finish_cell(&scan->target, &m->at, center, number);
+            if (item < cells) {
+                s->slot_of[item] = add_cell(m, s, item + 1, number, fresh) ? number : 0;
             }
             next += (uint32_t)__popc(all);
         }
     }
 }
 
-__device__ static void finish_all(const pc_ndt_group *g, const pc_ndt_task *scan, const pc_ndt_merge_task *f, int grids,
-                                  const double center[3], const fold_shared *shared) {
+/* ---- means and weights ------------------------------------------------------------------------------------------- */
+
+/* Grid i: all cells, or those that add_cells changed. */
+__device__ static void finish_grid(const pc_ndt_group *g, const pc_ndt_task *scan, const pc_ndt_merge_task *f, int i,
+                                   int levels, const double center[3], const fold_shared *shared) {
+    const pc_ndt_layer *at = &f->grid[i].at, *s = &scan->grid[grid_of(i, levels)];
     const int64_t stride = (int64_t)g->blocks * PC_NDT_THREADS;
-    for (int i = 0; i < grids; i++) {
-        const int64_t cells = shared->have[i] + shared->making.numbering.all[i] - 1;
-        for (int64_t k = (int64_t)g->rank * PC_NDT_THREADS + threadIdx.x; k < cells; k += stride) {
-            pc_ndt_finish_cell(&scan->target, &f->grid[i].at, center, k);
+    const int64_t all = shared->have[i] + shared->making.numbering.all[i] - 1;
+    const int64_t items = f->all ? all : (int64_t)scan->persistent->count[grid_of(i, levels)].cells - 1;
+    const int parent = i < levels ? i + 1 : 1;
+    pc_ndt_wider wider = {NULL, NULL, 0};
+    if (parent < levels) {
+        const pc_ndt_merge_grid *m = &f->grid[parent];
+        wider = pc_ndt_wider{m->at.slots, m->at.blocks, m->bits};
+    }
+    for (int64_t k = (int64_t)g->rank * PC_NDT_THREADS + threadIdx.x; k < items; k += stride) {
+        const int64_t number = f->all ? k : (int64_t)s->slot_of[k];
+        if (f->all || number != 0) {
+            pc_ndt_finish_cell(&scan->target, at, &wider, center, number);
         }
     }
+}
+
+/* From wide levels to fine ones. Begins with a barrier. */
+__device__ static void finish(pc_ndt_group *g, const pc_ndt_task *scan, const pc_ndt_merge_task *f, int levels,
+                              const double center[3], const fold_shared *shared) {
+    for (int i = levels - 1; i >= 0; i--) {
+        pc_ndt_barrier(g);
+        finish_grid(g, scan, f, i, levels, center, shared);
+    }
+    finish_grid(g, scan, f, levels, levels, center, shared);
 }
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
@@ -211,7 +233,6 @@ __device__ static void conclude(const pc_ndt_merge_task *f, int grids, bool fits
 __device__ static void fold_scan(pc_ndt_group *g, const pc_ndt_task *scan, const pc_ndt_merge_task *f,
                                  fold_shared *shared) {
     const int grids = scan->target.levels + 1;
-    const bool all = f->rebuild || f->renew;
     if ((int)threadIdx.x < grids) {
         shared->have[threadIdx.x] = f->forget ? 1 : f->persistent->count[grid_of((int)threadIdx.x, grids - 1)].cells;
     }
@@ -237,11 +258,8 @@ __device__ static void fold_scan(pc_ndt_group *g, const pc_ndt_task *scan, const
         if (f->renew) {
             pc_ndt_center_of(scan, center);
         }
-        add_cells(g, scan, f, grids, all ? NULL : center, shared);
-        if (all) {
-            pc_ndt_barrier(g);
-            finish_all(g, scan, f, grids, center, shared);
-        }
+        add_cells(g, scan, f, grids, shared);
+        finish(g, scan, f, grids - 1, center, shared);
     }
     if (g->rank == 0) {
         conclude(f, grids, fits, shared);

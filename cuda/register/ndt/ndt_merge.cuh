@@ -30,6 +30,7 @@ typedef struct pc_ndt_merge_result {
 typedef struct pc_ndt_merge_task {
     pc_ndt_merge_grid grid[PC_NDT_GRIDS];
     uint32_t forget, rebuild, renew; /* flags; rebuild: all cells get new ids */
+    uint32_t all;                    /* all cells get new means and weights, not only those that change */
     double center[3];                /* of the motions, unless it is renewed */
     float limit[3];                  /* of the box */
     pc_ndt_persistent *persistent;   /* of the local map */

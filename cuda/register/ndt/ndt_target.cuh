@@ -215,40 +215,61 @@ __device__ static inline void pc_ndt_center_of(const pc_ndt_task *task, double c
     }
 }
 
+/* A finished grid that has the parents of cells, and the bits of its table; without slots there is none. */
+typedef struct pc_ndt_wider {
+    const pc_ndt_slot *slots;
+    const pc_ndt_block *blocks;
+    int bits;
+} pc_ndt_wider;
+
+/* The rows of `normal` of the parent of a cell, or 0. */
+__device__ static inline void pc_ndt_parent_normal(const pc_ndt_wider *wider, uint64_t key, double normal[6]) {
+    uint32_t number = 0;
+    if (wider->slots && key != PC_NDT_NO_KEY) {
+        const uint64_t parent = pc_ndt_parent_key(key);
+        const uint32_t at = pc_ndt_hash(parent, wider->bits);
+        number = pc_ndt_find_from(wider->slots, wider->bits, parent, at, *(const uint4 *)&wider->slots[at]);
+    }
+    for (int k = 0; k < 6; k++) {
+        normal[k] =
+            number ? (double)wider->blocks[number / PC_NDT_LANES].normal[k][number % PC_NDT_LANES] : 0.0;
+    }
+}
+
 /* One cell; center: of the target. */
-__device__ static inline void pc_ndt_finish_cell(const pc_ndt_target *t, const pc_ndt_layer *s, const double center[3],
-                                                 int64_t i) {
+__device__ static inline void pc_ndt_finish_cell(const pc_ndt_target *t, const pc_ndt_layer *s,
+                                                 const pc_ndt_wider *wider, const double center[3], int64_t i) {
     const double edge = t->unit * (double)(1 << s->shift);
     const double s2 = pc_ndt_sigma2(t->sigma, t->widening, t->unit, s->shift);
     const pc_ndt_moments of = s->moments[i];
     const double m[10] = {(double)of.n,  (double)of.x,  (double)of.y,  (double)of.z,  (double)of.xx,
                           (double)of.xy, (double)of.xz, (double)of.yy, (double)of.yz, (double)of.zz};
     uint32_t c[3];
-    double corner[3];
+    double corner[3], normal[6];
     pc_ndt_split_key(s->keys[i], c);
     for (int a = 0; a < 3; a++) {
         corner[a] = pc_ndt_corner(c[a], s->shift, s->half, t->unit, t->origin[a], center[a]);
     }
-    pc_ndt_finish(m, corner, 1, t->unit, edge, s2, &s->blocks[i / PC_NDT_LANES], (int)(i % PC_NDT_LANES));
+    pc_ndt_parent_normal(wider, s->keys[i], normal);
+    pc_ndt_finish(m, corner, normal, 1, t->unit, edge, s2, &s->blocks[i / PC_NDT_LANES], (int)(i % PC_NDT_LANES));
 }
 
-/* Of grids [from, to), or of the two of level 0 for from = 0; cells: of each. One grid's cells follow the other's, so
- * that different threads have them. */
-__device__ static inline void pc_ndt_finish_cells(const pc_ndt_group *g, const pc_ndt_task *task, int from, int to,
-                                                  const uint32_t cells[PC_NDT_GRIDS]) {
+/* Level l with `cells` cells, and with it the other grid of level 0 with `shifted` ones, so that different threads have
+ * them. bits: of the tables of the wider levels, of which the next is finished. */
+__device__ static inline void pc_ndt_finish_cells(const pc_ndt_group *g, const pc_ndt_task *task, int l, uint32_t cells,
+                                                  uint32_t shifted, int bits) {
     const int64_t stride = (int64_t)g->blocks * PC_NDT_THREADS;
+    pc_ndt_wider wider = {NULL, NULL, bits};
     double center[3];
+    if (l + 1 < task->target.levels) {
+        wider.slots = task->grid[l + 1].slots;
+        wider.blocks = task->grid[l + 1].blocks;
+    }
     pc_ndt_center_of(task, center);
-    for (int64_t j = (int64_t)g->rank * PC_NDT_THREADS + threadIdx.x;; j += stride) {
-        int64_t i = j;
-        int k = from;
-        for (; k < to && i >= cells[k]; k++) {
-            i -= cells[k];
-        }
-        if (k >= to) {
-            break;
-        }
-        pc_ndt_finish_cell(&task->target, &task->grid[pc_ndt_grid_at(k, from)], center, i);
+    for (int64_t j = (int64_t)g->rank * PC_NDT_THREADS + threadIdx.x; j < (int64_t)cells + shifted; j += stride) {
+        const bool other = j >= cells;
+        pc_ndt_finish_cell(&task->target, &task->grid[other ? (int)PC_NDT_SHIFTED : l], &wider, center,
+                           other ? j - cells : j);
     }
 }
 
@@ -359,18 +380,20 @@ __device__ static inline void pc_ndt_make(pc_ndt_group *g, const pc_ndt_task *ta
     pc_ndt_place_cells(g, task, cells);
     pc_ndt_barrier(g);
     pc_ndt_count_firsts(g, task, 1, t->levels, cells, n);
-    pc_ndt_finish_cells(g, task, 0, 2, n->all);
     pc_ndt_barrier(g);
     pc_ndt_add_counts(g, task, 1, t->levels, n);
     pc_ndt_number(g, task, 1, t->levels, cells, n);
     for (int l = 1; l < t->levels; l++) {
         pc_ndt_clear_cells(g, &task->grid[l], n->all[l]);
     }
-    pc_ndt_add_squares(g, task, cells, shared->squares);
     pc_ndt_barrier(g);
     pc_ndt_add_cells(g, task, cells);
     pc_ndt_barrier(g);
-    pc_ndt_finish_cells(g, task, 1, t->levels, n->all);
+    for (int l = t->levels - 1; l >= 0; l--) {
+        pc_ndt_finish_cells(g, task, l, n->all[l], l == 0 ? shifted : 0, bits);
+        pc_ndt_barrier(g);
+    }
+    pc_ndt_add_squares(g, task, cells, shared->squares);
     pc_ndt_barrier(g);
 }
 

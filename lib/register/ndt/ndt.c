@@ -4,7 +4,8 @@
  * moves the source by the present pose and adds it to these cells; where the n points of the source in a cell have the
  * mean q, the residual is d = q - m. It is weighted by W = s^2 (C + s^2 I)^-2: with C = sum of l e e^T over
  * eigenvectors e, W is the sum of s^2 / (l + s^2)^2 e e^T, which is 1 / s^2 across a plane (l << s^2) and nearly 0
- * along it: cells slide along their surfaces as in point-to-plane ICP, and no eigenvector is computed. Gauss-Newton
+ * along it: cells slide along their surfaces as in point-to-plane ICP, and no eigenvector is computed. A cell that has
+ * no extent in a second direction takes the normal of its parent instead (pc_ndt_finish). Gauss-Newton
  * steps maximize the sum over cells of w k^2 / (k^2 + d^T W d), where w grows with the points of the two means and
  * saturates; its derivative is the squared Geman-McClure kernel (k^2 / (k^2 + d^T W d))^2.
  *

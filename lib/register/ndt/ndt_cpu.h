@@ -38,7 +38,7 @@ typedef struct pc_ndt_grid {
     uint8_t *touched;        /* of a local map: 1 for each block that a pass has added to, for each thread; else NULL */
     size_t touched_blocks;   /* and how they were laid out */
     int touched_team;
-    uint8_t *stale; /* of a local map: 1 for each block whose moments have changed */
+    uint16_t *stale; /* of a local map: of each block the lanes whose moments have changed, as bits */
     pc_buffer memory[PC_NDT_MEMORIES];
 } pc_ndt_grid;
 
@@ -160,12 +160,12 @@ void pc_ndt_free_local_map(pc_ndt_state *s);
 
 /* Memory for the blocks of `cells` cells, with what was in it when `keep`; false when it is short. */
 bool pc_ndt_reserve_blocks(pc_ndt_grid *g, int64_t cells, bool keep);
-/* Fills g->blocks, on the caller's thread alone where there is no context; false when memory is short. */
+/* Fills g->blocks; wider: the grid of the parents, finished, or NULL. False when memory is short. */
 bool pc_ndt_finish_grid(pcgpu_context *context, const pc_ndt_state *s, const pc_ndt_target *t, const double center[3],
-                        pc_ndt_grid *g);
-/* Fills the stale ones, for which there is memory. */
+                        pc_ndt_grid *g, const pc_ndt_grid *wider);
+/* Fills the stale lanes, for which there is memory. */
 void pc_ndt_finish_stale(pcgpu_context *context, const pc_ndt_state *s, const pc_ndt_target *t, const double center[3],
-                         pc_ndt_grid *g);
+                         pc_ndt_grid *g, const pc_ndt_grid *wider);
 
 /* ndt_cpu_ops.c: the context's state, NULL when memory is short. */
 pc_ndt_state *pc_ndt_state_of(pcgpu_context *context);

@@ -3,22 +3,35 @@
 
 enum {
     MOMENTS = 10,
+    NORMAL = 6,
     BLOCKS_A_PART = 2 * PC_NDT_CHUNK / PC_NDT_LANES,
     BLOCKS_ALONE = 32 * PC_NDT_CHUNK / PC_NDT_LANES, /* finished by one thread */
 };
 
-/* Blocks [begin, end) of a grid; padding lanes have no points. */
-PC_INLINE void finish_blocks(const pc_ndt_grid *g, int32_t begin, int32_t end, const pc_ndt_target *t,
-                             const double *center, double s2) {
+/* The rows of `normal` of the parent of a cell into a lane: 0, those of cell 0, where it has none. */
+PC_INLINE void take_normal(const pc_ndt_grid *wider, uint64_t key, double *lane) {
+    enum { L = PC_NDT_LANES };
+    const uint32_t at = pc_ndt_find(wider, pc_ndt_parent_key(key));
+    for (int k = 0; k < NORMAL; k++) {
+        lane[k * L] = (double)wider->blocks[at / L].normal[k][at % L];
+    }
+}
+
+/* Blocks [begin, end) of a grid; padding lanes have no points. wider: the finished grid of the parents, or NULL. */
+PC_INLINE void finish_blocks(const pc_ndt_grid *g, const pc_ndt_grid *wider, int32_t begin, int32_t end,
+                             const pc_ndt_target *t, const double *center, double s2) {
     enum { L = PC_NDT_LANES };
     for (int32_t b = begin; b < end; b++) {
-        double m[MOMENTS * L] = {0}, corner[3 * L] = {0};
+        double m[MOMENTS * L] = {0}, corner[3 * L] = {0}, normal[NORMAL * L] = {0};
         for (int l = 0; l < L && b * L + l < g->count; l++) {
             const pc_ndt_moments *from = &g->moments[b * L + l];
             const int64_t values[MOMENTS] = {from->n,  from->x,  from->y,  from->z,  from->xx,
                                              from->xy, from->xz, from->yy, from->yz, from->zz};
             for (int k = 0; k < MOMENTS; k++) {
                 m[k * L + l] = (double)values[k];
+            }
+            if (wider) {
+                take_normal(wider, g->keys[b * L + l], normal + l);
             }
             uint32_t c[3];
             pc_ndt_split_key(g->keys[b * L + l], c);
@@ -28,19 +41,19 @@ PC_INLINE void finish_blocks(const pc_ndt_grid *g, int32_t begin, int32_t end, c
         }
         double edge = t->unit * (double)(1 << g->shift);
         for (int l = 0; l < L; l++) {
-            pc_ndt_finish(m + l, corner + l, L, t->unit, edge, s2, &g->blocks[b], l);
+            pc_ndt_finish(m + l, corner + l, normal + l, L, t->unit, edge, s2, &g->blocks[b], l);
         }
     }
 }
 
 PC_SIMD_FORMS_OF(finish_blocks,
-                 (const pc_ndt_grid *g, int32_t begin, int32_t end, const pc_ndt_target *t, const double *center,
-                  double s2),
-                 (g, begin, end, t, center, s2))
+                 (const pc_ndt_grid *g, const pc_ndt_grid *wider, int32_t begin, int32_t end, const pc_ndt_target *t,
+                  const double *center, double s2),
+                 (g, wider, begin, end, t, center, s2))
 
 /* Blocks of a grid to finish, all or the stale ones. */
 typedef struct finishing {
-    const pc_ndt_grid *g;
+    const pc_ndt_grid *g, *wider;
     const pc_ndt_target *t;
     const double *center;
     double s2;
@@ -49,22 +62,43 @@ typedef struct finishing {
 
 static void finish_range(void *state, int64_t begin, int64_t end) {
     const finishing *f = state;
-    finish_blocks_for(f->simd)(f->g, (int32_t)begin, (int32_t)end, f->t, f->center, f->s2);
+    finish_blocks_for(f->simd)(f->g, f->wider, (int32_t)begin, (int32_t)end, f->t, f->center, f->s2);
+}
+
+/* Lanes of `before` that are not stale come back: their cell has not changed, and the normal of its parent must not
+ * reach it earlier than on CUDA, where cells are refreshed one by one. */
+static void keep_fresh(const pc_ndt_block *before, uint32_t stale, pc_ndt_block *block) {
+    enum { ROWS = sizeof *block / sizeof(float) / PC_NDT_LANES };
+    const float *from = (const float *)before;
+    float *to = (float *)block;
+    for (int row = 0; row < ROWS; row++) {
+        for (int l = 0; l < PC_NDT_LANES; l++) {
+            const int at = row * PC_NDT_LANES + l;
+            to[at] = stale >> l & 1 ? to[at] : from[at];
+        }
+    }
 }
 
 static void finish_stale_range(void *state, int64_t begin, int64_t end) {
+    enum { L = PC_NDT_LANES, ALL = (1 << L) - 1 };
     const finishing *f = state;
     for (int64_t b = begin; b < end; b++) {
-        if (f->g->stale[b]) {
+        const int64_t cells = f->g->count - b * L; /* cell 0 and the lanes after the last cell are written, too */
+        const uint32_t stale = f->g->stale[b], written = stale | (b == 0) | (cells < L ? ALL << cells & ALL : 0u);
+        if (stale) {
+            const pc_ndt_block before = f->g->blocks[b];
             finish_range(state, b, b + 1);
+            if (written != ALL) {
+                keep_fresh(&before, written, &f->g->blocks[b]);
+            }
             f->g->stale[b] = 0;
         }
     }
 }
 
 static void run(pcgpu_context *context, const pc_ndt_state *s, const pc_ndt_target *t, const double center[3],
-                const pc_ndt_grid *g, int64_t blocks, pc_range_fn *function) {
-    finishing f = {g, t, center, pc_ndt_sigma2(t->sigma, t->widening, t->unit, g->shift), s->simd};
+                const pc_ndt_grid *g, const pc_ndt_grid *wider, int64_t blocks, pc_range_fn *function) {
+    finishing f = {g, wider, t, center, pc_ndt_sigma2(t->sigma, t->widening, t->unit, g->shift), s->simd};
     pc_run_ranges(context, blocks, blocks > BLOCKS_ALONE ? BLOCKS_A_PART : blocks, function, &f);
 }
 
@@ -80,15 +114,15 @@ bool pc_ndt_reserve_blocks(pc_ndt_grid *g, int64_t cells, bool keep) {
 }
 
 bool pc_ndt_finish_grid(pcgpu_context *context, const pc_ndt_state *s, const pc_ndt_target *t, const double center[3],
-                        pc_ndt_grid *g) {
+                        pc_ndt_grid *g, const pc_ndt_grid *wider) {
     if (!pc_ndt_reserve_blocks(g, g->count, false)) {
         return false;
     }
-    run(context, s, t, center, g, blocks_of(g->count), finish_range);
+    run(context, s, t, center, g, wider, blocks_of(g->count), finish_range);
     return true;
 }
 
 void pc_ndt_finish_stale(pcgpu_context *context, const pc_ndt_state *s, const pc_ndt_target *t, const double center[3],
-                         pc_ndt_grid *g) {
-    run(context, s, t, center, g, (g->count + PC_NDT_LANES - 1) / PC_NDT_LANES, finish_stale_range);
+                         pc_ndt_grid *g, const pc_ndt_grid *wider) {
+    run(context, s, t, center, g, wider, (g->count + PC_NDT_LANES - 1) / PC_NDT_LANES, finish_stale_range);
 }

@@ -1,6 +1,6 @@
 /* Local map: cells that persist from scan to scan and are the target of registration. A scan is accumulated in cells of
- * its own, as a target is, and these are merged into the map. Only blocks in which something changed get new means and
- * weights. Cells keep the order in which they were first seen, so that the sums over them have one order. */
+ * its own, as a target is, and these are merged into the map. Only cells that changed get new means and weights. Cells
+ * keep the order in which they were first seen, so that the sums over them have one order. */
 #include "ndt_cpu.h"
 
 #include <stdlib.h>
@@ -40,13 +40,13 @@ static void move_grid(pc_ndt_grid *g, const int64_t by[3], const float limit[3])
     pc_ndt_place_all(g);
 }
 
-/* A flag per block of the capacity; new flags are 0. */
+/* Stale lanes of each block of the capacity; new ones are none. */
 static bool reserve_marks(pc_ndt_grid *g, int64_t cells) {
-    size_t before = g->memory[PC_NDT_MEMORY_STALE].bytes, bytes = (size_t)cells / PC_NDT_LANES + 1;
+    size_t before = g->memory[PC_NDT_MEMORY_STALE].bytes, bytes = ((size_t)cells / PC_NDT_LANES + 1) * sizeof *g->stale;
     const bool good = pc_buffer_take(&g->memory[PC_NDT_MEMORY_STALE], bytes, true);
     g->stale = g->memory[PC_NDT_MEMORY_STALE].memory;
     if (g->memory[PC_NDT_MEMORY_STALE].bytes > before) {
-        memset(g->stale + before, 0, g->memory[PC_NDT_MEMORY_STALE].bytes - before);
+        memset((char *)g->stale + before, 0, g->memory[PC_NDT_MEMORY_STALE].bytes - before);
     }
     return good;
 }
@@ -102,7 +102,7 @@ static void add_cells(const pc_ndt_grid *scan, pc_ndt_grid *g, int64_t most) {
             pc_ndt_moments *m = &g->moments[cells[i]];
             if (m->n < most) {
                 pc_ndt_add_moments(m, &scan->moments[first + i], 0, 0, 0);
-                g->stale[cells[i] / PC_NDT_LANES] = 1;
+                g->stale[cells[i] / PC_NDT_LANES] |= (uint16_t)(1u << cells[i] % PC_NDT_LANES);
             }
         }
     }
@@ -125,20 +125,23 @@ static void add_grid(void *state, int part) {
  * nearly a translation, and geometry would seem degenerate. */
 static bool measure_scan(pcgpu_context *context, pc_ndt_state *s, const pc_ndt_merge *m, pc_ndt_measure *measure) {
     pc_ndt_find_center(&s->level[0], &m->scan, measure);
-    bool good = pc_ndt_finish_grid(context, s, &m->scan, measure->center, &s->level[0]);
+    bool good = pc_ndt_finish_grid(context, s, &m->scan, measure->center, &s->level[0], NULL);
     if (good) {
         pc_ndt_find_gyration(&s->level[0], measure);
     }
     return good;
 }
 
+/* From wide levels to fine ones: a cell may take the normal of its parent, as it is now. */
 static void finish(pcgpu_context *context, pc_ndt_state *s, const pc_ndt_merge *m, const pc_ndt_measure *measure) {
-    for (int i = 0; i <= m->scan.levels; i++) {
-        pc_ndt_grid *g = &s->local_map[grid_at(i, m->scan.levels)];
+    const int levels = m->scan.levels;
+    for (int i = levels - 1; i >= -1; i--) {
+        const int parent = i < 0 ? 1 : i + 1;
+        pc_ndt_grid *g = &s->local_map[i < 0 ? SHIFTED : i];
         if (m->renew) {
-            memset(g->stale, 1, ((size_t)g->count + PC_NDT_LANES - 1) / PC_NDT_LANES);
+            memset(g->stale, 0xff, ((size_t)g->count + PC_NDT_LANES - 1) / PC_NDT_LANES * sizeof *g->stale);
         }
-        pc_ndt_finish_stale(context, s, &m->scan, measure->center, g);
+        pc_ndt_finish_stale(context, s, &m->scan, measure->center, g, parent < levels ? &s->local_map[parent] : NULL);
     }
 }
 

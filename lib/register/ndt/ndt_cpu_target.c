@@ -265,36 +265,18 @@ bool pc_ndt_merge_levels(pc_ndt_state *s, int levels) {
     return merged;
 }
 
-/* The wider cells, while another thread finishes the shifted ones. */
-typedef struct widening {
-    pc_ndt_state *s;
-    const pc_ndt_target *t;
-    const double *center;
-    bool good[2];
-} widening;
-
-static void widen_part(void *state, int part) {
-    widening *w = state;
-    w->good[part] = part == 0 ? pc_ndt_merge_levels(w->s, w->t->levels)
-                              : pc_ndt_finish_grid(NULL, w->s, w->t, w->center, &w->s->shifted);
-}
-
-static bool merge_levels(pcgpu_context *context, pc_ndt_state *s, const pc_ndt_target *t, const double center[3]) {
-    widening w = {.s = s, .t = t, .center = center};
-    pc_run_parts(s->level[0].count > CELLS_ALONE ? context : NULL, 2, widen_part, &w);
-    return w.good[0] && w.good[1];
-}
-
 pcgpu_status pc_ndt_make_target(pcgpu_context *context, pc_ndt_state *s, const pc_ndt_target *t,
                                 pc_ndt_measure *measure) {
     s->on_local_map = false;
     bool good = pc_ndt_add_target(context, s, t);
     if (good) {
         pc_ndt_find_center(&s->level[0], t, measure);
-        good = merge_levels(context, s, t, measure->center);
+        good = pc_ndt_merge_levels(s, t->levels);
     }
-    for (int l = 0; l < t->levels && good; l++) {
-        good = pc_ndt_finish_grid(context, s, t, measure->center, &s->level[l]);
+    for (int l = t->levels - 1; l >= 0 && good; l--) {
+        const pc_ndt_grid *wider = l + 1 < t->levels ? &s->level[l + 1] : NULL;
+        good = pc_ndt_finish_grid(context, s, t, measure->center, &s->level[l], wider) &&
+               (l > 0 || pc_ndt_finish_grid(context, s, t, measure->center, &s->shifted, wider));
     }
     if (!good) {
         return pc_fail_memory(context, (uint64_t)t->n * 128, "the cells of the target");

@@ -65,6 +65,13 @@ PC_HD_ALWAYS void pc_ndt_split_key(uint64_t key, uint32_t c[3]) {
     }
 }
 
+/* Of the parent of a cell, at the next wider level: that which has its centre; a face of two is of the second. */
+PC_HD_ALWAYS uint64_t pc_ndt_parent_key(uint64_t key) {
+    uint32_t c[3];
+    pc_ndt_split_key(key, c);
+    return pc_ndt_key(c[0] >> 1, c[1] >> 1, c[2] >> 1);
+}
+
 /* ---- cells of the target ----------------------------------------------------------------------------------------- */
 
 /* Of points in a cell, in fixed-point units from its lower corner. */
@@ -93,8 +100,9 @@ typedef struct pc_ndt_block {
     float seen[PC_NDT_LANES];      /* 1 when there are enough, else 0 */
     float inside[3][PC_NDT_LANES]; /* the mean, fixed-point units from the cell's lower corner */
     float mean[3][PC_NDT_LANES];   /* the mean, metres from the target's centroid */
-    float weight[6][PC_NDT_LANES]; /* W = s^2 (C + s^2 I)^-2, upper triangle by rows, 1/m^2 */
-    float normal[6][PC_NDT_LANES]; /* t^8 (C + t^2 I)^-4, nearly n n^T of the unit normal of a plane, else 0 */
+    float weight[6][PC_NDT_LANES]; /* W = s^2 (C + s^2 I)^-2, or n n^T / s^2: upper triangle by rows, 1/m^2 */
+    float normal[6][PC_NDT_LANES]; /* t^8 (C + t^2 I)^-4, nearly n n^T of the unit normal of a plane, or that of the
+                                      parent; 0 without a plane */
 } pc_ndt_block;
 
 /* Limits of a plane, as ratios of variances: thickness to second extent, and second extent to the cell's edge. Scale in
@@ -136,11 +144,21 @@ PC_HD_ALWAYS void pc_ndt_store(float (*rows)[PC_NDT_LANES], int l, double scale,
     rows[5][l] = (float)(scale * (m.zz - less * n.zz));
 }
 
+PC_HD_ALWAYS pc_ndt_matrix pc_ndt_either(int first, pc_ndt_matrix a, pc_ndt_matrix b) {
+    pc_ndt_matrix m = {first ? a.xx : b.xx, first ? a.xy : b.xy, first ? a.xz : b.xz,
+                       first ? a.yy : b.yy, first ? a.yz : b.yz, first ? a.zz : b.zz};
+    return m;
+}
+
 /* Fills lane l of a block. m: 10 moments as float64, in the order of pc_ndt_moments; corner: of the cell, metres from
- * the target's centroid; both with `stride` from value to value. unit and edge in metres; s2: the square of the
- * regularization sigma s. Branch-free, so that it vectorizes. */
-PC_HD_ALWAYS void pc_ndt_finish(const double *m, const double *corner, int stride, double unit, double edge, double s2,
-                                pc_ndt_block *block, int l) {
+ * the target's centroid; parent: the rows of `normal` of the cell's parent, 0 without one; all with `stride` from value
+ * to value. unit and edge in metres; s2: the square of the regularization sigma s. Branch-free, so that it vectorizes.
+ *
+ * A cell on the ground often holds a piece of one laser ring. Its covariance is that of a line, and W would constrain
+ * the direction across the ring, which is only the sampling pattern and moves with the sensor. Such a cell takes the
+ * normal of its parent, which sees more rings, and W = n n^T / s^2 leaves both directions along the plane free. */
+PC_HD_ALWAYS void pc_ndt_finish(const double *m, const double *corner, const double *parent, int stride, double unit,
+                                double edge, double s2, pc_ndt_block *block, int l) {
     double n = m[0], per = 1.0 / (n + (double)(n < 1.0)), q2 = unit * unit;
     double x = m[stride] * per, y = m[2 * stride] * per, z = m[3 * stride] * per;
     pc_ndt_matrix c = {(m[4 * stride] * per - x * x) * q2, (m[5 * stride] * per - x * y) * q2,
@@ -155,8 +173,6 @@ PC_HD_ALWAYS void pc_ndt_finish(const double *m, const double *corner, int strid
     block->mean[0][l] = (float)(corner[0] + (x + 0.5) * unit);
     block->mean[1][l] = (float)(corner[stride] + (y + 0.5) * unit);
     block->mean[2][l] = (float)(corner[2 * stride] + (z + 0.5) * unit);
-    pc_ndt_matrix inverse = pc_ndt_inverse(c, s2);
-    pc_ndt_store(block->weight, l, seen * s2, pc_ndt_square(inverse), 0.0, inverse);
     /* Eigenvalues a <= b <= c of the covariance: a is about det / minors, b about minors / trace. */
     double trace = (c.xx + c.yy) + c.zz;
     double minors = ((c.xx * c.yy - c.xy * c.xy) + (c.xx * c.zz - c.xz * c.xz)) + (c.yy * c.zz - c.yz * c.yz);
@@ -168,8 +184,16 @@ PC_HD_ALWAYS void pc_ndt_finish(const double *m, const double *corner, int strid
     /* Noise tilts the normal. Its mean component along the plane, a / (n b), is subtracted. */
     double tilt = det / ((minors + 1e-300) * (n + (double)(n < 4.0) * 4.0 - 3.0));
     double t2 = PC_NDT_PLANE_SCALE * PC_NDT_PLANE_SCALE * (edge * edge), t4 = t2 * t2;
-    inverse = pc_ndt_inverse(c, t2);
-    pc_ndt_store(block->normal, l, plane * (t4 * t4), pc_ndt_square(pc_ndt_square(inverse)), tilt / (t4 * t4), inverse);
+    pc_ndt_matrix from = {parent[0],          parent[stride],     parent[2 * stride],
+                          parent[3 * stride], parent[4 * stride], parent[5 * stride]};
+    int takes = !wide & (seen > 0.0) & ((from.xx + from.yy) + from.zz > 0.0);
+    pc_ndt_matrix inverse = pc_ndt_inverse(c, t2), normal = pc_ndt_square(pc_ndt_square(inverse));
+    pc_ndt_store(block->normal, l, takes ? 1.0 : plane * (t4 * t4), pc_ndt_either(takes, from, normal),
+                 takes ? 0.0 : tilt / (t4 * t4), inverse);
+    /* The square of n n^T is nearly itself, and not negative along the plane, as that without the tilt may be. */
+    inverse = pc_ndt_inverse(c, s2);
+    pc_ndt_store(block->weight, l, takes ? 1.0 / s2 : seen * s2,
+                 pc_ndt_square(pc_ndt_either(takes, from, inverse)), 0.0, inverse);
 }
 
 /* ---- one step ---------------------------------------------------------------------------------------------------- */
