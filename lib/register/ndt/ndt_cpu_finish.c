@@ -1,28 +1,39 @@
 /* Means and weights of the cells of the target, a block of lanes at a time. */
 #include "ndt_cpu.h"
 
+#include <string.h>
+
+#define ALL_LANES ((1u << PC_NDT_LANES) - 1)
+
 enum {
     MOMENTS = 10,
-    NORMAL = 6,
+    ROWS = 6, /* of a symmetric matrix */
     BLOCKS_A_PART = 2 * PC_NDT_CHUNK / PC_NDT_LANES,
     BLOCKS_ALONE = 32 * PC_NDT_CHUNK / PC_NDT_LANES, /* finished by one thread */
 };
 
-/* The rows of `normal` of the parent of a cell into a lane: 0, those of cell 0, where it has none. */
-PC_INLINE void take_normal(const pc_ndt_grid *wider, uint64_t key, double *lane) {
+/* The rows of `normal` of a cell into a lane. */
+PC_INLINE void take_normal(const pc_ndt_block *blocks, int64_t cell, double *lane) {
     enum { L = PC_NDT_LANES };
-    const uint32_t at = pc_ndt_find(wider, pc_ndt_parent_key(key));
-    for (int k = 0; k < NORMAL; k++) {
-        lane[k * L] = (double)wider->blocks[at / L].normal[k][at % L];
+    for (int k = 0; k < ROWS; k++) {
+        lane[k * L] = (double)blocks[cell / L].normal[k][cell % L];
     }
 }
 
-/* Blocks [begin, end) of a grid; padding lanes have no points. wider: the finished grid of the parents, or NULL. */
+/* Blocks [begin, end) of a grid; padding lanes have no points. wider: the finished grid of the parents, or NULL. stale:
+ * the lanes to finish of each block, or NULL for all. The normal of a parent must not reach the others earlier than on
+ * CUDA, where cells are refreshed one by one: what they took from it, if anything, is their own normal, and comes out
+ * again. A parent that is not there is cell 0, whose normal is 0. */
 PC_INLINE void finish_blocks(const pc_ndt_grid *g, const pc_ndt_grid *wider, int32_t begin, int32_t end,
-                             const pc_ndt_target *t, const double *center, double s2) {
+                             const pc_ndt_target *t, const double *center, double s2, const uint16_t *stale) {
     enum { L = PC_NDT_LANES };
     for (int32_t b = begin; b < end; b++) {
-        double m[MOMENTS * L] = {0}, corner[3 * L] = {0}, normal[NORMAL * L] = {0};
+        const uint32_t lanes = stale ? stale[b] : ALL_LANES;
+        if (lanes == 0) {
+            continue;
+        }
+        pc_ndt_block *block = &g->blocks[b];
+        double m[MOMENTS * L] = {0}, corner[3 * L] = {0}, normal[ROWS * L] = {0};
         for (int l = 0; l < L && b * L + l < g->count; l++) {
             const pc_ndt_moments *from = &g->moments[b * L + l];
             const int64_t values[MOMENTS] = {from->n,  from->x,  from->y,  from->z,  from->xx,
@@ -30,8 +41,10 @@ PC_INLINE void finish_blocks(const pc_ndt_grid *g, const pc_ndt_grid *wider, int
             for (int k = 0; k < MOMENTS; k++) {
                 m[k * L + l] = (double)values[k];
             }
-            if (wider) {
-                take_normal(wider, g->keys[b * L + l], normal + l);
+            if (wider && lanes >> l & 1) {
+                take_normal(wider->blocks, pc_ndt_find(wider, pc_ndt_parent_key(g->keys[b * L + l])), normal + l);
+            } else if (wider) {
+                take_normal(g->blocks, b * L + l, normal + l);
             }
             uint32_t c[3];
             pc_ndt_split_key(g->keys[b * L + l], c);
@@ -41,15 +54,15 @@ PC_INLINE void finish_blocks(const pc_ndt_grid *g, const pc_ndt_grid *wider, int
         }
         double edge = t->unit * (double)(1 << g->shift);
         for (int l = 0; l < L; l++) {
-            pc_ndt_finish(m + l, corner + l, normal + l, L, t->unit, edge, s2, &g->blocks[b], l);
+            pc_ndt_finish(m + l, corner + l, normal + l, L, t->unit, edge, s2, block, l);
         }
     }
 }
 
 PC_SIMD_FORMS_OF(finish_blocks,
                  (const pc_ndt_grid *g, const pc_ndt_grid *wider, int32_t begin, int32_t end, const pc_ndt_target *t,
-                  const double *center, double s2),
-                 (g, wider, begin, end, t, center, s2))
+                  const double *center, double s2, const uint16_t *stale),
+                 (g, wider, begin, end, t, center, s2, stale))
 
 /* Blocks of a grid to finish, all or the stale ones. */
 typedef struct finishing {
@@ -62,38 +75,13 @@ typedef struct finishing {
 
 static void finish_range(void *state, int64_t begin, int64_t end) {
     const finishing *f = state;
-    finish_blocks_for(f->simd)(f->g, f->wider, (int32_t)begin, (int32_t)end, f->t, f->center, f->s2);
-}
-
-/* Lanes of `before` that are not stale come back: their cell has not changed, and the normal of its parent must not
- * reach it earlier than on CUDA, where cells are refreshed one by one. */
-static void keep_fresh(const pc_ndt_block *before, uint32_t stale, pc_ndt_block *block) {
-    enum { ROWS = sizeof *block / sizeof(float) / PC_NDT_LANES };
-    const float *from = (const float *)before;
-    float *to = (float *)block;
-    for (int row = 0; row < ROWS; row++) {
-        for (int l = 0; l < PC_NDT_LANES; l++) {
-            const int at = row * PC_NDT_LANES + l;
-            to[at] = stale >> l & 1 ? to[at] : from[at];
-        }
-    }
+    finish_blocks_for(f->simd)(f->g, f->wider, (int32_t)begin, (int32_t)end, f->t, f->center, f->s2, NULL);
 }
 
 static void finish_stale_range(void *state, int64_t begin, int64_t end) {
-    enum { L = PC_NDT_LANES, ALL = (1 << L) - 1 };
     const finishing *f = state;
-    for (int64_t b = begin; b < end; b++) {
-        const int64_t cells = f->g->count - b * L; /* cell 0 and the lanes after the last cell are written, too */
-        const uint32_t stale = f->g->stale[b], written = stale | (b == 0) | (cells < L ? ALL << cells & ALL : 0u);
-        if (stale) {
-            const pc_ndt_block before = f->g->blocks[b];
-            finish_range(state, b, b + 1);
-            if (written != ALL) {
-                keep_fresh(&before, written, &f->g->blocks[b]);
-            }
-            f->g->stale[b] = 0;
-        }
-    }
+    finish_blocks_for(f->simd)(f->g, f->wider, (int32_t)begin, (int32_t)end, f->t, f->center, f->s2, f->g->stale);
+    memset(f->g->stale + begin, 0, (size_t)(end - begin) * sizeof *f->g->stale);
 }
 
 static void run(pcgpu_context *context, const pc_ndt_state *s, const pc_ndt_target *t, const double center[3],
