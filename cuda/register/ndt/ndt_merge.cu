@@ -2,10 +2,10 @@
  *
  * Idea: the scan's cells are built like those of a target, with ids by their first points. Each of them is one cell of
  * the local map at most, and no other is, so that a thread that has found or made it adds to it alone: no atomics, and
- * no order that could matter. Means and weights follow, from wide levels to fine ones, which may need those of parents. New cells get the next numbers in the order
- * of the scan's, by the counting that numbers cells anywhere, so the local map's order is that of the CPU. Only where
- * the box moves, or memory grows, all cells are gone through: they are numbered again in their order, into other
- * memory. */
+ * no order that could matter. Means and weights follow, from wide levels to fine ones, which may need those of parents.
+ * New cells get the next numbers in the order of the scan's, by the counting that numbers cells anywhere, so the local
+ * map's order is that of the CPU. Only where the box moves, or memory grows, all cells are gone through: they are
+ * numbered again in their order, into other memory. */
 #include "ndt_merge.cuh"
 #include "ndt_target.cuh"
 

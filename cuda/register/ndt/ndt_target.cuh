@@ -231,8 +231,7 @@ __device__ static inline void pc_ndt_parent_normal(const pc_ndt_wider *wider, ui
         number = pc_ndt_find_from(wider->slots, wider->bits, parent, at, *(const uint4 *)&wider->slots[at]);
     }
     for (int k = 0; k < 6; k++) {
-        normal[k] =
-            number ? (double)wider->blocks[number / PC_NDT_LANES].normal[k][number % PC_NDT_LANES] : 0.0;
+        normal[k] = number ? (double)wider->blocks[number / PC_NDT_LANES].normal[k][number % PC_NDT_LANES] : 0.0;
     }
 }
 

@@ -190,10 +190,10 @@ PC_HD_ALWAYS void pc_ndt_finish(const double *m, const double *corner, const dou
     pc_ndt_matrix inverse = pc_ndt_inverse(c, t2), normal = pc_ndt_square(pc_ndt_square(inverse));
     pc_ndt_store(block->normal, l, takes ? 1.0 : plane * (t4 * t4), pc_ndt_either(takes, from, normal),
                  takes ? 0.0 : tilt / (t4 * t4), inverse);
-    /* The square of n n^T is nearly itself, and not negative along the plane, as that without the tilt may be. */
+    /* n n^T by its square: without its tilt it may be slightly negative along the plane. */
     inverse = pc_ndt_inverse(c, s2);
-    pc_ndt_store(block->weight, l, takes ? 1.0 / s2 : seen * s2,
-                 pc_ndt_square(pc_ndt_either(takes, from, inverse)), 0.0, inverse);
+    pc_ndt_store(block->weight, l, takes ? 1.0 / s2 : seen * s2, pc_ndt_square(pc_ndt_either(takes, from, inverse)),
+                 0.0, inverse);
 }
 
 /* ---- one step ---------------------------------------------------------------------------------------------------- */
