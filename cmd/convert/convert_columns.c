@@ -81,7 +81,7 @@ static void copy_column(const pcgpu_cloud *in, int from, pcgpu_cloud *out, int k
         if (change != 0) {
             *to = (float)((double)*value + change);
         } else {
-            memcpy(to, value, sizeof *to); /* bits: the value may be a packed colour */
+            memcpy(to, value, sizeof *to); /* bits: a NaN keeps its own */
         }
     }
 }

@@ -145,7 +145,7 @@ static void copy_rows(const pcgpu_cloud *from, const int *columns, int source, i
             if (k < 3 && change[k] != 0) {
                 row[k] = (float)((double)in[columns[k]] + change[k]);
             } else {
-                memcpy(row + k, in + columns[k], sizeof *row); /* bits: the value may be a packed colour */
+                memcpy(row + k, in + columns[k], sizeof *row); /* bits: a NaN keeps its own */
             }
         }
         row[n] = (float)source;

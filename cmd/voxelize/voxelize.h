@@ -39,8 +39,6 @@ int voxels_write_sides(job *j, const pcgpu_voxels *v);
 /* Writes --output as a cloud of one point per voxel with the columns of the input: the point that first or nearest
  * selected, else the mean; the features move into it. Returns an exit code. */
 int voxels_write_cloud(job *j, pcgpu_voxels *v);
-/* Whether the means of some columns need the points, and not only their sums: packed colours. */
-bool voxels_need_points(const pcgpu_cloud *input);
 /* The voxel of each record. */
 pcgpu_array voxels_point_array(const pcgpu_voxels *v);
 

@@ -44,10 +44,6 @@ int voxelize_in_pieces(job *j, pcgpu_voxels *v) {
     }
     progress_begin(j->names[0], "voxelizing in pieces");
     int code = lacking(o) ? job_lacks_in_pieces(j, &pieces, lacking(o)) : job_open_pieces(j, &pieces, &memory);
-    if (code == EXIT_DONE && j->in_pieces && cloud && params.features == PCGPU_FEATURES_MEAN &&
-        voxels_need_points(&j->clouds[0])) {
-        code = job_lacks_in_pieces(j, &pieces, "mean of packed colours");
-    }
     if (code == EXIT_DONE && j->in_pieces && !voxels_check_columns(j)) {
         code = EXIT_FAILED;
     }

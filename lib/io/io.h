@@ -131,6 +131,10 @@ pcgpu_status pc_table_add(pcgpu_context *context, const char *name, pc_table *ta
 pcgpu_status pc_table_add_unnamed(pcgpu_context *context, const char *name, pc_table *table, int columns, int type,
                                   size_t step, size_t stride);
 
+/* Makes the packed colours of PCL, a field "rgb" or "rgba" of four bytes in a binary record, columns red, green, blue and alpha;
+ * as a number a packed colour says nothing. */
+void pc_table_split_color(pc_table *table);
+
 /* Fills the cloud: x y z first, then the other columns in the order of the file. All values of the table must lie
  * within `bytes`; its memory moves into the cloud when no conversion is needed.
  *
@@ -179,6 +183,9 @@ bool pc_has_offset(const pcgpu_cloud *cloud);
  * integer, else float32. */
 void pc_output_types(const pcgpu_cloud *cloud, uint8_t types[PCGPU_MAX_COLUMNS]);
 
+/* In place of the type of a column red: that and the next two or three are one value, packed as PCL's. */
+enum { PC_OUTPUT_RGB = 254, PC_OUTPUT_RGBA = 255 };
+
 /* Writes all rows as packed little-endian records of these types. */
 pcgpu_status pc_output_rows(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud,
                             const uint8_t types[PCGPU_MAX_COLUMNS]);
@@ -198,9 +205,9 @@ void pc_output_name(const pcgpu_cloud *cloud, int column, char out[PCGPU_NAME_SI
 
 /* ---- whether values look like a cloud: io_plausible.c ----------------------------------------------------------- */
 
-/* The number of float32 columns, 3 to 16, that fits a .bin of `size` bytes much better than `columns` does (0: than one
- * column), or 0. Looks at 2048 values. */
-int pc_bin_columns(const void *data, size_t size, int columns);
+/* The number of float32 columns, 3 to 16, that fits a .bin of `whole` bytes much better than `columns` does (0: than one
+ * column), or 0. Looks at 2048 values of its first `size` bytes. */
+int pc_bin_columns(const void *data, size_t size, uint64_t whole, int columns);
 
 /* ---- depth images: io_depth.c, used by io_png.c and io_pgm.c --------------------------------------------------- */
 

@@ -10,7 +10,7 @@ enum { MIN_FIELDS = 3, MAX_FIELDS = 16, DEFAULT_FIELDS = 4, NUSCENES_FIELDS = 5 
 static pcgpu_status fail_size(pcgpu_context *context, const char *name, const pc_bytes *bytes, size_t size, int fields) {
     char choices[128] = "";
     size_t used = 0;
-    const int likely = pc_bin_columns(bytes->data, bytes->size, 0);
+    const int likely = pc_bin_columns(bytes->data, bytes->size, size, 0);
     for (int f = MIN_FIELDS; f <= MAX_FIELDS; f++) {
         if (size % ((size_t)f * 4) == 0) {
             used += (size_t)snprintf(choices + used, sizeof choices - used, "%s%d", used ? ", " : "", f);
@@ -53,6 +53,13 @@ static pcgpu_status layout_of_bin(pcgpu_context *context, const pc_bytes *bytes,
     *wanted = 0;
     if (size % record) {
         return fail_size(context, name, bytes, (size_t)size, fields);
+    }
+    const int likely = options->fields ? 0 : pc_bin_columns(bytes->data, bytes->size, size, fields);
+    if (likely > 0) {
+        return pc_fail(context, PCGPU_ERROR_FORMAT,
+                       "%s: the values repeat every %d columns and not every %d; give --fields %d, or --fields %d to read "
+                       "it as it is",
+                       name, likely, fields, likely, fields);
     }
     pc_say_encoding(options, "records of %d float32", fields);
     *table = (pc_table){.rows = (int64_t)(size / record)};

@@ -223,6 +223,7 @@ static pcgpu_status add_records(pcgpu_context *context, const char *name, uint64
     for (int k = 0; k < table->columns; k++) {
         table->fields[k].stride = record;
     }
+    pc_table_split_color(table);
     const uint64_t present = record ? (bytes - npy->start) / record : 0;
     table->rows = rows;
     return status == PCGPU_OK && present < (uint64_t)rows

@@ -76,12 +76,24 @@ static unsigned char *store(unsigned char *out, int type, double v) {
     return out + size;
 }
 
+/* The values of `parts` columns from `values` on, each from 0 to 255, as PCL packs them: blue is the lowest byte. */
+static unsigned char *store_color(unsigned char *out, const float *values, int parts) {
+    const uint32_t alpha = parts == 4 ? (uint32_t)values[3] : 0;
+    const uint32_t packed = alpha << 24 | (uint32_t)values[0] << 16 | (uint32_t)values[1] << 8 | (uint32_t)values[2];
+    memcpy(out, &packed, sizeof packed);
+    return out + sizeof packed;
+}
+
 static unsigned char *store_row(unsigned char *out, const pcgpu_cloud *cloud, int64_t row, const uint8_t *types) {
     const float *values = cloud->data + (size_t)row * (size_t)cloud->columns;
     for (int k = 0; k < cloud->columns; k++) {
         if (types[k] == PCGPU_FLOAT32) {
             memcpy(out, values + k, sizeof(float)); /* bits, not a value: see copy_column */
             out += sizeof(float);
+        } else if (types[k] == PC_OUTPUT_RGB || types[k] == PC_OUTPUT_RGBA) {
+            const int parts = types[k] == PC_OUTPUT_RGBA ? 4 : 3;
+            out = store_color(out, values + k, parts);
+            k += parts - 1;
         } else {
             out = store(out, types[k], pc_output_value(cloud, row, k));
         }

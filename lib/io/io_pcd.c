@@ -213,6 +213,7 @@ static pcgpu_status build_table(const pcd_input *in, pc_table *table) {
             offset += bytes;
         }
     }
+    pc_table_split_color(table);
     return PCGPU_OK;
 }
 

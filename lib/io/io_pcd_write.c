@@ -3,29 +3,67 @@
 
 #include <string.h>
 
-pcgpu_status pc_pcd_write(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud) {
+/* A field of the file: one column, or the columns of a colour. */
+typedef struct pcd_field {
+    char name[PCGPU_NAME_SIZE];
+    size_t size;
+    char kind;
+} pcd_field;
+
+/* The number of columns from k on that are a colour in uint8: 4 with alpha, 3, or 0. */
+static int color_columns(const pcgpu_cloud *cloud, const uint8_t *types, int k) {
+    static const char *const names[] = {"red", "green", "blue", "alpha"};
+    int found = 0;
+    while (found < 4 && k + found < cloud->columns && types[k + found] == PCGPU_UINT8 &&
+           strcmp(cloud->names[k + found], names[found]) == 0) {
+        found++;
+    }
+    return found < 3 ? 0 : found;
+}
+
+/* PCL and Open3D know colours in one field only: rgb, a float32 whose bits they are, or rgba. */
+static int describe(const pcgpu_cloud *cloud, uint8_t *types, pcd_field *fields) {
     static const char letters[] = "FFIUIUIU"; /* by pcgpu_type */
-    uint8_t types[PCGPU_MAX_COLUMNS];
-    pc_output_types(cloud, types);
-    fprintf(stream, "# .PCD v0.7 - Point Cloud Data file format\nVERSION 0.7\nFIELDS");
-    for (int k = 0; k < cloud->columns; k++) {
-        char label[PCGPU_NAME_SIZE];
-        pc_output_name(cloud, k, label);
-        if (strcmp(label, "_") == 0) {
-            snprintf(label, sizeof label, "c%d", k); /* "_" would be padding, which readers skip */
+    int count = 0;
+    for (int k = 0; k < cloud->columns; count++) {
+        pcd_field *f = &fields[count];
+        const int color = color_columns(cloud, types, k);
+        if (color) {
+            types[k] = color == 4 ? PC_OUTPUT_RGBA : PC_OUTPUT_RGB;
+            *f = color == 4 ? (pcd_field){"rgba", 4, 'U'} : (pcd_field){"rgb", 4, 'F'};
+            k += color;
+            continue;
         }
-        fprintf(stream, " %s", label);
+        pc_output_name(cloud, k, f->name);
+        if (strcmp(f->name, "_") == 0) {
+            snprintf(f->name, sizeof f->name, "c%d", k); /* "_" would be padding, which readers skip */
+        }
+        f->size = pc_type_size(types[k]);
+        f->kind = letters[types[k]];
+        k++;
+    }
+    return count;
+}
+
+pcgpu_status pc_pcd_write(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud) {
+    uint8_t types[PCGPU_MAX_COLUMNS];
+    pcd_field fields[PCGPU_MAX_COLUMNS];
+    pc_output_types(cloud, types);
+    const int count = describe(cloud, types, fields);
+    fprintf(stream, "# .PCD v0.7 - Point Cloud Data file format\nVERSION 0.7\nFIELDS");
+    for (int i = 0; i < count; i++) {
+        fprintf(stream, " %s", fields[i].name);
     }
     fprintf(stream, "\nSIZE");
-    for (int k = 0; k < cloud->columns; k++) {
-        fprintf(stream, " %zu", pc_type_size(types[k]));
+    for (int i = 0; i < count; i++) {
+        fprintf(stream, " %zu", fields[i].size);
     }
     fprintf(stream, "\nTYPE");
-    for (int k = 0; k < cloud->columns; k++) {
-        fprintf(stream, " %c", letters[types[k]]);
+    for (int i = 0; i < count; i++) {
+        fprintf(stream, " %c", fields[i].kind);
     }
     fprintf(stream, "\nCOUNT");
-    for (int k = 0; k < cloud->columns; k++) {
+    for (int i = 0; i < count; i++) {
         fprintf(stream, " 1");
     }
     fprintf(stream, "\nWIDTH %lld\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS %lld\nDATA binary\n",

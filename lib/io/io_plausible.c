@@ -90,7 +90,7 @@ static double explained(const sample *s, int columns) {
 }
 
 /* The number of columns that fits much better than `columns`, or 0. Multiples fit as well by nature. */
-static int better_columns(const sample *s, size_t size, int columns) {
+static int better_columns(const sample *s, uint64_t size, int columns) {
     const double now = columns > 0 ? explained(s, columns) : 0.0;
     double best = 0.0;
     int found = 0;
@@ -109,13 +109,13 @@ static int better_columns(const sample *s, size_t size, int columns) {
     return best > now + CLEAR && best > RATIO * now ? found : 0;
 }
 
-int pc_bin_columns(const void *data, size_t size, int columns) {
+int pc_bin_columns(const void *data, size_t size, uint64_t whole, int columns) {
     sample s;
     if (size / sizeof(float) < FEWEST) {
         return 0;
     }
     take(&s, data, size / sizeof(float));
-    return better_columns(&s, size, columns);
+    return better_columns(&s, whole, columns);
 }
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
@@ -256,7 +256,7 @@ bool pcgpu_cloud_looks_wrong(const pcgpu_cloud *cloud, const char *format, char 
     *why = '\0';
     if (format && strcmp(format, "bin") == 0) {
         const size_t size = (size_t)cloud->rows * (size_t)cloud->columns * sizeof(float);
-        const int columns = pc_bin_columns(cloud->data, size, cloud->columns);
+        const int columns = pc_bin_columns(cloud->data, size, size, cloud->columns);
         if (columns > 0) {
             snprintf(why, why_size, "the values repeat every %d columns and not every %d; give --fields %d", columns,
                      cloud->columns, columns);

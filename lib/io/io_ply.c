@@ -204,6 +204,7 @@ static pcgpu_status vertex_table(pc_ply_input *in, const pc_ply_element *vertex,
         table->fields[table->columns - 1].stride = stride;
         offset += pc_type_size(p->type);
     }
+    pc_table_split_color(table);
     return PCGPU_OK;
 }
 

@@ -55,9 +55,8 @@ static pcgpu_status find_columns(pcgpu_context *context, const pc_scene *scene, 
     status = status == PCGPU_OK ? find_column(context, scene, "class", l, &p->classes) : status;
     status = status == PCGPU_OK ? find_column(context, scene, "normals", l, &p->normals) : status;
     status = status == PCGPU_OK ? find_column(context, scene, "intensity", l, &p->intensity) : status;
-    const int colors = !p->rgb ? 0 : p->paint.paint == PC_PAINT_PACKED ? 1 : 3;
     for (int k = 3; k < l->cloud.columns; k++) {
-        if (k < p->paint.column || k >= p->paint.column + colors || !p->rgb) {
+        if (k < p->paint.column || k >= p->paint.column + 3 || !p->rgb) {
             page_column *c = &p->columns[p->column_count++];
             c->column = k;
             measure(p, c);

@@ -17,7 +17,6 @@ typedef enum pc_paint {
     PC_PAINT_DISTANCE, /* from the origin of the file, which is the sensor of a scan */
     PC_PAINT_CLASS,    /* a whole number of a column: a colour per class */
     PC_PAINT_RGB,      /* three adjacent columns, red green blue */
-    PC_PAINT_PACKED,   /* one column whose bits are 0xRRGGBB, as PCL has it */
     PC_PAINT_NORMAL    /* three adjacent columns, nx ny nz */
 } pc_paint;
 

@@ -31,10 +31,7 @@ static int rgb_column(const pc_layer *l) {
     static const char *const reds[] = {"red", "r", "diffuse_red", NULL}, *const greens[] = {"green", "g", "diffuse_green", NULL},
                              *const blues[] = {"blue", "b", "diffuse_blue", NULL};
     const int red = column_of(l, reds);
-    static const char *const packed[] = {"rgb", "rgba", NULL};
-    return column_of(l, packed) >= 0 ? column_of(l, packed)
-           : red >= 0 && column_of(l, greens) == red + 1 && column_of(l, blues) == red + 2 ? red
-                                                                                                            : -1;
+    return red >= 0 && column_of(l, greens) == red + 1 && column_of(l, blues) == red + 2 ? red : -1;
 }
 
 /* ---- one layer --------------------------------------------------------------------------------------------------- */
@@ -95,9 +92,7 @@ static pcgpu_status paint_layer(pcgpu_context *context, const pc_scene *scene, p
     } else if (strcmp(what, "class") == 0) {
         return set_column(context, l, PC_PAINT_CLASS, class_column(l), "column of classes (classification, class, label)");
     } else if (strcmp(what, "rgb") == 0) {
-        const int column = rgb_column(l);
-        const bool packed = column >= 0 && strncmp(l->cloud.names[column], "rgb", 3) == 0;
-        return set_column(context, l, packed ? PC_PAINT_PACKED : PC_PAINT_RGB, column, "columns red green blue");
+        return set_column(context, l, PC_PAINT_RGB, rgb_column(l), "columns red green blue");
     } else if (strcmp(what, "normals") == 0) {
         return set_column(context, l, PC_PAINT_NORMAL, pc_normal_column(&l->cloud), "columns nx ny nz");
     } else {
@@ -113,13 +108,6 @@ uint32_t pc_layer_color_other(const pc_layer *l, const float *p) {
         return c == 0.0f ? 0x9aa0a6u : c > 0.0f && c < 1e6f ? pc_class_color((int)c - 1) : 0x808080u;
     }
     uint32_t rgb = 0;
-    if (l->paint == PC_PAINT_PACKED && l->cloud.types[l->column] == PCGPU_FLOAT32) {
-        memcpy(&rgb, v, sizeof rgb);
-        return rgb & 0xffffffu;
-    }
-    if (l->paint == PC_PAINT_PACKED) {
-        return *v >= 0.0f && *v < 4294967296.0f ? (uint32_t)*v & 0xffffffu : 0x808080u;
-    }
     for (int k = 0; k < 3; k++) {
         const float x = l->paint == PC_PAINT_NORMAL ? 127.5f + 127.5f * v[k] : v[k] * l->rgb_scale;
         rgb = rgb << 8 | (uint32_t)(x >= 255.0f ? 255 : x > 0.0f ? (int)(x + 0.5f) : 0);

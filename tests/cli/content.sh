@@ -87,24 +87,35 @@ for NAME in scan.dat scan scan.velodyne; do
     expect 0 pcgpu sample -m 1 -F bin "$NAME"
 done
 
-# A .bin that looks wrong: a warning with the option to give, and info says why. .pcd.bin of nuScenes has 5 columns.
+# A .bin with another number of columns than 4 is refused; with --fields it is a warning, and info says why. .pcd.bin of
+# nuScenes has 5 columns.
 awk 'BEGIN { for (i = 0; i < 2000; i++) { r = 4 + i * 0.02; x = i * 0.61
     printf "%.6f %.6f %.6f %d %d\n", r * cos(x), r * sin(x), i % 29 * 0.07 - 1, i % 256, i % 32 } }' | floats > five.bin
 WARNED='five.bin: warning: the values repeat every 5 columns and not every 4; give --fields 5$'
-expect 0 pcgpu sample -m 5 five.bin
+expect 0 pcgpu sample -m 5 --fields 4 five.bin
 stderr_is_one "^pcgpu: $WARNED"
 expect 0 pcgpu sample -m 5 --fields 5 five.bin
 stderr_is ''
-expect 0 "$PCGPU" info five.bin
+REFUSED='the values repeat every 5 columns and not every 4; give --fields 5, or --fields 4 to read it as it is$'
+expect 1 pcgpu sample -m 5 five.bin
+stderr_is_one "^pcgpu: five.bin: $REFUSED"
+expect 1 sh -c '"$PCGPU" sample -m 5 < five.bin'
+stderr_is_one "^pcgpu: .*: $REFUSED"
+expect 1 pcgpu voxelize --voxel-size 1 --memory 1M five.bin -o five.npz
+stderr_is_one "^pcgpu: five.bin: $REFUSED"
+absent five.npz
+expect 1 "$PCGPU" info five.bin
+stderr_is_one "^pcgpu: five.bin: $REFUSED"
+expect 0 "$PCGPU" info --fields 4 five.bin
 stderr_has "$WARNED"
 stdout_has '^  looks wrong: the values repeat every 5 columns'
-expect 0 "$PCGPU" info five.bin --json -
+expect 0 "$PCGPU" info --fields 4 five.bin --json -
 stdout_has '"looks_wrong": "the values repeat every 5 columns'
 # Of many inputs with the same warning the first three are named, from any number of threads; with -v all of them.
 for i in 1 2 3 4 5; do cp five.bin five_$i.bin; done
 for threads in 1 3; do
     for verbose in '' -v; do
-        expect 0 "$PCGPU" sample --threads $threads $verbose -m 5 five_?.bin -o five.d/ -f
+        expect 0 "$PCGPU" sample --threads $threads $verbose -m 5 --fields 4 five_?.bin -o five.d/ -f
         stderr_has "five_3\.bin: warning: the values repeat every 5 columns"
         [ -n "$verbose" ] || stderr_lacks 'five_[45]\.bin: warning'
         [ -n "$verbose" ] || stderr_has '^pcgpu: warning: 2 more of these warnings; -v prints all$'

@@ -181,7 +181,7 @@ absent x.ply d
 
 # Folders: the format of each input, or one for all; sub-folders, lists, shards, what is there already.
 mkdir -p in/sub && cp a.bin in/1.bin && cp utm.ply in/2.ply && cp odd.bin in/sub/3.bin
-cp a.bin in/4.pcd.bin
+records a.bin | awk '{ print $0, NR % 32 }' | floats > in/4.pcd.bin
 expect 0 "$PCGPU" convert -r in -o same/
 for NAME in 1.bin 2.ply sub/3.bin; do
     present "same/$NAME"

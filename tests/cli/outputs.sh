@@ -168,7 +168,7 @@ expect 2 pcgpu sample -m 10 a.bin e/a.bin -f -o d/ # -f is not meant for this ru
 rm -r e
 # nuScenes' double extension: the stem goes without it.
 cp a.bin scan.pcd.bin
-expect 0 pcgpu sample -m 10 scan.pcd.bin -o d/ --output-format ply
+expect 0 pcgpu sample -m 10 --fields 4 scan.pcd.bin -o d/ --output-format ply
 present d/scan.ply
 rm scan.pcd.bin d/scan.ply
 

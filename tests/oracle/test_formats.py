@@ -1,5 +1,5 @@
-"""Files of other programs: what pcgpu reads is what NumPy, laspy or plyfile wrote, and the other way round. LAS is written by
-hand here, by the tables of its specification; laspy and plyfile join where they are installed."""
+"""Files of other programs: what pcgpu reads is what NumPy, laspy, plyfile or Open3D wrote, and the other way round. LAS is
+written by hand here, by the tables of its specification; laspy, plyfile and Open3D join where they are installed."""
 import gzip
 import io
 import json
@@ -18,6 +18,10 @@ try:
     import plyfile
 except ImportError:
     plyfile = None
+try:
+    import open3d
+except ImportError:
+    open3d = None
 
 f32 = np.float32
 
@@ -205,6 +209,24 @@ def test_plyfile(folder):
     return passed('plyfile, both directions')
 
 
+def test_open3d(folder):
+    """The colours of a .pcd, which PCL packs."""
+    if not open3d:
+        return part_skipped('colours of .pcd by Open3D', 'it is not installed')
+    points = scan()
+    colors = np.random.default_rng(5).integers(0, 256, (len(points), 3))
+    cloud = open3d.geometry.PointCloud(open3d.utility.Vector3dVector(points[:, :3]))
+    cloud.colors = open3d.utility.Vector3dVector(colors / 255)
+    for options in {}, {'write_ascii': True}, {'compressed': True}:
+        open3d.io.write_point_cloud(str(folder / 'o.pcd'), cloud, **options)
+        compare(f'colours of Open3D, {options}', read(folder / 'o.pcd'), dict(zip(('red', 'green', 'blue'), colors.T)))
+    for name in 'p.pcd', 'p.ply':
+        run('convert', folder / 'o.pcd', '-o', folder / name)
+        back = open3d.io.read_point_cloud(str(folder / name))
+        equal(f'colours of {name} as Open3D reads them', np.rint(np.asarray(back.colors) * 255).astype(int), colors)
+    return passed('colours of .pcd by Open3D, both directions')
+
+
 def test_archives(folder):
     points = scan()
     plain = dict(zip('xyz', points.T), intensity=points[:, 3])
@@ -218,7 +240,7 @@ def test_archives(folder):
     (folder / 'd.pcd.bin').write_bytes(five.tobytes())
     compare('.pcd.bin', read(folder / 'd.pcd.bin'), dict(plain, c4=five[:, 4]))
     (folder / 'e.bin').write_bytes(five.tobytes())
-    read(folder / 'e.bin', warned='the values repeat every 5 columns and not every 4; give --fields 5')
+    read(folder / 'e.bin', '--fields', '4', warned='the values repeat every 5 columns and not every 4; give --fields 5')
     passed('npz, gzip, .pcd.bin')
 
 
@@ -282,7 +304,7 @@ def test_real(folder):
         result = run('info', path, code=None)
         check(b'looks wrong' not in result.stdout and b'warning' not in result.stderr, f'{path} looks right', result.stdout.decode())
     for path in sorted(data('nuscenes_sequence').glob('*.bin')):
-        check(b'give --fields 5' in run('info', path).stderr, f'{path} has 5 columns')
+        check(b'give --fields 5' in run('info', path, code=1).stderr, f'{path} has 5 columns')
         check(not run('info', '--fields', '5', path).stderr, f'{path} is right with 5 columns')
     return passed('real files')
 
@@ -293,6 +315,7 @@ with scratch() as scratch_folder:
     test_las(scratch_folder)
     test_las_written(scratch_folder)
     test_plyfile(scratch_folder)
+    test_open3d(scratch_folder)
     test_archives(scratch_folder)
     test_meshes(scratch_folder)
     test_real(scratch_folder)

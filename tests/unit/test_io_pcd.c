@@ -32,13 +32,13 @@ void test_pcd_ascii(void **state) {
     pcgpu_cloud_free(&cloud);
 }
 
-/* A packed colour with the bits of a signalling NaN: no arithmetic may touch it. */
+/* The bits of a signalling NaN, as of a packed colour: no arithmetic may touch them. */
 static const unsigned char color[4] = {0x01, 0x02, 0xa0, 0xff};
 
 void test_pcd_binary(void **state) {
     io_state *s = *state;
     static const char head[] =
-        "VERSION 0.7\nFIELDS x y z _ rgb id\nSIZE 4 4 4 1 4 8\nTYPE F F F U F U\nCOUNT 1 1 1 4 1 1\n"
+        "VERSION 0.7\nFIELDS x y z _ bits id\nSIZE 4 4 4 1 4 8\nTYPE F F F U F U\nCOUNT 1 1 1 4 1 1\n"
         "WIDTH 2\nHEIGHT 1\nPOINTS 2\nDATA binary\n";
     const float p[3] = {1, 2, 3};
     const uint64_t id = 16777217;
@@ -73,6 +73,43 @@ void test_pcd_binary(void **state) {
     free(written);
     pcgpu_cloud_free(&cloud);
     pcgpu_cloud_free(&again);
+}
+
+/* PCL's packed colours are columns in memory, whatever their type and place, and one field in a .pcd. */
+void test_pcd_color(void **state) {
+    static const struct {
+        const char *fields, *values, *written; /* of ascii, and the lines that the writer makes */
+        float expected[4];
+        int columns;
+    } cases[] = {
+        {"FIELDS x y z rgb\nSIZE 4 4 4 4\nTYPE F F F U\n", "1 2 3 16711935", "FIELDS x y z rgb\nSIZE 4 4 4 4\nTYPE F F F F\n",
+         {255, 0, 255}, 6},
+        {"FIELDS x y z rgb\nSIZE 4 4 4 4\nTYPE F F F F\n", "1 2 3 4.2108e+06", "FIELDS x y z rgb\nSIZE 4 4 4 4\nTYPE F F F F\n",
+         {128, 128, 224}, 6},
+        {"FIELDS rgba x y z\nSIZE 4 4 4 4\nTYPE U F F F\n", "2147549957 1 2 3", "FIELDS x y z rgba\nSIZE 4 4 4 4\nTYPE F F F U\n",
+         {1, 3, 5, 128}, 7},
+        {"FIELDS x y z red rgb\nSIZE 4 4 4 4 4\nTYPE F F F F U\n", "1 2 3 4 5", "FIELDS x y z red rgb\n", {4, 5}, 5},
+    };
+    io_state *s = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[256], *written;
+        size_t size;
+        pcgpu_cloud cloud, again;
+        const int length = snprintf(text, sizeof text, "VERSION 0.7\n%sWIDTH 1\nHEIGHT 1\nPOINTS 1\nDATA ascii\n%s\n",
+                                    cases[i].fields, cases[i].values);
+        io_read_good(s, "pcd", text, (size_t)length, &cloud);
+        assert_int_equal(cloud.columns, cases[i].columns);
+        for (int k = 3; k < cloud.columns; k++) {
+            assert_true(cloud.data[k] == cases[i].expected[k - 3]);
+        }
+        io_write(s, "pcd", &cloud, &written, &size);
+        assert_non_null(strstr(written, cases[i].written));
+        io_read_good(s, "pcd", written, size, &again);
+        io_assert_same(&cloud, &again);
+        free(written);
+        pcgpu_cloud_free(&cloud);
+        pcgpu_cloud_free(&again);
+    }
 }
 
 /* Field after field; the zeros of x are one literal and one overlapping copy. */

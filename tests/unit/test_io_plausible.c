@@ -95,8 +95,8 @@ void test_plausible_few(void **state) {
     assert_false(looks_wrong(data, 200, 5, why));
     assert_false(looks_wrong(zeros, 4000, 5, why));
     assert_string_equal(why, "");
-    assert_int_equal(pc_bin_columns(data, 60000 * sizeof(float), 4), 0);
-    assert_int_equal(pc_bin_columns(data, 60000 * sizeof(float), 0), 4);
+    assert_int_equal(pc_bin_columns(data, 60000 * sizeof(float), 60000 * sizeof(float), 4), 0);
+    assert_int_equal(pc_bin_columns(data, 60000 * sizeof(float), 60000 * sizeof(float), 0), 4);
     free(data);
 }
 
@@ -194,7 +194,9 @@ void test_plausible_files(void **state) {
     }
     pcgpu_cloud cloud;
     s->log[0] = '\0';
-    assert_int_equal(pcgpu_read_file(s->context, io_data("nuscenes_sequence/000008.bin"), NULL, &cloud), PCGPU_OK);
+    const pcgpu_read_options four = {.fields = 4};
+    assert_int_equal(pcgpu_read_file(s->context, io_data("nuscenes_sequence/000008.bin"), &four, &cloud), PCGPU_OK);
     assert_non_null(strstr(s->log, "000008.bin: the values repeat every 5 columns and not every 4; give --fields 5"));
     pcgpu_cloud_free(&cloud);
+    assert_int_equal(pcgpu_read_file(s->context, io_data("nuscenes_sequence/000008.bin"), NULL, &cloud), PCGPU_ERROR_FORMAT);
 }
