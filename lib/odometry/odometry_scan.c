@@ -1,5 +1,6 @@
 /* Odometry: the sensor's motion, the usable points of a scan, and where they would be had it stood still. */
 #include "odometry_lidar.h"
+#include "simd.h"
 #include "solve.h"
 
 #include <stdlib.h>
@@ -29,7 +30,7 @@ void pc_transform_invert(const double T[16], double out[16]) {
     out[15] = 1.0;
 }
 
-static void cross(const double a[3], const double b[3], double out[3]) {
+PC_INLINE void cross(const double a[3], const double b[3], double out[3]) {
     out[0] = a[1] * b[2] - a[2] * b[1];
     out[1] = a[2] * b[0] - a[0] * b[2];
     out[2] = a[0] * b[1] - a[1] * b[0];
@@ -263,7 +264,7 @@ enum { POINTS_A_PART = 8192 };
 
 /* The middle of the sweep from the place of a point: p + 2 (h x p + h x (h x p)) / (1 + h h) + translation, with
  * Cayley's h. */
-static inline void move_point(const pc_sweep *m, double s, double p[3]) {
+PC_INLINE void move_point(const pc_sweep *m, double s, double p[3]) {
     double half[3], a[3], b[3], square = 1.0;
     for (int k = 0; k < 3; k++) {
         half[k] = 0.5 * s * m->motion.rotation[k];
@@ -296,25 +297,35 @@ typedef struct moving {
     pc_sweep sweep;
     const double *offset;
     pc_odometry_scan *scan;
+    pc_simd simd;
 } moving;
 
-static void move_points(void *state, int64_t begin, int64_t end) {
-    const moving *m = state;
-    const pc_point_set *to = &m->scan->points;
-    const float *x = m->scan->raw, *y = x + to->n, *z = y + to->n;
-    const double *offset = m->offset;
+/* from: rows of n x, y, z and phases; to: of x, y and z. */
+PC_INLINE void move_points(const moving *m, const float *restrict from, float *restrict to, int64_t n, int64_t begin,
+                           int64_t end) {
+    const double *o = m->offset;
     for (int64_t i = begin; i < end; i++) {
-        double p[3] = {(double)x[i] + offset[0], (double)y[i] + offset[1], (double)z[i] + offset[2]};
-        move_point(&m->sweep, (double)m->scan->phase[i], p);
-        to->x[i] = (float)(p[0] - offset[0]);
-        to->y[i] = (float)(p[1] - offset[1]);
-        to->z[i] = (float)(p[2] - offset[2]);
+        double p[3] = {(double)from[i] + o[0], (double)from[n + i] + o[1], (double)from[2 * n + i] + o[2]};
+        move_point(&m->sweep, (double)from[3 * n + i], p);
+        to[i] = (float)(p[0] - o[0]);
+        to[n + i] = (float)(p[1] - o[1]);
+        to[2 * n + i] = (float)(p[2] - o[2]);
     }
+}
+
+PC_SIMD_FORMS_OF(move_points,
+                 (const moving *m, const float *restrict from, float *restrict to, int64_t n, int64_t begin,
+                  int64_t end),
+                 (m, from, to, n, begin, end))
+
+static void move_range(void *state, int64_t begin, int64_t end) {
+    const moving *m = state;
+    move_points_for(m->simd)(m, m->scan->raw, m->scan->xyz, m->scan->points.n, begin, end);
 }
 
 pcgpu_status pc_odometry_deskew(pcgpu_odometry *o, const pc_twist *motion, pc_odometry_scan *scan) {
     static const pc_twist still;
-    moving m = {.sweep = pc_sweep_of(motion ? motion : &still), .offset = scan->cloud_offset, .scan = scan};
+    moving m = {pc_sweep_of(motion ? motion : &still), scan->cloud_offset, scan, pc_context_simd(o->context)};
     const int64_t n = scan->points.n;
     pcgpu_status status = pc_odometry_take_memory(o, scan, n); /* which a device may be reading */
     if (status != PCGPU_OK) {
@@ -322,7 +333,7 @@ pcgpu_status pc_odometry_deskew(pcgpu_odometry *o, const pc_twist *motion, pc_od
     }
     float *to = scan->xyz;
     scan->points = (pc_point_set){.n = n, .x = to, .y = to + n, .z = to + 2 * n, .scan = (int)(scan - o->scans)};
-    pc_run_ranges(o->context, n, POINTS_A_PART, move_points, &m);
+    pc_run_ranges(o->context, n, POINTS_A_PART, move_range, &m);
     memcpy(scan->offset, scan->cloud_offset, sizeof scan->offset);
     pc_ndt_find_box(&scan->points);
     pc_ndt_settle(&scan->points, scan->offset);
