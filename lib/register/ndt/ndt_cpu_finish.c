@@ -1,10 +1,6 @@
 /* Means and weights of the cells of the target, a block of lanes at a time. */
 #include "ndt_cpu.h"
 
-#include <string.h>
-
-#define ALL_LANES ((1u << PC_NDT_LANES) - 1)
-
 enum {
     MOMENTS = 10,
     ROWS = 6, /* of a symmetric matrix */
@@ -12,76 +8,109 @@ enum {
     BLOCKS_ALONE = 32 * PC_NDT_CHUNK / PC_NDT_LANES, /* finished by one thread */
 };
 
-/* The rows of `normal` of a cell into a lane. */
-PC_INLINE void take_normal(const pc_ndt_block *blocks, int64_t cell, double *lane) {
-    enum { L = PC_NDT_LANES };
-    for (int k = 0; k < ROWS; k++) {
-        lane[k * L] = (double)blocks[cell / L].normal[k][cell % L];
-    }
-}
+/* Inputs of pc_ndt_finish for a block of lanes. */
+typedef struct inputs {
+    double m[MOMENTS * PC_NDT_LANES], corner[3 * PC_NDT_LANES], normal[ROWS * PC_NDT_LANES];
+} inputs;
 
-/* Blocks [begin, end) of a grid; padding lanes have no points. wider: the finished grid of the parents, or NULL. stale:
- * the lanes to finish of each block, or NULL for all. The normal of a parent must not reach the others earlier than on
- * CUDA, where cells are refreshed one by one: what they took from it, if anything, is their own normal, and comes out
- * again. A parent that is not there is cell 0, whose normal is 0. */
-PC_INLINE void finish_blocks(const pc_ndt_grid *g, const pc_ndt_grid *wider, int32_t begin, int32_t end,
-                             const pc_ndt_target *t, const double *center, double s2, const uint16_t *stale) {
-    enum { L = PC_NDT_LANES };
-    for (int32_t b = begin; b < end; b++) {
-        const uint32_t lanes = stale ? stale[b] : ALL_LANES;
-        if (lanes == 0) {
-            continue;
-        }
-        pc_ndt_block *block = &g->blocks[b];
-        double m[MOMENTS * L] = {0}, corner[3 * L] = {0}, normal[ROWS * L] = {0};
-        for (int l = 0; l < L && b * L + l < g->count; l++) {
-            const pc_ndt_moments *from = &g->moments[b * L + l];
-            const int64_t values[MOMENTS] = {from->n,  from->x,  from->y,  from->z,  from->xx,
-                                             from->xy, from->xz, from->yy, from->yz, from->zz};
-            for (int k = 0; k < MOMENTS; k++) {
-                m[k * L + l] = (double)values[k];
-            }
-            if (wider && lanes >> l & 1) {
-                take_normal(wider->blocks, pc_ndt_find(wider, pc_ndt_parent_key(g->keys[b * L + l])), normal + l);
-            } else if (wider) {
-                take_normal(g->blocks, b * L + l, normal + l);
-            }
-            uint32_t c[3];
-            pc_ndt_split_key(g->keys[b * L + l], c);
-            for (int k = 0; k < 3; k++) {
-                corner[k * L + l] = pc_ndt_corner(c[k], g->shift, g->half, t->unit, t->origin[k], center[k]);
-            }
-        }
-        double edge = t->unit * (double)(1 << g->shift);
-        for (int l = 0; l < L; l++) {
-            pc_ndt_finish(m + l, corner + l, normal + l, L, t->unit, edge, s2, block, l);
-        }
-    }
-}
-
-PC_SIMD_FORMS_OF(finish_blocks,
-                 (const pc_ndt_grid *g, const pc_ndt_grid *wider, int32_t begin, int32_t end, const pc_ndt_target *t,
-                  const double *center, double s2, const uint16_t *stale),
-                 (g, wider, begin, end, t, center, s2, stale))
-
-/* Blocks of a grid to finish, all or the stale ones. */
+/* A grid to finish. */
 typedef struct finishing {
-    const pc_ndt_grid *g, *wider;
+    const pc_ndt_grid *g, *wider; /* wider: the finished grid of the parents, or NULL */
     const pc_ndt_target *t;
     const double *center;
     double s2;
     pc_simd simd;
 } finishing;
 
+/* Fills lane l. Padding has no points. A parent that is not there is cell 0, whose normal is 0. */
+PC_INLINE void take_cell(const finishing *f, int32_t cell, inputs *in, int l) {
+    enum { L = PC_NDT_LANES };
+    const pc_ndt_grid *g = f->g;
+    if (cell >= g->count) {
+        return;
+    }
+    const pc_ndt_moments *from = &g->moments[cell];
+    const int64_t values[MOMENTS] = {from->n,  from->x,  from->y,  from->z,  from->xx,
+                                     from->xy, from->xz, from->yy, from->yz, from->zz};
+    for (int k = 0; k < MOMENTS; k++) {
+        in->m[k * L + l] = (double)values[k];
+    }
+    const uint64_t key = g->keys[cell];
+    const uint32_t parent = f->wider ? pc_ndt_find(f->wider, pc_ndt_parent_key(key)) : 0;
+    for (int k = 0; f->wider && k < ROWS; k++) {
+        in->normal[k * L + l] = (double)f->wider->blocks[parent / L].normal[k][parent % L];
+    }
+    uint32_t c[3];
+    pc_ndt_split_key(key, c);
+    for (int k = 0; k < 3; k++) {
+        in->corner[k * L + l] = pc_ndt_corner(c[k], g->shift, g->half, f->t->unit, f->t->origin[k], f->center[k]);
+    }
+}
+
+PC_INLINE void finish_lanes(const finishing *f, const inputs *in, pc_ndt_block *block) {
+    const double edge = f->t->unit * (double)(1 << f->g->shift), unit = f->t->unit, s2 = f->s2;
+    for (int l = 0; l < PC_NDT_LANES; l++) {
+        pc_ndt_finish(in->m + l, in->corner + l, in->normal + l, PC_NDT_LANES, unit, edge, s2, block, l);
+    }
+}
+
+PC_INLINE void finish_blocks(const finishing *f, int32_t begin, int32_t end) {
+    for (int32_t b = begin; b < end; b++) {
+        inputs in = {0};
+        for (int l = 0; l < PC_NDT_LANES; l++) {
+            take_cell(f, b * PC_NDT_LANES + l, &in, l);
+        }
+        finish_lanes(f, &in, &f->g->blocks[b]);
+    }
+}
+
+PC_SIMD_FORMS_OF(finish_blocks, (const finishing *f, int32_t begin, int32_t end), (f, begin, end))
+
+/* Finishes up to a block of lanes of cells that are anywhere. */
+PC_INLINE void finish_cells(const finishing *f, const int32_t *cells, int count) {
+    enum { L = PC_NDT_LANES, VALUES = sizeof(pc_ndt_block) / sizeof(float) / L };
+    inputs in = {0};
+    pc_ndt_block block;
+    for (int l = 0; l < count; l++) {
+        take_cell(f, cells[l], &in, l);
+    }
+    finish_lanes(f, &in, &block);
+    for (int l = 0; l < count; l++) {
+        const float *from = &block.n[l];
+        float *to = &f->g->blocks[cells[l] / L].n[cells[l] % L];
+        for (int k = 0; k < VALUES; k++) {
+            to[k * L] = from[k * L];
+        }
+    }
+}
+
+/* The stale lanes of blocks [begin, end): few of a block are. */
+PC_INLINE void finish_stale(const finishing *f, int32_t begin, int32_t end) {
+    int32_t cells[PC_NDT_LANES];
+    int count = 0;
+    for (int32_t b = begin; b < end; b++) {
+        for (uint32_t lanes = f->g->stale[b]; lanes; lanes &= lanes - 1) {
+            cells[count++] = b * PC_NDT_LANES + __builtin_ctz(lanes);
+            if (count == PC_NDT_LANES) {
+                finish_cells(f, cells, count);
+                count = 0;
+            }
+        }
+        f->g->stale[b] = 0;
+    }
+    finish_cells(f, cells, count);
+}
+
+PC_SIMD_FORMS_OF(finish_stale, (const finishing *f, int32_t begin, int32_t end), (f, begin, end))
+
 static void finish_range(void *state, int64_t begin, int64_t end) {
     const finishing *f = state;
-    finish_blocks_for(f->simd)(f->g, f->wider, (int32_t)begin, (int32_t)end, f->t, f->center, f->s2, NULL);
+    finish_blocks_for(f->simd)(f, (int32_t)begin, (int32_t)end);
 }
 
 static void finish_stale_range(void *state, int64_t begin, int64_t end) {
     const finishing *f = state;
-    finish_blocks_for(f->simd)(f->g, f->wider, (int32_t)begin, (int32_t)end, f->t, f->center, f->s2, f->g->stale);
-    memset(f->g->stale + begin, 0, (size_t)(end - begin) * sizeof *f->g->stale);
+    finish_stale_for(f->simd)(f, (int32_t)begin, (int32_t)end);
 }
 
 static void run(pcgpu_context *context, const pc_ndt_state *s, const pc_ndt_target *t, const double center[3],
@@ -112,5 +141,8 @@ bool pc_ndt_finish_grid(pcgpu_context *context, const pc_ndt_state *s, const pc_
 
 void pc_ndt_finish_stale(pcgpu_context *context, const pc_ndt_state *s, const pc_ndt_target *t, const double center[3],
                          pc_ndt_grid *g, const pc_ndt_grid *wider) {
+    if (g->count % PC_NDT_LANES != 0) { /* the sums read the padding of the last block */
+        g->stale[g->count / PC_NDT_LANES] |= (uint16_t)(UINT16_MAX << g->count % PC_NDT_LANES);
+    }
     run(context, s, t, center, g, wider, (g->count + PC_NDT_LANES - 1) / PC_NDT_LANES, finish_stale_range);
 }
