@@ -68,19 +68,43 @@ PC_INLINE void run_sums(const int32_t *ux, const int32_t *uy, const int32_t *uz,
     }
 }
 
+/* Numbers of the cells with these keys. Memory accesses of all keys overlap; few are not in their first slot. */
+PC_INLINE void find_cells(const pc_ndt_grid *g, const uint64_t *keys, int n, uint32_t *cells) {
+    uint32_t at[AT_A_TIME];
+    int32_t others[AT_A_TIME];
+    int count = 0;
+    for (int k = 0; k < n; k++) {
+        at[k] = pc_ndt_slot(g, keys[k]);
+    }
+    for (int k = 0; k < n; k++) {
+        cells[k] = g->slots[at[k]];
+    }
+    for (int k = 0; k < n; k++) {
+        others[count] = k;
+        count += (cells[k] != 0) & (g->keys[cells[k]] != keys[k]);
+    }
+    for (int k = 0; k < count; k++) {
+        cells[others[k]] = pc_ndt_find_from(g, keys[others[k]], at[others[k]]);
+    }
+}
+
 /* Adds the runs of one block of points to the cells of one grid: first where each run belongs, then the sums, so that
  * the memory accesses of the searches overlap. */
 PC_INLINE void add_runs(const pc_ndt_grid *g, const int32_t *ux, const int32_t *uy, const int32_t *uz, int n,
                         const running *r, uint32_t *source, uint8_t *touched) {
     int32_t ends[AT_A_TIME];
     uint32_t cells[AT_A_TIME];
+    uint64_t keys[AT_A_TIME];
     const int shift = g->shift;
     const int32_t half = g->half;
     int runs = pc_ndt_runs(ux, uy, uz, n, half, shift, ends);
     for (int k = 0, first = 0; k < runs; first = ends[k++]) {
-        uint64_t key = pc_ndt_key((uint32_t)(ux[first] + half) >> shift, (uint32_t)(uy[first] + half) >> shift,
-                                  (uint32_t)(uz[first] + half) >> shift);
-        cells[k] = pc_ndt_find(g, key);
+        keys[k] = pc_ndt_key((uint32_t)(ux[first] + half) >> shift, (uint32_t)(uy[first] + half) >> shift,
+                             (uint32_t)(uz[first] + half) >> shift);
+    }
+    find_cells(g, keys, runs, cells);
+    for (int k = 0; k < runs; k++) {
+        __builtin_prefetch(source + 4 * (size_t)cells[k], 1);
     }
     for (int k = 0; touched && k < runs; k++) {
         touched[cells[k] / PC_NDT_LANES] = 1;
