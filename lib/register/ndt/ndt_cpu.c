@@ -267,19 +267,13 @@ pcgpu_status pc_ndt_add_pass(pcgpu_context *context, pc_ndt_state *s, const pc_n
 PC_INLINE void add_lanes(const pc_ndt_step *step, const pc_ndt_block *block, const uint32_t *source,
                          float *restrict sums) {
     enum { L = PC_NDT_LANES };
-    int32_t own[4][L];
     uint32_t any = 0;
     for (int l = 0; l < L; l++) {
-        own[0][l] = (int32_t)source[4 * l];
-        own[1][l] = (int32_t)source[4 * l + 1];
-        own[2][l] = (int32_t)source[4 * l + 2];
-        own[3][l] = (int32_t)source[4 * l + 3];
         any |= source[4 * l];
     }
-    if (any) {
-        for (int l = 0; l < L; l++) {
-            pc_ndt_add(step, block, l, own[0][l], own[1][l], own[2][l], own[3][l], sums + l, L);
-        }
+    for (int l = 0; any && l < L; l++) {
+        const uint32_t *own = source + 4 * l;
+        pc_ndt_add(step, block, l, (int32_t)own[0], (int32_t)own[1], (int32_t)own[2], (int32_t)own[3], sums + l, L);
     }
 }
 
