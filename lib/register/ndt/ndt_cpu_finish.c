@@ -76,8 +76,8 @@ PC_INLINE void finish_cells(const finishing *f, const int32_t *cells, int count)
     }
     finish_lanes(f, &in, &block);
     for (int l = 0; l < count; l++) {
-        const float *from = &block.n[l];
-        float *to = &f->g->blocks[cells[l] / L].n[cells[l] % L];
+        const float *from = (const float *)&block + l; /* a block is rows of lanes */
+        float *to = (float *)&f->g->blocks[cells[l] / L] + cells[l] % L;
         for (int k = 0; k < VALUES; k++) {
             to[k * L] = from[k * L];
         }
