@@ -7,8 +7,8 @@
 
 /* With deskewing, a scan is registered again when the motion found differs by more than this per sweep from the motion
  * used to deskew it. */
-#define DESKEW_METRES  0.01
-#define DESKEW_RADIANS 0.0005
+#define DESKEW_METRES  0.015
+#define DESKEW_RADIANS 0.00075
 
 /* Scans that are far apart see surfaces from different distances: their voxels are wider by this factor. */
 #define KEPT_VOXELS 2.0
