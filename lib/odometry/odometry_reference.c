@@ -57,6 +57,7 @@ pcgpu_status pc_odometry_align_by_ndt(pcgpu_odometry *o, const pcgpu_register_pa
     pc_register_open(&w, o->context, o->backend, &run, params, &source, &to, result);
     see(o, scan, target, &w);
     w.near = o->near;
+    w.in_sequence = true;
     w.seconds[PC_STAGE_SELECT] = o->select_seconds;
     double start = pc_now();
     pcgpu_status status = pc_odometry_send(o, scan);

@@ -10,7 +10,7 @@
 #define LEAST_SURFACES 0.02
 /* PC_MOST_FREE near a pose that the motion predicts: other cars leave up to 0.07 on a road. */
 #define MOST_FREE_NEAR 0.2
-/* One sigma of the translation by the residuals, of a voxel, for ndt. Of 2112 right answers of bench_verdict (seeds 1 and 2) 10 are
+/* One sigma of the translation by the residuals, of a voxel, for ndt on a pair. Of 2112 right answers of bench_verdict (seeds 1 and 2) 10 are
  * above, of 48 wrong ones that had the score 21: sparse scans of a road, whose information is little. */
 #define MOST_UNCERTAIN 0.02
 
@@ -137,7 +137,7 @@ static void check_convergence(pc_register_work *w) {
         }
     } else if (r->degenerate && !w->near) { /* near a prediction, that says where along it */
         snprintf(why, size, "the scene leaves a direction open: %s", r->unconstrained);
-    } else if (p->method == PCGPU_REGISTER_NDT && !w->near && translation_sigma(r) > MOST_UNCERTAIN * r->voxel) {
+    } else if (p->method == PCGPU_REGISTER_NDT && !w->in_sequence && translation_sigma(r) > MOST_UNCERTAIN * r->voxel) {
         snprintf(why, size, "the surfaces leave the translation uncertain: +- %.1f mm, more than %.0f %% of the voxel size",
                  1e3 * translation_sigma(r), 100.0 * MOST_UNCERTAIN);
     } else if (!w->converged && !w->near) {
