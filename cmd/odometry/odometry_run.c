@@ -347,7 +347,7 @@ static int run_odometry(odometry_state *run) {
     if (code == EXIT_DONE) {
         code = run->failed > 0 ? EXIT_FAILED : run->lost > 0 ? EXIT_NOT_CONVERGED : EXIT_DONE;
     }
-    if (!stopped && run->session->options->ground_truth && evaluate(run, &truth) != EXIT_DONE) {
+    if (!stopped && run->good > 0 && run->session->options->ground_truth && evaluate(run, &truth) != EXIT_DONE) {
         code = EXIT_FAILED;
     }
     if (run->output.stream && !trajectory_output_close(&run->output, !stopped, run->good + run->before.count > 0)) {

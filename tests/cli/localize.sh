@@ -46,6 +46,9 @@ near some.txt 1 0.8 0.1 0.002
 [ "$(sed -n 2p some.txt)" = 'nan nan nan nan nan nan nan nan nan nan nan nan' ] || die 'a lost scan has a pose'
 near some.txt 3 0 0 0.002
 stderr_has 'room.ply: lost after [0-9]+ attempts: '
+head -n 1 whole.txt > true.txt # nothing to compare it with
+expect 4 pcgpu odometry --map "$a" room.ply --ground-truth true.txt
+stderr_lacks 'true.txt'
 
 # Maps that are none.
 expect 1 pcgpu odometry --map missing.ply "$b"
