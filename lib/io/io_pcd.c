@@ -213,7 +213,6 @@ static pcgpu_status build_table(const pcd_input *in, pc_table *table) {
             offset += bytes;
         }
     }
-    pc_table_split_color(table);
     return PCGPU_OK;
 }
 
@@ -324,6 +323,8 @@ static pcgpu_status read_points(pcd_input *in, pc_bytes *bytes, pcgpu_cloud *clo
     if (status != PCGPU_OK || table.columns < 3) {
         return status != PCGPU_OK ? status : pc_table_to_cloud(in->context, in->name, &table, bytes, cloud);
     }
+    const int values = table.columns;
+    pc_table_split_color(&table);
     if (in->data == PCD_BINARY) {
         uint64_t present = (uint64_t)(in->text.end - in->text.p) / point_size(in);
         if (present < (uint64_t)in->points) {
@@ -332,7 +333,7 @@ static pcgpu_status read_points(pcd_input *in, pc_bytes *bytes, pcgpu_cloud *clo
         table.start = (size_t)((const unsigned char *)in->text.p - bytes->data);
         return pc_table_to_cloud(in->context, in->name, &table, bytes, cloud);
     }
-    status = in->data == PCD_ASCII ? read_ascii(in, table.columns, &packed) : expand(in, &packed);
+    status = in->data == PCD_ASCII ? read_ascii(in, values, &packed) : expand(in, &packed);
     if (status == PCGPU_OK) {
         status = pc_table_to_cloud(in->context, in->name, &table, &packed, cloud);
     }

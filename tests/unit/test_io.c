@@ -437,6 +437,7 @@ int main(void) {
         cmocka_unit_test(test_pcd_ascii),
         cmocka_unit_test(test_pcd_binary),
         cmocka_unit_test(test_pcd_color),
+        cmocka_unit_test(test_pcd_short_lines),
         cmocka_unit_test(test_pcd_compressed),
         cmocka_unit_test(test_pcd_bad),
         cmocka_unit_test(test_pcd_files),

@@ -40,6 +40,7 @@ void test_ply_files(void **state);
 void test_pcd_ascii(void **state);
 void test_pcd_binary(void **state);
 void test_pcd_color(void **state);
+void test_pcd_short_lines(void **state);
 void test_pcd_compressed(void **state);
 void test_pcd_bad(void **state);
 void test_pcd_files(void **state);
