@@ -73,7 +73,8 @@ static pcgpu_status read_bin(pcgpu_context *context, pc_bytes *bytes, const char
     pcgpu_status status = layout_of_bin(context, bytes, bytes->size, name, options, &table, &wanted);
     status = status == PCGPU_OK ? pc_table_to_cloud(context, name, &table, bytes, cloud) : status;
     char why[256];
-    if (status == PCGPU_OK && pcgpu_cloud_looks_wrong(cloud, "bin", why, sizeof why)) {
+    /* Without --fields the layout has looked at the columns. */
+    if (status == PCGPU_OK && pcgpu_cloud_looks_wrong(cloud, options->fields ? "bin" : NULL, why, sizeof why)) {
         pc_log(context, PCGPU_LOG_WARNING, "%s: %s", name, why);
     }
     return status;
