@@ -4,7 +4,6 @@
 #include "voxelize.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static bool is_colour(const pcgpu_cloud *cloud, int k) {

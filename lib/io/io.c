@@ -123,7 +123,7 @@ static pcgpu_status find_format(pcgpu_context *context, FILE *stream, const char
                        shown);
     }
     pcgpu_status status = choose_format(context, shown, format, found, what, chosen);
-    if (status == PCGPU_OK && bytes->size == 0 && strcmp((*chosen)->info.name, "bin") != 0) { /* which is a cloud of no points */
+    if (status == PCGPU_OK && bytes->size == 0 && !(*chosen)->may_be_empty) {
         status = pc_fail(context, PCGPU_ERROR_FORMAT, "%s: is empty; give a file with points", shown);
     }
     return status;

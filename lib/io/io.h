@@ -25,6 +25,7 @@ struct pc_table;
 typedef struct pc_format {
     pcgpu_format_info info;
     const char *begins[5]; /* the first bytes of a file, without a zero byte; NULL past the last */
+    bool may_be_empty;     /* a file of no bytes is a cloud of no points */
     /* `name` is what messages call the file. The caller frees the bytes, whose memory may move into the cloud. On
      * failure the caller zeroes the cloud; a reader frees what it allocated. */
     pcgpu_status (*read)(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,
@@ -182,6 +183,13 @@ bool pc_has_offset(const pcgpu_cloud *cloud);
  * float64, since the values are float32. Another column has its former integer type if every value is still such an
  * integer, else float32. */
 void pc_output_types(const pcgpu_cloud *cloud, uint8_t types[PCGPU_MAX_COLUMNS]);
+
+/* red, green, blue, alpha */
+enum { PC_COLORS = 4 };
+extern const char *const pc_color_names[PC_COLORS];
+
+/* The first of the columns red, green and blue, which are side by side and uint8 by `types`, or -1. */
+int pc_color_column(const pcgpu_cloud *cloud, const uint8_t *types);
 
 /* In place of the type of a column red: that and the next two or three are one value, packed as PCL's. */
 enum { PC_OUTPUT_RGB = 254, PC_OUTPUT_RGBA = 255 };

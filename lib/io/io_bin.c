@@ -139,6 +139,7 @@ const pc_format pc_format_bin = {
              .writes = true,
              .writes_arrays = true,
              .description = "records of float32 without a header: 4 for KITTI, 5 for nuScenes (.pcd.bin), 3 to 16 by --fields"},
+    .may_be_empty = true,
     .read = read_bin,
     .layout = layout_of_bin,
     .write = write_bin,

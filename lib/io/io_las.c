@@ -110,7 +110,7 @@ static pc_field *add(las_input *in, pcgpu_status *status, const char *label, siz
 }
 
 static pcgpu_status add_columns(las_input *in) {
-    static const char *const axes[] = {"x", "y", "z"}, *const colours[] = {"red", "green", "blue"};
+    static const char *const axes[] = {"x", "y", "z"};
     const pc_las *las = in->las;
     const bool wide = las->format >= 6;
     pcgpu_status status = PCGPU_OK;
@@ -126,7 +126,7 @@ static pcgpu_status add_columns(las_input *in) {
         add(in, &status, "gps_time", 8, PCGPU_FLOAT64, las->time);
     }
     for (int k = 0; k < 3 && las->colour; k++) {
-        add(in, &status, colours[k], strlen(colours[k]), PCGPU_UINT16, (size_t)las->colour + 2 * (size_t)k);
+        add(in, &status, pc_color_names[k], strlen(pc_color_names[k]), PCGPU_UINT16, (size_t)las->colour + 2 * (size_t)k);
     }
     if (las->infrared) {
         add(in, &status, "nir", 3, PCGPU_UINT16, las->infrared);

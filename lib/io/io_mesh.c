@@ -9,21 +9,10 @@ typedef pcgpu_status mesh_writer(pcgpu_context *context, FILE *stream, const cha
 
 /* ---- .obj -------------------------------------------------------------------------------------------------------- */
 
-/* The first of the columns red, green and blue of 8 bits, which are side by side, or -1. */
-static int color_column(const pcgpu_cloud *v) {
-    static const char *const names[] = {"red", "green", "blue"};
-    const int first = pcgpu_cloud_column(v, names[0]);
-    bool good = first >= 0 && first + 3 <= v->columns;
-    for (int k = 0; good && k < 3; k++) {
-        good = v->types[first + k] == PCGPU_UINT8 && strcmp(v->names[first + k], names[k]) == 0;
-    }
-    return good ? first : -1;
-}
-
 /* Indices count from 1; a vertex has the number of its normal. A colour follows the position, from 0 to 1. */
 static pcgpu_status write_obj(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_mesh *mesh) {
     const pcgpu_cloud *v = &mesh->vertices;
-    const int normal = pc_normal_column(v), color = color_column(v);
+    const int normal = pc_normal_column(v), color = pc_color_column(v, v->types);
     const bool wide = pc_has_offset(v);
     for (int64_t i = 0; i < v->rows && !ferror(stream); i++) {
         char text[6][PC_NUMBER_SIZE];
@@ -97,7 +86,7 @@ static float *with_linear_colors(const pcgpu_cloud *v, int color) {
  * of its node, which is float64. Without triangles a scene has no mesh, since an accessor must not be empty. */
 static int glb_scene(char *out, size_t size, const pcgpu_mesh *mesh, uint64_t vertices, uint64_t triangles) {
     const pcgpu_cloud *v = &mesh->vertices;
-    const int normal = pc_normal_column(v), color = color_column(v);
+    const int normal = pc_normal_column(v), color = pc_color_column(v, v->types);
     char attributes[64];
     snprintf(attributes, sizeof attributes, "%s%s", normal >= 0 ? ",\"NORMAL\":2" : "",
              color < 0 ? "" : normal >= 0 ? ",\"COLOR_0\":3" : ",\"COLOR_0\":2");
@@ -154,7 +143,7 @@ static pcgpu_status write_glb(pcgpu_context *context, FILE *stream, const char *
     }
     const uint32_t head[] = {0x46546c67, 2, (uint32_t)size, (uint32_t)length, GLB_JSON};
     const uint32_t chunk[] = {(uint32_t)(vertices + triangles), GLB_BIN};
-    const int color = any ? color_column(&mesh->vertices) : -1;
+    const int color = any ? pc_color_column(&mesh->vertices, mesh->vertices.types) : -1;
     float *colored = color >= 0 ? with_linear_colors(&mesh->vertices, color) : NULL;
     if (color >= 0 && !colored) {
         return pc_fail_memory(context, vertices, name);

@@ -206,7 +206,6 @@ static pcgpu_status obj_face(pc_span line, const pc_text *text, pc_mesh_parts *f
 }
 
 static pcgpu_status read_obj_mesh(const pc_bytes *bytes, pc_mesh_parts *f, pcgpu_cloud *vertices) {
-    static const char *const colors[] = {"red", "green", "blue"};
     pc_text text = {.p = (const char *)bytes->data, .end = (const char *)bytes->data + bytes->size};
     pc_span line, word;
     pcgpu_status status = PCGPU_OK;
@@ -215,7 +214,7 @@ static pcgpu_status read_obj_mesh(const pc_bytes *bytes, pc_mesh_parts *f, pcgpu
             status = pc_span_is(word, "v") ? obj_vertex(line, &text, f) : pc_span_is(word, "f") ? obj_face(line, &text, f) : PCGPU_OK;
         }
     }
-    return status == PCGPU_OK ? pc_mesh_cloud(f, colors, vertices) : status;
+    return status == PCGPU_OK ? pc_mesh_cloud(f, pc_color_names, vertices) : status;
 }
 
 /* ---- by name and content ----------------------------------------------------------------------------------------- */

@@ -52,6 +52,17 @@ void pc_output_types(const pcgpu_cloud *cloud, uint8_t types[PCGPU_MAX_COLUMNS])
     }
 }
 
+const char *const pc_color_names[PC_COLORS] = {"red", "green", "blue", "alpha"};
+
+int pc_color_column(const pcgpu_cloud *cloud, const uint8_t *types) {
+    const int first = pcgpu_cloud_column(cloud, pc_color_names[0]);
+    bool good = first >= 0 && first + 3 <= cloud->columns;
+    for (int k = 0; good && k < 3; k++) {
+        good = types[first + k] == PCGPU_UINT8 && strcmp(cloud->names[first + k], pc_color_names[k]) == 0;
+    }
+    return good ? first : -1;
+}
+
 void pc_output_name(const pcgpu_cloud *cloud, int column, char out[PCGPU_NAME_SIZE]) {
     size_t i = 0;
     for (; i < PCGPU_NAME_SIZE - 1 && cloud->names[column][i]; i++) {

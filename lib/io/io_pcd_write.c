@@ -10,28 +10,19 @@ typedef struct pcd_field {
     char kind;
 } pcd_field;
 
-/* The number of columns from k on that are a colour in uint8: 4 with alpha, 3, or 0. */
-static int color_columns(const pcgpu_cloud *cloud, const uint8_t *types, int k) {
-    static const char *const names[] = {"red", "green", "blue", "alpha"};
-    int found = 0;
-    while (found < 4 && k + found < cloud->columns && types[k + found] == PCGPU_UINT8 &&
-           strcmp(cloud->names[k + found], names[found]) == 0) {
-        found++;
-    }
-    return found < 3 ? 0 : found;
-}
-
 /* PCL and Open3D know colours in one field only: rgb, a float32 whose bits they are, or rgba. */
 static int describe(const pcgpu_cloud *cloud, uint8_t *types, pcd_field *fields) {
     static const char letters[] = "FFIUIUIU"; /* by pcgpu_type */
+    const int color = pc_color_column(cloud, types), next = color + 3;
+    const bool alpha = color >= 0 && next < cloud->columns && types[next] == PCGPU_UINT8 &&
+                       strcmp(cloud->names[next], pc_color_names[3]) == 0;
     int count = 0;
     for (int k = 0; k < cloud->columns; count++) {
         pcd_field *f = &fields[count];
-        const int color = color_columns(cloud, types, k);
-        if (color) {
-            types[k] = color == 4 ? PC_OUTPUT_RGBA : PC_OUTPUT_RGB;
-            *f = color == 4 ? (pcd_field){"rgba", 4, 'U'} : (pcd_field){"rgb", 4, 'F'};
-            k += color;
+        if (k == color) {
+            types[k] = alpha ? PC_OUTPUT_RGBA : PC_OUTPUT_RGB;
+            *f = alpha ? (pcd_field){"rgba", 4, 'U'} : (pcd_field){"rgb", 4, 'F'};
+            k = alpha ? next + 1 : next;
             continue;
         }
         pc_output_name(cloud, k, f->name);

@@ -83,16 +83,13 @@ pcgpu_status pc_table_add_unnamed(pcgpu_context *context, const char *name, pc_t
 static bool is_packed_color(const pc_table *table, const pc_field *f, int *parts) {
     const bool alpha = strcmp(f->name, "rgba") == 0;
     *parts = alpha ? 4 : 3;
-    return (alpha || strcmp(f->name, "rgb") == 0) && !has_name(table, "red") &&
+    return (alpha || strcmp(f->name, "rgb") == 0) && !has_name(table, pc_color_names[0]) &&
            (f->type == PCGPU_FLOAT32 || f->type == PCGPU_UINT32 || f->type == PCGPU_INT32) && f->mask == 0 &&
            f->scale == 0 && table->columns + *parts - 1 <= PCGPU_MAX_COLUMNS;
 }
 
 void pc_table_split_color(pc_table *table) {
-    static const struct {
-        const char *name;
-        size_t byte;
-    } colors[] = {{"red", 2}, {"green", 1}, {"blue", 0}, {"alpha", 3}};
+    static const size_t bytes[PC_COLORS] = {2, 1, 0, 3};
     for (int k = 0; k < table->columns; k++) {
         const pc_field packed = table->fields[k];
         int parts;
@@ -103,9 +100,9 @@ void pc_table_split_color(pc_table *table) {
             for (int i = 0; i < parts; i++) {
                 pc_field *f = &table->fields[k + i];
                 *f = packed;
-                snprintf(f->name, sizeof f->name, "%s", colors[i].name);
+                snprintf(f->name, sizeof f->name, "%s", pc_color_names[i]);
                 f->type = PCGPU_UINT8;
-                f->offset += table->swap ? 3 - colors[i].byte : colors[i].byte;
+                f->offset += table->swap ? 3 - bytes[i] : bytes[i];
             }
         }
     }
