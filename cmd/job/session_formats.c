@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The format by the first bytes of a file, else by its name. `why`: why there is none. */
 static const pcgpu_format_info *content_format(const char *path, reason *why) {
@@ -107,6 +108,9 @@ bool session_check_format(const session *s, const char *path, reason *why) {
     reason content;
     if (input_format(s, path) || is_other_text(s, path) || path_is_folder(path)) {
         return check_camera(s, path, why);
+    }
+    if (access(path, R_OK) != 0) {
+        return true; /* an input that fails, as others with a name that tells the format */
     }
     content_format(path, &content);
     return refuse(why, "%s: %s", path, content.text);

@@ -278,7 +278,7 @@ bool trajectory_read_unfinished(FILE *stream, const char *name, trajectory *t, r
     return read_stream(stream, name, true, t, why);
 }
 
-bool trajectory_is(const char *head, size_t size) {
+static bool begins_with_pose(const char *head, size_t size) {
     reason why;
     bool whole = true, found = false;
     line_format lines = {.columns = 0};
@@ -310,13 +310,18 @@ bool trajectory_is(const char *head, size_t size) {
     return found;
 }
 
-bool trajectory_names_columns(const char *head, size_t size) {
+static bool names_columns(const char *head, size_t size) {
     char line[256];
     const size_t n = size < sizeof line - 1 ? size : sizeof line - 1;
     memcpy(line, head, n);
     line[n] = '\0';
     line[strcspn(line, "\r\n")] = '\0';
-    return *line == '#' && names_w_first(line) && trajectory_is(head, size);
+    return *line == '#' && names_w_first(line);
+}
+
+bool trajectory_is(const char *head, size_t size, const pcgpu_format_info *format) {
+    const bool any = !format || strcmp(format->name, "xyz") == 0 || strcmp(format->name, "bin") == 0;
+    return (any || names_columns(head, size)) && begins_with_pose(head, size);
 }
 
 double trajectory_unit(const double *times, int64_t count) {

@@ -38,11 +38,10 @@ bool trajectory_read_stream(FILE *stream, const char *name, trajectory *t, reaso
 bool trajectory_read_unfinished(FILE *stream, const char *name, trajectory *t, reason *why);
 void trajectory_free(trajectory *t); /* accepts a zeroed struct */
 
-/* Whether a text that begins with these bytes is a trajectory: its first pose is rigid. */
-bool trajectory_is(const char *head, size_t size);
-
-/* Whether the first line names the columns of a pose, as in the .csv of EuRoC, and a pose follows. */
-bool trajectory_names_columns(const char *head, size_t size);
+/* Whether a text that begins with these bytes is a trajectory: its first pose is rigid. `format`: the cloud that the file
+ * would be, NULL: none. Rows of numbers are also .xyz, and .bin has no signature; of any other format, the first line names
+ * the columns of a pose, as in the .csv of EuRoC. */
+bool trajectory_is(const char *head, size_t size, const pcgpu_format_info *format);
 
 /* Seconds per unit of times since 1970: 1, or 1e-3, 1e-6, 1e-9 where they are too large for seconds (and so on). */
 double trajectory_unit(const double *times, int64_t count);

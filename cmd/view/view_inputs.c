@@ -26,11 +26,6 @@ static bool is_mesh(const char *path, const peek *p, const pcgpu_format_info *fo
     return other || (p->size > 4 && memcmp(p->head, "glTF", 4) == 0) || (format && strcmp(format->name, "ply") == 0);
 }
 
-static bool is_trajectory(const peek *p, const pcgpu_format_info *format) {
-    const bool any = !format || strcmp(format->name, "xyz") == 0 || strcmp(format->name, "bin") == 0;
-    return peek_is_text(p) && (any ? trajectory_is(p->head, p->size) : trajectory_names_columns(p->head, p->size));
-}
-
 /* ---- clouds and depth images ------------------------------------------------------------------------------------- */
 
 /* Pixels as points: the column, minus the row, and the depth in metres. */
@@ -114,7 +109,7 @@ static int read_layer(session *s, const char *path, const peek *p, pc_layer *lay
     const pcgpu_format_info *format = format_of(s, path, p);
     const bool given = s->options->format, image = format && format->depth && !option_given(s->options, "camera", s->command);
     const bool npz = format && strcmp(format->name, "npz") == 0 && !path_is_stream(path);
-    if (!given && is_trajectory(p, format)) {
+    if (!given && peek_is_text(p) && trajectory_is(p->head, p->size, format)) {
         return read_trajectory(s, p->stream, path, layer);
     }
     const pcgpu_status status = image                                ? read_image(s, p->stream, path, layer)

@@ -6,6 +6,8 @@ expect 0 pcgpu sample -m 10 a.bin -o out.bin
 size_is out.bin 160
 expect 1 pcgpu sample -m 10 missing.bin -o x.bin
 stderr_has '^pcgpu: missing\.bin: '
+expect 1 pcgpu sample -m 10 missing -o x.bin # the name does not tell a format
+stderr_has '^pcgpu: missing: No such file'
 stdout_is ''
 expect 1 pcgpu register . a.bin
 stderr_has '^pcgpu: \.: '

@@ -37,7 +37,7 @@ diff -r picked alone || die 'the picks of clouds of many sizes differ'
 # Nothing to take, nothing there, what is no folder.
 expect 2 pcgpu sample -m 5 in/empty -o out/
 stderr_is 'pcgpu: in/empty: no file of a known format in this folder; give -r for those in its sub-folders, or --format for files with other names'
-expect 2 pcgpu sample -m 5 nothing -o out/
+expect 1 pcgpu sample -m 5 nothing -o out/
 stderr_is 'pcgpu: nothing: No such file or directory; give a file that can be read'
 expect 1 pcgpu register in in/1.bin
 stderr_has '^pcgpu: in: is a folder; give a file in it'
