@@ -71,17 +71,17 @@ static inline pc_cuda *pc_cuda_of(pcgpu_context *context) {
 }
 
 pcgpu_status pc_arena_reset(pcgpu_context *context, pc_arena *arena);
-/* *pointer = `bytes` of device memory, aligned to 256, not initialized. */
 /* Resets the arena to one block of at least so many bytes. So a call that takes no more allocates nothing. */
 pcgpu_status pc_arena_fit(pcgpu_context *context, pc_arena *arena, size_t bytes);
+/* *pointer = `bytes` of device memory, aligned to 256, not initialized. */
 pcgpu_status pc_arena_take(pcgpu_context *context, pc_arena *arena, size_t bytes, void **pointer);
 void pc_arena_free(pc_arena *arena);
 
 /* Copies to or from the device on the context's stream; _down waits for it. */
 pcgpu_status pc_cuda_up(pcgpu_context *context, void *device, const void *host, size_t bytes);
+pcgpu_status pc_cuda_down(pcgpu_context *context, void *host, const void *device, size_t bytes);
 /* ARGUMENT when the memory, if it is not NULL, is not that of the context's device; `what` is in the message. */
 pcgpu_status pc_cuda_check_memory(pcgpu_context *context, const void *memory, const char *what);
-pcgpu_status pc_cuda_down(pcgpu_context *context, void *host, const void *device, size_t bytes);
 
 /* Blocks of `threads` that cover n items, one item per thread, at most 2^31-1 blocks. */
 static inline unsigned pc_blocks(int64_t n, int threads) {

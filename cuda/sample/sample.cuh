@@ -173,9 +173,10 @@ int pc_sample_key_bits(int64_t n);
 /* Shared memory per block, in bytes. */
 size_t pc_sample_rounds_bytes(const pc_rounds_shape *shape, bool cluster);
 /* The number of clusters or blocks of this shape that are resident at the same time; 0 when the device cannot run it.
- */
+ * Permits the kernel the shared memory and cluster size that a launch of this shape needs. */
 pcgpu_status pc_sample_rounds_resident(pcgpu_context *context, const pc_rounds_shape *shape, bool cluster,
                                        int *resident);
+/* The shape is one of which pc_sample_rounds_resident found at least one block or cluster. */
 pcgpu_status pc_sample_rounds(pcgpu_context *context, const pc_cloud *device, int count, const pc_rounds_shape *shape,
                               bool cluster);
 

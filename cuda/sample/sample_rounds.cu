@@ -365,7 +365,6 @@ pcgpu_status pc_sample_rounds_resident(pcgpu_context *context, const pc_rounds_s
 
 pcgpu_status pc_sample_rounds(pcgpu_context *context, const pc_cloud *device, int count, const pc_rounds_shape *shape,
                               bool cluster) {
-    PC_TRY(permit(context, shape, cluster));
     cudaLaunchAttribute attribute;
     cudaLaunchConfig_t config = configuration(shape, count, cluster, &attribute, pc_cuda_of(context)->stream);
     CUDA_TRY(context, cudaLaunchKernelEx(&config, kernel_of(shape, cluster), device, *shape));
