@@ -177,7 +177,7 @@ static int read_all(job *j, pcgpu_cloud *clouds) {
 }
 
 static int merge(job *j, pcgpu_cloud *clouds, int count) {
-    const char *name = job_output_name(j);
+    const char *name = job_output_name(j, "output");
     pcgpu_cloud all;
     pcgpu_status status = clouds_merge(j->session->context, name, clouds, count, &all);
     if (status != PCGPU_OK) {

@@ -155,7 +155,7 @@ static void warn_of_fields(const job *j, const char *path, const pcgpu_cloud *cl
 
 int columns_fit_output(job *j, pcgpu_cloud *cloud) {
     const char *format = j->format ? cloud_format(j, cloud) : "";
-    const char *path = job_output_name(j);
+    const char *path = job_output_name(j, "output");
     const bool bin = strcmp(format, "bin") == 0;
     if (bin && cloud->columns > BIN_COLUMNS) {
         column_list first = {.count = BIN_COLUMNS};

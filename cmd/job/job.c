@@ -113,8 +113,8 @@ static const char *stream_name(const job *j, const FILE *stream) {
     return "output";
 }
 
-const char *job_output_name(const job *j) {
-    return stream_name(j, job_stream(j, "output"));
+const char *job_output_name(const job *j, const char *option) {
+    return stream_name(j, job_stream(j, option));
 }
 
 int exit_code_of(pcgpu_status status, const char *name, const pcgpu_context *context) {

@@ -163,8 +163,8 @@ const char *cloud_format(const job *job, const pcgpu_cloud *cloud);
 
 /* The open stream of an output by the name of its option, or NULL without that output. */
 FILE *job_stream(const job *job, const char *name);
-/* The name of --output for messages. */
-const char *job_output_name(const job *job);
+/* The same for messages: the name of its file. */
+const char *job_output_name(const job *job, const char *option);
 /* Reads input i as a cloud or, for projective association, an image; for COMMAND_READS_ITSELF. `file`: what it says besides
  * its points, or NULL. Returns an exit code and prints errors. */
 int job_read_cloud(job *job, int i, FILE *stream, pcgpu_file_info *file);

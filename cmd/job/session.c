@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 const char *output_path(const session *s, const option_row *option) {
@@ -121,11 +122,26 @@ static bool check_output(const session *s, const option_row *o, const char *path
            (!many || !folder || session_check_names(s, o, path, why));
 }
 
+/* Whether two paths have the same folder, whatever their spelling. */
+static bool same_folder(const char *path, const char *other) {
+    char *folders[] = {path_folder(path), path_folder(other)};
+    struct stat a, b;
+    const bool both = folders[0] && folders[1], there = both && stat(folders[0], &a) == 0 && stat(folders[1], &b) == 0;
+    const bool same = there ? a.st_dev == b.st_dev && a.st_ino == b.st_ino : both && strcmp(folders[0], folders[1]) == 0;
+    free(folders[0]);
+    free(folders[1]);
+    return same;
+}
+
 /* Whether two outputs have the same file, or one output is the partial file of the other. */
 static bool same_place(const char *path, const char *other) {
-    const size_t length = strlen(other);
-    return (strcmp(path, other) == 0 && !path_is_folder(path) && (path_is_dash(path) || !path_is_stream(path))) ||
-           (strncmp(path, other, length) == 0 && strcmp(path + length, ".partial") == 0);
+    const char *name = path_base(path), *other_name = path_base(other);
+    const size_t length = strlen(other_name);
+    if (path_is_dash(path) || path_is_dash(other)) {
+        return strcmp(path, other) == 0;
+    }
+    const bool same = strcmp(name, other_name) == 0 && !path_is_folder(path) && !path_is_stream(path);
+    return (same || (strncmp(name, other_name, length) == 0 && strcmp(name + length, ".partial") == 0)) && same_folder(path, other);
 }
 
 /* Checks that each output has another file. */
@@ -383,8 +399,8 @@ int session_open(session *s) {
 }
 
 int session_close(session *s, int code) {
-    /* A usage error stops the run before its results are complete. */
-    if (s->json.stream && code == EXIT_USAGE) {
+    /* A usage error stops the run before its results are complete, others perhaps before there are any. */
+    if (s->json.stream && (code == EXIT_USAGE || (code != EXIT_DONE && ftell(s->json.stream) == 0))) {
         output_discard(&s->json);
     } else if (s->json.stream && !output_commit(&s->json)) {
         code = EXIT_FAILED;

@@ -24,45 +24,42 @@ typedef struct odometry_state {
     int keyframe;      /* the last scan of `before` that became the reference */
     int good, lost, failed;
     bool corrected; /* loops have moved the poses */
+    bool stopped;   /* not all scans were processed */
     double seconds;
 } odometry_state;
 
 /* ---- before the first scan ---- */
 
-/* In the folder of a sequence a scan has the line of its number. */
 static bool read_times(odometry_state *run) {
     const session *s = run->session;
     const option_values *o = s->options;
     const int count = s->input_count;
-    int64_t *numbers = odometry_scan_numbers(s), there = 0;
-    bool good = numbers;
+    int64_t there = 0;
+    bool good;
     reason why;
-    refuse(&why, "out of memory");
-    if (good && o->timestamps) {
+    if (o->timestamps) {
         good = timestamps_read(o->timestamps, &run->times, &there, &why) &&
-               (odometry_pick_rows(s, numbers, run->times, 1, &there) ||
+               (odometry_pick_rows(s, run->times, 1, &there) ||
                 refuse(&why, "%s: %lld times for %d scans; give one line per scan", o->timestamps, (long long)there, count));
-    } else if (good) {
+    } else {
         run->times = malloc((size_t)count * sizeof *run->times);
-        good = run->times;
-        for (int i = 0; good && i < count; i++) {
-            run->times[i] = (double)numbers[i] / o->rate;
+        good = run->times || refuse(&why, "out of memory");
+        if (good) {
+            odometry_times_of_rate(s, run->times);
         }
     }
     if (!good) {
         report_error(NULL, "%s", why.text);
     }
-    free(numbers);
     return good;
 }
 
 /* The truth that was found in the folder of a sequence has a pose for each scan, or is not used. */
 static bool read_truth(const session *s, trajectory *truth) {
     option_values *o = s->options;
-    int64_t *numbers = odometry_scan_numbers(s);
-    bool good = numbers && evaluate_read_truth(s, truth);
+    bool good = evaluate_read_truth(s, truth);
     if (good && o->sequence && !truth->times &&
-        !odometry_pick_rows(s, numbers, truth->poses, 16, &truth->count) && !option_given_here(o, "ground-truth", s->command)) {
+        !odometry_pick_rows(s, truth->poses, 16, &truth->count) && !option_given_here(o, "ground-truth", s->command)) {
         report_warning(o->ground_truth, "%lld poses for %d scans; no errors will be printed", (long long)truth->count,
                        s->input_count);
         o->ground_truth = NULL;
@@ -73,10 +70,6 @@ static bool read_truth(const session *s, trajectory *truth) {
         trajectory_free(truth);
         good = false;
     }
-    if (!numbers) {
-        report_error(NULL, "out of memory");
-    }
-    free(numbers);
     return good;
 }
 
@@ -280,8 +273,7 @@ static int add_known(odometry_state *run, scan_read *scan) {
     return scan->good && status == PCGPU_OK ? drawn : EXIT_FAILED;
 }
 
-/* *stopped: not all scans were processed. */
-static int run_scans(odometry_state *run, bool *stopped) {
+static int run_scans(odometry_state *run) {
     scan_reader *reader = scan_reader_open(run->session, run->skip, run->camera != NULL);
     scan_read scan;
     int code = EXIT_DONE;
@@ -300,7 +292,7 @@ static int run_scans(odometry_state *run, bool *stopped) {
     }
     run->seconds = progress_run_end().seconds;
     scan_reader_close(reader);
-    *stopped = code != EXIT_DONE;
+    run->stopped = code != EXIT_DONE;
     return code == EXIT_USAGE ? EXIT_FAILED : code;
 }
 
@@ -327,18 +319,17 @@ static int evaluate(odometry_state *run, const trajectory *truth) {
 
 static int run_odometry(odometry_state *run) {
     trajectory truth = {0};
-    bool stopped = true;
     if (run->session->options->ground_truth && !read_truth(run->session, &truth)) {
         return EXIT_FAILED;
     }
     int code = open_run(run);
     if (code == EXIT_DONE) {
-        code = run_scans(run, &stopped);
+        code = run_scans(run);
         summarize(run);
     }
     if (code == EXIT_DONE && run->loops) {
         code = odometry_end_loops(run->session, run->loops, run->output.name, run->poses, &run->corrected);
-        stopped = code != EXIT_DONE;
+        run->stopped = code != EXIT_DONE;
         run->output.poses = run->poses;
         run->output.times = run->times;
         run->output.count = run->session->input_count;
@@ -347,18 +338,29 @@ static int run_odometry(odometry_state *run) {
     if (code == EXIT_DONE) {
         code = run->failed > 0 ? EXIT_FAILED : run->lost > 0 ? EXIT_NOT_CONVERGED : EXIT_DONE;
     }
-    if (!stopped && run->good > 0 && run->session->options->ground_truth && evaluate(run, &truth) != EXIT_DONE) {
-        code = EXIT_FAILED;
-    }
-    if (run->output.stream && !trajectory_output_close(&run->output, !stopped, run->good + run->before.count > 0)) {
+    if (!run->stopped && run->good > 0 && run->session->options->ground_truth && evaluate(run, &truth) != EXIT_DONE) {
         code = EXIT_FAILED;
     }
     trajectory_free(&truth);
     return code;
 }
 
+/* Writes the map or model and the picture, then the trajectory. Loops correct its poses, and only those before the loops, in
+ * the partial file, can be resumed: they are kept until the map is written. */
+static int end_run(odometry_state *run, job *model, int code) {
+    const int scans = code;
+    if (model) {
+        code = odometry_end_model(run->session, model, run->camera, run->map, &run->picture, run->corrected ? run->poses : NULL, code);
+    }
+    const bool complete = !run->stopped && (code == scans || !run->loops);
+    if (run->output.stream && !trajectory_output_close(&run->output, complete, run->good + run->before.count > 0)) {
+        code = EXIT_FAILED;
+    }
+    return code;
+}
+
 int odometry_run(session *s) {
-    odometry_state run = {.session = s};
+    odometry_state run = {.session = s, .stopped = true};
     odometry_map map = {0};
     job model;
     bool has_model;
@@ -374,9 +376,7 @@ int odometry_run(session *s) {
     }
     code = code == EXIT_DONE ? run_odometry(&run) : code;
     run.picture.poses = run.poses;
-    if (has_model) {
-        code = odometry_end_model(s, &model, run.camera, run.map, &run.picture, run.corrected ? run.poses : NULL, code);
-    }
+    code = end_run(&run, has_model ? &model : NULL, code);
     odometry_picture_free(&run.picture);
     pcgpu_loops_close(run.loops);
     odometry_map_close(&map);

@@ -59,12 +59,11 @@ int odometry_end_loops(session *session, pcgpu_loops *loops, const char *name, d
 /* A single folder with a folder velodyne is a sequence of KITTI: its scans become the inputs, and its times.txt, poses and
  * calib.txt the options that are not given. */
 bool odometry_find_sequence(session *session, reason *why);
-/* The number of each input, malloc'd: that of its name in such a folder, where scans may be missing, else its place. NULL
- * when memory is exhausted. */
-int64_t *odometry_scan_numbers(const session *session);
-/* Keeps the rows of a file (`each` values per row) that belong to the inputs: all, or those of their numbers. False when
- * there are too few. */
-bool odometry_pick_rows(const session *session, const int64_t *numbers, double *values, int each, int64_t *rows);
+/* The time of each input by --rate. In such a folder, where scans may be missing, its place is the number of its name. */
+void odometry_times_of_rate(const session *session, double *times);
+/* Keeps the rows of a file (`each` values per row) that belong to the inputs: all, when there are as many; else those of the
+ * numbers that are the names of the inputs, counted from 0. False when there are no such rows. */
+bool odometry_pick_rows(const session *session, double *values, int each, int64_t *rows);
 
 /* ---- odometry_known_map.c ---- */
 

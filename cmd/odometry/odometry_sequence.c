@@ -20,13 +20,14 @@ static const char *name_in(option_values *o, const char *folder, const char *nam
     return n > 0 && (size_t)n < sizeof path && is_kind(path, kind) ? options_keep(o, path) : NULL;
 }
 
-/* SEQUENCE/poses.txt, or poses/00.txt beside sequences/00, as KITTI unpacks them. */
+/* SEQUENCE/poses.txt, or poses/00.txt beside sequences/00, as KITTI unpacks them. The folder may be given as "." or a link. */
 static const char *find_truth(option_values *o, const char *folder) {
     const char *truth = name_in(o, folder, "poses.txt", IS_FILE);
-    char name[4096];
-    if (!truth && snprintf(name, sizeof name, "../../poses/%s.txt", path_base(folder)) < (int)sizeof name) {
-        truth = name_in(o, folder, name, IS_FILE);
+    char *real = truth ? NULL : realpath(folder, NULL), name[4096];
+    if (real && snprintf(name, sizeof name, "../../poses/%s.txt", path_base(real)) < (int)sizeof name) {
+        truth = name_in(o, real, name, IS_FILE);
     }
+    free(real);
     return truth;
 }
 
@@ -77,27 +78,36 @@ static int64_t number_of(const char *path) {
     return digits > 0 && digits < 10 && name[digits] == '.' ? strtoll(name, NULL, 10) : -1;
 }
 
-int64_t *odometry_scan_numbers(const session *s) {
-    const int count = s->input_count;
-    int64_t *numbers = malloc(((size_t)count + 1) * sizeof *numbers);
-    bool numbered = numbers && s->options->sequence;
-    for (int i = 0; numbered && i < count; i++) {
-        numbers[i] = number_of(s->inputs[i]);
-        numbered = numbers[i] > (i > 0 ? numbers[i - 1] : -1);
+/* Whether the names of all inputs are numbers, which increase. */
+static bool is_numbered(const session *s) {
+    int64_t last = -1;
+    for (int i = 0; i < s->input_count; i++) {
+        const int64_t number = number_of(s->inputs[i]);
+        if (number <= last) {
+            return false;
+        }
+        last = number;
     }
-    for (int i = 0; numbers && !numbered && i < count; i++) {
-        numbers[i] = i;
-    }
-    return numbers;
+    return true;
 }
 
-bool odometry_pick_rows(const session *s, const int64_t *numbers, double *values, int each, int64_t *rows) {
+void odometry_times_of_rate(const session *s, double *times) {
+    const bool numbered = s->options->sequence && is_numbered(s);
+    for (int i = 0; i < s->input_count; i++) {
+        times[i] = (double)(numbered ? number_of(s->inputs[i]) : i) / s->options->rate;
+    }
+}
+
+bool odometry_pick_rows(const session *s, double *values, int each, int64_t *rows) {
     const int count = s->input_count;
-    if (*rows == count || numbers[count - 1] >= *rows) { /* a row per scan, or too few of them */
-        return *rows >= count;
+    if (*rows == count) {
+        return true;
+    }
+    if (!is_numbered(s) || number_of(s->inputs[count - 1]) >= *rows) {
+        return false;
     }
     for (int i = 0; i < count; i++) { /* numbers increase */
-        memmove(values + (size_t)each * (size_t)i, values + (size_t)each * (size_t)numbers[i], (size_t)each * sizeof *values);
+        memmove(values + (size_t)each * (size_t)i, values + (size_t)each * (size_t)number_of(s->inputs[i]), (size_t)each * sizeof *values);
     }
     *rows = count;
     return true;

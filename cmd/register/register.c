@@ -225,7 +225,7 @@ static int write_aligned(job *j, const double T[16], bool writes) {
         status = align(j, 1, identity, &aligned[1]);
     }
     if (status == PCGPU_OK && merges) {
-        status = clouds_merge(j->session->context, job_output_name(j), aligned, 2, &merged);
+        status = clouds_merge(j->session->context, job_output_name(j, "output"), aligned, 2, &merged);
     }
     int code = status == PCGPU_OK ? EXIT_DONE : job_failed(j, status);
     if (code == EXIT_DONE && writes) {

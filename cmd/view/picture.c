@@ -131,8 +131,10 @@ int picture_finish(picture *p) {
     }
     progress_begin(j->names[0], "drawing");
     pcgpu_status status = panels > 0 ? draw_all(p, panels, &whole) : p->status;
-    status = status == PCGPU_OK ? pc_picture_write(j->session->context, job_stream(j, "picture"), "the picture", &whole) : status;
-    if (status != PCGPU_OK) {
+    if (status == PCGPU_OK) {
+        const char *name = job_output_name(j, "picture");
+        code = exit_code_of(pc_picture_write(j->session->context, job_stream(j, "picture"), name, &whole), name, j->session->context);
+    } else {
         code = job_failed(j, status);
     }
     if (panels > 0) {

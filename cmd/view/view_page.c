@@ -31,7 +31,7 @@ static void add_result(job *j, const pc_scene *scene, const pc_page_counts *coun
 int view_write_page(job *j, pc_scene *scene) {
     const session *s = j->session;
     const view_options *o = &s->options->view;
-    const char *color = o->color ? o->color : pc_scene_default_paint(scene), *name = job_output_name(j);
+    const char *color = o->color ? o->color : pc_scene_default_paint(scene), *name = job_output_name(j, "output");
     const pc_page page = {.from = view_from(s, scene),
                           .point_size = o->point_size,
                           .color = color,

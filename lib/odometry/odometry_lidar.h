@@ -50,7 +50,8 @@ typedef struct pc_sweep {
     double once[3], twice[3]; /* see pc_twist_of */
 } pc_sweep;
 pcgpu_status pc_sweep_check(pcgpu_context *context, const pcgpu_odometry_params *p, const pcgpu_cloud *cloud);
-void pc_sweep_phases(const pcgpu_odometry_params *p, const pcgpu_cloud *cloud, const pc_points *points, float *phase);
+/* False: all points have the same time, which is no sweep. */
+bool pc_sweep_phases(const pcgpu_odometry_params *p, const pcgpu_cloud *cloud, const pc_points *points, float *phase);
 pc_sweep pc_sweep_of(const pc_twist *motion);
 void pc_sweep_move(const pc_sweep *sweep, const double offset[3], float phase, float row[3]);
 

@@ -129,8 +129,8 @@ static void phases_from_azimuths(bool clockwise, const pc_points *points, float 
     }
 }
 
-/* From a column of the usable records. A time that is not finite counts as the middle. */
-static void phases_from_times(const pcgpu_cloud *cloud, int column, const int32_t *rows, int64_t n, float *phase) {
+/* From a column of the usable records. A time that is not finite counts as the middle. False: all times are the same. */
+static bool phases_from_times(const pcgpu_cloud *cloud, int column, const int32_t *rows, int64_t n, float *phase) {
     double low = INFINITY, high = -INFINITY;
     for (int64_t i = 0; i < n; i++) {
         double time = (double)cloud->data[(rows ? rows[i] : i) * cloud->columns + column];
@@ -142,6 +142,7 @@ static void phases_from_times(const pcgpu_cloud *cloud, int column, const int32_
         double time = (double)cloud->data[(rows ? rows[i] : i) * cloud->columns + column];
         phase[i] = time - time == 0.0 && per > 0.0 ? (float)((time - low) * per - 0.5) : 0.0f;
     }
+    return per > 0.0 || n < 2;
 }
 
 pcgpu_status pc_sweep_check(pcgpu_context *context, const pcgpu_odometry_params *p, const pcgpu_cloud *cloud) {
@@ -153,12 +154,12 @@ pcgpu_status pc_sweep_check(pcgpu_context *context, const pcgpu_odometry_params 
     return PCGPU_OK;
 }
 
-void pc_sweep_phases(const pcgpu_odometry_params *p, const pcgpu_cloud *cloud, const pc_points *points, float *phase) {
+bool pc_sweep_phases(const pcgpu_odometry_params *p, const pcgpu_cloud *cloud, const pc_points *points, float *phase) {
     if (p->deskew == PCGPU_DESKEW_TIME) {
-        phases_from_times(cloud, p->time_column, points->rows, points->n, phase);
-    } else {
-        phases_from_azimuths(p->deskew == PCGPU_DESKEW_CLOCKWISE, points, phase);
+        return phases_from_times(cloud, p->time_column, points->rows, points->n, phase);
     }
+    phases_from_azimuths(p->deskew == PCGPU_DESKEW_CLOCKWISE, points, phase);
+    return true;
 }
 
 /* ---- points -------------------------------------------------------------------------------------------------- */
@@ -196,10 +197,14 @@ static pcgpu_status take_timed(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_o
     memcpy(scan->raw + n, points.y, n * sizeof(float));
     memcpy(scan->raw + 2 * n, points.z, n * sizeof(float));
     scan->phase = scan->raw + 3 * n;
-    pc_sweep_phases(p, cloud, &points, scan->phase);
+    const bool timed = pc_sweep_phases(p, cloud, &points, scan->phase);
     scan->points.n = points.n;
     pc_points_free(&points);
-    return PCGPU_OK;
+    return timed ? PCGPU_OK
+                 : pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                           "column %d ('%s') has the same time for all points, as float32; name the column with --time-column, count "
+                           "times from the start of the sweep, or leave --deskew time out",
+                           p->time_column, cloud->names[p->time_column]);
 }
 
 /* A result of a scene that hardly constrains a direction counts wherever it is from so many times the least score on. On a

@@ -130,6 +130,8 @@ expect 0 pcgpu odometry --cpu --threads 1 s?.bin --trajectory q.txt --resume --p
 same p.png q.png
 expect 0 pcgpu odometry --cpu s?.bin --trajectory p.txt -f --picture - > ../p.png
 same "$OUT" p.png
+expect 1 pcgpu odometry --cpu s?.bin --trajectory p.txt -f --picture /dev/full
+stderr_has '^pcgpu: /dev/full: cannot write the picture'
 expect 2 pcgpu odometry --cpu s?.bin --trajectory p.txt -f --picture - --ground-truth model.txt
 expect 1 pcgpu odometry --cpu empty.bin empty.bin --trajectory none.txt --picture none.png
 stderr_has 'no input has a pose and points'
@@ -148,6 +150,14 @@ awk '$1 == "RMSE" && $2 < 0.005 { good = 1 } END { exit !good }' "$OUT" || die '
 [ "$(cut -d' ' -f1 k.txt | paste -sd' ')" = '5 6.5 7 8' ] || die "the times are $(cut -d' ' -f1 k.txt | paste -sd' ')"
 expect 0 pcgpu odometry --cpu kitti/sequences/07/ --trajectory k2.txt --rate 2 --trajectory-format tum
 [ "$(cut -d' ' -f1 k2.txt | paste -sd' ')" = '0 0.5 1 2' ] || die "with --rate: $(cut -d' ' -f1 k2.txt | paste -sd' ')"
+ln -s sequences/07 kitti/link
+for how in 'kitti/sequences/07 .' 'kitti/sequences/07/velodyne ..' 'kitti link'; do
+    expect 0 env -C "${how% *}" "$PCGPU" odometry --cpu "${how#* }" --dry-run
+    stdout_has 'ground_truth: ".*/kitti/sequences/07/../../poses/07.txt"'
+done
+# Scans alone have the lines of the numbers in their names, too.
+expect 0 pcgpu odometry --cpu kitti/sequences/07/velodyne/*.bin --timestamps kitti/sequences/07/times.txt --trajectory k6.txt --trajectory-format tum
+same k6.txt k.txt
 mv kitti/poses/07.txt kitti/sequences/07/poses.txt
 expect 0 pcgpu odometry --cpu kitti/sequences/07/ --dry-run
 stdout_has 'ground_truth: "kitti/sequences/07/poses.txt"'
@@ -180,6 +190,12 @@ mv few.txt kitti/sequences/07/times.txt
 expect 1 pcgpu odometry --cpu kitti/sequences/07/ --trajectory k5.txt
 stderr_has 'times.txt: 2 times for 4 scans; give one line per scan'
 absent k5.txt
+# Neither one line per scan nor one per number.
+printf '0\n1\n2\n' > kitti/sequences/07/times.txt
+mv kitti/sequences/07/velodyne/000001.bin kitti/one.bin
+mv kitti/sequences/07/velodyne/000002.bin kitti/two.bin
+expect 1 pcgpu odometry --cpu kitti/sequences/07/ --trajectory k5.txt
+stderr_has 'times.txt: 3 times for 2 scans; give one line per scan'
 
 # The evaluation.
 expect 0 pcgpu evaluate model.txt --ground-truth model.txt
@@ -238,6 +254,13 @@ stderr_has 'times2.txt:2: not later'
 printf '1\n' > times3.txt
 expect 1 pcgpu odometry s0.bin s1.bin --trajectory n.txt --timestamps times3.txt
 stderr_has '1 times for 2 scans'
+printf '1\n2\n3\n' > times4.txt
+expect 1 pcgpu odometry s0.bin s1.bin --trajectory n.txt --timestamps times4.txt --json n.json
+stderr_has '3 times for 2 scans'
+absent n.json # there is nothing in it
+records s0.bin | awk '{ $4 = 0.5; print }' | floats > flat.bin
+expect 1 pcgpu odometry flat.bin --trajectory n.txt --deskew time --time-column 3
+stderr_has "flat.bin: column 3 \('intensity'\) has the same time for all points"
 expect 2 pcgpu odometry --trajectory n.txt
 expect 2 pcgpu register s0.bin s1.bin s2.bin
 stderr_has '3 inputs; give two, SOURCE TARGET, or --pairs LIST; pcgpu odometry finds the poses of a sequence'

@@ -34,6 +34,13 @@ same resumed.ply map.ply
 expect 0 pcgpu odometry --cpu --loops s?.bin --trajectory looped.txt -o looped.ply
 same looped.txt t.txt
 same looped.ply map.ply
+# When it cannot be written, the poses before the loops are kept, so that the run can be resumed.
+expect 1 pcgpu odometry --cpu --loops s?.bin --trajectory again.txt -o /dev/full --output-format ply
+stderr_has 'again.txt.partial: has the poses so far; give --resume to continue'
+absent again.txt
+expect 0 pcgpu odometry --cpu --loops s?.bin --trajectory again.txt --resume -o again.ply
+same again.txt t.txt
+same again.ply map.ply
 
 # Every format has all points and columns.
 for name in map.pcd map.las map.npy map.bin map.csv; do

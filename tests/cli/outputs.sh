@@ -99,13 +99,11 @@ rm dead.bin
 expect 2 pcgpu sample -m 10 a.bin -o x.bin --indices x.bin
 # ... or with two names for one place.
 for NAME in ./x.bin "$PWD/x.bin" "../here/x.bin"; do
-    expect 1 pcgpu sample -m 10 a.bin -o x.bin --indices "$NAME"
+    expect 2 pcgpu sample -m 10 a.bin -o x.bin --indices "$NAME"
     stderr_has 'two outputs'
 done
-expect 1 pcgpu sample -m 10 a.bin -o x.bin --json ./x.bin
+expect 2 pcgpu sample -m 10 a.bin -o x.bin --json ./x.bin
 stderr_has 'two outputs'
-grep -q '"failed": true' x.bin || die 'x.bin does not hold the JSON'
-rm x.bin
 only a.bin b.bin out.bin
 
 # Where nothing can be written.
