@@ -185,11 +185,14 @@ const pcgpu_format_info *pcgpu_format_by_name(const char *name);
 const pcgpu_format_info *pcgpu_format_of_input(const char *path, const void *head, size_t size, char *why,
                                                size_t why_size);
 
+#define PCGPU_LIKELY_FIELDS (-1)
+
 typedef struct pcgpu_read_options {
     const char
         *format; /* NULL: by the first bytes, else by the name; a stream without a file name is bin. "npz:NAME" is
                   * the array NAME of an .npz; without it, the only array, the only possible cloud, or points */
-    int fields;  /* float32 columns of a .bin record, 3 to 16; 0 = 4 (KITTI) */
+    int fields;  /* float32 columns of a .bin record, 3 to 16; 0 = 4 (KITTI), or 5 for .pcd.bin (nuScenes); PCGPU_LIKELY_FIELDS =
+                  * the number that fits the values best */
     const pcgpu_camera *camera;       /* of depth images; NULL: a depth image is an error */
     pcgpu_depth_counts *depth_counts; /* filled for a depth image; may be NULL */
     const pcgpu_format_info **found;  /* set to the format of the file, or of what gzip holds; may be NULL */

@@ -51,7 +51,7 @@ pcgpu_status pcgpu_map_open(pcgpu_context *context, const pcgpu_map_params *para
 void pcgpu_map_close(pcgpu_map *map); /* accepts NULL */
 
 /* Adds a scan: points relative to its sensor, and the pose of the sensor in the world, row-major, rigid to 1e-3. Points
- * that are not finite, or farther than 2^27 voxels from the world's origin on an axis, are dropped and counted. The
+ * that are not finite, or farther than 2^27 voxels from the first pose on an axis, are dropped and counted. The
  * cloud is not kept. After an error of MEMORY or IO the map is of no use. Errors: ARGUMENT (the pose; a map that is
  * finished), MEMORY, IO. */
 pcgpu_status pcgpu_map_add(pcgpu_map *map, const pcgpu_cloud *scan, const double T_world_scan[16]);
@@ -61,7 +61,7 @@ typedef struct pcgpu_map_stats {
     int64_t scans, panoramas;
     int64_t voxels;      /* of the finished map, with those that were seen through */
     int64_t moved;       /* voxels that were left out of it since they were seen through */
-    int64_t unreachable; /* points too far from the world's origin: dropped */
+    int64_t unreachable; /* points too far from the first pose: dropped */
     int64_t on_disk;     /* bytes in the file */
     pcgpu_run run;       /* stages "add" and "finish"; points_in, non_finite and at_origin of all scans */
 } pcgpu_map_stats;

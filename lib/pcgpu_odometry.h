@@ -25,7 +25,7 @@ typedef enum pcgpu_reference {
 typedef enum pcgpu_deskew {
     PCGPU_DESKEW_NONE,             /* no times: a static sensor, or scans that are deskewed already */
     PCGPU_DESKEW_TIME,             /* from a column: its smallest value is the start of the sweep, its largest the
-                                      end */
+                                      end; a scan whose points have one time is an error */
     PCGPU_DESKEW_COUNTERCLOCKWISE, /* from the azimuth: one revolution about z from x to y, which starts at the first
                                       point */
     PCGPU_DESKEW_CLOCKWISE

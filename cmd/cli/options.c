@@ -228,7 +228,7 @@ static const option_row table[] = {
      "named by their times get the pose nearest in time."},
     {"voxel-size", 0, FOR_FUSE, OPTION_ABOVE_MIN, &type_real, "S", AT(volume.voxel_size), 0, 1000, NULL,
      "Voxel size of the model, in metres."},
-    {"map-voxel", 0, FOR_ODOMETRY, OPTION_ABOVE_MIN | OPTION_AUTO, &type_real, "S", AT(map_voxel), 0, 1000, NULL,
+    {"map-voxel", 0, FOR_ODOMETRY, OPTION_AUTO, &type_real, "S", AT(map_voxel), 1e-4, 1000, NULL,
      "Voxel size of the map of scans, or of the model of depth images, in metres. auto: 0.1, and 0.01 for depth images. Default: "
      "auto."},
     {"keep-moving", 0, FOR_ODOMETRY, 0, &type_flag, NULL, AT(keep_moving), 0, 0, NULL,
@@ -237,7 +237,7 @@ static const option_row table[] = {
      "Memory for the voxels of the map, such as 2G (K, M, G, T: powers of 1024); those farthest from the sensor go to a temporary "
      "file. The map does not depend on it. Default: 1G."},
     {"temporary-folder", 0, FOR_ODOMETRY, 0, &type_path, "DIR", AT(temporary_folder), 0, 0, NULL,
-     "The folder for the temporary file of the map. Default: that of --output."},
+     "The folder for the temporary file of the map. Default: that of --output, or of a pipe that of TMPDIR or /tmp."},
     {"truncation", 0, FOR_MODEL, OPTION_ZERO_IS_NONE, &type_real, "T", AT(volume.truncation), 0, 64000, NULL,
      "Truncation distance of the model, in metres: 2 to 64 voxels; default 4 voxels."},
     {"color", 0, FOR_MODEL, 0, &type_path, "FOLDER|LIST", AT(color), 0, 0, NULL,

@@ -330,7 +330,8 @@ static bool try_output(const session *s, const option_row *row, const char *path
 int session_dry_run(session *s) {
     const option_values *o = s->options;
     int code = protect_inputs(s) ? open_context(s) : EXIT_FAILED;
-    bool good = try_input(options_init_file(o)) && try_input(o->seeds) && try_input(o->poses) && try_input(o->transform_input);
+    bool good = try_input(options_init_file(o)) && try_input(o->seeds) && try_input(o->poses) && try_input(o->transform_input) &&
+                try_input(o->map);
     for (int i = 0; i < s->input_count; i++) {
         good = try_input(s->inputs[i]) && good;
     }

@@ -76,6 +76,11 @@ static int write_corrected(session *s, job *j, const double *poses) {
 int odometry_end_model(session *s, job *j, pcgpu_depth_odometry *odometry, odometry_map *map,
                        const odometry_picture *drawn, const double *corrected, int code) {
     job_resume(j);
+    if (map && map->scans == 0 && code == EXIT_NOT_CONVERGED) {
+        report_error(output_shown(s->options->output), "no scan has a pose, so there is no map, and nothing is written");
+        job_end(j, EXIT_FAILED);
+        return code;
+    }
     if (code == EXIT_DONE || code == EXIT_NOT_CONVERGED) {
         const int model = map                             ? odometry_map_write(map, j)
                           : !odometry || !writes_model(s) ? EXIT_DONE

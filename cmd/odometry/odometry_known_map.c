@@ -16,7 +16,8 @@ static int open_in(session *s, const pcgpu_odometry_params *params, const pcgpu_
 
 int odometry_open_map(session *s, const pcgpu_odometry_params *params, pcgpu_odometry **odometry) {
     const char *path = s->options->map;
-    const pcgpu_read_options how = {0};
+    const pcgpu_read_options how = {.fields = PCGPU_LIKELY_FIELDS}; /* --fields is that of the scans */
+    const pcgpu_format_info *format = pcgpu_format_of_path(path);
     pcgpu_cloud map = {0};
     /* The parameters are wrong with any map, or right. */
     if (pcgpu_odometry_open(s->context, params, odometry) != PCGPU_OK) {
@@ -25,6 +26,10 @@ int odometry_open_map(session *s, const pcgpu_odometry_params *params, pcgpu_odo
     }
     pcgpu_odometry_close(*odometry);
     *odometry = NULL;
+    if (format && format->depth) {
+        report_error(path, "is a depth image, and scans are localized in a cloud; give a map of points");
+        return EXIT_FAILED;
+    }
     FILE *stream = input_open(path);
     if (!stream) {
         return EXIT_FAILED;

@@ -170,6 +170,10 @@ int odometry_map_write(odometry_map *m, job *j) {
     j->run.stage[0].seconds = m->seconds;
     j->points_out = points->rows;
     add_result(j, &stats, points->rows);
+    if (stats.unreachable > 0) {
+        report_warning(job_output_name(j, "output"), "%lld points are farther than 2^27 voxels from the first pose and left out; give a larger --map-voxel",
+                       (long long)stats.unreachable);
+    }
     code = job_write_cloud(j, points);
     if (code == EXIT_DONE) {
         progress_end();

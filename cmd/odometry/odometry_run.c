@@ -23,6 +23,7 @@ typedef struct odometry_state {
     odometry_picture picture;
     int keyframe;      /* the last scan of `before` that became the reference */
     int good, lost, failed;
+    int missing; /* scans of `before` without a pose */
     bool corrected; /* loops have moved the poses */
     bool stopped;   /* not all scans were processed */
     double seconds;
@@ -124,6 +125,7 @@ static void plan_known(odometry_state *run) {
     run->keyframe = done - 1;
     for (int i = 0; i < done; i++) {
         run->skip[i] = !has_pose(run->poses + 16 * i);
+        run->missing += run->skip[i];
         run->keyframe = run->times[i] == run->before.reference_time ? i : run->keyframe;
     }
 }
@@ -150,8 +152,8 @@ static int open_run(odometry_state *run) {
             report_warning(run->output.name, "does not name the keyframe; the last scan is used, and poses may differ "
                                              "from those of an uninterrupted run");
         }
-        report_summary(run->output.name, "%lld of %d scans are done; the run resumes after them",
-                       (long long)run->before.count, count);
+        report_summary(run->output.name, "%lld of %d scans are done, %d of them without a pose; the run resumes after them",
+                       (long long)run->before.count, count, run->missing);
     }
     return EXIT_DONE;
 }
@@ -301,8 +303,9 @@ static int run_scans(odometry_state *run) {
 static void summarize(const odometry_state *run) {
     const int count = run->good + run->lost + run->failed;
     if (run->lost + run->failed > 0) {
-        report_error(run->output.name, "%d of %d scans have no pose: %d lost, %d not read", run->lost + run->failed,
-                     count, run->lost, run->failed);
+        report_error(run->output.name, "%d of %d scans have no pose: %d lost, %d not read%s", run->lost + run->failed,
+                     count, run->lost, run->failed,
+                     run->good + run->before.count == 0 && run->output.partial ? "; the trajectory is not written" : "");
     }
     report_result(run->output.name, "%d scan%s in %.3f s, %.1f per second; %d lost, %d not read", count, count == 1 ? "" : "s",
                   run->seconds, count / (run->seconds > 0 ? run->seconds : 1e-9), run->lost, run->failed);
@@ -336,7 +339,7 @@ static int run_odometry(odometry_state *run) {
         code = code == EXIT_DONE && run->map ? odometry_map_add_all(run->map, run->poses, run->times) : code;
     }
     if (code == EXIT_DONE) {
-        code = run->failed > 0 ? EXIT_FAILED : run->lost > 0 ? EXIT_NOT_CONVERGED : EXIT_DONE;
+        code = run->failed > 0 ? EXIT_FAILED : run->lost + run->missing > 0 ? EXIT_NOT_CONVERGED : EXIT_DONE;
     }
     if (!run->stopped && run->good > 0 && run->session->options->ground_truth && evaluate(run, &truth) != EXIT_DONE) {
         code = EXIT_FAILED;
@@ -345,14 +348,13 @@ static int run_odometry(odometry_state *run) {
     return code;
 }
 
-/* Writes the map or model and the picture, then the trajectory. Loops correct its poses, and only those before the loops, in
- * the partial file, can be resumed: they are kept until the map is written. */
+/* Writes the map or model and the picture, then the trajectory: until then a run can be resumed from the partial file. */
 static int end_run(odometry_state *run, job *model, int code) {
     const int scans = code;
     if (model) {
         code = odometry_end_model(run->session, model, run->camera, run->map, &run->picture, run->corrected ? run->poses : NULL, code);
     }
-    const bool complete = !run->stopped && (code == scans || !run->loops);
+    const bool complete = !run->stopped && code == scans;
     if (run->output.stream && !trajectory_output_close(&run->output, complete, run->good + run->before.count > 0)) {
         code = EXIT_FAILED;
     }

@@ -38,7 +38,8 @@ static pcgpu_status fail_size(pcgpu_context *context, const char *name, const pc
 
 static pcgpu_status layout_of_bin(pcgpu_context *context, const pc_bytes *bytes, uint64_t size, const char *name,
                                   const pcgpu_read_options *options, pc_table *table, size_t *wanted) {
-    int fields = options->fields ? options->fields : pc_has_extension(name, ".pcd.bin") || pc_has_extension(name, ".pcd.bin.gz") ? NUSCENES_FIELDS : DEFAULT_FIELDS;
+    const bool finds = options->fields == PCGPU_LIKELY_FIELDS, nuscenes = pc_has_extension(name, ".pcd.bin") || pc_has_extension(name, ".pcd.bin.gz");
+    int fields = options->fields && !finds ? options->fields : nuscenes ? NUSCENES_FIELDS : DEFAULT_FIELDS;
     if (fields < MIN_FIELDS || fields > MAX_FIELDS) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
                        "%s: a record of %d fields is not possible; --fields takes %d to %d", name, fields, MIN_FIELDS,
@@ -49,13 +50,15 @@ static pcgpu_status layout_of_bin(pcgpu_context *context, const pc_bytes *bytes,
                        "%s: begins as text, and .bin holds float32 values; leave --format out to read it as text",
                        name);
     }
-    size_t record = (size_t)fields * sizeof(float);
+    const bool fits = size % ((size_t)fields * sizeof(float)) == 0;
+    const int likely = options->fields && !finds ? 0 : pc_bin_columns(bytes->data, bytes->size, size, fits ? fields : 0);
+    fields = finds && likely > 0 ? likely : fields;
+    const size_t record = (size_t)fields * sizeof(float);
     *wanted = 0;
     if (size % record) {
         return fail_size(context, name, bytes, (size_t)size, fields);
     }
-    const int likely = options->fields ? 0 : pc_bin_columns(bytes->data, bytes->size, size, fields);
-    if (likely > 0) {
+    if (likely > 0 && !finds) {
         return pc_fail(context, PCGPU_ERROR_FORMAT,
                        "%s: the values repeat every %d columns and not every %d; give --fields %d, or --fields %d to read "
                        "it as it is",

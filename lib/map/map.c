@@ -90,7 +90,7 @@ void pcgpu_map_get_stats(const pcgpu_map *m, pcgpu_map_stats *stats) {
 
 /* ---- a scan ------------------------------------------------------------------------------------------------------- */
 
-#define REACH 134217728.0 /* 2^27 voxels */
+#define REACH 134217728.0 /* 2^27 voxels from the tile of the first pose */
 
 /* Tiles of points that are dropped; others have 20 bits per axis. */
 #define NOT_FINITE UINT64_MAX
@@ -105,6 +105,7 @@ typedef struct placed {
 typedef struct placing {
     const pcgpu_cloud *scan;
     const double *T;
+    const int32_t *home; /* a tile */
     double voxel;
     bool drop_origin;
     int intensity; /* its column, or -1 */
@@ -130,12 +131,12 @@ static void place_point(const placing *a, const float *row, placed *out) {
     }
     for (int k = 0; k < 3 && out->tile < TOO_FAR; k++) {
         const double u = (((T[4 * k] * x + T[4 * k + 1] * y) + T[4 * k + 2] * z) + T[4 * k + 3]) / a->voxel;
-        const double cell = floor(u), part = (u - cell) * PC_MAP_STEPS;
-        if (!(fabs(cell) < REACH)) {
+        const double cell = floor(u), part = (u - cell) * PC_MAP_STEPS, away = cell - (double)a->home[k] * PC_MAP_SIDE;
+        if (!(fabs(away) < REACH)) {
             out->tile = TOO_FAR;
             break;
         }
-        const uint32_t whole = (uint32_t)((int32_t)cell + (1 << 27));
+        const uint32_t whole = (uint32_t)((int32_t)away + (1 << 27));
         out->point.at[k] = (uint16_t)(part < PC_MAP_STEPS - 1 ? part : PC_MAP_STEPS - 1);
         out->tile |= (uint64_t)(whole >> PC_MAP_SIDE_BITS) << 20 * k;
         out->point.key |= (whole & (PC_MAP_SIDE - 1)) << PC_MAP_SIDE_BITS * k;
@@ -166,7 +167,7 @@ static bool find_tiles(pcgpu_map *m, placed *points, int64_t n, int32_t *touched
         if (at != before) {
             int32_t t[3];
             for (int k = 0; k < 3; k++) {
-                t[k] = (int32_t)(at >> 20 * k & 0xfffff) - (1 << 19);
+                t[k] = m->home[k] + (int32_t)(at >> 20 * k & 0xfffff) - (1 << 19);
             }
             tile = pc_map_tile_of(&m->tiles, t);
             before = at;
@@ -235,7 +236,7 @@ static pcgpu_status add_scan(pcgpu_map *m, const pcgpu_cloud *scan, const double
     if (!points || !touched) {
         return pc_fail_memory(m->context, (uint64_t)n * sizeof *points, "the points of the scan");
     }
-    placing a = {scan, T, p->voxel, p->drop_origin, pcgpu_cloud_column(scan, "intensity"), points};
+    placing a = {scan, T, m->home, p->voxel, p->drop_origin, pcgpu_cloud_column(scan, "intensity"), points};
     m->has_intensity = m->has_intensity && a.intensity >= 3;
     pc_run_ranges(m->context, n, 8192, place_points, &a);
     if (!find_tiles(m, points, n, touched, &count)) {
@@ -247,6 +248,14 @@ static pcgpu_status add_scan(pcgpu_map *m, const pcgpu_cloud *scan, const double
         status = pc_map_tiles_spill(m->context, &m->tiles, &m->file, sensor, p->memory);
     }
     return status;
+}
+
+/* The tile of the first pose. Tiles have 20 bits around it, and 32 in all: what is farther cannot be reached. */
+static void set_home(pcgpu_map *m, const double T[16]) {
+    for (int k = 0; k < 3; k++) {
+        const double tile = floor(T[4 * k + 3] / (PC_MAP_SIDE * m->stats.params.voxel));
+        m->home[k] = fabs(tile) < (double)(INT32_MAX - (1 << 20)) ? (int32_t)tile : 0;
+    }
 }
 
 /* Whether the scan becomes a panorama. */
@@ -288,6 +297,9 @@ pcgpu_status pcgpu_map_add(pcgpu_map *m, const pcgpu_cloud *scan, const double T
     }
     if (scan->rows > INT32_MAX || m->stats.scans == UINT32_MAX) {
         return pc_fail(m->context, PCGPU_ERROR_ARGUMENT, "a map takes scans of up to 2^31 points, and up to 2^32 scans");
+    }
+    if (m->stats.scans == 0) {
+        set_home(m, T);
     }
     pcgpu_status status = note_sensor(m, T);
     status = status == PCGPU_OK ? add_scan(m, scan, T) : status;

@@ -138,6 +138,7 @@ typedef struct pc_map_voxels {
 struct pcgpu_map {
     pcgpu_context *context;
     pcgpu_map_stats stats;
+    int32_t home[3]; /* a tile near all others */
     pc_map_file file;
     pc_map_tiles tiles;
     pc_map_panoramas panoramas;

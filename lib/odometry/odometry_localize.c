@@ -248,8 +248,10 @@ static pcgpu_status search(void *owner, pcgpu_odometry_frame *f, double T[16]) {
     }
     if (count <= 0) {
         f->registration.run = run;
-        snprintf(f->registration.reason, sizeof f->registration.reason,
-                 "the scan shows too little that stands upright for a search in the map; give --init");
+        snprintf(f->registration.reason, sizeof f->registration.reason, "%s",
+                 scan->points.n < PC_REGISTER_MIN_POINTS
+                     ? "the scan has too few usable points"
+                     : "the scan or the map shows too little that stands upright for a search; give --init");
     }
     pc_stage(&f->registration.run, "search", begin);
     return status;

@@ -31,6 +31,13 @@ grep -q '"keyframe": false' j.jsonl && grep -q '"score": 0\.[89]' j.jsonl || die
 expect 0 pcgpu odometry --map map.ply --init guess.txt "$b" --trajectory far.out
 near far.out 1 1000.8 2000.1 0.01
 
+# A .bin map has more columns than the scans: those that fit.
+expect 0 pcgpu odometry "$a" --trajectory one.txt -o wide.bin
+expect 0 pcgpu odometry --map wide.bin "$b" "$a" --trajectory wide.txt
+near wide.txt 1 0.8 0.1 0.01
+expect 1 pcgpu info wide.bin
+stderr_has 'wide.bin: the values repeat every 8 columns and not every 4; give --fields 8'
+
 # A run that ended is gone on with.
 expect 0 pcgpu odometry --map "$a" "$b" "$a" "$b" --trajectory whole.txt
 { echo '#pcgpu trajectory'; head -n 1 whole.txt; } > again.txt.partial
@@ -46,6 +53,10 @@ near some.txt 1 0.8 0.1 0.002
 [ "$(sed -n 2p some.txt)" = 'nan nan nan nan nan nan nan nan nan nan nan nan' ] || die 'a lost scan has a pose'
 near some.txt 3 0 0 0.002
 stderr_has 'room.ply: lost after [0-9]+ attempts: '
+# The scan that was lost before counts, too.
+{ echo '#pcgpu trajectory'; head -n 2 some.txt; } > lost.txt.partial
+expect 4 pcgpu odometry --map "$a" "$b" room.ply "$a" --trajectory lost.txt --resume
+same lost.txt some.txt
 head -n 1 whole.txt > true.txt # nothing to compare it with
 expect 4 pcgpu odometry --map "$a" room.ply --ground-truth true.txt
 stderr_lacks 'true.txt'
@@ -53,6 +64,10 @@ stderr_lacks 'true.txt'
 # Maps that are none.
 expect 1 pcgpu odometry --map missing.ply "$b"
 stderr_has '^pcgpu: missing.ply: No such file'
+expect 1 pcgpu odometry --map missing.ply "$b" --dry-run
+stderr_has '^pcgpu: missing.ply: No such file'
+expect 1 pcgpu odometry --map "$DATA"/room/frame-000000.png "$b"
+stderr_has 'frame-000000.png: is a depth image, and scans are localized in a cloud'
 : > empty.bin
 expect 1 pcgpu odometry --map empty.bin "$b"
 stdout_is ''

@@ -38,9 +38,28 @@ same looped.ply map.ply
 expect 1 pcgpu odometry --cpu --loops s?.bin --trajectory again.txt -o /dev/full --output-format ply
 stderr_has 'again.txt.partial: has the poses so far; give --resume to continue'
 absent again.txt
+rm -f plain.txt plain.txt.partial
+expect 1 pcgpu odometry --cpu s?.bin --trajectory plain.txt -o /dev/full --output-format ply
+stderr_has 'plain.txt.partial: has the poses so far; give --resume to continue'
+expect 0 pcgpu odometry --cpu s?.bin --trajectory plain.txt --resume -o plain.ply
+same plain.ply map.ply
 expect 0 pcgpu odometry --cpu --loops s?.bin --trajectory again.txt --resume -o again.ply
 same again.txt t.txt
 same again.ply map.ply
+
+# At the coordinates of a map of a country, in fine voxels.
+printf '1 0 0 448262.123 0 1 0 5411932.678 0 0 1 312.5\n' > utm.txt
+expect 0 pcgpu odometry --cpu s?.bin --trajectory utm.tum -o utm.ply --init utm.txt --map-voxel 0.04
+expect 0 pcgpu odometry --cpu s?.bin --trajectory fine.tum -o fine.ply --map-voxel 0.04
+U=$(points utm.ply) F=$(points fine.ply)
+[ "$U" -gt $((F * 99 / 100)) ] && [ "$U" -lt $((F * 101 / 100)) ] || die "$U points at UTM coordinates, $F without"
+# Without a pose there is no map, and one that is there stays.
+: > none.bin
+cp fine.ply stays.ply
+expect 4 pcgpu odometry --cpu none.bin --trajectory none.txt -o stays.ply -f
+stderr_has 'stays.ply: no scan has a pose, so there is no map, and nothing is written'
+same stays.ply fine.ply
+expect 2 pcgpu odometry --cpu s?.bin --trajectory none.txt -o no.ply --map-voxel 1e-5
 
 # Every format has all points and columns.
 for name in map.pcd map.las map.npy map.bin map.csv; do
@@ -99,7 +118,7 @@ refused '-o map.ply -f --map-voxel 0' 'map-voxel'
 expect 2 pcgpu odometry --config "$DATA/room/camera.yaml" "$DATA"/room/*.png --trajectory x.txt -o m.ply --keep-moving
 stderr_has 'keep-moving is about the map of scans, and depth images are given'
 expect 1 pcgpu odometry --cpu s?.bin --trajectory x.txt -o new.ply --temporary-folder nowhere
-stderr_has '^pcgpu: nowhere: the temporary file of the map cannot be made: No such file or directory; give another folder for it$'
+stderr_has '^pcgpu: nowhere: the temporary file of the map cannot be made: No such file or directory; give another folder for it with --temporary-folder$'
 absent x.txt new.ply
 expect 1 pcgpu odometry --cpu s?.bin --trajectory x.txt -o map.ply
 stderr_has 'map.ply: exists already; give -f'
