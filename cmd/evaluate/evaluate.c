@@ -42,7 +42,7 @@ bool evaluate_read_truth(const session *s, trajectory *truth) {
 
 typedef struct timed_pose {
     double time; /* in seconds */
-    int64_t pose;
+    int64_t pose, match; /* of the truth and of the estimate, -1: none */
 } timed_pose;
 
 static int compare_times(const void *a, const void *b) {
@@ -50,31 +50,56 @@ static int compare_times(const void *a, const void *b) {
     return x->time != y->time ? (x->time > y->time) - (x->time < y->time) : (x->pose > y->pose) - (x->pose < y->pose);
 }
 
-/* The true pose for each estimate: the nearest in time, the later of two as near, within MATCH_SECONDS, or NaN. Neither file
- * needs to be in the order of time. `times`: of the estimates, in seconds. *found: how many have a true pose. */
-static double *match_by_time(int64_t count, const double *times, const trajectory *truth, int64_t *found) {
-    double *poses = malloc(((size_t)count + 1) * 16 * sizeof *poses);
+/* The true poses in the order of time, NULL without memory. */
+static timed_pose *order_by_time(const trajectory *truth) {
     timed_pose *order = malloc(((size_t)truth->count + 1) * sizeof *order);
     const double unit = trajectory_unit(truth->times, truth->count);
-    *found = 0;
     for (int64_t k = 0; order && k < truth->count; k++) {
-        order[k] = (timed_pose){unit * truth->times[k], k};
+        order[k] = (timed_pose){.time = unit * truth->times[k], .pose = k, .match = -1};
     }
     if (order) {
         qsort(order, (size_t)truth->count, sizeof *order, compare_times);
     }
+    return order;
+}
+
+/* Whether estimate i belongs to a true pose rather than its match so far: one that is there, then the nearer one. */
+static bool is_better(const trajectory *estimate, const double *times, const timed_pose *truth, int64_t i) {
+    if (truth->match < 0) {
+        return true;
+    }
+    const bool there = estimate->poses[16 * i] == estimate->poses[16 * i];
+    const bool match_there = estimate->poses[16 * truth->match] == estimate->poses[16 * truth->match];
+    return there != match_there ? there : fabs(truth->time - times[i]) < fabs(truth->time - times[truth->match]);
+}
+
+/* The true pose for each estimate: the nearest in time, the later of two as near, within MATCH_SECONDS, unless another estimate
+ * is nearer to it; or NaN. Neither file needs to be in the order of time. `times`: of the estimates, in seconds. *found: how
+ * many have a true pose. */
+static double *match_by_time(const trajectory *estimate, const double *times, const trajectory *truth, int64_t *found) {
+    const int64_t count = estimate->count;
+    double *poses = malloc(((size_t)count + 1) * 16 * sizeof *poses);
+    timed_pose *order = order_by_time(truth);
+    *found = 0;
+    for (int64_t i = 0; poses && i < 16 * count; i++) {
+        poses[i] = NAN;
+    }
     int64_t k = 0;
-    for (int64_t i = 0; poses && order && i < count; i++) {
+    for (int64_t i = 0; poses && order && i < count && truth->count > 0; i++) {
         while (k > 0 && order[k].time > times[i]) { /* times of estimates may go back */
             k--;
         }
         while (k + 1 < truth->count && fabs(order[k + 1].time - times[i]) <= fabs(order[k].time - times[i])) {
             k++;
         }
-        const bool near = truth->count > 0 && fabs(order[k].time - times[i]) <= MATCH_SECONDS;
-        *found += near;
-        for (int j = 0; j < 16; j++) {
-            poses[16 * i + j] = near ? truth->poses[16 * order[k].pose + j] : NAN;
+        if (fabs(order[k].time - times[i]) <= MATCH_SECONDS && is_better(estimate, times, &order[k], i)) {
+            order[k].match = i;
+        }
+    }
+    for (k = 0; poses && order && k < truth->count; k++) {
+        if (order[k].match >= 0) {
+            memcpy(poses + 16 * order[k].match, truth->poses + 16 * order[k].pose, 16 * sizeof *poses);
+            ++*found;
         }
     }
     if (!order) {
@@ -131,7 +156,7 @@ static void warn_left_out(const char *shown, const trajectory *estimate, const d
         alone += there && !(matched[16 * i] == matched[16 * i]);
     }
     if (alone > 0) {
-        report_warning(shown, "%lld of %lld poses are left out: %s has none within %g s", (long long)alone, (long long)poses, name,
+        report_warning(shown, "%lld of %lld poses are left out: %s has none for them within %g s", (long long)alone, (long long)poses, name,
                        MATCH_SECONDS);
     }
 }
@@ -218,7 +243,7 @@ static void print_json(const session *s, const char *name, const pcgpu_evaluatio
 }
 
 int evaluate_print(session *s, const char *name, const trajectory *estimate, const double *times,
-                   const trajectory *truth, bool prints, pose_errors *errors) {
+                   const trajectory *truth, FILE *table, pose_errors *errors) {
     const option_values *o = s->options;
     const bool by_time = estimate->times && truth->times;
     const char *shown = o->trajectory ? output_shown(name) : input_name(name); /* the output of odometry, or an input */
@@ -235,7 +260,7 @@ int evaluate_print(session *s, const char *name, const trajectory *estimate, con
     }
     seconds = times_in_seconds(times ? times : estimate->times, estimate->count, o->rate);
     if (by_time && seconds) {
-        matched = match_by_time(estimate->count, seconds, truth, &found);
+        matched = match_by_time(estimate, seconds, truth, &found);
         warn_unordered(shown, seconds, estimate->count);
     }
     int code = EXIT_FAILED;
@@ -252,8 +277,8 @@ int evaluate_print(session *s, const char *name, const trajectory *estimate, con
         if (by_time) {
             warn_left_out(shown, estimate, matched, o->ground_truth);
         }
-        if (prints) {
-            print_table(stdout, &e);
+        if (table) {
+            print_table(table, &e);
         }
         print_json(s, name, &e);
         code = EXIT_DONE;
@@ -278,7 +303,7 @@ static bool settle(option_values *o, const command_info *command, reason *why) {
 }
 
 static bool take_inputs(session *s, reason *why) {
-    return s->input_count == 1 || refuse(why, "%d inputs; give one trajectory", s->input_count);
+    return s->input_count <= 1 || refuse(why, "%d inputs; give one trajectory", s->input_count);
 }
 
 /* The output of --plot; its stream is NULL without one. */
@@ -293,13 +318,13 @@ static bool open_plot(const session *s, output *plot) {
     return good;
 }
 
-static int compare(session *s, const trajectory *estimate, const double *times) {
+static int compare(session *s, const trajectory *estimate) {
     trajectory truth = {0};
     pose_errors errors = {0};
     output plot = {0};
     int code = EXIT_FAILED;
     if (open_plot(s, &plot) && evaluate_read_truth(s, &truth)) {
-        code = evaluate_print(s, s->inputs[0], estimate, times, &truth, !session_json_is_stdout(s), plot.stream ? &errors : NULL);
+        code = evaluate_print(s, s->inputs[0], estimate, NULL, &truth, session_json_is_stdout(s) ? NULL : stdout, plot.stream ? &errors : NULL);
     }
     if (code == EXIT_DONE && plot.stream) {
         code = evaluate_plot(s, plot.stream, &errors);
@@ -319,16 +344,25 @@ static int run(session *s) {
     double *times = NULL;
     int64_t count = 0;
     reason why;
+    int code = EXIT_FAILED;
     bool good = trajectory_read(s->inputs[0], false, &estimate, &why) &&
                 (!o->timestamps || timestamps_read(o->timestamps, &times, &count, &why));
     if (!good) {
         report_error(NULL, "%s", why.text);
-    } else if (times && count < estimate.count) {
+    } else if (times && count != estimate.count) {
         report_error(o->timestamps, "%lld times for %lld poses; give one line per pose", (long long)count,
                      (long long)estimate.count);
-        good = false;
+    } else if (estimate.times && option_given_here(o, "rate", s->command)) {
+        report_error(input_name(s->inputs[0]), "has the times of its poses; leave --rate out");
+        code = EXIT_USAGE;
+    } else {
+        if (times) { /* in place of its own */
+            free(estimate.times);
+            estimate.times = times;
+            times = NULL;
+        }
+        code = compare(s, &estimate);
     }
-    const int code = good ? compare(s, &estimate, times) : EXIT_FAILED;
     trajectory_free(&estimate);
     free(times);
     return code;
@@ -336,11 +370,11 @@ static int run(session *s) {
 
 const command_info evaluate_command = {.name = "evaluate",
                                        .bit = FOR_EVALUATE,
-                                       .arguments = "[OPTION]... --ground-truth FILE TRAJECTORY",
+                                       .arguments = "[OPTION]... --ground-truth FILE [TRAJECTORY]",
                                        .summary = "measure how far a trajectory is from the true one",
                                        .examples = {"poses.txt --ground-truth truth.txt",
                                                     "poses.txt --ground-truth truth.txt --plot errors.png"},
-                                       .traits = COMMAND_READS_TEXT,
+                                       .traits = COMMAND_READS_TEXT | COMMAND_READS_STDIN,
                                        .settle = settle,
                                        .take_inputs = take_inputs,
                                        .run = run};

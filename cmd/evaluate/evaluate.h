@@ -16,11 +16,11 @@ typedef struct pose_errors {
     double *degrees; /* of the rotation since the first pose that both have */
 } pose_errors;
 
-/* Compares `estimate`, from the file `name`, with the truth. `prints`: prints the table to standard output. Adds an
+/* Compares `estimate`, from the file `name`, with the truth. Prints the table to `table`, unless NULL, and adds an
  * object to --json. `times`: of the estimates; NULL: `estimate` has times, or --rate determines them. `errors`, unless
  * NULL, receives those of each pose, for pose_errors_free. Returns an exit code. */
 int evaluate_print(session *session, const char *name, const trajectory *estimate, const double *times,
-                   const trajectory *truth, bool prints, pose_errors *errors);
+                   const trajectory *truth, FILE *table, pose_errors *errors);
 
 /* evaluate_plot.c: the errors of `count` poses, of which errors->all is set. False without memory. */
 bool pose_errors_fill(pose_errors *errors, const double *estimate, const double *truth, int64_t count);

@@ -67,15 +67,15 @@ bool pose_errors_fill(pose_errors *e, const double *estimate, const double *trut
     e->degrees = e->metres + count;
     for (int64_t i = 0; i < count; i++) {
         const double *T = estimate + 16 * i, *U = truth + 16 * i;
-        const bool both = is_there(T) && is_there(U);
-        if (both && before) {
+        const bool there = is_there(U), both = there && is_there(T);
+        if (there && before) {
             const double step[3] = {U[3] - before[3], U[7] - before[7], U[11] - before[11]};
             path += length_of(step);
         }
+        before = there ? U : before;
         if (both) {
             first[0] = first[0] ? first[0] : T;
             first[1] = first[1] ? first[1] : U;
-            before = U;
         }
         e->path[i] = path;
         e->metres[i] = both ? position_error(e->all.T_truth_estimate, T, U) : NAN;

@@ -315,8 +315,8 @@ static int evaluate(odometry_state *run, const trajectory *truth) {
     const trajectory estimate = {.count = run->session->input_count,
                                  .poses = run->poses,
                                  .times = run->session->options->timestamps ? run->times : NULL};
-    return evaluate_print(run->session, run->session->options->trajectory, &estimate, run->times, truth,
-                          !session_json_is_stdout(run->session) && run->output.stream != stdout,
+    FILE *table = session_json_is_stdout(run->session) ? NULL : run->output.stream == stdout ? stderr : stdout; /* with the poses */
+    return evaluate_print(run->session, run->session->options->trajectory, &estimate, run->times, truth, table,
                           run->session->options->picture ? &run->picture.errors : NULL);
 }
 

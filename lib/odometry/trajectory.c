@@ -10,10 +10,10 @@ enum { LONG_SEGMENTS = 8, SEGMENT_STEP = 10 };
 
 static const double lengths[PCGPU_SEGMENTS] = {100, 200, 300, 400, 500, 600, 700, 800, 5, 10, 20, 50};
 
-/* The poses that both have, one after the other. */
+/* The true poses, one after the other. */
 typedef struct common_poses {
-    int64_t n;
-    const double **estimate, **truth;
+    int64_t n, both;
+    const double **estimate, **truth; /* NULL: the estimate has none */
     double *times; /* NULL without */
     double *path;   /* metres along the true path */
 } common_poses;
@@ -43,20 +43,20 @@ static pcgpu_status find_common(pcgpu_context *context, const double *estimate, 
         return pc_fail_memory(context, 4 * 8 * n, "the trajectories");
     }
     for (int64_t i = 0; i < count; i++) {
-        const double *T = estimate + 16 * i, *U = truth + 16 * i;
-        bool both = is_there(T) && is_there(U);
-        *missing += is_there(U) && !both;
-        if (both) {
+        const double *T = is_there(estimate + 16 * i) ? estimate + 16 * i : NULL, *U = truth + 16 * i;
+        if (is_there(U)) {
             c->path[c->n] = c->n ? c->path[c->n - 1] + distance(c->truth[c->n - 1], U) : 0.0;
             if (times) {
                 c->times[c->n] = times[i];
             }
+            c->both += T != NULL;
             c->estimate[c->n] = T;
             c->truth[c->n++] = U;
         }
     }
-    if (c->n < 2) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld poses in common; at least 2 are needed", (long long)c->n);
+    *missing = c->n - c->both;
+    if (c->both < 2) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld poses in common; at least 2 are needed", (long long)c->both);
     }
     return PCGPU_OK;
 }
@@ -75,13 +75,13 @@ static void free_common(common_poses *c) {
 static void align_positions(const common_poses *c, double T[16]) {
     double center[2][3] = {{0}}, S[9] = {0}, v[16] = {0}, R[9];
     for (int64_t i = 0; i < c->n; i++) {
-        for (int k = 0; k < 3; k++) {
-            center[0][k] += c->estimate[i][4 * k + 3] / (double)c->n;
-            center[1][k] += c->truth[i][4 * k + 3] / (double)c->n;
+        for (int k = 0; k < 3 && c->estimate[i]; k++) {
+            center[0][k] += c->estimate[i][4 * k + 3] / (double)c->both;
+            center[1][k] += c->truth[i][4 * k + 3] / (double)c->both;
         }
     }
     for (int64_t i = 0; i < c->n; i++) {
-        for (int k = 0; k < 9; k++) {
+        for (int k = 0; k < 9 && c->estimate[i]; k++) {
             S[k] += (c->estimate[i][4 * (k / 3) + 3] - center[0][k / 3]) *
                     (c->truth[i][4 * (k % 3) + 3] - center[1][k % 3]);
         }
@@ -115,23 +115,26 @@ static int ascending(const void *a, const void *b) {
 }
 
 static pcgpu_status absolute(pcgpu_context *context, const common_poses *c, pcgpu_evaluation *e) {
-    double *errors = malloc((size_t)c->n * sizeof *errors), square = 0.0, sum = 0.0;
+    const int64_t n = c->both;
+    double *errors = malloc((size_t)n * sizeof *errors), square = 0.0, sum = 0.0;
     if (!errors) {
-        return pc_fail_memory(context, (uint64_t)c->n * 8, "the errors");
+        return pc_fail_memory(context, (uint64_t)n * 8, "the errors");
     }
     align_positions(c, e->T_truth_estimate);
-    for (int64_t i = 0; i < c->n; i++) {
+    for (int64_t i = 0, to = 0; i < c->n; i++) {
         double moved[16];
-        pc_transform_multiply(e->T_truth_estimate, c->estimate[i], moved);
-        errors[i] = distance(moved, c->truth[i]);
-        square += errors[i] * errors[i];
-        sum += errors[i];
+        if (c->estimate[i]) {
+            pc_transform_multiply(e->T_truth_estimate, c->estimate[i], moved);
+            errors[to] = distance(moved, c->truth[i]);
+            square += errors[to] * errors[to];
+            sum += errors[to++];
+        }
     }
-    qsort(errors, (size_t)c->n, sizeof *errors, ascending);
-    e->ate_rmse = sqrt(square / (double)c->n);
-    e->ate_mean = sum / (double)c->n;
-    e->ate_median = 0.5 * (errors[(c->n - 1) / 2] + errors[c->n / 2]);
-    e->ate_max = errors[c->n - 1];
+    qsort(errors, (size_t)n, sizeof *errors, ascending);
+    e->ate_rmse = sqrt(square / (double)n);
+    e->ate_mean = sum / (double)n;
+    e->ate_median = 0.5 * (errors[(n - 1) / 2] + errors[n / 2]);
+    e->ate_max = errors[n - 1];
     free(errors);
     return PCGPU_OK;
 }
@@ -152,17 +155,21 @@ static void motion_error(const common_poses *c, int64_t i, int64_t j, double *me
     *radians = pcgpu_rotation_angle(error);
 }
 
+static bool has_both(const common_poses *c, int64_t i, int64_t j) {
+    return c->estimate[i] && c->estimate[j];
+}
+
 /* RMSE over pairs of poses that are one apart, or a second. */
 static int64_t relative(const common_poses *c, bool second, double *metres, double *radians) {
     double square[2] = {0};
     int64_t count = 0;
     for (int64_t i = 0, j = 1; i < c->n; i++) {
         j = second ? j : i + 1;
-        while (second && j < c->n && c->times[j] - c->times[i] < 1.0 - 1e-6) {
+        while (second && j < c->n && (c->times[j] - c->times[i] < 1.0 - 1e-6 || !c->estimate[j])) {
             j++;
         }
-        /* a missing pose has none a second later */
-        if (j < c->n && !(second && c->times[j] - c->times[i] > 1.5)) {
+        /* after a gap there is none a second later */
+        if (j < c->n && has_both(c, i, j) && !(second && c->times[j] - c->times[i] > 1.5)) {
             double m, r;
             motion_error(c, i, j, &m, &r);
             square[0] += m * m;
@@ -175,7 +182,8 @@ static int64_t relative(const common_poses *c, bool second, double *metres, doub
     return count;
 }
 
-/* Means over pieces of one length that begin at every tenth pose, at every one for the short lengths. */
+/* Means over pieces of one length that begin at every tenth true pose, at every one for the short lengths; without those that
+ * begin or end at a missing one. */
 static void measure_segments(const common_poses *c, int which, pcgpu_segment_error *s, double sums[2]) {
     const double length = lengths[which];
     const int64_t step = which < LONG_SEGMENTS ? SEGMENT_STEP : 1;
@@ -188,11 +196,13 @@ static void measure_segments(const common_poses *c, int which, pcgpu_segment_err
         if (j == c->n) {
             break;
         }
-        double m, r;
-        motion_error(c, i, j, &m, &r);
-        sum[0] += m / length;
-        sum[1] += r / length;
-        s->count++;
+        if (has_both(c, i, j)) {
+            double m, r;
+            motion_error(c, i, j, &m, &r);
+            sum[0] += m / length;
+            sum[1] += r / length;
+            s->count++;
+        }
     }
     s->translation = s->count ? sum[0] / (double)s->count : NAN;
     s->rotation = s->count ? sum[1] / (double)s->count : NAN;
@@ -228,7 +238,7 @@ pcgpu_status pcgpu_trajectory_evaluate(pcgpu_context *context, const double *est
                               ? find_common(context, estimate, truth, times, count, &c, &e->missing)
                               : pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld poses", (long long)count);
     if (status == PCGPU_OK) {
-        e->poses = c.n;
+        e->poses = c.both;
         e->length = c.path[c.n - 1];
         status = absolute(context, &c, e);
     }

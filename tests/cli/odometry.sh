@@ -221,6 +221,9 @@ expect 2 pcgpu odometry s0.bin s1.bin --plot no.png
 absent no.png no.jpg
 expect 0 pcgpu odometry --cpu s?.bin --trajectory t1.txt --ground-truth model.txt
 stdout_has '^7 poses compared, 0 missing'
+expect 0 pcgpu odometry --cpu s?.bin --ground-truth model.txt
+same "$OUT" model.txt
+stderr_has '^7 poses compared, 0 missing'
 # A truth of another length, or a folder that is not there, is found before the first scan: nothing is written.
 head -n 5 model.txt > five.txt
 expect 1 pcgpu odometry --cpu s?.bin --trajectory early.txt --ground-truth five.txt
@@ -277,8 +280,8 @@ expect 2 pcgpu odometry s0.bin s1.bin --trajectory n.txt --transform T.txt
 expect 2 pcgpu register s0.bin s1.bin --ground-truth model.txt
 expect 2 pcgpu evaluate model.txt
 stderr_has 'no truth to compare with; give --ground-truth FILE'
-expect 2 pcgpu evaluate --ground-truth model.txt
-stderr_has '0 inputs; give one trajectory'
+expect 2 pcgpu evaluate model.txt model.txt --ground-truth model.txt
+stderr_has '2 inputs; give one trajectory'
 expect 2 pcgpu evaluate model.txt --ground-truth model.txt -o x.ply
 expect 0 pcgpu evaluate model.txt --ground-truth model.txt --dry-run
 expect 0 pcgpu odometry s0.bin s1.bin s2.bin --trajectory n.txt --dry-run

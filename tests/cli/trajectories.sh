@@ -77,7 +77,46 @@ stderr_is ''
 sed 2d s.txt > gap.txt
 expect 0 pcgpu evaluate s.txt --ground-truth gap.txt
 stdout_has '^3 poses compared, 0 missing'
-stderr_is 'pcgpu: s.txt: warning: 1 of 4 poses are left out: gap.txt has none within 0.02 s'
+stderr_is 'pcgpu: s.txt: warning: 1 of 4 poses are left out: gap.txt has none for them within 0.02 s'
+# A path of ten poses per second against one of a hundred, either way: each true pose has one estimate, the nearest.
+awk 'BEGIN { for (i = 0; i < 300; i++) printf "%.2f %.9f 0 0 0 0 0 1\n", i / 100, i / 10 }' > fast.txt
+awk 'NR % 10 == 1' fast.txt > slow.txt
+cat slow.txt slow.txt | sort -g > twice.txt
+for pair in 'fast slow' 'slow fast' 'twice slow'; do
+    expect 0 pcgpu evaluate ${pair% *}.txt --ground-truth ${pair#* }.txt
+    stdout_has '^30 poses compared, 0 missing, 29.000 m'
+    stdout_has 'RMSE 0.000000 m, mean 0.000000 m'
+done
+# The times of --timestamps, for lines that have none.
+awk '{ print 1, 0, 0, $2, 0, 1, 0, 0, 0, 0, 1, 0 }' slow.txt > slow.kitti
+cut -d' ' -f1 slow.txt > slow.times
+cut -d' ' -f1 fast.txt > fast.times
+expect 0 pcgpu evaluate slow.kitti --timestamps slow.times --ground-truth fast.txt
+stdout_has '^30 poses compared, 0 missing'
+stdout_has 'RMSE 0.000000 m, mean 0.000000 m'
+expect 1 pcgpu evaluate slow.kitti --timestamps fast.times --ground-truth slow.txt
+stderr_has 'fast.times: 300 times for 30 poses; give one line per pose'
+expect 2 pcgpu evaluate slow.txt --ground-truth fast.txt --rate 5
+stderr_has 'slow.txt: has the times of its poses; leave --rate out'
+# A gap: the path is the true one, and nothing is measured across it. A circle of 100 m, and 1 % more.
+for scale in 100 101; do
+    awk -v r=$scale 'BEGIN { for (i = 0; i < 629; i++) { a = i / 100; c = cos(a); s = sin(a)
+        printf "%.9f %.9f 0 %.9f %.9f %.9f 0 %.9f 0 0 1 0\n", c, -s, r * c, s, c, r * s } }' > circle$scale.txt
+done
+awk 'NR > 100 && NR < 400 { $0 = "nan nan nan nan nan nan nan nan nan nan nan nan" } { print }' circle101.txt > circle_gap.txt
+expect 0 pcgpu evaluate circle101.txt --ground-truth circle100.txt
+stdout_has '^629 poses compared, 0 missing, 627.997 m'
+stdout_has 'from pose to pose +628 pairs +0.010000 m'
+stdout_has ' 5 m +623 pieces +1.1998 %'
+expect 0 pcgpu evaluate circle_gap.txt --ground-truth circle100.txt
+stdout_has '^330 poses compared, 299 missing, 627.997 m'
+stdout_has 'from pose to pose +328 pairs +0.010000 m'
+stdout_has ' 5 m +318 pieces +1.1998 %'
+# Standard input without a name.
+mv "$OUT" gap.table
+"$PCGPU" evaluate --ground-truth circle100.txt < circle_gap.txt > "$OUT" 2> "$ERR"
+expected 0 $?
+same "$OUT" gap.table
 expect 0 pcgpu evaluate gap.txt --ground-truth s.txt
 stderr_is ''
 awk '{ $1 = NR * 0.5; print }' s.txt > start.txt
