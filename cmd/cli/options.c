@@ -207,8 +207,7 @@ static const option_row table[] = {
     {"time-column", 0, FOR_ODOMETRY, 0, &type_int, "N", AT(odometry.time_column), 3, 63, NULL,
      "The column of the times of points, counted from 0, for --deskew time."},
     {"timestamps", 0, FOR_TRAJECTORY, 0, &type_path, "FILE", AT(timestamps), 0, 0, NULL,
-     "The time of each input or pose in seconds, one per line; without it, --rate determines the times. For scans whose names are "
-     "numbers the file may have more lines: 000014.bin has line 15."},
+     "The seconds of each input or pose, one per line, or of scans 000000, 000001 and so on one per number; else --rate determines them."},
     {"rate", 0, FOR_TRAJECTORY, OPTION_ABOVE_MIN, &type_real, "HZ", AT(rate), 0, FAR, NULL,
      "Scans, images or poses per second."},
     {"resume", 0, FOR_ODOMETRY, 0, &type_flag, NULL, AT(resume), 0, 0, NULL,

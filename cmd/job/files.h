@@ -68,6 +68,8 @@ char *path_followed(char *path);
 bool path_is_dash(const char *path);
 /* The folder of a file: "DIR/", or "."; malloc'd, NULL when memory is exhausted. */
 char *path_folder(const char *path);
+/* Whether two files have the same folder, whatever its spelling. */
+bool path_shares_folder(const char *path, const char *other);
 /* True for "DIR/" and for an existing folder. */
 bool path_is_folder(const char *path);
 /* folders.c: creates a folder "DIR/" and its parents. */

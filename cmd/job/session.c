@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 const char *output_path(const session *s, const option_row *option) {
@@ -122,17 +121,6 @@ static bool check_output(const session *s, const option_row *o, const char *path
            (!many || !folder || session_check_names(s, o, path, why));
 }
 
-/* Whether two paths have the same folder, whatever their spelling. */
-static bool same_folder(const char *path, const char *other) {
-    char *folders[] = {path_folder(path), path_folder(other)};
-    struct stat a, b;
-    const bool both = folders[0] && folders[1], there = both && stat(folders[0], &a) == 0 && stat(folders[1], &b) == 0;
-    const bool same = there ? a.st_dev == b.st_dev && a.st_ino == b.st_ino : both && strcmp(folders[0], folders[1]) == 0;
-    free(folders[0]);
-    free(folders[1]);
-    return same;
-}
-
 /* Whether two outputs have the same file, or one output is the partial file of the other. */
 static bool same_place(const char *path, const char *other) {
     const char *name = path_base(path), *other_name = path_base(other);
@@ -141,7 +129,7 @@ static bool same_place(const char *path, const char *other) {
         return strcmp(path, other) == 0;
     }
     const bool same = strcmp(name, other_name) == 0 && !path_is_folder(path) && !path_is_stream(path);
-    return (same || (strncmp(name, other_name, length) == 0 && strcmp(name + length, ".partial") == 0)) && same_folder(path, other);
+    return (same || (strncmp(name, other_name, length) == 0 && strcmp(name + length, ".partial") == 0)) && path_shares_folder(path, other);
 }
 
 /* Checks that each output has another file. */

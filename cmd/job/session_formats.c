@@ -110,7 +110,7 @@ bool session_check_format(const session *s, const char *path, reason *why) {
         return check_camera(s, path, why);
     }
     if (access(path, R_OK) != 0) {
-        return true; /* an input that fails, as others with a name that tells the format */
+        return true; /* fails when it is read, as a name with an extension does */
     }
     content_format(path, &content);
     return refuse(why, "%s: %s", path, content.text);

@@ -23,7 +23,6 @@ enum {
 
 #define CLEAR 0.12  /* difference of two explained fractions that is no accident of a sample */
 #define RATIO 1.8  /* and their least ratio */
-#define CLEAR_MULTIPLE 0.3 /* the difference for a multiple: a map of 8 columns has 0.6, and 0.1 as 4 */
 #define WIDE  1500.0 /* extents of what is measured in millimetres, at least */
 #define FLAT  300.0
 
@@ -90,8 +89,30 @@ static double explained(const sample *s, int columns) {
     return variance > 1e-9 * (double)squares ? (between - mean) / variance : 0.0;
 }
 
-/* The number of columns that fits much better than `columns`, or 0. */
-static int better_columns(const sample *s, uint64_t size, int columns) {
+/* Whether three columns after x y z are unit normals, or 0, in all rows that are looked at. */
+static bool has_normals(const void *data, size_t count, int columns) {
+    const size_t rows = count / (size_t)columns, step = rows / FEWEST + 1;
+    bool found = false;
+    for (int k = 3; k + 3 <= columns && !found; k++) {
+        size_t units = 0;
+        found = true;
+        for (size_t r = 0; r < rows && found; r += step) {
+            double square = 0.0;
+            for (int i = 0; i < 3; i++) {
+                const double v = (double)load(data, r * (size_t)columns + (size_t)(k + i));
+                square += v * v;
+            }
+            found = square == 0.0 || fabs(square - 1.0) < 1e-3;
+            units += square > 0.0;
+        }
+        found = found && units * step > rows / 4;
+    }
+    return found;
+}
+
+/* The number of columns that fits much better than `columns`, or 0. A multiple fits as well by nature, and better where points
+ * alternate: only the map of odometry, whose eight columns are no scan of four, and others with normals are known. */
+static int better_columns(const sample *s, const void *data, size_t count, uint64_t size, int columns) {
     const double now = columns > 0 ? explained(s, columns) : 0.0;
     double best = 0.0;
     int found = 0;
@@ -101,8 +122,8 @@ static int better_columns(const sample *s, uint64_t size, int columns) {
     for (int c = MIN_COLUMNS; c <= MAX_COLUMNS; c++) {
         if (size % ((size_t)c * sizeof(float)) == 0 && c != columns) {
             const double fraction = explained(s, c);
-            const bool repeats = columns > 0 && c % columns == 0;
-            if (fraction > best + 0.02 && (!repeats || fraction > now + CLEAR_MULTIPLE)) {
+            const bool multiple = columns > 0 && c % columns == 0;
+            if (fraction > best + 0.02 && (!multiple || has_normals(data, count, c))) {
                 best = fraction;
                 found = c;
             }
@@ -117,7 +138,7 @@ int pc_bin_columns(const void *data, size_t size, uint64_t whole, int columns) {
         return 0;
     }
     take(&s, data, size / sizeof(float));
-    return better_columns(&s, whole, columns);
+    return better_columns(&s, data, size / sizeof(float), whole, columns);
 }
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */

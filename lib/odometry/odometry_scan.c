@@ -129,7 +129,7 @@ static void phases_from_azimuths(bool clockwise, const pc_points *points, float 
     }
 }
 
-/* From a column of the usable records. A time that is not finite counts as the middle. False: all times are the same. */
+/* From a column of the usable records. A time that is not finite is the middle. False: all times are the same. */
 static bool phases_from_times(const pcgpu_cloud *cloud, int column, const int32_t *rows, int64_t n, float *phase) {
     double low = INFINITY, high = -INFINITY;
     for (int64_t i = 0; i < n; i++) {
@@ -180,10 +180,7 @@ static pcgpu_status take_timed(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_o
     const pcgpu_odometry_params *p = &o->params;
     pc_points points;
     pcgpu_status status = pc_sweep_check(context, p, cloud);
-    if (status != PCGPU_OK) {
-        return status;
-    }
-    status = pc_points_select(context, cloud, p->registration.drop_origin, &points, run);
+    status = status == PCGPU_OK ? pc_points_select(context, cloud, p->registration.drop_origin, &points, run) : status;
     if (status != PCGPU_OK) {
         return status;
     }
@@ -202,9 +199,8 @@ static pcgpu_status take_timed(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_o
     pc_points_free(&points);
     return timed ? PCGPU_OK
                  : pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                           "column %d ('%s') has the same time for all points, as float32; name the column with --time-column, count "
-                           "times from the start of the sweep, or leave --deskew time out",
-                           p->time_column, cloud->names[p->time_column]);
+                           "column %d ('%s') has one time for all points, as float32; give --time-column, times since the start of "
+                           "the sweep, or another --deskew", p->time_column, cloud->names[p->time_column]);
 }
 
 /* A result of a scene that hardly constrains a direction counts wherever it is from so many times the least score on. On a

@@ -263,7 +263,7 @@ stderr_has '3 times for 2 scans'
 absent n.json # there is nothing in it
 records s0.bin | awk '{ $4 = 0.5; print }' | floats > flat.bin
 expect 1 pcgpu odometry flat.bin --trajectory n.txt --deskew time --time-column 3
-stderr_has "flat.bin: column 3 \('intensity'\) has the same time for all points"
+stderr_has "flat.bin: column 3 \('intensity'\) has one time for all points"
 expect 2 pcgpu odometry --trajectory n.txt
 expect 2 pcgpu register s0.bin s1.bin s2.bin
 stderr_has '3 inputs; give two, SOURCE TARGET, or --pairs LIST; pcgpu odometry finds the poses of a sequence'

@@ -135,8 +135,12 @@ printf 's1.bin t.bin\ns2.bin\0 t.bin\n' > wrong
 refused '^pcgpu: wrong:2: a zero byte; ' --pairs wrong
 printf '# nothing\n\n' > wrong
 refused '^pcgpu: wrong: no pair; ' --pairs wrong
+echo 'no cloud' > t.what
 printf 's1.bin t.what\n' > wrong
-refused '^pcgpu: wrong:1: t\.what: No such file or directory; ' --pairs wrong
+refused '^pcgpu: wrong:1: t\.what: neither its first bytes nor its name have a known format; ' --pairs wrong
+rm t.what
+expect 1 pcgpu register --pairs wrong
+stderr_has '^pcgpu: wrong:1: t\.what: No such file or directory; '
 printf 's1.bin t.bin\n\ns1.bin -\n' > wrong
 refused '^pcgpu: wrong:3: standard input cannot be ' --pairs wrong
 refused '^pcgpu: missing: No such file' --pairs missing

@@ -211,7 +211,7 @@ static void test_bin_sizes(void **state) {
     pcgpu_cloud_free(&cloud);
     FILE *f = tmpfile();
     assert_int_equal(pcgpu_read(s->context, f, "-", &(pcgpu_read_options){.fields = 17}, &cloud), PCGPU_ERROR_ARGUMENT);
-    assert_int_equal(pcgpu_read(s->context, f, "-", &(pcgpu_read_options){.fields = -1}, &cloud), PCGPU_ERROR_ARGUMENT);
+    assert_int_equal(pcgpu_read(s->context, f, "-", &(pcgpu_read_options){.fields = -2}, &cloud), PCGPU_ERROR_ARGUMENT);
     io_make_cloud(s, 1, 17, &cloud);
     assert_int_equal(pcgpu_write(s->context, f, "-", NULL, &cloud), PCGPU_ERROR_ARGUMENT);
     pcgpu_cloud_free(&cloud);
@@ -466,6 +466,7 @@ int main(void) {
         cmocka_unit_test(test_plausible_columns),
         cmocka_unit_test(test_plausible_few),
         cmocka_unit_test(test_plausible_types),
+        cmocka_unit_test(test_plausible_multiple),
         cmocka_unit_test(test_plausible_millimetres),
         cmocka_unit_test(test_plausible_time),
         cmocka_unit_test(test_plausible_files),

@@ -69,6 +69,7 @@ void test_las_bad(void **state);
 void test_plausible_columns(void **state);
 void test_plausible_few(void **state);
 void test_plausible_types(void **state);
+void test_plausible_multiple(void **state);
 void test_plausible_millimetres(void **state);
 void test_plausible_time(void **state);
 void test_plausible_files(void **state);

@@ -84,6 +84,35 @@ void test_plausible_columns(void **state) {
     }
 }
 
+/* A map of eight columns is no scan of four, which is found, and read when asked for. */
+void test_plausible_multiple(void **state) {
+    io_state *s = *state;
+    enum { ROWS = 2000 };
+    char why[256];
+    pcgpu_cloud cloud;
+    float *scan = make_scan("i", 3, 1.0), *map = malloc(ROWS * 8 * sizeof *map);
+    assert_non_null(map);
+    for (int i = 0; i < ROWS; i++) {
+        memcpy(map + 8 * i, scan + 4 * i, 4 * sizeof *map);
+        map[8 * i + 4] = i % 3 ? 0.6f : 0.0f;
+        map[8 * i + 5] = i % 3 ? 0.0f : -0.6f;
+        map[8 * i + 6] = 0.8f;
+        map[8 * i + 7] = (float)(1 + i % 5);
+    }
+    assert_true(looks_wrong(map, ROWS * 8, 4, why));
+    assert_string_equal(why, "the values repeat every 8 columns and not every 4; give --fields 8");
+    FILE *f = tmpfile();
+    assert_int_equal(fwrite(map, 32, ROWS, f), ROWS);
+    rewind(f);
+    assert_int_equal(pcgpu_read(s->context, f, "map.bin", &(pcgpu_read_options){.fields = PCGPU_LIKELY_FIELDS}, &cloud), PCGPU_OK);
+    assert_int_equal(cloud.columns, 8);
+    assert_int_equal(cloud.rows, ROWS);
+    pcgpu_cloud_free(&cloud);
+    fclose(f);
+    free(map);
+    free(scan);
+}
+
 /* KITTI as nuScenes; small files and all values equal say nothing. */
 void test_plausible_few(void **state) {
     (void)state;
