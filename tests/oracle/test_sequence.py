@@ -68,21 +68,23 @@ def rms(values):
 
 
 def reference(E, T, times):
-    """All figures of poses that both have, by the definitions."""
-    there = np.isfinite(E).all((1, 2)) & np.isfinite(T).all((1, 2))
-    out = {'poses': there.sum(), 'missing': (np.isfinite(T).all((1, 2)) & ~there).sum()}
-    E, T, times = E[there], T[there], times[there]
-    R, t = umeyama(E[:, :3, 3], T[:, :3, 3])
-    off = np.linalg.norm(E[:, :3, 3] @ R.T + t - T[:, :3, 3], axis=1)
+    """All figures by the definitions: the path is the true one, and errors are those of poses that both have."""
+    true = np.isfinite(T).all((1, 2))
+    E, T, times = E[true], T[true], times[true]
+    there = np.isfinite(E).all((1, 2))
+    out = {'poses': there.sum(), 'missing': (~there).sum()}
+    x, y = E[there, :3, 3], T[there, :3, 3]
+    R, t = umeyama(x, y)
+    off = np.linalg.norm(x @ R.T + t - y, axis=1)
     out |= {'ate_rmse': np.sqrt(np.mean(off**2)), 'ate_mean': off.mean(), 'ate_median': np.median(off),
             'ate_max': off.max()}
     way = np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(T[:, :3, 3], axis=0), axis=1))])
     out['length'] = way[-1]
     n = len(E)
-    out['rpe_translation'], out['rpe_rotation'] = rms([motion_error(E, T, i, i + 1) for i in range(n - 1)])
+    out['rpe_translation'], out['rpe_rotation'] = rms([motion_error(E, T, i, i + 1) for i in range(n - 1) if there[i] and there[i + 1]])
     second = []
-    for i in range(n):
-        later = np.flatnonzero(times >= times[i] + 1 - 1e-6)
+    for i in np.flatnonzero(there):
+        later = np.flatnonzero(there & (times >= times[i] + 1 - 1e-6))
         if len(later) and times[later[0]] - times[i] <= 1.5:
             second.append(motion_error(E, T, i, later[0]))
     out['rpe_second_translation'], out['rpe_second_rotation'] = rms(second)
@@ -94,7 +96,7 @@ def reference(E, T, times):
             errors = []
             for i in range(0, n, step):
                 last = np.flatnonzero(way > way[i] + length)
-                if len(last) and (name == 'segment' or way[-1] < 800):
+                if len(last) and there[i] and there[last[0]] and (name == 'segment' or way[-1] < 800):
                     errors.append(np.array(motion_error(E, T, i, last[0])) / length)
             every += errors
             out['segments'].append((length, len(errors), *(np.mean(errors, 0) if errors else (np.nan, np.nan))))
