@@ -200,6 +200,10 @@ static pcgpu_status build_table(const pcd_input *in, pc_table *table) {
                              ? snprintf(label, sizeof label, "%.*s", (int)(f->name.n < 31 ? f->name.n : 31), f->name.p)
                              : snprintf(label, sizeof label, "%.*s_%d", (int)(f->name.n < 24 ? f->name.n : 24),
                                         f->name.p, (int)j);
+            const int normal = length == 8 && strncmp(label, "normal_", 7) == 0 ? label[7] : 0;
+            if (normal >= 'x' && normal <= 'z') { /* PCL's names of nx ny nz */
+                length = snprintf(label, sizeof label, "n%c", normal);
+            }
             pcgpu_status status = pc_table_add(in->context, in->name, table, label, (size_t)length, f->type,
                                                offset + (size_t)j * (size_t)f->size);
             if (status != PCGPU_OK) {

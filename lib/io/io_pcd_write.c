@@ -10,12 +10,13 @@ typedef struct pcd_field {
     char kind;
 } pcd_field;
 
-/* PCL and Open3D know colours in one field only: rgb, a float32 whose bits they are, or rgba. */
+/* PCL and Open3D know colours in one field only: rgb, a float32 whose bits they are, or rgba; and normals as normal_x ... */
 static int describe(const pcgpu_cloud *cloud, uint8_t *types, pcd_field *fields) {
     static const char letters[] = "FFIUIUIU"; /* by pcgpu_type */
     const int color = pc_color_column(cloud, types), next = color + 3;
     const bool alpha = color >= 0 && next < cloud->columns && types[next] == PCGPU_UINT8 &&
                        strcmp(cloud->names[next], pc_color_names[3]) == 0;
+    const int normal = pc_normal_column(cloud);
     int count = 0;
     for (int k = 0; k < cloud->columns; count++) {
         pcd_field *f = &fields[count];
@@ -26,7 +27,9 @@ static int describe(const pcgpu_cloud *cloud, uint8_t *types, pcd_field *fields)
             continue;
         }
         pc_output_name(cloud, k, f->name);
-        if (strcmp(f->name, "_") == 0) {
+        if (normal >= 0 && k >= normal && k < normal + 3) {
+            snprintf(f->name, sizeof f->name, "normal_%c", 'x' + k - normal);
+        } else if (strcmp(f->name, "_") == 0) {
             snprintf(f->name, sizeof f->name, "c%d", k); /* "_" would be padding, which readers skip */
         }
         f->size = pc_type_size(types[k]);

@@ -210,21 +210,26 @@ def test_plyfile(folder):
 
 
 def test_open3d(folder):
-    """The colours of a .pcd, which PCL packs."""
+    """The colours of a .pcd, which PCL packs, and its normals, which PCL names otherwise."""
     if not open3d:
-        return part_skipped('colours of .pcd by Open3D', 'it is not installed')
+        return part_skipped('colours and normals of .pcd by Open3D', 'it is not installed')
     points = scan()
     colors = np.random.default_rng(5).integers(0, 256, (len(points), 3))
     cloud = open3d.geometry.PointCloud(open3d.utility.Vector3dVector(points[:, :3]))
     cloud.colors = open3d.utility.Vector3dVector(colors / 255)
+    normals = np.random.default_rng(6).normal(size=(len(points), 3))
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    cloud.normals = open3d.utility.Vector3dVector(normals)
     for options in {}, {'write_ascii': True}, {'compressed': True}:
         open3d.io.write_point_cloud(str(folder / 'o.pcd'), cloud, **options)
         compare(f'colours of Open3D, {options}', read(folder / 'o.pcd'), dict(zip(('red', 'green', 'blue'), colors.T)))
+        compare(f'normals of Open3D, {options}', read(folder / 'o.pcd'), dict(zip(('nx', 'ny', 'nz'), normals.astype('f4').T)))
     for name in 'p.pcd', 'p.ply':
         run('convert', folder / 'o.pcd', '-o', folder / name)
         back = open3d.io.read_point_cloud(str(folder / name))
         equal(f'colours of {name} as Open3D reads them', np.rint(np.asarray(back.colors) * 255).astype(int), colors)
-    return passed('colours of .pcd by Open3D, both directions')
+        check(np.abs(np.asarray(back.normals) - normals).max() < 1e-6, f'normals of {name} as Open3D reads them')
+    return passed('colours and normals of .pcd by Open3D, both directions')
 
 
 def test_archives(folder):
