@@ -218,7 +218,7 @@ def test_open3d(folder):
     cloud = open3d.geometry.PointCloud(open3d.utility.Vector3dVector(points[:, :3]))
     cloud.colors = open3d.utility.Vector3dVector(colors / 255)
     normals = np.random.default_rng(6).normal(size=(len(points), 3))
-    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    normals = (normals / np.linalg.norm(normals, axis=1, keepdims=True)).astype('f4').astype(float)
     cloud.normals = open3d.utility.Vector3dVector(normals)
     for options in {}, {'write_ascii': True}, {'compressed': True}:
         open3d.io.write_point_cloud(str(folder / 'o.pcd'), cloud, **options)
