@@ -113,6 +113,7 @@ typedef struct pc_field {
     uint8_t mask; /* bits of an integer that are the value; 0: all */
     size_t offset, stride;
     double scale, shift; /* the value is the stored number x scale + shift; scale 0: the stored number */
+    double first;        /* subtracted from each value before it is rounded: pc_table_note_times */
 } pc_field;
 
 typedef struct pc_table {
@@ -149,6 +150,9 @@ pcgpu_status pc_table_to_cloud(pcgpu_context *context, const char *name, pc_tabl
 
 /* Moves x y z to the front; the others keep their order. Errors: FORMAT (no x y z). */
 pcgpu_status pc_table_order(pcgpu_context *context, const char *name, pc_table *table);
+/* Sets `first` of the times of points that float32 cannot hold, such as seconds since 1970, of which it has one in 128: columns
+ * t, time or timestamp of 8 bytes. `record`: the first one, at `start` of a file that has rows. */
+void pc_table_note_times(pc_table *table, const unsigned char *record);
 /* Whether the records have the layout of a cloud, so that their memory can be the cloud's. */
 bool pc_table_is_cloud(const pc_table *table);
 

@@ -276,6 +276,9 @@ pcgpu_status pcgpu_pieces_open(pcgpu_context *context, const char *path, const p
     }
     status = status == PCGPU_OK ? describe_records(p, options) : status;
     status = status == PCGPU_OK ? allocate(p, bytes) : status;
+    if (status == PCGPU_OK && p->values && p->table.rows > 0 && read_at(p, p->bytes, p->stride, p->table.start)) {
+        pc_table_note_times(&p->table, p->bytes); /* else the pass over the file fails */
+    }
     if (status == PCGPU_OK && p->values) {
         status = find_offset(p);
     }

@@ -290,10 +290,25 @@ void pc_table_warn(pcgpu_context *context, const char *name, const pc_table *tab
                name, largest);
     }
     for (int k = 3; k < table->columns; k++) {
-        if (rounded[k].changed > 0) {
+        if (table->fields[k].first != 0.0) {
+            pc_log(context, PCGPU_LOG_WARNING, "%s: column '%s' has times that float32 cannot hold; its first one, %.17g, was subtracted",
+                   name, table->fields[k].name, table->fields[k].first);
+        } else if (rounded[k].changed > 0) {
             pc_log(context, PCGPU_LOG_WARNING, "%s: column '%s' is %s; %lld of %lld values were rounded to float32",
                    name, table->fields[k].name, types[table->fields[k].type], (long long)rounded[k].changed,
                    (long long)rows);
+        }
+    }
+}
+
+void pc_table_note_times(pc_table *table, const unsigned char *record) {
+    static const char *const names[] = {"t", "time", "timestamp"};
+    for (int k = 3; k < table->columns; k++) {
+        pc_field *f = &table->fields[k];
+        const double first = pc_load_value(record + f->offset, f->type, table->swap);
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+            const bool time = strcmp(f->name, names[i]) == 0 && pc_type_size(f->type) == 8 && f->scale == 0.0;
+            f->first = time && fabs(first) >= 0x1p24 && fabs(first) < INFINITY ? first : f->first;
         }
     }
 }
@@ -309,13 +324,13 @@ void pc_table_convert(const pc_table *table, const unsigned char *data, const do
             if (is_plain_float32(f)) {
                 copy_column(table, f, data, row, rows, out, columns);
             } else {
-                round_column(table, f, data, row, rows, k < 3 ? offset[k] : 0.0, out, columns, &rounded[k]);
+                round_column(table, f, data, row, rows, k < 3 ? offset[k] : f->first, out, columns, &rounded[k]);
             }
         }
     }
 }
 
-static pcgpu_status convert(pcgpu_context *context, const char *name, const pc_table *table, const unsigned char *data,
+static pcgpu_status convert(pcgpu_context *context, const char *name, pc_table *table, const unsigned char *data,
                             pcgpu_cloud *cloud) {
     pc_rounding rounded[PCGPU_MAX_COLUMNS] = {{0}};
     size_t size = (size_t)table->rows * (size_t)table->columns * sizeof(float);
@@ -327,6 +342,9 @@ static pcgpu_status convert(pcgpu_context *context, const char *name, const pc_t
     cloud->data = malloc(size ? size : 1);
     if (!cloud->data) {
         return pc_fail_memory(context, size, name);
+    }
+    if (table->rows > 0) {
+        pc_table_note_times(table, data + table->start);
     }
     pc_table_convert(table, data, cloud->offset, cloud->data, rounded);
     pc_table_warn(context, name, table, table->rows, rounded);

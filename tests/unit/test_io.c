@@ -435,6 +435,7 @@ int main(void) {
         cmocka_unit_test(test_ply_bad),
         cmocka_unit_test(test_ply_files),
         cmocka_unit_test(test_pcd_ascii),
+        cmocka_unit_test(test_pcd_times),
         cmocka_unit_test(test_pcd_binary),
         cmocka_unit_test(test_pcd_color),
         cmocka_unit_test(test_pcd_short_lines),

@@ -38,6 +38,7 @@ void test_ply_names(void **state);
 void test_ply_bad(void **state);
 void test_ply_files(void **state);
 void test_pcd_ascii(void **state);
+void test_pcd_times(void **state);
 void test_pcd_binary(void **state);
 void test_pcd_color(void **state);
 void test_pcd_short_lines(void **state);

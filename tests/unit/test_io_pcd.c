@@ -35,6 +35,32 @@ void test_pcd_ascii(void **state) {
 /* The bits of a signalling NaN, as of a packed colour: no arithmetic may touch them. */
 static const unsigned char color[4] = {0x01, 0x02, 0xa0, 0xff};
 
+/* Seconds since 1970, and their nanoseconds: float32 has one in 128 and in 1.4e11. They begin at 0. */
+void test_pcd_times(void **state) {
+    io_state *s = *state;
+    enum { ROWS = 3, RECORD = 28 };
+    static const char head[] = "VERSION 0.7\nFIELDS timestamp x y z t\nSIZE 8 4 4 4 8\nTYPE F F F F U\nCOUNT 1 1 1 1 1\n"
+                               "WIDTH 3\nHEIGHT 1\nPOINTS 3\nDATA binary\n";
+    const float p[3] = {1, 2, 3};
+    char data[sizeof head + ROWS * RECORD], *at = data + sizeof head - 1;
+    memcpy(data, head, sizeof head);
+    for (int i = 0; i < ROWS; i++, at += RECORD) {
+        const double seconds = 1.7e9 + 0.0625 * i;
+        const uint64_t nanoseconds = 1700000000000000000u + 62500096u * (uint64_t)i; /* multiples of 256, as float64 */
+        memcpy(at, &seconds, 8);
+        memcpy(at + 8, p, 12);
+        memcpy(at + 20, &nanoseconds, 8);
+    }
+    pcgpu_cloud cloud;
+    io_read_good(s, "pcd", data, (size_t)(at - data), &cloud);
+    assert_non_null(strstr(s->log, "column 't' has times that float32 cannot hold; its first one, 1.7e+18, was subtracted"));
+    for (int i = 0; i < ROWS; i++) {
+        assert_true(cloud.data[5 * i + 3] == 0.0625f * (float)i);
+        assert_true(cloud.data[5 * i + 4] == 62500096.0f * (float)i);
+    }
+    pcgpu_cloud_free(&cloud);
+}
+
 void test_pcd_binary(void **state) {
     io_state *s = *state;
     static const char head[] =
