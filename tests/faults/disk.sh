@@ -99,7 +99,7 @@ expect 0 pcgpu sample --cpu -q -m 100 a.bin -o folder/x.bin
 same real/x.bin one.bin
 expect 1 pcgpu sample --cpu -q -f -m 100 a.bin -o a.bin/x.bin
 ln -s loop loop
-expect 2 pcgpu sample --cpu -q -m 100 loop -o x.bin
+expect 1 pcgpu sample --cpu -q -m 100 loop -o x.bin
 absent x.bin
 LONG=$(head -c 251 /dev/zero | tr '\0' n)
 for NAME in 'with blanks.bin' '-dash.bin' "new
