@@ -164,6 +164,11 @@ int fuse_write_model(fusion *f) {
     job *j = f->job;
     pcgpu_mesh mesh;
     pcgpu_volume_stats stats;
+    char counted[48] = "";
+    if (f->fused == 0) {
+        report_error(j->names[0], "no image has a pose, so there is no model, and nothing is written");
+        return EXIT_FAILED;
+    }
     progress_begin(j->names[0], "extracting the surface");
     const bool draws = f->poses.count > 0 && picture_is_wanted(j), triangles = draws || f->session->options->mesh;
     pcgpu_status status = PCGPU_OK;
@@ -185,10 +190,11 @@ int fuse_write_model(fusion *f) {
     code = code == EXIT_DONE && draws ? write_picture(f, &mesh) : code;
     if (code == EXIT_DONE) {
         progress_end();
-        report_result(j->names[0],
-                       "%lld images fused at %g m: %lld blocks, %.1f MB; %lld surface points, %lld triangles",
-                       (long long)f->fused, stats.params.voxel_size, (long long)stats.blocks, (double)stats.bytes / 1e6,
-                       (long long)mesh.vertices.rows, (long long)mesh.triangles);
+        if (triangles) {
+            snprintf(counted, sizeof counted, ", %lld triangles", (long long)mesh.triangles);
+        }
+        report_result(j->names[0], "%lld images fused at %g m: %lld blocks, %.1f MB; %lld surface points%s", (long long)f->fused,
+                      stats.params.voxel_size, (long long)stats.blocks, (double)stats.bytes / 1e6, (long long)mesh.vertices.rows, counted);
     }
     pcgpu_mesh_free(&mesh);
     return code;

@@ -40,13 +40,15 @@ int odometry_begin_model(session *s, job *j, bool *wanted) {
     return *wanted ? job_begin_all(j, s) : EXIT_DONE;
 }
 
-static int write_model(session *s, job *j, pcgpu_depth_odometry *odometry) {
-    fusion f = {.session = s, .job = j};
+static int64_t frames_of(pcgpu_depth_odometry *odometry) {
     pcgpu_volume_stats stats;
-    f.volume = pcgpu_depth_odometry_volume(odometry);
-    pcgpu_volume_get_stats(f.volume, &stats);
-    f.fused = stats.frames;
-    f.skipped = s->input_count - stats.frames;
+    pcgpu_volume_get_stats(pcgpu_depth_odometry_volume(odometry), &stats);
+    return stats.frames;
+}
+
+static int write_model(session *s, job *j, pcgpu_depth_odometry *odometry) {
+    fusion f = {.session = s, .job = j, .volume = pcgpu_depth_odometry_volume(odometry), .fused = frames_of(odometry)};
+    f.skipped = s->input_count - f.fused;
     return fuse_write_model(&f);
 }
 
@@ -76,17 +78,19 @@ static int write_corrected(session *s, job *j, const double *poses) {
 int odometry_end_model(session *s, job *j, pcgpu_depth_odometry *odometry, odometry_map *map,
                        const odometry_picture *drawn, const double *corrected, int code) {
     job_resume(j);
-    if (map && map->scans == 0 && code == EXIT_NOT_CONVERGED) {
-        report_error(output_shown(s->options->output), "no scan has a pose, so there is no map, and nothing is written");
+    const bool model = odometry && writes_model(s);
+    if (code == EXIT_NOT_CONVERGED && (map ? map->scans == 0 : model && frames_of(odometry) == 0)) {
+        report_error(output_shown(s->options->output ? s->options->output : s->options->mesh),
+                     "no %s, and nothing is written", map ? "scan has a pose, so there is no map" : "image has a pose, so there is no model");
         job_end(j, EXIT_FAILED);
         return code;
     }
     if (code == EXIT_DONE || code == EXIT_NOT_CONVERGED) {
-        const int model = map                             ? odometry_map_write(map, j)
-                          : !odometry || !writes_model(s) ? EXIT_DONE
-                          : corrected                     ? write_corrected(s, j, corrected)
-                                                          : write_model(s, j, odometry);
-        const int written = model == EXIT_DONE && s->options->picture ? odometry_picture_write(drawn, j) : model;
+        int written = map         ? odometry_map_write(map, j)
+                      : !model    ? EXIT_DONE
+                      : corrected ? write_corrected(s, j, corrected)
+                                  : write_model(s, j, odometry);
+        written = written == EXIT_DONE && s->options->picture ? odometry_picture_write(drawn, j) : written;
         code = written == EXIT_DONE ? code : written;
     }
     return job_end(j, code);

@@ -77,6 +77,16 @@ expect 0 pcgpu fuse --camera 1,1,0,0 --poses one.txt none.pgm -o empty.ply --mes
 stderr_has '^pcgpu: none\.pgm: warning: the model has no surface; check the camera, the poses and the size of the voxels$'
 [ "$(number vertex empty.ply)" = 0 ] && [ "$(number face empty_mesh.ply)" = 0 ] || die 'an empty model'
 
+# No pose at all: no model, and one that is there stays.
+echo 'nan nan nan nan nan nan nan nan nan nan nan nan' > lost.txt
+cp three.ply stays.ply
+expect 1 $FUSE --poses lost.txt "$1" -o stays.ply -f
+stderr_has 'frame-000000.png: no image has a pose, so there is no model, and nothing is written'
+same stays.ply three.ply
+expect 4 pcgpu odometry --cpu --camera 1,1,0,0 none.pgm --trajectory lost.out -o stays.ply -f
+stderr_has 'stays.ply: no image has a pose, so there is no model, and nothing is written'
+same stays.ply three.ply
+
 # Usage.
 for ARGUMENTS in '--mesh x.ply' '--map-voxel 0.1' '--truncation 1'; do
     expect 2 pcgpu register $CONFIG "$1" "$2" $ARGUMENTS
