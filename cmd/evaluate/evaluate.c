@@ -45,9 +45,10 @@ typedef struct timed_pose {
     int64_t pose, match; /* of the truth and of the estimate, -1: none */
 } timed_pose;
 
+/* Of poses at one time the first in the file is the last, which the search takes. */
 static int compare_times(const void *a, const void *b) {
     const timed_pose *x = a, *y = b;
-    return x->time != y->time ? (x->time > y->time) - (x->time < y->time) : (x->pose > y->pose) - (x->pose < y->pose);
+    return x->time != y->time ? (x->time > y->time) - (x->time < y->time) : (x->pose < y->pose) - (x->pose > y->pose);
 }
 
 /* The true poses in the order of time, NULL without memory. */
@@ -73,7 +74,7 @@ static bool is_better(const trajectory *estimate, const double *times, const tim
     return there != match_there ? there : fabs(truth->time - times[i]) < fabs(truth->time - times[truth->match]);
 }
 
-/* The true pose for each estimate: the nearest in time, the later of two as near, within MATCH_SECONDS, unless another estimate
+/* The true pose for each estimate: the nearest in time, the earlier of two as near, within MATCH_SECONDS, unless another estimate
  * is nearer to it; or NaN. Neither file needs to be in the order of time. `times`: of the estimates, in seconds. *found: how
  * many have a true pose. */
 static double *match_by_time(const trajectory *estimate, const double *times, const trajectory *truth, int64_t *found) {
@@ -89,7 +90,8 @@ static double *match_by_time(const trajectory *estimate, const double *times, co
         while (k > 0 && order[k].time > times[i]) { /* times of estimates may go back */
             k--;
         }
-        while (k + 1 < truth->count && fabs(order[k + 1].time - times[i]) <= fabs(order[k].time - times[i])) {
+        while (k + 1 < truth->count && (order[k + 1].time == order[k].time ||
+                                        fabs(order[k + 1].time - times[i]) < fabs(order[k].time - times[i]))) {
             k++;
         }
         if (fabs(order[k].time - times[i]) <= MATCH_SECONDS && is_better(estimate, times, &order[k], i)) {
@@ -156,8 +158,8 @@ static void warn_left_out(const char *shown, const trajectory *estimate, const d
         alone += there && !(matched[16 * i] == matched[16 * i]);
     }
     if (alone > 0) {
-        report_warning(shown, "%lld of %lld poses are left out: %s has none for them within %g s", (long long)alone, (long long)poses, name,
-                       MATCH_SECONDS);
+        report_warning(shown, "%lld of %lld poses are left out: %s has no pose within %g s, or another pose is nearer to it",
+                       (long long)alone, (long long)poses, name, MATCH_SECONDS);
     }
 }
 

@@ -77,7 +77,7 @@ stderr_is ''
 sed 2d s.txt > gap.txt
 expect 0 pcgpu evaluate s.txt --ground-truth gap.txt
 stdout_has '^3 poses compared, 0 missing'
-stderr_is 'pcgpu: s.txt: warning: 1 of 4 poses are left out: gap.txt has none for them within 0.02 s'
+stderr_is 'pcgpu: s.txt: warning: 1 of 4 poses are left out: gap.txt has no pose within 0.02 s, or another pose is nearer to it'
 # A path of ten poses per second against one of a hundred, either way: each true pose has one estimate, the nearest.
 awk 'BEGIN { for (i = 0; i < 300; i++) printf "%.2f %.9f 0 0 0 0 0 1\n", i / 100, i / 10 }' > fast.txt
 awk 'NR % 10 == 1' fast.txt > slow.txt
@@ -87,6 +87,11 @@ for pair in 'fast slow' 'slow fast' 'twice slow'; do
     stdout_has '^30 poses compared, 0 missing, 29.000 m'
     stdout_has 'RMSE 0.000000 m, mean 0.000000 m'
 done
+# Of two lines at one time the first counts, in both files.
+{ cat slow.txt; awk 'NR == 7 { $2 += 5; print }' slow.txt; } | sort -s -g -k1,1 > repeated.txt
+expect 0 pcgpu evaluate repeated.txt --ground-truth repeated.txt
+stdout_has '^30 poses compared'
+stdout_has 'RMSE 0.000000 m, mean 0.000000 m'
 # The times of --timestamps, for lines that have none.
 awk '{ print 1, 0, 0, $2, 0, 1, 0, 0, 0, 0, 1, 0 }' slow.txt > slow.kitti
 cut -d' ' -f1 slow.txt > slow.times
