@@ -67,7 +67,6 @@ static int fuse_frame(fusion *f, const trajectory *poses, int index) {
 static bool match_by_time(const session *s, trajectory *poses, reason *why) {
     trajectory matched = {.format = poses->format, .numbers = poses->numbers};
     static const double missing[16] = {NAN};
-    int64_t k = 0;
     bool good = true;
     for (int i = 0; i < s->input_count && good; i++) {
         const double time = time_of_name(s->inputs[i]);
@@ -75,9 +74,12 @@ static bool match_by_time(const session *s, trajectory *poses, reason *why) {
             trajectory_free(&matched);
             return true;
         }
-        k = i > 0 && time < time_of_name(s->inputs[i - 1]) ? 0 : k;
-        while (k + 1 < poses->count && fabs(poses->times[k + 1] - time) <= fabs(poses->times[k] - time)) {
-            k++;
+        double least = INFINITY;
+        int64_t k = 0;
+        for (int64_t j = 0; j < poses->count; j++) { /* in any order */
+            const double apart = fabs(poses->times[j] - time);
+            k = apart <= least ? j : k;
+            least = apart <= least ? apart : least;
         }
         const bool near = fabs(poses->times[k] - time) <= TIMED_NEAR;
         good = trajectory_append(&matched, near ? poses->poses + 16 * k : missing, time, 0, poses->lines[k]) ||

@@ -29,6 +29,11 @@ static bool stem_of(const char *path, const char *word, char *out, size_t size) 
     return depth && snprintf(out, size, "%.*s%s%.*s", (int)(depth - name), name, word, (int)(name + whole - depth - 5), depth + 5) < (int)size;
 }
 
+static bool same_file(const char *path, const char *other) {
+    struct stat a, b;
+    return stat(path, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 /* The colour image of one depth image in a folder, malloc'd; NULL: none. A .jpg is found, too, so that the reader can say what
  * to do about it. */
 static char *find_in_folder(const char *folder, const char *input) {
@@ -38,7 +43,7 @@ static char *find_in_folder(const char *folder, const char *input) {
         for (int w = 0; w < 3; w++) {
             if (stem_of(input, words[w], stem, sizeof stem) &&
                 snprintf(path, sizeof path, "%s/%s%s", folder, stem, extensions[e]) < (int)sizeof path && exists(path) &&
-                (words[w] || !exists(input) || strcmp(path, input) != 0)) {
+                (words[w] || !same_file(path, input))) {
                 return strdup(path);
             }
         }

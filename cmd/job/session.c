@@ -213,7 +213,7 @@ static bool protect_inputs(session *s) {
     const option_values *o = s->options;
     const char *const also[] = {options_init_file(o), o->seeds,       o->pairs, o->timestamps,
                                 o->ground_truth,      o->calibration, o->poses, o->transform_input, o->scans,
-                                o->map};
+                                o->map,         o->color,      o->files_from};
     for (size_t i = 0; i < sizeof also / sizeof also[0]; i++) {
         if (also[i]) {
             input_protect(also[i]);

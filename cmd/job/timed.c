@@ -46,5 +46,6 @@ double time_of_name(const char *path) {
     char text[64];
     double time;
     snprintf(text, sizeof text, "%.*s", dot && dot - name < 63 ? (int)(dot - name) : 0, name);
-    return number_parse(text, &time) ? time : NAN;
+    const bool frame = strlen(text) < 9 && !strchr(text, '.'); /* 000014 is no time */
+    return !frame && number_parse(text, &time) ? time : NAN;
 }

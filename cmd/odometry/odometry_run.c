@@ -351,6 +351,9 @@ static int run_odometry(odometry_state *run) {
 /* Writes the map or model and the picture, then the trajectory: until then a run can be resumed from the partial file. */
 static int end_run(odometry_state *run, job *model, int code) {
     const int scans = code;
+    if (model && !run->stopped && run->failed > 0) {
+        report_error(run->output.name, "%d inputs could not be read, so no map, model or picture is written; leave them out or mend them", run->failed);
+    }
     if (model) {
         code = odometry_end_model(run->session, model, run->camera, run->map, &run->picture, run->corrected ? run->poses : NULL, code);
     }

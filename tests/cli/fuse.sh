@@ -87,6 +87,32 @@ expect 4 pcgpu odometry --cpu --camera 1,1,0,0 none.pgm --trajectory lost.out -o
 stderr_has 'stays.ply: no image has a pose, so there is no model, and nothing is written'
 same stays.ply three.ply
 
+# Images named by numbers have no times; those named by times have the pose nearest in time, in any order of the lines.
+awk '{ print $0 }' "$ROOM/poses_tum.txt" | grep -v '^#' > tum.txt
+mkdir numbers times
+N=0
+for frame in $FRAMES; do
+    cp "$frame" "numbers/00000$N.png"
+    cp "$frame" "times/$(sed -n $((N + 1))p tum.txt | awk '{ printf "%.6f", 1305031000 + $1 }').png"
+    N=$((N + 1))
+done
+cat tum.txt tum.txt | awk '{ $1 = NR - 1; print }' > longer.txt
+expect 1 $FUSE --poses longer.txt numbers/*.png -o numbers.ply
+stderr_has 'longer.txt: 8 poses for 4 images'
+awk '{ $1 = sprintf("%.6f", 1305031000 + $1); print } END { $1 = "1305030000.000000"; print }' tum.txt | tac > backwards.txt
+expect 0 $FUSE --poses backwards.txt times/*.png -o times.ply
+expect 0 $FUSE --poses tum.txt $FRAMES -o frames.ply
+same times.ply frames.ply
+# Lists are inputs, too.
+ls times/*.png > list.txt
+expect 1 $FUSE --poses backwards.txt --files-from list.txt -o list.txt --output-format ply -f
+stderr_has 'list.txt: is an input of this run'
+# The depth images are not their own colours, however the folder is spelled.
+for folder in times times/ ./times "$PWD/times"; do
+    expect 1 $FUSE --poses backwards.txt times/*.png --color "$folder" -o grey.ply
+    stderr_has 'no colour image for times/'
+done
+
 # Usage.
 for ARGUMENTS in '--mesh x.ply' '--map-voxel 0.1' '--truncation 1'; do
     expect 2 pcgpu register $CONFIG "$1" "$2" $ARGUMENTS
