@@ -1,0 +1,2 @@
+# The cases of field: see LIST.md there.
+skip_part field 'no check yet'

@@ -1,0 +1,2 @@
+# The cases of ux: see LIST.md there.
+skip_part ux 'no check yet'
