@@ -70,6 +70,8 @@ typedef struct pcgpu_register_params {
     double rotation_epsilon;    /* radians */
     double min_score;           /* 0 to 1: a result with a lower score has not converged */
     bool drop_origin;           /* default true */
+    bool keep_carrier;          /* keep the returns of the vehicle that carries the sensor, which are near it in both
+                                   scans; default false. See SCANS of pcgpu-methods(7) */
     double min_range;           /* metres, 0 to 1e6: points nearer to the sensor, which is the origin of their file, are
                                    dropped; 0 (default) = none */
     double beam_correction;     /* degrees, -10 to 10, added to the elevation of each point before all other steps;

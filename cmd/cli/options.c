@@ -188,6 +188,8 @@ static const option_row table[] = {
     {"beam-correction", 0, FOR_REGISTRATION, 0, &type_real, "DEGREES", AT(registration.beam_correction), -10, 10, NULL,
      "Add this angle to the elevation of each point before all other steps: 0.205 for KITTI, whose sequences have it by "
      "default. See SCANS of pcgpu-methods(7)."},
+    {"keep-carrier", 0, FOR_REGISTRATION, 0, &type_flag, NULL, AT(registration.keep_carrier), 0, 0, NULL,
+     "Keep the returns of the vehicle that carries the sensor. See SCANS of pcgpu-methods(7)."},
     {"transform", 0, FOR_REGISTER, OPTION_OUTPUT | OPTION_TEXT, &type_path, "FILE", AT(transform), 0, 0, NULL,
      "Write T_target_source, which maps source coordinates into the target's frame."},
     {"transform-format", 0, FOR_REGISTER, 0, &type_choice, "NAME", AT(transform_format), 0, 0, transform_formats,

@@ -141,6 +141,10 @@ void job_report(const job *j) {
         report_warning(j->names[0], "%lld of %lld points are not finite and were dropped", (long long)run->non_finite,
                        (long long)run->points_in);
     }
+    if (run->on_carrier > 0) {
+        report_warning(j->names[0], "%lld of %lld points are near the sensor in both scans and were dropped as returns of its carrier; "
+                       "give --keep-carrier to keep them", (long long)run->on_carrier, (long long)run->points_in);
+    }
     if (run->backend[0]) {
         report_detail(j->names[0], "%s (%s, %d %s): %s", run->backend, run->device, run->threads,
                       run->threads == 1 ? "thread" : "threads", run->reason);

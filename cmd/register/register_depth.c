@@ -70,9 +70,11 @@ bool register_check_scans(const session *s, int each, reason *why) {
             wrong = "beam-correction is for the scans of a LiDAR, and a depth image is given; leave it out";
         }
     }
-    for (int i = 0; i + each <= s->input_count && each > 0 && o->registration.min_range != 0; i += each) {
+    for (int i = 0; i + each <= s->input_count && each > 0 && (o->registration.min_range != 0 || o->registration.keep_carrier); i += each) {
         if (!wrong && register_is_projective(s, s->inputs + i, each)) {
-            wrong = "min-range is for clouds, and depth images are given; leave it out, or give min_depth of their "
+            wrong = o->registration.keep_carrier
+                        ? "keep-carrier is for clouds, and depth images are given; leave it out"
+                        : "min-range is for clouds, and depth images are given; leave it out, or give min_depth of their "
                     "--camera";
         }
     }
@@ -116,7 +118,7 @@ void register_effect(const session *s, const char *const *inputs, int count, opt
         leave_out(s, own, sizeof own / sizeof own[0], effect);
     } else if (register_is_projective(s, inputs, count)) {
         static const char *const clouds[] = {"method",         "voxel-size", "kernel",         "kernel-scale",
-                                             "max-iterations", "min-range", "beam-correction"};
+                                             "max-iterations", "min-range",  "keep-carrier",   "beam-correction"};
         const pcgpu_register_depth_params p = register_image_params(s);
         effect->association = ASSOCIATION_PROJECTIVE;
         effect->level_iterations.count = p.levels;

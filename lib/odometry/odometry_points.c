@@ -54,7 +54,7 @@ static pcgpu_status leave_out_carrier(pcgpu_context *context, const pcgpu_regist
     pc_carrier carrier;
     pcgpu_status status = before ? pc_scan_take(context, before, params, &other, &unused) : PCGPU_OK;
     if (status == PCGPU_OK) {
-        pc_carrier_find(context, other.cloud, &carrier);
+        pc_carrier_find(context, params, other.cloud, &carrier);
         status = pc_scan_leave_out(context, &carrier, scan, run);
     }
     if (before) {

@@ -231,7 +231,7 @@ pcgpu_status pc_odometry_take(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_od
         status = settle(o, taken.cloud);
     }
     if (status == PCGPU_OK) {
-        pc_carrier_find(o->context, taken.cloud, &scan->carrier);
+        pc_carrier_find(o->context, &p->registration, taken.cloud, &scan->carrier);
         /* All near points of the first scan are dropped: the carrier is not known yet. */
         status = pc_scan_leave_out(o->context, o->last ? &o->last->carrier : &scan->carrier, &taken, run);
     }

@@ -60,19 +60,34 @@ static int slot_to_try(const pc_track *t, int tries, int i) {
     return (t->oldest + t->kept - 1 - age) % t->kept;
 }
 
-/* How far a result may be from the prediction to support it: a sensor does not change its velocity by more in a step.
- */
+/* How far a result may be from the prediction to support it: a sensor does not change its velocity by more in a step,
+ * and every lost frame leaves the velocity unknown for one more. */
 #define NEAR_STEP    0.1
 #define NEAR_RADIANS 0.02
+/* Besides, half of a voxel, but not half of the step: sparse rings fit where nothing has moved, and their voxels are
+ * wider than the step. A result that is uncertain itself has its sigmas in place of both. */
+#define NEAR_SIGMAS 3.0
+#define NEAR_HALF   0.5
+/* In half voxels: two registrations that find the same place. */
+#define SAME_PLACE 0.1
 
-static bool is_near(const pc_track *t, const double predicted[16], const double T[16]) {
+static double margin_of(const pc_track *t, const double predicted[16], const pcgpu_registration *r) {
     double inverse[16], step[16];
     pc_transform_invert(t->last, inverse);
     pc_transform_multiply(inverse, predicted, step);
     const double translation[3] = {step[3], step[7], step[11]};
+    const double metres = pc_norm3(translation), sigmas = NEAR_SIGMAS * pc_translation_sigma(r),
+                 own = pc_is_uncertain(r) ? sigmas : fmin(t->near, fmax(sigmas, NEAR_HALF * metres));
+    return (1.0 + t->lost) * (own + NEAR_STEP * metres);
+}
+
+static bool is_near(const pc_track *t, const double predicted[16], const double T[16], const pcgpu_registration *r) {
+    double inverse[16], step[16];
+    pc_transform_invert(t->last, inverse);
+    pc_transform_multiply(inverse, predicted, step);
     const pc_twist twist = pc_twist_of(step);
-    return !pc_moved_beyond(predicted, T, t->near + NEAR_STEP * pc_norm3(translation),
-                            NEAR_RADIANS + NEAR_STEP * pc_norm3(twist.rotation));
+    return !pc_moved_beyond(predicted, T, margin_of(t, predicted, r),
+                            (1.0 + t->lost) * (NEAR_RADIANS + NEAR_STEP * pc_norm3(twist.rotation)));
 }
 
 static bool is_found(pcgpu_status status, const pcgpu_odometry_frame *f) {
@@ -101,22 +116,20 @@ static void weakest_direction(const pcgpu_registration *r, const double T_world_
     }
 }
 
-/* Whether a result fits elsewhere just as well: the scene hardly constrains a direction, along which the result is far
- * from the prediction, and the surfaces do not agree well enough for an exception. */
+/* Whether a result may fit elsewhere just as well: the scene hardly constrains a direction, along which the result is
+ * far from the prediction, and the surfaces do not agree well enough for an exception. */
 static bool is_ambiguous(const pc_track *t, const double predicted[16], const double T[16],
                          const pcgpu_registration *r) {
-    double direction[3], inverse[16], step[16], off = 0.0;
-    if (t->near == 0.0 || r->eigenvalues[0] >= PC_WELL_CONSTRAINED || r->score >= t->clear_score) {
+    double direction[3], off = 0.0;
+    if (t->near == 0.0 ||
+        (!pc_is_uncertain(r) && (r->eigenvalues[0] >= PC_WELL_CONSTRAINED || r->score >= t->clear_score))) {
         return false;
     }
-    pc_transform_invert(t->last, inverse);
-    pc_transform_multiply(inverse, predicted, step);
-    const double translation[3] = {step[3], step[7], step[11]};
     weakest_direction(r, T, direction);
     for (int k = 0; k < 3; k++) {
         off += direction[k] * (T[4 * k + 3] - predicted[4 * k + 3]);
     }
-    return fabs(off) > t->near + NEAR_STEP * pc_norm3(translation);
+    return fabs(off) > margin_of(t, predicted, r);
 }
 
 static void reject_ambiguous(const pc_track *t, const double predicted[16], const double T[16], pcgpu_registration *r) {
@@ -129,8 +142,9 @@ static void reject_ambiguous(const pc_track *t, const double predicted[16], cons
 
 /* A scene that repeats itself, or a bare road, fits at several places, and the coarse levels may lead to the wrong one.
  * Which one is meant is known from the motion: a result that is ambiguous, or has not converged, is replaced
- * by one of the finest level that is near it. (KISS-ICP, Vizzo et al. 2023, limits correspondences by the error of
- * predictions to the same end.) */
+ * by one of the finest level that is near it; an ambiguous one that the finest level finds as well, from the prediction
+ * and without the coarse levels, is the only one there, and the prediction was wrong: times jitter, scans are missing.
+ * (KISS-ICP, Vizzo et al. 2023, limits correspondences by the error of predictions to the same end.) */
 static pcgpu_status stay_near(const pc_track *t, const pc_track_ops *ops, void *owner, pc_attempt *attempt,
                               pcgpu_odometry_frame *f, double T[16]) {
     const pcgpu_registration far = f->registration;
@@ -138,10 +152,15 @@ static pcgpu_status stay_near(const pc_track *t, const pc_track_ops *ops, void *
     attempt->near = true;
     pcgpu_status status = ops->align(owner, attempt, f, near);
     attempt->near = false;
-    if (is_found(status, f) && is_near(t, attempt->start, near)) {
+    if (is_found(status, f) && is_near(t, attempt->start, near, &f->registration)) {
         memcpy(T, near, sizeof near);
-    } else {
-        f->registration = far;
+        return status;
+    }
+    const bool same = is_found(status, f) && far.converged && !pc_is_uncertain(&far) &&
+                      !pc_moved_beyond(T, near, SAME_PLACE * t->near, SAME_PLACE * NEAR_RADIANS);
+    f->registration = far;
+    if (!same) {
+        reject_ambiguous(t, attempt->start, T, &f->registration);
     }
     return status;
 }
@@ -158,7 +177,6 @@ static pcgpu_status find_by_motion(const pc_track *t, const pc_track_ops *ops, v
         if (status == PCGPU_OK && moving && t->near > 0.0 &&
             (!f->registration.converged || is_ambiguous(t, predicted, T, &f->registration))) {
             status = stay_near(t, ops, owner, &attempt, f, T);
-            reject_ambiguous(t, predicted, T, &f->registration);
         }
         if (status == PCGPU_OK && !f->registration.converged && moving) {
             memcpy(attempt.start, t->last, sizeof attempt.start);
@@ -174,6 +192,9 @@ static pcgpu_status find_by_motion(const pc_track *t, const pc_track_ops *ops, v
 
 /* How far to look for the first motion, and how densely, in voxels. */
 enum { FIRST_REACH = 16 };
+
+/* The most free space of a first motion, which no prediction supports. Right ones have up to 0.01. */
+#define FIRST_FREE (0.5 * PC_MOST_FREE)
 
 /* What is to be small: planes lie on each other, all that constrains the motion agrees, and the weakest direction is
  * constrained well. Fitness and score prefer that nothing has moved, where the rings of both scans match. Rings on the
@@ -206,6 +227,12 @@ static pcgpu_status find_first_motion(const pc_track *t, const pc_track_ops *ops
         }
     }
     f->registration = best;
+    if (best.converged && best.free_space > FIRST_FREE) {
+        f->registration.converged = false;
+        snprintf(f->registration.reason, sizeof best.reason,
+                 "no motion is known yet, and the scans contradict each other: %.1f %% of the points lie in the free space of the other scan",
+                 100.0 * best.free_space);
+    }
     return status;
 }
 

@@ -7,6 +7,10 @@
 
 #include "pose.h"
 
+/* The largest rotation between a start and a result that follows from the start, as pc_pose_near measures it: 30
+ * degrees, 2 (1 - cos 30). */
+#define PC_MOST_TURNED 0.2679
+
 enum {
     PC_POSE_HISTORY = 8,
     PC_OPTIMIZER_LEVELS = 8, /* at most */

@@ -163,6 +163,7 @@ void pc_register_import_pose(pc_register_work *w) {
         double turned = (R[3 * k] * s[0] + R[3 * k + 1] * s[1]) + R[3 * k + 2] * s[2];
         w->pose.t[k] = T[4 * k + 3] - (w->offset_target[k] - turned);
     }
+    w->start = w->pose;
 }
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */

@@ -56,7 +56,7 @@ struct pc_register_work {
     double center[3];                   /* the target's centroid */
     double gyration[3];                 /* rms distance of the target's points from axes through it */
     double spacing, max_correspondence; /* of the level, metres */
-    pc_pose pose;                       /* the estimate, offsets not counted */
+    pc_pose pose, start;                /* the estimate and the initial one, offsets not counted */
     int levels;                         /* in effect */
     bool near;                   /* method ndt at the finest level alone, and a result near the start is likely */
     bool in_sequence;            /* other scans say how the sensor moves, where these two leave it uncertain */
@@ -127,6 +127,12 @@ pcgpu_status pc_search_global(pcgpu_context *context, const pcgpu_register_param
 static inline bool pc_searches_first(const pcgpu_register_params *params) {
     return params->search == PCGPU_SEARCH_ALWAYS || params->search == PCGPU_SEARCH_GLOBAL;
 }
+/* How far from its start a result can be, metres at the target's centroid: two voxels of the coarsest level, or its
+ * maximum correspondence distance. */
+double pc_register_reach(const pc_register_work *w);
+/* One sigma of the translation, metres; and whether that of a result of ndt is too much for a pair. */
+double pc_translation_sigma(const pcgpu_registration *r);
+bool pc_is_uncertain(const pcgpu_registration *r);
 /* The angle between their turns, 0 to 180. */
 double pc_start_degrees(const pc_start *a, const pc_start *b);
 
@@ -182,7 +188,8 @@ typedef struct pc_carrier {
     float radius;                                     /* metres from the sensor; 0 = there are none */
     uint32_t bits[PC_CARRIER_SIDE * PC_CARRIER_SIDE]; /* by x and y, a bit for each z: a return is near */
 } pc_carrier;
-void pc_carrier_find(pcgpu_context *context, const pcgpu_cloud *cloud, pc_carrier *carrier);
+void pc_carrier_find(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *cloud,
+                     pc_carrier *carrier);
 /* Whether a record lies where it has a return within a part (1 or 2: all or half) of its radius. */
 bool pc_carrier_has(const pc_carrier *carrier, int part, const double offset[3], const float *record);
 
@@ -194,7 +201,8 @@ typedef struct pc_scan {
 } pc_scan;
 pcgpu_status pc_scan_take(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_register_params *params,
                           pc_scan *scan, pcgpu_run *run);
-/* Leaves out the returns that `carrier` has, or those within half of its radius, unless they are most of the scan. */
+/* Leaves out the returns that `carrier` has, or those within half of its radius, unless they are more of the scan than a
+ * vehicle returns. */
 pcgpu_status pc_scan_leave_out(pcgpu_context *context, const pc_carrier *carrier, pc_scan *scan, pcgpu_run *run);
 void pc_scan_release(pc_scan *scan);
 /* Both scans of a pair without the returns of the carrier. Release both in any case. */

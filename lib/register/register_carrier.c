@@ -108,7 +108,8 @@ static void mark_part(void *state, int part) {
     }
 }
 
-void pc_carrier_find(pcgpu_context *context, const pcgpu_cloud *cloud, pc_carrier *carrier) {
+void pc_carrier_find(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *cloud,
+                     pc_carrier *carrier) {
     float ranges[SAMPLES];
     int near = 0;
     const int n = sample_ranges(cloud, ranges);
@@ -118,7 +119,7 @@ void pc_carrier_find(pcgpu_context *context, const pcgpu_cloud *cloud, pc_carrie
     for (int i = 0; i < n; i++) {
         near += ranges[i] < radius;
     }
-    if ((double)near < LEAST_SHARE * (double)n || near == 0) {
+    if (params->keep_carrier || (double)near < LEAST_SHARE * (double)n || near == 0) {
         return;
     }
     marking m = {.cloud = cloud};

@@ -1,4 +1,5 @@
 /* Registration: score, conditioning and convergence check of a result. */
+#include "optimizer.h"
 #include "register.h"
 #include "solve.h"
 
@@ -10,8 +11,8 @@
 #define LEAST_SURFACES 0.02
 /* PC_MOST_FREE near a pose that the motion predicts: other cars leave up to 0.07 on a road. */
 #define MOST_FREE_NEAR 0.2
-/* One sigma of the translation by the residuals, of a voxel, for ndt on a pair. Of 2112 right answers of bench_verdict (seeds 1 and 2) 10 are
- * above, of 48 wrong ones that had the score 21: sparse scans of a road, whose information is little. */
+/* One sigma of the translation by the residuals, of a voxel, for ndt. Of 2112 right answers of bench_verdict (seeds 1 and 2) 10 are
+ * above, of 48 wrong ones that had the score 21: sparse scans of a road, whose information is little. Real drives have up to 0.008. */
 #define MOST_UNCERTAIN 0.02
 
 /* What the scene constrains at the last pose: by its planes, or, where point-to-point met few of them, by everything.
@@ -84,6 +85,14 @@ pcgpu_status pc_register_evaluate(pc_register_work *w) {
     return status == PCGPU_OK ? measure_score(w) : status;
 }
 
+double pc_translation_sigma(const pcgpu_registration *r) {
+    return sqrt((r->covariance[21] + r->covariance[28]) + r->covariance[35]);
+}
+
+bool pc_is_uncertain(const pcgpu_registration *r) {
+    return pc_translation_sigma(r) > MOST_UNCERTAIN * r->voxel;
+}
+
 /* The surfaces alone say how well what overlaps agrees, which depends on density, noise and overlap. What the sensors
  * saw through does not: where both scans are known to be seen from their origins, it decides. */
 static pcgpu_status measure_free_space(pc_register_work *w) {
@@ -104,14 +113,30 @@ static pcgpu_status measure_free_space(pc_register_work *w) {
                 r->degenerate || w->near ? 1.0 : fmin(1.0, sqrt(r->eigenvalues[0] / PC_WELL_CONSTRAINED));
             r->score = sqrt(r->score * well);
         }
-        r->score *= fmax(0.0, 1.0 - r->free_space / (w->near ? MOST_FREE_NEAR : PC_MOST_FREE));
+        r->score *= fmax(0.0, 1.0 - r->free_space / (w->near && !pc_is_uncertain(r) ? MOST_FREE_NEAR : PC_MOST_FREE));
     }
     return status;
 }
 
-/* One sigma of the translation, metres. */
-static double translation_sigma(const pcgpu_registration *r) {
-    return sqrt((r->covariance[21] + r->covariance[28]) + r->covariance[35]);
+double pc_register_reach(const pc_register_work *w) {
+    const pcgpu_register_params *p = w->params;
+    return p->method == PCGPU_REGISTER_NDT ? 4.0 * p->voxel * (double)(1 << (w->levels - 1)) : p->max_distance;
+}
+
+static bool is_departed(const pc_register_work *w) {
+    const double reach = pc_register_reach(w);
+    return !pc_pose_near(&w->start, &w->pose, w->center, reach * reach, PC_MOST_TURNED);
+}
+
+/* A result that no level could reach from the start has found another place. */
+static void describe_departure(const pc_register_work *w) {
+    double turn[9], shift[3];
+    pc_pose_difference(&w->start, &w->pose, w->center, turn, shift);
+    const double trace = turn[0] + turn[4] + turn[8]; /* 2 cos - 2 of the angle */
+    snprintf(w->result->reason, sizeof w->result->reason,
+             "the result is %.3g m and %.0f degrees from the initial transform; the coarsest level reaches %.3g m and 30 degrees; "
+             "start closer",
+             pc_norm3(shift), acos(fmax(-1.0, 1.0 + 0.5 * trace)) * 57.29577951308232, pc_register_reach(w));
 }
 
 static void check_convergence(pc_register_work *w) {
@@ -137,9 +162,11 @@ static void check_convergence(pc_register_work *w) {
         }
     } else if (r->degenerate && !w->near) { /* near a prediction, that says where along it */
         snprintf(why, size, "the scene leaves a direction open: %s", r->unconstrained);
-    } else if (p->method == PCGPU_REGISTER_NDT && !w->in_sequence && translation_sigma(r) > MOST_UNCERTAIN * r->voxel) {
+    } else if (is_departed(w)) {
+        describe_departure(w);
+    } else if (p->method == PCGPU_REGISTER_NDT && !w->in_sequence && pc_is_uncertain(r)) {
         snprintf(why, size, "the surfaces leave the translation uncertain: +- %.1f mm, more than %.0f %% of the voxel size",
-                 1e3 * translation_sigma(r), 100.0 * MOST_UNCERTAIN);
+                 1e3 * pc_translation_sigma(r), 100.0 * MOST_UNCERTAIN);
     } else if (!w->converged && !w->near) {
         snprintf(why, size, "%d iterations were not enough at the finest level; allow more or start closer",
                  p->max_iterations);

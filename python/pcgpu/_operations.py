@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         rotation_epsilon: float
         min_score: float
         drop_origin: bool
+        keep_carrier: bool
         min_range: float
         beam_correction: float
         symmetric: bool
@@ -232,8 +233,8 @@ def register(source: Points, target: Points, *, method: Literal['ndt', 'plane', 
              max_distance: Union[float, Literal['auto']] = 'auto',
              kernel: Literal['auto', 'none', 'huber', 'cauchy', 'tukey', 'geman'] = 'auto', kernel_scale: float = 0.0,
              max_iterations: int = 50, translation_epsilon: Union[float, Literal['auto']] = 'auto',
-             rotation_epsilon: float = 1e-5, min_score: float = 0.35, drop_origin: bool = True, min_range: float = 0.0,
-             beam_correction: float = 0.0, symmetric: bool = False, device: str = 'auto',
+             rotation_epsilon: float = 1e-5, min_score: float = 0.35, drop_origin: bool = True,
+             keep_carrier: bool = False, min_range: float = 0.0, beam_correction: float = 0.0, symmetric: bool = False, device: str = 'auto',
              threads: Optional[int] = None) -> Registration:
     """Registers the cloud `source` onto the cloud `target`: the rigid transform that maps source coordinates into the
     target's frame.
@@ -252,6 +253,7 @@ def register(source: Points, target: Points, *, method: Literal['ndt', 'plane', 
     translation_epsilon, rotation_epsilon  metres and radians: smaller updates end a level
     min_score            0 to 1: a result with a lower score has not converged
     drop_origin          leave out points at exactly (0, 0, 0)
+    keep_carrier         keep the returns of the vehicle that carries the sensor
     min_range            metres: leave out points nearer to the sensor
     beam_correction      degrees, added to the elevation of each point; 0.205 for KITTI
     symmetric            register in both directions and average the motions
@@ -266,7 +268,7 @@ def register(source: Points, target: Points, *, method: Literal['ndt', 'plane', 
         'max_distance': max_distance, 'kernel': kernel, 'kernel_scale': kernel_scale,
         'max_iterations': max_iterations, 'translation_epsilon': translation_epsilon,
         'rotation_epsilon': rotation_epsilon, 'min_score': min_score, 'drop_origin': drop_origin,
-        'min_range': min_range, 'beam_correction': beam_correction, 'symmetric': symmetric})
+        'keep_carrier': keep_carrier, 'min_range': min_range, 'beam_correction': beam_correction, 'symmetric': symmetric})
     values = _native.register([(from_parts, to_parts)], params, device_name(device), thread_count(threads))[0]
     return registration(values, kind)
 

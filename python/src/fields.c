@@ -113,6 +113,7 @@ const field register_params_fields[] = {
     FIELD(T, FIELD_DOUBLE, rotation_epsilon),
     FIELD(T, FIELD_DOUBLE, min_score),
     FIELD(T, FIELD_BOOL, drop_origin),
+    FIELD(T, FIELD_BOOL, keep_carrier),
     FIELD(T, FIELD_DOUBLE, min_range),
     FIELD(T, FIELD_DOUBLE, beam_correction),
     FIELD(T, FIELD_BOOL, symmetric),

@@ -169,6 +169,7 @@ static void check_path(int scan, int64_t n, int levels, const char *name, int64_
                                     .levels = levels,
                                     .max_iterations = 3,
                                     .edge = 0.5,
+                                    .reach = 2.0,
                                     .metres = 1e-4,
                                     .radians = 1e-5,
                                     .start = {.q = {1, 0, 0, 0}, .t = {0.05, -0.02, 0.01}}}};

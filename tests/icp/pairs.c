@@ -108,6 +108,7 @@ static pc_ndt_job make_job(const pair *p, float *memory[2]) {
                                     .levels = p->levels,
                                     .max_iterations = p->max_iterations,
                                     .edge = p->edge,
+                                    .reach = 8.0 * p->edge,
                                     .metres = 1e-4,
                                     .radians = 1e-5,
                                     .start = identity}};

@@ -44,6 +44,13 @@ static void place_corner(double p[3]) {
     }
 }
 
+/* The inner walls of the corner are every 3 m, so that half a turn about one of them fits; here they are not. */
+static void place_uneven(double p[3]) {
+    place_corner(p);
+    p[0] += 0.05 * p[0] * p[0];
+    p[1] += 0.05 * p[1] * p[1];
+}
+
 static void place_plane(double p[3]) {
     p[0] = 10.0 * noise();
     p[1] = 10.0 * noise();
@@ -380,8 +387,8 @@ static void test_half_turn(void **unused) {
     (void)unused;
     static const double turned[16] = {-1, 0, 0, 0, 0, -1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
     pcgpu_context *context = open_context(2);
-    pcgpu_cloud target = make(context, place_corner, 30000, 20, 0.02, NULL);
-    pcgpu_cloud source = make(context, place_corner, 30000, 21, 0.02, turned);
+    pcgpu_cloud target = make(context, place_uneven, 30000, 20, 0.02, NULL);
+    pcgpu_cloud source = make(context, place_uneven, 30000, 21, 0.02, turned);
     pcgpu_registration result = run(context, &source, &target, PCGPU_REGISTER_NDT);
     assert_false(result.converged);
     assert_true(result.score < 0.35);

@@ -57,8 +57,36 @@ static void describe_optimizer(const pc_ndt_work *c, pc_ndt_optimizer *optimizer
                                     .edge = edge_of(c->w),
                                     .metres = params->translation_epsilon,
                                     .radians = params->rotation_epsilon,
+                                    .reach = pc_register_reach(c->w),
                                     .start = c->w->pose};
     memcpy(optimizer->points, c->parts.points, sizeof optimizer->points);
+}
+
+/* A few points very far away, as through a window, have most of the radii of gyration, and no plane to constrain a
+ * rotation so well: such radii are limited by the median distance of the source's points. */
+#define MOST_GYRATION 5.0
+
+enum { GYRATION_SAMPLE = 1021 };
+
+static void limit_gyration(const pc_ndt_work *c, double gyration[3]) {
+    const float *const axes[3] = {c->source.x, c->source.y, c->source.z};
+    const int n = c->source.n < GYRATION_SAMPLE ? (int)c->source.n : GYRATION_SAMPLE;
+    float values[GYRATION_SAMPLE], middle[3];
+    for (int k = 0; k < 3; k++) {
+        for (int i = 0; i < n; i++) {
+            values[i] = axes[k][i * c->source.n / n];
+        }
+        middle[k] = pc_select_value(values, n, n / 2);
+    }
+    for (int i = 0; i < n; i++) {
+        const int64_t at = i * c->source.n / n;
+        const float d[3] = {axes[0][at] - middle[0], axes[1][at] - middle[1], axes[2][at] - middle[2]};
+        values[i] = (d[0] * d[0] + d[1] * d[1]) + d[2] * d[2];
+    }
+    const double most = MOST_GYRATION * sqrt((double)pc_select_value(values, n, n / 2));
+    for (int k = 0; k < 3; k++) {
+        gyration[k] = most > 0.0 ? fmin(gyration[k], most) : gyration[k];
+    }
 }
 
 void pc_ndt_conclude(pc_ndt_work *c, const pc_ndt_job *job, double begin) {
@@ -71,6 +99,7 @@ void pc_ndt_conclude(pc_ndt_work *c, const pc_ndt_job *job, double begin) {
     w->max_correspondence = optimizer->edge;
     memcpy(w->center, optimizer->target.center, sizeof w->center);
     memcpy(w->gyration, optimizer->target.gyration, sizeof w->gyration);
+    limit_gyration(c, w->gyration);
     for (int l = 0; l < w->levels; l++) {
         r->level_iterations[w->levels - 1 - l] = optimizer->base.iterations[l];
         r->iterations += optimizer->base.iterations[l];

@@ -84,6 +84,7 @@ typedef struct pc_ndt_optimizer {
     int64_t points[PC_SETS]; /* of the parts of the source */
     int levels, max_iterations;
     double edge, metres, radians; /* of a finest cell; when a step is small at the end */
+    double reach;                 /* metres: how far from the start a result can be */
     pc_pose start;
     /* Out. */
     pc_ndt_end end;
@@ -99,7 +100,8 @@ typedef struct pc_ndt_optimizer {
     pc_pose passed; /* the pose of the last pass */
     pc_pose last;   /* where `pose` started its last step */
     pc_pose next;   /* after the steps of this pass */
-    double step[6], objective, best, here;
+    pc_pose first;  /* where the phase started */
+    double step[6], objective, best, here, first_objective;
     int k, halved;
     pc_ndt_step_history step_history;
 } pc_ndt_optimizer;
@@ -242,6 +244,15 @@ PC_HD void pc_ndt_finish_phases(pc_ndt_optimizer *p) {
     }
 }
 
+/* Whether the last phase is to be undone: it ended with a lower objective than it began with, or outside the reach of
+ * the coarsest cells. A room that is seen in part fits into wide cells in several rotations. The last phase of all stays
+ * where it ended, and the convergence check measures how far that is. */
+PC_HD bool pc_ndt_phase_fails(const pc_ndt_optimizer *p) {
+    return p->best < (1.0 - PC_NDT_OBJECTIVE_LOST) * p->first_objective ||
+           (p->next_level > -2 &&
+            !pc_pose_near(&p->start, &p->base.pose, p->target.center, p->reach * p->reach, PC_MOST_TURNED));
+}
+
 PC_HD void pc_ndt_begin_phase(pc_ndt_optimizer *p) {
     const int l = p->next_level;
     if (l < -1) {
@@ -262,6 +273,7 @@ PC_HD void pc_ndt_begin_phase(pc_ndt_optimizer *p) {
     p->step_history.ratio = finest ? sqrt(p->ratio) : 0.0;
     p->best = 0.0;
     p->halved = 0;
+    p->first = p->base.pose;
     pc_optimizer_begin_level(&p->base, f->level, finest ? p->metres : step, finest ? p->radians : step / arm);
     pc_ndt_ask_step(p);
 }
@@ -280,6 +292,7 @@ PC_HD void pc_ndt_end_step(pc_ndt_optimizer *p) {
     } else {
         p->halved = 0;
         p->best = p->objective;
+        p->first_objective = o->rounds == 0 ? p->objective : p->first_objective;
         double metres2 = pc_square3(p->step + 3), radians2 = pc_square3(p->step);
         double shrinks = pc_ndt_accelerate(p->target.gyration, &p->step_history, p->step);
         p->ratio = shrinks < 1.0 ? shrinks : 0.0;
@@ -291,6 +304,10 @@ PC_HD void pc_ndt_end_step(pc_ndt_optimizer *p) {
         }
     }
     if (pc_optimizer_ends_level(o, p->max_iterations)) {
+        if (pc_ndt_phase_fails(p)) {
+            o->pose = p->first;
+            p->ratio = 0.0;
+        }
         pc_ndt_begin_phase(p);
     } else {
         pc_ndt_ask_step(p);
