@@ -103,10 +103,16 @@ pcgpu_status pcgpu_odometry_add_known(pcgpu_odometry *odometry, const pcgpu_clou
  * pose), MEMORY. */
 pcgpu_status pcgpu_odometry_points(pcgpu_odometry *odometry, pcgpu_cloud *cloud);
 
+/* The fraction of the motion to the last scan with a pose, from the one with a pose before it, that is in its sweep: less
+ * than 1 when scans are missing between them, or when the points were taken in a part of the time from sweep to sweep,
+ * by their times in seconds, milliseconds, microseconds or nanoseconds. 0 before the second such scan. */
+double pcgpu_odometry_sweep(const pcgpu_odometry *odometry);
+
 /* The points of a scan as odometry registers them, with all columns: without those nearer than min_range and those of
  * the vehicle that carries the sensor, which are where the scan `before` (NULL: none, the first scan) has returns near
  * the sensor, too; with the beam correction; deskewed, for the pose of the scan, with the motion T_before_scan from the
- * scan before it (NULL: none), of which a sweep has this fraction: 1 when sweeps follow each other. The caller frees
+ * scan before it (NULL: none), of which a sweep has this fraction: 1 when sweeps follow each other and take the whole
+ * time; pcgpu_odometry_sweep has it. The caller frees
  * the points. Adds to the counts of `run`. Errors: ARGUMENT (a missing column of times), MEMORY. */
 pcgpu_status pcgpu_scan_points(pcgpu_context *context, const pcgpu_odometry_params *params, const pcgpu_cloud *scan,
                                const pcgpu_cloud *before, const double T_before_scan[16], double fraction,

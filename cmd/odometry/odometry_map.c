@@ -76,31 +76,28 @@ static int add_points(odometry_map *m, const pcgpu_cloud *scan, const pcgpu_clou
 }
 
 /* With deskewing the first scan waits for the second one, since its motion is not known before. */
-int odometry_map_add(odometry_map *m, pcgpu_cloud *scan, const double T[16], double time) {
+int odometry_map_add(odometry_map *m, pcgpu_cloud *scan, const double T[16], double fraction) {
     const bool deskews = m->session->options->odometry.deskew != PCGPU_DESKEW_NONE;
-    const double since = time - m->time, sweep = m->scans > 1 ? m->time - m->time_before : since;
     double T_before_scan[16];
     int code = EXIT_DONE;
     if (m->scans > 0) {
         between(m->T, T, T_before_scan);
         if (deskews && m->scans == 1) {
-            code = add_points(m, &m->before, NULL, T_before_scan, 1.0, m->T);
+            code = add_points(m, &m->before, NULL, T_before_scan, fraction, m->T);
         }
-        code = code == EXIT_DONE ? add_points(m, scan, &m->before, T_before_scan, sweep < since ? sweep / since : 1.0, T) : code;
+        code = code == EXIT_DONE ? add_points(m, scan, &m->before, T_before_scan, fraction, T) : code;
     } else if (!deskews) {
         code = add_points(m, scan, NULL, NULL, 0.0, T);
     }
     pcgpu_cloud_free(&m->before);
     m->before = *scan;
     *scan = (pcgpu_cloud){0};
-    m->time_before = m->time;
-    m->time = time;
     memcpy(m->T, T, sizeof m->T);
     m->scans++;
     return code;
 }
 
-int odometry_map_add_all(odometry_map *m, const double *poses, const double *times) {
+int odometry_map_add_all(odometry_map *m, const double *poses, const double *fractions) {
     const int count = m->session->input_count;
     bool *skip = malloc((size_t)count * sizeof *skip);
     scan_read scan;
@@ -121,7 +118,7 @@ int odometry_map_add_all(odometry_map *m, const double *poses, const double *tim
             report_error(name, "%s; this scan has a pose and is needed for the map", sentence_without_name(scan.error.text, name));
             code = EXIT_FAILED;
         } else {
-            code = odometry_map_add(m, &scan.cloud, poses + 16 * scan.index, times[scan.index]);
+            code = odometry_map_add(m, &scan.cloud, poses + 16 * scan.index, fractions[scan.index]);
         }
         progress_run_add(name, code == EXIT_DONE ? PROGRESS_DONE : PROGRESS_FAILED);
     }

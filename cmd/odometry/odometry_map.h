@@ -10,8 +10,7 @@ typedef struct odometry_map {
     pcgpu_map *map;
     char *folder;         /* of its temporary file */
     pcgpu_cloud before;   /* the last scan as it was read, */
-    double T[16], time;   /* its pose and time, */
-    double time_before;   /* and the time of the scan before it */
+    double T[16];         /* and its pose */
     int64_t scans;
     pcgpu_run left_out;   /* before the map gets the points */
     double seconds;
@@ -23,10 +22,10 @@ bool odometry_has_map(const session *session);
 double odometry_map_voxel(const session *session);
 /* Opens an empty map; close it in any case. Returns an exit code. */
 int odometry_map_open(session *session, odometry_map *map);
-/* Adds a scan as it was read, which it takes over, at T_world_scan. Returns an exit code. */
-int odometry_map_add(odometry_map *map, pcgpu_cloud *scan, const double T[16], double time);
+/* Adds a scan as it was read, which it takes over, at T_world_scan; fraction: pcgpu_odometry_sweep. Returns an exit code. */
+int odometry_map_add(odometry_map *map, pcgpu_cloud *scan, const double T[16], double fraction);
 /* Reads all scans that have a pose (not NaN) once more and adds them. Returns an exit code. */
-int odometry_map_add_all(odometry_map *map, const double *poses, const double *times);
+int odometry_map_add_all(odometry_map *map, const double *poses, const double *fractions);
 /* Finishes the map and writes it to the output of the job. Returns an exit code. */
 int odometry_map_write(odometry_map *map, job *j);
 void odometry_map_close(odometry_map *map); /* accepts a zeroed struct */

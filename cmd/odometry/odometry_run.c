@@ -19,6 +19,7 @@ typedef struct odometry_state {
     trajectory before; /* poses of the interrupted run, with --resume */
     double *times;     /* of each scan */
     double *poses;     /* of each scan, NaN for a lost one; for the evaluation */
+    double *fractions; /* pcgpu_odometry_sweep of each scan with a pose, for the map */
     bool *skip;        /* scans that need not be read */
     odometry_picture picture;
     int keyframe;      /* the last scan of `before` that became the reference */
@@ -137,12 +138,12 @@ static int open_run(odometry_state *run) {
         return code ? code : EXIT_FAILED;
     }
     run->poses = malloc((size_t)count * 16 * sizeof *run->poses);
+    run->fractions = calloc((size_t)count, sizeof *run->fractions);
     run->skip = calloc((size_t)count, sizeof *run->skip);
-    if (!run->poses || !run->skip) {
+    if (!run->poses || !run->fractions || !run->skip) {
         report_error(run->output.name, "out of memory");
         return EXIT_FAILED;
-    }
-    if (!check_before(run)) {
+    } else if (!check_before(run)) {
         return EXIT_FAILED;
     }
     if (run->before.count > 0) {
@@ -202,6 +203,7 @@ static int add_scan(odometry_state *run, job *j, int index, double *T, double *r
     if (status != PCGPU_OK) {
         return job_failed(j, status);
     }
+    run->fractions[index] = run->camera ? 1.0 : pcgpu_odometry_sweep(run->odometry);
     if (run->loops && f.good) {
         status = odometry_add_loops(run->loops, run->odometry, &j->images[0], index, f.T_world_frame);
         if (status != PCGPU_OK) {
@@ -234,7 +236,7 @@ static int process_scan(odometry_state *run, scan_read *scan) {
     }
     code = code == EXIT_DONE ? add_scan(run, &j, scan->index, T, &reference_time) : code;
     const bool in_map = code != EXIT_DONE || !adds_to_map(run) ||
-                        odometry_map_add(run->map, &j.clouds[0], T, run->times[scan->index]) == EXIT_DONE;
+                        odometry_map_add(run->map, &j.clouds[0], T, run->fractions[scan->index]) == EXIT_DONE;
     code = job_end(&j, code);
     run->good += code == EXIT_DONE;
     run->lost += code == EXIT_NOT_CONVERGED;
@@ -257,11 +259,12 @@ static int add_known(odometry_state *run, scan_read *scan) {
         const bool keyframe = scan->index == run->keyframe;
         status = run->camera ? pcgpu_depth_odometry_add_known(run->camera, &scan->image, time, T, keyframe)
                              : pcgpu_odometry_add_known(run->odometry, &scan->cloud, time, T, keyframe);
+        run->fractions[scan->index] = run->camera ? 1.0 : pcgpu_odometry_sweep(run->odometry);
         drawn = odometry_picture_add(&run->picture, run->session, scan->index, &scan->cloud, &scan->image);
         if (run->loops && status == PCGPU_OK) {
             status = odometry_add_loops(run->loops, run->odometry, &scan->image, scan->index, T);
         }
-        if (status == PCGPU_OK && adds_to_map(run) && odometry_map_add(run->map, &scan->cloud, T, time) != EXIT_DONE) {
+        if (status == PCGPU_OK && adds_to_map(run) && odometry_map_add(run->map, &scan->cloud, T, run->fractions[scan->index]) != EXIT_DONE) {
             return EXIT_FAILED;
         }
         pcgpu_cloud_free(&scan->cloud);
@@ -336,7 +339,7 @@ static int run_odometry(odometry_state *run) {
         run->output.poses = run->poses;
         run->output.times = run->times;
         run->output.count = run->session->input_count;
-        code = code == EXIT_DONE && run->map ? odometry_map_add_all(run->map, run->poses, run->times) : code;
+        code = code == EXIT_DONE && run->map ? odometry_map_add_all(run->map, run->poses, run->fractions) : code;
     }
     if (code == EXIT_DONE) {
         code = run->failed > 0 ? EXIT_FAILED : run->lost + run->missing > 0 ? EXIT_NOT_CONVERGED : EXIT_DONE;
@@ -390,6 +393,7 @@ int odometry_run(session *s) {
     trajectory_free(&run.before);
     free(run.times);
     free(run.poses);
+    free(run.fractions);
     free(run.skip);
     colors_free(s);
     return code;

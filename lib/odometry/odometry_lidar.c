@@ -25,15 +25,24 @@ static pc_twist motion_between(const double from[16], const double to[16]) {
     return pc_twist_of(moved);
 }
 
-/* The sweep of a scan lasts as long as it is from scan to scan, and its motion is that since the last good one. */
+/* The sweeps since the last good scan, a whole number: times jitter, and scans may be missing. */
+static double sweeps_since(const pcgpu_odometry *o, double since) {
+    return o->shortest > 0.0 && o->shortest < since ? floor(since / o->shortest + 0.5) : 1.0;
+}
+
+/* The fraction of the motion since the last good scan that is in the sweep of the present one. */
+static double sweep_fraction(const pcgpu_odometry *o, double time) {
+    const double since = time - o->last->time, sweeps = sweeps_since(o, since);
+    return pc_sweep_covered(o->present->spread, (o->elapsed + since) / (o->sweeps + sweeps)) / sweeps;
+}
+
+/* The motion of the present scan in its sweep. */
 static pc_twist sweep_motion(const pcgpu_odometry *o, double time, const double T[16]) {
     if (!o->last) {
         return (pc_twist){0};
     }
-    double sweep = o->track.good > 1 ? o->last->time - o->track.time_before : time - o->last->time,
-           since = time - o->last->time;
     pc_twist motion = motion_between(o->last->T, T);
-    double share = sweep < since ? sweep / since : 1.0;
+    const double share = sweep_fraction(o, time);
     for (int k = 0; k < 3; k++) {
         motion.rotation[k] *= share;
         motion.translation[k] *= share;
@@ -114,10 +123,10 @@ static pcgpu_status take(void *owner, const void *data, double time, pcgpu_run *
     }
     *run = o->run;
     double begin = pc_now();
+    o->present->time = time;
     if (status == PCGPU_OK) {
         status = pc_odometry_take(o, cloud, o->present, run);
     }
-    o->present->time = time;
     o->select_seconds = pc_now() - begin;
     return status;
 }
@@ -175,6 +184,13 @@ static pcgpu_status accept(void *owner, const double T_world_frame[16], bool joi
     }
     if (status == PCGPU_OK) {
         memcpy(T, scan->T, sizeof scan->T);
+        if (o->last) {
+            const double since = scan->time - o->last->time;
+            o->fraction = sweep_fraction(o, scan->time);
+            o->sweeps += sweeps_since(o, since);
+            o->elapsed += since;
+            o->shortest = o->shortest > 0.0 ? fmin(o->shortest, since) : since;
+        }
         o->change = change;
         o->last = scan;
         o->present = unused_scan(o);
@@ -347,6 +363,10 @@ const pc_track_ops pc_lidar_ops = {.frame = "a scan",
 
 pcgpu_status pcgpu_odometry_add(pcgpu_odometry *o, const pcgpu_cloud *cloud, double time, pcgpu_odometry_frame *f) {
     return pc_track_add(&o->track, cloud, time, f);
+}
+
+double pcgpu_odometry_sweep(const pcgpu_odometry *o) {
+    return o->fraction;
 }
 
 pcgpu_status pcgpu_odometry_points(pcgpu_odometry *o, pcgpu_cloud *cloud) {

@@ -18,6 +18,7 @@ typedef struct pc_odometry_scan {
     /* With deskewing, of each point as it was read, relative to cloud_offset, which is from home: */
     float *raw;   /* x[], y[], z[] */
     float *phase; /* -0.5 to 0.5 of a sweep */
+    double spread; /* of the column of times, in its unit; 0: there is none */
     double cloud_offset[3];
     pc_buffer raw_memory;
     pc_carrier carrier; /* the returns near its sensor */
@@ -50,8 +51,16 @@ typedef struct pc_sweep {
     double once[3], twice[3]; /* see pc_twist_of */
 } pc_sweep;
 pcgpu_status pc_sweep_check(pcgpu_context *context, const pcgpu_odometry_params *p, const pcgpu_cloud *cloud);
-/* False: all points have the same time, which is no sweep. */
-bool pc_sweep_phases(const pcgpu_odometry_params *p, const pcgpu_cloud *cloud, const pc_points *points, float *phase);
+/* *spread: from the first to the last value of the column of times, 0 without one. False: all points have the same time,
+ * which is no sweep. */
+bool pc_sweep_phases(const pcgpu_odometry_params *p, const pcgpu_cloud *cloud, const pc_points *points, float *phase,
+                     double *spread);
+/* The part of the time from sweep to sweep, `period` seconds, in which a sweep takes its points: 1 where that is not known,
+ * since no unit from seconds to nanoseconds fits the spread. */
+double pc_sweep_covered(double spread, double period);
+/* Warns once when a sweep counts as whole because its times have no known unit, and its points are in a part of a turn;
+ * since: seconds from the scan before. */
+void pc_sweep_check_unit(pcgpu_odometry *o, const pc_points *points, double spread, double since);
 pc_sweep pc_sweep_of(const pc_twist *motion);
 void pc_sweep_move(const pc_sweep *sweep, const double offset[3], float phase, float row[3]);
 
@@ -127,6 +136,9 @@ struct pcgpu_odometry {
     bool searching;            /* the present registrations are of a search, which deskews by `searched` */
     pc_twist searched;
     pc_twist change;           /* of the motion, per sweep: of the last good scan to the one before it */
+    double shortest, elapsed, sweeps; /* seconds: least time between two good scans; all such times, and sweeps in them */
+    double fraction;           /* of the motion to the last good scan, in its sweep */
+    bool warned;               /* that the times of points have no known unit */
     double map_anchor[3];      /* world coordinates of the middle of the local map's box */
     double map_cells;          /* when it was last renewed */
     pc_buffer rows[2];         /* points by rows, for the methods of ICP */

@@ -34,7 +34,8 @@ static pcgpu_status deskew(pcgpu_context *context, const pcgpu_odometry_params *
         pc_points_free(&points);
         return pc_fail_memory(context, (uint64_t)points.n * sizeof *phase, "the times of the points");
     }
-    pc_sweep_phases(p, cloud, &points, phase); /* true: the odometry has refused other scans */
+    double spread;
+    pc_sweep_phases(p, cloud, &points, phase, &spread); /* true: the odometry has refused other scans */
     for (int k = 0; k < 3; k++) {
         motion.rotation[k] *= fraction;
         motion.translation[k] *= fraction;

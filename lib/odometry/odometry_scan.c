@@ -106,62 +106,6 @@ bool pc_moved_beyond(const double from[16], const double to[16], double metres, 
     return pc_norm3(translation) > metres || pc_norm3(twist.rotation) > radians;
 }
 
-/* ---- when a point was taken ---------------------------------------------------------------------------------- */
-
-/* The azimuth in turns, 0 to 1, from x towards y; within 2e-5. Not atan2, which differs between libraries. */
-static inline float azimuth(float x, float y) {
-    double ax = fabs((double)x), ay = fabs((double)y), low = ax < ay ? ax : ay, high = ax < ay ? ay : ax;
-    double r = high > 0.0 ? low / high : 0.0, s = r * r; /* atan on [0, 1]: Abramowitz and Stegun 4.4.49 */
-    double turn = r * (0.9998660 + s * (-0.3302995 + s * (0.1801410 + s * (-0.0851330 + s * 0.0208351))));
-    turn *= 0.15915494309189535;
-    turn = ax < ay ? 0.25 - turn : turn;
-    turn = x < 0.0f ? 0.5 - turn : turn;
-    turn = y < 0.0f ? 1.0 - turn : turn;
-    return (float)(turn < 1.0 ? turn : 0.0);
-}
-
-static void phases_from_azimuths(bool clockwise, const pc_points *points, float *phase) {
-    const float first = points->n ? azimuth(points->x[0], points->y[0]) : 0.0f;
-    for (int64_t i = 0; i < points->n; i++) {
-        float turn = azimuth(points->x[i], points->y[i]) - first;
-        turn = clockwise ? -turn : turn;
-        phase[i] = (turn < 0.0f ? turn + 1.0f : turn) - 0.5f;
-    }
-}
-
-/* From a column of the usable records. A time that is not finite is the middle. False: all times are the same. */
-static bool phases_from_times(const pcgpu_cloud *cloud, int column, const int32_t *rows, int64_t n, float *phase) {
-    double low = INFINITY, high = -INFINITY;
-    for (int64_t i = 0; i < n; i++) {
-        double time = (double)cloud->data[(rows ? rows[i] : i) * cloud->columns + column];
-        low = time - time == 0.0 && time < low ? time : low;
-        high = time - time == 0.0 && time > high ? time : high;
-    }
-    const double per = high > low ? 1.0 / (high - low) : 0.0;
-    for (int64_t i = 0; i < n; i++) {
-        double time = (double)cloud->data[(rows ? rows[i] : i) * cloud->columns + column];
-        phase[i] = time - time == 0.0 && per > 0.0 ? (float)((time - low) * per - 0.5) : 0.0f;
-    }
-    return per > 0.0 || n < 2;
-}
-
-pcgpu_status pc_sweep_check(pcgpu_context *context, const pcgpu_odometry_params *p, const pcgpu_cloud *cloud) {
-    if (p->deskew == PCGPU_DESKEW_TIME && (p->time_column < 3 || p->time_column >= cloud->columns)) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                       "no column %d for the times of points; the cloud has %d columns, counted from 0, after x y z",
-                       p->time_column, cloud->columns);
-    }
-    return PCGPU_OK;
-}
-
-bool pc_sweep_phases(const pcgpu_odometry_params *p, const pcgpu_cloud *cloud, const pc_points *points, float *phase) {
-    if (p->deskew == PCGPU_DESKEW_TIME) {
-        return phases_from_times(cloud, p->time_column, points->rows, points->n, phase);
-    }
-    phases_from_azimuths(p->deskew == PCGPU_DESKEW_CLOCKWISE, points, phase);
-    return true;
-}
-
 /* ---- points -------------------------------------------------------------------------------------------------- */
 
 pcgpu_status pc_odometry_take_memory(pcgpu_odometry *o, pc_odometry_scan *scan, int64_t rows) {
@@ -194,7 +138,10 @@ static pcgpu_status take_timed(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_o
     memcpy(scan->raw + n, points.y, n * sizeof(float));
     memcpy(scan->raw + 2 * n, points.z, n * sizeof(float));
     scan->phase = scan->raw + 3 * n;
-    const bool timed = pc_sweep_phases(p, cloud, &points, scan->phase);
+    const bool timed = pc_sweep_phases(p, cloud, &points, scan->phase, &scan->spread);
+    if (o->last && p->deskew == PCGPU_DESKEW_TIME) {
+        pc_sweep_check_unit(o, &points, scan->spread, scan->time - o->last->time);
+    }
     scan->points.n = points.n;
     pc_points_free(&points);
     return timed ? PCGPU_OK
