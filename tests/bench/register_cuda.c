@@ -49,6 +49,7 @@ static timing time_register(pcgpu_context *context, const pcgpu_cloud *source, c
     static double ms[MOST_RUNS];
     pcgpu_register_params params;
     pcgpu_register_params_init(&params);
+    params.search = PCGPU_SEARCH_NEVER; /* which would start again, with more iterations, after few of them */
     params.max_iterations = max_iterations ? max_iterations : params.max_iterations;
     for (int i = -WARM; i < runs; i++) {
         double begin = pc_now();
@@ -56,6 +57,9 @@ static timing time_register(pcgpu_context *context, const pcgpu_cloud *source, c
             die(pcgpu_last_error(context));
         }
         ms[i < 0 ? 0 : i] = 1e3 * (pc_now() - begin);
+    }
+    if (!max_iterations && !r->converged) {
+        die(r->reason);
     }
     return summarize(ms, runs);
 }

@@ -117,7 +117,7 @@ int main(int argc, char **argv) {
     if (run == 0) {
         usage(only);
     }
-    if (!bench) {
+    if (!bench || bed.failures) {
         printf("seed %llu: %d of %d checks failed\n", (unsigned long long)bed.seed, bed.failures, bed.checks);
     }
     return bed.failures ? 1 : 0;

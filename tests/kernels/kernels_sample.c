@@ -300,11 +300,19 @@ static void check(test_bed *bed) {
 /* ---- speed ---------------------------------------------------------------------------------------------------- */
 
 typedef struct bench_state {
+    test_bed *bed;
     const pcgpu_cloud *cloud;
     pcgpu_context *context;
     pcgpu_sample_params params;
     pc_sample_variant form;
+    picks want;        /* of the reference, for every run */
+    const char *label; /* of the back end */
 } bench_state;
+
+static void expect_picks(bench_state *s, pcgpu_status status, int64_t count, const int32_t *indices, const float *distances) {
+    expect(s->bed, status == PCGPU_OK, "sample, %s: %s", s->label, s->context->errors.text);
+    expect(s->bed, status != PCGPU_OK || same(&s->want, count, indices, distances), "sample, %s: differs from the reference", s->label);
+}
 
 static void run_reference(void *state) {
     bench_state *s = state;
@@ -315,9 +323,8 @@ static void run_reference(void *state) {
 static void run_public(void *state) {
     bench_state *s = state;
     pcgpu_sampled got;
-    if (pcgpu_sample(s->context, s->cloud, &s->params, &got) != PCGPU_OK) {
-        printf("%s\n", s->context->errors.text);
-    }
+    const pcgpu_status status = pcgpu_sample(s->context, s->cloud, &s->params, &got);
+    expect_picks(s, status, got.count, got.indices, got.distances);
     pcgpu_sampled_free(&got);
 }
 
@@ -326,7 +333,8 @@ static void run_form(void *state) {
     pcgpu_run run = {0};
     pc_points points;
     picks got = {0, calloc((size_t)s->params.count, 4), calloc((size_t)s->params.count, 4)};
-    if (pc_points_select(s->context, s->cloud, false, &points, &run) == PCGPU_OK) {
+    pcgpu_status status = pc_points_select(s->context, s->cloud, false, &points, &run);
+    if (status == PCGPU_OK) {
         pc_sample_job job = {.n = points.n,
                              .x = points.x,
                              .y = points.y,
@@ -334,12 +342,24 @@ static void run_form(void *state) {
                              .count = s->params.count,
                              .indices = got.indices,
                              .squared = got.distances};
-        if (pc_cpu_sample_as(s->context, &job, 1, &s->form) != PCGPU_OK) {
-            printf("%s\n", s->context->errors.text);
-        }
+        status = pc_cpu_sample_as(s->context, &job, 1, &s->form);
         pc_points_free(&points);
     }
+    for (int64_t i = 0; i < s->params.count; i++) {
+        got.distances[i] = sqrtf(got.distances[i]); /* of a job they are squared */
+    }
+    expect_picks(s, status, s->params.count, got.indices, got.distances);
     free_picks(&got);
+}
+
+/* Prints the time of a function whose results are those of the reference, and no time for another. */
+static void bench_run(bench_state *s, const char *label, bench_fn *function, double plain, double items) {
+    const int failures = s->bed->failures;
+    s->label = label;
+    const double seconds = median_seconds(s->bed, function, s);
+    if (s->bed->failures == failures) {
+        print_rate(label, seconds, plain, items, "point, pick");
+    }
 }
 
 static void bench(test_bed *bed) {
@@ -350,8 +370,10 @@ static void bench(test_bed *bed) {
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] - (bed->quick ? 1 : 0); i++) {
         pcgpu_cloud cloud;
         make_cloud_named("rings", bed->seed, sizes[i].rows, &cloud);
-        bench_state s = {.cloud = &cloud};
+        bench_state s = {.bed = bed, .cloud = &cloud};
+        pcgpu_sample_params_init(&s.params);
         s.params.count = sizes[i].picks;
+        s.want = plain_sample(&cloud, 0, s.params.count, 0.0f, false);
         double items = (double)sizes[i].rows * (double)sizes[i].picks;
         double plain = median_seconds(bed, run_reference, &s);
         printf("sample %lld of %lld points\n", (long long)sizes[i].picks, (long long)sizes[i].rows);
@@ -363,13 +385,14 @@ static void bench(test_bed *bed) {
                          forms[form]);
                 s.context = bed->context[0];
                 s.form = (pc_sample_variant){(pc_simd)form, (pc_sample_algorithm)way, 8192, 128};
-                print_rate(label, median_seconds(bed, run_form, &s), plain, items, "point, pick");
+                bench_run(&s, label, run_form, plain, items);
             }
         }
         for (int c = 0; c < bed->contexts; c++) {
             s.context = bed->context[c];
-            print_rate(bed->label[c], median_seconds(bed, run_public, &s), plain, items, "point, pick");
+            bench_run(&s, bed->label[c], run_public, plain, items);
         }
+        free_picks(&s.want);
         pcgpu_cloud_free(&cloud);
     }
 }

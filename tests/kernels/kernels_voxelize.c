@@ -503,7 +503,8 @@ static void run_public(void *state) {
     bench_state *s = state;
     pcgpu_voxels got;
     if (pcgpu_voxelize(s->context, s->cloud, s->params, &got) != PCGPU_OK) {
-        printf("%s\n", s->context->errors.text);
+        printf("FAILED: voxelize: %s\n", s->context->errors.text);
+        exit(1); /* check_case has had the same call */
     }
     pcgpu_voxels_free(&got);
 }
@@ -543,7 +544,10 @@ static void bench(test_bed *bed) {
         double plain = median_seconds(bed, run_reference, &s), items = (double)cases[i].rows;
         printf("voxelize %lld points, %s\n", (long long)cases[i].rows, cases[i].name);
         print_rate("reference", plain, plain, items, "point");
-        for (int c = 0; c < bed->contexts; c++) {
+        const int failures = bed->failures;
+        pcgpu_voxels want = check_case(bed, cases[i].name, &cloud, &cases[i].p);
+        pcgpu_voxels_free(&want);
+        for (int c = 0; c < bed->contexts && bed->failures == failures; c++) { /* no time of a wrong result */
             s.context = bed->context[c];
             print_rate(bed->label[c], median_seconds(bed, run_public, &s), plain, items, "point");
         }
