@@ -74,17 +74,15 @@ static bool parse_word(pcgpu_camera *camera, const char *word, int position, rea
     return refuse_member(word, (size_t)(equals - word), why);
 }
 
-enum { WORD_SIZE = 1024 };
-
 /* Copies a word without the blanks around it, up to a comma or the end. False for an empty or long word. */
-static bool take_word(const char **p, char word[WORD_SIZE]) {
+static bool take_word(const char **p, char word[CAMERA_WORD]) {
     const char *begin = *p + strspn(*p, " \t");
     size_t length = strcspn(begin, ",");
     *p = begin + length;
     while (length > 0 && strchr(" \t", begin[length - 1])) {
         length--;
     }
-    snprintf(word, WORD_SIZE, "%.*s", (int)(length < WORD_SIZE ? length : 0), begin);
+    snprintf(word, CAMERA_WORD, "%.*s", (int)(length < CAMERA_WORD ? length : 0), begin);
     return word[0] != '\0';
 }
 
@@ -94,13 +92,17 @@ static bool is_file_name(const char *word) {
     return !strchr(word, '=') && !number_parse(word, &value) && strpbrk(word, "./\\") && strspn(word, "+-.0123456789eE") < strlen(word);
 }
 
+bool camera_names_file(const char *text, char word[CAMERA_WORD]) {
+    return take_word(&text, word) && is_file_name(word);
+}
+
 /* Parses words between commas; the first may be a file, whose camera the others complete. Other members keep their values, so that a line can complete a configuration. */
 static bool parse_camera(const option_row *o, const char *text, void *field, reason *why) {
     (void)o;
     pcgpu_camera camera = *(const pcgpu_camera *)field;
     int plain = 0;
     bool named = false;
-    char word[WORD_SIZE];
+    char word[CAMERA_WORD];
     for (const char *p = text;; p++) {
         if (!take_word(&p, word)) {
             return refuse(why, "\"%s\" is not a camera; give FX,FY,CX,CY in pixels", text);

@@ -14,4 +14,8 @@ bool camera_file_read(const char *path, pcgpu_camera *camera, const char **forma
 /* Whether a text that begins with these bytes is one of them. */
 bool camera_file_is(const char *head, size_t size);
 
+/* Whether the value of --camera begins with the name of a file, which `word` gets. */
+enum { CAMERA_WORD = 1024 };
+bool camera_names_file(const char *text, char word[CAMERA_WORD]);
+
 #endif

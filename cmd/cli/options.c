@@ -64,7 +64,7 @@ static const option_row table[] = {
     {"start", 0, FOR_SAMPLE, 0, &type_start, "WHERE", AT(sample), 0, 2147483647, starts,
      "First pick: first (the first usable record), a record index, center (the point farthest from the centroid) or random "
      "(drawn with --seed)."},
-    {"seeds", 0, FOR_SAMPLE, 0, &type_path, "FILE", AT(seeds), 0, 0, NULL,
+    {"seeds", 0, FOR_SAMPLE, OPTION_INPUT, &type_path, "FILE", AT(seeds), 0, 0, NULL,
      "Record indices that count as earlier picks, in the format of --indices; sampling continues from them and writes only "
      "the new picks. For one input, in place of --start."},
     {"indices", 0, FOR_SAMPLE, OPTION_OUTPUT, &type_path, "FILE", AT(indices), 0, 0, NULL,
@@ -114,11 +114,11 @@ static const option_row table[] = {
     {"sweeps", 0, FOR_SWEEPS, OPTION_ZERO_IS_NONE, &type_int64, "N", AT(sweeps), 1, 1000, NULL,
      "Join each scan with the N - 1 scans before it, moved into its frame, and a column of the seconds that each is older; "
      "see Sweeps of pcgpu-voxelize(1)."},
-    {"nuscenes", 0, FOR_SWEEPS, 0, &type_path, "ROOT", AT(nuscenes), 0, 0, NULL,
+    {"nuscenes", 0, FOR_SWEEPS, OPTION_INPUT, &type_path, "ROOT", AT(nuscenes), 0, 0, NULL,
      "The folder of nuScenes with samples, sweeps and the tables v1.0-..., or that of the tables: times and poses for --sweeps."},
-    {"scans", 0, FOR_SWEEPS, 0, &type_path, "LIST", AT(scans), 0, 0, NULL,
+    {"scans", 0, FOR_SWEEPS, OPTION_INPUT, &type_path, "LIST", AT(scans), 0, 0, NULL,
      "The scans of a drive for --sweeps, one per line in the order of time: FILE TIME, in seconds."},
-    {"poses", 0, FOR_SWEEPS, 0, &type_path, "FILE", AT(poses), 0, 0, NULL,
+    {"poses", 0, FOR_SWEEPS, OPTION_INPUT, &type_path, "FILE", AT(poses), 0, 0, NULL,
      "The poses of the sensor for --scans, one per line, as pcgpu odometry writes them: KITTI (12 numbers), a 4x4 matrix (16) or "
      "TUM (7, or 8 with a time); nan leaves a scan out."},
 
@@ -135,20 +135,20 @@ static const option_row table[] = {
     {"bilateral", 0, FOR_REGISTRATION, 0, &type_real, "S", AT(bilateral), 0, FAR, NULL,
      "Smooth depth images with a bilateral filter with a standard deviation of S metres in depth; 0 = none. "
      "For projective association."},
-    {"target-camera", 0, FOR_REGISTER, 0, &type_camera, "FX,FY,CX,CY", AT(target_camera), 0, 0, NULL,
+    {"target-camera", 0, FOR_REGISTER, OPTION_INPUT, &type_camera, "FX,FY,CX,CY", AT(target_camera), 0, 0, NULL,
      "Camera of TARGET, in the format of --camera, when it differs from that of SOURCE."},
-    {"init", 0, FOR_REGISTER, 0, &type_path, "FILE", AT(init), 0, 0, NULL,
+    {"init", 0, FOR_REGISTER, OPTION_INPUT, &type_path, "FILE", AT(init), 0, 0, NULL,
      "Start from this T_target_source: a 4x4 matrix, a KITTI line (12 numbers) or a TUM line (7, or 8 with a time). auto: "
      "a coarse search, at any rotation about z and translations of up to 64 voxels; global: the same of an object in any "
      "rotation, for clouds that both have most of its surface. Default: the identity, and when that "
      "does not converge, the search at rotations of up to 30 degrees; see STARTS of pcgpu-methods(7)."},
-    {"init", 0, FOR_ODOMETRY, 0, &type_path, "FILE", AT(init), 0, 0, NULL,
+    {"init", 0, FOR_ODOMETRY, OPTION_INPUT, &type_path, "FILE", AT(init), 0, 0, NULL,
      "The pose of the first input: a 4x4 matrix, a KITTI line (12 numbers) or a TUM line (7, or 8 with a time). Default: the "
      "identity. With --map, near that pose; auto, the default there: anywhere in the map."},
-    {"map", 0, FOR_ODOMETRY, 0, &type_path, "FILE", AT(map), 0, 0, NULL,
+    {"map", 0, FOR_ODOMETRY, OPTION_INPUT, &type_path, "FILE", AT(map), 0, 0, NULL,
      "Localize the scans in this map, any cloud, and leave it as it is: poses are in its coordinates. See LOCALIZATION of "
      "pcgpu-methods(7)."},
-    {"pairs", 0, FOR_REGISTER, 0, &type_path, "LIST", AT(pairs), 0, 0, NULL,
+    {"pairs", 0, FOR_REGISTER, OPTION_INPUT, &type_path, "LIST", AT(pairs), 0, 0, NULL,
      "Register the pairs of a list, one per line: SOURCE TARGET, with a tab between them when names have blanks; - is "
      "standard input. Prints one line per pair."},
     {"symmetric", 0, FOR_REGISTER, 0, &type_flag, NULL, AT(registration.symmetric), 0, 0, NULL,
@@ -208,7 +208,7 @@ static const option_row table[] = {
      "counterclockwise, clockwise: as one revolution of the scanner, seen from above, from the first point on."},
     {"time-column", 0, FOR_ODOMETRY, 0, &type_int, "N", AT(odometry.time_column), 3, 63, NULL,
      "The column of the times of points, counted from 0, for --deskew time."},
-    {"timestamps", 0, FOR_TRAJECTORY, 0, &type_path, "FILE", AT(timestamps), 0, 0, NULL,
+    {"timestamps", 0, FOR_TRAJECTORY, OPTION_INPUT, &type_path, "FILE", AT(timestamps), 0, 0, NULL,
      "The seconds of each input or pose, one per line, or of scans 000000, 000001 and so on one per number; else --rate determines them."},
     {"rate", 0, FOR_TRAJECTORY, OPTION_ABOVE_MIN, &type_real, "HZ", AT(rate), 0, FAR, NULL,
      "Scans, images or poses per second."},
@@ -216,15 +216,15 @@ static const option_row table[] = {
      "Continue an interrupted --trajectory after its last pose; a complete one is extended by more inputs."},
     {"loops", 0, FOR_ODOMETRY, 0, &type_flag, NULL, AT(loops), 0, 0, NULL,
      "Find places that the sensor sees again, and correct all poses by them at the end."},
-    {"ground-truth", 0, FOR_TRAJECTORY, 0, &type_path, "FILE", AT(ground_truth), 0, 0, NULL,
+    {"ground-truth", 0, FOR_TRAJECTORY, OPTION_INPUT, &type_path, "FILE", AT(ground_truth), 0, 0, NULL,
      "The true trajectory, in any format of TRAJECTORIES in pcgpu-evaluate(1): print the errors of the poses."},
-    {"calibration", 0, FOR_TRAJECTORY, 0, &type_path, "FILE", AT(calibration), 0, 0, NULL,
+    {"calibration", 0, FOR_TRAJECTORY, OPTION_INPUT, &type_path, "FILE", AT(calibration), 0, 0, NULL,
      "T_truth_sensor when --ground-truth belongs to another sensor, such as a camera: a KITTI calib.txt, or a transform as "
      "for --init."},
     {"plot", 0, FOR_EVALUATE, OPTION_OUTPUT | OPTION_PICTURE, &type_path, "FILE", AT(picture), 0, 0, NULL,
      "Write a .png with charts of the errors: of position and rotation along the path, and of segments by their length."},
 
-    {"poses", 0, FOR_FUSE, 0, &type_path, "FILE", AT(poses), 0, 0, NULL,
+    {"poses", 0, FOR_FUSE, OPTION_INPUT, &type_path, "FILE", AT(poses), 0, 0, NULL,
      "The poses of the images, which map the camera into the world: one per line as KITTI (12 numbers), a 4x4 matrix (16) or TUM "
      "(7, or 8 with a time); .log or .json of Open3D; a folder with NAME.pose.txt per image. nan leaves an image out. Images "
      "named by their times get the pose nearest in time."},
@@ -242,7 +242,7 @@ static const option_row table[] = {
      "The folder for the temporary file of the map. Default: that of --output, or of a pipe that of TMPDIR or /tmp."},
     {"truncation", 0, FOR_MODEL, OPTION_ZERO_IS_NONE, &type_real, "T", AT(volume.truncation), 0, 64000, NULL,
      "Truncation distance of the model, in metres: 2 to 64 voxels; default 4 voxels."},
-    {"color", 0, FOR_MODEL, 0, &type_path, "FOLDER|LIST", AT(color), 0, 0, NULL,
+    {"color", 0, FOR_MODEL, OPTION_INPUT, &type_path, "FOLDER|LIST", AT(color), 0, 0, NULL,
      "Colour the model by the images, .png, that are registered to the depth images: in FOLDER, with the names of the depth images or "
      "color or rgb for depth in them; or by LIST, one name per line in their order, or the rgb.txt or associations of TUM RGB-D."},
     {"mesh", 0, FOR_MODEL, OPTION_OUTPUT | OPTION_PLY, &type_path, "FILE", AT(mesh), 0, 0, NULL,
@@ -250,7 +250,7 @@ static const option_row table[] = {
 
     {"crop", 0, FOR_CONVERT, 0, &type_range, "X0,Y0,Z0,X1,Y1,Z1", AT(voxelize), -METRES, METRES, NULL,
      "Keep points with X0 <= x < X1 and so on, metres; points that are not finite are dropped. After --transform."},
-    {"transform", 0, FOR_CONVERT, 0, &type_path, "FILE", AT(transform_input), 0, 0, NULL,
+    {"transform", 0, FOR_CONVERT, OPTION_INPUT, &type_path, "FILE", AT(transform_input), 0, 0, NULL,
      "Move the points by a rigid transform, normals with them: a 4x4 matrix, as register writes it, a KITTI line (12 numbers) "
      "or a TUM line (7, or 8 with a time)."},
     {"columns", 0, FOR_CONVERT, 0, &type_path, "NAMES", AT(columns), 0, 0, NULL,
@@ -315,7 +315,8 @@ static const option_row table[] = {
      "for voxelize."},
     {"recursive", 'r', FOR_FOLDERS, OPTION_MANY, &type_flag, NULL, AT(recursive), 0, 0, NULL,
      "Take the files of the sub-folders of folders, too; an output in a folder keeps the sub-folder."},
-    {"files-from", 0, FOR_FOLDERS, OPTION_LINE_ONLY | OPTION_MANY, &type_path, "FILE", AT(files_from), 0, 0, NULL,
+    {"files-from", 0, FOR_FOLDERS, OPTION_INPUT | OPTION_LINE_ONLY | OPTION_MANY, &type_path, "FILE", AT(files_from), 0, 0,
+     NULL,
      "Take more inputs from FILE, one name per line; - is standard input. The depth.txt and the associations of TUM RGB-D are such "
      "lists, too."},
     {"null", '0', FOR_FOLDERS, OPTION_LINE_ONLY | OPTION_MANY, &type_flag, NULL, AT(zero_ends), 0, 0, NULL,
@@ -329,7 +330,7 @@ static const option_row table[] = {
      "I and N of this task of a Slurm job array."},
     {"fields", 0, FOR_POINTS | FOR_INFO | FOR_VIEW, 0, &type_int, "N", AT(fields), 3, 16, NULL,
      "float32 values in a record of a .bin input: 4 for KITTI, 5 for nuScenes, whose names end in .pcd.bin."},
-    {"camera", 0, FOR_READERS, 0, &type_camera, "FX,FY,CX,CY|FILE", AT(camera), 0, 0, NULL,
+    {"camera", 0, FOR_READERS, OPTION_INPUT, &type_camera, "FX,FY,CX,CY|FILE", AT(camera), 0, 0, NULL,
      "Camera of depth images, in pixels; width, height, depth_scale, min_depth and max_depth may follow as NAME=VALUE. "
      "A file in place of the numbers: a 3x3 matrix as text, a camera of Open3D (.json), a calib.txt of KITTI. "
      "In a --config the same members as a mapping."},
@@ -347,7 +348,7 @@ static const option_row table[] = {
     {"threads", 0, FOR_READERS, 0, &type_int, "N", AT(threads), 0, 4096, NULL,
      "CPU threads. 0: OMP_NUM_THREADS where that is set, else as many as the affinity mask and the quota of the control "
      "group allow. Results never depend on the number of threads."},
-    {"config", 0, FOR_ALL, OPTION_LINE_ONLY, &type_path, "NAME|FILE", AT(config), 0, 0, NULL,
+    {"config", 0, FOR_ALL, OPTION_INPUT | OPTION_LINE_ONLY, &type_path, "NAME|FILE", AT(config), 0, 0, NULL,
      "Read options from a YAML file, or from an installed configuration by its name, such as pillar: long option names with _ "
      "for -, flat or under the command's name; voxelize also reads configurations of OpenPCDet and mmdetection3d. The command line "
      "wins."},
@@ -373,30 +374,4 @@ const option_row *option_at(int i) {
 
 int option_index(const option_row *option) {
     return (int)(option - table);
-}
-
-const option_row *option_by_name(const char *name, unsigned commands_mask) {
-    for (int i = 0; i < ROWS; i++) {
-        if ((table[i].commands & commands_mask) && strcmp(table[i].name, name) == 0) {
-            return &table[i];
-        }
-    }
-    return NULL;
-}
-
-const option_row *option_by_letter(char letter, unsigned commands_mask) {
-    for (int i = 0; i < ROWS; i++) {
-        if ((table[i].commands & commands_mask) && table[i].letter && table[i].letter == letter) {
-            return &table[i];
-        }
-    }
-    return NULL;
-}
-
-const command_info *command_of_option(const option_row *option) {
-    int i = 0;
-    while (!(command_at(i)->bit & option->commands)) {
-        i++;
-    }
-    return command_at(i);
 }

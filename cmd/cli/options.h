@@ -128,6 +128,7 @@ struct option_values {
     device_option device;
     int threads;
     pcgpu_camera camera; /* of depth images, when it is given */
+    const char *camera_file, *target_camera_file; /* where the cameras come from, or NULL */
 
     pcgpu_sample_params sample;
     const char *indices, *distances, *seeds;
@@ -213,7 +214,8 @@ enum {
     OPTION_MANY = 2048,      /* about many inputs */
     OPTION_PICTURE = 4096,   /* a .png, */
     OPTION_PAGE = 8192,      /* or a .html */
-    OPTION_AUTO = 1024       /* a real number, or "auto", which is the default and PCGPU_AUTO */
+    OPTION_AUTO = 1024,      /* a real number, or "auto", which is the default and PCGPU_AUTO */
+    OPTION_INPUT = 16384     /* a file, list or folder that the run reads: no output replaces it */
 };
 
 typedef struct option_row {
@@ -261,6 +263,8 @@ bool range_check(const double range[6], const char *name, reason *why);
 
 /* The file of --init; NULL without one and for --init auto and global. */
 const char *options_init_file(const option_values *options);
+/* The file, list or folder that an OPTION_INPUT of the command names, or NULL. */
+const char *option_input(const option_values *options, const option_row *option, const command_info *command);
 
 /* options_check.c: checks the options against each other, including the hook of the command. */
 bool options_check(option_values *options, const command_info *command, reason *why);

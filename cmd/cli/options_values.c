@@ -1,8 +1,39 @@
-/* The values of options: defaults, where they come from, and the texts that they keep. */
-#include "options.h"
+/* The rows of options by name, and their values: defaults, where they come from, and the texts that they keep. */
+#include "camera_file.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#define AT(member) offsetof(option_values, member)
+
+const option_row *option_by_name(const char *name, unsigned commands) {
+    const option_row *o;
+    for (int i = 0; (o = option_at(i)); i++) {
+        if ((o->commands & commands) && strcmp(o->name, name) == 0) {
+            return o;
+        }
+    }
+    return NULL;
+}
+
+const option_row *option_by_letter(char letter, unsigned commands) {
+    const option_row *o;
+    for (int i = 0; (o = option_at(i)); i++) {
+        if ((o->commands & commands) && o->letter && o->letter == letter) {
+            return o;
+        }
+    }
+    return NULL;
+}
+
+const command_info *command_of_option(const option_row *option) {
+    int i = 0;
+    while (!(command_at(i)->bit & option->commands)) {
+        i++;
+    }
+    return command_at(i);
+}
 
 void options_init(option_values *options, const command_info *command) {
     memset(options, 0, sizeof *options);
@@ -46,9 +77,16 @@ const char *options_keep(option_values *options, const char *text) {
     return copy;
 }
 
+static bool keep_camera_file(option_values *options, const option_row *option, const char *text, reason *why) {
+    char file[CAMERA_WORD];
+    const char **kept = option->field == AT(camera) ? &options->camera_file : &options->target_camera_file;
+    return !camera_names_file(text, file) || (*kept = options_keep(options, file)) || refuse(why, "out of memory");
+}
+
 bool option_set(option_values *options, const option_row *option, const char *text, value_source source, reason *why) {
     options->source[option_index(option)] = (unsigned char)source;
-    return option->type->parse(option, text, (char *)options + option->field, why);
+    return option->type->parse(option, text, (char *)options + option->field, why) &&
+           (option->type != &type_camera || keep_camera_file(options, option, text, why));
 }
 
 bool option_print(const option_values *options, const option_row *option, FILE *out) {
@@ -72,6 +110,18 @@ bool option_given_here(const option_values *options, const char *name, const com
 const char *options_init_file(const option_values *options) {
     const char *init = options->init;
     return init && strcmp(init, "auto") != 0 && strcmp(init, "global") != 0 ? init : NULL;
+}
+
+const char *option_input(const option_values *options, const option_row *option, const command_info *command) {
+    if (!(option->flags & OPTION_INPUT) || !(option->commands & command->bit)) {
+        return NULL;
+    }
+    if (option->type == &type_camera) {
+        return option->field == AT(camera) ? options->camera_file : options->target_camera_file;
+    }
+    const char *path = *(const char *const *)((const char *)options + option->field);
+    const bool installed = option->field == AT(config) && path && strcmp(path, "-") != 0 && access(path, F_OK) != 0;
+    return option->field == AT(init) ? options_init_file(options) : installed ? NULL : path;
 }
 
 bool option_given(const option_values *options, const char *name, const command_info *command) {

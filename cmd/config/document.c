@@ -147,7 +147,6 @@ bool document_open(document *d, const char *path, reason *why) {
     } else if (!d->path || !text) {
         refuse(why, "%s: out of memory", path);
     } else {
-        input_protect(path);
         good = read_text(d, file, text, &size) && check_shape(d, text, size) && load(d, text, size);
     }
     input_close(file);

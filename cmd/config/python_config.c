@@ -165,7 +165,6 @@ static bool read_text(python_file *file, reason *why) {
     if (!stream) {
         return refuse(why, "%s: %s", file->path, inner.text);
     }
-    input_protect(file->path);
     errno = 0;
     file->size = fread(file->text, 1, PYTHON_SIZE + 1, stream);
     const bool failed = ferror(stream);

@@ -24,7 +24,7 @@ bool evaluate_read_truth(const session *s, trajectory *truth) {
     const option_values *o = s->options;
     double T[16], inverse[16];
     reason why;
-    if (!trajectory_read(o->ground_truth, false, truth, &why) ||
+    if (!trajectory_read(o->ground_truth, truth, &why) ||
         (o->calibration && !calibration_read(o->calibration, T, &why))) {
         trajectory_free(truth);
         report_error(NULL, "%s", why.text);
@@ -347,7 +347,7 @@ static int run(session *s) {
     int64_t count = 0;
     reason why;
     int code = EXIT_FAILED;
-    bool good = trajectory_read(s->inputs[0], false, &estimate, &why) &&
+    bool good = trajectory_read(s->inputs[0], &estimate, &why) &&
                 (!o->timestamps || timestamps_read(o->timestamps, &times, &count, &why));
     if (!good) {
         report_error(NULL, "%s", why.text);

@@ -94,7 +94,7 @@ static int fuse_frames(fusion *f) {
     session *s = f->session;
     trajectory *list = &f->poses;
     reason why;
-    if (!trajectory_read(s->options->poses, false, list, &why) ||
+    if (!trajectory_read(s->options->poses, list, &why) ||
         (list->times && list->count > 0 && list->count != s->input_count && !match_by_time(s, list, &why))) {
         report_error(NULL, "%s", why.text);
         return EXIT_FAILED;
@@ -229,14 +229,9 @@ static int run(session *s) {
     job j;
     fusion f = {.session = s, .job = &j};
     pcgpu_volume_params params = s->options->volume;
-    reason why;
     params.frames = s->input_count;
     params.color = s->options->color != NULL;
     int code = job_begin_all(&j, s);
-    if (code == EXIT_DONE && !colors_find(s, &why)) {
-        report_error(NULL, "%s", why.text);
-        code = EXIT_FAILED;
-    }
     if (code == EXIT_DONE) {
         pcgpu_status status = pcgpu_volume_open(s->context, &params, &f.volume);
         code = status == PCGPU_OK ? EXIT_DONE : job_failed(&j, status);
@@ -245,7 +240,6 @@ static int run(session *s) {
     code = code == EXIT_DONE ? fuse_write_model(&f) : code;
     pcgpu_volume_close(f.volume);
     trajectory_free(&f.poses);
-    colors_free(s);
     return job_end(&j, code);
 }
 

@@ -54,7 +54,9 @@ static char *find_in_folder(const char *folder, const char *input) {
 static bool find_all_in_folder(session *s, reason *why) {
     for (int i = 0; i < s->input_count; i++) {
         s->colors[i] = find_in_folder(s->options->color, s->inputs[i]);
-        if (!s->colors[i]) {
+        if (s->colors[i]) {
+            input_protect(s->colors[i]);
+        } else {
             return refuse(why,
                           "%s: no colour image for %s; it has the name of the depth image, or color or rgb in place of depth, and ends "
                           "in .png; or give a list of the images to --color",
@@ -97,6 +99,7 @@ static bool add_name(color_list *l, char *name, double time) {
         free(name);
         return false;
     }
+    input_protect(name); /* each of the list, also one that matches no image */
     l->names[l->count] = name;
     l->times[l->count++] = time;
     return true;

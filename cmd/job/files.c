@@ -15,19 +15,26 @@
 
 /* The files of this run, by device and inode. */
 static file_set inputs, written;
+static bool inputs_unknown;      /* without memory for the set: no file is replaced */
 static bool keeping_is_possible; /* set once, before the first output */
-static pthread_mutex_t written_mutex = PTHREAD_MUTEX_INITIALIZER; /* guards `written`, which allocates */
+static pthread_mutex_t sets_mutex = PTHREAD_MUTEX_INITIALIZER; /* guards both sets, which allocate */
 
 /* ---- inputs ---- */
 
 void input_protect(const char *path) {
     struct stat st;
     if ((path_is_dash(path) ? fstat(STDIN_FILENO, &st) : stat(path, &st)) == 0) {
-        if (!file_set_add(&inputs, &st)) {
-            report_error(NULL, "out of memory");
-            exit(1); /* before any output is begun */
-        }
+        pthread_mutex_lock(&sets_mutex);
+        inputs_unknown = !file_set_add(&inputs, &st) || inputs_unknown;
+        pthread_mutex_unlock(&sets_mutex);
     }
+}
+
+static bool is_in(const file_set *set, const struct stat *st) {
+    pthread_mutex_lock(&sets_mutex);
+    const bool is = file_set_has(set, st) || (set == &inputs && inputs_unknown);
+    pthread_mutex_unlock(&sets_mutex);
+    return is;
 }
 
 /* ---- outputs ---- */
@@ -53,33 +60,6 @@ bool path_is_stream(const char *path) {
     return path_is_dash(path) || (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
 }
 
-char *path_in_folder(const char *folder, const char *input, const char *extension) {
-    static const char double_extension[] = ".pcd.bin"; /* nuScenes */
-    const char *below = strstr(input, "/./"), *name = path_is_dash(input) ? "stdin" : path_base(input);
-    const char *base = below && !path_is_dash(input) ? below + 3 : name; /* with its sub-folder */
-    size_t stem = strlen(base), two = strlen(double_extension), size;
-    const size_t least = (size_t)(name - base) + 1; /* of ".x", nothing is an extension */
-    if (stem > least + 3 && strcmp(base + stem - 3, ".gz") == 0) {
-        stem -= 3;
-    }
-    size_t dot = stem;
-    while (dot > least && base[dot - 1] != '.') {
-        dot--;
-    }
-    if (stem > two && strncmp(base + stem - two, double_extension, two) == 0) {
-        stem -= two;
-    } else if (dot > least) {
-        stem = dot - 1;
-    }
-    size = strlen(folder) + stem + strlen(extension) + 2;
-    char *path = malloc(size);
-    if (path) {
-        bool slashed = folder[0] && folder[strlen(folder) - 1] == '/';
-        snprintf(path, size, "%s%s%.*s%s", folder, slashed ? "" : "/", (int)stem, base, extension);
-    }
-    return path;
-}
-
 static bool terminal_refused(const char *path, int fd, existing_file existing, bool text) {
     if (existing == EXISTING_REPLACED || text || !isatty(fd)) {
         return false;
@@ -88,25 +68,20 @@ static bool terminal_refused(const char *path, int fd, existing_file existing, b
     return true;
 }
 
-static bool was_written(const struct stat *st) {
-    pthread_mutex_lock(&written_mutex);
-    bool was = file_set_has(&written, st);
-    pthread_mutex_unlock(&written_mutex);
-    return was;
-}
-
 void output_suggest_keeping(void) {
     keeping_is_possible = true;
 }
+
+static const char is_an_input[] = "is an input of this run; give another name for the output";
 
 /* The rules for an existing path. *direct: not a regular file, so it is written in place. */
 static bool check_existing(const char *path, existing_file existing, const struct stat *st, bool *direct) {
     *direct = !S_ISREG(st->st_mode);
     if (S_ISDIR(st->st_mode)) {
         report_error(path, "is a folder; give a file name");
-    } else if (file_set_has(&inputs, st)) {
-        report_error(path, "is an input of this run; give another name for the output");
-    } else if (was_written(st)) {
+    } else if (is_in(&inputs, st)) {
+        report_error(path, "%s", is_an_input);
+    } else if (is_in(&written, st)) {
         report_error(path, "was already written in this run; give each output its own name");
     } else if (!*direct && existing == EXISTING_REFUSED) {
         report_error(path, "exists already; give -f to replace it%s",
@@ -128,7 +103,7 @@ static bool refuse_dead_link(const char *path) {
 
 bool output_check_stdout(void) {
     struct stat st;
-    bool input = fstat(STDOUT_FILENO, &st) == 0 && file_set_has(&inputs, &st);
+    bool input = fstat(STDOUT_FILENO, &st) == 0 && is_in(&inputs, &st);
     if (input) {
         report_error("standard output", "is an input of this run; give it another file");
     }
@@ -314,7 +289,8 @@ void output_discard(output *o) {
 }
 
 static bool commit_failed(output *o, int error) {
-    report_error(output_shown(o->path), "cannot write: %s", error ? strerror(error) : "the device refused the data");
+    report_error(output_shown(o->path), error == EBUSY ? "%s" : "cannot write: %s",
+                 error == EBUSY ? is_an_input : error ? strerror(error) : "the device refused the data");
     output_discard(o);
     return false;
 }
@@ -331,8 +307,9 @@ bool output_finish(output *o) {
     return stream == stdout || fclose(stream) == 0 || commit_failed(o, errno);
 }
 
-/* Renames the temporary file. Without --force, it does not replace a file that exists. */
+/* Renames the temporary file. Without --force, it does not replace a file that exists; nor one that was read since. */
 static bool put_in_place(const output *o) {
+    struct stat st;
     if (o->existing == EXISTING_KEPT && access(o->final, F_OK) == 0) {
         errno = EEXIST; /* also on a file system without links */
         return false;
@@ -344,6 +321,10 @@ static bool put_in_place(const output *o) {
         if (errno == EEXIST) {
             return false;
         } /* else a file system without links */
+    }
+    if (stat(o->final, &st) == 0 && is_in(&inputs, &st)) {
+        errno = EBUSY;
+        return false;
     }
     return rename(o->temporary, o->final) == 0;
 }
@@ -369,9 +350,9 @@ bool output_commit(output *o) {
     }
     if (o->temporary) {
         /* First, since a name that is taken cannot be given back. */
-        pthread_mutex_lock(&written_mutex);
+        pthread_mutex_lock(&sets_mutex);
         const bool noted = stat(o->temporary, &st) != 0 || file_set_add(&written, &st);
-        pthread_mutex_unlock(&written_mutex);
+        pthread_mutex_unlock(&sets_mutex);
         if (!noted) {
             report_error(o->path, "out of memory");
             output_discard(o);

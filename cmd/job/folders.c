@@ -1,4 +1,4 @@
-/* Folders for outputs. */
+/* Folders for outputs, and the names of outputs in them. */
 #define _XOPEN_SOURCE 700 /* mkdir */
 #include "files.h"
 #include "report.h"
@@ -53,4 +53,31 @@ bool path_shares_folder(const char *path, const char *other) {
     free(folders[0]);
     free(folders[1]);
     return same;
+}
+
+char *path_in_folder(const char *folder, const char *input, const char *extension) {
+    static const char double_extension[] = ".pcd.bin"; /* nuScenes */
+    const char *below = strstr(input, "/./"), *name = path_is_dash(input) ? "stdin" : path_base(input);
+    const char *base = below && !path_is_dash(input) ? below + 3 : name; /* with its sub-folder */
+    size_t stem = strlen(base), two = strlen(double_extension), size;
+    const size_t least = (size_t)(name - base) + 1; /* of ".x", nothing is an extension */
+    if (stem > least + 3 && strcmp(base + stem - 3, ".gz") == 0) {
+        stem -= 3;
+    }
+    size_t dot = stem;
+    while (dot > least && base[dot - 1] != '.') {
+        dot--;
+    }
+    if (stem > two && strncmp(base + stem - two, double_extension, two) == 0) {
+        stem -= two;
+    } else if (dot > least) {
+        stem = dot - 1;
+    }
+    size = strlen(folder) + stem + strlen(extension) + 2;
+    char *path = malloc(size);
+    if (path) {
+        bool slashed = folder[0] && folder[strlen(folder) - 1] == '/';
+        snprintf(path, size, "%s%s%.*s%s", folder, slashed ? "" : "/", (int)stem, base, extension);
+    }
+    return path;
 }

@@ -86,6 +86,8 @@ FILE *input_try(const char *path, reason *why) {
     FILE *stream = fopen(path, "rb");
     if (!stream) {
         refuse(why, "%s; give a file that can be read", strerror(errno));
+    } else {
+        input_protect(path);
     }
     return stream;
 }

@@ -101,6 +101,8 @@ bool session_check(session *session, reason *why);
  * out those of other shards. */
 bool session_check_inputs(session *session, reason *why);
 bool session_take_shard(session *session, reason *why);
+/* Before the first output: no output replaces what the run reads. Finds the colours, too. False after an error. */
+bool session_protect_inputs(session *session);
 /* The options in effect for some of the inputs, by the hook of the command. */
 void session_effect(const session *session, const char *const *inputs, int count, option_values *effect);
 /* session_formats.c: checks that the format of an input is known, and that a depth image has a camera. */

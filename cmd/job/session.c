@@ -1,5 +1,5 @@
 /* A run of the program: the checks before the first input is read, the context, the --json file. */
-#include "job.h"
+#include "colors.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -204,27 +204,6 @@ bool session_skips(const session *s, int i) {
     return all && outputs > 0;
 }
 
-/* From now on, no output replaces an input; false when standard output is an input. Configurations were protected when
- * they were read. */
-static bool protect_inputs(session *s) {
-    for (int i = 0; i < s->input_count; i++) {
-        input_protect(s->inputs[i]);
-    }
-    const option_values *o = s->options;
-    const char *const also[] = {options_init_file(o), o->seeds,       o->pairs, o->timestamps,
-                                o->ground_truth,      o->calibration, o->poses, o->transform_input, o->scans,
-                                o->map,         o->color,      o->files_from};
-    for (size_t i = 0; i < sizeof also / sizeof also[0]; i++) {
-        if (also[i]) {
-            input_protect(also[i]);
-        }
-    }
-    if (session_job_count(s) > 1 && option_by_name("skip-existing", s->command->bit) && !session_joins(s)) {
-        output_suggest_keeping();
-    }
-    return output_check_stdout();
-}
-
 /* Opens an input as a check. Not a pipe: closing the pipe would end its writer. */
 static bool try_input(const char *path) {
     if (!path || path_is_stream(path) || path_is_folder(path)) {
@@ -317,14 +296,14 @@ static bool try_output(const session *s, const option_row *row, const char *path
 
 int session_dry_run(session *s) {
     const option_values *o = s->options;
-    int code = protect_inputs(s) ? open_context(s) : EXIT_FAILED;
-    bool good = try_input(options_init_file(o)) && try_input(o->seeds) && try_input(o->poses) && try_input(o->transform_input) &&
-                try_input(o->map);
+    int code = session_protect_inputs(s) ? open_context(s) : EXIT_FAILED;
+    bool good = true;
     for (int i = 0; i < s->input_count; i++) {
-        good = try_input(s->inputs[i]) && good;
+        good = try_input(s->inputs[i]) && try_input(s->colors ? s->colors[i] : NULL) && good;
     }
     for (int i = 0; option_at(i); i++) {
         const option_row *row = option_at(i);
+        good = try_input(option_input(o, row, s->command)) && good;
         const char *path = output_path(s, row);
         /* A dry run writes no data, so standard output may be a terminal. */
         if (path && !path_is_dash(path)) {
@@ -376,7 +355,7 @@ bool session_json_is_stdout(const session *s) {
 
 int session_open(session *s) {
     s->out = stdout;
-    int code = protect_inputs(s) ? open_context(s) : EXIT_FAILED;
+    int code = session_protect_inputs(s) ? open_context(s) : EXIT_FAILED;
     if (code == EXIT_DONE && !make_folders(s)) {
         code = EXIT_FAILED;
     }
@@ -395,6 +374,7 @@ int session_close(session *s, int code) {
         code = EXIT_FAILED;
     }
     pcgpu_close(s->context);
+    colors_free(s);
     s->context = NULL;
     return code;
 }

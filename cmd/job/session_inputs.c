@@ -1,5 +1,5 @@
 /* The inputs of a session: from the command line, folders, lists of names and lists of pairs. */
-#include "job.h"
+#include "colors.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -7,6 +7,15 @@
 /* One name for standard input, so that the check for a second use recognizes it. */
 static const char *standard_input_named(const char *path) {
     return path && strcmp(path, "/dev/stdin") == 0 ? "-" : path;
+}
+
+/* Whether an option takes standard input, which gets its one name. */
+static bool name_standard_input(session *s, const option_row *option) {
+    const char *path = option_input(s->options, option, s->command), *named = standard_input_named(path);
+    if (named != path && option->type == &type_path) {
+        *(const char **)((char *)s->options + option->field) = named;
+    }
+    return path_is_dash(named);
 }
 
 /* The sentence about an input of a list begins with its line there. */
@@ -78,27 +87,58 @@ static bool count_inputs(session *s, reason *why) {
 }
 
 bool session_check_inputs(session *s, reason *why) {
-    option_values *o = s->options;
-    o->seeds = standard_input_named(o->seeds);
-    o->init = standard_input_named(o->init);
-    o->pairs = standard_input_named(o->pairs);
-    o->poses = standard_input_named(o->poses);
-    o->transform_input = standard_input_named(o->transform_input);
-    o->scans = standard_input_named(o->scans);
-    o->files_from = standard_input_named(o->files_from);
-    int dashes = path_is_dash(o->seeds) + path_is_dash(o->init) + path_is_dash(o->pairs) + path_is_dash(o->poses) +
-                 path_is_dash(o->transform_input) + path_is_dash(o->scans) + path_is_dash(o->files_from);
+    int dashes = 0;
+    for (int i = 0; option_at(i); i++) {
+        dashes += name_standard_input(s, option_at(i));
+    }
     if (!read_once(dashes, why) || !count_inputs(s, why)) {
         return false;
     }
     for (int i = 0; i < s->input_count; i++) {
         s->inputs[i] = standard_input_named(s->inputs[i]);
         dashes += path_is_dash(s->inputs[i]);
+        input_protect(s->inputs[i]); /* now, since other shards have inputs, too */
         if (!check_input(s, i, why)) {
             return false;
         }
     }
     return read_once(dashes, why);
+}
+
+/* A file, or the poses in a folder; the other files of a folder are protected when they are found. */
+static void protect_named(const char *path) {
+    const input_options how = {.any_format = true};
+    input_list list = {0};
+    reason unused;
+    input_protect(path);
+    if (path_is_folder(path) && input_list_make(&how, &path, 1, &list, &unused)) {
+        for (int i = 0; i < list.count; i++) {
+            if (path_ends_in(list.paths[i], ".pose.txt")) {
+                input_protect(list.paths[i]);
+            }
+        }
+    }
+    input_list_free(&list);
+}
+
+/* From now on, no output replaces what the options name; inputs were protected when they were taken, other files when they
+ * are read. False when standard output is an input. */
+bool session_protect_inputs(session *s) {
+    reason why;
+    for (int i = 0; option_at(i); i++) {
+        const char *path = option_input(s->options, option_at(i), s->command);
+        if (path) {
+            protect_named(path);
+        }
+    }
+    if (!colors_find(s, &why)) {
+        report_error(NULL, "%s", why.text);
+        return false;
+    }
+    if (session_job_count(s) > 1 && option_by_name("skip-existing", s->command->bit) && !session_joins(s)) {
+        output_suggest_keeping();
+    }
+    return output_check_stdout();
 }
 
 bool session_take_shard(session *s, reason *why) {

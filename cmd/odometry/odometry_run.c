@@ -372,12 +372,7 @@ int odometry_run(session *s) {
     odometry_map map = {0};
     job model;
     bool has_model;
-    reason why;
     int code = odometry_begin_model(s, &model, &has_model);
-    if (code == EXIT_DONE && !colors_find(s, &why)) {
-        report_error(NULL, "%s", why.text);
-        code = EXIT_FAILED;
-    }
     if (code == EXIT_DONE && odometry_has_map(s)) {
         run.map = &map;
         code = odometry_map_open(s, &map);
@@ -395,6 +390,5 @@ int odometry_run(session *s) {
     free(run.poses);
     free(run.fractions);
     free(run.skip);
-    colors_free(s);
     return code;
 }

@@ -65,6 +65,9 @@ bool odometry_find_sequence(session *s, reason *why) {
             o->ground_truth = find_truth(o, folder);
             o->calibration = o->ground_truth && !o->calibration ? calibration : o->calibration;
         }
+        if (calibration) {
+            input_protect(calibration);
+        }
         correct_beams(s, calibration);
     }
     free(folder);

@@ -87,8 +87,12 @@ static bool read_before(const session *s, const trajectory_output *o, bool begun
     static const int numbers[] = {[TRANSFORM_MATRIX] = 16, [TRANSFORM_KITTI] = 12, [TRANSFORM_TUM] = 8};
     const char *path = begun ? o->partial : o->path;
     reason why;
-    if (begun ? !trajectory_read_unfinished(o->stream, path, before, &why)
-              : !trajectory_read(path, true, before, &why)) {
+    FILE *stream = begun ? o->stream : fopen(path, "rb"); /* not as an input: the run will replace it */
+    const bool good = stream ? trajectory_read_unfinished(stream, path, before, &why) : refuse(&why, "%s: %s", path, strerror(errno));
+    if (stream && !begun) {
+        fclose(stream);
+    }
+    if (!good) {
         report_error(NULL, "%s; the run cannot be resumed", why.text);
         return false;
     }

@@ -332,7 +332,7 @@ double trajectory_unit(const double *times, int64_t count) {
     return latest > 1e17 ? 1e-9 : latest > 1e14 ? 1e-6 : latest > 1e11 ? 1e-3 : 1;
 }
 
-bool trajectory_read(const char *path, bool unfinished, trajectory *t, reason *why) {
+bool trajectory_read(const char *path, trajectory *t, reason *why) {
     line_file f;
     *t = (trajectory){0};
     if (path_is_folder(path)) {
@@ -341,7 +341,7 @@ bool trajectory_read(const char *path, bool unfinished, trajectory *t, reason *w
     if (!open_lines(&f, path, why)) {
         return false;
     }
-    bool good = read_poses(&f, unfinished, false, t);
+    bool good = read_poses(&f, false, false, t);
     good = close_lines(&f) && good;
     if (!good) {
         trajectory_free(t);

@@ -31,7 +31,7 @@ typedef struct trajectory {
  * A missing pose has "nan" (in .pose.txt also "inf" or "-1.#IND") for its numbers, or is "# lost TIME". Other lines that
  * begin with "#" and empty lines are skipped. `unfinished`: a last line without its end, which an interrupted run may
  * leave, is dropped. On failure `why` begins with the name of the file, and the trajectory is empty. */
-bool trajectory_read(const char *path, bool unfinished, trajectory *t, reason *why);
+bool trajectory_read(const char *path, trajectory *t, reason *why);
 /* The same from an open file. */
 bool trajectory_read_stream(FILE *stream, const char *name, trajectory *t, reason *why);
 /* Reads a partial file with its states. */

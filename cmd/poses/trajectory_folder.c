@@ -13,7 +13,7 @@ static bool is_pose_file(const char *path) {
 
 static bool add_file(const char *path, trajectory *t, reason *why) {
     trajectory one;
-    if (!trajectory_read(path, false, &one, why)) {
+    if (!trajectory_read(path, &one, why)) {
         return false;
     }
     bool good = one.count == 1 || refuse(why, "%s: %lld poses; give one per file, a 4x4 matrix", path, (long long)one.count);

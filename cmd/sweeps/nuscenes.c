@@ -91,9 +91,6 @@ typedef bool (*take_object)(reader *r, const json_member *members);
 static bool read_table(reader *r, const char *name, json_member *members, int count, take_object take) {
     char *path = joined(r->tables, name);
     bool good = path ? json_table_open(&r->json, path, r->why) : refuse(r->why, "out of memory");
-    if (good) {
-        input_protect(path);
-    }
     json_result next = JSON_END;
     while (good && (next = json_table_next(&r->json, members, count)) == JSON_OBJECT) {
         good = take(r, members);
@@ -144,6 +141,7 @@ static bool take_scan(reader *r, const json_member *m) {
         free(path);
         return refuse(r->why, "out of memory");
     }
+    input_protect(path);
     t->scans[t->count++] = (sweep_scan){.path = path, .time = 1e-6 * m[TIMESTAMP].values[0], .previous = -1};
     return true;
 }

@@ -74,7 +74,7 @@ static bool read_list(const char *path, sweep_table *t, reason *why) {
 
 static bool take_poses(const char *path, sweep_table *t, reason *why) {
     trajectory poses;
-    if (!trajectory_read(path, false, &poses, why)) {
+    if (!trajectory_read(path, &poses, why)) {
         return false;
     }
     const bool good = poses.count == t->count ||

@@ -1,2 +1,18 @@
 # The cases of house: see LIST.md there.
-skip_part house 'no check yet'
+ROOM=$PCGPU_SOURCE/testdata/room
+cp "$C/cam.txt" cam.txt && cp cam.txt cam2.txt && cp "$C/poses.txt" .
+
+# A camera of the run is no output.
+expect 1 pcgpu register --cpu --camera cam.txt --target-camera cam2.txt "$ROOM/frame-000001.png" "$ROOM/frame-000000.png" -f --transform cam2.txt
+stderr_is 'pcgpu: cam2.txt: is an input of this run; give another name for the output'
+same cam2.txt "$C/cam.txt"
+
+# A dry run looks at the files of all options.
+for OPTION in --timestamps --ground-truth; do
+    expect 1 pcgpu odometry --cpu --dry-run $OPTION missing.txt "$PCGPU_SOURCE/testdata/street.bin" "$PCGPU_SOURCE/testdata/street_moved.bin" --trajectory t.txt
+done
+expect 1 pcgpu fuse --dry-run --config "$ROOM/camera.yaml" --poses "$ROOM/poses_kitti.txt" --color missing.txt "$ROOM"/*.png -o m.ply
+
+# Standard input is read once.
+expect 2 pcgpu evaluate --ground-truth - -
+stderr_is 'pcgpu: standard input is given 2 times; it can be read once'
