@@ -77,6 +77,8 @@ bool folder_make(const char *path);
 bool folder_check(const char *path); /* whether it can be created */
 /* True when the path exists and is neither a regular file nor a folder, or is "-". */
 bool path_is_stream(const char *path);
+/* Whether a name in a folder is below it: relative, and without "..". */
+bool path_stays_below(const char *name);
 /* "DIR/STEM.EXT" for a folder and an input, "DIR/SUB/STEM.EXT" for one that is named "..././SUB/STEM"; malloc'd, NULL when memory is exhausted. `extension` has its dot. */
 char *path_in_folder(const char *folder, const char *input, const char *extension);
 

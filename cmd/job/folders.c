@@ -55,6 +55,15 @@ bool path_shares_folder(const char *path, const char *other) {
     return same;
 }
 
+bool path_stays_below(const char *name) {
+    for (const char *p = name; (p = strstr(p, "..")); p += 2) {
+        if ((p == name || p[-1] == '/') && (p[2] == '/' || p[2] == '\0')) {
+            return false;
+        }
+    }
+    return name[0] != '/';
+}
+
 char *path_in_folder(const char *folder, const char *input, const char *extension) {
     static const char double_extension[] = ".pcd.bin"; /* nuScenes */
     const char *below = strstr(input, "/./"), *name = path_is_dash(input) ? "stdin" : path_base(input);

@@ -118,7 +118,7 @@ static bool check_output(const session *s, const option_row *o, const char *path
         return refuse(why, "binary data would go to the terminal; give -o FILE, or -f to write it anyway");
     }
     return (!is_main(o) || check_format(s, path, why)) &&
-           (!many || !folder || session_check_names(s, o, path, why));
+           (!folder || session_check_names(s, o, path, why));
 }
 
 /* Whether two outputs have the same file, or one output is the partial file of the other. */

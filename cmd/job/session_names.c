@@ -23,8 +23,23 @@ static bool refuse_clash(const session *s, const named *a, const named *b, reaso
                                       session_input_of(s, a->job), session_input_of(s, b->job), b->name);
 }
 
+/* A list must not reach what is outside of the folder. */
+static bool check_below(const session *s, reason *why) {
+    for (int i = 0; i < session_job_count(s); i++) {
+        const char *input = session_input_of(s, i), *below = strstr(input, "/./");
+        if (below && !path_stays_below(below + 3)) {
+            return refuse(why, "%s: what follows /./ is the name of the output, and this one is not below -o; leave /./ or .. out",
+                          input);
+        }
+    }
+    return true;
+}
+
 bool session_check_names(const session *s, const option_row *o, const char *folder, reason *why) {
     const int jobs = session_job_count(s);
+    if (!check_below(s, why)) {
+        return false;
+    }
     named *names = calloc((size_t)jobs, sizeof *names);
     bool links = false; /* then two names may be one file */
     int n = 0;

@@ -136,6 +136,10 @@ static bool take_scan(reader *r, const json_member *m) {
             return refuse(r->why, "out of memory");
         }
     }
+    if (!path_stays_below(m[FILENAME].text)) {
+        return refuse(r->why, "%s/sample_data.json: the scan %s is %s, which is not below the folder of nuScenes; give names as "
+                              "samples/LIDAR_TOP/...", r->tables, m[TOKEN].text, m[FILENAME].text);
+    }
     char *path = joined(r->root, m[FILENAME].text);
     if (!path || !set_row(&r->rows[count], m)) {
         free(path);

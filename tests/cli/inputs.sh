@@ -128,6 +128,27 @@ absent out.bin
 expect 0 pcgpu voxelize --range=-9,-9,-9,9,9,9 --voxel-size 1 holes.bin -o v.bin --point-voxel pv
 stderr_has 'warning: .*3'
 [ "$(integers pv | tr '\n' ' ')" = '-1 0 -1 1 -1 2 ' ] || die "point-voxel is $(integers pv | tr '\n' ' ')"
+# The sub-folder that an output keeps is below -o, whoever made the list.
+mkdir -p data home
+cp a.bin data/x.bin
+for NAME in data/./../data/x.bin data/./../../here/data/x.bin data/.//x.bin data/././../data/x.bin; do
+    echo "$NAME" > list
+    printf '%s %s\n' "$NAME" a.bin > pairs
+    for COMMAND in 'sample -m 3 --files-from list -o home/out/' "sample -m 3 $NAME -o home/out/ --indices i" \
+        "sample -m 3 a.bin $NAME -o home/out/" "sample -m 3 $NAME -o x.bin --indices home/out/" "convert $NAME -o home/out/" \
+        'register --pairs pairs -o home/out/' "view $NAME -o home/out/"; do
+        expect 2 pcgpu $COMMAND
+        stderr_is "pcgpu: $NAME: what follows /./ is the name of the output, and this one is not below -o; leave /./ or .. out"
+    done
+    expect 0 pcgpu sample -m 3 "$NAME" -o home/x.bin # no folder
+    rm home/x.bin
+done
+[ "$(ls data home)" = 'data:
+x.bin
+
+home:' ] || die "data and home hold $(ls data home)"
+expect 0 pcgpu sample -m 3 ./data/./x.bin -o home/out/
+present home/out/x.bin
 # A name that the sentence happens to begin with is said all the same.
 cp a.bin 4
 expect 1 pcgpu sample -F bin -m 400 4 -o out.bin

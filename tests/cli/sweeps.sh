@@ -104,6 +104,11 @@ tables
 for ROOT in n n/ n/v1.0-mini; do
     [ "$(all --sweeps 2 --nuscenes $ROOT --fields 4 n/samples/x.pcd.bin | grep -c '^5 0 0 1 0$')" -eq 2 ] || die "root $ROOT"
 done
+for NAME in .. "$PWD/a.bin" samples/../../a.bin samples/..; do # no table reaches files outside of its folder
+    tables "{\"token\": \"t\", \"prev\": \"\", \"ego_pose_token\": \"e\", \"calibrated_sensor_token\": \"s\", \"filename\": \"$NAME/y.bin\", \"timestamp\": 0}, $SCAN"
+    nuscenes "sample_data\.json: the scan t is $NAME/y\.bin, which is not below the folder of nuScenes; give names as samples/LIDAR_TOP/\.\.\."
+done
+tables
 nuscenes '^pcgpu: a\.bin: not among the scans of n/v1\.0-mini/sample_data\.json' a.bin
 fails 2 'gone: No such file or directory; give the folder of nuScenes' --sweeps 2 --nuscenes gone a.bin
 fails 2 'no folder in it has sample_data\.json' --sweeps 2 --nuscenes n/samples a.bin
