@@ -314,7 +314,10 @@ static const option_row table[] = {
      "Format of the output; default: from the file name, bin for standard output, in a folder the format of the input, or npz "
      "for voxelize."},
     {"recursive", 'r', FOR_FOLDERS, OPTION_MANY, &type_flag, NULL, AT(recursive), 0, 0, NULL,
-     "Take the files of the sub-folders of folders, too; an output in a folder keeps the sub-folder."},
+     "Take the files of the sub-folders of folders, too, but not those of links and of output folders; an output in a folder keeps "
+     "the sub-folder."},
+    {"follow", 0, FOR_FOLDERS, OPTION_MANY, &type_flag, NULL, AT(follow), 0, 0, NULL,
+     "Take sub-folders that are links, too, each folder once. For --recursive."},
     {"files-from", 0, FOR_FOLDERS, OPTION_INPUT | OPTION_LINE_ONLY | OPTION_MANY, &type_path, "FILE", AT(files_from), 0, 0,
      NULL,
      "Take more inputs from FILE, one name per line; - is standard input. The depth.txt and the associations of TUM RGB-D are such "

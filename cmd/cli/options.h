@@ -144,7 +144,7 @@ struct option_values {
     const char *nuscenes, *scans;
 
     const char *files_from, *shard;
-    bool recursive, zero_ends, skip_existing;
+    bool recursive, follow, zero_ends, skip_existing;
     int progress; /* a progress_mode */
     int compression;
     layout layout;

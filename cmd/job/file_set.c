@@ -6,10 +6,10 @@
 #include <string.h>
 
 /* The place of a file, or the free one where it belongs. */
-static identity *find(const file_set *set, dev_t device, ino_t inode) {
+static file_identity *find(const file_set *set, dev_t device, ino_t inode) {
     size_t at = ((size_t)inode ^ (size_t)device << 7) * (size_t)0x9E3779B97F4A7C15u;
     at ^= at >> 29;
-    identity *item = &set->items[at & (set->capacity - 1)];
+    file_identity *item = &set->items[at & (set->capacity - 1)];
     while (item->used && (item->device != device || item->inode != inode)) {
         item = &set->items[++at & (set->capacity - 1)];
     }
@@ -23,7 +23,7 @@ bool file_set_has(const file_set *set, const struct stat *st) {
 static bool grow(file_set *set) {
     const file_set old = *set;
     const size_t capacity = old.capacity ? 2 * old.capacity : 64;
-    identity *items = calloc(capacity, sizeof *items);
+    file_identity *items = calloc(capacity, sizeof *items);
     if (!items) {
         return false;
     }
@@ -39,13 +39,13 @@ static bool grow(file_set *set) {
 }
 
 bool file_set_add(file_set *set, const struct stat *st) {
-    if (!S_ISREG(st->st_mode) || file_set_has(set, st)) {
+    if ((!S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode)) || file_set_has(set, st)) {
         return true;
     }
     if (2 * (set->count + 1) > set->capacity && !grow(set)) {
         return false;
     }
-    *find(set, st->st_dev, st->st_ino) = (identity){st->st_dev, st->st_ino, true};
+    *find(set, st->st_dev, st->st_ino) = (file_identity){st->st_dev, st->st_ino, true};
     set->count++;
     return true;
 }

@@ -6,20 +6,20 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
-typedef struct identity {
+typedef struct file_identity {
     dev_t device;
     ino_t inode;
     bool used;
-} identity;
+} file_identity;
 
 /* Open addressing (Knuth 1973, 6.4): a free place follows within a few. */
 typedef struct file_set {
-    identity *items;
+    file_identity *items;
     size_t count, capacity; /* a power of 2, or 0 */
 } file_set;
 
 bool file_set_has(const file_set *set, const struct stat *st);
-/* Adds a regular file; others are left out. False when memory is exhausted; the set is as it was then. */
+/* Adds a regular file or a folder; others are left out. False when memory is exhausted; the set is as it was then. */
 bool file_set_add(file_set *set, const struct stat *st);
 
 /* Whether both files can be read and have the same bytes. */

@@ -19,6 +19,7 @@ void input_list_free(input_list *list) {
         free((char *)list->paths[i]);
     }
     free(list->paths);
+    free(list->entered.items);
     *list = (input_list){0};
 }
 
@@ -65,6 +66,21 @@ static bool is_taken(const pcgpu_format_info *format) {
     return format && format->reads && (format->writes || !format->writes_arrays);
 }
 
+/* A link without a file counts, unless its name is that of a file that is not taken. */
+static bool is_dead_link(const input_options *how, const char *path, const char *name) {
+    return path_is_link(path) && (how->any_format || is_taken(pcgpu_format_of_path(name)) || !strchr(name, '.'));
+}
+
+static bool is_output(const input_options *how, const struct stat *st) {
+    return how->outputs && file_set_has(how->outputs, st);
+}
+
+/* Links are not followed into folders unless --follow says so; then each folder is entered once, so that loops end. */
+static bool is_entered(const input_list *list, const input_options *how, const char *path, const struct stat *st) {
+    return how->recursive && S_ISDIR(st->st_mode) && (how->follow || !path_is_link(path)) && !is_output(how, st) &&
+           !file_set_has(&list->entered, st);
+}
+
 /* Appends an entry of a folder: a file of a format that can be read, or what a sub-folder has. */
 static bool add_entry(input_list *list, const input_options *how, const char *folder, const char *name, bool below,
                       reason *why) {
@@ -72,10 +88,11 @@ static bool add_entry(input_list *list, const input_options *how, const char *fo
     const pcgpu_format_info *format = pcgpu_format_of_path(name);
     char *path = joined(folder, "", name);
     bool good = path || refuse(why, "out of memory");
-    if (path && stat(path, &st) == 0 && S_ISREG(st.st_mode) && (how->any_format || is_taken(format))) {
+    const bool there = path && stat(path, &st) == 0;
+    if (there ? S_ISREG(st.st_mode) && (how->any_format || is_taken(format)) : path && is_dead_link(how, path, name)) {
         return append(list, path, why);
     }
-    if (path && how->recursive && S_ISDIR(st.st_mode)) {
+    if (there && is_entered(list, how, path, &st)) {
         char *inner = below ? path : joined(folder, "./", name);
         good = inner ? list_folder(list, how, inner, true, why) : refuse(why, "out of memory");
         if (inner != path) {
@@ -89,11 +106,12 @@ static bool add_entry(input_list *list, const input_options *how, const char *fo
 /* By name. `below`: the path has its "/./". */
 static bool list_folder(input_list *list, const input_options *how, const char *folder, bool below, reason *why) {
     struct dirent **entries = NULL;
+    struct stat st;
     const int n = scandir(folder, &entries, is_visible, by_name);
     if (n < 0) {
         return refuse(why, "%s: %s; give a folder that can be read", folder, strerror(errno));
     }
-    bool good = true;
+    bool good = !how->follow || stat(folder, &st) != 0 || file_set_add(&list->entered, &st) || refuse(why, "out of memory");
     for (int i = 0; i < n; i++) {
         good = good && add_entry(list, how, folder, entries[i]->d_name, below, why);
         free(entries[i]);
@@ -102,19 +120,23 @@ static bool list_folder(input_list *list, const input_options *how, const char *
     return good;
 }
 
-static bool is_folder(const char *path) {
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+static bool is_folder(const char *path, struct stat *st) {
+    return stat(path, st) == 0 && S_ISDIR(st->st_mode);
 }
 
-static bool add(input_list *list, const input_options *how, const char *path, reason *why) {
+/* `alone`: there is no other name, so that the folder of the outputs is meant. */
+static bool add(input_list *list, const input_options *how, const char *path, bool alone, reason *why) {
+    struct stat st;
     const int before = list->count;
     const size_t length = strlen(path);
     if (length > 0 && path[length - 1] == '/' && access(path, F_OK) != 0) {
         return refuse(why, "%s: %s; give a folder that can be read", path, strerror(errno));
     }
-    if (!is_folder(path)) {
+    if (!is_folder(path, &st)) {
         return append(list, strdup(strcmp(path, "/dev/stdin") == 0 ? "-" : path), why);
+    }
+    if (!alone && is_output(how, &st)) {
+        return true; /* as the shell's * names it, too */
     }
     return list_folder(list, how, path, strstr(path, "/./"), why) &&
            (list->count > before || refuse(why, "%s: no file of a known format in this folder; give %s--format for files "
@@ -141,7 +163,7 @@ static char *timed_name(const char *list, const char *line) {
 static bool add_line(input_list *list, const input_options *how, const line_file *f) {
     char *timed = f->zero_ends ? NULL : timed_name(how->files_from, f->line);
     const bool comment = f->line[0] == '#' && !f->zero_ends && access(f->line, F_OK) != 0;
-    const bool good = comment || add(list, how, timed ? timed : f->line, f->why);
+    const bool good = comment || add(list, how, timed ? timed : f->line, false, f->why);
     free(timed);
     return good;
 }
@@ -240,7 +262,7 @@ bool input_list_make(const input_options *how, const char *const *given, int cou
     *list = (input_list){0};
     bool good = true;
     for (int i = 0; i < count && good; i++) {
-        good = add(list, how, given[i], why);
+        good = add(list, how, given[i], count == 1 && !how->files_from, why);
     }
     good = good && (!how->files_from || add_listed(list, how, why));
     if (!good) {

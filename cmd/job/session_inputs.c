@@ -1,6 +1,7 @@
 /* The inputs of a session: from the command line, folders, lists of names and lists of pairs. */
 #include "colors.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -48,17 +49,39 @@ static bool take_pairs(session *s, reason *why) {
     return good;
 }
 
+/* What an earlier run put there is no input. */
+static bool find_output_folders(const session *s, file_set *folders) {
+    bool good = true;
+    for (int i = 0; option_at(i) && good; i++) {
+        struct stat st;
+        const char *path = output_path(s, option_at(i));
+        good = !path || stat(path, &st) != 0 || !S_ISDIR(st.st_mode) || file_set_add(folders, &st);
+    }
+    return good;
+}
+
 /* Takes the files of folders, and of --files-from. */
 static bool take_list(session *s, reason *why) {
     const option_values *o = s->options;
-    const input_options how = {o->files_from, o->zero_ends, o->recursive, o->format};
+    file_set outputs = {0};
+    const input_options how = {.files_from = o->files_from,
+                               .zero_ends = o->zero_ends,
+                               .recursive = o->recursive,
+                               .follow = o->follow,
+                               .outputs = &outputs,
+                               .any_format = o->format};
     if (!(s->command->bit & FOR_FOLDERS)) {
         return true;
+    }
+    if (o->follow && !o->recursive) {
+        return refuse(why, "follow is for the sub-folders that -r takes; give -r, or leave it out");
     }
     if (o->zero_ends && !o->files_from) {
         return refuse(why, "null is for the names of --files-from; leave it out");
     }
-    bool good = input_list_make(&how, s->inputs, s->input_count, &s->list, why);
+    bool good = find_output_folders(s, &outputs) || refuse(why, "out of memory");
+    good = good && input_list_make(&how, s->inputs, s->input_count, &s->list, why);
+    free(outputs.items);
     s->inputs = s->list.paths;
     s->input_count = s->list.count;
     return good;

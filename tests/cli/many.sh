@@ -34,6 +34,63 @@ expect 0 pcgpu sample -m 64 sizes -o picked/
 expect 0 pcgpu sample --cpu --threads 1 -m 64 sizes -o alone/
 diff -r picked alone || die 'the picks of clouds of many sizes differ'
 
+# Links to files are followed, links to folders with --follow; no loop, each folder once, and a dead link is a failed input.
+mkdir -p links/in/sub links/out
+cp in/1.bin links/in/a.bin && cp in/2.bin links/in/sub/b.bin && cp in/10.bin links/out/c.bin
+ln -s a.bin links/in/file.bin
+ln -s .. links/in/up
+ln -s ../out links/in/other
+ln -s other links/in/same
+ln -s sub links/in/sub2
+ln -s . links/in/sub/dot
+names() { sed 's/.*"inputs": \["\([^"]*\)"\].*/\1/' j | tr '\n' ' '; }
+took() { [ "$(names)" = "$1" ] || die "the inputs are $(names)"; checked; }
+rm j
+expect 0 pcgpu info -r links/in --json j
+took 'links/in/a.bin links/in/file.bin links/in/./sub/b.bin '
+expect 0 pcgpu info -r --follow links/in --json j -f
+took 'links/in/a.bin links/in/file.bin links/in/./other/c.bin links/in/./sub/b.bin '
+ln -s links/in top
+expect 0 pcgpu info -r top --json j -f # what is named is taken
+took 'top/a.bin top/file.bin top/./sub/b.bin '
+expect 2 pcgpu info --follow links/in
+stderr_is 'pcgpu: follow is for the sub-folders that -r takes; give -r, or leave it out'
+ln -s gone.bin links/in/dead.bin
+ln -s round.bin links/in/round.bin
+ln -s gone links/in/lost
+ln -s gone.html links/in/dead.html
+for FOLLOW in '' --follow; do
+    for FOLDERS in '' -r; do
+        [ -n "$FOLDERS" ] || [ -z "$FOLLOW" ] || continue
+        expect 1 pcgpu sample -m 50 $FOLDERS $FOLLOW links/in -o linked$FOLDERS$FOLLOW/
+        stderr_has '^pcgpu: links/in/dead\.bin: No such file or directory; give a file that can be read$'
+        stderr_has '^pcgpu: links/in/lost: No such file or directory; give a file that can be read$'
+        stderr_has '^pcgpu: links/in/round\.bin: Too many levels of symbolic links; '
+        stderr_has '^pcgpu: [5-7] inputs: [2-4] done, 0 skipped, 3 failed '
+    done
+done
+[ "$(cd linked-r && find . -type f | sort | tr '\n' ' ')" = './a.bin ./file.bin ./sub/b.bin ' ] || die "$(find linked-r)"
+rm j top
+
+# What an earlier run put below -o is no input, be it found with -r or named by the shell.
+mkdir -p own/b && cp in/1.bin own/a.bin && cp in/2.bin own/b/b.bin
+cd own || exit 99
+for RUN in 1 2; do
+    expect 0 pcgpu sample -m 50 -r . -o od/ --indices ./od/x/ -f
+    [ "$(find od -type f | sort | tr '\n' ' ')" = 'od/a.bin od/b/b.bin od/x/a.indices.bin od/x/b/b.indices.bin ' ] || die "$(find od)"
+done
+expect 0 pcgpu convert od --output-format ply -o od/ # it is what is meant
+present od/a.ply
+rm -r od
+for RUN in 1 2; do
+    expect 0 pcgpu sample -m 50 * -o od/ -f
+    only a.bin b od
+    [ "$(ls od | tr '\n' ' ')" = 'a.bin b.bin ' ] || die "$(ls od)"
+done
+ls -d * > ../list
+expect 0 pcgpu sample -m 50 --files-from ../list -o od/ -f
+cd .. || exit 99
+
 # Nothing to take, nothing there, what is no folder.
 expect 2 pcgpu sample -m 5 in/empty -o out/
 stderr_is 'pcgpu: in/empty: no file of a known format in this folder; give -r for those in its sub-folders, or --format for files with other names'
