@@ -324,9 +324,11 @@ static const option_row table[] = {
      "lists, too."},
     {"null", '0', FOR_FOLDERS, OPTION_LINE_ONLY | OPTION_MANY, &type_flag, NULL, AT(zero_ends), 0, 0, NULL,
      "The names of --files-from end with a zero byte, as find -print0 writes them."},
-    {"skip-existing", 0, FOR_SAMPLE | FOR_VOXELIZE | FOR_CONVERT | FOR_VIEW, OPTION_MANY, &type_flag, NULL, AT(skip_existing), 0, 0, NULL,
+    {"skip-existing", 0, FOR_SAMPLE | FOR_VOXELIZE | FOR_REGISTER | FOR_CONVERT | FOR_VIEW, OPTION_MANY, &type_flag, NULL,
+     AT(skip_existing), 0, 0, NULL,
      "Leave out inputs whose outputs exist: outputs appear complete, so an interrupted run is continued. When only some "
-     "outputs of an input exist, the others are written. The file of --json is replaced."},
+     "outputs of an input exist, the others are written. The file of --json keeps their lines; a pair is left out when its line is "
+     "there, else it is registered again."},
     {"shard", 0, FOR_SAMPLE | FOR_VOXELIZE | FOR_REGISTER | FOR_CONVERT | FOR_VIEW | FOR_INFO, OPTION_LINE_ONLY | OPTION_MANY, &type_path, "I/N",
      AT(shard), 0, 0, NULL,
      "Take every N-th input or pair, from the I-th on, so that N runs, such as those of several machines, do all; slurm: "
@@ -356,7 +358,8 @@ static const option_row table[] = {
      "for -, flat or under the command's name; voxelize also reads configurations of OpenPCDet and mmdetection3d. The command line "
      "wins."},
     {"json", 0, FOR_ALL, 0, &type_path, "FILE", AT(json), 0, 0, NULL,
-     "Write one JSON object per input, one per line; - is standard output when no data goes there."},
+     "Write one JSON object per input, one per line; - is standard output when no data goes there. Shards may have one FILE; a "
+     "signal leaves the lines so far in FILE.partial for --skip-existing."},
     {"verbose", 'v', FOR_ALL, 0, &type_flag, NULL, AT(verbose), 0, 0, NULL,
      "Show a summary, the time of each stage, and the chosen back end with the reason."},
     {"quiet", 'q', FOR_ALL, 0, &type_flag, NULL, AT(quiet), 0, 0, NULL, "Show errors only."},

@@ -77,6 +77,7 @@ void json_key(json *j, const char *key);
 
 /* A JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD. */
 void json_print_string(FILE *out, const char *text);
+void json_print_strings(FILE *out, const char *const *texts, int count); /* an array */
 
 /* Prints text for a terminal: control characters, including C1, and bytes that are not UTF-8 become \xNN. Returns the
  * number of characters. */

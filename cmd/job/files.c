@@ -263,6 +263,7 @@ static void output_forget(output *o) {
     free(o->path);
     free(o->final);
     free(o->temporary);
+    free(o->partial);
     *o = (output){0};
 }
 

@@ -39,6 +39,7 @@ typedef struct output {
     char *path;      /* as given, "-" = standard output */
     char *final;     /* the file to replace, links followed; NULL when written directly */
     char *temporary; /* NULL when written directly */
+    char *partial;   /* the name that a signal gives the file when it is not empty, or NULL */
     FILE *stream;
     existing_file existing;
 } output;

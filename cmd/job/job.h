@@ -23,10 +23,12 @@ typedef struct session {
     pair_list pairs; /* of --pairs; it owns the inputs */
     struct sweep_table *sweeps; /* of --sweeps */
     pcgpu_context *context;
+    int shard;   /* of --shard, from 1; 0: none */
     int at_once; /* jobs that share the memory; 0: one */
     bool device_failed, device_lost; /* set by job_failed: a job may do on another GPU; no job may do on this one */
     const char *name; /* of the current input, for messages of the library */
     output json;      /* stream NULL without --json */
+    struct json_lines *before; /* the lines of an earlier run in its file, or NULL */
     FILE *out;        /* what commands print on standard output */
     FILE *lines;      /* a file with a line for each job, or NULL */
 } session;
@@ -109,7 +111,7 @@ void session_effect(const session *session, const char *const *inputs, int count
 bool session_check_format(const session *session, const char *path, reason *why);
 /* The rule for existing outputs: --force, --skip-existing or neither. */
 existing_file session_existing(const session *session);
-/* With --skip-existing: whether all outputs of job i exist; they appeared complete. */
+/* With --skip-existing: whether all outputs of job i exist; they appeared complete. The transform of a pair is known, too. */
 bool session_skips(const session *session, int i);
 void session_print_skipped(const session *session, int i); /* its object of --json */
 /* The number of jobs of the run, and the input that names the outputs of job i. */
@@ -123,6 +125,13 @@ bool session_check_names(const session *session, const option_row *option, const
 int session_dry_run(session *session);
 /* The settings of a context with the options of the run. */
 void session_settings(session *session, pcgpu_settings *settings);
+/* session_json.c: opens the file of --json, or only checks it; commits it, and returns an exit code. */
+bool session_json_begin(session *session, bool dry);
+int session_json_end(session *session, int code);
+/* The line that --json has of job i from an earlier run, or NULL. */
+const char *session_line_before(const session *session, int i);
+/* The transform of pair i in it; false when the pair was not done. */
+bool session_pair_before(const session *session, int i, double T[16]);
 /* Opens the library's context and the --json file; returns an exit code. */
 int session_open(session *session);
 int session_close(session *session, int code);

@@ -87,17 +87,21 @@ bool session_json_open(const session *s, json *out) {
 void session_json_close(json *out) {
     json_close(out);
     fputc('\n', out->out);
+    fflush(out->out); /* a signal leaves the lines so far */
 }
 
 void session_print_skipped(const session *s, int i) {
     json out;
-    if (!session_json_open(s, &out)) {
+    const char *before = s->json.stream ? session_line_before(s, i) : NULL;
+    if (before) {
+        fputs(before, s->json.stream);
+    }
+    if (before || !session_json_open(s, &out)) {
         return;
     }
+    const char *input = session_input_of(s, i);
     json_key(&out, "inputs");
-    fputc('[', out.out);
-    json_print_string(out.out, session_input_of(s, i));
-    fputc(']', out.out);
+    json_print_strings(out.out, &input, 1);
     json_integer(&out, "exit_code", EXIT_DONE);
     json_boolean(&out, "skipped", true);
     session_json_close(&out);
@@ -109,11 +113,7 @@ void job_print_json(const job *j, int code, const char *outputs) {
         return;
     }
     json_key(&out, "inputs");
-    for (int i = 0; i < (j->count ? j->count : j->session->input_count); i++) {
-        fputs(i ? ", " : "[", out.out);
-        json_print_string(out.out, j->count ? j->inputs[i] : j->session->inputs[i]);
-    }
-    fputc(']', out.out);
+    json_print_strings(out.out, j->count ? j->inputs : j->session->inputs, j->count ? j->count : j->session->input_count);
     if (j->line > 0) {
         json_integer(&out, "line", j->line);
         json_text(&out, "source", j->inputs[0]);

@@ -48,6 +48,14 @@ void json_print_string(FILE *out, const char *text) {
     fputc('"', out);
 }
 
+void json_print_strings(FILE *out, const char *const *texts, int count) {
+    for (int i = 0; i < count; i++) {
+        fputs(i ? ", " : "[", out);
+        json_print_string(out, texts[i]);
+    }
+    fputc(']', out);
+}
+
 int print_shown(FILE *out, const char *text) {
     int columns = 0;
     for (const unsigned char *p = (const unsigned char *)text; *p;) {

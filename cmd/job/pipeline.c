@@ -80,6 +80,9 @@ static void print_kept(pipeline *p) {
         fflush(stdout); /* a reader may wait for it; errors are reported at the end */
         copy_text(&k->lines, p->session->lines);
         copy_text(&k->json, p->session->json.stream);
+        if (p->session->json.stream) {
+            fflush(p->session->json.stream);
+        }
         if (k->failed && p->failures++ < NAMED_FAILURES) {
             p->failed[p->failures - 1] = session_input_of(p->session, p->printed);
         }
@@ -140,6 +143,11 @@ static bool close_printed(printed *k) {
 static int run_or_skip(session *s, int i, bool skipped, job_function process) {
     if (skipped) {
         session_print_skipped(s, i);
+    }
+    if (skipped && s->options->pairs) {
+        job j = {.session = s, .line = s->pairs.lines[i]};
+        session_pair_before(s, i, j.transform);
+        s->command->ended(&j, EXIT_DONE);
     }
     return skipped ? EXIT_DONE : job_run(s, i, process);
 }

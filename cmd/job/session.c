@@ -194,14 +194,15 @@ bool session_skips(const session *s, int i) {
     for (int k = 0; option_at(k) && all; k++) {
         const option_row *o = option_at(k);
         const char *path = output_path(s, o);
-        if (path) {
+        if (path && (!s->options->pairs || is_main(o))) { /* pairs share the others */
             char *name = output_name(s, o, path, session_input_of(s, i));
             all = name && !path_is_stream(name) && access(name, F_OK) == 0;
             outputs++;
             free(name);
         }
     }
-    return all && outputs > 0;
+    double unused[16];
+    return all && outputs > 0 && (!s->options->pairs || session_pair_before(s, i, unused));
 }
 
 /* Opens an input as a check. Not a pipe: closing the pipe would end its writer. */
@@ -310,9 +311,7 @@ int session_dry_run(session *s) {
             good = try_output(s, row, path) && good;
         }
     }
-    if (o->json && !path_is_dash(o->json)) {
-        good = output_check(o->json, existing_of(o->force || o->skip_existing), true) && good;
-    }
+    good = session_json_begin(s, true) && good;
     if (good && code == EXIT_DONE) {
         option_values effect;
         session_effect(s, s->inputs, s->input_count, &effect);
@@ -349,30 +348,20 @@ static bool make_folders(const session *s) {
     return good;
 }
 
-bool session_json_is_stdout(const session *s) {
-    return path_is_dash(s->options->json);
-}
-
 int session_open(session *s) {
     s->out = stdout;
     int code = session_protect_inputs(s) ? open_context(s) : EXIT_FAILED;
     if (code == EXIT_DONE && !make_folders(s)) {
         code = EXIT_FAILED;
     }
-    if (code == EXIT_DONE && s->options->json &&
-        !output_open(&s->json, s->options->json, existing_of(s->options->force || s->options->skip_existing), true)) {
+    if (code == EXIT_DONE && !session_json_begin(s, false)) {
         code = EXIT_FAILED;
     }
     return code;
 }
 
 int session_close(session *s, int code) {
-    /* A usage error stops the run before its results are complete, others perhaps before there are any. */
-    if (s->json.stream && (code == EXIT_USAGE || (code != EXIT_DONE && ftell(s->json.stream) == 0))) {
-        output_discard(&s->json);
-    } else if (s->json.stream && !output_commit(&s->json)) {
-        code = EXIT_FAILED;
-    }
+    code = session_json_end(s, code);
     pcgpu_close(s->context);
     colors_free(s);
     s->context = NULL;

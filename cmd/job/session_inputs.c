@@ -176,6 +176,7 @@ bool session_take_shard(session *s, reason *why) {
     if (!shard_parse(s->options->shard, &share, why)) {
         return false;
     }
+    s->shard = share.index;
     shard_keep(&share, s->command->inputs_per_job, s->inputs, s->pairs.lines, &jobs);
     s->input_count = jobs * s->command->inputs_per_job;
     return true;

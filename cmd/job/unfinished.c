@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { PENDING_MAX = 1024 }; /* some tens of threads with a few outputs each */
@@ -50,7 +51,9 @@ static void report_end(int number) {
 static void remove_pending(void) {
     for (int i = 0; i < PENDING_MAX; i++) {
         const output *o = pending[i];
-        if (o && o->temporary) {
+        struct stat st;
+        const bool keep = o && o->temporary && o->partial && stat(o->temporary, &st) == 0 && st.st_size > 0;
+        if (o && o->temporary && !(keep && rename(o->temporary, o->partial) == 0)) {
             unlink(o->temporary);
         }
     }

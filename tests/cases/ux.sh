@@ -1,2 +1,8 @@
 # The cases of ux: see LIST.md there.
-skip_part ux 'no check yet'
+
+# A task of an array keeps the lines of the others.
+mkdir in && for I in 1 2 3 4 5 6 7 8; do cloud 200 > in/$I.bin; done
+SLURM='env SLURM_ARRAY_TASK_MIN=0 SLURM_ARRAY_TASK_MAX=3 SLURM_ARRAY_TASK_COUNT=4'
+expect 0 $SLURM SLURM_ARRAY_TASK_ID=1 "$PCGPU" sample -m 100 in/ -o out/ --shard slurm --json r.jsonl
+expect 0 $SLURM SLURM_ARRAY_TASK_ID=2 "$PCGPU" sample -m 100 in/ -o out/ --shard slurm --json r.jsonl --skip-existing
+is 'inputs of r.jsonl' "$(sed 's/.*"inputs": \["\([^"]*\)"\].*/\1/' r.jsonl | sort | tr '\n' ' ')" 'in/2.bin in/3.bin in/6.bin in/7.bin '

@@ -177,6 +177,54 @@ diff -r deep both > diff || die "$(cat diff)"
 expect 0 pcgpu sample -m 50 -r in -o deep2/ --skip-existing --dry-run
 [ ! -e deep2 ] || die 'a dry run made a folder'
 
+# The lines of --json stay: those of inputs that are skipped, and those of other shards, which may have one file.
+inputs() { sed 's/.*"inputs": \["\([^"]*\)"\].*/\1/' "$1" | sort | tr '\n' ' '; }
+ALL='in/./a/1.bin in/./a/b/7.bin in/1.bin in/10.bin in/2.bin '
+rm -rf deep j
+expect 0 pcgpu sample -m 50 -r in -o deep/ --json j
+cp j whole
+rm deep/10.bin
+expect 0 pcgpu sample -m 50 -r in -o deep/ --json j --skip-existing
+[ "$(inputs j)" = "$ALL" ] && [ "$(grep -c '"points_out": 50' j)" -eq 5 ] && ! grep -q '"skipped"' j || die "$(cat j)"
+sed '/in.10.bin/d' whole > ../left && sed '/in.10.bin/d' j > ../right && same ../left ../right
+rm -r deep
+for RUN in '' --skip-existing; do
+    rm -f j
+    for I in 3 1 2; do
+        expect 0 pcgpu sample -m 50 -r in -o deep/ --json j --shard $I/3 $RUN
+    done
+    [ "$(inputs j)" = "$ALL" ] || die "shards: $(cat j)"
+done
+expect 1 pcgpu sample -m 50 -r in -o deep/ --json j --shard 1/3 # its lines are there
+stderr_has '^pcgpu: j: exists already; give -f'
+expect 0 pcgpu sample -m 49 -r in -o deep/ --json j --shard 1/3 -f
+[ "$(inputs j)" = "$ALL" ] && [ "$(grep -c '"points_out": 49' j)" -eq 2 ] || die "one shard once more: $(cat j)"
+rm -r deep
+echo mine > mine
+expect 1 pcgpu sample -m 50 -r in -o deep/ --json mine --shard 1/3
+[ "$(cat mine)" = mine ] || die 'a file of someone else'
+for I in 1 2 3 4 5; do # at the same time
+    "$PCGPU" sample --cpu -m 50 -r in -o deep/ --json together --shard $I/5 2> /dev/null &
+done
+wait
+[ "$(inputs together)" = "$ALL" ] || die "shards at the same time: $(cat together)"
+# A signal leaves the lines so far.
+rm -r deep
+mkfifo slow.bin
+printf '%s\n' in/1.bin in/2.bin slow.bin > list
+"$PCGPU" sample --cpu -m 50 --files-from list -o deep/ --json k > /dev/null 2>&1 &
+sleep 1
+kill -TERM $!
+wait $!
+[ "$(inputs k.partial)" = 'in/1.bin in/2.bin ' ] || die "$(ls -a; cat k.partial)"
+absent k
+cp in/10.bin ./10.bin
+printf '%s\n' in/1.bin in/2.bin 10.bin > list
+expect 0 pcgpu sample -m 50 --files-from list -o deep/ --json k --skip-existing
+stderr_has '^pcgpu: 3 inputs: 1 done, 2 skipped'
+[ "$(grep -c '"points_out": 50' k)" -eq 3 ] || die "$(cat k)"
+absent k.partial
+
 # 10,000 files, three of them bad, with few descriptors and little memory. Costs 2 s.
 mkdir ten
 cloud 20 > twenty.bin

@@ -116,6 +116,36 @@ expect 1 pcgpu register $TUNE --pairs three -o out/ --transform-format kitti
 stderr_has '^pcgpu: three:1: out/s1\.bin: exists already'
 rm -r out single.bin
 
+# A run that was ended goes on: pairs that are done have their transforms, from the lines of --json or once more.
+printf 's1.bin t.bin\ns2.bin t.bin\nplane.bin plane.bin\n' > three
+expect 4 pcgpu register $TUNE --pairs three -o out/ --transform-format kitti --transform T --json j
+cp "$OUT" ../expected
+cp -R out ../out
+for DONE in 's1.bin' 's2.bin' 's1.bin s2.bin plane.bin' ''; do
+    for JSON in '' '--json j'; do
+        rm -r out && mkdir out
+        [ -z "$DONE" ] || (cd ../out && cp $DONE "$WORK/here/out")
+        rm -f T
+        expect 4 pcgpu register $TUNE --pairs three -o out/ --skip-existing --transform-format kitti --transform T $JSON
+        same "$OUT" ../expected
+        same T ../expected
+        diff -r out ../out || die 'other outputs'
+    done
+    [ "$(sed 's/.*"line": \([0-9]*\).*"exit_code": \([0-9]\).*/\1:\2/' j | tr '\n' ' ')" = '1:0 2:0 3:4 ' ] || die "the report is $(cat j)"
+done
+stderr_has '^pcgpu: 3 pairs: 3 done, of which 1 did not converge, 0 skipped'
+expect 4 pcgpu register $TUNE --pairs three -o out/ --skip-existing --transform-format kitti --json j
+stderr_has '^pcgpu: 3 pairs: 1 done, of which 1 did not converge, 2 skipped'
+same "$OUT" ../expected
+echo other > out/s1.bin
+expect 1 pcgpu register $TUNE --pairs three -o out/ --skip-existing
+stderr_has '^pcgpu: three:1: out/s1\.bin: exists, and its content differs from that of this run'
+expect 2 pcgpu register $TUNE --pairs three --skip-existing
+expect 2 pcgpu register $TUNE s1.bin t.bin -o x.bin --skip-existing
+stderr_is 'pcgpu: skip-existing is for --pairs with --output DIR/; leave it out'
+rm -r out T j
+printf 's1.bin t.bin\nmissing.bin t.bin\ns2.bin t.bin\n' > three
+
 # Usage: nothing is written, standard output stays empty.
 refused() { # refused PATTERN OPTION...
     PATTERN=$1
