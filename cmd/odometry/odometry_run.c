@@ -241,7 +241,8 @@ static int process_scan(odometry_state *run, scan_read *scan) {
     run->good += code == EXIT_DONE;
     run->lost += code == EXIT_NOT_CONVERGED;
     run->failed += code == EXIT_FAILED;
-    if (!trajectory_output_add(&run->output, code == EXIT_DONE ? T : NULL, run->times[scan->index], reference_time)) {
+    if (!trajectory_output_add(run->session, &run->output, scan->index, code == EXIT_DONE ? T : NULL, run->times[scan->index],
+                               reference_time)) {
         return EXIT_USAGE; /* nothing more can be written */
     }
     return code == EXIT_NO_CUDA ? code : in_map ? EXIT_DONE : EXIT_FAILED;

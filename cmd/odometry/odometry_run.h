@@ -93,10 +93,17 @@ typedef struct trajectory_output {
 /* Opens the trajectory. With --resume *before receives its poses, up to the last good one, and new poses are appended.
  * Returns false after an error message. */
 bool trajectory_output_open(const session *session, trajectory_output *output, trajectory *before);
-/* Appends a line and flushes it. T NULL: no pose. Returns false after an error message. */
-bool trajectory_output_add(trajectory_output *output, const double *T, double time, double reference_time);
+/* Appends the line of scan `index` and flushes it. T NULL: no pose. Returns false after an error message. */
+bool trajectory_output_add(const session *session, trajectory_output *output, int index, const double *T, double time, double reference_time);
 /* Writes the trajectory and removes the partial file. When the run is not complete, it keeps a partial file with poses,
  * and a message says so. Returns false after an error message. */
 bool trajectory_output_close(trajectory_output *output, bool complete, bool some);
+
+/* ---- odometry_origin.c: lines of a partial file that say what it was made with ---- */
+
+bool odometry_note_parameters(const session *session, FILE *out);
+void odometry_note_scan(const session *session, int index, FILE *out);
+/* Whether a partial file with so many poses was made with these parameters and scans; else prints an error. */
+bool odometry_check_origin(const session *session, FILE *partial, const char *name, int64_t poses);
 
 #endif

@@ -107,7 +107,7 @@ static bool read_before(const session *s, const trajectory_output *o, bool begun
             (long long)before->count, s->input_count);
         return false;
     }
-    return true;
+    return !begun || odometry_check_origin(s, o->stream, path, before->count);
 }
 
 /* Copies the first bytes of a complete trajectory, which exists until the longer one replaces it. */
@@ -144,7 +144,7 @@ static bool continue_partial(const session *s, trajectory_output *o, bool begun,
     if (good && begun && bytes > 0) {
         good = fseek(o->stream, 0, SEEK_END) == 0;
     } else if (good) {
-        good = fputs(first_line, o->stream) >= 0 && (!known || begun || copy_start(o->path, o->stream, bytes));
+        good = fputs(first_line, o->stream) >= 0 && odometry_note_parameters(s, o->stream) && (!known || begun || copy_start(o->path, o->stream, bytes));
     }
     return (good && fflush(o->stream) == 0) || cannot(o->partial, "be written");
 }
@@ -222,9 +222,13 @@ static const char *written_name(const trajectory_output *o) {
     return o->partial ? o->partial : o->name;
 }
 
-bool trajectory_output_add(trajectory_output *o, const double *T, double time, double reference_time) {
+bool trajectory_output_add(const session *s, trajectory_output *o, int index, const double *T, double time, double reference_time) {
     char text[2][NUMBER_SIZE];
     errno = 0;
+    if (o->partial) {
+        odometry_note_scan(s, index, o->stream);
+        errno = 0;
+    }
     if (T && o->partial) {
         fprintf(o->stream, TRAJECTORY_STATE "%s %s ", number_text(time, false, text[0]),
                 number_text(reference_time, false, text[1]));

@@ -119,4 +119,26 @@ $RUN s0.bin s1.bin missing.bin --trajectory t2.txt > "$OUT" 2> "$ERR"
   sed -n 2p whole.txt; } > x.txt.partial
 expect 1 $RUN s0.bin s1.bin s0.bin --trajectory x.txt --resume --rate 5
 stderr_has 'pose 2 has the time 0\.1'
+
+# What it was made with: other parameters or scans are refused, the same ones under other names and with more scans go on.
+mkfifo pipe.bin
+"$PCGPU" odometry --cpu --reference previous s0.bin s1.bin pipe.bin --trajectory m.txt > "$OUT" 2> "$ERR" &
+CHILD=$!
+while ! [ -s m.txt.partial ] || [ "$(grep -vc '^#' m.txt.partial)" -ne 2 ]; do sleep 0.05; done
+kill -TERM $CHILD
+wait $CHILD
+cp m.txt.partial kept
+mkdir other && cp s1.bin other/s0.bin && cp s0.bin other/s1.bin
+for OPTIONS in '--method plane' '--voxel-size 0.7' '--min-score 0.1' '--fields 8' '--keep-origin' '--model-range 50 --reference model'; do
+    expect 1 $RUN s0.bin s1.bin s0.bin --trajectory m.txt --resume $OPTIONS
+    stderr_is 'pcgpu: m.txt.partial: was made with other parameters; give those of the interrupted run to --resume, or -f to start again'
+    same m.txt.partial kept
+done
+expect 1 $RUN other/s0.bin other/s1.bin s0.bin --trajectory m.txt --resume
+stderr_is 'pcgpu: m.txt.partial: pose 1 is that of another scan than other/s0.bin; give the scans of the interrupted run to --resume, or -f to start again'
+expect 1 $RUN s0.bin s0.bin s0.bin --trajectory m.txt --resume
+stderr_has 'pose 2 is that of another scan than s0\.bin'
+same m.txt.partial kept
+expect 0 $RUN ./s0.bin other/s0.bin s0.bin --trajectory m.txt --resume --threads 1 --json j -v
+same m.txt whole.txt
 finish
