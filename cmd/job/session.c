@@ -121,15 +121,30 @@ static bool check_output(const session *s, const option_row *o, const char *path
            (!folder || session_check_names(s, o, path, why));
 }
 
-/* Whether two outputs have the same file, or one output is the partial file of the other. */
-static bool same_place(const char *path, const char *other) {
+/* Whether `path` is `other` or its partial file. */
+static bool is_or_extends(const char *path, const char *other) {
     const char *name = path_base(path), *other_name = path_base(other);
     const size_t length = strlen(other_name);
+    return strncmp(name, other_name, length) == 0 && (name[length] == '\0' || strcmp(name + length, ".partial") == 0) &&
+           path_shares_folder(path, other);
+}
+
+/* Whether two outputs have the same file, or one output is the partial file of the other, whatever links lead there. */
+static bool same_place(const char *path, const char *other) {
     if (path_is_dash(path) || path_is_dash(other)) {
         return strcmp(path, other) == 0;
     }
-    const bool same = strcmp(name, other_name) == 0 && !path_is_folder(path) && !path_is_stream(path);
-    return (same || (strncmp(name, other_name, length) == 0 && strcmp(name + length, ".partial") == 0)) && path_shares_folder(path, other);
+    if (path_is_stream(path) || path_is_folder(path)) {
+        return false;
+    }
+    char *a = strdup(path), *b = strdup(other);
+    a = a ? path_followed(a) : NULL;
+    b = b ? path_followed(b) : NULL;
+    bool same = is_or_extends(path, other) || is_or_extends(other, path);
+    same = same || (a && b && (is_or_extends(a, other) || is_or_extends(b, path) || strcmp(a, b) == 0));
+    free(a);
+    free(b);
+    return same;
 }
 
 /* Checks that each output has another file. */

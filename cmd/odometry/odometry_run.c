@@ -309,7 +309,7 @@ static void summarize(const odometry_state *run) {
     if (run->lost + run->failed > 0) {
         report_error(run->output.name, "%d of %d scans have no pose: %d lost, %d not read%s", run->lost + run->failed,
                      count, run->lost, run->failed,
-                     run->good + run->before.count == 0 && run->output.partial ? "; the trajectory is not written" : "");
+                     run->good + run->lost + run->before.count == 0 && run->output.partial ? "; the trajectory is not written" : "");
     }
     report_result(run->output.name, "%d scan%s in %.3f s, %.1f per second; %d lost, %d not read", count, count == 1 ? "" : "s",
                   run->seconds, count / (run->seconds > 0 ? run->seconds : 1e-9), run->lost, run->failed);
@@ -362,7 +362,9 @@ static int end_run(odometry_state *run, job *model, int code) {
         code = odometry_end_model(run->session, model, run->camera, run->map, &run->picture, run->corrected ? run->poses : NULL, code);
     }
     const bool complete = !run->stopped && code == scans;
-    if (run->output.stream && !trajectory_output_close(&run->output, complete, run->good + run->before.count > 0)) {
+    /* Lost scans replace the poses of an earlier run, too; they are nothing to resume from. */
+    const bool some = run->good + run->before.count > 0 || (complete && run->lost > 0);
+    if (run->output.stream && !trajectory_output_close(&run->output, complete, some)) {
         code = EXIT_FAILED;
     }
     return code;

@@ -53,6 +53,17 @@ near some.txt 1 0.8 0.1 0.002
 [ "$(sed -n 2p some.txt)" = 'nan nan nan nan nan nan nan nan nan nan nan nan' ] || die 'a lost scan has a pose'
 near some.txt 3 0 0 0.002
 stderr_has 'room.ply: lost after [0-9]+ attempts: '
+# Where all are lost, the poses of an earlier run stay no more.
+cp whole.txt stale.txt
+expect 4 pcgpu odometry --map "$a" room.ply room.ply --trajectory stale.txt -f
+stderr_lacks 'not written'
+printf 'nan nan nan nan nan nan nan nan nan nan nan nan\n%.0s' 1 2 > nothing.txt
+same stale.txt nothing.txt
+expect 4 pcgpu odometry --map "$a" room.ply --trajectory new.txt --trajectory-format tum
+[ "$(cat new.txt)" = '# lost 0' ] || die "$(cat new.txt)"
+expect 1 pcgpu odometry --map "$a" missing.bin --trajectory stale.txt -f # nothing was read
+same stale.txt nothing.txt
+absent stale.txt.partial new.txt.partial
 # The scan that was lost before counts, too.
 { echo '#pcgpu trajectory'; head -n 2 some.txt; } > lost.txt.partial
 expect 4 pcgpu odometry --map "$a" "$b" room.ply "$a" --trajectory lost.txt --resume

@@ -46,6 +46,19 @@ rm t.txt.partial
 absent t.txt
 expect 2 $RUN s0.bin s1.bin --trajectory t.txt --json t.txt.partial
 stderr_has 'two outputs go to t\.txt\.partial'
+mkdir here
+echo old > z.txt.partial
+ln -s z.txt.partial leads
+ln -s ../z.txt.partial here/leads
+for NAME in z.txt.partial ./z.txt.partial here/../z.txt.partial "$PWD/z.txt.partial" leads here/leads; do
+    for OUTPUT in '-o z.ply --picture' -o --json; do # a map has any name
+        expect 2 $RUN s0.bin s1.bin --trajectory z.txt -f --output-format ply $OUTPUT "$NAME"
+        stderr_has 'two outputs go to |a picture is written as'
+    done
+done
+rm -r z.txt.partial leads here
+expect 2 $RUN s0.bin s1.bin --trajectory y.txt.partial --json y.txt
+expect 2 pcgpu sample -m 3 s0.bin --json j -o j.partial --output-format bin
 
 # A second run while the first one waits for its last scan: it is refused, and the first has its bytes.
 mkfifo pipe.bin
