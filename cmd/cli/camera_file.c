@@ -151,16 +151,11 @@ static bool parse(const char *text, size_t size, found *f, reason *why) {
 bool camera_file_is(const char *head, size_t size) {
     found f;
     reason why;
-    char *text = malloc(size + 1);
-    bool is = false;
-    if (text && size > 0 && !memchr(head, '\0', size)) {
-        memcpy(text, head, size);
-        text[size] = '\0';
-        is = text[strspn(text, " \t\r\n")] == '{' ? strstr(text, "\"intrinsic_matrix\"") && !strstr(text, "\"extrinsic\"")
-                                                  : parse(text, size, &f, &why);
+    if (size == 0 || memchr(head, '\0', size)) {
+        return false;
     }
-    free(text);
-    return is;
+    return head[strspn(head, " \t\r\n")] == '{' ? strstr(head, "\"intrinsic_matrix\"") && !strstr(head, "\"extrinsic\"")
+                                                 : parse(head, size, &f, &why);
 }
 
 static bool set_side(double value, int *side, const char *name, reason *why) {

@@ -11,7 +11,7 @@
  *   - text with a 3x3 matrix, or a 4x4 one, row by row.
  * On failure `why` has the name of the file. `format`, which may be NULL: what it is. */
 bool camera_file_read(const char *path, pcgpu_camera *camera, const char **format, reason *why);
-/* Whether a text that begins with these bytes is one of them. */
+/* Whether a text that begins with these bytes, which end with a zero byte, is one of them. */
 bool camera_file_is(const char *head, size_t size);
 
 /* Whether the value of --camera begins with the name of a file, which `word` gets. */

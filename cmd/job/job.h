@@ -113,7 +113,7 @@ bool session_check_format(const session *session, const char *path, reason *why)
 existing_file session_existing(const session *session);
 /* With --skip-existing: whether all outputs of job i exist; they appeared complete. The transform of a pair is known, too. */
 bool session_skips(const session *session, int i);
-void session_print_skipped(const session *session, int i); /* its object of --json */
+bool session_print_skipped(const session *session, int i); /* its object of --json; false after an error message */
 /* The number of jobs of the run, and the input that names the outputs of job i. */
 int session_job_count(const session *session);
 /* "batch" or "merge", the option that puts all inputs into one output, or NULL. */
@@ -129,7 +129,7 @@ void session_settings(session *session, pcgpu_settings *settings);
 bool session_json_begin(session *session, bool dry);
 int session_json_end(session *session, int code);
 /* The line that --json has of job i from an earlier run, or NULL. */
-const char *session_line_before(const session *session, int i);
+const char *session_line_before(const session *session, int i, bool *failed); /* failed: out of memory */
 /* The transform of pair i in it; false when the pair was not done. */
 bool session_pair_before(const session *session, int i, double T[16]);
 /* Opens the library's context and the --json file; returns an exit code. */

@@ -90,14 +90,17 @@ void session_json_close(json *out) {
     fflush(out->out); /* a signal leaves the lines so far */
 }
 
-void session_print_skipped(const session *s, int i) {
+bool session_print_skipped(const session *s, int i) {
     json out;
-    const char *before = s->json.stream ? session_line_before(s, i) : NULL;
-    if (before) {
+    bool failed = false;
+    const char *before = s->json.stream ? session_line_before(s, i, &failed) : NULL;
+    if (failed) {
+        report_error(input_name(session_input_of(s, i)), "out of memory");
+    } else if (before) {
         fputs(before, s->json.stream);
     }
-    if (before || !session_json_open(s, &out)) {
-        return;
+    if (failed || before || !session_json_open(s, &out)) {
+        return !failed;
     }
     const char *input = session_input_of(s, i);
     json_key(&out, "inputs");
@@ -105,6 +108,7 @@ void session_print_skipped(const session *s, int i) {
     json_integer(&out, "exit_code", EXIT_DONE);
     json_boolean(&out, "skipped", true);
     session_json_close(&out);
+    return true;
 }
 
 void job_print_json(const job *j, int code, const char *outputs) {

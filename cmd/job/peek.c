@@ -32,7 +32,7 @@ bool peek_open(peek *p, const char *path) {
         return true;
     }
     const long begin = ftell(stream);
-    p->size = fread(p->head, 1, sizeof p->head, stream);
+    p->size = fread(p->head, 1, PEEK_HEAD, stream);
     if (begin >= 0 && fseek(stream, begin, SEEK_SET) == 0) {
         return true;
     }

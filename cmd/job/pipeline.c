@@ -141,8 +141,8 @@ static bool close_printed(printed *k) {
 }
 
 static int run_or_skip(session *s, int i, bool skipped, job_function process) {
-    if (skipped) {
-        session_print_skipped(s, i);
+    if (skipped && !session_print_skipped(s, i)) {
+        return EXIT_FAILED;
     }
     if (skipped && s->options->pairs) {
         job j = {.session = s, .line = s->pairs.lines[i]};

@@ -31,14 +31,15 @@ static char *partial_name(const session *s) {
 }
 
 /* "inputs" of job i as --json writes it. */
-static const char *line_of(const session *s, const json_lines *lines, int i) {
+static const char *line_of(const session *s, const json_lines *lines, int i, bool *failed) {
     const int each = s->command->inputs_per_job;
     text_stream text;
     const char *found = NULL;
     if (text_open(&text)) {
         json_print_strings(text.stream, s->inputs + i * each, each);
     }
-    if (text_close(&text)) {
+    *failed = !text_close(&text);
+    if (!*failed) {
         found = json_lines_find(lines, text.data, text.size);
     }
     text_free(&text);
@@ -51,13 +52,14 @@ static bool grows(const session *s) {
            (s->options->skip_existing || s->shard || session_job_count(s) > 1);
 }
 
-const char *session_line_before(const session *s, int i) {
-    return s->before ? line_of(s, s->before, i) : NULL;
+const char *session_line_before(const session *s, int i, bool *failed) {
+    *failed = false;
+    return s->before ? line_of(s, s->before, i, failed) : NULL;
 }
 
 bool session_pair_before(const session *s, int i, double T[16]) {
-    const char *line = session_line_before(s, i);
-    bool done = false, found = false;
+    bool done = false, found = false, failed;
+    const char *line = session_line_before(s, i, &failed);
     if (line) {
         json_scan scan = json_scan_begin(line, strlen(line));
         json_member m;
@@ -78,7 +80,8 @@ static existing_file json_existing(const session *s) {
     const option_values *o = s->options;
     bool shared = s->shard && s->before && !s->before->others;
     for (int i = 0; i < session_job_count(s) && shared; i++) {
-        shared = !line_of(s, s->before, i);
+        bool failed;
+        shared = !line_of(s, s->before, i, &failed) && !failed;
     }
     return existing_of(o->force || o->skip_existing || shared);
 }

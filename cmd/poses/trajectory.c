@@ -1,5 +1,6 @@
 /* Trajectories in files. */
 #define _GNU_SOURCE /* fmemopen */
+#include "report.h"
 #include "trajectory.h"
 #include "files.h"
 #include "lines.h"
@@ -278,12 +279,13 @@ bool trajectory_read_unfinished(FILE *stream, const char *name, trajectory *t, r
     return read_stream(stream, name, true, t, why);
 }
 
-static bool begins_with_pose(const char *head, size_t size) {
+static int begins_with_pose(const char *head, size_t size) {
     reason why;
     bool whole = true, found = false;
     line_format lines = {.columns = 0};
     char *text = malloc(size + 1);
     FILE *stream = text && size > 0 ? fmemopen(memcpy(text, head, size), size, "r") : NULL;
+    bool memory = stream || size == 0;
     line_file f = {.name = "", .stream = stream, .why = &why};
     while (stream && !found && next_line(&f, &whole)) {
         pose_line p;
@@ -302,12 +304,16 @@ static bool begins_with_pose(const char *head, size_t size) {
         }
         found = p.T[0] == p.T[0]; /* a missing pose says nothing */
     }
+    memory = memory && (f.line || !stream);
     if (stream) {
         fclose(stream);
     }
     free(f.line);
     free(text);
-    return found;
+    if (!memory) {
+        report_error(NULL, "out of memory");
+    }
+    return memory ? found : -1;
 }
 
 static bool names_columns(const char *head, size_t size) {
@@ -319,9 +325,9 @@ static bool names_columns(const char *head, size_t size) {
     return *line == '#' && names_w_first(line);
 }
 
-bool trajectory_is(const char *head, size_t size, const pcgpu_format_info *format) {
+int trajectory_is(const char *head, size_t size, const pcgpu_format_info *format) {
     const bool any = !format || strcmp(format->name, "xyz") == 0 || strcmp(format->name, "bin") == 0;
-    return (any || names_columns(head, size)) && begins_with_pose(head, size);
+    return any || names_columns(head, size) ? begins_with_pose(head, size) : 0;
 }
 
 double trajectory_unit(const double *times, int64_t count) {

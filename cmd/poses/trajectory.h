@@ -40,8 +40,8 @@ void trajectory_free(trajectory *t); /* accepts a zeroed struct */
 
 /* Whether a text that begins with these bytes is a trajectory: its first pose is rigid. `format`: the cloud that the file
  * would be, NULL: none. Rows of numbers are also .xyz, and .bin has no signature; of any other format, the first line names
- * the columns of a pose, as in the .csv of EuRoC. */
-bool trajectory_is(const char *head, size_t size, const pcgpu_format_info *format);
+ * the columns of a pose, as in the .csv of EuRoC. 1: yes; 0: no; -1: out of memory, and an error was printed. */
+int trajectory_is(const char *head, size_t size, const pcgpu_format_info *format);
 
 /* Seconds per unit of times since 1970: 1, or 1e-3, 1e-6, 1e-9 where they are too large for seconds (and so on). */
 double trajectory_unit(const double *times, int64_t count);

@@ -109,8 +109,9 @@ static int read_layer(session *s, const char *path, const peek *p, pc_layer *lay
     const pcgpu_format_info *format = format_of(s, path, p);
     const bool given = s->options->format, image = format && format->depth && !option_given(s->options, "camera", s->command);
     const bool npz = format && strcmp(format->name, "npz") == 0 && !path_is_stream(path);
-    if (!given && peek_is_text(p) && trajectory_is(p->head, p->size, format)) {
-        return read_trajectory(s, p->stream, path, layer);
+    const int poses = !given && peek_is_text(p) ? trajectory_is(p->head, p->size, format) : 0;
+    if (poses) {
+        return poses < 0 ? EXIT_FAILED : read_trajectory(s, p->stream, path, layer);
     }
     const pcgpu_status status = image                                ? read_image(s, p->stream, path, layer)
                                 : !given && is_mesh(path, p, format) ? pc_layer_read_mesh(s->context, p->stream, path, layer)

@@ -72,7 +72,7 @@ double round_length(double most) {
     while (length > most && length > 1e-12) {
         length /= 10;
     }
-    while (length * 10 <= most && length < 1e12) {
+    while (length * 10 <= most && length < 1e300) {
         length *= 10;
     }
     return 5 * length <= most ? 5 * length : 2 * length <= most ? 2 * length : length;

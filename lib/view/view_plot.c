@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { WHITE = 0xf2f4f6, PALE = 0xa8b0ba, AXIS = 0x6b7680, GRID = 0x2b333c, COLUMNS = 2 };
+enum { WHITE = 0xf2f4f6, PALE = 0xa8b0ba, AXIS = 0x6b7680, GRID = 0x2b333c, COLUMNS = 2, MOST_TICKS = 20 };
 
 /* Below it a value is the rounding of a zero. */
 #define LEAST 1e-9
@@ -70,9 +70,9 @@ static void tick_text(const axis *a, int i, char *out, size_t size) {
     snprintf(out, size, plain ? "%.*f" : "%.*g", plain ? digits : 3, i * a->step);
 }
 
-/* The ticks of an axis end where the axis does. */
+/* The ticks of an axis end where the axis does, also an endless one. */
 static bool has_tick(const axis *a, int i) {
-    return i * a->step <= a->high * 1.000001;
+    return i <= MOST_TICKS && i * a->step <= a->high * 1.000001;
 }
 
 /* The widest number of the axis upwards decides where the other one begins. */

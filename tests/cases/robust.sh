@@ -4,3 +4,7 @@
 mkdir -p data home/out && cloud 10 > data/x.bin
 expect 2 pcgpu sample -m 3 --output-format ply --files-from "$C/traversal_list.txt" -o home/out/
 absent home/data home/out/x.ply
+
+# A chart with a pose at 1e20 m is drawn within a second.
+expect 0 timeout 10 "$PCGPU" evaluate "$C/evaluate_hang.txt" --ground-truth "$C/evaluate_hang_truth.txt" --plot p.png
+present p.png

@@ -221,6 +221,7 @@ for LIST in depth associations; do
 done
 
 awk 'BEGIN { for (i = 0; i < 10; i++) printf "%d.%d %g 0 0 0 0 0 1\n", 1700000000, i, i * i }' > seconds.tum
+printf '%s 0 0 0 0 0 0 1\n' 0 1 2 > seconds3.tum
 # The order of the lines changes no match; of the estimate it is said, since neighbours are compared.
 expect 0 pcgpu evaluate seconds.tum --ground-truth seconds.tum
 mv "$OUT" ordered
@@ -233,6 +234,13 @@ for TRUTH in back.tum halves.tum; do
     expect 0 pcgpu evaluate $TRUTH --ground-truth seconds.tum
     stdout_has '^10 poses compared, 0 missing'
     stderr_is_one "^pcgpu: $TRUTH: warning: the time of pose .* sort its lines by time"
+done
+# However far away a pose is, a chart ends.
+for FAR in 1e13 99999999999999999999 1e150 1e300 1.7e308; do
+    printf '0 1 0 0 0 0 1 0 0 0 0 1 0\n1 1 0 0 0 0 1 0 0 0 0 1 %s\n2 1 0 0 0 0 1 0 0 0 0 1 0\n' $FAR > far.txt
+    expect 0 timeout 10 "$PCGPU" evaluate far.txt --ground-truth seconds3.tum --plot far.png -f
+    present far.png
+    expect 0 timeout 10 "$PCGPU" view far.txt -o far.png -f
 done
 # The poses of KISS-ICP as it keeps them for NumPy.
 printf '\223NUMPY\001\000v\000{}\n' > poses.npy

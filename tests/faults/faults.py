@@ -48,6 +48,9 @@ convert a.bin -o out.las
 convert a.xyz.gz -o out.xyz
 view --size 64x64 a.bin -o out.png --json out.json
 view a.bin -o out.html --json out.json
+view --size 64x64 poses.txt -o out.png --json out.json
+info poses.txt --json out.json
+info cam.txt --json out.json
 evaluate POSES --ground-truth POSES --json out.json --plot out.png
 --version -v
 """.strip().splitlines()
@@ -75,7 +78,7 @@ def inputs(folder: str) -> None:
     street = open(STREET, 'rb').read()
     files = {
         'a.bin': cloud(60), 'b.bin': cloud(50), 's.bin': street, 'pairs.txt': 'a.bin b.bin\nb.bin a.bin\n', 'T.txt': '1 0 0 1\n0 1 0 2\n0 0 1 3\n0 0 0 1\n',
-        'scans.txt': 'a.bin 0\nb.bin 1\n', 'poses.txt': '1 0 0 0 0 1 0 0 0 0 1 0\n1 0 0 1 0 1 0 0 0 0 1 0\n', 'pose.txt': '1 0 0 0 0 1 0 0 0 0 1 0\n',
+        'scans.txt': 'a.bin 0\nb.bin 1\n', 'poses.txt': '1 0 0 0 0 1 0 0 0 0 1 0\n1 0 0 1 0 1 0 0 0 0 1 0\n', 'pose.txt': '1 0 0 0 0 1 0 0 0 0 1 0\n', 'cam.txt': '525 0 319.5\n0 525 239.5\n0 0 1\n',
         'n/v1.0-mini/sample_data.json': '[{"token": "t", "prev": "", "ego_pose_token": "e", "calibrated_sensor_token": "e", '
                                         '"filename": "a.bin", "timestamp": 1}]',
         'n/v1.0-mini/ego_pose.json': '[{"token": "e", "rotation": [1, 0, 0, 0], "translation": [0, 0, 0]}]',

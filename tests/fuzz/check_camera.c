@@ -5,6 +5,7 @@
 #include "camera_file.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 int fuzz_check_camera(const uint8_t *data, size_t size) {
@@ -13,7 +14,11 @@ int fuzz_check_camera(const uint8_t *data, size_t size) {
     reason why = {""};
     fuzz_write_file("camera.txt", data, size);
     pcgpu_camera_init(&camera);
-    const bool looks = camera_file_is((const char *)data, size);
+    char *text = calloc(size + 1, 1);
+    MUST(text);
+    memcpy(text, data, size);
+    const bool looks = camera_file_is(text, size);
+    free(text);
     if (!camera_file_read("camera.txt", &camera, &format, &why)) {
         fuzz_check_shown(why.text, "camera.txt: ");
         return 0;
