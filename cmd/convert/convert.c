@@ -1,4 +1,5 @@
 /* pcgpu convert: reads clouds, moves, crops and selects, and writes them in another format. */
+#include "cloud.h"
 #include "convert.h"
 #include "merge.h"
 
@@ -13,15 +14,6 @@ typedef struct row_filter {
     bool drop_origin, crop;
     float low[3], high[3]; /* of the box, relative to the offset of the cloud */
 } row_filter;
-
-static bool is_finite_row(const float *p) {
-    return isfinite(p[0]) && isfinite(p[1]) && isfinite(p[2]);
-}
-
-static bool is_at_origin(const pcgpu_cloud *cloud, const float *p) {
-    return cloud->offset[0] + (double)p[0] == 0.0 && cloud->offset[1] + (double)p[1] == 0.0 &&
-           cloud->offset[2] + (double)p[2] == 0.0;
-}
 
 /* The rule of --range of voxelize: the bounds are rounded to float32, and the upper ones are outside. */
 static bool is_inside(const row_filter *f, const float *p) {
@@ -38,7 +30,7 @@ static void filter_rows(const row_filter *f, pcgpu_cloud *cloud, pcgpu_run *run)
     int64_t kept = 0;
     for (int64_t i = 0; i < cloud->rows; i++) {
         const float *p = cloud->data + i * cloud->columns;
-        const bool origin = f->drop_origin && is_at_origin(cloud, p), finite = !f->crop || is_finite_row(p);
+        const bool origin = f->drop_origin && pc_at_origin(cloud, p), finite = !f->crop || pc_is_finite3(p[0], p[1], p[2]);
         run->at_origin += origin;
         run->non_finite += !origin && !finite;
         if (!origin && finite && (!f->crop || is_inside(f, p))) {
@@ -52,7 +44,7 @@ static void filter_rows(const row_filter *f, pcgpu_cloud *cloud, pcgpu_run *run)
 static void warn_of_origin(const char *name, const pcgpu_cloud *cloud) {
     int64_t count = 0;
     for (int64_t i = 0; i < cloud->rows; i++) {
-        count += is_at_origin(cloud, cloud->data + i * cloud->columns);
+        count += pc_at_origin(cloud, cloud->data + i * cloud->columns);
     }
     if (count > 0) {
         report_warning(name, "%lld records at (0,0,0), which are no returns of some sensors, move like points; give --drop-origin "

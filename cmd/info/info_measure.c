@@ -1,4 +1,5 @@
 /* Measures a cloud for info. All sums are in the order of the records. */
+#include "cloud.h"
 #include "info.h"
 
 #include <math.h>
@@ -15,17 +16,13 @@ static bool is_finite(const float *p) {
     return isfinite(p[0]) && isfinite(p[1]) && isfinite(p[2]);
 }
 
-static bool is_at_origin(const pcgpu_cloud *cloud, const float *p) {
-    return cloud->offset[0] + (double)p[0] == 0 && cloud->offset[1] + (double)p[1] == 0 && cloud->offset[2] + (double)p[2] == 0;
-}
-
 static const float *row(const pcgpu_cloud *cloud, int64_t i) {
     return cloud->data + i * cloud->columns;
 }
 
 /* A point that says something about the cloud. */
 static bool counts(const pcgpu_cloud *cloud, const float *p) {
-    return is_finite(p) && !is_at_origin(cloud, p);
+    return pc_cloud_usable(cloud, p, true);
 }
 
 static column_info measure_column(const pcgpu_cloud *cloud, int column) {
@@ -217,7 +214,7 @@ bool cloud_measure(const pcgpu_cloud *cloud, cloud_info *info) {
     }
     for (int64_t i = 0; i < cloud->rows; i++) {
         info->non_finite += !is_finite(row(cloud, i));
-        info->at_origin += is_at_origin(cloud, row(cloud, i));
+        info->at_origin += pc_at_origin(cloud, row(cloud, i));
     }
     for (int k = 0; k < 3; k++) {
         info->extent[k] = (double)info->columns[k].high - (double)info->columns[k].low;

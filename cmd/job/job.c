@@ -1,6 +1,7 @@
 /* A job: one or two inputs, from opening to the report. */
 #include "job.h"
 #include "arrays.h"
+#include "cloud.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -133,7 +134,6 @@ int job_failed(job *j, pcgpu_status status) {
 
 void job_warn_origin(const job *j) {
     const pcgpu_cloud *cloud = &j->clouds[0];
-    const double *o = cloud->offset;
     long long count = 0;
     if (j->session->options->drop_origin || option_given(j->session->options, "drop-origin", j->session->command) ||
         option_given(j->session->options, "keep-origin", j->session->command)) {
@@ -141,7 +141,7 @@ void job_warn_origin(const job *j) {
     }
     for (int64_t i = 0; i < cloud->rows; i++) {
         const float *p = cloud->data + i * cloud->columns;
-        count += o[0] + (double)p[0] == 0 && o[1] + (double)p[1] == 0 && o[2] + (double)p[2] == 0;
+        count += pc_at_origin(cloud, p);
     }
     if (count > 1) { /* one may be a point */
         report_warning(j->names[0],

@@ -1,4 +1,5 @@
 /* odometry --picture: the path over a map, which has some points of each scan at its last pose. Both are seen from above. */
+#include "cloud.h"
 #include "odometry_run.h"
 
 #include <math.h>
@@ -9,11 +10,6 @@
 enum { MAP_POINTS = 2000000, SCAN_LEAST = 250 };
 
 enum { MAP_GREY = 0x717b87 };
-
-static bool is_usable(const session *s, const float *p) {
-    const float zero = ((p[0] - p[0]) + (p[1] - p[1])) + (p[2] - p[2]); /* else NaN */
-    return zero == 0 && !(s->options->drop_origin && p[0] == 0 && p[1] == 0 && p[2] == 0);
-}
 
 static bool reserve(odometry_picture *p, int64_t more) {
     if (p->count + more <= p->capacity) {
@@ -33,7 +29,7 @@ static bool take_points(odometry_picture *p, const session *s, int scan, const p
     const int64_t equal = MAP_POINTS / s->input_count, most = equal > SCAN_LEAST ? equal : SCAN_LEAST;
     int64_t usable = 0, seen = 0;
     for (int64_t i = 0; i < cloud->rows; i++) {
-        usable += is_usable(s, cloud->data + i * cloud->columns);
+        usable += pc_cloud_usable(cloud, cloud->data + i * cloud->columns, s->options->drop_origin);
     }
     const int64_t step = usable / most + 1;
     if (!reserve(p, usable / step + 1)) {
@@ -41,7 +37,7 @@ static bool take_points(odometry_picture *p, const session *s, int scan, const p
     }
     for (int64_t i = 0; i < cloud->rows; i++) {
         const float *from = cloud->data + i * cloud->columns;
-        if (is_usable(s, from) && seen++ % step == 0) {
+        if (pc_cloud_usable(cloud, from, s->options->drop_origin) && seen++ % step == 0) {
             for (int k = 0; k < 3; k++) {
                 p->points[3 * p->count + k] = (float)((double)from[k] + cloud->offset[k]);
             }

@@ -1,4 +1,5 @@
 /* pcgpu register: a source onto a target. */
+#include "cloud.h"
 #include "register.h"
 #include "merge.h"
 #include "picture.h"
@@ -190,9 +191,7 @@ static pcgpu_status align(const job *j, int i, const double T[16], pcgpu_cloud *
 /* Records without a return were moved with the others and are at the origin no more. */
 static void hide_origin(const pcgpu_cloud *source, pcgpu_cloud *aligned) {
     for (int64_t i = 0; i < source->rows; i++) {
-        const float *p = source->data + i * source->columns;
-        const double *o = source->offset;
-        if (o[0] + (double)p[0] == 0 && o[1] + (double)p[1] == 0 && o[2] + (double)p[2] == 0) {
+        if (pc_at_origin(source, source->data + i * source->columns)) {
             for (int k = 0; k < 3; k++) {
                 aligned->data[i * aligned->columns + k] = 1e30f; /* farther than pictures reach */
             }

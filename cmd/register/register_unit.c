@@ -1,4 +1,5 @@
 /* Whether the coordinates of a pair look like millimetres, while lengths are metres. */
+#include "cloud.h"
 #include "register.h"
 
 #include <math.h>
@@ -21,7 +22,7 @@ typedef struct box {
 
 static bool has_point(const pcgpu_cloud *cloud, int64_t i) {
     const float *p = cloud->data + i * cloud->columns;
-    return isfinite(p[0]) && isfinite(p[1]) && isfinite(p[2]) && (p[0] != 0 || p[1] != 0 || p[2] != 0);
+    return pc_cloud_usable(cloud, p, true);
 }
 
 static box box_of(const pcgpu_cloud *cloud) {

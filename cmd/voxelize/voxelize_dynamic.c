@@ -7,6 +7,7 @@
  *
  * mmdetection3d: `voxels`, N x columns, and `coors`, N x 4: the number in the batch and the voxel z, y, x of each point.
  * Points out of range, whose voxel would be -1 and which its encoders skip, are left out. */
+#include "cloud.h"
 #include "voxelize.h"
 
 #include <math.h>
@@ -23,12 +24,12 @@ void dynamic_free(dynamic_points *points) {
 static bool is_near(const job *j, const pcgpu_voxels *v, int64_t i) {
     const pcgpu_cloud *cloud = &j->clouds[0];
     const float *p = cloud->data + i * cloud->columns;
-    bool inside = isfinite(p[0]) && isfinite(p[1]) && isfinite(p[2]);
+    bool inside = pc_cloud_usable(cloud, p, j->session->options->drop_origin);
     for (int k = 0; k < 2; k++) {
         const double x = cloud->offset[k] + (double)p[k];
         inside = inside && x >= (double)(float)v->range[k] && x <= (double)(float)v->range[3 + k];
     }
-    return inside && !(j->session->options->drop_origin && p[0] == 0 && p[1] == 0 && p[2] == 0);
+    return inside;
 }
 
 /* Makes space for `more` points. */

@@ -155,12 +155,6 @@ bool pcgpu_is_rigid(const double T[16], char *why, size_t why_size) {
     return finite && last && rotation;
 }
 
-/* A record at exactly (0,0,0) of the file's coordinates. */
-static bool at_origin(const pcgpu_cloud *cloud, const float *p) {
-    return cloud->offset[0] + (double)p[0] == 0.0 && cloud->offset[1] + (double)p[1] == 0.0 &&
-           cloud->offset[2] + (double)p[2] == 0.0;
-}
-
 pcgpu_status pc_points_select(pcgpu_context *context, const pcgpu_cloud *cloud, bool drop_origin, pc_points *points,
                               pcgpu_run *run) {
     memset(points, 0, sizeof *points);
@@ -183,7 +177,7 @@ pcgpu_status pc_points_select(pcgpu_context *context, const pcgpu_cloud *cloud, 
         const float *p = cloud->data + i * (size_t)cloud->columns;
         if (!pc_is_finite3(p[0], p[1], p[2])) {
             run->non_finite++;
-        } else if (drop_origin && at_origin(cloud, p)) {
+        } else if (drop_origin && pc_at_origin(cloud, p)) {
             run->at_origin++;
         } else {
             points->x[n] = p[0];

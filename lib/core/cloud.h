@@ -2,13 +2,36 @@
 #ifndef PC_CLOUD_H
 #define PC_CLOUD_H
 
+#include "geometry.h"
 #include "pcgpu.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* The usable points of a cloud as separate arrays: finite, and not at the origin of the file when drop_origin. */
+/* A record at exactly (0,0,0) of the file, which the offset of the cloud moves: some sensors write it for no return. */
+static inline bool pc_at_origin(const pcgpu_cloud *cloud, const float *p) {
+    return cloud->offset[0] + (double)p[0] == 0.0 && cloud->offset[1] + (double)p[1] == 0.0 && cloud->offset[2] + (double)p[2] == 0.0;
+}
+
+/* The rule of a usable point: finite, and not at the origin of the file when drop_origin. */
+static inline bool pc_cloud_usable(const pcgpu_cloud *cloud, const float *p, bool drop_origin) {
+    return pc_is_finite3(p[0], p[1], p[2]) && !(drop_origin && pc_at_origin(cloud, p));
+}
+
+/* The same rule for hot loops: the coordinates of a record at the origin, or NaN, which equals no record, where float32 has none
+ * or such records are kept. */
+static inline void pc_cloud_origin(const pcgpu_cloud *cloud, bool drop_origin, float origin[3]) {
+    for (int k = 0; k < 3; k++) {
+        origin[k] = (float)-cloud->offset[k];
+        origin[k] = drop_origin && cloud->offset[k] + (double)origin[k] == 0.0 ? origin[k] : NAN;
+    }
+}
+static inline bool pc_is_at(const float origin[3], const float *p) {
+    return p[0] == origin[0] && p[1] == origin[1] && p[2] == origin[2];
+}
+
+/* The usable points of a cloud as separate arrays. */
 typedef struct pc_points {
     int64_t n;
     float *x, *y, *z; /* n each */

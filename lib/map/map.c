@@ -1,4 +1,5 @@
 /* Maps: parameters, and scans that are added. */
+#include "cloud.h"
 #include "map.h"
 
 #include <math.h>
@@ -126,7 +127,7 @@ static void place_point(const placing *a, const float *row, placed *out) {
     out->point.intensity = a->intensity >= 0 ? fixed_intensity(row[a->intensity]) : 0;
     if (!(x - x == 0.0 && y - y == 0.0 && z - z == 0.0)) {
         out->tile = NOT_FINITE;
-    } else if (a->drop_origin && x == 0.0 && y == 0.0 && z == 0.0) {
+    } else if (a->drop_origin && pc_at_origin(a->scan, row)) {
         out->tile = AT_ORIGIN;
     }
     for (int k = 0; k < 3 && out->tile < TOO_FAR; k++) {

@@ -322,7 +322,7 @@ static double depth_voxel(const pcgpu_cloud *cloud) {
     int n = 0, outside = 0;
     for (int64_t i = 0; i < most; i++) {
         const float *p = cloud->data + i * cloud->rows / most * cloud->columns;
-        if (!pc_is_finite3(p[0], p[1], p[2]) || (p[0] == 0.0f && p[1] == 0.0f && p[2] == 0.0f)) {
+        if (!pc_cloud_usable(cloud, p, true)) {
             continue;
         }
         for (int k = 0; k < 3; k++) {

@@ -74,7 +74,7 @@ static const float *record(const scale *s, int64_t i) {
 }
 
 static bool usable(const scale *s, const float *p) {
-    return pc_is_finite3(p[0], p[1], p[2]) && !(p[0] == s->origin[0] && p[1] == s->origin[1] && p[2] == s->origin[2]);
+    return pc_is_finite3(p[0], p[1], p[2]) && !pc_is_at(s->origin, p);
 }
 
 /* The median on each axis, and the distance from it that nine of ten points keep. */
@@ -371,10 +371,7 @@ pcgpu_status pc_register_spacing(pcgpu_context *context, const pcgpu_cloud *clou
     s->cloud = cloud;
     s->seed_count = 0;
     s->edge = 0.0f;
-    for (int k = 0; k < 3; k++) {
-        const float origin = (float)-cloud->offset[k];
-        s->origin[k] = drop_origin && cloud->offset[k] + (double)origin == 0.0 ? origin : NAN;
-    }
+    pc_cloud_origin(cloud, drop_origin, s->origin);
     if (measure_extent(s)) {
         choose_seeds(s);
     }

@@ -87,9 +87,9 @@ pcgpu_status pcgpu_scan_correct(pcgpu_context *context, const pcgpu_cloud *scan,
     int64_t begin = 0, at_origin = 0;
     out->rows = 0;
     for (int64_t i = 0; i < scan->rows && nearest > 0.0; i++) {
-        const double square = squared_range(scan->offset, scan->data + (size_t)i * (size_t)scan->columns);
-        if (square < nearest) {
-            at_origin += square == 0.0 && params->drop_origin; /* no return, which is no point that is too near */
+        const float *p = scan->data + (size_t)i * (size_t)scan->columns;
+        if (squared_range(scan->offset, p) < nearest) {
+            at_origin += params->drop_origin && pc_at_origin(scan, p); /* no return, which is no point that is too near */
             append(scan, begin, i, out);
             begin = i + 1;
         }

@@ -24,18 +24,11 @@ static int by_point(const void *a, const void *b) {
     return p->point < q->point ? -1 : p->point > q->point;
 }
 
-/* The rule of pc_points_select. */
 static bool is_usable(const pcgpu_cloud *cloud, const float *p, bool drop_origin, pcgpu_run *run) {
-    const double *o = cloud->offset;
-    if (!pc_is_finite3(p[0], p[1], p[2])) {
-        run->non_finite++;
-        return false;
-    }
-    if (drop_origin && o[0] + (double)p[0] == 0.0 && o[1] + (double)p[1] == 0.0 && o[2] + (double)p[2] == 0.0) {
-        run->at_origin++;
-        return false;
-    }
-    return true;
+    const bool usable = pc_cloud_usable(cloud, p, drop_origin), finite = usable || pc_is_finite3(p[0], p[1], p[2]);
+    run->non_finite += !finite;
+    run->at_origin += finite && !usable;
+    return usable;
 }
 
 static pcgpu_status count_usable(pcgpu_pieces *pieces, bool drop_origin, pcgpu_run *run) {

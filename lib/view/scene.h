@@ -3,6 +3,7 @@
 #ifndef PC_SCENE_H
 #define PC_SCENE_H
 
+#include "cloud.h"
 #include "pcgpu.h"
 
 #include <math.h>
@@ -99,8 +100,7 @@ static inline const float *pc_layer_row(const pc_layer *l, int64_t i) {
 
 static inline bool pc_layer_shows(const pc_layer *l, const float *p) {
     const bool finite = fabsf(p[0]) < PC_VIEW_FAR && fabsf(p[1]) < PC_VIEW_FAR && fabsf(p[2]) < PC_VIEW_FAR;
-    const double *o = l->cloud.offset;
-    return finite && !(l->drop_origin && (double)p[0] + o[0] == 0 && (double)p[1] + o[1] == 0 && (double)p[2] + o[2] == 0);
+    return finite && !(l->drop_origin && pc_at_origin(&l->cloud, p));
 }
 
 /* The value on the scale, relative to layer->shift. */

@@ -71,12 +71,9 @@ pc_voxelize_job pc_voxelize_job_of(const pcgpu_cloud *cloud, const pcgpu_voxeliz
                            .data = cloud->data,
                            .max_points = p->max_points,
                            .max_voxels = p->max_voxels,
-                           .features = p->features,
-                           .skip_origin = p->drop_origin};
-    for (int k = 0; k < 3; k++) { /* an offset that float32 cannot represent has no record at the origin */
-        job.skip[k] = (float)-cloud->offset[k];
-        job.skip_origin = job.skip_origin && (double)job.skip[k] == -cloud->offset[k];
-    }
+                           .features = p->features};
+    pc_cloud_origin(cloud, p->drop_origin, job.skip);
+    job.skip_origin = pc_is_finite3(job.skip[0], job.skip[1], job.skip[2]);
     return job;
 }
 

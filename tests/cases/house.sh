@@ -16,3 +16,8 @@ expect 1 pcgpu fuse --dry-run --config "$ROOM/camera.yaml" --poses "$ROOM/poses_
 # Standard input is read once.
 expect 2 pcgpu evaluate --ground-truth - -
 stderr_is 'pcgpu: standard input is given 2 times; it can be read once'
+
+# A real point is not at the origin of the file where the offset of the coordinates is.
+expect 0 pcgpu voxelize --cpu --layout openpcdet --voxelization dynamic --drop-origin --voxel-size 1 --range=499900,5399900,-5,500100,5400100,5 \
+    "$C/utm1.ply" --compression 0 -o f.npz
+is 'the shape of points' "$(grep -ao "'shape': ([0-9, ]*)" f.npz)" "'shape': (4, 4)"

@@ -314,4 +314,11 @@ stderr_has 's1.bin: is an input of this run'
 expect 1 pcgpu odometry s0.bin s1.bin --trajectory n.txt --deskew time --time-column 9
 stderr_has 'no column 9'
 absent n.txt
+# The picture of a map anywhere on the earth has the point in the middle of its coordinates.
+{ printf 'ply\nformat ascii 1.0\nelement vertex 2001\nproperty double x\nproperty double y\nproperty double z\nend_header\n500000 5400000 0\n'
+  awk 'BEGIN { for (i = 0; i < 2000; i++) { s = i % 2 ? -1 : 1
+      printf "%.3f %.3f %.3f\n", 500000 + s * (5 + i % 40 * 0.3), 5400000 + s * (5 + int(i / 40) * 0.3), (i * 7 % 13) * 0.2 - 1.2 } }'; } > utm.ply
+expect 0 pcgpu odometry --cpu utm.ply --trajectory u.txt --picture drop.png
+expect 0 pcgpu odometry --cpu --keep-origin utm.ply --trajectory u.txt --picture keep.png -f
+same drop.png keep.png
 finish

@@ -131,4 +131,14 @@ integers n > wanted
 same n.txt wanted
 integers p > wanted
 same p.txt wanted
+# The origin is that of the file: far from it a point is none because its rest of the coordinates is 0, and (0,0,0) is one.
+{ printf 'ply\nformat ascii 1.0\nelement vertex 5\nproperty double x\nproperty double y\nproperty double z\nend_header\n'
+  printf '%s\n' '499990.1 5399990.1 -1' '500009.9 5400009.9 1' '500000 5400000 0' '500003.3 5400001.3 0.5' 'nan 0 0'; } > utm5.ply
+for LAYOUT in pcgpu 'openpcdet --voxelization hard' 'openpcdet --voxelization dynamic' 'mmdet3d --voxelization hard' 'mmdet3d --voxelization dynamic'; do
+    case $LAYOUT in pcgpu) SIZE='--max-points 5' ;; *hard) SIZE='--max-points 5 --max-voxels 9' ;; *) SIZE='' ;; esac
+    for ORIGIN in --drop-origin --keep-origin; do
+        expect 0 pcgpu voxelize --layout $LAYOUT $SIZE $ORIGIN --voxel-size 1 --range=499900,5399900,-5,500100,5400100,5 utm5.ply --compression 0 -o u.npz -f
+        grep -aq "'shape': (4, " u.npz && ! grep -aq "'shape': (3, " u.npz || die "--layout $LAYOUT $ORIGIN: not four points"
+    done
+done
 finish

@@ -34,20 +34,20 @@ cuda/register/projective cuda/core lib/register/projective
 cuda/fuse cuda/core lib/fuse
 cmd cmd/cli cmd/config cmd/job cmd/bench cmd/sweeps
 cmd/cli lib
-cmd/job lib cmd/cli
+cmd/job lib lib/core cmd/cli
 cmd/config cmd/cli cmd/job
 cmd/poses cmd/cli cmd/job
 cmd/sweeps cmd/cli cmd/job cmd/poses
 cmd/sample cmd/job cmd/sweeps cmd/view
-cmd/voxelize cmd/job cmd/sweeps cmd/view
-cmd/register cmd/job cmd/poses cmd/view
+cmd/voxelize lib/core cmd/job cmd/sweeps cmd/view
+cmd/register lib/core cmd/job cmd/poses cmd/view
 cmd/evaluate lib/view cmd/job cmd/poses
-cmd/convert cmd/job cmd/poses
+cmd/convert lib/core cmd/job cmd/poses
 cmd/bench cmd/cli cmd/job
-cmd/info cmd/cli cmd/config cmd/job cmd/poses
+cmd/info lib/core cmd/cli cmd/config cmd/job cmd/poses
 cmd/fuse cmd/cli cmd/job cmd/poses cmd/view
 cmd/view lib/view cmd/cli cmd/job cmd/poses
-cmd/odometry cmd/cli cmd/job cmd/poses cmd/register cmd/fuse cmd/evaluate cmd/view
+cmd/odometry lib/core cmd/cli cmd/job cmd/poses cmd/register cmd/fuse cmd/evaluate cmd/view
 '
 sources=$(find lib cmd cuda -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh')
 bad=$(for side in '^cmd/' '^(lib|cuda)/'; do echo "$sources" | grep -E "$side" | sed 's|.*/||' | grep 'h$' | sort | uniq -d; done)

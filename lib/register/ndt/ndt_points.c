@@ -156,11 +156,7 @@ enum { TARGET, SOURCE, CLOUDS };
 static void lay_selection(const pcgpu_context *context, const pcgpu_cloud *cloud, bool drop_origin, float *memory,
                           pc_point_set *to, selection *s) {
     *to = (pc_point_set){.x = memory, .y = memory + cloud->rows, .z = memory + 2 * cloud->rows};
-    for (int k = 0; k < 3; k++) {
-        float origin = (float)-cloud->offset[k];
-        bool exact = drop_origin && cloud->offset[k] + (double)origin == 0.0;
-        s->origin[k] = exact ? origin : NAN;
-    }
+    pc_cloud_origin(cloud, drop_origin, s->origin);
     const int64_t useful = cloud->rows / POINTS_A_PART;
     s->count = useful < 1 ? 1 : useful < MOST_PARTS ? (int)useful : MOST_PARTS;
     s->simd = pc_context_simd(context);
