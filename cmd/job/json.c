@@ -1,45 +1,25 @@
 /* JSON on one line. */
 #include "report.h"
 #include "numbers.h"
+#include "shown.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-/* Bytes of the well-formed UTF-8 sequence at p (RFC 3629), or 0. */
-static int utf8_length(const unsigned char *p) {
-    int n = p[0] < 0x80                   ? 1
-            : p[0] >= 0xC2 && p[0] < 0xE0 ? 2
-            : p[0] >= 0xE0 && p[0] < 0xF0 ? 3
-            : p[0] >= 0xF0 && p[0] < 0xF5 ? 4
-                                          : 0;
-    for (int i = 1; i < n; i++) {
-        if ((p[i] & 0xC0) != 0x80) {
-            return 0;
-        }
-    }
-    bool overlong = (p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xF0 && p[1] < 0x90);
-    bool beyond = (p[0] == 0xED && p[1] >= 0xA0) || (p[0] == 0xF4 && p[1] >= 0x90);
-    return overlong || beyond ? 0 : n;
-}
-
-/* The control character at p: those of ASCII and, in two bytes, of C1. */
-static bool is_control(const unsigned char *p) {
-    return *p < 0x20 || *p == 0x7F || (*p == 0xC2 && p[1] < 0xA0);
-}
-
 void json_print_string(FILE *out, const char *text) {
     fputc('"', out);
     const unsigned char *p = (const unsigned char *)text;
     while (*p) {
-        int n = utf8_length(p);
+        int n;
+        const unsigned code = pc_code_at(p, &n);
         if (n == 0) {
             fputs("\\ufffd", out);
             n = 1;
         } else if (*p == '"' || *p == '\\') {
             fprintf(out, "\\%c", *p);
-        } else if (is_control(p)) {
-            fprintf(out, "\\u%04x", p[n - 1]);
+        } else if (!pc_code_is_shown(code)) {
+            fprintf(out, "\\u%04x", code);
         } else {
             fwrite(p, 1, (size_t)n, out);
         }
@@ -59,8 +39,8 @@ void json_print_strings(FILE *out, const char *const *texts, int count) {
 int print_shown(FILE *out, const char *text) {
     int columns = 0;
     for (const unsigned char *p = (const unsigned char *)text; *p;) {
-        const int n = utf8_length(p);
-        if (n > 0 && !is_control(p)) {
+        int n;
+        if (pc_code_is_shown(pc_code_at(p, &n)) && n > 0) {
             fwrite(p, 1, (size_t)n, out);
             p += n;
             columns++;

@@ -1,5 +1,6 @@
-/* How much memory the process may take: MemAvailable of the kernel, and the limits of the control groups from its own to the
- * root. In a container the path may be one of the host, which is not there; the group of the container is the root then. */
+/* How much memory the process may take: MemAvailable of the kernel, the limits of the shell, and those of the control groups
+ * from its own to the root. In a container the path may be one of the host, which is not there; the group of the container is the
+ * root then. */
 #include "memory.h"
 
 #include <stdbool.h>
@@ -7,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 enum { PATH_BYTES = 4096 };
 
@@ -66,6 +69,25 @@ static size_t group_limit(const char *root) {
     return limit;
 }
 
+/* The address space that limits of the shell (ulimit -v, -d) leave; threads take some, too. */
+static size_t space_left(void) {
+    size_t left = SIZE_MAX;
+    unsigned long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "r");
+    const size_t taken = f && fscanf(f, "%lu", &pages) == 1 ? (size_t)pages * (size_t)sysconf(_SC_PAGESIZE) : 0;
+    static const int kinds[] = {RLIMIT_AS, RLIMIT_DATA};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        struct rlimit limit;
+        if (getrlimit(kinds[i], &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+            left = least(left, limit.rlim_cur > taken ? (size_t)(limit.rlim_cur - taken) : 0);
+        }
+    }
+    if (f) {
+        fclose(f);
+    }
+    return left;
+}
+
 size_t memory_available(const char *root) {
     char path[PATH_BYTES], line[256];
     unsigned long long kib = 0;
@@ -80,5 +102,5 @@ size_t memory_available(const char *root) {
     if (f) {
         fclose(f);
     }
-    return least(bytes, group_limit(root));
+    return least(least(bytes, group_limit(root)), space_left());
 }

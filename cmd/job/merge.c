@@ -75,26 +75,27 @@ static bool all_have(const pcgpu_cloud *clouds, int count, const char *column) {
     return all;
 }
 
-/* Whether a cloud before the i-th has the column, which then is named already. */
-static bool named_before(const pcgpu_cloud *clouds, int i, const char *column) {
-    bool before = false;
-    for (int k = 0; k < i && !before; k++) {
-        before = pcgpu_cloud_column(&clouds[k], column) >= 0;
+static bool is_among(const char (*names)[PCGPU_NAME_SIZE], int count, const char *column) {
+    int k = 0;
+    while (k < count && strcmp(names[k], column) != 0) {
+        k++;
     }
-    return before;
+    return k < count;
 }
 
-static void warn_left_out(const pcgpu_cloud *clouds, int count, const char *name) {
-    char list[512] = "";
+enum { MOST_LISTED = 8 };
+
+/* `names`: the columns that all have. Each other one is listed once. */
+static void warn_left_out(const pcgpu_cloud *clouds, int count, const char (*names)[PCGPU_NAME_SIZE], int columns, const char *name) {
+    char listed[MOST_LISTED][PCGPU_NAME_SIZE], list[MOST_LISTED * (PCGPU_NAME_SIZE + 2)] = "";
     size_t used = 0;
+    int n = 0;
     for (int i = 0; i < count; i++) {
-        const bool as_first = i > 0 && clouds[i].columns == clouds[0].columns &&
-                              memcmp(clouds[i].names, clouds[0].names, sizeof clouds[0].names) == 0;
-        for (int k = 3; k < clouds[i].columns && !as_first; k++) {
+        for (int k = 3; k < clouds[i].columns && n < MOST_LISTED; k++) {
             const char *column = clouds[i].names[k];
-            if (used + PCGPU_NAME_SIZE + 2 < sizeof list && !all_have(clouds, count, column) &&
-                !named_before(clouds, i, column)) {
+            if (!is_among(names, columns, column) && !is_among((const char(*)[PCGPU_NAME_SIZE])listed, n, column)) {
                 used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", column);
+                snprintf(listed[n++], PCGPU_NAME_SIZE, "%s", column);
             }
         }
     }
@@ -169,12 +170,12 @@ pcgpu_status clouds_merge(pcgpu_context *context, const char *name, pcgpu_cloud 
     char names[PCGPU_MAX_COLUMNS][PCGPU_NAME_SIZE];
     int64_t rows = 0;
     int columns = 0;
-    warn_left_out(clouds, count, name);
     for (int k = 0; k < clouds[0].columns; k++) {
         if (all_have(clouds, count, clouds[0].names[k])) {
             memcpy(names[columns++], clouds[0].names[k], PCGPU_NAME_SIZE);
         }
     }
+    warn_left_out(clouds, count, (const char(*)[PCGPU_NAME_SIZE])names, columns, name);
     for (int i = 0; i < count; i++) {
         rows += clouds[i].rows;
     }

@@ -125,13 +125,14 @@ typedef struct accessor {
 /* Finds the values of an accessor of `width` components; false where they are not within the buffer. */
 static bool find_accessor(const glb *g, double index, int width, accessor *a) {
     const pc_span s = indexed(g, "accessors", index), view = indexed(g, "bufferViews", number_of(s, "bufferView", -1));
-    const int component = (int)number_of(s, "componentType", 0);
+    const double component = number_of(s, "componentType", 0);
     const double offset = number_of(s, "byteOffset", 0) + number_of(view, "byteOffset", 0), count = number_of(s, "count", -1);
     a->type = component == FLOAT ? PCGPU_FLOAT32 : component == UNSIGNED_INT ? PCGPU_UINT32 : component == UNSIGNED_SHORT ? PCGPU_UINT16 : PCGPU_UINT8;
     const double size = (double)width * (double)pc_type_size(a->type), stride = number_of(view, "byteStride", size);
     const pc_span kind = member(s, "type");
     const bool known = component == FLOAT || component == UNSIGNED_INT || component == UNSIGNED_SHORT || component == UNSIGNED_BYTE;
     if (!known || view.n == 0 || member(s, "sparse").n > 0 || number_of(view, "buffer", -1) != 0 || offset < 0 || count < 1 || stride < size ||
+        !(stride <= (double)g->bin_size) ||
         !pc_span_is(kind, width == 3 ? "\"VEC3\"" : "\"SCALAR\"") || !(offset + (count - 1) * stride + size <= (double)g->bin_size)) {
         return false;
     }

@@ -221,8 +221,8 @@ int pc_register_levels(const pcgpu_register_params *params) {
 }
 
 static pc_seen seen_by(const pcgpu_cloud *cloud) {
-    pc_seen seen = {
-        .n = cloud->rows, .x = cloud->data, .y = cloud->data + 1, .z = cloud->data + 2, .stride = cloud->columns};
+    const float *p = cloud->data; /* NULL of a cloud without rows */
+    pc_seen seen = {.n = cloud->rows, .x = p, .y = p ? p + 1 : NULL, .z = p ? p + 2 : NULL, .stride = cloud->columns};
     memcpy(seen.offset, cloud->offset, sizeof seen.offset);
     return seen;
 }

@@ -1,5 +1,6 @@
 /* Text of a page: numbers, strings that cannot leave their place, and base64. */
 #include "page_parts.h"
+#include "shown.h"
 
 static void write_base64(page_text *t) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -32,22 +33,12 @@ void page_end_bytes(page_text *t) {
     write_base64(t);
 }
 
-/* The code point at *s, which advances; U+FFFD for a byte that is not UTF-8, for a control character, and for those that turn
- * the direction of the text around them. */
+/* The code point at *s, which advances; U+FFFD for what is not shown. */
 static unsigned next_code(const unsigned char **s) {
-    static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
-    const unsigned char *p = *s;
-    const int length = *p < 0x80 ? 1 : *p >> 5 == 6 ? 2 : *p >> 4 == 14 ? 3 : *p >> 3 == 30 ? 4 : 0;
-    unsigned code = length == 1 ? *p : *p & (0x7fu >> (length + (length > 0)));
-    int i = 1;
-    while (i < length && p[i] >> 6 == 2) {
-        code = code << 6 | (p[i++] & 63u);
-    }
-    const bool good = length > 0 && i == length && code >= least[length] && code <= 0x10ffff && code >> 11 != 0x1b;
-    *s += good ? length : 1;
-    const bool control = code < 0x20 || (code >= 0x7f && code < 0xa0);
-    const bool turns = (code >= 0x200e && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
-    return good && !control && !turns ? code : 0xfffd;
+    int length;
+    const unsigned code = pc_code_at(*s, &length);
+    *s += length ? length : 1;
+    return length && pc_code_is_shown(code) ? code : 0xfffd;
 }
 
 void page_string(page_text *t, const char *s) {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Names, values and lines that hold what steers terminals: control characters, those of C1 (in UTF-8 and as bytes) and bytes
-# that are not UTF-8 are shown as \xNN in messages and by info, and as JSON has it in --json.
+# that are not UTF-8, and characters that turn the direction of the text around them, are shown as \xNN in messages and by info, and as JSON has it in --json.
 . "${0%/*}/lib.sh"
 export OMP_WAIT_POLICY=passive # threads of several tests share few cores
 
@@ -12,7 +12,8 @@ printable() {
 }
 
 ESCAPE=$(printf '\033') ACUTE=$(printf '\303\251')
-for name in "$(printf 'x\033[31my')" "$(printf 'x\ny')" "$(printf 'x\302\2332Jy')" "$(printf 'x\233y\377')" "$(printf 'x\177y')"; do
+for name in "$(printf 'x\033[31my')" "$(printf 'x\ny')" "$(printf 'x\302\2332Jy')" "$(printf 'x\233y\377')" "$(printf 'x\177y')" \
+    "$(printf 'x\342\200\256y')" "$(printf 'x\342\201\246y')" "$(printf 'x\330\234y')" "$(printf 'x\342\200\250y')"; do
     expect 1 pcgpu sample -m 1 "$ACUTE$name.bin" -o out.bin --json out.jsonl
     printable "$ERR"
     stderr_has "^pcgpu: ${ACUTE}x\\\\x[0-9a-f][0-9a-f].*\.bin: No such file"

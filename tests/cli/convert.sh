@@ -229,4 +229,22 @@ absent x.ply
 expect 0 "$PCGPU" convert --crop 0,0,0,1,1,1 --columns x,y,z --transform turn.txt a.bin -o x.ply
 expect 0 "$PCGPU" convert --config effect.yaml a.bin -o y.ply -f
 same x.ply y.ply
+
+# --merge looks at names, not at the bytes after them, and once at each column: of clouds with the same columns in another order, too.
+if command -v valgrind > /dev/null && ! has_sanitizer; then
+    cloud 9 > v1.bin && cp v1.bin v2.bin
+    expect 0 valgrind -q --error-exitcode=9 "$PCGPU" convert --merge v1.bin v2.bin -o v.ply
+else
+    skip_part valgrind 'it is absent, or a sanitizer is in its place'
+fi
+mkdir order
+for I in 1 2 3 4; do
+    NAMES='u v' && [ $((I % 2)) -eq 0 ] || NAMES='v u'
+    { printf 'ply\nformat ascii 1.0\nelement vertex 1\n' && printf 'property float %s\n' x y z $NAMES only$I &&
+        printf 'end_header\n1 2 3 4 5 6\n'; } > order/$I.ply
+done
+expect 0 pcgpu convert --merge order -o order.ply
+stderr_is 'pcgpu: order.ply: warning: columns that not all inputs have are left out: only1, only2, only3, only4'
+sed -n 's/^property [a-z0-9]* //p' order.ply | tr '\n' ' ' > columns
+[ "$(cat columns)" = 'x y z v u source ' ] || die "$(cat columns)"
 finish

@@ -243,6 +243,13 @@ stderr_has '^pcgpu: 10000 inputs: 9997 done, 0 skipped, 3 failed \(ten/aaab\.bin
 [ "$(wc -l < "$ERR")" -eq 4 ] || die "$(head -n 9 "$ERR")"
 [ "$(ls thin | wc -l)" -eq 9997 ] || die "$(ls thin | wc -l) outputs"
 
+# Ten thousand are merged in a time that grows with their number.
+(
+    has_sanitizer || ulimit -t 3
+    "$PCGPU" convert --merge thin -o merged.ply > "$OUT" 2> "$ERR"
+)
+expected 0 $?
+
 # A reader that has seen enough ends the run, without a message.
 for I in 1 2 3 4 5; do
     { "$PCGPU" info --threads 4 in in/a 2> "$ERR"; echo $? > status; } | head -n 1 > first

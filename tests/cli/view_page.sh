@@ -97,4 +97,9 @@ stderr_has '\.png, a page as \.html'
 expect 2 pcgpu view --output-format gif a.bin -o bad.gif
 [ ! -w /dev/full ] || { "$PCGPU" view --output-format html a.bin -o - > /dev/full 2> "$ERR"; expected 1 $?; stderr_has '^pcgpu: standard output: '; }
 absent bad.html bad.jpg bad.gif
+# Names in any script are shown, and what turns the direction of text is not.
+NAME=$(printf '\303\251\320\237\344\270\226\350\252\236\360\237\230\200')
+cloud 30 > "$NAME.bin" && cloud 30 > "$(printf 'a\342\200\256b.bin')"
+expect 0 pcgpu view "$NAME.bin" a*b.bin -o names.html
+grep -aq "$NAME" names.html && grep -aq 'a\\ufffdb' names.html || die 'the names are not in the page as they should be'
 finish

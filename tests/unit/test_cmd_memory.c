@@ -4,6 +4,8 @@
 
 #include "root_test.h"
 
+#include <sys/resource.h>
+
 static void of_the_machine(void **unused) {
     (void)unused;
     assert_true(memory_available(root) == SIZE_MAX);
@@ -34,10 +36,25 @@ static void of_a_container(void **unused) {
     assert_true(memory_available(root) == 20000000);
 }
 
+/* The address space that is left, of a limit that a shell sets. */
+static void of_the_shell(void **unused) {
+    (void)unused;
+    struct rlimit before, limit;
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    limit = (struct rlimit){(rlim_t)1 << 33, before.rlim_max};
+    if (before.rlim_max < limit.rlim_cur || setrlimit(RLIMIT_AS, &limit) != 0) {
+        skip();
+    }
+    const size_t available = memory_available(root);
+    setrlimit(RLIMIT_AS, &before);
+    assert_true(available < (size_t)1 << 33);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(of_the_machine, make_root, remove_root),
         cmocka_unit_test_setup_teardown(of_groups, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(of_the_shell, make_root, remove_root),
         cmocka_unit_test_setup_teardown(of_a_container, make_root, remove_root),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
