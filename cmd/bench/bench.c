@@ -77,7 +77,7 @@ static int words_of(const bench *b, const variant *v, const bench_paths *paths, 
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
 
 static bool run_variant(bench *b, variant *v, int round, reason *why) {
-    bench_paths paths;
+    static bench_paths paths, first; /* too large for a small stack */
     bench_run run;
     const char **words = malloc(((size_t)b->word_count + 16) * sizeof *words);
     bool good = words || refuse(why, "out of memory");
@@ -91,7 +91,6 @@ static bool run_variant(bench *b, variant *v, int round, reason *why) {
         v->best = run;
     }
     if (good && round == 0 && v != b->variants) {
-        bench_paths first;
         bench_paths_make(b->folder, b->variants[0].name, &first);
         b->same = b->same && bench_same_outputs(&first, &paths);
     }
@@ -209,7 +208,7 @@ static int run_in_folder(bench *b, const char *json_path) {
 
 /* "[--rounds N] [--json FILE] COMMAND ARGUMENT..." */
 int bench_main(int count, char **words) {
-    bench b = {.rounds = ROUNDS};
+    static bench b = {.rounds = ROUNDS}; /* too large for a small stack */
     const char *json_path = NULL;
     reason why;
     int at = 0;

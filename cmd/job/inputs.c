@@ -148,7 +148,7 @@ static bool add(input_list *list, const input_options *how, const char *path, bo
 
 /* The name of a line "TIME NAME", which is relative to the folder of the list; NULL for another line, and without memory. */
 static char *timed_name(const char *list, const char *line) {
-    char name[LINE_LIMIT];
+    char name[TIMED_NAME];
     double time;
     struct stat st;
     if (stat(line, &st) == 0 || !timed_line(line, true, &time, name, sizeof name)) {

@@ -4,6 +4,7 @@
 #include "files.h"
 #include "report.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -24,8 +25,12 @@ static ssize_t read_on(void *cookie, char *out, size_t n) {
 bool peek_open(peek *p, const char *path) {
     struct stat st;
     FILE *stream = input_open(path);
-    *p = (peek){.stream = stream, .original = stream};
-    if (!stream) {
+    *p = (peek){.stream = stream, .original = stream, .head = stream ? calloc(PEEK_HEAD + 1, 1) : NULL};
+    if (!p->head) {
+        if (stream) {
+            report_error(input_name(path), "out of memory");
+        }
+        input_close(stream);
         return false;
     }
     if (fstat(fileno(stream), &st) != 0 || S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode)) {
@@ -40,6 +45,7 @@ bool peek_open(peek *p, const char *path) {
     if (!p->stream) {
         report_error(input_name(path), "out of memory");
         input_close(stream);
+        free(p->head);
     }
     return p->stream;
 }
@@ -49,6 +55,7 @@ void peek_close(peek *p) {
         fclose(p->stream);
     }
     input_close(p->original);
+    free(p->head);
 }
 
 bool peek_is_text(const peek *p) {

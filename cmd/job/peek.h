@@ -12,7 +12,7 @@ enum { PEEK_HEAD = 1 << 14 };
 typedef struct peek {
     FILE *stream; /* to be read */
     FILE *original; /* of the file */
-    char head[PEEK_HEAD + 1]; /* ends with a zero byte after `size` */
+    char *head; /* PEEK_HEAD bytes at most, with a zero byte after `size` */
     size_t size, used;
 } peek;
 

@@ -23,7 +23,7 @@ static bool take_word(const char **p, char *word, size_t size) {
 }
 
 bool timed_line(const char *line, bool depth, double *time, char *name, size_t size) {
-    char word[4096];
+    char word[TIMED_NAME];
     bool found = false;
     double number;
     for (const char *p = line; p[strspn(p, blanks)];) {

@@ -8,6 +8,8 @@
 /* The largest difference in time of what belongs together: an image and its pose, a depth and a colour image. */
 #define TIMED_NEAR 0.02
 
+enum { TIMED_NAME = 4096 }; /* names in such lines are shorter */
+
 /* Splits such a line; of two entries, that with "depth" in its name is taken, or that without for a colour image, else the
  * first. False for other lines, and for a name that does not fit. */
 bool timed_line(const char *line, bool depth, double *time, char *name, size_t size);

@@ -372,8 +372,8 @@ static int end_run(odometry_state *run, job *model, int code) {
 
 int odometry_run(session *s) {
     odometry_state run = {.session = s, .stopped = true};
-    odometry_map map = {0};
-    job model;
+    static odometry_map map; /* both once per run, and too large for a small stack */
+    static job model;
     bool has_model;
     int code = odometry_begin_model(s, &model, &has_model);
     if (code == EXIT_DONE && odometry_has_map(s)) {

@@ -112,7 +112,7 @@ static bool read_before(const session *s, const trajectory_output *o, bool begun
 
 /* Copies the first bytes of a complete trajectory, which exists until the longer one replaces it. */
 static bool copy_start(const char *from, FILE *to, int64_t bytes) {
-    char buffer[1 << 14];
+    char buffer[1 << 12];
     FILE *stream = fopen(from, "rb");
     bool good = stream;
     while (good && bytes > 0) {

@@ -19,7 +19,7 @@ static bool read_times(line_file *f, double **times, int64_t *count) {
         if (*text == '#' || *text == '\0') {
             continue;
         }
-        char name[LINE_LIMIT];
+        char name[TIMED_NAME];
         if (!timed_line(text, true, v, name, sizeof name) && (split_numbers(f->line, v) != 1 || isnan(v[0]))) {
             return line_wrong(f, "not one number; give the seconds of one scan per line");
         }

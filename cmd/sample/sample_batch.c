@@ -106,27 +106,29 @@ static int find_failed(batch *b, int first, int count, const pcgpu_sample_params
 /* Reads and samples the inputs from `first` on. */
 static int run_group(batch *b, int first, int count) {
     pcgpu_sample_params params = sample_parameters(b->session);
-    pcgpu_sampled sampled[GROUP];
+    pcgpu_sampled *sampled = calloc((size_t)count, sizeof *sampled);
     const pcgpu_cloud *clouds[GROUP];
-    int code = EXIT_DONE, done = 0;
+    int code = sampled ? EXIT_DONE : EXIT_FAILED, done = 0;
+    if (!sampled) {
+        report_error(NULL, "out of memory");
+    }
     params.at_most = true; /* fewer are an error that names the input */
     for (int i = 0; i < count && code == EXIT_DONE; i++) {
         code = begin(b, first + i);
         clouds[i] = &b->jobs[first + i].clouds[0];
     }
-    if (code != EXIT_DONE) {
-        return code;
-    }
-    progress_begin(b->jobs[first].names[0], "sampling");
-    if (pcgpu_sample_batch(b->session->context, clouds, count, &params, sampled) != PCGPU_OK) {
-        return find_failed(b, first, count, &params);
+    if (code == EXIT_DONE) {
+        progress_begin(b->jobs[first].names[0], "sampling");
+        code = pcgpu_sample_batch(b->session->context, clouds, count, &params, sampled) == PCGPU_OK ? EXIT_DONE
+                                                                                                   : find_failed(b, first, count, &params);
     }
     for (; done < count && code == EXIT_DONE; done++) {
         code = take(b, first + done, &sampled[done]);
     }
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count && sampled; i++) {
         pcgpu_sampled_free(&sampled[i]);
     }
+    free(sampled);
     return code;
 }
 

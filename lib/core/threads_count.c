@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_PROCESSORS = 1 << 14, PATH_BYTES = 4096 };
+enum { MOST_PROCESSORS = 1 << 14, PATH_BYTES = 3584 };
 
 static int affinity(void) {
     const size_t bytes = CPU_ALLOC_SIZE(MOST_PROCESSORS);

@@ -105,14 +105,15 @@ static void deflate_part(void *state, int part) {
 
 /* Whether a piece of 64 KiB from the middle deflates to less than half of it. */
 static bool is_worth(int level, const unsigned char *data, size_t size, bool *worth) {
-    unsigned char out[TRIAL / 2];
+    unsigned char *out;
     z_stream z = {0};
     const size_t piece = size < TRIAL ? size : TRIAL;
     *worth = false;
     if (level == 0 || size == 0) {
         return true;
     }
-    if (!begin_deflate(&z, level)) {
+    if (!(out = malloc(TRIAL / 2)) || !begin_deflate(&z, level)) {
+        free(out);
         return false;
     }
     z.next_out = out;
@@ -120,6 +121,7 @@ static bool is_worth(int level, const unsigned char *data, size_t size, bool *wo
     feed(&z, data + (size - piece) / 2, piece, Z_FINISH);
     *worth = z.avail_in == 0 && z.avail_out > 0;
     deflateEnd(&z);
+    free(out);
     return true;
 }
 

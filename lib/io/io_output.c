@@ -122,7 +122,7 @@ pcgpu_status pc_output_rows(pcgpu_context *context, FILE *stream, const char *na
         return pc_write_bytes(context, stream, name, cloud->data,
                               (size_t)cloud->rows * (size_t)cloud->columns * sizeof(float));
     }
-    unsigned char block[1 << 15];
+    unsigned char block[1 << 13];
     unsigned char *end = block;
     pcgpu_status status = PCGPU_OK;
     for (int64_t i = 0; i < cloud->rows && status == PCGPU_OK; i++) {

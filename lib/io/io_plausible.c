@@ -133,12 +133,14 @@ static int better_columns(const sample *s, const void *data, size_t count, uint6
 }
 
 int pc_bin_columns(const void *data, size_t size, uint64_t whole, int columns) {
-    sample s;
-    if (size / sizeof(float) < FEWEST) {
-        return 0;
+    sample *s = size / sizeof(float) < FEWEST ? NULL : malloc(sizeof *s);
+    int better = 0;
+    if (s) {
+        take(s, data, size / sizeof(float));
+        better = better_columns(s, data, size / sizeof(float), whole, columns);
     }
-    take(&s, data, size / sizeof(float));
-    return better_columns(&s, data, size / sizeof(float), whole, columns);
+    free(s);
+    return better;
 }
 
 /* ---- values ------------------------------------------------------------------------------------------------------ */
@@ -217,7 +219,9 @@ static double extent(float *values, int n) {
 }
 
 /* A LiDAR scan or a room in millimetres: kilometres wide and hundreds of metres high. Mountains are flatter. */
-static bool looks_like_millimetres(float axis[3][SAMPLE], int n) {
+enum { ROWS = SAMPLE / 4 };
+
+static bool looks_like_millimetres(float axis[3][ROWS], int n) {
     if (n < FEWEST / 4) {
         return false;
     }
@@ -231,9 +235,8 @@ static bool looks_like_millimetres(float axis[3][SAMPLE], int n) {
 }
 
 static bool values_look_wrong(const pcgpu_cloud *cloud, char *why, size_t why_size) {
-    enum { ROWS = SAMPLE / 4 };
     static const int64_t run = 16; /* rows that follow each other */
-    float axis[3][SAMPLE];
+    float axis[3][ROWS];
     int n = 0, absurd = 0, odd = 0, seen = 0;
     double example = 0.0;
     const int64_t runs = cloud->rows <= ROWS ? 1 : ROWS / run, length = cloud->rows <= ROWS ? cloud->rows : run;

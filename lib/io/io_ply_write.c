@@ -35,7 +35,7 @@ pcgpu_status pc_ply_write_ascii(pcgpu_context *context, FILE *stream, const char
 }
 
 pcgpu_status pc_ply_write_mesh(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_mesh *mesh) {
-    enum { FACE = 1 + 3 * sizeof(int32_t), FACES = 4096 };
+    enum { FACE = 1 + 3 * sizeof(int32_t), FACES = 1024 };
     uint8_t types[PCGPU_MAX_COLUMNS];
     unsigned char block[FACES * FACE];
     pc_output_types(&mesh->vertices, types);

@@ -9,7 +9,7 @@ enum {
     NEAREST = 10,      /* and from which on */
     MOST_VIEWS = 128,  /* panoramas of a tile; of more there, so many at equal distances in time */
     BATCH = 16,        /* panoramas in memory at once, at least */
-    CHUNK = 1024,      /* voxels */
+    CHUNK = 512,       /* voxels */
     LEAST_THROUGH = 3, /* panoramas that have seen through a voxel that moved */
     CACHE = 64 << 20   /* bytes of panoramas from tile to tile */
 };
@@ -168,7 +168,7 @@ pcgpu_status pc_map_find_moved(pcgpu_map *m, const pc_map_tile *tile, uint32_t n
     pcgpu_status status = ask_all(m, tile, number, views, n, v);
     if (status == PCGPU_OK) {
         decide(v);
-        pc_run_ranges(m->context, v->count, 4 * CHUNK, vote, v);
+        pc_run_ranges(m->context, v->count, 8 * CHUNK, vote, v);
     }
     if (m->panoramas.bytes > CACHE) {
         pc_map_panoramas_drop(&m->panoramas, number);

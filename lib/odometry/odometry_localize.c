@@ -112,19 +112,21 @@ static void measure_scan(const pc_odometry_scan *scan, double gyration[3]) {
 pcgpu_status pc_odometry_look_at_map(pc_register_work *w, double *share) {
     const pcgpu_odometry *o = w->look_state;
     const double *T = w->result->T_target_source, *offset = o->map->offset;
-    float xyz[3 * PC_VIEW_ASKED];
+    float *xyz = malloc(3 * PC_VIEW_ASKED * sizeof *xyz);
     double inverse[16];
     pc_transform_invert(T, inverse);
-    const int n = pc_places_near(o->map->places, T[3] - offset[0], T[7] - offset[1], xyz, PC_VIEW_ASKED);
+    const int n = !xyz ? 0 : pc_places_near(o->map->places, T[3] - offset[0], T[7] - offset[1], xyz, PC_VIEW_ASKED);
     for (int i = 0; i < n; i++) {
         float *at = xyz + 3 * i;
         const double x = (double)at[0] + offset[0], y = (double)at[1] + offset[1], z = (double)at[2] + offset[2];
         for (int k = 0; k < 3; k++) {
-            const double *row = inverse + 4 * k;
-            at[k] = (float)(((row[0] * x + row[1] * y) + row[2] * z) + row[3]);
+            at[k] = (float)(((inverse[4 * k] * x + inverse[4 * k + 1] * y) + inverse[4 * k + 2] * z) + inverse[4 * k + 3]);
         }
     }
-    return pc_view_free(w->context, &w->seen[0], xyz, n, w->params->voxel, share);
+    const pcgpu_status status = xyz ? pc_view_free(w->context, &w->seen[0], xyz, n, w->params->voxel, share)
+                                    : pc_fail_memory(w->context, 3 * PC_VIEW_ASKED * sizeof *xyz, "points of the map");
+    free(xyz);
+    return status;
 }
 
 static pcgpu_status align_to_map(pcgpu_odometry *o, pc_odometry_scan *scan, const double predicted[16],

@@ -83,8 +83,9 @@ static void mark(pc_carrier *carrier, const int c[3]) {
     const uint32_t here = UINT32_C(1) << c[2], column = here | here << 1 | here >> 1;
     for (int x = c[0] - 1; x <= c[0] + 1; x++) {
         for (int y = c[1] - 1; y <= c[1] + 1; y++) {
-            if (x >= 0 && x < SIDE && y >= 0 && y < SIDE) {
-                carrier->bits[y * SIDE + x] |= column;
+            uint32_t *bits = x >= 0 && x < SIDE && y >= 0 && y < SIDE ? &carrier->bits[y * SIDE + x] : NULL;
+            if (bits && (__atomic_load_n(bits, __ATOMIC_RELAXED) & column) != column) {
+                __atomic_fetch_or(bits, column, __ATOMIC_RELAXED); /* in any order: threads share the cells */
             }
         }
     }
@@ -93,7 +94,7 @@ static void mark(pc_carrier *carrier, const int c[3]) {
 /* Near returns of parts of a cloud, which threads mark. */
 typedef struct marking {
     const pcgpu_cloud *cloud;
-    pc_carrier parts[PARTS];
+    pc_carrier *carrier;
 } marking;
 
 static void mark_part(void *state, int part) {
@@ -102,8 +103,8 @@ static void mark_part(void *state, int part) {
     const int64_t end = cloud->rows * (part + 1) / PARTS;
     int c[3];
     for (int64_t i = cloud->rows * part / PARTS; i < end; i++) {
-        if (cell_of(m->parts[part].radius, cloud->offset, cloud->data + i * cloud->columns, c)) {
-            mark(&m->parts[part], c);
+        if (cell_of(m->carrier->radius, cloud->offset, cloud->data + i * cloud->columns, c)) {
+            mark(m->carrier, c);
         }
     }
 }
@@ -122,17 +123,9 @@ void pc_carrier_find(pcgpu_context *context, const pcgpu_register_params *params
     if (params->keep_carrier || (double)near < LEAST_SHARE * (double)n || near == 0) {
         return;
     }
-    marking m = {.cloud = cloud};
-    for (int i = 0; i < PARTS; i++) {
-        m.parts[i].radius = radius;
-    }
-    pc_run_parts(context, PARTS, mark_part, &m);
+    marking m = {.cloud = cloud, .carrier = carrier};
     carrier->radius = radius;
-    for (int i = 0; i < PARTS; i++) {
-        for (int k = 0; k < SIDE * SIDE; k++) {
-            carrier->bits[k] |= m.parts[i].bits[k];
-        }
-    }
+    pc_run_parts(context, PARTS, mark_part, &m);
 }
 
 bool pc_carrier_has(const pc_carrier *carrier, int part, const double offset[3], const float *record) {

@@ -118,11 +118,10 @@ pcgpu_status pc_register_rescue(pcgpu_context *context, const pc_backend *backen
     }
     double begin = pc_now(), own = 0.0;
     trials t = {.context = context, .backend = backend, .run = run, .pair = {source, target}, .best = -1};
-    pcgpu_registration given = *result;
     pcgpu_status status = prepare(&t, params, PCGPU_RESCUE_DEGREES);
     if (status == PCGPU_OK && t.count > 1) {
         t.done[t.count - 1] = true;
-        t.results[t.count - 1] = given;
+        t.results[t.count - 1] = *result;
         status = register_from(&t, result, &own);
     }
     if (status == PCGPU_OK) {

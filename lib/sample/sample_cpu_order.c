@@ -18,6 +18,7 @@ enum {
     FINE_BITS = 7,
     MAX_DIGIT_BITS = (3 * FINE_BITS + 1) / 2,
     CELLS = 1 << 3 * COARSE_BITS,
+    DIGITS = 1 << MAX_DIGIT_BITS,
     INDEX_BITS = 32 - MAX_DIGIT_BITS,
     AT_ONCE = 1 << 20, /* points that are sorted by fine cells in one step: less than INDEX_BITS hold */
     LEAST_AT_ONCE = 1 << 14,
@@ -134,13 +135,13 @@ static void list_overfull(step *s, const uint32_t *keys) {
     }
 }
 
-/* Sorts at most AT_ONCE points; `memory` has 2 n words. */
+/* Sorts at most AT_ONCE points; `memory` has 2 n words and those of two tables of digits. */
 static void sort_fine(step *s, int bits, uint32_t *memory) {
     const int64_t n = s->range.n;
     const int digit_bits = (3 * bits + 1) / 2;
     const uint32_t digit = (1u << digit_bits) - 1, slot = (1u << INDEX_BITS) - 1;
     uint32_t *keys = memory, *items = memory + n;
-    uint32_t lower[1 << MAX_DIGIT_BITS], upper[1 << MAX_DIGIT_BITS];
+    uint32_t *lower = items + n, *upper = lower + DIGITS;
     memset(lower, 0, sizeof *lower << digit_bits);
     memset(upper, 0, sizeof *upper << digit_bits);
     for (int64_t i = 0; i < n;) {
@@ -250,7 +251,7 @@ __attribute__((noinline)) static bool order_step(step *s, int32_t *order, int64_
     const pc_sample_job *job = s->job;
     float *gathered = whole ? NULL : malloc((size_t)n * 3 * sizeof *gathered);
     int32_t *sorted = whole ? order : malloc((size_t)n * sizeof *sorted);
-    const size_t bytes = (size_t)n * (coarse ? sizeof(uint16_t) : 2 * sizeof(uint32_t));
+    const size_t bytes = coarse ? (size_t)n * sizeof(uint16_t) : ((size_t)n + DIGITS) * 2 * sizeof(uint32_t);
     void *memory = whole ? pc_sample_allocate(job, bytes) : malloc(bytes);
     s->runs = malloc((coarse ? (size_t)CELLS + 1 : (size_t)n / OVERFULL + 2) * sizeof *s->runs);
     bool ok = (gathered || whole) && sorted && memory && s->runs;

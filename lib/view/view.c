@@ -68,12 +68,10 @@ pcgpu_status pc_render(pcgpu_context *context, const pc_scene *scene, const pc_v
     if (open_canvas(&samples, &bytes) && picture->rgb) {
         point_size = view->point_size > 0 ? (float)(SAMPLES * view->point_size) : point_size;
         draw_layers(context, scene, &c, &samples, point_size);
-        if (c.kind == SPHERICAL) {
-            fill_gaps(context, &samples, &c);
-        }
+        status = c.kind == SPHERICAL ? fill_gaps(context, &samples, &c) : PCGPU_OK;
         /* across at least a pixel of a depth image */
         const float zoom = c.kind == PIXELS ? c.scale[0] / SAMPLES + 0.99f : 1.0f;
-        status = shade(context, &samples, zoom > 16.0f ? 16 : zoom < 1.0f ? 1 : (int)zoom, c.kind == PIXELS, picture);
+        status = status != PCGPU_OK ? status : shade(context, &samples, zoom > 16.0f ? 16 : zoom < 1.0f ? 1 : (int)zoom, c.kind == PIXELS, picture);
     } else {
         status = pc_fail_memory(context, bytes, "a picture of this size");
     }

@@ -122,7 +122,7 @@ void draw_triangles(const drawing *d); /* view_triangles.c */
 void draw_boxes(const drawing *d);     /* view_triangles.c */
 
 /* view_range.c: closes the gaps between the points and rows of a scanner in a range image. */
-void fill_gaps(pcgpu_context *context, const canvas *c, const camera *view);
+pcgpu_status fill_gaps(pcgpu_context *context, const canvas *c, const camera *view);
 
 /* view_shade.c: eye-dome lighting, to neighbours of `radius` pixels and three times that, and the colours of the pixels.
  * `quantized`: depths have steps, which are not to be seen. */

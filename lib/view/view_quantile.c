@@ -21,7 +21,7 @@ float pc_quantile(const float *values, int64_t n, double fraction) {
     int64_t rank = (int64_t)(fraction * (double)(n - 1) + 0.5);
     uint32_t prefix = 0;
     for (int pass = 0; pass < 3 && n > 0; pass++) {
-        int64_t counts[1 << 11] = {0};
+        uint32_t counts[1 << 11] = {0}; /* a picture has fewer values than 2^32 */
         const uint32_t mask = (1u << bits[pass]) - 1;
         for (int64_t i = 0; i < n; i++) {
             const uint32_t o = ordered(values[i]);
@@ -30,7 +30,7 @@ float pc_quantile(const float *values, int64_t n, double fraction) {
             }
         }
         uint32_t digit = 0;
-        while (digit < mask && rank >= counts[digit]) {
+        while (digit < mask && rank >= (int64_t)counts[digit]) {
             rank -= counts[digit++];
         }
         prefix = prefix << bits[pass] | digit;

@@ -3,6 +3,8 @@
 #include "context.h"
 #include "view_draw.h"
 
+#include <stdlib.h>
+
 enum { COLUMNS = 64 };
 
 typedef struct rows_state {
@@ -82,8 +84,11 @@ static void walk(void *state, int64_t begin, int64_t end) {
 
 #define COARSEST 0.009f /* radians: a scanner with fewer points per turn is one that leaves gaps */
 
-void fill_gaps(pcgpu_context *context, const canvas *c, const camera *view) {
-    int64_t histogram[SAMPLES * PC_PICTURE_SIDE + 1] = {0}, gaps = 0, seen = 0;
+pcgpu_status fill_gaps(pcgpu_context *context, const canvas *c, const camera *view) {
+    int64_t *histogram = calloc((size_t)c->height + 1, sizeof *histogram), gaps = 0, seen = 0;
+    if (!histogram) {
+        return pc_fail_memory(context, ((uint64_t)c->height + 1) * sizeof *histogram, "the picture");
+    }
     rows_state s = {.c = c, .histogram = histogram, .step = 0.15f * view->depth_scale}; /* 15 % of the distance */
     const float widest = COARSEST * view->scale[0];
     s.widest = widest < 32.0f ? (int)widest : 32;
@@ -100,4 +105,6 @@ void fill_gaps(pcgpu_context *context, const canvas *c, const camera *view) {
         s.widest = s.widest * 3 / 2;
         pc_run_ranges(context, c->width, COLUMNS, walk, &s);
     }
+    free(histogram);
+    return PCGPU_OK;
 }

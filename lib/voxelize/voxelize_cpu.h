@@ -141,6 +141,7 @@ typedef struct pc_voxel_scratch {
         pc_block partition_voxel;       /* its ids among all voxels */
         pc_block sums;                  /* by local number */
     } part[PC_VOXEL_PARTS];
+    int64_t new_ones[PC_VOXEL_PARTS][PC_VOXEL_PARTS]; /* by partition and part */
     pc_team *team;
     pc_block voxels, cursors, starts, order, sums;
 } pc_voxel_scratch;

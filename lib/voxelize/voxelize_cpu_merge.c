@@ -94,7 +94,6 @@ static void number_new(pc_voxel_scratch *scratch, int p, int64_t next, pc_cell_v
 typedef struct merger {
     pc_voxel_scratch *scratch;
     int parts;
-    int64_t new_ones[PC_VOXEL_PARTS][PC_VOXEL_PARTS]; /* by partition and part */
     int64_t starts[PC_VOXEL_PARTS];
     bool failed[PC_VOXEL_PARTS];
     pc_cell_voxel *voxels;
@@ -107,7 +106,7 @@ static void split_one(void *state, int p) {
 
 static void merge_one(void *state, int which) {
     merger *m = state;
-    m->failed[which] = !merge_partition(m->scratch, m->parts, which, m->new_ones[which]);
+    m->failed[which] = !merge_partition(m->scratch, m->parts, which, m->scratch->new_ones[which]);
 }
 
 static void number_one(void *state, int p) {
@@ -130,7 +129,7 @@ bool pc_merge_parts(pc_voxel_scratch *scratch, pc_numbered *out) {
             if (m.failed[which]) {
                 return false;
             }
-            out->found += m.new_ones[which][p];
+            out->found += scratch->new_ones[which][p];
         }
     }
     if (!pc_block_reserve(&scratch->voxels, (size_t)(out->found + 1) * sizeof *out->voxels, false)) {

@@ -15,7 +15,7 @@
 
 #include <stdlib.h>
 
-enum { BLOCK = 4096 };
+enum { BLOCK = 512 };
 
 typedef struct piecewise {
     pcgpu_context *context;

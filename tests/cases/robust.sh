@@ -16,3 +16,13 @@ cloud 10 > a.bin
 expect 1 pcgpu odometry --init "$C/bidi_transform.txt" a.bin a.bin
 stderr_has '\\xe2\\x80\\xae31mX'
 ! grep -q "$(printf '\342\200\256')" "$ERR" || die 'a character that turns the text'
+
+# Threads with stacks of 128 KiB, as musl makes them.
+if command -v cc > /dev/null && ! has_sanitizer && cc -shared -fPIC "$C/smallstack.c" -o small.so -ldl 2> /dev/null; then
+    printf '%s\n' "$PCGPU_SOURCE/testdata/street.bin $PCGPU_SOURCE/testdata/street_moved.bin" > pairs && cat pairs pairs > LIST
+    expect 0 env STK=131072 LD_PRELOAD=./small.so "$PCGPU" register --cpu --threads 2 --init auto --pairs LIST
+    for I in 1 2 3; do cp "$PCGPU_SOURCE/testdata/street.bin" $I.bin; done
+    expect 0 env STK=131072 LD_PRELOAD=./small.so "$PCGPU" view --from sensor 1.bin 2.bin 3.bin -o views/ --threads 2
+else
+    skip_part 'small stacks' 'a compiler is absent, or a sanitizer is there'
+fi

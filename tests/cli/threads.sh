@@ -50,4 +50,14 @@ case $(ldd "$PCGPU") in
     done
     ;;
 esac
+# A small stack of the main thread: no function takes much of it.
+if ! has_sanitizer; then
+    for COMMAND in "view --from sensor $PCGPU_SOURCE/testdata/street.bin -o small.png" "info $PCGPU_SOURCE/testdata/street.bin" \
+        "register --cpu --init auto $PCGPU_SOURCE/testdata/street.bin $PCGPU_SOURCE/testdata/street_moved.bin" \
+        "voxelize --cpu --voxel-size 1 $PCGPU_SOURCE/testdata/street.bin -o small.npz"; do
+        (ulimit -s 150 && "$PCGPU" $COMMAND > "$OUT" 2> "$ERR")
+        LAST=$COMMAND
+        expected 0 $?
+    done
+fi
 finish
