@@ -17,6 +17,7 @@ static const char *const associations[] = {"auto", "projective", "nearest", NULL
 static const char *const transform_formats[] = {"matrix", "kitti", "tum", NULL};
 static const char *const references[] = {"previous", "keyframe", "model", NULL};
 static const char *const deskews[] = {"none", "time", "counterclockwise", "clockwise", NULL};
+static const char *const alignments[] = {"rigid", "sim3", NULL};
 static const char *const devices[] = {"auto", "cpu", "cuda", NULL};
 static const char *const starts[] = {"first", "center", "random", NULL};
 static const char *const automatic[] = {"auto", NULL};
@@ -221,6 +222,13 @@ static const option_row table[] = {
     {"calibration", 0, FOR_TRAJECTORY, OPTION_INPUT, &type_path, "FILE", AT(calibration), 0, 0, NULL,
      "T_truth_sensor when --ground-truth belongs to another sensor, such as a camera: a KITTI calib.txt, or a transform as "
      "for --init."},
+    {"time-offset", 0, FOR_EVALUATE, 0, &type_real, "S", AT(time_offset), -METRES, METRES, NULL,
+     "Add S seconds to the times of the trajectory before they are matched with those of the truth."},
+    {"time-tolerance", 0, FOR_EVALUATE, OPTION_ABOVE_MIN, &type_real, "S", AT(time_tolerance), 0, METRES, NULL,
+     "The largest difference in time of a pose and its true pose, in seconds."},
+    {"align", 0, FOR_EVALUATE, 0, &type_choice, "NAME", AT(align), 0, 0, alignments,
+     "rigid: a rotation and a translation; sim3: a scale, too, as for one camera, whose trajectories have none. All errors are those "
+     "of the scaled trajectory."},
     {"plot", 0, FOR_EVALUATE, OPTION_OUTPUT | OPTION_PICTURE, &type_path, "FILE", AT(picture), 0, 0, NULL,
      "Write a .png with charts of the errors: of position and rotation along the path, and of segments by their length."},
 

@@ -168,7 +168,8 @@ struct option_values {
     const char *trajectory, *timestamps, *ground_truth, *calibration, *map;
     const char *sequence; /* the folder of a sequence whose scans are the inputs; no option */
     transform_format trajectory_format;
-    double rate;
+    double rate, time_offset, time_tolerance;
+    int align; /* 1: sim3 */
     bool resume, loops;
     double map_voxel; /* or PCGPU_AUTO */
     bool keep_moving;

@@ -49,6 +49,7 @@ void options_init(option_values *options, const command_info *command) {
     pcgpu_odometry_params_init(&options->odometry);
     options->trajectory_format = TRANSFORM_KITTI;
     options->rate = 10;
+    options->time_tolerance = 0.02;
     options->map_voxel = PCGPU_AUTO;
     level_counts_init(&options->level_iterations, command);
     pcgpu_volume_params_init(&options->volume);

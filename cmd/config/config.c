@@ -29,7 +29,7 @@ static const option_row *option_of_key(const char *key, unsigned commands) {
     return o && !(o->flags & OPTION_LINE_ONLY) ? o : NULL;
 }
 
-static bool unknown_key(const reader *r, const yaml_node_t *node, const char *key) {
+static bool unknown_key(const reader *r, const yaml_node_t *node, const char *key, const yaml_node_t *value) {
     char name[64], suggestion[64];
     replaced(key, '_', '-', name, sizeof name);
     const option_row *elsewhere = option_by_name(name, FOR_ALL);
@@ -41,7 +41,8 @@ static bool unknown_key(const reader *r, const yaml_node_t *node, const char *ke
         return document_wrong(r->document, node, "%s is not a key of %s but of %s; put it under \"%s:\"", key,
                               r->command->name, owner, owner);
     }
-    const char *close = closest_option(name, r->command->bit);
+    const char *section = value && value->type == YAML_MAPPING_NODE ? closest_name(key, next_command_name, 0) : NULL;
+    const char *close = section ? section : closest_option(name, r->command->bit);
     if (close) {
         return document_wrong(r->document, node, "unknown key %s; did you mean %s?", key,
                               replaced(close, '-', '_', suggestion, sizeof suggestion));
@@ -178,7 +179,7 @@ static bool read_mapping(const reader *r, const yaml_node_t *mapping, bool top, 
         const option_row *o = section ? NULL : option_of_key(key, r->command->bit);
         if (section ? !read_section(r, section, value)
             : o     ? !config_set(r->document, r->options, o, key, value)
-                    : !unknown_key(r, key_node, key)) {
+                    : !unknown_key(r, key_node, key, value)) {
             return false;
         }
     }

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEGREES       57.29577951308232
-#define MATCH_SECONDS 0.02 /* the largest difference in time of matching poses */
+#define LEAST_TURN    0.01 /* radians: smaller mean errors of rotations are none of the order of quaternions */
 
 /* ---- the truth ---- */
 
@@ -74,10 +73,10 @@ static bool is_better(const trajectory *estimate, const double *times, const tim
     return there != match_there ? there : fabs(truth->time - times[i]) < fabs(truth->time - times[truth->match]);
 }
 
-/* The true pose for each estimate: the nearest in time, the earlier of two as near, within MATCH_SECONDS, unless another estimate
+/* The true pose for each estimate: the nearest in time, the earlier of two as near, within `tolerance`, unless another estimate
  * is nearer to it; or NaN. Neither file needs to be in the order of time. `times`: of the estimates, in seconds. *found: how
  * many have a true pose. */
-static double *match_by_time(const trajectory *estimate, const double *times, const trajectory *truth, int64_t *found) {
+static double *match_by_time(const trajectory *estimate, const double *times, const trajectory *truth, double tolerance, int64_t *found) {
     const int64_t count = estimate->count;
     double *poses = malloc(((size_t)count + 1) * 16 * sizeof *poses);
     timed_pose *order = order_by_time(truth);
@@ -94,7 +93,7 @@ static double *match_by_time(const trajectory *estimate, const double *times, co
                                         fabs(order[k + 1].time - times[i]) < fabs(order[k].time - times[i]))) {
             k++;
         }
-        if (fabs(order[k].time - times[i]) <= MATCH_SECONDS && is_better(estimate, times, &order[k], i)) {
+        if (fabs(order[k].time - times[i]) <= tolerance && is_better(estimate, times, &order[k], i)) {
             order[k].match = i;
         }
     }
@@ -124,11 +123,11 @@ static void warn_unordered(const char *shown, const double *times, int64_t count
 }
 
 /* The times of the estimate in seconds: as given, or from the rate. */
-static double *times_in_seconds(const double *times, int64_t count, double rate) {
+static double *times_in_seconds(const double *times, int64_t count, double rate, double offset) {
     const double unit = times ? trajectory_unit(times, count) : 1;
     double *seconds = malloc(((size_t)count + 1) * sizeof *seconds);
     for (int64_t i = 0; seconds && i < count; i++) {
-        seconds[i] = times ? unit * times[i] : (double)i / rate;
+        seconds[i] = (times ? unit * times[i] : (double)i / rate) + offset;
     }
     return seconds;
 }
@@ -142,15 +141,16 @@ static bool has_pose(const trajectory *t) {
 }
 
 /* Two clocks, such as the time since the start in one file and since 1970 in the other one. */
-static void report_clocks(const char *shown, const double *times, int64_t count, const trajectory *truth, const char *name) {
+static void report_clocks(const char *shown, const double *times, int64_t count, const trajectory *truth, const option_values *o) {
     const double unit = trajectory_unit(truth->times, truth->count);
     report_error(shown,
-                 "no time is within %g s of one in %s: its times are %.15g to %.15g s, and %.15g to %.15g s there; give both the same clock",
-                 MATCH_SECONDS, name, times[0], times[count - 1], unit * truth->times[0], unit * truth->times[truth->count - 1]);
+                 "no time is within %g s of one in %s: its times are %.15g to %.15g s, and %.15g to %.15g s there; give both the same clock, "
+                 "--time-offset or a larger --time-tolerance",
+                 o->time_tolerance, o->ground_truth, times[0], times[count - 1], unit * truth->times[0], unit * truth->times[truth->count - 1]);
 }
 
 /* Poses that the table does not count, neither as compared nor as missing. */
-static void warn_left_out(const char *shown, const trajectory *estimate, const double *matched, const char *name) {
+static void warn_left_out(const char *shown, const trajectory *estimate, const double *matched, const option_values *o) {
     int64_t poses = 0, alone = 0;
     for (int64_t i = 0; i < estimate->count; i++) {
         const bool there = estimate->poses[16 * i] == estimate->poses[16 * i];
@@ -159,89 +159,48 @@ static void warn_left_out(const char *shown, const trajectory *estimate, const d
     }
     if (alone > 0) {
         report_warning(shown, "%lld of %lld poses are left out: %s has no pose within %g s, or another pose is nearer to it",
-                       (long long)alone, (long long)poses, name, MATCH_SECONDS);
+                       (long long)alone, (long long)poses, o->ground_truth, o->time_tolerance);
     }
 }
 
-/* ---- output ---- */
+/* ---- the evaluation ---- */
 
-static void print_lengths(FILE *out, const pcgpu_evaluation *e, bool is_short, double mean, double rotation) {
-    for (int i = 0; i < PCGPU_SEGMENTS; i++) {
-        const pcgpu_segment_error *g = &e->segments[i];
-        if ((g->length < 100.0) == is_short && g->count > 0) {
-            fprintf(out, "  %4.0f m %28lld pieces %12.4f %% %10.4f degree/100m\n", g->length, (long long)g->count,
-                    100.0 * g->translation, 100.0 * g->rotation * DEGREES);
+/* With --align sim3 the poses with the scale of the truth, in the memory of `scaled`; e: the evaluation of them, and their scale. */
+static pcgpu_status evaluate_scaled(session *s, double *scaled, const double *truth, const double *seconds, int64_t count,
+                                    pcgpu_evaluation *e, double *scale) {
+    pcgpu_status status = pcgpu_trajectory_evaluate(s->context, scaled, truth, seconds, count, e);
+    *scale = 1;
+    if (status == PCGPU_OK && s->options->align) {
+        *scale = evaluate_scale(scaled, truth, count, e->T_truth_estimate);
+        for (int64_t i = 0; i < 3 * count; i++) {
+            scaled[16 * (i / 3) + 4 * (i % 3) + 3] *= *scale;
         }
+        status = pcgpu_trajectory_evaluate(s->context, scaled, truth, seconds, count, e);
     }
-    if (mean == mean) {
-        fprintf(out, "  all %46.4f %% %10.4f degree/100m\n", 100.0 * mean, 100.0 * rotation * DEGREES);
+    return status;
+}
+
+/* Errors that the order of quaternions explains. */
+static void hint_order(const char *shown, const trajectory *estimate, const double *truth) {
+    const bool quaternions = estimate->numbers == 7 || estimate->numbers == 8;
+    const double error = quaternions ? evaluate_turn_error(estimate->poses, truth, estimate->count, false) : 0;
+    if (error > LEAST_TURN && evaluate_turn_error(estimate->poses, truth, estimate->count, true) < 0.2 * error) {
+        report_warning(shown, "the rotations fit when its quaternions are w x y z; then name them in a first line: # time x y z qw qx qy qz");
     }
 }
 
-static void print_table(FILE *out, const pcgpu_evaluation *e) {
-    fprintf(out, "%lld poses compared, %lld missing, %.3f m\n", (long long)e->poses, (long long)e->missing, e->length);
-    fprintf(out, "absolute trajectory error (ATE) after rigid alignment\n");
-    fprintf(out, "  RMSE %.6f m, mean %.6f m, median %.6f m, largest %.6f m\n", e->ate_rmse, e->ate_mean, e->ate_median,
-            e->ate_max);
-    fprintf(out, "relative pose error (RPE), RMSE\n");
-    fprintf(out, "  from pose to pose %11lld pairs %14.6f m %12.6f degree\n", (long long)e->rpe_count,
-            e->rpe_translation, e->rpe_rotation * DEGREES);
-    if (e->rpe_second_count > 0) {
-        fprintf(out, "  over a second %15lld pairs %14.6f m %12.6f degree\n", (long long)e->rpe_second_count,
-                e->rpe_second_translation, e->rpe_second_rotation * DEGREES);
-    }
-    fprintf(out, "segment error as of KITTI, mean\n");
-    if (e->segment_translation == e->segment_translation) {
-        print_lengths(out, e, false, e->segment_translation, e->segment_rotation);
+static bool counts_fit(const session *s, const char *shown, const trajectory *estimate, const trajectory *truth) {
+    const option_values *o = s->options;
+    if (estimate->count != truth->count) {
+        report_error(shown, "%lld poses, and %lld in %s; give one true pose per pose%s, times of both by the format TUM, or --timestamps",
+                     (long long)estimate->count, (long long)truth->count, o->ground_truth,
+                     estimate->count < truth->count ? " (of the first poses: head -n)" : "");
+    } else if (option_given(o, "time-offset", s->command) || option_given(o, "time-tolerance", s->command)) {
+        report_error(shown, "--time-offset and --time-tolerance are for times in both files; leave them out");
     } else {
-        fprintf(out, "  the path is shorter than the 100 m of KITTI's shortest segment\n");
+        return true;
     }
-    if (e->short_translation == e->short_translation) {
-        fprintf(out, "the same over short segments, which KITTI does not have\n");
-        print_lengths(out, e, true, e->short_translation, e->short_rotation);
-    }
-}
-
-static void print_json(const session *s, const char *name, const pcgpu_evaluation *e) {
-    json out;
-    if (!session_json_open(s, &out)) {
-        return;
-    }
-    json_text(&out, "trajectory", name);
-    json_text(&out, "ground_truth", s->options->ground_truth);
-    json_open(&out, "evaluation");
-    json_integer(&out, "poses", e->poses);
-    json_integer(&out, "missing", e->missing);
-    json_number(&out, "length", e->length);
-    json_numbers(&out, "T_truth_estimate", e->T_truth_estimate, 16);
-    json_number(&out, "ate_rmse", e->ate_rmse);
-    json_number(&out, "ate_mean", e->ate_mean);
-    json_number(&out, "ate_median", e->ate_median);
-    json_number(&out, "ate_max", e->ate_max);
-    json_integer(&out, "rpe_count", e->rpe_count);
-    json_number(&out, "rpe_translation", e->rpe_translation);
-    json_number(&out, "rpe_rotation", e->rpe_rotation);
-    json_integer(&out, "rpe_second_count", e->rpe_second_count);
-    json_number(&out, "rpe_second_translation", e->rpe_second_translation);
-    json_number(&out, "rpe_second_rotation", e->rpe_second_rotation);
-    json_number(&out, "segment_translation", e->segment_translation);
-    json_number(&out, "segment_rotation", e->segment_rotation);
-    json_number(&out, "short_translation", e->short_translation);
-    json_number(&out, "short_rotation", e->short_rotation);
-    json_key(&out, "segments");
-    for (int i = 0; i < PCGPU_SEGMENTS; i++) {
-        json one = {.out = out.out, .first = true};
-        fputs(i ? ", " : "[", out.out);
-        json_open(&one, NULL);
-        json_number(&one, "length", e->segments[i].length);
-        json_integer(&one, "count", e->segments[i].count);
-        json_number(&one, "translation", e->segments[i].translation);
-        json_number(&one, "rotation", e->segments[i].rotation);
-        json_close(&one);
-    }
-    fputc(']', out.out);
-    json_close(&out);
-    session_json_close(&out);
+    return false;
 }
 
 int evaluate_print(session *s, const char *name, const trajectory *estimate, const double *times,
@@ -249,44 +208,48 @@ int evaluate_print(session *s, const char *name, const trajectory *estimate, con
     const option_values *o = s->options;
     const bool by_time = estimate->times && truth->times;
     const char *shown = o->trajectory ? output_shown(name) : input_name(name); /* the output of odometry, or an input */
-    double *matched = NULL, *seconds = NULL;
+    const size_t bytes = ((size_t)estimate->count + 1) * 16 * sizeof(double);
     int64_t found = 0;
+    double scale;
     pcgpu_evaluation e;
     if (errors) {
         *errors = (pose_errors){0};
     }
-    if (!by_time && estimate->count != truth->count) {
-        report_error(shown, "%lld poses, and %lld in %s; give one true pose per pose, or both files in TUM format",
-                     (long long)estimate->count, (long long)truth->count, o->ground_truth);
+    if (!by_time && !counts_fit(s, shown, estimate, truth)) {
         return EXIT_FAILED;
     }
-    seconds = times_in_seconds(times ? times : estimate->times, estimate->count, o->rate);
+    double *seconds = times_in_seconds(times ? times : estimate->times, estimate->count, o->rate, o->time_offset), *scaled = malloc(bytes);
+    double *matched = by_time && seconds ? match_by_time(estimate, seconds, truth, o->time_tolerance, &found) : NULL;
+    const double *wanted = by_time ? matched : truth->poses;
     if (by_time && seconds) {
-        matched = match_by_time(estimate, seconds, truth, &found);
         warn_unordered(shown, seconds, estimate->count);
     }
+    if (scaled && estimate->count > 0) {
+        memcpy(scaled, estimate->poses, bytes - 16 * sizeof(double));
+    }
     int code = EXIT_FAILED;
-    if (!seconds || (by_time && !matched)) {
+    if (!seconds || !scaled || (by_time && !matched)) {
         report_error(shown, "out of memory");
     } else if (by_time && found == 0 && has_pose(estimate) && truth->count > 0) {
-        report_clocks(shown, seconds, estimate->count, truth, o->ground_truth);
-    } else if (pcgpu_trajectory_evaluate(s->context, estimate->poses, by_time ? matched : truth->poses, seconds,
-                                         estimate->count, &e) != PCGPU_OK) {
+        report_clocks(shown, seconds, estimate->count, truth, o);
+    } else if (evaluate_scaled(s, scaled, wanted, seconds, estimate->count, &e, &scale) != PCGPU_OK) {
         report_failure(shown, s->context);
-    } else if (errors && (errors->all = e, !pose_errors_fill(errors, estimate->poses, by_time ? matched : truth->poses, estimate->count))) {
+    } else if (errors && (errors->all = e, !pose_errors_fill(errors, scaled, wanted, estimate->count))) {
         report_error(shown, "out of memory");
     } else {
         if (by_time) {
-            warn_left_out(shown, estimate, matched, o->ground_truth);
+            warn_left_out(shown, estimate, matched, o);
         }
+        hint_order(shown, estimate, wanted);
         if (table) {
-            print_table(table, &e);
+            evaluate_print_table(table, &e, o->align ? scale : 0);
         }
-        print_json(s, name, &e);
+        evaluate_print_json(s, name, &e, scale);
         code = EXIT_DONE;
     }
     free(matched);
     free(seconds);
+    free(scaled);
     return code;
 }
 

@@ -22,6 +22,15 @@ typedef struct pose_errors {
 int evaluate_print(session *session, const char *name, const trajectory *estimate, const double *times,
                    const trajectory *truth, FILE *table, pose_errors *errors);
 
+/* evaluate_table.c; scale 0: none was looked for. */
+void evaluate_print_table(FILE *out, const pcgpu_evaluation *e, double scale);
+void evaluate_print_json(const session *s, const char *name, const pcgpu_evaluation *e, double scale);
+
+/* evaluate_align.c: the scale of the estimate, of which T is the rigid alignment; and the mean error in radians of the rotations
+ * from pose to pose, `reordered` as if the quaternions of the estimate were w x y z in its file. */
+double evaluate_scale(const double *estimate, const double *truth, int64_t count, const double T[16]);
+double evaluate_turn_error(const double *estimate, const double *truth, int64_t count, bool reordered);
+
 /* evaluate_plot.c: the errors of `count` poses, of which errors->all is set. False without memory. */
 bool pose_errors_fill(pose_errors *errors, const double *estimate, const double *truth, int64_t count);
 void pose_errors_free(pose_errors *errors); /* accepts a zeroed struct */

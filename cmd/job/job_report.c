@@ -1,4 +1,5 @@
 /* The report of a job that has ended: an object of --json, and messages with -v. */
+#include "cloud.h"
 #include "job.h"
 
 void json_option(json *out, const option_values *values, const option_row *option) {
@@ -139,9 +140,26 @@ void job_print_json(const job *j, int code, const char *outputs) {
     session_json_close(&out);
 }
 
+/* Of a source and a target, each its own. */
+static void report_each(const job *j) {
+    for (int i = 0; i < j->count; i++) {
+        const pcgpu_cloud *cloud = &j->clouds[i];
+        long long bad = 0;
+        for (int64_t k = 0; k < cloud->rows; k++) {
+            const float *p = cloud->data + k * cloud->columns;
+            bad += !pc_is_finite3(p[0], p[1], p[2]);
+        }
+        if (bad > 0) {
+            report_warning(j->names[i], "%lld of %lld points are not finite and were dropped", bad, (long long)cloud->rows);
+        }
+    }
+}
+
 void job_report(const job *j) {
     const pcgpu_run *run = &j->run;
-    if (run->non_finite > 0) {
+    if (run->non_finite > 0 && j->count == 2 && !j->projective) {
+        report_each(j);
+    } else if (run->non_finite > 0) {
         report_warning(j->names[0], "%lld of %lld points are not finite and were dropped", (long long)run->non_finite,
                        (long long)run->points_in);
     }

@@ -8,6 +8,7 @@
 #include "text.h"
 #include "transform.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,7 @@ typedef struct line_format {
 } line_format;
 
 #define EUROC 17 /* numbers: time, position, quaternion w x y z, velocity, two biases */
+#define VINS  11 /* those without the biases, as VINS-Fusion writes them */
 
 static const char *format_name(const line_format *lines) {
     switch (lines->columns) {
@@ -56,6 +58,7 @@ static const char *format_name(const line_format *lines) {
     case 12: return "KITTI";
     case 13: return "KITTI with times";
     case EUROC: return "EuRoC";
+    case VINS: return "VINS-Fusion";
     default: return "matrices, one per line";
     }
 }
@@ -86,6 +89,23 @@ static bool names_w_first(const char *comment) {
     return first;
 }
 
+/* Whether a line has names and no number: the header of a table. */
+static bool names_columns_alone(const char *line) {
+    double number;
+    char word[64];
+    bool any = false;
+    for (const char *p = line + strspn(line, " \t\r,;"); *p; p += strspn(p, " \t\r,;")) {
+        const size_t n = strcspn(p, " \t\r,;");
+        snprintf(word, sizeof word, "%.*s", (int)(n < sizeof word ? n : sizeof word - 1), p);
+        if (is_missing(word) || number_parse(word, &number)) {
+            return false;
+        }
+        any = any || (isalpha((unsigned char)word[0]) && (strchr(word, 'x') || strchr(word, 'X')));
+        p += n;
+    }
+    return any; /* x among them */
+}
+
 /* The quaternion of w x y z as x y z w, which it is in transforms. */
 static void put_w_last(double q[4]) {
     const double w = q[0];
@@ -110,7 +130,7 @@ static bool parse_pose(line_file *f, line_format *lines, pose_line *p, bool *who
     bool all;
     int n = split_numbers(f->line, v);
     p->time = NAN;
-    if (n != 3 && n != 4 && n != 7 && n != 8 && n != 12 && n != 13 && n != 16 && n != EUROC) {
+    if (n != 3 && n != 4 && n != 7 && n != 8 && n != 12 && n != 13 && n != 16 && n != EUROC && n != VINS) {
         return line_wrong(f, n < 0 ? "not numbers; give lines of 16, 12 (KITTI) or 8 (TUM) numbers"
                                    : "give lines of 16, 12 (KITTI) or 8 (TUM) numbers");
     }
@@ -118,9 +138,9 @@ static bool parse_pose(line_file *f, line_format *lines, pose_line *p, bool *who
         return line_wrong(f, "not as many numbers as the line before; give lines of one format");
     }
     lines->columns = n;
-    if (n == EUROC || ((n == 7 || n == 8) && lines->w_first)) {
+    if (n == EUROC || n == VINS || ((n == 7 || n == 8) && lines->w_first)) {
         put_w_last(v + (n == 7 ? 3 : 4));
-        n = n == EUROC ? 8 : n;
+        n = n == EUROC || n == VINS ? 8 : n;
     }
     if (n < 7) {
         if (!parse_matrix(f, n == 3, v, whole)) {
@@ -211,7 +231,7 @@ static bool read_json(line_file *f, trajectory *t) {
 /* states: lines with TRAJECTORY_STATE are not comments. */
 static bool read_poses(line_file *f, bool unfinished, bool states, trajectory *t) {
     line_format lines = {.columns = 0};
-    bool whole = true, has_state = false;
+    bool whole = true, has_state = false, has_header = false;
     pose_line state;
     t->reference_time = NAN;
     while (next_line(f, &whole)) {
@@ -234,6 +254,11 @@ static bool read_poses(line_file *f, bool unfinished, bool states, trajectory *t
             lines.w_first = lines.w_first || (lines.columns == 0 && names_w_first(text));
             continue;
         }
+        if (!lost && lines.columns == 0 && !has_header && names_columns_alone(text)) {
+            has_header = true;
+            lines.w_first = names_w_first(text);
+            continue;
+        }
         if (!lost && !parse_pose(f, &lines, &p, &whole)) {
             return false;
         }
@@ -253,7 +278,7 @@ static bool read_poses(line_file *f, bool unfinished, bool states, trajectory *t
     }
     t->numbers = lines.columns;
     t->format = format_name(&lines);
-    if (lines.columns != 8 && lines.columns != 13 && lines.columns != EUROC && !states) {
+    if (lines.columns != 8 && lines.columns != 13 && lines.columns != EUROC && lines.columns != VINS && !states) {
         free(t->times);
         t->times = NULL;
     }

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-static const double TOLERANCE = 1e-3; /* of the norm of a quaternion; pcgpu_is_rigid has the same for rotations */
+static const double TOLERANCE = 0.01; /* of the norm of a quaternion, which files have with two decimals, too */
 
 /* The next byte, of at most *left: a pipe may have no end. */
 static int next_byte(FILE *stream, long *left) {

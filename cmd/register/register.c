@@ -107,6 +107,23 @@ static void report_answer(const job *j, const pcgpu_registration *r, double seco
            length_text(deviation(r, 3), length[1]), angle_text(deviation(r, 0), angle[1]), time);
 }
 
+#define FAR_APART 10.0 /* extents: one of both clouds has other coordinates */
+
+/* The distance of the centres of two clouds, or 0 when they may overlap with a better start. */
+static double far_apart(const job *j) {
+    double extent = 0, square = 0;
+    bounds b[2] = {no_bounds, no_bounds};
+    for (int i = 0; i < 2 && !j->projective; i++) {
+        bounds_add_cloud(&b[i], &j->clouds[i]);
+    }
+    for (int k = 0; k < 3 && !j->projective; k++) {
+        const double d = (b[0].low[k] + b[0].high[k] - b[1].low[k] - b[1].high[k]) / 2;
+        extent = fmax(extent, fmax(b[0].high[k] - b[0].low[k], b[1].high[k] - b[1].low[k]));
+        square += d * d;
+    }
+    return sqrt(square) > FAR_APART * extent ? sqrt(square) : 0;
+}
+
 /* Prints the result: the motion with its uncertainty and time, or an error if it did not converge; a summary; a warning
  * about an unconstrained direction. seconds: the time of the pair; not shown for a list. */
 static void summarize(const job *j, const pcgpu_registration *r, double seconds) {
@@ -114,8 +131,14 @@ static void summarize(const job *j, const pcgpu_registration *r, double seconds)
         report_answer(j, r, seconds);
     } else {
         const bool guessed = j->session->options->init || strchr(r->reason, ';');
-        report_error(j->names[0], "did not converge: %s%s", r->reason,
-                     !guessed && strncmp(r->reason, "no overlap", 10) == 0 ? "; give --init auto, or a guess by --init FILE" : "");
+        const double apart = far_apart(j);
+        if (apart > 0) {
+            report_error(j->names[0], "did not converge: the clouds lie %.0f m apart, as UTM and local coordinates do; give both in the same "
+                         "coordinates, --init auto, or a guess by --init FILE", apart);
+        } else {
+            report_error(j->names[0], "did not converge: %s%s", r->reason,
+                         !guessed && strncmp(r->reason, "no overlap", 10) == 0 ? "; give --init auto, or a guess by --init FILE" : "");
+        }
     }
     if (j->projective) {
         report_summary(

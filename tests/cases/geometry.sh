@@ -10,3 +10,12 @@ for OPTIONS in '' "--init $C/overlap_T.txt" '--method plane'; do
     near "y ($OPTIONS)" "$(awk '{ print $8 }' T.txt)" -0.12 0.005
     near "the cosine ($OPTIONS)" "$(awk '{ print $1 }' T.txt)" 0.99779 0.0002
 done
+# Trajectories as other programs write them.
+for NAME in est_vins.csv est_header.csv est_prec2.tum; do
+    expect 0 pcgpu evaluate "$C/$NAME" --ground-truth "$C/gt.tum"
+    stdout_has '^10 poses compared, 0 missing'
+    near "the ATE of $NAME" "$(sed -n 's/^  RMSE \([0-9.]*\) m.*/\1/p' "$OUT")" 0.028 0.001
+done
+expect 1 pcgpu evaluate "$C/est_off05.tum" --ground-truth "$C/gt.tum"
+expect 0 pcgpu evaluate "$C/est_off05.tum" --ground-truth "$C/gt.tum" --time-offset -0.05
+near 'the ATE with an offset' "$(sed -n 's/^  RMSE \([0-9.]*\) m.*/\1/p' "$OUT")" 0.0282 0.0001

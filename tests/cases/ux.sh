@@ -6,3 +6,10 @@ SLURM='env SLURM_ARRAY_TASK_MIN=0 SLURM_ARRAY_TASK_MAX=3 SLURM_ARRAY_TASK_COUNT=
 expect 0 $SLURM SLURM_ARRAY_TASK_ID=1 "$PCGPU" sample -m 100 in/ -o out/ --shard slurm --json r.jsonl
 expect 0 $SLURM SLURM_ARRAY_TASK_ID=2 "$PCGPU" sample -m 100 in/ -o out/ --shard slurm --json r.jsonl --skip-existing
 is 'inputs of r.jsonl' "$(sed 's/.*"inputs": \["\([^"]*\)"\].*/\1/' r.jsonl | sort | tr '\n' ' ')" 'in/2.bin in/3.bin in/6.bin in/7.bin '
+
+# The target is named for its points; a section is suggested for a section.
+expect 0 pcgpu register --cpu "$C/src.bin" "$C/tgt_nan.bin"
+stderr_has 'tgt_nan\.bin: warning: 500 of 3500 points are not finite'
+stderr_lacks 'src\.bin: warning'
+expect 2 pcgpu voxelize --config "$C/y6.yaml" in/1.bin -o v.npz
+stderr_has 'unknown key voxelise; did you mean voxelize\?'

@@ -166,4 +166,10 @@ expect 0 prefix/bin/pcgpu voxelize --config mine --dry-run a.bin
 stdout_has 'voxel_size: \[0\.75, 0\.75, 0\.75\]'
 (cd prefix && ln -s bin/pcgpu p && PATH=. p voxelize --config mine --dry-run ../a.bin > /dev/null) || die 'by a link'
 rm -r prefix wanted
+
+# A section that is misspelled has the name of a command near.
+printf 'voxelise:\n  voxel_size: 0.2\n' > section.yaml
+cloud 30 > sectioned.bin
+expect 2 pcgpu voxelize --config section.yaml sectioned.bin -o v.npz
+stderr_is 'pcgpu: section.yaml:1:1: unknown key voxelise; did you mean voxelize?'
 finish

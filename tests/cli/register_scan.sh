@@ -100,4 +100,17 @@ expect 2 pcgpu register a.bin b.bin --beam-correction 11
 stderr_has '^pcgpu: --beam-correction: .*10'
 expect 2 pcgpu register a.bin b.bin --min-range=-1
 stderr_has '^pcgpu: --min-range: '
+
+# Each cloud is named for its own points; clouds far apart are said to be.
+cp "$PCGPU_SOURCE/testdata/street.bin" nan_s.bin
+{ cat "$PCGPU_SOURCE/testdata/street_moved.bin"; printf 'nan 0 0 1\n0 inf 0 1\n' | floats; } > nan_t.bin
+expect 0 pcgpu register --cpu nan_s.bin nan_t.bin
+stderr_has "^pcgpu: nan_t\.bin: warning: 2 of $(($(wc -c < nan_t.bin) / 16)) points are not finite and were dropped$"
+stderr_lacks 'nan_s\.bin: warning'
+expect 0 pcgpu register --cpu nan_t.bin nan_s.bin
+stderr_has '^pcgpu: nan_t\.bin: warning: 2 of '
+printf '1 0 0 500000\n0 1 0 5400000\n0 0 1 0\n0 0 0 1\n' > utm.txt
+expect 0 pcgpu convert --drop-origin --transform utm.txt nan_s.bin -o utm.ply
+expect 4 pcgpu register --cpu nan_s.bin utm.ply
+stderr_has '^pcgpu: nan_s\.bin: did not converge: the clouds lie 54230[0-9][0-9] m apart, as UTM and local coordinates do; give both in the same coordinates'
 finish

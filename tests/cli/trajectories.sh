@@ -126,7 +126,7 @@ expect 0 pcgpu evaluate gap.txt --ground-truth s.txt
 stderr_is ''
 awk '{ $1 = NR * 0.5; print }' s.txt > start.txt
 expect 1 pcgpu evaluate start.txt --ground-truth s.txt
-stderr_is 'pcgpu: start.txt: no time is within 0.02 s of one in s.txt: its times are 0.5 to 2 s, and 1403636579 to 1403636580.5 s there; give both the same clock'
+stderr_is 'pcgpu: start.txt: no time is within 0.02 s of one in s.txt: its times are 0.5 to 2 s, and 1403636579 to 1403636580.5 s there; give both the same clock, --time-offset or a larger --time-tolerance'
 
 # Text of Windows: a mark of UTF-8 before the first line, and lines that end in \r\n.
 windows() { printf '\357\273\277'; sed "s/\$/$(printf '\r')/" "$@"; }
@@ -242,6 +242,56 @@ for FAR in 1e13 99999999999999999999 1e150 1e300 1.7e308; do
     present far.png
     expect 0 timeout 10 "$PCGPU" view far.txt -o far.png -f
 done
+# Forms of trajectories that are met: a header without #, the lines of VINS-Fusion, two decimals, the other order of quaternions.
+awk 'BEGIN { for (i = 0; i < 10; i++) { a = 0.05 * i; printf "%.1f %.6f %.6f 0 0 0 %.9f %.9f\n", i * 0.1, i, i * i * 0.1, sin(a), cos(a) } }' > true.tum
+expect 0 pcgpu evaluate true.tum --ground-truth true.tum
+mv "$OUT" exact
+{ echo 'timestamp,tx,ty,tz,qx,qy,qz,qw'; tr ' ' ',' < true.tum; } > header.csv
+{ echo '#a timestamp,tx,ty,tz,qw,qx,qy,qz'; awk -v OFS=, '{ print $1, $2, $3, $4, $8, $5, $6, $7 }' true.tum; } > named.csv
+{ echo 'timestamp,tx,ty,tz,qw,qx,qy,qz'; sed 1d named.csv; } > header_w.csv
+awk '{ printf "%.0f,%s,%s,%s,%s,%s,%s,%s,0.1,0.2,0.3,\n", 1e9 * $1 + 1.4e18, $2, $3, $4, $8, $5, $6, $7 }' true.tum > vins.csv
+awk '{ printf "%.1f %s %s %s %s %s %s %s\n", $1 + 1400000000, $2, $3, $4, $5, $6, $7, $8 }' true.tum > since.tum
+for FORM in header.csv named.csv header_w.csv; do
+    expect 0 pcgpu evaluate $FORM --ground-truth true.tum
+    same "$OUT" exact
+    stderr_is ''
+done
+expect 0 pcgpu evaluate vins.csv --ground-truth since.tum
+stdout_has '^10 poses compared, 0 missing'
+stdout_has 'RMSE 0\.000000 m'
+awk '{ printf "%s %.2f %.2f %.2f %.2f %.2f %.2f %.2f\n", $1, $2, $3, $4, $5, $6, $7, $8 }' true.tum > two.tum
+expect 0 pcgpu evaluate two.tum --ground-truth true.tum
+stdout_has '^10 poses compared, 0 missing'
+awk '{ print $1, $2, $3, $4, 1.02 * $5, 1.02 * $6, 1.02 * $7, 1.02 * $8 }' true.tum > long.tum
+expect 1 pcgpu evaluate long.tum --ground-truth true.tum
+stderr_has 'the quaternion has length 1\.02; give a unit quaternion'
+sed 1d named.csv | tr ',' ' ' > w.tum
+expect 0 pcgpu evaluate w.tum --ground-truth true.tum
+stderr_is_one 'w\.tum: warning: the rotations fit when its quaternions are w x y z; then name them in a first line: # time x y z qw qx qy qz'
+expect 1 pcgpu evaluate exact --ground-truth true.tum # words alone are no header
+# Other clocks, and the scale of one camera.
+awk '{ $1 += 100.05; print }' true.tum > later.tum
+expect 1 pcgpu evaluate later.tum --ground-truth true.tum
+stderr_has 'no time is within 0\.02 s .*--time-offset or a larger --time-tolerance'
+expect 0 pcgpu evaluate later.tum --ground-truth true.tum --time-offset -100.05
+stdout_has 'RMSE 0\.000000 m'
+expect 0 pcgpu evaluate later.tum --ground-truth true.tum --time-offset -100.01 --time-tolerance 0.045
+stdout_has '^10 poses compared, 0 missing'
+expect 2 pcgpu evaluate later.tum --ground-truth true.tum --time-tolerance 0
+awk '{ print $1, $2 / 4 + 1, $3 / 4, $4 / 4, $5, $6, $7, $8 }' true.tum > small.tum
+expect 0 pcgpu evaluate small.tum --ground-truth true.tum --align sim3 --json scale.json
+stdout_has '^scale (4|3\.9999|4\.0000)[0-9]* of the trajectory'
+stdout_has 'after sim3 alignment$'
+stdout_has 'RMSE 0\.00000[0-9] m'
+grep -q '"scale": [34]' scale.json || die "$(cat scale.json)"
+expect 0 pcgpu evaluate small.tum --ground-truth true.tum
+stdout_has 'after rigid alignment$'
+cut -d ' ' -f 2- true.tum > untimed.tum
+head -n 6 untimed.tum > six.tum
+expect 1 pcgpu evaluate six.tum --ground-truth untimed.tum
+stderr_has '6 poses, and 10 in untimed\.tum; give one true pose per pose \(of the first poses: head -n\)'
+expect 1 pcgpu evaluate untimed.tum --ground-truth untimed.tum --time-offset 1
+stderr_has 'time-offset and --time-tolerance are for times in both files'
 # The poses of KISS-ICP as it keeps them for NumPy.
 printf '\223NUMPY\001\000v\000{}\n' > poses.npy
 expect 1 pcgpu evaluate poses.npy --ground-truth seconds.tum
