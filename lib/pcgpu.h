@@ -109,20 +109,23 @@ typedef enum pcgpu_type {
     PCGPU_INT32,
     PCGPU_UINT32,
     PCGPU_FLOAT16, /* this and the next: arrays only */
-    PCGPU_INT64
+    PCGPU_INT64,
+    PCGPU_REMAINDER = PCGPU_INT64 + 2 /* of clouds: what float32 leaves of the values of the column before it */
 } pcgpu_type;
 
-/* N points of F float32 columns, row-major; columns 0, 1, 2 are x, y, z in metres, relative to `offset`: a point's
- * coordinates are offset[k] + data[row * columns + k]. A reader sets a non-zero offset (whole metres) only where
- * float32 would lose precision, e.g. UTM. A caller may fill the struct with its own memory, and then does not call
+/* N points of F float32 columns, row-major; columns 0, 1, 2 are x, y, z in metres. A value is offset[k] + data[row * columns
+ * + k]. A reader sets a non-zero offset only where float32 would lose precision: whole metres for coordinates such as UTM, the
+ * first value for times such as those since 1970. A caller may fill the struct with its own memory, and then does not call
  * pcgpu_cloud_free on it. */
 typedef struct pcgpu_cloud {
     int64_t rows;
     int columns; /* 3 to PCGPU_MAX_COLUMNS */
     float *data; /* rows x columns */
-    double offset[3];
+    double offset[PCGPU_MAX_COLUMNS];
     char names[PCGPU_MAX_COLUMNS][PCGPU_NAME_SIZE]; /* "x", "y", "z", "intensity", ...; unique, not empty */
     uint8_t types[PCGPU_MAX_COLUMNS];               /* pcgpu_type */
+    int64_t width;               /* of an organized cloud, rows = width x height; 0: not organized */
+    struct pcgpu_header *header; /* what else the file holds that a writer of its format restores, shared by clouds; or NULL */
 } pcgpu_cloud;
 
 /* Allocates rows x columns uninitialized values; names x y z intensity, then c4, c5, ...; offset 0.
@@ -131,6 +134,18 @@ pcgpu_status pcgpu_cloud_create(pcgpu_context *context, int64_t rows, int column
 void pcgpu_cloud_free(pcgpu_cloud *cloud);
 
 int pcgpu_cloud_column(const pcgpu_cloud *cloud, const char *name); /* the index of the column with this name, or -1 */
+
+/* Whether a column, which may be one past the last, holds what float32 leaves of the values of the column before it:
+ * PCGPU_EXACT_TIMES. Writers add it to that column, whose type is PCGPU_FLOAT64. */
+bool pcgpu_column_is_remainder(const pcgpu_cloud *cloud, int column);
+
+/* Whether a cloud without a column of this name means a value, as .las files have it: 1 for number_of_returns, 0 for flags such as
+ * withheld, user_data and more. */
+bool pcgpu_column_default(const char *name, float *value);
+
+/* Gives `out` the header of clouds that are its parts, which is that of the first if all have one coordinate system. Returns what is
+ * left out, for a message, or NULL. */
+const char *pcgpu_cloud_take_header(pcgpu_cloud *out, const pcgpu_cloud *clouds, int count);
 
 /* out = the `count` rows named by `indices` (each in 0..rows-1, repeats allowed), all columns, names and types kept.
  * Errors: ARGUMENT, MEMORY. */
@@ -187,6 +202,11 @@ const pcgpu_format_info *pcgpu_format_of_input(const char *path, const void *hea
 
 #define PCGPU_LIKELY_FIELDS (-1)
 
+/* Times that a float32 and an offset do not hold get a second column of what is left, which writers add to them; all that a
+ * .las holds of its points, such as number_of_returns, where it says something; the header of the cloud. What is not wanted or not
+ * possible is logged in a line "left out: ...". */
+enum { PCGPU_EXACT_TIMES = 1, PCGPU_ALL_COLUMNS = 2, PCGPU_KEEP_HEADER = 4 };
+
 typedef struct pcgpu_read_options {
     const char
         *format; /* NULL: by the first bytes, else by the name; a stream without a file name is bin. "npz:NAME" is
@@ -197,6 +217,7 @@ typedef struct pcgpu_read_options {
     pcgpu_depth_counts *depth_counts; /* filled for a depth image; may be NULL */
     const pcgpu_format_info **found;  /* set to the format of the file, or of what gzip holds; may be NULL */
     pcgpu_file_info *file;            /* filled; may be NULL */
+    unsigned complete;                /* of a cloud that is written again: PCGPU_EXACT_TIMES | ..., or 0 */
 } pcgpu_read_options;
 
 /* Reads one cloud from `stream`, which need not seek, up to its end. Messages and the choice of a format use `name`.

@@ -38,7 +38,8 @@ enum {
     COMMAND_DROPS_ORIGIN = 8,      /* drops records at the origin by default */
     COMMAND_MAY_NOT_CONVERGE = 16, /* has exit status 4 */
     COMMAND_READS_TEXT = 32,       /* its inputs are not clouds */
-    COMMAND_READS_ITSELF = 64      /* it reads the inputs of a job, which may be of any kind */
+    COMMAND_READS_ITSELF = 64,     /* it reads the inputs of a job, which may be of any kind */
+    COMMAND_KEEPS_COLUMNS = 128    /* its cloud has the columns of the input */
 };
 
 typedef struct option_values option_values;

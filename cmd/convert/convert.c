@@ -37,6 +37,7 @@ static void filter_rows(const row_filter *f, pcgpu_cloud *cloud, pcgpu_run *run)
             memmove(cloud->data + kept++ * cloud->columns, p, size);
         }
     }
+    cloud->width = kept == cloud->rows ? cloud->width : 0;
     cloud->rows = kept;
 }
 
@@ -86,6 +87,9 @@ static int move(pcgpu_context *context, const char *name, const double T[16], pc
     bounds_add_cloud(&before, cloud);
     const bounds after = moved_bounds(&before, T);
     bounds_offset(&after, name, offset);
+    if (cloud->header) {
+        report_warning(name, "left out: what the header says of the coordinates before the transform, such as their coordinate system");
+    }
     if (pcgpu_cloud_transform(context, cloud, T, offset, &out) != PCGPU_OK) {
         report_failure(name, context);
         return EXIT_FAILED;
@@ -130,8 +134,10 @@ static void add_result(job *j, const pcgpu_cloud *cloud) {
     json_integer(out, "outside", j->run.points_in - j->run.non_finite - j->run.at_origin - cloud->rows);
     json_key(out, "columns");
     for (int k = 0; k < cloud->columns; k++) {
-        fputs(k ? ", " : "[", out->out);
-        json_print_string(out->out, cloud->names[k]);
+        if (!pcgpu_column_is_remainder(cloud, k)) {
+            fputs(k ? ", " : "[", out->out);
+            json_print_string(out->out, cloud->names[k]);
+        }
     }
     fputc(']', out->out);
 }

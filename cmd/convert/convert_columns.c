@@ -72,9 +72,8 @@ static void columns_show(const pcgpu_cloud *cloud, int k, char *out, size_t size
     }
 }
 
-/* Copies column `from` to column k. Coordinates have an offset, which other columns have not. */
 static void copy_column(const pcgpu_cloud *in, int from, pcgpu_cloud *out, int k) {
-    const double change = (from < 3 ? in->offset[from] : 0.0) - (k < 3 ? out->offset[k] : 0.0);
+    const double change = in->offset[from] - out->offset[k];
     for (int64_t i = 0; i < in->rows; i++) {
         const float *value = in->data + i * in->columns + from;
         float *to = out->data + i * out->columns + k;
@@ -88,25 +87,34 @@ static void copy_column(const pcgpu_cloud *in, int from, pcgpu_cloud *out, int k
 
 int columns_take(pcgpu_context *context, const char *name, const column_list *list, pcgpu_cloud *cloud) {
     pcgpu_cloud out;
-    int from[PCGPU_MAX_COLUMNS];
+    int from[PCGPU_MAX_COLUMNS], columns = 0;
+    const char *label[PCGPU_MAX_COLUMNS];
     for (int k = 0; k < list->count; k++) {
-        from[k] = pcgpu_cloud_column(cloud, list->from[k]);
-        if (from[k] < 0) {
+        const int found = pcgpu_cloud_column(cloud, list->from[k]);
+        if (found < 0) {
             char names[512];
             columns_show(cloud, 0, names, sizeof names);
             report_error(name, "no column '%s'; it has %s", list->from[k], names);
             return EXIT_FAILED;
         }
+        label[columns] = list->names[k];
+        from[columns++] = found;
+        if (k >= 3 && pcgpu_column_is_remainder(cloud, found + 1) && columns + list->count - k < PCGPU_MAX_COLUMNS) {
+            label[columns] = cloud->names[found + 1];
+            from[columns++] = found + 1;
+        }
     }
-    if (pcgpu_cloud_create(context, cloud->rows, list->count, &out) != PCGPU_OK) {
+    if (pcgpu_cloud_create(context, cloud->rows, columns, &out) != PCGPU_OK) {
         report_failure(name, context);
         return EXIT_FAILED;
     }
-    for (int k = 0; k < list->count; k++) {
-        if (k < 3 && from[k] < 3) {
+    pcgpu_cloud_take_header(&out, cloud, 1);
+    out.width = cloud->width;
+    for (int k = 0; k < columns; k++) {
+        if ((k < 3) == (from[k] < 3)) {
             out.offset[k] = cloud->offset[from[k]];
         }
-        memcpy(out.names[k], list->names[k], PCGPU_NAME_SIZE);
+        snprintf(out.names[k], PCGPU_NAME_SIZE, "%s", label[k]);
         out.types[k] = cloud->types[from[k]];
         copy_column(cloud, from[k], &out, k);
     }
@@ -129,8 +137,8 @@ static const char *name_of_position(int k, char buffer[PCGPU_NAME_SIZE]) {
 static void warn_of_names(const char *path, const char *format, const pcgpu_cloud *cloud) {
     char names[512] = "", read_as[512] = "", position[PCGPU_NAME_SIZE];
     size_t n = 0, r = 0;
-    for (int k = 3; k < cloud->columns && n + PCGPU_NAME_SIZE + 2 < sizeof names; k++) {
-        if (strcmp(cloud->names[k], name_of_position(k, position)) != 0) {
+    for (int k = 3, written = 3; k < cloud->columns && n + PCGPU_NAME_SIZE + 2 < sizeof names; k++) {
+        if (!pcgpu_column_is_remainder(cloud, k) && strcmp(cloud->names[k], name_of_position(written++, position)) != 0) {
             r += (size_t)snprintf(read_as + r, sizeof read_as - r, "%s%s", n ? ", " : "", position);
             n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "", cloud->names[k]);
         }

@@ -65,7 +65,8 @@ int job_read_cloud(job *j, int i, FILE *stream, pcgpu_file_info *file) {
                                     .camera = camera_of(j, i),
                                     .depth_counts = &j->depth[i],
                                     .found = &j->input_format[i],
-                                    .file = file};
+                                    .file = file,
+                                    .complete = complete_of(j)};
     progress_begin(j->names[0], "reading");
     pcgpu_status status = j->projective ? pcgpu_read_depth_for(context, stream, j->inputs[i], &how, &j->images[i])
                                         : pcgpu_read(context, stream, j->inputs[i], &how, &j->clouds[i]);

@@ -171,6 +171,8 @@ const pcgpu_format_info *output_format(const session *session, const char *path,
 /* The name of the format in which a cloud goes to --output: a stream without a name gets bin only where that loses
  * nothing, which is with four columns and no offset, else ply. */
 const char *cloud_format(const job *job, const pcgpu_cloud *cloud);
+/* What is read for the output: `complete` of pcgpu_read_options. A format without names of columns gets the usual columns. */
+unsigned complete_of(const job *job);
 
 /* The open stream of an output by the name of its option, or NULL without that output. */
 FILE *job_stream(const job *job, const char *name);

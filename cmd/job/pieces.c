@@ -35,7 +35,8 @@ static int read_whole(job *j) {
 
 int job_open_pieces(job *j, pcgpu_pieces **pieces, size_t *memory) {
     const pcgpu_read_options how = {
-        .format = j->session->options->format, .fields = session_fields(j->session), .found = &j->input_format[0]};
+        .format = j->session->options->format, .fields = session_fields(j->session), .found = &j->input_format[0],
+        .complete = complete_of(j)};
     const size_t whole = session_memory(j->session), part = whole / PIECES_OF_MEMORY;
     const size_t piece = part < LEAST_PIECE ? LEAST_PIECE : part > MOST_PIECE ? MOST_PIECE : part;
     pcgpu_status status = pcgpu_pieces_open(j->session->context, j->inputs[0], &how, piece, pieces);
@@ -47,6 +48,7 @@ int job_open_pieces(job *j, pcgpu_pieces **pieces, size_t *memory) {
     }
     *memory = whole > 2 * TIMES_OF_PIECE * piece ? whole - TIMES_OF_PIECE * piece : whole / 2;
     pcgpu_pieces_describe(*pieces, &j->clouds[0]);
+    j->clouds[0].header = NULL; /* which the pieces keep */
     return EXIT_DONE;
 }
 

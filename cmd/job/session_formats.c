@@ -68,12 +68,26 @@ bool output_is_picture(const option_values *values, const option_row *option, co
     return ((option->flags & OPTION_PAGE) && values->view.format == PICTURE_PNG) || path_ends_in(path, ".png");
 }
 
-const char *cloud_format(const job *j, const pcgpu_cloud *cloud) {
+/* Whether the columns decide the format of the output. */
+static bool is_open(const job *j) {
     const char *path = j->session->options->output;
     const bool chosen = j->session->options->output_format || (path && pcgpu_format_of_path(path) && !path_is_dash(path));
-    const bool stream = !path || path_is_stream(path);
-    const bool fits = cloud->columns == 4 && cloud->offset[0] == 0 && cloud->offset[1] == 0 && cloud->offset[2] == 0;
-    return !chosen && stream && !fits ? "ply" : j->format->name;
+    return !chosen && (!path || path_is_stream(path));
+}
+
+const char *cloud_format(const job *j, const pcgpu_cloud *cloud) {
+    bool fits = cloud->columns == 4;
+    for (int k = 0; k < 4 && fits; k++) {
+        fits = cloud->offset[k] == 0;
+    }
+    return is_open(j) && !fits ? "ply" : j->format->name;
+}
+
+unsigned complete_of(const job *j) {
+    const bool keeps = j->format && (j->session->command->traits & COMMAND_KEEPS_COLUMNS);
+    const char *format = !keeps || is_open(j) ? "ply" : j->format->name;
+    const unsigned without_names = strcmp(format, "bin") == 0 ? PCGPU_KEEP_HEADER : PCGPU_KEEP_HEADER | PCGPU_EXACT_TIMES;
+    return !keeps ? 0 : strcmp(format, "bin") == 0 || strcmp(format, "npy") == 0 ? without_names : without_names | PCGPU_ALL_COLUMNS;
 }
 
 int session_fields(const session *s) {

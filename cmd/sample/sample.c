@@ -52,6 +52,7 @@ static pcgpu_status gather(const job *j, const pcgpu_sampled *sampled, pcgpu_clo
         memcpy(rows.offset, cloud->offset, sizeof rows.offset);
         memcpy(rows.names, cloud->names, sizeof rows.names);
         memcpy(rows.types, cloud->types, sizeof rows.types);
+        pcgpu_cloud_take_header(&rows, cloud, 1);
     }
     pcgpu_cloud_free(picked);
     *picked = rows;

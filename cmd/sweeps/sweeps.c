@@ -225,7 +225,7 @@ static int join(joined *g, const pcgpu_cloud *input) {
 static void name_columns(const pcgpu_cloud *input, pcgpu_cloud *out) {
     const int kept = input->columns < 4 ? input->columns : 4;
     out->columns = kept + 1;
-    memcpy(out->offset, input->offset, sizeof out->offset);
+    memcpy(out->offset, input->offset, 3 * sizeof *out->offset);
     memcpy(out->names, input->names, (size_t)kept * sizeof out->names[0]);
     memcpy(out->types, input->types, (size_t)kept);
     const bool taken = kept == 4 && strcmp(input->names[3], "time") == 0;

@@ -32,7 +32,7 @@ void picture_add_voxels(picture *p, const pcgpu_voxels *v, const char *name) {
     if (p->status == PCGPU_OK) {
         p->status = pcgpu_cloud_create(p->job->session->context, v->count, 4, &layer.cloud);
     }
-    memcpy(layer.cloud.offset, p->job->clouds[0].offset, sizeof layer.cloud.offset);
+    memcpy(layer.cloud.offset, p->job->clouds[0].offset, 3 * sizeof *layer.cloud.offset);
     for (int64_t i = 0; i < v->count && p->status == PCGPU_OK; i++) {
         float *to = layer.cloud.data + 4 * i;
         for (int k = 0; k < 3; k++) { /* coords are batch z y x */

@@ -34,8 +34,35 @@ pcgpu_status pcgpu_cloud_create(pcgpu_context *context, int64_t rows, int column
     return PCGPU_OK;
 }
 
+bool pcgpu_column_is_remainder(const pcgpu_cloud *cloud, int column) {
+    return column < cloud->columns && cloud->types[column] == PCGPU_REMAINDER;
+}
+
+pcgpu_header *pc_header_create(void) {
+    pcgpu_header *header = calloc(1, sizeof *header);
+    if (header) {
+        header->users = 1;
+    }
+    return header;
+}
+
+void pc_header_share(pcgpu_header *header, pcgpu_cloud *cloud) {
+    if (header) {
+        __atomic_fetch_add(&header->users, 1, __ATOMIC_RELAXED);
+    }
+    cloud->header = header;
+}
+
+void pc_header_release(pcgpu_header *header) {
+    if (header && __atomic_sub_fetch(&header->users, 1, __ATOMIC_ACQ_REL) == 0) {
+        free(header->records);
+        free(header);
+    }
+}
+
 void pcgpu_cloud_free(pcgpu_cloud *cloud) {
     pc_release(cloud->data);
+    pc_header_release(cloud->header);
     memset(cloud, 0, sizeof *cloud);
 }
 
@@ -54,6 +81,7 @@ pcgpu_status pc_cloud_create_like(pcgpu_context *context, const pcgpu_cloud *mod
         memcpy(out->offset, model->offset, sizeof out->offset);
         memcpy(out->names, model->names, sizeof out->names);
         memcpy(out->types, model->types, sizeof out->types);
+        pc_header_share(model->header, out);
     }
     return status;
 }
@@ -95,8 +123,11 @@ pcgpu_status pcgpu_cloud_transform(pcgpu_context *context, const pcgpu_cloud *cl
     if (status != PCGPU_OK) {
         return status;
     }
+    pc_header_release(out->header); /* which is about the coordinates before */
+    out->header = NULL;
+    out->width = cloud->width;
     if (offset) {
-        memcpy(out->offset, offset, sizeof out->offset);
+        memcpy(out->offset, offset, 3 * sizeof *offset);
     }
     int normal = pc_normal_column(cloud);
     size_t columns = (size_t)cloud->columns;

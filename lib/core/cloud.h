@@ -47,7 +47,21 @@ void pc_points_free(pc_points *points);
 /* First of the three adjacent columns nx ny nz or normal_x normal_y normal_z, or -1. */
 int pc_normal_column(const pcgpu_cloud *cloud);
 
-/* A new cloud with the columns, types and offset of another; its values are the caller's to fill. */
+/* What a file holds besides columns, for writers of its format. */
+typedef struct pcgpu_header {
+    int users;                 /* clouds that share it */
+    double viewpoint[7];       /* of a .pcd: the sensor's position and quaternion w x y z; all 0: not given */
+    unsigned char begin[20];   /* of a .las: its bytes from 4 on: source of the file, encoding, GUID */
+    unsigned char *records;    /* of a .las: records as extended ones, back to back */
+    size_t size;
+} pcgpu_header;
+
+/* A header of one user, all zero; NULL without memory. */
+pcgpu_header *pc_header_create(void);
+void pc_header_share(pcgpu_header *header, pcgpu_cloud *cloud); /* accepts NULL */
+void pc_header_release(pcgpu_header *header);                   /* accepts NULL */
+
+/* A new cloud with the columns, types, offset and header of another; its values are the caller's to fill. */
 pcgpu_status pc_cloud_create_like(pcgpu_context *context, const pcgpu_cloud *model, int64_t rows, pcgpu_cloud *out);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* The table of formats and the entry points of reading and writing. */
-#include "io.h"
+#include "io_las.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -362,6 +362,9 @@ pcgpu_status pcgpu_write(pcgpu_context *context, FILE *stream, const char *name,
     }
     if (!pc_enter_c_locale(&locale)) {
         return pc_fail_memory(context, 1, shown_output(name));
+    }
+    if (pc_las_has_projection(cloud->header, false) && strcmp(chosen->info.name, "las") != 0) {
+        pc_log(context, PCGPU_LOG_WARNING, "%s: left out: the coordinate system of the input; write .las to keep it", shown_output(name));
     }
     status = chosen->write(context, stream, shown_output(name), cloud);
     pc_leave_c_locale(&locale);

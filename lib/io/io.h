@@ -7,6 +7,7 @@
 #define PC_IO_H
 
 #include "backend.h" /* pc_fail, pc_log, pc_run_parts */
+#include "cloud.h"
 
 #include <locale.h>
 
@@ -113,14 +114,25 @@ typedef struct pc_field {
     uint8_t mask; /* bits of an integer that are the value; 0: all */
     size_t offset, stride;
     double scale, shift; /* the value is the stored number x scale + shift; scale 0: the stored number */
-    double first;        /* subtracted from each value before it is rounded: pc_table_note_times */
+    double first;        /* subtracted from each value before it is rounded: pc_table_settle */
+    bool remainder;      /* what float32 leaves of the same value, which is the column before */
+    int8_t unset;        /* a column that has this value in all rows says nothing and is left out, or PC_NO_DEFAULT */
 } pc_field;
+
+enum { PC_NO_DEFAULT = -1, PC_TABLE_BLOCK = 1024 /* rows converted at a time: they stay in the cache */ };
+
+static inline bool pc_is_plain_float32(const pc_field *field) {
+    return field->type == PCGPU_FLOAT32 && field->scale == 0.0;
+}
 
 typedef struct pc_table {
     int64_t rows;
     int columns;
     size_t start;
-    bool swap; /* big endian */
+    bool swap;         /* big endian */
+    unsigned complete; /* of pcgpu_read_options */
+    pcgpu_header *header; /* of a file in pieces, or NULL */
+    char left_out[256];   /* names of columns that say something and are not wanted */
     pc_field fields[PCGPU_MAX_COLUMNS];
 } pc_table;
 
@@ -128,8 +140,7 @@ typedef struct pc_table {
 pcgpu_status pc_table_add(pcgpu_context *context, const char *name, pc_table *table, const char *field, size_t length,
                           int type, size_t offset);
 
-/* Appends columns of a file without names, `step` bytes from one to the next, called as pcgpu_cloud_create calls them.
- */
+/* Appends columns of a file without names, `step` bytes from one to the next, called as pcgpu_cloud_create calls them. */
 pcgpu_status pc_table_add_unnamed(pcgpu_context *context, const char *name, pc_table *table, int columns, int type,
                                   size_t step, size_t stride);
 
@@ -139,7 +150,6 @@ void pc_table_split_color(pc_table *table);
 
 /* Fills the cloud: x y z first, then the other columns in the order of the file. All values of the table must lie
  * within `bytes`; its memory moves into the cloud when no conversion is needed.
- *
  * Offset of an axis: 0 when every finite coordinate is a float32, or all are within 1024 m of 0 (a float32 then
  * resolves 0.06 mm); else the whole number of metres nearest to the middle of the finite bounds, subtracted in float64
  * before the one rounding to float32. Other columns are rounded, with a warning. Errors: FORMAT (no x y z), MEMORY. */
@@ -147,26 +157,41 @@ pcgpu_status pc_table_to_cloud(pcgpu_context *context, const char *name, pc_tabl
                                pcgpu_cloud *cloud);
 
 /* The steps of pc_table_to_cloud, for a file that is converted in pieces. */
-
 /* Moves x y z to the front; the others keep their order. Errors: FORMAT (no x y z). */
 pcgpu_status pc_table_order(pcgpu_context *context, const char *name, pc_table *table);
-/* Sets `first` of the times of points that float32 cannot hold, such as seconds since 1970, of which it has one in 128: columns
- * t, time or timestamp of 8 bytes. `record`: the first one, at `start` of a file that has rows. */
-void pc_table_note_times(pc_table *table, const unsigned char *record);
 /* Whether the records have the layout of a cloud, so that their memory can be the cloud's. */
 bool pc_table_is_cloud(const pc_table *table);
 
-/* What decides the offset of an axis: its finite values but 0, since a few records without a return would move the offset of
- * a map towards the origin, where float32 loses precision. The offset is a whole number near their middle, so that the
- * file's 0 remains exact. */
+/* The values of at most PC_TABLE_BLOCK rows of a column from `p` on. */
+void pc_load_fields(const unsigned char *p, const pc_field *field, bool swap, int rows, double *values);
+
+/* ---- what the values of columns decide: io_columns.c ------------------------------------------------------------ */
+
+/* Gives columns that programs name in other words, such as X, GpsTime, R G B, the names of this library. */
+void pc_table_rename(pc_table *table);
+bool pc_is_time(const char *name); /* of this library */
+/* Names columns 3 to 5 red green blue if they are whole numbers from 0 to 255, unless all are 0 and 1, as normals may be. */
+void pc_table_name_colors(pc_table *table, const unsigned char *data);
+
+/* The finite values of a column; of a coordinate but 0, since a few records without a return would move the offset of
+ * a map towards the origin, where float32 loses precision. */
 typedef struct pc_axis {
     double low, high;
-    bool exact; /* each is a float32 */
+    bool exact, exact_after; /* each is a float32, also after `first` is subtracted */
 } pc_axis;
 
 extern const pc_axis pc_no_axis; /* without a value */
 void pc_axis_add(const pc_table *table, int k, const unsigned char *data, pc_axis *axis);
-double pc_axis_offset(const pc_axis *axis);
+void pc_axis_join(const pc_axis *part, pc_axis *all);
+
+/* The most columns of remainders that pc_table_settle adds. */
+enum { PC_MOST_REMAINDERS = 4 };
+
+/* Before and after pc_axis_add of all records: `first` becomes the value of the first record, which stays where float32 needs
+ * it, such as of times since 1970; columns without a value go; remainders come, where `complete` wants them. The offset of an
+ * axis is a whole number near the middle of its values, so that the file's 0 remains exact. `record`: the first one. */
+void pc_table_begin(pc_table *table, const unsigned char *record);
+void pc_table_settle(pc_table *table, const pc_axis axes[PCGPU_MAX_COLUMNS], double offset[3]);
 
 /* The effect of the conversion of a column to float32. */
 typedef struct pc_rounding {
@@ -183,9 +208,9 @@ void pc_table_describe(const pc_table *table, pcgpu_cloud *cloud);
 
 bool pc_has_offset(const pcgpu_cloud *cloud);
 
-/* The types of the columns in a file. Coordinates are float64 with an offset, else float32, even if the input had
- * float64, since the values are float32. Another column has its former integer type if every value is still such an
- * integer, else float32. */
+/* The types of the columns in a file, PCGPU_REMAINDER for one that is not written. Coordinates are float64 with an offset, else
+ * float32, even if the input had float64, since the values are float32. Another column has its former integer type if every
+ * value is still such an integer, else float64 with an offset or a remainder, else float32. */
 void pc_output_types(const pcgpu_cloud *cloud, uint8_t types[PCGPU_MAX_COLUMNS]);
 
 /* red, green, blue, alpha */
@@ -206,10 +231,13 @@ pcgpu_status pc_output_rows(pcgpu_context *context, FILE *stream, const char *na
 pcgpu_status pc_output_text(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud,
                             const uint8_t types[PCGPU_MAX_COLUMNS], char separator);
 
-/* The stored value: with the offset for x y z. */
+/* The stored value: with the offset, and the remainder in the next column. */
 static inline double pc_output_value(const pcgpu_cloud *cloud, int64_t row, int column) {
-    double v = (double)cloud->data[(size_t)row * (size_t)cloud->columns + (size_t)column];
-    return column < 3 ? cloud->offset[column] + v : v;
+    const float *p = cloud->data + (size_t)row * (size_t)cloud->columns + (size_t)column;
+    const double v = (double)*p;
+    return pcgpu_column_is_remainder(cloud, column + 1) ? cloud->offset[column] + (v + (double)p[1])
+           : cloud->offset[column] != 0.0     ? cloud->offset[column] + v
+                                              : v;
 }
 
 /* The name of a column for headers that separate names by blanks. */
@@ -267,6 +295,8 @@ bool pc_span_number(pc_span span, int type, unsigned char *out);
  * length. */
 enum { PC_NUMBER_SIZE = 32 };
 int pc_format_number(char out[PC_NUMBER_SIZE], double value, bool single);
+/* The shortest text of offset + value, to 0.1 mm, whose difference to the offset is the float32 again. */
+int pc_format_offset(char out[PC_NUMBER_SIZE], double offset, float value);
 
 /* ---- .ply header: io_ply_header.c, used by io_ply.c ------------------------------------------------------------ */
 
@@ -298,6 +328,7 @@ void pc_ply_free(pc_ply *ply);
 typedef struct pc_ply_input {
     pcgpu_context *context;
     const char *name;
+    unsigned complete; /* of pcgpu_read_options */
     pc_ply ply;
     pc_text text; /* p is the start of the next element */
 } pc_ply_input;
@@ -312,7 +343,6 @@ pcgpu_status pc_ply_write_ascii(pcgpu_context *context, FILE *stream, const char
 pcgpu_status pc_ply_write_mesh(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_mesh *mesh);
 
 /* ---- meshes: io_mesh_read.c ------------------------------------------------------------------------------------- */
-
 /* Reads the vertices and faces of a .ply, of a .glb by its first bytes, or of a Wavefront .obj by its name; polygons become fans of
  * triangles. A .ply without faces has no triangles. `bytes` are the content of the file, whose memory may move into the mesh. On failure there is nothing
  * to free but the bytes. Errors: FORMAT, MEMORY. */
@@ -324,7 +354,6 @@ pcgpu_status pc_xyz_read(pcgpu_context *context, pc_bytes *bytes, const char *na
                          pcgpu_cloud *cloud);
 
 /* ---- .pcd: io_lzf.c and io_pcd_write.c, used by io_pcd.c --------------------------------------------------------- */
-
 /* Expands `in` to exactly out_size bytes. False when the data is damaged. */
 bool pc_lzf_expand(const unsigned char *in, size_t in_size, unsigned char *out, size_t out_size);
 

@@ -86,6 +86,7 @@ static pcgpu_status read_bin(pcgpu_context *context, pc_bytes *bytes, const char
 /* float32 coordinates in the frame of the file; logs a warning with the size of the rounding. */
 static pcgpu_status write_rounded(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud) {
     double largest = 0;
+    int columns;
     for (int64_t i = 0; i < cloud->rows; i++) {
         float record[MAX_FIELDS];
         memcpy(record, cloud->data + (size_t)i * (size_t)cloud->columns, (size_t)cloud->columns * sizeof(float));
@@ -95,7 +96,11 @@ static pcgpu_status write_rounded(pcgpu_context *context, FILE *stream, const ch
             double error = fabs((double)record[k] - v);
             largest = error > largest ? error : largest; /* false for NaN */
         }
-        pcgpu_status status = pc_write_bytes(context, stream, name, record, (size_t)cloud->columns * sizeof(float));
+        for (int k = columns = 3; k < cloud->columns; k++) {
+            record[columns] = record[k];
+            columns += !pcgpu_column_is_remainder(cloud, k);
+        }
+        pcgpu_status status = pc_write_bytes(context, stream, name, record, (size_t)columns * sizeof(float));
         if (status != PCGPU_OK) {
             return status;
         }
@@ -116,7 +121,15 @@ static pcgpu_status write_bin(pcgpu_context *context, FILE *stream, const char *
                        "write .ply or .npy",
                        name, MAX_FIELDS, cloud->columns);
     }
-    if (pc_has_offset(cloud)) {
+    bool remainders = false;
+    for (int k = 3; k < cloud->columns; k++) {
+        remainders = remainders || pcgpu_column_is_remainder(cloud, k);
+        if (cloud->offset[k] != 0.0) {
+            pc_log(context, PCGPU_LOG_WARNING, "%s: column '%s' begins at %.17g, which was subtracted, since float32 cannot hold it; "
+                   "write .ply, .pcd or .las to keep it", name, cloud->names[k], cloud->offset[k]);
+        }
+    }
+    if (pc_has_offset(cloud) || remainders) {
         return write_rounded(context, stream, name, cloud);
     }
     return pc_write_bytes(context, stream, name, cloud->data,

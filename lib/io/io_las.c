@@ -11,14 +11,38 @@ enum {
     HEADER = 227, HEADER_14 = 375, /* bytes, of version 1.2 and of 1.4 */
     VLR = 54, VLR_14 = 60,         /* header of a variable length record, and of an extended one */
     EXTRA = 192,                   /* bytes that describe an extra dimension */
-    FORMATS = 11,
 };
 
-/* Where a format has what; 0 = nowhere. */
-static const struct {
-    uint8_t size, time, colour, infrared;
-} layouts[FORMATS] = {{20, 0, 0, 0},   {28, 20, 0, 0},  {26, 0, 20, 0},   {34, 20, 28, 0},  {57, 20, 0, 0},  {63, 20, 28, 0},
-                      {30, 22, 0, 0},  {36, 22, 30, 0}, {38, 22, 30, 36}, {59, 22, 0, 0},   {67, 22, 30, 36}};
+const pc_las_layout pc_las_layouts[PC_LAS_FORMATS] = {
+    {20, 0, 0, 0},   {28, 20, 0, 0},  {26, 0, 20, 0},   {34, 20, 28, 0},  {57, 20, 0, 0},  {63, 20, 28, 0},
+    {30, 22, 0, 0},  {36, 22, 30, 0}, {38, 22, 30, 36}, {59, 22, 0, 0},   {67, 22, 30, 36}};
+
+const pc_las_dimension pc_las_dimensions[PC_LAS_DIMENSIONS] = {
+    {"intensity", {{12, 0, 16}, {12, 0, 16}}, PC_NO_DEFAULT},
+    {"return_number", {{14, 0, 3}, {14, 0, 4}}, PC_NO_DEFAULT},
+    {"classification", {{15, 0, 5}, {16, 0, 8}}, PC_NO_DEFAULT},
+    {"number_of_returns", {{14, 3, 3}, {14, 4, 4}}, 1},
+    {"scan_direction_flag", {{14, 6, 1}, {15, 6, 1}}, 0},
+    {"edge_of_flight_line", {{14, 7, 1}, {15, 7, 1}}, 0},
+    {"synthetic", {{15, 5, 1}, {15, 0, 1}}, 0},
+    {"key_point", {{15, 6, 1}, {15, 1, 1}}, 0},
+    {"withheld", {{15, 7, 1}, {15, 2, 1}}, 0},
+    {"overlap", {{0, 0, 0}, {15, 3, 1}}, 0},
+    {"scanner_channel", {{0, 0, 0}, {15, 4, 2}}, 0},
+    {"scan_angle", {{16, 0, 8}, {18, 0, 16}}, 0},
+    {"user_data", {{17, 0, 8}, {17, 0, 8}}, 0},
+    {"point_source_id", {{18, 0, 16}, {20, 0, 16}}, 0},
+};
+
+bool pcgpu_column_default(const char *name, float *value) {
+    for (int i = 0; i < PC_LAS_DIMENSIONS; i++) {
+        if (pc_las_dimensions[i].unset != PC_NO_DEFAULT && strcmp(pc_las_dimensions[i].name, name) == 0) {
+            *value = (float)pc_las_dimensions[i].unset;
+            return true;
+        }
+    }
+    return false;
+}
 
 static uint64_t number(const unsigned char *p, size_t size) {
     uint64_t value = 0;
@@ -70,9 +94,9 @@ static pcgpu_status read_header(pcgpu_context *context, const char *name, const 
         las->extended_at = number(d + 235, 8);
         las->extended = number(d + 243, 4);
     }
-    if (las->format >= FORMATS || las->stride < layouts[las->format].size) {
-        return fail(context, name, las->format >= FORMATS ? "point format" : "points of a length of",
-                    (long long)(las->format >= FORMATS ? (size_t)las->format : las->stride));
+    if (las->format >= PC_LAS_FORMATS || las->stride < pc_las_layouts[las->format].size) {
+        return fail(context, name, las->format >= PC_LAS_FORMATS ? "point format" : "points of a length of",
+                    (long long)(las->format >= PC_LAS_FORMATS ? (size_t)las->format : las->stride));
     }
     if (las->start < las->header || las->start > bytes->size) {
         return fail(context, name, "that its points begin at byte", (long long)las->start);
@@ -82,10 +106,10 @@ static pcgpu_status read_header(pcgpu_context *context, const char *name, const 
             return fail(context, name, "a scale of 0, or no finite scale and offset, of axis", k);
         }
     }
-    las->size = layouts[las->format].size;
-    las->time = layouts[las->format].time;
-    las->colour = layouts[las->format].colour;
-    las->infrared = layouts[las->format].infrared;
+    las->size = pc_las_layouts[las->format].size;
+    las->time = pc_las_layouts[las->format].time;
+    las->colour = pc_las_layouts[las->format].colour;
+    las->infrared = pc_las_layouts[las->format].infrared;
     return PCGPU_OK;
 }
 
@@ -95,7 +119,9 @@ typedef struct las_input {
     pcgpu_context *context;
     const char *name;
     const pc_las *las;
-    bool described; /* its extra bytes */
+    unsigned complete; /* of pcgpu_read_options */
+    bool described;    /* its extra bytes */
+    char lost[64];     /* what of them is no column */
     pc_table table;
 } las_input;
 
@@ -109,19 +135,29 @@ static pc_field *add(las_input *in, pcgpu_status *status, const char *label, siz
     return f;
 }
 
+static void add_dimension(las_input *in, pcgpu_status *status, const pc_las_dimension *d) {
+    const bool wide = in->las->format >= 6, angle = strcmp(d->name, "scan_angle") == 0;
+    const int bits = d->in[wide].bits, type = angle ? (wide ? PCGPU_INT16 : PCGPU_INT8) : bits == 16 ? PCGPU_UINT16 : PCGPU_UINT8;
+    if (bits > 0) {
+        pc_field *f = add(in, status, d->name, strlen(d->name), type, d->in[wide].at);
+        f->mask = bits < 8 ? (uint8_t)(((1 << bits) - 1) << d->in[wide].low) : 0;
+        f->scale = angle && wide ? PC_LAS_ANGLE : 0.0;
+        f->unset = d->unset;
+    }
+}
+
 static pcgpu_status add_columns(las_input *in) {
     static const char *const axes[] = {"x", "y", "z"};
     const pc_las *las = in->las;
-    const bool wide = las->format >= 6;
     pcgpu_status status = PCGPU_OK;
     for (int k = 0; k < 3; k++) {
         pc_field *f = add(in, &status, axes[k], 1, PCGPU_INT32, (size_t)k * 4);
         f->scale = las->scale[k];
         f->shift = las->offset[k];
     }
-    add(in, &status, "intensity", 9, PCGPU_UINT16, 12);
-    add(in, &status, "return_number", 13, PCGPU_UINT8, 14)->mask = wide ? 0x0f : 0x07;
-    add(in, &status, "classification", 14, PCGPU_UINT8, wide ? 16 : 15)->mask = wide ? 0xff : 0x1f;
+    for (int i = 0; i < PC_LAS_DIMENSIONS && pc_las_dimensions[i].unset == PC_NO_DEFAULT; i++) {
+        add_dimension(in, &status, &pc_las_dimensions[i]);
+    }
     if (las->time) {
         add(in, &status, "gps_time", 8, PCGPU_FLOAT64, las->time);
     }
@@ -131,6 +167,11 @@ static pcgpu_status add_columns(las_input *in) {
     if (las->infrared) {
         add(in, &status, "nir", 3, PCGPU_UINT16, las->infrared);
     }
+    for (int i = 0; i < PC_LAS_DIMENSIONS && in->complete & (PCGPU_ALL_COLUMNS | PCGPU_KEEP_HEADER); i++) {
+        if (pc_las_dimensions[i].unset != PC_NO_DEFAULT) {
+            add_dimension(in, &status, &pc_las_dimensions[i]);
+        }
+    }
     return status;
 }
 
@@ -139,11 +180,11 @@ static const uint8_t extra_types[] = {PCGPU_UINT8, PCGPU_INT8, PCGPU_UINT16, PCG
                                       PC_UINT64, PCGPU_INT64, PCGPU_FLOAT32, PCGPU_FLOAT64};
 
 bool pc_las_has(const char *label, size_t length) {
-    static const char *const names[] = {"X", "Y", "Z", "intensity", "return_number", "number_of_returns", "scan_direction_flag",
-                                        "edge_of_flight_line", "classification", "synthetic", "key_point", "withheld",
-                                        "scan_angle_rank", "user_data", "point_source_id", "gps_time", "red", "green", "blue"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strlen(names[i]) == length && memcmp(names[i], label, length) == 0) {
+    static const char *const others[] = {"X", "Y", "Z", "scan_angle_rank", "gps_time", "red", "green", "blue"};
+    const size_t apart = sizeof others / sizeof others[0];
+    for (size_t i = 0; i < apart + PC_LAS_DIMENSIONS; i++) {
+        const char *name = i < apart ? others[i] : pc_las_dimensions[i - apart].name;
+        if (strlen(name) == length && memcmp(name, label, length) == 0) {
             return true;
         }
     }
@@ -173,19 +214,24 @@ static pc_field *extra_field(las_input *in, pcgpu_status *status, const char *la
 static pcgpu_status add_extra(las_input *in, const unsigned char *p, size_t count) {
     size_t at = in->las->size;
     pcgpu_status status = PCGPU_OK;
-    for (size_t i = 0; i < count && status == PCGPU_OK; i++, p += EXTRA) {
+    for (size_t n = 0; n < count && status == PCGPU_OK; n++, p += EXTRA) {
         const int kind = p[2], type = kind >= 1 && kind <= 30 ? extra_types[(kind - 1) % 10] : -1;
         const size_t size = type < 0 ? p[3] : pc_type_size(type) * (size_t)(1 + (kind - 1) / 10);
         if (size > in->las->stride - at) {
             return pc_fail(in->context, PCGPU_ERROR_FORMAT,
                            "%s: describes more extra bytes than its points have; it is damaged, so export it again", in->name);
         }
-        if (kind >= 1 && kind <= 10) {
-            pc_field *f = extra_field(in, &status, (const char *)p + 4, strnlen((const char *)p + 4, 32), type, at);
-            const double scale = p[3] & 8 ? real(p + 112) : 1.0, shift = p[3] & 16 ? real(p + 136) : 0.0;
+        for (int i = 0; i <= (kind - 1) / 10 && type >= 0 && status == PCGPU_OK; i++) {
+            const double scale = p[3] & 8 ? real(p + 112 + 8 * i) : 1.0, shift = p[3] & 16 ? real(p + 136 + 8 * i) : 0.0;
             const bool scaled = (p[3] & 24) && isfinite(scale) && isfinite(shift) && scale != 0.0;
+            char label[40];
+            const int length = snprintf(label, sizeof label, kind > 10 ? "%.28s[%d]" : "%.32s", (const char *)p + 4, i);
+            pc_field *f = extra_field(in, &status, label, (size_t)length, type, at + (size_t)i * pc_type_size(type));
             f->scale = scaled ? scale : 0.0;
             f->shift = scaled ? shift : 0.0;
+        }
+        if (type < 0) {
+            snprintf(in->lost, sizeof in->lost, "extra dimension '%.28s' of no known type", pc_span_show((pc_span){(const char *)p + 4, strnlen((const char *)p + 4, 32)}).text);
         }
         at += size;
     }
@@ -229,13 +275,21 @@ static pcgpu_status check_points(const las_input *in, uint64_t present) {
     return PCGPU_OK;
 }
 
+static pcgpu_status keep(las_input *in, const pc_bytes *bytes, pcgpu_header **header) {
+    const size_t extra = in->described ? 0 : in->las->stride - in->las->size;
+    if (extra > 0) {
+        snprintf(in->lost, sizeof in->lost, "%zu bytes per point without a description", extra);
+    }
+    return pc_las_keep(in->context, in->name, bytes, in->las, in->lost, header);
+}
+
 static pcgpu_status read_las(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,
                              pcgpu_cloud *cloud) {
     pc_las las;
     pc_bytes expanded = {NULL, 0};
     pc_bytes *points = bytes;
     pcgpu_status status = read_header(context, name, bytes, &las);
-    las_input in = {.context = context, .name = name, .las = &las};
+    las_input in = {.context = context, .name = name, .las = &las, .complete = options->complete};
     if (status == PCGPU_OK) {
         pc_say_encoding(options, "LA%c 1.%d, point format %d, steps of %g %g %g m", las.compressed ? 'Z' : 'S', bytes->data[25],
                         las.format, las.scale[0], las.scale[1], las.scale[2]);
@@ -253,9 +307,16 @@ static pcgpu_status read_las(pcgpu_context *context, pc_bytes *bytes, const char
         status = check_points(&in, (points->size - start) / las.stride);
     }
     if (status == PCGPU_OK) {
+        in.table.complete = options->complete;
         in.table.rows = (int64_t)las.points;
         in.table.start = start;
         status = pc_table_to_cloud(context, name, &in.table, points, cloud);
+    }
+    if (status == PCGPU_OK && in.complete & PCGPU_KEEP_HEADER) {
+        status = keep(&in, bytes, &cloud->header);
+        if (status != PCGPU_OK) {
+            pcgpu_cloud_free(cloud);
+        }
     }
     pc_bytes_free(&expanded);
     return status;
@@ -263,9 +324,8 @@ static pcgpu_status read_las(pcgpu_context *context, pc_bytes *bytes, const char
 
 static pcgpu_status layout_of_las(pcgpu_context *context, const pc_bytes *head, uint64_t size, const char *name,
                                   const pcgpu_read_options *options, pc_table *table, size_t *wanted) {
-    (void)options;
     pc_las las;
-    las_input in = {.context = context, .name = name, .las = &las};
+    las_input in = {.context = context, .name = name, .las = &las, .complete = options->complete};
     const uint64_t start = head->size >= HEADER ? number(head->data + 96, 4) : 0;
     *wanted = start > head->size && start <= size ? (size_t)start : 0;
     if (*wanted) {
@@ -284,6 +344,9 @@ static pcgpu_status layout_of_las(pcgpu_context *context, const pc_bytes *head, 
     }
     in.table.rows = (int64_t)las.points;
     in.table.start = las.start;
+    if (status == PCGPU_OK && in.complete & PCGPU_KEEP_HEADER) {
+        status = keep(&in, head, &in.table.header);
+    }
     *table = in.table;
     return status;
 }
@@ -293,7 +356,7 @@ const pc_format pc_format_las = {
              .extension = ".las",
              .reads = true,
              .writes = true,
-             .description = "LAS 1.0 to 1.4, all point formats; written as 1.2"},
+             .description = "LAS 1.0 to 1.4, all point formats; written as 1.2, or 1.4 where values need it"},
     .begins = {"LASF"},
     .read = read_las,
     .layout = layout_of_las,

@@ -1,5 +1,6 @@
-/* .las, writing: version 1.2, point format 0 to 3 by the columns. Columns that a format does not have, or whose values do not
- * fit there, become extra bytes with their names, which readers of LAS 1.4 know in older versions, too.
+/* .las, writing: version 1.2, point format 0 to 3 by the columns, or version 1.4, point format 6 to 8, where values or the
+ * coordinate system need it. Columns that a format does not have, or whose values do not fit there, become extra bytes with their
+ * names, which readers of LAS 1.4 know in older versions, too.
  *
  * Coordinates are whole multiples of a power of ten: a micrometre up to 2 km from the offset, coarser beyond. */
 #include "io_las.h"
@@ -8,13 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEADER = 227, VLR = 54, EXTRA = 192, MOST_COLUMNS = PCGPU_MAX_COLUMNS - 10 /* those of the format */ };
+enum { HEADER = 227, HEADER_14 = 375, RETURNS = 15, VLR = 54, EXTRA = 192, MOST_COLUMNS = PCGPU_MAX_COLUMNS - 10 /* those of the format */ };
 
 /* Where a column goes. */
 typedef struct place {
-    uint8_t type;  /* pcgpu_type */
-    size_t offset; /* in a record */
+    uint8_t type;      /* pcgpu_type, or PCGPU_REMAINDER: nowhere */
+    uint8_t low, bits; /* of a dimension of bits; bits 0: a value of the type */
     bool extra;
+    uint8_t parts;     /* of an extra dimension, at its first column; 0 at the others */
+    size_t offset;     /* in a record */
 } place;
 
 typedef struct las_output {
@@ -22,13 +25,17 @@ typedef struct las_output {
     const pcgpu_cloud *cloud;
     FILE *stream;
     const char *name;
-    int format, extras, returns; /* returns: the column of return numbers, or -1 */
+    int format, extras;
+    int returns, count; /* the columns return_number and number_of_returns, or -1 */
+    bool modern;        /* version 1.4 */
+    uint32_t before, behind; /* records beside the points */
+    uint64_t before_size, behind_size;
     size_t stride;
     place places[PCGPU_MAX_COLUMNS];
     double shift[3];             /* from the offset of the cloud to that of the file, whole metres */
     double scale[3], per[3];     /* a coordinate is a whole number x scale; per = 1 / scale where that is a whole number */
     double low[3], high[3];
-    uint64_t points, by_return[5];
+    uint64_t points, by_return[RETURNS];
 } las_output;
 
 static void put(unsigned char *out, size_t at, size_t size, uint64_t value) {
@@ -47,21 +54,49 @@ static bool is_finite_row(const float *p) {
     return isfinite(p[0]) && isfinite(p[1]) && isfinite(p[2]);
 }
 
-/* Whether all values are whole numbers from 0 to `most`. */
-static bool fits(const las_output *o, int column, double most) {
+/* Whether all values are multiples of a step from `low` to `most` steps. */
+static bool fits(const las_output *o, int column, double low, double most, double step) {
     for (int64_t i = 0; i < o->cloud->rows; i++) {
-        const double v = (double)row_of(o, i)[column];
-        if (!(v >= 0.0 && v <= most) || v != trunc(v)) {
+        const double v = pc_output_value(o->cloud, i, column) / step, whole = nearbyint(v);
+        if (!(v >= low && v <= most) || fabs(v - whole) > (step == 1.0 ? 0.0 : 0.01)) {
             return false;
         }
     }
     return true;
 }
 
-/* The column of this name whose values fit, or -1. */
-static int column_of(const las_output *o, const char *name, double most) {
+static bool is_angle(int d) {
+    return strcmp(pc_las_dimensions[d].name, "scan_angle") == 0;
+}
+
+/* Whether a column fits a dimension of formats 0 to 5, or from 6 on. */
+static bool fits_dimension(const las_output *o, int column, int d, bool modern) {
+    const int bits = pc_las_dimensions[d].in[modern].bits;
+    if (bits > 0 && is_angle(d)) {
+        return modern ? fits(o, column, -30000, 30000, PC_LAS_ANGLE) : fits(o, column, -128, 127, 1.0);
+    }
+    return bits > 0 && fits(o, column, 0.0, (double)((1 << bits) - 1), 1.0);
+}
+
+/* The column of this name after x y z, or -1. */
+static int column_of(const las_output *o, const char *name) {
     const int k = pcgpu_cloud_column(o->cloud, name);
-    return k >= 3 && (most <= 0.0 || fits(o, k, most)) ? k : -1;
+    return k >= 3 ? k : -1;
+}
+
+static int fitting(const las_output *o, const char *name) {
+    const int k = column_of(o, name);
+    return k >= 0 && fits(o, k, 0.0, 65535.0, 1.0) ? k : -1;
+}
+
+/* Whether something is held by version 1.4 alone. */
+static bool needs_modern(const las_output *o) {
+    bool needs = o->cloud->rows > UINT32_MAX || o->behind > 0 || pc_las_has_projection(o->cloud->header, true);
+    for (int d = 0; d < PC_LAS_DIMENSIONS && !needs; d++) {
+        const int k = column_of(o, pc_las_dimensions[d].name);
+        needs = k >= 0 && !fits_dimension(o, k, d, false) && fits_dimension(o, k, d, true);
+    }
+    return needs;
 }
 
 static void place_at(las_output *o, int column, pcgpu_type type, size_t offset) {
@@ -70,32 +105,63 @@ static void place_at(las_output *o, int column, pcgpu_type type, size_t offset) 
     }
 }
 
+/* The columns from k on that are one dimension: name[0], name[1], ..., at most three. */
+static int parts_from(const las_output *o, int k) {
+    const size_t stem = strcspn(o->cloud->names[k], "[");
+    int parts = 0;
+    for (; parts < 3 && k + parts < o->cloud->columns && o->places[k + parts].extra; parts++) {
+        char label[PCGPU_NAME_SIZE + 8];
+        snprintf(label, sizeof label, "%.*s[%d]", (int)stem, o->cloud->names[k], parts);
+        if (strcmp(o->cloud->names[k + parts], label) != 0 || o->places[k + parts].type != o->places[k].type) {
+            break;
+        }
+    }
+    return parts > 1 ? parts : 1;
+}
+
+static void place_dimensions(las_output *o) {
+    for (int d = 0; d < PC_LAS_DIMENSIONS; d++) {
+        const int k = column_of(o, pc_las_dimensions[d].name);
+        if (k >= 0 && fits_dimension(o, k, d, o->modern)) {
+            o->places[k] = (place){.type = PCGPU_INT16, .offset = pc_las_dimensions[d].in[o->modern].at,
+                                   .low = pc_las_dimensions[d].in[o->modern].low, .bits = pc_las_dimensions[d].in[o->modern].bits};
+        }
+    }
+    o->returns = column_of(o, "return_number");
+    o->returns = o->returns >= 0 && !o->places[o->returns].extra ? o->returns : -1;
+    o->count = column_of(o, "number_of_returns");
+    o->count = o->count >= 0 && !o->places[o->count].extra ? o->count : -1;
+}
+
 /* Chooses the format, and where each column goes. */
 static void place_columns(las_output *o) {
-    const int red = column_of(o, "red", 65535), green = column_of(o, "green", 65535), blue = column_of(o, "blue", 65535);
-    const int time = column_of(o, "gps_time", 0.0), returns = column_of(o, "return_number", 7);
-    const bool colour = red >= 0 && green >= 0 && blue >= 0;
+    const int colours[3] = {fitting(o, "red"), fitting(o, "green"), fitting(o, "blue")}, infrared = fitting(o, "nir");
+    const int time = column_of(o, "gps_time");
+    const bool colour = colours[0] >= 0 && colours[1] >= 0 && colours[2] >= 0;
     uint8_t types[PCGPU_MAX_COLUMNS];
     pc_output_types(o->cloud, types);
     for (int k = 3; k < o->cloud->columns; k++) {
-        o->places[k] = (place){.type = types[k], .extra = true};
+        o->places[k] = (place){.type = types[k], .extra = types[k] != PCGPU_REMAINDER};
     }
-    o->format = (time >= 0 ? 1 : 0) + (colour ? 2 : 0);
-    o->stride = 20 + (time >= 0 ? 8 : 0) + (colour ? 6 : 0);
-    o->returns = returns;
-    place_at(o, column_of(o, "intensity", 65535), PCGPU_UINT16, 12);
-    place_at(o, returns, PCGPU_UINT8, 14);
-    place_at(o, column_of(o, "classification", 31), PCGPU_UINT8, 15);
-    place_at(o, time, PCGPU_FLOAT64, 20);
+    o->modern = needs_modern(o);
+    o->format = o->modern ? 6 + (colour ? 1 + (infrared >= 0) : 0) : (time >= 0 ? 1 : 0) + (colour ? 2 : 0);
+    const pc_las_layout *layout = &pc_las_layouts[o->format];
+    o->stride = layout->size;
+    place_dimensions(o);
+    place_at(o, time, PCGPU_FLOAT64, layout->time);
     for (int k = 0; k < 3 && colour; k++) {
-        place_at(o, k == 0 ? red : k == 1 ? green : blue, PCGPU_UINT16, o->stride - 6 + 2 * (size_t)k);
+        place_at(o, colours[k], PCGPU_UINT16, (size_t)layout->colour + 2 * (size_t)k);
     }
+    place_at(o, layout->infrared ? infrared : -1, PCGPU_UINT16, layout->infrared);
     for (int k = 3; k < o->cloud->columns; k++) {
-        if (o->places[k].extra) {
-            o->places[k].offset = o->stride;
+        const int parts = o->places[k].extra ? parts_from(o, k) : 0;
+        o->extras += parts > 0;
+        for (int i = 0; i < parts; i++) {
+            o->places[k + i].parts = (uint8_t)(i == 0 ? parts : 0);
+            o->places[k + i].offset = o->stride;
             o->stride += pc_type_size(types[k]);
-            o->extras++;
         }
+        k += parts > 0 ? parts - 1 : 0;
     }
 }
 
@@ -147,25 +213,27 @@ static void measure(las_output *o) {
             o->high[k] = o->points == 0 || v > o->high[k] ? v : o->high[k];
         }
         const int number = o->returns >= 0 ? (int)p[o->returns] : 1;
-        o->by_return[number >= 1 && number <= 5 ? number - 1 : 0]++;
+        o->by_return[number >= 1 && number <= (o->modern ? RETURNS : 5) ? number - 1 : 0]++;
         o->points++;
     }
 }
 
 static pcgpu_status put_header(las_output *o) {
-    unsigned char out[HEADER] = "LASF";
+    unsigned char out[HEADER_14] = "LASF";
+    const size_t size = o->modern ? HEADER_14 : HEADER;
+    pc_las_put_begin(o->cloud->header, o->modern, out + 4);
     out[24] = 1;
-    out[25] = 2;
+    out[25] = o->modern ? 4 : 2;
     memcpy(out + 26, "OTHER", 5);
     memcpy(out + 58, "pcgpu", 5);
-    const size_t records = o->extras > 0 ? VLR + (size_t)o->extras * EXTRA : 0;
-    put(out, 94, 2, HEADER);
-    put(out, 96, 4, HEADER + records);
-    put(out, 100, 4, o->extras > 0);
+    const size_t start = size + (size_t)o->before_size + (o->extras > 0 ? VLR + (size_t)o->extras * EXTRA : 0);
+    put(out, 94, 2, size);
+    put(out, 96, 4, start);
+    put(out, 100, 4, o->before + (o->extras > 0));
     out[104] = (unsigned char)o->format;
     put(out, 105, 2, o->stride);
-    put(out, 107, 4, o->points);
-    for (size_t i = 0; i < 5; i++) {
+    put(out, 107, 4, o->modern ? 0 : o->points);
+    for (size_t i = 0; i < 5 && !o->modern; i++) {
         put(out, 111 + 4 * i, 4, o->by_return[i]);
     }
     for (size_t k = 0; k < 3; k++) {
@@ -174,12 +242,18 @@ static pcgpu_status put_header(las_output *o) {
         put_real(out, 179 + 16 * k, o->high[k]);
         put_real(out, 187 + 16 * k, o->low[k]);
     }
-    return pc_write_bytes(o->context, o->stream, o->name, out, HEADER);
+    if (o->modern) {
+        put(out, 235, 8, o->behind > 0 ? start + o->points * o->stride : 0);
+        put(out, 243, 4, o->behind);
+        put(out, 247, 8, o->points);
+        memcpy(out + 255, o->by_return, sizeof o->by_return);
+    }
+    return pc_write_bytes(o->context, o->stream, o->name, out, size);
 }
 
 static pcgpu_status put_extra(las_output *o) {
     static const uint8_t kinds[] = {[PCGPU_FLOAT32] = 9, [PCGPU_INT8] = 2,  [PCGPU_UINT8] = 1, [PCGPU_INT16] = 4,
-                                    [PCGPU_UINT16] = 3,  [PCGPU_INT32] = 6, [PCGPU_UINT32] = 5};
+                                    [PCGPU_UINT16] = 3,  [PCGPU_INT32] = 6, [PCGPU_UINT32] = 5, [PCGPU_FLOAT64] = 10};
     unsigned char head[VLR] = {0};
     memcpy(head + 2, "LASF_Spec", 9);
     put(head, 18, 2, 4);
@@ -187,10 +261,12 @@ static pcgpu_status put_extra(las_output *o) {
     memcpy(head + 22, "Extra Bytes", 11);
     pcgpu_status status = pc_write_bytes(o->context, o->stream, o->name, head, VLR);
     for (int k = 3; k < o->cloud->columns && status == PCGPU_OK; k++) {
-        if (o->places[k].extra) {
+        const int parts = o->places[k].parts;
+        if (parts > 0) {
             unsigned char out[EXTRA] = {0};
-            out[2] = kinds[o->places[k].type];
-            const char *label = o->cloud->names[k];
+            out[2] = (unsigned char)(kinds[o->places[k].type] + 10 * (parts - 1));
+            char label[PCGPU_NAME_SIZE];
+            snprintf(label, sizeof label, "%.*s", parts > 1 ? (int)strcspn(o->cloud->names[k], "[") : PCGPU_NAME_SIZE, o->cloud->names[k]);
             const bool taken = pc_las_has(label, strlen(label));
             snprintf((char *)out + 4, 32, "%.*s%s", taken ? 25 : 31, label, taken ? PC_LAS_VALUE : "");
             status = pc_write_bytes(o->context, o->stream, o->name, out, EXTRA);
@@ -199,15 +275,24 @@ static pcgpu_status put_extra(las_output *o) {
     return status;
 }
 
-static void put_value(unsigned char *out, int type, float value) {
-    const double wide = (double)value;
-    const int64_t integer = type == PCGPU_FLOAT32 || type == PCGPU_FLOAT64 ? 0 : (int64_t)wide;
-    memcpy(out, type == PCGPU_FLOAT32 ? (const void *)&value : type == PCGPU_FLOAT64 ? (const void *)&wide : &integer,
-           pc_type_size(type));
+static void put_value(unsigned char *record, const place *at, double value) {
+    unsigned char *out = record + at->offset;
+    const float single = (float)value;
+    const int64_t integer = at->type == PCGPU_FLOAT32 || at->type == PCGPU_FLOAT64 ? 0 : (int64_t)value;
+    if (at->bits == 16) {
+        memcpy(out, &integer, 2);
+    } else if (at->bits > 0) {
+        *out = (unsigned char)(*out | (integer & ((1 << at->bits) - 1)) << at->low);
+    } else {
+        memcpy(out, at->type == PCGPU_FLOAT32 ? (const void *)&single : at->type == PCGPU_FLOAT64 ? (const void *)&value : &integer,
+               pc_type_size(at->type));
+    }
 }
 
 static pcgpu_status put_points(las_output *o) {
-    unsigned char out[34 + PCGPU_MAX_COLUMNS * 8];
+    unsigned char out[38 + PCGPU_MAX_COLUMNS * 8];
+    const int bits = pc_las_dimensions[1].in[o->modern].bits; /* of return numbers */
+    const int angle = column_of(o, "scan_angle");
     pcgpu_status status = PCGPU_OK;
     for (int64_t i = 0; i < o->cloud->rows && status == PCGPU_OK; i++) {
         const float *p = row_of(o, i);
@@ -219,11 +304,21 @@ static pcgpu_status put_points(las_output *o) {
             const int32_t v = whole(o, p, k);
             memcpy(out + 4 * k, &v, sizeof v);
         }
-        out[14] = 1;
         for (int k = 3; k < o->cloud->columns; k++) {
-            put_value(out + o->places[k].offset, o->places[k].type, p[k]);
+            const double v = pc_output_value(o->cloud, i, k);
+            if (o->places[k].type == PCGPU_FLOAT32) {
+                memcpy(out + o->places[k].offset, p + k, sizeof *p); /* bits: a NaN keeps its own */
+            } else if (o->places[k].type != PCGPU_REMAINDER) {
+                put_value(out, &o->places[k], k == angle && o->places[k].bits == 16 ? nearbyint(v / PC_LAS_ANGLE) : v);
+            }
         }
-        out[14] = (unsigned char)(out[14] | (out[14] > 1 ? out[14] : 1) << 3); /* at least as many returns as this one */
+        if (o->returns < 0) {
+            out[14] |= 1;
+        }
+        if (o->count < 0) { /* at least as many returns as this one */
+            const int number = out[14] & ((1 << bits) - 1);
+            out[14] = (unsigned char)(out[14] | (number > 1 ? number : 1) << bits);
+        }
         status = pc_write_bytes(o->context, o->stream, o->name, out, o->stride);
     }
     return status;
@@ -248,18 +343,22 @@ pcgpu_status pc_las_write(pcgpu_context *context, FILE *stream, const char *name
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: LAS takes at most %d columns and the cloud has %d; write .ply", name,
                        MOST_COLUMNS, cloud->columns);
     }
-    if (cloud->rows > UINT32_MAX) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: LAS 1.2 holds at most %u points and the cloud has %lld; write .ply", name,
-                       (unsigned)UINT32_MAX, (long long)cloud->rows);
-    }
+    pc_las_put_records(context, NULL, name, cloud->header, false, &o.before, &o.before_size);
+    pc_las_put_records(context, NULL, name, cloud->header, true, &o.behind, &o.behind_size);
     place_columns(&o);
     measure(&o);
     pcgpu_status status = put_header(&o);
+    if (status == PCGPU_OK) {
+        status = pc_las_put_records(context, stream, name, cloud->header, false, &o.before, &o.before_size);
+    }
     if (status == PCGPU_OK && o.extras > 0) {
         status = put_extra(&o);
     }
     if (status == PCGPU_OK) {
         status = put_points(&o);
+    }
+    if (status == PCGPU_OK) {
+        status = pc_las_put_records(context, stream, name, cloud->header, true, &o.behind, &o.behind_size);
     }
     if (status == PCGPU_OK) {
         warn(&o);

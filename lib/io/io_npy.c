@@ -263,6 +263,7 @@ pcgpu_status pc_npy_read(pcgpu_context *context, pc_bytes *bytes, const char *na
     pc_table table;
     pcgpu_status status = describe(context, bytes, bytes->size, name, &npy, &table);
     if (status == PCGPU_OK) {
+        table.complete = options->complete;
         pc_say_encoding(options, "%s %s%s", npy.type_text.text, npy.shape_text.text, npy.fortran ? " in Fortran order" : "");
     }
     return status == PCGPU_OK ? pc_table_to_cloud(context, name, &table, bytes, cloud) : status;
@@ -339,8 +340,14 @@ static pcgpu_status write_array(pcgpu_context *context, FILE *stream, const char
 /* float32; with an offset float64 in all columns, since an array has one type. */
 static pcgpu_status write_npy(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud) {
     char header[PC_NPY_HEADER_SIZE];
-    const int64_t shape[2] = {cloud->rows, cloud->columns};
-    bool wide = pc_has_offset(cloud);
+    int64_t shape[2] = {cloud->rows, cloud->columns};
+    uint8_t types[PCGPU_MAX_COLUMNS];
+    bool wide = false;
+    pc_output_types(cloud, types);
+    for (int k = 0; k < cloud->columns; k++) {
+        wide = wide || types[k] == PCGPU_FLOAT64;
+        shape[1] -= types[k] == PCGPU_REMAINDER;
+    }
     size_t length = pc_npy_header(header, wide ? PCGPU_FLOAT64 : PCGPU_FLOAT32, 2, shape);
     pcgpu_status status = pc_write_bytes(context, stream, name, header, length);
     if (!wide && status == PCGPU_OK) {
@@ -349,10 +356,12 @@ static pcgpu_status write_npy(pcgpu_context *context, FILE *stream, const char *
     }
     for (int64_t i = 0; i < cloud->rows && status == PCGPU_OK; i++) {
         double record[PCGPU_MAX_COLUMNS];
+        int columns = 0;
         for (int k = 0; k < cloud->columns; k++) {
-            record[k] = pc_output_value(cloud, i, k);
+            record[columns] = pc_output_value(cloud, i, k);
+            columns += types[k] != PCGPU_REMAINDER;
         }
-        status = pc_write_bytes(context, stream, name, record, (size_t)cloud->columns * sizeof(double));
+        status = pc_write_bytes(context, stream, name, record, (size_t)columns * sizeof(double));
     }
     return status;
 }

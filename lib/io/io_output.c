@@ -30,7 +30,7 @@ static bool integer_range(int type, double *low, double *high) {
 static bool column_fits(const pcgpu_cloud *cloud, int column, double low, double high) {
     const float *p = cloud->data + column;
     for (int64_t i = 0; i < cloud->rows; i++, p += cloud->columns) {
-        double v = (double)*p;
+        const double v = cloud->offset[column] + (double)*p;
         if (!(v >= low && v <= high) || v != trunc(v)) {
             return false;
         }
@@ -44,10 +44,12 @@ void pc_output_types(const pcgpu_cloud *cloud, uint8_t types[PCGPU_MAX_COLUMNS])
         double low, high;
         if (k < 3) {
             types[k] = wide ? PCGPU_FLOAT64 : PCGPU_FLOAT32;
+        } else if (pcgpu_column_is_remainder(cloud, k)) {
+            types[k] = PCGPU_REMAINDER;
         } else if (integer_range(cloud->types[k], &low, &high) && column_fits(cloud, k, low, high)) {
             types[k] = cloud->types[k];
         } else {
-            types[k] = PCGPU_FLOAT32;
+            types[k] = cloud->offset[k] != 0.0 || pcgpu_column_is_remainder(cloud, k + 1) ? PCGPU_FLOAT64 : PCGPU_FLOAT32;
         }
     }
 }
@@ -105,7 +107,7 @@ static unsigned char *store_row(unsigned char *out, const pcgpu_cloud *cloud, in
             const int parts = types[k] == PC_OUTPUT_RGBA ? 4 : 3;
             out = store_color(out, values + k, parts);
             k += parts - 1;
-        } else {
+        } else if (types[k] != PCGPU_REMAINDER) {
             out = store(out, types[k], pc_output_value(cloud, row, k));
         }
     }
@@ -136,10 +138,13 @@ pcgpu_status pc_output_rows(pcgpu_context *context, FILE *stream, const char *na
 }
 
 /* One value as text that reads back as the same value. */
-static char *print_value(char *out, int type, double v) {
-    return out + (type == PCGPU_FLOAT32   ? pc_format_number(out, (double)(float)v, true)
-                  : type == PCGPU_FLOAT64 ? pc_format_number(out, v, false)
-                                          : snprintf(out, PC_NUMBER_SIZE, "%.0f", v));
+static char *print_value(char *out, int type, const pcgpu_cloud *cloud, int64_t row, int k) {
+    const double v = pc_output_value(cloud, row, k);
+    const float *stored = cloud->data + (size_t)row * (size_t)cloud->columns + (size_t)k;
+    return out + (type == PCGPU_FLOAT32                                          ? pc_format_number(out, (double)(float)v, true)
+                  : type == PCGPU_FLOAT64 && !pcgpu_column_is_remainder(cloud, k + 1) ? pc_format_offset(out, cloud->offset[k], *stored)
+                  : type == PCGPU_FLOAT64                                        ? pc_format_number(out, v, false)
+                                                                                 : snprintf(out, PC_NUMBER_SIZE, "%.0f", v));
 }
 
 pcgpu_status pc_output_text(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud,
@@ -148,9 +153,12 @@ pcgpu_status pc_output_text(pcgpu_context *context, FILE *stream, const char *na
         char line[PCGPU_MAX_COLUMNS * (PC_NUMBER_SIZE + 1)];
         char *end = line;
         for (int k = 0; k < cloud->columns; k++) {
-            end = print_value(end, types[k], pc_output_value(cloud, i, k));
-            *end++ = k + 1 < cloud->columns ? separator : '\n';
+            if (types[k] != PCGPU_REMAINDER) {
+                end = print_value(end, types[k], cloud, i, k);
+                *end++ = separator;
+            }
         }
+        end[-1] = '\n';
         fwrite(line, 1, (size_t)(end - line), stream);
     }
     return pc_write_check(context, stream, name);

@@ -24,12 +24,13 @@ typedef struct pcd_input {
     int field_count;
     int64_t width, height, points; /* -1: not given */
     pcd_data data;
+    unsigned complete;            /* of pcgpu_read_options */
+    double viewpoint[7];
 } pcd_input;
 
 static pcgpu_status fail_header(const pcd_input *in, pc_span what, const char *expected) {
-    pc_shown shown = pc_span_show(what);
     return pc_fail(in->context, PCGPU_ERROR_FORMAT, "%s: line %lld: '%s' where %s is expected; correct the header",
-                   in->name, (long long)in->text.line, shown.text, expected);
+                   in->name, (long long)in->text.line, pc_span_show(what).text, expected);
 }
 
 static bool is_padding(const pcd_field *field) {
@@ -58,10 +59,10 @@ static pcgpu_status parse_values(pcd_input *in, pc_span line, char key) {
         pcd_field *f = &in->fields[i];
         pc_text_token(&line, &token);
         if (key == 'T') {
-            if (token.n != 1 || (*token.p != 'F' && *token.p != 'I' && *token.p != 'U')) {
+            f->kind = token.n == 1 ? (char)(*token.p & ~0x20) : '\0'; /* PCL reads small letters, too */
+            if (f->kind != 'F' && f->kind != 'I' && f->kind != 'U') {
                 return fail_header(in, token, "one of F, I, U for every field");
             }
-            f->kind = *token.p;
         } else if (!pc_span_count(token, &value) || value > (key == 'S' ? 8 : MAX_COUNT)) {
             return fail_header(in, token,
                                key == 'S' ? "a size of 1, 2, 4 or 8" : "a count up to 65536 for every field");
@@ -81,6 +82,19 @@ static pcgpu_status parse_number(pcd_input *in, pc_span line, int64_t *value) {
     pc_span token;
     pc_text_token(&line, &token);
     return pc_span_count(token, value) ? PCGPU_OK : fail_header(in, token, "a number, 0 or more,");
+}
+
+/* What is no viewpoint is none, since no point depends on it. */
+static pcgpu_status parse_viewpoint(pcd_input *in, pc_span line) {
+    double v[7];
+    pc_span token;
+    for (int i = 0; i < 7; i++) {
+        if (!pc_text_token(&line, &token) || !pc_span_number(token, PCGPU_FLOAT64, (unsigned char *)&v[i])) {
+            return PCGPU_OK;
+        }
+    }
+    memcpy(in->viewpoint, v, sizeof v);
+    return PCGPU_OK;
 }
 
 static pcgpu_status parse_data(pcd_input *in, pc_span line) {
@@ -114,7 +128,10 @@ static pcgpu_status parse_line(pcd_input *in, pc_span key, pc_span line) {
     if (pc_span_is(key, "POINTS")) {
         return parse_number(in, line, &in->points);
     }
-    if (pc_span_is(key, "VERSION") || pc_span_is(key, "VIEWPOINT") || *key.p == '#') {
+    if (pc_span_is(key, "VIEWPOINT")) {
+        return parse_viewpoint(in, line);
+    }
+    if (pc_span_is(key, "VERSION") || *key.p == '#') {
         return PCGPU_OK;
     }
     return fail_header(in, key, "a PCD keyword (FIELDS SIZE TYPE COUNT WIDTH HEIGHT POINTS DATA)");
@@ -196,14 +213,10 @@ static pcgpu_status build_table(const pcd_input *in, pc_table *table) {
         bool padding = is_padding(f);
         for (int64_t j = 0; j < f->count && !padding; j++) {
             char label[PCGPU_NAME_SIZE];
-            int length = f->count == 1
+            const int length = f->count == 1
                              ? snprintf(label, sizeof label, "%.*s", (int)(f->name.n < 31 ? f->name.n : 31), f->name.p)
                              : snprintf(label, sizeof label, "%.*s_%d", (int)(f->name.n < 24 ? f->name.n : 24),
                                         f->name.p, (int)j);
-            const int normal = length == 8 && strncmp(label, "normal_", 7) == 0 ? label[7] : 0;
-            if (normal >= 'x' && normal <= 'z') { /* PCL's names of nx ny nz */
-                length = snprintf(label, sizeof label, "n%c", normal);
-            }
             pcgpu_status status = pc_table_add(in->context, in->name, table, label, (size_t)length, f->type,
                                                offset + (size_t)j * (size_t)f->size);
             if (status != PCGPU_OK) {
@@ -321,7 +334,7 @@ static pcgpu_status read_ascii(pcd_input *in, int values, pc_bytes *packed) {
 
 static pcgpu_status read_points(pcd_input *in, pc_bytes *bytes, pcgpu_cloud *cloud) {
     pc_bytes packed = {NULL, 0};
-    pc_table table = {.rows = 0};
+    pc_table table = {.complete = in->complete};
     /* The columns first: they include x y z, so that the size of a point is not 0. */
     pcgpu_status status = build_table(in, &table);
     if (status != PCGPU_OK || table.columns < 3) {
@@ -345,17 +358,34 @@ static pcgpu_status read_points(pcd_input *in, pc_bytes *bytes, pcgpu_cloud *clo
     return status;
 }
 
+/* What pc_pcd_write restores. */
+static pcgpu_status keep_header(const pcd_input *in, bool organized, pcgpu_cloud *cloud) {
+    static const double plain[7] = {0, 0, 0, 1, 0, 0, 0}, none[4];
+    cloud->width = organized ? in->width : 0;
+    if (memcmp(in->viewpoint + 3, none, sizeof none) != 0 && memcmp(in->viewpoint, plain, sizeof plain) != 0) {
+        cloud->header = pc_header_create();
+        if (!cloud->header) {
+            pcgpu_cloud_free(cloud);
+            return pc_fail_memory(in->context, sizeof *cloud->header, in->name);
+        }
+        memcpy(cloud->header->viewpoint, in->viewpoint, sizeof in->viewpoint);
+    }
+    return PCGPU_OK;
+}
+
 static pcgpu_status read_pcd(pcgpu_context *context, pc_bytes *bytes, const char *name,
                              const pcgpu_read_options *options, pcgpu_cloud *cloud) {
-    pcd_input in = {.context = context, .name = name, .width = -1, .height = -1, .points = -1};
+    pcd_input in = {.context = context, .name = name, .width = -1, .height = -1, .points = -1, .complete = options->complete};
     in.text = (pc_text){.p = (const char *)bytes->data, .end = (const char *)bytes->data + bytes->size};
     pcgpu_status status = read_header(&in);
     pc_say_encoding(options, "%s", in.data == PCD_ASCII ? "ascii" : in.data == PCD_BINARY ? "binary" : "binary_compressed");
-    if (options->file && in.height > 1 && in.width == in.points / in.height && in.points % in.height == 0) {
+    const bool organized = in.height > 1 && in.width == in.points / in.height && in.points % in.height == 0;
+    if (options->file && organized) {
         options->file->width = in.width;
         options->file->height = in.height;
     }
-    return status == PCGPU_OK ? read_points(&in, bytes, cloud) : status;
+    status = status == PCGPU_OK ? read_points(&in, bytes, cloud) : status;
+    return status == PCGPU_OK ? keep_header(&in, organized, cloud) : status;
 }
 
 const pc_format pc_format_pcd = {

@@ -18,8 +18,12 @@ static int describe(const pcgpu_cloud *cloud, uint8_t *types, pcd_field *fields)
                        strcmp(cloud->names[next], pc_color_names[3]) == 0;
     const int normal = pc_normal_column(cloud);
     int count = 0;
-    for (int k = 0; k < cloud->columns; count++) {
-        pcd_field *f = &fields[count];
+    for (int k = 0; k < cloud->columns;) {
+        if (types[k] == PCGPU_REMAINDER) {
+            k++;
+            continue;
+        }
+        pcd_field *f = &fields[count++];
         if (k == color) {
             types[k] = alpha ? PC_OUTPUT_RGBA : PC_OUTPUT_RGB;
             *f = alpha ? (pcd_field){"rgba", 4, 'U'} : (pcd_field){"rgb", 4, 'F'};
@@ -60,8 +64,17 @@ pcgpu_status pc_pcd_write(pcgpu_context *context, FILE *stream, const char *name
     for (int i = 0; i < count; i++) {
         fprintf(stream, " 1");
     }
-    fprintf(stream, "\nWIDTH %lld\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS %lld\nDATA binary\n",
-            (long long)cloud->rows, (long long)cloud->rows);
+    const bool organized = cloud->width > 0 && cloud->rows % cloud->width == 0;
+    fprintf(stream, "\nWIDTH %lld\nHEIGHT %lld\nVIEWPOINT", (long long)(organized ? cloud->width : cloud->rows),
+            (long long)(organized ? cloud->rows / cloud->width : 1));
+    static const double plain[7] = {0, 0, 0, 1, 0, 0, 0};
+    const double *viewpoint = cloud->header ? cloud->header->viewpoint : plain;
+    for (int i = 0; i < 7; i++) {
+        char text[PC_NUMBER_SIZE];
+        pc_format_number(text, memcmp(viewpoint + 3, (double[4]){0}, 32) == 0 ? plain[i] : viewpoint[i], false);
+        fprintf(stream, " %s", text);
+    }
+    fprintf(stream, "\nPOINTS %lld\nDATA binary\n", (long long)cloud->rows);
     pcgpu_status status = pc_write_check(context, stream, name);
     return status == PCGPU_OK ? pc_output_rows(context, stream, name, cloud, types) : status;
 }

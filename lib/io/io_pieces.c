@@ -20,7 +20,7 @@ enum {
 
 /* What the records of a part of each piece have in common. */
 typedef struct found_in_part {
-    pc_axis axes[3];
+    pc_axis axes[PCGPU_MAX_COLUMNS];
     pc_rounding rounded[PCGPU_MAX_COLUMNS];
 } found_in_part;
 
@@ -91,7 +91,7 @@ static void take_part(void *state, int part) {
         return;
     }
     if (p->finds_offset) {
-        for (int k = 0; k < 3; k++) {
+        for (int k = 0; k < records.columns; k++) {
             pc_axis_add(&records, k, bytes, &p->found[part].axes[k]);
         }
     } else if (p->values) {
@@ -123,11 +123,14 @@ static pcgpu_status take_records(pcgpu_pieces *p) {
     return PCGPU_OK;
 }
 
-/* The offsets of the axes, by a pass over the file. */
+/* The offsets of the columns, and which there are, by a pass over the file. */
 static pcgpu_status find_offset(pcgpu_pieces *p) {
-    pcgpu_status status;
+    pcgpu_status status = PCGPU_OK;
+    if (p->table.rows > 0 && read_at(p, p->bytes, p->stride, p->table.start)) { /* else the pass fails */
+        pc_table_begin(&p->table, p->bytes);
+    }
     for (int part = 0; part < PARTS; part++) {
-        for (int k = 0; k < 3; k++) {
+        for (int k = 0; k < p->table.columns; k++) {
             p->found[part].axes[k] = pc_no_axis;
         }
     }
@@ -136,16 +139,14 @@ static pcgpu_status find_offset(pcgpu_pieces *p) {
         status = take_records(p);
     } while (status == PCGPU_OK && p->rows > 0);
     p->finds_offset = false;
-    for (int k = 0; k < 3; k++) {
-        pc_axis all = pc_no_axis;
+    pc_axis all[PCGPU_MAX_COLUMNS];
+    for (int k = 0; k < p->table.columns; k++) {
+        all[k] = pc_no_axis;
         for (int part = 0; part < PARTS; part++) {
-            const pc_axis *one = &p->found[part].axes[k];
-            all.low = one->low < all.low ? one->low : all.low;
-            all.high = one->high > all.high ? one->high : all.high;
-            all.exact = all.exact && one->exact;
+            pc_axis_join(&p->found[part].axes[k], &all[k]);
         }
-        p->offset[k] = pc_axis_offset(&all);
     }
+    pc_table_settle(&p->table, all, p->offset);
     return status;
 }
 
@@ -187,7 +188,8 @@ pcgpu_status pcgpu_pieces_next(pcgpu_pieces *p, pcgpu_cloud *cloud) {
 void pcgpu_pieces_describe(const pcgpu_pieces *p, pcgpu_cloud *cloud) {
     memset(cloud, 0, sizeof *cloud);
     pc_table_describe(&p->table, cloud);
-    memcpy(cloud->offset, p->offset, sizeof cloud->offset);
+    memcpy(cloud->offset, p->offset, sizeof p->offset);
+    cloud->header = p->table.header;
 }
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
@@ -242,12 +244,13 @@ static pcgpu_status describe_records(pcgpu_pieces *p, const pcgpu_read_options *
         }
     }
     pc_bytes_free(&head);
+    p->table.complete = options->complete;
     return status == PCGPU_OK ? pc_table_order(p->context, p->name, &p->table) : status;
 }
 
 static pcgpu_status allocate(pcgpu_pieces *p, size_t bytes) {
     const bool plain = pc_table_is_cloud(&p->table);
-    const size_t row = (size_t)p->table.columns * sizeof(float);
+    const size_t row = ((size_t)p->table.columns + PC_MOST_REMAINDERS) * sizeof(float);
     p->stride = p->table.fields[0].stride;
     const size_t each = p->stride + (plain ? 0 : row), most = bytes / each;
     p->most = most > 0 ? (int64_t)most : 1;
@@ -276,9 +279,6 @@ pcgpu_status pcgpu_pieces_open(pcgpu_context *context, const char *path, const p
     }
     status = status == PCGPU_OK ? describe_records(p, options) : status;
     status = status == PCGPU_OK ? allocate(p, bytes) : status;
-    if (status == PCGPU_OK && p->values && p->table.rows > 0 && read_at(p, p->bytes, p->stride, p->table.start)) {
-        pc_table_note_times(&p->table, p->bytes); /* else the pass over the file fails */
-    }
     if (status == PCGPU_OK && p->values) {
         status = find_offset(p);
     }
@@ -298,6 +298,7 @@ void pcgpu_pieces_close(pcgpu_pieces *p) {
             fclose(p->stream);
         }
         free(p->name);
+        pc_header_release(p->table.header);
         free(p->bytes);
         free(p->values);
         free(p->found);

@@ -211,7 +211,7 @@ static pcgpu_status vertex_table(pc_ply_input *in, const pc_ply_element *vertex,
 static pcgpu_status read_vertices(pc_ply_input *in, const pc_ply_element *vertex, pc_bytes *bytes, pcgpu_cloud *cloud) {
     size_t scalars, least;
     bool lists = row_size(&in->ply, vertex, &scalars, &least);
-    pc_table table = {.swap = in->ply.swap};
+    pc_table table = {.swap = in->ply.swap, .complete = in->complete};
     pcgpu_status status = vertex_table(in, vertex, &table, scalars);
     if (status != PCGPU_OK || table.columns < 3) {
         return status != PCGPU_OK ? status : pc_table_to_cloud(in->context, in->name, &table, bytes, cloud);
@@ -254,7 +254,8 @@ static void say_file(const pc_ply *ply, const pcgpu_read_options *options) {
 static pcgpu_status read_ply(pcgpu_context *context, pc_bytes *bytes, const char *name,
                              const pcgpu_read_options *options, pcgpu_cloud *cloud) {
     const char *text = (const char *)bytes->data;
-    pc_ply_input in = {.context = context, .name = name, .text = {.p = text, .end = text + bytes->size}};
+    pc_ply_input in = {.context = context, .name = name, .complete = options->complete,
+                       .text = {.p = text, .end = text + bytes->size}};
     pcgpu_status status = pc_ply_header(context, name, &in.text, &in.ply);
     if (status != PCGPU_OK) {
         goto done;

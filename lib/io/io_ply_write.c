@@ -10,6 +10,9 @@ static void write_header(FILE *stream, const pcgpu_cloud *cloud, const uint8_t *
     fprintf(stream, "ply\nformat %s 1.0\nelement vertex %lld\n", format, (long long)cloud->rows);
     for (int k = 0; k < cloud->columns; k++) {
         char name[PCGPU_NAME_SIZE];
+        if (types[k] == PCGPU_REMAINDER) {
+            continue;
+        }
         pc_output_name(cloud, k, name);
         fprintf(stream, "property %s %s\n", names[types[k]], name);
     }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 1024 }; /* rows converted at a time, so that a block of the cloud stays in the cache */
+enum { BLOCK = PC_TABLE_BLOCK };
 
 size_t pc_type_size(int type) {
     switch (type) {
@@ -62,7 +62,9 @@ pcgpu_status pc_table_add(pcgpu_context *context, const char *name, pc_table *ta
     f->type = (uint8_t)type;
     f->offset = offset;
     f->mask = 0;
-    f->scale = f->shift = 0;
+    f->scale = f->shift = f->first = 0;
+    f->remainder = false;
+    f->unset = PC_NO_DEFAULT;
     table->columns++;
     return PCGPU_OK;
 }
@@ -109,6 +111,7 @@ void pc_table_split_color(pc_table *table) {
 }
 
 pcgpu_status pc_table_order(pcgpu_context *context, const char *name, pc_table *table) {
+    pc_table_rename(table);
     for (int axis = 0; axis < 3; axis++) {
         const char wanted[2] = {(char)('x' + axis), '\0'};
         int k = axis;
@@ -169,10 +172,6 @@ double pc_load_value(const unsigned char *p, int type, bool swap) {
     }
 }
 
-static bool is_plain_float32(const pc_field *field) {
-    return field->type == PCGPU_FLOAT32 && field->scale == 0.0;
-}
-
 /* float32 bits are copied and never pass through arithmetic: packed colours may look like signalling NaN. */
 static void copy_column(const pc_table *table, const pc_field *field, const unsigned char *data, int64_t row, int rows,
                         float *out, size_t columns) {
@@ -195,8 +194,8 @@ static void copy_column(const pc_table *table, const pc_field *field, const unsi
     }                                                           \
     break
 
-/* The values of at most BLOCK rows of a column. The type is looked at once, which takes longer than to convert a value. */
-static void load_fields(const unsigned char *p, const pc_field *field, bool swap, int rows, double *values) {
+/* The type is looked at once, which takes longer than to convert a value. */
+void pc_load_fields(const unsigned char *p, const pc_field *field, bool swap, int rows, double *values) {
     const double scale = field->scale, shift = field->shift;
     switch (swap ? -1 : (int)field->type) {
     case PCGPU_FLOAT64: LOAD_VALUES(double);
@@ -213,8 +212,9 @@ static void load_fields(const unsigned char *p, const pc_field *field, bool swap
     for (int i = 0; i < rows && scale != 0.0; i++) {
         values[i] = values[i] * scale + shift;
     }
+    const int low = field->mask ? __builtin_ctz(field->mask) : 0;
     for (int i = 0; i < rows && scale == 0.0 && field->mask; i++) {
-        values[i] = (double)((unsigned)values[i] & field->mask);
+        values[i] = (double)(((unsigned)values[i] & field->mask) >> low);
     }
 }
 
@@ -222,47 +222,24 @@ static void load_fields(const unsigned char *p, const pc_field *field, bool swap
 static void round_column(const pc_table *table, const pc_field *field, const unsigned char *data, int64_t row, int rows,
                          double offset, float *out, size_t columns, pc_rounding *r) {
     double values[BLOCK];
-    load_fields(data + table->start + field->offset + (size_t)row * field->stride, field, table->swap, rows, values);
+    pc_load_fields(data + table->start + field->offset + (size_t)row * field->stride, field, table->swap, rows, values);
     for (int i = 0; i < rows; i++, out += columns) {
         const double v = values[i] - offset;
-        const float f = (float)v;
+        float f = (float)v;
+        if (field->remainder) {
+            f = isfinite(f) ? (float)(v - (double)f) : 0.0f;
+        }
         const double change = fabs((double)f - v);
         r->changed += (double)f != v && v == v;
-        r->largest = change > r->largest && isfinite(f) ? change : r->largest;
+        r->largest = change > r->largest && isfinite(f) ? change : r->largest; /* which nothing reads of a remainder */
         *out = f;
     }
-}
-
-const pc_axis pc_no_axis = {INFINITY, -INFINITY, true};
-
-void pc_axis_add(const pc_table *table, int k, const unsigned char *data, pc_axis *axis) {
-    const pc_field *field = &table->fields[k];
-    double values[BLOCK];
-    for (int64_t row = 0; row < table->rows && !is_plain_float32(field); row += BLOCK) {
-        const int rows = table->rows - row < BLOCK ? (int)(table->rows - row) : BLOCK;
-        load_fields(data + table->start + field->offset + (size_t)row * field->stride, field, table->swap, rows, values);
-        for (int i = 0; i < rows; i++) {
-            const double v = values[i];
-            if (v - v == 0.0 && v != 0.0) {
-                axis->low = v < axis->low ? v : axis->low;
-                axis->high = v > axis->high ? v : axis->high;
-                axis->exact = axis->exact && fabs(v) <= (double)FLT_MAX && (double)(float)v == v;
-            }
-        }
-    }
-}
-
-double pc_axis_offset(const pc_axis *axis) {
-    bool small = axis->low > -1024.0 && axis->high < 1024.0;
-    /* halves, so that the sum of two huge bounds is finite; round() of a finite value is a whole number */
-    double middle = round(axis->low / 2 + axis->high / 2);
-    return axis->exact || small ? 0 : fabs(middle) <= (double)FLT_MAX ? (double)(float)middle : middle;
 }
 
 bool pc_table_is_cloud(const pc_table *table) {
     for (int k = 0; k < table->columns; k++) {
         const pc_field *f = &table->fields[k];
-        if (!is_plain_float32(f) || f->offset != (size_t)k * 4 || f->stride != (size_t)table->columns * 4) {
+        if (!pc_is_plain_float32(f) || f->offset != (size_t)k * 4 || f->stride != (size_t)table->columns * 4) {
             return false;
         }
     }
@@ -289,26 +266,19 @@ void pc_table_warn(pcgpu_context *context, const char *name, const pc_table *tab
                "%s: the coordinates span too much for float32 and were rounded by up to %.3g m; remove far outliers",
                name, largest);
     }
-    for (int k = 3; k < table->columns; k++) {
-        if (table->fields[k].first != 0.0) {
-            pc_log(context, PCGPU_LOG_WARNING, "%s: column '%s' has times that float32 cannot hold; its first one, %.17g, was subtracted",
-                   name, table->fields[k].name, table->fields[k].first);
-        } else if (rounded[k].changed > 0) {
-            pc_log(context, PCGPU_LOG_WARNING, "%s: column '%s' is %s; %lld of %lld values were rounded to float32",
-                   name, table->fields[k].name, types[table->fields[k].type], (long long)rounded[k].changed,
-                   (long long)rows);
-        }
+    if (table->left_out[0]) {
+        pc_log(context, PCGPU_LOG_WARNING, "%s: left out: %s; write .las, .ply, .pcd or .csv to keep them", name, table->left_out);
     }
-}
-
-void pc_table_note_times(pc_table *table, const unsigned char *record) {
-    static const char *const names[] = {"t", "time", "timestamp"};
     for (int k = 3; k < table->columns; k++) {
-        pc_field *f = &table->fields[k];
-        const double first = pc_load_value(record + f->offset, f->type, table->swap);
-        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-            const bool time = strcmp(f->name, names[i]) == 0 && pc_type_size(f->type) == 8 && f->scale == 0.0;
-            f->first = time && fabs(first) >= 0x1p24 && fabs(first) < INFINITY ? first : f->first;
+        const pc_field *f = &table->fields[k];
+        const bool whole = f->remainder || (k + 1 < table->columns && f[1].remainder) ||
+                           (f->scale != 0.0 && rounded[k].largest < 0.25 * fabs(f->scale)); /* the integer is found again */
+        if (f->first != 0.0 && !(table->complete & PCGPU_EXACT_TIMES)) {
+            pc_log(context, PCGPU_LOG_WARNING, "%s: column '%s' has values that float32 cannot hold; its first one, %.17g, was subtracted",
+                   name, f->name, f->first);
+        } else if (f->first == 0.0 && rounded[k].changed > 0 && !whole) {
+            pc_log(context, PCGPU_LOG_WARNING, "%s: column '%s' is %s; %lld of %lld values were rounded to float32, by up to %.2g",
+                   name, f->name, types[f->type], (long long)rounded[k].changed, (long long)rows, rounded[k].largest);
         }
     }
 }
@@ -321,7 +291,7 @@ void pc_table_convert(const pc_table *table, const unsigned char *data, const do
         for (int k = 0; k < table->columns; k++) {
             const pc_field *f = &table->fields[k];
             float *out = values + (size_t)row * columns + k;
-            if (is_plain_float32(f)) {
+            if (pc_is_plain_float32(f)) {
                 copy_column(table, f, data, row, rows, out, columns);
             } else {
                 round_column(table, f, data, row, rows, k < 3 ? offset[k] : f->first, out, columns, &rounded[k]);
@@ -333,18 +303,17 @@ void pc_table_convert(const pc_table *table, const unsigned char *data, const do
 static pcgpu_status convert(pcgpu_context *context, const char *name, pc_table *table, const unsigned char *data,
                             pcgpu_cloud *cloud) {
     pc_rounding rounded[PCGPU_MAX_COLUMNS] = {{0}};
-    size_t size = (size_t)table->rows * (size_t)table->columns * sizeof(float);
-    for (int k = 0; k < 3; k++) {
-        pc_axis axis = pc_no_axis;
-        pc_axis_add(table, k, data, &axis);
-        cloud->offset[k] = pc_axis_offset(&axis);
+    pc_axis axes[PCGPU_MAX_COLUMNS];
+    pc_table_begin(table, data + table->start);
+    for (int k = 0; k < table->columns; k++) {
+        axes[k] = pc_no_axis;
+        pc_axis_add(table, k, data, &axes[k]);
     }
+    pc_table_settle(table, axes, cloud->offset);
+    const size_t size = (size_t)table->rows * (size_t)table->columns * sizeof(float);
     cloud->data = malloc(size ? size : 1);
     if (!cloud->data) {
         return pc_fail_memory(context, size, name);
-    }
-    if (table->rows > 0) {
-        pc_table_note_times(table, data + table->start);
     }
     pc_table_convert(table, data, cloud->offset, cloud->data, rounded);
     pc_table_warn(context, name, table, table->rows, rounded);
@@ -357,7 +326,9 @@ void pc_table_describe(const pc_table *table, pcgpu_cloud *cloud) {
     for (int k = 0; k < table->columns; k++) {
         const pc_field *f = &table->fields[k];
         memcpy(cloud->names[k], f->name, sizeof f->name);
-        cloud->types[k] = f->type == PCGPU_FLOAT16                       ? PCGPU_FLOAT32
+        cloud->offset[k] = k < 3 ? cloud->offset[k] : f->first;
+        cloud->types[k] = f->remainder                                ? PCGPU_REMAINDER
+                          : f->type == PCGPU_FLOAT16                  ? PCGPU_FLOAT32
                           : f->type >= PCGPU_INT64 || f->scale != 0.0 ? PCGPU_FLOAT64
                                                                       : f->type;
     }
@@ -370,7 +341,7 @@ pcgpu_status pc_table_to_cloud(pcgpu_context *context, const char *name, pc_tabl
     if (status != PCGPU_OK) {
         return status;
     }
-    if ((uint64_t)table->rows > SIZE_MAX / sizeof(float) / (size_t)table->columns) {
+    if ((uint64_t)table->rows > SIZE_MAX / sizeof(float) / PCGPU_MAX_COLUMNS) {
         return pc_fail_memory(context, UINT64_MAX, name);
     }
     if (pc_table_is_cloud(table)) {

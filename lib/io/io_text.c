@@ -160,6 +160,20 @@ bool pc_span_number(pc_span span, int type, unsigned char *out) {
     }
 }
 
+int pc_format_offset(char out[PC_NUMBER_SIZE], double offset, float value) {
+    const double sum = offset + (double)value;
+    int n = 0, digits = 6;
+    for (double v = fabs(sum); v >= 1e6 && v < 1e17; v /= 10.0) {
+        digits++;
+    }
+    for (bool same = !isfinite(sum); digits <= 17 && !same; digits++) {
+        n = snprintf(out, PC_NUMBER_SIZE, "%.*g", digits, sum);
+        const double read = strtod(out, NULL);
+        same = (float)(read - offset) == value && fabs(read - sum) < 1e-4; /* 500000.125 is no 500000.12 */
+    }
+    return isfinite(sum) ? n : pc_format_number(out, sum, true);
+}
+
 int pc_format_number(char out[PC_NUMBER_SIZE], double value, bool single) {
     if (isnan(value)) {
         return snprintf(out, PC_NUMBER_SIZE, "nan");

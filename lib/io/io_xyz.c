@@ -5,6 +5,7 @@
 #include "io.h"
 #include "io_number.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,9 @@ typedef struct xyz_input {
     pc_text text;                 /* after the line that is parsed */
     char separator;               /* ' ' stands for any blanks */
     int columns;
-    bool wide[PCGPU_MAX_COLUMNS]; /* needs float64 */
+    bool wide[PCGPU_MAX_COLUMNS];     /* needs float64 */
+    double limits[PCGPU_MAX_COLUMNS]; /* of a size from which a value may need it */
+    bool unnamed;                 /* columns have the names of their places */
     int64_t counted;              /* points that a .pts promises, or -1 */
     pc_table table;
 } xyz_input;
@@ -96,22 +99,6 @@ static pcgpu_status fail_count(const xyz_input *in, int found) {
 
 /* ---- header ------------------------------------------------------------------------------------------------------ */
 
-/* "X" is x; "Points:0" (VeloView) is x where no column is. */
-static void coordinate_name(const pc_table *table, pc_field *f) {
-    const size_t n = strlen(f->name);
-    const char old = n == 1 ? f->name[0] : '\0', axis = n > 2 && f->name[n - 2] == ':' ? f->name[n - 1] : '\0';
-    const char wanted = old >= 'X' && old <= 'Z' ? (char)(old - 'X' + 'x') : axis >= '0' && axis <= '2' ? (char)(axis - '0' + 'x') : '\0';
-    for (int k = 0; k < table->columns && wanted; k++) {
-        if (table->fields[k].name[0] == wanted && table->fields[k].name[1] == '\0') {
-            return;
-        }
-    }
-    if (wanted) {
-        f->name[0] = wanted;
-        f->name[1] = '\0';
-    }
-}
-
 static pcgpu_status name_columns(xyz_input *in, pc_span header) {
     const char separator = separator_of(header);
     pc_span value;
@@ -121,22 +108,30 @@ static pcgpu_status name_columns(xyz_input *in, pc_span header) {
             return status;
         }
     }
-    for (int k = 0; k < in->table.columns; k++) {
-        coordinate_name(&in->table, &in->table.fields[k]);
-    }
+    pc_table_rename(&in->table); /* also for what needs_float64 asks */
     return PCGPU_OK;
 }
 
-/* Whether a comment is a header: it has a value that is x. */
-static bool names_x(pc_span line) {
+/* Whether a comment is a header: it has a value that is x, or each could be the name of one of `columns`. */
+static bool names_columns(pc_span line, int columns) {
+    static const char prose[] = " a an and as at by cloud created data exported file for from generated in is made of on point points the this "
+                                "to with written ";
     const char separator = separator_of(line);
+    bool names = count_values(line, separator) == columns;
     pc_span value;
     while (next_value(&line, separator, &value)) {
         if (pc_span_is(value, "x") || pc_span_is(value, "X")) {
             return true;
         }
+        names = names && value.n > 0 && isalpha((unsigned char)*value.p) && !strchr(":.!?", value.p[value.n - 1]);
+        char word[PCGPU_NAME_SIZE + 2];
+        snprintf(word, sizeof word, " %.*s ", value.n < PCGPU_NAME_SIZE ? (int)value.n : PCGPU_NAME_SIZE - 1, value.p);
+        for (char *c = word; *c; c++) {
+            *c = (char)tolower((unsigned char)*c);
+        }
+        names = names && !strstr(prose, word);
     }
-    return false;
+    return names;
 }
 
 static pcgpu_status default_names(xyz_input *in) {
@@ -190,7 +185,7 @@ static pcgpu_status read_header(xyz_input *in) {
         in->columns = 0;
     }
     in->text = before;
-    comment = names_x(comment) ? comment : (pc_span){"", 0};
+    comment = names_columns(comment, in->columns) ? comment : (pc_span){"", 0};
     if (in->columns == 0 && (header.n > 0 || comment.n > 0)) { /* names and no points */
         in->columns = count_values(header.n ? header : comment, separator_of(header.n ? header : comment));
     }
@@ -201,6 +196,7 @@ static pcgpu_status read_header(xyz_input *in) {
     if (header.n == 0 && comment.n > 0 && count_values(comment, separator_of(comment)) == in->columns) {
         header = comment;
     }
+    in->unnamed = header.n == 0 && in->counted < 0;
     pcgpu_status status = header.n ? name_columns(in, header) : default_names(in);
     if (status == PCGPU_OK && in->table.columns != in->columns) {
         return pc_fail(in->context, PCGPU_ERROR_FORMAT,
@@ -212,17 +208,29 @@ static pcgpu_status read_header(xyz_input *in) {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
+/* Whether a value may have no more than seven digits, which the text of a float32 has, too. */
+static bool has_few_digits(double v) {
+    double digits = fabs(v);
+    while (digits < 1e6) {
+        digits *= 10.0;
+    }
+    return digits < 1e7 && fabs(digits - nearbyint(digits)) < 1e-4;
+}
+
 /* A value that float32 does not hold at the precision of a cloud: of a coordinate, which gets an offset, more than 0.06 mm;
  * of another column, unless it is the text of a float32. */
 static bool needs_float64(const xyz_input *in, int column, double v) {
     const char *label = in->table.fields[column].name;
     const bool axis = label[0] >= 'x' && label[0] <= 'z' && label[1] == '\0';
-    if (!(fabs(v) >= (axis ? 1024.0 : 16777216.0) && fabs(v) < 1e30) || (double)(float)v == v) {
+    if (!(fabs(v) >= in->limits[column] && fabs(v) < 1e30) || (double)(float)v == v) {
         return false;
+    }
+    if (axis || has_few_digits(v)) {
+        return axis && fabs(v) < 1e15; /* beyond is a mark of no value, which moves no offset */
     }
     char text[PC_NUMBER_SIZE];
     pc_format_number(text, (double)(float)v, true);
-    return axis ? fabs(v) < 1e9 : strtod(text, NULL) != v;
+    return strtod(text, NULL) != v;
 }
 
 /* Stores a value that pc_scan_number does not decide. False when it is no number; an empty one is NaN. */
@@ -256,7 +264,7 @@ static pcgpu_status read_row(xyz_input *in, pc_span line, unsigned char *out, bo
             stop++;
         }
         const bool whole = stop && (stop == end || (stop < end && (separator == ' ' ? is_blank(*stop) : *stop == separator)));
-        const bool large = whole && fabs(v) >= 1024.0;
+        const bool large = whole && fabs(v) >= in->limits[k];
         if (whole && (in->wide[k] ? exact : !pc_is_undecided(v, exact, large) && !(large && needs_float64(in, k, v)))) {
             const float f = (float)v;
             memcpy(out, in->wide[k] ? (const void *)&v : (const void *)&f, in->wide[k] ? sizeof v : sizeof f);
@@ -283,8 +291,7 @@ static pcgpu_status read_row(xyz_input *in, pc_span line, unsigned char *out, bo
 /* Rows that the rest of the text can have. */
 static size_t most_rows(const pc_text *text) {
     size_t lines = 1;
-    for (const char *p = text->p; (p = memchr(p, '\n', (size_t)(text->end - p))); p++) {
-        lines++;
+    for (const char *p = text->p; (p = memchr(p, '\n', (size_t)(text->end - p))); p++, lines++) {
     }
     return lines;
 }
@@ -298,6 +305,7 @@ static size_t lay_out(xyz_input *in) {
     }
     for (int k = 0; k < in->columns; k++) {
         in->table.fields[k].stride = stride;
+        in->limits[k] = pc_is_time(in->table.fields[k].name) ? 2.0 : 1024.0;
     }
     return stride;
 }
@@ -353,6 +361,7 @@ pcgpu_status pc_xyz_read(pcgpu_context *context, pc_bytes *bytes, const char *na
     const char *text = (const char *)bytes->data;
     const size_t mark = bytes->size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* of UTF-8 */
     xyz_input in = {.context = context, .name = name, .text = {.p = text + mark, .end = text + bytes->size}};
+    in.table.complete = options->complete;
     if (memchr(text, '\0', bytes->size)) {
         return pc_fail(context, PCGPU_ERROR_FORMAT,
                        "%s: holds zero bytes and is not text in ASCII or UTF-8; give --format, or save it as UTF-8", name);
@@ -371,6 +380,9 @@ pcgpu_status pc_xyz_read(pcgpu_context *context, pc_bytes *bytes, const char *na
     if (status == PCGPU_OK) {
         pc_say_encoding(options, "text, columns separated by %s",
                         in.separator == ' ' ? "blanks" : in.separator == ',' ? "commas" : "semicolons");
+        if (in.unnamed && in.columns == 6) {
+            pc_table_name_colors(&in.table, packed.data);
+        }
         status = pc_table_to_cloud(context, name, &in.table, &packed, cloud);
     }
     pc_bytes_free(&packed);

@@ -9,13 +9,17 @@ static pcgpu_status write_text(pcgpu_context *context, FILE *stream, const char 
     pc_output_types(cloud, types);
     fputs(before, stream);
     for (int k = 0; k < cloud->columns; k++) {
+        if (types[k] == PCGPU_REMAINDER) {
+            continue;
+        }
         char label[PCGPU_NAME_SIZE];
         pc_output_name(cloud, k, label);
         for (char *p = label; *p; p++) {
             *p = strchr(",;\"", *p) ? '_' : *p;
         }
-        fprintf(stream, "%s%c", label, k + 1 < cloud->columns ? separator : '\n');
+        fprintf(stream, "%s%.*s", label, k + 1 + pcgpu_column_is_remainder(cloud, k + 1) < cloud->columns, &separator);
     }
+    fputc('\n', stream);
     return pc_output_text(context, stream, name, cloud, types, separator);
 }
 

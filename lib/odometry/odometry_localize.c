@@ -314,7 +314,7 @@ static pcgpu_status load(pcgpu_odometry *o, const pcgpu_cloud *cloud) {
     if (status != PCGPU_OK) {
         return status;
     }
-    memcpy(o->map->offset, cloud->offset, sizeof cloud->offset);
+    memcpy(o->map->offset, cloud->offset, sizeof o->map->offset);
     pcgpu_run unused = {0};
     pc_ndt_select_into(o->context, cloud, o->params.registration.drop_origin, scan->xyz, &scan->points, &unused);
     pc_ndt_settle(&scan->points, o->map->offset);

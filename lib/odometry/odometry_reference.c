@@ -52,8 +52,8 @@ pcgpu_status pc_odometry_align_by_ndt(pcgpu_odometry *o, const pcgpu_register_pa
     const pcgpu_run run = result->run;
     pcgpu_cloud source = {0}, to = {0};
     pc_register_work w;
-    memcpy(source.offset, scan->offset, sizeof source.offset);
-    memcpy(to.offset, target ? target->offset : o->map_anchor, sizeof to.offset);
+    memcpy(source.offset, scan->offset, 3 * sizeof *source.offset);
+    memcpy(to.offset, target ? target->offset : o->map_anchor, 3 * sizeof *to.offset);
     pc_register_open(&w, o->context, o->backend, &run, params, &source, &to, result);
     see(o, scan, target, &w);
     w.near = o->near;
@@ -216,8 +216,8 @@ static pcgpu_status merge_into_local_map(pcgpu_odometry *o, pc_odometry_scan *sc
     }
     m.renew = m.renew || forget || (double)o->held.measure.cells > RENEW_GROWTH * o->map_cells;
     memcpy(params.init, scan->T, sizeof params.init);
-    memcpy(source.offset, scan->offset, sizeof source.offset);
-    memcpy(to.offset, anchor, sizeof to.offset);
+    memcpy(source.offset, scan->offset, 3 * sizeof *source.offset);
+    memcpy(to.offset, anchor, 3 * sizeof *to.offset);
     pc_register_work w;
     pc_register_open(&w, o->context, o->backend, &o->run, &params, &source, &to, &unused);
     pc_register_import_pose(&w);

@@ -313,7 +313,7 @@ static float *fill_rows(pc_buffer *memory, const pc_point_set *p) {
 pcgpu_status pc_odometry_as_cloud(pcgpu_odometry *o, int which, const pc_odometry_scan *scan, pcgpu_cloud *cloud) {
     const pc_point_set *p = &scan->points;
     *cloud = (pcgpu_cloud){.rows = p->n, .columns = 3, .data = fill_rows(&o->rows[which], p)};
-    memcpy(cloud->offset, scan->offset, sizeof cloud->offset);
+    memcpy(cloud->offset, scan->offset, sizeof scan->offset);
     return cloud->data ? PCGPU_OK : pc_fail_memory(o->context, 12 * (uint64_t)p->n, "the points");
 }
 
@@ -324,7 +324,7 @@ void pc_odometry_keep(const pc_odometry_scan *scan, pc_kept_scan *kept) {
 
 pcgpu_cloud pc_odometry_kept_cloud(const pc_kept_scan *kept) {
     pcgpu_cloud cloud = {.rows = kept->n, .columns = 3, .data = kept->memory.memory};
-    memcpy(cloud.offset, kept->offset, sizeof cloud.offset);
+    memcpy(cloud.offset, kept->offset, sizeof kept->offset);
     return cloud;
 }
 

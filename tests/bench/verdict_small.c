@@ -176,7 +176,7 @@ static pcgpu_status scan_terrain(pcgpu_context *context, const verdict_world *w,
     }
     int64_t rows = cloud->rows;
     cloud->rows = 0;
-    memcpy(cloud->offset, offset, sizeof cloud->offset);
+    memcpy(cloud->offset, offset, 3 * sizeof *cloud->offset);
     for (int64_t i = 0; i < rows; i++) {
         scene_ray ray = {.direction = {0.05, 0.0, -0.99874921777}};
         scene_hit hit;

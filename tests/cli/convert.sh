@@ -207,6 +207,70 @@ expect 0 "$PCGPU" convert --columns x,y,z,intensity in/4.pcd.bin -o four/
 present four/4.bin
 absent four/4.pcd.bin
 
+# Names of columns as PDAL and CloudCompare write them, in every format and case.
+printf '//X,Y,Z,R,G,B,Scalar_field\n1,2,3,255,0,0,9\n4,5,6,0,255,0,8\n' > names.csv
+printf 'X Y Z INTENSITY ReturnNumber Number_Of_Returns Classification GpsTime Red Green Blue PointSourceId\n' > pdal.txt
+printf '1 2 3 7 1 2 64 245380.780 1 2 3 9\n4 5 6 8 2 2 5 245381.452 4 5 6 10\n' >> pdal.txt
+printf 'ply\nformat ascii 1.0\nelement vertex 2\nproperty float X\nproperty float Y\nproperty float Z\nproperty float scalar_Intensity\nproperty uchar R\nproperty uchar G\nproperty uchar B\nend_header\n1 2 3 4 5 6 7\n1 2 3 4 5 6 7\n' > names.ply
+expect 0 "$PCGPU" convert names.csv -o - --output-format csv
+stdout_has '^x,y,z,red,green,blue,Scalar_field$'
+expect 0 "$PCGPU" convert names.ply -o - --output-format csv
+stdout_has '^x,y,z,intensity,red,green,blue$'
+expect 0 "$PCGPU" view --color rgb --size 64x48 names.csv -o names.png
+# All of a .las, with the version and the times that its values need.
+expect 0 "$PCGPU" convert pdal.txt -o pdal.las
+stderr_is ''
+[ "$(od -An -t u1 -j 25 -N 1 pdal.las)" -eq 4 ] || die 'class 64 is not LAS 1.4'
+expect 0 "$PCGPU" convert pdal.las -o - --output-format csv
+stdout_is 'x,y,z,intensity,return_number,classification,gps_time,red,green,blue,number_of_returns,point_source_id
+1,2,3,7,1,64,245380.78,1,2,3,2,9
+4,5,6,8,2,5,245381.452,4,5,6,2,10'
+expect 0 "$PCGPU" convert pdal.las -o pdal.bin -f
+stderr_has 'left out: number_of_returns, point_source_id; write \.las'
+stderr_has "column 'gps_time' begins at 245380.78, which was subtracted"
+# Times that float32 makes one stay apart in all formats, also of files whose times are days apart.
+awk 'BEGIN { print "x,y,z,Time"; for (i = 0; i < 1000; i++) printf "%d,0,0,%.6f\n", i, 1665398765.123456 + (i > 500) * 86400 + i / 1e5 }' > times.csv
+awk 'BEGIN { print "x,y,z,GPS_time"; for (i = 0; i < 1000; i++) printf "%d,0,0,%.6f\n", i, i * 3.600001 }' > hours.csv
+for NAME in ply pcd las npy csv xyz; do
+    for FROM in times hours; do
+        expect 0 "$PCGPU" convert $FROM.csv -o in.$NAME -f
+        stderr_lacks 'rounded|subtracted'
+        expect 0 "$PCGPU" convert in.$NAME -o back.csv -f
+        DISTINCT=$(tail -n +2 back.csv | cut -d , -f $([ $NAME = las ] && head -n 1 back.csv | tr , '\n' | grep -n -i time | cut -d : -f 1 || echo 4) | sort -u | wc -l)
+        [ "$DISTINCT" -eq 1000 ] || die "$DISTINCT of 1000 times of $FROM are distinct by .$NAME"
+        checked
+    done
+done
+expect 0 "$PCGPU" convert --merge times.csv times.csv -o back.csv -f
+[ "$(tail -n +2 back.csv | cut -d , -f 4 | sort -u | wc -l)" -eq 1000 ] || die 'times of merged files'
+printf 'x,y,z,a\n1,2,3,16777217.5\n1,2,3,0\n' > a.csv
+expect 0 "$PCGPU" convert a.csv -o a.ply -f
+stderr_has "column 'a' is float64; 1 of 2 values were rounded to float32, by up to 0\.5$"
+# Text: coordinates beyond 1e9, digits of an offset, names without x y z, colours without names.
+printf '5403059503.25 5403059503 100\n5403059504.25 5403059503 100\n' > mm.xyz
+expect 0 "$PCGPU" convert mm.xyz -o - --output-format csv
+stdout_is 'x,y,z
+5403059503.25,5403059503,100
+5403059504.25,5403059503,100'
+printf '650004.28 4320978.61 170.5\n650005.31 4320979.61 171.5\n' > utm.xyz
+expect 0 "$PCGPU" voxelize --voxel-size 0.5 utm.xyz -o - --output-format csv
+stdout_has '^650004\.28,4320978\.61,170\.5$'
+printf '# lon lat height\n1 2 3\n' > lon.txt
+expect 1 "$PCGPU" info lon.txt
+stderr_has "points have no 'x', only: lon lat height; name the coordinates x y z"
+printf '# made by hand\n-129.304 64.5991 2040 183 182 178\n0 0 0 194 198 192\n' > colors.txt
+expect 0 "$PCGPU" convert colors.txt -o - --output-format csv
+stdout_has '^x,y,z,red,green,blue$'
+# A .pcd keeps its viewpoint, and its rows while no point is left out.
+printf 'VERSION .7\nFIELDS x y z\nSIZE 4 4 4\nTYPE f f f\nCOUNT 1 1 1\nWIDTH 2\nHEIGHT 2\nVIEWPOINT 10 20 30 0.7071068 0 0 0.7071068\nPOINTS 4\nDATA ascii\n1 0 0\nnan nan nan\n0 1 0\n2 2 2\n' > rows.pcd
+expect 0 "$PCGPU" convert rows.pcd -o kept.pcd
+[ "$(sed -n 7,9p kept.pcd)" = 'WIDTH 2
+HEIGHT 2
+VIEWPOINT 10 20 30 0.7071068 0 0 0.7071068' ] || die "the header is $(sed -n 7,9p kept.pcd)"
+expect 0 "$PCGPU" convert --crop=-9,-9,-9,9,9,9 rows.pcd -o kept.pcd -f
+[ "$(sed -n 7,8p kept.pcd)" = 'WIDTH 3
+HEIGHT 1' ] || die "the header is $(sed -n 7,8p kept.pcd)"
+
 # What is refused.
 expect 2 "$PCGPU" convert a.bin new.ply
 stderr_is 'pcgpu: new.ply does not exist; if it is the output, give -o new.ply'

@@ -118,7 +118,8 @@ def test_las(folder):
                     records[real] = rng.integers(0, 4000000, 700) / 8
                 path = folder / 'a.las'
                 path.write_bytes(las_file(minor, kind, records, scale, offset, extra if more else b''))
-                cloud = read(path)
+                left_out = (['waveforms'] if kind in (4, 5, 9, 10) else []) + (["extra dimension '' of no known type"] if more else [])
+                cloud = read(path, warned='left out: ' + ', '.join(left_out) if left_out else '')
                 what = f'LAS 1.{minor}, format {kind}'
                 for k, axis in enumerate('XYZ'):
                     wanted = records[axis] * scale[k] + offset[k]
@@ -127,11 +128,76 @@ def test_las(folder):
                            'classification': records['class'] & (255 if kind >= 6 else 31)}
                 columns.update({name: records[name] for name in ('gps_time', 'red', 'green', 'blue', 'nir', 'height', 'label')
                                 if name in dtype.names})
+                columns.update(las_dimensions(records, kind >= 6))
                 if more:
-                    columns['amp'] = records['amp'] * .5 + 10
+                    columns.update({'amp': records['amp'] * .5 + 10, 'pair[0]': records['pair'][:, 0], 'pair[1]': records['pair'][:, 1]})
                 compare(what, cloud, columns)
                 check(set(cloud.dtype.names) == set('xyz') | set(columns), f'columns of {what}', cloud.dtype.names)
     passed('LAS 1.0 to 1.4, point formats 0 to 10, with and without extra dimensions')
+
+
+def las_dimensions(records, new):
+    """What a file holds of its points besides the columns that every command reads."""
+    bits, flags = records['bits'].astype(int), records['flags' if new else 'class'].astype(int)
+    kept = {'number_of_returns': bits >> 4 if new else bits >> 3 & 7, 'user_data': records['user'], 'point_source_id': records['source'],
+            'scan_direction_flag': (flags if new else bits) >> 6 & 1, 'edge_of_flight_line': (flags if new else bits) >> 7,
+            'scan_angle': records['angle'] * (.006 if new else 1)}
+    for i, name in enumerate(('synthetic', 'key_point', 'withheld')):
+        kept[name] = flags >> i + (0 if new else 5) & 1
+    return dict(kept, overlap=flags >> 3 & 1, scanner_channel=flags >> 4 & 3) if new else kept
+
+
+def test_las_kept(folder):
+    """Bytes of points through convert, crop, sample and merge; formats 4, 5, 9 and 10 lose their waveforms."""
+    rng = np.random.default_rng(6)
+    extra = extra_description(29, b'sigma') + extra_description(10, b'range') + extra_description(11, b'pair')
+    projection = struct.pack('<H16sHH32s', 0, b'LASF_Projection', 34735, 8, b'') + struct.pack('<4H', 1, 1, 0, 0)
+    for kind, times in [(k, t) for k in (0, 1, 2, 3, 4, 6, 7, 8, 9) for t in ((0., 4000.), (499451., 13.), (2.5e8, 86400.))]:
+        minor = 4 if kind >= 6 else 3
+        dtype = np.dtype([(f[0], f[1] if 'V' in f[1] else '<' + f[1]) for f in FORMATS[kind]] +
+                         [('sigma', '<f4', (3,)), ('range', '<f8'), ('pair', 'u1', (2,))])
+        records = np.zeros(900, dtype)
+        for name in set(dtype.names) - {'wave'}:
+            raw = rng.bytes(dtype[name].itemsize * 900)
+            records[name] = np.frombuffer(raw, dtype[name]) if dtype[name].shape == () else np.frombuffer(raw, dtype[name].base).reshape(900, -1)
+        for axis in 'XYZ':
+            records[axis] = rng.integers(-100000, 100000, 900)
+        records['X'][:2] = -100000, 100000
+        records['bits'] |= 9 if kind < 6 else 17  # from 1 on
+        records['range'], records['sigma'] = rng.integers(0, 1 << 20, 900) / 64, rng.random((900, 3))
+        if kind >= 6:
+            records['angle'] = rng.integers(-30000, 30001, 900)
+        if 'gps_time' in dtype.names:
+            records['gps_time'] = times[0] + np.sort(rng.random(900)) * times[1]
+        content = bytearray(las_file(minor, kind, records, (.001, .01, .002), (513000., 5403000., -3.), extra))
+        size, = struct.unpack_from('<H', content, 94)
+        content[size:size] = projection
+        struct.pack_into('<II', content, 96, struct.unpack_from('<I', content, 96)[0] + len(projection), 2)
+        struct.pack_into('<HH', content, 4, 77, 1)
+        (folder / 'k.las').write_bytes(content)
+        waves = {'warned': 'left out: waveforms'} if kind in (4, 9) else {}
+        for command in (['convert'], ['convert', '--crop=-1e9,-1e9,-1e9,1e9,1e9,1e9'], ['sample', '--cpu', '-m', '900'], ['convert', '--merge']):
+            order = command[0] == 'sample'
+            inputs = [folder / 'k.las'] * (1 + ('--merge' in command))
+            result = run(*command, *inputs, '-f', '-o', folder / 'l.las', *(['--indices', folder / 'i.npy'] if order else []))
+            check(not waves or waves['warned'] in result.stderr.decode(), f'{command} says what is left out', result.stderr)
+            check(bool(waves) or 'left out' not in result.stderr.decode(), f'{command} leaves nothing out', result.stderr)
+            written = (folder / 'l.las').read_bytes()
+            check(written[4:8] == content[4:8], f'source and kind of time, format {kind}', written[4:8])
+            check(written[25] == (4 if kind >= 6 else 2) and written[104] == {4: 1, 9: 6}.get(kind, kind), f'format {kind}', written[24:26])
+            check(projection[18:] in written[:2000], f'coordinate system, format {kind}, {command}')
+            start, = struct.unpack_from('<I', written, 96)
+            made = np.dtype([(f[0], '<' + f[1]) for f in FORMATS[written[104]]] + [('sigma', '<f4', (3,)), ('range', '<f4'), ('pair', 'u1', (2,))] +
+                            ([('source_file', 'u1')] if '--merge' in command else []))
+            got = np.frombuffer(written, made, -1, start)
+            wanted = records[np.load(folder / 'i.npy')] if order else np.tile(records, len(inputs))
+            for name in set(made.names) - set('XYZ') - {'source_file'}:
+                if name == 'gps_time':
+                    error = np.abs(got[name] - wanted[name]).max()
+                    check(error < 1e-10 and len(set(got[name])) == len(set(wanted[name])), f'times of format {kind} from {times}, {command}', error)
+                else:
+                    equal(f'{name} of format {kind}, {command}', got[name], wanted[name].astype(made[name].base))
+    passed('LAS: what the bytes of points hold survives convert, crop, sample and merge')
 
 
 def parse_las(content):
@@ -145,7 +211,7 @@ def parse_las(content):
         count_extra = struct.unpack_from('<H', content, size + 20)[0] // 192
         for i in range(count_extra):
             at = size + 54 + 192 * i
-            code = {1: 'u1', 2: 'i1', 3: '<u2', 4: '<i2', 5: '<u4', 6: '<i4', 9: '<f4'}[content[at + 2]]
+            code = {1: 'u1', 2: 'i1', 3: '<u2', 4: '<i2', 5: '<u4', 6: '<i4', 9: '<f4', 10: '<f8'}[content[at + 2]]
             dtype.append((content[at + 4:at + 36].rstrip(b'\0').decode(), code))
     points = np.frombuffer(content, np.dtype(dtype), count, start)
     check(version == b'\1\2' and points.dtype.itemsize == stride and start + count * stride == len(content), 'header of LAS')
@@ -318,6 +384,7 @@ with scratch() as scratch_folder:
     scratch_folder = pathlib.Path(scratch_folder)
     test_text(scratch_folder)
     test_las(scratch_folder)
+    test_las_kept(scratch_folder)
     test_las_written(scratch_folder)
     test_plyfile(scratch_folder)
     test_open3d(scratch_folder)

@@ -53,7 +53,7 @@ void test_pcd_times(void **state) {
     }
     pcgpu_cloud cloud;
     io_read_good(s, "pcd", data, (size_t)(at - data), &cloud);
-    assert_non_null(strstr(s->log, "column 't' has times that float32 cannot hold; its first one, 1.7e+18, was subtracted"));
+    assert_non_null(strstr(s->log, "column 't' has values that float32 cannot hold; its first one, 1.7e+18, was subtracted"));
     for (int i = 0; i < ROWS; i++) {
         assert_true(cloud.data[5 * i + 3] == 0.0625f * (float)i);
         assert_true(cloud.data[5 * i + 4] == 62500096.0f * (float)i);

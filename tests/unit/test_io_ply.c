@@ -346,7 +346,7 @@ void test_ply_files(void **state) {
                  {"clouds/open3d_test_sample_ascii.ply", 7, 3, "z", 0},
                  {"clouds/open3d_test_sample_custom.ply", 7, 4, "intensity", 0},
                  {"clouds/pcu_bunny_duplicates.ply", 2895, 3, "z", -0.309374988f},
-                 {"pair/source.ply", 69792, 4, "scalar_intensity", 0.00404510926f}};
+                 {"pair/source.ply", 69792, 4, "intensity", 0.00404510926f}};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         pcgpu_cloud cloud;
         io_skip_without(io_data(files[i].file));

@@ -118,7 +118,7 @@ void test_xyz_exact(void **state) {
             do {
                 make_number(number, &random);
             } while (fabs(strtod(number, NULL)) >= 1024 && k < 3); /* else the column has an offset */
-            if (fabs(strtod(number, NULL)) >= 1e7) {
+            if (fabs(strtod(number, NULL)) >= 1024) {
                 snprintf(number, sizeof number, "7"); /* else the column is float64 */
             }
             decided += pc_scan_number(number, &v, &exact) && !pc_is_undecided(v, exact, false);

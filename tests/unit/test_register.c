@@ -325,8 +325,8 @@ static void check_offsets(pcgpu_register_method method) {
     pcgpu_cloud target = make(context, place_corner, 20000, 12, 0.02, NULL);
     pcgpu_cloud source = make(context, place_corner, 20000, 13, 0.02, moved);
     pcgpu_registration plain = run(context, &source, &target, method);
-    memcpy(source.offset, offset_source, sizeof source.offset);
-    memcpy(target.offset, offset_target, sizeof target.offset);
+    memcpy(source.offset, offset_source, 3 * sizeof *source.offset);
+    memcpy(target.offset, offset_target, 3 * sizeof *target.offset);
     pcgpu_register_params params;
     pcgpu_register_params_init(&params);
     params.method = method;

@@ -1,0 +1,166 @@
+/* .las: what its header and records hold besides points, such as the coordinate system, from one file to another. In memory each
+ * record is an extended one, whose length has 8 bytes. */
+#include "io_las.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { VLR = 54, EXTENDED = 60, LENGTH_AT = 20, MOST_BEFORE = 65535 };
+enum { ENCODING_AT = 2, KEPT_BITS = 0x19, WKT_BIT = 0x10 }; /* of the encoding, which is in `begin`: kind of time, synthetic returns, WKT */
+
+static uint64_t number(const unsigned char *p, size_t size) {
+    uint64_t value = 0;
+    memcpy(&value, p, size);
+    return value;
+}
+
+static bool is_of(const unsigned char *record, const char *user) {
+    return strncmp((const char *)record + 2, user, 16) == 0;
+}
+
+/* A record that is about the bytes of the points, which the writer makes. */
+static bool is_of_bytes(const unsigned char *record) {
+    const uint64_t id = number(record + 18, 2);
+    return is_of(record, "laszip encoded") || is_of(record, "copc") ||
+           (is_of(record, "LASF_Spec") && (id == 4 || (id >= 100 && id < 355) || id == 65535));
+}
+
+static bool is_projection(const unsigned char *record) {
+    return is_of(record, "LASF_Projection");
+}
+
+/* Appends the records of a part of the file. False without memory. */
+static bool add_records(const pc_bytes *bytes, uint64_t at, uint64_t count, bool extended, pcgpu_header *header) {
+    const size_t head = extended ? EXTENDED : VLR;
+    for (uint64_t i = 0; i < count && at <= bytes->size && bytes->size - at >= head; i++) {
+        const unsigned char *p = bytes->data + at;
+        const uint64_t length = number(p + LENGTH_AT, extended ? 8 : 2);
+        if (length > bytes->size - at - head) {
+            break;
+        }
+        if (!is_of_bytes(p)) {
+            unsigned char *more = realloc(header->records, header->size + EXTENDED + (size_t)length);
+            if (!more) {
+                return false;
+            }
+            header->records = more;
+            more += header->size;
+            memcpy(more, p, LENGTH_AT);
+            memcpy(more + LENGTH_AT, &length, sizeof length);
+            memcpy(more + 28, p + head - 32, 32 + (size_t)length);
+            header->size += EXTENDED + (size_t)length;
+        }
+        at += head + length;
+    }
+    return true;
+}
+
+pcgpu_status pc_las_keep(pcgpu_context *context, const char *name, const pc_bytes *bytes, const pc_las *las, const char *lost,
+                         pcgpu_header **kept) {
+    pcgpu_header *header = *kept = pc_header_create();
+    const bool waves = las->format == 4 || las->format == 5 || las->format >= 9;
+    const bool cut = las->extended > 0 && las->extended_at >= bytes->size;
+    if (!header || !add_records(bytes, las->header, las->records, false, header) ||
+        (las->extended > 0 && !add_records(bytes, las->extended_at, las->extended, true, header))) {
+        pc_header_release(header);
+        *kept = NULL;
+        return pc_fail_memory(context, bytes->size, name);
+    }
+    memcpy(header->begin, bytes->data + 4, sizeof header->begin);
+    if (waves || cut || *lost) {
+        pc_log(context, PCGPU_LOG_WARNING, "%s: left out: %s%s%s%s%s", name, waves ? "waveforms" : "", waves && (cut || *lost) ? ", " : "",
+               cut ? "records behind the points" : "", cut && *lost ? ", " : "", lost);
+    }
+    return PCGPU_OK;
+}
+
+static const unsigned char *next_record(const pcgpu_header *header, size_t *at, uint64_t *length) {
+    const unsigned char *p = header && *at < header->size ? header->records + *at : NULL;
+    *length = p ? number(p + LENGTH_AT, 8) : 0;
+    *at += EXTENDED + (size_t)*length;
+    return p;
+}
+
+bool pc_las_has_projection(const pcgpu_header *header, bool wkt) {
+    uint64_t length;
+    size_t at = 0;
+    for (const unsigned char *p; (p = next_record(header, &at, &length));) {
+        if (is_projection(p) && (!wkt || (number(p + 18, 2) == 2112 && (header->begin[ENCODING_AT] & WKT_BIT)))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void pc_las_put_begin(const pcgpu_header *header, bool modern, unsigned char out[20]) {
+    memcpy(out, header ? header->begin : out, header ? sizeof header->begin : 0);
+    const bool text = pc_las_has_projection(header, true) || (modern && !pc_las_has_projection(header, false));
+    out[ENCODING_AT] = (unsigned char)((out[ENCODING_AT] & KEPT_BITS & ~WKT_BIT) | (text ? WKT_BIT : 0));
+    out[ENCODING_AT + 1] = 0;
+}
+
+pcgpu_status pc_las_put_records(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_header *header, bool behind,
+                                uint32_t *count, uint64_t *size) {
+    pcgpu_status status = PCGPU_OK;
+    uint64_t length;
+    size_t at = 0;
+    *count = 0;
+    *size = 0;
+    for (const unsigned char *p; status == PCGPU_OK && (p = next_record(header, &at, &length));) {
+        if ((length > MOST_BEFORE) != behind) {
+            continue;
+        }
+        unsigned char head[EXTENDED];
+        const size_t bytes = behind ? EXTENDED : VLR;
+        memcpy(head, p, behind ? EXTENDED : LENGTH_AT + 2); /* little endian: the low bytes of the length */
+        memcpy(head + bytes - 32, p + 28, 32);
+        if (stream) {
+            status = pc_write_bytes(context, stream, name, head, bytes);
+            status = status == PCGPU_OK ? pc_write_bytes(context, stream, name, p + EXTENDED, (size_t)length) : status;
+        }
+        *count += 1;
+        *size += bytes + length;
+    }
+    return status;
+}
+
+/* ---- one header of several -------------------------------------------------------------------------------------- */
+
+/* Whether the records of two headers have the same bytes; of those of coordinate systems, or of all. */
+static bool same_records(const pcgpu_header *a, const pcgpu_header *b, bool projections) {
+    size_t at[2] = {0, 0};
+    uint64_t length[2];
+    for (;;) {
+        const unsigned char *p, *q;
+        while ((p = next_record(a, &at[0], &length[0])) && projections && !is_projection(p)) {
+        }
+        while ((q = next_record(b, &at[1], &length[1])) && projections && !is_projection(q)) {
+        }
+        if (!p || !q) {
+            return p == q;
+        }
+        if (length[0] != length[1] || memcmp(p, q, EXTENDED - 32) != 0 || memcmp(p + EXTENDED, q + EXTENDED, (size_t)length[0]) != 0) {
+            return false;
+        }
+    }
+}
+
+const char *pcgpu_cloud_take_header(pcgpu_cloud *out, const pcgpu_cloud *clouds, int count) {
+    const pcgpu_header *first = clouds[0].header;
+    const char *lost = NULL;
+    pc_header_release(out->header);
+    out->header = NULL;
+    for (int i = 1; i < count; i++) {
+        const pcgpu_header *other = clouds[i].header;
+        static const double none[7];
+        if (!same_records(first, other, true)) {
+            return "the coordinate systems, which differ";
+        }
+        if (memcmp(first ? first->viewpoint : none, other ? other->viewpoint : none, sizeof none) != 0) {
+            return "the viewpoints, which differ";
+        }
+        lost = same_records(first, other, false) ? lost : "records of the headers of all but the first";
+    }
+    pc_header_share(clouds[0].header, out);
+    return lost;
+}
