@@ -217,6 +217,7 @@ typedef struct pcgpu_read_options {
     pcgpu_depth_counts *depth_counts; /* filled for a depth image; may be NULL */
     const pcgpu_format_info **found;  /* set to the format of the file, or of what gzip holds; may be NULL */
     pcgpu_file_info *file;            /* filled; may be NULL */
+    bool force;                       /* values of a .bin that no sensor gives are a warning, as with `fields` */
     unsigned complete;                /* of a cloud that is written again: PCGPU_EXACT_TIMES | ..., or 0 */
 } pcgpu_read_options;
 

@@ -39,7 +39,8 @@ enum {
     COMMAND_MAY_NOT_CONVERGE = 16, /* has exit status 4 */
     COMMAND_READS_TEXT = 32,       /* its inputs are not clouds */
     COMMAND_READS_ITSELF = 64,     /* it reads the inputs of a job, which may be of any kind */
-    COMMAND_KEEPS_COLUMNS = 128    /* its cloud has the columns of the input */
+    COMMAND_KEEPS_COLUMNS = 128,   /* its cloud has the columns of the input */
+    COMMAND_SHOWS_COLUMNS = 256    /* it describes them */
 };
 
 typedef struct option_values option_values;

@@ -49,6 +49,6 @@ const command_info info_command = {.name = "info",
                                    .summary = "show what is in a file, or what this build and machine can do",
                                    .examples = {"scan.bin",
                                                 "scans/ --json report.jsonl"},
-                                   .traits = COMMAND_READS_ITSELF,
+                                   .traits = COMMAND_READS_ITSELF | COMMAND_SHOWS_COLUMNS,
                                    .inputs_per_job = 1,
                                    .run = run};

@@ -55,8 +55,8 @@ static void cloud_judge(const pcgpu_cloud *cloud, const char *format, cloud_info
         const column_info *c = &info->columns[k];
         if (c->non_finite == cloud->rows) {
             odd(info, "column %s has no finite value", cloud->names[k]);
-        } else if (c->low == c->high) {
-            odd(info, "column %s is %g everywhere", cloud->names[k], (double)c->low + (k < 3 ? cloud->offset[k] : 0.0));
+        } else if (c->low == c->high && !pcgpu_column_is_remainder(cloud, k) && !pcgpu_column_is_remainder(cloud, k + 1)) {
+            odd(info, "column %s is %g everywhere", cloud->names[k], (double)c->low + cloud->offset[k]);
         }
     }
 }

@@ -40,7 +40,7 @@ static column_info measure_column(const pcgpu_cloud *cloud, int column) {
         sum += (double)v;
         n++;
     }
-    c.mean = n ? sum / (double)n + (column < 3 ? cloud->offset[column] : 0.0) : NAN;
+    c.mean = n ? sum / (double)n + cloud->offset[column] : NAN;
     return c;
 }
 

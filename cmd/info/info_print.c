@@ -22,10 +22,6 @@ static const char *value_text(float value, double offset, char text[TEXT]) {
     return text;
 }
 
-static double offset_of(const pcgpu_cloud *cloud, int column) {
-    return column < 3 ? cloud->offset[column] : 0.0;
-}
-
 static const char *type_name(int type) {
     static const char *const names[] = {"float32", "float64", "int8",   "uint8",  "int16",
                                         "uint16",  "int32",   "uint32", "float16"};
@@ -42,12 +38,15 @@ static void add_columns(json *out, const pcgpu_cloud *cloud, const column_info *
     json_key(out, "columns");
     fputc('[', out->out);
     for (int k = 0; k < cloud->columns; k++) {
+        if (pcgpu_column_is_remainder(cloud, k)) {
+            continue;
+        }
         fputs(k ? ", " : "", out->out);
         json_open(out, NULL);
         json_text(out, "name", cloud->names[k]);
         json_text(out, "type", type_name(cloud->types[k]));
-        json_value(out, "min", columns[k].low, offset_of(cloud, k));
-        json_value(out, "max", columns[k].high, offset_of(cloud, k));
+        json_value(out, "min", columns[k].low, cloud->offset[k]);
+        json_value(out, "max", columns[k].high, cloud->offset[k]);
         json_number(out, "mean", columns[k].mean);
         json_integer(out, "non_finite", columns[k].non_finite);
         json_close(out);
@@ -94,7 +93,10 @@ static void print_columns(FILE *out, const pcgpu_cloud *cloud, const column_info
     char low[TEXT], high[TEXT], mean[TEXT];
     fprintf(out, "  %-12s %-8s %16s %16s %16s %10s\n", "column", "type", "min", "max", "mean", "non-finite");
     for (int k = 0; k < cloud->columns; k++) {
-        const double offset = offset_of(cloud, k);
+        const double offset = cloud->offset[k];
+        if (pcgpu_column_is_remainder(cloud, k)) {
+            continue;
+        }
         fprintf(out, "  ");
         const int shown = print_shown(out, cloud->names[k]);
         value_text(columns[k].low, offset, low);
@@ -129,9 +131,12 @@ static void print_geometry(FILE *out, const cloud_info *info) {
 
 void cloud_print_text(FILE *out, const job *j, const cloud_info *info, const pcgpu_file_info *file) {
     const pcgpu_cloud *cloud = &j->clouds[0];
+    int columns = 0;
+    for (int k = 0; k < cloud->columns; k++) {
+        columns += !pcgpu_column_is_remainder(cloud, k);
+    }
     print_shown(out, j->names[0]);
-    fprintf(out, ": %s, %lld points, %d columns\n", j->input_format[0] ? j->input_format[0]->name : "?", (long long)cloud->rows,
-            cloud->columns);
+    fprintf(out, ": %s, %lld points, %d columns\n", j->input_format[0] ? j->input_format[0]->name : "?", (long long)cloud->rows, columns);
     print_columns(out, cloud, info->columns);
     if (file->encoding[0]) {
         fputs("  encoding: ", out);

@@ -55,7 +55,8 @@ const pcgpu_format_info *output_format(const session *s, const char *path, const
         return same && same->writes ? same : pcgpu_format_by_name(same && !same->depth ? "ply" : "bin");
     }
     const pcgpu_format_info *named = pcgpu_format_of_path(path);
-    return !named && path_is_stream(path) ? pcgpu_format_by_name("bin") : named;
+    const bool text = path_ends_in(path, ".txt") || path_ends_in(path, ".asc");
+    return named || !(text || path_is_stream(path)) ? named : pcgpu_format_by_name(text ? "xyz" : "bin");
 }
 
 bool output_is_page(const option_values *values, const option_row *option, const char *path) {
@@ -87,7 +88,9 @@ unsigned complete_of(const job *j) {
     const bool keeps = j->format && (j->session->command->traits & COMMAND_KEEPS_COLUMNS);
     const char *format = !keeps || is_open(j) ? "ply" : j->format->name;
     const unsigned without_names = strcmp(format, "bin") == 0 ? PCGPU_KEEP_HEADER : PCGPU_KEEP_HEADER | PCGPU_EXACT_TIMES;
-    return !keeps ? 0 : strcmp(format, "bin") == 0 || strcmp(format, "npy") == 0 ? without_names : without_names | PCGPU_ALL_COLUMNS;
+    return j->session->command->traits & COMMAND_SHOWS_COLUMNS ? PCGPU_EXACT_TIMES | PCGPU_ALL_COLUMNS
+           : !keeps ? 0
+           : strcmp(format, "bin") == 0 || strcmp(format, "npy") == 0 ? without_names : without_names | PCGPU_ALL_COLUMNS;
 }
 
 int session_fields(const session *s) {

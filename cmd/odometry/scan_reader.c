@@ -39,7 +39,8 @@ static void read_scan(scan_reader *r, int index, scan_read *scan) {
     const pcgpu_read_options how = {.format = o->format,
                                     .fields = session_fields(r->session),
                                     .camera = option_given(o, "camera", r->session->command) ? &o->camera : NULL,
-                                    .depth_counts = &scan->depth};
+                                    .depth_counts = &scan->depth,
+                                    .force = o->force};
     double begin = seconds_now();
     text_stream log;
     *scan = (scan_read){.index = index};

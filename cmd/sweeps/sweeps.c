@@ -137,7 +137,8 @@ static void relative(const double a[16], const double b[16], double T[16]) {
 /* Reads a scan before the input. */
 static int read_scan(job *j, const char *path, pcgpu_cloud *cloud) {
     pcgpu_context *context = j->session->context;
-    const pcgpu_read_options how = {.format = j->session->options->format, .fields = session_fields(j->session)};
+    const pcgpu_read_options how = {.format = j->session->options->format, .fields = session_fields(j->session),
+                                    .force = j->session->options->force};
     FILE *stream = input_open(path);
     *cloud = (pcgpu_cloud){0};
     if (!stream) {

@@ -281,6 +281,9 @@ pcgpu_status pcgpu_read(pcgpu_context *context, FILE *stream, const char *name, 
     if (options && options->file) {
         *options->file = (pcgpu_file_info){.faces = 0};
     }
+    if (strcmp(format->info.name, "bin") != 0) {
+        pc_bytes_tidy(&bytes);
+    }
     status = format->read_depth ? depth_cloud(context, format, &bytes, shown, options, cloud)
                                 : format->read(context, &bytes, shown, options, cloud);
     pc_leave_c_locale(&locale);

@@ -78,6 +78,8 @@ size_t pc_bytes_limit(void);
 bool pc_is_regular(FILE *stream);
 /* Whether all bytes are printable ASCII, tabs or line ends. 64 bytes of a .bin of coordinates are not. */
 bool pc_looks_like_text(const void *data, size_t size);
+bool pc_begins_with_mark(const void *data, size_t size); /* the byte order mark of UTF-8 */
+void pc_bytes_tidy(pc_bytes *bytes); /* takes the mark out, and makes line ends of CR alone; not for a .bin */
 void pc_bytes_free(pc_bytes *bytes);
 
 pcgpu_status pc_write_bytes(pcgpu_context *context, FILE *stream, const char *name, const void *data, size_t size);
@@ -248,6 +250,8 @@ void pc_output_name(const pcgpu_cloud *cloud, int column, char out[PCGPU_NAME_SI
 /* The number of float32 columns, 3 to 16, that fits a .bin of `whole` bytes much better than `columns` does (0: than one
  * column), or 0. Looks at 2048 values of its first `size` bytes. */
 int pc_bin_columns(const void *data, size_t size, uint64_t whole, int columns);
+/* Warns of values that look wrong. Errors: FORMAT (no sensor gives them, and the options do not allow them). */
+pcgpu_status pc_bin_check(pcgpu_context *context, const char *name, const pcgpu_cloud *cloud, const pcgpu_read_options *options);
 
 /* ---- depth images: io_depth.c, used by io_png.c and io_pgm.c --------------------------------------------------- */
 
@@ -358,7 +362,6 @@ pcgpu_status pc_xyz_read(pcgpu_context *context, pc_bytes *bytes, const char *na
 bool pc_lzf_expand(const unsigned char *in, size_t in_size, unsigned char *out, size_t out_size);
 
 pcgpu_status pc_pcd_write(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud);
-
 /* ---- .npz: io_npz_read.c, used by io_npz.c ----------------------------------------------------------------------- */
 
 pcgpu_status pc_npz_read(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,
@@ -383,17 +386,14 @@ typedef struct pc_npy {
     pc_span records;                  /* the list of the fields of an array of records, whose type is -1; else empty */
 } pc_npy;
 
-/* Whether the bytes begin with the signature of .npy. */
-bool pc_npy_begins(const pc_bytes *bytes);
+bool pc_npy_begins(const pc_bytes *bytes); /* with the signature of .npy */
 /* Reads the header of a .npy file, versions 1 to 3. Errors: FORMAT. */
 pcgpu_status pc_npy_parse(pcgpu_context *context, const char *name, const pc_bytes *bytes, pc_npy *npy);
 
 /* Whether the array can be a cloud by its type and shape. */
 bool pc_npy_is_cloud(const pc_npy *npy);
-
-/* Writes a version 1 header, padded to a multiple of 64 bytes; returns its size. */
+/* A version 1 header, padded to a multiple of 64 bytes; returns its size. */
 size_t pc_npy_header(char out[PC_NPY_HEADER_SIZE], int type, int dimensions, const int64_t *shape);
-
 /* Bytes of an array's data; checks its type, dimensions and overflow. Errors: ARGUMENT. */
 pcgpu_status pc_array_size(pcgpu_context *context, const char *name, const pcgpu_array *array, size_t *size);
 

@@ -75,10 +75,8 @@ static pcgpu_status read_bin(pcgpu_context *context, pc_bytes *bytes, const char
     size_t wanted;
     pcgpu_status status = layout_of_bin(context, bytes, bytes->size, name, options, &table, &wanted);
     status = status == PCGPU_OK ? pc_table_to_cloud(context, name, &table, bytes, cloud) : status;
-    char why[256];
-    /* Without --fields the layout has looked at the columns. */
-    if (status == PCGPU_OK && pcgpu_cloud_looks_wrong(cloud, options->fields ? "bin" : NULL, why, sizeof why)) {
-        pc_log(context, PCGPU_LOG_WARNING, "%s: %s", name, why);
+    if (status == PCGPU_OK && (status = pc_bin_check(context, name, cloud, options)) != PCGPU_OK) {
+        pcgpu_cloud_free(cloud);
     }
     return status;
 }

@@ -90,6 +90,23 @@ pcgpu_status pc_bytes_read(pcgpu_context *context, FILE *stream, const char *nam
     return status;
 }
 
+bool pc_begins_with_mark(const void *data, size_t size) {
+    return size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0;
+}
+
+void pc_bytes_tidy(pc_bytes *bytes) {
+    char *data = (char *)bytes->data;
+    if (pc_begins_with_mark(data, bytes->size)) {
+        bytes->size -= 3;
+        memmove(data, data + 3, bytes->size + 1);
+    }
+    if (memchr(data, '\r', bytes->size < 1024 ? bytes->size : 1024) && !memchr(data, '\n', bytes->size) && pc_looks_like_text(data, bytes->size)) {
+        for (char *p = data; (p = memchr(p, '\r', (size_t)(data + bytes->size - p)));) {
+            *p = '\n';
+        }
+    }
+}
+
 void pc_bytes_free(pc_bytes *bytes) {
     free(bytes->data);
     *bytes = (pc_bytes){NULL, 0};

@@ -100,6 +100,10 @@ static bool begins(const void *head, size_t size, const void *bytes, size_t coun
 /* By the first bytes. For NULL, `why` is empty or names the unsupported format and the remedy. */
 static const pcgpu_format_info *by_content(const void *head, size_t size, char *why, size_t why_size) {
     *why = '\0';
+    if (pc_begins_with_mark(head, size)) {
+        head = (const char *)head + 3;
+        size -= 3;
+    }
     if (pc_gzip_begins(head, size)) {
         return pcgpu_format_by_name("gzip");
     }

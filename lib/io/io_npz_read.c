@@ -200,8 +200,9 @@ static pcgpu_status look_at(const archive *a, const entry *e, survey *s) {
              array ? npy.shape_text.text : "of records", array ? " " : "", array ? npy.type_text.text : "");
     s->arrays++;
     s->only = *e;
-    if (array && pc_npy_is_cloud(&npy)) {
-        const bool points = pc_span_is(array_name(e), "points"), before = s->clouds > 0 && pc_span_is(array_name(&s->cloud), "points");
+    const bool points = pc_span_is(array_name(e), "points");
+    if (array && (pc_npy_is_cloud(&npy) || (points && npy.records.n > 0))) {
+        const bool before = s->clouds > 0 && pc_span_is(array_name(&s->cloud), "points");
         s->clouds = points || before ? 1 : s->clouds + 1;
         s->cloud = before ? s->cloud : *e;
     }

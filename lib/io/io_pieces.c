@@ -38,6 +38,8 @@ struct pcgpu_pieces {
     found_in_part *found; /* PARTS */
     bool reported;        /* a whole pass has counted what was rounded */
     bool finds_offset;    /* the pass that does */
+    int fields;           /* of the options, also the next */
+    bool force;
     int64_t rows;         /* of this piece */
     int parts;
     atomic_int failed; /* 0, an errno, or SHORT */
@@ -173,16 +175,15 @@ pcgpu_status pcgpu_pieces_next(pcgpu_pieces *p, pcgpu_cloud *cloud) {
     pcgpu_pieces_describe(p, cloud);
     cloud->rows = p->rows;
     cloud->data = p->values ? p->values : (float *)(void *)p->bytes;
-    char why[256];
-    if (first && !p->reported && strcmp(p->format->info.name, "bin") == 0 &&
-        pcgpu_cloud_looks_wrong(cloud, "bin", why, sizeof why)) {
-        pc_log(p->context, PCGPU_LOG_WARNING, "%s: %s", p->name, why);
+    if (first && !p->reported && strcmp(p->format->info.name, "bin") == 0) {
+        const pcgpu_read_options options = {.fields = p->fields, .force = p->force};
+        status = pc_bin_check(p->context, p->name, cloud, &options);
     }
     if (p->rows == 0 && !p->reported) {
         report_rounded(p);
         p->reported = true;
     }
-    return PCGPU_OK;
+    return status;
 }
 
 void pcgpu_pieces_describe(const pcgpu_pieces *p, pcgpu_cloud *cloud) {
@@ -245,6 +246,8 @@ static pcgpu_status describe_records(pcgpu_pieces *p, const pcgpu_read_options *
     }
     pc_bytes_free(&head);
     p->table.complete = options->complete;
+    p->fields = options->fields;
+    p->force = options->force;
     return status == PCGPU_OK ? pc_table_order(p->context, p->name, &p->table) : status;
 }
 

@@ -234,7 +234,8 @@ static bool looks_like_millimetres(float axis[3][ROWS], int n) {
     return wide > WIDE && wide < 1e6 && narrow > FLAT && narrow > 0.03 * wide;
 }
 
-static bool values_look_wrong(const pcgpu_cloud *cloud, char *why, size_t why_size) {
+/* *impossible: no sensor gives such values. */
+static bool values_look_wrong(const pcgpu_cloud *cloud, char *why, size_t why_size, bool *impossible) {
     static const int64_t run = 16; /* rows that follow each other */
     float axis[3][ROWS];
     int n = 0, absurd = 0, odd = 0, seen = 0;
@@ -260,6 +261,7 @@ static bool values_look_wrong(const pcgpu_cloud *cloud, char *why, size_t why_si
             }
         }
     }
+    *impossible = seen >= FEWEST / 4 && (absurd > seen / 10 || odd > seen / 10);
     if (seen < FEWEST / 4) {
         return false;
     }
@@ -289,5 +291,20 @@ bool pcgpu_cloud_looks_wrong(const pcgpu_cloud *cloud, const char *format, char 
             return true;
         }
     }
-    return values_look_wrong(cloud, why, why_size);
+    bool impossible;
+    return values_look_wrong(cloud, why, why_size, &impossible);
+}
+
+pcgpu_status pc_bin_check(pcgpu_context *context, const char *name, const pcgpu_cloud *cloud, const pcgpu_read_options *options) {
+    char why[256] = "";
+    bool impossible = false;
+    /* Without --fields the layout has looked at the columns. */
+    const bool wrong = values_look_wrong(cloud, why, sizeof why, &impossible) || options->fields;
+    if (impossible && !options->fields && !options->force) {
+        return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: %s; to read it as it is, give --fields or -f", name, why);
+    }
+    if (wrong && pcgpu_cloud_looks_wrong(cloud, options->fields ? "bin" : NULL, why, sizeof why)) {
+        pc_log(context, PCGPU_LOG_WARNING, "%s: %s", name, why);
+    }
+    return PCGPU_OK;
 }

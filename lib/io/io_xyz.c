@@ -359,8 +359,7 @@ static pcgpu_status read_rows(xyz_input *in, pc_bytes *packed, bool *again) {
 pcgpu_status pc_xyz_read(pcgpu_context *context, pc_bytes *bytes, const char *name,
                              const pcgpu_read_options *options, pcgpu_cloud *cloud) {
     const char *text = (const char *)bytes->data;
-    const size_t mark = bytes->size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* of UTF-8 */
-    xyz_input in = {.context = context, .name = name, .text = {.p = text + mark, .end = text + bytes->size}};
+    xyz_input in = {.context = context, .name = name, .text = {.p = text, .end = text + bytes->size}};
     in.table.complete = options->complete;
     if (memchr(text, '\0', bytes->size)) {
         return pc_fail(context, PCGPU_ERROR_FORMAT,

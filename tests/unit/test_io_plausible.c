@@ -154,11 +154,18 @@ void test_plausible_types(void **state) {
     }
     assert_true(looks_wrong((const float *)whole, 16000, 4, why));
     assert_non_null(strstr(why, "have NaN or infinity in some of x y z or with odd bits"));
-    /* The reader says it once. Whole points of NaN, as organized clouds have them, are no reason. */
+    /* The reader refuses it unless options allow it. Whole points of NaN, as organized clouds have them, are no reason. */
     pcgpu_cloud cloud;
-    io_read_good(s, "bin", wide, 128000, &cloud);
-    assert_non_null(strstr(s->log, "file: coordinates such as "));
-    pcgpu_cloud_free(&cloud);
+    io_read_bad(s, "bin", wide, 128000, "look like float64; convert it with NumPy");
+    for (int k = 0; k < 2; k++) {
+        const pcgpu_read_options how = {.format = "bin", .fields = k ? 4 : 0, .force = k == 0};
+        FILE *stream = fmemopen(wide, 128000, "rb");
+        s->log[0] = '\0';
+        assert_int_equal(pcgpu_read(s->context, stream, "file", &how, &cloud), PCGPU_OK);
+        assert_non_null(strstr(s->log, "file: coordinates such as "));
+        fclose(stream);
+        pcgpu_cloud_free(&cloud);
+    }
     for (int i = 0; i < 4000; i += 2) {
         scan[4 * i] = scan[4 * i + 1] = scan[4 * i + 2] = NAN;
     }
