@@ -154,8 +154,8 @@ bool camera_file_is(const char *head, size_t size) {
     if (size == 0 || memchr(head, '\0', size)) {
         return false;
     }
-    return head[strspn(head, " \t\r\n")] == '{' ? strstr(head, "\"intrinsic_matrix\"") && !strstr(head, "\"extrinsic\"")
-                                                 : parse(head, size, &f, &why);
+    return head[strspn(head, " \t\r\n")] == '{' && strstr(head, "\"intrinsic_matrix\"") ? !strstr(head, "\"extrinsic\"")
+                                                                                        : parse(head, size, &f, &why);
 }
 
 static bool set_side(double value, int *side, const char *name, reason *why) {

@@ -164,6 +164,7 @@ struct option_values {
     pcgpu_volume_params volume;
     const char *poses, *mesh, *columns, *transform_input;
     double T[16]; /* of transform_input */
+    double scale; /* of coordinates; 0: as they are */
     transform_format transform_format;
 
     pcgpu_odometry_params odometry; /* its `registration` is the one above */

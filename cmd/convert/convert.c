@@ -80,6 +80,32 @@ static bounds moved_bounds(const bounds *b, const double T[16]) {
     return moved;
 }
 
+/* The header speaks of the coordinates as they were. */
+static void drop_header(const char *name, pcgpu_cloud *cloud) {
+    const pcgpu_cloud none = {.header = NULL};
+    if (cloud->header) {
+        report_warning(name, "left out: what the header says of the coordinates as they were, such as their coordinate system");
+        pcgpu_cloud_take_header(cloud, &none, 1);
+    }
+}
+
+static void scale(const char *name, double factor, pcgpu_cloud *cloud) {
+    const double T[16] = {factor, 0, 0, 0, 0, factor, 0, 0, 0, 0, factor, 0, 0, 0, 0, 1};
+    bounds before = no_bounds;
+    double offset[3];
+    drop_header(name, cloud);
+    bounds_add_cloud(&before, cloud);
+    const bounds after = moved_bounds(&before, T);
+    bounds_offset(&after, name, offset);
+    for (int64_t i = 0; i < cloud->rows; i++) {
+        float *p = cloud->data + i * cloud->columns;
+        for (int k = 0; k < 3; k++) {
+            p[k] = (float)(factor * (cloud->offset[k] + (double)p[k]) - offset[k]);
+        }
+    }
+    memcpy(cloud->offset, offset, sizeof offset);
+}
+
 static int move(pcgpu_context *context, const char *name, const double T[16], pcgpu_cloud *cloud) {
     bounds before = no_bounds;
     double offset[3];
@@ -87,9 +113,7 @@ static int move(pcgpu_context *context, const char *name, const double T[16], pc
     bounds_add_cloud(&before, cloud);
     const bounds after = moved_bounds(&before, T);
     bounds_offset(&after, name, offset);
-    if (cloud->header) {
-        report_warning(name, "left out: what the header says of the coordinates before the transform, such as their coordinate system");
-    }
+    drop_header(name, cloud);
     if (pcgpu_cloud_transform(context, cloud, T, offset, &out) != PCGPU_OK) {
         report_failure(name, context);
         return EXIT_FAILED;
@@ -101,7 +125,7 @@ static int move(pcgpu_context *context, const char *name, const double T[16], pc
 
 /* ---- a job ------------------------------------------------------------------------------------------------------- */
 
-/* Drops, moves, crops and selects, in this order. Adds what is dropped to the run of the job. */
+/* Drops, scales, moves, crops and selects, in this order. Adds what is dropped to the run of the job. */
 static int convert_cloud(job *j, const char *name, pcgpu_cloud *cloud) {
     const option_values *o = j->session->options;
     int code = EXIT_DONE;
@@ -109,6 +133,9 @@ static int convert_cloud(job *j, const char *name, pcgpu_cloud *cloud) {
     if (o->drop_origin) {
         const row_filter origin = {.drop_origin = true};
         filter_rows(&origin, cloud, &j->run);
+    }
+    if (o->scale > 0) {
+        scale(name, o->scale, cloud);
     }
     if (o->transform_input) {
         if (!option_given(o, "drop-origin", j->session->command) && !option_given(o, "keep-origin", j->session->command)) {

@@ -78,7 +78,7 @@ void register_check_unit(const job *j, const pcgpu_registration *r) {
     const double ratio = smaller ? target.widest / source.widest : source.widest / target.widest;
     if (ratio > LEAST_RATIO && ratio < MOST_RATIO) {
         report_warning(j->names[smaller], "is %.3g times as large as %s; if it is in millimetres and the other one in metres, "
-                       "divide its coordinates by 1000", ratio, j->names[!smaller]);
+                       "divide its coordinates by 1000: pcgpu convert --scale 0.001", ratio, j->names[!smaller]);
     } else if (j->session->options->registration.voxel == PCGPU_AUTO && r->voxel >= UNIT_VOXEL) {
         warn_of_voxel(j, r);
     } else if (is_object(&j->clouds[0], &source) && is_object(&j->clouds[1], &target)) {

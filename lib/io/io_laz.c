@@ -148,8 +148,8 @@ pcgpu_status pc_laz_expand(pcgpu_context *context, const char *name, const pc_by
     *out = (pc_bytes){NULL, 0};
     if (!load(&z)) {
         return pc_fail(context, PCGPU_ERROR_FORMAT,
-                       "%s: holds LAZ, which is read where the library LASzip is (liblaszip.so.8; Debian: liblaszip8); install it, or "
-                       "convert the file: pdal translate FILE out.las",
+                       "%s: holds LAZ, which is read where the library LASzip (liblaszip.so.8) is installed; convert it: pip install "
+                       "'laspy[lazrs]' and python3 -c \"import laspy; laspy.read('FILE.laz').write('out.las')\"",
                        name);
     }
     pcgpu_status status = PCGPU_OK;

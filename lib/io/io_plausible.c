@@ -274,7 +274,7 @@ static bool values_look_wrong(const pcgpu_cloud *cloud, char *why, size_t why_si
                  odd, seen);
     } else if (looks_like_millimetres(axis, n)) {
         snprintf(why, why_size,
-                 "the coordinates look like millimetres; lengths are metres: divide the coordinates by 1000, or give all "
+                 "the coordinates look like millimetres; lengths are metres: divide the coordinates by 1000 (convert --scale 0.001), or give all "
                  "lengths of the options in millimetres");
     }
     return *why != '\0';

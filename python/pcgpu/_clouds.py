@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import os
 import tempfile
 import threading
@@ -45,9 +46,11 @@ class Cloud:
     offset   metres, float64: a point is at offset + points[:, :3]. read() sets it only where float32 alone would lose
              precision, such as UTM coordinates
     types    C types that a writer which keeps types (.ply) restores, such as 'uint8'; default 'float32'
+    first    C numbers, float64, that the values of columns after x y z are relative to: read() sets them for times that
+             float32 cannot hold, such as those since 1970
     """
 
-    __slots__ = ('points', 'columns', 'offset', 'types')
+    __slots__ = ('points', 'columns', 'offset', 'types', 'first')
 
     def __init__(self, points: Array, columns: Optional[Sequence[str]] = None,
                  offset: Optional[Sequence[float]] = None, types: Optional[Sequence[str]] = None) -> None:
@@ -69,12 +72,14 @@ class Cloud:
         self.columns: Tuple[str, ...] = tuple(columns)
         self.offset: Tuple[float, float, float] = (float(offset[0]), float(offset[1]), float(offset[2]))
         self.types: Tuple[str, ...] = tuple(types) if types is not None else ('float32',) * width
+        self.first: Tuple[float, ...] = (0.0,) * width
 
     @classmethod
     def _of(cls, values: Dict[str, Any], kind: str = 'numpy') -> Cloud:
         cloud = cls.__new__(cls)
         cloud.points = give(values['points'], kind)
         cloud.columns, cloud.offset, cloud.types = values['columns'], values['offset'], values['types']
+        cloud.first = values['first']
         return cloud
 
     def __len__(self) -> int:
@@ -93,10 +98,11 @@ class Cloud:
         if isinstance(rows, tuple) or np.ndim(rows) == 0 and not isinstance(rows, slice):
             raise TypeError('give a slice, an array of indices or a mask of rows; cloud.points[...] takes anything else')
         picked = self.points[rows]
-        return Cloud._of({'points': picked, 'columns': self.columns, 'offset': self.offset, 'types': self.types})
+        return Cloud._of({'points': picked, 'columns': self.columns, 'offset': self.offset, 'types': self.types,
+                          'first': self.first})
 
     def column(self, name: str) -> Array:
-        """The values (N,) of a column. KeyError: there is none of this name."""
+        """The values (N,) of a column, without its `first`. KeyError: there is none of this name."""
         if name not in self.columns:
             raise KeyError(f"no column '{name}'; there are {' '.join(self.columns)}")
         return self.points[:, self.columns.index(name)]
@@ -121,9 +127,9 @@ def native_cloud(points: Any, what: str = 'points') -> Tuple[tuple, str]:
     """A cloud or array as the parts that the native module takes, and the kind of its array."""
     if isinstance(points, Cloud):
         array, _ = float_points(points.points, what)
-        return (array, points.columns, points.offset, points.types), kind_of(points.points)
+        return (array, points.columns, points.offset, points.types, points.first), kind_of(points.points)
     array, offset = float_points(points, what)
-    return (array, None, offset, None), kind_of(points)
+    return (array, None, offset, None, None), kind_of(points)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -150,10 +156,27 @@ def _source(source: Any) -> Tuple[Any, Any, bytes]:
     return stream, stream.fileno(), os.fsencode(path)
 
 
+def _expanded(source: Any) -> Any:
+    """The source, or a .laz as .las in memory where laspy is installed with a backend for it (pip install laspy[lazrs])."""
+    if hasattr(source, 'read') or not os.fspath(source).lower().endswith('.laz'):
+        return source
+    try:
+        import laspy
+    except ImportError:
+        return source
+    if not laspy.LazBackend.detect_available():
+        return source
+    expanded = io.BytesIO()
+    laspy.read(os.fspath(source)).write(expanded, do_compress=False)
+    expanded.name = os.fspath(source)[:-1] + 's'
+    expanded.seek(0)
+    return expanded
+
+
 def read(source: Union[Path, BinaryIO], *, format: Optional[str] = None, fields: int = 0,
          array: Optional[str] = None, camera: Optional[Camera] = None, threads: Optional[int] = None) -> Cloud:
     """Reads a cloud: the formats of pcgpu-formats(7), such as .bin, .ply, .pcd, .las, .npy, .npz and text, or a depth
-    image with its camera.
+    image with its camera. A .laz is read by laspy where it is installed (pip install laspy[lazrs]).
 
     source   a path or a binary file object
     format   'bin', 'ply', ...; default: by the first bytes, else by the name; a file object without a name is 'bin'
@@ -167,7 +190,7 @@ def read(source: Union[Path, BinaryIO], *, format: Optional[str] = None, fields:
         if format not in (None, 'npz'):
             raise ValueError(f"array is for .npz, and format is '{format}'; leave one of them out")
         format = f'npz:{array}'
-    stream, native, name = _source(source)
+    stream, native, name = _source(_expanded(source))
     try:
         values = _native.read(native, name, format, fields, camera and camera._values(), thread_count(threads))
     finally:

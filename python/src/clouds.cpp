@@ -35,7 +35,7 @@ static int type_by_name(const std::string &name) {
     raise(PyExc_ValueError, "a column has the type '" + name + "'; give 'float32', 'float64', or (u)int8 to (u)int32");
 }
 
-/* (points, names, offset, types) */
+/* (points, names, offset, types, first) */
 cloud_view::cloud_view(nb::handle parts) {
     points = nb::cast<decltype(points)>(parts[0], false);
     if (points.shape(1) < 3 || points.shape(1) > PCGPU_MAX_COLUMNS) {
@@ -51,6 +51,9 @@ cloud_view::cloud_view(nb::handle parts) {
     for (int k = 0; k < cloud.columns && !parts[3].is_none(); k++) {
         cloud.types[k] = (uint8_t)type_by_name(nb::cast<nb::str>(parts[3][k]).c_str());
     }
+    for (int k = 3; k < cloud.columns && !parts[4].is_none(); k++) {
+        cloud.offset[k] = nb::cast<double>(parts[4][k]);
+    }
 }
 
 static void free_cloud(pcgpu_cloud *cloud) {
@@ -59,22 +62,24 @@ static void free_cloud(pcgpu_cloud *cloud) {
 
 /* With the memory that `owner` keeps. */
 static nb::dict describe(const pcgpu_cloud *cloud, nb::handle owner) {
-    nb::list names, types;
+    nb::list names, types, first;
     for (int k = 0; k < cloud->columns; k++) {
         names.append(nb::steal(PyUnicode_DecodeUTF8(cloud->names[k], (Py_ssize_t)std::strlen(cloud->names[k]), "replace")));
         types.append(nb::str(type_names[cloud->types[k]]));
+        first.append(nb::float_(k < 3 ? 0.0 : cloud->offset[k]));
     }
     nb::dict out;
     out["points"] = make_array(cloud->data, {(size_t)cloud->rows, (size_t)cloud->columns}, owner);
     out["columns"] = nb::tuple(names);
     out["offset"] = nb::make_tuple(cloud->offset[0], cloud->offset[1], cloud->offset[2]);
     out["types"] = nb::tuple(types);
+    out["first"] = nb::tuple(first);
     return out;
 }
 
 nb::dict take_cloud(pcgpu_cloud *from) {
     auto *cloud = new pcgpu_cloud(*from);
-    from->data = nullptr;
+    *from = {};
     nb::capsule owner = keep<pcgpu_cloud, free_cloud>(cloud);
     return describe(cloud, owner);
 }

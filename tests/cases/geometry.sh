@@ -72,3 +72,9 @@ expect 0 "$PCGPU" convert "$C/nanorg.pcd" -o nanorg.pcd
 is 'rows of a cloud' "$(grep -aE 'WIDTH|HEIGHT' nanorg.pcd | tr '\n' ' ')" 'WIDTH 5 HEIGHT 2 '
 expect 1 "$PCGPU" info "$C/ilvis.txt"
 stderr_has "points have no 'x', only: LVIS_LFID SHOTNUMBER"
+expect 0 "$PCGPU" info "$C/diamond.npz"
+stdout_has ': npz, 6 points, 10 columns'
+for NAME in bom.ply cr_ascii.ply; do
+    expect 0 "$PCGPU" info "$C/$NAME"
+    stdout_has "$NAME: ply, 2 points"
+done

@@ -13,3 +13,10 @@ stderr_has 'tgt_nan\.bin: warning: 500 of 3500 points are not finite'
 stderr_lacks 'src\.bin: warning'
 expect 2 pcgpu voxelize --config "$C/y6.yaml" in/1.bin -o v.npz
 stderr_has 'unknown key voxelise; did you mean voxelize\?'
+expect 0 "$PCGPU" info "$C/rs.json"
+stdout_has 'a camera, JSON: fx 585, fy 585, cx 320, cy 240 pixels, 640 x 480$'
+expect 0 "$PCGPU" convert "$C/src.bin" -o a.txt
+expect 0 "$PCGPU" convert "$C/src.bin" -o a.xyz
+same a.txt a.xyz
+expect 0 "$PCGPU" convert "$C/src.bin" -o a.asc
+same a.asc a.xyz

@@ -270,6 +270,32 @@ VIEWPOINT 10 20 30 0.7071068 0 0 0.7071068' ] || die "the header is $(sed -n 7,9
 expect 0 "$PCGPU" convert --crop=-9,-9,-9,9,9,9 rows.pcd -o kept.pcd -f
 [ "$(sed -n 7,8p kept.pcd)" = 'WIDTH 3
 HEIGHT 1' ] || die "the header is $(sed -n 7,8p kept.pcd)"
+# Millimetres, with normals as they are; names of text; a mark and line ends of other systems; points of an archive.
+printf 'x,y,z,nx,ny,nz\n650004280,4320978610,170500,0,0,1\n650005280,4320978610,170500,0,0,1\n' > mm.csv
+expect 0 "$PCGPU" convert --scale 0.001 mm.csv -o - --output-format csv
+stdout_is 'x,y,z,nx,ny,nz
+650004.28,4320978.61,170.5,0,0,1
+650005.28,4320978.61,170.5,0,0,1'
+expect 2 "$PCGPU" convert --scale 0 mm.csv -o x.csv
+for NAME in txt asc TXT; do
+    expect 0 "$PCGPU" convert mm.csv -o "mm.$NAME" -f
+    [ "$(head -n 1 "mm.$NAME")" = '# x y z nx ny nz' ] || die "mm.$NAME begins with $(head -n 1 "mm.$NAME")"
+    rm "mm.$NAME"
+done
+printf '\357\273\277ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\nproperty float z\nend_header\n1 2 3\n' > mark.ply
+tr '\n' '\r' < mark.ply > ends.ply
+printf 'x,y,z\r1,2,3\r4,5,6\r' > ends.csv
+for NAME in mark.ply ends.ply ends.csv; do
+    expect 0 "$PCGPU" convert "$NAME" -o - --output-format csv
+    stdout_has '^1,2,3$'
+done
+# A .bin of records of other types.
+awk 'BEGIN { srand(3); for (i = 0; i < 16000; i++) print int(rand() * 256) }' | while read -r BYTE; do printf "\\$(printf %03o "$BYTE")"; done > noise.bin
+expect 1 "$PCGPU" convert noise.bin -o noise.ply
+stderr_is_one 'are not possible; .*give --fields or -f$|have NaN or infinity in some .*give --fields or -f$'
+absent noise.ply
+expect 0 "$PCGPU" convert --fields 4 noise.bin -o noise.ply
+rm noise.bin noise.ply
 
 # What is refused.
 expect 2 "$PCGPU" convert a.bin new.ply
