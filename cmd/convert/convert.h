@@ -19,5 +19,8 @@ int columns_fit_output(job *job, pcgpu_cloud *cloud);
 
 int convert_process(job *job);      /* one input */
 int convert_merge(session *session); /* all inputs into one output */
+/* Poses, in TUM or KITTI format by the name of the output. */
+bool convert_is_poses(const option_values *options);
+int convert_poses(session *session);
 
 #endif

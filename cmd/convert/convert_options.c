@@ -5,9 +5,18 @@
 #include <unistd.h>
 
 static bool settle(option_values *options, const command_info *command, reason *why) {
-    (void)command;
     column_list columns;
     options->device.device = PCGPU_DEVICE_CPU; /* nothing here repays the start of a GPU */
+    static const char *const of_clouds[] = {"crop", "transform", "columns", "merge", "scale", "drop-origin", "fields"};
+    static const char *const of_poses[] = {"timestamps", "rate"};
+    const bool poses = convert_is_poses(options);
+    const char *const *others = poses ? of_clouds : of_poses;
+    for (size_t i = 0; i < (poses ? sizeof of_clouds : sizeof of_poses) / sizeof *others; i++) {
+        if (option_given_here(options, others[i], command)) {
+            return refuse(why, "--%s is for %s; leave it out, or give %s", others[i], poses ? "clouds" : "poses",
+                          poses ? "an output that is a cloud" : "-o NAME.tum");
+        }
+    }
     return (options->voxelize.range_auto || range_check(options->voxelize.range, "crop", why)) &&
            (!options->columns || columns_parse(options->columns, &columns, why));
 }
@@ -15,6 +24,9 @@ static bool settle(option_values *options, const command_info *command, reason *
 /* pcgpu convert IN OUT, as other converters have it. */
 static bool check(const session *s, reason *why) {
     const char *last = s->input_count > 1 ? s->inputs[s->input_count - 1] : "-";
+    if (convert_is_poses(s->options) && s->input_count != 1) {
+        return refuse(why, "%d inputs and one file of poses; give one input", s->input_count);
+    }
     return s->options->output || path_is_dash(last) || access(last, F_OK) == 0 ||
            refuse(why, "%s does not exist; if it is the output, give -o %s", last, last);
 }
@@ -26,6 +38,7 @@ static bool read_transform(option_values *o) {
 
 static int run(session *s) {
     return !read_transform(s->options) ? EXIT_FAILED
+           : convert_is_poses(s->options) ? convert_poses(s)
            : s->options->merge         ? convert_merge(s)
                                        : session_run_each(s, convert_process);
 }

@@ -55,7 +55,7 @@ const pcgpu_format_info *output_format(const session *s, const char *path, const
         return same && same->writes ? same : pcgpu_format_by_name(same && !same->depth ? "ply" : "bin");
     }
     const pcgpu_format_info *named = pcgpu_format_of_path(path);
-    const bool text = path_ends_in(path, ".txt") || path_ends_in(path, ".asc");
+    const bool text = path_ends_in(path, ".txt") || path_ends_in(path, ".asc") || path_ends_in(path, ".tum") || path_ends_in(path, ".kitti");
     return named || !(text || path_is_stream(path)) ? named : pcgpu_format_by_name(text ? "xyz" : "bin");
 }
 

@@ -14,3 +14,15 @@ if [ $? -eq 0 ]; then
 else
     stderr_is_one "pip install 'laspy\[lazrs\]'"
 fi
+expect 0 "$PCGPU" convert "$C/est4.txt" -o est4.tum
+is 'lines of TUM' "$(awk 'NF == 8' est4.tum | wc -l)" 4
+is 'the first pose' "$(head -n 1 est4.tum | cut -d ' ' -f 1)" 0
+expect 0 "$PCGPU" convert est4.tum -o est4.kitti
+is 'lines of KITTI' "$(awk 'NF == 12' est4.kitti | wc -l)" 4
+is 'the last pose' "$(paste -d ' ' "$C/est4.txt" est4.kitti | awk 'function abs(v) { return v < 0 ? -v : v }
+    { for (k = 1; k <= 12; k++) if (abs($k - $(k + 12)) > 1e-6) bad++ } END { print bad + 0 }')" 0
+expect 0 "$PCGPU" convert --rate 20 "$C/est4.txt" -o est4.tum -f
+is 'the time of pose 3' "$(tail -n 1 est4.tum | cut -d ' ' -f 1)" 0.15
+printf '5\n6\n7\n9.5\n' > times.txt
+expect 0 "$PCGPU" convert --timestamps times.txt "$C/est4.txt" -o est4.tum -f
+is 'the time of pose 3' "$(tail -n 1 est4.tum | cut -d ' ' -f 1)" 9.5

@@ -289,6 +289,20 @@ for NAME in mark.ply ends.ply ends.csv; do
     expect 0 "$PCGPU" convert "$NAME" -o - --output-format csv
     stdout_has '^1,2,3$'
 done
+# Poses, between the formats of KITTI and TUM.
+printf '1 0 0 1 0 1 0 2 0 0 1 3\n0 -1 0 4 1 0 0 5 0 0 1 6\n' > poses.txt
+expect 0 "$PCGPU" convert --rate 20 poses.txt -o poses.tum
+[ "$(head -n 1 poses.tum)" = '0 1 2 3 0 0 0 1' ] || die "the first pose is $(head -n 1 poses.tum)"
+expect 0 "$PCGPU" convert poses.tum -o back.kitti
+[ "$(head -n 1 back.kitti)" = "$(head -n 1 poses.txt)" ] || die "the first pose is $(head -n 1 back.kitti)"
+printf '5\n6\n' > two.txt
+expect 0 "$PCGPU" convert --timestamps two.txt poses.txt -o poses.tum -f
+[ "$(cut -d ' ' -f 1 poses.tum | tr '\n' ' ')" = '5 6 ' ] || die "the times are $(cut -d ' ' -f 1 poses.tum)"
+expect 2 "$PCGPU" convert --rate 20 mm.csv -o x.ply
+stderr_has 'rate is for poses; leave it out, or give -o NAME\.tum'
+expect 2 "$PCGPU" convert --scale 2 poses.txt -o x.tum
+expect 1 "$PCGPU" convert mm.csv -o x.tum
+absent x.tum
 # A .bin of records of other types.
 awk 'BEGIN { srand(3); for (i = 0; i < 16000; i++) print int(rand() * 256) }' | while read -r BYTE; do printf "\\$(printf %03o "$BYTE")"; done > noise.bin
 expect 1 "$PCGPU" convert noise.bin -o noise.ply

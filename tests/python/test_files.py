@@ -30,6 +30,29 @@ class Files(Case):
         self.same(pcgpu.read(self.folder / 'a.npz', array='second').points, POINTS[::2])
         self.refused(ValueError, '', pcgpu.read, self.folder / 'a.npz')
 
+    def test_times(self):
+        times = 1665398765.123456 + np.arange(500) / 1e5
+        np.save(self.folder / 't.npy', np.rec.fromarrays([*POINTS[:, :3].T, times], names='x,y,z,stamp'))
+        cloud = pcgpu.read(self.folder / 't.npy')
+        self.assertEqual(cloud.first, (0.0, 0.0, 0.0, times[0]))
+        for part in cloud, cloud[:], cloud.transform(np.eye(4)):
+            self.assertLess(np.abs(part.first[3] + part.column('stamp').astype(float) - times).max(), 1e-6)
+        pcgpu.write(self.folder / 't.ply', cloud)
+        self.same(pcgpu.read(self.folder / 't.ply').column('stamp'), cloud.column('stamp'))
+
+    def test_laz(self):
+        try:
+            import laspy
+        except ImportError:
+            self.skipTest('laspy is not installed')
+        if not laspy.LazBackend.detect_available():
+            self.skipTest('laspy has no backend for .laz')
+        made = laspy.LasData(laspy.LasHeader(point_format=3, version='1.2'))
+        made.x, made.y, made.z = POINTS[:, :3].T.astype(float)
+        made.intensity = np.arange(len(POINTS))
+        made.write(str(self.folder / 'a.laz'))
+        self.same(pcgpu.read(self.folder / 'a.laz').column('intensity'), np.arange(len(POINTS)).astype('<f4'))
+
     def test_file_objects(self):
         for form in ('bin', 'ply', 'pcd', 'npy'):
             memory = io.BytesIO()

@@ -1,0 +1,47 @@
+/* pcgpu convert: poses, for an output with a name that ends in .tum or .kitti. */
+#include "convert.h"
+#include "trajectory.h"
+#include "transform.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+bool convert_is_poses(const option_values *o) {
+    return o->output && (path_ends_in(o->output, ".tum") || path_ends_in(o->output, ".kitti"));
+}
+
+/* Writes each pose. Its time is that of --timestamps, of its line, or of --rate. */
+static void write_poses(FILE *out, const trajectory *t, const double *times, const option_values *o) {
+    const transform_format format = path_ends_in(o->output, ".tum") ? TRANSFORM_TUM : TRANSFORM_KITTI;
+    const double unit = t->times ? trajectory_unit(t->times, t->count) : 1.0;
+    for (int64_t i = 0; i < t->count; i++) {
+        const double *T = t->poses + 16 * i;
+        const double time = times ? times[i] : t->times ? t->times[i] * unit : (double)i / o->rate;
+        transform_write_pose(out, isnan(T[0]) ? NULL : T, time, format);
+    }
+}
+
+int convert_poses(session *s) {
+    const option_values *o = s->options;
+    trajectory t = {0};
+    double *times = NULL;
+    int64_t count = 0;
+    reason why;
+    job j;
+    int code = job_begin_all(&j, s);
+    if (code == EXIT_DONE && !(trajectory_read(s->inputs[0], false, &t, &why) &&
+                               (!o->timestamps || timestamps_read(o->timestamps, &times, &count, &why)))) {
+        report_error(NULL, "%s", why.text);
+        code = EXIT_FAILED;
+    } else if (code == EXIT_DONE && times && count != t.count) {
+        report_error(o->timestamps, "%lld times for %lld poses; give one line per pose", (long long)count, (long long)t.count);
+        code = EXIT_FAILED;
+    }
+    if (code == EXIT_DONE) {
+        j.run.points_in = j.points_out = t.count;
+        write_poses(job_stream(&j, "output"), &t, times, o);
+    }
+    trajectory_free(&t);
+    free(times);
+    return job_end(&j, code);
+}
