@@ -41,7 +41,7 @@ typedef struct pcgpu_odometry_params {
     double model_range;   /* minimum extent of the local map from the sensor on each axis, metres; default 80 */
     int64_t model_points; /* a voxel of the local map takes no more than this number of points; default 200 */
     pcgpu_deskew deskew;  /* default NONE */
-    int time_column;      /* of DESKEW_TIME, counted from 0; default 4 */
+    int time_column;      /* of DESKEW_TIME, counted from 0; default 0: the first with the name of a time, such as gps_time, else 4 */
 } pcgpu_odometry_params;
 
 void pcgpu_odometry_params_init_sized(pcgpu_odometry_params *params, size_t struct_size);

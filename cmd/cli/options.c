@@ -207,8 +207,8 @@ static const option_row table[] = {
     {"deskew", 0, FOR_ODOMETRY, 0, &type_choice, "NAME", AT(odometry.deskew), 0, 0, deskews,
      "How scans are corrected for the motion of the sensor: none; time: with a column of times; "
      "counterclockwise, clockwise: as one revolution of the scanner, seen from above, from the first point on."},
-    {"time-column", 0, FOR_ODOMETRY, 0, &type_int, "N", AT(odometry.time_column), 3, 63, NULL,
-     "The column of the times of points, counted from 0, for --deskew time."},
+    {"time-column", 0, FOR_ODOMETRY, OPTION_ZERO_IS_NONE, &type_int, "N", AT(odometry.time_column), 3, 63, NULL,
+     "The column of times, counted from 0, for --deskew time. Default: one named so, such as gps_time, else 4."},
     {"timestamps", 0, FOR_TRAJECTORY | FOR_CONVERT, OPTION_INPUT, &type_path, "FILE", AT(timestamps), 0, 0, NULL,
      "The seconds of each input or pose, one per line, or of scans 000000, 000001 and so on one per number; else --rate determines them."},
     {"rate", 0, FOR_TRAJECTORY | FOR_CONVERT, OPTION_ABOVE_MIN, &type_real, "HZ", AT(rate), 0, FAR, NULL,

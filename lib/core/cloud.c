@@ -105,6 +105,26 @@ pcgpu_status pcgpu_cloud_gather(pcgpu_context *context, const pcgpu_cloud *cloud
     return PCGPU_OK;
 }
 
+bool pc_is_time(const char *name) {
+    static const char *const names[] = {"t",        "time",  "timestamp",   "timestamps",
+                                        "gps_time", "stamp", "offset_time", "time_offset"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(name, names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int pc_time_column(const pcgpu_cloud *cloud, int given) {
+    for (int k = 3; k < cloud->columns && given == 0; k++) {
+        if (pc_is_time(cloud->names[k])) {
+            return k;
+        }
+    }
+    return given == 0 ? 4 : given;
+}
+
 int pc_normal_column(const pcgpu_cloud *cloud) {
     static const char *const names[][3] = {{"nx", "ny", "nz"}, {"normal_x", "normal_y", "normal_z"}};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {

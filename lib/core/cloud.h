@@ -44,6 +44,11 @@ pcgpu_status pc_points_select(pcgpu_context *context, const pcgpu_cloud *cloud, 
                               pcgpu_run *run);
 void pc_points_free(pc_points *points);
 
+/* Whether a column of this name has times. */
+bool pc_is_time(const char *name);
+/* The given column of times; 0: the first with such a name, else 4. */
+int pc_time_column(const pcgpu_cloud *cloud, int given);
+
 /* First of the three adjacent columns nx ny nz or normal_x normal_y normal_z, or -1. */
 int pc_normal_column(const pcgpu_cloud *cloud);
 

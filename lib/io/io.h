@@ -171,7 +171,6 @@ void pc_load_fields(const unsigned char *p, const pc_field *field, bool swap, in
 
 /* Gives columns that programs name in other words, such as X, GpsTime, R G B, the names of this library. */
 void pc_table_rename(pc_table *table);
-bool pc_is_time(const char *name); /* of this library */
 /* Names columns 3 to 5 red green blue if they are whole numbers from 0 to 255, unless all are 0 and 1, as normals may be. */
 void pc_table_name_colors(pc_table *table, const unsigned char *data);
 

@@ -109,16 +109,6 @@ void pc_table_rename(pc_table *table) {
     }
 }
 
-bool pc_is_time(const char *name) {
-    static const char *const names[] = {"t", "time", "timestamp", "timestamps", "gps_time", "stamp", "offset_time", "time_offset"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(name, names[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* ---- values ------------------------------------------------------------------------------------------------------ */
 
 const pc_axis pc_no_axis = {INFINITY, -INFINITY, true, true};

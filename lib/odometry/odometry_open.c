@@ -11,7 +11,7 @@ void pcgpu_odometry_params_init_sized(pcgpu_odometry_params *params, size_t stru
                                      .keyframe_fitness = 0.6,
                                      .model_range = 80.0,
                                      .model_points = 200,
-                                     .time_column = 4};
+                                     .time_column = 0};
     pcgpu_register_params_init(&initial.registration);
     pc_struct_init(params, struct_size, &initial, sizeof initial);
 }

@@ -129,6 +129,7 @@ static pcgpu_status take_timed(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_o
         return status;
     }
     const size_t n = (size_t)points.n;
+    const int column = pc_time_column(cloud, p->time_column);
     scan->raw = pc_buffer_take(&scan->raw_memory, (4 * n + 1) * sizeof(float), false);
     if (!scan->raw) {
         pc_points_free(&points);
@@ -147,7 +148,7 @@ static pcgpu_status take_timed(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_o
     return timed ? PCGPU_OK
                  : pc_fail(context, PCGPU_ERROR_ARGUMENT,
                            "column %d ('%s') has one time for all points, as float32; give --time-column, times since the start of "
-                           "the sweep, or another --deskew", p->time_column, cloud->names[p->time_column]);
+                           "the sweep, or another --deskew", column, cloud->names[column]);
 }
 
 /* A result of a scene that hardly constrains a direction counts wherever it is from so many times the least score on. On a

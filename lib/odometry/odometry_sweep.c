@@ -90,19 +90,18 @@ static bool phases_from_times(const pcgpu_cloud *cloud, int column, const int32_
 }
 
 pcgpu_status pc_sweep_check(pcgpu_context *context, const pcgpu_odometry_params *p, const pcgpu_cloud *cloud) {
-    if (p->deskew == PCGPU_DESKEW_TIME && (p->time_column < 3 || p->time_column >= cloud->columns)) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                       "no column %d for the times of points; the cloud has %d columns, counted from 0, after x y z",
-                       p->time_column, cloud->columns);
-    }
-    return PCGPU_OK;
+    const int column = pc_time_column(cloud, p->time_column);
+    return p->deskew != PCGPU_DESKEW_TIME || (column >= 3 && column < cloud->columns)
+               ? PCGPU_OK
+               : pc_fail(context, PCGPU_ERROR_ARGUMENT, "no column %d for the times of points; the cloud has %d columns, counted "
+                         "from 0, after x y z", column, cloud->columns);
 }
 
 bool pc_sweep_phases(const pcgpu_odometry_params *p, const pcgpu_cloud *cloud, const pc_points *points, float *phase,
                      double *spread) {
     *spread = 0.0;
     if (p->deskew == PCGPU_DESKEW_TIME) {
-        return phases_from_times(cloud, p->time_column, points->rows, points->n, phase, spread);
+        return phases_from_times(cloud, pc_time_column(cloud, p->time_column), points->rows, points->n, phase, spread);
     }
     phases_from_azimuths(p->deskew == PCGPU_DESKEW_CLOCKWISE, points, phase);
     return true;

@@ -43,7 +43,7 @@ expect 0 "$PCGPU" help bench
 
 # A signal leaves nothing behind.
 head -c 48000000 /dev/urandom > big.bin
-"$PCGPU" bench sample --method fps --ratio 1 --start random big.bin > "$OUT" 2> "$ERR" < /dev/null &
+"$PCGPU" bench sample --method fps --ratio 1 --start random --fields 4 big.bin > "$OUT" 2> "$ERR" < /dev/null &
 CHILD=$!
 sleep 0.5
 kill -TERM "$CHILD"

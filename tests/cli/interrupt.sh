@@ -20,7 +20,7 @@ stop() {
     wait "$CHILD"
     CODE=$?
     [ $CODE -gt 128 ] && [ "$(kill -l $CODE)" = "$SIGNAL" ] || die "exit code $CODE, expected that of SIG$SIGNAL"
-    sed -i '/warning: coordinates such as/d' "$ERR" # random bytes are none
+    sed -i '/warning: coordinates such as/d' "$ERR"
     stderr_is "pcgpu: SIG$SIGNAL has ended the run; existing outputs are complete, start again for the others"
 }
 
@@ -31,7 +31,7 @@ else
     RESTORE='' SIGNALS=TERM
     skip_part 'SIGINT, SIGHUP and SIGQUIT' 'env cannot restore the signals'
 fi
-LONG='--cpu --threads 1 --ratio 1 --start random'
+LONG='--cpu --threads 1 --ratio 1 --start random --fields 4' # random bytes are an error without --fields
 for NAME in $SIGNALS; do
     stop "$NAME" sample $LONG a.bin -o out.bin --indices i --json j
     only a.bin
@@ -58,7 +58,7 @@ for NAME in $OTHERS; do
 done
 
 # A limit for the size of files: an error like a full disk.
-(ulimit -f 20; exec "$PCGPU" sample --cpu --ratio 1 --method random a.bin -o out.bin) > "$OUT" 2> "$ERR"
+(ulimit -f 20; exec "$PCGPU" sample --cpu --ratio 1 --method random --fields 4 a.bin -o out.bin) > "$OUT" 2> "$ERR"
 expected 1 $?
 stderr_has '^pcgpu: out\.bin: cannot be written: File too large'
 only a.bin

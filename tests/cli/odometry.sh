@@ -262,6 +262,15 @@ expect 1 pcgpu odometry s0.bin s1.bin --trajectory n.txt --timestamps times4.txt
 stderr_has '3 times for 2 scans'
 absent n.json # there is nothing in it
 records s0.bin | awk '{ $4 = 0.5; print }' | floats > flat.bin
+# Times are found by the name of their column, and since 1970 they are not one.
+for NAME in GpsTime stamp Time timestamps; do
+    { echo "x,y,z,a,b,$NAME"; awk 'BEGIN { for (i = 0; i < 3000; i++) { a = i * 2.39996; r = 5 + i % 7
+        printf "%.4f,%.4f,%.4f,0,0,%.6f\n", r * cos(a), r * sin(a), i % 50 / 10, 1665398765.2 + i / 3e4 } }'; } > t.csv
+    expect 0 "$PCGPU" convert t.csv -o t.las -f
+    expect 0 pcgpu odometry t.csv --trajectory t.txt --deskew time -f
+    [ $NAME != GpsTime ] || expect 0 pcgpu odometry t.las --trajectory t.txt --deskew time -f
+done
+rm t.csv t.las t.txt
 expect 1 pcgpu odometry flat.bin --trajectory n.txt --deskew time --time-column 3
 stderr_has "flat.bin: column 3 \('intensity'\) has one time for all points"
 expect 2 pcgpu odometry --trajectory n.txt
