@@ -29,7 +29,7 @@ int convert_poses(session *s) {
     reason why;
     job j;
     int code = job_begin_all(&j, s);
-    if (code == EXIT_DONE && !(trajectory_read(s->inputs[0], false, &t, &why) &&
+    if (code == EXIT_DONE && !(trajectory_read(s->inputs[0], &t, &why) &&
                                (!o->timestamps || timestamps_read(o->timestamps, &times, &count, &why)))) {
         report_error(NULL, "%s", why.text);
         code = EXIT_FAILED;
