@@ -128,9 +128,11 @@ static bool parse_pose(line_file *f, line_format *lines, pose_line *p, bool *who
     double v[MOST_NUMBERS];
     reason why;
     bool all;
+    const bool commas = strchr(f->line, ','); /* a line of KITTI without one of its numbers has none */
     int n = split_numbers(f->line, v);
     p->time = NAN;
-    if (n != 3 && n != 4 && n != 7 && n != 8 && n != 12 && n != 13 && n != 16 && n != EUROC && n != VINS) {
+    if (n != 3 && n != 4 && n != 7 && n != 8 && n != 12 && n != 13 && n != 16 && n != EUROC &&
+        !(n == VINS && commas)) {
         return line_wrong(f, n < 0 ? "not numbers; give lines of 16, 12 (KITTI) or 8 (TUM) numbers"
                                    : "give lines of 16, 12 (KITTI) or 8 (TUM) numbers");
     }
