@@ -74,8 +74,11 @@ static bool parse_int(const option_row *o, const char *text, void *field, reason
 }
 
 static bool print_int(const option_row *o, const void *field, FILE *out) {
-    (void)o;
-    fprintf(out, "%d", *(const int *)field);
+    const int value = *(const int *)field;
+    if (value == 0 && (o->flags & OPTION_ZERO_IS_NONE)) {
+        return false;
+    }
+    fprintf(out, "%d", value);
     return true;
 }
 

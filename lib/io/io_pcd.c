@@ -332,7 +332,7 @@ static pcgpu_status read_ascii(pcd_input *in, int values, pc_bytes *packed) {
     return PCGPU_OK;
 }
 
-static pcgpu_status read_points(pcd_input *in, pc_bytes *bytes, pcgpu_cloud *cloud) {
+static __attribute__((noinline)) /* no frame is large */ pcgpu_status read_points(pcd_input *in, pc_bytes *bytes, pcgpu_cloud *cloud) {
     pc_bytes packed = {NULL, 0};
     pc_table table = {.complete = in->complete};
     /* The columns first: they include x y z, so that the size of a point is not 0. */
@@ -375,23 +375,17 @@ static pcgpu_status keep_header(const pcd_input *in, bool organized, pcgpu_cloud
 
 static pcgpu_status read_pcd(pcgpu_context *context, pc_bytes *bytes, const char *name,
                              const pcgpu_read_options *options, pcgpu_cloud *cloud) {
-    pcd_input *in = malloc(sizeof *in); /* too much for a small stack */
-    if (!in) {
-        return pc_fail_memory(context, sizeof *in, name);
-    }
-    *in = (pcd_input){.context = context, .name = name, .width = -1, .height = -1, .points = -1, .complete = options->complete};
-    in->text = (pc_text){.p = (const char *)bytes->data, .end = (const char *)bytes->data + bytes->size};
-    pcgpu_status status = read_header(in);
-    pc_say_encoding(options, "%s", in->data == PCD_ASCII ? "ascii" : in->data == PCD_BINARY ? "binary" : "binary_compressed");
-    const bool organized = in->height > 1 && in->width == in->points / in->height && in->points % in->height == 0;
+    pcd_input in = {.context = context, .name = name, .width = -1, .height = -1, .points = -1, .complete = options->complete};
+    in.text = (pc_text){.p = (const char *)bytes->data, .end = (const char *)bytes->data + bytes->size};
+    pcgpu_status status = read_header(&in);
+    pc_say_encoding(options, "%s", in.data == PCD_ASCII ? "ascii" : in.data == PCD_BINARY ? "binary" : "binary_compressed");
+    const bool organized = in.height > 1 && in.width == in.points / in.height && in.points % in.height == 0;
     if (options->file && organized) {
-        options->file->width = in->width;
-        options->file->height = in->height;
+        options->file->width = in.width;
+        options->file->height = in.height;
     }
-    status = status == PCGPU_OK ? read_points(in, bytes, cloud) : status;
-    status = status == PCGPU_OK ? keep_header(in, organized, cloud) : status;
-    free(in);
-    return status;
+    status = status == PCGPU_OK ? read_points(&in, bytes, cloud) : status;
+    return status == PCGPU_OK ? keep_header(&in, organized, cloud) : status;
 }
 
 const pc_format pc_format_pcd = {
